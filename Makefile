@@ -50,7 +50,7 @@ test-full: ## the long tests: each fault, each comparison with stock. What is th
 # do too, or on one goroutine only: damage a bag at place after place, fill large ones; and without
 # those that measure memory that a sync.Pool gives back, of which the detector throws some away.
 # SQLite's code, translated from C, computes pointers in a way that checkptr forbids.
-NOT_RACED := TestAmendCut TestBeyond4GiB TestBombs TestEncryptedCut TestLimitsFit TestManyChunksAndConnections \
+NOT_RACED := TestAppendCut TestBeyond4GiB TestBombs TestEncryptedCut TestLimitsFit TestManyChunksAndConnections \
   TestRealWithoutIndex TestRecoverFlips TestRecoverTornCompressed TestHostile TestScanBitFlips TestScanPassesOver \
   TestScanTruncatedEverywhere TestDamagedAnywhere TestDiffOldVersions TestEchoOldBags TestRemoteCost TestUsage \
   TestDiffRoundTrips TestPacksCanBeRead TestLatchedRandom TestProbesUnderLoad TestFinishedBagsTakeNoHeap TestOverload \

@@ -144,7 +144,7 @@ func TestManyChunksAndConnections(t *testing.T) {
 		list = append(list, c)
 	}
 	for i := range uint32(chunks) {
-		if err := w.WriteMessage(list[i%conns], bagfmt.Time{Sec: chunks - i}, nil); err != nil {
+		if err := w.Write(list[i%conns], bagfmt.Time{Sec: chunks - i}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -323,7 +323,7 @@ func testWriteFails(t *testing.T, comp bagfmt.Compression, workers int) {
 		failed := false
 		size := w.Size()
 		for i, m := range msgs {
-			if err := w.WriteMessage(own[i%3], m.Time, []byte(m.Data)); err != nil {
+			if err := w.Write(own[i%3], m.Time, []byte(m.Data)); err != nil {
 				if !errors.Is(err, errInjected) {
 					t.Fatal(err)
 				}
@@ -396,6 +396,35 @@ func TestSyncFailureIsFinal(t *testing.T) {
 	}
 }
 
+// TestWriterTakesConnections: those of other recordings get ids of their own.
+func TestWriterTakesConnections(t *testing.T) {
+	t.Parallel()
+	var f memFile
+	w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := w.AddConnection("/own", header("a/Own"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := &bagfmt.Connection{Topic: "/first", Header: header("a/A")}, &bagfmt.Connection{Topic: "/second", Header: header("a/B")} // both with id 0
+	var want []msg
+	for i, c := range []*bagfmt.Connection{first, own, second, first} {
+		m := msg{c.Topic, bagfmt.Time{Sec: uint32(i)}, "x"}
+		if err := w.Write(c, m.Time, []byte(m.Data)); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, m)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, allOf(t, f.b)); d != "" || len(w.Connections()) != 3 {
+		t.Errorf("%d connections, %s", len(w.Connections()), d)
+	}
+}
+
 func TestWriterRefuses(t *testing.T) {
 	t.Parallel()
 	var f memFile
@@ -403,8 +432,9 @@ func TestWriterRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.WriteMessage(&bagfmt.Connection{Topic: "/x"}, bagfmt.Time{}, nil); err == nil {
-		t.Error("message of a foreign connection accepted")
+	large := &bagfmt.Connection{Topic: "/x", Header: header(strings.Repeat("t", 2<<20))}
+	if err := w.Write(large, bagfmt.Time{}, nil); !errors.Is(err, bagfmt.ErrLimit) {
+		t.Errorf("a connection with a huge header: %v, want ErrLimit", err)
 	}
 	if _, err := w.AddConnection("/a", header(strings.Repeat("t", 2<<20))); !errors.Is(err, bagfmt.ErrLimit) {
 		t.Errorf("huge header: %v, want ErrLimit", err)

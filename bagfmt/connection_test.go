@@ -66,7 +66,7 @@ func TestConnectionLimits(t *testing.T) {
 				if err := w.WriteChunk(seal(t, &b, nil)); err == nil {
 					t.Error("WriteChunk: no error")
 				}
-			} else if err := w.WriteMessage(c, bagfmt.Time{Sec: 1}, []byte("a")); err != nil {
+			} else if err := w.Write(c, bagfmt.Time{Sec: 1}, []byte("a")); err != nil {
 				t.Fatal(err)
 			}
 			if err := w.Close(); err != nil {

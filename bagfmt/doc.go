@@ -6,15 +6,14 @@
 //
 //	Writer, chunk.Builder   write a bag, or the chunks of one
 //	Reader, Cursor         read a bag in time order, loading what is needed
-//	Sequence               read many bags as one
 //	Scanner                read any prefix of any bag from front to back, closed or not
 //	recovery.Recover       copy what is good of a damaged bag
-//	NewAppendWriter        continue a bag
+//	Append                 add to a bag
 //
 // Bags that stock has encrypted are read with their key, see table.Options.UnwrapKey. They
 // are not written.
 //
-// The package knows bytes only: it opens no file but through io/fs, logs nothing, and starts goroutines
+// The package knows bytes only: it opens no file, logs nothing, and starts goroutines
 // only where an option named Workers asks for them: to seal chunks of a Writer, and to
 // unpack those that a Cursor will come to. Messages, errors and their
 // order, and the bytes of a file, do not depend on it.

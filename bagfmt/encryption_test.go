@@ -319,7 +319,7 @@ func TestEncryptedWithoutKey(t *testing.T) {
 	}
 }
 
-// TestEncryptedNotRewritten: Recover and NewAppendWriter leave encrypted bags alone, because
+// TestEncryptedNotRewritten: Recover and Append leave encrypted bags alone, because
 // they would mix them with what is plain.
 func TestEncryptedNotRewritten(t *testing.T) {
 	t.Parallel()
@@ -333,8 +333,8 @@ func TestEncryptedNotRewritten(t *testing.T) {
 		t.Errorf("Recover: %v", err)
 	}
 	f := &appendable{memFile{b: bytes.Clone(b)}}
-	if _, err := bagfmt.NewAppendWriter(f, int64(len(b)), bagfmt.WriterOptions{}); !errors.Is(err, bagfmt.ErrEncrypted) || !bytes.Equal(f.b, b) {
-		t.Errorf("NewAppendWriter: %v, or it has changed the bag", err)
+	if _, err := bagfmt.Append(f, int64(len(b)), bagfmt.WriterOptions{}); !errors.Is(err, bagfmt.ErrEncrypted) || !bytes.Equal(f.b, b) {
+		t.Errorf("Append: %v, or it has changed the bag", err)
 	}
 }
 

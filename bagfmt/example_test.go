@@ -28,7 +28,7 @@ func Example() {
 	}
 	for i := range 3 {
 		data := []byte("\x05\x00\x00\x00hello") // a serialized std_msgs/String
-		if err := w.WriteMessage(conn, bagfmt.Time{Sec: uint32(10 + i)}, data); err != nil {
+		if err := w.Write(conn, bagfmt.Time{Sec: uint32(10 + i)}, data); err != nil {
 			panic(err)
 		}
 	}
@@ -96,7 +96,7 @@ func exampleBag() []byte {
 		}
 	}
 	for i := 1; i <= 6; i++ {
-		if err := w.WriteMessage(conns[i%2], bagfmt.Time{Sec: uint32(i)}, make([]byte, i)); err != nil {
+		if err := w.Write(conns[i%2], bagfmt.Time{Sec: uint32(i)}, make([]byte, i)); err != nil {
 			panic(err)
 		}
 	}

@@ -167,7 +167,7 @@ func writeBag(tb testing.TB, o bagfmt.WriterOptions, conns []*bagfmt.Connection,
 		own = append(own, oc)
 	}
 	for i, m := range msgs {
-		if err := w.WriteMessage(own[i%len(own)], m.Time, []byte(m.Data)); err != nil {
+		if err := w.Write(own[i%len(own)], m.Time, []byte(m.Data)); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -316,4 +316,14 @@ func lastOf(r rosbag.Latest, id bagfmt.ConnID, t bagfmt.Time) (*bagfmt.Message, 
 		return found.Message, found.Err
 	}
 	return nil, nil
+}
+
+// steady returns n messages of the connections of sample with times that rise by 1 s
+// every third message.
+func steady(n, from int) (conns []*bagfmt.Connection, msgs []msg) {
+	conns, _ = sample(0)
+	for i := range n {
+		msgs = append(msgs, msg{conns[i%3].Topic, bagfmt.Time{Sec: uint32(from + i/3)}, fmt.Sprintf("message %d of %d", i, from)})
+	}
+	return conns, msgs
 }

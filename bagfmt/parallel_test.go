@@ -33,7 +33,7 @@ func TestParallelWriteIsTheSame(t *testing.T) {
 	}
 }
 
-// mixedBag holds 1500 messages of WriteMessage in chunks of 2 kB and more, and 20
+// mixedBag holds 1500 messages of Write in chunks of 2 kB and more, and 20
 // chunks of one message each of WriteChunk.
 func mixedBag(tb testing.TB, comp bagfmt.Compression, workers int) []byte {
 	tb.Helper()
@@ -59,7 +59,7 @@ func mixedBag(tb testing.TB, comp bagfmt.Compression, workers int) []byte {
 	for i := range 1500 {
 		now := bagfmt.Time{Sec: uint32(i)}
 		data := strings.Repeat(fmt.Sprint(i), i%most)
-		if err := w.WriteMessage(own[i*i%5], now, []byte(data)); err != nil {
+		if err := w.Write(own[i*i%5], now, []byte(data)); err != nil {
 			tb.Fatal(err)
 		}
 		if i%75 == 74 {
@@ -93,7 +93,7 @@ func TestParallelWriteAllocs(t *testing.T) {
 			data := []byte(halfRandom(1 << 10))
 			write := func() { // two chunks and a bit
 				for range 2000 {
-					if err := w.WriteMessage(c, bagfmt.Time{Sec: 1}, data); err != nil {
+					if err := w.Write(c, bagfmt.Time{Sec: 1}, data); err != nil {
 						t.Fatal(err)
 					}
 				}

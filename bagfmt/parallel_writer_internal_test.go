@@ -3,10 +3,12 @@ package bagfmt
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/ahead"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -20,9 +22,10 @@ func TestSealAheadMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w := &Writer{ahead: a}
 	var jobs []*sealJob
-	for !a.full() {
-		if jobs = append(jobs, a.job()); len(jobs) > workers+2 {
+	for !w.sealsFull() {
+		if jobs = append(jobs, a.Job()); len(jobs) > workers+2 {
 			t.Fatalf("memory for more than %d chunks", workers+2)
 		}
 	}
@@ -30,16 +33,18 @@ func TestSealAheadMemory(t *testing.T) {
 		t.Errorf("memory for %d chunks, want %d", len(jobs), workers+2)
 	}
 	for _, j := range jobs {
-		a.recycle(j)
+		a.Recycle(j)
 	}
 	for i := range jobs {
-		if a.full() {
+		if w.sealsFull() {
 			t.Errorf("full with %d of %d chunks in use", i, len(jobs))
 		}
-		a.job()
+		if j := a.Job(); !slices.Contains(jobs, j) {
+			t.Error("a chunk was made in place of one that came back")
+		}
 	}
-	if !a.full() || a.jobs != len(jobs) {
-		t.Errorf("%d chunks were made in place of the %d that came back", a.jobs, len(jobs))
+	if !w.sealsFull() {
+		t.Error("there is memory for more")
 	}
 }
 
@@ -76,7 +81,7 @@ func TestSealJob(t *testing.T) {
 	}
 }
 
-// TestFillWhileSealing: WriteMessage goes on while all that was handed over still waits
+// TestFillWhileSealing: Write goes on while all that was handed over still waits
 // for a worker.
 func TestFillWhileSealing(t *testing.T) {
 	t.Parallel()
@@ -90,16 +95,24 @@ func TestFillWhileSealing(t *testing.T) {
 		t.Fatal(err)
 	}
 	empty := w.Size()
-	busy := <-w.ahead.workers
+	z, err := codec.NewCompressor(rosbag.CompressionLZ4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	busy := make(chan struct{})
+	w.ahead = ahead.New([]*codec.Compressor{z}, func(j *sealJob, z *codec.Compressor) {
+		<-busy
+		j.seal(z)
+	})
 	for range 2 { // a chunk each; there is memory for three
-		if err := w.WriteMessage(c, rosbag.Time{Sec: 1}, []byte("x")); err != nil {
+		if err := w.Write(c, rosbag.Time{Sec: 1}, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if w.Size() != empty {
 		t.Error("a chunk is written that nobody has sealed")
 	}
-	w.ahead.workers <- busy
+	close(busy)
 	if err := w.Close(); err != nil || w.chunks != 2 {
 		t.Errorf("%d chunks, want 2, %v", w.chunks, err)
 	}

@@ -44,7 +44,7 @@ func TestLatestCost(t *testing.T) {
 	at := rosbag.Time{Sec: 1}
 	write := func(c *rosbag.Connection) {
 		at = at.Add(1)
-		if err := w.WriteMessage(c, at, []byte(c.Topic)); err != nil {
+		if err := w.Write(c, at, []byte(c.Topic)); err != nil {
 			t.Fatal(err)
 		}
 	}

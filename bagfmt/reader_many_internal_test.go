@@ -44,7 +44,7 @@ func manyPublishers(t *testing.T, n, chunkBytes int) []byte {
 			{Key: "callerid", Value: fmt.Sprint("/", i)}, {Key: "latching", Value: "1"}, {Key: "md5sum", Value: "*"}, {Key: "type", Value: "a/B"},
 		})
 		if err == nil {
-			err = w.WriteMessage(c, rosbag.Time{Sec: 1, Nsec: uint32(i)}, []byte{1})
+			err = w.Write(c, rosbag.Time{Sec: 1, Nsec: uint32(i)}, []byte{1})
 		}
 		if err != nil {
 			t.Fatal(err)

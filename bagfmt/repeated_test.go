@@ -51,7 +51,7 @@ func repeatedBag(tb testing.TB, r bagfmt.Repeated) []byte {
 		{tf, cutAt, "tf"},
 		{odom, bagfmt.Time{Sec: 11}, "end"},
 	} {
-		if err := w.WriteMessage(m.c, m.t, []byte(m.data)); err != nil {
+		if err := w.Write(m.c, m.t, []byte(m.data)); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -109,21 +109,15 @@ func TestRepeated(t *testing.T) {
 	t.Parallel()
 	said := bagfmt.Repeated{Count: 2, Time: cutAt}
 	closed := repeatedBag(t, said)
-	appended, amended := &memFile{b: slices.Clone(closed)}, &memFile{b: slices.Clone(closed)}
-	w, err := bagfmt.NewAppendWriter(appended, int64(len(closed)), bagfmt.WriterOptions{})
-	if err != nil {
+	appended := &memFile{b: slices.Clone(closed)}
+	latched := &bagfmt.Connection{Topic: "/note", Header: header("a/Note", bagfmt.Field{Key: "latching", Value: "1"})}
+	if err := amend(appended, len(closed), addition{latched, cutAt, "note"}); err != nil {
 		t.Fatal(err)
 	}
-	crashed := slices.Clone(appended.b)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	latched := bagfmt.Addition{Topic: "/note", Header: header("a/Note", bagfmt.Field{Key: "latching", Value: "1"}), Time: cutAt, Data: []byte("note")}
-	if err := bagfmt.Amend(amended, int64(len(closed)), []bagfmt.Addition{latched}); err != nil {
-		t.Fatal(err)
-	}
+	crashed := unindexed(t, closed)
 	var recovered memFile
-	if w, err = bagfmt.NewWriter(&recovered, bagfmt.WriterOptions{}); err != nil {
+	w, err := bagfmt.NewWriter(&recovered, bagfmt.WriterOptions{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := recovery.Recover(bytes.NewReader(crashed), int64(len(crashed)), w, recovery.Options{}); err != nil {
@@ -132,7 +126,7 @@ func TestRepeated(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for name, b := range map[string][]byte{"closed": closed, "appended": appended.b, "crashed": crashed, "amended": amended.b, "recovered": recovered.b} {
+	for name, b := range map[string][]byte{"closed": closed, "appended": appended.b, "crashed": crashed, "recovered": recovered.b} {
 		r, err := openAny(b)
 		if err != nil {
 			t.Fatal(err)

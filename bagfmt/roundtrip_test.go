@@ -278,7 +278,7 @@ func TestNotSeekable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.WriteMessage(c, bagfmt.Time{Sec: 1}, []byte("hello")); err != nil {
+	if err := w.Write(c, bagfmt.Time{Sec: 1}, []byte("hello")); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
@@ -16,9 +15,9 @@ import (
 
 // WriterOptions says how a Writer packs messages. The zero value is ready to use.
 type WriterOptions struct {
-	Compression rosbag.Compression // of chunks that WriteMessage fills; zero means none
+	Compression rosbag.Compression // of chunks that Write fills; zero means none
 	ChunkBytes  int                // such a chunk is sealed beyond this many bytes; zero means chunk.DefaultBytes
-	// Workers goroutines at most seal the chunks of WriteMessage while it fills the
+	// Workers goroutines at most seal the chunks of Write while it fills the
 	// next one, in the memory of 2 more chunks than that; zero seals them within the
 	// call, as does CompressionNone. The file is the same.
 	Workers int
@@ -43,7 +42,7 @@ func (o WriterOptions) withDefaults() (WriterOptions, error) {
 	return o, nil
 }
 
-// Writer writes one bag, front to back. Chunks come from WriteMessage, which fills
+// Writer writes one bag, front to back. Chunks come from Write, which fills
 // them itself, or from WriteChunk. It is not for concurrent use.
 //
 // After a failed write the file ends inside a record. If the underlying writer has
@@ -57,16 +56,15 @@ type Writer struct {
 	w      io.Writer
 	o      WriterOptions
 	size   int64 // end of the last whole chunk
-	conns  map[rosbag.ConnID]*rosbag.Connection
-	nextID rosbag.ConnID
+	conns  connSet
 	stored map[rosbag.ConnID]struct{} // connections with messages in written chunks
 	infos  []byte                     // encoded chunk info records
 	chunks int
-	known  int64 // bytes of the records of all conns
 
 	repeated rosbag.Repeated
+	old      *indexFields // of the bag that Append continues, nil for a new one
 
-	open       *chunk.Builder // of WriteMessage
+	open       *chunk.Builder // of Write
 	records    chunk.Records
 	compressor *codec.Compressor
 	packed     []byte
@@ -110,13 +108,13 @@ func newWriter(w io.Writer, size int64, o WriterOptions) (*Writer, error) {
 	}
 	bw := &Writer{
 		w: w, o: o, size: size, open: new(chunk.Builder),
-		conns:  make(map[rosbag.ConnID]*rosbag.Connection),
+		conns:  newConnSet(),
 		stored: make(map[rosbag.ConnID]struct{}),
 	}
 	if o.Workers == 0 || o.Compression == rosbag.CompressionNone { // without packing, another core costs more than it gives
 		bw.compressor, err = codec.NewCompressor(o.Compression)
 	} else if bw.ahead, err = newSealAhead(o.Compression, o.Workers); err == nil {
-		bw.job = bw.ahead.job()
+		bw.job = bw.ahead.Job()
 		bw.open = &bw.job.builder
 	}
 	if err != nil {
@@ -148,12 +146,12 @@ func (w *Writer) Size() int64 { return w.size }
 // written before. With nil it is about the chunks that are written. It is for those who
 // keep room for the index on a disk that fills.
 func (w *Writer) IndexBytes(c *chunk.Sealed) int64 {
-	n := w.known + int64(len(w.infos))
+	n := w.conns.bytes + int64(len(w.infos))
 	if c == nil {
 		return n
 	}
 	for _, count := range c.Counts {
-		if _, ok := w.conns[count.Conn.ID]; !ok {
+		if w.conns.byID[count.Conn.ID] == nil {
 			n += int64(wire.ConnectionBytes(count.Conn))
 		}
 	}
@@ -164,55 +162,23 @@ func (w *Writer) IndexBytes(c *chunk.Sealed) int64 {
 // ones. A bag that was never closed does not tell.
 func (w *Writer) SetRepeated(r rosbag.Repeated) { w.repeated = r }
 
-// AddConnection makes a connection for WriteMessage. The messages are stored under
-// topic; h is kept as it is. The connection is written with its first message. A
-// header that no Reader would accept is refused.
-func (w *Writer) AddConnection(topic string, h rosbag.Header) (*rosbag.Connection, error) {
-	if w.closed {
-		return nil, rosbag.ErrClosed
-	}
-	c := &rosbag.Connection{ID: w.nextID, Topic: topic, Header: slices.Clone(h)}
-	if err := w.Adopt(c); err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// Connection returns the connection of the bag with an id, nil if there is none.
-func (w *Writer) Connection(id rosbag.ConnID) *rosbag.Connection { return w.conns[id] }
-
-// Adopt makes c, which may come from another bag, a connection of this one under the id that it
-// has. It is an error if that is taken by a different one.
-func (w *Writer) Adopt(c *rosbag.Connection) error {
-	if old, ok := w.conns[c.ID]; ok {
-		if old == c || old.Topic == c.Topic && slices.Equal(old.Header, c.Header) {
-			return nil
-		}
-		return fmt.Errorf("connection id %d is used for %s and for %s", c.ID, old.Topic, c.Topic)
-	}
-	if err := wire.CheckConnection(c); err != nil {
-		return err
-	}
-	w.conns[c.ID] = c
-	w.known += int64(wire.ConnectionBytes(c))
-	if c.ID >= w.nextID && c.ID < math.MaxUint32 {
-		w.nextID = c.ID + 1
-	}
-	return nil
-}
-
-// WriteMessage adds a message of c, which comes from AddConnection, received at t.
-// It keeps no reference to data.
-func (w *Writer) WriteMessage(c *rosbag.Connection, t rosbag.Time, data []byte) error {
+// Write adds a message of c, received at t. c comes from AddConnection or Connections; one of another
+// recording becomes a connection of the bag with its first message, under another id. Write keeps no
+// reference to data.
+func (w *Writer) Write(c *rosbag.Connection, t rosbag.Time, data []byte) error {
 	switch {
 	case w.closed:
 		return rosbag.ErrClosed
 	case w.failed() != nil:
 		return w.failed()
-	case w.conns[c.ID] != c:
-		return fmt.Errorf("connection %d, %s, does not belong to this writer", c.ID, c.Topic)
 	case len(data) > wire.MaxMessageBytes:
 		return &rosbag.LimitError{Offset: w.size, Op: rosbag.OpMessage, What: "message", Got: int64(len(data)), Limit: wire.MaxMessageBytes}
+	}
+	if w.conns.byID[c.ID] != c {
+		var err error
+		if c, err = w.conns.own(c); err != nil {
+			return err
+		}
 	}
 	w.open.AppendMessage(c, t, data)
 	if w.open.Len() > w.o.ChunkBytes {
@@ -229,7 +195,7 @@ func (w *Writer) failed() error {
 	return w.sealErr
 }
 
-// flush seals and writes the chunk of WriteMessage. With Workers the writing, and
+// flush seals and writes the chunk of Write. With Workers the writing, and
 // its errors, may be left to a later call, at the latest drain.
 func (w *Writer) flush() error {
 	switch {
@@ -264,7 +230,7 @@ func (w *Writer) WriteChunk(c *chunk.Sealed) error {
 			return err
 		}
 	}
-	// Messages of WriteMessage came before these.
+	// Messages of Write came before these.
 	if err := w.flush(); err != nil {
 		return err
 	}
@@ -296,7 +262,7 @@ func (w *Writer) noteChunk(pos int64, start, end rosbag.Time, counts []rosbag.Co
 // header and syncs again. It does not close the underlying writer. After a failed
 // write it makes a good bag of what came before, as described at Writer, and
 // returns nil if that worked: the failed write was reported by its own call. An
-// error of Close about the last chunk of WriteMessage means the same: everything
+// error of Close about the last chunk of Write means the same: everything
 // before it is a good bag if a second Close returns nil. A failed sync is final.
 func (w *Writer) Close() error {
 	switch {
@@ -323,11 +289,8 @@ func (w *Writer) Close() error {
 		if err := w.sync(); err != nil {
 			return err
 		}
-		head := wire.AppendBagHeader(nil, &wire.RecordHeader{
-			IndexPos: uint64(w.size), ConnCount: uint32(len(w.stored)), ChunkCount: uint32(w.chunks), Repeated: w.repeated,
-		})
-		if _, err := at.WriteAt(head, int64(len(wire.VersionLine))); err != nil {
-			return fmt.Errorf("bag header at %d: %w", len(wire.VersionLine), err)
+		if err := w.writeHeader(at); err != nil {
+			return err
 		}
 	}
 	if err := w.sync(); err != nil {
@@ -335,6 +298,38 @@ func (w *Writer) Close() error {
 	}
 	w.closed = true
 	return lost
+}
+
+// writeHeader makes the bag header tell where the index section is.
+func (w *Writer) writeHeader(at io.WriterAt) error {
+	if w.old != nil {
+		return w.old.write(at, uint64(w.size), uint32(len(w.stored)), uint32(w.chunks))
+	}
+	head := wire.AppendBagHeader(nil, &wire.RecordHeader{
+		IndexPos: uint64(w.size), ConnCount: uint32(len(w.stored)), ChunkCount: uint32(w.chunks), Repeated: w.repeated,
+	})
+	if _, err := at.WriteAt(head, int64(len(wire.VersionLine))); err != nil {
+		return fmt.Errorf("bag header at %d: %w", len(wire.VersionLine), err)
+	}
+	return nil
+}
+
+// Abort ends the work on a bag that will not be used: it writes no more, and no goroutine of the Writer
+// is left. It is called instead of Close, or after that has failed. A bag that Append continues is the
+// old one then, unless Close has failed to write or to sync the bag header: then it is the old or the
+// new one.
+func (w *Writer) Abort() {
+	if w.closed {
+		return
+	}
+	w.closed = true
+	if w.sealErr == nil {
+		w.sealErr = rosbag.ErrClosed
+	}
+	_ = w.drain() // of what is given up
+	if t, ok := w.w.(truncater); ok && w.old != nil && !w.old.written {
+		_ = t.Truncate(w.old.end) // what stays is behind the bag, and no part of it
+	}
 }
 
 func (w *Writer) sync() error {
@@ -380,7 +375,7 @@ func (w *Writer) writeIndexSection() error {
 	defer func() { w.size = pos }()
 	var piece []byte
 	for _, id := range ids {
-		if piece = wire.AppendConnection(piece, w.conns[id]); len(piece) < indexPiece {
+		if piece = wire.AppendConnection(piece, w.conns.byID[id]); len(piece) < indexPiece {
 			continue
 		}
 		if err := write(piece); err != nil {

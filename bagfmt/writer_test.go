@@ -75,7 +75,7 @@ func TestChunkThreshold(t *testing.T) {
 			}
 			n := 0
 			for empty := w.Size(); w.Size() == empty; n++ {
-				if err := w.WriteMessage(c, bagfmt.Time{Sec: 1}, []byte("message")); err != nil {
+				if err := w.Write(c, bagfmt.Time{Sec: 1}, []byte("message")); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -101,13 +101,13 @@ func TestMessageLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := make([]byte, most+1) // memory that is never touched
-	if l := limitOf(t, w.WriteMessage(c, bagfmt.Time{Sec: 1}, data)); l.Got != most+1 || l.Limit != most || l.Op != bagfmt.OpMessage || l.Offset != w.Size() {
+	if l := limitOf(t, w.Write(c, bagfmt.Time{Sec: 1}, data)); l.Got != most+1 || l.Limit != most || l.Op != bagfmt.OpMessage || l.Offset != w.Size() {
 		t.Errorf("got %+v", l)
 	}
 	if !exhaustive {
 		return // the largest message that is taken would be copied: 2 GB
 	}
-	if err := w.WriteMessage(c, bagfmt.Time{Sec: 1}, data[:most]); err != nil {
+	if err := w.Write(c, bagfmt.Time{Sec: 1}, data[:most]); err != nil {
 		t.Error(err)
 	}
 }
@@ -622,7 +622,7 @@ func TestShortWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		size := w.Size()
-		err = w.WriteMessage(c, bagfmt.Time{Sec: 1}, []byte("x"))
+		err = w.Write(c, bagfmt.Time{Sec: 1}, []byte("x"))
 		if errors.Is(err, io.ErrShortWrite) != (n == 1) || (w.Size() == size) != (n == 1) {
 			t.Errorf("chunk, write %d: %v, size from %d to %d", n, err, size, w.Size())
 		}
@@ -650,7 +650,7 @@ func TestCloseAfterFailure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.WriteMessage(c, bagfmt.Time{Sec: 1}, []byte("x")); err != nil {
+		if err := w.Write(c, bagfmt.Time{Sec: 1}, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
 		return w
@@ -813,28 +813,17 @@ func (f *appendFails) Truncate(size int64) error {
 func TestAppendFails(t *testing.T) {
 	t.Parallel()
 	full := sampleBag(t, bagfmt.CompressionNone)
-	file := func() memFile { return memFile{b: slices.Clone(full)} }
+	file := func(more int) memFile { return memFile{b: append(slices.Clone(full), make([]byte, more)...)} }
 	for name, f := range map[string]*appendFails{
-		"WriteAt": {file(), errInjected, nil}, "Truncate": {file(), nil, errInjected},
+		"WriteAt": {file(0), errInjected, nil}, "Truncate": {file(5), nil, errInjected},
 	} {
-		if w, err := bagfmt.NewAppendWriter(f, int64(len(full)), bagfmt.WriterOptions{}); !errors.Is(err, errInjected) || w != nil {
+		if err := amend(f, len(f.b), addition{&bagfmt.Connection{Topic: "/x", Header: header("a/X")}, bagfmt.Time{}, "x"}); !errors.Is(err, errInjected) || !bytes.Equal(f.b[:len(full)], full) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	f := file()
-	if _, err := bagfmt.NewAppendWriter(&f, int64(len(full)), bagfmt.WriterOptions{Workers: -1}); err == nil || !bytes.Equal(f.b, full) {
+	f := file(0)
+	if _, err := bagfmt.Append(&f, int64(len(full)), bagfmt.WriterOptions{Workers: -1}); err == nil || !bytes.Equal(f.b, full) {
 		t.Errorf("-1 workers: %v, the file has %d of %d bytes", err, len(f.b), len(full))
-	}
-	// A file that is longer than the bag: what is behind it does not matter, and goes.
-	end := recordsOf(t, full, 7)[0].off
-	open := unindexed(t, full)[:end:end]
-	f = memFile{b: append(slices.Clone(open), full[end-5:]...)}
-	w, err := bagfmt.NewAppendWriter(&f, int64(len(open)), bagfmt.WriterOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil || !bytes.Equal(f.b, full) {
-		t.Errorf("%v; %d bytes, want the %d of the bag that was closed at once", err, len(f.b), len(full))
 	}
 }
 

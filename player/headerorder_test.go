@@ -57,7 +57,7 @@ func headedBag(t *testing.T, o bagfmt.WriterOptions, messages []headed) []byte {
 			binary.LittleEndian.PutUint32(data[8:], at.Nsec)
 		}
 		binary.LittleEndian.PutUint32(data[12:], uint32(i))
-		if err := w.WriteMessage(conns[m.topic], testBase.Add(m.received), data); err != nil {
+		if err := w.Write(conns[m.topic], testBase.Add(m.received), data); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -69,7 +69,7 @@ func MakeBag(tb testing.TB, o bagfmt.WriterOptions, messages ...TestMessage) []b
 			}
 			conns[m.Conn] = c
 		}
-		if err := w.WriteMessage(c, testBase.Add(m.At), StringData(m.Text)); err != nil {
+		if err := w.Write(c, testBase.Add(m.At), StringData(m.Text)); err != nil {
 			tb.Fatal(err)
 		}
 	}

@@ -29,7 +29,7 @@ func TestRecordedMarks(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range marks {
-			if err := w.WriteMessage(c, m.Time, bagnote.Encode(m.Text)); err != nil {
+			if err := w.Write(c, m.Time, bagnote.Encode(m.Text)); err != nil {
 				t.Fatal(err)
 			}
 		}

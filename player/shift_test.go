@@ -186,7 +186,7 @@ func TestLoopShift(t *testing.T) {
 	for i := range 3 {
 		at := testBase.Add(time.Duration(i) * 100 * ms)
 		for n, data := range [][]byte{headerData(at, "x"), tfData(at), headerData(at, "")[4:12]} {
-			if err := w.WriteMessage(conns[n], at, data); err != nil {
+			if err := w.Write(conns[n], at, data); err != nil {
 				t.Fatal(err)
 			}
 		}

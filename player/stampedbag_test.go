@@ -84,7 +84,7 @@ func stampedBag(tb testing.TB, messages ...stampedMessage) []byte {
 				tb.Fatal(err)
 			}
 		}
-		if err := w.WriteMessage(conns[m.topic], testBase.Add(m.at), m.data); err != nil {
+		if err := w.Write(conns[m.topic], testBase.Add(m.at), m.data); err != nil {
 			tb.Fatal(err)
 		}
 	}

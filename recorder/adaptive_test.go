@@ -31,7 +31,7 @@ func TestAdaptive(t *testing.T) {
 	if logs.FilterMessage("compression does not keep up: less of it for the next chunks").Len() == 0 {
 		t.Errorf("not told that compression does not keep up: %v", logs.All())
 	}
-	if p.pool.Waiting != 0 || p.pool.Held != p.pool.Idle {
-		t.Errorf("at the end %d wait, %d of %d are idle", p.pool.Waiting, p.pool.Idle, p.pool.Held)
+	if p.Pool.Waiting != 0 || p.Pool.Held != p.Pool.Idle {
+		t.Errorf("at the end %d wait, %d of %d are idle", p.Pool.Waiting, p.Pool.Idle, p.Pool.Held)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
@@ -19,7 +20,7 @@ func TestLargeMessageLeavesRoomForLightTopics(t *testing.T) {
 	first, second, imu := open(t, p, "/camera", "/p"), open(t, p, "/map", "/p"), open(t, p, "/imu", "/p")
 	offer(first, testlink.Frame(0, 0, 5_000_000))
 	// There would be room for it, but for little else.
-	if m := second.Large(int(bytesLeft(p.intake)) - largeOverhead - chunkBytes/2); m != nil {
+	if m := second.Large(int(bytesLeft(p.Intake)) - intake.LargeOverhead - chunkBytes/2); m != nil {
 		t.Error("a large message that takes the last room of the buffer was begun")
 		m.Abort()
 	}
@@ -34,7 +35,7 @@ func TestLargeMessageLeavesRoomForLightTopics(t *testing.T) {
 	if n := lost(imu); n != 0 {
 		t.Errorf("the IMU lost %d of 200 messages to one large message of another topic", n)
 	}
-	if n := accountOf(second).dropped[dropBufferFull]; n != 1 {
+	if n := accountOf(second).Dropped[intake.DropBufferFull]; n != 1 {
 		t.Errorf("the large message was dropped %d times, want once: it takes the last room of the buffer", n)
 	}
 	if n := lost(first); n != 0 {
@@ -46,10 +47,10 @@ func TestLargeMessageLeavesRoomForLightTopics(t *testing.T) {
 func TestRoomThatNobodyWants(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(-1, 100)
-	p.open = new(memory.Chunk)
+	p.Open = new(memory.Chunk)
 	for state, want := range map[State]bool{StateRecording: true, StatePaused: false} {
-		p.state = state
-		if got := p.waitForChunk(new(topic)); got != want {
+		p.State = state
+		if got := p.WaitForChunk(new(intake.Topic)); got != want {
 			t.Errorf("in state %v there is room: %v, want %v", state, got, want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -35,14 +36,14 @@ type slowFile struct {
 func (f slowFile) WriteAt(b []byte, off int64) (int, error) {
 	d := f.disk
 	p := d.pipe
-	p.mu.Lock()
+	p.Mu.Lock()
 	for d.credit < int64(len(b)) {
 		d.waiting = true
-		p.room.Broadcast()
-		p.room.Wait()
+		p.Room.Broadcast()
+		p.Room.Wait()
 	}
 	d.credit -= int64(len(b))
-	p.mu.Unlock()
+	p.Mu.Unlock()
 	return f.Handle.WriteAt(b, off)
 }
 
@@ -50,16 +51,16 @@ func (f slowFile) WriteAt(b []byte, off int64) (int, error) {
 // does not make up for it later.
 func (d *slowDisk) turn(n int64) {
 	p := d.pipe
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
 	if !d.waiting {
 		d.credit = 0
 	}
 	d.credit += n
 	d.waiting = false
-	p.room.Broadcast()
-	for !d.waiting && p.pool.Waiting > 0 {
-		p.room.Wait()
+	p.Room.Broadcast()
+	for !d.waiting && p.Pool.Waiting > 0 {
+		p.Room.Wait()
 	}
 }
 
@@ -74,7 +75,7 @@ type flow struct {
 	loses  bool    // some of its messages; otherwise none
 	shares float64 // with loses: about this part of what the disk takes; zero does not look
 
-	link *link
+	link *intake.Link
 	buf  []byte
 	due  float64 // messages
 	sent uint32
@@ -100,7 +101,7 @@ func (s *flow) send(n uint32) {
 }
 
 // offer sends a large message, as far as it is taken.
-func offer(l *link, f []byte) {
+func offer(l *intake.Link, f []byte) {
 	large := l.Large(len(f))
 	if large == nil {
 		return
@@ -169,7 +170,7 @@ func TestOverload(t *testing.T) {
 			for turn := range turns {
 				if turn == turns/2 {
 					for i := range c.flow {
-						c.flow[i].half = c.flow[i].link.connection.topic.bytes
+						c.flow[i].half = c.flow[i].link.Connection.Topic.Bytes
 					}
 				}
 				play(c.flow, turn, perTurn)
@@ -216,15 +217,15 @@ func play(flow []flow, turn, perTurn int) {
 // of the test the disk wrote written bytes.
 func checkLoss(t *testing.T, s *flow, written float64) {
 	t.Helper()
-	topic := s.link.connection.topic
-	lost := topic.dropped[dropBufferFull]
-	if topic.messages+lost != uint64(s.sent) {
-		t.Errorf("%s: %d recorded and %d dropped of %d", s.topic, topic.messages, lost, s.sent)
+	topic := s.link.Connection.Topic
+	lost := topic.Dropped[intake.DropBufferFull]
+	if topic.Messages+lost != uint64(s.sent) {
+		t.Errorf("%s: %d recorded and %d dropped of %d", s.topic, topic.Messages, lost, s.sent)
 	}
-	if (lost > 0) != s.loses || topic.messages == 0 {
+	if (lost > 0) != s.loses || topic.Messages == 0 {
 		t.Errorf("%s: %d of %d lost", s.topic, lost, s.sent)
 	}
-	if share := float64(topic.bytes-s.half) / written; s.shares > 0 && (share < 0.8*s.shares || share > 1.3*s.shares) {
+	if share := float64(topic.Bytes-s.half) / written; s.shares > 0 && (share < 0.8*s.shares || share > 1.3*s.shares) {
 		t.Errorf("%s: has %.2f of the disk, want about %.2f", s.topic, share, s.shares)
 	}
 }
@@ -250,7 +251,7 @@ func FuzzOverload(f *testing.F) {
 		}
 		d := newSlowDisk(t, o)
 		p := d.pipe
-		var links [topics]*link
+		var links [topics]*intake.Link
 		var sent [topics]uint64
 		for i := range links {
 			links[i] = open(t, p, "/"+string(rune('a'+i)), "/p")
@@ -278,29 +279,29 @@ func FuzzOverload(f *testing.F) {
 				control(t, p, size)
 				d.turn(int64(300 * size))
 			}
-			p.mu.Lock()
-			if over := p.pool.Held - p.pool.Budget; over > p.pool.Weight(p.pool.Grown) { // a chunk is counted as it grew when it is sealed
+			p.Mu.Lock()
+			if over := p.Pool.Held - p.Pool.Budget; over > p.Pool.Weight(p.Pool.Grown) { // a chunk is counted as it grew when it is sealed
 				t.Fatalf("%d bytes more in use than given", over)
 			}
-			p.mu.Unlock()
+			p.Mu.Unlock()
 		}
 		d.turn(math.MaxInt64 / 2)
 		if err := p.close(); err != nil {
 			t.Fatal(err)
 		}
 		for i, l := range links {
-			topic := l.connection.topic
-			got := topic.messages + topic.passed
-			for _, n := range topic.dropped {
+			topic := l.Connection.Topic
+			got := topic.Messages + topic.Passed
+			for _, n := range topic.Dropped {
 				got += n
 			}
-			if got != sent[i] || topic.account.Waiting != 0 {
-				t.Errorf("%s: %d sent, %d recorded, dropped %v; %d bytes wait", topic.name, sent[i], topic.messages, topic.dropped, topic.account.Waiting)
+			if got != sent[i] || topic.Account.Waiting != 0 {
+				t.Errorf("%s: %d sent, %d recorded, dropped %v; %d bytes wait", topic.Name, sent[i], topic.Messages, topic.Dropped, topic.Account.Waiting)
 			}
 		}
-		left := p.pool.Held - p.pool.Idle - p.pool.Latched
-		if p.pool.Waiting != 0 || p.pool.Waiters != 0 || left < 0 || p.open == nil && left != 0 {
-			t.Errorf("at the end: %+v", p.pool)
+		left := p.Pool.Held - p.Pool.Idle - p.Pool.Latched
+		if p.Pool.Waiting != 0 || p.Pool.Waiters != 0 || left < 0 || p.Open == nil && left != 0 {
+			t.Errorf("at the end: %+v", p.Pool)
 		}
 	})
 }
@@ -311,11 +312,11 @@ func control(t *testing.T, p *pipeline, what int) {
 	var err error
 	switch what % 8 {
 	case 0:
-		err = p.pause()
+		err = p.Pause()
 	case 1:
-		err = p.resume(time.Now())
+		err = p.Resume(time.Now())
 	case 2:
-		_, err = p.requestSplit(time.Now())
+		_, err = p.RequestSplit(time.Now())
 	default:
 		p.tick(time.Now().Add(time.Minute))
 	}
@@ -326,7 +327,7 @@ func control(t *testing.T, p *pipeline, what int) {
 
 // cutOff begins a large message whose link ends within it. One that is given up before
 // counts as sent and lost.
-func cutOff(l *link, size int, sent *uint64) {
+func cutOff(l *intake.Link, size int, sent *uint64) {
 	large := l.Large(max(size, 100))
 	if large == nil {
 		*sent++
@@ -350,17 +351,17 @@ func TestFullBufferOfNoUse(t *testing.T) {
 	d := newSlowDisk(t, Options{BufferBytes: 1 << 20, ChunkBytes: 10_000})
 	p := d.pipe
 	l := open(t, p, "/t", "/p")
-	topic := l.connection.topic
-	for topic.dropped[dropBufferFull] == 0 {
+	topic := l.Connection.Topic
+	for topic.Dropped[intake.DropBufferFull] == 0 {
 		offer(l, testlink.Frame(0, 0, 200_000))
 	}
-	before := topic.dropped
-	p.mu.Lock()
-	p.atSizeLimit = true
-	p.mu.Unlock()
+	before := topic.Dropped
+	p.Mu.Lock()
+	p.AtSizeLimit = true
+	p.Mu.Unlock()
 	offer(l, testlink.Frame(0, 0, 200_000))
-	if topic.dropped != before {
-		t.Errorf("dropped %v, before %v", topic.dropped, before)
+	if topic.Dropped != before {
+		t.Errorf("dropped %v, before %v", topic.Dropped, before)
 	}
 	d.turn(math.MaxInt64 / 2)
 	if err := p.close(); err != nil {
@@ -381,8 +382,8 @@ func TestRingMakesRoom(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if topic := l.connection.topic; topic.messages != 20 || topic.dropped != [dropCauses]uint64{} {
-		t.Errorf("%d of 20 recorded, dropped %v", topic.messages, topic.dropped)
+	if topic := l.Connection.Topic; topic.Messages != 20 || topic.Dropped != [intake.DropCauses]uint64{} {
+		t.Errorf("%d of 20 recorded, dropped %v", topic.Messages, topic.Dropped)
 	}
 }
 
@@ -396,18 +397,18 @@ func TestWholeBufferBesideLatched(t *testing.T) {
 	offer(maps, testlink.Frame(0, 0, 1_500_000))
 	offer(l, testlink.Frame(0, 0, 7_500_000))
 	testlink.WaitFor(t, func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return p.openChunk()
+		p.Mu.Lock()
+		defer p.Mu.Unlock()
+		return p.OpenChunk()
 	})
 	offer(l, testlink.Frame(0, 0, 8_300_000))
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if maps.connection.topic.messages != 1 || l.connection.topic.messages != 2 {
-		t.Errorf("%d and %d recorded", maps.connection.topic.messages, l.connection.topic.messages)
+	if maps.Connection.Topic.Messages != 1 || l.Connection.Topic.Messages != 2 {
+		t.Errorf("%d and %d recorded", maps.Connection.Topic.Messages, l.Connection.Topic.Messages)
 	}
-	if p.pool.Latched != 0 || p.pool.Held != p.pool.Idle {
-		t.Errorf("%d bytes for latched messages; %+v", p.pool.Latched, p.pool)
+	if p.Pool.Latched != 0 || p.Pool.Held != p.Pool.Idle {
+		t.Errorf("%d bytes for latched messages; %+v", p.Pool.Latched, p.Pool)
 	}
 }

@@ -4,6 +4,45 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+)
+
+// What the intake knows of a recording is part of this package's API.
+type (
+	// State is what a recording does with the messages that arrive. Those that it does not
+	// record are no losses; they are counted for themselves.
+	State = intake.State
+	// Waiting says what a topic without any publisher so far was waiting for when the recording
+	// ended.
+	Waiting = intake.Waiting
+)
+
+// The zero value records.
+const (
+	StateRecording = intake.StateRecording
+	StatePaused    = intake.StatePaused  // the bag stays open and gets nothing, until Control.Resume
+	StateStopped   = intake.StateStopped // there is no bag, until Control.Start
+)
+
+// The zero value says that nothing was in the way: there was a link, or no publisher.
+const (
+	WaitingNone      = intake.WaitingNone
+	WaitingMaster    = intake.WaitingMaster    // to be registered with the master, which had others before it or did not answer
+	WaitingPublisher = intake.WaitingPublisher // for a publisher that the master lists and that was not reached
+)
+
+// Errors of Control.
+var (
+	// ErrNotRecording means that there is no recording: Run has not begun, or is ending.
+	ErrNotRecording = intake.ErrNotRecording
+	// ErrStopped means that there is no bag at present: Start begins the next.
+	ErrStopped = intake.ErrStopped
+	// ErrPaused means that the bag gets nothing before Control.Resume.
+	ErrPaused = intake.ErrPaused
+	// ErrNoRoom means that the buffer is full.
+	ErrNoRoom = intake.ErrNoRoom
+	// ErrOnlySnapshots means that there is no bag but those of snapshots.
+	ErrOnlySnapshots = intake.ErrOnlySnapshots
 )
 
 // What bagfile knows of the disk is part of this package's API.

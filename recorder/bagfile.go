@@ -1,20 +1,22 @@
 package recorder
 
 import (
+	"context"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 )
 
 // bagFile is a file of the recording or of a snapshot, with what the recording knows of it.
 type bagFile struct {
 	*bagfile.File
 	snapshot bool
-	last     bool              // of the recording
-	part     int               // the last one of the recording that is in it; set by who writes it
-	content  map[string]tally  // by topic, in it; owned by who writes it, then by the closer
-	retained *bagfile.Retained // what the retention knows of it; nil for a snapshot
+	last     bool                    // of the recording
+	part     int                     // the last one of the recording that is in it; set by who writes it
+	content  map[string]intake.Tally // by topic, in it; owned by who writes it, then by the closer
+	retained *bagfile.Retained       // what the retention knows of it; nil for a snapshot
 
 	finished chan struct{} // closed when the file is, and all is done about it
 	fault    error         // why it was not closed well; final then, as is the following
@@ -27,14 +29,24 @@ func createBag(s *bagfile.Series, now time.Time) (*bagFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &bagFile{File: f, content: map[string]tally{}, finished: make(chan struct{})}, nil
+	return &bagFile{File: f, content: map[string]intake.Tally{}, finished: make(chan struct{})}, nil
 }
 
 // hold counts messages that were written to the file.
 func (b *bagFile) hold(c *bagfmt.SealedChunk) {
 	for i, n := range c.Counts {
 		sum := b.content[n.Conn.Topic]
-		sum.add(tally{uint64(n.Count), c.PayloadBytes[i]})
+		sum.Add(intake.Tally{Messages: uint64(n.Count), Bytes: c.PayloadBytes[i]})
 		b.content[n.Conn.Topic] = sum
+	}
+}
+
+// Closed waits until the file is closed, and returns its name, or why it was not closed well.
+func (b *bagFile) Closed(ctx context.Context) (string, error) {
+	select {
+	case <-b.finished:
+		return b.Path(), b.fault
+	case <-ctx.Done():
+		return "", ctx.Err()
 	}
 }

@@ -96,11 +96,11 @@ func TestWrittenChunkCountsInItsFile(t *testing.T) {
 	t.Parallel()
 	for part, want := range map[int][2]int64{3: {100 + 70, 500 - 200}, 2: {100, 500}} {
 		in := bareIntake(-1, 100)
-		in.rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
-		in.rotation.Queue(500)
+		in.Rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
+		in.Rotation.Queue(500)
 		c := &memory.Chunk{Part: part, Cost: 200, Sealed: new(bagfmt.SealedChunk)}
-		in.written(c, 70, part)
-		if got := [2]int64{in.rotation.Stored(), 1000 - in.rotation.Stored() - in.rotation.Left()}; got != want {
+		in.Written(c, 70, part)
+		if got := [2]int64{in.Rotation.Stored(), 1000 - in.Rotation.Stored() - in.Rotation.Left()}; got != want {
 			t.Errorf("a chunk of file %d: %v bytes are stored and on their way in file 3, want %v", part, got, want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -29,19 +30,19 @@ func withDefinition(topic, publisher, definition string) tcpros.LinkInfo {
 
 // heldByConnections returns what the connections count, and how many there are.
 func heldByConnections(p *pipeline) (bytes int64, n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.connections.held, len(p.connections.all)
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	return p.Connections.Held, len(p.Connections.All)
 }
 
 // rotate begins the next file and waits until the one before is closed.
 func rotate(t *testing.T, p *pipeline) {
 	t.Helper()
-	c, err := p.requestSplit(time.Now())
+	c, err := p.RequestSplit(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.closedFile(t.Context()); err != nil {
+	if _, err := c.ClosedFile(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -52,10 +53,10 @@ func TestDefinitionsAreShared(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{}, nil)
 	text := strings.Repeat("float64 x\n", 10_000)
-	var links []*link
+	var links []*intake.Link
 	for i := range 20 {
-		topic := p.addTopic(fmt.Sprintf("/t%d", i%3))
-		l, err := p.openLink(topic, withDefinition(topic.name, fmt.Sprintf("/p%d", i), text))
+		topic := p.AddTopicOf(fmt.Sprintf("/t%d", i%3), fmt.Sprintf("/t%d", i%3), time.Time{})
+		l, err := p.OpenLink(topic, withDefinition(topic.Name, fmt.Sprintf("/p%d", i), text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,15 +69,15 @@ func TestDefinitionsAreShared(t *testing.T) {
 		l.Closed(nil)
 	}
 	flushOpen(p)
-	for _, topic := range p.topics {
-		p.foldPublishers(topic, 0, func(*loss.Publisher) bool { return true })
+	for _, topic := range p.Topics {
+		p.FoldPublishers(topic, 0, func(*loss.Publisher) bool { return true })
 	}
-	if bytes, n := heldByConnections(p); n != 0 || bytes != 0 || len(p.connections.definitions) != 0 {
-		t.Errorf("%d connections, %d bytes, %d definitions are left", n, bytes, len(p.connections.definitions))
+	if bytes, n := heldByConnections(p); n != 0 || bytes != 0 || len(p.Connections.Definitions) != 0 {
+		t.Errorf("%d connections, %d bytes, %d definitions are left", n, bytes, len(p.Connections.Definitions))
 	}
-	for _, topic := range p.topics {
-		if topic.headers != 0 {
-			t.Errorf("%s: %d bytes are left", topic.name, topic.headers)
+	for _, topic := range p.Topics {
+		if topic.Headers != 0 {
+			t.Errorf("%s: %d bytes are left", topic.Name, topic.Headers)
 		}
 	}
 	closePipeline(t, p)
@@ -88,12 +89,12 @@ func TestDefinitionsAreShared(t *testing.T) {
 func TestHeadersAreBounded(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true}, nil)
-	bad := p.addTopic("/bad")
+	bad := p.AddTopicOf("/bad", "/bad", time.Time{})
 	big := strings.Repeat("x", 1<<20)
 	refused := 0
 	attack := func(n int) {
-		l, err := p.openLink(bad, withDefinition("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, big)))
-		if full := (*headersFullError)(nil); errors.As(err, &full) {
+		l, err := p.OpenLink(bad, withDefinition("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, big)))
+		if full := (*intake.HeadersFullError)(nil); errors.As(err, &full) {
 			refused++
 			return
 		} else if err != nil {
@@ -107,15 +108,13 @@ func TestHeadersAreBounded(t *testing.T) {
 		attack(n)
 	}
 	taken := 30 - refused
-	if bytes, _ := heldByConnections(p); bytes > headerBytes*memory.FairnessFactor/(memory.FairnessFactor+1)+1<<20 || taken < 10 {
+	if bytes, _ := heldByConnections(p); bytes > intake.HeaderBytes*memory.FairnessFactor/(memory.FairnessFactor+1)+1<<20 || taken < 10 {
 		t.Errorf("%d of 30 headers of 1 MiB were taken, %d bytes", taken, bytes)
 	}
-	if _, err := p.openLink(p.addTopic("/good"), withDefinition("/good", "/good", big[:100_000])); err != nil {
+	if _, err := p.OpenLink(p.AddTopicOf("/good", "/good", time.Time{}), withDefinition("/good", "/good", big[:100_000])); err != nil {
 		t.Errorf("a publisher of another topic: %v", err)
 	}
-	p.mu.Lock()
-	s := Summary{Topics: p.accounts(time.Now())}
-	p.mu.Unlock()
+	s := Summary{Topics: accountsNow(p)}
 	if s.Refused() != refused || !strings.Contains(s.Losses(), "refused") {
 		t.Errorf("%d counted as refused, want %d: %s", s.Refused(), refused, s.Losses())
 	}
@@ -136,10 +135,10 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	sweep := func(p *pipeline) int {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.releaseGone(now)
-		return len(p.connections.all)
+		p.Mu.Lock()
+		defer p.Mu.Unlock()
+		p.ReleaseGone(now)
+		return len(p.Connections.All)
 	}
 	p := testPipeline(t, Options{Split: true}, nil)
 	idle, sent, remembered := open(t, p, "/idle", "/p"), open(t, p, "/sent", "/p"), latching(t, p, "/map", "/p")
@@ -148,7 +147,7 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 	if n := sweep(p); n != 3 {
 		t.Errorf("%d connections with links", n)
 	}
-	for _, l := range []*link{idle, sent, remembered} {
+	for _, l := range []*intake.Link{idle, sent, remembered} {
 		l.Closed(nil)
 	}
 	if n := sweep(p); n != 2 {
@@ -166,28 +165,28 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 		}
 	}
 
-	ring := ringPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 50 << 10})
-	l := open(t, ring, "/t", "/p")
+	withRing := ringPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 50 << 10})
+	l := open(t, withRing, "/t", "/p")
 	l.Frames(testlink.Frame(1, 0, 100), 1, now)
 	l.Closed(nil)
-	flushOpen(ring)
+	flushOpen(withRing)
 	testlink.WaitFor(t, func() bool {
-		ring.mu.Lock()
-		defer ring.mu.Unlock()
-		return len(ring.ring.chunks) == 1
+		withRing.Mu.Lock()
+		defer withRing.Mu.Unlock()
+		return len(withRing.Ring.Chunks) == 1
 	})
-	if n := sweep(ring); n != 1 {
+	if n := sweep(withRing); n != 1 {
 		t.Error("the ring has a message without its connection")
 	}
-	sn, err := ring.snapshots.trigger(time.Now())
+	sn, err := withRing.snapshots.trigger(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-sn.out.finished
-	if n := sweep(ring); n != 0 {
+	if n := sweep(withRing); n != 0 {
 		t.Errorf("%d connections after the snapshot", n)
 	}
-	closePipeline(t, ring)
+	closePipeline(t, withRing)
 	if got := numbersOf(t, sn.out.Target()); len(got) != 1 {
 		t.Errorf("%d messages in the snapshot", len(got))
 	}
@@ -198,10 +197,10 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 func TestGoneLatchedPublishers(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true}, nil)
-	topic := p.addTopic("/goal")
+	topic := p.AddTopicOf("/goal", "/goal", time.Time{})
 	for n := range uint32(100) {
 		info := testlink.LatchedInfo("/goal", fmt.Sprintf("/rostopic_%d", n))
-		l, err := p.openLink(topic, info)
+		l, err := p.OpenLink(topic, info)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,7 +211,7 @@ func TestGoneLatchedPublishers(t *testing.T) {
 	rotate(t, p)
 	closePipeline(t, p)
 	got, _ := testlink.Numbers(t, p.out.Target())
-	if want := sequence(100-keptLatched, 100); fmt.Sprint(got[1]) != fmt.Sprint(want) {
+	if want := sequence(100-intake.KeptLatched, 100); fmt.Sprint(got[1]) != fmt.Sprint(want) {
 		t.Errorf("the next bag begins with %v, want %v", got[1], want)
 	}
 }
@@ -222,12 +221,12 @@ func TestGoneLatchedPublishers(t *testing.T) {
 func TestPublishersComeAndGo(t *testing.T) {
 	const publishers = 10_000
 	p := testPipeline(t, Options{Split: true}, nil)
-	topic := p.addTopic("/t")
+	topic := p.AddTopicOf("/t", "/t", time.Time{})
 	definition := strings.Repeat("float64 x\n", 1000)
 	now := time.Now()
 	come := func(from, to int) {
 		for n := from; n < to; n++ {
-			l, err := p.openLink(topic, withDefinition("/t", fmt.Sprintf("/p%d", n), definition))
+			l, err := p.OpenLink(topic, withDefinition("/t", fmt.Sprintf("/p%d", n), definition))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -248,13 +247,11 @@ func TestPublishersComeAndGo(t *testing.T) {
 	if grown := heapBesideBuffer(p) - before; grown > 512<<10 {
 		t.Errorf("%d more publishers left %d bytes", publishers-1000, grown)
 	}
-	p.mu.Lock()
-	s := p.accounts(now)[0]
-	p.mu.Unlock()
-	if n := len(s.Publishers) + s.Former.Count; n != publishers || len(s.Publishers) > keptPublishers {
+	s := accountsNow(p)[0]
+	if n := len(s.Publishers) + s.Former.Count; n != publishers || len(s.Publishers) > intake.KeptPublishers {
 		t.Errorf("%d publishers in the account, %d by name", n, len(s.Publishers))
 	}
-	if bytes, n := heldByConnections(p); n != 0 || bytes > keptPublishers*2*connectionOverhead {
+	if bytes, n := heldByConnections(p); n != 0 || bytes > intake.KeptPublishers*2*intake.ConnectionOverhead {
 		t.Errorf("%d connections, %d bytes are left", n, bytes)
 	}
 	closePipeline(t, p)
@@ -265,7 +262,7 @@ func TestFormerPublishers(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	p := bareIntake(10_000, 100)
-	topic := &topic{name: "/t"}
+	topic := &intake.Topic{Name: "/t"}
 	for n := range 5 {
 		u := &loss.Publisher{ID: fmt.Sprint(n)}
 		u.AddMissed(1, true)
@@ -280,14 +277,14 @@ func TestFormerPublishers(t *testing.T) {
 		if n < 4 {
 			u.End(nil, now)
 		}
-		topic.publishers = append(topic.publishers, u)
+		topic.Publishers = append(topic.Publishers, u)
 	}
-	p.foldPublishers(topic, 1, func(u *loss.Publisher) bool { return u.ID != "0" })
-	want := FormerPublishers{Count: 3, Missed: 3, LinksLost: 6, Reconnected: 9, Without: 3 * time.Second}
-	if topic.former != want || len(topic.publishers) != 2 {
-		t.Errorf("%+v, %d left", topic.former, len(topic.publishers))
+	p.FoldPublishers(topic, 1, func(u *loss.Publisher) bool { return u.ID != "0" })
+	want := intake.Former{Count: 3, Missed: 3, LinksLost: 6, Reconnected: 9, Without: 3 * time.Second}
+	if topic.Former != want || len(topic.Publishers) != 2 {
+		t.Errorf("%+v, %d left", topic.Former, len(topic.Publishers))
 	}
-	s := Summary{Topics: []TopicSummary{{Former: topic.former, Publishers: []PublisherSummary{{Missed: 1, LinksLost: 2}}}}}
+	s := Summary{Topics: []TopicSummary{{Former: FormerPublishers(topic.Former), Publishers: []PublisherSummary{{Missed: 1, LinksLost: 2}}}}}
 	if s.Missed() != 4 || s.LinksLost() != 8 {
 		t.Errorf("missed %d, lost %d", s.Missed(), s.LinksLost())
 	}
@@ -296,28 +293,28 @@ func TestFormerPublishers(t *testing.T) {
 // TestConnectionAccount: what a header is said to take beforehand is what it then counts.
 func TestConnectionAccount(t *testing.T) {
 	t.Parallel()
-	var s connections
-	topic := &topic{name: "/t"}
+	var s intake.Connections
+	topic := &intake.Topic{Name: "/t"}
 	for i, definition := range []string{"a", "a", strings.Repeat("b", 1000), "", "a"} {
 		h := bagfmt.ConnectionHeader(withDefinition("/t", fmt.Sprint("/p", i), definition).Header)
-		before, said := s.held, s.sizeOf(h)
-		c := s.add(topic, h)
-		if got := s.held - before; got != said || topic.headers != s.held {
-			t.Errorf("header %d counts %d, %d was said; topic %d, all %d", i, got, said, topic.headers, s.held)
+		before, said := s.Held, s.SizeOf(h)
+		c := s.Add(topic, h)
+		if got := s.Held - before; got != said || topic.Headers != s.Held {
+			t.Errorf("header %d counts %d, %d was said; topic %d, all %d", i, got, said, topic.Headers, s.Held)
 		}
-		if c.conn.ID != bagfmt.ConnID(i) || topic.find(h) != c {
-			t.Errorf("header %d is connection %d, or not found", i, c.conn.ID)
+		if c.Conn.ID != bagfmt.ConnID(i) || topic.Find(h) != c {
+			t.Errorf("header %d is connection %d, or not found", i, c.Conn.ID)
 		}
 	}
-	s.release(func(c *connection) bool { return c.conn.ID != 4 })
-	if len(s.definitions) != 1 || len(topic.conns) != 1 || s.all[0].conn.ID != 4 {
-		t.Errorf("%d definitions, %d connections", len(s.definitions), len(topic.conns))
+	s.Release(func(c *intake.Connection) bool { return c.Conn.ID != 4 })
+	if len(s.Definitions) != 1 || len(topic.Conns) != 1 || s.All[0].Conn.ID != 4 {
+		t.Errorf("%d definitions, %d connections", len(s.Definitions), len(topic.Conns))
 	}
-	s.release(func(*connection) bool { return true })
-	if s.held != 0 || topic.headers != 0 || len(s.definitions) != 0 {
-		t.Errorf("%d bytes are left", s.held)
+	s.Release(func(*intake.Connection) bool { return true })
+	if s.Held != 0 || topic.Headers != 0 || len(s.Definitions) != 0 {
+		t.Errorf("%d bytes are left", s.Held)
 	}
-	if c := s.add(topic, nil); c.conn.ID != 5 {
-		t.Errorf("id %d is used again", c.conn.ID)
+	if c := s.Add(topic, nil); c.Conn.ID != 5 {
+		t.Errorf("id %d is used again", c.Conn.ID)
 	}
 }

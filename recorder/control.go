@@ -2,17 +2,8 @@ package recorder
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
-)
-
-// Errors of Control.
-var (
-	// ErrNotRecording means that there is no recording: Run has not begun, or is ending.
-	ErrNotRecording = errors.New("there is no recording")
-	// ErrStopped means that there is no bag at present: Start begins the next.
-	ErrStopped = errors.New("stopped: there is no bag before the next start")
 )
 
 // Control steers and watches the recording of one Run from other goroutines: a
@@ -91,7 +82,7 @@ func (c *Control) Pause() error {
 	if err != nil {
 		return err
 	}
-	return r.pipe.pause()
+	return r.pipe.Pause()
 }
 
 // Resume ends a pause. The latest latched messages that came meanwhile are recorded
@@ -101,7 +92,7 @@ func (c *Control) Resume() error {
 	if err != nil {
 		return err
 	}
-	return r.pipe.resume(time.Now())
+	return r.pipe.Resume(time.Now())
 }
 
 // Stop ends the bag: all that arrived before the call is in it, nothing that arrives
@@ -112,11 +103,11 @@ func (c *Control) Stop(ctx context.Context) (closed string, err error) {
 	if err != nil {
 		return "", err
 	}
-	e, err := r.pipe.requestStop()
+	e, err := r.pipe.RequestStop()
 	if err != nil {
 		return "", err
 	}
-	return e.closedFile(ctx)
+	return e.ClosedFile(ctx)
 }
 
 // Start begins the next bag after a Stop and returns its name. All that arrives after
@@ -127,15 +118,15 @@ func (c *Control) Start(ctx context.Context) (opened string, err error) {
 	if err != nil {
 		return "", err
 	}
-	e, err := r.pipe.requestStart()
+	e, err := r.pipe.RequestStart()
 	if err != nil {
 		return "", err
 	}
-	if err := e.wait(ctx); err != nil {
+	if err := e.Wait(ctx); err != nil {
 		return "", err
 	}
 	if e != nil {
-		return e.file.Target(), nil
+		return e.File.Target(), nil
 	}
 	return r.stats().File, nil
 }
@@ -149,11 +140,11 @@ func (c *Control) Split(ctx context.Context) (closed string, err error) {
 	if err != nil {
 		return "", err
 	}
-	e, err := r.pipe.requestSplit(time.Now())
+	e, err := r.pipe.RequestSplit(time.Now())
 	if err != nil {
 		return "", err
 	}
-	return e.closedFile(ctx)
+	return e.ClosedFile(ctx)
 }
 
 // Pin protects the files that may hold something of the last so much time from

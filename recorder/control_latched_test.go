@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -20,7 +21,7 @@ func TestLatchedAroundAPause(t *testing.T) {
 			t.Parallel()
 			p, c := controlled(t, Options{Begin: StatePaused})
 			before, after := latching(t, p, "/map", "/server"), latching(t, p, "/tf_static", "/robot")
-			send := func(l *link, publisher, n uint32) {
+			send := func(l *intake.Link, publisher, n uint32) {
 				if f := testlink.Frame(publisher, n, size); size > 1000 {
 					testlink.SendLarge(l, f)
 				} else {
@@ -44,20 +45,20 @@ func TestLatchedAroundAPause(t *testing.T) {
 			if got := allNumbers(t, files(t, p)); !slices.Equal(got[1], []uint32{1}) || !slices.Equal(got[2], []uint32{0}) {
 				t.Errorf("the bag holds %v", got)
 			}
-			if topic := before.connection.topic; topic.repeated != 1 || topic.passed != 2 || topic.messages != 0 {
-				t.Errorf("%d repeated, %d passed, %d recorded", topic.repeated, topic.passed, topic.messages)
+			if topic := before.Connection.Topic; topic.Repeated != 1 || topic.Passed != 2 || topic.Messages != 0 {
+				t.Errorf("%d repeated, %d passed, %d recorded", topic.Repeated, topic.Passed, topic.Messages)
 			}
 		})
 	}
 }
 
 // latching opens the link of a latching publisher.
-func latching(t testing.TB, p *pipeline, topic, publisher string) *link {
+func latching(t testing.TB, p *pipeline, topic, publisher string) *intake.Link {
 	t.Helper()
 	info := testlink.Info(topic, publisher)
 	i := slices.IndexFunc(info.Header, func(f bagfmt.Field) bool { return f.Key == "latching" })
 	info.Header[i].Value = "1"
-	l, err := p.openLink(p.addTopic(topic), info)
+	l, err := p.OpenLink(p.AddTopicOf(topic, topic, time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,23 +101,23 @@ func TestABagAfterAStopStandsAlone(t *testing.T) {
 	if _, err := c.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p.mu.Lock()
-	p.rotation.Restart(time.Now().Add(-2 * time.Hour)) // it was stopped for long
-	p.mu.Unlock()
+	p.Mu.Lock()
+	p.Rotation.Restart(time.Now().Add(-2 * time.Hour)) // it was stopped for long
+	p.Mu.Unlock()
 	before := time.Now()
 	if _, err := c.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	l.Frames(testlink.Frame(1, 1, 10), 1, time.Now())
-	p.tick(time.Now().Add(p.flush))
+	p.tick(time.Now().Add(p.Flush))
 	if _, err := c.Pin(t.Context(), 0); err != nil { // it is behind the chunk
 		t.Fatal(err)
 	}
 	if _, byFile := testlink.Numbers(t, p.out.Path()); !slices.Equal(byFile[1], []uint32{1}) {
 		t.Errorf("the open bag holds %v", byFile)
 	}
-	if s, err := c.Stats(); err != nil || s.Part != 2 || p.rotation.Next().Before(before.Add(time.Hour)) {
-		t.Errorf("part %d, split in %v, %v", s.Part, p.rotation.Next().Sub(before), err)
+	if s, err := c.Stats(); err != nil || s.Part != 2 || p.Rotation.Next().Before(before.Add(time.Hour)) {
+		t.Errorf("part %d, split in %v, %v", s.Part, p.Rotation.Next().Sub(before), err)
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)

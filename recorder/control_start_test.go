@@ -39,8 +39,8 @@ func TestStartThatCannotBe(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := allNumbers(t, files(t, p)); !slices.Equal(got[1], []uint32{1}) || l.connection.topic.passed != 1 {
-		t.Errorf("the bag holds %v; %d passed", got, l.connection.topic.passed)
+	if got := allNumbers(t, files(t, p)); !slices.Equal(got[1], []uint32{1}) || l.Connection.Topic.Passed != 1 {
+		t.Errorf("the bag holds %v; %d passed", got, l.Connection.Topic.Passed)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestStopTakesAStartBack(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := allNumbers(t, files(t, p)); !slices.Equal(got[1], []uint32{0}) || l.connection.topic.passed != 1 {
-		t.Errorf("the bags hold %v; %d passed", got, l.connection.topic.passed)
+	if got := allNumbers(t, files(t, p)); !slices.Equal(got[1], []uint32{0}) || l.Connection.Topic.Passed != 1 {
+		t.Errorf("the bags hold %v; %d passed", got, l.Connection.Topic.Passed)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -159,8 +160,8 @@ func TestBordersAreExact(t *testing.T) {
 	if got := allNumbers(t, files(t, p))[1]; !slices.Equal(got, expected) {
 		t.Errorf("the bags hold %v", got)
 	}
-	if topic := l.connection.topic; topic.passed != 30 || topic.messages != 40 || topic.dropped != [dropCauses]uint64{} {
-		t.Errorf("%d recorded, %d passed, dropped %v", topic.messages, topic.passed, topic.dropped)
+	if topic := l.Connection.Topic; topic.Passed != 30 || topic.Messages != 40 || topic.Dropped != [intake.DropCauses]uint64{} {
+		t.Errorf("%d recorded, %d passed, dropped %v", topic.Messages, topic.Passed, topic.Dropped)
 	}
 }
 
@@ -176,7 +177,7 @@ func TestCommandsWhileMessagesFlow(t *testing.T) {
 		t.Run(fmt.Sprintf("split=%v", o.Split), func(t *testing.T) {
 			t.Parallel()
 			p, c := controlled(t, o)
-			var links []*link
+			var links []*intake.Link
 			var wg sync.WaitGroup
 			done := make(chan struct{})
 			sent := make([]uint32, publishers)
@@ -227,13 +228,13 @@ func TestCommandsWhileMessagesFlow(t *testing.T) {
 			}
 			recorded := allNumbers(t, files(t, p))
 			for i, l := range links {
-				got, topic := recorded[uint32(i)], l.connection.topic
+				got, topic := recorded[uint32(i)], l.Connection.Topic
 				if !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) {
 					t.Errorf("publisher %d: messages twice or out of order", i)
 				}
-				if topic.messages != uint64(len(got)) || topic.messages+topic.passed != uint64(sent[i]) || topic.dropped != [dropCauses]uint64{} {
+				if topic.Messages != uint64(len(got)) || topic.Messages+topic.Passed != uint64(sent[i]) || topic.Dropped != [intake.DropCauses]uint64{} {
 					t.Errorf("publisher %d: %d sent, %d in the bags, %d counted there, %d passed, dropped %v",
-						i, sent[i], len(got), topic.messages, topic.passed, topic.dropped)
+						i, sent[i], len(got), topic.Messages, topic.Passed, topic.Dropped)
 				}
 			}
 		})
@@ -289,7 +290,7 @@ func TestPauseWhileASplitIsDue(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{Split: true, Duration: time.Minute})
 	l := open(t, p, "/t", "/p")
-	start := p.rotation.Next().Add(-time.Minute)
+	start := p.Rotation.Next().Add(-time.Minute)
 	at := func(minutes float64) time.Time { return start.Add(time.Duration(minutes * float64(time.Minute))) }
 	l.Frames(testlink.Frame(1, 0, 10), 1, at(0.5))
 	if err := c.Pause(); err != nil {
@@ -397,9 +398,9 @@ func TestOthersWaitForRoomAcrossAPause(t *testing.T) {
 		}
 	})
 	testlink.WaitFor(t, func() bool { // both come to it; the large one shows it
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return largeWait(p.intake)
+		p.Mu.Lock()
+		defer p.Mu.Unlock()
+		return largeWait(p.Intake)
 	})
 	if err := c.Pause(); err != nil {
 		t.Fatal(err)
@@ -409,9 +410,9 @@ func TestOthersWaitForRoomAcrossAPause(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, topic := range p.topics {
-		if topic.messages+topic.passed != 20 || topic.passed == 0 {
-			t.Errorf("%s: %d recorded, %d passed of 20", topic.name, topic.messages, topic.passed)
+	for _, topic := range p.Topics {
+		if topic.Messages+topic.Passed != 20 || topic.Passed == 0 {
+			t.Errorf("%s: %d recorded, %d passed of 20", topic.Name, topic.Messages, topic.Passed)
 		}
 	}
 }

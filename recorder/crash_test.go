@@ -178,9 +178,9 @@ func recordForPowerCut(t *testing.T, c bagfmt.Compression) []diskOp {
 		l.Frames(crashFrame(n), 1, time.Now())
 		if n%14 == 13 {
 			queued := func() bool {
-				p.mu.Lock()
-				defer p.mu.Unlock()
-				return l.connection.topic.written.messages+2 < uint64(n)
+				p.Mu.Lock()
+				defer p.Mu.Unlock()
+				return l.Connection.Topic.Written.Messages+2 < uint64(n)
 			}
 			testlink.WaitFor(t, func() bool { return !queued() })
 			p.sync(p.out)

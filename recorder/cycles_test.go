@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
@@ -35,7 +36,7 @@ func otherType(info tcpros.LinkInfo) tcpros.LinkInfo {
 // costs two connections, however often, and no memory.
 func TestTopicComesAndGoes(t *testing.T) {
 	p := testPipeline(t, Options{}, nil)
-	topic := p.addTopic("/t")
+	topic := p.AddTopicOf("/t", "/t", time.Time{})
 	both := []tcpros.LinkInfo{testlink.Info("/t", "/p"), otherType(testlink.Info("/t", "/p"))}
 	heap := func() uint64 {
 		var m runtime.MemStats
@@ -44,7 +45,7 @@ func TestTopicComesAndGoes(t *testing.T) {
 		return m.HeapAlloc
 	}
 	cycle := func(i int) {
-		l, err := p.openLink(topic, both[i%2])
+		l, err := p.OpenLink(topic, both[i%2])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,8 +64,8 @@ func TestTopicComesAndGoes(t *testing.T) {
 	if after := heap(); after > before+2<<20 {
 		t.Errorf("%d cycles take %d bytes", cycles-warm, after-before)
 	}
-	if len(p.connections.all) != 2 || len(topic.publishers) != 1 || topic.linked != 0 {
-		t.Errorf("%d connections, %d publishers, %d links", len(p.connections.all), len(topic.publishers), topic.linked)
+	if len(p.Connections.All) != 2 || len(topic.Publishers) != 1 || topic.Linked != 0 {
+		t.Errorf("%d connections, %d publishers, %d links", len(p.Connections.All), len(topic.Publishers), topic.Linked)
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
@@ -94,24 +95,24 @@ func TestPublisherComesAndGoes(t *testing.T) {
 	const topics, cycles = 12, 4 // of each topic: the master is asked at once about so many changes, then each second
 	for i := range topics {
 		name := topicName(i)
-		topic := p.addTopic(name)
+		topic := p.AddTopicOf(name, name, time.Time{})
 		sub, err := rec.Subscribe(tcpros.SubscribeOptions{Topic: name, Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
-			return p.openLink(topic, info)
+			return p.OpenLink(topic, info)
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer sub.Close()
 	}
-	count := func(of func(*topic) int) (n int) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		for _, topic := range p.topics {
+	count := func(of func(*intake.Topic) int) (n int) {
+		p.Mu.Lock()
+		defer p.Mu.Unlock()
+		for _, topic := range p.Topics {
 			n += of(topic)
 		}
 		return n
 	}
-	recorded := func() int { return count(func(t *topic) int { return int(t.messages) }) }
+	recorded := func() int { return count(func(t *intake.Topic) int { return int(t.Messages) }) }
 	goroutines, files := 0, 0
 	for i := range topics * cycles {
 		name, odd := topicName(i%topics), i/topics%2
@@ -131,7 +132,7 @@ func TestPublisherComesAndGoes(t *testing.T) {
 			goroutines, files = runtime.NumGoroutine(), openFiles()
 		}
 	}
-	testlink.WaitFor(t, func() bool { return count(func(t *topic) int { return t.linked }) == 0 })
+	testlink.WaitFor(t, func() bool { return count(func(t *intake.Topic) int { return t.Linked }) == 0 })
 	testlink.WaitFor(t, func() bool { return runtime.NumGoroutine() <= goroutines+4 && openFiles() <= files+4 })
 	if err := rec.Close(t.Context()); err != nil {
 		t.Error(err)
@@ -141,7 +142,7 @@ func TestPublisherComesAndGoes(t *testing.T) {
 	}
 	byTime, _ := testlink.Numbers(t, p.out.Target())
 	testlink.CheckCount(t, "two types of each topic", byTime, 2*topics, cycles/2)
-	if losses := (&Summary{Topics: p.accounts(time.Now())}).Losses(); losses != "" {
+	if losses := (&Summary{Topics: accountsNow(p)}).Losses(); losses != "" {
 		t.Errorf("%s, although nothing was lost", losses)
 	}
 	if all := testlink.OpenBag(t, p.out.Target()).Connections(); len(all) != 2*topics {

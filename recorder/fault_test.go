@@ -20,6 +20,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -107,7 +108,7 @@ func TestFullDiskAlwaysHasRoomForTheIndex(t *testing.T) {
 			for after := 1; after < 40; after += step {
 				v := &volume{free: 900_000, after: 3 * after} // too little to reserve much ahead
 				p := testPipeline(t, Options{Compression: c, ChunkBytes: 20 << 10}, v.wrap)
-				var links []*link
+				var links []*intake.Link
 				for i := range topics {
 					links = append(links, open(t, p, fmt.Sprintf("/t%d", i), fmt.Sprintf("/p%d", i)))
 				}
@@ -137,9 +138,9 @@ func TestFullDiskAlwaysHasRoomForTheIndex(t *testing.T) {
 					}
 				}
 				var counted, dropped uint64
-				for _, topic := range p.topics {
-					counted += topic.messages
-					dropped += topic.dropped[dropDisk]
+				for _, topic := range p.Topics {
+					counted += topic.Messages
+					dropped += topic.Dropped[intake.DropDisk]
 				}
 				if used != size {
 					t.Errorf("after %d operations: the closed bags have %d bytes and take %d of the disk", v.after, size, used)
@@ -187,11 +188,11 @@ func TestHangingDisk(t *testing.T) {
 	for n := range uint32(messages) {
 		l.Frames(testlink.Frame(1, n, 10_000), 1, time.Now())
 	}
-	p.mu.Lock()
-	if p.pool.Held > budget {
-		t.Errorf("%d bytes held, more than the budget", p.pool.Held)
+	p.Mu.Lock()
+	if p.Pool.Held > budget {
+		t.Errorf("%d bytes held, more than the budget", p.Pool.Held)
 	}
-	p.mu.Unlock()
+	p.Mu.Unlock()
 	testlink.WaitFor(t, func() bool { return logs.FilterMessageSnippet("has not answered").Len() == 1 })
 	if s := r.stats(); s.Buffered == 0 || s.Ending { // a watchdog asks for them: it must not take this for a dead recorder
 		t.Errorf("while the disk hangs: %+v", s)
@@ -203,12 +204,12 @@ func TestHangingDisk(t *testing.T) {
 	if sum := r.summary(time.Second); sum.File != p.out.Path() || len(sum.Files) != 1 {
 		t.Errorf("the summary knows the files %v", sum.Files)
 	}
-	topic := l.connection.topic
-	p.mu.Lock()
-	if topic.messages != 0 || topic.dropped[dropDisk]+topic.dropped[dropBufferFull] != messages {
-		t.Errorf("%d messages, dropped %v of %d", topic.messages, topic.dropped, messages)
+	topic := l.Connection.Topic
+	p.Mu.Lock()
+	if topic.Messages != 0 || topic.Dropped[intake.DropDisk]+topic.Dropped[intake.DropBufferFull] != messages {
+		t.Errorf("%d messages, dropped %v of %d", topic.Messages, topic.Dropped, messages)
 	}
-	p.mu.Unlock()
+	p.Mu.Unlock()
 	close(g.open) // for the end of the test
 	testlink.WaitFor(t, func() bool { return p.finished.number() == 1 })
 }
@@ -289,7 +290,7 @@ func TestNoSplitOnAFullDisk(t *testing.T) {
 	p.disk.Free = func() (int64, error) { return 999, nil }
 	l := open(t, p, "/t", "/p")
 	testlink.PublishPlain(l, 3)
-	l.Frames(testlink.Frame(1, 3, 100), 1, p.rotation.Next())
+	l.Frames(testlink.Frame(1, 3, 100), 1, p.Rotation.Next())
 	<-p.disk.Full
 	if err := p.close(); err != nil {
 		t.Fatal(err)

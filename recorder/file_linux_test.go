@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -32,8 +33,8 @@ func TestReserveOnARealFile(t *testing.T) {
 		t.Skip("the file system of " + p.out.Path() + " knows no fallocate")
 	}
 	testlink.PublishPlain(l, 3)
-	p.unblockLinks()
-	testlink.WaitFor(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.stored.Load() > 0 })
+	p.UnblockLinks()
+	testlink.WaitFor(t, func() bool { p.Mu.Lock(); defer p.Mu.Unlock(); return p.stored.Load() > 0 })
 	if n := blocks(t, p.out.Path()); n < reserveLeast+30_000 {
 		t.Errorf("%d bytes of blocks while recording, want %d more than are written", n, reserveLeast)
 	}
@@ -56,7 +57,7 @@ func blocks(t *testing.T, path string) int64 {
 }
 
 // publishUntil publishes a chunk now and then until ok.
-func publishUntil(t *testing.T, l *link, ok func() bool) (sent uint32) {
+func publishUntil(t *testing.T, l *intake.Link, ok func() bool) (sent uint32) {
 	t.Helper()
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
@@ -91,7 +92,7 @@ func TestFileThatLosesItsName(t *testing.T) {
 			l := open(t, p, "/t", "/p")
 			first := p.out
 			l.Frames(testlink.Frame(1, 0, 30_000), 1, time.Now())
-			testlink.WaitFor(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.stored.Load() > 0 })
+			testlink.WaitFor(t, func() bool { p.Mu.Lock(); defer p.Mu.Unlock(); return p.stored.Load() > 0 })
 			if err := tc.lose(first.Path()); err != nil {
 				t.Fatal(err)
 			}
@@ -113,7 +114,7 @@ func TestFileThatLosesItsName(t *testing.T) {
 			}
 			byTime, _ := testlink.Numbers(t, p.out.Target())
 			inSecond := uint64(len(byTime[1]))
-			topic := l.connection.topic
+			topic := l.Connection.Topic
 			if inSecond < 2 || byTime[1][inSecond-1] != 1e6 {
 				t.Errorf("the second file holds %v", byTime[1])
 			}
@@ -126,11 +127,11 @@ func TestFileThatLosesItsName(t *testing.T) {
 				}
 				lost = 0
 			}
-			if topic.dropped[dropDeleted] != lost || topic.messages != uint64(sent)-lost {
-				t.Errorf("%d messages counted and %d lost of %d; want %d lost", topic.messages, topic.dropped[dropDeleted], sent, lost)
+			if topic.Dropped[intake.DropDeleted] != lost || topic.Messages != uint64(sent)-lost {
+				t.Errorf("%d messages counted and %d lost of %d; want %d lost", topic.Messages, topic.Dropped[intake.DropDeleted], sent, lost)
 			}
-			if topic.bytes != bytes {
-				t.Errorf("%d bytes counted, %d are in the bags", topic.bytes, bytes)
+			if topic.Bytes != bytes {
+				t.Errorf("%d bytes counted, %d are in the bags", topic.Bytes, bytes)
 			}
 		})
 	}

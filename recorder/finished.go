@@ -52,7 +52,7 @@ func (l *finishedBags) add(b *bagFile, fault error, own bool) {
 		gone:     errors.Is(b.Away(), bagfile.ErrDeleted),
 	}
 	for _, n := range b.content {
-		f.Messages += n.messages
+		f.Messages += n.Messages
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -25,7 +26,7 @@ func heapInUse() int64 {
 func TestFinishedBagsTakeNoHeap(t *testing.T) { // not beside others: it measures the heap
 	const topics, splits = 200, 1000
 	p := testPipeline(t, Options{Split: true, Sync: SyncNone, ChunkBytes: 16 << 10, BufferBytes: 1 << 20, Retain: Retention{Files: 3}}, nil)
-	var links []*link
+	var links []*intake.Link
 	for i := range topics {
 		links = append(links, open(t, p, "/t"+strconv.Itoa(i), "/p"))
 	}
@@ -33,11 +34,11 @@ func TestFinishedBagsTakeNoHeap(t *testing.T) { // not beside others: it measure
 		for _, l := range links {
 			l.Frames(testlink.Frame(1, uint32(n), 100), 1, time.Now())
 		}
-		c, err := p.requestSplit(time.Now())
+		c, err := p.RequestSplit(time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.closedFile(t.Context()); err != nil {
+		if _, err := c.ClosedFile(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

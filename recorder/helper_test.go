@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -43,9 +44,9 @@ func testPipeline(t testing.TB, o Options, wrap func(bagfile.Handle) bagfile.Han
 	return newPipeline(o, outputs, retain, out)
 }
 
-func open(t testing.TB, p *pipeline, topic, publisher string) *link {
+func open(t testing.TB, p *pipeline, topic, publisher string) *intake.Link {
 	t.Helper()
-	l, err := p.openLink(p.addTopic(topic), testlink.Info(topic, publisher))
+	l, err := p.OpenLink(p.AddTopicOf(topic, topic, time.Time{}), testlink.Info(topic, publisher))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,9 +66,9 @@ func holdWriter(p *pipeline) (release func()) {
 		<-held
 		return 0, nil
 	}, p.sink.log)
-	p.mu.Lock()
-	p.enqueue(&command{kind: commandOpen})
-	p.mu.Unlock()
+	p.Mu.Lock()
+	p.Enqueue(&intake.Command{Kind: intake.CommandOpen})
+	p.Mu.Unlock()
 	<-asked
 	return func() { close(held) }
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -53,13 +54,13 @@ func TestProvenPublisherThatStops(t *testing.T) {
 		liar, image := open(t, p, "/liar", "/p"), open(t, p, "/image", "/p")
 		testlink.SendLarge(liar, testlink.Frame(1, 0, size))
 		testlink.WaitFor(t, func() bool {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return p.pool.Idle > size
+			p.Mu.Lock()
+			defer p.Mu.Unlock()
+			return p.Pool.Idle > size
 		})
 		f := testlink.BeginLarge(t, liar, size, 200_000)
 		goesThrough(t, p, func() { offer(image, testlink.Frame(2, 0, 7<<20)) })
-		if got := accountOf(image).recorded; got != 1 {
+		if got := accountOf(image).Recorded; got != 1 {
 			t.Errorf("%v: %d images recorded", overflow, got)
 		}
 		f.Abort()
@@ -87,16 +88,16 @@ func TestLatchedMakesRoomForArrivedOnly(t *testing.T) {
 	static := latching(t, p, "/tf_static", "/p")
 	static.Frames(testlink.Frame(1, 0, 1000), 1, time.Now())
 	f := testlink.BeginLarge(t, open(t, p, "/liar", "/p"), 16<<20-17<<10, 1000)
-	if static.connection.last == nil {
+	if static.Connection.Last == nil {
 		t.Error("announced bytes cost a latched message its place in the next file")
 	}
 	f.Abort()
 
 	slow, room := open(t, p, "/slow", "/p"), latching(t, p, "/map", "/p")
 	f = testlink.BeginLarge(t, slow, 11<<20, 2<<20)
-	p.mu.Lock()
+	p.Mu.Lock()
 	turnOf(f).Granted = false // as when others waited
-	p.mu.Unlock()
+	p.Mu.Unlock()
 	testlink.SendLarge(room, testlink.Frame(2, 0, 3<<20))
 	goesThrough(t, p, func() {
 		if testlink.Fill(f, make([]byte, 9<<20)) {
@@ -123,12 +124,12 @@ func TestWaitingIsNotBeingStuck(t *testing.T) {
 		for i := range frames {
 			frames[i] = testlink.BeginLarge(t, open(t, p, fmt.Sprintf("/l%d", i), "/p"), 20<<20, 2<<20)
 		}
-		p.mu.Lock()
+		p.Mu.Lock()
 		for _, f := range frames[1:] {
 			turnOf(f).Granted = false // as when others waited
 		}
 		turnOf(frames[0]).Need = 58 << 20 // so that they wait for it
-		p.mu.Unlock()
+		p.Mu.Unlock()
 		var waiting sync.WaitGroup
 		for i, f := range frames[1:] {
 			waiting.Go(func() {
@@ -139,9 +140,9 @@ func TestWaitingIsNotBeingStuck(t *testing.T) {
 				f.Abort()
 			})
 			testlink.WaitFor(t, func() bool {
-				p.mu.Lock()
-				defer p.mu.Unlock()
-				return queuedTurns(p.intake) == i+1
+				p.Mu.Lock()
+				defer p.Mu.Unlock()
+				return queuedTurns(p.Intake) == i+1
 			})
 		}
 		frames[0].Abort()
@@ -157,14 +158,14 @@ func TestLatchedMessageAcrossAPause(t *testing.T) {
 		p := testPipeline(t, Options{BufferBytes: 64 << 20, Overflow: overflow}, nil)
 		l := latching(t, p, "/map", "/p")
 		f := testlink.BeginLarge(t, l, 8<<20, 2<<20)
-		if err := p.pause(); err != nil {
+		if err := p.Pause(); err != nil {
 			t.Fatal(err)
 		}
 		if !testlink.Fill(f, make([]byte, 6<<20)) {
 			t.Fatalf("%v: given up", overflow)
 		}
 		f.Commit(time.Now())
-		if l.connection.last == nil || accountOf(l).passed != 1 {
+		if l.Connection.Last == nil || accountOf(l).Passed != 1 {
 			t.Errorf("%v: not remembered, or not counted: %+v", overflow, accountOf(l))
 		}
 		closePipeline(t, p)
@@ -180,11 +181,11 @@ func TestLeaseOutlivesLargerChunks(t *testing.T) {
 	p := testPipeline(t, Options{BufferBytes: 18*mib + 800<<10, Overflow: OverflowBlock}, nil)
 	a, b, small := open(t, p, "/a", "/p"), open(t, p, "/b", "/p"), open(t, p, "/small", "/p")
 	frames := []tcpros.LargeFrame{testlink.BeginLarge(t, a, size, come), testlink.BeginLarge(t, b, size, come)}
-	before := p.pool.SharedChunk()
+	before := p.Pool.SharedChunk()
 	for n := range uint32(60_000) { // their index takes as much as they do
 		small.Frames(testlink.Frame(1, n, 8), 1, time.Now())
 	}
-	if p.pool.SharedChunk() <= before {
+	if p.Pool.SharedChunk() <= before {
 		t.Fatal("the chunks did not grow")
 	}
 	goesThrough(t, p, func() {
@@ -215,9 +216,9 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 		testlink.PublishPlain(small, messages)
 		flushOpen(p)
 		full := func() int64 {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return p.ring.bytes
+			p.Mu.Lock()
+			defer p.Mu.Unlock()
+			return p.Ring.Bytes
 		}
 		testlink.WaitFor(t, func() bool { return full() > 9<<20 })
 		before := full()
@@ -228,9 +229,9 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 			t.Errorf("%v: announced bytes take %d bytes of the ring", overflow, before-after)
 		}
 		chunks := func() int { // the writer may still add some
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return len(p.ring.chunks)
+			p.Mu.Lock()
+			defer p.Mu.Unlock()
+			return len(p.Ring.Chunks)
 		}
 		held := chunks()
 		release := holdWriter(p)
@@ -245,9 +246,9 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 			offer(l, testlink.Frame(2, 0, 12<<20))
 		}()
 		testlink.WaitFor(t, func() bool { // it waits for the snapshot, or is dropped
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return largeWait(p.intake) || l.connection.topic.dropped[dropBufferFull] > 0
+			p.Mu.Lock()
+			defer p.Mu.Unlock()
+			return largeWait(p.Intake) || l.Connection.Topic.Dropped[intake.DropBufferFull] > 0
 		})
 		if got := chunks(); got < held {
 			t.Errorf("%v: %d of %d chunks are left", overflow, got, held)
@@ -264,9 +265,9 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 func TestAbandonedMessagesLeaveNothing(t *testing.T) {
 	const publishers = 60
 	p := testPipeline(t, Options{Split: true}, nil)
-	topic, before := p.addTopic("/bad"), heapBesideBuffer(p)
+	topic, before := p.AddTopicOf("/bad", "/bad", time.Time{}), heapBesideBuffer(p)
 	for n := range publishers {
-		l, err := p.openLink(topic, withDefinition("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, strings.Repeat("x", 1_000_000))))
+		l, err := p.OpenLink(topic, withDefinition("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, strings.Repeat("x", 1_000_000))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -286,11 +287,11 @@ func TestAbandonedMessagesLeaveNothing(t *testing.T) {
 func TestNamesAreBounded(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{}, nil)
-	topic := p.addTopic("/bad")
+	topic := p.AddTopicOf("/bad", "/bad", time.Time{})
 	for n := range 100 {
 		info := testlink.Info("/bad", "")
 		info.PublisherURI = fmt.Sprint("http://", n, strings.Repeat("x", 500_000))
-		l, err := p.openLink(topic, info)
+		l, err := p.OpenLink(topic, info)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,21 +307,21 @@ func TestNamesAreBounded(t *testing.T) {
 func TestOneOfTwoLinksIsHeldUp(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(100, 10)
-	p.overflow = OverflowBlock
-	topic := &topic{name: "/t"}
-	p.topics = append(p.topics, topic)
+	p.Pool.Blocks = true
+	topic := &intake.Topic{Name: "/t"}
+	p.Topics = append(p.Topics, topic)
 	now := time.Now()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	stands, flows := &blockage{topic: topic}, &blockage{topic: topic}
-	stands.since = now.Add(-blockageReport)
-	p.blocked = append(p.blocked, stands)
-	p.endBlockage(flows)
-	if news := p.blockageNews(now); len(news) != 1 || news[0].over || p.heldUp(topic, now) != blockageReport {
-		t.Errorf("%+v, held up for %v", news, p.heldUp(topic, now))
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	stands, flows := &intake.Blockage{Topic: topic}, &intake.Blockage{Topic: topic}
+	stands.Since = now.Add(-intake.BlockageReport)
+	p.Blocked = append(p.Blocked, stands)
+	p.EndBlockage(flows)
+	if news := p.BlockageNews(now); len(news) != 1 || news[0].Over || p.HeldUp(topic, now) != intake.BlockageReport {
+		t.Errorf("%+v, held up for %v", news, p.HeldUp(topic, now))
 	}
-	p.endBlockage(stands)
-	if news := p.blockageNews(now); len(news) != 1 || !news[0].over || len(p.blocked) != 0 || topic.heldUp < blockageReport {
-		t.Errorf("%+v, %d blocked, held up for %v", news, len(p.blocked), topic.heldUp)
+	p.EndBlockage(stands)
+	if news := p.BlockageNews(now); len(news) != 1 || !news[0].Over || len(p.Blocked) != 0 || topic.HeldUp < intake.BlockageReport {
+		t.Errorf("%+v, %d blocked, held up for %v", news, len(p.Blocked), topic.HeldUp)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -29,9 +30,9 @@ func TestAnnouncedBytesBlockNobody(t *testing.T) {
 	liar := open(t, p, "/liar2", "/p")
 	go func() { second <- liar.Large(size) }() // waits for the first
 	testlink.WaitFor(t, func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return queuedTurns(p.intake) == 1
+		p.Mu.Lock()
+		defer p.Mu.Unlock()
+		return queuedTurns(p.Intake) == 1
 	})
 	const messages = 2000 // more than the buffer holds
 	testlink.PublishPlain(small, messages)
@@ -41,16 +42,16 @@ func TestAnnouncedBytesBlockNobody(t *testing.T) {
 			testlink.SendLarge(image, testlink.Frame(2, n, 5<<20))
 		}
 	})
-	p.mu.Lock()
+	p.Mu.Lock()
 	later := time.Now().Add(memory.LeaseTime) // the liars lose their leases
-	p.mu.Unlock()
+	p.Mu.Unlock()
 	p.tick(later)
 	second2 := <-second
 	testlink.Fill(second2, make([]byte, 200_000))
 	later = time.Now().Add(2 * memory.LeaseTime) // the second may have come to its lease late
 	testlink.WaitFor(t, func() bool {
 		p.tick(later)
-		return accountOf(image).recorded == 5
+		return accountOf(image).Recorded == 5
 	})
 	images.Wait()
 	first.Abort()
@@ -58,7 +59,7 @@ func TestAnnouncedBytesBlockNobody(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := accountOf(small).recorded; got != messages {
+	if got := accountOf(small).Recorded; got != messages {
 		t.Errorf("%d of %d small messages", got, messages)
 	}
 	if n := lost(small) + lost(image); n != 0 {
@@ -74,12 +75,12 @@ func TestAnnouncedLatchedBytes(t *testing.T) {
 		p := testPipeline(t, Options{BufferBytes: 16 << 20, Overflow: overflow}, nil)
 		l := openLatched(t, p, "/map", "/p")
 		f := testlink.BeginLarge(t, l, 4<<20, 200_000)
-		if used, forLatched := bytesInUse(p.intake); used > 2<<20 || forLatched != 0 {
+		if used, forLatched := bytesInUse(p.Intake); used > 2<<20 || forLatched != 0 {
 			t.Errorf("%d bytes in use, %d for latched messages, of 200 kB that came", used, forLatched)
 		}
 		f.Abort()
 		testlink.SendLarge(l, testlink.Frame(1, 0, 2<<20))
-		if _, forLatched := bytesInUse(p.intake); forLatched < 2<<20 {
+		if _, forLatched := bytesInUse(p.Intake); forLatched < 2<<20 {
 			t.Errorf("%d bytes for latched messages: it was not remembered", forLatched)
 		}
 		if err := p.close(); err != nil {
@@ -147,17 +148,17 @@ func TestHalfReceivedMessages(t *testing.T) {
 	t.Parallel()
 	const size, come = 12 << 20, 6 << 20
 	p := testPipeline(t, Options{BufferBytes: 32 << 20, Overflow: OverflowBlock}, nil)
-	links := [2]*link{open(t, p, "/a", "/p"), open(t, p, "/b", "/p")}
+	links := [2]*intake.Link{open(t, p, "/a", "/p"), open(t, p, "/b", "/p")}
 	var frames [2]tcpros.LargeFrame
 	for i, l := range links {
 		frames[i] = testlink.BeginLarge(t, l, size, come)
 	}
-	p.mu.Lock()
-	p.pool.SetBudget(18 << 20) // leases see to it that this cannot happen
+	p.Mu.Lock()
+	p.Pool.SetBudget(18 << 20) // leases see to it that this cannot happen
 	for _, f := range frames {
 		turnOf(f).Granted = false
 	}
-	p.mu.Unlock()
+	p.Mu.Unlock()
 	var took [2]bool
 	var all sync.WaitGroup
 	for i, f := range frames {
@@ -171,7 +172,7 @@ func TestHalfReceivedMessages(t *testing.T) {
 	if took != [2]bool{true, false} {
 		t.Errorf("completed: %v, want the first", took)
 	}
-	if d := accountOf(links[1]).dropped[dropBufferFull]; d != 1 {
+	if d := accountOf(links[1]).Dropped[intake.DropBufferFull]; d != 1 {
 		t.Errorf("%d counted as lost, want 1", d)
 	}
 	closePipeline(t, p)
@@ -189,40 +190,38 @@ func TestBlockageIsReported(t *testing.T) {
 	sending.Go(func() { testlink.PublishPlain(l, 20) })
 	var now time.Time // when it began to wait, which may be a while ago
 	testlink.WaitFor(t, func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if len(p.blocked) == 0 {
+		p.Mu.Lock()
+		defer p.Mu.Unlock()
+		if len(p.Blocked) == 0 {
 			return false
 		}
-		now = p.blocked[0].since
+		now = p.Blocked[0].Since
 		return true
 	})
 	const text = "a publisher is held up"
 	said := func() int {
 		return logs.Filter(func(e observer.LoggedEntry) bool { return len(e.Message) > len(text) && e.Message[:len(text)] == text }).Len()
 	}
-	if p.tick(now.Add(blockageReport - time.Second)); said() != 0 {
+	if p.tick(now.Add(intake.BlockageReport - time.Second)); said() != 0 {
 		t.Error("a short wait was reported")
 	}
-	p.tick(now.Add(blockageReport))
-	p.tick(now.Add(blockageReport + time.Second))
+	p.tick(now.Add(intake.BlockageReport))
+	p.tick(now.Add(intake.BlockageReport + time.Second))
 	if said() != 1 {
 		t.Errorf("reported %d times, want once", said())
 	}
-	p.mu.Lock()
-	p.blocked[0].since = now.Add(-blockageReport) // as if it had really taken so long
-	p.mu.Unlock()
+	p.Mu.Lock()
+	p.Blocked[0].Since = now.Add(-intake.BlockageReport) // as if it had really taken so long
+	p.Mu.Unlock()
 	close(g.open)
 	sending.Wait()
 	p.tick(time.Now())
 	if logs.FilterMessage("a publisher goes on").Len() != 1 {
 		t.Error("the end was not reported")
 	}
-	p.mu.Lock()
-	held := p.accounts(time.Now())[0].HeldUp
-	p.mu.Unlock()
-	if held < blockageReport {
-		t.Errorf("held up for %v in the account, want %v or more", held, blockageReport)
+	held := accountsNow(p)[0].HeldUp
+	if held < intake.BlockageReport {
+		t.Errorf("held up for %v in the account, want %v or more", held, intake.BlockageReport)
 	}
 	closePipeline(t, p)
 }

@@ -1,6 +1,10 @@
 package recorder
 
-import "time"
+import (
+	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+)
 
 // Stats is a live account of a recording. What it holds belongs to the caller. Rates are
 // for the caller to make of two accounts.
@@ -53,23 +57,32 @@ func (r *session) stats() Stats {
 	}
 	s.DiskFree, s.TimeLeft = p.disk.Forecast()
 	s.Disk, s.Finished, s.Deleted = p.outputs.Watchdog.Account(), p.finished.number(), p.finished.retain.Deletions()
-	p.addStats(&s)
+	live := p.LiveFigures(now)
+	s.State, s.Ending, s.Part, s.FileBytes = live.State, live.Ending, live.Part, live.FileBytes
+	s.Buffered, s.BufferMost, s.Unread = live.Buffered, live.BufferMost, live.Unread
+	s.Snapshots, s.Topics = snapshotStats(live.Snapshots), topicStats(live.Topics)
 	s.Snapshots.Failed = p.snapshots.failures()
 	return s
 }
 
-// addStats adds what the intake knows to an account.
-func (in *intake) addStats(s *Stats) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	s.State, s.Ending = in.state, in.ended || in.atSizeLimit
-	s.Part, s.FileBytes = max(in.rotation.Part(), 0), in.rotation.Stored()
-	s.Buffered, s.BufferMost = in.pool.Held-in.pool.Idle, in.pool.Limit
-	s.Snapshots, s.Unread = in.snapshotStats(s.Taken), in.unread.now
-	s.Topics = make([]TopicStats, 0, len(in.topics))
-	for _, t := range in.topics {
-		ts := TopicStats{Topic: t.name, Type: t.typ, Passed: t.passed, Publishers: t.linked, Messages: t.messages, Bytes: t.bytes, HeldUp: in.heldUp(t, s.Taken), Last: t.last}
-		for cause, n := range t.dropped {
+// snapshotStats returns the account of the ring.
+func snapshotStats(f intake.SnapshotFigures) SnapshotStats {
+	s := SnapshotStats{Held: f.Held, Bytes: f.Bytes, Most: f.Most, Taken: f.Taken, File: f.File}
+	switch {
+	case f.Only:
+		s.Mode = SnapshotOnly
+	case f.On:
+		s.Mode = SnapshotBeside
+	}
+	return s
+}
+
+// topicStats returns the live accounts of topics.
+func topicStats(topics []intake.Figures) []TopicStats {
+	all := make([]TopicStats, 0, len(topics))
+	for _, f := range topics {
+		ts := TopicStats{Topic: f.Topic, Type: f.Typ, Passed: f.Passed, Publishers: f.Linked, Messages: f.Taken.Messages, Bytes: f.Taken.Bytes, HeldUp: f.HeldUp, Last: f.Last}
+		for cause, n := range f.Dropped {
 			if n == 0 {
 				continue
 			}
@@ -77,14 +90,14 @@ func (in *intake) addStats(s *Stats) {
 				ts.Causes = map[string]uint64{}
 			}
 			ts.Dropped += n
-			ts.Causes[dropCause(cause).String()] = n
+			ts.Causes[intake.DropCause(cause).String()] = n
 		}
-		ts.Missed, ts.LinksLost, ts.Refused = t.former.Missed, t.former.LinksLost, len(t.refused)
-		for _, u := range t.publishers {
-			a := u.Account(s.Taken)
+		ts.Missed, ts.LinksLost, ts.Refused = f.Former.Missed, f.Former.LinksLost, f.Refused
+		for _, a := range f.Publishers {
 			ts.Missed += a.Missed
 			ts.LinksLost += a.LinksLost
 		}
-		s.Topics = append(s.Topics, ts)
+		all = append(all, ts)
 	}
+	return all
 }

@@ -3,6 +3,7 @@ package recorder
 import (
 	"fmt"
 	"testing"
+	"time"
 )
 
 // TestStatsOfTheEnd checks that an account tells whether more is taken in.
@@ -31,7 +32,7 @@ func TestStatsOfTheEnd(t *testing.T) {
 func BenchmarkStats(b *testing.B) {
 	p, c := controlled(b, Options{})
 	for i := range 500 {
-		p.addTopic(fmt.Sprintf("/topic%d", i))
+		p.AddTopicOf(fmt.Sprintf("/topic%d", i), fmt.Sprintf("/topic%d", i), time.Time{})
 	}
 	b.ReportAllocs()
 	for b.Loop() {

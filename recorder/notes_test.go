@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
@@ -90,10 +91,10 @@ func TestMarks(t *testing.T) {
 	}
 	want := []string{"door opened", "mark 2", "late"}
 	began := time.Now()
-	p.mu.Lock()
-	p.begun = began.Add(-time.Hour)
-	p.rotation = rotation.New(rotation.Options{}, p.begun, 0)
-	p.mu.Unlock()
+	p.Mu.Lock()
+	p.Begun = began.Add(-time.Hour)
+	p.Rotation = rotation.New(rotation.Options{}, p.Begun, 0)
+	p.Mu.Unlock()
 	for i, text := range []string{" door opened ", "", "late"} {
 		at := time.Now()
 		if i == 2 {
@@ -107,7 +108,7 @@ func TestMarks(t *testing.T) {
 			t.Errorf("%q is %v off", text, d)
 		}
 	}
-	if m, err := c.MarkAt("old", time.Now().Add(-time.Hour)); err != nil || began.Sub(m.Time) > backdateLimit {
+	if m, err := c.MarkAt("old", time.Now().Add(-time.Hour)); err != nil || began.Sub(m.Time) > intake.BackdateLimit {
 		t.Errorf("an hour ago: %v, %v", m, err)
 	}
 	for _, text := range []string{"a\nb", strings.Repeat("x", 2000), "\x1b[2J", "  "} {
@@ -152,7 +153,7 @@ func TestMarks(t *testing.T) {
 			t.Errorf("%s: %v, want %v", paths[i], marks, want)
 		}
 	}
-	s := p.accountsNow()
+	s := accountsNow(p)
 	if len(s) != 1 || s[0].Messages != 5 || s[0].Topic != bagnote.MarksTopic {
 		t.Errorf("account: %+v", s)
 	}
@@ -163,9 +164,9 @@ func TestMarkOfThePastStaysInItsFile(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true, NoRepeatLatched: true}, nil)
 	c := controlOf(p, Options{})
-	p.mu.Lock()
-	p.begun = time.Now().Add(-time.Hour)
-	p.mu.Unlock()
+	p.Mu.Lock()
+	p.Begun = time.Now().Add(-time.Hour)
+	p.Mu.Unlock()
 	l := open(t, p, "/t", "/p")
 	for n, next := range []func(){
 		func() {},
@@ -175,14 +176,14 @@ func TestMarkOfThePastStaysInItsFile(t *testing.T) {
 			}
 		},
 		func() { // the next file is due when the mark comes
-			p.mu.Lock()
-			begun := p.rotation.Begun()
+			p.Mu.Lock()
+			begun := p.Rotation.Begun()
 			due := rotation.New(rotation.Options{Split: true, Every: time.Hour}, time.Now().Add(-2*time.Hour), 0)
-			for due.Part() < p.rotation.Part() {
+			for due.Part() < p.Rotation.Part() {
 				due.NextPart(begun)
 			}
-			p.rotation = due
-			p.mu.Unlock()
+			p.Rotation = due
+			p.Mu.Unlock()
 		},
 	} {
 		l.Frames(testlink.Frame(1, uint32(n), 10), 1, time.Now())
@@ -214,11 +215,11 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 	p := testPipeline(t, Options{Split: true, NoRepeatLatched: true, Overflow: OverflowBlock}, nil)
 	c := controlOf(p, Options{})
 	open(t, p, "/t", "/p").Frames(testlink.Frame(1, 0, 10), 1, time.Now())
-	p.mu.Lock()
-	p.sealOpen()
-	budget := p.pool.Budget
-	p.pool.SetBudget(1)
-	p.mu.Unlock()
+	p.Mu.Lock()
+	p.SealOpen()
+	budget := p.Pool.Budget
+	p.Pool.SetBudget(1)
+	p.Mu.Unlock()
 	var m Mark
 	marked := make(chan error)
 	go func() {
@@ -227,18 +228,18 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 		marked <- err
 	}()
 	testlink.WaitFor(t, func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return len(p.blocked) == 1
+		p.Mu.Lock()
+		defer p.Mu.Unlock()
+		return len(p.Blocked) == 1
 	})
 	if _, err := c.Split(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p.mu.Lock()
-	begun := p.rotation.Begun()
-	p.pool.SetBudget(budget)
-	p.mu.Unlock()
-	p.room.Broadcast()
+	p.Mu.Lock()
+	begun := p.Rotation.Begun()
+	p.Pool.SetBudget(budget)
+	p.Mu.Unlock()
+	p.Room.Broadcast()
 	if err := <-marked; err != nil {
 		t.Fatal(err)
 	}
@@ -251,13 +252,6 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 	}
 }
 
-// accountsNow returns the account of all topics.
-func (in *intake) accountsNow() []TopicSummary {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.accounts(time.Now())
-}
-
 // TestMarkWithoutRoom: a mark that the buffer has no room for is an error.
 func TestMarkWithoutRoom(t *testing.T) {
 	t.Parallel()
@@ -266,17 +260,17 @@ func TestMarkWithoutRoom(t *testing.T) {
 	if _, err := c.Mark("first"); err != nil {
 		t.Fatal(err)
 	}
-	p.mu.Lock()
-	p.sealOpen()
-	budget := p.pool.Budget
-	p.pool.SetBudget(1)
-	p.mu.Unlock()
+	p.Mu.Lock()
+	p.SealOpen()
+	budget := p.Pool.Budget
+	p.Pool.SetBudget(1)
+	p.Mu.Unlock()
 	if _, err := c.Mark("second"); !errors.Is(err, ErrNoRoom) {
 		t.Errorf("%v", err)
 	}
-	p.mu.Lock()
-	p.pool.SetBudget(budget)
-	p.mu.Unlock()
+	p.Mu.Lock()
+	p.Pool.SetBudget(budget)
+	p.Mu.Unlock()
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +295,7 @@ func TestOwnTopicIsRecordedToo(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if s := p.accountsNow(); len(s) != 1 || s[0].Messages != 3 {
+	if s := accountsNow(p); len(s) != 1 || s[0].Messages != 3 {
 		t.Errorf("accounts: %+v", s)
 	}
 }

@@ -15,7 +15,9 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -180,6 +182,28 @@ func (o Options) MemoryBytes() int64 {
 		least = 2 * max(memory.LeastChunks, 2+n) * chunk // each chunk and what it is compressed into
 	}
 	return max(o.BufferBytes, least)
+}
+
+// intake returns what the intake is made of.
+func (o *Options) intake(encoder *encode.Encoder) intake.Config {
+	c := intake.Config{
+		Log:      o.Log,
+		Node:     o.Node.Name(),
+		Flush:    o.FlushInterval,
+		Limits:   o.limits(),
+		Memory:   memory.Options{Limit: o.MemoryBytes(), ChunkBytes: o.ChunkBytes, Blocks: o.Overflow == OverflowBlock},
+		Rotation: rotation.Options{Split: o.Split, MaxBytes: o.MaxBytes, Every: o.Duration, At: o.SplitAt, Stopped: o.Begin == StateStopped},
+		NoRepeat: o.NoRepeatLatched,
+		Begin:    o.Begin,
+		Sim:      o.sim,
+		OnChange: o.Control.notify,
+		Encoder:  encoder,
+	}
+	if o.Snapshot.Mode != SnapshotOff {
+		kept := o.Snapshot.ring()
+		c.Ring = &kept
+	}
+	return c
 }
 
 // encoder returns how chunks are compressed.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
@@ -43,14 +44,14 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 	}
 	defer node.Close(t.Context())
 	p := testPipeline(t, Options{BufferBytes: 16 << 20}, func(f bagfile.Handle) bagfile.Handle { return &throttled{Handle: f, rate: 20_000_000} })
-	subscribe := func(name string) (*topic, *load.Publisher) {
-		topic := p.addTopic(name)
+	subscribe := func(name string) (*intake.Topic, *load.Publisher) {
+		topic := p.AddTopicOf(name, name, time.Time{})
 		pub, err := load.Advertise(t.Context(), m.Addr().String(), "/pub"+name, name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		sub, err := node.Subscribe(tcpros.SubscribeOptions{Topic: name, Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
-			return p.openLink(topic, info)
+			return p.OpenLink(topic, info)
 		}})
 		if err != nil {
 			t.Fatal(err)
@@ -74,9 +75,9 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 		})
 	}()
 	testlink.WaitFor(t, func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return camera.dropped[dropBufferFull] > 0
+		p.Mu.Lock()
+		defer p.Mu.Unlock()
+		return camera.Dropped[intake.DropBufferFull] > 0
 	})
 	err = imuPub.Pace(t.Context(), imuBytes, imuMessages, 2*time.Millisecond, func(int) { p.tick(time.Now()) })
 	close(stop)
@@ -92,12 +93,12 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 
 	byTime, _ := testlink.Numbers(t, p.out.Target())
 	testlink.CheckCount(t, "imu", map[uint32][]uint32{0: byTime[imuBytes-4]}, 1, imuMessages)
-	recorded, dropped := len(byTime[cameraBytes-4]), camera.dropped[dropBufferFull]
+	recorded, dropped := len(byTime[cameraBytes-4]), camera.Dropped[intake.DropBufferFull]
 	t.Logf("camera: %d published, %d recorded, %d dropped", cameraMessages, recorded, dropped)
-	if uint64(recorded) != camera.messages || recorded+int(dropped) != cameraMessages || recorded == 0 {
-		t.Errorf("camera: %d in the bag, %d counted, %d dropped, %d published", recorded, camera.messages, dropped, cameraMessages)
+	if uint64(recorded) != camera.Messages || recorded+int(dropped) != cameraMessages || recorded == 0 {
+		t.Errorf("camera: %d in the bag, %d counted, %d dropped, %d published", recorded, camera.Messages, dropped, cameraMessages)
 	}
-	if camera.dropped != [dropCauses]uint64{dropBufferFull: dropped} || imu.dropped != [dropCauses]uint64{} {
-		t.Errorf("dropped: camera %v, imu %v", camera.dropped, imu.dropped)
+	if camera.Dropped != [intake.DropCauses]uint64{intake.DropBufferFull: dropped} || imu.Dropped != [intake.DropCauses]uint64{} {
+		t.Errorf("dropped: camera %v, imu %v", camera.Dropped, imu.Dropped)
 	}
 }

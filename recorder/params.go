@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -34,6 +35,9 @@ const (
 	stringMD5        = bagnote.MD5Sum
 	stringDefinition = bagnote.Definition
 )
+
+// stringOwn is the type of the texts that the recorder publishes.
+var stringOwn = intake.OwnType{Name: stringType, MD5Sum: stringMD5, Definition: stringDefinition}
 
 // stringFrame is a std_msgs/String as links carry it.
 func stringFrame(text []byte) []byte {
@@ -98,7 +102,7 @@ func (r *session) keep(topic string, value any) error {
 	if text.Len() > maxParams {
 		return fmt.Errorf("%d bytes, at most %d are stored", text.Len(), maxParams)
 	}
-	l := r.pipe.openLatched(topic, stringType, stringMD5, stringDefinition)
+	l := r.pipe.OpenLatched(topic, stringOwn)
 	deliver(l, stringFrame(bytes.TrimSpace(text.Bytes())), time.Now())
 	l.Closed(nil)
 	return nil

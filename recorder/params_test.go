@@ -53,9 +53,9 @@ func TestStore(t *testing.T) {
 	cancel()
 	r.store(ctx, "/never", func() (any, error) { return nil, errors.New("gone") })
 	first := p.out.Target()
-	p.mu.Lock()
-	p.nextFile(time.Now())
-	p.mu.Unlock()
+	p.Mu.Lock()
+	p.NextFile(time.Now())
+	p.Mu.Unlock()
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}

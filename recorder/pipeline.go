@@ -5,6 +5,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 )
 
@@ -17,7 +18,7 @@ import (
 // the queues behind it and nothing of files. What the intake wants done to a file is a
 // command in the queue.
 type pipeline struct {
-	*intake
+	*intake.Intake
 	*sink
 	marks marks
 	wall  simtime.Wall // owned by tick
@@ -25,8 +26,8 @@ type pipeline struct {
 
 func newPipeline(o Options, outputs *bagfile.Series, retain *bagfile.Retainer, out *bagFile) *pipeline {
 	encoder := encode.New(o.encoder())
-	in := newIntake(&o, encoder)
-	p := &pipeline{intake: in, sink: newSink(&o, in, encoder, outputs, retain, out)}
+	in := intake.New(o.intake(encoder))
+	p := &pipeline{Intake: in, sink: newSink(&o, in, encoder, outputs, retain, out)}
 	encoder.Start(p.skipsCompression)
 	p.start()
 	return p
@@ -36,7 +37,7 @@ func newPipeline(o Options, outputs *bagfile.Series, retain *bagfile.Retainer, o
 // and reports what changed.
 func (p *pipeline) tick(now time.Time) {
 	p.wall.Look(now, p.sink.log)
-	p.intake.tick(now)
+	p.Intake.Tick(now)
 	if out := p.current(); out != nil {
 		p.wakeSyncer(out, now)
 	}
@@ -45,7 +46,7 @@ func (p *pipeline) tick(now time.Time) {
 // close ends the intake, writes what is queued and closes the files. Once
 // Options.Hurry is closed it counts the rest of the queue as dropped instead.
 func (p *pipeline) close() error {
-	p.intake.close()
+	p.Intake.Close()
 	return p.sink.close()
 }
 
@@ -53,5 +54,5 @@ func (p *pipeline) close() error {
 // not waited for.
 func (p *pipeline) abandon() {
 	p.abandoned.Store(true)
-	p.intake.abandon()
+	p.Intake.Abandon()
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -105,18 +106,18 @@ func testWriteFails(t *testing.T, at int, injected error) bool {
 		byTime, _ := testlink.Numbers(t, b.Name)
 		kept += uint64(len(byTime[1]))
 	}
-	topic := l.connection.topic
-	if indexed && kept != topic.messages {
-		t.Errorf("write %d: %d messages in the bags, %d counted", at, kept, topic.messages)
+	topic := l.Connection.Topic
+	if indexed && kept != topic.Messages {
+		t.Errorf("write %d: %d messages in the bags, %d counted", at, kept, topic.Messages)
 	}
-	if sum := topic.messages + topic.dropped[dropDisk]; sum != 20 {
+	if sum := topic.Messages + topic.Dropped[intake.DropDisk]; sum != 20 {
 		t.Errorf("write %d: %d messages accounted for, 20 sent", at, sum)
 	}
-	if topic.bytes != topic.messages*10_000 {
-		t.Errorf("write %d: %d bytes in %d messages of 10000", at, topic.bytes, topic.messages)
+	if topic.Bytes != topic.Messages*10_000 {
+		t.Errorf("write %d: %d bytes in %d messages of 10000", at, topic.Bytes, topic.Messages)
 	}
-	if errors.Is(injected, errInjected) && topic.messages != 20 {
-		t.Errorf("write %d: %d messages after a fault that a new file heals", at, topic.messages)
+	if errors.Is(injected, errInjected) && topic.Messages != 20 {
+		t.Errorf("write %d: %d messages after a fault that a new file heals", at, topic.Messages)
 	}
 	return false
 }
@@ -172,8 +173,8 @@ func TestSecondFaultEnds(t *testing.T) {
 	if err := p.close(); !errors.Is(err, errInjected) {
 		t.Fatalf("got %v", err)
 	}
-	if topic := l.connection.topic; p.finished.number() != 2 || topic.tally != (tally{}) || topic.dropped[dropDisk] != 20 {
-		t.Errorf("%d files, %+v, %d dropped", p.finished.number(), topic.tally, topic.dropped[dropDisk])
+	if topic := l.Connection.Topic; p.finished.number() != 2 || topic.Tally != (intake.Tally{}) || topic.Dropped[intake.DropDisk] != 20 {
+		t.Errorf("%d files, %+v, %d dropped", p.finished.number(), topic.Tally, topic.Dropped[intake.DropDisk])
 	}
 }
 

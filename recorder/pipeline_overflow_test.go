@@ -7,6 +7,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -34,7 +35,7 @@ func TestOverflowDropsTheNewestAndCounts(t *testing.T) {
 	if l.Large(5<<20) != nil {
 		t.Error("a message larger than the buffer was taken")
 	}
-	if held := p.pool.Held; held > 1<<20 {
+	if held := p.Pool.Held; held > 1<<20 {
 		t.Errorf("%d bytes held, more than the budget", held)
 	}
 	close(g.open)
@@ -48,15 +49,15 @@ func TestOverflowDropsTheNewestAndCounts(t *testing.T) {
 			t.Fatalf("message %d at place %d: not the newest were dropped", v, i)
 		}
 	}
-	topic := l.connection.topic
-	if kept == 0 || kept > 110 || topic.messages != uint64(kept) {
-		t.Errorf("kept %d, counted %d; the buffer holds about 100", kept, topic.messages)
+	topic := l.Connection.Topic
+	if kept == 0 || kept > 110 || topic.Messages != uint64(kept) {
+		t.Errorf("kept %d, counted %d; the buffer holds about 100", kept, topic.Messages)
 	}
-	if d := topic.dropped[dropBufferFull]; d != uint64(messages-kept) {
+	if d := topic.Dropped[intake.DropBufferFull]; d != uint64(messages-kept) {
 		t.Errorf("%d dropped counted, %d kept of %d", d, kept, messages)
 	}
-	if topic.dropped[dropOversize] != 1 {
-		t.Errorf("oversize counted %d times, want once", topic.dropped[dropOversize])
+	if topic.Dropped[intake.DropOversize] != 1 {
+		t.Errorf("oversize counted %d times, want once", topic.Dropped[intake.DropOversize])
 	}
 }
 
@@ -71,9 +72,9 @@ func TestOverflowBlocksAndLosesNothing(t *testing.T) {
 		testlink.PublishPlain(l, 300)
 	}()
 	full := func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return p.open == nil && !p.pool.Fits(int64(p.pool.Usual(p.pool.ChunkBytes)))
+		p.Mu.Lock()
+		defer p.Mu.Unlock()
+		return p.Open == nil && !p.Pool.Fits(int64(p.Pool.Usual(p.Pool.ChunkBytes)))
 	}
 	testlink.WaitFor(t, full)
 	select {
@@ -106,11 +107,11 @@ func TestLastCallReleasesALargeMessage(t *testing.T) {
 	second := make(chan tcpros.LargeFrame)
 	go func() { second <- large.Large(1_800_000) }()
 	testlink.WaitFor(t, func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return queuedTurns(p.intake) == 1
+		p.Mu.Lock()
+		defer p.Mu.Unlock()
+		return queuedTurns(p.Intake) == 1
 	})
-	p.unblockLinks()
+	p.UnblockLinks()
 	if f := <-second; f != nil {
 		f.Abort()
 	}
@@ -162,8 +163,8 @@ func testHurry(t *testing.T, c bagfmt.Compression) {
 		t.Fatal(err)
 	}
 	byTime, _ := testlink.Numbers(t, p.out.Target())
-	topic := l.connection.topic
-	if got := uint64(len(byTime[1])); got != topic.messages || topic.dropped[dropAborted] != 100-got || got > 2 {
-		t.Errorf("%d messages in the bag, %d counted, %d dropped", got, topic.messages, topic.dropped[dropAborted])
+	topic := l.Connection.Topic
+	if got := uint64(len(byTime[1])); got != topic.Messages || topic.Dropped[intake.DropAborted] != 100-got || got > 2 {
+		t.Errorf("%d messages in the bag, %d counted, %d dropped", got, topic.Messages, topic.Dropped[intake.DropAborted])
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/fields"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -47,7 +48,7 @@ func TestAbortedMessageLeavesTheConnection(t *testing.T) {
 	l := open(t, p, "/t", "/p")
 	f := l.Large(500_000)
 	f.Room(1000)
-	other, err := p.openLink(l.connection.topic, testlink.Info("/t", "/p")) // it came back meanwhile
+	other, err := p.OpenLink(l.Connection.Topic, testlink.Info("/t", "/p")) // it came back meanwhile
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func TestClaimsCostNothing(t *testing.T) {
 	f := liar.Large(7 << 20)
 	f.Room(1000)
 	testlink.PublishPlain(honest, 100)
-	if n := honest.connection.topic.messages; n != 100 {
+	if n := honest.Connection.Topic.Messages; n != 100 {
 		t.Errorf("%d of 100 messages", n)
 	}
 	f.Abort()
@@ -100,15 +101,15 @@ func TestLargeMessageGivenUpHalfway(t *testing.T) {
 			}
 			left -= len(room)
 		}
-		if d := l.connection.topic.dropped[dropBufferFull]; left > 0 && d != 1 {
+		if d := l.Connection.Topic.Dropped[intake.DropBufferFull]; left > 0 && d != 1 {
 			t.Errorf("message %d: given up, %d counted", i, d)
 		}
 		if left == 0 {
 			defer f.Abort()
 		}
 	}
-	if given == 0 || p.pool.Held > 16<<20 {
-		t.Errorf("%d given up, %d bytes held", given, p.pool.Held)
+	if given == 0 || p.Pool.Held > 16<<20 {
+		t.Errorf("%d given up, %d bytes held", given, p.Pool.Held)
 	}
 	t.Cleanup(func() {
 		if err := p.close(); err != nil {
@@ -127,15 +128,15 @@ func TestPoolReusesYoungBuffers(t *testing.T) {
 		now = now.Add(time.Second)
 		p.tick(now)
 		testlink.WaitFor(t, func() bool { // it is written and its buffer free again
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return len(p.pool.Free) > 0
+			p.Mu.Lock()
+			defer p.Mu.Unlock()
+			return len(p.Pool.Free) > 0
 		})
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(p.pool.Free); n > 1 {
+	if n := len(p.Pool.Free); n > 1 {
 		t.Errorf("%d buffers for small chunks one after the other", n)
 	}
 }
@@ -181,16 +182,16 @@ func (f told) WriteAt(p []byte, off int64) (int, error) {
 func TestSameHeaderSameConnection(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{}, nil)
-	topic := p.addTopic("/t")
+	topic := p.AddTopicOf("/t", "/t", time.Time{})
 	info := testlink.Info("/t", "/p")
-	first, err1 := p.openLink(topic, info)
-	again, err2 := p.openLink(topic, info)
+	first, err1 := p.OpenLink(topic, info)
+	again, err2 := p.OpenLink(topic, info)
 	info.Header = append(info.Header, fields.Field{Key: "zfoo", Value: "bar"})
-	other, err3 := p.openLink(topic, info)
+	other, err3 := p.OpenLink(topic, info)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}
-	if first.connection != again.connection || first.connection == other.connection {
+	if first.Connection != again.Connection || first.Connection == other.Connection {
 		t.Error("a connection is one publisher's header on one topic")
 	}
 	if err := p.close(); err != nil {
@@ -209,8 +210,8 @@ func TestLimitStopsAtTheMessage(t *testing.T) {
 		}
 		l.Frames(run, 4, time.Now())
 	}
-	<-p.limited
-	if l.Large(1<<20) != nil || !p.reachedLimit(l.connection.topic) {
+	<-p.Limited
+	if l.Large(1<<20) != nil || !p.ReachedLimit(l.Connection.Topic) {
 		t.Error("the topic goes on after its limit")
 	}
 	if err := p.close(); err != nil {

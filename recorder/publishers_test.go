@@ -16,8 +16,8 @@ import (
 func TestMissedMessages(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{BufferBytes: 4 << 20}, nil)
-	topic := p.addTopic("/t")
-	l, err := p.openLink(topic, testlink.HeaderInfo("/t", "p"))
+	topic := p.AddTopicOf("/t", "/t", time.Time{})
+	l, err := p.OpenLink(topic, testlink.HeaderInfo("/t", "p"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,11 +26,11 @@ func TestMissedMessages(t *testing.T) {
 	testlink.Large(t, l, 13, 8<<20)   // larger than the buffer: dropped, not missed
 	l.Frames(testlink.Numbered(14, 15), 2, time.Now())
 	l.Closed(errors.New("cut"))
-	if l, err = p.openLink(topic, testlink.HeaderInfo("/t", "p")); err != nil {
+	if l, err = p.OpenLink(topic, testlink.HeaderInfo("/t", "p")); err != nil {
 		t.Fatal(err)
 	}
 	l.Frames(testlink.Numbered(19), 1, time.Now()) // 16 to 18 came while there was no link
-	other, err := p.openLink(topic, testlink.HeaderInfo("/t", "q"))
+	other, err := p.OpenLink(topic, testlink.HeaderInfo("/t", "q"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestMissedMessages(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	s := Summary{Topics: p.accounts(time.Now())}
+	s := Summary{Topics: accountsNow(p)}
 	ts := s.Topics[1] // after the account itself
 	if ts.Publishers[0].Missed != 5 || ts.Publishers[1].Missed != 0 || s.Dropped() != 1 || ts.Publishers[0].LinksLost != 1 {
 		t.Errorf("%+v", ts)
@@ -56,7 +56,7 @@ func TestNoNumbersOfLatched(t *testing.T) {
 	udp := testlink.HeaderInfo("/t", "q")
 	udp.Transport = "UDPROS"
 	for _, info := range []tcpros.LinkInfo{info, udp, testlink.Info("/t", "r")} {
-		l, err := p.openLink(p.addTopic("/t"), info)
+		l, err := p.OpenLink(p.AddTopicOf("/t", "/t", time.Time{}), info)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,21 +65,21 @@ func TestNoNumbersOfLatched(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if s := (Summary{Topics: p.accounts(time.Now())}); s.Losses() != "" {
+	if s := (Summary{Topics: accountsNow(p)}); s.Losses() != "" {
 		t.Errorf("%+v", s)
 	}
 }
 
 func TestWatchingAllocatesNothing(t *testing.T) {
 	p := testPipeline(t, Options{Compression: bagfmt.CompressionNone}, nil)
-	l, err := p.openLink(p.addTopic("/t"), testlink.HeaderInfo("/t", "p"))
+	l, err := p.OpenLink(p.AddTopicOf("/t", "/t", time.Time{}), testlink.HeaderInfo("/t", "p"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var w loss.Sequence
 	run := testlink.Numbered(testlink.Count(0, 100)...)
 	if n := testing.AllocsPerRun(100, func() {
-		l.countMissed(w.Run(run, 100))
+		l.CountMissed(w.Run(run, 100))
 		w = loss.Sequence{}
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -100,7 +100,7 @@ func TestLargeMessagesHaveNumbers(t *testing.T) {
 		}
 	}
 	p := testPipeline(t, Options{Sync: SyncNone}, nil)
-	l, err := p.openLink(p.addTopic("/map"), info)
+	l, err := p.OpenLink(p.AddTopicOf("/map", "/map", time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestLargeMessagesHaveNumbers(t *testing.T) {
 		f := testlink.Frame(seq, 0, 200_000)
 		m := l.Large(len(f))
 		if giveUp {
-			l.watched.LargeFrame = refusal{l.watched.LargeFrame}
+			l.Watched.LargeFrame = refusal{l.Watched.LargeFrame}
 		}
 		for rest := f; len(rest) > 0; {
 			room := m.Room(min(len(rest), 50_000))
@@ -120,9 +120,9 @@ func TestLargeMessagesHaveNumbers(t *testing.T) {
 		m.Commit(time.Now())
 	}
 	missed := func() uint64 {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return l.publisher.Account(time.Now()).Missed
+		p.Mu.Lock()
+		defer p.Mu.Unlock()
+		return l.Publisher.Account(time.Now()).Missed
 	}
 	for seq := range uint32(5) {
 		large(seq, false)
@@ -154,7 +154,7 @@ func TestLargeMessagesHaveNumbers(t *testing.T) {
 		}
 	}
 	closePipeline(t, p)
-	if n := accountOf(l).recorded; n != 11 {
+	if n := accountOf(l).Recorded; n != 11 {
 		t.Errorf("%d messages, want 11", n)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/repair"
 )
 
@@ -47,7 +48,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 		Options: o,
 		subs:    map[string]*subscription{},
 		tried:   map[string]bool{},
-		left:    map[string]*topic{},
+		left:    map[string]*intake.Topic{},
 		ready:   make(chan struct{}),
 		given:   make(chan struct{}),
 	}

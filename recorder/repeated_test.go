@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -48,7 +49,7 @@ func TestRepeatedAreMarked(t *testing.T) {
 			o.Split = true
 			p, c := controlled(t, o)
 			chart, base, arm := latching(t, p, "/map", "/server"), latching(t, p, "/tf_static", "/base"), latching(t, p, "/tf_static", "/arm")
-			send := func(l *link, n uint32, at time.Time) { l.Frames(testlink.Frame(1, n, 10), 1, at) }
+			send := func(l *intake.Link, n uint32, at time.Time) { l.Frames(testlink.Frame(1, n, 10), 1, at) }
 			send(chart, 1, time.Now())
 			send(base, 2, time.Now())
 			split := func() {
@@ -104,11 +105,11 @@ func TestFileBeginsBehindTheOneBefore(t *testing.T) {
 				chart.Frames(f, 1, latest)
 			}
 			odom.Frames(testlink.Frame(2, 1, 10), 1, start) // its link has waited for the lock
-			split, err := p.requestSplit(start.Add(time.Second))
+			split, err := p.RequestSplit(start.Add(time.Second))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := split.closedFile(t.Context()); err != nil {
+			if _, err := split.ClosedFile(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			closePipeline(t, p)

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -96,13 +97,15 @@ func (s *sink) writeReport() error {
 	if s.err != nil {
 		return s.err
 	}
-	sum, conn := s.in.lossReport(s.report)
-	if conn == nil {
+	topics, unread := s.in.SummaryFigures(time.Now())
+	sum := Summary{Topics: topicSummaries(topics), Unread: unread}
+	if s.report == ReportOnLoss && sum.Losses() == "" {
 		return nil
 	}
+	conn := s.in.OpenReport(ReportTopic, intake.OwnType{Name: tcpros.DiagnosticArrayType, MD5Sum: tcpros.DiagnosticArrayMD5Sum, Definition: tcpros.DiagnosticArrayDefinition})
 	at := s.newest // as the last message, so that the bag does not seem to be longer
 	if at.IsZero() {
-		at = bagfmt.TimeOf(s.in.sim.At(time.Now()))
+		at = bagfmt.TimeOf(s.in.Sim.At(time.Now()))
 	}
 	frame := sum.diagnostics(at.Std()).AppendFrame(nil)
 	if err := s.writeOwn(conn, at, frame); err != nil {
@@ -112,81 +115,21 @@ func (s *sink) writeReport() error {
 }
 
 // writeOwn writes one message as a chunk.
-func (s *sink) writeOwn(c *connection, at bagfmt.Time, frame []byte) error {
+func (s *sink) writeOwn(c *bagfmt.Connection, at bagfmt.Time, frame []byte) error {
 	z, err := bagfmt.NewCompressor(s.compression)
 	if err != nil {
 		return err
 	}
 	chunk := new(memory.Chunk)
 	chunk.Builder.Reset(nil)
-	chunk.Builder.AppendRun(c.conn, at, frame, 1)
+	chunk.Builder.AppendRun(c, at, frame, 1)
 	if chunk.Sealed, err = chunk.Builder.Seal(z, nil); err != nil {
 		return err
 	}
 	if err := s.out.WriteChunk(chunk.Sealed); err != nil {
 		return err
 	}
-	chunk.Part = s.in.countOwn(c, len(frame)-4)
+	chunk.Part = s.in.OwnWritten(c, len(frame)-4)
 	s.written(chunk)
 	return nil
-}
-
-// lossReport returns the account and the connection that it is written to; nil if when
-// asks for none.
-func (in *intake) lossReport(when Report) (Summary, *connection) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	s := Summary{Topics: in.accounts(time.Now()), Unread: in.unread.ever}
-	if when == ReportOnLoss && s.Losses() == "" {
-		return s, nil
-	}
-	if in.reported == nil {
-		in.reported = in.openOwn(ownHeader(in.node, ReportTopic, tcpros.DiagnosticArrayType, tcpros.DiagnosticArrayMD5Sum, tcpros.DiagnosticArrayDefinition, true))
-	}
-	return s, in.reported.connection
-}
-
-// countOwn counts a message of the recorder's own that is in the file, and returns the
-// number of that.
-func (in *intake) countOwn(c *connection, bytes int) (part int) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.account(c.topic, 1, uint64(bytes))
-	return in.rotation.Part()
-}
-
-// openLatched makes a link on which the recorder itself publishes, latched.
-func (in *intake) openLatched(name, typ, md5sum, definition string) *link {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.openOwn(ownHeader(in.node, name, typ, md5sum, definition, true))
-}
-
-// openOwn makes a link on which the recorder itself publishes, beside others on the topic if
-// that is recorded, too. mu is held.
-func (in *intake) openOwn(h tcpros.Header) *link {
-	name, _ := h.Get("topic")
-	t := topicNamed(in.topics, name)
-	if t == nil {
-		t = &topic{name: name}
-		in.topics = append(in.topics, t)
-	}
-	if !slices.Contains(in.ownTopics, t) {
-		in.ownTopics = append(in.ownTopics, t)
-	}
-	return in.connect(t, t.find(bagfmt.ConnectionHeader(h)), tcpros.LinkInfo{Topic: name, PublisherURI: in.node, Header: h})
-}
-
-// ownHeader is the connection header of what the recorder, a node of that name, publishes.
-func ownHeader(node, name, typ, md5sum, definition string, latching bool) tcpros.Header {
-	h := tcpros.Header{{Key: "callerid", Value: node}}
-	if latching {
-		h = append(h, tcpros.Header{{Key: "latching", Value: "1"}}...)
-	}
-	return append(h, tcpros.Header{
-		{Key: "md5sum", Value: md5sum},
-		{Key: "message_definition", Value: definition},
-		{Key: "topic", Value: name},
-		{Key: "type", Value: typ},
-	}...)
 }

@@ -46,7 +46,7 @@ func TestReport(t *testing.T) {
 			t.Run(name+" "+string(c), func(t *testing.T) {
 				t.Parallel()
 				p := testPipeline(t, Options{Report: tc.when, Compression: c, Split: true, BufferBytes: 8 << 20}, nil)
-				l, err := p.openLink(p.addTopic("/t"), testlink.HeaderInfo("/t", "p"))
+				l, err := p.OpenLink(p.AddTopicOf("/t", "/t", time.Time{}), testlink.HeaderInfo("/t", "p"))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -63,7 +63,7 @@ func TestReport(t *testing.T) {
 				if len(reports) != tc.want || end != bagfmt.TimeOf(last) {
 					t.Fatalf("%d reports, the bag ends at %v; want %d, %v", len(reports), end, tc.want, bagfmt.TimeOf(last))
 				}
-				s := Summary{Topics: p.accounts(time.Now())}
+				s := Summary{Topics: accountsNow(p)}
 				if n := 10 + tc.want; !tc.lossy && s.Messages() != uint64(n) {
 					t.Errorf("%d messages, want %d", s.Messages(), n)
 				}

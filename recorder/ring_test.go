@@ -34,22 +34,22 @@ func TestRingNeedsNoMemoryOfItsOwn(t *testing.T) {
 		}
 	}()
 	testlink.WaitFor(t, func() bool { // it waits for room
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return p.open == nil && !p.pool.Fits(p.pool.SharedChunk())
+		p.Mu.Lock()
+		defer p.Mu.Unlock()
+		return p.Open == nil && !p.Pool.Fits(p.Pool.SharedChunk())
 	})
-	next, _ := p.sealed.Take() // in place of the writer
-	if next.command != nil {   // that has not come to its command yet
-		go p.execute(next.command)
-		next, _ = p.sealed.Take()
+	next, _ := p.Sealed.Take() // in place of the writer
+	if next.Command != nil {   // that has not come to its command yet
+		go p.execute(next.Command)
+		next, _ = p.Sealed.Take()
 	}
-	c := next.chunk
+	c := next.Chunk
 	c.Seal(nil)
-	rc := p.toRingChunk(c)
-	if rc.chunk != c {
+	rc := p.ToRingChunk(c)
+	if rc.Chunk != c {
 		t.Error("a copy was made beyond the buffer")
 	}
-	p.giveBack(rc)
+	p.GiveBack(rc)
 	release()
 	<-sent
 	if err := p.close(); err != nil {
@@ -67,9 +67,9 @@ func TestRingForgetsTheOld(t *testing.T) {
 		l.Frames(testlink.Frame(1, uint32(n), 100), 1, start.Add(time.Duration(n)*time.Second))
 	}
 	testlink.WaitFor(t, func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return len(p.ring.chunks) == 11 && p.ring.chunks[0].firstAt.Equal(start.Add(89*time.Second))
+		p.Mu.Lock()
+		defer p.Mu.Unlock()
+		return len(p.Ring.Chunks) == 11 && p.Ring.Chunks[0].FirstAt.Equal(start.Add(89*time.Second))
 	})
 	if err := p.close(); err != nil {
 		t.Fatal(err)
@@ -87,9 +87,9 @@ func TestSlowTopicsReachFarBack(t *testing.T) {
 		l.Frames(testlink.Frame(1, uint32(n), 100), 1, now)
 		p.tick(now.Add(time.Second))
 		testlink.WaitFor(t, func() bool {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return len(p.ring.chunks) == n+1
+			p.Mu.Lock()
+			defer p.Mu.Unlock()
+			return len(p.Ring.Chunks) == n+1
 		})
 	}
 	sn := take(t, p, start.Add(3000*time.Second))
@@ -116,9 +116,9 @@ func TestRecordingComesBeforeTheRing(t *testing.T) {
 	}
 	publishSized(0, 1000)
 	testlink.WaitFor(t, func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return p.ring.bytes > 1<<20
+		p.Mu.Lock()
+		defer p.Mu.Unlock()
+		return p.Ring.Bytes > 1<<20
 	})
 	large := l.Large(1_800_000) // more than the ring leaves
 	if large == nil || !testlink.Fill(large, testlink.Frame(1, 1000, 1_800_000-4)) {
@@ -128,7 +128,7 @@ func TestRecordingComesBeforeTheRing(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := accountOf(l).recorded; lost(l) != 0 || got != 1001 {
+	if got := accountOf(l).Recorded; lost(l) != 0 || got != 1001 {
 		t.Errorf("%d of 1001 messages, %d lost", got, lost(l))
 	}
 }
@@ -148,9 +148,9 @@ func TestTriggerKeepsWhatWasThere(t *testing.T) {
 	for n := uint32(0); n < before; n += 10 {
 		send(n, n+10)
 		testlink.WaitFor(t, func() bool {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return p.pool.Waiting == 0 // nothing but the open chunk is on its way
+			p.Mu.Lock()
+			defer p.Mu.Unlock()
+			return p.Pool.Waiting == 0 // nothing but the open chunk is on its way
 		})
 	}
 	release := holdWriter(p)

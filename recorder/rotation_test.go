@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -86,7 +87,7 @@ func TestSplitBySize(t *testing.T) {
 }
 
 // publishLarge sends messages each in a chunk of its own.
-func publishLarge(l *link, publisher uint32, messages int) {
+func publishLarge(l *intake.Link, publisher uint32, messages int) {
 	for n := range uint32(messages) {
 		testlink.SendLarge(l, testlink.Frame(publisher, n, 300_000))
 	}
@@ -100,7 +101,7 @@ func TestSizeWithoutSplitEnds(t *testing.T) {
 	for n := range uint32(200) {
 		l.Frames(testlink.Frame(1, n, 20_000), 1, time.Now())
 	}
-	<-p.filled
+	<-p.Filled
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -112,9 +113,9 @@ func TestSizeWithoutSplitEnds(t *testing.T) {
 		t.Errorf("%d bytes; stock stops at 1.00 to 1.07 MiB", st.Size())
 	}
 	byTime, _ := testlink.Numbers(t, files(t, p)[0])
-	topic := l.connection.topic
-	if uint64(len(byTime[1])) != topic.messages || topic.dropped != [dropCauses]uint64{} {
-		t.Errorf("%d messages, %d counted, dropped %v", len(byTime[1]), topic.messages, topic.dropped)
+	topic := l.Connection.Topic
+	if uint64(len(byTime[1])) != topic.Messages || topic.Dropped != [intake.DropCauses]uint64{} {
+		t.Errorf("%d messages, %d counted, dropped %v", len(byTime[1]), topic.Messages, topic.Dropped)
 	}
 }
 
@@ -124,7 +125,7 @@ func TestSizeWithoutSplitEnds(t *testing.T) {
 func TestSplitOnAFixedGrid(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true, Duration: time.Second}, nil)
-	start := p.rotation.Next().Add(-time.Second)
+	start := p.Rotation.Next().Add(-time.Second)
 	l := open(t, p, "/t", "/p")
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	for n, ms := range []int{100, 999, 1000, 1700, 2001, 9100, 10_000} {
@@ -164,7 +165,7 @@ func TestLatchedBeginEachFile(t *testing.T) {
 				run := append(testlink.Frame(1, 2*n, 50), testlink.Frame(1, 2*n+1, 80)...)
 				small.Frames(run, 2, time.Now())
 			}
-			next := p.rotation.Next()
+			next := p.Rotation.Next()
 			plain.Frames(testlink.Frame(3, 0, 10), 1, next)
 			plain.Frames(testlink.Frame(3, 1, 10), 1, next.Add(time.Hour))
 			testlink.SendLarge(large, testlink.Frame(2, 3, 100)) // nothing waits for the writer: the old one is pinned
@@ -191,17 +192,17 @@ func TestLatchedBeginEachFile(t *testing.T) {
 					checkLatchedConnections(t, path)
 				}
 			}
-			if r := small.connection.topic.repeated; !off && r != 2 || off && r != 0 {
+			if r := small.Connection.Topic.Repeated; !off && r != 2 || off && r != 0 {
 				t.Errorf("%d counted as repeated", r)
 			}
-			if p.pool.Held < 0 || p.pool.Latched < 0 {
-				t.Errorf("%d bytes held, %d latched", p.pool.Held, p.pool.Latched)
+			if p.Pool.Held < 0 || p.Pool.Latched < 0 {
+				t.Errorf("%d bytes held, %d latched", p.Pool.Held, p.Pool.Latched)
 			}
 		})
 	}
 }
 
-func openLatched(t *testing.T, p *pipeline, topic, publisher string) *link {
+func openLatched(t *testing.T, p *pipeline, topic, publisher string) *intake.Link {
 	t.Helper()
 	info := testlink.Info(topic, publisher)
 	for i := range info.Header {
@@ -209,7 +210,7 @@ func openLatched(t *testing.T, p *pipeline, topic, publisher string) *link {
 			info.Header[i].Value = "1"
 		}
 	}
-	l, err := p.openLink(p.addTopic(topic), info)
+	l, err := p.OpenLink(p.AddTopicOf(topic, topic, time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +240,7 @@ func TestLatchedWithinTheBudget(t *testing.T) {
 	l := openLatched(t, p, "/map", "/p1")
 	l.Frames(testlink.Frame(1, 0, 100), 1, time.Now())
 	testlink.SendLarge(l, testlink.Frame(1, 1, 1_200_000))
-	p.tick(p.rotation.Next())
+	p.tick(p.Rotation.Next())
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +264,7 @@ func TestLargeMessageAcrossASplit(t *testing.T) {
 			info.Header[i].Value = strings.Repeat("uint32 n\n", 2000) // too long to go along with each message
 		}
 	}
-	l, err := p.openLink(p.addTopic("/t"), info)
+	l, err := p.OpenLink(p.AddTopicOf("/t", "/t", time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +272,7 @@ func TestLargeMessageAcrossASplit(t *testing.T) {
 	testlink.SendLarge(l, testlink.Frame(1, 0, 300_000))
 	f := testlink.Frame(1, 1, 300_000)
 	large := l.Large(len(f))
-	p.tick(p.rotation.Next())
+	p.tick(p.Rotation.Next())
 	plain.Frames(testlink.Frame(2, 0, 10), 1, time.Now())
 	for rest := f; len(rest) > 0; {
 		rest = rest[copy(large.Room(len(rest)), rest):]
@@ -296,7 +297,7 @@ func TestNextNameTaken(t *testing.T) {
 	}
 	l := open(t, p, "/t", "/p")
 	for n := range uint32(3) {
-		l.Frames(testlink.Frame(1, n, 10), 1, p.rotation.Next())
+		l.Frames(testlink.Frame(1, n, 10), 1, p.Rotation.Next())
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
@@ -340,8 +341,8 @@ func TestEveryWriteFailsOnceAcrossSplits(t *testing.T) {
 				kept += len(byTime[1])
 			}
 		}
-		if topic := l.connection.topic; topic.messages != 20 || closed && kept != 20 {
-			t.Errorf("write %d: %d messages in the bags, %d counted", at, kept, topic.messages)
+		if topic := l.Connection.Topic; topic.Messages != 20 || closed && kept != 20 {
+			t.Errorf("write %d: %d messages in the bags, %d counted", at, kept, topic.Messages)
 		}
 	}
 }
@@ -373,5 +374,5 @@ func BenchmarkSplits(b *testing.B) {
 	b.ReportMetric(float64(waits[len(waits)*999/1000].Microseconds()), "p99.9-µs")
 	b.ReportMetric(float64(waits[len(waits)-1].Microseconds()), "max-µs")
 	b.ReportMetric(float64(p.finished.number()), "files")
-	b.ReportMetric(float64(uint64(sent)-l.connection.topic.messages), "lost")
+	b.ReportMetric(float64(uint64(sent)-l.Connection.Topic.Messages), "lost")
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/repair"
 )
 
@@ -18,7 +19,7 @@ type session struct {
 	pipe    *pipeline
 	subs    map[string]*subscription // by resolved topic
 	tried   map[string]bool          // topics of the master that were refused or are in subs
-	left    map[string]*topic        // accounts of topics that were left, by resolved name
+	left    map[string]*intake.Topic // accounts of topics that were left, by resolved name
 	trigger *trigger                 // nil without snapshots
 	late    bool                     // the master was away at the start: it may have a clock
 	fresh   []string                 // with CountTopics: subscribed to and not logged yet
@@ -32,7 +33,7 @@ func (r *session) run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer func() {
-		r.pipe.unblockLinks()
+		r.pipe.UnblockLinks()
 		r.noteWaiting()
 		r.noteUnread()
 		r.closeSubscriptions()
@@ -101,7 +102,7 @@ func (r *session) run(ctx context.Context) error {
 		case now := <-tick.C:
 			r.noteUnread()
 			r.pipe.tick(now)
-		case <-r.pipe.limited:
+		case <-r.pipe.Limited:
 			if r.endLimited() && (r.Limit > 0 || !r.Select.polls()) {
 				return nil
 			}
@@ -109,7 +110,7 @@ func (r *session) run(ctx context.Context) error {
 			return nil // the sink keeps the error and returns it from close
 		case <-r.pipe.disk.Full:
 			return ErrMinSpace
-		case <-r.pipe.filled:
+		case <-r.pipe.Filled:
 			return nil
 		case <-over:
 			return nil
@@ -124,7 +125,7 @@ func (r *session) run(ctx context.Context) error {
 
 // over returns what tells that the duration is over; nil while there is none.
 func (r *session) over() <-chan time.Time {
-	begun := r.pipe.begunAt()
+	begun := r.pipe.BegunAt()
 	if r.Duration == 0 || r.Split || begun.IsZero() {
 		return nil
 	}
@@ -147,7 +148,7 @@ func (r *session) repairOrphans(ctx context.Context, found []string) (end func(e
 	}
 	stop := repair.Start(ctx, repair.Options{
 		Series: p.outputs, Log: r.Log, Finished: p.handover.Finished, Kept: func(bag, original string) { p.retain.Recovered(p.outputs, bag, original) },
-		Crowded: p.queueCrowded, Buffer: r.MemoryBytes(), MinSpace: r.MinSpace,
+		Crowded: p.QueueCrowded, Buffer: r.MemoryBytes(), MinSpace: r.MinSpace,
 	}, found)
 	return func(err error) { stop(!errors.Is(err, ErrDiskHangs)) } // else this would hang, too
 }

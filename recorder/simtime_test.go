@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -50,11 +51,11 @@ func TestSimStamps(t *testing.T) {
 	}
 	sink.Frames(ticks(100), 1, time.Now())
 	p := testPipeline(t, Options{sim: sim, Split: true, Duration: 10 * time.Second, FlushInterval: time.Hour}, nil)
-	topic := p.addTopic("/clock")
-	if err := sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return p.openLink(topic, info) }); err != nil {
+	topic := p.AddTopicOf("/clock", "/clock", time.Time{})
+	if err := sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return p.OpenLink(topic, info) }); err != nil {
 		t.Fatal(err)
 	}
-	l, err := p.openLink(p.addTopic("/t"), testlink.LatchingInfo("/t", "p"))
+	l, err := p.OpenLink(p.AddTopicOf("/t", "/t", time.Time{}), testlink.LatchingInfo("/t", "p"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,8 +96,8 @@ func TestSimClock(t *testing.T) {
 	sim := simtime.New()
 	sim.Release()
 	p := testPipeline(t, Options{}, nil)
-	topic := p.addTopic("/clock")
-	if err := sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return p.openLink(topic, info) }); err != nil {
+	topic := p.AddTopicOf("/clock", "/clock", time.Time{})
+	if err := sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return p.OpenLink(topic, info) }); err != nil {
 		t.Fatal(err)
 	}
 	sink, err := sim.Link(testlink.Info("/clock", "/sim"))
@@ -130,9 +131,9 @@ func TestSimClock(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	s := Summary{Topics: p.accounts(time.Now())}
-	if n := s.Messages(); n != 5 || topic.linked != 0 {
-		t.Errorf("%d messages recorded, %d links", n, topic.linked)
+	s := Summary{Topics: accountsNow(p)}
+	if n := s.Messages(); n != 5 || topic.Linked != 0 {
+		t.Errorf("%d messages recorded, %d links", n, topic.Linked)
 	}
 }
 
@@ -152,13 +153,13 @@ func TestSimClockStartsAgain(t *testing.T) {
 	p := testPipeline(t, Options{sim: sim, Split: true, Duration: 4 * time.Second, Limits: []Limit{
 		{Topics: "/rate", MaxRate: 0.5}, {Topics: "/large", MaxRate: 0.5}, {Topics: "/every", Every: 2}, {Topics: "/both", MaxRate: 1, Every: 2},
 	}}, nil)
-	links := map[string]*link{"/rate": open(t, p, "/rate", "/a"), "/every": open(t, p, "/every", "/b"), "/both": open(t, p, "/both", "/c")}
+	links := map[string]*intake.Link{"/rate": open(t, p, "/rate", "/a"), "/every": open(t, p, "/every", "/b"), "/both": open(t, p, "/both", "/c")}
 	big := open(t, p, "/large", "/d")
 	kept := map[string][]uint64{}
 	for pass := range 3 {
 		before := map[string]uint64{}
 		for topic, l := range links {
-			before[topic] = l.connection.topic.messages
+			before[topic] = l.Connection.Topic.Messages
 		}
 		for second := range uint32(6) {
 			if pass+int(second) > 0 {
@@ -180,10 +181,10 @@ func TestSimClockStartsAgain(t *testing.T) {
 			}
 		}
 		for topic, l := range links {
-			kept[topic] = append(kept[topic], l.connection.topic.messages-before[topic])
+			kept[topic] = append(kept[topic], l.Connection.Topic.Messages-before[topic])
 		}
 	}
-	files, ofBig := p.rotation.Part()+1, big.connection.topic.messages
+	files, ofBig := p.Rotation.Part()+1, big.Connection.Topic.Messages
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -210,10 +211,10 @@ func TestSimSplitAtStartsAgain(t *testing.T) {
 	var ends []int64
 	for _, second := range []int64{99, 100, 109, 110, 115, 30, 39, 40, 49, 51} {
 		sim.Set(second * 1e9)
-		number := p.rotation.Part()
+		number := p.Rotation.Part()
 		p.tick(time.Now())
 		l.Frames(testlink.Frame(1, uint32(second), 10), 1, time.Now())
-		if p.rotation.Part() != number {
+		if p.Rotation.Part() != number {
 			ends = append(ends, second)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
@@ -20,7 +21,7 @@ import (
 // goroutine, write, owns all fields that are not marked otherwise.
 type sink struct {
 	log         *zap.Logger
-	in          *intake
+	in          *intake.Intake
 	encoder     *encode.Encoder
 	compression bagfmt.Compression
 	report      Report
@@ -55,7 +56,7 @@ type sink struct {
 	closer       sync.WaitGroup
 }
 
-func newSink(o *Options, in *intake, encoder *encode.Encoder, outputs *bagfile.Series, retain *bagfile.Retainer, out *bagFile) *sink {
+func newSink(o *Options, in *intake.Intake, encoder *encode.Encoder, outputs *bagfile.Series, retain *bagfile.Retainer, out *bagFile) *sink {
 	s := &sink{
 		log:          o.Log,
 		in:           in,
@@ -114,21 +115,21 @@ func (s *sink) close() error {
 // write is the one goroutine that touches the file's data.
 func (s *sink) write() {
 	for {
-		next, ok := s.in.sealed.Take()
+		next, ok := s.in.Sealed.Take()
 		if !ok {
 			return
 		}
-		if next.command != nil {
-			s.execute(next.command)
+		if next.Command != nil {
+			s.execute(next.Command)
 			continue
 		}
-		c := next.chunk
+		c := next.Chunk
 		s.encoder.Await(c)
-		if !s.in.ring.isOnly() {
+		if !s.in.Ring.IsOnly() {
 			s.store(c)
 		}
 		if s.snapshots == nil {
-			s.in.release(c)
+			s.in.Release(c)
 		} else {
 			s.snapshots.keep(c)
 		}
@@ -136,40 +137,40 @@ func (s *sink) write() {
 }
 
 // execute does what a command says.
-func (s *sink) execute(c *command) {
-	switch c.kind {
-	case commandRotate:
-		c.err = s.rotateFile(c)
-	case commandRepeat:
-		s.repeat(c.start)
-	case commandOpen:
-		c.err = s.openFile(c)
-	case commandClose:
+func (s *sink) execute(c *intake.Command) {
+	switch c.Kind {
+	case intake.CommandRotate:
+		c.Err = s.rotateFile(c)
+	case intake.CommandRepeat:
+		s.repeat(c.Start)
+	case intake.CommandOpen:
+		c.Err = s.openFile(c)
+	case intake.CommandClose:
 		s.closeFile(c)
-	case commandReport:
-		c.err = s.writeReport()
-	case commandPin:
-		c.pinned = s.retain.Pin(c.since)
-	case commandSnapshot:
-		s.snapshots.begin(c.snapshot)
-	case commandEndSnapshot:
-		s.snapshots.end(c.snapshot)
+	case intake.CommandReport:
+		c.Err = s.writeReport()
+	case intake.CommandPin:
+		c.Pinned = s.retain.Pin(c.Since)
+	case intake.CommandSnapshot:
+		s.snapshots.begin(c.Snapshot)
+	case intake.CommandEndSnapshot:
+		s.snapshots.end(c.Snapshot)
 	}
-	close(c.done)
+	close(c.Done)
 }
 
 // store writes a chunk, or gives it up and counts why.
 func (s *sink) store(c *memory.Chunk) {
 	switch {
 	case s.err != nil:
-		s.giveUp(c, dropDisk)
+		s.giveUp(c, intake.DropDisk)
 		return
 	case s.drainAborted():
-		s.giveUp(c, dropAborted)
+		s.giveUp(c, intake.DropAborted)
 		return
 	case c.Err != nil:
 		s.log.Error("chunk lost", zap.Error(c.Err))
-		s.giveUp(c, dropCodec)
+		s.giveUp(c, intake.DropCodec)
 		return
 	case c.Sealed == nil: // a compressor has skipped it
 		c.Seal(nil)
@@ -177,7 +178,7 @@ func (s *sink) store(c *memory.Chunk) {
 	if err := s.writeChunk(c.Sealed); err != nil {
 		s.err = err
 		s.halt()
-		s.giveUp(c, dropDisk)
+		s.giveUp(c, intake.DropDisk)
 		return
 	}
 	s.written(c)
@@ -193,11 +194,11 @@ func (s *sink) written(c *memory.Chunk) {
 	}
 	s.out.hold(c.Sealed)
 	s.encoder.Written(c.Sealed.Compression)
-	s.in.written(c, bytes, s.out.part)
+	s.in.Written(c, bytes, s.out.part)
 }
 
 // giveUp counts the messages of a chunk that will not be written.
-func (s *sink) giveUp(c *memory.Chunk, cause dropCause) {
+func (s *sink) giveUp(c *memory.Chunk, cause intake.DropCause) {
 	if c.Sealed == nil {
 		c.Seal(nil) // not compressed: the counts are still to be had
 	}
@@ -205,13 +206,13 @@ func (s *sink) giveUp(c *memory.Chunk, cause dropCause) {
 		s.log.Error("messages lost that cannot be counted", zap.Error(c.Err))
 		return
 	}
-	s.in.lose(c, cause)
+	s.in.Lose(c, cause)
 }
 
 // halt ends the recording: no file can be written, or none be made durable.
 func (s *sink) halt() {
 	s.halted.Do(func() {
-		s.in.end()
+		s.in.End()
 		close(s.failed)
 	})
 }
@@ -274,14 +275,14 @@ func (s *sink) current() *bagFile {
 // queued for files to come when it is written. It is for concurrent use.
 func (s *sink) pin(ctx context.Context, since time.Time) ([]string, error) {
 	s.retain.Pin(since)
-	c, err := s.in.requestPin(since)
+	c, err := s.in.RequestPin(since)
 	if err == nil {
-		err = c.wait(ctx)
+		err = c.Wait(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return c.pinned, nil
+	return c.Pinned, nil
 }
 
 // lowDisk looks, and reports whether the recording has to end because the disk is

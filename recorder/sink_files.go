@@ -11,13 +11,14 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 )
 
 var errSyncFailed = errors.New("a sync has failed")
 
 // openFile opens the next file after a stop. What arrives before that is not recorded: a
 // file that cannot be had must not cost messages.
-func (s *sink) openFile(c *command) error {
+func (s *sink) openFile(c *intake.Command) error {
 	now := time.Now()
 	var out *bagFile
 	err := ErrNotRecording
@@ -28,52 +29,53 @@ func (s *sink) openFile(c *command) error {
 		out, err = createBag(s.outputs, now)
 	}
 	if err != nil {
-		s.in.notOpened(c)
+		s.in.NotOpened(c)
 		return err
 	}
-	c.file = out
+	c.File = out
 	s.setOut(out)
-	next := s.in.fileOpened(c, now)
-	out.part = next.part
+	next := s.in.FileOpened(c, now)
+	out.part = next.Part
 	s.opened(out)
 	s.repeat(next)
 	return nil
 }
 
 // closeFile leaves the file to the closer.
-func (s *sink) closeFile(c *command) {
-	c.file = s.out
-	if c.file == nil { // the start before failed
+func (s *sink) closeFile(c *intake.Command) {
+	old := s.out
+	if old == nil { // the start before failed
 		return
 	}
+	c.File = old
 	s.setOut(nil)
-	s.closing <- c.file
+	s.closing <- old
 }
 
 // rotateFile opens the next file and leaves the old one to the closer, so that what
 // is queued does not wait for the disk. A next file that cannot be had costs
 // nothing: the old one goes on.
-func (s *sink) rotateFile(c *command) error {
-	next := c.start
+func (s *sink) rotateFile(c *intake.Command) error {
+	next := c.Start
 	if s.err != nil || s.drainAborted() {
-		s.in.unpin(next.latched)
+		s.in.Unpin(next.Latched)
 		return ErrNotRecording
 	}
 	old := s.out
 	if s.lowDisk(time.Now()) {
-		old.part = next.part
-		s.in.unpin(next.latched)
+		old.part = next.Part
+		s.in.Unpin(next.Latched)
 		return ErrMinSpace
 	}
 	start := time.Now()
 	defer func() { s.outputs.Watchdog.CountSplit(start) }()
-	if err := s.openNext(next.at, next.part); err != nil {
-		old.part = next.part // what belongs to that goes into the old file
-		s.in.unpin(next.latched)
+	if err := s.openNext(next.At, next.Part); err != nil {
+		old.part = next.Part // what belongs to that goes into the old file
+		s.in.Unpin(next.Latched)
 		s.log.Error("no next file: the recording goes on in the old one", zap.String("file", old.Target()), zap.Error(err))
 		return err
 	}
-	c.file = old
+	c.File = old
 	s.repeat(next)
 	return nil
 }
@@ -162,11 +164,11 @@ func (s *sink) failover(c *bagfmt.SealedChunk, fault error) error {
 	if !gone && !errors.Is(fault, errSyncFailed) { // those the file itself returns when it is closed
 		s.finished.fault(fault)
 	}
-	next := s.in.failover(time.Now())
-	s.out.part = next.part
+	next := s.in.Failover(time.Now())
+	s.out.part = next.Part
 	s.snapshots.keepMissed(next)
 	err := s.repeatLatched(next)
-	s.in.unpin(next.latched)
+	s.in.Unpin(next.Latched)
 	if err == nil {
 		err = s.out.WriteChunk(c)
 	}
@@ -185,7 +187,7 @@ func (s *sink) closeFiles() {
 		err := b.Finish()
 		s.followDirectory()
 		if errors.Is(b.Away(), bagfile.ErrDeleted) {
-			s.in.countDeleted(b.content)
+			s.in.CountDeleted(b.content)
 		}
 		switch {
 		case err != nil:
@@ -206,10 +208,10 @@ func (s *sink) closeFiles() {
 			s.retain.Add(b.retained, b.Bytes(), time.Now())
 		}
 		if !b.snapshot {
-			s.in.fileClosed(b.part)
+			s.in.FileClosed(b.part)
 		}
 		b.fault, b.ended = cmp.Or(err, b.Away()), time.Now()
-		s.finished.add(b, err, !b.snapshot || s.in.ring.isOnly())
+		s.finished.add(b, err, !b.snapshot || s.in.Ring.IsOnly())
 		close(b.finished)
 	}
 }

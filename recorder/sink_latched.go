@@ -8,14 +8,16 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 )
 
 // repeat is repeatLatched with all that goes with it. If it fails the next chunk meets
 // the same trouble.
-func (s *sink) repeat(next *fileStart) {
-	defer s.in.unpin(next.latched)
+func (s *sink) repeat(next *intake.FileStart) {
+	defer s.in.Unpin(next.Latched)
 	s.snapshots.keepMissed(next)
-	if s.err != nil || s.in.ring.isOnly() {
+	if s.err != nil || s.in.Ring.IsOnly() {
 		return
 	}
 	if err := s.repeatLatched(next); err != nil {
@@ -26,23 +28,23 @@ func (s *sink) repeat(next *fileStart) {
 // repeatLatched writes the latched messages at the start of a file, under their own
 // connections and with the time at which the file begins. The bag header
 // marks them, unless recording resumes within a file.
-func (s *sink) repeatLatched(next *fileStart) error {
+func (s *sink) repeatLatched(next *intake.FileStart) error {
 	write := s.out.WriteRepeated
-	if next.resumed {
+	if next.Resumed {
 		write = s.out.WriteChunk
 	}
-	return s.packLatched(next.latched, next.stamp, func(c *bagfmt.SealedChunk) error {
+	return s.packLatched(next.Latched, next.Stamp, func(c *bagfmt.SealedChunk) error {
 		if err := write(c); err != nil {
 			return err
 		}
-		s.in.repeatedInFile(c, next.part)
+		s.in.RepeatedInFile(c, next.Part)
 		return nil
 	})
 }
 
 // packLatched makes chunks of latched messages, with the time at, and hands them to
 // write, valid during the call only. It goes on behind a message that cannot be had.
-func (s *sink) packLatched(all []pinned, at bagfmt.Time, write func(*bagfmt.SealedChunk) error) error {
+func (s *sink) packLatched(all []latch.Pinned, at bagfmt.Time, write func(*bagfmt.SealedChunk) error) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -55,14 +57,14 @@ func (s *sink) packLatched(all []pinned, at bagfmt.Time, write func(*bagfmt.Seal
 	var packed []byte
 	var missing error
 	for i, l := range slices.Backward(all) { // oldest connection first
-		frame, claimed, err := s.in.frameOf(l)
+		frame, claimed, err := s.in.FrameOf(l)
 		if err != nil {
-			missing = errors.Join(missing, fmt.Errorf("%s of %s: %w", l.conn.Topic, l.conn.Header.CallerID(), err))
+			missing = errors.Join(missing, fmt.Errorf("%s of %s: %w", l.Conn.Topic, l.Conn.Header.CallerID(), err))
 		} else {
-			b.AppendRun(l.conn, at, frame, 1)
-			s.in.unclaimLatched(claimed) // the builder has a copy
+			b.AppendRun(l.Conn, at, frame, 1)
+			s.in.UnclaimLatched(claimed) // the builder has a copy
 		}
-		if b.Messages() == 0 || b.Len() <= s.in.pool.ChunkBytes && i > 0 {
+		if b.Messages() == 0 || b.Len() <= s.in.Pool.ChunkBytes && i > 0 {
 			continue
 		}
 		c, err := b.Seal(z, packed)
@@ -82,20 +84,20 @@ func (s *sink) packLatched(all []pinned, at bagfmt.Time, write func(*bagfmt.Seal
 
 // keepMissed is keep for latched messages that came while nothing was recorded: they count from
 // then on as if they had come now.
-func (w *snapshotWriter) keepMissed(next *fileStart) {
+func (w *snapshotWriter) keepMissed(next *intake.FileStart) {
 	if w == nil {
 		return
 	}
-	for _, l := range next.missed {
-		c := w.in.freshChunk(len(l.frame) + l.bytes + recordOverhead)
+	for _, l := range next.Missed {
+		c := w.in.FreshChunk(len(l.Frame) + l.Bytes + intake.RecordOverhead)
 		if c == nil {
-			w.log.Warn("no memory to keep a latched message for a snapshot", zap.String("topic", l.conn.Topic))
+			w.log.Warn("no memory to keep a latched message for a snapshot", zap.String("topic", l.Conn.Topic))
 			continue
 		}
 		c.Builder.Reset(nil)
-		c.Builder.AppendRun(l.conn, next.stamp, l.frame, 1)
-		c.FirstAt, c.LastAt = next.at, next.at
-		w.in.count(c)
+		c.Builder.AppendRun(l.Conn, next.Stamp, l.Frame, 1)
+		c.FirstAt, c.LastAt = next.At, next.At
+		w.in.Count(c)
 		w.keep(c)
 	}
 }

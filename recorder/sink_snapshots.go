@@ -14,8 +14,11 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
 // snapshotWriter is the part of the sink that writes snapshots, beside the recording:
@@ -26,7 +29,7 @@ import (
 // A chunk belongs to one of them. nil means that there are no snapshots.
 type snapshotWriter struct {
 	sink    *sink
-	in      *intake
+	in      *intake.Intake
 	log     *zap.Logger
 	only    bool // nothing is written but snapshots
 	outputs *bagfile.Series
@@ -50,7 +53,7 @@ type snapshotWriter struct {
 // snapshot is one that is written. The goroutine that writes it owns all fields but out, taking.at
 // and taking.last.
 type snapshot struct {
-	taking
+	ring.Taking
 	out               *bagFile
 	rooted            bool // the records of taking.conns have been written
 	messages, missing uint64
@@ -62,8 +65,8 @@ type snapshot struct {
 type snapshotWork struct {
 	snapshot   *snapshot
 	begin, end bool
-	ring       []ringChunk
-	chunk      ringChunk
+	ring       []ring.Chunk
+	chunk      ring.Chunk
 }
 
 func newSnapshotWriter(s *sink, o Snapshot) *snapshotWriter {
@@ -92,7 +95,7 @@ func (w *snapshotWriter) close() {
 	defer w.starting.Unlock()
 	w.queue.Close()
 	w.writer.Wait()
-	taken := w.in.snapshotsTaken()
+	taken := w.in.SnapshotsTaken()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.triggers > uint64(taken) {
@@ -102,15 +105,15 @@ func (w *snapshotWriter) close() {
 
 // begin gives the ring to a snapshot, and what is kept from now on. The sink's goroutine
 // calls it.
-func (w *snapshotWriter) begin(of *taking) {
-	w.current = of.job.(*snapshot)
-	w.queue.Put(snapshotWork{snapshot: w.current, ring: w.in.takeRing(of), begin: true})
+func (w *snapshotWriter) begin(of *ring.Taking) {
+	w.current = of.Job.(*snapshot)
+	w.queue.Put(snapshotWork{snapshot: w.current, ring: w.in.TakeRing(of), begin: true})
 }
 
 // end ends that.
-func (w *snapshotWriter) end(of *taking) {
+func (w *snapshotWriter) end(of *ring.Taking) {
 	w.current = nil
-	w.queue.Put(snapshotWork{snapshot: of.job.(*snapshot), end: true})
+	w.queue.Put(snapshotWork{snapshot: of.Job.(*snapshot), end: true})
 }
 
 // keep takes a chunk that the recording is done with, for the snapshot that is being taken
@@ -121,13 +124,13 @@ func (w *snapshotWriter) keep(c *memory.Chunk) {
 	}
 	switch {
 	case c.Sealed == nil:
-		w.in.release(c)
+		w.in.Release(c)
 	case w.current != nil:
-		rc := w.in.toRingChunk(c)
-		w.in.goBy(&rc)
+		rc := w.in.ToRingChunk(c)
+		w.in.GoBy(&rc)
 		w.queue.Put(snapshotWork{snapshot: w.current, chunk: rc})
 	default:
-		w.in.addToRing(w.in.toRingChunk(c))
+		w.in.AddToRing(w.in.ToRingChunk(c))
 	}
 }
 
@@ -154,7 +157,7 @@ func (w *snapshotWriter) run() {
 
 // openSnapshot writes what a snapshot begins with: the latched messages that are not
 // among the others, then the ring. It empties chunks as it goes.
-func (w *snapshotWriter) openSnapshot(sn *snapshot, chunks []ringChunk) {
+func (w *snapshotWriter) openSnapshot(sn *snapshot, chunks []ring.Chunk) {
 	sn.addConns(chunks)
 	begin := sn.beginning(chunks)
 	kept, n := 0, 0
@@ -168,41 +171,41 @@ func (w *snapshotWriter) openSnapshot(sn *snapshot, chunks []ringChunk) {
 	w.openWithLatched(sn, begin, chunks)
 	for i := range chunks {
 		w.addChunk(sn, chunks[i])
-		chunks[i] = ringChunk{} // nothing else may hold on to its memory
+		chunks[i] = ring.Chunk{} // nothing else may hold on to its memory
 	}
 }
 
 // beginning returns when a snapshot begins that begins with chunks.
-func (sn *snapshot) beginning(chunks []ringChunk) time.Time {
+func (sn *snapshot) beginning(chunks []ring.Chunk) time.Time {
 	if len(chunks) == 0 {
-		return sn.at
+		return sn.At
 	}
-	if first := chunks[0].firstAt; first.After(sn.from) {
+	if first := chunks[0].FirstAt; first.After(sn.From) {
 		return first
 	}
-	return sn.from
+	return sn.From
 }
 
 // addConns adds the connections of chunks to those whose records are needed.
-func (sn *snapshot) addConns(chunks []ringChunk) {
+func (sn *snapshot) addConns(chunks []ring.Chunk) {
 	known := map[*bagfmt.Connection]bool{}
-	for _, c := range sn.conns {
+	for _, c := range sn.Conns {
 		known[c] = true
 	}
 	for _, c := range chunks {
 		for _, n := range c.Counts {
 			if !known[n.Conn] {
 				known[n.Conn] = true
-				sn.conns = append(sn.conns, n.Conn)
+				sn.Conns = append(sn.Conns, n.Conn)
 			}
 		}
 	}
 }
 
 // openWithLatched writes what is latched at the beginning of a snapshot, with its time.
-func (w *snapshotWriter) openWithLatched(sn *snapshot, begin time.Time, chunks []ringChunk) {
-	defer w.in.unpinState(&sn.state)
-	at := bagfmt.TimeOf(w.in.sim.At(sn.at))
+func (w *snapshotWriter) openWithLatched(sn *snapshot, begin time.Time, chunks []ring.Chunk) {
+	defer w.in.UnpinState(&sn.State)
+	at := bagfmt.TimeOf(w.in.Sim.At(sn.At))
 	seen := map[bagfmt.ConnID]bool{}
 	for _, c := range chunks {
 		if c.Start.Before(at) {
@@ -212,11 +215,11 @@ func (w *snapshotWriter) openWithLatched(sn *snapshot, begin time.Time, chunks [
 			seen[n.Conn.ID] = true
 		}
 	}
-	err := w.sink.packLatched(sn.state.latest(begin, seen), at, func(c *bagfmt.SealedChunk) error {
+	err := w.sink.packLatched(sn.State.Latest(begin, seen), at, func(c *bagfmt.SealedChunk) error {
 		if err := sn.out.WriteRepeated(c); err != nil {
 			return err
 		}
-		w.in.repeatedInSnapshot(c)
+		w.in.RepeatedInSnapshot(c)
 		return nil
 	})
 	if err != nil {
@@ -229,51 +232,51 @@ func (w *snapshotWriter) openWithLatched(sn *snapshot, begin time.Time, chunks [
 // crash within the snapshot can be read then. A chunk that is one large message stays
 // as it is; so does one for which there is no memory. false means that nothing of it is
 // wanted.
-func (w *snapshotWriter) root(sn *snapshot, old ringChunk) (c ringChunk, wanted bool) {
+func (w *snapshotWriter) root(sn *snapshot, old ring.Chunk) (c ring.Chunk, wanted bool) {
 	var from time.Duration
-	before, span := sn.from.Sub(old.firstAt), old.lastAt.Sub(old.firstAt) // by the monotonic clock, whatever others do
+	before, span := sn.From.Sub(old.FirstAt), old.LastAt.Sub(old.FirstAt) // by the monotonic clock, whatever others do
 	if before > 0 && span > 0 {
 		from = before
-		if p := passageOf(&old); w.in.sim != nil || p.back > 0 {
+		if p := passageOf(&old); w.in.Sim != nil || p.back > 0 {
 			from = time.Duration(float64(before) / float64(span) * float64(p.passed))
 		}
 	}
 	if from > 0 && before > span && w.divide(sn, &old, from, nil) == nil {
-		w.in.giveBack(old)
-		return ringChunk{}, false
+		w.in.GiveBack(old)
+		return ring.Chunk{}, false
 	}
-	if old.UncompressedBytes > int64(max(2*w.in.pool.ChunkBytes, leastLarge)) && old.messages() == 1 {
+	if old.UncompressedBytes > int64(max(2*w.in.Pool.ChunkBytes, leastLarge)) && old.MessageCount() == 1 {
 		return old, true
 	}
 	sn.rooted = true
-	fresh := w.in.freshChunk(int(old.UncompressedBytes))
+	fresh := w.in.FreshChunk(int(old.UncompressedBytes))
 	if fresh == nil {
 		return old, true
 	}
 	fresh.Builder.Reset(nil)
-	sn.addConns([]ringChunk{old}) // some may be new
-	for _, c := range sn.conns {
+	sn.addConns([]ring.Chunk{old}) // some may be new
+	for _, c := range sn.Conns {
 		fresh.Builder.AppendRun(c, bagfmt.Time{}, nil, 0)
 	}
 	err := w.divide(sn, &old, from, &fresh.Builder)
 	switch {
 	case err == nil && fresh.Builder.Messages() == 0:
 		sn.rooted = false
-		w.in.release(fresh)
-		w.in.giveBack(old)
-		return ringChunk{}, false
+		w.in.Release(fresh)
+		w.in.GiveBack(old)
+		return ring.Chunk{}, false
 	case err == nil:
 		fresh.Seal(w.pack)
 		err = fresh.Err
 	}
 	if err != nil {
 		w.log.Warn("a snapshot begins with a chunk as it is", zap.Error(err))
-		w.in.release(fresh)
+		w.in.Release(fresh)
 		return old, true
 	}
-	w.in.giveBack(old)
-	w.in.count(fresh)
-	return ringChunk{SealedChunk: fresh.Sealed, chunk: fresh}, true
+	w.in.GiveBack(old)
+	w.in.Count(fresh)
+	return ring.Chunk{SealedChunk: fresh.Sealed, Chunk: fresh}, true
 }
 
 // passage measures the time that passes by the stamps of messages in the order of their arrival.
@@ -308,7 +311,7 @@ func (p *passage) of(m *bagfmt.Message) time.Duration {
 }
 
 // passageOf measures a whole chunk, as far as it can be read.
-func passageOf(c *ringChunk) (p passage) {
+func passageOf(c *ring.Chunk) (p passage) {
 	for m, err := range c.Messages() {
 		if err != nil {
 			break
@@ -322,14 +325,14 @@ func passageOf(c *ringChunk) (p passage) {
 // in their order: all of them if from is zero, also those with stamps before that of the first one,
 // as marks may have. What is latched before becomes part of the state where sn begins; there is an
 // error if there is no memory for that.
-func (w *snapshotWriter) divide(sn *snapshot, c *ringChunk, from time.Duration, b *bagfmt.ChunkBuilder) error {
-	latching := w.in.latchingOf(c.SealedChunk)
+func (w *snapshotWriter) divide(sn *snapshot, c *ring.Chunk, from time.Duration, b *bagfmt.ChunkBuilder) error {
+	latching := w.in.LatchingOf(c.SealedChunk)
 	if b == nil && len(latching) == 0 {
 		return nil
 	}
-	var before []pinned
+	var before []latch.Pinned
 	var passed passage
-	last := map[*source]int{} // its place in before
+	last := map[*latch.Source]int{} // its place in before
 	for m, err := range c.Messages() {
 		switch {
 		case err != nil:
@@ -337,23 +340,23 @@ func (w *snapshotWriter) divide(sn *snapshot, c *ringChunk, from time.Duration, 
 		case (from == 0 || passed.of(m) >= from) && b != nil:
 			b.AppendRun(m.Conn, m.Time, m.Frame, 1)
 		case latching[m.Conn.ID] != nil:
-			l := pinned{latching[m.Conn.ID], &latched{frame: m.Frame}}
-			if i, ok := last[l.source]; ok {
-				before[i].latched = nil // there is a later one
+			l := latch.Pinned{Source: latching[m.Conn.ID], Message: &latch.Message{Frame: m.Frame}}
+			if i, ok := last[l.Source]; ok {
+				before[i].Message = nil // there is a later one
 			}
-			last[l.source] = len(before)
+			last[l.Source] = len(before)
 			before = append(before, l)
 		}
 	}
-	before = slices.DeleteFunc(before, func(l pinned) bool { return l.latched == nil })
-	return w.in.addBefore(&sn.state, before)
+	before = slices.DeleteFunc(before, func(l latch.Pinned) bool { return l.Message == nil })
+	return w.in.AddBefore(&sn.State, before)
 }
 
 // leastLarge is how large a message is at least before its chunk is left as it is.
 const leastLarge = 1 << 20
 
 // addToSnapshot writes a chunk of the post-roll.
-func (w *snapshotWriter) addToSnapshot(sn *snapshot, c ringChunk) {
+func (w *snapshotWriter) addToSnapshot(sn *snapshot, c ring.Chunk) {
 	if !sn.rooted {
 		var wanted bool
 		if c, wanted = w.root(sn, c); !wanted {
@@ -364,27 +367,27 @@ func (w *snapshotWriter) addToSnapshot(sn *snapshot, c ringChunk) {
 }
 
 // addChunk writes a chunk, or counts why it does not.
-func (w *snapshotWriter) addChunk(sn *snapshot, c ringChunk) {
-	defer w.in.giveBack(c)
+func (w *snapshotWriter) addChunk(sn *snapshot, c ring.Chunk) {
+	defer w.in.GiveBack(c)
 	switch {
 	case w.sink.drainAborted():
-		w.countMissing(sn, &c, dropAborted)
+		w.countMissing(sn, &c, intake.DropAborted)
 		return
 	case sn.err != nil:
-		w.countMissing(sn, &c, dropDisk)
+		w.countMissing(sn, &c, intake.DropDisk)
 		return
 	}
 	if sn.err = sn.out.WriteChunk(c.SealedChunk); sn.err != nil {
 		w.log.Error("the snapshot ends here", zap.Error(sn.err))
-		w.countMissing(sn, &c, dropDisk)
+		w.countMissing(sn, &c, intake.DropDisk)
 		return
 	}
 	w.sink.snapped.Add(int64(len(c.Record)))
 	w.sink.stored.Add(int64(len(c.Record)))
-	sn.messages += c.messages()
+	sn.messages += c.MessageCount()
 	if w.only {
 		sn.out.hold(c.SealedChunk)
-		w.in.snapshotWritten(c.SealedChunk)
+		w.in.SnapshotWritten(c.SealedChunk)
 	}
 	if sn.out.Mode == SyncChunk {
 		w.sink.sync(sn.out)
@@ -394,12 +397,12 @@ func (w *snapshotWriter) addChunk(sn *snapshot, c ringChunk) {
 
 // countMissing counts messages that should be in a snapshot and are not. Beside a recording
 // they are in its bag.
-func (w *snapshotWriter) countMissing(sn *snapshot, c *ringChunk, cause dropCause) {
-	sn.missing += c.messages()
+func (w *snapshotWriter) countMissing(sn *snapshot, c *ring.Chunk, cause intake.DropCause) {
+	sn.missing += c.MessageCount()
 	if !w.only {
 		return
 	}
-	w.in.loseFromSnapshot(c.SealedChunk, cause)
+	w.in.LoseFromSnapshot(c.SealedChunk, cause)
 }
 
 // closeSnapshot leaves the file to the closer.
@@ -411,6 +414,6 @@ func (w *snapshotWriter) closeSnapshot(sn *snapshot) {
 		w.sink.finished.fault(sn.err)
 	}
 	w.log.Info("Snapshot", zap.String("file", sn.out.Target()), zap.Uint64("messages", sn.messages), zap.Int64("bytes", sn.out.Bytes()))
-	w.in.snapshotClosed()
+	w.in.SnapshotClosed()
 	w.sink.closing <- sn.out
 }

@@ -14,30 +14,33 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // recorded is a message in a chunk.
 type recorded struct {
-	c     *connection
+	c     *intake.Connection
 	at    bagfmt.Time
 	frame []byte
 }
 
 // sealedChunk makes a chunk of messages as the encoder does.
-func sealedChunk(t testing.TB, in *intake, messages ...recorded) *memory.Chunk {
+func sealedChunk(t testing.TB, in *intake.Intake, messages ...recorded) *memory.Chunk {
 	t.Helper()
-	c := in.freshChunk(1)
+	c := in.FreshChunk(1)
 	if c == nil {
 		t.Fatal("no memory")
 	}
 	c.Builder.Reset(nil)
 	for _, m := range messages {
-		c.Builder.AppendRun(m.c.conn, m.at, m.frame, 1)
+		c.Builder.AppendRun(m.c.Conn, m.at, m.frame, 1)
 	}
-	in.count(c)
+	in.Count(c)
 	if c.Seal(nil); c.Err != nil {
 		t.Fatal(c.Err)
 	}
@@ -45,7 +48,9 @@ func sealedChunk(t testing.TB, in *intake, messages ...recorded) *memory.Chunk {
 }
 
 // snapshotsOf returns a writer of snapshots without a sink.
-func snapshotsOf(in *intake) *snapshotWriter { return &snapshotWriter{in: in, log: zap.NewNop()} }
+func snapshotsOf(in *intake.Intake) *snapshotWriter {
+	return &snapshotWriter{in: in, log: zap.NewNop()}
+}
 
 // TestFirstChunkOfASnapshot: it is written anew with what is in the window, but for one large
 // message, which stays as it is. What is latched before the window is kept for the beginning.
@@ -71,8 +76,8 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 		"too small for large, by bytes": {100, []int{leastLarge - 46 - 300}, 0, true, true, 1, 0},
 	} {
 		p := ringOf(0, time.Now())
-		p.pool.SetBudget(64 << 20)
-		p.pool.ChunkBytes = tc.chunkBytes
+		p.Pool.SetBudget(64 << 20)
+		p.Pool.ChunkBytes = tc.chunkBytes
 		c := latchingConnection(p, "/a")
 		var messages []recorded
 		for i, size := range tc.sizes {
@@ -80,14 +85,14 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 		}
 		sealed := sealedChunk(t, p, messages...)
 		sealed.FirstAt, sealed.LastAt = start, start.Add(time.Duration(len(tc.sizes)-1)*time.Second)
-		old := p.toRingChunk(sealed)
-		sn := &snapshot{taking: taking{from: start.Add(time.Duration(tc.from) * time.Second)}}
+		old := p.ToRingChunk(sealed)
+		sn := &snapshot{Taking: ring.Taking{From: start.Add(time.Duration(tc.from) * time.Second)}}
 		got, wanted := snapshotsOf(p).root(sn, old)
-		if wanted != tc.wanted || sn.rooted != tc.rooted || len(sn.state.before) != tc.latched {
-			t.Errorf("%s: wanted %v, rooted %v, %d latched before; want %v, %v, %d", name, wanted, sn.rooted, len(sn.state.before), tc.wanted, tc.rooted, tc.latched)
+		if wanted != tc.wanted || sn.rooted != tc.rooted || len(sn.State.Before) != tc.latched {
+			t.Errorf("%s: wanted %v, rooted %v, %d latched before; want %v, %v, %d", name, wanted, sn.rooted, len(sn.State.Before), tc.wanted, tc.rooted, tc.latched)
 		}
-		if wanted && got.messages() != tc.messages {
-			t.Errorf("%s: %d messages, want %d", name, got.messages(), tc.messages)
+		if wanted && got.MessageCount() != tc.messages {
+			t.Errorf("%s: %d messages, want %d", name, got.MessageCount(), tc.messages)
 		}
 	}
 }
@@ -103,8 +108,8 @@ func TestFirstChunkAcrossAStepBack(t *testing.T) {
 			1500 * time.Millisecond: {2, 3, 4, 5}, 2500 * time.Millisecond: {2, 3, 4, 5}, 3500 * time.Millisecond: {4, 5}, 5 * time.Second: {5}, 6 * time.Second: nil,
 		} {
 			p := ringOf(0, time.Now())
-			p.pool.SetBudget(64 << 20)
-			p.pool.ChunkBytes, p.sim = 100, sim
+			p.Pool.SetBudget(64 << 20)
+			p.Pool.ChunkBytes, p.Sim = 100, sim
 			c := latchingConnection(p, "/a")
 			var messages []recorded
 			for i, second := range []uint32{500, 501, 502, 10, 11, 12} { // one comes each second
@@ -112,8 +117,8 @@ func TestFirstChunkAcrossAStepBack(t *testing.T) {
 			}
 			sealed := sealedChunk(t, p, messages...)
 			sealed.FirstAt, sealed.LastAt = start, start.Add(5*time.Second)
-			sn := &snapshot{taking: taking{from: start.Add(from)}}
-			got, wanted := snapshotsOf(p).root(sn, p.toRingChunk(sealed))
+			sn := &snapshot{Taking: ring.Taking{From: start.Add(from)}}
+			got, wanted := snapshotsOf(p).root(sn, p.ToRingChunk(sealed))
 			var numbers []uint32
 			if wanted {
 				for m, err := range got.Messages() {
@@ -137,8 +142,8 @@ func TestFirstChunkAcrossAStepForward(t *testing.T) {
 	start := time.Unix(1000, 0)
 	for from, want := range map[time.Duration]uint64{1500 * time.Millisecond: 3, time.Hour: 0} {
 		p := ringOf(0, time.Now())
-		p.pool.SetBudget(64 << 20)
-		p.pool.ChunkBytes = 100
+		p.Pool.SetBudget(64 << 20)
+		p.Pool.ChunkBytes = 100
 		c := latchingConnection(p, "/a")
 		var messages []recorded
 		for i, second := range []uint32{500, 501, 502, 90_000, 90_001} { // one comes each second
@@ -146,10 +151,10 @@ func TestFirstChunkAcrossAStepForward(t *testing.T) {
 		}
 		sealed := sealedChunk(t, p, messages...)
 		sealed.FirstAt, sealed.LastAt = start, start.Add(4*time.Second)
-		sn := &snapshot{taking: taking{from: start.Add(from)}}
-		got, wanted := snapshotsOf(p).root(sn, p.toRingChunk(sealed))
-		if wanted != (want > 0) || wanted && got.messages() != want || len(sn.state.before) != 1 {
-			t.Errorf("from %v on: wanted %v, %d latched before; want %d messages and one", from, wanted, len(sn.state.before), want)
+		sn := &snapshot{Taking: ring.Taking{From: start.Add(from)}}
+		got, wanted := snapshotsOf(p).root(sn, p.ToRingChunk(sealed))
+		if wanted != (want > 0) || wanted && got.MessageCount() != want || len(sn.State.Before) != 1 {
+			t.Errorf("from %v on: wanted %v, %d latched before; want %d messages and one", from, wanted, len(sn.State.Before), want)
 		}
 	}
 }
@@ -163,11 +168,11 @@ func TestFirstChunkWithoutMemory(t *testing.T) {
 	c := latchingConnection(p, "/a")
 	sealed := sealedChunk(t, p, recorded{c, bagfmt.TimeOf(start), testlink.Frame(1, 1, 10)}, recorded{c, bagfmt.TimeOf(start), testlink.Frame(1, 2, 10)})
 	sealed.FirstAt, sealed.LastAt = start, start.Add(time.Second)
-	old := p.toRingChunk(sealed)
-	p.pool.SetBudget(1)
-	sn := &snapshot{taking: taking{from: start.Add(time.Hour)}}
-	if got, wanted := snapshotsOf(p).root(sn, old); !wanted || got.messages() != 2 {
-		t.Errorf("wanted %v, %d messages", wanted, got.messages())
+	old := p.ToRingChunk(sealed)
+	p.Pool.SetBudget(1)
+	sn := &snapshot{Taking: ring.Taking{From: start.Add(time.Hour)}}
+	if got, wanted := snapshotsOf(p).root(sn, old); !wanted || got.MessageCount() != 2 {
+		t.Errorf("wanted %v, %d messages", wanted, got.MessageCount())
 	}
 }
 
@@ -175,9 +180,9 @@ func TestFirstChunkWithoutMemory(t *testing.T) {
 func TestNothingLatchedTakesNoMemory(t *testing.T) {
 	t.Parallel()
 	p := ringOf(1, time.Now())
-	p.pool.SetBudget(1)
-	p.ring.pending, p.ring.only = 1, true // the ring is needed
-	if err := p.addBefore(new(snapshotState), nil); err != nil {
+	p.Pool.SetBudget(1)
+	p.Ring.Pending, p.Ring.Only = 1, true // the ring is needed
+	if err := p.AddBefore(new(latch.State), nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -187,15 +192,15 @@ func TestNothingLatchedTakesNoMemory(t *testing.T) {
 func TestMissedLatchedWithoutMemory(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(0, 100)
-	addRing(p, ringOptions{most: 1 << 20})
+	addRing(p, ring.Options{Most: 1 << 20})
 	large, small := latchingConnection(p, "/a"), latchingConnection(p, "/b")
-	large.bytes = 200
+	large.Bytes = 200
 	message := testlink.Frame(1, 1, 1000)
-	p.pool.SetBudget(int64(len(message) + large.bytes + recordOverhead - 1))
-	next := &fileStart{at: time.Now(), missed: []pinned{{&large.source, &latched{frame: message}}, {&small.source, &latched{frame: testlink.Frame(1, 2, 10)}}}}
+	p.Pool.SetBudget(int64(len(message) + large.Bytes + intake.RecordOverhead - 1))
+	next := &intake.FileStart{At: time.Now(), Missed: []latch.Pinned{{Source: &large.Source, Message: &latch.Message{Frame: message}}, {Source: &small.Source, Message: &latch.Message{Frame: testlink.Frame(1, 2, 10)}}}}
 	snapshotsOf(p).keepMissed(next)
-	chunks := p.ring.chunks
-	if len(chunks) != 1 || chunks[0].Counts[0].Conn != small.conn {
+	chunks := p.Ring.Chunks
+	if len(chunks) != 1 || chunks[0].Counts[0].Conn != small.Conn {
 		t.Fatalf("%d messages are kept, want the small one", len(chunks))
 	}
 }
@@ -232,14 +237,14 @@ func TestSnapshotTells(t *testing.T) {
 			p.tick(at(60))
 			<-sn.out.finished
 			closePipeline(t, p)
-			if p.ring.pending != 0 {
-				t.Errorf("%d snapshots wait for the ring", p.ring.pending)
+			if p.Ring.Pending != 0 {
+				t.Errorf("%d snapshots wait for the ring", p.Ring.Pending)
 			}
 			begun := logs.FilterMessageSnippet("Triggered snapshot recording").All()
 			if n, told := begun[0].ContextMap()["triggers"]; len(begun) != 1 || told != (atOnce > 1) || told && n != int64(atOnce) {
 				t.Errorf("begun %v, want %d triggers", begun, atOnce)
 			}
-			if n := accountOf(chart).repeated; n != 1 {
+			if n := accountOf(chart).Repeated; n != 1 {
 				t.Errorf("%d latched messages repeated, want 1", n)
 			}
 			if got := sn.messages; got != 11 {
@@ -271,15 +276,15 @@ func TestSnapshotTells(t *testing.T) {
 func TestFirstChunkBackdated(t *testing.T) {
 	t.Parallel()
 	p := ringOf(0, time.Now())
-	p.pool.SetBudget(64 << 20)
-	p.pool.ChunkBytes = 100
+	p.Pool.SetBudget(64 << 20)
+	p.Pool.ChunkBytes = 100
 	c := latchingConnection(p, "/a")
 	sealed := sealedChunk(t, p,
 		recorded{c, bagfmt.Time{Sec: 500, Nsec: 2}, testlink.Frame(1, 0, 10)},
 		recorded{c, bagfmt.Time{Sec: 500, Nsec: 1}, testlink.Frame(1, 1, 10)})
-	got, wanted := snapshotsOf(p).root(&snapshot{}, p.toRingChunk(sealed))
-	if !wanted || got.messages() != 2 {
-		t.Errorf("%d messages of 2", got.messages())
+	got, wanted := snapshotsOf(p).root(&snapshot{}, p.ToRingChunk(sealed))
+	if !wanted || got.MessageCount() != 2 {
+		t.Errorf("%d messages of 2", got.MessageCount())
 	}
 }
 
@@ -288,10 +293,10 @@ func TestFirstChunkWithAMark(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)
 	p := ringOf(0, time.Now())
-	p.pool.SetBudget(64 << 20)
-	p.pool.ChunkBytes = 100
+	p.Pool.SetBudget(64 << 20)
+	p.Pool.ChunkBytes = 100
 	c, mark := latchingConnection(p, "/a"), latchingConnection(p, "/b")
-	mark.conn.Topic = bagnote.MarksTopic
+	mark.Conn.Topic = bagnote.MarksTopic
 	var messages []recorded
 	for i := range 10 { // one comes each tenth of a second
 		messages = append(messages, recorded{c, bagfmt.Time{Sec: 500, Nsec: uint32(i) * 1e8}, testlink.Frame(1, uint32(i), 10)})
@@ -301,8 +306,32 @@ func TestFirstChunkWithAMark(t *testing.T) {
 	}
 	sealed := sealedChunk(t, p, messages...)
 	sealed.FirstAt, sealed.LastAt = start, start.Add(900*time.Millisecond)
-	sn := &snapshot{taking: taking{from: start.Add(300 * time.Millisecond)}}
-	if got, wanted := snapshotsOf(p).root(sn, p.toRingChunk(sealed)); !wanted || got.messages() != 8 {
-		t.Errorf("%d messages, want 7 and the mark", got.messages())
+	sn := &snapshot{Taking: ring.Taking{From: start.Add(300 * time.Millisecond)}}
+	if got, wanted := snapshotsOf(p).root(sn, p.ToRingChunk(sealed)); !wanted || got.MessageCount() != 8 {
+		t.Errorf("%d messages, want 7 and the mark", got.MessageCount())
+	}
+}
+
+// TestCopiesOfLatchedInTheRing: a chunk in the ring comes with copies of its latched messages where
+// these take no more memory than the chunk, and the chunk is kept in their place otherwise.
+func TestCopiesOfLatchedInTheRing(t *testing.T) {
+	t.Parallel()
+	const size = 2000
+	p := bareIntake(1<<20, 100)
+	addRing(p, ring.Options{})
+	c, other := latchingConnection(p, "/a"), latchingConnection(p, "/b")
+	other.Latching = false
+	message := testlink.Frame(1, 1, size)
+	counted := int64(latch.LatchedOverhead + 2*len(message))
+	build := func(filler int) *memory.Chunk {
+		return sealedChunk(t, p, recorded{c, bagfmt.Time{}, message}, recorded{other, bagfmt.Time{}, testlink.Frame(1, 1, filler)})
+	}
+	const some = 100
+	beside := int64(len(build(some).Sealed.Record)) - some
+	for more, want := range map[int64]bool{-1: false, 0: true, 1: true} {
+		all := p.LatchedIn(build(int(counted + more - beside)))
+		if len(all) != 1 || (all[0].Frame != nil) != want || want && all[0].Counted != counted {
+			t.Errorf("a chunk that takes %d bytes more than the copies: %+v; copied, want %v", more, all[0].Message, want)
+		}
 	}
 }

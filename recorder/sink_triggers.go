@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
 // Snapshots are taken one at a time, and after a burst one each second: a trigger that is
@@ -57,7 +59,7 @@ func (w *snapshotWriter) triggerAll(at, last time.Time, count int) (*snapshot, e
 	}
 	w.mu.Unlock()
 	if first {
-		w.in.requestSnapshot(at)
+		w.in.RequestSnapshot(at)
 		w.beginNext(r, at)
 	}
 	<-r.begun
@@ -66,11 +68,11 @@ func (w *snapshotWriter) triggerAll(at, last time.Time, count int) (*snapshot, e
 
 // prolong moves the end of the post-roll that goes on, and returns its snapshot; nil for none.
 func (w *snapshotWriter) prolong(now time.Time) (*snapshot, error) {
-	of, err := w.in.prolong(now)
+	of, err := w.in.Prolong(now)
 	if of == nil {
 		return nil, err
 	}
-	return of.job.(*snapshot), err
+	return of.Job.(*snapshot), err
 }
 
 // count adds to the triggers that came until now.
@@ -87,7 +89,7 @@ func (w *snapshotWriter) beginNext(r *snapshotRequest, at time.Time) {
 	defer w.starting.Unlock()
 	// Another may have begun meanwhile: to wait for its end would last as long as its post-roll.
 	if r.snapshot, r.err = w.prolong(at); r.snapshot == nil && r.err == nil {
-		w.in.requestSnapshot(at) // the one before may have ended that
+		w.in.RequestSnapshot(at) // the one before may have ended that
 		r.err = w.awaitTurn()
 	}
 	w.mu.Lock()
@@ -97,13 +99,13 @@ func (w *snapshotWriter) beginNext(r *snapshotRequest, at time.Time) {
 	switch {
 	case r.err != nil:
 	case r.snapshot != nil:
-		w.in.endRequest()
+		w.in.EndRequest()
 		_, r.err = w.prolong(last)
 	default:
 		r.snapshot, r.err = w.open(at, last, triggers)
 	}
 	if r.err != nil {
-		w.in.endRequest()
+		w.in.EndRequest()
 	}
 	if r.err != nil && !errors.Is(r.err, ErrNotRecording) {
 		w.mu.Lock()
@@ -146,9 +148,9 @@ func (w *snapshotWriter) open(at, last time.Time, triggers int) (*snapshot, erro
 		return nil, err
 	}
 	out.snapshot = true
-	sn := &snapshot{out: out, taking: taking{at: at, last: last, target: out.Target}}
-	sn.job = sn
-	if !w.in.beginSnapshot(&sn.taking) {
+	sn := &snapshot{out: out, Taking: ring.Taking{At: at, Last: last, Target: out.Target}}
+	sn.Job = sn
+	if !w.in.BeginSnapshot(&sn.Taking) {
 		return nil, errors.Join(ErrNotRecording, out.Discard())
 	}
 	w.latest = sn

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
 // SnapshotMode says whether the latest messages are kept ready in memory, for a
@@ -30,9 +32,6 @@ type Snapshot struct {
 // ErrNoSnapshots means that the recording keeps nothing ready for a snapshot.
 var ErrNoSnapshots = errors.New("no snapshots are kept ready: record with --snapshot or --snapshot-beside")
 
-// ErrOnlySnapshots means that there is no bag but those of snapshots.
-var ErrOnlySnapshots = errors.New("only snapshots are written: there is no bag to split")
-
 // withDefaults checks the options. buffer is the bound of all memory, negative for none.
 func (s Snapshot) withDefaults(o *Options, buffer int64) (Snapshot, error) {
 	switch most := buffer / 4 * 3; {
@@ -54,8 +53,8 @@ func (s Snapshot) withDefaults(o *Options, buffer int64) (Snapshot, error) {
 }
 
 // ring returns what the intake keeps ready.
-func (s Snapshot) ring() ringOptions {
-	return ringOptions{most: s.Bytes, window: s.PreRoll, postRoll: s.PostRoll, only: s.Mode == SnapshotOnly}
+func (s Snapshot) ring() ring.Options {
+	return ring.Options{Most: s.Bytes, Window: s.PreRoll, PostRoll: s.PostRoll, Only: s.Mode == SnapshotOnly}
 }
 
 // SnapshotStats is a live account of snapshots.

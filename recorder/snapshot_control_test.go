@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -75,8 +76,8 @@ func TestCommandsAndSnapshots(t *testing.T) {
 			if mode == SnapshotBeside {
 				got = allNumbers(t, bags)[1]
 			}
-			if topic := l.connection.topic; mode == SnapshotBeside && len(got)+int(topic.passed) != int(sent) || topic.dropped != [dropCauses]uint64{} {
-				t.Errorf("%d sent, %d in the bags, %d passed, dropped %v", sent, len(got), topic.passed, topic.dropped)
+			if topic := l.Connection.Topic; mode == SnapshotBeside && len(got)+int(topic.Passed) != int(sent) || topic.Dropped != [intake.DropCauses]uint64{} {
+				t.Errorf("%d sent, %d in the bags, %d passed, dropped %v", sent, len(got), topic.Passed, topic.Dropped)
 			}
 		})
 	}
@@ -129,10 +130,10 @@ func TestSnapshotIsNotWaitedFor(t *testing.T) {
 	}
 	var sn *snapshot
 	testlink.WaitFor(t, func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.ring.current != nil {
-			sn = p.ring.current.job.(*snapshot)
+		p.Mu.Lock()
+		defer p.Mu.Unlock()
+		if p.Ring.Current != nil {
+			sn = p.Ring.Current.Job.(*snapshot)
 		}
 		return sn != nil
 	})

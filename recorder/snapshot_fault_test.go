@@ -18,6 +18,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -95,8 +97,8 @@ func TestSnapshotThatFails(t *testing.T) {
 	if err := p.close(); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("close returns %v", err)
 	}
-	if topic := l.connection.topic; topic.dropped[dropDisk] != 100 || p.recorded(topic) != (tally{1, 100}) {
-		t.Errorf("dropped %v, recorded %+v", topic.dropped, p.recorded(topic))
+	if topic := l.Connection.Topic; topic.Dropped[intake.DropDisk] != 100 || p.Recorded(topic) != (intake.Tally{Messages: 1, Bytes: 100}) {
+		t.Errorf("dropped %v, recorded %+v", topic.Dropped, p.Recorded(topic))
 	}
 }
 
@@ -121,19 +123,19 @@ func TestSnapshotLetsMemoryGo(t *testing.T) {
 	now := time.Now()
 	for n := range uint32(chunks) {
 		l.Frames(testlink.Frame(1, n, 5000), 1, now)
-		p.tick(now.Add(p.flush))
+		p.tick(now.Add(p.Flush))
 	}
 	var memory []weak.Pointer[byte]
 	testlink.WaitFor(t, func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return len(p.ring.chunks) == chunks
+		p.Mu.Lock()
+		defer p.Mu.Unlock()
+		return len(p.Ring.Chunks) == chunks
 	})
-	p.mu.Lock()
-	for _, c := range p.ring.chunks {
-		memory = append(memory, weak.Make(&c.memory[0]))
+	p.Mu.Lock()
+	for _, c := range p.Ring.Chunks {
+		memory = append(memory, weak.Make(&c.Memory[0]))
 	}
-	p.mu.Unlock()
+	p.Mu.Unlock()
 	writes, held := 0, 0
 	p.snapshots.outputs.Wrap = func(f bagfile.Handle) bagfile.Handle {
 		return telling{f, func() {
@@ -149,7 +151,7 @@ func TestSnapshotLetsMemoryGo(t *testing.T) {
 		}}
 	}
 	take(t, p, time.Now())
-	if writes < chunks || held > maxSpare+5 {
+	if writes < chunks || held > ring.MaxSpare+5 {
 		t.Errorf("after %d writes the memory of %d chunks is held", writes, held)
 	}
 	if err := p.close(); err != nil {
@@ -181,9 +183,9 @@ func TestSnapshotIsNotWaitedForByADiskThatHangs(t *testing.T) {
 	closed := make(chan error)
 	go func() { closed <- p.close() }()
 	testlink.WaitFor(t, func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return p.ended
+		p.Mu.Lock()
+		defer p.Mu.Unlock()
+		return p.Ended
 	})
 	select {
 	case err := <-closed:
@@ -231,7 +233,7 @@ func TestTriggerFlood(t *testing.T) {
 		if err := p.close(); err != nil {
 			t.Fatal(err)
 		}
-		if n := l.connection.topic.dropped[dropBufferFull]; n != 0 {
+		if n := l.Connection.Topic.Dropped[intake.DropBufferFull]; n != 0 {
 			t.Errorf("%d messages were dropped", n)
 		}
 	})

@@ -19,6 +19,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -70,7 +72,7 @@ func TestSnapshotBeginsWithWhatWasLatched(t *testing.T) {
 					at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
 					odom, chart := open(t, p, "/odom", "/p"), latching(t, p, "/map", "/server")
 					base, arm := latching(t, p, "/tf_static", "/base"), latching(t, p, "/tf_static", "/arm")
-					send := func(l *link, n uint32, s int) {
+					send := func(l *intake.Link, n uint32, s int) {
 						if f := testlink.Frame(1, n, size); size > 1000 && l != odom {
 							large := l.Large(len(f))
 							if !testlink.Fill(large, f) {
@@ -124,7 +126,7 @@ type latchedWorld struct {
 	p     *pipeline
 	rnd   *rand.Rand
 	now   time.Time
-	links []*link // some of publishers with several connections
+	links []*intake.Link // some of publishers with several connections
 	said  []heard
 	n     uint32
 
@@ -162,7 +164,7 @@ func (w *latchedWorld) send() {
 	} else {
 		l.Frames(f, 1, w.now)
 	}
-	c := l.connection.conn
+	c := l.Connection.Conn
 	publisher := c.Topic + c.Header.CallerID()
 	switch {
 	case !c.Header.Latching():
@@ -176,7 +178,7 @@ func (w *latchedWorld) send() {
 // resume ends a pause. What was latched meanwhile counts from now on.
 func (w *latchedWorld) resume() {
 	w.now = w.now.Add(time.Second)
-	if err := w.p.resume(w.now); err != nil {
+	if err := w.p.Resume(w.now); err != nil {
 		w.t.Fatal(err)
 	}
 	for publisher, n := range w.unheard {
@@ -203,42 +205,42 @@ func (w *latchedWorld) check(what, path string) {
 // checkAccount checks that every byte counts once, after all that was queued is done.
 func (w *latchedWorld) checkAccount(what string) {
 	w.t.Helper()
-	in := w.p.intake
+	in := w.p.Intake
 	if _, err := w.p.pin(w.t.Context(), w.now); err != nil { // behind what is queued
 		w.t.Fatal(err)
 	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
 	var forLatched int64
-	chunks := map[*heldChunk]bool{}
-	for _, c := range in.connections.all {
-		if c.last != nil {
-			forLatched += c.last.counted
+	chunks := map[*latch.Held]bool{}
+	for _, c := range in.Connections.All {
+		if c.Last != nil {
+			forLatched += c.Last.Counted
 		}
 	}
-	for c, l := range in.latched.start.of {
-		if l.source != c || l.pins != 0 || l.gone {
-			w.t.Errorf("%s: %d pins of what is latched on %s", what, l.pins, c.conn.Topic)
+	for c, l := range in.Latched.Start.Of {
+		if l.Source != c || l.Pins != 0 || l.Gone {
+			w.t.Errorf("%s: %d pins of what is latched on %s", what, l.Pins, c.Conn.Topic)
 		}
-		if forLatched += l.counted; l.chunk != nil {
-			chunks[l.chunk] = true
+		if forLatched += l.Counted; l.Chunk != nil {
+			chunks[l.Chunk] = true
 		}
 	}
 	for c := range chunks {
-		forLatched += c.counted
-		if c.counted != c.weight {
-			w.t.Errorf("%s: a chunk of %d bytes counts %d", what, c.weight, c.counted)
+		forLatched += c.Counted
+		if c.Counted != c.Weight {
+			w.t.Errorf("%s: a chunk of %d bytes counts %d", what, c.Weight, c.Counted)
 		}
 	}
-	if in.pool.Latched != forLatched || in.pool.Held != in.pool.Idle+in.ring.Held()+forLatched {
+	if in.Pool.Latched != forLatched || in.Pool.Held != in.Pool.Idle+in.Ring.Held()+forLatched {
 		w.t.Errorf("%s: %d bytes in use, %d free, %d in the ring, %d counted for what is latched; it has %d", what,
-			in.pool.Held, in.pool.Idle, in.ring.Held(), in.pool.Latched, forLatched)
+			in.Pool.Held, in.Pool.Idle, in.Ring.Held(), in.Pool.Latched, forLatched)
 	}
-	if in.pool.Waiting != 0 || in.pool.Shared != 0 {
-		w.t.Errorf("%s: %d bytes wait for the disk, %d shared chunks are in use", what, in.pool.Waiting, in.pool.Shared)
+	if in.Pool.Waiting != 0 || in.Pool.Shared != 0 {
+		w.t.Errorf("%s: %d bytes wait for the disk, %d shared chunks are in use", what, in.Pool.Waiting, in.Pool.Shared)
 	}
-	if in.pool.Limit >= 0 && in.pool.Held > in.pool.Limit {
-		w.t.Errorf("%s: %d bytes held of %d", what, in.pool.Held, in.pool.Limit)
+	if in.Pool.Limit >= 0 && in.Pool.Held > in.Pool.Limit {
+		w.t.Errorf("%s: %d bytes held of %d", what, in.Pool.Held, in.Pool.Limit)
 	}
 }
 
@@ -273,7 +275,7 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 			w.links = append(w.links, latching(t, w.p, "/tf_static", "/node0"), open(t, w.p, "/odom", "/node0"), open(t, w.p, "/odom", "/node1"))
 			again := testlink.LatchedInfo("/map", "/node0")
 			again.Header = append(again.Header, bagfmt.Field{Key: "tcp_nodelay", Value: "1"})
-			l, err := w.p.openLink(w.links[0].connection.topic, again)
+			l, err := w.p.OpenLink(w.links[0].Connection.Topic, again)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -284,7 +286,7 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 					case rnd.IntN(30) == 0:
 						w.p.tick(w.now.Add(2 * time.Hour)) // seals the open chunk
 					case !w.paused && rnd.IntN(50) == 0:
-						if err := w.p.pause(); err != nil {
+						if err := w.p.Pause(); err != nil {
 							t.Fatal(err)
 						}
 						w.paused = true
@@ -342,7 +344,7 @@ func TestSnapshotInAPause(t *testing.T) {
 				odom.Frames(testlink.Frame(1, 0, 10), 1, at(s))
 				p.tick(at(s + 1))
 			}
-			if err := p.pause(); err != nil {
+			if err := p.Pause(); err != nil {
 				t.Fatal(err)
 			}
 			chart.Frames(testlink.Frame(1, 2, 10), 1, at(8))
@@ -370,22 +372,22 @@ func TestMissedLatchedIsInSnapshots(t *testing.T) {
 					odom, chart := open(t, p, "/odom", "/p"), latching(t, p, "/map", "/server")
 					chart.Frames(testlink.Frame(1, 1, 10), 1, at(1))
 					if stopped {
-						if c, err := p.requestStop(); err != nil {
+						if c, err := p.RequestStop(); err != nil {
 							t.Fatal(err)
-						} else if _, err := c.closedFile(t.Context()); err != nil {
+						} else if _, err := c.ClosedFile(t.Context()); err != nil {
 							t.Fatal(err)
 						}
-					} else if err := p.pause(); err != nil {
+					} else if err := p.Pause(); err != nil {
 						t.Fatal(err)
 					}
 					chart.Frames(testlink.Frame(1, 2, 10), 1, at(5))
 					if stopped {
-						if c, err := p.requestStart(); err != nil {
+						if c, err := p.RequestStart(); err != nil {
 							t.Fatal(err)
-						} else if err := c.wait(t.Context()); err != nil {
+						} else if err := c.Wait(t.Context()); err != nil {
 							t.Fatal(err)
 						}
-					} else if err := p.resume(at(10)); err != nil {
+					} else if err := p.Resume(at(10)); err != nil {
 						t.Fatal(err)
 					}
 					want := []uint32{2, 3}
@@ -415,11 +417,11 @@ func TestMissedLatchedInADeletedSnapshot(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{Snapshot: Snapshot{PostRoll: time.Hour}})
 	chart, odom := latching(t, p, "/map", "/server"), open(t, p, "/odom", "/p")
-	if err := p.pause(); err != nil {
+	if err := p.Pause(); err != nil {
 		t.Fatal(err)
 	}
 	chart.Frames(testlink.Frame(1, 1, 10), 1, time.Now())
-	if err := p.resume(time.Now()); err != nil {
+	if err := p.Resume(time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	odom.Frames(testlink.Frame(2, 0, 10), 1, time.Now())
@@ -433,14 +435,14 @@ func TestMissedLatchedInADeletedSnapshot(t *testing.T) {
 	if err := p.close(); !errors.Is(err, bagfile.ErrDeleted) {
 		t.Fatal(err)
 	}
-	for _, l := range []*link{chart, odom} {
-		topic := l.connection.topic
+	for _, l := range []*intake.Link{chart, odom} {
+		topic := l.Connection.Topic
 		want := uint64(1)
 		if l == chart {
 			want = 0
 		}
-		if topic.messages != want || topic.dropped[dropDeleted] != 1 || p.recorded(topic) != (tally{}) {
-			t.Errorf("%s: %d messages came, %d were deleted, %+v are recorded; want %d, 1 and 0", topic.name, topic.messages, topic.dropped[dropDeleted], p.recorded(topic), want)
+		if topic.Messages != want || topic.Dropped[intake.DropDeleted] != 1 || p.Recorded(topic) != (intake.Tally{}) {
+			t.Errorf("%s: %d messages came, %d were deleted, %+v are recorded; want %d, 1 and 0", topic.Name, topic.Messages, topic.Dropped[intake.DropDeleted], p.Recorded(topic), want)
 		}
 	}
 }
@@ -451,8 +453,8 @@ func TestLatchedWithoutMemoryInSnapshot(t *testing.T) {
 	p := bareIntake(10_000, 100)
 	s := &sink{in: p, compression: bagfmt.CompressionNone}
 	first, lost, last := latchingConnection(p, "/a"), latchingConnection(p, "/b"), latchingConnection(p, "/c")
-	held := &heldChunk{sealed: &bagfmt.SealedChunk{UncompressedBytes: 6000}}
-	all := []pinned{{&last.source, &latched{frame: testlink.Frame(3, 0, 8)}}, {&lost.source, &latched{chunk: held}}, {&first.source, &latched{frame: testlink.Frame(1, 0, 8)}}}
+	held := &latch.Held{Sealed: &bagfmt.SealedChunk{UncompressedBytes: 6000}}
+	all := []latch.Pinned{{Source: &last.Source, Message: &latch.Message{Frame: testlink.Frame(3, 0, 8)}}, {Source: &lost.Source, Message: &latch.Message{Chunk: held}}, {Source: &first.Source, Message: &latch.Message{Frame: testlink.Frame(1, 0, 8)}}}
 	var got []bagfmt.ConnID
 	err := s.packLatched(all, bagfmt.Time{Sec: 1}, func(c *bagfmt.SealedChunk) error {
 		for _, n := range c.Counts {
@@ -460,7 +462,7 @@ func TestLatchedWithoutMemoryInSnapshot(t *testing.T) {
 		}
 		return nil
 	})
-	if !errors.Is(err, errNoLatchedMemory) || !slices.Equal(got, []bagfmt.ConnID{0, 2}) || p.pool.Held != 0 || p.pool.Latched != 0 {
-		t.Errorf("messages of %v, %v, %d bytes held; want those of 0 and 2", got, err, p.pool.Held)
+	if !errors.Is(err, intake.ErrNoLatchedMemory) || !slices.Equal(got, []bagfmt.ConnID{0, 2}) || p.Pool.Held != 0 || p.Pool.Latched != 0 {
+		t.Errorf("messages of %v, %v, %d bytes held; want those of 0 and 2", got, err, p.Pool.Held)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -177,7 +178,7 @@ func TestSnapshotsInARow(t *testing.T) {
 				})
 				p.snapshots.limiter.SetLimit(rate.Inf)
 				const messages, snapshots = 20_000, 50
-				links := []*link{open(t, p, "/t", "/p"), open(t, p, "/u", "/q")}
+				links := []*intake.Link{open(t, p, "/t", "/p"), open(t, p, "/u", "/q")}
 				done := make(chan struct{})
 				go func() { // until the snapshots have been taken
 					defer close(done)
@@ -215,7 +216,7 @@ func TestSnapshotsInARow(t *testing.T) {
 					byTime, _ := testlink.Numbers(t, p.out.Target())
 					testlink.CheckCount(t, "in the recording", map[uint32][]uint32{1: byTime[1]}, 1, messages)
 				}
-				if m := links[0].connection.topic.messages; m != messages {
+				if m := links[0].Connection.Topic.Messages; m != messages {
 					t.Errorf("%d messages counted", m)
 				}
 			})
@@ -240,11 +241,11 @@ func TestSnapshotStaysInMemory(t *testing.T) {
 		if n%100 == 0 {
 			p.tick(time.Now())
 		}
-		p.mu.Lock()
-		if held := p.pool.Held; held > buffer {
+		p.Mu.Lock()
+		if held := p.Pool.Held; held > buffer {
 			t.Fatalf("%d bytes held", held)
 		}
-		p.mu.Unlock()
+		p.Mu.Unlock()
 	}
 	if n := logged.FilterMessageSnippet("memory does not hold").Len(); n != 1 {
 		t.Errorf("said %d times that memory is short", n)
@@ -256,7 +257,7 @@ func TestSnapshotStaysInMemory(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if d := l.connection.topic.dropped; d != [dropCauses]uint64{} {
+	if d := l.Connection.Topic.Dropped; d != [intake.DropCauses]uint64{} {
 		t.Errorf("dropped %v", d)
 	}
 }
@@ -267,8 +268,8 @@ func TestSnapshotHasLatchedMessages(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{Snapshot: Snapshot{PreRoll: 10 * time.Second}})
 	l := open(t, p, "/t", "/p")
-	old, err1 := p.openLink(p.addTopic("/tf_static"), testlink.LatchedInfo("/tf_static", "/old"))
-	fresh, err2 := p.openLink(old.connection.topic, testlink.LatchedInfo("/tf_static", "/fresh"))
+	old, err1 := p.OpenLink(p.AddTopicOf("/tf_static", "/tf_static", time.Time{}), testlink.LatchedInfo("/tf_static", "/old"))
+	fresh, err2 := p.OpenLink(old.Connection.Topic, testlink.LatchedInfo("/tf_static", "/fresh"))
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}

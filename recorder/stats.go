@@ -9,145 +9,16 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
-	"github.com/gorosbag/gorosbag/recorder/internal/loss"
-	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 )
-
-// dropCause says why messages that were received are not in the bag.
-type dropCause int
-
-const (
-	dropBufferFull dropCause = iota // no room in the buffer
-	dropOversize                    // one message larger than the whole buffer
-	dropDisk                        // the file could not be written
-	dropAborted                     // skipped at the end on request
-	dropCodec                       // the compressor failed
-	dropLink                        // the publisher stalled in the middle of it
-	dropDeleted                     // the file was deleted while it was recorded
-	dropUDP                         // lost on the way over UDPROS
-	dropCauses                      // their number
-)
-
-// String returns the cause as it stands in logs and summaries.
-func (c dropCause) String() string {
-	switch c {
-	case dropBufferFull:
-		return "queue_full"
-	case dropOversize:
-		return "oversize"
-	case dropDisk:
-		return "disk"
-	case dropAborted:
-		return "hurried_end"
-	case dropCodec:
-		return "codec"
-	case dropLink:
-		return "link"
-	case dropDeleted:
-		return "deleted"
-	case dropUDP:
-		return "udp"
-	case dropCauses:
-	}
-	return "unknown"
-}
 
 // DropCauses returns the causes that TopicStats.Causes may have.
 func DropCauses() []string {
-	causes := make([]string, dropCauses)
-	for c := range dropCauses {
+	causes := make([]string, intake.DropCauses)
+	for c := range intake.DropCauses {
 		causes[c] = c.String()
 	}
 	return causes
-}
-
-// drop counts messages that were received and are lost; those beyond the limit
-// are not wanted and do not count.
-func (t *topic) drop(cause dropCause, messages uint64) {
-	if t.limit > 0 {
-		messages = min(messages, t.limit-min(t.messages, t.limit))
-	}
-	t.dropped[cause] += messages
-}
-
-// lose counts the messages of a chunk that will not be written.
-func (in *intake) lose(c *memory.Chunk, cause dropCause) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.eachCount(c.Sealed, func(t *topic, n tally) {
-		t.sub(n)
-		t.dropped[cause] += n.messages
-	})
-}
-
-// loseFromSnapshot counts the messages of a chunk that should be in a snapshot and are not,
-// where nothing else is written.
-func (in *intake) loseFromSnapshot(c *bagfmt.SealedChunk, cause dropCause) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.eachCount(c, func(t *topic, n tally) { t.dropped[cause] += n.messages })
-}
-
-// snapshotWritten counts the messages of a chunk that is in a snapshot, where nothing else is
-// written.
-func (in *intake) snapshotWritten(c *bagfmt.SealedChunk) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.eachCount(c, func(t *topic, n tally) { t.written.add(n) })
-}
-
-// countDeleted takes the messages of a deleted file, by topic, for lost. Where only snapshots are
-// written, messages are those that came, and what came in a pause is not among them.
-func (in *intake) countDeleted(content map[string]tally) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	for name, n := range content {
-		t := topicNamed(in.topics, name)
-		if t == nil {
-			continue
-		}
-		if !in.ring.isOnly() {
-			t.sub(n)
-		}
-		t.written.sub(n)
-		t.dropped[dropDeleted] += n.messages
-	}
-}
-
-// eachCount calls do with the topic and the messages of each connection that has some in a
-// chunk. mu is held.
-func (in *intake) eachCount(c *bagfmt.SealedChunk, do func(*topic, tally)) {
-	for i, n := range c.Counts {
-		if of := in.connections.of(n.Conn); of != nil {
-			do(of.topic, tally{uint64(n.Count), c.PayloadBytes[i]})
-		}
-	}
-}
-
-// drop is one line of the report of tick.
-type drop struct {
-	topic    string
-	cause    dropCause
-	messages uint64
-}
-
-// newDrops returns what is to be told of drops. mu is held.
-func (in *intake) newDrops(now time.Time) []drop {
-	var all []drop
-	for _, t := range in.topics {
-		if t.reportedDrops == nil {
-			if t.dropped == [dropCauses]uint64{} {
-				continue
-			}
-			t.reportedDrops = new([dropCauses]loss.Told)
-		}
-		for cause, n := range t.dropped {
-			if d := t.reportedDrops[cause].News(n, now); d > 0 {
-				all = append(all, drop{t.name, dropCause(cause), d})
-			}
-		}
-	}
-	return all
 }
 
 // Summary is the account of one recording.
@@ -197,6 +68,15 @@ type TopicSummary struct {
 	Bytes      uint64             // of their payload
 	HeldUp     time.Duration      // publishers waited, with OverflowBlock, in waits of 3 s and more; what their queues did not hold is not in Dropped
 	Dropped    map[string]uint64
+}
+
+// FormerPublishers is the account of publishers that are gone, beyond the latest ones.
+type FormerPublishers struct {
+	Count       int
+	Missed      uint64 // as in PublisherSummary, as is all that follows
+	LinksLost   int
+	Reconnected int
+	Without     time.Duration
 }
 
 // PublisherSummary is the account of one publisher of a topic.
@@ -297,12 +177,13 @@ func (r *session) summary(d time.Duration) Summary {
 	}
 	r.pipe.finished.summarize(&s)
 	if out := r.pipe.current(); r.pipe.abandoned.Load() && out != nil {
-		bytes := r.pipe.fileBytes()
+		bytes := r.pipe.FileBytes()
 		s.File = out.Target() + bagfile.ActiveSuffix
 		s.Bytes += bytes
 		s.Files = append(s.Files, FileSummary{File: s.File, Bytes: bytes})
 	}
-	s.Topics, s.Unread = r.pipe.summarize(time.Now())
+	topics, unread := r.pipe.SummaryFigures(time.Now())
+	s.Topics, s.Unread = topicSummaries(topics), unread
 	for _, t := range s.Topics {
 		if len(t.Publishers)+t.Former.Count+t.Refused == 0 && slices.Contains(r.Select.literal, t.Topic) {
 			s.Missing = append(s.Missing, t.Topic)
@@ -312,33 +193,17 @@ func (r *session) summary(d time.Duration) Summary {
 	return s
 }
 
-// fileBytes returns how much is written of the file that the intake fills.
-func (in *intake) fileBytes() int64 {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.rotation.Stored()
-}
-
-// summarize returns the accounts of the topics, by name, and what noteUnread noted.
-func (in *intake) summarize(now time.Time) (topics []TopicSummary, unread string) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.accounts(now), in.unread.ever
-}
-
-// accounts is summarize with mu held.
-func (in *intake) accounts(now time.Time) []TopicSummary {
-	all := make([]TopicSummary, 0, len(in.topics))
-	for _, t := range in.topics {
-		recorded := in.recorded(t)
-		ts := TopicSummary{Topic: t.name, Type: t.typ, Former: t.former, Refused: len(t.refused), Messages: recorded.messages, Repeated: t.repeated, Skipped: t.skipped, Passed: t.passed, Pickup: t.pickup, Waiting: t.waitsFor, Bytes: recorded.bytes, HeldUp: in.heldUp(t, now), Dropped: map[string]uint64{}}
-		for _, u := range t.publishers {
-			a := u.Account(now)
-			ts.Publishers = append(ts.Publishers, PublisherSummary{CallerID: u.ID, Missed: a.Missed, LinksLost: a.LinksLost, Reconnected: a.Reconnected, Away: a.Away, Without: a.Without})
+// topicSummaries returns the accounts of topics by name.
+func topicSummaries(topics []intake.Figures) []TopicSummary {
+	all := make([]TopicSummary, 0, len(topics))
+	for _, f := range topics {
+		ts := TopicSummary{Topic: f.Topic, Type: f.Typ, Former: FormerPublishers(f.Former), Refused: f.Refused, Messages: f.Recorded.Messages, Repeated: f.Repeated, Skipped: f.Skipped, Passed: f.Passed, Pickup: f.Pickup, Waiting: f.WaitsFor, Bytes: f.Recorded.Bytes, HeldUp: f.HeldUp, Dropped: map[string]uint64{}}
+		for _, a := range f.Publishers {
+			ts.Publishers = append(ts.Publishers, PublisherSummary{CallerID: a.Id, Missed: a.Missed, LinksLost: a.LinksLost, Reconnected: a.Reconnected, Away: a.Away, Without: a.Without})
 		}
-		for cause, n := range t.dropped {
+		for cause, n := range f.Dropped {
 			if n > 0 {
-				ts.Dropped[dropCause(cause).String()] = n
+				ts.Dropped[intake.DropCause(cause).String()] = n
 			}
 		}
 		all = append(all, ts)

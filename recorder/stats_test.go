@@ -1,6 +1,10 @@
 package recorder
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+)
 
 // TestDropWithinTheLimit: what is lost counts under its cause, but for messages that the limit of
 // the topic would have left out.
@@ -16,15 +20,15 @@ func TestDropWithinTheLimit(t *testing.T) {
 		"limit of one, not used": {limit: 1, recorded: 0, messages: 1, want: 1},
 		"more than the limit":    {limit: 10, recorded: 12, messages: 7, want: 0},
 	} {
-		of := &topic{tally: tally{messages: c.recorded}, sampler: sampler{limit: c.limit}}
-		of.dropped[dropDisk] = 1
-		of.drop(dropDisk, c.messages)
-		want := [dropCauses]uint64{dropDisk: 1 + c.want}
-		if of.dropped != want {
-			t.Errorf("%s: dropped %v, want %v", name, of.dropped, want)
+		of := &intake.Topic{Tally: intake.Tally{Messages: c.recorded}, Sampler: intake.Sampler{Limit: c.limit}}
+		of.Dropped[intake.DropDisk] = 1
+		of.Drop(intake.DropDisk, c.messages)
+		want := [intake.DropCauses]uint64{intake.DropDisk: 1 + c.want}
+		if of.Dropped != want {
+			t.Errorf("%s: dropped %v, want %v", name, of.Dropped, want)
 		}
-		if of.messages != c.recorded {
-			t.Errorf("%s: %d messages recorded, want %d", name, of.messages, c.recorded)
+		if of.Messages != c.recorded {
+			t.Errorf("%s: %d messages recorded, want %d", name, of.Messages, c.recorded)
 		}
 	}
 }

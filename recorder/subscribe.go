@@ -1,7 +1,6 @@
 package recorder
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -21,13 +20,10 @@ const (
 	priorityRest
 )
 
-// errEnded refuses links that open too late.
-var errEnded = errors.New("the recording has ended")
-
 type subscription struct {
 	name  string // as it was asked for
 	since time.Time
-	topic *topic               // nil while the recording waits for the clock
+	topic *intake.Topic        // nil while the recording waits for the clock
 	sub   *tcpros.Subscription // nil for the clock's
 	close func()
 	ended bool // the limit is reached: no longer subscribed
@@ -55,7 +51,7 @@ func (r *session) leaveDeserted(listed []string) {
 		case present[resolved]:
 			s.deserted = time.Time{}
 		case s.ended || s.topic == nil || !r.tried[resolved] || r.names(resolved): // what was named is waited for
-		case r.pipe.isLinked(s.topic):
+		case r.pipe.IsLinked(s.topic):
 			s.deserted = time.Time{}
 		default:
 			if s.deserted.IsZero() {
@@ -71,26 +67,12 @@ func (r *session) leaveDeserted(listed []string) {
 	for _, resolved := range deserted[:len(deserted)-mostDeserted] {
 		s := r.subs[resolved]
 		s.close()
-		r.pipe.leaveTopic(s.topic)
+		r.pipe.LeaveTopic(s.topic)
 		r.left[resolved] = s.topic
 		delete(r.subs, resolved)
 		delete(r.tried, resolved)
 		r.Log.Debug("topic left: it has no publisher", zap.String("topic", resolved))
 	}
-}
-
-// isLinked reports whether a link of t is open.
-func (in *intake) isLinked(t *topic) bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return t.linked > 0
-}
-
-// leaveTopic releases what is not needed of a topic without links but its account.
-func (in *intake) leaveTopic(t *topic) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.foldPublishers(t, 0, func(*loss.Publisher) bool { return true })
 }
 
 // consider subscribes to a topic that the master knows, if it is new. A name that
@@ -123,7 +105,7 @@ func (r *session) subscribe(name string, priority int, since time.Time) error {
 		r.account(resolved, s)
 	}
 	if r.sim != nil && resolved == r.sim.Topic() {
-		err = r.sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return r.pipe.openLink(s.topic, info) })
+		err = r.sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return r.pipe.OpenLink(s.topic, info) })
 		s.close = r.sim.Forget
 	} else {
 		err = r.receive(resolved, priority, s)
@@ -160,8 +142,7 @@ func (r *session) account(resolved string, s *subscription) {
 		delete(r.left, resolved)
 		return
 	}
-	s.topic = r.pipe.addTopicOf(s.name, resolved)
-	s.topic.since = s.since // no link has it yet
+	s.topic = r.pipe.AddTopicOf(s.name, resolved, s.since)
 }
 
 // receive subscribes to the topic of s. Links that open before there is a file wait.
@@ -177,13 +158,13 @@ func (r *session) receive(resolved string, priority int, s *subscription) error 
 			select {
 			case <-r.ready:
 			case <-r.given:
-				return nil, errEnded
+				return nil, intake.ErrEnded
 			}
-			l, err := r.pipe.openLink(s.topic, info)
+			l, err := r.pipe.OpenLink(s.topic, info)
 			if err != nil {
 				return nil, err
 			}
-			return r.trigger.watch(resolved, l, r.watch(resolved, l)), nil
+			return r.fires(resolved, s, info, r.watch(resolved, info, l)), nil
 		},
 	})
 	if err == nil {
@@ -209,7 +190,7 @@ func (r *session) endLimited() bool {
 	for _, s := range r.subs {
 		switch {
 		case s.ended:
-		case r.pipe.reachedLimit(s.topic):
+		case r.pipe.ReachedLimit(s.topic):
 			s.close()
 			s.ended = true
 		default:

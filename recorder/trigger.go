@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -33,7 +34,7 @@ const (
 
 // listen subscribes to the trigger, if there are snapshots.
 func (r *session) listen() error {
-	if r.pipe.ring == nil {
+	if r.pipe.Ring == nil {
 		return nil
 	}
 	name, err := r.Node.Resolve(triggerTopic)
@@ -50,7 +51,7 @@ func (r *session) listen() error {
 	case r.names(name):
 		return r.subscribe(name, priorityNamed, time.Time{})
 	case r.Select.selects(name, triggerType): // the account has it when there is a publisher
-		sub := &subscription{name: name, topic: &topic{name: name, sampler: samplerOf(r.pipe.limits, name)}}
+		sub := &subscription{name: name, topic: r.pipe.NewTopic(name)}
 		if err := r.receive(name, priorityNamed, sub); err != nil {
 			return err
 		}
@@ -72,25 +73,17 @@ func (o *Options) names(topic string) bool {
 	})
 }
 
-// watch makes messages of a recorded trigger begin snapshots. sink takes those of l.
-func (t *trigger) watch(topic string, l *link, sink tcpros.LinkSink) tcpros.LinkSink {
+// fires makes messages of a recorded trigger begin snapshots. sink takes the messages.
+func (r *session) fires(topic string, s *subscription, info tcpros.LinkInfo, sink tcpros.LinkSink) tcpros.LinkSink {
+	t := r.trigger
 	if t == nil || topic != t.topic {
 		return sink
 	}
-	l.in.list(l.connection.topic)
-	if l.connection.conn.Header.Type() != triggerType {
+	r.pipe.List(s.topic)
+	if bagfmt.ConnectionHeader(info.Header).Type() != triggerType {
 		return sink
 	}
 	return &triggerLink{sink, t}
-}
-
-// list makes sure that the account has t.
-func (in *intake) list(t *topic) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if !slices.Contains(in.topics, t) {
-		in.topics = append(in.topics, t)
-	}
 }
 
 // triggerLink passes messages on and begins a snapshot with each.

@@ -7,19 +7,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
-	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 )
 
 // verifyEvery is how often the master is asked about links that have ended.
 const verifyEvery = time.Second
-
-// requestVerification makes verifyLosses ask at once. mu is held.
-func (in *intake) requestVerification() {
-	select {
-	case in.verifications <- struct{}{}:
-	default: // it is requested already
-	}
-}
 
 // verifyLosses asks about doubtful losses until ctx is done: what links and messages show is at
 // times ambiguous, so the graph is asked before a loss is counted for a publisher.
@@ -30,7 +21,7 @@ func (r *session) verifyLosses(ctx context.Context) {
 		select {
 		case <-again.C:
 			r.explainLinks(ctx)
-		case <-r.pipe.verifications:
+		case <-r.pipe.Verifications:
 			r.judgeNumbers(ctx)
 		case <-ctx.Done():
 			return
@@ -41,24 +32,24 @@ func (r *session) verifyLosses(ctx context.Context) {
 // explainLinks asks the master which publishers without a link it still lists.
 func (r *session) explainLinks(ctx context.Context) {
 	now := time.Now()
-	all := r.pipe.overdue(now)
+	all := r.pipe.Overdue(now)
 	if len(all) == 0 {
 		return
 	}
 	if listed := r.graph().Listed(ctx, all); listed != nil {
-		r.pipe.explain(listed, now)
+		r.pipe.Explain(listed, now)
 	}
 }
 
 // judgeNumbers asks whose the numbers are in which there are holes. A publisher that
 // does not answer is taken to number its messages itself, as nearly all do.
 func (r *session) judgeNumbers(ctx context.Context) {
-	for _, d := range r.pipe.unverified() {
+	for _, d := range r.pipe.Unverified() {
 		foreign := r.graph().PassesOn(ctx, d)
 		if ctx.Err() != nil {
 			return
 		}
-		r.pipe.judge(d, foreign)
+		r.pipe.Judge(d, foreign)
 		if foreign {
 			r.Log.Debug("numbers of messages are those of others: holes do not count", zap.String("topic", d.Topic), zap.String("publisher", d.Publisher))
 		}
@@ -72,58 +63,4 @@ func (r *session) graph() *graph.Graph {
 		Lists: r.Select.lists(), Selects: r.Select.selects, Excludes: r.Select.exclude.Match,
 		Nodes: r.Select.Nodes, NodePublications: r.Select.NodePublications,
 	}}
-}
-
-// doubts returns the publishers about which there is one. mu is held.
-func (in *intake) doubts(about func(*topic, *loss.Publisher) bool) (all []loss.Doubt) {
-	for _, t := range in.topics {
-		for _, u := range t.publishers {
-			if about(t, u) {
-				all = append(all, u.Doubt())
-			}
-		}
-	}
-	return all
-}
-
-// overdue returns the publishers that have been without a link for long, of topics that are
-// recorded now.
-func (in *intake) overdue(now time.Time) []loss.Doubt {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.doubts(func(t *topic, u *loss.Publisher) bool { return u.Overdue(now) && in.accepts(t) })
-}
-
-// unverified returns the publishers with holes in their numbers, if it is not known whose numbers
-// they are.
-func (in *intake) unverified() []loss.Doubt {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.doubts(func(_ *topic, u *loss.Publisher) bool { return u.Unverified() })
-}
-
-// explain notes of publishers that are still without a link whether they are listed.
-func (in *intake) explain(listed map[loss.Doubt]bool, now time.Time) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	for _, t := range in.topics {
-		for _, u := range t.publishers {
-			if is, asked := listed[u.Doubt()]; asked && u.Overdue(now) {
-				u.Explain(is)
-			}
-		}
-	}
-}
-
-// judge notes whose the numbers of a publisher are, if it is still the same process.
-func (in *intake) judge(d loss.Doubt, foreign bool) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	for _, t := range in.topics {
-		for _, u := range t.publishers {
-			if u.Doubt() == d {
-				u.Judge(foreign)
-			}
-		}
-	}
 }

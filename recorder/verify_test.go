@@ -56,21 +56,21 @@ func TestExplainLinks(t *testing.T) {
 			r := recordingIn(t, g)
 			info := testlink.HeaderInfo("/t", "/p")
 			info.PublisherURI = mine
-			l, err := r.pipe.openLink(r.pipe.addTopic("/t"), info)
+			l, err := r.pipe.OpenLink(r.pipe.AddTopicOf("/t", "/t", time.Time{}), info)
 			if err != nil {
 				t.Fatal(err)
 			}
 			l.Closed(io.EOF)
 			r.explainLinks(t.Context())
-			u, now := l.publisher, time.Now()
+			u, now := l.Publisher, time.Now()
 			if !u.Overdue(now.Add(2 * loss.Grace)) {
 				t.Fatal("decided at once")
 			}
-			r.pipe.mu.Lock()
+			r.pipe.Mu.Lock()
 			u.Open(false, true, now) // and once more, a while ago
 			u.End(io.EOF, now.Add(-2*loss.Grace))
-			r.pipe.state = tc.state
-			r.pipe.mu.Unlock()
+			r.pipe.State = tc.state
+			r.pipe.Mu.Unlock()
 			r.explainLinks(t.Context())
 			a := u.Account(now)
 			ended := !a.Away && !u.Overdue(now)
@@ -104,15 +104,15 @@ func TestJudgeNumbers(t *testing.T) {
 			r := recordingIn(t, g)
 			info := testlink.HeaderInfo("/t", tc.node)
 			info.PublisherURI = g.URI
-			l, err := r.pipe.openLink(r.pipe.addTopic("/t"), info)
+			l, err := r.pipe.OpenLink(r.pipe.AddTopicOf("/t", "/t", time.Time{}), info)
 			if err != nil {
 				t.Fatal(err)
 			}
 			l.Frames(testlink.Numbered(append(testlink.Count(0, 10), testlink.Count(12, 3)...)...), 13, time.Now())
-			<-r.pipe.verifications
+			<-r.pipe.Verifications
 			r.judgeNumbers(t.Context())
 			l.Frames(testlink.Numbered(16), 1, time.Now())
-			if got := l.publisher.Account(time.Now()).Missed; got != tc.want {
+			if got := l.Publisher.Account(time.Now()).Missed; got != tc.want {
 				t.Errorf("%d missed, want %d", got, tc.want)
 			}
 		})

@@ -1,19 +1,12 @@
 package recorder
 
-// Waiting says what a topic without any publisher so far was waiting for when the recording
-// ended.
-type Waiting int
-
-// The zero value says that nothing was in the way: there was a link, or no publisher.
-const (
-	WaitingNone      Waiting = iota
-	WaitingMaster            // to be registered with the master, which had others before it or did not answer
-	WaitingPublisher         // for a publisher that the master lists and that was not reached
+import (
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 )
 
 // noteWaiting notes what topics wait for, before their subscriptions are closed.
 func (r *session) noteWaiting() {
-	waiting := map[*topic]Waiting{}
+	waiting := map[*intake.Topic]Waiting{}
 	for _, s := range r.subs {
 		if s.sub == nil || s.topic == nil {
 			continue
@@ -24,33 +17,11 @@ func (r *session) noteWaiting() {
 			waiting[s.topic] = WaitingPublisher
 		}
 	}
-	r.pipe.noteWaiting(waiting)
+	r.pipe.NoteWaiting(waiting)
 }
-
-// noteWaiting notes it of topics that were never linked.
-func (in *intake) noteWaiting(waiting map[*topic]Waiting) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	for t, w := range waiting {
-		if !t.met {
-			t.waitsFor = w
-		}
-	}
-}
-
-// unread is what could not be read of the master's replies, so that topics may be missing: of the
-// last replies, and at the last time that there was something.
-type unread struct{ now, ever string }
 
 func (r *session) noteUnread() {
-	now, ever := r.Node.Unread()
-	r.pipe.noteUnread(unread{now, ever})
-}
-
-func (in *intake) noteUnread(u unread) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.unread = u
+	r.pipe.NoteUnread(r.Node.Unread())
 }
 
 // Waiting returns how many topics waited for w when the recording ended.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -63,11 +64,11 @@ func (o *Options) checkWatched() error {
 }
 
 // watch returns the sink for a link of a topic: l itself unless the topic is watched.
-func (r *session) watch(resolved string, l *link) tcpros.LinkSink {
+func (r *session) watch(resolved string, info tcpros.LinkInfo, l tcpros.LinkSink) tcpros.LinkSink {
 	if r.Watch == nil || !slices.Contains(r.Watch.Topics(), resolved) {
 		return l
 	}
-	return &watchedLink{l, r.Watch.Open(resolved, l.connection.conn.Header)}
+	return &watchedLink{l, r.sim, r.Watch.Open(resolved, bagfmt.ConnectionHeader(info.Header))}
 }
 
 // triggers returns the accounts of the triggers, nil without any.
@@ -81,18 +82,26 @@ func (r *session) triggers() []TriggerStats {
 // watchedLink records messages and then shows them to a watcher: what a message triggers comes
 // behind it.
 type watchedLink struct {
-	*link
+	tcpros.LinkSink
+	sim     *simtime.Sim
 	watcher LinkWatcher
 }
 
 // Frames implements tcpros.LinkSink.
 func (l *watchedLink) Frames(run []byte, count int, received time.Time) {
-	l.link.Frames(run, count, received)
-	l.watcher.Frames(run, count, l.in.sim.At(received), received)
+	l.LinkSink.Frames(run, count, received)
+	l.watcher.Frames(run, count, l.sim.At(received), received)
 }
 
 // Large implements tcpros.LinkSink.
 func (l *watchedLink) Large(frameBytes int) tcpros.LargeFrame {
 	l.watcher.Skipped(1)
-	return l.link.Large(frameBytes)
+	return l.LinkSink.Large(frameBytes)
+}
+
+// Lost implements tcpros.LostSink.
+func (l *watchedLink) Lost(messages int) {
+	if sink, ok := l.LinkSink.(tcpros.LostSink); ok {
+		sink.Lost(messages)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -13,7 +14,7 @@ import (
 // watching notes what it is shown of one topic.
 type watching struct {
 	topics  []string
-	p       *link
+	p       *intake.Link
 	shown   int
 	skipped int
 	before  uint64 // recorded or passed when the last message was shown
@@ -29,7 +30,7 @@ func (w *watching) Frames(_ []byte, count int, stamp, _ time.Time) {
 	w.stamp = stamp
 	if w.p != nil {
 		a := accountOf(w.p)
-		w.before = a.recorded + a.passed
+		w.before = a.Recorded + a.Passed
 	}
 }
 
@@ -41,20 +42,20 @@ func TestWatchedLink(t *testing.T) {
 	w := &watching{topics: []string{"/t"}}
 	r := &session{Options: Options{Watch: w}}
 	l, other := open(t, p, "/t", "/p"), open(t, p, "/other", "/p")
-	if got := r.watch("/other", other); got != tcpros.LinkSink(other) {
+	if got := r.watch("/other", testlink.Info("/other", "/p"), other); got != tcpros.LinkSink(other) {
 		t.Errorf("a link that is not watched is %T", got)
 	}
-	if got := (&session{}).watch("/t", l); got != tcpros.LinkSink(l) {
+	if got := (&session{}).watch("/t", testlink.Info("/t", "/p"), l); got != tcpros.LinkSink(l) {
 		t.Errorf("without a watcher the link is %T", got)
 	}
-	sink := r.watch("/t", l)
+	sink := r.watch("/t", testlink.Info("/t", "/p"), l)
 	w.p = l
 	at := time.Now()
 	sink.Frames(append(testlink.Frame(0, 1, 8), testlink.Frame(0, 2, 8)...), 2, at)
 	if w.shown != 2 || w.before != 2 || !w.stamp.Equal(at) {
 		t.Errorf("shown %d, when the recording had %d, at %v", w.shown, w.before, w.stamp)
 	}
-	if err := p.pause(); err != nil {
+	if err := p.Pause(); err != nil {
 		t.Fatal(err)
 	}
 	sink.Frames(testlink.Frame(0, 3, 8), 1, time.Now())
@@ -76,8 +77,8 @@ func TestWatchedLink(t *testing.T) {
 func TestWatchedLinkAllocations(t *testing.T) { //nolint:paralleltest // it counts allocations
 	p := testPipeline(t, Options{Begin: StatePaused}, nil)
 	r := &session{Options: Options{Watch: &watching{topics: []string{"/t"}}}}
-	watched := r.watch("/t", open(t, p, "/t", "/p"))
-	other := r.watch("/other", open(t, p, "/other", "/p"))
+	watched := r.watch("/t", testlink.Info("/t", "/p"), open(t, p, "/t", "/p"))
+	other := r.watch("/other", testlink.Info("/other", "/p"), open(t, p, "/other", "/p"))
 	run, now := testlink.Frame(0, 1, 100), time.Now()
 	for name, sink := range map[string]tcpros.LinkSink{"watched": watched, "not watched": other} {
 		if n := testing.AllocsPerRun(300, func() { sink.Frames(run, 1, now) }); n != 0 {

@@ -16,9 +16,9 @@ import (
 
 // pipeNode is a node without network or master that publishes /t.
 func pipeNode() (*Node, *Publication) {
-	n := &Node{name: "/n", log: zap.NewNop(), timing: defaultTiming(), pending: wire.NewPending(zap.NewNop()), pubs: map[string]*Publication{}}
+	n := &Node{name: "/n", log: zap.NewNop(), timing: defaultTiming(), pending: wire.NewPending(zap.NewNop()), graph: graph{pubs: map[string]*Publication{}}}
 	p := &Publication{node: n, out: publink.New(publink.Options{Type: names.AnyType, MD5Sum: wire.AnyMD5}, "/t", n.name)}
-	n.pubs["/t"] = p
+	n.graph.pubs["/t"] = p
 	return n, p
 }
 

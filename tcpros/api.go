@@ -7,6 +7,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
+	"github.com/gorosbag/gorosbag/tcpros/internal/service"
+	"github.com/gorosbag/gorosbag/tcpros/internal/sublink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -117,4 +119,46 @@ const (
 	// first and to wait for AdvertiseOptions.Freed, otherwise queues grow without bound. A queue
 	// is full by its bytes, whatever QueueFrames says, so that memory is bounded.
 	OverflowBlock = publink.OverflowBlock
+)
+
+// Receiving.
+type (
+	// LinkInfo describes a link when it opens: Topic (resolved), PublisherURI (of its slave API),
+	// Peer (host:port), Header (the publisher's reply, every field, in wire order) and Transport
+	// (TCPROS or UDPROS).
+	LinkInfo = sublink.LinkInfo
+	// LinkSink receives the messages of one link. Only the link's goroutine calls it:
+	//
+	//	// count complete frames back to back, valid during the call only; received is when their
+	//	// last byte was read. It may block: the socket is not read in the meantime.
+	//	Frames(run []byte, count int, received time.Time)
+	//	// Large returns where a frame goes that is longer than 128 KiB; nil discards the frame.
+	//	Large(frameBytes int) LargeFrame
+	//	// Closed is the last call. err is nil when this side closed the link, io.EOF when the
+	//	// publisher closed it between two messages.
+	//	Closed(err error)
+	LinkSink = sublink.LinkSink
+	// LargeFrame is filled by a link, first the 4 bytes of the length, then the payload:
+	//
+	//	Room(n int) []byte         // 1 to n bytes to fill, or nil to discard the rest
+	//	Commit(received time.Time) // the frame is complete
+	//	Abort()                    // the frame will not be completed
+	LargeFrame = sublink.LargeFrame
+	// LostSink is a LinkSink with a method Lost(messages int), which counts messages lost by
+	// UDPROS; -1 corrects the count for a message that arrived late.
+	LostSink = sublink.LostSink
+)
+
+// Services.
+type (
+	// ServiceType is the type of a service: Type, such as std_srvs/Trigger, and MD5Sum.
+	// RequestType and ResponseType are Type and "Request" or "Response" if they are empty.
+	ServiceType = service.Type
+	// ServiceHandler answers one call: func(ctx, request []byte) (answer []byte, err error), both
+	// serialized and without their length. An error is sent to the client as the service's
+	// refusal. Calls of several clients run concurrently, each in a goroutine of its own. ctx ends
+	// a grace period after the service is closed.
+	ServiceHandler = service.Handler
+	// ServiceError is the answer of a service that refused a call. It matches ErrService.
+	ServiceError = service.ServiceError
 )

@@ -8,6 +8,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
+	"github.com/gorosbag/gorosbag/tcpros/internal/service"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -16,7 +17,7 @@ var (
 	// ErrName matches every *NameError.
 	ErrName = names.ErrName
 	// ErrClosed says that the node, subscription or publication is closed.
-	ErrClosed = errors.New("closed")
+	ErrClosed = wire.ErrClosed
 	// ErrConflict matches every *ConflictError.
 	ErrConflict = errors.New("topic already in use by this node")
 
@@ -32,11 +33,10 @@ var (
 	ErrStatus = rosapi.ErrStatus
 	// ErrNotDrained matches every *DrainError.
 	ErrNotDrained = publink.ErrNotDrained
+	// ErrService matches every *ServiceError.
+	ErrService = service.ErrService
 	// ErrUnresolved matches every *ResolveError.
 	ErrUnresolved = endpoint.ErrUnresolved
-
-	// ErrService matches every *ServiceError.
-	ErrService = errors.New("refused by the service")
 )
 
 // ConflictError is returned for a second Subscribe or Advertise of one topic: ROS
@@ -53,31 +53,3 @@ func (e *ConflictError) Error() string {
 
 // Is reports whether target is ErrConflict.
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
-
-// ServiceError is the answer of a service that refused a call.
-type ServiceError struct {
-	Service string
-	Text    string
-}
-
-// Error implements error. The service's text is quoted: it may hold anything.
-func (e *ServiceError) Error() string {
-	return fmt.Sprintf("service %s says %q", e.Service, names.Clip(e.Text))
-}
-
-// Is reports whether target is ErrService.
-func (e *ServiceError) Is(target error) bool { return target == ErrService }
-
-// callServiceError names the service of a failed call.
-type callServiceError struct {
-	service string
-	err     error
-}
-
-// Error implements error.
-func (e *callServiceError) Error() string {
-	return "service " + e.service + ": " + e.err.Error()
-}
-
-// Unwrap returns the cause.
-func (e *callServiceError) Unwrap() error { return e.err }

@@ -24,17 +24,17 @@ func (o NodeOptions) With(t Timing) NodeOptions {
 		{&d.registrar.ReconcileEvery, t.Reconcile},
 		{&d.registrar.UpdateEvery, t.Hint},
 		{&d.unregisterTimeout, t.Unregister},
-		{&d.retry.first, t.RetryFirst},
-		{&d.lingerCheck, t.LingerCheck},
-		{&d.udpIdle, t.UDPQuiet},
+		{&d.links.Retry.First, t.RetryFirst},
+		{&d.links.LingerCheck, t.LingerCheck},
+		{&d.links.UDPIdle, t.UDPQuiet},
 		{&d.resolve, t.Resolve},
 		{&d.drainTimeout, t.Drain},
-		{&d.serviceGrace, t.ServiceGrace},
+		{&d.services.Grace, t.ServiceGrace},
 		{&d.hangReport, t.Hang},
 	} {
 		*c.to = cmp.Or(c.set, *c.to)
 	}
-	d.retry.most = max(d.retry.most, d.retry.first)
+	d.links.Retry.Most = max(d.links.Retry.Most, d.links.Retry.First)
 	o.timing = &d
 	return o
 }

@@ -2,7 +2,6 @@ package tcpros
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -24,6 +23,9 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/registrar"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
+	"github.com/gorosbag/gorosbag/tcpros/internal/service"
+	"github.com/gorosbag/gorosbag/tcpros/internal/slaveapi"
+	"github.com/gorosbag/gorosbag/tcpros/internal/sublink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -54,18 +56,16 @@ type NodeOptions struct {
 // Node is one ROS node.
 type Node struct {
 	name       string
-	host       string // advertised
-	uri        string // of the slave API
-	port       int    // of the TCPROS server
-	bind       string // address to listen on; empty means all
+	addr       address
 	timing     timing
-	pending    *wire.Pending
-	connector  *connector
-	names      *names.Resolver
 	log        *zap.Logger
-	master     *rosapi.Master
+	names      *names.Resolver
 	dialer     *endpoint.Dialer
+	pending    *wire.Pending
+	master     *Master
 	reg        *registrar.Registrar
+	connector  *sublink.Connector
+	calls      *service.Env
 	api        *xmlrpc.Server
 	onShutdown func(reason, peer string)
 
@@ -73,12 +73,29 @@ type Node struct {
 	draining  atomic.Bool
 	links     atomic.Int64 // last assigned link ID
 
+	tasks tasks
+	graph graph
+}
+
+// address is where a node is reached.
+type address struct {
+	host string // advertised
+	uri  string // of the slave API
+	port int    // of the TCPROS server
+	bind string // address to listen on; empty means all
+}
+
+// tasks are the goroutines of a node.
+type tasks struct {
 	stopReg func()                          // stops the registrar
 	stopAll func()                          // cancels the context of everything that start runs
 	start   func(func(ctx context.Context)) // runs a function in a goroutine until stopAll
 	child   func() (context.Context, context.CancelFunc)
 	wait    func() // waits for all goroutines of start
+}
 
+// graph is what a node takes part in, by resolved name.
+type graph struct {
 	mu       sync.Mutex
 	closed   bool
 	subs     map[string]*Subscription
@@ -95,7 +112,7 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	}
 	n := &Node{
 		log: o.Log, onShutdown: o.OnShutdown, timing: defaultTiming(),
-		subs: map[string]*Subscription{}, pubs: map[string]*Publication{}, services: map[string]*Service{},
+		graph: graph{subs: map[string]*Subscription{}, pubs: map[string]*Publication{}, services: map[string]*Service{}},
 	}
 	if n.log == nil {
 		n.log = zap.NewNop()
@@ -120,12 +137,11 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	n.name = n.names.Node
 	n.keepAlive.Store(true)
 	n.master = rosapi.NewMaster(uri, hostport, n.name, n.dialer, rosapi.NewHangWatch(n.log, n.timing.hangReport))
-	n.connector = newConnector(n.timing, n.master.Probe)
 	at := endpoint.NewLocator(n.dialer, getenv).Find(ctx, o.Bind, o.Args, hostport)
 	if err := endpoint.CheckAdvertised(at.Host); err != nil {
 		return nil, err
 	}
-	n.host, n.bind = at.Host, at.Bind
+	n.addr.host, n.addr.bind = at.Host, at.Bind
 	if at.Unresolved {
 		n.log.Warn("the name that this node advertises cannot be resolved here, and perhaps not by others, who then cannot reach it: "+
 			"correct ROS_HOSTNAME, or set ROS_IP to an address", zap.String("advertised", at.Host))
@@ -158,26 +174,34 @@ func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, a names.Args) er
 		_ = api.Close() // it is not advertised yet
 		return fmt.Errorf("server: %w", err)
 	}
-	n.port = data.Addr().(*net.TCPAddr).Port
-	n.uri = "http://" + net.JoinHostPort(n.host, strconv.Itoa(api.Addr().(*net.TCPAddr).Port)) + "/"
-	n.api = xmlrpc.NewServer(n.slave, xmlrpc.ServerOptions{})
+	n.addr.port = data.Addr().(*net.TCPAddr).Port
+	n.addr.uri = "http://" + net.JoinHostPort(n.addr.host, strconv.Itoa(api.Addr().(*net.TCPAddr).Port)) + "/"
 	n.reg = registrar.New(registrar.Options{
-		Log: n.log, Timing: n.timing.registrar, Master: n.master, URI: n.uri, Params: a.Params, Namespace: n.name, LoopbackDefault: at.LoopbackDefault,
+		Log: n.log, Timing: n.timing.registrar, Master: n.master, URI: n.addr.uri, Params: a.Params, Namespace: n.name, LoopbackDefault: at.LoopbackDefault,
 		SourceAddr:   func(ctx context.Context) netip.Addr { return n.dialer.SourceAddr(ctx, n.master.HostPort()) },
-		RosRPC:       "rosrpc://" + net.JoinHostPort(n.host, strconv.Itoa(n.port)),
+		RosRPC:       "rosrpc://" + net.JoinHostPort(n.addr.host, strconv.Itoa(n.addr.port)),
 		SetKeepAlive: n.keepAlive.Store,
 	})
+	n.api = xmlrpc.NewServer(n.slave().Answer, xmlrpc.ServerOptions{})
 	n.launch() //nolint:contextcheck // the node outlives ctx, which bounds its start only
 
+	n.connector = sublink.NewConnector(&sublink.Env{
+		CallerID: n.name, Host: n.addr.host, Bind: n.addr.bind, Log: n.log, Master: n.master, Dialer: n.dialer, Pending: n.pending,
+		Timing: n.timing.links, KeepAlive: n.keepAlive.Load, NextLink: n.nextLink, Child: n.tasks.child,
+	})
+	n.calls = &service.Env{
+		CallerID: n.name, Log: n.log, Master: n.master, Dialer: n.dialer, Pending: n.pending, KeepAlive: n.keepAlive.Load,
+		Timing: n.timing.services,
+	}
 	server := &tcprosServer{node: n, ln: data}
 	// owner: Node; all end with Close.
-	n.start(func(context.Context) {
+	n.tasks.start(func(context.Context) {
 		if err := n.api.Serve(api); err != nil {
 			n.log.Error("slave API ended", zap.Error(err))
 		}
 	})
-	n.start(server.run)
-	n.start(n.connector.run)
+	n.tasks.start(server.run)
+	n.tasks.start(n.connector.Run)
 	return nil
 }
 
@@ -185,23 +209,23 @@ func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, a names.Args) er
 func (n *Node) launch() {
 	var wg sync.WaitGroup
 	all, stopAll := context.WithCancel(context.Background()) // Close ends it
-	n.stopAll, n.wait = stopAll, wg.Wait
-	n.start = func(f func(context.Context)) {
+	n.tasks.stopAll, n.tasks.wait = stopAll, wg.Wait
+	n.tasks.start = func(f func(context.Context)) {
 		// owner: Node; ends with Close, or when f returns.
 		wg.Go(func() { f(all) })
 	}
-	n.child = func() (context.Context, context.CancelFunc) { return context.WithCancel(all) }
-	ctx, cancel := n.child()
-	calls, cancelCalls := n.child()
+	n.tasks.child = func() (context.Context, context.CancelFunc) { return context.WithCancel(all) }
+	ctx, cancel := n.tasks.child()
+	calls, cancelCalls := n.tasks.child()
 	ended := make(chan struct{})
-	n.stopReg = func() {
+	n.tasks.stopReg = func() {
 		cancel()
 		last := time.AfterFunc(n.timing.unregisterTimeout/lastCallShare, cancelCalls)
 		<-ended
 		last.Stop()
 		cancelCalls()
 	}
-	n.start(func(context.Context) {
+	n.tasks.start(func(context.Context) {
 		defer close(ended)
 		n.reg.Run(ctx, calls)
 	})
@@ -211,7 +235,7 @@ func (n *Node) launch() {
 func (n *Node) Name() string { return n.name }
 
 // URI returns the URI of the node's slave API.
-func (n *Node) URI() string { return n.uri }
+func (n *Node) URI() string { return n.addr.uri }
 
 // MasterURI returns the URI of the node's master.
 func (n *Node) MasterURI() string { return n.master.URI() }
@@ -223,7 +247,7 @@ func (n *Node) MasterUp() bool { return n.reg.Up() }
 func (n *Node) Resolve(name string) (string, error) { return n.names.Resolve(name) }
 
 // Master returns a client of the node's master.
-func (n *Node) Master() *rosapi.Master { return n.master }
+func (n *Node) Master() *Master { return n.master }
 
 // Unread says what could not be read of the master's replies, such as names that are too long. now is
 // about the last replies to what is asked again and again; empty if all were read in full. ever is
@@ -241,17 +265,21 @@ func (n *Node) Subscribe(o SubscribeOptions) (*Subscription, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.closed {
+	n.graph.mu.Lock()
+	defer n.graph.mu.Unlock()
+	if n.graph.closed {
 		return nil, ErrClosed
 	}
-	if old := n.subs[topic]; old != nil {
-		return nil, &ConflictError{topic, old.opts.Type + "/" + old.opts.MD5Sum, o.Type + "/" + o.MD5Sum}
+	if old := n.graph.subs[topic]; old != nil {
+		typ, md5sum := old.in.Type()
+		return nil, &ConflictError{topic, typ + "/" + md5sum, o.Type + "/" + o.MD5Sum}
 	}
-	s := newSubscription(n, topic, o)
-	n.subs[topic] = s
-	n.reg.Add(rosapi.Key{Name: topic}, o.Type, o.Priority, s)
+	in := sublink.New(n.connector, topic, sublink.Options{
+		Type: o.Type, MD5Sum: o.MD5Sum, TCPNoDelay: o.TCPNoDelay, UDP: o.UDP, MaxMessageBytes: o.MaxMessageBytes, Open: o.Open,
+	})
+	s := &Subscription{node: n, in: in}
+	n.graph.subs[topic] = s
+	n.reg.Add(rosapi.Key{Name: topic}, o.Type, o.Priority, in)
 	return s, nil
 }
 
@@ -265,12 +293,12 @@ func (n *Node) Advertise(o AdvertiseOptions) (*Publication, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.closed || n.draining.Load() {
+	n.graph.mu.Lock()
+	defer n.graph.mu.Unlock()
+	if n.graph.closed || n.draining.Load() {
 		return nil, ErrClosed
 	}
-	if old := n.pubs[topic]; old != nil {
+	if old := n.graph.pubs[topic]; old != nil {
 		typ, md5sum := old.out.Type()
 		return nil, &ConflictError{topic, typ + "/" + md5sum, o.Type + "/" + o.MD5Sum}
 	}
@@ -279,25 +307,25 @@ func (n *Node) Advertise(o AdvertiseOptions) (*Publication, error) {
 		Latching: o.Latching, QueueFrames: o.QueueFrames, Overflow: o.Overflow, Freed: o.Freed,
 	}, topic, n.name)
 	p := &Publication{node: n, out: out, transient: o.Transient}
-	n.pubs[topic] = p
+	n.graph.pubs[topic] = p
 	n.reg.Add(rosapi.Key{Kind: rosapi.Publisher, Name: topic}, o.Type, 0, nil)
 	return p, nil
 }
 
 func (n *Node) dropSubscription(s *Subscription) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.subs[s.topic] == s {
-		delete(n.subs, s.topic)
-		n.reg.Remove(rosapi.Key{Name: s.topic})
+	n.graph.mu.Lock()
+	defer n.graph.mu.Unlock()
+	if topic := s.Topic(); n.graph.subs[topic] == s {
+		delete(n.graph.subs, topic)
+		n.reg.Remove(rosapi.Key{Name: topic})
 	}
 }
 
 func (n *Node) dropPublication(p *Publication) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if topic := p.Topic(); n.pubs[topic] == p {
-		delete(n.pubs, topic)
+	n.graph.mu.Lock()
+	defer n.graph.mu.Unlock()
+	if topic := p.Topic(); n.graph.pubs[topic] == p {
+		delete(n.graph.pubs, topic)
 		n.reg.Remove(rosapi.Key{Kind: rosapi.Publisher, Name: topic})
 	}
 }
@@ -305,104 +333,48 @@ func (n *Node) dropPublication(p *Publication) {
 // Publication returns what this node advertises under a resolved name, nil if it does not, or
 // no longer: after Drain subscribers are refused.
 func (n *Node) Publication(topic string) *Publication {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.graph.mu.Lock()
+	defer n.graph.mu.Unlock()
 	if n.draining.Load() {
 		return nil
 	}
-	return n.pubs[topic]
+	return n.graph.pubs[topic]
 }
 
 // Publications returns the names of the topics that this node advertises, sorted.
 func (n *Node) Publications() []string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return slices.Sorted(maps.Keys(n.pubs))
+	n.graph.mu.Lock()
+	defer n.graph.mu.Unlock()
+	return slices.Sorted(maps.Keys(n.graph.pubs))
 }
 
 func (n *Node) allPublications() []*Publication {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return slices.SortedFunc(maps.Values(n.pubs), func(a, b *Publication) int { return strings.Compare(a.Topic(), b.Topic()) })
-}
-
-func (n *Node) allSubscriptions() []*Subscription {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return slices.SortedFunc(maps.Values(n.subs), func(a, b *Subscription) int { return strings.Compare(a.topic, b.topic) })
+	n.graph.mu.Lock()
+	defer n.graph.mu.Unlock()
+	return slices.SortedFunc(maps.Values(n.graph.pubs), func(a, b *Publication) int { return strings.Compare(a.Topic(), b.Topic()) })
 }
 
 func (n *Node) nextLink() int { return int(n.links.Add(1)) }
 
-// lastCallShare is the share of timing.unregisterTimeout that a registration in progress has
-// when the node closes.
-const lastCallShare = 4
-
-// Close closes every link, unregisters everything, within ctx and at most one second, and
-// ends every goroutine of the node. Service calls in progress are answered first, within the
-// limits of Service.Close. The error is about unregistering only: everything else is done in
-// any case. Publications are not flushed: see Drain.
-func (n *Node) Close(ctx context.Context) error {
-	n.mu.Lock()
-	if n.closed {
-		n.mu.Unlock()
-		return ErrClosed
+// slave returns what answers calls of the node's slave API.
+func (n *Node) slave() *slaveapi.Server {
+	return &slaveapi.Server{
+		Name: n.name, URI: n.addr.uri, MasterURI: n.master.URI(), Host: n.addr.host, Port: n.addr.port, Log: n.log, Shutdown: n.onShutdown,
+		Publications: func() (all []*publink.Publication) {
+			for _, p := range n.allPublications() {
+				all = append(all, p.out)
+			}
+			return all
+		},
+		Subscriptions: func() (all []*sublink.Subscription) {
+			n.graph.mu.Lock()
+			defer n.graph.mu.Unlock()
+			for _, topic := range slices.Sorted(maps.Keys(n.graph.subs)) {
+				all = append(all, n.graph.subs[topic].in)
+			}
+			return all
+		},
+		Publishes:       func(topic string) bool { return n.Publication(topic) != nil },
+		PublisherUpdate: n.reg.PublisherUpdate,
 	}
-	n.closed = true
-	subs, pubs := slices.Collect(maps.Values(n.subs)), slices.Collect(maps.Values(n.pubs))
-	services := slices.Collect(maps.Values(n.services))
-	n.mu.Unlock()
-	n.stopReg()
-	for _, p := range pubs {
-		p.out.Abort()
-	}
-	for _, s := range subs {
-		s.stop()
-	}
-	var calls sync.WaitGroup
-	for _, s := range services {
-		// owner: Close; ends within 3 * timing.serviceGrace.
-		calls.Go(func() { s.stop(ctx) })
-	}
-	err := n.unregisterAll(ctx)
-	calls.Wait()
-	n.stopAll()
-	n.master.Close()
-	err = errors.Join(err, n.api.Close())
-	for _, s := range subs {
-		s.wait()
-	}
-	n.wait()
-	return err
-}
-
-// Drain ends publishing: it refuses new subscribers, sends every queue, closes every link for
-// writing, and waits until each subscriber has read everything and closed its side. It gives
-// up on a subscriber that reads nothing for 5 s, and on all when ctx ends. The error is a
-// *DrainError. Transient topics continue until Close.
-//
-// Unregister (Close) only afterwards: roscpp and rospy close a link, and lose what is unread
-// in it, when the master tells them that the publisher has unregistered.
-func (n *Node) Drain(ctx context.Context) error {
-	n.draining.Store(true)
-	var all []*publink.Publication
-	for _, p := range n.allPublications() {
-		if !p.transient {
-			all = append(all, p.out)
-		}
-	}
-	return publink.Drain(ctx, n.timing.drainTimeout, all)
-}
-
-// UnregisterAll unregisters everything, as long as the master keeps answering: a node that is
-// still listed after its end looks like one that has crashed.
-func (n *Node) unregisterAll(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	silent := time.AfterFunc(n.timing.unregisterTimeout, cancel)
-	err := n.reg.UnregisterAll(ctx, func() { silent.Reset(n.timing.unregisterTimeout) })
-	if !silent.Stop() && err != nil {
-		return fmt.Errorf("the master does not answer: %w", context.DeadlineExceeded)
-	}
-	return err
 }

@@ -141,3 +141,35 @@ func (s *tcprosServer) match(conn net.Conn, h wire.Header) (*Publication, string
 	}
 	return p, p.out.Refuse(h)
 }
+
+// matchService returns the service that a client requests, or the reason to refuse it, in
+// stock's words.
+func (s *tcprosServer) matchService(conn net.Conn, h wire.Header) (*Service, string) {
+	for _, key := range []string{"md5sum", "service", "callerid"} {
+		if h.Value(key) == "" {
+			return nil, "bogus tcpros header. did not have the required elements: md5sum, service, callerid"
+		}
+	}
+	name, md5 := names.Clean(h.Value("service")), h.Value("md5sum")
+	service := s.node.service(name)
+	if service == nil {
+		return nil, fmt.Sprintf("received a tcpros connection for a nonexistent service [%s] from [%s].", name, wire.LinkName(conn))
+	}
+	if want := service.svc.Type().MD5Sum; md5 != wire.AnyMD5 && !strings.EqualFold(md5, want) {
+		return nil, fmt.Sprintf("client wants service %s to have md5sum %s, but it has %s. Dropping connection.", name, md5, want)
+	}
+	return service, ""
+}
+
+// handleService serves one connection of a client after its header, whose memory is charged
+// to read.
+func (s *tcprosServer) handleService(conn net.Conn, h wire.Header, read *wire.PendingRead) {
+	service, text := s.matchService(conn, h)
+	if text != "" {
+		s.refuse(conn, "service call refused", h, text)
+		return
+	}
+	if text := service.svc.Serve(conn, h, read); text != "" {
+		s.refuse(conn, "service call refused", h, text)
+	}
+}

@@ -3,16 +3,18 @@ package tcpros
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/service"
 )
 
 // The services of std_srvs, without generated code.
 var (
 	// EmptyService has an empty request and an empty response.
-	EmptyService = ServiceType{Type: "std_srvs/Empty", MD5Sum: "d41d8cd98f00b204e9800998ecf8427e"}
+	EmptyService = service.Type{Type: "std_srvs/Empty", MD5Sum: "d41d8cd98f00b204e9800998ecf8427e"}
 	// TriggerService has an empty request and responds with an Outcome.
-	TriggerService = ServiceType{Type: "std_srvs/Trigger", MD5Sum: "937c9679a518e3a18d831e57125ea522"}
+	TriggerService = service.Type{Type: "std_srvs/Trigger", MD5Sum: "937c9679a518e3a18d831e57125ea522"}
 	// SetBoolService has a bool as its request and responds with an Outcome.
-	SetBoolService = ServiceType{Type: "std_srvs/SetBool", MD5Sum: "09fb03525b03e7ea1fd3992bafd87e16"}
+	SetBoolService = service.Type{Type: "std_srvs/SetBool", MD5Sum: "09fb03525b03e7ea1fd3992bafd87e16"}
 )
 
 // Outcome is the response of std_srvs/Trigger and std_srvs/SetBool.

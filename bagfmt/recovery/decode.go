@@ -95,7 +95,7 @@ func (d *chunkDecoder) takeAhead(p *wire.ChunkPlace) (c decodedChunk, ok bool) {
 	}
 	d.buf, j.buf = j.buf, d.buf
 	d.plain, j.plain = j.plain, d.plain
-	d.ahead.recycle(j)
+	d.ahead.queue.Recycle(j)
 	return decodedChunk{place: *p, stored: d.buf.b[wire.ChunkHeadroom:], buf: &d.buf, crc: j.crc, data: j.data, certain: true}, true
 }
 

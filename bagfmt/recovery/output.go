@@ -77,7 +77,7 @@ func (o *recoverOutput) addConnection(c *rosbag.Connection) (*rosbag.Connection,
 
 // writeMessage adds a message to a new chunk.
 func (o *recoverOutput) writeMessage(c *rosbag.Connection, t rosbag.Time, data []byte) error {
-	if err := o.w.WriteMessage(c, t, data); err != nil {
+	if err := o.w.Write(c, t, data); err != nil {
 		return writeError{err}
 	}
 	o.count(c, 1)

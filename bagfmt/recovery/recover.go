@@ -68,7 +68,7 @@ func Recover(r io.ReaderAt, size int64, w *bagfmt.Writer, o Options) (Report, er
 		decoder := &chunkDecoder{report: &report, limit: limit, unpack: codec.Decompressor{Interrupted: progress.unmoved}}
 		if o.Workers > 0 {
 			decoder.ahead = newRecoverAhead(r, size, o.Workers)
-			defer decoder.ahead.close()
+			defer decoder.ahead.queue.Close()
 		}
 		err = newRecoverWalker(in, out, decoder, &progress).walk()
 	}

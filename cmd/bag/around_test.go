@@ -29,9 +29,9 @@ func TestAround(t *testing.T) {
 		}
 	}
 	for n := range uint32(100) {
-		err := w.WriteMessage(conns["/tick"], bagfmt.Time{Sec: 1000 + n}, bagnote.Encode("tick"))
+		err := w.Write(conns["/tick"], bagfmt.Time{Sec: 1000 + n}, bagnote.Encode("tick"))
 		if n == 50 {
-			err = w.WriteMessage(conns[bagnote.MarksTopic], bagfmt.Time{Sec: 1050}, bagnote.Encode("door opened"))
+			err = w.Write(conns[bagnote.MarksTopic], bagfmt.Time{Sec: 1050}, bagnote.Encode("door opened"))
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -46,7 +46,7 @@ func (f *checkFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if err != nil {
 		return err
 	}
-	failed := j.Each("", paths, func(j *bagjob.Job, n int) error { return f.one(j.Ctx, j, paths[n]) })
+	failed := j.Each(ctx, "", paths, func(j *bagjob.Job, n int) error { return f.one(j.Ctx, j, paths[n]) })
 	if ctx.Err() != nil {
 		return failed
 	}

@@ -27,7 +27,7 @@ func TestMaxChunk(t *testing.T) {
 		{Key: "type", Value: "std_msgs/UInt8MultiArray"}, {Key: "md5sum", Value: "*"}, {Key: "message_definition", Value: ""},
 	})
 	if err == nil {
-		err = w.WriteMessage(c, bagfmt.Time{Sec: 1}, make([]byte, 2<<20))
+		err = w.Write(c, bagfmt.Time{Sec: 1}, make([]byte, 2<<20))
 	}
 	if err == nil {
 		err = w.Close()

@@ -13,11 +13,11 @@ import (
 	kongcompletion "github.com/jotaen/kong-completion"
 	"github.com/posener/complete"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 type completionFlags struct {
@@ -67,8 +67,8 @@ func completes(parser *kong.Kong) bool {
 			"bag":   pathsLike(func(name string) bool { return bagopen.HasBagEnding(name) || strings.HasSuffix(name, ".active") }),
 			"file":  pathsLike(func(string) bool { return true }),
 			"dir":   pathsLike(func(string) bool { return false }),
-			"topic": fromBags(func(c *bagfmt.Connection) string { return c.Topic }),
-			"type":  fromBags(func(c *bagfmt.Connection) string { return c.Header.Type() }),
+			"topic": fromBags(func(c *rosbag.Connection) string { return c.Topic }),
+			"type":  fromBags(func(c *rosbag.Connection) string { return c.Header.Type() }),
 		}),
 		kongcompletion.WithExitFunc(func(int) { asked = true }),
 	)
@@ -101,7 +101,7 @@ func pathsLike(want func(name string) bool) complete.Predictor {
 
 // fromBags completes with what is in the connections of the bags on the command
 // line.
-func fromBags(name func(*bagfmt.Connection) string) complete.Predictor {
+func fromBags(name func(*rosbag.Connection) string) complete.Predictor {
 	return complete.PredictFunc(func(a complete.Args) []string {
 		var names []string
 		for _, arg := range a.All {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/explain"
@@ -16,6 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/rebag"
 	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 type compressFlags struct {
@@ -32,12 +32,12 @@ func (f *compressFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if f.LZ4 && f.BZ2 {
 		return errBothKinds
 	}
-	o := repackOptions{compression: bagfmt.CompressionBZ2, mcap: bagfmt.CompressionZstd}
+	o := repackOptions{compression: rosbag.CompressionBZ2, mcap: rosbag.CompressionZstd}
 	switch {
 	case f.LZ4:
-		o = repackOptions{compression: bagfmt.CompressionLZ4, mcap: bagfmt.CompressionLZ4}
+		o = repackOptions{compression: rosbag.CompressionLZ4, mcap: rosbag.CompressionLZ4}
 	case f.BZ2:
-		o.mcap = bagfmt.CompressionBZ2 // which MCAP refuses
+		o.mcap = rosbag.CompressionBZ2 // which MCAP refuses
 	}
 	return f.repack(ctx, out, o)
 }
@@ -60,8 +60,8 @@ records, which are named, are left out.`
 
 // repackOptions say how the commands differ.
 type repackOptions struct {
-	compression bagfmt.Compression // of bags; empty: that of the bag
-	mcap        bagfmt.Compression // of MCAP files; empty: zstd
+	compression rosbag.Compression // of bags; empty: that of the bag
+	mcap        rosbag.Compression // of MCAP files; empty: zstd
 	decrypt     bool               // encrypted bags, and no others, are wanted
 	unindexed   bool               // bags without an index are replaced, too
 }
@@ -100,12 +100,16 @@ func (f *repackFlags) one(j *bagjob.Job, places *newfile.Places, path string, o 
 	}
 	in := bagjob.Inputs{b}
 	defer in.Close()
-	encrypted := b.Encrypted()
+	info, encrypted := b.Source.Info(), b.Encrypted()
 	if o.decrypt && !encrypted {
 		return errPlain
 	}
 	pack := packFlags{Compression: string(o.compression), ChunkSize: f.ChunkSize}
-	isMCAP := b.Bag.MCAP() != nil
+	bag := b.Bag()
+	if bag == nil {
+		return errors.New("is a recording of ROS 2; gobag convert makes a bag of it")
+	}
+	isMCAP := bag.MCAP() != nil
 	if isMCAP {
 		pack.Compression = string(o.mcap)
 	}
@@ -118,7 +122,7 @@ func (f *repackFlags) one(j *bagjob.Job, places *newfile.Places, path string, o 
 	case p.Backup() == "":
 	case encrypted && !o.decrypt:
 		return errEncrypted
-	case !b.Bag.Indexed() && !o.unindexed && (b.Bag.Version() == "2.0" || isMCAP): // Perhaps it is being written: its recorder must not lose the file.
+	case !info.Indexed && !o.unindexed && (isMCAP || info.Version == "2.0"): // Perhaps it is being written: its recorder must not lose the file.
 		advice := "; run gobag reindex on it, or use --output-dir"
 		if encrypted {
 			advice = "; use --output-dir"

@@ -2,41 +2,119 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/bagquery"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/newfile"
+	"github.com/gorosbag/gorosbag/internal/rebag"
 )
 
 type convertFlags struct {
 	jobFlags
 	packFlags
-	To  string `enum:",bag,mcap" default:"" placeholder:"FORMAT" help:"Write bag (version 2.0) or mcap. Default: mcap if OUT ends in .mcap, else bag."`
-	In  string `arg:"" name:"in" completion-predictor:"bag" help:"Bag of any version, or MCAP file; - is standard input."`
-	Out string `arg:"" name:"out" completion-predictor:"file" help:"File to write; - is standard output."`
+	selectFlags
+	latchedFlags
+	To   string `enum:",bag,mcap,ros2" default:"" placeholder:"FORMAT" help:"Write bag (version 2.0), mcap (profile ros1), or ros2: a recording of ROS 2, which is a directory. Default: mcap if OUT ends in .mcap, else bag."`
+	Expr string `name:"expr" placeholder:"EXPR" help:"Only messages for which this is true, as in gobag filter."`
+	ros2Flags
+	Paths []string `arg:"" name:"path" completion-predictor:"bag" help:"IN, a recording of any format, and OUT; - is standard input and output. With --to ros2 several IN are merged."`
 }
 
 // Help is the long help.
 func (convertFlags) Help() string {
 	return `Bags of any version, and MCAP files with messages of ROS 1, become bags of version 2.0, or
-MCAP of the profile ros1, with the same payloads, times, callerids and latching. What else MCAP
-files have, attachments and metadata records, is named and left out. Bags of versions 0, 1.0 and ROSLOG 1.1 count
-time from the start of the recording; their times stay so.
+MCAP of the profile ros1, with the same payloads, times, callerids and latching. What else
+MCAP files have, attachments and metadata records, is named and left out. Bags of versions
+0, 1.0 and ROSLOG 1.1 count time from the start of the recording; their times stay so.
+
+  gobag convert run1.bag run1_ros2 --to ros2
+  gobag convert a.bag b.bag run_ros2 --to ros2 --distro humble --storage sqlite3
+
+With --to ros2, messages become those of ROS 2: types, definitions, payloads, quality of
+service. A report says what was changed, what is lossy, and what was left out and why;
+the exit code is 3 if a message was left out. --dry-run only reports.
 
 A bag on standard output has no finished header, because that comes first and is
 known last: run gobag reindex on it. MCAP has no such limit.`
 }
 
-// Run converts one bag.
+// errPaths says how convert is called.
+var errPaths = errors.New("name the recording to convert, and what to write")
+
+// Run converts bags.
 func (f *convertFlags) Run(ctx context.Context, out bagjob.Output) error {
 	j := f.start(ctx, out)
-	if err := newfile.NotInput(f.Out, []string{f.In}); err != nil {
-		return j.Failed(f.Out, err)
+	if len(f.Paths) < 2 {
+		return errPaths
 	}
-	in, err := j.OpenInputs([]string{f.In})
+	paths, to := f.Paths[:len(f.Paths)-1], f.Paths[len(f.Paths)-1]
+	if len(paths) > 1 && f.To != "ros2" {
+		return errors.New("several recordings are converted with --to ros2 only; gobag merge makes one bag of several")
+	}
+	if err := f.check(f.To == "ros2"); err != nil {
+		return err
+	}
+	if err := newfile.NotInput(to, paths); err != nil {
+		return j.Failed(to, err)
+	}
+	in, err := j.OpenInputs(paths)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	mcap := wantsMCAP(f.To, f.Out)
-	return j.Rewrite(bagjob.Plan{Inputs: in, Out: f.Out, MCAP: mcap, Sink: f.sink(in, mcap)})
+	o, finish, err := f.selection(j, in)
+	if err != nil {
+		return err
+	}
+	if f.To == "ros2" {
+		return f.toROS2(j, ros2Job{in: in, out: to, options: o, finish: finish})
+	}
+	mcap := wantsMCAP(f.To, to)
+	return j.Rewrite(bagjob.Plan{Inputs: in, Out: to, MCAP: mcap, Sink: f.sink(in, mcap), Options: o, Finish: finish})
+}
+
+// selection translates the flags that select messages. finish says what the user should know of the
+// expression when all messages were read.
+func (f *convertFlags) selection(j *bagjob.Job, in bagjob.Inputs) (o rebag.Options, finish func(uint64) error, err error) {
+	first := in[0].Source
+	if len(in) > 1 {
+		first = nil // times are those of no recording
+	}
+	if o, err = f.options(first); err != nil {
+		return o, nil, err
+	}
+	o.Latched = !f.NoLatched
+	selection := bagquery.Selection(f.selectFlags)
+	for _, text := range selection.GlobLike() {
+		j.Complain("%s", text)
+	}
+	if first != nil {
+		for _, asked := range selection.Unmatched(first) {
+			j.Complain("%s: nothing there matches %s", explain.Name(in[0].Name), asked)
+		}
+	}
+	if f.Expr == "" {
+		return o, func(uint64) error { return nil }, nil
+	}
+	x, err := bagquery.NewExpression(f.Expr, func(err error) { j.Lost(in[0].Name, err) })
+	if err != nil {
+		return o, nil, err
+	}
+	var topics []string
+	for _, r := range in {
+		topics = append(topics, r.Topics()...)
+	}
+	o.Match = x.Keep
+	return o, func(uint64) error {
+		found, err := x.Finish(in[0].Name)
+		if err == nil {
+			err = tell(j, found)
+		}
+		if err == nil && in[0].Source != nil {
+			err = tell(j, x.CheckTopics(topics))
+		}
+		return err
+	}, nil
 }

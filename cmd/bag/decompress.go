@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 type decompressFlags struct{ repackFlags }
@@ -14,5 +14,5 @@ func (decompressFlags) Help() string { return repackHelp }
 
 // Run decompresses bags.
 func (f *decompressFlags) Run(ctx context.Context, out bagjob.Output) error {
-	return f.repack(ctx, out, repackOptions{compression: bagfmt.CompressionNone, mcap: bagfmt.CompressionNone})
+	return f.repack(ctx, out, repackOptions{compression: rosbag.CompressionNone, mcap: rosbag.CompressionNone})
 }

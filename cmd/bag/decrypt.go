@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 type decryptFlags struct {
@@ -36,9 +36,9 @@ func (f *decryptFlags) Run(ctx context.Context, out bagjob.Output) error {
 	case f.LZ4 && f.BZ2:
 		return errBothKinds
 	case f.LZ4:
-		o.compression = bagfmt.CompressionLZ4
+		o.compression = rosbag.CompressionLZ4
 	case f.BZ2:
-		o.compression = bagfmt.CompressionBZ2
+		o.compression = rosbag.CompressionBZ2
 	}
 	return f.repack(ctx, out, o)
 }

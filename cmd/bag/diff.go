@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagdiff"
 	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
@@ -19,6 +18,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 type diffFlags struct {
@@ -83,7 +83,7 @@ func (f *diffFlags) Run(ctx context.Context, out bagjob.Output) error {
 	o.Workers = bagjob.Workers()
 	o.Damaged = d.damage
 	d.Bar.Begin(bagjob.Bytes("Comparing "+filepath.Base(store.Redact(f.B)), bags[0].Size+bags[1].Size))
-	found, err := bagdiff.Compare(ctx, bags[0].Bag, bags[1].Bag, o)
+	found, err := bagdiff.Compare(ctx, bags[0].Source, bags[1].Source, o)
 	d.Bar.Clear()
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func (f *diffFlags) options() (o bagdiff.Options, err error) {
 		return o, err
 	}
 	if topic != nil || exclude != nil {
-		o.Keep = func(c *bagfmt.Connection) bool {
+		o.Keep = func(c *rosbag.Connection) bool {
 			return (topic == nil || topic.MatchString(c.Topic)) && (exclude == nil || !exclude.MatchString(c.Topic))
 		}
 	}
@@ -159,7 +159,7 @@ func (f *diffFlags) anyTopic(bags [2]*bagopen.Recording) error {
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(slices.Concat(bags[0].Connections(), bags[1].Connections()), func(c *bagfmt.Connection) bool { return re.MatchString(c.Topic) }) {
+		if !slices.ContainsFunc(slices.Concat(bags[0].Connections(), bags[1].Connections()), func(c *rosbag.Connection) bool { return re.MatchString(c.Topic) }) {
 			return fmt.Errorf("--topic %s: neither bag has such a topic", p)
 		}
 	}
@@ -182,7 +182,7 @@ func (d *diff) openSide(s bagdiff.Side, path string) (*bagopen.Recording, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, err := range b.Bag.Damage() {
+	for _, err := range b.Source.Info().Damage {
 		d.note(s, err)
 	}
 	return b, nil
@@ -199,7 +199,7 @@ func (d *diff) damage(s bagdiff.Side, err error) error {
 
 // note puts damage into the report.
 func (d *diff) note(s bagdiff.Side, err error) {
-	if len(d.found[s]) < bagjob.MaxTold && !errors.Is(err, bagfmt.ErrUnindexed) {
+	if len(d.found[s]) < bagjob.MaxTold && !errors.Is(err, rosbag.ErrUnindexed) {
 		d.found[s] = append(d.found[s], explain.Error(err).Error())
 	}
 }

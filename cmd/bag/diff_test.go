@@ -53,7 +53,7 @@ func writeSent(t *testing.T, path string, o bagfmt.WriterOptions, list []sent) {
 				t.Fatal(err)
 			}
 		}
-		if err := w.WriteMessage(conns[key], bagfmt.Time{Sec: 1_500_000_000}.Add(m.at), m.data); err != nil {
+		if err := w.Write(conns[key], bagfmt.Time{Sec: 1_500_000_000}.Add(m.at), m.data); err != nil {
 			t.Fatal(err)
 		}
 	}

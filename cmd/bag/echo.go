@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,16 +11,14 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/bagecho"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/bagquery"
-	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/explain"
-	"github.com/gorosbag/gorosbag/internal/msgtypes"
 	"github.com/gorosbag/gorosbag/internal/store"
-	"github.com/gorosbag/gorosbag/rosmsg"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 type echoFlags struct {
@@ -61,21 +58,24 @@ others were shown.`
 
 // Run prints the messages of bags.
 func (f *echoFlags) Run(ctx context.Context, out bagjob.Output) error {
-	e := &echo{
-		flags: f, Job: bagjob.New(ctx, out, bagjob.Options{Quiet: true}), w: bufio.NewWriterSize(out.Stdout, 64<<10),
-		escape: f.CSV && bagjob.IsTerminal(out.Stdout),
-	}
-	bags, err := e.sort(f.Args)
+	e := &echo{flags: f, Job: bagjob.New(ctx, out, bagjob.Options{Quiet: true}), w: bufio.NewWriterSize(out.Stdout, 64<<10)}
+	bags, topics, err := e.sort(f.Args)
 	if err != nil {
 		return err
 	}
+	e.printer = bagecho.NewPrinter(bagecho.Options{
+		Topics: topics, Format: f.format(), NoArrays: f.NoArrays, NoStrings: f.NoStrings, Limit: f.Count,
+		Escape:  f.CSV && bagjob.IsTerminal(out.Stdout),
+		Odd:     e.complainBetween,
+		Unshown: func(err error) { e.SetLossy(); e.complainBetween(err) },
+	})
 	if f.Expr != "" {
 		if e.match, err = bagquery.NewExpression(f.Expr, func(err error) { e.Lost(e.path, err) }); err != nil {
 			return err
 		}
 	}
 	for _, path := range bags {
-		if e.limitReached() {
+		if e.printer.Full() {
 			break
 		}
 		err := e.bag(path)
@@ -92,67 +92,69 @@ func (f *echoFlags) Run(ctx context.Context, out bagjob.Output) error {
 	return e.end()
 }
 
+func (f *echoFlags) format() bagecho.Format {
+	switch {
+	case f.CSV:
+		return bagecho.CSV
+	case f.JSON:
+		return bagecho.JSON
+	}
+	return bagecho.Text
+}
+
 // echo is one run of the command.
 type echo struct {
 	flags *echoFlags
 	*bagjob.Job
-	w      *bufio.Writer
-	escape bool // print no control characters: CSV has strings as they are
-	topics []*echoTopic
-	match  *bagquery.Expression
+	w       *bufio.Writer
+	printer *bagecho.Printer
+	match   *bagquery.Expression // nil without --expr
 
-	types    msgtypes.Cache
-	recorded []string // topics of the bags, to suggest one
-
-	path     string
-	shows    map[*bagfmt.Connection][]*show // of the current bag
-	buf      []byte
+	path     string             // of the current bag
 	last     *bagopen.Recording // the last bag that was printed; nil before the first. Closed
 	selected uint64             // messages that were asked for, also those that cannot be shown
-	count    uint64
-	titled   bool // the header of CSV is out
 	failed   bool
 }
 
 // sort tells bags from topics.
-func (e *echo) sort(args []string) (bags []string, err error) {
+func (e *echo) sort(args []string) (bags []string, topics []*bagecho.Topic, err error) {
 	bags = slices.Clone(e.flags.Bag)
-	topics := slices.Clone(e.flags.Topic)
+	texts := slices.Clone(e.flags.Topic)
 	for _, arg := range args {
 		if err := checkNotEnd(e.flags.Regex, arg); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if isTopic(arg, len(e.flags.Bag) > 0) {
-			topics = append(topics, arg)
+			texts = append(texts, arg)
 		} else {
 			bags = append(bags, arg)
 		}
 	}
 	if bags, err = bagopen.Names(e.Ctx, bags); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(bags) == 0 {
-		return nil, errors.New("no bag is given; see gobag echo --help")
+		return nil, nil, errors.New("no bag is given; see gobag echo --help")
 	}
 	for _, bag := range bags { // before the others are printed, which may take long
 		if err := exists(bag); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	if e.flags.All && len(topics) > 0 {
-		return nil, errors.New("--all and a topic exclude each other")
+	if e.flags.All && len(texts) > 0 {
+		return nil, nil, errors.New("--all and a topic exclude each other")
 	}
 	if e.flags.JSON && (e.flags.NoArrays || e.flags.NoStrings) {
-		return nil, errors.New("--noarr and --nostr are for text and CSV")
+		return nil, nil, errors.New("--noarr and --nostr are for text and CSV")
 	}
-	for _, t := range topics {
-		topic, err := newEchoTopic(t, e.flags.Regex)
+	for _, t := range texts {
+		topic, err := bagecho.NewTopic(t, e.flags.Regex)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		e.topics = append(e.topics, topic)
+		topics = append(topics, topic)
 	}
-	return bags, nil
+	return bags, topics, nil
 }
 
 // exists returns an error if path is no file, which may be a topic misspelt.
@@ -179,27 +181,21 @@ func isTopic(arg string, haveBags bool) bool {
 	return err != nil
 }
 
-func (e *echo) limitReached() bool { return e.flags.Count > 0 && e.count >= e.flags.Count }
-
 // end writes what is left, tells what was not there and returns what the exit code is
 // made of.
 func (e *echo) end() error {
 	if err := e.w.Flush(); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
-	if e.Ctx.Err() == nil && !e.limitReached() && e.last != nil {
-		slices.Sort(e.recorded)
-		recorded := slices.Compact(e.recorded)
-		for _, t := range e.topics {
-			if why := t.problem(recorded); why != "" {
-				e.Complain("%s", why)
-				e.failed = true
-			}
+	if e.Ctx.Err() == nil && !e.printer.Full() && e.last != nil {
+		for _, why := range e.printer.Problems() {
+			e.Complain("%s", why)
+			e.failed = true
 		}
 		var err error
 		if e.match != nil {
 			found, undecided := e.match.Finish(e.path)
-			err = errors.Join(tell(e.Job, e.match.CheckTopics(recorded)), undecided, tell(e.Job, found))
+			err = errors.Join(tell(e.Job, e.match.CheckTopics(e.printer.Recorded())), undecided, tell(e.Job, found))
 		}
 		if err == nil && !e.failed {
 			err = e.flags.refuse(e.selected, e.last)
@@ -215,9 +211,8 @@ func (e *echo) end() error {
 	return bagjob.ErrReported
 }
 
-// reportUnshown tells about messages that cannot be shown.
-func (e *echo) reportUnshown(err error) {
-	e.SetLossy()
+// complainBetween complains about messages of the current bag behind those that were printed.
+func (e *echo) complainBetween(err error) {
 	_ = e.w.Flush() // an error stays in the Writer
 	e.Complain("%s: %v", explain.Name(e.path), err)
 }
@@ -230,9 +225,10 @@ func (e *echo) bag(path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	e.path, e.shows = src.Name, make(map[*bagfmt.Connection][]*show)
-	q, err := e.query(src)
-	if err != nil {
+	e.path = src.Name
+	e.printer.Begin(src.Name)
+	q := rosbag.Query{Workers: bagjob.Workers(), Reuse: true, Keep: e.printer.Wants}
+	if q.Start, q.End, err = bagquery.WindowTimes(&e.flags.Window, src.Source); err != nil {
 		return err
 	}
 	e.last = src
@@ -247,184 +243,23 @@ func (e *echo) bag(path string) (err error) {
 			}
 			continue
 		}
-		if err := e.message(m); err != nil {
-			return err
-		}
-		if e.limitReached() {
-			break
-		}
-	}
-	for _, c := range src.Connections() {
-		e.recorded = append(e.recorded, absolute(c.Topic))
-		e.summarize(c, e.wanted(c))
-	}
-	return nil
-}
-
-// query returns what is wanted of a bag.
-func (e *echo) query(src *bagopen.Recording) (bagfmt.Query, error) {
-	q := bagfmt.Query{Workers: bagjob.Workers(), Reuse: true, Keep: func(c *bagfmt.Connection) bool { return e.wanted(c) != nil }}
-	var err error
-	q.Start, q.End, err = bagquery.WindowTimes(&e.flags.Window, src.Bag)
-	return q, err
-}
-
-// wanted returns what is shown of the messages of a connection: the fields that topics
-// name, each once.
-func (e *echo) wanted(c *bagfmt.Connection) []*show {
-	if all, ok := e.shows[c]; ok {
-		return all
-	}
-	var all []*show
-	if len(e.topics) == 0 {
-		all = []*show{{}}
-	}
-	for _, t := range e.topics {
-		field, ok := t.match(c.Topic)
-		if ok && !slices.ContainsFunc(all, func(s *show) bool { return s.field == field }) {
-			all = append(all, &show{topic: t, field: field})
-		}
-	}
-	e.shows[c] = all
-	return all
-}
-
-// message prints one message.
-func (e *echo) message(m *bagfmt.Message) error {
-	if e.match != nil {
-		keep, err := e.match.Keep(m.Conn, m)
-		if err != nil {
-			return err
-		}
-		if !keep {
-			return nil
-		}
-	}
-	e.selected++
-	for _, s := range e.wanted(m.Conn) {
-		if e.limitReached() {
-			break
-		}
-		if !s.ready {
-			e.prepare(s, m.Conn)
-		}
-		if s.path == nil || !e.show(s, m) {
-			s.skipped++
-			continue
-		}
-		e.count++
-		if _, err := e.w.Write(e.buf); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// show puts what is printed of a message into e.buf, and tells for the first message
-// of a connection what is wrong with it.
-func (e *echo) show(s *show, m *bagfmt.Message) bool {
-	v, err := s.path.Lookup(m.Data())
-	if err == nil {
-		e.buf, err = e.print(e.buf[:0], v, m, s.field)
-		if e.escape {
-			e.buf = escapeLines(e.buf)
-		}
-	}
-	if err == nil {
-		return true
-	}
-	if !s.told {
-		s.told = true
-		e.reportUnshown(fmt.Errorf("%s at %s: %w", explain.Name(m.Conn.Topic), m.Time, err))
-	}
-	return errors.Is(err, rosmsg.ErrTrailing)
-}
-
-// print appends a message in the format that was asked for. With rosmsg.ErrTrailing
-// it is complete.
-func (e *echo) print(dst []byte, v rosmsg.Value, m *bagfmt.Message, field string) ([]byte, error) {
-	o := rosmsg.TextOptions{NoArrays: e.flags.NoArrays, NoStrings: e.flags.NoStrings}
-	var err error
-	switch {
-	case e.flags.JSON:
-		dst = rosmsg.AppendJSONString(append(dst, `{"topic":`...), m.Conn.Topic)
-		// Add carries a second and more of nanoseconds, which --csv and stock's clients do as well.
-		dst = fmt.Appendf(dst, `,"t":"%v","type":`, m.Time.Add(0))
-		dst = rosmsg.AppendJSONString(dst, m.Conn.Header.Type())
-		if field != "" {
-			dst = rosmsg.AppendJSONString(append(dst, `,"field":`...), field)
-		}
-		dst = append(dst, `,"msg":`...)
-		dst, err = v.AppendJSON(dst, rosmsg.JSONOptions{})
-		return append(dst, "}\n"...), err
-	case e.flags.CSV:
-		if !e.titled {
-			if dst, err = v.AppendCSVHeader(dst, o); err != nil && !errors.Is(err, rosmsg.ErrTrailing) {
-				return dst, err
+		if e.match != nil {
+			keep, err := e.match.Keep(m.Conn, m)
+			if err != nil {
+				return err
 			}
-			dst = append(dst, '\n')
-			e.titled = true
+			if !keep {
+				continue
+			}
 		}
-		dst, err = v.AppendCSV(dst, int64(m.Time.Sec)*1e9+int64(m.Time.Nsec), o)
-		return append(dst, '\n'), err
-	}
-	dst, err = v.AppendText(dst, o)
-	return append(dst, "\n---\n"...), err
-}
-
-// escapeLines escapes what could control a terminal, but for line breaks.
-func escapeLines(b []byte) []byte {
-	out := b[:0:0]
-	for line := range bytes.Lines(b) {
-		text, end := bytes.CutSuffix(line, []byte("\n"))
-		out = append(out, escape.Text(string(text))...)
-		if end {
-			out = append(out, '\n')
+		e.selected++
+		if err := e.printer.Print(e.w, m); err != nil {
+			return err
+		}
+		if e.printer.Full() {
+			break
 		}
 	}
-	return out
-}
-
-// summarize says how many messages of a connection were not shown.
-func (e *echo) summarize(c *bagfmt.Connection, all []*show) {
-	for _, s := range all {
-		if s.skipped > 1 && s.path != nil {
-			e.reportUnshown(fmt.Errorf("%s: %d messages like this were not shown", explain.Name(c.Topic), s.skipped))
-		}
-	}
-}
-
-// show is how the messages of one connection are shown, or a field of them.
-type show struct {
-	topic *echoTopic
-	field string // of the messages, with dots; empty for all
-
-	ready   bool
-	path    *rosmsg.Path // nil if they cannot be shown
-	told    bool
-	skipped int
-}
-
-// prepare finds out how messages are decoded, and tells once what is in the way.
-func (e *echo) prepare(s *show, c *bagfmt.Connection) {
-	s.ready = true
-	typ, err := e.types.Of(c)
-	if err != nil {
-		e.reportUnshown(fmt.Errorf("%s: %w; its messages cannot be shown", explain.Name(c.Topic), err))
-		return
-	}
-	if want := c.Header.MD5Sum(); want != "" && want != "*" && want != typ.MD5Sum() {
-		_ = e.w.Flush() // an error stays in the Writer
-		e.Complain("%s: %s: the definition of %s has md5sum %s, the connection %s; it is used anyway",
-			explain.Name(e.path), explain.Name(c.Topic), explain.Name(c.Header.Type()), typ.MD5Sum(), explain.Name(want))
-	}
-	path, err := typ.Path(s.field)
-	if err != nil {
-		s.topic.noField = fmt.Errorf("%s: %w", explain.Name(e.path), err)
-		return
-	}
-	s.path = path
-	if s.topic != nil {
-		s.topic.shown = true
-	}
+	e.printer.Finish(src.Connections())
+	return nil
 }

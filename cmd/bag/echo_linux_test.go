@@ -31,7 +31,7 @@ func hostileText(t *testing.T) string {
 		{Key: "type", Value: "std_msgs/String"}, {Key: "md5sum", Value: "992ce8a1687cec8c8bd883ec73ca41d1"}, {Key: "message_definition", Value: "string data\n"},
 	})
 	if err == nil {
-		err = w.WriteMessage(c, bagfmt.Time{Sec: 7, Nsec: 1<<32 - 1}, append([]byte{14, 0, 0, 0}, "x\x1b[2J\x00\u202e\u009b|é"...))
+		err = w.Write(c, bagfmt.Time{Sec: 7, Nsec: 1<<32 - 1}, append([]byte{14, 0, 0, 0}, "x\x1b[2J\x00\u202e\u009b|é"...))
 	}
 	if err == nil {
 		err = w.Close()

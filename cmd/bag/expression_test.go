@@ -79,7 +79,7 @@ func TestHostileNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.WriteMessage(c, bagfmt.Time{Sec: 1}, []byte("1234")); err != nil {
+		if err := w.Write(c, bagfmt.Time{Sec: 1}, []byte("1234")); err != nil {
 			t.Fatal(err)
 		}
 	}

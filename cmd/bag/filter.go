@@ -62,18 +62,18 @@ func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
 		return err
 	}
 	defer in.Close()
-	reader := in[0].Bag // nil for a pipe
+	source := in[0].Source // nil for a pipe
 	selection := bagquery.Selection(f.selectFlags)
 	for _, text := range selection.GlobLike() {
 		j.Complain("%s", text)
 	}
-	o, err := f.options(reader)
+	o, err := f.options(source)
 	if err != nil {
 		return err
 	}
 	o.Latched = !f.NoLatched
-	if reader != nil {
-		for _, asked := range selection.Unmatched(reader) {
+	if source != nil {
+		for _, asked := range selection.Unmatched(source) {
 			j.Complain("%s: nothing there matches %s", explain.Name(f.In), asked)
 		}
 	}
@@ -85,7 +85,7 @@ func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
 		if err != nil {
 			return err
 		}
-		if reader != nil {
+		if source != nil {
 			if err := tell(j, x.CheckTopics(in[0].Topics())); err != nil {
 				return err
 			}
@@ -96,7 +96,7 @@ func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
 			if err == nil {
 				err = tell(j, found)
 			}
-			if err == nil && reader == nil {
+			if err == nil && source == nil {
 				err = tell(j, x.CheckTopics(in[0].Topics()))
 			}
 			if err == nil {

@@ -40,7 +40,7 @@ func makeBag(t *testing.T, path string, start time.Time, topics []string, notes 
 			t.Fatal(err)
 		}
 		at := bagfmt.TimeOf(start.Add(time.Duration(i) * 10 * time.Second))
-		if err := w.WriteMessage(c, at, []byte("\x01\x00\x00\x00x")); err != nil {
+		if err := w.Write(c, at, []byte("\x01\x00\x00\x00x")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,7 +14,14 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagquery"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/rebag"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
+
+// readOnly is embedded in the flags of a command that writes no file which would have to be removed
+// if it is not complete.
+type readOnly struct{}
+
+func (readOnly) readsOnly() {}
 
 // jobFlags are the options of every command that writes files.
 type jobFlags struct {
@@ -35,7 +42,7 @@ type packFlags struct {
 
 // writerOptions returns the options of a bag made from inputs.
 func (f packFlags) writerOptions(inputs bagjob.Inputs) (bagfmt.WriterOptions, error) {
-	o := bagfmt.WriterOptions{Compression: bagfmt.Compression(f.Compression), Workers: bagjob.Workers()}
+	o := bagfmt.WriterOptions{Compression: rosbag.Compression(f.Compression), Workers: bagjob.Workers()}
 	switch f.Compression {
 	case "zstd":
 		return o, errors.New("a bag cannot be compressed with zstd; take lz4 or bz2, or write MCAP")
@@ -112,7 +119,7 @@ type latchedFlags struct {
 
 // options translates the flags. bag tells the times that relative ones refer to;
 // nil if they are not known beforehand.
-func (f *selectFlags) options(bag *bagfmt.Reader) (o rebag.Options, err error) {
+func (f *selectFlags) options(bag rosbag.Source) (o rebag.Options, err error) {
 	s := bagquery.Selection(*f)
 	if o.Keep, err = s.Keep(); err != nil {
 		return o, err
@@ -135,8 +142,10 @@ func (f emptyFlags) refuse(selected uint64, in *bagopen.Recording) error {
 		return nil
 	}
 	what := explain.Name(in.Name)
-	if in.Bag != nil && in.Bag.End() != (bagfmt.Time{}) {
-		what += fmt.Sprintf(", which lasts %.1f s from @%s on", in.Bag.End().Sub(in.Bag.Start()).Seconds(), in.Bag.Start())
+	if in.Source != nil {
+		if info := in.Source.Info(); info.Messages > 0 {
+			what += fmt.Sprintf(", which lasts %.1f s from @%s on", info.End.Sub(info.Start).Seconds(), info.Start)
+		}
 	}
 	return fmt.Errorf("nothing is selected of %s; --allow-empty allows that", what)
 }

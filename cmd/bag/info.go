@@ -51,7 +51,7 @@ func (f *infoFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if err != nil {
 		return err
 	}
-	failed := j.Each("Reading bags", paths, func(j *bagjob.Job, n int) error {
+	failed := j.Each(ctx, "Reading bags", paths, func(j *bagjob.Job, n int) error {
 		info, err := f.summarize(j, paths[n])
 		if err != nil {
 			return err
@@ -90,7 +90,7 @@ func (f *infoFlags) summarize(j *bagjob.Job, path string) (info *baginfo.Info, e
 	if store.Remote(path) && !f.Exact {
 		sample = sampledChunks
 	}
-	return baginfo.New(shown, b.Bag, baginfo.Options{
+	return baginfo.New(shown, b.Source, baginfo.Options{
 		Frequencies:      f.JSON || f.Freq,
 		Details:          f.Verbose,
 		EmptyConnections: f.JSON || f.Verbose,

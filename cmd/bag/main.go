@@ -97,12 +97,6 @@ func run(ctx context.Context, args []string, out bagjob.Output) int {
 // errStuck says why a command ended early.
 var errStuck = errors.New("interrupted, without waiting for the disk")
 
-// readOnly is embedded in the flags of a command that writes no file which would have to be removed
-// if it is not complete.
-type readOnly struct{}
-
-func (readOnly) readsOnly() {}
-
 func isReadOnly(command *kong.Node) bool {
 	_, ok := command.Target.Addr().Interface().(interface{ readsOnly() })
 	return ok

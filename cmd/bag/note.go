@@ -14,6 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 type noteFlags struct {
@@ -76,11 +77,30 @@ func addNotes(path string, notes []bagnote.Note) (err error) {
 	if err != nil {
 		return explainUnfit(err)
 	}
-	add, err := bagnote.Additions(r, notes, bagfmt.TimeOf(time.Now()))
+	add, err := bagnote.Additions(r, notes, rosbag.TimeOf(time.Now()))
 	if err != nil {
 		return explain.Error(err)
 	}
-	return explainUnfit(bagfmt.Amend(f, st.Size(), add))
+	return explainUnfit(appendAll(f, st.Size(), add))
+}
+
+// appendAll adds messages to the bag in f.
+func appendAll(f bagfmt.File, size int64, add []*rosbag.Message) error {
+	w, err := bagfmt.Append(f, size, bagfmt.WriterOptions{})
+	if err != nil {
+		return err
+	}
+	for _, m := range add {
+		if err := w.Write(m.Conn, m.Time, m.Data()); err != nil {
+			w.Abort()
+			return err
+		}
+	}
+	if err := w.Close(); err != nil {
+		w.Abort()
+		return err
+	}
+	return nil
 }
 
 // explainUnfit explains why a bag cannot be added to, and what makes it one that can.
@@ -88,13 +108,13 @@ func explainUnfit(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, bagfmt.ErrUnindexed):
+	case errors.Is(err, rosbag.ErrUnindexed):
 		return errors.New("is unindexed: it was not closed, or is still being recorded; run gobag reindex on it first")
-	case errors.Is(err, bagfmt.ErrEncrypted):
+	case errors.Is(err, rosbag.ErrEncrypted):
 		return errNoNotes
-	case errors.Is(err, bagfmt.ErrCorrupt):
+	case errors.Is(err, rosbag.ErrCorrupt):
 		return fmt.Errorf("%w; run gobag reindex on it first", explain.Error(err))
-	case errors.Is(err, bagfmt.ErrVersion):
+	case errors.Is(err, rosbag.ErrVersion):
 		return fmt.Errorf("%w; gobag convert makes one of version 2.0", explain.Error(err))
 	}
 	return explain.Error(err)

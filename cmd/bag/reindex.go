@@ -15,6 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 type reindexFlags struct {
@@ -125,7 +126,7 @@ func recoverBag(j *bagjob.Job, in *os.File, size int64, p *newfile.Placement) (r
 		err = e
 	}
 	switch {
-	case errors.Is(err, bagfmt.ErrEncrypted):
+	case errors.Is(err, rosbag.ErrEncrypted):
 		return rep, errNoReindex
 	case err != nil:
 		return rep, explain.Error(err)
@@ -140,7 +141,7 @@ func reportRecovery(j *bagjob.Job, path string, r *recovery.Report) {
 			j.Say("%s: repaired in %s", explain.Name(path), plural.Of(len(r.Repairs)-n, "more place"))
 			break
 		}
-		if !errors.Is(err, bagfmt.ErrUnindexed) { // that is what one comes with
+		if !errors.Is(err, rosbag.ErrUnindexed) { // that is what one comes with
 			j.Say("%s: repaired: %s", explain.Name(path), strings.TrimPrefix(explain.Error(err).Error(), "damaged: "))
 		}
 	}

@@ -160,7 +160,7 @@ func bigBag(t *testing.T, size int) []byte {
 		t.Fatal(err)
 	}
 	for n := range size/100_000 + 1 {
-		if err := w.WriteMessage(c, bagfmt.Time{Sec: uint32(n)}, make([]byte, 100_000)); err != nil {
+		if err := w.Write(c, bagfmt.Time{Sec: uint32(n)}, make([]byte, 100_000)); err != nil {
 			t.Fatal(err)
 		}
 	}

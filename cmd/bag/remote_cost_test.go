@@ -95,7 +95,7 @@ func manyChunks(t *testing.T, chunks int) (bag []byte, index int64) {
 			}
 			frame := append(binary.LittleEndian.AppendUint32(nil, uint32(size)), image[:size]...)
 			binary.LittleEndian.PutUint32(frame[4:], uint32(size-4))
-			if err := w.WriteMessage(conns[k], bagfmt.TimeOf(at), frame); err != nil {
+			if err := w.Write(conns[k], bagfmt.TimeOf(at), frame); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -173,7 +173,7 @@ func TestStartAtMark(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.WriteMessage(c, bagfmt.Time{Sec: m.at}, bagnote.Encode(m.text)); err != nil {
+		if err := w.Write(c, bagfmt.Time{Sec: m.at}, bagnote.Encode(m.text)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,12 +13,10 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
-	"github.com/gorosbag/gorosbag/internal/gpg"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/player"
-	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // slowOpenReport is after how long opening a bag is logged as slow.
@@ -84,24 +82,19 @@ func openAhead(openers []func() (*player.Bag, error)) {
 
 // openBag opens a bag by path or URL.
 func openBag(ctx context.Context, path string, maxChunk int64, cache *bagfmt.Cache) (*player.Bag, error) {
-	unwrapKey := func(e rosbag.Encryption) ([]byte, error) { return gpg.Decrypt(ctx, e.WrappedKey) }
-	if !store.IsURL(path) {
-		return player.OpenBag(ctx, path, player.BagOptions{MaxChunkBytes: maxChunk, UnwrapKey: unwrapKey, Cache: cache})
-	}
-	object, err := store.Open(ctx, path)
+	interrupted := ctx.Err
+	shown := store.Redact(path)
+	r, err := bagopen.Open(ctx, path, bagopen.Options{
+		MaxChunkBytes: maxChunk, UnwrapKey: bagopen.UnwrapKey(ctx), Cache: cache, Interrupted: func() error { return interrupted() },
+	})
 	if err != nil {
+		return nil, &player.OpenError{Bag: shown, Err: err}
+	}
+	b, err := player.NewBag(ctx, shown, r.Source, r)
+	if err != nil {
+		r.Close() //nolint:errcheck,gosec // only read from
 		return nil, err
 	}
-	var b *player.Bag
-	r, err := bagfmt.NewReader(object, object.Size(), bagfmt.ReaderOptions{MaxChunkBytes: maxChunk, UnwrapKey: unwrapKey, Cache: cache, Interrupted: ctx.Err})
-	if err != nil {
-		err = &player.OpenError{Bag: store.Redact(path), Err: err}
-	} else {
-		b, err = player.NewBag(ctx, store.Redact(path), r, object)
-	}
-	if err != nil {
-		object.Close() //nolint:errcheck,gosec // only read from
-		return nil, err
-	}
+	interrupted = func() error { return nil } // from now on the player says when to stop
 	return b, nil
 }

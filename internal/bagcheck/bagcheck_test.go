@@ -42,7 +42,7 @@ func sound(t *testing.T, h bagfmt.ConnectionHeader) []byte {
 		t.Fatal(err)
 	}
 	for n := range uint32(12) {
-		if err := w.WriteMessage(c, bagfmt.Time{Sec: n}, []byte("\x04\x00\x00\x00text")); err != nil {
+		if err := w.Write(c, bagfmt.Time{Sec: n}, []byte("\x04\x00\x00\x00text")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -221,7 +221,7 @@ func TestOddTimes(t *testing.T) {
 		for range 2 {
 			b := binary.LittleEndian.AppendUint32(make([]byte, 4), 8)
 			b = append(binary.LittleEndian.AppendUint32(b, tt.stamp), 0, 0, 0, 0)
-			err = errors.Join(err, w.WriteMessage(c, bagfmt.Time{Sec: 7, Nsec: tt.time}, b))
+			err = errors.Join(err, w.Write(c, bagfmt.Time{Sec: 7, Nsec: tt.time}, b))
 		}
 		if err = errors.Join(err, w.Close()); err != nil {
 			t.Fatal(err)

@@ -2,10 +2,10 @@
 // publisher in their order, and times.
 //
 // Both bags are read side by side, whatever their size. Nothing is kept of the messages of a
-// publisher while both bags agree, and 16 bytes of each one from the first difference on. At
-// most maxKept messages of each bag are kept, unless one publisher has more: the publishers that
-// need most are left to another pass. Package align compares what has been kept. The messages
-// that the report shows are read again.
+// publisher while both bags agree, and 16 bytes of each one from the first difference on, of at
+// most maxKept messages. Publishers for which there is no room are left to another pass. One
+// that has no room alone is compared piece by piece. Package align compares what has been kept.
+// The messages that the report shows are read again.
 //
 // The packages below are pure: align, headers and fields compare, report holds what has come out.
 package bagdiff
@@ -92,7 +92,7 @@ type comparison struct {
 	bags   [2]rosbag.Source
 	topics []*topic // by name
 	seed   maphash.Seed
-	limit  int // messages of each bag that are kept
+	limit  int // messages that are kept
 	passes int
 
 	complete bool                // both bags could be read wholly

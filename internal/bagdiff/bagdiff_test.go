@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -71,7 +72,7 @@ func write(t *testing.T, list []said) []byte {
 			}
 		}
 		data := append(binary.LittleEndian.AppendUint32(nil, uint32(len(m.text))), m.text...)
-		if err := w.WriteMessage(conns[key], bagfmt.Time{Sec: 1000}.Add(time.Duration(m.ms)*time.Millisecond), data); err != nil {
+		if err := w.Write(conns[key], bagfmt.Time{Sec: 1000}.Add(time.Duration(m.ms)*time.Millisecond), data); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -130,7 +131,7 @@ func TestFarApart(t *testing.T) {
 	for _, tc := range []struct {
 		limit  int
 		passes int
-	}{{4 * n, 1}, {n, 2}, {50, 3}, {2, 3}} {
+	}{{4 * n, 1}, {n, 3}, {50, 3}, {2, 3}} {
 		r, passes := compared(t, a, write(t, turned), tc.limit, Options{Details: 3})
 		if !r.Same || r.Compared != 3*n || passes != tc.passes {
 			t.Errorf("limit %d: %d passes, want %d; %s", tc.limit, passes, tc.passes, text(t, r))
@@ -161,6 +162,44 @@ func TestLimit(t *testing.T) {
 		r, _ = compared(t, a, write(t, slices.Concat(numbered("/x", "/n", n/2, 0, 1), numbered("/y", "/n", n, n, 1))), limit, Options{})
 		if r.Same || r.Topics[0].OnlyA != n/2 || r.Topics[0].Equal != n/2 || r.Topics[1].Differs {
 			t.Errorf("half, limit %d: %s", limit, text(t, r))
+		}
+	}
+}
+
+// TestPieces has one publisher with more messages than are kept: what comes out is the same.
+func TestPieces(t *testing.T) {
+	t.Parallel()
+	const n = 5000
+	list := numbered("/a_long_topic", "/a_node", n, 0, 1)
+	missing, doubled, changed := slices.Clone(list), slices.Clone(list), slices.Clone(list)
+	missing = slices.DeleteFunc(missing, func(m said) bool { return m.ms%97 == 50 })
+	doubled = slices.Insert(doubled, 4000, doubled[3999])
+	changed[10].text, changed[4900].text = "this one has changed", "and this one"
+	for name, tc := range map[string]struct {
+		b    []said
+		want report.Topic
+	}{
+		"missing":      {missing, report.Topic{Equal: uint64(len(missing)), OnlyA: uint64(n - len(missing))}},
+		"a gap":        {slices.Delete(slices.Clone(list), 2000, 2100), report.Topic{Equal: n - 100, OnlyA: 100}},
+		"changed":      {changed, report.Topic{Equal: n - 2, Changed: 2}},
+		"half":         {list[:n/2], report.Topic{Equal: n / 2, OnlyA: n / 2}},
+		"doubled":      {doubled, report.Topic{Equal: n, OnlyB: 1}},
+		"nothing left": {numbered("/a_long_topic", "/b_node", n, 0, 1), report.Topic{Changed: n}},
+	} {
+		for _, limit := range []int{maxKept, 1000, 400} {
+			tc.want.Name, tc.want.Differs, tc.want.MessagesA, tc.want.MessagesB = "/a_long_topic", true, n, uint64(len(tc.b))
+			r, passes := compared(t, write(t, list), write(t, tc.b), limit, Options{Details: 3})
+			got := r.Topics[0]
+			got.Notes, got.OtherTimes, got.MaxTime = nil, 0, 0
+			if !reflect.DeepEqual(got, tc.want) || passes != 1 {
+				t.Errorf("%s, limit %d: %d passes, %+v, want %+v", name, limit, passes, got, tc.want)
+			}
+			if name == "doubled" && (len(r.Differences) < 1 || r.Differences[0].Kind != report.KindOnlyB || r.Differences[0].B.Number != 4001 || !r.Differences[0].Repeats) {
+				t.Errorf("limit %d: %+v", limit, r.Differences)
+			}
+			if name == "changed" && (r.Differences[1].A.Number != 4901 || len(r.Differences[1].Fields) != 1) {
+				t.Errorf("limit %d: %+v", limit, r.Differences)
+			}
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// maxKept bounds how many messages of each bag are kept in a pass.
+// maxKept bounds how many messages are kept, of both bags together.
 const maxKept = 4 << 20
 
 // pass reads both bags once, side by side, for some of the streams.
@@ -48,8 +48,8 @@ func (c *comparison) run(streams []*stream) (again []*stream, err error) {
 	return slices.DeleteFunc(slices.Clone(streams), func(st *stream) bool { return !st.putOff }), nil
 }
 
-// read reads both bags to their ends. The bag goes on that is less ahead, so that little
-// waits for the other one.
+// read reads both bags to their ends. The bag goes on that is less ahead, or of which less is
+// kept, so that little waits for the other one.
 func (p *pass) read(cursors [2]rosbag.Cursor) error {
 	var ended [2]bool
 	for n := 0; !ended[A] || !ended[B]; n++ {
@@ -57,7 +57,7 @@ func (p *pass) read(cursors [2]rosbag.Cursor) error {
 			return p.ctx.Err()
 		}
 		s := A
-		if ended[A] || !ended[B] && p.ahead[B] < p.ahead[A] {
+		if ended[A] || !ended[B] && cmp.Or(cmp.Compare(p.ahead[B], p.ahead[A]), cmp.Compare(p.kept[B], p.kept[A])) < 0 {
 			s = B
 		}
 		m, err := cursors[s].Next()
@@ -87,8 +87,8 @@ func (p *pass) take(st *stream, s Side, m *rosbag.Message) {
 	p.count(st, -1)
 	st.tally.add(s, align.Item{Sum: align.DigestOf(p.seed, m.Data()), Time: m.Time}, stamp)
 	p.count(st, 1)
-	for max(p.kept[A], p.kept[B]) > p.limit && len(p.streams) > 1 {
-		p.putOffOne()
+	for p.kept[A]+p.kept[B] > p.limit {
+		p.shrink()
 	}
 }
 
@@ -102,11 +102,17 @@ func (p *pass) count(st *stream, sign int) {
 	}
 }
 
-// putOffOne leaves the stream that keeps most to another pass.
-func (p *pass) putOffOne() {
+// shrink makes room by the stream that keeps most. If what it keeps of both bags is known to
+// differ, and is about as much, some of it is compared; otherwise it is left to another pass.
+func (p *pass) shrink() {
 	kept := func(st *stream) int { return st.tally.kept(A) + st.tally.kept(B) }
 	most := slices.MaxFunc(p.streams, func(a, b *stream) int { return cmp.Compare(kept(a), kept(b)) })
 	p.count(most, -1)
+	if 3*min(most.tally.kept(A), most.tally.kept(B)) >= kept(most) || len(p.streams) == 1 {
+		most.tally.settleSome()
+		p.count(most, 1)
+		return
+	}
 	most.putOff, most.tally = true, nil
 	p.streams = slices.DeleteFunc(p.streams, func(st *stream) bool { return st == most })
 }

@@ -10,9 +10,10 @@ import (
 // tally compares the messages of a publisher in both bags, and holds what has come out.
 type tally struct {
 	rule  align.Rule
-	lists [2]align.List // what follows the messages that agree
-	last  align.Digest  // of these
-	apart bool          // the lists begin with different messages
+	lists [2]align.List   // messages that are not compared yet
+	first [2]uint64       // the numbers of the first of them
+	last  [2]align.Digest // the ones before them
+	apart bool            // the lists begin with different messages
 
 	equal, changed, moved uint64
 	unpaired              [2]uint64
@@ -49,9 +50,9 @@ func (t *tally) add(s Side, m align.Item, stamp int64) {
 	if !t.apart && len(o.Items) > 0 {
 		if x := [2]align.Item{m, m}; o.Items[0].Sum == m.Sum {
 			x[s.other()] = o.Items[0]
-			t.timesOf([2]uint64{t.equal, t.equal}, x)
+			t.timesOf(t.first, x)
 			t.equal++
-			t.last = m.Sum
+			t.first, t.last = [2]uint64{t.first[A] + 1, t.first[B] + 1}, [2]align.Digest{m.Sum, m.Sum}
 			o.Pop()
 			return
 		}
@@ -78,44 +79,75 @@ func (t *tally) timesOf(numbers [2]uint64, items [2]align.Item) {
 	}
 }
 
-// settle compares what is left of both bags, and forgets that.
-func (t *tally) settle() {
-	a, b, agreed := &t.lists[A], &t.lists[B], t.equal
-	r := align.Compare(a, b, t.rule)
-	if r.ByNumber != align.None {
-		t.byNumber = agreed + uint64(r.ByNumber) + 1
+// settle compares what has been read of both bags.
+func (t *tally) settle() { t.settleFirst([2]int{t.kept(A), t.kept(B)}) }
+
+// sureRun is how many messages in a row agree where lists that are too long are cut.
+const sureRun = 64
+
+// settleSome compares and forgets at least half of the lists: as far as they agree again for
+// sure or, if they do nowhere, the shorter one.
+func (t *tally) settleSome() {
+	lens := [2]int{t.kept(A), t.kept(B)}
+	n := min(lens[A], lens[B])
+	to := [2]int{max(n, (lens[A]+1)/2), max(n, (lens[B]+1)/2)}
+	for _, same := range align.Compare(&t.lists[A], &t.lists[B], t.rule).Same {
+		if end := [2]int{same.A + same.N, same.B + same.N}; same.N >= sureRun && 2*(end[A]+end[B]) >= lens[A]+lens[B] {
+			to = end
+		}
 	}
-	at := func(i, j int32) ([2]uint64, [2]align.Item) {
-		return [2]uint64{agreed + uint64(i), agreed + uint64(j)}, [2]align.Item{a.Items[i], b.Items[j]}
+	t.settleFirst(to)
+}
+
+// settleFirst compares the first messages of both lists, and forgets them.
+func (t *tally) settleFirst(n [2]int) {
+	var lists [2]align.List
+	for s := range lists {
+		lists[s], t.lists[s] = t.lists[s].Cut(n[s])
+	}
+	r := align.Compare(&lists[A], &lists[B], t.rule)
+	if r.ByNumber != align.None && t.byNumber == 0 {
+		t.byNumber = t.first[A] + uint64(r.ByNumber) + 1
 	}
 	for _, same := range r.Same {
 		t.equal += uint64(same.N)
-		for k := range same.N {
-			t.timesOf(at(int32(same.A+k), int32(same.B+k)))
+		for k := range int32(same.N) {
+			t.timesOf(t.messages(lists, int32(same.A)+k, int32(same.B)+k))
 		}
 	}
 	for _, d := range r.Different {
+		kind := report.KindChanged
 		switch {
 		case d.B == align.None:
 			t.unpaired[A]++
-			t.show(agreed, report.KindOnlyA, d)
+			kind = report.KindOnlyA
 		case d.A == align.None:
 			t.unpaired[B]++
-			t.show(agreed, report.KindOnlyB, d)
+			kind = report.KindOnlyB
 		case d.Moved:
 			t.moved++
-			t.show(agreed, report.KindMoved, d)
+			kind = report.KindMoved
 		default:
 			t.changed++
-			t.timesOf(at(d.A, d.B))
-			t.show(agreed, report.KindChanged, d)
+			t.timesOf(t.messages(lists, d.A, d.B))
+		}
+		t.show(kind, lists, d)
+	}
+	for s := range lists {
+		if t.first[s] += uint64(n[s]); n[s] > 0 {
+			t.last[s] = lists[s].Items[n[s]-1].Sum
 		}
 	}
-	t.lists = [2]align.List{}
+	t.apart = t.kept(A) > 0 && t.kept(B) > 0
+}
+
+// messages returns the numbers of two messages of lists that are compared, and the messages.
+func (t *tally) messages(lists [2]align.List, i, j int32) ([2]uint64, [2]align.Item) {
+	return [2]uint64{t.first[A] + uint64(i), t.first[B] + uint64(j)}, [2]align.Item{lists[A].Items[i], lists[B].Items[j]}
 }
 
 // show keeps a detail if there is room.
-func (t *tally) show(agreed uint64, kind report.Kind, different align.Difference) {
+func (t *tally) show(kind report.Kind, lists [2]align.List, different align.Difference) {
 	if len(t.details) >= t.room {
 		return
 	}
@@ -124,8 +156,8 @@ func (t *tally) show(agreed uint64, kind report.Kind, different align.Difference
 		if at == align.None {
 			continue
 		}
-		items, before := t.lists[s].Items, t.last
-		d.numbers[s], d.items[s] = agreed+uint64(at), items[at]
+		items, before := lists[s].Items, t.last[s]
+		d.numbers[s], d.items[s] = t.first[s]+uint64(at), items[at]
 		if at > 0 {
 			before = items[at-1].Sum
 		}

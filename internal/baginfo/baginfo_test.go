@@ -273,7 +273,7 @@ func bagOf(t *testing.T, topic string, data []byte, times ...bagfmt.Time) []byte
 		t.Fatal(err)
 	}
 	for _, at := range times {
-		if err := w.WriteMessage(c, at, data); err != nil {
+		if err := w.Write(c, at, data); err != nil {
 			t.Fatal(err)
 		}
 	}

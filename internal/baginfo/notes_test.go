@@ -32,7 +32,7 @@ func TestRepeated(t *testing.T) {
 		}
 		at := bagfmt.Time{Sec: 7, Nsec: 5e8}
 		for range 2 {
-			if err := w.WriteMessage(c, at, []byte("x")); err != nil {
+			if err := w.Write(c, at, []byte("x")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -86,7 +86,7 @@ func TestNotes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.WriteMessage(c, bagfmt.Time{Sec: at, Nsec: 5e8}, bagnote.Encode(m[1])); err != nil {
+		if err := w.Write(c, bagfmt.Time{Sec: at, Nsec: 5e8}, bagnote.Encode(m[1])); err != nil {
 			t.Fatal(err)
 		}
 		at++

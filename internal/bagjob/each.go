@@ -27,8 +27,7 @@ type result struct {
 // one path after the other, or several at a time if bags are in a store. A bag that cannot be
 // read does not keep the others from being read. do gets a job of its own for the bag. A progress bar
 // with this title counts the bags, if there are several; without a title each bag on a disk has its own.
-func (j *Job) Each(title string, paths []string, do func(j *Job, n int) error) (failed error) {
-	parent := j.Ctx
+func (j *Job) Each(parent context.Context, title string, paths []string, do func(j *Job, n int) error) (failed error) {
 	inFlight := 1
 	if slices.ContainsFunc(paths, store.Remote) {
 		inFlight = min(len(paths), remoteInFlight)

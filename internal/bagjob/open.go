@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Workers is the number of chunks that are compressed or decompressed concurrently.
@@ -29,8 +30,8 @@ func (j *Job) Open(path string) (*bagopen.Recording, error) {
 		return nil, err
 	}
 	j.Bar.Clear() // of a scan
-	for _, damage := range b.Bag.Damage() {
-		if errors.Is(damage, bagfmt.ErrUnindexed) { // nothing is lost by that
+	for _, damage := range b.Source.Info().Damage {
+		if errors.Is(damage, rosbag.ErrUnindexed) { // nothing is lost by that
 			continue
 		}
 		if err := j.Damaged(path, damage); err != nil {

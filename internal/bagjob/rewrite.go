@@ -23,11 +23,7 @@ func (j *Job) Copy(sink rebag.Sink, title string, inputs Inputs, o rebag.Options
 	var list []rebag.Input
 	var total int64
 	for _, s := range inputs {
-		in := rebag.Input{Name: s.Name, Scanner: s.Pipe}
-		if s.Bag != nil {
-			in.Source = s.Bag
-		}
-		list = append(list, in)
+		list = append(list, rebag.Input{Name: s.Name, Source: s.Source, Scanner: s.Pipe})
 		total += s.Size
 	}
 	o.Workers = Workers()
@@ -101,10 +97,11 @@ const maxTold = 10
 // SayDropped names what MCAP files have beside messages and an output does not get.
 func (j *Job) SayDropped(inputs Inputs) {
 	for _, in := range inputs {
-		if in.Bag == nil || in.Bag.MCAP() == nil {
+		bag := in.Bag()
+		if bag == nil || bag.MCAP() == nil {
 			continue
 		}
-		m := in.Bag.MCAP()
+		m := bag.MCAP()
 		for _, list := range []struct {
 			what  string
 			extra []bagfmt.MCAPExtra
@@ -150,10 +147,10 @@ func leftOut(sum rebag.Summary) string {
 func (all Inputs) typesWithoutDefinition() []string {
 	var types []string
 	for _, in := range all {
-		if in.Bag == nil {
+		if in.Pipe != nil {
 			continue
 		}
-		for _, c := range in.Bag.Connections() {
+		for _, c := range in.Connections() {
 			if h := c.Header; h.MessageDefinition() == "" && h.MD5Sum() != rosmsg.EmptyMD5Sum && h.Type() != "std_msgs/Empty" {
 				types = append(types, h.Type())
 			}
@@ -165,20 +162,21 @@ func (all Inputs) typesWithoutDefinition() []string {
 
 // Compression returns the most frequent compression of the chunks of the inputs, for a bag: lz4 stands
 // for zstd, which bags do not have.
-func (all Inputs) Compression() bagfmt.Compression {
-	count := make(map[bagfmt.Compression]int)
-	best := bagfmt.CompressionNone
+func (all Inputs) Compression() rosbag.Compression {
+	count := make(map[rosbag.Compression]int)
+	best := rosbag.CompressionNone
 	for _, in := range all {
-		if in.Bag == nil || in.Bag.Version() != "2.0" && in.Bag.MCAP() == nil {
+		bag := in.Bag()
+		if bag == nil || bag.Version() != "2.0" && bag.MCAP() == nil {
 			continue
 		}
-		chunks := len(in.Bag.Chunks())
+		chunks := len(bag.Chunks())
 		for n := range min(chunks, 100) { // a sample is enough
-			h, err := in.Bag.ChunkHeader(n)
+			h, err := bag.ChunkHeader(n)
 			if h.Compression == rosbag.CompressionZstd {
-				h.Compression = bagfmt.CompressionLZ4 // bags have nothing closer to it
+				h.Compression = rosbag.CompressionLZ4 // bags have nothing closer to it
 			}
-			if _, e := bagfmt.ParseCompression(string(h.Compression)); err != nil || e != nil {
+			if _, e := rosbag.ParseCompression(string(h.Compression)); err != nil || e != nil {
 				continue
 			}
 			count[h.Compression]++

@@ -1,7 +1,10 @@
 package bagnote
 
 import (
+	"encoding/binary"
+
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // header is the connection header of notes that are added to a finished bag.
@@ -16,8 +19,8 @@ func header() bagfmt.ConnectionHeader {
 	}
 }
 
-// Additions returns the messages that add notes to a finished bag, for bagfmt.Amend. now is
-// the time of a bag without messages.
+// Additions returns the messages that add notes to a finished bag, for bagfmt.Append: of a new
+// connection, which may be earlier than what is there. now is the time of a bag without messages.
 //
 // There is a message at the start, so that whatever is cut from the bag, and whoever subscribes
 // when it is played, has the notes; and the same at the end, behind what others have said of
@@ -25,8 +28,8 @@ func header() bagfmt.ConnectionHeader {
 // the bag does not seem to be longer or shorter. Where the latest notes of the bag are plain,
 // the messages have those, too, and come from the same publisher, because a latched message
 // takes the place of the one before.
-func Additions(r *bagfmt.Reader, notes []Note, now bagfmt.Time) ([]bagfmt.Addition, error) {
-	add := bagfmt.Addition{Topic: NotesTopic, Header: header(), Time: now}
+func Additions(r *bagfmt.Reader, notes []Note, now bagfmt.Time) ([]*rosbag.Message, error) {
+	conn := &rosbag.Connection{Topic: NotesTopic, Header: header()}
 	t := textsOn(r, NotesTopic)
 	var last *bagfmt.Message
 	err := t.latest(r, func(m *bagfmt.Message) { last = m }, func(err error) error { return err })
@@ -37,21 +40,24 @@ func Additions(r *bagfmt.Reader, notes []Note, now bagfmt.Time) ([]bagfmt.Additi
 		if text, ok := textOf(last); ok {
 			if there, plain := FromText(text); plain {
 				notes = Merge(there, notes...)
-				add.Header = last.Conn.Header
+				conn.Header = last.Conn.Header
 			}
 		}
 	}
 	if err := Check(notes); err != nil {
 		return nil, err
 	}
-	add.Data = Encode(Text(notes))
+	data := Encode(Text(notes))
+	frame := append(binary.LittleEndian.AppendUint32(nil, uint32(len(data))), data...)
+	times := []rosbag.Time{r.Start(), r.End()}
 	if r.Messages() == 0 {
-		return []bagfmt.Addition{add}, nil
+		times = []rosbag.Time{now}
+	} else if r.Start() == r.End() {
+		times = times[:1]
 	}
-	first := add
-	first.Time, add.Time = r.Start(), r.End()
-	if first.Time == add.Time {
-		return []bagfmt.Addition{add}, nil
+	var add []*rosbag.Message
+	for _, t := range times {
+		add = append(add, &rosbag.Message{Conn: conn, Time: t, Frame: frame})
 	}
-	return []bagfmt.Addition{first, add}, nil
+	return add, nil
 }

@@ -108,7 +108,7 @@ func bag(t testing.TB, texts ...text) *bagfmt.Reader {
 				t.Fatal(err)
 			}
 		}
-		if err := w.WriteMessage(conns[key], bagfmt.Time{Sec: m.at}, m.data); err != nil {
+		if err := w.Write(conns[key], bagfmt.Time{Sec: m.at}, m.data); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -186,8 +186,8 @@ func TestAdditions(t *testing.T) {
 		var times []uint32
 		for _, a := range add {
 			times = append(times, a.Time.Sec)
-			if text, _ := bagnote.Decode(a.Data); text != tc.data || a.Topic != bagnote.NotesTopic || a.Header.CallerID() != tc.callerID || !a.Header.Latching() {
-				t.Errorf("%s: %q on %s of %v", name, text, a.Topic, a.Header)
+			if text, _ := bagnote.Decode(a.Data()); text != tc.data || a.Conn.Topic != bagnote.NotesTopic || a.Conn.Header.CallerID() != tc.callerID || !a.Conn.Header.Latching() {
+				t.Errorf("%s: %q on %s of %v", name, text, a.Conn.Topic, a.Conn.Header)
 			}
 		}
 		if d := cmp.Diff(tc.times, times); d != "" {

@@ -12,8 +12,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -84,12 +84,12 @@ func TestRecordings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if file.Size != int64(len(b)) || file.Bag == nil || pipe.Pipe == nil {
+	if file.Size != int64(len(b)) || file.Bag() == nil || pipe.Pipe == nil {
 		t.Errorf("the file is %+v, the pipe %+v", file, pipe)
 	}
 	for name, r := range map[string]*bagopen.Recording{"file": file, "pipe": pipe} {
 		n := 0
-		for m, err := range r.Messages(bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return c.Topic == "/count" }}) {
+		for m, err := range r.Messages(rosbag.Query{Keep: func(c *rosbag.Connection) bool { return c.Topic == "/count" }}) {
 			if err != nil || m.Conn.Topic != "/count" {
 				t.Errorf("%s: %v, %v", name, m, err)
 			}

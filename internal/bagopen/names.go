@@ -10,11 +10,13 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/ros2bag"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
 // Names returns the names of the bags that arguments mean: a pattern that the shell has not
-// expanded becomes the files that match it, a directory the bags in it, by name. URLs are
+// expanded becomes the files that match it, a directory the bags in it, by name, unless it is a
+// recording of ROS 2. URLs are
 // treated alike; that of a folder in a store ends with a slash. Other arguments stay as they are.
 func Names(ctx context.Context, args []string) ([]string, error) {
 	var paths []string
@@ -29,6 +31,7 @@ func Names(ctx context.Context, args []string) ([]string, error) {
 		}
 		st, err := os.Stat(arg)
 		switch {
+		case err == nil && st.IsDir() && ros2bag.IsDirectory(arg):
 		case err == nil && st.IsDir():
 			found, err := bagsIn(arg)
 			if err != nil {

@@ -5,36 +5,49 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/gpg"
+	"github.com/gorosbag/gorosbag/internal/ros2bag"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Options say how a recording is opened. With the zero value encrypted bags are refused.
 type Options struct {
-	MaxChunkBytes int64                                           // as in bagfmt.ReaderOptions
-	UnwrapKey     func(bagfmt.Encryption) (key []byte, err error) // as in bagfmt.ReaderOptions
+	MaxChunkBytes int64 // as in bagfmt.ReaderOptions, as the next two
+	UnwrapKey     func(rosbag.Encryption) (key []byte, err error)
+	Cache         *bagfmt.Cache
+
+	// Interrupted is asked while the recording is opened and read; an error that it returns ends that.
+	// Nil asks the context of Open.
+	Interrupted func() error
+
+	// Definitions returns definitions of types of ROS 2 that a recording lacks; nil knows none.
+	Definitions func(type2 string) (schema string, ok bool)
 
 	// Through returns what a file of size bytes is read through, to count what is read or to
 	// interrupt reading; nil reads the file itself.
 	Through func(f File, size int64) io.ReaderAt
 }
 
-// Recording is an open bag of any version: a file, an object in a store, or a pipe.
+// Recording is an open recording: a file, an object in a store, or a pipe.
 type Recording struct {
-	Name string          // for messages; not escaped
-	Bag  *bagfmt.Reader  // nil for a pipe
-	Pipe *bagfmt.Scanner // nil for a file
-	Size int64           // of the file in bytes; 0 for a pipe
+	Name   string          // for messages; not escaped
+	Source rosbag.Indexed  // nil for a pipe
+	Pipe   *bagfmt.Scanner // nil for everything else
+	Size   int64           // of the file in bytes; 0 for a pipe
 
 	file io.Closer
 }
 
 // Open opens the recording at a path or URL. Its errors say what is wrong and what to do, but do not
-// name the file. Damage of a bag is no error: Bag.Damage tells it. Reading ends with ctx.
+// name the file. Damage of a recording is no error: Source.Info tells it. Reading ends with ctx.
 func Open(ctx context.Context, path string, o Options) (*Recording, error) {
+	if isROS2(path) {
+		return o.openROS2(ctx, path)
+	}
 	f, size, err := OpenFile(ctx, path)
 	if err != nil {
 		return nil, err
@@ -43,13 +56,38 @@ func Open(ctx context.Context, path string, o Options) (*Recording, error) {
 	if o.Through != nil {
 		from = o.Through(f, size)
 	}
-	r, err := bagfmt.NewReader(from, size, bagfmt.ReaderOptions{
-		MaxChunkBytes: o.MaxChunkBytes, FutureVersion: true, Interrupted: ctx.Err, UnwrapKey: o.UnwrapKey,
-	})
+	s, err := o.source(ctx, from, size)
 	if err != nil {
 		return nil, errors.Join(explain.Error(err), f.Close())
 	}
-	return &Recording{Name: path, Bag: r, Size: size, file: f}, nil
+	return &Recording{Name: path, Source: s, Size: size, file: f}, nil
+}
+
+// source opens the recording in a file. Here formats are told apart: by the first bytes of the file,
+// never by the end of its name. bagfmt reads bags and MCAP, and says what else it finds.
+func (o *Options) source(ctx context.Context, from io.ReaderAt, size int64) (rosbag.Indexed, error) {
+	r, err := o.reader(ctx, from, size)
+	if err != nil {
+		return nil, err // and no Reader that is nil
+	}
+	if slices.ContainsFunc(r.Connections(), func(c *rosbag.Connection) bool {
+		_, foreign := c.Header.Get(rosbag.KeyMCAPEncoding)
+		return foreign
+	}) {
+		return ros2bag.NewSource("", r, ros2bag.OpenOptions{Definitions: o.Definitions})
+	}
+	return r, nil
+}
+
+// reader opens what bagfmt reads.
+func (o *Options) reader(ctx context.Context, from io.ReaderAt, size int64) (*bagfmt.Reader, error) {
+	interrupted := o.Interrupted
+	if interrupted == nil {
+		interrupted = ctx.Err
+	}
+	return bagfmt.NewReader(from, size, bagfmt.ReaderOptions{
+		MaxChunkBytes: o.MaxChunkBytes, FutureVersion: true, Interrupted: interrupted, UnwrapKey: o.UnwrapKey, Cache: o.Cache, KeepForeign: true,
+	})
 }
 
 // OpenPipe opens the recording that comes from a pipe or another stream, which is read up to its end
@@ -66,26 +104,33 @@ func OpenPipe(ctx context.Context, stream io.Reader, o Options) (*Recording, err
 }
 
 // UnwrapKey asks gpg for the keys of encrypted bags. Asking ends with ctx.
-func UnwrapKey(ctx context.Context) func(bagfmt.Encryption) ([]byte, error) {
-	return func(e bagfmt.Encryption) ([]byte, error) { return gpg.Decrypt(ctx, e.WrappedKey) }
+func UnwrapKey(ctx context.Context) func(rosbag.Encryption) ([]byte, error) {
+	return func(e rosbag.Encryption) ([]byte, error) { return gpg.Decrypt(ctx, e.WrappedKey) }
 }
 
 // Close closes the file, or ends the pipe.
 func (r *Recording) Close() error { return r.file.Close() }
 
+// Bag returns the reader of a recording that has the chunks of a bag; nil for a pipe and for other
+// formats.
+func (r *Recording) Bag() *bagfmt.Reader {
+	b, _ := r.Source.(*bagfmt.Reader)
+	return b
+}
+
 // Messages returns what is wanted of the recording: of a file in time order, of a pipe in
 // the order of the file. Each fault comes once, as an error beside a nil message.
-func (r *Recording) Messages(q bagfmt.Query) iter.Seq2[*bagfmt.Message, error] {
-	if r.Bag != nil {
-		return rosbag.Messages(r.Bag, q)
+func (r *Recording) Messages(q rosbag.Query) iter.Seq2[*rosbag.Message, error] {
+	if r.Source != nil {
+		return rosbag.Messages(r.Source, q)
 	}
-	return func(yield func(*bagfmt.Message, error) bool) {
+	return func(yield func(*rosbag.Message, error) bool) {
 		for {
 			m, err := r.Pipe.Next()
 			if errors.Is(err, io.EOF) {
 				return
 			}
-			if err == nil && (m.Time.Before(q.Start) || q.End != bagfmt.Time{} && q.End.Before(m.Time) || !q.Keep(m.Conn)) {
+			if err == nil && (m.Time.Before(q.Start) || q.End != rosbag.Time{} && q.End.Before(m.Time) || !q.Keep(m.Conn)) {
 				continue
 			}
 			if !yield(m, err) {
@@ -96,9 +141,9 @@ func (r *Recording) Messages(q bagfmt.Query) iter.Seq2[*bagfmt.Message, error] {
 }
 
 // Connections returns the connections of the recording, of a pipe those that it has come to.
-func (r *Recording) Connections() []*bagfmt.Connection {
-	if r.Bag != nil {
-		return r.Bag.Connections()
+func (r *Recording) Connections() []*rosbag.Connection {
+	if r.Source != nil {
+		return r.Source.Connections()
 	}
 	return r.Pipe.Connections()
 }
@@ -114,18 +159,19 @@ func (r *Recording) Topics() []string {
 
 // Elapsed reports whether times count from the start of the recording.
 func (r *Recording) Elapsed() bool {
-	if r.Bag != nil {
-		return r.Bag.Elapsed()
+	if r.Source != nil {
+		return r.Source.Info().Elapsed
 	}
 	return r.Pipe.Elapsed()
 }
 
 // Encrypted reports whether the recording is encrypted.
 func (r *Recording) Encrypted() bool {
-	if r.Bag != nil {
-		return r.Bag.Encryption() != nil
+	if r.Pipe != nil {
+		return r.Pipe.Encryption() != nil
 	}
-	return r.Pipe.Encryption() != nil
+	b := r.Bag()
+	return b != nil && b.Encryption() != nil
 }
 
 // pipe is a stream and its scanner.

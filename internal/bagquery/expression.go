@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/nearest"
 	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // pythonTimes replaces the times of stock's expressions, which are Python.
@@ -80,7 +80,7 @@ func OneLine(err error) error {
 type Expression struct {
 	failed    func(error)
 	program   *bagexpr.Program
-	told      map[*bagfmt.Connection]bool
+	told      map[*rosbag.Connection]bool
 	decided   bool // at least once
 	undecided uint64
 }
@@ -92,11 +92,11 @@ func NewExpression(text string, failed func(error)) (*Expression, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Expression{failed: failed, program: p, told: make(map[*bagfmt.Connection]bool)}, nil
+	return &Expression{failed: failed, program: p, told: make(map[*rosbag.Connection]bool)}, nil
 }
 
 // Keep reports whether a message is selected. It never returns an error.
-func (x *Expression) Keep(c *bagfmt.Connection, m *bagfmt.Message) (bool, error) {
+func (x *Expression) Keep(c *rosbag.Connection, m *rosbag.Message) (bool, error) {
 	keep, err := x.program.Keep(c, m)
 	if err == nil {
 		x.decided = true

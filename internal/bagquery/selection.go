@@ -14,10 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/topicmatch"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Selection is what the user wants of a bag. The zero value selects everything.
@@ -36,9 +36,9 @@ type Selection struct {
 	Rename []string // rules as of topicmatch.ParseRename; the first that matches applies
 }
 
-// WindowTimes returns the first and the last instant that are wanted of a bag. The zero Time stands for
+// Times returns the first and the last instant that are wanted of a bag. The zero Time stands for
 // the start and the end of the bag. bag is nil if it is a pipe, whose times nobody knows beforehand.
-func (s *Selection) Times(bag *bagfmt.Reader) (start, end bagfmt.Time, err error) {
+func (s *Selection) Times(bag rosbag.Source) (start, end rosbag.Time, err error) {
 	if s.Around != nil {
 		return s.around(bag)
 	}
@@ -46,7 +46,7 @@ func (s *Selection) Times(bag *bagfmt.Reader) (start, end bagfmt.Time, err error
 }
 
 // around returns the first and the last instant of what is around --around.
-func (s *Selection) around(bag *bagfmt.Reader) (start, end bagfmt.Time, err error) {
+func (s *Selection) around(bag rosbag.Source) (start, end rosbag.Time, err error) {
 	if s.Window != (config.Window{}) {
 		return start, end, errors.New("--around stands in place of --start, --until and --duration")
 	}
@@ -58,32 +58,32 @@ func (s *Selection) around(bag *bagfmt.Reader) (start, end bagfmt.Time, err erro
 		return start, end, fmt.Errorf("--around: %w", err)
 	}
 	margin, from := time.Duration(s.Margin), max(at, 0) // neither sum overflows with a margin of centuries
-	return bagfmt.Time{}.Add(from - margin), endTime(at + min(margin, math.MaxInt64-from)), nil
+	return rosbag.Time{}.Add(from - margin), endTime(at + min(margin, math.MaxInt64-from)), nil
 }
 
 // Unmatched names what the user asks for and bag has nothing of.
-func (s *Selection) Unmatched(bag *bagfmt.Reader) []string {
+func (s *Selection) Unmatched(bag rosbag.Source) []string {
 	var all []string
 	for _, asked := range []struct {
 		flag string
 		list []string
-		name func(*bagfmt.Connection) string
+		name func(*rosbag.Connection) string
 	}{
 		{"--topic", s.Topic, topicOf},
 		{"--exclude", s.Exclude, topicOf},
-		{"--type", s.Type, func(c *bagfmt.Connection) string { return c.Header.Type() }},
-		{"--callerid", s.CallerID, func(c *bagfmt.Connection) string { return c.Header.CallerID() }},
+		{"--type", s.Type, func(c *rosbag.Connection) string { return c.Header.Type() }},
+		{"--callerid", s.CallerID, func(c *rosbag.Connection) string { return c.Header.CallerID() }},
 	} {
 		for _, p := range asked.list {
 			re, err := AnyOf([]string{p}, s.Regex)
-			if err == nil && !slices.ContainsFunc(bag.Connections(), func(c *bagfmt.Connection) bool { return re.MatchString(asked.name(c)) }) {
+			if err == nil && !slices.ContainsFunc(bag.Connections(), func(c *rosbag.Connection) bool { return re.MatchString(asked.name(c)) }) {
 				all = append(all, asked.flag+" "+p)
 			}
 		}
 	}
 	for _, r := range s.Rename {
 		rule, err := topicmatch.ParseRename(r, s.Regex)
-		matches := func(c *bagfmt.Connection) bool {
+		matches := func(c *rosbag.Connection) bool {
 			_, ok := rule.Apply(c.Topic, c.Header.Type())
 			return ok
 		}
@@ -105,10 +105,10 @@ func (s *Selection) GlobLike() []string {
 	return all
 }
 
-func topicOf(c *bagfmt.Connection) string { return c.Topic }
+func topicOf(c *rosbag.Connection) string { return c.Topic }
 
 // Keep returns the choice of connections, nil for all.
-func (s *Selection) Keep() (func(*bagfmt.Connection) bool, error) {
+func (s *Selection) Keep() (func(*rosbag.Connection) bool, error) {
 	var all [4]*regexp.Regexp
 	for i, p := range [4]struct {
 		flag string
@@ -124,7 +124,7 @@ func (s *Selection) Keep() (func(*bagfmt.Connection) bool, error) {
 		return nil, nil //nolint:nilnil // nil keeps all
 	}
 	topic, exclude, kind, caller := all[0], all[1], all[2], all[3]
-	return func(c *bagfmt.Connection) bool {
+	return func(c *rosbag.Connection) bool {
 		return (topic == nil || topic.MatchString(c.Topic)) &&
 			(exclude == nil || !exclude.MatchString(c.Topic)) &&
 			(kind == nil || kind.MatchString(c.Header.Type())) &&
@@ -152,7 +152,7 @@ func AnyOf(patterns []string, isRegex bool) (*regexp.Regexp, error) {
 }
 
 // Renames returns what renames connections, nil without --rename. The first rule that matches applies.
-func (s *Selection) Renames() (func(*bagfmt.Connection) string, error) {
+func (s *Selection) Renames() (func(*rosbag.Connection) string, error) {
 	var rules []*topicmatch.Rename
 	for _, text := range s.Rename {
 		r, err := topicmatch.ParseRename(text, s.Regex)
@@ -164,7 +164,7 @@ func (s *Selection) Renames() (func(*bagfmt.Connection) string, error) {
 	if len(rules) == 0 {
 		return nil, nil //nolint:nilnil // nil keeps all
 	}
-	return func(c *bagfmt.Connection) string {
+	return func(c *rosbag.Connection) string {
 		for _, r := range rules {
 			if name, ok := r.Apply(c.Topic, c.Header.Type()); ok {
 				return name
@@ -176,13 +176,13 @@ func (s *Selection) Renames() (func(*bagfmt.Connection) string, error) {
 
 // WindowTimes returns the first and the last instant that a window selects of a bag, which is nil for a
 // pipe. The zero Time stands for the start and the end of the bag.
-func WindowTimes(w *config.Window, bag *bagfmt.Reader) (start, end bagfmt.Time, err error) {
+func WindowTimes(w *config.Window, bag rosbag.Source) (start, end rosbag.Time, err error) {
 	from, to, bounded, err := w.Times(bagsOf(bag))
 	if err != nil {
 		return start, end, err
 	}
 	if w.Start != (config.Moment{}) {
-		start = bagfmt.Time{}.Add(from)
+		start = rosbag.Time{}.Add(from)
 	}
 	if bounded {
 		end = endTime(to)
@@ -191,22 +191,23 @@ func WindowTimes(w *config.Window, bag *bagfmt.Reader) (start, end bagfmt.Time, 
 }
 
 // endTime returns the Time of an end. The zero Time would mean that there is none.
-func endTime(at time.Duration) bagfmt.Time { return bagfmt.Time{}.Add(max(at, 1)) }
+func endTime(at time.Duration) rosbag.Time { return rosbag.Time{}.Add(max(at, 1)) }
 
 // bagsOf returns what moments in a bag are relative to; nil for a pipe, which is nil.
-func bagsOf(bag *bagfmt.Reader) *config.Bags {
+func bagsOf(bag rosbag.Source) *config.Bags {
 	if bag == nil {
 		return nil
 	}
+	info := bag.Info()
 	return &config.Bags{
-		First: bag.Start().Sub(bagfmt.Time{}), Last: bag.End().Sub(bagfmt.Time{}),
+		First: info.Start.Sub(rosbag.Time{}), Last: info.End.Sub(rosbag.Time{}),
 		Mark: func(text string) (time.Duration, error) {
 			marks, _, err := bagnote.ReadMarks(bag, func(error) error { return nil }) // copying tells about damage
 			if err != nil {
 				return 0, err
 			}
 			found, err := bagnote.Lookup(marks, text)
-			return found.Time.Sub(bagfmt.Time{}), err
+			return found.Time.Sub(rosbag.Time{}), err
 		},
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 )
 
 var (
@@ -53,7 +54,7 @@ func (e *Error) Error() string {
 }
 
 // Is matches ErrCorrupt.
-func (e *Error) Is(target error) bool { return target == ErrCorrupt } //nolint:errorlint // a sentinel, as errors.Is wants it
+func (e *Error) Is(target error) bool { return target == ErrCorrupt }
 
 func (e *Error) Unwrap() error { return e.Err }
 
@@ -96,6 +97,28 @@ func (c *Counts) Add(other Counts) {
 	c.ClampedTimes += other.ClampedTimes
 	c.NormalizedTimes += other.NormalizedTimes
 	c.DroppedValues += other.DroppedValues
+}
+
+// second is the nanoseconds of one.
+const second = 1e9
+
+// normal brings the nanoseconds of a duration between 0 and a second, and returns the bits
+// of both numbers.
+func (c *Counts) normal(secs, nsecs int64) (uint32, uint32) {
+	c.NormalizedTimes++
+	secs, nsecs = secs+nsecs/second, nsecs%second
+	if nsecs < 0 {
+		secs, nsecs = secs-1, nsecs+second
+	}
+	if secs > math.MaxInt32 {
+		c.ClampedTimes++
+		return math.MaxInt32, second - 1
+	}
+	if secs < math.MinInt32 {
+		c.ClampedTimes++
+		return 1 << 31, 0 // the bits of math.MinInt32
+	}
+	return uint32(secs), uint32(nsecs)
 }
 
 // Kind is how a value is laid out.
@@ -160,9 +183,9 @@ type LimitError struct {
 func (e *LimitError) Error() string { return fmt.Sprintf("%s: %s", e.Type, e.Reason) }
 
 // Is matches ErrLimit.
-func (e *LimitError) Is(target error) bool { return target == ErrLimit } //nolint:errorlint // a sentinel, as errors.Is wants it
+func (e *LimitError) Is(target error) bool { return target == ErrLimit }
 
 // short makes the error of a payload that ends early.
-func short(path string, at, want, left int) *Error {
+func short(path string, at int, want int64, left int) *Error {
 	return &Error{Path: path, Offset: at, Reason: fmt.Sprintf("%d bytes expected, %d left", want, left), Err: io.ErrUnexpectedEOF}
 }

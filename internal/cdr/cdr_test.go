@@ -186,6 +186,9 @@ func TestVectors(t *testing.T) {
 					t.Errorf("from CDR with 4 bytes after it: %v", err)
 				}
 				for i := range source {
+					if i == 4 && len(one) == 0 {
+						continue // see TestLenient
+					}
 					if dst, err := p.FromCDR([]byte("x"), source[:i:i], nil); !errors.Is(err, io.ErrUnexpectedEOF) || string(dst) != "x" {
 						t.Errorf("from CDR cut at %d: %q, %v", i, dst, err)
 					}
@@ -217,6 +220,7 @@ func TestLenient(t *testing.T) {
 		{"padding that is not 0", message(field("a", cdr.Width1), field("b", cdr.Width4)), "00010000 01 ffffff 02000000", "01 02000000"},
 		{"bool of 255", message(field("b", cdr.Bool)), "00010000 ff", "01"},
 		{"dummy byte that is not 0", message(), "00010000 ff", ""},
+		{"no dummy byte", message(), "00010000", ""},
 	}
 	for _, tt := range tests {
 		got, err := compile(t, tt.of).FromCDR(nil, unhex(t, tt.cdr), nil)
@@ -469,12 +473,39 @@ func TestBounds(t *testing.T) {
 			t.Errorf("a message of 2^60 messages: %v", err)
 		}
 	}
-	only1 := &cdr.Struct{Fields1: []cdr.Field{{Name: "x", Value: cdr.Value{Kind: cdr.Message, Struct: doubleEmpty}, Peer: -1}}}
-	if _, err := cdr.Compile(only1); !errors.Is(err, cdr.ErrLimit) {
-		t.Errorf("a dropped field of 2^60 messages: %v", err)
+	// Fields that ROS 2 lacks: neither bytes nor steps of them may become many.
+	array := fixed(nested("e", empty), 1000)
+	array.Peer = -1
+	only1 := &cdr.Struct{Fields1: []cdr.Field{array}}
+	for range 60 {
+		f := nested("a", only1)
+		f.Peer = -1
+		only1 = &cdr.Struct{Fields1: []cdr.Field{f, f}}
 	}
-	skipped := &cdr.Struct{Fields1: []cdr.Field{{Name: "x", Value: cdr.Value{Kind: cdr.Message, Struct: empty, Array: cdr.Sequence}, Peer: -1}}}
-	if out, err := compile(t, skipped).ToCDR(nil, le.AppendUint32(nil, 1<<30), nil, cdr.Options{}); err != nil || len(out) != 5 {
-		t.Errorf("a billion empty messages that are dropped: %d bytes, %v", len(out), err)
+	if out, err := compile(t, only1).ToCDR(nil, nil, nil, cdr.Options{}); err != nil || len(out) != 5 {
+		t.Errorf("a dropped field of 2^60 messages: %d bytes, %v", len(out), err)
 	}
+	dropped := sequence(nested("s", message(empties)))
+	dropped.Peer = -1
+	billions := le.AppendUint32(nil, 1000)
+	for range 1000 {
+		billions = le.AppendUint32(billions, math.MaxInt32)
+	}
+	out, err := compile(t, &cdr.Struct{Fields1: []cdr.Field{dropped}}).ToCDR(nil, billions, nil, cdr.Options{})
+	if err != nil || len(out) != 5 {
+		t.Errorf("a thousand times two billion empty messages that are dropped: %d bytes, %v", len(out), err)
+	}
+}
+
+// TestPeers checks that a struct which contradicts itself is found at once.
+func TestPeers(t *testing.T) {
+	t.Parallel()
+	s := message(field("a", cdr.Width1), field("b", cdr.Width1))
+	s.Fields2[1].Peer = 0
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	_, _ = cdr.Compile(s)
 }

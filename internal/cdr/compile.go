@@ -64,7 +64,6 @@ type plan struct {
 	gather *gather // if not nil, the fields have another order in ROS 2, and there are no steps
 	least1 int64   // fewest bytes in ROS 1
 	least2 int64   // and in CDR, without padding
-	work   int64   // fewest steps that it takes to pass over the struct
 	weight int     // number of steps and of parts of runs
 }
 
@@ -95,6 +94,7 @@ type gathered struct {
 type Plan struct {
 	name1, name2 string
 	top          *plan
+	fieldless    bool // the type has no fields on either side
 }
 
 // Compile makes the plan of a struct. Errors are a [LimitError].
@@ -104,7 +104,7 @@ func Compile(s *Struct) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Plan{name1: s.Name1, name2: s.Name2, top: top}, nil
+	return &Plan{name1: s.Name1, name2: s.Name2, top: top, fieldless: len(s.Fields1)+len(s.Fields2) == 0}, nil
 }
 
 // compiler makes plans, one for each struct.
@@ -129,6 +129,7 @@ func (c *compiler) compile(s *Struct) (*plan, error) {
 		return p, nil
 	}
 	c.done[s] = nil
+	checkPeers(s)
 	p := &plan{}
 	var err error
 	if inOrder(s) {
@@ -145,11 +146,24 @@ func (c *compiler) compile(s *Struct) (*plan, error) {
 	if least := max(p.least1, p.least2); least > math.MaxInt32 {
 		return nil, &LimitError{Type: s.Name2, Reason: "a message of more than 2 GiB"}
 	}
-	if gain := freeBytes + maxGain*p.least1; p.least2 > gain || p.work > gain+maxGain*p.least2 {
+	if p.least2 > freeBytes+maxGain*p.least1 {
 		return nil, &LimitError{Type: s.Name2, Reason: fmt.Sprintf("%d bytes of ROS 1 are %d bytes of CDR", p.least1, p.least2)}
 	}
 	c.done[s] = p
 	return p, nil
+}
+
+// checkPeers panics if a field is not the peer of its peer.
+func checkPeers(s *Struct) {
+	check := func(fields, others []Field) {
+		for i, f := range fields {
+			if f.Peer >= 0 && (f.Peer >= len(others) || others[f.Peer].Peer != i) {
+				panic(fmt.Sprintf("cdr: field %s of %s is not the peer of its peer", f.Name, s.Name2))
+			}
+		}
+	}
+	check(s.Fields1, s.Fields2)
+	check(s.Fields2, s.Fields1)
 }
 
 // inOrder says whether the fields that are on both sides have the same order there.
@@ -206,7 +220,6 @@ func (c *compiler) gather(p *plan, s *Struct) error {
 		}
 		g.fields2 = append(g.fields2, gathered{plan: one, peer: f.Peer})
 		p.least2 = saturate(p.least2 + one.least2)
-		p.work = saturate(p.work + one.work)
 	}
 	for _, f := range s.Fields1 {
 		one := &plan{}
@@ -217,7 +230,6 @@ func (c *compiler) gather(p *plan, s *Struct) error {
 		}
 		g.fields1 = append(g.fields1, gathered{plan: one, peer: f.Peer})
 		p.least1 = saturate(p.least1 + one.least1)
-		p.work = saturate(p.work + one.work)
 	}
 	p.gather = g
 	return nil
@@ -297,7 +309,9 @@ func (c *compiler) element(v Value) (*plan, error) {
 	return p, c.emit(p, v, both, "", "")
 }
 
-// add adds a step, but not what it does not do on its side.
+// add adds a step, without the bytes of a side that it is not on. A step that is in ROS 1
+// alone and has no bytes there is left out: each field of a message of 2^60 messages
+// without fields would be one.
 func (p *plan) add(s step) {
 	if s.side&ros1 == 0 {
 		s.least1 = 0
@@ -305,14 +319,12 @@ func (p *plan) add(s step) {
 	if s.side&ros2 == 0 {
 		s.least2 = 0
 	}
+	if s.side == ros1 && s.least1 == 0 {
+		return
+	}
 	p.steps = append(p.steps, s)
 	p.weight += 1 + len(s.parts)
 	p.least1, p.least2 = saturate(p.least1+s.least1), saturate(p.least2+s.least2)
-	work := int64(1)
-	if s.sub != nil && s.op != opSequence {
-		work = saturate(work + s.sub.work*max(1, int64(s.size)))
-	}
-	p.work = saturate(p.work + work)
 }
 
 // saturate keeps sums of lengths far from overflow: no factor exceeds 2^28.

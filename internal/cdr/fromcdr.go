@@ -1,32 +1,22 @@
 package cdr
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
 )
 
-func (m *machine) order() binary.ByteOrder {
-	if m.big {
-		return binary.BigEndian
-	}
-	return le
+// decoder is the state of one conversion from CDR. It lives on the stack.
+type decoder struct {
+	in    source
+	dst   []byte
+	limit int  // most bytes of dst before another element of an array
+	found bool // a value that was skipped was not empty
+	n     Counts
 }
-
-// uint32At reads a number at an offset in CDR.
-func (m *machine) uint32At(at int) uint32 {
-	if m.big {
-		return binary.BigEndian.Uint32(m.src[at:])
-	}
-	return le.Uint32(m.src[at:])
-}
-
-// align passes the padding before a value. The position may then be behind the end.
-func (m *machine) align(n int) { m.pos = (m.pos + n - 1) &^ (n - 1) }
 
 // fromCDR converts a struct.
-func (m *machine) fromCDR(p *plan) *Error {
+func (m *decoder) fromCDR(p *plan) *Error {
 	if p.gather != nil {
 		return m.gatherFromCDR(p.gather)
 	}
@@ -38,7 +28,7 @@ func (m *machine) fromCDR(p *plan) *Error {
 			m.dst = appendZeros(m.dst, s.least1)
 		case ros2:
 			err = m.drop2(s)
-		default:
+		case both:
 			err = m.stepFromCDR(s)
 		}
 		if err != nil {
@@ -49,10 +39,10 @@ func (m *machine) fromCDR(p *plan) *Error {
 }
 
 // gatherFromCDR finds all fields first, and then converts them in the order of ROS 1.
-func (m *machine) gatherFromCDR(g *gather) *Error {
+func (m *decoder) gatherFromCDR(g *gather) *Error {
 	var offsets [maxGathered]int
 	for i, f := range g.fields2 {
-		offsets[i] = m.pos
+		offsets[i] = m.in.pos
 		m.found = false
 		if err := m.skipAll2(f.plan); err != nil {
 			return err
@@ -61,23 +51,23 @@ func (m *machine) gatherFromCDR(g *gather) *Error {
 			m.n.DroppedValues++
 		}
 	}
-	end := m.pos
+	end := m.in.pos
 	for _, f := range g.fields1 {
 		if f.peer < 0 {
 			m.dst = appendZeros(m.dst, f.plan.least1)
 			continue
 		}
-		m.pos = offsets[f.peer]
+		m.in.pos = offsets[f.peer]
 		if err := m.fromCDR(f.plan); err != nil {
 			return err
 		}
 	}
-	m.pos = end
+	m.in.pos = end
 	return nil
 }
 
 // drop2 passes over a step that ROS 1 lacks, and counts it if it is not empty.
-func (m *machine) drop2(s *step) *Error {
+func (m *decoder) drop2(s *step) *Error {
 	m.found = false
 	err := m.skip2(s)
 	if m.found {
@@ -87,29 +77,31 @@ func (m *machine) drop2(s *step) *Error {
 }
 
 // stepFromCDR converts a step that is on both sides.
-func (m *machine) stepFromCDR(s *step) *Error {
+func (m *decoder) stepFromCDR(s *step) *Error {
 	switch s.op {
 	case opRun:
-		m.align(s.align)
-		if len(m.src)-m.pos < s.size {
-			return m.failed(s, ros2)
+		m.in.align(s.align)
+		if len(m.in.b)-m.in.pos < s.size {
+			return m.in.failed(s)
 		}
-		if m.big {
+		if m.in.big {
 			m.swap(s)
 			return nil
 		}
-		m.dst = append(m.dst, m.src[m.pos:m.pos+s.size]...)
-		m.pos += s.size
+		m.dst = append(m.dst, m.in.b[m.in.pos:m.in.pos+s.size]...)
+		m.in.pos += s.size
 	case opBools:
-		return m.bools(s, ros2)
+		var err *Error
+		m.dst, err = m.in.bools(m.dst, s)
+		return err
 	case opLevel:
-		if m.pos >= len(m.src) {
-			return m.failed(s, ros2)
+		if m.in.pos >= len(m.in.b) {
+			return m.in.failed(s)
 		}
-		m.dst = append(m.dst, level1(m.src[m.pos]))
-		m.pos++
+		m.dst = append(m.dst, level1(m.in.b[m.in.pos]))
+		m.in.pos++
 	case opString:
-		text, err := m.string2(s)
+		text, err := m.in.string2(s)
 		if err != nil {
 			return err
 		}
@@ -136,54 +128,35 @@ func (m *machine) stepFromCDR(s *step) *Error {
 }
 
 // count2 reads the number of elements of a sequence.
-func (m *machine) count2(s *step) (int, *Error) {
-	m.align(4)
-	if m.pos > len(m.src) {
-		return 0, short(s.name2, m.pos, 4, 0)
+func (m *decoder) count2(s *step) (int, *Error) {
+	m.in.align(4)
+	if m.in.pos > len(m.in.b) {
+		return 0, short(s.name2, m.in.pos, 4, 0)
 	}
-	return m.count(s, m.order(), s.sub.least2, ros2)
+	return m.in.count(s, s.sub.least2)
 }
 
 // swap converts a run of a message that is big endian. There are enough bytes.
-func (m *machine) swap(s *step) {
+func (m *decoder) swap(s *step) {
 	for _, f := range s.parts {
-		for end := m.pos + f.size; m.pos < end; m.pos += f.width {
+		for end := m.in.pos + f.size; m.in.pos < end; m.in.pos += f.width {
 			for k := f.width - 1; k >= 0; k-- {
-				m.dst = append(m.dst, m.src[m.pos+k])
+				m.dst = append(m.dst, m.in.b[m.in.pos+k])
 			}
 		}
 	}
 }
 
-// string2 reads a string of CDR, without its NUL. It borrows from the source. Some
-// libraries write the empty string without a NUL, with a length of 0.
-func (m *machine) string2(s *step) ([]byte, *Error) {
-	m.align(4)
-	if len(m.src)-m.pos < 4 {
-		return nil, short(s.name2, m.pos, 4, max(len(m.src)-m.pos, 0))
+func (m *decoder) timeFromCDR(s *step) *Error {
+	m.in.align(4)
+	if len(m.in.b)-m.in.pos < 8 {
+		return m.in.failed(s)
 	}
-	n := int64(m.uint32At(m.pos))
-	rest := m.src[m.pos+4:]
-	if n > int64(len(rest)) {
-		return nil, short(s.name2, m.pos, int(n), len(rest))
-	}
-	m.pos += 4 + int(n)
-	if n > 0 && rest[n-1] == 0 {
-		n--
-	}
-	return rest[:n:n], nil
-}
-
-func (m *machine) timeFromCDR(s *step) *Error {
-	m.align(4)
-	if len(m.src)-m.pos < 8 {
-		return m.failed(s, ros2)
-	}
-	sec, nanosec := m.uint32At(m.pos), m.uint32At(m.pos+4)
-	m.pos += 8
+	sec, nanosec := m.in.uint32At(m.in.pos), m.in.uint32At(m.in.pos+4)
+	m.in.pos += 8
 	if s.op == opDuration {
 		if nanosec >= second {
-			sec, nanosec = m.normal(int64(int32(sec)), int64(nanosec))
+			sec, nanosec = m.n.normal(int64(int32(sec)), int64(nanosec))
 		}
 	} else if sec > math.MaxInt32 || nanosec >= second {
 		secs := int64(int32(sec)) + int64(nanosec/second)
@@ -220,29 +193,29 @@ func level1(b byte) byte {
 }
 
 // elementsFromCDR converts the elements of an array.
-func (m *machine) elementsFromCDR(s *step, n int) *Error {
+func (m *decoder) elementsFromCDR(s *step, n int) *Error {
 	if n == 0 { // a sequence; not even padding follows
 		return nil
 	}
 	if run := s.sub.bulk(); run != nil {
-		m.align(run.align)
+		m.in.align(run.align)
 		size := n * run.size // n was checked against what is left, or by Compile
-		if len(m.src)-m.pos < size {
-			return short(s.name2, m.pos, size, max(len(m.src)-m.pos, 0))
+		if len(m.in.b)-m.in.pos < size {
+			return short(s.name2, m.in.pos, int64(size), max(len(m.in.b)-m.in.pos, 0))
 		}
-		if m.big {
+		if m.in.big {
 			for range n {
 				m.swap(run)
 			}
 			return nil
 		}
-		m.dst = append(m.dst, m.src[m.pos:m.pos+size]...)
-		m.pos += size
+		m.dst = append(m.dst, m.in.b[m.in.pos:m.in.pos+size]...)
+		m.in.pos += size
 		return nil
 	}
 	for i := range n {
 		if len(m.dst) > m.limit {
-			return m.full(s, ros2)
+			return m.in.full(s)
 		}
 		if err := m.fromCDR(s.sub); err != nil {
 			return err.in(s.name2, i)
@@ -252,7 +225,7 @@ func (m *machine) elementsFromCDR(s *step, n int) *Error {
 }
 
 // skip2 passes over a step in CDR. It sets found if a value is not empty.
-func (m *machine) skip2(s *step) *Error {
+func (m *decoder) skip2(s *step) *Error {
 	if s.side&ros2 == 0 {
 		return nil
 	}
@@ -262,12 +235,12 @@ func (m *machine) skip2(s *step) *Error {
 		if s.op != opRun {
 			align = 4
 		}
-		m.align(align)
+		m.in.align(align)
 		return m.skipBytes(s)
 	case opBools, opLevel, opEmpty:
 		return m.skipBytes(s)
 	case opString:
-		text, err := m.string2(s)
+		text, err := m.in.string2(s)
 		if len(text) > 0 {
 			m.found = true
 		}
@@ -292,24 +265,24 @@ func (m *machine) skip2(s *step) *Error {
 }
 
 // skipBytes passes over a value of fixed width.
-func (m *machine) skipBytes(s *step) *Error {
-	if int64(len(m.src)-m.pos) < s.least2 {
+func (m *decoder) skipBytes(s *step) *Error {
+	if int64(len(m.in.b)-m.in.pos) < s.least2 {
 		if s.op == opEmpty {
-			return &Error{Path: s.name2, Offset: m.pos, Reason: fmt.Sprintf("%d bytes left, one expected for a message without fields", max(len(m.src)-m.pos, 0)), Err: io.ErrUnexpectedEOF}
+			return &Error{Path: s.name2, Offset: m.in.pos, Reason: fmt.Sprintf("%d bytes left, one expected for a message without fields", max(len(m.in.b)-m.in.pos, 0)), Err: io.ErrUnexpectedEOF}
 		}
-		return m.failed(s, ros2)
+		return m.in.failed(s)
 	}
-	for _, b := range m.src[m.pos : m.pos+int(s.least2)] {
+	for _, b := range m.in.b[m.in.pos : m.in.pos+int(s.least2)] {
 		if b != 0 && s.op != opEmpty {
 			m.found = true
 			break
 		}
 	}
-	m.pos += int(s.least2)
+	m.in.pos += int(s.least2)
 	return nil
 }
 
-func (m *machine) skipAll2(p *plan) *Error {
+func (m *decoder) skipAll2(p *plan) *Error {
 	if p.gather != nil {
 		for _, f := range p.gather.fields2 {
 			if err := m.skipAll2(f.plan); err != nil {
@@ -326,7 +299,7 @@ func (m *machine) skipAll2(p *plan) *Error {
 	return nil
 }
 
-func (m *machine) skipElements2(s *step, n int) *Error {
+func (m *decoder) skipElements2(s *step, n int) *Error {
 	for i := range n {
 		if err := m.skipAll2(s.sub); err != nil {
 			return err.in(s.name2, i)

@@ -38,14 +38,17 @@ const (
 type Writer struct {
 	db     *database
 	topics int
-	types  map[string]bool // that message_definitions has
-	rows   []row           // not written yet
-	data   []byte          // their messages
-	bytes  int64           // written, about
-	one    driver.Stmt     // inserts one row; nil before the first
-	many   driver.Stmt     // inserts batchRows
+	types  map[definedType]bool // that message_definitions has
+	rows   []row                // not written yet
+	data   []byte               // their messages
+	bytes  int64                // written, about
+	one    driver.Stmt          // inserts one row; nil before the first
+	many   driver.Stmt          // inserts batchRows
 	args   []driver.NamedValue
 }
+
+// definedType is a type with a definition: types may have several.
+type definedType struct{ name, hash string }
 
 // row is a message that waits to be written. Its data ends at end in Writer.data.
 type row struct {
@@ -60,7 +63,7 @@ func Create(ctx context.Context, path, distro string) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{db: db, types: map[string]bool{}, data: make([]byte, 0, batchBytes), rows: make([]row, 0, batchRows)}
+	w := &Writer{db: db, types: map[definedType]bool{}, data: make([]byte, 0, batchBytes), rows: make([]row, 0, batchRows)}
 	err = db.run(ctx, created...)
 	if err == nil {
 		err = w.insert(ctx, "INSERT INTO schema(schema_version, ros_distro) VALUES (?, ?)", schemaVersion, distro)
@@ -106,8 +109,8 @@ func (w *Writer) Add(t rosbag2.Topic) (int, error) {
 	w.topics++
 	err := w.insert(ctx, "INSERT INTO topics(id, name, type, serialization_format, offered_qos_profiles, type_description_hash) VALUES (?, ?, ?, ?, ?, ?)",
 		w.topics, t.Name, t.Type, t.Serialization, t.QoS, t.Hash)
-	if err == nil && !w.types[t.Type] {
-		w.types[t.Type] = true
+	if d := (definedType{t.Type, t.Hash}); err == nil && !w.types[d] {
+		w.types[d] = true
 		encoding := t.Encoding
 		if encoding == "" {
 			encoding = "unknown" // as rosbag2 calls it

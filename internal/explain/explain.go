@@ -14,8 +14,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Error turns an error of a file, a store or a bag into one line: what is wrong, where, what to do.
@@ -25,14 +25,14 @@ func Error(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
 	var remote *store.Error
-	var limit *bagfmt.LimitError
+	var limit *rosbag.LimitError
 	text := err.Error()
 	switch {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &remote):
 		return errors.New(remote.Message())
-	case errors.As(err, &limit) && limit.Op == bagfmt.OpChunk:
+	case errors.As(err, &limit) && limit.Op == rosbag.OpChunk:
 		return errors.New(text + "; a larger --max-chunk unpacks it")
 	case errors.Is(err, fs.ErrNotExist):
 		return errors.New("no such file")
@@ -42,11 +42,11 @@ func Error(err error) error {
 		return path.Err
 	case errors.As(err, &link):
 		return link.Err
-	case errors.Is(err, bagfmt.ErrVersion):
+	case errors.Is(err, rosbag.ErrVersion):
 		return errors.New("is a " + text)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return errors.New("truncated: " + strings.TrimSuffix(text, ": "+io.ErrUnexpectedEOF.Error()))
-	case errors.Is(err, bagfmt.ErrCorrupt):
+	case errors.Is(err, rosbag.ErrCorrupt):
 		return errors.New("damaged: " + text)
 	}
 	return err

@@ -42,7 +42,7 @@ func (s *BagSink) Write(m *Message) error {
 		s.conns[m.Conn.ID] = c
 	}
 	s.uncompressedBytes += int64(len(m.Data)) + messageOverhead
-	if err := s.w.WriteMessage(c, m.Time, m.Data); err != nil {
+	if err := s.w.Write(c, m.Time, m.Data); err != nil {
 		return err
 	}
 	if s.repeated.add(m) {
@@ -63,4 +63,4 @@ func (s *BagSink) Size() int64 {
 }
 
 // Abort implements Sink.
-func (s *BagSink) Abort() { _ = s.w.Close() } // the output is discarded
+func (s *BagSink) Abort() { s.w.Abort() }

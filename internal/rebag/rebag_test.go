@@ -68,7 +68,7 @@ func bag(t *testing.T, chunk int, list ...said) []byte {
 				t.Fatal(err)
 			}
 		}
-		if err := w.WriteMessage(conns[key], bagfmt.Time{Sec: m.sec}, []byte(m.text)); err != nil {
+		if err := w.Write(conns[key], bagfmt.Time{Sec: m.sec}, []byte(m.text)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/rebag"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestMergeOfParts: the parts of any bag, and parts of parts, merged in any order are the bag again.
@@ -96,35 +97,24 @@ func merged(t *testing.T, files [][]byte, scanned bool) []said {
 // marked is bag with the first count messages marked as repeated.
 func marked(t *testing.T, count uint32, list ...said) []byte {
 	t.Helper()
-	f := readable{file{bag(t, 1, list...)}}
-	w, err := bagfmt.NewAppendWriter(&f, int64(len(f.b)), bagfmt.WriterOptions{})
+	var f file
+	w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for m, err := range rosbag.Messages(open(t, bag(t, 1, list...)), rosbag.Query{}) {
+		if err == nil {
+			err = w.Write(m.Conn, m.Time, m.Data())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	w.SetRepeated(bagfmt.Repeated{Count: count, Time: bagfmt.Time{Sec: list[0].sec}})
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return f.b
-}
-
-// readable is a file that can be appended to.
-type readable struct{ file }
-
-func (f *readable) ReadAt(p []byte, off int64) (int, error) {
-	return bytes.NewReader(f.b).ReadAt(p, off)
-}
-
-func (f *readable) Truncate(size int64) error {
-	f.b = f.b[:size]
-	return nil
-}
-
-func (f *readable) WriteAt(p []byte, off int64) (int, error) {
-	if end := int(off) + len(p); end > len(f.b) {
-		f.b = append(f.b, make([]byte, end-len(f.b))...)
-	}
-	return copy(f.b[off:], p), nil
 }
 
 // TestMergeRepeated: a repeated message is left out if another bag has it, and else it stays.

@@ -51,20 +51,21 @@ func (d *deriver1) derive(two *ros2msg.Type) error {
 func (d *deriver1) text(t *ros2msg.Type) (string, error) {
 	var b strings.Builder
 	for _, c := range t.Constants {
-		line := c.Type + " " + c.Name + "=" + constant1(c)
+		typ, _, _ := strings.Cut(c.Type, "<=")
+		line := typ + " " + c.Name + "=" + constant1(c)
 		if one, err := rosmsg.Parse("a/B", line); err != nil || len(one.Constants()) != 1 {
 			d.notes = append(d.notes, Note{Change: ConstantDropped, Type: t.Short(), From: c.Name})
 			continue
 		}
 		b.WriteString(line + "\n")
 	}
-	names := make(map[string]bool)
+	names := newNumbered()
 	for _, f := range t.Fields {
 		typ, err := d.value(f)
 		if err != nil {
 			return "", fmt.Errorf("%s %w", t.Name, err)
 		}
-		b.WriteString(typ + " " + unused(strings.TrimLeft(f.Name, "_"), names) + "\n")
+		b.WriteString(typ + " " + names.name(strings.TrimLeft(f.Name, "_"), "_") + "\n")
 	}
 	return b.String(), nil
 }
@@ -73,6 +74,7 @@ func (d *deriver1) text(t *ros2msg.Type) (string, error) {
 func (d *deriver1) value(f ros2msg.Field) (string, error) {
 	v := f.Value
 	typ := v.Kind.String()
+	//exhaustive:ignore
 	switch v.Kind {
 	case ros2msg.WString:
 		return "", fmt.Errorf("field %s: wstring has no layout that all of ROS 2 agrees on: %w", f.Name, ErrType)

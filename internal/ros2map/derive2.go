@@ -2,6 +2,7 @@ package ros2map
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -32,7 +33,7 @@ func (d *deriver2) derive(one *rosmsg.Type) (*ros2msg.Type, error) {
 		if t, err = d.make(one, name); err != nil {
 			return nil, err
 		}
-	} else if stock := d.mapper.tables.stock1(one.Name()); stock != nil && stock.MD5Sum() != one.MD5Sum() {
+	} else if stock := d.mapper.tables.stock1(one.Name()); stock != nil && !slices.Equal(stock.Fields(), one.Fields()) {
 		d.notes = append(d.notes, Note{Change: TypeMigrated, Type: one.Name(), From: one.Name(), To: name})
 	}
 	d.done[one.Name()] = t
@@ -43,7 +44,7 @@ func (d *deriver2) derive(one *rosmsg.Type) (*ros2msg.Type, error) {
 func (d *deriver2) make(one *rosmsg.Type, name string) (*ros2msg.Type, error) {
 	t := &ros2msg.Type{Name: name}
 	d.constants(t, one)
-	names := make(map[string]bool)
+	names := newNumbered()
 	for _, f := range fields1(one, d.pairing.parts) {
 		if f.value.empty() {
 			continue
@@ -52,20 +53,32 @@ func (d *deriver2) make(one *rosmsg.Type, name string) (*ros2msg.Type, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.Fields = append(t.Fields, ros2msg.Field{Name: unused(ros2msg.LegalField(f.name), names), Value: v})
+		t.Fields = append(t.Fields, ros2msg.Field{Name: names.name(ros2msg.LegalField(f.name), "_"), Value: v})
 	}
 	d.pairing.same[pair{one, t}] = true
 	return t, nil
 }
 
-// unused returns a name that is not in names, and adds it there.
-func unused(name string, names map[string]bool) string {
-	free := name
-	for i := 2; names[free]; i++ {
-		free = name + "_" + strconv.Itoa(i)
+// numbered gives each name once: names that are taken get a number. The numbers that a name
+// has used are remembered, so that many equal names cost no more than many others.
+type numbered struct {
+	taken map[string]bool
+	last  map[string]int
+}
+
+func newNumbered() *numbered {
+	return &numbered{taken: make(map[string]bool), last: make(map[string]int)}
+}
+
+// name returns a free name: the one that is asked for, or that with a suffix and a number.
+func (n *numbered) name(want, suffix string) string {
+	name := want
+	for n.taken[name] {
+		n.last[want] = max(n.last[want], 1) + 1
+		name = want + suffix + strconv.Itoa(n.last[want])
 	}
-	names[free] = true
-	return free
+	n.taken[name] = true
+	return name
 }
 
 var kinds2 = map[string]ros2msg.Kind{

@@ -2,7 +2,6 @@ package ros2map
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/cdr"
@@ -19,7 +18,8 @@ type Mapper struct {
 	tables  *tables
 	back    map[string]string        // Options.Rename, the other way around
 	stock   map[string]*ros2msg.Type // types that ship with ROS 2, by name; nil for others
-	owners  map[string]string        // which ROS 1 type has a name of ROS 2 that is not plain
+	given   map[string]string        // the names in ROS 2 that ROS 1 types got
+	names   *numbered                // those names, and those of Options.Rename
 }
 
 // New returns a mapper for a distribution. An error names the option that is wrong.
@@ -29,7 +29,7 @@ func New(d Distro, o Options) (*Mapper, error) {
 	}
 	m := &Mapper{
 		distro: d, options: o, tables: newTables(d), back: make(map[string]string),
-		stock: make(map[string]*ros2msg.Type), owners: make(map[string]string),
+		stock: make(map[string]*ros2msg.Type), given: make(map[string]string), names: newNumbered(),
 	}
 	for one, two := range o.Rename {
 		switch {
@@ -41,7 +41,7 @@ func New(d Distro, o Options) (*Mapper, error) {
 			return nil, fmt.Errorf("rename of %s and of %s to the same type %s", min(one, m.back[two]), max(one, m.back[two]), two)
 		}
 		m.back[two] = one
-		m.owners[two] = one
+		m.names.taken[two] = true
 	}
 	return m, nil
 }
@@ -222,20 +222,19 @@ func (m *Mapper) name2(name1 string) string {
 	if name, ok := renames[name1]; ok {
 		return name
 	}
-	want := plain(name1)
-	name := legal(want)
-	for i := 2; m.taken(name, name1, name == want); i++ {
-		name = legal(want) + strconv.Itoa(i)
+	if name, ok := m.given[name1]; ok {
+		return name
 	}
-	m.owners[name] = name1
+	want := plain(name1)
+	if m.stock2(want) != nil {
+		return want
+	}
+	name := m.names.name(legal(want), "")
+	for m.stock2(name) != nil { // another type, whose name is legal as it is
+		name = m.names.name(legal(want), "")
+	}
+	m.given[name1] = name
 	return name
-}
-
-// taken says that a type other than name1 has a name. A name that ships with ROS 2 is for
-// the type that is called so in ROS 1, too.
-func (m *Mapper) taken(name, name1 string, same bool) bool {
-	owner, ok := m.owners[name]
-	return ok && owner != name1 || !same && m.stock2(name) != nil
 }
 
 // name1 is the name in ROS 1 of a ROS 2 type.

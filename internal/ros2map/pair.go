@@ -32,17 +32,13 @@ type pairing struct {
 }
 
 func newPairing(one *rosmsg.Type) *pairing {
-	p := &pairing{parts: make(map[string]*rosmsg.Type), same: make(map[pair]bool), done: make(map[pair]*cdr.Struct)}
-	p.add(one)
-	return p
-}
-
-// add makes a ROS 1 type and its parts known.
-func (p *pairing) add(t *rosmsg.Type) {
-	p.parts[t.Name()] = t
-	for _, d := range t.Dependencies() {
+	p := &pairing{
+		parts: map[string]*rosmsg.Type{one.Name(): one}, same: make(map[pair]bool), done: make(map[pair]*cdr.Struct),
+	}
+	for _, d := range one.Dependencies() {
 		p.parts[d.Name()] = d
 	}
+	return p
 }
 
 // lay lays two types out side by side.

@@ -204,6 +204,25 @@ func TestCustomTypes(t *testing.T) {
 	}
 }
 
+// TestManyNames checks fields that differ in capitals only: each gets a name of its own.
+func TestManyNames(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for i := range 1 << 14 {
+		name := []byte("abcdefghijklmno")
+		for bit := range 14 {
+			if i&(1<<bit) != 0 {
+				name[bit] -= 'a' - 'A'
+			}
+		}
+		b.WriteString("int8 " + string(name) + "\n")
+	}
+	c := to2(t, newMapper(t, ros2map.Jazzy, ros2map.Options{}), "a/B", b.String())
+	if !strings.HasSuffix(c.Schema, "int8 abcdefghijklmno_16384\n") {
+		t.Errorf("the last field is not numbered: %q", c.Schema[len(c.Schema)-40:])
+	}
+}
+
 func lines(notes []ros2map.Note) (all []string) {
 	for _, n := range notes {
 		all = append(all, n.String())

@@ -1,7 +1,9 @@
 package ros2msg_test
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -49,12 +51,16 @@ wstring w
 uint8 c 65
 bool tabs true
 `},
-		{"names of dependencies", "Own a\nq/Other b\nq/msg/Other c\n" + dashes + "MSG: p/Own\nint8 x\n" + dashes + "MSG: q/msg/Other\nint8 y\n",
-			"p/Own a\nq/Other b\nq/Other c\n" + dashes + "MSG: p/Own\nint8 x\n" + dashes + "MSG: q/Other\nint8 y\n"},
+		{
+			"names of dependencies", "Own a\nq/Other b\nq/msg/Other c\n" + dashes + "MSG: p/Own\nint8 x\n" + dashes + "MSG: q/msg/Other\nint8 y\n",
+			"p/Own a\nq/Other b\nq/Other c\n" + dashes + "MSG: p/Own\nint8 x\n" + dashes + "MSG: q/Other\nint8 y\n",
+		},
 		{"short separator, no line break at the end, CRLF", "Own a\r\n===\r\nMSG: p/Own\r\nint8 x", "p/Own a\n" + dashes + "MSG: p/Own\nint8 x\n"},
-		{"built-in types are known", "builtin_interfaces/Time t\nduration d\ntime[] more",
+		{
+			"built-in types are known", "builtin_interfaces/Time t\nduration d\ntime[] more",
 			"builtin_interfaces/Time t\nbuiltin_interfaces/Duration d\nbuiltin_interfaces/Time[] more\n" +
-				dashes + "MSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n" + dashes + "MSG: builtin_interfaces/Duration\nint32 sec\nuint32 nanosec\n"},
+				dashes + "MSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n" + dashes + "MSG: builtin_interfaces/Duration\nint32 sec\nuint32 nanosec\n",
+		},
 		{"header as in ROS 1", "Header header\n" + dashes + "MSG: std_msgs/Header\nstring frame_id\n", "std_msgs/Header header\n" + dashes + "MSG: std_msgs/Header\nstring frame_id\n"},
 		{"header of the package", "Header header\n" + dashes + "MSG: std_msgs/Header\nint8 a\n" + dashes + "MSG: p/Header\nint8 b\n", "p/Header header\n" + dashes + "MSG: p/Header\nint8 b\n"},
 		{"nothing", "", "# no fields\n"},
@@ -134,14 +140,29 @@ func TestLegalNames(t *testing.T) {
 		name string
 		want string
 	}{
-		{ros2msg.LegalField, "x", "x"}, {ros2msg.LegalField, "frame_id", "frame_id"}, {ros2msg.LegalField, "D", "d"},
-		{ros2msg.LegalField, "frameId", "frameid"}, {ros2msg.LegalField, "a__b", "a_b"}, {ros2msg.LegalField, "_x", "x"},
-		{ros2msg.LegalField, "from_", "from"}, {ros2msg.LegalField, "2d", "f_2d"}, {ros2msg.LegalField, "_", "f"}, {ros2msg.LegalField, "äb", "b"},
+		{ros2msg.LegalField, "x", "x"},
+		{ros2msg.LegalField, "frame_id", "frame_id"},
+		{ros2msg.LegalField, "D", "d"},
+		{ros2msg.LegalField, "frameId", "frameid"},
+		{ros2msg.LegalField, "a__b", "a_b"},
+		{ros2msg.LegalField, "_x", "x"},
+		{ros2msg.LegalField, "from_", "from"},
+		{ros2msg.LegalField, "2d", "f_2d"},
+		{ros2msg.LegalField, "_", "f"},
+		{ros2msg.LegalField, "äb", "b"},
 		{ros2msg.LegalPackage, "Rs__lidar_", "rs_lidar"},
-		{ros2msg.LegalConstant, "FOO", "FOO"}, {ros2msg.LegalConstant, "kMax", "KMAX"}, {ros2msg.LegalConstant, "FOO_", "FOO"},
-		{ros2msg.LegalConstant, "A__B", "A_B"}, {ros2msg.LegalConstant, "_1", "C_1"}, {ros2msg.LegalConstant, "", "C"},
-		{ros2msg.LegalMessage, "Imu", "Imu"}, {ros2msg.LegalMessage, "tfMessage", "TfMessage"}, {ros2msg.LegalMessage, "Foo_Bar", "FooBar"},
-		{ros2msg.LegalMessage, "raw_packet", "RawPacket"}, {ros2msg.LegalMessage, "_", "M"}, {ros2msg.LegalMessage, "3d", "M3d"},
+		{ros2msg.LegalConstant, "FOO", "FOO"},
+		{ros2msg.LegalConstant, "kMax", "KMAX"},
+		{ros2msg.LegalConstant, "FOO_", "FOO"},
+		{ros2msg.LegalConstant, "A__B", "A_B"},
+		{ros2msg.LegalConstant, "_1", "C_1"},
+		{ros2msg.LegalConstant, "", "C"},
+		{ros2msg.LegalMessage, "Imu", "Imu"},
+		{ros2msg.LegalMessage, "tfMessage", "TfMessage"},
+		{ros2msg.LegalMessage, "Foo_Bar", "FooBar"},
+		{ros2msg.LegalMessage, "raw_packet", "RawPacket"},
+		{ros2msg.LegalMessage, "_", "M"},
+		{ros2msg.LegalMessage, "3d", "M3d"},
 	}
 	for _, tt := range tests {
 		if got := tt.of(tt.name); got != tt.want {
@@ -165,7 +186,9 @@ func TestLegalNames(t *testing.T) {
 func TestHash(t *testing.T) {
 	t.Parallel()
 	same := []struct{ a, b string }{
-		{"char c", "uint8 c"}, {"int8 a 5 # x\nint8 K=1", "int8 a"}, {"time t", "builtin_interfaces/Time t"},
+		{"char c", "uint8 c"},
+		{"int8 a 5 # x\nint8 K=1", "int8 a"},
+		{"time t", "builtin_interfaces/Time t"},
 		{"", "uint8 structure_needs_at_least_one_member"},
 	}
 	for _, tt := range same {
@@ -183,6 +206,20 @@ func TestHash(t *testing.T) {
 			t.Errorf("hash of %q is that of %q: %s", text, seen[h], h)
 		}
 		seen[h] = text
+	}
+}
+
+// TestHashedText checks the text that is hashed, where no published hash does.
+func TestHashedText(t *testing.T) {
+	t.Parallel()
+	const field = `{"name": "%s", "type": {"type_id": %d, "capacity": %d, "string_capacity": %d, "nested_type_name": "%s"}}`
+	text := `{"type_description": {"type_name": "p/msg/T", "fields": [` + strings.Join([]string{
+		fmt.Sprintf(field, "a", 21, 0, 5, ""), fmt.Sprintf(field, "b", 22+48, 2, 7, ""), fmt.Sprintf(field, "c", 18+144, 0, 0, ""),
+		fmt.Sprintf(field, "d", 21+96, 3, 4, ""), fmt.Sprintf(field, "e", 1+96, 9, 0, "p/msg/E"),
+	}, ", ") + `]}, "referenced_type_descriptions": [{"type_name": "p/msg/E", "fields": [` + fmt.Sprintf(field, "structure_needs_at_least_one_member", 3, 0, 0, "") + `]}]}`
+	want := fmt.Sprintf("RIHS01_%x", sha256.Sum256([]byte(text)))
+	if got := parse(t, "p/T", "string<=5 a\nwstring<=7[2] b\nwstring[] c\nstring<=4[<=3] d\nE[<=9] e\n"+dashes+"MSG: p/E\n").Hash(); got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

@@ -54,7 +54,7 @@ func (e *DefinitionError) Error() string {
 }
 
 // Is matches ErrDefinition.
-func (e *DefinitionError) Is(target error) bool { return target == ErrDefinition } //nolint:errorlint // a sentinel, as errors.Is wants it
+func (e *DefinitionError) Is(target error) bool { return target == ErrDefinition }
 
 func (e *DefinitionError) Unwrap() error { return e.Err }
 

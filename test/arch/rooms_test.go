@@ -62,7 +62,7 @@ func TestRooms(t *testing.T) {
 		}
 		excess := func(what string, is, most int) {
 			if is > most {
-				t.Errorf("%s: %s are %d, more than %d: is it one idea?", name, what, is, most)
+				t.Errorf("%s: %s are %d, more than %d: is it one idea? If it came from a larger package, list it in %s", name, what, is, most, path)
 			}
 		}
 		excess("the files in a cycle", r.cycle, limit.cycle)

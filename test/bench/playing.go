@@ -61,7 +61,7 @@ func (t tape) write(path string) (err error) {
 		for i, c := range conns {
 			due := t.period*time.Duration(n) + t.period*time.Duration(i)/time.Duration(t.topics)
 			probe.Payload(data, n, due)
-			if err := w.WriteMessage(c, start.Add(due), data); err != nil {
+			if err := w.Write(c, start.Add(due), data); err != nil {
 				return err
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 	"github.com/gorosbag/gorosbag/test/load"
 )
@@ -142,16 +143,34 @@ func peakMemory(pid int) (most int64) {
 // count reads every message of the recording, in all its bags, and returns how many
 // different ones each topic has. A bag without a good index is an error.
 func (r *recording) count() (map[string]int, error) {
-	bags, err := bagfmt.OpenSequence(os.DirFS(r.dir), bagfmt.SequenceOptions{
-		Reader: bagfmt.ReaderOptions{IndexOnly: true}, Workers: 2, Reuse: true,
-	}, ".")
+	names, err := r.bags()
 	if err != nil {
 		return nil, err
 	}
-	defer bags.Close() //nolint:errcheck // read only
+	var files []rosbag.File
+	for _, name := range names {
+		f, err := os.Open(name) //nolint:gosec // of this run
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close() //nolint:errcheck // read only
+		st, err := f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		bag, err := bagfmt.NewReader(f, st.Size(), bagfmt.ReaderOptions{IndexOnly: true})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		files = append(files, rosbag.FileOf(name, bag))
+	}
+	all := rosbag.NewSequence(files, rosbag.SequenceOptions{})
+	defer all.Close()
+	all.SetFilter(rosbag.Query{Workers: 2, Reuse: true})
 	seen := map[string][]bool{}
 	counts := map[string]int{}
-	for m, err := range bags.All() {
+	for all.HasNext() {
+		m, err := all.Next()
 		if err != nil {
 			return nil, err
 		}

@@ -103,7 +103,7 @@ func write(out io.Writer) error {
 		if err := protocommon.MessageEncode(&frame, ptr.Interface()); err != nil {
 			return fmt.Errorf("%s: %w", streams[e.stream].topic, err)
 		}
-		if err := w.WriteMessage(conns[e.stream], bagfmt.TimeOf(e.at), frame.Bytes()[4:]); err != nil {
+		if err := w.Write(conns[e.stream], bagfmt.TimeOf(e.at), frame.Bytes()[4:]); err != nil {
 			return err
 		}
 	}

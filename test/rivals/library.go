@@ -154,7 +154,7 @@ func writeMessages(w io.Writer, in *input, o bagfmt.WriterOptions) (*bagfmt.Writ
 	}
 	for i := range in.messages {
 		topic, t, data := in.message(i)
-		if err := bw.WriteMessage(conns[topic], t, data); err != nil {
+		if err := bw.Write(conns[topic], t, data); err != nil {
 			return nil, err
 		}
 	}
@@ -179,7 +179,7 @@ func writeTheirs(w io.Writer, in *input, c bagfmt.Compression) (messages, size i
 	for i := range in.messages {
 		topic, t, data := in.message(i)
 		m = rosbag.Message{Conn: uint32(topic), Time: uint64(t.Sec)*1e9 + uint64(t.Nsec), Data: data}
-		if err := bw.WriteMessage(&m); err != nil {
+		if err := bw.Write(&m); err != nil {
 			return 0, 0, err
 		}
 		size += int64(len(data))

@@ -3,6 +3,7 @@ package cursor
 import (
 	"errors"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/ahead"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
@@ -13,33 +14,35 @@ import (
 // It delivers sound chunks only: what is wrong with the others the Cursor finds out
 // when it comes to them, as without it. So errors come at the same place.
 type loadAhead struct {
-	bag     *table.Table
-	keep    []bool
-	q       rosbag.Query
-	limit   int64             // bytes of a chunk, stored or unpacked; larger ones are left to the Cursor
-	loaders chan *load.Loader // the idle ones
-	queue   []*loadJob        // started and not yet taken, in the order of Cursor.pending
-	free    []*loadJob
-	taken   int // chunks
+	bag   *table.Table
+	keep  []bool
+	q     rosbag.Query
+	limit int64                               // bytes of a chunk, stored or unpacked; larger ones are left to the Cursor
+	queue *ahead.Queue[loadJob, *load.Loader] // in the order of Cursor.pending
+	taken int                                 // chunks
 }
 
 // loadJob is a chunk that is loaded ahead.
 type loadJob struct {
 	chunk  load.Chunk
-	memory []byte        // for its data, if it is enough
-	good   bool          // chunk is as if it had been opened and filled
-	done   chan struct{} // gets one token
+	memory []byte // for its data, if it is enough
+	good   bool   // chunk is as if it had been opened and filled
 }
 
 // newLoadAhead shares CacheBytes: half of it is for what workers load, half for what
 // the Cursor keeps.
 func newLoadAhead(bag *table.Table, q rosbag.Query, keep []bool) *loadAhead {
-	n := min(q.Workers, wire.MaxWorkers)
-	a := &loadAhead{bag: bag, keep: keep, q: q, loaders: make(chan *load.Loader, n)}
-	a.limit = bag.Options.CacheBytes / 2 / int64(n)
-	for range n {
-		a.loaders <- new(load.Loader)
+	a := &loadAhead{bag: bag, keep: keep, q: q}
+	loaders := make([]*load.Loader, min(q.Workers, wire.MaxWorkers))
+	for i := range loaders {
+		loaders[i] = new(load.Loader)
 	}
+	a.limit = bag.Options.CacheBytes / 2 / int64(len(loaders))
+	a.queue = ahead.New(loaders, func(j *loadJob, l *load.Loader) {
+		l.Memory = j.memory
+		j.good = j.load(a, l)
+		j.memory, l.Memory = l.Memory, nil
+	})
 	return a
 }
 
@@ -47,26 +50,12 @@ func newLoadAhead(bag *table.Table, q rosbag.Query, keep []bool) *loadAhead {
 // first, since after a seek few may be wanted, and one more with each that was taken,
 // up to as many as there are workers. buffers gives memory for their data.
 func (a *loadAhead) start(pending []int, buffers *bufferPool) {
-	most := min(max(a.taken, 1), cap(a.loaders))
-	for n := len(a.queue); n < most && n < len(pending); n++ {
-		var j *loadJob
-		if last := len(a.free) - 1; last >= 0 {
-			j, a.free = a.free[last], a.free[:last]
-		} else {
-			j = &loadJob{done: make(chan struct{}, 1)}
-		}
+	most := min(max(a.taken, 1), a.queue.Workers())
+	for n := a.queue.Len(); n < most && n < len(pending); n++ {
+		j := a.queue.Job()
 		j.chunk = load.Chunk{Number: pending[n], Entries: j.chunk.Entries[:0]}
 		j.memory = buffers.get()
-		a.queue = append(a.queue, j)
-		// owner: Cursor; ends when the chunk is loaded, and take or Close waits for that.
-		go func() {
-			l := <-a.loaders
-			l.Memory = j.memory
-			j.good = j.load(a, l)
-			j.memory, l.Memory = l.Memory, nil
-			a.loaders <- l
-			j.done <- struct{}{}
-		}()
+		a.queue.Start(j)
 	}
 }
 
@@ -93,24 +82,13 @@ func (j *loadJob) load(a *loadAhead, l *load.Loader) (good bool) {
 
 // await waits for the first chunk of the queue, which is the first of pending. It reports
 // false if it was canceled.
-func (a *loadAhead) await() bool {
-	j := a.queue[0]
-	select {
-	case <-j.done:
-		j.done <- struct{}{} // for take
-		return true
-	case <-a.q.Cancel:
-		return false
-	}
-}
+func (a *loadAhead) await() bool { return a.queue.Wait(a.q.Cancel) }
 
 // take moves the first chunk of the queue to x. It reports false if the Cursor has to
 // load it itself.
 func (a *loadAhead) take(x *load.Chunk, buffers *bufferPool) (good bool) {
-	j := a.queue[0]
-	a.queue = a.queue[:copy(a.queue, a.queue[1:])]
+	j := a.queue.Take()
 	a.taken++
-	<-j.done
 	buffers.put(j.memory) // it was not enough, or not needed
 	if j.good {
 		entries := x.Entries
@@ -119,7 +97,7 @@ func (a *loadAhead) take(x *load.Chunk, buffers *bufferPool) (good bool) {
 	}
 	j.chunk = load.Chunk{Entries: j.chunk.Entries[:0]}
 	j.memory = nil
-	a.free = append(a.free, j)
+	a.queue.Recycle(j)
 	return j.good
 }
 
@@ -130,9 +108,7 @@ var errCursorClosed = errors.New("cursor closed")
 func (c *Cursor) Close() {
 	c.closed, c.run = true, 0
 	if c.ahead != nil {
-		for _, j := range c.ahead.queue {
-			<-j.done
-		}
+		c.ahead.queue.Close()
 		c.ahead = nil
 	}
 	c.heap, c.pending, c.free, c.buffers = nil, nil, nil, bufferPool{}

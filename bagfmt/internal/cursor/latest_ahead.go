@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/ahead"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -83,20 +84,16 @@ func (s *lastSearch) unpackAhead(conns []int32) {
 	if len(wanted) < 2 {
 		return
 	}
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for _, i := range wanted {
-		slots <- struct{}{}
-		// owner: unpackAhead; ends with the chunk.
-		wg.Go(func() {
-			defer func() { <-slots }()
-			var l load.Loader
-			if p, err := l.Place(s.bag, i); err == nil && p.Compression == rosbag.CompressionBZ2 {
-				_, _ = l.Read(s.bag, &p) // find comes across the error, too
-			}
-		})
+	queue := ahead.New(make([]struct{}, runtime.GOMAXPROCS(0)), func(i *int, _ struct{}) {
+		var l load.Loader
+		if p, err := l.Place(s.bag, *i); err == nil && p.Compression == rosbag.CompressionBZ2 {
+			_, _ = l.Read(s.bag, &p) // find comes across the error, too
+		}
+	})
+	for i := range wanted {
+		queue.Start(&wanted[i])
 	}
-	wg.Wait()
+	queue.Close()
 }
 
 // promised returns the first chunk that find will load for a connection, by the indexes.

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/internal/fields"
@@ -63,21 +62,11 @@ func (rec *Record) cutV12(b []byte) (head int, err error) {
 func (rec *Record) readV12(s *wire.Stream) error {
 	start := s.Off
 	*rec = Record{}
-	if _, err := s.R.Peek(1); err != nil {
-		if wire.IsEnd(err) {
-			return io.EOF
-		}
-		return wire.ReadError(start, err)
-	}
 	if err := checkV12(s, start); err != nil {
 		rec.NeedsResync = true
 		return err
 	}
-	if err := s.Full(s.Word[:], start, 0, "header length"); err != nil {
-		return err
-	}
-	n := int64(binary.LittleEndian.Uint32(s.Word[:]))
-	if err := s.ReadHeader(int(n), start); err != nil {
+	if err := s.RawHeader(); err != nil {
 		return err
 	}
 	wrong := rec.parseV12(s.Header)

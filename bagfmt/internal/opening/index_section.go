@@ -35,7 +35,7 @@ func (x *indexSection) open(s *wire.Stream) error {
 	if x.bag.Decrypter, err = wire.NewDecrypter(wire.ParseEncryption(s.Header), x.bag.Options.UnwrapKey); err != nil {
 		return err
 	}
-	if err := x.checkHeader(&h); err != nil {
+	if err := x.checkHeader(&h, s.Off); err != nil {
 		return err
 	}
 	if err := x.read(int(h.ConnCount), int(h.ChunkCount)); err != nil {
@@ -45,8 +45,8 @@ func (x *indexSection) open(s *wire.Stream) error {
 	return nil
 }
 
-// checkHeader checks the bag header against the size of the file.
-func (x *indexSection) checkHeader(h *wire.RecordHeader) error {
+// checkHeader checks the bag header, which ends at end, against the size of the file.
+func (x *indexSection) checkHeader(h *wire.RecordHeader, end int64) error {
 	bag, at := x.bag, int64(len(wire.VersionLine))
 	switch {
 	case h.IndexPos == 0:
@@ -55,7 +55,7 @@ func (x *indexSection) checkHeader(h *wire.RecordHeader) error {
 		e := wire.Corrupt(at, rosbag.OpBagHeader, "the index section is at %d, the file ends at %d", h.IndexPos, bag.Size)
 		e.Err = io.ErrUnexpectedEOF
 		return e
-	case h.IndexPos <= uint64(at):
+	case h.IndexPos < uint64(end)+4: // the length of its data follows
 		return wire.Corrupt(at, rosbag.OpBagHeader, "the index section is at %d, inside this record", h.IndexPos)
 	case int64(h.ConnCount) > bag.Size/minConnBytes || int64(h.ChunkCount) > bag.Size/wire.MinRecordBytes:
 		return wire.Corrupt(at, rosbag.OpBagHeader, "claims %d connections and %d chunks in a file of %d bytes",

@@ -25,7 +25,7 @@ const (
 	HardMaxChunkBytes    = math.MaxInt32
 	defaultMaxChunkBytes = 512 << 20
 	MaxBuiltChunkBytes   = HardMaxChunkBytes - HardMaxChunkBytes/32
-	// What WriteMessage adds at most to a chunk that is not full yet.
+	// What Write adds at most to a chunk that is not full yet.
 	MaxAddedBytes = MaxMessageBytes + MessageHeaderBytes + 4 + MaxHeaderBytes + MaxConnectionBytes + MinRecordBytes
 
 	VersionPrefix      = "#ROSBAG V"

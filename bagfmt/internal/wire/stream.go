@@ -109,20 +109,7 @@ func (s *Stream) Full(b []byte, start int64, op rosbag.Op, what string) error {
 func (s *Stream) Next(h *RecordHeader) error {
 	start := s.Off
 	h.Framed = false
-	if _, err := s.R.Peek(1); err != nil {
-		if IsEnd(err) {
-			return io.EOF
-		}
-		return ReadError(start, err)
-	}
-	if err := s.Full(s.Word[:], start, 0, "header length"); err != nil {
-		return err
-	}
-	n := int64(binary.LittleEndian.Uint32(s.Word[:]))
-	if n > MaxHeaderBytes {
-		return Corrupt(start, 0, "header of %d bytes, limit %d", n, MaxHeaderBytes)
-	}
-	if err := s.ReadHeader(int(n), start); err != nil {
+	if err := s.RawHeader(); err != nil {
 		return err
 	}
 	if err := h.Parse(s.Header); err != nil {
@@ -139,9 +126,29 @@ func (s *Stream) Next(h *RecordHeader) error {
 	return nil
 }
 
-// ReadHeader reads n bytes into s.header. What fits the read buffer is not read
+// RawHeader reads a record header, whatever is in it, into s.Header. At the end of the input it
+// returns io.EOF.
+func (s *Stream) RawHeader() error {
+	start := s.Off
+	if _, err := s.R.Peek(1); err != nil {
+		if IsEnd(err) {
+			return io.EOF
+		}
+		return ReadError(start, err)
+	}
+	if err := s.Full(s.Word[:], start, 0, "header length"); err != nil {
+		return err
+	}
+	n := int64(binary.LittleEndian.Uint32(s.Word[:]))
+	if n > MaxHeaderBytes {
+		return Corrupt(start, 0, "header of %d bytes, limit %d", n, MaxHeaderBytes)
+	}
+	return s.readHeader(int(n), start)
+}
+
+// readHeader reads n bytes into s.Header. What fits the read buffer is not read
 // before it is there, so that a length alone allocates nothing.
-func (s *Stream) ReadHeader(n int, start int64) error {
+func (s *Stream) readHeader(n int, start int64) error {
 	if n <= s.R.Size() {
 		if b, err := s.R.Peek(n); err != nil {
 			if IsEnd(err) {

@@ -1,9 +1,5 @@
 package align
 
-import (
-	"slices"
-)
-
 // The reach of the search for what two lists have in common.
 const (
 	maxEdits = 20_000  // messages that only one of the lists has there
@@ -145,37 +141,19 @@ func (x *alignment) add(r Run) {
 
 // shared returns the positions of the messages whose payload is in both lists.
 func shared(a, b []Item) (inA, inB []int32) {
-	x, y := sortedSums(a), sortedSums(b)
-	both := x[:0]
-	for i, j := 0, 0; i < len(x) && j < len(y); {
-		switch {
-		case x[i] < y[j]:
-			i++
-		case x[i] > y[j]:
-			j++
-		default:
-			both = append(both, x[i])
-			i, j = i+1, j+1
+	in := func(list, other []Item) (at []int32) {
+		known := make(map[Digest]struct{}, len(other))
+		for i := range other {
+			known[other[i].Sum] = struct{}{}
 		}
-	}
-	within := func(list []Item) (at []int32) {
 		for i := range list {
-			if _, found := slices.BinarySearch(both, list[i].Sum); found {
+			if _, ok := known[list[i].Sum]; ok {
 				at = append(at, int32(i))
 			}
 		}
 		return at
 	}
-	return within(a), within(b)
-}
-
-func sortedSums(list []Item) []Digest {
-	all := make([]Digest, len(list))
-	for i := range list {
-		all[i] = list[i].Sum
-	}
-	slices.Sort(all)
-	return all
+	return in(a, b), in(b, a)
 }
 
 // picked returns the payloads of some of a list.

@@ -379,3 +379,49 @@ func TestMoves(t *testing.T) {
 		})
 	}
 }
+
+// FuzzCompare compares any two lists: each message is decided on once, what is the same is, and
+// what has moved is the same elsewhere.
+func FuzzCompare(f *testing.F) {
+	f.Add([]byte("abcdef"), []byte("abdcef"), false, int64(0))
+	f.Add([]byte("aAbBcC"), []byte("cCbBaA"), true, int64(1))
+	f.Fuzz(func(t *testing.T, a, b []byte, byStamp bool, tolerance int64) {
+		var lists [2]List
+		for s, values := range [][]byte{a, b} {
+			for i, v := range values {
+				lists[s].Items = append(lists[s].Items, Item{Sum: Digest(v)})
+				lists[s].Stamps = append(lists[s].Stamps, int64(v)+int64(i)/8)
+			}
+		}
+		r := Compare(&lists[0], &lists[1], Rule{ByStamp: byStamp, Tolerance: max(tolerance, 0)})
+		seen := [2][]int{make([]int, len(a)), make([]int, len(b))}
+		for _, same := range r.Same {
+			for k := range same.N {
+				if a[same.A+k] != b[same.B+k] {
+					t.Fatalf("%+v is not the same", same)
+				}
+				seen[0][same.A+k]++
+				seen[1][same.B+k]++
+			}
+		}
+		for _, d := range r.Different {
+			switch both := d.A != None && d.B != None; {
+			case d.Moved && (!both || a[d.A] != b[d.B]), both && !d.Moved && !byStamp && a[d.A] == b[d.B]:
+				t.Fatalf("%+v", d)
+			case both && !d.Moved && byStamp && max(lists[0].Stamps[d.A]-lists[1].Stamps[d.B], lists[1].Stamps[d.B]-lists[0].Stamps[d.A]) > max(tolerance, 0):
+				t.Fatalf("%+v is too far apart", d)
+			}
+			if d.A != None {
+				seen[0][d.A]++
+			}
+			if d.B != None {
+				seen[1][d.B]++
+			}
+		}
+		for s := range seen {
+			if i := slices.IndexFunc(seen[s], func(n int) bool { return n != 1 }); i >= 0 {
+				t.Fatalf("message %d of %d is decided on %d times", i, s, seen[s][i])
+			}
+		}
+	})
+}

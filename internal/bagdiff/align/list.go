@@ -7,6 +7,7 @@ package align
 
 import (
 	"hash/maphash"
+	"slices"
 
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -46,6 +47,18 @@ type List struct {
 
 // Pop forgets the first message.
 func (l *List) Pop() { l.Items, l.Stamps = withoutFirst(l.Items), withoutFirst(l.Stamps) }
+
+// Cut returns the first n messages, and the others in memory of their own.
+func (l *List) Cut(n int) (first, rest List) {
+	if first = *l; n == len(l.Items) {
+		return first, List{}
+	}
+	first.Items, rest.Items = l.Items[:n:n], slices.Clone(l.Items[n:])
+	if l.Stamps != nil {
+		first.Stamps, rest.Stamps = l.Stamps[:n:n], slices.Clone(l.Stamps[n:])
+	}
+	return first, rest
+}
 
 func withoutFirst[T any](list []T) []T {
 	if len(list) < 2 {

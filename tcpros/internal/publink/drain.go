@@ -74,7 +74,7 @@ func (l *Link) drain(ctx context.Context, timeout time.Duration) string {
 func (l *Link) drainResult() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.flushed && l.cleanClose {
+	if l.state.flushed && l.state.cleanClose {
 		return ""
 	}
 	return "left early"
@@ -89,7 +89,7 @@ type progress struct {
 
 func (l *Link) progress() progress {
 	l.mu.Lock()
-	p := progress{sent: l.bytes}
+	p := progress{sent: l.sum.bytes}
 	l.mu.Unlock()
 	p.unsent, p.window = socketProgress(l.conn)
 	return p

@@ -11,64 +11,51 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
-const (
-	batchFrames = 1024      // frames in one writev: the kernel's limit
-	batchBytes  = 256 << 10 // a batch ends above this: frames in a batch can no longer be dropped
-	ringFirst   = 16
+// quickBytes is the length above which a frame is never written by PublishNow: the copy would
+// delay others.
+const quickBytes = 32 << 10
 
-	// If the frames of a batch are shorter than this on average, they are copied into one
-	// buffer: a separate iovec costs the kernel as much as copying some hundred bytes.
-	shortFrame = 1 << 10
-	joinBytes  = 64 << 10
-
-	quickBytes = 32 << 10 // longer frames are never written by PublishNow: the copy would delay others
-)
-
-// Link is the link to one subscriber: a ring of shared frames that Publish fills
-// and the link's writer empties.
+// Link is the link to one subscriber: a queue of shared frames that Publish fills and the link's
+// writer empties.
 type Link struct {
 	callerID string
 	conn     net.Conn
 	id       int
 	name     string // for getBusInfo
-	limit    int    // frames in the ring; zero means unlimited
-	room     *room  // of the publication
 	reply    []byte // our header
 	latched  [][]byte
 	done     chan struct{} // closed when the link has ended
 	wake     chan struct{}
+	writer   writer // of the goroutine of write; of push while the link is idle
 
-	mu          sync.Mutex
-	ring        [][]byte
-	head, n     int
-	queuedBytes int    // memory of the frames in the ring
-	full        bool   // counted in room
-	idle        bool   // the writer has written everything and waits on wake
-	partial     []byte // the rest of a frame that writeNow has written in part
-	ending      bool   // by Drain: frames are no longer added, the writer ends when the ring is empty
-	closed      bool
-	writing     int  // frames that the writer has taken but not written yet
-	flushed     bool // everything was written
-	cleanClose  bool // the subscriber closed its side without a reset
-	frames      uint64
-	bytes       uint64
-	dropped     uint64
+	mu      sync.Mutex
+	queue   queue
+	idle    bool // the writer has written everything and waits on wake
+	writing int  // frames that the writer has taken but not written yet
+	state   linkState
+	sum     counts
+}
 
-	quick *quickWriter // may be nil
+// linkState says how far a link is on its way to its end.
+type linkState struct {
+	ending     bool // by Drain: frames are no longer added, the writer ends when the queue is empty
+	closed     bool
+	flushed    bool // everything was written
+	cleanClose bool // the subscriber closed its side without a reset
+}
 
-	batch  [][]byte    // the writer's
-	bufs   net.Buffers // the writer's view of batch
-	joined []byte      // the writer's buffer for short frames
+// counts are what a link has done so far.
+type counts struct {
+	frames  uint64 // written to the socket
+	bytes   uint64
+	dropped uint64 // frames
 }
 
 func newOutLink(conn net.Conn, callerID string, id, limit int, r *room) *Link {
-	if r.block {
-		limit = 0
-	}
 	return &Link{
-		callerID: callerID, conn: conn, id: id, name: wire.LinkName(conn), limit: limit, room: r,
+		callerID: callerID, conn: conn, id: id, name: wire.LinkName(conn),
 		done: make(chan struct{}), wake: make(chan struct{}, 1),
-		quick: newQuickWriter(conn),
+		writer: writer{conn: conn, quick: newQuickWriter(conn)}, queue: newQueue(limit, r),
 	}
 }
 
@@ -81,29 +68,16 @@ func (l *Link) push(frame []byte, now bool) {
 		return
 	}
 	switch {
-	case l.closed:
+	case l.state.closed:
 		l.mu.Unlock()
 		return
-	case l.ending:
-		l.dropped++
+	case l.state.ending:
+		l.sum.dropped++
 		l.mu.Unlock()
 		return
-	case l.limit > 0 && l.n == l.limit:
-		l.shift()
-		l.dropped++
-	case l.n == len(l.ring):
-		l.grow()
 	}
-	at := l.head + l.n
-	if at >= len(l.ring) {
-		at -= len(l.ring)
-	}
-	l.ring[at] = frame
-	l.n++
-	l.queuedBytes += len(frame) + frameCost
-	if !l.full && l.room.isFull(false, l.n, l.queuedBytes) {
-		l.full = true
-		l.room.filled()
+	if l.queue.push(frame) {
+		l.sum.dropped++
 	}
 	wake := l.idle
 	l.idle = false
@@ -117,42 +91,19 @@ func (l *Link) push(frame []byte, now bool) {
 // kernel accepts no byte now; the writer completes a partial write. It is called with mu
 // held, which excludes the writer and end.
 func (l *Link) writeNow(frame []byte) bool {
-	n := l.quick.write(frame)
+	n := l.writer.quick.write(frame)
 	if n == 0 {
 		return false
 	}
-	l.bytes += uint64(n)
+	l.sum.bytes += uint64(n)
 	if n == len(frame) {
-		l.frames++
+		l.sum.frames++
 		return true
 	}
-	l.partial = frame[n:]
+	l.writer.partial = frame[n:]
 	l.idle = false
 	l.signal()
 	return true
-}
-
-// shift removes the oldest frame from the ring and returns it.
-func (l *Link) shift() []byte {
-	f := l.ring[l.head]
-	l.ring[l.head] = nil
-	if l.head++; l.head == len(l.ring) {
-		l.head = 0
-	}
-	l.n--
-	l.queuedBytes -= len(f) + frameCost
-	return f
-}
-
-func (l *Link) grow() {
-	size := max(ringFirst, 2*len(l.ring))
-	if l.limit > 0 {
-		size = min(size, l.limit)
-	}
-	ring := make([][]byte, size)
-	k := copy(ring, l.ring[l.head:])
-	copy(ring[k:], l.ring[:l.head])
-	l.ring, l.head = ring, 0
 }
 
 func (l *Link) signal() {
@@ -164,28 +115,23 @@ func (l *Link) signal() {
 
 // nextBatch waits for frames and fills the writer's batch. It reports false at the end.
 func (l *Link) nextBatch() (more bool) {
-	l.batch = l.batch[:0]
+	l.writer.batch = l.writer.batch[:0]
 	for {
 		l.mu.Lock()
-		if l.partial != nil {
-			l.batch = append(l.batch, l.partial)
-			l.partial = nil
+		if l.writer.partial != nil {
+			l.writer.batch = append(l.writer.batch, l.writer.partial)
+			l.writer.partial = nil
 		}
-		for size := 0; l.n > 0 && len(l.batch) < batchFrames && size < batchBytes; {
-			f := l.shift()
-			l.batch = append(l.batch, f)
-			size += len(f)
-		}
-		freed := l.full && !l.room.isFull(true, l.n, l.queuedBytes)
-		l.full = l.full && !freed
-		over := l.closed || l.ending && len(l.batch) == 0
-		l.idle = !over && len(l.batch) == 0
-		l.writing = len(l.batch)
+		l.writer.batch = l.queue.take(l.writer.batch)
+		freed := l.queue.leaveFull()
+		over := l.state.closed || l.state.ending && len(l.writer.batch) == 0
+		l.idle = !over && len(l.writer.batch) == 0
+		l.writing = len(l.writer.batch)
 		l.mu.Unlock()
 		if freed {
-			l.room.release()
+			l.queue.room.release()
 		}
-		if over || len(l.batch) > 0 {
+		if over || len(l.writer.batch) > 0 {
 			return !over
 		}
 		<-l.wake
@@ -209,9 +155,9 @@ func (l *Link) write() {
 	}
 	l.latched = nil
 	for l.nextBatch() {
-		n, err := l.writeBatch()
-		count := len(l.batch)
-		clear(l.batch) // releases the frames
+		n, err := l.writer.send()
+		count := len(l.writer.batch)
+		clear(l.writer.batch) // releases the frames
 		if err != nil {
 			l.close()
 			return
@@ -219,8 +165,8 @@ func (l *Link) write() {
 		l.sent(count, n)
 	}
 	l.mu.Lock()
-	l.flushed = l.ending && !l.closed
-	flushed := l.flushed
+	l.state.flushed = l.state.ending && !l.state.closed
+	flushed := l.state.flushed
 	l.mu.Unlock()
 	if tc, ok := l.conn.(*net.TCPConn); ok && flushed {
 		_ = tc.CloseWrite() // watch sees the peer's answer to it
@@ -236,44 +182,10 @@ func (l *Link) sendReply() error {
 	return l.conn.SetWriteDeadline(time.Time{})
 }
 
-// writeBatch sends the batch.
-func (l *Link) writeBatch() (n int64, err error) {
-	if len(l.batch) == 1 {
-		m, err := l.conn.Write(l.batch[0])
-		return int64(m), err
-	}
-	size := 0
-	for _, f := range l.batch {
-		size += len(f)
-	}
-	if size/len(l.batch) >= shortFrame {
-		l.bufs = net.Buffers(l.batch)
-		return l.bufs.WriteTo(l.conn)
-	}
-	for _, f := range l.batch {
-		if len(l.joined)+len(f) > joinBytes {
-			m, err := l.flush()
-			if n += m; err != nil {
-				return n, err
-			}
-		}
-		l.joined = append(l.joined, f...)
-	}
-	m, err := l.flush()
-	return n + m, err
-}
-
-// flush sends the joined frames.
-func (l *Link) flush() (int64, error) {
-	n, err := l.conn.Write(l.joined)
-	l.joined = l.joined[:0]
-	return int64(n), err
-}
-
 func (l *Link) sent(frames int, n int64) {
 	l.mu.Lock()
-	l.frames += uint64(frames)
-	l.bytes += uint64(n)
+	l.sum.frames += uint64(frames)
+	l.sum.bytes += uint64(n)
 	l.writing = 0
 	l.mu.Unlock()
 }
@@ -311,7 +223,7 @@ func (l *Link) Serve() error {
 	wg.Go(l.write)
 	err := l.watch()
 	l.mu.Lock()
-	l.cleanClose = err == io.EOF //nolint:errorlint // net returns it bare
+	l.state.cleanClose = err == io.EOF //nolint:errorlint // net returns it bare
 	l.mu.Unlock()
 	if errors.Is(err, ErrSilent) {
 		l.abandon(ackStateOf(l.conn))
@@ -322,7 +234,7 @@ func (l *Link) Serve() error {
 // end makes the writer send the queue and then end.
 func (l *Link) end() {
 	l.mu.Lock()
-	l.ending = true
+	l.state.ending = true
 	l.idle = false
 	l.mu.Unlock()
 	l.signal()
@@ -331,13 +243,12 @@ func (l *Link) end() {
 // close closes the link at once.
 func (l *Link) close() {
 	l.mu.Lock()
-	l.closed = true
+	l.state.closed = true
 	l.idle = false
-	full := l.full
-	l.full = false
+	full := l.queue.end()
 	l.mu.Unlock()
 	if full {
-		l.room.release()
+		l.queue.room.release()
 	}
 	l.signal()
 	_ = l.conn.Close() // wakes reader and writer
@@ -348,8 +259,8 @@ func (l *Link) close() {
 // restarted, or does not read, they do not.
 func (l *Link) abandon(s ackState) {
 	l.mu.Lock()
-	if !l.closed && s.pending && s.sinceAck >= cutOffAfter {
-		l.dropped += uint64(l.n + l.writing + 1) // at least one frame is unacknowledged
+	if !l.state.closed && s.pending && s.sinceAck >= cutOffAfter {
+		l.sum.dropped += uint64(l.queue.n + l.writing + 1) // at least one frame is unacknowledged
 	}
 	l.mu.Unlock()
 	l.close()
@@ -359,7 +270,7 @@ func (l *Link) snapshot() SubscriberStats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return SubscriberStats{
-		CallerID: l.callerID, Peer: l.conn.RemoteAddr().String(), Queued: l.n,
-		Frames: l.frames, Bytes: l.bytes, Dropped: l.dropped, Full: l.full,
+		CallerID: l.callerID, Peer: l.conn.RemoteAddr().String(), Queued: l.queue.n,
+		Frames: l.sum.frames, Bytes: l.sum.bytes, Dropped: l.sum.dropped, Full: l.queue.full,
 	}
 }

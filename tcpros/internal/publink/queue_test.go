@@ -48,7 +48,7 @@ func (w *writes) sizes() (n []int) {
 	return n
 }
 
-// link returns an Link without a writer.
+// link returns a Link without a writer.
 func link(w net.Conn, limit int, r *room) *Link { return newOutLink(w, "/s", 1, limit, r) }
 
 // The queue keeps frames in order, however it wraps and grows; a full one drops its oldest.
@@ -70,18 +70,18 @@ func TestQueueAgainstModel(t *testing.T) {
 				model = append(model, f)
 				bytesHeld += len(f) + frameCost
 			} else if len(model) > 0 {
-				if got := l.shift(); !bytes.Equal(got, model[0]) {
+				if got := l.queue.shift(); !bytes.Equal(got, model[0]) {
 					t.Fatalf("limit %d: step %d gave %q, want %q", limit, i, got, model[0])
 				}
 				bytesHeld -= len(model[0]) + frameCost
 				model = model[1:]
 			}
-			if l.n != len(model) || l.queuedBytes != bytesHeld || l.dropped != dropped || limit > 0 && len(l.ring) > limit {
+			if l.queue.n != len(model) || l.queue.bytes != bytesHeld || l.sum.dropped != dropped || limit > 0 && len(l.queue.ring) > limit {
 				t.Fatalf("limit %d: step %d: %d queued of %d, %d bytes of %d, %d dropped of %d, ring of %d",
-					limit, i, l.n, len(model), l.queuedBytes, bytesHeld, l.dropped, dropped, len(l.ring))
+					limit, i, l.queue.n, len(model), l.queue.bytes, bytesHeld, l.sum.dropped, dropped, len(l.queue.ring))
 			}
 			used := 0
-			for _, f := range l.ring {
+			for _, f := range l.queue.ring {
 				if f != nil {
 					used++
 				}
@@ -93,11 +93,11 @@ func TestQueueAgainstModel(t *testing.T) {
 	}
 	for i, want := range map[int]int{1: 16, 16: 16, 17: 32, 33: 64} {
 		l := link(&writes{}, 0, &room{})
-		for l.n < i {
+		for l.queue.n < i {
 			l.push([]byte("x"), false)
 		}
-		if len(l.ring) != want {
-			t.Errorf("%d frames in a ring of %d, want %d", i, len(l.ring), want)
+		if len(l.queue.ring) != want {
+			t.Errorf("%d frames in a ring of %d, want %d", i, len(l.queue.ring), want)
 		}
 	}
 }
@@ -119,12 +119,12 @@ func TestBatches(t *testing.T) {
 			l.push(make([]byte, tt.size), false)
 		}
 		for i, want := range tt.want {
-			if !l.nextBatch() || len(l.batch) != want || l.writing != want || l.idle {
-				t.Errorf("%s: batch %d of %d frames, %d in hand, want %d", name, i, len(l.batch), l.writing, want)
+			if !l.nextBatch() || len(l.writer.batch) != want || l.writing != want || l.idle {
+				t.Errorf("%s: batch %d of %d frames, %d in hand, want %d", name, i, len(l.writer.batch), l.writing, want)
 			}
 		}
-		if l.n != 0 || l.queuedBytes != 0 {
-			t.Errorf("%s: %d frames and %d bytes are left", name, l.n, l.queuedBytes)
+		if l.queue.n != 0 || l.queue.bytes != 0 {
+			t.Errorf("%s: %d frames and %d bytes are left", name, l.queue.n, l.queue.bytes)
 		}
 	}
 }
@@ -158,8 +158,8 @@ func TestBatchIsWritten(t *testing.T) {
 		l := link(w, 0, &room{})
 		for range 2 { // the second time with the buffer of the first
 			w.all = nil
-			l.batch = append(l.batch[:0], tt.batch...)
-			n, err := l.writeBatch()
+			l.writer.batch = append(l.writer.batch[:0], tt.batch...)
+			n, err := l.writer.send()
 			if n != tt.bytes || errors.Is(err, errFull) != (tt.fail > 0) || fmt.Sprint(w.sizes()) != fmt.Sprint(tt.want) {
 				t.Errorf("%s: %d bytes, %v, in writes of %v", name, n, err, w.sizes())
 			}
@@ -211,17 +211,17 @@ func TestRestIsWrittenFirst(t *testing.T) {
 	l := link(here, 0, &room{})
 	f := bytes.Repeat([]byte("0123456789abcdef"), quickBytes/16)
 	sent := uint64(0)
-	for l.partial == nil {
+	for l.writer.partial == nil {
 		l.idle = true
 		l.push(f, true)
-		if l.n > 0 { // nothing at all was taken: as good
-			l.shift()
+		if l.queue.n > 0 { // nothing at all was taken: as good
+			l.queue.shift()
 			break
 		}
 		sent++
 	}
 	s := l.snapshot()
-	part := uint64(len(l.partial))
+	part := uint64(len(l.writer.partial))
 	if part > 0 {
 		sent--
 		if want := sent*quickBytes + quickBytes - part; s.Bytes != want || s.Frames != sent {
@@ -232,9 +232,9 @@ func TestRestIsWrittenFirst(t *testing.T) {
 		}
 	}
 	l.push([]byte("next"), false)
-	want := append(bytes.Clone(l.partial), "next"...)
-	if !l.nextBatch() || !bytes.Equal(bytes.Join(l.batch, nil), want) || l.partial != nil {
-		t.Errorf("batch of %d pieces", len(l.batch))
+	want := append(bytes.Clone(l.writer.partial), "next"...)
+	if !l.nextBatch() || !bytes.Equal(bytes.Join(l.writer.batch, nil), want) || l.writer.partial != nil {
+		t.Errorf("batch of %d pieces", len(l.writer.batch))
 	}
 	_ = there.Close()
 }
@@ -251,8 +251,8 @@ func TestLinkWritesInOrder(t *testing.T) {
 		for range 6 {
 			l.push(make([]byte, 1<<20), false)
 		}
-		if r.full.Load() != 1 || l.n != 6 {
-			t.Errorf("%d full, %d queued", r.full.Load(), l.n)
+		if r.full.Load() != 1 || l.queue.n != 6 {
+			t.Errorf("%d full, %d queued", r.full.Load(), l.queue.n)
 		}
 		if err := here.SetDeadline(time.Now().Add(wire.HandshakeTimeout)); err != nil {
 			t.Fatal(err)
@@ -281,13 +281,13 @@ func TestLinkWritesInOrder(t *testing.T) {
 		time.Sleep(3*silentCheck + silentCheck/2)
 		synctest.Wait()
 		l.mu.Lock()
-		if !l.flushed || l.cleanClose || l.closed {
-			t.Errorf("flushed %v, orderly %v, closed %v", l.flushed, l.cleanClose, l.closed)
+		if !l.state.flushed || l.state.cleanClose || l.state.closed {
+			t.Errorf("flushed %v, orderly %v, closed %v", l.state.flushed, l.state.cleanClose, l.state.closed)
 		}
 		l.mu.Unlock()
 		_ = there.Close()
-		if err := <-served; !errors.Is(err, io.EOF) || !l.cleanClose || !l.closed {
-			t.Errorf("%v, orderly %v", err, l.cleanClose)
+		if err := <-served; !errors.Is(err, io.EOF) || !l.state.cleanClose || !l.state.closed {
+			t.Errorf("%v, orderly %v", err, l.state.cleanClose)
 		}
 		<-l.done
 	})
@@ -311,8 +311,8 @@ func TestFullLinkIsClosed(t *testing.T) {
 		l.close()
 		l.close() // once is enough
 		<-served
-		if r.full.Load() != 0 || freed != 1 || l.flushed || l.cleanClose {
-			t.Errorf("%d full, freed %d times, flushed %v, orderly %v", r.full.Load(), freed, l.flushed, l.cleanClose)
+		if r.full.Load() != 0 || freed != 1 || l.state.flushed || l.state.cleanClose {
+			t.Errorf("%d full, freed %d times, flushed %v, orderly %v", r.full.Load(), freed, l.state.flushed, l.state.cleanClose)
 		}
 	})
 }
@@ -361,10 +361,10 @@ func TestGivenUpMisses(t *testing.T) {
 		for range 3 {
 			l.push([]byte("x"), false)
 		}
-		l.closed = tt.closed
+		l.state.closed = tt.closed
 		l.abandon(tt.state)
-		if got := l.snapshot().Dropped; got != tt.want || !l.closed {
-			t.Errorf("%s: %d dropped, want %d; closed %v", name, got, tt.want, l.closed)
+		if got := l.snapshot().Dropped; got != tt.want || !l.state.closed {
+			t.Errorf("%s: %d dropped, want %d; closed %v", name, got, tt.want, l.state.closed)
 		}
 	}
 }
@@ -381,8 +381,8 @@ func TestReplyHasADeadline(t *testing.T) {
 		if err := here.SetDeadline(start.Add(wire.HandshakeTimeout)); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Serve(); err == nil || !l.closed || l.flushed {
-			t.Errorf("%v, closed %v, flushed %v", err, l.closed, l.flushed)
+		if err := l.Serve(); err == nil || !l.state.closed || l.state.flushed {
+			t.Errorf("%v, closed %v, flushed %v", err, l.state.closed, l.state.flushed)
 		}
 		if took := time.Since(start); took != wire.HandshakeTimeout {
 			t.Errorf("took %v", took)
@@ -422,10 +422,10 @@ func TestFailedWriteEndsLink(t *testing.T) {
 				l.push([]byte("frame"), false)
 				synctest.Wait()
 			}
-			if s := l.snapshot(); !l.closed || s.Frames != frames || len(l.batch) > 0 && l.batch[0] != nil {
-				t.Errorf("write %d fails: closed %v, %d frames, want %d", good+1, l.closed, s.Frames, frames)
+			if s := l.snapshot(); !l.state.closed || s.Frames != frames || len(l.writer.batch) > 0 && l.writer.batch[0] != nil {
+				t.Errorf("write %d fails: closed %v, %d frames, want %d", good+1, l.state.closed, s.Frames, frames)
 			}
-			if !l.closed {
+			if !l.state.closed {
 				_ = here.Close()
 			}
 			<-served
@@ -457,7 +457,7 @@ func TestLinkWaitsForItsWriter(t *testing.T) {
 		_ = there.Close()
 		synctest.Wait()
 		l.mu.Lock()
-		closed := l.closed
+		closed := l.state.closed
 		l.mu.Unlock()
 		if len(served) > 0 || !closed {
 			t.Errorf("served %d, closed %v, while the writer is at work", len(served), closed)
@@ -498,10 +498,10 @@ func TestFlushed(t *testing.T) {
 			w := &writes{}
 			l := link(w, 0, &room{})
 			l.push([]byte("frame"), false)
-			l.ending, l.closed = ending, closed
+			l.state.ending, l.state.closed = ending, closed
 			l.write()
-			if l.flushed != !closed || closed != (l.snapshot().Frames == 0) {
-				t.Errorf("ending %v, closed %v: flushed %v, writes of %v", ending, closed, l.flushed, w.sizes())
+			if l.state.flushed != !closed || closed != (l.snapshot().Frames == 0) {
+				t.Errorf("ending %v, closed %v: flushed %v, writes of %v", ending, closed, l.state.flushed, w.sizes())
 			}
 		}
 	}

@@ -20,21 +20,21 @@ type agenda struct {
 
 func newAgenda() *agenda {
 	a := &agenda{}
-	moved := func(e *entry, slot int) { e.slot = slot }
+	moved := func(e *entry, slot int) { e.at.slot = slot }
 	a.due.Moved, a.later.Moved = moved, moved
 	a.due.Before = func(x, y *entry) bool {
 		a.compared++
 		switch {
-		case x.rank != y.rank:
-			return x.rank > y.rank
-		case x.priority != y.priority:
-			return x.priority < y.priority
+		case x.at.rank != y.at.rank:
+			return x.at.rank > y.at.rank
+		case x.at.priority != y.at.priority:
+			return x.at.priority < y.at.priority
 		}
-		return x.order < y.order
+		return x.at.order < y.at.order
 	}
 	a.later.Before = func(x, y *entry) bool {
 		a.compared++
-		return x.dueAt.Before(y.dueAt)
+		return x.at.dueAt.Before(y.at.dueAt)
 	}
 	return a
 }
@@ -52,7 +52,7 @@ type agendaState struct {
 
 // add gives e its place in the order of those that are equally urgent.
 func (a *agenda) add(e *entry, priority int) {
-	e.priority, e.order = priority, a.added
+	e.at.priority, e.at.order = priority, a.added
 	a.added++
 }
 
@@ -69,29 +69,29 @@ func (a *agenda) update(e *entry, now time.Time, updateEvery time.Duration) {
 	case !at.IsZero():
 		to = &a.later
 	}
-	if e.waits == to && e.rank == rank && e.dueAt.Equal(at) {
+	if e.at.waits == to && e.at.rank == rank && e.at.dueAt.Equal(at) {
 		return
 	}
 	a.drop(e)
-	e.rank, e.dueAt = rank, at
+	e.at.rank, e.at.dueAt = rank, at
 	if to != nil {
 		to.Add(e)
-		e.waits = to
+		e.at.waits = to
 	}
 }
 
 // drop takes e off the agenda.
 func (a *agenda) drop(e *entry) {
-	if e.waits != nil {
-		e.waits.Remove(e.slot)
-		e.waits = nil
+	if e.at.waits != nil {
+		e.at.waits.Remove(e.at.slot)
+		e.at.waits = nil
 	}
 }
 
 // next returns the most urgent entry that is due, or else when the next one is due; zero if
 // none ever is.
 func (a *agenda) next(now time.Time, updateEvery time.Duration) (*entry, time.Time) {
-	for a.later.Len() > 0 && !a.later.List[0].dueAt.After(now) {
+	for a.later.Len() > 0 && !a.later.List[0].at.dueAt.After(now) {
 		e := a.later.List[0]
 		a.drop(e)
 		a.update(e, now, updateEvery)
@@ -100,7 +100,7 @@ func (a *agenda) next(now time.Time, updateEvery time.Duration) (*entry, time.Ti
 		return a.due.List[0], time.Time{}
 	}
 	if a.later.Len() > 0 {
-		return nil, a.later.List[0].dueAt
+		return nil, a.later.List[0].at.dueAt
 	}
 	return nil, time.Time{}
 }
@@ -109,14 +109,14 @@ func (a *agenda) next(now time.Time, updateEvery time.Duration) (*entry, time.Ti
 // update token each UpdateEvery.
 func (e *entry) urgency(now time.Time, updateEvery time.Duration) (rank int, due time.Time) {
 	switch {
-	case e.pendingUpdate != nil && e.registered && !e.removed:
-		if refill := int(now.Sub(e.refilledAt) / updateEvery); refill > 0 {
-			e.updateTokens, e.refilledAt = min(e.updateTokens+refill, updateBurst), now
+	case e.update.pending != nil && e.registered && !e.removed:
+		if refill := int(now.Sub(e.update.refilledAt) / updateEvery); refill > 0 {
+			e.update.tokens, e.update.refilledAt = min(e.update.tokens+refill, updateBurst), now
 		}
-		if e.updateTokens > 0 {
+		if e.update.tokens > 0 {
 			return 5, due
 		}
-		return 0, e.refilledAt.Add(updateEvery)
+		return 0, e.update.refilledAt.Add(updateEvery)
 	case now.Before(e.notBefore):
 		return 0, e.notBefore
 	case e.removed && e.tried:

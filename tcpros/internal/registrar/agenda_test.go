@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 
@@ -21,7 +20,7 @@ func TestOrderOfRegistrations(t *testing.T) {
 	var got []string
 	register := func(n int) {
 		for range n {
-			e, _ := r.mostUrgent(time.Now())
+			e, _ := r.book.mostUrgent(time.Now())
 			got = append(got, e.key.Name)
 			r.answered(e)
 		}
@@ -38,11 +37,11 @@ func TestOrderOfRegistrations(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("registers %v, want %v", got, want)
 	}
-	if e, due := r.mostUrgent(time.Now()); e != nil || !due.IsZero() {
+	if e, due := r.book.mostUrgent(time.Now()); e != nil || !due.IsZero() {
 		t.Errorf("%v is due, or something at %v", e, due)
 	}
 	got = nil
-	r.registerAll()
+	r.book.registerAll()
 	register(8)
 	if text := strings.Join(got, " "); text != "named1 named2 live1 live2 late rest1 rest2 rest3" {
 		t.Errorf("registers %s at a new master", text)
@@ -57,21 +56,21 @@ func TestAgendaWithoutOurName(t *testing.T) {
 		r.Add(rosapi.Key{Name: name}, "", 0, nil)
 	}
 	for range 2 {
-		e, _ := r.mostUrgent(time.Now())
+		e, _ := r.book.mostUrgent(time.Now())
 		r.answered(e)
 	}
 	r.PublisherUpdate("a", []string{"x"})
 	r.setNameTaken(true)
-	if e, due := r.mostUrgent(time.Now()); e != nil || !due.IsZero() {
+	if e, due := r.book.mostUrgent(time.Now()); e != nil || !due.IsZero() {
 		t.Errorf("%v is due, or something at %v", e, due)
 	}
 	r.Remove(rosapi.Key{Name: "b"})
 	r.Remove(rosapi.Key{Name: "c"}) // never registered
-	if e, _ := r.mostUrgent(time.Now()); e == nil || e.key.Name != "b" || len(r.entries) != 2 {
-		t.Errorf("%v is due, of %d", e, len(r.entries))
+	if e, _ := r.book.mostUrgent(time.Now()); e == nil || e.key.Name != "b" || len(r.book.entries) != 2 {
+		t.Errorf("%v is due, of %d", e, len(r.book.entries))
 	}
 	r.setNameTaken(false)
-	if e, _ := r.mostUrgent(time.Now()); e == nil || e.key.Name != "a" {
+	if e, _ := r.book.mostUrgent(time.Now()); e == nil || e.key.Name != "a" {
 		t.Errorf("%v is due", e)
 	}
 }
@@ -83,20 +82,20 @@ func TestReplacedEntry(t *testing.T) {
 	r := newTestRegistrar()
 	k := rosapi.Key{Name: "a"}
 	r.Add(k, "", 0, nil)
-	old, _ := r.mostUrgent(time.Now())
+	old, _ := r.book.mostUrgent(time.Now())
 	r.answered(old)
 	r.Remove(k)
-	if e, _ := r.mostUrgent(time.Now()); e != old {
+	if e, _ := r.book.mostUrgent(time.Now()); e != old {
 		t.Fatalf("%v is due", e)
 	}
 	r.Add(k, "", 0, nil)
-	r.plan(old, time.Now()) // as process does
-	e, _ := r.mostUrgent(time.Now())
+	r.book.plan(old, time.Now()) // as process does
+	e, _ := r.book.mostUrgent(time.Now())
 	if e == old || e == nil {
 		t.Fatal("the old registration is due")
 	}
 	r.answered(e)
-	if e, _ := r.mostUrgent(time.Now()); e != nil {
+	if e, _ := r.book.mostUrgent(time.Now()); e != nil {
 		t.Errorf("%v is due", e)
 	}
 }
@@ -114,16 +113,16 @@ func registrationIsLinear(t *testing.T) {
 	r := newTestRegistrar()
 	key := func(i int) rosapi.Key { return rosapi.Key{Name: fmt.Sprint("/t", i)} }
 	each := func(what string, times int, do func(i int)) {
-		before := r.agenda.compared
+		before := r.book.agenda.compared
 		for i := range times {
 			do(i)
 		}
-		if per, most := (r.agenda.compared-before)/uint64(times), uint64(4*bits.Len(n)); per > most {
+		if per, most := (r.book.agenda.compared-before)/uint64(times), uint64(4*bits.Len(n)); per > most {
 			t.Errorf("%s: %d comparisons each, want at most %d", what, per, most)
 		}
 	}
 	due := func(int) *entry {
-		e, _ := r.mostUrgent(time.Now())
+		e, _ := r.book.mostUrgent(time.Now())
 		if e == nil {
 			t.Fatal("nothing is due")
 		}
@@ -134,11 +133,11 @@ func registrationIsLinear(t *testing.T) {
 	each("update", n, func(i int) { r.PublisherUpdate(key(i).Name, []string{"x"}) })
 	each("confirm", n, func(i int) { r.answered(due(i)) })
 	each("nothing to do", n, func(int) {
-		if e, _ := r.mostUrgent(time.Now()); e != nil {
+		if e, _ := r.book.mostUrgent(time.Now()); e != nil {
 			t.Fatalf("%v is due", e)
 		}
 	})
-	r.registerAll()
+	r.book.registerAll()
 	each("be refused", n, func(i int) {
 		if err := r.recordResult(t.Context(), due(i), &rosapi.CallError{Err: rosapi.ErrStatus, Answered: true}); err != nil {
 			t.Fatal(err)
@@ -159,7 +158,6 @@ func TestUnreachedPublishersAreAskedForInTurn(t *testing.T) {
 	t.Parallel()
 	const n = 500
 	r := newTestRegistrar()
-	r.Master = rosapi.NewMaster("", "", "/us", endpoint.NewDialer(nil, 0), nil)
 	nodes := map[rosapi.Key][]string{}
 	for i := range n {
 		name := fmt.Sprint("/t", i)
@@ -169,9 +167,9 @@ func TestUnreachedPublishersAreAskedForInTurn(t *testing.T) {
 	}
 	asked := map[string]int{}
 	round := func() (calls int) {
-		r.compare(nodes)
+		r.book.compare(nodes, "/us")
 		for {
-			e, _ := r.mostUrgent(time.Now())
+			e, _ := r.book.mostUrgent(time.Now())
 			if e == nil {
 				return calls
 			}

@@ -10,17 +10,13 @@ import (
 )
 
 func (r *Registrar) failed(ctx context.Context, err error) {
-	r.failures++
+	r.id.failures++
 	r.up.Store(false)
 	if ctx.Err() != nil {
 		return
 	}
 	if !r.away.On() {
-		r.mu.Lock()
-		for _, e := range r.entries { // the master could not notify us of changes in the meantime
-			e.compared, e.changedAt = false, time.Time{}
-		}
-		r.mu.Unlock()
+		r.book.forgetComparisons()
 	}
 	// The texts are roscpp's: people search logs for them. They come in pairs, so the limit is
 	// here: a master that answers nonsense comes and goes many times a second.
@@ -37,7 +33,7 @@ func (r *Registrar) succeeded() {
 	if log, _ := r.away.End(time.Now()); log {
 		r.Log.Info("Connected to master at [" + r.Master.HostPort() + "]")
 	}
-	r.failures = 0
+	r.id.failures = 0
 	r.up.Store(true)
 }
 

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -15,25 +12,37 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 
+// identity is what the registrar knows of the master that it registered with. The goroutine of Run
+// owns it.
+type identity struct {
+	pid        int
+	runID      string
+	contact    rosapi.Contact // when check or identify last found the master to be the same
+	identified bool
+	failures   int  // calls in a row that were not answered
+	epoch      int  // number of the master, counted up with each restart
+	nameTaken  bool // another node has our name: registering would shut it down
+}
+
 // check notices a master that was restarted. While the connections to it last it is the same
 // process, which costs one call to find out, or none if it has answered others since the last
 // check: rosmaster takes half a millisecond for each. What hides behind a proxy, or happens
 // within the master, reconcile finds out.
 func (r *Registrar) check(ctx context.Context) error {
 	now := r.Master.LastContact()
-	if !r.identified || r.nameTaken || r.failures > 0 || now.Dials != r.contact.Dials {
-		return r.identify(ctx, r.anyRegistered(false))
+	if !r.id.identified || r.id.nameTaken || r.id.failures > 0 || now.Dials != r.id.contact.Dials {
+		return r.identify(ctx, r.book.anyRegistered(false))
 	}
-	if now.Answers == r.contact.Answers {
+	if now.Answers == r.id.contact.Answers {
 		pid, err := r.Master.PID(ctx)
 		if err != nil {
 			return err
 		}
-		if pid != r.pid {
-			return r.identify(ctx, r.anyRegistered(false))
+		if pid != r.id.pid {
+			return r.identify(ctx, r.book.anyRegistered(false))
 		}
 	}
-	r.contact.Answers = r.Master.LastContact().Answers
+	r.id.contact.Answers = r.Master.LastContact().Answers
 	return nil
 }
 
@@ -54,8 +63,8 @@ func (r *Registrar) identify(ctx context.Context, registered bool) error {
 		runID = fmt.Sprint(v)
 	}
 	// roscore sets /run_id a moment after it began to serve.
-	same := r.identified && pid == r.pid && (runID == r.runID || r.runID == "")
-	again := r.failures >= 3
+	same := r.id.identified && pid == r.id.pid && (runID == r.id.runID || r.id.runID == "")
+	again := r.id.failures >= 3
 	if !same {
 		if err := r.initMaster(ctx); err != nil {
 			return err
@@ -67,9 +76,9 @@ func (r *Registrar) identify(ctx context.Context, registered bool) error {
 	} else if forgotten {
 		again = true
 	}
-	r.pid, r.runID, r.contact = pid, runID, rosapi.Contact{Dials: dials, Answers: r.Master.LastContact().Answers} // only now: a failed initMaster has to be repeated
+	r.id.pid, r.id.runID, r.id.contact = pid, runID, rosapi.Contact{Dials: dials, Answers: r.Master.LastContact().Answers} // only now: a failed initMaster has to be repeated
 	if again {
-		r.registerAll()
+		r.book.registerAll()
 	}
 	r.succeeded()
 	return nil
@@ -93,18 +102,18 @@ func (r *Registrar) initMaster(ctx context.Context) error {
 			r.Log.Warn("parameter not set", zap.String("name", p.Name), zap.Error(err))
 		}
 	}
-	if r.identified {
-		r.epoch++
+	if r.id.identified {
+		r.id.epoch++
 		r.Log.Warn("the master was restarted: registering everything again", zap.String("master", r.Master.HostPort()))
 	}
-	r.identified = true
+	r.id.identified = true
 	return nil
 }
 
 // unknownToMaster reports whether the master has lost this node, which it should know if
 // registered is true, and records whether another node has taken its name.
 func (r *Registrar) unknownToMaster(ctx context.Context, registered bool) (bool, error) {
-	if !r.nameTaken && !registered {
+	if !r.id.nameTaken && !registered {
 		return false, nil
 	}
 	uri, err := r.Master.LookupNode(ctx, r.Master.CallerID())
@@ -117,30 +126,15 @@ func (r *Registrar) unknownToMaster(ctx context.Context, registered bool) (bool,
 	case err != nil:
 		// It may be a restarted master that looks like the last one: that it does not list a
 		// publisher does not mean that the publisher has ended.
-		r.epoch++
+		r.id.epoch++
 		r.setNameTaken(false)
 		r.Log.Warn("the master has forgotten this node: registering everything again", zap.Error(err))
 		return true, nil
-	case uri != r.URI && !r.nameTaken:
+	case uri != r.URI && !r.id.nameTaken:
 		r.Log.Warn("another node took this node's name", zap.String("name", r.Master.CallerID()), zap.String("uri", uri))
 	}
 	r.setNameTaken(uri != r.URI)
 	return false, nil
-}
-
-// setNameTaken records whether another node has our name: registering would shut it down.
-func (r *Registrar) setNameTaken(taken bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.nameTaken = taken
-	if r.agenda.onlyRemovals == taken {
-		return
-	}
-	r.agenda.onlyRemovals = taken
-	now := time.Now()
-	for _, e := range r.entries {
-		r.plan(e, now)
-	}
 }
 
 // reconcile compares the registrations of the master with ours, and its publishers with our
@@ -148,11 +142,11 @@ func (r *Registrar) setNameTaken(taken bool) {
 // log.
 func (r *Registrar) reconcile(ctx context.Context) error {
 	// A name that was taken a moment ago must not be taken back.
-	if err := r.identify(ctx, r.anyRegistered(false)); err != nil {
+	if err := r.identify(ctx, r.book.anyRegistered(false)); err != nil {
 		return err
 	}
-	registered := r.anyRegistered(false)
-	if r.nameTaken || !r.anyRegistered(true) {
+	registered := r.book.anyRegistered(false)
+	if r.id.nameTaken || !r.book.anyRegistered(true) {
 		return nil
 	}
 	nodes, err := r.Master.Registrations(ctx)
@@ -162,7 +156,7 @@ func (r *Registrar) reconcile(ctx context.Context) error {
 		}
 		return nil // the answer is unusable: assume that the registrations are unchanged
 	}
-	topic, lost := r.compare(nodes)
+	topic, lost := r.book.compare(nodes, r.Master.CallerID())
 	if lost { // in the meantime the master may have been replaced, or another node have taken the name
 		if err := r.identify(ctx, registered); err != nil {
 			return err
@@ -176,118 +170,26 @@ func (r *Registrar) reconcile(ctx context.Context) error {
 	return nil
 }
 
-// compare records which registrations the master has lost and which topics have new
-// publishers. It returns a topic with a change of which the master did not notify us, or "",
-// and whether a registration was lost.
-func (r *Registrar) compare(nodes map[rosapi.Key][]string) (unreachedTopic string, lost bool) {
-	now := time.Now()
-	var waiting []*entry // for a publisher that is listed as before
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	round := max(r.Timing.ReconcileEvery, now.Sub(r.comparedAt)) // in which an update may have come
-	r.comparedAt = now
-	for k, e := range r.entries {
-		if e.removed || !e.registered {
-			continue
-		}
-		if k.Kind == rosapi.Service && len(nodes[k]) > 0 {
-			r.setProvider(e, nodes[k][0], nodes[k][0] == r.Master.CallerID())
-			continue
-		}
-		if !slices.Contains(nodes[k], r.Master.CallerID()) {
-			r.Log.Warn("the master has lost a registration", zap.String("name", k.Name), zap.Stringer("kind", k.Kind))
-			e.registered, e.notBefore = false, time.Time{}
-			r.plan(e, now)
-			lost = true
-			continue
-		}
-		if k.Kind != rosapi.Subscriber {
-			continue
-		}
-		pubs := nodes[rosapi.Key{Kind: rosapi.Publisher, Name: k.Name}]
-		slices.Sort(pubs)
-		names := strings.Join(pubs, " ")
-		switch {
-		case e.refresh:
-		case names != e.nodeNames:
-			e.refresh = true
-			r.plan(e, now)
-		case !e.sub.AllUp():
-			waiting = append(waiting, e)
-		}
-		if e.updateMissed(names, now, round) {
-			unreachedTopic = k.Name
-		}
-	}
-	r.refreshOldest(waiting, now)
-	return unreachedTopic, lost
+// setNameTaken records whether another node has our name.
+func (r *Registrar) setNameTaken(taken bool) {
+	r.id.nameTaken = taken
+	r.book.setNameTaken(taken)
 }
 
-// refreshOldest requests the lists of some topics whose publisher is not reached: it may have
-// restarted with another address. It takes those whose list is the oldest. Nodes that have
-// crashed stay listed for ever, and may have had many topics: asking for all would keep the
-// master busy. Called with r.mu held.
-func (r *Registrar) refreshOldest(waiting []*entry, now time.Time) {
-	if len(waiting) > refreshMost {
-		slices.SortFunc(waiting, func(a, b *entry) int { return a.answeredAt.Compare(b.answeredAt) })
-		waiting = waiting[:refreshMost]
-	}
-	for _, e := range waiting {
-		e.refresh = true
-		r.plan(e, now)
-	}
-}
-
-// RegisterService registers a service. The first registration replaces any other provider,
+// registerService registers a service. The first registration replaces any other provider,
 // as in ROS: the last one wins. It does not register a service again that another node has
 // taken over: the two nodes would replace each other for ever.
 func (r *Registrar) registerService(ctx context.Context, e *entry) error {
-	r.mu.Lock()
-	everRegistered := e.everRegistered
-	r.mu.Unlock()
-	if everRegistered {
+	if r.book.everRegistered(e) {
 		uri, err := r.Master.LookupService(ctx, e.key.Name)
 		if rosapi.Unreachable(ctx, err) {
 			return err
 		}
-		r.mu.Lock()
-		r.setProvider(e, uri, err != nil || uri == r.RosRPC)
-		taken := e.takenOver
-		r.mu.Unlock()
-		if taken {
+		mine := err != nil || uri == r.RosRPC
+		r.book.recordProvider(e, uri, mine)
+		if !mine {
 			return nil
 		}
 	}
 	return r.Master.RegisterService(ctx, e.key.Name, r.RosRPC, r.URI)
-}
-
-// setProvider records whether this node or another provides a service. Called with r.mu held.
-func (r *Registrar) setProvider(e *entry, by string, mine bool) {
-	if !mine {
-		r.Log.Warn("another node provides this service now", zap.String("service", e.key.Name), zap.String("by", by))
-	}
-	e.takenOver = !mine
-}
-
-// anyRegistered reports whether anything is registered with the master. With taken it also
-// counts services that another node has taken over.
-func (r *Registrar) anyRegistered(taken bool) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, e := range r.entries {
-		if e.registered && !e.removed && (taken || !e.takenOver) {
-			return true
-		}
-	}
-	return false
-}
-
-func (r *Registrar) registerAll() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	now := time.Now()
-	for _, e := range r.entries {
-		e.registered, e.retryLinks, e.notBefore, e.compared = false, true, time.Time{}, false
-		r.plan(e, now)
-	}
 }

@@ -74,7 +74,7 @@ func TestChecksAreCheap(t *testing.T) {
 	r.Master, r.URI, r.SetKeepAlive = client, testURI, func(bool) {}
 	r.Add(rosapi.Key{Name: "/t"}, "", 0, nil)
 	register := func() {
-		e, _ := r.mostUrgent(time.Now())
+		e, _ := r.book.mostUrgent(time.Now())
 		r.answered(e)
 	}
 
@@ -100,8 +100,8 @@ func TestChecksAreCheap(t *testing.T) {
 		{"after yet another", ask, map[string]int{}},
 		{"after a new connection", func() { m.CloseClientConnections(); ask() }, full},
 		{"after that", nothing, map[string]int{"getPid": 1}},
-		{"while contact is lost", func() { r.failures = 1 }, full},
-		{"when the name is taken", func() { r.nameTaken = true }, full},
+		{"while contact is lost", func() { r.id.failures = 1 }, full},
+		{"when the name is taken", func() { r.id.nameTaken = true }, full},
 		{"after another process has answered", func() { m.mu.Lock(); m.pid = 2; m.mu.Unlock() }, map[string]int{"getPid": 2, "getParam": 2}},
 	} {
 		step.before()
@@ -112,7 +112,7 @@ func TestChecksAreCheap(t *testing.T) {
 			t.Errorf("%s: calls %v, want %v", step.name, got, step.want)
 		}
 	}
-	if r.epoch != 1 {
-		t.Errorf("%d restarts noticed, want 1", r.epoch)
+	if r.id.epoch != 1 {
+		t.Errorf("%d restarts noticed, want 1", r.id.epoch)
 	}
 }

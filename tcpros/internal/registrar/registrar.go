@@ -1,7 +1,7 @@
 // Package registrar makes the registrations of a node at its master equal to the desired ones, for
 // as long as the node lives: a master may be away, restart, forget the node, or give its name to
 // another. One goroutine, that of Run, makes all calls; others only change the desired state,
-// under Registrar.mu. Package tcpros calls it; nothing else does.
+// under the lock of the book. Package tcpros calls it; nothing else does.
 package registrar
 
 import (
@@ -28,48 +28,6 @@ const (
 	reconcileMost  = time.Minute
 	refreshMost    = 10 // topics with unreached publishers whose lists are requested in one round
 )
-
-// entry is one registration: the desired state, and the state at the master.
-type entry struct {
-	key     rosapi.Key
-	typ     string
-	sub     Listener // the subscription; nil for other kinds
-	removed bool     // closed by the node, to be unregistered
-
-	agendaState
-	tried          bool // a call was sent: it may be registered
-	registered     bool
-	everRegistered bool      // registered at least once: from then on a service respects another provider
-	takenOver      bool      // another node provides the service
-	notBefore      time.Time // earliest time of the next call; zero means now
-
-	retryLinks    bool     // the master was away: waiting links retry at once
-	pendingUpdate []string // publishers of a PublisherUpdate that is not processed yet, or nil
-	updateTokens  int      // remaining confirmations of updates; one is added each timing.UpdateEvery
-	refilledAt    time.Time
-	confirmed     []string // the last list of publishers from the master
-
-	refresh    bool      // request the list from the master
-	answeredAt time.Time // when the master confirmed the registration last
-	nodeNames  string    // nodes of the publishers at the last comparison
-
-	compared   bool      // nodeNames is set
-	changedAt  time.Time // when a comparison found a change without a PublisherUpdate; zero if none
-	lastUpdate time.Time // time of the last PublisherUpdate
-}
-
-// updateMissed compares the publishers' nodes with those of the last comparison. It reports
-// whether the master cannot reach us: the last comparison found a change, and no
-// PublisherUpdate has arrived since, for a whole round.
-func (e *entry) updateMissed(names string, now time.Time, round time.Duration) bool {
-	missed := !e.changedAt.IsZero() && e.lastUpdate.Before(e.changedAt)
-	e.changedAt = time.Time{}
-	if e.compared && names != e.nodeNames && now.Sub(e.lastUpdate) > round {
-		e.changedAt = now
-	}
-	e.nodeNames, e.compared = names, true
-	return missed
-}
 
 // Listener receives the master's list of publishers for a topic.
 type Listener interface {
@@ -111,7 +69,10 @@ type Options struct {
 
 // New returns a registrar without registrations; run makes its calls.
 func New(o Options) *Registrar {
-	return &Registrar{Options: o, entries: map[rosapi.Key]*entry{}, agenda: newAgenda(), wake: make(chan struct{}, 1)}
+	return &Registrar{
+		Options: o, wake: make(chan struct{}, 1),
+		book: book{log: o.Log, timing: o.Timing, entries: map[rosapi.Key]*entry{}, agenda: newAgenda()},
+	}
 }
 
 // Registrar keeps the registrations at the master equal to the desired ones. One goroutine
@@ -119,23 +80,13 @@ func New(o Options) *Registrar {
 type Registrar struct {
 	Options
 
-	mu      sync.Mutex
-	entries map[rosapi.Key]*entry
-	agenda  *agenda
-
+	book book
 	wake chan struct{}
 
-	// The fields below belong to the goroutine.
-	pid        int
-	runID      string
-	contact    rosapi.Contact // when check or identify last found the master to be the same
-	identified bool
-	away       loglimit.Episode // the master does not answer
-	failures   int              // in a row
-	up         atomic.Bool      // the last call was answered; read by any goroutine
-	comparedAt time.Time        // the last comparison with the state of the master
-	epoch      int
-	nameTaken  bool // another node has our name: registering would shut it down
+	// The fields below belong to the goroutine of Run.
+	id   identity
+	away loglimit.Episode // the master does not answer
+	up   atomic.Bool      // the last call was answered; read by any goroutine
 }
 
 func (r *Registrar) signal() {
@@ -146,22 +97,10 @@ func (r *Registrar) signal() {
 }
 
 // Add adds a registration. sub is nil unless it is a subscription. Of those that wait, a
-// lower priority is registered first, and equal ones in the order of add.
+// lower priority is registered first, and equal ones in the order of Add.
 func (r *Registrar) Add(k rosapi.Key, typ string, priority int, sub Listener) {
-	r.mu.Lock()
-	now := time.Now()
-	e := &entry{key: k, typ: typ, sub: sub, updateTokens: updateBurst, refilledAt: now}
-	if old := r.entries[k]; old != nil {
-		e.tried = old.tried
-		r.agenda.drop(old)
-	}
-	r.entries[k] = e
-	r.agenda.add(e, priority)
-	r.plan(e, now)
-	logHint := r.LoopbackDefault
-	r.LoopbackDefault = false
-	r.mu.Unlock()
-	if logHint {
+	first := r.book.add(k, typ, priority, sub)
+	if first && r.LoopbackDefault {
 		r.Log.Info("this node is reachable from this machine only, as its master is on loopback: set ROS_IP or ROS_HOSTNAME to open it to others",
 			zap.String("uri", r.URI))
 	}
@@ -170,49 +109,21 @@ func (r *Registrar) Add(k rosapi.Key, typ string, priority int, sub Listener) {
 
 // Remove removes a registration; the registrar unregisters it.
 func (r *Registrar) Remove(k rosapi.Key) {
-	r.mu.Lock()
-	if e := r.entries[k]; e != nil {
-		e.removed, e.notBefore, e.sub = true, time.Time{}, nil
-		if !e.tried {
-			delete(r.entries, k)
-			r.agenda.drop(e)
-		} else {
-			r.plan(e, time.Now())
-		}
-	}
-	r.mu.Unlock()
+	r.book.remove(k)
 	r.signal()
 }
 
 // Registered reports whether the master has confirmed a registration, and if so, how many
 // publishers its last list has.
-func (r *Registrar) Registered(k rosapi.Key) (publishers int, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	e := r.entries[k]
-	if e == nil || !e.registered || e.removed {
-		return 0, false
-	}
-	return len(e.confirmed), true
-}
+func (r *Registrar) Registered(k rosapi.Key) (publishers int, ok bool) { return r.book.confirmed(k) }
 
-// PublisherUpdate records a PublisherUpdate. It reports whether the topic is subscribed to.
+// PublisherUpdate records a publisherUpdate. It reports whether the topic is subscribed to.
 func (r *Registrar) PublisherUpdate(topic string, uris []string) bool {
-	r.mu.Lock()
-	e := r.entries[rosapi.Key{Name: topic}]
-	if e == nil || e.removed {
-		r.mu.Unlock()
-		return false
+	ok := r.book.publisherUpdate(topic, uris)
+	if ok {
+		r.signal()
 	}
-	if uris == nil {
-		uris = []string{}
-	}
-	now := time.Now()
-	e.pendingUpdate, e.lastUpdate = uris, now
-	r.plan(e, now)
-	r.mu.Unlock()
-	r.signal()
-	return true
+	return ok
 }
 
 // Run makes the calls until ctx ends. A registration that is in progress then goes on until
@@ -227,8 +138,8 @@ func (r *Registrar) Run(ctx, calls context.Context) {
 		var err error
 		now := time.Now()
 		next := identify
-		switch e, due := r.mostUrgent(now); {
-		case !r.identified || !now.Before(identify):
+		switch e, due := r.book.mostUrgent(now); {
+		case !r.id.identified || !now.Before(identify):
 			if err = r.check(ctx); err == nil {
 				identify = time.Now().Add(r.Timing.IdentifyEvery)
 			}
@@ -272,57 +183,31 @@ func (r *Registrar) wakeUnless(away bool) <-chan struct{} {
 	return r.wake
 }
 
-// plan puts e on the agenda as its state demands, unless another has replaced it. It follows
-// each change of an entry. Called with r.mu held.
-func (r *Registrar) plan(e *entry, now time.Time) {
-	if r.entries[e.key] == e {
-		r.agenda.update(e, now, r.Timing.UpdateEvery)
-	}
-}
-
-// mostUrgent returns the most urgent entry that is due, or else when the next one is due.
-func (r *Registrar) mostUrgent(now time.Time) (*entry, time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.agenda.next(now, r.Timing.UpdateEvery)
-}
-
 // process makes the call that one entry needs.
 func (r *Registrar) process(ctx context.Context, e *entry) error {
-	r.mu.Lock()
-	gone, hint, known, fresh := e.removed, e.pendingUpdate, e.confirmed, e.retryLinks
-	e.pendingUpdate, e.tried = nil, true
-	if hint != nil && e.updateTokens > 0 {
-		e.updateTokens--
-	}
-	r.plan(e, time.Now())
-	r.mu.Unlock()
+	now := r.book.begin(e)
+	hint, known := now.hint, now.confirmed
 	switch {
-	case gone:
+	case now.removed:
 		err := r.unregister(ctx, e.key)
 		if rosapi.Unreachable(ctx, err) {
 			return err
 		}
-		r.mu.Lock()
-		if r.entries[e.key] == e {
-			delete(r.entries, e.key)
-			r.agenda.drop(e)
-		}
-		r.mu.Unlock()
+		r.book.forget(e)
 		return nil
 	case e.key.Kind == rosapi.Publisher:
 		return r.recordResult(ctx, e, r.Master.RegisterPublisher(ctx, e.key.Name, e.typ, r.URI))
 	case e.key.Kind == rosapi.Service:
 		return r.recordResult(ctx, e, r.registerService(ctx, e))
-	case hint != nil && e.registered && len(hint) == len(known) && subset(hint, known):
-		r.deliver(e, rosapi.Publishers{URIs: known, Epoch: r.epoch, RetryNow: true}) // the list is unchanged: a publisher has restarted
+	case hint != nil && now.registered && len(hint) == len(known) && subset(hint, known):
+		r.deliver(e, rosapi.Publishers{URIs: known, Epoch: r.id.epoch, RetryNow: true}) // the list is unchanged: a publisher has restarted
 		return nil
 	}
 	uris, err := r.Master.RegisterSubscriber(ctx, e.key.Name, e.typ, r.URI)
 	if err == nil && !subset(known, uris) {
 		// Before links are closed: a master that has just restarted has an incomplete list,
 		// which would close links to live publishers.
-		if err := r.identify(ctx, r.anyRegistered(false)); err != nil {
+		if err := r.identify(ctx, r.book.anyRegistered(false)); err != nil {
 			return err
 		}
 	}
@@ -330,10 +215,8 @@ func (r *Registrar) process(ctx context.Context, e *entry) error {
 		return err
 	}
 	if err == nil {
-		r.mu.Lock()
-		e.confirmed, e.retryLinks = uris, false
-		r.mu.Unlock()
-		r.deliver(e, rosapi.Publishers{URIs: uris, Epoch: r.epoch, RetryNow: fresh || hint != nil})
+		r.book.recordPublishers(e, uris)
+		r.deliver(e, rosapi.Publishers{URIs: uris, Epoch: r.id.epoch, RetryNow: now.retryLinks || hint != nil})
 	}
 	return nil
 }
@@ -347,10 +230,7 @@ func (r *Registrar) unregister(ctx context.Context, k rosapi.Key) error {
 
 // deliver passes a list to the subscription, unless that was closed in the meantime.
 func (r *Registrar) deliver(e *entry, p rosapi.Publishers) {
-	r.mu.Lock()
-	sub := e.sub
-	r.mu.Unlock()
-	if sub != nil {
+	if sub := r.book.listener(e); sub != nil {
 		sub.SetPublishers(p)
 	}
 }
@@ -362,30 +242,14 @@ func (r *Registrar) recordResult(ctx context.Context, e *entry, err error) error
 		return err
 	}
 	r.succeeded()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	now := time.Now()
-	defer func() { r.plan(e, now) }()
-	if err != nil {
-		e.notBefore = now.Add(r.Timing.refusedWait)
-		r.Log.Warn("registration refused by the master", zap.String("name", e.key.Name), zap.Stringer("kind", e.key.Kind), zap.Error(err))
-		return nil
-	}
-	e.registered, e.everRegistered, e.refresh, e.answeredAt = true, true, false, now
+	r.book.recordResult(e, err)
 	return nil
 }
 
 // UnregisterAll unregisters everything that may be registered, until ctx ends, and calls
 // answered after each answer of the master. run must have ended.
 func (r *Registrar) UnregisterAll(ctx context.Context, answered func()) error {
-	r.mu.Lock()
-	var todo []*entry
-	for _, e := range r.entries {
-		if e.tried {
-			todo = append(todo, e)
-		}
-	}
-	r.mu.Unlock()
+	todo := r.book.tried()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var wg sync.WaitGroup

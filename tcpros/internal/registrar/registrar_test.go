@@ -9,7 +9,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 
@@ -19,7 +18,7 @@ func newTestRegistrar() *Registrar {
 
 // answered is what follows when the master has confirmed the registration of e.
 func (r *Registrar) answered(e *entry) {
-	e.tried, e.pendingUpdate = true, nil
+	e.tried, e.update.pending = true, nil
 	if err := r.recordResult(context.Background(), e, nil); err != nil {
 		panic(err)
 	}
@@ -36,7 +35,7 @@ func TestServicesRegisterLast(t *testing.T) {
 		}
 	}
 	for i := range 15 {
-		e, _ := r.mostUrgent(time.Now())
+		e, _ := r.book.mostUrgent(time.Now())
 		if service := e.key.Kind == rosapi.Service; service != (i >= 10) {
 			t.Errorf("call %d registers a %s", i, e.key.Kind)
 		}
@@ -49,18 +48,17 @@ func TestUnheardInLargeGraphs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newTestRegistrar()
-		r.Master = rosapi.NewMaster("", "", "/me", endpoint.NewDialer(nil, 0), nil)
 		k := rosapi.Key{Kind: rosapi.Subscriber, Name: "/t"}
 		r.Add(k, "*", 0, stuckLink{})
-		e := r.entries[k]
+		e := r.book.entries[k]
 		e.registered = true
 		for i, publishers := range [][]string{{"/a"}, {"/a", "/b"}, {"/a", "/b"}} {
-			if topic, _ := r.compare(map[rosapi.Key][]string{k: {"/me"}, {Kind: rosapi.Publisher, Name: "/t"}: publishers}); topic != "" {
+			if topic, _ := r.book.compare(map[rosapi.Key][]string{k: {"/me"}, {Kind: rosapi.Publisher, Name: "/t"}: publishers}, "/me"); topic != "" {
 				t.Errorf("comparison %d: an update of %s was missed", i, topic)
 			}
 			time.Sleep(reconcileMost / 3)
 			if i == 0 {
-				e.lastUpdate = time.Now()
+				e.update.last = time.Now()
 			}
 			time.Sleep(reconcileMost * 2 / 3)
 		}
@@ -87,8 +85,8 @@ func TestUnheard(t *testing.T) {
 		e := &entry{}
 		told := -1
 		for i, list := range tc.lists {
-			if tc.heard >= 0 && float64(i) >= tc.heard && e.lastUpdate.IsZero() {
-				e.lastUpdate = start.Add(time.Duration(tc.heard * float64(reconcileEvery)))
+			if tc.heard >= 0 && float64(i) >= tc.heard && e.update.last.IsZero() {
+				e.update.last = start.Add(time.Duration(tc.heard * float64(reconcileEvery)))
 			}
 			if e.updateMissed(list, at(i), reconcileEvery) {
 				if told >= 0 {

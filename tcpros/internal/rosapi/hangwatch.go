@@ -31,13 +31,9 @@ func NewHangWatch(log *zap.Logger, after time.Duration) *HangWatch {
 	return &HangWatch{log: log, after: after, methods: map[string]time.Time{}}
 }
 
-// watch notes that a call begins, if it is one of the master. The caller calls what it
-// returns with the result.
-func (m *Master) watch(ctx context.Context, hostport, method string) (end func(error)) {
-	if hostport != m.hostport {
-		return func(error) {}
-	}
-	w := m.hangs
+// watch notes that a call of the master begins. The caller calls what it returns with the
+// result.
+func (w *HangWatch) watch(ctx context.Context, hostport, method string) (end func(error)) {
 	timer := time.AfterFunc(w.after, func() {
 		if ctx.Err() == nil {
 			w.hangs(hostport, method)

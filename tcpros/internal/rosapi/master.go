@@ -321,7 +321,10 @@ func (m *Master) exchange(ctx context.Context, uri string, l xmlrpc.Limits, got 
 
 // answered runs one call with an HTTP client, and notes what came of it.
 func (m *Master) answered(ctx context.Context, hostport string, l xmlrpc.Limits, method string, got *reply, do func(*http.Client) error) error {
-	end := m.watch(ctx, hostport, method)
+	end := func(error) {}
+	if hostport == m.hostport {
+		end = m.hangs.watch(ctx, hostport, method)
+	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := do(m.client(ctx, l, got))

@@ -58,3 +58,6 @@ func (e *TooLargeError) Error() string {
 
 // Is reports whether target is ErrTooLarge.
 func (e *TooLargeError) Is(target error) bool { return target == ErrTooLarge }
+
+// ErrClosed says that the node, subscription, publication or service is closed.
+var ErrClosed = errors.New("closed")

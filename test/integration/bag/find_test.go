@@ -48,7 +48,7 @@ func fleetBag(t *testing.T, n int) []byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.WriteMessage(c, bagfmt.TimeOf(at), []byte("\x0c\x00\x00\x00site: hall 3")); err != nil {
+		if err := w.Write(c, bagfmt.TimeOf(at), []byte("\x0c\x00\x00\x00site: hall 3")); err != nil {
 			t.Fatal(err)
 		}
 	}

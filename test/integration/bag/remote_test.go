@@ -42,7 +42,7 @@ func bigBag(t *testing.T, path string, mb int) (index int64) {
 			if i == 1 {
 				frame = append(binary.LittleEndian.AppendUint32(nil, 96), data[4:100]...)
 			}
-			if err := w.WriteMessage(conns[i], bagfmt.TimeOf(at), frame); err != nil {
+			if err := w.Write(conns[i], bagfmt.TimeOf(at), frame); err != nil {
 				t.Fatal(err)
 			}
 		}

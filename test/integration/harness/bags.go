@@ -52,7 +52,7 @@ func (g *Graph) MakeBag(name string, messages ...StringMessage) {
 				g.T.Fatal(err)
 			}
 		}
-		if err := w.WriteMessage(conns[key], BagStart().Add(m.At), StringData(m.Text)); err != nil {
+		if err := w.Write(conns[key], BagStart().Add(m.At), StringData(m.Text)); err != nil {
 			g.T.Fatal(err)
 		}
 	}

@@ -85,7 +85,7 @@ func asOffered(t *testing.T, path string) string {
 			t.Fatal(err)
 		}
 		for _, m := range topic.Messages {
-			if err := w.WriteMessage(conn, m.Time, m.Data); err != nil {
+			if err := w.Write(conn, m.Time, m.Data); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -35,7 +35,7 @@ func TestRosout(t *testing.T) {
 			recorded := append(append(make([]byte, 16), 2), harness.StringData("/recorded")...)
 			recorded = append(recorded, make([]byte, 4+4+4+4+4)...)
 			for i := range 3 {
-				if err := w.WriteMessage(c, harness.BagStart().Add(time.Duration(i)*100*time.Millisecond), recorded); err != nil {
+				if err := w.Write(c, harness.BagStart().Add(time.Duration(i)*100*time.Millisecond), recorded); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -253,7 +253,7 @@ func TestPlayByHeader(t *testing.T) {
 		}
 		data := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(make([]byte, 4), at.Sec), at.Nsec)
 		data = append(binary.LittleEndian.AppendUint32(data, 0), harness.StringData(fmt.Sprint(i))...)
-		err = errors.Join(err, w.WriteMessage(conn, harness.BagStart().Add(time.Duration(i)*100*time.Millisecond), data))
+		err = errors.Join(err, w.Write(conn, harness.BagStart().Add(time.Duration(i)*100*time.Millisecond), data))
 	}
 	if err = errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)

@@ -63,7 +63,7 @@ func manyTopics(t *testing.T) string {
 	at := time.Unix(1_700_000_000, 0)
 	for range 120 {
 		for _, c := range conns {
-			if err := w.WriteMessage(c, bagfmt.TimeOf(at), []byte("\x04\x00\x00\x00text")); err != nil {
+			if err := w.Write(c, bagfmt.TimeOf(at), []byte("\x04\x00\x00\x00text")); err != nil {
 				t.Fatal(err)
 			}
 		}

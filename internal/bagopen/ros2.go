@@ -1,0 +1,64 @@
+package bagopen
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/db3"
+	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/ros2bag"
+	"github.com/gorosbag/gorosbag/internal/store"
+)
+
+// isROS2 reports whether path is a recording of ROS 2 that is no single MCAP file: a directory, or a
+// database, which SQLite opens by its name.
+func isROS2(path string) bool {
+	if store.IsURL(path) {
+		return false
+	}
+	if ros2bag.IsDirectory(path) {
+		return true
+	}
+	f, _, err := OpenRegular(path)
+	if err != nil {
+		return false // OpenFile says why
+	}
+	head := make([]byte, 16)
+	_, err = f.ReadAt(head, 0)
+	return errors.Join(err, f.Close()) == nil && db3.IsDatabase(head)
+}
+
+// openROS2 opens the directory or the database at path.
+func (o *Options) openROS2(ctx context.Context, path string) (*Recording, error) {
+	s, err := ros2bag.Open(ctx, path, ros2bag.OpenOptions{
+		MaxMessageBytes: int(min(o.MaxChunkBytes, db3.MaxMessageBytes)), Definitions: o.Definitions,
+		MCAP: func(path string) (*bagfmt.Reader, io.Closer, error) { return o.openMCAP(ctx, path) },
+	})
+	if errors.Is(err, os.ErrPermission) {
+		err = explain.Error(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Recording{Name: path, Source: s, Size: s.Info().Size, file: s}, nil
+}
+
+// openMCAP opens a file of a directory.
+func (o *Options) openMCAP(ctx context.Context, path string) (*bagfmt.Reader, io.Closer, error) {
+	f, size, err := OpenFile(ctx, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	var from io.ReaderAt = f
+	if o.Through != nil {
+		from = o.Through(f, size)
+	}
+	r, err := o.reader(ctx, from, size)
+	if err != nil {
+		return nil, nil, errors.Join(explain.Error(err), f.Close())
+	}
+	return r, f, nil
+}

@@ -1,0 +1,169 @@
+// Package mcapwriter writes MCAP files with indexes, statistics and checksums. Chunks are packed on
+// other goroutines; the file is the same for any number of them.
+//
+// It knows no profile: its callers say what schemas, channels and metadata there are. It owns the
+// numbers of schemas and channels, and the memory of chunks.
+package mcapwriter
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/foxglove/mcap/go/mcap"
+)
+
+// Options say how a file is written. The zero value of each field has a meaning.
+type Options struct {
+	Profile     string // such as "ros2"
+	Compression string // "zstd", "lz4" or "none"; empty means zstd
+	ChunkBytes  int    // a chunk ends with the message that reaches it; zero means 768 KiB
+	Workers     int    // goroutines that pack chunks; zero means one
+}
+
+// Writer writes one file. Its methods may not be called at the same time.
+type Writer struct {
+	w       *mcap.Writer
+	limit   int
+	ahead   *ahead
+	chunk   *chunk // that is filled; nil between chunks
+	schemas int
+	lastID  int // of channels
+	start   uint64
+	end     uint64
+	count   map[uint16]uint64 // messages by channel
+}
+
+// errIDs is a limit of the format.
+var errIDs = errors.New("MCAP has room for 65535 types and as many topics")
+
+// New starts a file on w.
+func New(w io.Writer, o Options) (*Writer, error) {
+	a, err := newAhead(o.Compression, max(o.Workers, 1))
+	if err != nil {
+		return nil, err
+	}
+	mw, err := mcap.NewWriter(w, &mcap.WriterOptions{IncludeCRC: true})
+	if err != nil {
+		return nil, err
+	}
+	if err := mw.WriteHeader(&mcap.Header{Profile: o.Profile, Library: "gorosbag"}); err != nil {
+		return nil, err
+	}
+	limit := o.ChunkBytes
+	if limit <= 0 {
+		limit = 768 << 10
+	}
+	return &Writer{w: mw, limit: limit, ahead: a, count: make(map[uint16]uint64)}, nil
+}
+
+// AddSchema writes a schema and returns its number, from 1 on.
+func (w *Writer) AddSchema(name, encoding string, data []byte) (uint16, error) {
+	if w.schemas == math.MaxUint16 {
+		return 0, errIDs
+	}
+	w.schemas++
+	id := uint16(w.schemas)
+	return id, w.w.WriteSchema(&mcap.Schema{ID: id, Name: name, Encoding: encoding, Data: data})
+}
+
+// AddChannel writes a channel and returns its number, from 1 on: some readers take 0 for none.
+func (w *Writer) AddChannel(schema uint16, topic, encoding string, metadata map[string]string) (uint16, error) {
+	if w.lastID == math.MaxUint16 {
+		return 0, errIDs
+	}
+	w.lastID++
+	id := uint16(w.lastID)
+	return id, w.w.WriteChannel(&mcap.Channel{ID: id, SchemaID: schema, Topic: topic, MessageEncoding: encoding, Metadata: metadata})
+}
+
+// Write adds a message of a channel; at is in nanoseconds since 1970. It does not keep data.
+func (w *Writer) Write(channel uint16, sequence uint32, at uint64, data []byte) error {
+	if int64(len(data)) > math.MaxUint32-1<<10 {
+		return fmt.Errorf("a message of %d bytes; chunks end at 4 GiB", len(data))
+	}
+	if w.chunk == nil {
+		if w.ahead.full() {
+			if err := w.take(); err != nil {
+				return err
+			}
+		}
+		w.chunk = w.ahead.chunk()
+	}
+	w.chunk.add(channel, sequence, at, data)
+	if len(w.count) == 0 {
+		w.start = at
+	}
+	w.count[channel]++
+	w.start, w.end = min(w.start, at), max(w.end, at)
+	if len(w.chunk.records) >= w.limit {
+		w.ahead.begin(w.chunk)
+		w.chunk = nil
+	}
+	return nil
+}
+
+// take writes the chunk that was handed over first.
+func (w *Writer) take() error {
+	c := w.ahead.take()
+	defer w.ahead.release(c)
+	if c.err != nil {
+		return c.err
+	}
+	return w.w.WriteChunkWithIndexes(c.packed(w.ahead.compression), c.sortedIndexes())
+}
+
+// flush writes all chunks.
+func (w *Writer) flush() error {
+	if w.chunk != nil {
+		w.ahead.begin(w.chunk)
+		w.chunk = nil
+	}
+	for w.ahead.waiting() {
+		if err := w.take(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AddMetadata writes a metadata record behind the messages so far.
+func (w *Writer) AddMetadata(name string, values map[string]string) error {
+	if err := w.flush(); err != nil {
+		return err
+	}
+	return w.w.WriteMetadata(&mcap.Metadata{Name: name, Metadata: values})
+}
+
+// Size returns the bytes written so far. Chunks that are still being packed count with what they
+// have before.
+func (w *Writer) Size() int64 {
+	n := int64(w.w.Offset()) + w.ahead.unwritten()
+	if w.chunk != nil {
+		n += int64(len(w.chunk.records))
+	}
+	return n
+}
+
+// Close writes what is left and the summary. It does not close what the file is written to.
+func (w *Writer) Close() error {
+	if err := w.flush(); err != nil {
+		return err
+	}
+	s := w.w.Statistics
+	s.MessageStartTime, s.MessageEndTime = w.start, w.end
+	for id, n := range w.count {
+		s.ChannelMessageCounts[id] = n
+		s.MessageCount += n
+	}
+	return w.w.Close()
+}
+
+// Abort ends the goroutines of a file that will not be used. It is called instead of Close, or
+// after Close failed.
+func (w *Writer) Abort() {
+	for w.ahead.waiting() {
+		w.ahead.release(w.ahead.take())
+	}
+}

@@ -1,0 +1,204 @@
+// Package newdir makes directories that appear under their names when they are complete and on the
+// disk, or not at all. It is to directories what package newfile is to files.
+//
+// Until Commit, and if the process dies, what had the name before is unchanged. The package owns
+// its temporary directories; its callers make the files in them. Of a directory that is replaced
+// it deletes only files that its caller knows. Errors are for people and do not name the directory.
+package newdir
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newfile"
+)
+
+// Permissions of new directories and files.
+const (
+	dirMode  = 0o750
+	fileMode = 0o640
+)
+
+// Dir is a directory that gets its name when it is complete.
+type Dir struct {
+	path  string
+	temp  string
+	known func(name string) bool // nil: a directory that exists is not replaced
+	files []string               // made by Create, in the order of making
+	ended bool                   // committed or aborted
+}
+
+// Make makes a temporary directory that Commit renames to path. What exists is an error, here and
+// in Commit, unless replaces is set and path is a directory in which it knows all names. The caller
+// has to call Commit or Abort.
+func Make(path string, replaces func(name string) bool) (*Dir, error) {
+	path = filepath.Clean(path)
+	d := &Dir{path: path, known: replaces}
+	switch _, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, explain.Error(err)
+	case replaces == nil:
+		return nil, newfile.ErrExists
+	default:
+		if err := d.replaceable(path); err != nil {
+			return nil, err
+		}
+	}
+	d.temp = d.beside("tmp")
+	err := os.Mkdir(d.temp, dirMode)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("no such directory to make it in; make that first")
+	}
+	if err != nil {
+		return nil, explain.Error(err)
+	}
+	return d, nil
+}
+
+// beside returns a new hidden name beside the directory.
+func (d *Dir) beside(end string) string {
+	return filepath.Join(filepath.Dir(d.path), fmt.Sprintf(".%s.%s.%s", filepath.Base(d.path), rand.Text()[:8], end))
+}
+
+// replaceable returns an error if path is not a directory with known files only.
+func (d *Dir) replaceable(path string) error {
+	st, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return explain.Error(err)
+	case !st.IsDir():
+		return errors.New("exists and is not a directory; name another one")
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return explain.Error(err)
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || !d.known(e.Name()) {
+			return fmt.Errorf("holds %s, which would be deleted; move it away, or name another directory", explain.Name(e.Name()))
+		}
+	}
+	return nil
+}
+
+// Create makes a file in the directory. The caller closes it before Commit, which syncs it.
+func (d *Dir) Create(name string) (*os.File, error) {
+	f, err := os.OpenFile(d.Path(name), os.O_RDWR|os.O_CREATE|os.O_EXCL, fileMode)
+	if err == nil {
+		d.files = append(d.files, name)
+	}
+	return f, err
+}
+
+// Path returns the path of a file in the directory before Commit.
+func (d *Dir) Path(name string) string { return filepath.Join(d.temp, name) }
+
+// Commit makes files and directory durable, and renames the directory. After an error it is
+// removed, and what had the name before is unchanged, unless the error says otherwise.
+func (d *Dir) Commit() error {
+	if d.ended {
+		return errors.New("gobag: directory committed twice")
+	}
+	err := d.sync()
+	if err == nil {
+		err = d.publish()
+	}
+	if err != nil {
+		d.Abort()
+		return explain.Error(err)
+	}
+	d.ended = true
+	return syncDir(filepath.Dir(d.path))
+}
+
+// sync makes everything durable but the name.
+func (d *Dir) sync() error {
+	for _, name := range d.files {
+		f, err := os.OpenFile(d.Path(name), os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return err
+		}
+	}
+	return syncDir(d.temp)
+}
+
+// publish gives the directory its name.
+func (d *Dir) publish() error {
+	if _, err := os.Lstat(d.path); d.known == nil || errors.Is(err, fs.ErrNotExist) {
+		return d.rename()
+	}
+	if err := d.replaceable(d.path); err != nil { // again: much may have happened
+		return err
+	}
+	err := exchange(d.temp, d.path)
+	if err == nil {
+		return d.discard(d.temp)
+	}
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	old := d.beside("old")
+	if err := os.Rename(d.path, old); err != nil {
+		return err
+	}
+	if err := d.rename(); err != nil {
+		return errors.Join(err, os.Rename(old, d.path))
+	}
+	return d.discard(old)
+}
+
+// rename never replaces anything but an empty directory.
+func (d *Dir) rename() error {
+	err := os.Rename(d.temp, d.path)
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENOTEMPTY) {
+		return newfile.ErrExists
+	}
+	return err
+}
+
+// discard removes what was replaced. A file that somebody has added meanwhile stays.
+func (d *Dir) discard(old string) error {
+	entries, err := os.ReadDir(old)
+	for _, e := range entries {
+		if e.Type().IsRegular() && d.known(e.Name()) {
+			err = errors.Join(err, os.Remove(filepath.Join(old, e.Name())))
+		}
+	}
+	if err = errors.Join(err, os.Remove(old)); err != nil {
+		d.ended = true // the new directory has its name
+		return fmt.Errorf("is complete; of what it replaced, %s is left: %w", explain.Name(old), err)
+	}
+	return nil
+}
+
+// Abort removes the directory, unless it was committed. If that fails, a temporary directory
+// remains, recognizable by its name.
+func (d *Dir) Abort() {
+	if !d.ended {
+		d.ended = true
+		_ = os.RemoveAll(d.temp)
+	}
+}
+
+// syncDir makes the names in a directory durable, where that is possible: some file systems and
+// Windows do not support it, and a directory may be writable but not readable.
+func syncDir(dir string) error {
+	f, err := os.Open(dir) //nolint:gosec // the user names the directory
+	if err == nil {
+		err = errors.Join(f.Sync(), f.Close())
+	}
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,295 @@
+package ros2bag
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/ros2map"
+	"github.com/gorosbag/gorosbag/internal/rosbag2"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// raw is a file of CDR messages.
+type raw interface {
+	rosbag.Indexed
+	rosbag.Latest
+}
+
+// qosKey is the key of a channel's metadata with the quality of service of its publishers.
+const qosKey = "offered_qos_profiles"
+
+// translator makes connections of ROS 1 of channels of ROS 2: one for all channels, of all files, that
+// have the same topic, type, definition and latching.
+type translator struct {
+	mapper      *ros2map.Mapper
+	definitions func(type2 string) (schema string, ok bool) // for channels without one; may be nil
+	types       map[typeKey]*ros2map.To1
+	failed      map[typeKey]error
+	made        map[connKey]*translated
+	conns       []*rosbag.Connection
+	reports     []*TopicReport // of conns, and of topics that are left out
+	lost        map[string]bool
+	damage      []error // a line for each topic that is left out
+}
+
+type typeKey struct{ name, schema string }
+
+type connKey struct {
+	topic   string
+	kind    typeKey
+	latched bool
+}
+
+// translated is a connection of ROS 1 and how its messages are made.
+type translated struct {
+	conn    *rosbag.Connection
+	convert *ros2map.To1 // nil: messages are those of ROS 1 already
+}
+
+func newTranslator(m *ros2map.Mapper, definitions func(string) (string, bool)) *translator {
+	return &translator{
+		mapper: m, definitions: definitions, types: map[typeKey]*ros2map.To1{}, failed: map[typeKey]error{},
+		made: map[connKey]*translated{}, lost: map[string]bool{},
+	}
+}
+
+// of returns the translation of a channel, nil if its messages cannot be given out.
+func (t *translator) of(c *rosbag.Connection, qos map[string]string) *translated {
+	encoding, foreign := c.Header.Get(rosbag.KeyMCAPEncoding)
+	if !foreign { // a channel of ROS 1
+		return t.add(connKey{c.Topic, typeKey{c.Header.Type(), fmt.Sprint(len(t.conns))}, c.Header.Latching()}, c.Header, nil)
+	}
+	schema, _ := c.Header.Get(rosbag.KeyMCAPSchema)
+	schemaEncoding, _ := c.Header.Get(rosbag.KeyMCAPSchemaEncoding)
+	to, err := t.typeOf(c.Header.Type(), encoding, schemaEncoding, schema)
+	if err != nil {
+		t.leaveOut(c, err)
+		return nil
+	}
+	text, _ := c.Header.Get(rosbag.KeyMCAPMetadata + qosKey)
+	if text == "" {
+		text = qos[c.Topic]
+	}
+	profiles, err := rosbag2.ParseQoS(text)
+	if err != nil {
+		t.damage = append(t.damage, damage(fmt.Errorf("topic %s: %w: it counts as not latched", c.Topic, err)))
+	}
+	key := connKey{c.Topic, typeKey{c.Header.Type(), schema}, rosbag2.Latched(profiles)}
+	if made := t.made[key]; made != nil {
+		return made
+	}
+	h := rosbag.Header{
+		{Key: rosbag.KeyCallerID, Value: callerID},
+		{Key: rosbag.KeyTopic, Value: c.Topic},
+		{Key: rosbag.KeyType, Value: to.Type},
+		{Key: rosbag.KeyMD5Sum, Value: to.MD5Sum},
+		{Key: rosbag.KeyMessageDefinition, Value: to.Definition},
+	}
+	if key.latched {
+		h = append(h, rosbag.Field{Key: rosbag.KeyLatching, Value: "1"})
+	}
+	t.reports = append(t.reports, &TopicReport{
+		Topic: c.Topic, Type: c.Header.Type(), OutTopic: c.Topic, OutType: to.Type, Latched: key.latched, Notes: to.Notes,
+	})
+	return t.add(key, h, to)
+}
+
+// callerID is the publisher of all messages: recordings of ROS 2 do not say which node sent them.
+const callerID = "/rosbag2"
+
+func (t *translator) add(key connKey, h rosbag.Header, to *ros2map.To1) *translated {
+	made := &translated{&rosbag.Connection{ID: rosbag.ConnID(len(t.conns)), Topic: key.topic, Header: h}, to}
+	t.conns = append(t.conns, made.conn)
+	t.made[key] = made
+	return made
+}
+
+// leaveOut tells of a topic that cannot be given out, once.
+func (t *translator) leaveOut(c *rosbag.Connection, err error) {
+	line := fmt.Sprintf("topic %s is left out: %v", c.Topic, err)
+	if !t.lost[line] {
+		t.lost[line] = true
+		var encoding *rosbag.EncodingError
+		if errors.As(err, &encoding) {
+			encoding.Topic = c.Topic
+			t.damage = append(t.damage, err)
+		} else {
+			t.damage = append(t.damage, damage(fmt.Errorf("topic %s is left out: %w", c.Topic, err)))
+		}
+		t.reports = append(t.reports, &TopicReport{Topic: c.Topic, Type: c.Header.Type(), Reason: err.Error()})
+	}
+}
+
+// typeOf returns the conversion of a type.
+func (t *translator) typeOf(name, encoding, schemaEncoding, schema string) (*ros2map.To1, error) {
+	switch {
+	case encoding != "cdr":
+		return nil, &rosbag.EncodingError{Encoding: encoding, Schema: name, SchemaEncoding: schemaEncoding}
+	case strings.Contains(name, "/srv/") || strings.Contains(name, "/action/"):
+		return nil, fmt.Errorf("its type %s is part of a service or an action, for which ROS 1 has no messages", name)
+	case schemaEncoding == "ros2idl":
+		return nil, fmt.Errorf("the definition of %s is IDL; only that of a .msg file can be read", name)
+	}
+	key := typeKey{name, schema}
+	if to, err := t.types[key], t.failed[key]; to != nil || err != nil {
+		return to, err
+	}
+	text, err := t.schema(name, schema)
+	var to *ros2map.To1
+	if err == nil {
+		to, err = t.mapper.To1(name, text)
+	}
+	t.types[key], t.failed[key] = to, err
+	return to, err
+}
+
+// schema returns the definition of a type: that of the recording, of the user, or of ROS.
+func (t *translator) schema(name, schema string) (string, error) {
+	if strings.TrimSpace(schema) != "" {
+		return schema, nil
+	}
+	if t.definitions != nil {
+		if text, ok := t.definitions(name); ok {
+			return text, nil
+		}
+	}
+	if text, ok := t.mapper.Schema(name); ok {
+		return text, nil
+	}
+	return "", fmt.Errorf("the recording has no definition of %s; name a directory that has it with --definitions", name)
+}
+
+// translatedFile gives out a file as a recording of ROS 1. Connections are those of the translator.
+type translatedFile struct {
+	raw    raw
+	number int // of the file
+	conns  map[*rosbag.Connection]*translated
+	spans  []rosbag.Span
+}
+
+// newTranslatedFile translates the connections of a file.
+func newTranslatedFile(r raw, number int, t *translator, qos map[string]string) *translatedFile {
+	f := &translatedFile{raw: r, number: number, conns: map[*rosbag.Connection]*translated{}}
+	for _, c := range r.Connections() {
+		if to := t.of(c, qos); to != nil {
+			f.conns[c] = to
+		}
+	}
+	for i := range r.NumSpans() {
+		s := *r.Span(i)
+		s.Counts = nil
+		for _, n := range r.Span(i).Counts {
+			if to := f.conns[n.Conn]; to != nil {
+				s.Counts = append(s.Counts, rosbag.ConnCount{Conn: to.conn, Count: n.Count})
+			}
+		}
+		f.spans = append(f.spans, s)
+	}
+	return f
+}
+
+// wanted returns what a file has to look for, if keep wants connections of ROS 1.
+func (f *translatedFile) wanted(keep func(*rosbag.Connection) bool) func(*rosbag.Connection) bool {
+	return func(c *rosbag.Connection) bool {
+		to := f.conns[c]
+		return to != nil && (keep == nil || keep(to.conn))
+	}
+}
+
+// Cursor returns a cursor over messages of ROS 1.
+func (f *translatedFile) Cursor(q rosbag.Query) rosbag.Cursor {
+	reuse := q.Reuse
+	q.Keep, q.Reuse = f.wanted(q.Keep), true // messages are copied
+	return &translatedCursor{f: f, raw: f.raw.Cursor(q), reuse: reuse}
+}
+
+// index returns the entries of a span.
+func (f *translatedFile) index(i int, keep func(*rosbag.Connection) bool) ([]rosbag.Entry, error) {
+	all, err := f.raw.Index(i, f.wanted(keep))
+	for n := range all {
+		all[n].Conn = f.conns[all[n].Conn].conn
+	}
+	return all, err
+}
+
+// latest gives out the latest messages of connections.
+func (f *translatedFile) latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, rosbag.Found] {
+	return func(yield func(*rosbag.Connection, rosbag.Found) bool) {
+		for c, found := range f.raw.Latest(t, f.wanted(keep)) {
+			to := f.conns[c]
+			if found.Message != nil {
+				m, err := f.translate(found.Message, nil)
+				found.Message = m
+				if err != nil {
+					found.Message, found.Err = nil, err
+				}
+			}
+			if !yield(to.conn, found) {
+				return
+			}
+		}
+	}
+}
+
+// translate returns a message of ROS 1 in memory of its own, or in frame.
+func (f *translatedFile) translate(m *rosbag.Message, frame []byte) (*rosbag.Message, error) {
+	to := f.conns[m.Conn]
+	out := &rosbag.Message{Conn: to.conn, Time: m.Time, Order: uint64(f.number)<<48 | m.Order&(1<<48-1)}
+	if to.convert == nil {
+		out.Frame = framed(frame, m.Data())
+	} else {
+		var err error
+		out.Frame, err = to.convert.Append(append(frame[:0], 0, 0, 0, 0), m.Data(), nil)
+		if err != nil {
+			return nil, damage(fmt.Errorf("topic %s: message of %s: %w", m.Conn.Topic, m.Time, err))
+		}
+		binary.LittleEndian.PutUint32(out.Frame, uint32(len(out.Frame)-4))
+	}
+	out.Share = len(out.Frame)
+	return out, nil
+}
+
+// framed returns data with its length before it, in the memory of frame.
+func framed(frame, data []byte) []byte {
+	if frame == nil {
+		frame = make([]byte, 0, len(data)+4)
+	}
+	return append(binary.LittleEndian.AppendUint32(frame[:0], uint32(len(data))), data...)
+}
+
+// translatedCursor is a cursor over messages of ROS 1.
+type translatedCursor struct {
+	f     *translatedFile
+	raw   rosbag.Cursor
+	reuse bool
+	frame []byte // of the latest message, if it may be used again
+}
+
+// Next implements rosbag.Cursor.
+func (c *translatedCursor) Next() (*rosbag.Message, error) {
+	m, err := c.raw.Next()
+	if err != nil {
+		return nil, err
+	}
+	if !c.reuse {
+		c.frame = make([]byte, 0, len(m.Data())+64)
+	}
+	out, err := c.f.translate(m, c.frame)
+	if err == nil && c.reuse {
+		c.frame = out.Frame
+	}
+	return out, err
+}
+
+// Begin implements rosbag.Starter.
+func (c *translatedCursor) Begin() {
+	if s, ok := c.raw.(rosbag.Starter); ok {
+		s.Begin()
+	}
+}
+
+// Close implements rosbag.Cursor.
+func (c *translatedCursor) Close() { c.raw.Close() }

@@ -1,0 +1,139 @@
+package recorder
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/encode"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
+	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// ringOf returns an intake whose ring holds chunks of 100 bytes, one a second.
+func ringOf(chunks int, start time.Time) *intake.Intake {
+	p := bareIntake(10_000, 100)
+	addRing(p, ring.Options{Most: 1 << 40})
+	for i := range chunks {
+		at := start.Add(time.Duration(i) * time.Second)
+		p.Ring.Push(ring.Chunk{SealedChunk: new(bagfmt.SealedChunk), Memory: make([]byte, 0, 100), Weight: 100, FirstAt: at, LastAt: at.Add(500 * time.Millisecond)})
+		p.Pool.Held += 100
+	}
+	return p
+}
+
+// queuedTurns returns how many large messages wait for a lease. mu is held.
+func queuedTurns(in *intake.Intake) int {
+	n, _, _ := in.Pool.Waits()
+	return n
+}
+
+// largeWait reports whether a large message waits. mu is held.
+func largeWait(in *intake.Intake) bool {
+	queued, short, _ := in.Pool.Waits()
+	return queued+short > 0
+}
+
+// turnOf returns the turn of a large message.
+func turnOf(f tcpros.LargeFrame) *memory.Turn { return &f.(*intake.LargeFrame).Turn }
+
+// addRing makes an intake keep chunks for snapshots.
+func addRing(in *intake.Intake, o ring.Options) { in.Ring = ring.New(o, &in.Pool, &in.Latched) }
+
+// rotationAt is a rotation in the given part, of which so many bytes are stored.
+func rotationAt(o rotation.Options, part int, stored int64) rotation.Rotation {
+	r := rotation.New(o, time.Now(), 0)
+	for r.Part() < part {
+		r.NextPart(time.Now())
+	}
+	r.Written(part, 0, stored, false)
+	return r
+}
+
+// bareIntake is an intake without a file and without goroutines, for tests that look at
+// what it decides.
+func bareIntake(budget int64, chunkBytes int) *intake.Intake {
+	return intake.New(intake.Config{
+		Log: zap.NewNop(), Memory: memory.Options{Limit: budget, ChunkBytes: chunkBytes},
+		Encoder: encode.New(encode.Options{}), OnChange: func() {},
+	})
+}
+
+// bytesInUse returns how much of the buffer is used, and how much of that for latched
+// messages.
+func bytesInUse(p *intake.Intake) (all, forLatched int64) {
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	return p.Pool.Held - p.Pool.Idle, p.Pool.Latched
+}
+
+// bytesLeft returns how much of the buffer is neither used nor promised.
+func bytesLeft(p *intake.Intake) int64 {
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	return p.Pool.Budget - (p.Pool.Held - p.Pool.Idle)
+}
+
+// topicAccount is what was counted of one topic.
+type topicAccount struct {
+	Recorded, Passed, Repeated uint64
+	Dropped                    [intake.DropCauses]uint64
+	waiting                    int64 // bytes that wait for the disk
+}
+
+// accountOf returns what was counted of the topic of a link.
+func accountOf(l *intake.Link) topicAccount {
+	l.In.Mu.Lock()
+	defer l.In.Mu.Unlock()
+	t := l.Connection.Topic
+	return topicAccount{t.Messages, t.Passed, t.Repeated, t.Dropped, t.Account.Waiting}
+}
+
+// lost returns how many messages of the topic of a link were dropped, for whatever cause.
+func lost(l *intake.Link) (n uint64) {
+	for _, d := range accountOf(l).Dropped {
+		n += d
+	}
+	return n
+}
+
+func latchingConnection(p *intake.Intake, publisher string) *intake.Connection {
+	c := &intake.Connection{Source: latch.Source{Conn: &bagfmt.Connection{ID: bagfmt.ConnID(len(p.Connections.All)), Topic: "/map", Header: bagfmt.ConnectionHeader(testlink.Info("/map", publisher).Header)}, Latching: true}, Topic: &intake.Topic{Name: "/map"}}
+	if len(p.Connections.All) > 0 {
+		c.Topic = p.Connections.All[0].Topic
+	}
+	p.Connections.All = append(p.Connections.All, c)
+	return c
+}
+
+// longRecordInfo is that of a publisher whose connection record is so long that large messages
+// rely on one in their file.
+func longRecordInfo() (info tcpros.LinkInfo, definition string) {
+	info, definition = testlink.Info("/scan", "/p"), strings.Repeat("uint32 n\n", 2000)
+	for i := range info.Header {
+		if info.Header[i].Key == "message_definition" {
+			info.Header[i].Value = definition
+		}
+	}
+	return info, definition
+}
+
+// records counts the connection records with a definition in a file.
+func records(t *testing.T, path, definition string) int {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Count(b, []byte("message_definition="+definition))
+}

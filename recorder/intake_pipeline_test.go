@@ -1,0 +1,255 @@
+package recorder
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+)
+
+func TestLimitsInThePipeline(t *testing.T) {
+	t.Parallel()
+	p := testPipeline(t, Options{Limits: []Limit{{Topics: "/third", Every: 3}, {Topics: "/few", Count: 4}}}, nil)
+	third, few := open(t, p, "/third", "/p"), open(t, p, "/few", "/q")
+	for n := uint32(0); n < 30; n += 3 {
+		var a, b []byte
+		for i := range uint32(3) {
+			a, b = append(a, testlink.Frame(1, n+i, 20)...), append(b, testlink.Frame(2, n+i, 20)...)
+		}
+		third.Frames(a, 3, time.Now())
+		few.Frames(b, 3, time.Now())
+	}
+	if third.Large(1<<20) == nil || third.Large(1<<20) != nil || few.Large(1<<20) != nil {
+		t.Error("large messages do not count like others")
+	}
+	<-p.Limited
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	_, byFile := testlink.Numbers(t, p.out.Target())
+	if want := []uint32{0, 3, 6, 9, 12, 15, 18, 21, 24, 27}; !slices.Equal(byFile[1], want) || len(byFile[2]) != 4 {
+		t.Errorf("the bag holds %v", byFile)
+	}
+	if topic := third.Connection.Topic; topic.Skipped != 21 || topic.Dropped != [intake.DropCauses]uint64{} {
+		t.Errorf("%d skipped, dropped %v", topic.Skipped, topic.Dropped)
+	}
+}
+
+// TestWhichTopicsALimitMeans: a name that is not absolute means the end of names, and the
+// limit of all topics holds for each that has none of its own.
+func TestWhichTopicsALimitMeans(t *testing.T) {
+	t.Parallel()
+	limits := (&Options{Limit: 7, Limits: []Limit{{Topics: "image", Count: 3}, {Topics: "/scan", MaxRate: 2}}}).limits()
+	for topic, want := range map[string]intake.Sampler{
+		"/cam/image": {Limit: 3},
+		"/image":     {Limit: 3},
+		"/scan":      {Limit: 7, Thin: true, Gap: time.Second / 2},
+		"/cam/scan":  {Limit: 7},
+		"/other":     {Limit: 7},
+	} {
+		if got := intake.SamplerOf(limits, topic); got != want {
+			t.Errorf("%s: %+v, want %+v", topic, got, want)
+		}
+	}
+}
+
+// TestGoneLatchedPublishersLeaveTheRing: of those that came and went the latest ones are remembered,
+// and connections of the others released.
+func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
+	t.Parallel()
+	p := ringPipeline(t, Options{Snapshot: Snapshot{PreRoll: time.Second}})
+	topic := p.AddTopicOf("/goal", "/goal", time.Time{})
+	now := time.Now()
+	for n := range uint32(100) {
+		now = now.Add(10 * time.Second)
+		l, err := p.OpenLink(topic, testlink.LatchedInfo("/goal", fmt.Sprintf("/rostopic_%d", n)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Frames(testlink.Frame(1, n, 100), 1, now)
+		l.Closed(nil)
+		if _, err := p.pin(t.Context(), now); err != nil { // behind the chunk
+			t.Fatal(err)
+		}
+		p.tick(now.Add(5 * time.Second))
+	}
+	p.Mu.Lock()
+	start, bytes := len(p.Latched.Start.Of), p.Pool.Latched
+	p.Mu.Unlock()
+	if _, n := heldByConnections(p); n > intake.KeptLatched+1 || start > intake.KeptLatched || bytes > 16<<10 {
+		t.Errorf("%d connections, %d latched messages from before the ring, %d bytes; want about %d", n, start, bytes, intake.KeptLatched)
+	}
+	closePipeline(t, p)
+}
+
+// TestLatchedMessagesBeginAFileInOrder: that of the oldest connection first, with the time
+// of the file, in chunks of the usual size.
+func TestLatchedMessagesBeginAFileInOrder(t *testing.T) {
+	t.Parallel()
+	for chunkBytes, chunks := range map[int]int{1: 3, 3000: 1} {
+		p := bareIntake(-1, chunkBytes)
+		s := &sink{in: p, compression: bagfmt.CompressionNone}
+		for i, publisher := range []string{"/a", "/b", "/c"} {
+			p.Latched.Remember(&latchingConnection(p, publisher).Source, testlink.Frame(uint32(i), 0, 8))
+		}
+		at := bagfmt.TimeOf(time.Now())
+		var got []bagfmt.ConnID
+		written := 0
+		err := s.packLatched(p.PinLatched(nil), at, func(c *bagfmt.SealedChunk) error {
+			written++
+			for _, n := range c.Counts {
+				got = append(got, n.Conn.ID)
+			}
+			if c.Start != at || c.End != at {
+				t.Errorf("a chunk of the time %v to %v, want %v", c.Start, c.End, at)
+			}
+			p.CountRepeated(c)
+			return nil
+		})
+		if err != nil || written != chunks || len(got) != 3 || got[0] != 0 || got[1] != 1 || got[2] != 2 {
+			t.Errorf("chunks of %d: %d with the messages of %v, %v; want %d in order", chunkBytes, written, got, err, chunks)
+		}
+		if n := p.Connections.All[0].Topic.Repeated; n != 3 {
+			t.Errorf("%d counted as repeated, want 3", n)
+		}
+	}
+}
+
+// TestLargeMessagesBringTheirRecord: of a publisher without small ones the first, which may
+// still be given up when it begins, and the next one for all others.
+func TestLargeMessagesBringTheirRecord(t *testing.T) {
+	t.Parallel()
+	info, definition := longRecordInfo()
+	p := testPipeline(t, Options{Sync: SyncNone}, nil)
+	l, err := p.OpenLink(p.AddTopicOf("/scan", "/scan", time.Time{}), info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range uint32(5) {
+		testlink.SendLarge(l, testlink.Frame(1, n, 200_000))
+	}
+	closePipeline(t, p)
+	if n := records(t, p.out.Target(), definition); n != 3 {
+		t.Errorf("%d connection records, want two in chunks and one in the index", n)
+	}
+}
+
+// TestRecordBehindASplit: a file has the record of each of its messages in a chunk, also of a
+// large one that began when an earlier file, which has it, was filled.
+func TestRecordBehindASplit(t *testing.T) {
+	t.Parallel()
+	for splits := range 3 {
+		info, definition := longRecordInfo()
+		p := testPipeline(t, Options{Split: true, Sync: SyncNone}, nil)
+		l, err := p.OpenLink(p.AddTopicOf("/scan", "/scan", time.Time{}), info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := open(t, p, "/other", "/p")
+		l.Frames(testlink.Frame(1, 0, 100), 1, time.Now())
+		f := testlink.Frame(1, 1, 200_000)
+		m := l.Large(len(f))
+		testlink.Fill(m, f)
+		for range splits {
+			p.Mu.Lock()
+			p.Rotate(time.Now())
+			p.Mu.Unlock()
+		}
+		other.Frames(testlink.Frame(2, 0, 100), 1, time.Now())
+		m.Commit(time.Now())
+		closePipeline(t, p)
+		paths := files(t, p)
+		if len(paths) != splits+1 {
+			t.Fatalf("%d splits: files %v", splits, paths)
+		}
+		if n := records(t, paths[splits], definition); n != 2 {
+			t.Errorf("%d splits: the last file has %d connection records, want one in a chunk and one in the index", splits, n)
+		}
+	}
+}
+
+// TestLargeMessageBehindASplit: a large message that relies on the record of its connection
+// in one file and is complete in the next is followed by the record there, once, also
+// if no small message comes any more.
+func TestLargeMessageBehindASplit(t *testing.T) {
+	t.Parallel()
+	info := testlink.Info("/scan", "/p")
+	for i := range info.Header {
+		if info.Header[i].Key == "message_definition" {
+			info.Header[i].Value = strings.Repeat("uint32 n\n", 2000) // much, so that each message relies on one
+		}
+	}
+	for name, splits := range map[string]int{"no split": 0, "a split": 1, "two": 2} {
+		p := testPipeline(t, Options{Split: true, Sync: SyncNone}, nil)
+		l, err := p.OpenLink(p.AddTopicOf("/scan", "/scan", time.Time{}), info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		publish := func(n uint32, split int) {
+			f := testlink.Frame(1, n, 200_000)
+			m := l.Large(len(f))
+			for range split {
+				p.Mu.Lock()
+				p.Rotate(time.Now())
+				p.Mu.Unlock()
+			}
+			testlink.Fill(m, f)
+			m.Commit(time.Now())
+		}
+		l.Frames(testlink.Frame(1, 0, 100), 1, time.Now())
+		publish(1, splits)
+		publish(2, 0)
+		closePipeline(t, p)
+		if got := accountOf(l).Recorded; got != 3 {
+			t.Errorf("%s: %d messages, want 3", name, got)
+		}
+		l.In.Mu.Lock()
+		if want := uint64(100 + 2*200_000); l.Connection.Topic.Bytes != want {
+			t.Errorf("%s: %d bytes, want %d", name, l.Connection.Topic.Bytes, want)
+		}
+		l.In.Mu.Unlock()
+		paths := files(t, p)
+		if len(paths) != splits+1 {
+			t.Fatalf("%s: files %v", name, paths)
+		}
+		b, err := os.ReadFile(paths[splits])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(b, []byte("message_definition=uint32 n\nuint32 n\n")); n != 2 {
+			t.Errorf("%s: the last file has %d connection records, want one in a chunk and one in the index", name, n)
+		}
+	}
+}
+
+// TestLimitsThatMakeNoSense are refused.
+func TestLimitsThatMakeNoSense(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		limit Limit
+		ok    bool
+	}{
+		"no limit at all":   {Limit{Topics: "/a"}, true},
+		"highest rate":      {Limit{Topics: "/a", MaxRate: 1e9}, true},
+		"rate above":        {Limit{Topics: "/a", MaxRate: 1e9 + 1}, false},
+		"negative rate":     {Limit{Topics: "/a", MaxRate: -0.1}, false},
+		"rate is no number": {Limit{Topics: "/a", MaxRate: math.NaN()}, false},
+		"each one":          {Limit{Topics: "/a", Every: 1}, true},
+		"each minus first":  {Limit{Topics: "/a", Every: -1}, false},
+		"one":               {Limit{Topics: "/a", Count: 1}, true},
+		"minus one":         {Limit{Topics: "/a", Count: -1}, false},
+		"topics of no name": {Limit{Count: 1}, false},
+	} {
+		if err := c.limit.check(); (err == nil) != c.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package intake
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+)
+
+// smallRun is a run of three messages of 100 bytes, which take runBytes in a chunk.
+func smallRun() []byte {
+	return append(append(testlink.Frame(1, 0, 96), testlink.Frame(1, 1, 96)...), testlink.Frame(1, 2, 96)...)
+}
+
+const runBytes = 3 * (100 + RecordOverhead)
+
+// TestWhatARunTakes: a run of messages is admitted with its records, and with that of its
+// connection if the file does not have it yet, and to the last byte.
+func TestWhatARunTakes(t *testing.T) {
+	t.Parallel()
+	const budget, chunkBytes, record = 100_000, 1000, 500
+	for _, inFile := range []bool{false, true} {
+		need := int64(runBytes)
+		if !inFile {
+			need += record
+		}
+		for _, short := range []int64{0, 1} {
+			in := bareIntake(budget, chunkBytes)
+			l := bareLink(in, record)
+			if inFile {
+				l.Connection.stored = in.Rotation.Part() + 1
+			}
+			in.Pool.Waiting, in.Pool.Waiters = 1, 1 // of another topic, so that this one is not light
+			in.Pool.Held = budget - memory.KeptChunks*chunkBytes - need + short
+			in.append(l.Connection, smallRun(), 3, time.Now())
+			of := l.Connection.Topic
+			if of.Messages != uint64(3*(1-short)) || of.Dropped[DropBufferFull] != uint64(3*short) {
+				t.Errorf("in the file %v, %d bytes too few: %d messages, %d dropped", inFile, short, of.Messages, of.Dropped[DropBufferFull])
+			}
+		}
+	}
+}
+
+// TestWhatARunCounts: the payloads count as recorded, and all that the messages take in a
+// chunk as waiting for the disk.
+func TestWhatARunCounts(t *testing.T) {
+	t.Parallel()
+	in := bareIntake(-1, 10_000)
+	l := bareLink(in, 100)
+	in.append(l.Connection, smallRun(), 3, time.Now())
+	of := l.Connection.Topic
+	if of.Messages != 3 || of.Bytes != 3*96 || of.Account.Waiting != 0 {
+		t.Errorf("%d messages of %d bytes, %d wait; want 3 of 288, and none", of.Messages, of.Bytes, of.Account.Waiting)
+	}
+	in.SealOpen()
+	if of.Account.Waiting != runBytes {
+		t.Errorf("%d bytes wait, want %d", of.Account.Waiting, runBytes)
+	}
+}
+
+// TestWhenAChunkIsSealed: when it has gone beyond its size, and not before it has a message.
+func TestWhenAChunkIsSealed(t *testing.T) {
+	t.Parallel()
+	first := bareIntake(-1, 10_000)
+	first.append(bareLink(first, 100).Connection, smallRun(), 3, time.Now())
+	size := first.Open.Builder.Len()
+	for chunkBytes, open := range map[int]bool{size: true, size - 1: false} {
+		in := bareIntake(-1, chunkBytes)
+		in.append(bareLink(in, 100).Connection, smallRun(), 3, time.Now())
+		if (in.Open != nil) != open {
+			t.Errorf("a chunk of %d bytes, with %d in it, is open: %v", chunkBytes, size, !open)
+		}
+	}
+	in := bareIntake(-1, 100)
+	in.OpenChunk()
+	if in.SealOpen(); in.Open == nil {
+		t.Error("a chunk without messages is sealed")
+	}
+}
+
+// TestHowManyMessagesFitTheRest: what is in the chunk already takes its room.
+func TestHowManyMessagesFitTheRest(t *testing.T) {
+	t.Parallel()
+	in := bareIntake(-1, 10_000)
+	l := bareLink(in, 100)
+	in.append(l.Connection, smallRun(), 3, time.Now())
+	for room, want := range map[int]int{-1: 1, 0: 1, 100: 1, 100 + RecordOverhead: 2, runBytes - 1: 3, runBytes: 3} {
+		in.sealAt = in.Open.Builder.Len() + room
+		if n, size := in.fit(l.Connection.Topic, smallRun(), 3); n != want || size != 100*want {
+			t.Errorf("with room for %d bytes: %d messages of %d bytes, want %d", room, n, size, want)
+		}
+	}
+}
+
+// TestWhenAnOldChunkIsSealed: at the age of the flush interval.
+func TestWhenAnOldChunkIsSealed(t *testing.T) {
+	t.Parallel()
+	in := bareIntake(-1, 10_000)
+	in.Flush = time.Second
+	received := time.Now()
+	in.append(bareLink(in, 100).Connection, smallRun(), 3, received)
+	if in.Tick(received.Add(in.Flush - 1)); in.Open == nil {
+		t.Error("sealed before it is old")
+	}
+	if in.Tick(received.Add(in.Flush)); in.Open != nil {
+		t.Error("open although it is old")
+	}
+}

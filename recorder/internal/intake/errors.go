@@ -1,0 +1,15 @@
+package intake
+
+import "errors"
+
+// Errors of commands. The recorder's API documents them.
+var (
+	ErrNotRecording  = errors.New("there is no recording")
+	ErrStopped       = errors.New("stopped: there is no bag before the next start")
+	ErrPaused        = errors.New("paused: nothing is recorded, no mark either")
+	ErrNoRoom        = errors.New("the buffer is full: the mark is not recorded")
+	ErrOnlySnapshots = errors.New("only snapshots are written: there is no bag to split")
+)
+
+// ErrEnded refuses links that open too late.
+var ErrEnded = errors.New("the recording has ended")

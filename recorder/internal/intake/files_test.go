@@ -1,0 +1,140 @@
+package intake
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/encode"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
+	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
+)
+
+// TestAbandonedMessages: what is in no file is lost to the disk, and not recorded. Of a ring
+// without a recording it is not known what was to be written.
+func TestAbandonedMessages(t *testing.T) {
+	t.Parallel()
+	for name, only := range map[string]bool{"a recording": false, "a ring": true} {
+		in := bareIntake(-1, 100)
+		if only {
+			addRing(in, ring.Options{Only: true})
+		}
+		of := &Topic{Tally: Tally{10, 1000}}
+		of.Written = Tally{7, 700}
+		of.Dropped[DropDisk] = 1
+		in.Topics = []*Topic{of}
+		recorded, lost := Tally{7, 700}, uint64(1+3)
+		if only {
+			recorded, lost = Tally{10, 1000}, 1
+		}
+		if in.Abandon(); !in.Ended || of.Tally != recorded || of.Dropped[DropDisk] != lost {
+			t.Errorf("%s: ended %v, %+v, %d lost; want %+v and %d", name, in.Ended, of.Tally, of.Dropped[DropDisk], recorded, lost)
+		}
+	}
+}
+
+// TestRepeatedConnectionsAreKept until the file that begins with their messages is closed,
+// which happens behind the intake's back.
+func TestRepeatedConnectionsAreKept(t *testing.T) {
+	t.Parallel()
+	in := bareIntake(10_000, 100)
+	in.Rotation = rotationAt(rotation.Options{}, 3, 0)
+	c := latchingConnection(in, "/a")
+	in.Latched.Remember(&c.Source, []byte("x"))
+	pinned := in.PinLatched(nil)
+	in.Latched.Forget(&c.Source)
+	in.Unpin(pinned)
+	for closed, want := range map[int64]bool{3: false, 4: true} { // parts below this number
+		if in.closedParts.Store(closed); in.unneeded(c) != want {
+			t.Errorf("the parts below %d are closed: the connection may go: %v, want %v", closed, !want, want)
+		}
+	}
+}
+
+// TestRepeatedMessagesTakeRoomInTheirFile: of the file that is filled, and half of its size at
+// most.
+func TestRepeatedMessagesTakeRoomInTheirFile(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		part, bytes int
+		want        int64
+	}{
+		"few bytes":       {part: 3, bytes: 300, want: 100 + 300},
+		"many":            {part: 3, bytes: 700, want: 100 + 500},
+		"of another file": {part: 2, bytes: 300, want: 100},
+	} {
+		in := bareIntake(-1, 100)
+		in.Rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
+		in.RepeatedInFile(&bagfmt.SealedChunk{Record: make([]byte, c.bytes)}, c.part)
+		if got := in.Rotation.Stored(); got != c.want {
+			t.Errorf("%s: the file counts %d bytes, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestFileEndsAtItsSize: with its last byte a file is not too long yet; with one more the
+// next begins, or the recording ends, and says so once.
+func TestFileEndsAtItsSize(t *testing.T) {
+	t.Parallel()
+	for _, split := range []bool{false, true} {
+		p := bareIntake(-1, 800)
+		p.State = StateRecording
+		p.Rotation = rotationAt(rotation.Options{MaxBytes: 1000, Split: split}, 0, 1000)
+		p.checkSize(time.Now())
+		if p.Rotation.Part() != 0 || p.AtSizeLimit {
+			t.Errorf("split %v: a file that has its size exactly has ended", split)
+		}
+		for range 2 {
+			p.Rotation.Written(p.Rotation.Part(), 0, 1001-p.Rotation.Stored(), false)
+			p.checkSize(time.Now())
+		}
+		if split && (p.Rotation.Part() != 2 || p.AtSizeLimit || len(p.Filled) != 0) {
+			t.Errorf("with splits: file %d after two ends, full: %v", p.Rotation.Part(), p.AtSizeLimit)
+		}
+		if !split && (p.Rotation.Part() != 0 || !p.AtSizeLimit || len(p.Filled) != 1) {
+			t.Errorf("without: file %d, full: %v, said %d times", p.Rotation.Part(), p.AtSizeLimit, len(p.Filled))
+		}
+	}
+}
+
+// TestChunksBeforeTheEndOfAFile: a chunk is as long as it is asked for, or as there is room
+// in the file. Where that is an estimate a chunk is not shorter than an eighth.
+func TestChunksBeforeTheEndOfAFile(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		left       int64
+		compressed bool
+		want       int
+	}{
+		{801, false, 800},
+		{800, false, 800},
+		{799, false, 799},
+		{0, false, 0},
+		{-1, false, 0},
+		{801, true, 800},
+		{101, true, 101},
+		{99, true, 100},
+		{-1, true, 100},
+	} {
+		p := bareIntake(-1, 800)
+		p.Rotation = rotationAt(rotation.Options{MaxBytes: 10_000}, 0, 10_000-c.left)
+		if c.compressed {
+			p.encoder = encode.New(encode.Options{Compression: bagfmt.CompressionLZ4, Workers: 1})
+		}
+		if got := p.sealLimit(); got != c.want {
+			t.Errorf("room for %d, compressed %v: a chunk is sealed beyond %d, want %d", c.left, c.compressed, got, c.want)
+		}
+	}
+}
+
+// ringOf returns an intake whose ring holds chunks of 100 bytes, one a second.
+func ringOf(chunks int, start time.Time) *Intake {
+	p := bareIntake(10_000, 100)
+	addRing(p, ring.Options{Most: 1 << 40})
+	for i := range chunks {
+		at := start.Add(time.Duration(i) * time.Second)
+		p.Ring.Push(ring.Chunk{SealedChunk: new(bagfmt.SealedChunk), Memory: make([]byte, 0, 100), Weight: 100, FirstAt: at, LastAt: at.Add(500 * time.Millisecond)})
+		p.Pool.Held += 100
+	}
+	return p
+}

@@ -1,0 +1,121 @@
+package intake
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/encode"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
+	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// queuedTurns returns how many large messages wait for a lease. mu is held.
+func queuedTurns(in *Intake) int {
+	n, _, _ := in.Pool.Waits()
+	return n
+}
+
+// largeWait reports whether a large message waits. mu is held.
+func largeWait(in *Intake) bool {
+	queued, short, _ := in.Pool.Waits()
+	return queued+short > 0
+}
+
+// turnOf returns the turn of a large message.
+func turnOf(f tcpros.LargeFrame) *memory.Turn { return &f.(*LargeFrame).Turn }
+
+// grantTo gives a message a lease at once.
+func grantTo(t testing.TB, in *Intake, f *memory.Turn) {
+	t.Helper()
+	in.Pool.EnqueueTurn(f)
+	if !in.Pool.GrantTurn(f, time.Now()) {
+		t.Fatal("no lease")
+	}
+	in.Pool.DequeueTurn(f)
+}
+
+// holding is a large message that needs and holds so many bytes.
+func holding(in *Intake, need, holds int64) *memory.Turn {
+	f := &memory.Turn{Need: need, Chunk: new(memory.Chunk)}
+	in.Pool.Grow(f.Chunk, holds)
+	return f
+}
+
+// addRing makes an intake keep chunks for snapshots.
+func addRing(in *Intake, o ring.Options) { in.Ring = ring.New(o, &in.Pool, &in.Latched) }
+
+// rotationAt is a rotation in the given part, of which so many bytes are stored.
+func rotationAt(o rotation.Options, part int, stored int64) rotation.Rotation {
+	r := rotation.New(o, time.Now(), 0)
+	for r.Part() < part {
+		r.NextPart(time.Now())
+	}
+	r.Written(part, 0, stored, false)
+	return r
+}
+
+// usedChunk takes a buffer from a pool and lets it grow to n bytes or some more.
+func usedChunk(t testing.TB, p *memory.Memory, n int) *memory.Chunk {
+	t.Helper()
+	c := p.Get(n, n)
+	if c == nil {
+		t.Fatalf("no buffer of %d bytes", n)
+	}
+	c.Builder.Reset(nil)
+	c.Builder.AppendRun(testlink.Connection(), bagfmt.Time{}, testlink.Frame(0, 0, n), 1)
+	p.Count(c)
+	return c
+}
+
+// bareIntake is an intake without a file and without goroutines, for tests that look at
+// what it decides.
+func bareIntake(budget int64, chunkBytes int) *Intake {
+	return New(Config{
+		Log: zap.NewNop(), Memory: memory.Options{Limit: budget, ChunkBytes: chunkBytes},
+		Encoder: encode.New(encode.Options{}), OnChange: func() {},
+	})
+}
+
+// bytesInUse returns how much of the buffer is used, and how much of that for latched
+// messages.
+func bytesInUse(p *Intake) (all, forLatched int64) {
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	return p.Pool.Held - p.Pool.Idle, p.Pool.Latched
+}
+
+// bytesLeft returns how much of the buffer is neither used nor promised.
+func bytesLeft(p *Intake) int64 {
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	return p.Pool.Budget - (p.Pool.Held - p.Pool.Idle)
+}
+
+// topicAccount is what was counted of one topic.
+type topicAccount struct {
+	Recorded, Passed, Repeated uint64
+	Dropped                    [DropCauses]uint64
+	waiting                    int64 // bytes that wait for the disk
+}
+
+// accountOf returns what was counted of the topic of a link.
+func accountOf(l *Link) topicAccount {
+	l.In.Mu.Lock()
+	defer l.In.Mu.Unlock()
+	t := l.Connection.Topic
+	return topicAccount{t.Messages, t.Passed, t.Repeated, t.Dropped, t.Account.Waiting}
+}
+
+// lost returns how many messages of the topic of a link were dropped, for whatever cause.
+func lost(l *Link) (n uint64) {
+	for _, d := range accountOf(l).Dropped {
+		n += d
+	}
+	return n
+}

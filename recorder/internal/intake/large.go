@@ -1,0 +1,113 @@
+package intake
+
+import (
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+)
+
+// awaitChunk waits until a large message may be received and returns its chunk, nil if
+// it is not wanted any more. mu is held.
+func (in *Intake) awaitChunk(f *LargeFrame, size, first int) *memory.Chunk {
+	in.SealOpen() // so that its memory comes back
+	defer in.endWait(f)
+	if in.startWait(f); !in.awaitLease(f) {
+		return nil
+	}
+	c := f.link.Connection
+	if free := in.Pool.GetReusable(c.proven, size); free != nil {
+		return free
+	}
+	if !in.awaitMemory(f, in.Pool.Weight(first)) {
+		in.Pool.EndTurn(&f.Turn)
+		return nil
+	}
+	return in.Pool.Get(first, first)
+}
+
+// awaitGrowth waits until a message that is received may take more bytes, and reports
+// whether it may. mu is held.
+func (in *Intake) awaitGrowth(f *LargeFrame, more int64) bool {
+	defer in.endWait(f)
+	in.startWait(f)
+	if !f.Turn.Granted {
+		in.Room.Broadcast() // it may be the last that all others wait for
+		if !in.awaitLease(f) {
+			return false
+		}
+	}
+	return in.awaitMemory(f, more)
+}
+
+// startWait notes that f may have to wait. mu is held.
+func (in *Intake) startWait(f *LargeFrame) {
+	c := f.link.Connection
+	f.Turn.Waiting, f.Turn.Proven, f.blockage = true, c.proven, Blockage{Topic: c.Topic}
+}
+
+// endWait ends that. mu is held.
+func (in *Intake) endWait(f *LargeFrame) {
+	f.Turn.Waiting = false
+	in.EndBlockage(&f.blockage)
+}
+
+// awaitLease waits for the turn of a message, and reports whether it has a lease: not if
+// it is not wanted any more, or if it is to be given up. mu is held.
+func (in *Intake) awaitLease(f *LargeFrame) bool {
+	in.Pool.EnqueueTurn(&f.Turn)
+	defer in.Pool.DequeueTurn(&f.Turn)
+	for in.accepts(f.blockage.Topic) {
+		if in.Pool.GrantTurn(&f.Turn, time.Now()) {
+			return true
+		}
+		if in.Pool.StuckTurn(&f.Turn) {
+			return false
+		}
+		in.wait(&f.blockage)
+	}
+	return false
+}
+
+// awaitMemory waits until a large message with a lease may take more bytes, and reports
+// whether it may; false means that it is not wanted any more. Shared chunks take no more
+// than their minimum meanwhile, or none if the message needs that, too. mu is held.
+func (in *Intake) awaitMemory(f *LargeFrame, more int64) bool {
+	for {
+		free := in.Pool.BesideShared(&f.Turn, more)
+		if in.Pool.MakeRoom(free, memory.ForLarge) {
+			return true
+		}
+		if !in.accepts(f.blockage.Topic) {
+			return false
+		}
+		in.SealOpen() // it would hold on to its memory until it is old
+		if f.Turn.Shared == 0 && in.dropEmptyChunk() || in.forgetLatchedFor(free) {
+			continue
+		}
+		in.Pool.SetShort(&f.Turn, true)
+		in.wait(&f.blockage)
+		in.Pool.SetShort(&f.Turn, false)
+	}
+}
+
+// forgetLatchedFor lets the latched messages go if large messages, which alone hold memory
+// beside them that does not come back by itself, could not have more bytes otherwise. It
+// reports whether there were any. mu is held.
+func (in *Intake) forgetLatchedFor(more int64) bool {
+	if !in.Pool.NeverFits(more) {
+		return false
+	}
+	return in.Latched.ForgetAll(in.sources(), "latched messages are not repeated in the next file: a large message needs their memory")
+}
+
+// dropEmptyChunk gives the memory of the open chunk back if there is a connection record
+// in it at most, and reports whether there was one. mu is held.
+func (in *Intake) dropEmptyChunk() bool {
+	if in.Open == nil || in.Open.Builder.Messages() > 0 {
+		return false
+	}
+	in.Pool.Put(in.Open)
+	in.Open, in.records = nil, new(bagfmt.ConnRecords) // which is written anew
+	return true
+}

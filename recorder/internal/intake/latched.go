@@ -1,0 +1,191 @@
+package intake
+
+import (
+	"bytes"
+	"errors"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
+)
+
+// sources returns the connections as far as latched messages go, by id. mu is held.
+func (in *Intake) sources() []*latch.Source {
+	all := make([]*latch.Source, len(in.Connections.All))
+	for i, c := range in.Connections.All {
+		all[i] = &c.Source
+	}
+	return all
+}
+
+// PinLatched returns the latched messages that a file begins with: of all publishers, or of those
+// that pass want if it is not nil. They stay as they are until unpin. mu is held.
+func (in *Intake) PinLatched(want func(*latch.Source) bool) []latch.Pinned {
+	all := in.Latched.AtFile(in.sources(), want)
+	for _, l := range all {
+		in.Connections.of(l.Conn).written = in.Rotation.Part() + 1
+	}
+	return all
+}
+
+// Unpin lets go of latched messages.
+func (in *Intake) Unpin(all []latch.Pinned) {
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	in.Latched.Unpin(all)
+}
+
+// warnShortage says once why latched messages are not repeated.
+func (in *Intake) warnShortage() {
+	in.Mu.Lock()
+	s := in.Latched.TakeShortage()
+	in.Mu.Unlock()
+	switch {
+	case s.Text == "":
+	case s.Topic == "":
+		in.log.Warn(s.Text)
+	default:
+		in.log.Warn(s.Text, zap.String("topic", s.Topic))
+	}
+}
+
+// RepeatedInFile accounts for latched messages that were written to the file of part.
+func (in *Intake) RepeatedInFile(c *bagfmt.SealedChunk, part int) {
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	in.CountRepeated(c)
+	in.Rotation.Repeated(part, int64(len(c.Record)))
+}
+
+// RepeatedInSnapshot accounts for latched messages that were written to a snapshot.
+func (in *Intake) RepeatedInSnapshot(c *bagfmt.SealedChunk) {
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	in.CountRepeated(c)
+}
+
+// CountRepeated counts latched messages that were repeated. mu is held.
+func (in *Intake) CountRepeated(c *bagfmt.SealedChunk) {
+	in.eachCount(c, func(t *Topic, n Tally) { t.Repeated += n.Messages })
+}
+
+// LatchingOf returns the latching connections with messages in a chunk, nil if there are none.
+func (in *Intake) LatchingOf(chunk *bagfmt.SealedChunk) (all map[bagfmt.ConnID]*latch.Source) {
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	for _, n := range chunk.Counts {
+		if c := in.Connections.of(n.Conn); c != nil && c.Latching {
+			if all == nil {
+				all = map[bagfmt.ConnID]*latch.Source{}
+			}
+			all[n.Conn.ID] = &c.Source
+		}
+	}
+	return all
+}
+
+// LatchedIn returns the last message of each latching connection in a sealed chunk, the latest
+// first, with a copy if there is memory for that and the chunk itself takes more.
+func (in *Intake) LatchedIn(c *memory.Chunk) []latch.Pinned {
+	latching := in.LatchingOf(c.Sealed)
+	if latching == nil {
+		return nil
+	}
+	var all []latch.Pinned
+	var counted int64
+	for conn, frame := range c.Builder.LastFrames(func(conn *bagfmt.Connection) bool { return latching[conn.ID] != nil }) {
+		l := &latch.Message{Frame: frame, Counted: latch.LatchedOverhead + in.Latched.Weight(len(frame))}
+		all = append(all, latch.Pinned{Source: latching[conn.ID], Message: l})
+		counted += l.Counted
+	}
+	copied := counted <= int64(len(c.Sealed.Record)) && in.claimForRing(counted)
+	for _, l := range all {
+		if copied {
+			l.Frame = bytes.Clone(l.Frame)
+		} else {
+			l.Frame, l.Counted = nil, 0
+		}
+	}
+	return all
+}
+
+// claimForRing counts n bytes for the ring if there are so many. The chunks of a requested
+// snapshot must not displace each other.
+func (in *Intake) claimForRing(n int64) bool {
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	if !in.Pool.Fits(n) && (in.Ring.Pending > 0 || !in.Pool.MakeRoom(n, memory.ForAny)) {
+		return false
+	}
+	in.Pool.Use(n)
+	return true
+}
+
+// UnpinState lets go of the state where a snapshot begins.
+func (in *Intake) UnpinState(s *latch.State) {
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	in.Latched.UnpinState(s)
+}
+
+var ErrNoLatchedMemory = errors.New("no memory for what is latched before it")
+
+// AddBefore adds copies of messages that come before the snapshot in the ring.
+func (in *Intake) AddBefore(s *latch.State, all []latch.Pinned) error {
+	var counted int64
+	for _, l := range all {
+		l.Counted = in.Latched.Weight(len(l.Frame))
+		counted += l.Counted
+	}
+	if counted > 0 && !in.claimLatched(counted) {
+		return ErrNoLatchedMemory
+	}
+	s.AddBefore(all)
+	return nil
+}
+
+// claimLatched counts n bytes for latched messages on their way to a file, if there are so many.
+func (in *Intake) claimLatched(n int64) bool {
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	return in.Latched.Claim(n)
+}
+
+// UnclaimLatched gives them back.
+func (in *Intake) UnclaimLatched(n int64) {
+	in.Mu.Lock()
+	in.Pool.UnuseLatched(n)
+	in.Mu.Unlock()
+}
+
+// FrameOf returns the frame of a latched message, and what that takes beside the bytes that are
+// counted for the message, until unclaimLatched.
+func (in *Intake) FrameOf(l latch.Pinned) (frame []byte, claimed int64, err error) {
+	if l.Chunk == nil {
+		return l.Frame, 0, nil
+	}
+	claimed = in.Latched.Weight(int(l.Chunk.Sealed.UncompressedBytes))
+	if !in.claimLatched(claimed) {
+		return nil, 0, ErrNoLatchedMemory
+	}
+	for m, err := range l.Chunk.Sealed.Messages() {
+		if err != nil {
+			in.UnclaimLatched(claimed)
+			return nil, 0, err
+		}
+		if m.Conn.ID == l.Conn.ID {
+			frame = m.Frame
+		}
+	}
+	return frame, claimed, nil
+}
+
+// GoBy lets the notes of a chunk pass the ring.
+func (in *Intake) GoBy(c *ring.Chunk) {
+	in.Mu.Lock()
+	in.Latched.Pass(c.TakeNotes())
+	in.Mu.Unlock()
+}

@@ -1,0 +1,322 @@
+package intake
+
+import (
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// Link receives the messages of one publisher. It implements tcpros.LinkSink.
+type Link struct {
+	In         *Intake
+	Connection *Connection
+	Publisher  *loss.Publisher
+	seq        *loss.Sequence // nil if the messages have no numbers
+	frame      LargeFrame     // the large message that is under way
+	Watched    watchedFrame
+}
+
+// Frames implements tcpros.LinkSink.
+func (l *Link) Frames(run []byte, count int, received time.Time) {
+	if l.seq != nil {
+		l.CountMissed(l.seq.Run(run, count))
+	}
+	l.In.append(l.Connection, run, count, received)
+}
+
+// LargeOverhead is room for the records around a large frame in its chunk: its
+// connection, its own header, the chunk's header and index.
+const LargeOverhead = 16 << 10
+
+// trusted is how much of a publisher's claim is counted before it arrives.
+const trusted = 1 << 20
+
+// recordShare is the least ratio of a message to its connection record at which the
+// record goes along with each one.
+const recordShare = 100
+
+// Large implements tcpros.LinkSink.
+func (l *Link) Large(frameBytes int) tcpros.LargeFrame {
+	f := l.takeLarge(frameBytes)
+	switch {
+	case l.seq == nil:
+	case f == nil:
+		l.seq.Unseen()
+	default:
+		l.Watched = watchedFrame{LargeFrame: f, link: l}
+		return &l.Watched
+	}
+	return f
+}
+
+// takeLarge gives a large message a chunk of its own, into which it is read straight
+// from the socket: no copy, and no other topic waits for it. What was announced counts as
+// it arrives, whatever happens when the buffer is full: a false claim costs nothing.
+func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
+	in, c := l.In, l.Connection
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	// While nothing is recorded a latched message is received to be remembered, if that
+	// does not cost a wait.
+	idle := in.State != StateRecording
+	if !idle && c.Topic.Thin && !c.Topic.keep(in.Sim.Steady(time.Now())) {
+		return nil
+	}
+	if c.Latching {
+		in.Latched.Forget(&c.Source) // it will not be the latest any more
+	}
+	if in.Ended || in.AtSizeLimit || c.Topic.atLimit() || idle && !c.Latching {
+		in.countUnwanted(c)
+		return nil
+	}
+	f := &l.frame
+	*f = LargeFrame{link: l, size: frameBytes, blocks: in.Pool.Blocks && !idle}
+	size := frameBytes + LargeOverhead + c.Bytes
+	f.Turn.Need = in.Pool.Weight(size)
+	if in.Pool.Limit >= 0 && f.Turn.Need > in.Pool.Limit {
+		if idle {
+			in.countUnwanted(c)
+		} else {
+			c.Topic.Drop(DropOversize, 1)
+		}
+		return nil
+	}
+	first := min(size, trusted+c.Bytes)
+	switch {
+	case f.blocks:
+		f.Turn.Chunk = in.awaitChunk(f, size, first)
+	case in.Pool.Admits(&c.Topic.Account, f.Turn.Need, false):
+		if f.Turn.Chunk = in.Pool.GetReusable(c.proven, size); f.Turn.Chunk == nil {
+			f.Turn.Chunk = in.Pool.Get(first, first)
+		}
+	}
+	switch {
+	case f.Turn.Chunk != nil:
+		f.begin()
+		return f
+	case f.blocks || idle:
+		in.countUnwanted(c)
+	default:
+		c.Topic.Drop(DropBufferFull, 1)
+	}
+	return nil
+}
+
+// begin starts the message in its chunk. intake.mu is held.
+func (f *LargeFrame) begin() {
+	in, c := f.link.In, f.link.Connection
+	// nil makes the chunk hold the record: it may be given up, so each one does until
+	// the record is safely in another. Where that costs less than a percent each one
+	// does anyway, and belongs to whatever file is written when it is complete.
+	var records *bagfmt.ConnRecords
+	if c.stored == in.Rotation.Part()+1 && c.Bytes*recordShare > f.size {
+		records, f.relies = in.records, true
+	}
+	f.Turn.Chunk.Builder.Reset(records)
+	f.Turn.Chunk.Builder.BeginMessage(c.Conn, f.size)
+	in.Pool.Count(f.Turn.Chunk)
+}
+
+// Closed implements tcpros.LinkSink. The node has logged why.
+func (l *Link) Closed(err error) {
+	l.In.Mu.Lock()
+	defer l.In.Mu.Unlock()
+	l.Connection.links--
+	l.Connection.Topic.Linked--
+	l.Publisher.End(err, time.Now())
+	switch {
+	case errors.Is(err, tcpros.ErrTooLarge):
+		l.Connection.Topic.Drop(DropOversize, 1)
+	case errors.Is(err, tcpros.ErrStalled):
+		l.Connection.Topic.Drop(dropLink, 1)
+	}
+}
+
+// Lost implements tcpros.LostSink.
+func (l *Link) Lost(messages int) {
+	l.In.Mu.Lock()
+	l.Connection.Topic.Drop(dropUDP, uint64(messages))
+	l.In.Mu.Unlock()
+}
+
+// LargeFrame is a message on its way into a chunk of its own.
+type LargeFrame struct {
+	link     *Link
+	size     int
+	relies   bool        // on the record of its connection in the file that was filled when it began
+	blocks   bool        // its link while there is no room, rather than being dropped
+	Turn     memory.Turn // its chunk, and its lease if it blocks
+	blockage Blockage    // while it waits
+}
+
+// Room implements tcpros.LargeFrame. Memory is there before the message takes it; without,
+// the message is given up.
+func (f *LargeFrame) Room(n int) []byte {
+	if f.blocks {
+		f.Turn.Arrived.Store(int64(f.Turn.Chunk.Builder.Len()))
+		n = min(n, memory.LeasePiece)
+	}
+	if next := f.link.In.Pool.Weight(f.Turn.Chunk.Builder.NextCap()); next > f.Turn.Chunk.Counted && !f.grow(next) {
+		return nil
+	}
+	return f.Turn.Chunk.Builder.Room(n)
+}
+
+// grow makes the message count so many bytes, or gives it up.
+func (f *LargeFrame) grow(count int64) bool {
+	in, t := f.link.In, f.link.Connection.Topic
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	grown := f.blocks && in.accepts(t) && in.awaitGrowth(f, count-f.Turn.Chunk.Counted)
+	in.Pool.Grow(f.Turn.Chunk, count)
+	if !grown && (!f.blocks || !in.accepts(t)) { // what is not recorded may be remembered
+		grown = in.Pool.MakeRoom(0, memory.ForMessages) && in.Pool.FitsBeside(count, 0)
+	}
+	if grown {
+		return true
+	}
+	if in.accepts(t) {
+		t.Drop(DropBufferFull, 1)
+	} else {
+		in.countUnwanted(f.link.Connection)
+	}
+	f.giveUp()
+	return false
+}
+
+// giveUp takes the message out of its chunk and gives that back. intake.mu is held.
+func (f *LargeFrame) giveUp() {
+	in := f.link.In
+	f.Turn.Chunk.Builder.AbortMessage()
+	in.Pool.Put(f.detachChunk())
+}
+
+// Commit implements tcpros.LargeFrame.
+func (f *LargeFrame) Commit(received time.Time) {
+	in, c := f.link.In, f.link.Connection
+	latest := f.latest()
+	in.Mu.Lock() // also guards in.records, which the builder shares
+	defer in.Mu.Unlock()
+	c.Topic.last, c.Latest, c.proven = received, received, true
+	f.Turn.Chunk.Builder.FinishMessage(bagfmt.TimeOf(in.Sim.At(received)))
+	in.rotateIfDue(received)
+	if latest != nil {
+		in.Latched.Forget(&c.Source)
+		c.Last = latest
+	}
+	stored := !f.relies || c.stored == in.Rotation.Part()+1
+	if !stored && in.accepts(c.Topic) && in.OpenChunk() {
+		// The record that it relied on is in an earlier file. A chunk without messages may
+		// never be written: the next large message brings the record, too.
+		in.Open.Builder.AppendRun(c.Conn, bagfmt.Time{}, nil, 0)
+		stored = in.Open.Builder.Messages() > 0
+	}
+	in.commit(f.detachChunk(), c, f.size-4, received, stored)
+}
+
+// latest returns a copy of a latching publisher's message, if there is memory for it.
+func (f *LargeFrame) latest() *latch.Message {
+	in, c := f.link.In, f.link.Connection
+	if !c.Latching {
+		return nil
+	}
+	in.Mu.Lock()
+	weight := in.Latched.Weight(f.size)
+	reserved := in.Latched.Reserve(weight, &c.Source)
+	in.Mu.Unlock()
+	if !reserved {
+		return nil
+	}
+	return &latch.Message{Frame: append([]byte(nil), f.Turn.Chunk.Builder.Frame()...), Counted: weight}
+}
+
+// detachChunk gives the chunk away. intake.mu is held.
+func (f *LargeFrame) detachChunk() *memory.Chunk {
+	c := f.Turn.Chunk
+	f.Turn.Chunk = nil // the link must not keep a buffer that is let go
+	if f.blocks {
+		f.link.In.Pool.EndTurn(&f.Turn)
+	}
+	return c
+}
+
+// commit hands on a chunk with one large message. stored says that the record of its
+// connection is in it or in an earlier one of the file. mu is held.
+func (in *Intake) commit(chunk *memory.Chunk, c *Connection, payload int, received time.Time, stored bool) {
+	if !in.accepts(c.Topic) {
+		in.countUnwanted(c)
+		in.Pool.Put(chunk)
+		return
+	}
+	if in.Open != nil && in.Open.Builder.HasConn(c.Conn.ID) {
+		in.SealOpen() // the earlier messages of this publisher come first in the file
+	}
+	if stored {
+		c.stored = in.Rotation.Part() + 1
+	}
+	in.latest = later(in.latest, received)
+	chunk.FirstAt, chunk.LastAt = received, received
+	chunk.AddAlone(&c.Topic.Account, in.Pool.Weight(chunk.Builder.Cap()))
+	in.submit(chunk)
+	in.account(c.Topic, 1, uint64(payload))
+	in.checkSize(received)
+}
+
+// countUnwanted counts one message that is not wanted. mu is held.
+func (in *Intake) countUnwanted(c *Connection) {
+	switch {
+	case in.AtSizeLimit || c.Topic.atLimit(): // it is not wanted
+	case in.Ended:
+		c.Topic.Drop(DropDisk, 1)
+	default:
+		c.countUnrecorded(1)
+	}
+}
+
+// Abort implements tcpros.LargeFrame: the link ended within the message.
+func (f *LargeFrame) Abort() {
+	in := f.link.In
+	in.Mu.Lock()
+	f.giveUp()
+	in.Mu.Unlock()
+	in.log.Debug("message cut off", zap.String("topic", f.link.Connection.Topic.Name))
+}
+
+// watchedFrame looks at the number of a large message on its way.
+type watchedFrame struct {
+	tcpros.LargeFrame
+	link *Link
+	head []byte // the frame's first bytes, once they are there
+}
+
+// Room implements tcpros.LargeFrame.
+func (f *watchedFrame) Room(n int) []byte {
+	room := f.LargeFrame.Room(n)
+	if room == nil {
+		f.link.seq.Unseen() // it is counted as dropped
+		f.head = nil
+	} else if f.head == nil {
+		f.head = room
+	}
+	return room
+}
+
+// Commit implements tcpros.LargeFrame.
+func (f *watchedFrame) Commit(received time.Time) {
+	w := f.link.seq
+	if len(f.head) < 8 {
+		w.Unseen()
+	} else {
+		f.link.CountMissed(w.Step(binary.LittleEndian.Uint32(f.head[4:])))
+	}
+	f.head = nil
+	f.LargeFrame.Commit(received)
+}

@@ -1,0 +1,187 @@
+package intake
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// bareLink is a link of an intake without a file, whose connection record takes so many bytes.
+func bareLink(in *Intake, recordBytes int) *Link {
+	return &Link{In: in, Connection: &Connection{Source: latch.Source{Conn: testlink.Connection(), Bytes: recordBytes}, Topic: new(Topic)}}
+}
+
+// TestLargestMessage: one that fits the whole buffer with its connection record and what is
+// around it is received, a byte more is too large.
+func TestLargestMessage(t *testing.T) {
+	t.Parallel()
+	const budget, record = 8 << 20, 100_000
+	for size, want := range map[int]bool{budget - LargeOverhead - record: true, budget - LargeOverhead - record + 1: false} {
+		in := bareIntake(budget, 100)
+		l := bareLink(in, record)
+		f := l.Large(size)
+		if got := l.Connection.Topic.Dropped[DropOversize]; (f != nil) != want || (got == 0) != want {
+			t.Errorf("a message of %d bytes is received: %v, %d were too large", size, f != nil, got)
+		}
+	}
+}
+
+// TestAnnouncedBytesCountLittle: a message counts for its connection record and 1 MiB until
+// more has come.
+func TestAnnouncedBytesCountLittle(t *testing.T) {
+	t.Parallel()
+	const record = 300_000
+	in := bareIntake(64<<20, 100)
+	if f := bareLink(in, record).Large(20 << 20); f == nil {
+		t.Fatal("refused")
+	}
+	if got, want := in.Pool.Held, int64(1<<20+record); got != want {
+		t.Errorf("20 MiB that were announced count %d bytes, want %d", got, want)
+	}
+}
+
+// TestLargeMessageTakesAFreeBuffer, where messages are dropped, if its publisher is proven.
+func TestLargeMessageTakesAFreeBuffer(t *testing.T) {
+	t.Parallel()
+	in := bareIntake(64<<20, 100)
+	free := usedChunk(t, &in.Pool, 2<<20)
+	in.Pool.Put(free)
+	l := bareLink(in, 100)
+	l.Connection.proven = true
+	if l.Large(2<<20 - LargeOverhead - 1000); l.frame.Turn.Chunk != free {
+		t.Error("it has another buffer")
+	}
+}
+
+// TestWhichLargeMessagesRelyOnARecord: those that are less than a hundred times as long as
+// it, if their file has it.
+func TestWhichLargeMessagesRelyOnARecord(t *testing.T) {
+	t.Parallel()
+	for size, want := range map[int]bool{100_000 - 1: true, 100_000: false} {
+		in := bareIntake(64<<20, 100)
+		l := bareLink(in, 1000)
+		if l.Large(size); l.frame.relies {
+			t.Errorf("a message of %d bytes relies on a record that no file has", size)
+		}
+		l.frame.Abort()
+		l.Connection.stored = in.Rotation.Part() + 1
+		if l.Large(size); l.frame.relies != want {
+			t.Errorf("a message of %d bytes relies on the record: %v, want %v", size, !want, want)
+		}
+	}
+}
+
+// TestLatchedMessageOfAThinTopic: while nothing is recorded each is remembered, however few
+// are recorded otherwise.
+func TestLatchedMessageOfAThinTopic(t *testing.T) {
+	t.Parallel()
+	in := bareIntake(64<<20, 100)
+	in.State = StatePaused
+	l := bareLink(in, 100)
+	l.Connection.Latching = true
+	l.Connection.Topic.Sampler = SamplerOf([]Limit{{Topics: "**", Every: 10}}, "/t")
+	for n := range uint32(3) {
+		m := l.Large(2000)
+		if m == nil {
+			t.Fatalf("message %d is not received", n)
+		}
+		f := testlink.Frame(1, n, 1996)
+		testlink.Fill(m, f)
+		m.Commit(time.Now())
+		if c := l.Connection; c.Last == nil || !bytes.Equal(c.Last.Frame, f) {
+			t.Errorf("message %d is not remembered", n)
+		}
+	}
+}
+
+// TestMessageThatGrows: more memory is refused where light topics find room only without it,
+// and what is counted already is not asked for again.
+func TestMessageThatGrows(t *testing.T) {
+	t.Parallel()
+	const budget, chunkBytes = 64 << 20, 2 << 20
+	for name, c := range map[string]struct {
+		left    int64 // of the buffer, by the other messages
+		reused  bool  // it has memory for all of it
+		dropped uint64
+	}{
+		"with room for light topics":     {left: 16 << 20},
+		"with their room only":           {left: 2*chunkBytes - 1, dropped: 1},
+		"in memory that is counted":      {left: 0, reused: true},
+		"without room, in new memory":    {left: 0, dropped: 1},
+		"in counted memory, with a rest": {left: chunkBytes, reused: true},
+	} {
+		in := bareIntake(budget, chunkBytes)
+		l := bareLink(in, 100)
+		if c.reused {
+			in.Pool.Put(usedChunk(t, &in.Pool, 4<<20))
+			l.Connection.proven = true
+		}
+		m := l.Large(3 << 20)
+		if m == nil {
+			t.Fatalf("%s: refused", name)
+		}
+		testlink.Fill(m, make([]byte, 900_000))
+		in.Pool.Held = budget - c.left
+		took := true
+		for range 3 { // some of them need more memory
+			if took = took && testlink.Fill(m, make([]byte, 600_000)); took {
+				in.Pool.Held = max(in.Pool.Held, budget-c.left)
+			}
+		}
+		if got := l.Connection.Topic.Dropped[DropBufferFull]; took != (c.dropped == 0) || got != c.dropped {
+			t.Errorf("%s: received %v, %d dropped; want %d", name, took, got, c.dropped)
+		}
+	}
+}
+
+// TestStuckMessageIsGivenUp at once, also if the next bytes of it would still find room: all
+// of it would not.
+func TestStuckMessageIsGivenUp(t *testing.T) {
+	t.Parallel()
+	in := bareIntake(20<<20, 100)
+	in.Pool.Blocks = true
+	first, last := bareLink(in, 100), bareLink(in, 100)
+	for _, l := range []*Link{first, last} {
+		testlink.Fill(l.Large(8<<20), make([]byte, 1<<20))
+	}
+	in.Pool.SetBudget(8 << 20) // leases see to it that this cannot happen
+	for _, l := range []*Link{first, last} {
+		l.frame.Turn.Granted = false
+	}
+	first.frame.Turn.Waiting = true
+	in.Pool.EnqueueTurn(&first.frame.Turn)
+	if last.frame.grow(last.frame.Turn.Chunk.Counted + 1000) {
+		t.Error("it goes on")
+	}
+	if got := last.Connection.Topic.Dropped[DropBufferFull]; got != 1 || last.frame.Turn.Begun() {
+		t.Errorf("%d dropped, and it has a chunk: %v", got, last.frame.Turn.Begun())
+	}
+}
+
+// longRecordInfo is that of a publisher whose connection record is so long that large messages
+// rely on one in their file.
+func longRecordInfo() (info tcpros.LinkInfo, definition string) {
+	info, definition = testlink.Info("/scan", "/p"), strings.Repeat("uint32 n\n", 2000)
+	for i := range info.Header {
+		if info.Header[i].Key == "message_definition" {
+			info.Header[i].Value = definition
+		}
+	}
+	return info, definition
+}
+
+// records counts the connection records with a definition in a file.
+func records(t *testing.T, path, definition string) int {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Count(b, []byte("message_definition="+definition))
+}

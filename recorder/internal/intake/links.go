@@ -1,0 +1,63 @@
+package intake
+
+import (
+	"slices"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+)
+
+// Waiting says what a topic without any publisher so far was waiting for when the recording
+// ended.
+type Waiting int
+
+// The zero value says that nothing was in the way: there was a link, or no publisher.
+const (
+	WaitingNone      Waiting = iota
+	WaitingMaster            // to be registered with the master, which had others before it or did not answer
+	WaitingPublisher         // for a publisher that the master lists and that was not reached
+)
+
+// NoteWaiting notes it of topics that were never linked.
+func (in *Intake) NoteWaiting(waiting map[*Topic]Waiting) {
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	for t, w := range waiting {
+		if !t.met {
+			t.waitsFor = w
+		}
+	}
+}
+
+// unread is what could not be read of the master's replies, so that topics may be missing: of the
+// last replies, and at the last time that there was something.
+type unread struct{ now, ever string }
+
+// NoteUnread notes what could not be read of the last replies, and what at any time.
+func (in *Intake) NoteUnread(now, ever string) {
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	in.unread = unread{now, ever}
+}
+
+// IsLinked reports whether a link of t is open.
+func (in *Intake) IsLinked(t *Topic) bool {
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	return t.Linked > 0
+}
+
+// LeaveTopic releases what is not needed of a topic without links but its account.
+func (in *Intake) LeaveTopic(t *Topic) {
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	in.FoldPublishers(t, 0, func(*loss.Publisher) bool { return true })
+}
+
+// List makes sure that the account has t.
+func (in *Intake) List(t *Topic) {
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	if !slices.Contains(in.Topics, t) {
+		in.Topics = append(in.Topics, t)
+	}
+}

@@ -1,0 +1,170 @@
+package intake
+
+import (
+	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+)
+
+// State is what a recording does with the messages that arrive. Those that it does not
+// record are no losses; they are counted for themselves.
+type State int
+
+// The zero value records.
+const (
+	StateRecording State = iota
+	StatePaused          // the bag stays open and gets nothing, until Control.Resume
+	StateStopped         // there is no bag, until Control.Start
+)
+
+// String returns the state as people read it.
+func (s State) String() string {
+	switch s {
+	case StateRecording:
+		return "recording"
+	case StatePaused:
+		return "paused"
+	case StateStopped:
+		return "stopped"
+	}
+	return "unknown"
+}
+
+// accepts reports whether messages of t go into the bag now. mu is held.
+func (in *Intake) accepts(t *Topic) bool {
+	return in.State == StateRecording && !in.Ended && !in.AtSizeLimit && !t.atLimit()
+}
+
+// countUnrecorded counts messages that arrive while nothing is recorded.
+func (c *Connection) countUnrecorded(messages int) {
+	if !c.Topic.atLimit() {
+		c.Topic.Passed += uint64(messages)
+		c.Missed = c.Latching
+	}
+}
+
+// enter changes the state. Links that wait for room have to look again. mu is held.
+func (in *Intake) enter(s State) {
+	in.State = s
+	in.Room.Broadcast()
+	in.onChange()
+}
+
+// BegunAt returns when the recording was started, zero while it is stopped.
+func (in *Intake) BegunAt() time.Time {
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	return in.Begun
+}
+
+// hasBag says why nothing can be done to the bag: the recording ends, or is stopped.
+// mu is held.
+func (in *Intake) hasBag() error {
+	switch {
+	case in.Ended || in.AtSizeLimit:
+		return ErrNotRecording
+	case in.State == StateStopped:
+		return ErrStopped
+	}
+	return nil
+}
+
+// Pause makes what arrives from now on pass.
+func (in *Intake) Pause() error {
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	err := in.hasBag()
+	if err == nil && in.State == StateRecording {
+		in.enter(StatePaused)
+	}
+	return err
+}
+
+// Resume records again. Latched messages that came meanwhile are as good as new: they
+// are written as at the beginning of a file.
+func (in *Intake) Resume(now time.Time) error {
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	if err := in.hasBag(); err != nil || in.State == StateRecording {
+		return err
+	}
+	in.enter(StateRecording)
+	in.repeatMissed(now)
+	return nil
+}
+
+// repeatMissed makes the writer repeat the latched messages that came while nothing was recorded.
+// mu is held.
+func (in *Intake) repeatMissed(now time.Time) {
+	repeat := in.fileStart(now, func(c *latch.Source) bool { return c.Missed })
+	repeat.Resumed = true
+	if len(repeat.Latched) > 0 {
+		in.SealOpen() // it came before
+		in.Enqueue(&Command{Kind: CommandRepeat, Start: repeat})
+	}
+}
+
+// RequestSplit begins the next file now, in whatever state but stopped.
+func (in *Intake) RequestSplit(now time.Time) (*Command, error) {
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	if err := in.hasBag(); err != nil {
+		return nil, err
+	}
+	if in.Ring.IsOnly() {
+		return nil, ErrOnlySnapshots
+	}
+	return in.Rotate(now), nil
+}
+
+// RequestStop ends the file behind what was received until now. The command is nil if there
+// is no file and none to come.
+func (in *Intake) RequestStop() (*Command, error) {
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	switch {
+	case in.Ended || in.AtSizeLimit:
+		return nil, ErrNotRecording
+	case in.State == StateStopped && in.starting == nil:
+		return nil, nil
+	}
+	in.SealOpen()
+	in.starting = nil
+	in.Begun = time.Time{}
+	in.enter(StateStopped)
+	in.Enqueue(&Command{Kind: CommandReport})
+	return in.Enqueue(&Command{Kind: CommandClose}), nil
+}
+
+// RequestStart opens the next file and records from then on. The command is nil if there is a
+// file; two starts at the same time get the same.
+func (in *Intake) RequestStart() (*Command, error) {
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	switch {
+	case in.Ended || in.AtSizeLimit:
+		return nil, ErrNotRecording
+	case in.State != StateStopped:
+		return nil, nil
+	case in.Ring.IsOnly(): // there is no file to open
+		now := time.Now()
+		in.Begun = in.Sim.Steady(now)
+		in.enter(StateRecording)
+		in.repeatMissed(now)
+		return nil, nil
+	case in.starting == nil:
+		in.starting = in.Enqueue(&Command{Kind: CommandOpen})
+	}
+	return in.starting, nil
+}
+
+// RequestPin queues the protection of the files that are written to at since or later.
+func (in *Intake) RequestPin(since time.Time) (*Command, error) {
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	if in.Ended {
+		return nil, ErrNotRecording
+	}
+	in.SealOpen()
+	return in.Enqueue(&Command{Kind: CommandPin, Since: since}), nil
+}

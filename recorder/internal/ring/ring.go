@@ -1,0 +1,327 @@
+// Package ring keeps sealed chunks for a snapshot, and knows which snapshot takes them. It is pure: the
+// caller has the lock, which is that of the intake. Only the intake calls it; whoever writes a snapshot
+// owns the Taking and the chunks that it was given.
+package ring
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+)
+
+// Chunk is a sealed chunk that waits in memory for a snapshot.
+type Chunk struct {
+	*bagfmt.SealedChunk
+	Chunk   *memory.Chunk // that the record is part of; nil when it is in memory of its own
+	Memory  []byte        // of its own
+	Weight  int64         // bytes that the memory counts for it
+	FirstAt time.Time     // when its first message came
+	LastAt  time.Time     // and its last
+
+	latched []latch.Pinned // the last message of each latching connection, until it has left the ring
+	Copied  int64          // bytes that the memory counts for copies of them
+	held    *latch.Held    // what those without a copy refer to; nil if there are none
+}
+
+// TakeNotes returns the latched messages of the chunk, which has none from then on.
+func (c *Chunk) TakeNotes() []latch.Pinned {
+	notes := c.latched
+	c.latched, c.Copied = nil, 0
+	return notes
+}
+
+// MessageCount returns how many messages the chunk holds.
+func (c *Chunk) MessageCount() uint64 {
+	var n uint64
+	for _, m := range c.Counts {
+		n += uint64(m.Count)
+	}
+	return n
+}
+
+// Options says what a snapshot begins with, and how long it goes on.
+type Options struct {
+	Most     int64         // bytes of the ring
+	Window   time.Duration // how far back it reaches at most; zero means as far as there is memory
+	PostRoll time.Duration // what comes after the trigger belongs to the snapshot, too
+	Only     bool          // nothing is written but snapshots
+}
+
+// Ring holds what a snapshot would begin with: the latest chunks, the oldest first. It knows which
+// messages belong to the snapshot that is taken. Memory of the ring can be reclaimed at any time.
+// The caller has the lock.
+type Ring struct {
+	Options
+	mem     *memory.Memory
+	latched *latch.Store
+	Chunks  []Chunk
+	Bytes   int64
+	Spare   [][]byte // memory of chunks that fell out, to be used again
+	Short   bool     // a part of the window was reclaimed since takeShort looked
+	warned  bool     // that memory is short
+
+	Current    *Taking   // whose post-roll goes on; nil for none
+	until      time.Time // when that ends
+	Pending    int       // snapshots that do not have the ring yet
+	Requested  time.Time // by the first trigger of a snapshot that waits for its turn; zero for none
+	Taken      int       // snapshots that have begun
+	Unfinished int       // snapshots whose file is not complete
+}
+
+// Taking is a snapshot that is taken. It travels in commands to whoever writes the snapshot, who
+// owns all fields.
+type Taking struct {
+	At     time.Time            // of the trigger
+	Last   time.Time            // of the last trigger that came before it began
+	From   time.Time            // what came before is not wanted; zero means all is
+	State  latch.State          // what is latched where it begins
+	Conns  []*bagfmt.Connection // whose records may be needed at the beginning
+	Target func() string        // returns the final name of its bag
+	Job    any                  // what the writer knows of it
+}
+
+// New returns an empty ring, whose memory mem may reclaim.
+func New(o Options, mem *memory.Memory, latched *latch.Store) *Ring {
+	r := &Ring{Options: o, mem: mem, latched: latched}
+	mem.Reserve = r
+	return r
+}
+
+// MaxSpare is how many pieces of memory the ring keeps to use again.
+const MaxSpare = 4
+
+func (r *Ring) Push(c Chunk) {
+	r.Chunks = append(r.Chunks, c)
+	r.Bytes += c.Weight + c.Copied
+}
+
+// Reach returns how far back the ring reaches.
+func (r *Ring) Reach(now time.Time) time.Duration {
+	if len(r.Chunks) == 0 {
+		return 0
+	}
+	return now.Sub(r.Chunks[0].FirstAt)
+}
+
+// takeAll empties the ring.
+func (r *Ring) takeAll() []Chunk {
+	all := slices.Clone(r.Chunks)
+	clear(r.Chunks)
+	r.Chunks, r.Bytes = r.Chunks[:0], 0
+	return all
+}
+
+// MemoryFor returns spare memory that n bytes fill well, or nil.
+func (r *Ring) MemoryFor(n int) []byte {
+	for i, m := range r.Spare {
+		if cap(m) >= n && cap(m) <= n+n/2 {
+			r.Spare = slices.Delete(r.Spare, i, i+1)
+			return m[:0]
+		}
+	}
+	return nil
+}
+
+// Note adds latched messages to a chunk.
+func (r *Ring) Note(c *Chunk, all []latch.Pinned) {
+	c.latched = all
+	holders := 1
+	for _, l := range all {
+		c.Copied += l.Counted
+		if l.Frame == nil {
+			holders++
+		}
+	}
+	if holders == 1 {
+		return
+	}
+	kept := Chunk{Chunk: c.Chunk, Memory: c.Memory, Weight: c.Weight}
+	c.held = &latch.Held{Sealed: c.SealedChunk, Chunk: c.Chunk, Weight: c.Weight, Holders: holders, Free: func() { r.free(kept) }}
+	for _, l := range all {
+		if l.Frame == nil {
+			l.Chunk = c.held
+		}
+	}
+}
+
+// Recycle takes the memory of a chunk back.
+func (r *Ring) Recycle(c Chunk) {
+	if c.held == nil || !r.latched.KeepHeld(c.held) {
+		r.free(c)
+	}
+}
+
+// free is recycle for a chunk that no latched message refers to.
+func (r *Ring) free(c Chunk) {
+	if c.Chunk != nil {
+		r.mem.Put(c.Chunk)
+		return
+	}
+	if len(r.Spare) == MaxSpare || !r.mem.Fits(0) {
+		r.mem.Unuse(c.Weight)
+		return
+	}
+	r.Spare = append(r.Spare, c.Memory)
+}
+
+// Add adds a chunk, and lets go of what is too old or too much.
+func (r *Ring) Add(c Chunk) {
+	r.Push(c)
+	if c.Chunk != nil {
+		r.mem.Retire(c.Chunk)
+	}
+	r.Expire(c.LastAt)
+	for r.Bytes > r.Most {
+		r.Short = true
+		r.DropOldest()
+	}
+}
+
+// Expire lets go of chunks that came wholly before the window.
+func (r *Ring) Expire(now time.Time) {
+	if at := r.Requested; !at.IsZero() && now.After(at) {
+		now = at
+	}
+	for r.Window > 0 && len(r.Chunks) > 0 && now.Sub(r.Chunks[0].LastAt) > r.Window {
+		r.DropOldest()
+	}
+}
+
+// reclaim gives up memory of the ring, and reports whether there was any.
+func (r *Ring) reclaim() bool {
+	switch {
+	case len(r.Spare) > 0:
+		last := len(r.Spare) - 1
+		r.mem.Unuse(int64(cap(r.Spare[last])))
+		r.Spare[last] = nil
+		r.Spare = r.Spare[:last]
+	case len(r.Chunks) > 0:
+		r.Short = true
+		r.DropOldest()
+	default:
+		return false
+	}
+	return true
+}
+
+// Held returns the bytes that count for the ring.
+func (r *Ring) Held() int64 {
+	n := r.Bytes
+	for _, m := range r.Spare {
+		n += int64(cap(m))
+	}
+	return n
+}
+
+// Reclaimable implements memory.Reserve.
+func (r *Ring) Reclaimable() int64 {
+	if r.Pending > 0 && r.Only {
+		return 0
+	}
+	return r.Held()
+}
+
+// Reclaim implements memory.Reserve. Where links wait, new messages get memory of the ring only while
+// what they fill is within their own quarter: what waits for the compressors is as good as in the
+// ring. The chunks of a snapshot that was just requested are not given up for what comes after it,
+// unless there is a recording beside it, nor for a large message: that memory comes back when the
+// snapshot is written.
+func (r *Ring) Reclaim(why memory.Purpose, filled int64) bool {
+	switch {
+	case why == memory.ForLarge && r.Pending > 0:
+		return false
+	case why == memory.ForMessages && r.mem.Blocks && filled > r.mem.Budget-r.Most:
+		return false
+	case why == memory.ForMessages && r.Pending > 0 && (r.mem.Blocks || r.Only):
+		return false
+	}
+	return r.reclaim()
+}
+
+// DropOldest lets go of the oldest chunk.
+func (r *Ring) DropOldest() {
+	oldest := r.Chunks[0]
+	r.Bytes -= oldest.Weight + oldest.Copied
+	r.latched.Pass(oldest.TakeNotes())
+	r.Chunks[0] = Chunk{}
+	r.Chunks = r.Chunks[1:]
+	r.Recycle(oldest)
+}
+
+// IsOnly reports whether nothing is written but snapshots.
+func (r *Ring) IsOnly() bool { return r != nil && r.Only }
+
+// Writing reports whether a snapshot is not complete.
+func (r *Ring) Writing() bool { return r != nil && r.Unfinished > 0 }
+
+// Due reports whether what was received at now comes after the post-roll.
+func (r *Ring) Due(now time.Time) bool {
+	return r != nil && r.Current != nil && !now.Before(r.until)
+}
+
+// Prolong moves the end of a post-roll that goes on.
+func (r *Ring) Prolong(now time.Time) {
+	if end := now.Add(r.PostRoll); r.Current != nil && end.After(r.until) {
+		r.until = end
+	}
+}
+
+// Begin makes sn the snapshot that is taken.
+func (r *Ring) Begin(sn *Taking) {
+	if r.Window > 0 {
+		sn.From = sn.At.Add(-r.Window)
+	}
+	r.Requested = time.Time{}
+	r.Taken++
+	r.Pending++
+	r.Unfinished++
+	r.Current, r.until = sn, sn.Last.Add(r.PostRoll)
+}
+
+// End returns the snapshot that was taken, which is none any more; nil if there was none.
+func (r *Ring) End() *Taking {
+	if r == nil {
+		return nil
+	}
+	sn := r.Current
+	r.Current = nil
+	return sn
+}
+
+// Request keeps what the ring holds for a snapshot that waits for its turn.
+func (r *Ring) Request(at time.Time) {
+	if r.Requested.IsZero() {
+		r.Requested = at
+	}
+}
+
+// TakeFor gives all chunks to a snapshot, and what is latched before them.
+func (r *Ring) TakeFor(sn *Taking) []Chunk {
+	r.Expire(sn.At)
+	sn.State.AtStart = r.latched.PinStart()
+	chunks := r.takeAll()
+	for i := range chunks {
+		r.latched.Pass(chunks[i].TakeNotes())
+	}
+	r.Pending--
+	return chunks
+}
+
+// TakeShort reports whether memory has not reached back as far as was asked for, once, and again if
+// it did meanwhile.
+func (r *Ring) TakeShort(now time.Time) (short bool, reach time.Duration) {
+	reach = r.Reach(now)
+	short = r.Short && !r.warned
+	r.Short = false
+	r.warned = (r.warned || short) && reach < r.Window
+	return short, reach
+}
+
+// Needs reports whether a chunk of the ring may have messages of a connection whose latest message
+// came at that time.
+func (r *Ring) Needs(latest time.Time) bool {
+	return r != nil && len(r.Chunks) > 0 && !latest.Before(r.Chunks[0].FirstAt)
+}

@@ -1,0 +1,205 @@
+package service
+
+import (
+	"encoding/binary"
+	"strconv"
+
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
+)
+
+// A caller that is slow, or silent, gains a bounded time.
+func TestServiceDeadlines(t *testing.T) {
+	for name, tt := range map[string]struct {
+		sent []byte // a byte each second
+		want error
+		took time.Duration
+	}{
+		"silent":        {nil, os.ErrDeadlineExceeded, wire.HandshakeTimeout},
+		"slow length":   {[]byte{100, 0}, os.ErrDeadlineExceeded, wire.HandshakeTimeout},
+		"slow request":  {append([]byte{100, 0, 0, 0}, make([]byte, 100)...), wire.ErrStalled, 3*time.Second + wire.StallAfter},
+		"takes nothing": {[]byte{0, 0, 0, 0}, os.ErrDeadlineExceeded, 3*time.Second + wire.StallAfter},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				here, there := net.Pipe()
+				var wg sync.WaitGroup
+				defer wg.Wait()
+				defer there.Close()
+				s := &Service{
+					env: &Env{CallerID: "/n", Log: zap.NewNop(), Pending: wire.NewPending(zap.NewNop())}, opts: Options{MaxRequestBytes: 1 << 20},
+					handle:    func([]byte) ([]byte, error) { return nil, nil },
+					abandoned: make(chan struct{}), linkEnded: make(chan struct{}, 1),
+				}
+				l := &serviceLink{conn: here}
+				s.add(l)
+				wg.Go(func() { trickle(there, tt.sent) })
+				start := time.Now()
+				if err := s.serve(l, false); !errors.Is(err, tt.want) {
+					t.Errorf("got %v, want %v", err, tt.want)
+				}
+				if took := time.Since(start); took != tt.took {
+					t.Errorf("took %v, want %v", took, tt.took)
+				}
+				_ = here.Close()
+			})
+		})
+	}
+}
+
+// free is the account of a read that nobody bounds.
+func free(int64) error { return nil }
+
+// A full service lets the oldest caller go that waits, and refuses only when all are
+// being answered.
+func TestServiceLinkLimit(t *testing.T) {
+	s := &Service{name: "/s", linkEnded: make(chan struct{}, 1)}
+	var links []*serviceLink
+	for range maxServiceLinks {
+		here, there := net.Pipe()
+		defer there.Close()
+		links = append(links, &serviceLink{conn: here})
+		if text := s.add(links[len(links)-1]); text != "" {
+			t.Fatal(text)
+		}
+	}
+	if !s.begin(links[0]) {
+		t.Fatal("closed")
+	}
+	if text := s.add(&serviceLink{}); text != "" {
+		t.Error(text)
+	}
+	if _, err := links[1].conn.Write([]byte{0}); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("the oldest that waits: %v", err)
+	}
+	for _, l := range s.links {
+		s.begin(l)
+	}
+	if text := s.add(&serviceLink{}); text != "service /s is busy with 64 calls" {
+		t.Errorf("got %q", text)
+	}
+	for _, l := range links {
+		_ = l.conn.Close()
+	}
+}
+
+func FuzzServiceAnswer(f *testing.F) {
+	f.Add(appendAnswer([]byte("x"), nil))
+	f.Add(appendAnswer(nil, errors.New("not today")))
+	f.Add(append(appendAnswer(nil, nil), "rest"...))
+	f.Add([]byte("\x01\xff\xff\xff\xff"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		const limit = 1 << 20
+		r := bytes.NewReader(in)
+		body, err := readAnswer(r, limit)
+		used := in[:len(in)-r.Len()]
+		refusal := (*ServiceError)(nil)
+		switch {
+		case errors.As(err, &refusal):
+			if out := appendAnswer(nil, errors.New(refusal.Text)); !bytes.HasPrefix(used[5:], out[5:]) || used[0] != 0 {
+				t.Fatalf("refusal %q of %q", refusal.Text, used)
+			}
+		case err == nil:
+			if out := appendAnswer(body, nil); !bytes.Equal(out, used) {
+				t.Fatalf("round trip of %q gave %q", used, out)
+			}
+		}
+	})
+}
+
+// FuzzServiceCaller gives the server what a hostile caller sends behind its header.
+func FuzzServiceCaller(f *testing.F) {
+	f.Add(false, frameOf([]byte("x")))
+	f.Add(true, append(frameOf([]byte("x")), frameOf(nil)...))
+	f.Add(true, []byte("\xff\xff\xff\xff"))
+	f.Fuzz(func(t *testing.T, persistent bool, in []byte) {
+		calls := 0
+		s := &Service{
+			env: &Env{Log: zap.NewNop(), Pending: wire.NewPending(zap.NewNop())}, opts: Options{MaxRequestBytes: 1 << 10},
+			handle: func(request []byte) ([]byte, error) {
+				if len(request) > 1<<10 {
+					t.Errorf("request of %d bytes", len(request))
+				}
+				calls++
+				return request, nil
+			},
+			cancelHandlers: func() {}, abandoned: make(chan struct{}), linkEnded: make(chan struct{}, 1),
+		}
+		here, there := net.Pipe()
+		var wg sync.WaitGroup
+		wg.Go(func() { _, _ = io.Copy(io.Discard, there) })
+		wg.Go(func() {
+			_, _ = there.Write(in)
+			_ = there.Close()
+		})
+		l := &serviceLink{conn: here}
+		s.add(l)
+		err := s.serve(l, persistent)
+		_ = here.Close()
+		wg.Wait()
+		if persistent && err == nil || !persistent && calls > 1 {
+			t.Errorf("%d calls, %v", calls, err)
+		}
+		s.remove(l)
+		s.Stop(context.Background())
+	})
+}
+
+// TestHalfRequestsAreBounded: requests that stay unfinished hold no more memory than all may, and
+// give it back.
+func TestHalfRequestsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pending := wire.NewPending(zap.NewNop())
+		half := append(binary.LittleEndian.AppendUint32(nil, 1<<20), make([]byte, 1<<20-1)...)
+		const heldMost = 8 << 20
+		var wg sync.WaitGroup
+		for i := range 30 {
+			s := &Service{
+				env: &Env{Log: zap.NewNop(), Pending: pending}, name: "/s" + strconv.Itoa(i), opts: Options{MaxRequestBytes: 1 << 20},
+				handle:    func([]byte) ([]byte, error) { return nil, nil },
+				abandoned: make(chan struct{}), linkEnded: make(chan struct{}, 1),
+			}
+			here, there := net.Pipe()
+			wg.Go(func() {
+				if err := s.serve(&serviceLink{conn: here}, false); err == nil {
+					t.Error("half a request was answered")
+				}
+				_ = here.Close()
+			})
+			wg.Go(func() {
+				_, _ = there.Write(half)
+				_, _ = there.Read(make([]byte, 1))
+			})
+		}
+		time.Sleep(time.Second)
+		if held := pending.Held(); held > heldMost || held < heldMost/2 {
+			t.Errorf("%d bytes are held", held)
+		}
+		wg.Wait()
+		if held := pending.Held(); held != 0 {
+			t.Errorf("%d bytes are left", held)
+		}
+	})
+}
+
+// trickle sends a byte each second until the other side closes.
+func trickle(c net.Conn, b []byte) {
+	for _, x := range b {
+		if _, err := c.Write([]byte{x}); err != nil {
+			return
+		}
+		time.Sleep(time.Second)
+	}
+}

@@ -1,0 +1,355 @@
+package sublink
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/placeheap"
+)
+
+// Limits of the attempts to reach publishers. A node that has crashed stays listed with all its
+// topics, so most publishers of a list may be dead.
+const (
+	maxProbes    = 1024                  // concurrent probes
+	crowded      = 256                   // concurrent probes from which on a first probe has only quickProbe
+	quickProbe   = time.Second           // timeout that machines which are gone do not exceed while others wait for their first probe
+	callsPerPeer = 8                     // concurrent attempts of all links to one node
+	retryEvery   = 40 * time.Millisecond // mean interval of repeated attempts of all links together
+	retryBurst   = 100                   // repeated attempts that start without delay
+	freeRetries  = 3                     // attempts in a row of a link to a node that accepts connections, which the rate does not limit
+	manyFailures = 10                    // in a row: with more than that a link does not go later; its backoff has its maximum before
+)
+
+// Connector starts the attempts of all links of a node to reach their publishers, and closes links
+// that the master no longer lists. A link has a goroutine only while it tries or is up: a link that
+// waits costs an entry in a heap.
+//
+//   - A link to a node that is not known to accept connections first probes it: it only connects.
+//     The other links to the same node wait for the result, and for as long as probes fail.
+//   - First attempts go before repeated ones, which share a rate: one each retryEvery. A node that
+//     accepts connections again gets all its links at once.
+//   - Among repeated attempts the one that has failed least often in a row goes first, up to
+//     manyFailures: a publisher that was lost a moment ago does not wait behind a thousand that have
+//     been dead for hours.
+type Connector struct {
+	env     *Env
+	probe   func(ctx context.Context, hostport string) error            // env.probe; tests replace it
+	session func(context.Context, *link) (lived time.Duration, _ error) // link.session; tests replace it
+	wake    chan struct{}
+
+	mu       sync.Mutex // also guards the links of each subscription
+	peers    map[string]*peer
+	ready    placeheap.Heap[*link] // may try now, except for the limits
+	later    placeheap.Heap[*link] // wait for the time of their next attempt
+	added    uint64                // links that were ever added to ready
+	unlisted map[*link]struct{}
+	probes   int       // in progress
+	tokens   int       // repeated attempts that may start now
+	refilled time.Time // when the last token was added
+}
+
+// linkSchedule is what the connector knows of one link. connector.mu guards it.
+type linkSchedule struct {
+	peer   *peer
+	place  int                    // in Subscription.links
+	waits  *placeheap.Heap[*link] // that has the link; nil if none
+	slot   int
+	parked bool // in peer.parked
+	dueAt  time.Time
+	order  uint64
+	rated  bool // the next attempt is one of those that share the rate
+
+	running bool               // an attempt is in progress, or the link is up
+	reached bool               // the attempt in progress has its connection, and the place of another in peer.attempts no longer
+	end     context.CancelFunc // ends it
+	again   bool               // retry without delay once it has ended
+	failing bool               // the last attempt that has ended failed
+
+	epoch      int    // of the last list that contained the publisher
+	idleChecks int    // checks in a row without progress
+	lastBytes  uint64 // stats.bytes at the last check
+}
+
+func NewConnector(env *Env) *Connector {
+	c := &Connector{
+		env: env, probe: env.probe, session: func(ctx context.Context, l *link) (time.Duration, error) { return l.session(ctx) }, wake: make(chan struct{}, 1),
+		peers: map[string]*peer{}, unlisted: map[*link]struct{}{}, tokens: retryBurst, refilled: time.Now(),
+	}
+	moved := func(l *link, slot int) { l.sched.slot = slot }
+	c.ready.Moved, c.later.Moved = moved, moved
+	c.later.Before = func(x, y *link) bool { return x.sched.dueAt.Before(y.sched.dueAt) }
+	c.ready.Before = func(x, y *link) bool {
+		if x.sched.rated != y.sched.rated {
+			return y.sched.rated
+		}
+		if a, b := min(x.backoff.failed, manyFailures), min(y.backoff.failed, manyFailures); a != b {
+			return a < b
+		}
+		return x.sched.order < y.sched.order
+	}
+	return c
+}
+
+func (c *Connector) signal() {
+	select {
+	case c.wake <- struct{}{}:
+	default: // it is awake already
+	}
+}
+
+// Run starts attempts and closes unlisted links until ctx ends.
+func (c *Connector) Run(ctx context.Context) {
+	check := time.NewTicker(c.env.Timing.LingerCheck)
+	defer check.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		next, unlisted := c.start(time.Now()) //nolint:contextcheck // links end with the node
+		var tick, due <-chan time.Time
+		if unlisted {
+			tick = check.C
+		}
+		if !next.IsZero() {
+			timer.Reset(time.Until(next))
+			due = timer.C
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick:
+			c.dropUnlisted()
+		case <-due:
+		case <-c.wake:
+		}
+	}
+}
+
+// start starts the attempts that are due and within the limits. next is when another one is due;
+// zero if none is, or if the end of an attempt makes room for it. unlisted reports whether there are
+// links that the master no longer lists.
+func (c *Connector) start(now time.Time) (next time.Time, unlisted bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := int(now.Sub(c.refilled) / retryEvery); n > 0 {
+		c.tokens, c.refilled = min(c.tokens+n, retryBurst), now
+	}
+	for c.later.Len() > 0 && !c.later.List[0].sched.dueAt.After(now) {
+		c.schedule(c.later.List[0], time.Time{})
+	}
+	for c.ready.Len() > 0 {
+		l := c.ready.List[0]
+		switch {
+		case l.sched.rated && c.tokens == 0:
+			return c.refilled.Add(retryEvery), len(c.unlisted) > 0
+		case !l.sched.peer.admits(l):
+			c.park(l)
+		case !l.sched.peer.accepts && c.probes >= maxProbes:
+			return next, len(c.unlisted) > 0
+		default:
+			c.begin(l)
+		}
+	}
+	if c.later.Len() > 0 {
+		next = c.later.List[0].sched.dueAt
+	}
+	return next, len(c.unlisted) > 0
+}
+
+// begin starts an attempt of l. Called with c.mu held.
+func (c *Connector) begin(l *link) {
+	c.takeOut(l)
+	timeout := time.Duration(0)
+	if l.sched.rated {
+		c.tokens--
+	} else if c.probes >= crowded {
+		timeout = quickProbe
+	}
+	p := l.sched.peer
+	probe := !p.accepts
+	if probe {
+		p.leader = l
+		c.probes++
+	}
+	p.attempts++
+	l.sched.running, l.sched.reached, l.sched.again = true, false, false
+	ctx, end := c.env.Child()
+	l.sched.end = end
+	// owner: Subscription.wait; ends when the attempt fails, the link ends, or with ctx.
+	l.sub.attempts.Go(func() {
+		defer end()
+		var lived time.Duration
+		var err error
+		if probe {
+			err = c.probePeer(ctx, l, timeout)
+		}
+		if err == nil {
+			lived, err = c.admitted(ctx, l)
+		}
+		c.ended(ctx, l, lived, err)
+	})
+}
+
+// admitted runs the session of l, unless its topic has as many as it may.
+func (c *Connector) admitted(ctx context.Context, l *link) (lived time.Duration, err error) {
+	s := l.sub
+	if s.sessions.Add(1) > maxPublishers {
+		err = errTooMany
+	} else {
+		lived, err = c.session(ctx, l)
+	}
+	s.sessions.Add(-1)
+	return lived, err
+}
+
+// probePeer connects to the node of l and lets the other links to it go if that succeeds. A timeout
+// of zero is the dialer's.
+func (c *Connector) probePeer(ctx context.Context, l *link, timeout time.Duration) error {
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	err := c.probe(ctx, l.hostport)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.probes--
+	if err == nil {
+		l.sched.peer.accepts, l.sched.peer.leader = true, nil
+		c.unpark(l.sched.peer)
+		for _, x := range slices.Clone(c.ready.List) {
+			if x.sched.peer == l.sched.peer && x.sched.rated {
+				c.schedule(x, time.Time{})
+			}
+		}
+	}
+	c.signal()
+	return err
+}
+
+// reached says that l has its connection: another attempt may take its place. Whether it comes up
+// may depend on its owner, for as long as that likes.
+func (c *Connector) reached(l *link) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l.sched.reached, l.sched.failing = true, false
+	l.sched.peer.attempts--
+	c.unpark(l.sched.peer)
+	c.signal()
+}
+
+// ended records the end of an attempt, or of a link that was up for the time of lived, and schedules
+// the next attempt.
+func (c *Connector) ended(ctx context.Context, l *link, lived time.Duration, err error) {
+	wait := time.Duration(0)
+	if ctx.Err() == nil {
+		wait = l.failed(err, lived)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.signal()
+	p := l.sched.peer
+	l.sched.running = false
+	if !l.sched.reached {
+		p.attempts--
+		l.sched.failing = ctx.Err() == nil
+	}
+	if ctx.Err() == nil && notConnected(err) {
+		p.accepts = false
+		if p.leader == nil {
+			p.leader = l
+		}
+	}
+	switch {
+	case l.sub.closed || !l.listed.Load():
+		c.forget(l)
+	case l.sched.again:
+		c.schedule(l, time.Time{})
+	default:
+		c.schedule(l, time.Now().Add(wait))
+	}
+	c.unpark(p)
+}
+
+// add adds a link that has not tried yet. Called with c.mu held.
+func (c *Connector) add(l *link) {
+	p := c.peers[l.hostport]
+	if p == nil {
+		p = &peer{}
+		c.peers[l.hostport] = p
+	}
+	p.links++
+	l.sched.peer = p
+	c.schedule(l, time.Time{})
+}
+
+// schedule lets l try at a time, or at once if that is zero. Called with c.mu held.
+func (c *Connector) schedule(l *link, at time.Time) {
+	c.takeOut(l)
+	if !at.IsZero() {
+		l.sched.dueAt = at
+		c.later.Add(l)
+		l.sched.waits = &c.later
+		return
+	}
+	l.sched.order = c.added
+	c.added++
+	l.sched.rated = l.backoff.failed > 0 && (!l.sched.peer.accepts || l.backoff.failed > freeRetries)
+	c.ready.Add(l)
+	l.sched.waits = &c.ready
+}
+
+// retry lets l try again at once, or the link that probes the node for it. Called with c.mu held.
+func (c *Connector) retry(l *link) {
+	if l.sched.parked && l.sched.peer.leader != nil {
+		l = l.sched.peer.leader
+	}
+	switch {
+	case l.sched.running:
+		l.sched.again = true
+	case l.sched.waits == &c.later:
+		c.schedule(l, time.Time{})
+	}
+}
+
+// takeOut takes l out of where it waits. Called with c.mu held.
+func (c *Connector) takeOut(l *link) {
+	if l.sched.waits != nil {
+		l.sched.waits.Remove(l.sched.slot)
+		l.sched.waits = nil
+	}
+	if l.sched.parked {
+		all := l.sched.peer.parked
+		last := len(all) - 1
+		all[l.sched.slot] = all[last]
+		all[l.sched.slot].sched.slot = l.sched.slot
+		all[last] = nil
+		l.sched.peer.parked, l.sched.parked = all[:last], false
+	}
+}
+
+// drop ends l, or forgets it if it is not running. Called with c.mu held.
+func (c *Connector) drop(l *link) {
+	if l.sched.running {
+		l.sched.end()
+		return
+	}
+	c.forget(l)
+}
+
+// forget removes a link that is not running. Called with c.mu held.
+func (c *Connector) forget(l *link) {
+	c.takeOut(l)
+	delete(c.unlisted, l)
+	l.sub.removeLink(l)
+	p := l.sched.peer
+	if p.links--; p.links == 0 {
+		delete(c.peers, l.hostport)
+	}
+	if p.leader == l {
+		p.leader = nil
+		c.unpark(p)
+		c.signal()
+	}
+}

@@ -1,0 +1,436 @@
+package sublink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
+)
+
+// peerNet is a graph for a connector: nodes that refuse connections, that do not answer, and that
+// are well.
+type peerNet struct {
+	mu            sync.Mutex // guards probed, probing, most and linked
+	c             *Connector
+	timing        Timing
+	refusing      atomic.Bool    // for the caller of newPeerNet
+	cut           chan struct{}  // closed when all links break
+	probed        map[string]int // by host and port
+	probing, most int
+	linked        map[string]time.Duration // by URI: when the link came up
+	start         time.Time
+}
+
+func newPeerNet(t *testing.T, dead func(hostport string) error) *peerNet {
+	g := &peerNet{cut: make(chan struct{}), probed: map[string]int{}, linked: map[string]time.Duration{}, start: time.Now()}
+	g.timing = DefaultTiming()
+	links := 0
+	g.c = NewConnector(&Env{
+		Log: zap.NewNop(), Timing: g.timing, NextLink: func() int { links++; return links },
+		Child: func() (context.Context, context.CancelFunc) { return context.WithCancel(t.Context()) },
+	})
+	g.c.probe = func(ctx context.Context, hostport string) error {
+		g.mu.Lock()
+		g.probed[hostport]++
+		g.probing++
+		g.most = max(g.most, g.probing)
+		err := dead(hostport)
+		g.mu.Unlock()
+		if errors.Is(err, errSilentPeer) {
+			ctx, cancel := context.WithTimeout(ctx, endpoint.DialTimeout)
+			defer cancel()
+			<-ctx.Done()
+			err = &net.OpError{Op: "dial", Err: context.DeadlineExceeded}
+		}
+		g.mu.Lock()
+		g.probing--
+		g.mu.Unlock()
+		if err != nil {
+			return &rosapi.CallError{Method: "requestTopic", Host: hostport, Err: err}
+		}
+		return nil
+	}
+	g.c.session = func(ctx context.Context, l *link) (time.Duration, error) {
+		g.mu.Lock()
+		err := dead(l.hostport)
+		g.mu.Unlock()
+		if errors.Is(err, errRefusedPeer) {
+			return 0, &rosapi.CallError{Method: "requestTopic", Host: l.hostport, Err: err}
+		}
+		g.c.reached(l)
+		l.isUp.Store(true)
+		defer l.isUp.Store(false)
+		g.mu.Lock()
+		begun, cut := time.Since(g.start), g.cut
+		g.linked[l.uri] = begun
+		g.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return time.Since(g.start) - begun, nil
+		case <-cut:
+			return time.Since(g.start) - begun, io.ErrUnexpectedEOF
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		g.c.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	return g
+}
+
+var (
+	errRefusedPeer = &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	errSilentPeer  = errors.New("does not answer")
+)
+
+// times returns how often a node was probed.
+func (g *peerNet) times(hostport string) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.probed[hostport]
+}
+
+// linkedAt returns when the link to a publisher came up last, and forgets it.
+func (g *peerNet) linkedAt(uri string) (at time.Duration, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	at, ok = g.linked[uri]
+	delete(g.linked, uri)
+	return at, ok
+}
+
+func (g *peerNet) subscribe(t *testing.T, topic string) *Subscription {
+	s := New(g.c, topic, Options{})
+	t.Cleanup(func() {
+		s.Stop()
+		s.Wait()
+	})
+	return s
+}
+
+const liveURI = "http://live:1/"
+
+// crowd returns the URIs of many dead publishers with the live one among them.
+func crowd(n, live int) (uris []string) {
+	for i := range n {
+		if i == live {
+			uris = append(uris, liveURI)
+		}
+		uris = append(uris, fmt.Sprintf("http://dead%d:1/", i))
+	}
+	return uris
+}
+
+// TestDeadPublishersStarveNobody: a live publisher is linked soon, wherever it stands in a list of
+// dead ones, and whether their machines refuse connections or are gone.
+func TestDeadPublishersStarveNobody(t *testing.T) {
+	t.Parallel()
+	for name, dead := range map[string]error{"refuse": errRefusedPeer, "silent": errSilentPeer} {
+		for _, live := range []int{0, 700, 1099} {
+			t.Run(fmt.Sprint(name, " ", live), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					g := newPeerNet(t, func(hostport string) error {
+						if hostport == "live:1" {
+							return nil
+						}
+						return dead
+					})
+					s := g.subscribe(t, "/t")
+					s.SetPublishers(rosapi.Publishers{URIs: crowd(1100, live)})
+					time.Sleep(2 * time.Second)
+					synctest.Wait()
+					if _, ok := g.linkedAt(liveURI); !ok {
+						t.Fatal("the live publisher is not linked")
+					}
+					// Another one that comes later does not wait for those that are tried again.
+					time.Sleep(time.Minute)
+					synctest.Wait()
+					start := time.Since(g.start)
+					other := g.subscribe(t, "/other")
+					other.SetPublishers(rosapi.Publishers{URIs: []string{liveURI}})
+					synctest.Wait()
+					if at, ok := g.linkedAt(liveURI); !ok || at != start {
+						t.Errorf("a later one is linked after %v", at-start)
+					}
+					g.mu.Lock()
+					defer g.mu.Unlock()
+					if g.most > maxProbes {
+						t.Errorf("%d probes at the same time, at most %d", g.most, maxProbes)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestDeadPublishersCostLittle: what is dead for long is tried rarely, however many there are, and
+// what has just been lost is tried again soon.
+func TestDeadPublishersCostLittle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const topics = 1500
+		g := newPeerNet(t, func(string) error { return errRefusedPeer })
+		for i := range topics {
+			g.subscribe(t, fmt.Sprint("/t", i)).SetPublishers(rosapi.Publishers{URIs: []string{fmt.Sprintf("http://dead%d:1/", i)}})
+		}
+		total := func() (n int) {
+			synctest.Wait()
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			for _, times := range g.probed {
+				n += times
+			}
+			return n
+		}
+		time.Sleep(time.Minute)
+		if n := total(); n > topics+retryBurst+int(time.Minute/retryEvery) {
+			t.Errorf("%d attempts in the first minute", n)
+		}
+		before := total()
+		time.Sleep(3 * time.Minute)
+		if n, most := total()-before, int(3*time.Minute/retryEvery); n > most+1 || n < most*9/10 {
+			t.Errorf("%d attempts in three minutes, want about %d", n, most)
+		}
+		for i := range topics {
+			if n := g.times(fmt.Sprintf("dead%d:1", i)); n < 3 {
+				t.Fatalf("node %d was tried %d times", i, n)
+			}
+		}
+		fresh := g.subscribe(t, "/fresh")
+		fresh.SetPublishers(rosapi.Publishers{URIs: []string{"http://fresh:1/"}})
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if n := g.times("fresh:1"); n < 4 {
+			t.Errorf("what failed a moment ago was tried %d times in 2 s", n)
+		}
+	})
+}
+
+// TestNetworkComesBack: when a node is reached again, all links to it are up soon, whatever number
+// of others is dead.
+func TestNetworkComesBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const topics, dead = 300, 600
+		var g *peerNet
+		g = newPeerNet(t, func(hostport string) error {
+			if hostport != "live:1" || g.refusing.Load() {
+				return errRefusedPeer
+			}
+			return nil
+		})
+		for i := range dead {
+			g.subscribe(t, fmt.Sprint("/dead", i)).SetPublishers(rosapi.Publishers{URIs: []string{fmt.Sprintf("http://dead%d:1/", i)}})
+		}
+		var all []*Subscription
+		for i := range topics {
+			s := g.subscribe(t, fmt.Sprint("/t", i))
+			all = append(all, s)
+			s.SetPublishers(rosapi.Publishers{URIs: []string{liveURI}})
+		}
+		links := func() (n int) {
+			synctest.Wait()
+			for _, s := range all {
+				n += int(s.sessions.Load())
+			}
+			return n
+		}
+		time.Sleep(time.Minute)
+		if n := links(); n != topics {
+			t.Fatalf("%d links, want %d", n, topics)
+		}
+		g.refusing.Store(true)
+		g.mu.Lock()
+		close(g.cut)
+		g.cut = make(chan struct{})
+		g.mu.Unlock()
+		time.Sleep(30 * time.Second)
+		if n := links(); n != 0 {
+			t.Fatalf("%d links without a network", n)
+		}
+		g.refusing.Store(false)
+		for waited := time.Duration(0); links() == 0 && waited < 2*g.timing.Retry.Most; waited += retryEvery {
+			time.Sleep(retryEvery)
+		}
+		time.Sleep(2 * time.Second)
+		if n := links(); n != topics {
+			t.Errorf("%d links 2 s after the first one, want %d", n, topics)
+		}
+	})
+}
+
+// TestLongDeadIsTried: who was dead for an hour takes its turn among those that died later.
+func TestLongDeadIsTried(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const dead = 600
+		var g *peerNet
+		g = newPeerNet(t, func(hostport string) error {
+			if hostport != "live:1" || g.refusing.Load() {
+				return errRefusedPeer
+			}
+			return nil
+		})
+		g.refusing.Store(true)
+		g.subscribe(t, "/t").SetPublishers(rosapi.Publishers{URIs: []string{liveURI}})
+		time.Sleep(time.Hour)
+		for i := range dead {
+			g.subscribe(t, fmt.Sprint("/dead", i)).SetPublishers(rosapi.Publishers{URIs: []string{fmt.Sprintf("http://dead%d:1/", i)}})
+		}
+		time.Sleep(10 * time.Minute) // all have failed often
+		g.refusing.Store(false)
+		time.Sleep(g.timing.Retry.Most*13/10 + dead*retryEvery)
+		synctest.Wait()
+		if _, ok := g.linkedAt(liveURI); !ok {
+			t.Error("it is not linked")
+		}
+	})
+}
+
+// TestOneLinkProbesANode: of the links to a node that accepts no connection only one tries, until
+// the node answers or that link is closed.
+func TestOneLinkProbesANode(t *testing.T) {
+	t.Parallel()
+	const node, uri = "node:1", "http://node:1/"
+	for name, tc := range map[string]struct {
+		then   func(g *peerNet, all []*Subscription)
+		probes int // after that, at once
+		links  int
+	}{
+		"nothing":         {func(*peerNet, []*Subscription) {}, 0, 0},
+		"the leader ends": {func(_ *peerNet, all []*Subscription) { leaderOf(all).Stop() }, 1, 0},
+		"another ends":    {func(_ *peerNet, all []*Subscription) { followerOf(all).Stop() }, 0, 0},
+		"the list changes": {func(_ *peerNet, all []*Subscription) {
+			followerOf(all).SetPublishers(rosapi.Publishers{URIs: []string{uri}, RetryNow: true})
+		}, 1, 0},
+		"it comes back": {func(g *peerNet, all []*Subscription) {
+			g.refusing.Store(false)
+			followerOf(all).SetPublishers(rosapi.Publishers{URIs: []string{uri}, RetryNow: true})
+		}, 1, 40},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var g *peerNet
+				g = newPeerNet(t, func(string) error {
+					if g.refusing.Load() {
+						return errRefusedPeer
+					}
+					return nil
+				})
+				g.refusing.Store(true)
+				var all []*Subscription
+				for i := range 40 {
+					s := g.subscribe(t, fmt.Sprint("/t", i))
+					all = append(all, s)
+					s.SetPublishers(rosapi.Publishers{URIs: []string{uri}})
+				}
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				before := g.times(node)
+				if want := int(time.Hour / g.timing.Retry.Most); before < want*8/10 || before > want*13/10 {
+					t.Errorf("%d probes in an hour, want about %d", before, want)
+				}
+				tc.then(g, all)
+				synctest.Wait()
+				links := 0
+				for _, s := range all {
+					links += int(s.sessions.Load())
+				}
+				if n := g.times(node) - before; n != tc.probes || links != tc.links {
+					t.Errorf("%d probes and %d links, want %d and %d", n, links, tc.probes, tc.links)
+				}
+				g.c.mu.Lock()
+				defer g.c.mu.Unlock()
+				if tc.links > 0 && g.c.peers[node].attempts != 0 {
+					t.Errorf("%d attempts in progress", g.c.peers[node].attempts)
+				}
+			})
+		})
+	}
+}
+
+func leaderOf(all []*Subscription) *Subscription {
+	c := all[0].connector
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range all {
+		for _, l := range s.links {
+			return l.sched.peer.leader.sub
+		}
+	}
+	return nil
+}
+
+func followerOf(all []*Subscription) *Subscription {
+	for _, s := range all {
+		if s != leaderOf(all) {
+			return s
+		}
+	}
+	return nil
+}
+
+// TestClosedLinksAreForgotten: nothing is kept of subscriptions that were closed.
+func TestClosedLinksAreForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newPeerNet(t, func(hostport string) error {
+			return map[string]error{"live:1": nil, "refused:1": errRefusedPeer, "silent:1": errSilentPeer}[hostport]
+		})
+		var all []*Subscription
+		for i := range 3 * callsPerPeer {
+			s := g.subscribe(t, fmt.Sprint("/t", i))
+			s.SetPublishers(rosapi.Publishers{URIs: []string{liveURI, "http://refused:1/", "http://silent:1/"}})
+			all = append(all, s)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		all[0].SetPublishers(rosapi.Publishers{URIs: []string{}}) // its link to the live one lingers
+		synctest.Wait()
+		g.c.mu.Lock()
+		if n := len(g.c.unlisted); n != 1 {
+			t.Errorf("%d links are not listed, want 1", n)
+		}
+		g.c.mu.Unlock()
+		for _, s := range all {
+			s.Stop()
+			s.Wait()
+		}
+		g.c.mu.Lock()
+		defer g.c.mu.Unlock()
+		if len(g.c.peers)+g.c.ready.Len()+g.c.later.Len()+len(g.c.unlisted)+g.c.probes != 0 {
+			t.Errorf("left: %d peers, %d links ready, %d later, %d unlisted, %d probes", len(g.c.peers), g.c.ready.Len(), g.c.later.Len(), len(g.c.unlisted), g.c.probes)
+		}
+	})
+}
+
+func TestNotConnected(t *testing.T) {
+	t.Parallel()
+	refused := &rosapi.CallError{Method: "requestTopic", Host: "a:1", Err: errRefusedPeer}
+	if notConnected(nil) || notConnected(&rosapi.CallError{Err: context.DeadlineExceeded}) || notConnected(refused.Err) {
+		t.Error("takes an error for that of a node that accepts no connection")
+	}
+	if !notConnected(refused) || !notConnected(&rosapi.CallError{Err: &endpoint.ResolveError{Host: "a"}}) {
+		t.Error("takes a node whose host is not known for one that answers")
+	}
+}

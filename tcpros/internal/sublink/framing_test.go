@@ -1,0 +1,237 @@
+package sublink
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
+)
+
+// asked is a connection that notes how much each read asks for, and gives what is prepared:
+// so many bytes, or all that is asked for where the number is zero.
+type asked struct {
+	give  []int
+	data  []byte
+	asks  []int
+	reads int
+}
+
+func (a *asked) Read(p []byte) (int, error) {
+	if a.reads == len(a.give) {
+		return 0, io.EOF
+	}
+	n := a.give[a.reads]
+	if n == 0 {
+		n = len(p)
+	}
+	a.reads++
+	a.asks = append(a.asks, len(p))
+	n = copy(p[:n], a.data)
+	a.data = a.data[n:]
+	return n, nil
+}
+
+func (a *asked) SetReadDeadline(time.Time) error { return nil }
+
+// The buffer doubles when a read has filled it, up to its most, and its frame is moved to the
+// front when less than half of it is free. Behind a large frame little is asked for.
+func TestReadsAskForWhatIsNeeded(t *testing.T) {
+	const k = 1 << 10
+	small := func(n int) []byte { return bytes.Repeat(stream(12), n/16) } // n bytes in frames of 16
+	large := stream(200*k - 4)
+	for name, tt := range map[string]struct {
+		data []byte
+		give []int
+		want []int
+	}{
+		"full reads":           {small(2 << 20), []int{0, 0, 0, 0, 0, 0}, []int{16 * k, 32 * k, 64 * k, 128 * k, 256 * k, 256 * k}},
+		"short reads":          {small(2 << 20), []int{16, 1600, 16*k - 16, 16}, []int{16 * k, 16 * k, 16 * k, 16 * k}},
+		"a rest is kept":       {small(2 << 20), []int{1000, 8, 16}, []int{16 * k, 16*k - 1000, 16 * k}},
+		"up to half":           {small(2 << 20), []int{8*k - 8, 8 + 4, 16}, []int{16 * k, 8*k + 8, 16*k - 4}},
+		"exactly half is free": {append(stream(2), small(2<<20)...), []int{8 * k, 16}, []int{16 * k, 8 * k}},
+		"and less":             {append(stream(2), small(2<<20)...), []int{8*k + 1, 16}, []int{16 * k, 16*k - 11}},
+		"nothing to move":      {stream(12 * k), []int{10 * k, 100, 16}, []int{16 * k, 6 * k, 6*k - 100}},
+		"growing keeps a rest": {append(stream(2), small(2<<20)...), []int{0, 16}, []int{16 * k, 32*k - 10}},
+		"behind a large one": {
+			append(append(stream(12), large...), small(2<<20)...),
+			[]int{0, 0, 16, 16},
+			[]int{16 * k, 184*k + 16, 4 * k, 32 * k},
+		},
+	} {
+		c := &asked{data: tt.data, give: tt.give}
+		s := &strict{}
+		if err := newFrameReader(c, s, wire.DefaultMaxMessage, &linkCounters{}).run(); !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := c.asks[:min(len(c.asks), len(tt.want))]; fmt.Sprint(got) != fmt.Sprint(tt.want) {
+			t.Errorf("%s: asked for %v, want %v", name, c.asks, tt.want)
+		}
+	}
+}
+
+// strict is a tape that is not called for nothing.
+type strict struct{ tape }
+
+func (s *strict) Frames(run []byte, count int, received time.Time) {
+	if count == 0 || len(run) == 0 {
+		panic("called for nothing")
+	}
+	s.tape.Frames(run, count, received)
+}
+
+// A message may be exactly as long as the limit, however it arrives.
+func TestLimitOfCutFrames(t *testing.T) {
+	for _, limit := range []int{0, 3, 100, 9000, largeFrameBytes - 4, largeFrameBytes - 3, 300_000} {
+		for _, first := range []int{3, 4, 5, 50} {
+			for over := range 2 {
+				s := &strict{}
+				data := append(stream(limit+over), stream(0)...)
+				err := newFrameReader(&split{data, []int{first}}, s, int64(limit), &linkCounters{}).run()
+				if over == 0 && (!errors.Is(err, io.EOF) || s.frames+s.larges != 2) || over == 1 && (!errors.Is(err, wire.ErrTooLarge) || s.frames+s.larges != 0) {
+					t.Errorf("limit %d and %d, cut at %d: %d frames, %v", limit, over, first, s.frames+s.larges, err)
+				}
+			}
+		}
+	}
+}
+
+// clumsy gives room that a link cannot use.
+type clumsy struct {
+	tape
+	room int
+}
+
+func (s *clumsy) Large(int) LargeFrame  { return s }
+func (s *clumsy) Room(int) []byte       { return make([]byte, s.room) }
+func (s *clumsy) Commit(time.Time)      {}
+func (s *clumsy) Abort()                {}
+func (s *clumsy) String() (text string) { return fmt.Sprint("room of ", s.room) }
+
+// Room that is empty, or more than was asked for, is an error of the program.
+func TestRoomIsChecked(t *testing.T) {
+	for _, room := range []int{0, 200_005} {
+		s := &clumsy{room: room}
+		func() {
+			defer func() {
+				if text := fmt.Sprint(recover()); !strings.HasPrefix(text, "tcpros: LargeFrame.Room(200004) gave ") {
+					t.Errorf("%v: %s", s, text)
+				}
+			}()
+			_ = newFrameReader(&split{data: stream(200_000)}, s, wire.DefaultMaxMessage, &linkCounters{}).run()
+		}()
+	}
+}
+
+// fickle refuses a large frame after the first piece.
+type fickle struct {
+	tape
+	pieces int
+}
+
+func (s *fickle) Large(int) LargeFrame { return s }
+func (s *fickle) Commit(time.Time)     { panic("complete") }
+
+func (s *fickle) Room(n int) []byte {
+	if s.pieces++; s.pieces > 1 {
+		return nil
+	}
+	return make([]byte, min(n, 10_000))
+}
+
+func (s *fickle) Abort() { panic("given up already") }
+
+// A frame that is given up half-way is read to its end, wherever that was, and the next one
+// comes as if nothing had been.
+func TestLargeFrameGivenUp(t *testing.T) {
+	for _, first := range []int{100, 9_999, 10_000, 10_001, 16_000} {
+		s := &fickle{}
+		if err := readAll(t, &split{append(stream(200_000), stream(5)...), []int{first}}, s); !errors.Is(err, io.EOF) || s.frames != 1 || !bytes.Equal(s.all.Bytes(), stream(5)) {
+			t.Errorf("first read of %d bytes: %d frames, %q, %v", first, s.frames, s.all.Bytes(), err)
+		}
+	}
+}
+
+// What comes before a frame does not count as its progress, and each period counts for itself.
+func TestStallIsJudgedByTheFrame(t *testing.T) {
+	for name, tt := range map[string]struct {
+		send func(c net.Conn)
+		want error
+		at   time.Duration
+	}{
+		"behind much else": {func(c net.Conn) {
+			_, _ = c.Write(append(bytes.Repeat(stream(1000), 700), stream(100)[:50]...))
+			time.Sleep(wire.StallAfter - time.Second)
+			_, _ = c.Write([]byte{1})
+		}, wire.ErrStalled, wire.StallAfter + stallGrace},
+		"enough in each period": {func(c net.Conn) {
+			for b := stream(4 * wire.StallBytes)[:4*wire.StallBytes]; len(b) > 0; b = b[wire.StallBytes:] {
+				_, _ = c.Write(b[:wire.StallBytes])
+				time.Sleep(wire.StallAfter - time.Second)
+			}
+		}, wire.ErrStalled, 3*(wire.StallAfter-time.Second) + wire.StallAfter + stallGrace},
+		"a byte too little": {func(c net.Conn) {
+			_, _ = c.Write(stream(4 * wire.StallBytes)[:wire.StallBytes-1])
+		}, wire.ErrStalled, wire.StallAfter + stallGrace},
+		"in the time of grace": {func(c net.Conn) {
+			_, _ = c.Write(stream(100)[:50])
+			time.Sleep(wire.StallAfter + stallGrace - time.Millisecond)
+			_, _ = c.Write(append(stream(100)[50:], stream(10)[:5]...))
+		}, wire.ErrStalled, wire.StallAfter + stallGrace - time.Millisecond + wire.StallAfter + stallGrace},
+		"whole frames at last": {func(c net.Conn) {
+			_, _ = c.Write(stream(100)[:50])
+			time.Sleep(time.Second)
+			_, _ = c.Write(stream(100)[50:])
+			time.Sleep(2 * wire.StallAfter)
+			_ = c.Close()
+		}, io.EOF, time.Second + 2*wire.StallAfter},
+		"after a long pause": {func(c net.Conn) {
+			_, _ = c.Write(stream(100)[:50])
+			time.Sleep(time.Second)
+			_, _ = c.Write(stream(100)[50:])
+			time.Sleep(2 * wire.StallAfter)
+			_, _ = c.Write(stream(100)[:50])
+		}, wire.ErrStalled, time.Second + 2*wire.StallAfter + wire.StallAfter + stallGrace},
+		"a refused one stalls": {func(c net.Conn) {
+			_, _ = c.Write(stream(200_000)[:100_000])
+		}, wire.ErrStalled, wire.StallAfter + stallGrace},
+		"and ends": {func(c net.Conn) {
+			_, _ = c.Write(stream(200_000))
+			time.Sleep(2 * wire.StallAfter)
+			_ = c.Close()
+		}, io.EOF, 2 * wire.StallAfter},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				here, there := net.Pipe()
+				defer here.Close()
+				go tt.send(there)
+				start := time.Now()
+				var counters linkCounters
+				err := newFrameReader(here, &tape{refuse: true}, wire.DefaultMaxMessage, &counters).run()
+				if !errors.Is(err, tt.want) {
+					t.Errorf("ended with %v, want %v", err, tt.want)
+				}
+				if got := time.Since(start); got != tt.at {
+					t.Errorf("ended after %v, want %v", got, tt.at)
+				}
+			})
+		})
+	}
+}
+
+// The counters say what has come.
+func TestReadCounters(t *testing.T) {
+	var c linkCounters
+	data := stream(10, 200_000, 300, 0)
+	_ = newFrameReader(&split{data: data, sizes: []int{7, 100}}, &tape{}, wire.DefaultMaxMessage, &c).run()
+	if c.bytes.Load() != uint64(len(data)) || c.frames.Load() != 4 || c.reading.Load() {
+		t.Errorf("%d bytes, %d frames, reading %v", c.bytes.Load(), c.frames.Load(), c.reading.Load())
+	}
+}

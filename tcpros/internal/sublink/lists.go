@@ -1,0 +1,111 @@
+package sublink
+
+import (
+	"slices"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
+)
+
+// unreached returns the number of publishers of s that the last attempt did not reach.
+func (c *Connector) unreached(s *Subscription) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for _, l := range s.links {
+		if l.sched.failing {
+			n++
+		}
+	}
+	return n
+}
+
+// update updates the links of s from a list.
+func (c *Connector) update(s *Subscription, p rosapi.Publishers) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.closed {
+		return
+	}
+	known := make(map[string]*link, len(s.links))
+	for _, l := range s.links {
+		known[l.uri] = l
+	}
+	listed := make(map[string]bool, len(p.URIs))
+	// The last ones first: they registered last, so they are most likely alive.
+	for _, uri := range slices.Backward(p.URIs) {
+		if listed[uri] {
+			continue
+		}
+		listed[uri] = true
+		if l := known[uri]; l != nil {
+			l.listed.Store(true)
+			l.orphan.Store(false)
+			l.sched.epoch, l.sched.idleChecks = p.Epoch, 0
+			delete(c.unlisted, l)
+			if p.RetryNow {
+				c.retry(l)
+			}
+			continue
+		}
+		if l := s.newLink(uri); l != nil {
+			l.sched.epoch = p.Epoch
+			l.sched.place = len(s.links)
+			s.links = append(s.links, l)
+			c.add(l)
+		}
+	}
+	for uri, l := range known {
+		if listed[uri] {
+			continue
+		}
+		c.unlisted[l] = struct{}{}
+		// A publisher that the same master has listed before is gone. Its link is read to the
+		// end; stock closes it and loses the messages in transit. A restarted master does not
+		// know a publisher until that registers again, which most never do: such links stay.
+		if l.sched.epoch == p.Epoch {
+			l.listed.Store(false)
+			// A session in progress may have received messages: the publisher may be listed again
+			// at once, and a second session would repeat what is latched. dropUnlisted ends it.
+			if !l.sched.running || l.sched.peer.leader == l {
+				c.drop(l)
+			}
+		} else if l.listed.Load() {
+			l.orphan.Store(true)
+		}
+	}
+	c.signal()
+}
+
+// dropUnlisted closes unlisted links that have been idle for long enough.
+func (c *Connector) dropUnlisted() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for l := range c.unlisted {
+		most := orphanChecks
+		moved := l.isUp.Load()
+		if !l.listed.Load() {
+			most = lingerChecks
+			// A link that waits for its sink is not idle: data may wait in the socket, and
+			// closing the link would lose it.
+			b := l.stats.bytes.Load()
+			moved = b != l.sched.lastBytes || l.isUp.Load() && !l.stats.reading.Load()
+			l.sched.lastBytes = b
+		}
+		if moved {
+			l.sched.idleChecks = 0
+		} else if l.sched.idleChecks++; l.sched.idleChecks >= most {
+			l.listed.Store(false)
+			c.drop(l)
+		}
+	}
+}
+
+// close lets the links of s end. Those that have ended are forgotten.
+func (c *Connector) close(s *Subscription) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.closed = true
+	for _, l := range slices.Clone(s.links) { // drop removes from it
+		c.drop(l)
+	}
+}

@@ -1,0 +1,48 @@
+package sublink
+
+import (
+	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
+)
+
+// LinkInfo describes a link when it opens.
+type LinkInfo struct {
+	Topic        string      // resolved
+	PublisherURI string      // the publisher's slave API
+	Peer         string      // host:port of the publisher; over UDPROS as the publisher reports it
+	Header       wire.Header // the publisher's reply, every field, in wire order
+	Transport    string      // TCPROS or UDPROS
+}
+
+// LinkSink receives the messages of one link. Only the link's goroutine calls it.
+type LinkSink interface {
+	// Frames receives count complete frames back to back, valid during the call only.
+	// received is the time at which their last byte was read from the socket. Frames may
+	// block: the socket is not read in the meantime. Subscription.Close waits for it.
+	Frames(run []byte, count int, received time.Time)
+	// Large returns the destination of a large frame, which is read directly into it
+	// instead of through the read buffer. nil refuses it: the link discards the frame.
+	Large(frameBytes int) LargeFrame
+	// Closed is the last call. err is nil when this side closed the link, io.EOF when
+	// the publisher closed it between two messages.
+	Closed(err error)
+}
+
+// LargeFrame is filled by the link: first the 4 bytes of the length, then the payload.
+type LargeFrame interface {
+	// Room returns a buffer of 1 to n bytes, which the link fills before the next call, or
+	// nil to discard the rest of the frame; then no other call follows.
+	Room(n int) []byte
+	// Commit says that the frame is complete.
+	Commit(received time.Time)
+	// Abort says that the frame will not be completed.
+	Abort()
+}
+
+// LostSink is a LinkSink that counts messages lost by UDPROS. The link's goroutine calls Lost;
+// -1 corrects the count for a message that arrived late.
+type LostSink interface {
+	LinkSink
+	Lost(messages int)
+}

@@ -1,0 +1,139 @@
+// Package sublink is the receiving side of a topic: a subscription, its links to publishers over
+// TCPROS and UDPROS, and the connector that decides when each of them tries again. Connector.mu
+// guards the schedule of all links of a node; counters of a link are atomic. A link calls its
+// sink from one goroutine. Package tcpros calls it; nothing else does.
+package sublink
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
+)
+
+const (
+	maxPublishers = 1024   // links of one topic that are up at the same time
+	lingerChecks  = 2      // checks without data before a link that the master no longer lists is closed
+	orphanChecks  = 5 * 60 // checks without a link before a publisher of an earlier master is given up
+)
+
+// Options describe a subscription; SubscribeOptions explains each field.
+type Options struct {
+	Type            string
+	MD5Sum          string
+	TCPNoDelay      bool
+	UDP             bool
+	MaxMessageBytes int
+	Open            func(LinkInfo) (LinkSink, error)
+}
+
+// Subscription receives one topic from all its publishers.
+type Subscription struct {
+	connector *Connector
+	opts      Options
+	topic     string // resolved
+
+	attempts sync.WaitGroup // goroutines of links
+	sessions atomic.Int32   // links that are up, or whose publisher is asked
+	up       atomic.Int32
+
+	// Guarded by connector.mu.
+	links  []*link
+	closed bool // no attempt starts
+}
+
+// New returns a subscription to a topic. topic is the resolved name.
+func New(c *Connector, topic string, o Options) *Subscription {
+	return &Subscription{connector: c, opts: o, topic: topic}
+}
+
+// Stop ends all links; wait waits for their goroutines.
+func (s *Subscription) Stop() { s.connector.close(s) }
+
+func (s *Subscription) Wait() { s.attempts.Wait() }
+
+// Topic returns the resolved name.
+func (s *Subscription) Topic() string { return s.topic }
+
+// Publishers returns the number of links that are up.
+func (s *Subscription) Publishers() int { return int(s.up.Load()) }
+
+// Type returns the type and the md5sum that were asked for.
+func (s *Subscription) Type() (typ, md5sum string) { return s.opts.Type, s.opts.MD5Sum }
+
+// Row is the state of a link for the slave API.
+type Row struct {
+	ID        int
+	URI       string // the publisher's slave API
+	Transport string // TCPROS or UDPROS; empty unless the link is up
+	Title     string // in the form that rosnode parses; empty unless the link is up
+	Frames    uint64
+	Bytes     uint64
+	Up        bool
+}
+
+// Rows returns the state of each link for the slave API.
+func (s *Subscription) Rows() []Row {
+	links := s.allLinks()
+	rows := make([]Row, len(links))
+	for i, l := range links {
+		rows[i] = Row{ID: l.id, URI: l.uri, Frames: l.stats.frames.Load(), Bytes: l.stats.bytes.Load(), Up: l.isUp.Load()}
+		if title := l.title.Load(); title != nil && rows[i].Up {
+			rows[i].Transport, rows[i].Title = title.transport, title.text
+		}
+	}
+	return rows
+}
+
+// logger returns the node's log with the topic. It is made when it is needed: a node may have
+// thousands of subscriptions that have nothing to log.
+func (s *Subscription) logger() *zap.Logger {
+	return s.connector.env.Log.With(zap.String("topic", s.topic))
+}
+
+func (s *Subscription) allLinks() []*link {
+	s.connector.mu.Lock()
+	defer s.connector.mu.Unlock()
+	return slices.Clone(s.links)
+}
+
+// allUp reports whether every link is up, including links that the master no longer lists.
+// It ignores publishers that have no link because of an unusable URI.
+func (s *Subscription) AllUp() bool {
+	s.connector.mu.Lock()
+	defer s.connector.mu.Unlock()
+	for _, l := range s.links {
+		if !l.isUp.Load() {
+			return false
+		}
+	}
+	return true
+}
+
+// setPublishers updates the links from a list of the master.
+func (s *Subscription) SetPublishers(p rosapi.Publishers) { s.connector.update(s, p) }
+
+// removeLink removes a link. Called with connector.mu held.
+func (s *Subscription) removeLink(l *link) {
+	last := len(s.links) - 1
+	s.links[l.sched.place] = s.links[last]
+	s.links[l.sched.place].sched.place = l.sched.place
+	s.links[last] = nil
+	s.links = s.links[:last]
+}
+
+// NewLink returns a link to a publisher, or nil if its URI is not usable.
+func (s *Subscription) newLink(uri string) *link {
+	hostport, err := endpoint.SplitURI(uri)
+	if err != nil {
+		s.logger().Warn("publisher advertises an unusable URI: set ROS_HOSTNAME or ROS_IP on its machine to a name or address that is known here", zap.String("uri", uri), zap.Error(err))
+		return nil
+	}
+	l := &link{sub: s, uri: uri, hostport: hostport, id: s.connector.env.NextLink(), backoff: backoff{timing: &s.connector.env.Timing.Retry}}
+	l.listed.Store(true)
+	return l
+}

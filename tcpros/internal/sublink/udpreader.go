@@ -1,0 +1,98 @@
+package sublink
+
+import (
+	"encoding/binary"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/udpros"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
+)
+
+// udpReader receives from one publisher.
+type udpReader struct {
+	conn    *net.UDPConn
+	connID  uint32
+	allowed []netip.Addr // of the publisher's machine
+	stats   *linkCounters
+	sink    LinkSink
+	lost    func(int) // may be nil
+
+	onStranger func(netip.AddrPort)
+	onTooLarge func(error)
+
+	frames udpros.Assembler
+	from   netip.AddrPort // the publisher's socket, once it has sent
+}
+
+// run reads until the socket is closed.
+func (r *udpReader) run() error {
+	buf := make([]byte, udpros.DatagramBytes+1) // one byte more, to detect longer datagrams
+	for {
+		r.stats.reading.Store(true)
+		n, from, err := r.conn.ReadFromUDPAddrPort(buf)
+		r.stats.reading.Store(false)
+		if err != nil {
+			r.report(r.frames.Abandon())
+			return err
+		}
+		if n > udpros.DatagramBytes || n <= udpros.HeaderBytes || !r.admits(from, buf[:n]) {
+			continue
+		}
+		r.stats.bytes.Add(uint64(n))
+		frame, lost := r.frames.Add(buf[:n])
+		r.report(lost)
+		if lost > 0 && r.frames.Large > 0 {
+			r.onTooLarge(&wire.TooLargeError{Bytes: r.frames.Large, Limit: r.frames.Max})
+			r.frames.Large = 0
+		}
+		if frame != nil {
+			r.stats.frames.Add(1)
+			r.deliver(frame, time.Now())
+		}
+	}
+}
+
+// admits reports whether a datagram is the publisher's: the first one must come from the
+// publisher's machine, all others from the same socket.
+func (r *udpReader) admits(from netip.AddrPort, datagram []byte) bool {
+	from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
+	if from == r.from && binary.LittleEndian.Uint32(datagram) == r.connID {
+		return true
+	}
+	for _, a := range r.allowed {
+		if a == from.Addr() && !r.from.IsValid() && binary.LittleEndian.Uint32(datagram) == r.connID {
+			r.from = from
+			return true
+		}
+	}
+	r.onStranger(from)
+	return false
+}
+
+func (r *udpReader) report(lost int) {
+	if lost != 0 && r.lost != nil {
+		r.lost(lost)
+	}
+}
+
+// deliver passes a frame to the sink, by Frames or by Large.
+func (r *udpReader) deliver(frame []byte, received time.Time) {
+	if len(frame) <= largeFrameBytes {
+		r.sink.Frames(frame, 1, received)
+		return
+	}
+	large := r.sink.Large(len(frame))
+	if large == nil {
+		return
+	}
+	for len(frame) > 0 {
+		room := large.Room(len(frame))
+		if room == nil {
+			return
+		}
+		frame = frame[copy(room, frame):]
+	}
+	large.Commit(received)
+}
