@@ -55,7 +55,7 @@ var allowed = map[string][]string{
 	"internal/newfile":          {"internal/explain"},
 	"internal/bagjob":           {"bagfmt", "internal/bagopen", "internal/escape", "internal/explain", "internal/newfile", "internal/plural", "internal/program", "internal/rebag", "internal/store", "rosbag", "rosmsg"},
 	"internal/bagquery":         {"config", "internal/bagexpr", "internal/bagnote", "internal/explain", "internal/nearest", "internal/plural", "internal/topicmatch", "rosbag"},
-	"internal/bagopen":          {"bagfmt", "internal/db3", "internal/explain", "internal/gpg", "internal/ros2bag", "internal/store", "rosbag"},
+	"internal/bagopen":          {"bagfmt", "internal/db3", "internal/explain", "internal/gpg", "internal/ros2bag", "internal/rosbag2", "internal/store", "rosbag"},
 	"internal/loglimit":         {},
 	"internal/web":              {"bagfmt", "internal/baginfo", "internal/bagnote", "internal/lastminute", "internal/loglimit", "internal/plural", "player", "player/control", "recorder"},
 	"internal/xmlrpc":           {"internal/loglimit"},
