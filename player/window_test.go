@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -31,10 +32,10 @@ func (f *faultyFile) ReadAt(p []byte, off int64) (int, error) {
 	return f.Reader.ReadAt(p, off)
 }
 
-func openFaulty(t *testing.T, data []byte) (*Bag, *faultyFile) {
+func openFaulty(t *testing.T, data []byte) (*source.Recording, *faultyFile) {
 	t.Helper()
 	f := &faultyFile{Reader: bytes.NewReader(data)}
-	b, err := openBag(t.Context(), "faulty", f, int64(len(data)), BagOptions{})
+	b, err := source.OpenAt(t.Context(), "faulty", f, int64(len(data)), source.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func TestStalledFile(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				start := time.Now()
-				o.Bags = []*Bag{b}
+				o.Bags = []*source.Recording{b}
 				s, err := playFake(ctx, newFakeGraph(), o)
 				if got := time.Since(start); got > time.Minute+readerGrace || err != nil || !s.Interrupted {
 					t.Errorf("ended after %v with %+v, %v", got, s, err)
@@ -86,8 +87,8 @@ func TestPlanReadsIndexesOnly(t *testing.T) {
 		read += n
 		return nil
 	}
-	o := Options{Bags: []*Bag{b}, Start: 5, Duration: 20, Log: zap.NewNop()}
-	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	o := Options{Bags: []*source.Recording{b}, Start: 5, Duration: 20, Log: zap.NewNop()}
+	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func TestReadAheadBoundsChunkMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := makePlan(t, Options{Topics: []string{"/tiny"}}, data)
 		ctx, cancel := context.WithCancel(t.Context())
-		r := newReader(p, newQueue(bound, 1<<20))
+		r := newReader(testOrder(p), newQueue(bound, 1<<20))
 		go r.readPasses(ctx, readRequest{})
 		synctest.Wait() // it waits for room
 		rare := 0
@@ -164,7 +165,7 @@ func TestSpan(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			first, last, ok := Span(OpenTestBags(t, tc.bags...))
+			first, last, ok := source.Span(OpenTestBags(t, tc.bags...))
 			if ok != tc.ok || ok && (first != testBase.Add(tc.first) || last != testBase.Add(tc.last)) {
 				t.Errorf("got %v to %v, %v", first, last, ok)
 			}
@@ -203,7 +204,7 @@ func TestConnectionsInWindow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := Options{Bags: OpenTestBags(t, tc.bag), Log: zap.NewNop(), Start: tc.start, Duration: tc.duration}
-			p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+			p, err := testPlan(t.Context(), &o)
 			if errors.Is(err, ErrNoMessages) != (tc.want == nil) {
 				t.Fatal(err)
 			}
@@ -271,12 +272,12 @@ func TestPlanReadsFewIndexes(t *testing.T) {
 				reads++
 				return nil
 			}
-			o.Bags, o.Log = []*Bag{b}, zap.NewNop()
-			if _, err := newPlan(t.Context(), &o, newFakeGraph().Resolve); err != nil {
+			o.Bags, o.Log = []*source.Recording{b}, zap.NewNop()
+			if _, err := testPlan(t.Context(), &o); err != nil {
 				t.Fatal(err)
 			}
 			if reads > 4 {
-				t.Errorf("%d reads of a bag of %d chunks", reads, b.source.NumSpans())
+				t.Errorf("%d reads of a bag of %d chunks", reads, b.Source().NumSpans())
 			}
 		})
 	}

@@ -33,7 +33,8 @@ func (in *Intake) PinLatched(want func(*latch.Source) bool) []latch.Pinned {
 }
 
 // Unpin lets go of latched messages.
-func (in *Intake) Unpin(all []latch.Pinned) {
+func (d Files) Unpin(all []latch.Pinned) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	in.Latched.Unpin(all)
@@ -54,7 +55,8 @@ func (in *Intake) warnShortage() {
 }
 
 // RepeatedInFile accounts for latched messages that were written to the file of part.
-func (in *Intake) RepeatedInFile(c *chunk.Sealed, part int) {
+func (d Files) RepeatedInFile(c *chunk.Sealed, part int) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	in.CountRepeated(c)
@@ -62,7 +64,8 @@ func (in *Intake) RepeatedInFile(c *chunk.Sealed, part int) {
 }
 
 // RepeatedInSnapshot accounts for latched messages that were written to a snapshot.
-func (in *Intake) RepeatedInSnapshot(c *chunk.Sealed) {
+func (d Snapshots) RepeatedInSnapshot(c *chunk.Sealed) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	in.CountRepeated(c)
@@ -73,8 +76,8 @@ func (in *Intake) CountRepeated(c *chunk.Sealed) {
 	in.eachCount(c, func(t *Topic, n Tally) { t.Repeated += n.Messages })
 }
 
-// LatchingOf returns the latching connections with messages in a chunk, nil if there are none.
-func (in *Intake) LatchingOf(chunk *chunk.Sealed) (all map[rosbag.ConnID]*latch.Source) {
+// latchingOf returns the latching connections with messages in a chunk, nil if there are none.
+func (in *Intake) latchingOf(chunk *chunk.Sealed) (all map[rosbag.ConnID]*latch.Source) {
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	for _, n := range chunk.Counts {
@@ -91,7 +94,7 @@ func (in *Intake) LatchingOf(chunk *chunk.Sealed) (all map[rosbag.ConnID]*latch.
 // LatchedIn returns the last message of each latching connection in a sealed chunk, the latest
 // first, with a copy if there is memory for that and the chunk itself takes more.
 func (in *Intake) LatchedIn(c *memory.Chunk) []latch.Pinned {
-	latching := in.LatchingOf(c.Sealed)
+	latching := in.latchingOf(c.Sealed)
 	if latching == nil {
 		return nil
 	}
@@ -126,7 +129,8 @@ func (in *Intake) claimForRing(n int64) bool {
 }
 
 // UnpinState lets go of the state where a snapshot begins.
-func (in *Intake) UnpinState(s *latch.State) {
+func (d Snapshots) UnpinState(s *latch.State) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	in.Latched.UnpinState(s)
@@ -135,7 +139,8 @@ func (in *Intake) UnpinState(s *latch.State) {
 var ErrNoLatchedMemory = errors.New("no memory for what is latched before it")
 
 // AddBefore adds copies of messages that come before the snapshot in the ring.
-func (in *Intake) AddBefore(s *latch.State, all []latch.Pinned) error {
+func (d Snapshots) AddBefore(s *latch.State, all []latch.Pinned) error {
+	in := d.in
 	var counted int64
 	for _, l := range all {
 		l.Counted = in.Latched.Weight(len(l.Frame))
@@ -155,8 +160,8 @@ func (in *Intake) claimLatched(n int64) bool {
 	return in.Latched.Claim(n)
 }
 
-// UnclaimLatched gives them back.
-func (in *Intake) UnclaimLatched(n int64) {
+// unclaimLatched gives them back.
+func (in *Intake) unclaimLatched(n int64) {
 	in.Mu.Lock()
 	in.Pool.UnuseLatched(n)
 	in.Mu.Unlock()
@@ -164,7 +169,8 @@ func (in *Intake) UnclaimLatched(n int64) {
 
 // FrameOf returns the frame of a latched message, and what that takes beside the bytes that are
 // counted for the message, until unclaimLatched.
-func (in *Intake) FrameOf(l latch.Pinned) (frame []byte, claimed int64, err error) {
+func (d Files) FrameOf(l latch.Pinned) (frame []byte, claimed int64, err error) {
+	in := d.in
 	if l.Chunk == nil {
 		return l.Frame, 0, nil
 	}
@@ -174,7 +180,7 @@ func (in *Intake) FrameOf(l latch.Pinned) (frame []byte, claimed int64, err erro
 	}
 	for m, err := range l.Chunk.Sealed.Messages() {
 		if err != nil {
-			in.UnclaimLatched(claimed)
+			in.unclaimLatched(claimed)
 			return nil, 0, err
 		}
 		if m.Conn.ID == l.Conn.ID {
@@ -185,7 +191,8 @@ func (in *Intake) FrameOf(l latch.Pinned) (frame []byte, claimed int64, err erro
 }
 
 // GoBy lets the notes of a chunk pass the ring.
-func (in *Intake) GoBy(c *ring.Chunk) {
+func (d Snapshots) GoBy(c *ring.Chunk) {
+	in := d.in
 	in.Mu.Lock()
 	in.Latched.Pass(c.TakeNotes())
 	in.Mu.Unlock()
