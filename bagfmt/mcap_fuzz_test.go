@@ -101,7 +101,7 @@ func TestMCAPDamage(t *testing.T) {
 			b := mcapFile(t, form.options, messages)
 			for i, mask := range flips(b, 8, len(b), 5, 1) {
 				read, scanned, lost, lostScanned := readMCAP(t, flipped(b, i, mask))
-				if !form.options.IncludeCRC {
+				if !form.options.IncludeCRC || form.options.SkipStatistics { // then a record may become another one
 					continue
 				}
 				if lost == 0 && !slices.Equal(byTime(read), want) { // a wrong time in an index may delay what follows

@@ -226,3 +226,118 @@ func TestMCAPConnections(t *testing.T) {
 		}
 	}
 }
+
+// TestMCAPLatest compares the latest messages before each time with those that a walk finds: the
+// latched state after a seek.
+func TestMCAPLatest(t *testing.T) {
+	t.Parallel()
+	messages := mcapMessages()
+	want := wantMCAP(messages, ofROS1)
+	for _, form := range mcapForms {
+		b := mcapFile(t, form.options, messages)
+		r, err := openAny(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range want {
+			latest := make(map[string]msg)
+			for m, err := range rosbag.Messages(r, bagfmt.Query{End: m.Time, Keep: func(c *bagfmt.Connection) bool { return c.Header.Latching() }}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				latest[m.Conn.Header.CallerID()] = asMsg(m)
+			}
+			got := make(map[string]msg)
+			for c, found := range rosbag.Latched(r, m.Time, nil) {
+				if found.Err != nil {
+					t.Fatal(found.Err)
+				}
+				got[c.Header.CallerID()] = asMsg(found.Message)
+			}
+			if diff := gocmp.Diff(latest, got); diff != "" {
+				t.Fatalf("%s at %s: %s", form.name, m.Time, diff)
+			}
+		}
+	}
+}
+
+// countedReads counts what is read.
+type countedReads struct {
+	*bytes.Reader
+	bytes, calls int
+}
+
+func (c *countedReads) ReadAt(p []byte, off int64) (int, error) {
+	c.calls++
+	n, err := c.Reader.ReadAt(p, off)
+	c.bytes += n
+	return n, err
+}
+
+// TestMCAPReadsIndex opens a file of many chunks and seeks in it: only the summary and a few chunks are
+// read.
+func TestMCAPReadsIndex(t *testing.T) {
+	t.Parallel()
+	var messages []mcap.Message
+	for n := range 3000 {
+		messages = append(messages, mcap.Message{ChannelID: 1 + uint16(n%2), LogTime: uint64(n) * 1e9, Data: bytes.Repeat([]byte{byte(n)}, 1000)})
+	}
+	b := mcapFile(t, mcap.WriterOptions{Chunked: true, ChunkSize: 2000, IncludeCRC: true}, messages)
+	r, err := mcap.NewReader(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := r.Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	summary := len(b) - int(info.Footer.SummaryStart)
+	file := &countedReads{Reader: bytes.NewReader(b)}
+	bag, err := bagfmt.NewReader(file, int64(len(b)), bagfmt.ReaderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const slack = 8 << 10
+	if !bag.Indexed() || file.bytes > summary+slack {
+		t.Errorf("indexed %t: opening reads %d bytes, the summary has %d", bag.Indexed(), file.bytes, summary)
+	}
+	file.bytes, file.calls = 0, 0
+	start := bagfmt.Time{Sec: 1500}
+	c := bag.Cursor(bagfmt.Query{Start: start})
+	defer c.Close()
+	m, err := c.Next()
+	if err != nil || m.Time != start {
+		t.Fatalf("%v, %v", m, err)
+	}
+	for _, found := range bag.Latest(start, nil) {
+		if found.Err != nil || found.Message == nil {
+			t.Errorf("latest: %+v", found)
+		}
+	}
+	if file.bytes > 8*2000+slack || file.calls > 40 {
+		t.Errorf("a seek reads %d bytes in %d calls", file.bytes, file.calls)
+	}
+}
+
+// TestMCAPLateTime reads messages of times that a bag cannot have: they are told and passed over.
+func TestMCAPLateTime(t *testing.T) {
+	t.Parallel()
+	messages := mcapMessages()
+	want := wantMCAP(messages, ofROS1)
+	messages = slices.Insert(messages, 30, mcap.Message{ChannelID: 1, LogTime: 1 << 63, Data: []byte{0, 0, 0, 0}})
+	for _, form := range mcapForms {
+		b := mcapFile(t, form.options, messages)
+		r, err := openAny(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, errs := readOpen(r, bagfmt.Query{})
+		if lost := lostOf(append(errs, r.Damage()...)); !slices.Equal(got, want) || len(lost) == 0 {
+			t.Errorf("%s: %d messages, want %d; told %v", form.name, len(got), len(want), lost)
+		}
+		got, errs = scanWith(t, b, bagfmt.ScannerOptions{})
+		if lost := lostOf(errs); !slices.Equal(byTime(got), want) || len(lost) != 1 {
+			t.Errorf("%s: scanner: %d messages, want %d; told %v", form.name, len(got), len(want), lost)
+		}
+	}
+}

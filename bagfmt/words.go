@@ -75,6 +75,7 @@ const (
 	CompressionNone = rosbag.CompressionNone
 	CompressionLZ4  = rosbag.CompressionLZ4
 	CompressionBZ2  = rosbag.CompressionBZ2
+	CompressionZstd = rosbag.CompressionZstd
 )
 
 // The records of format V2.0.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"slices"
@@ -159,8 +160,9 @@ func bigBag(t *testing.T, size int) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+	text := append(binary.LittleEndian.AppendUint32(nil, 99_996), make([]byte, 99_996)...)
 	for n := range size/100_000 + 1 {
-		if err := w.Write(c, bagfmt.Time{Sec: uint32(n)}, make([]byte, 100_000)); err != nil {
+		if err := w.Write(c, bagfmt.Time{Sec: uint32(n)}, text); err != nil {
 			t.Fatal(err)
 		}
 	}

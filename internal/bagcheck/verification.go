@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/plural"
 )
 
 const (
@@ -122,4 +123,21 @@ func (t *tailReader) ReadAt(p []byte, off int64) (n int, err error) {
 		return n + m, err
 	}
 	return t.ReaderAt.ReadAt(p, off)
+}
+
+// header compares the bag header of a bag with the index section.
+func (c *checker) header(h *bagfmt.BagHeader, err error, reader *bagfmt.Reader) {
+	const at = 13 // the bag header follows the version line
+	switch {
+	case reader.MCAP() != nil:
+		return
+	case err != nil:
+		c.damage(err)
+		return
+	}
+	conns, chunks := len(reader.Connections()), len(reader.Chunks())
+	if int(h.Connections) != conns || int(h.Chunks) != chunks {
+		c.add(Damage{Offset: at, Advice: adviceIndex, What: fmt.Sprintf(
+			"bag header at %d: counts %s and %s, there are %d and %d", at, plural.Of(h.Connections, "connection"), plural.Of(h.Chunks, "chunk"), conns, chunks)})
+	}
 }

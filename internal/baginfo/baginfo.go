@@ -105,7 +105,7 @@ func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 	}
 	bag, isBag := r.(*bagfmt.Reader)
 	if isBag {
-		i.Encryption, i.MCAP = bag.Encryption(), bag.MCAP()
+		i.Version, i.Encryption, i.MCAP = bag.Version(), bag.Encryption(), bag.MCAP()
 	}
 	var sample []int
 	if isBag && i.hasChunks() {

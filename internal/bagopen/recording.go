@@ -111,8 +111,8 @@ func UnwrapKey(ctx context.Context) func(rosbag.Encryption) ([]byte, error) {
 // Close closes the file, or ends the pipe.
 func (r *Recording) Close() error { return r.file.Close() }
 
-// Bag returns the reader of a recording that has the chunks of a bag; nil for a pipe and for other
-// formats.
+// Bag returns the reader of a bag or of an MCAP file, which knows their chunks; nil for a pipe and for
+// other formats.
 func (r *Recording) Bag() *bagfmt.Reader {
 	b, _ := r.Source.(*bagfmt.Reader)
 	return b
@@ -194,7 +194,7 @@ const pipeBytes = 256 << 10
 // abandoned; it ends with the process.
 func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
 	pr, pw := io.Pipe()
-	stop := context.AfterFunc(ctx, func() { _ = pr.CloseWithError(ctx.Err()) })
+	stop := context.AfterFunc(ctx, func() { _ = pw.CloseWithError(ctx.Err()) }) // what reads return
 	// owner: the command; ends with r, or with the first read after ctx or Close.
 	go func() {
 		_, err := io.CopyBuffer(struct{ io.Writer }{pw}, struct{ io.Reader }{r}, make([]byte, pipeBytes))

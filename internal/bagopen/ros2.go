@@ -31,6 +31,30 @@ func isROS2(path string) bool {
 	return errors.Join(err, f.Close()) == nil && db3.IsDatabase(head)
 }
 
+// IsROS2 reports whether path is a recording of ROS 2 in any form, also an MCAP file with CDR. What
+// cannot be opened is none.
+func IsROS2(ctx context.Context, path string) bool {
+	if isROS2(path) {
+		return true
+	}
+	f, size, err := OpenFile(ctx, path)
+	if err != nil {
+		return false
+	}
+	defer f.Close() //nolint:errcheck // only read from
+	head := make([]byte, len(mcapMagic))
+	if _, err := f.ReadAt(head, 0); err != nil || string(head) != mcapMagic {
+		return false
+	}
+	o := Options{}
+	s, err := o.source(ctx, f, size)
+	_, is := s.(*ros2bag.Source)
+	return err == nil && is
+}
+
+// mcapMagic is what MCAP files begin with.
+const mcapMagic = "\x89MCAP"
+
 // openROS2 opens the directory or the database at path.
 func (o *Options) openROS2(ctx context.Context, path string) (*Recording, error) {
 	s, err := ros2bag.Open(ctx, path, ros2bag.OpenOptions{

@@ -204,11 +204,15 @@ func makeBags(t *testing.T) string {
 		t.Fatalf("no mark: %s", r.Status)
 	}
 	rec.Stop()
+	g.Run("gobag", "convert", "run1.bag", "robot_ros2", "--to", "ros2")
 	bag, err := os.ReadFile(filepath.Join(g.Dir, "run1.bag"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "robot_ros2"), os.DirFS(filepath.Join(g.Dir, "robot_ros2"))); err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{"run1.bag", "run1.bag.active", "copy.bag", "a.bag", "b.bag", "old.bag"} {
 		if err := os.WriteFile(filepath.Join(dir, name), bag, 0o600); err != nil {
 			t.Fatal(err)

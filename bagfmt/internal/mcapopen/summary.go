@@ -1,4 +1,4 @@
-package opening
+package mcapopen
 
 import (
 	"cmp"
@@ -9,13 +9,24 @@ import (
 	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/mcap"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/segments"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// mcapSummary reads the summary of an MCAP file.
-type mcapSummary struct {
+// BySummary opens the file of bag through its summary. s is behind the magic. An error that is wire.IsDamage
+// says that there is no good summary.
+func BySummary(bag *table.Table, s *wire.Stream) error { return (&summary{bag: bag}).open(s) }
+
+// idCount is the number of messages of a channel.
+type idCount struct {
+	id rosbag.ConnID
+	n  uint32
+}
+
+// summary reads the summary of an MCAP file.
+type summary struct {
 	bag    *table.Table
 	list   []indexedChunk
 	counts []idCount // of all chunks
@@ -28,12 +39,12 @@ type mcapSummary struct {
 type indexedChunk struct {
 	info  table.Chunk
 	at    int64 // offset of the record
-	first int   // in mcapSummary.counts
+	first int   // in summary.counts
 	n     int
 }
 
 // open opens the file through its summary. s is behind the magic.
-func (x *mcapSummary) open(s *wire.Stream) error {
+func (x *summary) open(s *wire.Stream) error {
 	bag := x.bag
 	bag.DataEnd = bag.Size
 	bag.MCAP = &mcap.File{Channels: mcap.Channels{KeepForeign: bag.Options.KeepForeign}}
@@ -68,7 +79,7 @@ func (x *mcapSummary) open(s *wire.Stream) error {
 }
 
 // footer reads the end of the file.
-func (x *mcapSummary) footer() (f mcap.Footer, err error) {
+func (x *summary) footer() (f mcap.Footer, err error) {
 	var tail [mcap.TailBytes]byte
 	at := x.bag.Size - int64(len(tail))
 	if at < int64(len(wire.MCAPMagic)) {
@@ -96,7 +107,7 @@ func (x *mcapSummary) footer() (f mcap.Footer, err error) {
 }
 
 // read reads all records of the summary and checks its checksum.
-func (x *mcapSummary) read(f mcap.Footer) error {
+func (x *summary) read(f mcap.Footer) error {
 	bag, from := x.bag, int64(f.Summary)
 	end := bag.Size - int64(mcap.TailBytes)
 	sum := crc32.NewIEEE()
@@ -106,7 +117,7 @@ func (x *mcapSummary) read(f mcap.Footer) error {
 		start := s.Off
 		op, n, err := mcap.ReadHead(s)
 		switch {
-		case err != nil && !isDamage(err) && wire.IsEnd(err):
+		case err != nil && !wire.IsDamage(err) && wire.IsEnd(err):
 			return wire.Torn(start, 0, "summary", start-from, end-from)
 		case err != nil:
 			return err
@@ -127,7 +138,7 @@ func (x *mcapSummary) read(f mcap.Footer) error {
 }
 
 // record reads the content of one record.
-func (x *mcapSummary) record(s *wire.Stream, op mcap.Op, n, start int64) error {
+func (x *summary) record(s *wire.Stream, op mcap.Op, n, start int64) error {
 	f := x.bag.MCAP
 	switch op {
 	case mcap.OpSchema, mcap.OpChannel, mcap.OpChunkIndex, mcap.OpStatistics, mcap.OpAttachmentIndex, mcap.OpMetadataIndex:
@@ -164,7 +175,7 @@ func (x *mcapSummary) record(s *wire.Stream, op mcap.Op, n, start int64) error {
 
 // chunk adds the chunk of a chunk index record. How many messages of each channel it has, the sizes of
 // its message index records tell.
-func (x *mcapSummary) chunk(b []byte, at int64) error {
+func (x *summary) chunk(b []byte, at int64) error {
 	c, err := mcap.ParseChunkIndex(b)
 	size := uint64(x.bag.Size)
 	switch {
@@ -221,7 +232,7 @@ type indexPlace struct {
 }
 
 // finish makes the chunks of the bag, whose connections are known now.
-func (x *mcapSummary) finish() error {
+func (x *summary) finish() error {
 	bag := x.bag
 	switch {
 	case !x.stats:
@@ -258,9 +269,9 @@ func (x *mcapSummary) finish() error {
 	return nil
 }
 
-// mcapEntryTimes adds the entries of a message index record to t. It reports false if a bag has no such
+// entryTimes adds the entries of a message index record to t. It reports false if a bag has no such
 // times.
-func mcapEntryTimes(t *tally, id rosbag.ConnID, entries []byte) bool {
+func entryTimes(t *segments.Tally, id rosbag.ConnID, entries []byte) bool {
 	if len(entries) == 0 {
 		return true
 	}
@@ -272,6 +283,6 @@ func mcapEntryTimes(t *tally, id rosbag.ConnID, entries []byte) bool {
 	}
 	start, _ := mcap.TimeOf(first)
 	end, ok := mcap.TimeOf(last)
-	t.add(id, uint32(n), start, end)
+	t.Add(id, uint32(n), start, end)
 	return ok
 }

@@ -1,4 +1,4 @@
-package opening
+package mcapopen
 
 import (
 	"encoding/binary"
@@ -11,25 +11,26 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/mcap"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/segments"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// scanMCAP opens an MCAP file without its summary: it reads its records once. It skips the data of
+// Scan opens an MCAP file without its summary: it reads its records once. It skips the data of
 // chunks whose message indexes follow, and unpacks only those with unknown channels or without valid
 // indexes. complete reports whether it met the end of the messages.
-func scanMCAP(bag *table.Table) (complete bool, err error) {
-	x := mcapScan{bag: bag, seg: segmentScan{bag: bag, kind: table.KindRecords}}
-	summary, stated, before := bag.IndexPos, bag.MCAP.Stated, len(bag.Damage)
+func Scan(bag *table.Table) (complete bool, err error) {
+	x := scan{bag: bag, seg: segments.New(bag, table.KindRecords)}
+	index, stated, before := bag.IndexPos, bag.MCAP.Stated, len(bag.Damage)
 	bag.IndexPos, bag.IndexEnd, bag.DataEnd, bag.Chunks = 0, 0, bag.Size, nil
-	x.s = wire.NewFileStream(bag.File, bag.Size, scanBufferBytes)
+	x.s = wire.NewFileStream(bag.File, bag.Size, wire.ScanBufferBytes)
 	x.s.SeekTo(int64(len(wire.MCAPMagic)))
 	bag.MCAP = &mcap.File{Channels: mcap.Channels{KeepForeign: bag.Options.KeepForeign}}
 	x.channels = &bag.MCAP.Channels
 	for more := true; more; {
 		if more, err = x.next(); err != nil {
-			if !isDamage(err) {
+			if !wire.IsDamage(err) {
 				return false, err
 			}
 			bag.Damaged(err)
@@ -40,37 +41,37 @@ func scanMCAP(bag *table.Table) (complete bool, err error) {
 	}
 	lost := slices.ContainsFunc(bag.Damage[before:], func(err error) bool { bad := wire.AsCorrupt(err); return bad == nil || !bad.Recovered })
 	if stated > 0 && x.total != stated && !lost {
-		bag.Damaged(mcap.CountDiffers(x.total, stated, summary))
+		bag.Damaged(mcap.CountDiffers(x.total, stated, index))
 	}
 	conns, wrong := x.channels.Connections()
 	for _, err := range wrong {
 		bag.Damaged(err)
 	}
 	bag.SetConnections(conns)
-	x.seg.finish()
+	x.seg.Finish()
 	return x.complete, nil
 }
 
-// mcapScan is the state of scanMCAP.
-type mcapScan struct {
+// scan is the state of Scan.
+type scan struct {
 	bag      *table.Table
 	s        *wire.Stream
-	seg      segmentScan
+	seg      segments.List
 	channels *mcap.Channels
 	load     load.Loader
-	chunk    openMCAPChunk
+	chunk    openChunk
 	total    uint64 // messages, those of other encodings included
 	passed   int64  // offset of a record of an unknown kind that may have been a chunk, 0 if there is none
 	complete bool   // the end of the data section was read
 	torn     bool   // the file ends in a chunk, whose records are read
 }
 
-// openMCAPChunk is a chunk whose message indexes are being read.
-type openMCAPChunk struct {
+// openChunk is a chunk whose message indexes are being read.
+type openChunk struct {
 	place wire.ChunkPlace
 	info  table.Chunk
 	open  bool
-	index tally
+	index segments.Tally
 	seen  map[uint16]struct{}
 	bad   error // damage of its indexes
 
@@ -78,7 +79,7 @@ type openMCAPChunk struct {
 }
 
 // next reads one record. more is false at the end.
-func (x *mcapScan) next() (more bool, err error) {
+func (x *scan) next() (more bool, err error) {
 	start := x.s.Off
 	if b, _ := x.s.R.Peek(len(wire.MCAPMagic)); string(b) == wire.MCAPMagic && start > 0 {
 		return false, x.another(start)
@@ -108,7 +109,7 @@ func (x *mcapScan) next() (more bool, err error) {
 		return true, x.message(n, start)
 	case mcap.OpSchema, mcap.OpChannel:
 		err = x.definition(op, n, start)
-		x.seg.record(start, x.s.Off)
+		x.seg.Record(start, x.s.Off)
 		return true, err
 	case mcap.OpHeader:
 		var b []byte
@@ -131,7 +132,7 @@ func (x *mcapScan) next() (more bool, err error) {
 }
 
 // skip skips n bytes of the record at start. It returns wrong unless that is nil.
-func (x *mcapScan) skip(n, start int64, op mcap.Op, wrong error) error {
+func (x *scan) skip(n, start int64, op mcap.Op, wrong error) error {
 	if err := x.s.Skip(n, start, op.Bag()); wrong == nil {
 		return err
 	}
@@ -139,12 +140,12 @@ func (x *mcapScan) skip(n, start int64, op mcap.Op, wrong error) error {
 }
 
 // another tells of a second file that starts at offset at.
-func (x *mcapScan) another(at int64) error {
+func (x *scan) another(at int64) error {
 	return wire.Corrupt(at, 0, "another MCAP file starts here")
 }
 
 // end ends the scan with err, unless the torn chunk was told.
-func (x *mcapScan) end(err error) error {
+func (x *scan) end(err error) error {
 	if x.torn && errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
 	}
@@ -152,7 +153,7 @@ func (x *mcapScan) end(err error) error {
 }
 
 // definition reads a schema or a channel of n bytes.
-func (x *mcapScan) definition(op mcap.Op, n, start int64) error {
+func (x *scan) definition(op mcap.Op, n, start int64) error {
 	b, err := mcap.Grab(x.s, op, n, start)
 	switch {
 	case errors.Is(err, rosbag.ErrLimit):
@@ -166,8 +167,8 @@ func (x *mcapScan) definition(op mcap.Op, n, start int64) error {
 }
 
 // extra reads the start of an attachment or a metadata record.
-func (x *mcapScan) extra(op mcap.Op, n, start int64) error {
-	x.seg.close()
+func (x *scan) extra(op mcap.Op, n, start int64) error {
+	x.seg.Close()
 	b, err := x.s.Grab(min(n, mcap.AttachmentHeadBytes), start, 0)
 	if err != nil {
 		return err
@@ -188,7 +189,7 @@ func (x *mcapScan) extra(op mcap.Op, n, start int64) error {
 }
 
 // message adds a message outside chunks.
-func (x *mcapScan) message(n, start int64) error {
+func (x *scan) message(n, start int64) error {
 	if n < mcap.MessageHeadBytes || n-mcap.MessageHeadBytes > wire.MaxMessageBytes {
 		err := error(wire.Corrupt(start, rosbag.OpMessage, "record of %d bytes", n))
 		if n > mcap.MessageHeadBytes {
@@ -208,18 +209,18 @@ func (x *mcapScan) message(n, start int64) error {
 	if !x.channels.Foreign(channel) {
 		t, wrong := mcap.MessageTime(channel, at, start)
 		if wrong == nil {
-			x.seg.message(rosbag.ConnID(channel), t, start, x.s.Off)
+			x.seg.Message(rosbag.ConnID(channel), t, start, x.s.Off)
 			return nil
 		}
 		err = wrong
 	}
-	x.seg.record(start, x.s.Off) // it has no message, but the segment need not end here
+	x.seg.Record(start, x.s.Off) // it has no message, but the segment need not end here
 	return err
 }
 
 // startChunk handles a chunk record at offset start and skips its data.
-func (x *mcapScan) startChunk(n, start int64) (more bool, err error) {
-	x.seg.close()
+func (x *scan) startChunk(n, start int64) (more bool, err error) {
+	x.seg.Close()
 	b, _ := x.s.R.Peek(mcap.MaxChunkHeadBytes) // what is missing ParseChunkHead tells
 	c := &x.chunk
 	c.place, c.uncertain, x.passed = wire.ChunkPlace{Pos: start}, false, 0
@@ -246,7 +247,7 @@ func (x *mcapScan) startChunk(n, start int64) (more bool, err error) {
 }
 
 // messageIndex adds a message index record of n bytes to the chunk before it.
-func (x *mcapScan) messageIndex(n, start int64) error {
+func (x *scan) messageIndex(n, start int64) error {
 	c := &x.chunk
 	if !c.open {
 		var err error
@@ -254,7 +255,7 @@ func (x *mcapScan) messageIndex(n, start int64) error {
 			err = wire.Corrupt(start, rosbag.OpIndexData, "index of a chunk that was passed over at %d", x.passed)
 		}
 		x.passed = 0
-		x.seg.close()
+		x.seg.Close()
 		return x.skip(n, start, mcap.OpMessageIndex, err)
 	}
 	b, err := mcap.Grab(x.s, mcap.OpMessageIndex, n, start)
@@ -268,7 +269,7 @@ func (x *mcapScan) messageIndex(n, start int64) error {
 	case err != nil:
 	case twice && len(entries) > 0:
 		err = fmt.Errorf("channel %d again", channel)
-	case !mcapEntryTimes(&c.index, rosbag.ConnID(channel), entries):
+	case !entryTimes(&c.index, rosbag.ConnID(channel), entries):
 		err = fmt.Errorf("message of channel %d after the year 2106", channel)
 	}
 	if err != nil && c.bad == nil {
@@ -282,42 +283,42 @@ func (x *mcapScan) messageIndex(n, start int64) error {
 }
 
 // endChunk adds the chunk whose indexes were read. It unpacks the chunk if they are not enough.
-func (x *mcapScan) endChunk() error {
+func (x *scan) endChunk() error {
 	c := &x.chunk
 	if !c.open {
 		return nil
 	}
 	defer func() {
 		c.open, c.bad = false, nil
-		c.index.reset()
-		if len(c.seen) > maxCleared {
+		c.index.Reset()
+		if len(c.seen) > segments.MaxCleared {
 			c.seen = nil
 		}
 		clear(c.seen)
 	}()
-	if len(c.seen) > 0 && c.bad == nil && !c.uncertain && x.knows(c.index.byID) {
-		x.total += c.index.sum()
-		x.seg.segment(c.info, &c.index)
+	if len(c.seen) > 0 && c.bad == nil && !c.uncertain && x.knows(c.index.ByID) {
+		x.total += c.index.Sum()
+		x.seg.Segment(c.info, &c.index)
 		return nil
 	}
 	data, err := x.load.Read(x.bag, &c.place)
 	if err != nil {
-		if isDamage(err) {
+		if wire.IsDamage(err) {
 			x.bag.Damaged(err)
 			return nil
 		}
 		return err
 	}
-	var found tally
+	var found segments.Tally
 	wrong := x.walk(data, &found)
 	x.load.Memory = data // no slice of it is kept
-	maps.DeleteFunc(c.index.byID, func(id rosbag.ConnID, _ uint32) bool { return x.channels.Foreign(uint16(id)) })
+	maps.DeleteFunc(c.index.ByID, func(id rosbag.ConnID, _ uint32) bool { return x.channels.Foreign(uint16(id)) })
 	switch {
-	case wrong != nil && !isDamage(wrong): // interrupted
+	case wrong != nil && !wire.IsDamage(wrong): // interrupted
 		return wrong
 	case wrong != nil:
 		x.bag.Damaged(wrong)
-	case c.bad == nil && len(c.seen) > 0 && !found.equal(&c.index):
+	case c.bad == nil && len(c.seen) > 0 && !found.Equal(&c.index):
 		c.bad = wire.Corrupt(c.info.Pos, rosbag.OpChunk, "its message indexes count other messages")
 	}
 	if bad := wire.AsCorrupt(c.bad); bad != nil && wrong == nil {
@@ -327,12 +328,12 @@ func (x *mcapScan) endChunk() error {
 	if wrong != nil || c.bad != nil || len(c.seen) == 0 {
 		c.info.Kind = table.KindNoIndex
 	}
-	x.seg.segment(c.info, &found)
+	x.seg.Segment(c.info, &found)
 	return nil
 }
 
 // knows reports whether all channels of counts are known.
-func (x *mcapScan) knows(counts map[rosbag.ConnID]uint32) bool {
+func (x *scan) knows(counts map[rosbag.ConnID]uint32) bool {
 	for id := range maps.Keys(counts) {
 		if !x.channels.Known(uint16(id)) {
 			return false
@@ -342,7 +343,7 @@ func (x *mcapScan) knows(counts map[rosbag.ConnID]uint32) bool {
 }
 
 // walk counts the messages in chunk data and adds its channels. It returns the first error.
-func (x *mcapScan) walk(data []byte, found *tally) (wrong error) {
+func (x *scan) walk(data []byte, found *segments.Tally) (wrong error) {
 	w := mcap.Walk{Data: data}
 	pause := codec.Pause{Interrupted: x.bag.Options.Interrupted}
 	pos := x.chunk.place.Pos
@@ -373,7 +374,7 @@ func (x *mcapScan) walk(data []byte, found *tally) (wrong error) {
 			}
 			var t rosbag.Time
 			if t, err = mcap.MessageTime(m.Channel, m.LogTime, pos); err == nil {
-				found.add(rosbag.ConnID(m.Channel), 1, t, t)
+				found.Add(rosbag.ConnID(m.Channel), 1, t, t)
 			}
 		}
 		if wrong == nil {

@@ -1,4 +1,4 @@
-package opening
+package segments
 
 import (
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
@@ -11,19 +11,19 @@ type idCount struct {
 	n  uint32
 }
 
-// tally counts messages.
-type tally struct {
-	byID       map[rosbag.ConnID]uint32
+// Tally counts messages.
+type Tally struct {
+	ByID       map[rosbag.ConnID]uint32
 	start, end rosbag.Time
 	some       bool
 }
 
-// add counts n messages from time start to end.
-func (t *tally) add(id rosbag.ConnID, n uint32, start, end rosbag.Time) {
-	if t.byID == nil {
-		t.byID = make(map[rosbag.ConnID]uint32)
+// Add counts n messages from time start to end.
+func (t *Tally) Add(id rosbag.ConnID, n uint32, start, end rosbag.Time) {
+	if t.ByID == nil {
+		t.ByID = make(map[rosbag.ConnID]uint32)
 	}
-	t.byID[id] += n
+	t.ByID[id] += n
 	if n == 0 {
 		return // its index data is there all the same
 	}
@@ -36,25 +36,26 @@ func (t *tally) add(id rosbag.ConnID, n uint32, start, end rosbag.Time) {
 	t.some = true
 }
 
-// sum returns the number of messages.
-func (t *tally) sum() uint64 {
+// Sum returns the number of messages.
+func (t *Tally) Sum() uint64 {
 	var n uint64
-	for _, count := range t.byID {
+	for _, count := range t.ByID {
 		n += uint64(count)
 	}
 	return n
 }
 
-func (t *tally) reset() {
-	if len(t.byID) > maxCleared {
-		t.byID = nil
+// Reset forgets what was counted.
+func (t *Tally) Reset() {
+	if len(t.ByID) > MaxCleared {
+		t.ByID = nil
 	}
-	clear(t.byID)
+	clear(t.ByID)
 	t.some = false
 }
 
-// entries counts index entries.
-func (t *tally) entries(id rosbag.ConnID, b []byte) {
+// Entries counts index entries.
+func (t *Tally) Entries(id rosbag.ConnID, b []byte) {
 	var first rosbag.Time
 	if len(b) >= wire.IndexEntryBytes {
 		first = wire.GetTime(b)
@@ -70,18 +71,18 @@ func (t *tally) entries(id rosbag.ConnID, b []byte) {
 			last = at
 		}
 	}
-	t.add(id, n, first, last)
+	t.Add(id, n, first, last)
 }
 
-// equal reports whether both have counted the same messages, as far as numbers tell.
-func (t *tally) equal(u *tally) bool {
-	for id, n := range u.byID {
-		if t.byID[id] != n {
+// Equal reports whether both have counted the same messages, as far as numbers tell.
+func (t *Tally) Equal(u *Tally) bool {
+	for id, n := range u.ByID {
+		if t.ByID[id] != n {
 			return false
 		}
 	}
-	for id, n := range t.byID {
-		if u.byID[id] != n {
+	for id, n := range t.ByID {
+		if u.ByID[id] != n {
 			return false
 		}
 	}

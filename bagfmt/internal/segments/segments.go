@@ -1,4 +1,4 @@
-package opening
+package segments
 
 import (
 	"cmp"
@@ -10,69 +10,72 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// maxCleared is how large a map may be to be used again: clearing one costs as much as
+// MaxCleared is how large a map may be to be used again: clearing one costs as much as
 // it ever held.
-const maxCleared = 1 << 10
+const MaxCleared = 1 << 10
 
-// segmentBytes is the size of segments that are no chunks.
-const segmentBytes = 1 << 20
+// Bytes is the size of segments that are no chunks.
+const Bytes = 1 << 20
 
-// segmentScan lists the segments of a file while that is read from front to back.
+// List lists the segments of a file while that is read from front to back.
 // Connections count by their id: which one that is may be known later.
-type segmentScan struct {
+type List struct {
 	bag    *table.Table
 	kind   table.Kind    // of ranges
 	list   []table.Chunk // without Counts
 	counts []idCount     // of all segments
 	sizes  []int32       // how many of counts belong to each
-	tally  tally         // of the open range
+	tally  Tally         // of the open range
 	from   int64         // where the open range starts
 	to     int64         // and ends
 }
 
-// message adds the message whose record is from one offset to another to a range.
-func (x *segmentScan) message(id rosbag.ConnID, t rosbag.Time, from, to int64) {
-	x.record(from, to)
-	x.tally.add(id, 1, t, t)
+// New returns an empty List for bag. The ranges that it makes are of a kind.
+func New(bag *table.Table, kind table.Kind) List { return List{bag: bag, kind: kind} }
+
+// Message adds the message whose record is from one offset to another to a range.
+func (x *List) Message(id rosbag.ConnID, t rosbag.Time, from, to int64) {
+	x.Record(from, to)
+	x.tally.Add(id, 1, t, t)
 }
 
-// record adds a record to the range of the one before it, if they touch and there is
+// Record adds a record to the range of the one before it, if they touch and there is
 // room.
-func (x *segmentScan) record(from, to int64) {
-	if from != x.to || to-x.from > min(segmentBytes, x.bag.Options.MaxChunkBytes) {
-		x.close()
+func (x *List) Record(from, to int64) {
+	if from != x.to || to-x.from > min(Bytes, x.bag.Options.MaxChunkBytes) {
+		x.Close()
 		x.from = from
 	}
 	x.to = to
 }
 
-// close ends the open range.
-func (x *segmentScan) close() {
+// Close ends the open range.
+func (x *List) Close() {
 	if x.tally.some {
-		x.segment(table.Chunk{Span: rosbag.Span{Pos: x.from}, Kind: x.kind, Bytes: x.to - x.from}, &x.tally)
+		x.Segment(table.Chunk{Span: rosbag.Span{Pos: x.from}, Kind: x.kind, Bytes: x.to - x.from}, &x.tally)
 	}
-	x.tally.reset()
+	x.tally.Reset()
 	x.from, x.to = 0, 0
 }
 
-// segment adds c with the messages of t.
-func (x *segmentScan) segment(c table.Chunk, t *tally) {
+// Segment adds c with the messages of t.
+func (x *List) Segment(c table.Chunk, t *Tally) {
 	if t.some {
 		c.Start, c.End = t.start, t.end
 	}
 	x.list = append(x.list, c)
 	first := len(x.counts)
-	for id, n := range t.byID {
+	for id, n := range t.ByID {
 		x.counts = append(x.counts, idCount{id, n})
 	}
 	slices.SortFunc(x.counts[first:], func(a, b idCount) int { return cmp.Compare(a.id, b.id) })
 	x.sizes = append(x.sizes, int32(len(x.counts)-first))
 }
 
-// finish gives the segments to the Reader, which knows its connections now. Messages
+// Finish gives the segments to the Reader, which knows its connections now. Messages
 // of unknown ones are damage.
-func (x *segmentScan) finish() {
-	x.close()
+func (x *List) Finish() {
+	x.Close()
 	bag := x.bag
 	bag.Chunks = x.list
 	all := make([]rosbag.ConnCount, 0, len(x.counts))
