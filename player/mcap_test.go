@@ -21,7 +21,7 @@ func asMCAP(t *testing.T, b []byte) []byte {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	sink, err := rebag.NewMCAP(struct{ io.Writer }{&out}, "lz4", 1)
+	sink, err := rebag.NewMCAP(struct{ io.Writer }{&out}, "lz4", 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ var allowed = map[string][]string{
 	"internal/trigger":          {"bagfmt", "internal/bagexpr", "internal/bagnote", "internal/loglimit", "internal/msgtypes", "recorder", "rosmsg"},
 	"internal/msgheader":        {},
 	"internal/msgtypes":         {"rosbag", "rosmsg"},
-	"internal/rebag":            {"bagfmt"},
+	"internal/rebag":            {"bagfmt", "internal/mcapwriter"},
 	"internal/cdr":              {},
 	"internal/ros2map":          {"internal/cdr", "internal/ros2msg", "rosmsg"},
 	"internal/ros2msg":          {},
