@@ -177,7 +177,7 @@ func smallBlocks(tb testing.TB, full []byte, comp bagfmt.Compression) []byte {
 			tb.Fatal(err)
 		}
 		z = w
-	case bagfmt.CompressionNone:
+	case bagfmt.CompressionNone, bagfmt.CompressionZstd:
 		return full
 	}
 	if _, err := z.Write(chunk.data); err != nil {
