@@ -186,8 +186,11 @@ func TestMCAPConnections(t *testing.T) {
 	}
 	foreign := func(topic, typ, encoding, schema, definition string, more ...bagfmt.Field) bagfmt.ConnectionHeader {
 		return append(bagfmt.ConnectionHeader{
-			{Key: "topic", Value: topic}, {Key: "type", Value: typ}, {Key: rosbag.KeyMCAPEncoding, Value: encoding},
-			{Key: rosbag.KeyMCAPSchemaEncoding, Value: schema}, {Key: rosbag.KeyMCAPSchema, Value: definition},
+			{Key: "topic", Value: topic},
+			{Key: "type", Value: typ},
+			{Key: rosbag.KeyMCAPEncoding, Value: encoding},
+			{Key: rosbag.KeyMCAPSchemaEncoding, Value: schema},
+			{Key: rosbag.KeyMCAPSchema, Value: definition},
 		}, more...)
 	}
 	want := []*bagfmt.Connection{
