@@ -45,7 +45,8 @@ const stringDefinition = "string data\n"
 // mcapChannels are those of mcapFile, by id.
 var mcapChannels = []mcap.Channel{
 	{ID: 1, SchemaID: 1, Topic: "/a", MessageEncoding: "ros1", Metadata: map[string]string{
-		"topic": "/a", "md5sum": "992ce8a1687cec8c8bd883ec73ca41d1", "callerid": "/one", "latching": "1", "x": "y"}},
+		"topic": "/a", "md5sum": "992ce8a1687cec8c8bd883ec73ca41d1", "callerid": "/one", "latching": "1", "x": "y",
+	}},
 	{ID: 2, SchemaID: 1, Topic: "/a", MessageEncoding: "ros1", Metadata: map[string]string{"callerid": "/two", "latching": "true"}},
 	{ID: 7, SchemaID: 1, Topic: "/b", MessageEncoding: "ros1", Metadata: map[string]string{"latching": "False"}},
 	{ID: 8, SchemaID: 2, Topic: "/cdr", MessageEncoding: "cdr", Metadata: map[string]string{"offered_qos_profiles": "- x"}},
@@ -185,8 +186,11 @@ func TestMCAPConnections(t *testing.T) {
 	}
 	foreign := func(topic, typ, encoding, schema, definition string, more ...bagfmt.Field) bagfmt.ConnectionHeader {
 		return append(bagfmt.ConnectionHeader{
-			{Key: "topic", Value: topic}, {Key: "type", Value: typ}, {Key: rosbag.KeyMCAPEncoding, Value: encoding},
-			{Key: rosbag.KeyMCAPSchemaEncoding, Value: schema}, {Key: rosbag.KeyMCAPSchema, Value: definition},
+			{Key: "topic", Value: topic},
+			{Key: "type", Value: typ},
+			{Key: rosbag.KeyMCAPEncoding, Value: encoding},
+			{Key: rosbag.KeyMCAPSchemaEncoding, Value: schema},
+			{Key: rosbag.KeyMCAPSchema, Value: definition},
 		}, more...)
 	}
 	want := []*bagfmt.Connection{

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // The achieved rate is right between two messages, too, however far apart they are.
@@ -41,7 +42,7 @@ func TestAchievedRate(t *testing.T) {
 				orders := ordersAt{}
 				maps.Copy(orders, tc.orders)
 				if tc.at > 0 {
-					orders[tc.at] = func(c Control) {
+					orders[tc.at] = func(c control.Control) {
 						if got := c.Status().Achieved; got != tc.want {
 							t.Errorf("achieved %v, want %v", got, tc.want)
 						}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // Three parts of the player find out by themselves which messages there are: play reads them,
@@ -110,9 +111,9 @@ func checkAlike(t *testing.T, bag []byte, o Options, selects bool) {
 		t.Errorf("a dry run counts other messages (-played +counted):\n%s", d)
 	}
 
-	orders := ordersAt{time.Second: func(c Control) { c.Pause() }}
+	orders := ordersAt{time.Second: func(c control.Control) { c.Pause() }}
 	at := time.Second
-	for _, press := range []func(Control){back, step} {
+	for _, press := range []func(control.Control){back, step} {
 		for range forth[1:] {
 			at += 10 * ms
 			orders[at] = press

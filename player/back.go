@@ -3,6 +3,7 @@ package player
 import (
 	"slices"
 	"sort"
+	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
@@ -63,15 +64,15 @@ func (c *spansByTime) count(t bagfmt.Time) (count int) {
 	return count
 }
 
-// back returns the place n messages before another, or the first one. It reports false
-// if there is nothing before.
-func (r *reader) back(from transport.Place, n int) (to transport.Place, ok bool) {
-	if r.plan.byHeader.reach > 0 {
-		return r.backByHeader(from, n)
+// back returns the place n messages before another, or that of the first message, at zero. It
+// reports false if there is nothing before.
+func (o *order) back(zero bagfmt.Time, from transport.Place, n int) (to transport.Place, ok bool) {
+	if o.reach > 0 {
+		return o.backByHeader(zero, from, n)
 	}
-	if r.byTime == nil {
-		for _, b := range r.plan.bags {
-			r.byTime = append(r.byTime, newSpansByTime(b))
+	if o.byTime == nil {
+		for _, b := range o.plan.bags {
+			o.byTime = append(o.byTime, newSpansByTime(b))
 		}
 	}
 	for {
@@ -82,20 +83,55 @@ func (r *reader) back(from transport.Place, n int) (to transport.Place, ok bool)
 		ok = ok || from.Rank > 0
 		var before bagfmt.Time
 		found := false
-		for _, c := range r.byTime {
+		for _, c := range o.byTime {
 			if t, there := c.lastBefore(from.Stamp); there && (!found || before.Before(t)) {
 				before, found = t, true
 			}
 		}
-		if !found || before.Before(r.zero) {
-			return transport.Place{Stamp: r.zero}, ok
+		if !found || before.Before(zero) {
+			return transport.Place{Stamp: zero}, ok
 		}
 		from = transport.Place{Stamp: before}
-		for _, c := range r.byTime {
+		for _, c := range o.byTime {
 			from.Rank += c.count(before)
 		}
 		if from.Rank == 0 {
 			return transport.Place{Stamp: before}, true // the index contradicts the counts
+		}
+	}
+}
+
+// backByHeader is back in the order of headers. No index has that order, so it reads the
+// messages before the place, in windows that grow.
+func (o *order) backByHeader(zero bagfmt.Time, from transport.Place, n int) (to transport.Place, ok bool) {
+	for far := time.Second; ; far *= 4 {
+		start := from.Stamp.Add(-far)
+		first := !zero.Before(start)
+		if first {
+			start = zero
+		}
+		var places []transport.Place
+		s := o.from(start, nil, nil)
+		at := transport.Place{Rank: -1}
+		for m, route := s.next(); m != nil; m, route = s.next() {
+			if route.reason != "" {
+				continue
+			}
+			if at.Stamp != m.Time {
+				at = transport.Place{Stamp: m.Time, Rank: -1}
+			}
+			at.Rank++
+			if c := at.Stamp.Compare(from.Stamp); c > 0 || c == 0 && at.Rank >= from.Rank {
+				break
+			}
+			places = append(places, at)
+		}
+		s.close()
+		if len(places) >= n {
+			return places[len(places)-n], true
+		}
+		if first {
+			return transport.Place{Stamp: zero}, len(places) > 0
 		}
 	}
 }

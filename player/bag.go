@@ -2,117 +2,42 @@ package player
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"os"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Bag is a recording that is open for playing.
-type Bag struct {
-	name   string
-	source rosbag.Indexed
-	file   io.Closer // nil if there is nothing to close
-	marks  []bagnote.Mark
-}
-
-// OpenError says which bag could not be opened.
-type OpenError struct {
-	Bag string
-	Err error
-}
-
-// Error implements error.
-func (e *OpenError) Error() string {
-	if errors.Is(e.Err, context.Canceled) {
-		return fmt.Sprintf("Interrupted while opening %s", e.Bag)
-	}
-	var path *os.PathError
-	if errors.As(e.Err, &path) {
-		return fmt.Sprintf("Error opening file: %s: %v", e.Bag, path.Err)
-	}
-	return fmt.Sprintf("Error opening file: %s: %v", e.Bag, e.Err)
-}
-
-// Unwrap returns the cause.
-func (e *OpenError) Unwrap() error { return e.Err }
-
-// errNotRegular keeps play away from devices and from FIFOs, which would block.
-var errNotRegular = errors.New("not a regular file")
+type Bag = source.Recording
 
 // BagOptions says how a bag is opened. With the zero value encrypted bags are refused.
-type BagOptions struct {
-	// MaxChunkBytes is that of bagfmt.ReaderOptions.
-	MaxChunkBytes int64
-	// UnwrapKey gives the key of an encrypted bag, as in bagfmt.ReaderOptions.
-	UnwrapKey func(rosbag.Encryption) (key []byte, err error)
-	// Cache, if not nil, keeps what was unpacked, so that seeking to and fro is fast; see NewCache.
-	Cache *bagfmt.Cache
-}
+type BagOptions = source.Options
+
+// OpenError says which bag could not be opened.
+type OpenError = source.OpenError
 
 // NewCache returns a cache for all bags of one player.
-func NewCache() *bagfmt.Cache { return bagfmt.NewCache(cacheChunkBytes, cacheFrameBytes) }
+func NewCache() *bagfmt.Cache { return source.NewCache() }
 
-// OpenBag opens the bag at path, of any version. It reads the index section or, if
-// there is no good one, the whole file once, and gives up when ctx ends.
+// OpenBag opens the bag at path, of any version. It reads the index section or, if there is no good
+// one, the whole file once, and gives up when ctx ends.
 func OpenBag(ctx context.Context, path string, o BagOptions) (*Bag, error) {
-	// Before opening: the open of a FIFO waits for a writer.
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, &OpenError{Bag: path, Err: err}
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &OpenError{Bag: path, Err: errNotRegular}
-	}
-	f, err := os.Open(path) //nolint:gosec // the user names the file to play
-	if err != nil {
-		return nil, &OpenError{Bag: path, Err: err}
-	}
-	b, err := openBag(ctx, path, f, info.Size(), o)
-	if err != nil {
-		f.Close() //nolint:errcheck,gosec // only read from
-		return nil, err
-	}
-	return b, nil
-}
-
-// openBag opens the bag of size bytes in r, which the Bag closes if it is an io.Closer.
-func openBag(ctx context.Context, name string, r io.ReaderAt, size int64, o BagOptions) (*Bag, error) {
-	interrupted := ctx.Err
-	reader, err := bagfmt.NewReader(r, size, bagfmt.ReaderOptions{
-		MaxChunkBytes: o.MaxChunkBytes, UnwrapKey: o.UnwrapKey, Cache: o.Cache, Interrupted: func() error { return interrupted() },
-	})
-	if err != nil {
-		return nil, &OpenError{Bag: name, Err: err}
-	}
-	file, _ := r.(io.Closer)
-	b, err := NewBag(ctx, name, reader, file)
-	interrupted = func() error { return nil } // from now on the caller of Run says when to stop
-	return b, err
+	return source.Open(ctx, path, o)
 }
 
 // NewBag makes a Bag of any recording. name is for messages. The caller keeps s usable until Run has
 // returned; Close closes file, if that is not nil. NewBag reads the marks of the recording, and gives
 // up when ctx ends.
 func NewBag(ctx context.Context, name string, s rosbag.Indexed, file io.Closer) (*Bag, error) {
-	marks, err := readMarks(ctx, s)
-	if err != nil {
-		return nil, &OpenError{Bag: name, Err: err}
-	}
-	return &Bag{name: name, source: s, file: file, marks: marks}, nil
+	return source.New(ctx, name, s, file)
 }
 
-// Name returns the name that the bag was opened by.
-func (b *Bag) Name() string { return b.name }
+// Span returns the times of the earliest and of the latest message of the bags, if there is any.
+func Span(bags []*Bag) (first, last bagfmt.Time, ok bool) { return source.Span(bags) }
 
-// Close closes what the bag is read from.
-func (b *Bag) Close() error {
-	if b.file == nil {
-		return nil
-	}
-	return b.file.Close()
-}
+// RecordedMarks returns the marks that were recorded into the bags, by time. They have nothing to do
+// with those of Control.SetMarks.
+func RecordedMarks(bags []*Bag) []bagnote.Mark { return source.Marks(bags) }

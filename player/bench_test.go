@@ -30,24 +30,28 @@ func benchPlan(tb testing.TB, z bagfmt.Compression, n int) *plan {
 		messages = append(messages, TestMessage{c, time.Duration(i) * 100 * time.Microsecond, string(text)})
 	}
 	o := Options{Bags: OpenTestBags(tb, MakeBag(tb, bagfmt.WriterOptions{Compression: z}, messages...)), Log: zap.NewNop()}
-	p, err := newPlan(tb.Context(), &o, newFakeGraph().Resolve)
+	p, err := testPlan(tb.Context(), &o)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	for _, b := range p.bags {
-		for _, r := range b.routes {
-			r.source = &source{publisher: nowhere{}, topic: r.topic}
-		}
-	}
 	return p
+}
+
+// publishNowhere publishes the topics of a plan to nobody.
+func publishNowhere(o *output, p *plan) {
+	for _, t := range p.topics {
+		o.topics = append(o.topics, &outTopic{topic: t, publication: &fakePublication{graph: newFakeGraph()}})
+	}
+	for _, s := range p.publishers {
+		o.outlets = append(o.outlets, &outlet{sender: nowhere{}, topic: o.topics[s.topic.number]})
+	}
 }
 
 // From the queue to the publisher nothing is allocated for a message.
 func TestNoAllocationPerMessage(t *testing.T) {
 	g := &stage{queue: newQueue(1<<20, 1<<10)}
 	h := testController(transport.Schedule{}, pacing.NewTimerSleeper(), g.queue)
-	to := &topic{}
-	it := item{route: &route{bag: &bagPlan{}, topic: to, source: &source{publisher: nowhere{}, topic: to}}, frame: make([]byte, 100)}
+	it := item{route: testRoute(&h.output, nowhere{}), frame: make([]byte, 100)}
 	ctx := t.Context()
 	g.queue.push(ctx, it)
 	popOne(ctx, g.queue)
@@ -75,11 +79,12 @@ func BenchmarkImmediate(b *testing.B) {
 			for b.Loop() {
 				q := newQueue(maxAheadBytes, maxAheadMessages)
 				h := testController(transport.Schedule{Immediate: true}, pacing.NewTimerSleeper(), q)
+				publishNowhere(&h.output, p)
 				done := make(chan struct{})
 				// owner: this loop; ends when all is read.
 				go func() {
 					defer close(done)
-					newReader(p, q).readPasses(b.Context(), readRequest{})
+					newReader(testOrder(p), q).readPasses(b.Context(), readRequest{})
 				}()
 				h.run(b.Context())
 				<-done
@@ -100,10 +105,11 @@ func BenchmarkTiming(b *testing.B) {
 		s := pacing.NewSleeper(zap.NewNop())
 		q := newQueue(maxAheadBytes, maxAheadMessages)
 		h := testController(transport.Schedule{}, s, q)
+		publishNowhere(&h.output, p)
 		done := make(chan struct{}, 2)
 		// owner: this loop; ends when all is read.
 		go func() {
-			newReader(p, q).readPasses(b.Context(), readRequest{})
+			newReader(testOrder(p), q).readPasses(b.Context(), readRequest{})
 			done <- struct{}{}
 		}()
 		// owner: this loop; ends after the last message, with its thread.

@@ -2,17 +2,14 @@ package player
 
 import (
 	"encoding/binary"
-	"fmt"
-
-	"github.com/aler9/goroslib/pkg/msgproc"
-	"github.com/aler9/goroslib/pkg/msgs/rosgraph_msgs"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/stdmsg"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// clockMD5 is that of rosgraph_msgs/Clock.
-const clockMD5 = "a9c97c1d230cfc112e270351a944ee47"
+// clockType is the type of the clock.
+const clockType = "rosgraph_msgs/Clock"
 
 // clockTopic is relative, as in stock: a namespace applies, --prefix does not.
 const clockTopic = "clock"
@@ -23,7 +20,7 @@ const clockQueue = 1
 // clockPublisher is the source of the clock, and its topic unless that is one of
 // the bags'.
 type clockPublisher struct {
-	publisher
+	sender
 	topic publication
 	own   bool
 }
@@ -36,53 +33,24 @@ func (c clockPublisher) close() {
 
 func (c clockPublisher) heard() bool { return c.topic.Subscribers() > 0 }
 
-// checkClock makes sure that the clock does not go out on a topic of another type, nor
-// on one that must not be played.
-func checkClock(resolve func(string) (string, error), p *plan) error {
-	name, err := resolve(clockTopic)
-	if err != nil {
-		return err
-	}
-	if p.selection.deny.match(name) {
-		return &DenyError{[]string{name}}
-	}
-	md5, err := msgproc.MD5(rosgraph_msgs.Clock{})
-	if err != nil {
-		return err
-	}
-	if t := p.topic(name); t != nil && t.md5 != md5 {
-		return &OptionError{"Clock", fmt.Sprintf("does not go with topic %s of the bags: its type is %s [%s], not rosgraph_msgs/Clock; "+
-			"play without the clock, select other topics or put a prefix in front of them", t.name, t.typ, t.md5)}
-	}
-	return nil
-}
-
 // advertiseClock offers the clock topic. If the bags hold messages of that topic,
 // both go out on it.
-func advertiseClock(g graph, p *plan) (c clockPublisher, err error) {
+func advertiseClock(g graph, o *output) (c clockPublisher, err error) {
 	name, err := g.Resolve(clockTopic)
 	if err != nil {
 		return c, err
 	}
-	if t := p.topic(name); t != nil && t.publication != nil {
-		return clockPublisher{t.publication.Source(sourceKey{}), t.publication, false}, nil
-	}
-	msg := rosgraph_msgs.Clock{}
-	typ, err := msgproc.Type(msg)
-	if err != nil {
-		return c, err
-	}
-	md5, err := msgproc.MD5(msg)
-	if err != nil {
-		return c, err
+	if planned := o.plan.topic(name); planned != nil && o.topics[planned.number] != nil {
+		t := o.topics[planned.number]
+		return clockPublisher{t.publication.Source(publisherID{}), t.publication, false}, nil
 	}
 	pub, err := g.Advertise(tcpros.AdvertiseOptions{
-		Topic: clockTopic, Type: typ, MD5Sum: md5, MessageDefinition: tcpros.ClockDefinition, QueueFrames: clockQueue,
+		Topic: clockTopic, Type: clockType, MD5Sum: clockMD5, MessageDefinition: stdmsg.ClockDefinition, QueueFrames: clockQueue,
 	}, nil)
 	if err != nil {
 		return c, err
 	}
-	return clockPublisher{pub.Source(sourceKey{}), pub, true}, nil
+	return clockPublisher{pub.Source(publisherID{}), pub, true}, nil
 }
 
 // clockFrames makes the frames of the clock. They may be as many as messages, so
@@ -90,7 +58,7 @@ func advertiseClock(g graph, p *plan) (c clockPublisher, err error) {
 type clockFrames struct{ block []byte }
 
 const (
-	clockFrameBytes = 12
+	clockFrameBytes = frameLength + clockBytes
 	clockBlockBytes = 256 * clockFrameBytes
 )
 

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -21,7 +22,7 @@ func TestClock(t *testing.T) {
 		late     time.Duration
 		stays    bool // Options.KeepAlive
 		pos      []time.Duration
-		orders   func(c Control) map[time.Duration]func()
+		orders   func(c control.Control) map[time.Duration]func()
 		until    time.Duration
 		want     []string
 	}{
@@ -48,7 +49,7 @@ func TestClock(t *testing.T) {
 		},
 		"stands while paused": {
 			pos: []time.Duration{0, 60 * ms},
-			orders: func(c Control) map[time.Duration]func() {
+			orders: func(c control.Control) map[time.Duration]func() {
 				return map[time.Duration]func(){20 * ms: func() { c.Pause() }, 120 * ms: func() { c.Resume() }}
 			},
 			until: 170 * ms,
@@ -68,7 +69,7 @@ func TestClock(t *testing.T) {
 		"stamps each step": {
 			schedule: transport.Schedule{Paused: true},
 			pos:      []time.Duration{0, 100 * ms, 200 * ms},
-			orders: func(c Control) map[time.Duration]func() {
+			orders: func(c control.Control) map[time.Duration]func() {
 				return map[time.Duration]func(){10 * ms: func() { c.Step() }, 20 * ms: func() { c.Step() }, 30 * ms: func() { c.Step() }}
 			},
 			until: 40 * ms,
@@ -226,7 +227,7 @@ func TestClockTopicOfAnotherType(t *testing.T) {
 	bag := MakeBag(t, bagfmt.WriterOptions{}, series(TestConn{Topic: "/clock"}, "x", 0)...)
 	g := newFakeGraph()
 	_, err := playFake(t.Context(), g, Options{Bags: OpenTestBags(t, bag), Clock: true})
-	if !errors.Is(err, ErrOption) || !strings.Contains(err.Error(), "topic /clock of the bags: its type is std_msgs/String") {
+	if !errors.Is(err, control.ErrOption) || !strings.Contains(err.Error(), "topic /clock of the bags: its type is std_msgs/String") {
 		t.Errorf("got %v", err)
 	}
 	if len(g.offers) != 0 {

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
@@ -34,9 +35,15 @@ func newStage(s transport.Schedule, late time.Duration) *stage {
 	g := &stage{queue: newQueue(maxAheadBytes, 1<<10), start: time.Now()}
 	g.control = testController(s, lateSleeper{pacing.NewTimerSleeper(), late}, g.queue)
 	g.control.load(bagfmt.Time{Sec: 100}, time.Second, nil)
-	g.route = &route{bag: &bagPlan{}, topic: &topic{}, clocked: true}
-	g.route.source = &source{publisher: g, topic: g.route.topic}
+	g.route = testRoute(&g.control.output, g)
 	return g
+}
+
+// testRoute is the route of one publisher of a topic, whose messages go to s.
+func testRoute(o *output, s sender) *route {
+	t := &outTopic{topic: &topic{}, publication: &fakePublication{graph: newFakeGraph()}}
+	o.topics, o.outlets = []*outTopic{t}, []*outlet{{sender: s, topic: t}}
+	return &route{bag: &bagPlan{}, topic: t.topic, publisher: &publisher{topic: t.topic}, clocked: true}
 }
 
 // testController is a controller that plays what a test puts into a queue.
@@ -64,15 +71,15 @@ func (g *stage) note(what string) {
 	g.events = append(g.events, fmt.Sprintf("%v %s", time.Since(g.start), what))
 }
 
-// Publish implements publisher.
+// Publish implements sender.
 func (g *stage) Publish(frame []byte) {
 	g.note(fmt.Sprintf("message %d", frame[4]))
 }
 
-// PublishNow implements publisher.
+// PublishNow implements sender.
 func (g *stage) PublishNow(frame []byte) { g.Publish(frame) }
 
-// Unlatch implements publisher.
+// Unlatch implements sender.
 func (g *stage) Unlatch() { g.note("unlatch") }
 
 // lateSleeper wakes up late, as on a busy machine.
@@ -118,7 +125,7 @@ func TestPacer(t *testing.T) {
 		schedule transport.Schedule
 		late     time.Duration
 		pos      []time.Duration
-		orders   func(c Control) map[time.Duration]func()
+		orders   func(c control.Control) map[time.Duration]func()
 		want     []string
 	}{
 		"rate 1": {
@@ -142,14 +149,14 @@ func TestPacer(t *testing.T) {
 		},
 		"pause": {
 			pos: []time.Duration{0, 100 * ms, 200 * ms},
-			orders: func(c Control) map[time.Duration]func() {
+			orders: func(c control.Control) map[time.Duration]func() {
 				return map[time.Duration]func(){150 * ms: func() { c.Pause() }, 5150 * ms: func() { c.Resume() }}
 			},
 			want: []string{"0s message 0", "100ms message 1", "5.2s message 2"},
 		},
 		"toggle twice": {
 			pos: []time.Duration{0, 100 * ms},
-			orders: func(c Control) map[time.Duration]func() {
+			orders: func(c control.Control) map[time.Duration]func() {
 				return map[time.Duration]func(){20 * ms: func() { c.Toggle() }, 30 * ms: func() { c.Toggle() }}
 			},
 			want: []string{"0s message 0", "110ms message 1"},
@@ -157,7 +164,7 @@ func TestPacer(t *testing.T) {
 		"pause while immediate": {
 			schedule: transport.Schedule{Immediate: true, Paused: true},
 			pos:      []time.Duration{0, time.Hour},
-			orders: func(c Control) map[time.Duration]func() {
+			orders: func(c control.Control) map[time.Duration]func() {
 				return map[time.Duration]func(){time.Second: func() { c.Resume() }}
 			},
 			want: []string{"1s message 0", "1s message 1"},
@@ -165,7 +172,7 @@ func TestPacer(t *testing.T) {
 		"steps": {
 			schedule: transport.Schedule{Paused: true},
 			pos:      []time.Duration{0, 100 * ms, 200 * ms, 300 * ms, 350 * ms},
-			orders: func(c Control) map[time.Duration]func() {
+			orders: func(c control.Control) map[time.Duration]func() {
 				return map[time.Duration]func(){
 					1 * time.Second: func() { c.Step() },
 					2 * time.Second: func() { c.Step(); c.Step() },
@@ -176,7 +183,7 @@ func TestPacer(t *testing.T) {
 		},
 		"a step while running does nothing": {
 			pos: []time.Duration{0, 100 * ms, 200 * ms},
-			orders: func(c Control) map[time.Duration]func() {
+			orders: func(c control.Control) map[time.Duration]func() {
 				return map[time.Duration]func(){
 					10 * ms: func() { c.Step() },
 					20 * ms: func() { c.Pause() },
@@ -188,7 +195,7 @@ func TestPacer(t *testing.T) {
 		"pausing while behind does not lose the place": {
 			late: 50 * ms,
 			pos:  []time.Duration{0, 10 * ms, 20 * ms, 200 * ms},
-			orders: func(c Control) map[time.Duration]func() {
+			orders: func(c control.Control) map[time.Duration]func() {
 				return map[time.Duration]func(){30 * ms: func() { c.Pause() }, 1000 * ms: func() { c.Resume() }}
 			},
 			// Paused at position 10 ms, not 30; all wake-ups are 50 ms late.
@@ -293,7 +300,7 @@ func TestStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(transport.Schedule{Rate: 2}, 0)
 		g.load(t.Context(), 0, time.Second)
-		var got []Status
+		var got []control.Status
 		look := func() { got = append(got, g.control.Status()) }
 		g.run(t.Context(), map[time.Duration]func(){
 			100 * ms: look,
@@ -307,7 +314,7 @@ func TestStatus(t *testing.T) {
 				}
 			},
 		})
-		want := []Status{
+		want := []control.Status{
 			{Rate: 2, BagTime: bagfmt.Time{Sec: 100, Nsec: 200e6}, Position: 200 * ms, Length: time.Second, Messages: 1, Achieved: 2, MarkTo: time.Second},
 			{Rate: 2, BagTime: bagfmt.Time{Sec: 100, Nsec: 400e6}, Position: 400 * ms, Length: time.Second, Messages: 1, Achieved: 2, Paused: true, MarkTo: time.Second},
 			{Rate: 2, BagTime: bagfmt.Time{Sec: 101}, Position: time.Second, Length: time.Second, Messages: 2, Achieved: 2, MarkTo: time.Second},

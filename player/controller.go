@@ -8,7 +8,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -20,21 +22,22 @@ import (
 type controller struct {
 	plan        *plan
 	readahead   *readahead
+	damage      *source.DamageLog
 	rateControl *RateControl   // Options
 	keepAlive   bool           // Options
 	awaited     []*topic       // topics that need a subscriber before play begins
 	external    *externalClock // that play follows, or nil
 	log         *zap.Logger
 	// onPhase is called with mu held at each change of the phase; may be nil.
-	onPhase func(Status)
+	onPhase func(control.Status)
 	stop    context.CancelFunc // ends play, for Control.Stop
 
 	mu               sync.Mutex
 	transport        *transport.Transport
 	output           output
 	pacer            pacer
-	phase            Phase
-	fullTopic        *topic        // the topic whose full subscribers block play; nil if none
+	phase            control.Phase
+	fullTopic        *outTopic     // the topic whose full subscribers block play; nil if none
 	rateControlDelay time.Duration // how far play is ahead, while rate control blocks it
 	stopped          bool          // by Control.Stop
 	completed        bool          // the last message of the last pass has been published
@@ -50,16 +53,16 @@ type pacer struct {
 }
 
 // newController returns a controller for a plan that is ready to play.
-func newController(o *Options, p *plan, t timeBase, awaited []*topic) *controller {
+func newController(o *Options, p *plan, d *source.DamageLog, t timeBase, awaited []*topic) *controller {
 	c := &controller{
-		plan: p, readahead: newReadahead(p), rateControl: o.RateControl, keepAlive: o.KeepAlive, awaited: awaited, log: o.Log,
+		plan: p, readahead: newReadahead(newOrder(orderOf(o, d.Report), p)), damage: d, rateControl: o.RateControl, keepAlive: o.KeepAlive, awaited: awaited, log: o.Log,
 		transport: transport.New(transport.Options{
 			Schedule:      transport.Schedule{Rate: o.Rate, Immediate: o.Immediate, Paused: o.Paused},
 			Loop:          transport.Loop{On: o.Loop, To: transport.Forever, Shift: o.LoopShift, Immediate: o.Immediate},
 			SkipEmpty:     o.SkipEmpty,
 			PauseOnTopics: len(o.PauseTopics) > 0,
 		}),
-		output: output{plan: p, latching: p.latchedSources(), clockAll: o.ClockPerMessage},
+		output: output{plan: p, clockAll: o.ClockPerMessage},
 		pacer:  pacer{sleeper: t},
 
 		external: t.external,
@@ -93,13 +96,13 @@ func (c *controller) publishLatched() {
 }
 
 // setPhase changes the phase and informs the front end.
-func (c *controller) setPhase(p Phase) {
+func (c *controller) setPhase(p control.Phase) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.setPhaseLocked(p)
 }
 
-func (c *controller) setPhaseLocked(p Phase) {
+func (c *controller) setPhaseLocked(p control.Phase) {
 	c.phase = p
 	if c.onPhase != nil {
 		c.onPhase(c.status())
@@ -127,16 +130,16 @@ func (c *controller) Changed() <-chan struct{} {
 }
 
 // Status implements Control.
-func (c *controller) Status() Status {
+func (c *controller) Status() control.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.status()
 }
 
-func (c *controller) status() Status {
+func (c *controller) status() control.Status {
 	now := c.pacer.sleeper.Now()
 	s := c.transport.State(now)
-	return Status{
+	return control.Status{
 		Phase:    c.phase,
 		Paused:   s.Paused,
 		Rate:     s.Rate,
@@ -173,37 +176,31 @@ func (c *controller) starving() time.Duration {
 }
 
 // Stats implements Control.
-func (c *controller) Stats() Stats {
+func (c *controller) Stats() control.Stats {
 	c.mu.Lock()
-	s := Stats{Status: c.status()}
+	s := control.Stats{Status: c.status()}
 	full := c.fullTopic
-	for _, t := range c.plan.topics {
-		if t.publication != nil {
-			s.Topics = append(s.Topics, TopicStats{
-				Name: t.publication.Topic(), Type: t.typ, Latching: t.latching, Off: t.off, Pauses: t.pauses,
-				Messages: t.messages, Bytes: t.bytes,
-			})
-		}
+	topics := c.output.advertised()
+	for _, t := range topics {
+		s.Topics = append(s.Topics, control.TopicStats{
+			Name: t.publication.Topic(), Type: t.typ, Latching: t.latching, Off: t.off, Pauses: t.pauses,
+			Messages: t.messages, Bytes: t.bytes,
+		})
 	}
 	c.mu.Unlock()
-	s.Damage = c.readahead.reader.damageCount()
+	s.Damage = c.damage.Count()
 	s.Starved, s.AheadBytes = c.readahead.queue.starvedCount(), c.readahead.queue.queuedBytes()
-	i := 0
-	for _, t := range c.plan.topics {
-		if t.publication == nil {
-			continue
-		}
+	for i, t := range topics {
 		subscribers := t.publication.Stats()
 		s.Topics[i].Subscribers, s.Topics[i].Dropped = subscribers, t.publication.Dropped()
-		i++
 		if t == full {
 			s.WaitingFor = notReading(t, subscribers)
 		}
 	}
 	switch {
-	case s.Phase == PhaseWait:
-		s.WaitingFor = withoutSubscriber(c.awaited)
-	case s.Phase <= PhasePlay && !s.Paused && c.external.stopped():
+	case s.Phase == control.PhaseWait:
+		s.WaitingFor = withoutSubscriber(c.output.awaited(c.awaited))
+	case s.Phase <= control.PhasePlay && !s.Paused && c.external.stopped():
 		s.WaitingFor = append(s.WaitingFor, c.external.topic)
 	}
 	return s
@@ -218,16 +215,17 @@ func (c *controller) Density(n int) []uint64 {
 }
 
 // summary returns the counts up to now.
-func (c *controller) summary() Summary {
-	var s Summary
+func (c *controller) summary() control.Summary {
+	var s control.Summary
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.plan.summarize(&s)
+	c.output.summarize(&s)
+	s.Unplayable = c.plan.unplayable()
 	t, now := &c.pacer.timing, c.pacer.sleeper.Now()
 	s.Played, s.Elapsed = c.transport.Played(now), t.Elapsed(now)
 	s.Achieved = t.Achieved(s.Played, now)
-	s.Timing = Timing(t.Quantiles())
+	s.Timing = control.Timing(t.Quantiles())
 	s.Starved = c.readahead.queue.starvedCount()
-	s.Damage, s.RebuiltIndexes = c.readahead.reader.damageFound(), c.readahead.reader.rebuiltIndexes()
+	s.Damage, s.RebuiltIndexes = c.damage.Found(), c.damage.RebuiltIndexes()
 	return s
 }

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -75,7 +76,7 @@ func TestDryRunOfWhatIsDenied(t *testing.T) {
 	t.Parallel()
 	got, err := previewOf(t, newFakeGraph(), Options{Deny: []string{"/a"}, WaitFor: []string{"/typo"}}, twoTopics(t))
 	var denied *DenyError
-	if !errors.As(err, &denied) || !errors.Is(err, ErrOption) || len(got.Topics) != 2 {
+	if !errors.As(err, &denied) || !errors.Is(err, control.ErrOption) || len(got.Topics) != 2 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, err = previewOf(t, newFakeGraph(), Options{Deny: []string{"/clock"}, Clock: true}, twoTopics(t)); !errors.As(err, &denied) {
@@ -88,8 +89,8 @@ func TestDryRunOfWhatIsDenied(t *testing.T) {
 	bag := MakeBag(t, bagfmt.WriterOptions{}, concat(series(connA, "a", 0), series(other, "b", 1))...)
 	got, err = previewOf(t, newFakeGraph(), Options{}, bag)
 	const remedy = "--rename /a:std_msgs/Int32=/a_Int32"
-	unplayable := []Unplayable{{Bag: "bag0", Topic: "/a", Type: "std_msgs/Int32", Remedy: remedy}}
-	if d := cmp.Diff(unplayable, got.Unplayable, cmpopts.IgnoreFields(Unplayable{}, "Reason", "MD5Sum")); d != "" || err != nil {
+	unplayable := []control.Unplayable{{Bag: "bag0", Topic: "/a", Type: "std_msgs/Int32", Remedy: remedy}}
+	if d := cmp.Diff(unplayable, got.Unplayable, cmpopts.IgnoreFields(control.Unplayable{}, "Reason", "MD5Sum")); d != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
 	if !strings.HasSuffix(got.Unplayable[0].Reason, "; to play it, too, add "+remedy) {

@@ -19,6 +19,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
@@ -154,13 +156,13 @@ func untilCount(n int) func([]string, bool) bool {
 }
 
 // start runs the player and returns how to stop it and its result.
-func (w *world) start(o player.Options) (stop context.CancelFunc, result func() player.Summary) {
+func (w *world) start(o player.Options) (stop context.CancelFunc, result func() control.Summary) {
 	w.t.Helper()
 	o.Node = w.node
 	ctx, cancel := context.WithCancel(w.t.Context())
 	w.t.Cleanup(cancel)
 	type outcome struct {
-		s   player.Summary
+		s   control.Summary
 		err error
 	}
 	done := make(chan outcome, 1)
@@ -168,7 +170,7 @@ func (w *world) start(o player.Options) (stop context.CancelFunc, result func() 
 		s, err := player.Run(ctx, o)
 		done <- outcome{s, err}
 	}()
-	return cancel, func() player.Summary {
+	return cancel, func() control.Summary {
 		w.t.Helper()
 		select {
 		case r := <-done:
@@ -184,9 +186,9 @@ func (w *world) start(o player.Options) (stop context.CancelFunc, result func() 
 }
 
 // atPhase closes c when the phase is entered.
-func atPhase(p player.Phase, c chan<- struct{}) func(player.Status) {
+func atPhase(p control.Phase, c chan<- struct{}) func(control.Status) {
 	var once sync.Once
-	return func(s player.Status) {
+	return func(s control.Status) {
 		if s.Phase == p {
 			once.Do(func() { close(c) })
 		}
@@ -250,7 +252,7 @@ func TestSlowReaderGetsAll(t *testing.T) {
 	drains := make(chan struct{})
 	_, result := w.start(player.Options{
 		Bags: player.OpenTestBags(t, bag), WaitForSubscribers: true, Immediate: true, Overflow: player.OverflowDrop,
-		OnStatus: atPhase(player.PhaseDrain, drains),
+		OnStatus: atPhase(control.PhaseDrain, drains),
 	})
 	<-drains
 	close(gate) // all is published before the reader reads anything
@@ -273,7 +275,7 @@ func TestSlowReaderIsCounted(t *testing.T) {
 	drains := make(chan struct{})
 	_, result := w.start(player.Options{
 		Bags: player.OpenTestBags(t, bag), WaitForSubscribers: true, Immediate: true, Queue: 10, Overflow: player.OverflowDrop,
-		OnStatus: atPhase(player.PhaseDrain, drains),
+		OnStatus: atPhase(control.PhaseDrain, drains),
 	})
 	<-drains
 	close(gate)
@@ -299,7 +301,7 @@ func TestLateSubscriberOfLatchedTopic(t *testing.T) {
 	played := make(chan struct{})
 	stop, result := w.start(player.Options{
 		Bags: player.OpenTestBags(t, bag), KeepAlive: true,
-		OnStatus: atPhase(player.PhaseKeepAlive, played),
+		OnStatus: atPhase(control.PhaseKeepAlive, played),
 	})
 	<-played
 	l := w.listen("late", "/tf_static", nil)
@@ -324,14 +326,14 @@ func TestInterrupt(t *testing.T) {
 	bag := player.MakeBag(t, bagfmt.WriterOptions{}, messages...)
 	for name, tc := range map[string]struct {
 		o     player.Options
-		phase player.Phase // in which it waits
+		phase control.Phase // in which it waits
 	}{
-		"delay":           {player.Options{Delay: time.Hour}, player.PhaseDelay},
-		"for subscribers": {player.Options{WaitForSubscribers: true}, player.PhaseWait},
-		"for a message":   {player.Options{}, player.PhasePlay},
-		"paused":          {player.Options{Paused: true}, player.PhasePlay},
-		"keep alive":      {player.Options{Immediate: true, KeepAlive: true}, player.PhaseKeepAlive},
-		"loop":            {player.Options{Immediate: true, Loop: true}, player.PhasePlay},
+		"delay":           {player.Options{Delay: time.Hour}, control.PhaseDelay},
+		"for subscribers": {player.Options{WaitForSubscribers: true}, control.PhaseWait},
+		"for a message":   {player.Options{}, control.PhasePlay},
+		"paused":          {player.Options{Paused: true}, control.PhasePlay},
+		"keep alive":      {player.Options{Immediate: true, KeepAlive: true}, control.PhaseKeepAlive},
+		"loop":            {player.Options{Immediate: true, Loop: true}, control.PhasePlay},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -340,7 +342,7 @@ func TestInterrupt(t *testing.T) {
 			o.Bags = player.OpenTestBags(t, bag)
 			o.Clock = true
 			waiting := make(chan struct{}, 2)
-			o.OnStatus = func(s player.Status) {
+			o.OnStatus = func(s control.Status) {
 				if s.Phase == tc.phase && len(waiting) < cap(waiting) {
 					waiting <- struct{}{}
 				}
@@ -420,7 +422,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(tests)) {
 		tc := tests[name]
-		b, err := player.OpenBag(t.Context(), filepath.Join(dir, name), player.BagOptions{})
+		b, err := source.Open(t.Context(), filepath.Join(dir, name), source.Options{})
 		if tc.want == "" {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -432,7 +434,7 @@ func TestOpenErrors(t *testing.T) {
 			continue
 		}
 		want := strings.ReplaceAll(tc.want, "DIR", dir)
-		var open *player.OpenError
+		var open *source.OpenError
 		if !errors.As(err, &open) || !strings.HasPrefix(err.Error(), want) || tc.wantErr != nil && !errors.Is(err, tc.wantErr) {
 			t.Errorf("%s: got %v, want %q", name, err, want)
 		}
@@ -455,7 +457,7 @@ func TestOpenIsInterrupted(t *testing.T) {
 	good := player.MakeBag(t, bagfmt.WriterOptions{}, player.TestMessage{Conn: chatter, Text: "x"})
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &cancelingReader{bytes.NewReader(good), cancel}
-	_, err := player.OpenTestBag(ctx, "big.bag", r, int64(len(good)), player.BagOptions{})
+	_, err := player.OpenTestBag(ctx, "big.bag", r, int64(len(good)), source.Options{})
 	if !errors.Is(err, context.Canceled) || err.Error() != "Interrupted while opening big.bag" {
 		t.Errorf("got %v", err)
 	}
@@ -477,7 +479,7 @@ func TestOptionErrors(t *testing.T) {
 		"tiny hz":         {Node: w.node, Bags: bags, Hz: 1e-10}, // its period overflows
 		"hz not a number": {Node: w.node, Bags: bags, Hz: math.NaN()},
 	} {
-		if _, err := player.Run(t.Context(), o); !errors.Is(err, player.ErrOption) {
+		if _, err := player.Run(t.Context(), o); !errors.Is(err, control.ErrOption) {
 			t.Errorf("%s: got %v, want ErrOption", name, err)
 		}
 	}

@@ -40,7 +40,7 @@ func newTimeBase(o *Options) (timeBase, error) {
 	if o.Stamps == StampsClock {
 		clock := newExternalClock(o.Log)
 		sub, err := o.Node.Subscribe(tcpros.SubscribeOptions{
-			Topic: externalClockTopic, Type: "rosgraph_msgs/Clock", MD5Sum: clockMD5, TCPNoDelay: true,
+			Topic: externalClockTopic, Type: clockType, MD5Sum: clockMD5, TCPNoDelay: true,
 			Open: func(tcpros.LinkInfo) (tcpros.LinkSink, error) { return clock, nil },
 		})
 		if err != nil {
@@ -76,7 +76,7 @@ func (c *externalClock) timeBase(end func()) timeBase {
 func (c *externalClock) Frames(run []byte, count int, _ time.Time) {
 	for range count {
 		end := frameLength + int(binary.LittleEndian.Uint32(run))
-		if end == clockFrameBytes {
+		if end == frameLength+clockBytes {
 			t := stampAt(run, frameLength)
 			if jump := c.Set(t.Sub(epoch)); jump != 0 {
 				c.log.Warn("the clock that play follows has jumped: play goes on where it is", zap.String("topic", c.topic),
@@ -128,17 +128,4 @@ func (c *externalClock) stopped() bool {
 	default:
 		return true
 	}
-}
-
-// checkExternalClock makes sure that play does not publish the clock that it follows.
-func checkExternalClock(resolve func(string) (string, error), p *plan) error {
-	name, err := resolve(externalClockTopic)
-	if err != nil {
-		return err
-	}
-	if t := p.topic(name); t != nil {
-		return &OptionError{"Stamps", fmt.Sprintf("follows the clock on %s, and the bags have that topic, too (%s): exclude it or play it under another name",
-			name, t.recordedName)}
-	}
-	return nil
 }

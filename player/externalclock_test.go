@@ -14,6 +14,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -110,10 +112,10 @@ func TestStampsClock(t *testing.T) {
 				said := time.Duration(0)
 				events := heard(t, g, func() bagfmt.Time { return epoch.Add(said) })
 				done := make(chan struct{})
-				tc.o.OnStart = func(c Control) {
+				tc.o.OnStart = func(c control.Control) {
 					go func() {
 						defer close(done)
-						for wall := time.Duration(0); c.Status().Phase < PhaseDrain; wall += 10 * ms {
+						for wall := time.Duration(0); c.Status().Phase < control.PhaseDrain; wall += 10 * ms {
 							said = tc.set(wall)
 							clock.Frames(clockFrame(said), 1, time.Time{})
 							synctest.Wait()
@@ -150,7 +152,7 @@ func TestWaitingForTheClock(t *testing.T) {
 		clock := newExternalClock(zap.New(core))
 		var got []string
 		done := make(chan struct{})
-		o := Options{Bags: OpenTestBags(t, bag), OnStart: func(c Control) {
+		o := Options{Bags: OpenTestBags(t, bag), OnStart: func(c control.Control) {
 			go func() {
 				defer close(done)
 				look := func(after time.Duration) {
@@ -189,7 +191,7 @@ func TestInterruptedWaitForTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newFakeGraph()
 		g.frames = func(topic string, _ []byte) { t.Error("published on", topic) }
-		o := Options{Bags: OpenTestBags(t, bag), OnStart: func(c Control) { time.AfterFunc(time.Minute, c.Stop) }}
+		o := Options{Bags: OpenTestBags(t, bag), OnStart: func(c control.Control) { time.AfterFunc(time.Minute, c.Stop) }}
 		playClock(t, g, newExternalClock(zap.NewNop()), o)
 		if got := time.Since(g.start); got != time.Minute {
 			t.Errorf("ended after %v", got)
@@ -206,7 +208,7 @@ func TestStampsOptions(t *testing.T) {
 		"neither Clock":            {Stamps: StampsClock, Clock: true},
 		"nor Immediate":            {Stamps: StampsClock, Immediate: true},
 	} {
-		o.Node, o.Bags, o.LoopShift = node, []*Bag{nil}, true
+		o.Node, o.Bags, o.LoopShift = node, []*source.Recording{nil}, true
 		o, err := o.withDefaults()
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)
@@ -223,7 +225,7 @@ func TestStampsOptions(t *testing.T) {
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		o.Bags, o.Stamps, o.Rate, o.Log = OpenTestBags(t, bag), StampsClock, 1, zap.NewNop()
-		o.OnStart = func(Control) { cancel(nil) }
+		o.OnStart = func(control.Control) { cancel(nil) }
 		s, err := play(ctx, &o, g, newExternalClock(o.Log).timeBase(func() {}))
 		text := "ended"
 		if err != nil {

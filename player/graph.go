@@ -9,8 +9,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// publisher publishes the frames of one original publisher. *tcpros.Source implements it.
-type publisher interface {
+// sender publishes the frames of one original publisher. *tcpros.Source implements it.
+type sender interface {
 	Publish(frame []byte)
 	PublishNow(frame []byte) // sends the frame at once instead of waiting to send several together
 	Unlatch()                // a new subscriber gets no message of this publisher until it publishes again
@@ -19,7 +19,7 @@ type publisher interface {
 // publication is an advertised topic.
 type publication interface {
 	Topic() string
-	Source(sourceKey) publisher
+	Source(publisherID) sender
 	Subscribers() int
 	Dropped() uint64
 	Stats() []tcpros.SubscriberStats
@@ -44,7 +44,7 @@ type graph interface {
 	// Publishers opens the nodes for original publishers with these caller IDs.
 	Publishers(ctx context.Context, callers []string) error
 	// Advertise advertises a topic on behalf of these original publishers.
-	Advertise(tcpros.AdvertiseOptions, []sourceKey) (publication, error)
+	Advertise(tcpros.AdvertiseOptions, []publisherID) (publication, error)
 	Drain(context.Context) error
 }
 
@@ -55,7 +55,7 @@ type nodeGraph struct{ *tcpros.Node }
 func (g nodeGraph) Publishers(context.Context, []string) error { return nil }
 
 // Advertise implements graph.
-func (g nodeGraph) Advertise(o tcpros.AdvertiseOptions, _ []sourceKey) (publication, error) {
+func (g nodeGraph) Advertise(o tcpros.AdvertiseOptions, _ []publisherID) (publication, error) {
 	p, err := g.Node.Advertise(o)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (g nodeGraph) Advertise(o tcpros.AdvertiseOptions, _ []sourceKey) (publicat
 
 type nodePublication struct{ *tcpros.Publication }
 
-func (p nodePublication) Source(k sourceKey) publisher { return p.Publication.Source(k.latching) }
+func (p nodePublication) Source(k publisherID) sender { return p.Publication.Source(k.latching) }
 
 // Linked implements publication.
 func (p nodePublication) Linked(node string) bool {

@@ -1,7 +1,6 @@
 package player
 
 import (
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -9,7 +8,6 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/msgheader"
-	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
 // With Options.ByHeader, messages are sorted by the stamps of their headers. A message
@@ -18,40 +16,11 @@ import (
 // HeaderReach, and after a seek also from HeaderReach before the position. The order is
 // exact, wherever play begins, as long as the messages within HeaderReach take no more than
 // maxReorderBytes.
-const (
-	defaultReach    = time.Second
-	maxReorderBytes = 128 << 20
-)
-
-// byHeader is the order of a plan's messages; the zero value is by time of receipt.
-type byHeader struct {
-	reach  time.Duration // zero: by time of receipt
-	warned atomic.Bool   // logged that maxReorderBytes are too few
-}
-
-// sequence returns messages in the order of play. timeline implements it, too.
-type sequence interface {
-	begin()
-	next() (*bagfmt.Message, *route)
-	close()
-}
-
-// sequence returns the messages from a time on. In the order of headers it passes earlier
-// messages of latched connections to before, which may be nil. When cancel is closed it
-// ends early.
-func (p *plan) sequence(from bagfmt.Time, cancel <-chan struct{}, damaged func(*DamageError), before func(*route, *bagfmt.Message)) sequence {
-	if p.byHeader.reach == 0 {
-		return newTimeline(p, from, cancel, damaged)
-	}
-	return &headerOrder{
-		plan: p, from: from, before: before,
-		received: newTimeline(p, from.Add(-p.byHeader.reach), cancel, damaged),
-	}
-}
+const maxReorderBytes = 128 << 20
 
 // headerOrder puts the messages of a timeline in the order of their headers.
 type headerOrder struct {
-	plan     *plan
+	order    *order
 	received *timeline
 	from     bagfmt.Time
 	before   func(*route, *bagfmt.Message)
@@ -92,7 +61,7 @@ func (h *headerOrder) next() (*bagfmt.Message, *route) {
 		}
 		h.count++
 		x := queued{*m, r, h.count}
-		x.msg.Time = h.plan.sortTime(m, r)
+		x.msg.Time = h.order.sortTime(m, r)
 		if !x.msg.Time.Before(h.from) {
 			h.push(x)
 		} else if h.before != nil && r.conn.Header.Latching() {
@@ -115,21 +84,22 @@ func (h *headerOrder) ready() bool {
 	if len(h.heap) == 0 {
 		return false
 	}
-	if !h.readUntil.Before(h.heap[0].msg.Time.Add(h.plan.byHeader.reach)) {
+	if !h.readUntil.Before(h.heap[0].msg.Time.Add(h.order.reach)) {
 		return true
 	}
 	if h.bytes < maxReorderBytes {
 		return false
 	}
-	if !h.plan.byHeader.warned.Swap(true) {
-		h.plan.log.Warn("too many bytes lie within the reach of the order by header: some messages may come too late",
-			zap.Int("bytes", maxReorderBytes), zap.Duration("reach", h.plan.byHeader.reach))
+	if !h.order.crowded {
+		h.order.crowded = true
+		h.order.plan.log.Warn("too many bytes lie within the reach of the order by header: some messages may come too late",
+			zap.Int("bytes", maxReorderBytes), zap.Duration("reach", h.order.reach))
 	}
 	return true
 }
 
 // sortTime returns the time that a message is sorted by in the order of headers.
-func (p *plan) sortTime(m *bagfmt.Message, r *route) bagfmt.Time {
+func (o *order) sortTime(m *bagfmt.Message, r *route) bagfmt.Time {
 	if !r.topic.startsWithHeader {
 		return m.Time
 	}
@@ -139,12 +109,13 @@ func (p *plan) sortTime(m *bagfmt.Message, r *route) bagfmt.Time {
 		return m.Time
 	}
 	off := m.Time.Sub(t)
-	if nsec < uint32(time.Second) && off.Abs() <= p.byHeader.reach {
+	if nsec < uint32(time.Second) && off.Abs() <= o.reach {
 		return t
 	}
-	if !r.topic.stampWarned.Swap(true) {
-		p.log.Warn("stamps are too far from the time of receipt: such messages keep that time", loglimit.Each(),
-			zap.String("topic", r.topic.name), zap.Duration("by", off), zap.Duration("reach", p.byHeader.reach))
+	if !o.farStamps[r.topic] {
+		o.farStamps[r.topic] = true
+		o.plan.log.Warn("stamps are too far from the time of receipt: such messages keep that time", loglimit.Each(),
+			zap.String("topic", r.topic.name), zap.Duration("by", off), zap.Duration("reach", o.reach))
 	}
 	return m.Time
 }
@@ -183,40 +154,5 @@ func (h *headerOrder) pop() queued {
 		}
 		h.heap[i], h.heap[least] = h.heap[least], h.heap[i]
 		i = least
-	}
-}
-
-// backByHeader is back in the order of headers. No index has that order, so it reads the
-// messages before the place, in windows that grow.
-func (r *reader) backByHeader(from transport.Place, n int) (to transport.Place, ok bool) {
-	for far := time.Second; ; far *= 4 {
-		start := from.Stamp.Add(-far)
-		first := !r.zero.Before(start)
-		if first {
-			start = r.zero
-		}
-		var places []transport.Place
-		s := r.plan.sequence(start, nil, r.report, nil)
-		at := transport.Place{Rank: -1}
-		for m, route := s.next(); m != nil; m, route = s.next() {
-			if route.reason != "" {
-				continue
-			}
-			if at.Stamp != m.Time {
-				at = transport.Place{Stamp: m.Time, Rank: -1}
-			}
-			at.Rank++
-			if c := at.Stamp.Compare(from.Stamp); c > 0 || c == 0 && at.Rank >= from.Rank {
-				break
-			}
-			places = append(places, at)
-		}
-		s.close()
-		if len(places) >= n {
-			return places[len(places)-n], true
-		}
-		if first {
-			return transport.Place{Stamp: r.zero}, len(places) > 0
-		}
 	}
 }

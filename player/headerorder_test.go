@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -68,8 +69,8 @@ func headedBag(t *testing.T, o bagfmt.WriterOptions, messages []headed) []byte {
 }
 
 // inOrder lists what a plan plays from a place on: the number and the time of each.
-func inOrder(p *plan, from bagfmt.Time, before func(*route, *bagfmt.Message)) []string {
-	s := p.sequence(from, nil, func(*DamageError) {}, before)
+func inOrder(o *order, from bagfmt.Time, before func(*route, *bagfmt.Message)) []string {
+	s := o.from(from, nil, before)
 	defer s.close()
 	var all []string
 	for m, _ := s.next(); m != nil; m, _ = s.next() {
@@ -80,16 +81,16 @@ func inOrder(p *plan, from bagfmt.Time, before func(*route, *bagfmt.Message)) []
 
 func numberOf(m *bagfmt.Message) uint32 { return binary.LittleEndian.Uint32(m.Data()[12:]) }
 
-func headerPlan(t *testing.T, o Options, bags ...[]byte) (*plan, *observer.ObservedLogs) {
+func headerPlan(t *testing.T, o Options, bags ...[]byte) (*order, *observer.ObservedLogs) {
 	t.Helper()
 	o.ByHeader, o.HeaderReach = true, 2*time.Second
 	core, logs := observer.New(zap.WarnLevel)
 	o.Bags, o.Log = OpenTestBags(t, bags...), zap.New(core)
-	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p, logs
+	return newOrder(orderOf(&o, func(*control.DamageError) {}), p), logs
 }
 
 func TestHeaderOrder(t *testing.T) {
@@ -143,7 +144,7 @@ func TestHeaderOrderFromAnywhere(t *testing.T) {
 		time bagfmt.Time
 	}
 	var all []turn
-	s := p.sequence(bagfmt.Time{}, nil, func(*DamageError) {}, nil)
+	s := p.from(bagfmt.Time{}, nil, nil)
 	defer s.close()
 	for m, _ := s.next(); m != nil; m, _ = s.next() {
 		if len(all) > 0 && m.Time.Before(all[len(all)-1].time) {
@@ -165,22 +166,20 @@ func TestHeaderOrderFromAnywhere(t *testing.T) {
 			t.Fatalf("from %v (-want +got):\n%s", from, d)
 		}
 	}
-	r := newReader(p, nil)
-	r.zero, r.zeroKnown = all[0].time, true
 	for i := len(all) - 1; i > 0; i -= 7 {
 		at := transport.Place{Stamp: all[i].time}
 		for j := i - 1; j >= 0 && all[j].time == at.Stamp; j-- {
 			at.Rank++
 		}
 		for _, n := range []int{1, 3, 50, 1000} {
-			to, ok := r.back(at, n)
+			to, ok := p.back(all[0].time, at, n)
 			want := all[max(i-n, 0)]
 			if !ok || to.Stamp != want.time {
 				t.Fatalf("%d back from message %d is at %v, %v; want %v", n, i, to.Stamp, ok, want.time)
 			}
 		}
 	}
-	if to, ok := r.back(transport.Place{Stamp: r.zero}, 1); ok || to.Stamp != r.zero {
+	if to, ok := p.back(all[0].time, transport.Place{Stamp: all[0].time}, 1); ok || to.Stamp != all[0].time {
 		t.Errorf("back from the first one: %v, %v", to, ok)
 	}
 }
@@ -191,14 +190,12 @@ func TestHeaderOrderBackOverUnplayable(t *testing.T) {
 	p, _ := headerPlan(t, Options{}, headedBag(t, bagfmt.WriterOptions{}, []headed{
 		{"/b", time.Second, time.Second}, {"/a", 1500 * ms, 1500 * ms}, {"/b", 2 * time.Second, 2 * time.Second}, {"/a", 3 * time.Second, 3 * time.Second},
 	}))
-	for _, route := range p.bags[0].routes {
+	for _, route := range p.plan.bags[0].routes {
 		if route.topic.name == "/b" {
 			route.unplayable(zap.NewNop(), "a test")
 		}
 	}
-	r := newReader(p, nil)
-	r.zero, r.zeroKnown = testBase.Add(time.Second), true
-	if to, ok := r.back(transport.Place{Stamp: testBase.Add(3 * time.Second)}, 1); !ok || to.Stamp != testBase.Add(1500*ms) {
+	if to, ok := p.back(testBase.Add(time.Second), transport.Place{Stamp: testBase.Add(3 * time.Second)}, 1); !ok || to.Stamp != testBase.Add(1500*ms) {
 		t.Errorf("back at %v, %v, want at 1.5 s", to.Stamp.Sub(testBase), ok)
 	}
 }
@@ -224,7 +221,7 @@ func TestHeaderOrderLatchedBefore(t *testing.T) {
 func TestHeaderOrderIsBounded(t *testing.T) {
 	t.Parallel()
 	p, logs := headerPlan(t, Options{}, headedBag(t, bagfmt.WriterOptions{}, []headed{{"/a", time.Second, time.Second}}))
-	h := p.sequence(bagfmt.Time{}, nil, nil, nil).(*headerOrder)
+	h := p.from(bagfmt.Time{}, nil, nil).(*headerOrder)
 	defer h.close()
 	big := queued{msg: bagfmt.Message{Time: testBase.Add(1500 * ms), Share: maxReorderBytes}, route: &route{}}
 	h.push(big)
@@ -271,9 +268,9 @@ func TestHeaderOrderReadsItsReach(t *testing.T) {
 		messages = append(messages, headed{"/a", at, at})
 	}
 	p, _ := headerPlan(t, Options{}, headedBag(t, bagfmt.WriterOptions{}, messages))
-	p.byHeader.reach = defaultReach
+	p.reach = defaultReach
 	for from, want := range map[time.Duration]uint64{0: 101, 3 * time.Second: 201} {
-		h := p.sequence(testBase.Add(from), nil, func(*DamageError) {}, nil).(*headerOrder)
+		h := p.from(testBase.Add(from), nil, nil).(*headerOrder)
 		if m, _ := h.next(); m == nil || m.Time != testBase.Add(from) {
 			t.Errorf("from %v: begins with %v", from, m)
 		}
@@ -292,11 +289,6 @@ func TestHeaderOrderStateOfSeek(t *testing.T) {
 	p, _ := headerPlan(t, Options{}, headedBag(t, bagfmt.WriterOptions{}, []headed{
 		{"/latched", 1 * s, 1 * s}, {"/latched", 4500 * ms, 5500 * ms}, {"/latched", 6 * s, 6 * s},
 	}))
-	for _, b := range p.bags {
-		for _, r := range b.routes {
-			r.source = &source{}
-		}
-	}
 	r := newReader(p, newQueue(1<<30, 100))
 	r.zero, r.zeroKnown = testBase.Add(s), true
 	r.readPasses(t.Context(), readRequest{ReadRequest: transport.ReadRequest{From: transport.Place{Stamp: testBase.Add(5 * s)}, Arrive: true}})

@@ -1,21 +1,16 @@
 package player
 
 import (
-	"encoding/binary"
 	"fmt"
 	"strings"
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/msgtypes"
 	"github.com/gorosbag/gorosbag/rosmsg"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
-
-// frameLength is the length of the length in front of a frame.
-const frameLength = 4
 
 // headerStamps returns what finds the stamps in messages of the topic, or nil if they have
 // none. It is an error if the definition does not tell.
@@ -48,19 +43,6 @@ var knownDefinitions = map[string]string{ //nolint:gochecknoglobals // a constan
 		"=", strings.Repeat("=", 80)+"\n"),
 }
 
-// stampAt reads the stamp at an offset of a payload.
-func stampAt(payload []byte, offset int) bagfmt.Time {
-	b := payload[offset : offset+8]
-	return bagfmt.Time{Sec: binary.LittleEndian.Uint32(b), Nsec: binary.LittleEndian.Uint32(b[4:])}
-}
-
-// setStamp writes the stamp at an offset of a payload.
-func setStamp(payload []byte, offset int, t bagfmt.Time) {
-	b := payload[offset : offset+8]
-	binary.LittleEndian.PutUint32(b, t.Sec)
-	binary.LittleEndian.PutUint32(b[4:], t.Nsec)
-}
-
 // findStamps prepares setting the stamps in the messages of each topic. Topics whose
 // definition does not tell where they are keep theirs.
 func (p *plan) findStamps() {
@@ -77,7 +59,7 @@ func (p *plan) findStamps() {
 func (p *plan) copyStamped() {
 	for _, b := range p.bags {
 		for _, r := range b.routes {
-			r.private = r.topic != nil && r.topic.stamps != nil && !r.source.latching
+			r.private = r.topic != nil && r.topic.stamps != nil && !r.publisher.latching
 		}
 	}
 }

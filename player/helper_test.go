@@ -16,7 +16,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -109,14 +111,14 @@ func StringData(text string) []byte {
 }
 
 // OpenTestBag opens a bag in memory, or in any other file.
-var OpenTestBag = openBag
+var OpenTestBag = source.OpenAt
 
 // OpenTestBags opens bags in memory.
-func OpenTestBags(tb testing.TB, bags ...[]byte) []*Bag {
+func OpenTestBags(tb testing.TB, bags ...[]byte) []*source.Recording {
 	tb.Helper()
-	var open []*Bag
+	var open []*source.Recording
 	for i, data := range bags {
-		b, err := openBag(tb.Context(), fmt.Sprintf("bag%d", i), bytes.NewReader(data), int64(len(data)), BagOptions{})
+		b, err := source.OpenAt(tb.Context(), fmt.Sprintf("bag%d", i), bytes.NewReader(data), int64(len(data)), source.Options{})
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -197,7 +199,7 @@ func (g *fakeGraph) Publishers(_ context.Context, callers []string) error {
 	return nil
 }
 
-func (g *fakeGraph) Advertise(o tcpros.AdvertiseOptions, _ []sourceKey) (publication, error) {
+func (g *fakeGraph) Advertise(o tcpros.AdvertiseOptions, _ []publisherID) (publication, error) {
 	if o.Topic == g.refuse {
 		return nil, tcpros.ErrClosed
 	}
@@ -236,7 +238,7 @@ type fakePublication struct {
 	sources int
 }
 
-func (p *fakePublication) Source(k sourceKey) publisher {
+func (p *fakePublication) Source(k publisherID) sender {
 	p.sources++
 	return &fakeSource{p, p.sources, k.latching}
 }
@@ -292,10 +294,10 @@ func (s *fakeSource) Publish(frame []byte) {
 
 func (s *fakeSource) name() string { return fmt.Sprintf("%s#%d", s.pub.name, s.number) }
 
-// PublishNow implements publisher.
+// PublishNow implements sender.
 func (s *fakeSource) PublishNow(frame []byte) { s.Publish(frame) }
 
-// Unlatch implements publisher.
+// Unlatch implements sender.
 func (s *fakeSource) Unlatch() {
 	s.pub.graph.mu.Lock()
 	delete(s.pub.graph.held, s.name())
@@ -317,8 +319,18 @@ func (g *fakeGraph) offered() []tcpros.AdvertiseOptions {
 	return slices.Clone(g.offers)
 }
 
+// testPlan plans what options select.
+func testPlan(ctx context.Context, o *Options) (*plan, error) {
+	return newPlan(ctx, planOf(o), o.Bags, newFakeGraph().Resolve)
+}
+
+// testOrder is the order of receipt, with damage in the log of the plan only.
+func testOrder(p *plan) *order {
+	return newOrder(orderOptions{workers: 1, damaged: source.NewDamageLog(p.log).Report}, p)
+}
+
 // playFake plays with a fake graph, in a bubble.
-func playFake(ctx context.Context, g *fakeGraph, o Options) (Summary, error) {
+func playFake(ctx context.Context, g *fakeGraph, o Options) (control.Summary, error) {
 	if o.Rate == 0 {
 		o.Rate = 1
 	}

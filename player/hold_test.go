@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -77,7 +78,7 @@ func TestOverflowBlock(t *testing.T) {
 		"stop": {
 			Options{},
 			closedDoor{50 * ms, time.Hour},
-			ordersAt{500 * ms: func(c Control) {
+			ordersAt{500 * ms: func(c control.Control) {
 				if d := cmp.Diff([]string{"/slow of /a"}, c.Stats().WaitingFor); d != "" {
 					t.Errorf("(-want +got):\n%s", d)
 				}
@@ -91,7 +92,7 @@ func TestOverflowBlock(t *testing.T) {
 		"a topic that is off": {
 			Options{Start: 700 * ms},
 			closedDoor{50 * ms, time.Hour},
-			ordersAt{500 * ms: func(c Control) { _ = c.SetTopic("/a", false) }},
+			ordersAt{500 * ms: func(c control.Control) { _ = c.SetTopic("/a", false) }},
 			"0s 7; 600ms drain",
 		},
 	}
@@ -142,8 +143,8 @@ func TestHeldUpIsTold(t *testing.T) {
 func TestRateControl(t *testing.T) {
 	t.Parallel()
 	bag := tenMessages(t, bagfmt.WriterOptions{})
-	report := func(c *RateControl, pos time.Duration) func(Control) {
-		return func(Control) { c.Report(testBase.Add(pos)) }
+	report := func(c *RateControl, pos time.Duration) func(control.Control) {
+		return func(control.Control) { c.Report(testBase.Add(pos)) }
 	}
 	tests := map[string]struct {
 		o      Options
@@ -170,7 +171,7 @@ func TestRateControl(t *testing.T) {
 		"steps do not wait": {
 			Options{},
 			func(*RateControl) ordersAt {
-				return ordersAt{time.Second: func(c Control) {
+				return ordersAt{time.Second: func(c control.Control) {
 					if d := c.Status().Delayed; d != 300*ms {
 						t.Errorf("delayed by %v", d)
 					}
@@ -227,7 +228,7 @@ func TestDensity(t *testing.T) {
 				var got []uint64
 				o := tc.o
 				o.Bags, o.Immediate = OpenTestBags(t, bags...), true
-				o.OnStart = func(c Control) { got = c.Density(tc.n) }
+				o.OnStart = func(c control.Control) { got = c.Density(tc.n) }
 				if _, err := playFake(t.Context(), newFakeGraph(), o); err != nil {
 					t.Fatal(err)
 				}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -21,14 +22,14 @@ type latchedMessage struct {
 // latchedBefore returns the last message before t of each wanted latched connection, and
 // calls damaged for each one that cannot be read. It excludes a message exactly at t: at the
 // start that is in the window, and stock sends it twice.
-func (b *bagPlan) latchedBefore(t bagfmt.Time, wanted func(*bagfmt.Connection) bool, damaged func(*DamageError)) iter.Seq2[*bagfmt.Connection, *bagfmt.Message] {
+func (b *bagPlan) latchedBefore(t bagfmt.Time, wanted func(*bagfmt.Connection) bool, damaged func(*control.DamageError)) iter.Seq2[*bagfmt.Connection, *bagfmt.Message] {
 	return func(yield func(*bagfmt.Connection, *bagfmt.Message) bool) {
 		if t.IsZero() {
 			return // nothing is before
 		}
 		for c, last := range rosbag.Latched(b.source, t.Add(-time.Nanosecond), wanted) {
 			if last.Err != nil {
-				damaged(&DamageError{Bag: b.name, Messages: 1, Err: last.Err})
+				damaged(&control.DamageError{Bag: b.name, Messages: 1, Err: last.Err})
 			}
 			if last.Message != nil && !yield(c, last.Message) {
 				return
@@ -42,13 +43,7 @@ func (b *bagPlan) latchedBefore(t bagfmt.Time, wanted func(*bagfmt.Connection) b
 type latchedState struct {
 	messages []latchedMessage
 	times    []bagfmt.Time // of messages
-	at       map[publisherKey]int
-}
-
-// publisherKey is an original publisher of a topic.
-type publisherKey struct {
-	topic  *topic
-	source sourceKey
+	at       map[*publisher]int
 }
 
 func (s *latchedState) add(r *route, m *bagfmt.Message) {
@@ -58,12 +53,12 @@ func (s *latchedState) add(r *route, m *bagfmt.Message) {
 	}
 	// A copy: the message may be held for long, and a view would retain its chunk.
 	l := latchedMessage{r, slices.Clone(m.Frame), m.Time}
-	key := publisherKey{r.topic, r.key()}
+	key := r.publisher
 	at, known := s.at[key]
 	switch {
 	case !known:
 		if s.at == nil {
-			s.at = map[publisherKey]int{}
+			s.at = map[*publisher]int{}
 		}
 		s.at[key] = len(s.messages)
 		s.messages, s.times = append(s.messages, l), append(s.times, m.Time)
@@ -87,35 +82,4 @@ func (s *latchedState) sorted() []latchedMessage {
 		out[i] = s.messages[from]
 	}
 	return out
-}
-
-// latchedAt returns the state that is valid just before the first message with a stamp. If
-// the request is superseded, it returns an incomplete state.
-func (r *reader) latchedAt(o *readRequest, stamp bagfmt.Time) (s latchedState) {
-	for _, b := range r.plan.bags {
-		for c, m := range b.latchedBefore(stamp, b.playable, r.report) {
-			if o.isSuperseded() {
-				return s
-			}
-			s.add(b.routes[c], m)
-		}
-	}
-	return s
-}
-
-// latchedSources returns the sources that latch.
-func (p *plan) latchedSources() []*source {
-	var all []*source
-	known := map[*source]bool{}
-	for _, b := range p.bags {
-		for _, c := range b.source.Connections() {
-			if !c.Header.Latching() || !b.playable(c) {
-				continue
-			}
-			if s := b.routes[c].source; !known[s] {
-				all, known[s] = append(all, s), true
-			}
-		}
-	}
-	return all
 }

@@ -2,7 +2,6 @@ package player
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -72,7 +71,7 @@ func (r *run) liveTopics(ctx context.Context, a *graphQuery) []liveTopic {
 	select {
 	case state := <-a.state:
 		if state != nil {
-			return liveTopics(state, r.plan.published(), r.graph.Names())
+			return liveTopics(state, r.control.output.published(), r.graph.Names())
 		}
 	case <-grace.C:
 	case <-ctx.Done():
@@ -97,13 +96,4 @@ func (r *run) logLiveTopics(live []liveTopic) {
 	if len(shared) > 0 {
 		r.o.Log.Warn("others publish these topics, too", zap.Strings("topics", abbreviate(shared)))
 	}
-}
-
-// abbreviate shortens a list for a log line.
-func abbreviate(list []string) []string {
-	const most = 8
-	if len(list) <= most {
-		return list
-	}
-	return append(list[:most:most], fmt.Sprintf("and %d more", len(list)-most))
 }

@@ -41,7 +41,7 @@ func planned(t *testing.T, bag []byte, publishers int) time.Duration {
 	t.Helper()
 	o := Options{Bags: OpenTestBags(t, bag), Log: zap.NewNop()}
 	began := time.Now()
-	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,9 +49,10 @@ func planned(t *testing.T, bag []byte, publishers int) time.Duration {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.advertise(newFakeGraph(), tcpros.AdvertiseOptions{})
-	if n := len(counts.byTopic[p.topics[0]].callers.list); n != publishers || len(p.latchedSources()) != publishers {
-		t.Fatalf("%d callers, %d sources that latch, want %d", n, len(p.latchedSources()), publishers)
+	out := output{plan: p}
+	out.advertise(newFakeGraph(), tcpros.AdvertiseOptions{})
+	if n := len(counts.byTopic[p.topics[0]].callers.list); n != publishers || len(out.latching) != publishers {
+		t.Fatalf("%d callers, %d sources that latch, want %d", n, len(out.latching), publishers)
 	}
 	return time.Since(began)
 }

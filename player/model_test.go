@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -222,7 +223,7 @@ func (m *model) setLoop(now time.Duration, loop transport.Loop) {
 // verb is one order, for play and for the model.
 type verb struct {
 	name string
-	do   func(Control)
+	do   func(control.Control)
 	m    func(m *model, now time.Duration)
 }
 
@@ -242,7 +243,7 @@ func randomVerb(r *rand.Rand, length time.Duration) verb {
 		}}
 	case 4, 5, 6:
 		n := 1 + r.IntN(3)
-		return verb{fmt.Sprint("burst ", n), func(c Control) { c.Burst(n) }, func(m *model, _ time.Duration) {
+		return verb{fmt.Sprint("burst ", n), func(c control.Control) { c.Burst(n) }, func(m *model, _ time.Duration) {
 			if m.schedule.Paused && !m.ended {
 				m.steps += n
 			}
@@ -251,7 +252,7 @@ func randomVerb(r *rand.Rand, length time.Duration) verb {
 		return verb{"back", back, func(m *model, now time.Duration) { m.stepBack(now) }}
 	case 9:
 		on := r.IntN(2) == 0
-		return verb{fmt.Sprint("loop ", on), func(c Control) { c.SetLoop(on) }, func(m *model, now time.Duration) {
+		return verb{fmt.Sprint("loop ", on), func(c control.Control) { c.SetLoop(on) }, func(m *model, now time.Duration) {
 			if m.loop.On != on {
 				loop := m.loop
 				loop.On = on
@@ -260,7 +261,7 @@ func randomVerb(r *rand.Rand, length time.Duration) verb {
 		}}
 	case 10:
 		from, to := pos(), pos()
-		return verb{fmt.Sprint("marks ", from, " ", to), func(c Control) { _ = c.SetMarks(from, to) }, func(m *model, now time.Duration) {
+		return verb{fmt.Sprint("marks ", from, " ", to), func(c control.Control) { _ = c.SetMarks(from, to) }, func(m *model, now time.Duration) {
 			from, to := max(from, 0), min(to, m.length)
 			if from >= to {
 				return
@@ -274,7 +275,7 @@ func randomVerb(r *rand.Rand, length time.Duration) verb {
 		}}
 	}
 	rate := []float64{0.5, 1, 2, 4}[r.IntN(4)]
-	return verb{fmt.Sprint("rate ", rate), func(c Control) { _ = c.SetRate(rate) }, func(m *model, now time.Duration) {
+	return verb{fmt.Sprint("rate ", rate), func(c control.Control) { _ = c.SetRate(rate) }, func(m *model, now time.Duration) {
 		m.schedule.Begin(m.position(now), now)
 		m.schedule.Rate = rate
 	}}

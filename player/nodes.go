@@ -154,7 +154,7 @@ func (g *manyNodes) Names() []string {
 }
 
 // Advertise implements graph: the node of every original publisher advertises the topic.
-func (g *manyNodes) Advertise(o tcpros.AdvertiseOptions, keys []sourceKey) (publication, error) {
+func (g *manyNodes) Advertise(o tcpros.AdvertiseOptions, keys []publisherID) (publication, error) {
 	var err error
 	if o.Topic, err = g.Resolve(o.Topic); err != nil { // only play's own node has the remappings
 		return nil, err
@@ -265,7 +265,7 @@ type jointPublication struct {
 func (p *jointPublication) Topic() string { return p.parts[0].Topic() }
 
 // Source implements publication.
-func (p *jointPublication) Source(k sourceKey) publisher {
+func (p *jointPublication) Source(k publisherID) sender {
 	if part := p.byNode[p.graph.byCaller[k.callerID]]; part != nil {
 		return part.Source(k)
 	}

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -53,12 +55,14 @@ func TestPlayWithoutIndex(t *testing.T) {
 			t.Parallel()
 			bags := OpenTestBags(t, tc.bag)
 			synctest.Test(t, func(t *testing.T) {
-				stats := func() Stats { return Stats{Damage: DamageCount{tc.damage, 0, tc.damage}} } // none without a message
-				s, err := playFake(t.Context(), newFakeGraph(), Options{Bags: bags, OnStart: func(c Control) { stats = c.Stats }})
+				stats := func() control.Stats {
+					return control.Stats{Damage: control.DamageCount{Places: tc.damage, Messages: 0, Unknown: tc.damage}}
+				} // none without a message
+				s, err := playFake(t.Context(), newFakeGraph(), Options{Bags: bags, OnStart: func(c control.Control) { stats = c.Stats }})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := stats().Damage; got != (DamageCount{tc.damage, 0, tc.damage}) {
+				if got := stats().Damage; got != (control.DamageCount{Places: tc.damage, Messages: 0, Unknown: tc.damage}) {
 					t.Errorf("live: %+v, want %d places with an unknown number of messages", got, tc.damage)
 				}
 				if s.Messages != tc.messages || len(s.Damage) != tc.damage || s.RebuiltIndexes != tc.mended || s.Lossy() != (tc.damage+tc.mended > 0) {
@@ -79,23 +83,23 @@ func TestPlayOldVersions(t *testing.T) {
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			b, err := OpenBag(t.Context(), file, BagOptions{})
+			b, err := source.Open(t.Context(), file, source.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer b.Close()
-			if b.source.Info().Messages == 0 {
+			if b.Source().Info().Messages == 0 {
 				return // nothing to play, as of any empty bag
 			}
 			var want []string
-			for m, err := range rosbag.Messages(b.source, bagfmt.Query{}) {
+			for m, err := range rosbag.Messages(b.Source(), bagfmt.Query{}) {
 				if err != nil {
 					t.Fatal(err)
 				}
 				want = append(want, m.Conn.Topic+" "+string(m.Data()))
 			}
 			synctest.Test(t, func(t *testing.T) {
-				s, err := playFake(t.Context(), newFakeGraph(), Options{Bags: []*Bag{b}})
+				s, err := playFake(t.Context(), newFakeGraph(), Options{Bags: []*source.Recording{b}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -113,10 +117,10 @@ func TestPlayOldVersions(t *testing.T) {
 func TestPlayEncrypted(t *testing.T) {
 	t.Parallel()
 	const file = "../bagfmt/testdata/encrypted/cpp_lz4.bag"
-	if _, err := OpenBag(t.Context(), file, BagOptions{}); !errors.Is(err, bagfmt.ErrEncrypted) {
+	if _, err := source.Open(t.Context(), file, source.Options{}); !errors.Is(err, bagfmt.ErrEncrypted) {
 		t.Errorf("without a key: %v", err)
 	}
-	b, err := OpenBag(t.Context(), file, BagOptions{UnwrapKey: func(bagfmt.Encryption) ([]byte, error) {
+	b, err := source.Open(t.Context(), file, source.Options{UnwrapKey: func(bagfmt.Encryption) ([]byte, error) {
 		return hex.DecodeString("218dbf0f368bd7d3535521751db84d27") // as in the tests of bagfmt
 	}})
 	if err != nil {
@@ -124,7 +128,7 @@ func TestPlayEncrypted(t *testing.T) {
 	}
 	defer b.Close()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := playFake(t.Context(), newFakeGraph(), Options{Bags: []*Bag{b}})
+		s, err := playFake(t.Context(), newFakeGraph(), Options{Bags: []*source.Recording{b}})
 		if err != nil || s.Messages != 27 || s.Lossy() {
 			t.Errorf("%d messages, %v, damage %v", s.Messages, err, s.Damage)
 		}

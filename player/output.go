@@ -13,8 +13,10 @@ import (
 // The controller's lock guards it.
 type output struct {
 	plan     *plan
-	latching []*source // sources that latch
-	messages uint64    // published
+	topics   []*outTopic // by topic.number; nil if it is refused
+	outlets  []*outlet   // by publisher.number; nil if the topic is refused
+	latching []*outlet   // those that latch
+	messages uint64      // published
 
 	stamper    *stamper            // nil without Options.Stamps
 	clock      func(t bagfmt.Time) // publishes a time; nil without Options.Clock
@@ -33,13 +35,14 @@ type outgoing struct {
 
 // publish publishes a message on its topic, unless the topic is off.
 func (o *output) publish(r *route, m *outgoing) {
-	if r.source.latching {
-		r.source.latched = latchedMessage{r, m.frame, m.recorded}
+	s := o.outletOf(r)
+	if s.latching {
+		s.latched = latchedMessage{r, m.frame, m.recorded}
 	}
-	if r.topic.off {
+	if s.topic.off {
 		return
 	}
-	o.send(r.source, m)
+	o.send(s, m)
 }
 
 // publishLatched publishes a latched message out of its turn.
@@ -52,7 +55,7 @@ func (o *output) publishLatched(l *latchedMessage, now time.Duration) {
 }
 
 // send publishes a message and counts it.
-func (o *output) send(s *source, m *outgoing) {
+func (o *output) send(s *outlet, m *outgoing) {
 	frame := m.frame
 	if o.stamper != nil {
 		frame = o.stamper.stamp(s.topic, m)
@@ -77,9 +80,9 @@ func (o *output) publishState(now time.Duration) {
 // setLatched publishes the latched messages that are valid after a jump and unlatches the
 // other sources. At the end of a pass, messages that are latched already are not repeated.
 func (o *output) setLatched(j *jump, now time.Duration) {
-	valid := make(map[*source]bool, len(j.latched))
+	valid := make(map[*outlet]bool, len(j.latched))
 	for _, l := range j.latched {
-		valid[l.route.source] = true
+		valid[o.outletOf(l.route)] = true
 	}
 	for _, s := range o.latching {
 		if !valid[s] {
@@ -89,7 +92,7 @@ func (o *output) setLatched(j *jump, now time.Duration) {
 	}
 	for i := range j.latched {
 		l := &j.latched[i]
-		if !j.endOfPass || !bytes.Equal(l.route.source.latched.frame, l.frame) {
+		if !j.endOfPass || !bytes.Equal(o.outletOf(l.route).latched.frame, l.frame) {
 			o.publishLatched(l, now)
 		}
 	}
@@ -98,10 +101,11 @@ func (o *output) setLatched(j *jump, now time.Duration) {
 // setTopic switches a topic off, or on again, which publishes its latched messages. It
 // reports whether that changed anything.
 func (o *output) setTopic(name string, on bool, now time.Duration) (changed bool, err error) {
-	t := o.plan.byName[name]
-	if t == nil || t.publication == nil {
+	planned := o.plan.byName[name]
+	if planned == nil || o.topics[planned.number] == nil {
 		return false, fmt.Errorf("topic %q is not played", name)
 	}
+	t := o.topics[planned.number]
 	if t.off == !on {
 		return false, nil
 	}
@@ -118,13 +122,17 @@ func (o *output) setTopic(name string, on bool, now time.Duration) (changed bool
 	return true, nil
 }
 
-// hasRoom reports whether every subscriber of a topic can take another message.
-func (t *topic) hasRoom() bool {
-	return t.publication == nil || t.publication.Room()
-}
+// takes reports whether a message on a topic can be published now: the topic is off, or every
+// subscriber has room for the message.
+func (t *outTopic) takes() bool { return t.off || t.publication.Room() }
+
+func (o *output) outletOf(r *route) *outlet { return o.outlets[r.publisher.number] }
+
+// topicOf returns the topic that the messages of a route are published on.
+func (o *output) topicOf(r *route) *outTopic { return o.topics[r.topic.number] }
 
 // notReading returns the subscribers of a topic that are full.
-func notReading(t *topic, subscribers []tcpros.SubscriberStats) (names []string) {
+func notReading(t *outTopic, subscribers []tcpros.SubscriberStats) (names []string) {
 	for _, s := range subscribers {
 		if s.Full {
 			names = append(names, s.CallerID+" of "+t.name)

@@ -21,17 +21,12 @@ func readPasses(t *testing.T, bag []byte, known bool, o transport.ReadRequest, r
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		options := Options{Bags: OpenTestBags(t, bag), Log: zap.NewNop()}
-		p, err := newPlan(t.Context(), &options, newFakeGraph().Resolve)
+		p, err := testPlan(t.Context(), &options)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, b := range p.bags {
-			for _, r := range b.routes {
-				r.source = &source{}
-			}
-		}
 		q := newQueue(1<<30, room)
-		r := newReader(p, q)
+		r := newReader(testOrder(p), q)
 		if known {
 			r.zero, r.zeroKnown = p.bags[0].source.Info().Start, true
 		}
@@ -182,13 +177,13 @@ func TestReaderLeavesUnplayable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := Options{Bags: OpenTestBags(t, bag), Log: zap.NewNop()}
-			p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+			p, err := testPlan(t.Context(), &o)
 			if err != nil {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			r := newReader(p, newQueue(1<<20, 100))
+			r := newReader(testOrder(p), newQueue(1<<20, 100))
 			tc.stop(cancel, r)
 			r.readPasses(ctx, readRequest{})
 			r.closing.Wait()

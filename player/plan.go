@@ -10,12 +10,16 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/msgheader"
+	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -25,26 +29,43 @@ var ErrNoMessages = errors.New("no messages to play on specified topics")
 
 // plan lists what will be played: the connections, the window, the names and types. It is
 // made once, before anything is advertised.
+//
+// What it holds does not change any more, but for refuse, which is called before play begins, and
+// for the count of skipped messages.
 type plan struct {
-	log       *zap.Logger
-	selection *selection
-	bags      []*bagPlan
-	topics    []*topic // in the order of their first connection
-	byName    map[string]*topic
-	byHeader  byHeader
-	start     bagfmt.Time
-	end       bagfmt.Time // inclusive; zero means to the end of the bags
-	last      bagfmt.Time // stamp of the last message to be played; zero if unknown
+	log        *zap.Logger
+	selection  *selection
+	bags       []*bagPlan
+	topics     []*topic // in the order of their first connection
+	publishers []*publisher
+	byName     map[string]*topic
+	start      bagfmt.Time
+	end        bagfmt.Time // inclusive; zero means to the end of the bags
+	last       bagfmt.Time // stamp of the last message to be played; zero if unknown
 
-	workers int  // decompression workers of each timeline, for each bag
 	pauses  bool // there is a topic to pause for
 	latched []latchedMessage
-	damage  []*DamageError // found while planning
+	damage  []*control.DamageError // found while planning
+}
+
+// planOptions says what to play, see the Options of the same names.
+type planOptions struct {
+	log                      *zap.Logger
+	topics, types, exclude   []string
+	regex                    bool
+	rename                   []string
+	prefix                   string
+	deny, waitFor            []string
+	start, duration          time.Duration
+	pauseTopics, clockTopics []string
+	findStamps               bool // find where the stamps are in the messages of each topic
+	copyStamped              bool // the stamps of messages will be set when they are published
 }
 
 // bagPlan is the part of the plan for one bag.
 type bagPlan struct {
-	*Bag
+	name   string
+	source rosbag.Indexed
 	routes map[*bagfmt.Connection]*route // of the selected connections
 }
 
@@ -58,42 +79,35 @@ type topic struct {
 	definition       string
 	stamps           *rosmsg.HeaderStamps // nil unless an option sets stamps, or the messages have none
 	latching         bool
-	publication      publication
-	sources          map[sourceKey]*source
-	startsWithHeader bool        // the messages begin with a std_msgs/Header
-	stampWarned      atomic.Bool // logged that stamps are too far from the time of receipt
-
-	messages  uint64 // guarded by controller.mu, as are the following
-	bytes     uint64
-	unstamped uint64 // messages that Options.Stamps left as they were, because they do not fit their definition
-	off       bool   // by Control.SetTopic
-	pauses    bool   // one of its routes has pauses set
+	startsWithHeader bool // the messages begin with a std_msgs/Header
+	pauses           bool // one of its routes has pauses set
+	number           int  // its place in plan.topics
+	publishers       map[publisherID]*publisher
 }
 
-// sourceKey identifies an original publisher of a topic. A node that reconnects, or
+// publisherID identifies an original publisher of a topic. A node that reconnects, or
 // continues in the next bag, is the same publisher.
-type sourceKey struct {
+type publisherID struct {
 	callerID string
 	latching bool
 }
 
-// source publishes the messages of one original publisher of a topic.
-type source struct {
-	publisher
-	topic    *topic
-	latching bool
-	latched  latchedMessage // that subscribers get now, if it has a frame; guarded by controller.mu
+// publisher is one original publisher of a topic.
+type publisher struct {
+	publisherID
+	topic  *topic
+	number int // its place in plan.publishers
 }
 
 // route maps one connection of a bag to a topic.
 type route struct {
-	bag    *bagPlan
-	conn   *bagfmt.Connection
-	name   string // of the topic, as published
-	topic  *topic // nil if reason is set
-	source *source
-	reason string // why the connection cannot be played, empty if it can
-	remedy string // the option with which it could, and before which other; empty if there is none
+	bag       *bagPlan
+	conn      *bagfmt.Connection
+	name      string     // of the topic, as published
+	topic     *topic     // nil if reason is set
+	publisher *publisher // nil if reason is set
+	reason    string     // why the connection cannot be played, empty if it can
+	remedy    string     // the option with which it could, and before which other; empty if there is none
 
 	pauses  bool // Options.PauseTopics
 	clocked bool // Options.ClockTopics
@@ -106,44 +120,48 @@ type route struct {
 // the name to publish under. newPlan reads from the bags; when ctx ends between two reads, it
 // returns the error of ctx. A plan that comes with ErrNoMessages has the damage that was
 // found while opening the bags.
-func newPlan(ctx context.Context, o *Options, resolve func(string) (string, error)) (*plan, error) {
-	selection, err := newSelection(o)
+func newPlan(ctx context.Context, o planOptions, bags []*source.Recording, resolve func(string) (string, error)) (*plan, error) {
+	selection, err := newSelection(&o)
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{log: o.Log, selection: selection, byName: map[string]*topic{}, workers: aheadWorkers(o)}
-	if o.ByHeader {
-		p.byHeader.reach = cmp.Or(o.HeaderReach, defaultReach)
-	}
-	for _, bag := range o.Bags {
-		b := &bagPlan{Bag: bag, routes: map[*bagfmt.Connection]*route{}}
+	p := &plan{log: o.log, selection: selection, byName: map[string]*topic{}}
+	for _, bag := range bags {
+		b := &bagPlan{name: bag.Name(), source: bag.Source(), routes: map[*bagfmt.Connection]*route{}}
 		p.bags = append(p.bags, b)
 		p.addOpenDamage(b)
 	}
-	earliest, latest, ok := Span(o.Bags)
+	earliest, latest, ok := source.Span(bags)
 	if !ok {
 		return p, ErrNoMessages
 	}
 	// As stock: the offset counts from the earliest message of all topics.
-	p.start = earliest.Add(o.Start)
-	if o.Duration > 0 {
-		p.end = p.start.Add(o.Duration)
+	p.start = earliest.Add(o.start)
+	if o.duration > 0 {
+		p.end = p.start.Add(o.duration)
 	}
 	found := false
 	state := latchedState{}
 	for _, b := range p.bags {
-		some, err := p.addRoutes(ctx, b, o.Start > 0, resolve, &state)
+		some, err := p.addRoutes(ctx, b, o.start > 0, resolve, &state)
 		if err != nil {
 			return nil, err
 		}
 		found = found || some
 	}
-	selection.report(o.Log, p.recorded())
+	selection.report(o.log, p.recorded())
 	if latest.Before(p.start) {
-		o.Log.Warn("the window begins behind the last message of the bags", zap.Duration("by", p.start.Sub(latest)))
+		o.log.Warn("the window begins behind the last message of the bags", zap.Duration("by", p.start.Sub(latest)))
 	}
 	if !found {
 		return p, cmp.Or[error](selection.nothing(p.recorded()), ErrNoMessages)
+	}
+	p.applyRouteOptions(&o)
+	if o.findStamps {
+		p.findStamps()
+	}
+	if o.copyStamped {
+		p.copyStamped()
 	}
 	p.latched = state.sorted()
 	p.last = p.lastStamp(ctx)
@@ -173,7 +191,7 @@ func (p *plan) addRoutes(ctx context.Context, b *bagPlan, late bool, resolve fun
 	before := map[*bagfmt.Connection]*bagfmt.Message{}
 	if late {
 		wanted := func(c *bagfmt.Connection) bool { return chosen[c] }
-		damaged := func(e *DamageError) { p.damage = append(p.damage, e) }
+		damaged := func(e *control.DamageError) { p.damage = append(p.damage, e) }
 		for c, m := range b.latchedBefore(p.start, wanted, damaged) {
 			if ctx.Err() != nil {
 				return false, ctx.Err()
@@ -218,7 +236,7 @@ func (p *plan) route(b *bagPlan, c *bagfmt.Connection, resolve func(string) (str
 	}
 	t := p.topic(name)
 	if t == nil {
-		t = &topic{name: name, unresolvedName: unresolved, recordedName: c.Topic, typ: typ, md5: md5, sources: map[sourceKey]*source{}}
+		t = &topic{name: name, unresolvedName: unresolved, recordedName: c.Topic, typ: typ, md5: md5, number: len(p.topics), publishers: map[publisherID]*publisher{}}
 		p.byName[name] = t
 		p.topics = append(p.topics, t)
 	}
@@ -243,15 +261,52 @@ func (p *plan) route(b *bagPlan, c *bagfmt.Connection, resolve func(string) (str
 		_, t.startsWithHeader = msgheader.First(t.definition)
 	}
 	t.latching = t.latching || c.Header.Latching()
-	r.topic = t
+	r.topic, r.publisher = t, p.publisher(t, c)
 	return r
 }
 
 func (p *plan) topic(name string) *topic { return p.byName[name] }
 
+// publisher returns the original publisher of a connection.
+func (p *plan) publisher(t *topic, c *bagfmt.Connection) *publisher {
+	id := publisherID{c.Header.CallerID(), c.Header.Latching()}
+	if t.publishers[id] == nil {
+		t.publishers[id] = &publisher{id, t, len(p.publishers)}
+		p.publishers = append(p.publishers, t.publishers[id])
+	}
+	return t.publishers[id]
+}
+
+// refuse takes out topics that the graph refuses, with the reasons. It is part of making the plan: play
+// has not begun.
+func (p *plan) refuse(reasons map[*topic]string) {
+	for _, b := range p.bags {
+		for _, c := range b.source.Connections() { // in a fixed order
+			if r := b.routes[c]; r != nil && r.topic != nil && reasons[r.topic] != "" {
+				r.unplayable(p.log, reasons[r.topic])
+			}
+		}
+	}
+	p.latched = slices.DeleteFunc(p.latched, func(l latchedMessage) bool {
+		if l.route.reason != "" {
+			l.route.skipped.Add(1)
+		}
+		return l.route.reason != ""
+	})
+}
+
+// keys returns the original publishers of each topic.
+func (p *plan) keys() map[*topic][]publisherID {
+	keys := map[*topic][]publisherID{}
+	for _, s := range p.publishers {
+		keys[s.topic] = append(keys[s.topic], s.publisherID)
+	}
+	return keys
+}
+
 // unplayable marks the connection as unplayable and logs the reason.
 func (r *route) unplayable(log *zap.Logger, reason string) {
-	r.topic, r.reason = nil, reason
+	r.topic, r.publisher, r.reason = nil, nil, reason
 	log.Warn("connection cannot be played", loglimit.Each(), zap.String("topic", r.name), zap.String("type", r.conn.Header.Type()),
 		zap.String("bag", r.bag.name), zap.String("callerid", r.conn.Header.CallerID()), zap.String("reason", reason))
 }

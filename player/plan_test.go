@@ -10,13 +10,14 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 func makePlan(t *testing.T, o Options, bags ...[]byte) (*plan, *observer.ObservedLogs) {
 	t.Helper()
 	core, logs := observer.New(zap.WarnLevel)
 	o.Bags, o.Log = OpenTestBags(t, bags...), zap.New(core)
-	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,14 +127,12 @@ func TestUnplayable(t *testing.T) {
 			if d := cmp.Diff([]string{"/t"}, topicNames(p)); d != "" {
 				t.Errorf("topics (-want +got):\n%s", d)
 			}
-			r := newReader(p, newQueue(1<<20, 1<<10))
+			r := newReader(testOrder(p), newQueue(1<<20, 1<<10))
 			r.readPasses(t.Context(), readRequest{})
 			if r.queue.count != 2 {
 				t.Errorf("%d messages to play, want 2", r.queue.count)
 			}
-			p.topics[0].publication = &fakePublication{newFakeGraph(), "/t", 0}
-			var s Summary
-			p.summarize(&s)
+			s := control.Summary{Unplayable: p.unplayable()}
 			if len(s.Unplayable) != 1 || !s.Lossy() {
 				t.Fatalf("summary %+v", s)
 			}

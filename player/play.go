@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -70,7 +71,7 @@ func (c *controller) waitAtEnd(ctx context.Context) bool {
 	if !c.transport.Paused() {
 		c.pacer.timing.Pause(c.pacer.sleeper.Now())
 	}
-	c.setPhaseLocked(PhaseKeepAlive)
+	c.setPhaseLocked(control.PhaseKeepAlive)
 	epoch := c.pacer.epoch
 	c.mu.Unlock()
 	return c.readahead.queue.awaitRestart(ctx, epoch)
@@ -151,19 +152,19 @@ func (c *controller) ready(it *item, w *itemWait) (until time.Duration) {
 		c.transport.PauseFor(it.route.topic.name, w.now)
 		c.notePaused(w.now)
 		return transport.Forever
-	case it.route.topic.off || it.route.topic.hasRoom():
+	case c.output.topicOf(it.route).takes():
 		if late := w.now - w.deadline; w.blocked && late > maxCatchUp && !c.transport.Paused() {
 			c.transport.RebaseTo(it.pos, w.now)
 			w.deadline = w.now
 		}
 		return 0
 	}
-	return c.waitForRoom(it.route.topic, w)
+	return c.waitForRoom(c.output.topicOf(it.route), w)
 }
 
 // waitForRoom notes, and logs from time to time, that a subscriber of a topic has no room.
 // It returns the time of the next check; a subscriber that frees room wakes play earlier.
-func (c *controller) waitForRoom(t *topic, w *itemWait) (until time.Duration) {
+func (c *controller) waitForRoom(t *outTopic, w *itemWait) (until time.Duration) {
 	if w.nextReport == 0 {
 		w.nextReport = w.now + firstFullReport
 	}

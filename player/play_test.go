@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // latchedBag has two latched publishers of one topic, and a plain topic.
@@ -124,11 +125,11 @@ func TestPhases(t *testing.T) {
 			return 1
 		}
 		var got []string
-		last := Phase(-1)
+		last := control.Phase(-1)
 		calls := 0
 		s, err := playFake(t.Context(), g, Options{
 			Bags: OpenTestBags(t, bag), Delay: 200 * ms, WaitForSubscribers: true,
-			OnStatus: func(s Status) {
+			OnStatus: func(s control.Status) {
 				calls++
 				if s.Phase != last {
 					got = append(got, fmt.Sprintf("%v %d", time.Since(g.start), s.Phase))
@@ -140,8 +141,8 @@ func TestPhases(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []string{
-			fmt.Sprintf("0s %d", PhaseRegister), fmt.Sprintf("30ms %d", PhaseDelay), fmt.Sprintf("230ms %d", PhaseWait),
-			fmt.Sprintf("550ms %d", PhasePlay), fmt.Sprintf("800ms %d", PhaseDrain), fmt.Sprintf("800ms %d", PhaseDone),
+			fmt.Sprintf("0s %d", control.PhaseRegister), fmt.Sprintf("30ms %d", control.PhaseDelay), fmt.Sprintf("230ms %d", control.PhaseWait),
+			fmt.Sprintf("550ms %d", control.PhasePlay), fmt.Sprintf("800ms %d", control.PhaseDrain), fmt.Sprintf("800ms %d", control.PhaseDone),
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
@@ -149,10 +150,10 @@ func TestPhases(t *testing.T) {
 		if calls > len(want)+8 {
 			t.Errorf("%d calls in 0.77 s, want 10 in a second and one for each phase", calls)
 		}
-		wantSum := Summary{
-			Topics:   []TopicSummary{{Name: "/a", Type: stringType, Messages: 2, Bytes: 12, Subscribers: 1}},
+		wantSum := control.Summary{
+			Topics:   []control.TopicSummary{{Name: "/a", Type: stringType, Messages: 2, Bytes: 12, Subscribers: 1}},
 			Messages: 2, Bytes: 12, Played: 250 * ms, Elapsed: 250 * ms, Achieved: 1,
-			Timing: Timing{Messages: 2}, Starved: s.Starved,
+			Timing: control.Timing{Messages: 2}, Starved: s.Starved,
 		}
 		if d := cmp.Diff(wantSum, s); d != "" {
 			t.Errorf("summary (-want +got):\n%s", d)
@@ -172,11 +173,11 @@ func TestControlOutsideOfPlay(t *testing.T) {
 	bag := MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 0, 100*ms)...)
 	synctest.Test(t, func(t *testing.T) {
 		g := newFakeGraph()
-		var control Control
+		var running control.Control
 		_, err := playFake(t.Context(), g, Options{
 			Bags: OpenTestBags(t, bag), Delay: 200 * ms,
-			OnStart: func(c Control) {
-				control = c
+			OnStart: func(c control.Control) {
+				running = c
 				if !c.Toggle() {
 					t.Error("not paused")
 				}
@@ -189,9 +190,9 @@ func TestControlOutsideOfPlay(t *testing.T) {
 		if d := cmp.Diff("1s /a#1 a0; 1.1s /a#1 a1; 1.1s drain", strings.Join(g.events, "; ")); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
 		}
-		control.Pause()
-		control.Step()
-		if s := control.Status(); s.Phase != PhaseDone || s.Messages != 2 {
+		running.Pause()
+		running.Step()
+		if s := running.Status(); s.Phase != control.PhaseDone || s.Messages != 2 {
 			t.Errorf("status %+v", s)
 		}
 	})
@@ -256,7 +257,7 @@ func TestAllDamaged(t *testing.T) {
 	t.Parallel()
 	data := MakeBag(t, bagfmt.WriterOptions{Compression: bagfmt.CompressionLZ4}, series(connA, "a", 0)...)
 	bags := OpenTestBags(t, data)
-	data[bags[0].source.Span(0).Pos+130] ^= 0x55
+	data[bags[0].Source().Span(0).Pos+130] ^= 0x55
 	synctest.Test(t, func(t *testing.T) {
 		s, err := playFake(t.Context(), newFakeGraph(), Options{Bags: bags, Loop: true})
 		if err != nil || len(s.Damage) != 1 || !s.Lossy() {
@@ -269,12 +270,12 @@ func TestAllDamaged(t *testing.T) {
 func TestStatusThatHangs(t *testing.T) {
 	t.Parallel()
 	bag := MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 0, 100*ms)...)
-	for _, phase := range []Phase{PhaseRegister, PhasePlay, PhaseDone} {
+	for _, phase := range []control.Phase{control.PhaseRegister, control.PhasePlay, control.PhaseDone} {
 		synctest.Test(t, func(t *testing.T) {
 			g := newFakeGraph()
 			frozen := make(chan struct{})
 			calls := 0
-			s, err := playFake(t.Context(), g, Options{Bags: OpenTestBags(t, bag), OnStatus: func(s Status) {
+			s, err := playFake(t.Context(), g, Options{Bags: OpenTestBags(t, bag), OnStatus: func(s control.Status) {
 				if s.Phase >= phase {
 					calls++
 					<-frozen

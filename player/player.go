@@ -8,6 +8,7 @@
 package player
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,13 +18,15 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // Options says what to play and how. Node and Bags are required.
 type Options struct {
 	Node *tcpros.Node
-	Bags []*Bag // played as one, merged by time
+	Bags []*source.Recording // played as one, merged by time
 
 	// What to play: connections that match Topics (names or globs of recorded names) or
 	// Types (globs), or all if both are empty, except those that match Exclude. With Regex,
@@ -85,11 +88,11 @@ type Options struct {
 	Log *zap.Logger // nil means none
 
 	// OnStart is called once, when play is prepared, with the control of this Run.
-	OnStart func(Control)
+	OnStart func(control.Control)
 	// OnStatus is called at each change of the phase, and ten times a second. The calls come
 	// one at a time from a goroutine of their own, so that a slow call does not delay play.
 	// At the end Run waits at most a second for the last call.
-	OnStatus func(Status)
+	OnStatus func(control.Status)
 
 	resolve func(name string) (string, error) // resolves names instead of Node, for Check
 }
@@ -114,21 +117,6 @@ const (
 	maxHz = 1e6
 )
 
-// ErrOption matches every *OptionError.
-var ErrOption = errors.New("invalid option")
-
-// OptionError says which option is wrong.
-type OptionError struct {
-	Option string
-	Reason string
-}
-
-// Error implements error.
-func (e *OptionError) Error() string { return fmt.Sprintf("option %s %s", e.Option, e.Reason) }
-
-// Is reports whether target is ErrOption.
-func (e *OptionError) Is(target error) bool { return target == ErrOption }
-
 func (o Options) withDefaults() (Options, error) {
 	if o.Rate == 0 {
 		o.Rate = 1
@@ -149,25 +137,25 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	switch {
 	case o.Node == nil && o.resolve == nil:
-		return o, &OptionError{"Node", "is missing"}
+		return o, &control.OptionError{Option: "Node", Reason: "is missing"}
 	case len(o.Bags) == 0:
-		return o, &OptionError{"Bags", "is empty"}
+		return o, &control.OptionError{Option: "Bags", Reason: "is empty"}
 	case checkRate(o.Rate) != nil:
 		return o, checkRate(o.Rate)
 	case !(o.Hz >= minHz) || o.Hz > maxHz: // also NaN
-		return o, &OptionError{"Hz", fmt.Sprintf("must be between %g and %g", minHz, maxHz)}
+		return o, &control.OptionError{Option: "Hz", Reason: fmt.Sprintf("must be between %g and %g", minHz, maxHz)}
 	case o.Start < 0, o.Duration < 0, o.HeaderReach < 0, o.Delay < 0, o.LinkTimeout < 0, o.WaitTimeout < 0:
-		return o, &OptionError{"Start, Duration, HeaderReach, Delay, LinkTimeout or WaitTimeout", "is negative"}
+		return o, &control.OptionError{Option: "Start, Duration, HeaderReach, Delay, LinkTimeout or WaitTimeout", Reason: "is negative"}
 	case o.Stamps != StampsRecorded && o.Stamps != StampsNow && o.Stamps != StampsClock:
-		return o, &OptionError{"Stamps", "is none of the constants"}
+		return o, &control.OptionError{Option: "Stamps", Reason: "is none of the constants"}
 	case o.Stamps == StampsClock && (o.Clock || o.Immediate):
-		return o, &OptionError{"Stamps", "follows a clock: neither Clock nor Immediate go with that"}
+		return o, &control.OptionError{Option: "Stamps", Reason: "follows a clock: neither Clock nor Immediate go with that"}
 	case o.SkipEmpty < 0:
-		return o, &OptionError{"SkipEmpty", "is negative"}
+		return o, &control.OptionError{Option: "SkipEmpty", Reason: "is negative"}
 	case o.Overflow != OverflowDrop && o.Overflow != OverflowBlock:
-		return o, &OptionError{"Overflow", "is none of the constants"}
+		return o, &control.OptionError{Option: "Overflow", Reason: "is none of the constants"}
 	case o.Queue < 0:
-		return o, &OptionError{"Queue", "is negative"}
+		return o, &control.OptionError{Option: "Queue", Reason: "is negative"}
 	}
 	return o, nil
 }
@@ -182,7 +170,7 @@ const (
 // checkRate returns an *OptionError for an invalid rate.
 func checkRate(rate float64) error {
 	if !(rate >= minRate && rate <= maxRate) { // also NaN
-		return &OptionError{"Rate", fmt.Sprintf("must be between %g and %g", minRate, maxRate)}
+		return &control.OptionError{Option: "Rate", Reason: fmt.Sprintf("must be between %g and %g", minRate, maxRate)}
 	}
 	return nil
 }
@@ -190,14 +178,14 @@ func checkRate(rate float64) error {
 // Run plays until the last message, or for ever with Loop or KeepAlive, or until ctx ends,
 // which is no error. The Summary lists what could not be played. Run returns ErrNoMessages
 // when there is nothing to play. The node stays open; it is drained unless ctx ended.
-func Run(ctx context.Context, o Options) (Summary, error) {
+func Run(ctx context.Context, o Options) (control.Summary, error) {
 	o, err := o.withDefaults()
 	if err != nil {
-		return Summary{}, err
+		return control.Summary{}, err
 	}
 	t, err := newTimeBase(&o)
 	if err != nil {
-		return Summary{}, err
+		return control.Summary{}, err
 	}
 	defer t.end()
 	if o.NewNode == nil {
@@ -209,50 +197,44 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 }
 
 // play is Run with a given graph and time.
-func play(ctx context.Context, o *Options, g graph, t timeBase) (Summary, error) {
-	p, err := abandonablePlan(ctx, o, g.Resolve)
+func play(ctx context.Context, o *Options, g graph, t timeBase) (control.Summary, error) {
+	p, err := abandonablePlan(ctx, o, planOf(o), g.Resolve)
+	damage := source.NewDamageLog(o.Log)
 	switch {
 	case ctx.Err() != nil:
-		return Summary{Interrupted: true}, nil
+		return control.Summary{Interrupted: true}, nil
 	case errors.Is(err, ErrNoMessages) && len(p.damage) > 0: // the messages may have been there
-		r := newReader(p, nil)
-		r.reportAll(p.damage)
-		return Summary{Damage: r.damageFound(), RebuiltIndexes: r.rebuiltIndexes()}, nil
+		damage.ReportAll(p.damage)
+		return control.Summary{Damage: damage.Found(), RebuiltIndexes: damage.RebuiltIndexes()}, nil
 	case err != nil:
-		return Summary{}, err
+		return control.Summary{}, err
 	}
-	awaited, err := p.check(g.Resolve, o)
+	awaited, err := check(p, g.Resolve, o)
 	if err != nil {
-		return Summary{}, err
+		return control.Summary{}, err
 	}
 	if err := g.Publishers(ctx, p.callers()); err != nil {
 		if ctx.Err() != nil {
-			return Summary{Interrupted: true}, nil
+			return control.Summary{Interrupted: true}, nil
 		}
-		return Summary{}, err
+		return control.Summary{}, err
 	}
 	block := tcpros.OverflowDrop
 	if o.Overflow == OverflowBlock {
 		block = tcpros.OverflowBlock
 	}
-	p.advertise(g, tcpros.AdvertiseOptions{QueueFrames: o.Queue, Overflow: block, Freed: t.Wake})
-	defer p.close()
-	p.applyRouteOptions(o)
-	if o.Stamps != StampsRecorded || o.LoopShift {
-		p.findStamps()
-	}
-	if o.Stamps != StampsRecorded {
-		p.copyStamped()
-	}
-	r := &run{o: o, graph: g, plan: p, control: newController(o, p, t, awaited)}
+	c := newController(o, p, damage, t, awaited)
+	c.output.advertise(g, tcpros.AdvertiseOptions{QueueFrames: o.Queue, Overflow: block, Freed: t.Wake})
+	defer c.output.close()
+	r := &run{o: o, graph: g, plan: p, control: c}
 	if o.RateControl != nil {
 		o.RateControl.attach(t.Wake)
 	}
-	r.control.readahead.reader.reportAll(p.damage)
+	damage.ReportAll(p.damage)
 	if o.Clock {
-		clock, err := advertiseClock(g, p)
+		clock, err := advertiseClock(g, &c.output)
 		if err != nil {
-			return Summary{}, fmt.Errorf("clock: %w", err)
+			return control.Summary{}, fmt.Errorf("clock: %w", err)
 		}
 		defer clock.close()
 		var frames clockFrames
@@ -260,15 +242,51 @@ func play(ctx context.Context, o *Options, g graph, t timeBase) (Summary, error)
 		if o.Immediate {
 			publish = clock.Publish // as many as messages
 		}
-		r.control.output.clock = func(t bagfmt.Time) { publish(frames.frame(t)) }
-		r.control.output.clockHeard = clock.heard
+		c.output.clock = func(t bagfmt.Time) { publish(frames.frame(t)) }
+		c.output.clockHeard = clock.heard
 	}
 	return r.perform(ctx)
 }
 
+// aheadWorkers returns how many chunks of a bag are decompressed ahead at the same time. At
+// the recorded rate one is enough, and decompressing bz2 on two cores makes messages late.
+func aheadWorkers(o *Options) int {
+	if o.Immediate || o.Rate > 1 {
+		return 2
+	}
+	return 1
+}
+
+// orderOf returns the order of play.
+func orderOf(o *Options, damaged func(*control.DamageError)) orderOptions {
+	order := orderOptions{workers: aheadWorkers(o), damaged: damaged}
+	if o.ByHeader {
+		order.reach = cmp.Or(o.HeaderReach, defaultReach)
+	}
+	return order
+}
+
+// defaultReach is that of Options.ByHeader.
+const defaultReach = time.Second
+
+// planOf returns what to plan.
+func planOf(o *Options) planOptions {
+	return planOptions{
+		log: o.Log, topics: o.Topics, types: o.Types, exclude: o.Exclude, regex: o.Regex, rename: o.Rename, prefix: o.Prefix,
+		deny: o.Deny, waitFor: o.WaitFor, start: o.Start, duration: o.Duration, pauseTopics: o.PauseTopics, clockTopics: o.ClockTopics,
+		findStamps: o.Stamps != StampsRecorded || o.LoopShift, copyStamped: o.Stamps != StampsRecorded,
+	}
+}
+
+// withoutStamps returns what to plan if nothing will be published.
+func (o planOptions) withoutStamps() planOptions {
+	o.findStamps, o.copyStamped = false, false
+	return o
+}
+
 // abandonablePlan makes the plan in a goroutine. If a read does not return, it returns soon
 // after ctx has ended and abandons the goroutine with its plan.
-func abandonablePlan(ctx context.Context, o *Options, resolve func(string) (string, error)) (p *plan, err error) {
+func abandonablePlan(ctx context.Context, o *Options, what planOptions, resolve func(string) (string, error)) (p *plan, err error) {
 	type result struct {
 		plan *plan
 		err  error
@@ -278,7 +296,7 @@ func abandonablePlan(ctx context.Context, o *Options, resolve func(string) (stri
 	// owner: abandonablePlan; ends when everything is read, or with ctx.
 	go func() {
 		defer close(done)
-		p, err := newPlan(ctx, o, resolve)
+		p, err := newPlan(ctx, what, o.Bags, resolve)
 		planned <- result{p, err}
 	}()
 	select {

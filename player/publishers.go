@@ -5,16 +5,38 @@ import (
 	"slices"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
+// outTopic is a topic of the plan as it is published.
+type outTopic struct {
+	*topic
+	publication publication
+
+	messages  uint64
+	bytes     uint64
+	unstamped uint64 // messages that Options.Stamps left as they were, because they do not fit their definition
+	off       bool   // by Control.SetTopic
+}
+
+// outlet publishes the messages of one original publisher of a topic.
+type outlet struct {
+	sender
+	topic    *outTopic
+	latching bool
+	latched  latchedMessage // that subscribers get now, if it has a frame
+}
+
 // advertise advertises every topic of the plan, and gives each original publisher its own
-// source: a late subscriber gets the last message of each latched publisher of a topic. A
-// topic that the node refuses is not played. how holds the options common to all topics.
-func (p *plan) advertise(g graph, how tcpros.AdvertiseOptions) {
+// outlet: a late subscriber gets the last message of each latched publisher of a topic. A
+// topic that the graph refuses is taken out of the plan. how holds the options common to all topics.
+func (o *output) advertise(g graph, how tcpros.AdvertiseOptions) {
+	p := o.plan
 	refused := map[*topic]string{}
 	keys := p.keys()
-	for _, t := range p.topics {
+	o.topics = make([]*outTopic, len(p.topics))
+	for i, t := range p.topics {
 		if t.definition == "" {
 			// Stock's text.
 			p.log.Warn(fmt.Sprintf("Advertising on topic [%s] with an empty message definition.  "+
@@ -28,124 +50,63 @@ func (p *plan) advertise(g graph, how tcpros.AdvertiseOptions) {
 			refused[t] = err.Error()
 			continue
 		}
-		t.publication = pub
+		o.topics[i] = &outTopic{topic: t, publication: pub}
 	}
-	for _, b := range p.bags {
-		for _, c := range b.source.Connections() {
-			r := b.routes[c]
-			if r == nil || r.topic == nil {
-				continue
-			}
-			if reason, ok := refused[r.topic]; ok {
-				r.unplayable(p.log, reason)
-				continue
-			}
-			r.source = r.topic.source(r.key())
+	o.outlets = make([]*outlet, len(p.publishers))
+	for i, s := range p.publishers {
+		t := o.topics[s.topic.number]
+		if t == nil {
+			continue
+		}
+		o.outlets[i] = &outlet{sender: t.publication.Source(s.publisherID), topic: t, latching: s.latching}
+		if s.latching {
+			o.latching = append(o.latching, o.outlets[i])
 		}
 	}
-	p.latched = slices.DeleteFunc(p.latched, func(l latchedMessage) bool {
-		if l.route.reason != "" {
-			l.route.skipped.Add(1)
-		}
-		return l.route.reason != ""
-	})
+	p.refuse(refused)
 }
 
-// keys returns the original publishers of each topic.
-func (p *plan) keys() map[*topic][]sourceKey {
-	keys := map[*topic][]sourceKey{}
-	known := map[publisherKey]bool{}
-	for _, b := range p.bags {
-		for _, c := range b.source.Connections() { // in a fixed order
-			r := b.routes[c]
-			if r == nil || r.topic == nil {
-				continue
-			}
-			if k := (publisherKey{r.topic, r.key()}); !known[k] {
-				keys[r.topic], known[k] = append(keys[r.topic], k.source), true
-			}
-		}
-	}
-	return keys
-}
-
-// callers returns the caller IDs of all original publishers, in the order of the bags.
-func (p *plan) callers() []string {
-	var all []string
-	known := map[string]bool{}
-	for _, b := range p.bags {
-		for _, c := range b.source.Connections() {
-			if id := c.Header.CallerID(); b.playable(c) && !known[id] {
-				all, known[id] = append(all, id), true
-			}
-		}
-	}
-	return all
-}
-
-// key returns the original publisher of the connection.
-func (r *route) key() sourceKey {
-	return sourceKey{r.conn.Header.CallerID(), r.conn.Header.Latching()}
-}
-
-// source returns the source of one original publisher.
-func (t *topic) source(k sourceKey) *source {
-	if t.sources[k] == nil {
-		t.sources[k] = &source{publisher: t.publication.Source(k), topic: t, latching: k.latching}
-	}
-	return t.sources[k]
+// advertised returns the topics that are advertised, in the order of the plan.
+func (o *output) advertised() []*outTopic {
+	return slices.DeleteFunc(slices.Clone(o.topics), func(t *outTopic) bool { return t == nil })
 }
 
 // published returns the names of the advertised topics.
-func (p *plan) published() []string {
+func (o *output) published() []string {
 	var names []string
-	for _, t := range p.topics {
-		if t.publication != nil {
-			names = append(names, t.publication.Topic())
-		}
+	for _, t := range o.advertised() {
+		names = append(names, t.publication.Topic())
 	}
 	return names
 }
 
 // close withdraws all topics.
-func (p *plan) close() {
-	for _, t := range p.topics {
-		if t.publication != nil {
-			t.publication.Close()
-		}
+func (o *output) close() {
+	for _, t := range o.advertised() {
+		t.publication.Close()
 	}
 }
 
 // summarize adds the counts of all topics to s. Play must have ended.
-func (p *plan) summarize(s *Summary) {
-	for _, t := range p.topics {
-		if t.publication == nil {
-			continue
-		}
+func (o *output) summarize(s *control.Summary) {
+	for _, t := range o.advertised() {
 		s.Messages += t.messages
 		s.Bytes += t.bytes
 		dropped := t.publication.Dropped()
 		s.Dropped += dropped
 		s.Unstamped += t.unstamped
-		s.Topics = append(s.Topics, TopicSummary{
+		s.Topics = append(s.Topics, control.TopicSummary{
 			Name: t.name, Type: t.typ, Messages: t.messages, Bytes: t.bytes,
 			Subscribers: t.publication.Subscribers(), Dropped: dropped, Unstamped: t.unstamped,
 		})
 	}
-	s.Unplayable = p.unplayable()
 }
 
-// unplayable lists the connections that were not played, with their numbers of messages.
-func (p *plan) unplayable() []Unplayable {
-	var all []Unplayable
-	for _, b := range p.bags {
-		for _, c := range b.source.Connections() {
-			if r := b.routes[c]; r != nil && r.reason != "" {
-				all = append(all, Unplayable{
-					Bag: b.name, Topic: r.name, Type: c.Header.Type(), MD5Sum: c.Header.MD5Sum(),
-					Reason: r.reason, Remedy: r.remedy, Messages: r.skipped.Load(),
-				})
-			}
+// awaited returns those of topics that are advertised.
+func (o *output) awaited(topics []*topic) (all []*outTopic) {
+	for _, t := range topics {
+		if a := o.topics[t.number]; a != nil {
+			all = append(all, a)
 		}
 	}
 	return all

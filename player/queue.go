@@ -15,13 +15,6 @@ const (
 	maxAheadMessages = 32 << 10
 )
 
-// Bounds of the caches for seeking and stepping back: decompressed chunks, which the queue
-// shares, and latched messages.
-const (
-	cacheChunkBytes = maxAheadBytes + 16<<20
-	cacheFrameBytes = 16 << 20
-)
-
 // When a wait for the reader is first reported, and how often the report is repeated.
 const (
 	firstSlowReport    = 3 * time.Second

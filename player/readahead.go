@@ -1,6 +1,8 @@
 package player
 
-import "github.com/gorosbag/gorosbag/player/internal/transport"
+import (
+	"github.com/gorosbag/gorosbag/player/internal/transport"
+)
 
 // readahead reads ahead of play: a reader that serves read requests on another core, and
 // the queue that it fills. A new request discards what was read for older ones.
@@ -27,11 +29,11 @@ func (p *plan) firstAheadBytes() int {
 	return int(min(max(remote/firstAheadShare, minAheadBytes), maxAheadBytes))
 }
 
-func newReadahead(p *plan) *readahead {
+func newReadahead(o *order) *readahead {
 	q := newQueue(maxAheadBytes, maxAheadMessages)
-	q.firstBytes = p.firstAheadBytes()
+	q.firstBytes = o.plan.firstAheadBytes()
 	q.window = q.firstBytes
-	return &readahead{q, newReader(p, q)}
+	return &readahead{q, newReader(o, q)}
 }
 
 // begin submits the first read request.

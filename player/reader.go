@@ -13,7 +13,7 @@ import (
 // reader reads ahead of play into a queue, so that a chunk is decompressed on another
 // core before its messages are due. Each read request starts it at any place.
 type reader struct {
-	plan     *plan
+	order    *order
 	queue    *queue
 	requests chan readRequest // holds the latest request
 	zero     bagfmt.Time      // first selected message
@@ -23,17 +23,9 @@ type reader struct {
 	shifter   stampShifter
 	distances distances // in the present pass
 
-	byTime []*spansByTime // one for each bag; made at the first step back
-
-	reportedIndexes map[string]bool // damaged indexes that were reported already
-
 	superseded chan struct{}  // closed when the latest request is superseded
 	closing    sync.WaitGroup // sequences that are being closed in the background
 	closeSlots chan struct{}  // bounds them to maxClosing
-
-	mu      sync.Mutex
-	damage  []*DamageError
-	rebuilt int // number of damaged indexes that were rebuilt
 }
 
 // readRequest asks the reader to read from a place. It holds until the next request.
@@ -57,9 +49,9 @@ func (o *readRequest) isSuperseded() bool {
 // holds chunks that are being decompressed, and uses cores.
 const maxClosing = 2
 
-func newReader(p *plan, q *queue) *reader {
+func newReader(o *order, q *queue) *reader {
 	return &reader{
-		plan: p, queue: q, requests: make(chan readRequest, 1), reportedIndexes: map[string]bool{}, closeSlots: make(chan struct{}, maxClosing),
+		order: o, queue: q, requests: make(chan readRequest, 1), closeSlots: make(chan struct{}, maxClosing),
 		distances: newDistances(),
 	}
 }
@@ -108,7 +100,7 @@ func (r *reader) readPasses(ctx context.Context, o readRequest) {
 	defer r.queue.close(o.epoch)
 	step := false
 	if o.Back > 0 {
-		o.From, step = r.back(o.From, o.Back)
+		o.From, step = r.order.back(r.zero, o.From, o.Back)
 	}
 	var arrival *jump
 	if o.Arrive {
@@ -181,7 +173,7 @@ func (e passEnd) followedBy(after time.Duration) time.Duration { return max(e.po
 // queueMessages queues the messages from the requested place on. It reports whether all were queued.
 func (p *pass) queueMessages(ctx context.Context) bool {
 	from := p.request.From.Stamp
-	t := p.plan.sequence(from, p.request.superseded, p.report, func(route *route, m *bagfmt.Message) {
+	t := p.order.from(from, p.request.superseded, func(route *route, m *bagfmt.Message) {
 		if p.arrival != nil {
 			p.latched.add(route, m)
 		}
@@ -189,7 +181,7 @@ func (p *pass) queueMessages(ctx context.Context) bool {
 	defer p.closeInBackground(t)
 	if p.arrival != nil {
 		t.begin()
-		p.latched = p.latchedAt(p.request, from.Add(-p.plan.byHeader.reach))
+		p.latched = p.latchedAt(p.request, from.Add(-p.order.reach))
 	}
 	at := transport.Place{Rank: -1}
 	for m, route := t.next(); m != nil; m, route = t.next() {
@@ -258,4 +250,18 @@ func (p *pass) pushArrival(ctx context.Context, first time.Duration) bool {
 	j.shift = p.request.Shift
 	j.latched = p.shifter.shiftState(p.latched.sorted(), j.shift)
 	return p.queue.push(ctx, it)
+}
+
+// latchedAt returns the state that is valid just before the first message with a stamp. If
+// the request is superseded, it returns an incomplete state.
+func (r *reader) latchedAt(o *readRequest, stamp bagfmt.Time) (s latchedState) {
+	for _, b := range r.order.plan.bags {
+		for c, m := range b.latchedBefore(stamp, b.playable, r.order.damaged) {
+			if o.isSuperseded() {
+				return s
+			}
+			s.add(b.routes[c], m)
+		}
+	}
+	return s
 }

@@ -14,6 +14,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -54,7 +56,7 @@ func TestSeekUnpacksOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bag, err := NewBag(t.Context(), "bag", opened, nil)
+	bag, err := source.New(t.Context(), "bag", opened, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,18 +65,13 @@ func TestSeekUnpacksOnce(t *testing.T) {
 		stored = append(stored, h.StoredBytes)
 	}
 	file.chunks, file.stored = opened.Chunks(), stored
-	o := Options{Bags: []*Bag{bag}, Log: zap.NewNop()}
-	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	o := Options{Bags: []*source.Recording{bag}, Log: zap.NewNop()}
+	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range p.bags {
-		for _, r := range b.routes {
-			r.source = &source{}
-		}
-	}
 	q := newQueue(1<<20, 4)
-	r := newReader(p, q)
+	r := newReader(testOrder(p), q)
 	r.zero, r.zeroKnown = testBase, true
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -128,7 +125,7 @@ func TestLoopByHeader(t *testing.T) {
 		}
 		o := Options{Bags: OpenTestBags(t, bag), ByHeader: true, HeaderReach: 3 * s, Loop: true, Paused: true}
 		steer(t, g, o, ordersAt{
-			100 * ms:  func(c Control) { _ = c.SetMarks(2*s, 3*s) },
+			100 * ms:  func(c control.Control) { _ = c.SetMarks(2*s, 3*s) },
 			200 * ms:  seek(2 * s),
 			s:         toggle,
 			3400 * ms: stop,
@@ -162,18 +159,18 @@ func TestTimelineCanceled(t *testing.T) {
 	t.Parallel()
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionBZ2}, series(connA, "a", 0, 1, 2, 3, 4, 5, 6, 7)...)
 	file := &stalledFile{Reader: bytes.NewReader(data), wait: make(chan struct{})}
-	bag, err := openBag(t.Context(), "bag", file, file.Size(), BagOptions{})
+	bag, err := source.OpenAt(t.Context(), "bag", file, file.Size(), source.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Bags: []*Bag{bag}, Log: zap.NewNop()}
-	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	o := Options{Bags: []*source.Recording{bag}, Log: zap.NewNop()}
+	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	file.stall.Store(true)
 	cancel := make(chan struct{})
-	s := newTimeline(p, p.start, cancel, func(e *DamageError) { t.Error(e) })
+	s := newOrder(orderOptions{workers: 1, damaged: func(e *control.DamageError) { t.Error(e) }}, p).received(p.start, cancel)
 	s.begin()
 	close(cancel)
 	for range 2 {

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -57,16 +58,16 @@ func TestRemoteReadAhead(t *testing.T) { // not parallel: a bag of 157 MB in mem
 	size := int64(len(data))
 	synctest.Test(t, func(t *testing.T) {
 		f := &remoteFile{Reader: bytes.NewReader(data), blocks: map[int64]bool{}}
-		b, err := openBag(t.Context(), "remote", f, size, BagOptions{})
+		b, err := source.OpenAt(t.Context(), "remote", f, size, source.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := newPlan(t.Context(), &Options{Bags: []*Bag{b}, Rate: 1, Log: zap.NewNop()}, newFakeGraph().Resolve)
+		p, err := testPlan(t.Context(), &Options{Bags: []*source.Recording{b}, Rate: 1, Log: zap.NewNop()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		r := newReadahead(p)
+		r := newReadahead(testOrder(p))
 		go r.reader.run(ctx)
 		r.begin(transport.ReadRequest{})
 		synctest.Wait() // it waits for room

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 const (
@@ -25,7 +27,7 @@ type run struct {
 }
 
 // perform starts the goroutines and runs the phases.
-func (r *run) perform(ctx context.Context) (Summary, error) {
+func (r *run) perform(ctx context.Context) (control.Summary, error) {
 	readCtx, stopReading := context.WithCancel(ctx)
 	readerDone := make(chan struct{})
 	// owner: perform; ends with readCtx or when everything is read.
@@ -62,12 +64,12 @@ func (r *run) perform(ctx context.Context) (Summary, error) {
 		defer r.status.finish(reported, r.o.Log)
 	}
 	s, err := r.phases(ctx, playCtx)
-	r.control.setPhase(PhaseDone)
+	r.control.setPhase(control.PhaseDone)
 	return s, err
 }
 
 // emptySelection returns the result of a Run whose selection has no messages.
-func (r *run) emptySelection(ctx context.Context) (Summary, error) {
+func (r *run) emptySelection(ctx context.Context) (control.Summary, error) {
 	s := r.control.summary()
 	s.Interrupted = ctx.Err() != nil
 	if s.Interrupted || s.Lossy() {
@@ -89,12 +91,12 @@ func awaitReader(done <-chan struct{}, log *zap.Logger) {
 
 // phases runs all phases from registration to draining. playCtx ends before ctx when
 // Control.Stop is called.
-func (r *run) phases(ctx, playCtx context.Context) (Summary, error) {
+func (r *run) phases(ctx, playCtx context.Context) (control.Summary, error) {
 	if err := r.prepare(playCtx); err != nil {
 		return r.control.summary(), err
 	}
 	if ctx.Err() == nil {
-		r.control.setPhase(PhasePlay)
+		r.control.setPhase(control.PhasePlay)
 		r.publish(playCtx)
 	}
 	s := r.control.summary()
@@ -102,7 +104,7 @@ func (r *run) phases(ctx, playCtx context.Context) (Summary, error) {
 	if ctx.Err() != nil {
 		return s, nil
 	}
-	r.control.setPhase(PhaseDrain)
+	r.control.setPhase(control.PhaseDrain)
 	slow := time.AfterFunc(drainReport, func() {
 		r.o.Log.Info("all is published; subscribers are still reading what is queued for them")
 	})
@@ -121,11 +123,11 @@ func (r *run) phases(ctx, playCtx context.Context) (Summary, error) {
 // prepare waits for registration and subscribers, and publishes the latched messages from
 // before the window.
 func (r *run) prepare(ctx context.Context) error {
-	r.control.setPhase(PhaseRegister)
+	r.control.setPhase(control.PhaseRegister)
 	query := r.queryGraph(ctx)
-	r.graph.Registered(ctx, r.plan.published())
+	r.graph.Registered(ctx, r.control.output.published())
 	if r.o.Delay > 0 && ctx.Err() == nil {
-		r.control.setPhase(PhaseDelay)
+		r.control.setPhase(control.PhaseDelay)
 		wait(ctx, r.o.Delay)
 	}
 	live := r.liveTopics(ctx, query)
@@ -143,8 +145,8 @@ func (r *run) prepare(ctx context.Context) error {
 	if len(r.control.awaited) == 0 {
 		return nil
 	}
-	r.control.setPhase(PhaseWait)
-	return r.plan.waitForSubscribers(ctx, r.control.awaited, r.o.WaitTimeout)
+	r.control.setPhase(control.PhaseWait)
+	return waitForSubscribers(ctx, r.control.output.awaited(r.control.awaited), r.o.WaitTimeout, r.o.Log)
 }
 
 // publish plays and, concurrently, publishes the clock.

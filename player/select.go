@@ -1,7 +1,6 @@
 package player
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/nearest"
 	"github.com/gorosbag/gorosbag/internal/topicmatch"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // selection decides which connections are played, and under which name.
@@ -26,27 +26,27 @@ type selection struct {
 }
 
 // newSelection compiles the patterns of the options.
-func newSelection(o *Options) (*selection, error) {
-	s := &selection{types: topicmatch.Globs(o.Types...), prefix: o.Prefix}
+func newSelection(o *planOptions) (*selection, error) {
+	s := &selection{types: topicmatch.Globs(o.types...), prefix: o.prefix}
 	for _, list := range []struct {
 		names **names
 		what  string
 		texts []string
 	}{
-		{&s.topics, "Topics", o.Topics},
-		{&s.exclude, "Exclude", o.Exclude},
-		{&s.deny, "Deny", o.Deny},
-		{&s.wait, "WaitFor", o.WaitFor},
+		{&s.topics, "Topics", o.topics},
+		{&s.exclude, "Exclude", o.exclude},
+		{&s.deny, "Deny", o.deny},
+		{&s.wait, "WaitFor", o.waitFor},
 	} {
 		var err error
-		if *list.names, err = newNames(list.texts, o.Regex); err != nil {
-			return nil, &OptionError{list.what, err.Error()}
+		if *list.names, err = newNames(list.texts, o.regex); err != nil {
+			return nil, &control.OptionError{Option: list.what, Reason: err.Error()}
 		}
 	}
-	for _, text := range o.Rename {
-		r, err := topicmatch.ParseRename(text, o.Regex)
+	for _, text := range o.rename {
+		r, err := topicmatch.ParseRename(text, o.regex)
 		if err != nil {
-			return nil, &OptionError{"Rename", err.Error()}
+			return nil, &control.OptionError{Option: "Rename", Reason: err.Error()}
 		}
 		s.rename = append(s.rename, r)
 	}
@@ -191,20 +191,6 @@ func (e *DenyError) Error() string {
 	return fmt.Sprintf("not to be played: %s. Leave them out", strings.Join(e.Topics, ", "))
 }
 
-// check returns the topics that need a subscriber before play begins, or an error if the
-// selection must not or cannot be played.
-func (p *plan) check(resolve func(string) (string, error), o *Options) ([]*topic, error) {
-	awaited, err := p.awaited(o)
-	err = errors.Join(p.denied(), err)
-	if o.Clock {
-		err = errors.Join(err, checkClock(resolve, p))
-	}
-	if o.Stamps == StampsClock {
-		err = errors.Join(err, checkExternalClock(resolve, p))
-	}
-	return awaited, err
-}
-
 // denied returns an error if the plan has a topic that must not be played. It checks the
 // published name: --prefix exists to play such a topic under another name.
 func (p *plan) denied() error {
@@ -232,7 +218,7 @@ func (p *plan) denied() error {
 
 // applyRouteOptions applies the options that list recorded names to the routes. Names are
 // compared as in stock, but the leading slash is optional on either side.
-func (p *plan) applyRouteOptions(o *Options) {
+func (p *plan) applyRouteOptions(o *planOptions) {
 	names := func(list []string, recorded string) bool {
 		return slices.ContainsFunc(list, func(name string) bool {
 			return strings.TrimPrefix(name, "/") == strings.TrimPrefix(recorded, "/")
@@ -240,8 +226,8 @@ func (p *plan) applyRouteOptions(o *Options) {
 	}
 	for _, b := range p.bags {
 		for _, r := range b.routes {
-			r.pauses = names(o.PauseTopics, r.conn.Topic)
-			r.clocked = len(o.ClockTopics) == 0 || names(o.ClockTopics, r.conn.Topic)
+			r.pauses = names(o.pauseTopics, r.conn.Topic)
+			r.clocked = len(o.clockTopics) == 0 || names(o.clockTopics, r.conn.Topic)
 			p.pauses = p.pauses || r.pauses
 			if r.topic != nil {
 				r.topic.pauses = r.topic.pauses || r.pauses
@@ -249,3 +235,30 @@ func (p *plan) applyRouteOptions(o *Options) {
 		}
 	}
 }
+
+// awaited returns the topics that need a subscriber before play begins, which with all are all topics. It is an error to
+// wait for a topic that is not played.
+func (p *plan) awaited(all bool) ([]*topic, error) {
+	var wanted []*topic
+	for _, t := range p.topics {
+		if p.selection.wait.match(t.name) || all {
+			wanted = append(wanted, t)
+		}
+	}
+	if never := p.selection.wait.set.Unmatched(); len(never) > 0 {
+		return nil, &control.OptionError{Option: "WaitFor", Reason: "names what is not played: " + strings.Join(never, ", ")}
+	}
+	return wanted, nil
+}
+
+// abbreviate shortens a list for a log line.
+func abbreviate(list []string) []string {
+	const most = 8
+	if len(list) <= most {
+		return list
+	}
+	return append(list[:most:most], fmt.Sprintf("and %d more", len(list)-most))
+}
+
+// denies reports whether the options forbid to publish on a topic with this resolved name.
+func (p *plan) denies(name string) bool { return p.selection.deny.match(name) }

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // Several kinds of names and types, each with one message.
@@ -94,8 +95,8 @@ func TestBadSelection(t *testing.T) {
 		want error
 		text string
 	}{
-		"expression":    {Options{Topics: []string{"("}, Regex: true}, ErrOption, "option Topics expression"},
-		"rename":        {Options{Rename: []string{"/a"}}, ErrOption, "option Rename"},
+		"expression":    {Options{Topics: []string{"("}, Regex: true}, control.ErrOption, "option Topics expression"},
+		"rename":        {Options{Rename: []string{"/a"}}, control.ErrOption, "option Rename"},
 		"nothing":       {Options{Topics: []string{"/typo"}}, ErrNoMessages, ""},
 		"all excluded":  {Options{Exclude: []string{"**"}}, ErrNoMessages, ""},
 		"behind":        {Options{Start: time.Second}, ErrNoMessages, ""},
@@ -107,7 +108,7 @@ func TestBadSelection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tc.o.Bags, tc.o.Log = OpenTestBags(t, bag), zap.NewNop()
-			p, err := newPlan(t.Context(), &tc.o, newFakeGraph().Resolve)
+			p, err := testPlan(t.Context(), &tc.o)
 			if err == nil {
 				err = p.denied()
 			}

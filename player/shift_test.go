@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -233,7 +234,7 @@ func TestLoopOverAllStamps(t *testing.T) {
 		g.clockZero = bagfmt.Time{Nsec: 1} // zero means none
 		var at []time.Duration             // of the messages
 		s := steer(t, g, Options{Bags: OpenTestBags(t, bag), Rate: 1e9, Loop: true, LoopShift: true, Clock: true, Hz: 1}, ordersAt{
-			30 * time.Second: func(c Control) {
+			30 * time.Second: func(c control.Control) {
 				if s := c.Status(); s.Position < 0 || s.Position > s.Length || s.Pass != 3 || s.Achieved < 0 {
 					t.Errorf("status %+v", s)
 				}

@@ -87,7 +87,7 @@ func (s *stamper) position(t bagfmt.Time) time.Duration {
 
 // stamp returns the frame of a message with its stamps set. The frame of the bag does not
 // change. It is returned as it is if it has no stamps, or does not fit its definition.
-func (s *stamper) stamp(t *topic, m *outgoing) []byte {
+func (s *stamper) stamp(t *outTopic, m *outgoing) []byte {
 	s.reached = s.at(m.at.due + s.transport.PlayTime(m.at.pos, s.position(m.recorded)))
 	if t.stamps == nil {
 		return m.frame

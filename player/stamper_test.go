@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -21,8 +22,8 @@ import (
 func TestStampsNow(t *testing.T) {
 	t.Parallel()
 	at := testBase.Add
-	rate := func(r float64) func(Control) { return func(c Control) { _ = c.SetRate(r) } }
-	burst := func(n int) func(Control) { return func(c Control) { c.Burst(n) } }
+	rate := func(r float64) func(control.Control) { return func(c control.Control) { _ = c.SetRate(r) } }
+	burst := func(n int) func(control.Control) { return func(c control.Control) { c.Burst(n) } }
 	tests := map[string]struct {
 		messages []stampedMessage
 		o        Options
@@ -140,7 +141,7 @@ func TestStampsNow(t *testing.T) {
 			append([]stampedMessage{sensor("/map", 0, 5*ms)}, sensors(30 * ms)[:3]...),
 			Options{Rate: 0.5, Topics: []string{"/map"}, KeepAlive: true},
 			ordersAt{
-				50 * ms: func(c Control) { _ = c.SetTopic("/map", false) }, time.Hour: func(c Control) { _ = c.SetTopic("/map", true) },
+				50 * ms: func(c control.Control) { _ = c.SetTopic("/map", false) }, time.Hour: func(c control.Control) { _ = c.SetTopic("/map", true) },
 				2 * time.Hour: stop,
 			},
 			"0s /map -10ms; 1h0m0s /map -10ms",
@@ -148,7 +149,7 @@ func TestStampsNow(t *testing.T) {
 		"latched, at the end of a pass": {
 			append([]stampedMessage{sensor("/map", 0, 5*ms)}, append(sensors(30 * ms)[1:3], sensor("/map", 200*ms, 0))...),
 			Options{Loop: true},
-			ordersAt{0: func(c Control) { _ = c.SetMarks(50*ms, 200*ms) }, 310 * ms: stop},
+			ordersAt{0: func(c control.Control) { _ = c.SetMarks(50*ms, 200*ms) }, 310 * ms: stop},
 			"0s /map -5ms; 100ms /s -30ms; 200ms /s -30ms; 200ms /map 0s; 250ms /map -5ms; 300ms /s -30ms",
 		},
 		"another clock, hours ahead and as good as ours": {
@@ -251,7 +252,7 @@ func TestStampsNeverGoBack(t *testing.T) {
 			orders := ordersAt{}
 			for at := time.Duration(0); at < 20*time.Second; at += time.Duration(r.IntN(400)) * ms {
 				n, to, rate := r.IntN(8), time.Duration(r.IntN(900))*ms, lowest*float64(int(1)<<r.IntN(5))
-				orders[at+1] = func(c Control) {
+				orders[at+1] = func(c control.Control) {
 					log = append(log, fmt.Sprint(at, " ", n, " ", to, " ", rate, " ", c.Status().Position, " ", c.Status().Paused))
 					switch n {
 					case 0, 1:
@@ -389,7 +390,7 @@ func TestRateControlByStampsOfNow(t *testing.T) {
 		events := heard(t, g, wallNow)
 		c := NewRateControl(150 * ms)
 		steer(t, g, Options{Bags: OpenTestBags(t, bag), Stamps: StampsNow, RateControl: c}, ordersAt{
-			time.Second:     func(Control) { c.Report(wallNow().Add(-780 * ms)) }, // the stamp of the message at 200 ms was due at 220 ms
+			time.Second:     func(control.Control) { c.Report(wallNow().Add(-780 * ms)) }, // the stamp of the message at 200 ms was due at 220 ms
 			2 * time.Second: seek(700 * ms),
 			3 * time.Second: stop,
 		})
@@ -405,7 +406,7 @@ func TestStampingAllocatesNothing(t *testing.T) {
 	var clock wallClock
 	s := stamper{clock: clock.sinceEpoch, transport: transport.New(transport.Options{Schedule: transport.Schedule{Rate: 1}}), log: zap.NewNop()}
 	h := stampsOfType(t, knownDefinitions[tfMD5])
-	to := &topic{stamps: h}
+	to := &outTopic{topic: &topic{stamps: h}}
 	m := outgoing{frame: framed(tfData(testBase, testBase)), private: true, recorded: testBase}
 	if n := testing.AllocsPerRun(1000, func() { s.stamp(to, &m) }); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -434,7 +435,7 @@ func FuzzStamp(f *testing.F) {
 		}
 		p := transport.New(transport.Options{Schedule: transport.Schedule{Rate: 0.3}})
 		s := stamper{clock: func() time.Duration { return 1e18 }, transport: p, log: zap.NewNop()}
-		to := &topic{stamps: typ.HeaderStamps()}
+		to := &outTopic{topic: &topic{stamps: typ.HeaderStamps()}}
 		frame := framed(payload)
 		before := slices.Clone(frame)
 		at := epoch.Add(time.Duration(recorded))

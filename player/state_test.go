@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // stateBag has two latched publishers of one topic that speak in turn, a latched topic
@@ -65,15 +66,15 @@ func TestStateAfterJumps(t *testing.T) {
 		},
 		"loop: who has changed, and who had nothing to say yet": {
 			Options{Loop: true},
-			ordersAt{0: func(c Control) { _ = c.SetMarks(350*ms, 550*ms) }, 560 * ms: stop},
+			ordersAt{0: func(c control.Control) { _ = c.SetMarks(350*ms, 550*ms) }, 560 * ms: stop},
 			"0s /a#1 a0; 100ms /tf#1 latched 1a; 200ms /tf#2 latched 2a; 300ms /a#1 a3; 400ms /tf#1 latched 1b; 500ms /map#1 latched map; " +
 				"550ms /map#1 unlatched; 550ms /tf#1 latched 1a; 560ms drain",
 		},
 		"a topic that is off": {
 			Options{},
 			ordersAt{
-				250 * ms: func(c Control) { _ = c.SetTopic("/tf", false) },
-				450 * ms: func(c Control) { _ = c.SetTopic("/tf", true) },
+				250 * ms: func(c control.Control) { _ = c.SetTopic("/tf", false) },
+				450 * ms: func(c control.Control) { _ = c.SetTopic("/tf", true) },
 				460 * ms: stop,
 			},
 			"0s /a#1 a0; 100ms /tf#1 latched 1a; 200ms /tf#2 latched 2a; 250ms /tf#1 unlatched; 250ms /tf#2 unlatched; 300ms /a#1 a3; " +
@@ -82,9 +83,9 @@ func TestStateAfterJumps(t *testing.T) {
 		"a seek while a topic is off": {
 			Options{},
 			ordersAt{
-				50 * ms:  func(c Control) { _ = c.SetTopic("/tf", false) },
+				50 * ms:  func(c control.Control) { _ = c.SetTopic("/tf", false) },
 				60 * ms:  seek(450 * ms),
-				80 * ms:  func(c Control) { _ = c.SetTopic("/tf", true) },
+				80 * ms:  func(c control.Control) { _ = c.SetTopic("/tf", true) },
 				100 * ms: stop,
 			},
 			"0s /a#1 a0; 50ms /tf#1 unlatched; 50ms /tf#2 unlatched; 60ms /map#1 unlatched; " +
@@ -195,7 +196,7 @@ func TestSkipEmpty(t *testing.T) {
 		"seek":   {Options{SkipEmpty: time.Second}, ordersAt{50 * ms: seek(time.Second)}, "0s 0; 50ms 2; 150ms 3; 150ms 4; 250ms 5; 250ms drain"},
 		"loop": {
 			Options{SkipEmpty: time.Second, Start: 5 * time.Second, Loop: true},
-			ordersAt{150 * ms: stop, 50 * ms: func(c Control) { _ = c.SetMarks(0, 1900*ms) }},
+			ordersAt{150 * ms: stop, 50 * ms: func(c control.Control) { _ = c.SetMarks(0, 1900*ms) }},
 			"0s 2; 100ms 3; 100ms 2; 150ms drain",
 		},
 	}

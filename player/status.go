@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 const (
@@ -18,20 +20,20 @@ const (
 // periodic reports but does not delay play.
 type statusReporter struct {
 	control   *controller
-	call      func(Status)
+	call      func(control.Status)
 	abandoned atomic.Bool   // Run has returned
 	wake      chan struct{} // holds a token after a phase was entered, and at the end
 
-	pending []Status // one status for each phase not reported yet; guarded by control.mu
-	done    bool     // the last phase has been added; guarded by control.mu
+	pending []control.Status // one status for each phase not reported yet; guarded by control.mu
+	done    bool             // the last phase has been added; guarded by control.mu
 }
 
-func newStatusReporter(c *controller, call func(Status)) *statusReporter {
+func newStatusReporter(c *controller, call func(control.Status)) *statusReporter {
 	return &statusReporter{control: c, call: call, wake: make(chan struct{}, 1)}
 }
 
 // addPhase queues the status at a change of the phase. Called with control.mu held.
-func (s *statusReporter) addPhase(status Status) {
+func (s *statusReporter) addPhase(status control.Status) {
 	s.pending = append(s.pending, status)
 	signal(s.wake)
 }
@@ -59,7 +61,7 @@ func (s *statusReporter) run() {
 }
 
 // next returns the next phase to report or, with regular, the present status.
-func (s *statusReporter) next(regular bool) (status Status, ok, done bool) {
+func (s *statusReporter) next(regular bool) (status control.Status, ok, done bool) {
 	s.control.mu.Lock()
 	defer s.control.mu.Unlock()
 	if len(s.pending) > 0 {

@@ -3,6 +3,7 @@ package player
 import (
 	"time"
 
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -16,7 +17,7 @@ func (c *controller) apply(e transport.Effects) {
 		if !c.transport.Paused() {
 			c.pacer.timing.Resume(c.pacer.sleeper.Now())
 		}
-		c.setPhaseLocked(PhasePlay)
+		c.setPhaseLocked(control.PhasePlay)
 	}
 	if e.Read {
 		c.pacer.epoch = c.readahead.restart(e.Request)
@@ -143,7 +144,7 @@ func (c *controller) Bookmark() (time.Duration, error) {
 	defer c.mu.Unlock()
 	pos, ok := c.transport.Bookmark(c.pacer.sleeper.Now())
 	if !ok {
-		return 0, ErrBookmarks
+		return 0, control.ErrBookmarks
 	}
 	c.notifyChange()
 	return pos, nil

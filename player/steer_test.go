@@ -13,15 +13,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // steer plays in a bubble, with orders given at their times, and returns what happened.
-func steer(t *testing.T, g *fakeGraph, o Options, orders map[time.Duration]func(Control)) Summary {
+func steer(t *testing.T, g *fakeGraph, o Options, orders map[time.Duration]func(control.Control)) control.Summary {
 	t.Helper()
 	given := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	o.OnStart = func(c Control) {
+	o.OnStart = func(c control.Control) {
 		go func() {
 			defer close(given)
 			for _, at := range slices.Sorted(maps.Keys(orders)) {
@@ -44,14 +45,14 @@ func steer(t *testing.T, g *fakeGraph, o Options, orders map[time.Duration]func(
 }
 
 // ordersAt builds the orders of a test from "when verb" pairs.
-type ordersAt = map[time.Duration]func(Control)
+type ordersAt = map[time.Duration]func(control.Control)
 
-func toggle(c Control) { c.Toggle() }
-func step(c Control)   { c.Step() }
-func back(c Control)   { c.StepBack() }
-func stop(c Control)   { c.Stop() }
+func toggle(c control.Control) { c.Toggle() }
+func step(c control.Control)   { c.Step() }
+func back(c control.Control)   { c.StepBack() }
+func stop(c control.Control)   { c.Stop() }
 
-func seek(to time.Duration) func(Control) { return func(c Control) { c.Seek(to) } }
+func seek(to time.Duration) func(control.Control) { return func(c control.Control) { c.Seek(to) } }
 
 // tenMessages is a bag of messages 0 to 9, one in 100 ms, on /a.
 func tenMessages(tb testing.TB, o bagfmt.WriterOptions) []byte {
@@ -103,7 +104,7 @@ func TestSteer(t *testing.T) {
 		},
 		"many seeks at once": {
 			Options{},
-			ordersAt{150 * ms: func(c Control) {
+			ordersAt{150 * ms: func(c control.Control) {
 				for i := range 50 {
 					c.Seek(time.Duration(i) * 17 * ms)
 				}
@@ -119,15 +120,15 @@ func TestSteer(t *testing.T) {
 		"rate without a jump": {
 			Options{},
 			ordersAt{
-				150 * ms: func(c Control) { _ = c.SetRate(0.5) },
-				400 * ms: func(c Control) { _ = c.SetRate(5) }, // at 275 ms
+				150 * ms: func(c control.Control) { _ = c.SetRate(0.5) },
+				400 * ms: func(c control.Control) { _ = c.SetRate(5) }, // at 275 ms
 			},
 			"0s 0; 100ms 1; 250ms 2; 405ms 3; 425ms 4; 445ms 5; 465ms 6; 485ms 7; 505ms 8; 525ms 9; 525ms drain",
 		},
 		"rate while paused": {
 			Options{Paused: true},
 			ordersAt{
-				0: step, 100 * ms: func(c Control) { _ = c.SetRate(10) }, 200 * ms: toggle,
+				0: step, 100 * ms: func(c control.Control) { _ = c.SetRate(10) }, 200 * ms: toggle,
 			},
 			"0s 0; 210ms 1; 220ms 2; 230ms 3; 240ms 4; 250ms 5; 260ms 6; 270ms 7; 280ms 8; 290ms 9; 290ms drain",
 		},
@@ -150,7 +151,7 @@ func TestSteer(t *testing.T) {
 		},
 		"two steps back at once": {
 			Options{},
-			ordersAt{450 * ms: func(c Control) {
+			ordersAt{450 * ms: func(c control.Control) {
 				c.Pause()
 				c.StepBack()
 				c.StepBack()
@@ -159,7 +160,7 @@ func TestSteer(t *testing.T) {
 		},
 		"step back and burst only while paused": {
 			Options{},
-			ordersAt{150 * ms: func(c Control) {
+			ordersAt{150 * ms: func(c control.Control) {
 				if c.StepBack() || c.Burst(3) {
 					t.Error("done while playing")
 				}
@@ -168,19 +169,19 @@ func TestSteer(t *testing.T) {
 		},
 		"burst": {
 			Options{},
-			ordersAt{150 * ms: toggle, 300 * ms: func(c Control) { c.Burst(4) }, 400 * ms: toggle},
+			ordersAt{150 * ms: toggle, 300 * ms: func(c control.Control) { c.Burst(4) }, 400 * ms: toggle},
 			"0s 0; 100ms 1; 300ms 2; 300ms 3; 300ms 4; 300ms 5; 500ms 6; 600ms 7; 700ms 8; 800ms 9; 800ms drain",
 		},
 		"loop between marks": {
 			Options{},
 			ordersAt{
-				150 * ms: func(c Control) {
+				150 * ms: func(c control.Control) {
 					if err := c.SetMarks(250*ms, 450*ms); err != nil {
 						t.Error(err)
 					}
 					c.SetLoop(true)
 				},
-				700 * ms: func(c Control) { c.SetLoop(false) },
+				700 * ms: func(c control.Control) { c.SetLoop(false) },
 			},
 			// At 450 ms the first pass ends. The next one, 250 to 450 ms, and a third that goes on.
 			"0s 0; 100ms 1; 200ms 2; 300ms 3; 400ms 4; 500ms 3; 600ms 4; 700ms 3; 800ms 4; 900ms 5; 1s 6; 1.1s 7; 1.2s 8; 1.3s 9; 1.3s drain",
@@ -188,7 +189,7 @@ func TestSteer(t *testing.T) {
 		"a mark that play has passed": {
 			Options{},
 			ordersAt{
-				550 * ms: func(c Control) { _ = c.SetMarks(100*ms, 300*ms); c.SetLoop(true) },
+				550 * ms: func(c control.Control) { _ = c.SetMarks(100*ms, 300*ms); c.SetLoop(true) },
 				700 * ms: stop,
 			},
 			"0s 0; 100ms 1; 200ms 2; 300ms 3; 400ms 4; 500ms 5; 550ms 1; 650ms 2; 700ms drain",
@@ -196,7 +197,7 @@ func TestSteer(t *testing.T) {
 		"seek behind the loop": {
 			Options{Loop: true},
 			ordersAt{
-				50 * ms:  func(c Control) { _ = c.SetMarks(100*ms, 200*ms) },
+				50 * ms:  func(c control.Control) { _ = c.SetMarks(100*ms, 200*ms) },
 				150 * ms: seek(750 * ms),
 				750 * ms: stop,
 			},
@@ -210,7 +211,7 @@ func TestSteer(t *testing.T) {
 		},
 		"loop at the end": {
 			Options{KeepAlive: true, Start: 800 * ms},
-			ordersAt{time.Second: func(c Control) { c.SetLoop(true) }, 1250 * ms: stop},
+			ordersAt{time.Second: func(c control.Control) { c.SetLoop(true) }, 1250 * ms: stop},
 			"0s 8; 100ms 9; 1s 8; 1.1s 9; 1.2s 8; 1.25s drain",
 		},
 		"stop": {
@@ -220,7 +221,7 @@ func TestSteer(t *testing.T) {
 		"pause topics": {
 			Options{PauseTopics: a, Start: 700 * ms},
 			ordersAt{
-				200 * ms: toggle, 500 * ms: func(c Control) {
+				200 * ms: toggle, 500 * ms: func(c control.Control) {
 					if by := c.Status().PausedBy; by != "/a" {
 						t.Errorf("paused by %q", by)
 					}
@@ -232,7 +233,7 @@ func TestSteer(t *testing.T) {
 		"pause topics, by steps": {
 			Options{PauseTopics: []string{"a"}, Immediate: true, Start: 700 * ms},
 			ordersAt{
-				100 * ms: step, 200 * ms: func(c Control) { c.Burst(2) },
+				100 * ms: step, 200 * ms: func(c control.Control) { c.Burst(2) },
 			},
 			"100ms 7; 200ms 8; 200ms 9; 200ms drain",
 		},
@@ -242,8 +243,8 @@ func TestSteer(t *testing.T) {
 		"topic off and on": {
 			Options{Start: 500 * ms},
 			ordersAt{
-				50 * ms:  func(c Control) { _ = c.SetTopic("/a", false) },
-				250 * ms: func(c Control) { _ = c.SetTopic("/a", true) },
+				50 * ms:  func(c control.Control) { _ = c.SetTopic("/a", false) },
+				250 * ms: func(c control.Control) { _ = c.SetTopic("/a", true) },
 			},
 			"0s 5; 300ms 8; 400ms 9; 400ms drain",
 		},
@@ -273,14 +274,14 @@ func TestTooManyBookmarks(t *testing.T) {
 	t.Parallel()
 	bag := tenMessages(t, bagfmt.WriterOptions{})
 	synctest.Test(t, func(t *testing.T) {
-		s := steer(t, newFakeGraph(), Options{Bags: OpenTestBags(t, bag)}, ordersAt{150 * ms: func(c Control) {
+		s := steer(t, newFakeGraph(), Options{Bags: OpenTestBags(t, bag)}, ordersAt{150 * ms: func(c control.Control) {
 			for range 1000 {
 				if at, err := c.Bookmark(); at != 150*ms || err != nil {
 					t.Errorf("bookmark at %v: %v", at, err)
 				}
 			}
 			changed := c.Changed()
-			if _, err := c.Bookmark(); !errors.Is(err, ErrBookmarks) {
+			if _, err := c.Bookmark(); !errors.Is(err, control.ErrBookmarks) {
 				t.Errorf("one bookmark too many: %v", err)
 			}
 			select {

@@ -5,6 +5,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -13,21 +14,13 @@ import (
 type timeline struct {
 	bags     []*bagPlan // by the number of the file
 	messages *rosbag.Sequence
-	damaged  func(*DamageError)
+	damaged  func(*control.DamageError)
 }
 
-// aheadWorkers returns how many chunks of a bag are decompressed ahead at the same time. At
-// the recorded rate one is enough, and decompressing bz2 on two cores makes messages late.
-func aheadWorkers(o *Options) int {
-	if o.Immediate || o.Rate > 1 {
-		return 2
-	}
-	return 1
-}
-
-// newTimeline begins at from, or at the start of the window if that is later.
-func newTimeline(p *plan, from rosbag.Time, cancel <-chan struct{}, damaged func(*DamageError)) *timeline {
-	t := &timeline{damaged: damaged}
+// received returns the messages by time of receipt. They begin at from, or at the start of the window
+// if that is later.
+func (o *order) received(from rosbag.Time, cancel <-chan struct{}) *timeline {
+	p, t := o.plan, &timeline{damaged: o.damaged}
 	var files []rosbag.File
 	for _, b := range p.bags {
 		if len(b.routes) > 0 {
@@ -40,7 +33,7 @@ func newTimeline(p *plan, from rosbag.Time, cancel <-chan struct{}, damaged func
 			p.log.Debug("reads ahead in the next bag", zap.String("bag", begun))
 		}
 	}})
-	t.messages.SetFilter(rosbag.Query{Start: p.start, End: p.end, Workers: p.workers, Cancel: cancel})
+	t.messages.SetFilter(rosbag.Query{Start: p.start, End: p.end, Workers: o.workers, Cancel: cancel})
 	t.messages.Seek(from)
 	return t
 }

@@ -16,6 +16,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -45,12 +47,7 @@ func concat(lists ...[]TestMessage) []TestMessage {
 
 // texts reads all that a plan selects, in order.
 func texts(p *plan) (out []string, damage []error) {
-	for _, b := range p.bags {
-		for _, r := range b.routes {
-			r.source = &source{}
-		}
-	}
-	t := newTimeline(p, p.start, nil, func(e *DamageError) { damage = append(damage, e) })
+	t := newOrder(orderOptions{workers: 1, damaged: func(e *control.DamageError) { damage = append(damage, e) }}, p).received(p.start, nil)
 	for m, r := t.next(); m != nil; m, r = t.next() {
 		if r == nil || r.conn != m.Conn {
 			panic("route of another connection")
@@ -125,7 +122,7 @@ func TestTimeline(t *testing.T) {
 				}
 				o := tc.o
 				o.Bags, o.Log = OpenTestBags(t, bags...), zap.NewNop()
-				p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+				p, err := testPlan(t.Context(), &o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -155,7 +152,7 @@ func TestNothingSelected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tc.o.Bags, tc.o.Log = OpenTestBags(t, tc.bag), zap.NewNop()
-			if _, err := newPlan(t.Context(), &tc.o, newFakeGraph().Resolve); !errors.Is(err, ErrNoMessages) {
+			if _, err := testPlan(t.Context(), &tc.o); !errors.Is(err, ErrNoMessages) {
 				t.Errorf("got %v, want ErrNoMessages", err)
 			}
 		})
@@ -167,15 +164,16 @@ func TestDamagedChunk(t *testing.T) {
 	t.Parallel()
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, series(connA, "a", 0, 1, 2, 3)...)
 	bags := OpenTestBags(t, data)
-	chunk := bags[0].source.Span(2)
+	chunk := bags[0].Source().Span(2)
 	data[chunk.Pos+130] ^= 0x55 // in the stored data: its header has about 80 bytes
 
 	o := Options{Bags: bags, Log: zap.NewNop()}
-	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReader(p, newQueue(1<<20, 1<<10))
+	damaged := source.NewDamageLog(p.log)
+	r := newReader(newOrder(orderOptions{workers: 1, damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
 	var got []string
 	for it, ok := popOne(t.Context(), r.queue); ok; it, ok = popOne(t.Context(), r.queue) {
@@ -184,7 +182,7 @@ func TestDamagedChunk(t *testing.T) {
 	if d := cmp.Diff([]string{"a0", "a1", "a3"}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	damage := r.damageFound()
+	damage := damaged.Found()
 	var corrupt *bagfmt.CorruptError
 	if len(damage) != 1 || !errors.As(damage[0], &corrupt) || corrupt.Offset != chunk.Pos || damage[0].Messages != 1 {
 		t.Errorf("damage %v, want one place at %d", damage, chunk.Pos)
@@ -195,19 +193,20 @@ func TestDamagedChunk(t *testing.T) {
 func TestLargeChunk(t *testing.T) {
 	t.Parallel()
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, concat(series(connA, "a", 0), series(connB, strings.Repeat("b", 1000), 1))...)
-	b, err := openBag(t.Context(), "large", bytes.NewReader(data), int64(len(data)), BagOptions{MaxChunkBytes: 900})
+	b, err := source.OpenAt(t.Context(), "large", bytes.NewReader(data), int64(len(data)), source.Options{MaxChunkBytes: 900})
 	if err != nil {
 		t.Fatal(err)
 	}
 	core, logged := observer.New(zap.ErrorLevel)
-	o := Options{Bags: []*Bag{b}, Log: zap.New(core)}
-	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	o := Options{Bags: []*source.Recording{b}, Log: zap.New(core)}
+	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReader(p, newQueue(1<<20, 1<<10))
+	damaged := source.NewDamageLog(p.log)
+	r := newReader(newOrder(orderOptions{workers: 1, damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
-	if damage := r.damageFound(); len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 {
+	if damage := damaged.Found(); len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 {
 		t.Errorf("damage %v", damage)
 	}
 	if logged.FilterMessageSnippet("--max-chunk").Len() != 1 {
@@ -221,15 +220,15 @@ func TestShrunkFile(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, series(connA, long, 0, 1, 2, 3)...)
 	whole := OpenTestBags(t, data)[0]
-	cut := whole.source.Span(2).Pos + 20
+	cut := whole.Source().Span(2).Pos + 20
 	f := &shrinking{data: data}
-	b, err := openBag(t.Context(), "shrinking", f, int64(len(data)), BagOptions{})
+	b, err := source.OpenAt(t.Context(), "shrinking", f, int64(len(data)), source.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.data = data[:cut:cut]
-	o := Options{Bags: []*Bag{b}, Log: zap.NewNop()}
-	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	o := Options{Bags: []*source.Recording{b}, Log: zap.NewNop()}
+	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,12 +248,13 @@ func (f *shrinking) ReadAt(p []byte, off int64) (int, error) {
 func TestReaderEndsWithContext(t *testing.T) {
 	t.Parallel()
 	o := Options{Bags: OpenTestBags(t, MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 0, 1, 2)...)), Log: zap.NewNop()}
-	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	r := newReader(p, newQueue(1, 1))
+	damaged := source.NewDamageLog(p.log)
+	r := newReader(newOrder(orderOptions{workers: 1, damaged: damaged.Report}, p), newQueue(1, 1))
 	r.submit(readRequest{ReadRequest: transport.ReadRequest{Loop: transport.Loop{On: true, To: transport.Forever}}})
 	done := make(chan struct{})
 	go func() {
@@ -273,7 +273,7 @@ func TestLossesOfAChunk(t *testing.T) {
 	errDisk := errors.New("disk")
 	long := strings.Repeat("x", 100<<10) // reads of a neighbor do not get to its middle
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, series(connA, long, 0, 1, 2, 3)...)
-	opened := OpenTestBags(t, data)[0].source
+	opened := OpenTestBags(t, data)[0].Source()
 	pos := opened.Span(1).Pos
 	indexAt := pos + int64(bytes.Index(data[pos:], []byte("ver=")))
 	tests := map[string]struct {
@@ -314,22 +314,23 @@ func TestLossesOfAChunk(t *testing.T) {
 				tc.damage(data)
 			}
 			f.fault = tc.fault
-			o := Options{Bags: []*Bag{b}, Log: zap.NewNop()}
-			p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+			o := Options{Bags: []*source.Recording{b}, Log: zap.NewNop()}
+			p, err := testPlan(t.Context(), &o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := newReader(p, newQueue(1<<30, 1<<10))
+			damaged := source.NewDamageLog(p.log)
+			r := newReader(newOrder(orderOptions{workers: 1, damaged: damaged.Report}, p), newQueue(1<<30, 1<<10))
 			r.readPasses(t.Context(), readRequest{})
 			var lost []uint64
-			for _, e := range r.damageFound() {
+			for _, e := range damaged.Found() {
 				lost = append(lost, e.Messages)
 				if tc.wantErr != nil && !errors.Is(e, tc.wantErr) || e.IsReadError() != (tc.wantErr != nil) {
 					t.Errorf("got %v, unread %v, want %v", e, e.IsReadError(), tc.wantErr)
 				}
 			}
 			if d := cmp.Diff(tc.messages, lost); d != "" || r.queue.count != tc.played {
-				t.Errorf("%d played, want %d; damage %v, lost (-want +got):\n%s", r.queue.count, tc.played, r.damageFound(), d)
+				t.Errorf("%d played, want %d; damage %v, lost (-want +got):\n%s", r.queue.count, tc.played, damaged.Found(), d)
 			}
 		})
 	}
@@ -340,17 +341,18 @@ func TestChunkBeyondTheLimit(t *testing.T) {
 	t.Parallel()
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, series(connA, "a", 0, 1, 2)...)
 	bags := OpenTestBags(t, data)
-	pos := int(bags[0].source.Span(1).Pos)
+	pos := int(bags[0].Source().Span(1).Pos)
 	size := pos + bytes.Index(data[pos:], []byte("size=")) + len("size=")
 	binary.LittleEndian.PutUint32(data[size:], 1<<32-16) // no reader takes more than 2 GiB
 	o := Options{Bags: bags, Log: zap.NewNop()}
-	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReader(p, newQueue(1<<20, 1<<10))
+	damaged := source.NewDamageLog(p.log)
+	r := newReader(newOrder(orderOptions{workers: 1, damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
-	damage := r.damageFound()
+	damage := damaged.Found()
 	if len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 || r.queue.count != 2 {
 		t.Errorf("%d played, damage %+v", r.queue.count, damage)
 	}
@@ -398,7 +400,7 @@ func TestTimelineOpensInTurn(t *testing.T) {
 	for _, b := range p.bags {
 		b.source = countedSource{b.source, &cursors}
 	}
-	line := newTimeline(p, testBase.Add(2*sec), nil, func(*DamageError) {})
+	line := testOrder(p).received(testBase.Add(2*sec), nil)
 	defer line.close()
 	onlyOne := func(when string) {
 		t.Helper()
@@ -418,7 +420,7 @@ func TestTimelineOpensInTurn(t *testing.T) {
 	if m, _ := line.next(); m != nil || cursors.open != 0 || cursors.opened != 5 {
 		t.Errorf("%+v at the end, %+v, want 5 bags: without the one before the beginning, and that of another topic", m, cursors)
 	}
-	early := newTimeline(p, testBase, nil, func(*DamageError) {})
+	early := testOrder(p).received(testBase, nil)
 	early.next()
 	early.close() // one bag is open, the others never were
 	if m, _ := early.next(); m != nil {

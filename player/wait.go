@@ -33,24 +33,9 @@ func (e *WaitError) Error() string {
 	return fmt.Sprintf("no subscriber within %v: %s", e.After, strings.Join(abbreviate(e.Topics), ", "))
 }
 
-// awaited returns the topics that need a subscriber before play begins. It is an error to
-// wait for a topic that is not played.
-func (p *plan) awaited(o *Options) ([]*topic, error) {
-	var all []*topic
-	for _, t := range p.topics {
-		if p.selection.wait.match(t.name) || o.WaitForSubscribers {
-			all = append(all, t)
-		}
-	}
-	if never := p.selection.wait.set.Unmatched(); len(never) > 0 {
-		return nil, &OptionError{"WaitFor", "names what is not played: " + strings.Join(never, ", ")}
-	}
-	return all, nil
-}
-
 // waitForSubscribers returns when each of topics has a subscriber, or ctx ended. With a
 // timeout it does not wait longer and returns a *WaitError.
-func (p *plan) waitForSubscribers(ctx context.Context, topics []*topic, timeout time.Duration) error {
+func waitForSubscribers(ctx context.Context, topics []*outTopic, timeout time.Duration, log *zap.Logger) error {
 	poll := time.NewTicker(subscriberPoll)
 	defer poll.Stop()
 	start := time.Now()
@@ -64,7 +49,7 @@ func (p *plan) waitForSubscribers(ctx context.Context, topics []*topic, timeout 
 		}
 		if time.Since(reported) >= missingReport {
 			reported = time.Now()
-			p.log.Info("still waiting for subscribers", zap.Strings("topics", abbreviate(missing)))
+			log.Info("still waiting for subscribers", zap.Strings("topics", abbreviate(missing)))
 		}
 		select {
 		case <-poll.C:
@@ -85,10 +70,8 @@ func (r *run) waitForLinks(ctx context.Context, live []liveTopic) {
 	}
 	deadline := time.Now().Add(r.o.LinkTimeout)
 	published := map[string]publication{}
-	for _, t := range r.plan.topics {
-		if t.publication != nil {
-			published[t.publication.Topic()] = t.publication
-		}
+	for _, t := range r.control.output.advertised() {
+		published[t.publication.Topic()] = t.publication
 	}
 	live = withoutLink(published, live)
 	gone, end := r.findGone(ctx, live)
@@ -183,10 +166,10 @@ func (r *run) findGone(ctx context.Context, live []liveTopic) (gone *goneNodes, 
 }
 
 // withoutSubscriber returns the names of the topics without a subscriber.
-func withoutSubscriber(topics []*topic) []string {
+func withoutSubscriber(topics []*outTopic) []string {
 	var missing []string
 	for _, t := range topics {
-		if t.publication != nil && t.publication.Subscribers() == 0 {
+		if t.publication.Subscribers() == 0 {
 			missing = append(missing, t.name)
 		}
 	}

@@ -15,11 +15,12 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // playLogged is playFake with a log.
-func playLogged(ctx context.Context, g *fakeGraph, o Options) (Summary, *observer.ObservedLogs, error) {
+func playLogged(ctx context.Context, g *fakeGraph, o Options) (control.Summary, *observer.ObservedLogs, error) {
 	core, logs := observer.New(zap.InfoLevel)
 	o.Rate, o.Hz, o.Log = 1, 100, zap.New(core)
 	sum, err := playFake(ctx, g, o)
@@ -110,7 +111,7 @@ func TestWaitingFor(t *testing.T) {
 		}
 		answers := make(chan []string, 2)
 		o := Options{Bags: OpenTestBags(t, bag), WaitFor: []string{"/b"}}
-		o.OnStart = func(c Control) {
+		o.OnStart = func(c control.Control) {
 			time.AfterFunc(500*time.Millisecond, func() { answers <- c.Stats().WaitingFor })
 			time.AfterFunc(1500*time.Millisecond, func() { answers <- c.Stats().WaitingFor })
 		}

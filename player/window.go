@@ -8,17 +8,6 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Span returns the times of the earliest and of the latest message of the bags, if there
-// is any.
-func Span(bags []*Bag) (first, last bagfmt.Time, ok bool) {
-	var files []rosbag.File
-	for _, b := range bags {
-		files = append(files, rosbag.FileOf(b.name, b.source))
-	}
-	all := rosbag.NewSequence(files, rosbag.SequenceOptions{}).Info()
-	return all.Start, all.End, all.Messages > 0
-}
-
 // maxProbed bounds how many indexes are read to find the connections with messages in the
 // window for spans that lie only partly in it. An ordinary bag has two such spans.
 const maxProbed = 16

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 )
 
 // faultyFile is a bag on a disk that makes trouble after opening.
@@ -30,10 +31,10 @@ func (f *faultyFile) ReadAt(p []byte, off int64) (int, error) {
 	return f.Reader.ReadAt(p, off)
 }
 
-func openFaulty(t *testing.T, data []byte) (*Bag, *faultyFile) {
+func openFaulty(t *testing.T, data []byte) (*source.Recording, *faultyFile) {
 	t.Helper()
 	f := &faultyFile{Reader: bytes.NewReader(data)}
-	b, err := openBag(t.Context(), "faulty", f, int64(len(data)), BagOptions{})
+	b, err := source.OpenAt(t.Context(), "faulty", f, int64(len(data)), source.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func TestStalledFile(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				start := time.Now()
-				o.Bags = []*Bag{b}
+				o.Bags = []*source.Recording{b}
 				s, err := playFake(ctx, newFakeGraph(), o)
 				if got := time.Since(start); got > time.Minute+readerGrace || err != nil || !s.Interrupted {
 					t.Errorf("ended after %v with %+v, %v", got, s, err)
@@ -85,8 +86,8 @@ func TestPlanReadsIndexesOnly(t *testing.T) {
 		read += n
 		return nil
 	}
-	o := Options{Bags: []*Bag{b}, Start: 5, Duration: 20, Log: zap.NewNop()}
-	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	o := Options{Bags: []*source.Recording{b}, Start: 5, Duration: 20, Log: zap.NewNop()}
+	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func TestReadAheadBoundsChunkMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := makePlan(t, Options{Topics: []string{"/tiny"}}, data)
 		ctx, cancel := context.WithCancel(t.Context())
-		r := newReader(p, newQueue(bound, 1<<20))
+		r := newReader(testOrder(p), newQueue(bound, 1<<20))
 		go r.readPasses(ctx, readRequest{})
 		synctest.Wait() // it waits for room
 		rare := 0
@@ -163,7 +164,7 @@ func TestSpan(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			first, last, ok := Span(OpenTestBags(t, tc.bags...))
+			first, last, ok := source.Span(OpenTestBags(t, tc.bags...))
 			if ok != tc.ok || ok && (first != testBase.Add(tc.first) || last != testBase.Add(tc.last)) {
 				t.Errorf("got %v to %v, %v", first, last, ok)
 			}
@@ -202,7 +203,7 @@ func TestConnectionsInWindow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := Options{Bags: OpenTestBags(t, tc.bag), Log: zap.NewNop(), Start: tc.start, Duration: tc.duration}
-			p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+			p, err := testPlan(t.Context(), &o)
 			if errors.Is(err, ErrNoMessages) != (tc.want == nil) {
 				t.Fatal(err)
 			}
@@ -270,12 +271,12 @@ func TestPlanReadsFewIndexes(t *testing.T) {
 				reads++
 				return nil
 			}
-			o.Bags, o.Log = []*Bag{b}, zap.NewNop()
-			if _, err := newPlan(t.Context(), &o, newFakeGraph().Resolve); err != nil {
+			o.Bags, o.Log = []*source.Recording{b}, zap.NewNop()
+			if _, err := testPlan(t.Context(), &o); err != nil {
 				t.Fatal(err)
 			}
 			if reads > 4 {
-				t.Errorf("%d reads of a bag of %d chunks", reads, b.source.NumSpans())
+				t.Errorf("%d reads of a bag of %d chunks", reads, b.Source().NumSpans())
 			}
 		})
 	}

@@ -22,9 +22,9 @@ func TestAdaptive(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	_, byFile := testlink.Numbers(t, p.out.Target())
+	_, byFile := testlink.Numbers(t, p.Out.Target())
 	testlink.CheckCount(t, "in the file", byFile, 1, messages)
-	stored := p.sink.encoder.Stored()
+	stored := p.Sink.Encoder.Stored()
 	if len(stored) < 2 {
 		t.Errorf("chunks: %v", stored)
 	}

@@ -312,11 +312,11 @@ func control(t *testing.T, p *pipeline, what int) {
 	var err error
 	switch what % 8 {
 	case 0:
-		err = p.Pause()
+		err = p.Commands().Pause()
 	case 1:
-		err = p.Resume(time.Now())
+		err = p.Commands().Resume(time.Now())
 	case 2:
-		_, err = p.RequestSplit(time.Now())
+		_, err = p.Commands().RequestSplit(time.Now())
 	default:
 		p.tick(time.Now().Add(time.Minute))
 	}

@@ -85,8 +85,8 @@ func TestChunksAreCounted(t *testing.T) {
 	p := testPipeline(t, Options{Compression: bagfmt.CompressionLZ4, ChunkBytes: 30_000, Sync: SyncNone}, nil)
 	testlink.PublishPlain(open(t, p, "/t", "/p"), 20)
 	closePipeline(t, p)
-	chunks := uint64(len(testlink.OpenBag(t, p.out.Target()).Chunks()))
-	if got := p.sink.encoder.Stored(); chunks < 2 || len(got) != 1 || got[bagfmt.CompressionLZ4] != chunks {
+	chunks := uint64(len(testlink.OpenBag(t, p.Out.Target()).Chunks()))
+	if got := p.Sink.Encoder.Stored(); chunks < 2 || len(got) != 1 || got[bagfmt.CompressionLZ4] != chunks {
 		t.Errorf("counted %v, want %d chunks", got, chunks)
 	}
 }
@@ -99,7 +99,7 @@ func TestWrittenChunkCountsInItsFile(t *testing.T) {
 		in.Rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
 		in.Rotation.Queue(500)
 		c := &memory.Chunk{Part: part, Cost: 200, Sealed: new(bagfmt.SealedChunk)}
-		in.Written(c, 70, part)
+		in.Files().Written(c, 70, part)
 		if got := [2]int64{in.Rotation.Stored(), 1000 - in.Rotation.Stored() - in.Rotation.Left()}; got != want {
 			t.Errorf("a chunk of file %d: %v bytes are stored and on their way in file 3, want %v", part, got, want)
 		}

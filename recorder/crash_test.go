@@ -168,9 +168,9 @@ func recordForPowerCut(t *testing.T, c bagfmt.Compression) []diskOp {
 	t.Helper()
 	d := new(diary)
 	p := testPipeline(t, Options{Compression: c, ChunkBytes: 3000}, func(f bagfile.Handle) bagfile.Handle { return diaryFile{f, d} })
-	p.out.Mode = -1 // none of the modes: it is synced as below, and not each second beside that
+	p.Out.Mode = -1 // none of the modes: it is synced as below, and not each second beside that
 	l := open(t, p, "/t", "/p")
-	head, err := p.outputs.Dir.ReadFile("test.bag.active") // was written before
+	head, err := p.Outputs.Dir.ReadFile("test.bag.active") // was written before
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func recordForPowerCut(t *testing.T, c bagfmt.Compression) []diskOp {
 				return l.Connection.Topic.Written.Messages+2 < uint64(n)
 			}
 			testlink.WaitFor(t, func() bool { return !queued() })
-			p.sync(p.out)
+			p.Sync(p.Out)
 		}
 	}
 	if err := p.close(); err != nil {

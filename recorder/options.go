@@ -13,12 +13,14 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
+	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -204,6 +206,17 @@ func (o *Options) intake(encoder *encode.Encoder) intake.Config {
 		c.Ring = &kept
 	}
 	return c
+}
+
+// sink returns what the sink is made of; out is the file that is written, nil while stopped.
+func (o *Options) sink(in *intake.Intake, encoder *encode.Encoder, outputs *bagfile.Series, retain *bagfile.Retainer, out *sink.Bag) sink.Config {
+	mode := map[SnapshotMode]sink.Mode{SnapshotOnly: sink.OnlySnapshots, SnapshotBeside: sink.BesideRecording}[o.Snapshot.Mode]
+	return sink.Config{
+		Log: o.Log, Files: in.Files(), Commands: in.Commands(), Snapshots: in.Snapshots(),
+		Encoder: encoder, Compression: o.Compression, Report: o.lossReport(in.Accounts()), ReportTopic: ReportTopic, AbortDrain: o.Hurry,
+		Outputs: outputs, Retain: retain, Retains: o.Retain.Enabled(), MinSpace: o.MinSpace, MinSpaceText: o.MinSpaceText,
+		Handover: o.handover(), OnOpen: o.onOpen, OnChange: o.Control.notify, Keeps: mode, First: out,
+	}
 }
 
 // encoder returns how chunks are compressed.

@@ -105,7 +105,7 @@ func TestFileBeginsBehindTheOneBefore(t *testing.T) {
 				chart.Frames(f, 1, latest)
 			}
 			odom.Frames(testlink.Frame(2, 1, 10), 1, start) // its link has waited for the lock
-			split, err := p.RequestSplit(start.Add(time.Second))
+			split, err := p.Commands().RequestSplit(start.Add(time.Second))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +152,7 @@ func TestRepeatedInSnapshots(t *testing.T) {
 	base.Frames(testlink.Frame(1, 2, 10), 1, at(2))
 	odom.Frames(testlink.Frame(2, 0, 10), 1, at(15))
 	chart.Frames(testlink.Frame(1, 3, 10), 1, at(18))
-	path := take(t, p, at(20)).out.Target()
+	path := take(t, p, at(20)).Out.Target()
 	closePipeline(t, p)
 	if marked, others := markedIn(t, path); !slices.Equal(marked, []uint32{1, 2}) || !slices.Equal(others, []uint32{3}) {
 		t.Errorf("marked %v, others %v", marked, others)

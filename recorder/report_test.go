@@ -46,7 +46,7 @@ func TestReport(t *testing.T) {
 			t.Run(name+" "+string(c), func(t *testing.T) {
 				t.Parallel()
 				p := testPipeline(t, Options{Report: tc.when, Compression: c, Split: true, BufferBytes: 8 << 20}, nil)
-				l, err := p.OpenLink(p.AddTopicOf("/t", "/t", time.Time{}), testlink.HeaderInfo("/t", "p"))
+				l, err := p.Links().OpenLink(p.Links().AddTopicOf("/t", "/t", time.Time{}), testlink.HeaderInfo("/t", "p"))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -59,7 +59,7 @@ func TestReport(t *testing.T) {
 				if err := p.close(); err != nil {
 					t.Fatal(err)
 				}
-				reports, end := reportIn(t, p.out.Target())
+				reports, end := reportIn(t, p.Out.Target())
 				if len(reports) != tc.want || end != bagfmt.TimeOf(last) {
 					t.Fatalf("%d reports, the bag ends at %v; want %d, %v", len(reports), end, tc.want, bagfmt.TimeOf(last))
 				}

@@ -40,16 +40,16 @@ func TestRingNeedsNoMemoryOfItsOwn(t *testing.T) {
 	})
 	next, _ := p.Sealed.Take() // in place of the writer
 	if next.Command != nil {   // that has not come to its command yet
-		go p.execute(next.Command)
+		go p.Execute(next.Command)
 		next, _ = p.Sealed.Take()
 	}
 	c := next.Chunk
 	c.Seal(nil)
-	rc := p.ToRingChunk(c)
+	rc := p.Snapshots().ToRingChunk(c)
 	if rc.Chunk != c {
 		t.Error("a copy was made beyond the buffer")
 	}
-	p.GiveBack(rc)
+	p.Snapshots().GiveBack(rc)
 	release()
 	<-sent
 	if err := p.close(); err != nil {
@@ -93,7 +93,7 @@ func TestSlowTopicsReachFarBack(t *testing.T) {
 		})
 	}
 	sn := take(t, p, start.Add(3000*time.Second))
-	if got := numbersOf(t, sn.out.Target()); len(got) != 3000 {
+	if got := numbersOf(t, sn.Out.Target()); len(got) != 3000 {
 		t.Errorf("%d of 3000 messages", len(got))
 	}
 	if err := p.close(); err != nil {
@@ -154,14 +154,14 @@ func TestTriggerKeepsWhatWasThere(t *testing.T) {
 		})
 	}
 	release := holdWriter(p)
-	sn, err := p.snapshots.trigger(time.Now())
+	sn, err := p.Snapshotter.Trigger(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	send(before, 5*before)
 	release()
-	<-sn.out.finished
-	got := numbersOf(t, sn.out.Target())
+	<-sn.Out.Finished
+	got := numbersOf(t, sn.Out.Target())
 	if n := len(got); n < 200 || !slices.Equal(got, sequence(before-n, before)) {
 		t.Errorf("%d messages, %v to %v", n, got[0], got[n-1])
 	}

@@ -19,11 +19,11 @@ import (
 func files(t testing.TB, p *pipeline) []string {
 	t.Helper()
 	var all []string
-	for _, b := range p.finished.list() {
-		if b.Name != b.place.Target() {
+	for _, b := range p.Finished.List() {
+		if b.Name != b.Place.Target() {
 			t.Errorf("%s was not closed", b.Name)
 		}
-		all = append(all, b.place.Target())
+		all = append(all, b.Place.Target())
 	}
 	return all
 }
@@ -210,7 +210,7 @@ func openLatched(t *testing.T, p *pipeline, topic, publisher string) *intake.Lin
 			info.Header[i].Value = "1"
 		}
 	}
-	l, err := p.OpenLink(p.AddTopicOf(topic, topic, time.Time{}), info)
+	l, err := p.Links().OpenLink(p.Links().AddTopicOf(topic, topic, time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestLargeMessageAcrossASplit(t *testing.T) {
 			info.Header[i].Value = strings.Repeat("uint32 n\n", 2000) // too long to go along with each message
 		}
 	}
-	l, err := p.OpenLink(p.AddTopicOf("/t", "/t", time.Time{}), info)
+	l, err := p.Links().OpenLink(p.Links().AddTopicOf("/t", "/t", time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +291,7 @@ func TestLargeMessageAcrossASplit(t *testing.T) {
 func TestNextNameTaken(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true, Duration: time.Second}, nil)
-	taken := strings.TrimSuffix(p.out.Target(), "_0.bag") + "_1.bag"
+	taken := strings.TrimSuffix(p.Out.Target(), "_0.bag") + "_1.bag"
 	if err := os.WriteFile(taken, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -335,8 +335,8 @@ func TestEveryWriteFailsOnceAcrossSplits(t *testing.T) {
 			t.Fatalf("write %d: %v", at, err)
 		}
 		kept, closed := 0, true
-		for _, b := range p.finished.list() {
-			if closed = closed && b.Name == b.place.Target(); closed {
+		for _, b := range p.Finished.List() {
+			if closed = closed && b.Name == b.Place.Target(); closed {
 				byTime, _ := testlink.Numbers(t, b.Name)
 				kept += len(byTime[1])
 			}
@@ -373,6 +373,6 @@ func BenchmarkSplits(b *testing.B) {
 	b.ReportMetric(float64(waits[len(waits)*99/100].Microseconds()), "p99-µs")
 	b.ReportMetric(float64(waits[len(waits)*999/1000].Microseconds()), "p99.9-µs")
 	b.ReportMetric(float64(waits[len(waits)-1].Microseconds()), "max-µs")
-	b.ReportMetric(float64(p.finished.number()), "files")
+	b.ReportMetric(float64(p.Finished.Number()), "files")
 	b.ReportMetric(float64(uint64(sent)-l.Connection.Topic.Messages), "lost")
 }

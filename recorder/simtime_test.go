@@ -51,15 +51,15 @@ func TestSimStamps(t *testing.T) {
 	}
 	sink.Frames(ticks(100), 1, time.Now())
 	p := testPipeline(t, Options{sim: sim, Split: true, Duration: 10 * time.Second, FlushInterval: time.Hour}, nil)
-	topic := p.AddTopicOf("/clock", "/clock", time.Time{})
-	if err := sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return p.OpenLink(topic, info) }); err != nil {
+	topic := p.Links().AddTopicOf("/clock", "/clock", time.Time{})
+	if err := sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return p.Links().OpenLink(topic, info) }); err != nil {
 		t.Fatal(err)
 	}
-	l, err := p.OpenLink(p.AddTopicOf("/t", "/t", time.Time{}), testlink.LatchingInfo("/t", "p"))
+	l, err := p.Links().OpenLink(p.Links().AddTopicOf("/t", "/t", time.Time{}), testlink.LatchingInfo("/t", "p"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := p.out.Target()
+	first := p.Out.Target()
 	l.Frames(testlink.Numbered(1, 2, 3), 3, time.Now())
 	sink.Frames(ticks(0, 105, 104), 3, time.Now()) // 0 is no time; back as it comes
 	testlink.Large(t, l, 4, 200_000)
@@ -80,8 +80,8 @@ func TestSimStamps(t *testing.T) {
 	}{
 		{first, "/t", at(100, 100, 100, 104)},
 		{first, "/clock", at(100, 105, 104)}, // the first was before the file
-		{p.out.Target(), "/clock", at(111)},
-		{p.out.Target(), "/t", at(111, 111)}, // repeated, and new
+		{p.Out.Target(), "/clock", at(111)},
+		{p.Out.Target(), "/t", at(111, 111)}, // repeated, and new
 	} {
 		if got := stamps(t, tc.path, tc.topic); !slices.Equal(got, tc.want) {
 			t.Errorf("%s in %s: %v, want %v", tc.topic, tc.path, got, tc.want)
@@ -96,8 +96,8 @@ func TestSimClock(t *testing.T) {
 	sim := simtime.New()
 	sim.Release()
 	p := testPipeline(t, Options{}, nil)
-	topic := p.AddTopicOf("/clock", "/clock", time.Time{})
-	if err := sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return p.OpenLink(topic, info) }); err != nil {
+	topic := p.Links().AddTopicOf("/clock", "/clock", time.Time{})
+	if err := sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return p.Links().OpenLink(topic, info) }); err != nil {
 		t.Fatal(err)
 	}
 	sink, err := sim.Link(testlink.Info("/clock", "/sim"))

@@ -21,6 +21,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -98,7 +99,7 @@ func TestSnapshotBeginsWithWhatWasLatched(t *testing.T) {
 						}
 						send(odom, uint32(s), s)
 					}
-					got, begin := latchedIn(t, take(t, p, at(99)).out.Target())
+					got, begin := latchedIn(t, take(t, p, at(99)).Out.Target())
 					first := bagfmt.TimeOf(at(89))
 					stamp := func(s int) bagfmt.Time { return bagfmt.TimeOf(at(s)) }
 					want := []heard{
@@ -178,7 +179,7 @@ func (w *latchedWorld) send() {
 // resume ends a pause. What was latched meanwhile counts from now on.
 func (w *latchedWorld) resume() {
 	w.now = w.now.Add(time.Second)
-	if err := w.p.Resume(w.now); err != nil {
+	if err := w.p.Commands().Resume(w.now); err != nil {
 		w.t.Fatal(err)
 	}
 	for publisher, n := range w.unheard {
@@ -206,7 +207,7 @@ func (w *latchedWorld) check(what, path string) {
 func (w *latchedWorld) checkAccount(what string) {
 	w.t.Helper()
 	in := w.p.Intake
-	if _, err := w.p.pin(w.t.Context(), w.now); err != nil { // behind what is queued
+	if _, err := w.p.Pin(w.t.Context(), w.now); err != nil { // behind what is queued
 		w.t.Fatal(err)
 	}
 	in.Mu.Lock()
@@ -268,14 +269,14 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 			core, logged := observer.New(zapcore.WarnLevel)
 			o.Log = zap.New(core)
 			w := &latchedWorld{t: t, p: ringPipeline(t, o), rnd: rnd, now: time.Now(), unheard: map[string]uint32{}}
-			w.p.snapshots.limiter.SetLimit(rate.Inf)
+			w.p.Snapshotter.Limiter.SetLimit(rate.Inf)
 			for i := range 4 {
 				w.links = append(w.links, latching(t, w.p, "/map", fmt.Sprint("/node", i)))
 			}
 			w.links = append(w.links, latching(t, w.p, "/tf_static", "/node0"), open(t, w.p, "/odom", "/node0"), open(t, w.p, "/odom", "/node1"))
 			again := testlink.LatchedInfo("/map", "/node0")
 			again.Header = append(again.Header, bagfmt.Field{Key: "tcp_nodelay", Value: "1"})
-			l, err := w.p.OpenLink(w.links[0].Connection.Topic, again)
+			l, err := w.p.Links().OpenLink(w.links[0].Connection.Topic, again)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -286,7 +287,7 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 					case rnd.IntN(30) == 0:
 						w.p.tick(w.now.Add(2 * time.Hour)) // seals the open chunk
 					case !w.paused && rnd.IntN(50) == 0:
-						if err := w.p.Pause(); err != nil {
+						if err := w.p.Commands().Pause(); err != nil {
 							t.Fatal(err)
 						}
 						w.paused = true
@@ -298,7 +299,7 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 					w.resume()
 				}
 				what := fmt.Sprint("snapshot ", snapshot)
-				sn, err := w.p.snapshots.trigger(w.now)
+				sn, err := w.p.Snapshotter.Trigger(w.now)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -306,9 +307,9 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 					w.send()
 				}
 				w.p.tick(w.now)
-				<-sn.out.finished
+				<-sn.Out.Finished
 				if noMemory := logged.FilterMessageSnippet("no memory").Len(); noMemory == 0 {
-					w.check(what, sn.out.Target())
+					w.check(what, sn.Out.Target())
 				} else if o.BufferBytes > 16<<20 {
 					t.Fatalf("%s: %v", what, logged.All())
 				}
@@ -344,11 +345,11 @@ func TestSnapshotInAPause(t *testing.T) {
 				odom.Frames(testlink.Frame(1, 0, 10), 1, at(s))
 				p.tick(at(s + 1))
 			}
-			if err := p.Pause(); err != nil {
+			if err := p.Commands().Pause(); err != nil {
 				t.Fatal(err)
 			}
 			chart.Frames(testlink.Frame(1, 2, 10), 1, at(8))
-			got, _ := latchedIn(t, take(t, p, at(tc.trigger)).out.Target())
+			got, _ := latchedIn(t, take(t, p, at(tc.trigger)).Out.Target())
 			if len(got) != 1 || got[0].n != tc.want {
 				t.Errorf("%v, want message %d", got, tc.want)
 			}
@@ -372,22 +373,22 @@ func TestMissedLatchedIsInSnapshots(t *testing.T) {
 					odom, chart := open(t, p, "/odom", "/p"), latching(t, p, "/map", "/server")
 					chart.Frames(testlink.Frame(1, 1, 10), 1, at(1))
 					if stopped {
-						if c, err := p.RequestStop(); err != nil {
+						if c, err := p.Commands().RequestStop(); err != nil {
 							t.Fatal(err)
 						} else if _, err := c.ClosedFile(t.Context()); err != nil {
 							t.Fatal(err)
 						}
-					} else if err := p.Pause(); err != nil {
+					} else if err := p.Commands().Pause(); err != nil {
 						t.Fatal(err)
 					}
 					chart.Frames(testlink.Frame(1, 2, 10), 1, at(5))
 					if stopped {
-						if c, err := p.RequestStart(); err != nil {
+						if c, err := p.Commands().RequestStart(); err != nil {
 							t.Fatal(err)
 						} else if err := c.Wait(t.Context()); err != nil {
 							t.Fatal(err)
 						}
-					} else if err := p.Resume(at(10)); err != nil {
+					} else if err := p.Commands().Resume(at(10)); err != nil {
 						t.Fatal(err)
 					}
 					want := []uint32{2, 3}
@@ -397,7 +398,7 @@ func TestMissedLatchedIsInSnapshots(t *testing.T) {
 					odom.Frames(testlink.Frame(1, 0, 10), 1, at(60)) // after some time in which the machine may stand still
 					chart.Frames(testlink.Frame(1, 3, 10), 1, at(61))
 					var got []uint32
-					all, _ := latchedIn(t, take(t, p, at(62)).out.Target())
+					all, _ := latchedIn(t, take(t, p, at(62)).Out.Target())
 					for _, m := range all {
 						got = append(got, m.n)
 					}
@@ -417,19 +418,19 @@ func TestMissedLatchedInADeletedSnapshot(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{Snapshot: Snapshot{PostRoll: time.Hour}})
 	chart, odom := latching(t, p, "/map", "/server"), open(t, p, "/odom", "/p")
-	if err := p.Pause(); err != nil {
+	if err := p.Commands().Pause(); err != nil {
 		t.Fatal(err)
 	}
 	chart.Frames(testlink.Frame(1, 1, 10), 1, time.Now())
-	if err := p.Resume(time.Now()); err != nil {
+	if err := p.Commands().Resume(time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	odom.Frames(testlink.Frame(2, 0, 10), 1, time.Now())
-	sn, err := p.snapshots.trigger(time.Now())
+	sn, err := p.Snapshotter.Trigger(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(sn.out.Path()); err != nil {
+	if err := os.Remove(sn.Out.Path()); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.close(); !errors.Is(err, bagfile.ErrDeleted) {
@@ -451,12 +452,12 @@ func TestMissedLatchedInADeletedSnapshot(t *testing.T) {
 func TestLatchedWithoutMemoryInSnapshot(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(10_000, 100)
-	s := &sink{in: p, compression: bagfmt.CompressionNone}
+	s := &sink.Sink{In: p.Files(), Compression: bagfmt.CompressionNone}
 	first, lost, last := latchingConnection(p, "/a"), latchingConnection(p, "/b"), latchingConnection(p, "/c")
 	held := &latch.Held{Sealed: &bagfmt.SealedChunk{UncompressedBytes: 6000}}
 	all := []latch.Pinned{{Source: &last.Source, Message: &latch.Message{Frame: testlink.Frame(3, 0, 8)}}, {Source: &lost.Source, Message: &latch.Message{Chunk: held}}, {Source: &first.Source, Message: &latch.Message{Frame: testlink.Frame(1, 0, 8)}}}
 	var got []bagfmt.ConnID
-	err := s.packLatched(all, bagfmt.Time{Sec: 1}, func(c *bagfmt.SealedChunk) error {
+	err := s.PackLatched(all, bagfmt.Time{Sec: 1}, func(c *bagfmt.SealedChunk) error {
 		for _, n := range c.Counts {
 			got = append(got, n.Conn.ID)
 		}

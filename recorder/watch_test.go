@@ -55,7 +55,7 @@ func TestWatchedLink(t *testing.T) {
 	if w.shown != 2 || w.before != 2 || !w.stamp.Equal(at) {
 		t.Errorf("shown %d, when the recording had %d, at %v", w.shown, w.before, w.stamp)
 	}
-	if err := p.Pause(); err != nil {
+	if err := p.Commands().Pause(); err != nil {
 		t.Fatal(err)
 	}
 	sink.Frames(testlink.Frame(0, 3, 8), 1, time.Now())

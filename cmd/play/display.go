@@ -16,7 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/screen"
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // consoles returns the consoles for standard output and standard error. If both are the same
@@ -61,7 +61,7 @@ type display struct {
 	pending  sync.WaitGroup // goroutines that end in hide
 
 	mu   sync.Mutex
-	last player.Status
+	last control.Status
 }
 
 func newDisplay(c *config.Play, out *screen.Console, log *zap.Logger, signals *program.Signals) *display {
@@ -71,7 +71,7 @@ func newDisplay(c *config.Play, out *screen.Console, log *zap.Logger, signals *p
 }
 
 // update prints the progress of play.
-func (d *display) update(s player.Status) {
+func (d *display) update(s control.Status) {
 	d.mu.Lock()
 	d.last = s
 	d.mu.Unlock()
@@ -79,14 +79,14 @@ func (d *display) update(s player.Status) {
 }
 
 // bookmarks returns the last status, which has the bookmarks.
-func (d *display) bookmarks() player.Status {
+func (d *display) bookmarks() control.Status {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.last
 }
 
 // show shows play and reads keys until hide.
-func (d *display) show(ctx context.Context, control player.Control) {
+func (d *display) show(ctx context.Context, control control.Control) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the end of play is shown, too
 	d.end = cancel
 	view := &screen.PlayView{

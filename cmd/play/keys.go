@@ -8,7 +8,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/screen"
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // rateSteps are the rates that the keys up and down select.
@@ -37,16 +37,16 @@ func slower(rate float64) float64 {
 
 // keyActions are the actions of the keys.
 type keyActions struct {
-	player.Control
+	control.Control
 	log   *zap.Logger
 	quit  func()
 	marks []bagnote.Mark
 }
 
 // playKeys returns the keys, the most important first: a narrow screen shows only those.
-func playKeys(control player.Control, log *zap.Logger, quit func(), marks []bagnote.Mark) []screen.Key[player.Stats] {
-	s := keyActions{control, log, quit, marks}
-	type key = screen.Key[player.Stats]
+func playKeys(running control.Control, log *zap.Logger, quit func(), marks []bagnote.Mark) []screen.Key[control.Stats] {
+	s := keyActions{running, log, quit, marks}
+	type key = screen.Key[control.Stats]
 	all := []key{
 		{Press: []keys.Key{' '}, Name: toggleName, Help: "pause and go on", Do: func() { s.Toggle() }},
 		{Press: []keys.Key{'q'}, Name: is("quit"), Help: "quit", Do: quit},
@@ -89,10 +89,10 @@ const (
 	long  = time.Minute
 )
 
-func is(name string) func(*player.Stats) string { return func(*player.Stats) string { return name } }
+func is(name string) func(*control.Stats) string { return func(*control.Stats) string { return name } }
 
-func whilePaused(name string) func(*player.Stats) string {
-	return func(s *player.Stats) string {
+func whilePaused(name string) func(*control.Stats) string {
+	return func(s *control.Stats) string {
 		if s.Paused {
 			return name
 		}
@@ -100,14 +100,14 @@ func whilePaused(name string) func(*player.Stats) string {
 	}
 }
 
-func toggleName(s *player.Stats) string {
+func toggleName(s *control.Stats) string {
 	if s.Paused {
 		return "go on"
 	}
 	return "pause"
 }
 
-func loopName(s *player.Stats) string {
+func loopName(s *control.Stats) string {
 	if s.Loop {
 		return "no loop"
 	}

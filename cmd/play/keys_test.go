@@ -19,12 +19,13 @@ import (
 	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // fakeControl records calls. Methods that it does not implement must not be called.
 type fakeControl struct {
-	player.Control
-	status  player.Status
+	control.Control
+	status  control.Status
 	refuses bool
 	calls   []string
 }
@@ -40,13 +41,13 @@ func (f *fakeControl) err() error {
 	return nil
 }
 
-func (f *fakeControl) Status() player.Status { return f.status }
-func (f *fakeControl) Toggle() bool          { f.tell("toggle"); return true }
-func (f *fakeControl) Step() bool            { f.tell("step"); return true }
-func (f *fakeControl) StepBack() bool        { f.tell("back"); return true }
-func (f *fakeControl) Seek(to time.Duration) { f.tell("seek %v", to) }
-func (f *fakeControl) SetLoop(on bool)       { f.tell("loop %v", on) }
-func (f *fakeControl) PauseOnTopics(on bool) { f.tell("topics %v", on) }
+func (f *fakeControl) Status() control.Status { return f.status }
+func (f *fakeControl) Toggle() bool           { f.tell("toggle"); return true }
+func (f *fakeControl) Step() bool             { f.tell("step"); return true }
+func (f *fakeControl) StepBack() bool         { f.tell("back"); return true }
+func (f *fakeControl) Seek(to time.Duration)  { f.tell("seek %v", to) }
+func (f *fakeControl) SetLoop(on bool)        { f.tell("loop %v", on) }
+func (f *fakeControl) PauseOnTopics(on bool)  { f.tell("topics %v", on) }
 
 func (f *fakeControl) SetRate(rate float64) error {
 	f.tell("rate %v", rate)
@@ -65,17 +66,17 @@ func (f *fakeControl) Bookmark() (time.Duration, error) {
 
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	here := player.Status{Rate: 1, Position: 2 * time.Minute, Length: 10 * time.Minute}
-	with := func(change func(*player.Status)) player.Status {
+	here := control.Status{Rate: 1, Position: 2 * time.Minute, Length: 10 * time.Minute}
+	with := func(change func(*control.Status)) control.Status {
 		s := here
 		change(&s)
 		return s
 	}
-	rate := func(r float64) player.Status { return with(func(s *player.Status) { s.Rate = r }) }
+	rate := func(r float64) control.Status { return with(func(s *control.Status) { s.Rate = r }) }
 	tests := []struct {
 		keys   string
 		press  []keys.Key
-		status player.Status
+		status control.Status
 		want   string
 	}{
 		{"space", []keys.Key{' '}, here, "toggle"},
@@ -85,8 +86,8 @@ func TestKeys(t *testing.T) {
 		{"right", []keys.Key{keys.Right}, here, "seek 2m5s"},
 		{"far back", []keys.Key{keys.ShiftLeft, keys.PageUp}, here, "seek 1m0s"},
 		{"far on", []keys.Key{keys.ShiftRight, keys.PageDown}, here, "seek 3m0s"},
-		{"before the start", []keys.Key{keys.Left, keys.PageUp}, with(func(s *player.Status) { s.Position = time.Second }), "seek 0s"},
-		{"behind the end", []keys.Key{keys.Right, keys.PageDown}, with(func(s *player.Status) { s.Position = s.Length - time.Second }), "seek 10m0s"},
+		{"before the start", []keys.Key{keys.Left, keys.PageUp}, with(func(s *control.Status) { s.Position = time.Second }), "seek 0s"},
+		{"behind the end", []keys.Key{keys.Right, keys.PageDown}, with(func(s *control.Status) { s.Position = s.Length - time.Second }), "seek 10m0s"},
 		{"start", []keys.Key{keys.Home, '0'}, here, "seek 0s"},
 		{"end", []keys.Key{keys.End}, here, "seek 10m0s"},
 		{"tenths", []keys.Key{'7'}, here, "seek 7m0s"},
@@ -100,15 +101,15 @@ func TestKeys(t *testing.T) {
 		{"up from below the steps", []keys.Key{keys.Up}, rate(0.01), "rate 0.1"},
 		{"rate 1", []keys.Key{'='}, rate(4), "rate 1"},
 		{"loop", []keys.Key{'l'}, here, "loop true"},
-		{"no loop", []keys.Key{'l'}, with(func(s *player.Status) { s.Loop = true }), "loop false"},
+		{"no loop", []keys.Key{'l'}, with(func(s *control.Status) { s.Loop = true }), "loop false"},
 		{"first mark", []keys.Key{'['}, here, "marks 2m0s 10m0s"},
 		{"second mark", []keys.Key{']'}, here, "marks 0s 2m0s"},
-		{"first mark before the second", []keys.Key{'['}, with(func(s *player.Status) { s.MarkTo = 3 * time.Minute }), "marks 2m0s 3m0s"},
-		{"first mark behind the second", []keys.Key{'['}, with(func(s *player.Status) { s.MarkTo = time.Minute }), "marks 2m0s 10m0s"},
-		{"second mark behind the first", []keys.Key{']'}, with(func(s *player.Status) { s.MarkFrom = time.Minute }), "marks 1m0s 2m0s"},
-		{"second mark before the first", []keys.Key{']'}, with(func(s *player.Status) { s.MarkFrom = 3 * time.Minute }), "marks 0s 2m0s"},
+		{"first mark before the second", []keys.Key{'['}, with(func(s *control.Status) { s.MarkTo = 3 * time.Minute }), "marks 2m0s 3m0s"},
+		{"first mark behind the second", []keys.Key{'['}, with(func(s *control.Status) { s.MarkTo = time.Minute }), "marks 2m0s 10m0s"},
+		{"second mark behind the first", []keys.Key{']'}, with(func(s *control.Status) { s.MarkFrom = time.Minute }), "marks 1m0s 2m0s"},
+		{"second mark before the first", []keys.Key{']'}, with(func(s *control.Status) { s.MarkFrom = 3 * time.Minute }), "marks 0s 2m0s"},
 		{"pause on topics", []keys.Key{'t'}, here, "topics true"},
-		{"pause on topics no more", []keys.Key{'t'}, with(func(s *player.Status) { s.PauseOnTopics = true }), "topics false"},
+		{"pause on topics no more", []keys.Key{'t'}, with(func(s *control.Status) { s.PauseOnTopics = true }), "topics false"},
 		{"bookmark", []keys.Key{'b'}, here, "bookmark"},
 		{"quit", []keys.Key{'q'}, here, "quit"},
 		{"none", []keys.Key{'x', 'Q', keys.Escape, '\r', '?'}, here, ""},
@@ -148,7 +149,7 @@ func TestMarkKeys(t *testing.T) {
 		{'M', 10, marks, nil},
 		{'m', 0, nil, nil},
 	} {
-		f := &fakeControl{status: player.Status{Rate: 1, Position: time.Duration(tc.from) * time.Second, BagTime: at(tc.from), Length: time.Minute}}
+		f := &fakeControl{status: control.Status{Rate: 1, Position: time.Duration(tc.from) * time.Second, BagTime: at(tc.from), Length: time.Minute}}
 		view := screen.PlayView{Keys: playKeys(f, zap.NewNop(), nil, tc.marks)}
 		view.Press(tc.key)
 		if d := cmp.Diff(tc.want, f.calls); d != "" {

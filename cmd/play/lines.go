@@ -8,7 +8,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/screen"
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 const (
@@ -19,13 +19,13 @@ const (
 
 // eventLog logs changes and the progress of play.
 type eventLog struct {
-	control player.Control
+	control control.Control
 	log     *zap.Logger
 	changes *zap.Logger // for what any node may cause, at any rate
 	screen  bool        // there is a screen: log bookmarks only
 }
 
-func newEventLog(control player.Control, log *zap.Logger, screen bool) *eventLog {
+func newEventLog(control control.Control, log *zap.Logger, screen bool) *eventLog {
 	return &eventLog{control, log, log.With(loglimit.OnRequest()), screen}
 }
 
@@ -44,7 +44,7 @@ func (n *eventLog) run(ctx context.Context) {
 		case <-changed:
 			pause(ctx, changeDelay)
 		case <-progress.C:
-			if s := n.control.Stats(); !n.screen && s.Phase == player.PhasePlay && s.Position != logged {
+			if s := n.control.Stats(); !n.screen && s.Phase == control.PhasePlay && s.Position != logged {
 				n.progress(&s)
 				logged = s.Position
 			}
@@ -65,7 +65,7 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // progress logs the position, in stock's words.
-func (n *eventLog) progress(s *player.Stats) {
+func (n *eventLog) progress(s *control.Stats) {
 	fields := []zap.Field{zap.Float64("rate", s.Rate), zap.Float64("achieved", float64(int(s.Achieved*100))/100)}
 	var dropped uint64
 	for i := range s.Topics {
@@ -81,12 +81,12 @@ func (n *eventLog) progress(s *player.Stats) {
 }
 
 // logChanges logs the differences between two states.
-func (n *eventLog) logChanges(last, now *player.Status) {
+func (n *eventLog) logChanges(last, now *control.Status) {
 	for _, b := range now.Bookmarks[min(len(last.Bookmarks), len(now.Bookmarks)):] {
 		n.changes.Info("bookmark", at(b))
 	}
 	// Play may have ended since then: who has stopped it must not read that it goes on.
-	if n.screen || now.Phase > player.PhaseKeepAlive {
+	if n.screen || now.Phase > control.PhaseKeepAlive {
 		return
 	}
 	if now.Seeks != last.Seeks {

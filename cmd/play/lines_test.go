@@ -15,18 +15,18 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // changing is a play that is changed from outside.
 type changing struct {
-	player.Control
+	control.Control
 	mu      sync.Mutex
-	stats   player.Stats
+	stats   control.Stats
 	changed chan struct{}
 }
 
-func (c *changing) change(change func(*player.Stats)) {
+func (c *changing) change(change func(*control.Stats)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	change(&c.stats)
@@ -40,13 +40,13 @@ func (c *changing) Changed() <-chan struct{} {
 	return c.changed
 }
 
-func (c *changing) Stats() player.Stats {
+func (c *changing) Stats() control.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.stats
 }
 
-func (c *changing) Status() player.Status { return c.Stats().Status }
+func (c *changing) Status() control.Status { return c.Stats().Status }
 
 // lines runs test beside an eventLog and returns its lines.
 func lines(t *testing.T, screen bool, test func(*changing)) string {
@@ -54,7 +54,7 @@ func lines(t *testing.T, screen bool, test func(*changing)) string {
 	core, logs := observer.New(zapcore.InfoLevel)
 	synctest.Test(t, func(t *testing.T) {
 		c := &changing{changed: make(chan struct{})}
-		c.stats.Phase, c.stats.Rate, c.stats.Length = player.PhasePlay, 1, time.Minute
+		c.stats.Phase, c.stats.Rate, c.stats.Length = control.PhasePlay, 1, time.Minute
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
@@ -76,20 +76,20 @@ func lines(t *testing.T, screen bool, test func(*changing)) string {
 
 // steps changes play in all that is worth a line.
 func steps(c *changing) {
-	for _, change := range []func(*player.Stats){
-		func(s *player.Stats) { s.Paused, s.Position = true, 2*time.Second },
-		func(s *player.Stats) { s.Paused = false },
-		func(s *player.Stats) { s.Paused, s.PausedBy = true, "/imu" },
-		func(s *player.Stats) { s.Paused = false },
-		func(s *player.Stats) { s.Rate = 2 },
-		func(s *player.Stats) { s.Seeks, s.Position = 1, 7*time.Second },
-		func(s *player.Stats) { s.Loop, s.MarkFrom, s.MarkTo = true, time.Second, 9*time.Second },
-		func(s *player.Stats) { s.Pass, s.Position = 1, time.Second },
-		func(s *player.Stats) { s.PauseOnTopics = true },
-		func(s *player.Stats) { s.Delayed = time.Second },
-		func(s *player.Stats) { s.Delayed = 0 },
-		func(s *player.Stats) { s.Bookmarks = []time.Duration{3 * time.Second} },
-		func(s *player.Stats) { s.Bookmarks = []time.Duration{3 * time.Second, 4 * time.Second} },
+	for _, change := range []func(*control.Stats){
+		func(s *control.Stats) { s.Paused, s.Position = true, 2*time.Second },
+		func(s *control.Stats) { s.Paused = false },
+		func(s *control.Stats) { s.Paused, s.PausedBy = true, "/imu" },
+		func(s *control.Stats) { s.Paused = false },
+		func(s *control.Stats) { s.Rate = 2 },
+		func(s *control.Stats) { s.Seeks, s.Position = 1, 7*time.Second },
+		func(s *control.Stats) { s.Loop, s.MarkFrom, s.MarkTo = true, time.Second, 9*time.Second },
+		func(s *control.Stats) { s.Pass, s.Position = 1, time.Second },
+		func(s *control.Stats) { s.PauseOnTopics = true },
+		func(s *control.Stats) { s.Delayed = time.Second },
+		func(s *control.Stats) { s.Delayed = 0 },
+		func(s *control.Stats) { s.Bookmarks = []time.Duration{3 * time.Second} },
+		func(s *control.Stats) { s.Bookmarks = []time.Duration{3 * time.Second, 4 * time.Second} },
 	} {
 		c.change(change)
 		<-time.After(2 * changeDelay)
@@ -134,7 +134,7 @@ func TestProgressLines(t *testing.T) {
 		<-time.After(time.Minute) // nothing moves
 		c.mu.Lock()
 		c.stats.Position += time.Second
-		c.stats.Topics = []player.TopicStats{{Name: "/a", Dropped: 7}, {Name: "/b", Dropped: 5}}
+		c.stats.Topics = []control.TopicStats{{Name: "/a", Dropped: 7}, {Name: "/b", Dropped: 5}}
 		c.stats.WaitingFor = []string{"/viz"}
 		c.mu.Unlock()
 		<-time.After(progressEvery)
@@ -148,7 +148,7 @@ func TestProgressLines(t *testing.T) {
 	}
 	got = lines(t, false, func(c *changing) {
 		for range 60 { // two seconds of a repeated key
-			c.change(func(s *player.Stats) { s.Seeks++ })
+			c.change(func(s *control.Stats) { s.Seeks++ })
 			<-time.After(time.Second / 30)
 		}
 		<-time.After(time.Second)
@@ -164,7 +164,7 @@ func TestLinesOnRequest(t *testing.T) {
 	t.Parallel()
 	got := lines(t, false, func(c *changing) {
 		for range 5 * 3600 {
-			c.change(func(s *player.Stats) { s.Paused, s.Position = !s.Paused, s.Position+time.Millisecond })
+			c.change(func(s *control.Stats) { s.Paused, s.Position = !s.Paused, s.Position+time.Millisecond })
 			<-time.After(changeDelay)
 		}
 	})
@@ -182,15 +182,15 @@ func TestLinesOnRequest(t *testing.T) {
 // behind it, as if play went on; bookmarks are.
 func TestLinesAfterTheEnd(t *testing.T) {
 	t.Parallel()
-	for phase, want := range map[player.Phase]string{
-		player.PhaseKeepAlive: "bookmark map[position:3s]\nplaying again map[pass:4]\n",
-		player.PhaseDrain:     "bookmark map[position:3s]\n",
-		player.PhaseDone:      "bookmark map[position:3s]\n",
+	for phase, want := range map[control.Phase]string{
+		control.PhaseKeepAlive: "bookmark map[position:3s]\nplaying again map[pass:4]\n",
+		control.PhaseDrain:     "bookmark map[position:3s]\n",
+		control.PhaseDone:      "bookmark map[position:3s]\n",
 	} {
 		got := lines(t, false, func(c *changing) {
-			c.change(func(s *player.Stats) { s.Pass, s.Bookmarks = 3, []time.Duration{3 * time.Second} })
+			c.change(func(s *control.Stats) { s.Pass, s.Bookmarks = 3, []time.Duration{3 * time.Second} })
 			<-time.After(changeDelay / 2)
-			c.change(func(s *player.Stats) { s.Phase = phase })
+			c.change(func(s *control.Stats) { s.Phase = phase })
 			<-time.After(2 * changeDelay)
 		})
 		if d := cmp.Diff(want, got); d != "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/internal/web"
 	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -95,18 +96,18 @@ func run(args []string) int {
 }
 
 // play runs the player with its display and its services, and publishes lines of its log with out.
-func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *program.Graph, out *rosout.Publisher, d *display) (player.Summary, error) {
+func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *program.Graph, out *rosout.Publisher, d *display) (control.Summary, error) {
 	node := graph.Node
 	o, err := options(c, bags, d.log)
 	if err != nil {
-		return player.Summary{}, err
+		return control.Summary{}, err
 	}
 	o.Node = node
 	if c.RespectPublishers {
 		o.NewNode = graph.NewNode
 	}
 	if err := followRate(c, &o, d.out); err != nil {
-		return player.Summary{}, err
+		return control.Summary{}, err
 	}
 	o.OnStatus = d.update
 	defer d.hide() // also when Run panics
@@ -115,12 +116,12 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 	page := web.NewPlayer(d.marks...)
 	endWeb, err := serveWeb(ctx, c, node, page, d.log)
 	if err != nil {
-		return player.Summary{}, err
+		return control.Summary{}, err
 	}
 	defer endWeb()
 	endServing := func() {}
 	defer func() { endServing() }()
-	o.OnStart = func(control player.Control) {
+	o.OnStart = func(control control.Control) {
 		graph.PublishLog(out) //nolint:contextcheck // it publishes until Close; here, after the topics of the bags, which may have /rosout
 		notifier.attach(control)
 		page.Attach(control)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/internal/program"
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // With --quiet the error is the only line there is: it has to say what was lost.
@@ -14,7 +14,7 @@ func TestQuietReportSaysWhatWasLost(t *testing.T) {
 	t.Parallel()
 	var out, errs strings.Builder
 	r := reporter{out: &out, errs: &program.Errors{W: &errs, Name: name}, quiet: true}
-	code := r.report(&player.Summary{Dropped: 7, Undelivered: errors.New("/x did not take all")}, nil)
+	code := r.report(&control.Summary{Dropped: 7, Undelivered: errors.New("/x did not take all")}, nil)
 	if code != program.ExitLoss {
 		t.Errorf("exit code %d, want %d", code, program.ExitLoss)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -17,7 +18,7 @@ func TestRateLimits(t *testing.T) {
 		c := config.Play{Files: []string{"x.bag"}, Rate: rate, PlaySelect: config.PlaySelect{OrderReach: 1}}
 		o := player.Options{Node: new(tcpros.Node), Bags: make([]*player.Bag, 1), Rate: rate, Queue: -1} // so that it ends early
 		_, err := player.Run(t.Context(), o)
-		var invalid *player.OptionError
+		var invalid *control.OptionError
 		if !errors.As(err, &invalid) {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/rosout"
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // reporter prints the results.
@@ -24,7 +25,7 @@ type reporter struct {
 }
 
 // publishSummary publishes the summary on /rosout, losses first.
-func publishSummary(out *rosout.Publisher, sum *player.Summary, err error) {
+func publishSummary(out *rosout.Publisher, sum *control.Summary, err error) {
 	level, text := zap.InfoLevel, "lost: "+screen.PlayLosses(sum)
 	if sum.Lossy() {
 		level = zap.WarnLevel
@@ -36,7 +37,7 @@ func publishSummary(out *rosout.Publisher, sum *player.Summary, err error) {
 }
 
 // report prints the summary and returns the exit code.
-func (r *reporter) report(sum *player.Summary, err error) int {
+func (r *reporter) report(sum *control.Summary, err error) int {
 	missing := (*player.NotInBagsError)(nil)
 	switch {
 	case errors.Is(err, player.ErrNoMessages):
@@ -59,7 +60,7 @@ func (r *reporter) report(sum *player.Summary, err error) int {
 
 // withFlag names the flag in an error about an option of the player.
 func withFlag(err error) error {
-	var bad *player.OptionError
+	var bad *control.OptionError
 	if !errors.As(err, &bad) {
 		return err
 	}
@@ -70,7 +71,7 @@ func withFlag(err error) error {
 var upper = regexp.MustCompile("[A-Z]")
 
 // bookmarks lists the bookmarks of play in a form that --start takes.
-func (r *reporter) bookmarks(s player.Status, bags []*player.Bag) {
+func (r *reporter) bookmarks(s control.Status, bags []*player.Bag) {
 	if len(s.Bookmarks) == 0 {
 		return
 	}

@@ -10,12 +10,13 @@ import (
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/rosctl"
 	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // serve provides the control of play on the ROS graph, unless it is switched off, until end is
 // called. A failure does not end play.
-func serve(c *config.Play, node *tcpros.Node, control player.Control, log *zap.Logger) (end func()) {
+func serve(c *config.Play, node *tcpros.Node, control control.Control, log *zap.Logger) (end func()) {
 	if c.NoServices {
 		return func() {}
 	}

@@ -9,25 +9,25 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/sdnotify"
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // systemd reports to systemd, if that has started the program.
 type systemd struct {
-	control atomic.Pointer[player.Control] // nil before play begins
+	running atomic.Pointer[control.Control] // nil before play begins
 	end     func()
 }
 
 func notifySystemd(ctx context.Context, node *tcpros.Node, log *zap.Logger) *systemd {
 	s := &systemd{}
 	end, err := sdnotify.Watch(ctx, func() sdnotify.State {
-		control := s.control.Load()
-		if control == nil || !node.MasterUp() {
+		running := s.running.Load()
+		if running == nil || !node.MasterUp() {
 			return sdnotify.State{Status: "waiting for the ROS master " + node.MasterURI()}
 		}
-		now := (*control).Stats()
-		return sdnotify.State{Ready: now.Phase > player.PhaseRegister, Status: statusLine(&now)}
+		now := (*running).Stats()
+		return sdnotify.State{Ready: now.Phase > control.PhaseRegister, Status: statusLine(&now)}
 	})
 	if err != nil {
 		log.Warn("systemd hears nothing of us", zap.Error(err))
@@ -37,15 +37,15 @@ func notifySystemd(ctx context.Context, node *tcpros.Node, log *zap.Logger) *sys
 }
 
 // attach sets the control when play has begun.
-func (s *systemd) attach(control player.Control) { s.control.Store(&control) }
+func (s *systemd) attach(running control.Control) { s.running.Store(&running) }
 
 // statusLine returns the status for systemctl.
-func statusLine(s *player.Stats) string {
-	state := map[player.Phase]string{
-		player.PhaseRegister: "registering", player.PhaseDelay: "waiting before the first message", player.PhaseWait: "waiting for subscribers",
-		player.PhasePlay: "playing", player.PhaseKeepAlive: "all is played", player.PhaseDrain: "waiting for subscribers to read", player.PhaseDone: "done",
+func statusLine(s *control.Stats) string {
+	state := map[control.Phase]string{
+		control.PhaseRegister: "registering", control.PhaseDelay: "waiting before the first message", control.PhaseWait: "waiting for subscribers",
+		control.PhasePlay: "playing", control.PhaseKeepAlive: "all is played", control.PhaseDrain: "waiting for subscribers to read", control.PhaseDone: "done",
 	}[s.Phase]
-	if s.Phase == player.PhasePlay && s.Paused {
+	if s.Phase == control.PhasePlay && s.Paused {
 		state = "paused"
 	}
 	var dropped uint64

@@ -1,6 +1,10 @@
 package rosctl
 
 import (
+	"github.com/aler9/goroslib/pkg/msgs/std_msgs"
+
+	"github.com/gorosbag/gorosbag/internal/stdmsg"
+
 	"context"
 	"encoding/binary"
 	"errors"
@@ -13,20 +17,20 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/plural"
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // PlayOptions are the options of ServePlay.
 type PlayOptions struct {
 	Node    *tcpros.Node
-	Control player.Control
+	Control control.Control
 	Log     *zap.Logger
 }
 
 // playing controls a player.
 type playing struct {
-	control player.Control
+	control control.Control
 	report  playReport
 }
 
@@ -57,10 +61,10 @@ func (p *playing) offer(s *Server) error {
 		return err
 	}
 	return s.commandTopics([]commandTopic{
-		{"seek", "std_msgs/Float64", "fdb28210bfa9d7c91146260178d9a584", 8, p.seek},
-		{"seek_to", "std_msgs/Time", "cd7166c74c552c311fbcc2fe5a7bc289", 8, p.seekTo},
-		{"set_rate", "std_msgs/Float64", "fdb28210bfa9d7c91146260178d9a584", 8, p.setRate},
-		{"burst", "std_msgs/UInt32", "304a39449588c7f8ce2df6e8001c5fce", 4, p.burst},
+		{"seek", "std_msgs/Float64", stdmsg.MD5Sum(std_msgs.Float64{}), 8, p.seek},
+		{"seek_to", "std_msgs/Time", stdmsg.MD5Sum(std_msgs.Time{}), 8, p.seekTo},
+		{"set_rate", "std_msgs/Float64", stdmsg.MD5Sum(std_msgs.Float64{}), 8, p.setRate},
+		{"burst", "std_msgs/UInt32", stdmsg.MD5Sum(std_msgs.UInt32{}), 4, p.burst},
 	})
 }
 
@@ -78,7 +82,7 @@ func (p *playing) setPaused(paused bool) tcpros.Outcome {
 }
 
 func (p *playing) play(context.Context) (string, error) {
-	if !p.control.Resume() && p.control.Status().Phase == player.PhasePlay {
+	if !p.control.Resume() && p.control.Status().Phase == control.PhasePlay {
 		return "already playing", nil
 	}
 	return p.doing(), nil

@@ -17,7 +17,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
@@ -25,8 +25,8 @@ import (
 // steered is a player of which only the words are there. It writes down what it is told.
 type steered struct {
 	mu     sync.Mutex
-	s      player.Status
-	topics []player.TopicStats
+	s      control.Status
+	topics []control.TopicStats
 	last   bool // there is no message left
 	told   []string
 	next   chan struct{}
@@ -34,7 +34,7 @@ type steered struct {
 
 func newSteered() *steered {
 	return &steered{
-		s:    player.Status{Phase: player.PhasePlay, Rate: 1, Position: 2 * time.Second, Length: 10 * time.Second, BagTime: bagfmt.Time{Sec: 1002}},
+		s:    control.Status{Phase: control.PhasePlay, Rate: 1, Position: 2 * time.Second, Length: 10 * time.Second, BagTime: bagfmt.Time{Sec: 1002}},
 		next: make(chan struct{}),
 	}
 }
@@ -92,7 +92,7 @@ func (c *steered) SetMarks(from, to time.Duration) error {
 func (c *steered) Bookmark() (at time.Duration, err error) {
 	c.did("bookmark", func() {
 		if at = c.s.Position; c.last {
-			err = player.ErrBookmarks
+			err = control.ErrBookmarks
 		}
 	})
 	return at, err
@@ -100,18 +100,18 @@ func (c *steered) Bookmark() (at time.Duration, err error) {
 
 func (c *steered) PauseOnTopics(on bool)       { c.did(fmt.Sprint("pause on topics ", on), func() {}) }
 func (c *steered) SetTopic(string, bool) error { return nil }
-func (c *steered) Stop()                       { c.did("stop", func() { c.s.Phase = player.PhaseDone }) }
+func (c *steered) Stop()                       { c.did("stop", func() { c.s.Phase = control.PhaseDone }) }
 func (c *steered) Density(int) []uint64        { return nil }
-func (c *steered) Status() player.Status {
+func (c *steered) Status() control.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.s
 }
 
-func (c *steered) Stats() player.Stats {
+func (c *steered) Stats() control.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return player.Stats{Status: c.s, Topics: slices.Clone(c.topics)}
+	return control.Stats{Status: c.s, Topics: slices.Clone(c.topics)}
 }
 
 func (c *steered) Changed() <-chan struct{} {
@@ -243,7 +243,7 @@ func TestPlayServices(t *testing.T) {
 		t.Errorf("at the end: %q", got)
 	}
 	w.control.Resume()
-	w.control.did("end", func() { w.control.s.Phase = player.PhaseKeepAlive })
+	w.control.did("end", func() { w.control.s.Phase = control.PhaseKeepAlive })
 	const end = "all is published at 2.000 s of 10.000 s"
 	for _, step := range []struct{ service, want string }{
 		{"is_paused", "false: " + end},

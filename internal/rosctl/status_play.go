@@ -9,29 +9,29 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/gorosbag/gorosbag/internal/plural"
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // phases are the texts of the status for the phases of Run.
 var phases = [...]string{ //nolint:gochecknoglobals // a constant, but for the language
-	player.PhaseRegister:  "registering topics",
-	player.PhaseDelay:     "waiting after advertising",
-	player.PhaseWait:      "waiting for subscribers",
-	player.PhasePlay:      "playing",
-	player.PhaseKeepAlive: "all is published",
-	player.PhaseDrain:     "subscribers are still reading",
-	player.PhaseDone:      "done",
+	control.PhaseRegister:  "registering topics",
+	control.PhaseDelay:     "waiting after advertising",
+	control.PhaseWait:      "waiting for subscribers",
+	control.PhasePlay:      "playing",
+	control.PhaseKeepAlive: "all is published",
+	control.PhaseDrain:     "subscribers are still reading",
+	control.PhaseDone:      "done",
 }
 
-// playReport converts player.Stats to status messages.
+// playReport converts control.Stats to status messages.
 type playReport struct {
 	name string
 	seq  uint32
 }
 
 // status returns a frame with a diagnostic_msgs/DiagnosticArray: play, then its topics.
-func (r *playReport) status(stats player.Stats, now time.Time) []byte {
+func (r *playReport) status(stats control.Stats, now time.Time) []byte {
 	d := tcpros.DiagnosticArray{Seq: r.seq, Stamp: now}
 	r.seq++
 	d.Status = append(d.Status, r.playing(&stats))
@@ -41,7 +41,7 @@ func (r *playReport) status(stats player.Stats, now time.Time) []byte {
 	return d.AppendFrame(nil)
 }
 
-func (r *playReport) playing(s *player.Stats) tcpros.DiagnosticStatus {
+func (r *playReport) playing(s *control.Stats) tcpros.DiagnosticStatus {
 	var dropped uint64
 	for i := range s.Topics {
 		dropped += s.Topics[i].Dropped
@@ -88,10 +88,10 @@ func (r *playReport) playing(s *player.Stats) tcpros.DiagnosticStatus {
 }
 
 // state is one line about play.
-func state(s *player.Stats) string {
+func state(s *control.Stats) string {
 	text := phases[s.Phase]
 	switch {
-	case s.Phase != player.PhasePlay:
+	case s.Phase != control.PhasePlay:
 	case s.Paused && s.PausedBy != "":
 		text = "paused before a message of " + s.PausedBy
 	case s.Paused:
@@ -108,7 +108,7 @@ func state(s *player.Stats) string {
 
 func factor(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
 
-func (r *playReport) topic(t *player.TopicStats) tcpros.DiagnosticStatus {
+func (r *playReport) topic(t *control.TopicStats) tcpros.DiagnosticStatus {
 	d := tcpros.DiagnosticStatus{
 		Name:    r.name + ": " + t.Name,
 		Message: fmt.Sprintf("%s, %s", plural.Of(t.Messages, "message"), humanize.IBytes(t.Bytes)),

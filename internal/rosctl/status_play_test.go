@@ -7,20 +7,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 func TestPlayStatus(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1234, 0)
-	stats := player.Stats{
-		Status: player.Status{
-			Phase: player.PhasePlay, Rate: 5, Achieved: 3.0999, Position: 1500 * time.Millisecond, Length: time.Minute,
+	stats := control.Stats{
+		Status: control.Status{
+			Phase: control.PhasePlay, Rate: 5, Achieved: 3.0999, Position: 1500 * time.Millisecond, Length: time.Minute,
 			BagTime: bagfmt.Time{Sec: 1000, Nsec: 7}, Messages: 12, Pass: 2, Bookmarks: []time.Duration{time.Second, 2 * time.Second},
 		},
 		WaitingFor: []string{"/map"},
-		Topics: []player.TopicStats{
+		Topics: []control.TopicStats{
 			{Name: "/imu", Type: "sensor_msgs/Imu", Messages: 10, Bytes: 2048, Dropped: 3, Subscribers: []tcpros.SubscriberStats{{CallerID: "/slow", Dropped: 3}, {CallerID: "/fast"}}},
 			{Name: "/map", Latching: true, Off: true},
 		},
@@ -47,15 +47,15 @@ func TestPlayStatus(t *testing.T) {
 		t.Errorf("/imu: %s", got)
 	}
 	for _, tc := range []struct {
-		damage       player.DamageCount
+		damage       control.DamageCount
 		lost, places string
 	}{
-		{player.DamageCount{}, "none", "0"},
-		{player.DamageCount{Places: 2, Messages: 7}, "at most 7", "2"},
-		{player.DamageCount{Places: 1, Unknown: 1}, "an unknown number", "1"},
-		{player.DamageCount{Places: 2, Messages: 7, Unknown: 1}, "at most 7 and an unknown number", "2"},
+		{control.DamageCount{}, "none", "0"},
+		{control.DamageCount{Places: 2, Messages: 7}, "at most 7", "2"},
+		{control.DamageCount{Places: 1, Unknown: 1}, "an unknown number", "1"},
+		{control.DamageCount{Places: 2, Messages: 7, Unknown: 1}, "at most 7 and an unknown number", "2"},
 	} {
-		damaged := player.Stats{Damage: tc.damage}
+		damaged := control.Stats{Damage: tc.damage}
 		s := show(t, r.status(damaged, now))
 		if s.value(0, "lost in damaged places") != tc.lost || s.value(0, "damaged places") != tc.places {
 			t.Errorf("%+v: %q, %q", tc.damage, s.value(0, "lost in damaged places"), s.value(0, "damaged places"))
@@ -69,14 +69,14 @@ func TestPlayStatus(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct {
-		change func(*player.Stats)
+		change func(*control.Stats)
 		want   string
 	}{
-		{func(s *player.Stats) { s.Paused = true }, "paused"},
-		{func(s *player.Stats) { s.Paused, s.PausedBy = true, "/imu" }, "paused before a message of /imu"},
-		{func(s *player.Stats) { s.Delayed = time.Second }, "delayed by rate control"},
-		{func(s *player.Stats) { s.Starving = time.Second }, "waiting for the disk"},
-		{func(s *player.Stats) { s.Phase, s.Paused = player.PhaseKeepAlive, true }, "all is published"},
+		{func(s *control.Stats) { s.Paused = true }, "paused"},
+		{func(s *control.Stats) { s.Paused, s.PausedBy = true, "/imu" }, "paused before a message of /imu"},
+		{func(s *control.Stats) { s.Delayed = time.Second }, "delayed by rate control"},
+		{func(s *control.Stats) { s.Starving = time.Second }, "waiting for the disk"},
+		{func(s *control.Stats) { s.Phase, s.Paused = control.PhaseKeepAlive, true }, "all is published"},
 	} {
 		changed := stats
 		tc.change(&changed)

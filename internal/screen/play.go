@@ -9,7 +9,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/gorosbag/gorosbag/internal/plural"
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // Play prints the progress of goplay with the texts of stock rosbag play.
@@ -20,13 +20,13 @@ type Play struct {
 	Keys  bool          // there is a keyboard
 	Delay time.Duration // the time of PhaseDelay
 
-	phase player.Phase
+	phase control.Phase
 	begun bool
 	text  string // of an incomplete line
 }
 
 // Update prints what is new in s. Calls come one at a time.
-func (p *Play) Update(s player.Status) {
+func (p *Play) Update(s control.Status) {
 	if p.begun && s.Phase == p.phase {
 		return
 	}
@@ -37,30 +37,30 @@ func (p *Play) Update(s player.Status) {
 	p.enter(s.Phase)
 }
 
-func (p *Play) enter(phase player.Phase) {
+func (p *Play) enter(phase control.Phase) {
 	switch phase {
-	case player.PhaseDelay:
+	case control.PhaseDelay:
 		p.print(fmt.Sprintf("Waiting %g seconds after advertising topics...", p.Delay.Seconds()))
-	case player.PhaseWait:
+	case control.PhaseWait:
 		p.print("Waiting for subscribers.\n")
-	case player.PhasePlay:
+	case control.PhasePlay:
 		if p.Keys {
 			p.blank()
 			p.print("Hit space to toggle paused, or 's' to step.\n")
 		}
-	case player.PhaseRegister, player.PhaseKeepAlive, player.PhaseDrain, player.PhaseDone:
+	case control.PhaseRegister, control.PhaseKeepAlive, control.PhaseDrain, control.PhaseDone:
 	}
 }
 
-func (p *Play) leave(phase, next player.Phase) {
+func (p *Play) leave(phase, next control.Phase) {
 	switch phase {
-	case player.PhaseDelay:
+	case control.PhaseDelay:
 		p.print(" done.\n")
-	case player.PhaseWait:
-		if next == player.PhasePlay {
+	case control.PhaseWait:
+		if next == control.PhasePlay {
 			p.print("Finished waiting for subscribers.\n")
 		}
-	case player.PhaseRegister, player.PhasePlay, player.PhaseKeepAlive, player.PhaseDrain, player.PhaseDone:
+	case control.PhaseRegister, control.PhasePlay, control.PhaseKeepAlive, control.PhaseDrain, control.PhaseDone:
 	}
 }
 
@@ -88,14 +88,14 @@ func (p *Play) print(text string) {
 }
 
 // Progress is stock's status line.
-func Progress(s *player.Status) string {
+func Progress(s *control.Status) string {
 	state, _ := playState(s)
 	return fmt.Sprintf("[%-7s]  Bag Time: %d.%06d   Duration: %.6f / %.6f",
 		state, s.BagTime.Sec, s.BagTime.Nsec/1000, s.Position.Seconds(), s.Length.Seconds())
 }
 
 // PlaySummary returns the closing table of goplay.
-func PlaySummary(s *player.Summary) string {
+func PlaySummary(s *control.Summary) string {
 	tab := newTable("messages", "bytes", "subscribers", "dropped", "topic")
 	for i := range s.Topics {
 		t := &s.Topics[i]
@@ -120,8 +120,8 @@ func PlaySummary(s *player.Summary) string {
 func micros(d time.Duration) time.Duration { return d.Round(time.Microsecond) }
 
 // damageLosses summarizes damage and read errors; data that could not be read may be intact.
-func damageLosses(all []*player.DamageError) (parts []string) {
-	var kinds [2][]*player.DamageError
+func damageLosses(all []*control.DamageError) (parts []string) {
+	var kinds [2][]*control.DamageError
 	for _, d := range all {
 		kind := 0
 		if d.IsReadError() {
@@ -130,7 +130,7 @@ func damageLosses(all []*player.DamageError) (parts []string) {
 		kinds[kind] = append(kinds[kind], d)
 	}
 	for kind, what := range []string{"in damaged places of the bags", "in places of the bags that could not be read"} {
-		if c := player.CountDamage(kinds[kind]); c.Places > 0 {
+		if c := control.CountDamage(kinds[kind]); c.Places > 0 {
 			parts = append(parts, fmt.Sprintf("%s %s (%d)", c.Lost(), what, c.Places))
 		}
 	}
@@ -139,7 +139,7 @@ func damageLosses(all []*player.DamageError) (parts []string) {
 
 // PlayLosses lists the messages that were lost between bags and subscribers, by cause, in one
 // line.
-func PlayLosses(s *player.Summary) string {
+func PlayLosses(s *control.Summary) string {
 	var parts []string
 	if s.Dropped > 0 {
 		parts = append(parts, fmt.Sprintf("%d by full queues of slow subscribers (see --queue)", s.Dropped))

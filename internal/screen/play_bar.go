@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // Unicode block characters and their ASCII replacements, from empty to full.
@@ -21,7 +21,7 @@ var (
 const densityRetry = time.Second
 
 // bar draws the density of the messages and, below, the position of play.
-func (v *PlayView) bar(s *player.Stats, w, lines int) []string {
+func (v *PlayView) bar(s *control.Stats, w, lines int) []string {
 	switch lines {
 	case 0:
 		return nil
@@ -32,7 +32,7 @@ func (v *PlayView) bar(s *player.Stats, w, lines int) []string {
 }
 
 // hills draws the density. The part that has been played is brighter.
-func (v *PlayView) hills(s *player.Stats, w int) string {
+func (v *PlayView) hills(s *control.Stats, w int) string {
 	if len(v.density) != w && (v.density != nil || time.Since(v.asked) >= densityRetry) {
 		v.density, v.asked = v.Control.Density(w), time.Now()
 	}
@@ -62,7 +62,7 @@ func place(at, length time.Duration, w int) (full, eighths int) {
 }
 
 // ruler draws the position of play, the recorded marks, those of the loop and the bookmarks.
-func (v *PlayView) ruler(s *player.Status, w int) string {
+func (v *PlayView) ruler(s *control.Status, w int) string {
 	blocks := widths
 	if v.ASCII {
 		blocks = widthsASCII

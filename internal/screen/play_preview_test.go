@@ -10,6 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 func TestPlayPreview(t *testing.T) {
@@ -23,8 +24,8 @@ func TestPlayPreview(t *testing.T) {
 				CallerIDs: []string{"/ü", "/y"}, Listeners: []string{"/base"},
 			},
 		},
-		Unplayable: []player.Unplayable{{Bag: "x.bag", Topic: "/w", Reason: "no type"}},
-		Damage:     []*player.DamageError{{Bag: "x.bag", Err: errors.New("torn")}},
+		Unplayable: []control.Unplayable{{Bag: "x.bag", Topic: "/w", Reason: "no type"}},
+		Damage:     []*control.DamageError{{Bag: "x.bag", Err: errors.New("torn")}},
 	}
 	got := strings.Split(screen.PlayPreview(&p), "\n")
 	want := []string{

@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // playRow is a topic with its statistics and rates.
 type playRow struct {
-	*player.TopicStats
+	*control.TopicStats
 	hz, bytes float64
 	spark     string
 }
@@ -38,7 +38,7 @@ var playGrid = grid[playRow]{
 }
 
 // table returns at most most lines.
-func (v *PlayView) table(s *player.Stats, w, most int) []string {
+func (v *PlayView) table(s *control.Stats, w, most int) []string {
 	rows := make([]playRow, len(s.Topics))
 	for i := range s.Topics {
 		rows[i] = playRow{TopicStats: &s.Topics[i]}

@@ -10,12 +10,12 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/screen"
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	s := player.Status{Phase: player.PhasePlay, BagTime: bagfmt.Time{Sec: 1396293889, Nsec: 12345000}, Position: 12345678 * time.Microsecond, Length: time.Minute}
+	s := control.Status{Phase: control.PhasePlay, BagTime: bagfmt.Time{Sec: 1396293889, Nsec: 12345000}, Position: 12345678 * time.Microsecond, Length: time.Minute}
 	if d := cmp.Diff("[RUNNING]  Bag Time: 1396293889.012345   Duration: 12.345678 / 60.000000", screen.Progress(&s)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -27,9 +27,9 @@ func TestProgress(t *testing.T) {
 
 func TestPlayConsole(t *testing.T) {
 	t.Parallel()
-	phases := []player.Phase{
-		player.PhaseRegister, player.PhaseDelay, player.PhaseDelay, player.PhaseWait, player.PhasePlay, player.PhasePlay,
-		player.PhaseKeepAlive, player.PhaseDrain, player.PhaseDone,
+	phases := []control.Phase{
+		control.PhaseRegister, control.PhaseDelay, control.PhaseDelay, control.PhaseWait, control.PhasePlay, control.PhasePlay,
+		control.PhaseKeepAlive, control.PhaseDrain, control.PhaseDone,
 	}
 	lines := "Waiting 0.2 seconds after advertising topics... done.\n" +
 		"Waiting for subscribers.\nFinished waiting for subscribers.\n"
@@ -50,7 +50,7 @@ func TestPlayConsole(t *testing.T) {
 			w := writes{&b, t, tc.whole}
 			p := &screen.Play{W: w, Lines: tc.whole, Quiet: tc.quiet, Keys: tc.keys, Delay: 200 * time.Millisecond}
 			for _, phase := range phases {
-				p.Update(player.Status{Phase: phase})
+				p.Update(control.Status{Phase: phase})
 			}
 			p.Done(false)
 			if d := cmp.Diff(tc.want, b.String()); d != "" {
@@ -76,15 +76,15 @@ func (w writes) WriteString(s string) (int, error) {
 
 func TestPlaySummary(t *testing.T) {
 	t.Parallel()
-	s := player.Summary{
-		Topics:   []player.TopicSummary{{Name: "/a\x1b[31m", Type: "std_msgs/String", Messages: 12, Bytes: 2048, Subscribers: 1, Dropped: 3}},
+	s := control.Summary{
+		Topics:   []control.TopicSummary{{Name: "/a\x1b[31m", Type: "std_msgs/String", Messages: 12, Bytes: 2048, Subscribers: 1, Dropped: 3}},
 		Messages: 12, Bytes: 2048, Played: 3 * time.Second, Elapsed: 1500 * time.Millisecond, Achieved: 2,
-		Timing:  player.Timing{Messages: 12, P50: 40400, P99: 100_000, Max: time.Millisecond},
+		Timing:  control.Timing{Messages: 12, P50: 40400, P99: 100_000, Max: time.Millisecond},
 		Dropped: 3, Unstamped: 4,
-		Unplayable: []player.Unplayable{
+		Unplayable: []control.Unplayable{
 			{Topic: "/x", Type: "a/B", Messages: 7, Remedy: "--rename /x:a/B=/x_B"},
 		},
-		Damage:      []*player.DamageError{{Messages: 5, Err: errors.New("chunk at 4117")}},
+		Damage:      []*control.DamageError{{Messages: 5, Err: errors.New("chunk at 4117")}},
 		Undelivered: errors.New("/listener takes nothing"),
 	}
 	want := `  messages    bytes  subscribers  dropped  topic
@@ -97,16 +97,16 @@ lost: 3 by full queues of slow subscribers (see --queue); 7 of /x : a/B that can
 	if d := cmp.Diff(want, screen.PlaySummary(&s)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	unknown := player.DamageError{Err: errors.New("cut")}
-	s = player.Summary{Damage: []*player.DamageError{&unknown}}
+	unknown := control.DamageError{Err: errors.New("cut")}
+	s = control.Summary{Damage: []*control.DamageError{&unknown}}
 	if got := screen.PlayLosses(&s); got != "an unknown number in damaged places of the bags (1)" {
 		t.Errorf("where the number is unknown: %q", got)
 	}
-	s.Damage = append(s.Damage, &player.DamageError{Messages: 5, Err: errors.New("chunk at 4117")}, &unknown)
+	s.Damage = append(s.Damage, &control.DamageError{Messages: 5, Err: errors.New("chunk at 4117")}, &unknown)
 	if got := screen.PlayLosses(&s); got != "at most 5 and an unknown number in damaged places of the bags (3)" {
 		t.Errorf("where a part of the number is unknown: %q", got)
 	}
-	if got := screen.PlaySummary(&player.Summary{}); !strings.HasSuffix(got, "lost: none\n") {
+	if got := screen.PlaySummary(&control.Summary{}); !strings.HasSuffix(got, "lost: none\n") {
 		t.Errorf("nothing lost: %q", got)
 	}
 }

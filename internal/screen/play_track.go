@@ -3,7 +3,7 @@ package screen
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // track computes rates from successive samples of the statistics. They are by bag time, so that
@@ -16,18 +16,18 @@ type track struct {
 
 	paces                   rates         // rates of bag time by wall time, without pauses
 	runBagTime, runWallTime time.Duration // the bag time and the wall time of paces
-	last                    player.Status
+	last                    control.Status
 	lastAt                  time.Time
 	begun                   bool
 	wasHeld, wasSeek        bool // at the last sample play was paused, or had just sought
 }
 
 // add adds a sample.
-func (t *track) add(s *player.Stats, now time.Time) {
+func (t *track) add(s *control.Stats, now time.Time) {
 	further := s.Position - t.last.Position
 	jumps := s.Seeks != t.last.Seeks || s.Pass != t.last.Pass || further < 0
 	jumped := jumps || t.wasSeek // latched messages of before follow a moment later
-	held := s.Paused || s.Phase != player.PhasePlay
+	held := s.Paused || s.Phase != control.PhasePlay
 	switch {
 	case !t.begun:
 		t.rates.next(0)
@@ -61,7 +61,7 @@ func (t *track) add(s *player.Stats, now time.Time) {
 }
 
 // spark adds the rates of a second of play to the last minute.
-func (t *track) spark(topics []player.TopicStats) {
+func (t *track) spark(topics []control.TopicStats) {
 	if !t.sparks.begin(t.ran) {
 		return
 	}

@@ -12,19 +12,19 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/plural"
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // PlayView shows play under way. Set the fields, then give it to a Live.
 type PlayView struct {
-	Control   player.Control
-	Keys      []Key[player.Stats] // the first are named in the last line, all in the help
-	Name      string              // of the bags
-	Marks     []bagnote.Mark      // that were recorded, by time
-	Immediate bool                // play does not wait for time
-	Color     bool                // the terminal has colors, and they are wanted
-	ASCII     bool                // the terminal has no other characters
-	Zone      *time.Location      // of the second time that is shown; nil means the local one
+	Control   control.Control
+	Keys      []Key[control.Stats] // the first are named in the last line, all in the help
+	Name      string               // of the bags
+	Marks     []bagnote.Mark       // that were recorded, by time
+	Immediate bool                 // play does not wait for time
+	Color     bool                 // the terminal has colors, and they are wanted
+	ASCII     bool                 // the terminal has no other characters
+	Zone      *time.Location       // of the second time that is shown; nil means the local one
 
 	track   track
 	density []uint64  // one for each column
@@ -89,7 +89,7 @@ var playHelp = []part{
 func (v *PlayView) pen() pen { return pen{v.Color, v.ASCII} }
 
 // rule returns the first line: state, position and bags.
-func (v *PlayView) rule(s *player.Stats, w int) string {
+func (v *PlayView) rule(s *control.Stats, w int) string {
 	state, as := playState(&s.Status)
 	digits := 1
 	if s.Paused {
@@ -100,21 +100,21 @@ func (v *PlayView) rule(s *player.Stats, w int) string {
 }
 
 // playState names what play is doing.
-func playState(s *player.Status) (string, style) {
+func playState(s *control.Status) (string, style) {
 	switch s.Phase {
-	case player.PhaseRegister:
+	case control.PhaseRegister:
 		return "REGISTERING", yellow
-	case player.PhaseDelay:
+	case control.PhaseDelay:
 		return "STARTING", yellow
-	case player.PhaseWait:
+	case control.PhaseWait:
 		return "WAITING", yellow
-	case player.PhaseKeepAlive:
+	case control.PhaseKeepAlive:
 		return "FINISHED", bold
-	case player.PhaseDrain:
+	case control.PhaseDrain:
 		return "DRAINING", yellow
-	case player.PhaseDone:
+	case control.PhaseDone:
 		return "DONE", bold
-	case player.PhasePlay:
+	case control.PhasePlay:
 	}
 	switch {
 	case s.Paused:
@@ -128,7 +128,7 @@ func playState(s *player.Status) (string, style) {
 }
 
 // times returns the time of recording of the current position.
-func (v *PlayView) times(s *player.Stats, w int) []part {
+func (v *PlayView) times(s *control.Stats, w int) []part {
 	const day, hour = "2006-01-02", "15:04:05.000"
 	const needs = len(day + " " + hour + " UTC")
 	zone := v.Zone
@@ -153,7 +153,7 @@ func (v *PlayView) times(s *player.Stats, w int) []part {
 
 // status returns the state of play, the most important first, and what is told where there is
 // room.
-func (v *PlayView) status(s *player.Stats, w int) (parts, extra []part) {
+func (v *PlayView) status(s *control.Stats, w int) (parts, extra []part) {
 	var hz, bytes float64
 	for i := range s.Topics {
 		h, b := v.track.rates.of(s.Topics[i].Name)
@@ -169,7 +169,7 @@ func (v *PlayView) status(s *player.Stats, w int) (parts, extra []part) {
 	}
 	parts = append(parts, loop(&s.Status), part{perSecond(bytes), plain})
 	extra = append(extra, part{short(hz) + " msg/s", plain})
-	if s.Phase == player.PhasePlay && !s.Paused && !v.Immediate {
+	if s.Phase == control.PhasePlay && !s.Paused && !v.Immediate {
 		parts = append(parts, late(s.Late))
 	}
 	if s.PauseOnTopics {
@@ -190,7 +190,7 @@ func (v *PlayView) status(s *player.Stats, w int) (parts, extra []part) {
 }
 
 // passed returns the text of the last recorded mark before where play is.
-func (v *PlayView) passed(s *player.Status) (text string) {
+func (v *PlayView) passed(s *control.Status) (text string) {
 	for _, m := range v.Marks {
 		if s.BagTime.Before(m.Time) {
 			break
@@ -201,7 +201,7 @@ func (v *PlayView) passed(s *player.Status) (text string) {
 }
 
 // rate returns the requested rate and, if it is lower, the achieved one.
-func (v *PlayView) rate(s *player.Stats) part {
+func (v *PlayView) rate(s *control.Stats) part {
 	const nearly = 0.98
 	pace := v.track.pace()
 	switch {
@@ -227,17 +227,17 @@ func factor(x float64) string {
 }
 
 // waiting names the subscribers and topics that play waits for.
-func waiting(s *player.Stats, w int) part {
+func waiting(s *control.Stats, w int) part {
 	if len(s.WaitingFor) == 0 {
 		return part{}
 	}
 	return part{named(w, 3, func(n int) string {
 		switch {
-		case n == 0 && s.Phase == player.PhaseWait:
+		case n == 0 && s.Phase == control.PhaseWait:
 			return "waiting for subscribers"
 		case n == 0:
 			return "waiting for a subscriber"
-		case s.Phase == player.PhaseWait:
+		case s.Phase == control.PhaseWait:
 			return "waiting for subscribers of " + some(s.WaitingFor, n)
 		}
 		return "waiting for " + some(s.WaitingFor, n)
@@ -245,7 +245,7 @@ func waiting(s *player.Stats, w int) part {
 }
 
 // starving says that play waits for the disk.
-func starving(s *player.Stats) part {
+func starving(s *control.Stats) part {
 	if s.Starving == 0 {
 		return part{}
 	}
@@ -276,7 +276,7 @@ func some(names []string, most int) string {
 }
 
 // drops names the subscribers that were too slow, those with most losses first.
-func drops(s *player.Stats, w int) part {
+func drops(s *control.Stats, w int) part {
 	var sum uint64
 	by := map[string]uint64{}
 	for i := range s.Topics {
@@ -310,7 +310,7 @@ func drops(s *player.Stats, w int) part {
 }
 
 // loop shows the state of the loop and its marks.
-func loop(s *player.Status) part {
+func loop(s *control.Status) part {
 	from, to, marked := marks(s)
 	between := exact(from, 1) + " to " + exact(to, 1)
 	switch {
@@ -325,7 +325,7 @@ func loop(s *player.Status) part {
 }
 
 // marks returns the range of the loop, and whether it is less than everything.
-func marks(s *player.Status) (from, to time.Duration, marked bool) {
+func marks(s *control.Status) (from, to time.Duration, marked bool) {
 	to = s.MarkTo
 	if to == 0 {
 		to = s.Length

@@ -18,15 +18,15 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/screen"
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // fakePlay is a play of 10 minutes. Of Control it has what a view asks for.
 type fakePlay struct {
-	player.Control
+	control.Control
 	at     func() time.Duration // the position
-	change func(*player.Stats)
+	change func(*control.Stats)
 }
 
 func (f *fakePlay) Density(n int) []uint64 {
@@ -37,17 +37,17 @@ func (f *fakePlay) Density(n int) []uint64 {
 	return all
 }
 
-func (f *fakePlay) Status() player.Status { return f.Stats().Status }
+func (f *fakePlay) Status() control.Status { return f.Stats().Status }
 
-func (f *fakePlay) Stats() player.Stats {
+func (f *fakePlay) Stats() control.Stats {
 	at := f.at()
 	zero := bagfmt.Time{Sec: 1748682000, Nsec: 5e8}
-	s := player.Stats{Status: player.Status{
-		Phase: player.PhasePlay, Rate: 1, BagTime: zero.Add(at), Position: at, Length: 10 * time.Minute, Late: 300 * time.Microsecond,
+	s := control.Stats{Status: control.Status{
+		Phase: control.PhasePlay, Rate: 1, BagTime: zero.Add(at), Position: at, Length: 10 * time.Minute, Late: 300 * time.Microsecond,
 	}}
-	topic := func(name, kind string, hz float64, bytes uint64, subscribers ...string) *player.TopicStats {
+	topic := func(name, kind string, hz float64, bytes uint64, subscribers ...string) *control.TopicStats {
 		n := uint64(hz * at.Seconds())
-		t := player.TopicStats{Name: name, Type: kind, Messages: n, Bytes: n * bytes}
+		t := control.TopicStats{Name: name, Type: kind, Messages: n, Bytes: n * bytes}
 		for _, who := range subscribers {
 			t.Subscribers = append(t.Subscribers, tcpros.SubscriberStats{CallerID: who})
 		}
@@ -77,13 +77,13 @@ func playing(t *testing.T, width, height int, setup func(*fakePlay, *screen.Play
 		console := screen.NewConsole(term, true)
 		defer console.Close()
 		begun := time.Now()
-		control := &fakePlay{at: func() time.Duration { return 5*time.Minute + time.Since(begun) }}
-		is := func(name string) func(*player.Stats) string {
-			return func(*player.Stats) string { return name }
+		running := &fakePlay{at: func() time.Duration { return 5*time.Minute + time.Since(begun) }}
+		is := func(name string) func(*control.Stats) string {
+			return func(*control.Stats) string { return name }
 		}
 		view := &screen.PlayView{
-			Control: control, Name: "demo.bag", Zone: time.FixedZone("CEST", 7200),
-			Keys: []screen.Key[player.Stats]{
+			Control: running, Name: "demo.bag", Zone: time.FixedZone("CEST", 7200),
+			Keys: []screen.Key[control.Stats]{
 				{Press: []keys.Key{' '}, Name: is("pause"), Help: "pause and go on"},
 				{Press: []keys.Key{'q'}, Name: is("quit"), Help: "quit"},
 				{Press: []keys.Key{'?', 'h'}, Name: is("help")},
@@ -92,7 +92,7 @@ func playing(t *testing.T, width, height int, setup func(*fakePlay, *screen.Play
 			},
 		}
 		if setup != nil {
-			setup(control, view)
+			setup(running, view)
 		}
 		live := &screen.Live{Console: console, Size: func() (int, int) { return width, height }, View: view}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -127,26 +127,26 @@ func TestPlaySizes(t *testing.T) {
 
 func TestPlayStates(t *testing.T) {
 	t.Parallel()
-	many := func(s *player.Stats) {
+	many := func(s *control.Stats) {
 		for i := range 193 {
-			s.Topics = append(s.Topics, player.TopicStats{Name: fmt.Sprintf("/quiet/%d", i), Type: "std_msgs/Empty"})
+			s.Topics = append(s.Topics, control.TopicStats{Name: fmt.Sprintf("/quiet/%d", i), Type: "std_msgs/Empty"})
 		}
 	}
-	tests := map[string]func(*player.Stats){
-		"paused": func(s *player.Stats) { s.Paused, s.PausedBy = true, "/imu" },
-		"delayed": func(s *player.Stats) {
+	tests := map[string]func(*control.Stats){
+		"paused": func(s *control.Stats) { s.Paused, s.PausedBy = true, "/imu" },
+		"delayed": func(s *control.Stats) {
 			s.Delayed, s.PauseOnTopics = 1200*time.Millisecond, true
 			s.Topics[0].Pauses, s.Topics[1].Off = true, true
 		},
-		"starving": func(s *player.Stats) { s.Starving, s.Starved = 12*time.Second, 1 },
-		"waiting": func(s *player.Stats) {
-			s.Phase, s.WaitingFor = player.PhaseWait, []string{"/a", "/b\x1b[2J", "/c", "/d", "/e"}
+		"starving": func(s *control.Stats) { s.Starving, s.Starved = 12*time.Second, 1 },
+		"waiting": func(s *control.Stats) {
+			s.Phase, s.WaitingFor = control.PhaseWait, []string{"/a", "/b\x1b[2J", "/c", "/d", "/e"}
 		},
-		"loop": func(s *player.Stats) {
+		"loop": func(s *control.Stats) {
 			s.Loop, s.MarkFrom, s.MarkTo = true, 4*time.Minute, 7*time.Minute
 			s.Bookmarks = []time.Duration{time.Minute, 9 * time.Minute, 10 * time.Minute}
 		},
-		"slow": func(s *player.Stats) {
+		"slow": func(s *control.Stats) {
 			s.Rate = 5
 			s.Late = 3 * time.Second
 			s.Topics[2].Dropped = 12
@@ -157,7 +157,7 @@ func TestPlayStates(t *testing.T) {
 			s.WaitingFor = []string{"/filter"}
 		},
 		"many": many,
-		"ends": func(s *player.Stats) { s.Phase, s.Position = player.PhaseDrain, s.Length },
+		"ends": func(s *control.Stats) { s.Phase, s.Position = control.PhaseDrain, s.Length },
 	}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestPlayStates(t *testing.T) {
 		t.Parallel()
 		playing(t, 80, 24, func(f *fakePlay, v *screen.PlayView) {
 			v.ASCII, v.Immediate = true, true
-			f.change = func(s *player.Stats) { s.Topics = s.Topics[:1] }
+			f.change = func(s *control.Stats) { s.Topics = s.Topics[:1] }
 		}, func(term *fakeTerminal, _ *screen.Live) {
 			after(10 * time.Second)
 			golden(t, "play_ascii", term.all())
@@ -212,7 +212,7 @@ func TestPlayRates(t *testing.T) {
 			defer mu.Unlock()
 			return at
 		}
-		f.change = func(s *player.Stats) {
+		f.change = func(s *control.Stats) {
 			mu.Lock()
 			defer mu.Unlock()
 			s.Rate, s.Seeks, s.Paused = rate, seeks, paused
@@ -273,14 +273,14 @@ func TestPlayFits(t *testing.T) {
 	duration := func() time.Duration { return time.Duration(r.Int64N(int64(100*time.Hour))) >> r.IntN(40) }
 	for range 100 {
 		f := &fakePlay{at: duration}
-		f.change = func(s *player.Stats) {
+		f.change = func(s *control.Stats) {
 			s.Length, s.Rate, s.Late, s.Delayed = duration(), math.Exp(r.NormFloat64()*5), duration(), duration()
-			s.Phase, s.Paused, s.Loop = player.Phase(r.IntN(int(player.PhaseDone)+1)), r.IntN(2) == 0, r.IntN(2) == 0
+			s.Phase, s.Paused, s.Loop = control.Phase(r.IntN(int(control.PhaseDone)+1)), r.IntN(2) == 0, r.IntN(2) == 0
 			s.MarkFrom, s.MarkTo, s.Bookmarks = duration(), duration(), []time.Duration{duration(), duration()}
 			s.Topics = s.Topics[:r.IntN(2)]
 			for range r.IntN(30) {
 				s.WaitingFor = append(s.WaitingFor, name())
-				s.Topics = append(s.Topics, player.TopicStats{
+				s.Topics = append(s.Topics, control.TopicStats{
 					Name: name(), Type: name(), Messages: r.Uint64() >> r.IntN(64), Bytes: r.Uint64() >> r.IntN(64), Dropped: r.Uint64() >> r.IntN(64),
 					Off: r.IntN(4) == 0, Pauses: r.IntN(4) == 0, Latching: r.IntN(4) == 0,
 					Subscribers: []tcpros.SubscriberStats{{CallerID: name(), Dropped: r.Uint64() >> r.IntN(64)}, {CallerID: name()}},
@@ -289,7 +289,7 @@ func TestPlayFits(t *testing.T) {
 		}
 		view := &screen.PlayView{
 			Control: f, Name: name(), Color: r.IntN(2) == 0, ASCII: r.IntN(4) == 0, Immediate: r.IntN(4) == 0,
-			Keys: []screen.Key[player.Stats]{{Press: []keys.Key{keys.ShiftLeft}, Name: func(*player.Stats) string { return "back" }, Help: "back"}},
+			Keys: []screen.Key[control.Stats]{{Press: []keys.Key{keys.ShiftLeft}, Name: func(*control.Stats) string { return "back" }, Help: "back"}},
 		}
 		width, height := 20+r.IntN(181), 1+r.IntN(60)
 		for range 3 {
@@ -314,7 +314,7 @@ func TestPlayFits(t *testing.T) {
 func TestPlayLongNames(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("/a", 50_000)
-	f := &fakePlay{at: func() time.Duration { return time.Minute }, change: func(s *player.Stats) {
+	f := &fakePlay{at: func() time.Duration { return time.Minute }, change: func(s *control.Stats) {
 		s.Topics[0].Name, s.PausedBy = long, long
 		s.Topics[0].Subscribers[0].CallerID = long
 	}}
@@ -329,20 +329,20 @@ func TestPlayLongNames(t *testing.T) {
 func TestPlayNames(t *testing.T) {
 	t.Parallel()
 	names := []string{"/robot1/some/namespace/state", "/robot2/some/namespace/state", "/robot3/some/namespace/state", "/robot4"}
-	wait := func(s *player.Stats) { s.Phase, s.WaitingFor = player.PhaseWait, names }
-	full := func(s *player.Stats) { s.WaitingFor = names }
-	drop := func(s *player.Stats) {
+	wait := func(s *control.Stats) { s.Phase, s.WaitingFor = control.PhaseWait, names }
+	full := func(s *control.Stats) { s.WaitingFor = names }
+	drop := func(s *control.Stats) {
 		s.Topics[0].Dropped = 12
 		for i, name := range names {
 			s.Topics[0].Subscribers = append(s.Topics[0].Subscribers, tcpros.SubscriberStats{CallerID: name, Dropped: uint64(5 - i)})
 		}
 	}
-	deaf := func(s *player.Stats) {
+	deaf := func(s *control.Stats) {
 		s.Topics[1].Dropped, s.Topics[1].Subscribers = 9, []tcpros.SubscriberStats{{CallerID: "/listener"}, {CallerID: "/deaf", Dropped: 9}}
 	}
-	pause := func(s *player.Stats) { s.Paused, s.PausedBy = true, "/one/more/topic/with/a/long/name/state" }
+	pause := func(s *control.Stats) { s.Paused, s.PausedBy = true, "/one/more/topic/with/a/long/name/state" }
 	for _, tc := range []struct {
-		change func(*player.Stats)
+		change func(*control.Stats)
 		width  int
 		want   string
 	}{

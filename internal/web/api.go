@@ -16,7 +16,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
@@ -43,13 +43,13 @@ func statusOf(err error) int {
 		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, recorder.ErrNotRecording):
 		return http.StatusServiceUnavailable
-	case errors.Is(err, recorder.ErrStopped), errors.Is(err, recorder.ErrPaused), errors.Is(err, recorder.ErrNoSnapshots), errors.Is(err, recorder.ErrOnlySnapshots), errors.Is(err, player.ErrBookmarks):
+	case errors.Is(err, recorder.ErrStopped), errors.Is(err, recorder.ErrPaused), errors.Is(err, recorder.ErrNoSnapshots), errors.Is(err, recorder.ErrOnlySnapshots), errors.Is(err, control.ErrBookmarks):
 		return http.StatusConflict
 	case errors.Is(err, recorder.ErrNoBag):
 		return http.StatusNotFound
 	case errors.Is(err, recorder.ErrNoRoom):
 		return http.StatusServiceUnavailable
-	case errors.Is(err, player.ErrOption), errors.Is(err, bagnote.ErrMark):
+	case errors.Is(err, control.ErrOption), errors.Is(err, bagnote.ErrMark):
 		return http.StatusBadRequest
 	}
 	return http.StatusInternalServerError

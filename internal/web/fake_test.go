@@ -8,25 +8,25 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// fakePlayer is a player.Control that remembers what it was told.
+// fakePlayer is a control.Control that remembers what it was told.
 type fakePlayer struct {
 	mu    sync.Mutex
-	stats player.Stats
+	stats control.Stats
 	calls []string
 	looks int // at the state
 }
 
 func newFakePlayer(topics ...string) *fakePlayer {
-	f := &fakePlayer{stats: player.Stats{Status: player.Status{
-		Phase: player.PhasePlay, Rate: 1, Achieved: 0.9987, Late: 130 * time.Microsecond, BagTime: bagfmt.TimeOf(time.Unix(1_748_682_000, 0)),
+	f := &fakePlayer{stats: control.Stats{Status: control.Status{
+		Phase: control.PhasePlay, Rate: 1, Achieved: 0.9987, Late: 130 * time.Microsecond, BagTime: bagfmt.TimeOf(time.Unix(1_748_682_000, 0)),
 		Position: 21*time.Second + 300*time.Millisecond, Length: 75 * time.Second, MarkTo: 75 * time.Second, Messages: 48_211,
 	}}}
 	for i, topic := range topics {
-		f.stats.Topics = append(f.stats.Topics, player.TopicStats{
+		f.stats.Topics = append(f.stats.Topics, control.TopicStats{
 			Name: topic, Type: "pkg/Type", Messages: uint64(1000 * (i + 1)), Bytes: uint64(123_456 * (i + 1)), Subscribers: make([]tcpros.SubscriberStats, i%3),
 		})
 	}
@@ -34,7 +34,7 @@ func newFakePlayer(topics ...string) *fakePlayer {
 }
 
 // did notes a call and changes the state.
-func (f *fakePlayer) did(call string, change func(*player.Stats)) {
+func (f *fakePlayer) did(call string, change func(*control.Stats)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls = append(f.calls, call)
@@ -53,7 +53,7 @@ func (f *fakePlayer) said() []string {
 var errFake = errors.New("there is no such thing")
 
 func (f *fakePlayer) paused(call string, on bool) bool {
-	f.did(call, func(s *player.Stats) { s.Paused = on })
+	f.did(call, func(s *control.Stats) { s.Paused = on })
 	return true
 }
 
@@ -71,34 +71,34 @@ func (f *fakePlayer) Burst(n int) bool { return f.step(fmt.Sprint("burst ", n)) 
 func (f *fakePlayer) Stop()            { f.did("stop", nil) }
 
 func (f *fakePlayer) Seek(to time.Duration) {
-	f.did(fmt.Sprint("seek ", to), func(s *player.Stats) { s.Position = to })
+	f.did(fmt.Sprint("seek ", to), func(s *control.Stats) { s.Position = to })
 }
 
 func (f *fakePlayer) SetRate(rate float64) error {
 	if !(rate > 0) {
 		return errFake
 	}
-	f.did(fmt.Sprint("rate ", rate), func(s *player.Stats) { s.Rate = rate })
+	f.did(fmt.Sprint("rate ", rate), func(s *control.Stats) { s.Rate = rate })
 	return nil
 }
 
 func (f *fakePlayer) SetLoop(on bool) {
-	f.did(fmt.Sprint("loop ", on), func(s *player.Stats) { s.Loop = on })
+	f.did(fmt.Sprint("loop ", on), func(s *control.Stats) { s.Loop = on })
 }
 
 func (f *fakePlayer) SetMarks(from, to time.Duration) error {
 	if from >= to {
 		return errFake
 	}
-	f.did(fmt.Sprint("marks ", from, " ", to), func(s *player.Stats) { s.MarkFrom, s.MarkTo = from, to })
+	f.did(fmt.Sprint("marks ", from, " ", to), func(s *control.Stats) { s.MarkFrom, s.MarkTo = from, to })
 	return nil
 }
 
 func (f *fakePlayer) Bookmark() (at time.Duration, err error) {
-	f.did("bookmark", func(s *player.Stats) {
+	f.did("bookmark", func(s *control.Stats) {
 		at = s.Position
 		if len(s.Bookmarks) == 2 {
-			err = player.ErrBookmarks
+			err = control.ErrBookmarks
 			return
 		}
 		s.Bookmarks = append(s.Bookmarks, at)
@@ -110,7 +110,7 @@ func (f *fakePlayer) PauseOnTopics(on bool) { f.did(fmt.Sprint("pause on topics 
 
 func (f *fakePlayer) SetTopic(topic string, on bool) error {
 	err := errFake
-	f.did(fmt.Sprint("topic ", topic, " ", on), func(s *player.Stats) {
+	f.did(fmt.Sprint("topic ", topic, " ", on), func(s *control.Stats) {
 		for i := range s.Topics {
 			if s.Topics[i].Name == topic {
 				s.Topics[i].Off, err = !on, nil
@@ -120,14 +120,14 @@ func (f *fakePlayer) SetTopic(topic string, on bool) error {
 	return err
 }
 
-func (f *fakePlayer) Status() player.Status { return f.Stats().Status }
+func (f *fakePlayer) Status() control.Status { return f.Stats().Status }
 
-func (f *fakePlayer) Stats() player.Stats {
+func (f *fakePlayer) Stats() control.Stats {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.looks++
 	s := f.stats
-	s.Topics = append([]player.TopicStats(nil), s.Topics...)
+	s.Topics = append([]control.TopicStats(nil), s.Topics...)
 	return s
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/gorosbag/gorosbag/internal/web"
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // TestTopicLabels: whatever topics are called, the metrics can be read, and are not too
@@ -103,7 +103,7 @@ func TestOpenMetrics(t *testing.T) {
 func TestPlayMetrics(t *testing.T) {
 	t.Parallel()
 	backend, f := playing("/t")
-	f.did("", func(s *player.Stats) { s.Topics[0].Dropped = 7 })
+	f.did("", func(s *control.Stats) { s.Topics[0].Dropped = 7 })
 	const want = `
 # HELP goplay_messages_dropped_total Messages that subscribers did not get because their queues were full.
 # TYPE goplay_messages_dropped_total counter
@@ -125,15 +125,15 @@ goplay_rate_achieved 0.9987
 func TestLostInDamage(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		damage         player.DamageCount
+		damage         control.DamageCount
 		metrics, state string
 	}{
-		{player.DamageCount{}, "goplay_damaged_places_total 0\ngoplay_lost_in_damage_total 0\n", `"damaged_places":0,"lost_in_damage":0`},
-		{player.DamageCount{Places: 2, Messages: 7}, "goplay_damaged_places_total 2\ngoplay_lost_in_damage_total 7\n", `"damaged_places":2,"lost_in_damage":7`},
-		{player.DamageCount{Places: 2, Messages: 7, Unknown: 1}, "goplay_damaged_places_total 2\n", `"damaged_places":2,"lost_in_damage":null`},
+		{control.DamageCount{}, "goplay_damaged_places_total 0\ngoplay_lost_in_damage_total 0\n", `"damaged_places":0,"lost_in_damage":0`},
+		{control.DamageCount{Places: 2, Messages: 7}, "goplay_damaged_places_total 2\ngoplay_lost_in_damage_total 7\n", `"damaged_places":2,"lost_in_damage":7`},
+		{control.DamageCount{Places: 2, Messages: 7, Unknown: 1}, "goplay_damaged_places_total 2\n", `"damaged_places":2,"lost_in_damage":null`},
 	} {
 		backend, f := playing("/t")
-		f.did("", func(s *player.Stats) { s.Damage = tc.damage })
+		f.did("", func(s *control.Stats) { s.Damage = tc.damage })
 		c := serve(t, backend)
 		got := strings.Join(regexp.MustCompile(`(?m)^goplay_(damaged|lost_in).*\n`).FindAllString(c.get("/metrics").body, -1), "")
 		if got != tc.metrics {

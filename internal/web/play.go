@@ -11,7 +11,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/plural"
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // Player is the backend of goplay.
@@ -24,7 +24,7 @@ type Player struct {
 }
 
 // attached wraps the interface for an atomic pointer.
-type attached struct{ player.Control }
+type attached struct{ control.Control }
 
 // NewPlayer returns a backend, which is not ready before Attach. marks are those that were
 // recorded.
@@ -33,13 +33,13 @@ func NewPlayer(marks ...bagnote.Mark) *Player {
 }
 
 // Attach sets the control of the playback. It is called once.
-func (f *Player) Attach(control player.Control) {
+func (f *Player) Attach(control control.Control) {
 	f.control.Store(&attached{control})
 	close(f.begun)
 }
 
 // controlOrError returns the control, or errNoPlayer before Attach.
-func (f *Player) controlOrError() (player.Control, error) {
+func (f *Player) controlOrError() (control.Control, error) {
 	if a := f.control.Load(); a != nil {
 		return a.Control, nil
 	}
@@ -98,10 +98,10 @@ type playTopic struct {
 	Subscribers int    `json:"subscribers"`
 }
 
-// phases are the names of player.Phase.
+// phases are the names of control.Phase.
 var phases = [...]string{ //nolint:gochecknoglobals // a constant, but for the language
-	player.PhaseRegister: "register", player.PhaseDelay: "delay", player.PhaseWait: "wait", player.PhasePlay: "play",
-	player.PhaseKeepAlive: "keep_alive", player.PhaseDrain: "drain", player.PhaseDone: "done",
+	control.PhaseRegister: "register", control.PhaseDelay: "delay", control.PhaseWait: "wait", control.PhasePlay: "play",
+	control.PhaseKeepAlive: "keep_alive", control.PhaseDrain: "drain", control.PhaseDone: "done",
 }
 
 // collect implements Backend.
@@ -134,7 +134,7 @@ func (f *Player) collect(now time.Time) view {
 		s.Topics[i] = playTopic{t.Name, t.Type, t.Latching, !t.Off, t.Pauses, t.Messages, t.Bytes, t.Dropped, len(t.Subscribers)}
 	}
 	v := view{state: s, health: f.health(now, &stats, s.Dropped)}
-	if stats.Phase < player.PhasePlay || stats.Phase > player.PhaseKeepAlive {
+	if stats.Phase < control.PhasePlay || stats.Phase > control.PhaseKeepAlive {
 		v.notReady = "not playing: " + s.Phase
 	}
 	return v
@@ -151,7 +151,7 @@ type playDetails struct {
 // tooLate is the lag from which on there is a warning.
 const tooLate = time.Second
 
-func (f *Player) health(now time.Time, stats *player.Stats, dropped uint64) health {
+func (f *Player) health(now time.Time, stats *control.Stats, dropped uint64) health {
 	d := playDetails{phases[stats.Phase], seconds(stats.Late), f.dropped.add(now, dropped), append([]string{}, stats.WaitingFor...)}
 	h := health{Details: d}
 	h.require(d.Dropped == 0, fmt.Sprintf("%s %s dropped within the last minute: subscribers are too slow", plural.Of(d.Dropped, "message"), plural.Were(d.Dropped)))

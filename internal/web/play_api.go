@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // moveResult is the response to commands that change the playback.
@@ -19,17 +19,17 @@ type moveResult struct {
 
 // routes implements Backend.
 func (f *Player) routes(s *Server) {
-	for name, do := range map[string]func(player.Control) bool{
-		"play": player.Control.Resume, "pause": player.Control.Pause, "step": player.Control.Step, "step_back": player.Control.StepBack,
-		"toggle": func(c player.Control) bool { c.Toggle(); return true },
-		"stop":   func(c player.Control) bool { c.Stop(); return true },
+	for name, do := range map[string]func(control.Control) bool{
+		"play": control.Control.Resume, "pause": control.Control.Pause, "step": control.Control.Step, "step_back": control.Control.StepBack,
+		"toggle": func(c control.Control) bool { c.Toggle(); return true },
+		"stop":   func(c control.Control) bool { c.Stop(); return true },
 	} {
 		s.action(name, simple(func(context.Context) (any, error) {
-			return f.move(func(c player.Control) (bool, error) { return do(c), nil })
+			return f.move(func(c control.Control) (bool, error) { return do(c), nil })
 		}))
 	}
 	s.action("bookmark", simple(func(context.Context) (any, error) {
-		return f.move(func(c player.Control) (bool, error) {
+		return f.move(func(c control.Control) (bool, error) {
 			_, err := c.Bookmark()
 			return true, err
 		})
@@ -40,10 +40,10 @@ func (f *Player) routes(s *Server) {
 		Rate float64 `json:"rate"`
 	},
 	) (any, error) {
-		return f.move(func(c player.Control) (bool, error) { return true, badRequest(c.SetRate(p.Rate)) })
+		return f.move(func(c control.Control) (bool, error) { return true, badRequest(c.SetRate(p.Rate)) })
 	}))
-	s.action("loop", with(func(_ context.Context, p onOff) (any, error) { return f.setSwitch(p, player.Control.SetLoop) }))
-	s.action("pause_topics", with(func(_ context.Context, p onOff) (any, error) { return f.setSwitch(p, player.Control.PauseOnTopics) }))
+	s.action("loop", with(func(_ context.Context, p onOff) (any, error) { return f.setSwitch(p, control.Control.SetLoop) }))
+	s.action("pause_topics", with(func(_ context.Context, p onOff) (any, error) { return f.setSwitch(p, control.Control.PauseOnTopics) }))
 	s.action("marks", with(f.marks))
 	s.action("topic", with(f.topic))
 	s.handle("GET /api/v1/density", f.density)
@@ -77,7 +77,7 @@ func (f *Player) recordedMarks(w http.ResponseWriter, _ *http.Request) {
 }
 
 // move executes a command and returns the position after it.
-func (f *Player) move(do func(player.Control) (bool, error)) (any, error) {
+func (f *Player) move(do func(control.Control) (bool, error)) (any, error) {
 	c, err := f.controlOrError()
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (f *Player) burst(_ context.Context, p struct {
 	if p.N < 1 || p.N > maxBurst {
 		return nil, &statusError{http.StatusBadRequest, "n must be between 1 and " + strconv.Itoa(maxBurst)}
 	}
-	return f.move(func(c player.Control) (bool, error) { return c.Burst(p.N), nil })
+	return f.move(func(c control.Control) (bool, error) { return c.Burst(p.N), nil })
 }
 
 // target is the target of a seek: a position, or an offset from the current one.
@@ -121,7 +121,7 @@ func (f *Player) seek(_ context.Context, p target) (any, error) {
 	if (p.To == nil) == (p.By == nil) {
 		return nil, &statusError{http.StatusBadRequest, "give to or by, in seconds"}
 	}
-	return f.move(func(c player.Control) (bool, error) {
+	return f.move(func(c control.Control) (bool, error) {
 		if p.To != nil {
 			to, err := duration(*p.To)
 			if err != nil {
@@ -152,7 +152,7 @@ func (f *Player) marks(_ context.Context, p struct {
 	if err != nil {
 		return nil, err
 	}
-	return f.move(func(c player.Control) (bool, error) { return true, badRequest(c.SetMarks(from, to)) })
+	return f.move(func(c control.Control) (bool, error) { return true, badRequest(c.SetMarks(from, to)) })
 }
 
 // onOff is the parameter of a switch; it is required.
@@ -162,11 +162,11 @@ type onOff struct {
 
 var errOnOff = &statusError{http.StatusBadRequest, "on must be true or false"} //nolint:gochecknoglobals // a constant, but for the language
 
-func (f *Player) setSwitch(p onOff, do func(player.Control, bool)) (any, error) {
+func (f *Player) setSwitch(p onOff, do func(control.Control, bool)) (any, error) {
 	if p.On == nil {
 		return nil, errOnOff
 	}
-	return f.move(func(c player.Control) (bool, error) {
+	return f.move(func(c control.Control) (bool, error) {
 		do(c, *p.On)
 		return true, nil
 	})
@@ -180,7 +180,7 @@ func (f *Player) topic(_ context.Context, p struct {
 	if p.On == nil {
 		return nil, errOnOff
 	}
-	return f.move(func(c player.Control) (bool, error) { return true, badRequest(c.SetTopic(p.Topic, *p.On)) })
+	return f.move(func(c control.Control) (bool, error) { return true, badRequest(c.SetTopic(p.Topic, *p.On)) })
 }
 
 // maxParts bounds the number of bins of the density.

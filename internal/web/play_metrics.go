@@ -3,7 +3,7 @@ package web
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // playMetrics are described in docs/http.md.
@@ -37,7 +37,7 @@ func (f *Player) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	stats, d := c.Stats(), playMetrics
-	d.gauge(ch, "goplay_playing", boolean(stats.Phase == player.PhasePlay && !stats.Paused))
+	d.gauge(ch, "goplay_playing", boolean(stats.Phase == control.PhasePlay && !stats.Paused))
 	d.gauge(ch, "goplay_lag_seconds", stats.Late.Seconds())
 	d.gauge(ch, "goplay_rate_requested", stats.Rate)
 	if stats.Achieved > 0 {

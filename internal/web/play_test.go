@@ -9,7 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/web"
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // TestVerbs: each command reaches the player as it was meant, or is refused with a word
@@ -130,17 +130,17 @@ func TestRecordedMarks(t *testing.T) {
 func TestPlayerHealth(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		change              func(*player.Stats)
+		change              func(*control.Stats)
 		away                bool // the master
 		live, ready, health int
 		want                string
 	}{
-		"well":        {func(*player.Stats) {}, false, 200, 200, 200, ""},
-		"paused":      {func(s *player.Stats) { s.Paused, s.Late = true, time.Minute }, false, 200, 200, 200, ""},
-		"master away": {func(*player.Stats) {}, true, 200, 503, 503, "the master does not answer"},
-		"late":        {func(s *player.Stats) { s.Late = 2 * time.Second }, false, 200, 200, 503, "messages go out 2s late"},
-		"waiting":     {func(s *player.Stats) { s.Phase, s.WaitingFor = player.PhaseWait, []string{"/t"} }, false, 200, 503, 503, "waiting for /t"},
-		"ended":       {func(s *player.Stats) { s.Phase = player.PhaseDone }, false, 200, 503, 200, ""},
+		"well":        {func(*control.Stats) {}, false, 200, 200, 200, ""},
+		"paused":      {func(s *control.Stats) { s.Paused, s.Late = true, time.Minute }, false, 200, 200, 200, ""},
+		"master away": {func(*control.Stats) {}, true, 200, 503, 503, "the master does not answer"},
+		"late":        {func(s *control.Stats) { s.Late = 2 * time.Second }, false, 200, 200, 503, "messages go out 2s late"},
+		"waiting":     {func(s *control.Stats) { s.Phase, s.WaitingFor = control.PhaseWait, []string{"/t"} }, false, 200, 503, 503, "waiting for /t"},
+		"ended":       {func(s *control.Stats) { s.Phase = control.PhaseDone }, false, 200, 503, 200, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestPlayerHealth(t *testing.T) {
 	}
 	backend, f := playing("/t")
 	c = serve(t, backend)
-	f.did("", func(s *player.Stats) { s.Topics[0].Dropped = 3 })
+	f.did("", func(s *control.Stats) { s.Topics[0].Dropped = 3 })
 	if a := c.get("/healthz"); a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, "3 messages were dropped within the last minute") {
 		t.Errorf("after drops: %d %s", a.status, a.body)
 	}
@@ -177,7 +177,7 @@ func TestTooManyBookmarks(t *testing.T) {
 		if want := []int{200, 200, 409}[i]; a.status != want {
 			t.Errorf("bookmark %d: status %d, want %d: %s", i+1, a.status, want, a.body)
 		}
-		if i == 2 && decode[struct{ Error string }](t, a).Error != player.ErrBookmarks.Error() {
+		if i == 2 && decode[struct{ Error string }](t, a).Error != control.ErrBookmarks.Error() {
 			t.Errorf("error %s", a.body)
 		}
 	}

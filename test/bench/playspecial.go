@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/probe"
 )
@@ -175,7 +176,7 @@ func (t tape) seek(ctx context.Context, b *bench, path string, kind seeking) (al
 		return nil, err
 	}
 	defer bag.Close() //nolint:errcheck // read only
-	control := make(chan player.Control, 1)
+	running := make(chan control.Control, 1)
 	played := make(chan error, 1)
 	playing, stop := context.WithCancel(ctx)
 	defer func() { stop(); err = errors.Join(err, <-played) }()
@@ -183,7 +184,7 @@ func (t tape) seek(ctx context.Context, b *bench, path string, kind seeking) (al
 	go func() {
 		_, err := player.Run(playing, player.Options{
 			Node: node, Bags: []*player.Bag{bag}, WaitForSubscribers: true, Queue: 100,
-			OnStart: func(c player.Control) { control <- c },
+			OnStart: func(c control.Control) { running <- c },
 		})
 		played <- err
 	}()
@@ -196,11 +197,11 @@ func (t tape) seek(ctx context.Context, b *bench, path string, kind seeking) (al
 		// owner: seek; ends when the player has.
 		go l.Discard()
 	}
-	return t.jump(links[0], <-control, path, kind)
+	return t.jump(links[0], <-running, path, kind)
 }
 
 // jump goes to and fro.
-func (t tape) jump(l *probe.Link, c player.Control, path string, kind seeking) (all []time.Duration, err error) {
+func (t tape) jump(l *probe.Link, c control.Control, path string, kind seeking) (all []time.Duration, err error) {
 	end := t.period * time.Duration(t.count)
 	if _, err := l.Next(t.size); err != nil { // play has begun: nobody is waited for any more
 		return nil, err

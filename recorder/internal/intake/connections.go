@@ -143,7 +143,7 @@ func (s *Connections) charge(t *Topic, bytes int64) {
 	t.Headers += bytes
 }
 
-// Release forgets the connections that which says, of those that no link uses.
+// release forgets the connections that which says, of those that no link uses.
 func (s *Connections) Release(which func(*Connection) bool) {
 	left := map[*Topic]bool{}
 	s.All = slices.DeleteFunc(s.All, func(c *Connection) bool {

@@ -43,7 +43,7 @@ func TestRepeatedConnectionsAreKept(t *testing.T) {
 	in.Latched.Remember(&c.Source, []byte("x"))
 	pinned := in.PinLatched(nil)
 	in.Latched.Forget(&c.Source)
-	in.Unpin(pinned)
+	in.Files().Unpin(pinned)
 	for closed, want := range map[int64]bool{3: false, 4: true} { // parts below this number
 		if in.closedParts.Store(closed); in.unneeded(c) != want {
 			t.Errorf("the parts below %d are closed: the connection may go: %v, want %v", closed, !want, want)
@@ -65,7 +65,7 @@ func TestRepeatedMessagesTakeRoomInTheirFile(t *testing.T) {
 	} {
 		in := bareIntake(-1, 100)
 		in.Rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
-		in.RepeatedInFile(&bagfmt.SealedChunk{Record: make([]byte, c.bytes)}, c.part)
+		in.Files().RepeatedInFile(&bagfmt.SealedChunk{Record: make([]byte, c.bytes)}, c.part)
 		if got := in.Rotation.Stored(); got != c.want {
 			t.Errorf("%s: the file counts %d bytes, want %d", name, got, c.want)
 		}

@@ -243,8 +243,8 @@ func (in *Intake) submit(c *memory.Chunk) {
 	in.Sealed.Put(Item{Chunk: c})
 }
 
-// Release takes a chunk back after it was written or given up.
-func (in *Intake) Release(c *memory.Chunk) {
+// release takes a chunk back after it was written or given up.
+func (in *Intake) release(c *memory.Chunk) {
 	in.Mu.Lock()
 	in.Pool.Put(c)
 	in.Mu.Unlock()
@@ -280,7 +280,8 @@ func (in *Intake) Tick(now time.Time) {
 
 // UnblockLinks lets the links that wait for room go on at once, budget or not: they are
 // about to be closed, and what they hold was received.
-func (in *Intake) UnblockLinks() {
+func (d Links) UnblockLinks() {
+	in := d.in
 	in.Mu.Lock()
 	in.SealOpen()
 	in.Pool.SetBudget(-1)
@@ -288,7 +289,8 @@ func (in *Intake) UnblockLinks() {
 }
 
 // End ends the intake: the file has failed.
-func (in *Intake) End() {
+func (d Files) End() {
+	in := d.in
 	in.Mu.Lock()
 	in.Ended = true
 	in.Mu.Unlock()

@@ -16,7 +16,8 @@ type OwnType struct{ Name, MD5Sum, Definition string }
 const BackdateLimit = time.Minute
 
 // OpenMarks makes the link that marks come on, if they could be recorded now.
-func (in *Intake) OpenMarks(topic string, typ OwnType) (*Link, error) {
+func (d Links) OpenMarks(topic string, typ OwnType) (*Link, error) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if err := in.recordsNow(); err != nil {
@@ -36,7 +37,8 @@ func (in *Intake) recordsNow() error {
 
 // AppendOwn records a message of the recorder's own with a time that may have passed, but not
 // before the open file began, and returns that by the clock of the recording.
-func (in *Intake) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error) {
+func (d Links) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error) {
+	in := d.in
 	c := l.Connection
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
@@ -72,7 +74,8 @@ func (in *Intake) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, err
 
 // OpenNotes makes the link that notes come on. They begin each file, also where other latched
 // messages do not.
-func (in *Intake) OpenNotes(topic string, typ OwnType) *Link {
+func (d Links) OpenNotes(topic string, typ OwnType) *Link {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	l := in.openOwn(ownHeader(in.node, topic, typ, true))
@@ -81,7 +84,8 @@ func (in *Intake) OpenNotes(topic string, typ OwnType) *Link {
 }
 
 // OpenReport returns the connection that the account of losses is written to.
-func (in *Intake) OpenReport(topic string, typ OwnType) *bagfmt.Connection {
+func (d Files) OpenReport(topic string, typ OwnType) *bagfmt.Connection {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if in.reported == nil {
@@ -92,7 +96,8 @@ func (in *Intake) OpenReport(topic string, typ OwnType) *bagfmt.Connection {
 
 // OwnWritten counts a message of the recorder's own that the sink has written to the file of now, and
 // returns the number of that.
-func (in *Intake) OwnWritten(c *bagfmt.Connection, bytes int) (part int) {
+func (d Files) OwnWritten(c *bagfmt.Connection, bytes int) (part int) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if of := in.Connections.of(c); of != nil {
@@ -102,7 +107,8 @@ func (in *Intake) OwnWritten(c *bagfmt.Connection, bytes int) (part int) {
 }
 
 // OpenLatched makes a link on which the recorder itself publishes, latched.
-func (in *Intake) OpenLatched(topic string, typ OwnType) *Link {
+func (d Links) OpenLatched(topic string, typ OwnType) *Link {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	return in.openOwn(ownHeader(in.node, topic, typ, true))

@@ -43,7 +43,8 @@ func (in *Intake) publisherOf(t *Topic, info tcpros.LinkInfo) *loss.Publisher {
 
 // OpenLink finds or makes the connection of a publisher. A publisher that comes
 // back with the same header gets the same connection, as in stock.
-func (in *Intake) OpenLink(t *Topic, info tcpros.LinkInfo) (*Link, error) {
+func (d Links) OpenLink(t *Topic, info tcpros.LinkInfo) (*Link, error) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if in.Ended {

@@ -208,7 +208,7 @@ func TestRingChunkInMemoryOfItsOwn(t *testing.T) {
 		p.Ring.Pending = c.asked
 		p.Pool.Held = c.counted + c.others
 		of := &memory.Chunk{Counted: c.counted, Sealed: &bagfmt.SealedChunk{Record: make([]byte, c.record)}}
-		rc := p.ToRingChunk(of)
+		rc := p.Snapshots().ToRingChunk(of)
 		want := c.counted
 		if c.copied {
 			want = int64(c.record)
@@ -227,7 +227,7 @@ func TestRingChunkInSpareMemory(t *testing.T) {
 	r := p.Ring
 	r.Spare = [][]byte{make([]byte, 0, 120)}
 	p.Pool.Held = 1000 + 120
-	rc := p.ToRingChunk(&memory.Chunk{Counted: 1000, Sealed: &bagfmt.SealedChunk{Record: make([]byte, 100)}})
+	rc := p.Snapshots().ToRingChunk(&memory.Chunk{Counted: 1000, Sealed: &bagfmt.SealedChunk{Record: make([]byte, 100)}})
 	if cap(rc.Memory) != 120 || rc.Weight != 120 || p.Pool.Held != 120 || len(r.Spare) != 0 {
 		t.Errorf("in memory of %d bytes, counted as %d; %d held, %d pieces spare", cap(rc.Memory), rc.Weight, p.Pool.Held, len(r.Spare))
 	}

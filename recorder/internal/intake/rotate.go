@@ -109,7 +109,8 @@ func (in *Intake) freshRecords() {
 }
 
 // Written accounts for a chunk that takes so many bytes in the file of part.
-func (in *Intake) Written(c *memory.Chunk, bytes int64, part int) {
+func (d Files) Written(c *memory.Chunk, bytes int64, part int) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	for i, n := range c.Sealed.Counts {
@@ -123,7 +124,8 @@ func (in *Intake) Written(c *memory.Chunk, bytes int64, part int) {
 
 // Failover makes all that comes from now on go into another file, which the sink has
 // opened after a fault, and returns how that begins.
-func (in *Intake) Failover(now time.Time) *FileStart {
+func (d Files) Failover(now time.Time) *FileStart {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	now = later(now, in.latest)
@@ -135,7 +137,8 @@ func (in *Intake) Failover(now time.Time) *FileStart {
 
 // FileOpened begins to record into the file that command c has opened, and returns how that
 // begins.
-func (in *Intake) FileOpened(c *Command, now time.Time) *FileStart {
+func (d Files) FileOpened(c *Command, now time.Time) *FileStart {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	now = later(now, in.latest)
@@ -151,7 +154,8 @@ func (in *Intake) FileOpened(c *Command, now time.Time) *FileStart {
 }
 
 // NotOpened notes that command c could not open a file.
-func (in *Intake) NotOpened(c *Command) {
+func (d Files) NotOpened(c *Command) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if in.starting == c {
@@ -160,4 +164,7 @@ func (in *Intake) NotOpened(c *Command) {
 }
 
 // FileClosed notes that the files up to that of part are closed.
-func (in *Intake) FileClosed(part int) { in.closedParts.Store(int64(part) + 1) }
+func (d Files) FileClosed(part int) {
+	in := d.in
+	in.closedParts.Store(int64(part) + 1)
+}

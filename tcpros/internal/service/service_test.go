@@ -1,15 +1,14 @@
 package service
 
 import (
-	"encoding/binary"
-	"strconv"
-
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"

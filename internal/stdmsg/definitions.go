@@ -1,4 +1,4 @@
-package tcpros
+package stdmsg
 
 // The definitions of messages that our programs publish are those of ROS's own packages with
 // their comments: rosbag check compares the texts, and asks for a migration where they differ.

@@ -1,4 +1,4 @@
-package recorder
+package sink
 
 import (
 	"errors"
@@ -21,122 +21,122 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
-// snapshotWriter is the part of the sink that writes snapshots, beside the recording:
+// SnapshotWriter is the part of the sink that writes snapshots, beside the recording:
 //
 //	sink -> ring -> (trigger) -> its one goroutine, run
 //	    \-> (post-roll) --------/
 //
 // A chunk belongs to one of them. nil means that there are no snapshots.
-type snapshotWriter struct {
-	sink    *sink
-	in      *intake.Intake
-	log     *zap.Logger
+type SnapshotWriter struct {
+	sink    *Sink
+	In      intake.Snapshots
+	Log     *zap.Logger
 	only    bool // nothing is written but snapshots
-	outputs *bagfile.Series
+	Outputs *bagfile.Series
 	pack    *bagfmt.Compressor // owned by run; nil if there is none
-	current *snapshot          // that sealed chunks go into; owned by the sink's goroutine
+	current *Snapshot          // that sealed chunks go into; owned by the sink's goroutine
 	queue   *queue.FIFO[snapshotWork]
 	writer  sync.WaitGroup
 
-	limiter *rate.Limiter // of snapshots that begin
+	Limiter *rate.Limiter // of snapshots that begin
 	closing chan struct{} // closed: none begins any more
 
-	starting sync.Mutex // of one snapshot at a time; guards outputs and latest
-	latest   *snapshot  // that was begun
+	Starting sync.Mutex // of one snapshot at a time; guards outputs and latest
+	latest   *Snapshot  // that was begun
 
-	mu       sync.Mutex
-	next     *snapshotRequest // that waits for its turn; nil for none
+	Mu       sync.Mutex
+	Next     *snapshotRequest // that waits for its turn; nil for none
 	triggers uint64           // until now
 	failed   int              // snapshots that could not begin
 }
 
-// snapshot is one that is written. The goroutine that writes it owns all fields but out, taking.at
+// Snapshot is one that is written. The goroutine that writes it owns all fields but out, taking.at
 // and taking.last.
-type snapshot struct {
+type Snapshot struct {
 	ring.Taking
-	out               *bagFile
-	rooted            bool // the records of taking.conns have been written
-	messages, missing uint64
-	err               error
+	Out               *Bag
+	Rooted            bool // the records of taking.conns have been written
+	Messages, Missing uint64
+	Err               error
 }
 
 // snapshotWork is what is to be done to the file of a snapshot: to begin it with the ring,
 // to end it, or else to add a chunk.
 type snapshotWork struct {
-	snapshot   *snapshot
+	snapshot   *Snapshot
 	begin, end bool
 	ring       []ring.Chunk
 	chunk      ring.Chunk
 }
 
-func newSnapshotWriter(s *sink, o Snapshot) *snapshotWriter {
-	return &snapshotWriter{
-		sink: s, in: s.in, log: s.log, only: o.Mode == SnapshotOnly,
-		outputs: s.outputs.ForSnapshots(o.Mode == SnapshotBeside),
+func newSnapshotWriter(s *Sink, in intake.Snapshots, mode Mode) *SnapshotWriter {
+	return &SnapshotWriter{
+		sink: s, In: in, Log: s.Log, only: mode == OnlySnapshots,
+		Outputs: s.Outputs.ForSnapshots(mode == BesideRecording),
 		queue:   queue.New[snapshotWork](),
-		limiter: rate.NewLimiter(rate.Every(snapshotEvery), snapshotBurst),
+		Limiter: rate.NewLimiter(rate.Every(snapshotEvery), SnapshotBurst),
 		closing: make(chan struct{}),
 	}
 }
 
-func (w *snapshotWriter) start() {
+func (w *SnapshotWriter) start() {
 	// owner: close; ends when the queue is closed and empty.
 	w.writer.Go(w.run)
 }
 
 // close waits until all snapshots are written, and those that come too late are given up. It
 // logs how many triggers there were, if there were more than snapshots.
-func (w *snapshotWriter) close() {
+func (w *SnapshotWriter) close() {
 	if w == nil {
 		return
 	}
 	close(w.closing)
-	w.starting.Lock()
-	defer w.starting.Unlock()
+	w.Starting.Lock()
+	defer w.Starting.Unlock()
 	w.queue.Close()
 	w.writer.Wait()
-	taken := w.in.SnapshotsTaken()
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	taken := w.In.SnapshotsTaken()
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
 	if w.triggers > uint64(taken) {
-		w.log.Info("triggers shared snapshots", zap.Uint64("triggers", w.triggers), zap.Int("snapshots", taken), zap.Int("failed", w.failed))
+		w.Log.Info("triggers shared snapshots", zap.Uint64("triggers", w.triggers), zap.Int("snapshots", taken), zap.Int("failed", w.failed))
 	}
 }
 
 // begin gives the ring to a snapshot, and what is kept from now on. The sink's goroutine
 // calls it.
-func (w *snapshotWriter) begin(of *ring.Taking) {
-	w.current = of.Job.(*snapshot)
-	w.queue.Put(snapshotWork{snapshot: w.current, ring: w.in.TakeRing(of), begin: true})
+func (w *SnapshotWriter) begin(of *ring.Taking) {
+	w.current = of.Job.(*Snapshot)
+	w.queue.Put(snapshotWork{snapshot: w.current, ring: w.In.TakeRing(of), begin: true})
 }
 
 // end ends that.
-func (w *snapshotWriter) end(of *ring.Taking) {
+func (w *SnapshotWriter) end(of *ring.Taking) {
 	w.current = nil
-	w.queue.Put(snapshotWork{snapshot: of.Job.(*snapshot), end: true})
+	w.queue.Put(snapshotWork{snapshot: of.Job.(*Snapshot), end: true})
 }
 
 // keep takes a chunk that the recording is done with, for the snapshot that is being taken
 // or for the ring. The sink's goroutine calls it.
-func (w *snapshotWriter) keep(c *memory.Chunk) {
+func (w *SnapshotWriter) keep(c *memory.Chunk) {
 	if c.Sealed == nil {
 		c.Seal(nil) // a compressor has failed, or skipped it
 	}
 	switch {
 	case c.Sealed == nil:
-		w.in.Release(c)
+		w.In.Release(c)
 	case w.current != nil:
-		rc := w.in.ToRingChunk(c)
-		w.in.GoBy(&rc)
+		rc := w.In.ToRingChunk(c)
+		w.In.GoBy(&rc)
 		w.queue.Put(snapshotWork{snapshot: w.current, chunk: rc})
 	default:
-		w.in.AddToRing(w.in.ToRingChunk(c))
+		w.In.AddToRing(w.In.ToRingChunk(c))
 	}
 }
 
 // run is the one goroutine that writes snapshots.
-func (w *snapshotWriter) run() {
-	z, err := bagfmt.NewCompressor(w.sink.compression)
+func (w *SnapshotWriter) run() {
+	z, err := bagfmt.NewCompressor(w.sink.Compression)
 	if err == nil {
 		w.pack = z // else the first chunk of a snapshot is not packed
 	}
@@ -157,12 +157,12 @@ func (w *snapshotWriter) run() {
 
 // openSnapshot writes what a snapshot begins with: the latched messages that are not
 // among the others, then the ring. It empties chunks as it goes.
-func (w *snapshotWriter) openSnapshot(sn *snapshot, chunks []ring.Chunk) {
+func (w *SnapshotWriter) openSnapshot(sn *Snapshot, chunks []ring.Chunk) {
 	sn.addConns(chunks)
 	begin := sn.beginning(chunks)
 	kept, n := 0, 0
-	for ; n < len(chunks) && !sn.rooted; n++ {
-		if c, wanted := w.root(sn, chunks[n]); wanted {
+	for ; n < len(chunks) && !sn.Rooted; n++ {
+		if c, wanted := w.Root(sn, chunks[n]); wanted {
 			chunks[kept] = c
 			kept++
 		}
@@ -176,7 +176,7 @@ func (w *snapshotWriter) openSnapshot(sn *snapshot, chunks []ring.Chunk) {
 }
 
 // beginning returns when a snapshot begins that begins with chunks.
-func (sn *snapshot) beginning(chunks []ring.Chunk) time.Time {
+func (sn *Snapshot) beginning(chunks []ring.Chunk) time.Time {
 	if len(chunks) == 0 {
 		return sn.At
 	}
@@ -187,7 +187,7 @@ func (sn *snapshot) beginning(chunks []ring.Chunk) time.Time {
 }
 
 // addConns adds the connections of chunks to those whose records are needed.
-func (sn *snapshot) addConns(chunks []ring.Chunk) {
+func (sn *Snapshot) addConns(chunks []ring.Chunk) {
 	known := map[*bagfmt.Connection]bool{}
 	for _, c := range sn.Conns {
 		known[c] = true
@@ -203,9 +203,9 @@ func (sn *snapshot) addConns(chunks []ring.Chunk) {
 }
 
 // openWithLatched writes what is latched at the beginning of a snapshot, with its time.
-func (w *snapshotWriter) openWithLatched(sn *snapshot, begin time.Time, chunks []ring.Chunk) {
-	defer w.in.UnpinState(&sn.State)
-	at := bagfmt.TimeOf(w.in.Sim.At(sn.At))
+func (w *SnapshotWriter) openWithLatched(sn *Snapshot, begin time.Time, chunks []ring.Chunk) {
+	defer w.In.UnpinState(&sn.State)
+	at := bagfmt.TimeOf(w.In.Stamp(sn.At))
 	seen := map[bagfmt.ConnID]bool{}
 	for _, c := range chunks {
 		if c.Start.Before(at) {
@@ -215,41 +215,41 @@ func (w *snapshotWriter) openWithLatched(sn *snapshot, begin time.Time, chunks [
 			seen[n.Conn.ID] = true
 		}
 	}
-	err := w.sink.packLatched(sn.State.Latest(begin, seen), at, func(c *bagfmt.SealedChunk) error {
-		if err := sn.out.WriteRepeated(c); err != nil {
+	err := w.sink.PackLatched(sn.State.Latest(begin, seen), at, func(c *bagfmt.SealedChunk) error {
+		if err := sn.Out.WriteRepeated(c); err != nil {
 			return err
 		}
-		w.in.RepeatedInSnapshot(c)
+		w.In.RepeatedInSnapshot(c)
 		return nil
 	})
 	if err != nil {
-		w.log.Warn("latched messages not in the snapshot", zap.String("file", sn.out.Target()), zap.Error(err))
+		w.Log.Warn("latched messages not in the snapshot", zap.String("file", sn.Out.Target()), zap.Error(err))
 	}
 }
 
-// root makes of the chunk that a snapshot begins with one that begins with the window,
+// Root makes of the chunk that a snapshot begins with one that begins with the window,
 // and with the records of all connections that later chunks rely on: what is left by a
 // crash within the snapshot can be read then. A chunk that is one large message stays
 // as it is; so does one for which there is no memory. false means that nothing of it is
 // wanted.
-func (w *snapshotWriter) root(sn *snapshot, old ring.Chunk) (c ring.Chunk, wanted bool) {
+func (w *SnapshotWriter) Root(sn *Snapshot, old ring.Chunk) (c ring.Chunk, wanted bool) {
 	var from time.Duration
 	before, span := sn.From.Sub(old.FirstAt), old.LastAt.Sub(old.FirstAt) // by the monotonic clock, whatever others do
 	if before > 0 && span > 0 {
 		from = before
-		if p := passageOf(&old); w.in.Sim != nil || p.back > 0 {
+		if p := passageOf(&old); w.In.Simulated() || p.back > 0 {
 			from = time.Duration(float64(before) / float64(span) * float64(p.passed))
 		}
 	}
 	if from > 0 && before > span && w.divide(sn, &old, from, nil) == nil {
-		w.in.GiveBack(old)
+		w.In.GiveBack(old)
 		return ring.Chunk{}, false
 	}
-	if old.UncompressedBytes > int64(max(2*w.in.Pool.ChunkBytes, leastLarge)) && old.MessageCount() == 1 {
+	if old.UncompressedBytes > int64(max(2*w.In.ChunkBytes(), LeastLarge)) && old.MessageCount() == 1 {
 		return old, true
 	}
-	sn.rooted = true
-	fresh := w.in.FreshChunk(int(old.UncompressedBytes))
+	sn.Rooted = true
+	fresh := w.In.FreshChunk(int(old.UncompressedBytes))
 	if fresh == nil {
 		return old, true
 	}
@@ -261,21 +261,21 @@ func (w *snapshotWriter) root(sn *snapshot, old ring.Chunk) (c ring.Chunk, wante
 	err := w.divide(sn, &old, from, &fresh.Builder)
 	switch {
 	case err == nil && fresh.Builder.Messages() == 0:
-		sn.rooted = false
-		w.in.Release(fresh)
-		w.in.GiveBack(old)
+		sn.Rooted = false
+		w.In.Release(fresh)
+		w.In.GiveBack(old)
 		return ring.Chunk{}, false
 	case err == nil:
 		fresh.Seal(w.pack)
 		err = fresh.Err
 	}
 	if err != nil {
-		w.log.Warn("a snapshot begins with a chunk as it is", zap.Error(err))
-		w.in.Release(fresh)
+		w.Log.Warn("a snapshot begins with a chunk as it is", zap.Error(err))
+		w.In.Release(fresh)
 		return old, true
 	}
-	w.in.GiveBack(old)
-	w.in.Count(fresh)
+	w.In.GiveBack(old)
+	w.In.Count(fresh)
 	return ring.Chunk{SealedChunk: fresh.Sealed, Chunk: fresh}, true
 }
 
@@ -325,8 +325,8 @@ func passageOf(c *ring.Chunk) (p passage) {
 // in their order: all of them if from is zero, also those with stamps before that of the first one,
 // as marks may have. What is latched before becomes part of the state where sn begins; there is an
 // error if there is no memory for that.
-func (w *snapshotWriter) divide(sn *snapshot, c *ring.Chunk, from time.Duration, b *bagfmt.ChunkBuilder) error {
-	latching := w.in.LatchingOf(c.SealedChunk)
+func (w *SnapshotWriter) divide(sn *Snapshot, c *ring.Chunk, from time.Duration, b *bagfmt.ChunkBuilder) error {
+	latching := w.In.LatchingOf(c.SealedChunk)
 	if b == nil && len(latching) == 0 {
 		return nil
 	}
@@ -349,17 +349,17 @@ func (w *snapshotWriter) divide(sn *snapshot, c *ring.Chunk, from time.Duration,
 		}
 	}
 	before = slices.DeleteFunc(before, func(l latch.Pinned) bool { return l.Message == nil })
-	return w.in.AddBefore(&sn.State, before)
+	return w.In.AddBefore(&sn.State, before)
 }
 
-// leastLarge is how large a message is at least before its chunk is left as it is.
-const leastLarge = 1 << 20
+// LeastLarge is how large a message is at least before its chunk is left as it is.
+const LeastLarge = 1 << 20
 
 // addToSnapshot writes a chunk of the post-roll.
-func (w *snapshotWriter) addToSnapshot(sn *snapshot, c ring.Chunk) {
-	if !sn.rooted {
+func (w *SnapshotWriter) addToSnapshot(sn *Snapshot, c ring.Chunk) {
+	if !sn.Rooted {
 		var wanted bool
-		if c, wanted = w.root(sn, c); !wanted {
+		if c, wanted = w.Root(sn, c); !wanted {
 			return
 		}
 	}
@@ -367,53 +367,53 @@ func (w *snapshotWriter) addToSnapshot(sn *snapshot, c ring.Chunk) {
 }
 
 // addChunk writes a chunk, or counts why it does not.
-func (w *snapshotWriter) addChunk(sn *snapshot, c ring.Chunk) {
-	defer w.in.GiveBack(c)
+func (w *SnapshotWriter) addChunk(sn *Snapshot, c ring.Chunk) {
+	defer w.In.GiveBack(c)
 	switch {
 	case w.sink.drainAborted():
 		w.countMissing(sn, &c, intake.DropAborted)
 		return
-	case sn.err != nil:
+	case sn.Err != nil:
 		w.countMissing(sn, &c, intake.DropDisk)
 		return
 	}
-	if sn.err = sn.out.WriteChunk(c.SealedChunk); sn.err != nil {
-		w.log.Error("the snapshot ends here", zap.Error(sn.err))
+	if sn.Err = sn.Out.WriteChunk(c.SealedChunk); sn.Err != nil {
+		w.Log.Error("the snapshot ends here", zap.Error(sn.Err))
 		w.countMissing(sn, &c, intake.DropDisk)
 		return
 	}
 	w.sink.snapped.Add(int64(len(c.Record)))
-	w.sink.stored.Add(int64(len(c.Record)))
-	sn.messages += c.MessageCount()
+	w.sink.Stored.Add(int64(len(c.Record)))
+	sn.Messages += c.MessageCount()
 	if w.only {
-		sn.out.hold(c.SealedChunk)
-		w.in.SnapshotWritten(c.SealedChunk)
+		sn.Out.hold(c.SealedChunk)
+		w.In.SnapshotWritten(c.SealedChunk)
 	}
-	if sn.out.Mode == SyncChunk {
-		w.sink.sync(sn.out)
+	if sn.Out.Mode == bagfile.SyncChunk {
+		w.sink.Sync(sn.Out)
 	}
-	w.sink.wakeSyncer(sn.out, time.Now())
+	w.sink.WakeSyncer(sn.Out, time.Now())
 }
 
 // countMissing counts messages that should be in a snapshot and are not. Beside a recording
 // they are in its bag.
-func (w *snapshotWriter) countMissing(sn *snapshot, c *ring.Chunk, cause intake.DropCause) {
-	sn.missing += c.MessageCount()
+func (w *SnapshotWriter) countMissing(sn *Snapshot, c *ring.Chunk, cause intake.DropCause) {
+	sn.Missing += c.MessageCount()
 	if !w.only {
 		return
 	}
-	w.in.LoseFromSnapshot(c.SealedChunk, cause)
+	w.In.LoseFromSnapshot(c.SealedChunk, cause)
 }
 
 // closeSnapshot leaves the file to the closer.
-func (w *snapshotWriter) closeSnapshot(sn *snapshot) {
-	if sn.missing > 0 {
-		sn.err = errors.Join(sn.err, fmt.Errorf("%s missing in the snapshot %s", plural.Of(sn.missing, "message"), sn.out.Target()))
+func (w *SnapshotWriter) closeSnapshot(sn *Snapshot) {
+	if sn.Missing > 0 {
+		sn.Err = errors.Join(sn.Err, fmt.Errorf("%s missing in the snapshot %s", plural.Of(sn.Missing, "message"), sn.Out.Target()))
 	}
-	if sn.err != nil {
-		w.sink.finished.fault(sn.err)
+	if sn.Err != nil {
+		w.sink.Finished.fault(sn.Err)
 	}
-	w.log.Info("Snapshot", zap.String("file", sn.out.Target()), zap.Uint64("messages", sn.messages), zap.Int64("bytes", sn.out.Bytes()))
-	w.in.SnapshotClosed()
-	w.sink.closing <- sn.out
+	w.Log.Info("Snapshot", zap.String("file", sn.Out.Target()), zap.Uint64("messages", sn.Messages), zap.Int64("bytes", sn.Out.Bytes()))
+	w.In.SnapshotClosed()
+	w.sink.closing <- sn.Out
 }

@@ -1,4 +1,4 @@
-package player_test
+package source_test
 
 import (
 	"bytes"
@@ -9,13 +9,14 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 )
 
-// TestRecordedMarks: marks of all bags come by time.
-func TestRecordedMarks(t *testing.T) {
+// TestMarks: marks of all bags come by time.
+func TestMarks(t *testing.T) {
 	t.Parallel()
-	var bags []*player.Bag
+	var bags []*source.Recording
 	for _, marks := range [][]bagnote.Mark{
 		{{Time: bagfmt.Time{Sec: 10}, Text: "a"}, {Time: bagfmt.Time{Sec: 30}, Text: "c"}}, nil, {{Time: bagfmt.Time{Sec: 20}, Text: "b"}},
 	} {
@@ -36,17 +37,17 @@ func TestRecordedMarks(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		bag, err := player.OpenTestBag(t.Context(), "x.bag", bytes.NewReader(b.Bytes()), int64(b.Len()), player.BagOptions{})
+		bag, err := source.OpenAt(t.Context(), "x.bag", bytes.NewReader(b.Bytes()), int64(b.Len()), source.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		bags = append(bags, bag)
 	}
 	want := []bagnote.Mark{{Time: bagfmt.Time{Sec: 10}, Text: "a"}, {Time: bagfmt.Time{Sec: 20}, Text: "b"}, {Time: bagfmt.Time{Sec: 30}, Text: "c"}}
-	if d := cmp.Diff(want, player.RecordedMarks(bags)); d != "" {
+	if d := cmp.Diff(want, source.Marks(bags)); d != "" {
 		t.Error(d)
 	}
-	s := player.Status{Position: 3 * time.Second, BagTime: bagfmt.Time{Sec: 13}}
+	s := control.Status{Position: 3 * time.Second, BagTime: bagfmt.Time{Sec: 13}}
 	if got := s.PositionOf(bagfmt.Time{Sec: 30}); got != 20*time.Second {
 		t.Errorf("position %v", got)
 	}

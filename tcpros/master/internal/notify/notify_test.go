@@ -1,9 +1,10 @@
-package master
+package notify
 
 import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,8 +20,8 @@ type transport func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func newTestNotifier() *notifier {
-	return newNotifier(zap.NewNop(), new(sync.Mutex), new(atomic.Uint64))
+func newTestNotifier() *Notifier {
+	return New(zap.NewNop(), new(sync.Mutex), new(atomic.Uint64))
 }
 
 func noArgs() []any { return nil }
@@ -31,7 +32,7 @@ func TestBackoffIsPerNotice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newTestNotifier()
-		defer n.close()
+		defer n.Close()
 		var at []time.Duration
 		start := time.Now()
 		n.http.Transport = transport(func(*http.Request) (*http.Response, error) {
@@ -40,7 +41,7 @@ func TestBackoffIsPerNotice(t *testing.T) {
 		})
 		const notices = 10
 		for i := range notices {
-			n.send("http://node:1/", &notice{key: fmt.Sprint(i), method: "m", args: noArgs})
+			n.Send("http://node:1/", &Notice{Key: fmt.Sprint(i), Method: "m", Args: noArgs})
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
@@ -61,7 +62,7 @@ func TestHangingNodesHoldUpNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newTestNotifier()
-		defer n.close()
+		defer n.Close()
 		told := false
 		n.http.Transport = transport(func(r *http.Request) (*http.Response, error) {
 			if r.URL.Host == "good:1" {
@@ -72,10 +73,10 @@ func TestHangingNodesHoldUpNobody(t *testing.T) {
 			return nil, r.Context().Err()
 		})
 		for i := range maxCalls {
-			n.send(fmt.Sprintf("http://bad%d:1/", i), &notice{key: "k", method: "m", args: noArgs})
+			n.Send(fmt.Sprintf("http://bad%d:1/", i), &Notice{Key: "k", Method: "m", Args: noArgs})
 		}
 		time.Sleep(callTimeout + 2*minBackoff) // all have failed and are tried again
-		n.send("http://good:1/", &notice{key: "k", method: "m", args: noArgs})
+		n.Send("http://good:1/", &Notice{Key: "k", Method: "m", Args: noArgs})
 		synctest.Wait()
 		if !told {
 			t.Error("not told at once")
@@ -92,7 +93,7 @@ func TestQueuesAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newTestNotifier()
-		defer n.close()
+		defer n.Close()
 		n.http.Transport = transport(func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
 			return nil, r.Context().Err()
@@ -103,17 +104,48 @@ func TestQueuesAreBounded(t *testing.T) {
 			want int
 		}{{"old", true, maxQueues / 2}, {"new", false, maxQueues}} {
 			for i := range maxQueues + 10 {
-				n.send(fmt.Sprintf("http://%s%d:1/", tt.name, i), &notice{key: "k", method: "m", args: noArgs, once: tt.once})
+				n.Send(fmt.Sprintf("http://%s%d:1/", tt.name, i), &Notice{Key: "k", Method: "m", Args: noArgs, Once: tt.once})
 			}
 			synctest.Wait() // no goroutine is about to take a notice, or changes the table
 			if got := len(n.queues); got != tt.want {
 				t.Errorf("%s: %d queues, want %d", tt.name, got, tt.want)
 			}
 		}
-		n.send("http://new0:1/", &notice{key: "another", method: "m", args: noArgs}) // it has its queue
+		n.Send("http://new0:1/", &Notice{Key: "another", Method: "m", Args: noArgs}) // it has its queue
 		synctest.Wait()
 		if got := n.queues["http://new0:1/"].pending.Len(); got == 0 {
 			t.Error("a node with a queue is not told")
 		}
 	})
+}
+
+// A node that takes nothing costs bounded memory, and keeps its newest notices.
+func TestQueueIsBounded(t *testing.T) {
+	t.Parallel()
+	n := newTestNotifier()
+	defer n.Close()
+	for range maxCalls {
+		n.callSlots <- struct{}{} // as if all calls were under way
+	}
+	const uri = "http://127.0.0.1:1/"
+	n.Send(uri, &Notice{Key: "first", Method: "m", Args: noArgs})
+	n.mu.Lock()
+	q := n.queues[uri]
+	for q.pending.Len() > 0 { // until the first is under way: then no more are taken
+		n.mu.Unlock()
+		runtime.Gosched()
+		n.mu.Lock()
+	}
+	n.mu.Unlock()
+	for i := range 3 * maxPending {
+		n.Send(uri, &Notice{Key: fmt.Sprint(i), Method: "m", Args: noArgs})
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if got := q.pending.Len(); got != maxPending || len(q.byKey) != got {
+		t.Errorf("%d pending, %d keys", got, len(q.byKey))
+	}
+	if last, _ := q.pending.Back().Value.(*queued); last.Key != fmt.Sprint(3*maxPending-1) {
+		t.Errorf("last is %s", last.Key)
+	}
 }

@@ -1,4 +1,7 @@
-package player
+// Package control is the contract between a player and its front ends: what they may order and
+// what they are told. It holds words only, without a lock and without I/O; package player
+// implements Control. Options, in comments, are player.Options.
+package control
 
 import (
 	"errors"
@@ -104,6 +107,10 @@ type Status struct {
 	Starving         time.Duration   // how long play has been waiting for the disk; zero below one second
 	Seeks            uint64          // jumps so far; after each the position is discontinuous
 }
+
+// PositionOf returns the position of a recorded time, which may be outside of what is played.
+// It is known as soon as BagTime is.
+func (s *Status) PositionOf(t bagfmt.Time) time.Duration { return s.Position + t.Sub(s.BagTime) }
 
 // Stats is a detailed account of a running Run.
 type Stats struct {

@@ -1,4 +1,4 @@
-package recorder
+package sink
 
 import (
 	"context"
@@ -9,31 +9,31 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 )
 
-// bagFile is a file of the recording or of a snapshot, with what the recording knows of it.
-type bagFile struct {
+// Bag is a file of the recording or of a snapshot, with what the recording knows of it.
+type Bag struct {
 	*bagfile.File
-	snapshot bool
+	Snapshot bool
 	last     bool                    // of the recording
 	part     int                     // the last one of the recording that is in it; set by who writes it
 	content  map[string]intake.Tally // by topic, in it; owned by who writes it, then by the closer
 	retained *bagfile.Retained       // what the retention knows of it; nil for a snapshot
 
-	finished chan struct{} // closed when the file is, and all is done about it
-	fault    error         // why it was not closed well; final then, as is the following
+	Finished chan struct{} // closed when the file is, and all is done about it
+	Fault    error         // why it was not closed well; final then, as is the following
 	ended    time.Time
 }
 
-// createBag creates the next file of a series.
-func createBag(s *bagfile.Series, now time.Time) (*bagFile, error) {
+// Create creates the next file of a series.
+func Create(s *bagfile.Series, now time.Time) (*Bag, error) {
 	f, err := s.Create(now)
 	if err != nil {
 		return nil, err
 	}
-	return &bagFile{File: f, content: map[string]intake.Tally{}, finished: make(chan struct{})}, nil
+	return &Bag{File: f, content: map[string]intake.Tally{}, Finished: make(chan struct{})}, nil
 }
 
 // hold counts messages that were written to the file.
-func (b *bagFile) hold(c *bagfmt.SealedChunk) {
+func (b *Bag) hold(c *bagfmt.SealedChunk) {
 	for i, n := range c.Counts {
 		sum := b.content[n.Conn.Topic]
 		sum.Add(intake.Tally{Messages: uint64(n.Count), Bytes: c.PayloadBytes[i]})
@@ -42,10 +42,10 @@ func (b *bagFile) hold(c *bagfmt.SealedChunk) {
 }
 
 // Closed waits until the file is closed, and returns its name, or why it was not closed well.
-func (b *bagFile) Closed(ctx context.Context) (string, error) {
+func (b *Bag) Closed(ctx context.Context) (string, error) {
 	select {
-	case <-b.finished:
-		return b.Path(), b.fault
+	case <-b.Finished:
+		return b.Path(), b.Fault
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}

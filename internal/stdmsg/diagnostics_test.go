@@ -1,4 +1,4 @@
-package tcpros_test
+package stdmsg_test
 
 import (
 	"encoding/binary"
@@ -7,22 +7,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gorosbag/gorosbag/internal/stdmsg"
 	"github.com/gorosbag/gorosbag/rosmsg"
-	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // TestDiagnosticArray checks checksum, definition and encoding against each other.
 func TestDiagnosticArray(t *testing.T) {
 	t.Parallel()
-	typ, err := rosmsg.Parse(tcpros.DiagnosticArrayType, tcpros.DiagnosticArrayDefinition)
+	typ, err := rosmsg.Parse(stdmsg.DiagnosticArrayType, stdmsg.DiagnosticArrayDefinition)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum := typ.MD5Sum(); sum != tcpros.DiagnosticArrayMD5Sum {
-		t.Errorf("the definition has md5sum %s, want %s", sum, tcpros.DiagnosticArrayMD5Sum)
+	if sum := typ.MD5Sum(); sum != stdmsg.DiagnosticArrayMD5Sum() {
+		t.Errorf("the definition has md5sum %s, want %s", sum, stdmsg.DiagnosticArrayMD5Sum())
 	}
-	array := tcpros.DiagnosticArray{Seq: 7, Stamp: time.Unix(1_700_000_000, 5), Status: []tcpros.DiagnosticStatus{
-		{Level: tcpros.DiagnosticError, Name: "recorder", Message: "ünder way", HardwareID: "r2", Values: []tcpros.DiagnosticValue{{Key: "file", Value: "a.bag"}, {Key: "empty"}}},
+	array := stdmsg.DiagnosticArray{Seq: 7, Stamp: time.Unix(1_700_000_000, 5), Status: []stdmsg.DiagnosticStatus{
+		{Level: stdmsg.DiagnosticError, Name: "recorder", Message: "ünder way", HardwareId: "r2", Values: []stdmsg.DiagnosticValue{{Key: "file", Value: "a.bag"}, {Key: "empty"}}},
 		{Name: "no values"},
 	}}
 	frame := array.AppendFrame([]byte("before"))[len("before"):]

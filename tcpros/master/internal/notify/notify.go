@@ -1,4 +1,7 @@
-package master
+// Package notify tells nodes of changes: one ordered queue for each node, so that a dead or slow
+// node delays nobody else. It asks the state for what it sends when it sends it. Package master
+// calls it; nothing else does.
+package notify
 
 import (
 	"container/list"
@@ -14,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/master/internal/outgoing"
 )
 
 // Bounds of the queues to nodes.
@@ -27,31 +31,31 @@ const (
 	maxBackoff  = 4 * time.Second
 )
 
-// notice is one call to a node, or to several. A later notice with the same key replaces an
+// Notice is one call to a node, or to several. A later notice with the same key replaces an
 // earlier one that still waits.
-type notice struct {
-	key    string
-	method string
-	args   func() []any // called with Master's lock held, when the call is made: nodes get the latest state, and notices that wait hold none
-	once   bool         // a shutdown, which is not retried
+type Notice struct {
+	Key    string
+	Method string
+	Args   func() []any // called with the lock of the state held, when the call is made: nodes get the latest state, and notices that wait hold none
+	Once   bool         // a shutdown, which is not retried
 }
 
 // queued is a notice that waits for one node.
 type queued struct {
-	*notice
+	*Notice
 	attempts int
 }
 
-// notifier sends notices to nodes. Each node has its own queue and, while that is not empty, its
+// Notifier sends notices to nodes. Each node has its own queue and, while that is not empty, its
 // own goroutine: notices to one node stay in order, and nodes do not delay each other.
-type notifier struct {
+type Notifier struct {
 	ctx          context.Context //nolint:containedctx // the lifetime of all queues; ends in close
 	cancel       context.CancelFunc
 	http         *http.Client
 	log          *zap.Logger
-	state        sync.Locker    // Master's lock
+	state        sync.Locker    // of the master
 	version      *atomic.Uint64 // of the state
-	requests     *outgoing
+	requests     *outgoing.Budget
 	callSlots    chan struct{}
 	suspectSlots chan struct{} // acquired before a call slot for suspect nodes
 
@@ -69,16 +73,16 @@ type queue struct {
 	dropped uint64
 }
 
-// newNotifier returns a notifier of a state that a lock guards, and whose changes are counted.
-func newNotifier(log *zap.Logger, state sync.Locker, version *atomic.Uint64) *notifier {
+// New returns a notifier of a state that a lock guards, and whose changes are counted.
+func New(log *zap.Logger, state sync.Locker, version *atomic.Uint64) *Notifier {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &notifier{
+	return &Notifier{
 		ctx: ctx, cancel: cancel,
 		http:         xmlrpc.NewHTTPClient(callTimeout),
 		log:          log,
 		state:        state,
 		version:      version,
-		requests:     newOutgoing(),
+		requests:     outgoing.New(),
 		callSlots:    make(chan struct{}, maxCalls),
 		suspectSlots: make(chan struct{}, maxCalls/2),
 		queues:       map[string]*queue{},
@@ -86,8 +90,8 @@ func newNotifier(log *zap.Logger, state sync.Locker, version *atomic.Uint64) *no
 	}
 }
 
-// close ends all calls and waits for the goroutines.
-func (n *notifier) close() {
+// Close ends all calls and waits for the goroutines.
+func (n *Notifier) Close() {
 	n.mu.Lock()
 	n.closed = true
 	n.mu.Unlock()
@@ -96,9 +100,9 @@ func (n *notifier) close() {
 	n.http.CloseIdleConnections()
 }
 
-// send queues a notice and returns at once. It is called with Master's lock held, so that notices
+// Send queues a notice and returns at once. It is called with the lock of the state held, so that notices
 // are in the order of the changes.
-func (n *notifier) send(uri string, x *notice) {
+func (n *Notifier) Send(uri string, x *Notice) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.closed {
@@ -112,10 +116,10 @@ func (n *notifier) send(uri string, x *notice) {
 		q = &queue{pending: list.New(), byKey: map[string]*list.Element{}}
 		n.queues[uri] = q
 	}
-	if old, ok := q.byKey[x.key]; ok {
+	if old, ok := q.byKey[x.Key]; ok {
 		q.pending.Remove(old)
 	}
-	q.byKey[x.key] = q.pending.PushBack(&queued{notice: x})
+	q.byKey[x.Key] = q.pending.PushBack(&queued{Notice: x})
 	if q.pending.Len() > maxPending {
 		q.pop()
 		q.dropped++
@@ -128,22 +132,22 @@ func (n *notifier) send(uri string, x *notice) {
 
 // admits reports whether there may be one more queue. A node that registers with ever new URIs
 // causes a shutdown notice for each old one: those may use at most half of the queues.
-func (n *notifier) admits(uri string, x *notice) bool {
-	if k := len(n.queues); k < maxQueues/2 || k < maxQueues && !x.once {
+func (n *Notifier) admits(uri string, x *Notice) bool {
+	if k := len(n.queues); k < maxQueues/2 || k < maxQueues && !x.Once {
 		return true
 	}
-	n.log.Warn("too many nodes to notify, notice dropped", zap.String("uri", uri), zap.String("what", x.key))
+	n.log.Warn("too many nodes to notify, notice dropped", zap.String("uri", uri), zap.String("what", x.Key))
 	return false
 }
 
 func (q *queue) pop() *queued {
 	x, _ := q.pending.Remove(q.pending.Front()).(*queued)
-	delete(q.byKey, x.key)
+	delete(q.byKey, x.Key)
 	return x
 }
 
 // next returns the next notice. If the queue is empty, it removes the queue and returns nil.
-func (n *notifier) next(uri string, q *queue) *queued {
+func (n *Notifier) next(uri string, q *queue) *queued {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if q.pending.Len() == 0 {
@@ -154,15 +158,15 @@ func (n *notifier) next(uri string, q *queue) *queued {
 }
 
 // requeue puts x back to the front, unless a newer notice with its key is queued.
-func (n *notifier) requeue(q *queue, x *queued) {
+func (n *Notifier) requeue(q *queue, x *queued) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if _, newer := q.byKey[x.key]; !newer {
-		q.byKey[x.key] = q.pending.PushFront(x)
+	if _, newer := q.byKey[x.Key]; !newer {
+		q.byKey[x.Key] = q.pending.PushFront(x)
 	}
 }
 
-func (n *notifier) run(uri string, q *queue) {
+func (n *Notifier) run(uri string, q *queue) {
 	for {
 		x := n.next(uri, q)
 		if x == nil {
@@ -174,8 +178,8 @@ func (n *notifier) run(uri string, q *queue) {
 			return
 		case err == nil:
 			continue
-		case !retryable(err) || x.once || x.attempts >= maxAttempts:
-			n.log.Warn("node not notified", zap.String("uri", uri), zap.String("what", x.key), zap.Error(err))
+		case !retryable(err) || x.Once || x.attempts >= maxAttempts:
+			n.log.Warn("node not notified", zap.String("uri", uri), zap.String("what", x.Key), zap.Error(err))
 			continue
 		}
 		n.requeue(q, x)
@@ -189,7 +193,7 @@ func (n *notifier) run(uri string, q *queue) {
 
 // call makes one call. Suspect nodes, where each call may take the whole timeout, must not use
 // all call slots.
-func (n *notifier) call(uri string, x *queued) error {
+func (n *Notifier) call(uri string, x *queued) error {
 	need := []chan struct{}{n.callSlots}
 	if n.isSuspect(uri) {
 		need = []chan struct{}{n.suspectSlots, n.callSlots}
@@ -203,29 +207,29 @@ func (n *notifier) call(uri string, x *queued) error {
 		}
 	}
 	x.attempts++
-	request, err := n.request(x.notice)
+	request, err := n.request(x.Notice)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(n.ctx)
 	defer cancel()
-	defer request.begin(cancel)()
-	_, err = xmlrpc.Post(ctx, n.http, uri, request.body)
+	defer request.Begin(cancel)()
+	_, err = xmlrpc.Post(ctx, n.http, uri, request.Body)
 	n.recordResult(uri, errors.Is(err, xmlrpc.ErrTransport))
 	return err
 }
 
 // request encodes a notice. Nodes that get the same notice share its bytes.
-func (n *notifier) request(x *notice) (*message, error) {
-	identity := func() string { return fmt.Sprint(n.version.Load(), x.key) }
-	return n.requests.get(n.ctx, identity, func(room int64) ([]byte, error) {
+func (n *Notifier) request(x *Notice) (*outgoing.Message, error) {
+	identity := func() string { return fmt.Sprint(n.version.Load(), x.Key) }
+	return n.requests.Get(n.ctx, identity, func(room int64) ([]byte, error) {
 		n.state.Lock()
 		defer n.state.Unlock()
-		return xmlrpc.EncodeRequest(room, x.method, x.args()...)
+		return xmlrpc.EncodeRequest(room, x.Method, x.Args()...)
 	})
 }
 
-func (n *notifier) isSuspect(uri string) bool {
+func (n *Notifier) isSuspect(uri string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	_, failed := n.failed[uri]
@@ -233,7 +237,7 @@ func (n *notifier) isSuspect(uri string) bool {
 }
 
 // recordResult records whether a node is suspect.
-func (n *notifier) recordResult(uri string, failed bool) {
+func (n *Notifier) recordResult(uri string, failed bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !failed {

@@ -1,4 +1,4 @@
-package recorder
+package sink
 
 import (
 	"errors"
@@ -7,13 +7,14 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
 // Snapshots are taken one at a time, and after a burst one each second: a trigger that is
 // stuck must not fill the directory.
 const (
-	snapshotBurst = 10
+	SnapshotBurst = 10
 	snapshotEvery = time.Second
 )
 
@@ -22,23 +23,23 @@ type snapshotRequest struct {
 	triggers int
 	last     time.Time     // of them
 	begun    chan struct{} // closed when it has; then the following are final
-	snapshot *snapshot
+	snapshot *Snapshot
 	err      error
 }
 
-// trigger begins a snapshot, or prolongs the one whose post-roll goes on. While another is
+// Trigger begins a snapshot, or prolongs the one whose post-roll goes on. While another is
 // written, all triggers together begin the next one.
-func (w *snapshotWriter) trigger(now time.Time) (*snapshot, error) {
-	return w.triggerAll(now, now, 1)
+func (w *SnapshotWriter) Trigger(now time.Time) (*Snapshot, error) {
+	return w.TriggerAll(now, now, 1)
 }
 
-// triggerAll is trigger for several triggers, the first and the last of which came at the given
+// TriggerAll is trigger for several triggers, the first and the last of which came at the given
 // times.
-func (w *snapshotWriter) triggerAll(at, last time.Time, count int) (*snapshot, error) {
+func (w *SnapshotWriter) TriggerAll(at, last time.Time, count int) (*Snapshot, error) {
 	if w == nil {
-		return nil, ErrNoSnapshots
+		return nil, intake.ErrNoSnapshots
 	}
-	w.count(count)
+	w.Count(count)
 	sn, err := w.prolong(at)
 	if sn != nil && last.After(at) {
 		at = last // of the next snapshot, if the post-roll has ended before it
@@ -47,19 +48,19 @@ func (w *snapshotWriter) triggerAll(at, last time.Time, count int) (*snapshot, e
 	if sn != nil || err != nil {
 		return sn, err
 	}
-	w.mu.Lock()
-	r, first := w.next, w.next == nil
+	w.Mu.Lock()
+	r, first := w.Next, w.Next == nil
 	if first {
 		r = &snapshotRequest{begun: make(chan struct{})}
-		w.next = r
+		w.Next = r
 	}
 	r.triggers += count
 	if last.After(r.last) {
 		r.last = last
 	}
-	w.mu.Unlock()
+	w.Mu.Unlock()
 	if first {
-		w.in.RequestSnapshot(at)
+		w.In.RequestSnapshot(at)
 		w.beginNext(r, at)
 	}
 	<-r.begun
@@ -67,111 +68,111 @@ func (w *snapshotWriter) triggerAll(at, last time.Time, count int) (*snapshot, e
 }
 
 // prolong moves the end of the post-roll that goes on, and returns its snapshot; nil for none.
-func (w *snapshotWriter) prolong(now time.Time) (*snapshot, error) {
-	of, err := w.in.Prolong(now)
+func (w *SnapshotWriter) prolong(now time.Time) (*Snapshot, error) {
+	of, err := w.In.Prolong(now)
 	if of == nil {
 		return nil, err
 	}
-	return of.Job.(*snapshot), err
+	return of.Job.(*Snapshot), err
 }
 
-// count adds to the triggers that came until now.
-func (w *snapshotWriter) count(triggers int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+// Count adds to the triggers that came until now.
+func (w *SnapshotWriter) Count(triggers int) {
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
 	w.triggers += uint64(triggers)
 }
 
 // beginNext begins a snapshot when the one before is complete.
-func (w *snapshotWriter) beginNext(r *snapshotRequest, at time.Time) {
+func (w *SnapshotWriter) beginNext(r *snapshotRequest, at time.Time) {
 	defer close(r.begun)
-	w.starting.Lock()
-	defer w.starting.Unlock()
+	w.Starting.Lock()
+	defer w.Starting.Unlock()
 	// Another may have begun meanwhile: to wait for its end would last as long as its post-roll.
 	if r.snapshot, r.err = w.prolong(at); r.snapshot == nil && r.err == nil {
-		w.in.RequestSnapshot(at) // the one before may have ended that
+		w.In.RequestSnapshot(at) // the one before may have ended that
 		r.err = w.awaitTurn()
 	}
-	w.mu.Lock()
-	w.next = nil
+	w.Mu.Lock()
+	w.Next = nil
 	triggers, last := r.triggers, r.last
-	w.mu.Unlock()
+	w.Mu.Unlock()
 	switch {
 	case r.err != nil:
 	case r.snapshot != nil:
-		w.in.EndRequest()
+		w.In.EndRequest()
 		_, r.err = w.prolong(last)
 	default:
 		r.snapshot, r.err = w.open(at, last, triggers)
 	}
 	if r.err != nil {
-		w.in.EndRequest()
+		w.In.EndRequest()
 	}
-	if r.err != nil && !errors.Is(r.err, ErrNotRecording) {
-		w.mu.Lock()
+	if r.err != nil && !errors.Is(r.err, intake.ErrNotRecording) {
+		w.Mu.Lock()
 		w.failed++
-		w.mu.Unlock()
-		w.sink.finished.fault(fmt.Errorf("a snapshot could not begin: %w", r.err))
+		w.Mu.Unlock()
+		w.sink.Finished.fault(fmt.Errorf("a snapshot could not begin: %w", r.err))
 	}
 }
 
 // awaitTurn waits until the latest snapshot is complete, and for the limiter. starting is
 // held.
-func (w *snapshotWriter) awaitTurn() error {
+func (w *SnapshotWriter) awaitTurn() error {
 	if w.latest != nil {
 		select {
-		case <-w.latest.out.finished:
+		case <-w.latest.Out.Finished:
 		case <-w.closing:
-			return ErrNotRecording
+			return intake.ErrNotRecording
 		}
 	}
-	turn := time.NewTimer(w.limiter.Reserve().Delay())
+	turn := time.NewTimer(w.Limiter.Reserve().Delay())
 	defer turn.Stop()
 	select {
 	case <-turn.C:
 	case <-w.closing:
 	}
 	if isClosed(w.closing) {
-		return ErrNotRecording
+		return intake.ErrNotRecording
 	}
 	return nil
 }
 
 // open creates the bag of a snapshot and begins it; at is the first trigger, last the last
 // one. starting is held.
-func (w *snapshotWriter) open(at, last time.Time, triggers int) (*snapshot, error) {
-	if err := w.sink.disk.Short(); err != nil {
+func (w *SnapshotWriter) open(at, last time.Time, triggers int) (*Snapshot, error) {
+	if err := w.sink.Disk.Short(); err != nil {
 		return nil, err
 	}
-	out, err := createBag(w.outputs, at)
+	out, err := Create(w.Outputs, at)
 	if err != nil {
 		return nil, err
 	}
-	out.snapshot = true
-	sn := &snapshot{out: out, Taking: ring.Taking{At: at, Last: last, Target: out.Target}}
+	out.Snapshot = true
+	sn := &Snapshot{Out: out, Taking: ring.Taking{At: at, Last: last, Target: out.Target}}
 	sn.Job = sn
-	if !w.in.BeginSnapshot(&sn.Taking) {
-		return nil, errors.Join(ErrNotRecording, out.Discard())
+	if !w.In.BeginSnapshot(&sn.Taking) {
+		return nil, errors.Join(intake.ErrNotRecording, out.Discard())
 	}
 	w.latest = sn
 	fields := []zap.Field(nil)
 	if triggers > 1 {
 		fields = append(fields, zap.Int("triggers", triggers))
 	}
-	w.log.Info("Triggered snapshot recording with name '"+out.Target()+"'.", fields...)
-	w.sink.handover.Begun(out.Target())
+	w.Log.Info("Triggered snapshot recording with name '"+out.Target()+"'.", fields...)
+	w.sink.Handover.Begun(out.Target())
 	if w.sink.onOpen != nil {
 		w.sink.onOpen(out.Target())
 	}
 	return sn, nil
 }
 
-// failures returns how many snapshots could not begin.
-func (w *snapshotWriter) failures() int {
+// Failures returns how many snapshots could not begin.
+func (w *SnapshotWriter) Failures() int {
 	if w == nil {
 		return 0
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
 	return w.failed
 }

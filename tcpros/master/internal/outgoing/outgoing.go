@@ -1,4 +1,6 @@
-package master
+// Package outgoing bounds the memory of encoded messages that peers have not read yet. It knows
+// neither calls nor nodes. Package master and its notifier call it; nothing else does.
+package outgoing
 
 import (
 	"context"
@@ -13,29 +15,29 @@ import (
 // Bounds of the messages that peers have not read yet.
 const (
 	smallMessage  = 16 << 10        // messages up to this size are not counted: connections and calls are limited
-	outgoingBytes = 16 << 20        // larger messages in memory; a single one may exceed it
+	OutgoingBytes = 16 << 20        // larger messages in memory; a single one may exceed it
 	slowAfter     = 2 * time.Second // a message that is in memory for longer gives way to others
 )
 
-// outgoing bounds the memory of encoded messages while peers read them. Peers that get the
+// Budget bounds the memory of encoded messages while peers read them. Peers that get the
 // same message share its bytes. A message for which there is no room waits, and the one with
 // the largest product of bytes and time in memory is revoked, so that peers that do not read
 // shut out nobody.
-type outgoing struct {
+type Budget struct {
 	turn chan struct{} // held by the caller whose message is next: first come, first served
 
 	mu     sync.Mutex
 	held   int64 // bytes of inUse
-	inUse  map[*message]struct{}
-	shared map[string]*message // by identity; only those in inUse that are not revoked
+	inUse  map[*Message]struct{}
+	shared map[string]*Message // by identity; only those in inUse that are not revoked
 	freed  chan struct{}       // closed and replaced when held falls
 }
 
-// message is one encoded message.
-type message struct {
-	body []byte
+// Message is one encoded message.
+type Message struct {
+	Body []byte
 
-	owner   *outgoing // nil if it is not counted
+	owner   *Budget // nil if it is not counted
 	id      string
 	since   time.Time
 	users   int
@@ -43,22 +45,22 @@ type message struct {
 	revoke  context.CancelFunc
 }
 
-func newOutgoing() *outgoing {
-	return &outgoing{
-		turn: make(chan struct{}, 1), inUse: map[*message]struct{}{}, shared: map[string]*message{}, freed: make(chan struct{}),
+func New() *Budget {
+	return &Budget{
+		turn: make(chan struct{}, 1), inUse: map[*Message]struct{}{}, shared: map[string]*Message{}, freed: make(chan struct{}),
 	}
 }
 
-// get returns the message that encode makes, once there is room for it. The error of encode
+// Get returns the message that encode makes, once there is room for it. The error of encode
 // matches xmlrpc.ErrLimit if the message has more than room bytes. Messages with the same
 // identity are equal; an empty identity stands for a message that nobody shares. While get
 // waits it holds no message. The caller calls message.begin, and then what that returns.
-func (o *outgoing) get(ctx context.Context, identity func() string, encode func(room int64) ([]byte, error)) (*message, error) {
+func (o *Budget) Get(ctx context.Context, identity func() string, encode func(room int64) ([]byte, error)) (*Message, error) {
 	if m := o.share(identity()); m != nil {
 		return m, nil
 	}
 	if body, err := encode(smallMessage); !errors.Is(err, xmlrpc.ErrLimit) {
-		return &message{body: body}, err
+		return &Message{Body: body}, err
 	}
 	select {
 	case o.turn <- struct{}{}:
@@ -92,7 +94,7 @@ func (o *outgoing) get(ctx context.Context, identity func() string, encode func(
 }
 
 // share returns the message with an identity for one more user, nil if there is none.
-func (o *outgoing) share(id string) *message {
+func (o *Budget) share(id string) *Message {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	m := o.shared[id]
@@ -103,17 +105,17 @@ func (o *outgoing) share(id string) *message {
 }
 
 // room returns the size that the next message may have, and a channel that is closed when that grows.
-func (o *outgoing) room() (int64, <-chan struct{}) {
+func (o *Budget) room() (int64, <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.held == 0 {
 		return math.MaxInt64, o.freed
 	}
-	return outgoingBytes - o.held, o.freed
+	return OutgoingBytes - o.held, o.freed
 }
 
-func (o *outgoing) add(id string, body []byte) *message {
-	m := &message{body: body}
+func (o *Budget) add(id string, body []byte) *Message {
+	m := &Message{Body: body}
 	if len(body) <= smallMessage {
 		return m
 	}
@@ -131,11 +133,11 @@ func (o *outgoing) add(id string, body []byte) *message {
 
 // revokeSlowest revokes the slowest message, unless one that was revoked is still in use. It
 // returns when to call it again.
-func (o *outgoing) revokeSlowest() (wait time.Duration) {
+func (o *Budget) revokeSlowest() (wait time.Duration) {
 	now := time.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var slowest *message
+	var slowest *Message
 	var most float64
 	wait = slowAfter
 	for m := range o.inUse {
@@ -145,7 +147,7 @@ func (o *outgoing) revokeSlowest() (wait time.Duration) {
 		age := now.Sub(m.since)
 		if age < slowAfter {
 			wait = min(wait, slowAfter-age)
-		} else if cost := float64(len(m.body)) * float64(age); cost > most {
+		} else if cost := float64(len(m.Body)) * float64(age); cost > most {
 			slowest, most = m, cost
 		}
 	}
@@ -157,14 +159,14 @@ func (o *outgoing) revokeSlowest() (wait time.Duration) {
 }
 
 // unshare keeps m from getting more users. The lock is held.
-func (o *outgoing) unshare(m *message) {
+func (o *Budget) unshare(m *Message) {
 	if o.shared[m.id] == m {
 		delete(o.shared, m.id)
 	}
 }
 
-// begin calls abort, in another goroutine, if the message has to give way before the user calls end.
-func (m *message) begin(abort func()) (end func()) {
+// Begin calls abort, in another goroutine, if the message has to give way before the user calls end.
+func (m *Message) Begin(abort func()) (end func()) {
 	if m.owner == nil {
 		return func() {}
 	}
@@ -176,7 +178,7 @@ func (m *message) begin(abort func()) (end func()) {
 }
 
 // release takes one user off a message.
-func (m *message) release() {
+func (m *Message) release() {
 	o := m.owner
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -186,7 +188,7 @@ func (m *message) release() {
 	m.revoke() // releases the context
 	o.unshare(m)
 	delete(o.inUse, m)
-	o.held -= int64(len(m.body))
+	o.held -= int64(len(m.Body))
 	close(o.freed)
 	o.freed = make(chan struct{})
 }

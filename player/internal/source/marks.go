@@ -1,18 +1,16 @@
-package player
+package source
 
 import (
 	"context"
 	"slices"
-	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// RecordedMarks returns the marks that were recorded into the bags, by time. They have nothing
+// Marks returns the marks that were recorded into the bags, by time. They have nothing
 // to do with those of Control.SetMarks.
-func RecordedMarks(bags []*Bag) []bagnote.Mark {
+func Marks(bags []*Recording) []bagnote.Mark {
 	var all []bagnote.Mark
 	for _, b := range bags {
 		all = append(all, b.marks...)
@@ -26,7 +24,3 @@ func readMarks(ctx context.Context, s rosbag.Source) ([]bagnote.Mark, error) {
 	marks, _, err := bagnote.ReadMarks(s, func(error) error { return ctx.Err() })
 	return marks, err
 }
-
-// PositionOf returns the position of a recorded time, which may be outside of what is played.
-// It is known as soon as BagTime is.
-func (s *Status) PositionOf(t bagfmt.Time) time.Duration { return s.Position + t.Sub(s.BagTime) }

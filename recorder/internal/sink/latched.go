@@ -1,4 +1,4 @@
-package recorder
+package sink
 
 import (
 	"errors"
@@ -14,41 +14,41 @@ import (
 
 // repeat is repeatLatched with all that goes with it. If it fails the next chunk meets
 // the same trouble.
-func (s *sink) repeat(next *intake.FileStart) {
-	defer s.in.Unpin(next.Latched)
-	s.snapshots.keepMissed(next)
-	if s.err != nil || s.in.Ring.IsOnly() {
+func (s *Sink) repeat(next *intake.FileStart) {
+	defer s.In.Unpin(next.Latched)
+	s.Snapshotter.KeepMissed(next)
+	if s.err != nil || s.In.OnlySnapshots() {
 		return
 	}
 	if err := s.repeatLatched(next); err != nil {
-		s.log.Warn("latched messages not repeated", zap.String("file", s.out.Target()), zap.Error(err))
+		s.Log.Warn("latched messages not repeated", zap.String("file", s.Out.Target()), zap.Error(err))
 	}
 }
 
 // repeatLatched writes the latched messages at the start of a file, under their own
 // connections and with the time at which the file begins. The bag header
 // marks them, unless recording resumes within a file.
-func (s *sink) repeatLatched(next *intake.FileStart) error {
-	write := s.out.WriteRepeated
+func (s *Sink) repeatLatched(next *intake.FileStart) error {
+	write := s.Out.WriteRepeated
 	if next.Resumed {
-		write = s.out.WriteChunk
+		write = s.Out.WriteChunk
 	}
-	return s.packLatched(next.Latched, next.Stamp, func(c *bagfmt.SealedChunk) error {
+	return s.PackLatched(next.Latched, next.Stamp, func(c *bagfmt.SealedChunk) error {
 		if err := write(c); err != nil {
 			return err
 		}
-		s.in.RepeatedInFile(c, next.Part)
+		s.In.RepeatedInFile(c, next.Part)
 		return nil
 	})
 }
 
-// packLatched makes chunks of latched messages, with the time at, and hands them to
+// PackLatched makes chunks of latched messages, with the time at, and hands them to
 // write, valid during the call only. It goes on behind a message that cannot be had.
-func (s *sink) packLatched(all []latch.Pinned, at bagfmt.Time, write func(*bagfmt.SealedChunk) error) error {
+func (s *Sink) PackLatched(all []latch.Pinned, at bagfmt.Time, write func(*bagfmt.SealedChunk) error) error {
 	if len(all) == 0 {
 		return nil
 	}
-	z, err := bagfmt.NewCompressor(s.compression)
+	z, err := bagfmt.NewCompressor(s.Compression)
 	if err != nil {
 		return err
 	}
@@ -57,14 +57,14 @@ func (s *sink) packLatched(all []latch.Pinned, at bagfmt.Time, write func(*bagfm
 	var packed []byte
 	var missing error
 	for i, l := range slices.Backward(all) { // oldest connection first
-		frame, claimed, err := s.in.FrameOf(l)
+		frame, claimed, err := s.In.FrameOf(l)
 		if err != nil {
 			missing = errors.Join(missing, fmt.Errorf("%s of %s: %w", l.Conn.Topic, l.Conn.Header.CallerID(), err))
 		} else {
 			b.AppendRun(l.Conn, at, frame, 1)
-			s.in.UnclaimLatched(claimed) // the builder has a copy
+			s.In.UnclaimLatched(claimed) // the builder has a copy
 		}
-		if b.Messages() == 0 || b.Len() <= s.in.Pool.ChunkBytes && i > 0 {
+		if b.Messages() == 0 || b.Len() <= s.In.ChunkBytes() && i > 0 {
 			continue
 		}
 		c, err := b.Seal(z, packed)
@@ -82,22 +82,22 @@ func (s *sink) packLatched(all []latch.Pinned, at bagfmt.Time, write func(*bagfm
 	return missing
 }
 
-// keepMissed is keep for latched messages that came while nothing was recorded: they count from
+// KeepMissed is keep for latched messages that came while nothing was recorded: they count from
 // then on as if they had come now.
-func (w *snapshotWriter) keepMissed(next *intake.FileStart) {
+func (w *SnapshotWriter) KeepMissed(next *intake.FileStart) {
 	if w == nil {
 		return
 	}
 	for _, l := range next.Missed {
-		c := w.in.FreshChunk(len(l.Frame) + l.Bytes + intake.RecordOverhead)
+		c := w.In.FreshChunk(len(l.Frame) + l.Bytes + intake.RecordOverhead)
 		if c == nil {
-			w.log.Warn("no memory to keep a latched message for a snapshot", zap.String("topic", l.Conn.Topic))
+			w.Log.Warn("no memory to keep a latched message for a snapshot", zap.String("topic", l.Conn.Topic))
 			continue
 		}
 		c.Builder.Reset(nil)
 		c.Builder.AppendRun(l.Conn, next.Stamp, l.Frame, 1)
 		c.FirstAt, c.LastAt = next.At, next.At
-		w.in.Count(c)
+		w.In.Count(c)
 		w.keep(c)
 	}
 }
