@@ -194,7 +194,7 @@ func makeBags(t *testing.T) string {
 	g := harness.NewGraph(t, "gomaster")
 	host := "127.0.0.1:" + harness.FreePort(t)
 	rec := g.Record("-a", "--lz4", "-O", "run1", "--min-space=100M", "--http="+host)
-	g.Run("goplay", harness.DemoBag(t), "--rate=8", "--wait-for-subscribers")
+	g.Run("goplay", harness.DemoBag(t), "--rate=8", "--wait-for-subscribers", "--overflow=block")
 	r, err := http.Post("http://"+host+"/api/v1/mark", "application/json", strings.NewReader(`{"text": "door opened"}`))
 	if err != nil {
 		t.Fatal(err)
