@@ -2,17 +2,15 @@ package tcpros_test
 
 import (
 	"context"
-	"errors"
-
-	"github.com/aler9/goroslib/pkg/msgs/std_srvs"
-
 	"encoding/binary"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/aler9/goroslib"
 	"github.com/aler9/goroslib/pkg/msgs/std_msgs"
+	"github.com/aler9/goroslib/pkg/msgs/std_srvs"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/tcpros"

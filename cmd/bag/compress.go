@@ -106,7 +106,10 @@ func (f *repackFlags) one(j *bagjob.Job, places *newfile.Places, path string, o 
 	}
 	pack := packFlags{Compression: string(o.compression), ChunkSize: f.ChunkSize}
 	bag := b.Bag()
-	isMCAP := bag != nil && bag.MCAP() != nil
+	if bag == nil {
+		return errors.New("is a recording of ROS 2; gobag convert makes a bag of it")
+	}
+	isMCAP := bag.MCAP() != nil
 	if isMCAP {
 		pack.Compression = string(o.mcap)
 	}
@@ -119,7 +122,7 @@ func (f *repackFlags) one(j *bagjob.Job, places *newfile.Places, path string, o 
 	case p.Backup() == "":
 	case encrypted && !o.decrypt:
 		return errEncrypted
-	case !info.Indexed && !o.unindexed && (info.Version == "2.0" || isMCAP): // Perhaps it is being written: its recorder must not lose the file.
+	case !info.Indexed && !o.unindexed && (isMCAP || info.Version == "2.0"): // Perhaps it is being written: its recorder must not lose the file.
 		advice := "; run gobag reindex on it, or use --output-dir"
 		if encrypted {
 			advice = "; use --output-dir"

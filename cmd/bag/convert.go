@@ -26,9 +26,9 @@ type convertFlags struct {
 // Help is the long help.
 func (convertFlags) Help() string {
 	return `Bags of any version, and MCAP files with messages of ROS 1, become bags of version 2.0, or
-MCAP of the profile ros1, with the same payloads, times, callerids and latching. What else MCAP
-files have, attachments and metadata records, is named and left out. Bags of versions 0, 1.0 and ROSLOG 1.1 count
-time from the start of the recording; their times stay so.
+MCAP of the profile ros1, with the same payloads, times, callerids and latching. What else
+MCAP files have, attachments and metadata records, is named and left out. Bags of versions
+0, 1.0 and ROSLOG 1.1 count time from the start of the recording; their times stay so.
 
   gobag convert run1.bag run1_ros2 --to ros2
   gobag convert a.bag b.bag run_ros2 --to ros2 --distro humble --storage sqlite3

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/explain"
-	"github.com/gorosbag/gorosbag/internal/ros2bag"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -31,7 +30,7 @@ func Names(ctx context.Context, args []string) ([]string, error) {
 		}
 		st, err := os.Stat(arg)
 		switch {
-		case err == nil && st.IsDir() && ros2bag.IsDirectory(arg):
+		case err == nil && st.IsDir() && isROS2Directory(ctx, arg):
 		case err == nil && st.IsDir():
 			found, err := bagsIn(arg)
 			if err != nil {

@@ -63,7 +63,7 @@ func TestMCAPTrip(t *testing.T) {
 			}
 			lenient := rebag.Options{Damaged: func(string, error) error { return nil }}
 			var asMCAP, back file
-			sink, err := rebag.NewMCAP(&asMCAP, compression, 50_000)
+			sink, err := rebag.NewMCAP(&asMCAP, compression, 50_000, 2)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -265,7 +265,7 @@ func TestErrorsEndTheCopy(t *testing.T) {
 			t.Errorf("got %v after %d messages", err, sum.Messages)
 		}
 	}
-	_, err := rebag.NewMCAP(&file{}, "bz2", 1)
+	_, err := rebag.NewMCAP(&file{}, "bz2", 1, 1)
 	if err == nil {
 		t.Error("MCAP takes bz2")
 	}
@@ -357,7 +357,7 @@ func TestMCAP(t *testing.T) {
 		t.Run("compression="+compression, func(t *testing.T) {
 			t.Parallel()
 			var f file
-			sink, err := rebag.NewMCAP(&f, compression, 1<<20)
+			sink, err := rebag.NewMCAP(&f, compression, 1<<20, 2)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -21,7 +21,7 @@ import (
 // chunks whose message indexes follow, and unpacks only those with unknown channels or without valid
 // indexes. complete reports whether it met the end of the messages.
 func Scan(bag *table.Table) (complete bool, err error) {
-	x := scan{bag: bag, seg: segments.New(bag, table.KindRecords)}
+	x := scan{bag: bag, foreign: make(map[uint16]bool), seg: segments.New(bag, table.KindRecords)}
 	index, stated, before := bag.IndexPos, bag.MCAP.Stated, len(bag.Damage)
 	bag.IndexPos, bag.IndexEnd, bag.DataEnd, bag.Chunks = 0, 0, bag.Size, nil
 	x.s = wire.NewFileStream(bag.File, bag.Size, wire.ScanBufferBytes)
@@ -43,7 +43,7 @@ func Scan(bag *table.Table) (complete bool, err error) {
 	if stated > 0 && x.total != stated && !lost {
 		bag.Damaged(mcap.CountDiffers(x.total, stated, index))
 	}
-	conns, wrong := x.channels.Connections()
+	conns, wrong := x.channels.Connections(func(id uint16) bool { return x.foreign[id] })
 	for _, err := range wrong {
 		bag.Damaged(err)
 	}
@@ -60,10 +60,11 @@ type scan struct {
 	channels *mcap.Channels
 	load     load.Loader
 	chunk    openChunk
-	total    uint64 // messages, those of other encodings included
-	passed   int64  // offset of a record of an unknown kind that may have been a chunk, 0 if there is none
-	complete bool   // the end of the data section was read
-	torn     bool   // the file ends in a chunk, whose records are read
+	total    uint64          // messages, those of other encodings included
+	foreign  map[uint16]bool // channels of other encodings that have messages
+	passed   int64           // offset of a record of an unknown kind that may have been a chunk, 0 if there is none
+	complete bool            // the end of the data section was read
+	torn     bool            // the file ends in a chunk, whose records are read
 }
 
 // openChunk is a chunk whose message indexes are being read.
@@ -213,6 +214,8 @@ func (x *scan) message(n, start int64) error {
 			return nil
 		}
 		err = wrong
+	} else {
+		x.foreign[channel] = true
 	}
 	x.seg.Record(start, x.s.Off) // it has no message, but the segment need not end here
 	return err
@@ -298,6 +301,11 @@ func (x *scan) endChunk() error {
 	}()
 	if len(c.seen) > 0 && c.bad == nil && !c.uncertain && x.knows(c.index.ByID) {
 		x.total += c.index.Sum()
+		for id, n := range c.index.ByID {
+			if n > 0 && x.channels.Foreign(uint16(id)) {
+				x.foreign[uint16(id)] = true
+			}
+		}
 		x.seg.Segment(c.info, &c.index)
 		return nil
 	}
@@ -370,6 +378,7 @@ func (x *scan) walk(data []byte, found *segments.Tally) (wrong error) {
 			}
 			x.total++
 			if x.channels.Foreign(m.Channel) {
+				x.foreign[m.Channel] = true
 				break
 			}
 			var t rosbag.Time

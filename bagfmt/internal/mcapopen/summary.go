@@ -66,7 +66,11 @@ func (x *summary) open(s *wire.Stream) error {
 	}
 	bag.IndexPos, bag.IndexEnd, bag.DataEnd = int64(f.Summary), bag.Size, int64(f.Summary)
 	bag.MCAP.Stated = x.stated
-	conns, wrong := bag.MCAP.Channels.Connections()
+	used := make(map[rosbag.ConnID]bool)
+	for _, n := range x.counts {
+		used[n.id] = true
+	}
+	conns, wrong := bag.MCAP.Channels.Connections(func(id uint16) bool { return used[rosbag.ConnID(id)] })
 	bag.SetConnections(conns)
 	if err := x.finish(); err != nil {
 		return err

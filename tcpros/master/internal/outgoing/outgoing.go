@@ -45,6 +45,7 @@ type Message struct {
 	revoke  context.CancelFunc
 }
 
+// New returns a budget with nothing in memory.
 func New() *Budget {
 	return &Budget{
 		turn: make(chan struct{}, 1), inUse: map[*Message]struct{}{}, shared: map[string]*Message{}, freed: make(chan struct{}),
