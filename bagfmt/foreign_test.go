@@ -13,7 +13,7 @@ func TestForeignFiles(t *testing.T) {
 	t.Parallel()
 	for start, want := range map[string]string{
 		"":                            "empty file",
-		"SQLite format 3\x00\x10\x00": "it is an SQLite database, perhaps a ROS 2 bag",
+		"SQLite format 3\x00\x10\x00": "it is an SQLite database; if it is a recording of ROS 2, name a local file",
 		"version https://git-lfs.g":   "it is a git LFS pointer; fetch the bag itself with git lfs pull",
 		"\x1f\x8b\x08\x00":            "it is packed with gzip",
 		"BZh91AY&SY":                  "it is packed with bzip2",
