@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestForeignFiles: the error says what a file is that somebody took for a bag.
@@ -31,7 +32,7 @@ func TestForeignFiles(t *testing.T) {
 		"#\x00\x01":                   "it starts with the bytes 23 00 01",
 	} {
 		_, err := bagfmt.NewReader(strings.NewReader(start), int64(len(start)), bagfmt.ReaderOptions{})
-		if !errors.Is(err, bagfmt.ErrNotBag) || !strings.HasPrefix(err.Error(), "not a bag: "+want) {
+		if !errors.Is(err, rosbag.ErrNotBag) || !strings.HasPrefix(err.Error(), "not a bag: "+want) {
 			t.Errorf("%.20q: %v, want %s", start, err, want)
 		}
 	}

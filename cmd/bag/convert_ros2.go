@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/newdir"
@@ -175,7 +174,7 @@ func announced(in bagjob.Inputs, o rebag.Options) (all []ros2bag.Announced) {
 			}
 			out := c
 			if o.Rename != nil {
-				out = &bagfmt.Connection{ID: c.ID, Topic: o.Rename(c), Header: c.Header}
+				out = &rosbag.Connection{ID: c.ID, Topic: o.Rename(c), Header: c.Header}
 			}
 			all = append(all, ros2bag.Announced{Conn: out, Count: counts[c]})
 		}
