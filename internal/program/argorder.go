@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"slices"
@@ -7,9 +7,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// flagsFirst moves a command's flags before its arguments: kong takes a list of
+// FlagsFirst moves a command's flags before its arguments: kong takes a list of
 // arguments to end at the first flag, and gobag echo a.bag -p /tf is what people write.
-func flagsFirst(root *kong.Node, args []string) []string {
+func FlagsFirst(root *kong.Node, args []string) []string {
 	if len(args) == 0 {
 		return args
 	}
@@ -63,8 +63,8 @@ func wantsNext(arg string, valued map[string]bool) bool {
 	return false
 }
 
-// helpCommand turns "help convert" into "convert --help".
-func helpCommand(args []string) []string {
+// HelpCommand turns "help convert" into "convert --help".
+func HelpCommand(args []string) []string {
 	if len(args) > 0 && args[0] == "help" {
 		return append(args[1:len(args):len(args)], "--help")
 	}

@@ -1,4 +1,4 @@
-package main
+package ros2job
 
 import (
 	"encoding/json"
@@ -8,57 +8,14 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/plural"
-	"github.com/gorosbag/gorosbag/internal/rebag"
 	"github.com/gorosbag/gorosbag/internal/ros2bag"
 	"github.com/gorosbag/gorosbag/internal/ros2map"
 )
 
-// wayBack counts what is written of a recording of ROS 2, by topic.
-type wayBack struct {
-	rebag.Sink
-	make    func(io.Writer) (rebag.Sink, error)
-	written map[string]uint64
-}
-
-// sink starts the output.
-func (b *wayBack) sink(w io.Writer) (rebag.Sink, error) {
-	var err error
-	b.Sink, err = b.make(w)
-	return b, err
-}
-
-// Write implements rebag.Sink.
-func (b *wayBack) Write(m *rebag.Message) error {
-	b.written[m.Conn.Header.Topic()+" "+m.Conn.Header.Type()]++
-	return b.Sink.Write(m)
-}
-
-// reportBack prints what became of a recording of ROS 2.
-func (f *convertFlags) reportBack(j *bagjob.Job, out string, source *ros2bag.Source, written map[string]uint64) error {
-	r := ros2Report{Out: out, Files: 1, topics: source.Topics()}
-	for _, t := range r.topics {
-		t.Out = written[t.Topic+" "+t.OutType]
-		t.In = t.Out // damage was told; the rest was not wanted
-	}
-	return f.write(j, &r)
-}
-
-// write prints a report as the user wants it.
-func (f *convertFlags) write(j *bagjob.Job, r *ros2Report) error {
-	switch {
-	case f.JSON:
-		return r.json(j.Stdout)
-	case f.DryRun, !f.Quiet:
-		return r.text(j.Stdout)
-	}
-	return nil
-}
-
-// ros2Report is the report of a conversion as JSON.
-type ros2Report struct {
+// report is the report of a conversion as JSON.
+type report struct {
 	Out     string      `json:"out"`
 	DryRun  bool        `json:"dry_run,omitempty"`
 	Distro  string      `json:"distro,omitempty"`  // empty: written for ROS 1
@@ -66,27 +23,27 @@ type ros2Report struct {
 	Files   int         `json:"files"`
 	In      uint64      `json:"messages_in"`
 	Written uint64      `json:"messages_out"`
-	Topics  []ros2Topic `json:"topics"`
+	Topics  []topicLine `json:"topics"`
 
 	topics []*ros2bag.TopicReport
 }
 
-type ros2Topic struct {
-	Topic    string       `json:"topic"`
-	Type     string       `json:"type"`
-	OutTopic string       `json:"out_topic,omitempty"`
-	OutType  string       `json:"out_type,omitempty"`
-	In       uint64       `json:"messages_in"`
-	Out      uint64       `json:"messages_out"`
-	Latched  bool         `json:"latched"`
-	Merged   int          `json:"merged_publishers,omitempty"`
-	Changes  []ros2Change `json:"changes,omitempty"`
-	Lossy    []string     `json:"lossy,omitempty"`
-	Warnings []string     `json:"warnings,omitempty"`
-	Reason   string       `json:"left_out_because,omitempty"`
+type topicLine struct {
+	Topic    string   `json:"topic"`
+	Type     string   `json:"type"`
+	OutTopic string   `json:"out_topic,omitempty"`
+	OutType  string   `json:"out_type,omitempty"`
+	In       uint64   `json:"messages_in"`
+	Out      uint64   `json:"messages_out"`
+	Latched  bool     `json:"latched"`
+	Merged   int      `json:"merged_publishers,omitempty"`
+	Changes  []change `json:"changes,omitempty"`
+	Lossy    []string `json:"lossy,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+	Reason   string   `json:"left_out_because,omitempty"`
 }
 
-type ros2Change struct {
+type change struct {
 	Change string `json:"change"`
 	Type   string `json:"type"`
 	From   string `json:"from,omitempty"`
@@ -94,15 +51,15 @@ type ros2Change struct {
 }
 
 // json prints the report as one line of JSON.
-func (r *ros2Report) json(w io.Writer) error {
-	r.Topics = []ros2Topic{}
+func (r *report) json(w io.Writer) error {
+	r.Topics = []topicLine{}
 	for _, t := range r.topics {
-		one := ros2Topic{
+		one := topicLine{
 			Topic: t.Topic, Type: t.Type, OutTopic: t.OutTopic, OutType: t.OutType, In: t.In, Out: t.Out,
 			Latched: t.Latched, Merged: t.Merged, Lossy: t.Lossy(), Warnings: t.Warnings, Reason: t.Reason,
 		}
 		for _, n := range t.Notes {
-			one.Changes = append(one.Changes, ros2Change{string(n.Change), n.Type, n.From, n.To})
+			one.Changes = append(one.Changes, change{string(n.Change), n.Type, n.From, n.To})
 		}
 		r.In += t.In
 		r.Written += t.Out
@@ -117,7 +74,7 @@ func (r *ros2Report) json(w io.Writer) error {
 
 // text prints the report as text: a line for each topic, then what is changed in all messages of a
 // type, once.
-func (r *ros2Report) text(w io.Writer) error {
+func (r *report) text(w io.Writer) error {
 	var table, b strings.Builder
 	tab := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	from, to := "TYPE", "TYPE IN ROS 2"
