@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 )
 
 // Three parts of the player find out by themselves which messages there are: play reads them,
@@ -144,7 +145,7 @@ func publishedBy(t *testing.T, bag []byte, o Options, orders ordersAt) (all []pu
 		m := bagfmt.Message{Frame: frame}
 		all = append(all, published{topic, numberOf(&m)})
 	}
-	o.Bags, o.Immediate = OpenTestBags(t, bag), true
+	o.Bags, o.Immediate = testplay.OpenBags(t, bag), true
 	steer(t, g, o, orders)
 	return all
 }

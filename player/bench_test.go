@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -23,13 +24,13 @@ func (nowhere) Unlatch() {}
 // benchPlan is a plan over a bag of n messages on ten topics.
 func benchPlan(tb testing.TB, z bagfmt.Compression, n int) *plan {
 	tb.Helper()
-	var messages []TestMessage
+	var messages []testplay.Message
 	text := make([]byte, 1024)
 	for i := range n {
-		c := TestConn{Topic: fmt.Sprintf("/t%d", i%10)}
-		messages = append(messages, TestMessage{c, time.Duration(i) * 100 * time.Microsecond, string(text)})
+		c := testplay.Conn{Topic: fmt.Sprintf("/t%d", i%10)}
+		messages = append(messages, testplay.Message{Conn: c, At: time.Duration(i) * 100 * time.Microsecond, Text: string(text)})
 	}
-	o := Options{Bags: OpenTestBags(tb, MakeBag(tb, bagfmt.WriterOptions{Compression: z}, messages...)), Log: zap.NewNop()}
+	o := Options{Bags: testplay.OpenBags(tb, testplay.MakeBag(tb, bagfmt.WriterOptions{Compression: z}, messages...)), Log: zap.NewNop()}
 	p, err := testPlan(tb.Context(), &o)
 	if err != nil {
 		tb.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -224,9 +225,9 @@ func TestClockThatNobodyHears(t *testing.T) {
 // The clock must not go out on a topic that has another type.
 func TestClockTopicOfAnotherType(t *testing.T) {
 	t.Parallel()
-	bag := MakeBag(t, bagfmt.WriterOptions{}, series(TestConn{Topic: "/clock"}, "x", 0)...)
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.Conn{Topic: "/clock"}, "x", 0)...)
 	g := newFakeGraph()
-	_, err := playFake(t.Context(), g, Options{Bags: OpenTestBags(t, bag), Clock: true})
+	_, err := playFake(t.Context(), g, Options{Bags: testplay.OpenBags(t, bag), Clock: true})
 	if !errors.Is(err, control.ErrOption) || !strings.Contains(err.Error(), "topic /clock of the bags: its type is std_msgs/String") {
 		t.Errorf("got %v", err)
 	}

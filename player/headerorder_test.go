@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -30,7 +31,7 @@ const headedDefinition = "Header header\n"
 // headedBag writes messages whose text is their number.
 func headedBag(t *testing.T, o bagfmt.WriterOptions, messages []headed) []byte {
 	t.Helper()
-	f := &memoryFile{}
+	f := &testplay.MemoryFile{}
 	w, err := bagfmt.NewWriter(f, o)
 	if err != nil {
 		t.Fatal(err)
@@ -41,31 +42,31 @@ func headedBag(t *testing.T, o bagfmt.WriterOptions, messages []headed) []byte {
 			header := bagfmt.ConnectionHeader{
 				{Key: "callerid", Value: "/n"},
 				{Key: "latching", Value: map[bool]string{true: "1", false: "0"}[m.topic == "/latched"]},
-				{Key: "md5sum", Value: stringMD5},
+				{Key: "md5sum", Value: testplay.StringMD5},
 				{Key: "message_definition", Value: headedDefinition},
 				{Key: "type", Value: "x_msgs/Headed"},
 			}
 			if m.topic == "/plain" {
-				header[3].Value, header[4].Value = stringDefinition, stringType
+				header[3].Value, header[4].Value = testplay.StringDefinition, testplay.StringType
 			}
 			if conns[m.topic], err = w.AddConnection(m.topic, header); err != nil {
 				t.Fatal(err)
 			}
 		}
 		data := make([]byte, 16)
-		if at := testBase.Add(m.stamp); m.stamp >= 0 {
+		if at := testplay.Base.Add(m.stamp); m.stamp >= 0 {
 			binary.LittleEndian.PutUint32(data[4:], at.Sec)
 			binary.LittleEndian.PutUint32(data[8:], at.Nsec)
 		}
 		binary.LittleEndian.PutUint32(data[12:], uint32(i))
-		if err := w.Write(conns[m.topic], testBase.Add(m.received), data); err != nil {
+		if err := w.Write(conns[m.topic], testplay.Base.Add(m.received), data); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return f.data
+	return f.Data
 }
 
 // inOrder lists what a plan plays from a place on: the number and the time of each.
@@ -74,7 +75,7 @@ func inOrder(o *order, from bagfmt.Time, before func(*route, *bagfmt.Message)) [
 	defer s.close()
 	var all []string
 	for m, _ := s.next(); m != nil; m, _ = s.next() {
-		all = append(all, fmt.Sprintf("%d@%v", numberOf(m), m.Time.Sub(testBase)))
+		all = append(all, fmt.Sprintf("%d@%v", numberOf(m), m.Time.Sub(testplay.Base)))
 	}
 	return all
 }
@@ -85,7 +86,7 @@ func headerPlan(t *testing.T, o Options, bags ...[]byte) (*order, *observer.Obse
 	t.Helper()
 	o.ByHeader, o.HeaderReach = true, 2*time.Second
 	core, logs := observer.New(zap.WarnLevel)
-	o.Bags, o.Log = OpenTestBags(t, bags...), zap.New(core)
+	o.Bags, o.Log = testplay.OpenBags(t, bags...), zap.New(core)
 	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +151,7 @@ func TestHeaderOrderFromAnywhere(t *testing.T) {
 		if len(all) > 0 && m.Time.Before(all[len(all)-1].time) {
 			t.Fatalf("%v comes after %v", m.Time, all[len(all)-1].time)
 		}
-		all = append(all, turn{fmt.Sprintf("%d@%v", numberOf(m), m.Time.Sub(testBase)), m.Time})
+		all = append(all, turn{fmt.Sprintf("%d@%v", numberOf(m), m.Time.Sub(testplay.Base)), m.Time})
 	}
 	if len(all) != 400 {
 		t.Fatalf("%d messages", len(all))
@@ -158,11 +159,11 @@ func TestHeaderOrderFromAnywhere(t *testing.T) {
 	for from := time.Duration(0); from < 9*time.Second; from += 173 * ms {
 		var want []string
 		for _, x := range all {
-			if !x.time.Before(testBase.Add(from)) {
+			if !x.time.Before(testplay.Base.Add(from)) {
 				want = append(want, x.text)
 			}
 		}
-		if d := cmp.Diff(want, inOrder(p, testBase.Add(from), nil)); d != "" {
+		if d := cmp.Diff(want, inOrder(p, testplay.Base.Add(from), nil)); d != "" {
 			t.Fatalf("from %v (-want +got):\n%s", from, d)
 		}
 	}
@@ -195,8 +196,8 @@ func TestHeaderOrderBackOverUnplayable(t *testing.T) {
 			route.unplayable(zap.NewNop(), "a test")
 		}
 	}
-	if to, ok := p.back(testBase.Add(time.Second), transport.Place{Stamp: testBase.Add(3 * time.Second)}, 1); !ok || to.Stamp != testBase.Add(1500*ms) {
-		t.Errorf("back at %v, %v, want at 1.5 s", to.Stamp.Sub(testBase), ok)
+	if to, ok := p.back(testplay.Base.Add(time.Second), transport.Place{Stamp: testplay.Base.Add(3 * time.Second)}, 1); !ok || to.Stamp != testplay.Base.Add(1500*ms) {
+		t.Errorf("back at %v, %v, want at 1.5 s", to.Stamp.Sub(testplay.Base), ok)
 	}
 }
 
@@ -207,7 +208,7 @@ func TestHeaderOrderLatchedBefore(t *testing.T) {
 		{"/latched", 4500 * ms, 4400 * ms}, {"/latched", 5100 * ms, 4900 * ms}, {"/a", 5200 * ms, 4950 * ms}, {"/latched", 5300 * ms, 5000 * ms},
 	}))
 	var before []uint32
-	got := inOrder(p, testBase.Add(5*time.Second), func(_ *route, m *bagfmt.Message) { before = append(before, numberOf(m)) })
+	got := inOrder(p, testplay.Base.Add(5*time.Second), func(_ *route, m *bagfmt.Message) { before = append(before, numberOf(m)) })
 	if d := cmp.Diff([]string{"3@5s"}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -223,11 +224,11 @@ func TestHeaderOrderIsBounded(t *testing.T) {
 	p, logs := headerPlan(t, Options{}, headedBag(t, bagfmt.WriterOptions{}, []headed{{"/a", time.Second, time.Second}}))
 	h := p.from(bagfmt.Time{}, nil, nil).(*headerOrder)
 	defer h.close()
-	big := queued{msg: bagfmt.Message{Time: testBase.Add(1500 * ms), Share: maxReorderBytes}, route: &route{}}
+	big := queued{msg: bagfmt.Message{Time: testplay.Base.Add(1500 * ms), Share: maxReorderBytes}, route: &route{}}
 	h.push(big)
 	var got []time.Duration
 	for m, _ := h.next(); m != nil; m, _ = h.next() {
-		got = append(got, m.Time.Sub(testBase))
+		got = append(got, m.Time.Sub(testplay.Base))
 	}
 	if !slices.Equal(got, []time.Duration{1500 * ms, 1500 * ms}) {
 		t.Errorf("got %v", got)
@@ -243,7 +244,7 @@ func TestPlayByHeader(t *testing.T) {
 	bag := headedBag(t, bagfmt.WriterOptions{}, []headed{{"/a", 1000 * ms, 900 * ms}, {"/b", 1500 * ms, 1000 * ms}, {"/a", 1510 * ms, 950 * ms}})
 	synctest.Test(t, func(t *testing.T) {
 		g := newFakeGraph()
-		if _, err := playFake(t.Context(), g, Options{Bags: OpenTestBags(t, bag), ByHeader: true}); err != nil {
+		if _, err := playFake(t.Context(), g, Options{Bags: testplay.OpenBags(t, bag), ByHeader: true}); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
@@ -270,8 +271,8 @@ func TestHeaderOrderReadsItsReach(t *testing.T) {
 	p, _ := headerPlan(t, Options{}, headedBag(t, bagfmt.WriterOptions{}, messages))
 	p.reach = defaultReach
 	for from, want := range map[time.Duration]uint64{0: 101, 3 * time.Second: 201} {
-		h := p.from(testBase.Add(from), nil, nil).(*headerOrder)
-		if m, _ := h.next(); m == nil || m.Time != testBase.Add(from) {
+		h := p.from(testplay.Base.Add(from), nil, nil).(*headerOrder)
+		if m, _ := h.next(); m == nil || m.Time != testplay.Base.Add(from) {
 			t.Errorf("from %v: begins with %v", from, m)
 		}
 		if h.count != want {
@@ -290,8 +291,8 @@ func TestHeaderOrderStateOfSeek(t *testing.T) {
 		{"/latched", 1 * s, 1 * s}, {"/latched", 4500 * ms, 5500 * ms}, {"/latched", 6 * s, 6 * s},
 	}))
 	r := newReader(p, newQueue(1<<30, 100))
-	r.zero, r.zeroKnown = testBase.Add(s), true
-	r.readPasses(t.Context(), readRequest{ReadRequest: transport.ReadRequest{From: transport.Place{Stamp: testBase.Add(5 * s)}, Arrive: true}})
+	r.zero, r.zeroKnown = testplay.Base.Add(s), true
+	r.readPasses(t.Context(), readRequest{ReadRequest: transport.ReadRequest{From: transport.Place{Stamp: testplay.Base.Add(5 * s)}, Arrive: true}})
 	r.closing.Wait()
 	it, ok := popOne(t.Context(), r.queue)
 	if !ok || it.jump == nil || len(it.jump.latched) != 1 || numberOf(&bagfmt.Message{Frame: it.jump.latched[0].frame}) != 0 {

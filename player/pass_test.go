@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -20,7 +21,7 @@ import (
 func readPasses(t *testing.T, bag []byte, known bool, o transport.ReadRequest, room int) (got []string, ended bool) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		options := Options{Bags: OpenTestBags(t, bag), Log: zap.NewNop()}
+		options := Options{Bags: testplay.OpenBags(t, bag), Log: zap.NewNop()}
 		p, err := testPlan(t.Context(), &options)
 		if err != nil {
 			t.Fatal(err)
@@ -55,8 +56,8 @@ func readPasses(t *testing.T, bag []byte, known bool, o transport.ReadRequest, r
 
 func TestPassesOfAReader(t *testing.T) {
 	t.Parallel()
-	bag := MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 0, 100*ms, 100*ms, 200*ms)...)
-	from := func(at time.Duration) transport.Place { return transport.Place{Stamp: testBase.Add(at)} }
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", 0, 100*ms, 100*ms, 200*ms)...)
+	from := func(at time.Duration) transport.Place { return transport.Place{Stamp: testplay.Base.Add(at)} }
 	tests := map[string]struct {
 		order transport.ReadRequest
 		room  int
@@ -70,13 +71,13 @@ func TestPassesOfAReader(t *testing.T) {
 			true,
 		},
 		"from a rank": {
-			transport.ReadRequest{From: transport.Place{Stamp: testBase.Add(100 * ms), Rank: 1}, Arrive: true},
+			transport.ReadRequest{From: transport.Place{Stamp: testplay.Base.Add(100 * ms), Rank: 1}, Arrive: true},
 			100,
 			[]string{"arrive at 100ms step false", "100ms 1", "200ms 0"},
 			true,
 		},
 		"back": {
-			transport.ReadRequest{From: transport.Place{Stamp: testBase.Add(100 * ms), Rank: 1}, Back: 2, Arrive: true},
+			transport.ReadRequest{From: transport.Place{Stamp: testplay.Base.Add(100 * ms), Rank: 1}, Back: 2, Arrive: true},
 			100,
 			[]string{"arrive at 0s step true", "0s 0", "100ms 0", "100ms 1", "200ms 0"},
 			true,
@@ -153,8 +154,8 @@ func TestPassesOfAReader(t *testing.T) {
 // A bag whose time begins at zero, as in a simulation, has ranks, too.
 func TestRanksAtTimeZero(t *testing.T) {
 	t.Parallel()
-	zero := -time.Duration(testBase.Sec) * time.Second
-	bag := MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", zero, zero, zero+ms)...)
+	zero := -time.Duration(testplay.Base.Sec) * time.Second
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", zero, zero, zero+ms)...)
 	got, _ := readPasses(t, bag, false, transport.ReadRequest{}, 100)
 	if d := cmp.Diff([]string{"0s 0", "0s 1", "1ms 0"}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -165,7 +166,7 @@ func TestRanksAtTimeZero(t *testing.T) {
 // hold nothing else.
 func TestReaderLeavesUnplayable(t *testing.T) {
 	t.Parallel()
-	bag := MakeBag(t, bagfmt.WriterOptions{}, concat(series(connA, "a", 0), series(TestConn{Topic: "/bad", MD5Sum: " "}, "b", 1, 2, 3))...)
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Concat(testplay.Series(testplay.ConnA, "a", 0), testplay.Series(testplay.Conn{Topic: "/bad", MD5Sum: " "}, "b", 1, 2, 3))...)
 	for name, tc := range map[string]struct {
 		stop func(cancel func(), r *reader)
 		want uint64 // messages skipped
@@ -176,7 +177,7 @@ func TestReaderLeavesUnplayable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := Options{Bags: OpenTestBags(t, bag), Log: zap.NewNop()}
+			o := Options{Bags: testplay.OpenBags(t, bag), Log: zap.NewNop()}
 			p, err := testPlan(t.Context(), &o)
 			if err != nil {
 				t.Fatal(err)

@@ -11,12 +11,13 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 )
 
 func makePlan(t *testing.T, o Options, bags ...[]byte) (*plan, *observer.ObservedLogs) {
 	t.Helper()
 	core, logs := observer.New(zap.WarnLevel)
-	o.Bags, o.Log = OpenTestBags(t, bags...), zap.New(core)
+	o.Bags, o.Log = testplay.OpenBags(t, bags...), zap.New(core)
 	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
@@ -34,9 +35,9 @@ func topicNames(p *plan) []string {
 
 func TestNames(t *testing.T) {
 	t.Parallel()
-	messages := concat(
-		series(TestConn{Topic: "/a"}, "a", 0), series(TestConn{Topic: "b"}, "b", 1), series(TestConn{Topic: "/from"}, "c", 2))
-	bag := MakeBag(t, bagfmt.WriterOptions{}, messages...)
+	messages := testplay.Concat(
+		testplay.Series(testplay.Conn{Topic: "/a"}, "a", 0), testplay.Series(testplay.Conn{Topic: "b"}, "b", 1), testplay.Series(testplay.Conn{Topic: "/from"}, "c", 2))
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, messages...)
 	tests := map[string]struct {
 		prefix string
 		want   []string
@@ -60,13 +61,13 @@ func TestNames(t *testing.T) {
 // a chunk, and latched ones that have a message before it.
 func TestOnlyTopicsOfTheWindow(t *testing.T) {
 	t.Parallel()
-	messages := concat(
-		series(TestConn{Topic: "/before"}, "a", 0), series(TestConn{Topic: "/latched", Latching: true}, "l", 1),
-		series(TestConn{Topic: "/in"}, "b", 10, 20), series(TestConn{Topic: "/after"}, "c", 31),
-		series(TestConn{Topic: "/around"}, "d", 0, 40))
-	slices.SortStableFunc(messages, func(x, y TestMessage) int { return int(x.At - y.At) })
+	messages := testplay.Concat(
+		testplay.Series(testplay.Conn{Topic: "/before"}, "a", 0), testplay.Series(testplay.Conn{Topic: "/latched", Latching: true}, "l", 1),
+		testplay.Series(testplay.Conn{Topic: "/in"}, "b", 10, 20), testplay.Series(testplay.Conn{Topic: "/after"}, "c", 31),
+		testplay.Series(testplay.Conn{Topic: "/around"}, "d", 0, 40))
+	slices.SortStableFunc(messages, func(x, y testplay.Message) int { return int(x.At - y.At) })
 	for _, chunk := range []int{0, 1, 120, 200} {
-		p, _ := makePlan(t, Options{Start: 10, Duration: 20}, MakeBag(t, bagfmt.WriterOptions{ChunkBytes: chunk}, messages...))
+		p, _ := makePlan(t, Options{Start: 10, Duration: 20}, testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: chunk}, messages...))
 		if d := cmp.Diff([]string{"/latched", "/in"}, topicNames(p)); d != "" {
 			t.Errorf("chunks of %d (-want +got):\n%s", chunk, d)
 		}
@@ -75,10 +76,10 @@ func TestOnlyTopicsOfTheWindow(t *testing.T) {
 
 func TestLastStamp(t *testing.T) {
 	t.Parallel()
-	messages := concat(series(connA, "a", 0, 10, 20, 30), series(connB, "b", 5, 35))
+	messages := testplay.Concat(testplay.Series(testplay.ConnA, "a", 0, 10, 20, 30), testplay.Series(testplay.ConnB, "b", 5, 35))
 	for _, chunk := range []int{0, 1} {
-		bag := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: chunk}, messages...)
-		other := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: chunk}, series(connA, "x", 1, 2)...)
+		bag := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: chunk}, messages...)
+		other := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: chunk}, testplay.Series(testplay.ConnA, "x", 1, 2)...)
 		for _, tc := range []struct {
 			o    Options
 			want time.Duration
@@ -90,7 +91,7 @@ func TestLastStamp(t *testing.T) {
 			{Options{Duration: 4}, 2},
 		} {
 			p, _ := makePlan(t, tc.o, other, bag)
-			if got := p.last.Sub(testBase); got != tc.want {
+			if got := p.last.Sub(testplay.Base); got != tc.want {
 				t.Errorf("chunks of %d, %v for %v: last at %v, want %v", chunk, tc.o.Topics, tc.o.Duration, got, tc.want)
 			}
 		}
@@ -99,27 +100,27 @@ func TestLastStamp(t *testing.T) {
 
 func TestUnplayable(t *testing.T) {
 	t.Parallel()
-	good := TestConn{Topic: "/t", CallerID: "/first"}
+	good := testplay.Conn{Topic: "/t", CallerID: "/first"}
 	tests := map[string]struct {
-		conn TestConn
+		conn testplay.Conn
 		want string
 	}{
 		"other md5sum": {
-			TestConn{Topic: "/t", Type: "std_msgs/Int32", MD5Sum: "da5909fbe378aeaf85e547e830cc1bb7"},
+			testplay.Conn{Topic: "/t", Type: "std_msgs/Int32", MD5Sum: "da5909fbe378aeaf85e547e830cc1bb7"},
 			"the topic is played as std_msgs/String [992ce8a1687cec8c8bd883ec73ca41d1], " +
 				"this connection is std_msgs/Int32 [da5909fbe378aeaf85e547e830cc1bb7]",
 		},
 		"md5sum wildcard": {
-			TestConn{Topic: "/t", MD5Sum: "*"},
+			testplay.Conn{Topic: "/t", MD5Sum: "*"},
 			"the topic is played as std_msgs/String [992ce8a1687cec8c8bd883ec73ca41d1], this connection is std_msgs/String [*]",
 		},
-		"md5sum empty": {TestConn{Topic: "/w", MD5Sum: " "}, `the bag has md5sum "" for it`},
-		"name":         {TestConn{Topic: "/w-x"}, `name "/w-x": `},
+		"md5sum empty": {testplay.Conn{Topic: "/w", MD5Sum: " "}, `the bag has md5sum "" for it`},
+		"name":         {testplay.Conn{Topic: "/w-x"}, `name "/w-x": `},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bag := MakeBag(t, bagfmt.WriterOptions{}, concat(series(good, "a", 0, 2), series(tc.conn, "b", 1, 3, 4))...)
+			bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Concat(testplay.Series(good, "a", 0, 2), testplay.Series(tc.conn, "b", 1, 3, 4))...)
 			p, logs := makePlan(t, Options{}, bag)
 			if logs.Len() != 1 {
 				t.Errorf("%d log lines, want 1", logs.Len())
@@ -148,25 +149,25 @@ func TestUnplayable(t *testing.T) {
 // connection of the topic.
 func TestSameTopicTwice(t *testing.T) {
 	t.Parallel()
-	upper := TestConn{Topic: "/t", CallerID: "/x", MD5Sum: "992CE8A1687CEC8C8BD883EC73CA41D1", NoDefinition: true}
-	latched := TestConn{Topic: "t", CallerID: "/y", Latching: true}
-	p, logs := makePlan(t, Options{}, MakeBag(t, bagfmt.WriterOptions{}, concat(series(upper, "a", 0), series(latched, "b", 1))...))
+	upper := testplay.Conn{Topic: "/t", CallerID: "/x", MD5Sum: "992CE8A1687CEC8C8BD883EC73CA41D1", NoDefinition: true}
+	latched := testplay.Conn{Topic: "t", CallerID: "/y", Latching: true}
+	p, logs := makePlan(t, Options{}, testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Concat(testplay.Series(upper, "a", 0), testplay.Series(latched, "b", 1))...))
 	if logs.Len() != 0 || len(p.topics) != 1 {
 		t.Fatalf("%d topics, log %v", len(p.topics), logs.All())
 	}
-	if x := p.topics[0]; x.definition != stringDefinition || !x.latching {
+	if x := p.topics[0]; x.definition != testplay.StringDefinition || !x.latching {
 		t.Errorf("topic %+v", x)
 	}
 }
 
 func TestLatchedBefore(t *testing.T) {
 	t.Parallel()
-	l1 := TestConn{Topic: "/tf_static", CallerID: "/n1", Latching: true}
-	l2 := TestConn{Topic: "/tf_static", CallerID: "/n2", Latching: true}
-	bag1 := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, concat(
-		series(l1, "n1-", 0, 5, 10), series(l2, "n2-", 1), series(connA, "a", 0, 20),
-		series(TestConn{Topic: "/late", Latching: true}, "late", 10, 15))...)
-	bag2 := MakeBag(t, bagfmt.WriterOptions{}, series(l2, "next-n2-", 7, 8, 11)...)
+	l1 := testplay.Conn{Topic: "/tf_static", CallerID: "/n1", Latching: true}
+	l2 := testplay.Conn{Topic: "/tf_static", CallerID: "/n2", Latching: true}
+	bag1 := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, testplay.Concat(
+		testplay.Series(l1, "n1-", 0, 5, 10), testplay.Series(l2, "n2-", 1), testplay.Series(testplay.ConnA, "a", 0, 20),
+		testplay.Series(testplay.Conn{Topic: "/late", Latching: true}, "late", 10, 15))...)
+	bag2 := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(l2, "next-n2-", 7, 8, 11)...)
 	p, _ := makePlan(t, Options{Start: 10}, bag1, bag2)
 	var got []string
 	for _, l := range p.latched {

@@ -16,6 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -43,14 +44,14 @@ func (c *countedChunks) ReadAt(p []byte, off int64) (int, error) {
 // Who seeks to and fro unpacks no chunk twice, neither for the state nor for what follows.
 func TestSeekUnpacksOnce(t *testing.T) {
 	t.Parallel()
-	latched := func(i int) TestMessage {
-		return TestMessage{TestConn{Topic: fmt.Sprint("/l", i), CallerID: "/n", Latching: true}, time.Duration(i) * ms, "state"}
+	latched := func(i int) testplay.Message {
+		return testplay.Message{Conn: testplay.Conn{Topic: fmt.Sprint("/l", i), CallerID: "/n", Latching: true}, At: time.Duration(i) * ms, Text: "state"}
 	}
-	messages := []TestMessage{latched(0), latched(1), latched(2)}
+	messages := []testplay.Message{latched(0), latched(1), latched(2)}
 	for i := range 50 {
-		messages = append(messages, TestMessage{connA, time.Duration(3+i) * ms, fmt.Sprint(3 + i)})
+		messages = append(messages, testplay.Message{Conn: testplay.ConnA, At: time.Duration(3+i) * ms, Text: fmt.Sprint(3 + i)})
 	}
-	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionBZ2}, messages...)
+	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionBZ2}, messages...)
 	file := &countedChunks{Reader: bytes.NewReader(data), read: map[int]int{}}
 	opened, err := bagfmt.NewReader(file, file.Size(), bagfmt.ReaderOptions{Cache: bagfmt.NewCache(1<<20, 1<<20)})
 	if err != nil {
@@ -72,7 +73,7 @@ func TestSeekUnpacksOnce(t *testing.T) {
 	}
 	q := newQueue(1<<20, 4)
 	r := newReader(testOrder(p), q)
-	r.zero, r.zeroKnown = testBase, true
+	r.zero, r.zeroKnown = testplay.Base, true
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -80,7 +81,7 @@ func TestSeekUnpacksOnce(t *testing.T) {
 	wg.Go(func() { r.run(ctx) })
 	for _, to := range []int{40, 10, 41, 10, 40, 11} {
 		o := readRequest{epoch: q.restart(), ReadRequest: transport.ReadRequest{
-			From: transport.Place{Stamp: testBase.Add(time.Duration(to) * ms)}, Arrive: true, Loop: transport.Loop{To: transport.Forever},
+			From: transport.Place{Stamp: testplay.Base.Add(time.Duration(to) * ms)}, Arrive: true, Loop: transport.Loop{To: transport.Forever},
 		}}
 		r.submit(o)
 		it, ok := popOne(t.Context(), q)
@@ -123,7 +124,7 @@ func TestLoopByHeader(t *testing.T) {
 			m := bagfmt.Message{Frame: frame}
 			got = append(got, fmt.Sprintf("%v %s %d", time.Since(g.start), topic, numberOf(&m)))
 		}
-		o := Options{Bags: OpenTestBags(t, bag), ByHeader: true, HeaderReach: 3 * s, Loop: true, Paused: true}
+		o := Options{Bags: testplay.OpenBags(t, bag), ByHeader: true, HeaderReach: 3 * s, Loop: true, Paused: true}
 		steer(t, g, o, ordersAt{
 			100 * ms:  func(c control.Control) { _ = c.SetMarks(2*s, 3*s) },
 			200 * ms:  seek(2 * s),
@@ -157,7 +158,7 @@ func (f *stalledFile) ReadAt(p []byte, off int64) (int, error) {
 // Who goes elsewhere does not wait for what is being unpacked for the old place.
 func TestTimelineCanceled(t *testing.T) {
 	t.Parallel()
-	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionBZ2}, series(connA, "a", 0, 1, 2, 3, 4, 5, 6, 7)...)
+	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionBZ2}, testplay.Series(testplay.ConnA, "a", 0, 1, 2, 3, 4, 5, 6, 7)...)
 	file := &stalledFile{Reader: bytes.NewReader(data), wait: make(chan struct{})}
 	bag, err := source.OpenAt(t.Context(), "bag", file, file.Size(), source.Options{})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -50,11 +51,11 @@ func (f *remoteFile) fetched() int64 {
 // played, however fast the link is, and then more with each that is.
 func TestRemoteReadAhead(t *testing.T) { // not parallel: a bag of 157 MB in memory delays the network of other tests
 	image := strings.Repeat("x", 192<<10)
-	var messages []TestMessage
+	var messages []testplay.Message
 	for i := range 800 {
-		messages = append(messages, TestMessage{connA, time.Duration(i) * 50 * ms, image})
+		messages = append(messages, testplay.Message{Conn: testplay.ConnA, At: time.Duration(i) * 50 * ms, Text: image})
 	}
-	data := MakeBag(t, bagfmt.WriterOptions{}, messages...)
+	data := testplay.MakeBag(t, bagfmt.WriterOptions{}, messages...)
 	size := int64(len(data))
 	synctest.Test(t, func(t *testing.T) {
 		f := &remoteFile{Reader: bytes.NewReader(data), blocks: map[int64]bool{}}

@@ -12,19 +12,20 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 )
 
 // Several kinds of names and types, each with one message.
 func selectBag(t *testing.T) []byte {
 	t.Helper()
-	image := TestConn{Type: "sensor_msgs/Image", MD5Sum: "060021388200f6f0f447d0fcd9c64743"}
+	image := testplay.Conn{Type: "sensor_msgs/Image", MD5Sum: "060021388200f6f0f447d0fcd9c64743"}
 	left, right := image, image
 	left.Topic, right.Topic = "/cam1/image", "/cam2/image"
-	var all []TestMessage
-	for i, c := range []TestConn{{Topic: "/a"}, {Topic: "/ab"}, {Topic: "/a/b"}, {Topic: "rel"}, left, right} {
-		all = append(all, series(c, "m", time.Duration(i))...)
+	var all []testplay.Message
+	for i, c := range []testplay.Conn{{Topic: "/a"}, {Topic: "/ab"}, {Topic: "/a/b"}, {Topic: "rel"}, left, right} {
+		all = append(all, testplay.Series(c, "m", time.Duration(i))...)
 	}
-	return MakeBag(t, bagfmt.WriterOptions{}, all...)
+	return testplay.MakeBag(t, bagfmt.WriterOptions{}, all...)
 }
 
 func TestSelection(t *testing.T) {
@@ -107,7 +108,7 @@ func TestBadSelection(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tc.o.Bags, tc.o.Log = OpenTestBags(t, bag), zap.NewNop()
+			tc.o.Bags, tc.o.Log = testplay.OpenBags(t, bag), zap.NewNop()
 			p, err := testPlan(t.Context(), &tc.o)
 			if err == nil {
 				err = p.denied()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -37,7 +38,7 @@ func tfData(stamps ...bagfmt.Time) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(len(stamps)))
 	for i, t := range stamps {
 		b = append(b, headerData(t, strings.Repeat("f", i))...)
-		b = append(b, StringData("child")...)
+		b = append(b, testplay.StringData("child")...)
 		b = append(b, bytes.Repeat([]byte{byte(i)}, 7*8)...) // translation and rotation
 	}
 	return b
@@ -72,7 +73,7 @@ func TestShiftStamps(t *testing.T) {
 		"tf":               {knownDefinitions[tfMD5], tfData(at, bagfmt.Time{}, at), tfData(moved, bagfmt.Time{}, moved)},
 		"tf, empty":        {knownDefinitions[tfMD5], tfData(), tfData()},
 		"tf, too many":     {knownDefinitions[tfMD5], []byte{255, 255, 255, 255, 0, 0, 0, 0}, []byte{255, 255, 255, 255, 0, 0, 0, 0}},
-		"no stamps at all": {"string data\n", StringData("x"), StringData("x")},
+		"no stamps at all": {"string data\n", testplay.StringData("x"), testplay.StringData("x")},
 		"the last time there is": {
 			"Header header" + headerBlock, headerData(bagfmt.Time{Sec: 1<<32 - 1}, ""), headerData(bagfmt.Time{Sec: 1<<32 - 1, Nsec: 999999999}, ""),
 		},
@@ -140,7 +141,7 @@ func TestStampsOfTopics(t *testing.T) {
 	}{
 		"header":                 {&topic{typ: "a/Stamped", md5: stamped.MD5Sum(), definition: "Header header" + headerBlock}, true, ""},
 		"any md5sum":             {&topic{typ: "a/Stamped", md5: "*", definition: "Header header" + headerBlock}, true, ""},
-		"none":                   {&topic{typ: stringType, md5: stringMD5, definition: stringDefinition}, false, ""},
+		"none":                   {&topic{typ: testplay.StringType, md5: testplay.StringMD5, definition: testplay.StringDefinition}, false, ""},
 		"empty":                  {&topic{typ: "std_msgs/Empty", md5: rosmsg.EmptyMD5Sum}, false, ""},
 		"tf by its md5sum":       {&topic{typ: "tf/tfMessage", md5: tfMD5}, true, ""},
 		"clock by its md5sum":    {&topic{typ: "rosgraph_msgs/Clock", md5: clockMD5}, true, ""},
@@ -166,17 +167,17 @@ func TestStampsOfTopics(t *testing.T) {
 // so a pass lasts one millisecond longer than from the first message to the last.
 func TestLoopShift(t *testing.T) {
 	t.Parallel()
-	stamped := TestConn{Topic: "/s", Type: "a/Stamped", MD5Sum: "*"}
-	tf := TestConn{Topic: "/tf", Type: "tf2_msgs/TFMessage", MD5Sum: tfMD5}
-	clock := TestConn{Topic: "/clock", Type: "rosgraph_msgs/Clock", MD5Sum: clockMD5}
-	f := &memoryFile{}
+	stamped := testplay.Conn{Topic: "/s", Type: "a/Stamped", MD5Sum: "*"}
+	tf := testplay.Conn{Topic: "/tf", Type: "tf2_msgs/TFMessage", MD5Sum: tfMD5}
+	clock := testplay.Conn{Topic: "/clock", Type: "rosgraph_msgs/Clock", MD5Sum: clockMD5}
+	f := &testplay.MemoryFile{}
 	w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var conns []*bagfmt.Connection
-	for i, c := range []TestConn{stamped, tf, clock} {
-		h := c.header()
+	for i, c := range []testplay.Conn{stamped, tf, clock} {
+		h := c.Header()
 		h[3].Value = []string{"Header header" + headerBlock, knownDefinitions[tfMD5], ""}[i]
 		conn, err := w.AddConnection(c.Topic, h)
 		if err != nil {
@@ -185,7 +186,7 @@ func TestLoopShift(t *testing.T) {
 		conns = append(conns, conn)
 	}
 	for i := range 3 {
-		at := testBase.Add(time.Duration(i) * 100 * ms)
+		at := testplay.Base.Add(time.Duration(i) * 100 * ms)
 		for n, data := range [][]byte{headerData(at, "x"), tfData(at), headerData(at, "")[4:12]} {
 			if err := w.Write(conns[n], at, data); err != nil {
 				t.Fatal(err)
@@ -206,14 +207,14 @@ func TestLoopShift(t *testing.T) {
 			if at.Before(last[topic]) || at == last[topic] && topic != "/clock" { // which we publish, too
 				t.Errorf("%v: %s goes back, or repeats a stamp, from %v to %v", time.Since(g.start), topic, last[topic], at)
 			}
-			if want := testBase.Add(time.Since(g.start)); topic != "/clock" && at != want {
+			if want := testplay.Base.Add(time.Since(g.start)); topic != "/clock" && at != want {
 				t.Errorf("%v: %s has %v, want %v", time.Since(g.start), topic, at, want)
 			}
 			last[topic] = at
 			count[topic]++
 		}
 		steer(t, g, Options{
-			Bags: OpenTestBags(t, f.data), Loop: true, LoopShift: true, Clock: true, Hz: 50,
+			Bags: testplay.OpenBags(t, f.Data), Loop: true, LoopShift: true, Clock: true, Hz: 50,
 		}, ordersAt{time.Minute + 50*ms: stop})
 		if want := 298*3 + 2; count["/s"] != want || count["/tf"] != want || count["/clock"] < 3000 {
 			t.Errorf("messages %v, want %d", count, want)
@@ -225,15 +226,15 @@ func TestLoopShift(t *testing.T) {
 // there is: after three passes the time that was played is more than a Duration holds.
 func TestLoopOverAllStamps(t *testing.T) {
 	t.Parallel()
-	zero := -time.Duration(testBase.Sec) * time.Second
+	zero := -time.Duration(testplay.Base.Sec) * time.Second
 	end := zero + (1<<32-1)*time.Second
-	bag := MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", zero, end)...)
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", zero, end)...)
 	synctest.Test(t, func(t *testing.T) {
 		g := newFakeGraph()
 		last := time.Duration(-1)
 		g.clockZero = bagfmt.Time{Nsec: 1} // zero means none
 		var at []time.Duration             // of the messages
-		s := steer(t, g, Options{Bags: OpenTestBags(t, bag), Rate: 1e9, Loop: true, LoopShift: true, Clock: true, Hz: 1}, ordersAt{
+		s := steer(t, g, Options{Bags: testplay.OpenBags(t, bag), Rate: 1e9, Loop: true, LoopShift: true, Clock: true, Hz: 1}, ordersAt{
 			30 * time.Second: func(c control.Control) {
 				if s := c.Status(); s.Position < 0 || s.Position > s.Length || s.Pass != 3 || s.Achieved < 0 {
 					t.Errorf("status %+v", s)

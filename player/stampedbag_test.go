@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -28,7 +29,7 @@ var stampedConns = map[string]struct {
 	"/path":  {"a/Path", pathText + "\n" + strings.Repeat("=", 80) + "\nMSG: a/Sensor\n" + sensorText + headerBlock, false},
 	"/tf":    {"tf2_msgs/TFMessage", knownDefinitions[tfMD5], false},
 	"/clock": {"rosgraph_msgs/Clock", "time clock", false},
-	"/text":  {stringType, stringDefinition, false},
+	"/text":  {testplay.StringType, testplay.StringDefinition, false},
 }
 
 // stampedMessage is a message of a test bag.
@@ -40,7 +41,7 @@ type stampedMessage struct {
 
 // sensor is a message of /s or a topic like it, received at a time and stamped before.
 func sensor(topic string, at, latency time.Duration) stampedMessage {
-	return stampedMessage{topic, at, sensorData(testBase.Add(at - latency))}
+	return stampedMessage{topic, at, sensorData(testplay.Base.Add(at - latency))}
 }
 
 func sensorData(stamp bagfmt.Time) []byte { return append(headerData(stamp, "f"), 1, 2, 3, 4) }
@@ -65,7 +66,7 @@ func pathData(stamps ...bagfmt.Time) []byte {
 // stampedBag writes a bag of stamped messages in memory.
 func stampedBag(tb testing.TB, messages ...stampedMessage) []byte {
 	tb.Helper()
-	f := &memoryFile{}
+	f := &testplay.MemoryFile{}
 	w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{Compression: bagfmt.CompressionBZ2}) // chunks of bz2 are kept for the next pass
 	if err != nil {
 		tb.Fatal(err)
@@ -78,20 +79,20 @@ func stampedBag(tb testing.TB, messages ...stampedMessage) []byte {
 			if err != nil {
 				tb.Fatal(err)
 			}
-			h := TestConn{Topic: m.topic, Type: c.typ, MD5Sum: typ.MD5Sum(), Latching: c.latching}.header()
+			h := testplay.Conn{Topic: m.topic, Type: c.typ, MD5Sum: typ.MD5Sum(), Latching: c.latching}.Header()
 			h[3].Value = c.definition
 			if conns[m.topic], err = w.AddConnection(m.topic, h); err != nil {
 				tb.Fatal(err)
 			}
 		}
-		if err := w.Write(conns[m.topic], testBase.Add(m.at), m.data); err != nil {
+		if err := w.Write(conns[m.topic], testplay.Base.Add(m.at), m.data); err != nil {
 			tb.Fatal(err)
 		}
 	}
 	if err := w.Close(); err != nil {
 		tb.Fatal(err)
 	}
-	return f.data
+	return f.Data
 }
 
 // heard notes what is published: when, on which topic, and how far from clock its stamps are.

@@ -15,13 +15,14 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
 func TestStampsNow(t *testing.T) {
 	t.Parallel()
-	at := testBase.Add
+	at := testplay.Base.Add
 	rate := func(r float64) func(control.Control) { return func(c control.Control) { _ = c.SetRate(r) } }
 	burst := func(n int) func(control.Control) { return func(c control.Control) { c.Burst(n) } }
 	tests := map[string]struct {
@@ -37,7 +38,7 @@ func TestStampsNow(t *testing.T) {
 			"0s /s -30ms; 100ms /s 0s; 150ms /s 20ms",
 		},
 		"no stamps": {
-			[]stampedMessage{{"/s", 0, sensorData(bagfmt.Time{})}, {"/text", 0, StringData("x")}, {"/tf", 0, tfData(bagfmt.Time{}, at(0))}, {"/tf", 0, tfData()}},
+			[]stampedMessage{{"/s", 0, sensorData(bagfmt.Time{})}, {"/text", 0, testplay.StringData("x")}, {"/tf", 0, tfData(bagfmt.Time{}, at(0))}, {"/tf", 0, tfData()}},
 			Options{},
 			nil,
 			"0s /s none; 0s /text; 0s /tf none 0s; 0s /tf",
@@ -191,7 +192,7 @@ func TestStampsNow(t *testing.T) {
 				g := newFakeGraph()
 				events := heard(t, g, wallNow)
 				o := tc.o
-				o.Bags, o.Stamps = OpenTestBags(t, bag), StampsNow
+				o.Bags, o.Stamps = testplay.OpenBags(t, bag), StampsNow
 				o.Node = nil
 				steer(t, g, o, tc.orders)
 				if d := cmp.Diff(strings.Split(tc.want, "; "), *events); d != "" {
@@ -209,7 +210,7 @@ func TestEqualStampsStayEqual(t *testing.T) {
 	var messages []stampedMessage
 	for i := range 300 {
 		stamp := time.Duration(i) * 33_333_333
-		data := sensorData(testBase.Add(stamp))
+		data := sensorData(testplay.Base.Add(stamp))
 		messages = append(messages, stampedMessage{"/s", stamp + 20*ms + time.Duration(i)*1001, data}, stampedMessage{"/s2", stamp + 31*ms, data})
 	}
 	bag := stampedBag(t, messages...)
@@ -218,7 +219,7 @@ func TestEqualStampsStayEqual(t *testing.T) {
 			g := newFakeGraph()
 			got := map[string][]bagfmt.Time{}
 			g.frames = func(topic string, frame []byte) { got[topic] = append(got[topic], stampAt(frame[frameLength:], 4)) }
-			if _, err := playFake(t.Context(), g, Options{Bags: OpenTestBags(t, bag), Rate: rate, Stamps: StampsNow}); err != nil {
+			if _, err := playFake(t.Context(), g, Options{Bags: testplay.OpenBags(t, bag), Rate: rate, Stamps: StampsNow}); err != nil {
 				t.Fatal(err)
 			}
 			if len(got["/s"]) != 300 || !slices.Equal(got["/s"], got["/s2"]) {
@@ -271,7 +272,7 @@ func TestStampsNeverGoBack(t *testing.T) {
 				}
 			}
 			orders[20*time.Second+1] = stop
-			steer(t, g, Options{Bags: OpenTestBags(t, bag), Stamps: StampsNow, Loop: true}, orders)
+			steer(t, g, Options{Bags: testplay.OpenBags(t, bag), Stamps: StampsNow, Loop: true}, orders)
 			if count < 20 {
 				t.Errorf("seed %d: only %d messages", seed, count)
 			}
@@ -343,12 +344,12 @@ func TestStampsAreNotZero(t *testing.T) {
 // What does not fit its definition is counted and logged once for each topic.
 func TestUnstamped(t *testing.T) {
 	t.Parallel()
-	bad := sensorData(testBase)[:14]
+	bad := sensorData(testplay.Base)[:14]
 	bag := stampedBag(t, stampedMessage{"/s", 0, bad}, stampedMessage{"/s", 1, bad}, stampedMessage{"/s2", 2, bad}, sensor("/s", 3, 0))
 	synctest.Test(t, func(t *testing.T) {
 		g := newFakeGraph()
 		g.frames = func(string, []byte) {}
-		s, logs, err := playLogged(t.Context(), g, Options{Bags: OpenTestBags(t, bag), Stamps: StampsNow})
+		s, logs, err := playLogged(t.Context(), g, Options{Bags: testplay.OpenBags(t, bag), Stamps: StampsNow})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -364,11 +365,11 @@ func TestUnstamped(t *testing.T) {
 // A topic whose definition does not tell where stamps are is named, and is played.
 func TestStampsOfUnknownTypes(t *testing.T) {
 	t.Parallel()
-	c := TestConn{Topic: "/x", Type: "a/X", MD5Sum: strings.Repeat("1", 32), NoDefinition: true}
-	bag := MakeBag(t, bagfmt.WriterOptions{}, series(c, "x", 0)...)
+	c := testplay.Conn{Topic: "/x", Type: "a/X", MD5Sum: strings.Repeat("1", 32), NoDefinition: true}
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(c, "x", 0)...)
 	synctest.Test(t, func(t *testing.T) {
 		g := newFakeGraph()
-		_, logs, err := playLogged(t.Context(), g, Options{Bags: OpenTestBags(t, bag), Stamps: StampsNow})
+		_, logs, err := playLogged(t.Context(), g, Options{Bags: testplay.OpenBags(t, bag), Stamps: StampsNow})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -389,7 +390,7 @@ func TestRateControlByStampsOfNow(t *testing.T) {
 		g := newFakeGraph()
 		events := heard(t, g, wallNow)
 		c := NewRateControl(150 * ms)
-		steer(t, g, Options{Bags: OpenTestBags(t, bag), Stamps: StampsNow, RateControl: c}, ordersAt{
+		steer(t, g, Options{Bags: testplay.OpenBags(t, bag), Stamps: StampsNow, RateControl: c}, ordersAt{
 			time.Second:     func(control.Control) { c.Report(wallNow().Add(-780 * ms)) }, // the stamp of the message at 200 ms was due at 220 ms
 			2 * time.Second: seek(700 * ms),
 			3 * time.Second: stop,
@@ -407,7 +408,7 @@ func TestStampingAllocatesNothing(t *testing.T) {
 	s := stamper{clock: clock.sinceEpoch, transport: transport.New(transport.Options{Schedule: transport.Schedule{Rate: 1}}), log: zap.NewNop()}
 	h := stampsOfType(t, knownDefinitions[tfMD5])
 	to := &outTopic{topic: &topic{stamps: h}}
-	m := outgoing{frame: framed(tfData(testBase, testBase)), private: true, recorded: testBase}
+	m := outgoing{frame: framed(tfData(testplay.Base, testplay.Base)), private: true, recorded: testplay.Base}
 	if n := testing.AllocsPerRun(1000, func() { s.stamp(to, &m) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -424,10 +425,10 @@ func TestStampingAllocatesNothing(t *testing.T) {
 // FuzzStamp stamps anything by any definition: only stamps that are not zero change, and a
 // frame that is not ours does not change.
 func FuzzStamp(f *testing.F) {
-	f.Add(sensorText+headerBlock, sensorData(testBase), int64(1e9), int64(0))
-	f.Add(knownDefinitions[tfMD5], tfData(testBase, bagfmt.Time{}, testBase.Add(time.Hour)), int64(-1), int64(1e18))
-	f.Add(stampedConns["/path"].definition, pathData(testBase, testBase, testBase)[:60], int64(5), int64(-1e12))
-	f.Add("time clock", clockData(testBase), int64(0), int64(1<<62))
+	f.Add(sensorText+headerBlock, sensorData(testplay.Base), int64(1e9), int64(0))
+	f.Add(knownDefinitions[tfMD5], tfData(testplay.Base, bagfmt.Time{}, testplay.Base.Add(time.Hour)), int64(-1), int64(1e18))
+	f.Add(stampedConns["/path"].definition, pathData(testplay.Base, testplay.Base, testplay.Base)[:60], int64(5), int64(-1e12))
+	f.Add("time clock", clockData(testplay.Base), int64(0), int64(1<<62))
 	f.Fuzz(func(t *testing.T, definition string, payload []byte, recorded, now int64) {
 		typ, err := rosmsg.Parse("a/B", definition)
 		if err != nil {

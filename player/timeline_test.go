@@ -18,32 +18,10 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
-
-// plain are the connections that most tests use.
-var (
-	connA = TestConn{Topic: "/a", CallerID: "/n1"}
-	connB = TestConn{Topic: "/b", CallerID: "/n1"}
-)
-
-// abc makes messages "x0", "x1", ... at these times.
-func series(c TestConn, prefix string, at ...time.Duration) []TestMessage {
-	var ms []TestMessage
-	for i, d := range at {
-		ms = append(ms, TestMessage{c, d, fmt.Sprintf("%s%d", prefix, i)})
-	}
-	return ms
-}
-
-func concat(lists ...[]TestMessage) []TestMessage {
-	var all []TestMessage
-	for _, l := range lists {
-		all = append(all, l...)
-	}
-	return all
-}
 
 // texts reads all that a plan selects, in order.
 func texts(p *plan) (out []string, damage []error) {
@@ -60,54 +38,54 @@ func texts(p *plan) (out []string, damage []error) {
 func TestTimeline(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		bags [][]TestMessage
+		bags [][]testplay.Message
 		o    Options
 		want string
 	}{
 		"one bag, by time and not by place": {
-			[][]TestMessage{concat(series(connA, "a", 2, 0, 4), series(connB, "b", 1, 3))},
+			[][]testplay.Message{testplay.Concat(testplay.Series(testplay.ConnA, "a", 2, 0, 4), testplay.Series(testplay.ConnB, "b", 1, 3))},
 			Options{},
 			"a1 b0 a0 b1 a2",
 		},
 		"equal stamps keep the order of the file": {
-			[][]TestMessage{{
-				{connA, 5, "1"}, {connB, 5, "2"}, {connA, 5, "3"}, {connA, 5, "4"}, {connB, 5, "5"},
+			[][]testplay.Message{{
+				{Conn: testplay.ConnA, At: 5, Text: "1"}, {Conn: testplay.ConnB, At: 5, Text: "2"}, {Conn: testplay.ConnA, At: 5, Text: "3"}, {Conn: testplay.ConnA, At: 5, Text: "4"}, {Conn: testplay.ConnB, At: 5, Text: "5"},
 			}},
 			Options{},
 			"1 2 3 4 5",
 		},
 		"equal stamps keep the order of the bags": {
-			[][]TestMessage{series(connA, "x", 1, 2, 2), series(connA, "y", 0, 2, 3), series(connB, "z", 2)},
+			[][]testplay.Message{testplay.Series(testplay.ConnA, "x", 1, 2, 2), testplay.Series(testplay.ConnA, "y", 0, 2, 3), testplay.Series(testplay.ConnB, "z", 2)},
 			Options{},
 			"y0 x0 x1 x2 y1 z0 y2",
 		},
 		"bags that follow each other": {
-			[][]TestMessage{series(connA, "y", 1000, 1001), series(connA, "x", 0, 1), nil},
+			[][]testplay.Message{testplay.Series(testplay.ConnA, "y", 1000, 1001), testplay.Series(testplay.ConnA, "x", 0, 1), nil},
 			Options{},
 			"x0 x1 y0 y1",
 		},
 		"window, both ends inclusive": {
-			[][]TestMessage{concat(series(connA, "a", 0, 10, 20, 30, 40), series(connB, "b", 9, 11, 30, 31))},
+			[][]testplay.Message{testplay.Concat(testplay.Series(testplay.ConnA, "a", 0, 10, 20, 30, 40), testplay.Series(testplay.ConnB, "b", 9, 11, 30, 31))},
 			Options{Start: 10, Duration: 20},
 			"a1 b1 a2 a3 b2",
 		},
 		"window from the earliest message of all topics": {
-			[][]TestMessage{series(connA, "a", 5, 15), series(connB, "b", 0, 10, 20)},
+			[][]testplay.Message{testplay.Series(testplay.ConnA, "a", 5, 15), testplay.Series(testplay.ConnB, "b", 0, 10, 20)},
 			Options{Start: 10, Topics: []string{"/a"}},
 			"a1",
 		},
 		"window of a nanosecond": {
-			[][]TestMessage{series(connA, "a", 0, 10, 11)},
+			[][]testplay.Message{testplay.Series(testplay.ConnA, "a", 0, 10, 11)},
 			Options{Start: 10, Duration: 1},
 			"a1 a2",
 		},
 		"topic": {
-			[][]TestMessage{concat(series(connA, "a", 0, 2), series(connB, "b", 1))},
+			[][]testplay.Message{testplay.Concat(testplay.Series(testplay.ConnA, "a", 0, 2), testplay.Series(testplay.ConnB, "b", 1))},
 			Options{Topics: []string{"/b"}},
 			"b0",
 		},
 		"topic without its slash": {
-			[][]TestMessage{concat(series(connA, "a", 0, 2), series(connB, "b", 1), series(TestConn{Topic: "c"}, "c", 3))},
+			[][]testplay.Message{testplay.Concat(testplay.Series(testplay.ConnA, "a", 0, 2), testplay.Series(testplay.ConnB, "b", 1), testplay.Series(testplay.Conn{Topic: "c"}, "c", 3))},
 			Options{Topics: []string{"b", "/c"}},
 			"b0 c0",
 		},
@@ -118,10 +96,10 @@ func TestTimeline(t *testing.T) {
 				t.Parallel()
 				var bags [][]byte
 				for _, messages := range tc.bags {
-					bags = append(bags, MakeBag(t, bagfmt.WriterOptions{ChunkBytes: chunk}, messages...))
+					bags = append(bags, testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: chunk}, messages...))
 				}
 				o := tc.o
-				o.Bags, o.Log = OpenTestBags(t, bags...), zap.NewNop()
+				o.Bags, o.Log = testplay.OpenBags(t, bags...), zap.NewNop()
 				p, err := testPlan(t.Context(), &o)
 				if err != nil {
 					t.Fatal(err)
@@ -137,8 +115,8 @@ func TestTimeline(t *testing.T) {
 
 func TestNothingSelected(t *testing.T) {
 	t.Parallel()
-	full := MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 0, time.Second)...)
-	empty := MakeBag(t, bagfmt.WriterOptions{})
+	full := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", 0, time.Second)...)
+	empty := testplay.MakeBag(t, bagfmt.WriterOptions{})
 	tests := map[string]struct {
 		bag []byte
 		o   Options
@@ -151,7 +129,7 @@ func TestNothingSelected(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tc.o.Bags, tc.o.Log = OpenTestBags(t, tc.bag), zap.NewNop()
+			tc.o.Bags, tc.o.Log = testplay.OpenBags(t, tc.bag), zap.NewNop()
 			if _, err := testPlan(t.Context(), &tc.o); !errors.Is(err, ErrNoMessages) {
 				t.Errorf("got %v, want ErrNoMessages", err)
 			}
@@ -162,8 +140,8 @@ func TestNothingSelected(t *testing.T) {
 // Play continues after a damaged chunk and reports its offset.
 func TestDamagedChunk(t *testing.T) {
 	t.Parallel()
-	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, series(connA, "a", 0, 1, 2, 3)...)
-	bags := OpenTestBags(t, data)
+	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, testplay.Series(testplay.ConnA, "a", 0, 1, 2, 3)...)
+	bags := testplay.OpenBags(t, data)
 	chunk := bags[0].Source().Span(2)
 	data[chunk.Pos+130] ^= 0x55 // in the stored data: its header has about 80 bytes
 
@@ -192,7 +170,7 @@ func TestDamagedChunk(t *testing.T) {
 // A chunk that is too large is lost, and the line about it names the option.
 func TestLargeChunk(t *testing.T) {
 	t.Parallel()
-	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, concat(series(connA, "a", 0), series(connB, strings.Repeat("b", 1000), 1))...)
+	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, testplay.Concat(testplay.Series(testplay.ConnA, "a", 0), testplay.Series(testplay.ConnB, strings.Repeat("b", 1000), 1))...)
 	b, err := source.OpenAt(t.Context(), "large", bytes.NewReader(data), int64(len(data)), source.Options{MaxChunkBytes: 900})
 	if err != nil {
 		t.Fatal(err)
@@ -218,8 +196,8 @@ func TestLargeChunk(t *testing.T) {
 func TestShrunkFile(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1000)
-	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, series(connA, long, 0, 1, 2, 3)...)
-	whole := OpenTestBags(t, data)[0]
+	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, testplay.Series(testplay.ConnA, long, 0, 1, 2, 3)...)
+	whole := testplay.OpenBags(t, data)[0]
 	cut := whole.Source().Span(2).Pos + 20
 	f := &shrinking{data: data}
 	b, err := source.OpenAt(t.Context(), "shrinking", f, int64(len(data)), source.Options{})
@@ -247,7 +225,7 @@ func (f *shrinking) ReadAt(p []byte, off int64) (int, error) {
 // The reader must not wait for a player that has gone.
 func TestReaderEndsWithContext(t *testing.T) {
 	t.Parallel()
-	o := Options{Bags: OpenTestBags(t, MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 0, 1, 2)...)), Log: zap.NewNop()}
+	o := Options{Bags: testplay.OpenBags(t, testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", 0, 1, 2)...)), Log: zap.NewNop()}
 	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
@@ -272,8 +250,8 @@ func TestLossesOfAChunk(t *testing.T) {
 	t.Parallel()
 	errDisk := errors.New("disk")
 	long := strings.Repeat("x", 100<<10) // reads of a neighbor do not get to its middle
-	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, series(connA, long, 0, 1, 2, 3)...)
-	opened := OpenTestBags(t, data)[0].Source()
+	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, testplay.Series(testplay.ConnA, long, 0, 1, 2, 3)...)
+	opened := testplay.OpenBags(t, data)[0].Source()
 	pos := opened.Span(1).Pos
 	indexAt := pos + int64(bytes.Index(data[pos:], []byte("ver=")))
 	tests := map[string]struct {
@@ -309,11 +287,11 @@ func TestLossesOfAChunk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			data := slices.Clone(data)
-			b, f := openFaulty(t, data)
+			b, f := testplay.OpenFaulty(t, data)
 			if tc.damage != nil {
 				tc.damage(data)
 			}
-			f.fault = tc.fault
+			f.Fault = tc.fault
 			o := Options{Bags: []*source.Recording{b}, Log: zap.NewNop()}
 			p, err := testPlan(t.Context(), &o)
 			if err != nil {
@@ -339,8 +317,8 @@ func TestLossesOfAChunk(t *testing.T) {
 // A chunk that is too big to be unpacked is lost with its messages.
 func TestChunkBeyondTheLimit(t *testing.T) {
 	t.Parallel()
-	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, series(connA, "a", 0, 1, 2)...)
-	bags := OpenTestBags(t, data)
+	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, testplay.Series(testplay.ConnA, "a", 0, 1, 2)...)
+	bags := testplay.OpenBags(t, data)
 	pos := int(bags[0].Source().Span(1).Pos)
 	size := pos + bytes.Index(data[pos:], []byte("size=")) + len("size=")
 	binary.LittleEndian.PutUint32(data[size:], 1<<32-16) // no reader takes more than 2 GiB
@@ -390,17 +368,17 @@ func TestTimelineOpensInTurn(t *testing.T) {
 	var bags [][]byte
 	const sec = time.Second
 	for _, at := range []time.Duration{4 * sec, 2 * sec, 5 * sec, sec, 3 * sec} {
-		bags = append(bags, MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", at)...))
+		bags = append(bags, testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", at)...))
 	}
 	bags = append(bags,
-		MakeBag(t, bagfmt.WriterOptions{}, series(connB, "b", 6*sec)...),
-		MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 7*sec)...))
+		testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnB, "b", 6*sec)...),
+		testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", 7*sec)...))
 	p, _ := makePlan(t, Options{Topics: []string{"/a"}}, bags...)
 	var cursors countedCursors
 	for _, b := range p.bags {
 		b.source = countedSource{b.source, &cursors}
 	}
-	line := testOrder(p).received(testBase.Add(2*sec), nil)
+	line := testOrder(p).received(testplay.Base.Add(2*sec), nil)
 	defer line.close()
 	onlyOne := func(when string) {
 		t.Helper()
@@ -412,7 +390,7 @@ func TestTimelineOpensInTurn(t *testing.T) {
 	onlyOne("at the beginning")
 	for n, want := range []time.Duration{2 * sec, 3 * sec, 4 * sec, 5 * sec, 7 * sec} {
 		m, _ := line.next()
-		if m == nil || m.Time.Sub(testBase) != want {
+		if m == nil || m.Time.Sub(testplay.Base) != want {
 			t.Fatalf("message %d is %+v, want that at %v", n, m, want)
 		}
 		onlyOne(fmt.Sprintf("for message %d", n))
@@ -420,7 +398,7 @@ func TestTimelineOpensInTurn(t *testing.T) {
 	if m, _ := line.next(); m != nil || cursors.open != 0 || cursors.opened != 5 {
 		t.Errorf("%+v at the end, %+v, want 5 bags: without the one before the beginning, and that of another topic", m, cursors)
 	}
-	early := testOrder(p).received(testBase, nil)
+	early := testOrder(p).received(testplay.Base, nil)
 	early.next()
 	early.close() // one bag is open, the others never were
 	if m, _ := early.next(); m != nil {

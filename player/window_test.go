@@ -1,7 +1,6 @@
 package player
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -14,38 +13,14 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 )
-
-// faultyFile is a bag on a disk that makes trouble after opening.
-type faultyFile struct {
-	*bytes.Reader
-	fault func(off int64, n int) error // called before each read
-}
-
-func (f *faultyFile) ReadAt(p []byte, off int64) (int, error) {
-	if f.fault != nil {
-		if err := f.fault(off, len(p)); err != nil {
-			return 0, err
-		}
-	}
-	return f.Reader.ReadAt(p, off)
-}
-
-func openFaulty(t *testing.T, data []byte) (*source.Recording, *faultyFile) {
-	t.Helper()
-	f := &faultyFile{Reader: bytes.NewReader(data)}
-	b, err := source.OpenAt(t.Context(), "faulty", f, int64(len(data)), source.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b, f
-}
 
 // A read that does not return must not keep Run from ending, in any part of play.
 func TestStalledFile(t *testing.T) {
 	t.Parallel()
-	latched := TestConn{Topic: "/l", Latching: true}
-	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, concat(series(latched, "l", 0), series(connA, "a", 10, 20, 30))...)
+	latched := testplay.Conn{Topic: "/l", Latching: true}
+	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, testplay.Concat(testplay.Series(latched, "l", 0), testplay.Series(testplay.ConnA, "a", 10, 20, 30))...)
 	for name, o := range map[string]Options{
 		"last stamp":        {},
 		"state before":      {Start: 5},
@@ -54,9 +29,9 @@ func TestStalledFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				b, f := openFaulty(t, data)
+				b, f := testplay.OpenFaulty(t, data)
 				stuck := make(chan struct{})
-				f.fault = func(int64, int) error {
+				f.Fault = func(int64, int) error {
 					<-stuck
 					return nil
 				}
@@ -79,10 +54,10 @@ func TestStalledFile(t *testing.T) {
 func TestPlanReadsIndexesOnly(t *testing.T) {
 	t.Parallel()
 	big := strings.Repeat("x", 1<<20)
-	data := MakeBag(t, bagfmt.WriterOptions{}, series(connA, big, 0, 10, 20, 30)...)
-	b, f := openFaulty(t, data)
+	data := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, big, 0, 10, 20, 30)...)
+	b, f := testplay.OpenFaulty(t, data)
 	read := 0
-	f.fault = func(_ int64, n int) error {
+	f.Fault = func(_ int64, n int) error {
 		read += n
 		return nil
 	}
@@ -91,7 +66,7 @@ func TestPlanReadsIndexesOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := p.last.Sub(testBase); got != 20 || read > 256<<10 {
+	if got := p.last.Sub(testplay.Base); got != 20 || read > 256<<10 {
 		t.Errorf("last at %v; %d bytes read of a bag of %d", got, read, len(data))
 	}
 }
@@ -100,8 +75,8 @@ func TestPlanReadsIndexesOnly(t *testing.T) {
 // --wait-for-subscribers must not wait for subscribers of a topic without messages.
 func TestLatchedTopicAfterTheWindow(t *testing.T) {
 	t.Parallel()
-	late := TestConn{Topic: "/late", Latching: true}
-	bag := MakeBag(t, bagfmt.WriterOptions{}, concat(series(connA, "a", 0, 10, 20), series(late, "l", 40))...)
+	late := testplay.Conn{Topic: "/late", Latching: true}
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Concat(testplay.Series(testplay.ConnA, "a", 0, 10, 20), testplay.Series(late, "l", 40))...)
 	p, _ := makePlan(t, Options{Start: 5, Duration: 20}, bag)
 	if d := cmp.Diff([]string{"/a"}, topicNames(p)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -113,16 +88,16 @@ func TestLatchedTopicAfterTheWindow(t *testing.T) {
 func TestReadAheadBoundsChunkMemory(t *testing.T) {
 	t.Parallel()
 	const chunk, bound = 64 << 10, 1 << 20
-	tiny, camera := TestConn{Topic: "/tiny"}, TestConn{Topic: "/camera"}
-	var messages []TestMessage
+	tiny, camera := testplay.Conn{Topic: "/tiny"}, testplay.Conn{Topic: "/camera"}
+	var messages []testplay.Message
 	for i := range 1000 { // chunks of tiny messages only
-		messages = append(messages, TestMessage{tiny, time.Duration(i), strings.Repeat("y", 100)})
+		messages = append(messages, testplay.Message{Conn: tiny, At: time.Duration(i), Text: strings.Repeat("y", 100)})
 	}
 	for i := range 100 { // then one of them in each chunk
 		at := time.Second + time.Duration(i)
-		messages = append(messages, TestMessage{tiny, at, "t"}, TestMessage{camera, at, strings.Repeat("x", chunk)})
+		messages = append(messages, testplay.Message{Conn: tiny, At: at, Text: "t"}, testplay.Message{Conn: camera, At: at, Text: strings.Repeat("x", chunk)})
 	}
-	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: chunk, Compression: bagfmt.CompressionLZ4}, messages...)
+	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: chunk, Compression: bagfmt.CompressionLZ4}, messages...)
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := makePlan(t, Options{Topics: []string{"/tiny"}}, data)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -147,7 +122,7 @@ func TestReadAheadBoundsChunkMemory(t *testing.T) {
 func TestSpan(t *testing.T) {
 	t.Parallel()
 	bag := func(at ...time.Duration) []byte {
-		return MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", at...)...)
+		return testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", at...)...)
 	}
 	tests := map[string]struct {
 		bags        [][]byte
@@ -164,8 +139,8 @@ func TestSpan(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			first, last, ok := source.Span(OpenTestBags(t, tc.bags...))
-			if ok != tc.ok || ok && (first != testBase.Add(tc.first) || last != testBase.Add(tc.last)) {
+			first, last, ok := source.Span(testplay.OpenBags(t, tc.bags...))
+			if ok != tc.ok || ok && (first != testplay.Base.Add(tc.first) || last != testplay.Base.Add(tc.last)) {
 				t.Errorf("got %v to %v, %v", first, last, ok)
 			}
 		})
@@ -176,13 +151,13 @@ func TestSpan(t *testing.T) {
 // it cuts, and by their infos where there are too many of these.
 func TestConnectionsInWindow(t *testing.T) {
 	t.Parallel()
-	var messages []TestMessage
+	var messages []testplay.Message
 	for i := range 40 { // chunks of /a and /b, one millisecond apart each
 		at := time.Duration(i) * 10 * ms
-		messages = append(messages, TestMessage{connA, at, "a"}, TestMessage{connB, at + 5*ms, "b"})
+		messages = append(messages, testplay.Message{Conn: testplay.ConnA, At: at, Text: "a"}, testplay.Message{Conn: testplay.ConnB, At: at + 5*ms, Text: "b"})
 	}
-	small := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 2 * 30}, messages...)
-	whole := MakeBag(t, bagfmt.WriterOptions{}, messages...)
+	small := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 2 * 30}, messages...)
+	whole := testplay.MakeBag(t, bagfmt.WriterOptions{}, messages...)
 	tests := map[string]struct {
 		bag             []byte
 		start, duration time.Duration
@@ -202,7 +177,7 @@ func TestConnectionsInWindow(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := Options{Bags: OpenTestBags(t, tc.bag), Log: zap.NewNop(), Start: tc.start, Duration: tc.duration}
+			o := Options{Bags: testplay.OpenBags(t, tc.bag), Log: zap.NewNop(), Start: tc.start, Duration: tc.duration}
 			p, err := testPlan(t.Context(), &o)
 			if errors.Is(err, ErrNoMessages) != (tc.want == nil) {
 				t.Fatal(err)
@@ -217,34 +192,34 @@ func TestConnectionsInWindow(t *testing.T) {
 // The last stamp is that of the last message to be played, in whichever chunk it is.
 func TestLastStampOfBags(t *testing.T) {
 	t.Parallel()
-	long := TestMessage{connB, 0, "b"} // its chunk lasts longest
+	long := testplay.Message{Conn: testplay.ConnB, At: 0, Text: "b"} // its chunk lasts longest
 	tests := map[string]struct {
 		o     Options
 		chunk int
-		bags  [][]TestMessage
+		bags  [][]testplay.Message
 		want  time.Duration
 	}{
-		"one bag":              {Options{}, 1, [][]TestMessage{series(connA, "a", 10, 20, 30)}, 30},
-		"the first bag":        {Options{}, 1, [][]TestMessage{series(connA, "a", 10, 50), series(connA, "a", 20, 40)}, 50},
-		"the second bag":       {Options{}, 1, [][]TestMessage{series(connA, "a", 10, 40), series(connA, "a", 20, 50)}, 50},
-		"of another topic":     {Options{Topics: []string{"/a"}}, 0, [][]TestMessage{concat(series(connA, "a", 10, 20), series(connB, "b", 90))}, 20},
-		"in chunks of others":  {Options{Topics: []string{"/a"}}, 1, [][]TestMessage{concat(series(connA, "a", 10, 20), series(connB, "b", 80, 90))}, 20},
-		"the end of a window":  {Options{Duration: 25}, 1, [][]TestMessage{series(connA, "a", 10, 20, 35, 40)}, 35},
-		"in a cut chunk":       {Options{Duration: 24}, 0, [][]TestMessage{series(connA, "a", 10, 20, 35, 40)}, 20},
-		"not sorted":           {Options{}, 1, [][]TestMessage{concat(series(connA, "a", 30, 20, 10), series(connB, "b", 25))}, 30},
-		"start of a window":    {Options{Start: 15}, 1, [][]TestMessage{concat([]TestMessage{long}, series(connA, "a", 10, 20))}, 20},
-		"start, in one chunk":  {Options{Start: 15}, 0, [][]TestMessage{concat([]TestMessage{long}, series(connA, "a", 10, 20))}, 20},
-		"one message, no more": {Options{Start: 10}, 1, [][]TestMessage{concat([]TestMessage{long}, series(connA, "a", 10))}, 10},
+		"one bag":              {Options{}, 1, [][]testplay.Message{testplay.Series(testplay.ConnA, "a", 10, 20, 30)}, 30},
+		"the first bag":        {Options{}, 1, [][]testplay.Message{testplay.Series(testplay.ConnA, "a", 10, 50), testplay.Series(testplay.ConnA, "a", 20, 40)}, 50},
+		"the second bag":       {Options{}, 1, [][]testplay.Message{testplay.Series(testplay.ConnA, "a", 10, 40), testplay.Series(testplay.ConnA, "a", 20, 50)}, 50},
+		"of another topic":     {Options{Topics: []string{"/a"}}, 0, [][]testplay.Message{testplay.Concat(testplay.Series(testplay.ConnA, "a", 10, 20), testplay.Series(testplay.ConnB, "b", 90))}, 20},
+		"in chunks of others":  {Options{Topics: []string{"/a"}}, 1, [][]testplay.Message{testplay.Concat(testplay.Series(testplay.ConnA, "a", 10, 20), testplay.Series(testplay.ConnB, "b", 80, 90))}, 20},
+		"the end of a window":  {Options{Duration: 25}, 1, [][]testplay.Message{testplay.Series(testplay.ConnA, "a", 10, 20, 35, 40)}, 35},
+		"in a cut chunk":       {Options{Duration: 24}, 0, [][]testplay.Message{testplay.Series(testplay.ConnA, "a", 10, 20, 35, 40)}, 20},
+		"not sorted":           {Options{}, 1, [][]testplay.Message{testplay.Concat(testplay.Series(testplay.ConnA, "a", 30, 20, 10), testplay.Series(testplay.ConnB, "b", 25))}, 30},
+		"start of a window":    {Options{Start: 15}, 1, [][]testplay.Message{testplay.Concat([]testplay.Message{long}, testplay.Series(testplay.ConnA, "a", 10, 20))}, 20},
+		"start, in one chunk":  {Options{Start: 15}, 0, [][]testplay.Message{testplay.Concat([]testplay.Message{long}, testplay.Series(testplay.ConnA, "a", 10, 20))}, 20},
+		"one message, no more": {Options{Start: 10}, 1, [][]testplay.Message{testplay.Concat([]testplay.Message{long}, testplay.Series(testplay.ConnA, "a", 10))}, 10},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var bags [][]byte
 			for _, messages := range tc.bags {
-				bags = append(bags, MakeBag(t, bagfmt.WriterOptions{ChunkBytes: tc.chunk}, messages...))
+				bags = append(bags, testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: tc.chunk}, messages...))
 			}
 			p, _ := makePlan(t, tc.o, bags...)
-			if got := p.last.Sub(testBase); got != tc.want {
+			if got := p.last.Sub(testplay.Base); got != tc.want {
 				t.Errorf("the last message is at %d, want %d", got, tc.want)
 			}
 		})
@@ -255,19 +230,19 @@ func TestLastStampOfBags(t *testing.T) {
 // and of the one that ends last.
 func TestPlanReadsFewIndexes(t *testing.T) {
 	t.Parallel()
-	var messages []TestMessage
+	var messages []testplay.Message
 	for i := range 60 {
-		messages = append(messages, TestMessage{connA, time.Duration(i) * ms, strings.Repeat("x", 100<<10)})
+		messages = append(messages, testplay.Message{Conn: testplay.ConnA, At: time.Duration(i) * ms, Text: strings.Repeat("x", 100<<10)})
 	}
-	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, messages...)
+	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, messages...)
 	for name, o := range map[string]Options{
 		"all": {}, "a window": {Start: 10 * ms, Duration: 30 * ms}, "a window that ends between chunks": {Start: 10 * ms, Duration: 30*ms + 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, f := openFaulty(t, data)
+			b, f := testplay.OpenFaulty(t, data)
 			reads := 0
-			f.fault = func(int64, int) error {
+			f.Fault = func(int64, int) error {
 				reads++
 				return nil
 			}
@@ -286,12 +261,12 @@ func TestPlanReadsFewIndexes(t *testing.T) {
 func TestWindowThatCutsManyChunks(t *testing.T) {
 	t.Parallel()
 	for _, cut := range []int{maxProbed, maxProbed + 1} {
-		var messages []TestMessage
+		var messages []testplay.Message
 		for i := range cut { // a chunk each: the second message fills it
 			at := time.Duration(i)
-			messages = append(messages, TestMessage{connA, at, "a"}, TestMessage{connB, time.Second + at, strings.Repeat("b", 4000)})
+			messages = append(messages, testplay.Message{Conn: testplay.ConnA, At: at, Text: "a"}, testplay.Message{Conn: testplay.ConnB, At: time.Second + at, Text: strings.Repeat("b", 4000)})
 		}
-		p, _ := makePlan(t, Options{Start: 500 * ms}, MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 4000}, messages...))
+		p, _ := makePlan(t, Options{Start: 500 * ms}, testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 4000}, messages...))
 		if n := p.bags[0].source.NumSpans(); n != cut {
 			t.Fatalf("%d chunks, want %d", n, cut)
 		}

@@ -108,6 +108,7 @@ var allowed = map[string][]string{
 	"internal/testproc":         {},
 	"player/internal/pacing":    {},
 	"player/internal/transport": {"bagfmt"},
+	"player/internal/testplay":  {"bagfmt", "player/internal/source", "tcpros"},
 	"player/internal/source":    {"bagfmt", "internal/bagnote", "internal/loglimit", "player/control"},
 	"recorder/internal/bagfile": {"bagfmt", "internal/loglimit", "internal/naming"},
 	"recorder/internal/loss":    {"internal/msgheader"},
