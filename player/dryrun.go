@@ -51,7 +51,7 @@ func Check(ctx context.Context, o Options, resolve func(name string) (string, er
 	if err != nil {
 		return err
 	}
-	p, err := abandonablePlan(ctx, &o, planOf(&o).withoutStamps(), resolve)
+	p, err := abandonablePlan(ctx, &o, planOf(&o, false), resolve)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func Check(ctx context.Context, o Options, resolve func(name string) (string, er
 }
 
 func preview(ctx context.Context, o *Options, g graph) (Preview, error) {
-	p, err := abandonablePlan(ctx, o, planOf(o).withoutStamps(), g.Resolve)
+	p, err := abandonablePlan(ctx, o, planOf(o, false), g.Resolve)
 	if err != nil {
 		return Preview{}, err
 	}

@@ -17,7 +17,7 @@ import (
 func (t *topic) headerStamps() (*rosmsg.HeaderStamps, error) {
 	definition := t.definition
 	if definition == "" {
-		definition = knownDefinitions[t.md5]
+		definition = knownDefinition(t.md5)
 	}
 	typ, err := msgtypes.Parse(t.typ, t.md5, definition)
 	if err != nil {
@@ -28,6 +28,10 @@ func (t *topic) headerStamps() (*rosmsg.HeaderStamps, error) {
 	}
 	return typ.HeaderStamps(), nil
 }
+
+// knownDefinition returns the definition of a type that is played with stamps also if a bag has no
+// definition, by its md5sum, or "".
+func knownDefinition(md5 string) string { return knownDefinitions[md5] }
 
 // knownDefinitions are those of types that are played with stamps also if a bag has no
 // definition, by their md5sum.

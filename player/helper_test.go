@@ -191,7 +191,7 @@ func (g *fakeGraph) offered() []tcpros.AdvertiseOptions {
 
 // testPlan plans what options select.
 func testPlan(ctx context.Context, o *Options) (*plan, error) {
-	return newPlan(ctx, planOf(o), o.Bags, newFakeGraph().Resolve)
+	return newPlan(ctx, planOf(o, true), o.Bags, newFakeGraph().Resolve)
 }
 
 // testOrder is the order of receipt, with damage in the log of the plan only.

@@ -101,7 +101,7 @@ func (o *output) setLatched(j *jump, now time.Duration) {
 // setTopic switches a topic off, or on again, which publishes its latched messages. It
 // reports whether that changed anything.
 func (o *output) setTopic(name string, on bool, now time.Duration) (changed bool, err error) {
-	planned := o.plan.byName[name]
+	planned := o.plan.topic(name)
 	if planned == nil || o.topics[planned.number] == nil {
 		return false, fmt.Errorf("topic %q is not played", name)
 	}

@@ -50,16 +50,17 @@ type plan struct {
 
 // planOptions says what to play, see the Options of the same names.
 type planOptions struct {
-	log                      *zap.Logger
-	topics, types, exclude   []string
-	regex                    bool
-	rename                   []string
-	prefix                   string
-	deny, waitFor            []string
-	start, duration          time.Duration
-	pauseTopics, clockTopics []string
-	findStamps               bool // find where the stamps are in the messages of each topic
-	copyStamped              bool // the stamps of messages will be set when they are published
+	Log                    *zap.Logger
+	Topics, Types, Exclude []string
+	Regex                  bool
+	Rename                 []string
+	Prefix                 string
+	Deny, WaitFor          []string
+	Start, Duration        time.Duration
+	PauseTopics            []string
+	ClockTopics            []string
+	FindStamps             bool // find where the stamps are in the messages of each topic
+	CopyStamped            bool // the stamps of messages will be set when they are published
 }
 
 // bagPlan is the part of the plan for one bag.
@@ -125,7 +126,7 @@ func newPlan(ctx context.Context, o planOptions, bags []*source.Recording, resol
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{log: o.log, selection: selection, byName: map[string]*topic{}}
+	p := &plan{log: o.Log, selection: selection, byName: map[string]*topic{}}
 	for _, bag := range bags {
 		b := &bagPlan{name: bag.Name(), source: bag.Source(), routes: map[*bagfmt.Connection]*route{}}
 		p.bags = append(p.bags, b)
@@ -136,31 +137,31 @@ func newPlan(ctx context.Context, o planOptions, bags []*source.Recording, resol
 		return p, ErrNoMessages
 	}
 	// As stock: the offset counts from the earliest message of all topics.
-	p.start = earliest.Add(o.start)
-	if o.duration > 0 {
-		p.end = p.start.Add(o.duration)
+	p.start = earliest.Add(o.Start)
+	if o.Duration > 0 {
+		p.end = p.start.Add(o.Duration)
 	}
 	found := false
 	state := latchedState{}
 	for _, b := range p.bags {
-		some, err := p.addRoutes(ctx, b, o.start > 0, resolve, &state)
+		some, err := p.addRoutes(ctx, b, o.Start > 0, resolve, &state)
 		if err != nil {
 			return nil, err
 		}
 		found = found || some
 	}
-	selection.report(o.log, p.recorded())
+	selection.report(o.Log, p.recorded())
 	if latest.Before(p.start) {
-		o.log.Warn("the window begins behind the last message of the bags", zap.Duration("by", p.start.Sub(latest)))
+		o.Log.Warn("the window begins behind the last message of the bags", zap.Duration("by", p.start.Sub(latest)))
 	}
 	if !found {
 		return p, cmp.Or[error](selection.nothing(p.recorded()), ErrNoMessages)
 	}
 	p.applyRouteOptions(&o)
-	if o.findStamps {
+	if o.FindStamps {
 		p.findStamps()
 	}
-	if o.copyStamped {
+	if o.CopyStamped {
 		p.copyStamped()
 	}
 	p.latched = state.sorted()

@@ -198,7 +198,7 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 
 // play is Run with a given graph and time.
 func play(ctx context.Context, o *Options, g graph, t timeBase) (control.Summary, error) {
-	p, err := abandonablePlan(ctx, o, planOf(o), g.Resolve)
+	p, err := abandonablePlan(ctx, o, planOf(o, true), g.Resolve)
 	damage := source.NewDamageLog(o.Log)
 	switch {
 	case ctx.Err() != nil:
@@ -269,19 +269,13 @@ func orderOf(o *Options, damaged func(*control.DamageError)) orderOptions {
 // defaultReach is that of Options.ByHeader.
 const defaultReach = time.Second
 
-// planOf returns what to plan.
-func planOf(o *Options) planOptions {
+// planOf returns what to plan. Without publish, nothing is prepared for that.
+func planOf(o *Options, publish bool) planOptions {
 	return planOptions{
-		log: o.Log, topics: o.Topics, types: o.Types, exclude: o.Exclude, regex: o.Regex, rename: o.Rename, prefix: o.Prefix,
-		deny: o.Deny, waitFor: o.WaitFor, start: o.Start, duration: o.Duration, pauseTopics: o.PauseTopics, clockTopics: o.ClockTopics,
-		findStamps: o.Stamps != StampsRecorded || o.LoopShift, copyStamped: o.Stamps != StampsRecorded,
+		Log: o.Log, Topics: o.Topics, Types: o.Types, Exclude: o.Exclude, Regex: o.Regex, Rename: o.Rename, Prefix: o.Prefix,
+		Deny: o.Deny, WaitFor: o.WaitFor, Start: o.Start, Duration: o.Duration, PauseTopics: o.PauseTopics, ClockTopics: o.ClockTopics,
+		FindStamps: publish && (o.Stamps != StampsRecorded || o.LoopShift), CopyStamped: publish && o.Stamps != StampsRecorded,
 	}
-}
-
-// withoutStamps returns what to plan if nothing will be published.
-func (o planOptions) withoutStamps() planOptions {
-	o.findStamps, o.copyStamped = false, false
-	return o
 }
 
 // abandonablePlan makes the plan in a goroutine. If a read does not return, it returns soon

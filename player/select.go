@@ -27,24 +27,24 @@ type selection struct {
 
 // newSelection compiles the patterns of the options.
 func newSelection(o *planOptions) (*selection, error) {
-	s := &selection{types: topicmatch.Globs(o.types...), prefix: o.prefix}
+	s := &selection{types: topicmatch.Globs(o.Types...), prefix: o.Prefix}
 	for _, list := range []struct {
 		names **names
 		what  string
 		texts []string
 	}{
-		{&s.topics, "Topics", o.topics},
-		{&s.exclude, "Exclude", o.exclude},
-		{&s.deny, "Deny", o.deny},
-		{&s.wait, "WaitFor", o.waitFor},
+		{&s.topics, "Topics", o.Topics},
+		{&s.exclude, "Exclude", o.Exclude},
+		{&s.deny, "Deny", o.Deny},
+		{&s.wait, "WaitFor", o.WaitFor},
 	} {
 		var err error
-		if *list.names, err = newNames(list.texts, o.regex); err != nil {
+		if *list.names, err = newNames(list.texts, o.Regex); err != nil {
 			return nil, &control.OptionError{Option: list.what, Reason: err.Error()}
 		}
 	}
-	for _, text := range o.rename {
-		r, err := topicmatch.ParseRename(text, o.regex)
+	for _, text := range o.Rename {
+		r, err := topicmatch.ParseRename(text, o.Regex)
 		if err != nil {
 			return nil, &control.OptionError{Option: "Rename", Reason: err.Error()}
 		}
@@ -226,8 +226,8 @@ func (p *plan) applyRouteOptions(o *planOptions) {
 	}
 	for _, b := range p.bags {
 		for _, r := range b.routes {
-			r.pauses = names(o.pauseTopics, r.conn.Topic)
-			r.clocked = len(o.clockTopics) == 0 || names(o.clockTopics, r.conn.Topic)
+			r.pauses = names(o.PauseTopics, r.conn.Topic)
+			r.clocked = len(o.ClockTopics) == 0 || names(o.ClockTopics, r.conn.Topic)
 			p.pauses = p.pauses || r.pauses
 			if r.topic != nil {
 				r.topic.pauses = r.topic.pauses || r.pauses

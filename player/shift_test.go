@@ -18,8 +18,6 @@ import (
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
-const tfMD5 = "94810edda583a504dfda3829e70d7eec"
-
 // framed puts the length in front of a payload.
 func framed(payload []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(payload))), payload...)
@@ -54,9 +52,6 @@ func stampsOfType(tb testing.TB, definition string) *rosmsg.HeaderStamps {
 	return typ.HeaderStamps()
 }
 
-// headerBlock is what definitions with a header have behind them.
-var headerBlock = "\n" + strings.Repeat("=", 80) + "\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n"
-
 func TestShiftStamps(t *testing.T) {
 	t.Parallel()
 	at, moved := bagfmt.Time{Sec: 100, Nsec: 900e6}, bagfmt.Time{Sec: 103, Nsec: 400e6}
@@ -65,17 +60,17 @@ func TestShiftStamps(t *testing.T) {
 		definition    string
 		payload, want []byte
 	}{
-		"header":           {"Header header" + headerBlock, headerData(at, "map"), headerData(moved, "map")},
-		"header not first": {"int32 x\nHeader header" + headerBlock, append(clock(at)[:4:4], headerData(at, "map")...), append(clock(at)[:4:4], headerData(moved, "map")...)},
-		"no stamp":         {"Header header" + headerBlock, headerData(bagfmt.Time{}, "map"), headerData(bagfmt.Time{}, "map")},
-		"too short":        {"Header header" + headerBlock, headerData(at, "")[:11:11], headerData(at, "")[:11:11]},
+		"header":           {"Header header" + testplay.HeaderBlock, headerData(at, "map"), headerData(moved, "map")},
+		"header not first": {"int32 x\nHeader header" + testplay.HeaderBlock, append(clock(at)[:4:4], headerData(at, "map")...), append(clock(at)[:4:4], headerData(moved, "map")...)},
+		"no stamp":         {"Header header" + testplay.HeaderBlock, headerData(bagfmt.Time{}, "map"), headerData(bagfmt.Time{}, "map")},
+		"too short":        {"Header header" + testplay.HeaderBlock, headerData(at, "")[:11:11], headerData(at, "")[:11:11]},
 		"clock":            {"time clock\n", clock(at), clock(moved)},
-		"tf":               {knownDefinitions[tfMD5], tfData(at, bagfmt.Time{}, at), tfData(moved, bagfmt.Time{}, moved)},
-		"tf, empty":        {knownDefinitions[tfMD5], tfData(), tfData()},
-		"tf, too many":     {knownDefinitions[tfMD5], []byte{255, 255, 255, 255, 0, 0, 0, 0}, []byte{255, 255, 255, 255, 0, 0, 0, 0}},
+		"tf":               {knownDefinition(testplay.TFMD5), tfData(at, bagfmt.Time{}, at), tfData(moved, bagfmt.Time{}, moved)},
+		"tf, empty":        {knownDefinition(testplay.TFMD5), tfData(), tfData()},
+		"tf, too many":     {knownDefinition(testplay.TFMD5), []byte{255, 255, 255, 255, 0, 0, 0, 0}, []byte{255, 255, 255, 255, 0, 0, 0, 0}},
 		"no stamps at all": {"string data\n", testplay.StringData("x"), testplay.StringData("x")},
 		"the last time there is": {
-			"Header header" + headerBlock, headerData(bagfmt.Time{Sec: 1<<32 - 1}, ""), headerData(bagfmt.Time{Sec: 1<<32 - 1, Nsec: 999999999}, ""),
+			"Header header" + testplay.HeaderBlock, headerData(bagfmt.Time{Sec: 1<<32 - 1}, ""), headerData(bagfmt.Time{Sec: 1<<32 - 1, Nsec: 999999999}, ""),
 		},
 	}
 	for name, tc := range tests {
@@ -100,7 +95,7 @@ func TestShiftedState(t *testing.T) {
 	t.Parallel()
 	var s stampShifter
 	frame := framed(headerData(bagfmt.Time{Sec: 100}, "map"))
-	state := []latchedMessage{{route: &route{topic: &topic{stamps: stampsOfType(t, "Header header"+headerBlock)}}, frame: frame}}
+	state := []latchedMessage{{route: &route{topic: &topic{stamps: stampsOfType(t, "Header header"+testplay.HeaderBlock)}}, frame: frame}}
 	moved := s.shiftState(state, time.Second)
 	if d := cmp.Diff(framed(headerData(bagfmt.Time{Sec: 101}, "map")), moved[0].frame); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -116,7 +111,7 @@ func TestShiftedState(t *testing.T) {
 // A list of transforms that ends early is left as it is.
 func TestShiftDamagedTransforms(t *testing.T) {
 	t.Parallel()
-	h := stampsOfType(t, knownDefinitions[tfMD5])
+	h := stampsOfType(t, knownDefinition(testplay.TFMD5))
 	at := bagfmt.Time{Sec: 100}
 	whole := framed(tfData(at, at))
 	var s stampShifter
@@ -127,48 +122,13 @@ func TestShiftDamagedTransforms(t *testing.T) {
 	}
 }
 
-// The stamps of a topic are found by its definition, if that is of its messages.
-func TestStampsOfTopics(t *testing.T) {
-	t.Parallel()
-	stamped, err := rosmsg.Parse("a/Stamped", "Header header"+headerBlock)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tests := map[string]struct {
-		*topic
-		stamps bool
-		err    string
-	}{
-		"header":                 {&topic{typ: "a/Stamped", md5: stamped.MD5Sum(), definition: "Header header" + headerBlock}, true, ""},
-		"any md5sum":             {&topic{typ: "a/Stamped", md5: "*", definition: "Header header" + headerBlock}, true, ""},
-		"none":                   {&topic{typ: testplay.StringType, md5: testplay.StringMD5, definition: testplay.StringDefinition}, false, ""},
-		"empty":                  {&topic{typ: "std_msgs/Empty", md5: rosmsg.EmptyMD5Sum}, false, ""},
-		"tf by its md5sum":       {&topic{typ: "tf/tfMessage", md5: tfMD5}, true, ""},
-		"clock by its md5sum":    {&topic{typ: "rosgraph_msgs/Clock", md5: clockMD5}, true, ""},
-		"no definition":          {&topic{typ: "a/Stamped", md5: stamped.MD5Sum()}, false, "no message definition of a/Stamped"},
-		"of another type":        {&topic{typ: "a/Stamped", md5: tfMD5, definition: "Header header" + headerBlock}, false, "has md5sum " + stamped.MD5Sum()},
-		"that cannot be read":    {&topic{typ: "a/Stamped", md5: tfMD5, definition: "Heder header"}, false, `no definition of "a/Heder"`},
-		"without the block":      {&topic{typ: "a/Stamped", md5: stamped.MD5Sum(), definition: "Header header"}, false, `no definition of "std_msgs/Header"`},
-		"with a name of no type": {&topic{typ: "\x00", md5: tfMD5, definition: "bool b"}, false, "no name for a type"},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h, err := tc.headerStamps()
-			if (h != nil) != tc.stamps || (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
-				t.Errorf("has stamps: %v, error %v", h != nil, err)
-			}
-		})
-	}
-}
-
 // With --loop=shift no time goes back or repeats from pass to pass: neither that of headers,
 // nor that of tf, nor that of the clock, recorded or ours. The three topics have the same times,
 // so a pass lasts one millisecond longer than from the first message to the last.
 func TestLoopShift(t *testing.T) {
 	t.Parallel()
 	stamped := testplay.Conn{Topic: "/s", Type: "a/Stamped", MD5Sum: "*"}
-	tf := testplay.Conn{Topic: "/tf", Type: "tf2_msgs/TFMessage", MD5Sum: tfMD5}
+	tf := testplay.Conn{Topic: "/tf", Type: "tf2_msgs/TFMessage", MD5Sum: testplay.TFMD5}
 	clock := testplay.Conn{Topic: "/clock", Type: "rosgraph_msgs/Clock", MD5Sum: clockMD5}
 	f := &testplay.MemoryFile{}
 	w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{})
@@ -178,7 +138,7 @@ func TestLoopShift(t *testing.T) {
 	var conns []*bagfmt.Connection
 	for i, c := range []testplay.Conn{stamped, tf, clock} {
 		h := c.Header()
-		h[3].Value = []string{"Header header" + headerBlock, knownDefinitions[tfMD5], ""}[i]
+		h[3].Value = []string{"Header header" + testplay.HeaderBlock, knownDefinition(testplay.TFMD5), ""}[i]
 		conn, err := w.AddConnection(c.Topic, h)
 		if err != nil {
 			t.Fatal(err)

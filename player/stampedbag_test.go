@@ -23,11 +23,11 @@ var stampedConns = map[string]struct {
 	typ, definition string
 	latching        bool
 }{
-	"/s":     {"a/Sensor", sensorText + headerBlock, false},
-	"/s2":    {"a/Sensor", sensorText + headerBlock, false},
-	"/map":   {"a/Sensor", sensorText + headerBlock, true},
-	"/path":  {"a/Path", pathText + "\n" + strings.Repeat("=", 80) + "\nMSG: a/Sensor\n" + sensorText + headerBlock, false},
-	"/tf":    {"tf2_msgs/TFMessage", knownDefinitions[tfMD5], false},
+	"/s":     {"a/Sensor", sensorText + testplay.HeaderBlock, false},
+	"/s2":    {"a/Sensor", sensorText + testplay.HeaderBlock, false},
+	"/map":   {"a/Sensor", sensorText + testplay.HeaderBlock, true},
+	"/path":  {"a/Path", pathText + "\n" + strings.Repeat("=", 80) + "\nMSG: a/Sensor\n" + sensorText + testplay.HeaderBlock, false},
+	"/tf":    {"tf2_msgs/TFMessage", knownDefinition(testplay.TFMD5), false},
 	"/clock": {"rosgraph_msgs/Clock", "time clock", false},
 	"/text":  {testplay.StringType, testplay.StringDefinition, false},
 }

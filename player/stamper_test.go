@@ -406,7 +406,7 @@ func TestRateControlByStampsOfNow(t *testing.T) {
 func TestStampingAllocatesNothing(t *testing.T) {
 	var clock wallClock
 	s := stamper{clock: clock.sinceEpoch, transport: transport.New(transport.Options{Schedule: transport.Schedule{Rate: 1}}), log: zap.NewNop()}
-	h := stampsOfType(t, knownDefinitions[tfMD5])
+	h := stampsOfType(t, knownDefinition(testplay.TFMD5))
 	to := &outTopic{topic: &topic{stamps: h}}
 	m := outgoing{frame: framed(tfData(testplay.Base, testplay.Base)), private: true, recorded: testplay.Base}
 	if n := testing.AllocsPerRun(1000, func() { s.stamp(to, &m) }); n != 0 {
@@ -425,8 +425,8 @@ func TestStampingAllocatesNothing(t *testing.T) {
 // FuzzStamp stamps anything by any definition: only stamps that are not zero change, and a
 // frame that is not ours does not change.
 func FuzzStamp(f *testing.F) {
-	f.Add(sensorText+headerBlock, sensorData(testplay.Base), int64(1e9), int64(0))
-	f.Add(knownDefinitions[tfMD5], tfData(testplay.Base, bagfmt.Time{}, testplay.Base.Add(time.Hour)), int64(-1), int64(1e18))
+	f.Add(sensorText+testplay.HeaderBlock, sensorData(testplay.Base), int64(1e9), int64(0))
+	f.Add(knownDefinition(testplay.TFMD5), tfData(testplay.Base, bagfmt.Time{}, testplay.Base.Add(time.Hour)), int64(-1), int64(1e18))
 	f.Add(stampedConns["/path"].definition, pathData(testplay.Base, testplay.Base, testplay.Base)[:60], int64(5), int64(-1e12))
 	f.Add("time clock", clockData(testplay.Base), int64(0), int64(1<<62))
 	f.Fuzz(func(t *testing.T, definition string, payload []byte, recorded, now int64) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -193,18 +192,6 @@ func TestAnnouncement(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-func TestFew(t *testing.T) {
-	t.Parallel()
-	got := abbreviate(strings.Fields(strings.Repeat("x ", 25)))
-	if len(got) != 9 || got[8] != "and 17 more" {
-		t.Errorf("%d: %v", len(got), got)
-	}
-	err := &WaitError{Topics: strings.Fields(strings.Repeat("/x ", 200))}
-	if text := err.Error(); !strings.HasSuffix(text, "/x, /x, and 192 more") {
-		t.Errorf("got %q", text)
 	}
 }
 

@@ -2,14 +2,10 @@ package player
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/internal/source"
@@ -47,39 +43,6 @@ func TestStalledFile(t *testing.T) {
 				synctest.Wait()
 			})
 		})
-	}
-}
-
-// Planning needs times only: it must not read the data of big chunks.
-func TestPlanReadsIndexesOnly(t *testing.T) {
-	t.Parallel()
-	big := strings.Repeat("x", 1<<20)
-	data := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, big, 0, 10, 20, 30)...)
-	b, f := testplay.OpenFaulty(t, data)
-	read := 0
-	f.Fault = func(_ int64, n int) error {
-		read += n
-		return nil
-	}
-	o := Options{Bags: []*source.Recording{b}, Start: 5, Duration: 20, Log: zap.NewNop()}
-	p, err := testPlan(t.Context(), &o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := p.last.Sub(testplay.Base); got != 20 || read > 256<<10 {
-		t.Errorf("last at %v; %d bytes read of a bag of %d", got, read, len(data))
-	}
-}
-
-// A latched topic without a message in the window or before it is not offered:
-// --wait-for-subscribers must not wait for subscribers of a topic without messages.
-func TestLatchedTopicAfterTheWindow(t *testing.T) {
-	t.Parallel()
-	late := testplay.Conn{Topic: "/late", Latching: true}
-	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Concat(testplay.Series(testplay.ConnA, "a", 0, 10, 20), testplay.Series(late, "l", 40))...)
-	p, _ := makePlan(t, Options{Start: 5, Duration: 20}, bag)
-	if d := cmp.Diff([]string{"/a"}, topicNames(p)); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
 	}
 }
 
@@ -144,138 +107,5 @@ func TestSpan(t *testing.T) {
 				t.Errorf("got %v to %v, %v", first, last, ok)
 			}
 		})
-	}
-}
-
-// Who is in a window is known by the chunks that lie in it, by the indexes of those that
-// it cuts, and by their infos where there are too many of these.
-func TestConnectionsInWindow(t *testing.T) {
-	t.Parallel()
-	var messages []testplay.Message
-	for i := range 40 { // chunks of /a and /b, one millisecond apart each
-		at := time.Duration(i) * 10 * ms
-		messages = append(messages, testplay.Message{Conn: testplay.ConnA, At: at, Text: "a"}, testplay.Message{Conn: testplay.ConnB, At: at + 5*ms, Text: "b"})
-	}
-	small := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 2 * 30}, messages...)
-	whole := testplay.MakeBag(t, bagfmt.WriterOptions{}, messages...)
-	tests := map[string]struct {
-		bag             []byte
-		start, duration time.Duration
-		want            []string
-	}{
-		"all":                  {small, 0, 0, []string{"/a", "/b"}},
-		"one message":          {small, 10 * ms, 1, []string{"/a"}},
-		"the other":            {small, 15 * ms, 1, []string{"/b"}},
-		"exactly one":          {small, 11 * ms, 4 * ms, []string{"/b"}},
-		"between two":          {small, 11 * ms, 3 * ms, nil},
-		"from the last on":     {small, 395 * ms, 0, []string{"/b"}},
-		"in one chunk":         {whole, 11 * ms, 4 * ms, []string{"/b"}},
-		"in one chunk, start":  {whole, 395 * ms, 0, []string{"/b"}},
-		"in one chunk, both":   {whole, 10 * ms, 5 * ms, []string{"/a", "/b"}},
-		"in one chunk, nobody": {whole, 11 * ms, 3 * ms, nil},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o := Options{Bags: testplay.OpenBags(t, tc.bag), Log: zap.NewNop(), Start: tc.start, Duration: tc.duration}
-			p, err := testPlan(t.Context(), &o)
-			if errors.Is(err, ErrNoMessages) != (tc.want == nil) {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(tc.want, topicNames(p)); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
-		})
-	}
-}
-
-// The last stamp is that of the last message to be played, in whichever chunk it is.
-func TestLastStampOfBags(t *testing.T) {
-	t.Parallel()
-	long := testplay.Message{Conn: testplay.ConnB, At: 0, Text: "b"} // its chunk lasts longest
-	tests := map[string]struct {
-		o     Options
-		chunk int
-		bags  [][]testplay.Message
-		want  time.Duration
-	}{
-		"one bag":              {Options{}, 1, [][]testplay.Message{testplay.Series(testplay.ConnA, "a", 10, 20, 30)}, 30},
-		"the first bag":        {Options{}, 1, [][]testplay.Message{testplay.Series(testplay.ConnA, "a", 10, 50), testplay.Series(testplay.ConnA, "a", 20, 40)}, 50},
-		"the second bag":       {Options{}, 1, [][]testplay.Message{testplay.Series(testplay.ConnA, "a", 10, 40), testplay.Series(testplay.ConnA, "a", 20, 50)}, 50},
-		"of another topic":     {Options{Topics: []string{"/a"}}, 0, [][]testplay.Message{testplay.Concat(testplay.Series(testplay.ConnA, "a", 10, 20), testplay.Series(testplay.ConnB, "b", 90))}, 20},
-		"in chunks of others":  {Options{Topics: []string{"/a"}}, 1, [][]testplay.Message{testplay.Concat(testplay.Series(testplay.ConnA, "a", 10, 20), testplay.Series(testplay.ConnB, "b", 80, 90))}, 20},
-		"the end of a window":  {Options{Duration: 25}, 1, [][]testplay.Message{testplay.Series(testplay.ConnA, "a", 10, 20, 35, 40)}, 35},
-		"in a cut chunk":       {Options{Duration: 24}, 0, [][]testplay.Message{testplay.Series(testplay.ConnA, "a", 10, 20, 35, 40)}, 20},
-		"not sorted":           {Options{}, 1, [][]testplay.Message{testplay.Concat(testplay.Series(testplay.ConnA, "a", 30, 20, 10), testplay.Series(testplay.ConnB, "b", 25))}, 30},
-		"start of a window":    {Options{Start: 15}, 1, [][]testplay.Message{testplay.Concat([]testplay.Message{long}, testplay.Series(testplay.ConnA, "a", 10, 20))}, 20},
-		"start, in one chunk":  {Options{Start: 15}, 0, [][]testplay.Message{testplay.Concat([]testplay.Message{long}, testplay.Series(testplay.ConnA, "a", 10, 20))}, 20},
-		"one message, no more": {Options{Start: 10}, 1, [][]testplay.Message{testplay.Concat([]testplay.Message{long}, testplay.Series(testplay.ConnA, "a", 10))}, 10},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var bags [][]byte
-			for _, messages := range tc.bags {
-				bags = append(bags, testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: tc.chunk}, messages...))
-			}
-			p, _ := makePlan(t, tc.o, bags...)
-			if got := p.last.Sub(testplay.Base); got != tc.want {
-				t.Errorf("the last message is at %d, want %d", got, tc.want)
-			}
-		})
-	}
-}
-
-// However many chunks a bag has, planning reads the indexes of those that the window cuts,
-// and of the one that ends last.
-func TestPlanReadsFewIndexes(t *testing.T) {
-	t.Parallel()
-	var messages []testplay.Message
-	for i := range 60 {
-		messages = append(messages, testplay.Message{Conn: testplay.ConnA, At: time.Duration(i) * ms, Text: strings.Repeat("x", 100<<10)})
-	}
-	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, messages...)
-	for name, o := range map[string]Options{
-		"all": {}, "a window": {Start: 10 * ms, Duration: 30 * ms}, "a window that ends between chunks": {Start: 10 * ms, Duration: 30*ms + 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b, f := testplay.OpenFaulty(t, data)
-			reads := 0
-			f.Fault = func(int64, int) error {
-				reads++
-				return nil
-			}
-			o.Bags, o.Log = []*source.Recording{b}, zap.NewNop()
-			if _, err := testPlan(t.Context(), &o); err != nil {
-				t.Fatal(err)
-			}
-			if reads > 4 {
-				t.Errorf("%d reads of a bag of %d chunks", reads, b.Source().NumSpans())
-			}
-		})
-	}
-}
-
-// If more than maxProbed chunks lie partly in the window, their connections count as present.
-func TestWindowThatCutsManyChunks(t *testing.T) {
-	t.Parallel()
-	for _, cut := range []int{maxProbed, maxProbed + 1} {
-		var messages []testplay.Message
-		for i := range cut { // a chunk each: the second message fills it
-			at := time.Duration(i)
-			messages = append(messages, testplay.Message{Conn: testplay.ConnA, At: at, Text: "a"}, testplay.Message{Conn: testplay.ConnB, At: time.Second + at, Text: strings.Repeat("b", 4000)})
-		}
-		p, _ := makePlan(t, Options{Start: 500 * ms}, testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 4000}, messages...))
-		if n := p.bags[0].source.NumSpans(); n != cut {
-			t.Fatalf("%d chunks, want %d", n, cut)
-		}
-		want := []string{"/b"}
-		if cut > maxProbed {
-			want = []string{"/a", "/b"}
-		}
-		if d := cmp.Diff(want, topicNames(p)); d != "" {
-			t.Errorf("%d chunks are cut (-want +got):\n%s", cut, d)
-		}
 	}
 }
