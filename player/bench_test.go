@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
@@ -22,7 +23,7 @@ func (nowhere) PublishNow([]byte) {}
 func (nowhere) Unlatch() {}
 
 // benchPlan is a plan over a bag of n messages on ten topics.
-func benchPlan(tb testing.TB, z bagfmt.Compression, n int) *plan {
+func benchPlan(tb testing.TB, z bagfmt.Compression, n int) *plan.Plan {
 	tb.Helper()
 	var messages []testplay.Message
 	text := make([]byte, 1024)
@@ -39,12 +40,12 @@ func benchPlan(tb testing.TB, z bagfmt.Compression, n int) *plan {
 }
 
 // publishNowhere publishes the topics of a plan to nobody.
-func publishNowhere(o *output, p *plan) {
-	for _, t := range p.topics {
-		o.topics = append(o.topics, &outTopic{topic: t, publication: &fakePublication{graph: newFakeGraph()}})
+func publishNowhere(o *output, p *plan.Plan) {
+	for _, t := range p.Topics {
+		o.topics = append(o.topics, &outTopic{Topic: t, publication: &fakePublication{graph: newFakeGraph()}})
 	}
-	for _, s := range p.publishers {
-		o.outlets = append(o.outlets, &outlet{sender: nowhere{}, topic: o.topics[s.topic.number]})
+	for _, s := range p.Publishers {
+		o.outlets = append(o.outlets, &outlet{sender: nowhere{}, topic: o.topics[s.Topic.Number]})
 	}
 }
 

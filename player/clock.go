@@ -7,6 +7,8 @@ import (
 	"github.com/aler9/goroslib/pkg/msgs/rosgraph_msgs"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -39,9 +41,9 @@ func advertiseClock(g graph, o *output) (c clockPublisher, err error) {
 	if err != nil {
 		return c, err
 	}
-	if planned := o.plan.topic(name); planned != nil && o.topics[planned.number] != nil {
-		t := o.topics[planned.number]
-		return clockPublisher{t.publication.Source(publisherID{}), t.publication, false}, nil
+	if planned := o.plan.Topic(name); planned != nil && o.topics[planned.Number] != nil {
+		t := o.topics[planned.Number]
+		return clockPublisher{t.publication.Source(plan.PublisherID{}), t.publication, false}, nil
 	}
 	msg := rosgraph_msgs.Clock{}
 	typ, err := msgproc.Type(msg)
@@ -58,7 +60,7 @@ func advertiseClock(g graph, o *output) (c clockPublisher, err error) {
 	if err != nil {
 		return c, err
 	}
-	return clockPublisher{pub.Source(publisherID{}), pub, true}, nil
+	return clockPublisher{pub.Source(plan.PublisherID{}), pub, true}, nil
 }
 
 // clockFrames makes the frames of the clock. They may be as many as messages, so
@@ -66,7 +68,7 @@ func advertiseClock(g graph, o *output) (c clockPublisher, err error) {
 type clockFrames struct{ block []byte }
 
 const (
-	clockFrameBytes = frameLength + clockBytes
+	clockFrameBytes = framing.Length + framing.ClockBytes
 	clockBlockBytes = 256 * clockFrameBytes
 )
 

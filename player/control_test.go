@@ -16,6 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -24,7 +25,7 @@ import (
 type stage struct {
 	control *controller
 	queue   *queue
-	route   *route
+	route   *plan.Route
 	start   time.Time
 
 	mu     sync.Mutex
@@ -40,10 +41,10 @@ func newStage(s transport.Schedule, late time.Duration) *stage {
 }
 
 // testRoute is the route of one publisher of a topic, whose messages go to s.
-func testRoute(o *output, s sender) *route {
-	t := &outTopic{topic: &topic{}, publication: &fakePublication{graph: newFakeGraph()}}
+func testRoute(o *output, s sender) *plan.Route {
+	t := &outTopic{Topic: &plan.Topic{}, publication: &fakePublication{graph: newFakeGraph()}}
 	o.topics, o.outlets = []*outTopic{t}, []*outlet{{sender: s, topic: t}}
-	return &route{bag: &bagPlan{}, topic: t.topic, publisher: &publisher{topic: t.topic}, clocked: true}
+	return &plan.Route{Bag: &plan.Bag{}, Topic: t.Topic, Publisher: &plan.Publisher{Topic: t.Topic}, Clocked: true}
 }
 
 // testController is a controller that plays what a test puts into a queue.
@@ -51,7 +52,7 @@ func testController(s transport.Schedule, sleeper pacing.Sleeper, q *queue) *con
 	if s.Rate == 0 {
 		s.Rate = 1
 	}
-	p := &plan{}
+	p := &plan.Plan{}
 	return &controller{
 		plan: p, readahead: &readahead{queue: q}, log: zap.NewNop(), output: output{plan: p}, pacer: pacer{sleeper: sleeper},
 		transport: transport.New(transport.Options{Schedule: s, Loop: transport.Loop{To: transport.Forever}}),
@@ -101,7 +102,7 @@ func (g *stage) load(ctx context.Context, pos ...time.Duration) {
 }
 
 // turn queues the end of a pass: the next one begins at 0 with a latched message.
-func (g *stage) turn(ctx context.Context, end time.Duration, state ...latchedMessage) {
+func (g *stage) turn(ctx context.Context, end time.Duration, state ...plan.Latched) {
 	g.queue.push(ctx, item{pos: end, jump: &jump{endOfPass: true, latched: state}})
 }
 
@@ -271,7 +272,7 @@ func TestPassWaitsForStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(transport.Schedule{Paused: true}, 0).withClock()
 		g.load(t.Context(), 0, 100*ms)
-		g.turn(t.Context(), 100*ms, latchedMessage{route: g.route, frame: []byte{1, 0, 0, 0, 77}})
+		g.turn(t.Context(), 100*ms, plan.Latched{Route: g.route, Frame: []byte{1, 0, 0, 0, 77}})
 		g.load(t.Context(), 0, 100*ms)
 		step := func() { g.control.Step() }
 		g.run(t.Context(), map[time.Duration]func(){

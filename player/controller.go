@@ -10,6 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
@@ -20,12 +21,12 @@ import (
 // overtakes a message. The lock is never held while waiting: tcpros.Source.Publish does not
 // block.
 type controller struct {
-	plan        *plan
+	plan        *plan.Plan
 	readahead   *readahead
 	damage      *source.DamageLog
 	rateControl *RateControl   // Options
 	keepAlive   bool           // Options
-	awaited     []*topic       // topics that need a subscriber before play begins
+	awaited     []*plan.Topic  // topics that need a subscriber before play begins
 	external    *externalClock // that play follows, or nil
 	log         *zap.Logger
 	// onPhase is called with mu held at each change of the phase; may be nil.
@@ -53,7 +54,7 @@ type pacer struct {
 }
 
 // newController returns a controller for a plan that is ready to play.
-func newController(o *Options, p *plan, d *source.DamageLog, t timeBase, awaited []*topic) *controller {
+func newController(o *Options, p *plan.Plan, d *source.DamageLog, t timeBase, awaited []*plan.Topic) *controller {
 	c := &controller{
 		plan: p, readahead: newReadahead(newOrder(orderOf(o, d.Report), p)), damage: d, rateControl: o.RateControl, keepAlive: o.KeepAlive, awaited: awaited, log: o.Log,
 		transport: transport.New(transport.Options{
@@ -155,7 +156,7 @@ func (c *controller) status() control.Status {
 		MarkFrom:      s.From,
 		MarkTo:        s.To,
 		Bookmarks:     s.Bookmarks,
-		PauseOnTopics: s.PauseOnTopics && c.plan.pauses,
+		PauseOnTopics: s.PauseOnTopics && c.plan.Pauses,
 		PausedBy:      s.PausedBy,
 		Delayed:       c.rateControlDelay,
 		Starving:      c.starving(),
@@ -183,7 +184,7 @@ func (c *controller) Stats() control.Stats {
 	topics := c.output.advertised()
 	for _, t := range topics {
 		s.Topics = append(s.Topics, control.TopicStats{
-			Name: t.publication.Topic(), Type: t.typ, Latching: t.latching, Off: t.off, Pauses: t.pauses,
+			Name: t.publication.Topic(), Type: t.Type, Latching: t.Latching, Off: t.off, Pauses: t.Pauses,
 			Messages: t.messages, Bytes: t.bytes,
 		})
 	}
@@ -211,7 +212,7 @@ func (c *controller) Density(n int) []uint64 {
 	c.mu.Lock()
 	zero, length := c.transport.Span()
 	c.mu.Unlock()
-	return c.plan.density(zero, length, n)
+	return c.plan.Density(zero, length, n)
 }
 
 // summary returns the counts up to now.
@@ -220,7 +221,7 @@ func (c *controller) summary() control.Summary {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.output.summarize(&s)
-	s.Unplayable = c.plan.unplayable()
+	s.Unplayable = c.plan.Unplayable()
 	t, now := &c.pacer.timing, c.pacer.sleeper.Now()
 	s.Played, s.Elapsed = c.transport.Played(now), t.Elapsed(now)
 	s.Achieved = t.Achieved(s.Played, now)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -76,14 +77,14 @@ func TestDryRunWithoutMaster(t *testing.T) {
 func TestDryRunOfWhatIsDenied(t *testing.T) {
 	t.Parallel()
 	got, err := previewOf(t, newFakeGraph(), Options{Deny: []string{"/a"}, WaitFor: []string{"/typo"}}, twoTopics(t))
-	var denied *DenyError
+	var denied *plan.DenyError
 	if !errors.As(err, &denied) || !errors.Is(err, control.ErrOption) || len(got.Topics) != 2 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, err = previewOf(t, newFakeGraph(), Options{Deny: []string{"/clock"}, Clock: true}, twoTopics(t)); !errors.As(err, &denied) {
 		t.Errorf("a clock that is denied: %v", err)
 	}
-	if _, err := previewOf(t, newFakeGraph(), Options{Topics: []string{"/typo"}}, twoTopics(t)); !errors.Is(err, ErrNoMessages) {
+	if _, err := previewOf(t, newFakeGraph(), Options{Topics: []string{"/typo"}}, twoTopics(t)); !errors.Is(err, plan.ErrNoMessages) {
 		t.Errorf("got %v", err)
 	}
 	other := testplay.Conn{Topic: "/a", Type: "std_msgs/Int32", MD5Sum: "da5909fbe378aeaf85e547e830cc1bb7"}

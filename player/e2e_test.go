@@ -20,6 +20,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -484,7 +485,7 @@ func TestOptionErrors(t *testing.T) {
 			t.Errorf("%s: got %v, want ErrOption", name, err)
 		}
 	}
-	if _, err := player.Run(t.Context(), player.Options{Node: w.node, Bags: bags, Topics: []string{"/x"}}); !errors.Is(err, player.ErrNoMessages) {
+	if _, err := player.Run(t.Context(), player.Options{Node: w.node, Bags: bags, Topics: []string{"/x"}}); !errors.Is(err, plan.ErrNoMessages) {
 		t.Errorf("got %v, want ErrNoMessages", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/msgheader"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 )
 
 // With Options.ByHeader, messages are sorted by the stamps of their headers. A message
@@ -23,7 +24,7 @@ type headerOrder struct {
 	order    *order
 	received *timeline
 	from     bagfmt.Time
-	before   func(*route, *bagfmt.Message)
+	before   func(*plan.Route, *bagfmt.Message)
 
 	heap      []queued
 	bytes     int         // that the heap retains
@@ -36,7 +37,7 @@ type headerOrder struct {
 // queued is a message in the heap.
 type queued struct {
 	msg   bagfmt.Message // with the time that it is sorted by
-	route *route
+	route *plan.Route
 	seq   uint64 // sorts messages with the same time in the order of receipt
 }
 
@@ -48,7 +49,7 @@ func (s *queued) less(o *queued) bool {
 }
 
 // next implements sequence. Unplayable messages are returned at once, unsorted.
-func (h *headerOrder) next() (*bagfmt.Message, *route) {
+func (h *headerOrder) next() (*bagfmt.Message, *plan.Route) {
 	for !h.ended && !h.ready() {
 		m, r := h.received.next()
 		if m == nil {
@@ -56,7 +57,7 @@ func (h *headerOrder) next() (*bagfmt.Message, *route) {
 			break
 		}
 		h.readUntil = m.Time
-		if r.reason != "" {
+		if r.Reason != "" {
 			return m, r
 		}
 		h.count++
@@ -64,7 +65,7 @@ func (h *headerOrder) next() (*bagfmt.Message, *route) {
 		x.msg.Time = h.order.sortTime(m, r)
 		if !x.msg.Time.Before(h.from) {
 			h.push(x)
-		} else if h.before != nil && r.conn.Header.Latching() {
+		} else if h.before != nil && r.Conn.Header.Latching() {
 			h.before(r, &x.msg)
 		}
 	}
@@ -92,15 +93,15 @@ func (h *headerOrder) ready() bool {
 	}
 	if !h.order.crowded {
 		h.order.crowded = true
-		h.order.plan.log.Warn("too many bytes lie within the reach of the order by header: some messages may come too late",
+		h.order.plan.Log.Warn("too many bytes lie within the reach of the order by header: some messages may come too late",
 			zap.Int("bytes", maxReorderBytes), zap.Duration("reach", h.order.reach))
 	}
 	return true
 }
 
 // sortTime returns the time that a message is sorted by in the order of headers.
-func (o *order) sortTime(m *bagfmt.Message, r *route) bagfmt.Time {
-	if !r.topic.startsWithHeader {
+func (o *order) sortTime(m *bagfmt.Message, r *plan.Route) bagfmt.Time {
+	if !r.Topic.StartsWithHeader {
 		return m.Time
 	}
 	sec, nsec, ok := msgheader.Stamp(m.Data())
@@ -112,10 +113,10 @@ func (o *order) sortTime(m *bagfmt.Message, r *route) bagfmt.Time {
 	if nsec < uint32(time.Second) && off.Abs() <= o.reach {
 		return t
 	}
-	if !o.farStamps[r.topic] {
-		o.farStamps[r.topic] = true
-		o.plan.log.Warn("stamps are too far from the time of receipt: such messages keep that time", loglimit.Each(),
-			zap.String("topic", r.topic.name), zap.Duration("by", off), zap.Duration("reach", o.reach))
+	if !o.farStamps[r.Topic] {
+		o.farStamps[r.Topic] = true
+		o.plan.Log.Warn("stamps are too far from the time of receipt: such messages keep that time", loglimit.Each(),
+			zap.String("topic", r.Topic.Name), zap.Duration("by", off), zap.Duration("reach", o.reach))
 	}
 	return m.Time
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
@@ -70,7 +71,7 @@ func headedBag(t *testing.T, o bagfmt.WriterOptions, messages []headed) []byte {
 }
 
 // inOrder lists what a plan plays from a place on: the number and the time of each.
-func inOrder(o *order, from bagfmt.Time, before func(*route, *bagfmt.Message)) []string {
+func inOrder(o *order, from bagfmt.Time, before func(*plan.Route, *bagfmt.Message)) []string {
 	s := o.from(from, nil, before)
 	defer s.close()
 	var all []string
@@ -191,11 +192,7 @@ func TestHeaderOrderBackOverUnplayable(t *testing.T) {
 	p, _ := headerPlan(t, Options{}, headedBag(t, bagfmt.WriterOptions{}, []headed{
 		{"/b", time.Second, time.Second}, {"/a", 1500 * ms, 1500 * ms}, {"/b", 2 * time.Second, 2 * time.Second}, {"/a", 3 * time.Second, 3 * time.Second},
 	}))
-	for _, route := range p.plan.bags[0].routes {
-		if route.topic.name == "/b" {
-			route.unplayable(zap.NewNop(), "a test")
-		}
-	}
+	p.plan.Refuse(map[*plan.Topic]string{p.plan.Topic("/b"): "a test"})
 	if to, ok := p.back(testplay.Base.Add(time.Second), transport.Place{Stamp: testplay.Base.Add(3 * time.Second)}, 1); !ok || to.Stamp != testplay.Base.Add(1500*ms) {
 		t.Errorf("back at %v, %v, want at 1.5 s", to.Stamp.Sub(testplay.Base), ok)
 	}
@@ -208,7 +205,7 @@ func TestHeaderOrderLatchedBefore(t *testing.T) {
 		{"/latched", 4500 * ms, 4400 * ms}, {"/latched", 5100 * ms, 4900 * ms}, {"/a", 5200 * ms, 4950 * ms}, {"/latched", 5300 * ms, 5000 * ms},
 	}))
 	var before []uint32
-	got := inOrder(p, testplay.Base.Add(5*time.Second), func(_ *route, m *bagfmt.Message) { before = append(before, numberOf(m)) })
+	got := inOrder(p, testplay.Base.Add(5*time.Second), func(_ *plan.Route, m *bagfmt.Message) { before = append(before, numberOf(m)) })
 	if d := cmp.Diff([]string{"3@5s"}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -224,7 +221,7 @@ func TestHeaderOrderIsBounded(t *testing.T) {
 	p, logs := headerPlan(t, Options{}, headedBag(t, bagfmt.WriterOptions{}, []headed{{"/a", time.Second, time.Second}}))
 	h := p.from(bagfmt.Time{}, nil, nil).(*headerOrder)
 	defer h.close()
-	big := queued{msg: bagfmt.Message{Time: testplay.Base.Add(1500 * ms), Share: maxReorderBytes}, route: &route{}}
+	big := queued{msg: bagfmt.Message{Time: testplay.Base.Add(1500 * ms), Share: maxReorderBytes}, route: &plan.Route{}}
 	h.push(big)
 	var got []time.Duration
 	for m, _ := h.next(); m != nil; m, _ = h.next() {
@@ -295,7 +292,7 @@ func TestHeaderOrderStateOfSeek(t *testing.T) {
 	r.readPasses(t.Context(), readRequest{ReadRequest: transport.ReadRequest{From: transport.Place{Stamp: testplay.Base.Add(5 * s)}, Arrive: true}})
 	r.closing.Wait()
 	it, ok := popOne(t.Context(), r.queue)
-	if !ok || it.jump == nil || len(it.jump.latched) != 1 || numberOf(&bagfmt.Message{Frame: it.jump.latched[0].frame}) != 0 {
+	if !ok || it.jump == nil || len(it.jump.latched) != 1 || numberOf(&bagfmt.Message{Frame: it.jump.latched[0].Frame}) != 0 {
 		t.Fatalf("got %+v first, want the state of message 0", it)
 	}
 	for _, want := range []uint32{1, 2} {
@@ -309,7 +306,7 @@ func TestHeaderOrderStateOfSeek(t *testing.T) {
 func TestHeaderOrderBadStamp(t *testing.T) {
 	t.Parallel()
 	p, logs := headerPlan(t, Options{}, headedBag(t, bagfmt.WriterOptions{}, []headed{{"/a", time.Second, time.Second}}))
-	route := &route{topic: &topic{startsWithHeader: true}}
+	route := &plan.Route{Topic: &plan.Topic{StartsWithHeader: true}}
 	for nsec, want := range map[uint32]bagfmt.Time{
 		999_999_999: {Sec: 1000, Nsec: 999_999_999}, 1_000_000_000: {Sec: 1001}, 4_000_000_000: {Sec: 1001},
 	} {

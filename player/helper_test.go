@@ -14,6 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -69,7 +70,7 @@ func (g *fakeGraph) Publishers(_ context.Context, callers []string) error {
 	return nil
 }
 
-func (g *fakeGraph) Advertise(o tcpros.AdvertiseOptions, _ []publisherID) (publication, error) {
+func (g *fakeGraph) Advertise(o tcpros.AdvertiseOptions, _ []plan.PublisherID) (publication, error) {
 	if o.Topic == g.refuse {
 		return nil, tcpros.ErrClosed
 	}
@@ -108,9 +109,9 @@ type fakePublication struct {
 	sources int
 }
 
-func (p *fakePublication) Source(k publisherID) sender {
+func (p *fakePublication) Source(k plan.PublisherID) sender {
 	p.sources++
-	return &fakeSource{p, p.sources, k.latching}
+	return &fakeSource{p, p.sources, k.Latching}
 }
 func (p *fakePublication) Topic() string    { return p.name }
 func (p *fakePublication) Subscribers() int { return p.graph.subscribers() }
@@ -190,13 +191,13 @@ func (g *fakeGraph) offered() []tcpros.AdvertiseOptions {
 }
 
 // testPlan plans what options select.
-func testPlan(ctx context.Context, o *Options) (*plan, error) {
-	return newPlan(ctx, planOf(o, true), o.Bags, newFakeGraph().Resolve)
+func testPlan(ctx context.Context, o *Options) (*plan.Plan, error) {
+	return plan.New(ctx, planOf(o, true), o.Bags, newFakeGraph().Resolve)
 }
 
 // testOrder is the order of receipt, with damage in the log of the plan only.
-func testOrder(p *plan) *order {
-	return newOrder(orderOptions{workers: 1, damaged: source.NewDamageLog(p.log).Report}, p)
+func testOrder(p *plan.Plan) *order {
+	return newOrder(orderOptions{workers: 1, damaged: source.NewDamageLog(p.Log).Report}, p)
 }
 
 // playFake plays with a fake graph, in a bubble.

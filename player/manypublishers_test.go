@@ -46,13 +46,13 @@ func planned(t *testing.T, bag []byte, publishers int) time.Duration {
 	if err != nil {
 		t.Fatal(err)
 	}
-	counts, err := p.countMessages(t.Context())
+	counts, err := p.Count(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := output{plan: p}
 	out.advertise(newFakeGraph(), tcpros.AdvertiseOptions{})
-	if n := len(counts.byTopic[p.topics[0]].callers.list); n != publishers || len(out.latching) != publishers {
+	if n := len(counts.ByTopic[p.Topics[0]].Callers.List); n != publishers || len(out.latching) != publishers {
 		t.Fatalf("%d callers, %d sources that latch, want %d", n, len(out.latching), publishers)
 	}
 	return time.Since(began)

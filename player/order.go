@@ -5,6 +5,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 )
 
 // orderOptions says in which order the messages of a plan come, and how they are read.
@@ -18,15 +19,15 @@ type orderOptions struct {
 // back. One goroutine uses it.
 type order struct {
 	orderOptions
-	plan *plan
+	plan *plan.Plan
 
-	byTime    []*spansByTime  // one for each bag; made at the first step back
-	crowded   bool            // logged that maxReorderBytes are too few
-	farStamps map[*topic]bool // logged that stamps are too far from the time of receipt
+	byTime    []*spansByTime       // one for each bag; made at the first step back
+	crowded   bool                 // logged that maxReorderBytes are too few
+	farStamps map[*plan.Topic]bool // logged that stamps are too far from the time of receipt
 }
 
-func newOrder(o orderOptions, p *plan) *order {
-	return &order{orderOptions: o, plan: p, farStamps: map[*topic]bool{}}
+func newOrder(o orderOptions, p *plan.Plan) *order {
+	return &order{orderOptions: o, plan: p, farStamps: map[*plan.Topic]bool{}}
 }
 
 // sequence returns messages in the order of play.
@@ -36,7 +37,7 @@ type sequence interface {
 	// next returns the next message and its route, or nil at the end, and once it was canceled. Both
 	// are valid until the following call; the frame stays valid. It skips damage, which is reported
 	// once for each place.
-	next() (*bagfmt.Message, *route)
+	next() (*bagfmt.Message, *plan.Route)
 	// close closes the cursors and their read-ahead.
 	close()
 }
@@ -44,7 +45,7 @@ type sequence interface {
 // from returns the messages from a time on. In the order of headers it passes earlier
 // messages of latched connections to before, which may be nil. When cancel is closed it
 // ends early.
-func (o *order) from(t bagfmt.Time, cancel <-chan struct{}, before func(*route, *bagfmt.Message)) sequence {
+func (o *order) from(t bagfmt.Time, cancel <-chan struct{}, before func(*plan.Route, *bagfmt.Message)) sequence {
 	received := o.received(t.Add(-o.reach), cancel)
 	if o.reach == 0 {
 		return received

@@ -29,7 +29,7 @@ func readPasses(t *testing.T, bag []byte, known bool, o transport.ReadRequest, r
 		q := newQueue(1<<30, room)
 		r := newReader(testOrder(p), q)
 		if known {
-			r.zero, r.zeroKnown = p.bags[0].source.Info().Start, true
+			r.zero, r.zeroKnown = p.Bags[0].Source.Info().Start, true
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer r.closing.Wait()
@@ -189,7 +189,7 @@ func TestReaderLeavesUnplayable(t *testing.T) {
 			r.readPasses(ctx, readRequest{})
 			r.closing.Wait()
 			skipped := uint64(0)
-			for _, u := range p.unplayable() {
+			for _, u := range p.Unplayable() {
 				skipped += u.Messages
 			}
 			if skipped != tc.want {

@@ -9,10 +9,11 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 )
 
-func makePlan(t *testing.T, o Options, bags ...[]byte) (*plan, *observer.ObservedLogs) {
+func makePlan(t *testing.T, o Options, bags ...[]byte) (*plan.Plan, *observer.ObservedLogs) {
 	t.Helper()
 	core, logs := observer.New(zap.WarnLevel)
 	o.Bags, o.Log = testplay.OpenBags(t, bags...), zap.New(core)
@@ -23,10 +24,10 @@ func makePlan(t *testing.T, o Options, bags ...[]byte) (*plan, *observer.Observe
 	return p, logs
 }
 
-func topicNames(p *plan) []string {
+func topicNames(p *plan.Plan) []string {
 	var names []string
-	for _, t := range p.topics {
-		names = append(names, t.name)
+	for _, t := range p.Topics {
+		names = append(names, t.Name)
 	}
 	return names
 }
@@ -66,7 +67,7 @@ func TestUnplayable(t *testing.T) {
 			if r.queue.count != 2 {
 				t.Errorf("%d messages to play, want 2", r.queue.count)
 			}
-			s := control.Summary{Unplayable: p.unplayable()}
+			s := control.Summary{Unplayable: p.Unplayable()}
 			if len(s.Unplayable) != 1 || !s.Lossy() {
 				t.Fatalf("summary %+v", s)
 			}

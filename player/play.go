@@ -8,6 +8,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -147,9 +148,9 @@ func (c *controller) ready(it *item, w *itemWait) (until time.Duration) {
 		return c.pacer.batcher.WakeUp(w.deadline)
 	case it.jump != nil:
 		return 0
-	case !step && it.route.pauses && c.transport.PausesOnTopics() && !w.paused:
+	case !step && it.route.Pauses && c.transport.PausesOnTopics() && !w.paused:
 		w.paused = true
-		c.transport.PauseFor(it.route.topic.name, w.now)
+		c.transport.PauseFor(it.route.Topic.Name, w.now)
 		c.notePaused(w.now)
 		return transport.Forever
 	case c.output.topicOf(it.route).takes():
@@ -172,7 +173,7 @@ func (c *controller) waitForRoom(t *outTopic, w *itemWait) (until time.Duration)
 	if w.now >= w.nextReport {
 		w.nextReport = w.now + fullReportInterval
 		c.log.Warn("play waits for subscribers that do not read",
-			zap.Strings("subscribers", abbreviate(notReading(t, t.publication.Stats()))))
+			zap.Strings("subscribers", plan.Abbreviate(notReading(t, t.publication.Stats()))))
 	}
 	return w.nextReport
 }
@@ -238,7 +239,7 @@ func (c *controller) finishJump(it *item) {
 func (c *controller) publish(it *item, w *itemWait) {
 	o := &c.output
 	var m outgoing // set by field: the compiler would make a literal elsewhere and copy it, for 10 ns
-	m.frame, m.private, m.recorded, m.alone = it.frame, it.route.private, it.at.Stamp, true
+	m.frame, m.private, m.recorded, m.alone = it.frame, it.route.Private, it.at.Stamp, true
 	m.at.pos, m.at.due = it.pos, w.now
 	tick := o.clockAll || c.transport.ClockIsBehind(it.pos) && o.clockHeard != nil && o.clockHeard()
 	switch c.transport.Publish(it.at, it.pos, w.now) {
@@ -255,7 +256,7 @@ func (c *controller) publish(it *item, w *itemWait) {
 		}
 		c.pacer.timing.Late(late)
 	}
-	if tick && it.route.clocked {
+	if tick && it.route.Clocked {
 		c.tick()
 	}
 	o.publish(it.route, &m)

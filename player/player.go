@@ -19,6 +19,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -203,8 +204,8 @@ func play(ctx context.Context, o *Options, g graph, t timeBase) (control.Summary
 	switch {
 	case ctx.Err() != nil:
 		return control.Summary{Interrupted: true}, nil
-	case errors.Is(err, ErrNoMessages) && len(p.damage) > 0: // the messages may have been there
-		damage.ReportAll(p.damage)
+	case errors.Is(err, plan.ErrNoMessages) && len(p.Damage) > 0: // the messages may have been there
+		damage.ReportAll(p.Damage)
 		return control.Summary{Damage: damage.Found(), RebuiltIndexes: damage.RebuiltIndexes()}, nil
 	case err != nil:
 		return control.Summary{}, err
@@ -213,7 +214,7 @@ func play(ctx context.Context, o *Options, g graph, t timeBase) (control.Summary
 	if err != nil {
 		return control.Summary{}, err
 	}
-	if err := g.Publishers(ctx, p.callers()); err != nil {
+	if err := g.Publishers(ctx, p.Callers()); err != nil {
 		if ctx.Err() != nil {
 			return control.Summary{Interrupted: true}, nil
 		}
@@ -230,7 +231,7 @@ func play(ctx context.Context, o *Options, g graph, t timeBase) (control.Summary
 	if o.RateControl != nil {
 		o.RateControl.attach(t.Wake)
 	}
-	damage.ReportAll(p.damage)
+	damage.ReportAll(p.Damage)
 	if o.Clock {
 		clock, err := advertiseClock(g, &c.output)
 		if err != nil {
@@ -270,8 +271,8 @@ func orderOf(o *Options, damaged func(*control.DamageError)) orderOptions {
 const defaultReach = time.Second
 
 // planOf returns what to plan. Without publish, nothing is prepared for that.
-func planOf(o *Options, publish bool) planOptions {
-	return planOptions{
+func planOf(o *Options, publish bool) plan.Options {
+	return plan.Options{
 		Log: o.Log, Topics: o.Topics, Types: o.Types, Exclude: o.Exclude, Regex: o.Regex, Rename: o.Rename, Prefix: o.Prefix,
 		Deny: o.Deny, WaitFor: o.WaitFor, Start: o.Start, Duration: o.Duration, PauseTopics: o.PauseTopics, ClockTopics: o.ClockTopics,
 		FindStamps: publish && (o.Stamps != StampsRecorded || o.LoopShift), CopyStamped: publish && o.Stamps != StampsRecorded,
@@ -280,9 +281,9 @@ func planOf(o *Options, publish bool) planOptions {
 
 // abandonablePlan makes the plan in a goroutine. If a read does not return, it returns soon
 // after ctx has ended and abandons the goroutine with its plan.
-func abandonablePlan(ctx context.Context, o *Options, what planOptions, resolve func(string) (string, error)) (p *plan, err error) {
+func abandonablePlan(ctx context.Context, o *Options, what plan.Options, resolve func(string) (string, error)) (p *plan.Plan, err error) {
 	type result struct {
-		plan *plan
+		plan *plan.Plan
 		err  error
 	}
 	planned := make(chan result, 1)
@@ -290,7 +291,7 @@ func abandonablePlan(ctx context.Context, o *Options, what planOptions, resolve 
 	// owner: abandonablePlan; ends when everything is read, or with ctx.
 	go func() {
 		defer close(done)
-		p, err := newPlan(ctx, what, o.Bags, resolve)
+		p, err := plan.New(ctx, what, o.Bags, resolve)
 		planned <- result{p, err}
 	}()
 	select {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -23,7 +24,7 @@ const (
 
 // item is one message on its way from the reader to the pacer, or a jump.
 type item struct {
-	route    *route
+	route    *plan.Route
 	frame    []byte
 	retained int // bytes of memory that the frame retains, see bagfmt.Message.Share
 	at       transport.Place
@@ -37,9 +38,9 @@ type item struct {
 type jump struct {
 	endOfPass bool // the jump begins the next pass of a loop
 	to        time.Duration
-	step      bool             // publish the message there even while paused
-	shift     time.Duration    // what is added to stamps from here on, see Options.LoopShift
-	latched   []latchedMessage // latched messages valid at to, oldest first; other sources have published nothing yet
+	step      bool           // publish the message there even while paused
+	shift     time.Duration  // what is added to stamps from here on, see Options.LoopShift
+	latched   []plan.Latched // latched messages valid at to, oldest first; other sources have published nothing yet
 }
 
 // queue holds the items that are read ahead: one goroutine pushes, one pops. A new read

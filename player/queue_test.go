@@ -6,11 +6,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
 func testItem(n int) item {
-	return item{frame: make([]byte, n), route: &route{bag: &bagPlan{}}, at: transport.Place{Rank: n}}
+	return item{frame: make([]byte, n), route: &plan.Route{Bag: &plan.Bag{}}, at: transport.Place{Rank: n}}
 }
 
 // popOne is pop for one item.

@@ -1,6 +1,7 @@
 package player
 
 import (
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -16,10 +17,10 @@ const firstAheadShare = 100
 
 // firstAheadBytes returns what of the bags is read ahead before play has gone on: all that the
 // queue holds, but of bags in a store no more than a share of them, however fast the link is.
-func (p *plan) firstAheadBytes() int {
+func firstAheadBytes(p *plan.Plan) int {
 	var remote int64
-	for _, b := range p.bags {
-		if info := b.source.Info(); info.Remote {
+	for _, b := range p.Bags {
+		if info := b.Source.Info(); info.Remote {
 			remote += info.Size
 		}
 	}
@@ -31,7 +32,7 @@ func (p *plan) firstAheadBytes() int {
 
 func newReadahead(o *order) *readahead {
 	q := newQueue(maxAheadBytes, maxAheadMessages)
-	q.firstBytes = o.plan.firstAheadBytes()
+	q.firstBytes = firstAheadBytes(o.plan)
 	q.window = q.firstBytes
 	return &readahead{q, newReader(o, q)}
 }

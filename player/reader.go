@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -136,7 +137,7 @@ type pass struct {
 	arrival *jump         // the jump to queue before the first message; nil once it is queued
 	before  passEnd       // of the pass before, if there is one
 	limit   time.Duration // the last position
-	latched latchedState  // for arrival
+	latched plan.State    // for arrival
 
 	count int           // messages queued
 	found bool          // there is a message at last
@@ -173,9 +174,9 @@ func (e passEnd) followedBy(after time.Duration) time.Duration { return max(e.po
 // queueMessages queues the messages from the requested place on. It reports whether all were queued.
 func (p *pass) queueMessages(ctx context.Context) bool {
 	from := p.request.From.Stamp
-	t := p.order.from(from, p.request.superseded, func(route *route, m *bagfmt.Message) {
+	t := p.order.from(from, p.request.superseded, func(route *plan.Route, m *bagfmt.Message) {
 		if p.arrival != nil {
-			p.latched.add(route, m)
+			p.latched.Add(route, m)
 		}
 	})
 	defer p.closeInBackground(t)
@@ -185,8 +186,8 @@ func (p *pass) queueMessages(ctx context.Context) bool {
 	}
 	at := transport.Place{Rank: -1}
 	for m, route := t.next(); m != nil; m, route = t.next() {
-		if route.reason != "" {
-			route.skipped.Add(1)
+		if route.Reason != "" {
+			route.Skipped.Add(1)
 			if ctx.Err() != nil || len(p.requests) > 0 {
 				return false
 			}
@@ -208,8 +209,8 @@ func (p *pass) queueMessages(ctx context.Context) bool {
 		}
 		p.found, p.last = true, pos
 		if at.Stamp == p.request.From.Stamp && at.Rank < p.request.From.Rank {
-			if p.arrival != nil && route.conn.Header.Latching() {
-				p.latched.add(route, m)
+			if p.arrival != nil && route.Conn.Header.Latching() {
+				p.latched.Add(route, m)
 			}
 			continue
 		}
@@ -217,10 +218,10 @@ func (p *pass) queueMessages(ctx context.Context) bool {
 			return false
 		}
 		it := item{route: route, frame: m.Frame, retained: m.Share, at: at, pos: pos, epoch: p.request.epoch}
-		if route.private {
+		if route.Private {
 			it.frame, it.retained = slices.Clone(m.Frame), len(m.Frame) // not when the message is due
 		} else if p.request.Shift != 0 {
-			it.frame = p.shifter.shift(route.topic.stamps, m.Frame, p.request.Shift)
+			it.frame = p.shifter.shift(route.Topic.Stamps, m.Frame, p.request.Shift)
 		}
 		if !p.queue.push(ctx, it) {
 			return false
@@ -248,19 +249,19 @@ func (p *pass) pushArrival(ctx context.Context, first time.Duration) bool {
 		}
 	}
 	j.shift = p.request.Shift
-	j.latched = p.shifter.shiftState(p.latched.sorted(), j.shift)
+	j.latched = p.shifter.shiftState(p.latched.Sorted(), j.shift)
 	return p.queue.push(ctx, it)
 }
 
 // latchedAt returns the state that is valid just before the first message with a stamp. If
 // the request is superseded, it returns an incomplete state.
-func (r *reader) latchedAt(o *readRequest, stamp bagfmt.Time) (s latchedState) {
-	for _, b := range r.order.plan.bags {
-		for c, m := range b.latchedBefore(stamp, b.playable, r.order.damaged) {
+func (r *reader) latchedAt(o *readRequest, stamp bagfmt.Time) (s plan.State) {
+	for _, b := range r.order.plan.Bags {
+		for c, m := range b.LatchedBefore(stamp, b.Playable, r.order.damaged) {
 			if o.isSuperseded() {
 				return s
 			}
-			s.add(b.routes[c], m)
+			s.Add(b.Routes[c], m)
 		}
 	}
 	return s

@@ -171,7 +171,7 @@ func TestTimelineCanceled(t *testing.T) {
 	}
 	file.stall.Store(true)
 	cancel := make(chan struct{})
-	s := newOrder(orderOptions{workers: 1, damaged: func(e *control.DamageError) { t.Error(e) }}, p).received(p.start, cancel)
+	s := newOrder(orderOptions{workers: 1, damaged: func(e *control.DamageError) { t.Error(e) }}, p).received(p.Start, cancel)
 	s.begin()
 	close(cancel)
 	for range 2 {

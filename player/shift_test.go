@@ -13,6 +13,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -65,9 +67,9 @@ func TestShiftStamps(t *testing.T) {
 		"no stamp":         {"Header header" + testplay.HeaderBlock, headerData(bagfmt.Time{}, "map"), headerData(bagfmt.Time{}, "map")},
 		"too short":        {"Header header" + testplay.HeaderBlock, headerData(at, "")[:11:11], headerData(at, "")[:11:11]},
 		"clock":            {"time clock\n", clock(at), clock(moved)},
-		"tf":               {knownDefinition(testplay.TFMD5), tfData(at, bagfmt.Time{}, at), tfData(moved, bagfmt.Time{}, moved)},
-		"tf, empty":        {knownDefinition(testplay.TFMD5), tfData(), tfData()},
-		"tf, too many":     {knownDefinition(testplay.TFMD5), []byte{255, 255, 255, 255, 0, 0, 0, 0}, []byte{255, 255, 255, 255, 0, 0, 0, 0}},
+		"tf":               {plan.KnownDefinition(testplay.TFMD5), tfData(at, bagfmt.Time{}, at), tfData(moved, bagfmt.Time{}, moved)},
+		"tf, empty":        {plan.KnownDefinition(testplay.TFMD5), tfData(), tfData()},
+		"tf, too many":     {plan.KnownDefinition(testplay.TFMD5), []byte{255, 255, 255, 255, 0, 0, 0, 0}, []byte{255, 255, 255, 255, 0, 0, 0, 0}},
 		"no stamps at all": {"string data\n", testplay.StringData("x"), testplay.StringData("x")},
 		"the last time there is": {
 			"Header header" + testplay.HeaderBlock, headerData(bagfmt.Time{Sec: 1<<32 - 1}, ""), headerData(bagfmt.Time{Sec: 1<<32 - 1, Nsec: 999999999}, ""),
@@ -95,12 +97,12 @@ func TestShiftedState(t *testing.T) {
 	t.Parallel()
 	var s stampShifter
 	frame := framed(headerData(bagfmt.Time{Sec: 100}, "map"))
-	state := []latchedMessage{{route: &route{topic: &topic{stamps: stampsOfType(t, "Header header"+testplay.HeaderBlock)}}, frame: frame}}
+	state := []plan.Latched{{Route: &plan.Route{Topic: &plan.Topic{Stamps: stampsOfType(t, "Header header"+testplay.HeaderBlock)}}, Frame: frame}}
 	moved := s.shiftState(state, time.Second)
-	if d := cmp.Diff(framed(headerData(bagfmt.Time{Sec: 101}, "map")), moved[0].frame); d != "" {
+	if d := cmp.Diff(framed(headerData(bagfmt.Time{Sec: 101}, "map")), moved[0].Frame); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if &state[0].frame[0] != &frame[0] {
+	if &state[0].Frame[0] != &frame[0] {
 		t.Error("the state that was read has changed")
 	}
 	if same := s.shiftState(state, 0); &same[0] != &state[0] {
@@ -111,7 +113,7 @@ func TestShiftedState(t *testing.T) {
 // A list of transforms that ends early is left as it is.
 func TestShiftDamagedTransforms(t *testing.T) {
 	t.Parallel()
-	h := stampsOfType(t, knownDefinition(testplay.TFMD5))
+	h := stampsOfType(t, plan.KnownDefinition(testplay.TFMD5))
 	at := bagfmt.Time{Sec: 100}
 	whole := framed(tfData(at, at))
 	var s stampShifter
@@ -129,7 +131,7 @@ func TestLoopShift(t *testing.T) {
 	t.Parallel()
 	stamped := testplay.Conn{Topic: "/s", Type: "a/Stamped", MD5Sum: "*"}
 	tf := testplay.Conn{Topic: "/tf", Type: "tf2_msgs/TFMessage", MD5Sum: testplay.TFMD5}
-	clock := testplay.Conn{Topic: "/clock", Type: "rosgraph_msgs/Clock", MD5Sum: clockMD5}
+	clock := testplay.Conn{Topic: "/clock", Type: "rosgraph_msgs/Clock", MD5Sum: framing.ClockMD5}
 	f := &testplay.MemoryFile{}
 	w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{})
 	if err != nil {
@@ -138,7 +140,7 @@ func TestLoopShift(t *testing.T) {
 	var conns []*bagfmt.Connection
 	for i, c := range []testplay.Conn{stamped, tf, clock} {
 		h := c.Header()
-		h[3].Value = []string{"Header header" + testplay.HeaderBlock, knownDefinition(testplay.TFMD5), ""}[i]
+		h[3].Value = []string{"Header header" + testplay.HeaderBlock, plan.KnownDefinition(testplay.TFMD5), ""}[i]
 		conn, err := w.AddConnection(c.Topic, h)
 		if err != nil {
 			t.Fatal(err)

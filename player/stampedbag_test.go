@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -27,7 +29,7 @@ var stampedConns = map[string]struct {
 	"/s2":    {"a/Sensor", sensorText + testplay.HeaderBlock, false},
 	"/map":   {"a/Sensor", sensorText + testplay.HeaderBlock, true},
 	"/path":  {"a/Path", pathText + "\n" + strings.Repeat("=", 80) + "\nMSG: a/Sensor\n" + sensorText + testplay.HeaderBlock, false},
-	"/tf":    {"tf2_msgs/TFMessage", knownDefinition(testplay.TFMD5), false},
+	"/tf":    {"tf2_msgs/TFMessage", plan.KnownDefinition(testplay.TFMD5), false},
 	"/clock": {"rosgraph_msgs/Clock", "time clock", false},
 	"/text":  {testplay.StringType, testplay.StringDefinition, false},
 }
@@ -106,12 +108,12 @@ func heard(t *testing.T, g *fakeGraph, clock func() bagfmt.Time) (events *[]stri
 	g.frames = func(topic string, frame []byte) {
 		text := fmt.Sprint(time.Since(g.start), " ", topic)
 		if finders[topic] != nil {
-			offsets, err := finders[topic].AppendOffsets(nil, frame[frameLength:])
+			offsets, err := finders[topic].AppendOffsets(nil, frame[framing.Length:])
 			if err != nil {
 				text += " damaged"
 			}
 			for _, i := range offsets {
-				stamp := stampAt(frame[frameLength:], i)
+				stamp := framing.StampAt(frame[framing.Length:], i)
 				if stamp.IsZero() {
 					text += " none"
 				} else {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -218,7 +220,9 @@ func TestEqualStampsStayEqual(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := newFakeGraph()
 			got := map[string][]bagfmt.Time{}
-			g.frames = func(topic string, frame []byte) { got[topic] = append(got[topic], stampAt(frame[frameLength:], 4)) }
+			g.frames = func(topic string, frame []byte) {
+				got[topic] = append(got[topic], framing.StampAt(frame[framing.Length:], 4))
+			}
 			if _, err := playFake(t.Context(), g, Options{Bags: testplay.OpenBags(t, bag), Rate: rate, Stamps: StampsNow}); err != nil {
 				t.Fatal(err)
 			}
@@ -243,7 +247,7 @@ func TestStampsNeverGoBack(t *testing.T) {
 			count := 0
 			var log []string
 			g.frames = func(_ string, frame []byte) {
-				stamp, now := stampAt(frame[frameLength:], 4), wallNow()
+				stamp, now := framing.StampAt(frame[framing.Length:], 4), wallNow()
 				count++
 				if age := now.Sub(stamp); age < 0 || age > oldest+1 || stamp.Before(last) {
 					t.Errorf("seed %d, %v: message %d is %v old, %v after the last\n%s", seed, time.Since(g.start), count, age, stamp.Sub(last), strings.Join(log, "\n"))
@@ -406,8 +410,8 @@ func TestRateControlByStampsOfNow(t *testing.T) {
 func TestStampingAllocatesNothing(t *testing.T) {
 	var clock wallClock
 	s := stamper{clock: clock.sinceEpoch, transport: transport.New(transport.Options{Schedule: transport.Schedule{Rate: 1}}), log: zap.NewNop()}
-	h := stampsOfType(t, knownDefinition(testplay.TFMD5))
-	to := &outTopic{topic: &topic{stamps: h}}
+	h := stampsOfType(t, plan.KnownDefinition(testplay.TFMD5))
+	to := &outTopic{Topic: &plan.Topic{Stamps: h}}
 	m := outgoing{frame: framed(tfData(testplay.Base, testplay.Base)), private: true, recorded: testplay.Base}
 	if n := testing.AllocsPerRun(1000, func() { s.stamp(to, &m) }); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -426,7 +430,7 @@ func TestStampingAllocatesNothing(t *testing.T) {
 // frame that is not ours does not change.
 func FuzzStamp(f *testing.F) {
 	f.Add(sensorText+testplay.HeaderBlock, sensorData(testplay.Base), int64(1e9), int64(0))
-	f.Add(knownDefinition(testplay.TFMD5), tfData(testplay.Base, bagfmt.Time{}, testplay.Base.Add(time.Hour)), int64(-1), int64(1e18))
+	f.Add(plan.KnownDefinition(testplay.TFMD5), tfData(testplay.Base, bagfmt.Time{}, testplay.Base.Add(time.Hour)), int64(-1), int64(1e18))
 	f.Add(stampedConns["/path"].definition, pathData(testplay.Base, testplay.Base, testplay.Base)[:60], int64(5), int64(-1e12))
 	f.Add("time clock", clockData(testplay.Base), int64(0), int64(1<<62))
 	f.Fuzz(func(t *testing.T, definition string, payload []byte, recorded, now int64) {
@@ -436,7 +440,7 @@ func FuzzStamp(f *testing.F) {
 		}
 		p := transport.New(transport.Options{Schedule: transport.Schedule{Rate: 0.3}})
 		s := stamper{clock: func() time.Duration { return 1e18 }, transport: p, log: zap.NewNop()}
-		to := &outTopic{topic: &topic{stamps: typ.HeaderStamps()}}
+		to := &outTopic{Topic: &plan.Topic{Stamps: typ.HeaderStamps()}}
 		frame := framed(payload)
 		before := slices.Clone(frame)
 		at := epoch.Add(time.Duration(recorded))
@@ -446,17 +450,17 @@ func FuzzStamp(f *testing.F) {
 			t.Fatalf("%x became %x", before, frame)
 		}
 		var offsets []int
-		if to.stamps != nil {
-			if offsets, err = to.stamps.AppendOffsets(nil, payload); err != nil && to.unstamped != 1 {
+		if to.Stamps != nil {
+			if offsets, err = to.Stamps.AppendOffsets(nil, payload); err != nil && to.unstamped != 1 {
 				t.Fatalf("%v is not counted", err)
 			}
 		}
 		for _, i := range offsets {
-			was, is := stampAt(payload, i), stampAt(got[frameLength:], i)
+			was, is := framing.StampAt(payload, i), framing.StampAt(got[framing.Length:], i)
 			if was.IsZero() != is.IsZero() {
 				t.Fatalf("%v became %v", was, is)
 			}
-			setStamp(got[frameLength:], i, was)
+			framing.SetStamp(got[framing.Length:], i, was)
 		}
 		if !bytes.Equal(got, before) {
 			t.Fatalf("more than stamps has changed: %x became %x", before, got)

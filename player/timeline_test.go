@@ -17,6 +17,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
@@ -24,10 +25,10 @@ import (
 )
 
 // texts reads all that a plan selects, in order.
-func texts(p *plan) (out []string, damage []error) {
-	t := newOrder(orderOptions{workers: 1, damaged: func(e *control.DamageError) { damage = append(damage, e) }}, p).received(p.start, nil)
+func texts(p *plan.Plan) (out []string, damage []error) {
+	t := newOrder(orderOptions{workers: 1, damaged: func(e *control.DamageError) { damage = append(damage, e) }}, p).received(p.Start, nil)
 	for m, r := t.next(); m != nil; m, r = t.next() {
-		if r == nil || r.conn != m.Conn {
+		if r == nil || r.Conn != m.Conn {
 			panic("route of another connection")
 		}
 		out = append(out, string(m.Data()[4:]))
@@ -130,7 +131,7 @@ func TestNothingSelected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tc.o.Bags, tc.o.Log = testplay.OpenBags(t, tc.bag), zap.NewNop()
-			if _, err := testPlan(t.Context(), &tc.o); !errors.Is(err, ErrNoMessages) {
+			if _, err := testPlan(t.Context(), &tc.o); !errors.Is(err, plan.ErrNoMessages) {
 				t.Errorf("got %v, want ErrNoMessages", err)
 			}
 		})
@@ -150,7 +151,7 @@ func TestDamagedChunk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	damaged := source.NewDamageLog(p.log)
+	damaged := source.NewDamageLog(p.Log)
 	r := newReader(newOrder(orderOptions{workers: 1, damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
 	var got []string
@@ -181,7 +182,7 @@ func TestLargeChunk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	damaged := source.NewDamageLog(p.log)
+	damaged := source.NewDamageLog(p.Log)
 	r := newReader(newOrder(orderOptions{workers: 1, damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
 	if damage := damaged.Found(); len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 {
@@ -231,7 +232,7 @@ func TestReaderEndsWithContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	damaged := source.NewDamageLog(p.log)
+	damaged := source.NewDamageLog(p.Log)
 	r := newReader(newOrder(orderOptions{workers: 1, damaged: damaged.Report}, p), newQueue(1, 1))
 	r.submit(readRequest{ReadRequest: transport.ReadRequest{Loop: transport.Loop{On: true, To: transport.Forever}}})
 	done := make(chan struct{})
@@ -297,7 +298,7 @@ func TestLossesOfAChunk(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			damaged := source.NewDamageLog(p.log)
+			damaged := source.NewDamageLog(p.Log)
 			r := newReader(newOrder(orderOptions{workers: 1, damaged: damaged.Report}, p), newQueue(1<<30, 1<<10))
 			r.readPasses(t.Context(), readRequest{})
 			var lost []uint64
@@ -327,7 +328,7 @@ func TestChunkBeyondTheLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	damaged := source.NewDamageLog(p.log)
+	damaged := source.NewDamageLog(p.Log)
 	r := newReader(newOrder(orderOptions{workers: 1, damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
 	damage := damaged.Found()
@@ -375,8 +376,8 @@ func TestTimelineOpensInTurn(t *testing.T) {
 		testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", 7*sec)...))
 	p, _ := makePlan(t, Options{Topics: []string{"/a"}}, bags...)
 	var cursors countedCursors
-	for _, b := range p.bags {
-		b.source = countedSource{b.source, &cursors}
+	for _, b := range p.Bags {
+		b.Source = countedSource{b.Source, &cursors}
 	}
 	line := testOrder(p).received(testplay.Base.Add(2*sec), nil)
 	defer line.close()

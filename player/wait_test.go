@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -305,5 +306,14 @@ func TestWithoutLink(t *testing.T) {
 	})
 	if len(got) != 1 || got[0].name != "/b" || !slices.Equal(got[0].subscribers, []string{"/y"}) {
 		t.Errorf("got %+v, want /b with /y", got)
+	}
+}
+
+// An error that names many topics stays readable.
+func TestWaitErrorIsShort(t *testing.T) {
+	t.Parallel()
+	err := &WaitError{Topics: strings.Fields(strings.Repeat("/x ", 200))}
+	if text := err.Error(); !strings.HasSuffix(text, "/x, /x, and 192 more") {
+		t.Errorf("got %q", text)
 	}
 }

@@ -108,6 +108,8 @@ var allowed = map[string][]string{
 	"internal/testproc":         {},
 	"player/internal/pacing":    {},
 	"player/internal/transport": {"bagfmt"},
+	"player/internal/framing":   {"bagfmt"},
+	"player/internal/plan":      {"bagfmt", "internal/loglimit", "internal/msgheader", "internal/msgtypes", "internal/nearest", "internal/topicmatch", "player/control", "player/internal/framing", "player/internal/source", "rosmsg", "tcpros"},
 	"player/internal/testplay":  {"bagfmt", "player/internal/source", "tcpros"},
 	"player/internal/source":    {"bagfmt", "internal/bagnote", "internal/loglimit", "player/control"},
 	"recorder/internal/bagfile": {"bagfmt", "internal/loglimit", "internal/naming"},

@@ -1,4 +1,4 @@
-package player
+package plan
 
 import (
 	"cmp"
@@ -11,25 +11,25 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// latchedMessage is the last message of a latched connection before a place: the message
+// Latched is the last message of a latched connection before a place: the message
 // that a new subscriber would have received at that moment.
-type latchedMessage struct {
-	route    *route
-	frame    []byte
-	recorded bagfmt.Time
+type Latched struct {
+	Route    *Route
+	Frame    []byte
+	Recorded bagfmt.Time
 }
 
-// latchedBefore returns the last message before t of each wanted latched connection, and
+// LatchedBefore returns the last message before t of each wanted latched connection, and
 // calls damaged for each one that cannot be read. It excludes a message exactly at t: at the
 // start that is in the window, and stock sends it twice.
-func (b *bagPlan) latchedBefore(t bagfmt.Time, wanted func(*bagfmt.Connection) bool, damaged func(*control.DamageError)) iter.Seq2[*bagfmt.Connection, *bagfmt.Message] {
+func (b *Bag) LatchedBefore(t bagfmt.Time, wanted func(*bagfmt.Connection) bool, damaged func(*control.DamageError)) iter.Seq2[*bagfmt.Connection, *bagfmt.Message] {
 	return func(yield func(*bagfmt.Connection, *bagfmt.Message) bool) {
 		if t.IsZero() {
 			return // nothing is before
 		}
-		for c, last := range rosbag.Latched(b.source, t.Add(-time.Nanosecond), wanted) {
+		for c, last := range rosbag.Latched(b.Source, t.Add(-time.Nanosecond), wanted) {
 			if last.Err != nil {
-				damaged(&control.DamageError{Bag: b.name, Messages: 1, Err: last.Err})
+				damaged(&control.DamageError{Bag: b.Name, Messages: 1, Err: last.Err})
 			}
 			if last.Message != nil && !yield(c, last.Message) {
 				return
@@ -38,27 +38,27 @@ func (b *bagPlan) latchedBefore(t bagfmt.Time, wanted func(*bagfmt.Connection) b
 	}
 }
 
-// latchedState collects the state before a place. Of several connections of one
+// State collects the state before a place. Of several connections of one
 // original publisher, as in split bags, the latest message counts.
-type latchedState struct {
-	messages []latchedMessage
+type State struct {
+	messages []Latched
 	times    []bagfmt.Time // of messages
-	at       map[*publisher]int
+	at       map[*Publisher]int
 }
 
-func (s *latchedState) add(r *route, m *bagfmt.Message) {
-	if r.reason != "" {
-		r.skipped.Add(1)
+func (s *State) Add(r *Route, m *bagfmt.Message) {
+	if r.Reason != "" {
+		r.Skipped.Add(1)
 		return
 	}
 	// A copy: the message may be held for long, and a view would retain its chunk.
-	l := latchedMessage{r, slices.Clone(m.Frame), m.Time}
-	key := r.publisher
+	l := Latched{r, slices.Clone(m.Frame), m.Time}
+	key := r.Publisher
 	at, known := s.at[key]
 	switch {
 	case !known:
 		if s.at == nil {
-			s.at = map[*publisher]int{}
+			s.at = map[*Publisher]int{}
 		}
 		s.at[key] = len(s.messages)
 		s.messages, s.times = append(s.messages, l), append(s.times, m.Time)
@@ -67,17 +67,17 @@ func (s *latchedState) add(r *route, m *bagfmt.Message) {
 	}
 }
 
-// sorted returns the state by time, oldest first, so that the newest of several publishers
+// Sorted returns the state by time, oldest first, so that the newest of several publishers
 // of a topic is published last.
-func (s *latchedState) sorted() []latchedMessage {
+func (s *State) Sorted() []Latched {
 	order := make([]int, len(s.messages))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(s.times[a].Compare(s.times[b]), cmp.Compare(s.messages[a].route.conn.ID, s.messages[b].route.conn.ID))
+		return cmp.Or(s.times[a].Compare(s.times[b]), cmp.Compare(s.messages[a].Route.Conn.ID, s.messages[b].Route.Conn.ID))
 	})
-	out := make([]latchedMessage, len(order))
+	out := make([]Latched, len(order))
 	for i, from := range order {
 		out[i] = s.messages[from]
 	}
