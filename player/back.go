@@ -68,7 +68,7 @@ func (c *spansByTime) count(t bagfmt.Time) (count int) {
 // back returns the place n messages before another, or that of the first message, at zero. It
 // reports false if there is nothing before.
 func (o *order) back(zero bagfmt.Time, from transport.Place, n int) (to transport.Place, ok bool) {
-	if o.reach > 0 {
+	if o.Reach > 0 {
 		return o.backByHeader(zero, from, n)
 	}
 	if o.byTime == nil {

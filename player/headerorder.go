@@ -85,7 +85,7 @@ func (h *headerOrder) ready() bool {
 	if len(h.heap) == 0 {
 		return false
 	}
-	if !h.readUntil.Before(h.heap[0].msg.Time.Add(h.order.reach)) {
+	if !h.readUntil.Before(h.heap[0].msg.Time.Add(h.order.Reach)) {
 		return true
 	}
 	if h.bytes < maxReorderBytes {
@@ -94,7 +94,7 @@ func (h *headerOrder) ready() bool {
 	if !h.order.crowded {
 		h.order.crowded = true
 		h.order.plan.Log.Warn("too many bytes lie within the reach of the order by header: some messages may come too late",
-			zap.Int("bytes", maxReorderBytes), zap.Duration("reach", h.order.reach))
+			zap.Int("bytes", maxReorderBytes), zap.Duration("reach", h.order.Reach))
 	}
 	return true
 }
@@ -110,13 +110,13 @@ func (o *order) sortTime(m *bagfmt.Message, r *plan.Route) bagfmt.Time {
 		return m.Time
 	}
 	off := m.Time.Sub(t)
-	if nsec < uint32(time.Second) && off.Abs() <= o.reach {
+	if nsec < uint32(time.Second) && off.Abs() <= o.Reach {
 		return t
 	}
 	if !o.farStamps[r.Topic] {
 		o.farStamps[r.Topic] = true
 		o.plan.Log.Warn("stamps are too far from the time of receipt: such messages keep that time", loglimit.Each(),
-			zap.String("topic", r.Topic.Name), zap.Duration("by", off), zap.Duration("reach", o.reach))
+			zap.String("topic", r.Topic.Name), zap.Duration("by", off), zap.Duration("reach", o.Reach))
 	}
 	return m.Time
 }

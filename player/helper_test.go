@@ -197,7 +197,7 @@ func testPlan(ctx context.Context, o *Options) (*plan.Plan, error) {
 
 // testOrder is the order of receipt, with damage in the log of the plan only.
 func testOrder(p *plan.Plan) *order {
-	return newOrder(orderOptions{workers: 1, damaged: source.NewDamageLog(p.Log).Report}, p)
+	return newOrder(orderOptions{Workers: 1, Damaged: source.NewDamageLog(p.Log).Report}, p)
 }
 
 // playFake plays with a fake graph, in a bubble.

@@ -10,9 +10,9 @@ import (
 
 // orderOptions says in which order the messages of a plan come, and how they are read.
 type orderOptions struct {
-	reach   time.Duration // of the order by header; zero: by time of receipt
-	workers int           // decompression workers for each bag
-	damaged func(*control.DamageError)
+	Reach   time.Duration // of the order by header; zero: by time of receipt
+	Workers int           // decompression workers for each bag
+	Damaged func(*control.DamageError)
 }
 
 // order gives out the messages of a plan in the order of play, from any time on, and finds the way
@@ -46,9 +46,25 @@ type sequence interface {
 // messages of latched connections to before, which may be nil. When cancel is closed it
 // ends early.
 func (o *order) from(t bagfmt.Time, cancel <-chan struct{}, before func(*plan.Route, *bagfmt.Message)) sequence {
-	received := o.received(t.Add(-o.reach), cancel)
-	if o.reach == 0 {
+	received := o.received(t.Add(-o.Reach), cancel)
+	if o.Reach == 0 {
 		return received
 	}
 	return &headerOrder{order: o, from: t, before: before, received: received}
+}
+
+// latched returns what is latched before the messages that from returns. When cancel is closed it
+// returns an incomplete state early.
+func (o *order) latched(from bagfmt.Time, cancel <-chan struct{}) (s plan.State) {
+	for _, b := range o.plan.Bags {
+		for c, m := range b.LatchedBefore(from.Add(-o.Reach), b.Playable, o.Damaged) {
+			select {
+			case <-cancel:
+				return s
+			default:
+				s.Add(b.Routes[c], m)
+			}
+		}
+	}
+	return s
 }

@@ -260,9 +260,9 @@ func aheadWorkers(o *Options) int {
 
 // orderOf returns the order of play.
 func orderOf(o *Options, damaged func(*control.DamageError)) orderOptions {
-	order := orderOptions{workers: aheadWorkers(o), damaged: damaged}
+	order := orderOptions{Workers: aheadWorkers(o), Damaged: damaged}
 	if o.ByHeader {
-		order.reach = cmp.Or(o.HeaderReach, defaultReach)
+		order.Reach = cmp.Or(o.HeaderReach, defaultReach)
 	}
 	return order
 }

@@ -30,9 +30,9 @@ func firstAheadBytes(p *plan.Plan) int {
 	return int(min(max(remote/firstAheadShare, minAheadBytes), maxAheadBytes))
 }
 
-func newReadahead(o *order) *readahead {
+func newReadahead(p *plan.Plan, o *order) *readahead {
 	q := newQueue(maxAheadBytes, maxAheadMessages)
-	q.firstBytes = firstAheadBytes(o.plan)
+	q.firstBytes = firstAheadBytes(p)
 	q.window = q.firstBytes
 	return &readahead{q, newReader(o, q)}
 }

@@ -182,7 +182,7 @@ func (p *pass) queueMessages(ctx context.Context) bool {
 	defer p.closeInBackground(t)
 	if p.arrival != nil {
 		t.begin()
-		p.latched = p.latchedAt(p.request, from.Add(-p.order.reach))
+		p.latched = p.order.latched(from, p.request.superseded)
 	}
 	at := transport.Place{Rank: -1}
 	for m, route := t.next(); m != nil; m, route = t.next() {
@@ -251,18 +251,4 @@ func (p *pass) pushArrival(ctx context.Context, first time.Duration) bool {
 	j.shift = p.request.Shift
 	j.latched = p.shifter.shiftState(p.latched.Sorted(), j.shift)
 	return p.queue.push(ctx, it)
-}
-
-// latchedAt returns the state that is valid just before the first message with a stamp. If
-// the request is superseded, it returns an incomplete state.
-func (r *reader) latchedAt(o *readRequest, stamp bagfmt.Time) (s plan.State) {
-	for _, b := range r.order.plan.Bags {
-		for c, m := range b.LatchedBefore(stamp, b.Playable, r.order.damaged) {
-			if o.isSuperseded() {
-				return s
-			}
-			s.Add(b.Routes[c], m)
-		}
-	}
-	return s
 }

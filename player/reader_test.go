@@ -171,7 +171,7 @@ func TestTimelineCanceled(t *testing.T) {
 	}
 	file.stall.Store(true)
 	cancel := make(chan struct{})
-	s := newOrder(orderOptions{workers: 1, damaged: func(e *control.DamageError) { t.Error(e) }}, p).received(p.Start, cancel)
+	s := newOrder(orderOptions{Workers: 1, Damaged: func(e *control.DamageError) { t.Error(e) }}, p).from(p.Start, cancel, nil)
 	s.begin()
 	close(cancel)
 	for range 2 {

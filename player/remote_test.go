@@ -68,7 +68,7 @@ func TestRemoteReadAhead(t *testing.T) { // not parallel: a bag of 157 MB in mem
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		r := newReadahead(testOrder(p))
+		r := newReadahead(p, testOrder(p))
 		go r.reader.run(ctx)
 		r.begin(transport.ReadRequest{})
 		synctest.Wait() // it waits for room

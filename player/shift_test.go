@@ -20,19 +20,6 @@ import (
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
-// framed puts the length in front of a payload.
-func framed(payload []byte) []byte {
-	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(payload))), payload...)
-}
-
-// headerData is a header: seq, stamp, frame_id.
-func headerData(t bagfmt.Time, frameID string) []byte {
-	b := binary.LittleEndian.AppendUint32(nil, 7)
-	b = binary.LittleEndian.AppendUint32(b, t.Sec)
-	b = binary.LittleEndian.AppendUint32(b, t.Nsec)
-	return append(binary.LittleEndian.AppendUint32(b, uint32(len(frameID))), frameID...)
-}
-
 // tfData is a tf2_msgs/TFMessage.
 func tfData(stamps ...bagfmt.Time) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(len(stamps)))

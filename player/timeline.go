@@ -21,7 +21,7 @@ type timeline struct {
 // received returns the messages by time of receipt. They begin at from, or at the start of the window
 // if that is later.
 func (o *order) received(from rosbag.Time, cancel <-chan struct{}) *timeline {
-	p, t := o.plan, &timeline{damaged: o.damaged}
+	p, t := o.plan, &timeline{damaged: o.Damaged}
 	var files []rosbag.File
 	for _, b := range p.Bags {
 		if len(b.Routes) > 0 {
@@ -34,7 +34,7 @@ func (o *order) received(from rosbag.Time, cancel <-chan struct{}) *timeline {
 			p.Log.Debug("reads ahead in the next bag", zap.String("bag", begun))
 		}
 	}})
-	t.messages.SetFilter(rosbag.Query{Start: p.Start, End: p.End, Workers: o.workers, Cancel: cancel})
+	t.messages.SetFilter(rosbag.Query{Start: p.Start, End: p.End, Workers: o.Workers, Cancel: cancel})
 	t.messages.Seek(from)
 	return t
 }

@@ -26,7 +26,7 @@ import (
 
 // texts reads all that a plan selects, in order.
 func texts(p *plan.Plan) (out []string, damage []error) {
-	t := newOrder(orderOptions{workers: 1, damaged: func(e *control.DamageError) { damage = append(damage, e) }}, p).received(p.Start, nil)
+	t := newOrder(orderOptions{Workers: 1, Damaged: func(e *control.DamageError) { damage = append(damage, e) }}, p).from(p.Start, nil, nil)
 	for m, r := t.next(); m != nil; m, r = t.next() {
 		if r == nil || r.Conn != m.Conn {
 			panic("route of another connection")
@@ -152,7 +152,7 @@ func TestDamagedChunk(t *testing.T) {
 		t.Fatal(err)
 	}
 	damaged := source.NewDamageLog(p.Log)
-	r := newReader(newOrder(orderOptions{workers: 1, damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
+	r := newReader(newOrder(orderOptions{Workers: 1, Damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
 	var got []string
 	for it, ok := popOne(t.Context(), r.queue); ok; it, ok = popOne(t.Context(), r.queue) {
@@ -183,7 +183,7 @@ func TestLargeChunk(t *testing.T) {
 		t.Fatal(err)
 	}
 	damaged := source.NewDamageLog(p.Log)
-	r := newReader(newOrder(orderOptions{workers: 1, damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
+	r := newReader(newOrder(orderOptions{Workers: 1, Damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
 	if damage := damaged.Found(); len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 {
 		t.Errorf("damage %v", damage)
@@ -233,7 +233,7 @@ func TestReaderEndsWithContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	damaged := source.NewDamageLog(p.Log)
-	r := newReader(newOrder(orderOptions{workers: 1, damaged: damaged.Report}, p), newQueue(1, 1))
+	r := newReader(newOrder(orderOptions{Workers: 1, Damaged: damaged.Report}, p), newQueue(1, 1))
 	r.submit(readRequest{ReadRequest: transport.ReadRequest{Loop: transport.Loop{On: true, To: transport.Forever}}})
 	done := make(chan struct{})
 	go func() {
@@ -299,7 +299,7 @@ func TestLossesOfAChunk(t *testing.T) {
 				t.Fatal(err)
 			}
 			damaged := source.NewDamageLog(p.Log)
-			r := newReader(newOrder(orderOptions{workers: 1, damaged: damaged.Report}, p), newQueue(1<<30, 1<<10))
+			r := newReader(newOrder(orderOptions{Workers: 1, Damaged: damaged.Report}, p), newQueue(1<<30, 1<<10))
 			r.readPasses(t.Context(), readRequest{})
 			var lost []uint64
 			for _, e := range damaged.Found() {
@@ -329,7 +329,7 @@ func TestChunkBeyondTheLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	damaged := source.NewDamageLog(p.Log)
-	r := newReader(newOrder(orderOptions{workers: 1, damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
+	r := newReader(newOrder(orderOptions{Workers: 1, Damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
 	damage := damaged.Found()
 	if len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 || r.queue.count != 2 {
@@ -379,7 +379,7 @@ func TestTimelineOpensInTurn(t *testing.T) {
 	for _, b := range p.Bags {
 		b.Source = countedSource{b.Source, &cursors}
 	}
-	line := testOrder(p).received(testplay.Base.Add(2*sec), nil)
+	line := testOrder(p).from(testplay.Base.Add(2*sec), nil, nil)
 	defer line.close()
 	onlyOne := func(when string) {
 		t.Helper()
@@ -399,7 +399,7 @@ func TestTimelineOpensInTurn(t *testing.T) {
 	if m, _ := line.next(); m != nil || cursors.open != 0 || cursors.opened != 5 {
 		t.Errorf("%+v at the end, %+v, want 5 bags: without the one before the beginning, and that of another topic", m, cursors)
 	}
-	early := testOrder(p).received(testplay.Base, nil)
+	early := testOrder(p).from(testplay.Base, nil, nil)
 	early.next()
 	early.close() // one bag is open, the others never were
 	if m, _ := early.next(); m != nil {
