@@ -12,6 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -56,7 +57,7 @@ type pacer struct {
 // newController returns a controller for a plan that is ready to play.
 func newController(o *Options, p *plan.Plan, d *source.DamageLog, t timeBase, awaited []*plan.Topic) *controller {
 	c := &controller{
-		plan: p, readahead: newReadahead(p, newOrder(orderOf(o, d.Report), p)), damage: d, rateControl: o.RateControl, keepAlive: o.KeepAlive, awaited: awaited, log: o.Log,
+		plan: p, readahead: newReadahead(p, timeline.New(orderOf(o, d.Report), p)), damage: d, rateControl: o.RateControl, keepAlive: o.KeepAlive, awaited: awaited, log: o.Log,
 		transport: transport.New(transport.Options{
 			Schedule:      transport.Schedule{Rate: o.Rate, Immediate: o.Immediate, Paused: o.Paused},
 			Loop:          transport.Loop{On: o.Loop, To: transport.Forever, Shift: o.LoopShift, Immediate: o.Immediate},

@@ -140,7 +140,7 @@ func TestStampsClock(t *testing.T) {
 }
 
 // clockFrame is a message of the clock.
-func clockFrame(d time.Duration) []byte { return framed(clockData(epoch.Add(d))) }
+func clockFrame(d time.Duration) []byte { return testplay.Framed(clockData(epoch.Add(d))) }
 
 // Who looks is told that play waits for the clock.
 func TestWaitingForTheClock(t *testing.T) {

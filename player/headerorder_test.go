@@ -12,13 +12,14 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
+	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
 // Play waits for the stamps, and not for the times of receipt.
 func TestPlayByHeader(t *testing.T) {
 	t.Parallel()
-	bag := headedBag(t, bagfmt.WriterOptions{}, []headed{{"/a", 1000 * ms, 900 * ms}, {"/b", 1500 * ms, 1000 * ms}, {"/a", 1510 * ms, 950 * ms}})
+	bag := testplay.HeadedBag(t, bagfmt.WriterOptions{}, []testplay.Headed{{Topic: "/a", Received: 1000 * ms, Stamp: 900 * ms}, {Topic: "/b", Received: 1500 * ms, Stamp: 1000 * ms}, {Topic: "/a", Received: 1510 * ms, Stamp: 950 * ms}})
 	synctest.Test(t, func(t *testing.T) {
 		g := newFakeGraph()
 		if _, err := playFake(t.Context(), g, Options{Bags: testplay.OpenBags(t, bag), ByHeader: true}); err != nil {
@@ -41,23 +42,23 @@ func TestPlayByHeader(t *testing.T) {
 func TestHeaderOrderStateOfSeek(t *testing.T) {
 	t.Parallel()
 	const s = time.Second
-	o := Options{Bags: testplay.OpenBags(t, headedBag(t, bagfmt.WriterOptions{}, []headed{
-		{"/latched", 1 * s, 1 * s}, {"/latched", 4500 * ms, 5500 * ms}, {"/latched", 6 * s, 6 * s},
+	o := Options{Bags: testplay.OpenBags(t, testplay.HeadedBag(t, bagfmt.WriterOptions{}, []testplay.Headed{
+		{Topic: "/latched", Received: 1 * s, Stamp: 1 * s}, {Topic: "/latched", Received: 4500 * ms, Stamp: 5500 * ms}, {Topic: "/latched", Received: 6 * s, Stamp: 6 * s},
 	})), Log: zap.NewNop(), ByHeader: true, HeaderReach: 2 * time.Second}
 	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReader(newOrder(orderOf(&o, func(*control.DamageError) {}), p), newQueue(1<<30, 100))
+	r := newReader(timeline.New(orderOf(&o, func(*control.DamageError) {}), p), newQueue(1<<30, 100))
 	r.zero, r.zeroKnown = testplay.Base.Add(s), true
 	r.readPasses(t.Context(), readRequest{ReadRequest: transport.ReadRequest{From: transport.Place{Stamp: testplay.Base.Add(5 * s)}, Arrive: true}})
 	r.closing.Wait()
 	it, ok := popOne(t.Context(), r.queue)
-	if !ok || it.jump == nil || len(it.jump.latched) != 1 || numberOf(&bagfmt.Message{Frame: it.jump.latched[0].Frame}) != 0 {
+	if !ok || it.jump == nil || len(it.jump.latched) != 1 || testplay.NumberOf(&bagfmt.Message{Frame: it.jump.latched[0].Frame}) != 0 {
 		t.Fatalf("got %+v first, want the state of message 0", it)
 	}
 	for _, want := range []uint32{1, 2} {
-		if it, ok := popOne(t.Context(), r.queue); !ok || numberOf(&bagfmt.Message{Frame: it.frame}) != want {
+		if it, ok := popOne(t.Context(), r.queue); !ok || testplay.NumberOf(&bagfmt.Message{Frame: it.frame}) != want {
 			t.Errorf("got %+v, want message %d", it, want)
 		}
 	}

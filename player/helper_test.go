@@ -17,6 +17,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
+	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -196,8 +197,8 @@ func testPlan(ctx context.Context, o *Options) (*plan.Plan, error) {
 }
 
 // testOrder is the order of receipt, with damage in the log of the plan only.
-func testOrder(p *plan.Plan) *order {
-	return newOrder(orderOptions{Workers: 1, Damaged: source.NewDamageLog(p.Log).Report}, p)
+func testOrder(p *plan.Plan) *timeline.Order {
+	return timeline.New(timeline.Options{Workers: 1, Damaged: source.NewDamageLog(p.Log).Report}, p)
 }
 
 // playFake plays with a fake graph, in a bubble.

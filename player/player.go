@@ -21,6 +21,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -259,8 +260,8 @@ func aheadWorkers(o *Options) int {
 }
 
 // orderOf returns the order of play.
-func orderOf(o *Options, damaged func(*control.DamageError)) orderOptions {
-	order := orderOptions{Workers: aheadWorkers(o), Damaged: damaged}
+func orderOf(o *Options, damaged func(*control.DamageError)) timeline.Options {
+	order := timeline.Options{Workers: aheadWorkers(o), Damaged: damaged}
 	if o.ByHeader {
 		order.Reach = cmp.Or(o.HeaderReach, defaultReach)
 	}

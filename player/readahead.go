@@ -2,6 +2,7 @@ package player
 
 import (
 	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -30,7 +31,7 @@ func firstAheadBytes(p *plan.Plan) int {
 	return int(min(max(remote/firstAheadShare, minAheadBytes), maxAheadBytes))
 }
 
-func newReadahead(p *plan.Plan, o *order) *readahead {
+func newReadahead(p *plan.Plan, o *timeline.Order) *readahead {
 	q := newQueue(maxAheadBytes, maxAheadMessages)
 	q.firstBytes = firstAheadBytes(p)
 	q.window = q.firstBytes

@@ -8,13 +8,14 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
 // reader reads ahead of play into a queue, so that a chunk is decompressed on another
 // core before its messages are due. Each read request starts it at any place.
 type reader struct {
-	order    *order
+	order    *timeline.Order
 	queue    *queue
 	requests chan readRequest // holds the latest request
 	zero     bagfmt.Time      // first selected message
@@ -50,7 +51,7 @@ func (o *readRequest) isSuperseded() bool {
 // holds chunks that are being decompressed, and uses cores.
 const maxClosing = 2
 
-func newReader(o *order, q *queue) *reader {
+func newReader(o *timeline.Order, q *queue) *reader {
 	return &reader{
 		order: o, queue: q, requests: make(chan readRequest, 1), closeSlots: make(chan struct{}, maxClosing),
 		distances: newDistances(),
@@ -72,11 +73,11 @@ func (r *reader) submit(o readRequest) {
 }
 
 // closeInBackground closes a sequence without waiting for its decompression workers.
-func (r *reader) closeInBackground(s sequence) {
+func (r *reader) closeInBackground(s timeline.Sequence) {
 	r.closeSlots <- struct{}{}
 	// owner: run; ends when the workers of the cursors have.
 	r.closing.Go(func() {
-		s.close()
+		s.Close()
 		<-r.closeSlots
 	})
 }
@@ -101,7 +102,7 @@ func (r *reader) readPasses(ctx context.Context, o readRequest) {
 	defer r.queue.close(o.epoch)
 	step := false
 	if o.Back > 0 {
-		o.From, step = r.order.back(r.zero, o.From, o.Back)
+		o.From, step = r.order.Back(r.zero, o.From, o.Back)
 	}
 	var arrival *jump
 	if o.Arrive {
@@ -174,18 +175,18 @@ func (e passEnd) followedBy(after time.Duration) time.Duration { return max(e.po
 // queueMessages queues the messages from the requested place on. It reports whether all were queued.
 func (p *pass) queueMessages(ctx context.Context) bool {
 	from := p.request.From.Stamp
-	t := p.order.from(from, p.request.superseded, func(route *plan.Route, m *bagfmt.Message) {
+	t := p.order.From(from, p.request.superseded, func(route *plan.Route, m *bagfmt.Message) {
 		if p.arrival != nil {
 			p.latched.Add(route, m)
 		}
 	})
 	defer p.closeInBackground(t)
 	if p.arrival != nil {
-		t.begin()
-		p.latched = p.order.latched(from, p.request.superseded)
+		t.Begin()
+		p.latched = p.order.Latched(from, p.request.superseded)
 	}
 	at := transport.Place{Rank: -1}
-	for m, route := t.next(); m != nil; m, route = t.next() {
+	for m, route := t.Next(); m != nil; m, route = t.Next() {
 		if route.Reason != "" {
 			route.Skipped.Add(1)
 			if ctx.Err() != nil || len(p.requests) > 0 {

@@ -17,6 +17,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
+	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -109,20 +110,20 @@ func TestSeekUnpacksOnce(t *testing.T) {
 func TestLoopByHeader(t *testing.T) {
 	t.Parallel()
 	const s = time.Second
-	bag := headedBag(t, bagfmt.WriterOptions{}, []headed{
-		{"/latched", 0, 0},             // 0
-		{"/latched", 1 * s, 2500 * ms}, // 1 comes in the loop
-		{"/a", 2 * s, 2 * s},           // 2
-		{"/a", 3 * s, 3 * s},           // 3
-		{"/latched", 4 * s, 1500 * ms}, // 4 is valid before the loop
-		{"/a", 5 * s, 5 * s},           // 5
+	bag := testplay.HeadedBag(t, bagfmt.WriterOptions{}, []testplay.Headed{
+		{Topic: "/latched", Received: 0, Stamp: 0},             // 0
+		{Topic: "/latched", Received: 1 * s, Stamp: 2500 * ms}, // 1 comes in the loop
+		{Topic: "/a", Received: 2 * s, Stamp: 2 * s},           // 2
+		{Topic: "/a", Received: 3 * s, Stamp: 3 * s},           // 3
+		{Topic: "/latched", Received: 4 * s, Stamp: 1500 * ms}, // 4 is valid before the loop
+		{Topic: "/a", Received: 5 * s, Stamp: 5 * s},           // 5
 	})
 	synctest.Test(t, func(t *testing.T) {
 		g := newFakeGraph()
 		var got []string
 		g.frames = func(topic string, frame []byte) {
 			m := bagfmt.Message{Frame: frame}
-			got = append(got, fmt.Sprintf("%v %s %d", time.Since(g.start), topic, numberOf(&m)))
+			got = append(got, fmt.Sprintf("%v %s %d", time.Since(g.start), topic, testplay.NumberOf(&m)))
 		}
 		o := Options{Bags: testplay.OpenBags(t, bag), ByHeader: true, HeaderReach: 3 * s, Loop: true, Paused: true}
 		steer(t, g, o, ordersAt{
@@ -171,14 +172,14 @@ func TestTimelineCanceled(t *testing.T) {
 	}
 	file.stall.Store(true)
 	cancel := make(chan struct{})
-	s := newOrder(orderOptions{Workers: 1, Damaged: func(e *control.DamageError) { t.Error(e) }}, p).from(p.Start, cancel, nil)
-	s.begin()
+	s := timeline.New(timeline.Options{Workers: 1, Damaged: func(e *control.DamageError) { t.Error(e) }}, p).From(p.Start, cancel, nil)
+	s.Begin()
 	close(cancel)
 	for range 2 {
-		if m, _ := s.next(); m != nil {
+		if m, _ := s.Next(); m != nil {
 			t.Errorf("got %v after the end", m)
 		}
 	}
 	close(file.wait)
-	s.close()
+	s.Close()
 }

@@ -24,7 +24,7 @@ import (
 func tfData(stamps ...bagfmt.Time) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(len(stamps)))
 	for i, t := range stamps {
-		b = append(b, headerData(t, strings.Repeat("f", i))...)
+		b = append(b, testplay.HeaderData(t, strings.Repeat("f", i))...)
 		b = append(b, testplay.StringData("child")...)
 		b = append(b, bytes.Repeat([]byte{byte(i)}, 7*8)...) // translation and rotation
 	}
@@ -44,32 +44,32 @@ func stampsOfType(tb testing.TB, definition string) *rosmsg.HeaderStamps {
 func TestShiftStamps(t *testing.T) {
 	t.Parallel()
 	at, moved := bagfmt.Time{Sec: 100, Nsec: 900e6}, bagfmt.Time{Sec: 103, Nsec: 400e6}
-	clock := func(t bagfmt.Time) []byte { return headerData(t, "")[4:12] }
+	clock := func(t bagfmt.Time) []byte { return testplay.HeaderData(t, "")[4:12] }
 	tests := map[string]struct {
 		definition    string
 		payload, want []byte
 	}{
-		"header":           {"Header header" + testplay.HeaderBlock, headerData(at, "map"), headerData(moved, "map")},
-		"header not first": {"int32 x\nHeader header" + testplay.HeaderBlock, append(clock(at)[:4:4], headerData(at, "map")...), append(clock(at)[:4:4], headerData(moved, "map")...)},
-		"no stamp":         {"Header header" + testplay.HeaderBlock, headerData(bagfmt.Time{}, "map"), headerData(bagfmt.Time{}, "map")},
-		"too short":        {"Header header" + testplay.HeaderBlock, headerData(at, "")[:11:11], headerData(at, "")[:11:11]},
+		"header":           {"Header header" + testplay.HeaderBlock, testplay.HeaderData(at, "map"), testplay.HeaderData(moved, "map")},
+		"header not first": {"int32 x\nHeader header" + testplay.HeaderBlock, append(clock(at)[:4:4], testplay.HeaderData(at, "map")...), append(clock(at)[:4:4], testplay.HeaderData(moved, "map")...)},
+		"no stamp":         {"Header header" + testplay.HeaderBlock, testplay.HeaderData(bagfmt.Time{}, "map"), testplay.HeaderData(bagfmt.Time{}, "map")},
+		"too short":        {"Header header" + testplay.HeaderBlock, testplay.HeaderData(at, "")[:11:11], testplay.HeaderData(at, "")[:11:11]},
 		"clock":            {"time clock\n", clock(at), clock(moved)},
 		"tf":               {plan.KnownDefinition(testplay.TFMD5), tfData(at, bagfmt.Time{}, at), tfData(moved, bagfmt.Time{}, moved)},
 		"tf, empty":        {plan.KnownDefinition(testplay.TFMD5), tfData(), tfData()},
 		"tf, too many":     {plan.KnownDefinition(testplay.TFMD5), []byte{255, 255, 255, 255, 0, 0, 0, 0}, []byte{255, 255, 255, 255, 0, 0, 0, 0}},
 		"no stamps at all": {"string data\n", testplay.StringData("x"), testplay.StringData("x")},
 		"the last time there is": {
-			"Header header" + testplay.HeaderBlock, headerData(bagfmt.Time{Sec: 1<<32 - 1}, ""), headerData(bagfmt.Time{Sec: 1<<32 - 1, Nsec: 999999999}, ""),
+			"Header header" + testplay.HeaderBlock, testplay.HeaderData(bagfmt.Time{Sec: 1<<32 - 1}, ""), testplay.HeaderData(bagfmt.Time{Sec: 1<<32 - 1, Nsec: 999999999}, ""),
 		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			frame := framed(tc.payload)
+			frame := testplay.Framed(tc.payload)
 			before := slices.Clone(frame)
 			var s stampShifter
 			got := s.shift(stampsOfType(t, tc.definition), frame, 2500*ms)
-			if d := cmp.Diff(framed(tc.want), got); d != "" {
+			if d := cmp.Diff(testplay.Framed(tc.want), got); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 			if !bytes.Equal(frame, before) {
@@ -83,10 +83,10 @@ func TestShiftStamps(t *testing.T) {
 func TestShiftedState(t *testing.T) {
 	t.Parallel()
 	var s stampShifter
-	frame := framed(headerData(bagfmt.Time{Sec: 100}, "map"))
+	frame := testplay.Framed(testplay.HeaderData(bagfmt.Time{Sec: 100}, "map"))
 	state := []plan.Latched{{Route: &plan.Route{Topic: &plan.Topic{Stamps: stampsOfType(t, "Header header"+testplay.HeaderBlock)}}, Frame: frame}}
 	moved := s.shiftState(state, time.Second)
-	if d := cmp.Diff(framed(headerData(bagfmt.Time{Sec: 101}, "map")), moved[0].Frame); d != "" {
+	if d := cmp.Diff(testplay.Framed(testplay.HeaderData(bagfmt.Time{Sec: 101}, "map")), moved[0].Frame); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	if &state[0].Frame[0] != &frame[0] {
@@ -102,7 +102,7 @@ func TestShiftDamagedTransforms(t *testing.T) {
 	t.Parallel()
 	h := stampsOfType(t, plan.KnownDefinition(testplay.TFMD5))
 	at := bagfmt.Time{Sec: 100}
-	whole := framed(tfData(at, at))
+	whole := testplay.Framed(tfData(at, at))
 	var s stampShifter
 	for i := range whole {
 		if got := s.shift(h, whole[:i:i], time.Second); !bytes.Equal(got, whole[:i]) {
@@ -136,7 +136,7 @@ func TestLoopShift(t *testing.T) {
 	}
 	for i := range 3 {
 		at := testplay.Base.Add(time.Duration(i) * 100 * ms)
-		for n, data := range [][]byte{headerData(at, "x"), tfData(at), headerData(at, "")[4:12]} {
+		for n, data := range [][]byte{testplay.HeaderData(at, "x"), tfData(at), testplay.HeaderData(at, "")[4:12]} {
 			if err := w.Write(conns[n], at, data); err != nil {
 				t.Fatal(err)
 			}

@@ -46,7 +46,7 @@ func sensor(topic string, at, latency time.Duration) stampedMessage {
 	return stampedMessage{topic, at, sensorData(testplay.Base.Add(at - latency))}
 }
 
-func sensorData(stamp bagfmt.Time) []byte { return append(headerData(stamp, "f"), 1, 2, 3, 4) }
+func sensorData(stamp bagfmt.Time) []byte { return append(testplay.HeaderData(stamp, "f"), 1, 2, 3, 4) }
 
 // sensors are ten messages of /s, one in 100 ms, with a latency.
 func sensors(latency time.Duration) (all []stampedMessage) {
@@ -58,7 +58,7 @@ func sensors(latency time.Duration) (all []stampedMessage) {
 
 // pathData is a message of /path.
 func pathData(stamps ...bagfmt.Time) []byte {
-	b := binary.LittleEndian.AppendUint32(headerData(stamps[0], "map"), uint32(len(stamps)-1))
+	b := binary.LittleEndian.AppendUint32(testplay.HeaderData(stamps[0], "map"), uint32(len(stamps)-1))
 	for _, s := range stamps[1:] {
 		b = append(b, sensorData(s)...)
 	}
@@ -129,4 +129,4 @@ func heard(t *testing.T, g *fakeGraph, clock func() bagfmt.Time) (events *[]stri
 func wallNow() bagfmt.Time { return bagfmt.TimeOf(time.Now()) }
 
 // clockData is a rosgraph_msgs/Clock.
-func clockData(t bagfmt.Time) []byte { return headerData(t, "")[4:12] }
+func clockData(t bagfmt.Time) []byte { return testplay.HeaderData(t, "")[4:12] }

@@ -412,7 +412,7 @@ func TestStampingAllocatesNothing(t *testing.T) {
 	s := stamper{clock: clock.sinceEpoch, transport: transport.New(transport.Options{Schedule: transport.Schedule{Rate: 1}}), log: zap.NewNop()}
 	h := stampsOfType(t, plan.KnownDefinition(testplay.TFMD5))
 	to := &outTopic{Topic: &plan.Topic{Stamps: h}}
-	m := outgoing{frame: framed(tfData(testplay.Base, testplay.Base)), private: true, recorded: testplay.Base}
+	m := outgoing{frame: testplay.Framed(tfData(testplay.Base, testplay.Base)), private: true, recorded: testplay.Base}
 	if n := testing.AllocsPerRun(1000, func() { s.stamp(to, &m) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -441,7 +441,7 @@ func FuzzStamp(f *testing.F) {
 		p := transport.New(transport.Options{Schedule: transport.Schedule{Rate: 0.3}})
 		s := stamper{clock: func() time.Duration { return 1e18 }, transport: p, log: zap.NewNop()}
 		to := &outTopic{Topic: &plan.Topic{Stamps: typ.HeaderStamps()}}
-		frame := framed(payload)
+		frame := testplay.Framed(payload)
 		before := slices.Clone(frame)
 		at := epoch.Add(time.Duration(recorded))
 		m := outgoing{frame: frame, recorded: at, at: s.outOfTurn(at, time.Duration(now))}

@@ -20,14 +20,15 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
+	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // texts reads all that a plan selects, in order.
 func texts(p *plan.Plan) (out []string, damage []error) {
-	t := newOrder(orderOptions{Workers: 1, Damaged: func(e *control.DamageError) { damage = append(damage, e) }}, p).from(p.Start, nil, nil)
-	for m, r := t.next(); m != nil; m, r = t.next() {
+	t := timeline.New(timeline.Options{Workers: 1, Damaged: func(e *control.DamageError) { damage = append(damage, e) }}, p).From(p.Start, nil, nil)
+	for m, r := t.Next(); m != nil; m, r = t.Next() {
 		if r == nil || r.Conn != m.Conn {
 			panic("route of another connection")
 		}
@@ -152,7 +153,7 @@ func TestDamagedChunk(t *testing.T) {
 		t.Fatal(err)
 	}
 	damaged := source.NewDamageLog(p.Log)
-	r := newReader(newOrder(orderOptions{Workers: 1, Damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
+	r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
 	var got []string
 	for it, ok := popOne(t.Context(), r.queue); ok; it, ok = popOne(t.Context(), r.queue) {
@@ -183,7 +184,7 @@ func TestLargeChunk(t *testing.T) {
 		t.Fatal(err)
 	}
 	damaged := source.NewDamageLog(p.Log)
-	r := newReader(newOrder(orderOptions{Workers: 1, Damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
+	r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
 	if damage := damaged.Found(); len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 {
 		t.Errorf("damage %v", damage)
@@ -233,7 +234,7 @@ func TestReaderEndsWithContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	damaged := source.NewDamageLog(p.Log)
-	r := newReader(newOrder(orderOptions{Workers: 1, Damaged: damaged.Report}, p), newQueue(1, 1))
+	r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), newQueue(1, 1))
 	r.submit(readRequest{ReadRequest: transport.ReadRequest{Loop: transport.Loop{On: true, To: transport.Forever}}})
 	done := make(chan struct{})
 	go func() {
@@ -299,7 +300,7 @@ func TestLossesOfAChunk(t *testing.T) {
 				t.Fatal(err)
 			}
 			damaged := source.NewDamageLog(p.Log)
-			r := newReader(newOrder(orderOptions{Workers: 1, Damaged: damaged.Report}, p), newQueue(1<<30, 1<<10))
+			r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), newQueue(1<<30, 1<<10))
 			r.readPasses(t.Context(), readRequest{})
 			var lost []uint64
 			for _, e := range damaged.Found() {
@@ -329,7 +330,7 @@ func TestChunkBeyondTheLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	damaged := source.NewDamageLog(p.Log)
-	r := newReader(newOrder(orderOptions{Workers: 1, Damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
+	r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
 	damage := damaged.Found()
 	if len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 || r.queue.count != 2 {
@@ -379,30 +380,30 @@ func TestTimelineOpensInTurn(t *testing.T) {
 	for _, b := range p.Bags {
 		b.Source = countedSource{b.Source, &cursors}
 	}
-	line := testOrder(p).from(testplay.Base.Add(2*sec), nil, nil)
-	defer line.close()
+	line := testOrder(p).From(testplay.Base.Add(2*sec), nil, nil)
+	defer line.Close()
 	onlyOne := func(when string) {
 		t.Helper()
 		if cursors.open != 1 {
 			t.Errorf("%s %d bags are open, want 1", when, cursors.open)
 		}
 	}
-	line.begin()
+	line.Begin()
 	onlyOne("at the beginning")
 	for n, want := range []time.Duration{2 * sec, 3 * sec, 4 * sec, 5 * sec, 7 * sec} {
-		m, _ := line.next()
+		m, _ := line.Next()
 		if m == nil || m.Time.Sub(testplay.Base) != want {
 			t.Fatalf("message %d is %+v, want that at %v", n, m, want)
 		}
 		onlyOne(fmt.Sprintf("for message %d", n))
 	}
-	if m, _ := line.next(); m != nil || cursors.open != 0 || cursors.opened != 5 {
+	if m, _ := line.Next(); m != nil || cursors.open != 0 || cursors.opened != 5 {
 		t.Errorf("%+v at the end, %+v, want 5 bags: without the one before the beginning, and that of another topic", m, cursors)
 	}
-	early := testOrder(p).from(testplay.Base, nil, nil)
-	early.next()
-	early.close() // one bag is open, the others never were
-	if m, _ := early.next(); m != nil {
+	early := testOrder(p).From(testplay.Base, nil, nil)
+	early.Next()
+	early.Close() // one bag is open, the others never were
+	if m, _ := early.Next(); m != nil {
 		t.Errorf("%+v after the end", m)
 	}
 }

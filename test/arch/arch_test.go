@@ -108,6 +108,7 @@ var allowed = map[string][]string{
 	"internal/testproc":         {},
 	"player/internal/pacing":    {},
 	"player/internal/transport": {"bagfmt"},
+	"player/internal/timeline":  {"bagfmt", "internal/loglimit", "internal/msgheader", "player/control", "player/internal/plan", "player/internal/transport"},
 	"player/internal/framing":   {"bagfmt"},
 	"player/internal/plan":      {"bagfmt", "internal/loglimit", "internal/msgheader", "internal/msgtypes", "internal/nearest", "internal/topicmatch", "player/control", "player/internal/framing", "player/internal/source", "rosmsg", "tcpros"},
 	"player/internal/testplay":  {"bagfmt", "player/internal/source", "tcpros"},

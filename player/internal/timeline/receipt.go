@@ -1,4 +1,4 @@
-package player
+package timeline
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// timeline gives out the selected messages of all bags by time. Messages with the
+// byReceipt gives out the selected messages of all bags by time. Messages with the
 // same stamp come in the order of the bags, and within a bag in that of the file.
-type timeline struct {
+type byReceipt struct {
 	bags     []*plan.Bag // by the number of the file
 	messages *rosbag.Sequence
 	damaged  func(*control.DamageError)
@@ -20,8 +20,8 @@ type timeline struct {
 
 // received returns the messages by time of receipt. They begin at from, or at the start of the window
 // if that is later.
-func (o *order) received(from rosbag.Time, cancel <-chan struct{}) *timeline {
-	p, t := o.plan, &timeline{damaged: o.Damaged}
+func (o *Order) received(from rosbag.Time, cancel <-chan struct{}) *byReceipt {
+	p, t := o.plan, &byReceipt{damaged: o.Damaged}
 	var files []rosbag.File
 	for _, b := range p.Bags {
 		if len(b.Routes) > 0 {
@@ -49,13 +49,13 @@ func played(b *plan.Bag) rosbag.File {
 	return f
 }
 
-// begin starts decompressing the first chunks on other cores.
-func (t *timeline) begin() { t.messages.Begin() }
+// Begin starts decompressing the first chunks on other cores.
+func (t *byReceipt) Begin() { t.messages.Begin() }
 
-// next returns the next message and its route, or nil at the end, and once it was canceled. Both are
+// Next returns the next message and its route, or nil at the end, and once it was canceled. Both are
 // valid until the following call; the frame stays valid. It skips damage, which is reported once for
 // each place.
-func (t *timeline) next() (*rosbag.Message, *plan.Route) {
+func (t *byReceipt) Next() (*rosbag.Message, *plan.Route) {
 	for t.messages.HasNext() {
 		m, err := t.messages.Next()
 		b := t.bags[t.messages.File()]
@@ -70,5 +70,5 @@ func (t *timeline) next() (*rosbag.Message, *plan.Route) {
 	return nil, nil
 }
 
-// close closes the cursors and their read-ahead.
-func (t *timeline) close() { t.messages.Close() }
+// Close closes the cursors and their read-ahead.
+func (t *byReceipt) Close() { t.messages.Close() }

@@ -1,4 +1,4 @@
-package player
+package timeline
 
 import (
 	"slices"
@@ -65,9 +65,9 @@ func (c *spansByTime) count(t bagfmt.Time) (count int) {
 	return count
 }
 
-// back returns the place n messages before another, or that of the first message, at zero. It
+// Back returns the place n messages before another, or that of the first message, at zero. It
 // reports false if there is nothing before.
-func (o *order) back(zero bagfmt.Time, from transport.Place, n int) (to transport.Place, ok bool) {
+func (o *Order) Back(zero bagfmt.Time, from transport.Place, n int) (to transport.Place, ok bool) {
 	if o.Reach > 0 {
 		return o.backByHeader(zero, from, n)
 	}
@@ -104,7 +104,7 @@ func (o *order) back(zero bagfmt.Time, from transport.Place, n int) (to transpor
 
 // backByHeader is back in the order of headers. No index has that order, so it reads the
 // messages before the place, in windows that grow.
-func (o *order) backByHeader(zero bagfmt.Time, from transport.Place, n int) (to transport.Place, ok bool) {
+func (o *Order) backByHeader(zero bagfmt.Time, from transport.Place, n int) (to transport.Place, ok bool) {
 	for far := time.Second; ; far *= 4 {
 		start := from.Stamp.Add(-far)
 		first := !zero.Before(start)
@@ -112,9 +112,9 @@ func (o *order) backByHeader(zero bagfmt.Time, from transport.Place, n int) (to 
 			start = zero
 		}
 		var places []transport.Place
-		s := o.from(start, nil, nil)
+		s := o.From(start, nil, nil)
 		at := transport.Place{Rank: -1}
-		for m, route := s.next(); m != nil; m, route = s.next() {
+		for m, route := s.Next(); m != nil; m, route = s.Next() {
 			if route.Reason != "" {
 				continue
 			}
@@ -127,7 +127,7 @@ func (o *order) backByHeader(zero bagfmt.Time, from transport.Place, n int) (to 
 			}
 			places = append(places, at)
 		}
-		s.close()
+		s.Close()
 		if len(places) >= n {
 			return places[len(places)-n], true
 		}

@@ -1,4 +1,4 @@
-package player
+package timeline
 
 import (
 	"time"
@@ -21,8 +21,8 @@ const maxReorderBytes = 128 << 20
 
 // headerOrder puts the messages of a timeline in the order of their headers.
 type headerOrder struct {
-	order    *order
-	received *timeline
+	order    *Order
+	received *byReceipt
 	from     bagfmt.Time
 	before   func(*plan.Route, *bagfmt.Message)
 
@@ -48,10 +48,10 @@ func (s *queued) less(o *queued) bool {
 	return s.seq < o.seq
 }
 
-// next implements sequence. Unplayable messages are returned at once, unsorted.
-func (h *headerOrder) next() (*bagfmt.Message, *plan.Route) {
+// Next implements sequence. Unplayable messages are returned at once, unsorted.
+func (h *headerOrder) Next() (*bagfmt.Message, *plan.Route) {
 	for !h.ended && !h.ready() {
-		m, r := h.received.next()
+		m, r := h.received.Next()
 		if m == nil {
 			h.ended = true
 			break
@@ -100,7 +100,7 @@ func (h *headerOrder) ready() bool {
 }
 
 // sortTime returns the time that a message is sorted by in the order of headers.
-func (o *order) sortTime(m *bagfmt.Message, r *plan.Route) bagfmt.Time {
+func (o *Order) sortTime(m *bagfmt.Message, r *plan.Route) bagfmt.Time {
 	if !r.Topic.StartsWithHeader {
 		return m.Time
 	}
@@ -121,9 +121,9 @@ func (o *order) sortTime(m *bagfmt.Message, r *plan.Route) bagfmt.Time {
 	return m.Time
 }
 
-func (h *headerOrder) begin() { h.received.begin() }
+func (h *headerOrder) Begin() { h.received.Begin() }
 
-func (h *headerOrder) close() { h.received.close() }
+func (h *headerOrder) Close() { h.received.Close() }
 
 func (h *headerOrder) push(x queued) {
 	h.bytes += x.msg.Share
