@@ -1,6 +1,7 @@
 package player
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -56,12 +57,13 @@ func TestNoAllocationPerMessage(t *testing.T) {
 	it := item{route: testRoute(&h.output, nowhere{}), frame: make([]byte, 100)}
 	ctx := t.Context()
 	g.queue.push(ctx, it)
-	popOne(ctx, g.queue)
+	room := make([]item, 0, 1)
+	g.queue.pop(ctx, room)
 	if n := testing.AllocsPerRun(1000, func() {
 		it.pos += time.Microsecond
 		g.queue.push(ctx, it)
-		next, ok := popOne(ctx, g.queue)
-		if !ok || !h.playItem(ctx, &next, false) {
+		next, ok := g.queue.pop(ctx, room)
+		if !ok || !h.playItem(ctx, &next[0], false) {
 			t.Error("not played")
 		}
 	}); n != 0 {
@@ -79,16 +81,19 @@ func BenchmarkImmediate(b *testing.B) {
 			b.SetBytes(n << 10)
 			b.ReportAllocs()
 			for b.Loop() {
-				q := newQueue(maxAheadBytes, maxAheadMessages)
-				h := testController(transport.Schedule{Immediate: true}, pacing.NewTimerSleeper(), q)
+				ahead := newReadahead(p, testOrder(p))
+				h := testController(transport.Schedule{Immediate: true}, pacing.NewTimerSleeper(), ahead.queue)
 				publishNowhere(&h.output, p)
+				ctx, stop := context.WithCancel(b.Context())
 				done := make(chan struct{})
-				// owner: this loop; ends when all is read.
+				// owner: this loop; ends with ctx.
 				go func() {
 					defer close(done)
-					newReader(testOrder(p), q).readPasses(b.Context(), readRequest{})
+					ahead.run(ctx)
 				}()
+				ahead.begin(transport.ReadRequest{})
 				h.run(b.Context())
+				stop()
 				<-done
 				if h.output.messages != n {
 					b.Fatalf("%d messages", h.output.messages)
@@ -105,18 +110,21 @@ func BenchmarkTiming(b *testing.B) {
 	var last pacing.Quantiles
 	for b.Loop() {
 		s := pacing.NewSleeper(zap.NewNop())
-		q := newQueue(maxAheadBytes, maxAheadMessages)
-		h := testController(transport.Schedule{}, s, q)
+		ahead := newReadahead(p, testOrder(p))
+		h := testController(transport.Schedule{}, s, ahead.queue)
+		ctx, stop := context.WithCancel(b.Context())
 		publishNowhere(&h.output, p)
 		done := make(chan struct{}, 2)
-		// owner: this loop; ends when all is read.
+		ahead.begin(transport.ReadRequest{})
+		// owner: this loop; ends with ctx.
 		go func() {
-			newReader(testOrder(p), q).readPasses(b.Context(), readRequest{})
+			ahead.run(ctx)
 			done <- struct{}{}
 		}()
 		// owner: this loop; ends after the last message, with its thread.
 		go func() {
 			h.run(b.Context())
+			stop()
 			done <- struct{}{}
 		}()
 		<-done

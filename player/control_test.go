@@ -33,7 +33,7 @@ type stage struct {
 }
 
 func newStage(s transport.Schedule, late time.Duration) *stage {
-	g := &stage{queue: newQueue(maxAheadBytes, 1<<10), start: time.Now()}
+	g := &stage{queue: newQueue(32<<20, 1<<10), start: time.Now()}
 	g.control = testController(s, lateSleeper{pacing.NewTimerSleeper(), late}, g.queue)
 	g.control.load(bagfmt.Time{Sec: 100}, time.Second, nil)
 	g.route = testRoute(&g.control.output, g)

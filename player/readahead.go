@@ -1,6 +1,8 @@
 package player
 
 import (
+	"context"
+
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
@@ -48,3 +50,6 @@ func (r *readahead) restart(o transport.ReadRequest) (epoch uint64) {
 	r.reader.submit(readRequest{ReadRequest: o, epoch: epoch})
 	return epoch
 }
+
+// run serves read requests until ctx ends.
+func (r *readahead) run(ctx context.Context) { r.reader.run(ctx) }

@@ -2,9 +2,7 @@ package player
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -18,92 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/timeline"
-	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
-
-// countedChunks counts how often each chunk is read.
-type countedChunks struct {
-	*bytes.Reader
-	chunks []bagfmt.ChunkInfo
-	stored []int64
-
-	mu   sync.Mutex
-	read map[int]int
-}
-
-func (c *countedChunks) ReadAt(p []byte, off int64) (int, error) {
-	for i := range c.stored {
-		if pos := c.chunks[i].Pos; int64(len(p)) == c.stored[i] && off > pos && off < pos+200 {
-			c.mu.Lock()
-			c.read[i]++
-			c.mu.Unlock()
-		}
-	}
-	return c.Reader.ReadAt(p, off)
-}
-
-// Who seeks to and fro unpacks no chunk twice, neither for the state nor for what follows.
-func TestSeekUnpacksOnce(t *testing.T) {
-	t.Parallel()
-	latched := func(i int) testplay.Message {
-		return testplay.Message{Conn: testplay.Conn{Topic: fmt.Sprint("/l", i), CallerID: "/n", Latching: true}, At: time.Duration(i) * ms, Text: "state"}
-	}
-	messages := []testplay.Message{latched(0), latched(1), latched(2)}
-	for i := range 50 {
-		messages = append(messages, testplay.Message{Conn: testplay.ConnA, At: time.Duration(3+i) * ms, Text: fmt.Sprint(3 + i)})
-	}
-	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionBZ2}, messages...)
-	file := &countedChunks{Reader: bytes.NewReader(data), read: map[int]int{}}
-	opened, err := bagfmt.NewReader(file, file.Size(), bagfmt.ReaderOptions{Cache: bagfmt.NewCache(1<<20, 1<<20)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	bag, err := source.New(t.Context(), "bag", opened, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var stored []int64
-	for h := range opened.ChunkHeaders() {
-		stored = append(stored, h.StoredBytes)
-	}
-	file.chunks, file.stored = opened.Chunks(), stored
-	o := Options{Bags: []*source.Recording{bag}, Log: zap.NewNop()}
-	p, err := testPlan(t.Context(), &o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := newQueue(1<<20, 4)
-	r := newReader(testOrder(p), q)
-	r.zero, r.zeroKnown = testplay.Base, true
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	wg.Go(func() { r.run(ctx) })
-	for _, to := range []int{40, 10, 41, 10, 40, 11} {
-		o := readRequest{epoch: q.restart(), ReadRequest: transport.ReadRequest{
-			From: transport.Place{Stamp: testplay.Base.Add(time.Duration(to) * ms)}, Arrive: true, Loop: transport.Loop{To: transport.Forever},
-		}}
-		r.submit(o)
-		it, ok := popOne(t.Context(), q)
-		if !ok || it.jump == nil || len(it.jump.latched) != 3 {
-			t.Fatalf("seek to %d: got %+v first", to, it)
-		}
-		if it, ok = popOne(t.Context(), q); !ok || string(it.frame[8:]) != fmt.Sprint(to) {
-			t.Fatalf("seek to %d: got %q", to, it.frame)
-		}
-	}
-	file.mu.Lock()
-	defer file.mu.Unlock()
-	if len(file.read) < 7 {
-		t.Errorf("only chunks %v are read", file.read)
-	}
-	for i, n := range file.read {
-		if n > 1 {
-			t.Errorf("chunk %d is read %d times", i, n)
-		}
-	}
-}
 
 // The state at the turn of a loop is that of the order of headers: what was received
 // before the loop, but belongs behind its beginning, is not in it.

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
@@ -53,7 +54,7 @@ func TestRemoteReadAhead(t *testing.T) { // not parallel: a bag of 157 MB in mem
 	image := strings.Repeat("x", 192<<10)
 	var messages []testplay.Message
 	for i := range 800 {
-		messages = append(messages, testplay.Message{Conn: testplay.ConnA, At: time.Duration(i) * 50 * ms, Text: image})
+		messages = append(messages, testplay.Message{Conn: testplay.ConnA, At: time.Duration(i) * 50 * milli, Text: image})
 	}
 	data := testplay.MakeBag(t, bagfmt.WriterOptions{}, messages...)
 	size := int64(len(data))
@@ -63,12 +64,12 @@ func TestRemoteReadAhead(t *testing.T) { // not parallel: a bag of 157 MB in mem
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := testPlan(t.Context(), &Options{Bags: []*source.Recording{b}, Rate: 1, Log: zap.NewNop()})
+		p, err := plan.New(t.Context(), plan.Options{Log: zap.NewNop()}, []*source.Recording{b}, testplay.Resolve)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		r := newReadahead(p, testOrder(p))
+		r := newReadahead(p, byReceipt(p))
 		go r.reader.run(ctx)
 		r.begin(transport.ReadRequest{})
 		synctest.Wait() // it waits for room

@@ -34,7 +34,7 @@ func (r *run) perform(ctx context.Context) (control.Summary, error) {
 	// owner: perform; ends with readCtx or when everything is read.
 	go func() {
 		defer close(readerDone)
-		r.control.readahead.reader.run(readCtx)
+		r.control.readahead.run(readCtx)
 	}()
 	defer awaitReader(readerDone, r.o.Log)
 	defer stopReading()

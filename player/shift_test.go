@@ -1,9 +1,7 @@
 package player
 
 import (
-	"bytes"
 	"encoding/binary"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,99 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
-	"github.com/gorosbag/gorosbag/rosmsg"
 )
-
-// tfData is a tf2_msgs/TFMessage.
-func tfData(stamps ...bagfmt.Time) []byte {
-	b := binary.LittleEndian.AppendUint32(nil, uint32(len(stamps)))
-	for i, t := range stamps {
-		b = append(b, testplay.HeaderData(t, strings.Repeat("f", i))...)
-		b = append(b, testplay.StringData("child")...)
-		b = append(b, bytes.Repeat([]byte{byte(i)}, 7*8)...) // translation and rotation
-	}
-	return b
-}
-
-// stampsOfType returns what finds the stamps in messages of a definition, whatever its md5sum.
-func stampsOfType(tb testing.TB, definition string) *rosmsg.HeaderStamps {
-	tb.Helper()
-	typ, err := rosmsg.Parse("a/B", definition)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return typ.HeaderStamps()
-}
-
-func TestShiftStamps(t *testing.T) {
-	t.Parallel()
-	at, moved := bagfmt.Time{Sec: 100, Nsec: 900e6}, bagfmt.Time{Sec: 103, Nsec: 400e6}
-	clock := func(t bagfmt.Time) []byte { return testplay.HeaderData(t, "")[4:12] }
-	tests := map[string]struct {
-		definition    string
-		payload, want []byte
-	}{
-		"header":           {"Header header" + testplay.HeaderBlock, testplay.HeaderData(at, "map"), testplay.HeaderData(moved, "map")},
-		"header not first": {"int32 x\nHeader header" + testplay.HeaderBlock, append(clock(at)[:4:4], testplay.HeaderData(at, "map")...), append(clock(at)[:4:4], testplay.HeaderData(moved, "map")...)},
-		"no stamp":         {"Header header" + testplay.HeaderBlock, testplay.HeaderData(bagfmt.Time{}, "map"), testplay.HeaderData(bagfmt.Time{}, "map")},
-		"too short":        {"Header header" + testplay.HeaderBlock, testplay.HeaderData(at, "")[:11:11], testplay.HeaderData(at, "")[:11:11]},
-		"clock":            {"time clock\n", clock(at), clock(moved)},
-		"tf":               {plan.KnownDefinition(testplay.TFMD5), tfData(at, bagfmt.Time{}, at), tfData(moved, bagfmt.Time{}, moved)},
-		"tf, empty":        {plan.KnownDefinition(testplay.TFMD5), tfData(), tfData()},
-		"tf, too many":     {plan.KnownDefinition(testplay.TFMD5), []byte{255, 255, 255, 255, 0, 0, 0, 0}, []byte{255, 255, 255, 255, 0, 0, 0, 0}},
-		"no stamps at all": {"string data\n", testplay.StringData("x"), testplay.StringData("x")},
-		"the last time there is": {
-			"Header header" + testplay.HeaderBlock, testplay.HeaderData(bagfmt.Time{Sec: 1<<32 - 1}, ""), testplay.HeaderData(bagfmt.Time{Sec: 1<<32 - 1, Nsec: 999999999}, ""),
-		},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			frame := testplay.Framed(tc.payload)
-			before := slices.Clone(frame)
-			var s stampShifter
-			got := s.shift(stampsOfType(t, tc.definition), frame, 2500*ms)
-			if d := cmp.Diff(testplay.Framed(tc.want), got); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
-			if !bytes.Equal(frame, before) {
-				t.Error("the frame of the bag was modified")
-			}
-		})
-	}
-}
-
-// What latched publishers hold moves with the pass; the state that was read does not.
-func TestShiftedState(t *testing.T) {
-	t.Parallel()
-	var s stampShifter
-	frame := testplay.Framed(testplay.HeaderData(bagfmt.Time{Sec: 100}, "map"))
-	state := []plan.Latched{{Route: &plan.Route{Topic: &plan.Topic{Stamps: stampsOfType(t, "Header header"+testplay.HeaderBlock)}}, Frame: frame}}
-	moved := s.shiftState(state, time.Second)
-	if d := cmp.Diff(testplay.Framed(testplay.HeaderData(bagfmt.Time{Sec: 101}, "map")), moved[0].Frame); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
-	if &state[0].Frame[0] != &frame[0] {
-		t.Error("the state that was read has changed")
-	}
-	if same := s.shiftState(state, 0); &same[0] != &state[0] {
-		t.Error("a pass that does not move costs a copy")
-	}
-}
-
-// A list of transforms that ends early is left as it is.
-func TestShiftDamagedTransforms(t *testing.T) {
-	t.Parallel()
-	h := stampsOfType(t, plan.KnownDefinition(testplay.TFMD5))
-	at := bagfmt.Time{Sec: 100}
-	whole := testplay.Framed(tfData(at, at))
-	var s stampShifter
-	for i := range whole {
-		if got := s.shift(h, whole[:i:i], time.Second); !bytes.Equal(got, whole[:i]) {
-			t.Errorf("cut at %d of %d: %x", i, len(whole), got)
-		}
-	}
-}
 
 // With --loop=shift no time goes back or repeats from pass to pass: neither that of headers,
 // nor that of tf, nor that of the clock, recorded or ours. The three topics have the same times,

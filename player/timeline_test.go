@@ -1,19 +1,14 @@
 package player
 
 import (
-	"bytes"
-	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
-	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
@@ -21,7 +16,6 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/timeline"
-	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -139,61 +133,6 @@ func TestNothingSelected(t *testing.T) {
 	}
 }
 
-// Play continues after a damaged chunk and reports its offset.
-func TestDamagedChunk(t *testing.T) {
-	t.Parallel()
-	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, testplay.Series(testplay.ConnA, "a", 0, 1, 2, 3)...)
-	bags := testplay.OpenBags(t, data)
-	chunk := bags[0].Source().Span(2)
-	data[chunk.Pos+130] ^= 0x55 // in the stored data: its header has about 80 bytes
-
-	o := Options{Bags: bags, Log: zap.NewNop()}
-	p, err := testPlan(t.Context(), &o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	damaged := source.NewDamageLog(p.Log)
-	r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
-	r.readPasses(t.Context(), readRequest{})
-	var got []string
-	for it, ok := popOne(t.Context(), r.queue); ok; it, ok = popOne(t.Context(), r.queue) {
-		got = append(got, string(it.frame[8:]))
-	}
-	if d := cmp.Diff([]string{"a0", "a1", "a3"}, got); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
-	damage := damaged.Found()
-	var corrupt *bagfmt.CorruptError
-	if len(damage) != 1 || !errors.As(damage[0], &corrupt) || corrupt.Offset != chunk.Pos || damage[0].Messages != 1 {
-		t.Errorf("damage %v, want one place at %d", damage, chunk.Pos)
-	}
-}
-
-// A chunk that is too large is lost, and the line about it names the option.
-func TestLargeChunk(t *testing.T) {
-	t.Parallel()
-	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, testplay.Concat(testplay.Series(testplay.ConnA, "a", 0), testplay.Series(testplay.ConnB, strings.Repeat("b", 1000), 1))...)
-	b, err := source.OpenAt(t.Context(), "large", bytes.NewReader(data), int64(len(data)), source.Options{MaxChunkBytes: 900})
-	if err != nil {
-		t.Fatal(err)
-	}
-	core, logged := observer.New(zap.ErrorLevel)
-	o := Options{Bags: []*source.Recording{b}, Log: zap.New(core)}
-	p, err := testPlan(t.Context(), &o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	damaged := source.NewDamageLog(p.Log)
-	r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
-	r.readPasses(t.Context(), readRequest{})
-	if damage := damaged.Found(); len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 {
-		t.Errorf("damage %v", damage)
-	}
-	if logged.FilterMessageSnippet("--max-chunk").Len() != 1 {
-		t.Errorf("logged %v", logged.All())
-	}
-}
-
 // A file that shrinks under play ends there; play does not hang or spin.
 func TestShrunkFile(t *testing.T) {
 	t.Parallel()
@@ -222,120 +161,6 @@ type shrinking struct{ data []byte }
 
 func (f *shrinking) ReadAt(p []byte, off int64) (int, error) {
 	return strings.NewReader(string(f.data)).ReadAt(p, off)
-}
-
-// The reader must not wait for a player that has gone.
-func TestReaderEndsWithContext(t *testing.T) {
-	t.Parallel()
-	o := Options{Bags: testplay.OpenBags(t, testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", 0, 1, 2)...)), Log: zap.NewNop()}
-	p, err := testPlan(t.Context(), &o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	damaged := source.NewDamageLog(p.Log)
-	r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), newQueue(1, 1))
-	r.submit(readRequest{ReadRequest: transport.ReadRequest{Loop: transport.Loop{On: true, To: transport.Forever}}})
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		r.run(ctx)
-	}()
-	popOne(ctx, r.queue)
-	cancel()
-	<-done
-}
-
-// Whatever makes a chunk unreadable, what is lost with it is counted; a damaged
-// index costs nothing.
-func TestLossesOfAChunk(t *testing.T) {
-	t.Parallel()
-	errDisk := errors.New("disk")
-	long := strings.Repeat("x", 100<<10) // reads of a neighbor do not get to its middle
-	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, testplay.Series(testplay.ConnA, long, 0, 1, 2, 3)...)
-	opened := testplay.OpenBags(t, data)[0].Source()
-	pos := opened.Span(1).Pos
-	indexAt := pos + int64(bytes.Index(data[pos:], []byte("ver=")))
-	tests := map[string]struct {
-		damage   func(data []byte)
-		fault    func(off int64, n int) error
-		messages []uint64 // lost, for each damage
-		played   int
-		wantErr  error
-	}{
-		"sound": {played: 4},
-		"index, rebuilt from the chunk": {
-			damage: func(data []byte) { data[indexAt+4] = 9 },
-			played: 4,
-		},
-		"read error in the chunk": {
-			fault: func(off int64, n int) error {
-				if middle := pos + 50<<10; off <= middle && middle < off+int64(n) {
-					return errDisk
-				}
-				return nil
-			},
-			messages: []uint64{1}, played: 3, wantErr: errDisk,
-		},
-		"length of the chunk": {
-			damage: func(data []byte) {
-				at := pos + 4 + int64(binary.LittleEndian.Uint32(data[pos:])) // behind its header
-				binary.LittleEndian.PutUint32(data[at:], 1<<31-16)
-			},
-			messages: []uint64{1}, played: 3,
-		},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			data := slices.Clone(data)
-			b, f := testplay.OpenFaulty(t, data)
-			if tc.damage != nil {
-				tc.damage(data)
-			}
-			f.Fault = tc.fault
-			o := Options{Bags: []*source.Recording{b}, Log: zap.NewNop()}
-			p, err := testPlan(t.Context(), &o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			damaged := source.NewDamageLog(p.Log)
-			r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), newQueue(1<<30, 1<<10))
-			r.readPasses(t.Context(), readRequest{})
-			var lost []uint64
-			for _, e := range damaged.Found() {
-				lost = append(lost, e.Messages)
-				if tc.wantErr != nil && !errors.Is(e, tc.wantErr) || e.IsReadError() != (tc.wantErr != nil) {
-					t.Errorf("got %v, unread %v, want %v", e, e.IsReadError(), tc.wantErr)
-				}
-			}
-			if d := cmp.Diff(tc.messages, lost); d != "" || r.queue.count != tc.played {
-				t.Errorf("%d played, want %d; damage %v, lost (-want +got):\n%s", r.queue.count, tc.played, damaged.Found(), d)
-			}
-		})
-	}
-}
-
-// A chunk that is too big to be unpacked is lost with its messages.
-func TestChunkBeyondTheLimit(t *testing.T) {
-	t.Parallel()
-	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, testplay.Series(testplay.ConnA, "a", 0, 1, 2)...)
-	bags := testplay.OpenBags(t, data)
-	pos := int(bags[0].Source().Span(1).Pos)
-	size := pos + bytes.Index(data[pos:], []byte("size=")) + len("size=")
-	binary.LittleEndian.PutUint32(data[size:], 1<<32-16) // no reader takes more than 2 GiB
-	o := Options{Bags: bags, Log: zap.NewNop()}
-	p, err := testPlan(t.Context(), &o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	damaged := source.NewDamageLog(p.Log)
-	r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
-	r.readPasses(t.Context(), readRequest{})
-	damage := damaged.Found()
-	if len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 || r.queue.count != 2 {
-		t.Errorf("%d played, damage %+v", r.queue.count, damage)
-	}
 }
 
 // countedCursors counts cursors.

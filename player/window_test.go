@@ -2,7 +2,6 @@ package player
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,41 +43,6 @@ func TestStalledFile(t *testing.T) {
 			})
 		})
 	}
-}
-
-// What the read-ahead keeps in memory are chunks: of a rare topic few messages may
-// be read ahead, whatever other chunks of the bag look like.
-func TestReadAheadBoundsChunkMemory(t *testing.T) {
-	t.Parallel()
-	const chunk, bound = 64 << 10, 1 << 20
-	tiny, camera := testplay.Conn{Topic: "/tiny"}, testplay.Conn{Topic: "/camera"}
-	var messages []testplay.Message
-	for i := range 1000 { // chunks of tiny messages only
-		messages = append(messages, testplay.Message{Conn: tiny, At: time.Duration(i), Text: strings.Repeat("y", 100)})
-	}
-	for i := range 100 { // then one of them in each chunk
-		at := time.Second + time.Duration(i)
-		messages = append(messages, testplay.Message{Conn: tiny, At: at, Text: "t"}, testplay.Message{Conn: camera, At: at, Text: strings.Repeat("x", chunk)})
-	}
-	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: chunk, Compression: bagfmt.CompressionLZ4}, messages...)
-	synctest.Test(t, func(t *testing.T) {
-		p, _ := makePlan(t, Options{Topics: []string{"/tiny"}}, data)
-		ctx, cancel := context.WithCancel(t.Context())
-		r := newReader(testOrder(p), newQueue(bound, 1<<20))
-		go r.readPasses(ctx, readRequest{})
-		synctest.Wait() // it waits for room
-		rare := 0
-		for _, it := range r.queue.items {
-			if it.frame != nil && it.pos >= time.Second {
-				rare++
-			}
-		}
-		if rare == 0 || rare*chunk > bound {
-			t.Errorf("%d messages keep a chunk of %d bytes each, the bound is %d", rare, chunk, bound)
-		}
-		cancel()
-		synctest.Wait()
-	})
 }
 
 // The span is that of all bags, in any order, and bags without messages do not count.

@@ -12,7 +12,7 @@ import (
 type Headed struct {
 	Topic    string
 	Received time.Duration
-	Stamp    time.Duration // since testBase; a negative one is the zero stamp
+	Stamp    time.Duration // since Base; a negative one is the zero stamp
 }
 
 const headedDefinition = "Header header\n"

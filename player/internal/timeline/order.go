@@ -29,6 +29,7 @@ type Order struct {
 	farStamps map[*plan.Topic]bool // logged that stamps are too far from the time of receipt
 }
 
+// New returns the order of the messages of a plan.
 func New(o Options, p *plan.Plan) *Order {
 	return &Order{Options: o, plan: p, farStamps: map[*plan.Topic]bool{}}
 }
