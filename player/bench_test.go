@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/readahead"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
@@ -52,17 +53,17 @@ func publishNowhere(o *output, p *plan.Plan) {
 
 // From the queue to the publisher nothing is allocated for a message.
 func TestNoAllocationPerMessage(t *testing.T) {
-	g := &stage{queue: newQueue(1<<20, 1<<10)}
+	g := &stage{queue: readahead.NewQueue(1<<20, 1<<10)}
 	h := testController(transport.Schedule{}, pacing.NewTimerSleeper(), g.queue)
-	it := item{route: testRoute(&h.output, nowhere{}), frame: make([]byte, 100)}
+	it := readahead.Item{Route: testRoute(&h.output, nowhere{}), Frame: make([]byte, 100)}
 	ctx := t.Context()
-	g.queue.push(ctx, it)
-	room := make([]item, 0, 1)
-	g.queue.pop(ctx, room)
+	g.queue.Push(ctx, it)
+	room := make([]readahead.Item, 0, 1)
+	g.queue.Pop(ctx, room)
 	if n := testing.AllocsPerRun(1000, func() {
-		it.pos += time.Microsecond
-		g.queue.push(ctx, it)
-		next, ok := g.queue.pop(ctx, room)
+		it.Pos += time.Microsecond
+		g.queue.Push(ctx, it)
+		next, ok := g.queue.Pop(ctx, room)
 		if !ok || !h.playItem(ctx, &next[0], false) {
 			t.Error("not played")
 		}
@@ -81,17 +82,17 @@ func BenchmarkImmediate(b *testing.B) {
 			b.SetBytes(n << 10)
 			b.ReportAllocs()
 			for b.Loop() {
-				ahead := newReadahead(p, testOrder(p))
-				h := testController(transport.Schedule{Immediate: true}, pacing.NewTimerSleeper(), ahead.queue)
+				ahead := readahead.New(p, testOrder(p))
+				h := testController(transport.Schedule{Immediate: true}, pacing.NewTimerSleeper(), ahead.Queue)
 				publishNowhere(&h.output, p)
 				ctx, stop := context.WithCancel(b.Context())
 				done := make(chan struct{})
 				// owner: this loop; ends with ctx.
 				go func() {
 					defer close(done)
-					ahead.run(ctx)
+					ahead.Run(ctx)
 				}()
-				ahead.begin(transport.ReadRequest{})
+				ahead.Begin(transport.ReadRequest{})
 				h.run(b.Context())
 				stop()
 				<-done
@@ -110,15 +111,15 @@ func BenchmarkTiming(b *testing.B) {
 	var last pacing.Quantiles
 	for b.Loop() {
 		s := pacing.NewSleeper(zap.NewNop())
-		ahead := newReadahead(p, testOrder(p))
-		h := testController(transport.Schedule{}, s, ahead.queue)
+		ahead := readahead.New(p, testOrder(p))
+		h := testController(transport.Schedule{}, s, ahead.Queue)
 		ctx, stop := context.WithCancel(b.Context())
 		publishNowhere(&h.output, p)
 		done := make(chan struct{}, 2)
-		ahead.begin(transport.ReadRequest{})
+		ahead.Begin(transport.ReadRequest{})
 		// owner: this loop; ends with ctx.
 		go func() {
-			ahead.run(ctx)
+			ahead.Run(ctx)
 			done <- struct{}{}
 		}()
 		// owner: this loop; ends after the last message, with its thread.

@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/readahead"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
@@ -23,7 +24,7 @@ import (
 // block.
 type controller struct {
 	plan        *plan.Plan
-	readahead   *readahead
+	readahead   *readahead.Readahead
 	damage      *source.DamageLog
 	rateControl *RateControl   // Options
 	keepAlive   bool           // Options
@@ -57,7 +58,7 @@ type pacer struct {
 // newController returns a controller for a plan that is ready to play.
 func newController(o *Options, p *plan.Plan, d *source.DamageLog, t timeBase, awaited []*plan.Topic) *controller {
 	c := &controller{
-		plan: p, readahead: newReadahead(p, timeline.New(orderOf(o, d.Report), p)), damage: d, rateControl: o.RateControl, keepAlive: o.KeepAlive, awaited: awaited, log: o.Log,
+		plan: p, readahead: readahead.New(p, timeline.New(orderOf(o, d.Report), p)), damage: d, rateControl: o.RateControl, keepAlive: o.KeepAlive, awaited: awaited, log: o.Log,
 		transport: transport.New(transport.Options{
 			Schedule:      transport.Schedule{Rate: o.Rate, Immediate: o.Immediate, Paused: o.Paused},
 			Loop:          transport.Loop{On: o.Loop, To: transport.Forever, Shift: o.LoopShift, Immediate: o.Immediate},
@@ -69,7 +70,7 @@ func newController(o *Options, p *plan.Plan, d *source.DamageLog, t timeBase, aw
 
 		external: t.external,
 	}
-	c.readahead.queue.onSlow = c.logDiskWait
+	c.readahead.Queue.OnSlow = c.logDiskWait
 	if t.stamps != nil {
 		c.output.stamper = &stamper{clock: t.stamps, transport: c.transport, maxLate: maxCatchUp, log: o.Log}
 		if t.external != nil {
@@ -88,7 +89,7 @@ func (c *controller) load(zero bagfmt.Time, length time.Duration, stop context.C
 }
 
 // readAhead submits the first read request.
-func (c *controller) readAhead() { c.readahead.begin(c.transport.FirstRequest()) }
+func (c *controller) readAhead() { c.readahead.Begin(c.transport.FirstRequest()) }
 
 // publishLatched publishes the state before the window.
 func (c *controller) publishLatched() {
@@ -170,7 +171,7 @@ const minStarving = time.Second
 
 // starving returns how long play has been waiting for the disk, or 0 below minStarving.
 func (c *controller) starving() time.Duration {
-	d := c.readahead.queue.starvedFor()
+	d := c.readahead.Queue.StarvedFor()
 	if d < minStarving {
 		return 0
 	}
@@ -191,7 +192,7 @@ func (c *controller) Stats() control.Stats {
 	}
 	c.mu.Unlock()
 	s.Damage = c.damage.Count()
-	s.Starved, s.AheadBytes = c.readahead.queue.starvedCount(), c.readahead.queue.queuedBytes()
+	s.Starved, s.AheadBytes = c.readahead.Queue.StarvedCount(), c.readahead.Queue.QueuedBytes()
 	for i, t := range topics {
 		subscribers := t.publication.Stats()
 		s.Topics[i].Subscribers, s.Topics[i].Dropped = subscribers, t.publication.Dropped()
@@ -227,7 +228,7 @@ func (c *controller) summary() control.Summary {
 	s.Played, s.Elapsed = c.transport.Played(now), t.Elapsed(now)
 	s.Achieved = t.Achieved(s.Played, now)
 	s.Timing = control.Timing(t.Quantiles())
-	s.Starved = c.readahead.queue.starvedCount()
+	s.Starved = c.readahead.Queue.StarvedCount()
 	s.Damage, s.RebuiltIndexes = c.damage.Found(), c.damage.RebuiltIndexes()
 	return s
 }

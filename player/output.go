@@ -8,6 +8,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/internal/framing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/readahead"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -81,9 +82,9 @@ func (o *output) publishState(now time.Duration) {
 
 // setLatched publishes the latched messages that are valid after a jump and unlatches the
 // other sources. At the end of a pass, messages that are latched already are not repeated.
-func (o *output) setLatched(j *jump, now time.Duration) {
-	valid := make(map[*outlet]bool, len(j.latched))
-	for _, l := range j.latched {
+func (o *output) setLatched(j *readahead.Jump, now time.Duration) {
+	valid := make(map[*outlet]bool, len(j.Latched))
+	for _, l := range j.Latched {
 		valid[o.outletOf(l.Route)] = true
 	}
 	for _, s := range o.latching {
@@ -92,9 +93,9 @@ func (o *output) setLatched(j *jump, now time.Duration) {
 			s.Unlatch()
 		}
 	}
-	for i := range j.latched {
-		l := &j.latched[i]
-		if !j.endOfPass || !bytes.Equal(o.outletOf(l.Route).latched.Frame, l.Frame) {
+	for i := range j.Latched {
+		l := &j.Latched[i]
+		if !j.EndOfPass || !bytes.Equal(o.outletOf(l.Route).latched.Frame, l.Frame) {
 			o.publishLatched(l, now)
 		}
 	}

@@ -20,11 +20,3 @@ func makePlan(t *testing.T, o Options, bags ...[]byte) (*plan.Plan, *observer.Ob
 	}
 	return p, logs
 }
-
-func topicNames(p *plan.Plan) []string {
-	var names []string
-	for _, t := range p.Topics {
-		names = append(names, t.Name)
-	}
-	return names
-}

@@ -34,13 +34,13 @@ func (r *run) perform(ctx context.Context) (control.Summary, error) {
 	// owner: perform; ends with readCtx or when everything is read.
 	go func() {
 		defer close(readerDone)
-		r.control.readahead.run(readCtx)
+		r.control.readahead.Run(readCtx)
 	}()
 	defer awaitReader(readerDone, r.o.Log)
 	defer stopReading()
 	r.control.readAhead()
 
-	first, ok := r.control.readahead.queue.peek(ctx)
+	first, ok := r.control.readahead.Queue.Peek(ctx)
 	if !ok {
 		return r.emptySelection(ctx)
 	}
@@ -48,7 +48,7 @@ func (r *run) perform(ctx context.Context) (control.Summary, error) {
 	defer stop()
 	stopWake := context.AfterFunc(playCtx, r.control.pacer.sleeper.Wake)
 	defer stopWake()
-	r.control.load(first.at.Stamp, max(r.plan.Last.Sub(first.at.Stamp), 0), stop)
+	r.control.load(first.At.Stamp, max(r.plan.Last.Sub(first.At.Stamp), 0), stop)
 	if r.o.OnStart != nil {
 		r.o.OnStart(r.control)
 	}

@@ -42,7 +42,7 @@ func TestLoopShift(t *testing.T) {
 	}
 	for i := range 3 {
 		at := testplay.Base.Add(time.Duration(i) * 100 * ms)
-		for n, data := range [][]byte{testplay.HeaderData(at, "x"), tfData(at), testplay.HeaderData(at, "")[4:12]} {
+		for n, data := range [][]byte{testplay.HeaderData(at, "x"), testplay.TFData(at), testplay.HeaderData(at, "")[4:12]} {
 			if err := w.Write(conns[n], at, data); err != nil {
 				t.Fatal(err)
 			}

@@ -103,7 +103,7 @@ func heard(t *testing.T, g *fakeGraph, clock func() bagfmt.Time) (events *[]stri
 	events = new([]string)
 	finders := map[string]*rosmsg.HeaderStamps{}
 	for topic, c := range stampedConns {
-		finders[topic] = stampsOfType(t, c.definition)
+		finders[topic] = testplay.StampsOf(t, c.definition)
 	}
 	g.frames = func(topic string, frame []byte) {
 		text := fmt.Sprint(time.Since(g.start), " ", topic)

@@ -40,14 +40,14 @@ func TestStampsNow(t *testing.T) {
 			"0s /s -30ms; 100ms /s 0s; 150ms /s 20ms",
 		},
 		"no stamps": {
-			[]stampedMessage{{"/s", 0, sensorData(bagfmt.Time{})}, {"/text", 0, testplay.StringData("x")}, {"/tf", 0, tfData(bagfmt.Time{}, at(0))}, {"/tf", 0, tfData()}},
+			[]stampedMessage{{"/s", 0, sensorData(bagfmt.Time{})}, {"/text", 0, testplay.StringData("x")}, {"/tf", 0, testplay.TFData(bagfmt.Time{}, at(0))}, {"/tf", 0, testplay.TFData()}},
 			Options{},
 			nil,
 			"0s /s none; 0s /text; 0s /tf none 0s; 0s /tf",
 		},
 		"arrays keep the distances in them": {
 			[]stampedMessage{
-				{"/tf", 100 * ms, tfData(at(90*ms), at(70*ms), at(1100*ms))},
+				{"/tf", 100 * ms, testplay.TFData(at(90*ms), at(70*ms), at(1100*ms))},
 				{"/path", 200 * ms, pathData(at(190*ms), at(-100*time.Second), at(-50*time.Second), at(180*ms))},
 				{"/path", 300 * ms, pathData(bagfmt.Time{}, at(-100*time.Second), at(-40*time.Second))}, // its header has no stamp
 			},
@@ -62,7 +62,7 @@ func TestStampsNow(t *testing.T) {
 			"0s /s -15ms; 50ms /s -15ms; 100ms /s -15ms",
 		},
 		"immediate": {
-			[]stampedMessage{sensor("/s", 0, 30*ms), {"/tf", time.Hour, tfData(at(time.Hour), at(time.Hour+100*ms))}},
+			[]stampedMessage{sensor("/s", 0, 30*ms), {"/tf", time.Hour, testplay.TFData(at(time.Hour), at(time.Hour+100*ms))}},
 			Options{Immediate: true},
 			nil,
 			"0s /s 0s; 0s /tf 0s 0s",
@@ -158,7 +158,7 @@ func TestStampsNow(t *testing.T) {
 		"another clock, hours ahead and as good as ours": {
 			[]stampedMessage{
 				sensor("/s", 0, -time.Hour), sensor("/s2", 100*ms, -time.Hour-5*ms), // the skew shows better
-				{"/tf", 110 * ms, tfData(at(time.Hour+95*ms), at(time.Hour+100*ms))}, sensor("/s", 120*ms, -time.Hour+20*ms),
+				{"/tf", 110 * ms, testplay.TFData(at(time.Hour+95*ms), at(time.Hour+100*ms))}, sensor("/s", 120*ms, -time.Hour+20*ms),
 			},
 			Options{},
 			nil,
@@ -180,7 +180,7 @@ func TestStampsNow(t *testing.T) {
 			"0s /s -10s; 10ms /s -9s",
 		},
 		"damaged": {
-			[]stampedMessage{{"/s", 0, sensorData(at(0))[:14]}, {"/tf", 10 * ms, tfData(at(0), at(0))[:100]}, sensor("/s", 20*ms, 0)},
+			[]stampedMessage{{"/s", 0, sensorData(at(0))[:14]}, {"/tf", 10 * ms, testplay.TFData(at(0), at(0))[:100]}, sensor("/s", 20*ms, 0)},
 			Options{},
 			nil,
 			"0s /s damaged; 10ms /tf damaged; 20ms /s 0s",
@@ -410,9 +410,9 @@ func TestRateControlByStampsOfNow(t *testing.T) {
 func TestStampingAllocatesNothing(t *testing.T) {
 	var clock wallClock
 	s := stamper{clock: clock.sinceEpoch, transport: transport.New(transport.Options{Schedule: transport.Schedule{Rate: 1}}), log: zap.NewNop()}
-	h := stampsOfType(t, plan.KnownDefinition(testplay.TFMD5))
+	h := testplay.StampsOf(t, plan.KnownDefinition(testplay.TFMD5))
 	to := &outTopic{Topic: &plan.Topic{Stamps: h}}
-	m := outgoing{frame: testplay.Framed(tfData(testplay.Base, testplay.Base)), private: true, recorded: testplay.Base}
+	m := outgoing{frame: testplay.Framed(testplay.TFData(testplay.Base, testplay.Base)), private: true, recorded: testplay.Base}
 	if n := testing.AllocsPerRun(1000, func() { s.stamp(to, &m) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -430,7 +430,7 @@ func TestStampingAllocatesNothing(t *testing.T) {
 // frame that is not ours does not change.
 func FuzzStamp(f *testing.F) {
 	f.Add(sensorText+testplay.HeaderBlock, sensorData(testplay.Base), int64(1e9), int64(0))
-	f.Add(plan.KnownDefinition(testplay.TFMD5), tfData(testplay.Base, bagfmt.Time{}, testplay.Base.Add(time.Hour)), int64(-1), int64(1e18))
+	f.Add(plan.KnownDefinition(testplay.TFMD5), testplay.TFData(testplay.Base, bagfmt.Time{}, testplay.Base.Add(time.Hour)), int64(-1), int64(1e18))
 	f.Add(stampedConns["/path"].definition, pathData(testplay.Base, testplay.Base, testplay.Base)[:60], int64(5), int64(-1e12))
 	f.Add("time clock", clockData(testplay.Base), int64(0), int64(1<<62))
 	f.Fuzz(func(t *testing.T, definition string, payload []byte, recorded, now int64) {

@@ -46,6 +46,8 @@ type State struct {
 	at       map[*Publisher]int
 }
 
+// Add adds a latched message, unless a later one of the same original publisher is there. A message that
+// cannot be played counts as skipped.
 func (s *State) Add(r *Route, m *bagfmt.Message) {
 	if r.Reason != "" {
 		r.Skipped.Add(1)

@@ -269,6 +269,7 @@ func (p *Plan) route(b *Bag, c *bagfmt.Connection, resolve func(string) (string,
 	return r
 }
 
+// Topic returns the topic with a resolved name, or nil.
 func (p *Plan) Topic(name string) *Topic { return p.byName[name] }
 
 // publisher returns the original publisher of a connection.

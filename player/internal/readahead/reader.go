@@ -1,4 +1,4 @@
-package player
+package readahead
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 // core before its messages are due. Each read request starts it at any place.
 type reader struct {
 	order    *timeline.Order
-	queue    *queue
+	queue    *Queue
 	requests chan readRequest // holds the latest request
 	zero     bagfmt.Time      // first selected message
 
@@ -51,7 +51,7 @@ func (o *readRequest) isSuperseded() bool {
 // holds chunks that are being decompressed, and uses cores.
 const maxClosing = 2
 
-func newReader(o *timeline.Order, q *queue) *reader {
+func newReader(o *timeline.Order, q *Queue) *reader {
 	return &reader{
 		order: o, queue: q, requests: make(chan readRequest, 1), closeSlots: make(chan struct{}, maxClosing),
 		distances: newDistances(),
@@ -99,14 +99,14 @@ func (r *reader) run(ctx context.Context) {
 // it continues with the next pass, so that play does not wait for the reader between passes.
 // It closes the epoch in the queue.
 func (r *reader) readPasses(ctx context.Context, o readRequest) {
-	defer r.queue.close(o.epoch)
+	defer r.queue.Close(o.epoch)
 	step := false
 	if o.Back > 0 {
 		o.From, step = r.order.Back(r.zero, o.From, o.Back)
 	}
-	var arrival *jump
+	var arrival *Jump
 	if o.Arrive {
-		arrival = &jump{step: step}
+		arrival = &Jump{Step: step}
 	}
 	var before passEnd
 	for first := true; ; first = false {
@@ -127,7 +127,7 @@ func (r *reader) readPasses(ctx context.Context, o readRequest) {
 			return // an empty loop without duration would spin
 		}
 		o.From = transport.Place{Stamp: r.zero.Add(o.Loop.From)}
-		arrival = &jump{endOfPass: true}
+		arrival = &Jump{EndOfPass: true}
 	}
 }
 
@@ -135,7 +135,7 @@ func (r *reader) readPasses(ctx context.Context, o readRequest) {
 type pass struct {
 	*reader
 	request *readRequest
-	arrival *jump         // the jump to queue before the first message; nil once it is queued
+	arrival *Jump         // the jump to queue before the first message; nil once it is queued
 	before  passEnd       // of the pass before, if there is one
 	limit   time.Duration // the last position
 	latched plan.State    // for arrival
@@ -218,13 +218,13 @@ func (p *pass) queueMessages(ctx context.Context) bool {
 		if !p.pushArrival(ctx, pos) {
 			return false
 		}
-		it := item{route: route, frame: m.Frame, retained: m.Share, at: at, pos: pos, epoch: p.request.epoch}
+		it := Item{Route: route, Frame: m.Frame, retained: m.Share, At: at, Pos: pos, Epoch: p.request.epoch}
 		if route.Private {
-			it.frame, it.retained = slices.Clone(m.Frame), len(m.Frame) // not when the message is due
+			it.Frame, it.retained = slices.Clone(m.Frame), len(m.Frame) // not when the message is due
 		} else if p.request.Shift != 0 {
-			it.frame = p.shifter.shift(route.Topic.Stamps, m.Frame, p.request.Shift)
+			it.Frame = p.shifter.shift(route.Topic.Stamps, m.Frame, p.request.Shift)
 		}
-		if !p.queue.push(ctx, it) {
+		if !p.queue.Push(ctx, it) {
 			return false
 		}
 		p.count++
@@ -240,16 +240,16 @@ func (p *pass) pushArrival(ctx context.Context, first time.Duration) bool {
 	}
 	j, from := p.arrival, p.request.From
 	p.arrival = nil
-	j.to = from.Stamp.Sub(p.zero)
-	it := item{pos: j.to, at: from, epoch: p.request.epoch, jump: j}
-	if j.endOfPass {
-		it.pos = p.before.followedBy(first - j.to)
-		it.at.Stamp = p.zero.Add(it.pos)
+	j.To = from.Stamp.Sub(p.zero)
+	it := Item{Pos: j.To, At: from, Epoch: p.request.epoch, Jump: j}
+	if j.EndOfPass {
+		it.Pos = p.before.followedBy(first - j.To)
+		it.At.Stamp = p.zero.Add(it.Pos)
 		if p.request.Loop.Shift {
-			p.request.Shift = transport.Sum(p.request.Shift, it.pos-j.to)
+			p.request.Shift = transport.Sum(p.request.Shift, it.Pos-j.To)
 		}
 	}
-	j.shift = p.request.Shift
-	j.latched = p.shifter.shiftState(p.latched.Sorted(), j.shift)
-	return p.queue.push(ctx, it)
+	j.Shift = p.request.Shift
+	j.Latched = p.shifter.shiftState(p.latched.Sorted(), j.Shift)
+	return p.queue.Push(ctx, it)
 }

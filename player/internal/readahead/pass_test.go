@@ -1,4 +1,4 @@
-package player
+package readahead
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func readPasses(t *testing.T, bag []byte, known bool, o transport.ReadRequest, r
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := newQueue(1<<30, room)
+		q := NewQueue(1<<30, room)
 		r := newReader(byReceipt(p), q)
 		if known {
 			r.zero, r.zeroKnown = p.Bags[0].Source.Info().Start, true
@@ -39,13 +39,13 @@ func readPasses(t *testing.T, bag []byte, known bool, o transport.ReadRequest, r
 		ended = q.closed
 		for range q.count {
 			it, _ := popOne(t.Context(), q)
-			switch j := it.jump; {
+			switch j := it.Jump; {
 			case j == nil:
-				got = append(got, fmt.Sprintf("%v %d", it.pos, it.at.Rank))
-			case j.endOfPass:
-				got = append(got, fmt.Sprintf("turn at %v to %v shift %v", it.pos, j.to, j.shift))
+				got = append(got, fmt.Sprintf("%v %d", it.Pos, it.At.Rank))
+			case j.EndOfPass:
+				got = append(got, fmt.Sprintf("turn at %v to %v shift %v", it.Pos, j.To, j.Shift))
 			default:
-				got = append(got, fmt.Sprintf("arrive at %v step %v", j.to, j.step))
+				got = append(got, fmt.Sprintf("arrive at %v step %v", j.To, j.Step))
 			}
 		}
 		cancel()
@@ -183,7 +183,7 @@ func TestReaderLeavesUnplayable(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			r := newReader(byReceipt(p), newQueue(1<<20, 100))
+			r := newReader(byReceipt(p), NewQueue(1<<20, 100))
 			tc.stop(cancel, r)
 			r.readPasses(ctx, readRequest{})
 			r.closing.Wait()

@@ -1,4 +1,4 @@
-package player
+package readahead
 
 import (
 	"bytes"
@@ -69,9 +69,9 @@ func TestRemoteReadAhead(t *testing.T) { // not parallel: a bag of 157 MB in mem
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		r := newReadahead(p, byReceipt(p))
+		r := New(p, byReceipt(p))
 		go r.reader.run(ctx)
-		r.begin(transport.ReadRequest{})
+		r.Begin(transport.ReadRequest{})
 		synctest.Wait() // it waits for room
 		first := f.fetched()
 		if first > size*3/100 {
@@ -79,11 +79,11 @@ func TestRemoteReadAhead(t *testing.T) { // not parallel: a bag of 157 MB in mem
 		}
 		played := int64(0)
 		for range 100 {
-			it, ok := popOne(ctx, r.queue)
+			it, ok := popOne(ctx, r.Queue)
 			if !ok {
 				t.Fatal("no message")
 			}
-			played += int64(len(it.frame))
+			played += int64(len(it.Frame))
 			synctest.Wait()
 		}
 		ahead := f.fetched() - played

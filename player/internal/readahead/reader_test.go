@@ -1,4 +1,4 @@
-package player
+package readahead
 
 import (
 	"bytes"
@@ -55,7 +55,7 @@ func TestSeekUnpacksOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := newQueue(1<<20, 4)
+	q := NewQueue(1<<20, 4)
 	r := newReader(byReceipt(p), q)
 	r.zero, r.zeroKnown = testplay.Base, true
 	var wg sync.WaitGroup
@@ -69,11 +69,11 @@ func TestSeekUnpacksOnce(t *testing.T) {
 		}}
 		r.submit(o)
 		it, ok := popOne(t.Context(), q)
-		if !ok || it.jump == nil || len(it.jump.latched) != 3 {
+		if !ok || it.Jump == nil || len(it.Jump.Latched) != 3 {
 			t.Fatalf("seek to %d: got %+v first", to, it)
 		}
-		if it, ok = popOne(t.Context(), q); !ok || string(it.frame[8:]) != fmt.Sprint(to) {
-			t.Fatalf("seek to %d: got %q", to, it.frame)
+		if it, ok = popOne(t.Context(), q); !ok || string(it.Frame[8:]) != fmt.Sprint(to) {
+			t.Fatalf("seek to %d: got %q", to, it.Frame)
 		}
 	}
 	file.mu.Lock()
@@ -109,12 +109,12 @@ func TestReadAheadBoundsChunkMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		r := newReader(byReceipt(p), newQueue(bound, 1<<20))
+		r := newReader(byReceipt(p), NewQueue(bound, 1<<20))
 		go r.readPasses(ctx, readRequest{})
 		synctest.Wait() // it waits for room
 		rare := 0
 		for _, it := range r.queue.items {
-			if it.frame != nil && it.pos >= time.Second {
+			if it.Frame != nil && it.Pos >= time.Second {
 				rare++
 			}
 		}
@@ -139,11 +139,11 @@ func TestDamagedChunk(t *testing.T) {
 		t.Fatal(err)
 	}
 	damaged := source.NewDamageLog(p.Log)
-	r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
+	r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), NewQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
 	var got []string
 	for it, ok := popOne(t.Context(), r.queue); ok; it, ok = popOne(t.Context(), r.queue) {
-		got = append(got, string(it.frame[8:]))
+		got = append(got, string(it.Frame[8:]))
 	}
 	if d := cmp.Diff([]string{"a0", "a1", "a3"}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -169,7 +169,7 @@ func TestLargeChunk(t *testing.T) {
 		t.Fatal(err)
 	}
 	damaged := source.NewDamageLog(p.Log)
-	r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
+	r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), NewQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
 	if damage := damaged.Found(); len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 {
 		t.Errorf("damage %v", damage)
@@ -188,7 +188,7 @@ func TestReaderEndsWithContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	damaged := source.NewDamageLog(p.Log)
-	r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), newQueue(1, 1))
+	r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), NewQueue(1, 1))
 	r.submit(readRequest{ReadRequest: transport.ReadRequest{Loop: transport.Loop{On: true, To: transport.Forever}}})
 	done := make(chan struct{})
 	go func() {
@@ -253,7 +253,7 @@ func TestLossesOfAChunk(t *testing.T) {
 				t.Fatal(err)
 			}
 			damaged := source.NewDamageLog(p.Log)
-			r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), newQueue(1<<30, 1<<10))
+			r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), NewQueue(1<<30, 1<<10))
 			r.readPasses(t.Context(), readRequest{})
 			var lost []uint64
 			for _, e := range damaged.Found() {
@@ -282,7 +282,7 @@ func TestChunkBeyondTheLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	damaged := source.NewDamageLog(p.Log)
-	r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
+	r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), NewQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
 	damage := damaged.Found()
 	if len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 || r.queue.count != 2 {
@@ -324,7 +324,7 @@ func TestUnplayable(t *testing.T) {
 			if d := cmp.Diff([]string{"/t"}, []string{p.Topics[0].Name}); d != "" {
 				t.Errorf("topics (-want +got):\n%s", d)
 			}
-			r := newReader(byReceipt(p), newQueue(1<<20, 1<<10))
+			r := newReader(byReceipt(p), NewQueue(1<<20, 1<<10))
 			r.readPasses(t.Context(), readRequest{})
 			if r.queue.count != 2 {
 				t.Errorf("%d messages to play, want 2", r.queue.count)
@@ -352,16 +352,16 @@ func TestHeaderOrderStateOfSeek(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReader(timeline.New(timeline.Options{Reach: 2 * time.Second, Workers: 1, Damaged: func(*control.DamageError) {}}, p), newQueue(1<<30, 100))
+	r := newReader(timeline.New(timeline.Options{Reach: 2 * time.Second, Workers: 1, Damaged: func(*control.DamageError) {}}, p), NewQueue(1<<30, 100))
 	r.zero, r.zeroKnown = testplay.Base.Add(s), true
 	r.readPasses(t.Context(), readRequest{ReadRequest: transport.ReadRequest{From: transport.Place{Stamp: testplay.Base.Add(5 * s)}, Arrive: true}})
 	r.closing.Wait()
 	it, ok := popOne(t.Context(), r.queue)
-	if !ok || it.jump == nil || len(it.jump.latched) != 1 || testplay.NumberOf(&bagfmt.Message{Frame: it.jump.latched[0].Frame}) != 0 {
+	if !ok || it.Jump == nil || len(it.Jump.Latched) != 1 || testplay.NumberOf(&bagfmt.Message{Frame: it.Jump.Latched[0].Frame}) != 0 {
 		t.Fatalf("got %+v first, want the state of message 0", it)
 	}
 	for _, want := range []uint32{1, 2} {
-		if it, ok := popOne(t.Context(), r.queue); !ok || testplay.NumberOf(&bagfmt.Message{Frame: it.frame}) != want {
+		if it, ok := popOne(t.Context(), r.queue); !ok || testplay.NumberOf(&bagfmt.Message{Frame: it.Frame}) != want {
 			t.Errorf("got %+v, want message %d", it, want)
 		}
 	}
@@ -380,8 +380,8 @@ func TestShiftStamps(t *testing.T) {
 		"no stamp":         {"Header header" + testplay.HeaderBlock, testplay.HeaderData(bagfmt.Time{}, "map"), testplay.HeaderData(bagfmt.Time{}, "map")},
 		"too short":        {"Header header" + testplay.HeaderBlock, testplay.HeaderData(at, "")[:11:11], testplay.HeaderData(at, "")[:11:11]},
 		"clock":            {"time clock\n", clock(at), clock(moved)},
-		"tf":               {plan.KnownDefinition(testplay.TFMD5), tfData(at, bagfmt.Time{}, at), tfData(moved, bagfmt.Time{}, moved)},
-		"tf, empty":        {plan.KnownDefinition(testplay.TFMD5), tfData(), tfData()},
+		"tf":               {plan.KnownDefinition(testplay.TFMD5), testplay.TFData(at, bagfmt.Time{}, at), testplay.TFData(moved, bagfmt.Time{}, moved)},
+		"tf, empty":        {plan.KnownDefinition(testplay.TFMD5), testplay.TFData(), testplay.TFData()},
 		"tf, too many":     {plan.KnownDefinition(testplay.TFMD5), []byte{255, 255, 255, 255, 0, 0, 0, 0}, []byte{255, 255, 255, 255, 0, 0, 0, 0}},
 		"no stamps at all": {"string data\n", testplay.StringData("x"), testplay.StringData("x")},
 		"the last time there is": {
@@ -394,7 +394,7 @@ func TestShiftStamps(t *testing.T) {
 			frame := testplay.Framed(tc.payload)
 			before := slices.Clone(frame)
 			var s stampShifter
-			got := s.shift(stampsOfType(t, tc.definition), frame, 2500*milli)
+			got := s.shift(testplay.StampsOf(t, tc.definition), frame, 2500*milli)
 			if d := cmp.Diff(testplay.Framed(tc.want), got); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
@@ -410,7 +410,7 @@ func TestShiftedState(t *testing.T) {
 	t.Parallel()
 	var s stampShifter
 	frame := testplay.Framed(testplay.HeaderData(bagfmt.Time{Sec: 100}, "map"))
-	state := []plan.Latched{{Route: &plan.Route{Topic: &plan.Topic{Stamps: stampsOfType(t, "Header header"+testplay.HeaderBlock)}}, Frame: frame}}
+	state := []plan.Latched{{Route: &plan.Route{Topic: &plan.Topic{Stamps: testplay.StampsOf(t, "Header header"+testplay.HeaderBlock)}}, Frame: frame}}
 	moved := s.shiftState(state, time.Second)
 	if d := cmp.Diff(testplay.Framed(testplay.HeaderData(bagfmt.Time{Sec: 101}, "map")), moved[0].Frame); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -426,9 +426,9 @@ func TestShiftedState(t *testing.T) {
 // A list of transforms that ends early is left as it is.
 func TestShiftDamagedTransforms(t *testing.T) {
 	t.Parallel()
-	h := stampsOfType(t, plan.KnownDefinition(testplay.TFMD5))
+	h := testplay.StampsOf(t, plan.KnownDefinition(testplay.TFMD5))
 	at := bagfmt.Time{Sec: 100}
-	whole := testplay.Framed(tfData(at, at))
+	whole := testplay.Framed(testplay.TFData(at, at))
 	var s stampShifter
 	for i := range whole {
 		if got := s.shift(h, whole[:i:i], time.Second); !bytes.Equal(got, whole[:i]) {
