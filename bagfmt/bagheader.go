@@ -25,3 +25,10 @@ func ReadBagHeader(r io.ReaderAt, size int64) (BagHeader, error) {
 	}
 	return BagHeader{IndexPos: h.IndexPos, Connections: h.ConnCount, Chunks: h.ChunkCount, Repeated: h.Repeats()}, nil
 }
+
+// IsMCAP reports whether r begins as an MCAP file does.
+func IsMCAP(r io.ReaderAt) bool {
+	head := make([]byte, len(wire.MCAPMagic))
+	n, _ := r.ReadAt(head, 0)
+	return string(head[:n]) == wire.MCAPMagic
+}

@@ -69,7 +69,7 @@ func (s *Scanner) oldRecord(rec *old.Record, start int64) (*rosbag.Message, erro
 		return nil, err
 	}
 	at := rec.Time
-	frame, err := s.frame(rec.Length, start)
+	frame, err := s.arena.Frame(s.s, rec.Length, start)
 	if err != nil {
 		s.final = true
 		return nil, err

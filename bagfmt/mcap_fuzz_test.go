@@ -56,10 +56,10 @@ func readMCAP(t *testing.T, b []byte) (read, scanned []msg, lostRead, lostScanne
 		check(err)
 		return nil, scanned, 1, lostScanned
 	}
-	for _, err := range r.Damage() {
+	for _, err := range r.Info().Damage {
 		check(err)
 	}
-	lost := lostOf(r.Damage())
+	lost := lostOf(r.Info().Damage)
 	for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 		if err != nil {
 			check(err)
@@ -81,7 +81,7 @@ func readMCAP(t *testing.T, b []byte) (read, scanned []msg, lostRead, lostScanne
 			check(err)
 		}
 	}
-	for _, found := range r.Latest(r.End(), nil) {
+	for _, found := range r.Latest(r.Info().End, nil) {
 		if found.Err != nil {
 			check(found.Err)
 		}
@@ -101,7 +101,7 @@ func TestMCAPDamage(t *testing.T) {
 			b := mcapFile(t, form.options, messages)
 			for i, mask := range flips(b, 8, len(b), 5, 1) {
 				read, scanned, lost, lostScanned := readMCAP(t, flipped(b, i, mask))
-				if !form.options.IncludeCRC {
+				if !form.options.IncludeCRC || form.options.SkipStatistics { // then a record may become another one
 					continue
 				}
 				if lost == 0 && !slices.Equal(byTime(read), want) { // a wrong time in an index may delay what follows

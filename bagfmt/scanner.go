@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/mcapscan"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/old"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -16,11 +17,11 @@ type ScannerOptions struct {
 	MaxChunkBytes int64 // largest compressed chunk, stored or unpacked; zero means 512 MiB, 2 GiB - 1 is the most
 	FutureVersion bool  // read any version 2.x as if it were 2.0
 	Reuse         bool  // a Frame of a chunk is valid until the next call only, so that memory of chunks is used again
-	// Interrupted is as in table.Options.
+	// Interrupted is as in ReaderOptions.
 	Interrupted func() error
-	// KeepForeign is as in table.Options. Without it Next tells once of each channel that is left out.
+	// KeepForeign is as in ReaderOptions. Without it Next tells once of each channel that is left out.
 	KeepForeign bool
-	// UnwrapKey is as in table.Options.
+	// UnwrapKey is as in ReaderOptions.
 	UnwrapKey func(rosbag.Encryption) (key []byte, err error)
 }
 
@@ -30,8 +31,8 @@ type Scanner struct {
 	s        *wire.Stream
 	o        ScannerOptions
 	version  wire.BagVersion
-	old      *old.Format  // of a bag of a version before 2.0
-	mcap     *mcapScanner // of an MCAP file
+	old      *old.Format       // of a bag of a version before 2.0
+	mcap     *mcapscan.Scanner // of an MCAP file
 	header   wire.RecordHeader
 	conns    wire.ConnTable
 	load     load.Loader
@@ -41,8 +42,8 @@ type Scanner struct {
 	chunks   int      // seen so far
 	infos    int
 	orphans  map[rosbag.ConnID]int64 // unknown connections, with the last chunk that has messages of them
-	arena    []byte
-	reusable []byte // with Reuse, the data of the last chunk
+	arena    wire.Arena              // of messages outside chunks
+	reusable []byte                  // with Reuse, the data of the last chunk
 	closed   bool
 	msg      rosbag.Message
 	repeated rosbag.Repeated
@@ -83,8 +84,10 @@ func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) {
 	case wire.LayoutV2:
 		err = s.start()
 	case wire.LayoutMCAP:
-		err = s.startMCAP()
-	default:
+		s.mcap, err = mcapscan.New(s.s, mcapscan.Options{
+			MaxChunkBytes: o.MaxChunkBytes, Reuse: o.Reuse, KeepForeign: o.KeepForeign, Interrupted: o.Interrupted,
+		})
+	case wire.LayoutV0, wire.LayoutV10, wire.LayoutV11, wire.LayoutV12:
 		err = s.startOld()
 	}
 	if err != nil {
@@ -112,21 +115,20 @@ func (s *Scanner) start() error {
 	return s.s.Skip(n, at, h.Op)
 }
 
-// Version returns the version of the bag, as Reader.Version does.
+// Version returns the version of the bag, as Reader.Info does.
 func (s *Scanner) Version() string { return s.version.Name }
 
 // Encryption returns what an encrypted bag says about itself, as Reader.Encryption does.
 func (s *Scanner) Encryption() *rosbag.Encryption { return s.s.Decrypter.Encryption() }
 
 // Elapsed reports whether times count from the start of the recording, as
-// Reader.Elapsed does.
+// Reader.Info does.
 func (s *Scanner) Elapsed() bool { return s.version.Elapsed }
 
 // Connections returns the connections seen so far, by ascending id.
 func (s *Scanner) Connections() []*rosbag.Connection {
 	if s.mcap != nil {
-		list, _ := s.mcap.file.Channels.Connections()
-		return list
+		return s.mcap.Connections()
 	}
 	if s.old != nil {
 		return slices.Clone(s.old.Conns)
@@ -135,7 +137,12 @@ func (s *Scanner) Connections() []*rosbag.Connection {
 }
 
 // Offset returns the end of the last top level record that was read wholly.
-func (s *Scanner) Offset() int64 { return s.good }
+func (s *Scanner) Offset() int64 {
+	if s.mcap != nil {
+		return s.mcap.Offset()
+	}
+	return s.good
+}
 
 // Next returns the next message in file order, io.EOF at a clean end. The Message
 // is valid until the next call; its Frame must not be modified and stays valid for
@@ -151,7 +158,7 @@ func (s *Scanner) Next() (*rosbag.Message, error) {
 		return nil, errScannerClosed
 	}
 	if s.mcap != nil {
-		return s.nextMCAP()
+		return s.mcap.Next()
 	}
 	if s.old != nil {
 		return s.nextOld()
@@ -373,7 +380,7 @@ func (s *Scanner) rawMessage(h *wire.RecordHeader, start int64) (*rosbag.Message
 		s.skip = skipData{n, start}
 		return nil, &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: n, Limit: wire.MaxMessageBytes}
 	}
-	frame, err := s.frame(n, start)
+	frame, err := s.arena.Frame(s.s, n, start)
 	if err != nil {
 		return nil, s.stop(err)
 	}

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aler9/goroslib/pkg/msgproc"
-	"github.com/aler9/goroslib/pkg/msgs/rosgraph_msgs"
-
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/framing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 )
 
@@ -35,11 +33,7 @@ func checkClock(resolve func(string) (string, error), p *plan.Plan) error {
 	if p.Denies(name) {
 		return &plan.DenyError{Topics: []string{name}}
 	}
-	md5, err := msgproc.MD5(rosgraph_msgs.Clock{})
-	if err != nil {
-		return err
-	}
-	if t := p.Topic(name); t != nil && t.MD5Sum != md5 {
+	if t := p.Topic(name); t != nil && t.MD5Sum != framing.ClockMD5 {
 		return &control.OptionError{Option: "Clock", Reason: fmt.Sprintf("does not go with topic %s of the bags: its type is %s [%s], not rosgraph_msgs/Clock; "+
 			"play without the clock, select other topics or put a prefix in front of them", t.Name, t.Type, t.MD5Sum)}
 	}

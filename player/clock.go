@@ -3,14 +3,15 @@ package player
 import (
 	"encoding/binary"
 
-	"github.com/aler9/goroslib/pkg/msgproc"
-	"github.com/aler9/goroslib/pkg/msgs/rosgraph_msgs"
-
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/stdmsg"
 	"github.com/gorosbag/gorosbag/player/internal/framing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
+
+// clockType is the type of the clock.
+const clockType = "rosgraph_msgs/Clock"
 
 // clockTopic is relative, as in stock: a namespace applies, --prefix does not.
 const clockTopic = "clock"
@@ -45,17 +46,8 @@ func advertiseClock(g graph, o *output) (c clockPublisher, err error) {
 		t := o.topics[planned.Number]
 		return clockPublisher{t.publication.Source(plan.PublisherID{}), t.publication, false}, nil
 	}
-	msg := rosgraph_msgs.Clock{}
-	typ, err := msgproc.Type(msg)
-	if err != nil {
-		return c, err
-	}
-	md5, err := msgproc.MD5(msg)
-	if err != nil {
-		return c, err
-	}
 	pub, err := g.Advertise(tcpros.AdvertiseOptions{
-		Topic: clockTopic, Type: typ, MD5Sum: md5, MessageDefinition: tcpros.ClockDefinition, QueueFrames: clockQueue,
+		Topic: clockTopic, Type: clockType, MD5Sum: framing.ClockMD5, MessageDefinition: stdmsg.ClockDefinition, QueueFrames: clockQueue,
 	}, nil)
 	if err != nil {
 		return c, err
@@ -73,7 +65,7 @@ const (
 )
 
 // frame is the rosgraph_msgs/Clock message of t as a TCPROS frame.
-func (f *clockFrames) frame(t bagfmt.Time) []byte {
+func (f *clockFrames) frame(t rosbag.Time) []byte {
 	if len(f.block) == 0 {
 		f.block = make([]byte, clockBlockBytes)
 	}

@@ -41,7 +41,7 @@ func newTimeBase(o *Options) (timeBase, error) {
 	if o.Stamps == StampsClock {
 		clock := newExternalClock(o.Log)
 		sub, err := o.Node.Subscribe(tcpros.SubscribeOptions{
-			Topic: externalClockTopic, Type: "rosgraph_msgs/Clock", MD5Sum: framing.ClockMD5, TCPNoDelay: true,
+			Topic: externalClockTopic, Type: clockType, MD5Sum: framing.ClockMD5, TCPNoDelay: true,
 			Open: func(tcpros.LinkInfo) (tcpros.LinkSink, error) { return clock, nil },
 		})
 		if err != nil {

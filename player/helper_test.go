@@ -11,13 +11,13 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/timeline"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -36,7 +36,7 @@ type fakeGraph struct {
 	room        func(topic string) bool // nil: there is always room
 	stats       func() []tcpros.SubscriberStats
 	frames      func(topic string, frame []byte) // gets what is published, instead of events
-	clockZero   bagfmt.Time                      // if it is set, clock messages are written relative to it
+	clockZero   rosbag.Time                      // if it is set, clock messages are written relative to it
 	state       func(context.Context) (tcpros.SystemState, error)
 
 	mu      sync.Mutex
@@ -147,7 +147,7 @@ func (s *fakeSource) Publish(frame []byte) {
 		s.pub.graph.mu.Unlock()
 	}
 	if zero := s.pub.graph.clockZero; s.pub.name == "/clock" && !zero.IsZero() {
-		t := bagfmt.Time{Sec: binary.LittleEndian.Uint32(frame[4:]), Nsec: binary.LittleEndian.Uint32(frame[8:])}
+		t := rosbag.Time{Sec: binary.LittleEndian.Uint32(frame[4:]), Nsec: binary.LittleEndian.Uint32(frame[8:])}
 		s.pub.graph.note("clock %v", t.Sub(zero))
 		return
 	}

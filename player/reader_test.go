@@ -16,6 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/timeline"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // The state at the turn of a loop is that of the order of headers: what was received
@@ -35,7 +36,7 @@ func TestLoopByHeader(t *testing.T) {
 		g := newFakeGraph()
 		var got []string
 		g.frames = func(topic string, frame []byte) {
-			m := bagfmt.Message{Frame: frame}
+			m := rosbag.Message{Frame: frame}
 			got = append(got, fmt.Sprintf("%v %s %d", time.Since(g.start), topic, testplay.NumberOf(&m)))
 		}
 		o := Options{Bags: testplay.OpenBags(t, bag), ByHeader: true, HeaderReach: 3 * s, Loop: true, Paused: true}
@@ -72,7 +73,7 @@ func (f *stalledFile) ReadAt(p []byte, off int64) (int, error) {
 // Who goes elsewhere does not wait for what is being unpacked for the old place.
 func TestTimelineCanceled(t *testing.T) {
 	t.Parallel()
-	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionBZ2}, testplay.Series(testplay.ConnA, "a", 0, 1, 2, 3, 4, 5, 6, 7)...)
+	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: rosbag.CompressionBZ2}, testplay.Series(testplay.ConnA, "a", 0, 1, 2, 3, 4, 5, 6, 7)...)
 	file := &stalledFile{Reader: bytes.NewReader(data), wait: make(chan struct{})}
 	bag, err := source.OpenAt(t.Context(), "bag", file, file.Size(), source.Options{})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // With --loop=shift no time goes back or repeats from pass to pass: neither that of headers,
@@ -30,7 +31,7 @@ func TestLoopShift(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var conns []*bagfmt.Connection
+	var conns []*rosbag.Connection
 	for i, c := range []testplay.Conn{stamped, tf, clock} {
 		h := c.Header()
 		h[3].Value = []string{"Header header" + testplay.HeaderBlock, plan.KnownDefinition(testplay.TFMD5), ""}[i]
@@ -53,12 +54,12 @@ func TestLoopShift(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		g := newFakeGraph()
-		last := map[string]bagfmt.Time{}
+		last := map[string]rosbag.Time{}
 		count := map[string]int{}
 		g.frames = func(topic string, frame []byte) {
 			offset := map[string]int{"/s": 8, "/tf": 12, "/clock": 4}[topic]
 			b := frame[offset:]
-			at := bagfmt.Time{Sec: binary.LittleEndian.Uint32(b), Nsec: binary.LittleEndian.Uint32(b[4:])}
+			at := rosbag.Time{Sec: binary.LittleEndian.Uint32(b), Nsec: binary.LittleEndian.Uint32(b[4:])}
 			if at.Before(last[topic]) || at == last[topic] && topic != "/clock" { // which we publish, too
 				t.Errorf("%v: %s goes back, or repeats a stamp, from %v to %v", time.Since(g.start), topic, last[topic], at)
 			}
@@ -87,7 +88,7 @@ func TestLoopOverAllStamps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newFakeGraph()
 		last := time.Duration(-1)
-		g.clockZero = bagfmt.Time{Nsec: 1} // zero means none
+		g.clockZero = rosbag.Time{Nsec: 1} // zero means none
 		var at []time.Duration             // of the messages
 		s := steer(t, g, Options{Bags: testplay.OpenBags(t, bag), Rate: 1e9, Loop: true, LoopShift: true, Clock: true, Hz: 1}, ordersAt{
 			30 * time.Second: func(c control.Control) {

@@ -41,6 +41,8 @@ var (
 	ErrPaused = intake.ErrPaused
 	// ErrNoRoom means that the buffer is full.
 	ErrNoRoom = intake.ErrNoRoom
+	// ErrNoSnapshots means that the recording keeps nothing ready for a snapshot.
+	ErrNoSnapshots = intake.ErrNoSnapshots
 	// ErrOnlySnapshots means that there is no bag but those of snapshots.
 	ErrOnlySnapshots = intake.ErrOnlySnapshots
 )

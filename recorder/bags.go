@@ -25,7 +25,12 @@ func (c *Control) Bags() ([]Bag, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.pipe.finished.bags(), nil
+	done := r.sink.Finished.Bags()
+	all := make([]Bag, len(done))
+	for i, b := range done {
+		all[i] = Bag(b)
+	}
+	return all, nil
 }
 
 // OpenBag opens a finished bag to be read. A file that is not the one that was recorded
@@ -35,5 +40,6 @@ func (c *Control) OpenBag(id int) (*os.File, Bag, error) {
 	if err != nil {
 		return nil, Bag{}, err
 	}
-	return r.pipe.finished.open(id)
+	f, b, err := r.sink.Finished.Open(id)
+	return f, Bag(b), err
 }

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -38,7 +38,7 @@ func heldByConnections(p *pipeline) (bytes int64, n int) {
 // rotate begins the next file and waits until the one before is closed.
 func rotate(t *testing.T, p *pipeline) {
 	t.Helper()
-	c, err := p.RequestSplit(time.Now())
+	c, err := p.Commands().RequestSplit(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,8 +55,8 @@ func TestDefinitionsAreShared(t *testing.T) {
 	text := strings.Repeat("float64 x\n", 10_000)
 	var links []*intake.Link
 	for i := range 20 {
-		topic := p.AddTopicOf(fmt.Sprintf("/t%d", i%3), fmt.Sprintf("/t%d", i%3), time.Time{})
-		l, err := p.OpenLink(topic, withDefinition(topic.Name, fmt.Sprintf("/p%d", i), text))
+		topic := p.Links().AddTopicOf(fmt.Sprintf("/t%d", i%3), fmt.Sprintf("/t%d", i%3), time.Time{})
+		l, err := p.Links().OpenLink(topic, withDefinition(topic.Name, fmt.Sprintf("/p%d", i), text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,11 +89,11 @@ func TestDefinitionsAreShared(t *testing.T) {
 func TestHeadersAreBounded(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true}, nil)
-	bad := p.AddTopicOf("/bad", "/bad", time.Time{})
+	bad := p.Links().AddTopicOf("/bad", "/bad", time.Time{})
 	big := strings.Repeat("x", 1<<20)
 	refused := 0
 	attack := func(n int) {
-		l, err := p.OpenLink(bad, withDefinition("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, big)))
+		l, err := p.Links().OpenLink(bad, withDefinition("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, big)))
 		if full := (*intake.HeadersFullError)(nil); errors.As(err, &full) {
 			refused++
 			return
@@ -111,7 +111,7 @@ func TestHeadersAreBounded(t *testing.T) {
 	if bytes, _ := heldByConnections(p); bytes > intake.HeaderBytes*memory.FairnessFactor/(memory.FairnessFactor+1)+1<<20 || taken < 10 {
 		t.Errorf("%d of 30 headers of 1 MiB were taken, %d bytes", taken, bytes)
 	}
-	if _, err := p.OpenLink(p.AddTopicOf("/good", "/good", time.Time{}), withDefinition("/good", "/good", big[:100_000])); err != nil {
+	if _, err := p.Links().OpenLink(p.Links().AddTopicOf("/good", "/good", time.Time{}), withDefinition("/good", "/good", big[:100_000])); err != nil {
 		t.Errorf("a publisher of another topic: %v", err)
 	}
 	s := Summary{Topics: accountsNow(p)}
@@ -124,7 +124,7 @@ func TestHeadersAreBounded(t *testing.T) {
 		t.Errorf("%d connections, %d bytes after the bag is closed", n, bytes)
 	}
 	closePipeline(t, p)
-	if got := len(testlink.OpenBag(t, p.finished.list()[0].Name).Connections()); got != taken {
+	if got := len(testlink.OpenBag(t, p.Finished.List()[0].Name).Connections()); got != taken {
 		t.Errorf("%d connections in the bag, want %d", got, taken)
 	}
 }
@@ -159,7 +159,7 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 	}
 	rotate(t, p)
 	closePipeline(t, p)
-	for _, b := range p.finished.list()[1:] {
+	for _, b := range p.Finished.List()[1:] {
 		if c := testlink.OpenBag(t, b.Name).Connections(); len(c) != 1 || c[0].Topic != "/map" {
 			t.Errorf("%s has %v", b.Name, c)
 		}
@@ -178,16 +178,16 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 	if n := sweep(withRing); n != 1 {
 		t.Error("the ring has a message without its connection")
 	}
-	sn, err := withRing.snapshots.trigger(time.Now())
+	sn, err := withRing.Snapshotter.Trigger(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-sn.out.finished
+	<-sn.Out.Finished
 	if n := sweep(withRing); n != 0 {
 		t.Errorf("%d connections after the snapshot", n)
 	}
 	closePipeline(t, withRing)
-	if got := numbersOf(t, sn.out.Target()); len(got) != 1 {
+	if got := numbersOf(t, sn.Out.Target()); len(got) != 1 {
 		t.Errorf("%d messages in the snapshot", len(got))
 	}
 }
@@ -197,10 +197,10 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 func TestGoneLatchedPublishers(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true}, nil)
-	topic := p.AddTopicOf("/goal", "/goal", time.Time{})
+	topic := p.Links().AddTopicOf("/goal", "/goal", time.Time{})
 	for n := range uint32(100) {
 		info := testlink.LatchedInfo("/goal", fmt.Sprintf("/rostopic_%d", n))
-		l, err := p.OpenLink(topic, info)
+		l, err := p.Links().OpenLink(topic, info)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +210,7 @@ func TestGoneLatchedPublishers(t *testing.T) {
 	p.tick(time.Now().Add(time.Hour))
 	rotate(t, p)
 	closePipeline(t, p)
-	got, _ := testlink.Numbers(t, p.out.Target())
+	got, _ := testlink.Numbers(t, p.Out.Target())
 	if want := sequence(100-intake.KeptLatched, 100); fmt.Sprint(got[1]) != fmt.Sprint(want) {
 		t.Errorf("the next bag begins with %v, want %v", got[1], want)
 	}
@@ -221,12 +221,12 @@ func TestGoneLatchedPublishers(t *testing.T) {
 func TestPublishersComeAndGo(t *testing.T) {
 	const publishers = 10_000
 	p := testPipeline(t, Options{Split: true}, nil)
-	topic := p.AddTopicOf("/t", "/t", time.Time{})
+	topic := p.Links().AddTopicOf("/t", "/t", time.Time{})
 	definition := strings.Repeat("float64 x\n", 1000)
 	now := time.Now()
 	come := func(from, to int) {
 		for n := from; n < to; n++ {
-			l, err := p.OpenLink(topic, withDefinition("/t", fmt.Sprintf("/p%d", n), definition))
+			l, err := p.Links().OpenLink(topic, withDefinition("/t", fmt.Sprintf("/p%d", n), definition))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -296,13 +296,13 @@ func TestConnectionAccount(t *testing.T) {
 	var s intake.Connections
 	topic := &intake.Topic{Name: "/t"}
 	for i, definition := range []string{"a", "a", strings.Repeat("b", 1000), "", "a"} {
-		h := bagfmt.ConnectionHeader(withDefinition("/t", fmt.Sprint("/p", i), definition).Header)
+		h := rosbag.Header(withDefinition("/t", fmt.Sprint("/p", i), definition).Header)
 		before, said := s.Held, s.SizeOf(h)
 		c := s.Add(topic, h)
 		if got := s.Held - before; got != said || topic.Headers != s.Held {
 			t.Errorf("header %d counts %d, %d was said; topic %d, all %d", i, got, said, topic.Headers, s.Held)
 		}
-		if c.Conn.ID != bagfmt.ConnID(i) || topic.Find(h) != c {
+		if c.Conn.ID != rosbag.ConnID(i) || topic.Find(h) != c {
 			t.Errorf("header %d is connection %d, or not found", i, c.Conn.ID)
 		}
 	}

@@ -82,7 +82,7 @@ func (c *Control) Pause() error {
 	if err != nil {
 		return err
 	}
-	return r.pipe.Pause()
+	return r.in.Commands().Pause()
 }
 
 // Resume ends a pause. The latest latched messages that came meanwhile are recorded
@@ -92,7 +92,7 @@ func (c *Control) Resume() error {
 	if err != nil {
 		return err
 	}
-	return r.pipe.Resume(time.Now())
+	return r.in.Commands().Resume(time.Now())
 }
 
 // Stop ends the bag: all that arrived before the call is in it, nothing that arrives
@@ -103,7 +103,7 @@ func (c *Control) Stop(ctx context.Context) (closed string, err error) {
 	if err != nil {
 		return "", err
 	}
-	e, err := r.pipe.RequestStop()
+	e, err := r.in.Commands().RequestStop()
 	if err != nil {
 		return "", err
 	}
@@ -118,7 +118,7 @@ func (c *Control) Start(ctx context.Context) (opened string, err error) {
 	if err != nil {
 		return "", err
 	}
-	e, err := r.pipe.RequestStart()
+	e, err := r.in.Commands().RequestStart()
 	if err != nil {
 		return "", err
 	}
@@ -140,7 +140,7 @@ func (c *Control) Split(ctx context.Context) (closed string, err error) {
 	if err != nil {
 		return "", err
 	}
-	e, err := r.pipe.RequestSplit(time.Now())
+	e, err := r.in.Commands().RequestSplit(time.Now())
 	if err != nil {
 		return "", err
 	}
@@ -155,5 +155,5 @@ func (c *Control) Pin(ctx context.Context, last time.Duration) (files []string, 
 	if err != nil {
 		return nil, err
 	}
-	return r.pipe.pin(ctx, time.Now().Add(-last))
+	return r.sink.Pin(ctx, time.Now().Add(-last))
 }

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestLatchedAroundAPause: a bag is of no use without the map that came before the
@@ -56,9 +56,9 @@ func TestLatchedAroundAPause(t *testing.T) {
 func latching(t testing.TB, p *pipeline, topic, publisher string) *intake.Link {
 	t.Helper()
 	info := testlink.Info(topic, publisher)
-	i := slices.IndexFunc(info.Header, func(f bagfmt.Field) bool { return f.Key == "latching" })
+	i := slices.IndexFunc(info.Header, func(f rosbag.Field) bool { return f.Key == "latching" })
 	info.Header[i].Value = "1"
-	l, err := p.OpenLink(p.AddTopicOf(topic, topic, time.Time{}), info)
+	l, err := p.Links().OpenLink(p.Links().AddTopicOf(topic, topic, time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestABagAfterAStopStandsAlone(t *testing.T) {
 	if _, err := c.Pin(t.Context(), 0); err != nil { // it is behind the chunk
 		t.Fatal(err)
 	}
-	if _, byFile := testlink.Numbers(t, p.out.Path()); !slices.Equal(byFile[1], []uint32{1}) {
+	if _, byFile := testlink.Numbers(t, p.Out.Path()); !slices.Equal(byFile[1], []uint32{1}) {
 		t.Errorf("the open bag holds %v", byFile)
 	}
 	if s, err := c.Stats(); err != nil || s.Part != 2 || p.Rotation.Next().Before(before.Add(time.Hour)) {

@@ -18,7 +18,7 @@ func TestStartThatCannotBe(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{Begin: StateStopped})
 	l := open(t, p, "/t", "/p")
-	taken := p.outputs.NextPath(time.Now())
+	taken := p.Outputs.NextPath(time.Now())
 	if err := os.WriteFile(taken, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -49,14 +49,14 @@ func TestStartThatCannotBe(t *testing.T) {
 func TestStartOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{Begin: StateStopped, MinSpace: 1000, MinSpaceText: "1000"})
-	p.disk.Free = func() (int64, error) { return 999, nil }
-	if p.lowDisk(time.Now()) {
+	p.Disk.Free = func() (int64, error) { return 999, nil }
+	if p.LowDisk(time.Now()) {
 		t.Error("the recording is to end")
 	}
 	if name, err := c.Start(t.Context()); !errors.Is(err, ErrMinSpace) {
 		t.Errorf("start: %s, %v", name, err)
 	}
-	p.disk.Free = func() (int64, error) { return 1000, nil }
+	p.Disk.Free = func() (int64, error) { return 1000, nil }
 	if _, err := c.Start(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -75,14 +75,14 @@ func TestNextFileThatCannotBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	shut.Close()
-	dir := p.outputs.Dir
-	p.outputs.Dir = shut // the writer has nothing to do yet
+	dir := p.Outputs.Dir
+	p.Outputs.Dir = shut // the writer has nothing to do yet
 	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
 	if name, err := c.Split(t.Context()); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("split: %s, %v", name, err)
 	}
 	l.Frames(testlink.Frame(1, 1, 10), 1, time.Now())
-	p.outputs.Dir = dir // nor now
+	p.Outputs.Dir = dir // nor now
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestStopTakesAStartBack(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{})
 	g := gate{open: make(chan struct{})}
-	p.out.Wrap(func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
+	p.Out.Wrap(func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
 	ctx, cancel := context.WithCancel(t.Context())

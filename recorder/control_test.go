@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // controlled is a pipeline with its control.
@@ -22,10 +22,10 @@ func controlled(t testing.TB, o Options) (*pipeline, *Control) {
 	c := new(Control)
 	o.Control = c
 	p := testPipeline(t, o, nil)
-	if p.out != nil {
-		p.opened(p.out)
+	if p.Out != nil {
+		p.Opened(p.Out)
 	}
-	c.attach(&session{Options: o, pipe: p, started: time.Now()})
+	c.attach(sessionOn(p, o))
 	return p, c
 }
 
@@ -172,7 +172,7 @@ func TestCommandsWhileMessagesFlow(t *testing.T) {
 	const publishers, rounds = 3, 15
 	for _, o := range []Options{
 		{Overflow: OverflowBlock, BufferBytes: 4 << 20, ChunkBytes: 20 << 10},
-		{Overflow: OverflowBlock, BufferBytes: 4 << 20, ChunkBytes: 20 << 10, Compression: bagfmt.CompressionLZ4, Split: true, MaxBytes: 100 << 10},
+		{Overflow: OverflowBlock, BufferBytes: 4 << 20, ChunkBytes: 20 << 10, Compression: rosbag.CompressionLZ4, Split: true, MaxBytes: 100 << 10},
 	} {
 		t.Run(fmt.Sprintf("split=%v", o.Split), func(t *testing.T) {
 			t.Parallel()
@@ -323,7 +323,7 @@ func TestAWaitThatIsGivenUp(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{})
 	g := gate{open: make(chan struct{})}
-	p.out.Wrap(func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
+	p.Out.Wrap(func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -388,7 +388,7 @@ func TestOthersWaitForRoomAcrossAPause(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{Overflow: OverflowBlock, BufferBytes: 1, ChunkBytes: 20_000})
 	g := gate{open: make(chan struct{})}
-	p.out.Wrap(func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
+	p.Out.Wrap(func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
 	small, large := open(t, p, "/s", "/p"), open(t, p, "/l", "/p")
 	var wg sync.WaitGroup
 	wg.Go(func() { testlink.PublishPlain(small, 20) })

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
@@ -36,7 +36,7 @@ func otherType(info tcpros.LinkInfo) tcpros.LinkInfo {
 // costs two connections, however often, and no memory.
 func TestTopicComesAndGoes(t *testing.T) {
 	p := testPipeline(t, Options{}, nil)
-	topic := p.AddTopicOf("/t", "/t", time.Time{})
+	topic := p.Links().AddTopicOf("/t", "/t", time.Time{})
 	both := []tcpros.LinkInfo{testlink.Info("/t", "/p"), otherType(testlink.Info("/t", "/p"))}
 	heap := func() uint64 {
 		var m runtime.MemStats
@@ -45,7 +45,7 @@ func TestTopicComesAndGoes(t *testing.T) {
 		return m.HeapAlloc
 	}
 	cycle := func(i int) {
-		l, err := p.OpenLink(topic, both[i%2])
+		l, err := p.Links().OpenLink(topic, both[i%2])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,9 +70,9 @@ func TestTopicComesAndGoes(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := testlink.Numbers(t, p.out.Target())
+	byTime, _ := testlink.Numbers(t, p.Out.Target())
 	testlink.CheckCount(t, "two types", byTime, 2, cycles/2)
-	for _, c := range testlink.OpenBag(t, p.out.Target()).Connections() {
+	for _, c := range testlink.OpenBag(t, p.Out.Target()).Connections() {
 		if c.Topic != "/t" {
 			continue // the account of losses
 		}
@@ -95,9 +95,9 @@ func TestPublisherComesAndGoes(t *testing.T) {
 	const topics, cycles = 12, 4 // of each topic: the master is asked at once about so many changes, then each second
 	for i := range topics {
 		name := topicName(i)
-		topic := p.AddTopicOf(name, name, time.Time{})
+		topic := p.Links().AddTopicOf(name, name, time.Time{})
 		sub, err := rec.Subscribe(tcpros.SubscribeOptions{Topic: name, Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
-			return p.OpenLink(topic, info)
+			return p.Links().OpenLink(topic, info)
 		}})
 		if err != nil {
 			t.Fatal(err)
@@ -120,7 +120,7 @@ func TestPublisherComesAndGoes(t *testing.T) {
 		if odd == 1 {
 			info = otherType(info)
 		}
-		h := bagfmt.ConnectionHeader(info.Header)
+		h := rosbag.Header(info.Header)
 		pub, err := robot.Advertise(tcpros.AdvertiseOptions{Topic: name, Latching: true, Type: h.Type(), MD5Sum: h.MD5Sum(), MessageDefinition: h.MessageDefinition()})
 		if err != nil {
 			t.Fatal(err)
@@ -140,12 +140,12 @@ func TestPublisherComesAndGoes(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := testlink.Numbers(t, p.out.Target())
+	byTime, _ := testlink.Numbers(t, p.Out.Target())
 	testlink.CheckCount(t, "two types of each topic", byTime, 2*topics, cycles/2)
 	if losses := (&Summary{Topics: accountsNow(p)}).Losses(); losses != "" {
 		t.Errorf("%s, although nothing was lost", losses)
 	}
-	if all := testlink.OpenBag(t, p.out.Target()).Connections(); len(all) != 2*topics {
+	if all := testlink.OpenBag(t, p.Out.Target()).Connections(); len(all) != 2*topics {
 		for _, c := range all {
 			t.Logf("%d %s %q", c.ID, c.Topic, c.Header)
 		}

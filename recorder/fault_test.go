@@ -18,11 +18,11 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -91,7 +91,7 @@ func (f volumeFile) Truncate(size int64) error {
 // bag is closed, and what is in the bags is what is counted.
 func TestFullDiskAlwaysHasRoomForTheIndex(t *testing.T) {
 	t.Parallel()
-	for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+	for _, c := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4} {
 		t.Run(string(c), func(t *testing.T) {
 			t.Parallel()
 			step := 1
@@ -172,14 +172,19 @@ func TestHangingDisk(t *testing.T) {
 	// Without syncs: one that takes long on a busy disk would be said, too.
 	o := Options{BufferBytes: budget, ChunkBytes: 100 << 10, Sync: SyncNone, Log: zap.New(core)}
 	p := testPipeline(t, o, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
-	p.outputs.Watchdog.Limit = 200 * time.Millisecond
-	o.Select.All, o.Node = true, new(tcpros.Node)
-	o, err := o.withDefaults()
+	p.Outputs.Watchdog.Limit = 200 * time.Millisecond
+	node, err := tcpros.NewNode(t.Context(), tcpros.NodeOptions{BaseName: "rec", MasterURI: "http://127.0.0.1:1/", Getenv: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = node.Close(context.Background()) })
+	o.Select.All, o.Node = true, node
+	if o, err = o.withDefaults(); err != nil {
+		t.Fatal(err)
+	}
 	o.Select = Selection{} // subscribes to nothing
-	r := &session{Options: o, pipe: p, subs: map[string]*subscription{}, ready: make(chan struct{})}
+	r := sessionOn(p, o)
+	r.subs, r.ready = map[string]*subscription{}, make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.record(ctx) }()
@@ -198,10 +203,10 @@ func TestHangingDisk(t *testing.T) {
 		t.Errorf("while the disk hangs: %+v", s)
 	}
 	cancel()
-	if err := <-done; !errors.Is(err, ErrDiskHangs) || !strings.Contains(err.Error(), "write of "+p.out.Path()) {
+	if err := <-done; !errors.Is(err, ErrDiskHangs) || !strings.Contains(err.Error(), "write of "+p.Out.Path()) {
 		t.Errorf("got %v", err)
 	}
-	if sum := r.summary(time.Second); sum.File != p.out.Path() || len(sum.Files) != 1 {
+	if sum := r.summary(time.Second); sum.File != p.Out.Path() || len(sum.Files) != 1 {
 		t.Errorf("the summary knows the files %v", sum.Files)
 	}
 	topic := l.Connection.Topic
@@ -211,7 +216,7 @@ func TestHangingDisk(t *testing.T) {
 	}
 	p.Mu.Unlock()
 	close(g.open) // for the end of the test
-	testlink.WaitFor(t, func() bool { return p.finished.number() == 1 })
+	testlink.WaitFor(t, func() bool { return p.Finished.Number() == 1 })
 }
 
 // setClock moves the wall clock of t by d and leaves the monotonic one. The time package
@@ -287,16 +292,16 @@ func TestClockJumpsAgainAndAgain(t *testing.T) {
 func TestNoSplitOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true, Duration: time.Hour, MinSpace: 1000, MinSpaceText: "1000"}, nil)
-	p.disk.Free = func() (int64, error) { return 999, nil }
+	p.Disk.Free = func() (int64, error) { return 999, nil }
 	l := open(t, p, "/t", "/p")
 	testlink.PublishPlain(l, 3)
 	l.Frames(testlink.Frame(1, 3, 100), 1, p.Rotation.Next())
-	<-p.disk.Full
+	<-p.Disk.Full
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
 	byTime, _ := testlink.Numbers(t, files(t, p)[0])
-	if testlink.CheckCount(t, "in the only file", byTime, 1, 4); p.finished.number() != 1 {
-		t.Errorf("%d files", p.finished.number())
+	if testlink.CheckCount(t, "in the only file", byTime, 1, 4); p.Finished.Number() != 1 {
+		t.Errorf("%d files", p.Finished.Number())
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"golang.org/x/sys/unix"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -27,21 +26,21 @@ func TestReserveOnARealFile(t *testing.T) {
 	l := open(t, p, "/t", "/p")
 	const reserveLeast = 1 << 20 // that bagfile reserves ahead
 	var file bagfile.Handle
-	p.out.Wrap(func(f bagfile.Handle) bagfile.Handle { file = f; return f })
-	if file.Reserve(0, 1<<20) != nil || blocks(t, p.out.Path()) < 1<<20 {
+	p.Out.Wrap(func(f bagfile.Handle) bagfile.Handle { file = f; return f })
+	if file.Reserve(0, 1<<20) != nil || blocks(t, p.Out.Path()) < 1<<20 {
 		p.close()
-		t.Skip("the file system of " + p.out.Path() + " knows no fallocate")
+		t.Skip("the file system of " + p.Out.Path() + " knows no fallocate")
 	}
 	testlink.PublishPlain(l, 3)
-	p.UnblockLinks()
-	testlink.WaitFor(t, func() bool { p.Mu.Lock(); defer p.Mu.Unlock(); return p.stored.Load() > 0 })
-	if n := blocks(t, p.out.Path()); n < reserveLeast+30_000 {
+	p.Links().UnblockLinks()
+	testlink.WaitFor(t, func() bool { p.Mu.Lock(); defer p.Mu.Unlock(); return p.Stored.Load() > 0 })
+	if n := blocks(t, p.Out.Path()); n < reserveLeast+30_000 {
 		t.Errorf("%d bytes of blocks while recording, want %d more than are written", n, reserveLeast)
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if n := blocks(t, p.out.Target()); n > reserveLeast/2 {
+	if n := blocks(t, p.Out.Target()); n > reserveLeast/2 {
 		t.Errorf("%d bytes of blocks after the end", n)
 	}
 }
@@ -90,14 +89,14 @@ func TestFileThatLosesItsName(t *testing.T) {
 			core, logs := observer.New(zap.WarnLevel)
 			p := testPipeline(t, Options{ChunkBytes: 20 << 10, Overflow: OverflowBlock, Log: zap.New(core)}, nil)
 			l := open(t, p, "/t", "/p")
-			first := p.out
+			first := p.Out
 			l.Frames(testlink.Frame(1, 0, 30_000), 1, time.Now())
-			testlink.WaitFor(t, func() bool { p.Mu.Lock(); defer p.Mu.Unlock(); return p.stored.Load() > 0 })
+			testlink.WaitFor(t, func() bool { p.Mu.Lock(); defer p.Mu.Unlock(); return p.Stored.Load() > 0 })
 			if err := tc.lose(first.Path()); err != nil {
 				t.Fatal(err)
 			}
 			// Message 0 was sent; the others are numbered from 0, too.
-			sent := 1 + publishUntil(t, l, func() bool { return p.current() != first })
+			sent := 1 + publishUntil(t, l, func() bool { return p.Current() != first })
 			l.Frames(testlink.Frame(1, 1e6, 30_000), 1, time.Now())
 			sent++
 			if err := p.close(); !errors.Is(err, tc.want) {
@@ -112,13 +111,13 @@ func TestFileThatLosesItsName(t *testing.T) {
 			if len(said) != 2 {
 				t.Errorf("said %v", said)
 			}
-			byTime, _ := testlink.Numbers(t, p.out.Target())
+			byTime, _ := testlink.Numbers(t, p.Out.Target())
 			inSecond := uint64(len(byTime[1]))
 			topic := l.Connection.Topic
 			if inSecond < 2 || byTime[1][inSecond-1] != 1e6 {
 				t.Errorf("the second file holds %v", byTime[1])
 			}
-			lost, bytes := uint64(sent)-inSecond, payloadBytes(t, p.out.Target(), "/t")
+			lost, bytes := uint64(sent)-inSecond, payloadBytes(t, p.Out.Target(), "/t")
 			if tc.want == nil {
 				bytes += payloadBytes(t, elsewhere, "/t")
 				byTime, _ := testlink.Numbers(t, elsewhere)
@@ -151,7 +150,7 @@ func TestDirectoryThatMoves(t *testing.T) {
 			core, logs := observer.New(zap.WarnLevel)
 			p := testPipeline(t, Options{ChunkBytes: 20 << 10, Overflow: OverflowBlock, Log: zap.New(core)}, nil)
 			l := open(t, p, "/t", "/p")
-			dir, base := filepath.Split(p.out.Target())
+			dir, base := filepath.Split(p.Out.Target())
 			dir = filepath.Clean(dir)
 			moved := dir + "-moved"
 			if err := errors.Join(os.Rename(dir, moved), replace(dir)); err != nil {
@@ -159,19 +158,18 @@ func TestDirectoryThatMoves(t *testing.T) {
 			}
 			said := func() []observer.LoggedEntry { return logs.FilterMessageSnippet("directory was renamed").All() }
 			sent := publishUntil(t, l, func() bool { return len(said()) > 0 })
-			if got, want := p.out.Path(), filepath.Join(moved, base+".active"); got != want {
+			if got, want := p.Out.Path(), filepath.Join(moved, base+".active"); got != want {
 				t.Errorf("recording to %s, want %s", got, want)
 			}
 			if err := p.close(); err != nil {
 				t.Error(err)
 			}
-			var s Summary
-			p.finished.summarize(&s)
+			s := p.Finished.Account()
 			want := filepath.Join(moved, base)
-			if s.File != want || len(s.Files) != 1 || s.Files[0].File != want {
-				t.Errorf("files of the summary: %s, %v, want %s", s.File, s.Files, want)
+			if s.Last != want || len(s.Files) != 1 || s.Files[0].File != want {
+				t.Errorf("files of the summary: %s, %v, want %s", s.Last, s.Files, want)
 			}
-			byTime, _ := testlink.Numbers(t, s.File)
+			byTime, _ := testlink.Numbers(t, s.Last)
 			if len(byTime[1]) != int(sent) {
 				t.Errorf("%d messages in the bag, want %d", len(byTime[1]), sent)
 			}
@@ -185,7 +183,7 @@ func TestDirectoryThatMoves(t *testing.T) {
 // payloadBytes sums up the messages of a topic in a bag.
 func payloadBytes(t *testing.T, path, topic string) (n uint64) {
 	t.Helper()
-	for m, err := range rosbag.Messages(testlink.OpenBag(t, path), bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(testlink.OpenBag(t, path), rosbag.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

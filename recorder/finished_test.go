@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -34,7 +35,7 @@ func TestFinishedBagsTakeNoHeap(t *testing.T) { // not beside others: it measure
 		for _, l := range links {
 			l.Frames(testlink.Frame(1, uint32(n), 100), 1, time.Now())
 		}
-		c, err := p.RequestSplit(time.Now())
+		c, err := p.Commands().RequestSplit(time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +56,7 @@ func TestFinishedBagsTakeNoHeap(t *testing.T) { // not beside others: it measure
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	r := &session{pipe: p}
+	r := sessionOn(p, Options{})
 	sum := r.summary(0)
 	deleted := sum.Earlier.Deleted
 	for _, f := range sum.Files {
@@ -76,18 +77,18 @@ func TestFinishedBagsAreFoundByNumber(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	l := finishedBags{retain: p.retain}
-	const bags = keptBags + 3
+	l := sink.FinishedBags{Retain: p.Retain}
+	const bags = sink.KeptBags + 3
 	for i := range bags {
-		b := &bagFile{File: p.out.File, snapshot: i%2 == 1}
-		l.add(b, fmt.Errorf("fault %d: %w", i, errInjected), !b.snapshot)
+		b := &sink.Bag{File: p.Out.File, Snapshot: i%2 == 1}
+		l.Add(b, fmt.Errorf("fault %d: %w", i, errInjected), !b.Snapshot)
 	}
-	all := l.bags()
-	if len(all) != keptBags || all[0].ID != 3 || all[keptBags-1].ID != bags-1 || l.number() != bags {
-		t.Errorf("%d bags from %d to %d of %d", len(all), all[0].ID, all[len(all)-1].ID, l.number())
+	all := l.Bags()
+	if len(all) != sink.KeptBags || all[0].ID != 3 || all[sink.KeptBags-1].ID != bags-1 || l.Number() != bags {
+		t.Errorf("%d bags from %d to %d of %d", len(all), all[0].ID, all[len(all)-1].ID, l.Number())
 	}
 	for id, want := range map[int]error{-1: ErrNoBag, 2: ErrNoBag, 3: nil, bags - 1: nil, bags: ErrNoBag} {
-		f, b, err := l.open(id)
+		f, b, err := l.Open(id)
 		if !errors.Is(err, want) || err == nil && b.ID != id {
 			t.Errorf("bag %d: %v, %v", id, b.ID, err)
 		}
@@ -95,12 +96,11 @@ func TestFinishedBagsAreFoundByNumber(t *testing.T) {
 			f.Close()
 		}
 	}
-	var sum Summary
-	l.summarize(&sum)
-	if want := (EarlierFiles{Files: 3, Snapshots: 1, SnapshotBytes: p.out.Bytes()}); sum.Earlier != want || sum.Bytes != bags*p.out.Bytes() || sum.File != p.out.Path() {
+	sum := l.Account()
+	if want := (sink.EarlierFiles{Files: 3, Snapshots: 1, SnapshotBytes: p.Out.Bytes()}); sum.Earlier != want || sum.Bytes != bags*p.Out.Bytes() || sum.Last != p.Out.Path() {
 		t.Errorf("%+v", sum.Earlier)
 	}
-	if err := l.err(); !errors.Is(err, errInjected) || len(err.Error()) > 40*keptFaults {
+	if err := l.Err(); !errors.Is(err, errInjected) || len(err.Error()) > 40*sink.KeptFaults {
 		t.Errorf("%v", err)
 	}
 }

@@ -10,11 +10,24 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// pipeline is what brings frames from the links to the files, without a session around it.
+type pipeline struct {
+	*session
+	*intake.Intake
+	*sink.Sink
+}
+
+// sessionOn is a session with other options that records with p.
+func sessionOn(p *pipeline, o Options) *session {
+	return &session{Options: o, in: p.in, sink: p.sink}
+}
 
 // testPipeline is a pipeline on a file in a directory of the test.
 func testPipeline(t testing.TB, o Options, wrap func(bagfile.Handle) bagfile.Handle) *pipeline {
@@ -30,9 +43,9 @@ func testPipeline(t testing.TB, o Options, wrap func(bagfile.Handle) bagfile.Han
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { outputs.Close() })
-	var out *bagFile
+	var out *sink.Bag
 	if o.Begin != StateStopped && o.Snapshot.Mode != SnapshotOnly {
-		if out, err = createBag(outputs, time.Now()); err != nil {
+		if out, err = sink.Create(outputs, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -41,12 +54,14 @@ func testPipeline(t testing.TB, o Options, wrap func(bagfile.Handle) bagfile.Han
 		outputs.Wrap = wrap
 	}
 	retain := bagfile.NewRetainer(o.Retain, o.Log, outputs.Free, o.handover().Keeps)
-	return newPipeline(o, outputs, retain, out)
+	r := &session{Options: o}
+	r.wire(outputs, retain, out)
+	return &pipeline{session: r, Intake: r.in, Sink: r.sink}
 }
 
 func open(t testing.TB, p *pipeline, topic, publisher string) *intake.Link {
 	t.Helper()
-	l, err := p.OpenLink(p.AddTopicOf(topic, topic, time.Time{}), testlink.Info(topic, publisher))
+	l, err := p.Links().OpenLink(p.Links().AddTopicOf(topic, topic, time.Time{}), testlink.Info(topic, publisher))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,14 +73,14 @@ func holdWriter(p *pipeline) (release func()) {
 	const least = 1 // byte, which the disk does not seem to have when the writer is to open a file
 	held, asked := make(chan struct{}), make(chan struct{})
 	var others atomic.Bool
-	p.disk = bagfile.NewSpace(least, "", false, func() (int64, error) {
+	p.Disk = bagfile.NewSpace(least, "", false, func() (int64, error) {
 		if others.Swap(true) {
 			return least, nil
 		}
 		close(asked)
 		<-held
 		return 0, nil
-	}, p.sink.log)
+	}, p.Sink.Log)
 	p.Mu.Lock()
 	p.Enqueue(&intake.Command{Kind: intake.CommandOpen})
 	p.Mu.Unlock()

@@ -10,9 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestLimitsInThePipeline(t *testing.T) {
@@ -34,7 +36,7 @@ func TestLimitsInThePipeline(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	_, byFile := testlink.Numbers(t, p.out.Target())
+	_, byFile := testlink.Numbers(t, p.Out.Target())
 	if want := []uint32{0, 3, 6, 9, 12, 15, 18, 21, 24, 27}; !slices.Equal(byFile[1], want) || len(byFile[2]) != 4 {
 		t.Errorf("the bag holds %v", byFile)
 	}
@@ -66,17 +68,17 @@ func TestWhichTopicsALimitMeans(t *testing.T) {
 func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{Snapshot: Snapshot{PreRoll: time.Second}})
-	topic := p.AddTopicOf("/goal", "/goal", time.Time{})
+	topic := p.Links().AddTopicOf("/goal", "/goal", time.Time{})
 	now := time.Now()
 	for n := range uint32(100) {
 		now = now.Add(10 * time.Second)
-		l, err := p.OpenLink(topic, testlink.LatchedInfo("/goal", fmt.Sprintf("/rostopic_%d", n)))
+		l, err := p.Links().OpenLink(topic, testlink.LatchedInfo("/goal", fmt.Sprintf("/rostopic_%d", n)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		l.Frames(testlink.Frame(1, n, 100), 1, now)
 		l.Closed(nil)
-		if _, err := p.pin(t.Context(), now); err != nil { // behind the chunk
+		if _, err := p.Pin(t.Context(), now); err != nil { // behind the chunk
 			t.Fatal(err)
 		}
 		p.tick(now.Add(5 * time.Second))
@@ -96,14 +98,14 @@ func TestLatchedMessagesBeginAFileInOrder(t *testing.T) {
 	t.Parallel()
 	for chunkBytes, chunks := range map[int]int{1: 3, 3000: 1} {
 		p := bareIntake(-1, chunkBytes)
-		s := &sink{in: p, compression: bagfmt.CompressionNone}
+		s := &sink.Sink{In: p.Files(), Compression: rosbag.CompressionNone}
 		for i, publisher := range []string{"/a", "/b", "/c"} {
 			p.Latched.Remember(&latchingConnection(p, publisher).Source, testlink.Frame(uint32(i), 0, 8))
 		}
-		at := bagfmt.TimeOf(time.Now())
-		var got []bagfmt.ConnID
+		at := rosbag.TimeOf(time.Now())
+		var got []rosbag.ConnID
 		written := 0
-		err := s.packLatched(p.PinLatched(nil), at, func(c *bagfmt.SealedChunk) error {
+		err := s.PackLatched(p.PinLatched(nil), at, func(c *chunk.Sealed) error {
 			written++
 			for _, n := range c.Counts {
 				got = append(got, n.Conn.ID)
@@ -129,7 +131,7 @@ func TestLargeMessagesBringTheirRecord(t *testing.T) {
 	t.Parallel()
 	info, definition := longRecordInfo()
 	p := testPipeline(t, Options{Sync: SyncNone}, nil)
-	l, err := p.OpenLink(p.AddTopicOf("/scan", "/scan", time.Time{}), info)
+	l, err := p.Links().OpenLink(p.Links().AddTopicOf("/scan", "/scan", time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +139,7 @@ func TestLargeMessagesBringTheirRecord(t *testing.T) {
 		testlink.SendLarge(l, testlink.Frame(1, n, 200_000))
 	}
 	closePipeline(t, p)
-	if n := records(t, p.out.Target(), definition); n != 3 {
+	if n := records(t, p.Out.Target(), definition); n != 3 {
 		t.Errorf("%d connection records, want two in chunks and one in the index", n)
 	}
 }
@@ -149,7 +151,7 @@ func TestRecordBehindASplit(t *testing.T) {
 	for splits := range 3 {
 		info, definition := longRecordInfo()
 		p := testPipeline(t, Options{Split: true, Sync: SyncNone}, nil)
-		l, err := p.OpenLink(p.AddTopicOf("/scan", "/scan", time.Time{}), info)
+		l, err := p.Links().OpenLink(p.Links().AddTopicOf("/scan", "/scan", time.Time{}), info)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +191,7 @@ func TestLargeMessageBehindASplit(t *testing.T) {
 	}
 	for name, splits := range map[string]int{"no split": 0, "a split": 1, "two": 2} {
 		p := testPipeline(t, Options{Split: true, Sync: SyncNone}, nil)
-		l, err := p.OpenLink(p.AddTopicOf("/scan", "/scan", time.Time{}), info)
+		l, err := p.Links().OpenLink(p.Links().AddTopicOf("/scan", "/scan", time.Time{}), info)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -158,7 +158,7 @@ func TestLatchedMessageAcrossAPause(t *testing.T) {
 		p := testPipeline(t, Options{BufferBytes: 64 << 20, Overflow: overflow}, nil)
 		l := latching(t, p, "/map", "/p")
 		f := testlink.BeginLarge(t, l, 8<<20, 2<<20)
-		if err := p.Pause(); err != nil {
+		if err := p.Commands().Pause(); err != nil {
 			t.Fatal(err)
 		}
 		if !testlink.Fill(f, make([]byte, 6<<20)) {
@@ -235,7 +235,7 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 		}
 		held := chunks()
 		release := holdWriter(p)
-		sn, err := p.snapshots.trigger(time.Now())
+		sn, err := p.Snapshotter.Trigger(time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,7 +255,7 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 		}
 		release()
 		<-received
-		<-sn.out.finished
+		<-sn.Out.Finished
 		closePipeline(t, p)
 	}
 }
@@ -265,9 +265,9 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 func TestAbandonedMessagesLeaveNothing(t *testing.T) {
 	const publishers = 60
 	p := testPipeline(t, Options{Split: true}, nil)
-	topic, before := p.AddTopicOf("/bad", "/bad", time.Time{}), heapBesideBuffer(p)
+	topic, before := p.Links().AddTopicOf("/bad", "/bad", time.Time{}), heapBesideBuffer(p)
 	for n := range publishers {
-		l, err := p.OpenLink(topic, withDefinition("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, strings.Repeat("x", 1_000_000))))
+		l, err := p.Links().OpenLink(topic, withDefinition("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, strings.Repeat("x", 1_000_000))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -287,11 +287,11 @@ func TestAbandonedMessagesLeaveNothing(t *testing.T) {
 func TestNamesAreBounded(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{}, nil)
-	topic := p.AddTopicOf("/bad", "/bad", time.Time{})
+	topic := p.Links().AddTopicOf("/bad", "/bad", time.Time{})
 	for n := range 100 {
 		info := testlink.Info("/bad", "")
 		info.PublisherURI = fmt.Sprint("http://", n, strings.Repeat("x", 500_000))
-		l, err := p.OpenLink(topic, info)
+		l, err := p.Links().OpenLink(topic, info)
 		if err != nil {
 			t.Fatal(err)
 		}

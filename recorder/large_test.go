@@ -116,7 +116,7 @@ func TestLargeMessagesTakeTurns(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := testlink.Numbers(t, p.out.Target())
+	byTime, _ := testlink.Numbers(t, p.Out.Target())
 	for i := range uint32(publishers) {
 		testlink.CheckCount(t, "large", map[uint32][]uint32{i: byTime[i]}, 1, messages)
 	}

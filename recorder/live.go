@@ -50,18 +50,18 @@ type TopicStats struct {
 
 // stats reads the accounts of a recording under way.
 func (r *session) stats() Stats {
-	p, now := r.pipe, time.Now()
-	s := Stats{Taken: now, Elapsed: now.Sub(r.started), Bytes: p.stored.Load(), Handover: p.handover.Handed(), Triggers: r.triggers()}
-	if out := p.current(); out != nil {
+	p, now := r.sink, time.Now()
+	s := Stats{Taken: now, Elapsed: now.Sub(r.started), Bytes: p.Stored.Load(), Handover: r.handover().Handed(), Triggers: r.triggers()}
+	if out := p.Current(); out != nil {
 		s.File = out.Target()
 	}
-	s.DiskFree, s.TimeLeft = p.disk.Forecast()
-	s.Disk, s.Finished, s.Deleted = p.outputs.Watchdog.Account(), p.finished.number(), p.finished.retain.Deletions()
-	live := p.LiveFigures(now)
+	s.DiskFree, s.TimeLeft = p.Disk.Forecast()
+	s.Disk, s.Finished, s.Deleted = p.Outputs.Watchdog.Account(), p.Finished.Number(), p.Finished.Retain.Deletions()
+	live := r.in.Accounts().LiveFigures(now)
 	s.State, s.Ending, s.Part, s.FileBytes = live.State, live.Ending, live.Part, live.FileBytes
 	s.Buffered, s.BufferMost, s.Unread = live.Buffered, live.BufferMost, live.Unread
 	s.Snapshots, s.Topics = snapshotStats(live.Snapshots), topicStats(live.Topics)
-	s.Snapshots.Failed = p.snapshots.failures()
+	s.Snapshots.Failed = p.Snapshotter.Failures()
 	return s
 }
 

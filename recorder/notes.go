@@ -30,7 +30,7 @@ func (c *Control) MarkAt(text string, at time.Time) (Mark, error) {
 	if err != nil {
 		return Mark{}, err
 	}
-	m, err := r.pipe.marks.write(r.pipe.Intake, text, at)
+	m, err := r.marks.write(r.in.Links(), text, at)
 	if err == nil {
 		r.Log.Info("Mark", loglimit.OnRequest(), zap.String("text", m.Text))
 	}
@@ -45,7 +45,7 @@ type marks struct {
 }
 
 // write records a mark. Its error says why it is not in the bag.
-func (m *marks) write(in *intake.Intake, text string, at time.Time) (Mark, error) {
+func (m *marks) write(in intake.Links, text string, at time.Time) (Mark, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if text == "" {
@@ -71,6 +71,6 @@ func (m *marks) write(in *intake.Intake, text string, at time.Time) (Mark, error
 // writeNotes records the notes of Options, if there are any, before any message.
 func (r *session) writeNotes() {
 	if len(r.Notes) > 0 {
-		deliver(r.pipe.OpenNotes(bagnote.NotesTopic, stringOwn), stringFrame([]byte(bagnote.Text(r.Notes))), time.Now())
+		deliver(r.in.Links().OpenNotes(bagnote.NotesTopic, stringOwn), stringFrame([]byte(bagnote.Text(r.Notes))), time.Now())
 	}
 }

@@ -19,7 +19,7 @@ import (
 func controlOf(p *pipeline, o Options) *Control {
 	c := new(Control)
 	o.Log = zap.NewNop()
-	c.attach(&session{Options: o, pipe: p})
+	c.attach(sessionOn(p, o))
 	return c
 }
 
@@ -35,7 +35,7 @@ func TestNotesBeginEachFile(t *testing.T) {
 			t.Parallel()
 			o.Split, o.Notes = true, notes
 			p := testPipeline(t, o, nil)
-			r := &session{Options: o, pipe: p}
+			r := sessionOn(p, o)
 			r.writeNotes()
 			c := controlOf(p, o)
 			l := openLatched(t, p, "/map", "/p1")
@@ -200,7 +200,7 @@ func TestMarkOfThePastStaysInItsFile(t *testing.T) {
 		t.Fatalf("files %v", paths)
 	}
 	for i, path := range paths[1:] {
-		if end, start := testlink.OpenBag(t, paths[i]).End(), testlink.OpenBag(t, path).Start(); start.Before(end) {
+		if end, start := testlink.OpenBag(t, paths[i]).Info().End, testlink.OpenBag(t, path).Info().Start; start.Before(end) {
 			t.Errorf("%s begins %v before the end of the one before", path, end.Sub(start))
 		}
 		if got := stored(t, path, bagnote.MarksTopic); !slices.Equal(got, []string{"late"}) {
@@ -274,7 +274,7 @@ func TestMarkWithoutRoom(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := stored(t, p.out.Target(), bagnote.MarksTopic); !slices.Equal(got, []string{"first"}) {
+	if got := stored(t, p.Out.Target(), bagnote.MarksTopic); !slices.Equal(got, []string{"first"}) {
 		t.Errorf("marks %q", got)
 	}
 }

@@ -45,13 +45,13 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 	defer node.Close(t.Context())
 	p := testPipeline(t, Options{BufferBytes: 16 << 20}, func(f bagfile.Handle) bagfile.Handle { return &throttled{Handle: f, rate: 20_000_000} })
 	subscribe := func(name string) (*intake.Topic, *load.Publisher) {
-		topic := p.AddTopicOf(name, name, time.Time{})
+		topic := p.Links().AddTopicOf(name, name, time.Time{})
 		pub, err := load.Advertise(t.Context(), m.Addr().String(), "/pub"+name, name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		sub, err := node.Subscribe(tcpros.SubscribeOptions{Topic: name, Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
-			return p.OpenLink(topic, info)
+			return p.Links().OpenLink(topic, info)
 		}})
 		if err != nil {
 			t.Fatal(err)
@@ -91,7 +91,7 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	byTime, _ := testlink.Numbers(t, p.out.Target())
+	byTime, _ := testlink.Numbers(t, p.Out.Target())
 	testlink.CheckCount(t, "imu", map[uint32][]uint32{0: byTime[imuBytes-4]}, 1, imuMessages)
 	recorded, dropped := len(byTime[cameraBytes-4]), camera.Dropped[intake.DropBufferFull]
 	t.Logf("camera: %d published, %d recorded, %d dropped", cameraMessages, recorded, dropped)

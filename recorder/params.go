@@ -102,7 +102,7 @@ func (r *session) keep(topic string, value any) error {
 	if text.Len() > maxParams {
 		return fmt.Errorf("%d bytes, at most %d are stored", text.Len(), maxParams)
 	}
-	l := r.pipe.OpenLatched(topic, stringOwn)
+	l := r.in.Links().OpenLatched(topic, stringOwn)
 	deliver(l, stringFrame(bytes.TrimSpace(text.Bytes())), time.Now())
 	l.Closed(nil)
 	return nil

@@ -34,7 +34,7 @@ func stored(t *testing.T, path, topic string) (texts []string) {
 func TestStore(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true}, nil)
-	r := &session{Options: Options{Log: zap.NewNop()}, pipe: p}
+	r := sessionOn(p, Options{Log: zap.NewNop()})
 	long := string(bytes.Repeat([]byte("<x>"), 100_000))
 	ctx, cancel := context.WithCancel(t.Context())
 	for topic, value := range map[string]any{
@@ -52,7 +52,7 @@ func TestStore(t *testing.T) {
 	}
 	cancel()
 	r.store(ctx, "/never", func() (any, error) { return nil, errors.New("gone") })
-	first := p.out.Target()
+	first := p.Out.Target()
 	p.Mu.Lock()
 	p.NextFile(time.Now())
 	p.Mu.Unlock()

@@ -40,9 +40,9 @@ func TestPin(t *testing.T) {
 		t.Fatal(err)
 	}
 	var left []string
-	for _, b := range p.finished.list() {
-		if testlink.Exists(b.place.Target()) {
-			left = append(left, filepath.Base(b.place.Target()))
+	for _, b := range p.Finished.List() {
+		if testlink.Exists(b.Place.Target()) {
+			left = append(left, filepath.Base(b.Place.Target()))
 		}
 	}
 	if want := []string{"test_1.bag", "test_2.bag", "test_4.bag", "test_5.bag"}; !slices.Equal(left, want) {
@@ -56,14 +56,14 @@ func TestPinDoesNotWaitForADeletion(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{Split: true, Retain: Retention{KeepFree: 1}})
 	asked, hangs, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	p.retain.Free = func() (int64, error) {
+	p.Retain.Free = func() (int64, error) {
 		close(asked)
 		<-hangs
 		return 1, nil
 	}
 	go func() {
 		defer close(over)
-		p.retain.Enforce(time.Now())
+		p.Retain.Enforce(time.Now())
 	}()
 	<-asked
 	if files, err := c.Pin(t.Context(), time.Hour); err != nil || len(files) != 1 {

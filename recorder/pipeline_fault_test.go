@@ -98,8 +98,8 @@ func testWriteFails(t *testing.T, at int, injected error) bool {
 		t.Fatalf("write %d: %v", at, err)
 	}
 	kept, indexed := uint64(0), true
-	for _, b := range p.finished.list() {
-		if b.Name != b.place.Target() { // closed without an index
+	for _, b := range p.Finished.List() {
+		if b.Name != b.Place.Target() { // closed without an index
 			indexed = false
 			continue
 		}
@@ -130,23 +130,23 @@ func TestFailedSyncMovesOn(t *testing.T) {
 	handed := &finishedFiles{}
 	p := testPipeline(t, Options{ChunkBytes: 20 << 10, Sync: SyncChunk, Handover: handed}, f.wrap)
 	var first bagfile.Handle
-	p.out.Wrap(func(h bagfile.Handle) bagfile.Handle { first = h.(faultyFile).Handle; return h })
+	p.Out.Wrap(func(h bagfile.Handle) bagfile.Handle { first = h.(faultyFile).Handle; return h })
 	l := open(t, p, "/t", "/p")
 	testlink.PublishPlain(l, 20)
 	err := p.close()
 	if !errors.Is(err, errInjected) || !strings.Contains(err.Error(), "what was written after byte") {
 		t.Fatalf("got %v, want the failed sync", err)
 	}
-	if p.finished.number() != 2 || f.syncs[first] != 2 {
-		t.Errorf("%d files, syncs %v: none may follow the failed one", p.finished.number(), f.syncs)
+	if p.Finished.Number() != 2 || f.syncs[first] != 2 {
+		t.Errorf("%d files, syncs %v: none may follow the failed one", p.Finished.Number(), f.syncs)
 	}
 	var kept []uint32
-	for _, b := range p.finished.list() {
+	for _, b := range p.Finished.List() {
 		byTime, _ := testlink.Numbers(t, b.Name)
 		kept = append(kept, byTime[1]...)
 	}
 	testlink.CheckCount(t, "in both files", map[uint32][]uint32{1: kept}, 1, 20)
-	if good := p.finished.list()[1].Name; !slices.Equal(handed.names, []string{good}) {
+	if good := p.Finished.List()[1].Name; !slices.Equal(handed.names, []string{good}) {
 		t.Errorf("handed over: %v, want only %s", handed.names, good)
 	}
 }
@@ -173,8 +173,8 @@ func TestSecondFaultEnds(t *testing.T) {
 	if err := p.close(); !errors.Is(err, errInjected) {
 		t.Fatalf("got %v", err)
 	}
-	if topic := l.Connection.Topic; p.finished.number() != 2 || topic.Tally != (intake.Tally{}) || topic.Dropped[intake.DropDisk] != 20 {
-		t.Errorf("%d files, %+v, %d dropped", p.finished.number(), topic.Tally, topic.Dropped[intake.DropDisk])
+	if topic := l.Connection.Topic; p.Finished.Number() != 2 || topic.Tally != (intake.Tally{}) || topic.Dropped[intake.DropDisk] != 20 {
+		t.Errorf("%d files, %+v, %d dropped", p.Finished.Number(), topic.Tally, topic.Dropped[intake.DropDisk])
 	}
 }
 

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -42,7 +42,7 @@ func TestOverflowDropsTheNewestAndCounts(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := testlink.Numbers(t, p.out.Target())
+	byTime, _ := testlink.Numbers(t, p.Out.Target())
 	kept := len(byTime[1])
 	for i, v := range byTime[1] {
 		if int(v) != i {
@@ -87,7 +87,7 @@ func TestOverflowBlocksAndLosesNothing(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, byFile := testlink.Numbers(t, p.out.Target())
+	byTime, byFile := testlink.Numbers(t, p.Out.Target())
 	testlink.CheckCount(t, "by time", byTime, 1, 300)
 	testlink.CheckCount(t, "in the file", byFile, 1, 300)
 }
@@ -111,7 +111,7 @@ func TestLastCallReleasesALargeMessage(t *testing.T) {
 		defer p.Mu.Unlock()
 		return queuedTurns(p.Intake) == 1
 	})
-	p.UnblockLinks()
+	p.Links().UnblockLinks()
 	if f := <-second; f != nil {
 		f.Abort()
 	}
@@ -120,7 +120,7 @@ func TestLastCallReleasesALargeMessage(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	_, byFile := testlink.Numbers(t, p.out.Target())
+	_, byFile := testlink.Numbers(t, p.Out.Target())
 	testlink.CheckCount(t, "in the file", byFile, 1, 1)
 }
 
@@ -142,7 +142,7 @@ func TestEndReleasesABlockedPublisher(t *testing.T) {
 
 func TestHurrySkipsTheQueueAndCounts(t *testing.T) {
 	t.Parallel()
-	for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionBZ2} {
+	for _, c := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionBZ2} {
 		t.Run(string(c), func(t *testing.T) {
 			t.Parallel()
 			testHurry(t, c)
@@ -150,7 +150,7 @@ func TestHurrySkipsTheQueueAndCounts(t *testing.T) {
 	}
 }
 
-func testHurry(t *testing.T, c bagfmt.Compression) {
+func testHurry(t *testing.T, c rosbag.Compression) {
 	t.Helper()
 	g := gate{open: make(chan struct{})}
 	hurry := make(chan struct{})
@@ -162,7 +162,7 @@ func testHurry(t *testing.T, c bagfmt.Compression) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := testlink.Numbers(t, p.out.Target())
+	byTime, _ := testlink.Numbers(t, p.Out.Target())
 	topic := l.Connection.Topic
 	if got := uint64(len(byTime[1])); got != topic.Messages || topic.Dropped[intake.DropAborted] != 100-got || got > 2 {
 		t.Errorf("%d messages in the bag, %d counted, %d dropped", got, topic.Messages, topic.Dropped[intake.DropAborted])

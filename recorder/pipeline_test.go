@@ -8,17 +8,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/fields"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestPipelineKeepsEachPublishersOrder(t *testing.T) {
 	t.Parallel()
 	const publishers, messages = 5, 400
-	for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4, bagfmt.CompressionBZ2} {
+	for _, c := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4, rosbag.CompressionBZ2} {
 		for _, chunkBytes := range []int{1, 5000, 0} {
 			t.Run(fmt.Sprintf("%s/chunk=%d", c, chunkBytes), func(t *testing.T) {
 				t.Parallel()
@@ -32,7 +32,7 @@ func TestPipelineKeepsEachPublishersOrder(t *testing.T) {
 				if err := p.close(); err != nil {
 					t.Fatal(err)
 				}
-				byTime, byFile := testlink.Numbers(t, p.out.Target())
+				byTime, byFile := testlink.Numbers(t, p.Out.Target())
 				testlink.CheckCount(t, "by time", byTime, publishers, messages)
 				testlink.CheckCount(t, "in the file", byFile, publishers, messages)
 			})
@@ -48,7 +48,7 @@ func TestAbortedMessageLeavesTheConnection(t *testing.T) {
 	l := open(t, p, "/t", "/p")
 	f := l.Large(500_000)
 	f.Room(1000)
-	other, err := p.OpenLink(l.Connection.Topic, testlink.Info("/t", "/p")) // it came back meanwhile
+	other, err := p.Links().OpenLink(l.Connection.Topic, testlink.Info("/t", "/p")) // it came back meanwhile
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestAbortedMessageLeavesTheConnection(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	_, byFile := testlink.Numbers(t, p.out.Target())
+	_, byFile := testlink.Numbers(t, p.Out.Target())
 	testlink.CheckCount(t, "in the file", byFile, 1, 1)
 }
 
@@ -182,12 +182,12 @@ func (f told) WriteAt(p []byte, off int64) (int, error) {
 func TestSameHeaderSameConnection(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{}, nil)
-	topic := p.AddTopicOf("/t", "/t", time.Time{})
+	topic := p.Links().AddTopicOf("/t", "/t", time.Time{})
 	info := testlink.Info("/t", "/p")
-	first, err1 := p.OpenLink(topic, info)
-	again, err2 := p.OpenLink(topic, info)
+	first, err1 := p.Links().OpenLink(topic, info)
+	again, err2 := p.Links().OpenLink(topic, info)
 	info.Header = append(info.Header, fields.Field{Key: "zfoo", Value: "bar"})
-	other, err3 := p.OpenLink(topic, info)
+	other, err3 := p.Links().OpenLink(topic, info)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}
@@ -211,13 +211,13 @@ func TestLimitStopsAtTheMessage(t *testing.T) {
 		l.Frames(run, 4, time.Now())
 	}
 	<-p.Limited
-	if l.Large(1<<20) != nil || !p.ReachedLimit(l.Connection.Topic) {
+	if l.Large(1<<20) != nil || !p.Links().ReachedLimit(l.Connection.Topic) {
 		t.Error("the topic goes on after its limit")
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := testlink.Numbers(t, p.out.Target())
+	byTime, _ := testlink.Numbers(t, p.Out.Target())
 	testlink.CheckCount(t, "by time", byTime, 1, 5)
 }
 

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -16,8 +16,8 @@ import (
 func TestMissedMessages(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{BufferBytes: 4 << 20}, nil)
-	topic := p.AddTopicOf("/t", "/t", time.Time{})
-	l, err := p.OpenLink(topic, testlink.HeaderInfo("/t", "p"))
+	topic := p.Links().AddTopicOf("/t", "/t", time.Time{})
+	l, err := p.Links().OpenLink(topic, testlink.HeaderInfo("/t", "p"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,11 +26,11 @@ func TestMissedMessages(t *testing.T) {
 	testlink.Large(t, l, 13, 8<<20)   // larger than the buffer: dropped, not missed
 	l.Frames(testlink.Numbered(14, 15), 2, time.Now())
 	l.Closed(errors.New("cut"))
-	if l, err = p.OpenLink(topic, testlink.HeaderInfo("/t", "p")); err != nil {
+	if l, err = p.Links().OpenLink(topic, testlink.HeaderInfo("/t", "p")); err != nil {
 		t.Fatal(err)
 	}
 	l.Frames(testlink.Numbered(19), 1, time.Now()) // 16 to 18 came while there was no link
-	other, err := p.OpenLink(topic, testlink.HeaderInfo("/t", "q"))
+	other, err := p.Links().OpenLink(topic, testlink.HeaderInfo("/t", "q"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestNoNumbersOfLatched(t *testing.T) {
 	udp := testlink.HeaderInfo("/t", "q")
 	udp.Transport = "UDPROS"
 	for _, info := range []tcpros.LinkInfo{info, udp, testlink.Info("/t", "r")} {
-		l, err := p.OpenLink(p.AddTopicOf("/t", "/t", time.Time{}), info)
+		l, err := p.Links().OpenLink(p.Links().AddTopicOf("/t", "/t", time.Time{}), info)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,8 +71,8 @@ func TestNoNumbersOfLatched(t *testing.T) {
 }
 
 func TestWatchingAllocatesNothing(t *testing.T) {
-	p := testPipeline(t, Options{Compression: bagfmt.CompressionNone}, nil)
-	l, err := p.OpenLink(p.AddTopicOf("/t", "/t", time.Time{}), testlink.HeaderInfo("/t", "p"))
+	p := testPipeline(t, Options{Compression: rosbag.CompressionNone}, nil)
+	l, err := p.Links().OpenLink(p.Links().AddTopicOf("/t", "/t", time.Time{}), testlink.HeaderInfo("/t", "p"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestLargeMessagesHaveNumbers(t *testing.T) {
 		}
 	}
 	p := testPipeline(t, Options{Sync: SyncNone}, nil)
-	l, err := p.OpenLink(p.AddTopicOf("/map", "/map", time.Time{}), info)
+	l, err := p.Links().OpenLink(p.Links().AddTopicOf("/map", "/map", time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}

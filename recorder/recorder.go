@@ -21,6 +21,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/repair"
+	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 )
 
 // Run records until ctx is done, the duration is over, every topic has reached the
@@ -64,10 +65,10 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 		r.closeSubscriptions()
 		return Summary{}, errors.Join(err, outputs.Close())
 	}
-	r.pipe = newPipeline(r.Options, outputs, retain, out)
+	r.wire(outputs, retain, out)
 	orphans := repair.Orphans(outputs.Dir)
 	if out != nil {
-		r.pipe.opened(out)
+		r.sink.Opened(out)
 	}
 	if o.Begin != StateRecording {
 		o.Log.Info("Nothing is recorded yet: " + o.Begin.String() + " from the beginning")
@@ -89,7 +90,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 
 // openFirst makes room as Options.Retain asks, and opens the first file if the recording
 // begins with one.
-func (r *session) openFirst(outputs *bagfile.Series) (*bagfile.Retainer, *bagFile, error) {
+func (r *session) openFirst(outputs *bagfile.Series) (*bagfile.Retainer, *sink.Bag, error) {
 	retain := bagfile.NewRetainer(r.Retain, r.Log, outputs.Free, r.handover().Keeps)
 	if err := retain.Load(outputs); err != nil {
 		r.Log.Warn("bags of earlier recordings do not count for the limits of this one", zap.Error(err))
@@ -104,7 +105,7 @@ func (r *session) openFirst(outputs *bagfile.Series) (*bagfile.Retainer, *bagFil
 		err := fmt.Errorf("%w: %s", ErrMinSpace, bagfile.LowSpace(r.MinSpaceText, outputs.NextPath(r.started)))
 		return nil, nil, errors.Join(err, retain.Close())
 	}
-	out, err := createBag(outputs, r.started)
+	out, err := sink.Create(outputs, r.started)
 	if err != nil {
 		return nil, nil, errors.Join(err, retain.Close())
 	}

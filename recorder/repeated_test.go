@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -22,7 +21,7 @@ func markedIn(t *testing.T, path string) (marked, others []uint32) {
 	t.Helper()
 	r := testlink.OpenBag(t, path)
 	is := rosbag.FindRepeats(r)
-	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 		switch {
 		case err != nil:
 			t.Fatal(err)
@@ -43,7 +42,7 @@ func markedIn(t *testing.T, path string) (marked, others []uint32) {
 // What came in a pause is in no other file, and one that comes when a file begins is not repeated.
 func TestRepeatedAreMarked(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]Options{"plain": {}, "small chunks": {ChunkBytes: 1}, "lz4": {Compression: bagfmt.CompressionLZ4}} {
+	for name, o := range map[string]Options{"plain": {}, "small chunks": {ChunkBytes: 1}, "lz4": {Compression: rosbag.CompressionLZ4}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o.Split = true
@@ -105,7 +104,7 @@ func TestFileBeginsBehindTheOneBefore(t *testing.T) {
 				chart.Frames(f, 1, latest)
 			}
 			odom.Frames(testlink.Frame(2, 1, 10), 1, start) // its link has waited for the lock
-			split, err := p.RequestSplit(start.Add(time.Second))
+			split, err := p.Commands().RequestSplit(start.Add(time.Second))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,7 +112,7 @@ func TestFileBeginsBehindTheOneBefore(t *testing.T) {
 				t.Fatal(err)
 			}
 			closePipeline(t, p)
-			if got, want := testlink.OpenBag(t, files(t, p)[1]).Start(), bagfmt.TimeOf(latest); got != want {
+			if got, want := testlink.OpenBag(t, files(t, p)[1]).Info().Start, rosbag.TimeOf(latest); got != want {
 				t.Errorf("the next file begins at %v, the one before ends at %v", got, want)
 			}
 		})
@@ -152,7 +151,7 @@ func TestRepeatedInSnapshots(t *testing.T) {
 	base.Frames(testlink.Frame(1, 2, 10), 1, at(2))
 	odom.Frames(testlink.Frame(2, 0, 10), 1, at(15))
 	chart.Frames(testlink.Frame(1, 3, 10), 1, at(18))
-	path := take(t, p, at(20)).out.Target()
+	path := take(t, p, at(20)).Out.Target()
 	closePipeline(t, p)
 	if marked, others := markedIn(t, path); !slices.Equal(marked, []uint32{1, 2}) || !slices.Equal(others, []uint32{3}) {
 		t.Errorf("marked %v, others %v", marked, others)

@@ -7,11 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"go.uber.org/zap"
-
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
-	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -87,49 +83,18 @@ func level(dropped uint64, lossy bool) tcpros.DiagnosticLevel {
 	return tcpros.DiagnosticOK
 }
 
-// writeReport writes the account at the end of a file: all that was queued is in the
-// file, or counted as lost. A file that met a fault gets none: it needs
-// the room for its index.
-func (s *sink) writeReport() error {
-	if s.report == ReportNever || s.out == nil {
+// lossReport returns what makes the account of a recording, as a frame with the time of the account:
+// nil where there is nothing to report, and nil in place of the function where nothing ever is.
+func (o *Options) lossReport(accounts intake.Accounts) func(at time.Time) []byte {
+	if o.Report == ReportNever {
 		return nil
 	}
-	if s.err != nil {
-		return s.err
+	return func(at time.Time) []byte {
+		topics, unread := accounts.SummaryFigures(time.Now())
+		sum := Summary{Topics: topicSummaries(topics), Unread: unread}
+		if o.Report == ReportOnLoss && sum.Losses() == "" {
+			return nil
+		}
+		return sum.diagnostics(at).AppendFrame(nil)
 	}
-	topics, unread := s.in.SummaryFigures(time.Now())
-	sum := Summary{Topics: topicSummaries(topics), Unread: unread}
-	if s.report == ReportOnLoss && sum.Losses() == "" {
-		return nil
-	}
-	conn := s.in.OpenReport(ReportTopic, intake.OwnType{Name: tcpros.DiagnosticArrayType, MD5Sum: tcpros.DiagnosticArrayMD5Sum, Definition: tcpros.DiagnosticArrayDefinition})
-	at := s.newest // as the last message, so that the bag does not seem to be longer
-	if at.IsZero() {
-		at = bagfmt.TimeOf(s.in.Sim.At(time.Now()))
-	}
-	frame := sum.diagnostics(at.Std()).AppendFrame(nil)
-	if err := s.writeOwn(conn, at, frame); err != nil {
-		s.log.Warn("the account of losses is not in the bag", zap.String("file", s.out.Target()), zap.Error(err))
-	}
-	return nil
-}
-
-// writeOwn writes one message as a chunk.
-func (s *sink) writeOwn(c *bagfmt.Connection, at bagfmt.Time, frame []byte) error {
-	z, err := bagfmt.NewCompressor(s.compression)
-	if err != nil {
-		return err
-	}
-	chunk := new(memory.Chunk)
-	chunk.Builder.Reset(nil)
-	chunk.Builder.AppendRun(c, at, frame, 1)
-	if chunk.Sealed, err = chunk.Builder.Seal(z, nil); err != nil {
-		return err
-	}
-	if err := s.out.WriteChunk(chunk.Sealed); err != nil {
-		return err
-	}
-	chunk.Part = s.in.OwnWritten(c, len(frame)-4)
-	s.written(chunk)
-	return nil
 }

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // ringPipeline is a pipeline that writes snapshots only.
@@ -40,16 +40,16 @@ func TestRingNeedsNoMemoryOfItsOwn(t *testing.T) {
 	})
 	next, _ := p.Sealed.Take() // in place of the writer
 	if next.Command != nil {   // that has not come to its command yet
-		go p.execute(next.Command)
+		go p.Execute(next.Command)
 		next, _ = p.Sealed.Take()
 	}
 	c := next.Chunk
 	c.Seal(nil)
-	rc := p.ToRingChunk(c)
+	rc := p.Snapshots().ToRingChunk(c)
 	if rc.Chunk != c {
 		t.Error("a copy was made beyond the buffer")
 	}
-	p.GiveBack(rc)
+	p.Snapshots().GiveBack(rc)
 	release()
 	<-sent
 	if err := p.close(); err != nil {
@@ -93,7 +93,7 @@ func TestSlowTopicsReachFarBack(t *testing.T) {
 		})
 	}
 	sn := take(t, p, start.Add(3000*time.Second))
-	if got := numbersOf(t, sn.out.Target()); len(got) != 3000 {
+	if got := numbersOf(t, sn.Out.Target()); len(got) != 3000 {
 		t.Errorf("%d of 3000 messages", len(got))
 	}
 	if err := p.close(); err != nil {
@@ -154,14 +154,14 @@ func TestTriggerKeepsWhatWasThere(t *testing.T) {
 		})
 	}
 	release := holdWriter(p)
-	sn, err := p.snapshots.trigger(time.Now())
+	sn, err := p.Snapshotter.Trigger(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	send(before, 5*before)
 	release()
-	<-sn.out.finished
-	got := numbersOf(t, sn.out.Target())
+	<-sn.Out.Finished
+	got := numbersOf(t, sn.Out.Target())
 	if n := len(got); n < 200 || !slices.Equal(got, sequence(before-n, before)) {
 		t.Errorf("%d messages, %v to %v", n, got[0], got[n-1])
 	}
@@ -173,7 +173,7 @@ func TestTriggerKeepsWhatWasThere(t *testing.T) {
 // TestRingAllocatesNothing: a message costs no allocation where snapshots are kept
 // ready, neither where the ring takes buffers over nor where it copies what is packed.
 func TestRingAllocatesNothing(t *testing.T) {
-	for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+	for _, c := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4} {
 		p := ringPipeline(t, Options{FlushInterval: time.Hour, Overflow: OverflowBlock, BufferBytes: 8 << 20, Compression: c, Snapshot: Snapshot{Bytes: 1 << 20}})
 		l := open(t, p, "/t", "/p")
 		const count = 64

@@ -10,20 +10,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // files returns the names of the closed files, and fails if one is not closed.
 func files(t testing.TB, p *pipeline) []string {
 	t.Helper()
 	var all []string
-	for _, b := range p.finished.list() {
-		if b.Name != b.place.Target() {
+	for _, b := range p.Finished.List() {
+		if b.Name != b.Place.Target() {
 			t.Errorf("%s was not closed", b.Name)
 		}
-		all = append(all, b.place.Target())
+		all = append(all, b.Place.Target())
 	}
 	return all
 }
@@ -43,7 +43,7 @@ func allNumbers(t *testing.T, paths []string) map[uint32][]uint32 {
 
 func TestSplitBySize(t *testing.T) {
 	t.Parallel()
-	for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+	for _, c := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4} {
 		t.Run(string(c), func(t *testing.T) {
 			t.Parallel()
 			const size = 300 << 10
@@ -72,14 +72,14 @@ func TestSplitBySize(t *testing.T) {
 				}
 				// One message beyond, and the index; compressed ones are an estimate.
 				most := int64(size + 330<<10)
-				if c != bagfmt.CompressionNone {
+				if c != rosbag.CompressionNone {
 					most += 300 << 10
 				}
-				if st.Size() > most || st.Size() < size/3 && i < len(paths)-1 && c == bagfmt.CompressionNone {
+				if st.Size() > most || st.Size() < size/3 && i < len(paths)-1 && c == rosbag.CompressionNone {
 					t.Errorf("%s has %d bytes", path, st.Size())
 				}
 			}
-			if c == bagfmt.CompressionNone && len(paths) < 20 {
+			if c == rosbag.CompressionNone && len(paths) < 20 {
 				t.Errorf("only %d files", len(paths))
 			}
 		})
@@ -157,7 +157,7 @@ func TestLatchedBeginEachFile(t *testing.T) {
 	for _, off := range []bool{false, true} {
 		t.Run(fmt.Sprintf("off=%v", off), func(t *testing.T) {
 			t.Parallel()
-			p := testPipeline(t, Options{Split: true, Duration: time.Hour, NoRepeatLatched: off, Compression: bagfmt.CompressionLZ4}, nil)
+			p := testPipeline(t, Options{Split: true, Duration: time.Hour, NoRepeatLatched: off, Compression: rosbag.CompressionLZ4}, nil)
 			small, large := openLatched(t, p, "/map", "/p1"), openLatched(t, p, "/map", "/p2")
 			plain := open(t, p, "/t", "/p3")
 			for n := range uint32(3) {
@@ -210,7 +210,7 @@ func openLatched(t *testing.T, p *pipeline, topic, publisher string) *intake.Lin
 			info.Header[i].Value = "1"
 		}
 	}
-	l, err := p.OpenLink(p.AddTopicOf(topic, topic, time.Time{}), info)
+	l, err := p.Links().OpenLink(p.Links().AddTopicOf(topic, topic, time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestLargeMessageAcrossASplit(t *testing.T) {
 			info.Header[i].Value = strings.Repeat("uint32 n\n", 2000) // too long to go along with each message
 		}
 	}
-	l, err := p.OpenLink(p.AddTopicOf("/t", "/t", time.Time{}), info)
+	l, err := p.Links().OpenLink(p.Links().AddTopicOf("/t", "/t", time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +291,7 @@ func TestLargeMessageAcrossASplit(t *testing.T) {
 func TestNextNameTaken(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true, Duration: time.Second}, nil)
-	taken := strings.TrimSuffix(p.out.Target(), "_0.bag") + "_1.bag"
+	taken := strings.TrimSuffix(p.Out.Target(), "_0.bag") + "_1.bag"
 	if err := os.WriteFile(taken, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -335,8 +335,8 @@ func TestEveryWriteFailsOnceAcrossSplits(t *testing.T) {
 			t.Fatalf("write %d: %v", at, err)
 		}
 		kept, closed := 0, true
-		for _, b := range p.finished.list() {
-			if closed = closed && b.Name == b.place.Target(); closed {
+		for _, b := range p.Finished.List() {
+			if closed = closed && b.Name == b.Place.Target(); closed {
 				byTime, _ := testlink.Numbers(t, b.Name)
 				kept += len(byTime[1])
 			}
@@ -373,6 +373,6 @@ func BenchmarkSplits(b *testing.B) {
 	b.ReportMetric(float64(waits[len(waits)*99/100].Microseconds()), "p99-µs")
 	b.ReportMetric(float64(waits[len(waits)*999/1000].Microseconds()), "p99.9-µs")
 	b.ReportMetric(float64(waits[len(waits)-1].Microseconds()), "max-µs")
-	b.ReportMetric(float64(p.finished.number()), "files")
+	b.ReportMetric(float64(p.Finished.Number()), "files")
 	b.ReportMetric(float64(uint64(sent)-l.Connection.Topic.Messages), "lost")
 }

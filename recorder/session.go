@@ -10,13 +10,18 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/repair"
+	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
+	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 )
 
 // session is the state of one Run. Its own goroutine owns the maps.
 type session struct {
 	Options
 	started time.Time
-	pipe    *pipeline
+	in      *intake.Intake // nil before the recording begins
+	sink    *sink.Sink
+	marks   marks
+	wall    simtime.Wall             // owned by tick
 	subs    map[string]*subscription // by resolved topic
 	tried   map[string]bool          // topics of the master that were refused or are in subs
 	left    map[string]*intake.Topic // accounts of topics that were left, by resolved name
@@ -33,7 +38,7 @@ func (r *session) run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer func() {
-		r.pipe.UnblockLinks()
+		r.in.Links().UnblockLinks()
 		r.noteWaiting()
 		r.noteUnread()
 		r.closeSubscriptions()
@@ -101,16 +106,16 @@ func (r *session) run(ctx context.Context) error {
 			}
 		case now := <-tick.C:
 			r.noteUnread()
-			r.pipe.tick(now)
-		case <-r.pipe.Limited:
+			r.tick(now)
+		case <-r.in.Links().Limited():
 			if r.endLimited() && (r.Limit > 0 || !r.Select.polls()) {
 				return nil
 			}
-		case <-r.pipe.failed:
+		case <-r.sink.Failed:
 			return nil // the sink keeps the error and returns it from close
-		case <-r.pipe.disk.Full:
+		case <-r.sink.Disk.Full:
 			return ErrMinSpace
-		case <-r.pipe.Filled:
+		case <-r.in.Commands().AtSize():
 			return nil
 		case <-over:
 			return nil
@@ -125,7 +130,7 @@ func (r *session) run(ctx context.Context) error {
 
 // over returns what tells that the duration is over; nil while there is none.
 func (r *session) over() <-chan time.Time {
-	begun := r.pipe.BegunAt()
+	begun := r.in.Commands().BegunAt()
 	if r.Duration == 0 || r.Split || begun.IsZero() {
 		return nil
 	}
@@ -141,14 +146,14 @@ const diskEvery = time.Second
 // repairOrphans names the orphans, or begins to repair them. The caller ends that with
 // what the recording ended with.
 func (r *session) repairOrphans(ctx context.Context, found []string) (end func(error)) {
-	p := r.pipe
+	p := r.sink
 	if !r.Recover {
-		repair.Report(r.Log, p.outputs.DirName, found)
+		repair.Report(r.Log, p.Outputs.DirName, found)
 		return func(error) {}
 	}
 	stop := repair.Start(ctx, repair.Options{
-		Series: p.outputs, Log: r.Log, Finished: p.handover.Finished, Kept: func(bag, original string) { p.retain.Recovered(p.outputs, bag, original) },
-		Crowded: p.QueueCrowded, Buffer: r.MemoryBytes(), MinSpace: r.MinSpace,
+		Series: p.Outputs, Log: r.Log, Finished: p.Handover.Finished, Kept: func(bag, original string) { p.Retain.Recovered(p.Outputs, bag, original) },
+		Crowded: r.in.Accounts().QueueCrowded, Buffer: r.MemoryBytes(), MinSpace: r.MinSpace,
 	}, found)
 	return func(err error) { stop(!errors.Is(err, ErrDiskHangs)) } // else this would hang, too
 }
@@ -160,8 +165,8 @@ func (r *session) watchDisk(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		now := time.Now()
-		r.pipe.retain.Enforce(now)
-		if r.pipe.lowDisk(now) {
+		r.sink.Retain.Enforce(now)
+		if r.sink.LowDisk(now) {
 			return
 		}
 		select {
@@ -181,9 +186,9 @@ func (r *session) record(ctx context.Context) error {
 	go func() {
 		defer close(ended)
 		err = r.run(ctx)
-		err = errors.Join(err, r.pipe.close())
+		err = errors.Join(err, r.close())
 	}()
-	watchdog := r.pipe.outputs.Watchdog
+	watchdog := r.sink.Outputs.Watchdog
 	asked, end := time.Time{}, ctx.Done()
 	tick := time.NewTicker(watchdog.Limit / 20)
 	defer tick.Stop()
@@ -200,7 +205,7 @@ func (r *session) record(ctx context.Context) error {
 				continue
 			}
 			if hangs := watchdog.Hanging(now); hangs != nil {
-				r.pipe.abandon()
+				r.abandon()
 				return hangs
 			}
 		}

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -25,7 +25,7 @@ func ticks(seconds ...uint32) []byte {
 }
 
 // stamps returns those of a topic in the order of the file.
-func stamps(t *testing.T, path, topic string) (all []bagfmt.Time) {
+func stamps(t *testing.T, path, topic string) (all []rosbag.Time) {
 	t.Helper()
 	s := testlink.ScanBag(t, path)
 	for {
@@ -51,15 +51,15 @@ func TestSimStamps(t *testing.T) {
 	}
 	sink.Frames(ticks(100), 1, time.Now())
 	p := testPipeline(t, Options{sim: sim, Split: true, Duration: 10 * time.Second, FlushInterval: time.Hour}, nil)
-	topic := p.AddTopicOf("/clock", "/clock", time.Time{})
-	if err := sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return p.OpenLink(topic, info) }); err != nil {
+	topic := p.Links().AddTopicOf("/clock", "/clock", time.Time{})
+	if err := sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return p.Links().OpenLink(topic, info) }); err != nil {
 		t.Fatal(err)
 	}
-	l, err := p.OpenLink(p.AddTopicOf("/t", "/t", time.Time{}), testlink.LatchingInfo("/t", "p"))
+	l, err := p.Links().OpenLink(p.Links().AddTopicOf("/t", "/t", time.Time{}), testlink.LatchingInfo("/t", "p"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := p.out.Target()
+	first := p.Out.Target()
 	l.Frames(testlink.Numbered(1, 2, 3), 3, time.Now())
 	sink.Frames(ticks(0, 105, 104), 3, time.Now()) // 0 is no time; back as it comes
 	testlink.Large(t, l, 4, 200_000)
@@ -68,20 +68,20 @@ func TestSimStamps(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	at := func(seconds ...uint32) (all []bagfmt.Time) {
+	at := func(seconds ...uint32) (all []rosbag.Time) {
 		for _, s := range seconds {
-			all = append(all, bagfmt.Time{Sec: s, Nsec: 5})
+			all = append(all, rosbag.Time{Sec: s, Nsec: 5})
 		}
 		return all
 	}
 	for _, tc := range []struct {
 		path, topic string
-		want        []bagfmt.Time
+		want        []rosbag.Time
 	}{
 		{first, "/t", at(100, 100, 100, 104)},
 		{first, "/clock", at(100, 105, 104)}, // the first was before the file
-		{p.out.Target(), "/clock", at(111)},
-		{p.out.Target(), "/t", at(111, 111)}, // repeated, and new
+		{p.Out.Target(), "/clock", at(111)},
+		{p.Out.Target(), "/t", at(111, 111)}, // repeated, and new
 	} {
 		if got := stamps(t, tc.path, tc.topic); !slices.Equal(got, tc.want) {
 			t.Errorf("%s in %s: %v, want %v", tc.topic, tc.path, got, tc.want)
@@ -96,8 +96,8 @@ func TestSimClock(t *testing.T) {
 	sim := simtime.New()
 	sim.Release()
 	p := testPipeline(t, Options{}, nil)
-	topic := p.AddTopicOf("/clock", "/clock", time.Time{})
-	if err := sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return p.OpenLink(topic, info) }); err != nil {
+	topic := p.Links().AddTopicOf("/clock", "/clock", time.Time{})
+	if err := sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return p.Links().OpenLink(topic, info) }); err != nil {
 		t.Fatal(err)
 	}
 	sink, err := sim.Link(testlink.Info("/clock", "/sim"))

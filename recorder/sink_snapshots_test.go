@@ -12,27 +12,28 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
+	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // recorded is a message in a chunk.
 type recorded struct {
 	c     *intake.Connection
-	at    bagfmt.Time
+	at    rosbag.Time
 	frame []byte
 }
 
 // sealedChunk makes a chunk of messages as the encoder does.
 func sealedChunk(t testing.TB, in *intake.Intake, messages ...recorded) *memory.Chunk {
 	t.Helper()
-	c := in.FreshChunk(1)
+	c := in.Snapshots().FreshChunk(1)
 	if c == nil {
 		t.Fatal("no memory")
 	}
@@ -40,7 +41,7 @@ func sealedChunk(t testing.TB, in *intake.Intake, messages ...recorded) *memory.
 	for _, m := range messages {
 		c.Builder.AppendRun(m.c.Conn, m.at, m.frame, 1)
 	}
-	in.Count(c)
+	in.Snapshots().Count(c)
 	if c.Seal(nil); c.Err != nil {
 		t.Fatal(c.Err)
 	}
@@ -48,17 +49,17 @@ func sealedChunk(t testing.TB, in *intake.Intake, messages ...recorded) *memory.
 }
 
 // snapshotsOf returns a writer of snapshots without a sink.
-func snapshotsOf(in *intake.Intake) *snapshotWriter {
-	return &snapshotWriter{in: in, log: zap.NewNop()}
+func snapshotsOf(in *intake.Intake) *sink.SnapshotWriter {
+	return &sink.SnapshotWriter{In: in.Snapshots(), Log: zap.NewNop()}
 }
 
 // TestFirstChunkOfASnapshot: it is written anew with what is in the window, but for one large
 // message, which stays as it is. What is latched before the window is kept for the beginning.
 func TestFirstChunkOfASnapshot(t *testing.T) {
 	t.Parallel()
-	const large = leastLarge + 1000
+	const large = sink.LeastLarge + 1000
 	start := time.Unix(1000, 0)
-	at := func(s int) bagfmt.Time { return bagfmt.TimeOf(start.Add(time.Duration(s) * time.Second)) }
+	at := func(s int) rosbag.Time { return rosbag.TimeOf(start.Add(time.Duration(s) * time.Second)) }
 	for name, tc := range map[string]struct {
 		chunkBytes     int
 		sizes          []int
@@ -73,7 +74,7 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 		"large":                         {100, []int{large}, 0, true, false, 1, 0},
 		"of ordinary size":              {1 << 20, []int{large}, 0, true, true, 1, 0},
 		"large, and there is another":   {100, []int{large, 10}, 0, true, true, 2, 0},
-		"too small for large, by bytes": {100, []int{leastLarge - 46 - 300}, 0, true, true, 1, 0},
+		"too small for large, by bytes": {100, []int{sink.LeastLarge - 46 - 300}, 0, true, true, 1, 0},
 	} {
 		p := ringOf(0, time.Now())
 		p.Pool.SetBudget(64 << 20)
@@ -85,11 +86,11 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 		}
 		sealed := sealedChunk(t, p, messages...)
 		sealed.FirstAt, sealed.LastAt = start, start.Add(time.Duration(len(tc.sizes)-1)*time.Second)
-		old := p.ToRingChunk(sealed)
-		sn := &snapshot{Taking: ring.Taking{From: start.Add(time.Duration(tc.from) * time.Second)}}
-		got, wanted := snapshotsOf(p).root(sn, old)
-		if wanted != tc.wanted || sn.rooted != tc.rooted || len(sn.State.Before) != tc.latched {
-			t.Errorf("%s: wanted %v, rooted %v, %d latched before; want %v, %v, %d", name, wanted, sn.rooted, len(sn.State.Before), tc.wanted, tc.rooted, tc.latched)
+		old := p.Snapshots().ToRingChunk(sealed)
+		sn := &sink.Snapshot{Taking: ring.Taking{From: start.Add(time.Duration(tc.from) * time.Second)}}
+		got, wanted := snapshotsOf(p).Root(sn, old)
+		if wanted != tc.wanted || sn.Rooted != tc.rooted || len(sn.State.Before) != tc.latched {
+			t.Errorf("%s: wanted %v, rooted %v, %d latched before; want %v, %v, %d", name, wanted, sn.Rooted, len(sn.State.Before), tc.wanted, tc.rooted, tc.latched)
 		}
 		if wanted && got.MessageCount() != tc.messages {
 			t.Errorf("%s: %d messages, want %d", name, got.MessageCount(), tc.messages)
@@ -113,12 +114,12 @@ func TestFirstChunkAcrossAStepBack(t *testing.T) {
 			c := latchingConnection(p, "/a")
 			var messages []recorded
 			for i, second := range []uint32{500, 501, 502, 10, 11, 12} { // one comes each second
-				messages = append(messages, recorded{c, bagfmt.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
+				messages = append(messages, recorded{c, rosbag.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
 			}
 			sealed := sealedChunk(t, p, messages...)
 			sealed.FirstAt, sealed.LastAt = start, start.Add(5*time.Second)
-			sn := &snapshot{Taking: ring.Taking{From: start.Add(from)}}
-			got, wanted := snapshotsOf(p).root(sn, p.ToRingChunk(sealed))
+			sn := &sink.Snapshot{Taking: ring.Taking{From: start.Add(from)}}
+			got, wanted := snapshotsOf(p).Root(sn, p.Snapshots().ToRingChunk(sealed))
 			var numbers []uint32
 			if wanted {
 				for m, err := range got.Messages() {
@@ -147,12 +148,12 @@ func TestFirstChunkAcrossAStepForward(t *testing.T) {
 		c := latchingConnection(p, "/a")
 		var messages []recorded
 		for i, second := range []uint32{500, 501, 502, 90_000, 90_001} { // one comes each second
-			messages = append(messages, recorded{c, bagfmt.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
+			messages = append(messages, recorded{c, rosbag.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
 		}
 		sealed := sealedChunk(t, p, messages...)
 		sealed.FirstAt, sealed.LastAt = start, start.Add(4*time.Second)
-		sn := &snapshot{Taking: ring.Taking{From: start.Add(from)}}
-		got, wanted := snapshotsOf(p).root(sn, p.ToRingChunk(sealed))
+		sn := &sink.Snapshot{Taking: ring.Taking{From: start.Add(from)}}
+		got, wanted := snapshotsOf(p).Root(sn, p.Snapshots().ToRingChunk(sealed))
 		if wanted != (want > 0) || wanted && got.MessageCount() != want || len(sn.State.Before) != 1 {
 			t.Errorf("from %v on: wanted %v, %d latched before; want %d messages and one", from, wanted, len(sn.State.Before), want)
 		}
@@ -166,12 +167,12 @@ func TestFirstChunkWithoutMemory(t *testing.T) {
 	start := time.Unix(1000, 0)
 	p := ringOf(0, time.Now())
 	c := latchingConnection(p, "/a")
-	sealed := sealedChunk(t, p, recorded{c, bagfmt.TimeOf(start), testlink.Frame(1, 1, 10)}, recorded{c, bagfmt.TimeOf(start), testlink.Frame(1, 2, 10)})
+	sealed := sealedChunk(t, p, recorded{c, rosbag.TimeOf(start), testlink.Frame(1, 1, 10)}, recorded{c, rosbag.TimeOf(start), testlink.Frame(1, 2, 10)})
 	sealed.FirstAt, sealed.LastAt = start, start.Add(time.Second)
-	old := p.ToRingChunk(sealed)
+	old := p.Snapshots().ToRingChunk(sealed)
 	p.Pool.SetBudget(1)
-	sn := &snapshot{Taking: ring.Taking{From: start.Add(time.Hour)}}
-	if got, wanted := snapshotsOf(p).root(sn, old); !wanted || got.MessageCount() != 2 {
+	sn := &sink.Snapshot{Taking: ring.Taking{From: start.Add(time.Hour)}}
+	if got, wanted := snapshotsOf(p).Root(sn, old); !wanted || got.MessageCount() != 2 {
 		t.Errorf("wanted %v, %d messages", wanted, got.MessageCount())
 	}
 }
@@ -182,7 +183,7 @@ func TestNothingLatchedTakesNoMemory(t *testing.T) {
 	p := ringOf(1, time.Now())
 	p.Pool.SetBudget(1)
 	p.Ring.Pending, p.Ring.Only = 1, true // the ring is needed
-	if err := p.AddBefore(new(latch.State), nil); err != nil {
+	if err := p.Snapshots().AddBefore(new(latch.State), nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -198,7 +199,7 @@ func TestMissedLatchedWithoutMemory(t *testing.T) {
 	message := testlink.Frame(1, 1, 1000)
 	p.Pool.SetBudget(int64(len(message) + large.Bytes + intake.RecordOverhead - 1))
 	next := &intake.FileStart{At: time.Now(), Missed: []latch.Pinned{{Source: &large.Source, Message: &latch.Message{Frame: message}}, {Source: &small.Source, Message: &latch.Message{Frame: testlink.Frame(1, 2, 10)}}}}
-	snapshotsOf(p).keepMissed(next)
+	snapshotsOf(p).KeepMissed(next)
 	chunks := p.Ring.Chunks
 	if len(chunks) != 1 || chunks[0].Counts[0].Conn != small.Conn {
 		t.Fatalf("%d messages are kept, want the small one", len(chunks))
@@ -214,7 +215,7 @@ func TestSnapshotTells(t *testing.T) {
 			t.Parallel()
 			core, logs := observer.New(zapcore.InfoLevel)
 			p := ringPipeline(t, Options{
-				Log: zap.New(core), Compression: bagfmt.CompressionLZ4, Sync: SyncChunk,
+				Log: zap.New(core), Compression: rosbag.CompressionLZ4, Sync: SyncChunk,
 				Snapshot: Snapshot{Mode: SnapshotBeside, PreRoll: 10 * time.Second, PostRoll: 5 * time.Second},
 			})
 			start := time.Now()
@@ -225,17 +226,17 @@ func TestSnapshotTells(t *testing.T) {
 				odom.Frames(testlink.Frame(1, uint32(s), 1000), 1, at(s))
 			}
 			atOnce, shared := max(triggers-2, 0)*triggers, triggers == 2
-			sn, err := p.snapshots.triggerAll(at(20), at(20), max(atOnce, 1))
+			sn, err := p.Snapshotter.TriggerAll(at(20), at(20), max(atOnce, 1))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if shared {
-				if again, err := p.snapshots.trigger(at(20)); again != sn || err != nil {
+				if again, err := p.Snapshotter.Trigger(at(20)); again != sn || err != nil {
 					t.Fatal(err)
 				}
 			}
 			p.tick(at(60))
-			<-sn.out.finished
+			<-sn.Out.Finished
 			closePipeline(t, p)
 			if p.Ring.Pending != 0 {
 				t.Errorf("%d snapshots wait for the ring", p.Ring.Pending)
@@ -247,7 +248,7 @@ func TestSnapshotTells(t *testing.T) {
 			if n := accountOf(chart).Repeated; n != 1 {
 				t.Errorf("%d latched messages repeated, want 1", n)
 			}
-			if got := sn.messages; got != 11 {
+			if got := sn.Messages; got != 11 {
 				t.Errorf("%d messages, want 11", got)
 			}
 			if n := logs.FilterMessage("triggers shared snapshots").Len(); (n == 1) != (triggers > 1) {
@@ -258,12 +259,12 @@ func TestSnapshotTells(t *testing.T) {
 					t.Errorf("logged %s %v", l.Message, l.ContextMap())
 				}
 			}
-			path := sn.out.Target()
+			path := sn.Out.Target()
 			if name := filepath.Base(path); !strings.HasPrefix(name, "test_snapshot_") {
 				t.Errorf("the bag of a snapshot beside a recording is named %s", name)
 			}
 			for h, err := range testlink.OpenBag(t, path).ChunkHeaders() {
-				if err != nil || h.Compression != bagfmt.CompressionLZ4 {
+				if err != nil || h.Compression != rosbag.CompressionLZ4 {
 					t.Errorf("a chunk is stored with %q, %v", h.Compression, err)
 				}
 			}
@@ -280,9 +281,9 @@ func TestFirstChunkBackdated(t *testing.T) {
 	p.Pool.ChunkBytes = 100
 	c := latchingConnection(p, "/a")
 	sealed := sealedChunk(t, p,
-		recorded{c, bagfmt.Time{Sec: 500, Nsec: 2}, testlink.Frame(1, 0, 10)},
-		recorded{c, bagfmt.Time{Sec: 500, Nsec: 1}, testlink.Frame(1, 1, 10)})
-	got, wanted := snapshotsOf(p).root(&snapshot{}, p.ToRingChunk(sealed))
+		recorded{c, rosbag.Time{Sec: 500, Nsec: 2}, testlink.Frame(1, 0, 10)},
+		recorded{c, rosbag.Time{Sec: 500, Nsec: 1}, testlink.Frame(1, 1, 10)})
+	got, wanted := snapshotsOf(p).Root(&sink.Snapshot{}, p.Snapshots().ToRingChunk(sealed))
 	if !wanted || got.MessageCount() != 2 {
 		t.Errorf("%d messages of 2", got.MessageCount())
 	}
@@ -299,15 +300,15 @@ func TestFirstChunkWithAMark(t *testing.T) {
 	mark.Conn.Topic = bagnote.MarksTopic
 	var messages []recorded
 	for i := range 10 { // one comes each tenth of a second
-		messages = append(messages, recorded{c, bagfmt.Time{Sec: 500, Nsec: uint32(i) * 1e8}, testlink.Frame(1, uint32(i), 10)})
+		messages = append(messages, recorded{c, rosbag.Time{Sec: 500, Nsec: uint32(i) * 1e8}, testlink.Frame(1, uint32(i), 10)})
 		if i == 5 {
-			messages = append(messages, recorded{mark, bagfmt.Time{Sec: 490}, testlink.Frame(1, 0, 10)})
+			messages = append(messages, recorded{mark, rosbag.Time{Sec: 490}, testlink.Frame(1, 0, 10)})
 		}
 	}
 	sealed := sealedChunk(t, p, messages...)
 	sealed.FirstAt, sealed.LastAt = start, start.Add(900*time.Millisecond)
-	sn := &snapshot{Taking: ring.Taking{From: start.Add(300 * time.Millisecond)}}
-	if got, wanted := snapshotsOf(p).root(sn, p.ToRingChunk(sealed)); !wanted || got.MessageCount() != 8 {
+	sn := &sink.Snapshot{Taking: ring.Taking{From: start.Add(300 * time.Millisecond)}}
+	if got, wanted := snapshotsOf(p).Root(sn, p.Snapshots().ToRingChunk(sealed)); !wanted || got.MessageCount() != 8 {
 		t.Errorf("%d messages, want 7 and the mark", got.MessageCount())
 	}
 }
@@ -324,7 +325,7 @@ func TestCopiesOfLatchedInTheRing(t *testing.T) {
 	message := testlink.Frame(1, 1, size)
 	counted := int64(latch.LatchedOverhead + 2*len(message))
 	build := func(filler int) *memory.Chunk {
-		return sealedChunk(t, p, recorded{c, bagfmt.Time{}, message}, recorded{other, bagfmt.Time{}, testlink.Frame(1, 1, filler)})
+		return sealedChunk(t, p, recorded{c, rosbag.Time{}, message}, recorded{other, rosbag.Time{}, testlink.Frame(1, 1, filler)})
 	}
 	const some = 100
 	beside := int64(len(build(some).Sealed.Record)) - some

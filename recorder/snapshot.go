@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
+	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 )
 
 // SnapshotMode says whether the latest messages are kept ready in memory, for a
@@ -28,9 +29,6 @@ type Snapshot struct {
 	Bytes    int64         // of memory for that, at most three quarters of the buffer; zero means those
 	PostRoll time.Duration // what comes after the trigger, too. A trigger meanwhile prolongs it
 }
-
-// ErrNoSnapshots means that the recording keeps nothing ready for a snapshot.
-var ErrNoSnapshots = errors.New("no snapshots are kept ready: record with --snapshot or --snapshot-beside")
 
 // withDefaults checks the options. buffer is the bound of all memory, negative for none.
 func (s Snapshot) withDefaults(o *Options, buffer int64) (Snapshot, error) {
@@ -78,8 +76,8 @@ func (c *Control) Snapshot(ctx context.Context) (file string, err error) {
 		return "", err
 	}
 	select {
-	case <-sn.out.finished:
-		return sn.out.Path(), errors.Join(sn.err, sn.out.fault)
+	case <-sn.Out.Finished:
+		return sn.Out.Path(), errors.Join(sn.Err, sn.Out.Fault)
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
@@ -93,24 +91,24 @@ func (c *Control) BeginSnapshot(ctx context.Context, at time.Time) error {
 }
 
 // beginSnapshot begins a snapshot, or prolongs the one that is being taken.
-func (c *Control) beginSnapshot(ctx context.Context, at time.Time) (*snapshot, error) {
+func (c *Control) beginSnapshot(ctx context.Context, at time.Time) (*sink.Snapshot, error) {
 	r, err := c.reach()
 	if err != nil {
 		return nil, err
 	}
 	type beginning struct {
-		*snapshot
+		*sink.Snapshot
 		err error
 	}
 	began := make(chan beginning, 1)
 	// owner: beginSnapshot; if that gives up before the disk has answered, the end of Run waits for it.
 	go func() {
-		sn, err := r.pipe.snapshots.trigger(at)
+		sn, err := r.sink.Snapshotter.Trigger(at)
 		began <- beginning{sn, err}
 	}()
 	select {
 	case b := <-began:
-		return b.snapshot, b.err
+		return b.Snapshot, b.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

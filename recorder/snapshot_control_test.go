@@ -10,9 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestCommandsAndSnapshots: whatever is commanded while messages flow, none is in two
@@ -23,7 +24,7 @@ func TestCommandsAndSnapshots(t *testing.T) {
 		t.Run(fmt.Sprint(mode), func(t *testing.T) {
 			t.Parallel()
 			p, c := controlled(t, Options{
-				Overflow: OverflowBlock, BufferBytes: 4 << 20, ChunkBytes: 20 << 10, Compression: bagfmt.CompressionLZ4,
+				Overflow: OverflowBlock, BufferBytes: 4 << 20, ChunkBytes: 20 << 10, Compression: rosbag.CompressionLZ4,
 				Snapshot: Snapshot{Mode: mode, PostRoll: time.Millisecond},
 			})
 			l, m := open(t, p, "/t", "/p"), latching(t, p, "/map", "/server")
@@ -62,11 +63,11 @@ func TestCommandsAndSnapshots(t *testing.T) {
 				t.Fatal(err)
 			}
 			var shots, bags []string
-			for _, b := range p.finished.list() {
+			for _, b := range p.Finished.List() {
 				if b.Snapshot {
-					shots = append(shots, b.place.Target())
+					shots = append(shots, b.Place.Target())
 				} else {
-					bags = append(bags, b.place.Target())
+					bags = append(bags, b.Place.Target())
 				}
 			}
 			got := allNumbers(t, shots)[1]
@@ -88,7 +89,7 @@ func TestSnapshotThroughControl(t *testing.T) {
 	t.Parallel()
 	c := new(Control)
 	p := ringPipeline(t, Options{Control: c})
-	c.attach(&session{pipe: p})
+	c.attach(sessionOn(p, Options{}))
 	l := open(t, p, "/t", "/p")
 	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
 	if _, err := c.Split(t.Context()); !errors.Is(err, ErrOnlySnapshots) {
@@ -122,18 +123,18 @@ func TestSnapshotIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	c := new(Control)
 	p := ringPipeline(t, Options{Control: c, Snapshot: Snapshot{PostRoll: time.Hour}})
-	c.attach(&session{pipe: p})
+	c.attach(sessionOn(p, Options{}))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := c.Snapshot(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("snapshot: %v", err)
 	}
-	var sn *snapshot
+	var sn *sink.Snapshot
 	testlink.WaitFor(t, func() bool {
 		p.Mu.Lock()
 		defer p.Mu.Unlock()
 		if p.Ring.Current != nil {
-			sn = p.Ring.Current.Job.(*snapshot)
+			sn = p.Ring.Current.Job.(*sink.Snapshot)
 		}
 		return sn != nil
 	})
@@ -141,7 +142,7 @@ func TestSnapshotIsNotWaitedFor(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := numbersOf(t, sn.out.Target()); !slices.Equal(got, []uint32{0}) {
+	if got := numbersOf(t, sn.Out.Target()); !slices.Equal(got, []uint32{0}) {
 		t.Errorf("messages %v", got)
 	}
 }
@@ -150,7 +151,7 @@ func TestNoSnapshots(t *testing.T) {
 	t.Parallel()
 	c := new(Control)
 	p := testPipeline(t, Options{Control: c}, nil)
-	c.attach(&session{pipe: p})
+	c.attach(sessionOn(p, Options{}))
 	if _, err := c.Snapshot(t.Context()); !errors.Is(err, ErrNoSnapshots) {
 		t.Errorf("snapshot: %v", err)
 	}
@@ -165,7 +166,7 @@ func TestResumeWithoutABag(t *testing.T) {
 	t.Parallel()
 	c := new(Control)
 	p := ringPipeline(t, Options{Control: c, Begin: StatePaused})
-	c.attach(&session{pipe: p})
+	c.attach(sessionOn(p, Options{}))
 	latching(t, p, "/map", "/server").Frames(testlink.Frame(1, 5, 10), 1, time.Now())
 	if err := c.Resume(); err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
+	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -35,14 +36,14 @@ func TestTornSnapshotCanBeRead(t *testing.T) {
 		l.Frames(testlink.Frame(1, uint32(n), 50), 1, start.Add(time.Duration(n)*time.Second/10))
 	}
 	end := start.Add(100 * time.Second)
-	sn, err := p.snapshots.trigger(end)
+	sn, err := p.Snapshotter.Trigger(end)
 	if err != nil {
 		t.Fatal(err)
 	}
 	quiet.Frames(testlink.Frame(2, 1, 10), 1, end.Add(time.Millisecond))
 	p.tick(end.Add(time.Second))
-	<-sn.out.finished
-	b, err := os.ReadFile(sn.out.Target())
+	<-sn.Out.Finished
+	b, err := os.ReadFile(sn.Out.Target())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,18 +81,18 @@ func TestSnapshotThatFails(t *testing.T) {
 	for n := range uint32(100) {
 		l.Frames(testlink.Frame(1, n, 100), 1, time.Now())
 	}
-	p.snapshots.outputs.Wrap = func(f bagfile.Handle) bagfile.Handle { return failing{f} }
-	sn, err := p.snapshots.trigger(time.Now())
+	p.Snapshotter.Outputs.Wrap = func(f bagfile.Handle) bagfile.Handle { return failing{f} }
+	sn, err := p.Snapshotter.Trigger(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-sn.out.finished
-	if sn.err == nil || sn.missing != 100 {
-		t.Errorf("missing %d: %v", sn.missing, sn.err)
+	<-sn.Out.Finished
+	if sn.Err == nil || sn.Missing != 100 {
+		t.Errorf("missing %d: %v", sn.Missing, sn.Err)
 	}
-	p.snapshots.outputs.Wrap = nil
+	p.Snapshotter.Outputs.Wrap = nil
 	l.Frames(testlink.Frame(1, 100, 100), 1, time.Now())
-	if got := numbersOf(t, take(t, p, time.Now()).out.Target()); !slices.Equal(got, []uint32{100}) {
+	if got := numbersOf(t, take(t, p, time.Now()).Out.Target()); !slices.Equal(got, []uint32{100}) {
 		t.Errorf("the next snapshot has %v", got)
 	}
 	if err := p.close(); !errors.Is(err, syscall.ENOSPC) {
@@ -137,7 +138,7 @@ func TestSnapshotLetsMemoryGo(t *testing.T) {
 	}
 	p.Mu.Unlock()
 	writes, held := 0, 0
-	p.snapshots.outputs.Wrap = func(f bagfile.Handle) bagfile.Handle {
+	p.Snapshotter.Outputs.Wrap = func(f bagfile.Handle) bagfile.Handle {
 		return telling{f, func() {
 			if writes++; writes != chunks { // the last one, about
 				return
@@ -165,9 +166,9 @@ func TestSnapshotIsNotWaitedForByADiskThatHangs(t *testing.T) {
 	t.Parallel()
 	c := new(Control)
 	p := ringPipeline(t, Options{Control: c})
-	c.attach(&session{pipe: p})
+	c.attach(sessionOn(p, Options{}))
 	creating, hangs := make(chan struct{}), make(chan struct{})
-	p.snapshots.outputs.Wrap = func(f bagfile.Handle) bagfile.Handle {
+	p.Snapshotter.Outputs.Wrap = func(f bagfile.Handle) bagfile.Handle {
 		close(creating)
 		<-hangs
 		return f
@@ -196,7 +197,7 @@ func TestSnapshotIsNotWaitedForByADiskThatHangs(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Fatal(err)
 	}
-	if left, err := filepath.Glob(filepath.Dir(p.snapshots.outputs.NextPath(time.Now())) + "/*"); err != nil || len(left) != 0 {
+	if left, err := filepath.Glob(filepath.Dir(p.Snapshotter.Outputs.NextPath(time.Now())) + "/*"); err != nil || len(left) != 0 {
 		t.Errorf("files %v, %v", left, err)
 	}
 }
@@ -215,19 +216,19 @@ func TestTriggerFlood(t *testing.T) {
 		for n := range uint32(1000 * seconds) {
 			l.Frames(testlink.Frame(1, n, 100), 1, time.Now())
 			wg.Go(func() {
-				sn, err := p.snapshots.trigger(time.Now())
+				sn, err := p.Snapshotter.Trigger(time.Now())
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				mu.Lock()
-				bags[sn.out.Target()]++
+				bags[sn.Out.Target()]++
 				mu.Unlock()
 			})
 			time.Sleep(time.Millisecond)
 		}
 		wg.Wait()
-		if n := len(bags); n < seconds || n > snapshotBurst+seconds+1 {
+		if n := len(bags); n < seconds || n > sink.SnapshotBurst+seconds+1 {
 			t.Errorf("%d snapshots in %d s", n, seconds)
 		}
 		if err := p.close(); err != nil {
@@ -243,15 +244,15 @@ func TestTriggerFlood(t *testing.T) {
 func TestSnapshotsThatCannotBegin(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{ChunkBytes: 1000})
-	if err := os.Remove(p.outputs.Dir.Name()); err != nil {
+	if err := os.Remove(p.Outputs.Dir.Name()); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if _, err := p.snapshots.trigger(time.Now()); err == nil {
+		if _, err := p.Snapshotter.Trigger(time.Now()); err == nil {
 			t.Error("a snapshot in a directory that is gone")
 		}
 	}
-	if n := p.snapshots.failures(); n != 3 {
+	if n := p.Snapshotter.Failures(); n != 3 {
 		t.Errorf("%d failures, want 3", n)
 	}
 	if err := p.close(); err == nil || !strings.Contains(err.Error(), "a snapshot could not begin") {
@@ -276,20 +277,20 @@ func TestTriggersThatWait(t *testing.T) {
 			}
 		}
 		step(20)
-		for range snapshotBurst { // no more at once
-			p.snapshots.limiter.Allow()
+		for range sink.SnapshotBurst { // no more at once
+			p.Snapshotter.Limiter.Allow()
 		}
 		before := n
 		var names [2]string
 		var wg sync.WaitGroup
 		for i := range names {
 			wg.Go(func() {
-				sn, err := p.snapshots.trigger(time.Now())
+				sn, err := p.Snapshotter.Trigger(time.Now())
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				names[i] = sn.out.Target()
+				names[i] = sn.Out.Target()
 			})
 			step(5)
 		}
@@ -309,27 +310,27 @@ func TestTriggersThatWait(t *testing.T) {
 func TestTriggerWhileAnotherBegins(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{ChunkBytes: 1000, Snapshot: Snapshot{PostRoll: time.Hour}})
-	p.snapshots.starting.Lock() // the first one creates its file
-	var got [2]*snapshot
+	p.Snapshotter.Starting.Lock() // the first one creates its file
+	var got [2]*sink.Snapshot
 	var wg sync.WaitGroup
 	for i := range got {
 		wg.Go(func() {
-			sn, err := p.snapshots.trigger(time.Now())
+			sn, err := p.Snapshotter.Trigger(time.Now())
 			if err != nil {
 				t.Error(err)
 			}
 			got[i] = sn
 		})
 		testlink.WaitFor(t, func() bool {
-			p.snapshots.mu.Lock()
-			defer p.snapshots.mu.Unlock()
-			return p.snapshots.next != nil
+			p.Snapshotter.Mu.Lock()
+			defer p.Snapshotter.Mu.Unlock()
+			return p.Snapshotter.Next != nil
 		})
-		p.snapshots.mu.Lock()
-		p.snapshots.next = nil // as when it is served
-		p.snapshots.mu.Unlock()
+		p.Snapshotter.Mu.Lock()
+		p.Snapshotter.Next = nil // as when it is served
+		p.Snapshotter.Mu.Unlock()
 	}
-	p.snapshots.starting.Unlock()
+	p.Snapshotter.Starting.Unlock()
 	wg.Wait()
 	if got[0] == nil || got[0] != got[1] {
 		t.Errorf("two snapshots: %v, %v", got[0], got[1])

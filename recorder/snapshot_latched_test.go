@@ -17,10 +17,11 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"golang.org/x/time/rate"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -28,12 +29,12 @@ import (
 // heard is a message of a latching publisher.
 type heard struct {
 	publisher string // topic and node
-	at        bagfmt.Time
+	at        rosbag.Time
 	n         uint32
 }
 
 // latchedAt returns the number of the latest message of each publisher at a time.
-func latchedAt(all []heard, at bagfmt.Time) map[string]uint32 {
+func latchedAt(all []heard, at rosbag.Time) map[string]uint32 {
 	state := map[string]uint32{}
 	for _, m := range all {
 		if !at.Before(m.at) {
@@ -44,10 +45,10 @@ func latchedAt(all []heard, at bagfmt.Time) map[string]uint32 {
 }
 
 // latchedIn returns the messages of latching publishers in a bag by time, and its beginning.
-func latchedIn(t testing.TB, path string) (all []heard, start bagfmt.Time) {
+func latchedIn(t testing.TB, path string) (all []heard, start rosbag.Time) {
 	t.Helper()
 	r := testlink.OpenBag(t, path)
-	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,14 +56,14 @@ func latchedIn(t testing.TB, path string) (all []heard, start bagfmt.Time) {
 			all = append(all, heard{m.Conn.Topic + h.CallerID(), m.Time, binary.LittleEndian.Uint32(m.Data()[4:])})
 		}
 	}
-	return all, r.Start()
+	return all, r.Info().Start
 }
 
 // TestSnapshotBeginsWithWhatWasLatched: where a publisher has latched something new within the
 // pre-roll, the snapshot begins with what was latched before. It does so once.
 func TestSnapshotBeginsWithWhatWasLatched(t *testing.T) {
 	t.Parallel()
-	for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+	for _, c := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4} {
 		for _, chunkBytes := range []int{1, 500, 0} {
 			for _, size := range []int{10, 300_000} {
 				t.Run(fmt.Sprintf("%s/chunk=%d/size=%d", c, chunkBytes, size), func(t *testing.T) {
@@ -98,9 +99,9 @@ func TestSnapshotBeginsWithWhatWasLatched(t *testing.T) {
 						}
 						send(odom, uint32(s), s)
 					}
-					got, begin := latchedIn(t, take(t, p, at(99)).out.Target())
-					first := bagfmt.TimeOf(at(89))
-					stamp := func(s int) bagfmt.Time { return bagfmt.TimeOf(at(s)) }
+					got, begin := latchedIn(t, take(t, p, at(99)).Out.Target())
+					first := rosbag.TimeOf(at(89))
+					stamp := func(s int) rosbag.Time { return rosbag.TimeOf(at(s)) }
 					want := []heard{
 						{"/map/server", first, 1},
 						{"/map/server", stamp(92), 92},
@@ -171,18 +172,18 @@ func (w *latchedWorld) send() {
 	case w.paused:
 		w.unheard[publisher] = w.n
 	default:
-		w.said = append(w.said, heard{publisher, bagfmt.TimeOf(w.now), w.n})
+		w.said = append(w.said, heard{publisher, rosbag.TimeOf(w.now), w.n})
 	}
 }
 
 // resume ends a pause. What was latched meanwhile counts from now on.
 func (w *latchedWorld) resume() {
 	w.now = w.now.Add(time.Second)
-	if err := w.p.Resume(w.now); err != nil {
+	if err := w.p.Commands().Resume(w.now); err != nil {
 		w.t.Fatal(err)
 	}
 	for publisher, n := range w.unheard {
-		w.said = append(w.said, heard{publisher, bagfmt.TimeOf(w.now), n})
+		w.said = append(w.said, heard{publisher, rosbag.TimeOf(w.now), n})
 	}
 	w.paused, w.unheard = false, map[string]uint32{}
 }
@@ -191,7 +192,7 @@ func (w *latchedWorld) resume() {
 func (w *latchedWorld) check(what, path string) {
 	w.t.Helper()
 	got, start := latchedIn(w.t, path)
-	times := []bagfmt.Time{start}
+	times := []rosbag.Time{start}
 	for _, m := range got {
 		times = append(times, m.at)
 	}
@@ -206,7 +207,7 @@ func (w *latchedWorld) check(what, path string) {
 func (w *latchedWorld) checkAccount(what string) {
 	w.t.Helper()
 	in := w.p.Intake
-	if _, err := w.p.pin(w.t.Context(), w.now); err != nil { // behind what is queued
+	if _, err := w.p.Pin(w.t.Context(), w.now); err != nil { // behind what is queued
 		w.t.Fatal(err)
 	}
 	in.Mu.Lock()
@@ -256,7 +257,7 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 			o := Options{
 				BufferBytes: []int64{4 << 20, 16 << 20, 64 << 20}[rnd.IntN(3)], Overflow: OverflowBlock,
 				ChunkBytes: []int{1, 20 << 10, 200 << 10}[rnd.IntN(3)], FlushInterval: time.Hour,
-				Compression: []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4}[rnd.IntN(2)],
+				Compression: []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4}[rnd.IntN(2)],
 				Snapshot: Snapshot{
 					Mode:    []SnapshotMode{SnapshotOnly, SnapshotBeside}[rnd.IntN(2)],
 					PreRoll: []time.Duration{0, 5 * time.Second, time.Minute}[rnd.IntN(3)], PostRoll: time.Duration(rnd.IntN(2)) * 10 * time.Second,
@@ -268,14 +269,14 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 			core, logged := observer.New(zapcore.WarnLevel)
 			o.Log = zap.New(core)
 			w := &latchedWorld{t: t, p: ringPipeline(t, o), rnd: rnd, now: time.Now(), unheard: map[string]uint32{}}
-			w.p.snapshots.limiter.SetLimit(rate.Inf)
+			w.p.Snapshotter.Limiter.SetLimit(rate.Inf)
 			for i := range 4 {
 				w.links = append(w.links, latching(t, w.p, "/map", fmt.Sprint("/node", i)))
 			}
 			w.links = append(w.links, latching(t, w.p, "/tf_static", "/node0"), open(t, w.p, "/odom", "/node0"), open(t, w.p, "/odom", "/node1"))
 			again := testlink.LatchedInfo("/map", "/node0")
-			again.Header = append(again.Header, bagfmt.Field{Key: "tcp_nodelay", Value: "1"})
-			l, err := w.p.OpenLink(w.links[0].Connection.Topic, again)
+			again.Header = append(again.Header, rosbag.Field{Key: "tcp_nodelay", Value: "1"})
+			l, err := w.p.Links().OpenLink(w.links[0].Connection.Topic, again)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -286,7 +287,7 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 					case rnd.IntN(30) == 0:
 						w.p.tick(w.now.Add(2 * time.Hour)) // seals the open chunk
 					case !w.paused && rnd.IntN(50) == 0:
-						if err := w.p.Pause(); err != nil {
+						if err := w.p.Commands().Pause(); err != nil {
 							t.Fatal(err)
 						}
 						w.paused = true
@@ -298,7 +299,7 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 					w.resume()
 				}
 				what := fmt.Sprint("snapshot ", snapshot)
-				sn, err := w.p.snapshots.trigger(w.now)
+				sn, err := w.p.Snapshotter.Trigger(w.now)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -306,9 +307,9 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 					w.send()
 				}
 				w.p.tick(w.now)
-				<-sn.out.finished
+				<-sn.Out.Finished
 				if noMemory := logged.FilterMessageSnippet("no memory").Len(); noMemory == 0 {
-					w.check(what, sn.out.Target())
+					w.check(what, sn.Out.Target())
 				} else if o.BufferBytes > 16<<20 {
 					t.Fatalf("%s: %v", what, logged.All())
 				}
@@ -344,11 +345,11 @@ func TestSnapshotInAPause(t *testing.T) {
 				odom.Frames(testlink.Frame(1, 0, 10), 1, at(s))
 				p.tick(at(s + 1))
 			}
-			if err := p.Pause(); err != nil {
+			if err := p.Commands().Pause(); err != nil {
 				t.Fatal(err)
 			}
 			chart.Frames(testlink.Frame(1, 2, 10), 1, at(8))
-			got, _ := latchedIn(t, take(t, p, at(tc.trigger)).out.Target())
+			got, _ := latchedIn(t, take(t, p, at(tc.trigger)).Out.Target())
 			if len(got) != 1 || got[0].n != tc.want {
 				t.Errorf("%v, want message %d", got, tc.want)
 			}
@@ -372,22 +373,22 @@ func TestMissedLatchedIsInSnapshots(t *testing.T) {
 					odom, chart := open(t, p, "/odom", "/p"), latching(t, p, "/map", "/server")
 					chart.Frames(testlink.Frame(1, 1, 10), 1, at(1))
 					if stopped {
-						if c, err := p.RequestStop(); err != nil {
+						if c, err := p.Commands().RequestStop(); err != nil {
 							t.Fatal(err)
 						} else if _, err := c.ClosedFile(t.Context()); err != nil {
 							t.Fatal(err)
 						}
-					} else if err := p.Pause(); err != nil {
+					} else if err := p.Commands().Pause(); err != nil {
 						t.Fatal(err)
 					}
 					chart.Frames(testlink.Frame(1, 2, 10), 1, at(5))
 					if stopped {
-						if c, err := p.RequestStart(); err != nil {
+						if c, err := p.Commands().RequestStart(); err != nil {
 							t.Fatal(err)
 						} else if err := c.Wait(t.Context()); err != nil {
 							t.Fatal(err)
 						}
-					} else if err := p.Resume(at(10)); err != nil {
+					} else if err := p.Commands().Resume(at(10)); err != nil {
 						t.Fatal(err)
 					}
 					want := []uint32{2, 3}
@@ -397,7 +398,7 @@ func TestMissedLatchedIsInSnapshots(t *testing.T) {
 					odom.Frames(testlink.Frame(1, 0, 10), 1, at(60)) // after some time in which the machine may stand still
 					chart.Frames(testlink.Frame(1, 3, 10), 1, at(61))
 					var got []uint32
-					all, _ := latchedIn(t, take(t, p, at(62)).out.Target())
+					all, _ := latchedIn(t, take(t, p, at(62)).Out.Target())
 					for _, m := range all {
 						got = append(got, m.n)
 					}
@@ -417,19 +418,19 @@ func TestMissedLatchedInADeletedSnapshot(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{Snapshot: Snapshot{PostRoll: time.Hour}})
 	chart, odom := latching(t, p, "/map", "/server"), open(t, p, "/odom", "/p")
-	if err := p.Pause(); err != nil {
+	if err := p.Commands().Pause(); err != nil {
 		t.Fatal(err)
 	}
 	chart.Frames(testlink.Frame(1, 1, 10), 1, time.Now())
-	if err := p.Resume(time.Now()); err != nil {
+	if err := p.Commands().Resume(time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	odom.Frames(testlink.Frame(2, 0, 10), 1, time.Now())
-	sn, err := p.snapshots.trigger(time.Now())
+	sn, err := p.Snapshotter.Trigger(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(sn.out.Path()); err != nil {
+	if err := os.Remove(sn.Out.Path()); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.close(); !errors.Is(err, bagfile.ErrDeleted) {
@@ -451,18 +452,18 @@ func TestMissedLatchedInADeletedSnapshot(t *testing.T) {
 func TestLatchedWithoutMemoryInSnapshot(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(10_000, 100)
-	s := &sink{in: p, compression: bagfmt.CompressionNone}
+	s := &sink.Sink{In: p.Files(), Compression: rosbag.CompressionNone}
 	first, lost, last := latchingConnection(p, "/a"), latchingConnection(p, "/b"), latchingConnection(p, "/c")
-	held := &latch.Held{Sealed: &bagfmt.SealedChunk{UncompressedBytes: 6000}}
+	held := &latch.Held{Sealed: &chunk.Sealed{UncompressedBytes: 6000}}
 	all := []latch.Pinned{{Source: &last.Source, Message: &latch.Message{Frame: testlink.Frame(3, 0, 8)}}, {Source: &lost.Source, Message: &latch.Message{Chunk: held}}, {Source: &first.Source, Message: &latch.Message{Frame: testlink.Frame(1, 0, 8)}}}
-	var got []bagfmt.ConnID
-	err := s.packLatched(all, bagfmt.Time{Sec: 1}, func(c *bagfmt.SealedChunk) error {
+	var got []rosbag.ConnID
+	err := s.PackLatched(all, rosbag.Time{Sec: 1}, func(c *chunk.Sealed) error {
 		for _, n := range c.Counts {
 			got = append(got, n.Conn.ID)
 		}
 		return nil
 	})
-	if !errors.Is(err, intake.ErrNoLatchedMemory) || !slices.Equal(got, []bagfmt.ConnID{0, 2}) || p.Pool.Held != 0 || p.Pool.Latched != 0 {
+	if !errors.Is(err, intake.ErrNoLatchedMemory) || !slices.Equal(got, []rosbag.ConnID{0, 2}) || p.Pool.Held != 0 || p.Pool.Latched != 0 {
 		t.Errorf("messages of %v, %v, %d bytes held; want those of 0 and 2", got, err, p.Pool.Held)
 	}
 }

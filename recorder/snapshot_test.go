@@ -19,19 +19,21 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
+	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // take takes a snapshot and returns it when it is closed.
-func take(t testing.TB, p *pipeline, now time.Time) *snapshot {
+func take(t testing.TB, p *pipeline, now time.Time) *sink.Snapshot {
 	t.Helper()
-	sn, err := p.snapshots.trigger(now)
+	sn, err := p.Snapshotter.Trigger(now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-sn.out.finished
-	if err := errors.Join(sn.err, sn.out.fault); err != nil {
+	<-sn.Out.Finished
+	if err := errors.Join(sn.Err, sn.Out.Fault); err != nil {
 		t.Fatal(err)
 	}
 	return sn
@@ -59,7 +61,7 @@ func sequence(from, to int) []uint32 {
 // what comes after it exactly the post-roll.
 func TestSnapshotHasTheWindow(t *testing.T) {
 	t.Parallel()
-	for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+	for _, c := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4} {
 		for _, chunkBytes := range []int{1, 500, 0} {
 			t.Run(fmt.Sprintf("%s/chunk=%d", c, chunkBytes), func(t *testing.T) {
 				t.Parallel()
@@ -76,13 +78,13 @@ func TestSnapshotHasTheWindow(t *testing.T) {
 					}
 				}
 				send(0, 30)
-				sn, err := p.snapshots.trigger(at(29.5)) // 19.5 to 34.5
+				sn, err := p.Snapshotter.Trigger(at(29.5)) // 19.5 to 34.5
 				if err != nil {
 					t.Fatal(err)
 				}
 				send(30, 40)
-				<-sn.out.finished
-				if got := numbersOf(t, sn.out.Target()); !slices.Equal(got, sequence(20, 35)) {
+				<-sn.Out.Finished
+				if got := numbersOf(t, sn.Out.Target()); !slices.Equal(got, sequence(20, 35)) {
 					t.Errorf("messages %v, want 20 to 34", got)
 				}
 				send(40, 42)
@@ -102,13 +104,13 @@ func TestSnapshotHasTheWindow(t *testing.T) {
 // take2 takes a snapshot whose post-roll is over at end.
 func take2(t *testing.T, p *pipeline, now, end time.Time) string {
 	t.Helper()
-	sn, err := p.snapshots.trigger(now)
+	sn, err := p.Snapshotter.Trigger(now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.tick(end)
-	<-sn.out.finished
-	return sn.out.Target()
+	<-sn.Out.Finished
+	return sn.Out.Target()
 }
 
 // TestSnapshotWithSlowClock: the pre-roll is time that passed, whatever the stamps say.
@@ -124,7 +126,7 @@ func TestSnapshotWithSlowClock(t *testing.T) {
 		l.Frames(testlink.Frame(1, uint32(n), 50), 1, start.Add(time.Duration(n)*time.Second))
 	}
 	sn := take(t, p, start.Add(20*time.Second))
-	if got := numbersOf(t, sn.out.Target()); !slices.Equal(got, sequence(10, 21)) {
+	if got := numbersOf(t, sn.Out.Target()); !slices.Equal(got, sequence(10, 21)) {
 		t.Errorf("messages %v, want 10 to 20", got)
 	}
 	if err := p.close(); err != nil {
@@ -138,16 +140,16 @@ func TestSnapshotProlonged(t *testing.T) {
 	p := ringPipeline(t, Options{Snapshot: Snapshot{PostRoll: 5 * time.Second}})
 	l := open(t, p, "/t", "/p")
 	start := time.Now()
-	var first, second *snapshot
+	var first, second *sink.Snapshot
 	for n := range 20 {
 		now := start.Add(time.Duration(n) * time.Second)
 		l.Frames(testlink.Frame(1, uint32(n), 50), 1, now)
 		var err error
 		switch n {
 		case 3:
-			first, err = p.snapshots.trigger(now)
+			first, err = p.Snapshotter.Trigger(now)
 		case 7:
-			second, err = p.snapshots.trigger(now)
+			second, err = p.Snapshotter.Trigger(now)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -156,8 +158,8 @@ func TestSnapshotProlonged(t *testing.T) {
 	if first != second {
 		t.Error("the second trigger began another snapshot")
 	}
-	<-first.out.finished
-	if got := numbersOf(t, first.out.Target()); !slices.Equal(got, sequence(0, 12)) {
+	<-first.Out.Finished
+	if got := numbersOf(t, first.Out.Target()); !slices.Equal(got, sequence(0, 12)) {
 		t.Errorf("messages %v, want 0 to 11", got)
 	}
 	if err := p.close(); err != nil {
@@ -169,14 +171,14 @@ func TestSnapshotProlonged(t *testing.T) {
 func TestSnapshotsInARow(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []SnapshotMode{SnapshotOnly, SnapshotBeside} {
-		for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+		for _, c := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4} {
 			t.Run(fmt.Sprintf("%d/%s", mode, c), func(t *testing.T) {
 				t.Parallel()
 				p := ringPipeline(t, Options{
 					ChunkBytes: 20 << 10, BufferBytes: 64 << 20, Overflow: OverflowBlock, Compression: c,
 					Snapshot: Snapshot{Mode: mode, PostRoll: time.Millisecond},
 				})
-				p.snapshots.limiter.SetLimit(rate.Inf)
+				p.Snapshotter.Limiter.SetLimit(rate.Inf)
 				const messages, snapshots = 20_000, 50
 				links := []*intake.Link{open(t, p, "/t", "/p"), open(t, p, "/u", "/q")}
 				done := make(chan struct{})
@@ -191,21 +193,21 @@ func TestSnapshotsInARow(t *testing.T) {
 				}()
 				var paths []string
 				for len(paths) < snapshots {
-					sn, err := p.snapshots.trigger(time.Now())
+					sn, err := p.Snapshotter.Trigger(time.Now())
 					if err != nil {
 						t.Fatal(err)
 					}
-					if len(paths) == 0 || paths[len(paths)-1] != sn.out.Target() {
-						paths = append(paths, sn.out.Target())
+					if len(paths) == 0 || paths[len(paths)-1] != sn.Out.Target() {
+						paths = append(paths, sn.Out.Target())
 					}
 					p.tick(time.Now())
 				}
 				<-done
-				sn, err := p.snapshots.trigger(time.Now())
+				sn, err := p.Snapshotter.Trigger(time.Now())
 				if err != nil {
 					t.Fatal(err)
 				}
-				paths = append(paths, sn.out.Target())
+				paths = append(paths, sn.Out.Target())
 				if err := p.close(); err != nil {
 					t.Fatal(err)
 				}
@@ -213,7 +215,7 @@ func TestSnapshotsInARow(t *testing.T) {
 				testlink.CheckCount(t, "in the snapshots", map[uint32][]uint32{1: got[1]}, 1, messages)
 				testlink.CheckCount(t, "large ones", map[uint32][]uint32{2: got[2]}, 1, messages/1000)
 				if mode == SnapshotBeside {
-					byTime, _ := testlink.Numbers(t, p.out.Target())
+					byTime, _ := testlink.Numbers(t, p.Out.Target())
 					testlink.CheckCount(t, "in the recording", map[uint32][]uint32{1: byTime[1]}, 1, messages)
 				}
 				if m := links[0].Connection.Topic.Messages; m != messages {
@@ -250,7 +252,7 @@ func TestSnapshotStaysInMemory(t *testing.T) {
 	if n := logged.FilterMessageSnippet("memory does not hold").Len(); n != 1 {
 		t.Errorf("said %d times that memory is short", n)
 	}
-	got := numbersOf(t, take(t, p, time.Now()).out.Target())
+	got := numbersOf(t, take(t, p, time.Now()).Out.Target())
 	if n := len(got); n < 200 || n > buffer*3/4/5000 || !slices.Equal(got, sequence(messages-n, messages)) {
 		t.Errorf("%d messages, %d to %d", n, got[0], got[n-1])
 	}
@@ -268,8 +270,8 @@ func TestSnapshotHasLatchedMessages(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{Snapshot: Snapshot{PreRoll: 10 * time.Second}})
 	l := open(t, p, "/t", "/p")
-	old, err1 := p.OpenLink(p.AddTopicOf("/tf_static", "/tf_static", time.Time{}), testlink.LatchedInfo("/tf_static", "/old"))
-	fresh, err2 := p.OpenLink(old.Connection.Topic, testlink.LatchedInfo("/tf_static", "/fresh"))
+	old, err1 := p.Links().OpenLink(p.Links().AddTopicOf("/tf_static", "/tf_static", time.Time{}), testlink.LatchedInfo("/tf_static", "/old"))
+	fresh, err2 := p.Links().OpenLink(old.Connection.Topic, testlink.LatchedInfo("/tf_static", "/fresh"))
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +281,7 @@ func TestSnapshotHasLatchedMessages(t *testing.T) {
 	l.Frames(testlink.Frame(1, 0, 10), 1, start.Add(95*time.Second))
 	fresh.Frames(testlink.Frame(8, 1, 10), 1, start.Add(99*time.Second))
 	for i := range 2 {
-		path := take(t, p, start.Add(time.Duration(100+i)*time.Second)).out.Target()
+		path := take(t, p, start.Add(time.Duration(100+i)*time.Second)).Out.Target()
 		byTime, _ := testlink.Numbers(t, path)
 		if len(byTime[7]) != 1 || len(byTime[8]) != 1 {
 			t.Errorf("%s: latched messages %v and %v", path, byTime[7], byTime[8])
@@ -301,7 +303,7 @@ func TestSnapshotHasLatchedMessages(t *testing.T) {
 		if latching != 2 {
 			t.Errorf("%s: %d latching connections", path, latching)
 		}
-		if first := r.Start(); first.Std().Before(start.Add(94*time.Second)) || i == 0 && !first.Std().Before(start.Add(96*time.Second)) {
+		if first := r.Info().Start; first.Std().Before(start.Add(94*time.Second)) || i == 0 && !first.Std().Before(start.Add(96*time.Second)) {
 			t.Errorf("%s begins at %v", path, first)
 		}
 	}
@@ -317,7 +319,7 @@ func TestSnapshotEndsWithTheRecording(t *testing.T) {
 	p := ringPipeline(t, Options{Snapshot: Snapshot{PostRoll: time.Hour}})
 	l := open(t, p, "/t", "/p")
 	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
-	sn, err := p.snapshots.trigger(time.Now())
+	sn, err := p.Snapshotter.Trigger(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,13 +327,13 @@ func TestSnapshotEndsWithTheRecording(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := numbersOf(t, sn.out.Target()); !slices.Equal(got, sequence(0, 2)) {
+	if got := numbersOf(t, sn.Out.Target()); !slices.Equal(got, sequence(0, 2)) {
 		t.Errorf("messages %v", got)
 	}
-	if _, err := p.snapshots.trigger(time.Now()); !errors.Is(err, ErrNotRecording) {
+	if _, err := p.Snapshotter.Trigger(time.Now()); !errors.Is(err, ErrNotRecording) {
 		t.Errorf("after the end: %v", err)
 	}
-	left, err := filepath.Glob(filepath.Dir(sn.out.Target()) + "/*")
+	left, err := filepath.Glob(filepath.Dir(sn.Out.Target()) + "/*")
 	if err != nil || len(left) != 1 {
 		t.Errorf("files %v, %v", left, err)
 	}
@@ -341,7 +343,7 @@ func TestSnapshotEndsWithTheRecording(t *testing.T) {
 func TestEmptySnapshot(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{})
-	path := take(t, p, time.Now()).out.Target()
+	path := take(t, p, time.Now()).Out.Target()
 	if byTime, _ := testlink.Numbers(t, path); len(byTime) != 0 {
 		t.Errorf("messages %v", byTime)
 	}

@@ -31,6 +31,6 @@ func flushOpen(p *pipeline) { p.tick(time.Now().Add(time.Minute)) }
 
 // accountsNow returns the account of all topics.
 func accountsNow(p *pipeline) []TopicSummary {
-	topics, _ := p.SummaryFigures(time.Now())
+	topics, _ := p.Accounts().SummaryFigures(time.Now())
 	return topicSummaries(topics)
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // DropCauses returns the causes that TopicStats.Causes may have.
@@ -32,7 +32,7 @@ type Summary struct {
 	Triggers []TriggerStats                // nil without Options.Watch
 	Missing  []string                      // names, expressions, globs and types asked for that never appeared
 	Unread   string                        // what could not be read of the master's replies, so that topics may be missing; empty if nothing
-	Chunks   map[bagfmt.Compression]uint64 // written in all files, by how they are compressed; nil without Options.Adaptive
+	Chunks   map[rosbag.Compression]uint64 // written in all files, by how they are compressed; nil without Options.Adaptive
 }
 
 // FileSummary is one file of a recording.
@@ -173,16 +173,20 @@ func (s *Summary) Losses() string {
 func (r *session) summary(d time.Duration) Summary {
 	s := Summary{Duration: d, Triggers: r.triggers()}
 	if r.Adaptive {
-		s.Chunks = r.pipe.sink.encoder.Stored()
+		s.Chunks = r.sink.Encoder.Stored()
 	}
-	r.pipe.finished.summarize(&s)
-	if out := r.pipe.current(); r.pipe.abandoned.Load() && out != nil {
-		bytes := r.pipe.FileBytes()
+	files := r.sink.Finished.Account()
+	s.File, s.Bytes, s.Earlier = files.Last, files.Bytes, EarlierFiles(files.Earlier)
+	for _, f := range files.Files {
+		s.Files = append(s.Files, FileSummary(f))
+	}
+	if out := r.sink.Current(); r.sink.Abandoned.Load() && out != nil {
+		bytes := r.in.Accounts().FileBytes()
 		s.File = out.Target() + bagfile.ActiveSuffix
 		s.Bytes += bytes
 		s.Files = append(s.Files, FileSummary{File: s.File, Bytes: bytes})
 	}
-	topics, unread := r.pipe.SummaryFigures(time.Now())
+	topics, unread := r.in.Accounts().SummaryFigures(time.Now())
 	s.Topics, s.Unread = topicSummaries(topics), unread
 	for _, t := range s.Topics {
 		if len(t.Publishers)+t.Former.Count+t.Refused == 0 && slices.Contains(r.Select.literal, t.Topic) {

@@ -51,7 +51,7 @@ func (r *session) leaveDeserted(listed []string) {
 		case present[resolved]:
 			s.deserted = time.Time{}
 		case s.ended || s.topic == nil || !r.tried[resolved] || r.names(resolved): // what was named is waited for
-		case r.pipe.IsLinked(s.topic):
+		case r.in.Links().IsLinked(s.topic):
 			s.deserted = time.Time{}
 		default:
 			if s.deserted.IsZero() {
@@ -67,7 +67,7 @@ func (r *session) leaveDeserted(listed []string) {
 	for _, resolved := range deserted[:len(deserted)-mostDeserted] {
 		s := r.subs[resolved]
 		s.close()
-		r.pipe.LeaveTopic(s.topic)
+		r.in.Links().LeaveTopic(s.topic)
 		r.left[resolved] = s.topic
 		delete(r.subs, resolved)
 		delete(r.tried, resolved)
@@ -101,11 +101,11 @@ func (r *session) subscribe(name string, priority int, since time.Time) error {
 		return nil
 	}
 	s := &subscription{name: name, since: since}
-	if r.pipe != nil {
+	if r.in != nil {
 		r.account(resolved, s)
 	}
 	if r.sim != nil && resolved == r.sim.Topic() {
-		err = r.sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return r.pipe.OpenLink(s.topic, info) })
+		err = r.sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return r.in.Links().OpenLink(s.topic, info) })
 		s.close = r.sim.Forget
 	} else {
 		err = r.receive(resolved, priority, s)
@@ -142,7 +142,7 @@ func (r *session) account(resolved string, s *subscription) {
 		delete(r.left, resolved)
 		return
 	}
-	s.topic = r.pipe.AddTopicOf(s.name, resolved, s.since)
+	s.topic = r.in.Links().AddTopicOf(s.name, resolved, s.since)
 }
 
 // receive subscribes to the topic of s. Links that open before there is a file wait.
@@ -160,7 +160,7 @@ func (r *session) receive(resolved string, priority int, s *subscription) error 
 			case <-r.given:
 				return nil, intake.ErrEnded
 			}
-			l, err := r.pipe.OpenLink(s.topic, info)
+			l, err := r.in.Links().OpenLink(s.topic, info)
 			if err != nil {
 				return nil, err
 			}
@@ -190,7 +190,7 @@ func (r *session) endLimited() bool {
 	for _, s := range r.subs {
 		switch {
 		case s.ended:
-		case r.pipe.ReachedLimit(s.topic):
+		case r.in.Links().ReachedLimit(s.topic):
 			s.close()
 			s.ended = true
 		default:

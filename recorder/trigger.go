@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -34,7 +34,7 @@ const (
 
 // listen subscribes to the trigger, if there are snapshots.
 func (r *session) listen() error {
-	if r.pipe.Ring == nil {
+	if r.Snapshot.Mode == SnapshotOff {
 		return nil
 	}
 	name, err := r.Node.Resolve(triggerTopic)
@@ -51,7 +51,7 @@ func (r *session) listen() error {
 	case r.names(name):
 		return r.subscribe(name, priorityNamed, time.Time{})
 	case r.Select.selects(name, triggerType): // the account has it when there is a publisher
-		sub := &subscription{name: name, topic: r.pipe.NewTopic(name)}
+		sub := &subscription{name: name, topic: r.in.Links().NewTopic(name)}
 		if err := r.receive(name, priorityNamed, sub); err != nil {
 			return err
 		}
@@ -79,8 +79,8 @@ func (r *session) fires(topic string, s *subscription, info tcpros.LinkInfo, sin
 	if t == nil || topic != t.topic {
 		return sink
 	}
-	r.pipe.List(s.topic)
-	if bagfmt.ConnectionHeader(info.Header).Type() != triggerType {
+	r.in.Links().List(s.topic)
+	if rosbag.Header(info.Header).Type() != triggerType {
 		return sink
 	}
 	return &triggerLink{sink, t}
@@ -146,7 +146,7 @@ func (r *session) answerTriggers(ctx context.Context) {
 			if count == 0 {
 				continue // answered with those before
 			}
-			_, err := r.pipe.snapshots.triggerAll(first, last, count)
+			_, err := r.sink.Snapshotter.TriggerAll(first, last, count)
 			if err == nil {
 				continue
 			}
@@ -156,7 +156,7 @@ func (r *session) answerTriggers(ctx context.Context) {
 			}
 		case <-ctx.Done():
 			_, _, count := r.trigger.take()
-			r.pipe.snapshots.count(count)
+			r.sink.Snapshotter.Count(count)
 			return
 		}
 	}

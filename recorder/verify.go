@@ -21,7 +21,7 @@ func (r *session) verifyLosses(ctx context.Context) {
 		select {
 		case <-again.C:
 			r.explainLinks(ctx)
-		case <-r.pipe.Verifications:
+		case <-r.in.Accounts().Doubtful():
 			r.judgeNumbers(ctx)
 		case <-ctx.Done():
 			return
@@ -32,24 +32,24 @@ func (r *session) verifyLosses(ctx context.Context) {
 // explainLinks asks the master which publishers without a link it still lists.
 func (r *session) explainLinks(ctx context.Context) {
 	now := time.Now()
-	all := r.pipe.Overdue(now)
+	all := r.in.Accounts().Overdue(now)
 	if len(all) == 0 {
 		return
 	}
 	if listed := r.graph().Listed(ctx, all); listed != nil {
-		r.pipe.Explain(listed, now)
+		r.in.Accounts().Explain(listed, now)
 	}
 }
 
 // judgeNumbers asks whose the numbers are in which there are holes. A publisher that
 // does not answer is taken to number its messages itself, as nearly all do.
 func (r *session) judgeNumbers(ctx context.Context) {
-	for _, d := range r.pipe.Unverified() {
+	for _, d := range r.in.Accounts().Unverified() {
 		foreign := r.graph().PassesOn(ctx, d)
 		if ctx.Err() != nil {
 			return
 		}
-		r.pipe.Judge(d, foreign)
+		r.in.Accounts().Judge(d, foreign)
 		if foreign {
 			r.Log.Debug("numbers of messages are those of others: holes do not count", zap.String("topic", d.Topic), zap.String("publisher", d.Publisher))
 		}

@@ -28,7 +28,7 @@ func recordingIn(t *testing.T, g *testgraph.Graph) *session {
 			t.Error(err)
 		}
 	})
-	return &session{Options: Options{Log: zap.NewNop(), Node: n}, pipe: p}
+	return sessionOn(p, Options{Log: zap.NewNop(), Node: n})
 }
 
 // TestExplainLinks: a link is lost only if the master lists that very process.
@@ -56,7 +56,7 @@ func TestExplainLinks(t *testing.T) {
 			r := recordingIn(t, g)
 			info := testlink.HeaderInfo("/t", "/p")
 			info.PublisherURI = mine
-			l, err := r.pipe.OpenLink(r.pipe.AddTopicOf("/t", "/t", time.Time{}), info)
+			l, err := r.in.Links().OpenLink(r.in.Links().AddTopicOf("/t", "/t", time.Time{}), info)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,11 +66,11 @@ func TestExplainLinks(t *testing.T) {
 			if !u.Overdue(now.Add(2 * loss.Grace)) {
 				t.Fatal("decided at once")
 			}
-			r.pipe.Mu.Lock()
+			r.in.Mu.Lock()
 			u.Open(false, true, now) // and once more, a while ago
 			u.End(io.EOF, now.Add(-2*loss.Grace))
-			r.pipe.State = tc.state
-			r.pipe.Mu.Unlock()
+			r.in.State = tc.state
+			r.in.Mu.Unlock()
 			r.explainLinks(t.Context())
 			a := u.Account(now)
 			ended := !a.Away && !u.Overdue(now)
@@ -104,12 +104,12 @@ func TestJudgeNumbers(t *testing.T) {
 			r := recordingIn(t, g)
 			info := testlink.HeaderInfo("/t", tc.node)
 			info.PublisherURI = g.URI
-			l, err := r.pipe.OpenLink(r.pipe.AddTopicOf("/t", "/t", time.Time{}), info)
+			l, err := r.in.Links().OpenLink(r.in.Links().AddTopicOf("/t", "/t", time.Time{}), info)
 			if err != nil {
 				t.Fatal(err)
 			}
 			l.Frames(testlink.Numbered(append(testlink.Count(0, 10), testlink.Count(12, 3)...)...), 13, time.Now())
-			<-r.pipe.Verifications
+			<-r.in.Verifications
 			r.judgeNumbers(t.Context())
 			l.Frames(testlink.Numbered(16), 1, time.Now())
 			if got := l.Publisher.Account(time.Now()).Missed; got != tc.want {

@@ -17,11 +17,11 @@ func (r *session) noteWaiting() {
 			waiting[s.topic] = WaitingPublisher
 		}
 	}
-	r.pipe.NoteWaiting(waiting)
+	r.in.Links().NoteWaiting(waiting)
 }
 
 func (r *session) noteUnread() {
-	r.pipe.NoteUnread(r.Node.Unread())
+	r.in.Links().NoteUnread(r.Node.Unread())
 }
 
 // Waiting returns how many topics waited for w when the recording ended.

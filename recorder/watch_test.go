@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -21,10 +21,10 @@ type watching struct {
 	stamp   time.Time
 }
 
-func (w *watching) Topics() []string                                 { return w.topics }
-func (w *watching) Open(string, bagfmt.ConnectionHeader) LinkWatcher { return w }
-func (w *watching) Triggers() []TriggerStats                         { return []TriggerStats{{Fired: 3}} }
-func (w *watching) Skipped(messages int)                             { w.skipped += messages }
+func (w *watching) Topics() []string                       { return w.topics }
+func (w *watching) Open(string, rosbag.Header) LinkWatcher { return w }
+func (w *watching) Triggers() []TriggerStats               { return []TriggerStats{{Fired: 3}} }
+func (w *watching) Skipped(messages int)                   { w.skipped += messages }
 func (w *watching) Frames(_ []byte, count int, stamp, _ time.Time) {
 	w.shown += count
 	w.stamp = stamp
@@ -55,7 +55,7 @@ func TestWatchedLink(t *testing.T) {
 	if w.shown != 2 || w.before != 2 || !w.stamp.Equal(at) {
 		t.Errorf("shown %d, when the recording had %d, at %v", w.shown, w.before, w.stamp)
 	}
-	if err := p.Pause(); err != nil {
+	if err := p.Commands().Pause(); err != nil {
 		t.Fatal(err)
 	}
 	sink.Frames(testlink.Frame(0, 3, 8), 1, time.Now())

@@ -28,6 +28,9 @@ func (e *VersionError) Error() string {
 	if v, ok := strings.CutPrefix(e.Version, "MCAP "); ok {
 		return fmt.Sprintf("file of MCAP version %.20s; this reader knows version 0", v)
 	}
+	if e.Version == "mcap" {
+		return "file of MCAP, where a bag of version 2.0 is needed"
+	}
 	note := ""
 	if e.Version == "1.3" { // for one day, in the sources only
 		note = ", which was never released"

@@ -160,5 +160,5 @@ type (
 	// a grace period after the service is closed.
 	ServiceHandler = service.Handler
 	// ServiceError is the answer of a service that refused a call. It matches ErrService.
-	ServiceError = service.ServiceError
+	ServiceError = service.Error
 )

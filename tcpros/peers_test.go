@@ -1,13 +1,16 @@
 package tcpros_test
 
 import (
+	"context"
 	"encoding/binary"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/aler9/goroslib"
 	"github.com/aler9/goroslib/pkg/msgs/std_msgs"
+	"github.com/aler9/goroslib/pkg/msgs/std_srvs"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -128,5 +131,98 @@ func TestGoroslibPublisherUDP(t *testing.T) {
 				t.Errorf("%d lost", b.missing())
 			}
 		})
+	}
+}
+
+// TestGoroslibServiceClient: goroslib calls a service of ours, and gets an error of the handler.
+func TestGoroslibServiceClient(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	n := newNode(t, nodeOptions("server", m.URI()).With(calm))
+	_, err := n.AdvertiseService(tcpros.ServiceOptions{Name: "/set", Type: tcpros.SetBoolService, Handle: func(_ context.Context, request []byte) ([]byte, error) {
+		on, err := tcpros.DecodeBool(request)
+		if err != nil {
+			return nil, err
+		}
+		if !on {
+			return nil, errors.New("not today")
+		}
+		return tcpros.Outcome{Success: on, Message: "it is on"}.Encode(), nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the registration", func() bool {
+		_, err := n.Master().LookupService(t.Context(), "/set")
+		return err == nil
+	})
+	c, err := goroslib.NewServiceClient(goroslib.ServiceClientConf{Node: peer(t, "typed", m.Addr().String()), Name: "/set", Srv: &std_srvs.SetBool{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var res std_srvs.SetBoolRes
+	if err := c.Call(&std_srvs.SetBoolReq{Data: true}, &res); err != nil || !res.Success || res.Message != "it is on" {
+		t.Errorf("answered %+v, %v", res, err)
+	}
+	if err := c.Call(&std_srvs.SetBoolReq{}, &res); err == nil {
+		t.Errorf("a refusal is taken for %+v", res)
+	}
+}
+
+// TestGoroslibServiceProvider: a node of ours calls a service of goroslib, also with another md5sum.
+func TestGoroslibServiceProvider(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	n := newNode(t, nodeOptions("caller", m.URI()))
+	p, err := goroslib.NewServiceProvider(goroslib.ServiceProviderConf{
+		Node: peer(t, "typed", m.Addr().String()), Name: "/set", Srv: &std_srvs.SetBool{},
+		Callback: func(req *std_srvs.SetBoolReq) (*std_srvs.SetBoolRes, bool) {
+			return &std_srvs.SetBoolRes{Success: req.Data, Message: "heard"}, true
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for _, on := range []bool{true, false} {
+		answer, err := n.CallService(t.Context(), "/set", tcpros.SetBoolService, tcpros.EncodeBool(on))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o, err := tcpros.DecodeOutcome(answer); err != nil || o.Success != on || o.Message != "heard" {
+			t.Errorf("answered %+v, %v", o, err)
+		}
+	}
+	if _, err := n.CallService(t.Context(), "/set", tcpros.TriggerService, nil); err == nil {
+		t.Error("a call with another md5sum is answered")
+	}
+}
+
+// TestGoroslibSubscriberUDP: we publish over TCPROS only. A peer that takes nothing but UDPROS gets
+// no link, and disturbs none.
+func TestGoroslibSubscriberUDP(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	n := newNode(t, nodeOptions("pub", m.URI()))
+	p := advertise(t, n, "/t", 0)
+	p.Source(true).Publish(text("latched"))
+	sub, err := goroslib.NewSubscriber(goroslib.SubscriberConf{
+		Node: peer(t, "typed", m.Addr().String()), Topic: "/t", Protocol: goroslib.UDP,
+		Callback: func(*std_msgs.String) { t.Error("a message came") },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Close()
+	b := &inbox{}
+	subscribe(t, newNode(t, nodeOptions("sub", m.URI())), "/t", b)
+	waitFor(t, "the latched message by TCPROS", func() bool { return b.count() == 1 })
+	waitFor(t, "both subscriptions", func() bool {
+		state, err := n.Master().SystemState(t.Context())
+		return err == nil && len(state.Subscribers["/t"]) == 2
+	})
+	if got := p.Subscribers(); got != 1 {
+		t.Errorf("%d links, want that over TCPROS", got)
 	}
 }

@@ -2,7 +2,6 @@ package tcpros
 
 import (
 	"context"
-
 	"fmt"
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"

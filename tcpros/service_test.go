@@ -485,7 +485,7 @@ func TestStdSrvs(t *testing.T) {
 		}
 		return b.Bytes()[4:] // behind the length
 	}
-	for _, o := range []tcpros.Outcome{{}, {true, "caf\u00e9"}, {false, "no"}} {
+	for _, o := range []tcpros.Outcome{{}, {Success: true, Message: "caf\u00e9"}, {Message: "no"}} {
 		b := o.Encode()
 		if diff := cmp.Diff(encode(&std_srvs.TriggerRes{Success: o.Success, Message: o.Message}), b); diff != "" {
 			t.Error(diff)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/bagcheck"
@@ -54,6 +55,9 @@ func (f *checkFlags) Run(ctx context.Context, out bagjob.Output) error {
 }
 
 func (f *checkFlags) one(parent context.Context, j *bagjob.Job, path string) error {
+	if bagopen.IsROS2(parent, path) {
+		return f.ros2(parent, j, path)
+	}
 	file, size, err := bagopen.OpenFile(parent, path)
 	if err != nil {
 		return err
@@ -75,6 +79,28 @@ func (f *checkFlags) one(parent context.Context, j *bagjob.Job, path string) err
 	case err != nil:
 		return explain.Error(err)
 	}
+	return f.tell(j, path, report)
+}
+
+// ros2 checks a recording of ROS 2, by reading it as others do.
+func (f *checkFlags) ros2(ctx context.Context, j *bagjob.Job, path string) error {
+	r, err := bagopen.Open(ctx, path, bagopen.Options{MaxChunkBytes: j.MaxChunk, Through: func(from bagopen.File, size int64) io.ReaderAt {
+		return j.Meter(from, bagjob.Bytes("Checking "+store.Redact(path), size), nil)
+	}})
+	if err != nil {
+		return err
+	}
+	defer r.Close() //nolint:errcheck // only read from
+	report, err := bagcheck.CheckSource(ctx, r.Source, bagcheck.Options{Deep: f.Deep, Workers: bagjob.Workers(), MaxChunkBytes: j.MaxChunk})
+	j.Bar.Clear()
+	if err != nil {
+		return explain.Error(err)
+	}
+	return f.tell(j, path, report)
+}
+
+// tell reports what was found.
+func (f *checkFlags) tell(j *bagjob.Job, path string, report *bagcheck.Report) error {
 	if !report.Sound {
 		j.SetLossy()
 	}

@@ -64,7 +64,7 @@ func completes(parser *kong.Kong) bool {
 	asked := false
 	kongcompletion.Register(parser,
 		kongcompletion.WithPredictors(map[string]complete.Predictor{
-			"bag":   pathsLike(func(name string) bool { return strings.HasSuffix(name, ".bag") || strings.HasSuffix(name, ".active") }),
+			"bag":   pathsLike(func(name string) bool { return bagopen.HasBagEnding(name) || strings.HasSuffix(name, ".active") }),
 			"file":  pathsLike(func(string) bool { return true }),
 			"dir":   pathsLike(func(string) bool { return false }),
 			"topic": fromBags(func(c *rosbag.Connection) string { return c.Topic }),
@@ -105,7 +105,7 @@ func fromBags(name func(*rosbag.Connection) string) complete.Predictor {
 	return complete.PredictFunc(func(a complete.Args) []string {
 		var names []string
 		for _, arg := range a.All {
-			if !strings.HasSuffix(arg, ".bag") || store.IsURL(arg) {
+			if !bagopen.HasBagEnding(arg) || store.IsURL(arg) {
 				continue
 			}
 			b, err := bagopen.Open(context.Background(), arg, bagopen.Options{})

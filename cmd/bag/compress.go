@@ -20,7 +20,7 @@ import (
 
 type compressFlags struct {
 	repackFlags
-	BZ2 bool `short:"j" name:"bz2" help:"Use bz2 (default)."`
+	BZ2 bool `short:"j" name:"bz2" help:"Use bz2 (default; MCAP files get zstd)."`
 	LZ4 bool `name:"lz4" help:"Use lz4: larger, many times faster."`
 }
 
@@ -32,11 +32,14 @@ func (f *compressFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if f.LZ4 && f.BZ2 {
 		return errBothKinds
 	}
-	kind := rosbag.CompressionBZ2
-	if f.LZ4 {
-		kind = rosbag.CompressionLZ4
+	o := repackOptions{compression: rosbag.CompressionBZ2, mcap: rosbag.CompressionZstd}
+	switch {
+	case f.LZ4:
+		o = repackOptions{compression: rosbag.CompressionLZ4, mcap: rosbag.CompressionLZ4}
+	case f.BZ2:
+		o.mcap = rosbag.CompressionBZ2 // which MCAP refuses
 	}
-	return f.repack(ctx, out, repackOptions{compression: kind})
+	return f.repack(ctx, out, o)
 }
 
 var errBothKinds = errors.New("only one of --bz2 and --lz4 can be used")
@@ -52,12 +55,15 @@ type repackFlags struct {
 
 const repackHelp = `Each bag is rewritten in place: NAME.bag becomes NAME.orig.bag and the new version
 NAME.bag, when it is complete and on the disk. A bag that has such a backup already is
-skipped. Connections stay as they are.`
+skipped. Connections stay as they are. An MCAP file stays one; attachments and metadata
+records, which are named, are left out.`
 
 // repackOptions say how the commands differ.
 type repackOptions struct {
-	compression rosbag.Compression // empty: that of the bag
+	compression rosbag.Compression // of bags; empty: that of the bag
+	mcap        rosbag.Compression // of MCAP files; empty: zstd
 	decrypt     bool               // encrypted bags, and no others, are wanted
+	unindexed   bool               // bags without an index are replaced, too
 }
 
 // repack rewrites bags. A bag that cannot be done does not keep the others from being done, but a
@@ -98,9 +104,14 @@ func (f *repackFlags) one(j *bagjob.Job, places *newfile.Places, path string, o 
 	if o.decrypt && !encrypted {
 		return errPlain
 	}
-	wo, err := packFlags{Compression: string(o.compression), ChunkSize: f.ChunkSize}.writerOptions(in)
-	if err != nil {
-		return err
+	pack := packFlags{Compression: string(o.compression), ChunkSize: f.ChunkSize}
+	bag := b.Bag()
+	if bag == nil {
+		return errors.New("is a recording of ROS 2; gobag convert makes a bag of it")
+	}
+	isMCAP := bag.MCAP() != nil
+	if isMCAP {
+		pack.Compression = string(o.mcap)
 	}
 	p, err := places.Place(path)
 	if err != nil {
@@ -111,14 +122,14 @@ func (f *repackFlags) one(j *bagjob.Job, places *newfile.Places, path string, o 
 	case p.Backup() == "":
 	case encrypted && !o.decrypt:
 		return errEncrypted
-	case !info.Indexed && info.Version == "2.0": // Perhaps it is being written: its recorder must not lose the file.
+	case !info.Indexed && !o.unindexed && (isMCAP || info.Version == "2.0"): // Perhaps it is being written: its recorder must not lose the file.
 		advice := "; run gobag reindex on it, or use --output-dir"
 		if encrypted {
 			advice = "; use --output-dir"
 		}
 		return errors.New("is unindexed: it was not closed, or is still being recorded" + advice)
 	}
-	sink, err := rebag.NewBag(p.File, wo)
+	sink, err := pack.sink(in, isMCAP)(p.File)
 	if err != nil {
 		return err
 	}
@@ -140,6 +151,7 @@ func (f *repackFlags) one(j *bagjob.Job, places *newfile.Places, path string, o 
 	if p.Backup() != "" {
 		original = "; the original is " + explain.Name(p.Backup())
 	}
+	j.SayDropped(in)
 	if !o.decrypt {
 		j.SayPlain(in)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/rebag"
+	"github.com/gorosbag/gorosbag/internal/ros2bag"
 )
 
 type convertFlags struct {
@@ -24,14 +25,17 @@ type convertFlags struct {
 
 // Help is the long help.
 func (convertFlags) Help() string {
-	return `Bags of any version become version 2.0, or MCAP of the profile ros1, with the same
-payloads, times, callerids and latching. Bags of versions 0, 1.0 and ROSLOG 1.1 count
-time from the start of the recording; their times stay so.
+	return `Bags of any version, and MCAP files with messages of ROS 1, become bags of version 2.0, or
+MCAP of the profile ros1, with the same payloads, times, callerids and latching. What else
+MCAP files have, attachments and metadata records, is named and left out. Bags of versions
+0, 1.0 and ROSLOG 1.1 count time from the start of the recording; their times stay so.
 
   gobag convert run1.bag run1_ros2 --to ros2
   gobag convert a.bag b.bag run_ros2 --to ros2 --distro humble --storage sqlite3
+  gobag convert run_ros2 run1.bag
 
-With --to ros2, messages become those of ROS 2: types, definitions, payloads, quality of
+A recording of ROS 2, which is a directory, a .db3 file or an .mcap file, becomes one of
+ROS 1. With --to ros2, messages become those of ROS 2: types, definitions, payloads, quality of
 service. A report says what was changed, what is lossy, and what was left out and why;
 the exit code is 3 if a message was left out. --dry-run only reports.
 
@@ -52,11 +56,15 @@ func (f *convertFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if len(paths) > 1 && f.To != "ros2" {
 		return errors.New("several recordings are converted with --to ros2 only; gobag merge makes one bag of several")
 	}
-	if err := f.check(f.To == "ros2"); err != nil {
+	err := f.check(f.To == "ros2")
+	if err != nil {
 		return err
 	}
 	if err := newfile.NotInput(to, paths); err != nil {
 		return j.Failed(to, err)
+	}
+	if j.Definitions, err = f.definitions(); err != nil {
+		return err
 	}
 	in, err := j.OpenInputs(paths)
 	if err != nil {
@@ -71,7 +79,12 @@ func (f *convertFlags) Run(ctx context.Context, out bagjob.Output) error {
 		return f.toROS2(j, ros2Job{in: in, out: to, options: o, finish: finish})
 	}
 	mcap := wantsMCAP(f.To, to)
-	return j.Rewrite(bagjob.Plan{Inputs: in, Out: to, MCAP: mcap, Sink: f.sink(in, mcap), Options: o, Finish: finish})
+	back := &wayBack{make: f.sink(in, mcap), written: map[string]uint64{}}
+	err = j.Rewrite(bagjob.Plan{Inputs: in, Out: to, MCAP: mcap, Sink: back.sink, Options: o, Finish: finish})
+	if source, ok := in[0].Source.(*ros2bag.Source); ok && to != "-" && (err == nil || errors.Is(err, bagjob.ErrLossy)) {
+		err = errors.Join(err, f.reportBack(j, to, source, back.written))
+	}
+	return err
 }
 
 // selection translates the flags that select messages. finish says what the user should know of the

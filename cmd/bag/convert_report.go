@@ -8,22 +8,67 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/internal/rebag"
 	"github.com/gorosbag/gorosbag/internal/ros2bag"
 	"github.com/gorosbag/gorosbag/internal/ros2map"
 )
 
+// wayBack counts what is written of a recording of ROS 2, by topic.
+type wayBack struct {
+	rebag.Sink
+	make    func(io.Writer) (rebag.Sink, error)
+	written map[string]uint64
+}
+
+// sink starts the output.
+func (b *wayBack) sink(w io.Writer) (rebag.Sink, error) {
+	var err error
+	b.Sink, err = b.make(w)
+	return b, err
+}
+
+// Write implements rebag.Sink.
+func (b *wayBack) Write(m *rebag.Message) error {
+	b.written[m.Conn.Header.Topic()+" "+m.Conn.Header.Type()]++
+	return b.Sink.Write(m)
+}
+
+// reportBack prints what became of a recording of ROS 2.
+func (f *convertFlags) reportBack(j *bagjob.Job, out string, source *ros2bag.Source, written map[string]uint64) error {
+	r := ros2Report{Out: out, Files: 1, topics: source.Topics()}
+	for _, t := range r.topics {
+		t.Out = written[t.Topic+" "+t.OutType]
+		t.In = t.Out // damage was told; the rest was not wanted
+	}
+	return f.write(j, &r)
+}
+
+// write prints a report as the user wants it.
+func (f *convertFlags) write(j *bagjob.Job, r *ros2Report) error {
+	switch {
+	case f.JSON:
+		return r.json(j.Stdout)
+	case f.DryRun, !f.Quiet:
+		return r.text(j.Stdout)
+	}
+	return nil
+}
+
 // ros2Report is the report of a conversion as JSON.
 type ros2Report struct {
 	Out     string      `json:"out"`
-	DryRun  bool        `json:"dry_run"`
-	Distro  string      `json:"distro"`
-	Storage string      `json:"storage"`
+	DryRun  bool        `json:"dry_run,omitempty"`
+	Distro  string      `json:"distro,omitempty"`  // empty: written for ROS 1
+	Storage string      `json:"storage,omitempty"` // the same
 	Files   int         `json:"files"`
 	In      uint64      `json:"messages_in"`
 	Written uint64      `json:"messages_out"`
 	Topics  []ros2Topic `json:"topics"`
+
+	topics []*ros2bag.TopicReport
 }
 
 type ros2Topic struct {
@@ -48,10 +93,10 @@ type ros2Change struct {
 	To     string `json:"to,omitempty"`
 }
 
-// writeROS2JSON prints the report as one line of JSON.
-func writeROS2JSON(w io.Writer, f *convertFlags, out string, sink *ros2bag.Sink) error {
-	r := ros2Report{Out: out, DryRun: f.DryRun, Distro: f.Distro, Storage: f.Storage, Files: sink.Files(), Topics: []ros2Topic{}}
-	for _, t := range sink.Report().Topics {
+// json prints the report as one line of JSON.
+func (r *ros2Report) json(w io.Writer) error {
+	r.Topics = []ros2Topic{}
+	for _, t := range r.topics {
 		one := ros2Topic{
 			Topic: t.Topic, Type: t.Type, OutTopic: t.OutTopic, OutType: t.OutType, In: t.In, Out: t.Out,
 			Latched: t.Latched, Merged: t.Merged, Lossy: t.Lossy(), Warnings: t.Warnings, Reason: t.Reason,
@@ -70,16 +115,19 @@ func writeROS2JSON(w io.Writer, f *convertFlags, out string, sink *ros2bag.Sink)
 	return err
 }
 
-// writeROS2Report prints the report as text: a line for each topic, then what is changed in all
-// messages of a type, once.
-func writeROS2Report(w io.Writer, f *convertFlags, out string, sink *ros2bag.Sink) error {
+// text prints the report as text: a line for each topic, then what is changed in all messages of a
+// type, once.
+func (r *ros2Report) text(w io.Writer) error {
 	var table, b strings.Builder
 	tab := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(tab, "TOPIC\tMESSAGES\tTYPE\tTYPE IN ROS 2\t") // a Builder takes all
+	from, to := "TYPE", "TYPE IN ROS 2"
+	if r.Distro == "" {
+		from, to = "TYPE IN ROS 2", "TYPE"
+	}
+	_, _ = fmt.Fprintf(tab, "TOPIC\tMESSAGES\t%s\t%s\t\n", from, to) // a Builder takes all
 	var total uint64
 	var notes []string
-	topics := sink.Report().Topics
-	for _, t := range topics {
+	for _, t := range r.topics {
 		total += t.Out
 		count := fmt.Sprint(t.Out)
 		if t.Lost() > 0 {
@@ -105,11 +153,13 @@ func writeROS2Report(w io.Writer, f *convertFlags, out string, sink *ros2bag.Sin
 	for _, n := range notes {
 		b.WriteString("  " + escape.Line(n) + "\n")
 	}
-	verb := "written"
-	if f.DryRun {
-		verb = "would be written"
+	if r.Distro != "" {
+		verb := "written"
+		if r.DryRun {
+			verb = "would be written"
+		}
+		fmt.Fprintf(&b, "%s: %s in %s, %s %s for %s\n", escape.Line(r.Out), plural.Of(total, "message"), plural.Of(r.Files, "file"), r.Storage, verb, r.Distro)
 	}
-	fmt.Fprintf(&b, "%s: %s in %s, %s %s for %s\n", escape.Line(out), plural.Of(total, "message"), plural.Of(sink.Files(), "file"), f.Storage, verb, f.Distro)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

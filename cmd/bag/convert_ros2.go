@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/newdir"
@@ -27,22 +26,34 @@ type ros2Flags struct {
 	Size         string   `placeholder:"SIZE" help:"With --to ros2: a file ends when it has this size: 500M, 2G; without unit MiB. Default: one file."`
 	RenameType   []string `name:"rename-type" sep:"none" placeholder:"A/B=C/msg/D" help:"With --to ros2: give a type with the same fields another name. May be repeated."`
 	LatchedApart bool     `name:"latched-apart" help:"With --to ros2: leave /tf_static of several nodes as it is. Otherwise each of its messages gets all transforms so far, because ros2 bag play repeats ten messages at most."`
+	Definitions  string   `placeholder:"DIR" completion-predictor:"file" help:"Of a recording of ROS 2 without definitions: a directory with the .msg files of its types, such as a workspace. The types of ROS need none."`
 	DryRun       bool     `name:"dry-run" help:"With --to ros2: write nothing, only report."`
-	JSON         bool     `name:"json" help:"With --to ros2: print the report as one line of JSON."`
+	JSON         bool     `name:"json" help:"Of a conversion to ROS 2 or from it: print the report as one line of JSON."`
 }
 
 // check returns an error for options that do not fit the format.
 func (f *convertFlags) check(ros2 bool) error {
-	used := f.Size != "" || len(f.RenameType) > 0 || f.LatchedApart || f.DryRun || f.JSON
 	switch {
-	case !ros2 && used:
-		return errors.New("--size, --rename-type, --latched-apart, --dry-run and --json are for --to ros2")
+	case !ros2 && (f.Size != "" || len(f.RenameType) > 0 || f.LatchedApart || f.DryRun):
+		return errors.New("--size, --rename-type, --latched-apart and --dry-run are for --to ros2")
 	case ros2 && f.Storage == rosbag2.SQLite && f.Compression != "" && f.Compression != "none":
 		return errors.New("the storage sqlite3 has no chunks to compress; take the storage mcap")
 	case ros2 && f.Compression == "bz2":
 		return errors.New("MCAP cannot be compressed with bz2; take zstd, lz4 or none")
 	}
 	return nil
+}
+
+// definitions translates --definitions.
+func (f *convertFlags) definitions() (func(string) (string, bool), error) {
+	if f.Definitions == "" {
+		return nil, nil
+	}
+	find, err := ros2bag.Definitions(os.DirFS(f.Definitions))
+	if err != nil {
+		return nil, fmt.Errorf("--definitions %s: %w", f.Definitions, explain.Error(err))
+	}
+	return find, nil
 }
 
 // sinkOptions translates the flags.
@@ -143,9 +154,9 @@ func (f *convertFlags) makeDirectory(r ros2Job) (*newdir.Dir, error) {
 
 // ofRecording returns what tells the names of a recording's files from others.
 func ofRecording(dir string) func(string) bool {
-	names := []string{}
+	var names []string // without metadata.yaml, no file is one of a recording
 	if rec, err := rosbag2.ReadDirectory(os.DirFS(dir)); err == nil && rec.Metadata != nil {
-		names = append(rec.Files, rosbag2.MetadataName)
+		names = slices.Concat(rec.Files, []string{rosbag2.MetadataName})
 	}
 	return func(name string) bool { return slices.Contains(names, name) }
 }
@@ -163,7 +174,7 @@ func announced(in bagjob.Inputs, o rebag.Options) (all []ros2bag.Announced) {
 			}
 			out := c
 			if o.Rename != nil {
-				out = &bagfmt.Connection{ID: c.ID, Topic: o.Rename(c), Header: c.Header}
+				out = &rosbag.Connection{ID: c.ID, Topic: o.Rename(c), Header: c.Header}
 			}
 			all = append(all, ros2bag.Announced{Conn: out, Count: counts[c]})
 		}
@@ -183,11 +194,5 @@ func (f *convertFlags) report(j *bagjob.Job, out string, sink *ros2bag.Sink) err
 			j.Complain("%s: topic %s: %s", explain.Name(out), explain.Name(t.Topic), w)
 		}
 	}
-	switch {
-	case f.JSON:
-		return writeROS2JSON(j.Stdout, f, out, sink)
-	case f.DryRun, !f.Quiet:
-		return writeROS2Report(j.Stdout, f, out, sink)
-	}
-	return nil
+	return f.write(j, &ros2Report{Out: out, DryRun: f.DryRun, Distro: f.Distro, Storage: f.Storage, Files: sink.Files(), topics: r.Topics})
 }

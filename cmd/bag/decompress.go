@@ -14,5 +14,5 @@ func (decompressFlags) Help() string { return repackHelp }
 
 // Run decompresses bags.
 func (f *decompressFlags) Run(ctx context.Context, out bagjob.Output) error {
-	return f.repack(ctx, out, repackOptions{compression: rosbag.CompressionNone})
+	return f.repack(ctx, out, repackOptions{compression: rosbag.CompressionNone, mcap: rosbag.CompressionNone})
 }

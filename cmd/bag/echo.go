@@ -165,7 +165,7 @@ func exists(path string) error {
 	if _, err := os.Stat(path); path == "-" || !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if strings.HasPrefix(path, "/") || strings.HasSuffix(path, ".bag") {
+	if strings.HasPrefix(path, "/") || bagopen.HasBagEnding(path) {
 		return fmt.Errorf("%s: no such file", explain.Name(path))
 	}
 	return fmt.Errorf("%s: no such file; topics begin with /", explain.Name(path))
@@ -174,7 +174,7 @@ func exists(path string) error {
 // isTopic tells a topic from a file: it begins with a slash, unless bags are named
 // otherwise, and no such file exists or is likely to be meant.
 func isTopic(arg string, haveBags bool) bool {
-	if arg == "-" || store.IsURL(arg) || !haveBags && !strings.HasPrefix(arg, "/") || strings.HasSuffix(arg, ".bag") || strings.HasSuffix(arg, ".active") {
+	if arg == "-" || store.IsURL(arg) || !haveBags && !strings.HasPrefix(arg, "/") || bagopen.HasBagEnding(arg) || strings.HasSuffix(arg, ".active") {
 		return false
 	}
 	_, err := os.Stat(arg)

@@ -63,7 +63,7 @@ func (f packFlags) newMCAP(w io.Writer) (rebag.Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rebag.NewMCAP(w, f.Compression, chunk)
+	return rebag.NewMCAP(w, f.Compression, chunk, bagjob.Workers())
 }
 
 // maxChunkKB is 1 GiB: what is larger, readers need not accept.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
@@ -73,34 +72,7 @@ func addNotes(path string, notes []bagnote.Note) (err error) {
 	if err != nil {
 		return explain.Error(err)
 	}
-	r, err := bagfmt.NewReader(f, st.Size(), bagfmt.ReaderOptions{IndexOnly: true})
-	if err != nil {
-		return explainUnfit(err)
-	}
-	add, err := bagnote.Additions(r, notes, rosbag.TimeOf(time.Now()))
-	if err != nil {
-		return explain.Error(err)
-	}
-	return explainUnfit(appendAll(f, st.Size(), add))
-}
-
-// appendAll adds messages to the bag in f.
-func appendAll(f bagfmt.File, size int64, add []*rosbag.Message) error {
-	w, err := bagfmt.Append(f, size, bagfmt.WriterOptions{})
-	if err != nil {
-		return err
-	}
-	for _, m := range add {
-		if err := w.Write(m.Conn, m.Time, m.Data()); err != nil {
-			w.Abort()
-			return err
-		}
-	}
-	if err := w.Close(); err != nil {
-		w.Abort()
-		return err
-	}
-	return nil
+	return explainUnfit(bagnote.Add(f, st.Size(), notes, rosbag.TimeOf(time.Now())))
 }
 
 // explainUnfit explains why a bag cannot be added to, and what makes it one that can.

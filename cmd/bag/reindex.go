@@ -35,6 +35,8 @@ proves wrong.
 Each bag is rewritten in place: NAME.bag becomes NAME.orig.bag (NAME.bag.active becomes
 NAME.bag.orig.active) and the new version gets its name when it is complete and on the
 disk. A bag that has such a backup already is skipped. A whole bag is indexed again.
+An MCAP file stays one, compressed with zstd; attachments and metadata records, which are named,
+are left out.
 
 Exit code 3 says that messages were lost, or may have been; each place is told.`
 }
@@ -69,6 +71,10 @@ func (f *reindexFlags) one(j *bagjob.Job, places *newfile.Places, path string) e
 		return err
 	}
 	defer in.Close() //nolint:errcheck // only read from
+	if bagfmt.IsMCAP(in) {
+		repack := repackFlags{Force: f.Force, Quiet: f.Quiet, OutputDir: f.OutputDir, ChunkSize: mcapChunkKiB}
+		return repack.one(j, places, path, repackOptions{unindexed: true})
+	}
 	p, err := places.Place(path)
 	if err != nil {
 		return err
@@ -98,6 +104,9 @@ func (f *reindexFlags) one(j *bagjob.Job, places *newfile.Places, path string) e
 	}
 	return nil
 }
+
+// mcapChunkKiB is the size of the chunks of a reindexed MCAP file, the default of compress.
+const mcapChunkKiB = 768
 
 // recoverBag writes what is good of a bag of size bytes to p.
 func recoverBag(j *bagjob.Job, in *os.File, size int64, p *newfile.Placement) (recovery.Report, error) {

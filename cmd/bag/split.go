@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/bagquery"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/newfile"
@@ -143,9 +144,9 @@ func (f *splitFlags) prefix() (string, error) {
 			return "", errors.New("gobag split writes local files only: give a directory or prefix for the parts, as in: gobag split --size 1G s3://bucket/run.bag ./parts/")
 		}
 		name := filepath.Base(store.Redact(f.In))
-		return filepath.Join(f.Prefix, strings.TrimSuffix(strings.TrimSuffix(name, ".active"), ".bag")), nil
+		return filepath.Join(f.Prefix, bagopen.Stem(name)), nil
 	}
-	own := strings.TrimSuffix(strings.TrimSuffix(f.In, ".active"), ".bag")
+	own := bagopen.Stem(f.In)
 	if f.Prefix == "" {
 		return own, nil
 	}

@@ -26,12 +26,12 @@ const slowOpenReport = 3 * time.Second
 // file system that hangs, such as a network file system without its server, close might never return.
 func open(ctx context.Context, out io.Writer, log *zap.Logger, args []string, maxChunk int64) ([]*player.Bag, error) {
 	var paths []string
-	var err error
-	if !program.RunUntil(ctx, func() { paths, err = bagopen.Names(ctx, args) }) {
-		err = ctx.Err()
-	}
-	if err != nil {
-		return nil, err
+	for _, arg := range args {
+		named, err := waitFor(ctx, log, store.Redact(arg), func() ([]string, error) { return bagopen.Names(ctx, []string{arg}) })
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, named...)
 	}
 	cache := player.NewCache()
 	openers := make([]func() (*player.Bag, error), len(paths))
@@ -46,22 +46,29 @@ func open(ctx context.Context, out io.Writer, log *zap.Logger, args []string, ma
 	for n, path := range paths {
 		shown := store.Redact(path)
 		fmt.Fprintf(out, "Opening %s\n", screen.Plain(shown)) //nolint:errcheck // a terminal that is gone must not end play
-		slow := time.AfterFunc(slowOpenReport, func() {
-			log.Warn("opening takes long: a bag without an index is read wholly, gpg waits for a passphrase, or the disk does not answer", zap.String("bag", shown))
-		})
-		var b *player.Bag
-		var err error
-		opened := program.RunUntil(ctx, func() { b, err = openers[n]() })
-		slow.Stop()
-		switch {
-		case !opened:
-			return nil, &player.OpenError{Bag: shown, Err: ctx.Err()}
-		case err != nil:
+		b, err := waitFor(ctx, log, shown, openers[n])
+		if err != nil {
 			return nil, err
 		}
 		bags = append(bags, b)
 	}
 	return bags, nil
+}
+
+// waitFor calls find and returns its results. It logs when find takes long, and returns without
+// the results of find when ctx ends.
+func waitFor[T any](ctx context.Context, log *zap.Logger, shown string, find func() (T, error)) (T, error) {
+	slow := time.AfterFunc(slowOpenReport, func() {
+		log.Warn("opening takes long: a bag without an index is read wholly, gpg waits for a passphrase, or the disk does not answer", zap.String("bag", shown))
+	})
+	defer slow.Stop()
+	var found T
+	var err error
+	if !program.RunUntil(ctx, func() { found, err = find() }) {
+		var none T // find may still be running, and set found
+		return none, &player.OpenError{Bag: shown, Err: ctx.Err()}
+	}
+	return found, err
 }
 
 // remoteInFlight is how many bags are opened at a time if one is in a store.

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/plural"
 )
 
 const (
@@ -36,7 +37,7 @@ func newVerification(r *bagfmt.Reader, workers int) *verification {
 	if r == nil {
 		return v
 	}
-	v.found = make([]bagfmt.VerifiedChunk, len(r.Chunks()))
+	v.found = make([]bagfmt.VerifiedChunk, r.NumSpans())
 	work := v.work
 	for range workers {
 		// owner: Check; ends when stop closes work.
@@ -53,7 +54,7 @@ func newVerification(r *bagfmt.Reader, workers int) *verification {
 
 // cost returns the share of chunk i in maxBehind.
 func (v *verification) cost(i int) int64 {
-	return min(v.reader.ExtentEnd(i)-v.reader.Chunks()[i].Pos, maxBehind)
+	return min(v.reader.ExtentEnd(i)-v.reader.Span(i).Pos, maxBehind)
 }
 
 // reached starts to verify the chunks before an offset. It ends early with ctx.
@@ -70,7 +71,7 @@ func (v *verification) reached(ctx context.Context, offset int64) {
 // finish verifies the remaining chunks and waits for the goroutines.
 func (v *verification) finish(ctx context.Context) {
 	if v.reader != nil {
-		v.reached(ctx, v.reader.Size())
+		v.reached(ctx, v.reader.Info().Size)
 	}
 	v.stop()
 }
@@ -122,4 +123,21 @@ func (t *tailReader) ReadAt(p []byte, off int64) (n int, err error) {
 		return n + m, err
 	}
 	return t.ReaderAt.ReadAt(p, off)
+}
+
+// header compares the bag header of a bag with the index section.
+func (c *checker) header(h *bagfmt.BagHeader, err error, reader *bagfmt.Reader) {
+	const at = 13 // the bag header follows the version line
+	switch {
+	case reader.MCAP() != nil:
+		return
+	case err != nil:
+		c.damage(err)
+		return
+	}
+	conns, chunks := len(reader.Connections()), reader.NumSpans()
+	if int(h.Connections) != conns || int(h.Chunks) != chunks {
+		c.add(Damage{Offset: at, Advice: adviceIndex, What: fmt.Sprintf(
+			"bag header at %d: counts %s and %s, there are %d and %d", at, plural.Of(h.Connections, "connection"), plural.Of(h.Chunks, "chunk"), conns, chunks)})
+	}
 }

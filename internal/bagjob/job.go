@@ -87,6 +87,8 @@ type Job struct {
 	Options
 	Ctx context.Context //nolint:containedctx // a job is one run of a command, whose context this is
 	Bar *Bar
+	// Definitions returns definitions of types that recordings of ROS 2 lack; nil knows none.
+	Definitions func(type2 string) (schema string, ok bool)
 
 	lossy bool
 	told  map[string]int // damage by path

@@ -70,7 +70,7 @@ func (j *Job) OpenInputs(paths []string) (Inputs, error) {
 }
 
 func (j *Job) openOptions() bagopen.Options {
-	return bagopen.Options{MaxChunkBytes: j.MaxChunk, UnwrapKey: bagopen.UnwrapKey(j.Ctx)}
+	return bagopen.Options{MaxChunkBytes: j.MaxChunk, UnwrapKey: bagopen.UnwrapKey(j.Ctx), Definitions: j.Definitions}
 }
 
 // Inputs are the open inputs of a command.

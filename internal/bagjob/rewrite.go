@@ -82,7 +82,7 @@ func (j *Job) Rewrite(p Plan) error {
 			j.Say("%s: times count from the start of the recording, as in %s", explain.Name(out), explain.Name(in.Name))
 		}
 	}
-	j.sayDropped(p.Inputs)
+	j.SayDropped(p.Inputs)
 	j.SayPlain(p.Inputs)
 	if types := p.Inputs.typesWithoutDefinition(); p.MCAP && len(types) > 0 {
 		j.Say("%s: no reader can decode %s: the bag has no definition", explain.Name(out), strings.Join(types, ", "))
@@ -94,8 +94,8 @@ func (j *Job) Rewrite(p Plan) error {
 // maxTold is how many extra records of one kind are named.
 const maxTold = 10
 
-// sayDropped names what MCAP files have beside messages and an output does not get.
-func (j *Job) sayDropped(inputs Inputs) {
+// SayDropped names what MCAP files have beside messages and an output does not get.
+func (j *Job) SayDropped(inputs Inputs) {
 	for _, in := range inputs {
 		bag := in.Bag()
 		if bag == nil || bag.MCAP() == nil {
@@ -160,18 +160,22 @@ func (all Inputs) typesWithoutDefinition() []string {
 	return slices.Compact(types)
 }
 
-// Compression returns the most frequent compression of the chunks of the inputs.
+// Compression returns the most frequent compression of the chunks of the inputs, for a bag: lz4 stands
+// for zstd, which bags do not have.
 func (all Inputs) Compression() rosbag.Compression {
 	count := make(map[rosbag.Compression]int)
 	best := rosbag.CompressionNone
 	for _, in := range all {
 		bag := in.Bag()
-		if bag == nil || bag.Version() != "2.0" {
+		if bag == nil || bag.Info().Version != "2.0" && bag.MCAP() == nil {
 			continue
 		}
-		chunks := len(bag.Chunks())
+		chunks := bag.NumSpans()
 		for n := range min(chunks, 100) { // a sample is enough
 			h, err := bag.ChunkHeader(n)
+			if h.Compression == rosbag.CompressionZstd {
+				h.Compression = rosbag.CompressionLZ4 // bags have nothing closer to it
+			}
 			if _, e := rosbag.ParseCompression(string(h.Compression)); err != nil || e != nil {
 				continue
 			}

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/explain"
-	"github.com/gorosbag/gorosbag/internal/ros2bag"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -31,7 +30,7 @@ func Names(ctx context.Context, args []string) ([]string, error) {
 		}
 		st, err := os.Stat(arg)
 		switch {
-		case err == nil && st.IsDir() && ros2bag.IsDirectory(arg):
+		case err == nil && st.IsDir() && isROS2Directory(ctx, arg):
 		case err == nil && st.IsDir():
 			found, err := bagsIn(arg)
 			if err != nil {
@@ -69,10 +68,20 @@ func bagsAt(ctx context.Context, rawURL string) ([]string, error) {
 	return found, nil
 }
 
-// IsBag reports whether the name of a file is that of a bag.
+// IsBag reports whether the name of a file is that of a bag or of an MCAP file.
 func IsBag(name string) bool {
 	base := path.Base(filepath.ToSlash(name))
-	return !strings.HasPrefix(base, ".") && (strings.HasSuffix(base, ".bag") || strings.HasSuffix(base, ActiveSuffix))
+	return !strings.HasPrefix(base, ".") && (HasBagEnding(base) || strings.HasSuffix(base, ActiveSuffix))
+}
+
+// HasBagEnding reports whether a name ends as those of bags or of MCAP files do.
+func HasBagEnding(name string) bool {
+	return strings.HasSuffix(name, ".bag") || strings.HasSuffix(name, ".mcap")
+}
+
+// Stem returns a name without the ending of bags or of MCAP files.
+func Stem(name string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, ".active"), ".bag"), ".mcap")
 }
 
 // ActiveSuffix ends the name of a bag that is being recorded.
@@ -93,7 +102,8 @@ func bagsIn(dir string) ([]string, error) {
 	var paths []string
 	for _, e := range entries {
 		name := e.Name()
-		if first, ok := strings.CutSuffix(name, ".orig.bag"); ok && present[first+".bag"] {
+		ext := filepath.Ext(name)
+		if first, ok := strings.CutSuffix(name, ".orig"+ext); ok && present[first+ext] {
 			continue
 		}
 		if !e.IsDir() && IsBag(name) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/explain"
@@ -45,7 +44,7 @@ type Recording struct {
 // Open opens the recording at a path or URL. Its errors say what is wrong and what to do, but do not
 // name the file. Damage of a recording is no error: Source.Info tells it. Reading ends with ctx.
 func Open(ctx context.Context, path string, o Options) (*Recording, error) {
-	if isROS2(path) {
+	if isROS2(ctx, path) {
 		return o.openROS2(ctx, path)
 	}
 	f, size, err := OpenFile(ctx, path)
@@ -66,27 +65,34 @@ func Open(ctx context.Context, path string, o Options) (*Recording, error) {
 // source opens the recording in a file. Here formats are told apart: by the first bytes of the file,
 // never by the end of its name. bagfmt reads bags and MCAP, and says what else it finds.
 func (o *Options) source(ctx context.Context, from io.ReaderAt, size int64) (rosbag.Indexed, error) {
-	r, err := o.reader(ctx, from, size)
+	r, err := o.reader(ctx, from, size, true)
 	if err != nil {
 		return nil, err // and no Reader that is nil
 	}
-	if slices.ContainsFunc(r.Connections(), func(c *rosbag.Connection) bool {
-		_, foreign := c.Header.Get(rosbag.KeyMCAPEncoding)
-		return foreign
-	}) {
+	foreign, ros2 := false, false
+	for _, c := range r.Connections() {
+		encoding, ok := c.Header.Get(rosbag.KeyMCAPEncoding)
+		foreign, ros2 = foreign || ok, ros2 || encoding == "cdr"
+	}
+	switch {
+	case foreign && !ros2: // the reader leaves out what is of neither, and tells so
+		if r, err = o.reader(ctx, from, size, false); err != nil {
+			return nil, err
+		}
+	case ros2:
 		return ros2bag.NewSource("", r, ros2bag.OpenOptions{Definitions: o.Definitions})
 	}
 	return r, nil
 }
 
-// reader opens what bagfmt reads.
-func (o *Options) reader(ctx context.Context, from io.ReaderAt, size int64) (*bagfmt.Reader, error) {
+// reader opens what bagfmt reads, with the channels of MCAP that are not of ROS 1 if foreign is set.
+func (o *Options) reader(ctx context.Context, from io.ReaderAt, size int64, foreign bool) (*bagfmt.Reader, error) {
 	interrupted := o.Interrupted
 	if interrupted == nil {
 		interrupted = ctx.Err
 	}
 	return bagfmt.NewReader(from, size, bagfmt.ReaderOptions{
-		MaxChunkBytes: o.MaxChunkBytes, FutureVersion: true, Interrupted: interrupted, UnwrapKey: o.UnwrapKey, Cache: o.Cache, KeepForeign: true,
+		MaxChunkBytes: o.MaxChunkBytes, FutureVersion: true, Interrupted: interrupted, UnwrapKey: o.UnwrapKey, Cache: o.Cache, KeepForeign: foreign,
 	})
 }
 
@@ -111,8 +117,8 @@ func UnwrapKey(ctx context.Context) func(rosbag.Encryption) ([]byte, error) {
 // Close closes the file, or ends the pipe.
 func (r *Recording) Close() error { return r.file.Close() }
 
-// Bag returns the reader of a recording that has the chunks of a bag; nil for a pipe and for other
-// formats.
+// Bag returns the reader of a bag or of an MCAP file, which knows their chunks; nil for a pipe and for
+// other formats.
 func (r *Recording) Bag() *bagfmt.Reader {
 	b, _ := r.Source.(*bagfmt.Reader)
 	return b
@@ -194,7 +200,7 @@ const pipeBytes = 256 << 10
 // abandoned; it ends with the process.
 func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
 	pr, pw := io.Pipe()
-	stop := context.AfterFunc(ctx, func() { _ = pr.CloseWithError(ctx.Err()) })
+	stop := context.AfterFunc(ctx, func() { _ = pw.CloseWithError(ctx.Err()) }) // what reads return
 	// owner: the command; ends with r, or with the first read after ctx or Close.
 	go func() {
 		_, err := io.CopyBuffer(struct{ io.Writer }{pw}, struct{ io.Reader }{r}, make([]byte, pipeBytes))

@@ -5,21 +5,24 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/db3"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/ros2bag"
+	"github.com/gorosbag/gorosbag/internal/rosbag2"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
 // isROS2 reports whether path is a recording of ROS 2 that is no single MCAP file: a directory, or a
 // database, which SQLite opens by its name.
-func isROS2(path string) bool {
+func isROS2(ctx context.Context, path string) bool {
 	if store.IsURL(path) {
 		return false
 	}
-	if ros2bag.IsDirectory(path) {
+	if isROS2Directory(ctx, path) {
 		return true
 	}
 	f, _, err := OpenRegular(path)
@@ -30,6 +33,52 @@ func isROS2(path string) bool {
 	_, err = f.ReadAt(head, 0)
 	return errors.Join(err, f.Close()) == nil && db3.IsDatabase(head)
 }
+
+// isROS2Directory reports whether the directory at path is one recording of ROS 2. MCAP files without a
+// metadata.yaml may as well be recordings of ROS 1, each by itself: the first one tells.
+func isROS2Directory(ctx context.Context, path string) bool {
+	if !ros2bag.IsDirectory(path) {
+		return false
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return true // opening it says why
+	}
+	first := ""
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case name == rosbag2.MetadataName || strings.HasSuffix(name, ".db3"):
+			return true
+		case first == "" && strings.HasSuffix(name, ".mcap"):
+			first = name
+		}
+	}
+	return first == "" || IsROS2(ctx, filepath.Join(path, first))
+}
+
+// IsROS2 reports whether path is a recording of ROS 2 in any form, also an MCAP file with CDR. What
+// cannot be opened is none.
+func IsROS2(ctx context.Context, path string) bool {
+	if isROS2(ctx, path) {
+		return true
+	}
+	f, size, err := OpenFile(ctx, path)
+	if err != nil {
+		return false
+	}
+	defer f.Close() //nolint:errcheck // only read from
+	head := make([]byte, len(mcapMagic))
+	if _, err := f.ReadAt(head, 0); err != nil || string(head) != mcapMagic {
+		return false
+	}
+	o := Options{}
+	s, err := o.source(ctx, f, size)
+	_, is := s.(*ros2bag.Source)
+	return err == nil && is
+}
+
+// mcapMagic is what MCAP files begin with.
+const mcapMagic = "\x89MCAP"
 
 // openROS2 opens the directory or the database at path.
 func (o *Options) openROS2(ctx context.Context, path string) (*Recording, error) {
@@ -56,7 +105,7 @@ func (o *Options) openMCAP(ctx context.Context, path string) (*bagfmt.Reader, io
 	if o.Through != nil {
 		from = o.Through(f, size)
 	}
-	r, err := o.reader(ctx, from, size)
+	r, err := o.reader(ctx, from, size, true)
 	if err != nil {
 		return nil, nil, errors.Join(explain.Error(err), f.Close())
 	}

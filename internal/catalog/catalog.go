@@ -128,9 +128,9 @@ func (c *Catalog) list(ctx context.Context, listed func(int)) (bags map[string]s
 	return bags, files, nil
 }
 
-// IsBag reports whether the name of an object is that of a bag.
+// IsBag reports whether the name of an object is that of a bag or of an MCAP file.
 func IsBag(name string) bool {
-	return strings.HasSuffix(name, ".bag") && !strings.HasPrefix(path.Base(name), ".") && path.Base(path.Dir(name)) != Folder
+	return (strings.HasSuffix(name, ".bag") || strings.HasSuffix(name, ".mcap")) && !strings.HasPrefix(path.Base(name), ".") && path.Base(path.Dir(name)) != Folder
 }
 
 // homeOf returns the home of a bag: the nearest folder above it that has a catalog.

@@ -48,7 +48,7 @@ func (a *ahead) packer(compression string) (packer, error) {
 		return newLZ4(), nil
 	case "", "zstd":
 		a.compression = mcap.CompressionZSTD
-		z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+		z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault))
 		if err != nil {
 			return nil, err
 		}

@@ -28,7 +28,7 @@ func CheckCommand(own string, args []string) error {
 	if !ok || own == "gobag" && doer == own {
 		return nil
 	}
-	meant := word == "record" || word == "play" || own != "gorecord" || slices.ContainsFunc(rest, func(arg string) bool { return strings.HasSuffix(arg, ".bag") })
+	meant := word == "record" || word == "play" || own != "gorecord" || slices.ContainsFunc(rest, func(arg string) bool { return strings.HasSuffix(arg, ".bag") || strings.HasSuffix(arg, ".mcap") })
 	if !meant {
 		return nil
 	}

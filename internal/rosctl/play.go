@@ -1,6 +1,11 @@
 package rosctl
 
 import (
+	"github.com/aler9/goroslib/pkg/msgs/std_msgs"
+
+	"github.com/gorosbag/gorosbag/internal/stdmsg"
+	"github.com/gorosbag/gorosbag/rosbag"
+
 	"context"
 	"encoding/binary"
 	"errors"
@@ -11,7 +16,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -57,10 +61,10 @@ func (p *playing) offer(s *Server) error {
 		return err
 	}
 	return s.commandTopics([]commandTopic{
-		{"seek", "std_msgs/Float64", "fdb28210bfa9d7c91146260178d9a584", 8, p.seek},
-		{"seek_to", "std_msgs/Time", "cd7166c74c552c311fbcc2fe5a7bc289", 8, p.seekTo},
-		{"set_rate", "std_msgs/Float64", "fdb28210bfa9d7c91146260178d9a584", 8, p.setRate},
-		{"burst", "std_msgs/UInt32", "304a39449588c7f8ce2df6e8001c5fce", 4, p.burst},
+		{"seek", "std_msgs/Float64", stdmsg.MD5Sum(std_msgs.Float64{}), 8, p.seek},
+		{"seek_to", "std_msgs/Time", stdmsg.MD5Sum(std_msgs.Time{}), 8, p.seekTo},
+		{"set_rate", "std_msgs/Float64", stdmsg.MD5Sum(std_msgs.Float64{}), 8, p.setRate},
+		{"burst", "std_msgs/UInt32", stdmsg.MD5Sum(std_msgs.UInt32{}), 4, p.burst},
 	})
 }
 
@@ -219,7 +223,7 @@ func (p *playing) seek(payload []byte) (string, error) {
 
 // seekTo seeks to a time in the bags.
 func (p *playing) seekTo(payload []byte) (string, error) {
-	t := bagfmt.Time{Sec: binary.LittleEndian.Uint32(payload), Nsec: binary.LittleEndian.Uint32(payload[4:])}
+	t := rosbag.Time{Sec: binary.LittleEndian.Uint32(payload), Nsec: binary.LittleEndian.Uint32(payload[4:])}
 	s := p.control.Status()
 	return p.goTo(s.Position + t.Sub(s.BagTime))
 }

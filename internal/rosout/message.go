@@ -2,16 +2,22 @@ package rosout
 
 import (
 	_ "embed" // for Definition
-	"encoding/binary"
 	"time"
+
+	"github.com/aler9/goroslib/pkg/msgs/rosgraph_msgs"
+	"github.com/aler9/goroslib/pkg/msgs/std_msgs"
+
+	"github.com/gorosbag/gorosbag/internal/stdmsg"
 )
 
 // The wire type of Message.
 const (
-	Topic  = "/rosout"
-	Type   = "rosgraph_msgs/Log"
-	MD5Sum = "acffd30cd6b6de30f120938c17c593fb"
+	Topic = "/rosout"
+	Type  = "rosgraph_msgs/Log"
 )
+
+// MD5Sum is that of rosgraph_msgs/Log.
+var MD5Sum = stdmsg.MD5Sum(rosgraph_msgs.Log{})
 
 // Definition is the text of ROS, comments included: tools that compare definitions as texts,
 // such as rosbag check, find it unchanged.
@@ -44,27 +50,8 @@ type Line struct {
 // appendFrame appends a line as a frame, <u32 length><payload>. node is the name of the node,
 // and topics are those that it publishes.
 func appendFrame(dst []byte, seq uint32, l *Line, node string, topics []string) []byte {
-	start := len(dst)
-	dst = append(dst, 0, 0, 0, 0) // the length is set below
-	dst = binary.LittleEndian.AppendUint32(dst, seq)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(l.Time.Unix()))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(l.Time.Nanosecond()))
-	dst = appendString(dst, "") // frame_id
-	dst = append(dst, byte(l.Level))
-	for _, s := range [...]string{node, l.Text, l.File, l.Function} {
-		dst = appendString(dst, s)
-	}
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(l.Line))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(topics)))
-	for _, t := range topics {
-		dst = appendString(dst, t)
-	}
-	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
-	return dst
-}
-
-// appendString appends a string in ROS serialization: its length, then its bytes.
-func appendString(dst []byte, s string) []byte {
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s))) // a line of a log is far below 4 GiB
-	return append(dst, s...)
+	return stdmsg.AppendFrame(dst, &rosgraph_msgs.Log{
+		Header: std_msgs.Header{Seq: seq, Stamp: l.Time}, Level: int8(l.Level),
+		Name: node, Msg: l.Text, File: l.File, Function: l.Function, Line: uint32(l.Line), Topics: topics,
+	})
 }

@@ -7,11 +7,10 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
-
 	"gocloud.dev/blob"
 	_ "gocloud.dev/blob/fileblob" // file://; large cloud drivers are left out of some builds
 
+	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
 	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 	"github.com/gorosbag/gorosbag/internal/store/internal/ranges"
 )

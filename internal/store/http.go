@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
-
 	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 	"github.com/gorosbag/gorosbag/internal/store/internal/ranges"
 )

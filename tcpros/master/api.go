@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/master/internal/outgoing"
 )
 
 // The codes of ROS API answers.
@@ -59,9 +60,9 @@ const (
 
 type method struct {
 	effect effect
-	bad    any                           // the value of a reply to invalid arguments
-	checks []check                       // of the arguments after the caller's name
-	run    func(m *Master, c call) reply // with Master's lock held
+	bad    any                          // the value of a reply to invalid arguments
+	checks []check                      // of the arguments after the caller's name
+	run    func(s *state, c call) reply // with the lock of the state held
 }
 
 // methods returns the whole API, without system.multicall.
@@ -71,36 +72,36 @@ func methods() map[string]method {
 	typ, api, key := typeName("topic_type"), uri("caller_api"), paramKey
 	none := []any{}
 	return map[string]method{
-		"getUri":   {reads, "", nil, (*Master).getURI},
-		"getPid":   {reads, -1, nil, (*Master).getPid},
-		"shutdown": {changes, 0, list(anything), (*Master).shutdown},
+		"getUri":   {reads, "", nil, (*state).getURI},
+		"getPid":   {reads, -1, nil, (*state).getPid},
+		"shutdown": {changes, 0, list(anything), (*state).shutdown},
 
-		"registerPublisher":    {changes, none, list(topic, typ, api), (*Master).registerPublisher},
-		"unregisterPublisher":  {changes, 0, list(topic, api), (*Master).unregisterPublisher},
-		"registerSubscriber":   {changes, none, list(topic, typ, api), (*Master).registerSubscriber},
-		"unregisterSubscriber": {changes, 0, list(topic, api), (*Master).unregisterSubscriber},
-		"registerService":      {changes, 0, list(svc, uri("service_api"), api), (*Master).registerService},
-		"unregisterService":    {changes, 0, list(svc, uri("service_api")), (*Master).unregisterService},
-		"lookupService":        {reads, "", list(svc), (*Master).lookupService},
-		"lookupNode":           {reads, "", list(node), (*Master).lookupNode},
-		"getPublishedTopics":   {reads, 0, list(subgraph), (*Master).getPublishedTopics},
-		"getTopicTypes":        {reads, none, nil, (*Master).getTopicTypes},
-		"getSystemState":       {reads, []any{none, none, none}, nil, (*Master).getSystemState},
+		"registerPublisher":    {changes, none, list(topic, typ, api), (*state).registerPublisher},
+		"unregisterPublisher":  {changes, 0, list(topic, api), (*state).unregisterPublisher},
+		"registerSubscriber":   {changes, none, list(topic, typ, api), (*state).registerSubscriber},
+		"unregisterSubscriber": {changes, 0, list(topic, api), (*state).unregisterSubscriber},
+		"registerService":      {changes, 0, list(svc, uri("service_api"), api), (*state).registerService},
+		"unregisterService":    {changes, 0, list(svc, uri("service_api")), (*state).unregisterService},
+		"lookupService":        {reads, "", list(svc), (*state).lookupService},
+		"lookupNode":           {reads, "", list(node), (*state).lookupNode},
+		"getPublishedTopics":   {reads, 0, list(subgraph), (*state).getPublishedTopics},
+		"getTopicTypes":        {reads, none, nil, (*state).getTopicTypes},
+		"getSystemState":       {reads, []any{none, none, none}, nil, (*state).getSystemState},
 
-		"setParam":         {changes, 0, list(key, anything), (*Master).setParam},
-		"getParam":         {reads, 0, list(key), (*Master).getParam},
-		"deleteParam":      {changes, 0, list(key), (*Master).deleteParam},
-		"hasParam":         {reads, false, list(key), (*Master).hasParam},
-		"searchParam":      {repeats, 0, list(nonEmpty), (*Master).searchParam},
-		"subscribeParam":   {repeats, 0, list(api, key), (*Master).subscribeParam},
-		"unsubscribeParam": {changes, 0, list(api, key), (*Master).unsubscribeParam},
-		"getParamNames":    {reads, none, nil, (*Master).getParamNames},
+		"setParam":         {changes, 0, list(key, anything), (*state).setParam},
+		"getParam":         {reads, 0, list(key), (*state).getParam},
+		"deleteParam":      {changes, 0, list(key), (*state).deleteParam},
+		"hasParam":         {reads, false, list(key), (*state).hasParam},
+		"searchParam":      {repeats, 0, list(nonEmpty), (*state).searchParam},
+		"subscribeParam":   {repeats, 0, list(api, key), (*state).subscribeParam},
+		"unsubscribeParam": {changes, 0, list(api, key), (*state).unsubscribeParam},
+		"getParamNames":    {reads, none, nil, (*state).getParamNames},
 	}
 }
 
 // handle answers one call.
 func (m *Master) handle(ctx context.Context, peer, name string, args []any) (any, error) {
-	var answer *message
+	var answer *outgoing.Message
 	var err error
 	if name == "system.multicall" {
 		answer, err = m.multicall(ctx, peer, args)
@@ -110,11 +111,11 @@ func (m *Master) handle(ctx context.Context, peer, name string, args []any) (any
 	if err != nil {
 		return nil, err
 	}
-	return &xmlrpc.Answer{Body: answer.body, Begin: answer.begin}, nil
+	return &xmlrpc.Answer{Body: answer.Body, Begin: answer.Begin}, nil
 }
 
 // single answers a call that is not part of a system.multicall.
-func (m *Master) single(ctx context.Context, peer, name string, args []any) (*message, error) {
+func (m *Master) single(ctx context.Context, peer, name string, args []any) (*outgoing.Message, error) {
 	c, err := m.prepare(peer, name, args)
 	if err != nil {
 		return nil, err
@@ -123,16 +124,16 @@ func (m *Master) single(ctx context.Context, peer, name string, args []any) (*me
 		if c.method.effect != reads {
 			return ""
 		}
-		return fmt.Sprintf("%d %s %q", m.version.Load(), c.name, c.args)
+		return fmt.Sprintf("%d %s %q", m.state.version.Load(), c.name, c.args)
 	}
 	var first *reply // of a call that must not be run again
-	return m.answers.get(ctx, identity, func(room int64) ([]byte, error) {
-		m.mu.Lock()
-		defer m.mu.Unlock()
+	return m.answers.Get(ctx, identity, func(room int64) ([]byte, error) {
+		m.state.mu.Lock()
+		defer m.state.mu.Unlock()
 		if first != nil {
 			return xmlrpc.EncodeResponse(room, first.triple())
 		}
-		r := m.run(c)
+		r := m.state.run(c)
 		if c.method.effect == changes {
 			first = &r
 		}
@@ -173,19 +174,19 @@ func (m *Master) prepare(peer, name string, args []any) (call, error) {
 }
 
 // run runs a call. The lock is held.
-func (m *Master) run(c call) reply {
+func (s *state) run(c call) reply {
 	if c.problem != "" {
 		return reply{codeError, c.problem, c.method.bad}
 	}
 	if c.method.effect != reads {
-		m.version.Add(1) // before the change: whoever sees the new version sees the change
+		s.version.Add(1) // before the change: whoever sees the new version sees the change
 	}
-	return c.method.run(m, c)
+	return c.method.run(s, c)
 }
 
 // multicall executes several calls in one request, as Python's servers do: roslaunch sets
 // parameters that way. A fault replaces the result of its call.
-func (m *Master) multicall(ctx context.Context, peer string, args []any) (*message, error) {
+func (m *Master) multicall(ctx context.Context, peer string, args []any) (*outgoing.Message, error) {
 	bad := &xmlrpc.Fault{Code: 1, Text: "system.multicall takes one list of {methodName, params}"}
 	if len(args) != 1 {
 		return nil, bad
@@ -195,7 +196,7 @@ func (m *Master) multicall(ctx context.Context, peer string, args []any) (*messa
 		return nil, bad
 	}
 	unshared := func() string { return "" }
-	return m.answers.get(ctx, unshared, func(room int64) ([]byte, error) {
+	return m.answers.Get(ctx, unshared, func(room int64) ([]byte, error) {
 		if room < maxMulticallBytes { // run nothing before there is room for all results
 			return nil, &xmlrpc.LimitError{What: "message", Limit: room}
 		}
@@ -227,9 +228,9 @@ func (m *Master) result(peer, name string, params []any, limit int64) (xmlrpc.Ra
 	if f := new(xmlrpc.Fault); errors.As(err, &f) {
 		return xmlrpc.EncodeRaw(limit, map[string]any{"faultCode": f.Code, "faultString": f.Text})
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return xmlrpc.EncodeRaw(limit, []any{m.run(c).triple()})
+	m.state.mu.Lock()
+	defer m.state.mu.Unlock()
+	return xmlrpc.EncodeRaw(limit, []any{m.state.run(c).triple()})
 }
 
 func tooLong(param string) string {

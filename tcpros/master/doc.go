@@ -28,6 +28,10 @@
 // The package makes network calls only from its queues, never while it holds a lock.
 package master
 
+import (
+	"github.com/gorosbag/gorosbag/tcpros/master/internal/outgoing"
+)
+
 // ParamBytes is the most memory that the parameters of a master take, roughly.
 const ParamBytes = maxParamBytes
 
@@ -43,5 +47,5 @@ const (
 	maxConns         = 4096     // open connections: nodes keep theirs between calls
 	sweepTypesAt     = 65536    // known topic types above which those of unused topics are forgotten
 
-	maxMulticallBytes = outgoingBytes / 2 // results of one system.multicall
+	maxMulticallBytes = outgoing.OutgoingBytes / 2 // results of one system.multicall
 )

@@ -3,12 +3,15 @@ package master
 import (
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/master/internal/notify"
 )
 
 func TestNames(t *testing.T) {
@@ -117,8 +120,8 @@ func TestParamTreeIsBounded(t *testing.T) {
 
 func TestRegistryIsBounded(t *testing.T) {
 	t.Parallel()
-	m := &Master{log: zap.NewNop(), reg: newRegistry(), params: newParamTree(), notify: newTestNotifier()}
-	defer m.notify.close()
+	m := &state{log: zap.NewNop(), reg: newRegistry(), params: newParamTree(), notify: notify.New(zap.NewNop(), new(sync.Mutex), new(atomic.Uint64))}
+	defer m.notify.Close()
 	m.reg.count = maxRegistrations
 	for name, r := range map[string]reply{
 		"publisher":        m.registerPublisher(call{args: []any{"/t", "a/B", "http://h:1"}}),
@@ -155,36 +158,5 @@ func TestTypesAreSwept(t *testing.T) {
 	r.publisherType("/new", "a/B")
 	if d := cmp.Diff(map[string]string{"/t0": "a/B", "/new": "a/B"}, r.types); d != "" {
 		t.Error(d)
-	}
-}
-
-// A node that takes nothing costs bounded memory, and keeps its newest notices.
-func TestQueueIsBounded(t *testing.T) {
-	t.Parallel()
-	n := newTestNotifier()
-	defer n.close()
-	for range maxCalls {
-		n.callSlots <- struct{}{} // as if all calls were under way
-	}
-	const uri = "http://127.0.0.1:1/"
-	n.send(uri, &notice{key: "first", method: "m", args: noArgs})
-	n.mu.Lock()
-	q := n.queues[uri]
-	for q.pending.Len() > 0 { // until the first is under way: then no more are taken
-		n.mu.Unlock()
-		runtime.Gosched()
-		n.mu.Lock()
-	}
-	n.mu.Unlock()
-	for i := range 3 * maxPending {
-		n.send(uri, &notice{key: fmt.Sprint(i), method: "m", args: noArgs})
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if got := q.pending.Len(); got != maxPending || len(q.byKey) != got {
-		t.Errorf("%d pending, %d keys", got, len(q.byKey))
-	}
-	if last, _ := q.pending.Back().Value.(*queued); last.key != fmt.Sprint(3*maxPending-1) {
-		t.Errorf("last is %s", last.key)
 	}
 }

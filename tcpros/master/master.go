@@ -9,13 +9,13 @@ import (
 	"net"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/master/internal/outgoing"
 )
 
 // DefaultPort is where a ROS master is expected.
@@ -65,21 +65,13 @@ func (o Options) withDefaults() (Options, error) {
 
 // Master is a running master. It is safe for concurrent use.
 type Master struct {
-	uri        string
-	addr       net.Addr
-	log        *zap.Logger
-	onShutdown func(caller, reason, peer string)
-	methods    map[string]method
-	server     *xmlrpc.Server
-	answers    *outgoing
-	notify     *notifier
-	version    atomic.Uint64 // counts changes of what follows
-	wg         sync.WaitGroup
-	failed     chan error // one error of each listener at most
-
-	mu     sync.Mutex // guards what follows; held while a call runs and while its answer is encoded, never during a network call
-	reg    *registry
-	params *paramTree
+	addr    net.Addr
+	methods map[string]method
+	server  *xmlrpc.Server
+	answers *outgoing.Budget
+	state   *state
+	wg      sync.WaitGroup
+	failed  chan error // one error of each listener at most
 }
 
 // New starts a master, which serves until Close. ctx bounds only the start.
@@ -93,19 +85,14 @@ func New(ctx context.Context, o Options) (*Master, error) {
 		return nil, err
 	}
 	m := &Master{
-		addr:       listeners[0].Addr(),
-		log:        o.Log,
-		onShutdown: o.OnShutdown,
-		methods:    methods(),
-		answers:    newOutgoing(),
-		failed:     make(chan error, len(listeners)),
-		reg:        newRegistry(),
-		params:     newParamTree(),
+		addr:    listeners[0].Addr(),
+		methods: methods(),
+		answers: outgoing.New(),
+		failed:  make(chan error, len(listeners)),
+		state:   newState("http://"+net.JoinHostPort(o.URIHost, strconv.Itoa(port(listeners[0])))+"/", o.OnShutdown, o.Log),
 	}
-	m.notify = newNotifier(o.Log, &m.mu, &m.version)
-	m.uri = "http://" + net.JoinHostPort(o.URIHost, strconv.Itoa(port(listeners[0]))) + "/"
 	for key, v := range map[string]any{"/run_id": newRunID(time.Now()), "/rosversion": rosVersion, "/rosdistro": rosDistro} {
-		if err := m.params.set(key, v); err != nil {
+		if err := m.state.params.set(key, v); err != nil {
 			panic("master: " + err.Error()) // constant values of legal size
 		}
 	}
@@ -133,7 +120,7 @@ const (
 )
 
 // URI returns the address that nodes put in ROS_MASTER_URI.
-func (m *Master) URI() string { return m.uri }
+func (m *Master) URI() string { return m.state.uri }
 
 // Addr returns the address of the first listener.
 func (m *Master) Addr() net.Addr { return m.addr }
@@ -148,7 +135,7 @@ func (m *Master) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
 	defer cancel()
 	err := m.server.Shutdown(ctx)
-	m.notify.close()
+	m.state.notify.Close()
 	m.wg.Wait()
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err

@@ -11,7 +11,7 @@ import (
 )
 
 // paramTree holds the parameters. Inner nodes are map[string]any; anything else is
-// a value. It is not safe for concurrent use; Master guards it with its lock, also while a
+// a value. It is not safe for concurrent use; state guards it with its lock, also while a
 // value is encoded, because the maps are changed in place.
 type paramTree struct {
 	root map[string]any

@@ -40,7 +40,7 @@ type provider struct {
 }
 
 // registry holds the graph: publishers, subscribers and services. It is not safe for concurrent
-// use; Master guards it with its lock.
+// use; state guards it with its lock.
 type registry struct {
 	nodes    map[string]*node
 	refs     [paramSubscriber + 1]map[string][]ref // by kind and name; in the order of registration; nil for service

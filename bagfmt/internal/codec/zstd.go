@@ -29,7 +29,7 @@ func (d *Decompressor) unpackZstd(stored []byte, size int64, memory []byte) ([]b
 		}
 		out, err := d.zstd.DecodeAll(stored, memory[:0:room])
 		switch {
-		case errors.Is(err, zstd.ErrDecoderSizeExceeded) && room < size:
+		case err != nil && room < size: // the library tells in several ways that there is no room
 		case errors.Is(err, zstd.ErrDecoderSizeExceeded):
 			return nil, fmt.Errorf("zstd data holds more than %d bytes", size)
 		case err != nil:

@@ -2,6 +2,7 @@ package mcap
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 
@@ -187,8 +188,8 @@ func headerBytes(h rosbag.Header) int64 {
 }
 
 // Connections returns the connections of all channels by ascending id, and tells of each channel
-// that has none.
-func (c *Channels) Connections() (list []*rosbag.Connection, wrong []error) {
+// that has none. Channels of other encodings are told of if they have messages, as used says.
+func (c *Channels) Connections(used func(id uint16) bool) (list []*rosbag.Connection, wrong []error) {
 	ids := make([]uint16, 0, len(c.channels))
 	for id := range c.channels {
 		ids = append(ids, id)
@@ -199,7 +200,8 @@ func (c *Channels) Connections() (list []*rosbag.Connection, wrong []error) {
 		if conn != nil {
 			list = append(list, conn)
 		}
-		if err != nil {
+		var encoding *rosbag.EncodingError
+		if err != nil && (!errors.As(err, &encoding) || used(id)) {
 			wrong = append(wrong, err)
 		}
 	}

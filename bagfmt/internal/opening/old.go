@@ -6,14 +6,11 @@ import (
 	"io"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/old"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/segments"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
-
-// scanBufferBytes is the size of the reads of a scan. It is smaller than for reading all
-// records, because a scan skips most of the file.
-const scanBufferBytes = 16 << 10
 
 // openOld opens a bag of a legacy version. It reads it from front to back, but skips the
 // messages.
@@ -24,9 +21,9 @@ func openOld(bag *table.Table, s *wire.Stream, v wire.BagVersion) error {
 	f := old.New(v)
 	f.LateDefinitions = true
 	bag.Old = f
-	x := oldScan{bag: bag, f: f, s: s, seg: segmentScan{bag: bag, kind: table.KindOld}}
+	x := oldScan{bag: bag, f: f, s: s, seg: segments.New(bag, table.KindOld)}
 	if bag.Size > wire.SmallBufferBytes {
-		x.s = wire.NewFileStream(bag.File, bag.Size, scanBufferBytes)
+		x.s = wire.NewFileStream(bag.File, bag.Size, wire.ScanBufferBytes)
 		x.s.SeekTo(s.Off)
 	}
 	if err := x.run(); err != nil {
@@ -34,7 +31,7 @@ func openOld(bag *table.Table, s *wire.Stream, v wire.BagVersion) error {
 	}
 	f.Finish()
 	bag.SetConnections(f.Conns)
-	x.seg.finish()
+	x.seg.Finish()
 	for _, err := range f.UndeclaredErrors() {
 		bag.Damaged(err)
 	}
@@ -49,7 +46,7 @@ type oldScan struct {
 	bag *table.Table
 	f   *old.Format
 	s   *wire.Stream
-	seg segmentScan
+	seg segments.List
 	v12 indexV12
 }
 
@@ -101,7 +98,7 @@ func (x *oldScan) run() error {
 
 // recordDamage adds damage to that of the Reader, and returns any other error.
 func (x *oldScan) recordDamage(err error) error {
-	if !isDamage(err) {
+	if !wire.IsDamage(err) {
 		return err
 	}
 	x.bag.Damaged(err)
@@ -130,7 +127,7 @@ func (x *oldScan) record(rec *old.Record, start int64) error {
 		return err
 	}
 	if conn >= 0 {
-		x.seg.message(rosbag.ConnID(conn), rec.Time, start, x.s.Off)
+		x.seg.Message(rosbag.ConnID(conn), rec.Time, start, x.s.Off)
 	}
 	return nil
 }

@@ -1,19 +1,12 @@
 package opening
 
 import (
-	"errors"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/mcapopen"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
-	"github.com/gorosbag/gorosbag/rosbag"
 )
-
-// isDamage reports whether err is about the contents of a file that was recognized as
-// a bag, so that a scan may find more.
-func isDamage(err error) bool {
-	return errors.Is(err, rosbag.ErrCorrupt) || errors.Is(err, rosbag.ErrLimit) || errors.Is(err, rosbag.ErrUnindexed)
-}
 
 // Open opens a bag, see NewReader.
 func Open(r io.ReaderAt, size int64, o table.Options) (*table.Table, error) {
@@ -34,11 +27,11 @@ func Open(r io.ReaderAt, size int64, o table.Options) (*table.Table, error) {
 	t.Elapsed = v.Elapsed
 	byIndex, scan := (&indexSection{bag: t}).open, scanBag
 	if v.Layout == wire.LayoutMCAP {
-		byIndex, scan = (&mcapSummary{bag: t}).open, scanMCAP
+		byIndex, scan = func(s *wire.Stream) error { return mcapopen.BySummary(t, s) }, mcapopen.Scan
 	}
 	if v.Layout != wire.LayoutV2 && v.Layout != wire.LayoutMCAP {
 		err = openOld(t, s, v)
-	} else if err = byIndex(s); err != nil && !o.IndexOnly && isDamage(err) {
+	} else if err = byIndex(s); err != nil && !o.IndexOnly && wire.IsDamage(err) {
 		t.Damaged(err)
 		reason := wire.AsCorrupt(err)
 		var complete bool

@@ -7,6 +7,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/search"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/segments"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -17,9 +18,9 @@ import (
 // unpacks only chunks with unknown connections or without valid index data. complete reports whether
 // it met the end of the messages: the index section, or where that should be.
 func scanBag(bag *table.Table) (complete bool, err error) {
-	x := bagScan{bag: bag, section: bag.IndexPos, seg: segmentScan{bag: bag, kind: table.KindRecords}}
+	x := bagScan{bag: bag, section: bag.IndexPos, seg: segments.New(bag, table.KindRecords)}
 	bag.IndexPos, bag.DataEnd, bag.Chunks = 0, bag.Size, nil
-	x.s = wire.NewFileStream(bag.File, bag.Size, scanBufferBytes)
+	x.s = wire.NewFileStream(bag.File, bag.Size, wire.ScanBufferBytes)
 	x.s.Decrypter = bag.Decrypter
 	if _, err := x.s.Version(bag.Options.FutureVersion); err != nil {
 		return false, err
@@ -35,7 +36,7 @@ func scanBag(bag *table.Table) (complete bool, err error) {
 		return false, err
 	}
 	bag.SetConnections(x.table.All())
-	x.seg.finish()
+	x.seg.Finish()
 	return x.complete() || x.section > 0, nil
 }
 
@@ -43,7 +44,7 @@ func scanBag(bag *table.Table) (complete bool, err error) {
 type bagScan struct {
 	bag      *table.Table
 	s        *wire.Stream
-	seg      segmentScan
+	seg      segments.List
 	table    wire.ConnTable
 	load     load.Loader
 	h        wire.RecordHeader
@@ -64,7 +65,7 @@ type bagScan struct {
 type openChunk struct {
 	place     wire.ChunkPlace
 	open      bool
-	index     tally
+	index     segments.Tally
 	bad       error // damage of its index data
 	uncertain bool  // some of its index data may be missing
 	seen      map[rosbag.ConnID]struct{}
@@ -72,7 +73,7 @@ type openChunk struct {
 
 // recordDamage adds damage to that of the Reader, and returns any other error.
 func (x *bagScan) recordDamage(err error) error {
-	if !isDamage(err) {
+	if !wire.IsDamage(err) {
 		return err
 	}
 	x.bag.Damaged(err)
@@ -146,7 +147,7 @@ func (x *bagScan) skip(n, start int64, wrong error) (more bool, err error) {
 
 // resync continues at the next chunk behind the record at start, whose error is err.
 func (x *bagScan) resync(start int64, err error) (more bool, _ error) {
-	if !isDamage(err) {
+	if !wire.IsDamage(err) {
 		return false, err
 	}
 	if x.complete() {
@@ -158,7 +159,7 @@ func (x *bagScan) resync(start int64, err error) (more bool, _ error) {
 	x.markSkipped(start)
 	// Each search reads at least one block. This limits them in a file that imitates
 	// thousands of truncated chunks.
-	if x.searches++; int64(x.searches) > table.MaxDamage+x.bag.Size/segmentBytes {
+	if x.searches++; int64(x.searches) > table.MaxDamage+x.bag.Size/segments.Bytes {
 		return false, err
 	}
 	from := &errorKeeper{ReaderAt: x.bag.File}
@@ -188,7 +189,7 @@ func (x *bagScan) startChunk(n, start int64) (more bool, err error) {
 		return false, err
 	}
 	h := &x.h
-	x.seg.close()
+	x.seg.Close()
 	x.chunks++
 	x.unchunked, x.tornReported, x.skippedAt = false, false, 0
 	p := wire.ChunkPlace{
@@ -246,7 +247,7 @@ func (x *bagScan) indexData(n, start int64) (more bool, err error) {
 	}
 	next, err := x.s.IndexEntries(h, n, start, true)
 	if err != nil {
-		if !isDamage(err) {
+		if !wire.IsDamage(err) {
 			return false, err
 		}
 		if c.bad == nil {
@@ -264,13 +265,13 @@ func (x *bagScan) indexData(n, start int64) (more bool, err error) {
 		c.seen = make(map[rosbag.ConnID]struct{})
 	}
 	c.seen[h.Conn] = struct{}{}
-	c.index.entries(h.Conn, x.s.Data)
+	c.index.Entries(h.Conn, x.s.Data)
 	return true, nil
 }
 
 // skipIndex skips index data that belongs to no chunk.
 func (x *bagScan) skipIndex(n, start int64) error {
-	x.seg.close()
+	x.seg.Close()
 	_, err := x.s.IndexEntries(&x.h, n, start, false)
 	return err
 }
@@ -287,7 +288,7 @@ func (x *bagScan) message(n, start int64) (more bool, err error) {
 	if err := x.s.Skip(n, start, rosbag.OpMessage); err != nil {
 		return x.resync(start, err)
 	}
-	x.seg.message(id, t, start, x.s.Off)
+	x.seg.Message(id, t, start, x.s.Off)
 	return true, nil
 }
 
@@ -313,7 +314,7 @@ func (x *bagScan) connection(n, start int64) (more bool, err error) {
 		return !foreign, err
 	}
 	if x.unchunked {
-		x.seg.record(start, x.s.Off)
+		x.seg.Record(start, x.s.Off)
 	}
 	return true, nil
 }
@@ -327,31 +328,31 @@ func (x *bagScan) endChunk() error {
 	}
 	defer func() {
 		c.open, c.bad = false, nil
-		c.index.reset()
-		if len(c.seen) > maxCleared {
+		c.index.Reset()
+		if len(c.seen) > segments.MaxCleared {
 			c.seen = nil
 		}
 		clear(c.seen)
 	}()
 	indexed := len(c.seen) > 0 && c.bad == nil
 	info := table.Chunk{Span: rosbag.Span{Pos: c.place.Pos}}
-	if indexed && !c.uncertain && x.knows(c.index.byID) {
-		x.seg.segment(info, &c.index)
+	if indexed && !c.uncertain && x.knows(c.index.ByID) {
+		x.seg.Segment(info, &c.index)
 		return nil
 	}
 	data, err := x.load.Read(x.bag, &c.place)
 	switch {
-	case err != nil && indexed && isDamage(err):
-		x.seg.segment(info, &c.index) // reading the chunk returns the error
+	case err != nil && indexed && wire.IsDamage(err):
+		x.seg.Segment(info, &c.index) // reading the chunk returns the error
 		return nil
 	case err != nil:
 		return x.recordDamage(err)
 	}
-	var found tally
+	var found segments.Tally
 	wrong := x.walk(data, &found)
 	x.load.Memory = data // no slice of it is kept
 	switch {
-	case wrong != nil && !isDamage(wrong): // interrupted
+	case wrong != nil && !wire.IsDamage(wrong): // interrupted
 		return wrong
 	case x.otherBag:
 		x.bag.Damaged(wrong)
@@ -359,11 +360,11 @@ func (x *bagScan) endChunk() error {
 		return nil
 	case c.place.Torn: // that was told
 		info.Kind = table.KindTorn
-		x.seg.segment(info, &found)
+		x.seg.Segment(info, &found)
 		return nil
 	case wrong != nil:
 		x.bag.Damaged(wrong)
-	case indexed && !found.equal(&c.index):
+	case indexed && !found.Equal(&c.index):
 		c.bad = wire.Corrupt(info.Pos, rosbag.OpChunk, "its index data counts other messages")
 	}
 	if bad := wire.AsCorrupt(c.bad); bad != nil && wrong == nil {
@@ -372,10 +373,10 @@ func (x *bagScan) endChunk() error {
 	}
 	if !indexed || wrong != nil || c.bad != nil {
 		info.Kind = table.KindNoIndex
-		x.seg.segment(info, &found)
+		x.seg.Segment(info, &found)
 		return nil
 	}
-	x.seg.segment(info, &c.index)
+	x.seg.Segment(info, &c.index)
 	return nil
 }
 
@@ -391,7 +392,7 @@ func (x *bagScan) knows(counts map[rosbag.ConnID]uint32) bool {
 
 // walk counts the messages in chunk data and adds its connections. It returns the first
 // error.
-func (x *bagScan) walk(data []byte, found *tally) error {
+func (x *bagScan) walk(data []byte, found *segments.Tally) error {
 	w := wire.ChunkWalk{Data: data}
 	pause := codec.Pause{Interrupted: x.bag.Options.Interrupted}
 	pos := x.chunk.place.Pos
@@ -410,7 +411,7 @@ func (x *bagScan) walk(data []byte, found *tally) error {
 			err = x.table.Add(h, tail[4:], pos)
 			x.otherBag = x.otherBag || err != nil && x.contradicts(h, tail[4:])
 		case h.Op == rosbag.OpMessage:
-			found.add(h.Conn, 1, h.Time, h.Time)
+			found.Add(h.Conn, 1, h.Time, h.Time)
 		}
 		if wrong == nil {
 			wrong = err

@@ -11,7 +11,7 @@ import (
 
 // foreign are files that people take for bags, by what they start with.
 var foreign = []struct{ magic, what string }{
-	{"SQLite format 3\x00", "an SQLite database, perhaps a ROS 2 bag; make a ROS 1 bag of it with rosbags-convert"},
+	{"SQLite format 3\x00", "an SQLite database; if it is a recording of ROS 2, name a local file"},
 	{"version https://git-lfs", "a git LFS pointer; fetch the bag itself with git lfs pull"},
 	{"\x1f\x8b", "packed with gzip; unpack it with gunzip"},
 	{"BZh", "packed with bzip2 as a whole; unpack it with bunzip2"},

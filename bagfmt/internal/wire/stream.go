@@ -14,6 +14,7 @@ import (
 // Sizes of buffers.
 const (
 	StreamBufferBytes = 64 << 10 // to read all of a file
+	ScanBufferBytes   = 16 << 10 // to scan it: most of the file is skipped
 	SmallBufferBytes  = 4 << 10  // to read its beginning
 	FirstReadBytes    = 1 << 20  // what a length word alone can make us allocate
 )
@@ -64,6 +65,12 @@ func AsCorrupt(err error) *rosbag.CorruptError {
 	var bad *rosbag.CorruptError
 	errors.As(err, &bad)
 	return bad
+}
+
+// IsDamage reports whether err is about the contents of a file that was recognized as
+// a bag, so that a scan may find more.
+func IsDamage(err error) bool {
+	return errors.Is(err, rosbag.ErrCorrupt) || errors.Is(err, rosbag.ErrLimit) || errors.Is(err, rosbag.ErrUnindexed)
 }
 
 // Torn makes the error for a file that ends inside the record at off.

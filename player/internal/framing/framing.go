@@ -5,7 +5,7 @@ package framing
 import (
 	"encoding/binary"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Length is the length of the length in front of a frame.
@@ -18,13 +18,13 @@ const ClockBytes = 8
 const ClockMD5 = "a9c97c1d230cfc112e270351a944ee47"
 
 // StampAt reads the stamp at an offset of a payload.
-func StampAt(payload []byte, offset int) bagfmt.Time {
+func StampAt(payload []byte, offset int) rosbag.Time {
 	b := payload[offset : offset+8]
-	return bagfmt.Time{Sec: binary.LittleEndian.Uint32(b), Nsec: binary.LittleEndian.Uint32(b[4:])}
+	return rosbag.Time{Sec: binary.LittleEndian.Uint32(b), Nsec: binary.LittleEndian.Uint32(b[4:])}
 }
 
 // SetStamp writes the stamp at an offset of a payload.
-func SetStamp(payload []byte, offset int, t bagfmt.Time) {
+func SetStamp(payload []byte, offset int, t rosbag.Time) {
 	b := payload[offset : offset+8]
 	binary.LittleEndian.PutUint32(b, t.Sec)
 	binary.LittleEndian.PutUint32(b[4:], t.Nsec)

@@ -3,12 +3,12 @@ package plan
 import (
 	"context"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Counts counts the messages in the window.
 type Counts struct {
-	First   bagfmt.Time
+	First   rosbag.Time
 	ByTopic map[*Topic]*topicCount
 }
 
@@ -40,7 +40,7 @@ func (p *Plan) Count(ctx context.Context) (Counts, error) {
 	c := Counts{ByTopic: map[*Topic]*topicCount{}}
 	begun := false
 	for _, b := range p.Bags {
-		perConn := map[*bagfmt.Connection]uint64{}
+		perConn := map[*rosbag.Connection]uint64{}
 		for i := range b.Source.NumSpans() {
 			span := b.Source.Span(i)
 			if ctx.Err() != nil {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -16,14 +15,14 @@ import (
 type Latched struct {
 	Route    *Route
 	Frame    []byte
-	Recorded bagfmt.Time
+	Recorded rosbag.Time
 }
 
 // LatchedBefore returns the last message before t of each wanted latched connection, and
 // calls damaged for each one that cannot be read. It excludes a message exactly at t: at the
 // start that is in the window, and stock sends it twice.
-func (b *Bag) LatchedBefore(t bagfmt.Time, wanted func(*bagfmt.Connection) bool, damaged func(*control.DamageError)) iter.Seq2[*bagfmt.Connection, *bagfmt.Message] {
-	return func(yield func(*bagfmt.Connection, *bagfmt.Message) bool) {
+func (b *Bag) LatchedBefore(t rosbag.Time, wanted func(*rosbag.Connection) bool, damaged func(*control.DamageError)) iter.Seq2[*rosbag.Connection, *rosbag.Message] {
+	return func(yield func(*rosbag.Connection, *rosbag.Message) bool) {
 		if t.IsZero() {
 			return // nothing is before
 		}
@@ -42,13 +41,13 @@ func (b *Bag) LatchedBefore(t bagfmt.Time, wanted func(*bagfmt.Connection) bool,
 // original publisher, as in split bags, the latest message counts.
 type State struct {
 	messages []Latched
-	times    []bagfmt.Time // of messages
+	times    []rosbag.Time // of messages
 	at       map[*Publisher]int
 }
 
 // Add adds a latched message, unless a later one of the same original publisher is there. A message that
 // cannot be played counts as skipped.
-func (s *State) Add(r *Route, m *bagfmt.Message) {
+func (s *State) Add(r *Route, m *rosbag.Message) {
 	if r.Reason != "" {
 		r.Skipped.Add(1)
 		return

@@ -17,7 +17,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/msgheader"
 	"github.com/gorosbag/gorosbag/player/control"
@@ -42,9 +41,9 @@ type Plan struct {
 	Topics     []*Topic // in the order of their first connection
 	Publishers []*Publisher
 	byName     map[string]*Topic
-	Start      bagfmt.Time
-	End        bagfmt.Time // inclusive; zero means to the end of the bags
-	Last       bagfmt.Time // stamp of the last message to be played; zero if unknown
+	Start      rosbag.Time
+	End        rosbag.Time // inclusive; zero means to the end of the bags
+	Last       rosbag.Time // stamp of the last message to be played; zero if unknown
 
 	Pauses  bool // there is a topic to pause for
 	Latched []Latched
@@ -70,7 +69,7 @@ type Options struct {
 type Bag struct {
 	Name   string
 	Source rosbag.Indexed
-	Routes map[*bagfmt.Connection]*Route // of the selected connections
+	Routes map[*rosbag.Connection]*Route // of the selected connections
 }
 
 // Topic is a topic as published.
@@ -106,7 +105,7 @@ type Publisher struct {
 // Route maps one connection of a bag to a topic.
 type Route struct {
 	Bag       *Bag
-	Conn      *bagfmt.Connection
+	Conn      *rosbag.Connection
 	name      string     // of the topic, as published
 	Topic     *Topic     // nil if reason is set
 	Publisher *Publisher // nil if reason is set
@@ -131,7 +130,7 @@ func New(ctx context.Context, o Options, bags []*source.Recording, resolve func(
 	}
 	p := &Plan{Log: o.Log, selection: selection, byName: map[string]*Topic{}}
 	for _, bag := range bags {
-		b := &Bag{Name: bag.Name(), Source: bag.Source(), Routes: map[*bagfmt.Connection]*Route{}}
+		b := &Bag{Name: bag.Name(), Source: bag.Source(), Routes: map[*rosbag.Connection]*Route{}}
 		p.Bags = append(p.Bags, b)
 		p.addOpenDamage(b)
 	}
@@ -187,20 +186,20 @@ func (p *Plan) recorded() []string {
 // With late, which means that the window begins after the start of the bags, it adds the
 // latched messages before the window to state.
 func (p *Plan) addRoutes(ctx context.Context, b *Bag, late bool, resolve func(string) (string, error), state *State) (found bool, err error) {
-	chosen := map[*bagfmt.Connection]bool{}
+	chosen := map[*rosbag.Connection]bool{}
 	for _, c := range b.Source.Connections() {
 		chosen[c] = p.selection.selects(c)
 	}
 	present := p.connectionsInWindow(ctx, b.Source)
-	before := map[*bagfmt.Connection]*bagfmt.Message{}
+	before := map[*rosbag.Connection]*rosbag.Message{}
 	if late {
-		wanted := func(c *bagfmt.Connection) bool { return chosen[c] }
+		wanted := func(c *rosbag.Connection) bool { return chosen[c] }
 		damaged := func(e *control.DamageError) { p.Damage = append(p.Damage, e) }
 		for c, m := range b.LatchedBefore(p.Start, wanted, damaged) {
 			if ctx.Err() != nil {
 				return false, ctx.Err()
 			}
-			before[c] = &bagfmt.Message{Conn: c, Time: m.Time, Frame: slices.Clone(m.Frame)} // without its chunk
+			before[c] = &rosbag.Message{Conn: c, Time: m.Time, Frame: slices.Clone(m.Frame)} // without its chunk
 		}
 	}
 	for _, c := range b.Source.Connections() {
@@ -220,7 +219,7 @@ func (p *Plan) addRoutes(ctx context.Context, b *Bag, late bool, resolve func(st
 }
 
 // route returns the route of a connection, with its topic or the reason why it has none.
-func (p *Plan) route(b *Bag, c *bagfmt.Connection, resolve func(string) (string, error)) *Route {
+func (p *Plan) route(b *Bag, c *rosbag.Connection, resolve func(string) (string, error)) *Route {
 	unresolved := p.selection.name(c)
 	r := &Route{Bag: b, Conn: c, name: unresolved}
 	name, err := resolve(r.name)
@@ -273,7 +272,7 @@ func (p *Plan) route(b *Bag, c *bagfmt.Connection, resolve func(string) (string,
 func (p *Plan) Topic(name string) *Topic { return p.byName[name] }
 
 // publisher returns the original publisher of a connection.
-func (p *Plan) publisher(t *Topic, c *bagfmt.Connection) *Publisher {
+func (p *Plan) publisher(t *Topic, c *rosbag.Connection) *Publisher {
 	id := PublisherID{c.Header.CallerID(), c.Header.Latching()}
 	if t.publishers[id] == nil {
 		t.publishers[id] = &Publisher{id, t, len(p.Publishers)}

@@ -26,7 +26,7 @@ const (
 type Item struct {
 	Route    *plan.Route
 	Frame    []byte
-	retained int // bytes of memory that the frame retains, see bagfmt.Message.Share
+	retained int // bytes of memory that the frame retains, see rosbag.Message.Share
 	At       transport.Place
 	Pos      time.Duration // since the first selected message
 	Epoch    uint64        // of the read request that it belongs to

@@ -6,10 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // reader reads ahead of play into a queue, so that a chunk is decompressed on another
@@ -18,7 +18,7 @@ type reader struct {
 	order    *timeline.Order
 	queue    *Queue
 	requests chan readRequest // holds the latest request
-	zero     bagfmt.Time      // first selected message
+	zero     rosbag.Time      // first selected message
 
 	zeroKnown bool // zero is set
 
@@ -175,7 +175,7 @@ func (e passEnd) followedBy(after time.Duration) time.Duration { return max(e.po
 // queueMessages queues the messages from the requested place on. It reports whether all were queued.
 func (p *pass) queueMessages(ctx context.Context) bool {
 	from := p.request.From.Stamp
-	t := p.order.From(from, p.request.superseded, func(route *plan.Route, m *bagfmt.Message) {
+	t := p.order.From(from, p.request.superseded, func(route *plan.Route, m *rosbag.Message) {
 		if p.arrival != nil {
 			p.latched.Add(route, m)
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Who seeks to and fro unpacks no chunk twice, neither for the state nor for what follows.
@@ -36,7 +37,7 @@ func TestSeekUnpacksOnce(t *testing.T) {
 	for i := range 50 {
 		messages = append(messages, testplay.Message{Conn: testplay.ConnA, At: time.Duration(3+i) * milli, Text: fmt.Sprint(3 + i)})
 	}
-	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionBZ2}, messages...)
+	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: rosbag.CompressionBZ2}, messages...)
 	file := &countedChunks{Reader: bytes.NewReader(data), read: map[int]int{}}
 	opened, err := bagfmt.NewReader(file, file.Size(), bagfmt.ReaderOptions{Cache: bagfmt.NewCache(1<<20, 1<<20)})
 	if err != nil {
@@ -50,7 +51,10 @@ func TestSeekUnpacksOnce(t *testing.T) {
 	for h := range opened.ChunkHeaders() {
 		stored = append(stored, h.StoredBytes)
 	}
-	file.chunks, file.stored = opened.Chunks(), stored
+	file.stored = stored
+	for i := range opened.NumSpans() {
+		file.chunks = append(file.chunks, opened.Span(i).Pos)
+	}
 	p, err := plan.New(t.Context(), plan.Options{Log: zap.NewNop()}, []*source.Recording{bag}, testplay.Resolve)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +106,7 @@ func TestReadAheadBoundsChunkMemory(t *testing.T) {
 		at := time.Second + time.Duration(i)
 		messages = append(messages, testplay.Message{Conn: tiny, At: at, Text: "t"}, testplay.Message{Conn: camera, At: at, Text: strings.Repeat("x", chunk)})
 	}
-	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: chunk, Compression: bagfmt.CompressionLZ4}, messages...)
+	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: chunk, Compression: rosbag.CompressionLZ4}, messages...)
 	synctest.Test(t, func(t *testing.T) {
 		p, err := plan.New(t.Context(), plan.Options{Log: zap.NewNop(), Topics: []string{"/tiny"}}, testplay.OpenBags(t, data), testplay.Resolve)
 		if err != nil {
@@ -129,7 +133,7 @@ func TestReadAheadBoundsChunkMemory(t *testing.T) {
 // Play continues after a damaged chunk and reports its offset.
 func TestDamagedChunk(t *testing.T) {
 	t.Parallel()
-	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, testplay.Series(testplay.ConnA, "a", 0, 1, 2, 3)...)
+	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: rosbag.CompressionLZ4}, testplay.Series(testplay.ConnA, "a", 0, 1, 2, 3)...)
 	bags := testplay.OpenBags(t, data)
 	chunk := bags[0].Source().Span(2)
 	data[chunk.Pos+130] ^= 0x55 // in the stored data: its header has about 80 bytes
@@ -149,7 +153,7 @@ func TestDamagedChunk(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	damage := damaged.Found()
-	var corrupt *bagfmt.CorruptError
+	var corrupt *rosbag.CorruptError
 	if len(damage) != 1 || !errors.As(damage[0], &corrupt) || corrupt.Offset != chunk.Pos || damage[0].Messages != 1 {
 		t.Errorf("damage %v, want one place at %d", damage, chunk.Pos)
 	}
@@ -158,7 +162,7 @@ func TestDamagedChunk(t *testing.T) {
 // A chunk that is too large is lost, and the line about it names the option.
 func TestLargeChunk(t *testing.T) {
 	t.Parallel()
-	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, testplay.Concat(testplay.Series(testplay.ConnA, "a", 0), testplay.Series(testplay.ConnB, strings.Repeat("b", 1000), 1))...)
+	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: rosbag.CompressionLZ4}, testplay.Concat(testplay.Series(testplay.ConnA, "a", 0), testplay.Series(testplay.ConnB, strings.Repeat("b", 1000), 1))...)
 	b, err := source.OpenAt(t.Context(), "large", bytes.NewReader(data), int64(len(data)), source.Options{MaxChunkBytes: 900})
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +175,7 @@ func TestLargeChunk(t *testing.T) {
 	damaged := source.NewDamageLog(p.Log)
 	r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), NewQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
-	if damage := damaged.Found(); len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 {
+	if damage := damaged.Found(); len(damage) != 1 || !errors.Is(damage[0], rosbag.ErrLimit) || damage[0].Messages != 1 {
 		t.Errorf("damage %v", damage)
 	}
 	if logged.FilterMessageSnippet("--max-chunk").Len() != 1 {
@@ -272,7 +276,7 @@ func TestLossesOfAChunk(t *testing.T) {
 // A chunk that is too big to be unpacked is lost with its messages.
 func TestChunkBeyondTheLimit(t *testing.T) {
 	t.Parallel()
-	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, testplay.Series(testplay.ConnA, "a", 0, 1, 2)...)
+	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: rosbag.CompressionLZ4}, testplay.Series(testplay.ConnA, "a", 0, 1, 2)...)
 	bags := testplay.OpenBags(t, data)
 	pos := int(bags[0].Source().Span(1).Pos)
 	size := pos + bytes.Index(data[pos:], []byte("size=")) + len("size=")
@@ -285,7 +289,7 @@ func TestChunkBeyondTheLimit(t *testing.T) {
 	r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), NewQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
 	damage := damaged.Found()
-	if len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 || r.queue.count != 2 {
+	if len(damage) != 1 || !errors.Is(damage[0], rosbag.ErrLimit) || damage[0].Messages != 1 || r.queue.count != 2 {
 		t.Errorf("%d played, damage %+v", r.queue.count, damage)
 	}
 }
@@ -357,11 +361,11 @@ func TestHeaderOrderStateOfSeek(t *testing.T) {
 	r.readPasses(t.Context(), readRequest{ReadRequest: transport.ReadRequest{From: transport.Place{Stamp: testplay.Base.Add(5 * s)}, Arrive: true}})
 	r.closing.Wait()
 	it, ok := popOne(t.Context(), r.queue)
-	if !ok || it.Jump == nil || len(it.Jump.Latched) != 1 || testplay.NumberOf(&bagfmt.Message{Frame: it.Jump.Latched[0].Frame}) != 0 {
+	if !ok || it.Jump == nil || len(it.Jump.Latched) != 1 || testplay.NumberOf(&rosbag.Message{Frame: it.Jump.Latched[0].Frame}) != 0 {
 		t.Fatalf("got %+v first, want the state of message 0", it)
 	}
 	for _, want := range []uint32{1, 2} {
-		if it, ok := popOne(t.Context(), r.queue); !ok || testplay.NumberOf(&bagfmt.Message{Frame: it.Frame}) != want {
+		if it, ok := popOne(t.Context(), r.queue); !ok || testplay.NumberOf(&rosbag.Message{Frame: it.Frame}) != want {
 			t.Errorf("got %+v, want message %d", it, want)
 		}
 	}
@@ -369,23 +373,23 @@ func TestHeaderOrderStateOfSeek(t *testing.T) {
 
 func TestShiftStamps(t *testing.T) {
 	t.Parallel()
-	at, moved := bagfmt.Time{Sec: 100, Nsec: 900e6}, bagfmt.Time{Sec: 103, Nsec: 400e6}
-	clock := func(t bagfmt.Time) []byte { return testplay.HeaderData(t, "")[4:12] }
+	at, moved := rosbag.Time{Sec: 100, Nsec: 900e6}, rosbag.Time{Sec: 103, Nsec: 400e6}
+	clock := func(t rosbag.Time) []byte { return testplay.HeaderData(t, "")[4:12] }
 	tests := map[string]struct {
 		definition    string
 		payload, want []byte
 	}{
 		"header":           {"Header header" + testplay.HeaderBlock, testplay.HeaderData(at, "map"), testplay.HeaderData(moved, "map")},
 		"header not first": {"int32 x\nHeader header" + testplay.HeaderBlock, append(clock(at)[:4:4], testplay.HeaderData(at, "map")...), append(clock(at)[:4:4], testplay.HeaderData(moved, "map")...)},
-		"no stamp":         {"Header header" + testplay.HeaderBlock, testplay.HeaderData(bagfmt.Time{}, "map"), testplay.HeaderData(bagfmt.Time{}, "map")},
+		"no stamp":         {"Header header" + testplay.HeaderBlock, testplay.HeaderData(rosbag.Time{}, "map"), testplay.HeaderData(rosbag.Time{}, "map")},
 		"too short":        {"Header header" + testplay.HeaderBlock, testplay.HeaderData(at, "")[:11:11], testplay.HeaderData(at, "")[:11:11]},
 		"clock":            {"time clock\n", clock(at), clock(moved)},
-		"tf":               {plan.KnownDefinition(testplay.TFMD5), testplay.TFData(at, bagfmt.Time{}, at), testplay.TFData(moved, bagfmt.Time{}, moved)},
+		"tf":               {plan.KnownDefinition(testplay.TFMD5), testplay.TFData(at, rosbag.Time{}, at), testplay.TFData(moved, rosbag.Time{}, moved)},
 		"tf, empty":        {plan.KnownDefinition(testplay.TFMD5), testplay.TFData(), testplay.TFData()},
 		"tf, too many":     {plan.KnownDefinition(testplay.TFMD5), []byte{255, 255, 255, 255, 0, 0, 0, 0}, []byte{255, 255, 255, 255, 0, 0, 0, 0}},
 		"no stamps at all": {"string data\n", testplay.StringData("x"), testplay.StringData("x")},
 		"the last time there is": {
-			"Header header" + testplay.HeaderBlock, testplay.HeaderData(bagfmt.Time{Sec: 1<<32 - 1}, ""), testplay.HeaderData(bagfmt.Time{Sec: 1<<32 - 1, Nsec: 999999999}, ""),
+			"Header header" + testplay.HeaderBlock, testplay.HeaderData(rosbag.Time{Sec: 1<<32 - 1}, ""), testplay.HeaderData(rosbag.Time{Sec: 1<<32 - 1, Nsec: 999999999}, ""),
 		},
 	}
 	for name, tc := range tests {
@@ -409,10 +413,10 @@ func TestShiftStamps(t *testing.T) {
 func TestShiftedState(t *testing.T) {
 	t.Parallel()
 	var s stampShifter
-	frame := testplay.Framed(testplay.HeaderData(bagfmt.Time{Sec: 100}, "map"))
+	frame := testplay.Framed(testplay.HeaderData(rosbag.Time{Sec: 100}, "map"))
 	state := []plan.Latched{{Route: &plan.Route{Topic: &plan.Topic{Stamps: testplay.StampsOf(t, "Header header"+testplay.HeaderBlock)}}, Frame: frame}}
 	moved := s.shiftState(state, time.Second)
-	if d := cmp.Diff(testplay.Framed(testplay.HeaderData(bagfmt.Time{Sec: 101}, "map")), moved[0].Frame); d != "" {
+	if d := cmp.Diff(testplay.Framed(testplay.HeaderData(rosbag.Time{Sec: 101}, "map")), moved[0].Frame); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	if &state[0].Frame[0] != &frame[0] {
@@ -427,7 +431,7 @@ func TestShiftedState(t *testing.T) {
 func TestShiftDamagedTransforms(t *testing.T) {
 	t.Parallel()
 	h := testplay.StampsOf(t, plan.KnownDefinition(testplay.TFMD5))
-	at := bagfmt.Time{Sec: 100}
+	at := rosbag.Time{Sec: 100}
 	whole := testplay.Framed(testplay.TFData(at, at))
 	var s stampShifter
 	for i := range whole {
@@ -440,7 +444,7 @@ func TestShiftDamagedTransforms(t *testing.T) {
 // countedChunks counts how often each chunk is read.
 type countedChunks struct {
 	*bytes.Reader
-	chunks []bagfmt.ChunkInfo
+	chunks []int64 // where they begin
 	stored []int64
 
 	mu   sync.Mutex
@@ -449,7 +453,7 @@ type countedChunks struct {
 
 func (c *countedChunks) ReadAt(p []byte, off int64) (int, error) {
 	for i := range c.stored {
-		if pos := c.chunks[i].Pos; int64(len(p)) == c.stored[i] && off > pos && off < pos+200 {
+		if pos := c.chunks[i]; int64(len(p)) == c.stored[i] && off > pos && off < pos+200 {
 			c.mu.Lock()
 			c.read[i]++
 			c.mu.Unlock()

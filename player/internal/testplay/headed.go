@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Headed is a message with a header.
@@ -25,10 +26,10 @@ func HeadedBag(t *testing.T, o bagfmt.WriterOptions, messages []Headed) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conns := map[string]*bagfmt.Connection{}
+	conns := map[string]*rosbag.Connection{}
 	for i, m := range messages {
 		if conns[m.Topic] == nil {
-			header := bagfmt.ConnectionHeader{
+			header := rosbag.Header{
 				{Key: "callerid", Value: "/n"},
 				{Key: "latching", Value: map[bool]string{true: "1", false: "0"}[m.Topic == "/latched"]},
 				{Key: "md5sum", Value: StringMD5},
@@ -59,7 +60,7 @@ func HeadedBag(t *testing.T, o bagfmt.WriterOptions, messages []Headed) []byte {
 }
 
 // NumberOf returns the number of a message of a headedBag.
-func NumberOf(m *bagfmt.Message) uint32 { return binary.LittleEndian.Uint32(m.Data()[12:]) }
+func NumberOf(m *rosbag.Message) uint32 { return binary.LittleEndian.Uint32(m.Data()[12:]) }
 
 // Framed puts the length in front of a payload.
 func Framed(payload []byte) []byte {
@@ -67,7 +68,7 @@ func Framed(payload []byte) []byte {
 }
 
 // HeaderData is a header: seq, stamp, frame_id.
-func HeaderData(t bagfmt.Time, frameID string) []byte {
+func HeaderData(t rosbag.Time, frameID string) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, 7)
 	b = binary.LittleEndian.AppendUint32(b, t.Sec)
 	b = binary.LittleEndian.AppendUint32(b, t.Nsec)

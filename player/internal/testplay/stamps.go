@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
 // TFData is a tf2_msgs/TFMessage.
-func TFData(stamps ...bagfmt.Time) []byte {
+func TFData(stamps ...rosbag.Time) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(len(stamps)))
 	for i, t := range stamps {
 		b = append(b, HeaderData(t, strings.Repeat("f", i))...)

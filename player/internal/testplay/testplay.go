@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -38,7 +39,7 @@ type Message struct {
 }
 
 // Base is time 0 of TestMessage.
-var Base = bagfmt.Time{Sec: 1000}
+var Base = rosbag.Time{Sec: 1000}
 
 // MakeBag writes a bag in memory.
 func MakeBag(tb testing.TB, o bagfmt.WriterOptions, messages ...Message) []byte {
@@ -53,7 +54,7 @@ func MakeBag(tb testing.TB, o bagfmt.WriterOptions, messages ...Message) []byte 
 	if err != nil {
 		tb.Fatal(err)
 	}
-	conns := map[Conn]*bagfmt.Connection{}
+	conns := map[Conn]*rosbag.Connection{}
 	for _, m := range messages {
 		c, ok := conns[m.Conn]
 		if !ok {
@@ -73,8 +74,8 @@ func MakeBag(tb testing.TB, o bagfmt.WriterOptions, messages ...Message) []byte 
 }
 
 // Header returns the connection header.
-func (c Conn) Header() bagfmt.ConnectionHeader {
-	h := bagfmt.ConnectionHeader{
+func (c Conn) Header() rosbag.Header {
+	h := rosbag.Header{
 		{Key: "callerid", Value: c.CallerID},
 		{Key: "latching", Value: "0"},
 		{Key: "md5sum", Value: StringMD5},

@@ -5,10 +5,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/msgheader"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // With Options.ByHeader, messages are sorted by the stamps of their headers. A message
@@ -23,20 +23,20 @@ const maxReorderBytes = 128 << 20
 type headerOrder struct {
 	order    *Order
 	received *byReceipt
-	from     bagfmt.Time
-	before   func(*plan.Route, *bagfmt.Message)
+	from     rosbag.Time
+	before   func(*plan.Route, *rosbag.Message)
 
 	heap      []queued
 	bytes     int         // that the heap retains
 	count     uint64      // messages read
-	readUntil bagfmt.Time // everything up to this time of receipt has been read
+	readUntil rosbag.Time // everything up to this time of receipt has been read
 	ended     bool
 	returned  queued // the message that next returned last
 }
 
 // queued is a message in the heap.
 type queued struct {
-	msg   bagfmt.Message // with the time that it is sorted by
+	msg   rosbag.Message // with the time that it is sorted by
 	route *plan.Route
 	seq   uint64 // sorts messages with the same time in the order of receipt
 }
@@ -49,7 +49,7 @@ func (s *queued) less(o *queued) bool {
 }
 
 // Next implements sequence. Unplayable messages are returned at once, unsorted.
-func (h *headerOrder) Next() (*bagfmt.Message, *plan.Route) {
+func (h *headerOrder) Next() (*rosbag.Message, *plan.Route) {
 	for !h.ended && !h.ready() {
 		m, r := h.received.Next()
 		if m == nil {
@@ -100,12 +100,12 @@ func (h *headerOrder) ready() bool {
 }
 
 // sortTime returns the time that a message is sorted by in the order of headers.
-func (o *Order) sortTime(m *bagfmt.Message, r *plan.Route) bagfmt.Time {
+func (o *Order) sortTime(m *rosbag.Message, r *plan.Route) rosbag.Time {
 	if !r.Topic.StartsWithHeader {
 		return m.Time
 	}
 	sec, nsec, ok := msgheader.Stamp(m.Data())
-	t := bagfmt.Time{Sec: sec, Nsec: nsec}
+	t := rosbag.Time{Sec: sec, Nsec: nsec}
 	if !ok || t.IsZero() {
 		return m.Time
 	}

@@ -16,10 +16,11 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // inOrder lists what a plan plays from a place on: the number and the time of each.
-func inOrder(o *Order, from bagfmt.Time, before func(*plan.Route, *bagfmt.Message)) []string {
+func inOrder(o *Order, from rosbag.Time, before func(*plan.Route, *rosbag.Message)) []string {
 	s := o.From(from, nil, before)
 	defer s.Close()
 	var all []string
@@ -60,7 +61,7 @@ func TestHeaderOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, logs := headerOrderOf(t, testplay.HeadedBag(t, bagfmt.WriterOptions{}, tc.messages))
-			if d := cmp.Diff(tc.want, inOrder(p, bagfmt.Time{}, nil)); d != "" {
+			if d := cmp.Diff(tc.want, inOrder(p, rosbag.Time{}, nil)); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 			if logs.Len() != tc.warnings {
@@ -88,10 +89,10 @@ func TestHeaderOrderFromAnywhere(t *testing.T) {
 		testplay.HeadedBag(t, bagfmt.WriterOptions{ChunkBytes: 300}, halves[0]), testplay.HeadedBag(t, bagfmt.WriterOptions{ChunkBytes: 5000}, halves[1]))
 	type turn struct {
 		text string
-		time bagfmt.Time
+		time rosbag.Time
 	}
 	var all []turn
-	s := p.From(bagfmt.Time{}, nil, nil)
+	s := p.From(rosbag.Time{}, nil, nil)
 	defer s.Close()
 	for m, _ := s.Next(); m != nil; m, _ = s.Next() {
 		if len(all) > 0 && m.Time.Before(all[len(all)-1].time) {
@@ -150,7 +151,7 @@ func TestHeaderOrderLatchedBefore(t *testing.T) {
 		{Topic: "/latched", Received: 4500 * time.Millisecond, Stamp: 4400 * time.Millisecond}, {Topic: "/latched", Received: 5100 * time.Millisecond, Stamp: 4900 * time.Millisecond}, {Topic: "/a", Received: 5200 * time.Millisecond, Stamp: 4950 * time.Millisecond}, {Topic: "/latched", Received: 5300 * time.Millisecond, Stamp: 5000 * time.Millisecond},
 	}))
 	var before []uint32
-	got := inOrder(p, testplay.Base.Add(5*time.Second), func(_ *plan.Route, m *bagfmt.Message) { before = append(before, testplay.NumberOf(m)) })
+	got := inOrder(p, testplay.Base.Add(5*time.Second), func(_ *plan.Route, m *rosbag.Message) { before = append(before, testplay.NumberOf(m)) })
 	if d := cmp.Diff([]string{"3@5s"}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -164,9 +165,9 @@ func TestHeaderOrderLatchedBefore(t *testing.T) {
 func TestHeaderOrderIsBounded(t *testing.T) {
 	t.Parallel()
 	p, logs := headerOrderOf(t, testplay.HeadedBag(t, bagfmt.WriterOptions{}, []testplay.Headed{{Topic: "/a", Received: time.Second, Stamp: time.Second}}))
-	h := p.From(bagfmt.Time{}, nil, nil).(*headerOrder)
+	h := p.From(rosbag.Time{}, nil, nil).(*headerOrder)
 	defer h.Close()
-	big := queued{msg: bagfmt.Message{Time: testplay.Base.Add(1500 * time.Millisecond), Share: maxReorderBytes}, route: &plan.Route{}}
+	big := queued{msg: rosbag.Message{Time: testplay.Base.Add(1500 * time.Millisecond), Share: maxReorderBytes}, route: &plan.Route{}}
 	h.push(big)
 	var got []time.Duration
 	for m, _ := h.Next(); m != nil; m, _ = h.Next() {
@@ -208,11 +209,11 @@ func TestHeaderOrderBadStamp(t *testing.T) {
 	t.Parallel()
 	p, logs := headerOrderOf(t, testplay.HeadedBag(t, bagfmt.WriterOptions{}, []testplay.Headed{{Topic: "/a", Received: time.Second, Stamp: time.Second}}))
 	route := &plan.Route{Topic: &plan.Topic{StartsWithHeader: true}}
-	for nsec, want := range map[uint32]bagfmt.Time{
+	for nsec, want := range map[uint32]rosbag.Time{
 		999_999_999: {Sec: 1000, Nsec: 999_999_999}, 1_000_000_000: {Sec: 1001}, 4_000_000_000: {Sec: 1001},
 	} {
-		frame := testplay.Framed(testplay.HeaderData(bagfmt.Time{Sec: 1000, Nsec: nsec}, "map"))
-		if got := p.sortTime(&bagfmt.Message{Time: bagfmt.Time{Sec: 1001}, Frame: frame}, route); got != want {
+		frame := testplay.Framed(testplay.HeaderData(rosbag.Time{Sec: 1000, Nsec: nsec}, "map"))
+		if got := p.sortTime(&rosbag.Message{Time: rosbag.Time{Sec: 1001}, Frame: frame}, route); got != want {
 			t.Errorf("%d ns: its turn is at %v, want %v", nsec, got, want)
 		}
 	}

@@ -6,9 +6,9 @@ package timeline
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Options says in which order the messages of a plan come, and how they are read.
@@ -41,7 +41,7 @@ type Sequence interface {
 	// Next returns the next message and its route, or nil at the end, and once it was canceled. Both
 	// are valid until the following call; the frame stays valid. It skips damage, which is reported
 	// once for each place.
-	Next() (*bagfmt.Message, *plan.Route)
+	Next() (*rosbag.Message, *plan.Route)
 	// Close closes the cursors and their read-ahead.
 	Close()
 }
@@ -49,7 +49,7 @@ type Sequence interface {
 // From returns the messages from a time on. In the order of headers it passes earlier
 // messages of latched connections to before, which may be nil. When cancel is closed it
 // ends early.
-func (o *Order) From(t bagfmt.Time, cancel <-chan struct{}, before func(*plan.Route, *bagfmt.Message)) Sequence {
+func (o *Order) From(t rosbag.Time, cancel <-chan struct{}, before func(*plan.Route, *rosbag.Message)) Sequence {
 	received := o.received(t.Add(-o.Reach), cancel)
 	if o.Reach == 0 {
 		return received
@@ -59,7 +59,7 @@ func (o *Order) From(t bagfmt.Time, cancel <-chan struct{}, before func(*plan.Ro
 
 // Latched returns what is latched before the messages that from returns. When cancel is closed it
 // returns an incomplete state early.
-func (o *Order) Latched(from bagfmt.Time, cancel <-chan struct{}) (s plan.State) {
+func (o *Order) Latched(from rosbag.Time, cancel <-chan struct{}) (s plan.State) {
 	for _, b := range o.plan.Bags {
 		for c, m := range b.LatchedBefore(from.Add(-o.Reach), b.Playable, o.Damaged) {
 			select {

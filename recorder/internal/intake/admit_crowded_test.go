@@ -11,15 +11,15 @@ func TestQueueCrowded(t *testing.T) {
 		in := bareIntake(budget, 100)
 		for waiting, want := range map[int64]bool{0: false, most: false, most + 1: true} {
 			in.Pool.Waiting = waiting
-			if got := in.QueueCrowded(); got != want {
+			if got := in.Accounts().QueueCrowded(); got != want {
 				t.Errorf("%d bytes wait in a buffer of %d: crowded %v, want %v", waiting, budget, got, want)
 			}
 		}
 	}
 	closing := bareIntake(8000, 100)
-	closing.UnblockLinks()
+	closing.Links().UnblockLinks()
 	closing.Pool.Waiting = 1001
-	if !closing.QueueCrowded() {
+	if !closing.Accounts().QueueCrowded() {
 		t.Error("not crowded while the links are closed")
 	}
 }

@@ -28,7 +28,8 @@ func (in *Intake) doubts(about func(*Topic, *loss.Publisher) bool) (all []loss.D
 
 // Overdue returns the publishers that have been without a link for long, of topics that are
 // recorded now.
-func (in *Intake) Overdue(now time.Time) []loss.Doubt {
+func (d Accounts) Overdue(now time.Time) []loss.Doubt {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	return in.doubts(func(t *Topic, u *loss.Publisher) bool { return u.Overdue(now) && in.accepts(t) })
@@ -36,14 +37,16 @@ func (in *Intake) Overdue(now time.Time) []loss.Doubt {
 
 // Unverified returns the publishers with holes in their numbers, if it is not known whose numbers
 // they are.
-func (in *Intake) Unverified() []loss.Doubt {
+func (d Accounts) Unverified() []loss.Doubt {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	return in.doubts(func(_ *Topic, u *loss.Publisher) bool { return u.Unverified() })
 }
 
 // Explain notes of publishers that are still without a link whether they are listed.
-func (in *Intake) Explain(listed map[loss.Doubt]bool, now time.Time) {
+func (d Accounts) Explain(listed map[loss.Doubt]bool, now time.Time) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	for _, t := range in.Topics {
@@ -56,12 +59,13 @@ func (in *Intake) Explain(listed map[loss.Doubt]bool, now time.Time) {
 }
 
 // Judge notes whose the numbers of a publisher are, if it is still the same process.
-func (in *Intake) Judge(d loss.Doubt, foreign bool) {
+func (d Accounts) Judge(about loss.Doubt, foreign bool) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	for _, t := range in.Topics {
 		for _, u := range t.Publishers {
-			if u.Doubt() == d {
+			if u.Doubt() == about {
 				u.Judge(foreign)
 			}
 		}

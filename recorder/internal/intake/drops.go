@@ -3,7 +3,7 @@ package intake
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
@@ -57,7 +57,8 @@ func (t *Topic) Drop(cause DropCause, messages uint64) {
 }
 
 // Lose counts the messages of a chunk that will not be written.
-func (in *Intake) Lose(c *memory.Chunk, cause DropCause) {
+func (d Files) Lose(c *memory.Chunk, cause DropCause) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	in.eachCount(c.Sealed, func(t *Topic, n Tally) {
@@ -68,7 +69,8 @@ func (in *Intake) Lose(c *memory.Chunk, cause DropCause) {
 
 // LoseFromSnapshot counts the messages of a chunk that should be in a snapshot and are not,
 // where nothing else is written.
-func (in *Intake) LoseFromSnapshot(c *bagfmt.SealedChunk, cause DropCause) {
+func (d Snapshots) LoseFromSnapshot(c *chunk.Sealed, cause DropCause) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	in.eachCount(c, func(t *Topic, n Tally) { t.Dropped[cause] += n.Messages })
@@ -76,7 +78,8 @@ func (in *Intake) LoseFromSnapshot(c *bagfmt.SealedChunk, cause DropCause) {
 
 // SnapshotWritten counts the messages of a chunk that is in a snapshot, where nothing else is
 // written.
-func (in *Intake) SnapshotWritten(c *bagfmt.SealedChunk) {
+func (d Snapshots) SnapshotWritten(c *chunk.Sealed) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	in.eachCount(c, func(t *Topic, n Tally) { t.Written.Add(n) })
@@ -84,7 +87,8 @@ func (in *Intake) SnapshotWritten(c *bagfmt.SealedChunk) {
 
 // CountDeleted takes the messages of a deleted file, by topic, for lost. Where only snapshots are
 // written, messages are those that came, and what came in a pause is not among them.
-func (in *Intake) CountDeleted(content map[string]Tally) {
+func (d Files) CountDeleted(content map[string]Tally) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	for name, n := range content {
@@ -102,7 +106,7 @@ func (in *Intake) CountDeleted(content map[string]Tally) {
 
 // eachCount calls do with the topic and the messages of each connection that has some in a
 // chunk. mu is held.
-func (in *Intake) eachCount(c *bagfmt.SealedChunk, do func(*Topic, Tally)) {
+func (in *Intake) eachCount(c *chunk.Sealed, do func(*Topic, Tally)) {
 	for i, n := range c.Counts {
 		if of := in.Connections.of(n.Conn); of != nil {
 			do(of.Topic, Tally{uint64(n.Count), c.PayloadBytes[i]})

@@ -57,7 +57,8 @@ type Live struct {
 }
 
 // LiveFigures returns the account of a recording under way.
-func (in *Intake) LiveFigures(now time.Time) Live {
+func (d Accounts) LiveFigures(now time.Time) Live {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	return Live{
@@ -70,7 +71,8 @@ func (in *Intake) LiveFigures(now time.Time) Live {
 
 // SummaryFigures returns the accounts of all topics, in the order of their subscription, and what could
 // not be read of the master's replies at any time.
-func (in *Intake) SummaryFigures(now time.Time) (topics []Figures, unread string) {
+func (d Accounts) SummaryFigures(now time.Time) (topics []Figures, unread string) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	return in.figures(now), in.unread.ever
@@ -95,7 +97,8 @@ func (in *Intake) figures(now time.Time) []Figures {
 }
 
 // FileBytes returns how much is written of the file that the intake fills.
-func (in *Intake) FileBytes() int64 {
+func (d Accounts) FileBytes() int64 {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	return in.Rotation.Stored()

@@ -6,10 +6,11 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // sources returns the connections as far as latched messages go, by id. mu is held.
@@ -32,7 +33,8 @@ func (in *Intake) PinLatched(want func(*latch.Source) bool) []latch.Pinned {
 }
 
 // Unpin lets go of latched messages.
-func (in *Intake) Unpin(all []latch.Pinned) {
+func (d Files) Unpin(all []latch.Pinned) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	in.Latched.Unpin(all)
@@ -53,7 +55,8 @@ func (in *Intake) warnShortage() {
 }
 
 // RepeatedInFile accounts for latched messages that were written to the file of part.
-func (in *Intake) RepeatedInFile(c *bagfmt.SealedChunk, part int) {
+func (d Files) RepeatedInFile(c *chunk.Sealed, part int) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	in.CountRepeated(c)
@@ -61,25 +64,26 @@ func (in *Intake) RepeatedInFile(c *bagfmt.SealedChunk, part int) {
 }
 
 // RepeatedInSnapshot accounts for latched messages that were written to a snapshot.
-func (in *Intake) RepeatedInSnapshot(c *bagfmt.SealedChunk) {
+func (d Snapshots) RepeatedInSnapshot(c *chunk.Sealed) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	in.CountRepeated(c)
 }
 
 // CountRepeated counts latched messages that were repeated. mu is held.
-func (in *Intake) CountRepeated(c *bagfmt.SealedChunk) {
+func (in *Intake) CountRepeated(c *chunk.Sealed) {
 	in.eachCount(c, func(t *Topic, n Tally) { t.Repeated += n.Messages })
 }
 
-// LatchingOf returns the latching connections with messages in a chunk, nil if there are none.
-func (in *Intake) LatchingOf(chunk *bagfmt.SealedChunk) (all map[bagfmt.ConnID]*latch.Source) {
+// latchingOf returns the latching connections with messages in a chunk, nil if there are none.
+func (in *Intake) latchingOf(chunk *chunk.Sealed) (all map[rosbag.ConnID]*latch.Source) {
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	for _, n := range chunk.Counts {
 		if c := in.Connections.of(n.Conn); c != nil && c.Latching {
 			if all == nil {
-				all = map[bagfmt.ConnID]*latch.Source{}
+				all = map[rosbag.ConnID]*latch.Source{}
 			}
 			all[n.Conn.ID] = &c.Source
 		}
@@ -90,13 +94,13 @@ func (in *Intake) LatchingOf(chunk *bagfmt.SealedChunk) (all map[bagfmt.ConnID]*
 // LatchedIn returns the last message of each latching connection in a sealed chunk, the latest
 // first, with a copy if there is memory for that and the chunk itself takes more.
 func (in *Intake) LatchedIn(c *memory.Chunk) []latch.Pinned {
-	latching := in.LatchingOf(c.Sealed)
+	latching := in.latchingOf(c.Sealed)
 	if latching == nil {
 		return nil
 	}
 	var all []latch.Pinned
 	var counted int64
-	for conn, frame := range c.Builder.LastFrames(func(conn *bagfmt.Connection) bool { return latching[conn.ID] != nil }) {
+	for conn, frame := range c.Builder.LastFrames(func(conn *rosbag.Connection) bool { return latching[conn.ID] != nil }) {
 		l := &latch.Message{Frame: frame, Counted: latch.LatchedOverhead + in.Latched.Weight(len(frame))}
 		all = append(all, latch.Pinned{Source: latching[conn.ID], Message: l})
 		counted += l.Counted
@@ -125,7 +129,8 @@ func (in *Intake) claimForRing(n int64) bool {
 }
 
 // UnpinState lets go of the state where a snapshot begins.
-func (in *Intake) UnpinState(s *latch.State) {
+func (d Snapshots) UnpinState(s *latch.State) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	in.Latched.UnpinState(s)
@@ -134,7 +139,8 @@ func (in *Intake) UnpinState(s *latch.State) {
 var ErrNoLatchedMemory = errors.New("no memory for what is latched before it")
 
 // AddBefore adds copies of messages that come before the snapshot in the ring.
-func (in *Intake) AddBefore(s *latch.State, all []latch.Pinned) error {
+func (d Snapshots) AddBefore(s *latch.State, all []latch.Pinned) error {
+	in := d.in
 	var counted int64
 	for _, l := range all {
 		l.Counted = in.Latched.Weight(len(l.Frame))
@@ -154,8 +160,8 @@ func (in *Intake) claimLatched(n int64) bool {
 	return in.Latched.Claim(n)
 }
 
-// UnclaimLatched gives them back.
-func (in *Intake) UnclaimLatched(n int64) {
+// unclaimLatched gives them back.
+func (in *Intake) unclaimLatched(n int64) {
 	in.Mu.Lock()
 	in.Pool.UnuseLatched(n)
 	in.Mu.Unlock()
@@ -163,7 +169,8 @@ func (in *Intake) UnclaimLatched(n int64) {
 
 // FrameOf returns the frame of a latched message, and what that takes beside the bytes that are
 // counted for the message, until unclaimLatched.
-func (in *Intake) FrameOf(l latch.Pinned) (frame []byte, claimed int64, err error) {
+func (d Files) FrameOf(l latch.Pinned) (frame []byte, claimed int64, err error) {
+	in := d.in
 	if l.Chunk == nil {
 		return l.Frame, 0, nil
 	}
@@ -173,7 +180,7 @@ func (in *Intake) FrameOf(l latch.Pinned) (frame []byte, claimed int64, err erro
 	}
 	for m, err := range l.Chunk.Sealed.Messages() {
 		if err != nil {
-			in.UnclaimLatched(claimed)
+			in.unclaimLatched(claimed)
 			return nil, 0, err
 		}
 		if m.Conn.ID == l.Conn.ID {
@@ -184,7 +191,8 @@ func (in *Intake) FrameOf(l latch.Pinned) (frame []byte, claimed int64, err erro
 }
 
 // GoBy lets the notes of a chunk pass the ring.
-func (in *Intake) GoBy(c *ring.Chunk) {
+func (d Snapshots) GoBy(c *ring.Chunk) {
+	in := d.in
 	in.Mu.Lock()
 	in.Latched.Pass(c.TakeNotes())
 	in.Mu.Unlock()

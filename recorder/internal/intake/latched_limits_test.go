@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func latchingConnection(p *Intake, publisher string) *Connection {
-	c := &Connection{Source: latch.Source{Conn: &bagfmt.Connection{ID: bagfmt.ConnID(len(p.Connections.All)), Topic: "/map", Header: bagfmt.ConnectionHeader(testlink.Info("/map", publisher).Header)}, Latching: true}, Topic: &Topic{Name: "/map"}}
+	c := &Connection{Source: latch.Source{Conn: &rosbag.Connection{ID: rosbag.ConnID(len(p.Connections.All)), Topic: "/map", Header: rosbag.Header(testlink.Info("/map", publisher).Header)}, Latching: true}, Topic: &Topic{Name: "/map"}}
 	if len(p.Connections.All) > 0 {
 		c.Topic = p.Connections.All[0].Topic
 	}
@@ -70,16 +70,16 @@ func TestLatestLatchedMessage(t *testing.T) {
 	if string(one[0].Frame) != "second" || string(c.Last.Frame) != "third" || p.Pool.Latched != 18+10 {
 		t.Errorf("the file begins with %q, the next with %q; %d bytes", one[0].Frame, c.Last.Frame, p.Pool.Latched)
 	}
-	p.Unpin(one)
+	p.Files().Unpin(one)
 	if p.Pool.Latched != 28 {
 		t.Errorf("%d bytes while a writer still reads, want 28", p.Pool.Latched)
 	}
-	p.Unpin(two)
+	p.Files().Unpin(two)
 	if all, latched := bytesInUse(p); latched != 10 || all != 10 {
 		t.Errorf("%d bytes, %d in all, after the last has read it; want 10", latched, all)
 	}
 	three := p.PinLatched(nil)
-	p.Unpin(three)
+	p.Files().Unpin(three)
 	if _, latched := bytesInUse(p); latched != 10 || c.Last == nil {
 		t.Errorf("%d bytes after a file has begun with the latest, want 10", latched)
 	}
@@ -99,12 +99,12 @@ func TestWhichLatchedMessagesAreRepeated(t *testing.T) {
 	if len(got) != 2 || got[0].Conn != late.Conn || got[1].Conn != other.Conn {
 		t.Errorf("%d repeated; want that of /b, and of /a the later one", len(got))
 	}
-	p.Unpin(got)
+	p.Files().Unpin(got)
 	got = p.PinLatched(func(c *latch.Source) bool { return c != &late.Source })
 	if len(got) != 1 || got[0].Conn != other.Conn || late.Last.Pins != 0 || silent.Last != nil {
 		t.Errorf("%d repeated of those that were asked for, want one: an older one of /a does not take its place", len(got))
 	}
-	p.Unpin(got)
+	p.Files().Unpin(got)
 	p.Latched.Off = true
 	if got := p.PinLatched(nil); got != nil {
 		t.Errorf("%d repeated although that is off", len(got))

@@ -18,7 +18,8 @@ const (
 )
 
 // NoteWaiting notes it of topics that were never linked.
-func (in *Intake) NoteWaiting(waiting map[*Topic]Waiting) {
+func (d Links) NoteWaiting(waiting map[*Topic]Waiting) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	for t, w := range waiting {
@@ -33,28 +34,32 @@ func (in *Intake) NoteWaiting(waiting map[*Topic]Waiting) {
 type unread struct{ now, ever string }
 
 // NoteUnread notes what could not be read of the last replies, and what at any time.
-func (in *Intake) NoteUnread(now, ever string) {
+func (d Links) NoteUnread(now, ever string) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	in.unread = unread{now, ever}
 }
 
 // IsLinked reports whether a link of t is open.
-func (in *Intake) IsLinked(t *Topic) bool {
+func (d Links) IsLinked(t *Topic) bool {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	return t.Linked > 0
 }
 
 // LeaveTopic releases what is not needed of a topic without links but its account.
-func (in *Intake) LeaveTopic(t *Topic) {
+func (d Links) LeaveTopic(t *Topic) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	in.FoldPublishers(t, 0, func(*loss.Publisher) bool { return true })
 }
 
 // List makes sure that the account has t.
-func (in *Intake) List(t *Topic) {
+func (d Links) List(t *Topic) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if !slices.Contains(in.Topics, t) {

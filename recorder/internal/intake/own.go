@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -16,7 +16,8 @@ type OwnType struct{ Name, MD5Sum, Definition string }
 const BackdateLimit = time.Minute
 
 // OpenMarks makes the link that marks come on, if they could be recorded now.
-func (in *Intake) OpenMarks(topic string, typ OwnType) (*Link, error) {
+func (d Links) OpenMarks(topic string, typ OwnType) (*Link, error) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if err := in.recordsNow(); err != nil {
@@ -36,7 +37,8 @@ func (in *Intake) recordsNow() error {
 
 // AppendOwn records a message of the recorder's own with a time that may have passed, but not
 // before the open file began, and returns that by the clock of the recording.
-func (in *Intake) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error) {
+func (d Links) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error) {
+	in := d.in
 	c := l.Connection
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
@@ -63,7 +65,7 @@ func (in *Intake) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, err
 	in.latest = later(in.latest, now)
 	c.Topic.last, c.Latest = now, now
 	before := c.Topic.Messages
-	in.add(c, frame, 1, bagfmt.TimeOf(stamp), now)
+	in.add(c, frame, 1, rosbag.TimeOf(stamp), now)
 	if c.Topic.Messages == before {
 		return time.Time{}, ErrNoRoom
 	}
@@ -72,7 +74,8 @@ func (in *Intake) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, err
 
 // OpenNotes makes the link that notes come on. They begin each file, also where other latched
 // messages do not.
-func (in *Intake) OpenNotes(topic string, typ OwnType) *Link {
+func (d Links) OpenNotes(topic string, typ OwnType) *Link {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	l := in.openOwn(ownHeader(in.node, topic, typ, true))
@@ -81,7 +84,8 @@ func (in *Intake) OpenNotes(topic string, typ OwnType) *Link {
 }
 
 // OpenReport returns the connection that the account of losses is written to.
-func (in *Intake) OpenReport(topic string, typ OwnType) *bagfmt.Connection {
+func (d Files) OpenReport(topic string, typ OwnType) *rosbag.Connection {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if in.reported == nil {
@@ -92,7 +96,8 @@ func (in *Intake) OpenReport(topic string, typ OwnType) *bagfmt.Connection {
 
 // OwnWritten counts a message of the recorder's own that the sink has written to the file of now, and
 // returns the number of that.
-func (in *Intake) OwnWritten(c *bagfmt.Connection, bytes int) (part int) {
+func (d Files) OwnWritten(c *rosbag.Connection, bytes int) (part int) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if of := in.Connections.of(c); of != nil {
@@ -102,7 +107,8 @@ func (in *Intake) OwnWritten(c *bagfmt.Connection, bytes int) (part int) {
 }
 
 // OpenLatched makes a link on which the recorder itself publishes, latched.
-func (in *Intake) OpenLatched(topic string, typ OwnType) *Link {
+func (d Links) OpenLatched(topic string, typ OwnType) *Link {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	return in.openOwn(ownHeader(in.node, topic, typ, true))
@@ -120,7 +126,7 @@ func (in *Intake) openOwn(h tcpros.Header) *Link {
 	if !slices.Contains(in.ownTopics, t) {
 		in.ownTopics = append(in.ownTopics, t)
 	}
-	return in.connect(t, t.Find(bagfmt.ConnectionHeader(h)), tcpros.LinkInfo{Topic: name, PublisherURI: in.node, Header: h})
+	return in.connect(t, t.Find(rosbag.Header(h)), tcpros.LinkInfo{Topic: name, PublisherURI: in.node, Header: h})
 }
 
 // ownHeader is the connection header of what the recorder, a node of that name, publishes.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
@@ -12,7 +12,7 @@ import (
 // latchedChunk is a chunk of the ring with a message of a latching connection: a copy of n bytes or,
 // for a negative number, none.
 func latchedChunk(p *Intake, c *Connection, n int64) ring.Chunk {
-	rc := ring.Chunk{SealedChunk: new(bagfmt.SealedChunk), Memory: make([]byte, 0, 100), Weight: 100}
+	rc := ring.Chunk{Sealed: new(chunk.Sealed), Memory: make([]byte, 0, 100), Weight: 100}
 	l := &latch.Message{}
 	if n >= 0 {
 		l.Frame, l.Counted = make([]byte, n), n
@@ -96,17 +96,17 @@ func TestLatchedChunkIsKeptOnce(t *testing.T) {
 	for _, written := range []bool{false, true} {
 		p := ringOf(0, time.Now())
 		a, b := latchingConnection(p, "/a"), latchingConnection(p, "/b")
-		rc := ring.Chunk{SealedChunk: new(bagfmt.SealedChunk), Memory: make([]byte, 0, 100), Weight: 100}
+		rc := ring.Chunk{Sealed: new(chunk.Sealed), Memory: make([]byte, 0, 100), Weight: 100}
 		p.Pool.Held = 100
 		p.Ring.Note(&rc, []latch.Pinned{{Source: &a.Source, Message: new(latch.Message)}, {Source: &b.Source, Message: new(latch.Message)}})
-		p.AddToRing(rc)
+		p.Snapshots().AddToRing(rc)
 		sn := &ring.Taking{}
 		if written {
-			for _, c := range p.TakeRing(sn) {
+			for _, c := range p.Snapshots().TakeRing(sn) {
 				if p.Pool.Latched != 0 {
 					t.Errorf("%d bytes latched while the snapshot has the chunk", p.Pool.Latched)
 				}
-				p.GiveBack(c)
+				p.Snapshots().GiveBack(c)
 			}
 		} else {
 			p.Ring.DropOldest()
@@ -120,7 +120,7 @@ func TestLatchedChunkIsKeptOnce(t *testing.T) {
 		if p.Pool.Latched != 100 || len(next) != 1 || next[0].Source != &b.Source {
 			t.Errorf("%d bytes latched that a snapshot needs, want 100", p.Pool.Latched)
 		}
-		p.Unpin(next)
+		p.Files().Unpin(next)
 		if p.Pool.Latched != 0 || p.Pool.Held != p.Ring.Held() || len(p.Ring.Spare) != 1 {
 			t.Errorf("%d bytes latched, %d held", p.Pool.Latched, p.Pool.Held)
 		}
@@ -158,14 +158,14 @@ func TestLatchedBehindOneThatIsLetGo(t *testing.T) {
 	for name, released := range map[string]bool{"released": true, "too large": false} {
 		p := ringOf(0, time.Now())
 		first, second := latchingConnection(p, "/a"), latchingConnection(p, "/b")
-		rc := ring.Chunk{SealedChunk: new(bagfmt.SealedChunk), Memory: make([]byte, 0, 100), Weight: 100}
+		rc := ring.Chunk{Sealed: new(chunk.Sealed), Memory: make([]byte, 0, 100), Weight: 100}
 		large := &latch.Message{Frame: make([]byte, 9000), Counted: 9000}
 		if second.Released = released; released {
 			large.Counted = 10
 		}
 		p.Ring.Note(&rc, []latch.Pinned{{Source: &first.Source, Message: &latch.Message{Frame: make([]byte, 10), Counted: 10}}, {Source: &second.Source, Message: large}})
 		p.Pool.Held += rc.Weight + rc.Copied
-		p.AddToRing(rc)
+		p.Snapshots().AddToRing(rc)
 		p.Ring.DropOldest()
 		if !p.Latched.Holds(&first.Source) || p.Latched.Holds(&second.Source) || p.Pool.Latched != 10 {
 			t.Errorf("%s: remembered: %v and %v, %d bytes; want the first", name, p.Latched.Holds(&first.Source), p.Latched.Holds(&second.Source), p.Pool.Latched)
@@ -179,14 +179,14 @@ func TestLatchedChunkOfASnapshot(t *testing.T) {
 	t.Parallel()
 	p := ringOf(0, time.Now())
 	c := latchingConnection(p, "/a")
-	p.AddToRing(latchedChunk(p, c, -1))
+	p.Snapshots().AddToRing(latchedChunk(p, c, -1))
 	p.Pool.Latched = 9000 // more than there may be
-	chunks := p.TakeRing(&ring.Taking{})
+	chunks := p.Snapshots().TakeRing(&ring.Taking{})
 	if !p.Latched.Holds(&c.Source) {
 		t.Error("let go with the ring")
 	}
 	p.Pool.Latched = 0
-	p.GiveBack(chunks[0])
+	p.Snapshots().GiveBack(chunks[0])
 	if !p.Latched.Holds(&c.Source) || p.Pool.Latched != 100 {
 		t.Errorf("remembered: %v, %d bytes", p.Latched.Holds(&c.Source), p.Pool.Latched)
 	}

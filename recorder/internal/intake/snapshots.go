@@ -14,7 +14,8 @@ import (
 // ToRingChunk takes over a sealed chunk that the recording is done with. A record that does
 // not fill its buffer well, because it is packed or was sealed young, gets memory of
 // its own, so that the ring reaches far back.
-func (in *Intake) ToRingChunk(c *memory.Chunk) ring.Chunk {
+func (d Snapshots) ToRingChunk(c *memory.Chunk) ring.Chunk {
+	in := d.in
 	all := in.LatchedIn(c)
 	rc := in.takeOver(c)
 	in.Ring.Note(&rc, all)
@@ -23,7 +24,7 @@ func (in *Intake) ToRingChunk(c *memory.Chunk) ring.Chunk {
 
 // takeOver is toRingChunk without the latched messages.
 func (in *Intake) takeOver(c *memory.Chunk) ring.Chunk {
-	rc := ring.Chunk{SealedChunk: c.Sealed, Chunk: c, FirstAt: c.FirstAt, LastAt: c.LastAt}
+	rc := ring.Chunk{Sealed: c.Sealed, Chunk: c, FirstAt: c.FirstAt, LastAt: c.LastAt}
 	n := len(c.Sealed.Record)
 	in.Mu.Lock()
 	rc.Weight = c.Counted
@@ -45,13 +46,14 @@ func (in *Intake) takeOver(c *memory.Chunk) ring.Chunk {
 	own := *c.Sealed // which goes back with its chunk
 	rc.Memory = append(rc.Memory, own.Record...)
 	own.Record, own.Counts, own.PayloadBytes = rc.Memory, slices.Clone(own.Counts), slices.Clone(own.PayloadBytes)
-	rc.SealedChunk, rc.Weight, rc.Chunk = &own, int64(cap(rc.Memory)), nil
-	in.Release(c)
+	rc.Sealed, rc.Weight, rc.Chunk = &own, int64(cap(rc.Memory)), nil
+	in.release(c)
 	return rc
 }
 
 // AddToRing adds a chunk that the recording is done with.
-func (in *Intake) AddToRing(c ring.Chunk) {
+func (d Snapshots) AddToRing(c ring.Chunk) {
+	in := d.in
 	in.Mu.Lock()
 	in.Ring.Add(c)
 	in.Pool.Signal() // what was queued is room now
@@ -59,28 +61,32 @@ func (in *Intake) AddToRing(c ring.Chunk) {
 }
 
 // FreshChunk returns a buffer for n bytes, or nil.
-func (in *Intake) FreshChunk(n int) *memory.Chunk {
+func (d Snapshots) FreshChunk(n int) *memory.Chunk {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	return in.Pool.Get(n, n)
 }
 
 // GiveBack takes the memory of a chunk back.
-func (in *Intake) GiveBack(c ring.Chunk) {
+func (d Snapshots) GiveBack(c ring.Chunk) {
+	in := d.in
 	in.Mu.Lock()
 	in.Ring.Recycle(c)
 	in.Mu.Unlock()
 }
 
 // Count brings the account of a chunk up to date that has grown.
-func (in *Intake) Count(c *memory.Chunk) {
+func (d Snapshots) Count(c *memory.Chunk) {
+	in := d.in
 	in.Mu.Lock()
 	in.Pool.Count(c)
 	in.Mu.Unlock()
 }
 
 // Prolong moves the end of a post-roll that goes on, and returns that snapshot, or nil.
-func (in *Intake) Prolong(now time.Time) (*ring.Taking, error) {
+func (d Snapshots) Prolong(now time.Time) (*ring.Taking, error) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if in.Ended {
@@ -94,7 +100,8 @@ func (in *Intake) Prolong(now time.Time) (*ring.Taking, error) {
 }
 
 // SnapshotsTaken returns how many snapshots have begun.
-func (in *Intake) SnapshotsTaken() int {
+func (d Snapshots) SnapshotsTaken() int {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	return in.Ring.Taken
@@ -102,7 +109,8 @@ func (in *Intake) SnapshotsTaken() int {
 
 // BeginSnapshot makes all that was received until now, and the post-roll, part of sn.
 // It reports whether the recording still goes on.
-func (in *Intake) BeginSnapshot(sn *ring.Taking) bool {
+func (d Snapshots) BeginSnapshot(sn *ring.Taking) bool {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if in.Ended {
@@ -125,21 +133,24 @@ func (in *Intake) BeginSnapshot(sn *ring.Taking) bool {
 }
 
 // RequestSnapshot keeps what the ring holds for a snapshot that waits for its turn.
-func (in *Intake) RequestSnapshot(at time.Time) {
+func (d Snapshots) RequestSnapshot(at time.Time) {
+	in := d.in
 	in.Mu.Lock()
 	in.Ring.Request(at)
 	in.Mu.Unlock()
 }
 
 // EndRequest ends that.
-func (in *Intake) EndRequest() {
+func (d Snapshots) EndRequest() {
+	in := d.in
 	in.Mu.Lock()
 	in.Ring.Requested = time.Time{}
 	in.Mu.Unlock()
 }
 
 // TakeRing gives the ring to a snapshot.
-func (in *Intake) TakeRing(sn *ring.Taking) []ring.Chunk {
+func (d Snapshots) TakeRing(sn *ring.Taking) []ring.Chunk {
+	in := d.in
 	in.Mu.Lock()
 	chunks := in.Ring.TakeFor(sn)
 	in.Pool.Signal() // what was kept for the snapshot may be displaced now
@@ -148,7 +159,8 @@ func (in *Intake) TakeRing(sn *ring.Taking) []ring.Chunk {
 }
 
 // SnapshotClosed notes that the file of a snapshot is complete.
-func (in *Intake) SnapshotClosed() {
+func (d Snapshots) SnapshotClosed() {
+	in := d.in
 	in.Mu.Lock()
 	in.Ring.Unfinished--
 	in.Mu.Unlock()

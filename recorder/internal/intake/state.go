@@ -51,7 +51,8 @@ func (in *Intake) enter(s State) {
 }
 
 // BegunAt returns when the recording was started, zero while it is stopped.
-func (in *Intake) BegunAt() time.Time {
+func (d Commands) BegunAt() time.Time {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	return in.Begun
@@ -70,7 +71,8 @@ func (in *Intake) hasBag() error {
 }
 
 // Pause makes what arrives from now on pass.
-func (in *Intake) Pause() error {
+func (d Commands) Pause() error {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	err := in.hasBag()
@@ -82,7 +84,8 @@ func (in *Intake) Pause() error {
 
 // Resume records again. Latched messages that came meanwhile are as good as new: they
 // are written as at the beginning of a file.
-func (in *Intake) Resume(now time.Time) error {
+func (d Commands) Resume(now time.Time) error {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if err := in.hasBag(); err != nil || in.State == StateRecording {
@@ -105,7 +108,8 @@ func (in *Intake) repeatMissed(now time.Time) {
 }
 
 // RequestSplit begins the next file now, in whatever state but stopped.
-func (in *Intake) RequestSplit(now time.Time) (*Command, error) {
+func (d Commands) RequestSplit(now time.Time) (*Command, error) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if err := in.hasBag(); err != nil {
@@ -119,7 +123,8 @@ func (in *Intake) RequestSplit(now time.Time) (*Command, error) {
 
 // RequestStop ends the file behind what was received until now. The command is nil if there
 // is no file and none to come.
-func (in *Intake) RequestStop() (*Command, error) {
+func (d Commands) RequestStop() (*Command, error) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	switch {
@@ -138,7 +143,8 @@ func (in *Intake) RequestStop() (*Command, error) {
 
 // RequestStart opens the next file and records from then on. The command is nil if there is a
 // file; two starts at the same time get the same.
-func (in *Intake) RequestStart() (*Command, error) {
+func (d Commands) RequestStart() (*Command, error) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	switch {
@@ -159,7 +165,8 @@ func (in *Intake) RequestStart() (*Command, error) {
 }
 
 // RequestPin queues the protection of the files that are written to at since or later.
-func (in *Intake) RequestPin(since time.Time) (*Command, error) {
+func (d Commands) RequestPin(since time.Time) (*Command, error) {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if in.Ended {

@@ -50,13 +50,15 @@ type Topic struct {
 }
 
 // NewTopic returns an account that is not listed yet.
-func (in *Intake) NewTopic(name string) *Topic {
+func (d Links) NewTopic(name string) *Topic {
+	in := d.in
 	return &Topic{Name: name, Sampler: SamplerOf(in.limits, name)}
 }
 
 // AddTopicOf makes an account for a topic that stands under name in the bag. since is before the
 // topic was registered, if that is known.
-func (in *Intake) AddTopicOf(name, resolved string, since time.Time) *Topic {
+func (d Links) AddTopicOf(name, resolved string, since time.Time) *Topic {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if t := topicNamed(in.ownTopics, name); t != nil {
@@ -92,7 +94,8 @@ func (in *Intake) account(t *Topic, messages, bytes uint64) {
 // atLimit reports whether as many messages are recorded as were asked for.
 func (t *Topic) atLimit() bool { return t.Limit > 0 && t.Messages >= t.Limit }
 
-func (in *Intake) ReachedLimit(t *Topic) bool {
+func (d Links) ReachedLimit(t *Topic) bool {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	return t.atLimit()

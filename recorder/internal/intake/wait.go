@@ -1,7 +1,8 @@
 package intake
 
 // QueueCrowded reports whether much waits for the disk.
-func (in *Intake) QueueCrowded() bool {
+func (d Accounts) QueueCrowded() bool {
+	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	return in.Pool.Crowded()

@@ -36,6 +36,7 @@ type Locator struct {
 	sourceAddr func(ctx context.Context, hostport string) netip.Addr // source address; zero if unknown
 }
 
+// NewLocator returns a locator for this machine, its environment and its network.
 func NewLocator(d *Dialer, getenv func(string) string) *Locator {
 	return &Locator{getenv: getenv, hostname: os.Hostname, local: interfaceAddrs, lookup: d.Resolve, sourceAddr: d.SourceAddr}
 }
@@ -159,6 +160,7 @@ func CheckHost(host string) error {
 	return nil
 }
 
+// IsLoopback reports whether host is localhost or a loopback address.
 func IsLoopback(host string) bool {
 	if host == "localhost" {
 		return true

@@ -12,8 +12,10 @@ type Heap[E any] struct {
 	Moved  func(e E, place int) // called with the index in list whenever it changes
 }
 
+// Add adds an entry, and tells Moved its place.
 func (h *Heap[E]) Add(e E) { heap.Push(h, e) }
 
+// Remove removes the entry at a place in List.
 func (h *Heap[E]) Remove(place int) { heap.Remove(h, place) }
 
 // Len implements heap.Interface.

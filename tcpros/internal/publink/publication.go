@@ -5,10 +5,9 @@
 package publink
 
 import (
-	"net"
-
 	"cmp"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"sync"

@@ -27,6 +27,7 @@ type HangWatch struct {
 	episode loglimit.Episode
 }
 
+// NewHangWatch returns a watch that logs calls without an answer for the time of after.
 func NewHangWatch(log *zap.Logger, after time.Duration) *HangWatch {
 	return &HangWatch{log: log, after: after, methods: map[string]time.Time{}}
 }

@@ -81,6 +81,8 @@ func (c *contactCounts) read() Contact { return Contact{c.dials.Load(), c.answer
 // LastContact returns how often the master was dialed and has answered so far.
 func (m *Master) LastContact() Contact { return m.contact.read() }
 
+// NewMaster returns a client of the master at uri, whose host:port is hostport, for the node
+// callerID.
 func NewMaster(uri, hostport, callerID string, d *endpoint.Dialer, hangs *HangWatch) *Master {
 	m := &Master{uri: uri, hostport: hostport, callerID: callerID, dialer: d, hangs: hangs}
 	m.http = &http.Transport{
@@ -183,6 +185,8 @@ func (m *Master) PID(ctx context.Context) (pid int, err error) {
 	return pid, err
 }
 
+// RegisterSubscriber registers a subscription of the node whose slave API is at uri, and returns
+// the URIs of the publishers.
 func (m *Master) RegisterSubscriber(ctx context.Context, topic, typ, uri string) ([]string, error) {
 	v, err := m.exchange(ctx, m.uri, masterReply, &reply{topic: topic}, "registerSubscriber", topic, typ, uri) // goroslib cannot leave out what is too long
 	if err != nil {
@@ -195,11 +199,13 @@ func (m *Master) RegisterSubscriber(ctx context.Context, topic, typ, uri string)
 	return uris, nil
 }
 
+// RegisterPublisher registers a publication of the node whose slave API is at uri.
 func (m *Master) RegisterPublisher(ctx context.Context, topic, typ, uri string) error {
 	_, err := m.Raw(ctx, m.uri, masterReply, "registerPublisher", topic, typ, uri) // any subscriber may have a URI that is too long
 	return err
 }
 
+// RegisterService registers a service at rosrpc of the node whose slave API is at uri.
 func (m *Master) RegisterService(ctx context.Context, name, rosrpc, uri string) error {
 	return m.call(ctx, m.hostport, masterReply, "registerService", func(hc *http.Client) error {
 		return apimaster.NewClient(m.hostport, m.callerID, hc).RegisterService(name, rosrpc, uri)

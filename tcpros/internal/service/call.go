@@ -24,7 +24,7 @@ func (e *Env) Call(ctx context.Context, name string, t Type, request []byte) ([]
 	if ctx.Err() != nil {
 		err = ctx.Err() // its end has closed the connection
 	}
-	refusal := (*ServiceError)(nil)
+	refusal := (*Error)(nil)
 	if errors.As(err, &refusal) {
 		refusal.Service = name
 		return nil, refusal

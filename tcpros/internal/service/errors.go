@@ -7,22 +7,22 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
-// ErrService matches every *ServiceError.
+// ErrService matches every *Error.
 var ErrService = errors.New("refused by the service")
 
-// ServiceError is the answer of a service that refused a call.
-type ServiceError struct {
+// Error is the answer of a service that refused a call.
+type Error struct {
 	Service string
 	Text    string
 }
 
 // Error implements error. The service's text is quoted: it may hold anything.
-func (e *ServiceError) Error() string {
+func (e *Error) Error() string {
 	return fmt.Sprintf("service %s says %q", e.Service, names.Clip(e.Text))
 }
 
 // Is reports whether target is ErrService.
-func (e *ServiceError) Is(target error) bool { return target == ErrService }
+func (e *Error) Is(target error) bool { return target == ErrService }
 
 // callServiceError names the service of a failed call.
 type callServiceError struct {

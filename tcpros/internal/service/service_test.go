@@ -1,15 +1,14 @@
 package service
 
 import (
-	"encoding/binary"
-	"strconv"
-
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -59,9 +58,6 @@ func TestServiceDeadlines(t *testing.T) {
 	}
 }
 
-// free is the account of a read that nobody bounds.
-func free(int64) error { return nil }
-
 // A full service lets the oldest caller go that waits, and refuses only when all are
 // being answered.
 func TestServiceLinkLimit(t *testing.T) {
@@ -105,7 +101,7 @@ func FuzzServiceAnswer(f *testing.F) {
 		r := bytes.NewReader(in)
 		body, err := readAnswer(r, limit)
 		used := in[:len(in)-r.Len()]
-		refusal := (*ServiceError)(nil)
+		refusal := (*Error)(nil)
 		switch {
 		case errors.As(err, &refusal):
 			if out := appendAnswer(nil, errors.New(refusal.Text)); !bytes.HasPrefix(used[5:], out[5:]) || used[0] != 0 {

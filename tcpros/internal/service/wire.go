@@ -48,7 +48,7 @@ func appendAnswer(body []byte, err error) []byte {
 	return append(b, body...)
 }
 
-// readAnswer reads an answer as appendAnswer serializes it. A refusal is a *ServiceError. It
+// readAnswer reads an answer as appendAnswer serializes it. A refusal is a *Error. It
 // reads no byte beyond the answer.
 func readAnswer(r io.Reader, limit int64) ([]byte, error) {
 	var head [5]byte
@@ -71,7 +71,7 @@ func readAnswer(r io.Reader, limit int64) ([]byte, error) {
 	}
 	if head[0] == 0 {
 		// rospy sometimes ends the text with a zero byte.
-		return nil, &ServiceError{Text: strings.TrimRight(string(body), "\x00")}
+		return nil, &Error{Text: strings.TrimRight(string(body), "\x00")}
 	}
 	return body, nil
 }

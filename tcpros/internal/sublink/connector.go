@@ -72,6 +72,7 @@ type linkSchedule struct {
 	lastBytes  uint64 // stats.bytes at the last check
 }
 
+// NewConnector returns the connector of a node; Run starts its attempts.
 func NewConnector(env *Env) *Connector {
 	c := &Connector{
 		env: env, probe: env.probe, session: func(ctx context.Context, l *link) (time.Duration, error) { return l.session(ctx) }, wake: make(chan struct{}, 1),

@@ -1,14 +1,14 @@
 package sublink
 
 import (
-	"go.uber.org/zap"
-
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"testing"
 	"testing/synctest"
+
+	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"

@@ -54,6 +54,7 @@ func New(c *Connector, topic string, o Options) *Subscription {
 // Stop ends all links; wait waits for their goroutines.
 func (s *Subscription) Stop() { s.connector.close(s) }
 
+// Wait returns when the goroutines of all links have ended.
 func (s *Subscription) Wait() { s.attempts.Wait() }
 
 // Topic returns the resolved name.
@@ -101,7 +102,7 @@ func (s *Subscription) allLinks() []*link {
 	return slices.Clone(s.links)
 }
 
-// allUp reports whether every link is up, including links that the master no longer lists.
+// AllUp reports whether every link is up, including links that the master no longer lists.
 // It ignores publishers that have no link because of an unusable URI.
 func (s *Subscription) AllUp() bool {
 	s.connector.mu.Lock()
@@ -114,7 +115,7 @@ func (s *Subscription) AllUp() bool {
 	return true
 }
 
-// setPublishers updates the links from a list of the master.
+// SetPublishers updates the links from a list of the master.
 func (s *Subscription) SetPublishers(p rosapi.Publishers) { s.connector.update(s, p) }
 
 // removeLink removes a link. Called with connector.mu held.

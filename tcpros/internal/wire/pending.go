@@ -68,6 +68,7 @@ type PendingRead struct {
 	dropped   bool
 }
 
+// NewPending returns an empty account.
 func NewPending(log *zap.Logger) *Pending {
 	p := &Pending{log: log, limit: pendingBytes}
 	p.changed.L = &p.mu

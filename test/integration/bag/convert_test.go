@@ -214,28 +214,36 @@ func TestInterruptedConvert(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		g := &harness.Graph{T: t, Port: "1", Dir: t.TempDir()}
-		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd := g.Command("gobag", "convert", "-", "out.bag")
-		cmd.Stdin = r
-		p := g.Launch("gobag", cmd)
-		r.Close()
-		if _, err := io.Copy(w, bytes.NewReader(head[:5000])); err != nil {
-			t.Fatal(err)
-		}
-		harness.Eventually(t, "the temporary file is there", func() bool { return len(files(t, g.Dir)) == 1 })
-		p.Signal(s)
-		if code := p.Wait(); code != 1 || !strings.Contains(p.Out.String(), "interrupted") {
-			t.Errorf("exit code %d:\n%s", code, p.Out.String())
-		}
-		if left := files(t, g.Dir); len(left) > 0 {
-			t.Errorf("left behind: %v", left)
-		}
-		w.Close()
+		testInterrupted(t, head, s, "convert", "-", "out.bag")
+		testInterrupted(t, head, s, "convert", "-", "out", "--to", "ros2")
+		testInterrupted(t, head, s, "convert", "-", "out", "--to", "ros2", "--storage", "sqlite3")
 	}
+}
+
+// testInterrupted sends a signal to a command that reads standard input and has got its beginning.
+func testInterrupted(t *testing.T, head []byte, s syscall.Signal, args ...string) {
+	t.Helper()
+	g := &harness.Graph{T: t, Port: "1", Dir: t.TempDir()}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := g.Command("gobag", args...)
+	cmd.Stdin = r
+	p := g.Launch("gobag", cmd)
+	r.Close()
+	if _, err := io.Copy(w, bytes.NewReader(head[:5000])); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, "the temporary file is there", func() bool { return len(files(t, g.Dir)) == 1 })
+	p.Signal(s)
+	if code := p.Wait(); code != 1 || !strings.Contains(p.Out.String(), "interrupted") {
+		t.Errorf("exit code %d:\n%s", code, p.Out.String())
+	}
+	if left := files(t, g.Dir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	w.Close()
 }
 
 // TestNobodyReads closes the pipes that commands write to: complaints are not needed

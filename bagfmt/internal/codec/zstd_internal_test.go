@@ -1,0 +1,59 @@
+package codec
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// TestZstd unpacks frames that state their size and such that do not, of data that packs well and not.
+func TestZstd(t *testing.T) {
+	t.Parallel()
+	random := make([]byte, 300_000)
+	for i := range random {
+		random[i] = byte(i * i >> 7)
+	}
+	for name, data := range map[string][]byte{"empty": {}, "short": []byte("short"), "zeros": make([]byte, 30<<20), "mixed": slices.Concat(random, make([]byte, 5<<20))} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var stream bytes.Buffer
+			w, err := zstd.NewWriter(&stream)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = w.Write(data)
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			for _, packed := range [][]byte{stream.Bytes(), w.EncodeAll(data, nil)} {
+				var d Decompressor
+				size := int64(len(data))
+				got, err := d.Unpack(rosbag.CompressionZstd, packed, size, nil)
+				if err != nil || !bytes.Equal(got, data) {
+					t.Fatalf("%d bytes, %v", len(got), err)
+				}
+				memory := make([]byte, size+10)
+				if got, err = d.Unpack(rosbag.CompressionZstd, packed, size, memory); err != nil || !bytes.Equal(got, data) || size > 0 && &got[0] != &memory[0] {
+					t.Errorf("with memory: %d bytes, %v", len(got), err)
+				}
+				if size == 0 {
+					continue
+				}
+				if _, err := d.Unpack(rosbag.CompressionZstd, packed, size-1, nil); err == nil {
+					t.Error("more data than the size is no error")
+				}
+				if _, err := d.Unpack(rosbag.CompressionZstd, packed, size+1, nil); err == nil || !strings.Contains(err.Error(), "ends after") {
+					t.Errorf("less data than the size: %v", err)
+				}
+				if _, err := d.Unpack(rosbag.CompressionZstd, packed[:len(packed)/2], size, nil); err == nil {
+					t.Error("half of it is no error")
+				}
+			}
+		})
+	}
+}

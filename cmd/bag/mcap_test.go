@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/foxglove/mcap/go/mcap"
+)
+
+// mcapWithExtras writes an MCAP file as another program does: with an attachment, a metadata record and
+// a topic that is not of ROS 1, if json is set. Without index it is as if its writer had been killed.
+func mcapWithExtras(t *testing.T, json, index bool) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := mcap.NewWriter(&b, &mcap.WriterOptions{Chunked: true, ChunkSize: 200, IncludeCRC: true, Compression: mcap.CompressionZSTD})
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(err)
+	check(w.WriteHeader(&mcap.Header{Profile: "ros1", Library: "test"}))
+	check(w.WriteSchema(&mcap.Schema{ID: 1, Name: "std_msgs/String", Encoding: "ros1msg", Data: []byte("string data\n")}))
+	check(w.WriteChannel(&mcap.Channel{ID: 1, SchemaID: 1, Topic: "/a", MessageEncoding: "ros1"}))
+	check(w.WriteChannel(&mcap.Channel{ID: 2, Topic: "/json", MessageEncoding: "json"}))
+	check(w.WriteAttachment(&mcap.Attachment{Name: "map.png", MediaType: "image/png", DataSize: 5, Data: strings.NewReader("12345")}))
+	check(w.WriteMetadata(&mcap.Metadata{Name: "site", Metadata: map[string]string{"a": "b"}}))
+	for n := range 20 {
+		check(w.WriteMessage(&mcap.Message{ChannelID: 1, LogTime: uint64(100+n) * 1e9, Data: []byte("\x02\x00\x00\x00hi")}))
+		if json && n == 10 {
+			check(w.WriteMessage(&mcap.Message{ChannelID: 2, LogTime: uint64(100+n) * 1e9, Data: []byte("{}")}))
+		}
+	}
+	end := b.Len()
+	check(w.Close())
+	if index {
+		return b.Bytes()
+	}
+	return b.Bytes()[:end]
+}
+
+// TestMCAPCommands runs commands on MCAP files of others, alone and beside bags.
+func TestMCAPCommands(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	in := write(t, "in.mcap", mcapWithExtras(t, false, true))
+	killed := write(t, "killed.mcap", mcapWithExtras(t, false, false))
+	out := func(name string) string { return filepath.Join(dir, name) }
+	for _, step := range []struct {
+		args   string
+		code   int
+		stdout string // is in it
+		stderr string
+	}{
+		{"info " + in, 0, "attachments:  map.png (image/png, 0.0 KB)\nmetadata:     site", ""},
+		{"info --json " + in, 0, `"attachments":[{"name":"map.png","media_type":"image/png","bytes":5}],"metadata":[{"name":"site",`, ""},
+		{"info " + killed, 0, "version:      mcap (unindexed)", ""},
+		{"echo " + in + " /a -n 1", 0, `data: "hi"`, ""},
+		{"check " + in, 0, "sound: version mcap, 20 messages of 1 connection", ""},
+		{"check " + killed, 3, "unindexed bag", ""},
+		{"convert " + in + " " + out("a.bag"), 0, "", `in.mcap: attachment "map.png" (5 bytes) is left out`},
+		{"convert -f " + in + " " + out("a.bag"), 0, "", `in.mcap: metadata record "site"`},
+		{"diff " + in + " " + out("a.bag"), 0, "Same: 20 messages", ""},
+		{"filter " + in + " " + out("b.mcap") + " --until 4.5", 0, "", "b.mcap: 5 messages"},
+		{"merge " + out("a.bag") + " " + in + " -o " + out("m.mcap"), 0, "", "m.mcap: 40 messages"},
+		{"split --duration 10s " + in + " " + out("part"), 0, "", "20 messages in 2 parts"},
+		{"compress --output-dir " + dir + " " + in, 0, "", "in.mcap: 20 messages"},
+		{"compress -f --bz2 --output-dir " + dir + " " + in, 1, "", "MCAP cannot be compressed with bz2"},
+		{"reindex --output-dir " + dir + " " + killed, 0, "", "killed.mcap: 15 messages"},
+		{"check " + out("killed.mcap"), 0, "sound: version mcap, 15 messages", ""},
+		{"note " + in + " a=b", 1, "", "a bag of version 2.0 is needed; gobag convert makes one"},
+		{"info " + dir, 0, "killed.mcap", ""},
+	} {
+		code, stdout, stderr := gobag(strings.Fields(step.args)...)
+		if code != step.code || !strings.Contains(stdout, step.stdout) || !strings.Contains(stderr, step.stderr) {
+			t.Errorf("gobag %s: code %d, stdout\n%s\nstderr\n%s\nwant %d, %q, %q", step.args, code, stdout, stderr, step.code, step.stdout, step.stderr)
+		}
+	}
+	code, _, stderr := piped(bytes.NewReader(mcapWithExtras(t, false, true)), "convert", "-", out("p.bag"))
+	if code != 0 || !strings.Contains(stderr, "20 messages") {
+		t.Errorf("from a pipe: code %d, %s", code, stderr)
+	}
+	if _, err := os.Stat(in); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMCAPOtherEncoding tells of a topic that is left out, and reads the others.
+func TestMCAPOtherEncoding(t *testing.T) {
+	t.Parallel()
+	in := mcapWithExtras(t, true, true)
+	code, _, stderr := piped(bytes.NewReader(in), "convert", "-", filepath.Join(t.TempDir(), "o.bag"))
+	if code != 3 || !strings.Contains(stderr, `"/json" are left out: they are encoded as "json"`) || !strings.Contains(stderr, "20 messages") {
+		t.Errorf("from a pipe: code %d, %s", code, stderr)
+	}
+	code, stdout, stderr := gobag("info", write(t, "in.mcap", in))
+	if code != 3 || !strings.Contains(stdout+stderr, "/json") || !strings.Contains(stdout, "/a ") {
+		t.Errorf("info: code %d\n%s\n%s", code, stdout, stderr)
+	}
+}

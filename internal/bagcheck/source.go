@@ -1,0 +1,60 @@
+package bagcheck
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// adviceSource is the advice for recordings that are no bags: there is no tool that mends them.
+const adviceSource = "gobag convert makes a bag of the other messages"
+
+// CheckSource reads all messages of a recording that is no bag, and tells what cannot be read. With
+// Options.Deep they are decoded, too.
+func CheckSource(ctx context.Context, s rosbag.Source, o Options) (*Report, error) {
+	info := s.Info()
+	o.Workers = max(o.Workers, 1)
+	c := &checker{ctx: ctx, o: o, counts: make(map[*rosbag.Connection]*connState), report: &Report{
+		Version: info.Format, Size: info.Size, Indexed: info.Indexed, Connections: len(s.Connections()), Damage: []Damage{}, Warnings: []Warning{},
+	}}
+	for _, err := range info.Damage {
+		c.unread(err)
+	}
+	deep := newDeep(c)
+	defer deep.stop()
+	for m, err := range rosbag.Messages(s, rosbag.Query{Workers: o.Workers, Cancel: ctx.Done()}) {
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
+			c.unread(err)
+			continue
+		}
+		c.report.Messages++
+		st := c.counts[m.Conn]
+		if st == nil {
+			st = &connState{}
+			c.counts[m.Conn] = st
+		}
+		st.messages++
+		deep.add(m, st, 0)
+	}
+	deep.stop()
+	deep.report()
+	for _, conn := range s.Connections() {
+		if c.counts[conn] == nil {
+			c.warn(conn.Topic, "connection %d has no messages", conn.ID)
+		}
+	}
+	c.definitions(s.Connections())
+	c.finish()
+	return c.report, nil
+}
+
+// unread reports what could not be read.
+func (c *checker) unread(err error) {
+	if !errors.Is(err, rosbag.ErrUnindexed) {
+		c.add(Damage{Offset: -1, What: text(err), Advice: adviceSource, Lost: true})
+	}
+}

@@ -1,0 +1,4 @@
+package bagnote
+
+// Additions is what Add appends.
+var Additions = additions

@@ -1,0 +1,55 @@
+package stdmsg_test
+
+import (
+	"testing"
+
+	"github.com/aler9/goroslib/pkg/msgs/rosgraph_msgs"
+	"github.com/aler9/goroslib/pkg/msgs/std_srvs"
+
+	"github.com/gorosbag/gorosbag/internal/stdmsg"
+)
+
+// TestSums checks goroslib's md5sums against those of ROS.
+func TestSums(t *testing.T) {
+	t.Parallel()
+	for want, got := range map[string]string{
+		"a9c97c1d230cfc112e270351a944ee47": stdmsg.MD5Sum(rosgraph_msgs.Clock{}),
+		"acffd30cd6b6de30f120938c17c593fb": stdmsg.MD5Sum(rosgraph_msgs.Log{}),
+		"60810da900de1dd6ddd437c3503511da": stdmsg.DiagnosticArrayMD5Sum(),
+	} {
+		if got != want {
+			t.Errorf("md5sum %s, want %s", got, want)
+		}
+	}
+	for want, srv := range map[[2]string]any{
+		{"std_srvs/Empty", "d41d8cd98f00b204e9800998ecf8427e"}:   std_srvs.Empty{},
+		{"std_srvs/Trigger", "937c9679a518e3a18d831e57125ea522"}: std_srvs.Trigger{},
+		{"std_srvs/SetBool", "09fb03525b03e7ea1fd3992bafd87e16"}: std_srvs.SetBool{},
+	} {
+		if typ, sum := stdmsg.Service(srv); typ != want[0] || sum != want[1] {
+			t.Errorf("%s with md5sum %s, want %v", typ, sum, want)
+		}
+	}
+}
+
+// TestOutcome checks the bytes of a response, and that a bad one is an error.
+func TestOutcome(t *testing.T) {
+	t.Parallel()
+	const wire = "\x01\x03\x00\x00\x00yes"
+	if got := string((stdmsg.Outcome{Success: true, Message: "yes"}).Encode()); got != wire {
+		t.Errorf("encoded as %q, want %q", got, wire)
+	}
+	if o, err := stdmsg.DecodeOutcome([]byte(wire)); err != nil || !o.Success || o.Message != "yes" {
+		t.Errorf("decoded as %+v, %v", o, err)
+	}
+	for _, bad := range []string{"", "\x01", "\x01\x03\x00\x00", wire[:len(wire)-1], wire + "x", "\x01\xff\xff\xff\xffyes"} {
+		if o, err := stdmsg.DecodeOutcome([]byte(bad)); err == nil {
+			t.Errorf("%q decoded as %+v", bad, o)
+		}
+	}
+	for _, bad := range []string{"", "\x01\x00"} {
+		if _, err := stdmsg.DecodeBool([]byte(bad)); err == nil {
+			t.Errorf("%q is a bool", bad)
+		}
+	}
+}

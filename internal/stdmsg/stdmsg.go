@@ -1,0 +1,56 @@
+// Package stdmsg has the messages and services of fixed type that our programs send and receive:
+// goroslib's Go types, and what goroslib knows of them. It encodes by reflection, so it is for
+// what is sent a few times a second, not for recorded or played messages. It is pure.
+package stdmsg
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/aler9/goroslib/pkg/msgproc"
+	"github.com/aler9/goroslib/pkg/protocommon"
+	"github.com/aler9/goroslib/pkg/serviceproc"
+)
+
+// MD5Sum returns the md5sum of a message, such as std_msgs.Float64{}.
+func MD5Sum(msg any) string { return must(msgproc.MD5(msg)) }
+
+// Service returns type and md5sum of a service, such as std_srvs.Trigger{}.
+func Service(srv any) (typ, md5sum string) {
+	return must(serviceproc.Type(srv)), must(serviceproc.MD5(srv))
+}
+
+// must returns v. An error means that a Go type of ours is no message.
+func must(v string, err error) string {
+	if err != nil {
+		panic("stdmsg: " + err.Error())
+	}
+	return v
+}
+
+// AppendFrame appends a message as a frame, <u32 length><payload>, to dst. msg is a pointer.
+func AppendFrame(dst []byte, msg any) []byte {
+	b := bytes.NewBuffer(dst)
+	if err := protocommon.MessageEncode(b, msg); err != nil {
+		panic("stdmsg: " + err.Error()) // it is no pointer to a message
+	}
+	return b.Bytes()
+}
+
+// Encode returns the payload of a message. msg is a pointer.
+func Encode(msg any) []byte { return AppendFrame(nil, msg)[4:] }
+
+// Decode reads a payload, all of it, into msg, a pointer. It retains nothing of payload.
+func Decode(payload []byte, msg any) error {
+	frame := make([]byte, 0, 4+len(payload))
+	frame = append(binary.LittleEndian.AppendUint32(frame, uint32(len(payload))), payload...)
+	r := bytes.NewReader(frame)
+	if err := protocommon.MessageDecode(r, msg); err != nil {
+		return fmt.Errorf("%d bytes: %w", len(payload), err)
+	}
+	if r.Len() > 0 {
+		return fmt.Errorf("%d bytes, %d too many", len(payload), r.Len())
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package sink
+
+import (
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// writeReport writes the account at the end of a file: all that was queued is in the
+// file, or counted as lost. A file that met a fault gets none: it needs
+// the room for its index.
+func (s *Sink) writeReport() error {
+	if s.report == nil || s.Out == nil {
+		return nil
+	}
+	if s.err != nil {
+		return s.err
+	}
+	at := s.newest // as the last message, so that the bag does not seem to be longer
+	if at.IsZero() {
+		at = rosbag.TimeOf(s.In.Stamp(time.Now()))
+	}
+	frame := s.report(at.Std())
+	if frame == nil {
+		return nil
+	}
+	conn := s.In.OpenReport(s.reportTopic, intake.OwnType{Name: tcpros.DiagnosticArrayType, MD5Sum: tcpros.DiagnosticArrayMD5Sum, Definition: tcpros.DiagnosticArrayDefinition})
+	if err := s.writeOwn(conn, at, frame); err != nil {
+		s.Log.Warn("the account of losses is not in the bag", zap.String("file", s.Out.Target()), zap.Error(err))
+	}
+	return nil
+}
+
+// writeOwn writes one message as a chunk.
+func (s *Sink) writeOwn(c *rosbag.Connection, at rosbag.Time, frame []byte) error {
+	z, err := chunk.NewCompressor(s.Compression)
+	if err != nil {
+		return err
+	}
+	chunk := new(memory.Chunk)
+	chunk.Builder.Reset(nil)
+	chunk.Builder.AppendRun(c, at, frame, 1)
+	if chunk.Sealed, err = chunk.Builder.Seal(z, nil); err != nil {
+		return err
+	}
+	if err := s.Out.WriteChunk(chunk.Sealed); err != nil {
+		return err
+	}
+	chunk.Part = s.In.OwnWritten(c, len(frame)-4)
+	s.written(chunk)
+	return nil
+}

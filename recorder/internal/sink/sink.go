@@ -1,0 +1,350 @@
+// Package sink writes what the intake queues to the bags, in the order of the queue, and snapshots
+// beside it. It owns the files: their change, sync, failover and end, and what is remembered of
+// bags that are done. Only the session makes a sink.
+package sink
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/encode"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// Sink writes what the intake queues to the files, in the order of the queue. Its one
+// goroutine, write, owns all fields that are not marked otherwise.
+type Sink struct {
+	Log         *zap.Logger
+	In          intake.Files
+	commands    intake.Commands
+	Encoder     *encode.Encoder
+	Compression rosbag.Compression
+	report      func(at time.Time) []byte // makes the account of losses; nil for none
+	abortDrain  <-chan struct{}           // closed: give up what is queued
+	reportTopic string
+	writer      sync.WaitGroup
+
+	Outputs      *bagfile.Series
+	Disk         *bagfile.Space
+	Retain       *bagfile.Retainer
+	Handover     fileWatcher
+	onOpen       func(target string)
+	onChange     func() // the file is another one
+	Snapshotter  *SnapshotWriter
+	Finished     FinishedBags
+	Stored       atomic.Int64 // bytes of chunks written, in all files
+	snapped      atomic.Int64 // of them, in snapshots
+	newest       rosbag.Time  // of what is written
+	failoverUsed bool         // the single permitted failover has been used
+	followed     time.Time    // when the directory was last looked for
+	err          error        // why writing ended early
+
+	outMu sync.Mutex // guards out for those that only read it
+	Out   *Bag       // nil while stopped
+
+	halted    sync.Once
+	Failed    chan struct{} // closed: the file cannot be written, or not be made durable
+	Abandoned atomic.Bool   // the sink is blocked by the disk and is not waited for
+
+	syncRequests chan *Bag // to the syncer: a sync is due
+	syncer       sync.WaitGroup
+	closing      chan *Bag // to the closer: the next file is open
+	closer       sync.WaitGroup
+}
+
+// fileWatcher is told of the files of a recording, as the recorder's Handover documents.
+type fileWatcher interface {
+	Begun(path string)
+	Finished(path string, bytes int64)
+}
+
+// Config is what a sink is made of.
+type Config struct {
+	Log          *zap.Logger
+	Files        intake.Files
+	Commands     intake.Commands
+	Snapshots    intake.Snapshots
+	Encoder      *encode.Encoder
+	Compression  rosbag.Compression
+	Report       func(at time.Time) []byte // makes the account of losses; nil for none
+	ReportTopic  string
+	AbortDrain   <-chan struct{} // closed: give up what is queued
+	Outputs      *bagfile.Series
+	Retain       *bagfile.Retainer
+	Retains      bool // old files are deleted
+	MinSpace     int64
+	MinSpaceText string // as the user wrote it
+	Handover     fileWatcher
+	OnOpen       func(target string) // told of each new file; nil for nobody
+	OnChange     func()              // called after the file changed; must not wait
+	Keeps        Mode
+	First        *Bag // that is written; nil while stopped
+}
+
+// Mode says whether snapshots are written.
+type Mode int
+
+const (
+	NoSnapshots Mode = iota
+	OnlySnapshots
+	BesideRecording
+)
+
+// New returns a sink that does not write yet.
+func New(o Config) *Sink {
+	s := &Sink{
+		Log:          o.Log,
+		In:           o.Files,
+		commands:     o.Commands,
+		Encoder:      o.Encoder,
+		Compression:  o.Compression,
+		report:       o.Report,
+		reportTopic:  o.ReportTopic,
+		abortDrain:   o.AbortDrain,
+		Outputs:      o.Outputs,
+		Retain:       o.Retain,
+		Handover:     o.Handover,
+		onOpen:       o.OnOpen,
+		onChange:     o.OnChange,
+		Out:          o.First,
+		Failed:       make(chan struct{}),
+		syncRequests: make(chan *Bag, 1),
+		closing:      make(chan *Bag),
+	}
+	s.Finished.Retain = s.Retain
+	s.Disk = bagfile.NewSpace(o.MinSpace, o.MinSpaceText, o.Retains, o.Outputs.Free, o.Log)
+	if o.Keeps != NoSnapshots {
+		s.Snapshotter = newSnapshotWriter(s, o.Snapshots, o.Keeps)
+	}
+	return s
+}
+
+// Tick keeps the sync interval.
+func (s *Sink) Tick(now time.Time) {
+	if out := s.Current(); out != nil {
+		s.WakeSyncer(out, now)
+	}
+}
+
+// Start begins to write.
+func (s *Sink) Start() {
+	// owner: close; ends when the queue of the intake is closed and empty.
+	s.writer.Go(s.write)
+	// owner: close; ends when syncRequests is closed.
+	s.syncer.Go(s.keepSynced)
+	// owner: close; ends when closing is closed.
+	s.closer.Go(s.closeFiles)
+	if s.Snapshotter != nil {
+		s.Snapshotter.start()
+	}
+}
+
+// Close waits until all is written, closes the files and returns what went wrong with
+// them. The intake is closed before.
+func (s *Sink) Close() error {
+	s.writer.Wait()
+	s.Encoder.Wait()
+	s.Snapshotter.close()
+	close(s.syncRequests)
+	s.syncer.Wait()
+	if s.Out != nil {
+		s.Out.last = true
+		s.closing <- s.Out
+	}
+	close(s.closing)
+	s.closer.Wait()
+	return errors.Join(s.err, s.Finished.Err())
+}
+
+// write is the one goroutine that touches the file's data.
+func (s *Sink) write() {
+	for {
+		next, ok := s.In.Next()
+		if !ok {
+			return
+		}
+		if next.Command != nil {
+			s.Execute(next.Command)
+			continue
+		}
+		c := next.Chunk
+		s.Encoder.Await(c)
+		if !s.In.OnlySnapshots() {
+			s.store(c)
+		}
+		if s.Snapshotter == nil {
+			s.In.Release(c)
+		} else {
+			s.Snapshotter.keep(c)
+		}
+	}
+}
+
+// Execute does what a command says.
+func (s *Sink) Execute(c *intake.Command) {
+	switch c.Kind {
+	case intake.CommandRotate:
+		c.Err = s.rotateFile(c)
+	case intake.CommandRepeat:
+		s.repeat(c.Start)
+	case intake.CommandOpen:
+		c.Err = s.openFile(c)
+	case intake.CommandClose:
+		s.closeFile(c)
+	case intake.CommandReport:
+		c.Err = s.writeReport()
+	case intake.CommandPin:
+		c.Pinned = s.Retain.Pin(c.Since)
+	case intake.CommandSnapshot:
+		s.Snapshotter.begin(c.Snapshot)
+	case intake.CommandEndSnapshot:
+		s.Snapshotter.end(c.Snapshot)
+	}
+	close(c.Done)
+}
+
+// store writes a chunk, or gives it up and counts why.
+func (s *Sink) store(c *memory.Chunk) {
+	switch {
+	case s.err != nil:
+		s.giveUp(c, intake.DropDisk)
+		return
+	case s.drainAborted():
+		s.giveUp(c, intake.DropAborted)
+		return
+	case c.Err != nil:
+		s.Log.Error("chunk lost", zap.Error(c.Err))
+		s.giveUp(c, intake.DropCodec)
+		return
+	case c.Sealed == nil: // a compressor has skipped it
+		c.Seal(nil)
+	}
+	if err := s.writeChunk(c.Sealed); err != nil {
+		s.err = err
+		s.halt()
+		s.giveUp(c, intake.DropDisk)
+		return
+	}
+	s.written(c)
+	s.WakeSyncer(s.Out, time.Now())
+}
+
+// written accounts for a chunk that is in the file.
+func (s *Sink) written(c *memory.Chunk) {
+	bytes := int64(len(c.Sealed.Record))
+	s.Stored.Add(bytes)
+	if s.newest.Before(c.Sealed.End) {
+		s.newest = c.Sealed.End
+	}
+	s.Out.hold(c.Sealed)
+	s.Encoder.Written(c.Sealed.Compression)
+	s.In.Written(c, bytes, s.Out.part)
+}
+
+// giveUp counts the messages of a chunk that will not be written.
+func (s *Sink) giveUp(c *memory.Chunk, cause intake.DropCause) {
+	if c.Sealed == nil {
+		c.Seal(nil) // not compressed: the counts are still to be had
+	}
+	if c.Sealed == nil {
+		s.Log.Error("messages lost that cannot be counted", zap.Error(c.Err))
+		return
+	}
+	s.In.Lose(c, cause)
+}
+
+// halt ends the recording: no file can be written, or none be made durable.
+func (s *Sink) halt() {
+	s.halted.Do(func() {
+		s.In.End()
+		close(s.Failed)
+	})
+}
+
+// SkipsCompression reports whether what is queued will be given up.
+func (s *Sink) SkipsCompression() bool { return s.drainAborted() || isClosed(s.Failed) }
+
+func (s *Sink) drainAborted() bool { return isClosed(s.abortDrain) }
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// keepSynced runs the interval syncs, so that the writer never waits for one.
+func (s *Sink) keepSynced() {
+	for b := range s.syncRequests {
+		s.Sync(b)
+	}
+}
+
+// Sync waits for the disk. A failure is final for the file: writeChunk goes on in another,
+// and finish returns it.
+func (s *Sink) Sync(b *Bag) {
+	if err := b.Sync(); err != nil {
+		s.Log.Error("sync failed", zap.Error(err))
+	}
+}
+
+// WakeSyncer starts an interval sync if one is due.
+func (s *Sink) WakeSyncer(b *Bag, now time.Time) {
+	if !b.SyncDue(now) {
+		return
+	}
+	select {
+	case s.syncRequests <- b:
+	default: // one is about to start
+	}
+}
+
+// setOut makes b the file that is written; nil for none.
+func (s *Sink) setOut(b *Bag) {
+	s.outMu.Lock()
+	s.Out = b
+	s.outMu.Unlock()
+}
+
+// Current returns the file that is written, nil while stopped. It is for concurrent use.
+func (s *Sink) Current() *Bag {
+	s.outMu.Lock()
+	defer s.outMu.Unlock()
+	return s.Out
+}
+
+// Pin protects files from the retention: at once those that there are, and what is
+// queued for files to come when it is written. It is for concurrent use.
+func (s *Sink) Pin(ctx context.Context, since time.Time) ([]string, error) {
+	s.Retain.Pin(since)
+	c, err := s.commands.RequestPin(since)
+	if err == nil {
+		err = c.Wait(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.Pinned, nil
+}
+
+// LowDisk looks, and reports whether the recording has to end because the disk is
+// nearly full. It is for concurrent use.
+func (s *Sink) LowDisk(now time.Time) bool {
+	file := ""
+	if out := s.Current(); out != nil {
+		file = filepath.Clean(out.Target())
+	}
+	snapped := s.snapped.Load()
+	return s.Disk.Check(now, s.Stored.Load()-snapped, snapped, file)
+}
