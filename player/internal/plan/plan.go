@@ -120,7 +120,7 @@ type Route struct {
 }
 
 // New selects connections and assigns them to topics. resolve resolves a topic name to
-// the name to publish under. newPlan reads from the bags; when ctx ends between two reads, it
+// the name to publish under. New reads from the bags; when ctx ends between two reads, it
 // returns the error of ctx. A plan that comes with ErrNoMessages has the damage that was
 // found while opening the bags.
 func New(ctx context.Context, o Options, bags []*source.Recording, resolve func(string) (string, error)) (*Plan, error) {
