@@ -98,6 +98,12 @@ var allowed = map[string][]string{
 	"internal/testproc":         {},
 	"player/internal/pacing":    {},
 	"player/internal/transport": {"bagfmt"},
+	"player/internal/readahead": {"bagfmt", "player/internal/framing", "player/internal/plan", "player/internal/timeline", "player/internal/transport", "rosmsg"},
+	"player/internal/timeline":  {"bagfmt", "internal/loglimit", "internal/msgheader", "player/control", "player/internal/plan", "player/internal/transport"},
+	"player/internal/framing":   {"rosbag"},
+	"player/internal/plan":      {"bagfmt", "internal/loglimit", "internal/msgheader", "internal/msgtypes", "internal/nearest", "internal/topicmatch", "player/control", "player/internal/framing", "player/internal/source", "rosmsg", "tcpros"},
+	"player/internal/testplay":  {"bagfmt", "player/internal/source", "rosmsg", "tcpros"},
+	"player/internal/source":    {"bagfmt", "internal/bagnote", "internal/loglimit", "player/control"},
 	"recorder/internal/bagfile": {"bagfmt", "bagfmt/chunk", "internal/loglimit", "internal/naming"},
 	"recorder/internal/loss":    {"internal/msgheader"},
 	"recorder/internal/sink":    {"bagfmt", "bagfmt/chunk", "internal/bagnote", "internal/loglimit", "internal/plural", "recorder/internal/", "tcpros"},
@@ -141,7 +147,6 @@ var allowed = map[string][]string{
 	"tcpros/master/internal/notify":   {"internal/xmlrpc", "tcpros/master/internal/outgoing"},
 	"tcpros/master/internal/outgoing": {"internal/xmlrpc"},
 	"player/control":                  {"bagfmt", "tcpros"},
-	"player/internal/source":          {"bagfmt", "internal/bagnote", "internal/loglimit", "player/control"},
 }
 
 type pkg struct {

@@ -1,4 +1,4 @@
-package player
+package readahead
 
 import (
 	"context"
@@ -6,18 +6,19 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
-func testItem(n int) item {
-	return item{frame: make([]byte, n), route: &route{bag: &bagPlan{}}, at: transport.Place{Rank: n}}
+func testItem(n int) Item {
+	return Item{Frame: make([]byte, n), Route: &plan.Route{Bag: &plan.Bag{}}, At: transport.Place{Rank: n}}
 }
 
 // popOne is pop for one item.
-func popOne(ctx context.Context, q *queue) (item, bool) {
-	run, ok := q.pop(ctx, make([]item, 0, 1))
+func popOne(ctx context.Context, q *Queue) (Item, bool) {
+	run, ok := q.Pop(ctx, make([]Item, 0, 1))
 	if !ok {
-		return item{}, false
+		return Item{}, false
 	}
 	return run[0], true
 }
@@ -40,22 +41,22 @@ func TestQueueBounds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				q := newQueue(tc.bytes, tc.items)
+				q := NewQueue(tc.bytes, tc.items)
 				pushed := 0
 				go func() {
 					for _, n := range tc.push {
-						q.push(t.Context(), testItem(n))
+						q.Push(t.Context(), testItem(n))
 						pushed++
 					}
-					q.close(0)
+					q.Close(0)
 				}()
 				synctest.Wait()
 				if pushed != tc.fit {
 					t.Errorf("%d items got in, want %d", pushed, tc.fit)
 				}
 				for i, n := range tc.push {
-					if it, ok := popOne(t.Context(), q); !ok || it.at.Rank != n {
-						t.Fatalf("item %d: got %d, %v; want %d", i, it.at.Rank, ok, n)
+					if it, ok := popOne(t.Context(), q); !ok || it.At.Rank != n {
+						t.Fatalf("item %d: got %d, %v; want %d", i, it.At.Rank, ok, n)
 					}
 				}
 				if _, ok := popOne(t.Context(), q); ok {
@@ -79,11 +80,11 @@ func TestQueueCountsChunkShare(t *testing.T) {
 func TestQueueEndsWithContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(10, 10)
+		q := NewQueue(10, 10)
 		ctx, cancel := context.WithCancel(t.Context())
-		q.push(ctx, testItem(10))
+		q.Push(ctx, testItem(10))
 		results := make(chan bool, 2)
-		go func() { results <- q.push(ctx, testItem(10)) }()
+		go func() { results <- q.Push(ctx, testItem(10)) }()
 		synctest.Wait()
 		cancel()
 		if <-results {
@@ -95,23 +96,23 @@ func TestQueueEndsWithContext(t *testing.T) {
 		if _, ok := popOne(ctx, q); ok {
 			t.Error("pop made up an item")
 		}
-		if q.starvedCount() != 1 {
-			t.Errorf("starved %d times, want 1", q.starvedCount())
+		if q.StarvedCount() != 1 {
+			t.Errorf("starved %d times, want 1", q.StarvedCount())
 		}
 	})
 }
 
 func TestQueueRing(t *testing.T) {
 	t.Parallel()
-	q := newQueue(1<<30, 1<<20)
+	q := NewQueue(1<<30, 1<<20)
 	in, out := 0, 0
 	for round := range 50 { // grows while its ring is wrapped
 		for range 3 * round {
-			q.push(t.Context(), testItem(in%7))
+			q.Push(t.Context(), testItem(in%7))
 			in++
 		}
 		for range 2 * round {
-			if it, _ := popOne(t.Context(), q); it.at.Rank != out%7 {
+			if it, _ := popOne(t.Context(), q); it.At.Rank != out%7 {
 				t.Fatalf("item %d out of order", out)
 			}
 			out++
@@ -125,13 +126,13 @@ func TestQueueRing(t *testing.T) {
 // A run is bounded by the room for it and by its bytes, but holds one item of any size.
 func TestQueueRuns(t *testing.T) {
 	t.Parallel()
-	q := newQueue(1<<30, 1<<20)
+	q := NewQueue(1<<30, 1<<20)
 	for _, n := range []int{1, 1, 1, 1, 2 * runBytes, 1, runBytes - 1, 1, 1} {
-		q.push(t.Context(), testItem(n))
+		q.Push(t.Context(), testItem(n))
 	}
-	run := make([]item, 0, 3)
+	run := make([]Item, 0, 3)
 	for i, want := range []int{3, 2, 2, 2} {
-		run, _ = q.pop(t.Context(), run[:0])
+		run, _ = q.Pop(t.Context(), run[:0])
 		if len(run) != want {
 			t.Errorf("run %d has %d items, want %d", i, len(run), want)
 		}
@@ -144,11 +145,11 @@ func TestQueueWakesAtHalf(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ bytes, items, itemBytes int }{"items": {1000, 10, 1}, "bytes": {100, 1000, 10}} {
 		synctest.Test(t, func(t *testing.T) {
-			q := newQueue(tc.bytes, tc.items)
+			q := NewQueue(tc.bytes, tc.items)
 			pushed := 0
 			go func() {
 				for range 20 {
-					q.push(t.Context(), testItem(tc.itemBytes))
+					q.Push(t.Context(), testItem(tc.itemBytes))
 					pushed++
 				}
 			}()
@@ -169,16 +170,16 @@ func TestQueueWakesAtHalf(t *testing.T) {
 // An epoch begins with a part of the room, which grows by what is popped.
 func TestQueueWindow(t *testing.T) {
 	t.Parallel()
-	q := newQueue(100, 1<<10)
+	q := NewQueue(100, 1<<10)
 	q.firstBytes, q.window = 20, 20
 	fill := func() (n int) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		for ; ; n++ {
-			if q.queuedBytes()+10 > q.window {
+			if q.QueuedBytes()+10 > q.window {
 				cancel()
 			}
-			if it := testItem(10); !q.push(ctx, item{route: it.route, frame: it.frame, epoch: q.epoch}) {
+			if it := testItem(10); !q.Push(ctx, Item{Route: it.Route, Frame: it.Frame, Epoch: q.epoch}) {
 				return n
 			}
 		}
@@ -196,8 +197,8 @@ func TestQueueWindow(t *testing.T) {
 		fill()
 		popOne(t.Context(), q)
 	}
-	if fill(); q.queuedBytes() != 100 {
-		t.Errorf("%d bytes at most", q.queuedBytes())
+	if fill(); q.QueuedBytes() != 100 {
+		t.Errorf("%d bytes at most", q.QueuedBytes())
 	}
 	q.restart()
 	if n := fill(); n != 2 {
@@ -208,9 +209,9 @@ func TestQueueWindow(t *testing.T) {
 // A push wakes pop only while it waits.
 func TestQueueWakesNobody(t *testing.T) {
 	t.Parallel()
-	q := newQueue(100, 10)
+	q := NewQueue(100, 10)
 	for range 3 {
-		q.push(t.Context(), testItem(1))
+		q.Push(t.Context(), testItem(1))
 	}
 	popOne(t.Context(), q)
 	popOne(t.Context(), q)
@@ -226,26 +227,26 @@ func TestQueueWakesNobody(t *testing.T) {
 func TestQueueIsDry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(100, 10)
+		q := NewQueue(100, 10)
 		go func() {
 			time.Sleep(2 * time.Second)
-			if got := q.starvedFor(); got != 2*time.Second {
+			if got := q.StarvedFor(); got != 2*time.Second {
 				t.Errorf("dry for %v, want 2s", got)
 			}
-			q.push(t.Context(), testItem(1))
+			q.Push(t.Context(), testItem(1))
 		}()
 		popOne(t.Context(), q)
 		time.Sleep(time.Second)
-		if got := q.starvedFor(); got != 0 {
+		if got := q.StarvedFor(); got != 0 {
 			t.Errorf("dry for %v after an item came", got)
 		}
 		go func() {
 			time.Sleep(2 * time.Second)
-			q.close(0)
+			q.Close(0)
 		}()
 		popOne(t.Context(), q)
-		if got := q.starvedFor(); got != 0 || q.starvedCount() != 2 {
-			t.Errorf("dry for %v at the end, starved %d times", got, q.starvedCount())
+		if got := q.StarvedFor(); got != 0 || q.StarvedCount() != 2 {
+			t.Errorf("dry for %v at the end, starved %d times", got, q.StarvedCount())
 		}
 	})
 }
@@ -253,21 +254,21 @@ func TestQueueIsDry(t *testing.T) {
 // An epoch is done when it has ended and everything of it was popped.
 func TestQueueIsDone(t *testing.T) {
 	t.Parallel()
-	q := newQueue(100, 10)
-	q.push(t.Context(), testItem(1))
+	q := NewQueue(100, 10)
+	q.Push(t.Context(), testItem(1))
 	for _, step := range []struct {
 		what string
 		do   func()
 		want bool
 	}{
 		{"with an item", func() {}, false},
-		{"closed, with an item", func() { q.close(0) }, false},
+		{"closed, with an item", func() { q.Close(0) }, false},
 		{"closed and empty", func() { popOne(t.Context(), q) }, true},
 		{"a new epoch", func() { q.restart() }, false},
-		{"the end of an old epoch", func() { q.close(0) }, false},
+		{"the end of an old epoch", func() { q.Close(0) }, false},
 	} {
-		if step.do(); q.drained() != step.want {
-			t.Errorf("%s: done is %v", step.what, q.drained())
+		if step.do(); q.Drained() != step.want {
+			t.Errorf("%s: done is %v", step.what, q.Drained())
 		}
 	}
 }
@@ -275,16 +276,16 @@ func TestQueueIsDone(t *testing.T) {
 // A restart forgets everything, and what is pushed for an older epoch is refused.
 func TestQueueRestarts(t *testing.T) {
 	t.Parallel()
-	q := newQueue(100, 10)
+	q := NewQueue(100, 10)
 	for range 3 {
-		q.push(t.Context(), testItem(7))
+		q.Push(t.Context(), testItem(7))
 	}
 	epoch := q.restart()
-	if q.queuedBytes() != 0 || q.push(t.Context(), testItem(7)) {
+	if q.QueuedBytes() != 0 || q.Push(t.Context(), testItem(7)) {
 		t.Error("something of the old epoch is left")
 	}
 	it := testItem(5)
-	if it.epoch = epoch; !q.push(t.Context(), it) || q.queuedBytes() != 5 {
+	if it.Epoch = epoch; !q.Push(t.Context(), it) || q.QueuedBytes() != 5 {
 		t.Error("the new epoch has no room")
 	}
 }

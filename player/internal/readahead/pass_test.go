@@ -1,4 +1,4 @@
-package player
+package readahead
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -20,15 +22,14 @@ import (
 func readPasses(t *testing.T, bag []byte, known bool, o transport.ReadRequest, room int) (got []string, ended bool) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		options := Options{Bags: OpenTestBags(t, bag), Log: zap.NewNop()}
-		p, err := testPlan(t.Context(), &options)
+		p, err := plan.New(t.Context(), plan.Options{Log: zap.NewNop()}, testplay.OpenBags(t, bag), testplay.Resolve)
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := newQueue(1<<30, room)
-		r := newReader(testOrder(p), q)
+		q := NewQueue(1<<30, room)
+		r := newReader(byReceipt(p), q)
 		if known {
-			r.zero, r.zeroKnown = p.bags[0].source.Info().Start, true
+			r.zero, r.zeroKnown = p.Bags[0].Source.Info().Start, true
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer r.closing.Wait()
@@ -38,13 +39,13 @@ func readPasses(t *testing.T, bag []byte, known bool, o transport.ReadRequest, r
 		ended = q.closed
 		for range q.count {
 			it, _ := popOne(t.Context(), q)
-			switch j := it.jump; {
+			switch j := it.Jump; {
 			case j == nil:
-				got = append(got, fmt.Sprintf("%v %d", it.pos, it.at.Rank))
-			case j.endOfPass:
-				got = append(got, fmt.Sprintf("turn at %v to %v shift %v", it.pos, j.to, j.shift))
+				got = append(got, fmt.Sprintf("%v %d", it.Pos, it.At.Rank))
+			case j.EndOfPass:
+				got = append(got, fmt.Sprintf("turn at %v to %v shift %v", it.Pos, j.To, j.Shift))
 			default:
-				got = append(got, fmt.Sprintf("arrive at %v step %v", j.to, j.step))
+				got = append(got, fmt.Sprintf("arrive at %v step %v", j.To, j.Step))
 			}
 		}
 		cancel()
@@ -55,8 +56,8 @@ func readPasses(t *testing.T, bag []byte, known bool, o transport.ReadRequest, r
 
 func TestPassesOfAReader(t *testing.T) {
 	t.Parallel()
-	bag := MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 0, 100*ms, 100*ms, 200*ms)...)
-	from := func(at time.Duration) transport.Place { return transport.Place{Stamp: testBase.Add(at)} }
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", 0, 100*milli, 100*milli, 200*milli)...)
+	from := func(at time.Duration) transport.Place { return transport.Place{Stamp: testplay.Base.Add(at)} }
 	tests := map[string]struct {
 		order transport.ReadRequest
 		room  int
@@ -70,13 +71,13 @@ func TestPassesOfAReader(t *testing.T) {
 			true,
 		},
 		"from a rank": {
-			transport.ReadRequest{From: transport.Place{Stamp: testBase.Add(100 * ms), Rank: 1}, Arrive: true},
+			transport.ReadRequest{From: transport.Place{Stamp: testplay.Base.Add(100 * milli), Rank: 1}, Arrive: true},
 			100,
 			[]string{"arrive at 100ms step false", "100ms 1", "200ms 0"},
 			true,
 		},
 		"back": {
-			transport.ReadRequest{From: transport.Place{Stamp: testBase.Add(100 * ms), Rank: 1}, Back: 2, Arrive: true},
+			transport.ReadRequest{From: transport.Place{Stamp: testplay.Base.Add(100 * milli), Rank: 1}, Back: 2, Arrive: true},
 			100,
 			[]string{"arrive at 0s step true", "0s 0", "100ms 0", "100ms 1", "200ms 0"},
 			true,
@@ -88,7 +89,7 @@ func TestPassesOfAReader(t *testing.T) {
 			true,
 		},
 		"immediate loop goes on": {
-			transport.ReadRequest{Loop: transport.Loop{On: true, From: 100 * ms, To: 150 * ms, Immediate: true}},
+			transport.ReadRequest{Loop: transport.Loop{On: true, From: 100 * milli, To: 150 * milli, Immediate: true}},
 			9,
 			[]string{
 				"0s 0", "100ms 0", "100ms 1", "turn at 150ms to 100ms shift 0s", "100ms 0", "100ms 1", "turn at 150ms to 100ms shift 0s", "100ms 0", "100ms 1",
@@ -96,25 +97,25 @@ func TestPassesOfAReader(t *testing.T) {
 			false,
 		},
 		"from the very end of the loop": {
-			transport.ReadRequest{From: from(100 * ms), Arrive: true, Loop: transport.Loop{On: true, To: 100 * ms}},
+			transport.ReadRequest{From: from(100 * milli), Arrive: true, Loop: transport.Loop{On: true, To: 100 * milli}},
 			6,
 			[]string{"arrive at 100ms step false", "100ms 0", "100ms 1", "turn at 101ms to 0s shift 0s", "0s 0", "100ms 0"},
 			false,
 		},
 		"from behind the loop": {
-			transport.ReadRequest{From: from(100*ms + 1), Arrive: true, Loop: transport.Loop{On: true, To: 100 * ms}},
+			transport.ReadRequest{From: from(100*milli + 1), Arrive: true, Loop: transport.Loop{On: true, To: 100 * milli}},
 			4,
 			[]string{"arrive at 100.000001ms step false", "200ms 0", "turn at 201ms to 0s shift 0s", "0s 0"},
 			false,
 		},
 		"loop without messages, immediate": {
-			transport.ReadRequest{From: from(120 * ms), Arrive: true, Loop: transport.Loop{On: true, From: 120 * ms, To: 180 * ms, Immediate: true}},
+			transport.ReadRequest{From: from(120 * milli), Arrive: true, Loop: transport.Loop{On: true, From: 120 * milli, To: 180 * milli, Immediate: true}},
 			100,
 			[]string{"arrive at 120ms step false", "turn at 180ms to 120ms shift 0s"},
 			true,
 		},
 		"loop without messages takes time": {
-			transport.ReadRequest{From: from(120 * ms), Arrive: true, Loop: transport.Loop{On: true, From: 120 * ms, To: 180 * ms}},
+			transport.ReadRequest{From: from(120 * milli), Arrive: true, Loop: transport.Loop{On: true, From: 120 * milli, To: 180 * milli}},
 			4,
 			[]string{
 				"arrive at 120ms step false", "turn at 180ms to 120ms shift 0s", "turn at 180ms to 120ms shift 0s", "turn at 180ms to 120ms shift 0s",
@@ -122,13 +123,13 @@ func TestPassesOfAReader(t *testing.T) {
 			false,
 		},
 		"loop without messages or time": {
-			transport.ReadRequest{Loop: transport.Loop{On: true, From: 200*ms + 1, To: transport.Forever}},
+			transport.ReadRequest{Loop: transport.Loop{On: true, From: 200*milli + 1, To: transport.Forever}},
 			100,
 			[]string{"0s 0", "100ms 0", "100ms 1", "200ms 0", "turn at 200ms to 200.000001ms shift 0s"},
 			true,
 		},
 		"shift": {
-			transport.ReadRequest{Loop: transport.Loop{On: true, From: 100 * ms, To: 150 * ms, Shift: true}},
+			transport.ReadRequest{Loop: transport.Loop{On: true, From: 100 * milli, To: 150 * milli, Shift: true}},
 			8,
 			[]string{
 				"0s 0", "100ms 0", "100ms 1", "turn at 150ms to 100ms shift 50ms", "100ms 0", "100ms 1", "turn at 150ms to 100ms shift 100ms", "100ms 0",
@@ -153,8 +154,8 @@ func TestPassesOfAReader(t *testing.T) {
 // A bag whose time begins at zero, as in a simulation, has ranks, too.
 func TestRanksAtTimeZero(t *testing.T) {
 	t.Parallel()
-	zero := -time.Duration(testBase.Sec) * time.Second
-	bag := MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", zero, zero, zero+ms)...)
+	zero := -time.Duration(testplay.Base.Sec) * time.Second
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", zero, zero, zero+milli)...)
 	got, _ := readPasses(t, bag, false, transport.ReadRequest{}, 100)
 	if d := cmp.Diff([]string{"0s 0", "0s 1", "1ms 0"}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -165,7 +166,7 @@ func TestRanksAtTimeZero(t *testing.T) {
 // hold nothing else.
 func TestReaderLeavesUnplayable(t *testing.T) {
 	t.Parallel()
-	bag := MakeBag(t, bagfmt.WriterOptions{}, concat(series(connA, "a", 0), series(TestConn{Topic: "/bad", MD5Sum: " "}, "b", 1, 2, 3))...)
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Concat(testplay.Series(testplay.ConnA, "a", 0), testplay.Series(testplay.Conn{Topic: "/bad", MD5Sum: " "}, "b", 1, 2, 3))...)
 	for name, tc := range map[string]struct {
 		stop func(cancel func(), r *reader)
 		want uint64 // messages skipped
@@ -176,19 +177,18 @@ func TestReaderLeavesUnplayable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := Options{Bags: OpenTestBags(t, bag), Log: zap.NewNop()}
-			p, err := testPlan(t.Context(), &o)
+			p, err := plan.New(t.Context(), plan.Options{Log: zap.NewNop()}, testplay.OpenBags(t, bag), testplay.Resolve)
 			if err != nil {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			r := newReader(testOrder(p), newQueue(1<<20, 100))
+			r := newReader(byReceipt(p), NewQueue(1<<20, 100))
 			tc.stop(cancel, r)
 			r.readPasses(ctx, readRequest{})
 			r.closing.Wait()
 			skipped := uint64(0)
-			for _, u := range p.unplayable() {
+			for _, u := range p.Unplayable() {
 				skipped += u.Messages
 			}
 			if skipped != tc.want {

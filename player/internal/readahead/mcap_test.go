@@ -1,4 +1,4 @@
-package player
+package readahead
 
 import (
 	"bytes"
@@ -7,9 +7,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/rebag"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -35,27 +38,30 @@ func asMCAP(t *testing.T, b []byte) []byte {
 // that it was made of.
 func TestSeekInMCAP(t *testing.T) {
 	t.Parallel()
-	l1 := TestConn{Topic: "/tf_static", CallerID: "/n1", Latching: true}
-	l2 := TestConn{Topic: "/tf_static", CallerID: "/n2", Latching: true}
-	bag := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, concat(
-		series(l1, "n1-", 0, 5, 10), series(l2, "n2-", 1, 7), series(connA, "a", 0, 4, 20))...)
+	l1 := testplay.Conn{Topic: "/tf_static", CallerID: "/n1", Latching: true}
+	l2 := testplay.Conn{Topic: "/tf_static", CallerID: "/n2", Latching: true}
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, testplay.Concat(
+		testplay.Series(l1, "n1-", 0, 5, 10), testplay.Series(l2, "n2-", 1, 7), testplay.Series(testplay.ConnA, "a", 0, 4, 20))...)
 	seek := func(file []byte, to time.Duration) (latched, played []string) {
-		p, _ := makePlan(t, Options{}, file)
-		r := newReader(testOrder(p), newQueue(1<<30, 100))
-		r.zero, r.zeroKnown = testBase, true
-		r.readPasses(t.Context(), readRequest{ReadRequest: transport.ReadRequest{From: transport.Place{Stamp: testBase.Add(to)}, Arrive: true}})
+		p, err := plan.New(t.Context(), plan.Options{Log: zap.NewNop()}, testplay.OpenBags(t, file), testplay.Resolve)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newReader(byReceipt(p), NewQueue(1<<30, 100))
+		r.zero, r.zeroKnown = testplay.Base, true
+		r.readPasses(t.Context(), readRequest{ReadRequest: transport.ReadRequest{From: transport.Place{Stamp: testplay.Base.Add(to)}, Arrive: true}})
 		r.closing.Wait()
 		for {
 			it, ok := popOne(t.Context(), r.queue)
-			if !ok || it.jump == nil && it.frame == nil {
+			if !ok || it.Jump == nil && it.Frame == nil {
 				return latched, played
 			}
-			if it.jump == nil {
-				played = append(played, string(it.frame[8:]))
+			if it.Jump == nil {
+				played = append(played, string(it.Frame[8:]))
 				continue
 			}
-			for _, l := range it.jump.latched {
-				latched = append(latched, string(l.frame[8:]))
+			for _, l := range it.Jump.Latched {
+				latched = append(latched, string(l.Frame[8:]))
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package player
+package plan
 
 import (
 	"context"
@@ -15,14 +15,14 @@ const maxProbed = 16
 // For spans that lie wholly in the window, their counts say so. Of spans that lie
 // partly in it, the index is read; if those are many, or damaged, their connections count as
 // present.
-func (p *plan) connectionsInWindow(ctx context.Context, s rosbag.Indexed) map[*rosbag.Connection]bool {
+func (p *Plan) connectionsInWindow(ctx context.Context, s rosbag.Indexed) map[*rosbag.Connection]bool {
 	present := map[*rosbag.Connection]bool{}
 	var partial []int
 	for i := range s.NumSpans() {
 		span := s.Span(i)
 		switch {
-		case span.End.Before(p.start) || !p.end.IsZero() && p.end.Before(span.Start):
-		case span.Start.Before(p.start) || !p.end.IsZero() && p.end.Before(span.End):
+		case span.End.Before(p.Start) || !p.End.IsZero() && p.End.Before(span.Start):
+		case span.Start.Before(p.Start) || !p.End.IsZero() && p.End.Before(span.End):
 			partial = append(partial, i)
 		default:
 			for _, n := range span.Counts {
@@ -53,7 +53,7 @@ func (p *plan) connectionsInWindow(ctx context.Context, s rosbag.Indexed) map[*r
 
 // probe adds those wanted connections to present that have messages in the part
 // of span i that lies in the window. It reports false if the index cannot be read.
-func (p *plan) probe(s rosbag.Indexed, i int, wanted, present map[*rosbag.Connection]bool) bool {
+func (p *Plan) probe(s rosbag.Indexed, i int, wanted, present map[*rosbag.Connection]bool) bool {
 	entries, err := s.Index(i, func(c *rosbag.Connection) bool { return wanted[c] })
 	if err != nil {
 		return false
@@ -67,30 +67,30 @@ func (p *plan) probe(s rosbag.Indexed, i int, wanted, present map[*rosbag.Connec
 }
 
 // inWindow reports whether t lies in the window.
-func (p *plan) inWindow(t rosbag.Time) bool {
-	return !t.Before(p.start) && (p.end.IsZero() || !p.end.Before(t))
+func (p *Plan) inWindow(t rosbag.Time) bool {
+	return !t.Before(p.Start) && (p.End.IsZero() || !p.End.Before(t))
 }
 
 // lastStamp returns the stamp of the last message that will be played. It reads
 // the indexes of the spans that end latest, until no other can hold a later one.
 // It is for display only, so it ignores damage, which play will report.
-func (p *plan) lastStamp(ctx context.Context) rosbag.Time {
+func (p *Plan) lastStamp(ctx context.Context) rosbag.Time {
 	var best rosbag.Time
-	for _, b := range p.bags {
-		order := make([]int, b.source.NumSpans())
+	for _, b := range p.Bags {
+		order := make([]int, b.Source.NumSpans())
 		for i := range order {
 			order[i] = i
 		}
-		slices.SortFunc(order, func(x, y int) int { return b.source.Span(y).End.Compare(b.source.Span(x).End) })
+		slices.SortFunc(order, func(x, y int) int { return b.Source.Span(y).End.Compare(b.Source.Span(x).End) })
 		for _, i := range order {
-			span := b.source.Span(i)
-			if ctx.Err() != nil || span.End.Before(p.start) || !best.Before(span.End) {
+			span := b.Source.Span(i)
+			if ctx.Err() != nil || span.End.Before(p.Start) || !best.Before(span.End) {
 				break
 			}
-			if !p.end.IsZero() && (p.end.Before(span.Start) || !best.Before(p.end)) || !b.plays(span) {
+			if !p.End.IsZero() && (p.End.Before(span.Start) || !best.Before(p.End)) || !b.Plays(span) {
 				continue
 			}
-			entries, _ := b.source.Index(i, b.playable)
+			entries, _ := b.Source.Index(i, b.Playable)
 			for _, e := range entries {
 				if p.inWindow(e.Time) && best.Before(e.Time) {
 					best = e.Time
@@ -101,13 +101,13 @@ func (p *plan) lastStamp(ctx context.Context) rosbag.Time {
 	return best
 }
 
-// playable reports whether the messages of c will be published.
-func (b *bagPlan) playable(c *rosbag.Connection) bool {
-	r := b.routes[c]
-	return r != nil && r.reason == ""
+// Playable reports whether the messages of c will be published.
+func (b *Bag) Playable(c *rosbag.Connection) bool {
+	r := b.Routes[c]
+	return r != nil && r.Reason == ""
 }
 
-// plays reports whether a span holds a message that may be published.
-func (b *bagPlan) plays(span *rosbag.Span) bool {
-	return slices.ContainsFunc(span.Counts, func(n rosbag.ConnCount) bool { return n.Count > 0 && b.playable(n.Conn) })
+// Plays reports whether a span holds a message that may be published.
+func (b *Bag) Plays(span *rosbag.Span) bool {
+	return slices.ContainsFunc(span.Counts, func(n rosbag.ConnCount) bool { return n.Count > 0 && b.Playable(n.Conn) })
 }

@@ -1,4 +1,4 @@
-package player
+package timeline
 
 import (
 	"time"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/msgheader"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -20,10 +21,10 @@ const maxReorderBytes = 128 << 20
 
 // headerOrder puts the messages of a timeline in the order of their headers.
 type headerOrder struct {
-	order    *order
-	received *timeline
+	order    *Order
+	received *byReceipt
 	from     rosbag.Time
-	before   func(*route, *rosbag.Message)
+	before   func(*plan.Route, *rosbag.Message)
 
 	heap      []queued
 	bytes     int         // that the heap retains
@@ -36,7 +37,7 @@ type headerOrder struct {
 // queued is a message in the heap.
 type queued struct {
 	msg   rosbag.Message // with the time that it is sorted by
-	route *route
+	route *plan.Route
 	seq   uint64 // sorts messages with the same time in the order of receipt
 }
 
@@ -47,16 +48,16 @@ func (s *queued) less(o *queued) bool {
 	return s.seq < o.seq
 }
 
-// next implements sequence. Unplayable messages are returned at once, unsorted.
-func (h *headerOrder) next() (*rosbag.Message, *route) {
+// Next implements sequence. Unplayable messages are returned at once, unsorted.
+func (h *headerOrder) Next() (*rosbag.Message, *plan.Route) {
 	for !h.ended && !h.ready() {
-		m, r := h.received.next()
+		m, r := h.received.Next()
 		if m == nil {
 			h.ended = true
 			break
 		}
 		h.readUntil = m.Time
-		if r.reason != "" {
+		if r.Reason != "" {
 			return m, r
 		}
 		h.count++
@@ -64,7 +65,7 @@ func (h *headerOrder) next() (*rosbag.Message, *route) {
 		x.msg.Time = h.order.sortTime(m, r)
 		if !x.msg.Time.Before(h.from) {
 			h.push(x)
-		} else if h.before != nil && r.conn.Header.Latching() {
+		} else if h.before != nil && r.Conn.Header.Latching() {
 			h.before(r, &x.msg)
 		}
 	}
@@ -84,7 +85,7 @@ func (h *headerOrder) ready() bool {
 	if len(h.heap) == 0 {
 		return false
 	}
-	if !h.readUntil.Before(h.heap[0].msg.Time.Add(h.order.reach)) {
+	if !h.readUntil.Before(h.heap[0].msg.Time.Add(h.order.Reach)) {
 		return true
 	}
 	if h.bytes < maxReorderBytes {
@@ -92,15 +93,15 @@ func (h *headerOrder) ready() bool {
 	}
 	if !h.order.crowded {
 		h.order.crowded = true
-		h.order.plan.log.Warn("too many bytes lie within the reach of the order by header: some messages may come too late",
-			zap.Int("bytes", maxReorderBytes), zap.Duration("reach", h.order.reach))
+		h.order.plan.Log.Warn("too many bytes lie within the reach of the order by header: some messages may come too late",
+			zap.Int("bytes", maxReorderBytes), zap.Duration("reach", h.order.Reach))
 	}
 	return true
 }
 
 // sortTime returns the time that a message is sorted by in the order of headers.
-func (o *order) sortTime(m *rosbag.Message, r *route) rosbag.Time {
-	if !r.topic.startsWithHeader {
+func (o *Order) sortTime(m *rosbag.Message, r *plan.Route) rosbag.Time {
+	if !r.Topic.StartsWithHeader {
 		return m.Time
 	}
 	sec, nsec, ok := msgheader.Stamp(m.Data())
@@ -109,20 +110,20 @@ func (o *order) sortTime(m *rosbag.Message, r *route) rosbag.Time {
 		return m.Time
 	}
 	off := m.Time.Sub(t)
-	if nsec < uint32(time.Second) && off.Abs() <= o.reach {
+	if nsec < uint32(time.Second) && off.Abs() <= o.Reach {
 		return t
 	}
-	if !o.farStamps[r.topic] {
-		o.farStamps[r.topic] = true
-		o.plan.log.Warn("stamps are too far from the time of receipt: such messages keep that time", loglimit.Each(),
-			zap.String("topic", r.topic.name), zap.Duration("by", off), zap.Duration("reach", o.reach))
+	if !o.farStamps[r.Topic] {
+		o.farStamps[r.Topic] = true
+		o.plan.Log.Warn("stamps are too far from the time of receipt: such messages keep that time", loglimit.Each(),
+			zap.String("topic", r.Topic.Name), zap.Duration("by", off), zap.Duration("reach", o.Reach))
 	}
 	return m.Time
 }
 
-func (h *headerOrder) begin() { h.received.begin() }
+func (h *headerOrder) Begin() { h.received.Begin() }
 
-func (h *headerOrder) close() { h.received.close() }
+func (h *headerOrder) Close() { h.received.Close() }
 
 func (h *headerOrder) push(x queued) {
 	h.bytes += x.msg.Share

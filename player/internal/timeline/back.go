@@ -1,32 +1,33 @@
-package player
+package timeline
 
 import (
 	"slices"
 	"sort"
 	"time"
 
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // spansByTime finds the spans of a recording that may hold messages of a time.
 type spansByTime struct {
-	bag    *bagPlan
+	bag    *plan.Bag
 	spans  []int         // that hold messages to be played, by start time
 	maxEnd []rosbag.Time // maxEnd[i] is the latest end of spans[:i+1]
 }
 
-func newSpansByTime(b *bagPlan) *spansByTime {
+func newSpansByTime(b *plan.Bag) *spansByTime {
 	c := &spansByTime{bag: b}
-	for i := range b.source.NumSpans() {
-		if b.plays(b.source.Span(i)) {
+	for i := range b.Source.NumSpans() {
+		if b.Plays(b.Source.Span(i)) {
 			c.spans = append(c.spans, i)
 		}
 	}
-	slices.SortStableFunc(c.spans, func(x, y int) int { return b.source.Span(x).Start.Compare(b.source.Span(y).Start) })
+	slices.SortStableFunc(c.spans, func(x, y int) int { return b.Source.Span(x).Start.Compare(b.Source.Span(y).Start) })
 	c.maxEnd = make([]rosbag.Time, len(c.spans))
 	for n, i := range c.spans {
-		c.maxEnd[n] = b.source.Span(i).End
+		c.maxEnd[n] = b.Source.Span(i).End
 		if n > 0 && c.maxEnd[n].Before(c.maxEnd[n-1]) {
 			c.maxEnd[n] = c.maxEnd[n-1]
 		}
@@ -36,13 +37,13 @@ func newSpansByTime(b *bagPlan) *spansByTime {
 
 // countBefore returns the number of spans that begin before t.
 func (c *spansByTime) countBefore(t rosbag.Time) int {
-	return sort.Search(len(c.spans), func(n int) bool { return !c.bag.source.Span(c.spans[n]).Start.Before(t) })
+	return sort.Search(len(c.spans), func(n int) bool { return !c.bag.Source.Span(c.spans[n]).Start.Before(t) })
 }
 
 // lastBefore returns the time of the latest message before t.
 func (c *spansByTime) lastBefore(t rosbag.Time) (best rosbag.Time, ok bool) {
 	for n := c.countBefore(t) - 1; n >= 0 && (!ok || best.Before(c.maxEnd[n])); n-- {
-		entries, _ := c.bag.source.Index(c.spans[n], c.bag.playable) // play reports what is wrong with it
+		entries, _ := c.bag.Source.Index(c.spans[n], c.bag.Playable) // play reports what is wrong with it
 		last := sort.Search(len(entries), func(i int) bool { return !entries[i].Time.Before(t) }) - 1
 		if last >= 0 && (!ok || best.Before(entries[last].Time)) {
 			best, ok = entries[last].Time, true
@@ -54,7 +55,7 @@ func (c *spansByTime) lastBefore(t rosbag.Time) (best rosbag.Time, ok bool) {
 // count returns how many messages have the time t.
 func (c *spansByTime) count(t rosbag.Time) (count int) {
 	for n := c.countBefore(t.Add(1)) - 1; n >= 0 && !c.maxEnd[n].Before(t); n-- {
-		entries, _ := c.bag.source.Index(c.spans[n], c.bag.playable)
+		entries, _ := c.bag.Source.Index(c.spans[n], c.bag.Playable)
 		for _, e := range entries {
 			if e.Time == t {
 				count++
@@ -64,14 +65,14 @@ func (c *spansByTime) count(t rosbag.Time) (count int) {
 	return count
 }
 
-// back returns the place n messages before another, or that of the first message, at zero. It
+// Back returns the place n messages before another, or that of the first message, at zero. It
 // reports false if there is nothing before.
-func (o *order) back(zero rosbag.Time, from transport.Place, n int) (to transport.Place, ok bool) {
-	if o.reach > 0 {
+func (o *Order) Back(zero rosbag.Time, from transport.Place, n int) (to transport.Place, ok bool) {
+	if o.Reach > 0 {
 		return o.backByHeader(zero, from, n)
 	}
 	if o.byTime == nil {
-		for _, b := range o.plan.bags {
+		for _, b := range o.plan.Bags {
 			o.byTime = append(o.byTime, newSpansByTime(b))
 		}
 	}
@@ -103,7 +104,7 @@ func (o *order) back(zero rosbag.Time, from transport.Place, n int) (to transpor
 
 // backByHeader is back in the order of headers. No index has that order, so it reads the
 // messages before the place, in windows that grow.
-func (o *order) backByHeader(zero rosbag.Time, from transport.Place, n int) (to transport.Place, ok bool) {
+func (o *Order) backByHeader(zero rosbag.Time, from transport.Place, n int) (to transport.Place, ok bool) {
 	for far := time.Second; ; far *= 4 {
 		start := from.Stamp.Add(-far)
 		first := !zero.Before(start)
@@ -111,10 +112,10 @@ func (o *order) backByHeader(zero rosbag.Time, from transport.Place, n int) (to 
 			start = zero
 		}
 		var places []transport.Place
-		s := o.from(start, nil, nil)
+		s := o.From(start, nil, nil)
 		at := transport.Place{Rank: -1}
-		for m, route := s.next(); m != nil; m, route = s.next() {
-			if route.reason != "" {
+		for m, route := s.Next(); m != nil; m, route = s.Next() {
+			if route.Reason != "" {
 				continue
 			}
 			if at.Stamp != m.Time {
@@ -126,7 +127,7 @@ func (o *order) backByHeader(zero rosbag.Time, from transport.Place, n int) (to 
 			}
 			places = append(places, at)
 		}
-		s.close()
+		s.Close()
 		if len(places) >= n {
 			return places[len(places)-n], true
 		}

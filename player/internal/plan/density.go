@@ -1,4 +1,4 @@
-package player
+package plan
 
 import (
 	"time"
@@ -6,20 +6,20 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// density divides the played time into n parts and estimates the number of messages in
+// Density divides the played time into n parts and estimates the number of messages in
 // each. It does not read chunk indexes: messages are spread evenly over their span.
-func (p *plan) density(zero rosbag.Time, length time.Duration, n int) []uint64 {
+func (p *Plan) Density(zero rosbag.Time, length time.Duration, n int) []uint64 {
 	if n < 1 {
 		return nil
 	}
 	sum := make([]float64, n)
 	part := max(float64(length), 1) / float64(n)
-	for _, b := range p.bags {
-		for i := range b.source.NumSpans() {
-			span := b.source.Span(i)
+	for _, b := range p.Bags {
+		for i := range b.Source.NumSpans() {
+			span := b.Source.Span(i)
 			count := uint64(0)
 			for _, c := range span.Counts {
-				if b.playable(c.Conn) {
+				if b.Playable(c.Conn) {
 					count += uint64(c.Count)
 				}
 			}

@@ -1,4 +1,4 @@
-package player
+package readahead
 
 import (
 	"bytes"
@@ -12,7 +12,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -50,11 +52,11 @@ func (f *remoteFile) fetched() int64 {
 // played, however fast the link is, and then more with each that is.
 func TestRemoteReadAhead(t *testing.T) { // not parallel: a bag of 157 MB in memory delays the network of other tests
 	image := strings.Repeat("x", 192<<10)
-	var messages []TestMessage
+	var messages []testplay.Message
 	for i := range 800 {
-		messages = append(messages, TestMessage{connA, time.Duration(i) * 50 * ms, image})
+		messages = append(messages, testplay.Message{Conn: testplay.ConnA, At: time.Duration(i) * 50 * milli, Text: image})
 	}
-	data := MakeBag(t, bagfmt.WriterOptions{}, messages...)
+	data := testplay.MakeBag(t, bagfmt.WriterOptions{}, messages...)
 	size := int64(len(data))
 	synctest.Test(t, func(t *testing.T) {
 		f := &remoteFile{Reader: bytes.NewReader(data), blocks: map[int64]bool{}}
@@ -62,14 +64,14 @@ func TestRemoteReadAhead(t *testing.T) { // not parallel: a bag of 157 MB in mem
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := testPlan(t.Context(), &Options{Bags: []*source.Recording{b}, Rate: 1, Log: zap.NewNop()})
+		p, err := plan.New(t.Context(), plan.Options{Log: zap.NewNop()}, []*source.Recording{b}, testplay.Resolve)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		r := newReadahead(testOrder(p))
+		r := New(p, byReceipt(p))
 		go r.reader.run(ctx)
-		r.begin(transport.ReadRequest{})
+		r.Begin(transport.ReadRequest{})
 		synctest.Wait() // it waits for room
 		first := f.fetched()
 		if first > size*3/100 {
@@ -77,11 +79,11 @@ func TestRemoteReadAhead(t *testing.T) { // not parallel: a bag of 157 MB in mem
 		}
 		played := int64(0)
 		for range 100 {
-			it, ok := popOne(ctx, r.queue)
+			it, ok := popOne(ctx, r.Queue)
 			if !ok {
 				t.Fatal("no message")
 			}
-			played += int64(len(it.frame))
+			played += int64(len(it.Frame))
 			synctest.Wait()
 		}
 		ahead := f.fetched() - played

@@ -1,4 +1,4 @@
-package player
+package plan
 
 import (
 	"fmt"
@@ -26,25 +26,25 @@ type selection struct {
 }
 
 // newSelection compiles the patterns of the options.
-func newSelection(o *planOptions) (*selection, error) {
-	s := &selection{types: topicmatch.Globs(o.types...), prefix: o.prefix}
+func newSelection(o *Options) (*selection, error) {
+	s := &selection{types: topicmatch.Globs(o.Types...), prefix: o.Prefix}
 	for _, list := range []struct {
 		names **names
 		what  string
 		texts []string
 	}{
-		{&s.topics, "Topics", o.topics},
-		{&s.exclude, "Exclude", o.exclude},
-		{&s.deny, "Deny", o.deny},
-		{&s.wait, "WaitFor", o.waitFor},
+		{&s.topics, "Topics", o.Topics},
+		{&s.exclude, "Exclude", o.Exclude},
+		{&s.deny, "Deny", o.Deny},
+		{&s.wait, "WaitFor", o.WaitFor},
 	} {
 		var err error
-		if *list.names, err = newNames(list.texts, o.regex); err != nil {
+		if *list.names, err = newNames(list.texts, o.Regex); err != nil {
 			return nil, &control.OptionError{Option: list.what, Reason: err.Error()}
 		}
 	}
-	for _, text := range o.rename {
-		r, err := topicmatch.ParseRename(text, o.regex)
+	for _, text := range o.Rename {
+		r, err := topicmatch.ParseRename(text, o.Regex)
 		if err != nil {
 			return nil, &control.OptionError{Option: "Rename", Reason: err.Error()}
 		}
@@ -116,10 +116,10 @@ type NotInBagsError struct {
 func (e *NotInBagsError) Error() string {
 	var asked []string
 	if len(e.Topics) > 0 {
-		asked = append(asked, "--topics "+strings.Join(abbreviate(e.Topics), " "))
+		asked = append(asked, "--topics "+strings.Join(Abbreviate(e.Topics), " "))
 	}
 	if len(e.Types) > 0 {
-		asked = append(asked, "--type "+strings.Join(abbreviate(e.Types), " "))
+		asked = append(asked, "--type "+strings.Join(Abbreviate(e.Types), " "))
 	}
 	text := strings.Join(asked, ", ") + ": nothing in the bags fits"
 	if len(e.Nearest) > 0 {
@@ -191,16 +191,16 @@ func (e *DenyError) Error() string {
 	return fmt.Sprintf("not to be played: %s. Leave them out", strings.Join(e.Topics, ", "))
 }
 
-// denied returns an error if the plan has a topic that must not be played. It checks the
+// Denied returns an error if the plan has a topic that must not be played. It checks the
 // published name: --prefix exists to play such a topic under another name.
-func (p *plan) denied() error {
+func (p *Plan) Denied() error {
 	var e DenyError
-	for _, b := range p.bags {
-		for _, c := range b.source.Connections() { // in a fixed order
-			if !b.playable(c) {
+	for _, b := range p.Bags {
+		for _, c := range b.Source.Connections() { // in a fixed order
+			if !b.Playable(c) {
 				continue
 			}
-			name := b.routes[c].topic.name
+			name := b.Routes[c].Topic.Name
 			text := name
 			if strings.TrimPrefix(c.Topic, "/") != strings.TrimPrefix(name, "/") {
 				text += " (recorded as " + c.Topic + ")"
@@ -218,30 +218,30 @@ func (p *plan) denied() error {
 
 // applyRouteOptions applies the options that list recorded names to the routes. Names are
 // compared as in stock, but the leading slash is optional on either side.
-func (p *plan) applyRouteOptions(o *planOptions) {
+func (p *Plan) applyRouteOptions(o *Options) {
 	names := func(list []string, recorded string) bool {
 		return slices.ContainsFunc(list, func(name string) bool {
 			return strings.TrimPrefix(name, "/") == strings.TrimPrefix(recorded, "/")
 		})
 	}
-	for _, b := range p.bags {
-		for _, r := range b.routes {
-			r.pauses = names(o.pauseTopics, r.conn.Topic)
-			r.clocked = len(o.clockTopics) == 0 || names(o.clockTopics, r.conn.Topic)
-			p.pauses = p.pauses || r.pauses
-			if r.topic != nil {
-				r.topic.pauses = r.topic.pauses || r.pauses
+	for _, b := range p.Bags {
+		for _, r := range b.Routes {
+			r.Pauses = names(o.PauseTopics, r.Conn.Topic)
+			r.Clocked = len(o.ClockTopics) == 0 || names(o.ClockTopics, r.Conn.Topic)
+			p.Pauses = p.Pauses || r.Pauses
+			if r.Topic != nil {
+				r.Topic.Pauses = r.Topic.Pauses || r.Pauses
 			}
 		}
 	}
 }
 
-// awaited returns the topics that need a subscriber before play begins, which with all are all topics. It is an error to
+// Awaited returns the topics that need a subscriber before play begins, which with all are all topics. It is an error to
 // wait for a topic that is not played.
-func (p *plan) awaited(all bool) ([]*topic, error) {
-	var wanted []*topic
-	for _, t := range p.topics {
-		if p.selection.wait.match(t.name) || all {
+func (p *Plan) Awaited(all bool) ([]*Topic, error) {
+	var wanted []*Topic
+	for _, t := range p.Topics {
+		if p.selection.wait.match(t.Name) || all {
 			wanted = append(wanted, t)
 		}
 	}
@@ -251,8 +251,8 @@ func (p *plan) awaited(all bool) ([]*topic, error) {
 	return wanted, nil
 }
 
-// abbreviate shortens a list for a log line.
-func abbreviate(list []string) []string {
+// Abbreviate shortens a list for a log line.
+func Abbreviate(list []string) []string {
 	const most = 8
 	if len(list) <= most {
 		return list
@@ -260,5 +260,5 @@ func abbreviate(list []string) []string {
 	return append(list[:most:most], fmt.Sprintf("and %d more", len(list)-most))
 }
 
-// denies reports whether the options forbid to publish on a topic with this resolved name.
-func (p *plan) denies(name string) bool { return p.selection.deny.match(name) }
+// Denies reports whether the options forbid to publish on a topic with this resolved name.
+func (p *Plan) Denies(name string) bool { return p.selection.deny.match(name) }

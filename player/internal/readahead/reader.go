@@ -1,4 +1,4 @@
-package player
+package readahead
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -13,8 +15,8 @@ import (
 // reader reads ahead of play into a queue, so that a chunk is decompressed on another
 // core before its messages are due. Each read request starts it at any place.
 type reader struct {
-	order    *order
-	queue    *queue
+	order    *timeline.Order
+	queue    *Queue
 	requests chan readRequest // holds the latest request
 	zero     rosbag.Time      // first selected message
 
@@ -49,7 +51,7 @@ func (o *readRequest) isSuperseded() bool {
 // holds chunks that are being decompressed, and uses cores.
 const maxClosing = 2
 
-func newReader(o *order, q *queue) *reader {
+func newReader(o *timeline.Order, q *Queue) *reader {
 	return &reader{
 		order: o, queue: q, requests: make(chan readRequest, 1), closeSlots: make(chan struct{}, maxClosing),
 		distances: newDistances(),
@@ -71,11 +73,11 @@ func (r *reader) submit(o readRequest) {
 }
 
 // closeInBackground closes a sequence without waiting for its decompression workers.
-func (r *reader) closeInBackground(s sequence) {
+func (r *reader) closeInBackground(s timeline.Sequence) {
 	r.closeSlots <- struct{}{}
 	// owner: run; ends when the workers of the cursors have.
 	r.closing.Go(func() {
-		s.close()
+		s.Close()
 		<-r.closeSlots
 	})
 }
@@ -97,14 +99,14 @@ func (r *reader) run(ctx context.Context) {
 // it continues with the next pass, so that play does not wait for the reader between passes.
 // It closes the epoch in the queue.
 func (r *reader) readPasses(ctx context.Context, o readRequest) {
-	defer r.queue.close(o.epoch)
+	defer r.queue.Close(o.epoch)
 	step := false
 	if o.Back > 0 {
-		o.From, step = r.order.back(r.zero, o.From, o.Back)
+		o.From, step = r.order.Back(r.zero, o.From, o.Back)
 	}
-	var arrival *jump
+	var arrival *Jump
 	if o.Arrive {
-		arrival = &jump{step: step}
+		arrival = &Jump{Step: step}
 	}
 	var before passEnd
 	for first := true; ; first = false {
@@ -125,7 +127,7 @@ func (r *reader) readPasses(ctx context.Context, o readRequest) {
 			return // an empty loop without duration would spin
 		}
 		o.From = transport.Place{Stamp: r.zero.Add(o.Loop.From)}
-		arrival = &jump{endOfPass: true}
+		arrival = &Jump{EndOfPass: true}
 	}
 }
 
@@ -133,10 +135,10 @@ func (r *reader) readPasses(ctx context.Context, o readRequest) {
 type pass struct {
 	*reader
 	request *readRequest
-	arrival *jump         // the jump to queue before the first message; nil once it is queued
+	arrival *Jump         // the jump to queue before the first message; nil once it is queued
 	before  passEnd       // of the pass before, if there is one
 	limit   time.Duration // the last position
-	latched latchedState  // for arrival
+	latched plan.State    // for arrival
 
 	count int           // messages queued
 	found bool          // there is a message at last
@@ -173,20 +175,20 @@ func (e passEnd) followedBy(after time.Duration) time.Duration { return max(e.po
 // queueMessages queues the messages from the requested place on. It reports whether all were queued.
 func (p *pass) queueMessages(ctx context.Context) bool {
 	from := p.request.From.Stamp
-	t := p.order.from(from, p.request.superseded, func(route *route, m *rosbag.Message) {
+	t := p.order.From(from, p.request.superseded, func(route *plan.Route, m *rosbag.Message) {
 		if p.arrival != nil {
-			p.latched.add(route, m)
+			p.latched.Add(route, m)
 		}
 	})
 	defer p.closeInBackground(t)
 	if p.arrival != nil {
-		t.begin()
-		p.latched = p.latchedAt(p.request, from.Add(-p.order.reach))
+		t.Begin()
+		p.latched = p.order.Latched(from, p.request.superseded)
 	}
 	at := transport.Place{Rank: -1}
-	for m, route := t.next(); m != nil; m, route = t.next() {
-		if route.reason != "" {
-			route.skipped.Add(1)
+	for m, route := t.Next(); m != nil; m, route = t.Next() {
+		if route.Reason != "" {
+			route.Skipped.Add(1)
 			if ctx.Err() != nil || len(p.requests) > 0 {
 				return false
 			}
@@ -208,21 +210,21 @@ func (p *pass) queueMessages(ctx context.Context) bool {
 		}
 		p.found, p.last = true, pos
 		if at.Stamp == p.request.From.Stamp && at.Rank < p.request.From.Rank {
-			if p.arrival != nil && route.conn.Header.Latching() {
-				p.latched.add(route, m)
+			if p.arrival != nil && route.Conn.Header.Latching() {
+				p.latched.Add(route, m)
 			}
 			continue
 		}
 		if !p.pushArrival(ctx, pos) {
 			return false
 		}
-		it := item{route: route, frame: m.Frame, retained: m.Share, at: at, pos: pos, epoch: p.request.epoch}
-		if route.private {
-			it.frame, it.retained = slices.Clone(m.Frame), len(m.Frame) // not when the message is due
+		it := Item{Route: route, Frame: m.Frame, retained: m.Share, At: at, Pos: pos, Epoch: p.request.epoch}
+		if route.Private {
+			it.Frame, it.retained = slices.Clone(m.Frame), len(m.Frame) // not when the message is due
 		} else if p.request.Shift != 0 {
-			it.frame = p.shifter.shift(route.topic.stamps, m.Frame, p.request.Shift)
+			it.Frame = p.shifter.shift(route.Topic.Stamps, m.Frame, p.request.Shift)
 		}
-		if !p.queue.push(ctx, it) {
+		if !p.queue.Push(ctx, it) {
 			return false
 		}
 		p.count++
@@ -238,30 +240,16 @@ func (p *pass) pushArrival(ctx context.Context, first time.Duration) bool {
 	}
 	j, from := p.arrival, p.request.From
 	p.arrival = nil
-	j.to = from.Stamp.Sub(p.zero)
-	it := item{pos: j.to, at: from, epoch: p.request.epoch, jump: j}
-	if j.endOfPass {
-		it.pos = p.before.followedBy(first - j.to)
-		it.at.Stamp = p.zero.Add(it.pos)
+	j.To = from.Stamp.Sub(p.zero)
+	it := Item{Pos: j.To, At: from, Epoch: p.request.epoch, Jump: j}
+	if j.EndOfPass {
+		it.Pos = p.before.followedBy(first - j.To)
+		it.At.Stamp = p.zero.Add(it.Pos)
 		if p.request.Loop.Shift {
-			p.request.Shift = transport.Sum(p.request.Shift, it.pos-j.to)
+			p.request.Shift = transport.Sum(p.request.Shift, it.Pos-j.To)
 		}
 	}
-	j.shift = p.request.Shift
-	j.latched = p.shifter.shiftState(p.latched.sorted(), j.shift)
-	return p.queue.push(ctx, it)
-}
-
-// latchedAt returns the state that is valid just before the first message with a stamp. If
-// the request is superseded, it returns an incomplete state.
-func (r *reader) latchedAt(o *readRequest, stamp rosbag.Time) (s latchedState) {
-	for _, b := range r.order.plan.bags {
-		for c, m := range b.latchedBefore(stamp, b.playable, r.order.damaged) {
-			if o.isSuperseded() {
-				return s
-			}
-			s.add(b.routes[c], m)
-		}
-	}
-	return s
+	j.Shift = p.request.Shift
+	j.Latched = p.shifter.shiftState(p.latched.Sorted(), j.Shift)
+	return p.queue.Push(ctx, it)
 }

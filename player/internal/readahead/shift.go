@@ -1,9 +1,11 @@
-package player
+package readahead
 
 import (
 	"slices"
 	"time"
 
+	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -15,30 +17,30 @@ type stampShifter struct {
 // shift returns a copy of a frame with its stamps shifted, or the frame itself if it has no
 // stamps or does not fit its definition. A stamp of zero means none and stays zero.
 func (s *stampShifter) shift(h *rosmsg.HeaderStamps, frame []byte, by time.Duration) []byte {
-	if h == nil || by == 0 || len(frame) < frameLength {
+	if h == nil || by == 0 || len(frame) < framing.Length {
 		return frame
 	}
-	s.offsets, _ = h.AppendOffsets(s.offsets[:0], frame[frameLength:]) // none after an error
+	s.offsets, _ = h.AppendOffsets(s.offsets[:0], frame[framing.Length:]) // none after an error
 	if len(s.offsets) == 0 {
 		return frame
 	}
 	frame = slices.Clone(frame)
 	for _, at := range s.offsets {
-		if t := stampAt(frame[frameLength:], at); !t.IsZero() {
-			setStamp(frame[frameLength:], at, t.Add(by))
+		if t := framing.StampAt(frame[framing.Length:], at); !t.IsZero() {
+			framing.SetStamp(frame[framing.Length:], at, t.Add(by))
 		}
 	}
 	return frame
 }
 
 // shiftState returns a state with its stamps shifted.
-func (s *stampShifter) shiftState(state []latchedMessage, by time.Duration) []latchedMessage {
+func (s *stampShifter) shiftState(state []plan.Latched, by time.Duration) []plan.Latched {
 	if by == 0 {
 		return state
 	}
 	out := slices.Clone(state)
 	for i := range out {
-		out[i].frame = s.shift(out[i].route.topic.stamps, out[i].frame, by)
+		out[i].Frame = s.shift(out[i].Route.Topic.Stamps, out[i].Frame, by)
 	}
 	return out
 }

@@ -1,10 +1,11 @@
-package player
+package readahead
 
 import (
 	"context"
 	"sync"
 	"time"
 
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -21,37 +22,37 @@ const (
 	slowReportInterval = 30 * time.Second
 )
 
-// item is one message on its way from the reader to the pacer, or a jump.
-type item struct {
-	route    *route
-	frame    []byte
+// Item is one message on its way from the reader to the pacer, or a jump.
+type Item struct {
+	Route    *plan.Route
+	Frame    []byte
 	retained int // bytes of memory that the frame retains, see rosbag.Message.Share
-	at       transport.Place
-	pos      time.Duration // since the first selected message
-	epoch    uint64        // of the read request that it belongs to
-	jump     *jump         // nil if it is a message
+	At       transport.Place
+	Pos      time.Duration // since the first selected message
+	Epoch    uint64        // of the read request that it belongs to
+	Jump     *Jump         // nil if it is a message
 }
 
-// jump moves play to another position: after a seek or a step back, or at the end of a
+// Jump moves play to another position: after a seek or a step back, or at the end of a
 // pass. At the end of a pass, the item's pos is where the pass ends.
-type jump struct {
-	endOfPass bool // the jump begins the next pass of a loop
-	to        time.Duration
-	step      bool             // publish the message there even while paused
-	shift     time.Duration    // what is added to stamps from here on, see Options.LoopShift
-	latched   []latchedMessage // latched messages valid at to, oldest first; other sources have published nothing yet
+type Jump struct {
+	EndOfPass bool // the jump begins the next pass of a loop
+	To        time.Duration
+	Step      bool           // publish the message there even while paused
+	Shift     time.Duration  // what is added to stamps from here on, see Options.LoopShift
+	Latched   []plan.Latched // latched messages valid at to, oldest first; other sources have published nothing yet
 }
 
-// queue holds the items that are read ahead: one goroutine pushes, one pops. A new read
+// Queue holds the items that are read ahead: one goroutine pushes, one pops. A new read
 // request begins a new epoch, which discards all items of the epoch before.
-type queue struct {
+type Queue struct {
 	maxBytes, maxItems int
 	firstBytes         int                       // what an epoch begins with of maxBytes
-	onSlow             func(waits time.Duration) // called from time to time while pop or peek waits for long; may be nil
-	lastWait           time.Duration             // how long the last pop waited; only for the goroutine that pops
+	OnSlow             func(waits time.Duration) // called from time to time while pop or peek waits for long; may be nil
+	LastWait           time.Duration             // how long the last pop waited; only for the goroutine that pops
 
 	mu           sync.Mutex
-	items        []item // ring
+	items        []Item // ring
 	head         int
 	count        int
 	bytes        int
@@ -67,20 +68,21 @@ type queue struct {
 	notFull      chan struct{} // holds a token after a pop that has made room, or restart
 }
 
-func newQueue(maxBytes, maxItems int) *queue {
-	return &queue{
+// NewQueue returns a queue for so many bytes, see Item, or so many items, whichever is reached first.
+func NewQueue(maxBytes, maxItems int) *Queue {
+	return &Queue{
 		maxBytes: maxBytes, maxItems: maxItems, firstBytes: maxBytes, window: maxBytes,
 		notEmpty: make(chan struct{}, 1), notFull: make(chan struct{}, 1),
 	}
 }
 
-// push waits for room and adds the item. It reports false if ctx or the epoch of the item
+// Push waits for room and adds the item. It reports false if ctx or the epoch of the item
 // ended before. A message larger than the bound is accepted when the queue is empty.
-func (q *queue) push(ctx context.Context, it item) bool {
+func (q *Queue) Push(ctx context.Context, it Item) bool {
 	cost := it.cost()
 	for {
 		q.mu.Lock()
-		if it.epoch != q.epoch {
+		if it.Epoch != q.epoch {
 			q.mu.Unlock()
 			return false
 		}
@@ -107,20 +109,20 @@ func (q *queue) push(ctx context.Context, it item) bool {
 
 // cost returns the bytes that an item counts against maxBytes. A frame keeps its whole
 // chunk in memory, so each message of a topic that is rare in its bag costs more.
-func (it *item) cost() int {
-	if it.jump != nil {
+func (it *Item) cost() int {
+	if it.Jump != nil {
 		return jumpCost
 	}
-	return max(len(it.frame), it.retained)
+	return max(len(it.Frame), it.retained)
 }
 
 // jumpCost is the cost of a jump. It bounds how many passes of a short loop are read
 // ahead, which a seek would discard.
 const jumpCost = maxAheadBytes / 8
 
-func (q *queue) append(it item) {
+func (q *Queue) append(it Item) {
 	if q.count == len(q.items) {
-		grown := make([]item, max(64, 2*len(q.items)))
+		grown := make([]Item, max(64, 2*len(q.items)))
 		n := copy(grown, q.items[q.head:])
 		copy(grown[n:], q.items[:q.head])
 		q.items, q.head = grown, 0
@@ -135,13 +137,13 @@ func (q *queue) append(it item) {
 
 // The most that one pop returns. Popping several items at once saves lock operations.
 const (
-	runItems = 64
+	RunItems = 64
 	runBytes = 256 << 10
 )
 
-// pop waits for items, appends the first ones to run up to its capacity, and returns it.
+// Pop waits for items, appends the first ones to run up to its capacity, and returns it.
 // It reports false at the end of the epoch, or when ctx ended.
-func (q *queue) pop(ctx context.Context, run []item) ([]item, bool) {
+func (q *Queue) Pop(ctx context.Context, run []Item) ([]Item, bool) {
 	if !q.await(ctx, true) {
 		return run, false
 	}
@@ -163,10 +165,10 @@ func (q *queue) pop(ctx context.Context, run []item) ([]item, bool) {
 	return run, true
 }
 
-// peek waits for the first item and returns it without removing it.
-func (q *queue) peek(ctx context.Context) (item, bool) {
+// Peek waits for the first item and returns it without removing it.
+func (q *Queue) Peek(ctx context.Context) (Item, bool) {
 	if !q.await(ctx, false) {
-		return item{}, false
+		return Item{}, false
 	}
 	defer q.mu.Unlock()
 	return q.items[q.head], true
@@ -174,14 +176,14 @@ func (q *queue) peek(ctx context.Context) (item, bool) {
 
 // await waits for an item. It returns true with mu held, or false without mu at the end of
 // the epoch or of ctx. Only waits with popping count as starvation.
-func (q *queue) await(ctx context.Context, popping bool) bool {
+func (q *Queue) await(ctx context.Context, popping bool) bool {
 	var began time.Time
 	var report *time.Timer // when to report the wait
 	defer func() {
-		q.lastWait = 0
+		q.LastWait = 0
 		if report != nil {
 			report.Stop()
-			q.lastWait = time.Since(began)
+			q.LastWait = time.Since(began)
 		}
 	}()
 	for {
@@ -210,8 +212,8 @@ func (q *queue) await(ctx context.Context, popping bool) bool {
 		select {
 		case <-q.notEmpty:
 		case <-report.C:
-			if q.onSlow != nil {
-				q.onSlow(time.Since(began))
+			if q.OnSlow != nil {
+				q.OnSlow(time.Since(began))
 			}
 			report.Reset(slowReportInterval)
 		case <-ctx.Done():
@@ -221,17 +223,17 @@ func (q *queue) await(ctx context.Context, popping bool) bool {
 }
 
 // removeFirst removes the first item.
-func (q *queue) removeFirst() {
+func (q *Queue) removeFirst() {
 	q.bytes -= q.items[q.head].cost()
-	q.items[q.head] = item{} // frees the chunk
+	q.items[q.head] = Item{} // frees the chunk
 	if q.head++; q.head == len(q.items) {
 		q.head = 0
 	}
 	q.count--
 }
 
-// close ends an epoch: pop returns the remaining items, then reports false.
-func (q *queue) close(epoch uint64) {
+// Close ends an epoch: pop returns the remaining items, then reports false.
+func (q *Queue) Close(epoch uint64) {
 	q.mu.Lock()
 	q.closed = q.closed || q.epoch == epoch
 	q.mu.Unlock()
@@ -239,7 +241,7 @@ func (q *queue) close(epoch uint64) {
 }
 
 // restart discards all items and begins a new epoch, which it returns.
-func (q *queue) restart() uint64 {
+func (q *Queue) restart() uint64 {
 	q.mu.Lock()
 	for q.count > 0 {
 		q.removeFirst()
@@ -254,9 +256,9 @@ func (q *queue) restart() uint64 {
 	return epoch
 }
 
-// awaitRestart waits until restart ends an epoch whose items were all popped. It reports
+// AwaitRestart waits until restart ends an epoch whose items were all popped. It reports
 // false when ctx ended.
-func (q *queue) awaitRestart(ctx context.Context, epoch uint64) bool {
+func (q *Queue) AwaitRestart(ctx context.Context, epoch uint64) bool {
 	for {
 		q.mu.Lock()
 		same := q.epoch == epoch
@@ -279,15 +281,15 @@ func signal(c chan struct{}) {
 	}
 }
 
-// starvedCount returns how often pop had to wait.
-func (q *queue) starvedCount() uint64 {
+// StarvedCount returns how often pop had to wait.
+func (q *Queue) StarvedCount() uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.starved
 }
 
-// starvedFor returns how long pop has been waiting for the reader, 0 if it is not.
-func (q *queue) starvedFor() time.Duration {
+// StarvedFor returns how long pop has been waiting for the reader, 0 if it is not.
+func (q *Queue) StarvedFor() time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.starvedSince.IsZero() {
@@ -296,15 +298,15 @@ func (q *queue) starvedFor() time.Duration {
 	return time.Since(q.starvedSince)
 }
 
-// queuedBytes returns the cost of all queued items.
-func (q *queue) queuedBytes() int {
+// QueuedBytes returns the cost of all queued items.
+func (q *Queue) QueuedBytes() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.bytes
 }
 
-// drained reports whether the epoch has ended and all its items were popped.
-func (q *queue) drained() bool {
+// Drained reports whether the epoch has ended and all its items were popped.
+func (q *Queue) Drained() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.closed && q.count == 0
