@@ -87,7 +87,7 @@ func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) {
 		s.mcap, err = mcapscan.New(s.s, mcapscan.Options{
 			MaxChunkBytes: o.MaxChunkBytes, Reuse: o.Reuse, KeepForeign: o.KeepForeign, Interrupted: o.Interrupted,
 		})
-	default:
+	case wire.LayoutV0, wire.LayoutV10, wire.LayoutV11, wire.LayoutV12:
 		err = s.startOld()
 	}
 	if err != nil {

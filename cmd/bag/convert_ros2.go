@@ -154,9 +154,9 @@ func (f *convertFlags) makeDirectory(r ros2Job) (*newdir.Dir, error) {
 
 // ofRecording returns what tells the names of a recording's files from others.
 func ofRecording(dir string) func(string) bool {
-	names := []string{}
+	var names []string // without metadata.yaml, no file is one of a recording
 	if rec, err := rosbag2.ReadDirectory(os.DirFS(dir)); err == nil && rec.Metadata != nil {
-		names = append(rec.Files, rosbag2.MetadataName)
+		names = slices.Concat(rec.Files, []string{rosbag2.MetadataName})
 	}
 	return func(name string) bool { return slices.Contains(names, name) }
 }
