@@ -40,6 +40,13 @@ func TestToROS2(t *testing.T) {
 					t.Errorf("check %s: code %d, %s%s", in, code, stdout, stderr)
 				}
 			}
+			what := map[string]string{"mcap": "ROS 2, mcap", "sqlite3": "ROS 2, sqlite3 of schema 4"}[storage]
+			if _, stdout, _ := gobag("info", out); !strings.Contains(stdout, " "+what+"\n") || strings.Contains(stdout, "compression") {
+				t.Errorf("info: %s; want %s, and nothing of chunks", stdout, what)
+			}
+			if _, stdout, _ := gobag("check", out); !strings.Contains(stdout, "sound: version "+what+", 2163 messages") {
+				t.Errorf("check: %s; want %s", stdout, what)
+			}
 			filtered := filepath.Join(dir, "map.bag")
 			if code, _, stderr := gobag("filter", out, filtered, `topic == "/map"`); code != 0 {
 				t.Fatal(stderr)

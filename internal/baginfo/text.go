@@ -126,6 +126,9 @@ func stamp(t bagfmt.Time) string {
 }
 
 func (i *Info) compressionRows() []row {
+	if i.Converted {
+		return nil
+	}
 	if i.Chunks == 0 {
 		return []row{{"compression", "none"}}
 	}
