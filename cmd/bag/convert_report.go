@@ -41,7 +41,7 @@ func (f *convertFlags) reportBack(j *bagjob.Job, out string, source *ros2bag.Sou
 	r := ros2Report{Out: out, Files: 1, topics: source.Topics()}
 	for _, t := range r.topics {
 		t.Out = written[t.Topic+" "+t.OutType]
-		t.In = t.Out // damage was told; the rest was not wanted
+		t.In += t.Out // beside those that could not be converted
 	}
 	return f.write(j, &r)
 }

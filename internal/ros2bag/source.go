@@ -240,7 +240,9 @@ func (s *Source) Latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.
 	}
 }
 
-// Topics returns what becomes of the topics of the recording; messages are not counted.
+// Topics returns what becomes of the topics of the recording. Of messages it counts those that could
+// not be given out, and what the others lost, in all that cursors have read so far; no cursor may be
+// reading.
 func (s *Source) Topics() []*TopicReport { return s.reports }
 
 // Close closes the files that Open has opened.
