@@ -153,11 +153,14 @@ func (f *convertFlags) makeDirectory(r ros2Job) (*newdir.Dir, error) {
 	return newdir.Make(r.out, replaces)
 }
 
-// ofRecording returns what tells the names of a recording's files from others.
+// ofRecording returns what tells the names of a recording's files from others. A metadata.yaml may
+// list anything: only storage files are taken for its own.
 func ofRecording(dir string) func(string) bool {
 	names := []string{}
 	if rec, err := rosbag2.ReadDirectory(os.DirFS(dir)); err == nil && rec.Metadata != nil {
-		names = append(rec.Files, rosbag2.MetadataName)
+		names = append(slices.DeleteFunc(rec.Files, func(name string) bool {
+			return filepath.Ext(name) != ".mcap" && filepath.Ext(name) != ".db3"
+		}), rosbag2.MetadataName)
 	}
 	return func(name string) bool { return slices.Contains(names, name) }
 }

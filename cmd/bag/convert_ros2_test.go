@@ -110,6 +110,13 @@ func TestToROS2Exists(t *testing.T) {
 	if code, stderr := to("--force"); code != 1 || !strings.Contains(stderr, "holds thesis.txt, which would be deleted") {
 		t.Errorf("code %d, %s", code, stderr)
 	}
+	listing := []byte("version: 8\nstorage_identifier: mcap\nrelative_file_paths: [thesis.txt, run_0.db3]\n")
+	if err := os.WriteFile(filepath.Join(out, "metadata.yaml"), listing, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, stderr := to("--force"); code != 1 || !strings.Contains(stderr, "holds thesis.txt, which would be deleted") {
+		t.Errorf("metadata.yaml lists thesis.txt: code %d, %s", code, stderr)
+	}
 	if code, _, stderr := gobag("convert", filepath.Join(out, "run_0.db3"), out, "--to", "ros2", "--force"); code != 1 || !strings.Contains(stderr, "has an input in it") {
 		t.Errorf("code %d, %s", code, stderr)
 	}
