@@ -175,6 +175,9 @@ func (s *Scanner) record() (*rosbag.Message, error) {
 	}
 	op, n, err := mcap.ReadHead(s.s)
 	if err != nil {
+		if !s.ends && wire.AsCorrupt(err) == nil && wire.IsEnd(err) {
+			err = mcap.NoEnd(start)
+		}
 		return nil, s.stop(err)
 	}
 	if s.ends {
