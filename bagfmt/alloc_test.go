@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // uniformBag holds n messages of 100 bytes in one chunk or more.
@@ -16,24 +18,24 @@ func uniformBag(tb testing.TB, o bagfmt.WriterOptions, n int) []byte {
 	conns, _ := sample(0)
 	msgs := make([]msg, n)
 	for i := range msgs {
-		msgs[i] = msg{conns[i%3].Topic, bagfmt.Time{Sec: uint32(i)}, "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"}
+		msgs[i] = msg{conns[i%3].Topic, rosbag.Time{Sec: uint32(i)}, "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"}
 	}
 	return writeBag(tb, o, conns, msgs)
 }
 
 func TestAppendRunAllocs(t *testing.T) {
 	conns, _ := sample(0)
-	var b bagfmt.ChunkBuilder
-	var r bagfmt.ConnRecords
+	var b chunk.Builder
+	var r chunk.Records
 	run := slices.Concat(frame("one"), frame("two"))
 	fill := func() {
 		b.Reset(&r)
 		for i := range uint32(200) {
-			b.AppendRun(conns[i%3], bagfmt.Time{Sec: i}, run, 2)
+			b.AppendRun(conns[i%3], rosbag.Time{Sec: i}, run, 2)
 		}
 		b.BeginMessage(conns[0], len(run)/2)
 		copy(b.Room(len(run)/2), run)
-		b.FinishMessage(bagfmt.Time{Sec: 1})
+		b.FinishMessage(rosbag.Time{Sec: 1})
 	}
 	fill()
 	if n := testing.AllocsPerRun(10, fill); n != 0 {
@@ -48,7 +50,7 @@ func TestCursorNextAllocs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := r.Cursor(bagfmt.Query{})
+		c := r.Cursor(rosbag.Query{})
 		if _, err := c.Next(); err != nil { // loads the chunk
 			t.Fatal(err)
 		}
@@ -67,7 +69,7 @@ func TestScannerNextAllocs(t *testing.T) {
 		full := uniformBag(t, bagfmt.WriterOptions{Compression: comp}, 2000)
 		chunk := recordsOf(t, full, 5)[0]
 		bags := map[string][]byte{string(comp): full}
-		if comp == bagfmt.CompressionNone {
+		if comp == rosbag.CompressionNone {
 			// As stock's recorder leaves a chunk that it did not close.
 			bags["open chunk"] = slices.Concat(full[:4117], rawChunkHeader(), chunk.data)
 		}

@@ -20,12 +20,12 @@ import (
 
 // additions are messages on the topic and with the header of an old connection, before and behind
 // what is there, and of another topic.
-func additions(conns []*bagfmt.Connection, round int) (add []addition, want []msg) {
-	like, at := &bagfmt.Connection{Topic: conns[0].Topic, Header: conns[0].Header}, bagfmt.Time{Sec: uint32(1000 + round)}
+func additions(conns []*rosbag.Connection, round int) (add []addition, want []msg) {
+	like, at := &rosbag.Connection{Topic: conns[0].Topic, Header: conns[0].Header}, rosbag.Time{Sec: uint32(1000 + round)}
 	add = []addition{
 		{like, at, fmt.Sprintf("old %d", round)},
-		{&bagfmt.Connection{Topic: "/new", Header: header("a/New")}, at, fmt.Sprintf("new %d", round)},
-		{like, bagfmt.Time{Sec: uint32(1000 - round)}, fmt.Sprintf("early %d", round)},
+		{&rosbag.Connection{Topic: "/new", Header: header("a/New")}, at, fmt.Sprintf("new %d", round)},
+		{like, rosbag.Time{Sec: uint32(1000 - round)}, fmt.Sprintf("early %d", round)},
 	}
 	for _, a := range add {
 		want = append(want, msg{a.conn.Topic, a.time, a.data})
@@ -35,8 +35,8 @@ func additions(conns []*bagfmt.Connection, round int) (add []addition, want []ms
 
 // addition is a message of a connection that the bag does not have.
 type addition struct {
-	conn *bagfmt.Connection
-	time bagfmt.Time
+	conn *rosbag.Connection
+	time rosbag.Time
 	data string
 }
 
@@ -89,7 +89,7 @@ func TestAppendOften(t *testing.T) {
 				}
 				conns := r.Connections()
 				if len(conns) == 0 {
-					conns = []*bagfmt.Connection{{Topic: "/first", Header: header("a/First")}}
+					conns = []*rosbag.Connection{{Topic: "/first", Header: header("a/First")}}
 				}
 				size := len(f.b)
 				add, more := additions(conns, round)
@@ -118,7 +118,7 @@ func TestAppendOften(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []msg
-			for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
+			for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -147,14 +147,14 @@ func TestAppendOften(t *testing.T) {
 }
 
 // disordered finds a connection behind the first ones whose chunks are not in the order of time.
-func disordered(t *testing.T, b []byte, first int) *bagfmt.Connection {
+func disordered(t *testing.T, b []byte, first int) *rosbag.Connection {
 	t.Helper()
 	r, err := openBag(b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	last := map[*bagfmt.Connection]bagfmt.Time{}
-	for i := range r.Chunks() {
+	last := map[*rosbag.Connection]rosbag.Time{}
+	for i := range r.NumSpans() {
 		entries, err := r.Index(i, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -169,7 +169,7 @@ func disordered(t *testing.T, b []byte, first int) *bagfmt.Connection {
 	return nil
 }
 
-func connectionsOf(t *testing.T, b []byte) []*bagfmt.Connection {
+func connectionsOf(t *testing.T, b []byte) []*rosbag.Connection {
 	t.Helper()
 	r, err := openBag(b)
 	if err != nil {
@@ -181,7 +181,7 @@ func connectionsOf(t *testing.T, b []byte) []*bagfmt.Connection {
 // TestAppendRefuses: what is no closed bag is not touched.
 func TestAppendRefuses(t *testing.T) {
 	t.Parallel()
-	good := sampleBag(t, bagfmt.CompressionLZ4)
+	good := sampleBag(t, rosbag.CompressionLZ4)
 	read := func(name string) []byte {
 		b, err := os.ReadFile(name)
 		if err != nil {
@@ -193,17 +193,17 @@ func TestAppendRefuses(t *testing.T) {
 		b    []byte
 		want error
 	}{
-		"killed":      {read("testdata/cpp_killed.bag"), bagfmt.ErrUnindexed},
-		"index_pos 0": {unindexed(t, good), bagfmt.ErrUnindexed},
-		"torn chunk":  {unindexed(t, good)[:5000:5000], bagfmt.ErrUnindexed},
-		"cut":         {good[: len(good)-1 : len(good)-1], bagfmt.ErrCorrupt},
-		"two bags":    {slices.Concat(good, good), bagfmt.ErrCorrupt},
-		"old version": {[]byte("#ROSRECORD V1.1\n"), bagfmt.ErrVersion},
-		"text":        {[]byte("hello\n"), bagfmt.ErrNotBag},
-		"nothing":     {nil, bagfmt.ErrNotBag},
+		"killed":      {read("testdata/cpp_killed.bag"), rosbag.ErrUnindexed},
+		"index_pos 0": {unindexed(t, good), rosbag.ErrUnindexed},
+		"torn chunk":  {unindexed(t, good)[:5000:5000], rosbag.ErrUnindexed},
+		"cut":         {good[: len(good)-1 : len(good)-1], rosbag.ErrCorrupt},
+		"two bags":    {slices.Concat(good, good), rosbag.ErrCorrupt},
+		"old version": {[]byte("#ROSRECORD V1.1\n"), rosbag.ErrVersion},
+		"text":        {[]byte("hello\n"), rosbag.ErrNotBag},
+		"nothing":     {nil, rosbag.ErrNotBag},
 	} {
 		f := &memFile{b: slices.Clone(tc.b)}
-		if err := amend(f, len(f.b), addition{conn: &bagfmt.Connection{Topic: "/x", Header: header("a/X")}}); !errors.Is(err, tc.want) && (name != "old version" || err == nil) {
+		if err := amend(f, len(f.b), addition{conn: &rosbag.Connection{Topic: "/x", Header: header("a/X")}}); !errors.Is(err, tc.want) && (name != "old version" || err == nil) {
 			t.Errorf("%s: %v, want %v", name, err, tc.want)
 		}
 		if !bytes.Equal(f.b, tc.b) {
@@ -214,7 +214,7 @@ func TestAppendRefuses(t *testing.T) {
 		t.Errorf("size 0: %v", err)
 	}
 	f := &memFile{b: slices.Clone(good)}
-	if err := amend(f, len(f.b), addition{conn: &bagfmt.Connection{Topic: "/x", Header: bagfmt.ConnectionHeader{{Key: "a=b"}}}}); err == nil || !bytes.Equal(f.b, good) {
+	if err := amend(f, len(f.b), addition{conn: &rosbag.Connection{Topic: "/x", Header: rosbag.Header{{Key: "a=b"}}}}); err == nil || !bytes.Equal(f.b, good) {
 		t.Errorf("a header that cannot be written: %v", err)
 	}
 }
@@ -350,9 +350,9 @@ func TestAppendCut(t *testing.T) {
 func FuzzAppend(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		before, errs := readAll(t, b, bagfmt.Query{})
+		before, errs := readAll(t, b, rosbag.Query{})
 		file := &memFile{b: slices.Clone(b)}
-		err := amend(file, len(b), addition{&bagfmt.Connection{Topic: "/new", Header: header("a/New")}, bagfmt.Time{Sec: 1}, "x"})
+		err := amend(file, len(b), addition{&rosbag.Connection{Topic: "/new", Header: header("a/New")}, rosbag.Time{Sec: 1}, "x"})
 		if err != nil {
 			if !typed(err) && !errors.Is(err, io.ErrUnexpectedEOF) && err.Error() != "the bag has no connection id left" {
 				t.Fatalf("untyped error %v", err)
@@ -362,7 +362,7 @@ func FuzzAppend(f *testing.F) {
 		if len(errs) > 0 {
 			return // of chunks
 		}
-		after, errs := readAll(t, file.b, bagfmt.Query{})
+		after, errs := readAll(t, file.b, rosbag.Query{})
 		if len(errs) > 0 || len(after) != len(before)+1 {
 			t.Fatalf("%d messages of %d: %v", len(after), len(before), errs)
 		}
@@ -396,7 +396,7 @@ func appendTo(t *testing.T, f *memFile, o bagfmt.WriterOptions, more []msg) []ms
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Write(extra, bagfmt.Time{Sec: 900}, []byte("extra")); err != nil {
+	if err := w.Write(extra, rosbag.Time{Sec: 900}, []byte("extra")); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
@@ -408,7 +408,7 @@ func appendTo(t *testing.T, f *memFile, o bagfmt.WriterOptions, more []msg) []ms
 // allOf reads a sound bag.
 func allOf(t *testing.T, b []byte) []msg {
 	t.Helper()
-	out, errs := readAll(t, b, bagfmt.Query{})
+	out, errs := readAll(t, b, rosbag.Query{})
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
@@ -419,7 +419,7 @@ func TestAppend(t *testing.T) {
 	t.Parallel()
 	conns, old := steady(30, 100)
 	_, more := steady(12, 200)
-	want := append(slices.Concat(old, more), msg{"/extra", bagfmt.Time{Sec: 900}, "extra"})
+	want := append(slices.Concat(old, more), msg{"/extra", rosbag.Time{Sec: 900}, "extra"})
 	for _, c := range compressions {
 		closed := writeBag(t, bagfmt.WriterOptions{Compression: c, ChunkBytes: 200}, conns, old)
 		f := &memFile{b: slices.Clone(closed)}
@@ -439,7 +439,7 @@ func TestAppendKeepsWhatIsThere(t *testing.T) {
 	good := writeBag(t, bagfmt.WriterOptions{ChunkBytes: 200}, conns, old)
 	for _, workers := range []int{0, 2} {
 		f := &memFile{b: slices.Clone(good)}
-		w, err := bagfmt.Append(f, int64(len(f.b)), bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4, Workers: workers})
+		w, err := bagfmt.Append(f, int64(len(f.b)), bagfmt.WriterOptions{ChunkBytes: 1, Compression: rosbag.CompressionLZ4, Workers: workers})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -451,7 +451,7 @@ func TestAppendKeepsWhatIsThere(t *testing.T) {
 		}
 		check("opened")
 		for i := range 10 {
-			if err := w.Write(w.Connections()[0], bagfmt.Time{Sec: uint32(500 + i)}, []byte("new")); err != nil {
+			if err := w.Write(w.Connections()[0], rosbag.Time{Sec: uint32(500 + i)}, []byte("new")); err != nil {
 				t.Fatal(err)
 			}
 			check("written")
@@ -461,7 +461,7 @@ func TestAppendKeepsWhatIsThere(t *testing.T) {
 			t.Error("after Abort it is another file")
 		}
 		w.Abort()
-		if err := w.Write(conns[0], bagfmt.Time{}, nil); !errors.Is(err, bagfmt.ErrClosed) {
+		if err := w.Write(conns[0], rosbag.Time{}, nil); !errors.Is(err, rosbag.ErrClosed) {
 			t.Errorf("after Abort: %v", err)
 		}
 	}
@@ -493,7 +493,7 @@ func TestAppendOddPosition(t *testing.T) {
 		for _, at := range []int{r.off, r.dataAt + 4} {
 			odd := setU64(good, pos, uint64(at))
 			f := &memFile{b: slices.Clone(odd)}
-			if err := amend(f, len(f.b), addition{&bagfmt.Connection{Topic: "/x", Header: header("a/X")}, bagfmt.Time{Sec: 900}, "x"}); err != nil {
+			if err := amend(f, len(f.b), addition{&rosbag.Connection{Topic: "/x", Header: header("a/X")}, rosbag.Time{Sec: 900}, "x"}); err != nil {
 				if !bytes.Equal(f.b, odd) {
 					t.Errorf("index position at %d: %v, and the file was changed", at, err)
 				}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // halfRandom is data that compresses to about half.
@@ -27,22 +29,22 @@ func BenchmarkAppendRun(b *testing.B) {
 	for _, size := range []int{100, 1 << 10, 64 << 10} {
 		for _, conns := range []int{1, 8} {
 			b.Run(fmt.Sprintf("msg=%d/conns=%d", size, conns), func(b *testing.B) {
-				var list []*bagfmt.Connection
+				var list []*rosbag.Connection
 				for i := range conns {
-					list = append(list, &bagfmt.Connection{ID: bagfmt.ConnID(i), Topic: "/t", Header: header("a/A")})
+					list = append(list, &rosbag.Connection{ID: rosbag.ConnID(i), Topic: "/t", Header: header("a/A")})
 				}
 				run := frame(halfRandom(size))
-				var cb bagfmt.ChunkBuilder
-				var r bagfmt.ConnRecords
+				var cb chunk.Builder
+				var r chunk.Records
 				cb.Reset(&r)
 				b.SetBytes(int64(len(run)))
 				b.ReportAllocs()
 				i := 0
 				for b.Loop() {
-					if cb.Len() > bagfmt.DefaultChunkBytes {
+					if cb.Len() > chunk.DefaultBytes {
 						cb.Reset(&r)
 					}
-					cb.AppendRun(list[i%conns], bagfmt.Time{Sec: uint32(i)}, run, 1)
+					cb.AppendRun(list[i%conns], rosbag.Time{Sec: uint32(i)}, run, 1)
 					i++
 				}
 			})
@@ -54,16 +56,16 @@ func BenchmarkSeal(b *testing.B) {
 	for _, comp := range compressions {
 		for _, size := range []int{100, 1 << 10} {
 			b.Run(fmt.Sprintf("comp=%s/msg=%d", comp, size), func(b *testing.B) {
-				z, err := bagfmt.NewCompressor(comp)
+				z, err := chunk.NewCompressor(comp)
 				if err != nil {
 					b.Fatal(err)
 				}
 				conns, _ := sample(0)
-				var cb bagfmt.ChunkBuilder
+				var cb chunk.Builder
 				cb.Reset(nil)
 				run := frame(halfRandom(size))
-				for i := 0; cb.Len() <= bagfmt.DefaultChunkBytes; i++ {
-					cb.AppendRun(conns[i%3], bagfmt.Time{Sec: uint32(i)}, run, 1)
+				for i := 0; cb.Len() <= chunk.DefaultBytes; i++ {
+					cb.AppendRun(conns[i%3], rosbag.Time{Sec: uint32(i)}, run, 1)
 				}
 				var buf []byte
 				b.SetBytes(int64(cb.Len()))
@@ -73,7 +75,7 @@ func BenchmarkSeal(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					if comp != bagfmt.CompressionNone {
+					if comp != rosbag.CompressionNone {
 						buf = c.Record
 					}
 				}
@@ -90,7 +92,7 @@ func BenchmarkRead(b *testing.B) {
 				data := halfRandom(1 << 10)
 				msgs := make([]msg, 3000)
 				for i := range msgs {
-					msgs[i] = msg{conns[i%3].Topic, bagfmt.Time{Sec: uint32(i)}, data}
+					msgs[i] = msg{conns[i%3].Topic, rosbag.Time{Sec: uint32(i)}, data}
 				}
 				bag := writeBag(b, bagfmt.WriterOptions{Compression: comp}, conns, msgs)
 				b.SetBytes(int64(len(msgs) * len(data)))
@@ -110,7 +112,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-func benchSource(b *testing.B, how string, bag []byte) func() (*bagfmt.Message, error) {
+func benchSource(b *testing.B, how string, bag []byte) func() (*rosbag.Message, error) {
 	b.Helper()
 	if how == "scanner" {
 		s, err := bagfmt.NewScanner(bytes.NewReader(bag), bagfmt.ScannerOptions{})
@@ -123,5 +125,5 @@ func benchSource(b *testing.B, how string, bag []byte) func() (*bagfmt.Message, 
 	if err != nil {
 		b.Fatal(err)
 	}
-	return r.Cursor(bagfmt.Query{}).Next
+	return r.Cursor(rosbag.Query{}).Next
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // repeatFile is a bag in which one chunk is repeated many times, without the memory.
@@ -61,10 +63,10 @@ func (f *repeatFile) ReadAt(p []byte, off int64) (int, error) {
 func TestBeyond4GiB(t *testing.T) {
 	t.Parallel()
 	conns, _ := sample(0)
-	var b bagfmt.ChunkBuilder
+	var b chunk.Builder
 	b.Reset(nil)
-	b.AppendRun(conns[0], bagfmt.Time{Sec: 1}, frame(strings.Repeat("x", 32<<20)), 1)
-	b.AppendRun(conns[1], bagfmt.Time{Sec: 2}, frame("end"), 1)
+	b.AppendRun(conns[0], rosbag.Time{Sec: 1}, frame(strings.Repeat("x", 32<<20)), 1)
+	b.AppendRun(conns[1], rosbag.Time{Sec: 2}, frame("end"), 1)
 	c, err := b.Seal(nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -90,10 +92,10 @@ func TestBeyond4GiB(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(r.Chunks()); n != chunks || r.Chunks()[n-1].Pos < 1<<32 || r.Messages() != 2*chunks {
-		t.Errorf("%d chunks, %d messages", n, r.Messages())
+	if n := r.NumSpans(); n != chunks || r.Span(n-1).Pos < 1<<32 || r.Info().Messages != 2*chunks {
+		t.Errorf("%d chunks, %d messages", n, r.Info().Messages)
 	}
-	m, err := lastOf(r, 1, bagfmt.Time{Sec: 9})
+	m, err := lastOf(r, 1, rosbag.Time{Sec: 9})
 	if err != nil || string(m.Data()) != "end" {
 		t.Errorf("last message: %v, %v", m, err)
 	}
@@ -108,12 +110,12 @@ func TestBigChunks(t *testing.T) {
 	conns, _ := sample(0)
 	const size = 256 << 20 // what tcpros accepts
 	for _, comp := range compressions[:2] {
-		b := writeBag(t, bagfmt.WriterOptions{Compression: comp}, conns[:1], []msg{{"/imu", bagfmt.Time{Sec: 1}, strings.Repeat("x", size)}})
+		b := writeBag(t, bagfmt.WriterOptions{Compression: comp}, conns[:1], []msg{{"/imu", rosbag.Time{Sec: 1}, strings.Repeat("x", size)}})
 		r, err := openBag(b)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m, err := r.Cursor(bagfmt.Query{}).Next(); err != nil || len(m.Data()) != size {
+		if m, err := r.Cursor(rosbag.Query{}).Next(); err != nil || len(m.Data()) != size {
 			t.Errorf("%s: reader: %v", comp, err)
 		}
 		s, err := bagfmt.NewScanner(bytes.NewReader(b), bagfmt.ScannerOptions{})
@@ -135,7 +137,7 @@ func TestManyChunksAndConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	const chunks, conns = 70_000, 10_000
-	var list []*bagfmt.Connection
+	var list []*rosbag.Connection
 	for i := range conns {
 		c, err := w.AddConnection(fmt.Sprintf("/topic%d", i), header("a/A"))
 		if err != nil {
@@ -144,7 +146,7 @@ func TestManyChunksAndConnections(t *testing.T) {
 		list = append(list, c)
 	}
 	for i := range uint32(chunks) {
-		if err := w.Write(list[i%conns], bagfmt.Time{Sec: chunks - i}, nil); err != nil {
+		if err := w.Write(list[i%conns], rosbag.Time{Sec: chunks - i}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -155,10 +157,10 @@ func TestManyChunksAndConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Chunks()) != chunks || len(r.Connections()) != conns {
-		t.Errorf("%d chunks, %d connections", len(r.Chunks()), len(r.Connections()))
+	if r.NumSpans() != chunks || len(r.Connections()) != conns {
+		t.Errorf("%d chunks, %d connections", r.NumSpans(), len(r.Connections()))
 	}
-	c := r.Cursor(bagfmt.Query{})
+	c := r.Cursor(rosbag.Query{})
 	n := uint32(0)
 	for {
 		m, err := c.Next()

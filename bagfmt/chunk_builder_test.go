@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func frame(data string) []byte {
@@ -21,7 +23,7 @@ func frame(data string) []byte {
 }
 
 // bagOf writes sealed chunks.
-func bagOf(tb testing.TB, chunks ...*bagfmt.SealedChunk) []byte {
+func bagOf(tb testing.TB, chunks ...*chunk.Sealed) []byte {
 	tb.Helper()
 	var f memFile
 	w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{})
@@ -40,7 +42,7 @@ func bagOf(tb testing.TB, chunks ...*bagfmt.SealedChunk) []byte {
 }
 
 // seal seals and copies, so that the builder can be used again.
-func seal(tb testing.TB, b *bagfmt.ChunkBuilder, z *bagfmt.Compressor) *bagfmt.SealedChunk {
+func seal(tb testing.TB, b *chunk.Builder, z *chunk.Compressor) *chunk.Sealed {
 	tb.Helper()
 	c, err := b.Seal(z, nil)
 	if err != nil {
@@ -57,30 +59,30 @@ func TestAppendRun(t *testing.T) {
 	for _, comp := range compressions {
 		t.Run(string(comp), func(t *testing.T) {
 			t.Parallel()
-			z, err := bagfmt.NewCompressor(comp)
+			z, err := chunk.NewCompressor(comp)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var b bagfmt.ChunkBuilder
-			var r bagfmt.ConnRecords
-			var chunks []*bagfmt.SealedChunk
+			var b chunk.Builder
+			var r chunk.Records
+			var chunks []*chunk.Sealed
 			var want []msg
 			for n := range uint32(4) {
 				b.Reset(&r)
 				run := slices.Concat(frame("one"), frame(""), frame("three"))
-				at := bagfmt.Time{Sec: 10 + n, Nsec: 999_999_999} // the second one is in the next second
+				at := rosbag.Time{Sec: 10 + n, Nsec: 999_999_999} // the second one is in the next second
 				b.AppendRun(conns[n%2], at, run, 3)
-				b.AppendRun(conns[2], bagfmt.Time{Sec: 5}, frame(strings.Repeat("z", 1000)), 1)
+				b.AppendRun(conns[2], rosbag.Time{Sec: 5}, frame(strings.Repeat("z", 1000)), 1)
 				for i, s := range []string{"one", "", "three"} {
 					want = append(want, msg{conns[n%2].Topic, at.Add(time.Duration(i)), s})
 				}
-				want = append(want, msg{"/imu", bagfmt.Time{Sec: 5}, strings.Repeat("z", 1000)})
-				if b.Messages() != 4 || !b.HasConn(2) || b.HasConn(1-bagfmt.ConnID(n%2)) {
+				want = append(want, msg{"/imu", rosbag.Time{Sec: 5}, strings.Repeat("z", 1000)})
+				if b.Messages() != 4 || !b.HasConn(2) || b.HasConn(1-rosbag.ConnID(n%2)) {
 					t.Errorf("chunk %d: %d messages, HasConn is wrong", n, b.Messages())
 				}
 				size := b.Len()
 				c := seal(t, &b, z)
-				if c.Start != (bagfmt.Time{Sec: 5}) || c.End != (bagfmt.Time{Sec: 11 + n, Nsec: 1}) {
+				if c.Start != (rosbag.Time{Sec: 5}) || c.End != (rosbag.Time{Sec: 11 + n, Nsec: 1}) {
 					t.Errorf("chunk %d: from %s to %s", n, c.Start, c.End)
 				}
 				if c.UncompressedBytes != int64(size) || c.Compression != comp {
@@ -88,7 +90,7 @@ func TestAppendRun(t *testing.T) {
 				}
 				chunks = append(chunks, c)
 			}
-			got, errs := readAll(t, bagOf(t, chunks...), bagfmt.Query{})
+			got, errs := readAll(t, bagOf(t, chunks...), rosbag.Query{})
 			if d := cmp.Diff(byTime(want), got); d != "" || errs != nil {
 				t.Errorf("%v, differs (-want +got):\n%s", errs, d)
 			}
@@ -101,7 +103,7 @@ func TestLargeMessage(t *testing.T) {
 	t.Parallel()
 	conns, _ := sample(0)
 	big := frame(strings.Repeat("0123456789abcdef", 1<<18))
-	fill := func(b *bagfmt.ChunkBuilder, f []byte) (steps int) {
+	fill := func(b *chunk.Builder, f []byte) (steps int) {
 		for rest := f; len(rest) > 0; steps++ {
 			room := b.Room(len(rest))
 			if len(room) == 0 || len(room) > len(rest) {
@@ -111,8 +113,8 @@ func TestLargeMessage(t *testing.T) {
 		}
 		return steps
 	}
-	var b bagfmt.ChunkBuilder
-	var r bagfmt.ConnRecords
+	var b chunk.Builder
+	var r chunk.Records
 	b.Reset(&r)
 	b.BeginMessage(conns[1], len(big))
 	if got := b.Cap(); got > 1<<20 {
@@ -123,18 +125,18 @@ func TestLargeMessage(t *testing.T) {
 	if b.Len() != 0 || b.HasConn(1) {
 		t.Errorf("after abort: %d bytes, HasConn %v", b.Len(), b.HasConn(1))
 	}
-	b.AppendRun(conns[0], bagfmt.Time{Sec: 1}, frame("a"), 1)
+	b.AppendRun(conns[0], rosbag.Time{Sec: 1}, frame("a"), 1)
 	b.BeginMessage(conns[1], len(big))
 	if steps := fill(&b, big); steps < 2 || steps > 4 {
 		t.Errorf("4 MiB came in %d steps, want 1, 1 and 2 MiB", steps)
 	}
-	b.FinishMessage(bagfmt.Time{Sec: 2})
+	b.FinishMessage(rosbag.Time{Sec: 2})
 	b.BeginMessage(conns[1], 20)
 	b.Room(3)
 	b.AbortMessage()
-	b.AppendRun(conns[1], bagfmt.Time{Sec: 3}, frame("b"), 1)
-	got, errs := readAll(t, bagOf(t, seal(t, &b, nil)), bagfmt.Query{})
-	want := []msg{{"/imu", bagfmt.Time{Sec: 1}, "a"}, {"/odom", bagfmt.Time{Sec: 2}, string(big[4:])}, {"/odom", bagfmt.Time{Sec: 3}, "b"}}
+	b.AppendRun(conns[1], rosbag.Time{Sec: 3}, frame("b"), 1)
+	got, errs := readAll(t, bagOf(t, seal(t, &b, nil)), rosbag.Query{})
+	want := []msg{{"/imu", rosbag.Time{Sec: 1}, "a"}, {"/odom", rosbag.Time{Sec: 2}, string(big[4:])}, {"/odom", rosbag.Time{Sec: 3}, "b"}}
 	if d := cmp.Diff(want, got); d != "" || errs != nil {
 		t.Errorf("%v, differs", errs)
 	}
@@ -145,7 +147,7 @@ func TestLargeMessage(t *testing.T) {
 	if steps := fill(&b, big); steps != 1 {
 		t.Errorf("4 MiB came in %d steps, want 1", steps)
 	}
-	b.FinishMessage(bagfmt.Time{Sec: 2})
+	b.FinishMessage(rosbag.Time{Sec: 2})
 }
 
 // TestConnectionRecords counts how often connection records are in the chunks.
@@ -153,13 +155,13 @@ func TestConnectionRecords(t *testing.T) {
 	t.Parallel()
 	conns, _ := sample(0)
 	data := strings.Repeat("x", 2000)
-	var b bagfmt.ChunkBuilder
-	var r bagfmt.ConnRecords
-	var chunks []*bagfmt.SealedChunk
+	var b chunk.Builder
+	var r chunk.Records
+	var chunks []*chunk.Sealed
 	for range 200 {
 		b.Reset(&r)
-		b.AppendRun(conns[0], bagfmt.Time{Sec: 1}, frame(data), 1)
-		b.AppendRun(conns[1], bagfmt.Time{Sec: 1}, frame(data), 1)
+		b.AppendRun(conns[0], rosbag.Time{Sec: 1}, frame(data), 1)
+		b.AppendRun(conns[1], rosbag.Time{Sec: 1}, frame(data), 1)
 		chunks = append(chunks, seal(t, &b, nil))
 	}
 	bag := bagOf(t, chunks...)
@@ -184,7 +186,7 @@ func TestConnectionRecords(t *testing.T) {
 
 	// Without a budget each chunk carries all.
 	b.Reset(nil)
-	b.AppendRun(conns[0], bagfmt.Time{Sec: 1}, frame(data), 1)
+	b.AppendRun(conns[0], rosbag.Time{Sec: 1}, frame(data), 1)
 	if !bytes.Contains(seal(t, &b, nil).Record, []byte("callerid=/a")) {
 		t.Error("no connection record without ConnRecords")
 	}
@@ -192,20 +194,20 @@ func TestConnectionRecords(t *testing.T) {
 
 func TestSparseConnectionIDs(t *testing.T) {
 	t.Parallel()
-	var b bagfmt.ChunkBuilder
-	var r bagfmt.ConnRecords
+	var b chunk.Builder
+	var r chunk.Records
 	var want []msg
 	b.Reset(&r)
-	for i, id := range []bagfmt.ConnID{1 << 31, 7, 65535, 65536, 1<<32 - 1, 0} {
-		c := &bagfmt.Connection{ID: id, Topic: fmt.Sprintf("/t%d", id), Header: header("a/A")}
-		b.AppendRun(c, bagfmt.Time{Sec: uint32(i)}, frame("x"), 1)
-		want = append(want, msg{c.Topic, bagfmt.Time{Sec: uint32(i)}, "x"})
+	for i, id := range []rosbag.ConnID{1 << 31, 7, 65535, 65536, 1<<32 - 1, 0} {
+		c := &rosbag.Connection{ID: id, Topic: fmt.Sprintf("/t%d", id), Header: header("a/A")}
+		b.AppendRun(c, rosbag.Time{Sec: uint32(i)}, frame("x"), 1)
+		want = append(want, msg{c.Topic, rosbag.Time{Sec: uint32(i)}, "x"})
 	}
 	if got := b.Cap(); got > 64<<10 {
 		t.Errorf("%d bytes", got)
 	}
 	bag := bagOf(t, seal(t, &b, nil))
-	got, errs := readAll(t, bag, bagfmt.Query{})
+	got, errs := readAll(t, bag, rosbag.Query{})
 	if d := cmp.Diff(want, got); d != "" || errs != nil {
 		t.Errorf("reader: %v, differs (-want +got):\n%s", errs, d)
 	}
@@ -224,7 +226,7 @@ func TestSparseConnectionIDs(t *testing.T) {
 
 func TestSealEmpty(t *testing.T) {
 	t.Parallel()
-	var b bagfmt.ChunkBuilder
+	var b chunk.Builder
 	b.Reset(nil)
 	if c, err := b.Seal(nil, nil); err == nil {
 		t.Errorf("got %+v", c)
@@ -233,15 +235,15 @@ func TestSealEmpty(t *testing.T) {
 
 func TestLZ4FrameShape(t *testing.T) {
 	t.Parallel()
-	z, err := bagfmt.NewCompressor(bagfmt.CompressionLZ4)
+	z, err := chunk.NewCompressor(rosbag.CompressionLZ4)
 	if err != nil {
 		t.Fatal(err)
 	}
 	conns, _ := sample(0)
-	var b bagfmt.ChunkBuilder
+	var b chunk.Builder
 	for range 2 { // the second frame must not differ
 		b.Reset(nil)
-		b.AppendRun(conns[0], bagfmt.Time{Sec: 1}, frame(strings.Repeat("x", 3<<20)), 1)
+		b.AppendRun(conns[0], rosbag.Time{Sec: 1}, frame(strings.Repeat("x", 3<<20)), 1)
 		c := seal(t, &b, z)
 		r := cutRecord(t, c.Record, 0)
 		if !bytes.HasPrefix(r.data, []byte{0x04, 0x22, 0x4d, 0x18, 0x64, 0x40, 0xa7}) {
@@ -290,7 +292,7 @@ func (f *failing) Truncate(n int64) error { f.b = f.b[:n]; return nil }
 // chunks before it comes out.
 func TestWriteFails(t *testing.T) {
 	t.Parallel()
-	for _, comp := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+	for _, comp := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4} {
 		for _, workers := range []int{0, 1, 3} {
 			t.Run(fmt.Sprintf("%s, workers=%d", comp, workers), func(t *testing.T) {
 				t.Parallel()
@@ -300,7 +302,7 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-func testWriteFails(t *testing.T, comp bagfmt.Compression, workers int) {
+func testWriteFails(t *testing.T, comp rosbag.Compression, workers int) {
 	t.Helper()
 	conns, msgs := sample(60)
 	for at := 1; ; at++ {
@@ -312,7 +314,7 @@ func testWriteFails(t *testing.T, comp bagfmt.Compression, workers int) {
 			}
 			continue
 		}
-		var own []*bagfmt.Connection
+		var own []*rosbag.Connection
 		for _, c := range conns {
 			oc, err := w.AddConnection(c.Topic, c.Header)
 			if err != nil {
@@ -346,7 +348,7 @@ func testWriteFails(t *testing.T, comp bagfmt.Compression, workers int) {
 		if errs != nil || len(got) > len(msgs) || !slices.Equal(got, msgs[:len(got)]) {
 			t.Fatalf("op %d: scanner: %v, %d messages", at, errs, len(got))
 		}
-		read, errs := readAll(t, f.b, bagfmt.Query{})
+		read, errs := readAll(t, f.b, rosbag.Query{})
 		if errs != nil || !slices.Equal(read, byTime(got)) {
 			t.Fatalf("op %d: reader: %v, %d messages, scanner %d", at, errs, len(read), len(got))
 		}
@@ -389,7 +391,7 @@ func TestSyncFailureIsFinal(t *testing.T) {
 			}
 		}
 		if at == 1 {
-			if _, err := openBag(f.b); !errors.Is(err, bagfmt.ErrUnindexed) {
+			if _, err := openBag(f.b); !errors.Is(err, rosbag.ErrUnindexed) {
 				t.Errorf("header rewritten although the index is not durable: %v", err)
 			}
 		}
@@ -408,10 +410,10 @@ func TestWriterTakesConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, second := &bagfmt.Connection{Topic: "/first", Header: header("a/A")}, &bagfmt.Connection{Topic: "/second", Header: header("a/B")} // both with id 0
+	first, second := &rosbag.Connection{Topic: "/first", Header: header("a/A")}, &rosbag.Connection{Topic: "/second", Header: header("a/B")} // both with id 0
 	var want []msg
-	for i, c := range []*bagfmt.Connection{first, own, second, first} {
-		m := msg{c.Topic, bagfmt.Time{Sec: uint32(i)}, "x"}
+	for i, c := range []*rosbag.Connection{first, own, second, first} {
+		m := msg{c.Topic, rosbag.Time{Sec: uint32(i)}, "x"}
 		if err := w.Write(c, m.Time, []byte(m.Data)); err != nil {
 			t.Fatal(err)
 		}
@@ -432,11 +434,11 @@ func TestWriterRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	large := &bagfmt.Connection{Topic: "/x", Header: header(strings.Repeat("t", 2<<20))}
-	if err := w.Write(large, bagfmt.Time{}, nil); !errors.Is(err, bagfmt.ErrLimit) {
+	large := &rosbag.Connection{Topic: "/x", Header: header(strings.Repeat("t", 2<<20))}
+	if err := w.Write(large, rosbag.Time{}, nil); !errors.Is(err, rosbag.ErrLimit) {
 		t.Errorf("a connection with a huge header: %v, want ErrLimit", err)
 	}
-	if _, err := w.AddConnection("/a", header(strings.Repeat("t", 2<<20))); !errors.Is(err, bagfmt.ErrLimit) {
+	if _, err := w.AddConnection("/a", header(strings.Repeat("t", 2<<20))); !errors.Is(err, rosbag.ErrLimit) {
 		t.Errorf("huge header: %v, want ErrLimit", err)
 	}
 	if err := w.Close(); err != nil {
@@ -445,13 +447,13 @@ func TestWriterRefuses(t *testing.T) {
 	if f.syncs != 2 {
 		t.Errorf("%d syncs, want one before and one after the header", f.syncs)
 	}
-	if _, err := w.AddConnection("/a", nil); !errors.Is(err, bagfmt.ErrClosed) {
+	if _, err := w.AddConnection("/a", nil); !errors.Is(err, rosbag.ErrClosed) {
 		t.Errorf("after close: %v", err)
 	}
 	if _, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{Compression: "zip"}); err == nil {
 		t.Error("unknown compression accepted")
 	}
-	if _, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{ChunkBytes: math.MaxInt32}); !errors.Is(err, bagfmt.ErrLimit) {
+	if _, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{ChunkBytes: math.MaxInt32}); !errors.Is(err, rosbag.ErrLimit) {
 		t.Errorf("chunk of 2 GiB: %v", err)
 	}
 	for _, n := range []int{-1, 257} {
@@ -467,11 +469,11 @@ func TestAbortLeavesNothing(t *testing.T) {
 	t.Parallel()
 	conns, _ := sample(0)
 	build := func(abort bool) (out [][]byte) {
-		var b bagfmt.ChunkBuilder
-		var r bagfmt.ConnRecords
+		var b chunk.Builder
+		var r chunk.Records
 		for i := range 40 {
 			b.Reset(&r)
-			try := func(c *bagfmt.Connection) {
+			try := func(c *rosbag.Connection) {
 				if !abort {
 					return
 				}
@@ -490,7 +492,7 @@ func TestAbortLeavesNothing(t *testing.T) {
 			for k, c := range conns {
 				try(c)
 				if (i+k)%2 == 0 {
-					b.AppendRun(c, bagfmt.Time{Sec: uint32(i)}, frame(strings.Repeat("x", 900)), 1)
+					b.AppendRun(c, rosbag.Time{Sec: uint32(i)}, frame(strings.Repeat("x", 900)), 1)
 				}
 				try(c)
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestFileChangesBehindCache overwrites a chunk that a Cursor has read, checked and
@@ -16,7 +17,7 @@ func TestFileChangesBehindCache(t *testing.T) {
 	conns, _ := sample(0)
 	var msgs []msg
 	for i := range uint32(60) { // the chunks are read in turns
-		msgs = append(msgs, msg{conns[i%3].Topic, bagfmt.Time{Sec: 2*(i%30) + i/30}, "0123456789012345678901234567890123456789"})
+		msgs = append(msgs, msg{conns[i%3].Topic, rosbag.Time{Sec: 2*(i%30) + i/30}, "0123456789012345678901234567890123456789"})
 	}
 	b := writeBag(t, bagfmt.WriterOptions{ChunkBytes: 2600}, conns, msgs)
 	b = bytes.ReplaceAll(b, []byte("crc32c="), []byte("crc32x=")) // as stock writes them
@@ -25,15 +26,15 @@ func TestFileChangesBehindCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := 1
-	for _, c := range r.Chunks()[1:] {
-		for _, n := range c.Counts {
+	for i := 1; i < r.NumSpans(); i++ {
+		for _, n := range r.Span(i).Counts {
 			want += int(n.Count)
 		}
 	}
 	if want < 31 || want > 55 {
 		t.Fatalf("%d messages are not in the first chunk", want-1)
 	}
-	c := r.Cursor(bagfmt.Query{})
+	c := r.Cursor(rosbag.Query{})
 	for range 2 {
 		if _, err := c.Next(); err != nil {
 			t.Fatal(err)
@@ -58,7 +59,7 @@ func TestFileChangesBehindCache(t *testing.T) {
 			t.Fatalf("message %d comes from data that is gone", n)
 		}
 	}
-	var bad *bagfmt.CorruptError
+	var bad *rosbag.CorruptError
 	if len(errs) != 1 || !errors.As(errs[0], &bad) || bad.Offset != int64(chunk.off) {
 		t.Errorf("got %v", errs)
 	}

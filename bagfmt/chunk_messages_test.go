@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestSealedMessages reads a chunk again, and makes another of the later half of it.
@@ -19,26 +21,26 @@ func TestSealedMessages(t *testing.T) {
 	for _, comp := range compressions {
 		t.Run(string(comp), func(t *testing.T) {
 			t.Parallel()
-			z, err := bagfmt.NewCompressor(comp)
+			z, err := chunk.NewCompressor(comp)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var b bagfmt.ChunkBuilder
+			var b chunk.Builder
 			b.Reset(nil)
-			at := bagfmt.Time{Sec: 100}
+			at := rosbag.Time{Sec: 100}
 			for i := range 20 {
 				b.AppendRun(conns[i%2], at.Add(time.Duration(i)*time.Second), frame(string(rune('a'+i))), 1)
 			}
 			old := seal(t, &b, z)
 
-			var next bagfmt.ChunkBuilder
+			var next chunk.Builder
 			next.Reset(nil)
 			all := 0
 			for m, err := range old.Messages() {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if all++; !m.Time.Before(bagfmt.Time{Sec: 112}) {
+				if all++; !m.Time.Before(rosbag.Time{Sec: 112}) {
 					next.AppendRun(m.Conn, m.Time, m.Frame, 1)
 				}
 			}
@@ -72,27 +74,27 @@ func TestLastFrames(t *testing.T) {
 	t.Parallel()
 	conns, _ := sample(0)
 	for _, comp := range compressions {
-		z, err := bagfmt.NewCompressor(comp)
+		z, err := chunk.NewCompressor(comp)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var b bagfmt.ChunkBuilder
+		var b chunk.Builder
 		b.Reset(nil)
-		find := func(want func(*bagfmt.Connection) bool) (found []string) {
+		find := func(want func(*rosbag.Connection) bool) (found []string) {
 			for c, f := range b.LastFrames(want) {
 				found = append(found, fmt.Sprintf("%d %s", c.ID, f[4:]))
 			}
 			return found
 		}
-		all := func(*bagfmt.Connection) bool { return true }
-		second := func(c *bagfmt.Connection) bool { return c.ID == 1 }
+		all := func(*rosbag.Connection) bool { return true }
+		second := func(c *rosbag.Connection) bool { return c.ID == 1 }
 		if got := find(all); got != nil {
 			t.Errorf("%s: in an empty chunk: %q", comp, got)
 		}
-		b.AppendRun(conns[2], bagfmt.Time{}, nil, 0) // has its record in the chunk and no message
-		b.AppendRun(conns[1], bagfmt.Time{Sec: 9}, append(frame("a"), frame("bb")...), 2)
-		b.AppendRun(conns[0], bagfmt.Time{Sec: 3}, frame("c"), 1)
-		b.AppendRun(conns[0], bagfmt.Time{Sec: 2}, frame(""), 1)
+		b.AppendRun(conns[2], rosbag.Time{}, nil, 0) // has its record in the chunk and no message
+		b.AppendRun(conns[1], rosbag.Time{Sec: 9}, append(frame("a"), frame("bb")...), 2)
+		b.AppendRun(conns[0], rosbag.Time{Sec: 3}, frame("c"), 1)
+		b.AppendRun(conns[0], rosbag.Time{Sec: 2}, frame(""), 1)
 		for range 2 {
 			if got, want := find(all), []string{"0 ", "1 bb"}; !slices.Equal(got, want) {
 				t.Errorf("%s: got %q, want %q", comp, got, want)

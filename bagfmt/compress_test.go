@@ -3,7 +3,7 @@ package bagfmt_test
 import (
 	"testing"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestDamageStaysInItsChunk reads bags with one chunk that says it is smaller than it
@@ -15,7 +15,7 @@ func TestDamageStaysInItsChunk(t *testing.T) {
 		chunk := recordsOf(t, full, 5)
 		bad := setU32(full, chunk[0].fields["size"], 40)
 		want := 30 - countMessages(t, full, chunk[0])
-		if got, errs := readAll(t, bad, bagfmt.Query{}); len(got) != want || len(errs) != 1 {
+		if got, errs := readAll(t, bad, rosbag.Query{}); len(got) != want || len(errs) != 1 {
 			t.Errorf("%s: reader: %d messages, want %d, errors %v", comp, len(got), want, errs)
 		}
 	}

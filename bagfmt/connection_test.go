@@ -8,25 +8,27 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestConnectionLimits writes connection headers at the edge of what is allowed:
 // the writer refuses what the reader would, and the reader accepts all others.
 func TestConnectionLimits(t *testing.T) {
 	t.Parallel()
-	many := func(n int) (h bagfmt.ConnectionHeader) {
+	many := func(n int) (h rosbag.Header) {
 		for i := range n {
-			h = append(h, bagfmt.Field{Key: fmt.Sprintf("key%d", i), Value: "v"})
+			h = append(h, rosbag.Field{Key: fmt.Sprintf("key%d", i), Value: "v"})
 		}
 		return h
 	}
-	one := func(key string, size int) bagfmt.ConnectionHeader {
-		return bagfmt.ConnectionHeader{{Key: key, Value: strings.Repeat("v", size)}}
+	one := func(key string, size int) rosbag.Header {
+		return rosbag.Header{{Key: key, Value: strings.Repeat("v", size)}}
 	}
 	tests := map[string]struct {
 		topic string
-		h     bagfmt.ConnectionHeader
+		h     rosbag.Header
 		bad   bool
 		limit bool
 	}{
@@ -44,7 +46,7 @@ func TestConnectionLimits(t *testing.T) {
 		"longest key":                {"/a", one(strings.Repeat("k", fields.MaxKeyBytes), 1), false, false},
 		"key too long":               {"/a", one(strings.Repeat("k", fields.MaxKeyBytes+1), 1), true, false},
 		"empty topic, empty header":  {"", nil, false, false},
-		"values with any bytes":      {"/a", bagfmt.ConnectionHeader{{Key: "a", Value: "=\x00\n\xff"}}, false, false},
+		"values with any bytes":      {"/a", rosbag.Header{{Key: "a", Value: "=\x00\n\xff"}}, false, false},
 		"the same key several times": {"/a", slices.Concat(one("a", 1), one("a", 2)), false, false},
 	}
 	for name, tc := range tests {
@@ -56,23 +58,23 @@ func TestConnectionLimits(t *testing.T) {
 				t.Fatal(err)
 			}
 			c, err := w.AddConnection(tc.topic, tc.h)
-			if (err != nil) != tc.bad || errors.Is(err, bagfmt.ErrLimit) != tc.limit {
+			if (err != nil) != tc.bad || errors.Is(err, rosbag.ErrLimit) != tc.limit {
 				t.Fatalf("AddConnection: %v", err)
 			}
 			if tc.bad { // nor as part of a chunk
-				var b bagfmt.ChunkBuilder
+				var b chunk.Builder
 				b.Reset(nil)
-				b.AppendRun(&bagfmt.Connection{Topic: tc.topic, Header: tc.h}, bagfmt.Time{Sec: 1}, frame("a"), 1)
+				b.AppendRun(&rosbag.Connection{Topic: tc.topic, Header: tc.h}, rosbag.Time{Sec: 1}, frame("a"), 1)
 				if err := w.WriteChunk(seal(t, &b, nil)); err == nil {
 					t.Error("WriteChunk: no error")
 				}
-			} else if err := w.Write(c, bagfmt.Time{Sec: 1}, []byte("a")); err != nil {
+			} else if err := w.Write(c, rosbag.Time{Sec: 1}, []byte("a")); err != nil {
 				t.Fatal(err)
 			}
 			if err := w.Close(); err != nil {
 				t.Fatal(err)
 			}
-			msgs, errs := readAll(t, f.b, bagfmt.Query{})
+			msgs, errs := readAll(t, f.b, rosbag.Query{})
 			if len(errs) > 0 || !tc.bad && len(msgs) != 1 {
 				t.Errorf("reader: %d messages, %v", len(msgs), errs)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestTruncatedEverywhere cuts bags at each byte: what was whole before the cut is
@@ -67,7 +68,7 @@ func TestBitFlips(t *testing.T) {
 				known[m]++
 			}
 			index := recordsOf(t, full, 7)[0].off
-			conn1 := bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return c.ID == 1 }}
+			conn1 := rosbag.Query{Keep: func(c *rosbag.Connection) bool { return c.ID == 1 }}
 			of1 := make(map[msg]int)
 			for _, m := range want {
 				if m.Topic == "/odom" {
@@ -76,7 +77,7 @@ func TestBitFlips(t *testing.T) {
 			}
 			for i, mask := range flips(full, 0, index, 1, 2) {
 				b := flipped(full, i, mask)
-				got, errs := readAll(t, b, bagfmt.Query{})
+				got, errs := readAll(t, b, rosbag.Query{})
 				checkFlip(t, "reader", i, known, len(want), got, errs)
 				got, errs = readAll(t, b, conn1)
 				checkFlip(t, "reader of one connection", i, of1, 10, got, errs)
@@ -91,7 +92,7 @@ func TestBitFlips(t *testing.T) {
 // topics may change; but no message may change or go missing without an error.
 func TestIndexFlips(t *testing.T) {
 	t.Parallel()
-	full := sampleBag(t, bagfmt.CompressionLZ4)
+	full := sampleBag(t, rosbag.CompressionLZ4)
 	want, _ := scanAll(t, full)
 	anon := func(list []msg) (out []msg, count map[msg]int) {
 		count = make(map[msg]int)
@@ -105,10 +106,10 @@ func TestIndexFlips(t *testing.T) {
 	_, known := anon(want)
 	odom, _ := anon(slices.DeleteFunc(slices.Clone(want), func(m msg) bool { return m.Topic != "/odom" }))
 	_, of1 := anon(odom)
-	conn1 := bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return c.ID == 1 }}
+	conn1 := rosbag.Query{Keep: func(c *rosbag.Connection) bool { return c.ID == 1 }}
 	for i, mask := range flips(full, recordsOf(t, full, 7)[0].off, len(full), 1, 8) {
 		b := flipped(full, i, mask)
-		got, errs := readAll(t, b, bagfmt.Query{})
+		got, errs := readAll(t, b, rosbag.Query{})
 		got, _ = anon(got)
 		checkFlip(t, "reader", i, known, len(want), got, errs)
 		got, errs = readAll(t, b, conn1)
@@ -121,21 +122,21 @@ func TestIndexFlips(t *testing.T) {
 // info: the other connection must not be lost without a word.
 func TestIndexTwice(t *testing.T) {
 	t.Parallel()
-	full := sampleBag(t, bagfmt.CompressionNone)
+	full := sampleBag(t, rosbag.CompressionNone)
 	index, infos := recordsOf(t, full, 4), recordsOf(t, full, 6)
 	if index[0].data == nil || len(index[0].data) != len(index[1].data) {
 		t.Fatal("the sample has changed")
 	}
-	for id := range bagfmt.ConnID(3) {
-		q := bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return c.ID == id }}
+	for id := range rosbag.ConnID(3) {
+		q := rosbag.Query{Keep: func(c *rosbag.Connection) bool { return c.ID == id }}
 		b := setU32(full, index[1].fields["conn"], 0)
 		msgs, errs := readAll(t, b, q)
-		var c *bagfmt.CorruptError
+		var c *rosbag.CorruptError
 		if len(msgs) != 10 || len(errs) != 1 || !errors.As(errs[0], &c) || c.Offset != int64(index[1].off) || !c.Recovered {
 			t.Errorf("connection %d: %d messages, %v", id, len(msgs), errs)
 		}
 	}
-	if _, err := openBag(setU32(full, infos[0].dataAt+4+8, 0)); !errors.Is(err, bagfmt.ErrCorrupt) {
+	if _, err := openBag(setU32(full, infos[0].dataAt+4+8, 0)); !errors.Is(err, rosbag.ErrCorrupt) {
 		t.Errorf("connection twice in a chunk info: %v", err)
 	}
 }
@@ -161,7 +162,7 @@ func checkFlip(t *testing.T, who string, at int, known map[msg]int, count int, g
 type damage struct {
 	bag     []byte
 	offset  int64 // of the reported record, -1 if there is no error
-	op      bagfmt.Op
+	op      rosbag.Op
 	scanned int  // messages that the scanner finds
 	read    int  // messages that the reader finds
 	reader  bool // whether it is the reader that reports
@@ -170,8 +171,8 @@ type damage struct {
 // corruptions is the table: what is wrong with a bag, and what comes of it.
 func corruptions(t *testing.T) map[string]damage {
 	t.Helper()
-	full := sampleBag(t, bagfmt.CompressionNone)
-	lz := sampleBag(t, bagfmt.CompressionLZ4)
+	full := sampleBag(t, rosbag.CompressionNone)
+	lz := sampleBag(t, rosbag.CompressionLZ4)
 	chunk := recordsOf(t, full, 5)
 	lzChunk := recordsOf(t, lz, 5)
 	index := recordsOf(t, full, 4)
@@ -239,7 +240,7 @@ func TestCorruptions(t *testing.T) {
 			if len(msgs) != tc.scanned {
 				t.Errorf("scanner: %d messages, want %d, errors %v", len(msgs), tc.scanned, errs)
 			}
-			read, rerrs := readAll(t, tc.bag, bagfmt.Query{})
+			read, rerrs := readAll(t, tc.bag, rosbag.Query{})
 			if len(read) != tc.read {
 				t.Errorf("reader: %d messages, want %d, errors %v", len(read), tc.read, rerrs)
 			}
@@ -260,7 +261,7 @@ func TestCorruptions(t *testing.T) {
 func checkDamage(t *testing.T, tc damage, errs []error) {
 	t.Helper()
 	if tc.offset < 0 {
-		if len(errs) > 0 && !errors.Is(errs[0], bagfmt.ErrUnindexed) {
+		if len(errs) > 0 && !errors.Is(errs[0], rosbag.ErrUnindexed) {
 			t.Errorf("got %v", errs)
 		}
 		return
@@ -268,8 +269,8 @@ func checkDamage(t *testing.T, tc damage, errs []error) {
 	if len(errs) == 0 {
 		t.Fatal("no error")
 	}
-	var c *bagfmt.CorruptError
-	var l *bagfmt.LimitError
+	var c *rosbag.CorruptError
+	var l *rosbag.LimitError
 	switch {
 	case errors.As(errs[0], &c):
 		if c.Offset != tc.offset || c.Op != tc.op {
@@ -323,16 +324,16 @@ func TestNotABag(t *testing.T) {
 		in   string
 		want error
 	}{
-		"empty":          {"", bagfmt.ErrNotBag},
-		"text":           {"hello world\n", bagfmt.ErrNotBag},
-		"no line":        {strings.Repeat("x", 1000), bagfmt.ErrNotBag},
-		"half a line":    {"#ROSBAG", bagfmt.ErrCorrupt},
-		"version 1.3":    {"#ROSBAG V1.3\nxxxx", bagfmt.ErrVersion},
-		"version 2.1":    {"#ROSBAG V2.1\nxxxx", bagfmt.ErrVersion},
-		"version 3.0":    {"#ROSBAG V3.0\nxxxx", bagfmt.ErrVersion},
-		"only a line":    {"#ROSBAG V2.0\n", bagfmt.ErrCorrupt},
-		"no bag header":  {"#ROSBAG V2.0\n" + string(rec(fields.List{{Key: "op", Value: "\x05"}, {Key: "compression", Value: "none"}, {Key: "size", Value: u32s(0)}}, nil)), bagfmt.ErrCorrupt},
-		"half a version": {"#ROSBAG V2\n", bagfmt.ErrNotBag},
+		"empty":          {"", rosbag.ErrNotBag},
+		"text":           {"hello world\n", rosbag.ErrNotBag},
+		"no line":        {strings.Repeat("x", 1000), rosbag.ErrNotBag},
+		"half a line":    {"#ROSBAG", rosbag.ErrCorrupt},
+		"version 1.3":    {"#ROSBAG V1.3\nxxxx", rosbag.ErrVersion},
+		"version 2.1":    {"#ROSBAG V2.1\nxxxx", rosbag.ErrVersion},
+		"version 3.0":    {"#ROSBAG V3.0\nxxxx", rosbag.ErrVersion},
+		"only a line":    {"#ROSBAG V2.0\n", rosbag.ErrCorrupt},
+		"no bag header":  {"#ROSBAG V2.0\n" + string(rec(fields.List{{Key: "op", Value: "\x05"}, {Key: "compression", Value: "none"}, {Key: "size", Value: u32s(0)}}, nil)), rosbag.ErrCorrupt},
+		"half a version": {"#ROSBAG V2\n", rosbag.ErrNotBag},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -345,7 +346,7 @@ func TestNotABag(t *testing.T) {
 			}
 		})
 	}
-	var v *bagfmt.VersionError
+	var v *rosbag.VersionError
 	_, err := openAny([]byte("#ROSBAG V1.3\n"))
 	if !errors.As(err, &v) || v.Version != "1.3" || !strings.Contains(err.Error(), "never released") {
 		t.Errorf("got %v, want version 1.3, never released", err)
@@ -370,7 +371,7 @@ func (r *brokenReader) Read(p []byte) (int, error) {
 // TestReadErrors checks that a failing disk is told from a damaged file.
 func TestReadErrors(t *testing.T) {
 	t.Parallel()
-	full := sampleBag(t, bagfmt.CompressionNone)
+	full := sampleBag(t, rosbag.CompressionNone)
 	for _, n := range []int{0, 5, 13, 20, 100, 4117, 4120, 4300, 5000, 7000} {
 		s, err := bagfmt.NewScanner(&brokenReader{full, n}, bagfmt.ScannerOptions{})
 		for range 1000 {
@@ -379,7 +380,7 @@ func TestReadErrors(t *testing.T) {
 			}
 			_, err = s.Next()
 		}
-		if !errors.Is(err, errInjected) || errors.Is(err, bagfmt.ErrCorrupt) {
+		if !errors.Is(err, errInjected) || errors.Is(err, rosbag.ErrCorrupt) {
 			t.Errorf("after %d bytes: %v, want the injected error", n, err)
 		}
 		if s != nil {
@@ -420,14 +421,14 @@ func TestCrowdedIndex(t *testing.T) {
 			if tc.good {
 				count = 1
 			}
-			one := bomb(t, bagfmt.CompressionNone, tc.chunk, uint32(len(tc.chunk)))
+			one := bomb(t, rosbag.CompressionNone, tc.chunk, uint32(len(tc.chunk)))
 			head, tail := recordsOf(t, one, 3)[0], recordsOf(t, one, 7)[0].off
 			index := rec(fields.List{{Key: "op", Value: "\x04"}, {Key: "ver", Value: u32s(1)}, {Key: "conn", Value: u32s(0)}, {Key: "count", Value: u32s(count)}},
 				bytes.Repeat([]byte(u32s(1, 0, 0)), int(count)))
 			b := slices.Concat(one[:tail], index, one[tail:])
 			b = setU64(b, head.fields["index_pos"], uint64(tail+len(index)))
 			b = setU32(b, len(b)-4, count)
-			msgs, errs := readAll(t, b, bagfmt.Query{})
+			msgs, errs := readAll(t, b, rosbag.Query{})
 			if len(msgs) != 1 || (len(errs) == 0) != tc.good {
 				t.Errorf("%d messages, %v", len(msgs), errs)
 			}

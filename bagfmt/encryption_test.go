@@ -35,8 +35,8 @@ var stockKeys = map[string]string{
 }
 
 // giveKey is an UnwrapKey that returns a copy of key.
-func giveKey(key []byte) func(bagfmt.Encryption) ([]byte, error) {
-	return func(bagfmt.Encryption) ([]byte, error) { return bytes.Clone(key), nil }
+func giveKey(key []byte) func(rosbag.Encryption) ([]byte, error) {
+	return func(rosbag.Encryption) ([]byte, error) { return bytes.Clone(key), nil }
 }
 
 // sealer encrypts as stock does.
@@ -135,12 +135,12 @@ func unclosed(tb testing.TB, b []byte) []byte {
 }
 
 // readWith returns all messages as a Reader gives them, in time order.
-func readWith(b []byte, o bagfmt.ReaderOptions, q bagfmt.Query) (msgs []msg, errs []error) {
+func readWith(b []byte, o bagfmt.ReaderOptions, q rosbag.Query) (msgs []msg, errs []error) {
 	r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), o)
 	if err != nil {
 		return nil, []error{err}
 	}
-	errs = slices.Clone(r.Damage())
+	errs = slices.Clone(r.Info().Damage)
 	for m, err := range rosbag.Messages(r, q) {
 		if err != nil {
 			errs = append(errs, err)
@@ -189,7 +189,7 @@ func TestEncryptedByStock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, errs := readAll(t, plain, bagfmt.Query{})
+	want, errs := readAll(t, plain, rosbag.Query{})
 	if len(want) != 27 || errs != nil {
 		t.Fatalf("%d messages, %v", len(want), errs)
 	}
@@ -213,12 +213,12 @@ func TestEncryptedByStock(t *testing.T) {
 					t.Errorf("%s: errors %v, differs (-want +got):\n%.2000s", way, errs, d)
 				}
 			}
-			got, errs := readWith(b, bagfmt.ReaderOptions{IndexOnly: true, UnwrapKey: giveKey(key)}, bagfmt.Query{})
+			got, errs := readWith(b, bagfmt.ReaderOptions{IndexOnly: true, UnwrapKey: giveKey(key)}, rosbag.Query{})
 			check("index", got, errs)
-			got, errs = readWith(b, bagfmt.ReaderOptions{IndexOnly: true, UnwrapKey: giveKey(key)}, bagfmt.Query{Workers: 2, Reuse: true})
+			got, errs = readWith(b, bagfmt.ReaderOptions{IndexOnly: true, UnwrapKey: giveKey(key)}, rosbag.Query{Workers: 2, Reuse: true})
 			check("workers", got, errs)
-			got, errs = readWith(unclosed(t, b), bagfmt.ReaderOptions{UnwrapKey: giveKey(key)}, bagfmt.Query{})
-			check("no index", got, errs, bagfmt.ErrUnindexed)
+			got, errs = readWith(unclosed(t, b), bagfmt.ReaderOptions{UnwrapKey: giveKey(key)}, rosbag.Query{})
+			check("no index", got, errs, rosbag.ErrUnindexed)
 			got, errs = scanWith(t, b, bagfmt.ScannerOptions{UnwrapKey: giveKey(key)})
 			check("scanner", got, errs)
 			got, errs = scanWith(t, b, bagfmt.ScannerOptions{UnwrapKey: giveKey(key), Reuse: true})
@@ -240,8 +240,8 @@ func TestEncryptedAsPlain(t *testing.T) {
 			t.Fatal(err)
 		}
 		var given []byte
-		r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{IndexOnly: true, UnwrapKey: func(e bagfmt.Encryption) ([]byte, error) {
-			if want := (bagfmt.Encryption{Encryptor: "rosbag/AesCbcEncryptor", User: "Ann", WrappedKey: []byte("wrapped")}); !gocmp.Equal(e, want) {
+		r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{IndexOnly: true, UnwrapKey: func(e rosbag.Encryption) ([]byte, error) {
+			if want := (rosbag.Encryption{Encryptor: "rosbag/AesCbcEncryptor", User: "Ann", WrappedKey: []byte("wrapped")}); !gocmp.Equal(e, want) {
 				t.Errorf("asked for the key of %+v, want %+v", e, want)
 			}
 			given = bytes.Clone(key)
@@ -259,10 +259,10 @@ func TestEncryptedAsPlain(t *testing.T) {
 		if d := gocmp.Diff(p.Connections(), r.Connections()); d != "" {
 			t.Errorf("%s: connections differ (-want +got):\n%s", comp, d)
 		}
-		if len(p.Chunks()) < 3 || len(p.Chunks()) != len(r.Chunks()) {
-			t.Fatalf("%s: %d chunks, want %d", comp, len(r.Chunks()), len(p.Chunks()))
+		if p.NumSpans() < 3 || p.NumSpans() != r.NumSpans() {
+			t.Fatalf("%s: %d chunks, want %d", comp, r.NumSpans(), p.NumSpans())
 		}
-		for i := range p.Chunks() {
+		for i := range p.NumSpans() {
 			want, err := p.Index(i, nil)
 			got, err2 := r.Index(i, nil)
 			if d := gocmp.Diff(want, got); d != "" || err != nil || err2 != nil {
@@ -270,8 +270,8 @@ func TestEncryptedAsPlain(t *testing.T) {
 			}
 		}
 		for _, c := range p.Connections() {
-			want, err := lastOf(p, c.ID, p.End())
-			got, err2 := lastOf(r, c.ID, r.End())
+			want, err := lastOf(p, c.ID, p.Info().End)
+			got, err2 := lastOf(r, c.ID, r.Info().End)
 			if err != nil || err2 != nil || want == nil || got == nil || asMsg(want) != asMsg(got) {
 				t.Errorf("%s: last message of %d: %v, %v; %v, %v", comp, c.ID, got, want, err, err2)
 			}
@@ -283,27 +283,27 @@ func TestEncryptedAsPlain(t *testing.T) {
 // missing.
 func TestEncryptedWithoutKey(t *testing.T) {
 	t.Parallel()
-	b := newSealer(t, make([]byte, 16)).bag(t, sampleBag(t, bagfmt.CompressionNone))
+	b := newSealer(t, make([]byte, 16)).bag(t, sampleBag(t, rosbag.CompressionNone))
 	away := errors.New("keyring is away")
 	for name, tc := range map[string]struct {
 		bag    []byte
-		unwrap func(bagfmt.Encryption) ([]byte, error)
+		unwrap func(rosbag.Encryption) ([]byte, error)
 		want   error
 		says   string
 	}{
 		"nobody to ask":  {b, nil, nil, `the GPG key of "Ann"`},
-		"no key":         {b, func(bagfmt.Encryption) ([]byte, error) { return nil, away }, away, `of "Ann" (rosbag/AesCbcEncryptor): keyring is away`},
+		"no key":         {b, func(rosbag.Encryption) ([]byte, error) { return nil, away }, away, `of "Ann" (rosbag/AesCbcEncryptor): keyring is away`},
 		"key of 5 bytes": {b, giveKey([]byte("short")), nil, "a key of 5 bytes"},
 		"no wrapped key": {
-			newSealer(t, make([]byte, 16)).bag(t, sampleBag(t, bagfmt.CompressionNone), fields.Field{Key: "encrypted_key"}),
+			newSealer(t, make([]byte, 16)).bag(t, sampleBag(t, rosbag.CompressionNone), fields.Field{Key: "encrypted_key"}),
 			giveKey(make([]byte, 16)), nil, "no encrypted_key",
 		},
 	} {
 		_, err := bagfmt.NewReader(bytes.NewReader(tc.bag), int64(len(tc.bag)), bagfmt.ReaderOptions{UnwrapKey: tc.unwrap})
 		_, err2 := bagfmt.NewScanner(bytes.NewReader(tc.bag), bagfmt.ScannerOptions{UnwrapKey: tc.unwrap})
 		for _, err := range []error{err, err2} {
-			var bad *bagfmt.EncryptedError
-			if !errors.Is(err, bagfmt.ErrEncrypted) || !errors.As(err, &bad) || bad.User != "Ann" || !strings.Contains(err.Error(), tc.says) {
+			var bad *rosbag.EncryptedError
+			if !errors.Is(err, rosbag.ErrEncrypted) || !errors.As(err, &bad) || bad.User != "Ann" || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("%s: %v", name, err)
 			}
 			if tc.want != nil && !errors.Is(err, tc.want) {
@@ -323,17 +323,17 @@ func TestEncryptedWithoutKey(t *testing.T) {
 // they would mix them with what is plain.
 func TestEncryptedNotRewritten(t *testing.T) {
 	t.Parallel()
-	b := newSealer(t, make([]byte, 16)).bag(t, sampleBag(t, bagfmt.CompressionNone))
+	b := newSealer(t, make([]byte, 16)).bag(t, sampleBag(t, rosbag.CompressionNone))
 	var out memFile
 	w, err := bagfmt.NewWriter(&out, bagfmt.WriterOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := recovery.Recover(bytes.NewReader(b), int64(len(b)), w, recovery.Options{}); !errors.Is(err, bagfmt.ErrEncrypted) {
+	if _, err := recovery.Recover(bytes.NewReader(b), int64(len(b)), w, recovery.Options{}); !errors.Is(err, rosbag.ErrEncrypted) {
 		t.Errorf("Recover: %v", err)
 	}
 	f := &appendable{memFile{b: bytes.Clone(b)}}
-	if _, err := bagfmt.Append(f, int64(len(b)), bagfmt.WriterOptions{}); !errors.Is(err, bagfmt.ErrEncrypted) || !bytes.Equal(f.b, b) {
+	if _, err := bagfmt.Append(f, int64(len(b)), bagfmt.WriterOptions{}); !errors.Is(err, rosbag.ErrEncrypted) || !bytes.Equal(f.b, b) {
 		t.Errorf("Append: %v, or it has changed the bag", err)
 	}
 }
@@ -356,7 +356,7 @@ func TestEncryptedDamage(t *testing.T) {
 	t.Parallel()
 	key := []byte("0123456789abcdef")
 	s := newSealer(t, key)
-	plain := sampleBag(t, bagfmt.CompressionNone)
+	plain := sampleBag(t, rosbag.CompressionNone)
 	b := s.bag(t, plain)
 	all, _ := scanAll(t, plain)
 	open := bagfmt.ReaderOptions{UnwrapKey: giveKey(key)}
@@ -368,7 +368,7 @@ func TestEncryptedDamage(t *testing.T) {
 		c := recordsOf(t, cutIndex(t, b), 5)[1]
 		return unclosed(t, slices.Concat(b[:c.dataAt], binary.LittleEndian.AppendUint32(nil, uint32(len(data))), data, b[c.dataAt+4+len(c.data):]))
 	}
-	lz4 := s.bag(t, sampleBag(t, bagfmt.CompressionLZ4))
+	lz4 := s.bag(t, sampleBag(t, rosbag.CompressionLZ4))
 	records := recordsOf(t, plain, 5)[1].data
 	filled := append(bytes.Clone(records), make([]byte, 16-len(records)%16)...) // with the right number at the end
 	filled[len(filled)-1] = byte(len(filled) - len(records))
@@ -392,7 +392,7 @@ func TestEncryptedDamage(t *testing.T) {
 		"length too large": {unclosed(t, setU32(b, second.dataAt, 1<<30)), second.off, without, "file ends"},
 	} {
 		for way, read := range map[string]func() ([]msg, []error){
-			"reader":  func() ([]msg, []error) { return readWith(tc.bag, open, bagfmt.Query{}) },
+			"reader":  func() ([]msg, []error) { return readWith(tc.bag, open, rosbag.Query{}) },
 			"scanner": func() ([]msg, []error) { return scanWith(t, tc.bag, scan) },
 		} {
 			got, errs := read()
@@ -400,7 +400,7 @@ func TestEncryptedDamage(t *testing.T) {
 				t.Errorf("%s, %s: %d messages, want %d of %d", name, way, len(got), tc.want, len(all))
 			}
 			told := slices.ContainsFunc(faults(errs), func(err error) bool {
-				var bad *bagfmt.CorruptError
+				var bad *rosbag.CorruptError
 				return errors.As(err, &bad) && bad.Offset == int64(tc.at) && strings.Contains(err.Error(), tc.says)
 			})
 			if !told && (way == "scanner" || tc.want < len(all)) { // a Reader looks at messages only
@@ -410,7 +410,7 @@ func TestEncryptedDamage(t *testing.T) {
 	}
 
 	// A length that reaches into the next chunk, which the index knows.
-	got, errs := readWith(setU32(b, second.dataAt, uint32(len(second.data)+2000)), open, bagfmt.Query{})
+	got, errs := readWith(setU32(b, second.dataAt, uint32(len(second.data)+2000)), open, rosbag.Query{})
 	if !slices.Equal(got, byTime(all)) || len(errs) != 1 || !strings.Contains(errs[0].Error(), "chunk at") {
 		t.Errorf("length into the next chunk: %d messages, want %d: %v", len(got), len(all), errs)
 	}
@@ -420,7 +420,7 @@ func TestEncryptedDamage(t *testing.T) {
 		{Key: "op", Value: "\x02"}, {Key: "conn", Value: u32s(0)}, {Key: "time", Value: u32s(1, 0)},
 	}.Append(nil), []byte("data")))
 	for way, read := range map[string]func() ([]msg, []error){
-		"reader":  func() ([]msg, []error) { return readWith(strange, open, bagfmt.Query{}) },
+		"reader":  func() ([]msg, []error) { return readWith(strange, open, rosbag.Query{}) },
 		"scanner": func() ([]msg, []error) { return scanWith(t, strange, scan) },
 	} {
 		if got, errs := read(); len(got) != len(all) || len(faults(errs)) == 0 {
@@ -433,10 +433,10 @@ func TestEncryptedDamage(t *testing.T) {
 	header := int(binary.LittleEndian.Uint32(b[index:]))
 	for name, at := range map[string]int{"header": index + 4 + header - 1, "data": index + 4 + header + 4 + 20} {
 		bag := flipped(b, at, 0x10)
-		if _, err := bagfmt.NewReader(bytes.NewReader(bag), int64(len(bag)), bagfmt.ReaderOptions{IndexOnly: true, UnwrapKey: giveKey(key)}); !errors.Is(err, bagfmt.ErrCorrupt) {
+		if _, err := bagfmt.NewReader(bytes.NewReader(bag), int64(len(bag)), bagfmt.ReaderOptions{IndexOnly: true, UnwrapKey: giveKey(key)}); !errors.Is(err, rosbag.ErrCorrupt) {
 			t.Errorf("%s of a connection: %v", name, err)
 		}
-		if got, _ := readWith(bag, open, bagfmt.Query{}); len(got) != len(all) {
+		if got, _ := readWith(bag, open, rosbag.Query{}); len(got) != len(all) {
 			t.Errorf("%s of a connection: %d messages, want %d", name, len(got), len(all))
 		}
 		if got, errs := scanWith(t, bag, scan); len(got) != len(all) || len(errs) > 1 {
@@ -447,7 +447,7 @@ func TestEncryptedDamage(t *testing.T) {
 	// Another key makes nothing of anything, and nothing panics.
 	other := giveKey(make([]byte, 16))
 	for _, bag := range [][]byte{b, unclosed(t, b)} {
-		got, errs := readWith(bag, bagfmt.ReaderOptions{UnwrapKey: other}, bagfmt.Query{})
+		got, errs := readWith(bag, bagfmt.ReaderOptions{UnwrapKey: other}, rosbag.Query{})
 		if len(got) > 0 || len(errs) == 0 {
 			t.Errorf("wrong key: %d messages, %v", len(got), errs)
 		}
@@ -478,7 +478,7 @@ func TestEncryptedCut(t *testing.T) {
 					t.Fatalf("%s cut at %d: untyped error %v", comp, n, err)
 				}
 			}
-			got, errs := readWith(cut, bagfmt.ReaderOptions{UnwrapKey: giveKey(key)}, bagfmt.Query{})
+			got, errs := readWith(cut, bagfmt.ReaderOptions{UnwrapKey: giveKey(key)}, rosbag.Query{})
 			if !slices.Equal(byTime(want), got) {
 				t.Fatalf("%s cut at %d: %d messages, the scanner gives %d: %v", comp, n, len(got), len(want), errs)
 			}
@@ -488,14 +488,14 @@ func TestEncryptedCut(t *testing.T) {
 				}
 			}
 		}
-		if comp != bagfmt.CompressionNone {
+		if comp != rosbag.CompressionNone {
 			continue
 		}
 		// All but the last block of a chunk: all its messages but the last.
 		chunk := recordsOf(t, cutIndex(t, b), 5)[0]
 		inChunk := bytes.Count(recordsOf(t, plain, 5)[0].data, []byte("op=\x02"))
 		n := chunk.dataAt + 4 + len(chunk.data) - 17
-		if got, errs := readWith(b[:n:n], bagfmt.ReaderOptions{UnwrapKey: giveKey(key)}, bagfmt.Query{}); len(got) != inChunk-1 {
+		if got, errs := readWith(b[:n:n], bagfmt.ReaderOptions{UnwrapKey: giveKey(key)}, rosbag.Query{}); len(got) != inChunk-1 {
 			t.Errorf("cut at %d: %d messages, want %d: %v", n, len(got), inChunk-1, errs)
 		}
 	}
@@ -505,7 +505,7 @@ func TestEncryptedCut(t *testing.T) {
 // it counts what the process allocates.
 func TestEncryptedLengths(t *testing.T) {
 	key := make([]byte, 16)
-	b := newSealer(t, key).bag(t, sampleBag(t, bagfmt.CompressionNone))
+	b := newSealer(t, key).bag(t, sampleBag(t, rosbag.CompressionNone))
 	chunk := recordsOf(t, cutIndex(t, b), 5)[0]
 	index := len(cutIndex(t, b))
 	for name, bag := range map[string][]byte{
@@ -516,7 +516,7 @@ func TestEncryptedLengths(t *testing.T) {
 		for _, bag := range [][]byte{bag, unclosed(t, bag)} {
 			checkAllocs(t, bag, func() {
 				_, errs := scanWith(t, bag, bagfmt.ScannerOptions{UnwrapKey: giveKey(key)})
-				_, more := readWith(bag, bagfmt.ReaderOptions{UnwrapKey: giveKey(key)}, bagfmt.Query{})
+				_, more := readWith(bag, bagfmt.ReaderOptions{UnwrapKey: giveKey(key)}, rosbag.Query{})
 				for _, err := range slices.Concat(errs, more) {
 					if !typed(err) {
 						t.Errorf("%s: untyped error %v", name, err)
@@ -576,9 +576,9 @@ func FuzzEncrypted(f *testing.F) {
 			{Key: "count", Value: u32s(1)},
 		}, []byte(u32s(0, 1)))...)
 		scanned, errs := scanWith(t, b, bagfmt.ScannerOptions{MaxChunkBytes: fuzzChunkBytes, UnwrapKey: giveKey(key)})
-		read, more := readWith(b, bagfmt.ReaderOptions{MaxChunkBytes: fuzzChunkBytes, UnwrapKey: giveKey(key)}, bagfmt.Query{})
+		read, more := readWith(b, bagfmt.ReaderOptions{MaxChunkBytes: fuzzChunkBytes, UnwrapKey: giveKey(key)}, rosbag.Query{})
 		indexed := setU64(b, cutRecord(t, b, 13).fields["index_pos"], uint64(indexPos))
-		_, most := readWith(indexed, bagfmt.ReaderOptions{MaxChunkBytes: fuzzChunkBytes, UnwrapKey: giveKey(key)}, bagfmt.Query{})
+		_, most := readWith(indexed, bagfmt.ReaderOptions{MaxChunkBytes: fuzzChunkBytes, UnwrapKey: giveKey(key)}, rosbag.Query{})
 		for _, err := range slices.Concat(errs, more, most) {
 			if !typed(err) {
 				t.Fatalf("untyped error %v", err)
@@ -598,7 +598,7 @@ func ExampleEncryption() {
 		return
 	}
 	r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{
-		UnwrapKey: func(e bagfmt.Encryption) ([]byte, error) {
+		UnwrapKey: func(e rosbag.Encryption) ([]byte, error) {
 			fmt.Println("wrapped for", e.User)
 			return hex.DecodeString(stockKeys["cpp_lz4"]) // or what gpg --decrypt makes of e.WrappedKey
 		},
@@ -607,7 +607,7 @@ func ExampleEncryption() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(r.Messages(), "messages")
+	fmt.Println(r.Info().Messages, "messages")
 	// Output:
 	// wrapped for gorosbag test
 	// 27 messages

@@ -14,11 +14,11 @@ import (
 // the bag header, so what it holds is read front to back.
 func Example() {
 	var buf bytes.Buffer
-	w, err := bagfmt.NewWriter(&buf, bagfmt.WriterOptions{Compression: bagfmt.CompressionLZ4})
+	w, err := bagfmt.NewWriter(&buf, bagfmt.WriterOptions{Compression: rosbag.CompressionLZ4})
 	if err != nil {
 		panic(err)
 	}
-	conn, err := w.AddConnection("/chatter", bagfmt.ConnectionHeader{
+	conn, err := w.AddConnection("/chatter", rosbag.Header{
 		{Key: "type", Value: "std_msgs/String"},
 		{Key: "md5sum", Value: "992ce8a1687cec8c8bd883ec73ca41d1"},
 		{Key: "message_definition", Value: "string data\n"},
@@ -28,7 +28,7 @@ func Example() {
 	}
 	for i := range 3 {
 		data := []byte("\x05\x00\x00\x00hello") // a serialized std_msgs/String
-		if err := w.Write(conn, bagfmt.Time{Sec: uint32(10 + i)}, data); err != nil {
+		if err := w.Write(conn, rosbag.Time{Sec: uint32(10 + i)}, data); err != nil {
 			panic(err)
 		}
 	}
@@ -64,10 +64,10 @@ func ExampleReader() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(r.Messages(), "messages from", r.Start(), "to", r.End())
-	q := bagfmt.Query{
-		Keep:  func(c *bagfmt.Connection) bool { return c.Topic == "/odd" },
-		Start: bagfmt.Time{Sec: 3},
+	fmt.Println(r.Info().Messages, "messages from", r.Info().Start, "to", r.Info().End)
+	q := rosbag.Query{
+		Keep:  func(c *rosbag.Connection) bool { return c.Topic == "/odd" },
+		Start: rosbag.Time{Sec: 3},
 	}
 	for m, err := range rosbag.Messages(r, q) {
 		if err != nil {
@@ -89,14 +89,14 @@ func exampleBag() []byte {
 	if err != nil {
 		panic(err)
 	}
-	var conns [2]*bagfmt.Connection
+	var conns [2]*rosbag.Connection
 	for i, topic := range []string{"/even", "/odd"} {
 		if conns[i], err = w.AddConnection(topic, nil); err != nil {
 			panic(err)
 		}
 	}
 	for i := 1; i <= 6; i++ {
-		if err := w.Write(conns[i%2], bagfmt.Time{Sec: uint32(i)}, make([]byte, i)); err != nil {
+		if err := w.Write(conns[i%2], rosbag.Time{Sec: uint32(i)}, make([]byte, i)); err != nil {
 			panic(err)
 		}
 	}

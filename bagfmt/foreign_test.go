@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestForeignFiles: the error says what a file is that somebody took for a bag.
@@ -13,7 +14,7 @@ func TestForeignFiles(t *testing.T) {
 	t.Parallel()
 	for start, want := range map[string]string{
 		"":                            "empty file",
-		"SQLite format 3\x00\x10\x00": "it is an SQLite database, perhaps a ROS 2 bag",
+		"SQLite format 3\x00\x10\x00": "it is an SQLite database; if it is a recording of ROS 2, name a local file",
 		"version https://git-lfs.g":   "it is a git LFS pointer; fetch the bag itself with git lfs pull",
 		"\x1f\x8b\x08\x00":            "it is packed with gzip",
 		"BZh91AY&SY":                  "it is packed with bzip2",
@@ -31,7 +32,7 @@ func TestForeignFiles(t *testing.T) {
 		"#\x00\x01":                   "it starts with the bytes 23 00 01",
 	} {
 		_, err := bagfmt.NewReader(strings.NewReader(start), int64(len(start)), bagfmt.ReaderOptions{})
-		if !errors.Is(err, bagfmt.ErrNotBag) || !strings.HasPrefix(err.Error(), "not a bag: "+want) {
+		if !errors.Is(err, rosbag.ErrNotBag) || !strings.HasPrefix(err.Error(), "not a bag: "+want) {
 			t.Errorf("%.20q: %v, want %s", start, err, want)
 		}
 	}

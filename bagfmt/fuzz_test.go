@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -27,7 +28,7 @@ func seeds(f *testing.F) {
 		f.Add(setU32(b, recordsOf(f, b, 4)[0].fields["count"], 1<<31))
 	}
 	for _, count := range []uint32{1, 2, 1<<32 - 1} {
-		b := repeatedBag(f, bagfmt.Repeated{Count: count, Time: cutAt})
+		b := repeatedBag(f, rosbag.Repeated{Count: count, Time: cutAt})
 		f.Add(b)
 		f.Add(renamed(f, b, "repeated_time=\n", "repeated_count="))
 	}
@@ -87,10 +88,10 @@ func fuzzScan(t *testing.T, b []byte) (msgs []msg, errs []error) {
 func FuzzScanner(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		fuzzSame(t, func(workers int) (func() (*bagfmt.Message, error), func()) {
+		fuzzSame(t, func(workers int) (func() (*rosbag.Message, error), func()) {
 			s, err := bagfmt.NewScanner(bytes.NewReader(b), bagfmt.ScannerOptions{MaxChunkBytes: fuzzChunkBytes, Reuse: workers > 0})
 			if err != nil {
-				return func() (*bagfmt.Message, error) { return nil, io.EOF }, func() {}
+				return func() (*rosbag.Message, error) { return nil, io.EOF }, func() {}
 			}
 			return s.Next, s.Close
 		})
@@ -120,7 +121,7 @@ func checkFuzzAllocs(t *testing.T, b []byte, f func()) {
 }
 
 // fuzzSame compares what open gives to read, with and without workers.
-func fuzzSame(t *testing.T, open func(workers int) (next func() (*bagfmt.Message, error), stop func())) {
+func fuzzSame(t *testing.T, open func(workers int) (next func() (*rosbag.Message, error), stop func())) {
 	t.Helper()
 	serial, _ := open(0)
 	parallel, stop := open(2)
@@ -153,7 +154,7 @@ func FuzzReader(f *testing.F) {
 		}
 		var read []msg
 		var errs []error
-		for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
+		for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 			switch {
 			case err != nil && !typed(err):
 				t.Fatalf("untyped error %v", err)
@@ -166,7 +167,7 @@ func FuzzReader(f *testing.F) {
 			}
 		}
 		is, repeated := rosbag.FindRepeats(r), uint64(0)
-		for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
+		for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 			if err == nil && is.Is(m) {
 				repeated++
 			}
@@ -174,16 +175,16 @@ func FuzzReader(f *testing.F) {
 		if repeated > uint64(r.Info().Repeated.Count) {
 			t.Fatalf("%d repeated messages, the bag says %+v", repeated, r.Info().Repeated)
 		}
-		fuzzSame(t, func(workers int) (func() (*bagfmt.Message, error), func()) {
-			c := r.Cursor(bagfmt.Query{Workers: workers, Reuse: workers > 0})
+		fuzzSame(t, func(workers int) (func() (*rosbag.Message, error), func()) {
+			c := r.Cursor(rosbag.Query{Workers: workers, Reuse: workers > 0})
 			return c.Next, c.Close
 		})
 		for _, c := range r.Connections() {
-			if _, err := lastOf(r, c.ID, r.End()); err != nil && !typed(err) {
+			if _, err := lastOf(r, c.ID, r.Info().End); err != nil && !typed(err) {
 				t.Fatalf("Latest: untyped error %v", err)
 			}
 		}
-		for i := range r.Chunks() {
+		for i := range r.NumSpans() {
 			if _, err := r.ChunkHeader(i); err != nil && !typed(err) {
 				t.Fatalf("ChunkHeader: untyped error %v", err)
 			}
@@ -218,14 +219,14 @@ func FuzzRecord(f *testing.F) {
 		if key == "" || len(key) > 256 || bytes.Contains([]byte(key), []byte("=")) {
 			key = "key"
 		}
-		c := &bagfmt.Connection{ID: bagfmt.ConnID(id), Topic: topic, Header: header("a/A", bagfmt.Field{Key: key, Value: value})}
-		at := bagfmt.Time{Sec: sec, Nsec: nsec}
-		var b bagfmt.ChunkBuilder
+		c := &rosbag.Connection{ID: rosbag.ConnID(id), Topic: topic, Header: header("a/A", rosbag.Field{Key: key, Value: value})}
+		at := rosbag.Time{Sec: sec, Nsec: nsec}
+		var b chunk.Builder
 		b.Reset(nil)
 		b.AppendRun(c, at, frame(string(data)), 1)
 		bag := bagOf(t, seal(t, &b, nil))
 		want := []msg{{topic, at, string(data)}}
-		got, errs := readAll(t, bag, bagfmt.Query{})
+		got, errs := readAll(t, bag, rosbag.Query{})
 		if !slices.Equal(got, want) || errs != nil {
 			t.Fatalf("reader: %v, %v", got, errs)
 		}
@@ -255,7 +256,7 @@ func FuzzChunk(f *testing.F) {
 	f.Fuzz(func(t *testing.T, n uint8, size uint32, stored []byte) {
 		b := bomb(t, compressions[int(n)%3], stored, size)
 		msgs, errs := fuzzScan(t, b)
-		if errs == nil && compressions[int(n)%3] != bagfmt.CompressionNone {
+		if errs == nil && compressions[int(n)%3] != rosbag.CompressionNone {
 			total := 0
 			for _, m := range msgs {
 				total += len(m.Data)
@@ -268,7 +269,7 @@ func FuzzChunk(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, err := range rosbag.Messages(r, bagfmt.Query{}) {
+		for _, err := range rosbag.Messages(r, rosbag.Query{}) {
 			if err != nil && !typed(err) {
 				t.Fatalf("untyped error %v", err)
 			}

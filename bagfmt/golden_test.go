@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -74,7 +73,7 @@ func dump(t *testing.T, b []byte) string {
 		fmt.Fprintf(&s, "%6d %s\n", off, describe(b, r))
 		off = r.dataAt + 4 + len(r.data)
 	}
-	msgs, errs := readAll(t, b, bagfmt.Query{})
+	msgs, errs := readAll(t, b, rosbag.Query{})
 	dumpMessages(&s, "reader", msgs, errs)
 	msgs, errs = scanAll(t, b)
 	dumpMessages(&s, "scanner", msgs, errs)
@@ -84,26 +83,26 @@ func dump(t *testing.T, b []byte) string {
 func describe(b []byte, r record) string {
 	u32 := func(key string) uint32 { return binary.LittleEndian.Uint32(b[r.fields[key]:]) }
 	u64 := func(key string) uint64 { return binary.LittleEndian.Uint64(b[r.fields[key]:]) }
-	stamp := func(key string) bagfmt.Time { return bagfmt.Time{Sec: u32(key), Nsec: uint32(u64(key) >> 32)} }
+	stamp := func(key string) rosbag.Time { return rosbag.Time{Sec: u32(key), Nsec: uint32(u64(key) >> 32)} }
 	text := func(key string) string { return string(b[r.fields[key] : r.fields[key]+r.length[key]]) }
-	switch bagfmt.Op(r.op) {
-	case bagfmt.OpBagHeader:
+	switch rosbag.Op(r.op) {
+	case rosbag.OpBagHeader:
 		return fmt.Sprintf("bag      index_pos=%d conns=%d chunks=%d pad=%d", u64("index_pos"), u32("conn_count"), u32("chunk_count"), len(r.data))
-	case bagfmt.OpChunk:
+	case rosbag.OpChunk:
 		crc := ""
 		if _, ok := r.fields["crc32c"]; ok {
 			crc = fmt.Sprintf(" crc32c=%08x", u32("crc32c"))
 		}
 		return fmt.Sprintf("chunk    %s size=%d->%d%s", text("compression"), u32("size"), len(r.data), crc)
-	case bagfmt.OpIndexData:
+	case rosbag.OpIndexData:
 		first, last := r.data, r.data[len(r.data)-12:]
 		return fmt.Sprintf("index    conn=%d ver=%d count=%d first=%d last=%d", u32("conn"), u32("ver"), u32("count"),
 			binary.LittleEndian.Uint32(first[8:]), binary.LittleEndian.Uint32(last[8:]))
-	case bagfmt.OpConnection:
+	case rosbag.OpConnection:
 		return fmt.Sprintf("conn     %d %s %q", u32("conn"), text("topic"), r.data)
-	case bagfmt.OpChunkInfo:
+	case rosbag.OpChunkInfo:
 		return fmt.Sprintf("info     chunk=%d ver=%d %s to %s count=%d % x", u64("chunk_pos"), u32("ver"), stamp("start_time"), stamp("end_time"), u32("count"), r.data)
-	case bagfmt.OpMessage:
+	case rosbag.OpMessage:
 		return fmt.Sprintf("msg      conn=%d %s %q", u32("conn"), stamp("time"), r.data)
 	case rosbag.OpMessageDefinition: // no bag of ours has one
 	}

@@ -92,7 +92,7 @@ func flipped(bag []byte, i int, mask byte) []byte {
 	return bag
 }
 
-var compressions = []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4, bagfmt.CompressionBZ2}
+var compressions = []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4, rosbag.CompressionBZ2}
 
 // memFile is a file in memory.
 type memFile struct {
@@ -117,14 +117,14 @@ func (f *memFile) Sync() error { f.syncs++; return nil }
 // msg is a message as tests compare it.
 type msg struct {
 	Topic string
-	Time  bagfmt.Time
+	Time  rosbag.Time
 	Data  string
 }
 
-func asMsg(m *bagfmt.Message) msg { return msg{m.Conn.Topic, m.Time, string(m.Data())} }
+func asMsg(m *rosbag.Message) msg { return msg{m.Conn.Topic, m.Time, string(m.Data())} }
 
-func header(typ string, more ...bagfmt.Field) bagfmt.ConnectionHeader {
-	return append(bagfmt.ConnectionHeader{
+func header(typ string, more ...rosbag.Field) rosbag.Header {
+	return append(rosbag.Header{
 		{Key: "type", Value: typ},
 		{Key: "md5sum", Value: "992ce8a1687cec8c8bd883ec73ca41d1"},
 		{Key: "message_definition", Value: "string data\n"},
@@ -133,32 +133,32 @@ func header(typ string, more ...bagfmt.Field) bagfmt.ConnectionHeader {
 
 // sample returns messages of three connections, two of them on one topic, with
 // equal, zero and descending times among them.
-func sample(n int) (conns []*bagfmt.Connection, msgs []msg) {
+func sample(n int) (conns []*rosbag.Connection, msgs []msg) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for i := range n {
-		t := bagfmt.Time{Sec: 100 + uint32(i/4), Nsec: uint32(i%3) * 1000}
+		t := rosbag.Time{Sec: 100 + uint32(i/4), Nsec: uint32(i%3) * 1000}
 		if i == 0 {
-			t = bagfmt.Time{}
+			t = rosbag.Time{}
 		}
 		data := strings.Repeat(fmt.Sprintf("message %d;", i), rnd.IntN(8))
 		msgs = append(msgs, msg{[]string{"/imu", "/odom", "/imu"}[i%3], t, data})
 	}
-	return []*bagfmt.Connection{
-		{ID: 0, Topic: "/imu", Header: header("a/Imu", bagfmt.Field{Key: "callerid", Value: "/a"})},
-		{ID: 1, Topic: "/odom", Header: header("a/Odom", bagfmt.Field{Key: "latching", Value: "1"})},
-		{ID: 2, Topic: "/imu", Header: header("a/Imu", bagfmt.Field{Key: "callerid", Value: "/b"}, bagfmt.Field{Key: "x", Value: "\x00\xff="})},
+	return []*rosbag.Connection{
+		{ID: 0, Topic: "/imu", Header: header("a/Imu", rosbag.Field{Key: "callerid", Value: "/a"})},
+		{ID: 1, Topic: "/odom", Header: header("a/Odom", rosbag.Field{Key: "latching", Value: "1"})},
+		{ID: 2, Topic: "/imu", Header: header("a/Imu", rosbag.Field{Key: "callerid", Value: "/b"}, rosbag.Field{Key: "x", Value: "\x00\xff="})},
 	}, msgs
 }
 
 // writeBag writes msgs[i] on conns[i%len(conns)].
-func writeBag(tb testing.TB, o bagfmt.WriterOptions, conns []*bagfmt.Connection, msgs []msg) []byte {
+func writeBag(tb testing.TB, o bagfmt.WriterOptions, conns []*rosbag.Connection, msgs []msg) []byte {
 	tb.Helper()
 	var f memFile
 	w, err := bagfmt.NewWriter(&f, o)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	var own []*bagfmt.Connection
+	var own []*rosbag.Connection
 	for _, c := range conns {
 		oc, err := w.AddConnection(c.Topic, c.Header)
 		if err != nil {
@@ -178,7 +178,7 @@ func writeBag(tb testing.TB, o bagfmt.WriterOptions, conns []*bagfmt.Connection,
 }
 
 // sampleBag is a bag of a few small chunks.
-func sampleBag(tb testing.TB, c bagfmt.Compression) []byte {
+func sampleBag(tb testing.TB, c rosbag.Compression) []byte {
 	tb.Helper()
 	conns, msgs := sample(30)
 	return writeBag(tb, bagfmt.WriterOptions{Compression: c, ChunkBytes: 1000}, conns, msgs)
@@ -195,7 +195,7 @@ func openAny(b []byte) (*bagfmt.Reader, error) {
 }
 
 // readAll returns all messages in time order, and all errors but io.EOF.
-func readAll(tb testing.TB, b []byte, q bagfmt.Query) (msgs []msg, errs []error) {
+func readAll(tb testing.TB, b []byte, q rosbag.Query) (msgs []msg, errs []error) {
 	tb.Helper()
 	r, err := openBag(b)
 	if err != nil {
@@ -226,7 +226,7 @@ func byTime(msgs []msg) []msg {
 
 // typed reports whether err is of the kinds that a damaged bag may cause.
 func typed(err error) bool {
-	for _, e := range []error{bagfmt.ErrCorrupt, bagfmt.ErrLimit, bagfmt.ErrNotBag, bagfmt.ErrVersion, bagfmt.ErrUnindexed, bagfmt.ErrEncrypted} {
+	for _, e := range []error{rosbag.ErrCorrupt, rosbag.ErrLimit, rosbag.ErrNotBag, rosbag.ErrVersion, rosbag.ErrUnindexed, rosbag.ErrEncrypted} {
 		if errors.Is(err, e) {
 			return true
 		}
@@ -311,8 +311,8 @@ func u32s(v ...uint32) string {
 }
 
 // lastOf returns the latest message of a connection with a time of at most t.
-func lastOf(r rosbag.Latest, id bagfmt.ConnID, t bagfmt.Time) (*bagfmt.Message, error) {
-	for _, found := range r.Latest(t, func(c *bagfmt.Connection) bool { return c.ID == id }) {
+func lastOf(r rosbag.Latest, id rosbag.ConnID, t rosbag.Time) (*rosbag.Message, error) {
+	for _, found := range r.Latest(t, func(c *rosbag.Connection) bool { return c.ID == id }) {
 		return found.Message, found.Err
 	}
 	return nil, nil
@@ -320,10 +320,10 @@ func lastOf(r rosbag.Latest, id bagfmt.ConnID, t bagfmt.Time) (*bagfmt.Message, 
 
 // steady returns n messages of the connections of sample with times that rise by 1 s
 // every third message.
-func steady(n, from int) (conns []*bagfmt.Connection, msgs []msg) {
+func steady(n, from int) (conns []*rosbag.Connection, msgs []msg) {
 	conns, _ = sample(0)
 	for i := range n {
-		msgs = append(msgs, msg{conns[i%3].Topic, bagfmt.Time{Sec: uint32(from + i/3)}, fmt.Sprintf("message %d of %d", i, from)})
+		msgs = append(msgs, msg{conns[i%3].Topic, rosbag.Time{Sec: uint32(from + i/3)}, fmt.Sprintf("message %d of %d", i, from)})
 	}
 	return conns, msgs
 }

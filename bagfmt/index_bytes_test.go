@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestIndexBytes: what is said before a chunk is written is what Close then adds.
@@ -16,10 +18,10 @@ func TestIndexBytes(t *testing.T) {
 	}
 	conns, _ := sample(1)
 	for i := range 5 {
-		var b bagfmt.ChunkBuilder
+		var b chunk.Builder
 		b.Reset(nil)
 		for _, c := range conns[:1+i%len(conns)] { // the first time, and known ones
-			b.AppendRun(c, bagfmt.Time{Sec: 1}, []byte{1, 0, 0, 0, 7}, 1)
+			b.AppendRun(c, rosbag.Time{Sec: 1}, []byte{1, 0, 0, 0, 7}, 1)
 		}
 		c := seal(t, &b, nil)
 		said := w.IndexBytes(c)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
-	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -44,7 +43,7 @@ func TestIndexOfDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	open := func(data []byte) (*Reader, *load.Loader) {
-		r, err := NewReader(bytes.NewReader(data), int64(len(data)), table.Options{IndexOnly: true})
+		r, err := NewReader(bytes.NewReader(data), int64(len(data)), ReaderOptions{IndexOnly: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 const stringMD5 = "992ce8a1687cec8c8bd883ec73ca41d1"
@@ -106,7 +107,7 @@ func smallOldBags() map[string][]byte {
 func agree(t *testing.T, what string, b []byte) (msgs []msg, errs []error) {
 	t.Helper()
 	msgs, errs = scanAll(t, b)
-	got, more := readAny(t, b, bagfmt.Query{})
+	got, more := readAny(t, b, rosbag.Query{})
 	if !slices.Equal(byTime(msgs), got) {
 		t.Fatalf("%s: the scanner finds %d messages, the reader %d; %v; %v", what, len(msgs), len(got), errs, more)
 	}
@@ -155,7 +156,7 @@ func TestOldTruncatedEverywhere(t *testing.T) {
 				}
 				before = len(got)
 				for _, err := range errs {
-					var bad *bagfmt.CorruptError
+					var bad *rosbag.CorruptError
 					if errors.As(err, &bad) && (bad.Offset < 0 || bad.Offset > int64(i)) {
 						t.Fatalf("cut at %d: offset %d", i, bad.Offset)
 					}
@@ -238,7 +239,7 @@ func readFirst(b []byte) {
 	if err != nil {
 		return
 	}
-	_, _ = r.Cursor(bagfmt.Query{}).Next()
+	_, _ = r.Cursor(rosbag.Query{}).Next()
 }
 
 // TestOldNotABag has files that are no bags, or look like one of version 0.
@@ -248,25 +249,25 @@ func TestOldNotABag(t *testing.T) {
 		in   string
 		want error // nil: it is a bag
 	}{
-		"text":               {"hello\n", bagfmt.ErrNotBag},
-		"three lines":        {"hello\nworld\nagain\n", bagfmt.ErrNotBag},
-		"no type":            {"/a\n*\nhello\n", bagfmt.ErrNotBag},
-		"no md5sum":          {"/a\nhello\nstd_msgs/String\n", bagfmt.ErrNotBag},
-		"no topic":           {"a topic\n*\n*\n", bagfmt.ErrNotBag},
-		"two lines":          {"/a\n*\n", bagfmt.ErrNotBag},
-		"long line":          {"/" + strings.Repeat("a", 300) + "\n*\n*\n", bagfmt.ErrNotBag},
+		"text":               {"hello\n", rosbag.ErrNotBag},
+		"three lines":        {"hello\nworld\nagain\n", rosbag.ErrNotBag},
+		"no type":            {"/a\n*\nhello\n", rosbag.ErrNotBag},
+		"no md5sum":          {"/a\nhello\nstd_msgs/String\n", rosbag.ErrNotBag},
+		"no topic":           {"a topic\n*\n*\n", rosbag.ErrNotBag},
+		"two lines":          {"/a\n*\n", rosbag.ErrNotBag},
+		"long line":          {"/" + strings.Repeat("a", 300) + "\n*\n*\n", rosbag.ErrNotBag},
 		"version 0":          {"/a\n*\n*\n", nil},
 		"version 0, md5sum":  {"/a\nstd_msgs/String\n" + stringMD5 + "\n", nil},
-		"script":             {"#!/bin/sh\necho\n", bagfmt.ErrNotBag},
-		"comment":            {"# a\n# b\n", bagfmt.ErrNotBag},
+		"script":             {"#!/bin/sh\necho\n", rosbag.ErrNotBag},
+		"comment":            {"# a\n# b\n", rosbag.ErrNotBag},
 		"no version":         {"# anything\n1\n/a\n*\n*\n", nil},
-		"half a first line":  {"#ROSREC", bagfmt.ErrCorrupt},
-		"half of MULTILOG":   {"##MULT", bagfmt.ErrCorrupt},
-		"version 0.9":        {"#ROSLOG V0.9\n", bagfmt.ErrVersion},
-		"version 1.3":        {"#ROSRECORD V1.3\n", bagfmt.ErrVersion},
-		"version 1.4":        {"#ROSRECORD V1.4\n", bagfmt.ErrVersion},
+		"half a first line":  {"#ROSREC", rosbag.ErrCorrupt},
+		"half of MULTILOG":   {"##MULT", rosbag.ErrCorrupt},
+		"version 0.9":        {"#ROSLOG V0.9\n", rosbag.ErrVersion},
+		"version 1.3":        {"#ROSRECORD V1.3\n", rosbag.ErrVersion},
+		"version 1.4":        {"#ROSRECORD V1.4\n", rosbag.ErrVersion},
 		"another name":       {"#ROSANYTHING V1.1\n", nil},
-		"1.0 without number": {"#ROSLOG V1.0\nnumber\n", bagfmt.ErrCorrupt},
+		"1.0 without number": {"#ROSLOG V1.0\nnumber\n", rosbag.ErrCorrupt},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -275,7 +276,7 @@ func TestOldNotABag(t *testing.T) {
 			if tc.want == nil && errs != nil || tc.want != nil && (len(errs) != 1 || !errors.Is(errs[0], tc.want)) {
 				t.Errorf("scanner: %v, want %v", errs, tc.want)
 			}
-			_, errs = readAny(t, []byte(tc.in), bagfmt.Query{})
+			_, errs = readAny(t, []byte(tc.in), rosbag.Query{})
 			if tc.want == nil && errs != nil || tc.want != nil && (len(errs) != 1 || !errors.Is(errs[0], tc.want)) {
 				t.Errorf("reader: %v, want %v", errs, tc.want)
 			}
@@ -293,16 +294,16 @@ func TestOldHeaders(t *testing.T) {
 	}{
 		"v0_strings":             {elapsed: true},
 		"v10_multilog":           {elapsed: true},
-		"v10_undeclared_topic":   {elapsed: true, damage: bagfmt.ErrCorrupt},
+		"v10_undeclared_topic":   {elapsed: true, damage: rosbag.ErrCorrupt},
 		"v11_roslog":             {elapsed: true},
 		"v11_rosrecord":          {},
 		"v12_indexed":            {indexed: true, defs: true},
 		"v12_indexed_backwards":  {indexed: true, defs: true},
 		"v12_indexed_empty":      {indexed: true},
 		"v12_indexed_notype":     {indexed: true, defs: true},
-		"v12_indexed_badpos":     {defs: true, damage: bagfmt.ErrCorrupt},
+		"v12_indexed_badpos":     {defs: true, damage: rosbag.ErrCorrupt},
 		"v12_indexed_cut_index":  {defs: true, damage: io.ErrUnexpectedEOF},
-		"v12_indexed_notclosed":  {defs: true, damage: bagfmt.ErrUnindexed},
+		"v12_indexed_notclosed":  {defs: true, damage: rosbag.ErrUnindexed},
 		"v12_unindexed_cpp":      {defs: true},
 		"v12_unindexed_emptydef": {defs: true},
 		"v12_unindexed_nodefs":   {},
@@ -316,10 +317,10 @@ func TestOldHeaders(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.Elapsed() != tc.elapsed || r.Indexed() != tc.indexed {
-				t.Errorf("elapsed %v, indexed %v", r.Elapsed(), r.Indexed())
+			if r.Info().Elapsed != tc.elapsed || r.Info().Indexed != tc.indexed {
+				t.Errorf("elapsed %v, indexed %v", r.Info().Elapsed, r.Info().Indexed)
 			}
-			if d := r.Damage(); (len(d) > 0) != (tc.damage != nil) || tc.damage != nil && !slices.ContainsFunc(d, func(e error) bool { return errors.Is(e, tc.damage) }) {
+			if d := r.Info().Damage; (len(d) > 0) != (tc.damage != nil) || tc.damage != nil && !slices.ContainsFunc(d, func(e error) bool { return errors.Is(e, tc.damage) }) {
 				t.Errorf("damage %v, want %v", d, tc.damage)
 			}
 			for _, c := range r.Connections() {
@@ -327,7 +328,7 @@ func TestOldHeaders(t *testing.T) {
 					t.Errorf("definition of %s: %v, want %v", c.Topic, ok, tc.defs)
 				}
 			}
-			if _, err := openBag(b); tc.indexed && err != nil || !tc.indexed && !errors.Is(err, bagfmt.ErrUnindexed) && !errors.Is(err, bagfmt.ErrCorrupt) {
+			if _, err := openBag(b); tc.indexed && err != nil || !tc.indexed && !errors.Is(err, rosbag.ErrUnindexed) && !errors.Is(err, rosbag.ErrCorrupt) {
 				t.Errorf("index only: %v", err)
 			}
 			msgs, _ := scanAll(t, b)
@@ -346,7 +347,7 @@ func TestOldLatched(t *testing.T) {
 	}
 	var got []string
 	for i, c := range r.Connections() {
-		if c.ID != bagfmt.ConnID(i) {
+		if c.ID != rosbag.ConnID(i) {
 			t.Errorf("connection %d has id %d", i, c.ID)
 		}
 		got = append(got, fmt.Sprintf("%s %v %q", c.Topic, c.Header.Latching(), c.Header.CallerID()))
@@ -355,7 +356,7 @@ func TestOldLatched(t *testing.T) {
 		t.Errorf("connections (-want +got):\n%s", d)
 	}
 	for _, c := range r.Connections()[2:] {
-		want := bagfmt.ConnectionHeader{
+		want := rosbag.Header{
 			{Key: "topic", Value: c.Topic},
 			{Key: "type", Value: "std_msgs/String"},
 			{Key: "md5sum", Value: stringMD5},
@@ -449,7 +450,7 @@ func TestOldSegments(t *testing.T) {
 		if i == 500 {
 			data = strings.Repeat("z", 3<<20)
 		}
-		at := bagfmt.Time{Sec: uint32(2000 - i)} // backwards
+		at := rosbag.Time{Sec: uint32(2000 - i)} // backwards
 		b = append(b, "/t\n*\n*\n"+u32s(at.Sec, 0, uint32(len(data)))+data...)
 		want = append(want, msg{"/t", at, data})
 	}
@@ -457,11 +458,12 @@ func TestOldSegments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(r.Chunks()); n < 5 || n > 8 {
+	if n := r.NumSpans(); n < 5 || n > 8 {
 		t.Errorf("%d segments", n)
 	}
 	next := int64(13)
-	for i, c := range r.Chunks() {
+	for i := range r.NumSpans() {
+		c := r.Span(i)
 		h, err := r.ChunkHeader(i)
 		if err != nil || c.Pos != next || h.StoredBytes > 1<<20 && c.Counts[0].Count != 1 {
 			t.Errorf("segment at %d, want %d: %v, %v", c.Pos, next, h, err)
@@ -472,7 +474,7 @@ func TestOldSegments(t *testing.T) {
 		t.Errorf("segments end at %d of %d", next, len(b))
 	}
 	slices.Reverse(want)
-	got, errs := readAny(t, b, bagfmt.Query{})
+	got, errs := readAny(t, b, rosbag.Query{})
 	if !slices.Equal(want, got) || errs != nil {
 		t.Errorf("%d messages, %v", len(got), errs)
 	}
@@ -504,8 +506,8 @@ func TestRealV12(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Version() != "1.2" || !r.Indexed() || r.Elapsed() {
-		t.Errorf("version %s, indexed %v", r.Version(), r.Indexed())
+	if r.Info().Version != "1.2" || !r.Info().Indexed || r.Info().Elapsed {
+		t.Errorf("version %s, indexed %v", r.Info().Version, r.Info().Indexed)
 	}
 	for _, c := range r.Connections() {
 		if c.Header.MessageDefinition() == "" || len(c.Header.MD5Sum()) != 32 {
@@ -528,16 +530,16 @@ func TestRealWithoutIndex(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if r.Version() != "2.0" {
+		if r.Info().Version != "2.0" {
 			continue
 		}
-		want, errs := readAny(t, b, bagfmt.Query{})
+		want, errs := readAny(t, b, rosbag.Query{})
 		if len(errs) > 0 {
 			t.Fatalf("%s: %v", name, errs)
 		}
 		open := unindexed(t, b)
 		for what, b := range map[string][]byte{"closed": open, "open": open[:r.IndexPos():r.IndexPos()]} {
-			got, errs := readAny(t, b, bagfmt.Query{})
+			got, errs := readAny(t, b, rosbag.Query{})
 			if len(got) != len(want) || len(faults(errs)) > 0 {
 				t.Errorf("%s, %s: %d messages, want %d: %v", name, what, len(got), len(want), errs)
 				continue

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // oldSeeds adds bags of all old versions, whole and cut.
@@ -66,20 +67,20 @@ func FuzzScanningReader(f *testing.F) {
 			}
 			return
 		}
-		for _, err := range r.Damage() {
+		for _, err := range r.Info().Damage {
 			if !typed(err) {
 				t.Fatalf("untyped damage %v", err)
 			}
 		}
 		read, errs := fuzzRead(t, r, len(b))
-		if r.Version()[0] == '2' {
-			if uint64(len(read)) < r.Messages() && errs == nil {
-				t.Fatalf("%d of %d messages without an error", len(read), r.Messages())
+		if r.Info().Version[0] == '2' {
+			if uint64(len(read)) < r.Info().Messages && errs == nil {
+				t.Fatalf("%d of %d messages without an error", len(read), r.Info().Messages)
 			}
 			return
 		}
-		if uint64(len(read)) != r.Messages() || errs != nil {
-			t.Fatalf("%d of %d messages, %v", len(read), r.Messages(), errs)
+		if uint64(len(read)) != r.Info().Messages || errs != nil {
+			t.Fatalf("%d of %d messages, %v", len(read), r.Info().Messages, errs)
 		}
 		scanned, _ := fuzzScan(t, b)
 		if !slices.Equal(byTime(scanned), read) {
@@ -91,17 +92,17 @@ func FuzzScanningReader(f *testing.F) {
 // fuzzRead reads all that r has in all ways.
 func fuzzRead(t *testing.T, r *bagfmt.Reader, size int) (msgs []msg, errs []error) {
 	t.Helper()
-	c := r.Cursor(bagfmt.Query{})
+	c := r.Cursor(rosbag.Query{})
 	for {
 		m, err := c.Next()
 		switch {
 		case errors.Is(err, io.EOF):
 			for _, c := range r.Connections() {
-				if _, err := lastOf(r, c.ID, r.End()); err != nil && !typed(err) {
+				if _, err := lastOf(r, c.ID, r.Info().End); err != nil && !typed(err) {
 					t.Fatalf("Latest: untyped error %v", err)
 				}
 			}
-			for i := range r.Chunks() {
+			for i := range r.NumSpans() {
 				_, headerErr := r.ChunkHeader(i)
 				_, indexErr := r.Index(i, nil)
 				if headerErr != nil && !typed(headerErr) || indexErr != nil && !typed(indexErr) {

@@ -73,7 +73,7 @@ type summary struct {
 	messages []oldMessage
 }
 
-func (s *summary) add(m *bagfmt.Message) {
+func (s *summary) add(m *rosbag.Message) {
 	if s.topics == nil {
 		s.topics, s.payload = make(map[string]oldTopic), make(map[string][]byte)
 	}
@@ -140,10 +140,10 @@ func TestOldBags(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			errs = r.Damage()
+			errs = r.Info().Damage
 			found = summary{}
 			var inOrder []msg
-			for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
+			for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -156,16 +156,16 @@ func TestOldBags(t *testing.T) {
 			for _, m := range scanned { // hashes are over the order of the file
 				found.add(lookUp(t, r, m))
 			}
-			checkOld(t, "reader", &want, &found, r.Version(), errs)
-			if r.Messages() != uint64(want.Count) {
-				t.Errorf("%d messages, want %d", r.Messages(), want.Count)
+			checkOld(t, "reader", &want, &found, r.Info().Version, errs)
+			if r.Info().Messages != uint64(want.Count) {
+				t.Errorf("%d messages, want %d", r.Info().Messages, want.Count)
 			}
 		})
 	}
 }
 
 // lookUp finds m through Latest.
-func lookUp(t *testing.T, r *bagfmt.Reader, m msg) *bagfmt.Message {
+func lookUp(t *testing.T, r *bagfmt.Reader, m msg) *rosbag.Message {
 	t.Helper()
 	for _, c := range r.Connections() {
 		if c.Topic != m.Topic {
@@ -224,8 +224,8 @@ func TestOldAllocs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := r.Cursor(bagfmt.Query{})
-		for who, next := range map[string]func() (*bagfmt.Message, error){"scanner": s.Next, "cursor": c.Next} {
+		c := r.Cursor(rosbag.Query{})
+		for who, next := range map[string]func() (*rosbag.Message, error){"scanner": s.Next, "cursor": c.Next} {
 			for range 1600 { // all connections are known then
 				if _, err := next(); err != nil {
 					t.Fatal(err)
@@ -255,7 +255,7 @@ func TestOldPipes(t *testing.T) {
 			var got []msg
 			s, err := bagfmt.NewScanner(r, bagfmt.ScannerOptions{})
 			for err == nil {
-				var m *bagfmt.Message
+				var m *rosbag.Message
 				if m, err = s.Next(); err == nil {
 					got = append(got, asMsg(m))
 				}

@@ -9,8 +9,10 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestLengths puts hostile values in every length of a bag.
@@ -28,7 +30,7 @@ func TestLengths(t *testing.T) { // not parallel: it looks at what all goroutine
 			if r.op == 7 {
 				at = append(at, r.dataAt+4)
 			}
-			if r.op == 5 && comp == bagfmt.CompressionNone {
+			if r.op == 5 && comp == rosbag.CompressionNone {
 				for off := 0; off < len(r.data); {
 					in := cutRecord(t, r.data, off)
 					at = append(at, r.dataAt+4+in.off, r.dataAt+4+in.off+4, r.dataAt+4+in.dataAt)
@@ -44,7 +46,7 @@ func TestLengths(t *testing.T) { // not parallel: it looks at what all goroutine
 				b := setU32(full, off, v)
 				checkAllocs(t, b, func() {
 					_, errs := scanAll(t, b)
-					_, more := readAll(t, b, bagfmt.Query{})
+					_, more := readAll(t, b, rosbag.Query{})
 					for _, err := range append(errs, more...) {
 						if !typed(err) {
 							t.Errorf("%s, %d at %d: untyped %v", comp, v, off, err)
@@ -73,7 +75,7 @@ func checkAllocs(tb testing.TB, in []byte, f func()) {
 func TestLongConnection(t *testing.T) { // it counts what is allocated
 	const long = 16 << 20
 	conns, msgs := sample(3)
-	conns[0].Header = append(conns[0].Header[:3:3], bagfmt.Field{Key: "callerid", Value: strings.Repeat("c", 1<<20)})
+	conns[0].Header = append(conns[0].Header[:3:3], rosbag.Field{Key: "callerid", Value: strings.Repeat("c", 1<<20)})
 	whole := writeBag(t, bagfmt.WriterOptions{}, conns, msgs)
 	index := slices.IndexFunc(records(t, whole), func(r record) bool { return r.op == 7 })
 	at := records(t, whole)[index].dataAt
@@ -81,7 +83,7 @@ func TestLongConnection(t *testing.T) { // it counts what is allocated
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_, err := openBag(bag)
-	var limit *bagfmt.LimitError
+	var limit *rosbag.LimitError
 	if !errors.As(err, &limit) || limit.What != "connection header" {
 		t.Errorf("got %v", err)
 	}
@@ -95,7 +97,7 @@ func TestLongConnection(t *testing.T) { // it counts what is allocated
 }
 
 // bomb is a bag of one chunk that says it unpacks to size bytes.
-func bomb(tb testing.TB, comp bagfmt.Compression, stored []byte, size uint32) []byte {
+func bomb(tb testing.TB, comp rosbag.Compression, stored []byte, size uint32) []byte {
 	tb.Helper()
 	full := writeBag(tb, bagfmt.WriterOptions{}, nil, nil)
 	conns, _ := sample(0)
@@ -124,14 +126,14 @@ func bomb(tb testing.TB, comp bagfmt.Compression, stored []byte, size uint32) []
 func TestBombs(t *testing.T) {
 	const unpacked = 4 << 20
 	for _, comp := range compressions[1:] {
-		z, err := bagfmt.NewCompressor(comp)
+		z, err := chunk.NewCompressor(comp)
 		if err != nil {
 			t.Fatal(err)
 		}
 		conns, _ := sample(0)
-		var b bagfmt.ChunkBuilder
+		var b chunk.Builder
 		b.Reset(nil)
-		b.AppendRun(conns[0], bagfmt.Time{Sec: 1}, frame(strings.Repeat("\x00", unpacked)), 1)
+		b.AppendRun(conns[0], rosbag.Time{Sec: 1}, frame(strings.Repeat("\x00", unpacked)), 1)
 		sealed := seal(t, &b, z)
 		stored := cutRecord(t, sealed.Record, 0).data
 		size := uint32(sealed.UncompressedBytes)
@@ -140,15 +142,15 @@ func TestBombs(t *testing.T) {
 			want error
 		}{
 			"right":     {size, nil},
-			"one less":  {size - 1, bagfmt.ErrCorrupt},
-			"one more":  {size + 1, bagfmt.ErrCorrupt},
-			"tiny":      {10, bagfmt.ErrCorrupt},
-			"zero":      {0, bagfmt.ErrCorrupt},
-			"200 MiB":   {200 << 20, bagfmt.ErrCorrupt},
-			"512 MiB":   {512 << 20, bagfmt.ErrCorrupt},
-			"too much":  {512<<20 + 1, bagfmt.ErrLimit},
-			"2 GiB":     {1 << 31, bagfmt.ErrLimit},
-			"4 GiB - 1": {1<<32 - 1, bagfmt.ErrLimit},
+			"one less":  {size - 1, rosbag.ErrCorrupt},
+			"one more":  {size + 1, rosbag.ErrCorrupt},
+			"tiny":      {10, rosbag.ErrCorrupt},
+			"zero":      {0, rosbag.ErrCorrupt},
+			"200 MiB":   {200 << 20, rosbag.ErrCorrupt},
+			"512 MiB":   {512 << 20, rosbag.ErrCorrupt},
+			"too much":  {512<<20 + 1, rosbag.ErrLimit},
+			"2 GiB":     {1 << 31, rosbag.ErrLimit},
+			"4 GiB - 1": {1<<32 - 1, rosbag.ErrLimit},
 		}
 		for name, tc := range tests {
 			t.Run(string(comp)+"/"+name, func(t *testing.T) {
@@ -164,7 +166,7 @@ func TestBombs(t *testing.T) {
 					t.Errorf("%d bytes allocated", got)
 				}
 				if tc.want != nil {
-					if _, errs := readAll(t, bag, bagfmt.Query{}); len(errs) == 0 {
+					if _, errs := readAll(t, bag, rosbag.Query{}); len(errs) == 0 {
 						t.Error("reader: no error")
 					}
 				}
@@ -175,7 +177,7 @@ func TestBombs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Next(); !errors.Is(err, bagfmt.ErrLimit) {
+		if _, err := s.Next(); !errors.Is(err, rosbag.ErrLimit) {
 			t.Errorf("%s: %v, want ErrLimit", comp, err)
 		}
 	}
@@ -187,21 +189,21 @@ func TestInterrupted(t *testing.T) {
 	const unpacked = 64 << 20
 	errStop := errors.New("stop")
 	for _, comp := range compressions[1:] {
-		z, err := bagfmt.NewCompressor(comp)
+		z, err := chunk.NewCompressor(comp)
 		if err != nil {
 			t.Fatal(err)
 		}
 		conns, _ := sample(0)
-		var b bagfmt.ChunkBuilder
+		var b chunk.Builder
 		b.Reset(nil)
-		b.AppendRun(conns[0], bagfmt.Time{Sec: 1}, frame(strings.Repeat("\x00", unpacked)), 1)
+		b.AppendRun(conns[0], rosbag.Time{Sec: 1}, frame(strings.Repeat("\x00", unpacked)), 1)
 		sealed := seal(t, &b, z)
 		bag := bomb(t, comp, cutRecord(t, sealed.Record, 0).data, uint32(sealed.UncompressedBytes))
 		for name, read := range map[string]func(func() error) error{
 			"reader": func(f func() error) error {
 				r, err := bagfmt.NewReader(bytes.NewReader(bag), int64(len(bag)), bagfmt.ReaderOptions{Interrupted: f})
 				if err == nil {
-					_, err = r.Cursor(bagfmt.Query{}).Next()
+					_, err = r.Cursor(rosbag.Query{}).Next()
 				}
 				return err
 			},
@@ -226,7 +228,7 @@ func TestInterrupted(t *testing.T) {
 					return errStop
 				}
 				return nil
-			}); !errors.Is(err, errStop) || errors.Is(err, bagfmt.ErrCorrupt) || calls > 8 {
+			}); !errors.Is(err, errStop) || errors.Is(err, rosbag.ErrCorrupt) || calls > 8 {
 				t.Errorf("%s, %s: %v, asked %d times", comp, name, err, calls)
 			}
 		}

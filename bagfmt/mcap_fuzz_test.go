@@ -58,10 +58,10 @@ func readMCAP(t *testing.T, b []byte) (read, scanned []msg, lostRead, lostScanne
 		check(err)
 		return nil, scanned, 1, lostScanned
 	}
-	for _, err := range r.Damage() {
+	for _, err := range r.Info().Damage {
 		check(err)
 	}
-	lost := lostOf(r.Damage())
+	lost := lostOf(r.Info().Damage)
 	for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 		if err != nil {
 			check(err)
@@ -83,7 +83,7 @@ func readMCAP(t *testing.T, b []byte) (read, scanned []msg, lostRead, lostScanne
 			check(err)
 		}
 	}
-	for _, found := range r.Latest(r.End(), nil) {
+	for _, found := range r.Latest(r.Info().End, nil) {
 		if found.Err != nil {
 			check(found.Err)
 		}

@@ -105,7 +105,7 @@ func wantMCAP(messages []mcap.Message, keep func(id uint16) bool) []msg {
 	for _, m := range sorted {
 		if keep(m.ChannelID) {
 			i := slices.IndexFunc(mcapChannels, func(c mcap.Channel) bool { return c.ID == m.ChannelID })
-			list = append(list, msg{mcapChannels[i].Topic, bagfmt.Time{Sec: uint32(m.LogTime / 1e9), Nsec: uint32(m.LogTime % 1e9)}, string(m.Data)})
+			list = append(list, msg{mcapChannels[i].Topic, rosbag.Time{Sec: uint32(m.LogTime / 1e9), Nsec: uint32(m.LogTime % 1e9)}, string(m.Data)})
 		}
 	}
 	return list
@@ -117,8 +117,8 @@ func ofROS1(id uint16) bool { return id < 8 }
 func lostOf(list []error) []error {
 	return slices.DeleteFunc(slices.Clone(list), func(err error) bool {
 		var encoding *rosbag.EncodingError
-		var corrupt *bagfmt.CorruptError
-		return errors.As(err, &encoding) || errors.Is(err, bagfmt.ErrUnindexed) || errors.As(err, &corrupt) && corrupt.Recovered
+		var corrupt *rosbag.CorruptError
+		return errors.As(err, &encoding) || errors.Is(err, rosbag.ErrUnindexed) || errors.As(err, &corrupt) && corrupt.Recovered
 	})
 }
 
@@ -135,11 +135,11 @@ func TestMCAPForms(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r.Version() != "mcap" || r.Indexed() != form.indexed || int(r.Messages()) != len(want) {
-					t.Errorf("version %s, indexed %t, %d messages, want %d; damage %v", r.Version(), r.Indexed(), r.Messages(), len(want), r.Damage())
+				if r.Info().Format != "mcap" || r.Info().Indexed != form.indexed || int(r.Info().Messages) != len(want) {
+					t.Errorf("version %s, indexed %t, %d messages, want %d; damage %v", r.Info().Format, r.Info().Indexed, r.Info().Messages, len(want), r.Info().Damage)
 				}
 				var foreign []string
-				for _, err := range r.Damage() {
+				for _, err := range r.Info().Damage {
 					var e *rosbag.EncodingError
 					if errors.As(err, &e) {
 						foreign = append(foreign, e.Topic+" "+e.Encoding+" "+e.SchemaEncoding)
@@ -148,13 +148,13 @@ func TestMCAPForms(t *testing.T) {
 				if want := []string{"/cdr cdr ros2msg", "/json json ", "/wrong ros1 ros2msg"}; !slices.Equal(foreign, want) {
 					t.Errorf("other encodings %q, want %q", foreign, want)
 				}
-				if lost := lostOf(r.Damage()); len(lost) > 0 {
+				if lost := lostOf(r.Info().Damage); len(lost) > 0 {
 					t.Errorf("damage %v", lost)
 				}
 				if got, errs := scanWith(t, b, bagfmt.ScannerOptions{Reuse: workers > 0}); !slices.Equal(byTime(got), want) || len(lostOf(errs)) > 0 || len(errs) != 3 {
 					t.Errorf("scanner: errors %v, %d messages", errs, len(got))
 				}
-				got, errs := readOpen(r, bagfmt.Query{Workers: workers, Reuse: workers > 0})
+				got, errs := readOpen(r, rosbag.Query{Workers: workers, Reuse: workers > 0})
 				if !slices.Equal(got, want) || len(errs) > 0 {
 					t.Errorf("errors %v, got %d messages, want %d\n%v\n%v", errs, len(got), len(want), got, want)
 				}
@@ -164,7 +164,7 @@ func TestMCAPForms(t *testing.T) {
 }
 
 // readOpen reads what q selects.
-func readOpen(r *bagfmt.Reader, q bagfmt.Query) (list []msg, errs []error) {
+func readOpen(r *bagfmt.Reader, q rosbag.Query) (list []msg, errs []error) {
 	for m, err := range rosbag.Messages(r, q) {
 		if err != nil {
 			errs = append(errs, err)
@@ -179,13 +179,13 @@ func readOpen(r *bagfmt.Reader, q bagfmt.Query) (list []msg, errs []error) {
 func TestMCAPConnections(t *testing.T) {
 	t.Parallel()
 	const md5 = "992ce8a1687cec8c8bd883ec73ca41d1"
-	common := func(topic string, more ...bagfmt.Field) bagfmt.ConnectionHeader {
-		return append(bagfmt.ConnectionHeader{
+	common := func(topic string, more ...rosbag.Field) rosbag.Header {
+		return append(rosbag.Header{
 			{Key: "topic", Value: topic}, {Key: "type", Value: "std_msgs/String"}, {Key: "md5sum", Value: md5}, {Key: "message_definition", Value: stringDefinition},
 		}, more...)
 	}
-	foreign := func(topic, typ, encoding, schema, definition string, more ...bagfmt.Field) bagfmt.ConnectionHeader {
-		return append(bagfmt.ConnectionHeader{
+	foreign := func(topic, typ, encoding, schema, definition string, more ...rosbag.Field) rosbag.Header {
+		return append(rosbag.Header{
 			{Key: "topic", Value: topic},
 			{Key: "type", Value: typ},
 			{Key: rosbag.KeyMCAPEncoding, Value: encoding},
@@ -193,11 +193,11 @@ func TestMCAPConnections(t *testing.T) {
 			{Key: rosbag.KeyMCAPSchema, Value: definition},
 		}, more...)
 	}
-	want := []*bagfmt.Connection{
-		{ID: 1, Topic: "/a", Header: common("/a", bagfmt.Field{Key: "callerid", Value: "/one"}, bagfmt.Field{Key: "latching", Value: "1"}, bagfmt.Field{Key: "x", Value: "y"})},
-		{ID: 2, Topic: "/a", Header: common("/a", bagfmt.Field{Key: "callerid", Value: "/two"}, bagfmt.Field{Key: "latching", Value: "1"})},
-		{ID: 7, Topic: "/b", Header: common("/b", bagfmt.Field{Key: "latching", Value: "0"})},
-		{ID: 8, Topic: "/cdr", Header: foreign("/cdr", "std_msgs/msg/String", "cdr", "ros2msg", stringDefinition, bagfmt.Field{Key: "mcap.metadata.offered_qos_profiles", Value: "- x"})},
+	want := []*rosbag.Connection{
+		{ID: 1, Topic: "/a", Header: common("/a", rosbag.Field{Key: "callerid", Value: "/one"}, rosbag.Field{Key: "latching", Value: "1"}, rosbag.Field{Key: "x", Value: "y"})},
+		{ID: 2, Topic: "/a", Header: common("/a", rosbag.Field{Key: "callerid", Value: "/two"}, rosbag.Field{Key: "latching", Value: "1"})},
+		{ID: 7, Topic: "/b", Header: common("/b", rosbag.Field{Key: "latching", Value: "0"})},
+		{ID: 8, Topic: "/cdr", Header: foreign("/cdr", "std_msgs/msg/String", "cdr", "ros2msg", stringDefinition, rosbag.Field{Key: "mcap.metadata.offered_qos_profiles", Value: "- x"})},
 		{ID: 9, Topic: "/json", Header: foreign("/json", "", "json", "", "")},
 		{ID: 10, Topic: "/wrong", Header: foreign("/wrong", "std_msgs/msg/String", "ros1", "ros2msg", stringDefinition)},
 	}
@@ -222,8 +222,8 @@ func TestMCAPConnections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, errs := readOpen(r, bagfmt.Query{}); len(errs) > 0 || !slices.Equal(got, all) || len(lostOf(r.Damage())) > 0 {
-			t.Errorf("%s: errors %v, damage %v, %d messages", form.name, errs, r.Damage(), len(got))
+		if got, errs := readOpen(r, rosbag.Query{}); len(errs) > 0 || !slices.Equal(got, all) || len(lostOf(r.Info().Damage)) > 0 {
+			t.Errorf("%s: errors %v, damage %v, %d messages", form.name, errs, r.Info().Damage, len(got))
 		}
 		if got, errs := scanWith(t, b, bagfmt.ScannerOptions{KeepForeign: true}); len(errs) > 0 || !slices.Equal(byTime(got), all) {
 			t.Errorf("%s: scanner: errors %v, %d messages", form.name, errs, len(got))
@@ -245,7 +245,7 @@ func TestMCAPLatest(t *testing.T) {
 		}
 		for _, m := range want {
 			latest := make(map[string]msg)
-			for m, err := range rosbag.Messages(r, bagfmt.Query{End: m.Time, Keep: func(c *bagfmt.Connection) bool { return c.Header.Latching() }}) {
+			for m, err := range rosbag.Messages(r, rosbag.Query{End: m.Time, Keep: func(c *rosbag.Connection) bool { return c.Header.Latching() }}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -302,12 +302,12 @@ func TestMCAPReadsIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	const slack = 8 << 10
-	if !bag.Indexed() || file.bytes > summary+slack {
-		t.Errorf("indexed %t: opening reads %d bytes, the summary has %d", bag.Indexed(), file.bytes, summary)
+	if !bag.Info().Indexed || file.bytes > summary+slack {
+		t.Errorf("indexed %t: opening reads %d bytes, the summary has %d", bag.Info().Indexed, file.bytes, summary)
 	}
 	file.bytes, file.calls = 0, 0
-	start := bagfmt.Time{Sec: 1500}
-	c := bag.Cursor(bagfmt.Query{Start: start})
+	start := rosbag.Time{Sec: 1500}
+	c := bag.Cursor(rosbag.Query{Start: start})
 	defer c.Close()
 	m, err := c.Next()
 	if err != nil || m.Time != start {
@@ -335,8 +335,8 @@ func TestMCAPLateTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, errs := readOpen(r, bagfmt.Query{})
-		if lost := lostOf(append(errs, r.Damage()...)); !slices.Equal(got, want) || len(lost) == 0 {
+		got, errs := readOpen(r, rosbag.Query{})
+		if lost := lostOf(append(errs, r.Info().Damage...)); !slices.Equal(got, want) || len(lost) == 0 {
 			t.Errorf("%s: %d messages, want %d; told %v", form.name, len(got), len(want), lost)
 		}
 		got, errs = scanWith(t, b, bagfmt.ScannerOptions{})

@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/fields"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -51,7 +50,7 @@ func TestChunksInEachOther(t *testing.T) { // not parallel: it looks at what all
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	messages := 0
-	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 		if err != nil && !typed(err) {
 			t.Fatal(err)
 		}

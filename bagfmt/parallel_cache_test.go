@@ -18,7 +18,7 @@ import (
 // chunkReads notes which chunks are read.
 type chunkReads struct {
 	*bytes.Reader
-	chunks []bagfmt.ChunkInfo
+	chunks []int64 // where they begin
 	stored []int64
 
 	mu   sync.Mutex
@@ -27,7 +27,7 @@ type chunkReads struct {
 
 func (c *chunkReads) ReadAt(p []byte, off int64) (int, error) {
 	for i := range c.chunks {
-		if pos := c.chunks[i].Pos; int64(len(p)) == c.stored[i] && off > pos && off < pos+200 {
+		if pos := c.chunks[i]; int64(len(p)) == c.stored[i] && off > pos && off < pos+200 {
 			c.mu.Lock()
 			c.read = append(c.read, i)
 			c.mu.Unlock()
@@ -45,11 +45,11 @@ func (c *chunkReads) since() []int {
 
 // cachedBag opens a bag with a chunk for each of n messages, which are of several
 // connections in turn.
-func cachedBag(t *testing.T, comp bagfmt.Compression, n int, cache *bagfmt.Cache) (*bagfmt.Reader, *chunkReads) {
+func cachedBag(t *testing.T, comp rosbag.Compression, n int, cache *bagfmt.Cache) (*bagfmt.Reader, *chunkReads) {
 	t.Helper()
 	conns, msgs := sample(n)
 	for i := range msgs {
-		msgs[i].Time = bagfmt.Time{Sec: uint32(i + 1)}
+		msgs[i].Time = rosbag.Time{Sec: uint32(i + 1)}
 		msgs[i].Data = fmt.Sprint("message ", i)
 	}
 	b := writeBag(t, bagfmt.WriterOptions{Compression: comp, ChunkBytes: 1}, conns, msgs)
@@ -64,7 +64,9 @@ func cachedBag(t *testing.T, comp bagfmt.Compression, n int, cache *bagfmt.Cache
 		}
 		file.stored = append(file.stored, h.StoredBytes)
 	}
-	file.chunks = r.Chunks()
+	for i := range r.NumSpans() {
+		file.chunks = append(file.chunks, r.Span(i).Pos)
+	}
 	return r, file
 }
 
@@ -72,22 +74,22 @@ func cachedBag(t *testing.T, comp bagfmt.Compression, n int, cache *bagfmt.Cache
 // again; only chunks that are slow to unpack are kept.
 func TestCache(t *testing.T) {
 	t.Parallel()
-	for comp, want := range map[bagfmt.Compression][][]int{
-		bagfmt.CompressionBZ2: {{4, 5, 6, 7}, nil, {8}, {0, 1, 2}, nil},
-		bagfmt.CompressionLZ4: {{4, 5, 6, 7}, {4, 5, 6, 7}, {5, 6, 7, 8}, {0, 1, 2}, nil},
+	for comp, want := range map[rosbag.Compression][][]int{
+		rosbag.CompressionBZ2: {{4, 5, 6, 7}, nil, {8}, {0, 1, 2}, nil},
+		rosbag.CompressionLZ4: {{4, 5, 6, 7}, {4, 5, 6, 7}, {5, 6, 7, 8}, {0, 1, 2}, nil},
 	} {
 		t.Run(string(comp), func(t *testing.T) {
 			t.Parallel()
 			r, file := cachedBag(t, comp, 20, bagfmt.NewCache(1<<20, 1<<20))
 			walk := func(from, to uint32) {
-				for _, err := range rosbag.Messages(r, bagfmt.Query{Start: bagfmt.Time{Sec: from}, End: bagfmt.Time{Sec: to}, Workers: 2}) {
+				for _, err := range rosbag.Messages(r, rosbag.Query{Start: rosbag.Time{Sec: from}, End: rosbag.Time{Sec: to}, Workers: 2}) {
 					if err != nil {
 						t.Error(err)
 					}
 				}
 			}
 			last := func() {
-				for _, l := range r.Latest(bagfmt.Time{Sec: 3, Nsec: 5}, nil) {
+				for _, l := range r.Latest(rosbag.Time{Sec: 3, Nsec: 5}, nil) {
 					if l.Err != nil || l.Message != nil && l.Message.Time.Sec > 3 {
 						t.Errorf("got %v", l)
 					}
@@ -108,16 +110,16 @@ func TestCache(t *testing.T) {
 // A cache forgets what was not used for longest.
 func TestCacheBounds(t *testing.T) {
 	t.Parallel()
-	r, file := cachedBag(t, bagfmt.CompressionBZ2, 100, bagfmt.NewCache(4000, 0))
-	for range rosbag.Messages(r, bagfmt.Query{}) {
+	r, file := cachedBag(t, rosbag.CompressionBZ2, 100, bagfmt.NewCache(4000, 0))
+	for range rosbag.Messages(r, rosbag.Query{}) {
 	}
 	file.since()
-	for range rosbag.Messages(r, bagfmt.Query{Start: bagfmt.Time{Sec: 99}}) {
+	for range rosbag.Messages(r, rosbag.Query{Start: rosbag.Time{Sec: 99}}) {
 	}
 	if got := file.since(); len(got) != 0 {
 		t.Errorf("the last chunks are read again: %v", got)
 	}
-	for range rosbag.Messages(r, bagfmt.Query{Start: bagfmt.Time{Sec: 1}, End: bagfmt.Time{Sec: 3}}) {
+	for range rosbag.Messages(r, rosbag.Query{Start: rosbag.Time{Sec: 1}, End: rosbag.Time{Sec: 3}}) {
 	}
 	if d := cmp.Diff([]int{0, 1, 2}, file.since()); d != "" {
 		t.Error(d)
@@ -138,13 +140,13 @@ func TestCacheIsTransparent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := plain.Cursor(bagfmt.Query{})
+			c := plain.Cursor(rosbag.Query{})
 			want, wantLast := events(t, c.Next), lasts(plain)
 			var wg sync.WaitGroup
 			defer wg.Wait()
 			for range 3 {
 				wg.Go(func() {
-					c := cached.Cursor(bagfmt.Query{Workers: 2, Reuse: true})
+					c := cached.Cursor(rosbag.Query{Workers: 2, Reuse: true})
 					defer c.Close()
 					c.(rosbag.Starter).Begin() //nolint:forcetypeassert // those of bags are
 					if d := cmp.Diff(want, events(t, c.Next)); d != "" {
@@ -190,24 +192,24 @@ func (s *stalled) ReadAt(p []byte, off int64) (int, error) {
 // Who is not interested any more does not wait for what is under way.
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	b := sampleBag(t, bagfmt.CompressionBZ2)
+	b := sampleBag(t, rosbag.CompressionBZ2)
 	file := &stalled{Reader: bytes.NewReader(b), from: int64(len(b)), wait: make(chan struct{})}
 	r, err := bagfmt.NewReader(file, file.Size(), bagfmt.ReaderOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cancel := make(chan struct{})
-	c := r.Cursor(bagfmt.Query{Workers: 2, Cancel: cancel})
+	c := r.Cursor(rosbag.Query{Workers: 2, Cancel: cancel})
 	if _, err := c.Next(); err != nil {
 		t.Fatal(err)
 	}
 	c.Close()
 	file.from = 0
-	c = r.Cursor(bagfmt.Query{Workers: 2, Cancel: cancel})
+	c = r.Cursor(rosbag.Query{Workers: 2, Cancel: cancel})
 	c.(rosbag.Starter).Begin() //nolint:forcetypeassert // those of bags are
 	close(cancel)
 	for range 2 {
-		if _, err := c.Next(); !errors.Is(err, bagfmt.ErrCanceled) {
+		if _, err := c.Next(); !errors.Is(err, rosbag.ErrCanceled) {
 			t.Errorf("got %v, want ErrCanceled", err)
 		}
 	}

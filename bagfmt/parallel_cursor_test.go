@@ -20,7 +20,7 @@ import (
 )
 
 // events tells everything that next returns, in order.
-func events(tb testing.TB, next func() (*bagfmt.Message, error)) (list []string) {
+func events(tb testing.TB, next func() (*rosbag.Message, error)) (list []string) {
 	tb.Helper()
 	for len(list) < 1_000_000 {
 		m, err := next()
@@ -55,7 +55,7 @@ func sequences(t *testing.T) map[string][]byte {
 		bags["without index data "+string(comp)] = withoutIndexData(t, sampleBag(t, comp))
 		conns, msgs := sample(90)
 		for i := range msgs { // three runs of the same times, each in several chunks
-			msgs[i].Time = bagfmt.Time{Sec: uint32(i%30) + 1, Nsec: uint32(i)}
+			msgs[i].Time = rosbag.Time{Sec: uint32(i%30) + 1, Nsec: uint32(i)}
 		}
 		b := writeBag(t, bagfmt.WriterOptions{Compression: comp, ChunkBytes: 600}, conns, msgs)
 		bags["overlapping "+string(comp)] = b
@@ -163,12 +163,12 @@ func sameInParallel(t *testing.T, name string, bag []byte, workers []int, way in
 
 func sameCursor(t *testing.T, name string, r *bagfmt.Reader, workers []int) {
 	t.Helper()
-	middle := r.Start()
-	middle.Sec += uint32(r.End().Sub(r.Start()) / 2 / time.Second)
-	for i, q := range []bagfmt.Query{
+	middle := r.Info().Start
+	middle.Sec += uint32(r.Info().End.Sub(r.Info().Start) / 2 / time.Second)
+	for i, q := range []rosbag.Query{
 		{},
-		{Keep: func(c *bagfmt.Connection) bool { return c.ID == 1 }},
-		{Start: bagfmt.Time{Sec: 102}, End: bagfmt.Time{Sec: 105}},
+		{Keep: func(c *rosbag.Connection) bool { return c.ID == 1 }},
+		{Start: rosbag.Time{Sec: 102}, End: rosbag.Time{Sec: 105}},
 		{Start: middle},
 	} {
 		want := events(t, r.Cursor(q).Next)
@@ -224,7 +224,7 @@ func sameScan(t *testing.T, name string, bag []byte, way int) {
 // TestScannerClose leaves scanners at every place.
 func TestScannerClose(t *testing.T) {
 	t.Parallel()
-	bag := sampleBag(t, bagfmt.CompressionLZ4)
+	bag := sampleBag(t, rosbag.CompressionLZ4)
 	for at := range 30 {
 		s, err := bagfmt.NewScanner(bytes.NewReader(bag), bagfmt.ScannerOptions{})
 		if err != nil {
@@ -247,13 +247,13 @@ func TestScannerClose(t *testing.T) {
 // why there is no message.
 func TestCursorClose(t *testing.T) {
 	t.Parallel()
-	r, err := openBag(sampleBag(t, bagfmt.CompressionLZ4))
+	r, err := openBag(sampleBag(t, rosbag.CompressionLZ4))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for at := range 30 {
 		for _, workers := range []int{0, 1, 4} {
-			c := r.Cursor(bagfmt.Query{Workers: workers})
+			c := r.Cursor(rosbag.Query{Workers: workers})
 			for range at {
 				if _, err := c.Next(); err != nil {
 					t.Fatal(err)
@@ -266,7 +266,7 @@ func TestCursorClose(t *testing.T) {
 			}
 		}
 		n := 0
-		for _, err := range rosbag.Messages(r, bagfmt.Query{Workers: 3}) {
+		for _, err := range rosbag.Messages(r, rosbag.Query{Workers: 3}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -286,12 +286,12 @@ func TestReuse(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, workers := range []int{0, 2} {
-			for how, open := range map[string]func(reuse bool) (func() (*bagfmt.Message, error), func()){
-				"cursor": func(reuse bool) (func() (*bagfmt.Message, error), func()) {
-					c := r.Cursor(bagfmt.Query{Workers: workers, Reuse: reuse})
+			for how, open := range map[string]func(reuse bool) (func() (*rosbag.Message, error), func()){
+				"cursor": func(reuse bool) (func() (*rosbag.Message, error), func()) {
+					c := r.Cursor(rosbag.Query{Workers: workers, Reuse: reuse})
 					return c.Next, c.Close
 				},
-				"scanner": func(reuse bool) (func() (*bagfmt.Message, error), func()) {
+				"scanner": func(reuse bool) (func() (*rosbag.Message, error), func()) {
 					s, err := bagfmt.NewScanner(bytes.NewReader(bag), bagfmt.ScannerOptions{Reuse: reuse})
 					if err != nil {
 						t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestParallelWriteIsTheSame writes bags with any number of workers: every byte is
@@ -35,19 +37,19 @@ func TestParallelWriteIsTheSame(t *testing.T) {
 
 // mixedBag holds 1500 messages of Write in chunks of 2 kB and more, and 20
 // chunks of one message each of WriteChunk.
-func mixedBag(tb testing.TB, comp bagfmt.Compression, workers int) []byte {
+func mixedBag(tb testing.TB, comp rosbag.Compression, workers int) []byte {
 	tb.Helper()
 	var f memFile
 	most := 977 // numbers in a message
 	o := bagfmt.WriterOptions{Compression: comp, ChunkBytes: 2000, Workers: workers}
-	if comp == bagfmt.CompressionBZ2 {
+	if comp == rosbag.CompressionBZ2 {
 		o.ChunkBytes, most = 20_000, 197 // it is slow to begin a chunk, and slow
 	}
 	w, err := bagfmt.NewWriter(&f, o)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	var own []*bagfmt.Connection
+	var own []*rosbag.Connection
 	for i := range 5 {
 		c, err := w.AddConnection(fmt.Sprintf("/t%d", i), header("a/A"))
 		if err != nil {
@@ -55,9 +57,9 @@ func mixedBag(tb testing.TB, comp bagfmt.Compression, workers int) []byte {
 		}
 		own = append(own, c)
 	}
-	var builder bagfmt.ChunkBuilder
+	var builder chunk.Builder
 	for i := range 1500 {
-		now := bagfmt.Time{Sec: uint32(i)}
+		now := rosbag.Time{Sec: uint32(i)}
 		data := strings.Repeat(fmt.Sprint(i), i%most)
 		if err := w.Write(own[i*i%5], now, []byte(data)); err != nil {
 			tb.Fatal(err)
@@ -79,7 +81,7 @@ func mixedBag(tb testing.TB, comp bagfmt.Compression, workers int) []byte {
 // TestParallelWriteAllocs checks that writing costs no memory per message and that
 // a bag of many chunks is written in the memory of a few.
 func TestParallelWriteAllocs(t *testing.T) {
-	for _, comp := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+	for _, comp := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4} {
 		for _, workers := range []int{0, 2} {
 			var f discard
 			w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{Compression: comp, Workers: workers})
@@ -93,7 +95,7 @@ func TestParallelWriteAllocs(t *testing.T) {
 			data := []byte(halfRandom(1 << 10))
 			write := func() { // two chunks and a bit
 				for range 2000 {
-					if err := w.Write(c, bagfmt.Time{Sec: 1}, data); err != nil {
+					if err := w.Write(c, rosbag.Time{Sec: 1}, data); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -5,14 +5,13 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/ahead"
-	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // sealAhead seals chunks of one Writer on other goroutines while the Writer fills
 // the next one. The Writer alone fills and writes; what it hands over it does not
 // touch before it takes it back. So the file is the same for any number of workers.
-type sealAhead = ahead.Queue[sealJob, *codec.Compressor]
+type sealAhead = ahead.Queue[sealJob, *chunk.Compressor]
 
 // sealJob is a chunk with all the memory it needs.
 type sealJob struct {
@@ -23,10 +22,10 @@ type sealJob struct {
 }
 
 func newSealAhead(c rosbag.Compression, workers int) (*sealAhead, error) {
-	list := make([]*codec.Compressor, workers)
+	list := make([]*chunk.Compressor, workers)
 	for i := range list {
 		var err error
-		if list[i], err = codec.NewCompressor(c); err != nil {
+		if list[i], err = chunk.NewCompressor(c); err != nil {
 			return nil, err
 		}
 	}
@@ -34,7 +33,7 @@ func newSealAhead(c rosbag.Compression, workers int) (*sealAhead, error) {
 }
 
 // seal never panics: the Writer has to be able to finish its file.
-func (j *sealJob) seal(z *codec.Compressor) {
+func (j *sealJob) seal(z *chunk.Compressor) {
 	defer func() {
 		if r := recover(); r != nil {
 			j.err = fmt.Errorf("sealing a chunk: panic: %v", r)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/ahead"
-	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -52,7 +51,7 @@ func TestSealAheadMemory(t *testing.T) {
 // what goes wrong is an error, a panic too.
 func TestSealJob(t *testing.T) {
 	t.Parallel()
-	z, err := codec.NewCompressor(rosbag.CompressionLZ4)
+	z, err := chunk.NewCompressor(rosbag.CompressionLZ4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,12 +94,12 @@ func TestFillWhileSealing(t *testing.T) {
 		t.Fatal(err)
 	}
 	empty := w.Size()
-	z, err := codec.NewCompressor(rosbag.CompressionLZ4)
+	z, err := chunk.NewCompressor(rosbag.CompressionLZ4)
 	if err != nil {
 		t.Fatal(err)
 	}
 	busy := make(chan struct{})
-	w.ahead = ahead.New([]*codec.Compressor{z}, func(j *sealJob, z *codec.Compressor) {
+	w.ahead = ahead.New([]*chunk.Compressor{z}, func(j *sealJob, z *chunk.Compressor) {
 		<-busy
 		j.seal(z)
 	})

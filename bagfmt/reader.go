@@ -27,13 +27,13 @@ var _ interface {
 // NewReader opens a bag of size bytes, of any version, or an MCAP file. Of a bag with a good index
 // section, or a file with a good summary, it reads that and the header only. Any other one, not closed, torn,
 // damaged or of a version before 2.0, it reads from front to back, but passes over the
-// messages: Damage tells why, and what could not be read.
+// messages: Info().Damage tells why, and what could not be read.
 //
 // A file that is no bag matches ErrNotBag, a bag of an unknown version ErrVersion, an
-// encrypted one whose key is not there ErrEncrypted. With table.Options.IndexOnly a bag
+// encrypted one whose key is not there ErrEncrypted. With ReaderOptions.IndexOnly a bag
 // without an index matches ErrUnindexed, a damaged one ErrCorrupt.
-func NewReader(r io.ReaderAt, size int64, o table.Options) (*Reader, error) {
-	t, err := opening.Open(r, size, o)
+func NewReader(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
+	t, err := opening.Open(r, size, o.table())
 	if err != nil {
 		return nil, err
 	}
@@ -47,33 +47,17 @@ type ChunkHeader struct {
 	UncompressedBytes int64
 }
 
-// Version returns the version of the bag: "0", "1.0", "1.1", "1.2" or "2.0", and with
-// FutureVersion any "2.x". Of an MCAP file it is "mcap".
-func (r *Reader) Version() string { return r.t.Version }
-
 // Encryption returns what an encrypted bag says about itself, nil if the bag is not encrypted.
 // The caller must not modify it.
 func (r *Reader) Encryption() *rosbag.Encryption { return r.t.Decrypter.Encryption() }
 
-// Elapsed reports whether the times of messages count from the start of the recording,
-// as in bags of the versions 0, 1.0 and, of the first recorder, 1.1.
-func (r *Reader) Elapsed() bool { return r.t.Elapsed }
-
-// Indexed reports whether the bag has a good index. A 2.0 bag was opened through it; a
-// 1.2 bag was read from front to back all the same, because its index does not tell
-// which messages were latched, and agrees with its index.
-func (r *Reader) Indexed() bool { return r.t.Indexed }
-
-// Damage returns what NewReader met: why the index was not used, if there should be
-// one, and what could not be read, in that order. Nothing is lost by ErrUnindexed and
-// by a CorruptError with Recovered set. At most 1000 errors are kept. What a
-// segment hides comes from Cursor.Next. The caller must not modify the slice.
+// Info implements rosbag.Source. The version of a bag is "0", "1.0", "1.1", "1.2" or "2.0", and with
+// FutureVersion any "2.x". Times of the versions 0, 1.0 and, of the first recorder, 1.1 are elapsed. A 1.2
+// bag is read from front to back also where it has a good index, because that does not tell which
+// messages were latched. Of an MCAP file the format is "mcap".
 //
-// A bag that starts behind the end of this one is damage, too: a Reader does not read
-// it, Recover does.
-func (r *Reader) Damage() []error { return r.t.Damage }
-
-// Info implements rosbag.Source.
+// At most 1000 errors of damage are kept. What a segment hides comes from Cursor.Next. A bag that starts
+// behind the end of this one is damage, too: a Reader does not read it, recovery does.
 func (r *Reader) Info() rosbag.Info {
 	t := r.t
 	format, version := "bag", t.Version
@@ -91,7 +75,15 @@ func (r *Reader) MCAP() *MCAPInfo {
 	if r.t.MCAP == nil {
 		return nil
 	}
-	return &r.t.MCAP.Info
+	known := &r.t.MCAP.Info
+	out := &MCAPInfo{Profile: known.Profile, Library: known.Library}
+	for _, x := range known.Attachments {
+		out.Attachments = append(out.Attachments, MCAPExtra(x))
+	}
+	for _, x := range known.Metadata {
+		out.Metadata = append(out.Metadata, MCAPExtra(x))
+	}
+	return out
 }
 
 // Connections returns all connections by ascending id. Those of an MCAP file have the ids of its
@@ -104,23 +96,8 @@ func (r *Reader) NumSpans() int { return len(r.t.Chunks) }
 // Span returns segment i, in file order: a chunk, or up to 1 MiB of messages that are in none.
 func (r *Reader) Span(i int) *rosbag.Span { return &r.t.Chunks[i].Span }
 
-// Chunks returns the segments in file order. The caller must not modify the slice.
-func (r *Reader) Chunks() []table.Chunk { return r.t.Chunks }
-
-// Start returns the time of the earliest message, the zero Time if there is none.
-func (r *Reader) Start() rosbag.Time { return r.t.Start }
-
-// End returns the time of the latest message, the zero Time if there is none.
-func (r *Reader) End() rosbag.Time { return r.t.End }
-
-// Messages returns the number of messages as the chunk infos say, or a scan has found.
-func (r *Reader) Messages() uint64 { return r.t.Messages }
-
 // IndexPos returns where the index section starts, 0 if the bag was not opened through it.
 func (r *Reader) IndexPos() int64 { return r.t.IndexPos }
-
-// Size returns the size of the file.
-func (r *Reader) Size() int64 { return r.t.Size }
 
 // ChunkHeader reads the header of chunk i.
 func (r *Reader) ChunkHeader(i int) (ChunkHeader, error) {
@@ -166,9 +143,6 @@ func (r *Reader) Index(i int, keep func(*rosbag.Connection) bool) ([]rosbag.Entr
 	}
 	return out, nil
 }
-
-// Prefetches reports whether r reads from a Prefetcher.
-func (r *Reader) Prefetches() bool { return r.t.Prefetches() }
 
 // PrefetchIndex tells the Prefetcher from which r reads, if it is one, that ChunkIndex and
 // ChunkHeader are going to be called for chunk i.

@@ -3,7 +3,7 @@ package bagfmt_test
 import (
 	"testing"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestChunkHeaders compares the headers of all chunks with those of single ones, in
@@ -31,8 +31,8 @@ func TestChunkHeaders(t *testing.T) {
 			}
 			i++
 		}
-		if i != len(r.Chunks()) || i < 3 {
-			t.Errorf("%s: %d headers of %d chunks", name, i, len(r.Chunks()))
+		if i != r.NumSpans() || i < 3 {
+			t.Errorf("%s: %d headers of %d chunks", name, i, r.NumSpans())
 		}
 		for range r.ChunkHeaders() {
 			break
@@ -41,7 +41,7 @@ func TestChunkHeaders(t *testing.T) {
 }
 
 func TestChunkHeadersAllocs(t *testing.T) {
-	r, err := openBag(sampleBag(t, bagfmt.CompressionLZ4))
+	r, err := openBag(sampleBag(t, rosbag.CompressionLZ4))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -68,7 +67,7 @@ func TestLatestCost(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := &countedReads{Reader: bytes.NewReader(b.data)}
-	r, err := NewReader(file, file.Size(), table.Options{})
+	r, err := NewReader(file, file.Size(), ReaderOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

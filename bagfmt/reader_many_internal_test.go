@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -59,7 +58,7 @@ func manyPublishers(t *testing.T, n, chunkBytes int) []byte {
 // timed opens a bag with n messages and returns how long find takes, which has to find them all.
 func timed(t *testing.T, bag []byte, n int, find func(*testing.T, *Reader) int) time.Duration {
 	t.Helper()
-	r, err := NewReader(bytes.NewReader(bag), int64(len(bag)), table.Options{})
+	r, err := NewReader(bytes.NewReader(bag), int64(len(bag)), ReaderOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +71,7 @@ func timed(t *testing.T, bag []byte, n int, find func(*testing.T, *Reader) int) 
 
 func readIndexes(t *testing.T, r *Reader) (entries int) {
 	t.Helper()
-	for i := range r.Chunks() {
+	for i := range r.NumSpans() {
 		list, err := r.Index(i, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -84,7 +83,7 @@ func readIndexes(t *testing.T, r *Reader) (entries int) {
 
 func findLasts(t *testing.T, r *Reader) (found int) {
 	t.Helper()
-	for _, last := range rosbag.Latched(r, r.End(), nil) {
+	for _, last := range rosbag.Latched(r, r.Info().End, nil) {
 		if last.Err != nil {
 			t.Fatal(last.Err)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // BenchmarkOpen opens bags of 100,000 messages of 1 KiB.
@@ -13,7 +14,7 @@ func BenchmarkOpen(b *testing.B) {
 	data := string(make([]byte, 1024))
 	msgs := make([]msg, 100_000)
 	for i := range msgs {
-		msgs[i] = msg{conns[i%3].Topic, bagfmt.Time{Sec: uint32(i)}, data}
+		msgs[i] = msg{conns[i%3].Topic, rosbag.Time{Sec: uint32(i)}, data}
 	}
 	old := []byte("#ROSRECORD V1.1\n")
 	for i := range msgs {
@@ -24,7 +25,7 @@ func BenchmarkOpen(b *testing.B) {
 	bags := map[string][]byte{
 		"version=2.0/index=yes":          none,
 		"version=2.0/index=no":           unindexed(b, none),
-		"version=2.0/index=no/comp=lz4":  unindexed(b, writeBag(b, bagfmt.WriterOptions{Compression: bagfmt.CompressionLZ4}, conns, msgs)),
+		"version=2.0/index=no/comp=lz4":  unindexed(b, writeBag(b, bagfmt.WriterOptions{Compression: rosbag.CompressionLZ4}, conns, msgs)),
 		"version=2.0/index=none-of-data": unindexed(b, withoutIndexData(b, none)),
 		"version=1.1":                    old,
 	}
@@ -34,8 +35,8 @@ func BenchmarkOpen(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				r, err := openAny(bag)
-				if err != nil || r.Messages() != 100_000 {
-					b.Fatal(r.Messages(), err)
+				if err != nil || r.Info().Messages != 100_000 {
+					b.Fatal(r.Info().Messages, err)
 				}
 			}
 		})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestScanTruncatedEverywhere cuts bags at each byte: a Reader finds what a Scanner
@@ -25,7 +26,7 @@ func TestScanTruncatedEverywhere(t *testing.T) {
 			for i := range cuts(full, 1) {
 				cut := full[:i:i]
 				scanned, _ := scanAll(t, cut)
-				got, errs := readAny(t, cut, bagfmt.Query{})
+				got, errs := readAny(t, cut, rosbag.Query{})
 				if !slices.Equal(byTime(want[:len(scanned)]), got) {
 					t.Fatalf("cut at %d: %d messages, the scanner has %d", i, len(got), len(scanned))
 				}
@@ -58,11 +59,11 @@ func TestScanBitFlips(t *testing.T) {
 				known[m]++
 			}
 			affordable := 2
-			if comp == bagfmt.CompressionLZ4 {
+			if comp == rosbag.CompressionLZ4 {
 				affordable = 8
 			}
 			for i, mask := range flips(full, 0, len(full), 1, affordable) {
-				got, errs := readAny(t, flipped(full, i, mask), bagfmt.Query{})
+				got, errs := readAny(t, flipped(full, i, mask), rosbag.Query{})
 				checkFlip(t, "reader", i, known, len(want), got, faults(errs))
 			}
 		})
@@ -96,17 +97,17 @@ func TestScanGoesOn(t *testing.T) {
 		for name, tc := range tests {
 			t.Run(string(comp)+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				got, errs := readAny(t, tc.bag, bagfmt.Query{})
+				got, errs := readAny(t, tc.bag, rosbag.Query{})
 				errs = faults(errs)
 				// Records of an uncompressed chunk can be read without the chunk.
-				salvaged := comp == bagfmt.CompressionNone && len(got) == 30
+				salvaged := comp == rosbag.CompressionNone && len(got) == 30
 				if len(got) != 30-tc.lost && !salvaged {
 					t.Errorf("%d messages, want %d", len(got), 30-tc.lost)
 				}
 				if len(errs) == 0 || len(errs) > 3 {
 					t.Fatalf("errors %v", errs)
 				}
-				var bad *bagfmt.CorruptError
+				var bad *rosbag.CorruptError
 				if !errors.As(errs[0], &bad) || bad.Offset < int64(chunks[1].off) || bad.Offset > int64(chunks[2].off) {
 					t.Errorf("damage in the chunk at %d: %v", chunks[1].off, errs)
 				}
@@ -133,7 +134,7 @@ func (f failingFile) ReadAt(p []byte, off int64) (int, error) {
 // TestScanReadError has a file that cannot be read: that is no damage.
 func TestScanReadError(t *testing.T) {
 	t.Parallel()
-	bags := map[string][]byte{"2.0": unindexed(t, sampleBag(t, bagfmt.CompressionNone)), "1.1": readFile(t, "testdata/old/v11_rosrecord.bag")}
+	bags := map[string][]byte{"2.0": unindexed(t, sampleBag(t, rosbag.CompressionNone)), "1.1": readFile(t, "testdata/old/v11_rosrecord.bag")}
 	for name, b := range bags {
 		for _, from := range []int64{0, 5000} {
 			_, err := bagfmt.NewReader(failingFile{bytes.NewReader(b), from}, int64(len(b)), bagfmt.ReaderOptions{})
@@ -156,8 +157,8 @@ func TestDamageIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(r.Damage()); n != 1000 || r.Messages() != 1 {
-		t.Errorf("%d errors, %d messages", n, r.Messages())
+	if n := len(r.Info().Damage); n != 1000 || r.Info().Messages != 1 {
+		t.Errorf("%d errors, %d messages", n, r.Info().Messages)
 	}
 }
 
@@ -167,7 +168,7 @@ func TestScanMemory(t *testing.T) { // not parallel: it looks at what all gorout
 	if raceEnabled {
 		t.Skip("the race detector allocates, too")
 	}
-	full := unindexed(t, sampleBag(t, bagfmt.CompressionNone))
+	full := unindexed(t, sampleBag(t, rosbag.CompressionNone))
 	bags := map[string][]byte{"sound": full}
 	for _, r := range records(t, full) {
 		for _, at := range []int{r.off, r.off + 4, r.dataAt, r.dataAt + 4, r.fields["size"], r.fields["count"]} {

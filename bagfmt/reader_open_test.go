@@ -15,13 +15,13 @@ import (
 
 // readAny opens a bag with or without an index and returns all messages in time order,
 // and all errors: of opening, then of reading.
-func readAny(tb testing.TB, b []byte, q bagfmt.Query) (msgs []msg, errs []error) {
+func readAny(tb testing.TB, b []byte, q rosbag.Query) (msgs []msg, errs []error) {
 	tb.Helper()
 	r, err := openAny(b)
 	if err != nil {
 		return nil, []error{err}
 	}
-	errs = slices.Clone(r.Damage())
+	errs = slices.Clone(r.Info().Damage)
 	for m, err := range rosbag.Messages(r, q) {
 		if err != nil {
 			if errs = append(errs, err); len(errs) > len(b) {
@@ -36,7 +36,7 @@ func readAny(tb testing.TB, b []byte, q bagfmt.Query) (msgs []msg, errs []error)
 
 // faults leaves out that a bag has no index.
 func faults(errs []error) []error {
-	return slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return errors.Is(err, bagfmt.ErrUnindexed) })
+	return slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return errors.Is(err, rosbag.ErrUnindexed) })
 }
 
 // unindexed sets the index position of a bag to 0, as while it was recorded.
@@ -61,20 +61,20 @@ func TestScanningReader(t *testing.T) {
 			reason error // why the index was not used
 			faults int
 		}{
-			"active":           {unindexed(t, full)[:section:section], bagfmt.ErrUnindexed, 0},
-			"index position 0": {unindexed(t, full), bagfmt.ErrUnindexed, 0},
-			"index cut off":    {full[:section:section], bagfmt.ErrCorrupt, 0},
-			"index cut":        {full[: len(full)-10 : len(full)-10], bagfmt.ErrCorrupt, 0},
-			"index position":   {setU64(full, recordsOf(t, full, 3)[0].fields["index_pos"], uint64(last.off+7)), bagfmt.ErrCorrupt, 0},
-			"no index data":    {unindexed(t, withoutIndexData(t, full)), bagfmt.ErrUnindexed, 0},
+			"active":           {unindexed(t, full)[:section:section], rosbag.ErrUnindexed, 0},
+			"index position 0": {unindexed(t, full), rosbag.ErrUnindexed, 0},
+			"index cut off":    {full[:section:section], rosbag.ErrCorrupt, 0},
+			"index cut":        {full[: len(full)-10 : len(full)-10], rosbag.ErrCorrupt, 0},
+			"index position":   {setU64(full, recordsOf(t, full, 3)[0].fields["index_pos"], uint64(last.off+7)), rosbag.ErrCorrupt, 0},
+			"no index data":    {unindexed(t, withoutIndexData(t, full)), rosbag.ErrUnindexed, 0},
 		}
-		if comp == bagfmt.CompressionNone {
+		if comp == rosbag.CompressionNone {
 			killed := slices.Concat(full[:last.off], rawChunkHeader(), last.data)
 			tests["killed"] = struct {
 				bag    []byte
 				reason error
 				faults int
-			}{unindexed(t, killed), bagfmt.ErrUnindexed, 0}
+			}{unindexed(t, killed), rosbag.ErrUnindexed, 0}
 		}
 		for name, tc := range tests {
 			t.Run(string(comp)+"/"+name, func(t *testing.T) {
@@ -83,13 +83,13 @@ func TestScanningReader(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r.Indexed() || r.IndexPos() != 0 || r.Elapsed() || r.Version() != "2.0" {
-					t.Errorf("indexed %v at %d, elapsed %v, version %s", r.Indexed(), r.IndexPos(), r.Elapsed(), r.Version())
+				if r.Info().Indexed || r.IndexPos() != 0 || r.Info().Elapsed || r.Info().Version != "2.0" {
+					t.Errorf("indexed %v at %d, elapsed %v, version %s", r.Info().Indexed, r.IndexPos(), r.Info().Elapsed, r.Info().Version)
 				}
-				if d := r.Damage(); len(d) != 1+tc.faults || !errors.Is(d[0], tc.reason) {
+				if d := r.Info().Damage; len(d) != 1+tc.faults || !errors.Is(d[0], tc.reason) {
 					t.Errorf("damage %v", d)
 				}
-				got, errs := readAny(t, tc.bag, bagfmt.Query{})
+				got, errs := readAny(t, tc.bag, rosbag.Query{})
 				if d := cmp.Diff(want, got); d != "" {
 					t.Errorf("messages (-want +got):\n%s", d)
 				}
@@ -120,19 +120,20 @@ func withoutIndexData(tb testing.TB, b []byte) []byte {
 // checkDerived compares everything else that a Reader says with the messages in it.
 func checkDerived(t *testing.T, r *bagfmt.Reader, want []msg) {
 	t.Helper()
-	if int(r.Messages()) != len(want) {
-		t.Errorf("%d messages, want %d", r.Messages(), len(want))
+	if int(r.Info().Messages) != len(want) {
+		t.Errorf("%d messages, want %d", r.Info().Messages, len(want))
 	}
-	if len(want) > 0 && (r.Start() != want[0].Time || r.End() != want[len(want)-1].Time) {
-		t.Errorf("from %s to %s", r.Start(), r.End())
+	if len(want) > 0 && (r.Info().Start != want[0].Time || r.Info().End != want[len(want)-1].Time) {
+		t.Errorf("from %s to %s", r.Info().Start, r.Info().End)
 	}
 	total, indexed := uint64(0), 0
-	for i, c := range r.Chunks() {
+	for i := range r.NumSpans() {
+		c := r.Span(i)
 		entries, err := r.Index(i, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		counts := make(map[*bagfmt.Connection]uint32)
+		counts := make(map[*rosbag.Connection]uint32)
 		for n, e := range entries {
 			counts[e.Conn]++
 			if e.Time.Before(c.Start) || c.End.Before(e.Time) || n > 0 && e.Time.Before(entries[n-1].Time) {
@@ -151,12 +152,12 @@ func checkDerived(t *testing.T, r *bagfmt.Reader, want []msg) {
 			t.Errorf("segment %d: %v, %v", i, h, err)
 		}
 	}
-	if total != r.Messages() || indexed != len(want) {
+	if total != r.Info().Messages || indexed != len(want) {
 		t.Errorf("%d messages counted and %d indexed, want %d", total, indexed, len(want))
 	}
 	for _, c := range r.Connections() {
 		var last *msg
-		q := bagfmt.Query{Keep: func(x *bagfmt.Connection) bool { return x == c }}
+		q := rosbag.Query{Keep: func(x *rosbag.Connection) bool { return x == c }}
 		for m, err := range rosbag.Messages(r, q) {
 			if err != nil {
 				t.Fatal(err)
@@ -164,13 +165,13 @@ func checkDerived(t *testing.T, r *bagfmt.Reader, want []msg) {
 			last = new(msg)
 			*last = asMsg(m)
 		}
-		m, err := lastOf(r, c.ID, r.End())
+		m, err := lastOf(r, c.ID, r.Info().End)
 		if err != nil || (m == nil) != (last == nil) || m != nil && asMsg(m) != *last {
 			t.Errorf("last of connection %d: %v, %v, want %v", c.ID, m, err, last)
 		}
 	}
 	var ahead []msg
-	for m, err := range rosbag.Messages(r, bagfmt.Query{Workers: 3}) {
+	for m, err := range rosbag.Messages(r, rosbag.Query{Workers: 3}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +191,7 @@ func checkDerived(t *testing.T, r *bagfmt.Reader, want []msg) {
 		}
 	}
 	var got []msg
-	for m, err := range rosbag.Messages(r, bagfmt.Query{Start: from, End: to}) {
+	for m, err := range rosbag.Messages(r, rosbag.Query{Start: from, End: to}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +207,7 @@ func TestStockKilledFile(t *testing.T) {
 	t.Parallel()
 	b := readFile(t, "testdata/cpp_killed.bag")
 	scanned, errs := scanAll(t, b)
-	got, more := readAny(t, b, bagfmt.Query{})
+	got, more := readAny(t, b, rosbag.Query{})
 	if d := cmp.Diff(byTime(scanned), got); d != "" || len(got) == 0 {
 		t.Errorf("%d messages (-scanner +reader):\n%s", len(got), d)
 	}
@@ -229,7 +230,7 @@ func TestIndexDataLength(t *testing.T) {
 			}
 			open := setU64(full, bytes.Index(full, []byte("index_pos="))+len("index_pos="), 0)
 			for name, b := range map[string][]byte{"closed": full, "open": open} {
-				got, errs := readAny(t, b, bagfmt.Query{})
+				got, errs := readAny(t, b, rosbag.Query{})
 				if d := cmp.Diff(want, got); d != "" || len(faults(errs)) > 0 {
 					t.Errorf("%s, %s, %d bytes: %v (-want +got):\n%s", comp, name, size, errs, d)
 				}
@@ -264,13 +265,13 @@ func TestConnectionsInIndexOnly(t *testing.T) {
 		"chunk": slices.Concat(unindexed(t, empty), chunk, section),
 		"bare":  slices.Concat(unindexed(t, empty), rawChunkHeader(), messages, section),
 	} {
-		got, errs := readAny(t, b, bagfmt.Query{})
+		got, errs := readAny(t, b, rosbag.Query{})
 		if d := cmp.Diff(byTime(msgs), got); d != "" || len(faults(errs)) > 0 {
 			t.Errorf("%s: %v (-want +got):\n%s", name, errs, d)
 		}
 	}
 	// Without the section nothing is delivered, and each connection is reported.
-	got, errs := readAny(t, slices.Concat(unindexed(t, empty), chunk), bagfmt.Query{})
+	got, errs := readAny(t, slices.Concat(unindexed(t, empty), chunk), rosbag.Query{})
 	if len(got) != 0 || len(faults(errs)) != 3 {
 		t.Errorf("%d messages, %v", len(got), errs)
 	}
@@ -295,7 +296,7 @@ func TestScanPassesOver(t *testing.T) {
 	big := string(make([]byte, 1<<20))
 	var msgs []msg
 	for i := range 40 {
-		msgs = append(msgs, msg{conns[0].Topic, bagfmt.Time{Sec: uint32(i)}, big})
+		msgs = append(msgs, msg{conns[0].Topic, rosbag.Time{Sec: uint32(i)}, big})
 	}
 	var old bytes.Buffer
 	old.WriteString("#ROSRECORD V1.1\n")
@@ -307,14 +308,14 @@ func TestScanPassesOver(t *testing.T) {
 	for name, b := range bags {
 		f := &countingFile{Reader: bytes.NewReader(b)}
 		r, err := bagfmt.NewReader(f, int64(len(b)), bagfmt.ReaderOptions{})
-		if err != nil || r.Messages() != 40 {
+		if err != nil || r.Info().Messages != 40 {
 			t.Fatalf("%s: %v, %v", name, r, err)
 		}
 		if most := int64(len(b) / 15); f.n > most {
 			t.Errorf("%s: %d of %d bytes read, want less than %d", name, f.n, len(b), most)
 		}
-		if len(r.Chunks()) < 40 {
-			t.Errorf("%s: %d segments", name, len(r.Chunks()))
+		if r.NumSpans() < 40 {
+			t.Errorf("%s: %d segments", name, r.NumSpans())
 		}
 	}
 }

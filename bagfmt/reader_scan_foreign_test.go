@@ -9,12 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // otherBag is a bag whose connection ids mean other topics than those of sampleBag.
-func otherBag(tb testing.TB, comp bagfmt.Compression) []byte {
+func otherBag(tb testing.TB, comp rosbag.Compression) []byte {
 	tb.Helper()
-	conns := []*bagfmt.Connection{{Topic: "/x", Header: header("b/X")}, {Topic: "/y", Header: header("b/Y")}, {Topic: "/z", Header: header("b/Z")}}
+	conns := []*rosbag.Connection{{Topic: "/x", Header: header("b/X")}, {Topic: "/y", Header: header("b/Y")}, {Topic: "/z", Header: header("b/Z")}}
 	_, msgs := sample(30)
 	return writeBag(tb, bagfmt.WriterOptions{Compression: comp, ChunkBytes: 1000}, conns, msgs)
 }
@@ -44,8 +45,8 @@ func TestAnotherBagFollows(t *testing.T) {
 		for name, tc := range tests {
 			t.Run(string(comp)+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				want, before := readAny(t, tc.first, bagfmt.Query{})
-				got, errs := readAny(t, slices.Concat(tc.first, tc.second), bagfmt.Query{})
+				want, before := readAny(t, tc.first, rosbag.Query{})
+				got, errs := readAny(t, slices.Concat(tc.first, tc.second), rosbag.Query{})
 				// Where a torn chunk ends, nobody can tell any more.
 				if len(got) > len(want) || !slices.Equal(got, want[:len(got)]) || len(got) < countMessages(t, first, chunks[0]) {
 					t.Errorf("messages (-want +got):\n%s", cmp.Diff(want, got))
@@ -54,7 +55,7 @@ func TestAnotherBagFollows(t *testing.T) {
 					t.Errorf("errors %v", errs)
 				}
 				if !slices.ContainsFunc(errs, func(err error) bool {
-					var bad *bagfmt.CorruptError
+					var bad *rosbag.CorruptError
 					return errors.As(err, &bad) && !bad.Recovered && bytes.Contains([]byte(bad.Reason), []byte("another bag"))
 				}) {
 					t.Errorf("nothing tells about the other bag: %v", errs)
@@ -84,7 +85,7 @@ func TestSearchReadError(t *testing.T) {
 	conns, _ := sample(0)
 	var msgs []msg
 	for i := range 8 {
-		msgs = append(msgs, msg{conns[0].Topic, bagfmt.Time{Sec: uint32(i)}, string(bytes.Repeat([]byte{byte(i)}, 100_000))})
+		msgs = append(msgs, msg{conns[0].Topic, rosbag.Time{Sec: uint32(i)}, string(bytes.Repeat([]byte{byte(i)}, 100_000))})
 	}
 	b := unindexed(t, writeBag(t, bagfmt.WriterOptions{ChunkBytes: 1000}, conns[:1], msgs))
 	chunks := recordsOf(t, b, 5)

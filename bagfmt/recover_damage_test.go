@@ -17,6 +17,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // damageCase is damage, and what must be left and be said.
@@ -102,7 +103,7 @@ func TestRecoverDamages(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if comp == bagfmt.CompressionNone && name == "chunk size wrong" {
+				if comp == rosbag.CompressionNone && name == "chunk size wrong" {
 					tt.repairs = false // nobody looks at it
 				}
 				var want []msg
@@ -137,9 +138,9 @@ func TestRecoverTornCompressed(t *testing.T) {
 	for i := range msgs {
 		data := make([]byte, 10_000)
 		_, _ = rnd.Read(data)
-		msgs[i] = msg{conns[i%3].Topic, bagfmt.Time{Sec: uint32(i)}, string(data)}
+		msgs[i] = msg{conns[i%3].Topic, rosbag.Time{Sec: uint32(i)}, string(data)}
 	}
-	none := chunked(t, bagfmt.CompressionNone, conns, msgs, 40)
+	none := chunked(t, rosbag.CompressionNone, conns, msgs, 40)
 	for _, comp := range compressions {
 		full := smallBlocks(t, none, comp)
 		for at := 50_000; at < 390_000; at += 40_000 {
@@ -159,25 +160,25 @@ func TestRecoverTornCompressed(t *testing.T) {
 }
 
 // smallBlocks packs the only chunk of a bag again, in blocks of about 100 kB.
-func smallBlocks(tb testing.TB, full []byte, comp bagfmt.Compression) []byte {
+func smallBlocks(tb testing.TB, full []byte, comp rosbag.Compression) []byte {
 	tb.Helper()
 	chunk := recordsOf(tb, full, 5)[0]
 	var packed bytes.Buffer
 	var z io.WriteCloser
 	switch comp {
-	case bagfmt.CompressionLZ4:
+	case rosbag.CompressionLZ4:
 		w := lz4.NewWriter(&packed)
 		if err := w.Apply(lz4.BlockSizeOption(lz4.Block64Kb), lz4.ChecksumOption(true)); err != nil {
 			tb.Fatal(err)
 		}
 		z = w
-	case bagfmt.CompressionBZ2:
+	case rosbag.CompressionBZ2:
 		w, err := bzip2.NewWriter(&packed, &bzip2.WriterConfig{Level: 1})
 		if err != nil {
 			tb.Fatal(err)
 		}
 		z = w
-	case bagfmt.CompressionNone:
+	case rosbag.CompressionNone, rosbag.CompressionZstd:
 		return full
 	}
 	if _, err := z.Write(chunk.data); err != nil {
@@ -186,7 +187,7 @@ func smallBlocks(tb testing.TB, full []byte, comp bagfmt.Compression) []byte {
 	if err := z.Close(); err != nil {
 		tb.Fatal(err)
 	}
-	return append(slices.Clone(full[:chunk.off]), rec([]bagfmt.Field{
+	return append(slices.Clone(full[:chunk.off]), rec([]rosbag.Field{
 		{Key: "compression", Value: string(comp)},
 		{Key: "op", Value: "\x05"},
 		{Key: "size", Value: u32s(uint32(len(chunk.data)))},
@@ -284,7 +285,7 @@ func TestRecoverFlips(t *testing.T) {
 // the chunks between are not in it.
 func TestRecoverLengthToRecord(t *testing.T) {
 	t.Parallel()
-	for _, c := range []bagfmt.Compression{bagfmt.CompressionLZ4, bagfmt.CompressionBZ2} {
+	for _, c := range []rosbag.Compression{rosbag.CompressionLZ4, rosbag.CompressionBZ2} {
 		b := tinyBag(t, c)
 		want, _ := scanAll(t, b)
 		header, err := bagfmt.ReadBagHeader(bytes.NewReader(b), int64(len(b)))

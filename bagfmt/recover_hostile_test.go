@@ -10,11 +10,12 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestRecoverMemory bounds what hostile lengths can make Recover allocate.
 func TestRecoverMemory(t *testing.T) {
-	full := tinyBag(t, bagfmt.CompressionNone)
+	full := tinyBag(t, rosbag.CompressionNone)
 	var lengths []int
 	for _, r := range records(t, full) {
 		lengths = append(lengths, r.off, r.dataAt)
@@ -50,9 +51,9 @@ func TestRecoverMemory(t *testing.T) {
 // input, if that holds no compressed chunk.
 func FuzzRecover(f *testing.F) {
 	seeds(f)
-	b := tinyBag(f, bagfmt.CompressionNone)
+	b := tinyBag(f, rosbag.CompressionNone)
 	f.Add(slices.Concat(b, b[4117:]))
-	f.Add(slices.Concat(b, tinyBag(f, bagfmt.CompressionLZ4)))
+	f.Add(slices.Concat(b, tinyBag(f, rosbag.CompressionLZ4)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		out, rep, err := recoverBag(t, b)
 		if err != nil {
@@ -132,7 +133,7 @@ func (c *readCounter) ReadAt(p []byte, off int64) (int, error) {
 func TestRecoverHostile(t *testing.T) {
 	t.Parallel()
 	for _, comp := range compressions {
-		header := rec([]bagfmt.Field{
+		header := rec([]rosbag.Field{
 			{Key: "compression", Value: string(comp)},
 			{Key: "op", Value: "\x05"},
 			{Key: "size", Value: u32s(100)},

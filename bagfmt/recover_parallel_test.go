@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // sameRecovery checks that workers change nothing of what Recover makes of b.
@@ -56,7 +57,7 @@ func TestParallelRecoverIsTheSame(t *testing.T) {
 func TestParallelRecoverEnds(t *testing.T) {
 	t.Parallel()
 	conns, msgs := sample(60)
-	b := chunked(t, bagfmt.CompressionBZ2, conns, msgs, 3)
+	b := chunked(t, rosbag.CompressionBZ2, conns, msgs, 3)
 	for left := 4200; left < recordsOf(t, b, 7)[0].off; left += 300 {
 		w, err := bagfmt.NewWriter(&limitedWriter{left: left}, bagfmt.WriterOptions{})
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -51,7 +52,7 @@ func soundBag(tb testing.TB, b []byte) []msg {
 		tb.Fatalf("opening the result: %v", err)
 	}
 	var read []msg
-	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 		if err != nil {
 			tb.Fatalf("reading the result: %v", err)
 		}
@@ -82,27 +83,27 @@ func stockBags(tb testing.TB) map[string][]byte {
 }
 
 // tinyBag has three chunks of three messages.
-func tinyBag(tb testing.TB, c bagfmt.Compression) []byte {
+func tinyBag(tb testing.TB, c rosbag.Compression) []byte {
 	tb.Helper()
 	conns, msgs := sample(9)
 	return chunked(tb, c, conns, msgs, 3)
 }
 
 // chunked writes msgs[i] on conns[i%len(conns)], n in each chunk.
-func chunked(tb testing.TB, c bagfmt.Compression, conns []*bagfmt.Connection, msgs []msg, n int) []byte {
+func chunked(tb testing.TB, c rosbag.Compression, conns []*rosbag.Connection, msgs []msg, n int) []byte {
 	tb.Helper()
 	var f memFile
 	w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	z, err := bagfmt.NewCompressor(c)
+	z, err := chunk.NewCompressor(c)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	var records bagfmt.ConnRecords
+	var records chunk.Records
 	for at := 0; at < len(msgs); at += n {
-		var b bagfmt.ChunkBuilder
+		var b chunk.Builder
 		b.Reset(&records)
 		for i := at; i < min(at+n, len(msgs)); i++ {
 			b.AppendRun(conns[i%len(conns)], msgs[i].Time, frame(msgs[i].Data), 1)
@@ -160,7 +161,7 @@ func TestRecoverTwoBags(t *testing.T) {
 			other[i].Time.Sec += 1000
 			other[i].Topic = conns[(i+1)%3].Topic // which is also what conns of the second bag say
 		}
-		second := chunked(t, comp, []*bagfmt.Connection{
+		second := chunked(t, comp, []*rosbag.Connection{
 			{ID: 0, Topic: conns[1].Topic, Header: conns[1].Header},
 			{ID: 1, Topic: conns[2].Topic, Header: conns[2].Header},
 			{ID: 2, Topic: conns[0].Topic, Header: conns[0].Header},
@@ -185,9 +186,9 @@ func TestRecoverTwoBags(t *testing.T) {
 func TestRecoverLateConnections(t *testing.T) {
 	t.Parallel()
 	conns, msgs := sample(6)
-	b := chunked(t, bagfmt.CompressionLZ4, conns, msgs, 3)
+	b := chunked(t, rosbag.CompressionLZ4, conns, msgs, 3)
 	chunks := recordsOf(t, b, 5)
-	again := chunked(t, bagfmt.CompressionLZ4, conns, msgs[:3], 3) // its chunk has all records
+	again := chunked(t, rosbag.CompressionLZ4, conns, msgs[:3], 3) // its chunk has all records
 	section := recordsOf(t, b, 7)[0].off
 	for name, in := range map[string][]byte{
 		"in a later chunk":                    slices.Concat(setU64(b, 13+4, 0)[:chunks[0].off], b[chunks[1].off:section], again[4117:recordsOf(t, again, 7)[0].off]),
@@ -216,9 +217,9 @@ func TestRecoverBagInBag(t *testing.T) {
 	t.Parallel()
 	conns, msgs := sample(9)
 	for i := range msgs {
-		msgs[i].Data = string(tinyBag(t, bagfmt.CompressionNone))
+		msgs[i].Data = string(tinyBag(t, rosbag.CompressionNone))
 	}
-	full := chunked(t, bagfmt.CompressionNone, conns, msgs, 3)
+	full := chunked(t, rosbag.CompressionNone, conns, msgs, 3)
 	chunks := recordsOf(t, full, 5)
 	for name, tt := range map[string]struct {
 		in   []byte
@@ -241,7 +242,7 @@ func TestRecoverBagInBag(t *testing.T) {
 
 func TestRecoverNoBag(t *testing.T) {
 	t.Parallel()
-	encrypted := rec([]bagfmt.Field{
+	encrypted := rec([]rosbag.Field{
 		{Key: "op", Value: "\x03"},
 		{Key: "index_pos", Value: u32s(0, 0)},
 		{Key: "conn_count", Value: u32s(0)},
@@ -252,9 +253,9 @@ func TestRecoverNoBag(t *testing.T) {
 		in   []byte
 		want error
 	}{
-		"1.3":       {[]byte("#ROSBAG V1.3\n"), bagfmt.ErrVersion},
-		"encrypted": {slices.Concat([]byte("#ROSBAG V2.0\n"), encrypted), bagfmt.ErrEncrypted},
-		"zeros":     {make([]byte, 5000), bagfmt.ErrNotBag},
+		"1.3":       {[]byte("#ROSBAG V1.3\n"), rosbag.ErrVersion},
+		"encrypted": {slices.Concat([]byte("#ROSBAG V2.0\n"), encrypted), rosbag.ErrEncrypted},
+		"zeros":     {make([]byte, 5000), rosbag.ErrNotBag},
 	} {
 		if _, _, err := recoverBag(t, tt.in); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v", name, err)
@@ -265,7 +266,7 @@ func TestRecoverNoBag(t *testing.T) {
 // TestRecoverStops ends with the errors of the writer and of Progress.
 func TestRecoverStops(t *testing.T) {
 	t.Parallel()
-	b := sampleBag(t, bagfmt.CompressionNone)
+	b := sampleBag(t, rosbag.CompressionNone)
 	w, err := bagfmt.NewWriter(&limitedWriter{left: 5000}, bagfmt.WriterOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -277,7 +278,7 @@ func TestRecoverStops(t *testing.T) {
 	for i := range msgs {
 		msgs[i].Data = strings.Repeat("x", 1<<20)
 	}
-	b = chunked(t, bagfmt.CompressionNone, conns, msgs, 2)
+	b = chunked(t, rosbag.CompressionNone, conns, msgs, 2)
 	if w, err = bagfmt.NewWriter(&memFile{}, bagfmt.WriterOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +306,7 @@ func TestRecoverStops(t *testing.T) {
 func TestRecoverStopsAnywhere(t *testing.T) {
 	t.Parallel()
 	conns, msgs := sample(9)
-	full := chunked(t, bagfmt.CompressionBZ2, conns, msgs, 3)
+	full := chunked(t, rosbag.CompressionBZ2, conns, msgs, 3)
 	chunks := recordsOf(t, full, 5)
 	b := slices.Concat(full[:chunks[0].off], full[chunks[1].off:])
 	stop := errors.New("stop")

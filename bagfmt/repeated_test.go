@@ -16,40 +16,40 @@ import (
 )
 
 // cutAt is the time of the cut of repeatedBag.
-var cutAt = bagfmt.Time{Sec: 10}
+var cutAt = rosbag.Time{Sec: 10}
 
 // repeatedBag begins with two repeated messages. Others of their connections have the same
 // time, or an earlier one.
-func repeatedBag(tb testing.TB, r bagfmt.Repeated) []byte {
+func repeatedBag(tb testing.TB, r rosbag.Repeated) []byte {
 	tb.Helper()
 	var f memFile
 	w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{ChunkBytes: 1})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	latching := bagfmt.Field{Key: "latching", Value: "1"}
-	var conns []*bagfmt.Connection
-	for topic, h := range map[string]bagfmt.ConnectionHeader{"/map": header("a/Map", latching), "/odom": header("a/Odom"), "/tf_static": header("a/TF", latching)} {
+	latching := rosbag.Field{Key: "latching", Value: "1"}
+	var conns []*rosbag.Connection
+	for topic, h := range map[string]rosbag.Header{"/map": header("a/Map", latching), "/odom": header("a/Odom"), "/tf_static": header("a/TF", latching)} {
 		c, err := w.AddConnection(topic, h)
 		if err != nil {
 			tb.Fatal(err)
 		}
 		conns = append(conns, c)
 	}
-	slices.SortFunc(conns, func(a, b *bagfmt.Connection) int { return bytes.Compare([]byte(a.Topic), []byte(b.Topic)) })
+	slices.SortFunc(conns, func(a, b *rosbag.Connection) int { return bytes.Compare([]byte(a.Topic), []byte(b.Topic)) })
 	chart, odom, tf := conns[0], conns[1], conns[2]
 	for _, m := range []struct {
-		c    *bagfmt.Connection
-		t    bagfmt.Time
+		c    *rosbag.Connection
+		t    rosbag.Time
 		data string
 	}{
 		{chart, cutAt, "repeated map"},
 		{tf, cutAt, "repeated tf"},
 		{odom, cutAt, "odom"},
 		{chart, cutAt, "map"},
-		{tf, bagfmt.Time{Sec: 9}, "late tf"},
+		{tf, rosbag.Time{Sec: 9}, "late tf"},
 		{tf, cutAt, "tf"},
-		{odom, bagfmt.Time{Sec: 11}, "end"},
+		{odom, rosbag.Time{Sec: 11}, "end"},
 	} {
 		if err := w.Write(m.c, m.t, []byte(m.data)); err != nil {
 			tb.Fatal(err)
@@ -70,7 +70,7 @@ func found(tb testing.TB, b []byte, topic string) (list []string) {
 		tb.Fatal(err)
 	}
 	is := rosbag.FindRepeats(r)
-	for m, err := range rosbag.Messages(r, bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return topic == "" || c.Topic == topic }}) {
+	for m, err := range rosbag.Messages(r, rosbag.Query{Keep: func(c *rosbag.Connection) bool { return topic == "" || c.Topic == topic }}) {
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -107,10 +107,10 @@ func scanned(tb testing.TB, b []byte) (list []string) {
 // is selected, and whatever was done to the bag.
 func TestRepeated(t *testing.T) {
 	t.Parallel()
-	said := bagfmt.Repeated{Count: 2, Time: cutAt}
+	said := rosbag.Repeated{Count: 2, Time: cutAt}
 	closed := repeatedBag(t, said)
 	appended := &memFile{b: slices.Clone(closed)}
-	latched := &bagfmt.Connection{Topic: "/note", Header: header("a/Note", bagfmt.Field{Key: "latching", Value: "1"})}
+	latched := &rosbag.Connection{Topic: "/note", Header: header("a/Note", rosbag.Field{Key: "latching", Value: "1"})}
 	if err := amend(appended, len(closed), addition{latched, cutAt, "note"}); err != nil {
 		t.Fatal(err)
 	}
@@ -153,16 +153,16 @@ func TestRepeatedHostile(t *testing.T) {
 	all := []string{"repeated map", "repeated tf", "map", "tf"}
 	for name, test := range map[string]struct {
 		b    []byte
-		said bagfmt.Repeated // by the Reader
+		said rosbag.Repeated // by the Reader
 		want []string
 	}{
-		"none":           {repeatedBag(t, bagfmt.Repeated{}), bagfmt.Repeated{}, nil},
-		"no time alone":  {repeatedBag(t, bagfmt.Repeated{Time: cutAt}), bagfmt.Repeated{}, nil},
-		"too many":       {repeatedBag(t, bagfmt.Repeated{Count: math.MaxUint32, Time: cutAt}), bagfmt.Repeated{Count: 7, Time: cutAt}, all},
-		"another time":   {repeatedBag(t, bagfmt.Repeated{Count: 2, Time: bagfmt.Time{Sec: 8}}), bagfmt.Repeated{Count: 2, Time: bagfmt.Time{Sec: 8}}, nil},
-		"time zero":      {repeatedBag(t, bagfmt.Repeated{Count: 2}), bagfmt.Repeated{Count: 2}, nil},
-		"wrong length":   {renamed(t, repeatedBag(t, bagfmt.Repeated{Count: 2, Time: cutAt}), "repeated_time=\n", "repeated_count="), bagfmt.Repeated{}, nil},
-		"one of the two": {renamed(t, repeatedBag(t, bagfmt.Repeated{Count: 2, Time: cutAt}), "repeated_time", "repeated_tome"), bagfmt.Repeated{}, nil},
+		"none":           {repeatedBag(t, rosbag.Repeated{}), rosbag.Repeated{}, nil},
+		"no time alone":  {repeatedBag(t, rosbag.Repeated{Time: cutAt}), rosbag.Repeated{}, nil},
+		"too many":       {repeatedBag(t, rosbag.Repeated{Count: math.MaxUint32, Time: cutAt}), rosbag.Repeated{Count: 7, Time: cutAt}, all},
+		"another time":   {repeatedBag(t, rosbag.Repeated{Count: 2, Time: rosbag.Time{Sec: 8}}), rosbag.Repeated{Count: 2, Time: rosbag.Time{Sec: 8}}, nil},
+		"time zero":      {repeatedBag(t, rosbag.Repeated{Count: 2}), rosbag.Repeated{Count: 2}, nil},
+		"wrong length":   {renamed(t, repeatedBag(t, rosbag.Repeated{Count: 2, Time: cutAt}), "repeated_time=\n", "repeated_count="), rosbag.Repeated{}, nil},
+		"one of the two": {renamed(t, repeatedBag(t, rosbag.Repeated{Count: 2, Time: cutAt}), "repeated_time", "repeated_tome"), rosbag.Repeated{}, nil},
 	} {
 		r, err := openBag(test.b)
 		if err != nil {

@@ -24,7 +24,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Run(fmt.Sprintf("comp=%s/chunk=%d", comp, chunk), func(t *testing.T) {
 				t.Parallel()
 				b := writeBag(t, bagfmt.WriterOptions{Compression: comp, ChunkBytes: chunk}, conns, msgs)
-				got, errs := readAll(t, b, bagfmt.Query{})
+				got, errs := readAll(t, b, rosbag.Query{})
 				if d := cmp.Diff(byTime(msgs), got); d != "" || errs != nil {
 					t.Errorf("reader: %v, differs (-want +got):\n%s", errs, d)
 				}
@@ -49,17 +49,17 @@ func TestReaderSummary(t *testing.T) {
 		t.Errorf("connections differ (-want +got):\n%s", d)
 	}
 	sorted := byTime(msgs)
-	if r.Start() != sorted[0].Time || r.End() != sorted[len(sorted)-1].Time {
-		t.Errorf("from %s to %s, want %s to %s", r.Start(), r.End(), sorted[0].Time, sorted[len(sorted)-1].Time)
+	if r.Info().Start != sorted[0].Time || r.Info().End != sorted[len(sorted)-1].Time {
+		t.Errorf("from %s to %s, want %s to %s", r.Info().Start, r.Info().End, sorted[0].Time, sorted[len(sorted)-1].Time)
 	}
-	if r.Messages() != 300 || r.Version() != "2.0" || r.Size() != int64(len(b)) {
-		t.Errorf("messages %d, version %s, size %d", r.Messages(), r.Version(), r.Size())
+	if r.Info().Messages != 300 || r.Info().Version != "2.0" || r.Info().Size != int64(len(b)) {
+		t.Errorf("messages %d, version %s, size %d", r.Info().Messages, r.Info().Version, r.Info().Size)
 	}
-	if at := r.Chunks()[0].Pos; at != 4117 {
+	if at := r.Span(0).Pos; at != 4117 {
 		t.Errorf("first chunk at %d, want 4117", at)
 	}
 	h, err := r.ChunkHeader(0)
-	if err != nil || h.Compression != bagfmt.CompressionNone || h.StoredBytes != h.UncompressedBytes || h.StoredBytes < 1000 {
+	if err != nil || h.Compression != rosbag.CompressionNone || h.StoredBytes != h.UncompressedBytes || h.StoredBytes < 1000 {
 		t.Errorf("chunk header %+v, %v", h, err)
 	}
 	c := r.Connections()[1]
@@ -71,34 +71,34 @@ func TestReaderSummary(t *testing.T) {
 func TestQuery(t *testing.T) {
 	t.Parallel()
 	conns, msgs := sample(300)
-	b := writeBag(t, bagfmt.WriterOptions{Compression: bagfmt.CompressionLZ4, ChunkBytes: 1000}, conns, msgs)
+	b := writeBag(t, bagfmt.WriterOptions{Compression: rosbag.CompressionLZ4, ChunkBytes: 1000}, conns, msgs)
 	tests := map[string]struct {
-		q    bagfmt.Query
+		q    rosbag.Query
 		want func(msg) bool
 	}{
-		"all": {bagfmt.Query{}, func(msg) bool { return true }},
+		"all": {rosbag.Query{}, func(msg) bool { return true }},
 		"one topic": {
-			bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return c.Topic == "/odom" }},
+			rosbag.Query{Keep: func(c *rosbag.Connection) bool { return c.Topic == "/odom" }},
 			func(m msg) bool { return m.Topic == "/odom" },
 		},
 		"none": {
-			bagfmt.Query{Keep: func(*bagfmt.Connection) bool { return false }},
+			rosbag.Query{Keep: func(*rosbag.Connection) bool { return false }},
 			func(msg) bool { return false },
 		},
 		"from": {
-			bagfmt.Query{Start: bagfmt.Time{Sec: 130, Nsec: 1000}},
-			func(m msg) bool { return !m.Time.Before(bagfmt.Time{Sec: 130, Nsec: 1000}) },
+			rosbag.Query{Start: rosbag.Time{Sec: 130, Nsec: 1000}},
+			func(m msg) bool { return !m.Time.Before(rosbag.Time{Sec: 130, Nsec: 1000}) },
 		},
 		"to": {
-			bagfmt.Query{End: bagfmt.Time{Sec: 130, Nsec: 1000}},
-			func(m msg) bool { return m.Time.Compare(bagfmt.Time{Sec: 130, Nsec: 1000}) <= 0 },
+			rosbag.Query{End: rosbag.Time{Sec: 130, Nsec: 1000}},
+			func(m msg) bool { return m.Time.Compare(rosbag.Time{Sec: 130, Nsec: 1000}) <= 0 },
 		},
 		"at one time": {
-			bagfmt.Query{Start: bagfmt.Time{Sec: 130}, End: bagfmt.Time{Sec: 130}},
-			func(m msg) bool { return m.Time == bagfmt.Time{Sec: 130} },
+			rosbag.Query{Start: rosbag.Time{Sec: 130}, End: rosbag.Time{Sec: 130}},
+			func(m msg) bool { return m.Time == rosbag.Time{Sec: 130} },
 		},
 		"before all": {
-			bagfmt.Query{Start: bagfmt.Time{Nsec: 1}, End: bagfmt.Time{Sec: 99}},
+			rosbag.Query{Start: rosbag.Time{Nsec: 1}, End: rosbag.Time{Sec: 99}},
 			func(msg) bool { return false },
 		},
 	}
@@ -122,7 +122,7 @@ func TestOverlappingChunks(t *testing.T) {
 	for chunk := range 8 {
 		for i := range 40 {
 			sec := uint32(1000 - 60*chunk + 7*i%97)
-			msgs = append(msgs, msg{conns[len(msgs)%3].Topic, bagfmt.Time{Sec: sec}, strings.Repeat("x", chunk+i)})
+			msgs = append(msgs, msg{conns[len(msgs)%3].Topic, rosbag.Time{Sec: sec}, strings.Repeat("x", chunk+i)})
 		}
 	}
 	b := writeBag(t, bagfmt.WriterOptions{ChunkBytes: 2500}, conns, msgs)
@@ -131,11 +131,11 @@ func TestOverlappingChunks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(r.Chunks()) < 5 {
-			t.Fatalf("only %d chunks", len(r.Chunks()))
+		if r.NumSpans() < 5 {
+			t.Fatalf("only %d chunks", r.NumSpans())
 		}
 		var got []msg
-		for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
+		for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +158,7 @@ func TestFramesStayValid(t *testing.T) {
 		}
 		var frames [][]byte
 		var want []string
-		for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
+		for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -182,8 +182,8 @@ func TestLatest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, at := range []bagfmt.Time{{}, {Sec: 50}, {Sec: 100}, {Sec: 120, Nsec: 1000}, {Sec: 133, Nsec: 5}, {Sec: math.MaxUint32}} {
-			for id := range bagfmt.ConnID(3) {
+		for _, at := range []rosbag.Time{{}, {Sec: 50}, {Sec: 100}, {Sec: 120, Nsec: 1000}, {Sec: 133, Nsec: 5}, {Sec: math.MaxUint32}} {
+			for id := range rosbag.ConnID(3) {
 				var want *msg
 				for i := int(id); i < len(msgs); i += 3 {
 					if m := msgs[i]; m.Time.Compare(at) <= 0 && (want == nil || want.Time.Compare(m.Time) <= 0) {
@@ -204,7 +204,7 @@ func TestLatest(t *testing.T) {
 				}
 			}
 		}
-		if m, err := lastOf(r, 99, bagfmt.Time{Sec: 500}); m != nil || err != nil {
+		if m, err := lastOf(r, 99, rosbag.Time{Sec: 500}); m != nil || err != nil {
 			t.Errorf("unknown connection: %v, %v", m, err)
 		}
 	}
@@ -214,17 +214,17 @@ func TestLatest(t *testing.T) {
 func TestLatched(t *testing.T) {
 	t.Parallel()
 	conns, msgs := sample(300)
-	conns[2].Header = append(conns[2].Header, bagfmt.Field{Key: "latching", Value: "1"}) // beside the second
+	conns[2].Header = append(conns[2].Header, rosbag.Field{Key: "latching", Value: "1"}) // beside the second
 	r, err := openBag(writeBag(t, bagfmt.WriterOptions{ChunkBytes: 1500}, conns, msgs))
 	if err != nil {
 		t.Fatal(err)
 	}
-	third := func(c *bagfmt.Connection) bool { return c.ID == 2 }
-	for _, at := range []bagfmt.Time{{Sec: 50}, {Sec: 120, Nsec: 1000}, {Sec: math.MaxUint32}} {
+	third := func(c *rosbag.Connection) bool { return c.ID == 2 }
+	for _, at := range []rosbag.Time{{Sec: 50}, {Sec: 120, Nsec: 1000}, {Sec: math.MaxUint32}} {
 		for name, tc := range map[string]struct {
-			keep func(*bagfmt.Connection) bool
-			ids  []bagfmt.ConnID
-		}{"all": {nil, []bagfmt.ConnID{1, 2}}, "one": {third, []bagfmt.ConnID{2}}} {
+			keep func(*rosbag.Connection) bool
+			ids  []rosbag.ConnID
+		}{"all": {nil, []rosbag.ConnID{1, 2}}, "one": {third, []rosbag.ConnID{2}}} {
 			var want, got []msg
 			for _, id := range tc.ids {
 				if m, err := lastOf(r, id, at); err != nil {
@@ -244,7 +244,7 @@ func TestLatched(t *testing.T) {
 			}
 		}
 	}
-	for c := range rosbag.Latched(r, bagfmt.Time{Sec: math.MaxUint32}, nil) {
+	for c := range rosbag.Latched(r, rosbag.Time{Sec: math.MaxUint32}, nil) {
 		if c.ID != 1 {
 			t.Error("goes on after a break")
 		}
@@ -258,7 +258,7 @@ func TestEmptyBag(t *testing.T) {
 	if len(b) != 4117 {
 		t.Errorf("%d bytes, want 4117", len(b))
 	}
-	if msgs, errs := readAll(t, b, bagfmt.Query{}); msgs != nil || errs != nil {
+	if msgs, errs := readAll(t, b, rosbag.Query{}); msgs != nil || errs != nil {
 		t.Errorf("reader: %v, %v", msgs, errs)
 	}
 	if msgs, errs := scanAll(t, b); msgs != nil || errs != nil {
@@ -278,17 +278,17 @@ func TestNotSeekable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Write(c, bagfmt.Time{Sec: 1}, []byte("hello")); err != nil {
+	if err := w.Write(c, rosbag.Time{Sec: 1}, []byte("hello")); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openBag(f.b); !errors.Is(err, bagfmt.ErrUnindexed) {
+	if _, err := openBag(f.b); !errors.Is(err, rosbag.ErrUnindexed) {
 		t.Errorf("reader: %v, want ErrUnindexed", err)
 	}
 	msgs, errs := scanAll(t, f.b)
-	if d := cmp.Diff([]msg{{"/a", bagfmt.Time{Sec: 1}, "hello"}}, msgs); d != "" || errs != nil {
+	if d := cmp.Diff([]msg{{"/a", rosbag.Time{Sec: 1}, "hello"}}, msgs); d != "" || errs != nil {
 		t.Errorf("scanner: %v, differs (-want +got):\n%s", errs, d)
 	}
 }
@@ -308,7 +308,7 @@ func TestUnusedConnectionIsNotWritten(t *testing.T) {
 // TestStockKeys checks that connection headers get what stock readers insist on.
 func TestStockKeys(t *testing.T) {
 	t.Parallel()
-	b := writeBag(t, bagfmt.WriterOptions{}, []*bagfmt.Connection{{Topic: "/a"}}, []msg{{"/a", bagfmt.Time{Sec: 1}, "x"}})
+	b := writeBag(t, bagfmt.WriterOptions{}, []*rosbag.Connection{{Topic: "/a"}}, []msg{{"/a", rosbag.Time{Sec: 1}, "x"}})
 	r, err := openBag(b)
 	if err != nil {
 		t.Fatal(err)
@@ -326,10 +326,10 @@ func TestLatestDamaged(t *testing.T) {
 	t.Parallel()
 	conns, _ := sample(0)
 	msgs := []msg{
-		{"/imu", bagfmt.Time{Sec: 10}, strings.Repeat("a", 600)},
-		{"/odom", bagfmt.Time{Sec: 20}, strings.Repeat("b", 600)},
-		{"/imu", bagfmt.Time{Sec: 15}, strings.Repeat("c", 600)},
-		{"/odom", bagfmt.Time{Sec: 30}, strings.Repeat("d", 600)},
+		{"/imu", rosbag.Time{Sec: 10}, strings.Repeat("a", 600)},
+		{"/odom", rosbag.Time{Sec: 20}, strings.Repeat("b", 600)},
+		{"/imu", rosbag.Time{Sec: 15}, strings.Repeat("c", 600)},
+		{"/odom", rosbag.Time{Sec: 30}, strings.Repeat("d", 600)},
 	}
 	full := writeBag(t, bagfmt.WriterOptions{ChunkBytes: 1200}, conns[:2], msgs)
 	chunks, index := recordsOf(t, full, 5), recordsOf(t, full, 4)
@@ -356,8 +356,8 @@ func TestLatestDamaged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := lastOf(r, 0, bagfmt.Time{Sec: 100})
-		if (err != nil) != tc.bad || err != nil && !errors.Is(err, bagfmt.ErrCorrupt) {
+		m, err := lastOf(r, 0, rosbag.Time{Sec: 100})
+		if (err != nil) != tc.bad || err != nil && !errors.Is(err, rosbag.ErrCorrupt) {
 			t.Errorf("%s: error %v", name, err)
 		}
 		if got := m; (got == nil) != (tc.want == 0) || got != nil && got.Time.Sec != tc.want {

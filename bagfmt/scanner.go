@@ -17,11 +17,11 @@ type ScannerOptions struct {
 	MaxChunkBytes int64 // largest compressed chunk, stored or unpacked; zero means 512 MiB, 2 GiB - 1 is the most
 	FutureVersion bool  // read any version 2.x as if it were 2.0
 	Reuse         bool  // a Frame of a chunk is valid until the next call only, so that memory of chunks is used again
-	// Interrupted is as in table.Options.
+	// Interrupted is as in ReaderOptions.
 	Interrupted func() error
-	// KeepForeign is as in table.Options. Without it Next tells once of each channel that is left out.
+	// KeepForeign is as in ReaderOptions. Without it Next tells once of each channel that is left out.
 	KeepForeign bool
-	// UnwrapKey is as in table.Options.
+	// UnwrapKey is as in ReaderOptions.
 	UnwrapKey func(rosbag.Encryption) (key []byte, err error)
 }
 
@@ -87,7 +87,7 @@ func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) {
 		s.mcap, err = mcapscan.New(s.s, mcapscan.Options{
 			MaxChunkBytes: o.MaxChunkBytes, Reuse: o.Reuse, KeepForeign: o.KeepForeign, Interrupted: o.Interrupted,
 		})
-	default:
+	case wire.LayoutV0, wire.LayoutV10, wire.LayoutV11, wire.LayoutV12:
 		err = s.startOld()
 	}
 	if err != nil {
@@ -115,14 +115,14 @@ func (s *Scanner) start() error {
 	return s.s.Skip(n, at, h.Op)
 }
 
-// Version returns the version of the bag, as Reader.Version does.
+// Version returns the version of the bag, as Reader.Info does.
 func (s *Scanner) Version() string { return s.version.Name }
 
 // Encryption returns what an encrypted bag says about itself, as Reader.Encryption does.
 func (s *Scanner) Encryption() *rosbag.Encryption { return s.s.Decrypter.Encryption() }
 
 // Elapsed reports whether times count from the start of the recording, as
-// Reader.Elapsed does.
+// Reader.Info does.
 func (s *Scanner) Elapsed() bool { return s.version.Elapsed }
 
 // Connections returns the connections seen so far, by ascending id.

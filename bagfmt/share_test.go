@@ -20,16 +20,16 @@ func TestShare(t *testing.T) {
 			t.Fatal(err)
 		}
 		var memory int
-		for i := range r.Chunks() {
+		for i := range r.NumSpans() {
 			h, err := r.ChunkHeader(i)
 			if err != nil {
 				t.Fatal(err)
 			}
 			memory += int(h.UncompressedBytes)
 		}
-		for _, keep := range []func(*bagfmt.Connection) bool{nil, func(c *bagfmt.Connection) bool { return c.ID == 1 }} {
+		for _, keep := range []func(*rosbag.Connection) bool{nil, func(c *rosbag.Connection) bool { return c.ID == 1 }} {
 			sum, n := 0, 0
-			for m, err := range rosbag.Messages(r, bagfmt.Query{Keep: keep}) {
+			for m, err := range rosbag.Messages(r, rosbag.Query{Keep: keep}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -46,7 +46,7 @@ func TestShare(t *testing.T) {
 // TestRecovered tells damage to an index from damage to a chunk.
 func TestRecovered(t *testing.T) {
 	t.Parallel()
-	full := sampleBag(t, bagfmt.CompressionNone)
+	full := sampleBag(t, rosbag.CompressionNone)
 	chunk, index := recordsOf(t, full, 5), recordsOf(t, full, 4)
 	headless := setU32(full, chunk[1].off, 1<<21)
 	tests := map[string]struct {
@@ -60,8 +60,8 @@ func TestRecovered(t *testing.T) {
 		"index and chunk": {setU32(setU32(full, index[0].fields["ver"], 2), chunk[0].dataAt+60, 99), false},
 	}
 	for name, tc := range tests {
-		msgs, errs := readAll(t, tc.bag, bagfmt.Query{})
-		var c *bagfmt.CorruptError
+		msgs, errs := readAll(t, tc.bag, rosbag.Query{})
+		var c *rosbag.CorruptError
 		if len(errs) != 1 || !errors.As(errs[0], &c) || c.Recovered != tc.want || (len(msgs) == 30) != tc.want {
 			t.Errorf("%s: %d messages, errors %v", name, len(msgs), errs)
 		}
@@ -71,16 +71,16 @@ func TestRecovered(t *testing.T) {
 // TestLimitOffset checks that a chunk which is too big can be told by its offset.
 func TestLimitOffset(t *testing.T) {
 	t.Parallel()
-	full := sampleBag(t, bagfmt.CompressionLZ4)
+	full := sampleBag(t, rosbag.CompressionLZ4)
 	r, err := bagfmt.NewReader(bytes.NewReader(full), int64(len(full)), bagfmt.ReaderOptions{MaxChunkBytes: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := r.Cursor(bagfmt.Query{})
-	for i := range r.Chunks() {
-		var l *bagfmt.LimitError
-		if _, err := c.Next(); !errors.As(err, &l) || l.Offset != r.Chunks()[i].Pos {
-			t.Errorf("chunk %d: %v, want a limit at %d", i, err, r.Chunks()[i].Pos)
+	c := r.Cursor(rosbag.Query{})
+	for i := range r.NumSpans() {
+		var l *rosbag.LimitError
+		if _, err := c.Next(); !errors.As(err, &l) || l.Offset != r.Span(i).Pos {
+			t.Errorf("chunk %d: %v, want a limit at %d", i, err, r.Span(i).Pos)
 		}
 	}
 	if _, err := c.Next(); !errors.Is(err, io.EOF) {

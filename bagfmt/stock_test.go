@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // rawChunkHeader is what stock's recorder writes when it starts a chunk.
@@ -74,7 +75,7 @@ func set(h fields.List, key, value string) fields.List {
 // TestStockTolerates reads what C++ or Python rosbag read, too.
 func TestStockTolerates(t *testing.T) {
 	t.Parallel()
-	full := sampleBag(t, bagfmt.CompressionNone)
+	full := sampleBag(t, rosbag.CompressionNone)
 	unknown := rec(fields.List{{Key: "op", Value: "\x77"}, {Key: "what", Value: "ever"}}, []byte("data"))
 	edit := func(op byte, f func(h fields.List, data []byte) ([]byte, fields.List, []byte)) []byte {
 		return rebuild(t, full, func(o byte, h fields.List, data []byte) ([]byte, fields.List, []byte) {
@@ -133,7 +134,7 @@ func TestStockTolerates(t *testing.T) {
 	for name, b := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, errs := readAll(t, b, bagfmt.Query{})
+			got, errs := readAll(t, b, rosbag.Query{})
 			if !slices.Equal(got, byTime(want)) || errs != nil {
 				t.Errorf("reader: %d messages, %v", len(got), errs)
 			}
@@ -167,7 +168,7 @@ func swapIndexes(t *testing.T, b []byte) []byte {
 // also time 0, as it does for stock's player.
 func TestIndexTimeWins(t *testing.T) {
 	t.Parallel()
-	full := sampleBag(t, bagfmt.CompressionNone)
+	full := sampleBag(t, rosbag.CompressionNone)
 	b := rebuild(t, full, func(op byte, h fields.List, data []byte) ([]byte, fields.List, []byte) {
 		if op == 5 {
 			h = slices.DeleteFunc(h, func(f fields.Field) bool { return f.Key == "crc32c" })
@@ -176,23 +177,23 @@ func TestIndexTimeWins(t *testing.T) {
 	})
 	index := recordsOf(t, b, 4)[0]
 	b = setU32(b, index.dataAt+4+12, 0) // sec of the second entry
-	got, errs := readAll(t, b, bagfmt.Query{})
+	got, errs := readAll(t, b, rosbag.Query{})
 	if errs != nil || len(got) != 30 {
 		t.Fatalf("%d messages, %v", len(got), errs)
 	}
-	if want := (bagfmt.Time{}); got[1].Time != want || got[0].Time != want {
+	if want := (rosbag.Time{}); got[1].Time != want || got[0].Time != want {
 		t.Errorf("first messages at %s and %s, want both at 0", got[0].Time, got[1].Time)
 	}
 }
 
 func TestFutureVersion(t *testing.T) {
 	t.Parallel()
-	b := bytes.Replace(sampleBag(t, bagfmt.CompressionLZ4), []byte("V2.0"), []byte("V2.1"), 1)
-	if _, err := openBag(b); !errors.Is(err, bagfmt.ErrVersion) {
+	b := bytes.Replace(sampleBag(t, rosbag.CompressionLZ4), []byte("V2.0"), []byte("V2.1"), 1)
+	if _, err := openBag(b); !errors.Is(err, rosbag.ErrVersion) {
 		t.Errorf("got %v, want ErrVersion", err)
 	}
 	r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{FutureVersion: true})
-	if err != nil || r.Messages() != 30 || r.Version() != "2.1" {
+	if err != nil || r.Info().Messages != 30 || r.Info().Version != "2.1" {
 		t.Errorf("%v, %v", r, err)
 	}
 	if _, err := bagfmt.NewScanner(bytes.NewReader(b), bagfmt.ScannerOptions{FutureVersion: true}); err != nil {
@@ -202,16 +203,16 @@ func TestFutureVersion(t *testing.T) {
 
 func TestEncrypted(t *testing.T) {
 	t.Parallel()
-	b := rebuild(t, sampleBag(t, bagfmt.CompressionNone), func(op byte, h fields.List, data []byte) ([]byte, fields.List, []byte) {
+	b := rebuild(t, sampleBag(t, rosbag.CompressionNone), func(op byte, h fields.List, data []byte) ([]byte, fields.List, []byte) {
 		if op == 3 {
 			h = append(h, fields.Field{Key: "encryptor", Value: "rosbag/AesCbcEncryptor"})
 		}
 		return nil, h, data
 	})
-	if _, err := openBag(b); !errors.Is(err, bagfmt.ErrEncrypted) {
+	if _, err := openBag(b); !errors.Is(err, rosbag.ErrEncrypted) {
 		t.Errorf("reader: %v", err)
 	}
-	if _, errs := scanAll(t, b); len(errs) != 1 || !errors.Is(errs[0], bagfmt.ErrEncrypted) {
+	if _, errs := scanAll(t, b); len(errs) != 1 || !errors.Is(errs[0], rosbag.ErrEncrypted) {
 		t.Errorf("scanner: %v", errs)
 	}
 }
@@ -220,7 +221,7 @@ func TestEncrypted(t *testing.T) {
 // with their indexes, then a chunk of length 0 with bare records behind it.
 func TestKilledRecorder(t *testing.T) {
 	t.Parallel()
-	full := sampleBag(t, bagfmt.CompressionNone)
+	full := sampleBag(t, rosbag.CompressionNone)
 	want, _ := scanAll(t, full)
 	chunks := recordsOf(t, full, 5)
 	last := chunks[len(chunks)-1]

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestVerifier compares what a Verifier finds in whole and in damaged bags with what a Cursor
@@ -32,7 +33,7 @@ func TestVerifier(t *testing.T) {
 			}
 			var want, got uint64
 			var wantErrs, errs int
-			c := r.Cursor(bagfmt.Query{})
+			c := r.Cursor(rosbag.Query{})
 			for {
 				_, err := c.Next()
 				if errors.Is(err, io.EOF) {
@@ -45,7 +46,7 @@ func TestVerifier(t *testing.T) {
 				want++
 			}
 			v := r.Verifier()
-			for i := range r.Chunks() {
+			for i := range r.NumSpans() {
 				found := v.Verify(i)
 				got += found.Messages
 				if found.Err != nil {

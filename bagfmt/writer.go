@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
-	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -66,7 +65,7 @@ type Writer struct {
 
 	open       *chunk.Builder // of Write
 	records    chunk.Records
-	compressor *codec.Compressor
+	compressor *chunk.Compressor
 	packed     []byte
 	ahead      *sealAhead // nil without Workers
 	job        *sealJob   // what open belongs to, with Workers
@@ -112,7 +111,7 @@ func newWriter(w io.Writer, size int64, o WriterOptions) (*Writer, error) {
 		stored: make(map[rosbag.ConnID]struct{}),
 	}
 	if o.Workers == 0 || o.Compression == rosbag.CompressionNone { // without packing, another core costs more than it gives
-		bw.compressor, err = codec.NewCompressor(o.Compression)
+		bw.compressor, err = chunk.NewCompressor(o.Compression)
 	} else if bw.ahead, err = newSealAhead(o.Compression, o.Workers); err == nil {
 		bw.job = bw.ahead.Job()
 		bw.open = &bw.job.builder

@@ -13,14 +13,16 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // limitOf returns the LimitError in err.
-func limitOf(t *testing.T, err error) *bagfmt.LimitError {
+func limitOf(t *testing.T, err error) *rosbag.LimitError {
 	t.Helper()
-	var l *bagfmt.LimitError
-	if !errors.As(err, &l) || !errors.Is(err, bagfmt.ErrLimit) {
+	var l *rosbag.LimitError
+	if !errors.As(err, &l) || !errors.Is(err, rosbag.ErrLimit) {
 		t.Fatalf("got %v, want a LimitError", err)
 	}
 	return l
@@ -56,10 +58,10 @@ func TestWriterOptionLimits(t *testing.T) {
 func TestChunkThreshold(t *testing.T) {
 	t.Parallel()
 	conns, _ := sample(0)
-	var b bagfmt.ChunkBuilder
+	var b chunk.Builder
 	b.Reset(nil)
 	for range 2 {
-		b.AppendRun(conns[0], bagfmt.Time{Sec: 1}, frame("message"), 1)
+		b.AppendRun(conns[0], rosbag.Time{Sec: 1}, frame("message"), 1)
 	}
 	two := b.Len()
 	for _, workers := range []int{0, 3} {
@@ -75,7 +77,7 @@ func TestChunkThreshold(t *testing.T) {
 			}
 			n := 0
 			for empty := w.Size(); w.Size() == empty; n++ {
-				if err := w.Write(c, bagfmt.Time{Sec: 1}, []byte("message")); err != nil {
+				if err := w.Write(c, rosbag.Time{Sec: 1}, []byte("message")); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -101,13 +103,13 @@ func TestMessageLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := make([]byte, most+1) // memory that is never touched
-	if l := limitOf(t, w.Write(c, bagfmt.Time{Sec: 1}, data)); l.Got != most+1 || l.Limit != most || l.Op != bagfmt.OpMessage || l.Offset != w.Size() {
+	if l := limitOf(t, w.Write(c, rosbag.Time{Sec: 1}, data)); l.Got != most+1 || l.Limit != most || l.Op != rosbag.OpMessage || l.Offset != w.Size() {
 		t.Errorf("got %+v", l)
 	}
 	if !exhaustive {
 		return // the largest message that is taken would be copied: 2 GB
 	}
-	if err := w.Write(c, bagfmt.Time{Sec: 1}, data[:most]); err != nil {
+	if err := w.Write(c, rosbag.Time{Sec: 1}, data[:most]); err != nil {
 		t.Error(err)
 	}
 }
@@ -125,13 +127,13 @@ func TestConnectionsOfChunks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	add := func(id bagfmt.ConnID, topic string, h bagfmt.ConnectionHeader) error {
-		var b bagfmt.ChunkBuilder
+	add := func(id rosbag.ConnID, topic string, h rosbag.Header) error {
+		var b chunk.Builder
 		b.Reset(nil)
-		b.AppendRun(&bagfmt.Connection{ID: id, Topic: topic, Header: h}, bagfmt.Time{Sec: 1}, frame("x"), 1)
+		b.AppendRun(&rosbag.Connection{ID: id, Topic: topic, Header: h}, rosbag.Time{Sec: 1}, frame("x"), 1)
 		return w.WriteChunk(seal(t, &b, nil))
 	}
-	next := func(want bagfmt.ConnID) {
+	next := func(want rosbag.ConnID) {
 		t.Helper()
 		c, err := w.AddConnection("/own", header("a/A"))
 		if err != nil || c.ID != want {
@@ -140,9 +142,9 @@ func TestConnectionsOfChunks(t *testing.T) {
 	}
 	next(0)
 	for _, step := range []struct {
-		id    bagfmt.ConnID
+		id    rosbag.ConnID
 		topic string
-		h     bagfmt.ConnectionHeader
+		h     rosbag.Header
 		good  bool
 	}{
 		{4, "/a", header("a/A"), true},
@@ -167,11 +169,11 @@ func TestConnectionsOfChunks(t *testing.T) {
 		t.Fatal(err)
 	}
 	next(7) // the ids do not begin again
-	var ids []bagfmt.ConnID
+	var ids []rosbag.ConnID
 	for _, c := range w.Connections() {
 		ids = append(ids, c.ID)
 	}
-	if want := []bagfmt.ConnID{0, 2, 4, 5, 6, 7, math.MaxUint32}; !slices.Equal(ids, want) {
+	if want := []rosbag.ConnID{0, 2, 4, 5, 6, 7, math.MaxUint32}; !slices.Equal(ids, want) {
 		t.Errorf("connections %v, want %v", ids, want)
 	}
 }
@@ -181,17 +183,17 @@ func TestConnectionsOfChunks(t *testing.T) {
 func TestConnectionLimitsExact(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		connection func(n int) (topic string, h bagfmt.ConnectionHeader)
+		connection func(n int) (topic string, h rosbag.Header)
 		what       string
 		length     func(bag []byte, r record) int // what is limited, as the bag has it
 	}{
 		"topic": {
-			func(n int) (string, bagfmt.ConnectionHeader) { return strings.Repeat("t", n), header("a/A") }, "record header",
+			func(n int) (string, rosbag.Header) { return strings.Repeat("t", n), header("a/A") }, "record header",
 			func(_ []byte, r record) int { return r.dataAt - r.off - 4 },
 		},
 		"definition": {
-			func(n int) (string, bagfmt.ConnectionHeader) {
-				return "/a", bagfmt.ConnectionHeader{{Key: "message_definition", Value: strings.Repeat("d", n)}}
+			func(n int) (string, rosbag.Header) {
+				return "/a", rosbag.Header{{Key: "message_definition", Value: strings.Repeat("d", n)}}
 			}, "connection header",
 			func(_ []byte, r record) int { return len(r.data) },
 		},
@@ -202,7 +204,7 @@ func TestConnectionLimitsExact(t *testing.T) {
 		}
 		const tooMuch = 3 << 20
 		l := limitOf(t, second(w.AddConnection(tc.connection(tooMuch))))
-		if l.What != tc.what || l.Op != bagfmt.OpConnection {
+		if l.What != tc.what || l.Op != rosbag.OpConnection {
 			t.Errorf("%s: %+v", name, l)
 		}
 		most := tooMuch - int(l.Got-l.Limit)
@@ -210,11 +212,11 @@ func TestConnectionLimitsExact(t *testing.T) {
 			t.Errorf("%s: one more is %d, limit %d", name, beyond.Got, l.Limit)
 		}
 		topic, h := tc.connection(most)
-		b := writeBag(t, bagfmt.WriterOptions{}, []*bagfmt.Connection{{Topic: topic, Header: h}}, []msg{{topic, bagfmt.Time{Sec: 1}, "x"}})
+		b := writeBag(t, bagfmt.WriterOptions{}, []*rosbag.Connection{{Topic: topic, Header: h}}, []msg{{topic, rosbag.Time{Sec: 1}, "x"}})
 		if got := tc.length(b, recordsOf(t, b, 7)[0]); int64(got) != l.Limit {
 			t.Errorf("%s: the largest that is taken has %d bytes, limit %d", name, got, l.Limit)
 		}
-		if msgs, errs := readAll(t, b, bagfmt.Query{}); len(msgs) != 1 || errs != nil {
+		if msgs, errs := readAll(t, b, rosbag.Query{}); len(msgs) != 1 || errs != nil {
 			t.Errorf("%s: %d messages, %v", name, len(msgs), errs)
 		}
 	}
@@ -224,14 +226,14 @@ func TestConnectionLimitsExact(t *testing.T) {
 	}
 	for own, most := range map[bool]int{true: fields.MaxFields + 16, false: fields.MaxFields + 13} { // three are added
 		for n, good := range map[int]bool{most: true, most + 1: false} {
-			var h bagfmt.ConnectionHeader
+			var h rosbag.Header
 			if own {
 				h = header("a/A")
 			}
 			for i := len(h); i < n; i++ {
-				h = append(h, bagfmt.Field{Key: fmt.Sprint("key", i)})
+				h = append(h, rosbag.Field{Key: fmt.Sprint("key", i)})
 			}
-			if _, err := w.AddConnection("/a", h); (err == nil) != good || err != nil && !errors.Is(err, bagfmt.ErrLimit) {
+			if _, err := w.AddConnection("/a", h); (err == nil) != good || err != nil && !errors.Is(err, rosbag.ErrLimit) {
 				t.Errorf("%d fields, those of stock among them %v: %v", n, own, err)
 			}
 		}
@@ -244,23 +246,23 @@ func second[T any](_ T, err error) error { return err }
 // 1 % of what was written, bytes of every kind, and of what was taken back none.
 func TestRepeatBudget(t *testing.T) {
 	t.Parallel()
-	c := &bagfmt.Connection{Topic: "/t", Header: header("a/A")}
-	var b bagfmt.ChunkBuilder
+	c := &rosbag.Connection{Topic: "/t", Header: header("a/A")}
+	var b chunk.Builder
 	b.Reset(nil)
-	b.AppendRun(c, bagfmt.Time{}, frame(""), 1)
+	b.AppendRun(c, rosbag.Time{}, frame(""), 1)
 	withRecord := b.Len()
-	b.AppendRun(c, bagfmt.Time{}, frame(""), 1)
+	b.AppendRun(c, rosbag.Time{}, frame(""), 1)
 	message := b.Len() - withRecord // without data
 	size := withRecord - message    // of the connection record
 
 	for _, way := range []string{"run", "large", "aborted", "run of two"} {
 		for _, less := range []int{0, 1} {
-			var r bagfmt.ConnRecords
+			var r chunk.Records
 			// has reports whether the next chunk, of one message, has the record.
 			has := func(data string) bool {
 				b.Reset(&r)
 				if way == "aborted" { // of this connection, and of one that is new
-					for _, c := range []*bagfmt.Connection{c, {ID: 1, Topic: "/new", Header: header("a/A")}} {
+					for _, c := range []*rosbag.Connection{c, {ID: 1, Topic: "/new", Header: header("a/A")}} {
 						b.BeginMessage(c, 1000)
 						b.Room(100)
 						b.AbortMessage()
@@ -272,12 +274,12 @@ func TestRepeatBudget(t *testing.T) {
 					for rest := f; len(rest) > 0; {
 						rest = rest[copy(b.Room(len(rest)), rest):]
 					}
-					b.FinishMessage(bagfmt.Time{Sec: 1})
+					b.FinishMessage(rosbag.Time{Sec: 1})
 				case "run of two":
 					half := len(data) - message
-					b.AppendRun(c, bagfmt.Time{Sec: 1}, slices.Concat(frame(data[:half/2]), frame(data[half/2:half])), 2)
+					b.AppendRun(c, rosbag.Time{Sec: 1}, slices.Concat(frame(data[:half/2]), frame(data[half/2:half])), 2)
 				default:
-					b.AppendRun(c, bagfmt.Time{Sec: 1}, f, 1)
+					b.AppendRun(c, rosbag.Time{Sec: 1}, f, 1)
 				}
 				return bytes.Contains(seal(t, &b, nil).Record, []byte("topic=/t"))
 			}
@@ -305,43 +307,43 @@ func TestRepeatBudget(t *testing.T) {
 // TestChunkMisuse: what a program must not do to a builder panics and says what.
 func TestChunkMisuse(t *testing.T) {
 	t.Parallel()
-	c := &bagfmt.Connection{Topic: "/a", Header: header("a/A")}
+	c := &rosbag.Connection{Topic: "/a", Header: header("a/A")}
 	for name, tc := range map[string]struct {
-		do   func(b *bagfmt.ChunkBuilder)
+		do   func(b *chunk.Builder)
 		want string
 	}{
-		"run inside a message": {func(b *bagfmt.ChunkBuilder) {
+		"run inside a message": {func(b *chunk.Builder) {
 			b.BeginMessage(c, 10)
-			b.AppendRun(c, bagfmt.Time{}, frame("x"), 1)
+			b.AppendRun(c, rosbag.Time{}, frame("x"), 1)
 		}, "AppendRun inside a message"},
-		"run with more frames": {func(b *bagfmt.ChunkBuilder) {
-			b.AppendRun(c, bagfmt.Time{}, slices.Concat(frame("x"), frame("y")), 1)
+		"run with more frames": {func(b *chunk.Builder) {
+			b.AppendRun(c, rosbag.Time{}, slices.Concat(frame("x"), frame("y")), 1)
 		}, "AppendRun with bytes after the last frame"},
-		"message inside a message": {func(b *bagfmt.ChunkBuilder) {
+		"message inside a message": {func(b *chunk.Builder) {
 			b.BeginMessage(c, 10)
 			b.BeginMessage(c, 10)
 		}, "BeginMessage inside a message"},
-		"frame without length": {func(b *bagfmt.ChunkBuilder) { b.BeginMessage(c, 3) }, "less than 4 bytes"},
-		"room outside":         {func(b *bagfmt.ChunkBuilder) { b.Room(1) }, "Room outside a message"},
-		"no room":              {func(b *bagfmt.ChunkBuilder) { b.BeginMessage(c, 4); b.Room(0) }, "Room beyond the end"},
-		"room beyond the end": {func(b *bagfmt.ChunkBuilder) {
+		"frame without length": {func(b *chunk.Builder) { b.BeginMessage(c, 3) }, "less than 4 bytes"},
+		"room outside":         {func(b *chunk.Builder) { b.Room(1) }, "Room outside a message"},
+		"no room":              {func(b *chunk.Builder) { b.BeginMessage(c, 4); b.Room(0) }, "Room beyond the end"},
+		"room beyond the end": {func(b *chunk.Builder) {
 			b.BeginMessage(c, 4)
 			b.Room(4)
 			b.Room(1)
 		}, "Room beyond the end"},
-		"finish outside": {func(b *bagfmt.ChunkBuilder) { b.FinishMessage(bagfmt.Time{}) }, "FinishMessage of an incomplete message"},
-		"finish too early": {func(b *bagfmt.ChunkBuilder) {
+		"finish outside": {func(b *chunk.Builder) { b.FinishMessage(rosbag.Time{}) }, "FinishMessage of an incomplete message"},
+		"finish too early": {func(b *chunk.Builder) {
 			b.BeginMessage(c, 8)
 			copy(b.Room(7), frame("xyz"))
-			b.FinishMessage(bagfmt.Time{})
+			b.FinishMessage(rosbag.Time{})
 		}, "FinishMessage of an incomplete message"},
-		"wrong length": {func(b *bagfmt.ChunkBuilder) {
+		"wrong length": {func(b *chunk.Builder) {
 			b.BeginMessage(c, 8)
 			copy(b.Room(8), frame("xyz"))
-			b.FinishMessage(bagfmt.Time{})
+			b.FinishMessage(rosbag.Time{})
 		}, "a frame with a wrong length"},
-		"abort outside": {func(b *bagfmt.ChunkBuilder) { b.AbortMessage() }, "AbortMessage outside a message"},
-		"seal inside": {func(b *bagfmt.ChunkBuilder) {
+		"abort outside": {func(b *chunk.Builder) { b.AbortMessage() }, "AbortMessage outside a message"},
+		"seal inside": {func(b *chunk.Builder) {
 			b.BeginMessage(c, 8)
 			_, _ = b.Seal(nil, nil)
 		}, "Seal inside a message"},
@@ -352,7 +354,7 @@ func TestChunkMisuse(t *testing.T) {
 					t.Errorf("%s: panic %v, want %q", name, r, tc.want)
 				}
 			}()
-			var b bagfmt.ChunkBuilder
+			var b chunk.Builder
 			b.Reset(nil)
 			tc.do(&b)
 		}()
@@ -363,14 +365,14 @@ func TestChunkMisuse(t *testing.T) {
 func TestResetInsideMessage(t *testing.T) {
 	t.Parallel()
 	conns, _ := sample(0)
-	var b bagfmt.ChunkBuilder
+	var b chunk.Builder
 	b.Reset(nil)
 	b.BeginMessage(conns[0], 100)
 	b.Room(10)
 	b.Reset(nil)
-	b.AppendRun(conns[1], bagfmt.Time{Sec: 1}, frame("x"), 1)
-	want := []msg{{conns[1].Topic, bagfmt.Time{Sec: 1}, "x"}}
-	if got, errs := readAll(t, bagOf(t, seal(t, &b, nil)), bagfmt.Query{}); !slices.Equal(got, want) || errs != nil {
+	b.AppendRun(conns[1], rosbag.Time{Sec: 1}, frame("x"), 1)
+	want := []msg{{conns[1].Topic, rosbag.Time{Sec: 1}, "x"}}
+	if got, errs := readAll(t, bagOf(t, seal(t, &b, nil)), rosbag.Query{}); !slices.Equal(got, want) || errs != nil {
 		t.Errorf("%v, %v", got, errs)
 	}
 }
@@ -379,7 +381,7 @@ func TestResetInsideMessage(t *testing.T) {
 func TestMessageInPieces(t *testing.T) {
 	t.Parallel()
 	conns, _ := sample(0)
-	var b bagfmt.ChunkBuilder
+	var b chunk.Builder
 	b.Reset(nil)
 	var want []msg
 	for i, data := range []string{"", "x", "xyz"} {
@@ -390,7 +392,7 @@ func TestMessageInPieces(t *testing.T) {
 				t.Fatalf("room of %d bytes, want 1", n)
 			}
 		}
-		at := bagfmt.Time{Sec: uint32(9 - i), Nsec: 7}
+		at := rosbag.Time{Sec: uint32(9 - i), Nsec: 7}
 		b.FinishMessage(at)
 		want = append(want, msg{conns[0].Topic, at, data})
 	}
@@ -398,7 +400,7 @@ func TestMessageInPieces(t *testing.T) {
 	if c.Start != want[2].Time || c.End != want[0].Time || c.Counts[0].Count != 3 {
 		t.Errorf("from %s to %s, %v", c.Start, c.End, c.Counts)
 	}
-	if got, errs := readAll(t, bagOf(t, c), bagfmt.Query{}); !slices.Equal(got, byTime(want)) || errs != nil {
+	if got, errs := readAll(t, bagOf(t, c), rosbag.Query{}); !slices.Equal(got, byTime(want)) || errs != nil {
 		t.Errorf("%v, %v", got, errs)
 	}
 }
@@ -408,9 +410,9 @@ func TestMessageInPieces(t *testing.T) {
 func TestRoomFollowsData(t *testing.T) {
 	t.Parallel()
 	conns, _ := sample(0)
-	var b bagfmt.ChunkBuilder
+	var b chunk.Builder
 	b.Reset(nil)
-	b.AppendRun(conns[0], bagfmt.Time{Sec: 1}, frame(strings.Repeat("x", 8<<20)), 1)
+	b.AppendRun(conns[0], rosbag.Time{Sec: 1}, frame(strings.Repeat("x", 8<<20)), 1)
 	b.BeginMessage(conns[0], 64<<20)
 	for b.Cap()-b.Len() > 0 && b.Len() < b.Cap()-64<<10 { // what happens to be there
 		b.Room(64 << 10)
@@ -431,7 +433,7 @@ func TestRoomIsExact(t *testing.T) {
 	t.Parallel()
 	conns, _ := sample(0)
 	const size = 5<<20 + 123
-	var b bagfmt.ChunkBuilder
+	var b chunk.Builder
 	b.Reset(nil)
 	b.BeginMessage(conns[0], size)
 	const page = 8 << 10
@@ -457,11 +459,11 @@ func TestFirstChunkGrowsInFewSteps(t *testing.T) {
 	t.Parallel()
 	conns, _ := sample(0)
 	f := frame(strings.Repeat("x", 4000))
-	var b bagfmt.ChunkBuilder
+	var b chunk.Builder
 	b.Reset(nil)
 	steps := 0
-	for before := b.Cap(); b.Len() < bagfmt.DefaultChunkBytes; {
-		b.AppendRun(conns[0], bagfmt.Time{Sec: 1}, f, 1)
+	for before := b.Cap(); b.Len() < chunk.DefaultBytes; {
+		b.AppendRun(conns[0], rosbag.Time{Sec: 1}, f, 1)
 		if grown := b.Cap(); grown-before > 8<<10 { // and not the entries
 			before = grown
 			steps++
@@ -478,10 +480,10 @@ func TestSealAtEveryFill(t *testing.T) {
 	t.Parallel()
 	conns, _ := sample(0)
 	for n := 1; n < 400; n++ {
-		var b bagfmt.ChunkBuilder
+		var b chunk.Builder
 		b.Reset(nil)
 		for i := range n {
-			b.AppendRun(conns[0], bagfmt.Time{Sec: uint32(i)}, frame(""), 1)
+			b.AppendRun(conns[0], rosbag.Time{Sec: uint32(i)}, frame(""), 1)
 		}
 		c, err := b.Seal(nil, nil)
 		if err != nil {
@@ -498,37 +500,37 @@ func TestSealAtEveryFill(t *testing.T) {
 // messages, by ascending id, the entries in the order of times and then of places.
 func TestIndexData(t *testing.T) {
 	t.Parallel()
-	connection := func(id bagfmt.ConnID) *bagfmt.Connection {
-		return &bagfmt.Connection{ID: id, Topic: fmt.Sprint("/t", id), Header: header("a/A")}
+	connection := func(id rosbag.ConnID) *rosbag.Connection {
+		return &rosbag.Connection{ID: id, Topic: fmt.Sprint("/t", id), Header: header("a/A")}
 	}
-	var b bagfmt.ChunkBuilder
+	var b chunk.Builder
 	b.Reset(nil)
 	// A chunk with much of connection 0, out of order, as the builder will remember.
 	for i := range uint32(100) {
-		b.AppendRun(connection(0), bagfmt.Time{Sec: 1000 - i}, frame("old"), 1)
+		b.AppendRun(connection(0), rosbag.Time{Sec: 1000 - i}, frame("old"), 1)
 	}
 	seal(t, &b, nil)
 
 	b.Reset(nil)
 	type entry struct {
-		at     bagfmt.Time
+		at     rosbag.Time
 		offset uint32
 	}
-	want := map[bagfmt.ConnID][]entry{}
-	b.AppendRun(connection(0), bagfmt.Time{Sec: 1}, nil, 0) // a connection without messages
+	want := map[rosbag.ConnID][]entry{}
+	b.AppendRun(connection(0), rosbag.Time{Sec: 1}, nil, 0) // a connection without messages
 	for i, m := range []struct {
-		id bagfmt.ConnID
-		at bagfmt.Time
+		id rosbag.ConnID
+		at rosbag.Time
 	}{
-		{65536, bagfmt.Time{Sec: 7}},
-		{3, bagfmt.Time{Sec: 5, Nsec: 1}},
-		{65535, bagfmt.Time{Sec: 6}},
-		{3, bagfmt.Time{Sec: 5}},
-		{65536, bagfmt.Time{Sec: 7}},
-		{3, bagfmt.Time{Sec: 5, Nsec: 1}},
-		{3, bagfmt.Time{Sec: 4, Nsec: 999_999_999}},
-		{65536, bagfmt.Time{Sec: 8}},
-		{65535, bagfmt.Time{Sec: 5}},
+		{65536, rosbag.Time{Sec: 7}},
+		{3, rosbag.Time{Sec: 5, Nsec: 1}},
+		{65535, rosbag.Time{Sec: 6}},
+		{3, rosbag.Time{Sec: 5}},
+		{65536, rosbag.Time{Sec: 7}},
+		{3, rosbag.Time{Sec: 5, Nsec: 1}},
+		{3, rosbag.Time{Sec: 4, Nsec: 999_999_999}},
+		{65536, rosbag.Time{Sec: 8}},
+		{65535, rosbag.Time{Sec: 5}},
 	} {
 		data := strings.Repeat("d", i)
 		b.AppendRun(connection(m.id), m.at, frame(data), 1)
@@ -540,25 +542,25 @@ func TestIndexData(t *testing.T) {
 		slices.SortStableFunc(list, func(a, b entry) int { return a.at.Compare(b.at) })
 	}
 	c := seal(t, &b, nil)
-	if c.Start != (bagfmt.Time{Sec: 4, Nsec: 999_999_999}) || c.End != (bagfmt.Time{Sec: 8}) {
+	if c.Start != (rosbag.Time{Sec: 4, Nsec: 999_999_999}) || c.End != (rosbag.Time{Sec: 8}) {
 		t.Errorf("from %s to %s", c.Start, c.End)
 	}
-	var ids []bagfmt.ConnID
+	var ids []rosbag.ConnID
 	chunk := cutRecord(t, c.Record, 0)
 	for at := chunk.dataAt + 4 + len(chunk.data); at < len(c.Record); {
 		r := cutRecord(t, c.Record, at)
 		at = r.dataAt + 4 + len(r.data)
-		id := bagfmt.ConnID(binary.LittleEndian.Uint32(c.Record[r.fields["conn"]:]))
+		id := rosbag.ConnID(binary.LittleEndian.Uint32(c.Record[r.fields["conn"]:]))
 		ids = append(ids, id)
 		var got []entry
 		for e := r.data; len(e) >= 12; e = e[12:] {
-			got = append(got, entry{bagfmt.Time{Sec: binary.LittleEndian.Uint32(e), Nsec: binary.LittleEndian.Uint32(e[4:])}, binary.LittleEndian.Uint32(e[8:])})
+			got = append(got, entry{rosbag.Time{Sec: binary.LittleEndian.Uint32(e), Nsec: binary.LittleEndian.Uint32(e[4:])}, binary.LittleEndian.Uint32(e[8:])})
 		}
 		if count := binary.LittleEndian.Uint32(c.Record[r.fields["count"]:]); r.op != 4 || int(count) != len(got) || !slices.Equal(got, want[id]) {
 			t.Errorf("connection %d: op %d, %d entries %v, want %v", id, r.op, count, got, want[id])
 		}
 	}
-	if !slices.Equal(ids, []bagfmt.ConnID{3, 65535, 65536}) {
+	if !slices.Equal(ids, []rosbag.ConnID{3, 65535, 65536}) {
 		t.Errorf("index data of connections %v", ids)
 	}
 	for i, n := range c.Counts {
@@ -573,23 +575,23 @@ func TestIndexData(t *testing.T) {
 func TestSealAfterLargerChunk(t *testing.T) {
 	t.Parallel()
 	conns, _ := sample(0)
-	z, err := bagfmt.NewCompressor(bagfmt.CompressionLZ4)
+	z, err := chunk.NewCompressor(rosbag.CompressionLZ4)
 	if err != nil {
 		t.Fatal(err)
 	}
 	noise := make([]byte, 1000)
 	_, _ = rand.NewChaCha8([32]byte{11}).Read(noise)
-	var b bagfmt.ChunkBuilder
+	var b chunk.Builder
 	b.Reset(nil)
 	for i := range uint32(300) {
-		b.AppendRun(conns[0], bagfmt.Time{Sec: 1000 - i}, frame(string(noise)+fmt.Sprint(i)), 1)
+		b.AppendRun(conns[0], rosbag.Time{Sec: 1000 - i}, frame(string(noise)+fmt.Sprint(i)), 1)
 	}
 	seal(t, &b, z)
 	b.Reset(nil)
-	b.AppendRun(conns[0], bagfmt.Time{Sec: 1}, nil, 0)
-	b.AppendRun(conns[1], bagfmt.Time{Sec: 2}, frame("x"), 1) // a byte and its length word
+	b.AppendRun(conns[0], rosbag.Time{Sec: 1}, nil, 0)
+	b.AppendRun(conns[1], rosbag.Time{Sec: 2}, frame("x"), 1) // a byte and its length word
 	c := seal(t, &b, z)
-	if got, errs := readAll(t, bagOf(t, c), bagfmt.Query{}); len(got) != 1 || got[0].Data != "x" || errs != nil || len(c.Counts) != 1 || !slices.Equal(c.PayloadBytes, []uint64{1}) {
+	if got, errs := readAll(t, bagOf(t, c), rosbag.Query{}); len(got) != 1 || got[0].Data != "x" || errs != nil || len(c.Counts) != 1 || !slices.Equal(c.PayloadBytes, []uint64{1}) {
 		t.Errorf("%v, %v, %d connections, %v bytes", got, errs, len(c.Counts), c.PayloadBytes)
 	}
 }
@@ -622,7 +624,7 @@ func TestShortWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		size := w.Size()
-		err = w.Write(c, bagfmt.Time{Sec: 1}, []byte("x"))
+		err = w.Write(c, rosbag.Time{Sec: 1}, []byte("x"))
 		if errors.Is(err, io.ErrShortWrite) != (n == 1) || (w.Size() == size) != (n == 1) {
 			t.Errorf("chunk, write %d: %v, size from %d to %d", n, err, size, w.Size())
 		}
@@ -650,7 +652,7 @@ func TestCloseAfterFailure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Write(c, bagfmt.Time{Sec: 1}, []byte("x")); err != nil {
+		if err := w.Write(c, rosbag.Time{Sec: 1}, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
 		return w
@@ -660,7 +662,7 @@ func TestCloseAfterFailure(t *testing.T) {
 	if err := w.Close(); !errors.Is(err, errInjected) {
 		t.Errorf("lost the last chunk: %v", err)
 	}
-	if msgs, errs := readAll(t, f.b, bagfmt.Query{}); len(msgs) != 0 || errs != nil || f.syncs != 2 {
+	if msgs, errs := readAll(t, f.b, rosbag.Query{}); len(msgs) != 0 || errs != nil || f.syncs != 2 {
 		t.Errorf("after the first Close: %d messages, %v, %d syncs", len(msgs), errs, f.syncs)
 	}
 	if err := w.Close(); err != nil || f.syncs != 2 {
@@ -683,19 +685,19 @@ func TestCloseAfterFailure(t *testing.T) {
 // index is incomplete and says so, and the messages are found without it.
 func TestUnknownRecordInIndex(t *testing.T) {
 	t.Parallel()
-	full := sampleBag(t, bagfmt.CompressionNone)
+	full := sampleBag(t, rosbag.CompressionNone)
 	chunks := recordsOf(t, full, 5)
 	for i, index := range recordsOf(t, full, 4)[:3] {
-		msgs, errs := readAll(t, setOp(full, index, 99), bagfmt.Query{})
-		var c *bagfmt.CorruptError
-		if len(msgs) != 30 || len(errs) != 1 || !errors.As(errs[0], &c) || c.Offset != int64(chunks[0].off) || c.Op != bagfmt.OpChunk ||
+		msgs, errs := readAll(t, setOp(full, index, 99), rosbag.Query{})
+		var c *rosbag.CorruptError
+		if len(msgs) != 30 || len(errs) != 1 || !errors.As(errs[0], &c) || c.Offset != int64(chunks[0].off) || c.Op != rosbag.OpChunk ||
 			!strings.Contains(c.Error(), "2 of 3 index data records follow") {
 			t.Errorf("record %d: %d messages, %v", i, len(msgs), errs)
 		}
 	}
 	index := recordsOf(t, full, 4)[0]
 	count := binary.LittleEndian.Uint32(full[index.fields["count"]:])
-	_, errs := readAll(t, setU32(full, index.fields["count"], count+5), bagfmt.Query{})
+	_, errs := readAll(t, setU32(full, index.fields["count"], count+5), rosbag.Query{})
 	if want := fmt.Sprintf("%d messages of connection 0, the chunk info says %d", count+5, count); len(errs) != 1 || !strings.Contains(errs[0].Error(), want) {
 		t.Errorf("got %v, want %q", errs, want)
 	}
@@ -705,19 +707,19 @@ func TestUnknownRecordInIndex(t *testing.T) {
 // but not something else.
 func TestConnectionTwice(t *testing.T) {
 	t.Parallel()
-	base := bagfmt.ConnectionHeader{{Key: "type", Value: "a/A"}, {Key: "md5sum", Value: stringMD5}, {Key: "message_definition", Value: "d"}, {Key: "callerid", Value: "/a"}}
-	with := func(i int, key, value string) bagfmt.ConnectionHeader {
+	base := rosbag.Header{{Key: "type", Value: "a/A"}, {Key: "md5sum", Value: stringMD5}, {Key: "message_definition", Value: "d"}, {Key: "callerid", Value: "/a"}}
+	with := func(i int, key, value string) rosbag.Header {
 		h := slices.Clone(base)
-		h[i] = bagfmt.Field{Key: key, Value: value}
+		h[i] = rosbag.Field{Key: key, Value: value}
 		return h
 	}
-	record := func(topic string, h bagfmt.ConnectionHeader) []byte {
+	record := func(topic string, h rosbag.Header) []byte {
 		return rec(fields.List{{Key: "op", Value: "\x07"}, {Key: "conn", Value: u32s(0)}, {Key: "topic", Value: topic}}, fields.List(h).Append(nil))
 	}
 	message := rec(fields.List{{Key: "op", Value: "\x02"}, {Key: "conn", Value: u32s(0)}, {Key: "time", Value: u32s(1, 0)}}, []byte("data"))
 	for name, tc := range map[string]struct {
 		topic string
-		h     bagfmt.ConnectionHeader
+		h     rosbag.Header
 		good  bool
 	}{
 		"the same":           {"/imu", base, true},
@@ -727,17 +729,17 @@ func TestConnectionTwice(t *testing.T) {
 		"another md5sum":     {"/imu", with(1, "md5sum", "*"), false},
 		"another definition": {"/imu", with(2, "message_definition", "e"), true},
 		"another node":       {"/imu", with(3, "callerid", "/b"), true},
-		"one field more":     {"/imu", append(slices.Clone(base), bagfmt.Field{Key: "x", Value: "y"}), true},
+		"one field more":     {"/imu", append(slices.Clone(base), rosbag.Field{Key: "x", Value: "y"}), true},
 		"one field less":     {"/imu", base[:3:3], true},
 	} {
-		b := bomb(t, bagfmt.CompressionNone, slices.Concat(record("/imu", base), record(tc.topic, tc.h), message), 0)
+		b := bomb(t, rosbag.CompressionNone, slices.Concat(record("/imu", base), record(tc.topic, tc.h), message), 0)
 		b = b[:recordsOf(t, b, 7)[0].off] // the sample's own record
 		s, err := bagfmt.NewScanner(bytes.NewReader(b), bagfmt.ScannerOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		m, err := s.Next()
-		bad := errors.Is(err, bagfmt.ErrCorrupt)
+		bad := errors.Is(err, rosbag.ErrCorrupt)
 		if bad {
 			m, err = s.Next()
 		}
@@ -752,7 +754,7 @@ func TestConnectionTwice(t *testing.T) {
 
 func TestConnectionHeader(t *testing.T) {
 	t.Parallel()
-	h := bagfmt.ConnectionHeader{
+	h := rosbag.Header{
 		{Key: "callerid", Value: "/node"},
 		{Key: "topic", Value: "/t"},
 		{Key: "type", Value: "a/A"},
@@ -765,7 +767,7 @@ func TestConnectionHeader(t *testing.T) {
 		t.Errorf("header %v", h)
 	}
 	for value, want := range map[string]bool{"1": true, "0": false, "": false, "true": false} {
-		if got := (bagfmt.ConnectionHeader{{Key: "latching", Value: value}}).Latching(); got != want {
+		if got := (rosbag.Header{{Key: "latching", Value: value}}).Latching(); got != want {
 			t.Errorf("latching=%s: %v", value, got)
 		}
 	}
@@ -776,12 +778,12 @@ func TestConnectionHeader(t *testing.T) {
 
 func TestReadBagHeader(t *testing.T) {
 	t.Parallel()
-	full := sampleBag(t, bagfmt.CompressionNone)
+	full := sampleBag(t, rosbag.CompressionNone)
 	want := bagfmt.BagHeader{IndexPos: uint64(recordsOf(t, full, 7)[0].off), Connections: 3, Chunks: uint32(len(recordsOf(t, full, 5)))}
 	if got, err := bagfmt.ReadBagHeader(bytes.NewReader(full), int64(len(full))); err != nil || got != want {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
-	for size, want := range map[int64]error{0: bagfmt.ErrNotBag, 13: bagfmt.ErrCorrupt, 50: bagfmt.ErrCorrupt} {
+	for size, want := range map[int64]error{0: rosbag.ErrNotBag, 13: rosbag.ErrCorrupt, 50: rosbag.ErrCorrupt} {
 		if got, err := bagfmt.ReadBagHeader(bytes.NewReader(full), size); !errors.Is(err, want) || got != (bagfmt.BagHeader{}) {
 			t.Errorf("%d bytes: %+v, %v, want %v", size, got, err, want)
 		}
@@ -812,12 +814,12 @@ func (f *appendFails) Truncate(size int64) error {
 // as it is.
 func TestAppendFails(t *testing.T) {
 	t.Parallel()
-	full := sampleBag(t, bagfmt.CompressionNone)
+	full := sampleBag(t, rosbag.CompressionNone)
 	file := func(more int) memFile { return memFile{b: append(slices.Clone(full), make([]byte, more)...)} }
 	for name, f := range map[string]*appendFails{
 		"WriteAt": {file(0), errInjected, nil}, "Truncate": {file(5), nil, errInjected},
 	} {
-		if err := amend(f, len(f.b), addition{&bagfmt.Connection{Topic: "/x", Header: header("a/X")}, bagfmt.Time{}, "x"}); !errors.Is(err, errInjected) || !bytes.Equal(f.b[:len(full)], full) {
+		if err := amend(f, len(f.b), addition{&rosbag.Connection{Topic: "/x", Header: header("a/X")}, rosbag.Time{}, "x"}); !errors.Is(err, errInjected) || !bytes.Equal(f.b[:len(full)], full) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -832,13 +834,13 @@ func TestSealedMessagesDamaged(t *testing.T) {
 	t.Parallel()
 	conns, _ := sample(0)
 	for _, comp := range compressions {
-		z, err := bagfmt.NewCompressor(comp)
+		z, err := chunk.NewCompressor(comp)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var b bagfmt.ChunkBuilder
+		var b chunk.Builder
 		b.Reset(nil)
-		b.AppendRun(conns[0], bagfmt.Time{Sec: 1}, frame(strings.Repeat("x", 100)), 1)
+		b.AppendRun(conns[0], rosbag.Time{Sec: 1}, frame(strings.Repeat("x", 100)), 1)
 		c := seal(t, &b, z)
 		r := cutRecord(t, c.Record, 0)
 		for i := range r.data[:min(40, len(r.data))] {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Three parts of the player find out by themselves which messages there are: play reads them,
@@ -141,7 +142,7 @@ func publishedBy(t *testing.T, bag []byte, o Options, orders ordersAt) (all []pu
 	t.Helper()
 	g := newFakeGraph()
 	g.frames = func(topic string, frame []byte) {
-		m := bagfmt.Message{Frame: frame}
+		m := rosbag.Message{Frame: frame}
 		all = append(all, published{topic, numberOf(&m)})
 	}
 	o.Bags, o.Immediate = OpenTestBags(t, bag), true

@@ -5,15 +5,15 @@ import (
 	"sort"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // spansByTime finds the spans of a recording that may hold messages of a time.
 type spansByTime struct {
 	bag    *bagPlan
 	spans  []int         // that hold messages to be played, by start time
-	maxEnd []bagfmt.Time // maxEnd[i] is the latest end of spans[:i+1]
+	maxEnd []rosbag.Time // maxEnd[i] is the latest end of spans[:i+1]
 }
 
 func newSpansByTime(b *bagPlan) *spansByTime {
@@ -24,7 +24,7 @@ func newSpansByTime(b *bagPlan) *spansByTime {
 		}
 	}
 	slices.SortStableFunc(c.spans, func(x, y int) int { return b.source.Span(x).Start.Compare(b.source.Span(y).Start) })
-	c.maxEnd = make([]bagfmt.Time, len(c.spans))
+	c.maxEnd = make([]rosbag.Time, len(c.spans))
 	for n, i := range c.spans {
 		c.maxEnd[n] = b.source.Span(i).End
 		if n > 0 && c.maxEnd[n].Before(c.maxEnd[n-1]) {
@@ -35,12 +35,12 @@ func newSpansByTime(b *bagPlan) *spansByTime {
 }
 
 // countBefore returns the number of spans that begin before t.
-func (c *spansByTime) countBefore(t bagfmt.Time) int {
+func (c *spansByTime) countBefore(t rosbag.Time) int {
 	return sort.Search(len(c.spans), func(n int) bool { return !c.bag.source.Span(c.spans[n]).Start.Before(t) })
 }
 
 // lastBefore returns the time of the latest message before t.
-func (c *spansByTime) lastBefore(t bagfmt.Time) (best bagfmt.Time, ok bool) {
+func (c *spansByTime) lastBefore(t rosbag.Time) (best rosbag.Time, ok bool) {
 	for n := c.countBefore(t) - 1; n >= 0 && (!ok || best.Before(c.maxEnd[n])); n-- {
 		entries, _ := c.bag.source.Index(c.spans[n], c.bag.playable) // play reports what is wrong with it
 		last := sort.Search(len(entries), func(i int) bool { return !entries[i].Time.Before(t) }) - 1
@@ -52,7 +52,7 @@ func (c *spansByTime) lastBefore(t bagfmt.Time) (best bagfmt.Time, ok bool) {
 }
 
 // count returns how many messages have the time t.
-func (c *spansByTime) count(t bagfmt.Time) (count int) {
+func (c *spansByTime) count(t rosbag.Time) (count int) {
 	for n := c.countBefore(t.Add(1)) - 1; n >= 0 && !c.maxEnd[n].Before(t); n-- {
 		entries, _ := c.bag.source.Index(c.spans[n], c.bag.playable)
 		for _, e := range entries {
@@ -66,7 +66,7 @@ func (c *spansByTime) count(t bagfmt.Time) (count int) {
 
 // back returns the place n messages before another, or that of the first message, at zero. It
 // reports false if there is nothing before.
-func (o *order) back(zero bagfmt.Time, from transport.Place, n int) (to transport.Place, ok bool) {
+func (o *order) back(zero rosbag.Time, from transport.Place, n int) (to transport.Place, ok bool) {
 	if o.reach > 0 {
 		return o.backByHeader(zero, from, n)
 	}
@@ -81,7 +81,7 @@ func (o *order) back(zero bagfmt.Time, from transport.Place, n int) (to transpor
 		}
 		n -= from.Rank
 		ok = ok || from.Rank > 0
-		var before bagfmt.Time
+		var before rosbag.Time
 		found := false
 		for _, c := range o.byTime {
 			if t, there := c.lastBefore(from.Stamp); there && (!found || before.Before(t)) {
@@ -103,7 +103,7 @@ func (o *order) back(zero bagfmt.Time, from transport.Place, n int) (to transpor
 
 // backByHeader is back in the order of headers. No index has that order, so it reads the
 // messages before the place, in windows that grow.
-func (o *order) backByHeader(zero bagfmt.Time, from transport.Place, n int) (to transport.Place, ok bool) {
+func (o *order) backByHeader(zero rosbag.Time, from transport.Place, n int) (to transport.Place, ok bool) {
 	for far := time.Second; ; far *= 4 {
 		start := from.Stamp.Add(-far)
 		first := !zero.Before(start)

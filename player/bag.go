@@ -36,7 +36,7 @@ func NewBag(ctx context.Context, name string, s rosbag.Indexed, file io.Closer) 
 }
 
 // Span returns the times of the earliest and of the latest message of the bags, if there is any.
-func Span(bags []*Bag) (first, last bagfmt.Time, ok bool) { return source.Span(bags) }
+func Span(bags []*Bag) (first, last rosbag.Time, ok bool) { return source.Span(bags) }
 
 // RecordedMarks returns the marks that were recorded into the bags, by time. They have nothing to do
 // with those of Control.SetMarks.

@@ -10,6 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // nowhere is a publisher without subscribers.
@@ -21,7 +22,7 @@ func (nowhere) PublishNow([]byte) {}
 func (nowhere) Unlatch() {}
 
 // benchPlan is a plan over a bag of n messages on ten topics.
-func benchPlan(tb testing.TB, z bagfmt.Compression, n int) *plan {
+func benchPlan(tb testing.TB, z rosbag.Compression, n int) *plan {
 	tb.Helper()
 	var messages []TestMessage
 	text := make([]byte, 1024)
@@ -71,7 +72,7 @@ func TestNoAllocationPerMessage(t *testing.T) {
 // up to the publication.
 func BenchmarkImmediate(b *testing.B) {
 	const n = 50_000
-	for _, z := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+	for _, z := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4} {
 		b.Run(fmt.Sprintf("msg=1KiB/comp=%s/topics=10", z), func(b *testing.B) {
 			p := benchPlan(b, z, n)
 			b.SetBytes(n << 10)
@@ -99,7 +100,7 @@ func BenchmarkImmediate(b *testing.B) {
 
 // BenchmarkTiming plays a second of 10 000 messages and reports how late they are.
 func BenchmarkTiming(b *testing.B) {
-	p := benchPlan(b, bagfmt.CompressionLZ4, 10_000)
+	p := benchPlan(b, rosbag.CompressionLZ4, 10_000)
 	var last pacing.Quantiles
 	for b.Loop() {
 		s := pacing.NewSleeper(zap.NewNop())

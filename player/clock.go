@@ -3,8 +3,8 @@ package player
 import (
 	"encoding/binary"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/stdmsg"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -63,7 +63,7 @@ const (
 )
 
 // frame is the rosgraph_msgs/Clock message of t as a TCPROS frame.
-func (f *clockFrames) frame(t bagfmt.Time) []byte {
+func (f *clockFrames) frame(t rosbag.Time) []byte {
 	if len(f.block) == 0 {
 		f.block = make([]byte, clockBlockBytes)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestClock(t *testing.T) {
@@ -237,14 +238,14 @@ func TestClockTopicOfAnotherType(t *testing.T) {
 
 func TestClockFrames(t *testing.T) {
 	var frames clockFrames
-	first := frames.frame(bagfmt.Time{Sec: 1, Nsec: 512})
+	first := frames.frame(rosbag.Time{Sec: 1, Nsec: 512})
 	for range 1000 {
-		frames.frame(bagfmt.Time{Sec: 9})
+		frames.frame(rosbag.Time{Sec: 9})
 	}
 	if d := cmp.Diff([]byte{8, 0, 0, 0, 1, 0, 0, 0, 0, 2, 0, 0}, first); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if n := testing.AllocsPerRun(1000, func() { frames.frame(bagfmt.Time{}) }); n != 0 {
+	if n := testing.AllocsPerRun(1000, func() { frames.frame(rosbag.Time{}) }); n != 0 {
 		t.Errorf("%v allocations for each frame, want less than one", n)
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // stage is a controller with a publisher that writes down what it gets and when.
@@ -34,7 +34,7 @@ type stage struct {
 func newStage(s transport.Schedule, late time.Duration) *stage {
 	g := &stage{queue: newQueue(maxAheadBytes, 1<<10), start: time.Now()}
 	g.control = testController(s, lateSleeper{pacing.NewTimerSleeper(), late}, g.queue)
-	g.control.load(bagfmt.Time{Sec: 100}, time.Second, nil)
+	g.control.load(rosbag.Time{Sec: 100}, time.Second, nil)
 	g.route = testRoute(&g.control.output, g)
 	return g
 }
@@ -61,7 +61,7 @@ func testController(s transport.Schedule, sleeper pacing.Sleeper, q *queue) *con
 // withClock makes the controller publish the clock, as events too.
 func (g *stage) withClock() *stage {
 	g.control.output.clockHeard = func() bool { return true }
-	g.control.output.clock = func(at bagfmt.Time) { g.note(fmt.Sprintf("clock %v", at.Sub(bagfmt.Time{Sec: 100}))) }
+	g.control.output.clock = func(at rosbag.Time) { g.note(fmt.Sprintf("clock %v", at.Sub(rosbag.Time{Sec: 100}))) }
 	return g
 }
 
@@ -315,9 +315,9 @@ func TestStatus(t *testing.T) {
 			},
 		})
 		want := []control.Status{
-			{Rate: 2, BagTime: bagfmt.Time{Sec: 100, Nsec: 200e6}, Position: 200 * ms, Length: time.Second, Messages: 1, Achieved: 2, MarkTo: time.Second},
-			{Rate: 2, BagTime: bagfmt.Time{Sec: 100, Nsec: 400e6}, Position: 400 * ms, Length: time.Second, Messages: 1, Achieved: 2, Paused: true, MarkTo: time.Second},
-			{Rate: 2, BagTime: bagfmt.Time{Sec: 101}, Position: time.Second, Length: time.Second, Messages: 2, Achieved: 2, MarkTo: time.Second},
+			{Rate: 2, BagTime: rosbag.Time{Sec: 100, Nsec: 200e6}, Position: 200 * ms, Length: time.Second, Messages: 1, Achieved: 2, MarkTo: time.Second},
+			{Rate: 2, BagTime: rosbag.Time{Sec: 100, Nsec: 400e6}, Position: 400 * ms, Length: time.Second, Messages: 1, Achieved: 2, Paused: true, MarkTo: time.Second},
+			{Rate: 2, BagTime: rosbag.Time{Sec: 101}, Position: time.Second, Length: time.Second, Messages: 2, Achieved: 2, MarkTo: time.Second},
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("(-want +got):\n%s", d)

@@ -7,11 +7,11 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // controller runs play and implements Control. Its lock guards the state that the
@@ -78,7 +78,7 @@ func newController(o *Options, p *plan, d *source.DamageLog, t timeBase, awaited
 }
 
 // load sets, before play, the first message, the length, and how to stop.
-func (c *controller) load(zero bagfmt.Time, length time.Duration, stop context.CancelFunc) {
+func (c *controller) load(zero rosbag.Time, length time.Duration, stop context.CancelFunc) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.transport.Load(zero, length)

@@ -3,12 +3,12 @@ package player
 import (
 	"context"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // windowCounts counts the messages in the window.
 type windowCounts struct {
-	first   bagfmt.Time
+	first   rosbag.Time
 	byTopic map[*topic]*topicCount
 }
 
@@ -40,7 +40,7 @@ func (p *plan) countMessages(ctx context.Context) (windowCounts, error) {
 	c := windowCounts{byTopic: map[*topic]*topicCount{}}
 	begun := false
 	for _, b := range p.bags {
-		perConn := map[*bagfmt.Connection]uint64{}
+		perConn := map[*rosbag.Connection]uint64{}
 		for i := range b.source.NumSpans() {
 			span := b.source.Span(i)
 			if ctx.Err() != nil {

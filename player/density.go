@@ -3,12 +3,12 @@ package player
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // density divides the played time into n parts and estimates the number of messages in
 // each. It does not read chunk indexes: messages are spread evenly over their span.
-func (p *plan) density(zero bagfmt.Time, length time.Duration, n int) []uint64 {
+func (p *plan) density(zero rosbag.Time, length time.Duration, n int) []uint64 {
 	if n < 1 {
 		return nil
 	}

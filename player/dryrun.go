@@ -4,13 +4,13 @@ import (
 	"context"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Preview is what Run would do.
 type Preview struct {
-	Start, End bagfmt.Time // of the first and the last message
+	Start, End rosbag.Time // of the first and the last message
 	Topics     []PreviewTopic
 	Unplayable []control.Unplayable
 	Damage     []*control.DamageError // found so far; play may find more

@@ -21,6 +21,7 @@ import (
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
@@ -209,7 +210,7 @@ func numbered(c player.TestConn, n int, every time.Duration, size int) (ms []pla
 func TestPlayToSubscriber(t *testing.T) {
 	t.Parallel()
 	messages, texts := numbered(chatter, 200, 2*time.Millisecond, 10)
-	for name, z := range map[string]bagfmt.Compression{"none": bagfmt.CompressionNone, "lz4": bagfmt.CompressionLZ4, "bz2": bagfmt.CompressionBZ2} {
+	for name, z := range map[string]rosbag.Compression{"none": rosbag.CompressionNone, "lz4": rosbag.CompressionLZ4, "bz2": rosbag.CompressionBZ2} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
@@ -414,9 +415,9 @@ func TestOpenErrors(t *testing.T) {
 	}{
 		"good":      {nil, ""},
 		"unindexed": {nil, ""},
-		"text":      {bagfmt.ErrNotBag, "Error opening file: DIR/text: "},
-		"empty":     {bagfmt.ErrNotBag, "Error opening file: DIR/empty: "},
-		"version":   {bagfmt.ErrVersion, "Error opening file: DIR/version: "},
+		"text":      {rosbag.ErrNotBag, "Error opening file: DIR/text: "},
+		"empty":     {rosbag.ErrNotBag, "Error opening file: DIR/empty: "},
+		"version":   {rosbag.ErrVersion, "Error opening file: DIR/version: "},
 		"missing":   {os.ErrNotExist, "Error opening file: DIR/missing: no such file or directory"},
 		".":         {nil, "Error opening file: DIR: not a regular file"},
 	}

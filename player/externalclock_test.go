@@ -13,9 +13,9 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -110,7 +110,7 @@ func TestStampsClock(t *testing.T) {
 				g := newFakeGraph()
 				clock := newExternalClock(zap.NewNop())
 				said := time.Duration(0)
-				events := heard(t, g, func() bagfmt.Time { return epoch.Add(said) })
+				events := heard(t, g, func() rosbag.Time { return epoch.Add(said) })
 				done := make(chan struct{})
 				tc.o.OnStart = func(c control.Control) {
 					go func() {

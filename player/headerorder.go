@@ -5,9 +5,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/msgheader"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // With Options.ByHeader, messages are sorted by the stamps of their headers. A message
@@ -22,20 +22,20 @@ const maxReorderBytes = 128 << 20
 type headerOrder struct {
 	order    *order
 	received *timeline
-	from     bagfmt.Time
-	before   func(*route, *bagfmt.Message)
+	from     rosbag.Time
+	before   func(*route, *rosbag.Message)
 
 	heap      []queued
 	bytes     int         // that the heap retains
 	count     uint64      // messages read
-	readUntil bagfmt.Time // everything up to this time of receipt has been read
+	readUntil rosbag.Time // everything up to this time of receipt has been read
 	ended     bool
 	returned  queued // the message that next returned last
 }
 
 // queued is a message in the heap.
 type queued struct {
-	msg   bagfmt.Message // with the time that it is sorted by
+	msg   rosbag.Message // with the time that it is sorted by
 	route *route
 	seq   uint64 // sorts messages with the same time in the order of receipt
 }
@@ -48,7 +48,7 @@ func (s *queued) less(o *queued) bool {
 }
 
 // next implements sequence. Unplayable messages are returned at once, unsorted.
-func (h *headerOrder) next() (*bagfmt.Message, *route) {
+func (h *headerOrder) next() (*rosbag.Message, *route) {
 	for !h.ended && !h.ready() {
 		m, r := h.received.next()
 		if m == nil {
@@ -99,12 +99,12 @@ func (h *headerOrder) ready() bool {
 }
 
 // sortTime returns the time that a message is sorted by in the order of headers.
-func (o *order) sortTime(m *bagfmt.Message, r *route) bagfmt.Time {
+func (o *order) sortTime(m *rosbag.Message, r *route) rosbag.Time {
 	if !r.topic.startsWithHeader {
 		return m.Time
 	}
 	sec, nsec, ok := msgheader.Stamp(m.Data())
-	t := bagfmt.Time{Sec: sec, Nsec: nsec}
+	t := rosbag.Time{Sec: sec, Nsec: nsec}
 	if !ok || t.IsZero() {
 		return m.Time
 	}

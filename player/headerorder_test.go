@@ -16,6 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // headed is a message with a header.
@@ -35,10 +36,10 @@ func headedBag(t *testing.T, o bagfmt.WriterOptions, messages []headed) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conns := map[string]*bagfmt.Connection{}
+	conns := map[string]*rosbag.Connection{}
 	for i, m := range messages {
 		if conns[m.topic] == nil {
-			header := bagfmt.ConnectionHeader{
+			header := rosbag.Header{
 				{Key: "callerid", Value: "/n"},
 				{Key: "latching", Value: map[bool]string{true: "1", false: "0"}[m.topic == "/latched"]},
 				{Key: "md5sum", Value: stringMD5},
@@ -69,7 +70,7 @@ func headedBag(t *testing.T, o bagfmt.WriterOptions, messages []headed) []byte {
 }
 
 // inOrder lists what a plan plays from a place on: the number and the time of each.
-func inOrder(o *order, from bagfmt.Time, before func(*route, *bagfmt.Message)) []string {
+func inOrder(o *order, from rosbag.Time, before func(*route, *rosbag.Message)) []string {
 	s := o.from(from, nil, before)
 	defer s.close()
 	var all []string
@@ -79,7 +80,7 @@ func inOrder(o *order, from bagfmt.Time, before func(*route, *bagfmt.Message)) [
 	return all
 }
 
-func numberOf(m *bagfmt.Message) uint32 { return binary.LittleEndian.Uint32(m.Data()[12:]) }
+func numberOf(m *rosbag.Message) uint32 { return binary.LittleEndian.Uint32(m.Data()[12:]) }
 
 func headerPlan(t *testing.T, o Options, bags ...[]byte) (*order, *observer.ObservedLogs) {
 	t.Helper()
@@ -113,7 +114,7 @@ func TestHeaderOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, logs := headerPlan(t, Options{}, headedBag(t, bagfmt.WriterOptions{}, tc.messages))
-			if d := cmp.Diff(tc.want, inOrder(p, bagfmt.Time{}, nil)); d != "" {
+			if d := cmp.Diff(tc.want, inOrder(p, rosbag.Time{}, nil)); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 			if logs.Len() != tc.warnings {
@@ -141,10 +142,10 @@ func TestHeaderOrderFromAnywhere(t *testing.T) {
 		headedBag(t, bagfmt.WriterOptions{ChunkBytes: 300}, halves[0]), headedBag(t, bagfmt.WriterOptions{ChunkBytes: 5000}, halves[1]))
 	type turn struct {
 		text string
-		time bagfmt.Time
+		time rosbag.Time
 	}
 	var all []turn
-	s := p.from(bagfmt.Time{}, nil, nil)
+	s := p.from(rosbag.Time{}, nil, nil)
 	defer s.close()
 	for m, _ := s.next(); m != nil; m, _ = s.next() {
 		if len(all) > 0 && m.Time.Before(all[len(all)-1].time) {
@@ -207,7 +208,7 @@ func TestHeaderOrderLatchedBefore(t *testing.T) {
 		{"/latched", 4500 * ms, 4400 * ms}, {"/latched", 5100 * ms, 4900 * ms}, {"/a", 5200 * ms, 4950 * ms}, {"/latched", 5300 * ms, 5000 * ms},
 	}))
 	var before []uint32
-	got := inOrder(p, testBase.Add(5*time.Second), func(_ *route, m *bagfmt.Message) { before = append(before, numberOf(m)) })
+	got := inOrder(p, testBase.Add(5*time.Second), func(_ *route, m *rosbag.Message) { before = append(before, numberOf(m)) })
 	if d := cmp.Diff([]string{"3@5s"}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -221,9 +222,9 @@ func TestHeaderOrderLatchedBefore(t *testing.T) {
 func TestHeaderOrderIsBounded(t *testing.T) {
 	t.Parallel()
 	p, logs := headerPlan(t, Options{}, headedBag(t, bagfmt.WriterOptions{}, []headed{{"/a", time.Second, time.Second}}))
-	h := p.from(bagfmt.Time{}, nil, nil).(*headerOrder)
+	h := p.from(rosbag.Time{}, nil, nil).(*headerOrder)
 	defer h.close()
-	big := queued{msg: bagfmt.Message{Time: testBase.Add(1500 * ms), Share: maxReorderBytes}, route: &route{}}
+	big := queued{msg: rosbag.Message{Time: testBase.Add(1500 * ms), Share: maxReorderBytes}, route: &route{}}
 	h.push(big)
 	var got []time.Duration
 	for m, _ := h.next(); m != nil; m, _ = h.next() {
@@ -294,11 +295,11 @@ func TestHeaderOrderStateOfSeek(t *testing.T) {
 	r.readPasses(t.Context(), readRequest{ReadRequest: transport.ReadRequest{From: transport.Place{Stamp: testBase.Add(5 * s)}, Arrive: true}})
 	r.closing.Wait()
 	it, ok := popOne(t.Context(), r.queue)
-	if !ok || it.jump == nil || len(it.jump.latched) != 1 || numberOf(&bagfmt.Message{Frame: it.jump.latched[0].frame}) != 0 {
+	if !ok || it.jump == nil || len(it.jump.latched) != 1 || numberOf(&rosbag.Message{Frame: it.jump.latched[0].frame}) != 0 {
 		t.Fatalf("got %+v first, want the state of message 0", it)
 	}
 	for _, want := range []uint32{1, 2} {
-		if it, ok := popOne(t.Context(), r.queue); !ok || numberOf(&bagfmt.Message{Frame: it.frame}) != want {
+		if it, ok := popOne(t.Context(), r.queue); !ok || numberOf(&rosbag.Message{Frame: it.frame}) != want {
 			t.Errorf("got %+v, want message %d", it, want)
 		}
 	}
@@ -309,11 +310,11 @@ func TestHeaderOrderBadStamp(t *testing.T) {
 	t.Parallel()
 	p, logs := headerPlan(t, Options{}, headedBag(t, bagfmt.WriterOptions{}, []headed{{"/a", time.Second, time.Second}}))
 	route := &route{topic: &topic{startsWithHeader: true}}
-	for nsec, want := range map[uint32]bagfmt.Time{
+	for nsec, want := range map[uint32]rosbag.Time{
 		999_999_999: {Sec: 1000, Nsec: 999_999_999}, 1_000_000_000: {Sec: 1001}, 4_000_000_000: {Sec: 1001},
 	} {
-		frame := framed(headerData(bagfmt.Time{Sec: 1000, Nsec: nsec}, "map"))
-		if got := p.sortTime(&bagfmt.Message{Time: bagfmt.Time{Sec: 1001}, Frame: frame}, route); got != want {
+		frame := framed(headerData(rosbag.Time{Sec: 1000, Nsec: nsec}, "map"))
+		if got := p.sortTime(&rosbag.Message{Time: rosbag.Time{Sec: 1001}, Frame: frame}, route); got != want {
 			t.Errorf("%d ns: its turn is at %v, want %v", nsec, got, want)
 		}
 	}

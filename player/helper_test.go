@@ -19,6 +19,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -47,7 +48,7 @@ type TestMessage struct {
 const ms = time.Millisecond
 
 // testBase is time 0 of TestMessage.
-var testBase = bagfmt.Time{Sec: 1000}
+var testBase = rosbag.Time{Sec: 1000}
 
 // MakeBag writes a bag in memory.
 func MakeBag(tb testing.TB, o bagfmt.WriterOptions, messages ...TestMessage) []byte {
@@ -62,7 +63,7 @@ func MakeBag(tb testing.TB, o bagfmt.WriterOptions, messages ...TestMessage) []b
 	if err != nil {
 		tb.Fatal(err)
 	}
-	conns := map[TestConn]*bagfmt.Connection{}
+	conns := map[TestConn]*rosbag.Connection{}
 	for _, m := range messages {
 		c, ok := conns[m.Conn]
 		if !ok {
@@ -81,8 +82,8 @@ func MakeBag(tb testing.TB, o bagfmt.WriterOptions, messages ...TestMessage) []b
 	return f.data
 }
 
-func (c TestConn) header() bagfmt.ConnectionHeader {
-	h := bagfmt.ConnectionHeader{
+func (c TestConn) header() rosbag.Header {
+	h := rosbag.Header{
 		{Key: "callerid", Value: c.CallerID},
 		{Key: "latching", Value: "0"},
 		{Key: "md5sum", Value: stringMD5},
@@ -155,7 +156,7 @@ type fakeGraph struct {
 	room        func(topic string) bool // nil: there is always room
 	stats       func() []tcpros.SubscriberStats
 	frames      func(topic string, frame []byte) // gets what is published, instead of events
-	clockZero   bagfmt.Time                      // if it is set, clock messages are written relative to it
+	clockZero   rosbag.Time                      // if it is set, clock messages are written relative to it
 	state       func(context.Context) (tcpros.SystemState, error)
 
 	mu      sync.Mutex
@@ -275,7 +276,7 @@ func (s *fakeSource) Publish(frame []byte) {
 		s.pub.graph.mu.Unlock()
 	}
 	if zero := s.pub.graph.clockZero; s.pub.name == "/clock" && !zero.IsZero() {
-		t := bagfmt.Time{Sec: binary.LittleEndian.Uint32(frame[4:]), Nsec: binary.LittleEndian.Uint32(frame[8:])}
+		t := rosbag.Time{Sec: binary.LittleEndian.Uint32(frame[4:]), Nsec: binary.LittleEndian.Uint32(frame[8:])}
 		s.pub.graph.note("clock %v", t.Sub(zero))
 		return
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -16,14 +15,14 @@ import (
 type latchedMessage struct {
 	route    *route
 	frame    []byte
-	recorded bagfmt.Time
+	recorded rosbag.Time
 }
 
 // latchedBefore returns the last message before t of each wanted latched connection, and
 // calls damaged for each one that cannot be read. It excludes a message exactly at t: at the
 // start that is in the window, and stock sends it twice.
-func (b *bagPlan) latchedBefore(t bagfmt.Time, wanted func(*bagfmt.Connection) bool, damaged func(*control.DamageError)) iter.Seq2[*bagfmt.Connection, *bagfmt.Message] {
-	return func(yield func(*bagfmt.Connection, *bagfmt.Message) bool) {
+func (b *bagPlan) latchedBefore(t rosbag.Time, wanted func(*rosbag.Connection) bool, damaged func(*control.DamageError)) iter.Seq2[*rosbag.Connection, *rosbag.Message] {
+	return func(yield func(*rosbag.Connection, *rosbag.Message) bool) {
 		if t.IsZero() {
 			return // nothing is before
 		}
@@ -42,11 +41,11 @@ func (b *bagPlan) latchedBefore(t bagfmt.Time, wanted func(*bagfmt.Connection) b
 // original publisher, as in split bags, the latest message counts.
 type latchedState struct {
 	messages []latchedMessage
-	times    []bagfmt.Time // of messages
+	times    []rosbag.Time // of messages
 	at       map[*publisher]int
 }
 
-func (s *latchedState) add(r *route, m *bagfmt.Message) {
+func (s *latchedState) add(r *route, m *rosbag.Message) {
 	if r.reason != "" {
 		r.skipped.Add(1)
 		return

@@ -21,7 +21,7 @@ func asMCAP(t *testing.T, b []byte) []byte {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	sink, err := rebag.NewMCAP(struct{ io.Writer }{&out}, "lz4", 1)
+	sink, err := rebag.NewMCAP(struct{ io.Writer }{&out}, "lz4", 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,12 +41,7 @@ func TestSeekInMCAP(t *testing.T) {
 		series(l1, "n1-", 0, 5, 10), series(l2, "n2-", 1, 7), series(connA, "a", 0, 4, 20))...)
 	seek := func(file []byte, to time.Duration) (latched, played []string) {
 		p, _ := makePlan(t, Options{}, file)
-		for _, b := range p.bags {
-			for _, r := range b.routes {
-				r.source = &source{}
-			}
-		}
-		r := newReader(p, newQueue(1<<30, 100))
+		r := newReader(testOrder(p), newQueue(1<<30, 100))
 		r.zero, r.zeroKnown = testBase, true
 		r.readPasses(t.Context(), readRequest{ReadRequest: transport.ReadRequest{From: transport.Place{Stamp: testBase.Add(to)}, Arrive: true}})
 		r.closing.Wait()

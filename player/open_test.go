@@ -32,7 +32,7 @@ func TestPlayWithoutIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chunks, section := bag.Chunks(), bag.IndexPos()
+	first, last, section := bag.Span(0).Pos, bag.Span(3).Pos, bag.IndexPos()
 	tests := map[string]struct {
 		bag      []byte
 		messages uint64
@@ -44,11 +44,11 @@ func TestPlayWithoutIndex(t *testing.T) {
 		"wrong index position":  {setIndexPos(good, uint64(section)+1), 4, 0, 1},
 		"cut in its index":      {good[:section+10], 4, 0, 2},
 		"cut before its index":  {good[:section], 4, 0, 1},
-		"cut between chunks":    {good[:chunks[3].Pos], 3, 1, 0},
-		"killed between chunks": {setIndexPos(good, 0)[:chunks[3].Pos], 3, 0, 0},
-		"cut in a chunk":        {good[:chunks[3].Pos+100], 3, 2, 0},
-		"killed in a chunk":     {setIndexPos(good, 0)[:chunks[3].Pos+100], 3, 1, 0},
-		"cut in the first":      {good[:chunks[0].Pos+100], 0, 2, 0},
+		"cut between chunks":    {good[:last], 3, 1, 0},
+		"killed between chunks": {setIndexPos(good, 0)[:last], 3, 0, 0},
+		"cut in a chunk":        {good[:last+100], 3, 2, 0},
+		"killed in a chunk":     {setIndexPos(good, 0)[:last+100], 3, 1, 0},
+		"cut in the first":      {good[:first+100], 0, 2, 0},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestPlayOldVersions(t *testing.T) {
 				return // nothing to play, as of any empty bag
 			}
 			var want []string
-			for m, err := range rosbag.Messages(b.Source(), bagfmt.Query{}) {
+			for m, err := range rosbag.Messages(b.Source(), rosbag.Query{}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -117,10 +117,10 @@ func TestPlayOldVersions(t *testing.T) {
 func TestPlayEncrypted(t *testing.T) {
 	t.Parallel()
 	const file = "../bagfmt/testdata/encrypted/cpp_lz4.bag"
-	if _, err := source.Open(t.Context(), file, source.Options{}); !errors.Is(err, bagfmt.ErrEncrypted) {
+	if _, err := source.Open(t.Context(), file, source.Options{}); !errors.Is(err, rosbag.ErrEncrypted) {
 		t.Errorf("without a key: %v", err)
 	}
-	b, err := source.Open(t.Context(), file, source.Options{UnwrapKey: func(bagfmt.Encryption) ([]byte, error) {
+	b, err := source.Open(t.Context(), file, source.Options{UnwrapKey: func(rosbag.Encryption) ([]byte, error) {
 		return hex.DecodeString("218dbf0f368bd7d3535521751db84d27") // as in the tests of bagfmt
 	}})
 	if err != nil {

@@ -3,8 +3,8 @@ package player
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // orderOptions says in which order the messages of a plan come, and how they are read.
@@ -36,7 +36,7 @@ type sequence interface {
 	// next returns the next message and its route, or nil at the end, and once it was canceled. Both
 	// are valid until the following call; the frame stays valid. It skips damage, which is reported
 	// once for each place.
-	next() (*bagfmt.Message, *route)
+	next() (*rosbag.Message, *route)
 	// close closes the cursors and their read-ahead.
 	close()
 }
@@ -44,7 +44,7 @@ type sequence interface {
 // from returns the messages from a time on. In the order of headers it passes earlier
 // messages of latched connections to before, which may be nil. When cancel is closed it
 // ends early.
-func (o *order) from(t bagfmt.Time, cancel <-chan struct{}, before func(*route, *bagfmt.Message)) sequence {
+func (o *order) from(t rosbag.Time, cancel <-chan struct{}, before func(*route, *rosbag.Message)) sequence {
 	received := o.received(t.Add(-o.reach), cancel)
 	if o.reach == 0 {
 		return received

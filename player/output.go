@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -19,7 +19,7 @@ type output struct {
 	messages uint64      // published
 
 	stamper    *stamper            // nil without Options.Stamps
-	clock      func(t bagfmt.Time) // publishes a time; nil without Options.Clock
+	clock      func(t rosbag.Time) // publishes a time; nil without Options.Clock
 	clockHeard func() bool         // whether the clock has subscribers; nil without Options.Clock
 	clockAll   bool                // Options.ClockPerMessage
 }
@@ -28,7 +28,7 @@ type output struct {
 type outgoing struct {
 	frame    []byte
 	private  bool        // the frame is a copy that nobody else has
-	recorded bagfmt.Time // when it was recorded
+	recorded rosbag.Time // when it was recorded
 	at       moment      // what its stamps are set by, with a stamper
 	alone    bool        // it is sent at once; otherwise the links may send several frames together
 }

@@ -14,7 +14,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/msgheader"
 	"github.com/gorosbag/gorosbag/player/control"
@@ -39,9 +38,9 @@ type plan struct {
 	topics     []*topic // in the order of their first connection
 	publishers []*publisher
 	byName     map[string]*topic
-	start      bagfmt.Time
-	end        bagfmt.Time // inclusive; zero means to the end of the bags
-	last       bagfmt.Time // stamp of the last message to be played; zero if unknown
+	start      rosbag.Time
+	end        rosbag.Time // inclusive; zero means to the end of the bags
+	last       rosbag.Time // stamp of the last message to be played; zero if unknown
 
 	pauses  bool // there is a topic to pause for
 	latched []latchedMessage
@@ -66,7 +65,7 @@ type planOptions struct {
 type bagPlan struct {
 	name   string
 	source rosbag.Indexed
-	routes map[*bagfmt.Connection]*route // of the selected connections
+	routes map[*rosbag.Connection]*route // of the selected connections
 }
 
 // topic is a topic as published.
@@ -102,7 +101,7 @@ type publisher struct {
 // route maps one connection of a bag to a topic.
 type route struct {
 	bag       *bagPlan
-	conn      *bagfmt.Connection
+	conn      *rosbag.Connection
 	name      string     // of the topic, as published
 	topic     *topic     // nil if reason is set
 	publisher *publisher // nil if reason is set
@@ -127,7 +126,7 @@ func newPlan(ctx context.Context, o planOptions, bags []*source.Recording, resol
 	}
 	p := &plan{log: o.log, selection: selection, byName: map[string]*topic{}}
 	for _, bag := range bags {
-		b := &bagPlan{name: bag.Name(), source: bag.Source(), routes: map[*bagfmt.Connection]*route{}}
+		b := &bagPlan{name: bag.Name(), source: bag.Source(), routes: map[*rosbag.Connection]*route{}}
 		p.bags = append(p.bags, b)
 		p.addOpenDamage(b)
 	}
@@ -183,20 +182,20 @@ func (p *plan) recorded() []string {
 // With late, which means that the window begins after the start of the bags, it adds the
 // latched messages before the window to state.
 func (p *plan) addRoutes(ctx context.Context, b *bagPlan, late bool, resolve func(string) (string, error), state *latchedState) (found bool, err error) {
-	chosen := map[*bagfmt.Connection]bool{}
+	chosen := map[*rosbag.Connection]bool{}
 	for _, c := range b.source.Connections() {
 		chosen[c] = p.selection.selects(c)
 	}
 	present := p.connectionsInWindow(ctx, b.source)
-	before := map[*bagfmt.Connection]*bagfmt.Message{}
+	before := map[*rosbag.Connection]*rosbag.Message{}
 	if late {
-		wanted := func(c *bagfmt.Connection) bool { return chosen[c] }
+		wanted := func(c *rosbag.Connection) bool { return chosen[c] }
 		damaged := func(e *control.DamageError) { p.damage = append(p.damage, e) }
 		for c, m := range b.latchedBefore(p.start, wanted, damaged) {
 			if ctx.Err() != nil {
 				return false, ctx.Err()
 			}
-			before[c] = &bagfmt.Message{Conn: c, Time: m.Time, Frame: slices.Clone(m.Frame)} // without its chunk
+			before[c] = &rosbag.Message{Conn: c, Time: m.Time, Frame: slices.Clone(m.Frame)} // without its chunk
 		}
 	}
 	for _, c := range b.source.Connections() {
@@ -216,7 +215,7 @@ func (p *plan) addRoutes(ctx context.Context, b *bagPlan, late bool, resolve fun
 }
 
 // route returns the route of a connection, with its topic or the reason why it has none.
-func (p *plan) route(b *bagPlan, c *bagfmt.Connection, resolve func(string) (string, error)) *route {
+func (p *plan) route(b *bagPlan, c *rosbag.Connection, resolve func(string) (string, error)) *route {
 	unresolved := p.selection.name(c)
 	r := &route{bag: b, conn: c, name: unresolved}
 	name, err := resolve(r.name)
@@ -268,7 +267,7 @@ func (p *plan) route(b *bagPlan, c *bagfmt.Connection, resolve func(string) (str
 func (p *plan) topic(name string) *topic { return p.byName[name] }
 
 // publisher returns the original publisher of a connection.
-func (p *plan) publisher(t *topic, c *bagfmt.Connection) *publisher {
+func (p *plan) publisher(t *topic, c *rosbag.Connection) *publisher {
 	id := publisherID{c.Header.CallerID(), c.Header.Latching()}
 	if t.publishers[id] == nil {
 		t.publishers[id] = &publisher{id, t, len(p.publishers)}

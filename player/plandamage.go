@@ -6,15 +6,15 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // addOpenDamage adds the damage that was found while opening the bag.
 func (p *plan) addOpenDamage(b *bagPlan) {
 	for _, err := range b.source.Info().Damage {
-		if errors.Is(err, bagfmt.ErrUnindexed) {
+		if errors.Is(err, rosbag.ErrUnindexed) {
 			p.log.Info("bag was not closed, or is still being recorded: played as far as it goes", zap.String("bag", b.name))
 			continue
 		}

@@ -6,9 +6,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // maxCatchUp is the longest delay, caused by full subscribers or a slow disk, that play
@@ -207,7 +207,7 @@ func (c *controller) positionChanged() {
 
 // reached returns the time of the last published message, or of the jump after it, as
 // subscribers see it in stamps. Called with mu held.
-func (c *controller) reached() bagfmt.Time {
+func (c *controller) reached() rosbag.Time {
 	if s := c.output.stamper; s != nil {
 		return s.reached
 	}

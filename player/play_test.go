@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // latchedBag has two latched publishers of one topic, and a plain topic.
@@ -255,7 +256,7 @@ func TestRefusedTopic(t *testing.T) {
 // Nothing but damage: that is a loss, not an empty selection.
 func TestAllDamaged(t *testing.T) {
 	t.Parallel()
-	data := MakeBag(t, bagfmt.WriterOptions{Compression: bagfmt.CompressionLZ4}, series(connA, "a", 0)...)
+	data := MakeBag(t, bagfmt.WriterOptions{Compression: rosbag.CompressionLZ4}, series(connA, "a", 0)...)
 	bags := OpenTestBags(t, data)
 	data[bags[0].Source().Span(0).Pos+130] ^= 0x55
 	synctest.Test(t, func(t *testing.T) {

@@ -16,10 +16,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -242,7 +242,7 @@ func play(ctx context.Context, o *Options, g graph, t timeBase) (control.Summary
 		if o.Immediate {
 			publish = clock.Publish // as many as messages
 		}
-		c.output.clock = func(t bagfmt.Time) { publish(frames.frame(t)) }
+		c.output.clock = func(t rosbag.Time) { publish(frames.frame(t)) }
 		c.output.clockHeard = clock.heard
 	}
 	return r.perform(ctx)

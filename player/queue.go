@@ -25,7 +25,7 @@ const (
 type item struct {
 	route    *route
 	frame    []byte
-	retained int // bytes of memory that the frame retains, see bagfmt.Message.Share
+	retained int // bytes of memory that the frame retains, see rosbag.Message.Share
 	at       transport.Place
 	pos      time.Duration // since the first selected message
 	epoch    uint64        // of the read request that it belongs to

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // RateControl keeps play from running ahead of a subscriber that reports its progress, as
@@ -17,7 +17,7 @@ type RateControl struct {
 	delay time.Duration
 
 	mu    sync.Mutex
-	stamp bagfmt.Time
+	stamp rosbag.Time
 	wake  func()
 }
 
@@ -27,7 +27,7 @@ func NewRateControl(delay time.Duration) *RateControl { return &RateControl{dela
 
 // Report reports that the subscriber has reached a stamp. It does not block, and may be
 // called from any goroutine and at any time.
-func (c *RateControl) Report(stamp bagfmt.Time) {
+func (c *RateControl) Report(stamp rosbag.Time) {
 	c.mu.Lock()
 	c.stamp = stamp
 	wake := c.wake
@@ -45,7 +45,7 @@ func (c *RateControl) attach(wake func()) {
 }
 
 // reset sets the reported stamp to play's own position. The receiver may be nil.
-func (c *RateControl) reset(now bagfmt.Time) {
+func (c *RateControl) reset(now rosbag.Time) {
 	if c == nil {
 		return
 	}
@@ -56,7 +56,7 @@ func (c *RateControl) reset(now bagfmt.Time) {
 
 // ahead returns how far a bag time is ahead of the reported stamp, or 0 if that is within
 // the delay.
-func (c *RateControl) ahead(now bagfmt.Time) time.Duration {
+func (c *RateControl) ahead(now rosbag.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if d := now.Sub(c.stamp); d > c.delay {

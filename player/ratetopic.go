@@ -6,8 +6,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/msgheader"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -56,7 +56,7 @@ func (l *rateLink) Frames(run []byte, count int, _ time.Time) {
 
 func (l *rateLink) report(frame []byte) {
 	if sec, nsec, ok := msgheader.Stamp(frame[4:]); ok && !l.noStamp {
-		l.to.Report(bagfmt.Time{Sec: sec, Nsec: nsec})
+		l.to.Report(rosbag.Time{Sec: sec, Nsec: nsec})
 	}
 }
 

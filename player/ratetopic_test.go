@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // stamped is a frame whose payload has a number of bytes and begins with a header.
-func stamped(size int, stamp bagfmt.Time) []byte {
+func stamped(size int, stamp rosbag.Time) []byte {
 	frame := binary.LittleEndian.AppendUint32(nil, uint32(size))
 	for _, v := range []uint32{7, stamp.Sec, stamp.Nsec} {
 		frame = binary.LittleEndian.AppendUint32(frame, v)
@@ -28,12 +28,12 @@ func TestRateLink(t *testing.T) {
 			t.Errorf("%s: %v, want %d s", what, c.stamp, sec)
 		}
 	}
-	run := append(stamped(20, bagfmt.Time{Sec: 1}), stamped(12, bagfmt.Time{Sec: 2})...)
+	run := append(stamped(20, rosbag.Time{Sec: 1}), stamped(12, rosbag.Time{Sec: 2})...)
 	l.Frames(run, 2, time.Time{})
 	expect("two in one run", 2)
-	l.Frames(stamped(11, bagfmt.Time{Sec: 3}), 1, time.Time{})
+	l.Frames(stamped(11, rosbag.Time{Sec: 3}), 1, time.Time{})
 	expect("too short for a stamp", 2)
-	large := stamped(100_000, bagfmt.Time{Sec: 4, Nsec: 5})
+	large := stamped(100_000, rosbag.Time{Sec: 4, Nsec: 5})
 	f := l.Large(len(large))
 	copy(f.Room(len(large)), large)
 	if f.Room(len(large)-stampEnd) != nil {
@@ -44,7 +44,7 @@ func TestRateLink(t *testing.T) {
 		t.Errorf("nanoseconds: %v", c.stamp)
 	}
 	bad := &rateLink{to: c, noStamp: true}
-	bad.Frames(stamped(20, bagfmt.Time{Sec: 9}), 1, time.Time{})
+	bad.Frames(stamped(20, rosbag.Time{Sec: 9}), 1, time.Time{})
 	if bad.Large(100_000) != nil {
 		t.Error("a large message of a bad type is wanted")
 	}

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // reader reads ahead of play into a queue, so that a chunk is decompressed on another
@@ -16,7 +16,7 @@ type reader struct {
 	order    *order
 	queue    *queue
 	requests chan readRequest // holds the latest request
-	zero     bagfmt.Time      // first selected message
+	zero     rosbag.Time      // first selected message
 
 	zeroKnown bool // zero is set
 
@@ -173,7 +173,7 @@ func (e passEnd) followedBy(after time.Duration) time.Duration { return max(e.po
 // queueMessages queues the messages from the requested place on. It reports whether all were queued.
 func (p *pass) queueMessages(ctx context.Context) bool {
 	from := p.request.From.Stamp
-	t := p.order.from(from, p.request.superseded, func(route *route, m *bagfmt.Message) {
+	t := p.order.from(from, p.request.superseded, func(route *route, m *rosbag.Message) {
 		if p.arrival != nil {
 			p.latched.add(route, m)
 		}
@@ -254,7 +254,7 @@ func (p *pass) pushArrival(ctx context.Context, first time.Duration) bool {
 
 // latchedAt returns the state that is valid just before the first message with a stamp. If
 // the request is superseded, it returns an incomplete state.
-func (r *reader) latchedAt(o *readRequest, stamp bagfmt.Time) (s latchedState) {
+func (r *reader) latchedAt(o *readRequest, stamp rosbag.Time) (s latchedState) {
 	for _, b := range r.order.plan.bags {
 		for c, m := range b.latchedBefore(stamp, b.playable, r.order.damaged) {
 			if o.isSuperseded() {

@@ -17,12 +17,13 @@ import (
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // countedChunks counts how often each chunk is read.
 type countedChunks struct {
 	*bytes.Reader
-	chunks []bagfmt.ChunkInfo
+	chunks []int64 // where they begin
 	stored []int64
 
 	mu   sync.Mutex
@@ -31,7 +32,7 @@ type countedChunks struct {
 
 func (c *countedChunks) ReadAt(p []byte, off int64) (int, error) {
 	for i := range c.stored {
-		if pos := c.chunks[i].Pos; int64(len(p)) == c.stored[i] && off > pos && off < pos+200 {
+		if pos := c.chunks[i]; int64(len(p)) == c.stored[i] && off > pos && off < pos+200 {
 			c.mu.Lock()
 			c.read[i]++
 			c.mu.Unlock()
@@ -50,7 +51,7 @@ func TestSeekUnpacksOnce(t *testing.T) {
 	for i := range 50 {
 		messages = append(messages, TestMessage{connA, time.Duration(3+i) * ms, fmt.Sprint(3 + i)})
 	}
-	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionBZ2}, messages...)
+	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: rosbag.CompressionBZ2}, messages...)
 	file := &countedChunks{Reader: bytes.NewReader(data), read: map[int]int{}}
 	opened, err := bagfmt.NewReader(file, file.Size(), bagfmt.ReaderOptions{Cache: bagfmt.NewCache(1<<20, 1<<20)})
 	if err != nil {
@@ -64,7 +65,10 @@ func TestSeekUnpacksOnce(t *testing.T) {
 	for h := range opened.ChunkHeaders() {
 		stored = append(stored, h.StoredBytes)
 	}
-	file.chunks, file.stored = opened.Chunks(), stored
+	file.stored = stored
+	for i := range opened.NumSpans() {
+		file.chunks = append(file.chunks, opened.Span(i).Pos)
+	}
 	o := Options{Bags: []*source.Recording{bag}, Log: zap.NewNop()}
 	p, err := testPlan(t.Context(), &o)
 	if err != nil {
@@ -120,7 +124,7 @@ func TestLoopByHeader(t *testing.T) {
 		g := newFakeGraph()
 		var got []string
 		g.frames = func(topic string, frame []byte) {
-			m := bagfmt.Message{Frame: frame}
+			m := rosbag.Message{Frame: frame}
 			got = append(got, fmt.Sprintf("%v %s %d", time.Since(g.start), topic, numberOf(&m)))
 		}
 		o := Options{Bags: OpenTestBags(t, bag), ByHeader: true, HeaderReach: 3 * s, Loop: true, Paused: true}
@@ -157,7 +161,7 @@ func (f *stalledFile) ReadAt(p []byte, off int64) (int, error) {
 // Who goes elsewhere does not wait for what is being unpacked for the old place.
 func TestTimelineCanceled(t *testing.T) {
 	t.Parallel()
-	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionBZ2}, series(connA, "a", 0, 1, 2, 3, 4, 5, 6, 7)...)
+	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: rosbag.CompressionBZ2}, series(connA, "a", 0, 1, 2, 3, 4, 5, 6, 7)...)
 	file := &stalledFile{Reader: bytes.NewReader(data), wait: make(chan struct{})}
 	bag, err := source.OpenAt(t.Context(), "bag", file, file.Size(), source.Options{})
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/nearest"
 	"github.com/gorosbag/gorosbag/internal/topicmatch"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // selection decides which connections are played, and under which name.
@@ -55,7 +55,7 @@ func newSelection(o *planOptions) (*selection, error) {
 
 // selects reports whether a connection is played. It evaluates every list, so that Unmatched
 // finds the patterns without a match.
-func (s *selection) selects(c *bagfmt.Connection) bool {
+func (s *selection) selects(c *rosbag.Connection) bool {
 	byName, byType := s.topics.match(c.Topic), s.types.Match(c.Header.Type())
 	if s.exclude.match(c.Topic) {
 		return false
@@ -64,13 +64,13 @@ func (s *selection) selects(c *bagfmt.Connection) bool {
 }
 
 // name returns the new name of a connection's topic, before resolution.
-func (s *selection) name(c *bagfmt.Connection) string {
+func (s *selection) name(c *rosbag.Connection) string {
 	_, name := s.rule(c)
 	return s.prefix + name
 }
 
 // rule returns the rule that renames a connection, nil if there is none, and the name that it gets.
-func (s *selection) rule(c *bagfmt.Connection) (r *topicmatch.Rename, name string) {
+func (s *selection) rule(c *rosbag.Connection) (r *topicmatch.Rename, name string) {
 	for _, r := range s.rename {
 		if name, ok := r.Apply(c.Topic, c.Header.Type()); ok {
 			return r, name

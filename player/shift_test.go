@@ -14,6 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -25,7 +26,7 @@ func framed(payload []byte) []byte {
 }
 
 // headerData is a header: seq, stamp, frame_id.
-func headerData(t bagfmt.Time, frameID string) []byte {
+func headerData(t rosbag.Time, frameID string) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, 7)
 	b = binary.LittleEndian.AppendUint32(b, t.Sec)
 	b = binary.LittleEndian.AppendUint32(b, t.Nsec)
@@ -33,7 +34,7 @@ func headerData(t bagfmt.Time, frameID string) []byte {
 }
 
 // tfData is a tf2_msgs/TFMessage.
-func tfData(stamps ...bagfmt.Time) []byte {
+func tfData(stamps ...rosbag.Time) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(len(stamps)))
 	for i, t := range stamps {
 		b = append(b, headerData(t, strings.Repeat("f", i))...)
@@ -58,23 +59,23 @@ var headerBlock = "\n" + strings.Repeat("=", 80) + "\nMSG: std_msgs/Header\nuint
 
 func TestShiftStamps(t *testing.T) {
 	t.Parallel()
-	at, moved := bagfmt.Time{Sec: 100, Nsec: 900e6}, bagfmt.Time{Sec: 103, Nsec: 400e6}
-	clock := func(t bagfmt.Time) []byte { return headerData(t, "")[4:12] }
+	at, moved := rosbag.Time{Sec: 100, Nsec: 900e6}, rosbag.Time{Sec: 103, Nsec: 400e6}
+	clock := func(t rosbag.Time) []byte { return headerData(t, "")[4:12] }
 	tests := map[string]struct {
 		definition    string
 		payload, want []byte
 	}{
 		"header":           {"Header header" + headerBlock, headerData(at, "map"), headerData(moved, "map")},
 		"header not first": {"int32 x\nHeader header" + headerBlock, append(clock(at)[:4:4], headerData(at, "map")...), append(clock(at)[:4:4], headerData(moved, "map")...)},
-		"no stamp":         {"Header header" + headerBlock, headerData(bagfmt.Time{}, "map"), headerData(bagfmt.Time{}, "map")},
+		"no stamp":         {"Header header" + headerBlock, headerData(rosbag.Time{}, "map"), headerData(rosbag.Time{}, "map")},
 		"too short":        {"Header header" + headerBlock, headerData(at, "")[:11:11], headerData(at, "")[:11:11]},
 		"clock":            {"time clock\n", clock(at), clock(moved)},
-		"tf":               {knownDefinitions[tfMD5], tfData(at, bagfmt.Time{}, at), tfData(moved, bagfmt.Time{}, moved)},
+		"tf":               {knownDefinitions[tfMD5], tfData(at, rosbag.Time{}, at), tfData(moved, rosbag.Time{}, moved)},
 		"tf, empty":        {knownDefinitions[tfMD5], tfData(), tfData()},
 		"tf, too many":     {knownDefinitions[tfMD5], []byte{255, 255, 255, 255, 0, 0, 0, 0}, []byte{255, 255, 255, 255, 0, 0, 0, 0}},
 		"no stamps at all": {"string data\n", StringData("x"), StringData("x")},
 		"the last time there is": {
-			"Header header" + headerBlock, headerData(bagfmt.Time{Sec: 1<<32 - 1}, ""), headerData(bagfmt.Time{Sec: 1<<32 - 1, Nsec: 999999999}, ""),
+			"Header header" + headerBlock, headerData(rosbag.Time{Sec: 1<<32 - 1}, ""), headerData(rosbag.Time{Sec: 1<<32 - 1, Nsec: 999999999}, ""),
 		},
 	}
 	for name, tc := range tests {
@@ -98,10 +99,10 @@ func TestShiftStamps(t *testing.T) {
 func TestShiftedState(t *testing.T) {
 	t.Parallel()
 	var s stampShifter
-	frame := framed(headerData(bagfmt.Time{Sec: 100}, "map"))
+	frame := framed(headerData(rosbag.Time{Sec: 100}, "map"))
 	state := []latchedMessage{{route: &route{topic: &topic{stamps: stampsOfType(t, "Header header"+headerBlock)}}, frame: frame}}
 	moved := s.shiftState(state, time.Second)
-	if d := cmp.Diff(framed(headerData(bagfmt.Time{Sec: 101}, "map")), moved[0].frame); d != "" {
+	if d := cmp.Diff(framed(headerData(rosbag.Time{Sec: 101}, "map")), moved[0].frame); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	if &state[0].frame[0] != &frame[0] {
@@ -116,7 +117,7 @@ func TestShiftedState(t *testing.T) {
 func TestShiftDamagedTransforms(t *testing.T) {
 	t.Parallel()
 	h := stampsOfType(t, knownDefinitions[tfMD5])
-	at := bagfmt.Time{Sec: 100}
+	at := rosbag.Time{Sec: 100}
 	whole := framed(tfData(at, at))
 	var s stampShifter
 	for i := range whole {
@@ -174,7 +175,7 @@ func TestLoopShift(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var conns []*bagfmt.Connection
+	var conns []*rosbag.Connection
 	for i, c := range []TestConn{stamped, tf, clock} {
 		h := c.header()
 		h[3].Value = []string{"Header header" + headerBlock, knownDefinitions[tfMD5], ""}[i]
@@ -197,12 +198,12 @@ func TestLoopShift(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		g := newFakeGraph()
-		last := map[string]bagfmt.Time{}
+		last := map[string]rosbag.Time{}
 		count := map[string]int{}
 		g.frames = func(topic string, frame []byte) {
 			offset := map[string]int{"/s": 8, "/tf": 12, "/clock": 4}[topic]
 			b := frame[offset:]
-			at := bagfmt.Time{Sec: binary.LittleEndian.Uint32(b), Nsec: binary.LittleEndian.Uint32(b[4:])}
+			at := rosbag.Time{Sec: binary.LittleEndian.Uint32(b), Nsec: binary.LittleEndian.Uint32(b[4:])}
 			if at.Before(last[topic]) || at == last[topic] && topic != "/clock" { // which we publish, too
 				t.Errorf("%v: %s goes back, or repeats a stamp, from %v to %v", time.Since(g.start), topic, last[topic], at)
 			}
@@ -231,7 +232,7 @@ func TestLoopOverAllStamps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newFakeGraph()
 		last := time.Duration(-1)
-		g.clockZero = bagfmt.Time{Nsec: 1} // zero means none
+		g.clockZero = rosbag.Time{Nsec: 1} // zero means none
 		var at []time.Duration             // of the messages
 		s := steer(t, g, Options{Bags: OpenTestBags(t, bag), Rate: 1e9, Loop: true, LoopShift: true, Clock: true, Hz: 1}, ordersAt{
 			30 * time.Second: func(c control.Control) {

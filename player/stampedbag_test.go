@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -43,7 +44,7 @@ func sensor(topic string, at, latency time.Duration) stampedMessage {
 	return stampedMessage{topic, at, sensorData(testBase.Add(at - latency))}
 }
 
-func sensorData(stamp bagfmt.Time) []byte { return append(headerData(stamp, "f"), 1, 2, 3, 4) }
+func sensorData(stamp rosbag.Time) []byte { return append(headerData(stamp, "f"), 1, 2, 3, 4) }
 
 // sensors are ten messages of /s, one in 100 ms, with a latency.
 func sensors(latency time.Duration) (all []stampedMessage) {
@@ -54,7 +55,7 @@ func sensors(latency time.Duration) (all []stampedMessage) {
 }
 
 // pathData is a message of /path.
-func pathData(stamps ...bagfmt.Time) []byte {
+func pathData(stamps ...rosbag.Time) []byte {
 	b := binary.LittleEndian.AppendUint32(headerData(stamps[0], "map"), uint32(len(stamps)-1))
 	for _, s := range stamps[1:] {
 		b = append(b, sensorData(s)...)
@@ -66,11 +67,11 @@ func pathData(stamps ...bagfmt.Time) []byte {
 func stampedBag(tb testing.TB, messages ...stampedMessage) []byte {
 	tb.Helper()
 	f := &memoryFile{}
-	w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{Compression: bagfmt.CompressionBZ2}) // chunks of bz2 are kept for the next pass
+	w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{Compression: rosbag.CompressionBZ2}) // chunks of bz2 are kept for the next pass
 	if err != nil {
 		tb.Fatal(err)
 	}
-	conns := map[string]*bagfmt.Connection{}
+	conns := map[string]*rosbag.Connection{}
 	for _, m := range messages {
 		if conns[m.topic] == nil {
 			c := stampedConns[m.topic]
@@ -95,7 +96,7 @@ func stampedBag(tb testing.TB, messages ...stampedMessage) []byte {
 }
 
 // heard notes what is published: when, on which topic, and how far from clock its stamps are.
-func heard(t *testing.T, g *fakeGraph, clock func() bagfmt.Time) (events *[]string) {
+func heard(t *testing.T, g *fakeGraph, clock func() rosbag.Time) (events *[]string) {
 	t.Helper()
 	events = new([]string)
 	finders := map[string]*rosmsg.HeaderStamps{}
@@ -123,7 +124,7 @@ func heard(t *testing.T, g *fakeGraph, clock func() bagfmt.Time) (events *[]stri
 	return events
 }
 
-func wallNow() bagfmt.Time { return bagfmt.TimeOf(time.Now()) }
+func wallNow() rosbag.Time { return rosbag.TimeOf(time.Now()) }
 
 // clockData is a rosgraph_msgs/Clock.
-func clockData(t bagfmt.Time) []byte { return headerData(t, "")[4:12] }
+func clockData(t rosbag.Time) []byte { return headerData(t, "")[4:12] }

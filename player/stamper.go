@@ -7,9 +7,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Stamps says which stamps messages are published with.
@@ -49,7 +49,7 @@ type stamper struct {
 
 	delay   time.Duration // how far the time line is behind the schedule
 	skews   clockSkews
-	reached bagfmt.Time // what the last message was published at, or the last jump
+	reached rosbag.Time // what the last message was published at, or the last jump
 	offsets []int       // of the stamps in the last message
 }
 
@@ -67,20 +67,20 @@ func (s *stamper) onSchedule(late time.Duration) moment {
 }
 
 // at returns the time of the graph at a time of the sleeper.
-func (s *stamper) at(now time.Duration) bagfmt.Time { return sinceEpoch(s.clock() + now) }
+func (s *stamper) at(now time.Duration) rosbag.Time { return sinceEpoch(s.clock() + now) }
 
 // sinceEpoch converts a time since 1970, or the nearest that is not zero: that means none.
-func sinceEpoch(d time.Duration) bagfmt.Time { return epoch.Add(max(d, 1)) }
+func sinceEpoch(d time.Duration) rosbag.Time { return epoch.Add(max(d, 1)) }
 
-var epoch bagfmt.Time //nolint:gochecknoglobals // a constant, but for the language: 1970
+var epoch rosbag.Time //nolint:gochecknoglobals // a constant, but for the language: 1970
 
 // outOfTurn returns the moment for a message that is published now as if it were due now.
-func (s *stamper) outOfTurn(recorded bagfmt.Time, now time.Duration) moment {
+func (s *stamper) outOfTurn(recorded rosbag.Time, now time.Duration) moment {
 	return moment{s.position(recorded), now}
 }
 
 // position returns the position of a time in the bags.
-func (s *stamper) position(t bagfmt.Time) time.Duration {
+func (s *stamper) position(t rosbag.Time) time.Duration {
 	zero, _ := s.transport.Span()
 	return t.Sub(zero)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -37,7 +38,7 @@ func TestStampsNow(t *testing.T) {
 			"0s /s -30ms; 100ms /s 0s; 150ms /s 20ms",
 		},
 		"no stamps": {
-			[]stampedMessage{{"/s", 0, sensorData(bagfmt.Time{})}, {"/text", 0, StringData("x")}, {"/tf", 0, tfData(bagfmt.Time{}, at(0))}, {"/tf", 0, tfData()}},
+			[]stampedMessage{{"/s", 0, sensorData(rosbag.Time{})}, {"/text", 0, StringData("x")}, {"/tf", 0, tfData(rosbag.Time{}, at(0))}, {"/tf", 0, tfData()}},
 			Options{},
 			nil,
 			"0s /s none; 0s /text; 0s /tf none 0s; 0s /tf",
@@ -46,7 +47,7 @@ func TestStampsNow(t *testing.T) {
 			[]stampedMessage{
 				{"/tf", 100 * ms, tfData(at(90*ms), at(70*ms), at(1100*ms))},
 				{"/path", 200 * ms, pathData(at(190*ms), at(-100*time.Second), at(-50*time.Second), at(180*ms))},
-				{"/path", 300 * ms, pathData(bagfmt.Time{}, at(-100*time.Second), at(-40*time.Second))}, // its header has no stamp
+				{"/path", 300 * ms, pathData(rosbag.Time{}, at(-100*time.Second), at(-40*time.Second))}, // its header has no stamp
 			},
 			Options{},
 			nil,
@@ -120,7 +121,7 @@ func TestStampsNow(t *testing.T) {
 			"0s /s2 0s; 50ms /s 0s; 90ms /s 0s",
 		},
 		"clock that was recorded, and our own": {
-			[]stampedMessage{{"/clock", 0, clockData(at(0))}, {"/s", 50 * ms, sensorData(at(50 * ms))}, {"/clock", 80 * ms, clockData(at(79 * ms))}, {"/clock", 80 * ms, clockData(bagfmt.Time{})}},
+			[]stampedMessage{{"/clock", 0, clockData(at(0))}, {"/s", 50 * ms, sensorData(at(50 * ms))}, {"/clock", 80 * ms, clockData(at(79 * ms))}, {"/clock", 80 * ms, clockData(rosbag.Time{})}},
 			Options{Clock: true, Hz: 16, Rate: 0.5},
 			nil,
 			"0s /clock 0s; 0s /clock 0s; 62.5ms /clock 0s; 100ms /clock 0s; 100ms /s 0s; 125ms /clock 0s; 160ms /clock 0s; 160ms /clock -2ms; 160ms /clock none",
@@ -216,7 +217,7 @@ func TestEqualStampsStayEqual(t *testing.T) {
 	for _, rate := range []float64{1, 3, 0.7, 1e-3, 12345.678} {
 		synctest.Test(t, func(t *testing.T) {
 			g := newFakeGraph()
-			got := map[string][]bagfmt.Time{}
+			got := map[string][]rosbag.Time{}
 			g.frames = func(topic string, frame []byte) { got[topic] = append(got[topic], stampAt(frame[frameLength:], 4)) }
 			if _, err := playFake(t.Context(), g, Options{Bags: OpenTestBags(t, bag), Rate: rate, Stamps: StampsNow}); err != nil {
 				t.Fatal(err)
@@ -238,7 +239,7 @@ func TestStampsNeverGoBack(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 2))
 			g := newFakeGraph()
-			var last bagfmt.Time
+			var last rosbag.Time
 			count := 0
 			var log []string
 			g.frames = func(_ string, frame []byte) {
@@ -331,7 +332,7 @@ func TestWallClock(t *testing.T) {
 // A clock that says little leaves no stamp of zero: that would mean none.
 func TestStampsAreNotZero(t *testing.T) {
 	t.Parallel()
-	for d, want := range map[time.Duration]bagfmt.Time{
+	for d, want := range map[time.Duration]rosbag.Time{
 		-time.Hour: {Nsec: 1}, 0: {Nsec: 1}, 1: {Nsec: 1}, time.Second: {Sec: 1}, 1<<62 + 1<<61: {Sec: 1<<32 - 1, Nsec: 999_999_999},
 	} {
 		if got := sinceEpoch(d); got != want {
@@ -425,7 +426,7 @@ func TestStampingAllocatesNothing(t *testing.T) {
 // frame that is not ours does not change.
 func FuzzStamp(f *testing.F) {
 	f.Add(sensorText+headerBlock, sensorData(testBase), int64(1e9), int64(0))
-	f.Add(knownDefinitions[tfMD5], tfData(testBase, bagfmt.Time{}, testBase.Add(time.Hour)), int64(-1), int64(1e18))
+	f.Add(knownDefinitions[tfMD5], tfData(testBase, rosbag.Time{}, testBase.Add(time.Hour)), int64(-1), int64(1e18))
 	f.Add(stampedConns["/path"].definition, pathData(testBase, testBase, testBase)[:60], int64(5), int64(-1e12))
 	f.Add("time clock", clockData(testBase), int64(0), int64(1<<62))
 	f.Fuzz(func(t *testing.T, definition string, payload []byte, recorded, now int64) {

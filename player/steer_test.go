@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // steer plays in a bubble, with orders given at their times, and returns what happened.
@@ -253,7 +254,7 @@ func TestSteer(t *testing.T) {
 		for _, chunk := range []int{1, 0} { // a chunk for each message, or one for all
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				bag := tenMessages(t, bagfmt.WriterOptions{ChunkBytes: chunk, Compression: bagfmt.CompressionLZ4})
+				bag := tenMessages(t, bagfmt.WriterOptions{ChunkBytes: chunk, Compression: rosbag.CompressionLZ4})
 				synctest.Test(t, func(t *testing.T) {
 					g := newFakeGraph()
 					o := tc.o

@@ -162,7 +162,7 @@ func TestNothingSelected(t *testing.T) {
 // Play continues after a damaged chunk and reports its offset.
 func TestDamagedChunk(t *testing.T) {
 	t.Parallel()
-	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, series(connA, "a", 0, 1, 2, 3)...)
+	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: rosbag.CompressionLZ4}, series(connA, "a", 0, 1, 2, 3)...)
 	bags := OpenTestBags(t, data)
 	chunk := bags[0].Source().Span(2)
 	data[chunk.Pos+130] ^= 0x55 // in the stored data: its header has about 80 bytes
@@ -183,7 +183,7 @@ func TestDamagedChunk(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	damage := damaged.Found()
-	var corrupt *bagfmt.CorruptError
+	var corrupt *rosbag.CorruptError
 	if len(damage) != 1 || !errors.As(damage[0], &corrupt) || corrupt.Offset != chunk.Pos || damage[0].Messages != 1 {
 		t.Errorf("damage %v, want one place at %d", damage, chunk.Pos)
 	}
@@ -192,7 +192,7 @@ func TestDamagedChunk(t *testing.T) {
 // A chunk that is too large is lost, and the line about it names the option.
 func TestLargeChunk(t *testing.T) {
 	t.Parallel()
-	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, concat(series(connA, "a", 0), series(connB, strings.Repeat("b", 1000), 1))...)
+	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: rosbag.CompressionLZ4}, concat(series(connA, "a", 0), series(connB, strings.Repeat("b", 1000), 1))...)
 	b, err := source.OpenAt(t.Context(), "large", bytes.NewReader(data), int64(len(data)), source.Options{MaxChunkBytes: 900})
 	if err != nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ func TestLargeChunk(t *testing.T) {
 	damaged := source.NewDamageLog(p.log)
 	r := newReader(newOrder(orderOptions{workers: 1, damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
-	if damage := damaged.Found(); len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 {
+	if damage := damaged.Found(); len(damage) != 1 || !errors.Is(damage[0], rosbag.ErrLimit) || damage[0].Messages != 1 {
 		t.Errorf("damage %v", damage)
 	}
 	if logged.FilterMessageSnippet("--max-chunk").Len() != 1 {
@@ -339,7 +339,7 @@ func TestLossesOfAChunk(t *testing.T) {
 // A chunk that is too big to be unpacked is lost with its messages.
 func TestChunkBeyondTheLimit(t *testing.T) {
 	t.Parallel()
-	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, series(connA, "a", 0, 1, 2)...)
+	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: rosbag.CompressionLZ4}, series(connA, "a", 0, 1, 2)...)
 	bags := OpenTestBags(t, data)
 	pos := int(bags[0].Source().Span(1).Pos)
 	size := pos + bytes.Index(data[pos:], []byte("size=")) + len("size=")
@@ -353,7 +353,7 @@ func TestChunkBeyondTheLimit(t *testing.T) {
 	r := newReader(newOrder(orderOptions{workers: 1, damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
 	damage := damaged.Found()
-	if len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 || r.queue.count != 2 {
+	if len(damage) != 1 || !errors.Is(damage[0], rosbag.ErrLimit) || damage[0].Messages != 1 || r.queue.count != 2 {
 		t.Errorf("%d played, damage %+v", r.queue.count, damage)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -16,8 +15,8 @@ const maxProbed = 16
 // For spans that lie wholly in the window, their counts say so. Of spans that lie
 // partly in it, the index is read; if those are many, or damaged, their connections count as
 // present.
-func (p *plan) connectionsInWindow(ctx context.Context, s rosbag.Indexed) map[*bagfmt.Connection]bool {
-	present := map[*bagfmt.Connection]bool{}
+func (p *plan) connectionsInWindow(ctx context.Context, s rosbag.Indexed) map[*rosbag.Connection]bool {
+	present := map[*rosbag.Connection]bool{}
 	var partial []int
 	for i := range s.NumSpans() {
 		span := s.Span(i)
@@ -37,7 +36,7 @@ func (p *plan) connectionsInWindow(ctx context.Context, s rosbag.Indexed) map[*b
 		if ctx.Err() != nil {
 			break
 		}
-		missing := map[*bagfmt.Connection]bool{}
+		missing := map[*rosbag.Connection]bool{}
 		for _, n := range s.Span(i).Counts {
 			if n.Count > 0 && !present[n.Conn] {
 				missing[n.Conn] = true
@@ -54,8 +53,8 @@ func (p *plan) connectionsInWindow(ctx context.Context, s rosbag.Indexed) map[*b
 
 // probe adds those wanted connections to present that have messages in the part
 // of span i that lies in the window. It reports false if the index cannot be read.
-func (p *plan) probe(s rosbag.Indexed, i int, wanted, present map[*bagfmt.Connection]bool) bool {
-	entries, err := s.Index(i, func(c *bagfmt.Connection) bool { return wanted[c] })
+func (p *plan) probe(s rosbag.Indexed, i int, wanted, present map[*rosbag.Connection]bool) bool {
+	entries, err := s.Index(i, func(c *rosbag.Connection) bool { return wanted[c] })
 	if err != nil {
 		return false
 	}
@@ -68,15 +67,15 @@ func (p *plan) probe(s rosbag.Indexed, i int, wanted, present map[*bagfmt.Connec
 }
 
 // inWindow reports whether t lies in the window.
-func (p *plan) inWindow(t bagfmt.Time) bool {
+func (p *plan) inWindow(t rosbag.Time) bool {
 	return !t.Before(p.start) && (p.end.IsZero() || !p.end.Before(t))
 }
 
 // lastStamp returns the stamp of the last message that will be played. It reads
 // the indexes of the spans that end latest, until no other can hold a later one.
 // It is for display only, so it ignores damage, which play will report.
-func (p *plan) lastStamp(ctx context.Context) bagfmt.Time {
-	var best bagfmt.Time
+func (p *plan) lastStamp(ctx context.Context) rosbag.Time {
+	var best rosbag.Time
 	for _, b := range p.bags {
 		order := make([]int, b.source.NumSpans())
 		for i := range order {
@@ -103,12 +102,12 @@ func (p *plan) lastStamp(ctx context.Context) bagfmt.Time {
 }
 
 // playable reports whether the messages of c will be published.
-func (b *bagPlan) playable(c *bagfmt.Connection) bool {
+func (b *bagPlan) playable(c *rosbag.Connection) bool {
 	r := b.routes[c]
 	return r != nil && r.reason == ""
 }
 
 // plays reports whether a span holds a message that may be published.
 func (b *bagPlan) plays(span *rosbag.Span) bool {
-	return slices.ContainsFunc(span.Counts, func(n bagfmt.ConnCount) bool { return n.Count > 0 && b.playable(n.Conn) })
+	return slices.ContainsFunc(span.Counts, func(n rosbag.ConnCount) bool { return n.Count > 0 && b.playable(n.Conn) })
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // faultyFile is a bag on a disk that makes trouble after opening.
@@ -122,7 +123,7 @@ func TestReadAheadBoundsChunkMemory(t *testing.T) {
 		at := time.Second + time.Duration(i)
 		messages = append(messages, TestMessage{tiny, at, "t"}, TestMessage{camera, at, strings.Repeat("x", chunk)})
 	}
-	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: chunk, Compression: bagfmt.CompressionLZ4}, messages...)
+	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: chunk, Compression: rosbag.CompressionLZ4}, messages...)
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := makePlan(t, Options{Topics: []string{"/tiny"}}, data)
 		ctx, cancel := context.WithCancel(t.Context())

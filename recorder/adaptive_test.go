@@ -6,8 +6,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestAdaptive: what bz2 cannot take is compressed less, nothing is lost, memory stays
@@ -16,7 +16,7 @@ func TestAdaptive(t *testing.T) {
 	t.Parallel()
 	const messages = 1000
 	core, logs := observer.New(zap.WarnLevel)
-	p := testPipeline(t, Options{Log: zap.New(core), Compression: bagfmt.CompressionBZ2, Adaptive: true, ChunkBytes: 50_000, BufferBytes: 1, Overflow: OverflowBlock}, nil)
+	p := testPipeline(t, Options{Log: zap.New(core), Compression: rosbag.CompressionBZ2, Adaptive: true, ChunkBytes: 50_000, BufferBytes: 1, Overflow: OverflowBlock}, nil)
 	l := open(t, p, "/t", "/p")
 	testlink.PublishPlain(l, messages)
 	if err := p.close(); err != nil {

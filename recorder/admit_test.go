@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // slowDisk takes as many bytes as the test gives it. The pipeline's lock guards it.
@@ -124,12 +124,12 @@ func TestOverload(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		buffer      int64
-		compression bagfmt.Compression
+		compression rosbag.Compression
 		flow        []flow
 	}{
 		{"camera and IMU", 16 * mb, "", []flow{{topic: "/camera", bytes: mb, rate: 5, loses: true}, imu}},
 		{"camera of small messages", 16 * mb, "", []flow{{topic: "/camera", bytes: 50_000, rate: 5, loses: true}, imu}},
-		{"compressed", 24 * mb, bagfmt.CompressionLZ4, []flow{{topic: "/camera", bytes: mb, rate: 5, loses: true}, imu}},
+		{"compressed", 24 * mb, rosbag.CompressionLZ4, []flow{{topic: "/camera", bytes: mb, rate: 5, loses: true}, imu}},
 		{"smallest buffer", 1, "", []flow{{topic: "/camera", bytes: 200_000, rate: 5, loses: true}, imu}},
 		{"a slower camera", 24 * mb, "", []flow{
 			{topic: "/a", bytes: 140_000, rate: 2, loses: true, shares: 0.4},
@@ -247,7 +247,7 @@ func FuzzOverload(f *testing.F) {
 		const topics, chunkBytes = 4, 20_000
 		o := Options{ChunkBytes: chunkBytes, BufferBytes: int64(setup) * chunkBytes / 8, Sync: SyncNone, Split: true}
 		if setup%4 == 0 {
-			o.Compression = bagfmt.CompressionLZ4
+			o.Compression = rosbag.CompressionLZ4
 		}
 		d := newSlowDisk(t, o)
 		p := d.pipe

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestTimesWithinARun: of messages that came with one read the last has the time at which
@@ -20,9 +20,9 @@ func TestTimesWithinARun(t *testing.T) {
 		run = append(run, testlink.Frame(1, n, 100)...)
 	}
 	received := time.Now()
-	var want []bagfmt.Time
+	var want []rosbag.Time
 	for n := range messages {
-		want = append(want, bagfmt.TimeOf(received.Add(time.Duration(n+1-messages))))
+		want = append(want, rosbag.TimeOf(received.Add(time.Duration(n+1-messages))))
 	}
 	for name, chunkBytes := range map[string]int{"one chunk": 1 << 20, "many chunks": 500, "a chunk a message": 1} {
 		t.Run(name, func(t *testing.T) {

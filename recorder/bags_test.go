@@ -40,7 +40,7 @@ func TestFinishedBags(t *testing.T) {
 		if err != nil || size != b.Bytes || same != b {
 			t.Errorf("%d of %d bytes, %v, %+v", size, b.Bytes, err, same)
 		}
-		if r, err := bagfmt.NewReader(f, b.Bytes, bagfmt.ReaderOptions{IndexOnly: true}); err != nil || r.Messages() != 1 {
+		if r, err := bagfmt.NewReader(f, b.Bytes, bagfmt.ReaderOptions{IndexOnly: true}); err != nil || r.Info().Messages != 1 {
 			t.Errorf("the bag cannot be read: %v", err)
 		}
 		f.Close()

@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
@@ -20,7 +20,7 @@ import (
 // with --adaptive, and what it is compressed into is used again.
 func TestChunkSealedInTurns(t *testing.T) {
 	t.Parallel()
-	z, err := bagfmt.NewCompressor(bagfmt.CompressionLZ4)
+	z, err := chunk.NewCompressor(rosbag.CompressionLZ4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestChunkSealedInTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, conn := new(memory.Chunk), testlink.Connection()
-	var records bagfmt.ConnRecords
+	var records chunk.Records
 	var packed []byte
 	const messages = 6
 	for n := range uint32(messages) {
@@ -47,7 +47,7 @@ func TestChunkSealedInTurns(t *testing.T) {
 		for i := range f[12:] {
 			f[12+i] = byte(i/100) + byte(n)
 		}
-		c.Builder.AppendRun(conn, bagfmt.Time{Sec: n + 1}, f, 1)
+		c.Builder.AppendRun(conn, rosbag.Time{Sec: n + 1}, f, 1)
 		if c.Seal(compressor); c.Err != nil {
 			t.Fatal(c.Err)
 		}
@@ -65,7 +65,7 @@ func TestChunkSealedInTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := uint32(0)
-	for m, err := range rosbag.Messages(testlink.OpenBag(t, out.Target()), bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(testlink.OpenBag(t, out.Target()), rosbag.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,11 +82,11 @@ func TestChunkSealedInTurns(t *testing.T) {
 // TestChunksAreCounted with the compression that they were written with.
 func TestChunksAreCounted(t *testing.T) {
 	t.Parallel()
-	p := testPipeline(t, Options{Compression: bagfmt.CompressionLZ4, ChunkBytes: 30_000, Sync: SyncNone}, nil)
+	p := testPipeline(t, Options{Compression: rosbag.CompressionLZ4, ChunkBytes: 30_000, Sync: SyncNone}, nil)
 	testlink.PublishPlain(open(t, p, "/t", "/p"), 20)
 	closePipeline(t, p)
-	chunks := uint64(len(testlink.OpenBag(t, p.Out.Target()).Chunks()))
-	if got := p.Sink.Encoder.Stored(); chunks < 2 || len(got) != 1 || got[bagfmt.CompressionLZ4] != chunks {
+	chunks := uint64(testlink.OpenBag(t, p.Out.Target()).NumSpans())
+	if got := p.Sink.Encoder.Stored(); chunks < 2 || len(got) != 1 || got[rosbag.CompressionLZ4] != chunks {
 		t.Errorf("counted %v, want %d chunks", got, chunks)
 	}
 }
@@ -98,7 +98,7 @@ func TestWrittenChunkCountsInItsFile(t *testing.T) {
 		in := bareIntake(-1, 100)
 		in.Rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
 		in.Rotation.Queue(500)
-		c := &memory.Chunk{Part: part, Cost: 200, Sealed: new(bagfmt.SealedChunk)}
+		c := &memory.Chunk{Part: part, Cost: 200, Sealed: new(chunk.Sealed)}
 		in.Files().Written(c, 70, part)
 		if got := [2]int64{in.Rotation.Stored(), 1000 - in.Rotation.Stored() - in.Rotation.Left()}; got != want {
 			t.Errorf("a chunk of file %d: %v bytes are stored and on their way in file 3, want %v", part, got, want)

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -296,13 +296,13 @@ func TestConnectionAccount(t *testing.T) {
 	var s intake.Connections
 	topic := &intake.Topic{Name: "/t"}
 	for i, definition := range []string{"a", "a", strings.Repeat("b", 1000), "", "a"} {
-		h := bagfmt.ConnectionHeader(withDefinition("/t", fmt.Sprint("/p", i), definition).Header)
+		h := rosbag.Header(withDefinition("/t", fmt.Sprint("/p", i), definition).Header)
 		before, said := s.Held, s.SizeOf(h)
 		c := s.Add(topic, h)
 		if got := s.Held - before; got != said || topic.Headers != s.Held {
 			t.Errorf("header %d counts %d, %d was said; topic %d, all %d", i, got, said, topic.Headers, s.Held)
 		}
-		if c.Conn.ID != bagfmt.ConnID(i) || topic.Find(h) != c {
+		if c.Conn.ID != rosbag.ConnID(i) || topic.Find(h) != c {
 			t.Errorf("header %d is connection %d, or not found", i, c.Conn.ID)
 		}
 	}

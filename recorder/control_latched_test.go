@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestLatchedAroundAPause: a bag is of no use without the map that came before the
@@ -56,7 +56,7 @@ func TestLatchedAroundAPause(t *testing.T) {
 func latching(t testing.TB, p *pipeline, topic, publisher string) *intake.Link {
 	t.Helper()
 	info := testlink.Info(topic, publisher)
-	i := slices.IndexFunc(info.Header, func(f bagfmt.Field) bool { return f.Key == "latching" })
+	i := slices.IndexFunc(info.Header, func(f rosbag.Field) bool { return f.Key == "latching" })
 	info.Header[i].Value = "1"
 	l, err := p.Links().OpenLink(p.Links().AddTopicOf(topic, topic, time.Time{}), info)
 	if err != nil {

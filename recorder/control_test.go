@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // controlled is a pipeline with its control.
@@ -172,7 +172,7 @@ func TestCommandsWhileMessagesFlow(t *testing.T) {
 	const publishers, rounds = 3, 15
 	for _, o := range []Options{
 		{Overflow: OverflowBlock, BufferBytes: 4 << 20, ChunkBytes: 20 << 10},
-		{Overflow: OverflowBlock, BufferBytes: 4 << 20, ChunkBytes: 20 << 10, Compression: bagfmt.CompressionLZ4, Split: true, MaxBytes: 100 << 10},
+		{Overflow: OverflowBlock, BufferBytes: 4 << 20, ChunkBytes: 20 << 10, Compression: rosbag.CompressionLZ4, Split: true, MaxBytes: 100 << 10},
 	} {
 		t.Run(fmt.Sprintf("split=%v", o.Split), func(t *testing.T) {
 			t.Parallel()

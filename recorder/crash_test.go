@@ -13,6 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // diary is what a file was told to do, in order.
@@ -123,10 +124,10 @@ var crashFrames = sync.OnceValue(func() (all [crashMessages][]byte) {
 // anywhere. Whatever was there at the last sync is there, and nothing is wrong or twice.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
-	for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+	for _, c := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4} {
 		t.Run(string(c), func(t *testing.T) {
 			t.Parallel()
-			if testing.Short() && c != bagfmt.CompressionNone {
+			if testing.Short() && c != rosbag.CompressionNone {
 				t.Skip("one will do")
 			}
 			ops := recordForPowerCut(t, c)
@@ -164,7 +165,7 @@ const crashMessages = 56
 var imageSeed = maphash.MakeSeed()
 
 // recordForPowerCut records crashMessages with a sync now and then.
-func recordForPowerCut(t *testing.T, c bagfmt.Compression) []diskOp {
+func recordForPowerCut(t *testing.T, c rosbag.Compression) []diskOp {
 	t.Helper()
 	d := new(diary)
 	p := testPipeline(t, Options{Compression: c, ChunkBytes: 3000}, func(f bagfile.Handle) bagfile.Handle { return diaryFile{f, d} })

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
@@ -120,7 +120,7 @@ func TestPublisherComesAndGoes(t *testing.T) {
 		if odd == 1 {
 			info = otherType(info)
 		}
-		h := bagfmt.ConnectionHeader(info.Header)
+		h := rosbag.Header(info.Header)
 		pub, err := robot.Advertise(tcpros.AdvertiseOptions{Topic: name, Latching: true, Type: h.Type(), MD5Sum: h.MD5Sum(), MessageDefinition: h.MessageDefinition()})
 		if err != nil {
 			t.Fatal(err)

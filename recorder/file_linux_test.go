@@ -13,7 +13,6 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"golang.org/x/sys/unix"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -184,7 +183,7 @@ func TestDirectoryThatMoves(t *testing.T) {
 // payloadBytes sums up the messages of a topic in a bag.
 func payloadBytes(t *testing.T, path, topic string) (n uint64) {
 	t.Helper()
-	for m, err := range rosbag.Messages(testlink.OpenBag(t, path), bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(testlink.OpenBag(t, path), rosbag.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
@@ -17,6 +17,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -26,7 +27,7 @@ func ringOf(chunks int, start time.Time) *intake.Intake {
 	addRing(p, ring.Options{Most: 1 << 40})
 	for i := range chunks {
 		at := start.Add(time.Duration(i) * time.Second)
-		p.Ring.Push(ring.Chunk{SealedChunk: new(bagfmt.SealedChunk), Memory: make([]byte, 0, 100), Weight: 100, FirstAt: at, LastAt: at.Add(500 * time.Millisecond)})
+		p.Ring.Push(ring.Chunk{Sealed: new(chunk.Sealed), Memory: make([]byte, 0, 100), Weight: 100, FirstAt: at, LastAt: at.Add(500 * time.Millisecond)})
 		p.Pool.Held += 100
 	}
 	return p
@@ -108,7 +109,7 @@ func lost(l *intake.Link) (n uint64) {
 }
 
 func latchingConnection(p *intake.Intake, publisher string) *intake.Connection {
-	c := &intake.Connection{Source: latch.Source{Conn: &bagfmt.Connection{ID: bagfmt.ConnID(len(p.Connections.All)), Topic: "/map", Header: bagfmt.ConnectionHeader(testlink.Info("/map", publisher).Header)}, Latching: true}, Topic: &intake.Topic{Name: "/map"}}
+	c := &intake.Connection{Source: latch.Source{Conn: &rosbag.Connection{ID: rosbag.ConnID(len(p.Connections.All)), Topic: "/map", Header: rosbag.Header(testlink.Info("/map", publisher).Header)}, Latching: true}, Topic: &intake.Topic{Name: "/map"}}
 	if len(p.Connections.All) > 0 {
 		c.Topic = p.Connections.All[0].Topic
 	}

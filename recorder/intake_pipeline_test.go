@@ -10,10 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestLimitsInThePipeline(t *testing.T) {
@@ -97,14 +98,14 @@ func TestLatchedMessagesBeginAFileInOrder(t *testing.T) {
 	t.Parallel()
 	for chunkBytes, chunks := range map[int]int{1: 3, 3000: 1} {
 		p := bareIntake(-1, chunkBytes)
-		s := &sink.Sink{In: p.Files(), Compression: bagfmt.CompressionNone}
+		s := &sink.Sink{In: p.Files(), Compression: rosbag.CompressionNone}
 		for i, publisher := range []string{"/a", "/b", "/c"} {
 			p.Latched.Remember(&latchingConnection(p, publisher).Source, testlink.Frame(uint32(i), 0, 8))
 		}
-		at := bagfmt.TimeOf(time.Now())
-		var got []bagfmt.ConnID
+		at := rosbag.TimeOf(time.Now())
+		var got []rosbag.ConnID
 		written := 0
-		err := s.PackLatched(p.PinLatched(nil), at, func(c *bagfmt.SealedChunk) error {
+		err := s.PackLatched(p.PinLatched(nil), at, func(c *chunk.Sealed) error {
 			written++
 			for _, n := range c.Counts {
 				got = append(got, n.Conn.ID)

@@ -200,7 +200,7 @@ func TestMarkOfThePastStaysInItsFile(t *testing.T) {
 		t.Fatalf("files %v", paths)
 	}
 	for i, path := range paths[1:] {
-		if end, start := testlink.OpenBag(t, paths[i]).End(), testlink.OpenBag(t, path).Start(); start.Before(end) {
+		if end, start := testlink.OpenBag(t, paths[i]).Info().End, testlink.OpenBag(t, path).Info().Start; start.Before(end) {
 			t.Errorf("%s begins %v before the end of the one before", path, end.Sub(start))
 		}
 		if got := stored(t, path, bagnote.MarksTopic); !slices.Equal(got, []string{"late"}) {

@@ -10,7 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
@@ -21,6 +21,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -51,7 +52,7 @@ type Options struct {
 	Select Selection
 	Output Output
 
-	Compression bagfmt.Compression // empty means none
+	Compression rosbag.Compression // empty means none
 	Adaptive    bool               // compress less, from bz2 to lz4 to none, while compression cannot keep up
 	ChunkBytes  int                // seal a chunk that is larger than this; zero means 768 KiB
 	BufferBytes int64              // bound of all buffers together; zero means 256 MiB, Unlimited none. At least four chunks, or two and one for each core, are always had
@@ -122,10 +123,10 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	o.Log = loglimit.Logger(o.Log)
 	if o.Compression == "" {
-		o.Compression = bagfmt.CompressionNone
+		o.Compression = rosbag.CompressionNone
 	}
 	if o.ChunkBytes == 0 {
-		o.ChunkBytes = bagfmt.DefaultChunkBytes
+		o.ChunkBytes = chunk.DefaultBytes
 	}
 	if o.BufferBytes == 0 {
 		o.BufferBytes = DefaultBufferBytes
@@ -175,13 +176,13 @@ func (o Options) MemoryBytes() int64 {
 	case o.BufferBytes == 0:
 		o.BufferBytes = DefaultBufferBytes
 	}
-	chunk := int64(o.ChunkBytes)
-	if chunk == 0 {
-		chunk = bagfmt.DefaultChunkBytes
+	chunkBytes := int64(o.ChunkBytes)
+	if chunkBytes == 0 {
+		chunkBytes = chunk.DefaultBytes
 	}
-	least := memory.LeastChunks * chunk
+	least := memory.LeastChunks * chunkBytes
 	if n := int64(workers(o.Compression)); n > 0 {
-		least = 2 * max(memory.LeastChunks, 2+n) * chunk // each chunk and what it is compressed into
+		least = 2 * max(memory.LeastChunks, 2+n) * chunkBytes // each chunk and what it is compressed into
 	}
 	return max(o.BufferBytes, least)
 }
@@ -248,8 +249,8 @@ func (o *Options) checkNames() error {
 const maxMessageBytes = 1_000_000_000
 
 // workers is the number of compression goroutines.
-func workers(c bagfmt.Compression) int {
-	if c == bagfmt.CompressionNone || c == "" {
+func workers(c rosbag.Compression) int {
+	if c == rosbag.CompressionNone || c == "" {
 		return 0 // nothing to do but a checksum: the writer seals the chunk itself
 	}
 	return runtime.GOMAXPROCS(0)

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -142,7 +142,7 @@ func TestEndReleasesABlockedPublisher(t *testing.T) {
 
 func TestHurrySkipsTheQueueAndCounts(t *testing.T) {
 	t.Parallel()
-	for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionBZ2} {
+	for _, c := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionBZ2} {
 		t.Run(string(c), func(t *testing.T) {
 			t.Parallel()
 			testHurry(t, c)
@@ -150,7 +150,7 @@ func TestHurrySkipsTheQueueAndCounts(t *testing.T) {
 	}
 }
 
-func testHurry(t *testing.T, c bagfmt.Compression) {
+func testHurry(t *testing.T, c rosbag.Compression) {
 	t.Helper()
 	g := gate{open: make(chan struct{})}
 	hurry := make(chan struct{})

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -71,7 +71,7 @@ func TestNoNumbersOfLatched(t *testing.T) {
 }
 
 func TestWatchingAllocatesNothing(t *testing.T) {
-	p := testPipeline(t, Options{Compression: bagfmt.CompressionNone}, nil)
+	p := testPipeline(t, Options{Compression: rosbag.CompressionNone}, nil)
 	l, err := p.Links().OpenLink(p.Links().AddTopicOf("/t", "/t", time.Time{}), testlink.HeaderInfo("/t", "p"))
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -22,7 +21,7 @@ func markedIn(t *testing.T, path string) (marked, others []uint32) {
 	t.Helper()
 	r := testlink.OpenBag(t, path)
 	is := rosbag.FindRepeats(r)
-	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 		switch {
 		case err != nil:
 			t.Fatal(err)
@@ -43,7 +42,7 @@ func markedIn(t *testing.T, path string) (marked, others []uint32) {
 // What came in a pause is in no other file, and one that comes when a file begins is not repeated.
 func TestRepeatedAreMarked(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]Options{"plain": {}, "small chunks": {ChunkBytes: 1}, "lz4": {Compression: bagfmt.CompressionLZ4}} {
+	for name, o := range map[string]Options{"plain": {}, "small chunks": {ChunkBytes: 1}, "lz4": {Compression: rosbag.CompressionLZ4}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o.Split = true
@@ -113,7 +112,7 @@ func TestFileBeginsBehindTheOneBefore(t *testing.T) {
 				t.Fatal(err)
 			}
 			closePipeline(t, p)
-			if got, want := testlink.OpenBag(t, files(t, p)[1]).Start(), bagfmt.TimeOf(latest); got != want {
+			if got, want := testlink.OpenBag(t, files(t, p)[1]).Info().Start, rosbag.TimeOf(latest); got != want {
 				t.Errorf("the next file begins at %v, the one before ends at %v", got, want)
 			}
 		})

@@ -5,16 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // reportIn returns the account that stands in a bag, and when the bag ends.
-func reportIn(t *testing.T, path string) (reports []*bagfmt.Message, end bagfmt.Time) {
+func reportIn(t *testing.T, path string) (reports []*rosbag.Message, end rosbag.Time) {
 	t.Helper()
 	r := testlink.OpenBag(t, path)
-	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +41,7 @@ func TestReport(t *testing.T) {
 		"never, but some": {ReportNever, true, 0},
 	}
 	for name, tc := range tests {
-		for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+		for _, c := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4} {
 			t.Run(name+" "+string(c), func(t *testing.T) {
 				t.Parallel()
 				p := testPipeline(t, Options{Report: tc.when, Compression: c, Split: true, BufferBytes: 8 << 20}, nil)
@@ -60,8 +59,8 @@ func TestReport(t *testing.T) {
 					t.Fatal(err)
 				}
 				reports, end := reportIn(t, p.Out.Target())
-				if len(reports) != tc.want || end != bagfmt.TimeOf(last) {
-					t.Fatalf("%d reports, the bag ends at %v; want %d, %v", len(reports), end, tc.want, bagfmt.TimeOf(last))
+				if len(reports) != tc.want || end != rosbag.TimeOf(last) {
+					t.Fatalf("%d reports, the bag ends at %v; want %d, %v", len(reports), end, tc.want, rosbag.TimeOf(last))
 				}
 				s := Summary{Topics: accountsNow(p)}
 				if n := 10 + tc.want; !tc.lossy && s.Messages() != uint64(n) {

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // ringPipeline is a pipeline that writes snapshots only.
@@ -173,7 +173,7 @@ func TestTriggerKeepsWhatWasThere(t *testing.T) {
 // TestRingAllocatesNothing: a message costs no allocation where snapshots are kept
 // ready, neither where the ring takes buffers over nor where it copies what is packed.
 func TestRingAllocatesNothing(t *testing.T) {
-	for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+	for _, c := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4} {
 		p := ringPipeline(t, Options{FlushInterval: time.Hour, Overflow: OverflowBlock, BufferBytes: 8 << 20, Compression: c, Snapshot: Snapshot{Bytes: 1 << 20}})
 		l := open(t, p, "/t", "/p")
 		const count = 64

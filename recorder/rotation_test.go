@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // files returns the names of the closed files, and fails if one is not closed.
@@ -43,7 +43,7 @@ func allNumbers(t *testing.T, paths []string) map[uint32][]uint32 {
 
 func TestSplitBySize(t *testing.T) {
 	t.Parallel()
-	for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+	for _, c := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4} {
 		t.Run(string(c), func(t *testing.T) {
 			t.Parallel()
 			const size = 300 << 10
@@ -72,14 +72,14 @@ func TestSplitBySize(t *testing.T) {
 				}
 				// One message beyond, and the index; compressed ones are an estimate.
 				most := int64(size + 330<<10)
-				if c != bagfmt.CompressionNone {
+				if c != rosbag.CompressionNone {
 					most += 300 << 10
 				}
-				if st.Size() > most || st.Size() < size/3 && i < len(paths)-1 && c == bagfmt.CompressionNone {
+				if st.Size() > most || st.Size() < size/3 && i < len(paths)-1 && c == rosbag.CompressionNone {
 					t.Errorf("%s has %d bytes", path, st.Size())
 				}
 			}
-			if c == bagfmt.CompressionNone && len(paths) < 20 {
+			if c == rosbag.CompressionNone && len(paths) < 20 {
 				t.Errorf("only %d files", len(paths))
 			}
 		})
@@ -157,7 +157,7 @@ func TestLatchedBeginEachFile(t *testing.T) {
 	for _, off := range []bool{false, true} {
 		t.Run(fmt.Sprintf("off=%v", off), func(t *testing.T) {
 			t.Parallel()
-			p := testPipeline(t, Options{Split: true, Duration: time.Hour, NoRepeatLatched: off, Compression: bagfmt.CompressionLZ4}, nil)
+			p := testPipeline(t, Options{Split: true, Duration: time.Hour, NoRepeatLatched: off, Compression: rosbag.CompressionLZ4}, nil)
 			small, large := openLatched(t, p, "/map", "/p1"), openLatched(t, p, "/map", "/p2")
 			plain := open(t, p, "/t", "/p3")
 			for n := range uint32(3) {

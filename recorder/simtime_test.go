@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -25,7 +25,7 @@ func ticks(seconds ...uint32) []byte {
 }
 
 // stamps returns those of a topic in the order of the file.
-func stamps(t *testing.T, path, topic string) (all []bagfmt.Time) {
+func stamps(t *testing.T, path, topic string) (all []rosbag.Time) {
 	t.Helper()
 	s := testlink.ScanBag(t, path)
 	for {
@@ -68,15 +68,15 @@ func TestSimStamps(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	at := func(seconds ...uint32) (all []bagfmt.Time) {
+	at := func(seconds ...uint32) (all []rosbag.Time) {
 		for _, s := range seconds {
-			all = append(all, bagfmt.Time{Sec: s, Nsec: 5})
+			all = append(all, rosbag.Time{Sec: s, Nsec: 5})
 		}
 		return all
 	}
 	for _, tc := range []struct {
 		path, topic string
-		want        []bagfmt.Time
+		want        []rosbag.Time
 	}{
 		{first, "/t", at(100, 100, 100, 104)},
 		{first, "/clock", at(100, 105, 104)}, // the first was before the file

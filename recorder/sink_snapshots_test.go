@@ -12,7 +12,6 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
@@ -21,12 +20,13 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // recorded is a message in a chunk.
 type recorded struct {
 	c     *intake.Connection
-	at    bagfmt.Time
+	at    rosbag.Time
 	frame []byte
 }
 
@@ -59,7 +59,7 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 	t.Parallel()
 	const large = sink.LeastLarge + 1000
 	start := time.Unix(1000, 0)
-	at := func(s int) bagfmt.Time { return bagfmt.TimeOf(start.Add(time.Duration(s) * time.Second)) }
+	at := func(s int) rosbag.Time { return rosbag.TimeOf(start.Add(time.Duration(s) * time.Second)) }
 	for name, tc := range map[string]struct {
 		chunkBytes     int
 		sizes          []int
@@ -114,7 +114,7 @@ func TestFirstChunkAcrossAStepBack(t *testing.T) {
 			c := latchingConnection(p, "/a")
 			var messages []recorded
 			for i, second := range []uint32{500, 501, 502, 10, 11, 12} { // one comes each second
-				messages = append(messages, recorded{c, bagfmt.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
+				messages = append(messages, recorded{c, rosbag.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
 			}
 			sealed := sealedChunk(t, p, messages...)
 			sealed.FirstAt, sealed.LastAt = start, start.Add(5*time.Second)
@@ -148,7 +148,7 @@ func TestFirstChunkAcrossAStepForward(t *testing.T) {
 		c := latchingConnection(p, "/a")
 		var messages []recorded
 		for i, second := range []uint32{500, 501, 502, 90_000, 90_001} { // one comes each second
-			messages = append(messages, recorded{c, bagfmt.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
+			messages = append(messages, recorded{c, rosbag.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
 		}
 		sealed := sealedChunk(t, p, messages...)
 		sealed.FirstAt, sealed.LastAt = start, start.Add(4*time.Second)
@@ -167,7 +167,7 @@ func TestFirstChunkWithoutMemory(t *testing.T) {
 	start := time.Unix(1000, 0)
 	p := ringOf(0, time.Now())
 	c := latchingConnection(p, "/a")
-	sealed := sealedChunk(t, p, recorded{c, bagfmt.TimeOf(start), testlink.Frame(1, 1, 10)}, recorded{c, bagfmt.TimeOf(start), testlink.Frame(1, 2, 10)})
+	sealed := sealedChunk(t, p, recorded{c, rosbag.TimeOf(start), testlink.Frame(1, 1, 10)}, recorded{c, rosbag.TimeOf(start), testlink.Frame(1, 2, 10)})
 	sealed.FirstAt, sealed.LastAt = start, start.Add(time.Second)
 	old := p.Snapshots().ToRingChunk(sealed)
 	p.Pool.SetBudget(1)
@@ -215,7 +215,7 @@ func TestSnapshotTells(t *testing.T) {
 			t.Parallel()
 			core, logs := observer.New(zapcore.InfoLevel)
 			p := ringPipeline(t, Options{
-				Log: zap.New(core), Compression: bagfmt.CompressionLZ4, Sync: SyncChunk,
+				Log: zap.New(core), Compression: rosbag.CompressionLZ4, Sync: SyncChunk,
 				Snapshot: Snapshot{Mode: SnapshotBeside, PreRoll: 10 * time.Second, PostRoll: 5 * time.Second},
 			})
 			start := time.Now()
@@ -264,7 +264,7 @@ func TestSnapshotTells(t *testing.T) {
 				t.Errorf("the bag of a snapshot beside a recording is named %s", name)
 			}
 			for h, err := range testlink.OpenBag(t, path).ChunkHeaders() {
-				if err != nil || h.Compression != bagfmt.CompressionLZ4 {
+				if err != nil || h.Compression != rosbag.CompressionLZ4 {
 					t.Errorf("a chunk is stored with %q, %v", h.Compression, err)
 				}
 			}
@@ -281,8 +281,8 @@ func TestFirstChunkBackdated(t *testing.T) {
 	p.Pool.ChunkBytes = 100
 	c := latchingConnection(p, "/a")
 	sealed := sealedChunk(t, p,
-		recorded{c, bagfmt.Time{Sec: 500, Nsec: 2}, testlink.Frame(1, 0, 10)},
-		recorded{c, bagfmt.Time{Sec: 500, Nsec: 1}, testlink.Frame(1, 1, 10)})
+		recorded{c, rosbag.Time{Sec: 500, Nsec: 2}, testlink.Frame(1, 0, 10)},
+		recorded{c, rosbag.Time{Sec: 500, Nsec: 1}, testlink.Frame(1, 1, 10)})
 	got, wanted := snapshotsOf(p).Root(&sink.Snapshot{}, p.Snapshots().ToRingChunk(sealed))
 	if !wanted || got.MessageCount() != 2 {
 		t.Errorf("%d messages of 2", got.MessageCount())
@@ -300,9 +300,9 @@ func TestFirstChunkWithAMark(t *testing.T) {
 	mark.Conn.Topic = bagnote.MarksTopic
 	var messages []recorded
 	for i := range 10 { // one comes each tenth of a second
-		messages = append(messages, recorded{c, bagfmt.Time{Sec: 500, Nsec: uint32(i) * 1e8}, testlink.Frame(1, uint32(i), 10)})
+		messages = append(messages, recorded{c, rosbag.Time{Sec: 500, Nsec: uint32(i) * 1e8}, testlink.Frame(1, uint32(i), 10)})
 		if i == 5 {
-			messages = append(messages, recorded{mark, bagfmt.Time{Sec: 490}, testlink.Frame(1, 0, 10)})
+			messages = append(messages, recorded{mark, rosbag.Time{Sec: 490}, testlink.Frame(1, 0, 10)})
 		}
 	}
 	sealed := sealedChunk(t, p, messages...)
@@ -325,7 +325,7 @@ func TestCopiesOfLatchedInTheRing(t *testing.T) {
 	message := testlink.Frame(1, 1, size)
 	counted := int64(latch.LatchedOverhead + 2*len(message))
 	build := func(filler int) *memory.Chunk {
-		return sealedChunk(t, p, recorded{c, bagfmt.Time{}, message}, recorded{other, bagfmt.Time{}, testlink.Frame(1, 1, filler)})
+		return sealedChunk(t, p, recorded{c, rosbag.Time{}, message}, recorded{other, rosbag.Time{}, testlink.Frame(1, 1, filler)})
 	}
 	const some = 100
 	beside := int64(len(build(some).Sealed.Record)) - some

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestCommandsAndSnapshots: whatever is commanded while messages flow, none is in two
@@ -24,7 +24,7 @@ func TestCommandsAndSnapshots(t *testing.T) {
 		t.Run(fmt.Sprint(mode), func(t *testing.T) {
 			t.Parallel()
 			p, c := controlled(t, Options{
-				Overflow: OverflowBlock, BufferBytes: 4 << 20, ChunkBytes: 20 << 10, Compression: bagfmt.CompressionLZ4,
+				Overflow: OverflowBlock, BufferBytes: 4 << 20, ChunkBytes: 20 << 10, Compression: rosbag.CompressionLZ4,
 				Snapshot: Snapshot{Mode: mode, PostRoll: time.Millisecond},
 			})
 			l, m := open(t, p, "/t", "/p"), latching(t, p, "/map", "/server")

@@ -17,7 +17,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"golang.org/x/time/rate"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
@@ -29,12 +29,12 @@ import (
 // heard is a message of a latching publisher.
 type heard struct {
 	publisher string // topic and node
-	at        bagfmt.Time
+	at        rosbag.Time
 	n         uint32
 }
 
 // latchedAt returns the number of the latest message of each publisher at a time.
-func latchedAt(all []heard, at bagfmt.Time) map[string]uint32 {
+func latchedAt(all []heard, at rosbag.Time) map[string]uint32 {
 	state := map[string]uint32{}
 	for _, m := range all {
 		if !at.Before(m.at) {
@@ -45,10 +45,10 @@ func latchedAt(all []heard, at bagfmt.Time) map[string]uint32 {
 }
 
 // latchedIn returns the messages of latching publishers in a bag by time, and its beginning.
-func latchedIn(t testing.TB, path string) (all []heard, start bagfmt.Time) {
+func latchedIn(t testing.TB, path string) (all []heard, start rosbag.Time) {
 	t.Helper()
 	r := testlink.OpenBag(t, path)
-	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,14 +56,14 @@ func latchedIn(t testing.TB, path string) (all []heard, start bagfmt.Time) {
 			all = append(all, heard{m.Conn.Topic + h.CallerID(), m.Time, binary.LittleEndian.Uint32(m.Data()[4:])})
 		}
 	}
-	return all, r.Start()
+	return all, r.Info().Start
 }
 
 // TestSnapshotBeginsWithWhatWasLatched: where a publisher has latched something new within the
 // pre-roll, the snapshot begins with what was latched before. It does so once.
 func TestSnapshotBeginsWithWhatWasLatched(t *testing.T) {
 	t.Parallel()
-	for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+	for _, c := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4} {
 		for _, chunkBytes := range []int{1, 500, 0} {
 			for _, size := range []int{10, 300_000} {
 				t.Run(fmt.Sprintf("%s/chunk=%d/size=%d", c, chunkBytes, size), func(t *testing.T) {
@@ -100,8 +100,8 @@ func TestSnapshotBeginsWithWhatWasLatched(t *testing.T) {
 						send(odom, uint32(s), s)
 					}
 					got, begin := latchedIn(t, take(t, p, at(99)).Out.Target())
-					first := bagfmt.TimeOf(at(89))
-					stamp := func(s int) bagfmt.Time { return bagfmt.TimeOf(at(s)) }
+					first := rosbag.TimeOf(at(89))
+					stamp := func(s int) rosbag.Time { return rosbag.TimeOf(at(s)) }
 					want := []heard{
 						{"/map/server", first, 1},
 						{"/map/server", stamp(92), 92},
@@ -172,7 +172,7 @@ func (w *latchedWorld) send() {
 	case w.paused:
 		w.unheard[publisher] = w.n
 	default:
-		w.said = append(w.said, heard{publisher, bagfmt.TimeOf(w.now), w.n})
+		w.said = append(w.said, heard{publisher, rosbag.TimeOf(w.now), w.n})
 	}
 }
 
@@ -183,7 +183,7 @@ func (w *latchedWorld) resume() {
 		w.t.Fatal(err)
 	}
 	for publisher, n := range w.unheard {
-		w.said = append(w.said, heard{publisher, bagfmt.TimeOf(w.now), n})
+		w.said = append(w.said, heard{publisher, rosbag.TimeOf(w.now), n})
 	}
 	w.paused, w.unheard = false, map[string]uint32{}
 }
@@ -192,7 +192,7 @@ func (w *latchedWorld) resume() {
 func (w *latchedWorld) check(what, path string) {
 	w.t.Helper()
 	got, start := latchedIn(w.t, path)
-	times := []bagfmt.Time{start}
+	times := []rosbag.Time{start}
 	for _, m := range got {
 		times = append(times, m.at)
 	}
@@ -257,7 +257,7 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 			o := Options{
 				BufferBytes: []int64{4 << 20, 16 << 20, 64 << 20}[rnd.IntN(3)], Overflow: OverflowBlock,
 				ChunkBytes: []int{1, 20 << 10, 200 << 10}[rnd.IntN(3)], FlushInterval: time.Hour,
-				Compression: []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4}[rnd.IntN(2)],
+				Compression: []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4}[rnd.IntN(2)],
 				Snapshot: Snapshot{
 					Mode:    []SnapshotMode{SnapshotOnly, SnapshotBeside}[rnd.IntN(2)],
 					PreRoll: []time.Duration{0, 5 * time.Second, time.Minute}[rnd.IntN(3)], PostRoll: time.Duration(rnd.IntN(2)) * 10 * time.Second,
@@ -275,7 +275,7 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 			}
 			w.links = append(w.links, latching(t, w.p, "/tf_static", "/node0"), open(t, w.p, "/odom", "/node0"), open(t, w.p, "/odom", "/node1"))
 			again := testlink.LatchedInfo("/map", "/node0")
-			again.Header = append(again.Header, bagfmt.Field{Key: "tcp_nodelay", Value: "1"})
+			again.Header = append(again.Header, rosbag.Field{Key: "tcp_nodelay", Value: "1"})
 			l, err := w.p.Links().OpenLink(w.links[0].Connection.Topic, again)
 			if err != nil {
 				t.Fatal(err)
@@ -452,18 +452,18 @@ func TestMissedLatchedInADeletedSnapshot(t *testing.T) {
 func TestLatchedWithoutMemoryInSnapshot(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(10_000, 100)
-	s := &sink.Sink{In: p.Files(), Compression: bagfmt.CompressionNone}
+	s := &sink.Sink{In: p.Files(), Compression: rosbag.CompressionNone}
 	first, lost, last := latchingConnection(p, "/a"), latchingConnection(p, "/b"), latchingConnection(p, "/c")
-	held := &latch.Held{Sealed: &bagfmt.SealedChunk{UncompressedBytes: 6000}}
+	held := &latch.Held{Sealed: &chunk.Sealed{UncompressedBytes: 6000}}
 	all := []latch.Pinned{{Source: &last.Source, Message: &latch.Message{Frame: testlink.Frame(3, 0, 8)}}, {Source: &lost.Source, Message: &latch.Message{Chunk: held}}, {Source: &first.Source, Message: &latch.Message{Frame: testlink.Frame(1, 0, 8)}}}
-	var got []bagfmt.ConnID
-	err := s.PackLatched(all, bagfmt.Time{Sec: 1}, func(c *bagfmt.SealedChunk) error {
+	var got []rosbag.ConnID
+	err := s.PackLatched(all, rosbag.Time{Sec: 1}, func(c *chunk.Sealed) error {
 		for _, n := range c.Counts {
 			got = append(got, n.Conn.ID)
 		}
 		return nil
 	})
-	if !errors.Is(err, intake.ErrNoLatchedMemory) || !slices.Equal(got, []bagfmt.ConnID{0, 2}) || p.Pool.Held != 0 || p.Pool.Latched != 0 {
+	if !errors.Is(err, intake.ErrNoLatchedMemory) || !slices.Equal(got, []rosbag.ConnID{0, 2}) || p.Pool.Held != 0 || p.Pool.Latched != 0 {
 		t.Errorf("messages of %v, %v, %d bytes held; want those of 0 and 2", got, err, p.Pool.Held)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -60,7 +61,7 @@ func sequence(from, to int) []uint32 {
 // what comes after it exactly the post-roll.
 func TestSnapshotHasTheWindow(t *testing.T) {
 	t.Parallel()
-	for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+	for _, c := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4} {
 		for _, chunkBytes := range []int{1, 500, 0} {
 			t.Run(fmt.Sprintf("%s/chunk=%d", c, chunkBytes), func(t *testing.T) {
 				t.Parallel()
@@ -170,7 +171,7 @@ func TestSnapshotProlonged(t *testing.T) {
 func TestSnapshotsInARow(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []SnapshotMode{SnapshotOnly, SnapshotBeside} {
-		for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+		for _, c := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4} {
 			t.Run(fmt.Sprintf("%d/%s", mode, c), func(t *testing.T) {
 				t.Parallel()
 				p := ringPipeline(t, Options{
@@ -302,7 +303,7 @@ func TestSnapshotHasLatchedMessages(t *testing.T) {
 		if latching != 2 {
 			t.Errorf("%s: %d latching connections", path, latching)
 		}
-		if first := r.Start(); first.Std().Before(start.Add(94*time.Second)) || i == 0 && !first.Std().Before(start.Add(96*time.Second)) {
+		if first := r.Info().Start; first.Std().Before(start.Add(94*time.Second)) || i == 0 && !first.Std().Before(start.Add(96*time.Second)) {
 			t.Errorf("%s begins at %v", path, first)
 		}
 	}

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // DropCauses returns the causes that TopicStats.Causes may have.
@@ -32,7 +32,7 @@ type Summary struct {
 	Triggers []TriggerStats                // nil without Options.Watch
 	Missing  []string                      // names, expressions, globs and types asked for that never appeared
 	Unread   string                        // what could not be read of the master's replies, so that topics may be missing; empty if nothing
-	Chunks   map[bagfmt.Compression]uint64 // written in all files, by how they are compressed; nil without Options.Adaptive
+	Chunks   map[rosbag.Compression]uint64 // written in all files, by how they are compressed; nil without Options.Adaptive
 }
 
 // FileSummary is one file of a recording.

@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -80,7 +80,7 @@ func (r *session) fires(topic string, s *subscription, info tcpros.LinkInfo, sin
 		return sink
 	}
 	r.in.Links().List(s.topic)
-	if bagfmt.ConnectionHeader(info.Header).Type() != triggerType {
+	if rosbag.Header(info.Header).Type() != triggerType {
 		return sink
 	}
 	return &triggerLink{sink, t}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -18,7 +18,7 @@ type Watcher interface {
 	// matches ErrNotSelected for one that the selection leaves out for certain.
 	Topics() []string
 	// Open is called when a publisher of such a topic is linked. header must not be changed.
-	Open(topic string, header bagfmt.ConnectionHeader) LinkWatcher
+	Open(topic string, header rosbag.Header) LinkWatcher
 	// Triggers returns an account of what the messages have triggered.
 	Triggers() []TriggerStats
 }
@@ -68,7 +68,7 @@ func (r *session) watch(resolved string, info tcpros.LinkInfo, l tcpros.LinkSink
 	if r.Watch == nil || !slices.Contains(r.Watch.Topics(), resolved) {
 		return l
 	}
-	return &watchedLink{l, r.sim, r.Watch.Open(resolved, bagfmt.ConnectionHeader(info.Header))}
+	return &watchedLink{l, r.sim, r.Watch.Open(resolved, rosbag.Header(info.Header))}
 }
 
 // triggers returns the accounts of the triggers, nil without any.

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -21,10 +21,10 @@ type watching struct {
 	stamp   time.Time
 }
 
-func (w *watching) Topics() []string                                 { return w.topics }
-func (w *watching) Open(string, bagfmt.ConnectionHeader) LinkWatcher { return w }
-func (w *watching) Triggers() []TriggerStats                         { return []TriggerStats{{Fired: 3}} }
-func (w *watching) Skipped(messages int)                             { w.skipped += messages }
+func (w *watching) Topics() []string                       { return w.topics }
+func (w *watching) Open(string, rosbag.Header) LinkWatcher { return w }
+func (w *watching) Triggers() []TriggerStats               { return []TriggerStats{{Fired: 3}} }
+func (w *watching) Skipped(messages int)                   { w.skipped += messages }
 func (w *watching) Frames(_ []byte, count int, stamp, _ time.Time) {
 	w.shown += count
 	w.stamp = stamp

@@ -20,6 +20,7 @@ func ParseCompression(s string) (Compression, error) {
 	switch c := Compression(s); c {
 	case CompressionNone, CompressionLZ4, CompressionBZ2:
 		return c, nil
+	case CompressionZstd:
 	}
 	return "", fmt.Errorf("unknown compression %q, want none, lz4 or bz2", s)
 }

@@ -29,7 +29,7 @@ func recorded(tb testing.TB, topic string) (definition string, payload []byte) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	for m, err := range rosbag.Messages(r, bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return c.Topic == topic }}) {
+	for m, err := range rosbag.Messages(r, rosbag.Query{Keep: func(c *rosbag.Connection) bool { return c.Topic == topic }}) {
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -218,7 +218,7 @@ func bags(t *testing.T) []string {
 }
 
 // eachMessage reads a bag; the types are those that its definitions make.
-func eachMessage(t *testing.T, path string, do func(m *bagfmt.Message, typ *rosmsg.Type)) {
+func eachMessage(t *testing.T, path string, do func(m *rosbag.Message, typ *rosmsg.Type)) {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -228,8 +228,8 @@ func eachMessage(t *testing.T, path string, do func(m *bagfmt.Message, typ *rosm
 	if err != nil {
 		t.Fatal(err)
 	}
-	types := make(map[*bagfmt.Connection]*rosmsg.Type)
-	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
+	types := make(map[*rosbag.Connection]*rosmsg.Type)
+	for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -274,7 +274,7 @@ func TestBagsBesideStock(t *testing.T) {
 				want[k] = append(want[k], s)
 			}
 			compared := 0
-			eachMessage(t, path, func(m *bagfmt.Message, typ *rosmsg.Type) {
+			eachMessage(t, path, func(m *rosbag.Message, typ *rosmsg.Type) {
 				ns := int64(m.Time.Sec)*1e9 + int64(m.Time.Nsec)
 				k := key{m.Conn.Topic, ns}
 				candidates := want[k]
@@ -400,7 +400,7 @@ func TestMD5SumOfBags(t *testing.T) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
 			n := 0
-			eachMessage(t, path, func(m *bagfmt.Message, typ *rosmsg.Type) {
+			eachMessage(t, path, func(m *rosbag.Message, typ *rosmsg.Type) {
 				n++
 				if err := typ.Check(m.Data()); err != nil {
 					t.Errorf("%s: %v", m.Conn.Topic, err)

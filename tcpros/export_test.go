@@ -22,6 +22,7 @@ func (o NodeOptions) With(t Timing) NodeOptions {
 	}{
 		{&d.registrar.IdentifyEvery, t.Identify},
 		{&d.registrar.ReconcileEvery, t.Reconcile},
+		{&d.registrar.ReconcileMost, t.Reconcile}, // a busy machine must not make a test wait for a minute
 		{&d.registrar.UpdateEvery, t.Hint},
 		{&d.unregisterTimeout, t.Unregister},
 		{&d.links.Retry.First, t.RetryFirst},

@@ -6,7 +6,6 @@ import (
 	"hash/crc32"
 	"slices"
 
-	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -27,7 +26,7 @@ type Sealed struct {
 // compression its Record is buf, grown if needed. The builder takes no messages until
 // Reset. Seal touches nothing but b, z and buf, so that it can run beside other
 // builders of the same file.
-func (b *Builder) Seal(z *codec.Compressor, buf []byte) (*Sealed, error) {
+func (b *Builder) Seal(z *Compressor, buf []byte) (*Sealed, error) {
 	if b.open.active {
 		panic("chunk: Seal inside a message")
 	}
@@ -46,10 +45,10 @@ func (b *Builder) Seal(z *codec.Compressor, buf []byte) (*Sealed, error) {
 		PayloadBytes:      slices.Grow(c.PayloadBytes[:0], len(b.used)),
 	}
 	out, headroom := b.buf, wire.ChunkHeadroom
-	if z != nil && z.Kind() != rosbag.CompressionNone {
-		c.Compression = z.Kind()
-		headroom = wire.ChunkHeaderBytes(z.Kind())
-		out = z.Append(slices.Grow(buf[:0], headroom)[:headroom], data)
+	if z != nil && z.codec.Kind() != rosbag.CompressionNone {
+		c.Compression = z.codec.Kind()
+		headroom = wire.ChunkHeaderBytes(c.Compression)
+		out = z.codec.Append(slices.Grow(buf[:0], headroom)[:headroom], data)
 		c.StoredBytes = int64(len(out) - headroom)
 		if c.StoredBytes > wire.HardMaxChunkBytes {
 			return nil, &rosbag.LimitError{Op: rosbag.OpChunk, What: "stored chunk", Got: c.StoredBytes, Limit: wire.HardMaxChunkBytes}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestAround copies what is around a mark, or around another moment.
@@ -22,16 +23,16 @@ func TestAround(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conns := map[string]*bagfmt.Connection{}
+	conns := map[string]*rosbag.Connection{}
 	for _, topic := range []string{"/tick", bagnote.MarksTopic} {
-		if conns[topic], err = w.AddConnection(topic, bagfmt.ConnectionHeader{{Key: "type", Value: bagnote.Type}, {Key: "md5sum", Value: bagnote.MD5Sum}, {Key: "message_definition", Value: bagnote.Definition}}); err != nil {
+		if conns[topic], err = w.AddConnection(topic, rosbag.Header{{Key: "type", Value: bagnote.Type}, {Key: "md5sum", Value: bagnote.MD5Sum}, {Key: "message_definition", Value: bagnote.Definition}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for n := range uint32(100) {
-		err := w.Write(conns["/tick"], bagfmt.Time{Sec: 1000 + n}, bagnote.Encode("tick"))
+		err := w.Write(conns["/tick"], rosbag.Time{Sec: 1000 + n}, bagnote.Encode("tick"))
 		if n == 50 {
-			err = w.Write(conns[bagnote.MarksTopic], bagfmt.Time{Sec: 1050}, bagnote.Encode("door opened"))
+			err = w.Write(conns[bagnote.MarksTopic], rosbag.Time{Sec: 1050}, bagnote.Encode("door opened"))
 		}
 		if err != nil {
 			t.Fatal(err)

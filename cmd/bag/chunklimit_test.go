@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestMaxChunk has a chunk of a few kB that unpacks to 2 MiB: each command that unpacks it names the
@@ -19,15 +20,15 @@ func TestMaxChunk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{Compression: bagfmt.CompressionBZ2})
+	w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{Compression: rosbag.CompressionBZ2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := w.AddConnection("/a", bagfmt.ConnectionHeader{
+	c, err := w.AddConnection("/a", rosbag.Header{
 		{Key: "type", Value: "std_msgs/UInt8MultiArray"}, {Key: "md5sum", Value: "*"}, {Key: "message_definition", Value: ""},
 	})
 	if err == nil {
-		err = w.Write(c, bagfmt.Time{Sec: 1}, make([]byte, 2<<20))
+		err = w.Write(c, rosbag.Time{Sec: 1}, make([]byte, 2<<20))
 	}
 	if err == nil {
 		err = w.Close()

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/newdir"
@@ -155,9 +154,9 @@ func (f *convertFlags) makeDirectory(r ros2Job) (*newdir.Dir, error) {
 
 // ofRecording returns what tells the names of a recording's files from others.
 func ofRecording(dir string) func(string) bool {
-	names := []string{}
+	var names []string // without metadata.yaml, no file is one of a recording
 	if rec, err := rosbag2.ReadDirectory(os.DirFS(dir)); err == nil && rec.Metadata != nil {
-		names = append(rec.Files, rosbag2.MetadataName)
+		names = slices.Concat(rec.Files, []string{rosbag2.MetadataName})
 	}
 	return func(name string) bool { return slices.Contains(names, name) }
 }
@@ -175,7 +174,7 @@ func announced(in bagjob.Inputs, o rebag.Options) (all []ros2bag.Announced) {
 			}
 			out := c
 			if o.Rename != nil {
-				out = &bagfmt.Connection{ID: c.ID, Topic: o.Rename(c), Header: c.Header}
+				out = &rosbag.Connection{ID: c.ID, Topic: o.Rename(c), Header: c.Header}
 			}
 			all = append(all, ros2bag.Announced{Conn: out, Count: counts[c]})
 		}

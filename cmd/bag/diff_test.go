@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // sent is a message of a test bag, and the connection that it came by.
 type sent struct {
 	topic  string
-	header bagfmt.ConnectionHeader
+	header rosbag.Header
 	at     time.Duration
 	data   []byte
 }
@@ -45,7 +46,7 @@ func writeSent(t *testing.T, path string, o bagfmt.WriterOptions, list []sent) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conns := make(map[string]*bagfmt.Connection)
+	conns := make(map[string]*rosbag.Connection)
 	for _, m := range list {
 		key := fmt.Sprint(m.topic, m.header)
 		if conns[key] == nil {
@@ -53,7 +54,7 @@ func writeSent(t *testing.T, path string, o bagfmt.WriterOptions, list []sent) {
 				t.Fatal(err)
 			}
 		}
-		if err := w.Write(conns[key], bagfmt.Time{Sec: 1_500_000_000}.Add(m.at), m.data); err != nil {
+		if err := w.Write(conns[key], rosbag.Time{Sec: 1_500_000_000}.Add(m.at), m.data); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -65,8 +66,8 @@ func writeSent(t *testing.T, path string, o bagfmt.WriterOptions, list []sent) {
 const poseDefinition = "std_msgs/Header header\nfloat64 x\nstring name\nuint8[] raw\n" +
 	"================================================================================\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n"
 
-func headerFor(topic, node, latching, kind, definition string) bagfmt.ConnectionHeader {
-	return bagfmt.ConnectionHeader{
+func headerFor(topic, node, latching, kind, definition string) rosbag.Header {
+	return rosbag.Header{
 		{Key: "callerid", Value: node},
 		{Key: "latching", Value: latching},
 		{Key: "md5sum", Value: "0123456789abcdef0123456789abcdef"},
@@ -127,7 +128,7 @@ func each(list []sent, topic string, change func(*sent)) []sent {
 	return list
 }
 
-func set(h bagfmt.ConnectionHeader, key, value string) {
+func set(h rosbag.Header, key, value string) {
 	for i := range h {
 		if h[i].Key == key {
 			h[i].Value = value
@@ -254,7 +255,7 @@ func TestDiffFinds(t *testing.T) {
 		},
 		"a field more": {
 			func(l []sent) []sent {
-				return each(l, "/map", func(m *sent) { m.header = append(m.header, bagfmt.Field{Key: "tcp_nodelay", Value: "1"}) })
+				return each(l, "/map", func(m *sent) { m.header = append(m.header, rosbag.Field{Key: "tcp_nodelay", Value: "1"}) })
 			}, "",
 			[]string{"Different in 1 of 3 topics: 1 topic with other connection headers", "tcp_nodelay: absent -> 1\n"},
 		},
@@ -434,7 +435,7 @@ func TestDiffSame(t *testing.T) {
 		"without latching=0": {
 			func(l []sent) []sent {
 				return each(l, "/pose", func(m *sent) {
-					m.header = slices.DeleteFunc(m.header, func(f bagfmt.Field) bool { return f.Key == "latching" || f.Key == "topic" })
+					m.header = slices.DeleteFunc(m.header, func(f rosbag.Field) bool { return f.Key == "latching" || f.Key == "topic" })
 				})
 			}, "", []string{"Same: 121 messages"},
 		},
@@ -448,7 +449,7 @@ func TestDiffSame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := filepath.Join(t.TempDir(), "b.bag")
-			writeSent(t, b, bagfmt.WriterOptions{Compression: bagfmt.CompressionLZ4}, tc.change(clone(run100())))
+			writeSent(t, b, bagfmt.WriterOptions{Compression: rosbag.CompressionLZ4}, tc.change(clone(run100())))
 			code, stdout, stderr := gobag(append([]string{"diff", a, b}, strings.Fields(tc.args)...)...)
 			if code != 0 || stderr != "" || !strings.HasPrefix(stdout, tc.want[0]) {
 				t.Errorf("code %d, stderr %q\n%s", code, stderr, stdout)
@@ -466,7 +467,7 @@ func TestDiffSame(t *testing.T) {
 func TestDiffUnusable(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.bag")
-	writeSent(t, path, bagfmt.WriterOptions{Compression: bagfmt.CompressionLZ4, ChunkBytes: 2000}, run100())
+	writeSent(t, path, bagfmt.WriterOptions{Compression: rosbag.CompressionLZ4, ChunkBytes: 2000}, run100())
 	good := readFile(t, path)
 	flipped := slices.Clone(good)
 	flipped[4500] ^= 1 // in the first chunk, which has a checksum

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 var seed = flag.Uint64("seed", 1, "of the random tests")
@@ -20,7 +21,7 @@ var seed = flag.Uint64("seed", 1, "of the random tests")
 // randomBag makes messages of several topics, publishers and connections, with equal times,
 // equal payloads and a file order that is not that of time.
 func randomBag(r *rand.Rand) []sent {
-	var headers []bagfmt.ConnectionHeader
+	var headers []rosbag.Header
 	for i := range 1 + r.IntN(5) {
 		topic := fmt.Sprintf("/topic%d", i)
 		kind := [][2]string{{"std_msgs/String", "string data\n"}, {"std_msgs/Empty", ""}, {"test_msgs/Pose", poseDefinition}}[r.IntN(3)]
@@ -79,7 +80,7 @@ func TestDiffRoundTrips(t *testing.T) {
 				if len(list) == 0 {
 					list = run100()
 				}
-				compression := []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4, bagfmt.CompressionBZ2}[r.IntN(3)]
+				compression := []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4, rosbag.CompressionBZ2}[r.IntN(3)]
 				writeSent(t, in, bagfmt.WriterOptions{Compression: compression, ChunkBytes: []int{1, 1000, 100_000}[r.IntN(3)]}, list)
 				makeDirs(t, filepath.Join(dir, "out", "2"))
 				for _, command := range commands {

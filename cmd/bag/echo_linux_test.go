@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // hostileText makes a bag of a message whose text a terminal would obey, at a time with the
@@ -27,11 +28,11 @@ func hostileText(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := w.AddConnection("/a\u202e", bagfmt.ConnectionHeader{
+	c, err := w.AddConnection("/a\u202e", rosbag.Header{
 		{Key: "type", Value: "std_msgs/String"}, {Key: "md5sum", Value: "992ce8a1687cec8c8bd883ec73ca41d1"}, {Key: "message_definition", Value: "string data\n"},
 	})
 	if err == nil {
-		err = w.Write(c, bagfmt.Time{Sec: 7, Nsec: 1<<32 - 1}, append([]byte{14, 0, 0, 0}, "x\x1b[2J\x00\u202e\u009b|é"...))
+		err = w.Write(c, rosbag.Time{Sec: 7, Nsec: 1<<32 - 1}, append([]byte{14, 0, 0, 0}, "x\x1b[2J\x00\u202e\u009b|é"...))
 	}
 	if err == nil {
 		err = w.Close()

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestUndecided filters with expressions that make no sense for some messages, or
@@ -69,7 +70,7 @@ func TestHostileNames(t *testing.T) {
 	}
 	const evil = "/\x1b]0;x\x07\u009b2J\u202e\ngobag: fine\x7f"
 	for _, definition := range []string{"", "int32 " + evil, "Type" + evil + " x"} {
-		c, err := w.AddConnection(evil, bagfmt.ConnectionHeader{
+		c, err := w.AddConnection(evil, rosbag.Header{
 			{Key: "topic", Value: evil},
 			{Key: "type", Value: "p/T" + evil},
 			{Key: "md5sum", Value: evil},
@@ -79,7 +80,7 @@ func TestHostileNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Write(c, bagfmt.Time{Sec: 1}, []byte("1234")); err != nil {
+		if err := w.Write(c, rosbag.Time{Sec: 1}, []byte("1234")); err != nil {
 			t.Fatal(err)
 		}
 	}

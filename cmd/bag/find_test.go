@@ -12,6 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/catalog"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // makeBag writes a bag with a message on each topic, ten seconds apart, and notes.
@@ -30,7 +31,7 @@ func makeBag(t *testing.T, path string, start time.Time, topics []string, notes 
 		t.Fatal(err)
 	}
 	for i, topic := range topics {
-		c, err := w.AddConnection(topic, bagfmt.ConnectionHeader{
+		c, err := w.AddConnection(topic, rosbag.Header{
 			{Key: "topic", Value: topic},
 			{Key: "type", Value: bagnote.Type},
 			{Key: "md5sum", Value: bagnote.MD5Sum},
@@ -39,7 +40,7 @@ func makeBag(t *testing.T, path string, start time.Time, topics []string, notes 
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := bagfmt.TimeOf(start.Add(time.Duration(i) * 10 * time.Second))
+		at := rosbag.TimeOf(start.Add(time.Duration(i) * 10 * time.Second))
 		if err := w.Write(c, at, []byte("\x01\x00\x00\x00x")); err != nil {
 			t.Fatal(err)
 		}

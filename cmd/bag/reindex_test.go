@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // readFile returns the bytes of a file.
@@ -32,7 +33,7 @@ func count(t *testing.T, path string) uint64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.Messages()
+	return r.Info().Messages
 }
 
 func TestReindex(t *testing.T) {
@@ -156,13 +157,13 @@ func bigBag(t *testing.T, size int) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := w.AddConnection("/a", bagfmt.ConnectionHeader{{Key: "type", Value: "std_msgs/String"}})
+	c, err := w.AddConnection("/a", rosbag.Header{{Key: "type", Value: "std_msgs/String"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := append(binary.LittleEndian.AppendUint32(nil, 99_996), make([]byte, 99_996)...)
 	for n := range size/100_000 + 1 {
-		if err := w.Write(c, bagfmt.Time{Sec: uint32(n)}, text); err != nil {
+		if err := w.Write(c, rosbag.Time{Sec: uint32(n)}, text); err != nil {
 			t.Fatal(err)
 		}
 	}

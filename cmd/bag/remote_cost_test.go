@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // countingServer serves one file by ranges, and counts what is sent.
@@ -73,9 +74,9 @@ func manyChunks(t *testing.T, chunks int) (bag []byte, index int64) {
 	}
 	image := make([]byte, 192<<10)
 	rand.NewChaCha8([32]byte{}).Read(image)
-	var conns []*bagfmt.Connection
+	var conns []*rosbag.Connection
 	for _, topic := range []string{"/image", "/odom", "/rare"} {
-		c, err := w.AddConnection(topic, bagfmt.ConnectionHeader{
+		c, err := w.AddConnection(topic, rosbag.Header{
 			{Key: "topic", Value: topic},
 			{Key: "type", Value: "std_msgs/String"},
 			{Key: "callerid", Value: "/robot"},
@@ -95,7 +96,7 @@ func manyChunks(t *testing.T, chunks int) (bag []byte, index int64) {
 			}
 			frame := append(binary.LittleEndian.AppendUint32(nil, uint32(size)), image[:size]...)
 			binary.LittleEndian.PutUint32(frame[4:], uint32(size-4))
-			if err := w.Write(conns[k], bagfmt.TimeOf(at), frame); err != nil {
+			if err := w.Write(conns[k], rosbag.TimeOf(at), frame); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // fakeControl records calls. Methods that it does not implement must not be called.
@@ -133,8 +134,8 @@ func TestKeys(t *testing.T) {
 // Keys go to recorded marks that are played, and only where there are some.
 func TestMarkKeys(t *testing.T) {
 	t.Parallel()
-	at := func(seconds uint32) bagfmt.Time { return bagfmt.Time{Sec: 1000 + seconds} }
-	marks := []bagnote.Mark{{Time: bagfmt.Time{Sec: 1}, Text: "before"}, {Time: at(10), Text: "a"}, {Time: at(20), Text: "b"}, {Time: at(500), Text: "behind"}}
+	at := func(seconds uint32) rosbag.Time { return rosbag.Time{Sec: 1000 + seconds} }
+	marks := []bagnote.Mark{{Time: rosbag.Time{Sec: 1}, Text: "before"}, {Time: at(10), Text: "a"}, {Time: at(20), Text: "b"}, {Time: at(500), Text: "behind"}}
 	for _, tc := range []struct {
 		key   keys.Key
 		from  uint32
@@ -170,11 +171,11 @@ func TestStartAtMark(t *testing.T) {
 		topic, text string
 		at          uint32
 	}{{"/chatter", "x", 100}, {bagnote.MarksTopic, "door opened", 110}, {bagnote.MarksTopic, "door", 130}, {"/chatter", "x", 160}} {
-		c, err := w.AddConnection(m.topic, bagfmt.ConnectionHeader{{Key: "type", Value: bagnote.Type}, {Key: "md5sum", Value: bagnote.MD5Sum}})
+		c, err := w.AddConnection(m.topic, rosbag.Header{{Key: "type", Value: bagnote.Type}, {Key: "md5sum", Value: bagnote.MD5Sum}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Write(c, bagfmt.Time{Sec: m.at}, bagnote.Encode(m.text)); err != nil {
+		if err := w.Write(c, rosbag.Time{Sec: m.at}, bagnote.Encode(m.text)); err != nil {
 			t.Fatal(err)
 		}
 	}

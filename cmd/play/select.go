@@ -3,11 +3,11 @@ package main
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // selectionOptions sets the options of o that select what is played. o has the bags.
@@ -29,10 +29,10 @@ func selectionOptions(c *config.Play, o *player.Options) error {
 	marks := player.RecordedMarks(o.Bags)
 	var err error
 	o.Start, o.Duration, err = c.Part(&config.Bags{
-		First: first.Sub(bagfmt.Time{}), Last: last.Sub(bagfmt.Time{}),
+		First: first.Sub(rosbag.Time{}), Last: last.Sub(rosbag.Time{}),
 		Mark: func(text string) (time.Duration, error) {
 			m, err := bagnote.Lookup(marks, text)
-			return m.Time.Sub(bagfmt.Time{}), err
+			return m.Time.Sub(rosbag.Time{}), err
 		},
 	})
 	return err

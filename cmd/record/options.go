@@ -6,10 +6,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // options translates the command line, but for the node, what aborts the end, and notes.
@@ -65,9 +65,9 @@ func options(c *config.Record, log *zap.Logger) recorder.Options {
 	}
 	switch {
 	case c.BZ2:
-		o.Compression = bagfmt.CompressionBZ2
+		o.Compression = rosbag.CompressionBZ2
 	case c.LZ4:
-		o.Compression = bagfmt.CompressionLZ4
+		o.Compression = rosbag.CompressionLZ4
 	}
 	if c.Overflow == "block" {
 		o.Overflow = recorder.OverflowBlock

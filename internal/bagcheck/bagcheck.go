@@ -25,7 +25,7 @@ type Options struct {
 	// MaxChunkBytes is that of bagfmt.ReaderOptions.
 	MaxChunkBytes int64
 	// UnwrapKey is that of bagfmt.ReaderOptions. It is called once.
-	UnwrapKey func(bagfmt.Encryption) ([]byte, error)
+	UnwrapKey func(rosbag.Encryption) ([]byte, error)
 }
 
 // maxDamage bounds the list of a Report.
@@ -86,7 +86,7 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 	reader, err := bagfmt.NewReader(r, size, bagfmt.ReaderOptions{
 		MaxChunkBytes: o.MaxChunkBytes, IndexOnly: true, FutureVersion: true, Interrupted: ctx.Err, UnwrapKey: unwrap,
 	})
-	if err != nil && !errors.Is(err, bagfmt.ErrCorrupt) && !errors.Is(err, bagfmt.ErrUnindexed) && !errors.Is(err, bagfmt.ErrLimit) {
+	if err != nil && !errors.Is(err, rosbag.ErrCorrupt) && !errors.Is(err, rosbag.ErrUnindexed) && !errors.Is(err, rosbag.ErrLimit) {
 		return nil, err
 	}
 	opened := err
@@ -94,7 +94,7 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 	var headErr error
 	input := r
 	if opened == nil {
-		if reader.Version() != "mcap" {
+		if reader.Info().Format != "mcap" {
 			head, headErr = bagfmt.ReadBagHeader(r, size)
 		}
 		if input, err = keepTail(r, reader.IndexPos(), size); err != nil {
@@ -107,7 +107,7 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 	clear(key)
 	switch {
 	case err == nil:
-	case opened != nil && errors.Is(err, bagfmt.ErrCorrupt): // the bag header is damaged
+	case opened != nil && errors.Is(err, rosbag.ErrCorrupt): // the bag header is damaged
 		c.report.Version = "2.0"
 		c.damage(opened)
 		c.finish()
@@ -127,7 +127,7 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 		return nil, err
 	}
 	switch {
-	case scanner.Version() < "2" && (opened == nil || errors.Is(opened, bagfmt.ErrUnindexed)):
+	case scanner.Version() < "2" && (opened == nil || errors.Is(opened, rosbag.ErrUnindexed)):
 		c.report.Indexed = opened == nil // older bags need no index
 	case opened != nil:
 		c.damage(opened)
@@ -152,11 +152,11 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 }
 
 // rememberKey returns what asks unwrap once, and keeps the key in key for the next time.
-func rememberKey(unwrap func(bagfmt.Encryption) ([]byte, error), key *[]byte) func(bagfmt.Encryption) ([]byte, error) {
+func rememberKey(unwrap func(rosbag.Encryption) ([]byte, error), key *[]byte) func(rosbag.Encryption) ([]byte, error) {
 	if unwrap == nil {
 		return nil
 	}
-	return func(e bagfmt.Encryption) ([]byte, error) {
+	return func(e rosbag.Encryption) ([]byte, error) {
 		if *key == nil {
 			var err error
 			if *key, err = unwrap(e); err != nil {
@@ -173,7 +173,7 @@ type checker struct {
 	o       Options
 	report  *Report
 	seen    map[location]struct{} // reported damage: the scan and the index find the same
-	counts  map[*bagfmt.Connection]*connState
+	counts  map[*rosbag.Connection]*connState
 	orphans []error // of the scan
 	lost    bool    // one of the damages has lost messages
 	types   msgtypes.Cache
@@ -181,13 +181,13 @@ type checker struct {
 
 type location struct {
 	offset int64
-	op     bagfmt.Op
+	op     rosbag.Op
 }
 
 // connState is the state of the scan for one connection.
 type connState struct {
 	messages  uint64
-	last      bagfmt.Time
+	last      rosbag.Time
 	backwards uint64
 	oddTimes  oddTimes
 	deep      *deepState
@@ -214,7 +214,7 @@ func (o *oddTimes) add(number uint64, before int64, secs, nsecs uint32) {
 }
 
 // report adds the times of a connection to the damage.
-func (o *oddTimes) report(c *checker, conn *bagfmt.Connection, what string) {
+func (o *oddTimes) report(c *checker, conn *rosbag.Connection, what string) {
 	if o.count == 0 {
 		return
 	}
@@ -243,8 +243,8 @@ func (e *contextReader) Read(p []byte) (int, error) {
 func (c *checker) damage(err error) {
 	d := Damage{Offset: -1, What: text(err), Advice: adviceLost, Lost: true}
 	at := location{offset: -1}
-	var bad *bagfmt.CorruptError
-	var limit *bagfmt.LimitError
+	var bad *rosbag.CorruptError
+	var limit *rosbag.LimitError
 	var encoding *rosbag.EncodingError
 	switch {
 	case errors.As(err, &bad):
@@ -252,14 +252,14 @@ func (c *checker) damage(err error) {
 		d.Advice, d.Lost = advice(bad)
 	case errors.As(err, &limit):
 		at = location{limit.Offset, limit.Op}
-		if limit.Op == bagfmt.OpChunk {
+		if limit.Op == rosbag.OpChunk {
 			d.Advice = adviceChunk
 		}
 	case errors.As(err, &encoding):
 		d.Advice = adviceForeign
-	case errors.Is(err, bagfmt.ErrUnindexed):
+	case errors.Is(err, rosbag.ErrUnindexed):
 		d.What, d.Advice, d.Lost = "the bag was not closed and has no index", adviceIndex, false
-		at = location{13, bagfmt.OpBagHeader}
+		at = location{13, rosbag.OpBagHeader}
 		if c.report.Version == "mcap" { // not all writers make indexes of all messages
 			d.What, at.offset = text(err), 8
 		}
@@ -287,10 +287,10 @@ func (c *checker) add(d Damage) {
 }
 
 // advice says what to do about damage of a record, and whether messages are lost.
-func advice(bad *bagfmt.CorruptError) (what string, lost bool) {
-	index := bad.Op == bagfmt.OpIndexData || bad.Op == bagfmt.OpChunkInfo || bad.Op == bagfmt.OpBagHeader
+func advice(bad *rosbag.CorruptError) (what string, lost bool) {
+	index := bad.Op == rosbag.OpIndexData || bad.Op == rosbag.OpChunkInfo || bad.Op == rosbag.OpBagHeader
 	switch {
-	case bad.Op == bagfmt.OpBagHeader && errors.Is(bad, io.ErrUnexpectedEOF): // what was before the index section is missing, too
+	case bad.Op == rosbag.OpBagHeader && errors.Is(bad, io.ErrUnexpectedEOF): // what was before the index section is missing, too
 		return adviceEnd, true
 	case bad.Recovered || index:
 		return adviceIndex, false
@@ -328,7 +328,7 @@ func (c *checker) finish() {
 // scan reads all records from front to back, which checks their structure and the
 // checksums of chunks. It tells v how far it is.
 func (c *checker) scan(s *bagfmt.Scanner, v *verification) error {
-	c.counts = make(map[*bagfmt.Connection]*connState)
+	c.counts = make(map[*rosbag.Connection]*connState)
 	deep := newDeep(c)
 	defer deep.stop()
 	for {
@@ -374,13 +374,13 @@ func (c *checker) scan(s *bagfmt.Scanner, v *verification) error {
 // isUnknownConnection reports whether err is about messages of an unknown connection, which
 // may still be found in the index section.
 func isUnknownConnection(err error) bool {
-	var bad *bagfmt.CorruptError
-	return errors.As(err, &bad) && bad.Op == bagfmt.OpMessage && strings.Contains(bad.Reason, "unknown connection")
+	var bad *rosbag.CorruptError
+	return errors.As(err, &bad) && bad.Op == rosbag.OpMessage && strings.Contains(bad.Reason, "unknown connection")
 }
 
 // index reports what the comparison of the chunks with the index found.
 func (c *checker) index(r *bagfmt.Reader, found []bagfmt.VerifiedChunk) {
-	c.report.Chunks = len(r.Chunks())
+	c.report.Chunks = r.NumSpans()
 	c.report.Connections = len(r.Connections())
 	var read uint64
 	for i := range found {
@@ -394,12 +394,13 @@ func (c *checker) index(r *bagfmt.Reader, found []bagfmt.VerifiedChunk) {
 			"index section at %d: leads to %s, the chunks hold %d", r.IndexPos(), plural.Of(read, "message"), c.report.Messages)})
 	}
 	c.report.Messages = max(c.report.Messages, read)
-	used := make(map[*bagfmt.Connection]uint64)
-	for i, chunk := range r.Chunks() {
+	used := make(map[*rosbag.Connection]uint64)
+	for i := range r.NumSpans() {
+		chunk := r.Span(i)
 		for _, n := range chunk.Counts {
 			used[n.Conn] += uint64(n.Count)
 		}
-		if _, told := c.seen[location{chunk.Pos, bagfmt.OpChunk}]; told {
+		if _, told := c.seen[location{chunk.Pos, rosbag.OpChunk}]; told {
 			continue
 		}
 		f := &found[i]
@@ -423,8 +424,8 @@ func (c *checker) index(r *bagfmt.Reader, found []bagfmt.VerifiedChunk) {
 // indexDamage reports an error of reading through the index. If the scan could read the
 // chunk, only the index is damaged.
 func (c *checker) indexDamage(err error) {
-	var bad *bagfmt.CorruptError
-	if errors.As(err, &bad) && bad.Op == bagfmt.OpChunk {
+	var bad *rosbag.CorruptError
+	if errors.As(err, &bad) && bad.Op == rosbag.OpChunk {
 		if _, told := c.seen[location{bad.Offset, bad.Op}]; !told {
 			e := *bad
 			e.Recovered = true

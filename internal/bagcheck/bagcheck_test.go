@@ -16,6 +16,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagcheck"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,7 +31,7 @@ func check(t *testing.T, b []byte, o bagcheck.Options) *bagcheck.Report {
 }
 
 // sound is a bag of two chunks, of 7 and 5 messages.
-func sound(t *testing.T, h bagfmt.ConnectionHeader) []byte {
+func sound(t *testing.T, h rosbag.Header) []byte {
 	t.Helper()
 	var f file
 	w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{ChunkBytes: 500})
@@ -42,7 +43,7 @@ func sound(t *testing.T, h bagfmt.ConnectionHeader) []byte {
 		t.Fatal(err)
 	}
 	for n := range uint32(12) {
-		if err := w.Write(c, bagfmt.Time{Sec: n}, []byte("\x04\x00\x00\x00text")); err != nil {
+		if err := w.Write(c, rosbag.Time{Sec: n}, []byte("\x04\x00\x00\x00text")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -52,7 +53,7 @@ func sound(t *testing.T, h bagfmt.ConnectionHeader) []byte {
 	return f.b
 }
 
-var stringHeader = bagfmt.ConnectionHeader{
+var stringHeader = rosbag.Header{
 	{Key: "type", Value: "std_msgs/String"},
 	{Key: "md5sum", Value: "992ce8a1687cec8c8bd883ec73ca41d1"},
 	{Key: "message_definition", Value: "string data\n"},
@@ -112,8 +113,8 @@ func TestDamage(t *testing.T) {
 		"not closed":       {slices.Concat(full[:field(t, full, "index_pos", 0)], make([]byte, 8), full[field(t, full, "index_pos", 0)+8:]), []string{"the bag was not closed"}, false, 12},
 		"cut":              {full[:second+60], []string{"bag header at 13", "chunk at"}, true, 7},
 		"trailing":         {slices.Concat(full, []byte("more")), []string{"4 bytes at "}, false, 12},
-		"definition":       {sound(t, bagfmt.ConnectionHeader{stringHeader[0], stringHeader[1], {Key: "message_definition", Value: "int32 data\n"}}), []string{"connection 0, /a: the md5sum of its definition"}, false, 12},
-		"definition wrong": {sound(t, bagfmt.ConnectionHeader{stringHeader[0], stringHeader[1], {Key: "message_definition", Value: "no field\n"}}), []string{"connection 0, /a: "}, false, 12},
+		"definition":       {sound(t, rosbag.Header{stringHeader[0], stringHeader[1], {Key: "message_definition", Value: "int32 data\n"}}), []string{"connection 0, /a: the md5sum of its definition"}, false, 12},
+		"definition wrong": {sound(t, rosbag.Header{stringHeader[0], stringHeader[1], {Key: "message_definition", Value: "no field\n"}}), []string{"connection 0, /a: "}, false, 12},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -165,7 +166,7 @@ func TestTorn(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	t.Parallel()
-	b := sound(t, bagfmt.ConnectionHeader{stringHeader[0], stringHeader[1]})
+	b := sound(t, rosbag.Header{stringHeader[0], stringHeader[1]})
 	r := check(t, b, bagcheck.Options{Deep: true})
 	if !r.Sound || len(r.Warnings) != 1 || r.Warnings[0].Topic != "/a" || !strings.Contains(r.Warnings[0].What, "no message definition") {
 		t.Errorf("%+v", r)
@@ -175,7 +176,7 @@ func TestWarnings(t *testing.T) {
 // TestDeep has messages that do not fit their definition.
 func TestDeep(t *testing.T) {
 	t.Parallel()
-	h := bagfmt.ConnectionHeader{
+	h := rosbag.Header{
 		{Key: "type", Value: "std_msgs/Int32"},
 		{Key: "md5sum", Value: "da5909fbe378aeaf85e547e830cc1bb7"},
 		{Key: "message_definition", Value: "int32 data\n"},
@@ -196,7 +197,7 @@ func TestDeep(t *testing.T) {
 func TestOddTimes(t *testing.T) {
 	t.Parallel()
 	const nsecs = math.MaxUint32
-	header := bagfmt.ConnectionHeader{
+	header := rosbag.Header{
 		{Key: "type", Value: "std_msgs/Header"},
 		{Key: "md5sum", Value: "2176decaecbce78abc3b96ef049fabed"},
 		{Key: "message_definition", Value: "uint32 seq\ntime stamp\nstring frame_id\n"},
@@ -221,7 +222,7 @@ func TestOddTimes(t *testing.T) {
 		for range 2 {
 			b := binary.LittleEndian.AppendUint32(make([]byte, 4), 8)
 			b = append(binary.LittleEndian.AppendUint32(b, tt.stamp), 0, 0, 0, 0)
-			err = errors.Join(err, w.Write(c, bagfmt.Time{Sec: 7, Nsec: tt.time}, b))
+			err = errors.Join(err, w.Write(c, rosbag.Time{Sec: 7, Nsec: tt.time}, b))
 		}
 		if err = errors.Join(err, w.Close()); err != nil {
 			t.Fatal(err)
@@ -245,7 +246,7 @@ func TestNoBag(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{"", "hello\n", "#ROSBAG V1.3\n"} {
 		_, err := bagcheck.Check(t.Context(), strings.NewReader(in), int64(len(in)), bagcheck.Options{})
-		if !errors.Is(err, bagfmt.ErrNotBag) && !errors.Is(err, bagfmt.ErrVersion) {
+		if !errors.Is(err, rosbag.ErrNotBag) && !errors.Is(err, rosbag.ErrVersion) {
 			t.Errorf("%q: %v", in, err)
 		}
 	}
@@ -266,7 +267,7 @@ func TestEncrypted(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := 0
-	o := bagcheck.Options{Deep: true, UnwrapKey: func(bagfmt.Encryption) ([]byte, error) {
+	o := bagcheck.Options{Deep: true, UnwrapKey: func(rosbag.Encryption) ([]byte, error) {
 		asked++
 		return hex.DecodeString("218dbf0f368bd7d3535521751db84d27") // as in the tests of bagfmt
 	}}
@@ -278,7 +279,7 @@ func TestEncrypted(t *testing.T) {
 	if r.Sound || len(r.Damage) != 1 || r.Damage[0].Offset != 4117 || r.Damage[0].Advice != "gobag decrypt keeps the other messages" {
 		t.Errorf("damaged: %+v", r)
 	}
-	if _, err := bagcheck.Check(t.Context(), bytes.NewReader(b), int64(len(b)), bagcheck.Options{}); !errors.Is(err, bagfmt.ErrEncrypted) {
+	if _, err := bagcheck.Check(t.Context(), bytes.NewReader(b), int64(len(b)), bagcheck.Options{}); !errors.Is(err, rosbag.ErrEncrypted) {
 		t.Errorf("without a key: %v", err)
 	}
 }

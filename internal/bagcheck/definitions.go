@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
 // definitions compares the definition of each connection with its checksum.
-func (c *checker) definitions(conns []*bagfmt.Connection) {
+func (c *checker) definitions(conns []*rosbag.Connection) {
 	for _, conn := range conns {
 		definition, ok := conn.Header.Get("message_definition")
 		switch {
@@ -36,13 +36,13 @@ func (c *checker) definitions(conns []*bagfmt.Connection) {
 }
 
 // hasDefinition reports whether messages can be decoded with the definition in h.
-func hasDefinition(h bagfmt.ConnectionHeader) bool {
+func hasDefinition(h rosbag.Header) bool {
 	return h.Type() != "*" && (h.MessageDefinition() != "" || h.MD5Sum() == rosmsg.EmptyMD5Sum)
 }
 
 // definition reports a definition that does not match its md5sum. In old bags that is only a
 // warning: md5sums were computed differently.
-func (c *checker) definition(conn *bagfmt.Connection, what string) {
+func (c *checker) definition(conn *rosbag.Connection, what string) {
 	if c.report.Version < "2" {
 		c.warn(conn.Topic, "connection %d: %s", conn.ID, what)
 		return
@@ -57,7 +57,7 @@ const (
 
 // deepState is the result of decoding for one connection.
 type deepState struct {
-	conn   *bagfmt.Connection
+	conn   *rosbag.Connection
 	typ    *rosmsg.Type // nil: its messages cannot be decoded
 	stamps *rosmsg.HeaderStamps
 	failed uint64
@@ -68,7 +68,7 @@ type deepState struct {
 // failure is a message that could not be decoded.
 type failure struct {
 	number uint64 // of the message among those of the bag
-	time   bagfmt.Time
+	time   rosbag.Time
 	before int64 // it is before this offset
 	err    error
 }
@@ -89,7 +89,7 @@ type deep struct {
 type decodeTask struct {
 	state  *deepState
 	number uint64
-	time   bagfmt.Time
+	time   rosbag.Time
 	before int64
 	data   []byte
 }
@@ -117,7 +117,7 @@ func newDeep(c *checker) *deep {
 }
 
 // add decodes a message some time. Its frame stays valid.
-func (d *deep) add(m *bagfmt.Message, st *connState, before int64) {
+func (d *deep) add(m *rosbag.Message, st *connState, before int64) {
 	if d.work == nil {
 		return
 	}

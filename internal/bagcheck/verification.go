@@ -37,7 +37,7 @@ func newVerification(r *bagfmt.Reader, workers int) *verification {
 	if r == nil {
 		return v
 	}
-	v.found = make([]bagfmt.VerifiedChunk, len(r.Chunks()))
+	v.found = make([]bagfmt.VerifiedChunk, r.NumSpans())
 	work := v.work
 	for range workers {
 		// owner: Check; ends when stop closes work.
@@ -54,7 +54,7 @@ func newVerification(r *bagfmt.Reader, workers int) *verification {
 
 // cost returns the share of chunk i in maxBehind.
 func (v *verification) cost(i int) int64 {
-	return min(v.reader.ExtentEnd(i)-v.reader.Chunks()[i].Pos, maxBehind)
+	return min(v.reader.ExtentEnd(i)-v.reader.Span(i).Pos, maxBehind)
 }
 
 // reached starts to verify the chunks before an offset. It ends early with ctx.
@@ -71,7 +71,7 @@ func (v *verification) reached(ctx context.Context, offset int64) {
 // finish verifies the remaining chunks and waits for the goroutines.
 func (v *verification) finish(ctx context.Context) {
 	if v.reader != nil {
-		v.reached(ctx, v.reader.Size())
+		v.reached(ctx, v.reader.Info().Size)
 	}
 	v.stop()
 }
@@ -135,7 +135,7 @@ func (c *checker) header(h *bagfmt.BagHeader, err error, reader *bagfmt.Reader) 
 		c.damage(err)
 		return
 	}
-	conns, chunks := len(reader.Connections()), len(reader.Chunks())
+	conns, chunks := len(reader.Connections()), reader.NumSpans()
 	if int(h.Connections) != conns || int(h.Chunks) != chunks {
 		c.add(Damage{Offset: at, Advice: adviceIndex, What: fmt.Sprintf(
 			"bag header at %d: counts %s and %s, there are %d and %d", at, plural.Of(h.Connections, "connection"), plural.Of(h.Chunks, "chunk"), conns, chunks)})

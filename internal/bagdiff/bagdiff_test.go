@@ -44,8 +44,8 @@ type said struct {
 
 const definition = "string data\n"
 
-func headerFor(topic, node string) bagfmt.ConnectionHeader {
-	return bagfmt.ConnectionHeader{
+func headerFor(topic, node string) rosbag.Header {
+	return rosbag.Header{
 		{Key: "callerid", Value: node},
 		{Key: "latching", Value: "0"},
 		{Key: "md5sum", Value: "992ce8a1687cec8c8bd883ec73ca41d1"},
@@ -63,7 +63,7 @@ func write(t *testing.T, list []said) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conns := make(map[[2]string]*bagfmt.Connection)
+	conns := make(map[[2]string]*rosbag.Connection)
 	for _, m := range list {
 		key := [2]string{m.topic, m.node}
 		if conns[key] == nil {
@@ -72,7 +72,7 @@ func write(t *testing.T, list []said) []byte {
 			}
 		}
 		data := append(binary.LittleEndian.AppendUint32(nil, uint32(len(m.text))), m.text...)
-		if err := w.Write(conns[key], bagfmt.Time{Sec: 1000}.Add(time.Duration(m.ms)*time.Millisecond), data); err != nil {
+		if err := w.Write(conns[key], rosbag.Time{Sec: 1000}.Add(time.Duration(m.ms)*time.Millisecond), data); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -339,7 +339,7 @@ func TestEnd(t *testing.T) {
 	stop := errors.New("stop")
 	var sides []Side
 	_, err := Compare(t.Context(), open(t, a), open(t, damaged), Options{Damaged: func(s Side, err error) error {
-		if sides = append(sides, s); !errors.Is(err, bagfmt.ErrCorrupt) {
+		if sides = append(sides, s); !errors.Is(err, rosbag.ErrCorrupt) {
 			t.Errorf("damage: %v", err)
 		}
 		return stop
@@ -383,10 +383,10 @@ func TestSample(t *testing.T) {
 	var s, small spread
 	const n = 20 * maxSamples
 	for i := range n {
-		s.add(time.Duration(i), uint64(i), bagfmt.Time{})
+		s.add(time.Duration(i), uint64(i), rosbag.Time{})
 	}
 	for range n / 100 { // and a few that are much later
-		small.add(time.Hour, 0, bagfmt.Time{})
+		small.add(time.Hour, 0, rosbag.Time{})
 	}
 	p := percentiles(weigh([]*spread{&s, &small}), 0.25, 0.5, 0.98, 1)
 	for i, want := range []float64{0.25 * 1.01 * n, 0.5 * 1.01 * n, 0.98 * 1.01 * n} {

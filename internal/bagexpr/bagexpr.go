@@ -35,8 +35,8 @@ import (
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/file"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/msgtypes"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -69,9 +69,9 @@ type Program struct {
 	topics      []string // that the expression names
 	maxMessages int      // messages within one field; zero for as many as there are
 
-	conn  *bagfmt.Connection // connection of the last message, whose state is cached
+	conn  *rosbag.Connection // connection of the last message, whose state is cached
 	state *typeState
-	m     *bagfmt.Message // current message
+	m     *rosbag.Message // current message
 }
 
 // environment holds the variables of an expression.
@@ -134,7 +134,7 @@ func checkLength(text string) error {
 // Keep evaluates the expression for a message of conn. Its errors are about this
 // message: [msgtypes.ErrNoDefinition], a definition or payload that does not fit (see rosmsg),
 // or an [ExpressionError], which matches [ErrBudget] if the evaluation would take too much.
-func (p *Program) Keep(conn *bagfmt.Connection, m *bagfmt.Message) (bool, error) {
+func (p *Program) Keep(conn *rosbag.Connection, m *rosbag.Message) (bool, error) {
 	if conn != p.conn {
 		p.conn, p.state = conn, nil
 		p.env = environment{
@@ -281,7 +281,7 @@ func tooManyMessages(most int) error {
 }
 
 // stateOf returns the state of a connection's message type.
-func (p *Program) stateOf(conn *bagfmt.Connection) (*typeState, error) {
+func (p *Program) stateOf(conn *rosbag.Connection) (*typeState, error) {
 	if p.state != nil {
 		return p.state, p.state.err
 	}

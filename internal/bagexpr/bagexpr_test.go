@@ -31,7 +31,7 @@ func demo(t *testing.T, p *bagexpr.Program) (kept int, failed error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,12 +142,12 @@ func TestCompileErrors(t *testing.T) {
 	}
 }
 
-func message(topic, typ, definition string, data []byte) (*bagfmt.Connection, *bagfmt.Message) {
-	conn := &bagfmt.Connection{Topic: topic, Header: bagfmt.ConnectionHeader{
+func message(topic, typ, definition string, data []byte) (*rosbag.Connection, *rosbag.Message) {
+	conn := &rosbag.Connection{Topic: topic, Header: rosbag.Header{
 		{Key: "type", Value: typ}, {Key: "md5sum", Value: "*"}, {Key: "message_definition", Value: definition},
 	}}
 	frame := binary.LittleEndian.AppendUint32(nil, uint32(len(data)))
-	return conn, &bagfmt.Message{Conn: conn, Time: bagfmt.Time{Sec: 3, Nsec: 500_000_000}, Frame: append(frame, data...)}
+	return conn, &rosbag.Message{Conn: conn, Time: rosbag.Time{Sec: 3, Nsec: 500_000_000}, Frame: append(frame, data...)}
 }
 
 func TestKeepErrors(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -125,7 +125,7 @@ func (l Lack) String() string { return l.Field + ": " + l.Reason }
 // Lacking returns the fields of the expression that the message type of a connection does not
 // have, but for those with a ?. before them. Whether an evaluation would come to them is not
 // looked at. The error is that of Keep about a definition.
-func (p *Program) Lacking(conn *bagfmt.Connection) ([]Lack, error) {
+func (p *Program) Lacking(conn *rosbag.Connection) ([]Lack, error) {
 	p.conn, p.state = nil, nil
 	s, err := p.stateOf(conn)
 	p.state = nil // it belongs to conn

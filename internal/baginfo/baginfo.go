@@ -29,12 +29,12 @@ type Info struct {
 	Size        int64
 	Messages    uint64
 	Chunks      int                // 0 in versions before 2.0
-	Start, End  bagfmt.Time        // of the earliest and the latest message
-	First, Last bagfmt.Time        // start of the first and end of the last chunk: what rosbag info shows
+	Start, End  rosbag.Time        // of the earliest and the latest message
+	First, Last rosbag.Time        // start of the first and end of the last chunk: what rosbag info shows
 	Compression []CompressionSum   // the most used first
-	Encryption  *bagfmt.Encryption // nil: it is not encrypted
+	Encryption  *rosbag.Encryption // nil: it is not encrypted
 	MCAP        *bagfmt.MCAPInfo   // nil: it is a bag
-	Repeated    bagfmt.Repeated    // messages that repeat what was latched where the bag begins
+	Repeated    rosbag.Repeated    // messages that repeat what was latched where the bag begins
 	Sampled     int                // chunks that were looked at if not all: then Compression, and Frequency and Detail of topics, are estimates
 	Connections []Connection
 	Topics      []Topic // by name
@@ -43,7 +43,7 @@ type Info struct {
 
 // CompressionSum summarizes the chunks of one compression.
 type CompressionSum struct {
-	Name              bagfmt.Compression
+	Name              rosbag.Compression
 	Chunks            int
 	StoredBytes       int64
 	UncompressedBytes int64
@@ -51,7 +51,7 @@ type CompressionSum struct {
 
 // Connection is one connection and its number of messages.
 type Connection struct {
-	*bagfmt.Connection
+	*rosbag.Connection
 	Messages uint64
 	Bytes    uint64 // payload, if detailed
 }
@@ -105,7 +105,10 @@ func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 	}
 	bag, isBag := r.(*bagfmt.Reader)
 	if isBag {
-		i.Version, i.Encryption, i.MCAP = bag.Version(), bag.Encryption(), bag.MCAP()
+		i.Encryption, i.MCAP = bag.Encryption(), bag.MCAP()
+		if i.MCAP != nil {
+			i.Version = known.Format
+		}
 	}
 	var sample []int
 	if isBag && i.hasChunks() {
@@ -125,7 +128,7 @@ func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 	}
 	i.Detailed = o.Details
 	var err error
-	stamps := make(map[string][]bagfmt.Time)
+	stamps := make(map[string][]rosbag.Time)
 	switch {
 	case i.Sampled > 0:
 	case o.Details:
@@ -157,7 +160,7 @@ func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 func (i *Info) hasChunks() bool { return strings.HasPrefix(i.Version, "2.") || i.MCAP != nil }
 
 func (i *Info) addCompression(r *bagfmt.Reader, o *Options) error {
-	sums := make(map[bagfmt.Compression]*CompressionSum)
+	sums := make(map[rosbag.Compression]*CompressionSum)
 	for h, err := range r.ChunkHeaders() {
 		if err != nil {
 			if err := o.damaged(err); err != nil {
@@ -172,7 +175,7 @@ func (i *Info) addCompression(r *bagfmt.Reader, o *Options) error {
 }
 
 // addChunk adds a chunk to the sums by compression.
-func addChunk(sums map[bagfmt.Compression]*CompressionSum, h bagfmt.ChunkHeader) {
+func addChunk(sums map[rosbag.Compression]*CompressionSum, h bagfmt.ChunkHeader) {
 	p := sums[h.Compression]
 	if p == nil {
 		p = &CompressionSum{Name: h.Compression}
@@ -184,7 +187,7 @@ func addChunk(sums map[bagfmt.Compression]*CompressionSum, h bagfmt.ChunkHeader)
 }
 
 // sortedCompressions returns the sums, the most used compression first.
-func sortedCompressions(sums map[bagfmt.Compression]*CompressionSum) []CompressionSum {
+func sortedCompressions(sums map[rosbag.Compression]*CompressionSum) []CompressionSum {
 	var list []CompressionSum
 	for _, p := range sums {
 		list = append(list, *p)
@@ -203,7 +206,7 @@ func (i *Info) addConnections(r rosbag.Source) {
 	}
 }
 
-func (i *Info) addTopics(stamps map[string][]bagfmt.Time) {
+func (i *Info) addTopics(stamps map[string][]rosbag.Time) {
 	at := make(map[string]int32, len(i.Connections))
 	topicOf := make([]int32, len(i.Connections))
 	for n := range i.Connections {
@@ -241,7 +244,7 @@ func (i *Info) addTopics(stamps map[string][]bagfmt.Time) {
 const indexesAhead = 8
 
 // readIndexes collects the times of each topic.
-func readIndexes(r rosbag.Indexed, o *Options, stamps map[string][]bagfmt.Time) error {
+func readIndexes(r rosbag.Indexed, o *Options, stamps map[string][]rosbag.Time) error {
 	bag, isBag := r.(*bagfmt.Reader)
 	for i := range r.NumSpans() {
 		if ahead := i + indexesAhead; isBag && ahead < r.NumSpans() {
@@ -263,12 +266,12 @@ func readIndexes(r rosbag.Indexed, o *Options, stamps map[string][]bagfmt.Time) 
 // frequency returns 1/median of the periods between stamps, which it sorts. It
 // computes in seconds as floating point, as rosbag info does, to get the same last
 // digit.
-func frequency(stamps []bagfmt.Time) (float64, bool) {
+func frequency(stamps []rosbag.Time) (float64, bool) {
 	if len(stamps) < 2 {
 		return 0, false
 	}
-	if !slices.IsSortedFunc(stamps, bagfmt.Time.Compare) { // overlapping chunks
-		slices.SortFunc(stamps, bagfmt.Time.Compare)
+	if !slices.IsSortedFunc(stamps, rosbag.Time.Compare) { // overlapping chunks
+		slices.SortFunc(stamps, rosbag.Time.Compare)
 	}
 	periods := make([]float64, len(stamps)-1)
 	for i := range periods {
@@ -290,10 +293,10 @@ func medianFrequency(periods []float64) (float64, bool) {
 	return 1 / median, true
 }
 
-func seconds(t bagfmt.Time) float64 { return float64(t.Sec) + float64(t.Nsec)/1e9 }
+func seconds(t rosbag.Time) float64 { return float64(t.Sec) + float64(t.Nsec)/1e9 }
 
 // decimalTime returns t in seconds with nine decimals. Add carries a second and more of nanoseconds.
-func decimalTime(t bagfmt.Time) string { return t.Add(0).String() }
+func decimalTime(t rosbag.Time) string { return t.Add(0).String() }
 
 // decimal returns d in seconds with nine decimals.
 func decimal(d time.Duration) string {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/baginfo"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestMain(m *testing.M) {
@@ -79,7 +80,7 @@ func TestEncrypted(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{
-			UnwrapKey: func(bagfmt.Encryption) ([]byte, error) { return hex.DecodeString(secret) },
+			UnwrapKey: func(rosbag.Encryption) ([]byte, error) { return hex.DecodeString(secret) },
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -140,7 +141,7 @@ func TestStockKeys(t *testing.T) {
 // TestDetails checks what only messages tell.
 func TestDetails(t *testing.T) {
 	t.Parallel()
-	at := func(ms int) bagfmt.Time { return bagfmt.Time{Sec: 100}.Add(time.Duration(ms) * time.Millisecond) }
+	at := func(ms int) rosbag.Time { return rosbag.Time{Sec: 100}.Add(time.Duration(ms) * time.Millisecond) }
 	b := bagOf(t, "/t", []byte("four"), at(0), at(100), at(200), at(300), at(1300), at(1400), at(1500), at(2100), at(2200))
 	r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{})
 	if err != nil {
@@ -256,19 +257,19 @@ func (f *file) Write(p []byte) (int, error) {
 func (f *file) WriteAt(p []byte, off int64) (int, error) { return copy(f.b[off:], p), nil }
 
 // bag writes empty messages at times on one topic.
-func bag(t *testing.T, topic string, times ...bagfmt.Time) []byte {
+func bag(t *testing.T, topic string, times ...rosbag.Time) []byte {
 	t.Helper()
 	return bagOf(t, topic, nil, times...)
 }
 
-func bagOf(t *testing.T, topic string, data []byte, times ...bagfmt.Time) []byte {
+func bagOf(t *testing.T, topic string, data []byte, times ...rosbag.Time) []byte {
 	t.Helper()
 	var f file
 	w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{ChunkBytes: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := w.AddConnection(topic, bagfmt.ConnectionHeader{{Key: "type", Value: "a/A"}, {Key: "md5sum", Value: "m"}})
+	c, err := w.AddConnection(topic, rosbag.Header{{Key: "type", Value: "a/A"}, {Key: "md5sum", Value: "m"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,9 +286,9 @@ func bagOf(t *testing.T, topic string, data []byte, times ...bagfmt.Time) []byte
 
 func TestDurations(t *testing.T) {
 	t.Parallel()
-	at := func(sec, nsec uint32) bagfmt.Time { return bagfmt.Time{Sec: sec, Nsec: nsec} }
+	at := func(sec, nsec uint32) rosbag.Time { return rosbag.Time{Sec: sec, Nsec: nsec} }
 	tests := map[string]struct {
-		start, end bagfmt.Time
+		start, end rosbag.Time
 		want       string
 	}{
 		"seconds":  {at(10, 0), at(12, 340e6), "duration:    2.3s\n"},
@@ -313,7 +314,7 @@ func TestDurations(t *testing.T) {
 func TestControlCharacters(t *testing.T) {
 	t.Parallel()
 	var got strings.Builder
-	if err := info(t, bag(t, "/a\x1b[2J", bagfmt.Time{Sec: 1}), false).WriteText(&got); err != nil {
+	if err := info(t, bag(t, "/a\x1b[2J", rosbag.Time{Sec: 1}), false).WriteText(&got); err != nil {
 		t.Fatal(err)
 	}
 	if s := got.String(); strings.Contains(s, "\x1b") || !strings.Contains(s, `/a\x1b[2J`) {
@@ -323,7 +324,7 @@ func TestControlCharacters(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	t.Parallel()
-	times := []bagfmt.Time{{Sec: 3}, {Sec: 1}, {Sec: 2, Nsec: 500_000_001}}
+	times := []rosbag.Time{{Sec: 3}, {Sec: 1}, {Sec: 2, Nsec: 500_000_001}}
 	got := decode(t, info(t, bag(t, "/t", times...), true))
 	want := map[string]any{
 		"path": "x.bag", "version": "2.0", "size": got["size"], "messages": 3.0, "indexed": true, "chunks": 3.0,

@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -21,12 +20,12 @@ const gapPeriods = 5
 type Detail struct {
 	Bytes      uint64        // payload
 	LongestGap time.Duration // between two messages
-	GapAt      bagfmt.Time   // when it began
+	GapAt      rosbag.Time   // when it began
 	Gaps       int           // gaps of more than 5 median periods
 }
 
 // addGaps finds the gaps between sorted stamps.
-func (t *Topic) addGaps(stamps []bagfmt.Time) {
+func (t *Topic) addGaps(stamps []rosbag.Time) {
 	var limit time.Duration
 	if t.Frequency > 0 {
 		limit = time.Duration(gapPeriods / t.Frequency * float64(time.Second))
@@ -43,12 +42,12 @@ func (t *Topic) addGaps(stamps []bagfmt.Time) {
 }
 
 // readMessages collects the times of each topic, and the bytes of each connection.
-func (i *Info) readMessages(r rosbag.Source, o *Options, stamps map[string][]bagfmt.Time) error {
-	at := make(map[*bagfmt.Connection]*Connection, len(i.Connections))
+func (i *Info) readMessages(r rosbag.Source, o *Options, stamps map[string][]rosbag.Time) error {
+	at := make(map[*rosbag.Connection]*Connection, len(i.Connections))
 	for n := range i.Connections {
 		at[i.Connections[n].Connection] = &i.Connections[n]
 	}
-	c := r.Cursor(bagfmt.Query{Workers: o.Workers, Reuse: true})
+	c := r.Cursor(rosbag.Query{Workers: o.Workers, Reuse: true})
 	defer c.Close()
 	for {
 		m, err := c.Next()

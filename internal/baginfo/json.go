@@ -8,6 +8,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Times and durations are strings of decimal seconds with nanoseconds: numbers
@@ -86,7 +87,7 @@ type jsonCompression struct {
 }
 
 type jsonConnection struct {
-	ID       bagfmt.ConnID `json:"id"`
+	ID       rosbag.ConnID `json:"id"`
 	Topic    string        `json:"topic"`
 	Type     string        `json:"type"`
 	MD5Sum   string        `json:"md5sum"`

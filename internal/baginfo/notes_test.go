@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/baginfo"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestRepeated: only a bag with repeated messages tells of them.
@@ -26,17 +27,17 @@ func TestRepeated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := w.AddConnection("/map", bagfmt.ConnectionHeader{{Key: "type", Value: "a/Map"}, {Key: "latching", Value: "1"}})
+		c, err := w.AddConnection("/map", rosbag.Header{{Key: "type", Value: "a/Map"}, {Key: "latching", Value: "1"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := bagfmt.Time{Sec: 7, Nsec: 5e8}
+		at := rosbag.Time{Sec: 7, Nsec: 5e8}
 		for range 2 {
 			if err := w.Write(c, at, []byte("x")); err != nil {
 				t.Fatal(err)
 			}
 		}
-		w.SetRepeated(bagfmt.Repeated{Count: count, Time: at})
+		w.SetRepeated(rosbag.Repeated{Count: count, Time: at})
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -80,13 +81,13 @@ func TestNotes(t *testing.T) {
 	for _, m := range [][2]string{
 		{"/chatter", "x"}, {bagnote.NotesTopic, "robot: r1\nevil: \x1b[2J: y\n"}, {bagnote.MarksTopic, "door: \"open\""}, {bagnote.MarksTopic, "\x1b]0;x\a"},
 	} {
-		c, err := w.AddConnection(m[0], bagfmt.ConnectionHeader{
+		c, err := w.AddConnection(m[0], rosbag.Header{
 			{Key: "md5sum", Value: bagnote.MD5Sum}, {Key: "message_definition", Value: bagnote.Definition}, {Key: "topic", Value: m[0]}, {Key: "type", Value: bagnote.Type},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Write(c, bagfmt.Time{Sec: at, Nsec: 5e8}, bagnote.Encode(m[1])); err != nil {
+		if err := w.Write(c, rosbag.Time{Sec: at, Nsec: 5e8}, bagnote.Encode(m[1])); err != nil {
 			t.Fatal(err)
 		}
 		at++

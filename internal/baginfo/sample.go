@@ -37,7 +37,7 @@ func (o *Options) sampled(r *bagfmt.Reader) []int {
 // estimate is what a sample of the chunks tells about all.
 type estimate struct {
 	info    *Info
-	sizes   map[*bagfmt.Connection]*messageSizes
+	sizes   map[*rosbag.Connection]*messageSizes
 	periods map[string][]float64 // seconds, by topic
 }
 
@@ -50,8 +50,8 @@ type messageSizes struct {
 // estimate fills in what only the chunks say, from a sample of them: compression, frequencies,
 // bytes and gaps.
 func (i *Info) estimate(r *bagfmt.Reader, chunks []int, o *Options) error {
-	e := estimate{info: i, sizes: map[*bagfmt.Connection]*messageSizes{}, periods: map[string][]float64{}}
-	sums := make(map[bagfmt.Compression]*CompressionSum)
+	e := estimate{info: i, sizes: map[*rosbag.Connection]*messageSizes{}, periods: map[string][]float64{}}
+	sums := make(map[rosbag.Compression]*CompressionSum)
 	var looked int64 // bytes of the file
 	for _, n := range chunks {
 		h, err := r.ChunkHeader(n)
@@ -86,7 +86,7 @@ func (i *Info) estimate(r *bagfmt.Reader, chunks []int, o *Options) error {
 }
 
 // scale extends the sums of a sample to all chunks.
-func (e *estimate) scale(sums map[bagfmt.Compression]*CompressionSum, factor float64, looked int) {
+func (e *estimate) scale(sums map[rosbag.Compression]*CompressionSum, factor float64, looked int) {
 	for _, p := range sums {
 		p.Chunks = int(math.Round(float64(p.Chunks*e.info.Chunks) / float64(looked)))
 		p.StoredBytes = int64(float64(p.StoredBytes) * factor)
@@ -97,7 +97,7 @@ func (e *estimate) scale(sums map[bagfmt.Compression]*CompressionSum, factor flo
 
 // addPeriods adds the periods within one chunk, whose entries are in the order of time.
 func (e *estimate) addPeriods(entries []rosbag.Entry) {
-	last := make(map[string]bagfmt.Time)
+	last := make(map[string]rosbag.Time)
 	for _, x := range entries {
 		topic := x.Conn.Topic
 		if before, ok := last[topic]; ok {
@@ -111,7 +111,7 @@ func (e *estimate) addPeriods(entries []rosbag.Entry) {
 // records. Before the first message of a connection there may be its connection record.
 func (e *estimate) addSizes(entries []rosbag.Entry, end uint64) {
 	slices.SortFunc(entries, func(a, b rosbag.Entry) int { return cmp.Compare(a.Offset, b.Offset) })
-	seen := make(map[*bagfmt.Connection]bool)
+	seen := make(map[*rosbag.Connection]bool)
 	overhead := uint64(messageOverhead)
 	if e.info.MCAP != nil {
 		overhead = mcapMessageOverhead
@@ -180,9 +180,9 @@ func (e *estimate) finish(r rosbag.Source, details bool) {
 
 // span is what the counts of chunks say about the times of a topic.
 type span struct {
-	first, last bagfmt.Time   // of the chunks with messages of it
+	first, last rosbag.Time   // of the chunks with messages of it
 	gap         time.Duration // between two of them: the topic was silent for at least as long
-	gapAt       bagfmt.Time
+	gapAt       rosbag.Time
 }
 
 // spansOf returns the span of each topic.

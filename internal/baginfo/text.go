@@ -11,8 +11,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // row is one line of the text: a key, empty on continuation lines, and a value.
@@ -118,7 +118,7 @@ func (i *Info) timeRows() []row {
 
 // stamp formats a time. The hundredths are rounded by themselves, without carry:
 // so does rosbag info.
-func stamp(t bagfmt.Time) string {
+func stamp(t rosbag.Time) string {
 	s := seconds(t)
 	whole := math.Floor(s)
 	local := time.Unix(int64(whole), 0).Local().Format("Jan 02 2006 15:04:05")
@@ -136,7 +136,7 @@ func (i *Info) compressionRows() []row {
 		stored += p.StoredBytes
 		unpacked += p.UncompressedBytes
 		text := fmt.Sprintf("%s [%d/%d chunks]", escape.Text(string(p.Name)), p.Chunks, i.Chunks)
-		if p.Name != bagfmt.CompressionNone {
+		if p.Name != rosbag.CompressionNone {
 			packed = true
 			text = fmt.Sprintf("%s [%d/%d chunks; %.2f%%]", escape.Text(string(p.Name)), p.Chunks, i.Chunks, percent(p.StoredBytes, p.UncompressedBytes))
 		}

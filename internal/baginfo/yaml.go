@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // pair is a key of the YAML and its value: text, or a list of items.
@@ -124,7 +125,7 @@ func (i *Info) compressionPairs() []pair {
 		stored += p.StoredBytes
 		unpacked += p.UncompressedBytes
 	}
-	if slices.ContainsFunc(i.Compression, func(p CompressionSum) bool { return p.Name != bagfmt.CompressionNone }) {
+	if slices.ContainsFunc(i.Compression, func(p CompressionSum) bool { return p.Name != rosbag.CompressionNone }) {
 		list = append(list, pair{key: "uncompressed", value: fmt.Sprint(unpacked)}, pair{key: "compressed", value: fmt.Sprint(stored)})
 	}
 	return list

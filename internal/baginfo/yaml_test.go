@@ -8,8 +8,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/baginfo"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestYAMLValues: whatever a bag says of itself is YAML, and the same text when it is read again.
@@ -26,9 +26,9 @@ func TestYAMLValues(t *testing.T) {
 		"a\nb": false, "a\x1b[2J": false, "a\x00b": false, "a\u202eb": false, "a\u00a0b": false, "a\u2028b": false, "\ufeffa": false,
 	} {
 		i := &baginfo.Info{
-			Path: text, Version: "2.0", Chunks: 1, Encryption: &bagfmt.Encryption{Encryptor: text, User: text},
-			Compression: []baginfo.CompressionSum{{Name: bagfmt.Compression(text), Chunks: 1}},
-			Connections: []baginfo.Connection{{Connection: &bagfmt.Connection{Topic: text, Header: bagfmt.ConnectionHeader{{Key: "type", Value: text}, {Key: "md5sum", Value: text}}}}},
+			Path: text, Version: "2.0", Chunks: 1, Encryption: &rosbag.Encryption{Encryptor: text, User: text},
+			Compression: []baginfo.CompressionSum{{Name: rosbag.Compression(text), Chunks: 1}},
+			Connections: []baginfo.Connection{{Connection: &rosbag.Connection{Topic: text, Header: rosbag.Header{{Key: "type", Value: text}, {Key: "md5sum", Value: text}}}}},
 			Topics:      []baginfo.Topic{{Name: text, Type: text, MD5Sum: text}},
 		}
 		var b bytes.Buffer

@@ -167,10 +167,10 @@ func (all Inputs) Compression() rosbag.Compression {
 	best := rosbag.CompressionNone
 	for _, in := range all {
 		bag := in.Bag()
-		if bag == nil || bag.Version() != "2.0" && bag.MCAP() == nil {
+		if bag == nil || bag.Info().Version != "2.0" && bag.MCAP() == nil {
 			continue
 		}
-		chunks := len(bag.Chunks())
+		chunks := bag.NumSpans()
 		for n := range min(chunks, 100) { // a sample is enough
 			h, err := bag.ChunkHeader(n)
 			if h.Compression == rosbag.CompressionZstd {

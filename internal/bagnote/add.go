@@ -8,8 +8,8 @@ import (
 )
 
 // header is the connection header of notes that are added to a finished bag.
-func header() bagfmt.ConnectionHeader {
-	return bagfmt.ConnectionHeader{
+func header() rosbag.Header {
+	return rosbag.Header{
 		{Key: "callerid", Value: "/gobag"},
 		{Key: "latching", Value: "1"},
 		{Key: "md5sum", Value: MD5Sum},
@@ -28,7 +28,7 @@ func header() bagfmt.ConnectionHeader {
 // the bag does not seem to be longer or shorter. Where the latest notes of the bag are plain,
 // the messages have those, too, and come from the same publisher, because a latched message
 // takes the place of the one before.
-func Add(f bagfmt.File, size int64, notes []Note, now bagfmt.Time) error {
+func Add(f bagfmt.File, size int64, notes []Note, now rosbag.Time) error {
 	r, err := bagfmt.NewReader(f, size, bagfmt.ReaderOptions{IndexOnly: true})
 	if err != nil {
 		return err
@@ -56,11 +56,11 @@ func Add(f bagfmt.File, size int64, notes []Note, now bagfmt.Time) error {
 
 // additions returns the messages that add notes to a finished bag, of a new connection, which may be
 // earlier than what is there.
-func additions(r *bagfmt.Reader, notes []Note, now bagfmt.Time) ([]*rosbag.Message, error) {
+func additions(r *bagfmt.Reader, notes []Note, now rosbag.Time) ([]*rosbag.Message, error) {
 	conn := &rosbag.Connection{Topic: NotesTopic, Header: header()}
 	t := textsOn(r, NotesTopic)
-	var last *bagfmt.Message
-	err := t.latest(r, func(m *bagfmt.Message) { last = m }, func(err error) error { return err })
+	var last *rosbag.Message
+	err := t.latest(r, func(m *rosbag.Message) { last = m }, func(err error) error { return err })
 	if err != nil {
 		return nil, err
 	}
@@ -77,10 +77,11 @@ func additions(r *bagfmt.Reader, notes []Note, now bagfmt.Time) ([]*rosbag.Messa
 	}
 	data := Encode(Text(notes))
 	frame := append(binary.LittleEndian.AppendUint32(nil, uint32(len(data))), data...)
-	times := []rosbag.Time{r.Start(), r.End()}
-	if r.Messages() == 0 {
+	info := r.Info()
+	times := []rosbag.Time{info.Start, info.End}
+	if info.Messages == 0 {
 		times = []rosbag.Time{now}
-	} else if r.Start() == r.End() {
+	} else if info.Start == info.End {
 		times = times[:1]
 	}
 	var add []*rosbag.Message

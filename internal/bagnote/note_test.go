@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestParseNote(t *testing.T) {
@@ -92,11 +93,11 @@ func bag(t testing.TB, texts ...text) *bagfmt.Reader {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conns := map[string]*bagfmt.Connection{}
+	conns := map[string]*rosbag.Connection{}
 	for _, m := range texts {
 		key := m.topic + m.publisher
 		if conns[key] == nil {
-			conns[key], err = w.AddConnection(m.topic, bagfmt.ConnectionHeader{
+			conns[key], err = w.AddConnection(m.topic, rosbag.Header{
 				{Key: "callerid", Value: m.publisher},
 				{Key: "latching", Value: map[bool]string{true: "1", false: "0"}[m.publisher == "/latched"]},
 				{Key: "md5sum", Value: bagnote.MD5Sum},
@@ -108,7 +109,7 @@ func bag(t testing.TB, texts ...text) *bagfmt.Reader {
 				t.Fatal(err)
 			}
 		}
-		if err := w.Write(conns[key], bagfmt.Time{Sec: m.at}, m.data); err != nil {
+		if err := w.Write(conns[key], rosbag.Time{Sec: m.at}, m.data); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -141,7 +142,7 @@ func TestRead(t *testing.T) {
 	}
 	want := bagnote.Found{
 		Notes: []bagnote.Note{{Key: "x", Value: "4"}, {Key: "y", Value: "2"}, {Key: "z", Value: "3"}},
-		Marks: []bagnote.Mark{{Time: bagfmt.Time{Sec: 11}, Text: "door 2"}, {Time: bagfmt.Time{Sec: 13}, Text: "door"}},
+		Marks: []bagnote.Mark{{Time: rosbag.Time{Sec: 11}, Text: "door 2"}, {Time: rosbag.Time{Sec: 13}, Text: "door"}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -163,7 +164,7 @@ func TestRead(t *testing.T) {
 func TestAdditions(t *testing.T) {
 	t.Parallel()
 	more := []bagnote.Note{{Key: "x", Value: "3"}, {Key: "z", Value: "4"}}
-	now := bagfmt.Time{Sec: 77}
+	now := rosbag.Time{Sec: 77}
 	chatter := []text{{"/chatter", "/a", 10, nil}, {"/chatter", "/a", 20, nil}}
 	for name, tc := range map[string]struct {
 		texts    []text

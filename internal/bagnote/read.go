@@ -7,13 +7,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Mark is a line of text about a moment in a bag.
 type Mark struct {
-	Time bagfmt.Time
+	Time rosbag.Time
 	Text string
 }
 
@@ -54,7 +53,7 @@ func ReadNotes(s rosbag.Source, damaged func(error) error) ([]Note, error) {
 	if latest, ok := s.(rosbag.Latest); ok && t.messages > maxNoteTexts { // whoever publishes so many means the latest
 		err = t.latest(latest, c.add, damaged)
 	} else {
-		err = t.each(func(m *bagfmt.Message) bool {
+		err = t.each(func(m *rosbag.Message) bool {
 			c.add(m)
 			return true
 		}, damaged)
@@ -69,7 +68,7 @@ type collector struct {
 	at    map[string]int // by key
 }
 
-func (c *collector) add(m *bagfmt.Message) {
+func (c *collector) add(m *rosbag.Message) {
 	text, ok := textOf(m)
 	if !ok {
 		return
@@ -100,7 +99,7 @@ func (c *collector) add(m *bagfmt.Message) {
 func ReadMarks(s rosbag.Source, damaged func(error) error) (marks []Mark, more uint64, err error) {
 	t := textsOn(s, MarksTopic)
 	seen := uint64(0)
-	err = t.each(func(m *bagfmt.Message) bool {
+	err = t.each(func(m *rosbag.Message) bool {
 		seen++
 		if text, ok := textOf(m); ok {
 			marks = append(marks, Mark{m.Time, cut(text, MaxMarkBytes)})
@@ -145,12 +144,12 @@ func Lookup(marks []Mark, text string) (Mark, error) {
 // texts are the messages of a topic with texts.
 type texts struct {
 	source   rosbag.Source
-	conns    map[*bagfmt.Connection]bool // anybody may publish on the topic: there may be thousands
+	conns    map[*rosbag.Connection]bool // anybody may publish on the topic: there may be thousands
 	messages uint64
 }
 
 func textsOn(s rosbag.Source, topic string) texts {
-	t := texts{source: s, conns: map[*bagfmt.Connection]bool{}}
+	t := texts{source: s, conns: map[*rosbag.Connection]bool{}}
 	for _, c := range s.Connections() {
 		if c.Topic == topic && c.Header.Type() == Type {
 			t.conns[c] = true
@@ -170,11 +169,11 @@ func textsOn(s rosbag.Source, topic string) texts {
 }
 
 // each calls take with the messages until it returns false.
-func (t *texts) each(take func(*bagfmt.Message) bool, damaged func(error) error) error {
+func (t *texts) each(take func(*rosbag.Message) bool, damaged func(error) error) error {
 	if t.messages == 0 {
 		return nil
 	}
-	for m, err := range rosbag.Messages(t.source, bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return t.conns[c] }}) {
+	for m, err := range rosbag.Messages(t.source, rosbag.Query{Keep: func(c *rosbag.Connection) bool { return t.conns[c] }}) {
 		if err == nil {
 			if !take(m) {
 				return nil
@@ -187,9 +186,9 @@ func (t *texts) each(take func(*bagfmt.Message) bool, damaged func(error) error)
 }
 
 // latest calls take with the last message of each connection, by time.
-func (t *texts) latest(s rosbag.Latest, take func(*bagfmt.Message), damaged func(error) error) error {
-	var all []*bagfmt.Message
-	for _, last := range s.Latest(t.source.Info().End, func(c *bagfmt.Connection) bool { return t.conns[c] }) {
+func (t *texts) latest(s rosbag.Latest, take func(*rosbag.Message), damaged func(error) error) error {
+	var all []*rosbag.Message
+	for _, last := range s.Latest(t.source.Info().End, func(c *rosbag.Connection) bool { return t.conns[c] }) {
 		if last.Err != nil {
 			if err := damaged(last.Err); err != nil {
 				return err
@@ -199,7 +198,7 @@ func (t *texts) latest(s rosbag.Latest, take func(*bagfmt.Message), damaged func
 			all = append(all, last.Message)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *bagfmt.Message) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(all, func(a, b *rosbag.Message) int { return a.Time.Compare(b.Time) })
 	for _, m := range all {
 		take(m)
 	}
@@ -215,7 +214,7 @@ func cut(s string, most int) string {
 }
 
 // textOf returns the text of a message that is short enough.
-func textOf(m *bagfmt.Message) (string, bool) {
+func textOf(m *rosbag.Message) (string, bool) {
 	if len(m.Data()) > maxTextBytes {
 		return "", false
 	}

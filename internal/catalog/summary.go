@@ -70,7 +70,7 @@ func Summarize(file io.ReaderAt, size int64, o bagfmt.ReaderOptions) (*Summary, 
 
 // unfit reports whether an error is about the content of a file, not about reading it.
 func unfit(err error) bool {
-	for _, known := range []error{bagfmt.ErrNotBag, bagfmt.ErrVersion, bagfmt.ErrCorrupt, bagfmt.ErrUnindexed, bagfmt.ErrEncrypted} {
+	for _, known := range []error{rosbag.ErrNotBag, rosbag.ErrVersion, rosbag.ErrCorrupt, rosbag.ErrUnindexed, rosbag.ErrEncrypted} {
 		if errors.Is(err, known) {
 			return true
 		}
@@ -104,7 +104,7 @@ func (s *Summary) describe(r rosbag.Source) error {
 }
 
 // seconds returns a time with microseconds, more than which a float64 does not have.
-func seconds(t bagfmt.Time) float64 { return float64(t.Sec) + float64(t.Nsec/1000)/1e6 }
+func seconds(t rosbag.Time) float64 { return float64(t.Sec) + float64(t.Nsec/1000)/1e6 }
 
 // host is the key of the name of this machine in the metadata of objects.
 const host = "host"

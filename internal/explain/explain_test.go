@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestError(t *testing.T) {
@@ -26,8 +26,8 @@ func TestError(t *testing.T) {
 		"disk":       {&fs.PathError{Op: "write", Path: "/a", Err: syscall.ENOSPC}, "no space left on device"},
 		"link":       {&os.LinkError{Op: "link", Old: "/a", New: "/b", Err: syscall.EXDEV}, "invalid cross-device link"},
 		"truncated":  {fmt.Errorf("chunk at 7: %w", io.ErrUnexpectedEOF), "truncated: chunk at 7"},
-		"damaged":    {&bagfmt.CorruptError{Offset: 7, Reason: "no op"}, "damaged: " + (&bagfmt.CorruptError{Offset: 7, Reason: "no op"}).Error()},
-		"limit":      {&bagfmt.LimitError{Op: bagfmt.OpChunk}, (&bagfmt.LimitError{Op: bagfmt.OpChunk}).Error() + "; a larger --max-chunk unpacks it"},
+		"damaged":    {&rosbag.CorruptError{Offset: 7, Reason: "no op"}, "damaged: " + (&rosbag.CorruptError{Offset: 7, Reason: "no op"}).Error()},
+		"limit":      {&rosbag.LimitError{Op: rosbag.OpChunk}, (&rosbag.LimitError{Op: rosbag.OpChunk}).Error() + "; a larger --max-chunk unpacks it"},
 		"other":      {other, "exists"},
 	} {
 		once := explain.Error(tc.err)

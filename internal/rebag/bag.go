@@ -4,12 +4,13 @@ import (
 	"io"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // BagSink writes one bag.
 type BagSink struct {
 	w                 *bagfmt.Writer
-	conns             []*bagfmt.Connection // of w, indexed by the ID of the output connection
+	conns             []*rosbag.Connection // of w, indexed by the ID of the output connection
 	uncompressed      bool                 // no compression
 	repeated          repeatedOut
 	uncompressedBytes int64 // bytes so far, before compression and without connection records
@@ -21,7 +22,7 @@ func NewBag(w io.Writer, o bagfmt.WriterOptions) (*BagSink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &BagSink{w: bw, uncompressedBytes: bw.Size(), uncompressed: o.Compression == "" || o.Compression == bagfmt.CompressionNone}, nil
+	return &BagSink{w: bw, uncompressedBytes: bw.Size(), uncompressed: o.Compression == "" || o.Compression == rosbag.CompressionNone}, nil
 }
 
 // messageOverhead is the size of a message besides its payload: record header, two lengths

@@ -4,29 +4,29 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // conns maps input connections to output connections. Input connections with the same topic
 // and header share an output connection.
 type conns struct {
-	rename     func(*bagfmt.Connection) string           // nil to keep topics
-	byInput    map[*bagfmt.Connection]*bagfmt.Connection // by input connection
-	byIdentity map[string]*bagfmt.Connection             // by topic and header
-	lastInput  *bagfmt.Connection                        // of the last message
-	lastOutput *bagfmt.Connection                        // the output connection of lastInput
+	rename     func(*rosbag.Connection) string           // nil to keep topics
+	byInput    map[*rosbag.Connection]*rosbag.Connection // by input connection
+	byIdentity map[string]*rosbag.Connection             // by topic and header
+	lastInput  *rosbag.Connection                        // of the last message
+	lastOutput *rosbag.Connection                        // the output connection of lastInput
 }
 
-func newConns(rename func(*bagfmt.Connection) string) *conns {
+func newConns(rename func(*rosbag.Connection) string) *conns {
 	return &conns{
 		rename:     rename,
-		byInput:    make(map[*bagfmt.Connection]*bagfmt.Connection),
-		byIdentity: make(map[string]*bagfmt.Connection),
+		byInput:    make(map[*rosbag.Connection]*rosbag.Connection),
+		byIdentity: make(map[string]*rosbag.Connection),
 	}
 }
 
 // of returns the output connection for an input connection.
-func (c *conns) of(in *bagfmt.Connection) *bagfmt.Connection {
+func (c *conns) of(in *rosbag.Connection) *rosbag.Connection {
 	if in == c.lastInput {
 		return c.lastOutput
 	}
@@ -39,8 +39,8 @@ func (c *conns) of(in *bagfmt.Connection) *bagfmt.Connection {
 	return out
 }
 
-func (c *conns) add(in *bagfmt.Connection) *bagfmt.Connection {
-	out := &bagfmt.Connection{ID: bagfmt.ConnID(len(c.byIdentity)), Topic: in.Topic, Header: slices.Clone(in.Header)}
+func (c *conns) add(in *rosbag.Connection) *rosbag.Connection {
+	out := &rosbag.Connection{ID: rosbag.ConnID(len(c.byIdentity)), Topic: in.Topic, Header: slices.Clone(in.Header)}
 	if c.rename != nil {
 		out.Topic = c.rename(in)
 	}
@@ -55,7 +55,7 @@ func (c *conns) add(in *bagfmt.Connection) *bagfmt.Connection {
 	// Old versions have no definitions, and stock readers refuse a connection without
 	// this field. Stock's recorder also leaves it empty where it knows none.
 	if _, ok := out.Header.Get("message_definition"); !ok {
-		out.Header = append(out.Header, bagfmt.Field{Key: "message_definition"})
+		out.Header = append(out.Header, rosbag.Field{Key: "message_definition"})
 	}
 	key := identity(out)
 	if known, ok := c.byIdentity[key]; ok {
@@ -66,7 +66,7 @@ func (c *conns) add(in *bagfmt.Connection) *bagfmt.Connection {
 }
 
 // identity returns a key that is equal for connections that differ only in their ID.
-func identity(c *bagfmt.Connection) string {
+func identity(c *rosbag.Connection) string {
 	var b []byte
 	add := func(s string) {
 		b = binary.AppendUvarint(b, uint64(len(s)))

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -21,14 +20,14 @@ type publisher struct{ topic, callerID string }
 
 // latched is the latest message of a publisher.
 type latched struct {
-	conn *bagfmt.Connection
-	time bagfmt.Time
+	conn *rosbag.Connection
+	time rosbag.Time
 	data []byte
 }
 
 // note records a message of a latching connection, and ignores others. Of messages that do not
 // come in the order of time the latest counts.
-func (s *latchedState) note(c *bagfmt.Connection, t bagfmt.Time, data []byte) {
+func (s *latchedState) note(c *rosbag.Connection, t rosbag.Time, data []byte) {
 	if !c.Header.Latching() {
 		return
 	}
@@ -81,27 +80,27 @@ func fitting(all []*latched, limit int64) (fit []*latched, others []string) {
 }
 
 // publisherOf returns who has sent the messages of a connection.
-func publisherOf(c *bagfmt.Connection) publisher { return publisher{c.Topic, c.Header.CallerID()} }
+func publisherOf(c *rosbag.Connection) publisher { return publisher{c.Topic, c.Header.CallerID()} }
 
 // cutStart finds out what is latched at Options.Start, if Options.Latched. It needs all
 // inputs, so it is complete when the first message of the output is known.
 type cutStart struct {
 	o     *Options
 	begun bool            // the output has begun: nothing is collected any more
-	end   bagfmt.Time     // of the inputs, as far as it is known
+	end   rosbag.Time     // of the inputs, as far as it is known
 	state latchedState    // of inputs that are read from front to back
 	told  map[string]bool // damage, by input and error: who looks for latched messages may meet it first
 }
 
 // saw notes that an input has a message of this time.
-func (s *cutStart) saw(t bagfmt.Time) {
+func (s *cutStart) saw(t rosbag.Time) {
 	if s.end.Before(t) {
 		s.end = t
 	}
 }
 
 // passed notes a message from before the start.
-func (s *cutStart) passed(m *bagfmt.Message) {
+func (s *cutStart) passed(m *rosbag.Message) {
 	if s.o.Latched && !s.begun {
 		s.state.note(m.Conn, m.Time, m.Data())
 	}
@@ -125,7 +124,7 @@ func (s *cutStart) firstTold(input string, err error) bool {
 // begin returns the latched messages to begin the output with; none if no input reaches the
 // start. first is the first message of the inputs, nil if there is none: when it has been read,
 // inputs without an index are at the start.
-func (s *cutStart) begin(inputs []Input, first *bagfmt.Message, damaged func(input string, err error) error) ([]*latched, error) {
+func (s *cutStart) begin(inputs []Input, first *rosbag.Message, damaged func(input string, err error) error) ([]*latched, error) {
 	defer func() { s.begun, s.state = true, latchedState{} }()
 	if !s.o.Latched || s.o.Start.IsZero() || s.end.Before(s.o.Start) {
 		return nil, nil

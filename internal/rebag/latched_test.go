@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/rebag"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // publisher is a node that publishes a topic.
@@ -81,8 +82,8 @@ func TestLatched(t *testing.T) {
 		want []said // before rest
 	}{
 		"all":    {rebag.Options{}, []said{chart, base, arm}},
-		"chosen": {rebag.Options{Keep: func(c *bagfmt.Connection) bool { return c.Topic != "/tf_static" }}, []said{chart}},
-		"asked": {rebag.Options{Match: func(_ *bagfmt.Connection, m *bagfmt.Message) (bool, error) {
+		"chosen": {rebag.Options{Keep: func(c *rosbag.Connection) bool { return c.Topic != "/tf_static" }}, []said{chart}},
+		"asked": {rebag.Options{Match: func(_ *rosbag.Connection, m *rosbag.Message) (bool, error) {
 			if m.Time.Sec < 6 {
 				t.Errorf("asked about a message of %v", m.Time)
 			}
@@ -94,7 +95,7 @@ func TestLatched(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%v", name, indexed), func(t *testing.T) {
 				t.Parallel()
 				o := tc.o
-				o.Latched, o.Start = true, bagfmt.Time{Sec: 6}
+				o.Latched, o.Start = true, rosbag.Time{Sec: 6}
 				got, sum := run(t, in, indexed, o)
 				if d := cmp.Diff(append(slices.Clone(tc.want), rest...), got, cmp.AllowUnexported(said{})); d != "" {
 					t.Errorf("differs (-want +got):\n%s", d)
@@ -106,18 +107,18 @@ func TestLatched(t *testing.T) {
 		}
 	}
 	for _, indexed := range []bool{true, false} {
-		for _, start := range []bagfmt.Time{{}, {Sec: 1}, {Sec: 9}} { // no start, nothing before it, nothing after it
+		for _, start := range []rosbag.Time{{}, {Sec: 1}, {Sec: 9}} { // no start, nothing before it, nothing after it
 			o := rebag.Options{Latched: true, Start: start}
 			if got, sum := run(t, in, indexed, o); sum.Repeated != 0 || start.Sec == 9 && len(got) > 0 {
 				t.Errorf("%v: %+v", start, sum)
 			}
 		}
-		o := rebag.Options{Start: bagfmt.Time{Sec: 6}}
+		o := rebag.Options{Start: rosbag.Time{Sec: 6}}
 		if got, _ := run(t, in, indexed, o); !slices.Equal(got, rest) {
 			t.Errorf("without: %v", got)
 		}
 		// Nothing but what was latched is left: that is still valid.
-		o = rebag.Options{Latched: true, Start: bagfmt.Time{Sec: 6}, Keep: func(c *bagfmt.Connection) bool { return c.Topic == "/tf_static" }}
+		o = rebag.Options{Latched: true, Start: rosbag.Time{Sec: 6}, Keep: func(c *rosbag.Connection) bool { return c.Topic == "/tf_static" }}
 		if got, _ := run(t, in, indexed, o); !slices.Equal(got, []said{base, arm}) {
 			t.Errorf("nothing else: %v", got)
 		}
@@ -129,7 +130,7 @@ func TestLatchedOfSeveral(t *testing.T) {
 	t.Parallel()
 	a := bag(t, 1, said{"/map", "/map", 1, "a1"}, said{"/map", "/map2", 4, "a4"}, said{"/b", "/x", 9, "9"})
 	b := bag(t, 1, said{"/map", "/map", 3, "b3"}, said{"/map", "/map2", 2, "b2"})
-	got, sum, err := copied(t, rebag.Options{Latched: true, Start: bagfmt.Time{Sec: 5}}, a, b)
+	got, sum, err := copied(t, rebag.Options{Latched: true, Start: rosbag.Time{Sec: 5}}, a, b)
 	want := []said{{"/map", "/map", 5, "b3"}, {"/map", "/map2", 5, "a4"}, {"/b", "/x", 9, "9"}}
 	if d := cmp.Diff(want, heard(t, got), cmp.AllowUnexported(said{})); d != "" || err != nil || sum.Repeated != 2 {
 		t.Errorf("%v, %+v; differs (-want +got):\n%s", err, sum, d)
@@ -141,14 +142,13 @@ func TestLatchedOfSeveral(t *testing.T) {
 func TestLatchedDamaged(t *testing.T) {
 	t.Parallel()
 	in := bag(t, 100, said{"/map", "/map", 1, "old"}, said{"/map", "/map", 2, "new"}, said{"/map", "/map2", 2, "other"}, said{"/b", "/x", 8, "8"}, said{"/b", "/x", 9, "9"})
-	chunks := open(t, in).Chunks()
-	if len(chunks) < 3 {
-		t.Fatalf("%d chunks", len(chunks))
+	if n := open(t, in).NumSpans(); n < 3 {
+		t.Fatalf("%d chunks", n)
 	}
 	at := bytes.Index(in, []byte("new")) - 4 // its length
 	in[at+3] = 0x7f
 	told := 0
-	o := rebag.Options{Latched: true, Start: bagfmt.Time{Sec: 2}, Damaged: func(string, error) error {
+	o := rebag.Options{Latched: true, Start: rosbag.Time{Sec: 2}, Damaged: func(string, error) error {
 		told++
 		return nil
 	}}
@@ -157,7 +157,7 @@ func TestLatchedDamaged(t *testing.T) {
 		t.Errorf("%v, told %d times, %v", err, told, heard(t, got))
 	}
 	o.Damaged = nil
-	if _, _, err := copied(t, o, in); !errors.Is(err, bagfmt.ErrCorrupt) {
+	if _, _, err := copied(t, o, in); !errors.Is(err, rosbag.ErrCorrupt) {
 		t.Errorf("nobody wants to know, and got %v", err)
 	}
 }
@@ -222,7 +222,7 @@ func TestSplitLargeLatched(t *testing.T) {
 		list = append(list, said{"/x", "/x", 2 + i, strings.Repeat(fmt.Sprint(i), size/16)})
 	}
 	in := bag(t, 1, list...)
-	for _, o := range []bagfmt.WriterOptions{{}, {Compression: bagfmt.CompressionLZ4, Workers: 2, ChunkBytes: 1}} {
+	for _, o := range []bagfmt.WriterOptions{{}, {Compression: rosbag.CompressionLZ4, Workers: 2, ChunkBytes: 1}} {
 		got, split := parts(t, in, rebag.SplitRule{Latched: true, Bytes: size}, o)
 		if len(got) < 2 || len(got) > 12 || !slices.Equal(split.NotRepeated(), []string{"/map"}) || split.Repeated() != uint64(len(got)-1) {
 			t.Errorf("%d parts, %d repeated, not %v", len(got), split.Repeated(), split.NotRepeated())
@@ -256,7 +256,7 @@ func TestLatchedRandom(t *testing.T) {
 			if !indexed && !inOrder {
 				continue // what comes late in a pipe comes too late
 			}
-			cut, _ := run(t, in, indexed, rebag.Options{Latched: true, Start: bagfmt.Time{Sec: start}})
+			cut, _ := run(t, in, indexed, rebag.Options{Latched: true, Start: rosbag.Time{Sec: start}})
 			last := slices.MaxFunc(list, func(a, b said) int { return int(a.sec) - int(b.sec) }).sec
 			for sec := start; sec <= last; sec++ {
 				if want, got := latchedAt(list, sec), latchedAt(cut, sec); !maps.Equal(want, got) {

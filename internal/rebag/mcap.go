@@ -3,8 +3,8 @@ package rebag
 import (
 	"io"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/mcapwriter"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // MCAPSink writes one MCAP file of the profile "ros1".
@@ -54,7 +54,7 @@ func (s *MCAPSink) Write(m *Message) error {
 }
 
 // channel writes the channel of c and returns its id.
-func (s *MCAPSink) channel(c *bagfmt.Connection) (uint16, error) {
+func (s *MCAPSink) channel(c *rosbag.Connection) (uint16, error) {
 	schema, err := s.schema(c)
 	if err != nil {
 		return 0, err
@@ -64,7 +64,7 @@ func (s *MCAPSink) channel(c *bagfmt.Connection) (uint16, error) {
 
 // mcapMetadata returns what the metadata of a channel says: the whole connection header but what the
 // schema says, with latching as the registry of MCAP has it.
-func mcapMetadata(c *bagfmt.Connection) map[string]string {
+func mcapMetadata(c *rosbag.Connection) map[string]string {
 	metadata := make(map[string]string, len(c.Header))
 	for _, f := range c.Header {
 		if _, twice := metadata[f.Key]; !twice { // readers of bags take the first one
@@ -83,7 +83,7 @@ func mcapMetadata(c *bagfmt.Connection) map[string]string {
 }
 
 // schema writes the schema of c's type, if it is new, and returns its id.
-func (s *MCAPSink) schema(c *bagfmt.Connection) (uint16, error) {
+func (s *MCAPSink) schema(c *rosbag.Connection) (uint16, error) {
 	t := mcapType{c.Header.Type(), c.Header.MessageDefinition()}
 	if id, ok := s.schemas[t]; ok {
 		return id, nil

@@ -18,7 +18,7 @@ import (
 type fullMessage struct {
 	Topic, Type, MD5, Definition, CallerID string
 	Latching                               bool
-	Time                                   bagfmt.Time
+	Time                                   rosbag.Time
 	Data                                   string
 }
 
@@ -55,7 +55,7 @@ func TestMCAPTrip(t *testing.T) {
 				t.Fatal(err)
 			}
 			in, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{})
-			if errors.Is(err, bagfmt.ErrCorrupt) {
+			if errors.Is(err, rosbag.ErrCorrupt) {
 				t.Skip(err)
 			}
 			if err != nil {
@@ -71,8 +71,8 @@ func TestMCAPTrip(t *testing.T) {
 				t.Fatal(err)
 			}
 			again := open(t, asMCAP.b)
-			if !again.Indexed() || len(again.Damage()) > 0 {
-				t.Errorf("indexed %t, damage %v", again.Indexed(), again.Damage())
+			if !again.Info().Indexed || len(again.Info().Damage) > 0 {
+				t.Errorf("indexed %t, damage %v", again.Info().Indexed, again.Info().Damage)
 			}
 			toBag, err := rebag.NewBag(&back, bagfmt.WriterOptions{})
 			if err != nil {

@@ -16,8 +16,8 @@ import (
 
 // Message is a message on its way to a Sink. It is valid until the call returns.
 type Message struct {
-	Conn *bagfmt.Connection // of the output: one for each topic and header
-	Time bagfmt.Time
+	Conn *rosbag.Connection // of the output: one for each topic and header
+	Time rosbag.Time
 	Data []byte
 	// Repeated: it repeats what was latched where a cut begins, in this output or in an input.
 	Repeated bool
@@ -42,7 +42,7 @@ type Input struct {
 
 // Options says what to read. The zero value of each field selects everything.
 type Options struct {
-	Start, End bagfmt.Time // inclusive
+	Start, End rosbag.Time // inclusive
 	// Latched begins the output with the latest message before Start of each latching
 	// publisher that Keep admits, at the time Start and by its own connection: what a
 	// subscriber gets that comes then. Match is asked about them, too. There are none if
@@ -50,11 +50,11 @@ type Options struct {
 	// of the output.
 	Latched bool
 	// Keep selects connections by their original names.
-	Keep func(*bagfmt.Connection) bool
+	Keep func(*rosbag.Connection) bool
 	// Match selects messages. Its error ends the copy.
-	Match func(*bagfmt.Connection, *bagfmt.Message) (bool, error)
+	Match func(*rosbag.Connection, *rosbag.Message) (bool, error)
 	// Rename returns the topic of a connection in the output.
-	Rename func(*bagfmt.Connection) string
+	Rename func(*rosbag.Connection) string
 	// Damaged is told each thing that could not be read. Copying goes on behind it;
 	// an error that it returns ends that.
 	Damaged func(input string, err error) error
@@ -117,13 +117,13 @@ type copier struct {
 
 // repeat writes the latched messages from before the start. first is the first message of the
 // inputs, nil if there is none.
-func (c *copier) repeat(inputs []Input, first *bagfmt.Message) error {
+func (c *copier) repeat(inputs []Input, first *rosbag.Message) error {
 	all, err := c.src.start.begin(inputs, first, c.src.damaged)
 	if err != nil {
 		return err
 	}
 	for _, l := range all {
-		if err := c.write(&bagfmt.Message{Conn: l.conn, Time: c.o.Start, Frame: l.frame()}, -1, true); err != nil {
+		if err := c.write(&rosbag.Message{Conn: l.conn, Time: c.o.Start, Frame: l.frame()}, -1, true); err != nil {
 			return err
 		}
 	}
@@ -133,7 +133,7 @@ func (c *copier) repeat(inputs []Input, first *bagfmt.Message) error {
 
 // write writes a message of an input, or one of latched messages with the number -1, if Match admits
 // it.
-func (c *copier) write(m *bagfmt.Message, input int, repeated bool) error {
+func (c *copier) write(m *rosbag.Message, input int, repeated bool) error {
 	if c.o.Match != nil {
 		ok, err := c.o.Match(m.Conn, m)
 		if err != nil || !ok {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/rebag"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -38,8 +39,8 @@ type said struct {
 	text          string
 }
 
-func header(topic, caller string) bagfmt.ConnectionHeader {
-	h := bagfmt.ConnectionHeader{
+func header(topic, caller string) rosbag.Header {
+	h := rosbag.Header{
 		{Key: "topic", Value: topic},
 		{Key: "type", Value: "std_msgs/String"},
 		{Key: "md5sum", Value: "992ce8a1687cec8c8bd883ec73ca41d1"},
@@ -47,7 +48,7 @@ func header(topic, caller string) bagfmt.ConnectionHeader {
 		{Key: "callerid", Value: caller},
 	}
 	if strings.HasPrefix(caller, "/map") {
-		h = append(h, bagfmt.Field{Key: "latching", Value: "1"})
+		h = append(h, rosbag.Field{Key: "latching", Value: "1"})
 	}
 	return h
 }
@@ -60,7 +61,7 @@ func bag(t *testing.T, chunk int, list ...said) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conns := make(map[[2]string]*bagfmt.Connection)
+	conns := make(map[[2]string]*rosbag.Connection)
 	for _, m := range list {
 		key := [2]string{m.topic, m.caller}
 		if conns[key] == nil {
@@ -68,7 +69,7 @@ func bag(t *testing.T, chunk int, list ...said) []byte {
 				t.Fatal(err)
 			}
 		}
-		if err := w.Write(conns[key], bagfmt.Time{Sec: m.sec}, []byte(m.text)); err != nil {
+		if err := w.Write(conns[key], rosbag.Time{Sec: m.sec}, []byte(m.text)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -219,10 +220,10 @@ func TestSelect(t *testing.T) {
 	t.Parallel()
 	in := bag(t, 1, said{"/a", "/x", 1, "1"}, said{"/a", "/x", 2, "2"}, said{"/b", "/x", 3, "3"}, said{"/a", "/x", 4, "4"}, said{"/a", "/x", 5, "5"})
 	o := rebag.Options{
-		Start: bagfmt.Time{Sec: 2}, End: bagfmt.Time{Sec: 4},
-		Keep:   func(c *bagfmt.Connection) bool { return c.Topic == "/a" },
-		Match:  func(_ *bagfmt.Connection, m *bagfmt.Message) (bool, error) { return string(m.Data()) != "2", nil },
-		Rename: func(c *bagfmt.Connection) string { return strings.Replace(c.Topic, "/a", "/new", 1) },
+		Start: rosbag.Time{Sec: 2}, End: rosbag.Time{Sec: 4},
+		Keep:   func(c *rosbag.Connection) bool { return c.Topic == "/a" },
+		Match:  func(_ *rosbag.Connection, m *rosbag.Message) (bool, error) { return string(m.Data()) != "2", nil },
+		Rename: func(c *rosbag.Connection) string { return strings.Replace(c.Topic, "/a", "/new", 1) },
 	}
 	got, _, err := copied(t, o, in)
 	if err != nil {
@@ -258,7 +259,7 @@ func TestErrorsEndTheCopy(t *testing.T) {
 	t.Parallel()
 	in := bag(t, 1, said{"/a", "/x", 1, "1"}, said{"/a", "/x", 2, "2"})
 	for _, workers := range []int{0, 2} { // goleak sees what stays behind
-		_, sum, err := copied(t, rebag.Options{Workers: workers, Match: func(_ *bagfmt.Connection, m *bagfmt.Message) (bool, error) {
+		_, sum, err := copied(t, rebag.Options{Workers: workers, Match: func(_ *rosbag.Connection, m *rosbag.Message) (bool, error) {
 			return true, map[bool]error{true: errTest}[m.Time.Sec == 2]
 		}}, in)
 		if !errors.Is(err, errTest) || sum.Messages != 1 {
@@ -282,13 +283,13 @@ func TestDamage(t *testing.T) {
 			told = append(told, err)
 			return nil
 		}}, in)
-		if err != nil || sum.Messages != 2 || len(told) != 1 || !errors.Is(told[0], bagfmt.ErrCorrupt) {
+		if err != nil || sum.Messages != 2 || len(told) != 1 || !errors.Is(told[0], rosbag.ErrCorrupt) {
 			t.Fatalf("%+v, %v, told %v", sum, err, told)
 		}
 		if d := cmp.Diff([]said{{"/a", "/x", 1, "one"}, {"/a", "/x", 3, "three"}}, heard(t, got), cmp.AllowUnexported(said{})); d != "" {
 			t.Errorf("differs (-want +got):\n%s", d)
 		}
-		if _, _, err := copied(t, rebag.Options{Workers: workers}, in); !errors.Is(err, bagfmt.ErrCorrupt) {
+		if _, _, err := copied(t, rebag.Options{Workers: workers}, in); !errors.Is(err, rosbag.ErrCorrupt) {
 			t.Errorf("nobody wants to know, and got %v", err)
 		}
 	}
@@ -413,7 +414,7 @@ func TestOldVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, sum, err := copied(t, rebag.Options{}, b)
-	if err != nil || sum.Messages != open(t, b).Messages() || sum.Messages == 0 {
+	if err != nil || sum.Messages != open(t, b).Info().Messages || sum.Messages == 0 {
 		t.Fatalf("%+v, %v", sum, err)
 	}
 	for _, c := range open(t, got).Connections() {

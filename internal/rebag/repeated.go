@@ -3,7 +3,7 @@ package rebag
 import (
 	"crypto/sha256"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // sentLatched is what the output of several inputs has of latching publishers, to tell which
@@ -22,7 +22,7 @@ type sent struct {
 // messageSum identifies a message among those of a publisher.
 type messageSum [sha256.Size]byte
 
-func sumOf(m *bagfmt.Message) (sum messageSum) {
+func sumOf(m *rosbag.Message) (sum messageSum) {
 	h := sha256.New()
 	_, _ = h.Write(m.Frame) // begins with its length; and a hash never fails
 	_, _ = h.Write([]byte(m.Conn.Header.MD5Sum()))
@@ -32,7 +32,7 @@ func sumOf(m *bagfmt.Message) (sum messageSum) {
 
 // has reports whether the output has m, a repeated message of an input: as the latest message of its
 // publisher, or, since a new one may have come while the input began, as the latest one of other inputs.
-func (s *sentLatched) has(m *bagfmt.Message, input int) bool {
+func (s *sentLatched) has(m *rosbag.Message, input int) bool {
 	l := s.of[publisherOf(m.Conn)]
 	if l == nil {
 		return false
@@ -42,7 +42,7 @@ func (s *sentLatched) has(m *bagfmt.Message, input int) bool {
 }
 
 // note notes a message of an input that goes into the output.
-func (s *sentLatched) note(m *bagfmt.Message, input int) {
+func (s *sentLatched) note(m *rosbag.Message, input int) {
 	if !m.Conn.Header.Latching() {
 		return
 	}
@@ -72,7 +72,7 @@ func newSentLatched(inputs []Input) *sentLatched {
 }
 
 // repeated returns what a bag says about its repeated messages.
-func (in *Input) repeated() bagfmt.Repeated {
+func (in *Input) repeated() rosbag.Repeated {
 	if in.Source != nil {
 		return in.Source.Info().Repeated
 	}
@@ -82,9 +82,9 @@ func (in *Input) repeated() bagfmt.Repeated {
 // repeatedOut finds out what an output says about its repeated messages. They have one time and
 // come before all others of that time; those for which this does not hold are ordinary ones there.
 type repeatedOut struct {
-	bagfmt.Repeated
+	rosbag.Repeated
 	begun  bool        // there are others
-	newest bagfmt.Time // of them
+	newest rosbag.Time // of them
 }
 
 // add notes a message. It reports whether there is more to tell.

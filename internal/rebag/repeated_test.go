@@ -110,7 +110,7 @@ func marked(t *testing.T, count uint32, list ...said) []byte {
 			t.Fatal(err)
 		}
 	}
-	w.SetRepeated(bagfmt.Repeated{Count: count, Time: bagfmt.Time{Sec: list[0].sec}})
+	w.SetRepeated(rosbag.Repeated{Count: count, Time: rosbag.Time{Sec: list[0].sec}})
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -125,37 +125,37 @@ func TestMergeRepeated(t *testing.T) {
 		bags    [][]byte
 		want    []said
 		leftOut uint64
-		marks   bagfmt.Repeated // of the output
+		marks   rosbag.Repeated // of the output
 	}{
 		"both there": {
 			[][]byte{first, marked(t, 2, said{"/map", "/map", 5, "A"}, said{"/tf", "/map2", 5, "tf"}, said{"/odom", "/x", 5, "5"})},
 			[]said{{"/map", "/map", 1, "A"}, {"/tf", "/map2", 2, "tf"}, {"/odom", "/x", 3, "3"}, {"/odom", "/x", 5, "5"}},
 			2,
-			bagfmt.Repeated{},
+			rosbag.Repeated{},
 		},
 		"said again": {
 			[][]byte{first, marked(t, 1, said{"/map", "/map", 5, "A"}, said{"/map", "/map", 5, "A"})},
 			[]said{{"/map", "/map", 1, "A"}, {"/tf", "/map2", 2, "tf"}, {"/odom", "/x", 3, "3"}, {"/map", "/map", 5, "A"}},
 			1,
-			bagfmt.Repeated{},
+			rosbag.Repeated{},
 		},
 		"not marked": {
 			[][]byte{first, bag(t, 1, said{"/map", "/map", 5, "A"})},
 			[]said{{"/map", "/map", 1, "A"}, {"/tf", "/map2", 2, "tf"}, {"/odom", "/x", 3, "3"}, {"/map", "/map", 5, "A"}},
 			0,
-			bagfmt.Repeated{},
+			rosbag.Repeated{},
 		},
 		"a part between is missing": {
 			[][]byte{first, marked(t, 2, said{"/map", "/map", 5, "B"}, said{"/tf", "/map2", 5, "tf"})},
 			[]said{{"/map", "/map", 1, "A"}, {"/tf", "/map2", 2, "tf"}, {"/odom", "/x", 3, "3"}, {"/map", "/map", 5, "B"}},
 			1,
-			bagfmt.Repeated{Count: 1, Time: bagfmt.Time{Sec: 5}}, // merged with that part, it is left out
+			rosbag.Repeated{Count: 1, Time: rosbag.Time{Sec: 5}}, // merged with that part, it is left out
 		},
 		"another node": {
 			[][]byte{first, marked(t, 1, said{"/map", "/map9", 5, "A"})},
 			[]said{{"/map", "/map", 1, "A"}, {"/tf", "/map2", 2, "tf"}, {"/odom", "/x", 3, "3"}, {"/map", "/map9", 5, "A"}},
 			0,
-			bagfmt.Repeated{Count: 1, Time: bagfmt.Time{Sec: 5}},
+			rosbag.Repeated{Count: 1, Time: rosbag.Time{Sec: 5}},
 		},
 		"the first is missing": {
 			[][]byte{
@@ -164,19 +164,19 @@ func TestMergeRepeated(t *testing.T) {
 			},
 			[]said{{"/map", "/map", 5, "A"}, {"/odom", "/x", 5, "5"}, {"/odom", "/x", 7, "7"}},
 			1,
-			bagfmt.Repeated{Count: 1, Time: bagfmt.Time{Sec: 5}},
+			rosbag.Repeated{Count: 1, Time: rosbag.Time{Sec: 5}},
 		},
 		"a new one came while the file was begun": { // and was stamped before that
 			[][]byte{first, marked(t, 1, said{"/map", "/map", 5, "A"}, said{"/map", "/map", 4, "B"}, said{"/odom", "/x", 6, "6"})},
 			[]said{{"/map", "/map", 1, "A"}, {"/tf", "/map2", 2, "tf"}, {"/odom", "/x", 3, "3"}, {"/map", "/map", 4, "B"}, {"/odom", "/x", 6, "6"}},
 			1,
-			bagfmt.Repeated{},
+			rosbag.Repeated{},
 		},
 		"the file that failed lacks it": { // what was queued for it is in the next one
 			[][]byte{first, marked(t, 1, said{"/map", "/map", 5, "B"}, said{"/map", "/map", 4, "B"}, said{"/odom", "/x", 6, "6"})},
 			[]said{{"/map", "/map", 1, "A"}, {"/tf", "/map2", 2, "tf"}, {"/odom", "/x", 3, "3"}, {"/map", "/map", 4, "B"}, {"/odom", "/x", 6, "6"}},
 			1,
-			bagfmt.Repeated{},
+			rosbag.Repeated{},
 		},
 	}
 	for name, test := range tests {
@@ -197,21 +197,21 @@ func TestMergeRepeated(t *testing.T) {
 func TestRepeatedStaysMarked(t *testing.T) {
 	t.Parallel()
 	part := marked(t, 2, said{"/map", "/map", 5, "A"}, said{"/tf", "/map2", 5, "tf"}, said{"/tf", "/map2", 5, "new"}, said{"/odom", "/x", 6, "6"}, said{"/odom", "/x", 8, "8"})
-	mark := func(count, sec uint32) bagfmt.Repeated {
-		return bagfmt.Repeated{Count: count, Time: bagfmt.Time{Sec: sec}}
+	mark := func(count, sec uint32) rosbag.Repeated {
+		return rosbag.Repeated{Count: count, Time: rosbag.Time{Sec: sec}}
 	}
 	for name, test := range map[string]struct {
 		o    rebag.Options
-		want bagfmt.Repeated
+		want rosbag.Repeated
 	}{
 		"all":             {rebag.Options{}, mark(2, 5)},
-		"one topic":       {rebag.Options{Keep: func(c *bagfmt.Connection) bool { return c.Topic == "/tf" }}, mark(1, 5)},
-		"none":            {rebag.Options{Keep: func(c *bagfmt.Connection) bool { return c.Topic == "/odom" }}, bagfmt.Repeated{}},
-		"by expression":   {rebag.Options{Match: func(_ *bagfmt.Connection, m *bagfmt.Message) (bool, error) { return string(m.Data()) != "A", nil }}, mark(1, 5)},
-		"cut later":       {rebag.Options{Start: bagfmt.Time{Sec: 7}, Latched: true}, mark(2, 7)},
-		"cut there":       {rebag.Options{Start: bagfmt.Time{Sec: 5}, Latched: true}, mark(2, 5)},
-		"cut before":      {rebag.Options{Start: bagfmt.Time{Sec: 1}, Latched: true}, mark(2, 5)},
-		"cut, no latched": {rebag.Options{Start: bagfmt.Time{Sec: 7}}, bagfmt.Repeated{}},
+		"one topic":       {rebag.Options{Keep: func(c *rosbag.Connection) bool { return c.Topic == "/tf" }}, mark(1, 5)},
+		"none":            {rebag.Options{Keep: func(c *rosbag.Connection) bool { return c.Topic == "/odom" }}, rosbag.Repeated{}},
+		"by expression":   {rebag.Options{Match: func(_ *rosbag.Connection, m *rosbag.Message) (bool, error) { return string(m.Data()) != "A", nil }}, mark(1, 5)},
+		"cut later":       {rebag.Options{Start: rosbag.Time{Sec: 7}, Latched: true}, mark(2, 7)},
+		"cut there":       {rebag.Options{Start: rosbag.Time{Sec: 5}, Latched: true}, mark(2, 5)},
+		"cut before":      {rebag.Options{Start: rosbag.Time{Sec: 1}, Latched: true}, mark(2, 5)},
+		"cut, no latched": {rebag.Options{Start: rosbag.Time{Sec: 7}}, rosbag.Repeated{}},
 	} {
 		out, _, err := copied(t, test.o, part)
 		if err != nil {
@@ -222,7 +222,7 @@ func TestRepeatedStaysMarked(t *testing.T) {
 		}
 	}
 	files, _ := partFiles(t, part, rebag.SplitRule{Latched: true, Duration: time.Second}, bagfmt.WriterOptions{})
-	for i, want := range []bagfmt.Repeated{mark(2, 5), mark(2, 6), mark(2, 8)} {
+	for i, want := range []rosbag.Repeated{mark(2, 5), mark(2, 6), mark(2, 8)} {
 		if got := open(t, files[i]).Info().Repeated; got != want {
 			t.Errorf("part %d: %+v, want %+v", i, got, want)
 		}

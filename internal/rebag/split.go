@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Part is one output bag of a split.
@@ -35,7 +35,7 @@ type SplitSink struct {
 	current       *Part // the current one
 	byTopic       map[string]*Part
 	count         int
-	intervalStart bagfmt.Time // start of the current interval of SplitRule.Duration
+	intervalStart rosbag.Time // start of the current interval of SplitRule.Duration
 
 	repeated uint64   // latched messages
 	leftOut  []string // topics of latched messages that did not fit

@@ -84,7 +84,7 @@ func (s *Sink) Write(c *rosbag.Connection, t rosbag.Time, data []byte) error {
 	}
 	if err != nil {
 		r.failed(err)
-		return nil //nolint:nilerr // damage is reported, and the rest is converted
+		return nil // damage is reported, and the rest is converted
 	}
 	at := uint64(t.Sec)*1e9 + uint64(t.Nsec)
 	if err := s.write(r, at); err != nil {

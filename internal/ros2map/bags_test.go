@@ -55,10 +55,10 @@ func bagThereAndBack(t *testing.T, r *bagfmt.Reader, d ros2map.Distro) {
 		back     *ros2map.To1
 	}
 	m := newMapper(t, d, ros2map.Options{})
-	types := make(map[*bagfmt.Connection]*ways)
+	types := make(map[*rosbag.Connection]*ways)
 	var n ros2map.Counts
 	messages := 0
-	for msg, err := range rosbag.Messages(r, bagfmt.Query{}) {
+	for msg, err := range rosbag.Messages(r, rosbag.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"github.com/aler9/goroslib/pkg/msgs/std_msgs"
 
 	"github.com/gorosbag/gorosbag/internal/stdmsg"
+	"github.com/gorosbag/gorosbag/rosbag"
 
 	"context"
 	"encoding/binary"
@@ -15,7 +16,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -223,7 +223,7 @@ func (p *playing) seek(payload []byte) (string, error) {
 
 // seekTo seeks to a time in the bags.
 func (p *playing) seekTo(payload []byte) (string, error) {
-	t := bagfmt.Time{Sec: binary.LittleEndian.Uint32(payload), Nsec: binary.LittleEndian.Uint32(payload[4:])}
+	t := rosbag.Time{Sec: binary.LittleEndian.Uint32(payload), Nsec: binary.LittleEndian.Uint32(payload[4:])}
 	s := p.control.Status()
 	return p.goTo(s.Position + t.Sub(s.BagTime))
 }

@@ -15,9 +15,9 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
@@ -34,7 +34,7 @@ type steered struct {
 
 func newSteered() *steered {
 	return &steered{
-		s:    control.Status{Phase: control.PhasePlay, Rate: 1, Position: 2 * time.Second, Length: 10 * time.Second, BagTime: bagfmt.Time{Sec: 1002}},
+		s:    control.Status{Phase: control.PhasePlay, Rate: 1, Position: 2 * time.Second, Length: 10 * time.Second, BagTime: rosbag.Time{Sec: 1002}},
 		next: make(chan struct{}),
 	}
 }

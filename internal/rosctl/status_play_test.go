@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -17,7 +17,7 @@ func TestPlayStatus(t *testing.T) {
 	stats := control.Stats{
 		Status: control.Status{
 			Phase: control.PhasePlay, Rate: 5, Achieved: 3.0999, Position: 1500 * time.Millisecond, Length: time.Minute,
-			BagTime: bagfmt.Time{Sec: 1000, Nsec: 7}, Messages: 12, Pass: 2, Bookmarks: []time.Duration{time.Second, 2 * time.Second},
+			BagTime: rosbag.Time{Sec: 1000, Nsec: 7}, Messages: 12, Pass: 2, Bookmarks: []time.Duration{time.Second, 2 * time.Second},
 		},
 		WaitingFor: []string{"/map"},
 		Topics: []control.TopicStats{

@@ -5,15 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestPlayMarks: the ruler has the recorded marks, and the last one that was passed is named.
 func TestPlayMarks(t *testing.T) {
 	t.Parallel()
-	zero := bagfmt.Time{Sec: 1748682000, Nsec: 5e8}
+	zero := rosbag.Time{Sec: 1748682000, Nsec: 5e8}
 	at := time.Minute
 	v := screen.PlayView{
 		Control: &fakePlay{at: func() time.Duration { return at }}, ASCII: true, Zone: time.UTC,

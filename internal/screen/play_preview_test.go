@@ -7,16 +7,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestPlayPreview(t *testing.T) {
 	t.Parallel()
 	p := player.Preview{
-		Start: bagfmt.Time{Sec: 1000}, End: bagfmt.Time{Sec: 1002, Nsec: 5e8},
+		Start: rosbag.Time{Sec: 1000}, End: rosbag.Time{Sec: 1002, Nsec: 5e8},
 		Topics: []player.PreviewTopic{
 			{Name: "/地图", Recorded: []string{"/地图"}, Type: "nav_msgs/OccupancyGrid", Latching: true, CallerIDs: []string{"/mapper"}},
 			{

@@ -8,14 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	s := control.Status{Phase: control.PhasePlay, BagTime: bagfmt.Time{Sec: 1396293889, Nsec: 12345000}, Position: 12345678 * time.Microsecond, Length: time.Minute}
+	s := control.Status{Phase: control.PhasePlay, BagTime: rosbag.Time{Sec: 1396293889, Nsec: 12345000}, Position: 12345678 * time.Microsecond, Length: time.Minute}
 	if d := cmp.Diff("[RUNNING]  Bag Time: 1396293889.012345   Duration: 12.345678 / 60.000000", screen.Progress(&s)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}

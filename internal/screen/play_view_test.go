@@ -15,10 +15,10 @@ import (
 
 	"github.com/rivo/uniseg"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -41,7 +41,7 @@ func (f *fakePlay) Status() control.Status { return f.Stats().Status }
 
 func (f *fakePlay) Stats() control.Stats {
 	at := f.at()
-	zero := bagfmt.Time{Sec: 1748682000, Nsec: 5e8}
+	zero := rosbag.Time{Sec: 1748682000, Nsec: 5e8}
 	s := control.Stats{Status: control.Status{
 		Phase: control.PhasePlay, Rate: 1, BagTime: zero.Add(at), Position: at, Length: 10 * time.Minute, Late: 300 * time.Microsecond,
 	}}

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestRecordSummaryOfSnapshots(t *testing.T) {
@@ -62,11 +62,11 @@ func TestRecordSummaryOfTriggers(t *testing.T) {
 
 func TestRecordSummaryOfChunks(t *testing.T) {
 	t.Parallel()
-	s := recorder.Summary{Duration: time.Second, Chunks: map[bagfmt.Compression]uint64{bagfmt.CompressionNone: 1, bagfmt.CompressionBZ2: 3}}
+	s := recorder.Summary{Duration: time.Second, Chunks: map[rosbag.Compression]uint64{rosbag.CompressionNone: 1, rosbag.CompressionBZ2: 3}}
 	if got, want := screen.RecordSummary(&s), "\nchunks: 3 bz2, 1 none\n"; !strings.Contains(got, want) {
 		t.Errorf("want %q in\n%s", want, got)
 	}
-	delete(s.Chunks, bagfmt.CompressionNone)
+	delete(s.Chunks, rosbag.CompressionNone)
 	if got, want := screen.RecordSummary(&s), "\nchunks: 3 bz2\n"; !strings.Contains(got, want) {
 		t.Errorf("want %q in\n%s", want, got)
 	}

@@ -6,10 +6,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/msgtypes"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -31,7 +31,7 @@ func (e *evaluator) item(it *item, frame []byte) {
 	if len(frame) == 0 {
 		return
 	}
-	l.message.Time, l.message.Frame = bagfmt.TimeOf(it.stamp), frame
+	l.message.Time, l.message.Frame = rosbag.TimeOf(it.stamp), frame
 	for _, r := range l.rules {
 		e.evaluate(r, l, it)
 	}
@@ -67,7 +67,7 @@ func (e *evaluator) evaluate(r *linkRule, l *link, it *item) {
 
 // check looks up the fields of an expression in the type of a publisher that was linked. A field
 // that some other topic of the expression may have is missing once all of them are known.
-func (e *evaluator) check(r *rule, conn *bagfmt.Connection) {
+func (e *evaluator) check(r *rule, conn *rosbag.Connection) {
 	lacking, err := r.program.Lacking(conn)
 	if err != nil {
 		return // the first message shows whether it matters
@@ -78,19 +78,19 @@ func (e *evaluator) check(r *rule, conn *bagfmt.Connection) {
 }
 
 // missing reports fields that an evaluation came to and that no message type had.
-func (e *evaluator) missing(r *rule, conn *bagfmt.Connection) {
+func (e *evaluator) missing(r *rule, conn *rosbag.Connection) {
 	for _, lack := range r.program.Missing() {
 		e.lacks(r, conn, lack.Field, lack.Reason)
 	}
 }
 
-func (e *evaluator) lacks(r *rule, conn *bagfmt.Connection, field, reason string) {
+func (e *evaluator) lacks(r *rule, conn *rosbag.Connection, field, reason string) {
 	if r.fields.first(field) {
 		e.warn("a trigger names a field that the messages do not have", r, conn, zap.String("field", field), zap.String("reason", reason))
 	}
 }
 
-func (e *evaluator) warn(text string, r *rule, conn *bagfmt.Connection, fields ...zap.Field) {
+func (e *evaluator) warn(text string, r *rule, conn *rosbag.Connection, fields ...zap.Field) {
 	e.log.Warn(text, append([]zap.Field{
 		zap.String("option", "--"+r.kind.String()), zap.String("topic", conn.Topic),
 		zap.String("type", conn.Header.Type()), loglimit.Each(),

@@ -17,10 +17,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Memory is what a Set takes for messages that wait and for those being evaluated.
@@ -124,8 +124,8 @@ func New(o Options) (*Set, error) {
 func (s *Set) Topics() []string { return s.topics }
 
 // Open implements [recorder.Watcher].
-func (s *Set) Open(topic string, header bagfmt.ConnectionHeader) recorder.LinkWatcher {
-	l := &link{set: s, conn: &bagfmt.Connection{Topic: topic, Header: header}}
+func (s *Set) Open(topic string, header rosbag.Header) recorder.LinkWatcher {
+	l := &link{set: s, conn: &rosbag.Connection{Topic: topic, Header: header}}
 	l.message.Conn = l.conn
 	if i, ok := slices.BinarySearch(s.topics, topic); ok {
 		l.heard = &s.heard[i]
@@ -193,8 +193,8 @@ func (s *Set) Run(ctx context.Context) {
 // evaluates, but for Frames and Skipped.
 type link struct {
 	set     *Set
-	conn    *bagfmt.Connection
-	message bagfmt.Message
+	conn    *rosbag.Connection
+	message rosbag.Message
 	heard   *atomic.Bool // a message of the topic has come
 	rules   []*linkRule
 	checked bool // its message type was

@@ -17,10 +17,10 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -133,8 +133,8 @@ func newSet(t *testing.T, c *control, running bool, on map[Kind][]string) (*Set,
 	return s, logs
 }
 
-func header(definition string) bagfmt.ConnectionHeader {
-	return bagfmt.ConnectionHeader{{Key: "type", Value: "p/T"}, {Key: "md5sum", Value: "*"}, {Key: "message_definition", Value: definition}}
+func header(definition string) rosbag.Header {
+	return rosbag.Header{{Key: "type", Value: "p/T"}, {Key: "md5sum", Value: "*"}, {Key: "message_definition", Value: definition}}
 }
 
 const xDefinition = "uint8 x\n"

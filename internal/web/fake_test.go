@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -22,7 +22,7 @@ type fakePlayer struct {
 
 func newFakePlayer(topics ...string) *fakePlayer {
 	f := &fakePlayer{stats: control.Stats{Status: control.Status{
-		Phase: control.PhasePlay, Rate: 1, Achieved: 0.9987, Late: 130 * time.Microsecond, BagTime: bagfmt.TimeOf(time.Unix(1_748_682_000, 0)),
+		Phase: control.PhasePlay, Rate: 1, Achieved: 0.9987, Late: 130 * time.Microsecond, BagTime: rosbag.TimeOf(time.Unix(1_748_682_000, 0)),
 		Position: 21*time.Second + 300*time.Millisecond, Length: 75 * time.Second, MarkTo: 75 * time.Second, Messages: 48_211,
 	}}}
 	for i, topic := range topics {

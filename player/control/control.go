@@ -7,7 +7,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -92,7 +92,7 @@ type Status struct {
 	Rate     float64       // requested
 	Achieved float64       // bag time per wall time so far, pauses excluded; 0 if not known yet
 	Late     time.Duration // how long after its deadline the last message went out
-	BagTime  bagfmt.Time   // Position as a recorded time
+	BagTime  rosbag.Time   // Position as a recorded time
 	Position time.Duration // since the first selected message
 	Length   time.Duration // from the first to the last selected message
 	Pass     int           // complete passes, with Options.Loop
@@ -110,7 +110,7 @@ type Status struct {
 
 // PositionOf returns the position of a recorded time, which may be outside of what is played.
 // It is known as soon as BagTime is.
-func (s *Status) PositionOf(t bagfmt.Time) time.Duration { return s.Position + t.Sub(s.BagTime) }
+func (s *Status) PositionOf(t rosbag.Time) time.Duration { return s.Position + t.Sub(s.BagTime) }
 
 // Stats is a detailed account of a running Run.
 type Stats struct {

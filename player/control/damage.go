@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -12,7 +11,7 @@ import (
 type DamageError struct {
 	Bag      string
 	Messages uint64 // upper bound of the messages lost with it; 0 if unknown
-	Err      error  // with the offset, see bagfmt.CorruptError and bagfmt.LimitError
+	Err      error  // with the offset, see rosbag.CorruptError and rosbag.LimitError
 }
 
 // Error implements error.
@@ -23,7 +22,7 @@ func (e *DamageError) Unwrap() error { return e.Err }
 
 // Lossless reports whether all messages were played in spite of the damage.
 func (e *DamageError) Lossless() bool {
-	var corrupt *bagfmt.CorruptError
+	var corrupt *rosbag.CorruptError
 	return errors.As(e.Err, &corrupt) && corrupt.Recovered
 }
 

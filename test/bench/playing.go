@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/load"
 	"github.com/gorosbag/gorosbag/test/probe"
 )
@@ -23,7 +24,7 @@ type tape struct {
 	topics, size int
 	count        int           // messages of each topic
 	period       time.Duration // between those of a topic; topics are spread over it
-	compression  bagfmt.Compression
+	compression  rosbag.Compression
 	chunkBytes   int // zero means the default
 }
 
@@ -46,7 +47,7 @@ func (t tape) write(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	var conns []*bagfmt.Connection
+	var conns []*rosbag.Connection
 	for _, topic := range t.names() {
 		c, err := w.AddConnection(topic, load.Header(topic))
 		if err != nil {
@@ -56,7 +57,7 @@ func (t tape) write(path string) (err error) {
 	}
 	data := make([]byte, t.size)
 	load.Fill(data)
-	start := bagfmt.Time{Sec: 1_600_000_000}
+	start := rosbag.Time{Sec: 1_600_000_000}
 	for n := range t.count {
 		for i, c := range conns {
 			due := t.period*time.Duration(n) + t.period*time.Duration(i)/time.Duration(t.topics)

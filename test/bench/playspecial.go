@@ -13,9 +13,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/probe"
 )
@@ -129,13 +129,13 @@ type seeking struct {
 
 // seeks jumps back and forth in a bag.
 func seeks(ctx context.Context, b *bench, t *table) error {
-	bag := tape{topics: 20, size: 5000, count: 6000, period: 10 * time.Millisecond, compression: bagfmt.CompressionLZ4}
+	bag := tape{topics: 20, size: 5000, count: 6000, period: 10 * time.Millisecond, compression: rosbag.CompressionLZ4}
 	return bag.seeks(ctx, b, t, seeking{name: "warm", target: seekWarm}, seeking{name: "cold", cold: true, target: seekCold})
 }
 
 // seeksSlow does so in one that takes long to unpack.
 func seeksSlow(ctx context.Context, b *bench, t *table) error {
-	bag := tape{topics: 20, size: 1000, count: 6000, period: 10 * time.Millisecond, compression: bagfmt.CompressionBZ2}
+	bag := tape{topics: 20, size: 1000, count: 6000, period: 10 * time.Millisecond, compression: rosbag.CompressionBZ2}
 	return bag.seeks(ctx, b, t, seeking{name: "again", again: true, target: seekWarm}, seeking{name: "cold", cold: true, target: seekCold})
 }
 

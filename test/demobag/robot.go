@@ -23,6 +23,7 @@ import (
 	"github.com/aler9/goroslib/pkg/protocommon"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // The drive: one circle in ten seconds.
@@ -84,11 +85,11 @@ func events() []event {
 func write(out io.Writer) error {
 	// The index position is written at the end, so the bag is made in memory.
 	var buf memory
-	w, err := bagfmt.NewWriter(&buf, bagfmt.WriterOptions{Compression: bagfmt.CompressionLZ4, ChunkBytes: 128 << 10})
+	w, err := bagfmt.NewWriter(&buf, bagfmt.WriterOptions{Compression: rosbag.CompressionLZ4, ChunkBytes: 128 << 10})
 	if err != nil {
 		return err
 	}
-	conns := make([]*bagfmt.Connection, len(streams))
+	conns := make([]*rosbag.Connection, len(streams))
 	for i, s := range streams {
 		if conns[i], err = connect(w, s); err != nil {
 			return fmt.Errorf("%s: %w", s.topic, err)
@@ -103,7 +104,7 @@ func write(out io.Writer) error {
 		if err := protocommon.MessageEncode(&frame, ptr.Interface()); err != nil {
 			return fmt.Errorf("%s: %w", streams[e.stream].topic, err)
 		}
-		if err := w.Write(conns[e.stream], bagfmt.TimeOf(e.at), frame.Bytes()[4:]); err != nil {
+		if err := w.Write(conns[e.stream], rosbag.TimeOf(e.at), frame.Bytes()[4:]); err != nil {
 			return err
 		}
 	}
@@ -115,7 +116,7 @@ func write(out io.Writer) error {
 }
 
 // connect adds the connection of s with the header that its publisher would send.
-func connect(w *bagfmt.Writer, s stream) (*bagfmt.Connection, error) {
+func connect(w *bagfmt.Writer, s stream) (*rosbag.Connection, error) {
 	msg := s.message(begin, 0)
 	typ, err1 := msgproc.Type(msg)
 	md5sum, err2 := msgproc.MD5(msg)
@@ -127,7 +128,7 @@ func connect(w *bagfmt.Writer, s stream) (*bagfmt.Connection, error) {
 	if s.latching {
 		latching = "1"
 	}
-	return w.AddConnection(s.topic, bagfmt.ConnectionHeader{
+	return w.AddConnection(s.topic, rosbag.Header{
 		{Key: "callerid", Value: s.callerID},
 		{Key: "latching", Value: latching},
 		{Key: "md5sum", Value: md5sum},

@@ -18,14 +18,14 @@ import (
 
 	"github.com/aler9/goroslib/pkg/apimaster"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // Header is that of a bag's connection with such messages.
-func Header(topic string) bagfmt.ConnectionHeader {
-	return bagfmt.ConnectionHeader{
+func Header(topic string) rosbag.Header {
+	return rosbag.Header{
 		{Key: "callerid", Value: "/load"},
 		{Key: "md5sum", Value: md5sum},
 		{Key: "message_definition", Value: definition},

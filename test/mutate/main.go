@@ -28,8 +28,14 @@ type area struct {
 }
 
 var areas = []area{
-	{name: "recorder-intake", dir: "recorder", files: "intake buffer admit pool latched large link sampler rotation simtime stats topic", slow: slowRecorder},
-	{name: "recorder-sink", dir: "recorder", files: "encoder ring snapshot sink sink_files sink_latched sink_snapshots sink_triggers", slow: slowRecorder},
+	{name: "recorder-intake", dir: "recorder/internal/intake", tests: "recorder", slow: slowRecorder},
+	{name: "recorder-latch", dir: "recorder/internal/latch", tests: "recorder", slow: slowRecorder},
+	{name: "recorder-memory", dir: "recorder/internal/memory"},
+	{name: "recorder-ring", dir: "recorder/internal/ring", tests: "recorder", slow: slowRecorder},
+	{name: "recorder-rotation", dir: "recorder/internal/rotation"},
+	{name: "recorder-simtime", dir: "recorder/internal/simtime", tests: "recorder", slow: slowRecorder},
+	{name: "recorder-encode", dir: "recorder/internal/encode", tests: "recorder", slow: slowRecorder},
+	{name: "recorder-sink", dir: "recorder/internal/sink", tests: "recorder", slow: slowRecorder},
 	{name: "bagexpr", dir: "internal/bagexpr"},
 	{name: "recorder-loss", dir: "recorder/internal/loss"},
 	{name: "recorder-queue", dir: "recorder/internal/queue"},
@@ -45,7 +51,7 @@ var areas = []area{
 	{name: "tcpros-wire", dir: "tcpros/internal/wire", files: "header pending"},
 	{name: "tcpros-sublink", dir: "tcpros/internal/sublink", files: "link read rawread_linux"},
 	{name: "tcpros-publink", dir: "tcpros/internal/publink", files: "link queue writer drain drain_linux rawwrite_linux"},
-	{name: "bagfmt-writer", dir: "bagfmt", files: "writer writer_append parallel_writer"},
+	{name: "bagfmt-writer", dir: "bagfmt", files: "append writer writer_conns parallel_writer"},
 	{name: "bagfmt-chunk", dir: "bagfmt/chunk", tests: "bagfmt"},
 	{name: "bagfmt-encode", dir: "bagfmt/internal/wire", files: "record_encode", tests: "bagfmt"},
 	{name: "bagfmt-index", dir: "bagfmt/internal/load", files: "index", tests: "bagfmt"},

@@ -14,6 +14,7 @@ import (
 	rosbag "github.com/foxglove/go-rosbag"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 )
 
 const (
@@ -46,17 +47,17 @@ func newInput(messages int) *input {
 	return in
 }
 
-func (in *input) message(i int) (topic int, t bagfmt.Time, data []byte) {
-	return i % topics, bagfmt.Time{Sec: uint32(i/1000 + 1), Nsec: uint32(i%1000) * 1e6}, in.data[i%len(in.data)]
+func (in *input) message(i int) (topic int, t rosbag.Time, data []byte) {
+	return i % topics, rosbag.Time{Sec: uint32(i/1000 + 1), Nsec: uint32(i%1000) * 1e6}, in.data[i%len(in.data)]
 }
 
 func libraryContests(messages int) ([]contest, error) {
 	in := newInput(messages)
 	var list []contest
 	for _, c := range []struct {
-		compression bagfmt.Compression
+		compression rosbag.Compression
 		want        float64
-	}{{bagfmt.CompressionNone, 3}, {bagfmt.CompressionLZ4, 2}} {
+	}{{rosbag.CompressionNone, 3}, {rosbag.CompressionLZ4, 2}} {
 		list = append(list, contest{
 			name: fmt.Sprintf("write %s 1 KiB", c.compression), want: c.want,
 			ours: func(context.Context) (work, error) {
@@ -74,7 +75,7 @@ func libraryContests(messages int) ([]contest, error) {
 		},
 		theirs: list[0].theirs,
 	})
-	for _, compression := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+	for _, compression := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4} {
 		var bag bytes.Buffer
 		if _, _, err := writeOurs(&memFile{&bag}, in, compression); err != nil {
 			return nil, err
@@ -110,7 +111,7 @@ type memFile struct{ *bytes.Buffer }
 
 func (f *memFile) WriteAt(b []byte, off int64) (int, error) { return copy(f.Bytes()[off:], b), nil } //nolint:unparam // io.WriterAt
 
-func writeOurs(w io.Writer, in *input, c bagfmt.Compression) (messages, size int64, err error) {
+func writeOurs(w io.Writer, in *input, c rosbag.Compression) (messages, size int64, err error) {
 	_, err = writeMessages(w, in, bagfmt.WriterOptions{Compression: c, Workers: runtime.GOMAXPROCS(0)})
 	return int64(in.messages), int64(in.messages) * messageBytes, err
 }
@@ -118,7 +119,7 @@ func writeOurs(w io.Writer, in *input, c bagfmt.Compression) (messages, size int
 // copyOnly does what no writer of checked chunks can do without.
 func copyOnly(in *input) (messages, size int64, err error) {
 	castagnoli := crc32.MakeTable(crc32.Castagnoli)
-	chunk := make([]byte, 0, bagfmt.DefaultChunkBytes)
+	chunk := make([]byte, 0, chunk.DefaultBytes)
 	var sums uint32
 	for i := range in.messages {
 		_, _, data := in.message(i)
@@ -140,9 +141,9 @@ func writeMessages(w io.Writer, in *input, o bagfmt.WriterOptions) (*bagfmt.Writ
 	if err != nil {
 		return nil, err
 	}
-	var conns [topics]*bagfmt.Connection
+	var conns [topics]*rosbag.Connection
 	for i := range conns {
-		conns[i], err = bw.AddConnection(topicName(i), bagfmt.ConnectionHeader{
+		conns[i], err = bw.AddConnection(topicName(i), rosbag.Header{
 			{Key: "topic", Value: topicName(i)},
 			{Key: "type", Value: typeName},
 			{Key: "md5sum", Value: typeMD5},
@@ -161,9 +162,9 @@ func writeMessages(w io.Writer, in *input, o bagfmt.WriterOptions) (*bagfmt.Writ
 	return bw, bw.Close()
 }
 
-func writeTheirs(w io.Writer, in *input, c bagfmt.Compression) (messages, size int64, err error) {
+func writeTheirs(w io.Writer, in *input, c rosbag.Compression) (messages, size int64, err error) {
 	// The same chunk size for both: theirs is 4 MiB if nothing is said, ours 768 KiB.
-	bw, err := rosbag.NewWriter(w, rosbag.WithCompression(string(c)), rosbag.WithChunksize(bagfmt.DefaultChunkBytes))
+	bw, err := rosbag.NewWriter(w, rosbag.WithCompression(string(c)), rosbag.WithChunksize(chunk.DefaultBytes))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -195,7 +196,7 @@ func readIndexed(bag []byte) (messages, size int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	c := r.Cursor(bagfmt.Query{Workers: runtime.GOMAXPROCS(0), Reuse: true})
+	c := r.Cursor(rosbag.Query{Workers: runtime.GOMAXPROCS(0), Reuse: true})
 	defer c.Close()
 	return drain(c.Next)
 }
@@ -210,7 +211,7 @@ func readLinear(bag []byte) (messages, size int64, err error) {
 	return drain(s.Next)
 }
 
-func drain(next func() (*bagfmt.Message, error)) (messages, size int64, err error) {
+func drain(next func() (*rosbag.Message, error)) (messages, size int64, err error) {
 	for {
 		m, err := next()
 		if errors.Is(err, io.EOF) {

@@ -37,6 +37,8 @@ func NewCompressor(c rosbag.Compression) (*Compressor, error) {
 		z.z = newLZ4Packer()
 	case rosbag.CompressionBZ2:
 		z.z = newBZ2Packer()
+	case rosbag.CompressionZstd: // which no bag has
+		fallthrough
 	default:
 		_, err := rosbag.ParseCompression(string(c))
 		return nil, err

@@ -3,6 +3,7 @@ package codec
 import (
 	"bytes"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +19,7 @@ func TestZstd(t *testing.T) {
 	for i := range random {
 		random[i] = byte(i * i >> 7)
 	}
-	for name, data := range map[string][]byte{"empty": {}, "short": []byte("short"), "zeros": make([]byte, 30<<20), "mixed": append(random, make([]byte, 5<<20)...)} {
+	for name, data := range map[string][]byte{"empty": {}, "short": []byte("short"), "zeros": make([]byte, 30<<20), "mixed": slices.Concat(random, make([]byte, 5<<20))} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var stream bytes.Buffer

@@ -33,7 +33,7 @@ const (
 
 // Bag returns the record of a bag that is the like of op, for errors, 0 if there is none.
 func (op Op) Bag() rosbag.Op {
-	switch op {
+	switch op { //nolint:exhaustive // the others have none
 	case OpHeader:
 		return rosbag.OpBagHeader
 	case OpSchema, OpChannel:
@@ -53,7 +53,7 @@ func (op Op) Bag() rosbag.Op {
 // Misplaced tells of a record of n bytes that does not belong in the data section, nil if it does.
 // Records of unknown kinds are allowed everywhere.
 func (op Op) Misplaced(n, at int64) error {
-	switch op {
+	switch op { //nolint:exhaustive // the others may be there
 	case OpChunkIndex, OpAttachmentIndex, OpStatistics, OpMetadataIndex, OpSummaryOffset:
 	case OpFooter:
 		if n == footerContent {

@@ -101,7 +101,7 @@ func (x *scan) next() (more bool, err error) {
 			return false, err
 		}
 	}
-	switch op {
+	switch op { //nolint:exhaustive // the others are passed over
 	case mcap.OpChunk:
 		return x.startChunk(n, start)
 	case mcap.OpMessageIndex:

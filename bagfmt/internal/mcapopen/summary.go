@@ -144,7 +144,7 @@ func (x *summary) read(f mcap.Footer) error {
 // record reads the content of one record.
 func (x *summary) record(s *wire.Stream, op mcap.Op, n, start int64) error {
 	f := x.bag.MCAP
-	switch op {
+	switch op { //nolint:exhaustive // the others are passed over
 	case mcap.OpSchema, mcap.OpChannel, mcap.OpChunkIndex, mcap.OpStatistics, mcap.OpAttachmentIndex, mcap.OpMetadataIndex:
 	default:
 		return s.Skip(n, start, op.Bag())
@@ -154,7 +154,7 @@ func (x *summary) record(s *wire.Stream, op mcap.Op, n, start int64) error {
 		return err
 	}
 	var extra mcap.Extra
-	switch op {
+	switch op { //nolint:exhaustive // the others were passed over
 	case mcap.OpSchema:
 		return f.Channels.AddSchema(b, start)
 	case mcap.OpChannel:

@@ -186,7 +186,7 @@ func (s *Scanner) record() (*rosbag.Message, error) {
 	if err := op.Misplaced(n, start); err != nil {
 		return nil, s.pass(n, start, err)
 	}
-	switch op {
+	switch op { //nolint:exhaustive // the others are passed over
 	case mcap.OpChunk:
 		return nil, s.startChunk(n, start)
 	case mcap.OpMessage:

@@ -8,7 +8,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -17,8 +16,8 @@ import (
 // OffsetOf returns the file offset of an error of bagfmt.
 func OffsetOf(err error) (offset int64, ok bool) {
 	var (
-		corrupt *bagfmt.CorruptError
-		limit   *bagfmt.LimitError
+		corrupt *rosbag.CorruptError
+		limit   *rosbag.LimitError
 		read    *rosbag.ReadError
 	)
 	switch {
@@ -79,7 +78,7 @@ func (d *DamageLog) write(e *control.DamageError) {
 		d.log.Warn("an index of the bag is damaged, its messages are played", damageFields(e)...)
 	case e.IsReadError():
 		d.log.Error("a part of the bag could not be read, playing on behind it", damageFields(e)...)
-	case errors.Is(e, bagfmt.ErrLimit):
+	case errors.Is(e, rosbag.ErrLimit):
 		d.log.Error("a chunk is larger than --max-chunk allows, playing on behind it", damageFields(e)...)
 	default:
 		d.log.Error("bag is damaged, playing on behind it", damageFields(e)...)

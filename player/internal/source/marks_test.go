@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestMarks: marks of all bags come by time.
@@ -18,14 +19,14 @@ func TestMarks(t *testing.T) {
 	t.Parallel()
 	var bags []*source.Recording
 	for _, marks := range [][]bagnote.Mark{
-		{{Time: bagfmt.Time{Sec: 10}, Text: "a"}, {Time: bagfmt.Time{Sec: 30}, Text: "c"}}, nil, {{Time: bagfmt.Time{Sec: 20}, Text: "b"}},
+		{{Time: rosbag.Time{Sec: 10}, Text: "a"}, {Time: rosbag.Time{Sec: 30}, Text: "c"}}, nil, {{Time: rosbag.Time{Sec: 20}, Text: "b"}},
 	} {
 		var b bytes.Buffer
 		w, err := bagfmt.NewWriter(&b, bagfmt.WriterOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := w.AddConnection(bagnote.MarksTopic, bagfmt.ConnectionHeader{{Key: "type", Value: bagnote.Type}, {Key: "md5sum", Value: bagnote.MD5Sum}})
+		c, err := w.AddConnection(bagnote.MarksTopic, rosbag.Header{{Key: "type", Value: bagnote.Type}, {Key: "md5sum", Value: bagnote.MD5Sum}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,12 +44,12 @@ func TestMarks(t *testing.T) {
 		}
 		bags = append(bags, bag)
 	}
-	want := []bagnote.Mark{{Time: bagfmt.Time{Sec: 10}, Text: "a"}, {Time: bagfmt.Time{Sec: 20}, Text: "b"}, {Time: bagfmt.Time{Sec: 30}, Text: "c"}}
+	want := []bagnote.Mark{{Time: rosbag.Time{Sec: 10}, Text: "a"}, {Time: rosbag.Time{Sec: 20}, Text: "b"}, {Time: rosbag.Time{Sec: 30}, Text: "c"}}
 	if d := cmp.Diff(want, source.Marks(bags)); d != "" {
 		t.Error(d)
 	}
-	s := control.Status{Position: 3 * time.Second, BagTime: bagfmt.Time{Sec: 13}}
-	if got := s.PositionOf(bagfmt.Time{Sec: 30}); got != 20*time.Second {
+	s := control.Status{Position: 3 * time.Second, BagTime: rosbag.Time{Sec: 13}}
+	if got := s.PositionOf(rosbag.Time{Sec: 30}); got != 20*time.Second {
 		t.Errorf("position %v", got)
 	}
 }

@@ -131,7 +131,7 @@ func (b *Recording) Close() error {
 
 // Span returns the times of the earliest and of the latest message of the bags, if there
 // is any.
-func Span(bags []*Recording) (first, last bagfmt.Time, ok bool) {
+func Span(bags []*Recording) (first, last rosbag.Time, ok bool) {
 	var files []rosbag.File
 	for _, b := range bags {
 		files = append(files, rosbag.FileOf(b.name, b.source))

@@ -3,7 +3,7 @@ package transport
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // The methods in this file record the progress of play.
@@ -145,7 +145,7 @@ type State struct {
 	Paused        bool
 	Rate          float64
 	Position      time.Duration // at most the length
-	BagTime       bagfmt.Time   // the same, as recorded
+	BagTime       rosbag.Time   // the same, as recorded
 	Length        time.Duration
 	Pass          int
 	Loop          bool
@@ -177,4 +177,4 @@ func (t *Transport) State(now time.Duration) State {
 }
 
 // Span returns the time of the first message, and how long after it the last one is.
-func (t *Transport) Span() (zero bagfmt.Time, length time.Duration) { return t.zero, t.length }
+func (t *Transport) Span() (zero rosbag.Time, length time.Duration) { return t.zero, t.length }

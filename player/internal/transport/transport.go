@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Place is a place in the merged bags: Rank is the index of a message among the messages
 // with the same stamp.
 type Place struct {
-	Stamp bagfmt.Time
+	Stamp rosbag.Time
 	Rank  int
 }
 
@@ -60,7 +60,7 @@ type Transport struct {
 	loop      Loop
 	skipEmpty time.Duration
 
-	zero      bagfmt.Time   // first selected message
+	zero      rosbag.Time   // first selected message
 	length    time.Duration // from the first to the last selected message
 	bookmarks []time.Duration
 
@@ -104,7 +104,7 @@ func New(o Options) *Transport {
 }
 
 // Load sets the time of the first message, and how long after it the last one is.
-func (t *Transport) Load(zero bagfmt.Time, length time.Duration) {
+func (t *Transport) Load(zero rosbag.Time, length time.Duration) {
 	t.zero, t.length = zero, length
 	t.head.place = Place{Stamp: zero}
 }
@@ -113,10 +113,10 @@ func (t *Transport) Load(zero bagfmt.Time, length time.Duration) {
 func (t *Transport) FirstRequest() ReadRequest { return ReadRequest{Loop: t.loop} }
 
 // time returns the bag time of a position, including the shift of the loop.
-func (t *Transport) time(pos time.Duration) bagfmt.Time { return t.zero.Add(Sum(pos, t.head.shift)) }
+func (t *Transport) time(pos time.Duration) rosbag.Time { return t.zero.Add(Sum(pos, t.head.shift)) }
 
 // Reached returns the time of the last published message or, after a jump, of its target.
-func (t *Transport) Reached() bagfmt.Time { return t.time(t.head.last) }
+func (t *Transport) Reached() rosbag.Time { return t.time(t.head.last) }
 
 // Position returns the position of play. It does not pass a message that is not published
 // yet, also when play is late, and never decreases within a pass. After the last message it
@@ -133,9 +133,9 @@ func (t *Transport) Position(now time.Duration) time.Duration {
 }
 
 // Clock returns the time to publish as the clock. It reports false before play has begun.
-func (t *Transport) Clock(now time.Duration) (bagfmt.Time, bool) {
+func (t *Transport) Clock(now time.Duration) (rosbag.Time, bool) {
 	if !t.head.begun {
-		return bagfmt.Time{}, false
+		return rosbag.Time{}, false
 	}
 	t.head.clock = max(t.head.clock, t.Position(now))
 	return t.time(t.head.clock), true

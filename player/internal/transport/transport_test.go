@@ -6,10 +6,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-var zero = bagfmt.Time{Sec: 1000}
+var zero = rosbag.Time{Sec: 1000}
 
 func at(pos time.Duration) Place { return Place{Stamp: zero.Add(pos)} }
 

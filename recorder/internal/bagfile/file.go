@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // ActiveSuffix marks a bag that is being written, as in stock.
@@ -60,7 +62,7 @@ type File struct {
 	path     string                      // where it is now
 	stat     func() (fs.FileInfo, error) // of the open file
 	torn     bool                        // the last write failed
-	repeated bagfmt.Repeated             // what it begins with
+	repeated rosbag.Repeated             // what it begins with
 	reserved int64                       // up to here the file has room
 	looked   time.Time                   // when gone was asked
 	away     error                       // why it does not have its name any more, if that is so; final when it is closed
@@ -171,7 +173,7 @@ func (b *File) reserveFirst(s *Series) error {
 // reserve makes sure, before c is written, of room for it and for the index that has to
 // follow. So a disk that is full, by whomever, ends the bag between two chunks and in
 // good order.
-func (b *File) reserve(c *bagfmt.SealedChunk) error {
+func (b *File) reserve(c *chunk.Sealed) error {
 	need := b.end + int64(len(c.Record)) + b.writer.IndexBytes(c)
 	if need <= b.reserved {
 		return nil
@@ -234,7 +236,7 @@ func (b *File) Sync() error {
 }
 
 // WriteChunk appends one chunk with its index records.
-func (b *File) WriteChunk(c *bagfmt.SealedChunk) error {
+func (b *File) WriteChunk(c *chunk.Sealed) error {
 	err := b.reserve(c)
 	if err == nil {
 		err = b.writer.WriteChunk(c)
@@ -247,7 +249,7 @@ func (b *File) WriteChunk(c *bagfmt.SealedChunk) error {
 
 // WriteRepeated is WriteChunk for latched messages that the bag begins with, repeated, all with
 // the same time.
-func (b *File) WriteRepeated(c *bagfmt.SealedChunk) error {
+func (b *File) WriteRepeated(c *chunk.Sealed) error {
 	if err := b.WriteChunk(c); err != nil {
 		return err
 	}

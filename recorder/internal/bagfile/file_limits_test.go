@@ -16,7 +16,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 var errDisk = errors.New("the disk is broken")
@@ -73,17 +74,17 @@ func onDisk(t *testing.T, mode Sync) (*File, *disk) {
 }
 
 // sealedChunk is a chunk with one message of so many bytes.
-func sealedChunk(t *testing.T, size int) *bagfmt.SealedChunk {
+func sealedChunk(t *testing.T, size int) *chunk.Sealed {
 	t.Helper()
-	var records bagfmt.ConnRecords
-	var c bagfmt.ChunkBuilder
+	var records chunk.Records
+	var c chunk.Builder
 	c.Reset(&records)
-	conn := &bagfmt.Connection{Topic: "/t", Header: bagfmt.ConnectionHeader{
+	conn := &rosbag.Connection{Topic: "/t", Header: rosbag.Header{
 		{Key: "topic", Value: "/t"}, {Key: "type", Value: "std_msgs/Empty"}, {Key: "md5sum", Value: "d41d8cd98f00b204e9800998ecf8427e"}, {Key: "message_definition", Value: ""},
 	}}
 	frame := make([]byte, 4+size)
 	frame[0], frame[1], frame[2] = byte(size), byte(size>>8), byte(size>>16)
-	c.AppendRun(conn, bagfmt.Time{Sec: 1}, frame, 1)
+	c.AppendRun(conn, rosbag.Time{Sec: 1}, frame, 1)
 	sealed, err := c.Seal(nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -299,7 +300,7 @@ func TestRepeatedMessages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if want := (bagfmt.Repeated{Count: 3, Time: bagfmt.Time{Sec: 1}}); b.repeated != want {
+	if want := (rosbag.Repeated{Count: 3, Time: rosbag.Time{Sec: 1}}); b.repeated != want {
 		t.Errorf("%+v, want %+v", b.repeated, want)
 	}
 	d.writeErr = errDisk

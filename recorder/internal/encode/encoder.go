@@ -10,9 +10,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 const (
@@ -27,19 +28,19 @@ const (
 // compressionController chooses the compression of the next chunks. Only the queue to the compressors
 // counts: a slow disk is no reason to give it more to write. It is guarded by encoder.mu.
 type compressionController struct {
-	steps  []bagfmt.Compression // from what was asked for down
+	steps  []rosbag.Compression // from what was asked for down
 	at     int                  // the present step
 	room   int64                // bytes of the whole buffer
 	queued int64                // of it, in the queue to the compressors
 	short  time.Time            // since when that is short, or since the last step up; zero: it is not
 
-	stored map[bagfmt.Compression]uint64 // chunks that were written
+	stored map[rosbag.Compression]uint64 // chunks that were written
 }
 
 // Options says how chunks are compressed.
 type Options struct {
 	Log         *zap.Logger
-	Compression bagfmt.Compression
+	Compression rosbag.Compression
 	Adaptive    bool  // compress less, from bz2 to lz4 to none, while compression cannot keep up
 	Room        int64 // bytes of the whole buffer
 	Workers     int   // goroutines; zero: chunks are sealed by whoever awaits them
@@ -47,17 +48,17 @@ type Options struct {
 
 func newCompressionController(o *Options) compressionController {
 	l := compressionController{
-		steps:  []bagfmt.Compression{o.Compression},
+		steps:  []rosbag.Compression{o.Compression},
 		room:   o.Room,
-		stored: map[bagfmt.Compression]uint64{},
+		stored: map[rosbag.Compression]uint64{},
 	}
-	if all := []bagfmt.Compression{bagfmt.CompressionBZ2, bagfmt.CompressionLZ4, bagfmt.CompressionNone}; o.Adaptive {
+	if all := []rosbag.Compression{rosbag.CompressionBZ2, rosbag.CompressionLZ4, rosbag.CompressionNone}; o.Adaptive {
 		l.steps = all[slices.Index(all, o.Compression):]
 	}
 	return l
 }
 
-func (l *compressionController) compression() bagfmt.Compression { return l.steps[l.at] }
+func (l *compressionController) compression() rosbag.Compression { return l.steps[l.at] }
 
 // look goes a step down or up where that is due, and reports whether it did.
 func (l *compressionController) look(now time.Time) bool {
@@ -158,7 +159,7 @@ func (e *Encoder) compress(skip func() bool) {
 }
 
 // nextCompression says how to compress c, which has just left the queue.
-func (e *Encoder) nextCompression(c *memory.Chunk) bagfmt.Compression {
+func (e *Encoder) nextCompression(c *memory.Chunk) rosbag.Compression {
 	e.mu.Lock()
 	l := &e.controller
 	l.queued -= c.Counted
@@ -177,30 +178,30 @@ func (e *Encoder) nextCompression(c *memory.Chunk) bagfmt.Compression {
 }
 
 // Written notes that a chunk was written.
-func (e *Encoder) Written(c bagfmt.Compression) {
+func (e *Encoder) Written(c rosbag.Compression) {
 	e.mu.Lock()
 	e.controller.stored[c]++
 	e.mu.Unlock()
 }
 
 // Stored returns how many chunks were written with each compression.
-func (e *Encoder) Stored() map[bagfmt.Compression]uint64 {
+func (e *Encoder) Stored() map[rosbag.Compression]uint64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return maps.Clone(e.controller.stored)
 }
 
 // compressors compresses chunks in any of the compressions of a compressionController. One goroutine owns it.
-type compressors map[bagfmt.Compression]*bagfmt.Compressor
+type compressors map[rosbag.Compression]*chunk.Compressor
 
 // seal makes the record of a chunk.
-func (z compressors) seal(c *memory.Chunk, compression bagfmt.Compression) {
-	if compression == bagfmt.CompressionNone {
+func (z compressors) seal(c *memory.Chunk, compression rosbag.Compression) {
+	if compression == rosbag.CompressionNone {
 		c.Seal(nil)
 		return
 	}
 	if z[compression] == nil {
-		made, err := bagfmt.NewCompressor(compression)
+		made, err := chunk.NewCompressor(compression)
 		if err != nil {
 			c.Err = err
 			return

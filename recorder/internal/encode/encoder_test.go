@@ -6,17 +6,17 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestLadder(t *testing.T) {
 	t.Parallel()
-	const none, lz4, bz2 = bagfmt.CompressionNone, bagfmt.CompressionLZ4, bagfmt.CompressionBZ2
+	const none, lz4, bz2 = rosbag.CompressionNone, rosbag.CompressionLZ4, rosbag.CompressionBZ2
 	type look struct {
 		after  time.Duration // the look before
 		queued int64         // of 1600
-		want   bagfmt.Compression
+		want   rosbag.Compression
 	}
 	for name, c := range map[string]struct {
 		o     Options
@@ -70,7 +70,7 @@ func TestLadder(t *testing.T) {
 // TestQueuedBytes: what is queued counts until a compressor has it.
 func TestQueuedBytes(t *testing.T) {
 	t.Parallel()
-	e := New(Options{Log: zap.NewNop(), Compression: bagfmt.CompressionLZ4, Room: 1 << 20, Workers: 2})
+	e := New(Options{Log: zap.NewNop(), Compression: rosbag.CompressionLZ4, Room: 1 << 20, Workers: 2})
 	pool := memory.New(memory.Options{Limit: -1})
 	var all []*memory.Chunk
 	for range 5 {

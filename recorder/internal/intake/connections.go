@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -34,7 +34,7 @@ const (
 // guarded by intake.mu.
 type Connections struct {
 	All         []*Connection // by id
-	next        bagfmt.ConnID // ids are not used again: a snapshot may outlive a connection
+	next        rosbag.ConnID // ids are not used again: a snapshot may outlive a connection
 	Held        int64         // bytes
 	Definitions map[string]*definition
 }
@@ -62,7 +62,7 @@ type definition struct {
 const definitionKey = "message_definition"
 
 // SizeOf returns what the header of a new connection will take.
-func (s *Connections) SizeOf(h bagfmt.ConnectionHeader) int64 {
+func (s *Connections) SizeOf(h rosbag.Header) int64 {
 	size, defined := int64(ConnectionOverhead), false
 	for _, f := range h {
 		size += int64(fieldOverhead + len(f.Key))
@@ -82,7 +82,7 @@ func (s *Connections) admits(t *Topic, bytes int64) bool {
 }
 
 // Find returns the connection of t with this header, or nil.
-func (t *Topic) Find(h bagfmt.ConnectionHeader) *Connection {
+func (t *Topic) Find(h rosbag.Header) *Connection {
 	i := slices.IndexFunc(t.Conns, func(c *Connection) bool { return slices.Equal(c.Conn.Header, h) })
 	if i < 0 {
 		return nil
@@ -91,9 +91,9 @@ func (t *Topic) Find(h bagfmt.ConnectionHeader) *Connection {
 }
 
 // Add makes a connection of t. It keeps no memory of h.
-func (s *Connections) Add(t *Topic, h bagfmt.ConnectionHeader) *Connection {
+func (s *Connections) Add(t *Topic, h rosbag.Header) *Connection {
 	c := &Connection{Topic: t, size: ConnectionOverhead}
-	own := make(bagfmt.ConnectionHeader, len(h))
+	own := make(rosbag.Header, len(h))
 	for i, f := range h {
 		own[i].Key = strings.Clone(f.Key)
 		c.Bytes += 5 + len(f.Key) + len(f.Value)
@@ -106,7 +106,7 @@ func (s *Connections) Add(t *Topic, h bagfmt.ConnectionHeader) *Connection {
 		own[i].Value = strings.Clone(f.Value)
 		c.size += int64(len(f.Value))
 	}
-	c.Conn = &bagfmt.Connection{ID: s.next, Topic: t.Name, Header: own}
+	c.Conn = &rosbag.Connection{ID: s.next, Topic: t.Name, Header: own}
 	s.next++
 	s.charge(t, c.size)
 	s.All = append(s.All, c)
@@ -115,8 +115,8 @@ func (s *Connections) Add(t *Topic, h bagfmt.ConnectionHeader) *Connection {
 }
 
 // of returns the account of a connection, nil if it was released.
-func (s *Connections) of(conn *bagfmt.Connection) *Connection {
-	i, ok := slices.BinarySearchFunc(s.All, conn.ID, func(c *Connection, id bagfmt.ConnID) int { return cmp.Compare(c.Conn.ID, id) })
+func (s *Connections) of(conn *rosbag.Connection) *Connection {
+	i, ok := slices.BinarySearchFunc(s.All, conn.ID, func(c *Connection, id rosbag.ConnID) int { return cmp.Compare(c.Conn.ID, id) })
 	if !ok {
 		return nil
 	}
@@ -180,7 +180,7 @@ func (e *HeadersFullError) Error() string {
 func (in *Intake) admitHeader(t *Topic, c *Connection, info tcpros.LinkInfo) error {
 	need := int64(0)
 	if c == nil {
-		need = in.Connections.SizeOf(bagfmt.ConnectionHeader(info.Header))
+		need = in.Connections.SizeOf(rosbag.Header(info.Header))
 	}
 	if id := publisherID(info); t.publisher(id) == nil {
 		need += publisherSize(id)

@@ -3,9 +3,10 @@ package intake
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Links is the door for subscriptions, and for what the recorder itself puts into a bag.
@@ -66,7 +67,7 @@ func (d Files) Stamp(now time.Time) time.Time { return d.in.Sim.At(now) }
 func (d Snapshots) Release(c *memory.Chunk) { d.in.release(c) }
 
 // LatchingOf returns the latching connections with messages in a chunk, nil if there are none.
-func (d Snapshots) LatchingOf(c *bagfmt.SealedChunk) map[bagfmt.ConnID]*latch.Source {
+func (d Snapshots) LatchingOf(c *chunk.Sealed) map[rosbag.ConnID]*latch.Source {
 	return d.in.latchingOf(c)
 }
 

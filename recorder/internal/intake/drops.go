@@ -3,7 +3,7 @@ package intake
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
@@ -69,7 +69,7 @@ func (d Files) Lose(c *memory.Chunk, cause DropCause) {
 
 // LoseFromSnapshot counts the messages of a chunk that should be in a snapshot and are not,
 // where nothing else is written.
-func (d Snapshots) LoseFromSnapshot(c *bagfmt.SealedChunk, cause DropCause) {
+func (d Snapshots) LoseFromSnapshot(c *chunk.Sealed, cause DropCause) {
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
@@ -78,7 +78,7 @@ func (d Snapshots) LoseFromSnapshot(c *bagfmt.SealedChunk, cause DropCause) {
 
 // SnapshotWritten counts the messages of a chunk that is in a snapshot, where nothing else is
 // written.
-func (d Snapshots) SnapshotWritten(c *bagfmt.SealedChunk) {
+func (d Snapshots) SnapshotWritten(c *chunk.Sealed) {
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
@@ -106,7 +106,7 @@ func (d Files) CountDeleted(content map[string]Tally) {
 
 // eachCount calls do with the topic and the messages of each connection that has some in a
 // chunk. mu is held.
-func (in *Intake) eachCount(c *bagfmt.SealedChunk, do func(*Topic, Tally)) {
+func (in *Intake) eachCount(c *chunk.Sealed, do func(*Topic, Tally)) {
 	for i, n := range c.Counts {
 		if of := in.Connections.of(n.Conn); of != nil {
 			do(of.Topic, Tally{uint64(n.Count), c.PayloadBytes[i]})

@@ -4,10 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestAbandonedMessages: what is in no file is lost to the disk, and not recorded. Of a ring
@@ -65,7 +66,7 @@ func TestRepeatedMessagesTakeRoomInTheirFile(t *testing.T) {
 	} {
 		in := bareIntake(-1, 100)
 		in.Rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
-		in.Files().RepeatedInFile(&bagfmt.SealedChunk{Record: make([]byte, c.bytes)}, c.part)
+		in.Files().RepeatedInFile(&chunk.Sealed{Record: make([]byte, c.bytes)}, c.part)
 		if got := in.Rotation.Stored(); got != c.want {
 			t.Errorf("%s: the file counts %d bytes, want %d", name, got, c.want)
 		}
@@ -119,7 +120,7 @@ func TestChunksBeforeTheEndOfAFile(t *testing.T) {
 		p := bareIntake(-1, 800)
 		p.Rotation = rotationAt(rotation.Options{MaxBytes: 10_000}, 0, 10_000-c.left)
 		if c.compressed {
-			p.encoder = encode.New(encode.Options{Compression: bagfmt.CompressionLZ4, Workers: 1})
+			p.encoder = encode.New(encode.Options{Compression: rosbag.CompressionLZ4, Workers: 1})
 		}
 		if got := p.sealLimit(); got != c.want {
 			t.Errorf("room for %d, compressed %v: a chunk is sealed beyond %d, want %d", c.left, c.compressed, got, c.want)
@@ -133,7 +134,7 @@ func ringOf(chunks int, start time.Time) *Intake {
 	addRing(p, ring.Options{Most: 1 << 40})
 	for i := range chunks {
 		at := start.Add(time.Duration(i) * time.Second)
-		p.Ring.Push(ring.Chunk{SealedChunk: new(bagfmt.SealedChunk), Memory: make([]byte, 0, 100), Weight: 100, FirstAt: at, LastAt: at.Add(500 * time.Millisecond)})
+		p.Ring.Push(ring.Chunk{Sealed: new(chunk.Sealed), Memory: make([]byte, 0, 100), Weight: 100, FirstAt: at, LastAt: at.Add(500 * time.Millisecond)})
 		p.Pool.Held += 100
 	}
 	return p

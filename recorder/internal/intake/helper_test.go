@@ -6,12 +6,12 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -68,7 +68,7 @@ func usedChunk(t testing.TB, p *memory.Memory, n int) *memory.Chunk {
 		t.Fatalf("no buffer of %d bytes", n)
 	}
 	c.Builder.Reset(nil)
-	c.Builder.AppendRun(testlink.Connection(), bagfmt.Time{}, testlink.Frame(0, 0, n), 1)
+	c.Builder.AppendRun(testlink.Connection(), rosbag.Time{}, testlink.Frame(0, 0, n), 1)
 	p.Count(c)
 	return c
 }

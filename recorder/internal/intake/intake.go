@@ -11,7 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -19,6 +19,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // RecordOverhead is what a message record adds to its frame: the length of its
@@ -44,14 +45,14 @@ type Intake struct {
 	Mu          sync.Mutex
 	Pool        memory.Memory // all bytes of -b
 	Latched     latch.Store
-	Ring        *ring.Ring          // nil without snapshots
-	Room        sync.Cond           // where links wait: memory came back, or the waiting is over
-	Blocked     []*Blockage         // links that wait for room
-	Open        *memory.Chunk       // the shared chunk that is filled; nil until the next message
-	openedAt    time.Time           // when open got its first message
-	sealAt      int                 // seal open when it is longer than this
-	latest      time.Time           // when the latest message came
-	records     *bagfmt.ConnRecords // of the file that the intake fills
+	Ring        *ring.Ring     // nil without snapshots
+	Room        sync.Cond      // where links wait: memory came back, or the waiting is over
+	Blocked     []*Blockage    // links that wait for room
+	Open        *memory.Chunk  // the shared chunk that is filled; nil until the next message
+	openedAt    time.Time      // when open got its first message
+	sealAt      int            // seal open when it is longer than this
+	latest      time.Time      // when the latest message came
+	records     *chunk.Records // of the file that the intake fills
 	Rotation    rotation.Rotation
 	Topics      []*Topic
 	ownTopics   []*Topic // those of topics on which the recorder itself publishes: a few
@@ -99,7 +100,7 @@ func New(o Config) *Intake {
 		onChange:      o.OnChange,
 		encoder:       o.Encoder,
 		Sealed:        queue.New[Item](),
-		records:       new(bagfmt.ConnRecords),
+		records:       new(chunk.Records),
 		Rotation:      rotation.New(o.Rotation, o.Sim.Steady(time.Now()), o.Sim.GoneBack()),
 		State:         o.Begin,
 		Limited:       make(chan struct{}, 1),
@@ -125,7 +126,7 @@ func (in *Intake) append(c *Connection, run []byte, count int, received time.Tim
 	// of a run keeps their order in every tool that sorts by time. With a clock of the
 	// graph's own many messages have one stamp, as in stock.
 	step := in.Sim.Step()
-	stamp := bagfmt.TimeOf(in.Sim.At(received)).Add(-step * time.Duration(count-1))
+	stamp := rosbag.TimeOf(in.Sim.At(received)).Add(-step * time.Duration(count-1))
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	c.Topic.last, c.Latest = received, received
@@ -153,7 +154,7 @@ func (in *Intake) append(c *Connection, run []byte, count int, received time.Tim
 }
 
 // add is append for frames that are wanted. mu is held.
-func (in *Intake) add(c *Connection, run []byte, count int, stamp bagfmt.Time, received time.Time) {
+func (in *Intake) add(c *Connection, run []byte, count int, stamp rosbag.Time, received time.Time) {
 	for count > 0 {
 		switch {
 		case c.Topic.atLimit() || in.AtSizeLimit:

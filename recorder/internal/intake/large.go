@@ -3,7 +3,7 @@ package intake
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
@@ -108,6 +108,6 @@ func (in *Intake) dropEmptyChunk() bool {
 		return false
 	}
 	in.Pool.Put(in.Open)
-	in.Open, in.records = nil, new(bagfmt.ConnRecords) // which is written anew
+	in.Open, in.records = nil, new(chunk.Records) // which is written anew
 	return true
 }

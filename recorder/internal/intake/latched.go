@@ -6,10 +6,11 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // sources returns the connections as far as latched messages go, by id. mu is held.
@@ -54,7 +55,7 @@ func (in *Intake) warnShortage() {
 }
 
 // RepeatedInFile accounts for latched messages that were written to the file of part.
-func (d Files) RepeatedInFile(c *bagfmt.SealedChunk, part int) {
+func (d Files) RepeatedInFile(c *chunk.Sealed, part int) {
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
@@ -63,7 +64,7 @@ func (d Files) RepeatedInFile(c *bagfmt.SealedChunk, part int) {
 }
 
 // RepeatedInSnapshot accounts for latched messages that were written to a snapshot.
-func (d Snapshots) RepeatedInSnapshot(c *bagfmt.SealedChunk) {
+func (d Snapshots) RepeatedInSnapshot(c *chunk.Sealed) {
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
@@ -71,18 +72,18 @@ func (d Snapshots) RepeatedInSnapshot(c *bagfmt.SealedChunk) {
 }
 
 // CountRepeated counts latched messages that were repeated. mu is held.
-func (in *Intake) CountRepeated(c *bagfmt.SealedChunk) {
+func (in *Intake) CountRepeated(c *chunk.Sealed) {
 	in.eachCount(c, func(t *Topic, n Tally) { t.Repeated += n.Messages })
 }
 
 // latchingOf returns the latching connections with messages in a chunk, nil if there are none.
-func (in *Intake) latchingOf(chunk *bagfmt.SealedChunk) (all map[bagfmt.ConnID]*latch.Source) {
+func (in *Intake) latchingOf(chunk *chunk.Sealed) (all map[rosbag.ConnID]*latch.Source) {
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	for _, n := range chunk.Counts {
 		if c := in.Connections.of(n.Conn); c != nil && c.Latching {
 			if all == nil {
-				all = map[bagfmt.ConnID]*latch.Source{}
+				all = map[rosbag.ConnID]*latch.Source{}
 			}
 			all[n.Conn.ID] = &c.Source
 		}
@@ -99,7 +100,7 @@ func (in *Intake) LatchedIn(c *memory.Chunk) []latch.Pinned {
 	}
 	var all []latch.Pinned
 	var counted int64
-	for conn, frame := range c.Builder.LastFrames(func(conn *bagfmt.Connection) bool { return latching[conn.ID] != nil }) {
+	for conn, frame := range c.Builder.LastFrames(func(conn *rosbag.Connection) bool { return latching[conn.ID] != nil }) {
 		l := &latch.Message{Frame: frame, Counted: latch.LatchedOverhead + in.Latched.Weight(len(frame))}
 		all = append(all, latch.Pinned{Source: latching[conn.ID], Message: l})
 		counted += l.Counted

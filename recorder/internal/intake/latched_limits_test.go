@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func latchingConnection(p *Intake, publisher string) *Connection {
-	c := &Connection{Source: latch.Source{Conn: &bagfmt.Connection{ID: bagfmt.ConnID(len(p.Connections.All)), Topic: "/map", Header: bagfmt.ConnectionHeader(testlink.Info("/map", publisher).Header)}, Latching: true}, Topic: &Topic{Name: "/map"}}
+	c := &Connection{Source: latch.Source{Conn: &rosbag.Connection{ID: rosbag.ConnID(len(p.Connections.All)), Topic: "/map", Header: rosbag.Header(testlink.Info("/map", publisher).Header)}, Latching: true}, Topic: &Topic{Name: "/map"}}
 	if len(p.Connections.All) > 0 {
 		c.Topic = p.Connections.All[0].Topic
 	}

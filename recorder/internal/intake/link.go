@@ -7,10 +7,11 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -116,7 +117,7 @@ func (f *LargeFrame) begin() {
 	// nil makes the chunk hold the record: it may be given up, so each one does until
 	// the record is safely in another. Where that costs less than a percent each one
 	// does anyway, and belongs to whatever file is written when it is complete.
-	var records *bagfmt.ConnRecords
+	var records *chunk.Records
 	if c.stored == in.Rotation.Part()+1 && c.Bytes*recordShare > f.size {
 		records, f.relies = in.records, true
 	}
@@ -206,7 +207,7 @@ func (f *LargeFrame) Commit(received time.Time) {
 	in.Mu.Lock() // also guards in.records, which the builder shares
 	defer in.Mu.Unlock()
 	c.Topic.last, c.Latest, c.proven = received, received, true
-	f.Turn.Chunk.Builder.FinishMessage(bagfmt.TimeOf(in.Sim.At(received)))
+	f.Turn.Chunk.Builder.FinishMessage(rosbag.TimeOf(in.Sim.At(received)))
 	in.rotateIfDue(received)
 	if latest != nil {
 		in.Latched.Forget(&c.Source)
@@ -216,7 +217,7 @@ func (f *LargeFrame) Commit(received time.Time) {
 	if !stored && in.accepts(c.Topic) && in.OpenChunk() {
 		// The record that it relied on is in an earlier file. A chunk without messages may
 		// never be written: the next large message brings the record, too.
-		in.Open.Builder.AppendRun(c.Conn, bagfmt.Time{}, nil, 0)
+		in.Open.Builder.AppendRun(c.Conn, rosbag.Time{}, nil, 0)
 		stored = in.Open.Builder.Messages() > 0
 	}
 	in.commit(f.detachChunk(), c, f.size-4, received, stored)

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -65,7 +65,7 @@ func (d Links) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error)
 	in.latest = later(in.latest, now)
 	c.Topic.last, c.Latest = now, now
 	before := c.Topic.Messages
-	in.add(c, frame, 1, bagfmt.TimeOf(stamp), now)
+	in.add(c, frame, 1, rosbag.TimeOf(stamp), now)
 	if c.Topic.Messages == before {
 		return time.Time{}, ErrNoRoom
 	}
@@ -84,7 +84,7 @@ func (d Links) OpenNotes(topic string, typ OwnType) *Link {
 }
 
 // OpenReport returns the connection that the account of losses is written to.
-func (d Files) OpenReport(topic string, typ OwnType) *bagfmt.Connection {
+func (d Files) OpenReport(topic string, typ OwnType) *rosbag.Connection {
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
@@ -96,7 +96,7 @@ func (d Files) OpenReport(topic string, typ OwnType) *bagfmt.Connection {
 
 // OwnWritten counts a message of the recorder's own that the sink has written to the file of now, and
 // returns the number of that.
-func (d Files) OwnWritten(c *bagfmt.Connection, bytes int) (part int) {
+func (d Files) OwnWritten(c *rosbag.Connection, bytes int) (part int) {
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
@@ -126,7 +126,7 @@ func (in *Intake) openOwn(h tcpros.Header) *Link {
 	if !slices.Contains(in.ownTopics, t) {
 		in.ownTopics = append(in.ownTopics, t)
 	}
-	return in.connect(t, t.Find(bagfmt.ConnectionHeader(h)), tcpros.LinkInfo{Topic: name, PublisherURI: in.node, Header: h})
+	return in.connect(t, t.Find(rosbag.Header(h)), tcpros.LinkInfo{Topic: name, PublisherURI: in.node, Header: h})
 }
 
 // ownHeader is the connection header of what the recorder, a node of that name, publishes.

@@ -7,14 +7,14 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // publisherID is the name of a publisher, or its address if it says none.
 func publisherID(info tcpros.LinkInfo) string {
-	if id := bagfmt.ConnectionHeader(info.Header).CallerID(); id != "" {
+	if id := rosbag.Header(info.Header).CallerID(); id != "" {
 		return clip(id)
 	}
 	return clip(info.PublisherURI)
@@ -50,7 +50,7 @@ func (d Links) OpenLink(t *Topic, info tcpros.LinkInfo) (*Link, error) {
 	if in.Ended {
 		return nil, ErrEnded
 	}
-	c := t.Find(bagfmt.ConnectionHeader(info.Header))
+	c := t.Find(rosbag.Header(info.Header))
 	if err := in.admitHeader(t, c, info); err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (d Links) OpenLink(t *Topic, info tcpros.LinkInfo) (*Link, error) {
 // connect is openLink without the check of memory. c has the header of the link; nil if it is a new
 // one. mu is held.
 func (in *Intake) connect(t *Topic, c *Connection, info tcpros.LinkInfo) *Link {
-	header := bagfmt.ConnectionHeader(info.Header)
+	header := rosbag.Header(info.Header)
 	t.Linked++
 	if !t.met {
 		t.met, t.typ = true, strings.Clone(header.Type())

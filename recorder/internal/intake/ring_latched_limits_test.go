@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
@@ -12,7 +12,7 @@ import (
 // latchedChunk is a chunk of the ring with a message of a latching connection: a copy of n bytes or,
 // for a negative number, none.
 func latchedChunk(p *Intake, c *Connection, n int64) ring.Chunk {
-	rc := ring.Chunk{SealedChunk: new(bagfmt.SealedChunk), Memory: make([]byte, 0, 100), Weight: 100}
+	rc := ring.Chunk{Sealed: new(chunk.Sealed), Memory: make([]byte, 0, 100), Weight: 100}
 	l := &latch.Message{}
 	if n >= 0 {
 		l.Frame, l.Counted = make([]byte, n), n
@@ -96,7 +96,7 @@ func TestLatchedChunkIsKeptOnce(t *testing.T) {
 	for _, written := range []bool{false, true} {
 		p := ringOf(0, time.Now())
 		a, b := latchingConnection(p, "/a"), latchingConnection(p, "/b")
-		rc := ring.Chunk{SealedChunk: new(bagfmt.SealedChunk), Memory: make([]byte, 0, 100), Weight: 100}
+		rc := ring.Chunk{Sealed: new(chunk.Sealed), Memory: make([]byte, 0, 100), Weight: 100}
 		p.Pool.Held = 100
 		p.Ring.Note(&rc, []latch.Pinned{{Source: &a.Source, Message: new(latch.Message)}, {Source: &b.Source, Message: new(latch.Message)}})
 		p.Snapshots().AddToRing(rc)
@@ -158,7 +158,7 @@ func TestLatchedBehindOneThatIsLetGo(t *testing.T) {
 	for name, released := range map[string]bool{"released": true, "too large": false} {
 		p := ringOf(0, time.Now())
 		first, second := latchingConnection(p, "/a"), latchingConnection(p, "/b")
-		rc := ring.Chunk{SealedChunk: new(bagfmt.SealedChunk), Memory: make([]byte, 0, 100), Weight: 100}
+		rc := ring.Chunk{Sealed: new(chunk.Sealed), Memory: make([]byte, 0, 100), Weight: 100}
 		large := &latch.Message{Frame: make([]byte, 9000), Counted: 9000}
 		if second.Released = released; released {
 			large.Counted = 10

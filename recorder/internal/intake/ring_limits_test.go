@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
@@ -51,7 +51,7 @@ func TestRingKeepsItsSize(t *testing.T) {
 		r := p.Ring
 		r.Most = most
 		at := start.Add(5 * time.Second)
-		p.Ring.Add(ring.Chunk{SealedChunk: new(bagfmt.SealedChunk), Weight: 100, FirstAt: at, LastAt: at})
+		p.Ring.Add(ring.Chunk{Sealed: new(chunk.Sealed), Weight: 100, FirstAt: at, LastAt: at})
 		if len(r.Chunks) != want || r.Short != (want < 6) {
 			t.Errorf("of %d bytes: %d chunks, want %d; told that it is too short: %v", most, len(r.Chunks), want, r.Short)
 		}
@@ -207,7 +207,7 @@ func TestRingChunkInMemoryOfItsOwn(t *testing.T) {
 		p := ringOf(0, time.Now())
 		p.Ring.Pending = c.asked
 		p.Pool.Held = c.counted + c.others
-		of := &memory.Chunk{Counted: c.counted, Sealed: &bagfmt.SealedChunk{Record: make([]byte, c.record)}}
+		of := &memory.Chunk{Counted: c.counted, Sealed: &chunk.Sealed{Record: make([]byte, c.record)}}
 		rc := p.Snapshots().ToRingChunk(of)
 		want := c.counted
 		if c.copied {
@@ -227,7 +227,7 @@ func TestRingChunkInSpareMemory(t *testing.T) {
 	r := p.Ring
 	r.Spare = [][]byte{make([]byte, 0, 120)}
 	p.Pool.Held = 1000 + 120
-	rc := p.Snapshots().ToRingChunk(&memory.Chunk{Counted: 1000, Sealed: &bagfmt.SealedChunk{Record: make([]byte, 100)}})
+	rc := p.Snapshots().ToRingChunk(&memory.Chunk{Counted: 1000, Sealed: &chunk.Sealed{Record: make([]byte, 100)}})
 	if cap(rc.Memory) != 120 || rc.Weight != 120 || p.Pool.Held != 120 || len(r.Spare) != 0 {
 		t.Errorf("in memory of %d bytes, counted as %d; %d held, %d pieces spare", cap(rc.Memory), rc.Weight, p.Pool.Held, len(r.Spare))
 	}

@@ -3,9 +3,10 @@ package intake
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // sealLimit returns the length beyond which the open chunk is sealed: the chunk size,
@@ -34,7 +35,7 @@ func (in *Intake) checkSize(now time.Time) {
 // FileStart is where in the queue a file begins, and with what.
 type FileStart struct {
 	At      time.Time
-	Stamp   bagfmt.Time // of the latched messages
+	Stamp   rosbag.Time // of the latched messages
 	Part    int
 	Latched []latch.Pinned
 	Missed  []latch.Pinned // of these, what came while nothing was recorded
@@ -77,7 +78,7 @@ func later(a, b time.Time) time.Time {
 // fileStart returns how a file, or what follows a pause, begins now, with the latched
 // messages of all connections or of those that want says. mu is held.
 func (in *Intake) fileStart(now time.Time, want func(*latch.Source) bool) *FileStart {
-	o := &FileStart{At: now, Stamp: bagfmt.TimeOf(in.Sim.At(now)), Part: in.Rotation.Part(), Latched: in.PinLatched(want)}
+	o := &FileStart{At: now, Stamp: rosbag.TimeOf(in.Sim.At(now)), Part: in.Rotation.Part(), Latched: in.PinLatched(want)}
 	for _, l := range o.Latched {
 		if l.Missed {
 			o.Missed = append(o.Missed, l)
@@ -101,7 +102,7 @@ func (in *Intake) Rotate(now time.Time) *Command {
 
 // freshRecords makes the intake write connection records anew. mu is held.
 func (in *Intake) freshRecords() {
-	in.records = new(bagfmt.ConnRecords)
+	in.records = new(chunk.Records)
 	if in.Open != nil { // it is empty
 		in.Open.Builder.Reset(in.records)
 		in.sealAt = in.sealLimit()

@@ -24,7 +24,7 @@ func (d Snapshots) ToRingChunk(c *memory.Chunk) ring.Chunk {
 
 // takeOver is toRingChunk without the latched messages.
 func (in *Intake) takeOver(c *memory.Chunk) ring.Chunk {
-	rc := ring.Chunk{SealedChunk: c.Sealed, Chunk: c, FirstAt: c.FirstAt, LastAt: c.LastAt}
+	rc := ring.Chunk{Sealed: c.Sealed, Chunk: c, FirstAt: c.FirstAt, LastAt: c.LastAt}
 	n := len(c.Sealed.Record)
 	in.Mu.Lock()
 	rc.Weight = c.Counted
@@ -46,7 +46,7 @@ func (in *Intake) takeOver(c *memory.Chunk) ring.Chunk {
 	own := *c.Sealed // which goes back with its chunk
 	rc.Memory = append(rc.Memory, own.Record...)
 	own.Record, own.Counts, own.PayloadBytes = rc.Memory, slices.Clone(own.Counts), slices.Clone(own.PayloadBytes)
-	rc.SealedChunk, rc.Weight, rc.Chunk = &own, int64(cap(rc.Memory)), nil
+	rc.Sealed, rc.Weight, rc.Chunk = &own, int64(cap(rc.Memory)), nil
 	in.release(c)
 	return rc
 }

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Source is a connection as far as latched messages go: one header of one publisher on one topic.
 type Source struct {
-	Conn      *bagfmt.Connection
+	Conn      *rosbag.Connection
 	Bytes     int       // of the record of the connection, about
 	Latest    time.Time // when its last message came
 	Latching  bool      // its latest message begins each file

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
@@ -32,7 +32,7 @@ const LatchedOverhead = 256
 
 // Held is a chunk of which latched messages may be needed after its time in the ring.
 type Held struct {
-	Sealed  *bagfmt.SealedChunk
+	Sealed  *chunk.Sealed
 	Chunk   *memory.Chunk // that the record is part of; nil when it is in memory of its own
 	Weight  int64         // bytes that the memory counts for the chunk
 	Free    func()        // takes the memory back

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // State is what is latched where a snapshot begins. Whoever writes the snapshot owns it.
@@ -35,7 +35,7 @@ func AtTrigger(sources []*Source) State {
 
 // Latest returns the latest message of each latching publisher from before begin, the newest
 // connection first. seen has the connections with messages in the snapshot.
-func (s *State) Latest(begin time.Time, seen map[bagfmt.ConnID]bool) []Pinned {
+func (s *State) Latest(begin time.Time, seen map[rosbag.ConnID]bool) []Pinned {
 	newest := map[publisher]Pinned{}
 	offer := func(l Pinned) { newest[l.publisher()] = l }
 	recorded := slices.Concat(s.AtStart, s.Before)

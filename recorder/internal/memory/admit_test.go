@@ -3,8 +3,8 @@ package memory
 import (
 	"testing"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // testReserve is a reserve that gives up its memory in pieces.
@@ -41,7 +41,7 @@ func grownChunk(t testing.TB, p *Memory, n int) *Chunk {
 		t.Fatalf("no buffer of %d bytes", n)
 	}
 	c.Builder.Reset(nil)
-	c.Builder.AppendRun(testlink.Connection(), bagfmt.Time{}, testlink.Frame(0, 0, n), 1)
+	c.Builder.AppendRun(testlink.Connection(), rosbag.Time{}, testlink.Frame(0, 0, n), 1)
 	p.Count(c)
 	return c
 }

@@ -4,18 +4,18 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 )
 
 // Chunk is a buffer on its way: open, sealed, compressed, written, free again.
 type Chunk struct {
-	Builder bagfmt.ChunkBuilder
-	Sealed  *bagfmt.SealedChunk // nil before it is sealed, or if that failed
-	Err     error               // why it could not be sealed
-	Part    int                 // the file that it belongs to
-	Cost    int64               // of it, about, before compression
-	FirstAt time.Time           // when its first message came
-	LastAt  time.Time           // when its last message came
+	Builder chunk.Builder
+	Sealed  *chunk.Sealed // nil before it is sealed, or if that failed
+	Err     error         // why it could not be sealed
+	Part    int           // the file that it belongs to
+	Cost    int64         // of it, about, before compression
+	FirstAt time.Time     // when its first message came
+	LastAt  time.Time     // when its last message came
 
 	out     []byte        // the compressed record
 	ready   chan struct{} // one token: the compressor is done
@@ -71,7 +71,7 @@ func (c *Chunk) Await() { <-c.ready }
 
 // Seal makes the record of a chunk. A codec that panics costs this chunk, which is
 // counted, not the recording.
-func (c *Chunk) Seal(z *bagfmt.Compressor) {
+func (c *Chunk) Seal(z *chunk.Compressor) {
 	defer func() {
 		if r := recover(); r != nil {
 			c.Err = fmt.Errorf("compressor: %v", r)

@@ -72,14 +72,6 @@ func (p *Memory) Signal() {
 	}
 }
 
-// reserved returns the bytes that the reserve holds.
-func (p *Memory) reserved() int64 {
-	if p.Reserve == nil {
-		return 0
-	}
-	return p.Reserve.Held()
-}
-
 // ReclaimFor gives up memory of the reserve, and reports whether there was any.
 func (p *Memory) ReclaimFor(why Purpose) bool {
 	if p.Reserve == nil {

@@ -20,7 +20,9 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // message is what each message of an orphan takes in it.
@@ -39,16 +41,16 @@ func orphan(t *testing.T, dir, name string, cut int64) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn := &bagfmt.Connection{Topic: "/t", Header: bagfmt.ConnectionHeader{
+	conn := &rosbag.Connection{Topic: "/t", Header: rosbag.Header{
 		{Key: "topic", Value: "/t"}, {Key: "type", Value: "std_msgs/String"}, {Key: "md5sum", Value: "992ce8a1687cec8c8bd883ec73ca41d1"}, {Key: "message_definition", Value: "string data\n"},
 	}}
-	var records bagfmt.ConnRecords
-	var b bagfmt.ChunkBuilder
+	var records chunk.Records
+	var b chunk.Builder
 	b.Reset(&records)
 	for i := range 30 {
 		frame := make([]byte, message-recordOverhead)
 		binary.LittleEndian.PutUint32(frame, uint32(len(frame)-4))
-		b.AppendRun(conn, bagfmt.Time{Sec: uint32(i + 1)}, frame, 1)
+		b.AppendRun(conn, rosbag.Time{Sec: uint32(i + 1)}, frame, 1)
 		if b.Len() > 100<<10 || i == 29 {
 			c, err := b.Seal(nil, nil)
 			if err == nil {
@@ -85,7 +87,7 @@ func checkRecovered(t *testing.T, path string, want int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := r.Messages(); got != uint64(want) {
+	if got := r.Info().Messages; got != uint64(want) {
 		t.Errorf("recovered %d messages, want %d", got, want)
 	}
 }

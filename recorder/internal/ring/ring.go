@@ -7,14 +7,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Chunk is a sealed chunk that waits in memory for a snapshot.
 type Chunk struct {
-	*bagfmt.SealedChunk
+	*chunk.Sealed
 	Chunk   *memory.Chunk // that the record is part of; nil when it is in memory of its own
 	Memory  []byte        // of its own
 	Weight  int64         // bytes that the memory counts for it
@@ -78,7 +79,7 @@ type Taking struct {
 	Last   time.Time            // of the last trigger that came before it began
 	From   time.Time            // what came before is not wanted; zero means all is
 	State  latch.State          // what is latched where it begins
-	Conns  []*bagfmt.Connection // whose records may be needed at the beginning
+	Conns  []*rosbag.Connection // whose records may be needed at the beginning
 	Target func() string        // returns the final name of its bag
 	Job    any                  // what the writer knows of it
 }
@@ -139,7 +140,7 @@ func (r *Ring) Note(c *Chunk, all []latch.Pinned) {
 		return
 	}
 	kept := Chunk{Chunk: c.Chunk, Memory: c.Memory, Weight: c.Weight}
-	c.held = &latch.Held{Sealed: c.SealedChunk, Chunk: c.Chunk, Weight: c.Weight, Holders: holders, Free: func() { r.free(kept) }}
+	c.held = &latch.Held{Sealed: c.Sealed, Chunk: c.Chunk, Weight: c.Weight, Holders: holders, Free: func() { r.free(kept) }}
 	for _, l := range all {
 		if l.Frame == nil {
 			l.Chunk = c.held

@@ -7,7 +7,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 )
 
 // Options says when files end. The zero value of each field means never.
@@ -188,7 +188,7 @@ func (s *Rotation) Repeated(part int, bytes int64) {
 }
 
 // ChunkCost is what a chunk and its index take in the file without compression.
-func ChunkCost(b *bagfmt.ChunkBuilder) int64 {
+func ChunkCost(b *chunk.Builder) int64 {
 	const indexEntry, headers = 12, 160
 	return int64(b.Len()) + indexEntry*int64(b.Messages()) + headers
 }

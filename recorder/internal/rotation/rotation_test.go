@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestRoomInAFile: what is written and what is on its way are taken from the size of a
@@ -141,11 +142,11 @@ func TestStepBackWithTheEnd(t *testing.T) {
 // TestChunkCost: a chunk takes its data, 12 bytes for each message in the index, and headers.
 func TestChunkCost(t *testing.T) {
 	t.Parallel()
-	var b bagfmt.ChunkBuilder
+	var b chunk.Builder
 	for _, n := range []int{1, 7, 100} {
 		b.Reset(nil)
 		for i := range n {
-			b.AppendRun(&bagfmt.Connection{Topic: "/t"}, bagfmt.Time{Sec: uint32(i)}, binary.LittleEndian.AppendUint32(make([]byte, 0, 14), 10)[:14], 1)
+			b.AppendRun(&rosbag.Connection{Topic: "/t"}, rosbag.Time{Sec: uint32(i)}, binary.LittleEndian.AppendUint32(make([]byte, 0, 14), 10)[:14], 1)
 		}
 		cost := ChunkCost(&b)
 		c, err := b.Seal(nil, nil)

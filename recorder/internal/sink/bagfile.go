@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 )
@@ -33,7 +33,7 @@ func Create(s *bagfile.Series, now time.Time) (*Bag, error) {
 }
 
 // hold counts messages that were written to the file.
-func (b *Bag) hold(c *bagfmt.SealedChunk) {
+func (b *Bag) hold(c *chunk.Sealed) {
 	for i, n := range c.Counts {
 		sum := b.content[n.Conn.Topic]
 		sum.Add(intake.Tally{Messages: uint64(n.Count), Bytes: c.PayloadBytes[i]})

@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
@@ -107,7 +107,7 @@ func (s *Sink) Opened(b *Bag) {
 
 // writeChunk writes a chunk. After a fault that is not a full disk, of this write or of a
 // sync before it, the recording goes on in a new file, once.
-func (s *Sink) writeChunk(c *bagfmt.SealedChunk) error {
+func (s *Sink) writeChunk(c *chunk.Sealed) error {
 	if s.Out.SyncFailed() {
 		return s.failover(c, errSyncFailed)
 	}
@@ -146,7 +146,7 @@ func (s *Sink) followDirectory() {
 
 // failover goes on in a new file with c, after a fault of the disk only once. It returns
 // fault if that is not possible.
-func (s *Sink) failover(c *bagfmt.SealedChunk, fault error) error {
+func (s *Sink) failover(c *chunk.Sealed, fault error) error {
 	old, gone := s.Out, errors.Is(fault, bagfile.ErrMoved) || errors.Is(fault, bagfile.ErrDeleted)
 	if s.failoverUsed && !gone {
 		return fault

@@ -7,9 +7,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // repeat is repeatLatched with all that goes with it. If it fails the next chunk meets
@@ -33,7 +34,7 @@ func (s *Sink) repeatLatched(next *intake.FileStart) error {
 	if next.Resumed {
 		write = s.Out.WriteChunk
 	}
-	return s.PackLatched(next.Latched, next.Stamp, func(c *bagfmt.SealedChunk) error {
+	return s.PackLatched(next.Latched, next.Stamp, func(c *chunk.Sealed) error {
 		if err := write(c); err != nil {
 			return err
 		}
@@ -44,15 +45,15 @@ func (s *Sink) repeatLatched(next *intake.FileStart) error {
 
 // PackLatched makes chunks of latched messages, with the time at, and hands them to
 // write, valid during the call only. It goes on behind a message that cannot be had.
-func (s *Sink) PackLatched(all []latch.Pinned, at bagfmt.Time, write func(*bagfmt.SealedChunk) error) error {
+func (s *Sink) PackLatched(all []latch.Pinned, at rosbag.Time, write func(*chunk.Sealed) error) error {
 	if len(all) == 0 {
 		return nil
 	}
-	z, err := bagfmt.NewCompressor(s.Compression)
+	z, err := chunk.NewCompressor(s.Compression)
 	if err != nil {
 		return err
 	}
-	var b bagfmt.ChunkBuilder
+	var b chunk.Builder
 	b.Reset(nil)
 	var packed []byte
 	var missing error
@@ -71,7 +72,7 @@ func (s *Sink) PackLatched(all []latch.Pinned, at bagfmt.Time, write func(*bagfm
 		if err != nil {
 			return err
 		}
-		if c.Compression != bagfmt.CompressionNone {
+		if c.Compression != rosbag.CompressionNone {
 			packed = c.Record[:0]
 		}
 		if err := write(c); err != nil {

@@ -5,9 +5,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -23,7 +24,7 @@ func (s *Sink) writeReport() error {
 	}
 	at := s.newest // as the last message, so that the bag does not seem to be longer
 	if at.IsZero() {
-		at = bagfmt.TimeOf(s.In.Stamp(time.Now()))
+		at = rosbag.TimeOf(s.In.Stamp(time.Now()))
 	}
 	frame := s.report(at.Std())
 	if frame == nil {
@@ -37,8 +38,8 @@ func (s *Sink) writeReport() error {
 }
 
 // writeOwn writes one message as a chunk.
-func (s *Sink) writeOwn(c *bagfmt.Connection, at bagfmt.Time, frame []byte) error {
-	z, err := bagfmt.NewCompressor(s.Compression)
+func (s *Sink) writeOwn(c *rosbag.Connection, at rosbag.Time, frame []byte) error {
+	z, err := chunk.NewCompressor(s.Compression)
 	if err != nil {
 		return err
 	}

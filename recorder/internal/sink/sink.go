@@ -13,11 +13,11 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Sink writes what the intake queues to the files, in the order of the queue. Its one
@@ -27,7 +27,7 @@ type Sink struct {
 	In          intake.Files
 	commands    intake.Commands
 	Encoder     *encode.Encoder
-	Compression bagfmt.Compression
+	Compression rosbag.Compression
 	report      func(at time.Time) []byte // makes the account of losses; nil for none
 	abortDrain  <-chan struct{}           // closed: give up what is queued
 	reportTopic string
@@ -43,7 +43,7 @@ type Sink struct {
 	Finished     FinishedBags
 	Stored       atomic.Int64 // bytes of chunks written, in all files
 	snapped      atomic.Int64 // of them, in snapshots
-	newest       bagfmt.Time  // of what is written
+	newest       rosbag.Time  // of what is written
 	failoverUsed bool         // the single permitted failover has been used
 	followed     time.Time    // when the directory was last looked for
 	err          error        // why writing ended early
@@ -74,7 +74,7 @@ type Config struct {
 	Commands     intake.Commands
 	Snapshots    intake.Snapshots
 	Encoder      *encode.Encoder
-	Compression  bagfmt.Compression
+	Compression  rosbag.Compression
 	Report       func(at time.Time) []byte // makes the account of losses; nil for none
 	ReportTopic  string
 	AbortDrain   <-chan struct{} // closed: give up what is queued

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
@@ -19,6 +19,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // SnapshotWriter is the part of the sink that writes snapshots, beside the recording:
@@ -33,8 +34,8 @@ type SnapshotWriter struct {
 	Log     *zap.Logger
 	only    bool // nothing is written but snapshots
 	Outputs *bagfile.Series
-	pack    *bagfmt.Compressor // owned by run; nil if there is none
-	current *Snapshot          // that sealed chunks go into; owned by the sink's goroutine
+	pack    *chunk.Compressor // owned by run; nil if there is none
+	current *Snapshot         // that sealed chunks go into; owned by the sink's goroutine
 	queue   *queue.FIFO[snapshotWork]
 	writer  sync.WaitGroup
 
@@ -136,7 +137,7 @@ func (w *SnapshotWriter) keep(c *memory.Chunk) {
 
 // run is the one goroutine that writes snapshots.
 func (w *SnapshotWriter) run() {
-	z, err := bagfmt.NewCompressor(w.sink.Compression)
+	z, err := chunk.NewCompressor(w.sink.Compression)
 	if err == nil {
 		w.pack = z // else the first chunk of a snapshot is not packed
 	}
@@ -188,7 +189,7 @@ func (sn *Snapshot) beginning(chunks []ring.Chunk) time.Time {
 
 // addConns adds the connections of chunks to those whose records are needed.
 func (sn *Snapshot) addConns(chunks []ring.Chunk) {
-	known := map[*bagfmt.Connection]bool{}
+	known := map[*rosbag.Connection]bool{}
 	for _, c := range sn.Conns {
 		known[c] = true
 	}
@@ -205,8 +206,8 @@ func (sn *Snapshot) addConns(chunks []ring.Chunk) {
 // openWithLatched writes what is latched at the beginning of a snapshot, with its time.
 func (w *SnapshotWriter) openWithLatched(sn *Snapshot, begin time.Time, chunks []ring.Chunk) {
 	defer w.In.UnpinState(&sn.State)
-	at := bagfmt.TimeOf(w.In.Stamp(sn.At))
-	seen := map[bagfmt.ConnID]bool{}
+	at := rosbag.TimeOf(w.In.Stamp(sn.At))
+	seen := map[rosbag.ConnID]bool{}
 	for _, c := range chunks {
 		if c.Start.Before(at) {
 			at = c.Start
@@ -215,7 +216,7 @@ func (w *SnapshotWriter) openWithLatched(sn *Snapshot, begin time.Time, chunks [
 			seen[n.Conn.ID] = true
 		}
 	}
-	err := w.sink.PackLatched(sn.State.Latest(begin, seen), at, func(c *bagfmt.SealedChunk) error {
+	err := w.sink.PackLatched(sn.State.Latest(begin, seen), at, func(c *chunk.Sealed) error {
 		if err := sn.Out.WriteRepeated(c); err != nil {
 			return err
 		}
@@ -256,7 +257,7 @@ func (w *SnapshotWriter) Root(sn *Snapshot, old ring.Chunk) (c ring.Chunk, wante
 	fresh.Builder.Reset(nil)
 	sn.addConns([]ring.Chunk{old}) // some may be new
 	for _, c := range sn.Conns {
-		fresh.Builder.AppendRun(c, bagfmt.Time{}, nil, 0)
+		fresh.Builder.AppendRun(c, rosbag.Time{}, nil, 0)
 	}
 	err := w.divide(sn, &old, from, &fresh.Builder)
 	switch {
@@ -276,7 +277,7 @@ func (w *SnapshotWriter) Root(sn *Snapshot, old ring.Chunk) (c ring.Chunk, wante
 	}
 	w.In.GiveBack(old)
 	w.In.Count(fresh)
-	return ring.Chunk{SealedChunk: fresh.Sealed, Chunk: fresh}, true
+	return ring.Chunk{Sealed: fresh.Sealed, Chunk: fresh}, true
 }
 
 // passage measures the time that passes by the stamps of messages in the order of their arrival.
@@ -284,7 +285,7 @@ func (w *SnapshotWriter) Root(sn *Snapshot, old ring.Chunk) (c ring.Chunk, wante
 // no time passes.
 type passage struct {
 	begun  bool
-	first  bagfmt.Time
+	first  rosbag.Time
 	passed time.Duration // until the latest stamp
 	back   time.Duration // by which the clock has gone back, all steps together
 }
@@ -294,7 +295,7 @@ const clockStep = time.Second
 
 // of returns the time from the first message to m. A mark may be about a moment before that of the
 // message before it: it comes with that one.
-func (p *passage) of(m *bagfmt.Message) time.Duration {
+func (p *passage) of(m *rosbag.Message) time.Duration {
 	if m.Conn.Topic == bagnote.MarksTopic {
 		return p.passed
 	}
@@ -325,8 +326,8 @@ func passageOf(c *ring.Chunk) (p passage) {
 // in their order: all of them if from is zero, also those with stamps before that of the first one,
 // as marks may have. What is latched before becomes part of the state where sn begins; there is an
 // error if there is no memory for that.
-func (w *SnapshotWriter) divide(sn *Snapshot, c *ring.Chunk, from time.Duration, b *bagfmt.ChunkBuilder) error {
-	latching := w.In.LatchingOf(c.SealedChunk)
+func (w *SnapshotWriter) divide(sn *Snapshot, c *ring.Chunk, from time.Duration, b *chunk.Builder) error {
+	latching := w.In.LatchingOf(c.Sealed)
 	if b == nil && len(latching) == 0 {
 		return nil
 	}
@@ -377,7 +378,7 @@ func (w *SnapshotWriter) addChunk(sn *Snapshot, c ring.Chunk) {
 		w.countMissing(sn, &c, intake.DropDisk)
 		return
 	}
-	if sn.Err = sn.Out.WriteChunk(c.SealedChunk); sn.Err != nil {
+	if sn.Err = sn.Out.WriteChunk(c.Sealed); sn.Err != nil {
 		w.Log.Error("the snapshot ends here", zap.Error(sn.Err))
 		w.countMissing(sn, &c, intake.DropDisk)
 		return
@@ -386,8 +387,8 @@ func (w *SnapshotWriter) addChunk(sn *Snapshot, c ring.Chunk) {
 	w.sink.Stored.Add(int64(len(c.Record)))
 	sn.Messages += c.MessageCount()
 	if w.only {
-		sn.Out.hold(c.SealedChunk)
-		w.In.SnapshotWritten(c.SealedChunk)
+		sn.Out.hold(c.Sealed)
+		w.In.SnapshotWritten(c.Sealed)
 	}
 	if sn.Out.Mode == bagfile.SyncChunk {
 		w.sink.Sync(sn.Out)
@@ -402,7 +403,7 @@ func (w *SnapshotWriter) countMissing(sn *Snapshot, c *ring.Chunk, cause intake.
 	if !w.only {
 		return
 	}
-	w.In.LoseFromSnapshot(c.SealedChunk, cause)
+	w.In.LoseFromSnapshot(c.Sealed, cause)
 }
 
 // closeSnapshot leaves the file to the closer.

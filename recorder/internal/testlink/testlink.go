@@ -175,8 +175,8 @@ func Large(t *testing.T, l tcpros.LinkSink, seq uint32, n int) {
 }
 
 // Connection is a connection of a bag.
-func Connection() *bagfmt.Connection {
-	return &bagfmt.Connection{Topic: "/t", Header: bagfmt.ConnectionHeader(Info("/t", "/p").Header)}
+func Connection() *rosbag.Connection {
+	return &rosbag.Connection{Topic: "/t", Header: rosbag.Header(Info("/t", "/p").Header)}
 }
 
 // openFile opens a file; it is closed with the test.
@@ -221,7 +221,7 @@ func Numbers(t testing.TB, path string) (byTime, byFile map[uint32][]uint32) {
 	t.Helper()
 	r := OpenBag(t, path)
 	byTime, byFile = map[uint32][]uint32{}, map[uint32][]uint32{}
-	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +237,7 @@ func Numbers(t testing.TB, path string) (byTime, byFile map[uint32][]uint32) {
 	}
 }
 
-func add(to map[uint32][]uint32, m *bagfmt.Message) {
+func add(to map[uint32][]uint32, m *rosbag.Message) {
 	d := m.Data()
 	publisher := binary.LittleEndian.Uint32(d)
 	to[publisher] = append(to[publisher], binary.LittleEndian.Uint32(d[4:]))

@@ -25,8 +25,7 @@ const (
 	contactMaxWait = time.Second
 	updateBurst    = 10  // publisherUpdates of one topic that are confirmed without delay
 	reconcileShare = 100 // of the time; a comparison in a large graph takes long
-	reconcileMost  = time.Minute
-	refreshMost    = 10 // topics with unreached publishers whose lists are requested in one round
+	refreshMost    = 10  // topics with unreached publishers whose lists are requested in one round
 )
 
 // Listener receives the master's list of publishers for a topic.
@@ -39,6 +38,7 @@ type Listener interface {
 type Timing struct {
 	IdentifyEvery  time.Duration // between checks that the master is the same
 	ReconcileEvery time.Duration // between comparisons of all registrations and publishers: does the master know us?
+	ReconcileMost  time.Duration // the longest interval between comparisons that take long
 	refusedWait    time.Duration // after the master answered a registration with an error
 	UpdateEvery    time.Duration // interval of confirmed publisherUpdates of a topic, after the first updateBurst
 }
@@ -48,6 +48,7 @@ func DefaultTiming() Timing {
 	return Timing{
 		IdentifyEvery:  2 * time.Second,
 		ReconcileEvery: 10 * time.Second,
+		ReconcileMost:  time.Minute,
 		refusedWait:    5 * time.Second,
 		UpdateEvery:    time.Second,
 	}
@@ -150,7 +151,7 @@ func (r *Registrar) Run(ctx, calls context.Context) {
 		case !now.Before(reconcile):
 			err = r.reconcile(ctx)
 			done := time.Now()
-			reconcile = done.Add(max(r.Timing.ReconcileEvery, min(reconcileShare*done.Sub(now), reconcileMost)))
+			reconcile = done.Add(max(r.Timing.ReconcileEvery, min(reconcileShare*done.Sub(now), r.Timing.ReconcileMost)))
 			next = time.Time{}
 		case !due.IsZero() && due.Before(identify):
 			next = due

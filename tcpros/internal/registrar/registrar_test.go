@@ -56,11 +56,11 @@ func TestUnheardInLargeGraphs(t *testing.T) {
 			if topic, _ := r.book.compare(map[rosapi.Key][]string{k: {"/me"}, {Kind: rosapi.Publisher, Name: "/t"}: publishers}, "/me"); topic != "" {
 				t.Errorf("comparison %d: an update of %s was missed", i, topic)
 			}
-			time.Sleep(reconcileMost / 3)
+			time.Sleep(r.Timing.ReconcileMost / 3)
 			if i == 0 {
 				e.update.last = time.Now()
 			}
-			time.Sleep(reconcileMost * 2 / 3)
+			time.Sleep(r.Timing.ReconcileMost * 2 / 3)
 		}
 	})
 }

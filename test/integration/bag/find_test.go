@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
@@ -39,7 +40,7 @@ func fleetBag(t *testing.T, n int) []byte {
 	}
 	at := time.Unix(1_700_000_000+int64(n)*60, 0)
 	for _, topic := range topics {
-		c, err := w.AddConnection(topic, bagfmt.ConnectionHeader{
+		c, err := w.AddConnection(topic, rosbag.Header{
 			{Key: "topic", Value: topic},
 			{Key: "type", Value: bagnote.Type},
 			{Key: "md5sum", Value: bagnote.MD5Sum},
@@ -48,7 +49,7 @@ func fleetBag(t *testing.T, n int) []byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Write(c, bagfmt.TimeOf(at), []byte("\x0c\x00\x00\x00site: hall 3")); err != nil {
+		if err := w.Write(c, rosbag.TimeOf(at), []byte("\x0c\x00\x00\x00site: hall 3")); err != nil {
 			t.Fatal(err)
 		}
 	}

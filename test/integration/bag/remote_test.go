@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/load"
 )
@@ -24,7 +24,7 @@ import (
 func bigBag(t *testing.T, path string, mb int) (index int64) {
 	t.Helper()
 	w := harness.NewBag(t, path)
-	var conns []*bagfmt.Connection
+	var conns []*rosbag.Connection
 	for _, topic := range []string{"/camera", "/odom"} {
 		c, err := w.AddConnection(topic, load.Header(topic))
 		if err != nil {
@@ -42,7 +42,7 @@ func bigBag(t *testing.T, path string, mb int) (index int64) {
 			if i == 1 {
 				frame = append(binary.LittleEndian.AppendUint32(nil, 96), data[4:100]...)
 			}
-			if err := w.Write(conns[i], bagfmt.TimeOf(at), frame); err != nil {
+			if err := w.Write(conns[i], rosbag.TimeOf(at), frame); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -194,7 +194,7 @@ func makeBags(t *testing.T) string {
 	g := harness.NewGraph(t, "gomaster")
 	host := "127.0.0.1:" + harness.FreePort(t)
 	rec := g.Record("-a", "--lz4", "-O", "run1", "--min-space=100M", "--http="+host)
-	g.Run("goplay", harness.DemoBag(t), "--rate=8", "--wait-for-subscribers")
+	g.Run("goplay", harness.DemoBag(t), "--rate=8", "--wait-for-subscribers", "--overflow=block")
 	r, err := http.Post("http://"+host+"/api/v1/mark", "application/json", strings.NewReader(`{"text": "door opened"}`))
 	if err != nil {
 		t.Fatal(err)
@@ -205,11 +205,15 @@ func makeBags(t *testing.T) string {
 	}
 	rec.Stop()
 	g.Run("gobag", "convert", "run1.bag", "robot_ros2", "--to", "ros2")
+	g.Run("gobag", "convert", "run1.bag", "robot.mcap")
 	bag, err := os.ReadFile(filepath.Join(g.Dir, "run1.bag"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
+	if err := os.Rename(filepath.Join(g.Dir, "robot.mcap"), filepath.Join(dir, "robot.mcap")); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.CopyFS(filepath.Join(dir, "robot_ros2"), os.DirFS(filepath.Join(g.Dir, "robot_ros2"))); err != nil {
 		t.Fatal(err)
 	}

@@ -169,7 +169,7 @@ func (l *killLane) numbers(path string) []uint32 {
 	if err != nil {
 		l.T.Fatal(err)
 	}
-	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 		if err != nil {
 			l.T.Fatal(err)
 		}

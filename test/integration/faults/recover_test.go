@@ -167,7 +167,7 @@ func numbers(t *testing.T, path string) []uint32 {
 		t.Fatal(err)
 	}
 	var list []uint32
-	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

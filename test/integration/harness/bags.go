@@ -24,13 +24,13 @@ type StringMessage struct {
 }
 
 // BagStart is the start time of the bags of MakeBag.
-func BagStart() bagfmt.Time { return bagfmt.Time{Sec: 1_500_000_000} }
+func BagStart() rosbag.Time { return rosbag.Time{Sec: 1_500_000_000} }
 
 // MakeBag writes a bag in the directory of the graph.
 func (g *Graph) MakeBag(name string, messages ...StringMessage) {
 	g.T.Helper()
 	w := NewBag(g.T, filepath.Join(g.Dir, name))
-	conns := map[StringMessage]*bagfmt.Connection{}
+	conns := map[StringMessage]*rosbag.Connection{}
 	slices.SortStableFunc(messages, func(a, b StringMessage) int { return int(a.At - b.At) })
 	for _, m := range messages {
 		key := StringMessage{Topic: m.Topic, Node: m.Node, Latching: m.Latching}
@@ -40,7 +40,7 @@ func (g *Graph) MakeBag(name string, messages ...StringMessage) {
 				latching = "1"
 			}
 			var err error
-			conns[key], err = w.AddConnection(m.Topic, bagfmt.ConnectionHeader{
+			conns[key], err = w.AddConnection(m.Topic, rosbag.Header{
 				{Key: "callerid", Value: m.Node},
 				{Key: "latching", Value: latching},
 				{Key: "md5sum", Value: "992ce8a1687cec8c8bd883ec73ca41d1"},
@@ -106,15 +106,15 @@ func (g *Graph) Bags(prefix string) []string {
 
 // Message is one message of a topic, out of its bag.
 type Message struct {
-	Time     bagfmt.Time
+	Time     rosbag.Time
 	CallerID string
 	Data     []byte
 }
 
 // Topic is all of one topic in a bag.
 type Topic struct {
-	Headers  []bagfmt.ConnectionHeader // of its connections
-	Messages []Message                 // in time order
+	Headers  []rosbag.Header // of its connections
+	Messages []Message       // in time order
 }
 
 // Read reads a whole bag into memory, by topic.
@@ -130,7 +130,7 @@ func Read(t *testing.T, path string) map[string]*Topic {
 		}
 		topic.Headers = append(topic.Headers, c.Header)
 	}
-	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
@@ -166,7 +166,7 @@ func Same(t *testing.T, a, b string) *report.Report {
 }
 
 // SameTopics compares some connections of two bags.
-func SameTopics(t *testing.T, a, b string, keep func(*bagfmt.Connection) bool) *report.Report {
+func SameTopics(t *testing.T, a, b string, keep func(*rosbag.Connection) bool) *report.Report {
 	t.Helper()
 	r, err := bagdiff.Compare(t.Context(), openBag(t, a), openBag(t, b), bagdiff.Options{Keep: keep, Details: 10})
 	if err != nil {
@@ -207,7 +207,7 @@ func AddMessages(topics map[string][]string, path string) error {
 	if err != nil {
 		return err
 	}
-	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 		if err != nil {
 			return err
 		}

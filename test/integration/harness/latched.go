@@ -8,22 +8,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // LatchedBag has the messages of the latching publishers of a bag.
 type LatchedBag struct {
-	Start, End bagfmt.Time // of all messages
-	Messages   []bagfmt.Message
+	Start, End rosbag.Time // of all messages
+	Messages   []rosbag.Message
 }
 
 // ReadLatched reads a bag.
 func ReadLatched(t *testing.T, path string) LatchedBag {
 	t.Helper()
 	r := openBag(t, path)
-	l := LatchedBag{Start: r.Start(), End: r.End()}
-	for m, err := range rosbag.Messages(r, bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return c.Header.Latching() }}) {
+	l := LatchedBag{Start: r.Info().Start, End: r.Info().End}
+	for m, err := range rosbag.Messages(r, rosbag.Query{Keep: func(c *rosbag.Connection) bool { return c.Header.Latching() }}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +41,7 @@ func (l LatchedBag) Topics() []string {
 }
 
 // At returns the latest message of each latching publisher, with its topic.
-func (l LatchedBag) At(at bagfmt.Time) []string {
+func (l LatchedBag) At(at rosbag.Time) []string {
 	last := map[string]string{}
 	for _, m := range l.Messages {
 		if !at.Before(m.Time) {

@@ -3,7 +3,7 @@ package harness
 import (
 	"encoding/binary"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -31,7 +31,7 @@ func (r *Reporter) WaitForSubscriber() {
 }
 
 // Report publishes a geometry_msgs/PointStamped.
-func (r *Reporter) Report(stamp bagfmt.Time) {
+func (r *Reporter) Report(stamp rosbag.Time) {
 	b := binary.LittleEndian.AppendUint32(nil, 3*4+4+3*8)
 	for _, v := range []uint32{1, stamp.Sec, stamp.Nsec} {
 		b = binary.LittleEndian.AppendUint32(b, v)

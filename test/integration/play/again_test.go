@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
@@ -74,7 +74,7 @@ func asOffered(t *testing.T, path string) string {
 			}
 			definition = cmp.Or(definition, h.MessageDefinition())
 		}
-		conn, err := w.AddConnection(name, bagfmt.ConnectionHeader{
+		conn, err := w.AddConnection(name, rosbag.Header{
 			{Key: "latching", Value: latching},
 			{Key: "md5sum", Value: topic.Headers[0].MD5Sum()},
 			{Key: "message_definition", Value: definition},

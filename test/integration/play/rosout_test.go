@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/rosout"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
@@ -21,7 +21,7 @@ func TestRosout(t *testing.T) {
 			g := harness.NewGraph(t, "gomaster")
 			g.MakeBag("strings.bag", harness.Walk()...)
 			w := harness.NewBag(t, filepath.Join(g.Dir, "log.bag"))
-			c, err := w.AddConnection(topic, bagfmt.ConnectionHeader{
+			c, err := w.AddConnection(topic, rosbag.Header{
 				{Key: "callerid", Value: "/recorded"},
 				{Key: "md5sum", Value: rosout.MD5Sum},
 				{Key: "type", Value: rosout.Type},

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
@@ -240,7 +240,7 @@ func TestPlayByHeader(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	w := harness.NewBag(t, filepath.Join(g.Dir, "late.bag"))
-	conn, err := w.AddConnection("/chatter", bagfmt.ConnectionHeader{
+	conn, err := w.AddConnection("/chatter", rosbag.Header{
 		{Key: "callerid", Value: "/talker"},
 		{Key: "md5sum", Value: "992ce8a1687cec8c8bd883ec73ca41d1"},
 		{Key: "message_definition", Value: "Header header\nstring data\n"},
@@ -249,7 +249,7 @@ func TestPlayByHeader(t *testing.T) {
 	for i, stamp := range []int{0, 100, 300, 200, -1, 9000} { // in milliseconds; received each 100 ms
 		at := harness.BagStart().Add(time.Duration(stamp) * time.Millisecond)
 		if stamp < 0 {
-			at = bagfmt.Time{}
+			at = rosbag.Time{}
 		}
 		data := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(make([]byte, 4), at.Sec), at.Nsec)
 		data = append(binary.LittleEndian.AppendUint32(data, 0), harness.StringData(fmt.Sprint(i))...)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
@@ -197,7 +197,7 @@ func TestTriggerOnDiagnostics(t *testing.T) {
 	g.Eventually("two marks", func() bool { return strings.Count(rec.Out.String(), `Mark {"text": "mark-on: `) >= 2 })
 	rec.Stop()
 	topics := harness.Read(t, filepath.Join(g.Dir, "run.bag"))
-	var turned []bagfmt.Time
+	var turned []rosbag.Time
 	bad := false
 	for _, m := range topics["/diagnostics"].Messages {
 		was := bad
@@ -207,7 +207,7 @@ func TestTriggerOnDiagnostics(t *testing.T) {
 		}
 	}
 	for _, m := range topics[marksTopic].Messages {
-		if !slices.ContainsFunc(turned, func(b bagfmt.Time) bool { return m.Time.Sub(b).Abs() < 2*time.Millisecond }) {
+		if !slices.ContainsFunc(turned, func(b rosbag.Time) bool { return m.Time.Sub(b).Abs() < 2*time.Millisecond }) {
 			t.Errorf("a mark at %v; bad since %v", m.Time, turned)
 		}
 	}

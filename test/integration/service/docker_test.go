@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
@@ -171,7 +171,7 @@ const (
 // took part.
 func sameAsDemo(t *testing.T, path string) {
 	t.Helper()
-	r := harness.SameTopics(t, harness.DemoBag(t), path, func(c *bagfmt.Connection) bool {
+	r := harness.SameTopics(t, harness.DemoBag(t), path, func(c *rosbag.Connection) bool {
 		return !strings.HasPrefix(c.Topic, "/rosout") && !strings.HasSuffix(c.Topic, "/status")
 	})
 	if r.Compared != 2163 {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/load"
@@ -48,7 +48,7 @@ func manyTopics(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "many.bag")
 	w := harness.NewBag(t, path)
-	var conns []*bagfmt.Connection
+	var conns []*rosbag.Connection
 	for i := range 100 {
 		topic := fmt.Sprintf("/robot%d/sensors/front_left_camera/image_rect_color/compressed%02d", i%7, i)
 		if i == 50 {
@@ -63,7 +63,7 @@ func manyTopics(t *testing.T) string {
 	at := time.Unix(1_700_000_000, 0)
 	for range 120 {
 		for _, c := range conns {
-			if err := w.Write(c, bagfmt.TimeOf(at), []byte("\x04\x00\x00\x00text")); err != nil {
+			if err := w.Write(c, rosbag.TimeOf(at), []byte("\x04\x00\x00\x00text")); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
@@ -112,9 +112,9 @@ func TestPlayClock(t *testing.T) {
 		if least := 15 - int(still/(100*time.Millisecond)); len(clocks) < max(least, 2) { // 2.4 s
 			g.T.Fatalf("%d clocks; the machine stood still for %v", len(clocks), still)
 		}
-		last := bagfmt.Time{}
+		last := rosbag.Time{}
 		for i, c := range clocks {
-			now := bagfmt.Time{Sec: le32(c.Data), Nsec: le32(c.Data[4:])}
+			now := rosbag.Time{Sec: le32(c.Data), Nsec: le32(c.Data[4:])}
 			if now.Before(last) {
 				g.T.Errorf("clock %d goes back from %v to %v", i, last, now)
 			}

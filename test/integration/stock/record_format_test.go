@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // formatRows are what the bytes of the bags look like.
@@ -17,13 +18,13 @@ func formatRows() []recordRow {
 		{name: "46 layout", args: "/chatter /ns/num -O x", ours: x("/chatter /ns/num"), check: layout},
 		{name: "46 layout of an empty bag", args: "/nothing -O x", ours: x(""), check: empty},
 		{name: "47 a chunk for each message", args: "--chunksize 0 /chatter -O x", ours: x("/chatter"), check: chunkEach},
-		{name: "47 default chunks", args: "--size=2 /big -O x", env: slow, ends: true, ours: x("/big"), check: chunks(768<<10, bagfmt.CompressionNone, "")},
-		{name: "47 chunks of a size", args: "--chunksize=50 /big -O x", env: slow, ours: x("/big"), check: chunks(50<<10, bagfmt.CompressionNone, "")},
-		{name: "47 chunks of a size, wrapper", args: "--chunksize=50 /big -O x", env: slow, wrapper: true, ours: x("/big"), check: chunks(50<<10, bagfmt.CompressionNone, "")},
-		{name: "48 lz4", args: "--lz4 --chunksize 50 /big -O x", env: slow, ours: x("/big"), check: chunks(50<<10, bagfmt.CompressionLZ4, "\x04\x22\x4d\x18\x64")},
-		{name: "48 lz4, wrapper", args: "--lz4 --chunksize 50 /big -O x", env: slow, wrapper: true, ours: x("/big"), check: chunks(50<<10, bagfmt.CompressionLZ4, "\x04\x22\x4d\x18\x64")},
-		{name: "48 bz2", args: "--bz2 --chunksize 50 /big -O x", env: slow, ours: x("/big"), check: chunks(50<<10, bagfmt.CompressionBZ2, "BZh9")},
-		{name: "48 bz2, wrapper", args: "--bz2 --chunksize 50 /big -O x", env: slow, wrapper: true, ours: x("/big"), check: chunks(50<<10, bagfmt.CompressionBZ2, "BZh9")},
+		{name: "47 default chunks", args: "--size=2 /big -O x", env: slow, ends: true, ours: x("/big"), check: chunks(768<<10, rosbag.CompressionNone, "")},
+		{name: "47 chunks of a size", args: "--chunksize=50 /big -O x", env: slow, ours: x("/big"), check: chunks(50<<10, rosbag.CompressionNone, "")},
+		{name: "47 chunks of a size, wrapper", args: "--chunksize=50 /big -O x", env: slow, wrapper: true, ours: x("/big"), check: chunks(50<<10, rosbag.CompressionNone, "")},
+		{name: "48 lz4", args: "--lz4 --chunksize 50 /big -O x", env: slow, ours: x("/big"), check: chunks(50<<10, rosbag.CompressionLZ4, "\x04\x22\x4d\x18\x64")},
+		{name: "48 lz4, wrapper", args: "--lz4 --chunksize 50 /big -O x", env: slow, wrapper: true, ours: x("/big"), check: chunks(50<<10, rosbag.CompressionLZ4, "\x04\x22\x4d\x18\x64")},
+		{name: "48 bz2", args: "--bz2 --chunksize 50 /big -O x", env: slow, ours: x("/big"), check: chunks(50<<10, rosbag.CompressionBZ2, "BZh9")},
+		{name: "48 bz2, wrapper", args: "--bz2 --chunksize 50 /big -O x", env: slow, wrapper: true, ours: x("/big"), check: chunks(50<<10, rosbag.CompressionBZ2, "BZh9")},
 	}
 }
 
@@ -49,22 +50,22 @@ func layout(t *testing.T, o *outcome) {
 	if pad := data[header:4117]; string(pad) != string(bytes.Repeat([]byte{' '}, len(pad))) {
 		t.Errorf("%s: the file header is padded with %q", o.who, pad)
 	}
-	if !r.Indexed() || len(r.Damage()) > 0 || len(r.Chunks()) == 0 || r.Chunks()[0].Pos != 4117 {
-		t.Errorf("%s: indexed %t, damage %v, chunks %v", o.who, r.Indexed(), r.Damage(), r.Chunks())
+	if !r.Info().Indexed || len(r.Info().Damage) > 0 || r.NumSpans() == 0 || r.Span(0).Pos != 4117 {
+		t.Errorf("%s: indexed %t, damage %v, %d chunks", o.who, r.Info().Indexed, r.Info().Damage, r.NumSpans())
 	}
 }
 
 // chunkEach checks that each message has a chunk.
 func chunkEach(t *testing.T, o *outcome) {
 	t.Helper()
-	if _, r := o.open(t); uint64(len(r.Chunks())) != r.Messages() {
-		t.Errorf("%s: %d chunks of %d messages", o.who, len(r.Chunks()), r.Messages())
+	if _, r := o.open(t); uint64(r.NumSpans()) != r.Info().Messages {
+		t.Errorf("%s: %d chunks of %d messages", o.who, r.NumSpans(), r.Info().Messages)
 	}
 }
 
 // chunks checks that the first chunk was closed behind the message that took it
 // beyond limit, its compression, and how its data begin.
-func chunks(limit int64, c bagfmt.Compression, magic string) func(*testing.T, *outcome) {
+func chunks(limit int64, c rosbag.Compression, magic string) func(*testing.T, *outcome) {
 	return func(t *testing.T, o *outcome) {
 		t.Helper()
 		data, r := o.open(t)
