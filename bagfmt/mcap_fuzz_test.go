@@ -184,3 +184,20 @@ func TestMCAPIndexLength(t *testing.T) {
 		}
 	}
 }
+
+// TestMCAPHeader reads files with damage of the first record, which has no part in the messages.
+func TestMCAPHeader(t *testing.T) {
+	t.Parallel()
+	messages := mcapMessages()
+	want := wantMCAP(messages, ofROS1)
+	for _, form := range mcapForms {
+		b := mcapFile(t, form.options, messages)
+		for _, at := range []int{8, 17, 8 + 9 + 4 + len("ros1")} { // the kind of the record, and the lengths of its fields
+			bad := flipped(b, at, 0x80)
+			read, scanned, _, lost := readMCAP(t, bad)
+			if !slices.Equal(byTime(read), want) || !slices.Equal(byTime(scanned), want) || lost != 1 {
+				t.Errorf("%s: byte %d: %d and %d messages, want %d; the scanner tells %d losses", form.name, at, len(read), len(scanned), len(want), lost)
+			}
+		}
+	}
+}
