@@ -2,12 +2,16 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/foxglove/mcap/go/mcap"
+
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 )
 
 // mcapWithExtras writes an MCAP file as another program does: with an attachment, a metadata record and
@@ -100,5 +104,44 @@ func TestMCAPOtherEncoding(t *testing.T) {
 	code, stdout, stderr := gobag("info", write(t, "in.mcap", in))
 	if code != 3 || !strings.Contains(stdout+stderr, "/json") || !strings.Contains(stdout, "/a ") {
 		t.Errorf("info: code %d\n%s\n%s", code, stdout, stderr)
+	}
+}
+
+// growing is a standard error that lets a file grow when it is first written to.
+type growing struct {
+	bytes.Buffer
+	path string
+	b    []byte
+}
+
+// Write implements io.Writer.
+func (g *growing) Write(b []byte) (int, error) {
+	if len(g.b) > 0 {
+		f, err := os.OpenFile(g.path, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			return 0, err
+		}
+		_, err = f.Write(g.b)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return 0, err
+		}
+		g.b = nil
+	}
+	return g.Buffer.Write(b)
+}
+
+// TestReindexGrowingMCAP leaves an MCAP file to its recorder, which grows after it was found to end early.
+func TestReindexGrowingMCAP(t *testing.T) {
+	t.Parallel()
+	whole := mcapWithExtras(t, false, true)
+	start := mcapWithExtras(t, false, false)
+	path := write(t, "live.mcap", start)
+	stderr := growing{path: path, b: whole[len(start):]}
+	code := run(t.Context(), []string{"reindex", path}, bagjob.NewOutput(strings.NewReader(""), io.Discard, &stderr))
+	if code != 1 || !strings.Contains(stderr.String(), "is still being written") {
+		t.Errorf("code %d, %s", code, stderr.String())
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, whole) {
+		t.Errorf("the file was replaced by one of %d bytes, %v", len(after), err)
 	}
 }
