@@ -58,7 +58,17 @@ func TestToROS2Report(t *testing.T) {
 	if code != 0 {
 		t.Fatal(stderr)
 	}
-	var r ros2Report
+	var r struct {
+		DryRun  bool   `json:"dry_run"`
+		Files   int    `json:"files"`
+		Written uint64 `json:"messages_out"`
+		Topics  []struct {
+			Topic   string                  `json:"topic"`
+			OutType string                  `json:"out_type"`
+			Latched bool                    `json:"latched"`
+			Changes []struct{ From string } `json:"changes"`
+		} `json:"topics"`
+	}
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
 		t.Fatal(err)
 	}

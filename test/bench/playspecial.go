@@ -176,8 +176,7 @@ func (t tape) seek(ctx context.Context, b *bench, path string, kind seeking) (al
 		return nil, err
 	}
 	defer bag.Close() //nolint:errcheck // read only
-	running := make(chan control.Control, 1)
-	played := make(chan error, 1)
+	running, played := make(chan control.Control, 1), make(chan error, 1)
 	playing, stop := context.WithCancel(ctx)
 	defer func() { stop(); err = errors.Join(err, <-played) }()
 	// owner: seek; ends with playing.
