@@ -149,7 +149,7 @@ func (r *recording) count() (map[string]int, error) {
 	}
 	var files []rosbag.File
 	for _, name := range names {
-		f, err := os.Open(name) //nolint:gosec // of this run
+		f, err := os.Open(name)
 		if err != nil {
 			return nil, err
 		}
