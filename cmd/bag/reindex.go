@@ -65,9 +65,18 @@ func (f *reindexFlags) one(j *bagjob.Job, places *newfile.Places, path string) e
 		return err
 	}
 	defer in.Close() //nolint:errcheck // only read from
+	unchanged := func() error {
+		switch after, err := in.Stat(); {
+		case err != nil:
+			return explain.Error(err)
+		case after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()):
+			return errors.New("is still being written; reindex it when its recorder has ended")
+		}
+		return nil
+	}
 	if bagfmt.IsMCAP(in) {
 		repack := repackFlags{Force: f.Force, Quiet: f.Quiet, OutputDir: f.OutputDir, ChunkSize: mcapChunkKiB}
-		return repack.one(j, places, path, repackOptions{unindexed: true})
+		return repack.one(j, places, path, repackOptions{unindexed: true, unchanged: unchanged})
 	}
 	p, err := places.Place(path)
 	if err != nil {
@@ -78,12 +87,10 @@ func (f *reindexFlags) one(j *bagjob.Job, places *newfile.Places, path string) e
 	if err != nil {
 		return err
 	}
-	switch after, err := in.Stat(); {
-	case err != nil:
-		return explain.Error(err)
-	case after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()):
-		return errors.New("is still being written; reindex it when its recorder has ended")
-	case rep.Messages == 0 && rep.Lossy():
+	if err := unchanged(); err != nil {
+		return err
+	}
+	if rep.Messages == 0 && rep.Lossy() {
 		j.ReportRecovery(path, &rep)
 		return errors.New("no message can be read; it is left as it was")
 	}

@@ -96,11 +96,14 @@ func (r Job) makeDirectory() (*newdir.Dir, error) {
 	return newdir.Make(r.Out, replaces)
 }
 
-// ofRecording returns what tells the names of a recording's files from others.
+// ofRecording returns what tells the names of a recording's files from others. A metadata.yaml may
+// list anything: only storage files are taken for its own.
 func ofRecording(dir string) func(string) bool {
-	var names []string // without metadata.yaml, no file is one of a recording
+	names := []string{}
 	if rec, err := rosbag2.ReadDirectory(os.DirFS(dir)); err == nil && rec.Metadata != nil {
-		names = slices.Concat(rec.Files, []string{rosbag2.MetadataName})
+		names = append(slices.DeleteFunc(rec.Files, func(name string) bool {
+			return filepath.Ext(name) != ".mcap" && filepath.Ext(name) != ".db3"
+		}), rosbag2.MetadataName)
 	}
 	return func(name string) bool { return slices.Contains(names, name) }
 }
@@ -171,7 +174,7 @@ func (b *Back) Report(j *bagjob.Job, out string, source *ros2bag.Source, o Optio
 	r := report{Out: out, Files: 1, topics: source.Topics()}
 	for _, t := range r.topics {
 		t.Out = b.written[t.Topic+" "+t.OutType]
-		t.In = t.Out // damage was told; the rest was not wanted
+		t.In += t.Out // beside those that could not be converted
 	}
 	return o.print(j, &r)
 }
