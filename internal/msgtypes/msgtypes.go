@@ -1,7 +1,8 @@
-// Package msgtypes makes message types of the definitions that recordings and publishers send.
+// Package msgtypes makes message types of the definitions that recordings and publishers send, and tells
+// a missing definition from an empty one.
 //
-// A Cache owns the types that it has parsed, with bounded memory. Everything that decodes messages may
-// call it; it knows neither files nor the network.
+// It adds that to rosmsg, and owns nothing else. Everything that decodes messages may call it; it knows
+// neither files nor the network.
 package msgtypes
 
 import (
@@ -19,44 +20,28 @@ var ErrNoDefinition = errors.New("no message definition")
 // definition from that of a type without fields. Whether the md5sum is that of the definition is not
 // checked.
 func Parse(name, md5sum, definition string) (*rosmsg.Type, error) {
-	if definition == "" && md5sum != rosmsg.EmptyMD5Sum {
-		return nil, fmt.Errorf("%w of %s (md5sum %s)", ErrNoDefinition, name, md5sum)
+	if err := check(name, md5sum, definition); err != nil {
+		return nil, err
 	}
 	return rosmsg.Parse(name, definition)
 }
 
-const (
-	maxTypes = 256     // of a Cache
-	maxBytes = 4 << 20 // of the names and definitions of a Cache
-)
-
-// Cache parses each definition once, though many connections have it. The zero value is empty. A Cache
-// belongs to one goroutine.
-type Cache struct {
-	types map[key]parsed
-	bytes int
+// check returns an error if the definition is missing.
+func check(name, md5sum, definition string) error {
+	if definition == "" && md5sum != rosmsg.EmptyMD5Sum {
+		return fmt.Errorf("%w of %s (md5sum %s)", ErrNoDefinition, name, md5sum)
+	}
+	return nil
 }
 
-type key struct{ name, md5sum, definition string }
-
-type parsed struct {
-	typ *rosmsg.Type
-	err error
-}
+// Cache is a rosmsg.Cache with the check of Parse. The zero value is empty.
+type Cache struct{ types rosmsg.Cache }
 
 // Of returns the type of the messages of a connection. Its errors are those of Parse.
 func (c *Cache) Of(conn *rosbag.Connection) (*rosmsg.Type, error) {
-	k := key{conn.Header.Type(), conn.Header.MD5Sum(), conn.Header.MessageDefinition()}
-	if p, ok := c.types[k]; ok {
-		return p.typ, p.err
+	h := conn.Header
+	if err := check(h.Type(), h.MD5Sum(), h.MessageDefinition()); err != nil {
+		return nil, err
 	}
-	size := len(k.name) + len(k.md5sum) + len(k.definition)
-	if c.types == nil || len(c.types) == maxTypes || c.bytes+size > maxBytes {
-		c.types, c.bytes = make(map[key]parsed), 0
-	}
-	var p parsed
-	p.typ, p.err = Parse(k.name, k.md5sum, k.definition)
-	c.types[k] = p
-	c.bytes += size
-	return p.typ, p.err
+	return c.types.Type(h.Type(), h.MessageDefinition())
 }
