@@ -3,7 +3,6 @@ package rosbag_test
 import (
 	"bytes"
 	"fmt"
-	"log"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -16,20 +15,20 @@ func ExampleSequence() {
 		var b bytes.Buffer
 		w, err := bagfmt.NewWriter(&b, bagfmt.WriterOptions{})
 		if err != nil {
-			log.Fatal(err)
+			panic(err)
 		}
 		c := &rosbag.Connection{Topic: "/part", Header: rosbag.Header{{Key: "type", Value: "std_msgs/Empty"}, {Key: "md5sum", Value: "*"}}}
 		for n := range 2 {
 			if err := w.Write(c, rosbag.Time{Sec: uint32(10*i + n)}, nil); err != nil {
-				log.Fatal(err)
+				panic(err)
 			}
 		}
 		if err := w.Close(); err != nil {
-			log.Fatal(err)
+			panic(err)
 		}
 		r, err := bagfmt.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()), bagfmt.ReaderOptions{})
 		if err != nil {
-			log.Fatal(err)
+			panic(err)
 		}
 		files = append(files, rosbag.FileOf(name, r))
 	}
@@ -42,7 +41,7 @@ func ExampleSequence() {
 	for s.HasNext() {
 		m, err := s.Next()
 		if err != nil {
-			log.Print(err) // damage of the file s.File(); the loop goes on behind it
+			fmt.Println(err) // damage of the file s.File(); the loop goes on behind it
 			continue
 		}
 		fmt.Println(m.Time, m.Conn.Topic)

@@ -147,19 +147,19 @@ func (r Job) report(j *bagjob.Job, sink *ros2bag.Sink) error {
 // Back counts what is written of a recording of ROS 2, by topic.
 type Back struct {
 	rebag.Sink
-	make    func(io.Writer) (rebag.Sink, error)
+	newSink func(io.Writer) (rebag.Sink, error)
 	written map[string]uint64
 }
 
-// NewBack returns a Back whose output make starts.
-func NewBack(make func(io.Writer) (rebag.Sink, error)) *Back {
-	return &Back{make: make, written: map[string]uint64{}}
+// NewBack returns a Back whose output newSink starts.
+func NewBack(newSink func(io.Writer) (rebag.Sink, error)) *Back {
+	return &Back{newSink: newSink, written: map[string]uint64{}}
 }
 
 // Start starts the output.
 func (b *Back) Start(w io.Writer) (rebag.Sink, error) {
 	var err error
-	b.Sink, err = b.make(w)
+	b.Sink, err = b.newSink(w)
 	return b, err
 }
 

@@ -24,8 +24,10 @@ const (
 	ConnectionOverhead = 512
 	fieldOverhead      = 40
 
-	KeptPublishers = 16 // accounts of publishers that are gone, of each topic
-	KeptLatched    = 16 // latched messages of such, of each topic
+	// KeptPublishers is how many accounts of publishers that are gone are kept of each topic, and
+	// KeptLatched how many latched messages of such.
+	KeptPublishers = 16
+	KeptLatched    = 16
 
 	namedBytes = 256 // of the name and the address of a publisher that are kept
 )

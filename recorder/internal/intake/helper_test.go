@@ -12,7 +12,6 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
-	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // queuedTurns returns how many large messages wait for a lease. mu is held.
@@ -20,15 +19,6 @@ func queuedTurns(in *Intake) int {
 	n, _, _ := in.Pool.Waits()
 	return n
 }
-
-// largeWait reports whether a large message waits. mu is held.
-func largeWait(in *Intake) bool {
-	queued, short, _ := in.Pool.Waits()
-	return queued+short > 0
-}
-
-// turnOf returns the turn of a large message.
-func turnOf(f tcpros.LargeFrame) *memory.Turn { return &f.(*LargeFrame).Turn }
 
 // grantTo gives a message a lease at once.
 func grantTo(t testing.TB, in *Intake, f *memory.Turn) {
@@ -88,34 +78,4 @@ func bytesInUse(p *Intake) (all, forLatched int64) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	return p.Pool.Held - p.Pool.Idle, p.Pool.Latched
-}
-
-// bytesLeft returns how much of the buffer is neither used nor promised.
-func bytesLeft(p *Intake) int64 {
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	return p.Pool.Budget - (p.Pool.Held - p.Pool.Idle)
-}
-
-// topicAccount is what was counted of one topic.
-type topicAccount struct {
-	Recorded, Passed, Repeated uint64
-	Dropped                    [DropCauses]uint64
-	waiting                    int64 // bytes that wait for the disk
-}
-
-// accountOf returns what was counted of the topic of a link.
-func accountOf(l *Link) topicAccount {
-	l.In.Mu.Lock()
-	defer l.In.Mu.Unlock()
-	t := l.Connection.Topic
-	return topicAccount{t.Messages, t.Passed, t.Repeated, t.Dropped, t.Account.Waiting}
-}
-
-// lost returns how many messages of the topic of a link were dropped, for whatever cause.
-func lost(l *Link) (n uint64) {
-	for _, d := range accountOf(l).Dropped {
-		n += d
-	}
-	return n
 }

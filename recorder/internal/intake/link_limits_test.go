@@ -2,14 +2,11 @@ package intake
 
 import (
 	"bytes"
-	"os"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
-	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // bareLink is a link of an intake without a file, whose connection record takes so many bytes.
@@ -162,26 +159,4 @@ func TestStuckMessageIsGivenUp(t *testing.T) {
 	if got := last.Connection.Topic.Dropped[DropBufferFull]; got != 1 || last.frame.Turn.Begun() {
 		t.Errorf("%d dropped, and it has a chunk: %v", got, last.frame.Turn.Begun())
 	}
-}
-
-// longRecordInfo is that of a publisher whose connection record is so long that large messages
-// rely on one in their file.
-func longRecordInfo() (info tcpros.LinkInfo, definition string) {
-	info, definition = testlink.Info("/scan", "/p"), strings.Repeat("uint32 n\n", 2000)
-	for i := range info.Header {
-		if info.Header[i].Key == "message_definition" {
-			info.Header[i].Value = definition
-		}
-	}
-	return info, definition
-}
-
-// records counts the connection records with a definition in a file.
-func records(t *testing.T, path, definition string) int {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bytes.Count(b, []byte("message_definition="+definition))
 }
