@@ -20,7 +20,7 @@ export GOFLAGS := $(GOFLAGS) -trimpath
 # The linters look for what vet would find. Without DWARF the tests link in half the time.
 GOTEST := $(GO) test -vet=off -ldflags=-w
 
-.PHONY: build tools test-tools duckdb demo test test-full race check fmt-check cross lint tidy vuln bench bench-record bench-play soak fuzz mutate image deb release reproducible pictures clean
+.PHONY: build tools test-tools duckdb demo test test-full race check fmt-check cross lint tidy vuln bench bench-record bench-play bench-convert soak fuzz mutate image deb release reproducible pictures clean
 
 build: ## the four programs, static, in bin/; TAGS='gs azblob' for the storage of Google and Azure, too
 	@mkdir -p bin
@@ -89,9 +89,10 @@ vuln: $(VULN)
 	@$(VULN) ./... || { code=$$?; \
 	  if [ $$code -ne 3 ] && [ -z "$(VULN_REQUIRED)" ]; then echo "vuln: NOT CHECKED: govulncheck could not run (exit $$code)"; else exit $$code; fi; }
 
-bench: build ## Go benchmarks, then recording and gobag beside stock rosbag where it is installed, and bagfmt beside go-rosbag
+bench: build ## Go benchmarks, then recording and gobag beside stock rosbag where it is installed, conversions beside a copy, and bagfmt beside go-rosbag
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./bagfmt ./bagfmt/internal/codec ./internal/bzip2 ./tcpros ./recorder ./player
 	$(MAKE) bench-record
+	$(MAKE) bench-convert
 	cd test/rivals && $(GO) run -mod=mod .
 
 bench-record: build ## recording beside stock rosbag, row by row; ROW=lz4 runs the rows with that name
@@ -99,6 +100,9 @@ bench-record: build ## recording beside stock rosbag, row by row; ROW=lz4 runs t
 
 bench-play: build ## playing beside stock rosbag, row by row; ROW=clock runs the rows with that name
 	$(GO) run ./test/bench -play -row '$(ROW)'
+
+bench-convert: build ## conversions to ROS 2 beside a plain copy, and reading MCAP beside bags; ROW=zstd runs the rows with that name
+	$(GO) run ./test/bench/convert -row '$(ROW)'
 
 soak: ## months of service in half an hour: splits, restarts, pauses, snapshots, refused uploads; nothing lost, nothing grows
 	GOROSBAG_SOAK=30m $(GO) test -count=1 -v -timeout 60m -run TestSoak ./test/integration/service

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/foxglove/mcap/go/mcap"
+
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -127,5 +129,75 @@ func TestMCAPDamage(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// mcapRecord is a record outside chunks.
+type mcapRecord struct {
+	op byte
+	at int
+}
+
+// mcapRecords lists the records of a sound file.
+func mcapRecords(b []byte) (list []mcapRecord) {
+	for at := 8; at < len(b)-8; {
+		list = append(list, mcapRecord{b[at], at})
+		at += 9 + int(binary.LittleEndian.Uint64(b[at+1:]))
+	}
+	return list
+}
+
+// TestMCAPCutBetween cuts files before each record: what may be missing is told, up to the end of the
+// messages.
+func TestMCAPCutBetween(t *testing.T) {
+	t.Parallel()
+	for _, form := range mcapForms {
+		b := mcapFile(t, form.options, mcapMessages())
+		ended := false
+		for _, record := range mcapRecords(b) {
+			_, _, lost, lostScanned := readMCAP(t, b[:record.at])
+			if ended != (lost == 0) || ended != (lostScanned == 0) {
+				t.Errorf("%s: cut before the record of kind %#02x at %d: reader and scanner tell %d and %d losses", form.name, record.op, record.at, lost, lostScanned)
+			}
+			ended = ended || record.op == byte(mcap.OpDataEnd)
+		}
+	}
+}
+
+// TestMCAPIndexLength reads a file with the wrong length of a message index: the chunk tells its messages.
+func TestMCAPIndexLength(t *testing.T) {
+	t.Parallel()
+	messages := mcapMessages()
+	want := wantMCAP(messages, ofROS1)
+	for _, form := range mcapForms {
+		b := mcapFile(t, form.options, messages)
+		for _, record := range mcapRecords(b) {
+			if !form.indexed || record.op != byte(mcap.OpMessageIndex) {
+				continue
+			}
+			for i := 1; i < 9; i++ {
+				read, _, lost, _ := readMCAP(t, flipped(b, record.at+i, 0x80))
+				if lost > 0 || !slices.Equal(byTime(read), want) {
+					t.Errorf("%s: byte %d of the length at %d: %d messages, want %d; %d losses", form.name, i, record.at, len(read), len(want), lost)
+				}
+			}
+		}
+	}
+}
+
+// TestMCAPHeader reads files with damage of the first record, which has no part in the messages.
+func TestMCAPHeader(t *testing.T) {
+	t.Parallel()
+	messages := mcapMessages()
+	want := wantMCAP(messages, ofROS1)
+	for _, form := range mcapForms {
+		b := mcapFile(t, form.options, messages)
+		for _, at := range []int{8, 17, 8 + 9 + 4 + len("ros1")} { // the kind of the record, and the lengths of its fields
+			bad := flipped(b, at, 0x80)
+			read, scanned, _, lost := readMCAP(t, bad)
+			if !slices.Equal(byTime(read), want) || !slices.Equal(byTime(scanned), want) || lost != 1 {
+				t.Errorf("%s: byte %d: %d and %d messages, want %d; the scanner tells %d losses", form.name, at, len(read), len(scanned), len(want), lost)
+			}
+		}
 	}
 }

@@ -8,13 +8,14 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 )
 
 // The achieved rate is right between two messages, too, however far apart they are.
 func TestAchievedRate(t *testing.T) {
 	t.Parallel()
 	const s = time.Second
-	bag := MakeBag(t, bagfmt.WriterOptions{}, series(connA, "", 0, 5*s, 10*s, 15*s)...)
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "", 0, 5*s, 10*s, 15*s)...)
 	for name, tc := range map[string]struct {
 		o      Options
 		orders ordersAt
@@ -38,7 +39,7 @@ func TestAchievedRate(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				o := tc.o
-				o.Bags = OpenTestBags(t, bag)
+				o.Bags = testplay.OpenBags(t, bag)
 				orders := ordersAt{}
 				maps.Copy(orders, tc.orders)
 				if tc.at > 0 {

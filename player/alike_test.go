@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -61,13 +62,13 @@ func TestOptionsThatSelect(t *testing.T) {
 // stamps of headers.
 func alikeBag(t *testing.T, chunk int) []byte {
 	t.Helper()
-	var all []headed
+	var all []testplay.Headed
 	for i := range 12 {
 		at := time.Duration(i/2*2) * 50 * ms // two messages at each time
 		topic := []string{"/a", "/b", "/plain", "/a", "/c"}[i%5]
-		all = append(all, headed{topic, at, at + time.Duration(i*7%5)*40*ms})
+		all = append(all, testplay.Headed{Topic: topic, Received: at, Stamp: at + time.Duration(i*7%5)*40*ms})
 	}
-	return headedBag(t, bagfmt.WriterOptions{ChunkBytes: chunk}, all)
+	return testplay.HeadedBag(t, bagfmt.WriterOptions{ChunkBytes: chunk}, all)
 }
 
 func TestPlayDryRunAndStepsAreAlike(t *testing.T) {
@@ -143,9 +144,9 @@ func publishedBy(t *testing.T, bag []byte, o Options, orders ordersAt) (all []pu
 	g := newFakeGraph()
 	g.frames = func(topic string, frame []byte) {
 		m := rosbag.Message{Frame: frame}
-		all = append(all, published{topic, numberOf(&m)})
+		all = append(all, published{topic, testplay.NumberOf(&m)})
 	}
-	o.Bags, o.Immediate = OpenTestBags(t, bag), true
+	o.Bags, o.Immediate = testplay.OpenBags(t, bag), true
 	steer(t, g, o, orders)
 	return all
 }

@@ -1,6 +1,7 @@
 package player
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -9,6 +10,9 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/readahead"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -22,15 +26,15 @@ func (nowhere) PublishNow([]byte) {}
 func (nowhere) Unlatch() {}
 
 // benchPlan is a plan over a bag of n messages on ten topics.
-func benchPlan(tb testing.TB, z rosbag.Compression, n int) *plan {
+func benchPlan(tb testing.TB, z rosbag.Compression, n int) *plan.Plan {
 	tb.Helper()
-	var messages []TestMessage
+	var messages []testplay.Message
 	text := make([]byte, 1024)
 	for i := range n {
-		c := TestConn{Topic: fmt.Sprintf("/t%d", i%10)}
-		messages = append(messages, TestMessage{c, time.Duration(i) * 100 * time.Microsecond, string(text)})
+		c := testplay.Conn{Topic: fmt.Sprintf("/t%d", i%10)}
+		messages = append(messages, testplay.Message{Conn: c, At: time.Duration(i) * 100 * time.Microsecond, Text: string(text)})
 	}
-	o := Options{Bags: OpenTestBags(tb, MakeBag(tb, bagfmt.WriterOptions{Compression: z}, messages...)), Log: zap.NewNop()}
+	o := Options{Bags: testplay.OpenBags(tb, testplay.MakeBag(tb, bagfmt.WriterOptions{Compression: z}, messages...)), Log: zap.NewNop()}
 	p, err := testPlan(tb.Context(), &o)
 	if err != nil {
 		tb.Fatal(err)
@@ -39,28 +43,29 @@ func benchPlan(tb testing.TB, z rosbag.Compression, n int) *plan {
 }
 
 // publishNowhere publishes the topics of a plan to nobody.
-func publishNowhere(o *output, p *plan) {
-	for _, t := range p.topics {
-		o.topics = append(o.topics, &outTopic{topic: t, publication: &fakePublication{graph: newFakeGraph()}})
+func publishNowhere(o *output, p *plan.Plan) {
+	for _, t := range p.Topics {
+		o.topics = append(o.topics, &outTopic{Topic: t, publication: &fakePublication{graph: newFakeGraph()}})
 	}
-	for _, s := range p.publishers {
-		o.outlets = append(o.outlets, &outlet{sender: nowhere{}, topic: o.topics[s.topic.number]})
+	for _, s := range p.Publishers {
+		o.outlets = append(o.outlets, &outlet{sender: nowhere{}, topic: o.topics[s.Topic.Number]})
 	}
 }
 
 // From the queue to the publisher nothing is allocated for a message.
 func TestNoAllocationPerMessage(t *testing.T) {
-	g := &stage{queue: newQueue(1<<20, 1<<10)}
+	g := &stage{queue: readahead.NewQueue(1<<20, 1<<10)}
 	h := testController(transport.Schedule{}, pacing.NewTimerSleeper(), g.queue)
-	it := item{route: testRoute(&h.output, nowhere{}), frame: make([]byte, 100)}
+	it := readahead.Item{Route: testRoute(&h.output, nowhere{}), Frame: make([]byte, 100)}
 	ctx := t.Context()
-	g.queue.push(ctx, it)
-	popOne(ctx, g.queue)
+	g.queue.Push(ctx, it)
+	room := make([]readahead.Item, 0, 1)
+	g.queue.Pop(ctx, room)
 	if n := testing.AllocsPerRun(1000, func() {
-		it.pos += time.Microsecond
-		g.queue.push(ctx, it)
-		next, ok := popOne(ctx, g.queue)
-		if !ok || !h.playItem(ctx, &next, false) {
+		it.Pos += time.Microsecond
+		g.queue.Push(ctx, it)
+		next, ok := g.queue.Pop(ctx, room)
+		if !ok || !h.playItem(ctx, &next[0], false) {
 			t.Error("not played")
 		}
 	}); n != 0 {
@@ -78,16 +83,19 @@ func BenchmarkImmediate(b *testing.B) {
 			b.SetBytes(n << 10)
 			b.ReportAllocs()
 			for b.Loop() {
-				q := newQueue(maxAheadBytes, maxAheadMessages)
-				h := testController(transport.Schedule{Immediate: true}, pacing.NewTimerSleeper(), q)
+				ahead := readahead.New(p, testOrder(p))
+				h := testController(transport.Schedule{Immediate: true}, pacing.NewTimerSleeper(), ahead.Queue)
 				publishNowhere(&h.output, p)
+				ctx, stop := context.WithCancel(b.Context())
 				done := make(chan struct{})
-				// owner: this loop; ends when all is read.
+				// owner: this loop; ends with ctx.
 				go func() {
 					defer close(done)
-					newReader(testOrder(p), q).readPasses(b.Context(), readRequest{})
+					ahead.Run(ctx)
 				}()
+				ahead.Begin(transport.ReadRequest{})
 				h.run(b.Context())
+				stop()
 				<-done
 				if h.output.messages != n {
 					b.Fatalf("%d messages", h.output.messages)
@@ -104,18 +112,21 @@ func BenchmarkTiming(b *testing.B) {
 	var last pacing.Quantiles
 	for b.Loop() {
 		s := pacing.NewSleeper(zap.NewNop())
-		q := newQueue(maxAheadBytes, maxAheadMessages)
-		h := testController(transport.Schedule{}, s, q)
+		ahead := readahead.New(p, testOrder(p))
+		h := testController(transport.Schedule{}, s, ahead.Queue)
+		ctx, stop := context.WithCancel(b.Context())
 		publishNowhere(&h.output, p)
 		done := make(chan struct{}, 2)
-		// owner: this loop; ends when all is read.
+		ahead.Begin(transport.ReadRequest{})
+		// owner: this loop; ends with ctx.
 		go func() {
-			newReader(testOrder(p), q).readPasses(b.Context(), readRequest{})
+			ahead.Run(ctx)
 			done <- struct{}{}
 		}()
 		// owner: this loop; ends after the last message, with its thread.
 		go func() {
 			h.run(b.Context())
+			stop()
 			done <- struct{}{}
 		}()
 		<-done

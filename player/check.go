@@ -4,17 +4,16 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aler9/goroslib/pkg/msgproc"
-	"github.com/aler9/goroslib/pkg/msgs/rosgraph_msgs"
-
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 )
 
 // check returns the topics that need a subscriber before play begins, or an error if the
 // selection must not or cannot be played.
-func check(p *plan, resolve func(string) (string, error), o *Options) ([]*topic, error) {
-	awaited, err := p.awaited(o.WaitForSubscribers)
-	err = errors.Join(p.denied(), err)
+func check(p *plan.Plan, resolve func(string) (string, error), o *Options) ([]*plan.Topic, error) {
+	awaited, err := p.Awaited(o.WaitForSubscribers)
+	err = errors.Join(p.Denied(), err)
 	if o.Clock {
 		err = errors.Join(err, checkClock(resolve, p))
 	}
@@ -26,34 +25,30 @@ func check(p *plan, resolve func(string) (string, error), o *Options) ([]*topic,
 
 // checkClock makes sure that the clock does not go out on a topic of another type, nor
 // on one that must not be played.
-func checkClock(resolve func(string) (string, error), p *plan) error {
+func checkClock(resolve func(string) (string, error), p *plan.Plan) error {
 	name, err := resolve(clockTopic)
 	if err != nil {
 		return err
 	}
-	if p.denies(name) {
-		return &DenyError{[]string{name}}
+	if p.Denies(name) {
+		return &plan.DenyError{Topics: []string{name}}
 	}
-	md5, err := msgproc.MD5(rosgraph_msgs.Clock{})
-	if err != nil {
-		return err
-	}
-	if t := p.topic(name); t != nil && t.md5 != md5 {
+	if t := p.Topic(name); t != nil && t.MD5Sum != framing.ClockMD5 {
 		return &control.OptionError{Option: "Clock", Reason: fmt.Sprintf("does not go with topic %s of the bags: its type is %s [%s], not rosgraph_msgs/Clock; "+
-			"play without the clock, select other topics or put a prefix in front of them", t.name, t.typ, t.md5)}
+			"play without the clock, select other topics or put a prefix in front of them", t.Name, t.Type, t.MD5Sum)}
 	}
 	return nil
 }
 
 // checkExternalClock makes sure that play does not publish the clock that it follows.
-func checkExternalClock(resolve func(string) (string, error), p *plan) error {
+func checkExternalClock(resolve func(string) (string, error), p *plan.Plan) error {
 	name, err := resolve(externalClockTopic)
 	if err != nil {
 		return err
 	}
-	if t := p.topic(name); t != nil {
+	if t := p.Topic(name); t != nil {
 		return &control.OptionError{Option: "Stamps", Reason: fmt.Sprintf("follows the clock on %s, and the bags have that topic, too (%s): exclude it or play it under another name",
-			name, t.recordedName)}
+			name, t.RecordedName)}
 	}
 	return nil
 }

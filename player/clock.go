@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 
 	"github.com/gorosbag/gorosbag/internal/stdmsg"
+	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -40,17 +42,17 @@ func advertiseClock(g graph, o *output) (c clockPublisher, err error) {
 	if err != nil {
 		return c, err
 	}
-	if planned := o.plan.topic(name); planned != nil && o.topics[planned.number] != nil {
-		t := o.topics[planned.number]
-		return clockPublisher{t.publication.Source(publisherID{}), t.publication, false}, nil
+	if planned := o.plan.Topic(name); planned != nil && o.topics[planned.Number] != nil {
+		t := o.topics[planned.Number]
+		return clockPublisher{t.publication.Source(plan.PublisherID{}), t.publication, false}, nil
 	}
 	pub, err := g.Advertise(tcpros.AdvertiseOptions{
-		Topic: clockTopic, Type: clockType, MD5Sum: clockMD5, MessageDefinition: stdmsg.ClockDefinition, QueueFrames: clockQueue,
+		Topic: clockTopic, Type: clockType, MD5Sum: framing.ClockMD5, MessageDefinition: stdmsg.ClockDefinition, QueueFrames: clockQueue,
 	}, nil)
 	if err != nil {
 		return c, err
 	}
-	return clockPublisher{pub.Source(publisherID{}), pub, true}, nil
+	return clockPublisher{pub.Source(plan.PublisherID{}), pub, true}, nil
 }
 
 // clockFrames makes the frames of the clock. They may be as many as messages, so
@@ -58,7 +60,7 @@ func advertiseClock(g graph, o *output) (c clockPublisher, err error) {
 type clockFrames struct{ block []byte }
 
 const (
-	clockFrameBytes = frameLength + clockBytes
+	clockFrameBytes = framing.Length + framing.ClockBytes
 	clockBlockBytes = 256 * clockFrameBytes
 )
 

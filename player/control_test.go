@@ -15,6 +15,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/readahead"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -23,8 +25,8 @@ import (
 // It lives in a synctest bubble: time is exact.
 type stage struct {
 	control *controller
-	queue   *queue
-	route   *route
+	queue   *readahead.Queue
+	route   *plan.Route
 	start   time.Time
 
 	mu     sync.Mutex
@@ -32,7 +34,7 @@ type stage struct {
 }
 
 func newStage(s transport.Schedule, late time.Duration) *stage {
-	g := &stage{queue: newQueue(maxAheadBytes, 1<<10), start: time.Now()}
+	g := &stage{queue: readahead.NewQueue(32<<20, 1<<10), start: time.Now()}
 	g.control = testController(s, lateSleeper{pacing.NewTimerSleeper(), late}, g.queue)
 	g.control.load(rosbag.Time{Sec: 100}, time.Second, nil)
 	g.route = testRoute(&g.control.output, g)
@@ -40,20 +42,20 @@ func newStage(s transport.Schedule, late time.Duration) *stage {
 }
 
 // testRoute is the route of one publisher of a topic, whose messages go to s.
-func testRoute(o *output, s sender) *route {
-	t := &outTopic{topic: &topic{}, publication: &fakePublication{graph: newFakeGraph()}}
+func testRoute(o *output, s sender) *plan.Route {
+	t := &outTopic{Topic: &plan.Topic{}, publication: &fakePublication{graph: newFakeGraph()}}
 	o.topics, o.outlets = []*outTopic{t}, []*outlet{{sender: s, topic: t}}
-	return &route{bag: &bagPlan{}, topic: t.topic, publisher: &publisher{topic: t.topic}, clocked: true}
+	return &plan.Route{Bag: &plan.Bag{}, Topic: t.Topic, Publisher: &plan.Publisher{Topic: t.Topic}, Clocked: true}
 }
 
 // testController is a controller that plays what a test puts into a queue.
-func testController(s transport.Schedule, sleeper pacing.Sleeper, q *queue) *controller {
+func testController(s transport.Schedule, sleeper pacing.Sleeper, q *readahead.Queue) *controller {
 	if s.Rate == 0 {
 		s.Rate = 1
 	}
-	p := &plan{}
+	p := &plan.Plan{}
 	return &controller{
-		plan: p, readahead: &readahead{queue: q}, log: zap.NewNop(), output: output{plan: p}, pacer: pacer{sleeper: sleeper},
+		plan: p, readahead: &readahead.Readahead{Queue: q}, log: zap.NewNop(), output: output{plan: p}, pacer: pacer{sleeper: sleeper},
 		transport: transport.New(transport.Options{Schedule: s, Loop: transport.Loop{To: transport.Forever}}),
 	}
 }
@@ -96,18 +98,18 @@ func (s lateSleeper) SleepUntil(deadline time.Duration) {
 // load queues messages 0, 1, ... at these positions.
 func (g *stage) load(ctx context.Context, pos ...time.Duration) {
 	for i, p := range pos {
-		g.queue.push(ctx, item{route: g.route, frame: []byte{1, 0, 0, 0, byte(i)}, pos: p})
+		g.queue.Push(ctx, readahead.Item{Route: g.route, Frame: []byte{1, 0, 0, 0, byte(i)}, Pos: p})
 	}
 }
 
 // turn queues the end of a pass: the next one begins at 0 with a latched message.
-func (g *stage) turn(ctx context.Context, end time.Duration, state ...latchedMessage) {
-	g.queue.push(ctx, item{pos: end, jump: &jump{endOfPass: true, latched: state}})
+func (g *stage) turn(ctx context.Context, end time.Duration, state ...plan.Latched) {
+	g.queue.Push(ctx, readahead.Item{Pos: end, Jump: &readahead.Jump{EndOfPass: true, Latched: state}})
 }
 
 // run plays what is loaded, with orders given at their times.
 func (g *stage) run(ctx context.Context, orders map[time.Duration]func()) {
-	g.queue.close(0)
+	g.queue.Close(0)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for _, at := range slices.Sorted(maps.Keys(orders)) {
@@ -271,7 +273,7 @@ func TestPassWaitsForStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(transport.Schedule{Paused: true}, 0).withClock()
 		g.load(t.Context(), 0, 100*ms)
-		g.turn(t.Context(), 100*ms, latchedMessage{route: g.route, frame: []byte{1, 0, 0, 0, 77}})
+		g.turn(t.Context(), 100*ms, plan.Latched{Route: g.route, Frame: []byte{1, 0, 0, 0, 77}})
 		g.load(t.Context(), 0, 100*ms)
 		step := func() { g.control.Step() }
 		g.run(t.Context(), map[time.Duration]func(){

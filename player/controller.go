@@ -9,7 +9,10 @@ import (
 
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/readahead"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -20,12 +23,12 @@ import (
 // overtakes a message. The lock is never held while waiting: tcpros.Source.Publish does not
 // block.
 type controller struct {
-	plan        *plan
-	readahead   *readahead
+	plan        *plan.Plan
+	readahead   *readahead.Readahead
 	damage      *source.DamageLog
 	rateControl *RateControl   // Options
 	keepAlive   bool           // Options
-	awaited     []*topic       // topics that need a subscriber before play begins
+	awaited     []*plan.Topic  // topics that need a subscriber before play begins
 	external    *externalClock // that play follows, or nil
 	log         *zap.Logger
 	// onPhase is called with mu held at each change of the phase; may be nil.
@@ -53,9 +56,9 @@ type pacer struct {
 }
 
 // newController returns a controller for a plan that is ready to play.
-func newController(o *Options, p *plan, d *source.DamageLog, t timeBase, awaited []*topic) *controller {
+func newController(o *Options, p *plan.Plan, d *source.DamageLog, t timeBase, awaited []*plan.Topic) *controller {
 	c := &controller{
-		plan: p, readahead: newReadahead(newOrder(orderOf(o, d.Report), p)), damage: d, rateControl: o.RateControl, keepAlive: o.KeepAlive, awaited: awaited, log: o.Log,
+		plan: p, readahead: readahead.New(p, timeline.New(orderOf(o, d.Report), p)), damage: d, rateControl: o.RateControl, keepAlive: o.KeepAlive, awaited: awaited, log: o.Log,
 		transport: transport.New(transport.Options{
 			Schedule:      transport.Schedule{Rate: o.Rate, Immediate: o.Immediate, Paused: o.Paused},
 			Loop:          transport.Loop{On: o.Loop, To: transport.Forever, Shift: o.LoopShift, Immediate: o.Immediate},
@@ -67,7 +70,7 @@ func newController(o *Options, p *plan, d *source.DamageLog, t timeBase, awaited
 
 		external: t.external,
 	}
-	c.readahead.queue.onSlow = c.logDiskWait
+	c.readahead.Queue.OnSlow = c.logDiskWait
 	if t.stamps != nil {
 		c.output.stamper = &stamper{clock: t.stamps, transport: c.transport, maxLate: maxCatchUp, log: o.Log}
 		if t.external != nil {
@@ -86,7 +89,7 @@ func (c *controller) load(zero rosbag.Time, length time.Duration, stop context.C
 }
 
 // readAhead submits the first read request.
-func (c *controller) readAhead() { c.readahead.begin(c.transport.FirstRequest()) }
+func (c *controller) readAhead() { c.readahead.Begin(c.transport.FirstRequest()) }
 
 // publishLatched publishes the state before the window.
 func (c *controller) publishLatched() {
@@ -155,7 +158,7 @@ func (c *controller) status() control.Status {
 		MarkFrom:      s.From,
 		MarkTo:        s.To,
 		Bookmarks:     s.Bookmarks,
-		PauseOnTopics: s.PauseOnTopics && c.plan.pauses,
+		PauseOnTopics: s.PauseOnTopics && c.plan.Pauses,
 		PausedBy:      s.PausedBy,
 		Delayed:       c.rateControlDelay,
 		Starving:      c.starving(),
@@ -168,7 +171,7 @@ const minStarving = time.Second
 
 // starving returns how long play has been waiting for the disk, or 0 below minStarving.
 func (c *controller) starving() time.Duration {
-	d := c.readahead.queue.starvedFor()
+	d := c.readahead.Queue.StarvedFor()
 	if d < minStarving {
 		return 0
 	}
@@ -183,13 +186,13 @@ func (c *controller) Stats() control.Stats {
 	topics := c.output.advertised()
 	for _, t := range topics {
 		s.Topics = append(s.Topics, control.TopicStats{
-			Name: t.publication.Topic(), Type: t.typ, Latching: t.latching, Off: t.off, Pauses: t.pauses,
+			Name: t.publication.Topic(), Type: t.Type, Latching: t.Latching, Off: t.off, Pauses: t.Pauses,
 			Messages: t.messages, Bytes: t.bytes,
 		})
 	}
 	c.mu.Unlock()
 	s.Damage = c.damage.Count()
-	s.Starved, s.AheadBytes = c.readahead.queue.starvedCount(), c.readahead.queue.queuedBytes()
+	s.Starved, s.AheadBytes = c.readahead.Queue.StarvedCount(), c.readahead.Queue.QueuedBytes()
 	for i, t := range topics {
 		subscribers := t.publication.Stats()
 		s.Topics[i].Subscribers, s.Topics[i].Dropped = subscribers, t.publication.Dropped()
@@ -211,7 +214,7 @@ func (c *controller) Density(n int) []uint64 {
 	c.mu.Lock()
 	zero, length := c.transport.Span()
 	c.mu.Unlock()
-	return c.plan.density(zero, length, n)
+	return c.plan.Density(zero, length, n)
 }
 
 // summary returns the counts up to now.
@@ -220,12 +223,12 @@ func (c *controller) summary() control.Summary {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.output.summarize(&s)
-	s.Unplayable = c.plan.unplayable()
+	s.Unplayable = c.plan.Unplayable()
 	t, now := &c.pacer.timing, c.pacer.sleeper.Now()
 	s.Played, s.Elapsed = c.transport.Played(now), t.Elapsed(now)
 	s.Achieved = t.Achieved(s.Played, now)
 	s.Timing = control.Timing(t.Quantiles())
-	s.Starved = c.readahead.queue.starvedCount()
+	s.Starved = c.readahead.Queue.StarvedCount()
 	s.Damage, s.RebuiltIndexes = c.damage.Found(), c.damage.RebuiltIndexes()
 	return s
 }

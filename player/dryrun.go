@@ -51,7 +51,7 @@ func Check(ctx context.Context, o Options, resolve func(name string) (string, er
 	if err != nil {
 		return err
 	}
-	p, err := abandonablePlan(ctx, &o, planOf(&o).withoutStamps(), resolve)
+	p, err := abandonablePlan(ctx, &o, planOf(&o, false), resolve)
 	if err != nil {
 		return err
 	}
@@ -60,12 +60,12 @@ func Check(ctx context.Context, o Options, resolve func(name string) (string, er
 }
 
 func preview(ctx context.Context, o *Options, g graph) (Preview, error) {
-	p, err := abandonablePlan(ctx, o, planOf(o).withoutStamps(), g.Resolve)
+	p, err := abandonablePlan(ctx, o, planOf(o, false), g.Resolve)
 	if err != nil {
 		return Preview{}, err
 	}
-	v := Preview{End: p.last, Damage: p.damage}
-	counts, err := p.countMessages(ctx)
+	v := Preview{End: p.Last, Damage: p.Damage}
+	counts, err := p.Count(ctx)
 	if err != nil {
 		return Preview{}, err
 	}
@@ -76,25 +76,25 @@ func preview(ctx context.Context, o *Options, g graph) (Preview, error) {
 	if ctx.Err() != nil {
 		return Preview{}, ctx.Err()
 	}
-	v.Start = counts.first
+	v.Start = counts.First
 	length := v.End.Sub(v.Start).Seconds()
-	for _, t := range p.topics {
-		n := counts.byTopic[t]
+	for _, t := range p.Topics {
+		n := counts.ByTopic[t]
 		if n == nil {
 			continue
 		}
 		pt := PreviewTopic{
-			Name: t.name, Recorded: n.recorded.list, Type: t.typ, Messages: n.messages, Latching: t.latching, CallerIDs: n.callers.list,
+			Name: t.Name, Recorded: n.Recorded.List, Type: t.Type, Messages: n.Messages, Latching: t.Latching, CallerIDs: n.Callers.List,
 		}
 		if length > 0 {
-			pt.Rate = float64(n.messages) / length
+			pt.Rate = float64(n.Messages) / length
 		}
-		for _, l := range liveTopics(&state, []string{t.name}, g.Names()) {
+		for _, l := range liveTopics(&state, []string{t.Name}, g.Names()) {
 			pt.Publishers, pt.Listeners = l.publishers, l.subscribers
 		}
 		v.Topics = append(v.Topics, pt)
 	}
-	v.Unplayable = p.unplayable()
+	v.Unplayable = p.Unplayable()
 	_, err = check(p, g.Resolve, o)
 	return v, err
 }

@@ -14,26 +14,28 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 func previewOf(t *testing.T, g *fakeGraph, o Options, bags ...[]byte) (Preview, error) {
 	t.Helper()
-	o.Bags, o.Log = OpenTestBags(t, bags...), zap.NewNop()
+	o.Bags, o.Log = testplay.OpenBags(t, bags...), zap.NewNop()
 	return preview(t.Context(), &o, g)
 }
 
 func TestDryRun(t *testing.T) {
 	t.Parallel()
-	latched := TestConn{Topic: "/map", CallerID: "/mapper", Latching: true}
-	x, y := TestConn{Topic: "/a", CallerID: "/x"}, TestConn{Topic: "/b", CallerID: "/y"}
-	messages := concat(series(latched, "m", 0), series(x, "a", 1e9, 2e9, 3e9, 4e9, 5e9), series(y, "b", 25e8, 35e8))
+	latched := testplay.Conn{Topic: "/map", CallerID: "/mapper", Latching: true}
+	x, y := testplay.Conn{Topic: "/a", CallerID: "/x"}, testplay.Conn{Topic: "/b", CallerID: "/y"}
+	messages := testplay.Concat(testplay.Series(latched, "m", 0), testplay.Series(x, "a", 1e9, 2e9, 3e9, 4e9, 5e9), testplay.Series(y, "b", 25e8, 35e8))
 	want := Preview{
-		Start: testBase.Add(2 * time.Second), End: testBase.Add(4 * time.Second),
+		Start: testplay.Base.Add(2 * time.Second), End: testplay.Base.Add(4 * time.Second),
 		Topics: []PreviewTopic{
-			{Name: "/map", Recorded: []string{"/map"}, Type: stringType, Latching: true, CallerIDs: []string{"/mapper"}},
+			{Name: "/map", Recorded: []string{"/map"}, Type: testplay.StringType, Latching: true, CallerIDs: []string{"/mapper"}},
 			{
-				Name: "/x", Recorded: []string{"/a", "/b"}, Type: stringType, Messages: 5, Rate: 2.5, CallerIDs: []string{"/x", "/y"},
+				Name: "/x", Recorded: []string{"/a", "/b"}, Type: testplay.StringType, Messages: 5, Rate: 2.5, CallerIDs: []string{"/x", "/y"},
 				Publishers: []string{"/other"}, Listeners: []string{"/base"},
 			},
 		},
@@ -47,7 +49,7 @@ func TestDryRun(t *testing.T) {
 			}, nil
 		}
 		o := Options{Start: 2 * time.Second, Duration: 2 * time.Second, Rename: []string{"/?=/x"}}
-		got, err := previewOf(t, g, o, MakeBag(t, bagfmt.WriterOptions{ChunkBytes: chunk}, messages...))
+		got, err := previewOf(t, g, o, testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: chunk}, messages...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,18 +77,18 @@ func TestDryRunWithoutMaster(t *testing.T) {
 func TestDryRunOfWhatIsDenied(t *testing.T) {
 	t.Parallel()
 	got, err := previewOf(t, newFakeGraph(), Options{Deny: []string{"/a"}, WaitFor: []string{"/typo"}}, twoTopics(t))
-	var denied *DenyError
+	var denied *plan.DenyError
 	if !errors.As(err, &denied) || !errors.Is(err, control.ErrOption) || len(got.Topics) != 2 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, err = previewOf(t, newFakeGraph(), Options{Deny: []string{"/clock"}, Clock: true}, twoTopics(t)); !errors.As(err, &denied) {
 		t.Errorf("a clock that is denied: %v", err)
 	}
-	if _, err := previewOf(t, newFakeGraph(), Options{Topics: []string{"/typo"}}, twoTopics(t)); !errors.Is(err, ErrNoMessages) {
+	if _, err := previewOf(t, newFakeGraph(), Options{Topics: []string{"/typo"}}, twoTopics(t)); !errors.Is(err, plan.ErrNoMessages) {
 		t.Errorf("got %v", err)
 	}
-	other := TestConn{Topic: "/a", Type: "std_msgs/Int32", MD5Sum: "da5909fbe378aeaf85e547e830cc1bb7"}
-	bag := MakeBag(t, bagfmt.WriterOptions{}, concat(series(connA, "a", 0), series(other, "b", 1))...)
+	other := testplay.Conn{Topic: "/a", Type: "std_msgs/Int32", MD5Sum: "da5909fbe378aeaf85e547e830cc1bb7"}
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Concat(testplay.Series(testplay.ConnA, "a", 0), testplay.Series(other, "b", 1))...)
 	got, err = previewOf(t, newFakeGraph(), Options{}, bag)
 	const remedy = "--rename /a:std_msgs/Int32=/a_Int32"
 	unplayable := []control.Unplayable{{Bag: "bag0", Topic: "/a", Type: "std_msgs/Int32", Remedy: remedy}}
@@ -106,8 +108,8 @@ func TestDryRunOfWhatIsDenied(t *testing.T) {
 // behind it.
 func TestRemedyBesideARule(t *testing.T) {
 	t.Parallel()
-	other := TestConn{Topic: "/a", Type: "std_msgs/Int32", MD5Sum: "da5909fbe378aeaf85e547e830cc1bb7"}
-	bag := MakeBag(t, bagfmt.WriterOptions{}, concat(series(connA, "a", 0), series(other, "b", 1))...)
+	other := testplay.Conn{Topic: "/a", Type: "std_msgs/Int32", MD5Sum: "da5909fbe378aeaf85e547e830cc1bb7"}
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Concat(testplay.Series(testplay.ConnA, "a", 0), testplay.Series(other, "b", 1))...)
 	rules := []string{"/x=/y", "/a=/b"}
 	got, err := previewOf(t, newFakeGraph(), Options{Rename: rules}, bag)
 	const added = "/a:std_msgs/Int32=/a_Int32"

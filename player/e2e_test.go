@@ -20,7 +20,9 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
@@ -196,12 +198,12 @@ func atPhase(p control.Phase, c chan<- struct{}) func(control.Status) {
 	}
 }
 
-var chatter = player.TestConn{Topic: "chatter", CallerID: "/talker"}
+var chatter = testplay.Conn{Topic: "chatter", CallerID: "/talker"}
 
-func numbered(c player.TestConn, n int, every time.Duration, size int) (ms []player.TestMessage, texts []string) {
+func numbered(c testplay.Conn, n int, every time.Duration, size int) (ms []testplay.Message, texts []string) {
 	for i := range n {
 		text := fmt.Sprintf("%06d%s", i, strings.Repeat("x", size))
-		ms = append(ms, player.TestMessage{Conn: c, At: time.Duration(i) * every, Text: text})
+		ms = append(ms, testplay.Message{Conn: c, At: time.Duration(i) * every, Text: text})
 		texts = append(texts, text)
 	}
 	return ms, texts
@@ -215,8 +217,8 @@ func TestPlayToSubscriber(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			l := w.listen("listener", "/chatter", nil)
-			bag := player.MakeBag(t, bagfmt.WriterOptions{Compression: z, ChunkBytes: 1000}, messages...)
-			_, result := w.start(player.Options{Bags: player.OpenTestBags(t, bag), WaitForSubscribers: true, Rate: 4})
+			bag := testplay.MakeBag(t, bagfmt.WriterOptions{Compression: z, ChunkBytes: 1000}, messages...)
+			_, result := w.start(player.Options{Bags: testplay.OpenBags(t, bag), WaitForSubscribers: true, Rate: 4})
 			got := l.wait(untilClosed)
 			if d := cmp.Diff(texts, got); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
@@ -249,10 +251,10 @@ func TestSlowReaderGetsAll(t *testing.T) {
 	gate := make(chan struct{})
 	l := w.listen("slow", "/chatter", gate)
 	messages, texts := numbered(chatter, 3000, time.Microsecond, 2000) // 6 MB: more than the sockets hold
-	bag := player.MakeBag(t, bagfmt.WriterOptions{}, messages...)
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, messages...)
 	drains := make(chan struct{})
 	_, result := w.start(player.Options{
-		Bags: player.OpenTestBags(t, bag), WaitForSubscribers: true, Immediate: true, Overflow: player.OverflowDrop,
+		Bags: testplay.OpenBags(t, bag), WaitForSubscribers: true, Immediate: true, Overflow: player.OverflowDrop,
 		OnStatus: atPhase(control.PhaseDrain, drains),
 	})
 	<-drains
@@ -272,10 +274,10 @@ func TestSlowReaderIsCounted(t *testing.T) {
 	gate := make(chan struct{})
 	slow := w.listen("slow", "/chatter", gate)
 	messages, _ := numbered(chatter, 6000, time.Microsecond, 4000)
-	bag := player.MakeBag(t, bagfmt.WriterOptions{}, messages...)
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, messages...)
 	drains := make(chan struct{})
 	_, result := w.start(player.Options{
-		Bags: player.OpenTestBags(t, bag), WaitForSubscribers: true, Immediate: true, Queue: 10, Overflow: player.OverflowDrop,
+		Bags: testplay.OpenBags(t, bag), WaitForSubscribers: true, Immediate: true, Queue: 10, Overflow: player.OverflowDrop,
 		OnStatus: atPhase(control.PhaseDrain, drains),
 	})
 	<-drains
@@ -295,13 +297,13 @@ func TestSlowReaderIsCounted(t *testing.T) {
 func TestLateSubscriberOfLatchedTopic(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	l1 := player.TestConn{Topic: "/tf_static", CallerID: "/n1", Latching: true}
-	l2 := player.TestConn{Topic: "/tf_static", CallerID: "/n2", Latching: true}
-	bag := player.MakeBag(t, bagfmt.WriterOptions{},
-		player.TestMessage{Conn: l1, Text: "n1 old"}, player.TestMessage{Conn: l2, Text: "n2"}, player.TestMessage{Conn: l1, Text: "n1 new"})
+	l1 := testplay.Conn{Topic: "/tf_static", CallerID: "/n1", Latching: true}
+	l2 := testplay.Conn{Topic: "/tf_static", CallerID: "/n2", Latching: true}
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{},
+		testplay.Message{Conn: l1, Text: "n1 old"}, testplay.Message{Conn: l2, Text: "n2"}, testplay.Message{Conn: l1, Text: "n1 new"})
 	played := make(chan struct{})
 	stop, result := w.start(player.Options{
-		Bags: player.OpenTestBags(t, bag), KeepAlive: true,
+		Bags: testplay.OpenBags(t, bag), KeepAlive: true,
 		OnStatus: atPhase(control.PhaseKeepAlive, played),
 	})
 	<-played
@@ -324,7 +326,7 @@ func TestLateSubscriberOfLatchedTopic(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	messages, _ := numbered(chatter, 2, time.Hour, 0)
-	bag := player.MakeBag(t, bagfmt.WriterOptions{}, messages...)
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, messages...)
 	for name, tc := range map[string]struct {
 		o     player.Options
 		phase control.Phase // in which it waits
@@ -340,7 +342,7 @@ func TestInterrupt(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			o := tc.o
-			o.Bags = player.OpenTestBags(t, bag)
+			o.Bags = testplay.OpenBags(t, bag)
 			o.Clock = true
 			waiting := make(chan struct{}, 2)
 			o.OnStatus = func(s control.Status) {
@@ -370,9 +372,9 @@ func TestClockOnTheWire(t *testing.T) {
 	clock := w.listen("clock", "/clock", nil)
 	heard := w.listen("chatter", "/chatter", nil)
 	messages, _ := numbered(chatter, 2, time.Millisecond, 0)
-	bag := player.MakeBag(t, bagfmt.WriterOptions{}, messages...)
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, messages...)
 	stop, result := w.start(player.Options{
-		Bags: player.OpenTestBags(t, bag), WaitForSubscribers: true, Delay: 10 * time.Millisecond, Clock: true, Hz: 200, KeepAlive: true,
+		Bags: testplay.OpenBags(t, bag), WaitForSubscribers: true, Delay: 10 * time.Millisecond, Clock: true, Hz: 200, KeepAlive: true,
 	})
 	clock.wait(untilCount(24)) // one for each message, the others by the wall
 	heard.wait(untilCount(2))  // the clock by the wall does not wait for play
@@ -397,7 +399,7 @@ func TestClockOnTheWire(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	good := player.MakeBag(t, bagfmt.WriterOptions{}, player.TestMessage{Conn: chatter, Text: "x"})
+	good := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Message{Conn: chatter, Text: "x"})
 	unindexed := slices.Clone(good)
 	at := strings.Index(string(unindexed), "index_pos=") + len("index_pos=")
 	clear(unindexed[at : at+8])
@@ -455,10 +457,10 @@ func (r *cancelingReader) ReadAt(p []byte, off int64) (int, error) {
 
 func TestOpenIsInterrupted(t *testing.T) {
 	t.Parallel()
-	good := player.MakeBag(t, bagfmt.WriterOptions{}, player.TestMessage{Conn: chatter, Text: "x"})
+	good := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Message{Conn: chatter, Text: "x"})
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &cancelingReader{bytes.NewReader(good), cancel}
-	_, err := player.OpenTestBag(ctx, "big.bag", r, int64(len(good)), source.Options{})
+	_, err := source.OpenAt(ctx, "big.bag", r, int64(len(good)), source.Options{})
 	if !errors.Is(err, context.Canceled) || err.Error() != "Interrupted while opening big.bag" {
 		t.Errorf("got %v", err)
 	}
@@ -467,7 +469,7 @@ func TestOpenIsInterrupted(t *testing.T) {
 func TestOptionErrors(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	bags := player.OpenTestBags(t, player.MakeBag(t, bagfmt.WriterOptions{}, player.TestMessage{Conn: chatter, Text: "x"}))
+	bags := testplay.OpenBags(t, testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Message{Conn: chatter, Text: "x"}))
 	for name, o := range map[string]player.Options{
 		"no node":         {Bags: bags},
 		"no bag":          {Node: w.node},
@@ -484,7 +486,7 @@ func TestOptionErrors(t *testing.T) {
 			t.Errorf("%s: got %v, want ErrOption", name, err)
 		}
 	}
-	if _, err := player.Run(t.Context(), player.Options{Node: w.node, Bags: bags, Topics: []string{"/x"}}); !errors.Is(err, player.ErrNoMessages) {
+	if _, err := player.Run(t.Context(), player.Options{Node: w.node, Bags: bags, Topics: []string{"/x"}}); !errors.Is(err, plan.ErrNoMessages) {
 		t.Errorf("got %v, want ErrNoMessages", err)
 	}
 }

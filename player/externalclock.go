@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/player/internal/framing"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -40,7 +41,7 @@ func newTimeBase(o *Options) (timeBase, error) {
 	if o.Stamps == StampsClock {
 		clock := newExternalClock(o.Log)
 		sub, err := o.Node.Subscribe(tcpros.SubscribeOptions{
-			Topic: externalClockTopic, Type: clockType, MD5Sum: clockMD5, TCPNoDelay: true,
+			Topic: externalClockTopic, Type: clockType, MD5Sum: framing.ClockMD5, TCPNoDelay: true,
 			Open: func(tcpros.LinkInfo) (tcpros.LinkSink, error) { return clock, nil },
 		})
 		if err != nil {
@@ -75,9 +76,9 @@ func (c *externalClock) timeBase(end func()) timeBase {
 // Frames implements tcpros.LinkSink.
 func (c *externalClock) Frames(run []byte, count int, _ time.Time) {
 	for range count {
-		end := frameLength + int(binary.LittleEndian.Uint32(run))
-		if end == frameLength+clockBytes {
-			t := stampAt(run, frameLength)
+		end := framing.Length + int(binary.LittleEndian.Uint32(run))
+		if end == framing.Length+framing.ClockBytes {
+			t := framing.StampAt(run, framing.Length)
 			if jump := c.Set(t.Sub(epoch)); jump != 0 {
 				c.log.Warn("the clock that play follows has jumped: play goes on where it is", zap.String("topic", c.topic),
 					zap.Duration("by", jump), zap.Stringer("to", t))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -127,7 +128,7 @@ func TestStampsClock(t *testing.T) {
 						}
 					}()
 				}
-				tc.o.Bags = OpenTestBags(t, bag)
+				tc.o.Bags = testplay.OpenBags(t, bag)
 				playClock(t, g, clock, tc.o)
 				<-done
 				if d := cmp.Diff(strings.Split(tc.want, "; "), *events); d != "" {
@@ -139,7 +140,7 @@ func TestStampsClock(t *testing.T) {
 }
 
 // clockFrame is a message of the clock.
-func clockFrame(d time.Duration) []byte { return framed(clockData(epoch.Add(d))) }
+func clockFrame(d time.Duration) []byte { return testplay.Framed(clockData(epoch.Add(d))) }
 
 // Who looks is told that play waits for the clock.
 func TestWaitingForTheClock(t *testing.T) {
@@ -152,7 +153,7 @@ func TestWaitingForTheClock(t *testing.T) {
 		clock := newExternalClock(zap.New(core))
 		var got []string
 		done := make(chan struct{})
-		o := Options{Bags: OpenTestBags(t, bag), OnStart: func(c control.Control) {
+		o := Options{Bags: testplay.OpenBags(t, bag), OnStart: func(c control.Control) {
 			go func() {
 				defer close(done)
 				look := func(after time.Duration) {
@@ -191,7 +192,7 @@ func TestInterruptedWaitForTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newFakeGraph()
 		g.frames = func(topic string, _ []byte) { t.Error("published on", topic) }
-		o := Options{Bags: OpenTestBags(t, bag), OnStart: func(c control.Control) { time.AfterFunc(time.Minute, c.Stop) }}
+		o := Options{Bags: testplay.OpenBags(t, bag), OnStart: func(c control.Control) { time.AfterFunc(time.Minute, c.Stop) }}
 		playClock(t, g, newExternalClock(zap.NewNop()), o)
 		if got := time.Since(g.start); got != time.Minute {
 			t.Errorf("ended after %v", got)
@@ -217,14 +218,14 @@ func TestStampsOptions(t *testing.T) {
 			t.Error("stamps of now are shifted")
 		}
 	}
-	bag := stampedBag(t, stampedMessage{"/clock", 0, clockData(testBase)}, sensor("/s", 1, 0))
+	bag := stampedBag(t, stampedMessage{"/clock", 0, clockData(testplay.Base)}, sensor("/s", 1, 0))
 	g := newFakeGraph()
 	for want, o := range map[string]Options{
 		"the bags have that topic, too (/clock): exclude it": {},
 		"ended": {Exclude: []string{"/clock"}},
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		o.Bags, o.Stamps, o.Rate, o.Log = OpenTestBags(t, bag), StampsClock, 1, zap.NewNop()
+		o.Bags, o.Stamps, o.Rate, o.Log = testplay.OpenBags(t, bag), StampsClock, 1, zap.NewNop()
 		o.OnStart = func(control.Control) { cancel(nil) }
 		s, err := play(ctx, &o, g, newExternalClock(o.Log).timeBase(func() {}))
 		text := "ended"

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -19,7 +20,7 @@ type sender interface {
 // publication is an advertised topic.
 type publication interface {
 	Topic() string
-	Source(publisherID) sender
+	Source(plan.PublisherID) sender
 	Subscribers() int
 	Dropped() uint64
 	Stats() []tcpros.SubscriberStats
@@ -44,7 +45,7 @@ type graph interface {
 	// Publishers opens the nodes for original publishers with these caller IDs.
 	Publishers(ctx context.Context, callers []string) error
 	// Advertise advertises a topic on behalf of these original publishers.
-	Advertise(tcpros.AdvertiseOptions, []publisherID) (publication, error)
+	Advertise(tcpros.AdvertiseOptions, []plan.PublisherID) (publication, error)
 	Drain(context.Context) error
 }
 
@@ -55,7 +56,7 @@ type nodeGraph struct{ *tcpros.Node }
 func (g nodeGraph) Publishers(context.Context, []string) error { return nil }
 
 // Advertise implements graph.
-func (g nodeGraph) Advertise(o tcpros.AdvertiseOptions, _ []publisherID) (publication, error) {
+func (g nodeGraph) Advertise(o tcpros.AdvertiseOptions, _ []plan.PublisherID) (publication, error) {
 	p, err := g.Node.Advertise(o)
 	if err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func (g nodeGraph) Advertise(o tcpros.AdvertiseOptions, _ []publisherID) (public
 
 type nodePublication struct{ *tcpros.Publication }
 
-func (p nodePublication) Source(k publisherID) sender { return p.Publication.Source(k.latching) }
+func (p nodePublication) Source(k plan.PublisherID) sender { return p.Publication.Source(k.Latching) }
 
 // Linked implements publication.
 func (p nodePublication) Linked(node string) bool {

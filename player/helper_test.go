@@ -1,147 +1,27 @@
 package player
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
+	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// The type of test messages, unless a test says another.
-const (
-	stringType       = "std_msgs/String"
-	stringMD5        = "992ce8a1687cec8c8bd883ec73ca41d1"
-	stringDefinition = "string data\n"
-)
-
-// TestConn is a connection of a test bag.
-type TestConn struct {
-	Topic, CallerID string
-	Latching        bool
-	Type, MD5Sum    string // empty: those of std_msgs/String
-	NoDefinition    bool
-}
-
-// TestMessage is a message of a test bag, at a time after second 1000.
-type TestMessage struct {
-	Conn TestConn
-	At   time.Duration
-	Text string
-}
-
 const ms = time.Millisecond
-
-// testBase is time 0 of TestMessage.
-var testBase = rosbag.Time{Sec: 1000}
-
-// MakeBag writes a bag in memory.
-func MakeBag(tb testing.TB, o bagfmt.WriterOptions, messages ...TestMessage) []byte {
-	tb.Helper()
-	size := 0
-	for _, m := range messages {
-		size += len(m.Text)
-	}
-	// Without room from the start, growing a large bag stops the goroutines of other tests for long.
-	f := &memoryFile{data: make([]byte, 0, 64<<10+size+128*len(messages))}
-	w, err := bagfmt.NewWriter(f, o)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	conns := map[TestConn]*rosbag.Connection{}
-	for _, m := range messages {
-		c, ok := conns[m.Conn]
-		if !ok {
-			if c, err = w.AddConnection(m.Conn.Topic, m.Conn.header()); err != nil {
-				tb.Fatal(err)
-			}
-			conns[m.Conn] = c
-		}
-		if err := w.Write(c, testBase.Add(m.At), StringData(m.Text)); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		tb.Fatal(err)
-	}
-	return f.data
-}
-
-func (c TestConn) header() rosbag.Header {
-	h := rosbag.Header{
-		{Key: "callerid", Value: c.CallerID},
-		{Key: "latching", Value: "0"},
-		{Key: "md5sum", Value: stringMD5},
-		{Key: "message_definition", Value: stringDefinition},
-		{Key: "topic", Value: c.Topic},
-		{Key: "type", Value: stringType},
-	}
-	if c.Latching {
-		h[1].Value = "1"
-	}
-	if c.MD5Sum != "" {
-		h[2].Value = strings.TrimSpace(c.MD5Sum)
-	}
-	if c.NoDefinition {
-		h[3].Value = ""
-	}
-	if c.Type != "" {
-		h[5].Value = c.Type
-	}
-	return h
-}
-
-// StringData is a std_msgs/String as serialized.
-func StringData(text string) []byte {
-	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
-}
-
-// OpenTestBag opens a bag in memory, or in any other file.
-var OpenTestBag = source.OpenAt
-
-// OpenTestBags opens bags in memory.
-func OpenTestBags(tb testing.TB, bags ...[]byte) []*source.Recording {
-	tb.Helper()
-	var open []*source.Recording
-	for i, data := range bags {
-		b, err := source.OpenAt(tb.Context(), fmt.Sprintf("bag%d", i), bytes.NewReader(data), int64(len(data)), source.Options{})
-		if err != nil {
-			tb.Fatal(err)
-		}
-		open = append(open, b)
-	}
-	return open
-}
-
-// memoryFile is a file in memory, for bagfmt.Writer.
-type memoryFile struct{ data []byte }
-
-func (f *memoryFile) Write(p []byte) (int, error) {
-	f.data = append(f.data, p...)
-	return len(p), nil
-}
-
-func (f *memoryFile) WriteAt(p []byte, off int64) (int, error) {
-	if off+int64(len(p)) > int64(len(f.data)) {
-		return 0, io.ErrShortWrite
-	}
-	return copy(f.data[off:], p), nil
-}
 
 // fakeGraph is a node without a network, for bubbles of synctest.
 type fakeGraph struct {
@@ -184,23 +64,14 @@ func (g *fakeGraph) note(format string, args ...any) {
 }
 
 // Resolve knows one remapping, /from to /to.
-func (g *fakeGraph) Resolve(name string) (string, error) {
-	name = "/" + strings.TrimPrefix(name, "/")
-	if err := tcpros.CheckName(name); err != nil {
-		return "", err
-	}
-	if name == "/from" {
-		return "/to", nil
-	}
-	return name, nil
-}
+func (g *fakeGraph) Resolve(name string) (string, error) { return testplay.Resolve(name) }
 
 func (g *fakeGraph) Publishers(_ context.Context, callers []string) error {
 	g.callers = callers
 	return nil
 }
 
-func (g *fakeGraph) Advertise(o tcpros.AdvertiseOptions, _ []publisherID) (publication, error) {
+func (g *fakeGraph) Advertise(o tcpros.AdvertiseOptions, _ []plan.PublisherID) (publication, error) {
 	if o.Topic == g.refuse {
 		return nil, tcpros.ErrClosed
 	}
@@ -239,9 +110,9 @@ type fakePublication struct {
 	sources int
 }
 
-func (p *fakePublication) Source(k publisherID) sender {
+func (p *fakePublication) Source(k plan.PublisherID) sender {
 	p.sources++
-	return &fakeSource{p, p.sources, k.latching}
+	return &fakeSource{p, p.sources, k.Latching}
 }
 func (p *fakePublication) Topic() string    { return p.name }
 func (p *fakePublication) Subscribers() int { return p.graph.subscribers() }
@@ -321,13 +192,13 @@ func (g *fakeGraph) offered() []tcpros.AdvertiseOptions {
 }
 
 // testPlan plans what options select.
-func testPlan(ctx context.Context, o *Options) (*plan, error) {
-	return newPlan(ctx, planOf(o), o.Bags, newFakeGraph().Resolve)
+func testPlan(ctx context.Context, o *Options) (*plan.Plan, error) {
+	return plan.New(ctx, planOf(o, true), o.Bags, newFakeGraph().Resolve)
 }
 
 // testOrder is the order of receipt, with damage in the log of the plan only.
-func testOrder(p *plan) *order {
-	return newOrder(orderOptions{workers: 1, damaged: source.NewDamageLog(p.log).Report}, p)
+func testOrder(p *plan.Plan) *timeline.Order {
+	return timeline.New(timeline.Options{Workers: 1, Damaged: source.NewDamageLog(p.Log).Report}, p)
 }
 
 // playFake plays with a fake graph, in a bubble.

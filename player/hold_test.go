@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -106,7 +107,7 @@ func TestOverflowBlock(t *testing.T) {
 					return []tcpros.SubscriberStats{{CallerID: "/fast"}, {CallerID: "/slow", Full: !g.room("/a")}}
 				}
 				o := tc.o
-				o.Bags, o.Overflow = OpenTestBags(t, bag), OverflowBlock
+				o.Bags, o.Overflow = testplay.OpenBags(t, bag), OverflowBlock
 				steer(t, g, o, tc.orders)
 				if d := cmp.Diff(tc.want, strings.ReplaceAll(strings.Join(g.events, "; "), "/a#1 ", "")); d != "" {
 					t.Errorf("(-want +got):\n%s", d)
@@ -127,7 +128,7 @@ func TestHeldUpIsTold(t *testing.T) {
 			return []tcpros.SubscriberStats{{CallerID: "/fast"}, {CallerID: "/slow", Full: true}}
 		}
 		core, logs := observer.New(zap.WarnLevel)
-		steer(t, g, Options{Bags: OpenTestBags(t, bag), Overflow: OverflowBlock, Log: zap.New(core)}, ordersAt{30 * time.Second: stop})
+		steer(t, g, Options{Bags: testplay.OpenBags(t, bag), Overflow: OverflowBlock, Log: zap.New(core)}, ordersAt{30 * time.Second: stop})
 		var told []string
 		for _, e := range logs.All() {
 			told = append(told, fmt.Sprint(e.Time.Sub(g.start), e.ContextMap()["subscribers"]))
@@ -144,7 +145,7 @@ func TestRateControl(t *testing.T) {
 	t.Parallel()
 	bag := tenMessages(t, bagfmt.WriterOptions{})
 	report := func(c *RateControl, pos time.Duration) func(control.Control) {
-		return func(control.Control) { c.Report(testBase.Add(pos)) }
+		return func(control.Control) { c.Report(testplay.Base.Add(pos)) }
 	}
 	tests := map[string]struct {
 		o      Options
@@ -195,7 +196,7 @@ func TestRateControl(t *testing.T) {
 				g := newFakeGraph()
 				c := NewRateControl(250 * ms)
 				o := tc.o
-				o.Bags, o.RateControl = OpenTestBags(t, bag), c
+				o.Bags, o.RateControl = testplay.OpenBags(t, bag), c
 				steer(t, g, o, tc.orders(c))
 				if d := cmp.Diff(tc.want, strings.ReplaceAll(strings.Join(g.events, "; "), "/a#1 ", "")); d != "" {
 					t.Errorf("(-want +got):\n%s", d)
@@ -227,7 +228,7 @@ func TestDensity(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var got []uint64
 				o := tc.o
-				o.Bags, o.Immediate = OpenTestBags(t, bags...), true
+				o.Bags, o.Immediate = testplay.OpenBags(t, bags...), true
 				o.OnStart = func(c control.Control) { got = c.Density(tc.n) }
 				if _, err := playFake(t.Context(), newFakeGraph(), o); err != nil {
 					t.Fatal(err)

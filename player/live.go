@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -91,9 +92,9 @@ func (r *run) logLiveTopics(live []liveTopic) {
 		}
 	}
 	if len(heard) > 0 {
-		r.o.Log.Info("these topics have subscribers already", zap.Strings("topics", abbreviate(heard)))
+		r.o.Log.Info("these topics have subscribers already", zap.Strings("topics", plan.Abbreviate(heard)))
 	}
 	if len(shared) > 0 {
-		r.o.Log.Warn("others publish these topics, too", zap.Strings("topics", abbreviate(shared)))
+		r.o.Log.Warn("others publish these topics, too", zap.Strings("topics", plan.Abbreviate(shared)))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -29,29 +30,29 @@ func TestManyPublishers(t *testing.T) {
 // manyPublishers makes a bag with a latched message of each of n publishers.
 func manyPublishers(t *testing.T, n int) []byte {
 	t.Helper()
-	var messages []TestMessage
+	var messages []testplay.Message
 	for i := range n {
-		messages = append(messages, series(TestConn{Topic: "/a", CallerID: fmt.Sprint("/n", i), Latching: true}, "a", time.Duration(i))...)
+		messages = append(messages, testplay.Series(testplay.Conn{Topic: "/a", CallerID: fmt.Sprint("/n", i), Latching: true}, "a", time.Duration(i))...)
 	}
-	return MakeBag(t, bagfmt.WriterOptions{}, messages...)
+	return testplay.MakeBag(t, bagfmt.WriterOptions{}, messages...)
 }
 
 // planned plans to play all of a bag, and returns how long that takes.
 func planned(t *testing.T, bag []byte, publishers int) time.Duration {
 	t.Helper()
-	o := Options{Bags: OpenTestBags(t, bag), Log: zap.NewNop()}
+	o := Options{Bags: testplay.OpenBags(t, bag), Log: zap.NewNop()}
 	began := time.Now()
 	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	counts, err := p.countMessages(t.Context())
+	counts, err := p.Count(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := output{plan: p}
 	out.advertise(newFakeGraph(), tcpros.AdvertiseOptions{})
-	if n := len(counts.byTopic[p.topics[0]].callers.list); n != publishers || len(out.latching) != publishers {
+	if n := len(counts.ByTopic[p.Topics[0]].Callers.List); n != publishers || len(out.latching) != publishers {
 		t.Fatalf("%d callers, %d sources that latch, want %d", n, len(out.latching), publishers)
 	}
 	return time.Since(began)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -25,10 +26,10 @@ var modelSeed = flag.Uint64("model-seed", 0, "seed of TestModel; 0 takes several
 // model is play as one would write it without a reader, a queue, and a pacer: all
 // messages in a list, and a walk over it.
 type model struct {
-	messages []TestMessage // by time
+	messages []testplay.Message // by time
 	length   time.Duration
-	conns    map[TestConn]int // in the order of the bag
-	now      time.Duration    // nothing happens before
+	conns    map[testplay.Conn]int // in the order of the bag
+	now      time.Duration         // nothing happens before
 	schedule transport.Schedule
 	loop     transport.Loop
 
@@ -41,7 +42,7 @@ type model struct {
 	limit     time.Duration
 	ended     bool
 	steps     int
-	held      map[TestConn]int
+	held      map[testplay.Conn]int
 	events    []string
 }
 
@@ -140,13 +141,13 @@ func (m *model) take(now, pos time.Duration, turn bool) {
 
 // first returns the first message from a position on.
 func (m *model) first(pos time.Duration) int {
-	i, _ := slices.BinarySearchFunc(m.messages, pos, func(x TestMessage, p time.Duration) int { return int(x.At - p) })
+	i, _ := slices.BinarySearchFunc(m.messages, pos, func(x testplay.Message, p time.Duration) int { return int(x.At - p) })
 	return i
 }
 
 // arrive goes on at a message, with its state.
 func (m *model) arrive(now, pos time.Duration, next int, turn bool) {
-	held := map[TestConn]int{}
+	held := map[testplay.Conn]int{}
 	for i, x := range m.messages[:next] {
 		if x.Conn.Latching {
 			held[x.Conn] = i
@@ -282,14 +283,14 @@ func randomVerb(r *rand.Rand, length time.Duration) verb {
 }
 
 // randomMessages have equal stamps, too.
-func randomMessages(r *rand.Rand) []TestMessage {
-	conns := []TestConn{
-		connA, {Topic: "/l", CallerID: "/n1", Latching: true}, {Topic: "/l", CallerID: "/n2", Latching: true},
+func randomMessages(r *rand.Rand) []testplay.Message {
+	conns := []testplay.Conn{
+		testplay.ConnA, {Topic: "/l", CallerID: "/n1", Latching: true}, {Topic: "/l", CallerID: "/n2", Latching: true},
 	}
-	var list []TestMessage
+	var list []testplay.Message
 	at := time.Duration(0)
 	for i := range 2 + r.IntN(20) {
-		list = append(list, TestMessage{conns[r.IntN(len(conns))], at, strconv.Itoa(i)})
+		list = append(list, testplay.Message{Conn: conns[r.IntN(len(conns))], At: at, Text: strconv.Itoa(i)})
 		at += time.Duration(r.IntN(4)) * 5 * ms
 	}
 	list[len(list)-1].At += ms // a loop takes time
@@ -316,25 +317,25 @@ func TestModel(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 1))
 			messages := randomMessages(r)
-			bag := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: []int{1, 60, 0}[r.IntN(3)]}, messages...)
+			bag := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: []int{1, 60, 0}[r.IntN(3)]}, messages...)
 			synctest.Test(t, func(t *testing.T) { playModel(t, r, messages, bag) })
 		})
 	}
 }
 
-func playModel(t *testing.T, r *rand.Rand, messages []TestMessage, bag []byte) {
+func playModel(t *testing.T, r *rand.Rand, messages []testplay.Message, bag []byte) {
 	m := &model{
-		messages: messages, length: messages[len(messages)-1].At, held: map[TestConn]int{}, limit: transport.Forever,
+		messages: messages, length: messages[len(messages)-1].At, held: map[testplay.Conn]int{}, limit: transport.Forever,
 		schedule: transport.Schedule{Rate: 1, Paused: r.IntN(2) == 0}, loop: transport.Loop{To: transport.Forever},
 	}
-	m.conns = map[TestConn]int{}
+	m.conns = map[testplay.Conn]int{}
 	for _, x := range messages {
 		if _, ok := m.conns[x.Conn]; !ok {
 			m.conns[x.Conn] = len(m.conns)
 		}
 	}
 	g := newFakeGraph()
-	o := Options{Bags: OpenTestBags(t, bag), KeepAlive: true, Paused: m.schedule.Paused}
+	o := Options{Bags: testplay.OpenBags(t, bag), KeepAlive: true, Paused: m.schedule.Paused}
 	var log []string
 	now := time.Duration(0)
 	orders := ordersAt{}
@@ -374,7 +375,7 @@ func playModel(t *testing.T, r *rand.Rand, messages []TestMessage, bag []byte) {
 // holding names the sources as a fakeGraph does.
 func (m *model) holding() map[string]string {
 	held, sources := map[string]string{}, map[string]int{}
-	for _, c := range slices.SortedFunc(maps.Keys(m.conns), func(a, b TestConn) int { return m.conns[a] - m.conns[b] }) {
+	for _, c := range slices.SortedFunc(maps.Keys(m.conns), func(a, b testplay.Conn) int { return m.conns[a] - m.conns[b] }) {
 		sources[c.Topic]++
 		if i, ok := m.held[c]; ok {
 			held[fmt.Sprintf("%s#%d", c.Topic, sources[c.Topic])] = m.messages[i].Text

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -154,7 +155,7 @@ func (g *manyNodes) Names() []string {
 }
 
 // Advertise implements graph: the node of every original publisher advertises the topic.
-func (g *manyNodes) Advertise(o tcpros.AdvertiseOptions, keys []publisherID) (publication, error) {
+func (g *manyNodes) Advertise(o tcpros.AdvertiseOptions, keys []plan.PublisherID) (publication, error) {
 	var err error
 	if o.Topic, err = g.Resolve(o.Topic); err != nil { // only play's own node has the remappings
 		return nil, err
@@ -162,11 +163,11 @@ func (g *manyNodes) Advertise(o tcpros.AdvertiseOptions, keys []publisherID) (pu
 	latching := map[*tcpros.Node]bool{}
 	var nodes []*tcpros.Node
 	for _, k := range keys {
-		n := g.byCaller[k.callerID]
+		n := g.byCaller[k.CallerID]
 		if _, known := latching[n]; !known {
 			nodes = append(nodes, n)
 		}
-		latching[n] = latching[n] || k.latching
+		latching[n] = latching[n] || k.Latching
 	}
 	if len(nodes) == 0 {
 		nodes = append(nodes, g.Node)
@@ -265,8 +266,8 @@ type jointPublication struct {
 func (p *jointPublication) Topic() string { return p.parts[0].Topic() }
 
 // Source implements publication.
-func (p *jointPublication) Source(k publisherID) sender {
-	if part := p.byNode[p.graph.byCaller[k.callerID]]; part != nil {
+func (p *jointPublication) Source(k plan.PublisherID) sender {
+	if part := p.byNode[p.graph.byCaller[k.CallerID]]; part != nil {
 		return part.Source(k)
 	}
 	return p.parts[0].Source(k) // play's own clock on a recorded topic

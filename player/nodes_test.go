@@ -17,6 +17,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -101,16 +102,16 @@ func TestRespectPublishers(t *testing.T) {
 	if _, err := w.newNode("listener").Subscribe(tcpros.SubscribeOptions{Topic: "/chatter", Open: heard.open}); err != nil {
 		t.Fatal(err)
 	}
-	var messages []player.TestMessage
+	var messages []testplay.Message
 	for i, caller := range []string{"/cam/left", "/live", "", "/1 odd-name", "/cam/left", "/play", "/map", "/live_play"} {
-		messages = append(messages, player.TestMessage{
-			Conn: player.TestConn{Topic: "chatter", CallerID: caller, Latching: caller == "/map"}, At: time.Duration(i), Text: caller + " " + string(rune('a'+i)),
+		messages = append(messages, testplay.Message{
+			Conn: testplay.Conn{Topic: "chatter", CallerID: caller, Latching: caller == "/map"}, At: time.Duration(i), Text: caller + " " + string(rune('a'+i)),
 		})
 	}
-	bag := player.MakeBag(t, bagfmt.WriterOptions{}, messages...)
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, messages...)
 	core, logs := observer.New(zap.InfoLevel)
 	stop, result := w.start(player.Options{
-		Bags: player.OpenTestBags(t, bag), WaitForSubscribers: true, KeepAlive: true, Log: zap.New(core), NewNode: w.another,
+		Bags: testplay.OpenBags(t, bag), WaitForSubscribers: true, KeepAlive: true, Log: zap.New(core), NewNode: w.another,
 	})
 	eventually(t, "all messages", func() bool { return heard.count() == len(messages) })
 	want := map[string][]string{
@@ -156,9 +157,9 @@ func TestRespectPublishersDrain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	l := w.listen("listener", "/chatter", nil)
-	messages, texts := numbered(player.TestConn{Topic: "chatter", CallerID: "/talker"}, 500, 0, 2000)
-	bag := player.MakeBag(t, bagfmt.WriterOptions{}, messages...)
-	_, result := w.start(player.Options{Bags: player.OpenTestBags(t, bag), WaitForSubscribers: true, Immediate: true, NewNode: w.another})
+	messages, texts := numbered(testplay.Conn{Topic: "chatter", CallerID: "/talker"}, 500, 0, 2000)
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, messages...)
+	_, result := w.start(player.Options{Bags: testplay.OpenBags(t, bag), WaitForSubscribers: true, Immediate: true, NewNode: w.another})
 	if s := result(); s.Messages != uint64(len(texts)) || s.Lossy() {
 		t.Errorf("summary %+v", s)
 	}
@@ -172,10 +173,10 @@ func TestRespectPublishersFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	failure := errors.New("no more sockets")
-	messages := []player.TestMessage{{Conn: player.TestConn{Topic: "/a", CallerID: "/x"}}, {Conn: player.TestConn{Topic: "/a", CallerID: "/y"}}}
-	bag := player.MakeBag(t, bagfmt.WriterOptions{}, messages...)
+	messages := []testplay.Message{{Conn: testplay.Conn{Topic: "/a", CallerID: "/x"}}, {Conn: testplay.Conn{Topic: "/a", CallerID: "/y"}}}
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, messages...)
 	_, err := player.Run(t.Context(), player.Options{
-		Node: w.node, Bags: player.OpenTestBags(t, bag),
+		Node: w.node, Bags: testplay.OpenBags(t, bag),
 		NewNode: func(ctx context.Context, name string) (*tcpros.Node, error) {
 			if name == "/y" {
 				return nil, failure

@@ -13,6 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -27,7 +28,7 @@ func setIndexPos(b []byte, pos uint64) []byte {
 // A bag without a good index is played as far as it goes, and what is missing counts.
 func TestPlayWithoutIndex(t *testing.T) {
 	t.Parallel()
-	good := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, series(connA, "a", 0, 1, 2, 3)...)
+	good := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, testplay.Series(testplay.ConnA, "a", 0, 1, 2, 3)...)
 	bag, err := bagfmt.NewReader(bytes.NewReader(good), int64(len(good)), bagfmt.ReaderOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +54,7 @@ func TestPlayWithoutIndex(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bags := OpenTestBags(t, tc.bag)
+			bags := testplay.OpenBags(t, tc.bag)
 			synctest.Test(t, func(t *testing.T) {
 				stats := func() control.Stats {
 					return control.Stats{Damage: control.DamageCount{Places: tc.damage, Messages: 0, Unknown: tc.damage}}

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/readahead"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -12,7 +15,7 @@ import (
 // output publishes messages and the clock, and knows the latched message of each source.
 // The controller's lock guards it.
 type output struct {
-	plan     *plan
+	plan     *plan.Plan
 	topics   []*outTopic // by topic.number; nil if it is refused
 	outlets  []*outlet   // by publisher.number; nil if the topic is refused
 	latching []*outlet   // those that latch
@@ -34,10 +37,10 @@ type outgoing struct {
 }
 
 // publish publishes a message on its topic, unless the topic is off.
-func (o *output) publish(r *route, m *outgoing) {
+func (o *output) publish(r *plan.Route, m *outgoing) {
 	s := o.outletOf(r)
 	if s.latching {
-		s.latched = latchedMessage{r, m.frame, m.recorded}
+		s.latched = plan.Latched{Route: r, Frame: m.frame, Recorded: m.recorded}
 	}
 	if s.topic.off {
 		return
@@ -46,12 +49,12 @@ func (o *output) publish(r *route, m *outgoing) {
 }
 
 // publishLatched publishes a latched message out of its turn.
-func (o *output) publishLatched(l *latchedMessage, now time.Duration) {
-	m := outgoing{frame: l.frame, recorded: l.recorded}
+func (o *output) publishLatched(l *plan.Latched, now time.Duration) {
+	m := outgoing{frame: l.Frame, recorded: l.Recorded}
 	if o.stamper != nil {
-		m.at = o.stamper.outOfTurn(l.recorded, now)
+		m.at = o.stamper.outOfTurn(l.Recorded, now)
 	}
-	o.publish(l.route, &m)
+	o.publish(l.Route, &m)
 }
 
 // send publishes a message and counts it.
@@ -67,32 +70,32 @@ func (o *output) send(s *outlet, m *outgoing) {
 	}
 	o.messages++
 	s.topic.messages++
-	s.topic.bytes += uint64(len(frame) - frameLength)
+	s.topic.bytes += uint64(len(frame) - framing.Length)
 }
 
 // publishState publishes the state before the window, once at the start.
 func (o *output) publishState(now time.Duration) {
-	for i := range o.plan.latched {
-		o.publishLatched(&o.plan.latched[i], now)
+	for i := range o.plan.Latched {
+		o.publishLatched(&o.plan.Latched[i], now)
 	}
 }
 
 // setLatched publishes the latched messages that are valid after a jump and unlatches the
 // other sources. At the end of a pass, messages that are latched already are not repeated.
-func (o *output) setLatched(j *jump, now time.Duration) {
-	valid := make(map[*outlet]bool, len(j.latched))
-	for _, l := range j.latched {
-		valid[o.outletOf(l.route)] = true
+func (o *output) setLatched(j *readahead.Jump, now time.Duration) {
+	valid := make(map[*outlet]bool, len(j.Latched))
+	for _, l := range j.Latched {
+		valid[o.outletOf(l.Route)] = true
 	}
 	for _, s := range o.latching {
 		if !valid[s] {
-			s.latched = latchedMessage{}
+			s.latched = plan.Latched{}
 			s.Unlatch()
 		}
 	}
-	for i := range j.latched {
-		l := &j.latched[i]
-		if !j.endOfPass || !bytes.Equal(o.outletOf(l.route).latched.frame, l.frame) {
+	for i := range j.Latched {
+		l := &j.Latched[i]
+		if !j.EndOfPass || !bytes.Equal(o.outletOf(l.Route).latched.Frame, l.Frame) {
 			o.publishLatched(l, now)
 		}
 	}
@@ -101,11 +104,11 @@ func (o *output) setLatched(j *jump, now time.Duration) {
 // setTopic switches a topic off, or on again, which publishes its latched messages. It
 // reports whether that changed anything.
 func (o *output) setTopic(name string, on bool, now time.Duration) (changed bool, err error) {
-	planned := o.plan.byName[name]
-	if planned == nil || o.topics[planned.number] == nil {
+	planned := o.plan.Topic(name)
+	if planned == nil || o.topics[planned.Number] == nil {
 		return false, fmt.Errorf("topic %q is not played", name)
 	}
-	t := o.topics[planned.number]
+	t := o.topics[planned.Number]
 	if t.off == !on {
 		return false, nil
 	}
@@ -115,7 +118,7 @@ func (o *output) setTopic(name string, on bool, now time.Duration) (changed bool
 		case s.topic != t:
 		case !on:
 			s.Unlatch()
-		case s.latched.frame != nil:
+		case s.latched.Frame != nil:
 			o.publishLatched(&s.latched, now)
 		}
 	}
@@ -126,16 +129,16 @@ func (o *output) setTopic(name string, on bool, now time.Duration) (changed bool
 // subscriber has room for the message.
 func (t *outTopic) takes() bool { return t.off || t.publication.Room() }
 
-func (o *output) outletOf(r *route) *outlet { return o.outlets[r.publisher.number] }
+func (o *output) outletOf(r *plan.Route) *outlet { return o.outlets[r.Publisher.Number] }
 
 // topicOf returns the topic that the messages of a route are published on.
-func (o *output) topicOf(r *route) *outTopic { return o.topics[r.topic.number] }
+func (o *output) topicOf(r *plan.Route) *outTopic { return o.topics[r.Topic.Number] }
 
 // notReading returns the subscribers of a topic that are full.
 func notReading(t *outTopic, subscribers []tcpros.SubscriberStats) (names []string) {
 	for _, s := range subscribers {
 		if s.Full {
-			names = append(names, s.CallerID+" of "+t.name)
+			names = append(names, s.CallerID+" of "+t.Name)
 		}
 	}
 	return names

@@ -7,6 +7,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/readahead"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -25,16 +27,16 @@ const (
 // run plays the items of the read-ahead queue until the queue or ctx ends.
 func (c *controller) run(ctx context.Context) {
 	c.pacer.sleeper.Attach()
-	queue := c.readahead.queue
-	for run := make([]item, 0, runItems); ; {
+	queue := c.readahead.Queue
+	for run := make([]readahead.Item, 0, readahead.RunItems); ; {
 		var ok bool
-		run, ok = queue.pop(ctx, run[:0])
-		starved := queue.lastWait > maxCatchUp
+		run, ok = queue.Pop(ctx, run[:0])
+		starved := queue.LastWait > maxCatchUp
 		for i := range run {
 			if ok = ok && c.playItem(ctx, &run[i], starved); !ok {
 				break
 			}
-			run[i] = item{} // frees the chunk
+			run[i] = readahead.Item{} // frees the chunk
 			starved = false
 		}
 		if !ok && (len(run) > 0 || !c.waitAtEnd(ctx)) {
@@ -57,7 +59,7 @@ func (c *controller) waitAtEnd(ctx context.Context) bool {
 	case ctx.Err() != nil:
 		c.mu.Unlock()
 		return false
-	case !c.readahead.queue.drained(): // a seek came in the meantime
+	case !c.readahead.Queue.Drained(): // a seek came in the meantime
 		c.mu.Unlock()
 		return true
 	}
@@ -74,12 +76,12 @@ func (c *controller) waitAtEnd(ctx context.Context) bool {
 	c.setPhaseLocked(control.PhaseKeepAlive)
 	epoch := c.pacer.epoch
 	c.mu.Unlock()
-	return c.readahead.queue.awaitRestart(ctx, epoch)
+	return c.readahead.Queue.AwaitRestart(ctx, epoch)
 }
 
 // playItem publishes one message, or carries out one jump, when it is due. It reports false
 // when ctx ended. starved reports that the queue was empty before this item.
-func (c *controller) playItem(ctx context.Context, it *item, starved bool) bool {
+func (c *controller) playItem(ctx context.Context, it *readahead.Item, starved bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := itemWait{blocked: starved}
@@ -88,9 +90,9 @@ func (c *controller) playItem(ctx context.Context, it *item, starved bool) bool 
 		switch {
 		case ctx.Err() != nil:
 			return false
-		case it.epoch != c.pacer.epoch:
+		case it.Epoch != c.pacer.epoch:
 			return true
-		case it.jump != nil && !it.jump.endOfPass:
+		case it.Jump != nil && !it.Jump.EndOfPass:
 			c.finishJump(it)
 			return true
 		case !c.transport.Begun():
@@ -98,8 +100,8 @@ func (c *controller) playItem(ctx context.Context, it *item, starved bool) bool 
 		}
 		until := c.ready(it, &w)
 		if until == 0 {
-			if it.jump != nil {
-				c.nextPass(it.jump)
+			if it.Jump != nil {
+				c.nextPass(it.Jump)
 			} else {
 				c.publish(it, &w)
 			}
@@ -122,7 +124,7 @@ type itemWait struct {
 }
 
 // ready returns 0 if the item is due, and otherwise the time of the next check.
-func (c *controller) ready(it *item, w *itemWait) (until time.Duration) {
+func (c *controller) ready(it *readahead.Item, w *itemWait) (until time.Duration) {
 	step := c.transport.Stepping()
 	w.now = c.pacer.sleeper.Now()
 	if !w.rateControlPassed && !step {
@@ -130,36 +132,36 @@ func (c *controller) ready(it *item, w *itemWait) (until time.Duration) {
 		if c.rateControl != nil {
 			c.rateControlDelay = c.rateControl.ahead(c.reached())
 		}
-		if c.rateControlDelay > 0 && it.jump == nil {
+		if c.rateControlDelay > 0 && it.Jump == nil {
 			return transport.Forever
 		}
 		w.rateControlPassed, c.rateControlDelay = true, 0
 		if held {
 			c.transport.Rebase(w.now)
 		}
-		if c.transport.Skip(it.pos, w.now) {
+		if c.transport.Skip(it.Pos, w.now) {
 			c.tick()
 		}
 	}
-	w.deadline = c.transport.SetNext(it.pos)
+	w.deadline = c.transport.SetNext(it.Pos)
 	switch {
 	case !step && w.now < w.deadline:
 		return c.pacer.batcher.WakeUp(w.deadline)
-	case it.jump != nil:
+	case it.Jump != nil:
 		return 0
-	case !step && it.route.pauses && c.transport.PausesOnTopics() && !w.paused:
+	case !step && it.Route.Pauses && c.transport.PausesOnTopics() && !w.paused:
 		w.paused = true
-		c.transport.PauseFor(it.route.topic.name, w.now)
+		c.transport.PauseFor(it.Route.Topic.Name, w.now)
 		c.notePaused(w.now)
 		return transport.Forever
-	case c.output.topicOf(it.route).takes():
+	case c.output.topicOf(it.Route).takes():
 		if late := w.now - w.deadline; w.blocked && late > maxCatchUp && !c.transport.Paused() {
-			c.transport.RebaseTo(it.pos, w.now)
+			c.transport.RebaseTo(it.Pos, w.now)
 			w.deadline = w.now
 		}
 		return 0
 	}
-	return c.waitForRoom(c.output.topicOf(it.route), w)
+	return c.waitForRoom(c.output.topicOf(it.Route), w)
 }
 
 // waitForRoom notes, and logs from time to time, that a subscriber of a topic has no room.
@@ -172,7 +174,7 @@ func (c *controller) waitForRoom(t *outTopic, w *itemWait) (until time.Duration)
 	if w.now >= w.nextReport {
 		w.nextReport = w.now + fullReportInterval
 		c.log.Warn("play waits for subscribers that do not read",
-			zap.Strings("subscribers", abbreviate(notReading(t, t.publication.Stats()))))
+			zap.Strings("subscribers", plan.Abbreviate(notReading(t, t.publication.Stats()))))
 	}
 	return w.nextReport
 }
@@ -189,9 +191,9 @@ func (c *controller) logDiskWait(d time.Duration) {
 }
 
 // begin makes the first message due now.
-func (c *controller) begin(it *item) {
+func (c *controller) begin(it *readahead.Item) {
 	now := c.pacer.sleeper.Now()
-	c.transport.Begin(it.at, it.pos, now)
+	c.transport.Begin(it.At, it.Pos, now)
 	c.pacer.timing.Begin(now, c.transport.Paused())
 	c.positionChanged()
 }
@@ -215,33 +217,33 @@ func (c *controller) reached() rosbag.Time {
 }
 
 // nextPass ends a pass of the loop and begins the next.
-func (c *controller) nextPass(j *jump) {
+func (c *controller) nextPass(j *readahead.Jump) {
 	now := c.pacer.sleeper.Now()
-	c.transport.NextPass(j.to, j.shift, now)
+	c.transport.NextPass(j.To, j.Shift, now)
 	c.positionChanged() // before the state: a node that resets when time goes back must receive the state afterwards
 	c.output.setLatched(j, now)
 	c.notifyChange()
 }
 
 // finishJump completes a jump: the reader has reached the place and found the state there.
-func (c *controller) finishJump(it *item) {
+func (c *controller) finishJump(it *readahead.Item) {
 	now := c.pacer.sleeper.Now()
-	c.transport.Arrive(it.at, it.jump.to, it.jump.step, now)
+	c.transport.Arrive(it.At, it.Jump.To, it.Jump.Step, now)
 	c.pacer.timing.Begin(now, c.transport.Paused())
 	c.positionChanged()
-	c.output.setLatched(it.jump, now)
+	c.output.setLatched(it.Jump, now)
 	c.notifyChange()
 }
 
 // publish publishes a message on its topic. The clock goes out first: a node on simulated
 // time must not receive a message from its future.
-func (c *controller) publish(it *item, w *itemWait) {
+func (c *controller) publish(it *readahead.Item, w *itemWait) {
 	o := &c.output
 	var m outgoing // set by field: the compiler would make a literal elsewhere and copy it, for 10 ns
-	m.frame, m.private, m.recorded, m.alone = it.frame, it.route.private, it.at.Stamp, true
-	m.at.pos, m.at.due = it.pos, w.now
-	tick := o.clockAll || c.transport.ClockIsBehind(it.pos) && o.clockHeard != nil && o.clockHeard()
-	switch c.transport.Publish(it.at, it.pos, w.now) {
+	m.frame, m.private, m.recorded, m.alone = it.Frame, it.Route.Private, it.At.Stamp, true
+	m.at.pos, m.at.due = it.Pos, w.now
+	tick := o.clockAll || c.transport.ClockIsBehind(it.Pos) && o.clockHeard != nil && o.clockHeard()
+	switch c.transport.Publish(it.At, it.Pos, w.now) {
 	case transport.ByStep:
 		tick = true
 	case transport.AtOnce:
@@ -255,10 +257,10 @@ func (c *controller) publish(it *item, w *itemWait) {
 		}
 		c.pacer.timing.Late(late)
 	}
-	if tick && it.route.clocked {
+	if tick && it.Route.Clocked {
 		c.tick()
 	}
-	o.publish(it.route, &m)
+	o.publish(it.Route, &m)
 }
 
 // floodLate is the lateness from which on messages are left to the links to be sent together.

@@ -13,17 +13,18 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // latchedBag has two latched publishers of one topic, and a plain topic.
 func latchedBag(tb testing.TB) []byte {
 	tb.Helper()
-	l1 := TestConn{Topic: "/tf", CallerID: "/n1", Latching: true}
-	l2 := TestConn{Topic: "/tf", CallerID: "/n2", Latching: true}
-	return MakeBag(tb, bagfmt.WriterOptions{},
-		TestMessage{l1, 0, "one"}, TestMessage{l2, 10 * ms, "two"}, TestMessage{connA, 100 * ms, "a0"},
-		TestMessage{connA, 200 * ms, "a1"}, TestMessage{l1, 250 * ms, "one again"}, TestMessage{connA, 300 * ms, "a2"})
+	l1 := testplay.Conn{Topic: "/tf", CallerID: "/n1", Latching: true}
+	l2 := testplay.Conn{Topic: "/tf", CallerID: "/n2", Latching: true}
+	return testplay.MakeBag(tb, bagfmt.WriterOptions{},
+		testplay.Message{Conn: l1, At: 0, Text: "one"}, testplay.Message{Conn: l2, At: 10 * ms, Text: "two"}, testplay.Message{Conn: testplay.ConnA, At: 100 * ms, Text: "a0"},
+		testplay.Message{Conn: testplay.ConnA, At: 200 * ms, Text: "a1"}, testplay.Message{Conn: l1, At: 250 * ms, Text: "one again"}, testplay.Message{Conn: testplay.ConnA, At: 300 * ms, Text: "a2"})
 }
 
 // TestRun plays from the first delay to the drain, in exact fake time.
@@ -86,7 +87,7 @@ func TestRun(t *testing.T) {
 			bag := latchedBag(t)
 			synctest.Test(t, func(t *testing.T) {
 				g := newFakeGraph()
-				tc.o.Bags = OpenTestBags(t, bag)
+				tc.o.Bags = testplay.OpenBags(t, bag)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				if tc.until > 0 {
@@ -115,7 +116,7 @@ func TestRun(t *testing.T) {
 
 func TestPhases(t *testing.T) {
 	t.Parallel()
-	bag := MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 0, 250*ms)...)
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", 0, 250*ms)...)
 	synctest.Test(t, func(t *testing.T) {
 		g := newFakeGraph()
 		g.registers = 30 * ms // the delay counts from then
@@ -129,7 +130,7 @@ func TestPhases(t *testing.T) {
 		last := control.Phase(-1)
 		calls := 0
 		s, err := playFake(t.Context(), g, Options{
-			Bags: OpenTestBags(t, bag), Delay: 200 * ms, WaitForSubscribers: true,
+			Bags: testplay.OpenBags(t, bag), Delay: 200 * ms, WaitForSubscribers: true,
 			OnStatus: func(s control.Status) {
 				calls++
 				if s.Phase != last {
@@ -152,7 +153,7 @@ func TestPhases(t *testing.T) {
 			t.Errorf("%d calls in 0.77 s, want 10 in a second and one for each phase", calls)
 		}
 		wantSum := control.Summary{
-			Topics:   []control.TopicSummary{{Name: "/a", Type: stringType, Messages: 2, Bytes: 12, Subscribers: 1}},
+			Topics:   []control.TopicSummary{{Name: "/a", Type: testplay.StringType, Messages: 2, Bytes: 12, Subscribers: 1}},
 			Messages: 2, Bytes: 12, Played: 250 * ms, Elapsed: 250 * ms, Achieved: 1,
 			Timing: control.Timing{Messages: 2}, Starved: s.Starved,
 		}
@@ -171,12 +172,12 @@ func TestPhases(t *testing.T) {
 // The first order may come before the first message, the last one after the end.
 func TestControlOutsideOfPlay(t *testing.T) {
 	t.Parallel()
-	bag := MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 0, 100*ms)...)
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", 0, 100*ms)...)
 	synctest.Test(t, func(t *testing.T) {
 		g := newFakeGraph()
 		var running control.Control
 		_, err := playFake(t.Context(), g, Options{
-			Bags: OpenTestBags(t, bag), Delay: 200 * ms,
+			Bags: testplay.OpenBags(t, bag), Delay: 200 * ms,
 			OnStart: func(c control.Control) {
 				running = c
 				if !c.Toggle() {
@@ -203,7 +204,7 @@ var errSlow = errors.New("slow")
 
 func TestDrain(t *testing.T) {
 	t.Parallel()
-	bag := MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 0)...)
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", 0)...)
 	tests := map[string]struct {
 		interrupt time.Duration
 		want      error
@@ -225,7 +226,7 @@ func TestDrain(t *testing.T) {
 				if tc.interrupt > 0 {
 					time.AfterFunc(tc.interrupt, cancel)
 				}
-				s, err := playFake(ctx, g, Options{Bags: OpenTestBags(t, bag)})
+				s, err := playFake(ctx, g, Options{Bags: testplay.OpenBags(t, bag)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -239,11 +240,11 @@ func TestDrain(t *testing.T) {
 
 func TestRefusedTopic(t *testing.T) {
 	t.Parallel()
-	bag := MakeBag(t, bagfmt.WriterOptions{}, concat(series(connA, "a", 0, 2), series(connB, "b", 1))...)
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Concat(testplay.Series(testplay.ConnA, "a", 0, 2), testplay.Series(testplay.ConnB, "b", 1))...)
 	synctest.Test(t, func(t *testing.T) {
 		g := newFakeGraph()
 		g.refuse = "/a"
-		s, err := playFake(t.Context(), g, Options{Bags: OpenTestBags(t, bag)})
+		s, err := playFake(t.Context(), g, Options{Bags: testplay.OpenBags(t, bag)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,8 +257,8 @@ func TestRefusedTopic(t *testing.T) {
 // Nothing but damage: that is a loss, not an empty selection.
 func TestAllDamaged(t *testing.T) {
 	t.Parallel()
-	data := MakeBag(t, bagfmt.WriterOptions{Compression: rosbag.CompressionLZ4}, series(connA, "a", 0)...)
-	bags := OpenTestBags(t, data)
+	data := testplay.MakeBag(t, bagfmt.WriterOptions{Compression: rosbag.CompressionLZ4}, testplay.Series(testplay.ConnA, "a", 0)...)
+	bags := testplay.OpenBags(t, data)
 	data[bags[0].Source().Span(0).Pos+130] ^= 0x55
 	synctest.Test(t, func(t *testing.T) {
 		s, err := playFake(t.Context(), newFakeGraph(), Options{Bags: bags, Loop: true})
@@ -270,13 +271,13 @@ func TestAllDamaged(t *testing.T) {
 // A front end that hangs, as on a frozen terminal, holds up neither play nor its end.
 func TestStatusThatHangs(t *testing.T) {
 	t.Parallel()
-	bag := MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 0, 100*ms)...)
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", 0, 100*ms)...)
 	for _, phase := range []control.Phase{control.PhaseRegister, control.PhasePlay, control.PhaseDone} {
 		synctest.Test(t, func(t *testing.T) {
 			g := newFakeGraph()
 			frozen := make(chan struct{})
 			calls := 0
-			s, err := playFake(t.Context(), g, Options{Bags: OpenTestBags(t, bag), OnStatus: func(s control.Status) {
+			s, err := playFake(t.Context(), g, Options{Bags: testplay.OpenBags(t, bag), OnStatus: func(s control.Status) {
 				if s.Phase >= phase {
 					calls++
 					<-frozen

@@ -18,7 +18,9 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -198,13 +200,13 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 
 // play is Run with a given graph and time.
 func play(ctx context.Context, o *Options, g graph, t timeBase) (control.Summary, error) {
-	p, err := abandonablePlan(ctx, o, planOf(o), g.Resolve)
+	p, err := abandonablePlan(ctx, o, planOf(o, true), g.Resolve)
 	damage := source.NewDamageLog(o.Log)
 	switch {
 	case ctx.Err() != nil:
 		return control.Summary{Interrupted: true}, nil
-	case errors.Is(err, ErrNoMessages) && len(p.damage) > 0: // the messages may have been there
-		damage.ReportAll(p.damage)
+	case errors.Is(err, plan.ErrNoMessages) && len(p.Damage) > 0: // the messages may have been there
+		damage.ReportAll(p.Damage)
 		return control.Summary{Damage: damage.Found(), RebuiltIndexes: damage.RebuiltIndexes()}, nil
 	case err != nil:
 		return control.Summary{}, err
@@ -213,7 +215,7 @@ func play(ctx context.Context, o *Options, g graph, t timeBase) (control.Summary
 	if err != nil {
 		return control.Summary{}, err
 	}
-	if err := g.Publishers(ctx, p.callers()); err != nil {
+	if err := g.Publishers(ctx, p.Callers()); err != nil {
 		if ctx.Err() != nil {
 			return control.Summary{Interrupted: true}, nil
 		}
@@ -230,7 +232,7 @@ func play(ctx context.Context, o *Options, g graph, t timeBase) (control.Summary
 	if o.RateControl != nil {
 		o.RateControl.attach(t.Wake)
 	}
-	damage.ReportAll(p.damage)
+	damage.ReportAll(p.Damage)
 	if o.Clock {
 		clock, err := advertiseClock(g, &c.output)
 		if err != nil {
@@ -258,10 +260,10 @@ func aheadWorkers(o *Options) int {
 }
 
 // orderOf returns the order of play.
-func orderOf(o *Options, damaged func(*control.DamageError)) orderOptions {
-	order := orderOptions{workers: aheadWorkers(o), damaged: damaged}
+func orderOf(o *Options, damaged func(*control.DamageError)) timeline.Options {
+	order := timeline.Options{Workers: aheadWorkers(o), Damaged: damaged}
 	if o.ByHeader {
-		order.reach = cmp.Or(o.HeaderReach, defaultReach)
+		order.Reach = cmp.Or(o.HeaderReach, defaultReach)
 	}
 	return order
 }
@@ -269,26 +271,20 @@ func orderOf(o *Options, damaged func(*control.DamageError)) orderOptions {
 // defaultReach is that of Options.ByHeader.
 const defaultReach = time.Second
 
-// planOf returns what to plan.
-func planOf(o *Options) planOptions {
-	return planOptions{
-		log: o.Log, topics: o.Topics, types: o.Types, exclude: o.Exclude, regex: o.Regex, rename: o.Rename, prefix: o.Prefix,
-		deny: o.Deny, waitFor: o.WaitFor, start: o.Start, duration: o.Duration, pauseTopics: o.PauseTopics, clockTopics: o.ClockTopics,
-		findStamps: o.Stamps != StampsRecorded || o.LoopShift, copyStamped: o.Stamps != StampsRecorded,
+// planOf returns what to plan. Without publish, nothing is prepared for that.
+func planOf(o *Options, publish bool) plan.Options {
+	return plan.Options{
+		Log: o.Log, Topics: o.Topics, Types: o.Types, Exclude: o.Exclude, Regex: o.Regex, Rename: o.Rename, Prefix: o.Prefix,
+		Deny: o.Deny, WaitFor: o.WaitFor, Start: o.Start, Duration: o.Duration, PauseTopics: o.PauseTopics, ClockTopics: o.ClockTopics,
+		FindStamps: publish && (o.Stamps != StampsRecorded || o.LoopShift), CopyStamped: publish && o.Stamps != StampsRecorded,
 	}
-}
-
-// withoutStamps returns what to plan if nothing will be published.
-func (o planOptions) withoutStamps() planOptions {
-	o.findStamps, o.copyStamped = false, false
-	return o
 }
 
 // abandonablePlan makes the plan in a goroutine. If a read does not return, it returns soon
 // after ctx has ended and abandons the goroutine with its plan.
-func abandonablePlan(ctx context.Context, o *Options, what planOptions, resolve func(string) (string, error)) (p *plan, err error) {
+func abandonablePlan(ctx context.Context, o *Options, what plan.Options, resolve func(string) (string, error)) (p *plan.Plan, err error) {
 	type result struct {
-		plan *plan
+		plan *plan.Plan
 		err  error
 	}
 	planned := make(chan result, 1)
@@ -296,7 +292,7 @@ func abandonablePlan(ctx context.Context, o *Options, what planOptions, resolve 
 	// owner: abandonablePlan; ends when everything is read, or with ctx.
 	go func() {
 		defer close(done)
-		p, err := newPlan(ctx, what, o.Bags, resolve)
+		p, err := plan.New(ctx, what, o.Bags, resolve)
 		planned <- result{p, err}
 	}()
 	select {

@@ -6,12 +6,13 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // outTopic is a topic of the plan as it is published.
 type outTopic struct {
-	*topic
+	*plan.Topic
 	publication publication
 
 	messages  uint64
@@ -25,7 +26,7 @@ type outlet struct {
 	sender
 	topic    *outTopic
 	latching bool
-	latched  latchedMessage // that subscribers get now, if it has a frame
+	latched  plan.Latched // that subscribers get now, if it has a frame
 }
 
 // advertise advertises every topic of the plan, and gives each original publisher its own
@@ -33,37 +34,37 @@ type outlet struct {
 // topic that the graph refuses is taken out of the plan. how holds the options common to all topics.
 func (o *output) advertise(g graph, how tcpros.AdvertiseOptions) {
 	p := o.plan
-	refused := map[*topic]string{}
-	keys := p.keys()
-	o.topics = make([]*outTopic, len(p.topics))
-	for i, t := range p.topics {
-		if t.definition == "" {
+	refused := map[*plan.Topic]string{}
+	keys := p.Keys()
+	o.topics = make([]*outTopic, len(p.Topics))
+	for i, t := range p.Topics {
+		if t.Definition == "" {
 			// Stock's text.
-			p.log.Warn(fmt.Sprintf("Advertising on topic [%s] with an empty message definition.  "+
-				"Some tools (e.g. rosbag) may not work correctly.", t.name), loglimit.Each())
+			p.Log.Warn(fmt.Sprintf("Advertising on topic [%s] with an empty message definition.  "+
+				"Some tools (e.g. rosbag) may not work correctly.", t.Name), loglimit.Each())
 		}
 		offer := how
-		offer.Topic, offer.Type, offer.MD5Sum = t.unresolvedName, t.typ, t.md5
-		offer.MessageDefinition, offer.Latching = t.definition, t.latching
+		offer.Topic, offer.Type, offer.MD5Sum = t.UnresolvedName, t.Type, t.MD5Sum
+		offer.MessageDefinition, offer.Latching = t.Definition, t.Latching
 		pub, err := g.Advertise(offer, keys[t])
 		if err != nil {
 			refused[t] = err.Error()
 			continue
 		}
-		o.topics[i] = &outTopic{topic: t, publication: pub}
+		o.topics[i] = &outTopic{Topic: t, publication: pub}
 	}
-	o.outlets = make([]*outlet, len(p.publishers))
-	for i, s := range p.publishers {
-		t := o.topics[s.topic.number]
+	o.outlets = make([]*outlet, len(p.Publishers))
+	for i, s := range p.Publishers {
+		t := o.topics[s.Topic.Number]
 		if t == nil {
 			continue
 		}
-		o.outlets[i] = &outlet{sender: t.publication.Source(s.publisherID), topic: t, latching: s.latching}
-		if s.latching {
+		o.outlets[i] = &outlet{sender: t.publication.Source(s.PublisherID), topic: t, latching: s.Latching}
+		if s.Latching {
 			o.latching = append(o.latching, o.outlets[i])
 		}
 	}
-	p.refuse(refused)
+	p.Refuse(refused)
 }
 
 // advertised returns the topics that are advertised, in the order of the plan.
@@ -96,16 +97,16 @@ func (o *output) summarize(s *control.Summary) {
 		s.Dropped += dropped
 		s.Unstamped += t.unstamped
 		s.Topics = append(s.Topics, control.TopicSummary{
-			Name: t.name, Type: t.typ, Messages: t.messages, Bytes: t.bytes,
+			Name: t.Name, Type: t.Type, Messages: t.messages, Bytes: t.bytes,
 			Subscribers: t.publication.Subscribers(), Dropped: dropped, Unstamped: t.unstamped,
 		})
 	}
 }
 
 // awaited returns those of topics that are advertised.
-func (o *output) awaited(topics []*topic) (all []*outTopic) {
+func (o *output) awaited(topics []*plan.Topic) (all []*outTopic) {
 	for _, t := range topics {
-		if a := o.topics[t.number]; a != nil {
+		if a := o.topics[t.Number]; a != nil {
 			all = append(all, a)
 		}
 	}

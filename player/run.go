@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 )
 
 const (
@@ -21,7 +22,7 @@ const (
 type run struct {
 	o       *Options
 	graph   graph
-	plan    *plan
+	plan    *plan.Plan
 	control *controller
 	status  *statusReporter // nil without OnStatus
 }
@@ -33,13 +34,13 @@ func (r *run) perform(ctx context.Context) (control.Summary, error) {
 	// owner: perform; ends with readCtx or when everything is read.
 	go func() {
 		defer close(readerDone)
-		r.control.readahead.reader.run(readCtx)
+		r.control.readahead.Run(readCtx)
 	}()
 	defer awaitReader(readerDone, r.o.Log)
 	defer stopReading()
 	r.control.readAhead()
 
-	first, ok := r.control.readahead.queue.peek(ctx)
+	first, ok := r.control.readahead.Queue.Peek(ctx)
 	if !ok {
 		return r.emptySelection(ctx)
 	}
@@ -47,7 +48,7 @@ func (r *run) perform(ctx context.Context) (control.Summary, error) {
 	defer stop()
 	stopWake := context.AfterFunc(playCtx, r.control.pacer.sleeper.Wake)
 	defer stopWake()
-	r.control.load(first.at.Stamp, max(r.plan.last.Sub(first.at.Stamp), 0), stop)
+	r.control.load(first.At.Stamp, max(r.plan.Last.Sub(first.At.Stamp), 0), stop)
 	if r.o.OnStart != nil {
 		r.o.OnStart(r.control)
 	}
@@ -75,7 +76,7 @@ func (r *run) emptySelection(ctx context.Context) (control.Summary, error) {
 	if s.Interrupted || s.Lossy() {
 		return s, nil
 	}
-	return s, ErrNoMessages
+	return s, plan.ErrNoMessages
 }
 
 // awaitReader waits until done is closed, but at most readerGrace.

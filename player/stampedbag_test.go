@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -23,13 +26,13 @@ var stampedConns = map[string]struct {
 	typ, definition string
 	latching        bool
 }{
-	"/s":     {"a/Sensor", sensorText + headerBlock, false},
-	"/s2":    {"a/Sensor", sensorText + headerBlock, false},
-	"/map":   {"a/Sensor", sensorText + headerBlock, true},
-	"/path":  {"a/Path", pathText + "\n" + strings.Repeat("=", 80) + "\nMSG: a/Sensor\n" + sensorText + headerBlock, false},
-	"/tf":    {"tf2_msgs/TFMessage", knownDefinitions[tfMD5], false},
+	"/s":     {"a/Sensor", sensorText + testplay.HeaderBlock, false},
+	"/s2":    {"a/Sensor", sensorText + testplay.HeaderBlock, false},
+	"/map":   {"a/Sensor", sensorText + testplay.HeaderBlock, true},
+	"/path":  {"a/Path", pathText + "\n" + strings.Repeat("=", 80) + "\nMSG: a/Sensor\n" + sensorText + testplay.HeaderBlock, false},
+	"/tf":    {"tf2_msgs/TFMessage", plan.KnownDefinition(testplay.TFMD5), false},
 	"/clock": {"rosgraph_msgs/Clock", "time clock", false},
-	"/text":  {stringType, stringDefinition, false},
+	"/text":  {testplay.StringType, testplay.StringDefinition, false},
 }
 
 // stampedMessage is a message of a test bag.
@@ -41,10 +44,10 @@ type stampedMessage struct {
 
 // sensor is a message of /s or a topic like it, received at a time and stamped before.
 func sensor(topic string, at, latency time.Duration) stampedMessage {
-	return stampedMessage{topic, at, sensorData(testBase.Add(at - latency))}
+	return stampedMessage{topic, at, sensorData(testplay.Base.Add(at - latency))}
 }
 
-func sensorData(stamp rosbag.Time) []byte { return append(headerData(stamp, "f"), 1, 2, 3, 4) }
+func sensorData(stamp rosbag.Time) []byte { return append(testplay.HeaderData(stamp, "f"), 1, 2, 3, 4) }
 
 // sensors are ten messages of /s, one in 100 ms, with a latency.
 func sensors(latency time.Duration) (all []stampedMessage) {
@@ -56,7 +59,7 @@ func sensors(latency time.Duration) (all []stampedMessage) {
 
 // pathData is a message of /path.
 func pathData(stamps ...rosbag.Time) []byte {
-	b := binary.LittleEndian.AppendUint32(headerData(stamps[0], "map"), uint32(len(stamps)-1))
+	b := binary.LittleEndian.AppendUint32(testplay.HeaderData(stamps[0], "map"), uint32(len(stamps)-1))
 	for _, s := range stamps[1:] {
 		b = append(b, sensorData(s)...)
 	}
@@ -66,7 +69,7 @@ func pathData(stamps ...rosbag.Time) []byte {
 // stampedBag writes a bag of stamped messages in memory.
 func stampedBag(tb testing.TB, messages ...stampedMessage) []byte {
 	tb.Helper()
-	f := &memoryFile{}
+	f := &testplay.MemoryFile{}
 	w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{Compression: rosbag.CompressionBZ2}) // chunks of bz2 are kept for the next pass
 	if err != nil {
 		tb.Fatal(err)
@@ -79,20 +82,20 @@ func stampedBag(tb testing.TB, messages ...stampedMessage) []byte {
 			if err != nil {
 				tb.Fatal(err)
 			}
-			h := TestConn{Topic: m.topic, Type: c.typ, MD5Sum: typ.MD5Sum(), Latching: c.latching}.header()
+			h := testplay.Conn{Topic: m.topic, Type: c.typ, MD5Sum: typ.MD5Sum(), Latching: c.latching}.Header()
 			h[3].Value = c.definition
 			if conns[m.topic], err = w.AddConnection(m.topic, h); err != nil {
 				tb.Fatal(err)
 			}
 		}
-		if err := w.Write(conns[m.topic], testBase.Add(m.at), m.data); err != nil {
+		if err := w.Write(conns[m.topic], testplay.Base.Add(m.at), m.data); err != nil {
 			tb.Fatal(err)
 		}
 	}
 	if err := w.Close(); err != nil {
 		tb.Fatal(err)
 	}
-	return f.data
+	return f.Data
 }
 
 // heard notes what is published: when, on which topic, and how far from clock its stamps are.
@@ -101,17 +104,17 @@ func heard(t *testing.T, g *fakeGraph, clock func() rosbag.Time) (events *[]stri
 	events = new([]string)
 	finders := map[string]*rosmsg.HeaderStamps{}
 	for topic, c := range stampedConns {
-		finders[topic] = stampsOfType(t, c.definition)
+		finders[topic] = testplay.StampsOf(t, c.definition)
 	}
 	g.frames = func(topic string, frame []byte) {
 		text := fmt.Sprint(time.Since(g.start), " ", topic)
 		if finders[topic] != nil {
-			offsets, err := finders[topic].AppendOffsets(nil, frame[frameLength:])
+			offsets, err := finders[topic].AppendOffsets(nil, frame[framing.Length:])
 			if err != nil {
 				text += " damaged"
 			}
 			for _, i := range offsets {
-				stamp := stampAt(frame[frameLength:], i)
+				stamp := framing.StampAt(frame[framing.Length:], i)
 				if stamp.IsZero() {
 					text += " none"
 				} else {
@@ -127,4 +130,4 @@ func heard(t *testing.T, g *fakeGraph, clock func() rosbag.Time) (events *[]stri
 func wallNow() rosbag.Time { return rosbag.TimeOf(time.Now()) }
 
 // clockData is a rosgraph_msgs/Clock.
-func clockData(t rosbag.Time) []byte { return headerData(t, "")[4:12] }
+func clockData(t rosbag.Time) []byte { return testplay.HeaderData(t, "")[4:12] }

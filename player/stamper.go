@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/player/internal/framing"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -89,19 +90,19 @@ func (s *stamper) position(t rosbag.Time) time.Duration {
 // change. It is returned as it is if it has no stamps, or does not fit its definition.
 func (s *stamper) stamp(t *outTopic, m *outgoing) []byte {
 	s.reached = s.at(m.at.due + s.transport.PlayTime(m.at.pos, s.position(m.recorded)))
-	if t.stamps == nil {
+	if t.Stamps == nil {
 		return m.frame
 	}
 	var err error
-	if s.offsets, err = t.stamps.AppendOffsets(s.offsets[:0], m.frame[frameLength:]); err != nil {
+	if s.offsets, err = t.Stamps.AppendOffsets(s.offsets[:0], m.frame[framing.Length:]); err != nil {
 		if t.unstamped++; t.unstamped == 1 {
 			s.log.Warn("a message does not fit its definition: it is published with the stamps that were recorded", loglimit.Each(),
-				zap.String("topic", t.name), zap.Stringer("recorded", m.recorded), zap.Error(err))
+				zap.String("topic", t.Name), zap.Stringer("recorded", m.recorded), zap.Error(err))
 		}
 		return m.frame
 	}
-	payload := m.frame[frameLength:]
-	s.offsets = slices.DeleteFunc(s.offsets, func(i int) bool { return stampAt(payload, i).IsZero() })
+	payload := m.frame[framing.Length:]
+	s.offsets = slices.DeleteFunc(s.offsets, func(i int) bool { return framing.StampAt(payload, i).IsZero() })
 	if len(s.offsets) == 0 {
 		return m.frame
 	}
@@ -109,7 +110,7 @@ func (s *stamper) stamp(t *outTopic, m *outgoing) []byte {
 	if !m.private {
 		frame = slices.Clone(frame)
 	}
-	s.set(frame[frameLength:], m)
+	s.set(frame[framing.Length:], m)
 	return frame
 }
 
@@ -118,14 +119,14 @@ func (s *stamper) stamp(t *outTopic, m *outgoing) []byte {
 func (s *stamper) set(payload []byte, m *outgoing) {
 	behind := time.Duration(math.MaxInt64) // how far the stamp that is nearest to the time of receipt is behind it
 	for _, i := range s.offsets {
-		if d := m.recorded.Sub(stampAt(payload, i)); d.Abs() < behind.Abs() {
+		if d := m.recorded.Sub(framing.StampAt(payload, i)); d.Abs() < behind.Abs() {
 			behind = d
 		}
 	}
 	zero, skew := s.clock(), s.skews.of(behind)
 	for _, i := range s.offsets {
-		pos := s.position(stampAt(payload, i)) + skew
-		setStamp(payload, i, sinceEpoch(zero+m.at.due+s.transport.PlayTime(m.at.pos, pos)))
+		pos := s.position(framing.StampAt(payload, i)) + skew
+		framing.SetStamp(payload, i, sinceEpoch(zero+m.at.due+s.transport.PlayTime(m.at.pos, pos)))
 	}
 }
 

@@ -15,6 +15,9 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -22,7 +25,7 @@ import (
 
 func TestStampsNow(t *testing.T) {
 	t.Parallel()
-	at := testBase.Add
+	at := testplay.Base.Add
 	rate := func(r float64) func(control.Control) { return func(c control.Control) { _ = c.SetRate(r) } }
 	burst := func(n int) func(control.Control) { return func(c control.Control) { c.Burst(n) } }
 	tests := map[string]struct {
@@ -38,14 +41,14 @@ func TestStampsNow(t *testing.T) {
 			"0s /s -30ms; 100ms /s 0s; 150ms /s 20ms",
 		},
 		"no stamps": {
-			[]stampedMessage{{"/s", 0, sensorData(rosbag.Time{})}, {"/text", 0, StringData("x")}, {"/tf", 0, tfData(rosbag.Time{}, at(0))}, {"/tf", 0, tfData()}},
+			[]stampedMessage{{"/s", 0, sensorData(rosbag.Time{})}, {"/text", 0, testplay.StringData("x")}, {"/tf", 0, testplay.TFData(rosbag.Time{}, at(0))}, {"/tf", 0, testplay.TFData()}},
 			Options{},
 			nil,
 			"0s /s none; 0s /text; 0s /tf none 0s; 0s /tf",
 		},
 		"arrays keep the distances in them": {
 			[]stampedMessage{
-				{"/tf", 100 * ms, tfData(at(90*ms), at(70*ms), at(1100*ms))},
+				{"/tf", 100 * ms, testplay.TFData(at(90*ms), at(70*ms), at(1100*ms))},
 				{"/path", 200 * ms, pathData(at(190*ms), at(-100*time.Second), at(-50*time.Second), at(180*ms))},
 				{"/path", 300 * ms, pathData(rosbag.Time{}, at(-100*time.Second), at(-40*time.Second))}, // its header has no stamp
 			},
@@ -60,7 +63,7 @@ func TestStampsNow(t *testing.T) {
 			"0s /s -15ms; 50ms /s -15ms; 100ms /s -15ms",
 		},
 		"immediate": {
-			[]stampedMessage{sensor("/s", 0, 30*ms), {"/tf", time.Hour, tfData(at(time.Hour), at(time.Hour+100*ms))}},
+			[]stampedMessage{sensor("/s", 0, 30*ms), {"/tf", time.Hour, testplay.TFData(at(time.Hour), at(time.Hour+100*ms))}},
 			Options{Immediate: true},
 			nil,
 			"0s /s 0s; 0s /tf 0s 0s",
@@ -156,7 +159,7 @@ func TestStampsNow(t *testing.T) {
 		"another clock, hours ahead and as good as ours": {
 			[]stampedMessage{
 				sensor("/s", 0, -time.Hour), sensor("/s2", 100*ms, -time.Hour-5*ms), // the skew shows better
-				{"/tf", 110 * ms, tfData(at(time.Hour+95*ms), at(time.Hour+100*ms))}, sensor("/s", 120*ms, -time.Hour+20*ms),
+				{"/tf", 110 * ms, testplay.TFData(at(time.Hour+95*ms), at(time.Hour+100*ms))}, sensor("/s", 120*ms, -time.Hour+20*ms),
 			},
 			Options{},
 			nil,
@@ -178,7 +181,7 @@ func TestStampsNow(t *testing.T) {
 			"0s /s -10s; 10ms /s -9s",
 		},
 		"damaged": {
-			[]stampedMessage{{"/s", 0, sensorData(at(0))[:14]}, {"/tf", 10 * ms, tfData(at(0), at(0))[:100]}, sensor("/s", 20*ms, 0)},
+			[]stampedMessage{{"/s", 0, sensorData(at(0))[:14]}, {"/tf", 10 * ms, testplay.TFData(at(0), at(0))[:100]}, sensor("/s", 20*ms, 0)},
 			Options{},
 			nil,
 			"0s /s damaged; 10ms /tf damaged; 20ms /s 0s",
@@ -192,7 +195,7 @@ func TestStampsNow(t *testing.T) {
 				g := newFakeGraph()
 				events := heard(t, g, wallNow)
 				o := tc.o
-				o.Bags, o.Stamps = OpenTestBags(t, bag), StampsNow
+				o.Bags, o.Stamps = testplay.OpenBags(t, bag), StampsNow
 				o.Node = nil
 				steer(t, g, o, tc.orders)
 				if d := cmp.Diff(strings.Split(tc.want, "; "), *events); d != "" {
@@ -210,7 +213,7 @@ func TestEqualStampsStayEqual(t *testing.T) {
 	var messages []stampedMessage
 	for i := range 300 {
 		stamp := time.Duration(i) * 33_333_333
-		data := sensorData(testBase.Add(stamp))
+		data := sensorData(testplay.Base.Add(stamp))
 		messages = append(messages, stampedMessage{"/s", stamp + 20*ms + time.Duration(i)*1001, data}, stampedMessage{"/s2", stamp + 31*ms, data})
 	}
 	bag := stampedBag(t, messages...)
@@ -218,8 +221,10 @@ func TestEqualStampsStayEqual(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := newFakeGraph()
 			got := map[string][]rosbag.Time{}
-			g.frames = func(topic string, frame []byte) { got[topic] = append(got[topic], stampAt(frame[frameLength:], 4)) }
-			if _, err := playFake(t.Context(), g, Options{Bags: OpenTestBags(t, bag), Rate: rate, Stamps: StampsNow}); err != nil {
+			g.frames = func(topic string, frame []byte) {
+				got[topic] = append(got[topic], framing.StampAt(frame[framing.Length:], 4))
+			}
+			if _, err := playFake(t.Context(), g, Options{Bags: testplay.OpenBags(t, bag), Rate: rate, Stamps: StampsNow}); err != nil {
 				t.Fatal(err)
 			}
 			if len(got["/s"]) != 300 || !slices.Equal(got["/s"], got["/s2"]) {
@@ -243,7 +248,7 @@ func TestStampsNeverGoBack(t *testing.T) {
 			count := 0
 			var log []string
 			g.frames = func(_ string, frame []byte) {
-				stamp, now := stampAt(frame[frameLength:], 4), wallNow()
+				stamp, now := framing.StampAt(frame[framing.Length:], 4), wallNow()
 				count++
 				if age := now.Sub(stamp); age < 0 || age > oldest+1 || stamp.Before(last) {
 					t.Errorf("seed %d, %v: message %d is %v old, %v after the last\n%s", seed, time.Since(g.start), count, age, stamp.Sub(last), strings.Join(log, "\n"))
@@ -272,7 +277,7 @@ func TestStampsNeverGoBack(t *testing.T) {
 				}
 			}
 			orders[20*time.Second+1] = stop
-			steer(t, g, Options{Bags: OpenTestBags(t, bag), Stamps: StampsNow, Loop: true}, orders)
+			steer(t, g, Options{Bags: testplay.OpenBags(t, bag), Stamps: StampsNow, Loop: true}, orders)
 			if count < 20 {
 				t.Errorf("seed %d: only %d messages", seed, count)
 			}
@@ -344,12 +349,12 @@ func TestStampsAreNotZero(t *testing.T) {
 // What does not fit its definition is counted and logged once for each topic.
 func TestUnstamped(t *testing.T) {
 	t.Parallel()
-	bad := sensorData(testBase)[:14]
+	bad := sensorData(testplay.Base)[:14]
 	bag := stampedBag(t, stampedMessage{"/s", 0, bad}, stampedMessage{"/s", 1, bad}, stampedMessage{"/s2", 2, bad}, sensor("/s", 3, 0))
 	synctest.Test(t, func(t *testing.T) {
 		g := newFakeGraph()
 		g.frames = func(string, []byte) {}
-		s, logs, err := playLogged(t.Context(), g, Options{Bags: OpenTestBags(t, bag), Stamps: StampsNow})
+		s, logs, err := playLogged(t.Context(), g, Options{Bags: testplay.OpenBags(t, bag), Stamps: StampsNow})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -365,11 +370,11 @@ func TestUnstamped(t *testing.T) {
 // A topic whose definition does not tell where stamps are is named, and is played.
 func TestStampsOfUnknownTypes(t *testing.T) {
 	t.Parallel()
-	c := TestConn{Topic: "/x", Type: "a/X", MD5Sum: strings.Repeat("1", 32), NoDefinition: true}
-	bag := MakeBag(t, bagfmt.WriterOptions{}, series(c, "x", 0)...)
+	c := testplay.Conn{Topic: "/x", Type: "a/X", MD5Sum: strings.Repeat("1", 32), NoDefinition: true}
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(c, "x", 0)...)
 	synctest.Test(t, func(t *testing.T) {
 		g := newFakeGraph()
-		_, logs, err := playLogged(t.Context(), g, Options{Bags: OpenTestBags(t, bag), Stamps: StampsNow})
+		_, logs, err := playLogged(t.Context(), g, Options{Bags: testplay.OpenBags(t, bag), Stamps: StampsNow})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -390,7 +395,7 @@ func TestRateControlByStampsOfNow(t *testing.T) {
 		g := newFakeGraph()
 		events := heard(t, g, wallNow)
 		c := NewRateControl(150 * ms)
-		steer(t, g, Options{Bags: OpenTestBags(t, bag), Stamps: StampsNow, RateControl: c}, ordersAt{
+		steer(t, g, Options{Bags: testplay.OpenBags(t, bag), Stamps: StampsNow, RateControl: c}, ordersAt{
 			time.Second:     func(control.Control) { c.Report(wallNow().Add(-780 * ms)) }, // the stamp of the message at 200 ms was due at 220 ms
 			2 * time.Second: seek(700 * ms),
 			3 * time.Second: stop,
@@ -406,9 +411,9 @@ func TestRateControlByStampsOfNow(t *testing.T) {
 func TestStampingAllocatesNothing(t *testing.T) {
 	var clock wallClock
 	s := stamper{clock: clock.sinceEpoch, transport: transport.New(transport.Options{Schedule: transport.Schedule{Rate: 1}}), log: zap.NewNop()}
-	h := stampsOfType(t, knownDefinitions[tfMD5])
-	to := &outTopic{topic: &topic{stamps: h}}
-	m := outgoing{frame: framed(tfData(testBase, testBase)), private: true, recorded: testBase}
+	h := testplay.StampsOf(t, plan.KnownDefinition(testplay.TFMD5))
+	to := &outTopic{Topic: &plan.Topic{Stamps: h}}
+	m := outgoing{frame: testplay.Framed(testplay.TFData(testplay.Base, testplay.Base)), private: true, recorded: testplay.Base}
 	if n := testing.AllocsPerRun(1000, func() { s.stamp(to, &m) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -425,10 +430,10 @@ func TestStampingAllocatesNothing(t *testing.T) {
 // FuzzStamp stamps anything by any definition: only stamps that are not zero change, and a
 // frame that is not ours does not change.
 func FuzzStamp(f *testing.F) {
-	f.Add(sensorText+headerBlock, sensorData(testBase), int64(1e9), int64(0))
-	f.Add(knownDefinitions[tfMD5], tfData(testBase, rosbag.Time{}, testBase.Add(time.Hour)), int64(-1), int64(1e18))
-	f.Add(stampedConns["/path"].definition, pathData(testBase, testBase, testBase)[:60], int64(5), int64(-1e12))
-	f.Add("time clock", clockData(testBase), int64(0), int64(1<<62))
+	f.Add(sensorText+testplay.HeaderBlock, sensorData(testplay.Base), int64(1e9), int64(0))
+	f.Add(plan.KnownDefinition(testplay.TFMD5), testplay.TFData(testplay.Base, rosbag.Time{}, testplay.Base.Add(time.Hour)), int64(-1), int64(1e18))
+	f.Add(stampedConns["/path"].definition, pathData(testplay.Base, testplay.Base, testplay.Base)[:60], int64(5), int64(-1e12))
+	f.Add("time clock", clockData(testplay.Base), int64(0), int64(1<<62))
 	f.Fuzz(func(t *testing.T, definition string, payload []byte, recorded, now int64) {
 		typ, err := rosmsg.Parse("a/B", definition)
 		if err != nil {
@@ -436,8 +441,8 @@ func FuzzStamp(f *testing.F) {
 		}
 		p := transport.New(transport.Options{Schedule: transport.Schedule{Rate: 0.3}})
 		s := stamper{clock: func() time.Duration { return 1e18 }, transport: p, log: zap.NewNop()}
-		to := &outTopic{topic: &topic{stamps: typ.HeaderStamps()}}
-		frame := framed(payload)
+		to := &outTopic{Topic: &plan.Topic{Stamps: typ.HeaderStamps()}}
+		frame := testplay.Framed(payload)
 		before := slices.Clone(frame)
 		at := epoch.Add(time.Duration(recorded))
 		m := outgoing{frame: frame, recorded: at, at: s.outOfTurn(at, time.Duration(now))}
@@ -446,17 +451,17 @@ func FuzzStamp(f *testing.F) {
 			t.Fatalf("%x became %x", before, frame)
 		}
 		var offsets []int
-		if to.stamps != nil {
-			if offsets, err = to.stamps.AppendOffsets(nil, payload); err != nil && to.unstamped != 1 {
+		if to.Stamps != nil {
+			if offsets, err = to.Stamps.AppendOffsets(nil, payload); err != nil && to.unstamped != 1 {
 				t.Fatalf("%v is not counted", err)
 			}
 		}
 		for _, i := range offsets {
-			was, is := stampAt(payload, i), stampAt(got[frameLength:], i)
+			was, is := framing.StampAt(payload, i), framing.StampAt(got[framing.Length:], i)
 			if was.IsZero() != is.IsZero() {
 				t.Fatalf("%v became %v", was, is)
 			}
-			setStamp(got[frameLength:], i, was)
+			framing.SetStamp(got[framing.Length:], i, was)
 		}
 		if !bytes.Equal(got, before) {
 			t.Fatalf("more than stamps has changed: %x became %x", before, got)

@@ -11,19 +11,20 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 )
 
 // stateBag has two latched publishers of one topic that speak in turn, a latched topic
 // that comes late, and a plain one.
 func stateBag(tb testing.TB, o bagfmt.WriterOptions) []byte {
 	tb.Helper()
-	l1 := TestConn{Topic: "/tf", CallerID: "/n1", Latching: true}
-	l2 := TestConn{Topic: "/tf", CallerID: "/n2", Latching: true}
-	late := TestConn{Topic: "/map", CallerID: "/n3", Latching: true}
-	return MakeBag(tb, o,
-		TestMessage{connA, 0, "a0"}, TestMessage{l1, 100 * ms, "1a"}, TestMessage{l2, 200 * ms, "2a"}, TestMessage{connA, 300 * ms, "a3"},
-		TestMessage{l1, 400 * ms, "1b"}, TestMessage{late, 500 * ms, "map"}, TestMessage{l2, 600 * ms, "2b"}, TestMessage{connA, 700 * ms, "a7"},
-		TestMessage{l1, 800 * ms, "1c"}, TestMessage{connA, 900 * ms, "a9"})
+	l1 := testplay.Conn{Topic: "/tf", CallerID: "/n1", Latching: true}
+	l2 := testplay.Conn{Topic: "/tf", CallerID: "/n2", Latching: true}
+	late := testplay.Conn{Topic: "/map", CallerID: "/n3", Latching: true}
+	return testplay.MakeBag(tb, o,
+		testplay.Message{Conn: testplay.ConnA, At: 0, Text: "a0"}, testplay.Message{Conn: l1, At: 100 * ms, Text: "1a"}, testplay.Message{Conn: l2, At: 200 * ms, Text: "2a"}, testplay.Message{Conn: testplay.ConnA, At: 300 * ms, Text: "a3"},
+		testplay.Message{Conn: l1, At: 400 * ms, Text: "1b"}, testplay.Message{Conn: late, At: 500 * ms, Text: "map"}, testplay.Message{Conn: l2, At: 600 * ms, Text: "2b"}, testplay.Message{Conn: testplay.ConnA, At: 700 * ms, Text: "a7"},
+		testplay.Message{Conn: l1, At: 800 * ms, Text: "1c"}, testplay.Message{Conn: testplay.ConnA, At: 900 * ms, Text: "a9"})
 }
 
 // After each jump every latched publisher holds what it did at that moment in the
@@ -106,7 +107,7 @@ func TestStateAfterJumps(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					g := newFakeGraph()
 					o := tc.o
-					o.Bags = OpenTestBags(t, bag)
+					o.Bags = testplay.OpenBags(t, bag)
 					steer(t, g, o, tc.orders)
 					if d := cmp.Diff(tc.want, strings.Join(g.events, "; ")); d != "" {
 						t.Errorf("(-want +got):\n%s", d)
@@ -169,9 +170,9 @@ func TestClockJumps(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				g := newFakeGraph()
-				g.clockZero = testBase.Add(tc.o.Start)
+				g.clockZero = testplay.Base.Add(tc.o.Start)
 				o := tc.o
-				o.Bags, o.Clock, o.Hz = OpenTestBags(t, bag), true, 8
+				o.Bags, o.Clock, o.Hz = testplay.OpenBags(t, bag), true, 8
 				steer(t, g, o, tc.orders)
 				if d := cmp.Diff(tc.want, strings.ReplaceAll(strings.Join(g.events, "; "), "/a#1 ", "")); d != "" {
 					t.Errorf("(-want +got):\n%s", d)
@@ -184,7 +185,7 @@ func TestClockJumps(t *testing.T) {
 // Gaps that are too long are jumped over; the spacing behind them stays.
 func TestSkipEmpty(t *testing.T) {
 	t.Parallel()
-	bag := MakeBag(t, bagfmt.WriterOptions{}, series(connA, "", 0, 100*ms, 5*time.Second, 5100*ms, 7*time.Second, 7100*ms)...)
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "", 0, 100*ms, 5*time.Second, 5100*ms, 7*time.Second, 7100*ms)...)
 	tests := map[string]struct {
 		o      Options
 		orders ordersAt
@@ -206,7 +207,7 @@ func TestSkipEmpty(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newFakeGraph()
 				o := tc.o
-				o.Bags = OpenTestBags(t, bag)
+				o.Bags = testplay.OpenBags(t, bag)
 				steer(t, g, o, tc.orders)
 				if d := cmp.Diff(tc.want, strings.ReplaceAll(strings.Join(g.events, "; "), "/a#1 ", "")); d != "" {
 					t.Errorf("(-want +got):\n%s", d)

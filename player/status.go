@@ -35,7 +35,7 @@ func newStatusReporter(c *controller, call func(control.Status)) *statusReporter
 // addPhase queues the status at a change of the phase. Called with control.mu held.
 func (s *statusReporter) addPhase(status control.Status) {
 	s.pending = append(s.pending, status)
-	signal(s.wake)
+	s.wakeUp()
 }
 
 // run reports until the last phase.
@@ -80,7 +80,7 @@ func (s *statusReporter) finish(reported <-chan struct{}, log *zap.Logger) {
 	s.control.mu.Lock()
 	s.done = true
 	s.control.mu.Unlock()
-	signal(s.wake)
+	s.wakeUp()
 	grace := time.NewTimer(statusGrace)
 	defer grace.Stop()
 	select {
@@ -88,5 +88,13 @@ func (s *statusReporter) finish(reported <-chan struct{}, log *zap.Logger) {
 	case <-grace.C:
 		s.abandoned.Store(true)
 		log.Warn("the display of the status does not return, leaving it behind")
+	}
+}
+
+// wakeUp has run look again.
+func (s *statusReporter) wakeUp() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // a token is there already
 	}
 }

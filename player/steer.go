@@ -20,7 +20,7 @@ func (c *controller) apply(e transport.Effects) {
 		c.setPhaseLocked(control.PhasePlay)
 	}
 	if e.Read {
-		c.pacer.epoch = c.readahead.restart(e.Request)
+		c.pacer.epoch = c.readahead.Restart(e.Request)
 	}
 	if e.Changed {
 		c.notifyChange()

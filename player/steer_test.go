@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -62,7 +63,7 @@ func tenMessages(tb testing.TB, o bagfmt.WriterOptions) []byte {
 	for i := range 10 {
 		at = append(at, time.Duration(i)*100*ms)
 	}
-	return MakeBag(tb, o, series(connA, "", at...)...)
+	return testplay.MakeBag(tb, o, testplay.Series(testplay.ConnA, "", at...)...)
 }
 
 func TestSteer(t *testing.T) {
@@ -258,7 +259,7 @@ func TestSteer(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					g := newFakeGraph()
 					o := tc.o
-					o.Bags = OpenTestBags(t, bag)
+					o.Bags = testplay.OpenBags(t, bag)
 					s := steer(t, g, o, tc.orders)
 					got := strings.ReplaceAll(strings.Join(g.events, "; "), "/a#1 ", "")
 					if d := cmp.Diff(tc.want, got); d != "" || s.Interrupted {
@@ -275,7 +276,7 @@ func TestTooManyBookmarks(t *testing.T) {
 	t.Parallel()
 	bag := tenMessages(t, bagfmt.WriterOptions{})
 	synctest.Test(t, func(t *testing.T) {
-		s := steer(t, newFakeGraph(), Options{Bags: OpenTestBags(t, bag)}, ordersAt{150 * ms: func(c control.Control) {
+		s := steer(t, newFakeGraph(), Options{Bags: testplay.OpenBags(t, bag)}, ordersAt{150 * ms: func(c control.Control) {
 			for range 1000 {
 				if at, err := c.Bookmark(); at != 150*ms || err != nil {
 					t.Errorf("bookmark at %v: %v", at, err)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 )
 
 // subscriberPoll is how often waitForSubscribers checks for subscribers, missingReport how
@@ -30,7 +32,7 @@ type WaitError struct {
 
 // Error implements error.
 func (e *WaitError) Error() string {
-	return fmt.Sprintf("no subscriber within %v: %s", e.After, strings.Join(abbreviate(e.Topics), ", "))
+	return fmt.Sprintf("no subscriber within %v: %s", e.After, strings.Join(plan.Abbreviate(e.Topics), ", "))
 }
 
 // waitForSubscribers returns when each of topics has a subscriber, or ctx ended. With a
@@ -49,7 +51,7 @@ func waitForSubscribers(ctx context.Context, topics []*outTopic, timeout time.Du
 		}
 		if time.Since(reported) >= missingReport {
 			reported = time.Now()
-			log.Info("still waiting for subscribers", zap.Strings("topics", abbreviate(missing)))
+			log.Info("still waiting for subscribers", zap.Strings("topics", plan.Abbreviate(missing)))
 		}
 		select {
 		case <-poll.C:
@@ -90,7 +92,7 @@ func (r *run) waitForLinks(ctx context.Context, live []liveTopic) {
 		missing = append(missing, l.name+": "+strings.Join(l.subscribers, " "))
 	}
 	r.o.Log.Warn("subscribers that the master lists have not connected: play begins without them",
-		zap.Duration("after", r.o.LinkTimeout), zap.Strings("topics", abbreviate(missing)))
+		zap.Duration("after", r.o.LinkTimeout), zap.Strings("topics", plan.Abbreviate(missing)))
 }
 
 // withoutLink returns the topics with subscribers that are not linked, and only these.
@@ -160,7 +162,7 @@ func (r *run) findGone(ctx context.Context, live []liveTopic) (gone *goneNodes, 
 		wg.Wait()
 		if len(gone.nodes) > 0 {
 			r.o.Log.Warn("subscribers that the master lists do not run any more: play does not wait for them",
-				zap.Strings("nodes", abbreviate(slices.Sorted(maps.Keys(gone.nodes)))))
+				zap.Strings("nodes", plan.Abbreviate(slices.Sorted(maps.Keys(gone.nodes)))))
 		}
 	}
 }
@@ -170,7 +172,7 @@ func withoutSubscriber(topics []*outTopic) []string {
 	var missing []string
 	for _, t := range topics {
 		if t.publication.Subscribers() == 0 {
-			missing = append(missing, t.name)
+			missing = append(missing, t.Name)
 		}
 	}
 	slices.Sort(missing)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -29,7 +30,7 @@ func playLogged(ctx context.Context, g *fakeGraph, o Options) (control.Summary, 
 
 func twoTopics(t *testing.T) []byte {
 	t.Helper()
-	return MakeBag(t, bagfmt.WriterOptions{}, concat(series(connA, "a", 0), series(connB, "b", 1))...)
+	return testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Concat(testplay.Series(testplay.ConnA, "a", 0), testplay.Series(testplay.ConnB, "b", 1))...)
 }
 
 func TestWaitFor(t *testing.T) {
@@ -61,7 +62,7 @@ func TestWaitFor(t *testing.T) {
 					}
 					return 1
 				}
-				tc.o.Bags = OpenTestBags(t, bag)
+				tc.o.Bags = testplay.OpenBags(t, bag)
 				_, logs, err := playLogged(t.Context(), g, tc.o)
 				if text := errorText(err); text != tc.err {
 					t.Errorf("got %q, want %q", text, tc.err)
@@ -110,7 +111,7 @@ func TestWaitingFor(t *testing.T) {
 			return 1
 		}
 		answers := make(chan []string, 2)
-		o := Options{Bags: OpenTestBags(t, bag), WaitFor: []string{"/b"}}
+		o := Options{Bags: testplay.OpenBags(t, bag), WaitFor: []string{"/b"}}
 		o.OnStart = func(c control.Control) {
 			time.AfterFunc(500*time.Millisecond, func() { answers <- c.Stats().WaitingFor })
 			time.AfterFunc(1500*time.Millisecond, func() { answers <- c.Stats().WaitingFor })
@@ -135,7 +136,7 @@ func TestWaitIsInterruptible(t *testing.T) {
 		defer cancel()
 		g := newFakeGraph()
 		g.subscribers = func() int { return 0 }
-		s, _, err := playLogged(ctx, g, Options{Bags: OpenTestBags(t, bag), WaitForSubscribers: true})
+		s, _, err := playLogged(ctx, g, Options{Bags: testplay.OpenBags(t, bag), WaitForSubscribers: true})
 		if err != nil || !s.Interrupted || time.Since(g.start) != 10*time.Second {
 			t.Errorf("%+v, %v after %v", s, err, time.Since(g.start))
 		}
@@ -172,7 +173,7 @@ func TestAnnouncement(t *testing.T) {
 					wait(ctx, tc.answer)
 					return live, errors.Join(tc.refused, ctx.Err())
 				}
-				_, logs, err := playLogged(t.Context(), g, Options{Bags: OpenTestBags(t, bag), Delay: 200 * time.Millisecond})
+				_, logs, err := playLogged(t.Context(), g, Options{Bags: testplay.OpenBags(t, bag), Delay: 200 * time.Millisecond})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -192,18 +193,6 @@ func TestAnnouncement(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-func TestFew(t *testing.T) {
-	t.Parallel()
-	got := abbreviate(strings.Fields(strings.Repeat("x ", 25)))
-	if len(got) != 9 || got[8] != "and 17 more" {
-		t.Errorf("%d: %v", len(got), got)
-	}
-	err := &WaitError{Topics: strings.Fields(strings.Repeat("/x ", 200))}
-	if text := err.Error(); !strings.HasSuffix(text, "/x, /x, and 192 more") {
-		t.Errorf("got %q", text)
 	}
 }
 
@@ -244,7 +233,7 @@ func TestWaitForLinks(t *testing.T) {
 					}
 					return time.Since(g.start) >= come
 				}
-				tc.o.Bags = OpenTestBags(t, bag)
+				tc.o.Bags = testplay.OpenBags(t, bag)
 				_, logs, err := playLogged(t.Context(), g, tc.o)
 				if err != nil || len(g.events) == 0 || g.events[0] != tc.want {
 					t.Errorf("%v, events %q, want %q first", err, g.events, tc.want)
@@ -292,7 +281,7 @@ func TestGoneSubscribersAreNotAwaited(t *testing.T) {
 					}
 					return node != "/alive"
 				}
-				_, logs, err := playLogged(t.Context(), g, Options{LinkTimeout: 2 * time.Second, Bags: OpenTestBags(t, bag)})
+				_, logs, err := playLogged(t.Context(), g, Options{LinkTimeout: 2 * time.Second, Bags: testplay.OpenBags(t, bag)})
 				if err != nil || len(g.events) == 0 || g.events[0] != tc.want {
 					t.Errorf("%v, events %q, want %q first", err, g.events, tc.want)
 				}
@@ -317,5 +306,14 @@ func TestWithoutLink(t *testing.T) {
 	})
 	if len(got) != 1 || got[0].name != "/b" || !slices.Equal(got[0].subscribers, []string{"/y"}) {
 		t.Errorf("got %+v, want /b with /y", got)
+	}
+}
+
+// An error that names many topics stays readable.
+func TestWaitErrorIsShort(t *testing.T) {
+	t.Parallel()
+	err := &WaitError{Topics: strings.Fields(strings.Repeat("/x ", 200))}
+	if text := err.Error(); !strings.HasSuffix(text, "/x, /x, and 192 more") {
+		t.Errorf("got %q", text)
 	}
 }

@@ -80,7 +80,7 @@ func holdWriter(p *pipeline) (release func()) {
 		close(asked)
 		<-held
 		return 0, nil
-	}, p.Sink.Log)
+	}, p.Log)
 	p.Mu.Lock()
 	p.Enqueue(&intake.Command{Kind: intake.CommandOpen})
 	p.Mu.Unlock()

@@ -18,8 +18,8 @@ import (
 // the intake knows the queues behind it and nothing of files. What the intake wants done to a file
 // is a command in the queue. out is the first file, nil for none yet.
 func (r *session) wire(outputs *bagfile.Series, retain *bagfile.Retainer, out *sink.Bag) {
-	encoder := encode.New(r.Options.encoder())
-	r.in = intake.New(r.Options.intake(encoder))
+	encoder := encode.New(r.encoder())
+	r.in = intake.New(r.intake(encoder))
 	r.sink = sink.New(r.Options.sink(r.in, encoder, outputs, retain, out))
 	encoder.Start(r.sink.SkipsCompression)
 	r.sink.Start()

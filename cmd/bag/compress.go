@@ -64,6 +64,7 @@ type repackOptions struct {
 	mcap        rosbag.Compression // of MCAP files; empty: zstd
 	decrypt     bool               // encrypted bags, and no others, are wanted
 	unindexed   bool               // bags without an index are replaced, too
+	unchanged   func() error       // may keep the input from being replaced; nil does not
 }
 
 // repack rewrites bags. A bag that cannot be done does not keep the others from being done, but a
@@ -143,6 +144,11 @@ func (f *repackFlags) one(j *bagjob.Job, places *newfile.Places, path string, o 
 	after, err := p.Stat()
 	if err != nil {
 		return err
+	}
+	if o.unchanged != nil {
+		if err := o.unchanged(); err != nil {
+			return err
+		}
 	}
 	if err := p.Commit(); err != nil {
 		return err

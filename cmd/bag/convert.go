@@ -10,6 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/rebag"
 	"github.com/gorosbag/gorosbag/internal/ros2bag"
+	"github.com/gorosbag/gorosbag/internal/ros2job"
 )
 
 type convertFlags struct {
@@ -76,13 +77,17 @@ func (f *convertFlags) Run(ctx context.Context, out bagjob.Output) error {
 		return err
 	}
 	if f.To == "ros2" {
-		return f.toROS2(j, ros2Job{in: in, out: to, options: o, finish: finish})
+		storage, err := f.sinkOptions()
+		if err != nil {
+			return err
+		}
+		return ros2job.Job{In: in, Out: to, Select: o, Finish: finish, Storage: storage, Options: f.jobOptions()}.Run(j)
 	}
 	mcap := wantsMCAP(f.To, to)
-	back := &wayBack{make: f.sink(in, mcap), written: map[string]uint64{}}
-	err = j.Rewrite(bagjob.Plan{Inputs: in, Out: to, MCAP: mcap, Sink: back.sink, Options: o, Finish: finish})
+	back := ros2job.NewBack(f.sink(in, mcap))
+	err = j.Rewrite(bagjob.Plan{Inputs: in, Out: to, MCAP: mcap, Sink: back.Start, Options: o, Finish: finish})
 	if source, ok := in[0].Source.(*ros2bag.Source); ok && to != "-" && (err == nil || errors.Is(err, bagjob.ErrLossy)) {
-		err = errors.Join(err, f.reportBack(j, to, source, back.written))
+		err = errors.Join(err, back.Report(j, to, source, f.jobOptions()))
 	}
 	return err
 }

@@ -40,6 +40,13 @@ func TestToROS2(t *testing.T) {
 					t.Errorf("check %s: code %d, %s%s", in, code, stdout, stderr)
 				}
 			}
+			what := map[string]string{"mcap": "ROS 2, mcap", "sqlite3": "ROS 2, sqlite3 of schema 4"}[storage]
+			if _, stdout, _ := gobag("info", out); !strings.Contains(stdout, " "+what+"\n") || strings.Contains(stdout, "compression") {
+				t.Errorf("info: %s; want %s, and nothing of chunks", stdout, what)
+			}
+			if _, stdout, _ := gobag("check", out); !strings.Contains(stdout, "sound: version "+what+", 2163 messages") {
+				t.Errorf("check: %s; want %s", stdout, what)
+			}
 			filtered := filepath.Join(dir, "map.bag")
 			if code, _, stderr := gobag("filter", out, filtered, `topic == "/map"`); code != 0 {
 				t.Fatal(stderr)
@@ -58,7 +65,17 @@ func TestToROS2Report(t *testing.T) {
 	if code != 0 {
 		t.Fatal(stderr)
 	}
-	var r ros2Report
+	var r struct {
+		DryRun  bool   `json:"dry_run"`
+		Files   int    `json:"files"`
+		Written uint64 `json:"messages_out"`
+		Topics  []struct {
+			Topic   string                  `json:"topic"`
+			OutType string                  `json:"out_type"`
+			Latched bool                    `json:"latched"`
+			Changes []struct{ From string } `json:"changes"`
+		} `json:"topics"`
+	}
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
 		t.Fatal(err)
 	}
@@ -102,6 +119,13 @@ func TestToROS2Exists(t *testing.T) {
 	}
 	if code, stderr := to("--force"); code != 1 || !strings.Contains(stderr, "holds thesis.txt, which would be deleted") {
 		t.Errorf("code %d, %s", code, stderr)
+	}
+	listing := []byte("version: 8\nstorage_identifier: mcap\nrelative_file_paths: [thesis.txt, run_0.db3]\n")
+	if err := os.WriteFile(filepath.Join(out, "metadata.yaml"), listing, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, stderr := to("--force"); code != 1 || !strings.Contains(stderr, "holds thesis.txt, which would be deleted") {
+		t.Errorf("metadata.yaml lists thesis.txt: code %d, %s", code, stderr)
 	}
 	if code, _, stderr := gobag("convert", filepath.Join(out, "run_0.db3"), out, "--to", "ros2", "--force"); code != 1 || !strings.Contains(stderr, "has an input in it") {
 		t.Errorf("code %d, %s", code, stderr)

@@ -47,5 +47,4 @@ var (
 	errPlain     = errors.New("is not encrypted; there is nothing to decrypt")
 	errEncrypted = errors.New("is encrypted, and what would take its place is not; use gobag decrypt, or --output-dir")
 	errNoNotes   = errors.New("is encrypted, and what would be added is not; add notes to what gobag decrypt makes of it")
-	errNoReindex = errors.New("is encrypted; gobag decrypt makes a plain bag with an index of what can be read in it")
 )

@@ -70,7 +70,7 @@ func (f *infoFlags) Run(ctx context.Context, out bagjob.Output) error {
 	}
 	if j.Lossy() {
 		fix := "gobag reindex"
-		if slices.ContainsFunc(paths, store.IsURL) {
+		if slices.ContainsFunc(paths, func(p string) bool { return store.IsURL(p) || bagopen.IsROS2(ctx, p) }) {
 			fix = "gobag convert"
 		}
 		j.Complain("gobag check tells more about damage, %s makes a sound bag of what is there", fix)

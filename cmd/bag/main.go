@@ -80,7 +80,7 @@ func run(ctx context.Context, args []string, out bagjob.Output) int {
 		out.Complain("%v", err)
 		return program.ExitUsage
 	}
-	kctx, err := parser.Parse(flagsFirst(parser.Model.Node, helpCommand(args)))
+	kctx, err := parser.Parse(program.FlagsFirst(parser.Model.Node, program.HelpCommand(args)))
 	out.Errs.JSON = f.JSON()
 	if exit >= 0 {
 		return exit

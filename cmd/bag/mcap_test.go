@@ -2,12 +2,16 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/foxglove/mcap/go/mcap"
+
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 )
 
 // mcapWithExtras writes an MCAP file as another program does: with an attachment, a metadata record and
@@ -58,10 +62,10 @@ func TestMCAPCommands(t *testing.T) {
 	}{
 		{"info " + in, 0, "attachments:  map.png (image/png, 0.0 KB)\nmetadata:     site", ""},
 		{"info --json " + in, 0, `"attachments":[{"name":"map.png","media_type":"image/png","bytes":5}],"metadata":[{"name":"site",`, ""},
-		{"info " + killed, 0, "version:      mcap (unindexed)", ""},
+		{"info " + killed, 3, "version:      mcap (unindexed)", "killed.mcap: truncated: record at "},
 		{"echo " + in + " /a -n 1", 0, `data: "hi"`, ""},
 		{"check " + in, 0, "sound: version mcap, 20 messages of 1 connection", ""},
-		{"check " + killed, 3, "unindexed bag", ""},
+		{"check " + killed, 3, "gobag reindex keeps what is before", ""},
 		{"convert " + in + " " + out("a.bag"), 0, "", `in.mcap: attachment "map.png" (5 bytes) is left out`},
 		{"convert -f " + in + " " + out("a.bag"), 0, "", `in.mcap: metadata record "site"`},
 		{"diff " + in + " " + out("a.bag"), 0, "Same: 20 messages", ""},
@@ -70,7 +74,7 @@ func TestMCAPCommands(t *testing.T) {
 		{"split --duration 10s " + in + " " + out("part"), 0, "", "20 messages in 2 parts"},
 		{"compress --output-dir " + dir + " " + in, 0, "", "in.mcap: 20 messages"},
 		{"compress -f --bz2 --output-dir " + dir + " " + in, 1, "", "MCAP cannot be compressed with bz2"},
-		{"reindex --output-dir " + dir + " " + killed, 0, "", "killed.mcap: 15 messages"},
+		{"reindex --output-dir " + dir + " " + killed, 3, "", "killed.mcap: 15 messages"},
 		{"check " + out("killed.mcap"), 0, "sound: version mcap, 15 messages", ""},
 		{"note " + in + " a=b", 1, "", "a bag of version 2.0 is needed; gobag convert makes one"},
 		{"info " + dir, 0, "killed.mcap", ""},
@@ -100,5 +104,44 @@ func TestMCAPOtherEncoding(t *testing.T) {
 	code, stdout, stderr := gobag("info", write(t, "in.mcap", in))
 	if code != 3 || !strings.Contains(stdout+stderr, "/json") || !strings.Contains(stdout, "/a ") {
 		t.Errorf("info: code %d\n%s\n%s", code, stdout, stderr)
+	}
+}
+
+// growing is a standard error that lets a file grow when it is first written to.
+type growing struct {
+	bytes.Buffer
+	path string
+	b    []byte
+}
+
+// Write implements io.Writer.
+func (g *growing) Write(b []byte) (int, error) {
+	if len(g.b) > 0 {
+		f, err := os.OpenFile(g.path, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			return 0, err
+		}
+		_, err = f.Write(g.b)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return 0, err
+		}
+		g.b = nil
+	}
+	return g.Buffer.Write(b)
+}
+
+// TestReindexGrowingMCAP leaves an MCAP file to its recorder, which grows after it was found to end early.
+func TestReindexGrowingMCAP(t *testing.T) {
+	t.Parallel()
+	whole := mcapWithExtras(t, false, true)
+	start := mcapWithExtras(t, false, false)
+	path := write(t, "live.mcap", start)
+	stderr := growing{path: path, b: whole[len(start):]}
+	code := run(t.Context(), []string{"reindex", path}, bagjob.NewOutput(strings.NewReader(""), io.Discard, &stderr))
+	if code != 1 || !strings.Contains(stderr.String(), "is still being written") {
+		t.Errorf("code %d, %s", code, stderr.String())
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, whole) {
+		t.Errorf("the file was replaced by one of %d bytes, %v", len(after), err)
 	}
 }

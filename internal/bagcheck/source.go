@@ -16,7 +16,7 @@ func CheckSource(ctx context.Context, s rosbag.Source, o Options) (*Report, erro
 	info := s.Info()
 	o.Workers = max(o.Workers, 1)
 	c := &checker{ctx: ctx, o: o, counts: make(map[*rosbag.Connection]*connState), report: &Report{
-		Version: info.Format, Size: info.Size, Indexed: info.Indexed, Connections: len(s.Connections()), Damage: []Damage{}, Warnings: []Warning{},
+		Version: info.Version, Size: info.Size, Indexed: info.Indexed, Connections: len(s.Connections()), Damage: []Damage{}, Warnings: []Warning{},
 	}}
 	for _, err := range info.Damage {
 		c.unread(err)

@@ -22,7 +22,8 @@ import (
 // Info is the summary of one bag.
 type Info struct {
 	Path        string
-	Version     string // of a bag; "mcap" of an MCAP file
+	Version     string // of a bag; "mcap" of an MCAP file; for example "ROS 2, mcap" of a recording of ROS 2
+	Converted   bool   // read as a bag, but none: nothing is known of chunks and their compression
 	Indexed     bool   // the bag has a valid index
 	Elapsed     bool   // times count from the start of the recording
 	Detailed    bool   // Connections and Topics have details
@@ -104,6 +105,7 @@ func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 		Start: known.Start, End: known.End, First: known.Start, Last: known.End, Repeated: known.Repeated,
 	}
 	bag, isBag := r.(*bagfmt.Reader)
+	i.Converted = !isBag
 	if isBag {
 		i.Encryption, i.MCAP = bag.Encryption(), bag.MCAP()
 		if i.MCAP != nil {

@@ -126,6 +126,9 @@ func stamp(t rosbag.Time) string {
 }
 
 func (i *Info) compressionRows() []row {
+	if i.Converted {
+		return nil
+	}
 	if i.Chunks == 0 {
 		return []row{{"compression", "none"}}
 	}

@@ -116,6 +116,9 @@ func extraPairs(key string, list []bagfmt.MCAPExtra) pair {
 }
 
 func (i *Info) compressionPairs() []pair {
+	if i.Converted {
+		return nil
+	}
 	if len(i.Compression) == 0 {
 		return []pair{{key: "compression", value: "none"}}
 	}

@@ -69,6 +69,36 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestNamesBesideROS2: bags are listed although there are files whose names recordings of ROS 2 have,
+// too. Only a metadata.yaml of ROS 2 makes the directory one recording.
+func TestNamesBesideROS2(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		metadata string // empty: no metadata.yaml
+		others   []string
+		want     []string // below the directory
+	}{
+		{"title: drive to work\n", []string{"a.bag"}, []string{"/a.bag"}},
+		{"", []string{"a.bag", "photos.db3"}, []string{"/a.bag"}},
+		{"version: 5\nstorage_identifier: sqlite3\nrelative_file_paths: [r_0.db3]\n", []string{"back.bag", "r_0.db3"}, []string{""}},
+		{"", []string{"r_0.db3"}, []string{""}},
+	} {
+		dir := files(t, c.others...)
+		if c.metadata != "" {
+			if err := os.WriteFile(filepath.Join(dir, "metadata.yaml"), []byte(c.metadata), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := bagopen.Names(t.Context(), []string{dir})
+		for i := range got {
+			got[i] = strings.TrimPrefix(filepath.ToSlash(got[i]), filepath.ToSlash(dir))
+		}
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("metadata.yaml %q beside %q: %q, %v; want %q", c.metadata, c.others, got, err, c.want)
+		}
+	}
+}
+
 // TestRecordings reads the same messages from a file and from a pipe.
 func TestRecordings(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package bagopen
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -35,7 +36,8 @@ func isROS2(ctx context.Context, path string) bool {
 }
 
 // isROS2Directory reports whether the directory at path is one recording of ROS 2. MCAP files without a
-// metadata.yaml may as well be recordings of ROS 1, each by itself: the first one tells.
+// metadata.yaml may as well be recordings of ROS 1, each by itself: the first one tells. A directory
+// with bags is one only if its metadata.yaml says so: other programs have files of these names, too.
 func isROS2Directory(ctx context.Context, path string) bool {
 	if !ros2bag.IsDirectory(path) {
 		return false
@@ -44,16 +46,26 @@ func isROS2Directory(ctx context.Context, path string) bool {
 	if err != nil {
 		return true // opening it says why
 	}
-	first := ""
+	first, described, bags := "", false, false
 	for _, e := range entries {
 		switch name := e.Name(); {
 		case name == rosbag2.MetadataName || strings.HasSuffix(name, ".db3"):
-			return true
-		case first == "" && strings.HasSuffix(name, ".mcap"):
-			first = name
+			described = true
+		case strings.HasSuffix(name, ".mcap"):
+			first = cmp.Or(first, name)
+		case IsBag(name):
+			bags = true
 		}
 	}
-	return first == "" || IsROS2(ctx, filepath.Join(path, first))
+	switch {
+	case bags:
+		rec, err := rosbag2.ReadDirectory(os.DirFS(path))
+		return err == nil && rec.Metadata != nil
+	case described || first == "":
+		return true
+	default:
+		return IsROS2(ctx, filepath.Join(path, first))
+	}
 }
 
 // IsROS2 reports whether path is a recording of ROS 2 in any form, also an MCAP file with CDR. What

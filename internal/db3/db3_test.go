@@ -295,6 +295,7 @@ func TestRefused(t *testing.T) {
 			"SELECT i AS id, 1 AS topic_id, i AS timestamp, zeroblob(1000000) AS data FROM n"}, "messages is not a plain table"},
 		"virtual":  {[]string{foxyTopics, topic, "CREATE VIRTUAL TABLE messages USING fts5(topic_id, timestamp, data)"}, "messages is not a plain table"},
 		"computed": {[]string{foxyTopics, topic, "CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id, timestamp, data AS (zeroblob(900000000)))"}, "computed column"},
+		"row":      {[]string{foxyTopics, topic, "CREATE TABLE messages(RowID INTEGER, topic_id, timestamp, data)"}, "has a column RowID"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

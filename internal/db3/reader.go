@@ -176,6 +176,9 @@ func (r *Reader) columns(ctx context.Context, table string) (columns, error) {
 		if hidden != 0 {
 			return fmt.Errorf("%s has a computed column; recorders make none", table)
 		}
+		if strings.EqualFold(name, "rowid") { // it would hide the number of the row, by which messages are found
+			return fmt.Errorf("%s has a column %s; recorders make none", table, name)
+		}
 		all = append(all, name)
 		return nil
 	})

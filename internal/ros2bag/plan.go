@@ -34,16 +34,17 @@ type plan struct {
 	mapper   *ros2map.Mapper
 	apart    bool
 	routes   map[group]*route
-	ordered  []*route           // in the order of the report
-	names    map[string]*route  // by name in ROS 2: its first route
-	latching map[string]callers // latching publishers by topic
+	ordered  []*route            // in the order of the report
+	names    map[string]*route   // by name in ROS 2: its first route
+	latching map[string]callers  // latching publishers by topic
+	merges   map[int]*transforms // of topics that are merged, by number: definitions of publishers may differ in comments
 }
 
 // callers are names of publishers.
 type callers map[string]bool
 
 func newPlan(m *ros2map.Mapper, apart bool, all []Announced) *plan {
-	p := &plan{mapper: m, apart: apart, routes: map[group]*route{}, names: map[string]*route{}, latching: map[string]callers{}}
+	p := &plan{mapper: m, apart: apart, routes: map[group]*route{}, names: map[string]*route{}, latching: map[string]callers{}, merges: map[int]*transforms{}}
 	count := map[group]uint64{}
 	first := map[group]*rosbag.Connection{}
 	var order []group
@@ -115,7 +116,10 @@ func (p *plan) newRoute(c *rosbag.Connection) *route {
 	}
 	p.name(r)
 	if latching > 1 && !p.apart && isTransforms(c.Header) {
-		r.merge, r.Merged = newTransforms(), latching
+		if p.merges[r.number] == nil {
+			p.merges[r.number] = newTransforms()
+		}
+		r.merge, r.Merged = p.merges[r.number], latching
 	} else if latching > playedDepth {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d nodes latch this topic; ros2 bag play repeats the last %d messages only", latching, playedDepth))
 	}
@@ -141,12 +145,12 @@ func profile(latching int) rosbag2.Profile {
 // name gives a route a legal name that no other type has.
 func (p *plan) name(r *route) {
 	name := legalName(r.Topic)
-	if first := p.names[name]; first != nil && (first.topic.Type != r.topic.Type || first.topic.Hash != r.topic.Hash || first.Topic != r.Topic) {
+	if first := p.names[name]; first != nil && !first.same(r) {
 		if first.Topic == r.Topic {
 			r.Warnings = append(r.Warnings, "messages of another type have this topic; a topic of ROS 2 has one type")
 		}
 		name += "_" + strings.ReplaceAll(r.Type, "/", "_")
-		for base, n := name, 2; p.names[name] != nil; n++ {
+		for base, n := name, 2; p.names[name] != nil && !p.names[name].same(r); n++ {
 			name = fmt.Sprintf("%s_%d", base, n)
 		}
 	}
@@ -157,6 +161,11 @@ func (p *plan) name(r *route) {
 	}
 	r.number = len(p.names)
 	p.names[name] = r
+}
+
+// same reports whether the messages of two routes may have one topic of ROS 2.
+func (r *route) same(other *route) bool {
+	return r.Topic == other.Topic && r.topic.Type == other.topic.Type && r.topic.Hash == other.topic.Hash
 }
 
 // legalName returns a name of a topic that ROS 2 accepts: absolute, of letters, digits, underscores

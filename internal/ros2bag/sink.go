@@ -77,7 +77,10 @@ func (s *Sink) Write(c *rosbag.Connection, t rosbag.Time, data []byte) error {
 	}
 	var err error
 	if r.merge != nil {
-		data, err = r.merge.add(data)
+		full := r.merge.full
+		if data, err = r.merge.add(data); r.merge.full && !full {
+			r.Warnings = append(r.Warnings, "has too many transforms to merge; from the message of "+t.String()+" on, messages are left as they are")
+		}
 	}
 	if err == nil {
 		s.cdr, err = r.convert.Append(s.cdr[:0], data, &r.Counts)

@@ -72,6 +72,7 @@ var known = map[string][2]string{
 	"std_msgs/String":    {"string data\n", "992ce8a1687cec8c8bd883ec73ca41d1"},
 	"std_msgs/UInt8":     {"uint8 data\n", "7c8164229e7d2c17eb95e9231617fdee"},
 	"std_msgs/Empty":     {"", "d41d8cd98f00b204e9800998ecf8427e"},
+	"tf/tfMessage":       {transformsText, "94810edda583a504dfda3829e70d7eec"},
 	"tf2_msgs/TFMessage": {transformsText, "94810edda583a504dfda3829e70d7eec"},
 }
 
@@ -299,6 +300,25 @@ func TestSeveralTypes(t *testing.T) {
 	})
 }
 
+// TestDefinitionTexts: definitions that differ in comments only are one type, also where another type
+// has the name of the topic.
+func TestDefinitionTexts(t *testing.T) {
+	t.Parallel()
+	first, second, most := conn("/x", "std_msgs/UInt8", "/a", false), conn("/x", "std_msgs/UInt8", "/b", false), conn("/x", "std_msgs/String", "/c", false)
+	second.Header[3].Value += "# by another generator\n"
+	all := []sent{{first, rosbag.Time{Sec: 1}, []byte{1}}, {second, rosbag.Time{Sec: 2}, []byte{2}}}
+	for i := range uint32(3) {
+		all = append(all, sent{most, rosbag.Time{Sec: 3 + i}, str("a")})
+	}
+	path, _ := convert(t, ros2bag.Options{Storage: rosbag2.MCAP}, all)
+	_, messages := readAll(t, path)
+	for _, m := range messages[:2] {
+		if m.topic != "/x_std_msgs_UInt8" {
+			t.Errorf("topic %s", m.topic)
+		}
+	}
+}
+
 // TestDamaged: a bad message costs itself, a bad type its topic.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
@@ -362,6 +382,40 @@ func TestStaticTransforms(t *testing.T) {
 		if r := report.Topics[0]; apart && (r.Merged != 0 || len(r.Warnings) != 1) || !apart && (r.Merged != 15 || len(r.Warnings) != 0) {
 			t.Errorf("apart %t: %+v", apart, r)
 		}
+	}
+}
+
+// TestStaticTransformsOfTwoKinds: publishers in C++ and in Python have definitions with other comments,
+// and old ones another name of the type. All are merged.
+func TestStaticTransformsOfTwoKinds(t *testing.T) {
+	t.Parallel()
+	old, cpp, python := conn("/tf_static", "tf/tfMessage", "/o", true), conn("/tf_static", "tf2_msgs/TFMessage", "/c", true), conn("/tf_static", "tf2_msgs/TFMessage", "/p", true)
+	python.Header[3].Value += "\n# by genpy\n"
+	all := []sent{{old, rosbag.Time{Sec: 1}, frames("old")}, {cpp, rosbag.Time{Sec: 2}, frames("cpp")}, {python, rosbag.Time{Sec: 3}, frames("python")}}
+	path, _ := convert(t, ros2bag.Options{Storage: rosbag2.MCAP}, all)
+	_, messages := readAll(t, path)
+	if last := messages[2]; last.topic != "/tf_static" || binary.LittleEndian.Uint32([]byte(last.data[4:])) != 3 {
+		t.Errorf("the last message has %d transforms, topic %s; want 3", binary.LittleEndian.Uint32([]byte(last.data[4:])), last.topic)
+	}
+}
+
+// TestStaticTransformsBounded: a merged message does not grow for ever, and no transform is lost.
+func TestStaticTransformsBounded(t *testing.T) {
+	t.Parallel()
+	a, b := conn("/tf_static", "tf2_msgs/TFMessage", "/a", true), conn("/tf_static", "tf2_msgs/TFMessage", "/b", true)
+	big := func(name string) []byte { return frames(name + strings.Repeat("x", 100_000)) }
+	all := []sent{{a, rosbag.Time{Sec: 1}, big("a")}, {b, rosbag.Time{Sec: 2}, big("b")}, {a, rosbag.Time{Sec: 3}, big("c")}, {b, rosbag.Time{Sec: 4}, big("d")}}
+	path, report := convert(t, ros2bag.Options{Storage: rosbag2.MCAP}, all)
+	_, messages := readAll(t, path)
+	var counts []uint32
+	for _, m := range messages {
+		counts = append(counts, binary.LittleEndian.Uint32([]byte(m.data[4:])))
+	}
+	if !slices.Equal(counts, []uint32{1, 2, 1, 1}) {
+		t.Errorf("transforms in each message: %d", counts)
+	}
+	if w := report.Topics[0].Warnings; len(w) != 1 || !strings.Contains(w[0], "from the message of 3.000000000 on") {
+		t.Errorf("warnings %q", w)
 	}
 }
 

@@ -153,10 +153,26 @@ func (s *Source) finish(t *translator) {
 	s.info = rosbag.NewSequence(files, rosbag.SequenceOptions{}).Info()
 	s.info.Damage = slices.Concat(damage, s.info.Damage, t.damage)
 	s.conns, s.reports = t.conns, t.reports
+	s.info.Version = version(files)
 	s.info.Messages = 0 // of what can be given out
 	for _, n := range rosbag.Counts(s) {
 		s.info.Messages += n
 	}
+}
+
+// version says what the recording is, for example "ROS 2, sqlite3 of schema 4".
+func version(files []rosbag.File) string {
+	if len(files) == 0 {
+		return "ROS 2"
+	}
+	info := files[0].Info
+	if info.Format != "db3" {
+		return "ROS 2, " + info.Format
+	}
+	if info.Version == "0" { // before humble
+		return "ROS 2, " + rosbag2.SQLite
+	}
+	return "ROS 2, " + rosbag2.SQLite + " of schema " + info.Version
 }
 
 // Info implements rosbag.Source.
@@ -224,7 +240,9 @@ func (s *Source) Latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.
 	}
 }
 
-// Topics returns what becomes of the topics of the recording; messages are not counted.
+// Topics returns what becomes of the topics of the recording. Of messages it counts those that could
+// not be given out, and what the others lost, in all that cursors have read so far; no cursor may be
+// reading.
 func (s *Source) Topics() []*TopicReport { return s.reports }
 
 // Close closes the files that Open has opened.

@@ -225,9 +225,38 @@ func TestLeftOut(t *testing.T) {
 	if len(damage) != 5 {
 		t.Error(text)
 	}
+	for _, topic := range s.Topics() {
+		lost := map[string]uint64{"/good": 1, "/wide": 1}[topic.Topic]
+		if topic.In != lost || (topic.Reason != "") != (topic.Topic != "/good" || lost > 0) {
+			t.Errorf("topic %s: %d messages lost because of %q; want %d", topic.Topic, topic.In, topic.Reason, lost)
+		}
+	}
 	s = openSource(t, path, ros2bag.OpenOptions{Definitions: func(name string) (string, bool) { return "string s", name == "a/msg/Unknown" }})
 	if n := len(s.Info().Damage); n != 4 {
 		t.Errorf("with a definition: %v", s.Info().Damage)
+	}
+}
+
+// TestLossyBack: values that ROS 1 has no field for, and times before 1970, are counted.
+func TestLossyBack(t *testing.T) {
+	t.Parallel()
+	topics := []rosbag2.Topic{
+		{Name: "/range", Type: "sensor_msgs/msg/Range", Serialization: "cdr"},
+		{Name: "/header", Type: "std_msgs/msg/Header", Serialization: "cdr"},
+	}
+	empty := "\x00\x01\x00\x00" + strings.Repeat("\x00", 8) + "\x01\x00\x00\x00\x00" + "\x00\x00\x00" + strings.Repeat("\x00", 16)
+	early := "\x00\x01\x00\x00\xff\xff\xff\xff\x00\x00\x00\x00\x01\x00\x00\x00\x00"
+	path := database(t, topics, got{topic: "/range", at: 1e9, data: empty + "\x00\x00\x00\x00"},
+		got{topic: "/range", at: 2e9, data: empty + "\x00\x00\x80\x3f"}, got{topic: "/header", at: 3e9, data: early})
+	s := openSource(t, path, ros2bag.OpenOptions{})
+	if all, wrong := lines(s, rosbag.Query{}); len(all) != 3 || len(wrong) > 0 {
+		t.Fatalf("messages %+v, errors %v", all, wrong)
+	}
+	want := map[string]ros2map.Counts{"/range": {DroppedValues: 1}, "/header": {ClampedTimes: 1}}
+	for _, topic := range s.Topics() {
+		if topic.Counts != want[topic.Topic] {
+			t.Errorf("topic %s: %+v; want %+v", topic.Topic, topic.Counts, want[topic.Topic])
+		}
 	}
 }
 

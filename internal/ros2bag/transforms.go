@@ -13,8 +13,13 @@ import (
 type transforms struct {
 	frames  []string          // child frames in the order of their first message
 	latest  map[string][]byte // a geometry_msgs/TransformStamped of ROS 1 for each
+	bytes   int               // of latest
 	payload []byte
+	full    bool // more than maxMergedBytes came: messages are no longer merged
 }
+
+// maxMergedBytes bounds a merged message, which is written again and again: about 2,000 transforms.
+const maxMergedBytes = 256 << 10
 
 func newTransforms() *transforms { return &transforms{latest: map[string][]byte{}} }
 
@@ -29,8 +34,12 @@ func isTransforms(h rosbag.Header) bool {
 // errTransforms means that a message is no list of transforms.
 var errTransforms = errors.New("message is shorter or longer than its transforms")
 
-// add returns the message with all transforms so far, until the next call.
+// add returns the message with all transforms so far, until the next call. Once these are too many,
+// messages stay as they are.
 func (t *transforms) add(payload []byte) ([]byte, error) {
+	if t.full {
+		return payload, nil
+	}
 	if len(payload) < 4 {
 		return nil, errTransforms
 	}
@@ -56,7 +65,12 @@ func (t *transforms) add(payload []byte) ([]byte, error) {
 		if t.latest[o.child] == nil {
 			t.frames = append(t.frames, o.child)
 		}
+		t.bytes += len(o.bytes) - len(t.latest[o.child])
 		t.latest[o.child] = append(t.latest[o.child][:0], o.bytes...)
+	}
+	if t.bytes > maxMergedBytes {
+		*t = transforms{full: true}
+		return payload, nil
 	}
 	t.payload = binary.LittleEndian.AppendUint32(t.payload[:0], uint32(len(t.frames)))
 	for _, child := range t.frames {

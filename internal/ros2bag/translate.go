@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 
 	"github.com/gorosbag/gorosbag/internal/ros2map"
 	"github.com/gorosbag/gorosbag/internal/rosbag2"
@@ -30,9 +31,9 @@ type translator struct {
 	failed      map[typeKey]error
 	made        map[connKey]*translated
 	conns       []*rosbag.Connection
-	reports     []*TopicReport // of conns, and of topics that are left out
-	lost        map[string]bool
-	damage      []error // a line for each topic that is left out
+	reports     []*TopicReport          // of conns, and of topics that are left out
+	lost        map[string]*TopicReport // of topics that are left out, by the line that says so
+	damage      []error                 // a line for each topic that is left out
 }
 
 type typeKey struct{ name, schema string }
@@ -47,26 +48,43 @@ type connKey struct {
 type translated struct {
 	conn    *rosbag.Connection
 	convert *ros2map.To1 // nil: messages are those of ROS 1 already
+
+	mu     sync.Mutex   // cursors of several goroutines write the report
+	report *TopicReport // nil if convert is
+}
+
+// note adds what became of a message. One that cannot be converted counts as one that came in.
+func (t *translated) note(counts ros2map.Counts, err error) {
+	if err == nil && counts == (ros2map.Counts{}) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.report.Counts.Add(counts)
+	if err != nil {
+		t.report.In++
+		t.report.failed(err)
+	}
 }
 
 func newTranslator(m *ros2map.Mapper, definitions func(string) (string, bool)) *translator {
 	return &translator{
 		mapper: m, definitions: definitions, types: map[typeKey]*ros2map.To1{}, failed: map[typeKey]error{},
-		made: map[connKey]*translated{}, lost: map[string]bool{},
+		made: map[connKey]*translated{}, lost: map[string]*TopicReport{},
 	}
 }
 
-// of returns the translation of a channel, nil if its messages cannot be given out.
-func (t *translator) of(c *rosbag.Connection, qos map[string]string) *translated {
+// of returns the translation of a channel with a number of messages, nil if they cannot be given out.
+func (t *translator) of(c *rosbag.Connection, messages uint64, qos map[string]string) *translated {
 	encoding, foreign := c.Header.Get(rosbag.KeyMCAPEncoding)
 	if !foreign { // a channel of ROS 1
-		return t.add(connKey{c.Topic, typeKey{c.Header.Type(), fmt.Sprint(len(t.conns))}, c.Header.Latching()}, c.Header, nil)
+		return t.add(connKey{c.Topic, typeKey{c.Header.Type(), fmt.Sprint(len(t.conns))}, c.Header.Latching()}, c.Header, nil, nil)
 	}
 	schema, _ := c.Header.Get(rosbag.KeyMCAPSchema)
 	schemaEncoding, _ := c.Header.Get(rosbag.KeyMCAPSchemaEncoding)
 	to, err := t.typeOf(c.Header.Type(), encoding, schemaEncoding, schema)
 	if err != nil {
-		t.leaveOut(c, err)
+		t.leaveOut(c, messages, err)
 		return nil
 	}
 	text, _ := c.Header.Get(rosbag.KeyMCAPMetadata + qosKey)
@@ -91,27 +109,27 @@ func (t *translator) of(c *rosbag.Connection, qos map[string]string) *translated
 	if key.latched {
 		h = append(h, rosbag.Field{Key: rosbag.KeyLatching, Value: "1"})
 	}
-	t.reports = append(t.reports, &TopicReport{
+	report := &TopicReport{
 		Topic: c.Topic, Type: c.Header.Type(), OutTopic: c.Topic, OutType: to.Type, Latched: key.latched, Notes: to.Notes,
-	})
-	return t.add(key, h, to)
+	}
+	t.reports = append(t.reports, report)
+	return t.add(key, h, to, report)
 }
 
 // callerID is the publisher of all messages: recordings of ROS 2 do not say which node sent them.
 const callerID = "/rosbag2"
 
-func (t *translator) add(key connKey, h rosbag.Header, to *ros2map.To1) *translated {
-	made := &translated{&rosbag.Connection{ID: rosbag.ConnID(len(t.conns)), Topic: key.topic, Header: h}, to}
+func (t *translator) add(key connKey, h rosbag.Header, to *ros2map.To1, report *TopicReport) *translated {
+	made := &translated{conn: &rosbag.Connection{ID: rosbag.ConnID(len(t.conns)), Topic: key.topic, Header: h}, convert: to, report: report}
 	t.conns = append(t.conns, made.conn)
 	t.made[key] = made
 	return made
 }
 
-// leaveOut tells of a topic that cannot be given out, once.
-func (t *translator) leaveOut(c *rosbag.Connection, err error) {
+// leaveOut tells of a topic that cannot be given out, once, and counts its messages.
+func (t *translator) leaveOut(c *rosbag.Connection, messages uint64, err error) {
 	line := fmt.Sprintf("topic %s is left out: %v", c.Topic, err)
-	if !t.lost[line] {
-		t.lost[line] = true
+	if t.lost[line] == nil {
 		var encoding *rosbag.EncodingError
 		if errors.As(err, &encoding) {
 			encoding.Topic = c.Topic
@@ -119,8 +137,10 @@ func (t *translator) leaveOut(c *rosbag.Connection, err error) {
 		} else {
 			t.damage = append(t.damage, damage(fmt.Errorf("topic %s is left out: %w", c.Topic, err)))
 		}
-		t.reports = append(t.reports, &TopicReport{Topic: c.Topic, Type: c.Header.Type(), Reason: err.Error()})
+		t.lost[line] = &TopicReport{Topic: c.Topic, Type: c.Header.Type(), Reason: err.Error()}
+		t.reports = append(t.reports, t.lost[line])
 	}
+	t.lost[line].In += messages
 }
 
 // typeOf returns the conversion of a type.
@@ -173,8 +193,9 @@ type translatedFile struct {
 // newTranslatedFile translates the connections of a file.
 func newTranslatedFile(r raw, number int, t *translator, qos map[string]string) *translatedFile {
 	f := &translatedFile{raw: r, number: number, conns: map[*rosbag.Connection]*translated{}}
+	counts := rosbag.Counts(r)
 	for _, c := range r.Connections() {
-		if to := t.of(c, qos); to != nil {
+		if to := t.of(c, counts[c], qos); to != nil {
 			f.conns[c] = to
 		}
 	}
@@ -221,7 +242,7 @@ func (f *translatedFile) latest(t rosbag.Time, keep func(*rosbag.Connection) boo
 		for c, found := range f.raw.Latest(t, f.wanted(keep)) {
 			to := f.conns[c]
 			if found.Message != nil {
-				m, err := f.translate(found.Message, nil)
+				m, err := f.translate(found.Message, nil, nil)
 				found.Message = m
 				if err != nil {
 					found.Message, found.Err = nil, err
@@ -234,15 +255,16 @@ func (f *translatedFile) latest(t rosbag.Time, keep func(*rosbag.Connection) boo
 	}
 }
 
-// translate returns a message of ROS 1 in memory of its own, or in frame.
-func (f *translatedFile) translate(m *rosbag.Message, frame []byte) (*rosbag.Message, error) {
+// translate returns a message of ROS 1 in memory of its own, or in frame. It adds to counts, which
+// may be nil.
+func (f *translatedFile) translate(m *rosbag.Message, frame []byte, counts *ros2map.Counts) (*rosbag.Message, error) {
 	to := f.conns[m.Conn]
 	out := &rosbag.Message{Conn: to.conn, Time: m.Time, Order: uint64(f.number)<<48 | m.Order&(1<<48-1)}
 	if to.convert == nil {
 		out.Frame = framed(frame, m.Data())
 	} else {
 		var err error
-		out.Frame, err = to.convert.Append(append(frame[:0], 0, 0, 0, 0), m.Data(), nil)
+		out.Frame, err = to.convert.Append(append(frame[:0], 0, 0, 0, 0), m.Data(), counts)
 		if err != nil {
 			return nil, damage(fmt.Errorf("topic %s: message of %s: %w", m.Conn.Topic, m.Time, err))
 		}
@@ -266,6 +288,8 @@ type translatedCursor struct {
 	raw   rosbag.Cursor
 	reuse bool
 	frame []byte // of the latest message, if it may be used again
+
+	counts ros2map.Counts // of the latest message
 }
 
 // Next implements rosbag.Cursor.
@@ -277,7 +301,9 @@ func (c *translatedCursor) Next() (*rosbag.Message, error) {
 	if !c.reuse {
 		c.frame = make([]byte, 0, len(m.Data())+64)
 	}
-	out, err := c.f.translate(m, c.frame)
+	c.counts = ros2map.Counts{}
+	out, err := c.f.translate(m, c.frame, &c.counts)
+	c.f.conns[m.Conn].note(c.counts, err)
 	if err == nil && c.reuse {
 		c.frame = out.Frame
 	}

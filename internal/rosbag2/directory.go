@@ -55,8 +55,15 @@ func ReadDirectory(dir fs.FS) (*Recording, error) {
 	return byMetadata(dir, md)
 }
 
-// readMetadata returns the text of metadata.yaml.
+// readMetadata returns the text of metadata.yaml. Opening a pipe would wait for a writer.
 func readMetadata(dir fs.FS) ([]byte, error) {
+	st, err := fs.Stat(dir, MetadataName)
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, errors.New("is not a regular file")
+	}
 	f, err := dir.Open(MetadataName)
 	if err != nil {
 		return nil, err
@@ -68,10 +75,13 @@ func readMetadata(dir fs.FS) ([]byte, error) {
 // byMetadata returns the files that metadata.yaml lists.
 func byMetadata(dir fs.FS, md *Metadata) (*Recording, error) {
 	r := &Recording{Storage: md.Storage, Metadata: md}
+	seen := make(map[string]bool, len(md.Paths))
 	for _, p := range md.Paths {
 		name := p
 		if md.Version < 4 { // relative to the parent of the directory, whose name may be another one by now
 			name = path.Base(p)
+		} else if !path.IsAbs(p) {
+			name = path.Clean(p)
 		}
 		if !fs.ValidPath(name) || name == "." {
 			return nil, fmt.Errorf("%s lists %q, which is outside of the directory", MetadataName, p)
@@ -79,12 +89,19 @@ func byMetadata(dir fs.FS, md *Metadata) (*Recording, error) {
 		if r.Storage == "" { // as humble's reindex leaves MCAP
 			r.Storage = storageOf(name)
 		}
-		if _, err := fs.Stat(dir, name); err != nil {
-			if !errors.Is(err, fs.ErrNotExist) {
-				return nil, err
-			}
+		if seen[name] {
+			return nil, fmt.Errorf("%s lists %q twice; remove one of the two lines", MetadataName, name)
+		}
+		seen[name] = true
+		st, err := fs.Stat(dir, name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			r.Damage = append(r.Damage, fmt.Errorf("%s is missing; %s lists it", name, MetadataName))
 			continue
+		case err != nil:
+			return nil, err
+		case !st.Mode().IsRegular():
+			return nil, fmt.Errorf("%s is not a regular file", name)
 		}
 		r.Files = append(r.Files, name)
 	}
@@ -118,7 +135,10 @@ func list(dir fs.FS) (storage string, files []string, err error) {
 	}
 	for _, e := range entries {
 		s := storageOf(e.Name())
-		if s == "" || e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+		if s == "" || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		if st, err := fs.Stat(dir, e.Name()); err == nil && !st.Mode().IsRegular() { // of a link, what it points to
 			continue
 		}
 		if storage != "" && s != storage {

@@ -1,6 +1,7 @@
 package rosbag2_test
 
 import (
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -31,6 +32,8 @@ func TestReadDirectory(t *testing.T) {
 		"missing":            {yaml: yaml("8", "mcap", "a.mcap", "b.mcap"), files: []string{"b.mcap"}, want: []string{"b.mcap"}, storage: "mcap", damage: "a.mcap is missing"},
 		"before version 4":   {yaml: yaml("3", "sqlite3", "old/old_0.db3"), files: []string{"old_0.db3"}, want: []string{"old_0.db3"}, storage: "sqlite3"},
 		"storage unknown":    {yaml: yaml("5", `""`, "a_0.mcap"), files: []string{"a_0.mcap"}, want: []string{"a_0.mcap"}, storage: "mcap"},
+		"in this directory":  {yaml: yaml("8", "mcap", "./a.mcap"), files: []string{"a.mcap"}, want: []string{"a.mcap"}, storage: "mcap"},
+		"listed twice":       {yaml: yaml("8", "mcap", "a.mcap", "./a.mcap"), files: []string{"a.mcap"}, fails: `lists "a.mcap" twice`},
 		"outside":            {yaml: yaml("8", "mcap", "../a.mcap"), fails: "outside of the directory"},
 		"absolute":           {yaml: yaml("8", "mcap", "/a.mcap"), fails: "outside of the directory"},
 		"other storage":      {yaml: yaml("8", "rosbag_v2", "a.bag"), fails: `has the storage "rosbag_v2"`},
@@ -68,5 +71,30 @@ func TestReadDirectory(t *testing.T) {
 				t.Error("not a recording")
 			}
 		})
+	}
+}
+
+// TestReadDirectoryPipes: nothing that is not a regular file is opened, which could wait for ever.
+func TestReadDirectoryPipes(t *testing.T) {
+	t.Parallel()
+	pipe := &fstest.MapFile{Mode: fs.ModeNamedPipe}
+	listing := &fstest.MapFile{Data: []byte("version: 8\nstorage_identifier: mcap\nrelative_file_paths: [a.mcap]\n")}
+	for name, c := range map[string]struct {
+		dir         fstest.MapFS
+		fails, says string
+	}{
+		"metadata":       {dir: fstest.MapFS{"metadata.yaml": pipe, "a.mcap": {}}, says: "metadata.yaml: is not a regular file"},
+		"storage":        {dir: fstest.MapFS{"a.mcap": pipe}, fails: "neither metadata.yaml nor"},
+		"listed storage": {dir: fstest.MapFS{"a.mcap": pipe, "metadata.yaml": listing}, fails: "a.mcap is not a regular file"},
+	} {
+		r, err := rosbag2.ReadDirectory(c.dir)
+		switch {
+		case c.fails != "":
+			if err == nil || !strings.Contains(err.Error(), c.fails) {
+				t.Errorf("%s: error %v; want %q", name, err, c.fails)
+			}
+		case err != nil || len(r.Damage) != 1 || !strings.Contains(r.Damage[0].Error(), c.says):
+			t.Errorf("%s: %+v, %v; want %q", name, r, err, c.says)
+		}
 	}
 }

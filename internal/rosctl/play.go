@@ -1,11 +1,6 @@
 package rosctl
 
 import (
-	"github.com/aler9/goroslib/pkg/msgs/std_msgs"
-
-	"github.com/gorosbag/gorosbag/internal/stdmsg"
-	"github.com/gorosbag/gorosbag/rosbag"
-
 	"context"
 	"encoding/binary"
 	"errors"
@@ -14,10 +9,13 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/aler9/goroslib/pkg/msgs/std_msgs"
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/internal/stdmsg"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 

@@ -53,7 +53,7 @@ var allowed = map[string][]string{
 	"internal/db3":              {"internal/rosbag2"},
 	"internal/explain":          {"internal/store", "rosbag"},
 	"internal/newfile":          {"internal/explain"},
-	"internal/bagjob":           {"bagfmt", "internal/bagopen", "internal/escape", "internal/explain", "internal/newfile", "internal/plural", "internal/program", "internal/rebag", "internal/store", "rosbag", "rosmsg"},
+	"internal/bagjob":           {"bagfmt", "bagfmt/recovery", "internal/bagopen", "internal/escape", "internal/explain", "internal/newfile", "internal/plural", "internal/program", "internal/rebag", "internal/store", "rosbag", "rosmsg"},
 	"internal/bagquery":         {"config", "internal/bagexpr", "internal/bagnote", "internal/explain", "internal/nearest", "internal/plural", "internal/topicmatch", "rosbag"},
 	"internal/bagopen":          {"bagfmt", "internal/db3", "internal/explain", "internal/gpg", "internal/ros2bag", "internal/rosbag2", "internal/store", "rosbag"},
 	"internal/loglimit":         {},
@@ -98,6 +98,12 @@ var allowed = map[string][]string{
 	"internal/testproc":         {},
 	"player/internal/pacing":    {},
 	"player/internal/transport": {"bagfmt"},
+	"player/internal/readahead": {"bagfmt", "player/internal/framing", "player/internal/plan", "player/internal/timeline", "player/internal/transport", "rosmsg"},
+	"player/internal/timeline":  {"bagfmt", "internal/loglimit", "internal/msgheader", "player/control", "player/internal/plan", "player/internal/transport"},
+	"player/internal/framing":   {"rosbag"},
+	"player/internal/plan":      {"bagfmt", "internal/loglimit", "internal/msgheader", "internal/msgtypes", "internal/nearest", "internal/topicmatch", "player/control", "player/internal/framing", "player/internal/source", "rosmsg", "tcpros"},
+	"player/internal/testplay":  {"bagfmt", "player/internal/source", "rosmsg", "tcpros"},
+	"player/internal/source":    {"bagfmt", "internal/bagnote", "internal/loglimit", "player/control"},
 	"recorder/internal/bagfile": {"bagfmt", "bagfmt/chunk", "internal/loglimit", "internal/naming"},
 	"recorder/internal/loss":    {"internal/msgheader"},
 	"recorder/internal/sink":    {"bagfmt", "bagfmt/chunk", "internal/bagnote", "internal/loglimit", "internal/plural", "recorder/internal/", "tcpros"},
@@ -120,6 +126,7 @@ var allowed = map[string][]string{
 	"internal/mcapwriter":            {},
 	"internal/newdir":                {"internal/explain", "internal/newfile"},
 	"internal/ros2bag":               {"bagfmt", "internal/db3", "internal/mcapwriter", "internal/newdir", "internal/ros2map", "internal/rosbag2", "rosbag"},
+	"internal/ros2job":               {"internal/bagjob", "internal/escape", "internal/explain", "internal/newdir", "internal/plural", "internal/rebag", "internal/ros2bag", "internal/ros2map", "internal/rosbag2", "rosbag"},
 	"recorder/internal/intake":       {"bagfmt", "bagfmt/chunk", "internal/topicmatch", "recorder/internal/", "tcpros"},
 	"recorder/internal/latch":        {"bagfmt", "bagfmt/chunk", "recorder/internal/memory"},
 	"recorder/internal/ring":         {"bagfmt", "bagfmt/chunk", "recorder/internal/latch", "recorder/internal/memory"},
@@ -140,7 +147,6 @@ var allowed = map[string][]string{
 	"tcpros/master/internal/notify":   {"internal/xmlrpc", "tcpros/master/internal/outgoing"},
 	"tcpros/master/internal/outgoing": {"internal/xmlrpc"},
 	"player/control":                  {"bagfmt", "tcpros"},
-	"player/internal/source":          {"bagfmt", "internal/bagnote", "internal/loglimit", "player/control"},
 }
 
 type pkg struct {

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gorosbag/gorosbag/tcpros"
+	"github.com/gorosbag/gorosbag/test/bench/figures"
 )
 
 // The plain copy is this program once more: bench copy <file> <sync> <address>... It
@@ -234,7 +235,7 @@ func lz4Time(ctx context.Context, file string, size int64) (time.Duration, error
 }
 
 // besideUnsynced is beside without waiting for the disk, and says how fast that is.
-func (s scenario) besideUnsynced(ctx context.Context, b *bench, t *table) error {
+func (s scenario) besideUnsynced(ctx context.Context, b *bench, t *figures.Table) error {
 	speed, err := diskSpeed(b.dir)
 	if err != nil {
 		return err
@@ -242,7 +243,7 @@ func (s scenario) besideUnsynced(ctx context.Context, b *bench, t *table) error 
 	if err := s.beside(ctx, b, t); err != nil {
 		return err
 	}
-	t.note("the disk alone, fdatasync each %d MiB: %.0f MB/s", copySyncBytes>>20, speed/1e6)
+	t.Note("the disk alone, fdatasync each %d MiB: %.0f MB/s", copySyncBytes>>20, speed/1e6)
 	return nil
 }
 

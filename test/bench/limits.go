@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gorosbag/gorosbag/test/bench/figures"
 )
 
 const (
@@ -20,7 +22,7 @@ const (
 )
 
 // machine says what this machine can do at best, however a recorder or player is made.
-func machine(_ context.Context, b *bench, t *table) error {
+func machine(_ context.Context, b *bench, t *figures.Table) error {
 	var copies, latencies, processor []float64
 	for range b.rounds {
 		copies = append(copies, memoryCopy())
@@ -31,8 +33,8 @@ func machine(_ context.Context, b *bench, t *table) error {
 		latencies, processor = append(latencies, latency.Seconds()), append(processor, cpu.Seconds())
 	}
 	middle := func(v []float64) float64 { slices.Sort(v); return v[len(v)/2] }
-	t.note("memory copy %.1f GB/s", middle(copies)/1e9)
-	t.note("a thread wakes another in %v, %v of processor time for both", micro(middle(latencies)), micro(middle(processor)))
+	t.Note("memory copy %.1f GB/s", middle(copies)/1e9)
+	t.Note("a thread wakes another in %v, %v of processor time for both", micro(middle(latencies)), micro(middle(processor)))
 	return nil
 }
 

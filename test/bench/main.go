@@ -20,6 +20,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/gorosbag/gorosbag/test/bench/figures"
 )
 
 func main() {
@@ -91,19 +93,15 @@ func (b *bench) run(ctx context.Context, rows []row, how, only, parent string) (
 		}
 	}
 	fmt.Printf("%d cores, %s/%s, loopback, %s, medians of %d rounds in turn\n\n", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, how, b.rounds)
-	start, t := time.Now(), newTable(os.Stdout)
+	start, t := time.Now(), figures.NewTable(os.Stdout)
 	for _, r := range rows {
 		if !strings.Contains(r.name, only) {
 			continue
 		}
-		t.row(r.name)
+		t.Row(r.name)
 		if err := r.measure(ctx, b, t); err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
 		}
 	}
-	fmt.Printf("\n%d targets: %d met, %d missed, %d not measured; %s\n", t.all, t.met, t.missed, t.all-t.met-t.missed, time.Since(start).Round(time.Second))
-	if t.missed > 0 {
-		return fmt.Errorf("%d targets are missed", t.missed)
-	}
-	return nil
+	return t.End(time.Since(start))
 }

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gorosbag/gorosbag/test/bench/figures"
 	"github.com/gorosbag/gorosbag/test/probe"
 )
 
@@ -42,10 +43,10 @@ type served struct {
 	begin     time.Duration // from the start of the player to the first callback
 }
 
-func (c client) beside(ctx context.Context, b *bench, t *table) error {
+func (c client) beside(ctx context.Context, b *bench, t *figures.Table) error {
 	command, err := c.command(ctx, b)
 	if errors.Is(err, errNotInstalled) {
-		t.skip("0 missing", err.Error())
+		t.Skip("0 missing", err.Error())
 		return nil
 	}
 	if err != nil {
@@ -71,16 +72,16 @@ func (c client) beside(ctx context.Context, b *bench, t *table) error {
 	})
 }
 
-func (c client) judge(t *table, ours, stock []served) {
+func (c client) judge(t *figures.Table, ours, stock []served) {
 	missing := func(s served) int { return s.missing }
 	first := func(s served) int { return s.first }
 	others := ""
 	if len(stock) > 0 {
-		others = fmt.Sprintf(" (stock %d, %d)", most(stock, missing), most(stock, first))
+		others = fmt.Sprintf(" (stock %d, %d)", figures.Most(stock, missing), figures.Most(stock, first))
 	}
-	disordered := most(ours, func(s served) int { return s.callbacks.Disordered })
-	t.target(disordered == 0, "in order", "%d out of order", disordered)
-	t.target(most(ours, missing) == 0, "0 missing", "%d of %d, %d of them the first ones%s", most(ours, missing), c.topics*c.count, most(ours, first), others)
+	disordered := figures.Most(ours, func(s served) int { return s.callbacks.Disordered })
+	t.Target(disordered == 0, "in order", "%d out of order", disordered)
+	t.Target(figures.Most(ours, missing) == 0, "0 missing", "%d of %d, %d of them the first ones%s", figures.Most(ours, missing), c.topics*c.count, figures.Most(ours, first), others)
 	for _, value := range []struct {
 		name string
 		of   func(served) float64
@@ -91,11 +92,11 @@ func (c client) judge(t *table, ours, stock []served) {
 		{"kernel p50", func(s served) float64 { return s.kernel.P50.Seconds() }},
 		{"kernel p99", func(s served) float64 { return s.kernel.P99.Seconds() }},
 	} {
-		measured := fmt.Sprintf("%s %v", value.name, micro(median(ours, value.of)))
+		measured := fmt.Sprintf("%s %v", value.name, micro(figures.Median(ours, value.of)))
 		if len(stock) > 0 {
-			measured += fmt.Sprintf(" beside %v (%.2f)", micro(median(stock, value.of)), ratio(ours, stock, value.of))
+			measured += fmt.Sprintf(" beside %v (%.2f)", micro(figures.Median(stock, value.of)), figures.Ratio(ours, stock, value.of))
 		}
-		t.note("%s", measured)
+		t.Note("%s", measured)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"github.com/gorosbag/gorosbag/test/bench/figures"
 	"github.com/gorosbag/gorosbag/test/load"
 	"github.com/gorosbag/gorosbag/test/probe"
 )
@@ -46,7 +47,7 @@ func (f flood) deliver(ctx context.Context, b *bench, program string, args ...st
 	return d, err
 }
 
-func (f flood) beside(ctx context.Context, b *bench, t *table) error {
+func (f flood) beside(ctx context.Context, b *bench, t *figures.Table) error {
 	return b.withTape(f.tape, func(bag string) error {
 		args := []string{"--immediate", "--quiet", "--wait-for-subscribers", bag}
 		var ours, stock, unlimited, plain []delivery
@@ -75,37 +76,37 @@ func (f flood) beside(ctx context.Context, b *bench, t *table) error {
 		}
 		f.judge(t, ours, stock, plain)
 		if len(unlimited) > 0 {
-			t.note("%.1fx stock --queue=0 (%s, %d lost, %d MiB of memory)", ratio(ours, unlimited, delivery.rate), f.speed(unlimited),
-				most(unlimited, f.lost), most(unlimited, func(d delivery) int64 { return d.memory })>>20)
+			t.Note("%.1fx stock --queue=0 (%s, %d lost, %d MiB of memory)", figures.Ratio(ours, unlimited, delivery.rate), f.speed(unlimited),
+				figures.Most(unlimited, f.lost), figures.Most(unlimited, func(d delivery) int64 { return d.memory })>>20)
 		}
 		return nil
 	})
 }
 
-func (f flood) judge(t *table, ours, stock, plain []delivery) {
+func (f flood) judge(t *figures.Table, ours, stock, plain []delivery) {
 	others := ""
 	if len(stock) > 0 {
-		others = fmt.Sprintf(" (stock %d)", most(stock, f.lost))
+		others = fmt.Sprintf(" (stock %d)", figures.Most(stock, f.lost))
 	}
-	t.target(most(ours, f.lost) == 0, "0 lost", "%d of %d%s", most(ours, f.lost), f.count, others)
+	t.Target(figures.Most(ours, f.lost) == 0, "0 lost", "%d of %d%s", figures.Most(ours, f.lost), f.count, others)
 	target := fmt.Sprintf(">= %gx what stock delivers", f.rate)
 	if len(stock) == 0 {
-		t.skip(target, f.speed(ours))
+		t.Skip(target, f.speed(ours))
 	} else {
-		r := ratio(ours, stock, delivery.rate)
-		t.target(r >= f.rate, target, "%.1fx (%s beside %s)", r, f.speed(ours), f.speed(stock))
+		r := figures.Ratio(ours, stock, delivery.rate)
+		t.Target(r >= f.rate, target, "%.1fx (%s beside %s)", r, f.speed(ours), f.speed(stock))
 	}
-	cpu := fmt.Sprintf("processor time %.2f s/GB", median(ours, delivery.perGB))
+	cpu := fmt.Sprintf("processor time %.2f s/GB", figures.Median(ours, delivery.perGB))
 	if len(stock) > 0 {
-		cpu += fmt.Sprintf(" (stock %.2f)", median(stock, delivery.perGB))
+		cpu += fmt.Sprintf(" (stock %.2f)", figures.Median(stock, delivery.perGB))
 	}
 	if len(plain) > 0 {
-		cpu += fmt.Sprintf(" (plain copy %.2f)", median(plain, delivery.perGB))
+		cpu += fmt.Sprintf(" (plain copy %.2f)", figures.Median(plain, delivery.perGB))
 	}
-	t.note("%s", cpu)
+	t.Note("%s", cpu)
 	if len(plain) > 0 {
-		r := ratio(ours, plain, delivery.rate)
-		t.target(r >= f.ofCopy, fmt.Sprintf(">= %.0f %% of a plain copy", 100*f.ofCopy), "%.0f %% (%s beside %s)", 100*r, f.speed(ours), f.speed(plain))
+		r := figures.Ratio(ours, plain, delivery.rate)
+		t.Target(r >= f.ofCopy, fmt.Sprintf(">= %.0f %% of a plain copy", 100*f.ofCopy), "%.0f %% (%s beside %s)", 100*r, f.speed(ours), f.speed(plain))
 	}
 }
 
@@ -116,7 +117,7 @@ func (d delivery) perGB() float64 { return 1e9 * d.cpu.Seconds() / float64(d.Byt
 
 // speed returns the median rate in the unit that suits the size of the messages.
 func (f flood) speed(all []delivery) string {
-	return speed(median(all, delivery.rate), f.size)
+	return speed(figures.Median(all, delivery.rate), f.size)
 }
 
 // send measures the plain copy of the messages, which lie back to back in a file.

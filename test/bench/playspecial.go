@@ -17,6 +17,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
+	"github.com/gorosbag/gorosbag/test/bench/figures"
 	"github.com/gorosbag/gorosbag/test/probe"
 )
 
@@ -34,7 +35,7 @@ const (
 )
 
 // besideStuck plays to two subscribers of which one never reads, and without that one.
-func besideStuck(ctx context.Context, b *bench, t *table) error {
+func besideStuck(ctx context.Context, b *bench, t *figures.Table) error {
 	p := pace{tape: tape{topics: 10, size: 50_000, count: 1000, period: 10 * time.Millisecond}}
 	return b.withTape(p.tape, func(bag string) error {
 		stuck := func(ctx context.Context, s *station) (func(), error) {
@@ -53,12 +54,12 @@ func besideStuck(ctx context.Context, b *bench, t *table) error {
 			}
 			without = append(without, k)
 		}
-		wrong := most(with, func(k keeping) int { return k.Missed + k.Disordered })
-		t.target(wrong == 0, "the other gets all, in order", "%d of %d missing or late", wrong, p.topics*p.count)
-		r := ratio(with, without, quantile(p99))
-		more := micro(median(with, quantile(p99)) - median(without, quantile(p99)))
-		t.target(r <= unchanged || more <= unchangedBy, "p99 of the other unchanged", "%.2f (%v beside %v)", r,
-			micro(median(with, quantile(p99))), micro(median(without, quantile(p99))))
+		wrong := figures.Most(with, func(k keeping) int { return k.Missed + k.Disordered })
+		t.Target(wrong == 0, "the other gets all, in order", "%d of %d missing or late", wrong, p.topics*p.count)
+		r := figures.Ratio(with, without, quantile(p99))
+		more := micro(figures.Median(with, quantile(p99)) - figures.Median(without, quantile(p99)))
+		t.Target(r <= unchanged || more <= unchangedBy, "p99 of the other unchanged", "%.2f (%v beside %v)", r,
+			micro(figures.Median(with, quantile(p99))), micro(figures.Median(without, quantile(p99))))
 		return nil
 	})
 }
@@ -70,7 +71,7 @@ type opening struct {
 }
 
 // manyChunks starts to play a bag of so many chunks, and plays all of it.
-func manyChunks(ctx context.Context, b *bench, t *table) error {
+func manyChunks(ctx context.Context, b *bench, t *figures.Table) error {
 	bag := tape{topics: 10, size: 100, count: 10_000, period: 10 * time.Millisecond, chunkBytes: 1}
 	return b.withTape(bag, func(path string) error {
 		var ours, stock []opening
@@ -88,14 +89,14 @@ func manyChunks(ctx context.Context, b *bench, t *table) error {
 			}
 		}
 		seconds := func(o opening) float64 { return o.first.Seconds() }
-		first := time.Duration(median(ours, seconds) * float64(time.Second))
+		first := time.Duration(figures.Median(ours, seconds) * float64(time.Second))
 		others := ""
 		if len(stock) > 0 {
-			others = fmt.Sprintf(" (stock %.0f ms, %d MiB)", 1e3*median(stock, seconds), most(stock, func(o opening) int64 { return o.memory })>>20)
+			others = fmt.Sprintf(" (stock %.0f ms, %d MiB)", 1e3*figures.Median(stock, seconds), figures.Most(stock, func(o opening) int64 { return o.memory })>>20)
 		}
-		t.target(first <= firstWithin, fmt.Sprintf("first message within %v", firstWithin), "%v%s", first.Round(time.Millisecond), others)
-		peak := most(ours, func(o opening) int64 { return o.memory })
-		t.target(peak <= playMemory, fmt.Sprintf("memory <= %d MiB", playMemory>>20), "%d MiB", peak>>20)
+		t.Target(first <= firstWithin, fmt.Sprintf("first message within %v", firstWithin), "%v%s", first.Round(time.Millisecond), others)
+		peak := figures.Most(ours, func(o opening) int64 { return o.memory })
+		t.Target(peak <= playMemory, fmt.Sprintf("memory <= %d MiB", playMemory>>20), "%d MiB", peak>>20)
 		return nil
 	})
 }
@@ -128,18 +129,18 @@ type seeking struct {
 }
 
 // seeks jumps back and forth in a bag.
-func seeks(ctx context.Context, b *bench, t *table) error {
+func seeks(ctx context.Context, b *bench, t *figures.Table) error {
 	bag := tape{topics: 20, size: 5000, count: 6000, period: 10 * time.Millisecond, compression: rosbag.CompressionLZ4}
 	return bag.seeks(ctx, b, t, seeking{name: "warm", target: seekWarm}, seeking{name: "cold", cold: true, target: seekCold})
 }
 
 // seeksSlow does so in one that takes long to unpack.
-func seeksSlow(ctx context.Context, b *bench, t *table) error {
+func seeksSlow(ctx context.Context, b *bench, t *figures.Table) error {
 	bag := tape{topics: 20, size: 1000, count: 6000, period: 10 * time.Millisecond, compression: rosbag.CompressionBZ2}
 	return bag.seeks(ctx, b, t, seeking{name: "again", again: true, target: seekWarm}, seeking{name: "cold", cold: true, target: seekCold})
 }
 
-func (t tape) seeks(ctx context.Context, b *bench, tab *table, kinds ...seeking) error {
+func (t tape) seeks(ctx context.Context, b *bench, tab *figures.Table, kinds ...seeking) error {
 	return b.withTape(t, func(path string) error {
 		for _, kind := range kinds {
 			all, err := t.seek(ctx, b, path, kind)
@@ -148,7 +149,7 @@ func (t tape) seeks(ctx context.Context, b *bench, tab *table, kinds ...seeking)
 			}
 			slices.Sort(all)
 			worst := all[len(all)-1]
-			tab.target(worst <= kind.target, fmt.Sprintf("%s within %v", kind.name, kind.target), "%v at most of %d, median %v",
+			tab.Target(worst <= kind.target, fmt.Sprintf("%s within %v", kind.name, kind.target), "%v at most of %d, median %v",
 				worst.Round(100*time.Microsecond), len(all), all[len(all)/2].Round(100*time.Microsecond))
 		}
 		return nil
@@ -176,8 +177,7 @@ func (t tape) seek(ctx context.Context, b *bench, path string, kind seeking) (al
 		return nil, err
 	}
 	defer bag.Close() //nolint:errcheck // read only
-	running := make(chan control.Control, 1)
-	played := make(chan error, 1)
+	running, played := make(chan control.Control, 1), make(chan error, 1)
 	playing, stop := context.WithCancel(ctx)
 	defer func() { stop(); err = errors.Join(err, <-played) }()
 	// owner: seek; ends with playing.
@@ -246,7 +246,7 @@ func forget(path string) error {
 }
 
 // clockGaps plays 300 MB/s and looks for gaps in the clock.
-func clockGaps(ctx context.Context, b *bench, t *table) error {
+func clockGaps(ctx context.Context, b *bench, t *figures.Table) error {
 	bag := tape{topics: 1, size: 1_000_000, count: 1500, period: time.Second / 300}
 	return b.withTape(bag, func(path string) error {
 		var worst time.Duration
@@ -257,7 +257,7 @@ func clockGaps(ctx context.Context, b *bench, t *table) error {
 			}
 			worst = max(worst, gap)
 		}
-		t.target(worst <= clockMostGap, fmt.Sprintf("no gap over %v", clockMostGap), "%v at most", worst.Round(100*time.Microsecond))
+		t.Target(worst <= clockMostGap, fmt.Sprintf("no gap over %v", clockMostGap), "%v at most", worst.Round(100*time.Microsecond))
 		return nil
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gorosbag/gorosbag/test/bench/figures"
 	"github.com/gorosbag/gorosbag/test/probe"
 )
 
@@ -86,7 +87,7 @@ func stamp(links []*probe.Link, size, most int) (all []probe.Arrival, err error)
 	return all, err
 }
 
-func (p pace) beside(ctx context.Context, b *bench, t *table) error {
+func (p pace) beside(ctx context.Context, b *bench, t *figures.Table) error {
 	return b.withTape(p.tape, func(bag string) error {
 		rounds, stock := b.rounds, b.rosplay
 		if p.alone {
@@ -115,71 +116,73 @@ func (p pace) beside(ctx context.Context, b *bench, t *table) error {
 	})
 }
 
-func (p pace) judge(t *table, ours, stock, plain []keeping) {
-	wrong := most(ours, func(k keeping) int { return k.Missed + k.Disordered })
-	t.target(wrong == 0, "complete and in order", "%d of %d missing or late", wrong, p.topics*p.count)
+func (p pace) judge(t *figures.Table, ours, stock, plain []keeping) {
+	wrong := figures.Most(ours, func(k keeping) int { return k.Missed + k.Disordered })
+	t.Target(wrong == 0, "complete and in order", "%d of %d missing or late", wrong, p.topics*p.count)
 	if len(plain) > 0 {
-		t.note("a thread that sleeps and writes: p50 %v, p99 %v%s; we are %.2f, %.2f times as late", micro(median(plain, quantile(p50))), micro(median(plain, quantile(p99))),
-			ofProcessor(plain), ratio(ours, plain, quantile(p50)), ratio(ours, plain, quantile(p99)))
+		t.Note("a thread that sleeps and writes: p50 %v, p99 %v%s; we are %.2f, %.2f times as late", micro(figures.Median(plain, quantile(p50))), micro(figures.Median(plain, quantile(p99))),
+			ofProcessor(plain), figures.Ratio(ours, plain, quantile(p50)), figures.Ratio(ours, plain, quantile(p99)))
 	}
 	p.judgeQuantile(t, "p50", p.p50, p50, ours, stock)
 	p.judgeQuantile(t, "p99", p.p99, p99, ours, stock)
-	worst := median(ours, quantile(func(t probe.Timing) time.Duration { return t.P999 }))
+	worst := figures.Median(ours, quantile(func(t probe.Timing) time.Duration { return t.P999 }))
 	if p.p999 > 0 {
-		t.target(worst <= p.p999.Seconds(), fmt.Sprintf("p99.9 <= %v", p.p999), "%v%s", micro(worst), beside(stock, quantile(func(t probe.Timing) time.Duration { return t.P999 })))
+		t.Target(worst <= p.p999.Seconds(), fmt.Sprintf("p99.9 <= %v", p.p999), "%v%s", micro(worst), beside(stock, quantile(func(t probe.Timing) time.Duration { return t.P999 })))
 	} else {
-		t.note("p99.9 %v%s", micro(worst), beside(stock, quantile(func(t probe.Timing) time.Duration { return t.P999 })))
+		t.Note("p99.9 %v%s", micro(worst), beside(stock, quantile(func(t probe.Timing) time.Duration { return t.P999 })))
 	}
 	if p.drift > 0 {
 		drift := slices.MaxFunc(ours, func(a, b keeping) int { return int(a.DriftPerMinute.Abs() - b.DriftPerMinute.Abs()) }).DriftPerMinute
-		t.target(drift.Abs() < p.drift, fmt.Sprintf("drift in a minute < %v", p.drift), "%v", drift.Round(100*time.Nanosecond))
+		t.Target(drift.Abs() < p.drift, fmt.Sprintf("drift in a minute < %v", p.drift), "%v", drift.Round(100*time.Nanosecond))
 	}
 	p.judgeCPU(t, ours, stock)
 }
 
 // judgeQuantile compares a quantile of the errors with that of stock.
-func (p pace) judgeQuantile(t *table, name string, share float64, of func(probe.Timing) time.Duration, ours, stock []keeping) {
-	value := micro(median(ours, quantile(of)))
+func (p pace) judgeQuantile(t *figures.Table, name string, share float64, of func(probe.Timing) time.Duration, ours, stock []keeping) {
+	value := micro(figures.Median(ours, quantile(of)))
 	target := fmt.Sprintf("%s <= %g of stock", name, share)
 	switch {
 	case share == 0:
-		t.note("%s %v%s", name, value, beside(stock, quantile(of)))
+		t.Note("%s %v%s", name, value, beside(stock, quantile(of)))
 	case len(stock) == 0:
-		t.skip(target, fmt.Sprint(value))
+		t.Skip(target, fmt.Sprint(value))
 	default:
-		r := ratio(ours, stock, quantile(of))
-		t.target(r <= share, target, "%.2f (%v%s)", r, value, beside(stock, quantile(of)))
+		r := figures.Ratio(ours, stock, quantile(of))
+		t.Target(r <= share, target, "%.2f (%v%s)", r, value, beside(stock, quantile(of)))
 	}
 }
 
-func (p pace) judgeCPU(t *table, ours, stock []keeping) {
-	value := fmt.Sprintf("%.2f s", median(ours, keeping.cpuTime))
+func (p pace) judgeCPU(t *figures.Table, ours, stock []keeping) {
+	value := fmt.Sprintf("%.2f s", figures.Median(ours, keeping.cpuTime))
 	target := fmt.Sprintf("processor time <= %g of stock", p.cpu)
 	switch {
 	case len(stock) == 0 && p.cpu == 0:
-		t.note("processor time %s", value)
+		t.Note("processor time %s", value)
 	case len(stock) == 0:
-		t.skip(target, value)
+		t.Skip(target, value)
 	default:
-		r := ratio(ours, stock, keeping.cpuTime)
-		measured := fmt.Sprintf("%.2f (%s beside %.2f s)", r, value, median(stock, keeping.cpuTime))
+		r := figures.Ratio(ours, stock, keeping.cpuTime)
+		measured := fmt.Sprintf("%.2f (%s beside %.2f s)", r, value, figures.Median(stock, keeping.cpuTime))
 		if p.cpu == 0 {
-			t.note("processor time %s of stock", measured)
+			t.Note("processor time %s of stock", measured)
 			return
 		}
-		t.target(r <= p.cpu, target, "%s", measured)
+		t.Target(r <= p.cpu, target, "%s", measured)
 	}
 }
 
 // ofProcessor says what processor time was used.
-func ofProcessor(all []keeping) string { return fmt.Sprintf(", %.2f s", median(all, keeping.cpuTime)) }
+func ofProcessor(all []keeping) string {
+	return fmt.Sprintf(", %.2f s", figures.Median(all, keeping.cpuTime))
+}
 
 // beside says what stock has, if it is there.
 func beside(stock []keeping, of func(keeping) float64) string {
 	if len(stock) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" beside %v", micro(median(stock, of)))
+	return fmt.Sprintf(" beside %v", micro(figures.Median(stock, of)))
 }
 
 // micro is a time in seconds for people.

@@ -18,6 +18,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros/master"
+	"github.com/gorosbag/gorosbag/test/bench/figures"
 	"github.com/gorosbag/gorosbag/test/load"
 )
 
@@ -76,7 +77,7 @@ func (s *station) start(ctx context.Context, command ...string) error {
 	}
 	pid := s.cmd.Process.Pid
 	// owner: wait, which takes what it sends; ends with the process.
-	go func() { s.peak <- peakMemory(pid) }()
+	go func() { s.peak <- figures.PeakMemory(pid) }()
 	return nil
 }
 
@@ -117,29 +118,6 @@ func (s *station) remove() error {
 // remove ends what is left of the recording and deletes its bags.
 func (r *recording) remove() error { return errors.Join(r.flow.close(), r.station.remove()) }
 
-// peakMemory follows a process to its end and returns the most memory that it had
-// resident. The kernel's own sum at the end, ru_maxrss, would be at least ours: a
-// child inherits it.
-func peakMemory(pid int) (most int64) {
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for ; ; <-tick.C {
-		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-		if err != nil {
-			return most
-		}
-		_, rest, ok := bytes.Cut(status, []byte("\nVmHWM:"))
-		if !ok {
-			return most // it has ended and waits for us
-		}
-		var kib int64
-		if _, err := fmt.Sscanf(string(rest), "%d kB", &kib); err != nil {
-			return most
-		}
-		most = max(most, kib<<10)
-	}
-}
-
 // count reads every message of the recording, in all its bags, and returns how many
 // different ones each topic has. A bag without a good index is an error.
 func (r *recording) count() (map[string]int, error) {
@@ -149,7 +127,7 @@ func (r *recording) count() (map[string]int, error) {
 	}
 	var files []rosbag.File
 	for _, name := range names {
-		f, err := os.Open(name) //nolint:gosec // of this run
+		f, err := os.Open(name)
 		if err != nil {
 			return nil, err
 		}

@@ -5,12 +5,14 @@ package main
 import (
 	"context"
 	"time"
+
+	"github.com/gorosbag/gorosbag/test/bench/figures"
 )
 
 // row is one load of the table.
 type row struct {
 	name    string
-	measure func(ctx context.Context, b *bench, t *table) error
+	measure func(ctx context.Context, b *bench, t *figures.Table) error
 }
 
 // recordRows are the loads of recording in the order of the table.

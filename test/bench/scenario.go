@@ -3,13 +3,14 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/gorosbag/gorosbag/test/bench/figures"
 )
 
 const (
@@ -111,7 +112,7 @@ func (r result) parts() float64 { return (r.cpu + r.packing).Seconds() / float64
 
 // beside records with ours, with stock and with the plain copy, in turn, and judges the
 // medians.
-func (s scenario) beside(ctx context.Context, b *bench, t *table) error {
+func (s scenario) beside(ctx context.Context, b *bench, t *figures.Table) error {
 	var ours, stock, plain []result
 	mode := []string{"--overflow=block"}
 	if s.unsynced {
@@ -139,73 +140,73 @@ func (s scenario) beside(ctx context.Context, b *bench, t *table) error {
 }
 
 // judge prints the lines of the row.
-func (s scenario) judge(t *table, ours, stock, plain []result) {
+func (s scenario) judge(t *figures.Table, ours, stock, plain []result) {
 	lost, memory := "", ""
 	if len(stock) > 0 {
-		lost = fmt.Sprintf(" (stock %d)", most(stock, result.lost))
-		memory = fmt.Sprintf(" (stock %d)", most(stock, result.peak)>>20)
+		lost = fmt.Sprintf(" (stock %d)", figures.Most(stock, result.lost))
+		memory = fmt.Sprintf(" (stock %d)", figures.Most(stock, result.peak)>>20)
 	}
-	t.target(most(ours, result.lost) == 0, "0 lost", "%d of %d%s", most(ours, result.lost), ours[0].sent, lost)
+	t.Target(figures.Most(ours, result.lost) == 0, "0 lost", "%d of %d%s", figures.Most(ours, result.lost), ours[0].sent, lost)
 	s.judgeLimits(t, ours, plain)
 	s.judgeRate(t, ours, stock)
 	s.judgeCPU(t, ours, stock)
-	peak := most(ours, result.peak)
-	t.target(peak <= memoryBound, fmt.Sprintf("memory <= %d + %d MiB", bufferMiB, restMiB), "%d MiB%s", peak>>20, memory)
+	peak := figures.Most(ours, result.peak)
+	t.Target(peak <= memoryBound, fmt.Sprintf("memory <= %d + %d MiB", bufferMiB, restMiB), "%d MiB%s", peak>>20, memory)
 }
 
 // judgeLimits compares with the least that any recorder has to do.
-func (s scenario) judgeLimits(t *table, ours, plain []result) {
-	r := ratio(ours, plain, result.rate)
+func (s scenario) judgeLimits(t *figures.Table, ours, plain []result) {
+	r := figures.Ratio(ours, plain, result.rate)
 	measured := fmt.Sprintf("%.0f %% (%s beside %s)", 100*r, s.speed(ours), s.speed(plain))
 	switch {
 	case s.ofCopy > 0:
-		t.target(r >= s.ofCopy, fmt.Sprintf(">= %.0f %% of a plain copy", 100*s.ofCopy), "%s", measured)
+		t.Target(r >= s.ofCopy, fmt.Sprintf(">= %.0f %% of a plain copy", 100*s.ofCopy), "%s", measured)
 	case s.period == 0: // else all take the time of the load
-		t.note("%s of a plain copy", measured)
+		t.Note("%s of a plain copy", measured)
 	}
 	what := "a plain copy"
-	if most(plain, func(r result) time.Duration { return r.packing }) > 0 {
+	if figures.Most(plain, func(r result) time.Duration { return r.packing }) > 0 {
 		what += " and the compressor alone"
 	}
 	perGB := func(r result) float64 { return 1e9 * r.parts() }
-	t.note("processor time %.2f times %s (%.2f beside %.2f s/GB)", ratio(ours, plain, result.parts), what, median(ours, perGB), median(plain, perGB))
+	t.Note("processor time %.2f times %s (%.2f beside %.2f s/GB)", figures.Ratio(ours, plain, result.parts), what, figures.Median(ours, perGB), figures.Median(plain, perGB))
 }
 
-func (s scenario) judgeRate(t *table, ours, stock []result) {
+func (s scenario) judgeRate(t *figures.Table, ours, stock []result) {
 	target := fmt.Sprintf(">= %gx stock", s.rate)
 	switch {
 	case s.rate == 0 && !s.reported:
 	case len(stock) == 0:
-		t.skip(target, s.speed(ours))
+		t.Skip(target, s.speed(ours))
 	case s.reported:
-		t.note("%.1fx stock (%s beside %s)", ratio(ours, stock, result.rate), s.speed(ours), s.speed(stock))
+		t.Note("%.1fx stock (%s beside %s)", figures.Ratio(ours, stock, result.rate), s.speed(ours), s.speed(stock))
 	default:
-		r := ratio(ours, stock, result.rate)
-		t.target(r >= s.rate, target, "%.1fx (%s beside %s)", r, s.speed(ours), s.speed(stock))
+		r := figures.Ratio(ours, stock, result.rate)
+		t.Target(r >= s.rate, target, "%.1fx (%s beside %s)", r, s.speed(ours), s.speed(stock))
 	}
 }
 
-func (s scenario) judgeCPU(t *table, ours, stock []result) {
+func (s scenario) judgeCPU(t *figures.Table, ours, stock []result) {
 	target := fmt.Sprintf("processor time <= %.2f of stock", s.cpu)
 	perGB := func(r result) float64 { return 1e9 * r.cpuShare() }
 	if len(stock) == 0 {
 		if s.cpu > 0 {
-			t.skip(target, fmt.Sprintf("%.2f s/GB", median(ours, perGB)))
+			t.Skip(target, fmt.Sprintf("%.2f s/GB", figures.Median(ours, perGB)))
 		}
 		return
 	}
-	r := ratio(ours, stock, result.cpuShare)
-	measured := fmt.Sprintf("%.2f (%.2f beside %.2f s/GB)", r, median(ours, perGB), median(stock, perGB))
+	r := figures.Ratio(ours, stock, result.cpuShare)
+	measured := fmt.Sprintf("%.2f (%.2f beside %.2f s/GB)", r, figures.Median(ours, perGB), figures.Median(stock, perGB))
 	if s.cpu > 0 {
-		t.target(r <= s.cpu, target, "%s", measured)
+		t.Target(r <= s.cpu, target, "%s", measured)
 	} else {
-		t.note("processor time %s of stock", measured)
+		t.Note("processor time %s of stock", measured)
 	}
 }
 
 // speed returns the median rate in the unit that suits the size of the messages.
 func (s scenario) speed(all []result) string {
-	return speed(median(all, result.rate), s.size)
+	return speed(figures.Median(all, result.rate), s.size)
 }
 
 func speed(rate float64, size int) string {
@@ -213,31 +214,4 @@ func speed(rate float64, size int) string {
 		return fmt.Sprintf("%.0fk messages/s", rate/float64(size)/1e3)
 	}
 	return fmt.Sprintf("%.0f MB/s", rate/1e6)
-}
-
-// ratio returns the median of the ratios within each pair.
-func ratio[R any](ours, theirs []R, of func(R) float64) float64 {
-	pairs := make([]float64, len(ours))
-	for i := range ours {
-		pairs[i] = of(ours[i]) / of(theirs[i])
-	}
-	slices.Sort(pairs)
-	return pairs[len(pairs)/2]
-}
-
-func median[R any](all []R, of func(R) float64) float64 {
-	values := make([]float64, len(all))
-	for i, r := range all {
-		values[i] = of(r)
-	}
-	slices.Sort(values)
-	return values[len(values)/2]
-}
-
-// most returns the worst of all rounds; zero of none.
-func most[R any, N cmp.Ordered](all []R, of func(R) N) (worst N) {
-	for _, r := range all {
-		worst = max(worst, of(r))
-	}
-	return worst
 }

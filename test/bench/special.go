@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gorosbag/gorosbag/test/bench/figures"
 	"github.com/gorosbag/gorosbag/test/load"
 )
 
@@ -32,7 +33,7 @@ const (
 // splits records into files of 1 MB. A message blocks from when it is due until the
 // kernel says that gorecord has read all of it: the buffers of the sockets, which hold
 // several MB, would hide what the publisher's own write could tell.
-func splits(ctx context.Context, b *bench, t *table) (err error) {
+func splits(ctx context.Context, b *bench, t *figures.Table) (err error) {
 	const period = splitMessage * time.Second / splitRate
 	perFile := 1<<20/splitMessage + 1
 	var blocked []time.Duration
@@ -67,11 +68,11 @@ func splits(ctx context.Context, b *bench, t *table) (err error) {
 		return err
 	}
 	sent := r.flow.sent[0]
-	t.target(counts["/load"] == sent, "0 lost", "%d of %d", sent-counts["/load"], sent)
-	t.target(len(bags) > splitsWanted, fmt.Sprintf("%d splits", splitsWanted), "%d files in %.0f s, %.0f MB/s", len(bags), took.Seconds(), float64(sent)*splitMessage/took.Seconds()/1e6)
+	t.Target(counts["/load"] == sent, "0 lost", "%d of %d", sent-counts["/load"], sent)
+	t.Target(len(bags) > splitsWanted, fmt.Sprintf("%d splits", splitsWanted), "%d files in %.0f s, %.0f MB/s", len(bags), took.Seconds(), float64(sent)*splitMessage/took.Seconds()/1e6)
 	slices.Sort(blocked)
 	p99 := blocked[len(blocked)*99/100]
-	t.target(p99 <= blockedMost, fmt.Sprintf("blocked <= %v (p99)", blockedMost), "p50 %v, p99 %v, at most %v", short(blocked[len(blocked)/2]), short(p99), short(blocked[len(blocked)-1]))
+	t.Target(p99 <= blockedMost, fmt.Sprintf("blocked <= %v (p99)", blockedMost), "p50 %v, p99 %v, at most %v", short(blocked[len(blocked)/2]), short(p99), short(blocked[len(blocked)-1]))
 	return nil
 }
 
@@ -90,8 +91,8 @@ func waitRead(ctx context.Context, l *load.Link) error {
 
 // terminated ends a recording of 100 MB/s that is under way, and waits for an indexed
 // bag.
-func terminated(masterDead bool) func(ctx context.Context, b *bench, t *table) error {
-	return func(ctx context.Context, b *bench, t *table) error {
+func terminated(masterDead bool) func(ctx context.Context, b *bench, t *figures.Table) error {
+	return func(ctx context.Context, b *bench, t *figures.Table) error {
 		var all []time.Duration
 		for range b.rounds {
 			took, err := b.terminate(ctx, masterDead)
@@ -101,7 +102,7 @@ func terminated(masterDead bool) func(ctx context.Context, b *bench, t *table) e
 			all = append(all, took)
 		}
 		worst := slices.Max(all)
-		t.target(worst <= closedWithin, fmt.Sprintf("closed and indexed within %v", closedWithin), "%v at most of %d rounds", worst.Round(time.Millisecond), len(all))
+		t.Target(worst <= closedWithin, fmt.Sprintf("closed and indexed within %v", closedWithin), "%v at most of %d rounds", worst.Round(time.Millisecond), len(all))
 		return nil
 	}
 }
@@ -164,7 +165,7 @@ func (b *bench) terminate(ctx context.Context, masterDead bool) (took time.Durat
 // overload floods a recorder whose disk takes 20 MB/s, and sends little but precious
 // messages beside. strace holds each write up for as long as such a disk would take
 // for a camera's chunk.
-func overload(ctx context.Context, b *bench, t *table) (err error) {
+func overload(ctx context.Context, b *bench, t *figures.Table) (err error) {
 	const (
 		noLoss  = "0 IMU messages lost"
 		counted = "camera drops counted exactly"
@@ -172,8 +173,8 @@ func overload(ctx context.Context, b *bench, t *table) (err error) {
 	)
 	strace, err := exec.LookPath("strace")
 	if err != nil {
-		t.skip(noLoss, "strace is not installed")
-		t.skip(counted, "strace is not installed")
+		t.Skip(noLoss, "strace is not installed")
+		t.Skip(counted, "strace is not installed")
 		return nil
 	}
 	over := make(chan struct{})
@@ -213,9 +214,9 @@ func overload(ctx context.Context, b *bench, t *table) (err error) {
 	}
 	images, imu := r.flow.sent[0], r.flow.sent[1]
 	lost := images - counts[overloadImage]
-	t.target(counts[overloadIMU] == imu, noLoss, "%d of %d", imu-counts[overloadIMU], imu)
-	t.target(lost == said && lost > 0, counted, "%d of %d lost, %d counted", lost, images, said)
-	t.note("memory %d MiB with -b 64", use.memory>>20)
+	t.Target(counts[overloadIMU] == imu, noLoss, "%d of %d", imu-counts[overloadIMU], imu)
+	t.Target(lost == said && lost > 0, counted, "%d of %d lost, %d counted", lost, images, said)
+	t.Note("memory %d MiB with -b 64", use.memory>>20)
 	return nil
 }
 

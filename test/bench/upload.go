@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gorosbag/gorosbag/test/bench/figures"
 	"github.com/gorosbag/gorosbag/test/load"
 )
 
@@ -31,10 +32,10 @@ const (
 // uploaded records 50 MB/s into files of 50 MB without and with uploads of them to a
 // server on this machine, in turn. The server and the checksums share its processors
 // and its disk with the recording, so it is a harder case than a network.
-func uploaded(ctx context.Context, b *bench, t *table) error {
+func uploaded(ctx context.Context, b *bench, t *figures.Table) error {
 	const target = "0 lost"
 	if _, err := os.Stat(b.s3); errors.Is(err, fs.ErrNotExist) {
-		t.skip(target, b.s3+" is not installed: make tools")
+		t.Skip(target, b.s3+" is not installed: make tools")
 		return nil
 	}
 	var alone, beside []uploadResult
@@ -50,13 +51,13 @@ func uploaded(ctx context.Context, b *bench, t *table) error {
 		beside = append(beside, r)
 	}
 	cpu := func(r uploadResult) float64 { return r.cpu.Seconds() }
-	t.target(most(beside, uploadResult.lost) == 0, target, "%d of %d (%d without)", most(beside, uploadResult.lost), beside[0].sent, most(alone, uploadResult.lost))
+	t.Target(figures.Most(beside, uploadResult.lost) == 0, target, "%d of %d (%d without)", figures.Most(beside, uploadResult.lost), beside[0].sent, figures.Most(alone, uploadResult.lost))
 	waits := func(r uploadResult) float64 { return float64(r.p99()) }
-	with, without := time.Duration(median(beside, waits)), time.Duration(median(alone, waits))
-	t.target(with <= without+uploadMost, fmt.Sprintf("read at most %v later (p99)", uploadMost), "%v (%v without), at most %v (%v)",
-		short(with), short(without), short(most(beside, uploadResult.worst)), short(most(alone, uploadResult.worst)))
-	t.note("%.2f s of processor (%.2f without), %d MB uploaded meanwhile, memory %d MiB (%d)",
-		median(beside, cpu), median(alone, cpu), beside[0].stored>>20, most(beside, uploadResult.peak)>>20, most(alone, uploadResult.peak)>>20)
+	with, without := time.Duration(figures.Median(beside, waits)), time.Duration(figures.Median(alone, waits))
+	t.Target(with <= without+uploadMost, fmt.Sprintf("read at most %v later (p99)", uploadMost), "%v (%v without), at most %v (%v)",
+		short(with), short(without), short(figures.Most(beside, uploadResult.worst)), short(figures.Most(alone, uploadResult.worst)))
+	t.Note("%.2f s of processor (%.2f without), %d MB uploaded meanwhile, memory %d MiB (%d)",
+		figures.Median(beside, cpu), figures.Median(alone, cpu), beside[0].stored>>20, figures.Most(beside, uploadResult.peak)>>20, figures.Most(alone, uploadResult.peak)>>20)
 	return nil
 }
 

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/gorosbag/gorosbag/test/bench/figures"
 )
 
 // watchedMost is how many times the processor time of a recording may be while somebody
@@ -19,7 +21,7 @@ const watchedMost = 1.05
 
 // watched records the load without and with somebody who watches, in turn. A recorder
 // that runs for as long as messages are sent uses the same time in both, but for noise.
-func watched(ctx context.Context, b *bench, t *table) error {
+func watched(ctx context.Context, b *bench, t *figures.Table) error {
 	s := scenario{topics: 40, size: 12_500, count: 1500, period: 10 * time.Millisecond} // 50 MB/s
 	var alone, seen []result
 	var events, scrapes int
@@ -41,11 +43,11 @@ func watched(ctx context.Context, b *bench, t *table) error {
 		seen = append(seen, r)
 		events, scrapes = w.events, w.scrapes
 	}
-	t.target(most(seen, result.lost) == 0, "0 lost", "%d of %d", most(seen, result.lost), seen[0].sent)
-	share := ratio(seen, alone, func(r result) float64 { return r.cpu.Seconds() })
+	t.Target(figures.Most(seen, result.lost) == 0, "0 lost", "%d of %d", figures.Most(seen, result.lost), seen[0].sent)
+	share := figures.Ratio(seen, alone, func(r result) float64 { return r.cpu.Seconds() })
 	cpu := func(r result) float64 { return r.cpu.Seconds() }
-	t.target(share <= watchedMost, fmt.Sprintf("processor time <= %.2f of unwatched", watchedMost), "%.3f (%.2f beside %.2f s)", share, median(seen, cpu), median(alone, cpu))
-	t.note("%d events and %d scrapes in a recording of %v", events, scrapes, seen[0].took.Round(time.Second))
+	t.Target(share <= watchedMost, fmt.Sprintf("processor time <= %.2f of unwatched", watchedMost), "%.3f (%.2f beside %.2f s)", share, figures.Median(seen, cpu), figures.Median(alone, cpu))
+	t.Note("%d events and %d scrapes in a recording of %v", events, scrapes, seen[0].took.Round(time.Second))
 	return nil
 }
 

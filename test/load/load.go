@@ -248,8 +248,11 @@ type frames struct {
 }
 
 // Fill makes b what all messages hold.
-func Fill(b []byte) {
-	noise := rand.New(rand.NewPCG(1, 2))
+func Fill(b []byte) { FillFrom(b, 1) }
+
+// FillFrom is Fill with the noise of another seed.
+func FillFrom(b []byte, seed uint64) {
+	noise := rand.New(rand.NewPCG(seed, 2))
 	for i := range b {
 		switch at := i % rowBytes; {
 		case i >= rowBytes && at < rowBytes/2:

@@ -7,11 +7,19 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-const zstdGrowth = 4 // how many times more memory the next attempt gets
+const (
+	zstdGrowth     = 4         // how many times more memory the next attempt gets
+	zstdBlockBytes = 128 << 10 // a block unpacks to at most this much
+	zstdBlockLeast = 3 + 1     // bytes of a block: its head and what it repeats
+)
 
 // unpackZstd is Unpack for zstd. memory has room for the first bytes at least. A frame that needs more
 // room than there is is unpacked again with more, so that memory follows what comes out.
 func (d *Decompressor) unpackZstd(stored []byte, size int64, memory []byte) ([]byte, error) {
+	// Damaged data would be tried with more and more memory, up to what a few bytes claim.
+	if most := int64(len(stored)/zstdBlockLeast) * zstdBlockBytes; size > most {
+		return nil, fmt.Errorf("%d bytes of zstd data hold at most %d bytes, not %d", len(stored), most, size)
+	}
 	if d.zstd == nil {
 		var err error
 		// One goroutine, the caller's. Memory is bounded by that for the result.

@@ -2,6 +2,7 @@ package codec
 
 import (
 	"bytes"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -55,5 +56,24 @@ func TestZstd(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestZstdClaim takes no memory for a size that damaged data of a few bytes cannot have. It measures
+// memory, so that nothing may run beside it.
+func TestZstdClaim(t *testing.T) {
+	const magic = "\x28\xb5\x2f\xfd"
+	for name, stored := range map[string]string{"reserved block": magic + "\x00\x58\xff\xff\xff\xff", "torn block": magic + "\x00\x58\x54\x00\x00garbage"} {
+		var d Decompressor
+		if _, err := d.Unpack(rosbag.CompressionZstd, []byte(stored), 1<<10, nil); err == nil { // makes the decoder
+			t.Errorf("%s: no error", name)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := d.Unpack(rosbag.CompressionZstd, []byte(stored), 512<<20, nil)
+		runtime.ReadMemStats(&after)
+		if got := after.TotalAlloc - before.TotalAlloc; err == nil || got > 4<<20 {
+			t.Errorf("%s: %d bytes of memory, %v", name, got, err)
+		}
 	}
 }

@@ -72,6 +72,10 @@ func (op Op) Misplaced(n, at int64) error {
 // Known reports whether records of this kind are known.
 func (op Op) Known() bool { return op >= OpHeader && op <= OpDataEnd }
 
+// NoEnd tells that the file ends at offset at, before the record that ends the messages: it was not
+// closed, or is cut, and nobody knows what is missing.
+func NoEnd(at int64) error { return wire.Torn(at, 0, "head", 0, HeadBytes) }
+
 // CountDiffers tells that the statistics, in the record or section at offset at, know of another number of messages.
 func CountDiffers(found, stated uint64, at int64) error {
 	return wire.Corrupt(at, 0, "%d messages were found, the statistics know of %d", found, stated)

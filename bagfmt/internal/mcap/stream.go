@@ -49,7 +49,11 @@ func Grab(s *wire.Stream, op Op, n, start int64) ([]byte, error) {
 	if op == OpMessageIndex { // that of a chunk of 2 GiB may be as large
 		limit = math.MaxInt32
 	}
-	if n > limit {
+	switch {
+	case n <= limit:
+	case op == OpMessageIndex: // no chunk has so many messages: its length is wrong, and the chunk tells them
+		return nil, wire.Corrupt(start, op.Bag(), "message index of %d bytes", n)
+	default:
 		return nil, &rosbag.LimitError{Offset: start, Op: op.Bag(), What: fmt.Sprintf("record of kind %#02x", byte(op)), Got: n, Limit: limit}
 	}
 	return s.Grab(n, start, op.Bag())

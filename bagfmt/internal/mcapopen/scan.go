@@ -91,8 +91,8 @@ func (x *scan) next() (more bool, err error) {
 	}
 	x.chunk.uncertain = x.chunk.uncertain || err != nil || !op.Known()
 	switch {
-	case err != nil && wire.AsCorrupt(err) == nil && wire.IsEnd(err):
-		return false, nil
+	case err != nil && wire.AsCorrupt(err) == nil && wire.IsEnd(err): // without the record that ends the messages
+		return false, x.end(mcap.NoEnd(start))
 	case err != nil:
 		return false, x.end(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/mcap"
@@ -36,7 +37,7 @@ type Scanner struct {
 
 	chunk    mcap.Walk // over the data of the chunk that was read last
 	chunkPos int64     // of its record
-	chunkErr error     // to return at its end
+	chunkErr error     // to return at its end; before the first chunk, of the header
 	reusable []byte    // with Reuse, its data
 }
 
@@ -46,20 +47,45 @@ type skipData struct {
 	record int64 // offset of the record
 }
 
-// New reads the header of the file. s is behind the magic.
+// New reads the header of the file. s is behind the magic. Next tells damage of the header, which loses
+// no message.
 func New(s *wire.Stream, o Options) (*Scanner, error) {
 	x := &Scanner{s: s, o: o, told: make(map[uint16]bool)}
 	x.load.Unpack.Interrupted = o.Interrupted
-	start := s.Off
-	b, err := mcap.ReadSmall(s, mcap.OpHeader)
-	if err != nil {
-		return nil, err
-	}
-	if x.file.Header, err = mcap.ParseHeader(b); err != nil {
-		return nil, wire.Corrupt(start, rosbag.OpBagHeader, "%v", err)
-	}
 	x.good = s.Off
+	if err := x.header(); err != nil {
+		if !wire.IsDamage(err) {
+			return nil, err
+		}
+		x.chunkErr = err
+	}
 	return x, nil
+}
+
+// header reads the first record, unless that is no header.
+func (s *Scanner) header() error {
+	start := s.s.Off
+	head, _ := s.s.R.Peek(mcap.HeadBytes) // what is missing ReadSmall tells
+	var n int64
+	if len(head) == mcap.HeadBytes {
+		op, length := mcap.ParseHead(head)
+		if op != mcap.OpHeader {
+			return wire.Corrupt(start, rosbag.OpBagHeader, "record of kind %#02x, not %#02x", byte(op), byte(mcap.OpHeader))
+		}
+		n = int64(min(length, math.MaxInt64))
+	}
+	b, err := mcap.ReadSmall(s.s, mcap.OpHeader)
+	switch {
+	case errors.Is(err, rosbag.ErrLimit):
+		return s.pass(n, start, err)
+	case err != nil:
+		return s.stop(err)
+	}
+	s.good = s.s.Off
+	if s.file.Header, err = mcap.ParseHeader(b); err != nil {
+		return wire.Corrupt(start, rosbag.OpBagHeader, "%v", err)
+	}
+	return nil
 }
 
 // Connections returns the connections of the channels read so far, by ascending id.
@@ -174,6 +200,9 @@ func (s *Scanner) record() (*rosbag.Message, error) {
 	}
 	op, n, err := mcap.ReadHead(s.s)
 	if err != nil {
+		if !s.ends && wire.AsCorrupt(err) == nil && wire.IsEnd(err) {
+			err = mcap.NoEnd(start)
+		}
 		return nil, s.stop(err)
 	}
 	if s.ends {

@@ -45,6 +45,7 @@ type DamageLog struct {
 	rebuilt int             // damaged indexes that were rebuilt
 }
 
+// NewDamageLog returns a DamageLog that writes to log.
 func NewDamageLog(log *zap.Logger) *DamageLog {
 	return &DamageLog{log: log, indexes: map[string]bool{}}
 }

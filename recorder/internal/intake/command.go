@@ -12,6 +12,7 @@ import (
 // done to files comes to it in this way.
 type commandKind int
 
+// What the writer can be told to do.
 const (
 	CommandRotate      commandKind = iota // go on in the next file, which begins as start says
 	CommandRepeat                         // write the latched messages of start into the file

@@ -20,7 +20,8 @@ const (
 	// closed: the index of the bag needs it.
 	HeaderBytes = 16 << 20
 
-	ConnectionOverhead = 512 // bytes that a connection or a publisher takes besides its texts, about
+	// ConnectionOverhead is about how many bytes a connection or a publisher takes besides its texts.
+	ConnectionOverhead = 512
 	fieldOverhead      = 40
 
 	KeptPublishers = 16 // accounts of publishers that are gone, of each topic
@@ -143,7 +144,7 @@ func (s *Connections) charge(t *Topic, bytes int64) {
 	t.Headers += bytes
 }
 
-// release forgets the connections that which says, of those that no link uses.
+// Release forgets the connections that which says, of those that no link uses.
 func (s *Connections) Release(which func(*Connection) bool) {
 	left := map[*Topic]bool{}
 	s.All = slices.DeleteFunc(s.All, func(c *Connection) bool {

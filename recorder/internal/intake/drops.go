@@ -11,6 +11,7 @@ import (
 // DropCause says why messages that were received are not in the bag.
 type DropCause int
 
+// The causes.
 const (
 	DropBufferFull DropCause = iota // no room in the buffer
 	DropOversize                    // one message larger than the whole buffer

@@ -136,6 +136,7 @@ func (d Snapshots) UnpinState(s *latch.State) {
 	in.Latched.UnpinState(s)
 }
 
+// ErrNoLatchedMemory: the latched messages before a snapshot are not in it.
 var ErrNoLatchedMemory = errors.New("no memory for what is latched before it")
 
 // AddBefore adds copies of messages that come before the snapshot in the ring.

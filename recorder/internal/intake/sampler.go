@@ -26,6 +26,7 @@ type Sampler struct {
 	Skipped uint64
 }
 
+// SamplerOf returns the sampler of a topic; of the limits whose names match, each later one overrides.
 func SamplerOf(limits []Limit, topic string) Sampler {
 	var s Sampler
 	for _, l := range limits {

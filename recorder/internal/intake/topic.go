@@ -11,6 +11,7 @@ import (
 // Tally is a number of messages, and the bytes of their payload.
 type Tally struct{ Messages, Bytes uint64 }
 
+// Add adds n to the tally.
 func (t *Tally) Add(n Tally) {
 	t.Messages += n.Messages
 	t.Bytes += n.Bytes
@@ -94,6 +95,7 @@ func (in *Intake) account(t *Topic, messages, bytes uint64) {
 // atLimit reports whether as many messages are recorded as were asked for.
 func (t *Topic) atLimit() bool { return t.Limit > 0 && t.Messages >= t.Limit }
 
+// ReachedLimit reports whether as many messages of a topic are recorded as were asked for.
 func (d Links) ReachedLimit(t *Topic) bool {
 	in := d.in
 	in.Mu.Lock()

@@ -11,7 +11,8 @@ const (
 	// divided by this. All light topics together have less than that part of it all.
 	lightTopicDivisor = 4
 
-	KeptChunks = 2 // shared chunks that only light topics may take the last memory for
+	// KeptChunks is for how many shared chunks only light topics may take the last memory.
+	KeptChunks = 2
 )
 
 // Admits decides, with OverflowDrop, whether n bytes of an account go into the buffer. It compares

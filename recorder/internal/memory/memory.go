@@ -50,6 +50,7 @@ func New(o Options) Memory { return Memory{Options: o, Budget: o.Limit} }
 // Purpose says what memory of a reserve is for.
 type Purpose int
 
+// The purposes.
 const (
 	ForAny      Purpose = iota // whatever it costs
 	ForMessages                // new messages
@@ -212,6 +213,7 @@ func (p *Memory) take(i int) *Chunk {
 // dropFree leaves one free buffer to the garbage collector.
 func (p *Memory) dropFree() { p.Held -= p.take(len(p.Free) - 1).Counted }
 
+// Fits reports whether more bytes fit into the budget.
 func (p *Memory) Fits(more int64) bool { return p.Budget < 0 || p.Held+more <= p.Budget }
 
 // MakeRoom lets go of free buffers, and of what was only kept in case, until more bytes

@@ -13,10 +13,13 @@ const (
 	// of the whole buffer.
 	reuseDivisor = 8
 
-	// A large message keeps its lease while this much of it arrives in this time.
-	leaseBytes = 1 << 20
-	LeaseTime  = time.Second
-	LeasePiece = leaseBytes / 4 // read at a time, so that progress is seen
+	leaseBytes = 1 << 20 // of a large message that arrive within LeaseTime keep its lease
+
+	// LeaseTime is how long a large message keeps its lease if too little of it arrives.
+	LeaseTime = time.Second
+
+	// LeasePiece is how many bytes are read at a time, so that progress is seen.
+	LeasePiece = leaseBytes / 4
 )
 
 // Turns decides, where links wait for room instead of dropping, which large

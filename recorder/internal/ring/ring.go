@@ -94,6 +94,7 @@ func New(o Options, mem *memory.Memory, latched *latch.Store) *Ring {
 // MaxSpare is how many pieces of memory the ring keeps to use again.
 const MaxSpare = 4
 
+// Push adds a chunk as the newest.
 func (r *Ring) Push(c Chunk) {
 	r.Chunks = append(r.Chunks, c)
 	r.Bytes += c.Weight + c.Copied

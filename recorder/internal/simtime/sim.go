@@ -148,6 +148,7 @@ func (c *Sim) Set(now int64) {
 	}
 }
 
+// Link returns what receives the clock from one publisher.
 func (c *Sim) Link(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
 	l := &clockLink{clock: c, info: info}
 	c.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 )
 
+// Bounds of what is remembered.
 const (
 	KeptBags   = 256 // finished bags that are remembered one by one; those before only in sums
 	KeptFaults = 16

@@ -93,6 +93,7 @@ type Config struct {
 // Mode says whether snapshots are written.
 type Mode int
 
+// The modes.
 const (
 	NoSnapshots Mode = iota
 	OnlySnapshots

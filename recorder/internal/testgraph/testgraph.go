@@ -33,7 +33,7 @@ type Graph struct {
 func New(t *testing.T) *Graph {
 	t.Helper()
 	g := &Graph{}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,10 +42,10 @@ func New(t *testing.T) *Graph {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		server.Serve(l)
+		_ = server.Serve(l) // until it is closed
 	}()
 	t.Cleanup(func() {
-		server.Close()
+		_ = server.Close()
 		<-served
 	})
 	return g

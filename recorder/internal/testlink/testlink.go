@@ -182,11 +182,11 @@ func Connection() *rosbag.Connection {
 // openFile opens a file; it is closed with the test.
 func openFile(tb testing.TB, path string) *os.File {
 	tb.Helper()
-	f, err := os.Open(path)
+	f, err := os.Open(path) //nolint:gosec // a bag of the test
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { f.Close() })
+	tb.Cleanup(func() { _ = f.Close() })
 	return f
 }
 
@@ -217,17 +217,17 @@ func ScanBag(tb testing.TB, path string) *bagfmt.Scanner {
 
 // Numbers reads a bag and returns the message numbers of each publisher in time
 // order, and in file order.
-func Numbers(t testing.TB, path string) (byTime, byFile map[uint32][]uint32) {
-	t.Helper()
-	r := OpenBag(t, path)
+func Numbers(tb testing.TB, path string) (byTime, byFile map[uint32][]uint32) {
+	tb.Helper()
+	r := OpenBag(tb, path)
 	byTime, byFile = map[uint32][]uint32{}, map[uint32][]uint32{}
 	for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		add(byTime, m)
 	}
-	s := ScanBag(t, path)
+	s := ScanBag(tb, path)
 	for {
 		m, err := s.Next()
 		if err != nil {

@@ -74,7 +74,8 @@ func newComposition(t *testing.T, env ...string) *composition {
 	}
 	c.project = fmt.Sprintf("gorosbag%d%s", os.Getpid(), strings.ToLower(t.Name()[strings.LastIndexAny(t.Name(), "/_")+1:]))
 	testproc.AfterDeath("sh", "-c", dropProject, "sh", "label=com.docker.compose.project="+c.project)
-	c.env = append(append(os.Environ(), "GOROSBAG_VERSION="+tag), env...)
+	// For tests, GOROSBAG_BAGS names bags to read; the composition would record beside those.
+	c.env = append(append(os.Environ(), "GOROSBAG_VERSION="+tag, "GOROSBAG_BAGS="), env...)
 	t.Cleanup(func() {
 		if t.Failed() {
 			logs, _ := c.try("logs", "--no-color", "--tail=60")

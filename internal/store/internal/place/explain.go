@@ -54,12 +54,12 @@ func (e *Error) Unwrap() error { return e.Err }
 // Is matches ErrNotFound, ErrDenied, ErrUnreachable, ErrExists, ErrAnswer and ErrChanged.
 func (e *Error) Is(target error) bool { return e.kind != nil && e.kind == target }
 
-// fail makes an Error about a Place.
+// Fail makes an Error about a Place.
 func (l Place) Fail(kind error, format string, args ...any) error {
 	return &Error{URL: l.String(), Reason: fmt.Sprintf(format, args...), kind: kind}
 }
 
-// explain makes an Error of what an SDK returned.
+// Explain makes an Error of what an SDK returned.
 func (l Place) Explain(err error) error {
 	var ours *Error
 	if err == nil || errors.As(err, &ours) || errors.Is(err, context.Canceled) {

@@ -79,10 +79,10 @@ func Redact(raw string) string {
 	return scheme + "://" + host + tail
 }
 
-// file returns the local path of a file URL.
+// File returns the local path of a file URL.
 func (l Place) File() string { return filepath.FromSlash(l.URL.Path) }
 
-// bucketURL returns the URL of the bucket for gocloud.dev/blob, with defaults that most
+// BucketURL returns the URL of the bucket for gocloud.dev/blob, with defaults that most
 // stores need.
 func (l Place) BucketURL() string {
 	u := url.URL{Scheme: l.URL.Scheme, Host: l.URL.Host}
@@ -118,7 +118,7 @@ func (l Place) s3Defaults(q url.Values) {
 	}
 }
 
-// identity identifies the bucket, without parameters that only affect the access. It
+// Identity identifies the bucket, without parameters that only affect the access. It
 // contains no secrets.
 func (l Place) Identity() string {
 	s := l.String()

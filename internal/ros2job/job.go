@@ -1,0 +1,191 @@
+// Package ros2job converts between bags and recordings of ROS 2 as a command does: with a progress bar,
+// an output that appears complete or not at all, and a report of what was changed and left out.
+package ros2job
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newdir"
+	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/internal/rebag"
+	"github.com/gorosbag/gorosbag/internal/ros2bag"
+	"github.com/gorosbag/gorosbag/internal/rosbag2"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// Options are what both directions share.
+type Options struct {
+	Force  bool // replace an existing output
+	DryRun bool // write nothing
+	JSON   bool // print the report as one line of JSON
+	Quiet  bool // print no report, but with JSON or DryRun
+}
+
+// Job is one conversion to ROS 2.
+type Job struct {
+	In      bagjob.Inputs
+	Out     string             // the directory
+	Select  rebag.Options      // but for those of bagjob.Job.Copy
+	Finish  func(uint64) error // may reject the result before it gets its name
+	Storage ros2bag.Options
+	Options
+}
+
+// Run writes the recording and prints the report.
+func (r Job) Run(j *bagjob.Job) error {
+	o := r.Storage
+	o.Announced = announced(r.In, r.Select)
+	dir, err := r.makeDirectory()
+	if err != nil {
+		return j.Failed(r.Out, err)
+	}
+	if dir != nil {
+		defer dir.Abort()
+	}
+	name := filepath.Base(filepath.Clean(r.Out))
+	out, err := ros2bag.NewSink(j.Ctx, dir, name, o)
+	if err != nil {
+		return err
+	}
+	sum, err := j.Copy(sink{out}, "Writing "+name, r.In, r.Select)
+	if err == nil {
+		err = r.Finish(sum.Messages + sum.Repeated)
+	}
+	if err == nil && dir != nil {
+		err = dir.Commit()
+	}
+	if err != nil {
+		return j.Failed(r.Out, err)
+	}
+	j.SayPlain(r.In)
+	if err := r.report(j, out); err != nil {
+		return err
+	}
+	return j.Done()
+}
+
+// sink makes rebag write into a recording of ROS 2.
+type sink struct{ *ros2bag.Sink }
+
+// Write implements rebag.Sink.
+func (s sink) Write(m *rebag.Message) error { return s.Sink.Write(m.Conn, m.Time, m.Data) }
+
+// makeDirectory makes the directory of the recording; nil for --dry-run.
+func (r Job) makeDirectory() (*newdir.Dir, error) {
+	if r.Out == "-" {
+		return nil, errors.New("a recording of ROS 2 is a directory; name one")
+	}
+	for _, in := range r.In { // which --force would delete
+		if filepath.Clean(filepath.Dir(in.Name)) == filepath.Clean(r.Out) && in.Source != nil {
+			return nil, errors.New("has an input in it; write to another directory")
+		}
+	}
+	if r.DryRun {
+		return nil, nil
+	}
+	var replaces func(string) bool
+	if r.Force {
+		replaces = ofRecording(r.Out)
+	}
+	return newdir.Make(r.Out, replaces)
+}
+
+// ofRecording returns what tells the names of a recording's files from others. A metadata.yaml may
+// list anything: only storage files are taken for its own.
+func ofRecording(dir string) func(string) bool {
+	names := []string{}
+	if rec, err := rosbag2.ReadDirectory(os.DirFS(dir)); err == nil && rec.Metadata != nil {
+		names = append(slices.DeleteFunc(rec.Files, func(name string) bool {
+			return filepath.Ext(name) != ".mcap" && filepath.Ext(name) != ".db3"
+		}), rosbag2.MetadataName)
+	}
+	return func(name string) bool { return slices.Contains(names, name) }
+}
+
+// announced returns the connections of inputs as the output has them.
+func announced(in bagjob.Inputs, o rebag.Options) (all []ros2bag.Announced) {
+	for _, r := range in {
+		if r.Source == nil {
+			continue
+		}
+		counts := rosbag.Counts(r.Source)
+		for _, c := range r.Source.Connections() {
+			if counts[c] == 0 || o.Keep != nil && !o.Keep(c) {
+				continue
+			}
+			out := c
+			if o.Rename != nil {
+				out = &rosbag.Connection{ID: c.ID, Topic: o.Rename(c), Header: c.Header}
+			}
+			all = append(all, ros2bag.Announced{Conn: out, Count: counts[c]})
+		}
+	}
+	return all
+}
+
+// report prints what became of the messages, and says what is missing.
+func (r Job) report(j *bagjob.Job, sink *ros2bag.Sink) error {
+	topics := sink.Report().Topics
+	for _, t := range topics {
+		if lost := t.Lost(); lost > 0 {
+			j.SetLossy()
+			j.Complain("%s: topic %s: %d of %s left out: %s", explain.Name(r.Out), explain.Name(t.Topic), lost, plural.Of(t.In, "message"), t.Reason)
+		}
+		for _, w := range t.Warnings {
+			j.Complain("%s: topic %s: %s", explain.Name(r.Out), explain.Name(t.Topic), w)
+		}
+	}
+	return r.print(j, &report{Out: r.Out, DryRun: r.DryRun, Distro: string(r.Storage.Distro), Storage: r.Storage.Storage, Files: sink.Files(), topics: topics})
+}
+
+// Back counts what is written of a recording of ROS 2, by topic.
+type Back struct {
+	rebag.Sink
+	make    func(io.Writer) (rebag.Sink, error)
+	written map[string]uint64
+}
+
+// NewBack returns a Back whose output make starts.
+func NewBack(make func(io.Writer) (rebag.Sink, error)) *Back {
+	return &Back{make: make, written: map[string]uint64{}}
+}
+
+// Start starts the output.
+func (b *Back) Start(w io.Writer) (rebag.Sink, error) {
+	var err error
+	b.Sink, err = b.make(w)
+	return b, err
+}
+
+// Write implements rebag.Sink.
+func (b *Back) Write(m *rebag.Message) error {
+	b.written[m.Conn.Header.Topic()+" "+m.Conn.Header.Type()]++
+	return b.Sink.Write(m)
+}
+
+// Report prints what became of a recording of ROS 2.
+func (b *Back) Report(j *bagjob.Job, out string, source *ros2bag.Source, o Options) error {
+	r := report{Out: out, Files: 1, topics: source.Topics()}
+	for _, t := range r.topics {
+		t.Out = b.written[t.Topic+" "+t.OutType]
+		t.In += t.Out // beside those that could not be converted
+	}
+	return o.print(j, &r)
+}
+
+// print prints a report as the user wants it.
+func (o Options) print(j *bagjob.Job, r *report) error {
+	switch {
+	case o.JSON:
+		return r.json(j.Stdout)
+	case o.DryRun, !o.Quiet:
+		return r.text(j.Stdout)
+	}
+	return nil
+}

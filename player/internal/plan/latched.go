@@ -1,0 +1,86 @@
+package plan
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// Latched is the last message of a latched connection before a place: the message
+// that a new subscriber would have received at that moment.
+type Latched struct {
+	Route    *Route
+	Frame    []byte
+	Recorded rosbag.Time
+}
+
+// LatchedBefore returns the last message before t of each wanted latched connection, and
+// calls damaged for each one that cannot be read. It excludes a message exactly at t: at the
+// start that is in the window, and stock sends it twice.
+func (b *Bag) LatchedBefore(t rosbag.Time, wanted func(*rosbag.Connection) bool, damaged func(*control.DamageError)) iter.Seq2[*rosbag.Connection, *rosbag.Message] {
+	return func(yield func(*rosbag.Connection, *rosbag.Message) bool) {
+		if t.IsZero() {
+			return // nothing is before
+		}
+		for c, last := range rosbag.Latched(b.Source, t.Add(-time.Nanosecond), wanted) {
+			if last.Err != nil {
+				damaged(&control.DamageError{Bag: b.Name, Messages: 1, Err: last.Err})
+			}
+			if last.Message != nil && !yield(c, last.Message) {
+				return
+			}
+		}
+	}
+}
+
+// State collects the state before a place. Of several connections of one
+// original publisher, as in split bags, the latest message counts.
+type State struct {
+	messages []Latched
+	times    []rosbag.Time // of messages
+	at       map[*Publisher]int
+}
+
+// Add adds a latched message, unless a later one of the same original publisher is there. A message that
+// cannot be played counts as skipped.
+func (s *State) Add(r *Route, m *rosbag.Message) {
+	if r.Reason != "" {
+		r.Skipped.Add(1)
+		return
+	}
+	// A copy: the message may be held for long, and a view would retain its chunk.
+	l := Latched{r, slices.Clone(m.Frame), m.Time}
+	key := r.Publisher
+	at, known := s.at[key]
+	switch {
+	case !known:
+		if s.at == nil {
+			s.at = map[*Publisher]int{}
+		}
+		s.at[key] = len(s.messages)
+		s.messages, s.times = append(s.messages, l), append(s.times, m.Time)
+	case !m.Time.Before(s.times[at]):
+		s.messages[at], s.times[at] = l, m.Time
+	}
+}
+
+// Sorted returns the state by time, oldest first, so that the newest of several publishers
+// of a topic is published last.
+func (s *State) Sorted() []Latched {
+	order := make([]int, len(s.messages))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(s.times[a].Compare(s.times[b]), cmp.Compare(s.messages[a].Route.Conn.ID, s.messages[b].Route.Conn.ID))
+	})
+	out := make([]Latched, len(order))
+	for i, from := range order {
+		out[i] = s.messages[from]
+	}
+	return out
+}

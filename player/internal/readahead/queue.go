@@ -1,0 +1,313 @@
+package readahead
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/transport"
+)
+
+// Bounds of the read-ahead. Whichever is reached first stops the reader.
+const (
+	maxAheadBytes    = 32 << 20
+	minAheadBytes    = 1 << 20 // for bags in a store, before play has gone on
+	maxAheadMessages = 32 << 10
+)
+
+// When a wait for the reader is first reported, and how often the report is repeated.
+const (
+	firstSlowReport    = 3 * time.Second
+	slowReportInterval = 30 * time.Second
+)
+
+// Item is one message on its way from the reader to the pacer, or a jump.
+type Item struct {
+	Route    *plan.Route
+	Frame    []byte
+	retained int // bytes of memory that the frame retains, see rosbag.Message.Share
+	At       transport.Place
+	Pos      time.Duration // since the first selected message
+	Epoch    uint64        // of the read request that it belongs to
+	Jump     *Jump         // nil if it is a message
+}
+
+// Jump moves play to another position: after a seek or a step back, or at the end of a
+// pass. At the end of a pass, the item's pos is where the pass ends.
+type Jump struct {
+	EndOfPass bool // the jump begins the next pass of a loop
+	To        time.Duration
+	Step      bool           // publish the message there even while paused
+	Shift     time.Duration  // what is added to stamps from here on, see Options.LoopShift
+	Latched   []plan.Latched // latched messages valid at to, oldest first; other sources have published nothing yet
+}
+
+// Queue holds the items that are read ahead: one goroutine pushes, one pops. A new read
+// request begins a new epoch, which discards all items of the epoch before.
+type Queue struct {
+	maxBytes, maxItems int
+	firstBytes         int                       // what an epoch begins with of maxBytes
+	OnSlow             func(waits time.Duration) // called from time to time while pop or peek waits for long; may be nil
+	LastWait           time.Duration             // how long the last pop waited; only for the goroutine that pops
+
+	mu           sync.Mutex
+	items        []Item // ring
+	head         int
+	count        int
+	bytes        int
+	window       int // bytes that push may fill: firstBytes and as much as was popped, up to maxBytes
+	epoch        uint64
+	closed       bool // no more items come in this epoch
+	epochStart   bool // nothing was popped in this epoch
+	starved      uint64
+	starvedSince time.Time     // since when pop has been waiting for the reader; zero if it is not
+	popWaiting   bool          // pop, peek or awaitRestart waits for notEmpty
+	pushWaiting  bool          // push waits for notFull
+	notEmpty     chan struct{} // holds a token after a push while popWaiting, after close or restart
+	notFull      chan struct{} // holds a token after a pop that has made room, or restart
+}
+
+// NewQueue returns a queue for so many bytes, see Item, or so many items, whichever is reached first.
+func NewQueue(maxBytes, maxItems int) *Queue {
+	return &Queue{
+		maxBytes: maxBytes, maxItems: maxItems, firstBytes: maxBytes, window: maxBytes,
+		notEmpty: make(chan struct{}, 1), notFull: make(chan struct{}, 1),
+	}
+}
+
+// Push waits for room and adds the item. It reports false if ctx or the epoch of the item
+// ended before. A message larger than the bound is accepted when the queue is empty.
+func (q *Queue) Push(ctx context.Context, it Item) bool {
+	cost := it.cost()
+	for {
+		q.mu.Lock()
+		if it.Epoch != q.epoch {
+			q.mu.Unlock()
+			return false
+		}
+		if q.count == 0 || q.count < q.maxItems && q.bytes+cost <= q.window {
+			q.append(it)
+			q.bytes += cost
+			wake := q.popWaiting
+			q.popWaiting = false
+			q.mu.Unlock()
+			if wake {
+				signal(q.notEmpty)
+			}
+			return true
+		}
+		q.pushWaiting = true
+		q.mu.Unlock()
+		select {
+		case <-q.notFull:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// cost returns the bytes that an item counts against maxBytes. A frame keeps its whole
+// chunk in memory, so each message of a topic that is rare in its bag costs more.
+func (it *Item) cost() int {
+	if it.Jump != nil {
+		return jumpCost
+	}
+	return max(len(it.Frame), it.retained)
+}
+
+// jumpCost is the cost of a jump. It bounds how many passes of a short loop are read
+// ahead, which a seek would discard.
+const jumpCost = maxAheadBytes / 8
+
+func (q *Queue) append(it Item) {
+	if q.count == len(q.items) {
+		grown := make([]Item, max(64, 2*len(q.items)))
+		n := copy(grown, q.items[q.head:])
+		copy(grown[n:], q.items[:q.head])
+		q.items, q.head = grown, 0
+	}
+	at := q.head + q.count
+	if at >= len(q.items) {
+		at -= len(q.items)
+	}
+	q.items[at] = it
+	q.count++
+}
+
+// The most that one pop returns. Popping several items at once saves lock operations.
+const (
+	RunItems = 64
+	runBytes = 256 << 10
+)
+
+// Pop waits for items, appends the first ones to run up to its capacity, and returns it.
+// It reports false at the end of the epoch, or when ctx ended.
+func (q *Queue) Pop(ctx context.Context, run []Item) ([]Item, bool) {
+	if !q.await(ctx, true) {
+		return run, false
+	}
+	for cost := 0; q.count > 0 && len(run) < cap(run) && (cost == 0 || cost < runBytes); {
+		it := &q.items[q.head]
+		cost += it.cost()
+		run = append(run, *it)
+		q.window = min(q.window+it.cost(), q.maxBytes)
+		q.removeFirst()
+	}
+	q.epochStart = false
+	// Only when half is free: otherwise reader and pacer would wake each other for each message.
+	wake := q.pushWaiting && q.count <= q.maxItems/2 && q.bytes <= q.window/2
+	q.pushWaiting = q.pushWaiting && !wake
+	q.mu.Unlock()
+	if wake {
+		signal(q.notFull)
+	}
+	return run, true
+}
+
+// Peek waits for the first item and returns it without removing it.
+func (q *Queue) Peek(ctx context.Context) (Item, bool) {
+	if !q.await(ctx, false) {
+		return Item{}, false
+	}
+	defer q.mu.Unlock()
+	return q.items[q.head], true
+}
+
+// await waits for an item. It returns true with mu held, or false without mu at the end of
+// the epoch or of ctx. Only waits with popping count as starvation.
+func (q *Queue) await(ctx context.Context, popping bool) bool {
+	var began time.Time
+	var report *time.Timer // when to report the wait
+	defer func() {
+		q.LastWait = 0
+		if report != nil {
+			report.Stop()
+			q.LastWait = time.Since(began)
+		}
+	}()
+	for {
+		q.mu.Lock()
+		if q.count > 0 || q.closed {
+			q.starvedSince = time.Time{}
+		}
+		if q.count > 0 {
+			return true
+		}
+		closed := q.closed
+		if report == nil && !closed && popping {
+			q.starvedSince = time.Now()
+			if !q.epochStart {
+				q.starved++
+			}
+		}
+		q.popWaiting = true
+		q.mu.Unlock()
+		if closed {
+			return false
+		}
+		if report == nil {
+			began, report = time.Now(), time.NewTimer(firstSlowReport)
+		}
+		select {
+		case <-q.notEmpty:
+		case <-report.C:
+			if q.OnSlow != nil {
+				q.OnSlow(time.Since(began))
+			}
+			report.Reset(slowReportInterval)
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// removeFirst removes the first item.
+func (q *Queue) removeFirst() {
+	q.bytes -= q.items[q.head].cost()
+	q.items[q.head] = Item{} // frees the chunk
+	if q.head++; q.head == len(q.items) {
+		q.head = 0
+	}
+	q.count--
+}
+
+// Close ends an epoch: pop returns the remaining items, then reports false.
+func (q *Queue) Close(epoch uint64) {
+	q.mu.Lock()
+	q.closed = q.closed || q.epoch == epoch
+	q.mu.Unlock()
+	signal(q.notEmpty)
+}
+
+// restart discards all items and begins a new epoch, which it returns.
+func (q *Queue) restart() uint64 {
+	q.mu.Lock()
+	for q.count > 0 {
+		q.removeFirst()
+	}
+	q.epoch++
+	q.window = q.firstBytes
+	q.closed, q.epochStart = false, true
+	epoch := q.epoch
+	q.mu.Unlock()
+	signal(q.notEmpty)
+	signal(q.notFull)
+	return epoch
+}
+
+// AwaitRestart waits until restart ends an epoch whose items were all popped. It reports
+// false when ctx ended.
+func (q *Queue) AwaitRestart(ctx context.Context, epoch uint64) bool {
+	for {
+		q.mu.Lock()
+		same := q.epoch == epoch
+		q.mu.Unlock()
+		if !same {
+			return ctx.Err() == nil
+		}
+		select {
+		case <-q.notEmpty:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // a token is there already
+	}
+}
+
+// StarvedCount returns how often pop had to wait.
+func (q *Queue) StarvedCount() uint64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.starved
+}
+
+// StarvedFor returns how long pop has been waiting for the reader, 0 if it is not.
+func (q *Queue) StarvedFor() time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.starvedSince.IsZero() {
+		return 0
+	}
+	return time.Since(q.starvedSince)
+}
+
+// QueuedBytes returns the cost of all queued items.
+func (q *Queue) QueuedBytes() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.bytes
+}
+
+// Drained reports whether the epoch has ended and all its items were popped.
+func (q *Queue) Drained() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.closed && q.count == 0
+}
