@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"os"
 	"path/filepath"
 
@@ -49,11 +48,11 @@ func writeFile(path string, texts ...string) error {
 func exampleFile(texts ...string) (path string, remove func()) {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	path = filepath.Join(dir, "run1.bag")
 	if err := writeFile(path, texts...); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	return path, func() { os.RemoveAll(dir) }
 }
@@ -64,12 +63,12 @@ func ExampleWriter() {
 	defer remove()
 	f, err := os.Create(path)
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	defer f.Close()
 	w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{Compression: rosbag.CompressionLZ4})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	defer w.Abort() // harmless after Close
 	c, err := w.AddConnection("/chatter", rosbag.Header{
@@ -78,18 +77,18 @@ func ExampleWriter() {
 		{Key: rosbag.KeyMessageDefinition, Value: "string data\n"},
 	})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	data := []byte("\x05\x00\x00\x00hello") // a serialized std_msgs/String
 	if err := w.Write(c, rosbag.Time{Sec: 10}, data); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	if err := w.Close(); err != nil { // writes the index, and makes the bag durable
-		log.Fatal(err)
+		panic(err)
 	}
 	h, err := bagfmt.ReadBagHeader(f, w.Size()+w.IndexBytes(nil))
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	fmt.Println(h.Chunks, "chunk,", h.Connections, "connection")
 	// Output: 1 chunk, 1 connection
@@ -101,30 +100,30 @@ func ExampleNewReader() {
 	defer remove()
 	f, err := os.Open(path)
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	r, err := bagfmt.NewReader(f, info.Size(), bagfmt.ReaderOptions{CacheBytes: 16 << 20}) // 16 MiB instead of 128
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	var types rosmsg.Cache
 	for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 		if err != nil {
-			log.Print(err) // damage at this place; the loop goes on behind it
+			fmt.Println(err) // damage at this place; the loop goes on behind it
 			continue
 		}
 		t, err := types.Type(m.Conn.Header.Type(), m.Conn.Header.MessageDefinition())
 		if err != nil {
-			log.Fatal(err)
+			panic(err)
 		}
 		v, err := t.Decode(m.Data())
 		if err != nil {
-			log.Fatal(err)
+			panic(err)
 		}
 		fmt.Println(m.Time, m.Conn.Topic, v.Get("data"))
 	}
@@ -148,7 +147,7 @@ func ExampleScanner() {
 	}()
 	s, err := bagfmt.NewScanner(pipe, bagfmt.ScannerOptions{})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	for {
 		m, err := s.Next()
@@ -156,7 +155,7 @@ func ExampleScanner() {
 			break
 		}
 		if err != nil {
-			log.Print(err) // damage at this place; the loop goes on behind it
+			fmt.Println(err) // damage at this place; the loop goes on behind it
 			continue
 		}
 		fmt.Println(m.Time, m.Conn.Topic, string(m.Data()[4:]))
@@ -172,16 +171,16 @@ func ExampleAppend() {
 	defer remove()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	w, err := bagfmt.Append(f, info.Size(), bagfmt.WriterOptions{})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	defer w.Abort() // without Close, it cuts off what was added
 	for _, c := range w.Connections() {
@@ -189,22 +188,22 @@ func ExampleAppend() {
 	}
 	c, err := w.AddConnection("/notes", chatter)
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	if err := w.Write(c, rosbag.Time{Sec: 12}, []byte("\x04\x00\x00\x00note")); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	if err := w.Close(); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 
 	info, err = f.Stat()
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	r, err := bagfmt.NewReader(f, info.Size(), bagfmt.ReaderOptions{})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	for _, c := range r.Connections() {
 		fmt.Println(c.ID, c.Topic)

@@ -3,7 +3,6 @@ package rosbag_test
 import (
 	"bytes"
 	"fmt"
-	"log"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -14,20 +13,20 @@ func part(topic string, n uint32) *bagfmt.Reader {
 	var b bytes.Buffer
 	w, err := bagfmt.NewWriter(&b, bagfmt.WriterOptions{})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	c := &rosbag.Connection{Topic: topic, Header: rosbag.Header{{Key: rosbag.KeyType, Value: "std_msgs/Empty"}, {Key: rosbag.KeyMD5Sum, Value: "*"}}}
 	for i := range uint32(2) {
 		if err := w.Write(c, rosbag.Time{Sec: 10*n + i}, nil); err != nil {
-			log.Fatal(err)
+			panic(err)
 		}
 	}
 	if err := w.Close(); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	r, err := bagfmt.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()), bagfmt.ReaderOptions{})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	return r
 }
@@ -44,7 +43,7 @@ func ExampleSequence() {
 	for s.HasNext() {
 		m, err := s.Next()
 		if err != nil {
-			log.Print(err) // damage of the file s.File(); the loop goes on behind it
+			fmt.Println(err) // damage of the file s.File(); the loop goes on behind it
 			continue
 		}
 		fmt.Println(m.Time, m.Conn.Topic)
@@ -67,14 +66,14 @@ func ExampleSequence_SetFilter() {
 	s.SetFilter(rosbag.Query{Keep: func(c *rosbag.Connection) bool { return c.Topic == "/odom" }})
 	m, err := s.Next()
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	fmt.Println(m.Time, m.Conn.Topic)
 
 	s.ResetFilter()
 	s.Seek(rosbag.Time{Sec: 1})
 	if m, err = s.Next(); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	fmt.Println(m.Time, m.Conn.Topic)
 	// Output:
@@ -100,14 +99,14 @@ func ExampleSink() {
 	var out bytes.Buffer
 	w, err := bagfmt.NewWriter(&out, bagfmt.WriterOptions{})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	if err := save(part("/imu", 0), w); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	r, err := bagfmt.NewReader(bytes.NewReader(out.Bytes()), int64(out.Len()), bagfmt.ReaderOptions{})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	fmt.Println(r.Info().Messages, "messages")
 	// Output: 2 messages

@@ -3,7 +3,6 @@ package recovery_test
 import (
 	"bytes"
 	"fmt"
-	"log"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
@@ -16,14 +15,14 @@ func ExampleRecover() {
 	var out bytes.Buffer // usually a new file
 	w, err := bagfmt.NewWriter(&out, bagfmt.WriterOptions{})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	report, err := recovery.Recover(bytes.NewReader(bag), int64(len(bag)), w, recovery.Options{})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	if err := w.Close(); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	fmt.Printf("version %s: kept %d messages of %d connection\n", report.Version, report.Messages, report.Connections)
 	fmt.Printf("%d of %d chunks as they were, %d bytes skipped, messages lost: %v\n", report.Copied, report.Chunks, report.SkippedBytes, report.Lossy())
@@ -44,15 +43,15 @@ func tornBag() []byte {
 	var b bytes.Buffer
 	w, err := bagfmt.NewWriter(&b, bagfmt.WriterOptions{ChunkBytes: 1}) // a chunk for each message
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	c, err := w.AddConnection("/numbers", rosbag.Header{{Key: rosbag.KeyType, Value: "std_msgs/UInt8"}, {Key: rosbag.KeyMD5Sum, Value: "*"}})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	for i := range 3 {
 		if err := w.Write(c, rosbag.Time{Sec: uint32(i)}, []byte{byte(i)}); err != nil {
-			log.Fatal(err)
+			panic(err)
 		}
 	}
 	return b.Bytes()[:b.Len()-100]
