@@ -4,15 +4,12 @@ import (
 	"io"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
-	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // BagHeader is the first record of a 2.0 bag, which its writer completes last.
 type BagHeader struct {
-	IndexPos    uint64 // where the index section is; 0: the bag was not closed
-	Connections uint32 // in the index section
-	Chunks      uint32
-	Repeated    rosbag.Repeated
+	Connections uint32 // in the index section; 0: the bag is empty, or was not closed
+	Chunks      uint32 // of which the index section tells
 }
 
 // ReadBagHeader reads the bag header of the 2.0 bag of size bytes, also of an encrypted one.
@@ -23,7 +20,7 @@ func ReadBagHeader(r io.ReaderAt, size int64) (BagHeader, error) {
 	if err != nil {
 		return BagHeader{}, err
 	}
-	return BagHeader{IndexPos: h.IndexPos, Connections: h.ConnCount, Chunks: h.ChunkCount, Repeated: h.Repeats()}, nil
+	return BagHeader{Connections: h.ConnCount, Chunks: h.ChunkCount}, nil
 }
 
 // IsMCAP reports whether r begins as an MCAP file does.

@@ -288,13 +288,13 @@ func TestRecoverLengthToRecord(t *testing.T) {
 	for _, c := range []rosbag.Compression{rosbag.CompressionLZ4, rosbag.CompressionBZ2} {
 		b := tinyBag(t, c)
 		want, _ := scanAll(t, b)
-		header, err := bagfmt.ReadBagHeader(bytes.NewReader(b), int64(len(b)))
+		r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		const chunk = 4117
 		length := chunk + 4 + binary.LittleEndian.Uint32(b[chunk:])
-		binary.LittleEndian.PutUint32(b[length:], uint32(header.IndexPos)-length-4)
+		binary.LittleEndian.PutUint32(b[length:], uint32(r.IndexPos())-length-4)
 		out, rep, err := recoverBag(t, b)
 		if err != nil {
 			t.Fatal(err)

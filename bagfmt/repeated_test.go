@@ -131,9 +131,8 @@ func TestRepeated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := bagfmt.ReadBagHeader(bytes.NewReader(b), int64(len(b)))
-		if r.Info().Repeated != said || h.Repeated != said || err != nil {
-			t.Errorf("%s: %+v, %+v, %v", name, r.Info().Repeated, h, err)
+		if r.Info().Repeated != said {
+			t.Errorf("%s: %+v", name, r.Info().Repeated)
 		}
 		for topic, want := range map[string][]string{"": {"repeated map", "repeated tf"}, "/tf_static": {"repeated tf"}, "/odom": nil} {
 			if d := cmp.Diff(want, found(t, b, topic)); d != "" {

@@ -19,8 +19,6 @@ type ScannerOptions struct {
 	Reuse         bool  // a Frame of a chunk is valid until the next call only, so that memory of chunks is used again
 	// Interrupted is as in ReaderOptions.
 	Interrupted func() error
-	// KeepForeign is as in ReaderOptions. Without it Next tells once of each channel that is left out.
-	KeepForeign bool
 	// UnwrapKey is as in ReaderOptions.
 	UnwrapKey func(rosbag.Encryption) (key []byte, err error)
 }
@@ -85,7 +83,7 @@ func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) {
 		err = s.start()
 	case wire.LayoutMCAP:
 		s.mcap, err = mcapscan.New(s.s, mcapscan.Options{
-			MaxChunkBytes: o.MaxChunkBytes, Reuse: o.Reuse, KeepForeign: o.KeepForeign, Interrupted: o.Interrupted,
+			MaxChunkBytes: o.MaxChunkBytes, Reuse: o.Reuse, Interrupted: o.Interrupted,
 		})
 	case wire.LayoutV0, wire.LayoutV10, wire.LayoutV11, wire.LayoutV12:
 		err = s.startOld()

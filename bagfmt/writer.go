@@ -41,7 +41,7 @@ func (o WriterOptions) withDefaults() (WriterOptions, error) {
 	return o, nil
 }
 
-// Writer writes one bag, front to back. Chunks come from Write, which fills
+// Writer writes one bag, front to back. It is a rosbag.Sink. Chunks come from Write, which fills
 // them itself, or from WriteChunk. It is not for concurrent use.
 //
 // After a failed write the file ends inside a record. If the underlying writer has
@@ -75,6 +75,8 @@ type Writer struct {
 	syncErr  error // a failed sync is final
 	closed   bool
 }
+
+var _ rosbag.Sink = (*Writer)(nil)
 
 // syncer is what Close uses to make the bag durable, if w has it.
 type syncer interface{ Sync() error }

@@ -779,7 +779,7 @@ func TestConnectionHeader(t *testing.T) {
 func TestReadBagHeader(t *testing.T) {
 	t.Parallel()
 	full := sampleBag(t, rosbag.CompressionNone)
-	want := bagfmt.BagHeader{IndexPos: uint64(recordsOf(t, full, 7)[0].off), Connections: 3, Chunks: uint32(len(recordsOf(t, full, 5)))}
+	want := bagfmt.BagHeader{Connections: 3, Chunks: uint32(len(recordsOf(t, full, 5)))}
 	if got, err := bagfmt.ReadBagHeader(bytes.NewReader(full), int64(len(full))); err != nil || got != want {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}

@@ -1,12 +1,13 @@
 package rosbag
 
-import "github.com/gorosbag/gorosbag/internal/fields"
-
 // ConnID numbers the connections of a bag. Ids may be sparse.
 type ConnID uint32
 
-// Field is one key and its value.
-type Field = fields.Field
+// Field is one key and its value. The value may hold any bytes.
+type Field struct {
+	Key   string
+	Value string
+}
 
 // Header is what a publisher said about itself when the link to it was
 // made: every field, in its order, unknown ones included.
@@ -36,7 +37,12 @@ const (
 
 // Get returns the value of the first field named key.
 func (h Header) Get(key string) (value string, ok bool) {
-	return fields.List(h).Get(key)
+	for i := range h {
+		if h[i].Key == key {
+			return h[i].Value, true
+		}
+	}
+	return "", false
 }
 
 func (h Header) value(key string) string {

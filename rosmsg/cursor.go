@@ -17,7 +17,7 @@ type cursor struct {
 // node pays for a message or an array.
 func (c *cursor) node() error {
 	if c.nodes--; c.nodes < 0 {
-		return &DecodeError{Offset: c.off, Reason: fmt.Sprintf("%d bytes unfold into too many messages and arrays", len(c.p)), Err: ErrLimit}
+		return &DecodeError{Offset: c.off, Reason: fmt.Sprintf("%d bytes unfold into too many messages and arrays", len(c.p)), err: ErrLimit}
 	}
 	return nil
 }
@@ -25,7 +25,7 @@ func (c *cursor) node() error {
 // room checks how much is printed.
 func (c *cursor) room(printed int) error {
 	if printed > freeOutput+outputPerByte*len(c.p) {
-		return &DecodeError{Offset: c.off, Reason: fmt.Sprintf("%d bytes print as too many", len(c.p)), Err: ErrLimit}
+		return &DecodeError{Offset: c.off, Reason: fmt.Sprintf("%d bytes print as too many", len(c.p)), err: ErrLimit}
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (c *cursor) take(n int, w *wire) ([]byte, error) {
 }
 
 func (c *cursor) short(n int64, what string) error {
-	return &DecodeError{Offset: c.off, Reason: fmt.Sprintf("%s of %d bytes, %d left", what, n, len(c.p)-c.off), Err: io.ErrUnexpectedEOF}
+	return &DecodeError{Offset: c.off, Reason: fmt.Sprintf("%s of %d bytes, %d left", what, n, len(c.p)-c.off), err: io.ErrUnexpectedEOF}
 }
 
 // length reads a length word.
@@ -91,7 +91,7 @@ func (c *cursor) bytes() ([]byte, error) {
 
 // shortAfter is short for what follows a length word, which the error's offset is of.
 func (c *cursor) shortAfter(n int64, what string) error {
-	return &DecodeError{Offset: c.off, Reason: fmt.Sprintf("%s of %d bytes, %d left", what, n, len(c.p)-c.off-4), Err: io.ErrUnexpectedEOF}
+	return &DecodeError{Offset: c.off, Reason: fmt.Sprintf("%s of %d bytes, %d left", what, n, len(c.p)-c.off-4), err: io.ErrUnexpectedEOF}
 }
 
 // count reads an array's length, if it is in the payload, and checks that as many
@@ -106,14 +106,14 @@ func (c *cursor) count(w *wire) (int, error) {
 		n = int64(word)
 	}
 	if w.elem.least == 0 {
-		if n > MaxArrayLength {
-			return 0, &DecodeError{Offset: c.off, Reason: fmt.Sprintf("%s of %d elements without content, at most %d", w.name, n, MaxArrayLength), Err: ErrLimit}
+		if n > maxArrayLength {
+			return 0, &DecodeError{Offset: c.off, Reason: fmt.Sprintf("%s of %d elements without content, at most %d", w.name, n, maxArrayLength), err: ErrLimit}
 		}
 		return int(n), nil
 	}
 	if left := int64(len(c.p) - c.off); n*w.elem.least > left { // below 2^32 * 2^31
 		return 0, &DecodeError{
-			Offset: c.off, Err: io.ErrUnexpectedEOF,
+			Offset: c.off, err: io.ErrUnexpectedEOF,
 			Reason: fmt.Sprintf("%s of %d elements of at least %d bytes, %d bytes left", w.name, n, w.elem.least, left),
 		}
 	}
@@ -191,7 +191,7 @@ func (c *cursor) skipShort(w *wire, r run) error {
 // end checks that the message ends where the payload does.
 func (c *cursor) end(t *Type) error {
 	if left := len(c.p) - c.off; left > 0 {
-		return &DecodeError{Type: t.name, Offset: c.off, Reason: fmt.Sprintf("%d bytes after the end of the message", left), Err: ErrTrailing}
+		return &DecodeError{Type: t.name, Offset: c.off, Reason: fmt.Sprintf("%d bytes after the end of the message", left), err: ErrTrailing}
 	}
 	return nil
 }

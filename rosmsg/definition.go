@@ -56,8 +56,8 @@ const separatorWidth = 80
 
 // blocks cuts a definition at its lines of '='. The first block is the message itself.
 func blocks(name, text string) ([]*block, error) {
-	if len(text) > MaxDefinitionBytes {
-		return nil, &DefinitionError{Type: name, Reason: fmt.Sprintf("%d bytes, at most %d", len(text), MaxDefinitionBytes), Err: ErrLimit}
+	if len(text) > maxDefinitionBytes {
+		return nil, &DefinitionError{Type: name, Reason: fmt.Sprintf("%d bytes, at most %d", len(text), maxDefinitionBytes), err: ErrLimit}
 	}
 	if err := checkType(name, name, 0); err != nil {
 		return nil, err
@@ -112,10 +112,10 @@ const headerType = "std_msgs/Header"
 // them; but errors print names, and each field of a type has a copy.
 func checkType(root, name string, line int) error {
 	switch {
-	case len(name) > MaxNameBytes:
+	case len(name) > maxNameBytes:
 		return &DefinitionError{
-			Type: clip(root), Line: line, Err: ErrLimit,
-			Reason: fmt.Sprintf("name %q of %d bytes, at most %d", clip(name), len(name), MaxNameBytes),
+			Type: clip(root), Line: line, err: ErrLimit,
+			Reason: fmt.Sprintf("name %q of %d bytes, at most %d", clip(name), len(name), maxNameBytes),
 		}
 	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError }):
 		return &DefinitionError{Type: clip(root), Line: line, Reason: fmt.Sprintf("%q is no name for a type", name)}
@@ -196,8 +196,8 @@ func (b *block) field(n int, code string) (fieldSpec, error) {
 		return f, b.fail(n, "want TYPE NAME, got %q", clip(code))
 	}
 	f.typ, f.name = words[0], words[1]
-	if len(f.name) > MaxNameBytes {
-		return f, &DefinitionError{Type: b.name, Line: f.line, Reason: fmt.Sprintf("name of %d bytes, at most %d", len(f.name), MaxNameBytes), Err: ErrLimit}
+	if len(f.name) > maxNameBytes {
+		return f, &DefinitionError{Type: b.name, Line: f.line, Reason: fmt.Sprintf("name of %d bytes, at most %d", len(f.name), maxNameBytes), err: ErrLimit}
 	}
 	if !legalName(f.name, false) {
 		return f, b.fail(n, "%q is no name for a field", clip(f.name))
@@ -215,8 +215,8 @@ func (b *block) field(n int, code string) (fieldSpec, error) {
 		return f, b.fail(n, "%q is no array", clip(f.typ))
 	}
 	length, err := strconv.ParseUint(digits, 10, 64)
-	if err != nil || length > MaxArrayLength {
-		return f, &DefinitionError{Type: b.name, Line: f.line, Reason: fmt.Sprintf("array of %s elements, at most %d", clip(digits), MaxArrayLength), Err: ErrLimit}
+	if err != nil || length > maxArrayLength {
+		return f, &DefinitionError{Type: b.name, Line: f.line, Reason: fmt.Sprintf("array of %s elements, at most %d", clip(digits), maxArrayLength), err: ErrLimit}
 	}
 	f.length = int(length)
 	return f, nil

@@ -2,7 +2,7 @@
 //
 // A definition is the text that connection headers and bags carry: the message's own
 // fields and constants, then a block for each type that it is made of. [Parse] turns
-// it into a [Type], which computes the md5sum as ROS does, decodes payloads into
+// it into a [Type], and a [Cache] does so once for each; a Type computes the md5sum as ROS does, decodes payloads into
 // values of Go ([Type.Decode]), finds single fields without decoding the rest
 // ([Type.Path], [Path.Lookup]) and prints messages as JSON, as text and as CSV.
 //
@@ -13,8 +13,9 @@
 //
 // # Limits
 //
-// Definitions and payloads may come from anywhere. The constants below bound a
-// definition; a payload of n bytes decodes into at most 300 n bytes plus 2 MiB, even if
+// Definitions and payloads may come from anywhere. A definition has at most 1 MiB,
+// 1024 types that nest at most 64 deep, 32768 fields, names of 256 bytes, and arrays of
+// 16777216 elements where their length is fixed or an element occupies no bytes. A payload of n bytes decodes into at most 300 n bytes plus 2 MiB, even if
 // its definition asks for a billion elements without content, and prints as at most
 // 256 n bytes plus 4 MiB, give or take one value.
 //
@@ -23,19 +24,19 @@
 package rosmsg
 
 const (
-	// MaxDefinitionBytes bounds a definition with all its blocks.
-	MaxDefinitionBytes = 1 << 20
-	// MaxTypes bounds the types that one message is made of.
-	MaxTypes = 1024
-	// MaxFields bounds the fields of all these types together.
-	MaxFields = 1 << 15
-	// MaxDepth bounds how deep types nest.
-	MaxDepth = 64
-	// MaxNameBytes bounds the name of a field or a type.
-	MaxNameBytes = 256
-	// MaxArrayLength bounds the fixed length of an array, and the length of an array
+	// maxDefinitionBytes bounds a definition with all its blocks.
+	maxDefinitionBytes = 1 << 20
+	// maxTypes bounds the types that one message is made of.
+	maxTypes = 1024
+	// maxFields bounds the fields of all these types together.
+	maxFields = 1 << 15
+	// maxDepth bounds how deep types nest.
+	maxDepth = 64
+	// maxNameBytes bounds the name of a field or a type.
+	maxNameBytes = 256
+	// maxArrayLength bounds the fixed length of an array, and the length of an array
 	// whose elements occupy no bytes.
-	MaxArrayLength = 1 << 24
+	maxArrayLength = 1 << 24
 
 	// freeNodes and nodesPerByte bound the messages and arrays that a payload may
 	// unfold into: those are what memory is needed for beyond the payload's own bytes.

@@ -25,7 +25,7 @@ type DefinitionError struct {
 	Type   string // whose block it is
 	Line   int    // counted from 1 through the whole text; 0 if no line is to blame
 	Reason string
-	Err    error
+	err    error
 }
 
 func (e *DefinitionError) Error() string {
@@ -38,7 +38,7 @@ func (e *DefinitionError) Error() string {
 // Is matches [ErrDefinition].
 func (e *DefinitionError) Is(target error) bool { return target == ErrDefinition }
 
-func (e *DefinitionError) Unwrap() error { return e.Err }
+func (e *DefinitionError) Unwrap() error { return e.err }
 
 // DecodeError says where a payload does not fit its type. It matches [ErrCorrupt],
 // and io.ErrUnexpectedEOF, [ErrTrailing] or [ErrLimit] by its reason.
@@ -47,7 +47,7 @@ type DecodeError struct {
 	Path   string // of the field, as "poses[3].position.x"; empty for the message itself
 	Offset int    // bytes from the start of the payload
 	Reason string
-	Err    error
+	err    error
 }
 
 func (e *DecodeError) Error() string {
@@ -65,7 +65,7 @@ func (e *DecodeError) Error() string {
 // Is matches [ErrCorrupt].
 func (e *DecodeError) Is(target error) bool { return target == ErrCorrupt }
 
-func (e *DecodeError) Unwrap() error { return e.Err }
+func (e *DecodeError) Unwrap() error { return e.err }
 
 // under adds what the error's place lies in: errors are built from the inside out, so
 // that decoding keeps no path while all goes well.

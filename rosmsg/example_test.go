@@ -2,8 +2,11 @@ package rosmsg_test
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 	"math"
+	"strings"
 
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -105,4 +108,132 @@ func ExampleValue_AppendText() {
 	// x: 1.0
 	// y: 2.5
 	// z: 0.0
+}
+
+// A payload that ends early: the error says which field is missing, and where.
+func ExampleDecodeError() {
+	t, err := rosmsg.Parse("geometry_msgs/PointStamped", pointStamped)
+	if err != nil {
+		panic(err)
+	}
+	_, err = t.Decode(payload()[:30])
+	var bad *rosmsg.DecodeError
+	if errors.As(err, &bad) {
+		fmt.Printf("%s at byte %d of a %s: %s\n", bad.Path, bad.Offset, bad.Type, bad.Reason)
+	}
+	fmt.Println(errors.Is(err, rosmsg.ErrCorrupt), errors.Is(err, io.ErrUnexpectedEOF))
+	// Output:
+	// point.y at byte 27 of a geometry_msgs/PointStamped: float64 of 8 bytes, 3 left
+	// true true
+}
+
+// A definition that cannot be read: the error says in which line.
+func ExampleDefinitionError() {
+	_, err := rosmsg.Parse("my_msgs/Wheel", "float64 speed\nfloat64\n")
+	var bad *rosmsg.DefinitionError
+	if errors.As(err, &bad) {
+		fmt.Printf("line %d of %s: %s\n", bad.Line, bad.Type, bad.Reason)
+	}
+	// Output:
+	// line 2 of my_msgs/Wheel: want TYPE NAME, got "float64"
+}
+
+// A path that a type does not have.
+func ExampleFieldError() {
+	t, err := rosmsg.Parse("geometry_msgs/PointStamped", pointStamped)
+	if err != nil {
+		panic(err)
+	}
+	_, err = t.Path("point.w")
+	var bad *rosmsg.FieldError
+	if errors.As(err, &bad) {
+		fmt.Printf("%s of %s: %s\n", bad.Path, bad.Type, bad.Reason)
+	}
+	// Output:
+	// point.w of geometry_msgs/PointStamped: geometry_msgs/Point has no field "w": it has x, y, z
+}
+
+// Bytes are base64 in JSON, and a list of numbers where that is asked for.
+func ExampleType_AppendJSON() {
+	t, err := rosmsg.Parse("my_msgs/Blob", "uint8[] data")
+	if err != nil {
+		panic(err)
+	}
+	for _, o := range []rosmsg.JSONOptions{{}, {ByteLists: true}} {
+		line, err := t.AppendJSON(nil, []byte("\x03\x00\x00\x00abc"), o)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("%s\n", line)
+	}
+	// Output:
+	// {"data":"YWJj"}
+	// {"data":[97,98,99]}
+}
+
+// A whole message as rostopic echo prints it.
+func ExampleType_AppendText() {
+	t, err := rosmsg.Parse("geometry_msgs/PointStamped", pointStamped)
+	if err != nil {
+		panic(err)
+	}
+	text, err := t.AppendText(nil, payload(), rosmsg.TextOptions{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(strings.ReplaceAll(string(text), " \n", "\n")) // a space ends the lines of messages
+	// Output:
+	// header:
+	//   seq: 7
+	//   stamp:
+	//     secs: 1700000000
+	//     nsecs: 250000000
+	//   frame_id: "map"
+	// point:
+	//   x: 1.0
+	//   y: 2.5
+	//   z: 0.0
+}
+
+// The elements of an array, without decoding the message.
+func ExampleValue_Index() {
+	t, err := rosmsg.Parse("my_msgs/Speeds", "float32[] speeds")
+	if err != nil {
+		panic(err)
+	}
+	p, err := t.Path("speeds")
+	if err != nil {
+		panic(err)
+	}
+	v, err := p.Lookup([]byte("\x02\x00\x00\x00\x00\x00\x80\x3f\x00\x00\x00\x40"))
+	if err != nil {
+		panic(err)
+	}
+	for i := range v.Len() {
+		x, err := v.Index(i)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(x.Float())
+	}
+	fmt.Println(p.Type())
+	// Output:
+	// 1
+	// 2
+	// float32[]
+}
+
+// One Cache for all connections of a bag: each definition is parsed once.
+func ExampleCache() {
+	var types rosmsg.Cache
+	first, err := types.Type("geometry_msgs/PointStamped", pointStamped)
+	if err != nil {
+		panic(err)
+	}
+	again, err := types.Type("geometry_msgs/PointStamped", pointStamped)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(first == again, first.MD5Sum())
+	// Output: true c63aecb41bfdfd6b7e1fac37c7cbe7bf
 }

@@ -189,18 +189,18 @@ type compiler struct {
 }
 
 func (c *compiler) compile(b *block, depth int) (*Type, error) {
-	if c.types++; c.types > MaxTypes {
-		return nil, &DefinitionError{Type: b.name, Reason: fmt.Sprintf("made of more than %d types", MaxTypes), Err: ErrLimit}
+	if c.types++; c.types > maxTypes {
+		return nil, &DefinitionError{Type: b.name, Reason: fmt.Sprintf("made of more than %d types", maxTypes), err: ErrLimit}
 	}
-	if depth > MaxDepth {
-		return nil, &DefinitionError{Type: b.name, Line: b.line, Reason: fmt.Sprintf("types nest deeper than %d", MaxDepth), Err: ErrLimit}
+	if depth > maxDepth {
+		return nil, &DefinitionError{Type: b.name, Line: b.line, Reason: fmt.Sprintf("types nest deeper than %d", maxDepth), err: ErrLimit}
 	}
 	s, err := b.parse()
 	if err != nil {
 		return nil, err
 	}
-	if c.fields += len(s.fields); c.fields > MaxFields {
-		return nil, &DefinitionError{Type: b.name, Reason: fmt.Sprintf("made of more than %d fields", MaxFields), Err: ErrLimit}
+	if c.fields += len(s.fields); c.fields > maxFields {
+		return nil, &DefinitionError{Type: b.name, Reason: fmt.Sprintf("made of more than %d fields", maxFields), err: ErrLimit}
 	}
 	c.done[b.name] = nil
 	t := &Type{name: b.name, constants: s.constants, fields: make([]field, 0, len(s.fields))}
@@ -217,7 +217,7 @@ func (c *compiler) compile(b *block, depth int) (*Type, error) {
 			size += w.size
 		}
 		if least += w.least; least > math.MaxInt32 {
-			return nil, &DefinitionError{Type: b.name, Line: f.line, Reason: "a message of more than 2 GiB", Err: ErrLimit}
+			return nil, &DefinitionError{Type: b.name, Line: f.line, Reason: "a message of more than 2 GiB", err: ErrLimit}
 		}
 	}
 	t.wire = wire{kind: Struct, name: t.name, msg: t, size: size, least: least}

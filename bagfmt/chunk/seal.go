@@ -31,7 +31,7 @@ func (b *Builder) Seal(z *Compressor, buf []byte) (*Sealed, error) {
 		panic("chunk: Seal inside a message")
 	}
 	if len(b.entries) == 0 {
-		return nil, ErrEmpty
+		return nil, errEmpty
 	}
 	data := b.buf[wire.ChunkHeadroom:]
 	c := &b.sealed
@@ -63,8 +63,8 @@ func (b *Builder) Seal(z *Compressor, buf []byte) (*Sealed, error) {
 	return c, nil
 }
 
-// ErrEmpty is what Seal returns for a chunk without messages.
-var ErrEmpty = errors.New("chunk without messages")
+// errEmpty is what Seal returns for a chunk without messages.
+var errEmpty = errors.New("chunk without messages")
 
 // appendIndex adds one index data record for each connection, by ascending id, and
 // fills c.Counts and c.PayloadBytes.

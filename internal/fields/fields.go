@@ -13,6 +13,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Limits on what Parse accepts. Stock ROS has none; real headers hold about ten
@@ -39,11 +41,9 @@ func (e *CorruptError) Error() string {
 // Is reports whether target is ErrCorrupt.
 func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
 
-// Field is one key and its value. The value may hold any bytes.
-type Field struct {
-	Key   string
-	Value string
-}
+// Field is one key and its value. It is that of recordings, so that headers of peers are stored
+// without a copy.
+type Field = rosbag.Field
 
 // List is a block in its original order. Keys may repeat; Get finds the first.
 type List []Field
@@ -107,7 +107,7 @@ func ParseLimit(b []byte, limit int) (List, error) {
 			}
 			return nil, err
 		}
-		l = append(l, Field{string(key), string(value)})
+		l = append(l, Field{Key: string(key), Value: string(value)})
 		rest = tail
 	}
 	return l, nil

@@ -32,9 +32,6 @@ const (
 
 var distros = []Distro{Foxy, Galactic, Humble, Iron, Jazzy, Rolling}
 
-// Distros returns all distributions, the oldest first.
-func Distros() []Distro { return slices.Clone(distros) }
-
 // ParseDistro returns the distribution of a name such as "jazzy".
 func ParseDistro(name string) (Distro, error) {
 	if d := Distro(name); slices.Contains(distros, d) {

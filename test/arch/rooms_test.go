@@ -2,19 +2,12 @@ package arch_test
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
-	"go/ast"
-	"go/importer"
-	"go/parser"
 	"go/token"
 	"go/types"
-	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -128,65 +121,23 @@ func writeRooms(t *testing.T, path string, all map[string]room) {
 	}
 }
 
-// compiled is a package as go list describes it.
-type compiled struct {
-	ImportPath, Dir, Export string
-	GoFiles                 []string
-	ImportMap               map[string]string
-	Standard                bool
-}
-
 // measureRooms measures the packages of the module without their tests.
 func measureRooms(t *testing.T) map[string]room {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,ImportMap,Standard", "./...")
-	cmd.Dir, cmd.Stderr = root(t), os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	exports := make(map[string]string)
-	var ours []compiled
-	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p compiled
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		exports[p.ImportPath] = p.Export
-		if strings.HasPrefix(p.ImportPath, module) {
-			ours = append(ours, p)
-		}
-	}
-	fset := token.NewFileSet()
-	imports := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 	rooms := make(map[string]room)
-	for _, p := range ours {
-		rooms[strings.TrimPrefix(p.ImportPath, module)] = measureRoom(t, fset, imports, p)
+	for _, p := range checkedPackages(t).packages {
+		rooms[p.name()] = measureRoom(p)
 	}
 	return rooms
 }
 
-func measureRoom(t *testing.T, fset *token.FileSet, imports types.Importer, p compiled) (r room) {
-	t.Helper()
-	var files []*ast.File
-	for _, name := range p.GoFiles {
-		f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, f)
-		r.lines += fset.File(f.Package).LineCount()
+func measureRoom(p *checked) (r room) {
+	for _, f := range p.files {
+		r.lines += p.fset.File(f.Package).LineCount()
 	}
-	info := &types.Info{Uses: make(map[*ast.Ident]types.Object)}
-	pkg, err := (&types.Config{Importer: imports}).Check(p.ImportPath, fset, files, info)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.cycle = largestCycle(references(fset, pkg, info))
-	for _, name := range pkg.Scope().Names() {
-		obj, ok := pkg.Scope().Lookup(name).(*types.TypeName)
+	r.cycle = largestCycle(references(p.fset, p.types, p.info))
+	for _, name := range p.types.Scope().Names() {
+		obj, ok := p.types.Scope().Lookup(name).(*types.TypeName)
 		if !ok || obj.IsAlias() {
 			continue
 		}
@@ -196,7 +147,7 @@ func measureRoom(t *testing.T, fset *token.FileSet, imports types.Importer, p co
 		}
 		methods, fields := sizeOf(named, make(map[*types.Named]bool))
 		r.methods = max(r.methods, methods)
-		if methods > 0 && !isPlain(strings.TrimPrefix(p.ImportPath, module)+"."+name) {
+		if methods > 0 && !isPlain(p.name()+"."+name) {
 			r.fields = max(r.fields, fields)
 		}
 	}

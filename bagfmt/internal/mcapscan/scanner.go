@@ -16,7 +16,6 @@ import (
 type Options struct {
 	MaxChunkBytes int64 // largest compressed chunk, stored or unpacked
 	Reuse         bool  // a Frame of a chunk is valid until the next call only
-	KeepForeign   bool  // as in table.Options
 	Interrupted   func() error
 }
 
@@ -51,7 +50,7 @@ type skipData struct {
 // New reads the header of the file. s is behind the magic. Next tells damage of the header, which loses
 // no message.
 func New(s *wire.Stream, o Options) (*Scanner, error) {
-	x := &Scanner{s: s, o: o, file: mcap.File{Channels: mcap.Channels{KeepForeign: o.KeepForeign}}, told: make(map[uint16]bool)}
+	x := &Scanner{s: s, o: o, told: make(map[uint16]bool)}
 	x.load.Unpack.Interrupted = o.Interrupted
 	x.good = s.Off
 	if err := x.header(); err != nil {
