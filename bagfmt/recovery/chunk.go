@@ -3,6 +3,7 @@ package recovery
 import (
 	"bytes"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/search"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -114,7 +115,7 @@ func (f *chunkFinder) unbounded(bag *inputBag, p *wire.ChunkPlace, reason error)
 	if _, err := rosbag.ParseCompression(string(p.Compression)); err != nil {
 		var magic [4]byte
 		n, _ := f.in.r.ReadAt(magic[:], p.Data) // unreadable bytes are not lz4
-		p.Compression = guessCompression(magic[:n])
+		p.Compression = codec.Guess(magic[:n])
 	}
 	if p.Compression == rosbag.CompressionNone {
 		return f.unboundedNone(bag, p, reason)

@@ -2,18 +2,13 @@ package recovery
 
 import (
 	"bytes"
-	stdbzip2 "compress/bzip2"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io"
-
-	"github.com/pierrec/lz4/v4"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
-	"github.com/gorosbag/gorosbag/internal/bzip2"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -33,8 +28,8 @@ type chunkDecoder struct {
 	buf      chunkBuffer
 	plain    []byte // memory for unpacked data
 	unpack   codec.Decompressor
-	failures int         // chunks that unpack could not unpack
-	lz4      *lz4.Reader // nil until it is needed
+	salvage  codec.Salvager
+	failures int // chunks that unpack could not unpack
 }
 
 // decodedChunk is a chunk that the decoder has read.
@@ -114,7 +109,7 @@ func (d *chunkDecoder) decode(c *decodedChunk) error {
 	kind := p.Compression
 	if _, unknown := rosbag.ParseCompression(string(kind)); unknown != nil {
 		wrong := wire.Corrupt(p.Pos, rosbag.OpChunk, "unknown compression %.40q", p.Compression)
-		if kind = guessCompression(stored); kind == rosbag.CompressionNone && !crcMatches {
+		if kind = codec.Guess(stored); kind == rosbag.CompressionNone && !crcMatches {
 			return wrong
 		}
 		d.report.repair(wrong)
@@ -127,7 +122,7 @@ func (d *chunkDecoder) decode(c *decodedChunk) error {
 		c.data, c.certain = stored, crcMatches
 		return nil
 	}
-	data, err := d.unpackAll(kind, bytes.NewReader(stored), p.Stored, d.unpackLimit(p))
+	data, err := d.salvage.Unpack(kind, bytes.NewReader(stored), p.Stored, d.unpackLimit(p), &d.plain)
 	if err != nil {
 		return wire.Corrupt(p.Pos, rosbag.OpChunk, "%v", err)
 	}
@@ -146,7 +141,7 @@ func (d *chunkDecoder) decode(c *decodedChunk) error {
 // file. r is the file from the data of the chunk on. It returns an error if the data is
 // damaged.
 func (d *chunkDecoder) decodeTorn(r io.Reader, p *wire.ChunkPlace) (decodedChunk, error) {
-	data, err := d.unpackAll(p.Compression, r, 0, d.unpackLimit(p))
+	data, err := d.salvage.Unpack(p.Compression, r, 0, d.unpackLimit(p), &d.plain)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		err = nil
 	}
@@ -156,54 +151,6 @@ func (d *chunkDecoder) decodeTorn(r io.Reader, p *wire.ChunkPlace) (decodedChunk
 // unpackLimit returns the limit for unpacking a chunk whose header may be wrong.
 func (d *chunkDecoder) unpackLimit(p *wire.ChunkPlace) int64 {
 	return min(max(p.Size, untrustedUnpackBytes), d.limit)
-}
-
-// unpackAll unpacks the data in r, about stored bytes, into at most limit bytes of memory,
-// which the next call reuses. With an error it returns the data unpacked before;
-// io.ErrUnexpectedEOF means that the data is truncated. Without an error the checksum
-// matched.
-func (d *chunkDecoder) unpackAll(c rosbag.Compression, r io.Reader, stored, limit int64) ([]byte, error) {
-	var magic [4]byte
-	switch n, err := io.ReadFull(r, magic[:]); {
-	case err != nil:
-		return nil, io.ErrUnexpectedEOF
-	case guessCompression(magic[:n]) != c:
-		return nil, fmt.Errorf("%s data does not start as such", c)
-	}
-	r = io.MultiReader(bytes.NewReader(magic[:]), r)
-	var z io.Reader
-	if c == rosbag.CompressionLZ4 {
-		if d.lz4 == nil {
-			d.lz4 = lz4.NewReader(nil)
-		}
-		d.lz4.Reset(r)
-		z = d.lz4
-	} else {
-		// Not ours, which is faster: it needs all data in memory.
-		z = stdbzip2.NewReader(r)
-	}
-	z = d.unpack.Interrupted.Reader(z)
-	buf := d.plain[:cap(d.plain)]
-	if first := min(limit+1, codec.FirstUnpackBytes+codec.FirstUnpackRatio*stored); int64(len(buf)) < first {
-		buf = make([]byte, first)
-	}
-	for at := 0; ; {
-		n, err := z.Read(buf[at:])
-		at += n
-		d.plain = buf[:at]
-		switch {
-		case int64(at) > limit:
-			return nil, fmt.Errorf("%w: %s data of more than %d bytes", rosbag.ErrLimit, c, limit)
-		case errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
-			return d.plain, nil
-		case err != nil:
-			return d.plain, err
-		case at == len(buf):
-			more := make([]byte, min(limit+1, 2*int64(at)))
-			copy(more, buf)
-			buf = more
-		}
-	}
 }
 
 // unpackIntact unpacks stored data, whose crc32c is crc, into memory. If that is too small
@@ -222,15 +169,4 @@ func unpackIntact(d *codec.Decompressor, p *wire.ChunkPlace, stored []byte, crc 
 		*memory = data
 	}
 	return data
-}
-
-// guessCompression returns the compression that matches the first bytes of stored data.
-func guessCompression(stored []byte) rosbag.Compression {
-	switch {
-	case codec.IsLZ4(stored):
-		return rosbag.CompressionLZ4
-	case bzip2.IsStream(stored):
-		return rosbag.CompressionBZ2
-	}
-	return rosbag.CompressionNone
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// An unpacked chunk gets FirstUnpackBytes, and this many times its stored size, at once; what
+// An unpacked chunk gets firstUnpackBytes, and this many times its stored size, at once; what
 // claims more has to show it first.
 const (
-	FirstUnpackRatio = 16
-	FirstUnpackBytes = 64 << 10
+	firstUnpackRatio = 16
+	firstUnpackBytes = 64 << 10
 )
 
 // Compressor packs chunks. It holds the state of its codec from one chunk to the
@@ -69,7 +69,7 @@ type Decompressor struct {
 // Unpack returns stored unpacked, in memory if that is enough, else in fresh memory.
 // The result has exactly size bytes, or there is an error.
 func (d *Decompressor) Unpack(c rosbag.Compression, stored []byte, size int64, memory []byte) ([]byte, error) {
-	first := min(size, FirstUnpackBytes+FirstUnpackRatio*int64(len(stored)))
+	first := min(size, firstUnpackBytes+firstUnpackRatio*int64(len(stored)))
 	if int64(cap(memory)) < size {
 		memory = make([]byte, first)
 	}
