@@ -24,10 +24,10 @@ const (
 	ConnectionOverhead = 512
 	fieldOverhead      = 40
 
-	// KeptPublishers is how many accounts of publishers that are gone are kept of each topic, and
-	// KeptLatched how many latched messages of such.
+	// KeptPublishers is how many accounts of publishers that are gone are kept of each topic.
 	KeptPublishers = 16
-	KeptLatched    = 16
+	// KeptLatched is how many latched messages of such publishers are kept of each topic.
+	KeptLatched = 16
 
 	namedBytes = 256 // of the name and the address of a publisher that are kept
 )
