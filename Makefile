@@ -54,7 +54,7 @@ NOT_RACED := TestAppendCut TestBeyond4GiB TestBombs TestEncryptedCut TestLimitsF
   TestRealWithoutIndex TestRecoverFlips TestRecoverTornCompressed TestHostile TestScanBitFlips TestScanPassesOver \
   TestScanTruncatedEverywhere TestDamagedAnywhere TestDiffOldVersions TestEchoOldBags TestRemoteCost TestUsage \
   TestDiffRoundTrips TestPacksCanBeRead TestLatchedRandom TestProbesUnderLoad TestFinishedBagsTakeNoHeap TestOverload \
-  TestReadAllocatesNothing TestReuse TestParallelWriteAllocs
+  TestReadAllocatesNothing TestReuse TestParallelWriteAllocs TestMergeIsBounded
 race:
 	@for t in $(NOT_RACED); do git grep -qw "func $$t" -- '*_test.go' || { echo "NOT_RACED: no test is called $$t"; exit 1; }; done
 	CGO_ENABLED=1 $(GOTEST) -race -gcflags=modernc.org/...=-d=checkptr=0 -short -tags nocloud -timeout 30m -skip "^($$(echo $(NOT_RACED) | tr ' ' '|'))$$" \
