@@ -73,7 +73,7 @@ type openChunk struct {
 	info  table.Chunk
 	open  bool
 	index segments.Tally
-	seen  map[uint16]struct{}
+	seen  segments.IDs
 	bad   error // damage of its indexes
 
 	uncertain bool // some of its indexes may be missing
@@ -267,7 +267,7 @@ func (x *scan) messageIndex(n, start int64) error {
 	}
 	c.info.IndexBytes += mcap.HeadBytes + n
 	channel, entries, err := mcap.ParseMessageIndex(b)
-	_, twice := c.seen[channel]
+	twice := c.seen.Add(rosbag.ConnID(channel))
 	switch {
 	case err != nil:
 	case twice && len(entries) > 0:
@@ -278,10 +278,6 @@ func (x *scan) messageIndex(n, start int64) error {
 	if err != nil && c.bad == nil {
 		c.bad = wire.Corrupt(start, rosbag.OpIndexData, "%v", err)
 	}
-	if c.seen == nil {
-		c.seen = make(map[uint16]struct{})
-	}
-	c.seen[channel] = struct{}{}
 	return nil
 }
 
@@ -294,12 +290,9 @@ func (x *scan) endChunk() error {
 	defer func() {
 		c.open, c.bad = false, nil
 		c.index.Reset()
-		if len(c.seen) > segments.MaxCleared {
-			c.seen = nil
-		}
-		clear(c.seen)
+		c.seen.Reset()
 	}()
-	if len(c.seen) > 0 && c.bad == nil && !c.uncertain && x.knows(c.index.ByID) {
+	if c.seen.Len() > 0 && c.bad == nil && !c.uncertain && x.knows(c.index.ByID) {
 		x.total += c.index.Sum()
 		for id, n := range c.index.ByID {
 			if n > 0 && x.channels.Foreign(uint16(id)) {
@@ -326,14 +319,14 @@ func (x *scan) endChunk() error {
 		return wrong
 	case wrong != nil:
 		x.bag.Damaged(wrong)
-	case c.bad == nil && len(c.seen) > 0 && !found.Equal(&c.index):
+	case c.bad == nil && c.seen.Len() > 0 && !found.Equal(&c.index):
 		c.bad = wire.Corrupt(c.info.Pos, rosbag.OpChunk, "its message indexes count other messages")
 	}
 	if bad := wire.AsCorrupt(c.bad); bad != nil && wrong == nil {
 		bad.Recovered = true
 		x.bag.Damaged(bad)
 	}
-	if wrong != nil || c.bad != nil || len(c.seen) == 0 {
+	if wrong != nil || c.bad != nil || c.seen.Len() == 0 {
 		c.info.Kind = table.KindNoIndex
 	}
 	x.seg.Segment(c.info, &found)

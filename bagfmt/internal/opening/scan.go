@@ -68,7 +68,7 @@ type openChunk struct {
 	index     segments.Tally
 	bad       error // damage of its index data
 	uncertain bool  // some of its index data may be missing
-	seen      map[rosbag.ConnID]struct{}
+	seen      segments.IDs
 }
 
 // recordDamage adds damage to that of the Reader, and returns any other error.
@@ -258,13 +258,9 @@ func (x *bagScan) indexData(n, start int64) (more bool, err error) {
 		}
 		return x.resync(start, err)
 	}
-	if _, twice := c.seen[h.Conn]; twice && c.bad == nil {
+	if c.seen.Add(h.Conn) && c.bad == nil {
 		c.bad = wire.Corrupt(start, rosbag.OpIndexData, "connection %d again", h.Conn)
 	}
-	if c.seen == nil {
-		c.seen = make(map[rosbag.ConnID]struct{})
-	}
-	c.seen[h.Conn] = struct{}{}
 	c.index.Entries(h.Conn, x.s.Data)
 	return true, nil
 }
@@ -329,12 +325,9 @@ func (x *bagScan) endChunk() error {
 	defer func() {
 		c.open, c.bad = false, nil
 		c.index.Reset()
-		if len(c.seen) > segments.MaxCleared {
-			c.seen = nil
-		}
-		clear(c.seen)
+		c.seen.Reset()
 	}()
-	indexed := len(c.seen) > 0 && c.bad == nil
+	indexed := c.seen.Len() > 0 && c.bad == nil
 	info := table.Chunk{Span: rosbag.Span{Pos: c.place.Pos}}
 	if indexed && !c.uncertain && x.knows(c.index.ByID) {
 		x.seg.Segment(info, &c.index)

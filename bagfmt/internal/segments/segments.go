@@ -10,9 +10,9 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// MaxCleared is how large a map may be to be used again: clearing one costs as much as
+// maxCleared is how large a map may be to be used again: clearing one costs as much as
 // it ever held.
-const MaxCleared = 1 << 10
+const maxCleared = 1 << 10
 
 // Bytes is the size of segments that are no chunks.
 const Bytes = 1 << 20

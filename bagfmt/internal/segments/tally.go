@@ -47,7 +47,7 @@ func (t *Tally) Sum() uint64 {
 
 // Reset forgets what was counted.
 func (t *Tally) Reset() {
-	if len(t.ByID) > MaxCleared {
+	if len(t.ByID) > maxCleared {
 		t.ByID = nil
 	}
 	clear(t.ByID)
