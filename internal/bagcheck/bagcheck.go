@@ -355,13 +355,7 @@ func (c *checker) scan(s *bagfmt.Scanner, v *verification) error {
 			c.damage(err)
 			continue
 		}
-		c.report.Messages++
-		st := c.counts[m.Conn]
-		if st == nil {
-			st = &connState{}
-			c.counts[m.Conn] = st
-		}
-		st.messages++
+		st := c.count(m)
 		if m.Time.Before(st.last) {
 			st.backwards++
 		}
@@ -369,6 +363,18 @@ func (c *checker) scan(s *bagfmt.Scanner, v *verification) error {
 		st.oddTimes.add(c.report.Messages, s.Offset(), m.Time.Sec, m.Time.Nsec)
 		deep.add(m, st, s.Offset())
 	}
+}
+
+// count counts a message, and returns the state of its connection.
+func (c *checker) count(m *rosbag.Message) *connState {
+	c.report.Messages++
+	st := c.counts[m.Conn]
+	if st == nil {
+		st = &connState{}
+		c.counts[m.Conn] = st
+	}
+	st.messages++
+	return st
 }
 
 // isUnknownConnection reports whether err is about messages of an unknown connection, which

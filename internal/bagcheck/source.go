@@ -31,13 +31,7 @@ func CheckSource(ctx context.Context, s rosbag.Source, o Options) (*Report, erro
 			c.unread(err)
 			continue
 		}
-		c.report.Messages++
-		st := c.counts[m.Conn]
-		if st == nil {
-			st = &connState{}
-			c.counts[m.Conn] = st
-		}
-		st.messages++
+		st := c.count(m)
 		deep.add(m, st, 0)
 	}
 	deep.stop()
