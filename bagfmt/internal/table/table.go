@@ -36,25 +36,16 @@ type Table struct {
 
 const defaultCacheBytes = 128 << 20
 
-// Options limits what a Reader does. The zero value is ready to use.
+// Options are those of a bagfmt.ReaderOptions, which says what each means.
 type Options struct {
-	MaxChunkBytes int64 // largest compressed chunk, stored or unpacked; zero means 512 MiB, 2 GiB - 1 is the most
-	CacheBytes    int64 // unpacked chunks that one Cursor keeps beside the current one; zero means 128 MiB
-	FutureVersion bool  // read any version 2.x as if it were 2.0
-	IndexOnly     bool  // refuse a bag without a good index instead of reading it from front to back
-	// Cache, if not nil, keeps chunks and messages for readers that seek back and forth. Several
-	// Readers may share one. Query.Reuse is then of no effect.
-	Cache *Cache
-	// Interrupted, if not nil, is asked before each read, and while a chunk is unpacked or searched,
-	// every few MiB. An error that it returns ends that, and is returned. Goroutines may call it at the same time.
-	Interrupted func() error
-	// KeepForeign gives out also the connections and messages of an MCAP file that are not those of
-	// ROS 1, but for example cdr of ROS 2. Else a rosbag.EncodingError in Damage tells of each. See
-	// rosbag.KeyMCAPEncoding for what their connection headers hold.
-	KeepForeign bool
-	// UnwrapKey, if not nil, is asked for the AES key of an encrypted bag when that is opened.
-	// The key that it returns is overwritten. Without it encrypted bags are refused.
-	UnwrapKey func(rosbag.Encryption) (key []byte, err error)
+	MaxChunkBytes int64
+	CacheBytes    int64
+	FutureVersion bool
+	IndexOnly     bool
+	Cache         *Cache
+	Interrupted   func() error
+	KeepForeign   bool
+	UnwrapKey     func(rosbag.Encryption) (key []byte, err error)
 }
 
 // WithDefaults returns o with defaults for what is zero. The error matches rosbag.ErrLimit.
