@@ -4,6 +4,8 @@ import (
 	"io"
 	"testing"
 	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // TestLinksLost: which links that end are lost, and how long there was none.
@@ -174,14 +176,14 @@ func TestWatch(t *testing.T) {
 			t.Parallel()
 			u := &Publisher{Links: 1}
 			first := u.Watch(true)
-			if first == nil || missedOf(first, count(1, 20)) != 0 {
+			if first == nil || missedOf(first, testlink.Count(1, 20)) != 0 {
 				t.Fatal("no sequence")
 			}
 			u.AddMissed(1, true)
 			u.Judge(true)
 			u.Links = tc.links
 			next := u.Watch(tc.again)
-			missing := missedOf(next, count(26, 20)) // 21 to 25 did not come
+			missing := missedOf(next, testlink.Count(26, 20)) // 21 to 25 did not come
 			if (next == first) != tc.goOn || (missing == 5) != tc.goOn || u.foreign != tc.goOn {
 				t.Errorf("the same sequence %v, %d missing, numbers of others %v", next == first, missing, u.foreign)
 			}

@@ -1,29 +1,10 @@
 package loss
 
 import (
-	"encoding/binary"
 	"testing"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
-
-// numbered makes frames back to back whose payloads begin with the numbers.
-func numbered(seqs ...uint32) []byte {
-	var run []byte
-	for _, seq := range seqs {
-		run = binary.LittleEndian.AppendUint32(run, 12)
-		run = binary.LittleEndian.AppendUint32(run, seq)
-		run = append(run, "8 bytes."...)
-	}
-	return run
-}
-
-// count returns n numbers from first on.
-func count(first uint32, n int) []uint32 {
-	seqs := make([]uint32, n)
-	for i := range seqs {
-		seqs[i] = first + uint32(i)
-	}
-	return seqs
-}
 
 func join(parts ...[]uint32) (all []uint32) {
 	for _, p := range parts {
@@ -38,30 +19,30 @@ func TestSeqHoles(t *testing.T) {
 	fourth := []uint32(nil)      // and one that leaves each fifth out
 	for i := range fives {
 		fives[i] = uint32(5 * i)
-		fourth = append(fourth, count(uint32(5*i), 4)...)
+		fourth = append(fourth, testlink.Count(uint32(5*i), 4)...)
 	}
 	tests := map[string]struct {
 		seqs []uint32
 		want int
 	}{
-		"none missing":            {count(7, 100), 0},
-		"one missing":             {join(count(7, 10), count(18, 10)), 1},
-		"many, far apart":         {join(count(0, 10), []uint32{110, 210, 310}), 298},
+		"none missing":            {testlink.Count(7, 100), 0},
+		"one missing":             {join(testlink.Count(7, 10), testlink.Count(18, 10)), 1},
+		"many, far apart":         {join(testlink.Count(0, 10), []uint32{110, 210, 310}), 298},
 		"none set":                {make([]uint32, 100), 0},
-		"too early to tell":       {join(count(0, 4), count(14, 4)), 0},
-		"around zero":             {join(count(0xfffffff0, 12), count(2, 5)), 6},
-		"begins again":            {join(count(100, 10), count(0, 10), count(12, 3)), 2},
-		"begins again below":      {join(count(100, 10), count(115, 3), count(0, 10)), 5},
-		"begins again at once":    {join(count(5, 10), count(5, 10), count(16, 3)), 1},
-		"two sources":             {join(count(100, 10), count(5, 10), []uint32{110}, count(15, 10), []uint32{200}), 0},
-		"two sources, next door":  {join(count(0, 10), []uint32{12, 11}), 0},
+		"too early to tell":       {join(testlink.Count(0, 4), testlink.Count(14, 4)), 0},
+		"around zero":             {join(testlink.Count(0xfffffff0, 12), testlink.Count(2, 5)), 6},
+		"begins again":            {join(testlink.Count(100, 10), testlink.Count(0, 10), testlink.Count(12, 3)), 2},
+		"begins again below":      {join(testlink.Count(100, 10), testlink.Count(115, 3), testlink.Count(0, 10)), 5},
+		"begins again at once":    {join(testlink.Count(5, 10), testlink.Count(5, 10), testlink.Count(16, 3)), 1},
+		"two sources":             {join(testlink.Count(100, 10), testlink.Count(5, 10), []uint32{110}, testlink.Count(15, 10), []uint32{200}), 0},
+		"two sources, next door":  {join(testlink.Count(0, 10), []uint32{12, 11}), 0},
 		"two sources, in turn":    {[]uint32{100, 1, 101, 2, 102, 3, 103, 4, 104, 5, 110, 6}, 0},
-		"two sources, lower one":  {join(count(5, 10), []uint32{100}, count(15, 10), []uint32{101, 300}), 0},
-		"repeated":                {join(count(5, 10), []uint32{14, 30, 50}), 0},
+		"two sources, lower one":  {join(testlink.Count(5, 10), []uint32{100}, testlink.Count(15, 10), []uint32{101, 300}), 0},
+		"repeated":                {join(testlink.Count(5, 10), []uint32{14, 30, 50}), 0},
 		"passes each fifth":       {fives, 0},
 		"leaves each fifth out":   {fourth, 0},
-		"from somewhere else":     {join(count(5, 10), count(1<<25, 10)), 0},
-		"and then really missing": {join(count(5, 10), count(1<<25, 10), count(1<<25+11, 5)), 1},
+		"from somewhere else":     {join(testlink.Count(5, 10), testlink.Count(1<<25, 10)), 0},
+		"and then really missing": {join(testlink.Count(5, 10), testlink.Count(1<<25, 10), testlink.Count(1<<25+11, 5)), 1},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -71,7 +52,7 @@ func TestSeqHoles(t *testing.T) {
 				got := 0
 				for rest := tc.seqs; len(rest) > 0; rest = rest[min(size, len(rest)):] {
 					run := rest[:min(size, len(rest))]
-					got += w.Run(numbered(run...), len(run))
+					got += w.Run(testlink.Numbered(run...), len(run))
 				}
 				if got != tc.want {
 					t.Errorf("in runs of %d: %d missing, want %d", size, got, tc.want)
@@ -86,10 +67,10 @@ func TestSeqAgain(t *testing.T) {
 	t.Parallel()
 	for first, want := range map[uint32]int{10: 0, 15: 5, 0: 0, 9: 0} {
 		var w Sequence
-		w.Run(numbered(count(0, 10)...), 10)
+		w.Run(testlink.Numbered(testlink.Count(0, 10)...), 10)
 		w.Reopened()
-		got := w.Run(numbered(count(first, 10)...), 10)
-		got += w.Run(numbered(first+10, first+12), 2) // also believed afterwards
+		got := w.Run(testlink.Numbered(testlink.Count(first, 10)...), 10)
+		got += w.Run(testlink.Numbered(first+10, first+12), 2) // also believed afterwards
 		if got != want+1 {
 			t.Errorf("goes on at %d: %d missing, want %d", first, got, want+1)
 		}
@@ -100,7 +81,7 @@ func TestSeqShortFrames(t *testing.T) {
 	t.Parallel()
 	var w Sequence
 	empty := []byte{0, 0, 0, 0}
-	if got := w.Run(append(append(numbered(1, 2, 3, 4, 5), empty...), numbered(6, 8)...), 8); got != 1 {
+	if got := w.Run(append(append(testlink.Numbered(1, 2, 3, 4, 5), empty...), testlink.Numbered(6, 8)...), 8); got != 1 {
 		t.Errorf("%d missing, want 1", got)
 	}
 }
@@ -127,7 +108,7 @@ func TestBeginsWithHeader(t *testing.T) {
 
 func BenchmarkSeqWatch(b *testing.B) {
 	const n = 1000
-	run := numbered(count(0, n)...)
+	run := testlink.Numbered(testlink.Count(0, n)...)
 	var w Sequence
 	w.Run(run, n)
 	b.ReportAllocs()
@@ -141,7 +122,7 @@ func BenchmarkSeqWatch(b *testing.B) {
 // missedOf feeds runs of numbers to a fresh watch and returns what is missing in all.
 func missedOf(w *Sequence, runs ...[]uint32) (missing int) {
 	for _, r := range runs {
-		missing += w.Run(numbered(r...), len(r))
+		missing += w.Run(testlink.Numbered(r...), len(r))
 	}
 	return missing
 }
@@ -155,19 +136,19 @@ func TestHolesFromTheFirstMessageOn(t *testing.T) {
 		seqs []uint32
 		want int
 	}{
-		"behind the first":             {join(count(1, 1), count(4, 5)), 2},
-		"not proved yet":               {join(count(1, 1), count(4, 4)), 0},
-		"two holes":                    {join(count(1, 2), count(4, 3), count(10, 5)), 4},
-		"and one later":                {join(count(1, 1), count(4, 5), count(10, 1)), 3},
-		"begins again before":          {join(count(1, 1), count(4, 3), count(1, 5)), 0},
-		"repeated before":              {join(count(1, 1), count(4, 3), count(6, 5)), 0},
-		"from somewhere else before":   {join(count(1, 2), count(3+1<<25, 5)), 0},
-		"several sources, seen later":  {join(count(1, 1), count(4, 5), []uint32{3}, []uint32{100}), 0},
-		"a hole as large as may be":    {join(count(0, 5), []uint32{4 + seqMost}), seqMost - 1},
-		"one number more is no hole":   {join(count(0, 5), []uint32{5 + seqMost}), 0},
-		"four steps are proof":         {join(count(0, 5), []uint32{6}), 1},
-		"begins again, with holes":     {join(count(10, 5), []uint32{20, 10}, count(21, 5), []uint32{40}), 5 + 10 + 14},
-		"the one before those of ours": {join(count(10, 5), []uint32{20, 11}, count(21, 5), []uint32{40}), 0},
+		"behind the first":             {join(testlink.Count(1, 1), testlink.Count(4, 5)), 2},
+		"not proved yet":               {join(testlink.Count(1, 1), testlink.Count(4, 4)), 0},
+		"two holes":                    {join(testlink.Count(1, 2), testlink.Count(4, 3), testlink.Count(10, 5)), 4},
+		"and one later":                {join(testlink.Count(1, 1), testlink.Count(4, 5), testlink.Count(10, 1)), 3},
+		"begins again before":          {join(testlink.Count(1, 1), testlink.Count(4, 3), testlink.Count(1, 5)), 0},
+		"repeated before":              {join(testlink.Count(1, 1), testlink.Count(4, 3), testlink.Count(6, 5)), 0},
+		"from somewhere else before":   {join(testlink.Count(1, 2), testlink.Count(3+1<<25, 5)), 0},
+		"several sources, seen later":  {join(testlink.Count(1, 1), testlink.Count(4, 5), []uint32{3}, []uint32{100}), 0},
+		"a hole as large as may be":    {join(testlink.Count(0, 5), []uint32{4 + seqMost}), seqMost - 1},
+		"one number more is no hole":   {join(testlink.Count(0, 5), []uint32{5 + seqMost}), 0},
+		"four steps are proof":         {join(testlink.Count(0, 5), []uint32{6}), 1},
+		"begins again, with holes":     {join(testlink.Count(10, 5), []uint32{20, 10}, testlink.Count(21, 5), []uint32{40}), 5 + 10 + 14},
+		"the one before those of ours": {join(testlink.Count(10, 5), []uint32{20, 11}, testlink.Count(21, 5), []uint32{40}), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -192,19 +173,19 @@ func TestHolesFromTheFirstMessageOn(t *testing.T) {
 func TestHolesWhileTheLinkWasAway(t *testing.T) {
 	t.Parallel()
 	var young Sequence
-	got := missedOf(&young, count(0, 3))
+	got := missedOf(&young, testlink.Count(0, 3))
 	young.Reopened()
-	if got += missedOf(&young, count(5, 5)); got != 2 {
+	if got += missedOf(&young, testlink.Count(5, 5)); got != 2 {
 		t.Errorf("of a young publisher %d are missing, want 2", got)
 	}
 	var w Sequence
-	got = missedOf(&w, count(0, 10), count(12, 3))
+	got = missedOf(&w, testlink.Count(0, 10), testlink.Count(12, 3))
 	w.Reopened()
-	got += missedOf(&w, count(15, 3), count(20, 3), []uint32{16}) // two sources from here on
+	got += missedOf(&w, testlink.Count(15, 3), testlink.Count(20, 3), []uint32{16}) // two sources from here on
 	if got != 2 {
 		t.Errorf("%d missing, want the 2 of the first link", got)
 	}
-	if got := missedOf(&w, count(100, 10), []uint32{200}); got != 0 {
+	if got := missedOf(&w, testlink.Count(100, 10), []uint32{200}); got != 0 {
 		t.Errorf("%d missing of numbers that are not its own", got)
 	}
 }
@@ -227,14 +208,14 @@ func TestSmallestNumberedMessages(t *testing.T) {
 func TestMessagesWhoseNumbersAreNotRead(t *testing.T) {
 	t.Parallel()
 	var w Sequence
-	missedOf(&w, count(0, 10))
+	missedOf(&w, testlink.Count(0, 10))
 	w.Unseen()
 	w.Unseen()
-	if got := missedOf(&w, count(12, 3)); got != 0 {
+	if got := missedOf(&w, testlink.Count(12, 3)); got != 0 {
 		t.Errorf("%d missing, want none", got)
 	}
 	w.Unseen()
-	if got := missedOf(&w, count(17, 3)); got != 1 {
+	if got := missedOf(&w, testlink.Count(17, 3)); got != 1 {
 		t.Errorf("%d missing, want 1", got)
 	}
 }

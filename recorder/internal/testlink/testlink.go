@@ -38,31 +38,24 @@ func Info(topic, publisher string) tcpros.LinkInfo {
 func HeaderInfo(topic, publisher string) tcpros.LinkInfo {
 	info := Info(topic, publisher)
 	info.PublisherURI = "http://" + publisher
-	for i := range info.Header {
-		if info.Header[i].Key == "message_definition" {
-			info.Header[i].Value = "Header header\n"
-		}
-	}
-	return info
+	return with(info, "message_definition", "Header header\n")
 }
 
 // LatchingInfo is HeaderInfo of a publisher that latches.
 func LatchingInfo(topic, publisher string) tcpros.LinkInfo {
-	info := HeaderInfo(topic, publisher)
-	for i := range info.Header {
-		if info.Header[i].Key == "latching" {
-			info.Header[i].Value = "1"
-		}
-	}
-	return info
+	return with(HeaderInfo(topic, publisher), "latching", "1")
 }
 
-// LatchedInfo is that of a latching publisher.
+// LatchedInfo is Info of a publisher that latches.
 func LatchedInfo(topic, publisher string) tcpros.LinkInfo {
-	info := Info(topic, publisher)
+	return with(Info(topic, publisher), "latching", "1")
+}
+
+// with sets a field that the header of a link has.
+func with(info tcpros.LinkInfo, key, value string) tcpros.LinkInfo {
 	for i := range info.Header {
-		if info.Header[i].Key == "latching" {
-			info.Header[i].Value = "1"
+		if info.Header[i].Key == key {
+			info.Header[i].Value = value
 		}
 	}
 	return info
