@@ -44,12 +44,18 @@ type Recording struct {
 // Open opens the recording at a path or URL. Its errors say what is wrong and what to do, but do not
 // name the file. Damage of a recording is no error: Source.Info tells it. Reading ends with ctx.
 func Open(ctx context.Context, path string, o Options) (*Recording, error) {
-	if isROS2(ctx, path) {
+	if isROS2Directory(ctx, path) {
 		return o.openROS2(ctx, path)
 	}
 	f, size, err := OpenFile(ctx, path)
 	if err != nil {
 		return nil, err
+	}
+	if isDatabase(path, f) {
+		if err := f.Close(); err != nil {
+			return nil, explain.Error(err)
+		}
+		return o.openROS2(ctx, path)
 	}
 	var from io.ReaderAt = f
 	if o.Through != nil {

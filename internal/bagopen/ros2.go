@@ -17,29 +17,22 @@ import (
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
-// isROS2 reports whether path is a recording of ROS 2 that is no single MCAP file: a directory, or a
-// database, which SQLite opens by its name.
-func isROS2(ctx context.Context, path string) bool {
+// isDatabase reports whether f, the file at path, is a database. SQLite opens it by its name, so that
+// one in a store is none.
+func isDatabase(path string, f io.ReaderAt) bool {
 	if store.IsURL(path) {
 		return false
 	}
-	if isROS2Directory(ctx, path) {
-		return true
-	}
-	f, _, err := OpenRegular(path)
-	if err != nil {
-		return false // OpenFile says why
-	}
 	head := make([]byte, 16)
-	_, err = f.ReadAt(head, 0)
-	return errors.Join(err, f.Close()) == nil && db3.IsDatabase(head)
+	_, err := f.ReadAt(head, 0)
+	return err == nil && db3.IsDatabase(head)
 }
 
 // isROS2Directory reports whether the directory at path is one recording of ROS 2. MCAP files without a
 // metadata.yaml may as well be recordings of ROS 1, each by itself: the first one tells. A directory
 // with bags is one only if its metadata.yaml says so: other programs have files of these names, too.
 func isROS2Directory(ctx context.Context, path string) bool {
-	if !ros2bag.IsDirectory(path) {
+	if store.IsURL(path) || !ros2bag.IsDirectory(path) {
 		return false
 	}
 	entries, err := os.ReadDir(path)
@@ -71,7 +64,7 @@ func isROS2Directory(ctx context.Context, path string) bool {
 // IsROS2 reports whether path is a recording of ROS 2 in any form, also an MCAP file with CDR. What
 // cannot be opened is none.
 func IsROS2(ctx context.Context, path string) bool {
-	if isROS2(ctx, path) {
+	if isROS2Directory(ctx, path) {
 		return true
 	}
 	f, size, err := OpenFile(ctx, path)
@@ -79,8 +72,10 @@ func IsROS2(ctx context.Context, path string) bool {
 		return false
 	}
 	defer f.Close() //nolint:errcheck // only read from
-	head := make([]byte, len(mcapMagic))
-	if _, err := f.ReadAt(head, 0); err != nil || string(head) != mcapMagic {
+	if isDatabase(path, f) {
+		return true
+	}
+	if !bagfmt.IsMCAP(f) {
 		return false
 	}
 	o := Options{}
@@ -88,9 +83,6 @@ func IsROS2(ctx context.Context, path string) bool {
 	_, is := s.(*ros2bag.Source)
 	return err == nil && is
 }
-
-// mcapMagic is what MCAP files begin with.
-const mcapMagic = "\x89MCAP"
 
 // openROS2 opens the directory or the database at path.
 func (o *Options) openROS2(ctx context.Context, path string) (*Recording, error) {
