@@ -96,6 +96,7 @@ var allowed = map[string][]string{
 	"internal/testbag":          {"bagfmt"},
 	"internal/faultnet":         {},
 	"internal/testproc":         {},
+	"internal/testrace":         {},
 	"player/internal/pacing":    {},
 	"player/internal/transport": {"bagfmt"},
 	"player/internal/readahead": {"bagfmt", "player/internal/framing", "player/internal/plan", "player/internal/timeline", "player/internal/transport", "rosmsg"},
