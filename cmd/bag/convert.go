@@ -84,10 +84,9 @@ func (f *convertFlags) Run(ctx context.Context, out bagjob.Output) error {
 		return ros2job.Job{In: in, Out: to, Select: o, Finish: finish, Storage: storage, Options: f.jobOptions()}.Run(j)
 	}
 	mcap := wantsMCAP(f.To, to)
-	back := ros2job.NewBack(f.sink(in, mcap))
-	err = j.Rewrite(bagjob.Plan{Inputs: in, Out: to, MCAP: mcap, Sink: back.Start, Options: o, Finish: finish})
+	sum, err := j.Rewrite(bagjob.Plan{Inputs: in, Out: to, MCAP: mcap, Sink: f.sink(in, mcap), Options: o, Finish: finish})
 	if source, ok := in[0].Source.(*ros2bag.Source); ok && to != "-" && (err == nil || errors.Is(err, bagjob.ErrLossy)) {
-		err = errors.Join(err, back.Report(j, to, source, f.jobOptions()))
+		err = errors.Join(err, f.jobOptions().Back(j, to, source, sum.Written))
 	}
 	return err
 }
