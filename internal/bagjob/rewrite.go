@@ -46,6 +46,7 @@ type Plan struct {
 	Out     string                                 // path; "-" for standard output
 	Sink    func(w io.Writer) (rosbag.Sink, error) // starts the output in w, which has WriteAt and Sync unless it is standard output
 	MCAP    bool                                   // Sink makes MCAP
+	DryRun  bool                                   // write nothing, and do not say what is in the output
 	Options rebag.Options                          // but for those of Copy
 	Finish  func(selected uint64) error            // may reject the result before it gets its name; nil accepts it. selected counts the messages, also repeated ones
 }
@@ -53,9 +54,11 @@ type Plan struct {
 // Rewrite copies inputs into one output and says what is in it. The Summary is complete without an
 // error, and with ErrLossy.
 func (j *Job) Rewrite(p Plan) (sum rebag.Summary, err error) {
-	t, err := j.create(p.Out)
-	if err != nil {
-		return sum, j.Failed(p.Out, err)
+	t := &target{w: io.Discard}
+	if !p.DryRun {
+		if t, err = j.create(p.Out); err != nil {
+			return sum, j.Failed(p.Out, err)
+		}
 	}
 	defer t.abort()
 	sink, err := p.Sink(t.w)
@@ -73,6 +76,9 @@ func (j *Job) Rewrite(p Plan) (sum rebag.Summary, err error) {
 	}
 	if err != nil {
 		return sum, j.Failed(p.Out, err)
+	}
+	if p.DryRun {
+		return sum, j.Done()
 	}
 	out := p.Out
 	if out == "-" {

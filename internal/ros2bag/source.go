@@ -242,15 +242,18 @@ func (s *Source) Latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.
 }
 
 // Report returns what became of the topics of the recording, of which so many messages were written,
-// by connection. Of others it counts those that could not be given out, in all that cursors have read
-// so far; no cursor may be reading.
-func (s *Source) Report(written map[*rosbag.Connection]uint64) *Report {
+// by connection, under the names that rename gives topics; nil keeps names. Of other messages it counts
+// those that could not be given out, in all that cursors have read so far; no cursor may be reading.
+func (s *Source) Report(written map[*rosbag.Connection]uint64, rename func(*rosbag.Connection) string) *Report {
 	all := &Report{}
 	for _, r := range s.reports {
 		one := *r
 		if c := s.given[r]; c != nil {
 			one.Out = written[c]
 			one.In += one.Out
+			if rename != nil {
+				one.OutTopic = rename(c)
+			}
 		}
 		all.Topics = append(all.Topics, &one)
 	}
