@@ -764,7 +764,7 @@ func TestConnectionHeader(t *testing.T) {
 		{Key: "latching", Value: "1"},
 		{Key: "latching", Value: "0"},
 	}
-	if h.CallerID() != "/node" || h.Topic() != "/t" || h.Type() != "a/A" || h.MD5Sum() != "m" || h.MessageDefinition() != "d" {
+	if topic, ok := h.Get("topic"); h.CallerID() != "/node" || topic != "/t" || !ok || h.Type() != "a/A" || h.MD5Sum() != "m" || h.MessageDefinition() != "d" {
 		t.Errorf("header %v", h)
 	}
 	for value, want := range map[string]bool{"1": true, "0": false, "": false, "true": false} {

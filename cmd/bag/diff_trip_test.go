@@ -38,7 +38,8 @@ func randomBag(r *rand.Rand) []sent {
 	span := []int{1, 50, 2000}[r.IntN(3)]
 	for i := range r.IntN(300) {
 		h := headers[r.IntN(len(headers))]
-		m := sent{topic: h.Topic(), header: h, at: time.Duration(r.IntN(span)) * time.Millisecond}
+		topic, _ := h.Get("topic")
+		m := sent{topic: topic, header: h, at: time.Duration(r.IntN(span)) * time.Millisecond}
 		switch h.Type() {
 		case "std_msgs/String":
 			m.data = append([]byte{1, 0, 0, 0}, byte('a'+r.IntN(3)))
