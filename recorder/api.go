@@ -3,6 +3,7 @@ package recorder
 import (
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 )
@@ -14,7 +15,7 @@ type (
 	State = intake.State
 	// Waiting says what a topic without any publisher so far was waiting for when the recording
 	// ended.
-	Waiting = intake.Waiting
+	Waiting = account.Waiting
 )
 
 // The zero value records.
@@ -26,9 +27,9 @@ const (
 
 // The zero value says that nothing was in the way: there was a link, or no publisher.
 const (
-	WaitingNone      = intake.WaitingNone
-	WaitingMaster    = intake.WaitingMaster    // to be registered with the master, which had others before it or did not answer
-	WaitingPublisher = intake.WaitingPublisher // for a publisher that the master lists and that was not reached
+	WaitingNone      = account.WaitingNone
+	WaitingMaster    = account.WaitingMaster    // to be registered with the master, which had others before it or did not answer
+	WaitingPublisher = account.WaitingPublisher // for a publisher that the master lists and that was not reached
 )
 
 // Errors of Control.

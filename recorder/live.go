@@ -3,6 +3,7 @@ package recorder
 import (
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 )
 
@@ -78,7 +79,7 @@ func snapshotStats(f intake.SnapshotFigures) SnapshotStats {
 }
 
 // topicStats returns the live accounts of topics.
-func topicStats(topics []intake.Figures) []TopicStats {
+func topicStats(topics []account.Figures) []TopicStats {
 	all := make([]TopicStats, 0, len(topics))
 	for _, f := range topics {
 		ts := TopicStats{Topic: f.Topic, Type: f.Typ, Passed: f.Passed, Publishers: f.Linked, Messages: f.Taken.Messages, Bytes: f.Taken.Bytes, HeldUp: f.HeldUp, Last: f.Last}
@@ -90,7 +91,7 @@ func topicStats(topics []intake.Figures) []TopicStats {
 				ts.Causes = map[string]uint64{}
 			}
 			ts.Dropped += n
-			ts.Causes[intake.DropCause(cause).String()] = n
+			ts.Causes[account.DropCause(cause).String()] = n
 		}
 		ts.Missed, ts.LinksLost, ts.Refused = f.Former.Missed, f.Former.LinksLost, f.Refused
 		for _, a := range f.Publishers {

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -25,7 +26,7 @@ import (
 
 // recorded is a message in a chunk.
 type recorded struct {
-	c     *intake.Connection
+	c     *account.Connection
 	at    rosbag.Time
 	frame []byte
 }

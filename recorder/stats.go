@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // DropCauses returns the causes that TopicStats.Causes may have.
 func DropCauses() []string {
-	causes := make([]string, intake.DropCauses)
-	for c := range intake.DropCauses {
+	causes := make([]string, account.DropCauses)
+	for c := range account.DropCauses {
 		causes[c] = c.String()
 	}
 	return causes
@@ -198,7 +198,7 @@ func (r *session) summary(d time.Duration) Summary {
 }
 
 // topicSummaries returns the accounts of topics by name.
-func topicSummaries(topics []intake.Figures) []TopicSummary {
+func topicSummaries(topics []account.Figures) []TopicSummary {
 	all := make([]TopicSummary, 0, len(topics))
 	for _, f := range topics {
 		ts := TopicSummary{Topic: f.Topic, Type: f.Typ, Former: FormerPublishers(f.Former), Refused: f.Refused, Messages: f.Recorded.Messages, Repeated: f.Repeated, Skipped: f.Skipped, Passed: f.Passed, Pickup: f.Pickup, Waiting: f.WaitsFor, Bytes: f.Recorded.Bytes, HeldUp: f.HeldUp, Dropped: map[string]uint64{}}
@@ -207,7 +207,7 @@ func topicSummaries(topics []intake.Figures) []TopicSummary {
 		}
 		for cause, n := range f.Dropped {
 			if n > 0 {
-				ts.Dropped[intake.DropCause(cause).String()] = n
+				ts.Dropped[account.DropCause(cause).String()] = n
 			}
 		}
 		all = append(all, ts)

@@ -1,0 +1,82 @@
+package account
+
+import (
+	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+)
+
+// DropCause says why messages that were received are not in the bag.
+type DropCause int
+
+// The causes.
+const (
+	DropBufferFull DropCause = iota // no room in the buffer
+	DropOversize                    // one message larger than the whole buffer
+	DropDisk                        // the file could not be written
+	DropAborted                     // skipped at the end on request
+	DropCodec                       // the compressor failed
+	DropLink                        // the publisher stalled in the middle of it
+	DropDeleted                     // the file was deleted while it was recorded
+	DropUDP                         // lost on the way over UDPROS
+	DropCauses                      // their number
+)
+
+// String returns the cause as it stands in logs and summaries.
+func (c DropCause) String() string {
+	switch c {
+	case DropBufferFull:
+		return "queue_full"
+	case DropOversize:
+		return "oversize"
+	case DropDisk:
+		return "disk"
+	case DropAborted:
+		return "hurried_end"
+	case DropCodec:
+		return "codec"
+	case DropLink:
+		return "link"
+	case DropDeleted:
+		return "deleted"
+	case DropUDP:
+		return "udp"
+	case DropCauses:
+	}
+	return "unknown"
+}
+
+// Drop counts messages that were received and are lost. Messages beyond the limit of the topic are
+// not wanted and do not count.
+func (t *Topic) Drop(cause DropCause, messages uint64) {
+	if limit := t.Sampler.Limit; limit > 0 {
+		messages = min(messages, limit-min(t.Messages, limit))
+	}
+	t.Dropped[cause] += messages
+}
+
+// Drops is how many messages of a topic were lost since the report before, for one cause.
+type Drops struct {
+	Topic    string
+	Cause    DropCause
+	Messages uint64
+}
+
+// NewDrops returns what is to be reported of lost messages at now.
+func (a *Accounts) NewDrops(now time.Time) []Drops {
+	var all []Drops
+	for _, t := range a.Topics {
+		if t.toldDrops == nil {
+			if t.Dropped == [DropCauses]uint64{} {
+				continue
+			}
+			t.toldDrops = new([DropCauses]loss.Told)
+		}
+		for cause, n := range t.Dropped {
+			if d := t.toldDrops[cause].News(n, now); d > 0 {
+				all = append(all, Drops{t.Name, DropCause(cause), d})
+			}
+		}
+	}
+	return all
+}
