@@ -231,7 +231,7 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 	testlink.WaitFor(t, func() bool {
 		p.Mu.Lock()
 		defer p.Mu.Unlock()
-		return len(p.Blocked) == 1
+		return len(p.Account.Waits) == 1
 	})
 	if _, err := c.Split(t.Context()); err != nil {
 		t.Fatal(err)

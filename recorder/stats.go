@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 )
 
 // summary reads the accounts after the pipeline has been closed.
@@ -39,7 +39,7 @@ func (r *session) summary(d time.Duration) control.Summary {
 }
 
 // topicSummaries returns the accounts of topics by name.
-func topicSummaries(topics []intake.Figures) []control.TopicSummary {
+func topicSummaries(topics []account.Figures) []control.TopicSummary {
 	all := make([]control.TopicSummary, 0, len(topics))
 	for _, f := range topics {
 		ts := control.TopicSummary{Topic: f.Topic, Type: f.Typ, Former: control.FormerPublishers(f.Former), Refused: f.Refused, Messages: f.Recorded.Messages, Repeated: f.Repeated, Skipped: f.Skipped, Passed: f.Passed, Pickup: f.Pickup, Waiting: f.WaitsFor, Bytes: f.Recorded.Bytes, HeldUp: f.HeldUp, Dropped: map[string]uint64{}}
@@ -48,7 +48,7 @@ func topicSummaries(topics []intake.Figures) []control.TopicSummary {
 		}
 		for cause, n := range f.Dropped {
 			if n > 0 {
-				ts.Dropped[intake.DropCause(cause).String()] = n
+				ts.Dropped[account.DropCause(cause).String()] = n
 			}
 		}
 		all = append(all, ts)

@@ -129,7 +129,8 @@ var allowed = map[string][]string{
 	"internal/newdir":                {"internal/explain", "internal/newfile"},
 	"internal/ros2bag":               {"bagfmt", "internal/db3", "internal/mcapwriter", "internal/newdir", "internal/ros2map", "internal/rosbag2", "rosbag"},
 	"internal/ros2job":               {"internal/bagjob", "internal/escape", "internal/explain", "internal/newdir", "internal/plural", "internal/rebag", "internal/ros2bag", "internal/ros2map", "internal/rosbag2", "rosbag"},
-	"recorder/internal/intake":       {"bagfmt", "bagfmt/chunk", "internal/topicmatch", "recorder/control", "recorder/internal/", "tcpros"},
+	"recorder/internal/account":      {"bagfmt", "bagfmt/chunk", "internal/topicmatch", "recorder/control", "recorder/internal/latch", "recorder/internal/loss", "recorder/internal/memory"},
+	"recorder/internal/intake":       {"bagfmt", "bagfmt/chunk", "recorder/control", "recorder/internal/", "tcpros"},
 	"recorder/internal/latch":        {"bagfmt", "bagfmt/chunk", "recorder/internal/memory"},
 	"recorder/internal/ring":         {"bagfmt", "bagfmt/chunk", "recorder/internal/latch", "recorder/internal/memory"},
 
@@ -189,15 +190,20 @@ func TestQuietPackages(t *testing.T) {
 		"config":          {"net/http", "go.uber.org/zap"},
 
 		// The caller has the clock and the lock.
-		"internal/bagdiff/align":    {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
-		"internal/bagdiff/fields":   {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
-		"internal/bagdiff/headers":  {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
-		"internal/cdr":              {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
-		"internal/ros2map":          {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
-		"internal/ros2msg":          {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
-		"recorder/control":          {"sync", "sync/atomic", "net", "go.uber.org/zap"},
-		"recorder/internal/loss":    {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
-		"player/internal/transport": {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
+		"internal/bagdiff/align":     {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
+		"internal/bagdiff/fields":    {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
+		"internal/bagdiff/headers":   {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
+		"internal/cdr":               {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
+		"internal/ros2map":           {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
+		"internal/ros2msg":           {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
+		"recorder/control":           {"sync", "sync/atomic", "net", "go.uber.org/zap"},
+		"recorder/internal/account":  {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
+		"recorder/internal/latch":    {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
+		"recorder/internal/memory":   {"context", "sync", "os", "net", "go.uber.org/zap"},
+		"recorder/internal/ring":     {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
+		"recorder/internal/rotation": {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
+		"recorder/internal/loss":     {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
+		"player/internal/transport":  {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
 	}
 	for _, p := range list(t) {
 		name := strings.TrimPrefix(p.ImportPath, module)

@@ -1,4 +1,4 @@
-package intake
+package account
 
 import (
 	"testing"
@@ -30,7 +30,7 @@ func TestRateIsExact(t *testing.T) {
 		{11*gap - 1, false},   // but of one
 		{11*gap + 1, true},
 	} {
-		if got := s.keep(start.Add(c.at)); got != c.want {
+		if got := s.Keep(start.Add(c.at)); got != c.want {
 			t.Errorf("message %d after %v: recorded %v, want %v", i, c.at, got, c.want)
 		}
 	}
@@ -49,7 +49,7 @@ func TestEveryNth(t *testing.T) {
 		}
 		got := ""
 		for range 7 {
-			if s.keep(time.Now()) {
+			if s.Keep(time.Now()) {
 				got += "x"
 			} else {
 				got += "."

@@ -1,4 +1,4 @@
-package intake
+package account
 
 import (
 	"strings"
@@ -15,18 +15,19 @@ type Limit struct {
 	Count   int
 }
 
-// Sampler is how much of one topic is recorded. It is guarded by intake.mu.
+// Sampler decides which messages of one topic are recorded.
 type Sampler struct {
-	Limit   uint64 // messages in all; zero means no limit
-	Thin    bool   // the following say something
-	every   uint64
-	Gap     time.Duration
-	seen    uint64
-	due     time.Time // when the next message may be recorded
-	Skipped uint64
+	Limit   uint64        // messages to record in all; zero means no limit
+	Thin    bool          // some messages are left out: every or Gap is set
+	every   uint64        // record each message of this number; 0 and 1 mean all
+	Gap     time.Duration // between two recorded messages; zero means no bound
+	seen    uint64        // messages that Keep has decided about
+	due     time.Time     // when the next message may be recorded
+	Skipped uint64        // messages that are left out
 }
 
-// SamplerOf returns the sampler of a topic; of the limits whose names match, each later one overrides.
+// SamplerOf returns the sampler of a topic. Where several limits match the topic, a later limit
+// overrides the earlier ones of its kind.
 func SamplerOf(limits []Limit, topic string) Sampler {
 	var s Sampler
 	for _, l := range limits {
@@ -51,9 +52,9 @@ func SamplerOf(limits []Limit, topic string) Sampler {
 	return s
 }
 
-// keep decides about one message. A topic that is slower than its rate for a while
-// does not get a burst for it.
-func (s *Sampler) keep(received time.Time) bool {
+// Keep decides about one message. A topic that is slower than its rate for a while gets no burst
+// afterwards: at most one message more than its rate allows.
+func (s *Sampler) Keep(received time.Time) bool {
 	s.seen++
 	if s.every > 1 && (s.seen-1)%s.every != 0 || s.Gap > 0 && received.Before(s.due) {
 		s.Skipped++

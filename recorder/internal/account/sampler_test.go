@@ -1,4 +1,4 @@
-package intake
+package account
 
 import (
 	"testing"
@@ -30,7 +30,7 @@ func TestShare(t *testing.T) {
 			s := SamplerOf(tc.limits, tc.topic)
 			kept := 0
 			for i := range 10 * tc.hz {
-				if !s.Thin || s.keep(start.Add(time.Duration(i)*time.Second/time.Duration(tc.hz))) {
+				if !s.Thin || s.Keep(start.Add(time.Duration(i)*time.Second/time.Duration(tc.hz))) {
 					kept++
 				}
 			}
@@ -46,10 +46,10 @@ func TestShareWithoutBursts(t *testing.T) {
 	t.Parallel()
 	s := SamplerOf([]Limit{{Topics: "/a", MaxRate: 10}}, "/a")
 	now := time.Now()
-	s.keep(now)
+	s.Keep(now)
 	kept := 0
 	for i := range 100 { // within 100 ms, a minute later
-		if s.keep(now.Add(time.Minute + time.Duration(i)*time.Millisecond)) {
+		if s.Keep(now.Add(time.Minute + time.Duration(i)*time.Millisecond)) {
 			kept++
 		}
 	}
@@ -81,7 +81,7 @@ func TestWhichMessagesAreKept(t *testing.T) {
 		s := SamplerOf(c.limits, "/a")
 		got := ""
 		for _, ms := range c.at {
-			got += map[bool]string{true: "+", false: "-"}[s.keep(start.Add(time.Duration(ms)*time.Millisecond))]
+			got += map[bool]string{true: "+", false: "-"}[s.Keep(start.Add(time.Duration(ms)*time.Millisecond))]
 		}
 		if got != c.want {
 			t.Errorf("%s: at %v %s, want %s", name, c.at, got, c.want)
