@@ -8,6 +8,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 )
 
 // summary reads the accounts after the pipeline has been closed.
@@ -36,6 +37,14 @@ func (r *session) summary(d time.Duration) control.Summary {
 	}
 	s.Missing = append(s.Missing, r.Select.unmatched()...)
 	return s
+}
+
+// lossesNow returns what gives the account of what was lost until now.
+func lossesNow(accounts intake.Accounts) func() control.Summary {
+	return func() control.Summary {
+		topics, unread := accounts.SummaryFigures(time.Now())
+		return control.Summary{Topics: topicSummaries(topics), Unread: unread}
+	}
 }
 
 // topicSummaries returns the accounts of topics by name.

@@ -131,6 +131,7 @@ var allowed = map[string][]string{
 	"internal/ros2job":               {"internal/bagjob", "internal/escape", "internal/explain", "internal/newdir", "internal/plural", "internal/rebag", "internal/ros2bag", "internal/ros2map", "internal/rosbag2", "rosbag"},
 	"recorder/internal/account":      {"bagfmt", "bagfmt/chunk", "internal/topicmatch", "recorder/control", "recorder/internal/latch", "recorder/internal/loss", "recorder/internal/memory"},
 	"recorder/internal/intake":       {"bagfmt", "bagfmt/chunk", "recorder/control", "recorder/internal/", "tcpros"},
+	"recorder/internal/own":          {"internal/bagnote", "internal/loglimit", "recorder/control", "recorder/internal/intake", "tcpros"},
 	"recorder/internal/latch":        {"bagfmt", "bagfmt/chunk", "recorder/internal/memory"},
 	"recorder/internal/ring":         {"bagfmt", "bagfmt/chunk", "recorder/internal/latch", "recorder/internal/memory"},
 

@@ -1,4 +1,4 @@
-package recorder
+package own
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -26,7 +25,7 @@ const (
 // ReportTopic is where the account stands in the bag.
 const ReportTopic = "/gorecord/summary"
 
-// diagnostics is the account in the words of the graph: one status of the recording,
+// diagnostics returns the account in the words of the graph: one status of the recording,
 // and one of each topic that has lost something.
 func diagnostics(s *control.Summary, at time.Time) *tcpros.DiagnosticArray {
 	whole := tcpros.DiagnosticStatus{
@@ -84,16 +83,16 @@ func level(dropped uint64, lossy bool) tcpros.DiagnosticLevel {
 	return tcpros.DiagnosticOK
 }
 
-// lossReport returns what makes the account of a recording, as a frame with the time of the account:
-// nil where there is nothing to report, and nil in place of the function where nothing ever is.
-func (o *Options) lossReport(accounts intake.Accounts) func(at time.Time) []byte {
-	if o.Report == ReportNever {
+// LossReport returns a function that makes the account of a recording, as a frame that is stamped with
+// the given time. The function returns nil where there is nothing to report; LossReport returns nil
+// where nothing is ever reported. account returns the account at present.
+func LossReport(when Report, account func() control.Summary) func(at time.Time) []byte {
+	if when == ReportNever {
 		return nil
 	}
 	return func(at time.Time) []byte {
-		topics, unread := accounts.SummaryFigures(time.Now())
-		sum := control.Summary{Topics: topicSummaries(topics), Unread: unread}
-		if o.Report == ReportOnLoss && sum.Losses() == "" {
+		sum := account()
+		if when == ReportOnLoss && sum.Losses() == "" {
 			return nil
 		}
 		return diagnostics(&sum, at).AppendFrame(nil)
