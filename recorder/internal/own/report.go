@@ -1,4 +1,4 @@
-package recorder
+package own
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -25,24 +25,24 @@ const (
 // ReportTopic is where the account stands in the bag.
 const ReportTopic = "/gorecord/summary"
 
-// diagnostics is the account in the words of the graph: one status of the recording,
+// diagnostics returns the account in the words of the graph: one status of the recording,
 // and one of each topic that has lost something.
-func (s *Summary) diagnostics(at time.Time) *tcpros.DiagnosticArray {
+func diagnostics(s *control.Summary, at time.Time) *tcpros.DiagnosticArray {
 	whole := tcpros.DiagnosticStatus{
 		Name: "gorecord", Message: "complete", Level: level(s.Dropped(), s.Losses() != ""),
 		Values: []tcpros.DiagnosticValue{
 			number("messages", s.Messages()), number("lost", s.Dropped()), number("missed", s.Missed()), number("links_lost", uint64(s.LinksLost())),
 		},
 	}
-	if losses := s.Losses(); losses != "" {
-		whole.Message = losses
+	if text := s.Losses(); text != "" {
+		whole.Message = text
 	}
 	d := &tcpros.DiagnosticArray{Stamp: at, Status: []tcpros.DiagnosticStatus{whole}}
 	for i := range s.Topics {
-		one := Summary{Topics: s.Topics[i : i+1]}
-		if losses := one.Losses(); losses != "" {
+		one := control.Summary{Topics: s.Topics[i : i+1]}
+		if text := one.Losses(); text != "" {
 			d.Status = append(d.Status, tcpros.DiagnosticStatus{
-				Name: "gorecord: " + s.Topics[i].Topic, Message: losses, Level: level(one.Dropped(), true), Values: s.Topics[i].losses(),
+				Name: "gorecord: " + s.Topics[i].Topic, Message: text, Level: level(one.Dropped(), true), Values: losses(&s.Topics[i]),
 			})
 		}
 	}
@@ -50,7 +50,7 @@ func (s *Summary) diagnostics(at time.Time) *tcpros.DiagnosticArray {
 }
 
 // losses lists what is missing of one topic, and why.
-func (t *TopicSummary) losses() []tcpros.DiagnosticValue {
+func losses(t *control.TopicSummary) []tcpros.DiagnosticValue {
 	values := []tcpros.DiagnosticValue{number("messages", t.Messages)}
 	for _, cause := range slices.Sorted(maps.Keys(t.Dropped)) {
 		values = append(values, number("lost: "+cause, t.Dropped[cause]))
@@ -83,18 +83,18 @@ func level(dropped uint64, lossy bool) tcpros.DiagnosticLevel {
 	return tcpros.DiagnosticOK
 }
 
-// lossReport returns what makes the account of a recording, as a frame with the time of the account:
-// nil where there is nothing to report, and nil in place of the function where nothing ever is.
-func (o *Options) lossReport(accounts intake.Accounts) func(at time.Time) []byte {
-	if o.Report == ReportNever {
+// LossReport returns a function that makes the account of a recording, as a frame that is stamped with
+// the given time. The function returns nil where there is nothing to report; LossReport returns nil
+// where nothing is ever reported. account returns the account at present.
+func LossReport(when Report, account func() control.Summary) func(at time.Time) []byte {
+	if when == ReportNever {
 		return nil
 	}
 	return func(at time.Time) []byte {
-		topics, unread := accounts.SummaryFigures(time.Now())
-		sum := Summary{Topics: topicSummaries(topics), Unread: unread}
-		if o.Report == ReportOnLoss && sum.Losses() == "" {
+		sum := account()
+		if when == ReportOnLoss && sum.Losses() == "" {
 			return nil
 		}
-		return sum.diagnostics(at).AppendFrame(nil)
+		return diagnostics(&sum, at).AppendFrame(nil)
 	}
 }
