@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/follow"
 	"github.com/gorosbag/gorosbag/player/internal/framing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 )
@@ -42,7 +43,7 @@ func checkClock(resolve func(string) (string, error), p *plan.Plan) error {
 
 // checkExternalClock makes sure that play does not publish the clock that it follows.
 func checkExternalClock(resolve func(string) (string, error), p *plan.Plan) error {
-	name, err := resolve(externalClockTopic)
+	name, err := resolve(follow.ClockTopic)
 	if err != nil {
 		return err
 	}

@@ -10,9 +10,6 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// clockType is the type of the clock.
-const clockType = "rosgraph_msgs/Clock"
-
 // clockTopic is relative, as in stock: a namespace applies, --prefix does not.
 const clockTopic = "clock"
 
@@ -47,7 +44,7 @@ func advertiseClock(g graph, o *output) (c clockPublisher, err error) {
 		return clockPublisher{t.publication.Source(plan.PublisherID{}), t.publication, false}, nil
 	}
 	pub, err := g.Advertise(tcpros.AdvertiseOptions{
-		Topic: clockTopic, Type: clockType, MD5Sum: framing.ClockMD5, MessageDefinition: stdmsg.ClockDefinition, QueueFrames: clockQueue,
+		Topic: clockTopic, Type: framing.ClockType, MD5Sum: framing.ClockMD5, MessageDefinition: stdmsg.ClockDefinition, QueueFrames: clockQueue,
 	}, nil)
 	if err != nil {
 		return c, err

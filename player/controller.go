@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/follow"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/readahead"
@@ -27,10 +28,10 @@ type controller struct {
 	plan        *plan.Plan
 	readahead   *readahead.Readahead
 	damage      *source.DamageLog
-	rateControl *RateControl   // Options
-	keepAlive   bool           // Options
-	awaited     []*plan.Topic  // topics that need a subscriber before play begins
-	external    *externalClock // that play follows, or nil
+	rateControl *follow.RateControl // Options
+	keepAlive   bool                // Options
+	awaited     []*plan.Topic       // topics that need a subscriber before play begins
+	external    *follow.Clock       // that play follows, or nil
 	log         *zap.Logger
 	watchers    *watchers.Watchers
 	stop        context.CancelFunc // ends play, for Control.Stop
@@ -55,7 +56,7 @@ type pacer struct {
 }
 
 // newController returns a controller for a plan that is ready to play.
-func newController(o *Options, p *plan.Plan, d *source.DamageLog, t timeBase, awaited []*plan.Topic) *controller {
+func newController(o *Options, p *plan.Plan, d *source.DamageLog, t follow.TimeBase, awaited []*plan.Topic) *controller {
 	c := &controller{
 		plan: p, readahead: readahead.New(p, timeline.New(orderOf(o, d.Report), p)), damage: d, rateControl: o.RateControl, keepAlive: o.KeepAlive, awaited: awaited, log: o.Log,
 		transport: transport.New(transport.Options{
@@ -67,13 +68,13 @@ func newController(o *Options, p *plan.Plan, d *source.DamageLog, t timeBase, aw
 		output: output{plan: p, clockAll: o.ClockPerMessage},
 		pacer:  pacer{sleeper: t},
 
-		external: t.external, watchers: watchers.New(o.OnStatus),
+		external: t.External, watchers: watchers.New(o.OnStatus),
 	}
 	c.readahead.Queue.OnSlow = c.logDiskWait
-	if t.stamps != nil {
-		c.output.stamper = &stamper{clock: t.stamps, transport: c.transport, maxLate: maxCatchUp, log: o.Log}
-		if t.external != nil {
-			c.output.stamper.maxLate = maxClockPeriod
+	if t.Stamps != nil {
+		c.output.stamper = &stamper{clock: t.Stamps, transport: c.transport, maxLate: maxCatchUp, log: o.Log}
+		if t.External != nil {
+			c.output.stamper.maxLate = follow.MaxClockPeriod
 		}
 	}
 	return c
@@ -190,8 +191,8 @@ func (c *controller) Stats() control.Stats {
 	switch {
 	case s.Phase == control.PhaseWait:
 		s.WaitingFor = withoutSubscriber(c.output.awaited(c.awaited))
-	case s.Phase <= control.PhasePlay && !s.Paused && c.external.stopped():
-		s.WaitingFor = append(s.WaitingFor, c.external.topic)
+	case s.Phase <= control.PhasePlay && !s.Paused && c.external.StandsStill():
+		s.WaitingFor = append(s.WaitingFor, c.external.Topic())
 	}
 	return s
 }

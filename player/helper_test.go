@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/follow"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
@@ -212,7 +213,7 @@ func playFake(ctx context.Context, g *fakeGraph, o Options) (control.Summary, er
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	base := internalTime(&o, pacing.NewTimerSleeper())
-	defer base.end()
+	base := follow.Machine(pacing.NewTimerSleeper(), o.Stamps == StampsNow)
+	defer base.End()
 	return play(ctx, &o, g, base)
 }

@@ -130,7 +130,7 @@ func (c *controller) ready(it *readahead.Item, w *itemWait) (until time.Duration
 	if !w.rateControlPassed && !step {
 		held := c.rateControlDelay > 0
 		if c.rateControl != nil {
-			c.rateControlDelay = c.rateControl.ahead(c.reached())
+			c.rateControlDelay = c.rateControl.Ahead(c.reached())
 		}
 		if c.rateControlDelay > 0 && it.Jump == nil {
 			return transport.Forever
@@ -203,7 +203,7 @@ func (c *controller) positionChanged() {
 	if s := c.output.stamper; s != nil {
 		s.reached = s.at(c.pacer.sleeper.Now())
 	}
-	c.rateControl.reset(c.reached())
+	c.rateControl.Reset(c.reached())
 	c.tick()
 }
 

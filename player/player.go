@@ -18,6 +18,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/follow"
+	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/timeline"
@@ -113,6 +115,32 @@ const (
 	OverflowBlock
 )
 
+// Stamps says which stamps messages are published with.
+type Stamps int
+
+const (
+	// StampsRecorded keeps those of the bags.
+	StampsRecorded Stamps = iota
+	// StampsNow moves them to the wall clock: a message that was stamped when it was received
+	// is stamped with the time at which it is published. Others keep their distance to that,
+	// divided by the rate, so that equal stamps stay equal and data stay in line with their
+	// transforms. This concerns the stamp of each std_msgs/Header, wherever it is, and
+	// messages of type rosgraph_msgs/Clock; stamps of zero stay zero. Options.Clock publishes
+	// the wall clock.
+	StampsNow
+	// StampsClock moves them in the same way to the clock that another node publishes on the
+	// topic clock, and play follows that clock: it begins with the first message of the clock,
+	// stands still with it, and Options.Rate is bag time per time of the clock.
+	StampsClock
+)
+
+// RateControl keeps play from running ahead of a subscriber, see Options.RateControl.
+type RateControl = follow.RateControl
+
+// NewRateControl returns a RateControl for the Options of one Run that permits play to be
+// ahead by a delay.
+func NewRateControl(delay time.Duration) *RateControl { return follow.NewRateControl(delay) }
+
 // Limits of Options.Hz. The period must fit a Duration, and the timer must keep up.
 const (
 	minHz = 1e-3
@@ -185,11 +213,11 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 	if err != nil {
 		return control.Summary{}, err
 	}
-	t, err := newTimeBase(&o)
+	t, err := timeBaseOf(&o)
 	if err != nil {
 		return control.Summary{}, err
 	}
-	defer t.end()
+	defer t.End()
 	if o.NewNode == nil {
 		return play(ctx, &o, nodeGraph{o.Node}, t)
 	}
@@ -199,7 +227,7 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 }
 
 // play is Run with a given graph and time.
-func play(ctx context.Context, o *Options, g graph, t timeBase) (control.Summary, error) {
+func play(ctx context.Context, o *Options, g graph, t follow.TimeBase) (control.Summary, error) {
 	p, err := abandonablePlan(ctx, o, planOf(o, true), g.Resolve)
 	damage := source.NewDamageLog(o.Log)
 	switch {
@@ -230,7 +258,7 @@ func play(ctx context.Context, o *Options, g graph, t timeBase) (control.Summary
 	defer c.output.close()
 	r := &run{o: o, graph: g, plan: p, control: c}
 	if o.RateControl != nil {
-		o.RateControl.attach(t.Wake)
+		o.RateControl.Attach(t.Wake)
 	}
 	damage.ReportAll(p.Damage)
 	if o.Clock {
@@ -248,6 +276,14 @@ func play(ctx context.Context, o *Options, g graph, t timeBase) (control.Summary
 		c.output.clockHeard = clock.heard
 	}
 	return r.perform(ctx)
+}
+
+// timeBaseOf returns what play takes its time from. The caller has to call End.
+func timeBaseOf(o *Options) (follow.TimeBase, error) {
+	if o.Stamps == StampsClock {
+		return follow.SubscribeClock(o.Node, o.Log)
+	}
+	return follow.Machine(pacing.NewSleeper(o.Log), o.Stamps == StampsNow), nil
 }
 
 // aheadWorkers returns how many chunks of a bag are decompressed ahead at the same time. At

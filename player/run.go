@@ -134,7 +134,7 @@ func (r *run) prepare(ctx context.Context) error {
 	}
 	r.logLiveTopics(live)
 	if clock := r.control.external; clock != nil {
-		if clock.await(ctx); ctx.Err() != nil {
+		if clock.Await(ctx); ctx.Err() != nil {
 			return nil //nolint:nilerr // as above
 		}
 	}

@@ -13,29 +13,6 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Stamps says which stamps messages are published with.
-type Stamps int
-
-const (
-	// StampsRecorded keeps those of the bags.
-	StampsRecorded Stamps = iota
-	// StampsNow moves them to the wall clock: a message that was stamped when it was received
-	// is stamped with the time at which it is published. Others keep their distance to that,
-	// divided by the rate, so that equal stamps stay equal and data stay in line with their
-	// transforms. This concerns the stamp of each std_msgs/Header, wherever it is, and
-	// messages of type rosgraph_msgs/Clock; stamps of zero stay zero. Options.Clock publishes
-	// the wall clock.
-	StampsNow
-	// StampsClock moves them in the same way to the clock that another node publishes on the
-	// topic clock, and play follows that clock: it begins with the first message of the clock,
-	// stands still with it, and Options.Rate is bag time per time of the clock.
-	StampsClock
-)
-
-// stampClock returns what the clock that messages are stamped by said, as time since 1970,
-// when the time of the sleeper was zero.
-type stampClock func() time.Duration
-
 // stamper sets the stamps of messages to the time at which they are published. The
 // controller's lock guards it.
 //
@@ -43,7 +20,7 @@ type stampClock func() time.Duration
 // message: how late a message is does not show, and a stamp that two messages share is the
 // same in both.
 type stamper struct {
-	clock     stampClock
+	clock     func() time.Duration // see follow.TimeBase
 	transport *transport.Transport
 	maxLate   time.Duration // how far stamps are behind the time of publication at most because a message is late
 	log       *zap.Logger
@@ -71,9 +48,7 @@ func (s *stamper) onSchedule(late time.Duration) moment {
 func (s *stamper) at(now time.Duration) rosbag.Time { return sinceEpoch(s.clock() + now) }
 
 // sinceEpoch converts a time since 1970, or the nearest that is not zero: that means none.
-func sinceEpoch(d time.Duration) rosbag.Time { return epoch.Add(max(d, 1)) }
-
-var epoch rosbag.Time //nolint:gochecknoglobals // a constant, but for the language: 1970
+func sinceEpoch(d time.Duration) rosbag.Time { return rosbag.Time{}.Add(max(d, 1)) }
 
 // outOfTurn returns the moment for a message that is published now as if it were due now.
 func (s *stamper) outOfTurn(recorded rosbag.Time, now time.Duration) moment {
@@ -161,29 +136,4 @@ func (c *clockSkews) of(behind time.Duration) time.Duration {
 	c.known[c.next] = behind
 	c.next = (c.next + 1) % len(c.known)
 	return behind
-}
-
-// wallClock is the clock for StampsNow.
-type wallClock struct {
-	start time.Time     // with the monotonic clock, which the sleeper goes by
-	zero  time.Duration // time of the sleeper at start
-	set   time.Duration // by how much the wall clock was set since
-}
-
-// maxWallDrift is how far wall clock and monotonic clock may drift apart before stamps jump.
-// Between two jumps equal stamps stay equal.
-const maxWallDrift = 5 * time.Millisecond
-
-// sinceEpoch returns the wall time, since 1970, when the time of the sleeper was zero.
-func (c *wallClock) sinceEpoch() time.Duration {
-	now := time.Now()
-	c.adjust(now.Round(0).Sub(c.start.Round(0)), now.Sub(c.start))
-	return time.Duration(c.start.UnixNano()) - c.zero + c.set
-}
-
-// adjust compares how far wall clock and monotonic clock have come since start.
-func (c *wallClock) adjust(wall, monotonic time.Duration) {
-	if set := wall - monotonic; (set - c.set).Abs() > maxWallDrift {
-		c.set = set
-	}
 }

@@ -15,7 +15,9 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/follow"
 	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
@@ -311,29 +313,6 @@ func TestStampsOfLateMessages(t *testing.T) {
 	}
 }
 
-// The wall clock is followed when it is set, not when two clocks differ by little.
-func TestWallClock(t *testing.T) {
-	t.Parallel()
-	c := wallClock{}
-	for _, step := range []struct{ wall, monotonic, set time.Duration }{
-		{time.Second, time.Second, 0},
-		{time.Second + 4*ms, time.Second, 0},
-		{time.Second + 6*ms, time.Second, 6 * ms},
-		{time.Second + 2*ms, time.Second, 6 * ms},
-		{-time.Hour, time.Second, -time.Hour - time.Second},
-		{time.Second, time.Second, 0},
-	} {
-		if c.adjust(step.wall, step.monotonic); c.set != step.set {
-			t.Errorf("wall %v, monotonic %v: set by %v, want %v", step.wall, step.monotonic, c.set, step.set)
-		}
-	}
-	before := time.Now()
-	c = wallClock{start: before, zero: 7 * time.Second}
-	if zero, want := c.sinceEpoch(), before.Add(-7*time.Second); (zero - time.Duration(want.UnixNano())).Abs() > time.Minute {
-		t.Errorf("the time of the sleeper began at %v, want %v", time.Unix(0, int64(zero)), want)
-	}
-}
-
 // A clock that says little leaves no stamp of zero: that would mean none.
 func TestStampsAreNotZero(t *testing.T) {
 	t.Parallel()
@@ -409,8 +388,7 @@ func TestRateControlByStampsOfNow(t *testing.T) {
 
 // A message that is stamped costs its copy, which the reader makes, and no other allocation.
 func TestStampingAllocatesNothing(t *testing.T) {
-	var clock wallClock
-	s := stamper{clock: clock.sinceEpoch, transport: transport.New(transport.Options{Schedule: transport.Schedule{Rate: 1}}), log: zap.NewNop()}
+	s := stamper{clock: follow.Machine(pacing.NewTimerSleeper(), true).Stamps, transport: transport.New(transport.Options{Schedule: transport.Schedule{Rate: 1}}), log: zap.NewNop()}
 	h := testplay.StampsOf(t, plan.KnownDefinition(testplay.TFMD5))
 	to := &outTopic{Topic: &plan.Topic{Stamps: h}}
 	m := outgoing{frame: testplay.Framed(testplay.TFData(testplay.Base, testplay.Base)), private: true, recorded: testplay.Base}
@@ -444,7 +422,7 @@ func FuzzStamp(f *testing.F) {
 		to := &outTopic{Topic: &plan.Topic{Stamps: typ.HeaderStamps()}}
 		frame := testplay.Framed(payload)
 		before := slices.Clone(frame)
-		at := epoch.Add(time.Duration(recorded))
+		at := rosbag.Time{}.Add(time.Duration(recorded))
 		m := outgoing{frame: frame, recorded: at, at: s.outOfTurn(at, time.Duration(now))}
 		got := s.stamp(to, &m)
 		if !bytes.Equal(frame, before) || len(got) != len(frame) {
