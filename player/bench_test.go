@@ -48,13 +48,13 @@ func publishNowhere(o *output, p *plan.Plan) {
 		o.topics = append(o.topics, &outTopic{Topic: t, publication: &fakePublication{graph: newFakeGraph()}})
 	}
 	for _, s := range p.Publishers {
-		o.outlets = append(o.outlets, &outlet{sender: nowhere{}, topic: o.topics[s.Topic.Number]})
+		o.outlets = append(o.outlets, &outlet{Sender: nowhere{}, topic: o.topics[s.Topic.Number]})
 	}
 }
 
 // From the queue to the publisher nothing is allocated for a message.
 func TestNoAllocationPerMessage(t *testing.T) {
-	g := &stage{queue: readahead.NewQueue(1<<20, 1<<10)}
+	g := &rig{queue: readahead.NewQueue(1<<20, 1<<10)}
 	h := testController(transport.Schedule{}, pacing.NewTimerSleeper(), g.queue)
 	it := readahead.Item{Route: testRoute(&h.output, nowhere{}), Frame: make([]byte, 100)}
 	ctx := t.Context()

@@ -6,6 +6,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/stdmsg"
 	"github.com/gorosbag/gorosbag/player/internal/framing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/stage"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -19,8 +20,8 @@ const clockQueue = 1
 // clockPublisher is the source of the clock, and its topic unless that is one of
 // the bags'.
 type clockPublisher struct {
-	sender
-	topic publication
+	stage.Sender
+	topic stage.Publication
 	own   bool
 }
 
@@ -34,7 +35,7 @@ func (c clockPublisher) heard() bool { return c.topic.Subscribers() > 0 }
 
 // advertiseClock offers the clock topic. If the bags hold messages of that topic,
 // both go out on it.
-func advertiseClock(g graph, o *output) (c clockPublisher, err error) {
+func advertiseClock(g stage.Graph, o *output) (c clockPublisher, err error) {
 	name, err := g.Resolve(clockTopic)
 	if err != nil {
 		return c, err

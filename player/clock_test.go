@@ -90,7 +90,7 @@ func TestClock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				g := newStage(tc.schedule, tc.late).withClock()
+				g := newRig(tc.schedule, tc.late).withClock()
 				g.load(t.Context(), tc.pos...)
 				ctx, cancel := context.WithTimeout(t.Context(), tc.until)
 				defer cancel()
@@ -122,7 +122,7 @@ func TestClock(t *testing.T) {
 func TestClockWaitsForTheDisk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newStage(transport.Schedule{}, 0).withClock()
+		g := newRig(transport.Schedule{}, 0).withClock()
 		ctx, cancel := context.WithTimeout(t.Context(), 160*ms)
 		defer cancel()
 		done := make(chan struct{})
@@ -158,7 +158,7 @@ func TestClockWaitsForTheDisk(t *testing.T) {
 func TestNoBurstAfterTheDisk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newStage(transport.Schedule{}, 0)
+		g := newRig(transport.Schedule{}, 0)
 		var told []time.Duration
 		g.queue.OnSlow = func(d time.Duration) { told = append(told, d) }
 		paced := make(chan struct{})
@@ -196,7 +196,7 @@ func TestNoBurstAfterTheDisk(t *testing.T) {
 func TestClockIsNotBehindItsMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newStage(transport.Schedule{Rate: 1.0 / 3}, 0).withClock()
+		g := newRig(transport.Schedule{Rate: 1.0 / 3}, 0).withClock()
 		g.load(t.Context(), 0, 1, 10, 100_000_001)
 		g.run(t.Context(), nil)
 		want := []string{
@@ -213,7 +213,7 @@ func TestClockIsNotBehindItsMessage(t *testing.T) {
 func TestClockThatNobodyHears(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newStage(transport.Schedule{}, 0).withClock()
+		g := newRig(transport.Schedule{}, 0).withClock()
 		g.control.output.clockHeard = func() bool { return false }
 		g.load(t.Context(), 0, 10*ms)
 		g.run(t.Context(), nil)

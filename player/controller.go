@@ -13,6 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/readahead"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/player/internal/stage"
 	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/player/internal/watchers"
@@ -185,12 +186,12 @@ func (c *controller) Stats() control.Stats {
 		subscribers := t.publication.Stats()
 		s.Topics[i].Subscribers, s.Topics[i].Dropped = subscribers, t.publication.Dropped()
 		if t == full {
-			s.WaitingFor = notReading(t, subscribers)
+			s.WaitingFor = stage.NotReading(t.Name, subscribers)
 		}
 	}
 	switch {
 	case s.Phase == control.PhaseWait:
-		s.WaitingFor = withoutSubscriber(c.output.awaited(c.awaited))
+		s.WaitingFor = stage.WithoutSubscriber(c.output.awaited(c.awaited))
 	case s.Phase <= control.PhasePlay && !s.Paused && c.external.StandsStill():
 		s.WaitingFor = append(s.WaitingFor, c.external.Topic())
 	}

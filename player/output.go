@@ -9,7 +9,6 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/readahead"
 	"github.com/gorosbag/gorosbag/rosbag"
-	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // output publishes messages and the clock, and knows the latched message of each source.
@@ -133,13 +132,3 @@ func (o *output) outletOf(r *plan.Route) *outlet { return o.outlets[r.Publisher.
 
 // topicOf returns the topic that the messages of a route are published on.
 func (o *output) topicOf(r *plan.Route) *outTopic { return o.topics[r.Topic.Number] }
-
-// notReading returns the subscribers of a topic that are full.
-func notReading(t *outTopic, subscribers []tcpros.SubscriberStats) (names []string) {
-	for _, s := range subscribers {
-		if s.Full {
-			names = append(names, s.CallerID+" of "+t.Name)
-		}
-	}
-	return names
-}

@@ -9,6 +9,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/readahead"
+	"github.com/gorosbag/gorosbag/player/internal/stage"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -174,7 +175,7 @@ func (c *controller) waitForRoom(t *outTopic, w *itemWait) (until time.Duration)
 	if w.now >= w.nextReport {
 		w.nextReport = w.now + fullReportInterval
 		c.log.Warn("play waits for subscribers that do not read",
-			zap.Strings("subscribers", plan.Abbreviate(notReading(t, t.publication.Stats()))))
+			zap.Strings("subscribers", plan.Abbreviate(stage.NotReading(t.Name, t.publication.Stats()))))
 	}
 	return w.nextReport
 }

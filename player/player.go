@@ -22,6 +22,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/player/internal/stage"
 	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -219,15 +220,15 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 	}
 	defer t.End()
 	if o.NewNode == nil {
-		return play(ctx, &o, nodeGraph{o.Node}, t)
+		return play(ctx, &o, stage.OneNode{Node: o.Node}, t)
 	}
-	g := newManyNodes(&o)
-	defer g.close() //nolint:contextcheck // the nodes leave the graph after ctx has ended, too
+	g := stage.NewManyNodes(o.Node, o.NewNode, o.Log)
+	defer g.Close() //nolint:contextcheck // the nodes leave the graph after ctx has ended, too
 	return play(ctx, &o, g, t)
 }
 
 // play is Run with a given graph and time.
-func play(ctx context.Context, o *Options, g graph, t follow.TimeBase) (control.Summary, error) {
+func play(ctx context.Context, o *Options, g stage.Graph, t follow.TimeBase) (control.Summary, error) {
 	p, err := abandonablePlan(ctx, o, planOf(o, true), g.Resolve)
 	damage := source.NewDamageLog(o.Log)
 	switch {

@@ -7,13 +7,14 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/stage"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // outTopic is a topic of the plan as it is published.
 type outTopic struct {
 	*plan.Topic
-	publication publication
+	publication stage.Publication
 
 	messages  uint64
 	bytes     uint64
@@ -23,7 +24,7 @@ type outTopic struct {
 
 // outlet publishes the messages of one original publisher of a topic.
 type outlet struct {
-	sender
+	stage.Sender
 	topic    *outTopic
 	latching bool
 	latched  plan.Latched // that subscribers get now, if it has a frame
@@ -32,7 +33,7 @@ type outlet struct {
 // advertise advertises every topic of the plan, and gives each original publisher its own
 // outlet: a late subscriber gets the last message of each latched publisher of a topic. A
 // topic that the graph refuses is taken out of the plan. how holds the options common to all topics.
-func (o *output) advertise(g graph, how tcpros.AdvertiseOptions) {
+func (o *output) advertise(g stage.Graph, how tcpros.AdvertiseOptions) {
 	p := o.plan
 	refused := map[*plan.Topic]string{}
 	keys := p.Keys()
@@ -59,7 +60,7 @@ func (o *output) advertise(g graph, how tcpros.AdvertiseOptions) {
 		if t == nil {
 			continue
 		}
-		o.outlets[i] = &outlet{sender: t.publication.Source(s.PublisherID), topic: t, latching: s.Latching}
+		o.outlets[i] = &outlet{Sender: t.publication.Source(s.PublisherID), topic: t, latching: s.Latching}
 		if s.Latching {
 			o.latching = append(o.latching, o.outlets[i])
 		}
@@ -103,11 +104,19 @@ func (o *output) summarize(s *control.Summary) {
 	}
 }
 
+// publications returns what is advertised.
+func (o *output) publications() (all []stage.Publication) {
+	for _, t := range o.advertised() {
+		all = append(all, t.publication)
+	}
+	return all
+}
+
 // awaited returns those of topics that are advertised.
-func (o *output) awaited(topics []*plan.Topic) (all []*outTopic) {
+func (o *output) awaited(topics []*plan.Topic) (all []stage.Publication) {
 	for _, t := range topics {
 		if a := o.topics[t.Number]; a != nil {
-			all = append(all, a)
+			all = append(all, a.publication)
 		}
 	}
 	return all
