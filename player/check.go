@@ -7,6 +7,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/follow"
 	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/player/internal/output"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 )
 
@@ -27,7 +28,7 @@ func check(p *plan.Plan, resolve func(string) (string, error), o *Options) ([]*p
 // checkClock makes sure that the clock does not go out on a topic of another type, nor
 // on one that must not be played.
 func checkClock(resolve func(string) (string, error), p *plan.Plan) error {
-	name, err := resolve(clockTopic)
+	name, err := resolve(output.ClockTopic)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,6 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/stage"
 	"github.com/gorosbag/gorosbag/player/internal/timeline"
-	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -255,26 +254,17 @@ func play(ctx context.Context, o *Options, g stage.Graph, t follow.TimeBase) (co
 		block = tcpros.OverflowBlock
 	}
 	c := newController(o, p, damage, t, awaited)
-	c.output.advertise(g, tcpros.AdvertiseOptions{QueueFrames: o.Queue, Overflow: block, Freed: t.Wake})
-	defer c.output.close()
+	c.output.Advertise(g, tcpros.AdvertiseOptions{QueueFrames: o.Queue, Overflow: block, Freed: t.Wake})
+	defer c.output.Close()
 	r := &run{o: o, graph: g, plan: p, control: c}
 	if o.RateControl != nil {
 		o.RateControl.Attach(t.Wake)
 	}
 	damage.ReportAll(p.Damage)
 	if o.Clock {
-		clock, err := advertiseClock(g, &c.output)
-		if err != nil {
+		if err := c.output.AdvertiseClock(g, o.Immediate); err != nil {
 			return control.Summary{}, fmt.Errorf("clock: %w", err)
 		}
-		defer clock.close()
-		var frames clockFrames
-		publish := clock.PublishNow
-		if o.Immediate {
-			publish = clock.Publish // as many as messages
-		}
-		c.output.clock = func(t rosbag.Time) { publish(frames.frame(t)) }
-		c.output.clockHeard = clock.heard
 	}
 	return r.perform(ctx)
 }

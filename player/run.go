@@ -125,12 +125,12 @@ func (r *run) phases(ctx, playCtx context.Context) (control.Summary, error) {
 func (r *run) prepare(ctx context.Context) error {
 	r.control.setPhase(control.PhaseRegister)
 	query := stage.Ask(ctx, r.graph)
-	r.graph.Registered(ctx, r.control.output.published())
+	r.graph.Registered(ctx, r.control.output.Published())
 	if r.o.Delay > 0 && ctx.Err() == nil {
 		r.control.setPhase(control.PhaseDelay)
 		pacing.Wait(ctx, r.o.Delay)
 	}
-	live := query.Live(ctx, r.control.output.published())
+	live := query.Live(ctx, r.control.output.Published())
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // to be interrupted is no error
 	}
@@ -142,13 +142,13 @@ func (r *run) prepare(ctx context.Context) error {
 	}
 	r.control.publishLatched()
 	if r.o.LinkTimeout > 0 {
-		stage.WaitForLinks(ctx, r.graph, r.control.output.publications(), live, r.o.LinkTimeout, r.o.Log)
+		stage.WaitForLinks(ctx, r.graph, r.control.output.Publications(), live, r.o.LinkTimeout, r.o.Log)
 	}
 	if len(r.control.awaited) == 0 {
 		return nil
 	}
 	r.control.setPhase(control.PhaseWait)
-	return stage.WaitForSubscribers(ctx, r.control.output.awaited(r.control.awaited), r.o.WaitTimeout, r.o.Log)
+	return stage.WaitForSubscribers(ctx, r.control.output.Awaited(r.control.awaited), r.o.WaitTimeout, r.o.Log)
 }
 
 // publish plays and, concurrently, publishes the clock.

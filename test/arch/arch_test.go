@@ -104,6 +104,7 @@ var allowed = map[string][]string{
 	"player/internal/follow":    {"internal/msgheader", "player/internal/framing", "player/internal/pacing", "rosbag", "tcpros"},
 	"player/internal/plan":      {"bagfmt", "internal/loglimit", "internal/msgheader", "internal/msgtypes", "internal/nearest", "internal/topicmatch", "player/control", "player/internal/framing", "player/internal/source", "rosmsg", "tcpros"},
 	"player/internal/testplay":  {"bagfmt", "player/internal/source", "rosmsg", "tcpros"},
+	"player/internal/output":    {"internal/loglimit", "internal/stdmsg", "player/control", "player/internal/framing", "player/internal/plan", "player/internal/stage", "player/internal/transport", "rosbag", "tcpros"},
 	"player/internal/stage":     {"player/internal/pacing", "player/internal/plan", "tcpros"},
 	"player/internal/watchers":  {"player/control"},
 	"player/internal/source":    {"bagfmt", "internal/bagnote", "internal/loglimit", "player/control"},

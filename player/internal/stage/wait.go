@@ -13,7 +13,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
-	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // subscriberPoll is how often WaitForSubscribers checks for subscribers, missingReport how
@@ -185,14 +184,4 @@ func WithoutSubscriber(topics []Publication) []string {
 	}
 	slices.Sort(missing)
 	return missing
-}
-
-// NotReading returns the subscribers of a topic that have no room for a message.
-func NotReading(topic string, subscribers []tcpros.SubscriberStats) (names []string) {
-	for _, s := range subscribers {
-		if s.Full {
-			names = append(names, s.CallerID+" of "+topic)
-		}
-	}
-	return names
 }

@@ -1,4 +1,4 @@
-package player
+package output
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// outTopic is a topic of the plan as it is published.
-type outTopic struct {
+// Topic is a topic of the plan as it is published.
+type Topic struct {
 	*plan.Topic
 	publication stage.Publication
 
@@ -22,22 +22,36 @@ type outTopic struct {
 	off       bool   // by Control.SetTopic
 }
 
+// Takes reports whether a message on a topic can be published now: the topic is off, or every
+// subscriber has room for the message.
+func (t *Topic) Takes() bool { return t.off || t.publication.Room() }
+
+// NotReading returns the subscribers of a topic that have no room for a message.
+func (t *Topic) NotReading() (names []string) {
+	for _, s := range t.publication.Stats() {
+		if s.Full {
+			names = append(names, s.CallerID+" of "+t.Name)
+		}
+	}
+	return names
+}
+
 // outlet publishes the messages of one original publisher of a topic.
 type outlet struct {
 	stage.Sender
-	topic    *outTopic
+	topic    *Topic
 	latching bool
 	latched  plan.Latched // that subscribers get now, if it has a frame
 }
 
-// advertise advertises every topic of the plan, and gives each original publisher its own
+// Advertise advertises every topic of the plan, and gives each original publisher its own
 // outlet: a late subscriber gets the last message of each latched publisher of a topic. A
 // topic that the graph refuses is taken out of the plan. how holds the options common to all topics.
-func (o *output) advertise(g stage.Graph, how tcpros.AdvertiseOptions) {
+func (o *Output) Advertise(g stage.Graph, how tcpros.AdvertiseOptions) {
 	p := o.plan
 	refused := map[*plan.Topic]string{}
 	keys := p.Keys()
-	o.topics = make([]*outTopic, len(p.Topics))
+	o.topics = make([]*Topic, len(p.Topics))
 	for i, t := range p.Topics {
 		if t.Definition == "" {
 			// Stock's text.
@@ -52,7 +66,7 @@ func (o *output) advertise(g stage.Graph, how tcpros.AdvertiseOptions) {
 			refused[t] = err.Error()
 			continue
 		}
-		o.topics[i] = &outTopic{Topic: t, publication: pub}
+		o.topics[i] = &Topic{Topic: t, publication: pub}
 	}
 	o.outlets = make([]*outlet, len(p.Publishers))
 	for i, s := range p.Publishers {
@@ -68,13 +82,16 @@ func (o *output) advertise(g stage.Graph, how tcpros.AdvertiseOptions) {
 	p.Refuse(refused)
 }
 
+// Topic returns the topic that the messages of a route are published on.
+func (o *Output) Topic(r *plan.Route) *Topic { return o.topics[r.Topic.Number] }
+
 // advertised returns the topics that are advertised, in the order of the plan.
-func (o *output) advertised() []*outTopic {
-	return slices.DeleteFunc(slices.Clone(o.topics), func(t *outTopic) bool { return t == nil })
+func (o *Output) advertised() []*Topic {
+	return slices.DeleteFunc(slices.Clone(o.topics), func(t *Topic) bool { return t == nil })
 }
 
-// published returns the names of the advertised topics.
-func (o *output) published() []string {
+// Published returns the names of the advertised topics.
+func (o *Output) Published() []string {
 	var names []string
 	for _, t := range o.advertised() {
 		names = append(names, t.publication.Topic())
@@ -82,15 +99,36 @@ func (o *output) published() []string {
 	return names
 }
 
-// close withdraws all topics.
-func (o *output) close() {
+// Close withdraws all topics, and the clock.
+func (o *Output) Close() {
+	if o.clock != nil {
+		o.clock.close()
+	}
 	for _, t := range o.advertised() {
 		t.publication.Close()
 	}
 }
 
-// summarize adds the counts of all topics to s. Play must have ended.
-func (o *output) summarize(s *control.Summary) {
+// Counts returns the account of each topic, without its subscribers.
+func (o *Output) Counts() (all []control.TopicStats) {
+	for _, t := range o.advertised() {
+		all = append(all, control.TopicStats{
+			Name: t.publication.Topic(), Type: t.Type, Latching: t.Latching, Off: t.off, Pauses: t.Pauses,
+			Messages: t.messages, Bytes: t.bytes,
+		})
+	}
+	return all
+}
+
+// AddSubscribers adds the subscribers to what Counts has returned. It needs no lock.
+func (o *Output) AddSubscribers(all []control.TopicStats) {
+	for i, t := range o.advertised() {
+		all[i].Subscribers, all[i].Dropped = t.publication.Stats(), t.publication.Dropped()
+	}
+}
+
+// Summarize adds the counts of all topics to s. Play must have ended.
+func (o *Output) Summarize(s *control.Summary) {
 	for _, t := range o.advertised() {
 		s.Messages += t.messages
 		s.Bytes += t.bytes
@@ -104,16 +142,16 @@ func (o *output) summarize(s *control.Summary) {
 	}
 }
 
-// publications returns what is advertised.
-func (o *output) publications() (all []stage.Publication) {
+// Publications returns what is advertised.
+func (o *Output) Publications() (all []stage.Publication) {
 	for _, t := range o.advertised() {
 		all = append(all, t.publication)
 	}
 	return all
 }
 
-// awaited returns those of topics that are advertised.
-func (o *output) awaited(topics []*plan.Topic) (all []stage.Publication) {
+// Awaited returns those of topics that are advertised.
+func (o *Output) Awaited(topics []*plan.Topic) (all []stage.Publication) {
 	for _, t := range topics {
 		if a := o.topics[t.Number]; a != nil {
 			all = append(all, a.publication)

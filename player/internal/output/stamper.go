@@ -1,4 +1,4 @@
-package player
+package output
 
 import (
 	"math"
@@ -14,7 +14,7 @@ import (
 )
 
 // stamper sets the stamps of messages to the time at which they are published. The
-// controller's lock guards it.
+// lock of play guards it.
 //
 // It maps the time line of the bags to that of the graph as the schedule does, not message by
 // message: how late a message is does not show, and a stamp that two messages share is the
@@ -31,17 +31,13 @@ type stamper struct {
 	offsets []int       // of the stamps in the last message
 }
 
-// moment ties the time lines of bags and graph together: the position is due at a time of the
-// sleeper.
-type moment struct{ pos, due time.Duration }
-
 // onSchedule returns the moment for messages that have a deadline, of which the next one is
 // late. Messages that are late keep the time at which they were due, but not if play is
 // behind for good.
-func (s *stamper) onSchedule(late time.Duration) moment {
+func (s *stamper) onSchedule(late time.Duration) Moment {
 	s.delay = min(max(s.delay, late-s.maxLate), late)
 	pos, due := s.transport.Anchor()
-	return moment{pos, due + s.delay}
+	return Moment{pos, due + s.delay}
 }
 
 // at returns the time of the graph at a time of the sleeper.
@@ -51,8 +47,8 @@ func (s *stamper) at(now time.Duration) rosbag.Time { return sinceEpoch(s.clock(
 func sinceEpoch(d time.Duration) rosbag.Time { return rosbag.Time{}.Add(max(d, 1)) }
 
 // outOfTurn returns the moment for a message that is published now as if it were due now.
-func (s *stamper) outOfTurn(recorded rosbag.Time, now time.Duration) moment {
-	return moment{s.position(recorded), now}
+func (s *stamper) outOfTurn(recorded rosbag.Time, now time.Duration) Moment {
+	return Moment{s.position(recorded), now}
 }
 
 // position returns the position of a time in the bags.
@@ -63,26 +59,26 @@ func (s *stamper) position(t rosbag.Time) time.Duration {
 
 // stamp returns the frame of a message with its stamps set. The frame of the bag does not
 // change. It is returned as it is if it has no stamps, or does not fit its definition.
-func (s *stamper) stamp(t *outTopic, m *outgoing) []byte {
-	s.reached = s.at(m.at.due + s.transport.PlayTime(m.at.pos, s.position(m.recorded)))
+func (s *stamper) stamp(t *Topic, m *Message) []byte {
+	s.reached = s.at(m.At.Due + s.transport.PlayTime(m.At.Pos, s.position(m.Recorded)))
 	if t.Stamps == nil {
-		return m.frame
+		return m.Frame
 	}
 	var err error
-	if s.offsets, err = t.Stamps.AppendOffsets(s.offsets[:0], m.frame[framing.Length:]); err != nil {
+	if s.offsets, err = t.Stamps.AppendOffsets(s.offsets[:0], m.Frame[framing.Length:]); err != nil {
 		if t.unstamped++; t.unstamped == 1 {
 			s.log.Warn("a message does not fit its definition: it is published with the stamps that were recorded", loglimit.Each(),
-				zap.String("topic", t.Name), zap.Stringer("recorded", m.recorded), zap.Error(err))
+				zap.String("topic", t.Name), zap.Stringer("recorded", m.Recorded), zap.Error(err))
 		}
-		return m.frame
+		return m.Frame
 	}
-	payload := m.frame[framing.Length:]
+	payload := m.Frame[framing.Length:]
 	s.offsets = slices.DeleteFunc(s.offsets, func(i int) bool { return framing.StampAt(payload, i).IsZero() })
 	if len(s.offsets) == 0 {
-		return m.frame
+		return m.Frame
 	}
-	frame := m.frame
-	if !m.private {
+	frame := m.Frame
+	if !m.Private {
 		frame = slices.Clone(frame)
 	}
 	s.set(frame[framing.Length:], m)
@@ -91,17 +87,17 @@ func (s *stamper) stamp(t *outTopic, m *outgoing) []byte {
 
 // set sets the stamps at s.offsets. All stamps of a message are of the same clock, so that
 // their distances stay what they are.
-func (s *stamper) set(payload []byte, m *outgoing) {
+func (s *stamper) set(payload []byte, m *Message) {
 	behind := time.Duration(math.MaxInt64) // how far the stamp that is nearest to the time of receipt is behind it
 	for _, i := range s.offsets {
-		if d := m.recorded.Sub(framing.StampAt(payload, i)); d.Abs() < behind.Abs() {
+		if d := m.Recorded.Sub(framing.StampAt(payload, i)); d.Abs() < behind.Abs() {
 			behind = d
 		}
 	}
 	zero, skew := s.clock(), s.skews.of(behind)
 	for _, i := range s.offsets {
 		pos := s.position(framing.StampAt(payload, i)) + skew
-		framing.SetStamp(payload, i, sinceEpoch(zero+m.at.due+s.transport.PlayTime(m.at.pos, pos)))
+		framing.SetStamp(payload, i, sinceEpoch(zero+m.At.Due+s.transport.PlayTime(m.At.Pos, pos)))
 	}
 }
 
