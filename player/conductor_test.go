@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/follow"
 	"github.com/gorosbag/gorosbag/player/internal/framing"
 	"github.com/gorosbag/gorosbag/player/internal/output"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
@@ -26,10 +27,11 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// rig is a controller with a publisher that writes down what it gets and when.
+// rig is a conductor with a publisher that writes down what it gets and when.
 // It lives in a synctest bubble: time is exact.
 type rig struct {
-	control *controller
+	control *conductor
+	pacer   *pacer
 	queue   *readahead.Queue
 	route   *plan.Route
 	start   time.Time
@@ -40,7 +42,8 @@ type rig struct {
 
 func newRig(s transport.Schedule, late time.Duration) *rig {
 	g := &rig{queue: readahead.NewQueue(32<<20, 1<<10), start: time.Now()}
-	g.control, g.route = testController(s, lateSleeper{pacing.NewTimerSleeper(), late}, g.queue, g)
+	g.pacer, g.route = testPacer(s, lateSleeper{pacing.NewTimerSleeper(), late}, g.queue, g)
+	g.control = g.pacer.conductor
 	g.control.load(rosbag.Time{Sec: 100}, time.Second, nil)
 	return g
 }
@@ -62,30 +65,30 @@ type senderPublication struct {
 
 func (p senderPublication) Source(plan.PublisherID) stage.Sender { return p.to }
 
-// testController is a controller that plays what a test puts into a queue. Messages of the route go
+// testPacer is a pacer that plays what a test puts into a queue. Messages of the route go
 // to a sender.
-func testController(s transport.Schedule, sleeper pacing.Sleeper, q *readahead.Queue, to stage.Sender) (*controller, *plan.Route) {
+func testPacer(s transport.Schedule, sleeper pacing.Sleeper, q *readahead.Queue, to stage.Sender) (*pacer, *plan.Route) {
 	topic := &plan.Topic{}
 	publisher := &plan.Publisher{Topic: topic}
 	p := &plan.Plan{Topics: []*plan.Topic{topic}, Publishers: []*plan.Publisher{publisher}, Log: zap.NewNop()}
-	return planController(p, s, sleeper, q, to), &plan.Route{Bag: &plan.Bag{}, Topic: topic, Publisher: publisher, Clocked: true}
+	return planPacer(p, s, sleeper, q, to), &plan.Route{Bag: &plan.Bag{}, Topic: topic, Publisher: publisher, Clocked: true}
 }
 
-// planController is a controller that plays what comes from a queue, on the topics of a plan.
-func planController(p *plan.Plan, s transport.Schedule, sleeper pacing.Sleeper, q *readahead.Queue, to stage.Sender) *controller {
+// planPacer is a pacer that plays what comes from a queue, on the topics of a plan.
+func planPacer(p *plan.Plan, s transport.Schedule, sleeper pacing.Sleeper, q *readahead.Queue, to stage.Sender) *pacer {
 	if s.Rate == 0 {
 		s.Rate = 1
 	}
 	position := transport.New(transport.Options{Schedule: s, Loop: transport.Loop{To: transport.Forever}})
 	out := output.New(output.Options{Plan: p, Transport: position, Log: zap.NewNop()})
 	out.Advertise(senderGraph{newFakeGraph(), to}, tcpros.AdvertiseOptions{})
-	return &controller{
-		plan: p, readahead: &readahead.Readahead{Queue: q}, log: zap.NewNop(), output: out, pacer: pacer{sleeper: sleeper}, watchers: watchers.New(nil),
+	return &pacer{conductor: &conductor{
+		plan: p, readahead: &readahead.Readahead{Queue: q}, log: zap.NewNop(), output: out, time: follow.TimeBase{Sleeper: sleeper}, watchers: watchers.New(nil),
 		transport: position,
-	}
+	}}
 }
 
-// withClock makes the controller publish the clock to so many subscribers, as events too.
+// withClock makes the conductor publish the clock to so many subscribers, as events too.
 func (g *rig) withClock(subscribers int) *rig {
 	graph := newFakeGraph()
 	graph.subscribers = func() int { return subscribers }
@@ -153,7 +156,7 @@ func (g *rig) run(ctx context.Context, orders map[time.Duration]func()) {
 			orders[at]()
 		}
 	})
-	g.control.run(ctx)
+	g.pacer.run(ctx)
 	wg.Wait()
 }
 
@@ -268,7 +271,7 @@ func TestPacerEndsWithContext(t *testing.T) {
 				g := newRig(s, 0)
 				g.load(t.Context(), 0, time.Hour)
 				ctx, cancel := context.WithCancel(t.Context())
-				defer context.AfterFunc(ctx, g.control.pacer.sleeper.Wake)()
+				defer context.AfterFunc(ctx, g.control.time.Wake)()
 				g.run(ctx, map[time.Duration]func(){10 * ms: cancel})
 				if got := time.Since(g.start); got != 10*ms {
 					t.Errorf("ended after %v, want 10ms", got)
