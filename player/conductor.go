@@ -69,7 +69,7 @@ func newConductor(o *Options, p *plan.Plan, d *source.DamageLog, t follow.TimeBa
 		late = follow.MaxClockPeriod
 	}
 	c.output = output.New(output.Options{
-		Plan: p, Transport: c.transport, ClockPerMessage: o.ClockPerMessage, Stamps: t.Stamps, MaxLate: late, Log: o.Log,
+		Plan: p, Head: c.transport.Head(), ClockPerMessage: o.ClockPerMessage, Stamps: t.Stamps, MaxLate: late, Log: o.Log,
 	})
 	c.readahead.Queue.OnSlow = func(waits time.Duration) {
 		o.Log.Warn("play waits for the disk", zap.Duration("for", waits.Round(time.Second)))
@@ -130,7 +130,7 @@ func (c *conductor) positionChanged(now time.Duration) {
 
 // notePaused updates timing and watchers after a pause.
 func (c *conductor) notePaused(now time.Duration) {
-	if !c.transport.Ended() {
+	if !c.transport.Head().Ended() {
 		c.timing.Pause(now)
 	}
 	c.notifyChange()
@@ -144,7 +144,7 @@ func (c *conductor) apply(e transport.Effects) {
 	}
 	if e.Restarted {
 		c.completed = false
-		if !c.transport.Paused() {
+		if !c.transport.Head().Paused() {
 			c.timing.Resume(now)
 		}
 		c.enterPhase(control.PhasePlay)

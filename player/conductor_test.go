@@ -80,7 +80,7 @@ func planPacer(p *plan.Plan, s transport.Schedule, sleeper pacing.Sleeper, q *re
 		s.Rate = 1
 	}
 	position := transport.New(transport.Options{Schedule: s, Loop: transport.Loop{To: transport.Forever}})
-	out := output.New(output.Options{Plan: p, Transport: position, Log: zap.NewNop()})
+	out := output.New(output.Options{Plan: p, Head: position.Head(), Log: zap.NewNop()})
 	out.Advertise(senderGraph{newFakeGraph(), to}, tcpros.AdvertiseOptions{})
 	return &pacer{conductor: &conductor{
 		plan: p, readahead: &readahead.Readahead{Queue: q}, log: zap.NewNop(), output: out, time: follow.TimeBase{Sleeper: sleeper}, watchers: watchers.New(nil),

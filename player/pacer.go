@@ -81,7 +81,7 @@ func (p *pacer) waitAtEnd(ctx context.Context) bool {
 		return false
 	}
 	c.transport.End()
-	if !c.transport.Paused() {
+	if !c.transport.Head().Paused() {
 		c.timing.Pause(c.time.Now())
 	}
 	c.enterPhase(control.PhaseKeepAlive)
@@ -107,7 +107,7 @@ func (p *pacer) playItem(ctx context.Context, it *readahead.Item, starved bool) 
 		case it.Jump != nil && !it.Jump.EndOfPass:
 			p.finishJump(it)
 			return true
-		case !c.transport.Begun():
+		case !c.transport.Head().Begun():
 			p.begin(it)
 		}
 		until := p.ready(it, &w)
@@ -170,7 +170,7 @@ func (p *pacer) ready(it *readahead.Item, w *itemWait) (until time.Duration) {
 		c.notePaused(w.now)
 		return transport.Forever
 	case c.output.Topic(it.Route).Takes():
-		if late := w.now - w.deadline; w.blocked && late > maxCatchUp && !c.transport.Paused() {
+		if late := w.now - w.deadline; w.blocked && late > maxCatchUp && !c.transport.Head().Paused() {
 			c.transport.RebaseTo(it.Pos, w.now)
 			w.deadline = w.now
 		}
@@ -200,7 +200,7 @@ func (p *pacer) begin(it *readahead.Item) {
 	c := p.conductor
 	now := c.time.Now()
 	c.transport.Begin(it.At, it.Pos, now)
-	c.timing.Begin(now, c.transport.Paused())
+	c.timing.Begin(now, c.transport.Head().Paused())
 	c.positionChanged(now)
 }
 
@@ -219,7 +219,7 @@ func (p *pacer) finishJump(it *readahead.Item) {
 	c := p.conductor
 	now := c.time.Now()
 	c.transport.Arrive(it.At, it.Jump.To, it.Jump.Step, now)
-	c.timing.Begin(now, c.transport.Paused())
+	c.timing.Begin(now, c.transport.Head().Paused())
 	c.positionChanged(now)
 	c.output.SetLatched(it.Jump.Latched, false, now)
 	c.notifyChange()

@@ -183,7 +183,7 @@ func (r *run) summary() control.Summary {
 	c.output.Summarize(&s)
 	s.Unplayable = c.plan.Unplayable()
 	t, now := &c.timing, c.time.Now()
-	s.Played, s.Elapsed = c.transport.Played(now), t.Elapsed(now)
+	s.Played, s.Elapsed = c.transport.Head().Played(now), t.Elapsed(now)
 	s.Achieved = t.Achieved(s.Played, now)
 	s.Timing = control.Timing(t.Quantiles())
 	s.Starved = c.readahead.Queue.StarvedCount()

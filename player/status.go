@@ -26,7 +26,7 @@ func (c *conductor) status() control.Status {
 		Phase:    c.phase,
 		Paused:   s.Paused,
 		Rate:     s.Rate,
-		Achieved: c.timing.Achieved(c.transport.Played(now), now),
+		Achieved: c.timing.Achieved(s.Played, now),
 		Late:     c.timing.LastLate(),
 		BagTime:  s.BagTime,
 		Position: s.Position,
@@ -81,7 +81,7 @@ func (c *conductor) Stats() control.Stats {
 // Density implements Control.
 func (c *conductor) Density(n int) []uint64 {
 	c.mu.Lock()
-	zero, length := c.transport.Span()
+	zero, length := c.transport.Head().Span()
 	c.mu.Unlock()
 	return c.plan.Density(zero, length, n)
 }

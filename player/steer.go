@@ -34,7 +34,7 @@ func (c *conductor) resume() bool {
 	if !c.transport.Resume(now) {
 		return false
 	}
-	if !c.transport.Ended() {
+	if !c.transport.Head().Ended() {
 		c.timing.Resume(now)
 	}
 	c.notifyChange()
@@ -48,7 +48,7 @@ func (c *conductor) Toggle() bool {
 	if !c.pause() {
 		c.resume()
 	}
-	return c.transport.Paused()
+	return c.transport.Head().Paused()
 }
 
 // Step implements Control.
