@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/gorosbag/gorosbag/internal/command"
 )
 
 const (
@@ -29,9 +31,9 @@ type poller struct {
 	watchers map[chan []byte]bool
 }
 
-// encodedView is a view with its JSON.
+// encodedView is a View with its JSON.
 type encodedView struct {
-	view
+	View
 	json []byte
 }
 
@@ -50,10 +52,10 @@ func (h *poller) cached(maxAge time.Duration) encodedView {
 	if maxAge > 0 && now.Sub(h.at) < maxAge {
 		return h.last
 	}
-	v := h.server.backend.collect(now)
+	v := h.server.backend.Poll(now)
 	b, err := json.Marshal(envelope{
-		Program: h.server.backend.program(), Version: h.server.Version, Node: h.server.Node, Master: h.server.MasterUp(),
-		Time: float64(now.UnixMilli()) / 1e3, Began: float64(h.server.began.UnixMilli()) / 1e3, State: v.state,
+		Program: h.server.backend.Program(), Version: h.server.Version, Node: h.server.Node, Master: h.server.MasterUp(),
+		Time: float64(now.UnixMilli()) / 1e3, Began: float64(h.server.began.UnixMilli()) / 1e3, State: v.State,
 	})
 	if err != nil {
 		panic("web: " + err.Error()) // all that is marshaled is ours
@@ -84,7 +86,7 @@ func (h *poller) wake() {
 // run polls until ctx ends.
 func (h *poller) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		changed := h.server.backend.changed()
+		changed := h.server.backend.Changed()
 		began := time.Now()
 		h.broadcast(h.current().json)
 		pause := unwatchedInterval
@@ -149,7 +151,7 @@ func (h *poller) serve(w http.ResponseWriter, r *http.Request) {
 	events := h.subscribe()
 	if events == nil {
 		w.Header().Set("Retry-After", "5")
-		writeError(w, &statusError{http.StatusServiceUnavailable, "too many event streams are open"})
+		WriteError(w, command.Refused(command.Unavailable, "too many event streams are open"))
 		return
 	}
 	defer h.unsubscribe(events)

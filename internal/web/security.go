@@ -54,7 +54,7 @@ const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-a
 func (g *guard) wrap(next http.Handler) http.Handler {
 	origin := http.NewCrossOriginProtection()
 	origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		writeError(w, &statusError{http.StatusForbidden, "cross-origin request refused"})
+		WriteError(w, &statusError{http.StatusForbidden, "cross-origin request refused"})
 	}))
 	next = origin.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -67,7 +67,7 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		if !g.allowsHost(r.Host) {
-			writeError(w, &statusError{http.StatusMisdirectedRequest, "unknown host name: allow it with --http-host"})
+			WriteError(w, &statusError{http.StatusMisdirectedRequest, "unknown host name: allow it with --http-host"})
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -111,7 +111,7 @@ func (g *guard) requireToken(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !g.admits(r) {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			writeError(w, &statusError{http.StatusUnauthorized, "a token is needed: send it as Authorization: Bearer, or log in"})
+			WriteError(w, &statusError{http.StatusUnauthorized, "a token is needed: send it as Authorization: Bearer, or log in"})
 			return
 		}
 		next(w, r)

@@ -1,16 +1,16 @@
 // Package web monitors and controls a recording or a playback over HTTP: a web page, the same
 // commands as a JSON API, server-sent events, metrics for Prometheus and probes for supervisors.
 //
-// It serves authorized clients only: without a token it listens on loopback only. It uses
-// recorder.Control and control.Control of player, never paths from clients: a bag is identified by a
-// number. Its resources are bounded, and neither recording nor play waits for it: it is
-// closed last, within a second.
+// It serves authorized clients only: without a token it listens on loopback only. It knows no
+// program: what there is to see and to order comes from a Backend. Its resources are bounded, and
+// neither recording nor play waits for it: it is closed last, within a second.
 package web
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/netip"
@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/command"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 )
 
@@ -51,23 +52,28 @@ type Options struct {
 	Log      *zap.Logger
 }
 
-// Backend is the program that a Server serves. NewRecorder and NewPlayer return one.
+// Backend is the program that a Server serves.
 type Backend interface {
 	prometheus.Collector
 
-	program() string
-	routes(s *Server)
-	// collect returns the current state. Calls come one at a time.
-	collect(now time.Time) view
-	// changed returns a channel that is closed at the next change of the state.
-	changed() <-chan struct{}
+	// Program returns the name of the program, with which its metrics begin.
+	Program() string
+	// Pages returns the files of the program's page, PROGRAM.html among them. Those of all
+	// programs, such as common.js, are there without it.
+	Pages() fs.FS
+	// Routes registers the endpoints of the program.
+	Routes(s *Server)
+	// Poll returns the current state. Calls come one at a time.
+	Poll(now time.Time) View
+	// Changed returns a channel that is closed at the next change of the state.
+	Changed() <-chan struct{}
 }
 
-// view is the state at one time.
-type view struct {
-	state    any    // as JSON
-	health   health // without what the server adds
-	notReady string // reason why the program is not ready; empty if it is
+// View is the state at one time.
+type View struct {
+	State    any    // as JSON
+	Health   Health // without what the server adds
+	NotReady string // reason why the program is not ready; empty if it is
 }
 
 // Server serves one Backend.
@@ -213,11 +219,11 @@ func onLoopback(ctx context.Context, host string) (bool, error) {
 func (s *Server) routes() {
 	s.pages()
 	s.probes()
-	s.handle("GET /api/v1/state", s.getState)
-	s.handle("GET /api/v1/events", s.poller.serve)
+	s.Handle("GET /api/v1/state", s.getState)
+	s.Handle("GET /api/v1/events", s.poller.serve)
 	s.exportMetrics()
 	s.mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
-		writeError(w, &statusError{http.StatusNotFound, "no such endpoint: see docs/http.md"})
+		WriteError(w, command.Refused(command.NotFound, "no such endpoint: see docs/http.md"))
 	})
-	s.backend.routes(s)
+	s.backend.Routes(s)
 }
