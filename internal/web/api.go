@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -17,54 +16,6 @@ import (
 	"github.com/gorosbag/gorosbag/internal/command"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 )
-
-// statusError is an error with its HTTP status.
-type statusError struct {
-	status int
-	text   string
-}
-
-// Error implements error.
-func (e *statusError) Error() string { return e.text }
-
-// statuses are the HTTP statuses of refusals.
-var statuses = [...]int{ //nolint:gochecknoglobals // a constant, but for the language
-	command.Failed: http.StatusInternalServerError, command.Invalid: http.StatusBadRequest, command.NotFound: http.StatusNotFound,
-	command.Conflict: http.StatusConflict, command.Unavailable: http.StatusServiceUnavailable,
-}
-
-// statusOf returns the HTTP status of an error.
-func statusOf(err error) int {
-	known := (*statusError)(nil)
-	tooLarge := (*http.MaxBytesError)(nil)
-	switch {
-	case errors.As(err, &known):
-		return known.status
-	case errors.As(err, &tooLarge):
-		return http.StatusRequestEntityTooLarge
-	}
-	return statuses[command.KindOf(err)]
-}
-
-type errorAnswer struct {
-	Error string `json:"error"`
-}
-
-// WriteError answers with an error, by its kind.
-func WriteError(w http.ResponseWriter, err error) {
-	WriteJSON(w, statusOf(err), errorAnswer{err.Error()})
-}
-
-// WriteJSON answers with v as JSON.
-func WriteJSON(w http.ResponseWriter, status int, v any) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic("web: " + err.Error()) // only own types are marshaled
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	w.Write(append(b, '\n')) //nolint:errcheck,gosec // whoever has gone does not need it
-}
 
 // Handle serves a pattern with a method to authorized clients, whose connections are then held.
 func (s *Server) Handle(pattern string, h http.HandlerFunc) {
@@ -116,7 +67,7 @@ func (s *Server) Action(name string, do func(ctx context.Context, body io.Reader
 			status = statusOf(err)
 			answer = errorAnswer{err.Error()}
 		}
-		s.Log.Info("web command", loglimit.OnRequest(), zap.String("command", name), zap.String("peer", r.RemoteAddr), zap.Int("status", status), zap.Error(err))
+		s.options.Log.Info("web command", loglimit.OnRequest(), zap.String("command", name), zap.String("peer", r.RemoteAddr), zap.Int("status", status), zap.Error(err))
 		WriteJSON(w, status, answer)
 	})
 }
@@ -143,33 +94,6 @@ func (s *Server) perform(ctx context.Context, w http.ResponseWriter, r *http.Req
 	return do(ctx, bytes.NewReader(body))
 }
 
-// badBody gives a kind to an error of reading a body.
-func badBody(err error) error {
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return err
-	}
-	return command.Refused(command.Invalid, "the body is not what was expected: "+err.Error())
-}
-
-// Decode decodes a body into v, which holds the defaults. The body may be empty.
-func Decode(body io.Reader, v any) error {
-	d := json.NewDecoder(body)
-	d.DisallowUnknownFields()
-	err := d.Decode(v)
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	if err == nil {
-		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("there is more data after the object")
-		}
-	}
-	if err != nil {
-		return badBody(err)
-	}
-	return nil
-}
-
 // Simple adapts a command without parameters.
 func Simple(do func(ctx context.Context) (any, error)) func(context.Context, io.Reader) (any, error) {
 	return func(ctx context.Context, body io.Reader) (any, error) {
@@ -191,23 +115,40 @@ func With[P any](do func(ctx context.Context, p P) (any, error)) func(context.Co
 	}
 }
 
-func (s *Server) getState(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Write(s.poller.current().json) //nolint:errcheck,gosec // whoever has gone does not need it
+// downloadWriteTimeout bounds one write of a download; a slower client is disconnected.
+const downloadWriteTimeout = 30 * time.Second
+
+// HandleDownload is Handle for what reads a bag: at most maxDownloads requests are served at once.
+func (s *Server) HandleDownload(pattern string, h http.HandlerFunc) {
+	s.Handle(pattern, func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case s.files <- struct{}{}:
+			defer func() { <-s.files }()
+		default:
+			w.Header().Set("Retry-After", "5")
+			WriteError(w, command.Refused(command.Unavailable, "too many bags are read at once: try again later"))
+			return
+		}
+		h(w, r)
+	})
 }
 
-// Seconds converts a duration to seconds, rounded to milliseconds.
-func Seconds(d time.Duration) float64 {
-	return float64(d.Round(time.Millisecond)) / float64(time.Second)
+// ServeContent sends a file, or the requested range of it, however long that takes, to a client
+// that keeps reading.
+func ServeContent(w http.ResponseWriter, r *http.Request, modified time.Time, file io.ReadSeeker) {
+	rc := http.NewResponseController(w)
+	rc.SetReadDeadline(time.Time{}) //nolint:errcheck,gosec // the server's connections have deadlines
+	http.ServeContent(deadlineWriter{w, rc}, r, "", modified, file)
 }
 
-// maxSeconds is the limit of times in requests: they must fit a Duration.
-const maxSeconds = 100 * 365 * 24 * 3600
+// deadlineWriter sets a deadline for each write, instead of one for the whole response.
+type deadlineWriter struct {
+	http.ResponseWriter
+	rc *http.ResponseController
+}
 
-// Duration converts seconds to a duration.
-func Duration(s float64) (time.Duration, error) {
-	if !(s >= -maxSeconds && s <= maxSeconds) { // also NaN
-		return 0, command.Refused(command.Invalid, "a time is out of range")
-	}
-	return time.Duration(s * float64(time.Second)), nil
+// Write implements io.Writer.
+func (p deadlineWriter) Write(b []byte) (int, error) {
+	p.rc.SetWriteDeadline(time.Now().Add(downloadWriteTimeout)) //nolint:errcheck,gosec // the server's connections have deadlines
+	return p.ResponseWriter.Write(b)
 }

@@ -5,19 +5,6 @@ import (
 	"slices"
 )
 
-// Health is the response of /healthz to authorized clients.
-type Health struct {
-	Status   string   `json:"status"` // ok or degraded
-	Problems []string `json:"problems"`
-	Master   bool     `json:"master"`
-	Details  any      `json:"details,omitempty"`
-}
-
-const (
-	healthy  = "ok"
-	degraded = "degraded"
-)
-
 // probes are the endpoints for supervisors, which have no token. Clients without a token get
 // only one word.
 func (s *Server) probes() {
@@ -28,7 +15,7 @@ func (s *Server) probes() {
 	// cause a restart, which would interrupt the recording.
 	probe("GET /livez", func(w http.ResponseWriter, r *http.Request) {
 		s.probeView(r)
-		WriteJSON(w, http.StatusOK, Health{Status: healthy, Problems: []string{}, Master: s.MasterUp()}.brief())
+		WriteJSON(w, http.StatusOK, Health{Status: healthy, Problems: []string{}, Master: s.options.MasterUp()}.brief())
 	})
 	probe("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		s.answer(w, r, s.readiness(s.probeView(r)))
@@ -36,13 +23,6 @@ func (s *Server) probes() {
 	probe("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
 		s.answer(w, r, s.health(s.probeView(r)))
 	})
-}
-
-// brief returns only the status.
-func (h Health) brief() any {
-	return struct {
-		Status string `json:"status"`
-	}{h.Status}
 }
 
 // probeView returns the state for a probe. Unauthorized clients get a cached state, so that they
@@ -68,7 +48,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, h Health) {
 
 // readiness is degraded until the program does what it was started for.
 func (s *Server) readiness(v encodedView) Health {
-	h := Health{Master: s.MasterUp()}
+	h := Health{Master: s.options.MasterUp()}
 	h.Require(h.Master, "the master does not answer")
 	h.Require(v.NotReady == "", v.NotReady)
 	return h.withStatus()
@@ -78,26 +58,9 @@ func (s *Server) readiness(v encodedView) Health {
 func (s *Server) health(v encodedView) Health {
 	h := v.Health
 	h.Problems = slices.Clip(h.Problems) // the slice is shared with other requests
-	h.Master = s.MasterUp()
+	h.Master = s.options.MasterUp()
 	h.Require(h.Master, "the master does not answer")
-	unread, _ := s.Unread()
+	unread, _ := s.options.Unread()
 	h.Require(unread == "", "replies of the master cannot be read in full, so topics may be missing: "+unread)
 	return h.withStatus()
-}
-
-// Require records a problem unless well is set.
-func (h *Health) Require(well bool, problem string) {
-	if !well {
-		h.Problems = append(h.Problems, problem)
-	}
-}
-
-func (h Health) withStatus() Health {
-	h.Status = healthy
-	if len(h.Problems) > 0 {
-		h.Status = degraded
-	} else {
-		h.Problems = []string{}
-	}
-	return h
 }

@@ -97,5 +97,18 @@ func (s *Server) loginPage(w http.ResponseWriter, status int) {
 	t.Execute(w, struct { //nolint:errcheck,gosec // whoever has gone does not need it
 		Program, Node string
 		Again         bool
-	}{s.backend.Program(), s.Node, status != http.StatusOK})
+	}{s.backend.Program(), s.options.Node, status != http.StatusOK})
+}
+
+// login exchanges the token for a cookie.
+func (s *Server) login(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
+	if s.guard.token == "" || !equalSecrets(r.PostFormValue("token"), s.guard.token) {
+		s.loginPage(w, http.StatusUnauthorized)
+		return
+	}
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure would keep it from a server without TLS, which this is
+		Name: cookieName, Value: s.guard.session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	})
+	http.Redirect(w, r, "/", http.StatusSeeOther)
 }

@@ -13,10 +13,6 @@ import (
 	"strings"
 )
 
-// minTokenBytes is the minimum length of a token, which must be too long to guess, since attempts are
-// not rate-limited.
-const minTokenBytes = 16
-
 // cookieName is the name of the cookie that a browser gets in exchange for the token.
 const cookieName = "gorosbag"
 
@@ -116,17 +112,4 @@ func (g *guard) requireToken(next http.HandlerFunc) http.HandlerFunc {
 		}
 		next(w, r)
 	}
-}
-
-// login exchanges the token for a cookie.
-func (s *Server) login(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
-	if s.guard.token == "" || !equalSecrets(r.PostFormValue("token"), s.guard.token) {
-		s.loginPage(w, http.StatusUnauthorized)
-		return
-	}
-	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure would keep it from a server without TLS, which this is
-		Name: cookieName, Value: s.guard.session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
-	})
-	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
