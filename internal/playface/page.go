@@ -1,7 +1,11 @@
-package web
+// Package playface shows play, and takes orders for it, on the web and on the ROS graph. It knows
+// the contract of the player only.
+package playface
 
 import (
+	"embed"
 	"fmt"
+	"io/fs"
 	"math"
 	"strings"
 	"sync/atomic"
@@ -10,45 +14,59 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/command"
+	"github.com/gorosbag/gorosbag/internal/lastminute"
 	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/internal/web"
 	"github.com/gorosbag/gorosbag/player/control"
 )
 
-// Player is the backend of goplay.
-type Player struct {
+//go:embed assets
+var assets embed.FS
+
+// Page is what goplay serves over HTTP. It implements web.Backend.
+type Page struct {
 	control  atomic.Pointer[attached]
 	begun    chan struct{} // closed by Attach
 	recorded []bagnote.Mark
 
-	dropped lastMinute // belongs to collect
+	dropped lastminute.Counter // belongs to Poll
 }
 
 // attached wraps the interface for an atomic pointer.
 type attached struct{ control.Control }
 
-// NewPlayer returns a backend, which is not ready before Attach. marks are those that were
+// NewPage returns a page, which is not ready before Attach. marks are those that were
 // recorded.
-func NewPlayer(marks ...bagnote.Mark) *Player {
-	return &Player{begun: make(chan struct{}), recorded: marks}
+func NewPage(marks ...bagnote.Mark) *Page {
+	return &Page{begun: make(chan struct{}), recorded: marks}
 }
 
 // Attach sets the control of the playback. It is called once.
-func (f *Player) Attach(control control.Control) {
+func (f *Page) Attach(control control.Control) {
 	f.control.Store(&attached{control})
 	close(f.begun)
 }
 
+// errNoPlayer means that the player has not begun yet.
+var errNoPlayer = command.Refused(command.Unavailable, "nothing is played yet")
+
 // controlOrError returns the control, or errNoPlayer before Attach.
-func (f *Player) controlOrError() (control.Control, error) {
+func (f *Page) controlOrError() (control.Control, error) {
 	if a := f.control.Load(); a != nil {
 		return a.Control, nil
 	}
 	return nil, errNoPlayer
 }
 
-func (*Player) program() string { return "goplay" }
+// Program implements web.Backend.
+func (*Page) Program() string { return "goplay" }
 
-func (f *Player) changed() <-chan struct{} {
+// Pages implements web.Backend.
+func (*Page) Pages() fs.FS { return web.Files(assets) }
+
+// Changed implements web.Backend.
+func (f *Page) Changed() <-chan struct{} {
 	if c, err := f.controlOrError(); err == nil {
 		return c.Changed()
 	}
@@ -104,38 +122,38 @@ var phases = [...]string{ //nolint:gochecknoglobals // a constant, but for the l
 	control.PhaseKeepAlive: "keep_alive", control.PhaseDrain: "drain", control.PhaseDone: "done",
 }
 
-// collect implements Backend.
-func (f *Player) collect(now time.Time) view {
+// Poll implements web.Backend.
+func (f *Page) Poll(now time.Time) web.View {
 	c, err := f.controlOrError()
 	if err != nil {
-		h := health{}
-		h.require(false, err.Error())
-		return view{state: playState{Phase: "none", Bookmarks: []float64{}, WaitingFor: []string{}, Topics: []playTopic{}}, health: h, notReady: err.Error()}
+		h := web.Health{}
+		h.Require(false, err.Error())
+		return web.View{State: playState{Phase: "none", Bookmarks: []float64{}, WaitingFor: []string{}, Topics: []playTopic{}}, Health: h, NotReady: err.Error()}
 	}
 	stats := c.Stats()
 	s := playState{
 		Phase: phases[stats.Phase], Paused: stats.Paused, Rate: stats.Rate, Achieved: math.Round(stats.Achieved*1000) / 1000,
 		Late: stats.Late.Round(time.Microsecond).Seconds(), BagTime: float64(stats.BagTime.Std().UnixMilli()) / 1e3,
-		Position: seconds(stats.Position), Length: seconds(stats.Length), Pass: stats.Pass, Messages: stats.Messages,
-		Loop: stats.Loop, MarkFrom: seconds(stats.MarkFrom), MarkTo: seconds(stats.MarkTo), Bookmarks: make([]float64, len(stats.Bookmarks)),
-		PauseOnTopics: stats.PauseOnTopics, PausedBy: stats.PausedBy, Delayed: seconds(stats.Delayed), Seeks: stats.Seeks,
-		Starved: stats.Starved, Starving: seconds(stats.Starving), Ahead: stats.AheadBytes, WaitingFor: append([]string{}, stats.WaitingFor...),
+		Position: web.Seconds(stats.Position), Length: web.Seconds(stats.Length), Pass: stats.Pass, Messages: stats.Messages,
+		Loop: stats.Loop, MarkFrom: web.Seconds(stats.MarkFrom), MarkTo: web.Seconds(stats.MarkTo), Bookmarks: make([]float64, len(stats.Bookmarks)),
+		PauseOnTopics: stats.PauseOnTopics, PausedBy: stats.PausedBy, Delayed: web.Seconds(stats.Delayed), Seeks: stats.Seeks,
+		Starved: stats.Starved, Starving: web.Seconds(stats.Starving), Ahead: stats.AheadBytes, WaitingFor: append([]string{}, stats.WaitingFor...),
 		Topics: make([]playTopic, len(stats.Topics)), Damaged: stats.Damage.Places,
 	}
 	if stats.Damage.Unknown == 0 {
 		s.LostInDamage = &stats.Damage.Messages
 	}
 	for i, b := range stats.Bookmarks {
-		s.Bookmarks[i] = seconds(b)
+		s.Bookmarks[i] = web.Seconds(b)
 	}
 	for i := range stats.Topics {
 		t := &stats.Topics[i]
 		s.Dropped += t.Dropped
 		s.Topics[i] = playTopic{t.Name, t.Type, t.Latching, !t.Off, t.Pauses, t.Messages, t.Bytes, t.Dropped, len(t.Subscribers)}
 	}
-	v := view{state: s, health: f.health(now, &stats, s.Dropped)}
+	v := web.View{State: s, Health: f.health(now, &stats, s.Dropped)}
 	if stats.Phase < control.PhasePlay || stats.Phase > control.PhaseKeepAlive {
-		v.notReady = "not playing: " + s.Phase
+		v.NotReady = "not playing: " + s.Phase
 	}
 	return v
 }
@@ -151,14 +169,14 @@ type playDetails struct {
 // tooLate is the lag from which on there is a warning.
 const tooLate = time.Second
 
-func (f *Player) health(now time.Time, stats *control.Stats, dropped uint64) health {
-	d := playDetails{phases[stats.Phase], seconds(stats.Late), f.dropped.add(now, dropped), append([]string{}, stats.WaitingFor...)}
-	h := health{Details: d}
-	h.require(d.Dropped == 0, fmt.Sprintf("%s %s dropped within the last minute: subscribers are too slow", plural.Of(d.Dropped, "message"), plural.Were(d.Dropped)))
-	h.require(stats.Paused || stats.Late < tooLate, fmt.Sprintf("messages go out %v late", stats.Late.Round(time.Millisecond)))
-	h.require(len(d.WaitingFor) == 0, "waiting for "+strings.Join(d.WaitingFor, ", "))
+func (f *Page) health(now time.Time, stats *control.Stats, dropped uint64) web.Health {
+	d := playDetails{phases[stats.Phase], web.Seconds(stats.Late), f.dropped.Add(now, dropped), append([]string{}, stats.WaitingFor...)}
+	h := web.Health{Details: d}
+	h.Require(d.Dropped == 0, fmt.Sprintf("%s %s dropped within the last minute: subscribers are too slow", plural.Of(d.Dropped, "message"), plural.Were(d.Dropped)))
+	h.Require(stats.Paused || stats.Late < tooLate, fmt.Sprintf("messages go out %v late", stats.Late.Round(time.Millisecond)))
+	h.Require(len(d.WaitingFor) == 0, "waiting for "+strings.Join(d.WaitingFor, ", "))
 	return h
 }
 
 // Describe implements prometheus.Collector.
-func (f *Player) Describe(ch chan<- *prometheus.Desc) { playMetrics.describe(ch) }
+func (f *Page) Describe(ch chan<- *prometheus.Desc) { playMetrics.Describe(ch) }

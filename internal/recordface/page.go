@@ -1,7 +1,11 @@
-package web
+// Package recordface shows a recording, and takes orders for it, on the web and on the ROS graph. It
+// knows the contract of the recorder only.
+package recordface
 
 import (
+	"embed"
 	"fmt"
+	"io/fs"
 	"math"
 	"path/filepath"
 	"sync"
@@ -11,19 +15,23 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/lastminute"
 	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/internal/web"
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
-// Recorder is the backend of gorecord.
-type Recorder struct {
+//go:embed assets
+var assets embed.FS
+
+// Page is what gorecord serves over HTTP. It implements web.Backend.
+type Page struct {
 	control *recorder.Control
 	pin     time.Duration // how far back a pin reaches by default
 
-	// The following belong to collect.
-	base  recorder.Stats // the base of the rates
-	rates []rate         // by topic, over about the second before base
-	lost  lastMinute     // messages
-	links lastMinute     // to publishers that were lost
+	// The following belong to Poll.
+	base  recorder.Stats     // the base of the rates
+	rates []rate             // by topic, over about the second before base
+	lost  lastminute.Counter // messages
+	links lastminute.Counter // to publishers that were lost
 
 	mu      sync.Mutex // guards minutes
 	minutes map[string]*lastminute.Rates
@@ -32,14 +40,19 @@ type Recorder struct {
 // rate is the rate of a topic per second.
 type rate struct{ messages, bytes float64 }
 
-// NewRecorder returns the backend for a recording. pin is how far back a pin reaches by default.
-func NewRecorder(control *recorder.Control, pin time.Duration) *Recorder {
-	return &Recorder{control: control, pin: pin, minutes: map[string]*lastminute.Rates{}}
+// NewPage returns the page of a recording. pin is how far back a pin reaches by default.
+func NewPage(control *recorder.Control, pin time.Duration) *Page {
+	return &Page{control: control, pin: pin, minutes: map[string]*lastminute.Rates{}}
 }
 
-func (*Recorder) program() string { return "gorecord" }
+// Program implements web.Backend.
+func (*Page) Program() string { return "gorecord" }
 
-func (f *Recorder) changed() <-chan struct{} { return f.control.Changed() }
+// Pages implements web.Backend.
+func (*Page) Pages() fs.FS { return web.Files(assets) }
+
+// Changed implements web.Backend.
+func (f *Page) Changed() <-chan struct{} { return f.control.Changed() }
 
 // recordState is the state of a recording as JSON. Times are in seconds; null means unknown.
 type recordState struct {
@@ -119,30 +132,30 @@ type recordTopic struct {
 	Age            *float64          `json:"age"` // since the last message
 }
 
-// collect implements Backend.
-func (f *Recorder) collect(now time.Time) view {
+// Poll implements web.Backend.
+func (f *Page) Poll(now time.Time) web.View {
 	stats, err := f.control.Stats()
 	if err != nil {
-		return view{state: recordState{State: "none", Topics: []recordTopic{}}, notReady: err.Error()}
+		return web.View{State: recordState{State: "none", Topics: []recordTopic{}}, NotReady: err.Error()}
 	}
 	f.rate(&stats)
 	s := recordState{
-		State: stats.State.String(), Ending: stats.Ending, Elapsed: seconds(stats.Elapsed), Part: stats.Part,
+		State: stats.State.String(), Ending: stats.Ending, Elapsed: web.Seconds(stats.Elapsed), Part: stats.Part,
 		File: base(stats.File), FileBytes: stats.FileBytes, Bytes: stats.Bytes,
 		Buffered: stats.Buffered, BufferMost: known(stats.BufferMost), DiskFree: known(stats.DiskFree),
-		Finished: stats.Finished, Pin: seconds(f.pin), Topics: make([]recordTopic, 0, len(stats.Topics)),
+		Finished: stats.Finished, Pin: web.Seconds(f.pin), Topics: make([]recordTopic, 0, len(stats.Topics)),
 	}
 	if stats.TimeLeft >= 0 {
-		left := seconds(stats.TimeLeft)
+		left := web.Seconds(stats.TimeLeft)
 		s.TimeLeft = &left
 	}
 	if sn := stats.Snapshots; sn.Mode != recorder.SnapshotOff {
-		s.Snapshots = &snapshots{Only: sn.Mode == recorder.SnapshotOnly, Held: seconds(sn.Held), Bytes: sn.Bytes, Taken: sn.Taken, File: base(sn.File)}
+		s.Snapshots = &snapshots{Only: sn.Mode == recorder.SnapshotOnly, Held: web.Seconds(sn.Held), Bytes: sn.Bytes, Taken: sn.Taken, File: base(sn.File)}
 	}
 	if h := stats.Handover; h != nil {
 		s.Uploads = &uploads{
 			h.Waiting, h.WaitingBytes, h.Done, h.DoneBytes, h.Sent, h.Failures, h.Refused, h.Lost, h.Err,
-			store{h.State.String(), seconds(max(stats.Taken.Sub(h.StateSince), 0)), h.StateErr},
+			store{h.State.String(), web.Seconds(max(stats.Taken.Sub(h.StateSince), 0)), h.StateErr},
 		}
 	}
 	for i := range stats.Triggers {
@@ -156,12 +169,12 @@ func (f *Recorder) collect(now time.Time) view {
 		s.Missed += t.Missed
 		s.Topics = append(s.Topics, t)
 	}
-	s.LostMinute = f.lost.add(now, s.Dropped+s.Missed)
-	return view{state: s, health: f.health(now, &stats, &s), notReady: notReadyReason(&stats)}
+	s.LostMinute = f.lost.Add(now, s.Dropped+s.Missed)
+	return web.View{State: s, Health: f.health(now, &stats, &s), NotReady: notReadyReason(&stats)}
 }
 
 // rate updates the rates and the last minute about once a second. Topics are added, but never removed.
-func (f *Recorder) rate(stats *recorder.Stats) {
+func (f *Page) rate(stats *recorder.Stats) {
 	passed := stats.Taken.Sub(f.base.Taken)
 	if passed < time.Second*9/10 {
 		return
@@ -192,7 +205,7 @@ func arrived(t *recorder.TopicStats) uint64 { return t.Messages + t.Dropped + t.
 // round rounds a rate of messages to what is shown.
 func round(hz float64) float64 { return math.Round(hz*10) / 10 }
 
-func (f *Recorder) topic(stats *recorder.Stats, i int) recordTopic {
+func (f *Page) topic(stats *recorder.Stats, i int) recordTopic {
 	t := &stats.Topics[i]
 	r := recordTopic{
 		Topic: t.Topic, Type: t.Type, Publishers: t.Publishers, Messages: t.Messages, Bytes: t.Bytes,
@@ -202,7 +215,7 @@ func (f *Recorder) topic(stats *recorder.Stats, i int) recordTopic {
 		r.Hz, r.BytesPerSecond = round(f.rates[i].messages), math.Round(f.rates[i].bytes)
 	}
 	if !t.Last.IsZero() {
-		age := seconds(max(stats.Taken.Sub(t.Last), 0))
+		age := web.Seconds(max(stats.Taken.Sub(t.Last), 0))
 		r.Age = &age
 	}
 	return r
@@ -224,7 +237,7 @@ type recordDetails struct {
 	Uploads    *uploads `json:"uploads,omitempty"`
 }
 
-func (f *Recorder) health(now time.Time, stats *recorder.Stats, s *recordState) health {
+func (f *Page) health(now time.Time, stats *recorder.Stats, s *recordState) web.Health {
 	d := recordDetails{State: s.State, Topics: len(s.Topics), Lost: s.LostMinute, DiskFree: s.DiskFree, TimeLeft: s.TimeLeft, Uploads: s.Uploads}
 	lost := uint64(0)
 	for i := range stats.Topics {
@@ -234,17 +247,17 @@ func (f *Recorder) health(now time.Time, stats *recorder.Stats, s *recordState) 
 			d.Unlinked++
 		}
 	}
-	d.LinksLost = f.links.add(now, lost)
-	h := health{Details: d}
-	h.require(d.Lost == 0, fmt.Sprintf("%s %s lost within the last minute", plural.Of(d.Lost, "message"), plural.Were(d.Lost)))
-	h.require(d.LinksLost == 0, fmt.Sprintf("links to publishers were lost within the last minute (%d)", d.LinksLost))
-	h.require(stats.TimeLeft < 0 || stats.TimeLeft >= lowTimeThreshold, fmt.Sprintf("the disk will be full in %v", stats.TimeLeft.Round(time.Second)))
-	h.require(!stats.Ending, "the recording is ending")
+	d.LinksLost = f.links.Add(now, lost)
+	h := web.Health{Details: d}
+	h.Require(d.Lost == 0, fmt.Sprintf("%s %s lost within the last minute", plural.Of(d.Lost, "message"), plural.Were(d.Lost)))
+	h.Require(d.LinksLost == 0, fmt.Sprintf("links to publishers were lost within the last minute (%d)", d.LinksLost))
+	h.Require(stats.TimeLeft < 0 || stats.TimeLeft >= lowTimeThreshold, fmt.Sprintf("the disk will be full in %v", stats.TimeLeft.Round(time.Second)))
+	h.Require(!stats.Ending, "the recording is ending")
 	if u := s.Uploads; u != nil { // an unreachable store is not a problem: robots leave their network
-		h.require(stats.Handover.State != recorder.HandoverFailing, fmt.Sprintf("the store has refused uploads since %s: %s",
+		h.Require(stats.Handover.State != recorder.HandoverFailing, fmt.Sprintf("the store has refused uploads since %s: %s",
 			stats.Handover.StateSince.UTC().Format(time.RFC3339), u.Store.Error))
-		h.require(u.Refused == 0, fmt.Sprintf("bags are not uploaded because the store has other objects of their names (%d)", u.Refused))
-		h.require(u.Lost == 0, fmt.Sprintf("bags were deleted before they were uploaded (%d)", u.Lost))
+		h.Require(u.Refused == 0, fmt.Sprintf("bags are not uploaded because the store has other objects of their names (%d)", u.Refused))
+		h.Require(u.Lost == 0, fmt.Sprintf("bags were deleted before they were uploaded (%d)", u.Lost))
 	}
 	return h
 }
@@ -277,4 +290,4 @@ func known(n int64) *int64 {
 }
 
 // Describe implements prometheus.Collector.
-func (f *Recorder) Describe(ch chan<- *prometheus.Desc) { recordMetrics.describe(ch) }
+func (f *Page) Describe(ch chan<- *prometheus.Desc) { recordMetrics.Describe(ch) }

@@ -1,4 +1,4 @@
-package web_test
+package playface_test
 
 import (
 	"net/http"
@@ -7,10 +7,23 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/playface"
 	"github.com/gorosbag/gorosbag/internal/web"
+	"github.com/gorosbag/gorosbag/internal/web/webtest"
 	"github.com/gorosbag/gorosbag/player/control"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// playing is a page with a player that remembers what it is told.
+func playing(topics ...string) (*playface.Page, *fakePlayer) {
+	f, page := newFakePlayer(topics...), playface.NewPage()
+	page.Attach(f)
+	return page, f
+}
 
 // TestVerbs: each command reaches the player as it was meant, or is refused with a word
 // about why.
@@ -61,9 +74,9 @@ func TestVerbs(t *testing.T) {
 		t.Run(test.verb+" "+test.body[:min(len(test.body), 30)], func(t *testing.T) {
 			t.Parallel()
 			backend, f := playing("/t")
-			a := serve(t, backend).post("/api/v1/"+test.verb, test.body)
-			if a.status != test.status {
-				t.Errorf("status %d, want %d: %s", a.status, test.status, a.body)
+			a := webtest.Serve(t, backend).Post("/api/v1/"+test.verb, test.body)
+			if a.Status != test.status {
+				t.Errorf("status %d, want %d: %s", a.Status, test.status, a.Body)
 			}
 			if test.status == http.StatusOK {
 				if calls := f.said(); !slices.Equal(calls, []string{test.want}) {
@@ -71,7 +84,7 @@ func TestVerbs(t *testing.T) {
 				}
 				return
 			}
-			if text := decode[struct{ Error string }](t, a).Error; !strings.Contains(text, test.want) {
+			if text := webtest.Decode[struct{ Error string }](t, a).Error; !strings.Contains(text, test.want) {
 				t.Errorf("error %q, want %q", text, test.want)
 			}
 		})
@@ -81,26 +94,26 @@ func TestVerbs(t *testing.T) {
 // TestBeforeThePlayer: until there is one, the program is alive, not ready, and refuses.
 func TestBeforeThePlayer(t *testing.T) {
 	t.Parallel()
-	backend := web.NewPlayer()
-	c := serve(t, backend)
+	backend := playface.NewPage()
+	c := webtest.Serve(t, backend)
 	for path, want := range map[string]int{"/livez": 200, "/readyz": 503, "/healthz": 503, "/metrics": 200, "/api/v1/state": 200, "/api/v1/density?n=5": 503} {
-		if a := c.get(path); a.status != want {
-			t.Errorf("%s: %d, want %d: %s", path, a.status, want, a.body)
+		if a := c.Get(path); a.Status != want {
+			t.Errorf("%s: %d, want %d: %s", path, a.Status, want, a.Body)
 		}
 	}
-	if a := c.post("/api/v1/pause", ""); a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, "nothing is played yet") {
-		t.Errorf("%d %s", a.status, a.body)
+	if a := c.Post("/api/v1/pause", ""); a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Body, "nothing is played yet") {
+		t.Errorf("%d %s", a.Status, a.Body)
 	}
 	backend.Attach(newFakePlayer("/t"))
-	if a := c.get("/readyz"); a.status != http.StatusOK {
-		t.Errorf("then: %d %s", a.status, a.body)
+	if a := c.Get("/readyz"); a.Status != http.StatusOK {
+		t.Errorf("then: %d %s", a.Status, a.Body)
 	}
 	for _, n := range []string{"0", "-1", "2001", "x", ""} {
-		if a := c.get("/api/v1/density?n=" + n); a.status != http.StatusBadRequest {
-			t.Errorf("density of %q: %d", n, a.status)
+		if a := c.Get("/api/v1/density?n=" + n); a.Status != http.StatusBadRequest {
+			t.Errorf("density of %q: %d", n, a.Status)
 		}
 	}
-	if d := decode[struct{ Messages []int }](t, c.get("/api/v1/density?n=2000")); len(d.Messages) != 2000 {
+	if d := webtest.Decode[struct{ Messages []int }](t, c.Get("/api/v1/density?n=2000")); len(d.Messages) != 2000 {
 		t.Errorf("density: %d parts", len(d.Messages))
 	}
 }
@@ -110,17 +123,17 @@ func TestRecordedMarks(t *testing.T) {
 	t.Parallel()
 	f := newFakePlayer("/t")
 	zero := f.stats.BagTime.Add(-f.stats.Position)
-	face := web.NewPlayer(bagnote.Mark{Time: zero.Add(-time.Second), Text: "before"}, bagnote.Mark{Time: zero.Add(1500 * time.Millisecond), Text: "<door>"},
+	face := playface.NewPage(bagnote.Mark{Time: zero.Add(-time.Second), Text: "before"}, bagnote.Mark{Time: zero.Add(1500 * time.Millisecond), Text: "<door>"},
 		bagnote.Mark{Time: zero.Add(time.Hour), Text: "behind"})
-	c := serve(t, face)
-	if a := c.get("/api/v1/recorded_marks"); a.status != http.StatusServiceUnavailable {
-		t.Errorf("before the player: %d", a.status)
+	c := webtest.Serve(t, face)
+	if a := c.Get("/api/v1/recorded_marks"); a.Status != http.StatusServiceUnavailable {
+		t.Errorf("before the player: %d", a.Status)
 	}
 	face.Attach(f)
-	got := decode[[]struct {
+	got := webtest.Decode[[]struct {
 		Position, Time float64
 		Text           string
-	}](t, c.get("/api/v1/recorded_marks"))
+	}](t, c.Get("/api/v1/recorded_marks"))
 	if len(got) != 1 || got[0].Position != 1.5 || got[0].Text != "<door>" {
 		t.Errorf("%+v", got)
 	}
@@ -147,23 +160,23 @@ func TestPlayerHealth(t *testing.T) {
 			t.Parallel()
 			backend, f := playing("/t")
 			f.did("", test.change)
-			c := serve(t, backend, func(o *web.Options) { o.MasterUp = func() bool { return !test.away } })
-			live, ready, health := c.get("/livez"), c.get("/readyz"), c.get("/healthz")
-			if live.status != test.live || ready.status != test.ready || health.status != test.health || !strings.Contains(health.body, test.want) {
-				t.Errorf("%d, %d %s, %d %s", live.status, ready.status, ready.body, health.status, health.body)
+			c := webtest.Serve(t, backend, func(o *web.Options) { o.MasterUp = func() bool { return !test.away } })
+			live, ready, health := c.Get("/livez"), c.Get("/readyz"), c.Get("/healthz")
+			if live.Status != test.live || ready.Status != test.ready || health.Status != test.health || !strings.Contains(health.Body, test.want) {
+				t.Errorf("%d, %d %s, %d %s", live.Status, ready.Status, ready.Body, health.Status, health.Body)
 			}
 		})
 	}
 	backend, _ := playing("/t")
-	c := serve(t, backend, func(o *web.Options) { o.Unread = func() (now, ever string) { return "getSystemState: 1 too long", "" } })
-	if a := c.get("/healthz"); a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, "getSystemState: 1 too long") {
-		t.Errorf("with an unreadable reply: %d %s", a.status, a.body)
+	c := webtest.Serve(t, backend, func(o *web.Options) { o.Unread = func() (now, ever string) { return "getSystemState: 1 too long", "" } })
+	if a := c.Get("/healthz"); a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Body, "getSystemState: 1 too long") {
+		t.Errorf("with an unreadable reply: %d %s", a.Status, a.Body)
 	}
 	backend, f := playing("/t")
-	c = serve(t, backend)
+	c = webtest.Serve(t, backend)
 	f.did("", func(s *control.Stats) { s.Topics[0].Dropped = 3 })
-	if a := c.get("/healthz"); a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, "3 messages were dropped within the last minute") {
-		t.Errorf("after drops: %d %s", a.status, a.body)
+	if a := c.Get("/healthz"); a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Body, "3 messages were dropped within the last minute") {
+		t.Errorf("after drops: %d %s", a.Status, a.Body)
 	}
 }
 
@@ -171,17 +184,41 @@ func TestPlayerHealth(t *testing.T) {
 func TestTooManyBookmarks(t *testing.T) {
 	t.Parallel()
 	backend, f := playing("/t")
-	c := serve(t, backend)
+	c := webtest.Serve(t, backend)
 	for i := range 3 {
-		a := c.post("/api/v1/bookmark", "")
-		if want := []int{200, 200, 409}[i]; a.status != want {
-			t.Errorf("bookmark %d: status %d, want %d: %s", i+1, a.status, want, a.body)
+		a := c.Post("/api/v1/bookmark", "")
+		if want := []int{200, 200, 409}[i]; a.Status != want {
+			t.Errorf("bookmark %d: status %d, want %d: %s", i+1, a.Status, want, a.Body)
 		}
-		if i == 2 && decode[struct{ Error string }](t, a).Error != control.ErrBookmarks.Error() {
-			t.Errorf("error %s", a.body)
+		if i == 2 && webtest.Decode[struct{ Error string }](t, a).Error != control.ErrBookmarks.Error() {
+			t.Errorf("error %s", a.Body)
 		}
 	}
 	if n := len(f.Status().Bookmarks); n != 2 {
 		t.Errorf("%d bookmarks", n)
 	}
+}
+
+// TestReadingChangesNothing: whatever a GET asks for, nothing is done.
+func TestReadingChangesNothing(t *testing.T) {
+	t.Parallel()
+	backend, player := playing("/t")
+	c := webtest.Serve(t, backend)
+	for _, name := range []string{"play", "pause", "toggle", "step", "step_back", "burst", "seek", "rate", "loop", "marks", "bookmark", "topic", "pause_topics", "stop"} {
+		for _, method := range []string{"GET", "HEAD", "PUT", "DELETE", "OPTIONS"} {
+			if a := c.Do(method, "/api/v1/"+name, ""); a.Status < 400 {
+				t.Errorf("%s %s: %d", method, name, a.Status)
+			}
+		}
+	}
+	if calls := player.said(); len(calls) > 0 {
+		t.Errorf("done: %q", calls)
+	}
+}
+
+// TestPagesAreComplete: what the page loads is there, and nothing comes from elsewhere.
+func TestPagesAreComplete(t *testing.T) {
+	t.Parallel()
+	backend, _ := playing("/t")
+	webtest.CheckFiles(t, webtest.Serve(t, backend), "assets")
 }
