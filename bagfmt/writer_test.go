@@ -15,6 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/internal/testrace"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -90,7 +91,7 @@ func TestChunkThreshold(t *testing.T) {
 
 // TestMessageLimit refuses a message that roscpp would not receive.
 func TestMessageLimit(t *testing.T) {
-	if raceEnabled {
+	if testrace.Enabled {
 		t.Skip("the race detector touches all of a gigabyte")
 	}
 	const most = 1_000_000_000
