@@ -12,7 +12,7 @@ type DropCause int
 // The causes.
 const (
 	DropBufferFull DropCause = iota // no room in the buffer
-	DropOversize                    // one message larger than the whole buffer
+	DropOversize                    // one message larger than the buffer, or than half of the buffer where links wait
 	DropDisk                        // the file could not be written
 	DropAborted                     // skipped at the end on request
 	DropCodec                       // the compressor failed
@@ -55,11 +55,18 @@ func (t *Topic) Drop(cause DropCause, messages uint64) {
 	t.Dropped[cause] += messages
 }
 
+// DropOversize counts a message that is received only with a buffer of so many bytes or more.
+func (t *Topic) DropOversize(buffer int64) {
+	t.Drop(DropOversize, 1)
+	t.bufferNeeded = max(t.bufferNeeded, buffer)
+}
+
 // Drops is how many messages of a topic were lost since the report before, for one cause.
 type Drops struct {
-	Topic    string
-	Cause    DropCause
-	Messages uint64
+	Topic        string
+	Cause        DropCause
+	Messages     uint64
+	BufferNeeded int64 // bytes, for DropOversize; zero if it is not known
 }
 
 // NewDrops returns what is to be reported of lost messages at now.
@@ -74,7 +81,11 @@ func (a *Accounts) NewDrops(now time.Time) []Drops {
 		}
 		for cause, n := range t.Dropped {
 			if d := t.toldDrops[cause].News(n, now); d > 0 {
-				all = append(all, Drops{t.Name, DropCause(cause), d})
+				lost := Drops{Topic: t.Name, Cause: DropCause(cause), Messages: d}
+				if lost.Cause == DropOversize {
+					lost.BufferNeeded = t.bufferNeeded
+				}
+				all = append(all, lost)
 			}
 		}
 	}
