@@ -126,7 +126,7 @@ var allowed = map[string][]string{
 	"internal/store/internal/place":  {},
 	"internal/store/internal/put":    {"internal/store/internal/answer", "internal/store/internal/place"},
 	"internal/store/internal/ranges": {"internal/store/internal/place"},
-	"recorder/internal/graph":        {"recorder/internal/loss", "tcpros"},
+	"recorder/internal/graph":        {"internal/loglimit", "internal/nearest", "recorder/internal/loss", "tcpros"},
 	"recorder/internal/rotation":     {"bagfmt", "bagfmt/chunk"},
 	"recorder/internal/simtime":      {"tcpros"},
 	"recorder/internal/testgraph":    {"internal/xmlrpc"},
@@ -142,6 +142,7 @@ var allowed = map[string][]string{
 	"recorder/internal/account":      {"bagfmt", "bagfmt/chunk", "internal/topicmatch", "recorder/control", "recorder/internal/latch", "recorder/internal/loss", "recorder/internal/memory"},
 	"recorder/internal/intake":       {"bagfmt", "bagfmt/chunk", "recorder/control", "recorder/internal/", "tcpros"},
 	"recorder/internal/own":          {"internal/bagnote", "internal/loglimit", "recorder/control", "recorder/internal/intake", "tcpros"},
+	"recorder/internal/subscribe":    {"recorder/control", "recorder/internal/", "rosbag", "tcpros"},
 	"recorder/internal/latch":        {"bagfmt", "bagfmt/chunk", "recorder/internal/memory"},
 	"recorder/internal/ring":         {"bagfmt", "bagfmt/chunk", "recorder/internal/latch", "recorder/internal/memory"},
 
