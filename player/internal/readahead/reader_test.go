@@ -117,7 +117,7 @@ func TestReadAheadBoundsChunkMemory(t *testing.T) {
 		go r.readPasses(ctx, readRequest{})
 		synctest.Wait() // it waits for room
 		rare := 0
-		for _, it := range r.queue.items {
+		for _, it := range r.queue.ring.items {
 			if it.Frame != nil && it.Pos >= time.Second {
 				rare++
 			}
@@ -266,8 +266,8 @@ func TestLossesOfAChunk(t *testing.T) {
 					t.Errorf("got %v, unread %v, want %v", e, e.IsReadError(), tc.wantErr)
 				}
 			}
-			if d := cmp.Diff(tc.messages, lost); d != "" || r.queue.count != tc.played {
-				t.Errorf("%d played, want %d; damage %v, lost (-want +got):\n%s", r.queue.count, tc.played, damaged.Found(), d)
+			if d := cmp.Diff(tc.messages, lost); d != "" || r.queue.ring.count != tc.played {
+				t.Errorf("%d played, want %d; damage %v, lost (-want +got):\n%s", r.queue.ring.count, tc.played, damaged.Found(), d)
 			}
 		})
 	}
@@ -289,8 +289,8 @@ func TestChunkBeyondTheLimit(t *testing.T) {
 	r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), NewQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
 	damage := damaged.Found()
-	if len(damage) != 1 || !errors.Is(damage[0], rosbag.ErrLimit) || damage[0].Messages != 1 || r.queue.count != 2 {
-		t.Errorf("%d played, damage %+v", r.queue.count, damage)
+	if len(damage) != 1 || !errors.Is(damage[0], rosbag.ErrLimit) || damage[0].Messages != 1 || r.queue.ring.count != 2 {
+		t.Errorf("%d played, damage %+v", r.queue.ring.count, damage)
 	}
 }
 
@@ -330,8 +330,8 @@ func TestUnplayable(t *testing.T) {
 			}
 			r := newReader(byReceipt(p), NewQueue(1<<20, 1<<10))
 			r.readPasses(t.Context(), readRequest{})
-			if r.queue.count != 2 {
-				t.Errorf("%d messages to play, want 2", r.queue.count)
+			if r.queue.ring.count != 2 {
+				t.Errorf("%d messages to play, want 2", r.queue.ring.count)
 			}
 			s := control.Summary{Unplayable: p.Unplayable()}
 			if len(s.Unplayable) != 1 || !s.Lossy() {
