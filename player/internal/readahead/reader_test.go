@@ -43,7 +43,7 @@ func TestSeekUnpacksOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bag, err := source.New(t.Context(), "bag", opened, nil)
+	bag, err := source.New(t.Context(), "bag", opened)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,10 +163,7 @@ func TestDamagedChunk(t *testing.T) {
 func TestLargeChunk(t *testing.T) {
 	t.Parallel()
 	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: rosbag.CompressionLZ4}, testplay.Concat(testplay.Series(testplay.ConnA, "a", 0), testplay.Series(testplay.ConnB, strings.Repeat("b", 1000), 1))...)
-	b, err := source.OpenAt(t.Context(), "large", bytes.NewReader(data), int64(len(data)), source.Options{MaxChunkBytes: 900})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testplay.Open(t, "large", bytes.NewReader(data), int64(len(data)), bagfmt.ReaderOptions{MaxChunkBytes: 900})
 	core, logged := observer.New(zap.ErrorLevel)
 	p, err := plan.New(t.Context(), plan.Options{Log: zap.New(core)}, []*source.Recording{b}, testplay.Resolve)
 	if err != nil {
