@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -33,7 +34,7 @@ func goesThrough(t *testing.T, p *pipeline, do func()) {
 // for what the links have filled, or small messages would wait for the ring forever.
 func TestHalfMessageBesideTheRing(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []SnapshotMode{SnapshotOnly, SnapshotBeside} {
+	for _, mode := range []control.SnapshotMode{control.SnapshotOnly, control.SnapshotBeside} {
 		p := ringPipeline(t, Options{BufferBytes: 16 << 20, Overflow: OverflowBlock, Snapshot: Snapshot{Mode: mode}})
 		small := open(t, p, "/small", "/p")
 		testlink.PublishPlain(small, 2000)
@@ -210,7 +211,7 @@ func TestLeaseOutlivesLargerChunks(t *testing.T) {
 func TestSnapshotBeforeLarge(t *testing.T) {
 	t.Parallel()
 	for _, overflow := range []Overflow{OverflowBlock, OverflowDrop} {
-		p := ringPipeline(t, Options{BufferBytes: 16 << 20, Overflow: overflow, Snapshot: Snapshot{Mode: SnapshotOnly}})
+		p := ringPipeline(t, Options{BufferBytes: 16 << 20, Overflow: overflow, Snapshot: Snapshot{Mode: control.SnapshotOnly}})
 		small := open(t, p, "/small", "/p")
 		const messages = 1000
 		testlink.PublishPlain(small, messages)
@@ -248,7 +249,7 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 		testlink.WaitFor(t, func() bool { // it waits for the snapshot, or is dropped
 			p.Mu.Lock()
 			defer p.Mu.Unlock()
-			return largeWait(p.Intake) || l.Connection.Topic.Dropped[intake.DropBufferFull] > 0
+			return largeWait(p.Intake) || l.Connection.Topic.Dropped[account.DropBufferFull] > 0
 		})
 		if got := chunks(); got < held {
 			t.Errorf("%v: %d of %d chunks are left", overflow, got, held)
@@ -301,27 +302,4 @@ func TestNamesAreBounded(t *testing.T) {
 		t.Errorf("100 publishers count %d bytes", bytes)
 	}
 	closePipeline(t, p)
-}
-
-// TestOneOfTwoLinksIsHeldUp: it is reported although the other link of the topic goes on.
-func TestOneOfTwoLinksIsHeldUp(t *testing.T) {
-	t.Parallel()
-	p := bareIntake(100, 10)
-	p.Pool.Blocks = true
-	topic := &intake.Topic{Name: "/t"}
-	p.Topics = append(p.Topics, topic)
-	now := time.Now()
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	stands, flows := &intake.Blockage{Topic: topic}, &intake.Blockage{Topic: topic}
-	stands.Since = now.Add(-intake.BlockageReport)
-	p.Blocked = append(p.Blocked, stands)
-	p.EndBlockage(flows)
-	if news := p.BlockageNews(now); len(news) != 1 || news[0].Over || p.HeldUp(topic, now) != intake.BlockageReport {
-		t.Errorf("%+v, held up for %v", news, p.HeldUp(topic, now))
-	}
-	p.EndBlockage(stands)
-	if news := p.BlockageNews(now); len(news) != 1 || !news[0].Over || len(p.Blocked) != 0 || topic.HeldUp < intake.BlockageReport {
-		t.Errorf("%+v, %d blocked, held up for %v", news, len(p.Blocked), topic.HeldUp)
-	}
 }

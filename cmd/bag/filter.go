@@ -105,5 +105,6 @@ func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
 			return err
 		}
 	}
-	return j.Rewrite(p)
+	_, err = j.Rewrite(p)
+	return err
 }

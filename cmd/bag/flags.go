@@ -55,7 +55,7 @@ func (f packFlags) writerOptions(inputs bagjob.Inputs) (bagfmt.WriterOptions, er
 }
 
 // newMCAP starts an MCAP file.
-func (f packFlags) newMCAP(w io.Writer) (rebag.Sink, error) {
+func (f packFlags) newMCAP(w io.Writer) (rosbag.Sink, error) {
 	if f.Compression == "bz2" {
 		return nil, errors.New("MCAP cannot be compressed with bz2; take zstd, lz4 or none")
 	}
@@ -77,11 +77,11 @@ func (f packFlags) chunkBytes() (int, error) {
 }
 
 // sink returns what starts the output that is made from inputs.
-func (f packFlags) sink(inputs bagjob.Inputs, mcap bool) func(io.Writer) (rebag.Sink, error) {
+func (f packFlags) sink(inputs bagjob.Inputs, mcap bool) func(io.Writer) (rosbag.Sink, error) {
 	if mcap {
 		return f.newMCAP
 	}
-	return func(w io.Writer) (rebag.Sink, error) {
+	return func(w io.Writer) (rosbag.Sink, error) {
 		o, err := f.writerOptions(inputs)
 		if err != nil {
 			return nil, err

@@ -10,7 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/baginfo"
 	"github.com/gorosbag/gorosbag/internal/web"
-	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // Routes implements web.Backend.
@@ -74,11 +74,11 @@ func (f *Face) listBags(w http.ResponseWriter, _ *http.Request) {
 }
 
 // withBag opens the bag with the ID of the request, and serves it.
-func (f *Face) withBag(s *web.Server, pattern string, serve func(w http.ResponseWriter, r *http.Request, file *os.File, b *recorder.Bag) error) {
+func (f *Face) withBag(s *web.Server, pattern string, serve func(w http.ResponseWriter, r *http.Request, file *os.File, b *control.Bag) error) {
 	s.HandleDownload(pattern, func(w http.ResponseWriter, r *http.Request) {
 		id, err := strconv.Atoi(r.PathValue("id"))
 		if err != nil {
-			web.WriteError(w, refusal(recorder.ErrNoBag))
+			web.WriteError(w, refusal(control.ErrNoBag))
 			return
 		}
 		file, b, err := f.control.OpenBag(id)
@@ -94,7 +94,7 @@ func (f *Face) withBag(s *web.Server, pattern string, serve func(w http.Response
 }
 
 // describeBag sends the same as gobag info --json.
-func describeBag(w http.ResponseWriter, _ *http.Request, file *os.File, b *recorder.Bag) error {
+func describeBag(w http.ResponseWriter, _ *http.Request, file *os.File, b *control.Bag) error {
 	reader, err := bagfmt.NewReader(file, b.Bytes, bagfmt.ReaderOptions{IndexOnly: true})
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func describeBag(w http.ResponseWriter, _ *http.Request, file *os.File, b *recor
 }
 
 // sendBag sends the file, or the requested range of it.
-func sendBag(w http.ResponseWriter, r *http.Request, file *os.File, b *recorder.Bag) error {
+func sendBag(w http.ResponseWriter, r *http.Request, file *os.File, b *control.Bag) error {
 	name := mime.FormatMediaType("attachment", map[string]string{"filename": filepath.Base(b.Name)})
 	if name == "" {
 		name = "attachment; filename=" + strconv.Itoa(b.ID) + ".bag"

@@ -10,7 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/command"
-	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // PauseRecording is a service of every gorecord. Clients recognize recorders by it.
@@ -40,19 +40,19 @@ func order(do func(context.Context, command.Params) (command.Result, error)) fun
 	}
 }
 
-// refusals are the kinds of the errors of a recorder.
+// refusals are the kinds of the errors of a control.
 var refusals = map[error]command.Kind{ //nolint:gochecknoglobals // a constant, but for the language
-	recorder.ErrNotRecording:  command.Unavailable,
-	recorder.ErrNoRoom:        command.Unavailable,
-	recorder.ErrStopped:       command.Conflict,
-	recorder.ErrPaused:        command.Conflict,
-	recorder.ErrNoSnapshots:   command.Conflict,
-	recorder.ErrOnlySnapshots: command.Conflict,
-	recorder.ErrNoBag:         command.NotFound,
-	bagnote.ErrMark:           command.Invalid,
+	control.ErrNotRecording:  command.Unavailable,
+	control.ErrNoRoom:        command.Unavailable,
+	control.ErrStopped:       command.Conflict,
+	control.ErrPaused:        command.Conflict,
+	control.ErrNoSnapshots:   command.Conflict,
+	control.ErrOnlySnapshots: command.Conflict,
+	control.ErrNoBag:         command.NotFound,
+	bagnote.ErrMark:          command.Invalid,
 }
 
-// refusal gives its kind to an error of a recorder.
+// refusal gives its kind to an error of a control.
 func refusal(err error) error {
 	for known, kind := range refusals {
 		if errors.Is(err, known) {
@@ -99,11 +99,11 @@ func (f *Face) start(ctx context.Context, _ command.Params) (command.Result, err
 	}
 	text := "recording"
 	switch before.State {
-	case recorder.StatePaused:
+	case control.StatePaused:
 		text = "already started, and paused: ~resume goes on"
-	case recorder.StateRecording:
+	case control.StateRecording:
 		text = "already recording"
-	case recorder.StateStopped:
+	case control.StateStopped:
 	}
 	return about(into(text, file), file), nil
 }
@@ -119,7 +119,7 @@ func (f *Face) stop(ctx context.Context, _ command.Params) (command.Result, erro
 		return command.Result{}, err
 	case file != "":
 		return about(said("closed %s", file), file), nil
-	case before.State == recorder.StateStopped:
+	case before.State == control.StateStopped:
 		return said("already stopped"), nil
 	}
 	return said("stopped"), nil // only snapshots are written
@@ -133,7 +133,7 @@ func (f *Face) pause(context.Context, command.Params) (command.Result, error) {
 	if err := f.control.Pause(); err != nil {
 		return command.Result{}, err
 	}
-	if before.State == recorder.StatePaused {
+	if before.State == control.StatePaused {
 		return said("already paused"), nil
 	}
 	return into("paused recording", before.File), nil
@@ -147,7 +147,7 @@ func (f *Face) resume(context.Context, command.Params) (command.Result, error) {
 	if err := f.control.Resume(); err != nil {
 		return command.Result{}, err
 	}
-	if before.State == recorder.StateRecording {
+	if before.State == control.StateRecording {
 		return into("already recording", before.File), nil
 	}
 	return into("recording", before.File), nil
@@ -155,10 +155,10 @@ func (f *Face) resume(context.Context, command.Params) (command.Result, error) {
 
 // setPaused answers as ~pause_playback of rosbag play does: it succeeds if the state has changed.
 func (f *Face) setPaused(_ context.Context, given command.Params) (command.Result, error) {
-	do, want := f.control.Resume, recorder.StateRecording
+	do, want := f.control.Resume, control.StateRecording
 	changed, same := "Recording is now resumed", "Recording is already running."
 	if given.Bool("on") {
-		do, want = f.control.Pause, recorder.StatePaused
+		do, want = f.control.Pause, control.StatePaused
 		changed, same = "Recording is now paused", "Recording is already paused."
 	}
 	before, err := f.control.Stats()

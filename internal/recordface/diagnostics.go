@@ -8,14 +8,14 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/gorosbag/gorosbag/internal/plural"
-	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // graphRates are the rates of topics as ~status tells them.
 type graphRates struct {
-	base recorder.Stats // the base of the rates
-	hz   []float64      // of each topic, over the second before
+	base control.Stats // the base of the rates
+	hz   []float64     // of each topic, over the second before
 }
 
 // Status returns the state of the recording and of its topics, for rosctl. Calls come one at a
@@ -29,7 +29,7 @@ func (f *Face) Status(node string) (stamp time.Time, parts []tcpros.DiagnosticSt
 }
 
 // diagnostics describes the recording, then its topics.
-func (r *graphRates) diagnostics(node string, s *recorder.Stats) []tcpros.DiagnosticStatus {
+func (r *graphRates) diagnostics(node string, s *control.Stats) []tcpros.DiagnosticStatus {
 	r.update(s)
 	parts := []tcpros.DiagnosticStatus{recordDiagnostics(node, s)}
 	for i := range s.Topics {
@@ -43,7 +43,7 @@ func (r *graphRates) diagnostics(node string, s *recorder.Stats) []tcpros.Diagno
 }
 
 // update computes messages per second over about the last second. Topics are never removed.
-func (r *graphRates) update(stats *recorder.Stats) {
+func (r *graphRates) update(stats *control.Stats) {
 	passed := stats.Taken.Sub(r.base.Taken)
 	if passed < time.Second*9/10 {
 		return
@@ -55,12 +55,12 @@ func (r *graphRates) update(stats *recorder.Stats) {
 	r.base = *stats
 }
 
-func recordDiagnostics(node string, s *recorder.Stats) tcpros.DiagnosticStatus {
+func recordDiagnostics(node string, s *control.Stats) tcpros.DiagnosticStatus {
 	message := s.State.String()
 	switch {
 	case s.File != "":
 		message += ": " + s.File
-	case s.Snapshots.Mode == recorder.SnapshotOnly:
+	case s.Snapshots.Mode == control.SnapshotOnly:
 		message += " for snapshots"
 	}
 	d := tcpros.DiagnosticStatus{Name: node + ": recording", Message: message, Values: []tcpros.DiagnosticValue{
@@ -83,7 +83,7 @@ func recordDiagnostics(node string, s *recorder.Stats) tcpros.DiagnosticStatus {
 		tcpros.DiagnosticValue{Key: "seconds until the disk is full", Value: knownOr(int64(s.TimeLeft/time.Second), "unknown")},
 		tcpros.DiagnosticValue{Key: "dropped", Value: strconv.FormatUint(dropped, 10)},
 		tcpros.DiagnosticValue{Key: "missed", Value: strconv.FormatUint(missed, 10)})
-	if s.Snapshots.Mode != recorder.SnapshotOff {
+	if s.Snapshots.Mode != control.SnapshotOff {
 		d.Values = append(d.Values,
 			tcpros.DiagnosticValue{Key: "snapshots", Value: strconv.Itoa(s.Snapshots.Taken)},
 			tcpros.DiagnosticValue{Key: "snapshot file", Value: s.Snapshots.File},
@@ -109,7 +109,7 @@ func recordDiagnostics(node string, s *recorder.Stats) tcpros.DiagnosticStatus {
 
 // uploadDiagnostics describes the upload of finished bags. An unreachable store is no warning: mobile
 // robots leave their network.
-func uploadDiagnostics(d *tcpros.DiagnosticStatus, h *recorder.HandoverStats) {
+func uploadDiagnostics(d *tcpros.DiagnosticStatus, h *control.HandoverStats) {
 	d.Values = append(d.Values,
 		tcpros.DiagnosticValue{Key: "uploads waiting", Value: strconv.Itoa(h.Waiting)},
 		tcpros.DiagnosticValue{Key: "bytes waiting for upload", Value: strconv.FormatInt(h.WaitingBytes, 10)},
@@ -119,7 +119,7 @@ func uploadDiagnostics(d *tcpros.DiagnosticStatus, h *recorder.HandoverStats) {
 		tcpros.DiagnosticValue{Key: "store", Value: h.State.String()},
 		tcpros.DiagnosticValue{Key: "store since", Value: h.StateSince.UTC().Format(time.RFC3339)},
 		tcpros.DiagnosticValue{Key: "what is wrong with the store", Value: h.StateErr})
-	if h.State == recorder.HandoverFailing {
+	if h.State == control.HandoverFailing {
 		d.Level = tcpros.DiagnosticWarn
 		d.Message += "; the store refuses uploads: " + h.StateErr
 	}
@@ -153,7 +153,7 @@ func knownOr(n int64, otherwise string) string {
 
 const noPublisher = "no publisher"
 
-func topicDiagnostics(node string, s *recorder.Stats, t *recorder.TopicStats, hz float64) tcpros.DiagnosticStatus {
+func topicDiagnostics(node string, s *control.Stats, t *control.TopicStats, hz float64) tcpros.DiagnosticStatus {
 	if t.Type == "" && t.Publishers == 0 { // never was one: a master lists thousands of topics of nodes that crashed
 		return tcpros.DiagnosticStatus{Level: tcpros.DiagnosticStale, Name: node + ": " + t.Topic, Message: noPublisher}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -25,17 +26,17 @@ func TestRecordStatus(t *testing.T) {
 	t.Parallel()
 	r := new(graphRates)
 	start := time.Now()
-	before := recorder.Stats{
+	before := control.Stats{
 		Taken: start, File: "a.bag", DiskFree: -1, TimeLeft: -1, BufferMost: -1,
-		Topics: []recorder.TopicStats{{Topic: "/imu", Publishers: 1, Messages: 100}},
+		Topics: []control.TopicStats{{Topic: "/imu", Publishers: 1, Messages: 100}},
 	}
 	first := r.diagnostics("/rec", &before)
 	if got := value(first, 0, "disk free bytes") + ", " + value(first, 0, "buffer limit"); got != "unknown, none" {
 		t.Errorf("free, limit: %s", got)
 	}
-	now := recorder.Stats{
-		Taken: start.Add(2 * time.Second), State: recorder.StatePaused, File: "b.bag", Part: 1, DiskFree: 5000, TimeLeft: 90 * time.Second,
-		Topics: []recorder.TopicStats{
+	now := control.Stats{
+		Taken: start.Add(2 * time.Second), State: control.StatePaused, File: "b.bag", Part: 1, DiskFree: 5000, TimeLeft: 90 * time.Second,
+		Topics: []control.TopicStats{
 			{Topic: "/imu", Publishers: 1, Messages: 200, Dropped: 50, Missed: 3, Passed: 50, Bytes: 2048, Last: start.Add(time.Second)},
 			{Topic: "/odom", Type: "nav_msgs/Odometry", Messages: 7},
 			{Topic: "/crashed"},
@@ -68,19 +69,19 @@ func TestRecordStatus(t *testing.T) {
 	if n := len(s[3].Values); n != 0 || value(s, 2, "messages") != "7" {
 		t.Errorf("a topic that never had a publisher has %d values, one that had: %s messages", n, value(s, 2, "messages"))
 	}
-	ready := recorder.Stats{Taken: start, Snapshots: recorder.SnapshotStats{Mode: recorder.SnapshotOnly, Taken: 2, Held: 5 * time.Second}, TimeLeft: -1}
+	ready := control.Stats{Taken: start, Snapshots: control.SnapshotStats{Mode: control.SnapshotOnly, Taken: 2, Held: 5 * time.Second}, TimeLeft: -1}
 	if s := new(graphRates).diagnostics("/rec", &ready); s[0].Message != "recording for snapshots" || value(s, 0, "seconds before a snapshot") != "5.0" {
 		t.Errorf("for snapshots: %+v", s)
 	}
-	uploading := recorder.Stats{Taken: start, File: "a.bag", TimeLeft: -1, Handover: &recorder.HandoverStats{Waiting: 3, Failures: 2, Err: "no network"}}
+	uploading := control.Stats{Taken: start, File: "a.bag", TimeLeft: -1, Handover: &control.HandoverStats{Waiting: 3, Failures: 2, Err: "no network"}}
 	if s := new(graphRates).diagnostics("/rec", &uploading); s[0].Level != 0 || value(s, 0, "uploads waiting") != "3" || value(s, 0, "why the last upload failed") != "no network" {
 		t.Errorf("with uploads: %+v", s)
 	}
-	uploading.Handover.State, uploading.Handover.StateErr = recorder.HandoverFailing, "the secret is wrong"
+	uploading.Handover.State, uploading.Handover.StateErr = control.HandoverFailing, "the secret is wrong"
 	if s := new(graphRates).diagnostics("/rec", &uploading); s[0].Level != 1 || !strings.HasSuffix(s[0].Message, "; the store refuses uploads: the secret is wrong") || value(s, 0, "store") != "failing" {
 		t.Errorf("with a store that refuses: %+v", s)
 	}
-	uploading.Handover.State = recorder.HandoverUnreachable
+	uploading.Handover.State = control.HandoverUnreachable
 	if s := new(graphRates).diagnostics("/rec", &uploading); s[0].Level != 0 || value(s, 0, "store") != "unreachable" {
 		t.Errorf("with a store that is away: %+v", s)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/lastminute"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/web"
-	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 //go:embed assets
@@ -24,11 +24,11 @@ var assets embed.FS
 
 // Face shows a recording, and takes orders for it. It implements web.Backend.
 type Face struct {
-	control *recorder.Control
+	control control.Recording
 	pin     time.Duration // how far back a pin reaches by default
 
 	// The following belong to Poll.
-	base  recorder.Stats     // the base of the rates
+	base  control.Stats      // the base of the rates
 	rates []rate             // by topic, over about the second before base
 	lost  lastminute.Counter // messages
 	links lastminute.Counter // to publishers that were lost
@@ -43,8 +43,8 @@ type Face struct {
 type rate struct{ messages, bytes float64 }
 
 // New returns the face of a recording. pin is how far back a pin reaches by default.
-func New(control *recorder.Control, pin time.Duration) *Face {
-	return &Face{control: control, pin: pin, minutes: map[string]*lastminute.Rates{}}
+func New(recording control.Recording, pin time.Duration) *Face {
+	return &Face{control: recording, pin: pin, minutes: map[string]*lastminute.Rates{}}
 }
 
 // Program implements web.Backend.
@@ -151,8 +151,8 @@ func (f *Face) Poll(now time.Time) web.View {
 		left := web.Seconds(stats.TimeLeft)
 		s.TimeLeft = &left
 	}
-	if sn := stats.Snapshots; sn.Mode != recorder.SnapshotOff {
-		s.Snapshots = &snapshots{Only: sn.Mode == recorder.SnapshotOnly, Held: web.Seconds(sn.Held), Bytes: sn.Bytes, Taken: sn.Taken, File: base(sn.File)}
+	if sn := stats.Snapshots; sn.Mode != control.SnapshotOff {
+		s.Snapshots = &snapshots{Only: sn.Mode == control.SnapshotOnly, Held: web.Seconds(sn.Held), Bytes: sn.Bytes, Taken: sn.Taken, File: base(sn.File)}
 	}
 	if h := stats.Handover; h != nil {
 		s.Uploads = &uploads{
@@ -176,7 +176,7 @@ func (f *Face) Poll(now time.Time) web.View {
 }
 
 // rate updates the rates and the last minute about once a second. Topics are added, but never removed.
-func (f *Face) rate(stats *recorder.Stats) {
+func (f *Face) rate(stats *control.Stats) {
 	passed := stats.Taken.Sub(f.base.Taken)
 	if passed < time.Second*9/10 {
 		return
@@ -202,12 +202,12 @@ func (f *Face) rate(stats *recorder.Stats) {
 
 // arrived returns the number of messages received on a topic, including those that were not
 // recorded.
-func arrived(t *recorder.TopicStats) uint64 { return t.Messages + t.Dropped + t.Passed }
+func arrived(t *control.TopicStats) uint64 { return t.Messages + t.Dropped + t.Passed }
 
 // round rounds a rate of messages to what is shown.
 func round(hz float64) float64 { return math.Round(hz*10) / 10 }
 
-func (f *Face) topic(stats *recorder.Stats, i int) recordTopic {
+func (f *Face) topic(stats *control.Stats, i int) recordTopic {
 	t := &stats.Topics[i]
 	r := recordTopic{
 		Topic: t.Topic, Type: t.Type, Publishers: t.Publishers, Messages: t.Messages, Bytes: t.Bytes,
@@ -239,7 +239,7 @@ type recordDetails struct {
 	Uploads    *uploads `json:"uploads,omitempty"`
 }
 
-func (f *Face) health(now time.Time, stats *recorder.Stats, s *recordState) web.Health {
+func (f *Face) health(now time.Time, stats *control.Stats, s *recordState) web.Health {
 	d := recordDetails{State: s.State, Topics: len(s.Topics), Lost: s.LostMinute, DiskFree: s.DiskFree, TimeLeft: s.TimeLeft, Uploads: s.Uploads}
 	lost := uint64(0)
 	for i := range stats.Topics {
@@ -256,7 +256,7 @@ func (f *Face) health(now time.Time, stats *recorder.Stats, s *recordState) web.
 	h.Require(stats.TimeLeft < 0 || stats.TimeLeft >= lowTimeThreshold, fmt.Sprintf("the disk will be full in %v", stats.TimeLeft.Round(time.Second)))
 	h.Require(!stats.Ending, "the recording is ending")
 	if u := s.Uploads; u != nil { // an unreachable store is not a problem: robots leave their network
-		h.Require(stats.Handover.State != recorder.HandoverFailing, fmt.Sprintf("the store has refused uploads since %s: %s",
+		h.Require(stats.Handover.State != control.HandoverFailing, fmt.Sprintf("the store has refused uploads since %s: %s",
 			stats.Handover.StateSince.UTC().Format(time.RFC3339), u.Store.Error))
 		h.Require(u.Refused == 0, fmt.Sprintf("bags are not uploaded because the store has other objects of their names (%d)", u.Refused))
 		h.Require(u.Lost == 0, fmt.Sprintf("bags were deleted before they were uploaded (%d)", u.Lost))
@@ -265,11 +265,11 @@ func (f *Face) health(now time.Time, stats *recorder.Stats, s *recordState) web.
 }
 
 // notReadyReason says why messages would not be recorded now; empty if they would.
-func notReadyReason(stats *recorder.Stats) string {
+func notReadyReason(stats *control.Stats) string {
 	switch {
 	case stats.Ending:
 		return "the recording is ending"
-	case stats.File == "" && (stats.Snapshots.Mode != recorder.SnapshotOnly || stats.State == recorder.StateStopped):
+	case stats.File == "" && (stats.Snapshots.Mode != control.SnapshotOnly || stats.State == control.StateStopped):
 		return "there is no bag: the recording is " + stats.State.String()
 	}
 	return ""

@@ -31,9 +31,10 @@ type translator struct {
 	failed      map[typeKey]error
 	made        map[connKey]*translated
 	conns       []*rosbag.Connection
-	reports     []*TopicReport          // of conns, and of topics that are left out
-	lost        map[string]*TopicReport // of topics that are left out, by the line that says so
-	damage      []error                 // a line for each topic that is left out
+	reports     []*TopicReport                      // of conns, and of topics that are left out
+	given       map[*TopicReport]*rosbag.Connection // the connection that a report of conns is about
+	lost        map[string]*TopicReport             // of topics that are left out, by the line that says so
+	damage      []error                             // a line for each topic that is left out
 }
 
 type typeKey struct{ name, schema string }
@@ -70,7 +71,7 @@ func (t *translated) note(counts ros2map.Counts, err error) {
 func newTranslator(m *ros2map.Mapper, definitions func(string) (string, bool)) *translator {
 	return &translator{
 		mapper: m, definitions: definitions, types: map[typeKey]*ros2map.To1{}, failed: map[typeKey]error{},
-		made: map[connKey]*translated{}, lost: map[string]*TopicReport{},
+		made: map[connKey]*translated{}, given: map[*TopicReport]*rosbag.Connection{}, lost: map[string]*TopicReport{},
 	}
 }
 
@@ -121,6 +122,9 @@ const callerID = "/rosbag2"
 
 func (t *translator) add(key connKey, h rosbag.Header, to *ros2map.To1, report *TopicReport) *translated {
 	made := &translated{conn: &rosbag.Connection{ID: rosbag.ConnID(len(t.conns)), Topic: key.topic, Header: h}, convert: to, report: report}
+	if report != nil {
+		t.given[report] = made.conn
+	}
 	t.conns = append(t.conns, made.conn)
 	t.made[key] = made
 	return made
