@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/keys"
+	"github.com/gorosbag/gorosbag/internal/term/keys"
 )
 
 const (

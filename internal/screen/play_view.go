@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
-	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/internal/term/keys"
 	"github.com/gorosbag/gorosbag/player/control"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"github.com/gorosbag/gorosbag/internal/keys"
+	"github.com/gorosbag/gorosbag/internal/term/keys"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
