@@ -1,4 +1,4 @@
-package rosctl
+package playface
 
 import (
 	"testing"
@@ -11,9 +11,18 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
+// value returns a value of a part.
+func value(parts []tcpros.DiagnosticStatus, part int, key string) string {
+	for _, v := range parts[part].Values {
+		if v.Key == key {
+			return v.Value
+		}
+	}
+	return "no " + key
+}
+
 func TestPlayStatus(t *testing.T) {
 	t.Parallel()
-	now := time.Unix(1234, 0)
 	stats := control.Stats{
 		Status: control.Status{
 			Phase: control.PhasePlay, Rate: 5, Achieved: 3.0999, Position: 1500 * time.Millisecond, Length: time.Minute,
@@ -25,10 +34,9 @@ func TestPlayStatus(t *testing.T) {
 			{Name: "/map", Latching: true, Off: true},
 		},
 	}
-	r := playReport{name: "/p"}
-	s := show(t, r.status(stats, now))
+	s := diagnostics("/p", &stats)
 	var got []string
-	for _, status := range s.Status {
+	for _, status := range s {
 		got = append(got, string('0'+rune(status.Level))+" "+status.Name+" = "+status.Message)
 	}
 	want := []string{"1 /p: playing = held up at 1.500 s of 60.000 s; 3 dropped", "1 /p: /imu = 10 messages, 2.0 KiB; 3 dropped", "0 /p: /map = off"}
@@ -39,11 +47,11 @@ func TestPlayStatus(t *testing.T) {
 		"phase": "playing", "paused": "false", "position": "1.500", "length": "60.000", "bag time": "1000.000000007", "rate": "5",
 		"rate achieved": "3.0999", "pass": "2", "messages": "12", "dropped": "3", "bookmarks": "1.000 2.000", "waiting for": "/map",
 	} {
-		if got := s.value(0, key); got != want {
+		if got := value(s, 0, key); got != want {
 			t.Errorf("%s: %s, want %s", key, got, want)
 		}
 	}
-	if got := s.value(1, "subscribers") + " " + s.value(1, "dropped for /slow") + " " + s.value(1, "dropped for /fast"); got != "2 3 no dropped for /fast" {
+	if got := value(s, 1, "subscribers") + " " + value(s, 1, "dropped for /slow") + " " + value(s, 1, "dropped for /fast"); got != "2 3 no dropped for /fast" {
 		t.Errorf("/imu: %s", got)
 	}
 	for _, tc := range []struct {
@@ -56,15 +64,15 @@ func TestPlayStatus(t *testing.T) {
 		{control.DamageCount{Places: 2, Messages: 7, Unknown: 1}, "at most 7 and an unknown number", "2"},
 	} {
 		damaged := control.Stats{Damage: tc.damage}
-		s := show(t, r.status(damaged, now))
-		if s.value(0, "lost in damaged places") != tc.lost || s.value(0, "damaged places") != tc.places {
-			t.Errorf("%+v: %q, %q", tc.damage, s.value(0, "lost in damaged places"), s.value(0, "damaged places"))
+		s := diagnostics("/p", &damaged)
+		if value(s, 0, "lost in damaged places") != tc.lost || value(s, 0, "damaged places") != tc.places {
+			t.Errorf("%+v: %q, %q", tc.damage, value(s, 0, "lost in damaged places"), value(s, 0, "damaged places"))
 		}
-		level, text := byte(tcpros.DiagnosticWarn), "registering topics at 0.000 s of 0.000 s; "+tc.lost+" lost in damaged places ("+tc.places+")"
+		level, text := tcpros.DiagnosticLevel(tcpros.DiagnosticWarn), "registering topics at 0.000 s of 0.000 s; "+tc.lost+" lost in damaged places ("+tc.places+")"
 		if tc.damage.Places == 0 {
 			level, text = 0, "registering topics at 0.000 s of 0.000 s"
 		}
-		if got := s.Status[0]; got.Level != level || got.Message != text {
+		if got := s[0]; got.Level != level || got.Message != text {
 			t.Errorf("level %d, %q, want %d, %q", got.Level, got.Message, level, text)
 		}
 	}
@@ -80,7 +88,7 @@ func TestPlayStatus(t *testing.T) {
 	} {
 		changed := stats
 		tc.change(&changed)
-		if got, want := show(t, r.status(changed, now)).Status[0].Message, tc.want+" at 1.500 s of 60.000 s; 3 dropped"; got != want {
+		if got, want := diagnostics("/p", &changed)[0].Message, tc.want+" at 1.500 s of 60.000 s; 3 dropped"; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

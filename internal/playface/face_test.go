@@ -19,8 +19,8 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // playing is a page with a player that remembers what it is told.
-func playing(topics ...string) (*playface.Page, *fakePlayer) {
-	f, page := newFakePlayer(topics...), playface.NewPage()
+func playing(topics ...string) (*playface.Face, *fakePlayer) {
+	f, page := newFakePlayer(topics...), playface.New()
 	page.Attach(f)
 	return page, f
 }
@@ -94,7 +94,7 @@ func TestVerbs(t *testing.T) {
 // TestBeforeThePlayer: until there is one, the program is alive, not ready, and refuses.
 func TestBeforeThePlayer(t *testing.T) {
 	t.Parallel()
-	backend := playface.NewPage()
+	backend := playface.New()
 	c := webtest.Serve(t, backend)
 	for path, want := range map[string]int{"/livez": 200, "/readyz": 503, "/healthz": 503, "/metrics": 200, "/api/v1/state": 200, "/api/v1/density?n=5": 503} {
 		if a := c.Get(path); a.Status != want {
@@ -123,7 +123,7 @@ func TestRecordedMarks(t *testing.T) {
 	t.Parallel()
 	f := newFakePlayer("/t")
 	zero := f.stats.BagTime.Add(-f.stats.Position)
-	face := playface.NewPage(bagnote.Mark{Time: zero.Add(-time.Second), Text: "before"}, bagnote.Mark{Time: zero.Add(1500 * time.Millisecond), Text: "<door>"},
+	face := playface.New(bagnote.Mark{Time: zero.Add(-time.Second), Text: "before"}, bagnote.Mark{Time: zero.Add(1500 * time.Millisecond), Text: "<door>"},
 		bagnote.Mark{Time: zero.Add(time.Hour), Text: "behind"})
 	c := webtest.Serve(t, face)
 	if a := c.Get("/api/v1/recorded_marks"); a.Status != http.StatusServiceUnavailable {

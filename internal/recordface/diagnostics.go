@@ -1,4 +1,4 @@
-package rosctl
+package recordface
 
 import (
 	"fmt"
@@ -12,41 +12,40 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// recordReport converts control.Stats to status messages.
-type recordReport struct {
-	name string
-	seq  uint32
-
+// graphRates are the rates of topics as ~status tells them.
+type graphRates struct {
 	base control.Stats // the base of the rates
 	hz   []float64     // of each topic, over the second before
 }
 
-// status returns a frame with a diagnostic_msgs/DiagnosticArray: the recording, then
-// its topics. err is the reason why there are no stats.
-func (r *recordReport) status(stats control.Stats, err error) []byte {
-	d := tcpros.DiagnosticArray{Seq: r.seq, Stamp: stats.Taken}
-	r.seq++
+// Status returns the state of the recording and of its topics, for rosctl. Calls come one at a
+// time.
+func (f *Face) Status(node string) (stamp time.Time, parts []tcpros.DiagnosticStatus) {
+	stats, err := f.control.Stats()
 	if err != nil {
-		d.Stamp = time.Now()
-		d.Status = []tcpros.DiagnosticStatus{{Level: tcpros.DiagnosticStale, Name: r.name + ": recording", Message: "not recording"}}
-		return d.AppendFrame(nil)
+		return time.Now(), []tcpros.DiagnosticStatus{{Level: tcpros.DiagnosticStale, Name: node + ": recording", Message: "not recording"}}
 	}
-	r.rate(&stats)
-	d.Status = append(d.Status, r.recording(&stats))
-	for i := range stats.Topics {
+	return stats.Taken, f.onGraph.diagnostics(node, &stats)
+}
+
+// diagnostics describes the recording, then its topics.
+func (r *graphRates) diagnostics(node string, s *control.Stats) []tcpros.DiagnosticStatus {
+	r.update(s)
+	parts := []tcpros.DiagnosticStatus{recordDiagnostics(node, s)}
+	for i := range s.Topics {
 		hz := 0.0
 		if i < len(r.hz) {
 			hz = r.hz[i]
 		}
-		d.Status = append(d.Status, r.topic(&stats, &stats.Topics[i], hz))
+		parts = append(parts, topicDiagnostics(node, s, &s.Topics[i], hz))
 	}
-	return d.AppendFrame(nil)
+	return parts
 }
 
-// rate returns messages per second over about the last second. Topics are never removed.
-func (r *recordReport) rate(stats *control.Stats) {
+// update computes messages per second over about the last second. Topics are never removed.
+func (r *graphRates) update(stats *control.Stats) {
 	passed := stats.Taken.Sub(r.base.Taken)
-	if passed < statusEvery*9/10 {
+	if passed < time.Second*9/10 {
 		return
 	}
 	r.hz = r.hz[:0]
@@ -56,11 +55,7 @@ func (r *recordReport) rate(stats *control.Stats) {
 	r.base = *stats
 }
 
-// arrived returns the number of messages that the publishers of a topic have sent, including
-// those that were not recorded.
-func arrived(t *control.TopicStats) uint64 { return t.Messages + t.Dropped + t.Passed }
-
-func (r *recordReport) recording(s *control.Stats) tcpros.DiagnosticStatus {
+func recordDiagnostics(node string, s *control.Stats) tcpros.DiagnosticStatus {
 	message := s.State.String()
 	switch {
 	case s.File != "":
@@ -68,7 +63,7 @@ func (r *recordReport) recording(s *control.Stats) tcpros.DiagnosticStatus {
 	case s.Snapshots.Mode == control.SnapshotOnly:
 		message += " for snapshots"
 	}
-	d := tcpros.DiagnosticStatus{Name: r.name + ": recording", Message: message, Values: []tcpros.DiagnosticValue{
+	d := tcpros.DiagnosticStatus{Name: node + ": recording", Message: message, Values: []tcpros.DiagnosticValue{
 		{Key: "state", Value: s.State.String()},
 		{Key: "file", Value: s.File},
 		{Key: "part", Value: strconv.Itoa(s.Part)},
@@ -76,7 +71,7 @@ func (r *recordReport) recording(s *control.Stats) tcpros.DiagnosticStatus {
 		{Key: "bytes", Value: strconv.FormatInt(s.Bytes, 10)},
 		{Key: "seconds", Value: seconds(s.Elapsed)},
 		{Key: "buffer bytes", Value: strconv.FormatInt(s.Buffered, 10)},
-		{Key: "buffer limit", Value: known(s.BufferMost, "none")},
+		{Key: "buffer limit", Value: knownOr(s.BufferMost, "none")},
 	}}
 	var dropped, missed uint64
 	for i := range s.Topics {
@@ -84,8 +79,8 @@ func (r *recordReport) recording(s *control.Stats) tcpros.DiagnosticStatus {
 		missed += s.Topics[i].Missed
 	}
 	d.Values = append(d.Values,
-		tcpros.DiagnosticValue{Key: "disk free bytes", Value: known(s.DiskFree, "unknown")},
-		tcpros.DiagnosticValue{Key: "seconds until the disk is full", Value: known(int64(s.TimeLeft/time.Second), "unknown")},
+		tcpros.DiagnosticValue{Key: "disk free bytes", Value: knownOr(s.DiskFree, "unknown")},
+		tcpros.DiagnosticValue{Key: "seconds until the disk is full", Value: knownOr(int64(s.TimeLeft/time.Second), "unknown")},
 		tcpros.DiagnosticValue{Key: "dropped", Value: strconv.FormatUint(dropped, 10)},
 		tcpros.DiagnosticValue{Key: "missed", Value: strconv.FormatUint(missed, 10)})
 	if s.Snapshots.Mode != control.SnapshotOff {
@@ -95,7 +90,7 @@ func (r *recordReport) recording(s *control.Stats) tcpros.DiagnosticStatus {
 			tcpros.DiagnosticValue{Key: "seconds before a snapshot", Value: seconds(s.Snapshots.Held)})
 	}
 	if s.Handover != nil {
-		uploads(&d, s.Handover)
+		uploadDiagnostics(&d, s.Handover)
 	}
 	if dropped+missed > 0 {
 		d.Level = tcpros.DiagnosticWarn
@@ -112,9 +107,9 @@ func (r *recordReport) recording(s *control.Stats) tcpros.DiagnosticStatus {
 	return d
 }
 
-// uploads describes the upload of finished bags. An unreachable store is no warning: mobile
+// uploadDiagnostics describes the upload of finished bags. An unreachable store is no warning: mobile
 // robots leave their network.
-func uploads(d *tcpros.DiagnosticStatus, h *control.HandoverStats) {
+func uploadDiagnostics(d *tcpros.DiagnosticStatus, h *control.HandoverStats) {
 	d.Values = append(d.Values,
 		tcpros.DiagnosticValue{Key: "uploads waiting", Value: strconv.Itoa(h.Waiting)},
 		tcpros.DiagnosticValue{Key: "bytes waiting for upload", Value: strconv.FormatInt(h.WaitingBytes, 10)},
@@ -134,9 +129,6 @@ func uploads(d *tcpros.DiagnosticStatus, h *control.HandoverStats) {
 	}
 }
 
-// lowTimeThreshold is the remaining time of the disk below which there is a warning.
-const lowTimeThreshold = 10 * time.Minute
-
 // lost describes messages that should have been recorded but were not.
 func lost(dropped, missed uint64) string {
 	text := ""
@@ -151,8 +143,8 @@ func lost(dropped, missed uint64) string {
 
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) }
 
-// known returns a count, or a word for a negative one.
-func known(n int64, otherwise string) string {
+// knownOr returns a count, or a word for a negative one.
+func knownOr(n int64, otherwise string) string {
 	if n < 0 {
 		return otherwise
 	}
@@ -161,12 +153,12 @@ func known(n int64, otherwise string) string {
 
 const noPublisher = "no publisher"
 
-func (r *recordReport) topic(s *control.Stats, t *control.TopicStats, hz float64) tcpros.DiagnosticStatus {
+func topicDiagnostics(node string, s *control.Stats, t *control.TopicStats, hz float64) tcpros.DiagnosticStatus {
 	if t.Type == "" && t.Publishers == 0 { // never was one: a master lists thousands of topics of nodes that crashed
-		return tcpros.DiagnosticStatus{Level: tcpros.DiagnosticStale, Name: r.name + ": " + t.Topic, Message: noPublisher}
+		return tcpros.DiagnosticStatus{Level: tcpros.DiagnosticStale, Name: node + ": " + t.Topic, Message: noPublisher}
 	}
 	d := tcpros.DiagnosticStatus{
-		Name:    r.name + ": " + t.Topic,
+		Name:    node + ": " + t.Topic,
 		Message: fmt.Sprintf("%.1f Hz, %s", hz, humanize.IBytes(t.Bytes)),
 		Values: []tcpros.DiagnosticValue{
 			{Key: "type", Value: t.Type},

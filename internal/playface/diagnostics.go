@@ -1,4 +1,4 @@
-package rosctl
+package playface
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// phases are the texts of the status for the phases of Run.
-var phases = [...]string{ //nolint:gochecknoglobals // a constant, but for the language
+// phaseTexts are the texts of the status for the phases of Run.
+var phaseTexts = [...]string{ //nolint:gochecknoglobals // a constant, but for the language
 	control.PhaseRegister:  "registering topics",
 	control.PhaseDelay:     "waiting after advertising",
 	control.PhaseWait:      "waiting for subscribers",
@@ -24,24 +24,27 @@ var phases = [...]string{ //nolint:gochecknoglobals // a constant, but for the l
 	control.PhaseDone:      "done",
 }
 
-// playReport converts control.Stats to status messages.
-type playReport struct {
-	name string
-	seq  uint32
-}
-
-// status returns a frame with a diagnostic_msgs/DiagnosticArray: play, then its topics.
-func (r *playReport) status(stats control.Stats, now time.Time) []byte {
-	d := tcpros.DiagnosticArray{Seq: r.seq, Stamp: now}
-	r.seq++
-	d.Status = append(d.Status, r.playing(&stats))
-	for i := range stats.Topics {
-		d.Status = append(d.Status, r.topic(&stats.Topics[i]))
+// Status returns the state of play and of its topics, for rosctl.
+func (f *Face) Status(node string) (stamp time.Time, parts []tcpros.DiagnosticStatus) {
+	stamp = time.Now()
+	c, err := f.controlOrError()
+	if err != nil {
+		return stamp, nil
 	}
-	return d.AppendFrame(nil)
+	stats := c.Stats()
+	return stamp, diagnostics(node, &stats)
 }
 
-func (r *playReport) playing(s *control.Stats) tcpros.DiagnosticStatus {
+// diagnostics describes play, then its topics.
+func diagnostics(node string, s *control.Stats) []tcpros.DiagnosticStatus {
+	parts := []tcpros.DiagnosticStatus{playDiagnostics(node, s)}
+	for i := range s.Topics {
+		parts = append(parts, topicDiagnostics(node, &s.Topics[i]))
+	}
+	return parts
+}
+
+func playDiagnostics(node string, s *control.Stats) tcpros.DiagnosticStatus {
 	var dropped uint64
 	for i := range s.Topics {
 		dropped += s.Topics[i].Dropped
@@ -50,8 +53,8 @@ func (r *playReport) playing(s *control.Stats) tcpros.DiagnosticStatus {
 	for _, b := range s.Bookmarks {
 		bookmarks = append(bookmarks, precise(b))
 	}
-	d := tcpros.DiagnosticStatus{Name: r.name + ": playing", Message: state(s), Values: []tcpros.DiagnosticValue{
-		{Key: "phase", Value: phases[s.Phase]},
+	d := tcpros.DiagnosticStatus{Name: node + ": playing", Message: state(s), Values: []tcpros.DiagnosticValue{
+		{Key: "phase", Value: phaseTexts[s.Phase]},
 		{Key: "paused", Value: strconv.FormatBool(s.Paused)},
 		{Key: "paused by topic", Value: s.PausedBy},
 		{Key: "position", Value: precise(s.Position)},
@@ -89,7 +92,7 @@ func (r *playReport) playing(s *control.Stats) tcpros.DiagnosticStatus {
 
 // state is one line about play.
 func state(s *control.Stats) string {
-	text := phases[s.Phase]
+	text := phaseTexts[s.Phase]
 	switch {
 	case s.Phase != control.PhasePlay:
 	case s.Paused && s.PausedBy != "":
@@ -108,9 +111,9 @@ func state(s *control.Stats) string {
 
 func factor(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
 
-func (r *playReport) topic(t *control.TopicStats) tcpros.DiagnosticStatus {
+func topicDiagnostics(node string, t *control.TopicStats) tcpros.DiagnosticStatus {
 	d := tcpros.DiagnosticStatus{
-		Name:    r.name + ": " + t.Name,
+		Name:    node + ": " + t.Name,
 		Message: fmt.Sprintf("%s, %s", plural.Of(t.Messages, "message"), humanize.IBytes(t.Bytes)),
 		Values: []tcpros.DiagnosticValue{
 			{Key: "type", Value: t.Type},

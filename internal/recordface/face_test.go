@@ -16,5 +16,5 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // TestPagesAreComplete: what the page loads is there, and nothing comes from elsewhere.
 func TestPagesAreComplete(t *testing.T) {
 	t.Parallel()
-	webtest.CheckFiles(t, webtest.Serve(t, recordface.NewPage(new(recorder.Control), time.Minute)), "assets")
+	webtest.CheckFiles(t, webtest.Serve(t, recordface.New(new(recorder.Control), time.Minute)), "assets")
 }

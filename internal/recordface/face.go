@@ -22,8 +22,8 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// Page is what gorecord serves over HTTP. It implements web.Backend.
-type Page struct {
+// Face shows a recording, and takes orders for it. It implements web.Backend.
+type Face struct {
 	control control.Recording
 	pin     time.Duration // how far back a pin reaches by default
 
@@ -33,6 +33,8 @@ type Page struct {
 	lost  lastminute.Counter // messages
 	links lastminute.Counter // to publishers that were lost
 
+	onGraph graphRates // belongs to Status
+
 	mu      sync.Mutex // guards minutes
 	minutes map[string]*lastminute.Rates
 }
@@ -40,19 +42,19 @@ type Page struct {
 // rate is the rate of a topic per second.
 type rate struct{ messages, bytes float64 }
 
-// NewPage returns the page of a recording. pin is how far back a pin reaches by default.
-func NewPage(control control.Recording, pin time.Duration) *Page {
-	return &Page{control: control, pin: pin, minutes: map[string]*lastminute.Rates{}}
+// New returns the face of a recording. pin is how far back a pin reaches by default.
+func New(recording control.Recording, pin time.Duration) *Face {
+	return &Face{control: recording, pin: pin, minutes: map[string]*lastminute.Rates{}}
 }
 
 // Program implements web.Backend.
-func (*Page) Program() string { return "gorecord" }
+func (*Face) Program() string { return "gorecord" }
 
 // Pages implements web.Backend.
-func (*Page) Pages() fs.FS { return web.Files(assets) }
+func (*Face) Pages() fs.FS { return web.Files(assets) }
 
 // Changed implements web.Backend.
-func (f *Page) Changed() <-chan struct{} { return f.control.Changed() }
+func (f *Face) Changed() <-chan struct{} { return f.control.Changed() }
 
 // recordState is the state of a recording as JSON. Times are in seconds; null means unknown.
 type recordState struct {
@@ -133,7 +135,7 @@ type recordTopic struct {
 }
 
 // Poll implements web.Backend.
-func (f *Page) Poll(now time.Time) web.View {
+func (f *Face) Poll(now time.Time) web.View {
 	stats, err := f.control.Stats()
 	if err != nil {
 		return web.View{State: recordState{State: "none", Topics: []recordTopic{}}, NotReady: err.Error()}
@@ -174,7 +176,7 @@ func (f *Page) Poll(now time.Time) web.View {
 }
 
 // rate updates the rates and the last minute about once a second. Topics are added, but never removed.
-func (f *Page) rate(stats *control.Stats) {
+func (f *Face) rate(stats *control.Stats) {
 	passed := stats.Taken.Sub(f.base.Taken)
 	if passed < time.Second*9/10 {
 		return
@@ -205,7 +207,7 @@ func arrived(t *control.TopicStats) uint64 { return t.Messages + t.Dropped + t.P
 // round rounds a rate of messages to what is shown.
 func round(hz float64) float64 { return math.Round(hz*10) / 10 }
 
-func (f *Page) topic(stats *control.Stats, i int) recordTopic {
+func (f *Face) topic(stats *control.Stats, i int) recordTopic {
 	t := &stats.Topics[i]
 	r := recordTopic{
 		Topic: t.Topic, Type: t.Type, Publishers: t.Publishers, Messages: t.Messages, Bytes: t.Bytes,
@@ -237,7 +239,7 @@ type recordDetails struct {
 	Uploads    *uploads `json:"uploads,omitempty"`
 }
 
-func (f *Page) health(now time.Time, stats *control.Stats, s *recordState) web.Health {
+func (f *Face) health(now time.Time, stats *control.Stats, s *recordState) web.Health {
 	d := recordDetails{State: s.State, Topics: len(s.Topics), Lost: s.LostMinute, DiskFree: s.DiskFree, TimeLeft: s.TimeLeft, Uploads: s.Uploads}
 	lost := uint64(0)
 	for i := range stats.Topics {
@@ -290,4 +292,4 @@ func known(n int64) *int64 {
 }
 
 // Describe implements prometheus.Collector.
-func (f *Page) Describe(ch chan<- *prometheus.Desc) { recordMetrics.Describe(ch) }
+func (f *Face) Describe(ch chan<- *prometheus.Desc) { recordMetrics.Describe(ch) }

@@ -24,8 +24,8 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// Page is what goplay serves over HTTP. It implements web.Backend.
-type Page struct {
+// Face shows play, and takes orders for it. It implements web.Backend.
+type Face struct {
 	control  atomic.Pointer[attached]
 	begun    chan struct{} // closed by Attach
 	recorded []bagnote.Mark
@@ -36,14 +36,14 @@ type Page struct {
 // attached wraps the interface for an atomic pointer.
 type attached struct{ control.Control }
 
-// NewPage returns a page, which is not ready before Attach. marks are those that were
+// New returns a face, which is not ready before Attach. marks are those that were
 // recorded.
-func NewPage(marks ...bagnote.Mark) *Page {
-	return &Page{begun: make(chan struct{}), recorded: marks}
+func New(marks ...bagnote.Mark) *Face {
+	return &Face{begun: make(chan struct{}), recorded: marks}
 }
 
 // Attach sets the control of the playback. It is called once.
-func (f *Page) Attach(control control.Control) {
+func (f *Face) Attach(control control.Control) {
 	f.control.Store(&attached{control})
 	close(f.begun)
 }
@@ -52,7 +52,7 @@ func (f *Page) Attach(control control.Control) {
 var errNoPlayer = command.Refused(command.Unavailable, "nothing is played yet")
 
 // controlOrError returns the control, or errNoPlayer before Attach.
-func (f *Page) controlOrError() (control.Control, error) {
+func (f *Face) controlOrError() (control.Control, error) {
 	if a := f.control.Load(); a != nil {
 		return a.Control, nil
 	}
@@ -60,13 +60,13 @@ func (f *Page) controlOrError() (control.Control, error) {
 }
 
 // Program implements web.Backend.
-func (*Page) Program() string { return "goplay" }
+func (*Face) Program() string { return "goplay" }
 
 // Pages implements web.Backend.
-func (*Page) Pages() fs.FS { return web.Files(assets) }
+func (*Face) Pages() fs.FS { return web.Files(assets) }
 
 // Changed implements web.Backend.
-func (f *Page) Changed() <-chan struct{} {
+func (f *Face) Changed() <-chan struct{} {
 	if c, err := f.controlOrError(); err == nil {
 		return c.Changed()
 	}
@@ -123,7 +123,7 @@ var phases = [...]string{ //nolint:gochecknoglobals // a constant, but for the l
 }
 
 // Poll implements web.Backend.
-func (f *Page) Poll(now time.Time) web.View {
+func (f *Face) Poll(now time.Time) web.View {
 	c, err := f.controlOrError()
 	if err != nil {
 		h := web.Health{}
@@ -169,7 +169,7 @@ type playDetails struct {
 // tooLate is the lag from which on there is a warning.
 const tooLate = time.Second
 
-func (f *Page) health(now time.Time, stats *control.Stats, dropped uint64) web.Health {
+func (f *Face) health(now time.Time, stats *control.Stats, dropped uint64) web.Health {
 	d := playDetails{phases[stats.Phase], web.Seconds(stats.Late), f.dropped.Add(now, dropped), append([]string{}, stats.WaitingFor...)}
 	h := web.Health{Details: d}
 	h.Require(d.Dropped == 0, fmt.Sprintf("%s %s dropped within the last minute: subscribers are too slow", plural.Of(d.Dropped, "message"), plural.Were(d.Dropped)))
@@ -179,4 +179,4 @@ func (f *Page) health(now time.Time, stats *control.Stats, dropped uint64) web.H
 }
 
 // Describe implements prometheus.Collector.
-func (f *Page) Describe(ch chan<- *prometheus.Desc) { playMetrics.Describe(ch) }
+func (f *Face) Describe(ch chan<- *prometheus.Desc) { playMetrics.Describe(ch) }
