@@ -1,100 +1,87 @@
 package player
 
 import (
-	"sync/atomic"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/readahead"
+	"github.com/gorosbag/gorosbag/player/internal/stage"
 )
 
-const (
-	statusPeriod = 100 * time.Millisecond
-	// A front end that writes to a frozen terminal or a full pipe may never return. At the
-	// end Run waits this long for it.
-	statusGrace = time.Second
-)
+// Changed implements Control.
+func (c *conductor) Changed() <-chan struct{} { return c.watchers.Changed() }
 
-// statusReporter calls OnStatus from its own goroutine, so that a slow front end skips
-// periodic reports but does not delay play.
-type statusReporter struct {
-	control   *controller
-	call      func(control.Status)
-	abandoned atomic.Bool   // Run has returned
-	wake      chan struct{} // holds a token after a phase was entered, and at the end
-
-	pending []control.Status // one status for each phase not reported yet; guarded by control.mu
-	done    bool             // the last phase has been added; guarded by control.mu
+// Status implements Control.
+func (c *conductor) Status() control.Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.status()
 }
 
-func newStatusReporter(c *controller, call func(control.Status)) *statusReporter {
-	return &statusReporter{control: c, call: call, wake: make(chan struct{}, 1)}
-}
+// status returns the state of play. Called with mu held.
+func (c *conductor) status() control.Status {
+	now := c.time.Now()
+	s := c.transport.State(now)
+	return control.Status{
+		Phase:    c.phase,
+		Paused:   s.Paused,
+		Rate:     s.Rate,
+		Achieved: c.timing.Achieved(s.Played, now),
+		Late:     c.timing.LastLate(),
+		BagTime:  s.BagTime,
+		Position: s.Position,
+		Length:   s.Length,
+		Pass:     s.Pass,
+		Messages: c.output.Messages(),
 
-// addPhase queues the status at a change of the phase. Called with control.mu held.
-func (s *statusReporter) addPhase(status control.Status) {
-	s.pending = append(s.pending, status)
-	s.wakeUp()
-}
-
-// run reports until the last phase.
-func (s *statusReporter) run() {
-	t := time.NewTicker(statusPeriod)
-	defer t.Stop()
-	for regular := false; !s.abandoned.Load(); {
-		status, ok, done := s.next(regular)
-		regular = false
-		switch {
-		case ok:
-			s.call(status)
-			continue
-		case done:
-			return
-		}
-		select {
-		case <-s.wake:
-		case <-t.C:
-			regular = true
-		}
+		Loop:          s.Loop,
+		MarkFrom:      s.From,
+		MarkTo:        s.To,
+		Bookmarks:     s.Bookmarks,
+		PauseOnTopics: s.PauseOnTopics && c.plan.Pauses,
+		PausedBy:      s.PausedBy,
+		Delayed:       c.held.ahead,
+		Starving:      starving(c.readahead.Queue),
+		Seeks:         s.Jumps,
 	}
 }
 
-// next returns the next phase to report or, with regular, the present status.
-func (s *statusReporter) next(regular bool) (status control.Status, ok, done bool) {
-	s.control.mu.Lock()
-	defer s.control.mu.Unlock()
-	if len(s.pending) > 0 {
-		status = s.pending[0]
-		s.pending = s.pending[1:]
-		return status, true, false
+// minStarving is the shortest wait for the disk that is reported.
+const minStarving = time.Second
+
+// starving returns how long play has been waiting for the disk, or 0 below minStarving.
+func starving(q *readahead.Queue) time.Duration {
+	if d := q.StarvedFor(); d >= minStarving {
+		return d
 	}
-	if s.done || !regular {
-		return status, false, s.done
-	}
-	return s.control.status(), true, false
+	return 0
 }
 
-// finish waits until all phases are reported, but at most statusGrace.
-func (s *statusReporter) finish(reported <-chan struct{}, log *zap.Logger) {
-	s.control.mu.Lock()
-	s.done = true
-	s.control.mu.Unlock()
-	s.wakeUp()
-	grace := time.NewTimer(statusGrace)
-	defer grace.Stop()
-	select {
-	case <-reported:
-	case <-grace.C:
-		s.abandoned.Store(true)
-		log.Warn("the display of the status does not return, leaving it behind")
+// Stats implements Control.
+func (c *conductor) Stats() control.Stats {
+	c.mu.Lock()
+	s := control.Stats{Status: c.status(), Topics: c.output.Counts()}
+	full := c.held.full
+	c.mu.Unlock()
+	c.output.AddSubscribers(s.Topics)
+	s.Damage = c.damage.Count()
+	s.Starved, s.AheadBytes = c.readahead.Queue.StarvedCount(), c.readahead.Queue.QueuedBytes()
+	if full != nil {
+		s.WaitingFor = full.NotReading()
 	}
+	switch {
+	case s.Phase == control.PhaseWait:
+		s.WaitingFor = stage.WithoutSubscriber(c.output.Awaited(c.awaited))
+	case s.Phase <= control.PhasePlay && !s.Paused && c.time.External.StandsStill():
+		s.WaitingFor = append(s.WaitingFor, c.time.External.Topic())
+	}
+	return s
 }
 
-// wakeUp has run look again.
-func (s *statusReporter) wakeUp() {
-	select {
-	case s.wake <- struct{}{}:
-	default: // a token is there already
-	}
+// Density implements Control.
+func (c *conductor) Density(n int) []uint64 {
+	c.mu.Lock()
+	zero, length := c.transport.Head().Span()
+	c.mu.Unlock()
+	return c.plan.Density(zero, length, n)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
@@ -113,7 +114,7 @@ func TestHeadersAreBounded(t *testing.T) {
 	if _, err := p.Links().OpenLink(p.Links().AddTopicOf("/good", "/good", time.Time{}), withDefinition("/good", "/good", big[:100_000])); err != nil {
 		t.Errorf("a publisher of another topic: %v", err)
 	}
-	s := Summary{Topics: accountsNow(p)}
+	s := control.Summary{Topics: accountsNow(p)}
 	if s.Refused() != refused || !strings.Contains(s.Losses(), "refused") {
 		t.Errorf("%d counted as refused, want %d: %s", s.Refused(), refused, s.Losses())
 	}
@@ -259,8 +260,8 @@ func TestPublishersComeAndGo(t *testing.T) {
 // TestFormerPublishersCount: what former publishers have lost is in the sums.
 func TestFormerPublishersCount(t *testing.T) {
 	t.Parallel()
-	former := FormerPublishers{Count: 3, Missed: 3, LinksLost: 6, Reconnected: 9, Without: 3 * time.Second}
-	s := Summary{Topics: []TopicSummary{{Former: former, Publishers: []PublisherSummary{{Missed: 1, LinksLost: 2}}}}}
+	former := control.FormerPublishers{Count: 3, Missed: 3, LinksLost: 6, Reconnected: 9, Without: 3 * time.Second}
+	s := control.Summary{Topics: []control.TopicSummary{{Former: former, Publishers: []control.PublisherSummary{{Missed: 1, LinksLost: 2}}}}}
 	if s.Missed() != 4 || s.LinksLost() != 8 {
 		t.Errorf("missed %d, lost %d", s.Missed(), s.LinksLost())
 	}

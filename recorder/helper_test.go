@@ -7,9 +7,12 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -26,7 +29,7 @@ type pipeline struct {
 
 // sessionOn is a session with other options that records with p.
 func sessionOn(p *pipeline, o Options) *session {
-	return &session{Options: o, in: p.in, sink: p.sink}
+	return &session{Options: o, in: p.in, own: own.New(p.Links(), zap.NewNop()), sink: p.sink}
 }
 
 // testPipeline is a pipeline on a file in a directory of the test.
@@ -44,7 +47,7 @@ func testPipeline(t testing.TB, o Options, wrap func(bagfile.Handle) bagfile.Han
 	}
 	t.Cleanup(func() { outputs.Close() })
 	var out *sink.Bag
-	if o.Begin != StateStopped && o.Snapshot.Mode != SnapshotOnly {
+	if o.Begin != control.StateStopped && o.Snapshot.Mode != control.SnapshotOnly {
 		if out, err = sink.Create(outputs, time.Now()); err != nil {
 			t.Fatal(err)
 		}

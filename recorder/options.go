@@ -13,11 +13,13 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
@@ -99,11 +101,11 @@ type Options struct {
 
 	CountTopics bool // log how many topics are subscribed to, and their names at debug level only
 
-	Control *Control // steers and watches the recording; nil for none
-	Begin   State    // paused or stopped: as if Control had been told so before the first message
+	Control *Control      // steers and watches the recording; nil for none
+	Begin   control.State // paused or stopped: as if Control had been told so before the first message
 
-	Handover Handover // takes the finished files; nil for none
-	Watch    Watcher  // looks at messages of some topics; nil for none
+	Handover Handover        // takes the finished files; nil for none
+	Watch    control.Watcher // looks at messages of some topics; nil for none
 
 	onOpen  func(target string)               // told of each new file
 	resolve func(name string) (string, error) // resolves names; nil means that Node does
@@ -195,14 +197,14 @@ func (o *Options) intake(encoder *encode.Encoder) intake.Config {
 		Flush:    o.FlushInterval,
 		Limits:   o.limits(),
 		Memory:   memory.Options{Limit: o.MemoryBytes(), ChunkBytes: o.ChunkBytes, Blocks: o.Overflow == OverflowBlock},
-		Rotation: rotation.Options{Split: o.Split, MaxBytes: o.MaxBytes, Every: o.Duration, At: o.SplitAt, Stopped: o.Begin == StateStopped},
+		Rotation: rotation.Options{Split: o.Split, MaxBytes: o.MaxBytes, Every: o.Duration, At: o.SplitAt, Stopped: o.Begin == control.StateStopped},
 		NoRepeat: o.NoRepeatLatched,
 		Begin:    o.Begin,
 		Sim:      o.sim,
 		OnChange: o.Control.notify,
 		Encoder:  encoder,
 	}
-	if o.Snapshot.Mode != SnapshotOff {
+	if o.Snapshot.Mode != control.SnapshotOff {
 		kept := o.Snapshot.ring()
 		c.Ring = &kept
 	}
@@ -211,10 +213,10 @@ func (o *Options) intake(encoder *encode.Encoder) intake.Config {
 
 // sink returns what the sink is made of; out is the file that is written, nil while stopped.
 func (o *Options) sink(in *intake.Intake, encoder *encode.Encoder, outputs *bagfile.Series, retain *bagfile.Retainer, out *sink.Bag) sink.Config {
-	mode := map[SnapshotMode]sink.Mode{SnapshotOnly: sink.OnlySnapshots, SnapshotBeside: sink.BesideRecording}[o.Snapshot.Mode]
+	mode := map[control.SnapshotMode]sink.Mode{control.SnapshotOnly: sink.OnlySnapshots, control.SnapshotBeside: sink.BesideRecording}[o.Snapshot.Mode]
 	return sink.Config{
 		Log: o.Log, Files: in.Files(), Commands: in.Commands(), Snapshots: in.Snapshots(),
-		Encoder: encoder, Compression: o.Compression, Report: o.lossReport(in.Accounts()), ReportTopic: ReportTopic, AbortDrain: o.Hurry,
+		Encoder: encoder, Compression: o.Compression, Report: own.LossReport(o.Report, lossesNow(in.Accounts())), ReportTopic: own.ReportTopic, AbortDrain: o.Hurry,
 		Outputs: outputs, Retain: retain, Retains: o.Retain.Enabled(), MinSpace: o.MinSpace, MinSpaceText: o.MinSpaceText,
 		Handover: o.handover(), OnOpen: o.onOpen, OnChange: o.Control.notify, Keeps: mode, First: out,
 	}

@@ -3,48 +3,25 @@ package account
 import (
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 )
 
 // DropCause says why messages that were received are not in the bag.
-type DropCause int
+type DropCause = control.DropCause
 
 // The causes.
 const (
-	DropBufferFull DropCause = iota // no room in the buffer
-	DropOversize                    // one message larger than the buffer, or than half of the buffer where links wait
-	DropDisk                        // the file could not be written
-	DropAborted                     // skipped at the end on request
-	DropCodec                       // the compressor failed
-	DropLink                        // the publisher stalled in the middle of it
-	DropDeleted                     // the file was deleted while it was recorded
-	DropUDP                         // lost on the way over UDPROS
-	DropCauses                      // their number
+	DropBufferFull = control.DropBufferFull
+	DropOversize   = control.DropOversize
+	DropDisk       = control.DropDisk
+	DropAborted    = control.DropAborted
+	DropCodec      = control.DropCodec
+	DropLink       = control.DropLink
+	DropDeleted    = control.DropDeleted
+	DropUDP        = control.DropUDP
+	DropCauses     = control.DropCauses // the number of causes
 )
-
-// String returns the cause as it stands in logs and summaries.
-func (c DropCause) String() string {
-	switch c {
-	case DropBufferFull:
-		return "queue_full"
-	case DropOversize:
-		return "oversize"
-	case DropDisk:
-		return "disk"
-	case DropAborted:
-		return "hurried_end"
-	case DropCodec:
-		return "codec"
-	case DropLink:
-		return "link"
-	case DropDeleted:
-		return "deleted"
-	case DropUDP:
-		return "udp"
-	case DropCauses:
-	}
-	return "unknown"
-}
 
 // Drop counts messages that were received and are lost. Messages beyond the limit of the topic are
 // not wanted and do not count.

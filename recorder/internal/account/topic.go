@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
@@ -53,16 +54,8 @@ type beginning struct {
 	waitsFor Waiting       // noted at the end of a recording
 }
 
-// Waiting says what a topic without any publisher so far was waiting for when the recording
-// ended.
-type Waiting int
-
-// The zero value says that nothing was in the way: there was a link, or no publisher.
-const (
-	WaitingNone      Waiting = iota
-	WaitingMaster            // to be registered with the master, which had others before it or did not answer
-	WaitingPublisher         // for a publisher that the master lists and that was not reached
-)
+// Waiting says what a topic without any publisher so far was waiting for when the recording ended.
+type Waiting = control.Waiting
 
 // NotePickup notes that a link to a publisher opens. The first such link ends the time that the topic
 // waited for a publisher since its registration.
