@@ -44,7 +44,7 @@ type Overflow int
 // The zero value drops: a robot's topics must go on whatever the disk does.
 const (
 	OverflowDrop  Overflow = iota // drop the newest messages of the heaviest topics and count them
-	OverflowBlock                 // stop reading the sockets until there is room
+	OverflowBlock                 // stop reading the sockets until there is room; one message may take half of BufferBytes
 )
 
 // Options says what to record, where to and how. The zero value of each field but
