@@ -36,13 +36,13 @@ func ringOf(chunks int, start time.Time) *intake.Intake {
 
 // queuedTurns returns how many large messages wait for a lease. mu is held.
 func queuedTurns(in *intake.Intake) int {
-	n, _, _ := in.Pool.Waits()
+	n, _ := in.Pool.Waits()
 	return n
 }
 
 // largeWait reports whether a large message waits. mu is held.
 func largeWait(in *intake.Intake) bool {
-	queued, short, _ := in.Pool.Waits()
+	queued, short := in.Pool.Waits()
 	return queued+short > 0
 }
 

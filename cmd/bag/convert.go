@@ -69,6 +69,9 @@ func (f *convertFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if j.Definitions, err = f.definitions(); err != nil {
 		return err
 	}
+	if j.Wanted, err = f.keep(); err != nil {
+		return err
+	}
 	in, err := j.OpenInputs(paths)
 	if err != nil {
 		return err
@@ -92,7 +95,7 @@ func (f *convertFlags) Run(ctx context.Context, out bagjob.Output) error {
 	mcap := wantsMCAP(f.To, to)
 	sum, err := j.Rewrite(bagjob.Plan{Inputs: in, Out: to, MCAP: mcap, DryRun: f.DryRun, Sink: f.sink(in, mcap), Options: o, Finish: finish})
 	if back && (to != "-" || f.DryRun) && (err == nil || errors.Is(err, bagjob.ErrLossy)) {
-		err = errors.Join(err, f.jobOptions().Back(j, to, source, sum.Written, o.Rename))
+		err = errors.Join(err, f.jobOptions().Back(j, to, source, sum, o))
 	}
 	return err
 }

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/bagquery"
 	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/moment"
 	"github.com/gorosbag/gorosbag/internal/rebag"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -104,10 +104,10 @@ type selectFlags struct {
 	CallerID []string `name:"callerid" sep:"none" placeholder:"PATTERN" help:"Only what these nodes published."`
 	Regex    bool     `short:"e" help:"Patterns are regular expressions for the whole name."`
 
-	config.Window
+	moment.Window
 
-	Around *config.Moment `placeholder:"TIME" help:"Only messages around this time, written as for --start: mark='door opened'."`
-	Margin config.Seconds `default:"10s" placeholder:"TIME" help:"With --around: how long before and after (${default})."`
+	Around *moment.Moment `placeholder:"TIME" help:"Only messages around this time, written as for --start: mark='door opened'."`
+	Margin moment.Seconds `default:"10s" placeholder:"TIME" help:"With --around: how long before and after (${default})."`
 
 	Rename []string `sep:"none" placeholder:"/A=/B" help:"Give a topic another name, as goplay --rename: FROM may be a glob, in which * stops at a slash, or with -e a regular expression; FROM:TYPE=TO renames the messages of one type only; /A:=/B is the same. The first that matches applies. May be repeated."`
 }
@@ -117,11 +117,16 @@ type latchedFlags struct {
 	NoLatched bool `name:"no-latched" help:"Do not repeat the latest earlier message of each latching publisher at the beginning."`
 }
 
+// keep returns the choice of connections, nil for all.
+func (f *selectFlags) keep() (func(*rosbag.Connection) bool, error) {
+	return (*bagquery.Selection)(f).Keep()
+}
+
 // options translates the flags. bag tells the times that relative ones refer to;
 // nil if they are not known beforehand.
 func (f *selectFlags) options(bag rosbag.Source) (o rebag.Options, err error) {
 	s := bagquery.Selection(*f)
-	if o.Keep, err = s.Keep(); err != nil {
+	if o.Keep, err = f.keep(); err != nil {
 		return o, err
 	}
 	if o.Rename, err = s.Renames(); err != nil {
@@ -155,7 +160,7 @@ func checkNotEnd(isRegex bool, arg string) error {
 	if !isRegex {
 		return nil
 	}
-	if err := config.CheckNotEnd(arg); err != nil {
+	if err := moment.CheckNotEnd(arg); err != nil {
 		return fmt.Errorf("%s: %w", explain.Name(arg), err)
 	}
 	return nil

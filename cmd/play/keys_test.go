@@ -186,7 +186,7 @@ func TestStartAtMark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bag, err := player.NewBag(t.Context(), "x.bag", opened, nil)
+	bag, err := player.NewBag(t.Context(), "x.bag", opened)
 	if err != nil {
 		t.Fatal(err)
 	}

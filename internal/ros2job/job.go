@@ -137,10 +137,10 @@ func (r Job) report(j *bagjob.Job, sink *ros2bag.Sink) error {
 	return r.print(j, &report{Out: r.Out, DryRun: r.DryRun, Distro: string(r.Storage.Distro), Storage: r.Storage.Storage, Files: sink.Files(), topics: topics})
 }
 
-// Back prints what became of a recording of ROS 2 that was written for ROS 1 with rename, which is
-// that of rebag.Options. written has the messages by connection of source.
-func (o Options) Back(j *bagjob.Job, out string, source *ros2bag.Source, written map[*rosbag.Connection]uint64, rename func(*rosbag.Connection) string) error {
-	return o.print(j, &report{Out: out, DryRun: o.DryRun, Files: 1, topics: source.Report(written, rename).Topics})
+// Back prints what became of what was selected of a recording of ROS 2, and written for ROS 1.
+func (o Options) Back(j *bagjob.Job, out string, source *ros2bag.Source, sum rebag.Summary, selected rebag.Options) error {
+	topics := source.Report(sum.Written, selected.Keep, selected.Rename).Topics
+	return o.print(j, &report{Out: out, DryRun: o.DryRun, Files: 1, topics: topics})
 }
 
 // print prints a report as the user wants it.

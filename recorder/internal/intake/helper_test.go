@@ -16,7 +16,7 @@ import (
 
 // queuedTurns returns how many large messages wait for a lease. mu is held.
 func queuedTurns(in *Intake) int {
-	n, _, _ := in.Pool.Waits()
+	n, _ := in.Pool.Waits()
 	return n
 }
 

@@ -5,6 +5,7 @@ package intake
 
 import (
 	"encoding/binary"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -275,7 +276,12 @@ func (in *Intake) Tick(now time.Time) {
 	in.logPublishers(news)
 	in.logWaits(held)
 	for _, d := range lost {
-		in.log.Warn("messages dropped", zap.String("topic", d.Topic), zap.Stringer("cause", d.Cause), zap.Uint64("messages", d.Messages))
+		fields := []zap.Field{zap.String("topic", d.Topic), zap.Stringer("cause", d.Cause), zap.Uint64("messages", d.Messages)}
+		if d.BufferNeeded > 0 {
+			const mib = 1 << 20 // the unit of -b
+			fields = append(fields, zap.String("needed", fmt.Sprintf("-b %d", (d.BufferNeeded+mib-1)/mib)))
+		}
+		in.log.Warn("messages dropped", fields...)
 	}
 }
 

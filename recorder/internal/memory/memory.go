@@ -111,10 +111,17 @@ func (p *Memory) UnuseLatched(n int64) {
 // ToLatched counts n bytes, which are counted already, for latched messages.
 func (p *Memory) ToLatched(n int64) { p.Latched += n }
 
-// LatchedFits reports whether latched messages may have n bytes more: half of what shared chunks
-// leave, and no more than large messages leave.
+// LatchedFits reports whether latched messages may have n bytes more: half of what a shared chunk
+// leaves of the buffer. Where links wait, half of the buffer is for large messages, and latched
+// messages have what the kept shared chunks leave of the other half, but at least an eighth of the
+// buffer.
 func (p *Memory) LatchedFits(n int64) bool {
-	return p.Budget < 0 || p.Latched+n <= min((p.Budget-p.SharedChunk())/2, p.LeftByLarge())
+	const least = 8 // part of the buffer
+	most := (p.Budget - p.SharedChunk()) / 2
+	if p.Blocks {
+		most = max(p.Budget-p.largeRoom()-p.keptShared(), p.Budget/least)
+	}
+	return p.Budget < 0 || p.Latched+n <= most
 }
 
 // Crowded reports whether much waits for the disk.

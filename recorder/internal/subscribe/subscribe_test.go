@@ -1,4 +1,4 @@
-package recorder
+package subscribe
 
 import (
 	"testing"
@@ -13,10 +13,10 @@ import (
 func TestLogSubscribed(t *testing.T) {
 	t.Parallel()
 	core, logs := observer.New(zap.InfoLevel)
-	r := &session{Options: Options{Log: zap.New(core), CountTopics: true}}
+	s := New(Config{Log: zap.New(core), CountTopics: true})
 	for _, names := range [][]string{{"/a", "/b", "/c"}, nil, {"/d"}} {
-		r.fresh = append(r.fresh, names...)
-		r.logSubscribed()
+		s.fresh = append(s.fresh, names...)
+		s.LogNew()
 	}
 	var got []string
 	for _, e := range logs.All() {

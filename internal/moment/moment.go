@@ -1,4 +1,6 @@
-package config
+// Package moment reads times as users write them for bags: points in time, spans, and the window between
+// two points. They mean the same in all programs.
+package moment
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package recorder
+package graph
 
 import (
 	"context"
@@ -19,19 +19,10 @@ const (
 	suggestMost  = time.Minute
 )
 
-// suggest logs, once for each topic that is recorded or watched by its name and that nobody
-// publishes, which topics with similar names have publishers: the name may be misspelled. It returns
-// when there is nothing left to suggest, or when ctx is done.
-func (r *session) suggest(ctx context.Context) {
-	var missing []string // resolved
-	for _, name := range r.Select.literal {
-		if resolved, err := r.Node.Resolve(name); err == nil {
-			missing = append(missing, resolved)
-		}
-	}
-	if r.Watch != nil {
-		missing = append(missing, r.Watch.Topics()...)
-	}
+// Suggest logs, once for each of the missing topics that nobody publishes, which topics with similar names
+// have publishers: the name may be misspelled. The names are resolved. Suggest returns when there
+// is nothing left to suggest, or when ctx is done.
+func (g *Graph) Suggest(ctx context.Context, missing []string) {
 	slices.Sort(missing)
 	missing = slices.Compact(missing)
 	named := slices.Clone(missing)
@@ -41,14 +32,14 @@ func (r *session) suggest(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		topics, err := r.Node.Master().PublishedTopics(ctx)
+		topics, err := g.Node.Master().PublishedTopics(ctx)
 		if err != nil {
 			continue // the node reports trouble with the master
 		}
 		var listed, others []string
 		for _, t := range topics {
 			listed = append(listed, t.Name)
-			if !slices.Contains(named, t.Name) && !strings.HasPrefix(t.Name, r.Node.Name()+"/") {
+			if !slices.Contains(named, t.Name) && !strings.HasPrefix(t.Name, g.Node.Name()+"/") {
 				others = append(others, t.Name)
 			}
 		}
@@ -58,7 +49,7 @@ func (r *session) suggest(ctx context.Context) {
 			}
 			near := nearest.Topics(topic, others)
 			if len(near) > 0 {
-				r.Log.Warn("nobody publishes this topic; did you mean another?", loglimit.Each(), zap.String("topic", topic), zap.Strings("nearest", near))
+				g.Log.Warn("nobody publishes this topic; did you mean another?", loglimit.Each(), zap.String("topic", topic), zap.Strings("nearest", near))
 			}
 			return len(near) > 0
 		})

@@ -1,4 +1,4 @@
-package config_test
+package moment_test
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/moment"
 )
 
 func TestMoment(t *testing.T) {
@@ -21,41 +21,41 @@ func TestMoment(t *testing.T) {
 	}
 	tests := []struct {
 		in   string
-		base config.Base
+		base moment.Base
 		want time.Duration
 	}{
-		{"0", config.AfterStart, start},
-		{"1.5", config.AfterStart, start + 1500*time.Millisecond},
-		{".25", config.AfterStart, start + 250*time.Millisecond},
-		{" 7 ", config.AfterStart, start + 7*time.Second},
-		{"100000.000000001", config.AfterStart, start + 100000*time.Second + 1},
-		{"1e3", config.AfterStart, start + 1000*time.Second},
-		{"+10", config.AfterStart, start + 10*time.Second},
-		{"+1m30s", config.AfterStart, start + 90*time.Second},
-		{"1m30s", config.AfterStart, start + 90*time.Second},
-		{"250ms", config.AfterStart, start + 250*time.Millisecond},
-		{"-10s", config.BeforeEnd, end - 10*time.Second},
-		{"-10", config.BeforeEnd, end - 10*time.Second},
-		{"-0", config.BeforeEnd, end},
-		{"@12.5", config.Since1970, 12500 * time.Millisecond},
-		{"@1396293889.123456789", config.Since1970, 1396293889*time.Second + 123456789},
-		{"2014-03-31T19:11:29.5Z", config.Since1970, 1396293089*time.Second + 500*time.Millisecond},
-		{"2014-03-31T21:11:29+02:00", config.Since1970, 1396293089 * time.Second},
-		{"2014-03-31T19:11:29", config.Since1970, local("2014-03-31T19:11:29")},
-		{"2014-03-31 19:11:29.25", config.Since1970, local("2014-03-31T19:11:29") + 250*time.Millisecond},
-		{"2014-03-31 19:11", config.Since1970, local("2014-03-31T19:11:00")},
+		{"0", moment.AfterStart, start},
+		{"1.5", moment.AfterStart, start + 1500*time.Millisecond},
+		{".25", moment.AfterStart, start + 250*time.Millisecond},
+		{" 7 ", moment.AfterStart, start + 7*time.Second},
+		{"100000.000000001", moment.AfterStart, start + 100000*time.Second + 1},
+		{"1e3", moment.AfterStart, start + 1000*time.Second},
+		{"+10", moment.AfterStart, start + 10*time.Second},
+		{"+1m30s", moment.AfterStart, start + 90*time.Second},
+		{"1m30s", moment.AfterStart, start + 90*time.Second},
+		{"250ms", moment.AfterStart, start + 250*time.Millisecond},
+		{"-10s", moment.BeforeEnd, end - 10*time.Second},
+		{"-10", moment.BeforeEnd, end - 10*time.Second},
+		{"-0", moment.BeforeEnd, end},
+		{"@12.5", moment.Since1970, 12500 * time.Millisecond},
+		{"@1396293889.123456789", moment.Since1970, 1396293889*time.Second + 123456789},
+		{"2014-03-31T19:11:29.5Z", moment.Since1970, 1396293089*time.Second + 500*time.Millisecond},
+		{"2014-03-31T21:11:29+02:00", moment.Since1970, 1396293089 * time.Second},
+		{"2014-03-31T19:11:29", moment.Since1970, local("2014-03-31T19:11:29")},
+		{"2014-03-31 19:11:29.25", moment.Since1970, local("2014-03-31T19:11:29") + 250*time.Millisecond},
+		{"2014-03-31 19:11", moment.Since1970, local("2014-03-31T19:11:00")},
 	}
 	for _, tc := range tests {
-		var m config.Moment
+		var m moment.Moment
 		if err := m.UnmarshalText([]byte(tc.in)); err != nil || m.Base != tc.base {
 			t.Errorf("%q: %+v, %v; want base %d", tc.in, m, err, tc.base)
 			continue
 		}
-		if got, err := m.In(&config.Bags{First: start, Last: end}); got != tc.want || err != nil {
+		if got, err := m.In(&moment.Bags{First: start, Last: end}); got != tc.want || err != nil {
 			t.Errorf("%q is %v, %v, want %v", tc.in, got, err, tc.want)
 		}
 		got, err := m.In(nil)
-		if relative := tc.base != config.Since1970; (err != nil) != relative || !relative && got != tc.want {
+		if relative := tc.base != moment.Since1970; (err != nil) != relative || !relative && got != tc.want {
 			t.Errorf("%q in a pipe: %v, %v", tc.in, got, err)
 		}
 	}
@@ -71,7 +71,7 @@ func TestMomentErrors(t *testing.T) {
 		"1748682000": "write @1748682000 for a time since 1970", "100000000.5": "write @100000000.5",
 		"9999-01-01T00:00:00Z": "from 1970 to 2106",
 	} {
-		var m config.Moment
+		var m moment.Moment
 		if err := m.UnmarshalText([]byte(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %+v, %v; want an error with %q", in, m, err, want)
 		}
@@ -80,12 +80,12 @@ func TestMomentErrors(t *testing.T) {
 
 func TestMomentAtMark(t *testing.T) {
 	t.Parallel()
-	var m config.Moment
-	if err := m.UnmarshalText([]byte("mark=door = open")); err != nil || m != (config.Moment{Base: config.AtMark, Mark: "door = open"}) {
+	var m moment.Moment
+	if err := m.UnmarshalText([]byte("mark=door = open")); err != nil || m != (moment.Moment{Base: moment.AtMark, Mark: "door = open"}) {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	lost := errors.New("no such mark")
-	b := config.Bags{Mark: func(string) (time.Duration, error) { return 0, lost }}
+	b := moment.Bags{Mark: func(string) (time.Duration, error) { return 0, lost }}
 	if _, err := m.In(&b); !errors.Is(err, lost) {
 		t.Error(err)
 	}
@@ -105,7 +105,7 @@ func TestSeconds(t *testing.T) {
 		// float32, which stock uses, gives 100000.1015625.
 		"100000.1": 100000*time.Second + 100*time.Millisecond,
 	} {
-		var s config.Seconds
+		var s moment.Seconds
 		if err := s.UnmarshalText([]byte(in)); err != nil || time.Duration(s) != want {
 			t.Errorf("%q: got %v, %v; want %v", in, time.Duration(s), err, want)
 		}
@@ -114,7 +114,7 @@ func TestSeconds(t *testing.T) {
 		"nan": "is not a number of seconds", "inf": "is not a number of seconds", "": "is not a number of seconds",
 		"5 minutes": "is not a number of seconds", "1e300": "is longer than 292 years", "1e999": "is longer than 292 years",
 	} {
-		var s config.Seconds
+		var s moment.Seconds
 		if err := s.UnmarshalText([]byte(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, %v; want an error with %q", in, s, err, want)
 		}
