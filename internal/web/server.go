@@ -82,7 +82,7 @@ func serve(ctx context.Context, ln net.Listener, o Options, f Backend) *Server {
 	s.poller = newPoller(f.Changed, s.collect)
 	s.routes()
 	s.http = http.Server{
-		Handler:           s.guard.wrap(s.mux),
+		Handler:           s.guard.wrap(s.upgrading(s.mux)),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
@@ -111,6 +111,9 @@ func (s *Server) Addr() net.Addr { return s.addr }
 // Close stops the server. Running requests have one second to end.
 func (s *Server) Close() {
 	s.end()
+	if s.options.Live != nil {
+		s.done.Go(s.options.Live.Close) // owner: Close; ends within shutdownTimeout
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	if s.http.Shutdown(ctx) != nil {
@@ -141,6 +144,8 @@ type envelope struct {
 	Time    float64 `json:"time"`   // seconds since 1970
 	Began   float64 `json:"began"`  // when the server did
 	State   any     `json:"state"`
+
+	Live *liveState `json:"live"` // null if there is no live view
 }
 
 // collect asks the program for its state.
@@ -148,7 +153,7 @@ func (s *Server) collect(now time.Time) encodedView {
 	v := s.backend.Poll(now)
 	b, err := json.Marshal(envelope{
 		Program: s.backend.Program(), Version: s.options.Version, Node: s.options.Node, Master: s.options.MasterUp(),
-		Time: float64(now.UnixMilli()) / 1e3, Began: float64(s.began.UnixMilli()) / 1e3, State: v.State,
+		Time: float64(now.UnixMilli()) / 1e3, Began: float64(s.began.UnixMilli()) / 1e3, State: v.State, Live: s.liveState(),
 	})
 	if err != nil {
 		panic("web: " + err.Error()) // all that is marshaled is ours

@@ -40,7 +40,7 @@ type session struct {
 
 // serve serves the viewer until it leaves or life ends.
 func (s *session) serve(life context.Context) {
-	defer s.wire.Close() //nolint:errcheck // closing again
+	defer s.ws.CloseNow() //nolint:errcheck // closing again
 	log := s.server.log.With(zap.String("peer", s.peer))
 	info := s.server.source.Info()
 	viewer, err := s.server.source.Store.Attach(info.Clock)
@@ -69,12 +69,12 @@ func (s *session) serve(life context.Context) {
 	// owner: serve; ends when the connection is closed.
 	reading.Go(func() { cancel(s.read(ctx)) })
 	err = newWriter(s, &info).run(ctx)
-	if errors.Is(context.Cause(ctx), errServerEnds) {
-		err = errServerEnds
+	// After an error of writing, a message is incomplete, and nothing can follow.
+	if errors.Is(err, errServerEnds) {
 		s.farewell(ending, websocket.StatusGoingAway)
 	}
 	cancel(err)
-	s.wire.Close() //nolint:errcheck,gosec // which ends the reader
+	s.ws.CloseNow() //nolint:errcheck,gosec // which ends the reader
 	reading.Wait()
 	stats := viewer.Stats()
 	log.Info("viewer disconnected", loglimit.OnRequest(), zap.Uint64("messages", stats.Messages), zap.Uint64("skipped", stats.Skipped), zap.NamedError("why", context.Cause(ctx)))

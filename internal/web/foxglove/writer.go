@@ -71,7 +71,7 @@ func (w *writer) run(ctx context.Context) error {
 		var err error
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		case <-changed:
 			changed = store.Changed()
 			err = w.describe()
