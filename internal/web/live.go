@@ -31,26 +31,34 @@ const sendBuffer = 256 << 10
 // foxgloveApp is the origin of the web application of Foxglove.
 const foxgloveApp = "https://app.foxglove.dev"
 
-// upgrading serves requests for WebSocket, on any path, and lets others pass.
-func (s *Server) upgrading(next http.Handler) http.Handler {
+// upgrader serves requests for WebSocket, on any path.
+type upgrader struct {
+	view  LiveView // nil: there is none
+	guard *guard
+	conns *listener
+	log   *zap.Logger
+}
+
+// wrap returns a handler that serves requests for WebSocket, and lets others pass.
+func (u *upgrader) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !wantsWebSocket(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
 		switch {
-		case s.options.Live == nil:
+		case u.view == nil:
 			WriteError(w, &statusError{http.StatusNotFound, "there is no live view here"})
-		case !s.guard.allowsOrigin(r):
+		case !u.guard.allowsOrigin(r):
 			WriteError(w, &statusError{http.StatusForbidden, "a page of another site may not open the live view: allow it with --http-origin, if you trust it"})
-			s.options.Log.Info("live view refused to a page of another site", loglimit.OnRequest(), zap.String("origin", r.Header.Get("Origin")), zap.String("peer", r.RemoteAddr))
-		case !s.guard.admitsViewer(r):
+			u.log.Info("live view refused to a page of another site", loglimit.OnRequest(), zap.String("origin", r.Header.Get("Origin")), zap.String("peer", r.RemoteAddr))
+		case !u.guard.admitsViewer(r):
 			WriteError(w, &statusError{http.StatusUnauthorized, "a token is needed: add ?token= and the token to the address"})
-		case r.Body != http.NoBody || !s.conns.hold(r, viewing):
+		case r.Body != http.NoBody || !u.conns.hold(r, viewing):
 			WriteError(w, &statusError{http.StatusServiceUnavailable, "too many viewers are connected"})
 		default:
 			limitSendBuffer(r)
-			s.options.Live.ServeHTTP(w, r)
+			u.view.ServeHTTP(w, r)
 		}
 	})
 }
@@ -143,13 +151,12 @@ type viewerState struct {
 	Queued   int64   `json:"queued"`  // bytes
 }
 
-// liveState returns the live view in the state; nil if there is none.
-func (s *Server) liveState() *liveState {
-	view := s.options.Live
+// stateOf returns a live view in the state; nil if there is none.
+func stateOf(view LiveView, token bool) *liveState {
 	if view == nil {
 		return nil
 	}
-	state := &liveState{Token: s.guard.token != "", Viewers: []viewerState{}, Skipped: view.Total().Skipped, Apps: viewerApps}
+	state := &liveState{Token: token, Viewers: []viewerState{}, Skipped: view.Total().Skipped, Apps: viewerApps}
 	for _, r := range view.Viewers() {
 		state.Viewers = append(state.Viewers, viewerState{
 			Peer: r.Peer, Since: float64(r.Since.UnixMilli()) / 1e3, Topics: r.Channels, Messages: r.Messages, Bytes: r.Bytes, Skipped: r.Skipped, Queued: r.QueuedBytes,
@@ -158,13 +165,12 @@ func (s *Server) liveState() *liveState {
 	return state
 }
 
-// viewerMetrics are the metrics of the live view; nil if there is none.
-func (s *Server) viewerMetrics() (all []prometheus.Collector) {
-	view := s.options.Live
+// viewerMetrics are the metrics of a live view of a program; nil if there is none.
+func viewerMetrics(view LiveView, program string) (all []prometheus.Collector) {
 	if view == nil {
 		return nil
 	}
-	name := s.backend.Program() + "_viewer"
+	name := program + "_viewer"
 	counter := func(suffix, help string, value func(live.Counts) uint64) {
 		all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name + suffix, Help: help}, func() float64 { return float64(value(view.Total())) }))
 	}

@@ -48,6 +48,9 @@ func dial(t *testing.T, c *webtest.Client, path string, headers ...string) (ws *
 	if resp == nil {
 		t.Fatal(err)
 	}
+	if resp.Body != nil {
+		resp.Body.Close()
+	}
 	if ws != nil {
 		t.Cleanup(func() { ws.CloseNow() })
 	}

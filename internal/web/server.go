@@ -81,8 +81,9 @@ func serve(ctx context.Context, ln net.Listener, o Options, f Backend) *Server {
 	s.guard = newGuard(o)
 	s.poller = newPoller(f.Changed, s.collect)
 	s.routes()
+	live := &upgrader{view: o.Live, guard: &s.guard, conns: s.conns, log: o.Log}
 	s.http = http.Server{
-		Handler:           s.guard.wrap(s.upgrading(s.mux)),
+		Handler:           s.guard.wrap(live.wrap(s.mux)),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
@@ -153,7 +154,7 @@ func (s *Server) collect(now time.Time) encodedView {
 	v := s.backend.Poll(now)
 	b, err := json.Marshal(envelope{
 		Program: s.backend.Program(), Version: s.options.Version, Node: s.options.Node, Master: s.options.MasterUp(),
-		Time: float64(now.UnixMilli()) / 1e3, Began: float64(s.began.UnixMilli()) / 1e3, State: v.State, Live: s.liveState(),
+		Time: float64(now.UnixMilli()) / 1e3, Began: float64(s.began.UnixMilli()) / 1e3, State: v.State, Live: stateOf(s.options.Live, s.guard.token != ""),
 	})
 	if err != nil {
 		panic("web: " + err.Error()) // all that is marshaled is ours
