@@ -122,8 +122,8 @@ func TestRecordingComesBeforeTheRing(t *testing.T) {
 		defer p.Mu.Unlock()
 		return p.Ring.Bytes > 1<<20
 	})
-	large := l.Large(1_800_000) // more than the ring leaves
-	if large == nil || !testlink.Fill(large, testlink.Frame(1, 1000, 1_800_000-4)) {
+	large := l.Large(1_000_000) // more than the ring leaves
+	if large == nil || !testlink.Fill(large, testlink.Frame(1, 1000, 1_000_000-4)) {
 		t.Fatal("a message was refused for the sake of the ring")
 	}
 	large.Commit(time.Now())

@@ -5,6 +5,7 @@ package intake
 
 import (
 	"encoding/binary"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,7 +44,7 @@ type Intake struct {
 	Sealed  *queue.FIFO[Item] // to the sink, in file order
 
 	Mu       sync.Mutex
-	Pool     memory.Memory // all bytes of -b
+	Pool     *memory.Memory // all bytes of -b
 	Latched  latch.Store
 	Ring     *ring.Ring     // nil without snapshots
 	Room     sync.Cond      // where links wait: memory came back, or the waiting is over
@@ -110,9 +111,9 @@ func New(o Config) *Intake {
 	}
 	o.Memory.Twice, o.Memory.Freed = o.Encoder.Compresses(), in.Room.Broadcast
 	in.Pool = memory.New(o.Memory)
-	in.Latched = latch.New(&in.Pool, o.NoRepeat)
+	in.Latched = latch.New(in.Pool, o.NoRepeat)
 	if o.Ring != nil {
-		in.Ring = ring.New(*o.Ring, &in.Pool, &in.Latched)
+		in.Ring = ring.New(*o.Ring, in.Pool, &in.Latched)
 	}
 	return in
 }
@@ -258,7 +259,7 @@ func (in *Intake) Tick(now time.Time) {
 	}
 	var lost []account.Drops
 	var news []account.PublisherNews
-	in.Pool.ExpireTurns(now)
+	in.Pool.Turns.Expire(now)
 	var held []account.WaitNews
 	if in.Pool.Blocks {
 		held = in.Account.WaitNews(now)
@@ -275,7 +276,12 @@ func (in *Intake) Tick(now time.Time) {
 	in.logPublishers(news)
 	in.logWaits(held)
 	for _, d := range lost {
-		in.log.Warn("messages dropped", zap.String("topic", d.Topic), zap.Stringer("cause", d.Cause), zap.Uint64("messages", d.Messages))
+		fields := []zap.Field{zap.String("topic", d.Topic), zap.Stringer("cause", d.Cause), zap.Uint64("messages", d.Messages)}
+		if d.BufferNeeded > 0 {
+			const mib = 1 << 20 // the unit of -b
+			fields = append(fields, zap.String("needed", fmt.Sprintf("-b %d", (d.BufferNeeded+mib-1)/mib)))
+		}
+		in.log.Warn("messages dropped", fields...)
 	}
 }
 

@@ -83,11 +83,11 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	*f = LargeFrame{link: l, size: frameBytes, blocks: in.Pool.Blocks && !idle}
 	size := frameBytes + LargeOverhead + c.Bytes
 	f.Turn.Need = in.Pool.Weight(size)
-	if in.Pool.Limit >= 0 && f.Turn.Need > in.Pool.Limit {
+	if most := in.Pool.MostLarge(); most >= 0 && f.Turn.Need > most {
 		if idle {
 			in.countUnwanted(c)
 		} else {
-			c.Topic.Drop(account.DropOversize, 1)
+			c.Topic.DropOversize(in.Pool.LimitFor(f.Turn.Need))
 		}
 		return nil
 	}
@@ -96,7 +96,7 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	case f.blocks:
 		f.Turn.Chunk = in.awaitChunk(f, size, first)
 	case in.Pool.Admits(&c.Topic.Memory, f.Turn.Need, false):
-		if f.Turn.Chunk = in.Pool.GetReusable(c.Proven, size); f.Turn.Chunk == nil {
+		if f.Turn.Chunk = in.Pool.Turns.Buffer(c.Proven, size); f.Turn.Chunk == nil {
 			f.Turn.Chunk = in.Pool.Get(first, first)
 		}
 	}
@@ -179,7 +179,7 @@ func (f *LargeFrame) grow(count int64) bool {
 	defer in.Mu.Unlock()
 	grown := f.blocks && in.accepts(t) && in.awaitGrowth(f, count-f.Turn.Chunk.Counted)
 	in.Pool.Grow(f.Turn.Chunk, count)
-	if !grown && (!f.blocks || !in.accepts(t)) { // what is not recorded may be remembered
+	if !grown && (!f.blocks || !in.accepts(t) && in.hasLease(f)) { // what is not recorded may be remembered
 		grown = in.Pool.MakeRoom(0, memory.ForMessages) && in.Pool.FitsBeside(count, 0)
 	}
 	if grown {
@@ -245,7 +245,7 @@ func (f *LargeFrame) detachChunk() *memory.Chunk {
 	c := f.Turn.Chunk
 	f.Turn.Chunk = nil // the link must not keep a buffer that is let go
 	if f.blocks {
-		f.link.In.Pool.EndTurn(&f.Turn)
+		f.link.In.Pool.Turns.End(&f.Turn)
 	}
 	return c
 }
