@@ -18,6 +18,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/readahead"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/player/internal/watchers"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -55,7 +56,7 @@ func testController(s transport.Schedule, sleeper pacing.Sleeper, q *readahead.Q
 	}
 	p := &plan.Plan{}
 	return &controller{
-		plan: p, readahead: &readahead.Readahead{Queue: q}, log: zap.NewNop(), output: output{plan: p}, pacer: pacer{sleeper: sleeper},
+		plan: p, readahead: &readahead.Readahead{Queue: q}, log: zap.NewNop(), output: output{plan: p}, pacer: pacer{sleeper: sleeper}, watchers: watchers.New(nil),
 		transport: transport.New(transport.Options{Schedule: s, Loop: transport.Loop{To: transport.Forever}}),
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/player/internal/watchers"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -31,9 +32,8 @@ type controller struct {
 	awaited     []*plan.Topic  // topics that need a subscriber before play begins
 	external    *externalClock // that play follows, or nil
 	log         *zap.Logger
-	// onPhase is called with mu held at each change of the phase; may be nil.
-	onPhase func(control.Status)
-	stop    context.CancelFunc // ends play, for Control.Stop
+	watchers    *watchers.Watchers
+	stop        context.CancelFunc // ends play, for Control.Stop
 
 	mu               sync.Mutex
 	transport        *transport.Transport
@@ -44,7 +44,6 @@ type controller struct {
 	rateControlDelay time.Duration // how far play is ahead, while rate control blocks it
 	stopped          bool          // by Control.Stop
 	completed        bool          // the last message of the last pass has been published
-	changeSignal     chan struct{} // closed at the next change; nil unless Changed was called
 }
 
 // pacer waits for deadlines and measures how punctually they are met.
@@ -68,7 +67,7 @@ func newController(o *Options, p *plan.Plan, d *source.DamageLog, t timeBase, aw
 		output: output{plan: p, clockAll: o.ClockPerMessage},
 		pacer:  pacer{sleeper: t},
 
-		external: t.external,
+		external: t.external, watchers: watchers.New(o.OnStatus),
 	}
 	c.readahead.Queue.OnSlow = c.logDiskWait
 	if t.stamps != nil {
@@ -107,30 +106,18 @@ func (c *controller) setPhase(p control.Phase) {
 
 func (c *controller) setPhaseLocked(p control.Phase) {
 	c.phase = p
-	if c.onPhase != nil {
-		c.onPhase(c.status())
-	}
+	c.watchers.EnterPhase(c.status())
 	c.notifyChange()
 }
 
 // notifyChange wakes the pacer and everyone who waits on Changed. Called with mu held.
 func (c *controller) notifyChange() {
-	if c.changeSignal != nil {
-		close(c.changeSignal)
-		c.changeSignal = nil
-	}
+	c.watchers.Notify()
 	c.pacer.sleeper.Wake()
 }
 
 // Changed implements Control.
-func (c *controller) Changed() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.changeSignal == nil {
-		c.changeSignal = make(chan struct{})
-	}
-	return c.changeSignal
-}
+func (c *controller) Changed() <-chan struct{} { return c.watchers.Changed() }
 
 // Status implements Control.
 func (c *controller) Status() control.Status {

@@ -14,6 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
+	"github.com/gorosbag/gorosbag/player/internal/watchers"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -283,7 +284,7 @@ func TestStatusThatHangs(t *testing.T) {
 					<-frozen
 				}
 			}})
-			if err != nil || s.Messages != 2 || time.Since(g.start) != 100*ms+statusGrace {
+			if err != nil || s.Messages != 2 || time.Since(g.start) != 100*ms+watchers.Grace {
 				t.Errorf("phase %d: ended after %v with %+v, %v", phase, time.Since(g.start), s, err)
 			}
 			if d := cmp.Diff("0s /a#1 a0; 100ms /a#1 a1; 100ms drain", strings.Join(g.events, "; ")); d != "" {

@@ -24,7 +24,6 @@ type run struct {
 	graph   graph
 	plan    *plan.Plan
 	control *controller
-	status  *statusReporter // nil without OnStatus
 }
 
 // perform starts the goroutines and runs the phases.
@@ -54,15 +53,13 @@ func (r *run) perform(ctx context.Context) (control.Summary, error) {
 	}
 
 	if r.o.OnStatus != nil {
-		r.status = newStatusReporter(r.control, r.o.OnStatus)
-		r.control.onPhase = r.status.addPhase
 		reported := make(chan struct{})
 		// owner: perform; ends after the last phase, unless OnStatus does not return.
 		go func() {
 			defer close(reported)
-			r.status.run()
+			r.control.watchers.Report(r.control.Status)
 		}()
-		defer r.status.finish(reported, r.o.Log)
+		defer r.control.watchers.Finish(reported, r.o.Log)
 	}
 	s, err := r.phases(ctx, playCtx)
 	r.control.setPhase(control.PhaseDone)

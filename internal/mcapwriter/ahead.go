@@ -82,6 +82,7 @@ func (a *appender) Write(p []byte) (int, error) {
 type chunk struct {
 	records    []byte
 	indexes    map[uint16]*mcap.MessageIndex // by channel; those of channels without messages are empty
+	latest     *mcap.MessageIndex            // of the message added last; nil before the first
 	start, end uint64
 	crc        uint32
 	data       []byte // packed
@@ -156,21 +157,33 @@ func (c *chunk) add(channel uint16, sequence uint32, at uint64, data []byte) {
 		c.start, c.end = at, at
 	}
 	c.start, c.end = min(c.start, at), max(c.end, at)
+	if c.latest == nil || c.latest.ChannelID != channel {
+		c.latest = c.index(channel)
+	}
+	start := len(c.records)
+	c.latest.Add(at, uint64(start))
+	c.records = slices.Grow(c.records, messageBytes+len(data))
+	head := c.records[start : start+messageBytes]
+	head[0] = byte(mcap.OpMessage)
+	binary.LittleEndian.PutUint64(head[1:], uint64(messageBytes-9+len(data))) // without operation and length
+	binary.LittleEndian.PutUint16(head[9:], channel)
+	binary.LittleEndian.PutUint32(head[11:], sequence)
+	binary.LittleEndian.PutUint64(head[15:], at) // log time
+	binary.LittleEndian.PutUint64(head[23:], at) // publish time
+	c.records = append(c.records[:start+messageBytes], data...)
+}
+
+// messageBytes is the size of a message record without its data.
+const messageBytes = 1 + 8 + 2 + 4 + 8 + 8
+
+// index returns the index of a channel.
+func (c *chunk) index(channel uint16) *mcap.MessageIndex {
 	index := c.indexes[channel]
 	if index == nil {
 		index = &mcap.MessageIndex{ChannelID: channel}
 		c.indexes[channel] = index
 	}
-	index.Add(at, uint64(len(c.records)))
-	b := c.records
-	b = append(b, byte(mcap.OpMessage))
-	b = binary.LittleEndian.AppendUint64(b, uint64(len(data))+22) // of the four fields before data
-	b = binary.LittleEndian.AppendUint16(b, channel)
-	b = binary.LittleEndian.AppendUint32(b, sequence)
-	b = binary.LittleEndian.AppendUint64(b, at)
-	b = binary.LittleEndian.AppendUint64(b, at)
-	b = append(b, data...)
-	c.records = b
+	return index
 }
 
 // packed returns the chunk as a record.

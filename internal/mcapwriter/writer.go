@@ -32,7 +32,8 @@ type Writer struct {
 	lastID  int // of channels
 	start   uint64
 	end     uint64
-	count   map[uint16]uint64 // messages by channel
+	total   uint64   // messages
+	count   []uint64 // messages by number of the channel
 }
 
 // errIDs is a limit of the format.
@@ -55,7 +56,7 @@ func New(w io.Writer, o Options) (*Writer, error) {
 	if limit <= 0 {
 		limit = 768 << 10
 	}
-	return &Writer{w: mw, limit: limit, ahead: a, count: make(map[uint16]uint64)}, nil
+	return &Writer{w: mw, limit: limit, ahead: a}, nil
 }
 
 // AddSchema writes a schema and returns its number, from 1 on.
@@ -92,8 +93,12 @@ func (w *Writer) Write(channel uint16, sequence uint32, at uint64, data []byte) 
 		w.chunk = w.ahead.chunk()
 	}
 	w.chunk.add(channel, sequence, at, data)
-	if len(w.count) == 0 {
+	if w.total == 0 {
 		w.start = at
+	}
+	w.total++
+	for int(channel) >= len(w.count) {
+		w.count = append(w.count, 0)
 	}
 	w.count[channel]++
 	w.start, w.end = min(w.start, at), max(w.end, at)
@@ -153,9 +158,11 @@ func (w *Writer) Close() error {
 	}
 	s := w.w.Statistics
 	s.MessageStartTime, s.MessageEndTime = w.start, w.end
+	s.MessageCount = w.total
 	for id, n := range w.count {
-		s.ChannelMessageCounts[id] = n
-		s.MessageCount += n
+		if n > 0 {
+			s.ChannelMessageCounts[uint16(id)] = n
+		}
 	}
 	return w.w.Close()
 }

@@ -104,6 +104,7 @@ var allowed = map[string][]string{
 	"player/internal/framing":   {"rosbag"},
 	"player/internal/plan":      {"bagfmt", "internal/loglimit", "internal/msgheader", "internal/msgtypes", "internal/nearest", "internal/topicmatch", "player/control", "player/internal/framing", "player/internal/source", "rosmsg", "tcpros"},
 	"player/internal/testplay":  {"bagfmt", "player/internal/source", "rosmsg", "tcpros"},
+	"player/internal/watchers":  {"player/control"},
 	"player/internal/source":    {"bagfmt", "internal/bagnote", "internal/loglimit", "player/control"},
 	"recorder/internal/bagfile": {"bagfmt", "bagfmt/chunk", "internal/loglimit", "internal/naming"},
 	"recorder/internal/loss":    {"internal/msgheader"},
