@@ -29,6 +29,7 @@ func (r *session) awaitClock(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	r.sim = sim
+	r.Tap.Follow(sim)
 	for _, name := range r.Select.literal {
 		if resolved, err := r.Node.Resolve(name); err != nil || resolved == sim.Topic() {
 			continue // checkNames has no doubt; the clock waits by itself

@@ -104,6 +104,7 @@ type Options struct {
 
 	Handover Handover // takes the finished files; nil for none
 	Watch    Watcher  // looks at messages of some topics; nil for none
+	Tap      *Tap     // shows the messages to live viewers; nil for none
 
 	onOpen  func(target string)               // told of each new file
 	resolve func(name string) (string, error) // resolves names; nil means that Node does

@@ -105,7 +105,13 @@ func (r *session) subscribe(name string, priority int, since time.Time) error {
 		r.account(resolved, s)
 	}
 	if r.sim != nil && resolved == r.sim.Topic() {
-		err = r.sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return r.in.Links().OpenLink(s.topic, info) })
+		err = r.sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
+			l, err := r.in.Links().OpenLink(s.topic, info)
+			if err != nil {
+				return nil, err
+			}
+			return r.Tap.Link(resolved, l.Connection.Conn.Header, l), nil
+		})
 		s.close = r.sim.Forget
 	} else {
 		err = r.receive(resolved, priority, s)
@@ -164,7 +170,7 @@ func (r *session) receive(resolved string, priority int, s *subscription) error 
 			if err != nil {
 				return nil, err
 			}
-			return r.fires(resolved, s, info, r.watch(resolved, info, l)), nil
+			return r.Tap.Link(resolved, l.Connection.Conn.Header, r.fires(resolved, s, info, r.watch(resolved, info, l))), nil
 		},
 	})
 	if err == nil {

@@ -130,6 +130,7 @@ var allowed = map[string][]string{
 	"internal/ros2bag":               {"bagfmt", "internal/db3", "internal/mcapwriter", "internal/newdir", "internal/ros2map", "internal/rosbag2", "rosbag"},
 	"internal/ros2job":               {"internal/bagjob", "internal/escape", "internal/explain", "internal/newdir", "internal/plural", "internal/rebag", "internal/ros2bag", "internal/ros2map", "internal/rosbag2", "rosbag"},
 	"recorder/internal/intake":       {"bagfmt", "bagfmt/chunk", "internal/topicmatch", "recorder/internal/", "tcpros"},
+	"recorder/internal/tap":          {"internal/live", "rosbag", "tcpros"},
 	"recorder/internal/latch":        {"bagfmt", "bagfmt/chunk", "recorder/internal/memory"},
 	"recorder/internal/ring":         {"bagfmt", "bagfmt/chunk", "recorder/internal/latch", "recorder/internal/memory"},
 
