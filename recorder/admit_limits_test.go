@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -48,7 +49,7 @@ func TestRoomThatNobodyWants(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(-1, 100)
 	p.Open = new(memory.Chunk)
-	for state, want := range map[State]bool{StateRecording: true, StatePaused: false} {
+	for state, want := range map[control.State]bool{control.StateRecording: true, control.StatePaused: false} {
 		p.State = state
 		if got := p.WaitForChunk(new(intake.Topic)); got != want {
 			t.Errorf("in state %v there is room: %v, want %v", state, got, want)

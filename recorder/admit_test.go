@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -276,7 +277,7 @@ func FuzzOverload(f *testing.F) {
 			case 6:
 				cutOff(links[l], 600*size, &sent[l])
 			case 7:
-				control(t, p, size)
+				command(t, p, size)
 				d.turn(int64(300 * size))
 			}
 			p.Mu.Lock()
@@ -306,8 +307,8 @@ func FuzzOverload(f *testing.F) {
 	})
 }
 
-// control does what somebody may do who looks after a recording.
-func control(t *testing.T, p *pipeline, what int) {
+// command does what somebody may do who looks after a recording.
+func command(t *testing.T, p *pipeline, what int) {
 	t.Helper()
 	var err error
 	switch what % 8 {
@@ -372,7 +373,7 @@ func TestFullBufferOfNoUse(t *testing.T) {
 // TestRingMakesRoom: what is only kept for a snapshot does not count against messages.
 func TestRingMakesRoom(t *testing.T) {
 	t.Parallel()
-	d := newSlowDisk(t, Options{BufferBytes: 8 << 20, ChunkBytes: 100_000, Snapshot: Snapshot{Mode: SnapshotBeside}})
+	d := newSlowDisk(t, Options{BufferBytes: 8 << 20, ChunkBytes: 100_000, Snapshot: Snapshot{Mode: control.SnapshotBeside}})
 	p := d.pipe
 	l := open(t, p, "/t", "/p")
 	for range 20 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -114,7 +115,7 @@ func TestHeadersAreBounded(t *testing.T) {
 	if _, err := p.Links().OpenLink(p.Links().AddTopicOf("/good", "/good", time.Time{}), withDefinition("/good", "/good", big[:100_000])); err != nil {
 		t.Errorf("a publisher of another topic: %v", err)
 	}
-	s := Summary{Topics: accountsNow(p)}
+	s := control.Summary{Topics: accountsNow(p)}
 	if s.Refused() != refused || !strings.Contains(s.Losses(), "refused") {
 		t.Errorf("%d counted as refused, want %d: %s", s.Refused(), refused, s.Losses())
 	}
@@ -284,7 +285,7 @@ func TestFormerPublishers(t *testing.T) {
 	if topic.Former != want || len(topic.Publishers) != 2 {
 		t.Errorf("%+v, %d left", topic.Former, len(topic.Publishers))
 	}
-	s := Summary{Topics: []TopicSummary{{Former: FormerPublishers(topic.Former), Publishers: []PublisherSummary{{Missed: 1, LinksLost: 2}}}}}
+	s := control.Summary{Topics: []control.TopicSummary{{Former: control.FormerPublishers(topic.Former), Publishers: []control.PublisherSummary{{Missed: 1, LinksLost: 2}}}}}
 	if s.Missed() != 4 || s.LinksLost() != 8 {
 		t.Errorf("missed %d, lost %d", s.Missed(), s.LinksLost())
 	}

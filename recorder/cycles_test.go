@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -142,7 +143,7 @@ func TestPublisherComesAndGoes(t *testing.T) {
 	}
 	byTime, _ := testlink.Numbers(t, p.Out.Target())
 	testlink.CheckCount(t, "two types of each topic", byTime, 2*topics, cycles/2)
-	if losses := (&Summary{Topics: accountsNow(p)}).Losses(); losses != "" {
+	if losses := (&control.Summary{Topics: accountsNow(p)}).Losses(); losses != "" {
 		t.Errorf("%s, although nothing was lost", losses)
 	}
 	if all := testlink.OpenBag(t, p.Out.Target()).Connections(); len(all) != 2*topics {
@@ -183,12 +184,12 @@ func TestTopicsComeAndGo(t *testing.T) {
 	rec, robot := startNode(t, m, "record"), startNode(t, m, "robot")
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	control := new(Control)
+	steer := new(Control)
 	o := Options{
-		Node: rec, Control: control, PollInterval: 50 * time.Millisecond, Output: Output{Name: filepath.Join(t.TempDir(), "out")},
+		Node: rec, Control: steer, PollInterval: 50 * time.Millisecond, Output: Output{Name: filepath.Join(t.TempDir(), "out")},
 		Select: Selection{Regex: true, Topics: []string{"/t[0-9]+"}},
 	}
-	ended := make(chan Summary, 1)
+	ended := make(chan control.Summary, 1)
 	go func() {
 		s, err := Run(ctx, o)
 		if err != nil {
@@ -197,7 +198,7 @@ func TestTopicsComeAndGo(t *testing.T) {
 		ended <- s
 	}()
 	messages := func() (n uint64) {
-		s, err := control.Stats()
+		s, err := steer.Stats()
 		if err != nil {
 			return 0 // not yet
 		}

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
@@ -44,7 +45,7 @@ func testPipeline(t testing.TB, o Options, wrap func(bagfile.Handle) bagfile.Han
 	}
 	t.Cleanup(func() { outputs.Close() })
 	var out *sink.Bag
-	if o.Begin != StateStopped && o.Snapshot.Mode != SnapshotOnly {
+	if o.Begin != control.StateStopped && o.Snapshot.Mode != control.SnapshotOnly {
 		if out, err = sink.Create(outputs, time.Now()); err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -33,7 +34,7 @@ func goesThrough(t *testing.T, p *pipeline, do func()) {
 // for what the links have filled, or small messages would wait for the ring forever.
 func TestHalfMessageBesideTheRing(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []SnapshotMode{SnapshotOnly, SnapshotBeside} {
+	for _, mode := range []control.SnapshotMode{control.SnapshotOnly, control.SnapshotBeside} {
 		p := ringPipeline(t, Options{BufferBytes: 16 << 20, Overflow: OverflowBlock, Snapshot: Snapshot{Mode: mode}})
 		small := open(t, p, "/small", "/p")
 		testlink.PublishPlain(small, 2000)
@@ -210,7 +211,7 @@ func TestLeaseOutlivesLargerChunks(t *testing.T) {
 func TestSnapshotBeforeLarge(t *testing.T) {
 	t.Parallel()
 	for _, overflow := range []Overflow{OverflowBlock, OverflowDrop} {
-		p := ringPipeline(t, Options{BufferBytes: 16 << 20, Overflow: overflow, Snapshot: Snapshot{Mode: SnapshotOnly}})
+		p := ringPipeline(t, Options{BufferBytes: 16 << 20, Overflow: overflow, Snapshot: Snapshot{Mode: control.SnapshotOnly}})
 		small := open(t, p, "/small", "/p")
 		const messages = 1000
 		testlink.PublishPlain(small, messages)

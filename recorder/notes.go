@@ -9,26 +9,18 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 )
 
-// Mark is a line of text about a moment of the recording. In the bag it is a
-// std_msgs/String on /gorecord/marks.
-type Mark struct {
-	Time time.Time // by the clock of the recording
-	Text string
-}
+// Mark implements control.Recording.
+func (c *Control) Mark(text string) (control.Mark, error) { return c.MarkAt(text, time.Now()) }
 
-// Mark records a mark with the present time. Without a text it is "mark 1", "mark 2" and so
-// on. A text that is more than a line, or too long, is an error that matches
-// bagnote.ErrMark; others are ErrNotRecording, ErrStopped, ErrPaused and ErrNoRoom.
-func (c *Control) Mark(text string) (Mark, error) { return c.MarkAt(text, time.Now()) }
-
-// MarkAt is Mark for a moment up to a minute ago: when somebody began to write the text.
-func (c *Control) MarkAt(text string, at time.Time) (Mark, error) {
+// MarkAt implements control.Recording.
+func (c *Control) MarkAt(text string, at time.Time) (control.Mark, error) {
 	r, err := c.reach()
 	if err != nil {
-		return Mark{}, err
+		return control.Mark{}, err
 	}
 	m, err := r.marks.write(r.in.Links(), text, at)
 	if err == nil {
@@ -45,7 +37,7 @@ type marks struct {
 }
 
 // write records a mark. Its error says why it is not in the bag.
-func (m *marks) write(in intake.Links, text string, at time.Time) (Mark, error) {
+func (m *marks) write(in intake.Links, text string, at time.Time) (control.Mark, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if text == "" {
@@ -53,19 +45,19 @@ func (m *marks) write(in intake.Links, text string, at time.Time) (Mark, error) 
 	}
 	text, err := bagnote.CheckMark(text)
 	if err != nil {
-		return Mark{}, err
+		return control.Mark{}, err
 	}
 	if m.link == nil {
 		if m.link, err = in.OpenMarks(bagnote.MarksTopic, stringOwn); err != nil {
-			return Mark{}, err
+			return control.Mark{}, err
 		}
 	}
 	stamp, err := in.AppendOwn(m.link, stringFrame([]byte(text)), at)
 	if err != nil {
-		return Mark{}, err
+		return control.Mark{}, err
 	}
 	m.count++
-	return Mark{stamp, text}, nil
+	return control.Mark{Time: stamp, Text: text}, nil
 }
 
 // writeNotes records the notes of Options, if there are any, before any message.

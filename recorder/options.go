@@ -13,6 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
@@ -99,12 +100,12 @@ type Options struct {
 
 	CountTopics bool // log how many topics are subscribed to, and their names at debug level only
 
-	Control *Control // steers and watches the recording; nil for none
-	Begin   State    // paused or stopped: as if Control had been told so before the first message
+	Control *Control      // steers and watches the recording; nil for none
+	Begin   control.State // paused or stopped: as if Control had been told so before the first message
 
-	Handover Handover // takes the finished files; nil for none
-	Watch    Watcher  // looks at messages of some topics; nil for none
-	Tap      *Tap     // shows the messages to live viewers; nil for none
+	Handover Handover        // takes the finished files; nil for none
+	Watch    control.Watcher // looks at messages of some topics; nil for none
+	Tap      *Tap            // shows the messages to live viewers; nil for none
 
 	onOpen  func(target string)               // told of each new file
 	resolve func(name string) (string, error) // resolves names; nil means that Node does
@@ -196,14 +197,14 @@ func (o *Options) intake(encoder *encode.Encoder) intake.Config {
 		Flush:    o.FlushInterval,
 		Limits:   o.limits(),
 		Memory:   memory.Options{Limit: o.MemoryBytes(), ChunkBytes: o.ChunkBytes, Blocks: o.Overflow == OverflowBlock},
-		Rotation: rotation.Options{Split: o.Split, MaxBytes: o.MaxBytes, Every: o.Duration, At: o.SplitAt, Stopped: o.Begin == StateStopped},
+		Rotation: rotation.Options{Split: o.Split, MaxBytes: o.MaxBytes, Every: o.Duration, At: o.SplitAt, Stopped: o.Begin == control.StateStopped},
 		NoRepeat: o.NoRepeatLatched,
 		Begin:    o.Begin,
 		Sim:      o.sim,
 		OnChange: o.Control.notify,
 		Encoder:  encoder,
 	}
-	if o.Snapshot.Mode != SnapshotOff {
+	if o.Snapshot.Mode != control.SnapshotOff {
 		kept := o.Snapshot.ring()
 		c.Ring = &kept
 	}
@@ -212,7 +213,7 @@ func (o *Options) intake(encoder *encode.Encoder) intake.Config {
 
 // sink returns what the sink is made of; out is the file that is written, nil while stopped.
 func (o *Options) sink(in *intake.Intake, encoder *encode.Encoder, outputs *bagfile.Series, retain *bagfile.Retainer, out *sink.Bag) sink.Config {
-	mode := map[SnapshotMode]sink.Mode{SnapshotOnly: sink.OnlySnapshots, SnapshotBeside: sink.BesideRecording}[o.Snapshot.Mode]
+	mode := map[control.SnapshotMode]sink.Mode{control.SnapshotOnly: sink.OnlySnapshots, control.SnapshotBeside: sink.BesideRecording}[o.Snapshot.Mode]
 	return sink.Config{
 		Log: o.Log, Files: in.Files(), Commands: in.Commands(), Snapshots: in.Snapshots(),
 		Encoder: encoder, Compression: o.Compression, Report: o.lossReport(in.Accounts()), ReportTopic: ReportTopic, AbortDrain: o.Hurry,

@@ -18,6 +18,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/repair"
@@ -28,22 +29,22 @@ import (
 // limit, or the file cannot be written. It returns when the bag is closed and
 // everything it started has ended, but for ErrDiskHangs and a recovery that hangs. The summary is valid also with
 // an error.
-func Run(ctx context.Context, o Options) (Summary, error) {
+func Run(ctx context.Context, o Options) (control.Summary, error) {
 	o, err := o.withDefaults()
 	if err != nil {
-		return Summary{}, err
+		return control.Summary{}, err
 	}
 	if err := o.checkNames(); err != nil {
-		return Summary{}, err
+		return control.Summary{}, err
 	}
 	if o.Publish {
 		if o.onOpen, err = announce(o.Node); err != nil {
-			return Summary{}, err
+			return control.Summary{}, err
 		}
 	}
 	outputs, err := bagfile.OpenSeries(o.Output, o.Sync, o.Split, o.Log)
 	if err != nil {
-		return Summary{}, err
+		return control.Summary{}, err
 	}
 	r := &session{
 		Options: o,
@@ -56,21 +57,21 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	if ok, err := r.awaitClock(ctx); !ok || err != nil {
 		close(r.given)
 		r.closeSubscriptions()
-		return Summary{}, errors.Join(err, outputs.Close())
+		return control.Summary{}, errors.Join(err, outputs.Close())
 	}
 	r.started = time.Now()
 	retain, out, err := r.openFirst(outputs)
 	if err != nil {
 		close(r.given)
 		r.closeSubscriptions()
-		return Summary{}, errors.Join(err, outputs.Close())
+		return control.Summary{}, errors.Join(err, outputs.Close())
 	}
 	r.wire(outputs, retain, out)
 	orphans := repair.Orphans(outputs.Dir)
 	if out != nil {
 		r.sink.Opened(out)
 	}
-	if o.Begin != StateRecording {
+	if o.Begin != control.StateRecording {
 		o.Log.Info("Nothing is recorded yet: " + o.Begin.String() + " from the beginning")
 	}
 	o.Control.attach(r)
@@ -98,7 +99,7 @@ func (r *session) openFirst(outputs *bagfile.Series) (*bagfile.Retainer, *sink.B
 	if free, err := outputs.Free(); err == nil && free < max(r.MinSpace, bagfile.LeastRoom) {
 		retain.Enforce(r.started) // otherwise beside the recording
 	}
-	if r.Begin == StateStopped || r.Snapshot.Mode == SnapshotOnly {
+	if r.Begin == control.StateStopped || r.Snapshot.Mode == control.SnapshotOnly {
 		return retain, nil, nil
 	}
 	if free, err := outputs.Free(); err == nil && free < r.MinSpace {

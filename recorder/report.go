@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -27,22 +28,22 @@ const ReportTopic = "/gorecord/summary"
 
 // diagnostics is the account in the words of the graph: one status of the recording,
 // and one of each topic that has lost something.
-func (s *Summary) diagnostics(at time.Time) *tcpros.DiagnosticArray {
+func diagnostics(s *control.Summary, at time.Time) *tcpros.DiagnosticArray {
 	whole := tcpros.DiagnosticStatus{
 		Name: "gorecord", Message: "complete", Level: level(s.Dropped(), s.Losses() != ""),
 		Values: []tcpros.DiagnosticValue{
 			number("messages", s.Messages()), number("lost", s.Dropped()), number("missed", s.Missed()), number("links_lost", uint64(s.LinksLost())),
 		},
 	}
-	if losses := s.Losses(); losses != "" {
-		whole.Message = losses
+	if text := s.Losses(); text != "" {
+		whole.Message = text
 	}
 	d := &tcpros.DiagnosticArray{Stamp: at, Status: []tcpros.DiagnosticStatus{whole}}
 	for i := range s.Topics {
-		one := Summary{Topics: s.Topics[i : i+1]}
-		if losses := one.Losses(); losses != "" {
+		one := control.Summary{Topics: s.Topics[i : i+1]}
+		if text := one.Losses(); text != "" {
 			d.Status = append(d.Status, tcpros.DiagnosticStatus{
-				Name: "gorecord: " + s.Topics[i].Topic, Message: losses, Level: level(one.Dropped(), true), Values: s.Topics[i].losses(),
+				Name: "gorecord: " + s.Topics[i].Topic, Message: text, Level: level(one.Dropped(), true), Values: losses(&s.Topics[i]),
 			})
 		}
 	}
@@ -50,7 +51,7 @@ func (s *Summary) diagnostics(at time.Time) *tcpros.DiagnosticArray {
 }
 
 // losses lists what is missing of one topic, and why.
-func (t *TopicSummary) losses() []tcpros.DiagnosticValue {
+func losses(t *control.TopicSummary) []tcpros.DiagnosticValue {
 	values := []tcpros.DiagnosticValue{number("messages", t.Messages)}
 	for _, cause := range slices.Sorted(maps.Keys(t.Dropped)) {
 		values = append(values, number("lost: "+cause, t.Dropped[cause]))
@@ -91,10 +92,10 @@ func (o *Options) lossReport(accounts intake.Accounts) func(at time.Time) []byte
 	}
 	return func(at time.Time) []byte {
 		topics, unread := accounts.SummaryFigures(time.Now())
-		sum := Summary{Topics: topicSummaries(topics), Unread: unread}
+		sum := control.Summary{Topics: topicSummaries(topics), Unread: unread}
 		if o.Report == ReportOnLoss && sum.Losses() == "" {
 			return nil
 		}
-		return sum.diagnostics(at).AppendFrame(nil)
+		return diagnostics(&sum, at).AppendFrame(nil)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -62,7 +63,7 @@ func TestReport(t *testing.T) {
 				if len(reports) != tc.want || end != rosbag.TimeOf(last) {
 					t.Fatalf("%d reports, the bag ends at %v; want %d, %v", len(reports), end, tc.want, rosbag.TimeOf(last))
 				}
-				s := Summary{Topics: accountsNow(p)}
+				s := control.Summary{Topics: accountsNow(p)}
 				if n := 10 + tc.want; !tc.lossy && s.Messages() != uint64(n) {
 					t.Errorf("%d messages, want %d", s.Messages(), n)
 				}

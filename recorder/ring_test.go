@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -13,8 +14,8 @@ import (
 // ringPipeline is a pipeline that writes snapshots only.
 func ringPipeline(t testing.TB, o Options) *pipeline {
 	t.Helper()
-	if o.Snapshot.Mode == SnapshotOff {
-		o.Snapshot.Mode = SnapshotOnly
+	if o.Snapshot.Mode == control.SnapshotOff {
+		o.Snapshot.Mode = control.SnapshotOnly
 	}
 	return testPipeline(t, o, nil)
 }
@@ -106,7 +107,7 @@ func TestSlowTopicsReachFarBack(t *testing.T) {
 func TestRecordingComesBeforeTheRing(t *testing.T) {
 	t.Parallel()
 	g := gate{open: make(chan struct{})}
-	p := testPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 50 << 10, Overflow: OverflowBlock, Snapshot: Snapshot{Mode: SnapshotBeside}}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
+	p := testPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 50 << 10, Overflow: OverflowBlock, Snapshot: Snapshot{Mode: control.SnapshotBeside}}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	close(g.open)
 	publishSized := func(from, to uint32) {

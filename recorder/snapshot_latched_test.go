@@ -18,6 +18,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
@@ -259,7 +260,7 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 				ChunkBytes: []int{1, 20 << 10, 200 << 10}[rnd.IntN(3)], FlushInterval: time.Hour,
 				Compression: []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4}[rnd.IntN(2)],
 				Snapshot: Snapshot{
-					Mode:    []SnapshotMode{SnapshotOnly, SnapshotBeside}[rnd.IntN(2)],
+					Mode:    []control.SnapshotMode{control.SnapshotOnly, control.SnapshotBeside}[rnd.IntN(2)],
 					PreRoll: []time.Duration{0, 5 * time.Second, time.Minute}[rnd.IntN(3)], PostRoll: time.Duration(rnd.IntN(2)) * 10 * time.Second,
 				},
 			}
@@ -362,7 +363,7 @@ func TestSnapshotInAPause(t *testing.T) {
 // on when the recording goes on.
 func TestMissedLatchedIsInSnapshots(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []SnapshotMode{SnapshotOnly, SnapshotBeside} {
+	for _, mode := range []control.SnapshotMode{control.SnapshotOnly, control.SnapshotBeside} {
 		for _, stopped := range []bool{false, true} {
 			for name, preRoll := range map[string]time.Duration{"begins before": time.Hour, "begins after": 4 * time.Second} {
 				t.Run(fmt.Sprintf("%d/%v/%s", mode, stopped, name), func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -34,7 +35,7 @@ const (
 
 // listen subscribes to the trigger, if there are snapshots.
 func (r *session) listen() error {
-	if r.Snapshot.Mode == SnapshotOff {
+	if r.Snapshot.Mode == control.SnapshotOff {
 		return nil
 	}
 	name, err := r.Node.Resolve(triggerTopic)

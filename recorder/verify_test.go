@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/testgraph"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -38,15 +39,15 @@ func TestExplainLinks(t *testing.T) {
 	listed, nobody := map[string][]string{"/t": {"/p"}}, map[string][]string{}
 	tests := map[string]struct {
 		graph       *testgraph.Graph
-		state       State
+		state       control.State
 		lost, ended bool
 	}{
-		"still listed":         {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": mine}}, StateRecording, true, false},
-		"listed no more":       {&testgraph.Graph{Publishers: nobody, Nodes: map[string]string{"/p": mine}}, StateRecording, false, true},
-		"another has its name": {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": other}}, StateRecording, false, true},
-		"left between":         {&testgraph.Graph{Publishers: listed}, StateRecording, false, true},
-		"the master is away":   {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": mine}, Away: true}, StateRecording, false, false},
-		"paused":               {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": mine}}, StatePaused, false, false},
+		"still listed":         {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": mine}}, control.StateRecording, true, false},
+		"listed no more":       {&testgraph.Graph{Publishers: nobody, Nodes: map[string]string{"/p": mine}}, control.StateRecording, false, true},
+		"another has its name": {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": other}}, control.StateRecording, false, true},
+		"left between":         {&testgraph.Graph{Publishers: listed}, control.StateRecording, false, true},
+		"the master is away":   {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": mine}, Away: true}, control.StateRecording, false, false},
+		"paused":               {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": mine}}, control.StatePaused, false, false},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -6,46 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
-
-// Watcher looks at the messages of some recorded topics as they arrive, whatever the state of
-// the recording. Its methods are called by many goroutines and must not wait for anything.
-type Watcher interface {
-	// Topics returns the resolved names of the topics to watch. Run returns an error that
-	// matches ErrNotSelected for one that the selection leaves out for certain.
-	Topics() []string
-	// Open is called when a publisher of such a topic is linked. header must not be changed.
-	Open(topic string, header rosbag.Header) LinkWatcher
-	// Triggers returns an account of what the messages have triggered.
-	Triggers() []TriggerStats
-}
-
-// LinkWatcher looks at the messages of one publisher. Only the goroutine of its link calls it.
-type LinkWatcher interface {
-	// Frames is told of count complete frames back to back, valid during the call only, when
-	// the recording has them. stamp is the time of the last one in the bag, received that of
-	// its arrival.
-	Frames(run []byte, count int, stamp, received time.Time)
-	// Skipped is told of messages of more than 128 KiB. They are not collected for a watcher.
-	Skipped(messages int)
-}
-
-// TriggerStats is the account of one trigger.
-type TriggerStats struct {
-	Option     string // that it was given by, as "stop-on"
-	Expression string
-	Topics     []string // that it watches, resolved
-	Messages   uint64   // that the expression was evaluated for
-	Fired      uint64
-	Suppressed uint64   // times that the expression turned true soon after it had fired
-	Refused    uint64   // times that it fired and the recording did not do what it asks for
-	Skipped    uint64   // messages of its topics that were not looked at: too large, or too many at once
-	Errors     uint64   // messages for which the expression could not be evaluated
-	Silent     []string // those of Topics that had no message
-}
 
 // ErrNotSelected means that a topic is to be watched and is not recorded.
 var ErrNotSelected = errors.New("a topic that a trigger watches is not recorded")
@@ -72,7 +37,7 @@ func (r *session) watch(resolved string, info tcpros.LinkInfo, l tcpros.LinkSink
 }
 
 // triggers returns the accounts of the triggers, nil without any.
-func (r *session) triggers() []TriggerStats {
+func (r *session) triggers() []control.TriggerStats {
 	if r.Watch == nil {
 		return nil
 	}
@@ -84,7 +49,7 @@ func (r *session) triggers() []TriggerStats {
 type watchedLink struct {
 	tcpros.LinkSink
 	sim     *simtime.Sim
-	watcher LinkWatcher
+	watcher control.LinkWatcher
 }
 
 // Frames implements tcpros.LinkSink.

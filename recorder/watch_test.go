@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -21,10 +22,10 @@ type watching struct {
 	stamp   time.Time
 }
 
-func (w *watching) Topics() []string                       { return w.topics }
-func (w *watching) Open(string, rosbag.Header) LinkWatcher { return w }
-func (w *watching) Triggers() []TriggerStats               { return []TriggerStats{{Fired: 3}} }
-func (w *watching) Skipped(messages int)                   { w.skipped += messages }
+func (w *watching) Topics() []string                               { return w.topics }
+func (w *watching) Open(string, rosbag.Header) control.LinkWatcher { return w }
+func (w *watching) Triggers() []control.TriggerStats               { return []control.TriggerStats{{Fired: 3}} }
+func (w *watching) Skipped(messages int)                           { w.skipped += messages }
 func (w *watching) Frames(_ []byte, count int, stamp, _ time.Time) {
 	w.shown += count
 	w.stamp = stamp
@@ -75,7 +76,7 @@ func TestWatchedLink(t *testing.T) {
 // TestWatchedLinkAllocations: the recorder's part of a watched message allocates nothing.
 // It is not parallel: what others allocate would count.
 func TestWatchedLinkAllocations(t *testing.T) { //nolint:paralleltest // it counts allocations
-	p := testPipeline(t, Options{Begin: StatePaused}, nil)
+	p := testPipeline(t, Options{Begin: control.StatePaused}, nil)
 	r := &session{Options: Options{Watch: &watching{topics: []string{"/t"}}}}
 	watched := r.watch("/t", testlink.Info("/t", "/p"), open(t, p, "/t", "/p"))
 	other := r.watch("/other", testlink.Info("/other", "/p"), open(t, p, "/other", "/p"))

@@ -7,17 +7,18 @@ import (
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/rosctl"
 	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // begin translates how the recording begins.
-func begin(c *config.Record) recorder.State {
+func begin(c *config.Record) control.State {
 	switch {
 	case c.Paused:
-		return recorder.StatePaused
+		return control.StatePaused
 	case c.Stopped, len(c.StartOn) > 0:
-		return recorder.StateStopped
+		return control.StateStopped
 	}
-	return recorder.StateRecording
+	return control.StateRecording
 }
 
 // serve puts the control of the recording on the ROS graph, unless it is not wanted

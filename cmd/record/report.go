@@ -13,6 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/internal/upload"
 	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // reports translates --summary.
@@ -23,7 +24,7 @@ var reports = map[string]recorder.Report{
 }
 
 // publishSummary publishes the summary on /rosout, losses first.
-func publishSummary(out *rosout.Publisher, sum *recorder.Summary, err error) {
+func publishSummary(out *rosout.Publisher, sum *control.Summary, err error) {
 	level, text := zap.InfoLevel, "nothing was lost"
 	if losses := sum.Losses(); losses != "" {
 		level, text = zap.WarnLevel, losses
@@ -38,7 +39,7 @@ func publishSummary(out *rosout.Publisher, sum *recorder.Summary, err error) {
 }
 
 // report prints the summary and returns the exit code.
-func report(console *screen.Console, errs *program.Errors, c *config.Record, sum *recorder.Summary, sent *upload.Stats, err error) int {
+func report(console *screen.Console, errs *program.Errors, c *config.Record, sum *control.Summary, sent *upload.Stats, err error) int {
 	if !c.Quiet && sum.Duration > 0 {
 		screen.PrintTable(console, screen.RecordSummary(sum)+uploadSummary(c, sent))
 	}

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
-	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -22,14 +22,14 @@ const actionTimeout = 10 * time.Second
 // RecordOptions are the options of ServeRecord.
 type RecordOptions struct {
 	Node    *tcpros.Node
-	Control *recorder.Control
+	Control control.Recording
 	Log     *zap.Logger
 	Pin     time.Duration // how far back ~pin reaches
 }
 
 // recording controls a recorder.
 type recording struct {
-	control *recorder.Control
+	control control.Recording
 	span    time.Duration // of ~pin
 	report  recordReport
 }
@@ -87,9 +87,9 @@ func (r *recording) start(ctx context.Context) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case before.State == recorder.StatePaused:
+	case before.State == control.StatePaused:
 		return "already started, and paused: ~resume goes on" + to(file), nil
-	case before.State == recorder.StateRecording:
+	case before.State == control.StateRecording:
 		return "already recording" + to(file), nil
 	}
 	return "recording" + to(file), nil
@@ -106,7 +106,7 @@ func (r *recording) stop(ctx context.Context) (string, error) {
 		return "", err
 	case file != "":
 		return "closed " + file, nil
-	case before.State == recorder.StateStopped:
+	case before.State == control.StateStopped:
 		return "already stopped", nil
 	}
 	return "stopped", nil // only snapshots are written
@@ -120,7 +120,7 @@ func (r *recording) pause(context.Context) (string, error) {
 	if err := r.control.Pause(); err != nil {
 		return "", err
 	}
-	if before.State == recorder.StatePaused {
+	if before.State == control.StatePaused {
 		return "already paused", nil
 	}
 	return "paused recording" + to(before.File), nil
@@ -134,7 +134,7 @@ func (r *recording) resume(context.Context) (string, error) {
 	if err := r.control.Resume(); err != nil {
 		return "", err
 	}
-	if before.State == recorder.StateRecording {
+	if before.State == control.StateRecording {
 		return "already recording" + to(before.File), nil
 	}
 	return "recording" + to(before.File), nil
@@ -216,10 +216,10 @@ func to(file string) string {
 // setPaused answers as ~pause_playback of rosbag play does: success reports that the state
 // has changed.
 func (r *recording) setPaused(paused bool) tcpros.Outcome {
-	do, want := r.control.Resume, recorder.StateRecording
+	do, want := r.control.Resume, control.StateRecording
 	changed, same := "Recording is now resumed", "Recording is already running."
 	if paused {
-		do, want = r.control.Pause, recorder.StatePaused
+		do, want = r.control.Pause, control.StatePaused
 		changed, same = "Recording is now paused", "Recording is already paused."
 	}
 	before, err := r.control.Stats()

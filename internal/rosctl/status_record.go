@@ -8,22 +8,22 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/gorosbag/gorosbag/internal/plural"
-	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// recordReport converts recorder.Stats to status messages.
+// recordReport converts control.Stats to status messages.
 type recordReport struct {
 	name string
 	seq  uint32
 
-	base recorder.Stats // the base of the rates
-	hz   []float64      // of each topic, over the second before
+	base control.Stats // the base of the rates
+	hz   []float64     // of each topic, over the second before
 }
 
 // status returns a frame with a diagnostic_msgs/DiagnosticArray: the recording, then
 // its topics. err is the reason why there are no stats.
-func (r *recordReport) status(stats recorder.Stats, err error) []byte {
+func (r *recordReport) status(stats control.Stats, err error) []byte {
 	d := tcpros.DiagnosticArray{Seq: r.seq, Stamp: stats.Taken}
 	r.seq++
 	if err != nil {
@@ -44,7 +44,7 @@ func (r *recordReport) status(stats recorder.Stats, err error) []byte {
 }
 
 // rate returns messages per second over about the last second. Topics are never removed.
-func (r *recordReport) rate(stats *recorder.Stats) {
+func (r *recordReport) rate(stats *control.Stats) {
 	passed := stats.Taken.Sub(r.base.Taken)
 	if passed < statusEvery*9/10 {
 		return
@@ -58,14 +58,14 @@ func (r *recordReport) rate(stats *recorder.Stats) {
 
 // arrived returns the number of messages that the publishers of a topic have sent, including
 // those that were not recorded.
-func arrived(t *recorder.TopicStats) uint64 { return t.Messages + t.Dropped + t.Passed }
+func arrived(t *control.TopicStats) uint64 { return t.Messages + t.Dropped + t.Passed }
 
-func (r *recordReport) recording(s *recorder.Stats) tcpros.DiagnosticStatus {
+func (r *recordReport) recording(s *control.Stats) tcpros.DiagnosticStatus {
 	message := s.State.String()
 	switch {
 	case s.File != "":
 		message += ": " + s.File
-	case s.Snapshots.Mode == recorder.SnapshotOnly:
+	case s.Snapshots.Mode == control.SnapshotOnly:
 		message += " for snapshots"
 	}
 	d := tcpros.DiagnosticStatus{Name: r.name + ": recording", Message: message, Values: []tcpros.DiagnosticValue{
@@ -88,7 +88,7 @@ func (r *recordReport) recording(s *recorder.Stats) tcpros.DiagnosticStatus {
 		tcpros.DiagnosticValue{Key: "seconds until the disk is full", Value: known(int64(s.TimeLeft/time.Second), "unknown")},
 		tcpros.DiagnosticValue{Key: "dropped", Value: strconv.FormatUint(dropped, 10)},
 		tcpros.DiagnosticValue{Key: "missed", Value: strconv.FormatUint(missed, 10)})
-	if s.Snapshots.Mode != recorder.SnapshotOff {
+	if s.Snapshots.Mode != control.SnapshotOff {
 		d.Values = append(d.Values,
 			tcpros.DiagnosticValue{Key: "snapshots", Value: strconv.Itoa(s.Snapshots.Taken)},
 			tcpros.DiagnosticValue{Key: "snapshot file", Value: s.Snapshots.File},
@@ -114,7 +114,7 @@ func (r *recordReport) recording(s *recorder.Stats) tcpros.DiagnosticStatus {
 
 // uploads describes the upload of finished bags. An unreachable store is no warning: mobile
 // robots leave their network.
-func uploads(d *tcpros.DiagnosticStatus, h *recorder.HandoverStats) {
+func uploads(d *tcpros.DiagnosticStatus, h *control.HandoverStats) {
 	d.Values = append(d.Values,
 		tcpros.DiagnosticValue{Key: "uploads waiting", Value: strconv.Itoa(h.Waiting)},
 		tcpros.DiagnosticValue{Key: "bytes waiting for upload", Value: strconv.FormatInt(h.WaitingBytes, 10)},
@@ -124,7 +124,7 @@ func uploads(d *tcpros.DiagnosticStatus, h *recorder.HandoverStats) {
 		tcpros.DiagnosticValue{Key: "store", Value: h.State.String()},
 		tcpros.DiagnosticValue{Key: "store since", Value: h.StateSince.UTC().Format(time.RFC3339)},
 		tcpros.DiagnosticValue{Key: "what is wrong with the store", Value: h.StateErr})
-	if h.State == recorder.HandoverFailing {
+	if h.State == control.HandoverFailing {
 		d.Level = tcpros.DiagnosticWarn
 		d.Message += "; the store refuses uploads: " + h.StateErr
 	}
@@ -161,7 +161,7 @@ func known(n int64, otherwise string) string {
 
 const noPublisher = "no publisher"
 
-func (r *recordReport) topic(s *recorder.Stats, t *recorder.TopicStats, hz float64) tcpros.DiagnosticStatus {
+func (r *recordReport) topic(s *control.Stats, t *control.TopicStats, hz float64) tcpros.DiagnosticStatus {
 	if t.Type == "" && t.Publishers == 0 { // never was one: a master lists thousands of topics of nodes that crashed
 		return tcpros.DiagnosticStatus{Level: tcpros.DiagnosticStale, Name: r.name + ": " + t.Topic, Message: noPublisher}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/rosmsg"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -53,17 +53,17 @@ func TestRecordStatus(t *testing.T) {
 	t.Parallel()
 	r := recordReport{name: "/rec"}
 	start := time.Now()
-	before := recorder.Stats{
+	before := control.Stats{
 		Taken: start, File: "a.bag", DiskFree: -1, TimeLeft: -1, BufferMost: -1,
-		Topics: []recorder.TopicStats{{Topic: "/imu", Publishers: 1, Messages: 100}},
+		Topics: []control.TopicStats{{Topic: "/imu", Publishers: 1, Messages: 100}},
 	}
 	first := show(t, r.status(before, nil))
 	if got := first.value(0, "disk free bytes") + ", " + first.value(0, "buffer limit"); got != "unknown, none" {
 		t.Errorf("free, limit: %s", got)
 	}
-	now := recorder.Stats{
-		Taken: start.Add(2 * time.Second), State: recorder.StatePaused, File: "b.bag", Part: 1, DiskFree: 5000, TimeLeft: 90 * time.Second,
-		Topics: []recorder.TopicStats{
+	now := control.Stats{
+		Taken: start.Add(2 * time.Second), State: control.StatePaused, File: "b.bag", Part: 1, DiskFree: 5000, TimeLeft: 90 * time.Second,
+		Topics: []control.TopicStats{
 			{Topic: "/imu", Publishers: 1, Messages: 200, Dropped: 50, Missed: 3, Passed: 50, Bytes: 2048, Last: start.Add(time.Second)},
 			{Topic: "/odom", Type: "nav_msgs/Odometry", Messages: 7},
 			{Topic: "/crashed"},
@@ -96,19 +96,19 @@ func TestRecordStatus(t *testing.T) {
 	if n := len(s.Status[3].Values); n != 0 || s.value(2, "messages") != "7" {
 		t.Errorf("a topic that never had a publisher has %d values, one that had: %s messages", n, s.value(2, "messages"))
 	}
-	ready := recorder.Stats{Taken: start, Snapshots: recorder.SnapshotStats{Mode: recorder.SnapshotOnly, Taken: 2, Held: 5 * time.Second}, TimeLeft: -1}
+	ready := control.Stats{Taken: start, Snapshots: control.SnapshotStats{Mode: control.SnapshotOnly, Taken: 2, Held: 5 * time.Second}, TimeLeft: -1}
 	if s := show(t, new(recordReport).status(ready, nil)); s.Status[0].Message != "recording for snapshots" || s.value(0, "seconds before a snapshot") != "5.0" {
 		t.Errorf("for snapshots: %+v", s.Status)
 	}
-	uploading := recorder.Stats{Taken: start, File: "a.bag", TimeLeft: -1, Handover: &recorder.HandoverStats{Waiting: 3, Failures: 2, Err: "no network"}}
+	uploading := control.Stats{Taken: start, File: "a.bag", TimeLeft: -1, Handover: &control.HandoverStats{Waiting: 3, Failures: 2, Err: "no network"}}
 	if s := show(t, new(recordReport).status(uploading, nil)); s.Status[0].Level != 0 || s.value(0, "uploads waiting") != "3" || s.value(0, "why the last upload failed") != "no network" {
 		t.Errorf("with uploads: %+v", s.Status)
 	}
-	uploading.Handover.State, uploading.Handover.StateErr = recorder.HandoverFailing, "the secret is wrong"
+	uploading.Handover.State, uploading.Handover.StateErr = control.HandoverFailing, "the secret is wrong"
 	if s := show(t, new(recordReport).status(uploading, nil)); s.Status[0].Level != 1 || !strings.HasSuffix(s.Status[0].Message, "; the store refuses uploads: the secret is wrong") || s.value(0, "store") != "failing" {
 		t.Errorf("with a store that refuses: %+v", s.Status)
 	}
-	uploading.Handover.State = recorder.HandoverUnreachable
+	uploading.Handover.State = control.HandoverUnreachable
 	if s := show(t, new(recordReport).status(uploading, nil)); s.Status[0].Level != 0 || s.value(0, "store") != "unreachable" {
 		t.Errorf("with a store that is away: %+v", s.Status)
 	}
@@ -121,7 +121,7 @@ func TestRecordStatus(t *testing.T) {
 	if s := show(t, r.status(now, nil)); s.value(1, "hz") != "100.0" || s.Header.Seq != 2 {
 		t.Errorf("after a change: %s Hz, number %d", s.value(1, "hz"), s.Header.Seq)
 	}
-	if s := show(t, r.status(recorder.Stats{}, recorder.ErrNotRecording)); len(s.Status) != 1 || s.Status[0].Level != 3 || s.Status[0].Message != "not recording" {
+	if s := show(t, r.status(control.Stats{}, control.ErrNotRecording)); len(s.Status) != 1 || s.Status[0].Level != 3 || s.Status[0].Message != "not recording" {
 		t.Errorf("without a recording: %+v", s.Status)
 	}
 }

@@ -18,23 +18,23 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/screen"
-	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // robot returns accounts of a recording of 12 topics that has gone on for d.
-func robot(d time.Duration) recorder.Stats {
+func robot(d time.Duration) control.Stats {
 	start := time.Date(2026, 11, 21, 7, 13, 48, 0, time.UTC)
 	now := start.Add(d)
 	seconds := d.Seconds()
-	s := recorder.Stats{
+	s := control.Stats{
 		Taken: now, Elapsed: d, File: "/bags/2026-11-21-07-13-48_2.bag", Part: 2, FileBytes: 300 << 20, Bytes: 3 << 30,
 		Buffered: 12 << 20, BufferMost: 256 << 20, DiskFree: 120 << 30, TimeLeft: 2*time.Hour + 40*time.Minute,
 	}
-	topic := func(name, kind string, publishers int, hz float64, bytes uint64) *recorder.TopicStats {
+	topic := func(name, kind string, publishers int, hz float64, bytes uint64) *control.TopicStats {
 		n := uint64(hz * seconds)
-		t := recorder.TopicStats{Topic: name, Type: kind, Publishers: publishers, Messages: n, Bytes: n * bytes}
+		t := control.TopicStats{Topic: name, Type: kind, Publishers: publishers, Messages: n, Bytes: n * bytes}
 		if n > 0 {
 			t.Last = now
 		}
@@ -64,7 +64,7 @@ type shown struct {
 	view    *screen.RecordView
 	begun   time.Time
 	begin   time.Duration // the age of the recording at first
-	change  func(*recorder.Stats)
+	change  func(*control.Stats)
 }
 
 // show runs test with the live screen of robot, in a bubble and after setup.
@@ -76,17 +76,17 @@ func show(t *testing.T, width, height int, setup, test func(*shown)) {
 func showIn(t *testing.T, width, height int, setup, test func(*shown)) {
 	t.Helper()
 	term := newTerminal(width, height)
-	s := &shown{term: term, console: screen.NewConsole(term, true), begun: time.Now(), begin: time.Hour, change: func(*recorder.Stats) {}}
-	is := func(name string) func(*recorder.Stats) string {
-		return func(*recorder.Stats) string { return name }
+	s := &shown{term: term, console: screen.NewConsole(term, true), begun: time.Now(), begin: time.Hour, change: func(*control.Stats) {}}
+	is := func(name string) func(*control.Stats) string {
+		return func(*control.Stats) string { return name }
 	}
 	s.view = &screen.RecordView{
-		Stats: func() (recorder.Stats, error) {
+		Stats: func() (control.Stats, error) {
 			st := robot(s.begin + time.Since(s.begun))
 			s.change(&st)
 			return st, nil
 		},
-		Keys: []screen.Key[recorder.Stats]{
+		Keys: []screen.Key[control.Stats]{
 			{Press: []keys.Key{' ', 'p'}, Name: is("pause"), Do: func() { s.console.Write([]byte("pause pressed\n")) }},
 			{Press: []keys.Key{'s'}, Name: is("split"), Do: func() { s.console.Write([]byte("split pressed\n")) }},
 			{Press: []keys.Key{'n'}, Name: is("snapshot")},
@@ -155,20 +155,20 @@ func TestLiveSizes(t *testing.T) {
 func TestLiveStates(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(*shown){
-		"begin":   func(s *shown) { s.begin = 0; s.change = func(st *recorder.Stats) { st.Topics = nil } },
-		"paused":  func(s *shown) { s.change = func(st *recorder.Stats) { st.State = recorder.StatePaused } },
-		"stopped": func(s *shown) { s.change = func(st *recorder.Stats) { st.State, st.File = recorder.StateStopped, "" } },
-		"closing": func(s *shown) { s.change = func(st *recorder.Stats) { st.Ending = true } },
+		"begin":   func(s *shown) { s.begin = 0; s.change = func(st *control.Stats) { st.Topics = nil } },
+		"paused":  func(s *shown) { s.change = func(st *control.Stats) { st.State = control.StatePaused } },
+		"stopped": func(s *shown) { s.change = func(st *control.Stats) { st.State, st.File = control.StateStopped, "" } },
+		"closing": func(s *shown) { s.change = func(st *control.Stats) { st.Ending = true } },
 		"trouble": func(s *shown) {
-			s.change = func(st *recorder.Stats) {
+			s.change = func(st *control.Stats) {
 				st.Buffered, st.TimeLeft = 250<<20, 5*time.Minute
 				st.Topics[1].Missed = 3
 			}
 		},
 		"ascii": func(s *shown) { s.view.ASCII = true },
 		"snapshots": func(s *shown) {
-			s.change = func(st *recorder.Stats) {
-				st.Snapshots = recorder.SnapshotStats{Mode: recorder.SnapshotOnly, Taken: 1, Held: 42 * time.Second}
+			s.change = func(st *control.Stats) {
+				st.Snapshots = control.SnapshotStats{Mode: control.SnapshotOnly, Taken: 1, Held: 42 * time.Second}
 				st.File = ""
 				st.Buffered, st.Snapshots.Bytes = 250<<20, 246<<20
 			}
@@ -269,7 +269,7 @@ func TestLiveIdle(t *testing.T) {
 	var narrow atomic.Bool
 	show(t, 60, 16, func(s *shown) {
 		fixed := robot(time.Hour)
-		s.change = func(st *recorder.Stats) { *st = fixed }
+		s.change = func(st *control.Stats) { *st = fixed }
 		s.live.Size = func() (int, int) {
 			if narrow.Load() {
 				return 40, 10
@@ -299,7 +299,7 @@ func TestLiveGrows(t *testing.T) {
 	t.Parallel()
 	show(t, 80, 24, func(s *shown) {
 		s.live.Size = func() (int, int) { return 80, 24 }
-		s.change = func(st *recorder.Stats) { st.Topics = st.Topics[:2] }
+		s.change = func(st *control.Stats) { st.Topics = st.Topics[:2] }
 	}, func(s *shown) {
 		after(time.Second)
 		s.term.shrink(8)
@@ -318,9 +318,9 @@ func TestLiveSteady(t *testing.T) {
 	t.Parallel()
 	frames := uint64(0)
 	show(t, 80, 24, func(s *shown) {
-		s.change = func(st *recorder.Stats) {
+		s.change = func(st *control.Stats) {
 			frames++
-			st.Topics = []recorder.TopicStats{
+			st.Topics = []control.TopicStats{
 				{Topic: "/a", Bytes: 1<<20 + 1000*frames},
 				{Topic: "/b", Bytes: 1<<20 + 1000*frames + 2000*(frames%2) - 1000},
 				{Topic: "/heavy", Bytes: 4 << 20},
@@ -340,10 +340,10 @@ func TestLiveSteady(t *testing.T) {
 func TestLiveStarts(t *testing.T) {
 	t.Parallel()
 	show(t, 120, 24, func(s *shown) {
-		s.change = func(st *recorder.Stats) {
+		s.change = func(st *control.Stats) {
 			st.Part = 0
 			if time.Since(s.begun) < time.Minute {
-				st.State, st.File = recorder.StateStopped, ""
+				st.State, st.File = control.StateStopped, ""
 			}
 		}
 	}, func(s *shown) {
@@ -360,10 +360,10 @@ const refresh = 250 * time.Millisecond
 // Hz is of what comes, also in a pause, and when messages turn out to be lost.
 func TestLiveRates(t *testing.T) {
 	t.Parallel()
-	tests := map[string]func(*recorder.TopicStats){
-		"passed":  func(st *recorder.TopicStats) { st.Passed, st.Messages = st.Messages, 0 },
-		"dropped": func(st *recorder.TopicStats) { st.Dropped, st.Messages = st.Messages, 0 },
-		"lost later": func(st *recorder.TopicStats) {
+	tests := map[string]func(*control.TopicStats){
+		"passed":  func(st *control.TopicStats) { st.Passed, st.Messages = st.Messages, 0 },
+		"dropped": func(st *control.TopicStats) { st.Dropped, st.Messages = st.Messages, 0 },
+		"lost later": func(st *control.TopicStats) {
 			if n := st.Messages / 2000 * 2000; n > 0 { // each 5 s all until then
 				st.Dropped, st.Messages = n, st.Messages-n
 			}
@@ -373,7 +373,7 @@ func TestLiveRates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			show(t, 80, 24, func(s *shown) {
-				s.change = func(st *recorder.Stats) {
+				s.change = func(st *control.Stats) {
 					st.Topics = st.Topics[2:3]
 					move(&st.Topics[0])
 				}
@@ -400,7 +400,7 @@ func BenchmarkLive500(b *testing.B) {
 	}
 	c := screen.NewConsole(io.Discard, true)
 	defer c.Close()
-	l := &screen.Live{Console: c, Size: func() (int, int) { return 200, 50 }, View: &screen.RecordView{Stats: func() (recorder.Stats, error) {
+	l := &screen.Live{Console: c, Size: func() (int, int) { return 200, 50 }, View: &screen.RecordView{Stats: func() (control.Stats, error) {
 		s.Taken = s.Taken.Add(refresh)
 		s.Elapsed += refresh
 		return s, nil

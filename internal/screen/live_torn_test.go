@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // A terminal that has been narrower, if only for a moment, may show rows of an old frame
@@ -38,7 +38,7 @@ func TestLiveTorn(t *testing.T) {
 					defer mu.Unlock()
 					return width, height
 				}
-				s.change = func(st *recorder.Stats) { st.Topics = st.Topics[:3] }
+				s.change = func(st *control.Stats) { st.Topics = st.Topics[:3] }
 			}, func(s *shown) {
 				for i := range 40 {
 					fmt.Fprintf(s.console, "\x1b[34mline %02d\x1b[0m %s\n", i, strings.Repeat("x", 30))

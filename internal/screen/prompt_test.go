@@ -7,7 +7,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/screen"
-	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // TestPrompt: while a text is typed no key acts, and the moment is that of the first key.
@@ -16,10 +16,10 @@ func TestPrompt(t *testing.T) {
 	quits := 0
 	var got []string
 	var at time.Time
-	v := &screen.RecordView{Stats: func() (recorder.Stats, error) { return recorder.Stats{DiskFree: -1}, nil }}
-	v.Keys = []screen.Key[recorder.Stats]{
-		{Press: []keys.Key{'q'}, Name: func(*recorder.Stats) string { return "quit" }, Do: func() { quits++ }},
-		{Press: []keys.Key{'m'}, Name: func(*recorder.Stats) string { return "mark" }, Do: func() {
+	v := &screen.RecordView{Stats: func() (control.Stats, error) { return control.Stats{DiskFree: -1}, nil }}
+	v.Keys = []screen.Key[control.Stats]{
+		{Press: []keys.Key{'q'}, Name: func(*control.Stats) string { return "quit" }, Do: func() { quits++ }},
+		{Press: []keys.Key{'m'}, Name: func(*control.Stats) string { return "mark" }, Do: func() {
 			v.Text.Ask("mark", func(text string, since time.Time) { got, at = append(got, text), since })
 		}},
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/gorosbag/gorosbag/internal/plural"
-	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // RecordSummary returns the closing table of gorecord. What other programs sent,
 // such as names, is quoted where it holds anything but plain text.
-func RecordSummary(s *recorder.Summary) string {
+func RecordSummary(s *control.Summary) string {
 	tab := newTable("messages", "bytes", "publishers", "lost", "missed", "topic")
 	for i := range s.Topics {
 		t := &s.Topics[i]
@@ -27,7 +27,7 @@ func RecordSummary(s *recorder.Summary) string {
 }
 
 // unread tells what could not be read of the master's replies.
-func unread(s *recorder.Summary) string {
+func unread(s *control.Summary) string {
 	if s.Unread == "" {
 		return ""
 	}
@@ -35,7 +35,7 @@ func unread(s *recorder.Summary) string {
 }
 
 // totals sums up all files, snapshots among them.
-func totals(s *recorder.Summary) string {
+func totals(s *control.Summary) string {
 	what, last := "no bag", ""
 	switch {
 	case s.File == "":
@@ -48,7 +48,7 @@ func totals(s *recorder.Summary) string {
 }
 
 // snapshots tells of the bags of snapshots.
-func snapshots(s *recorder.Summary) string {
+func snapshots(s *control.Summary) string {
 	n, bytes := s.Earlier.Snapshots, s.Earlier.SnapshotBytes
 	for _, f := range s.Files {
 		if f.Snapshot {
@@ -63,7 +63,7 @@ func snapshots(s *recorder.Summary) string {
 }
 
 // chunks counts the chunks by compression, if --adaptive was used.
-func chunks(s *recorder.Summary) string {
+func chunks(s *control.Summary) string {
 	if len(s.Chunks) == 0 {
 		return ""
 	}
@@ -75,7 +75,7 @@ func chunks(s *recorder.Summary) string {
 }
 
 // files tells of the other files than the last one. The deleted ones may be of earlier recordings.
-func files(s *recorder.Summary) string {
+func files(s *control.Summary) string {
 	all, deleted, repeated := s.Earlier.Files-s.Earlier.Snapshots, s.Earlier.Deleted, uint64(0)
 	for _, f := range s.Files {
 		if !f.Snapshot {
@@ -95,7 +95,7 @@ func files(s *recorder.Summary) string {
 }
 
 // pickups reports how fast topics that appeared during the recording were linked.
-func pickups(s *recorder.Summary) string {
+func pickups(s *control.Summary) string {
 	var all []time.Duration
 	for i := range s.Topics {
 		if d := s.Topics[i].Pickup; d > 0 {
@@ -111,7 +111,7 @@ func pickups(s *recorder.Summary) string {
 }
 
 // missing names the requested topics that never appeared.
-func missing(s *recorder.Summary) string {
+func missing(s *control.Summary) string {
 	if len(s.Missing) == 0 {
 		return ""
 	}
@@ -122,7 +122,7 @@ func missing(s *recorder.Summary) string {
 	return "never appeared: " + strings.Join(all, ", ") + "\n"
 }
 
-func topicCell(t *recorder.TopicSummary) string {
+func topicCell(t *control.TopicSummary) string {
 	switch {
 	case len(t.Publishers)+t.Former.Count+t.Refused == 0:
 		return Plain(t.Topic) + "  (" + noPublisher(t.Waiting) + ")"
@@ -140,25 +140,25 @@ func topicCell(t *recorder.TopicSummary) string {
 }
 
 // noPublisher says why a topic has none.
-func noPublisher(w recorder.Waiting) string {
+func noPublisher(w control.Waiting) string {
 	switch w {
-	case recorder.WaitingMaster:
+	case control.WaitingMaster:
 		return "not registered with the master yet"
-	case recorder.WaitingPublisher:
+	case control.WaitingPublisher:
 		return "a publisher is listed, but was not reached"
-	case recorder.WaitingNone:
+	case control.WaitingNone:
 	}
 	return "no publisher was seen"
 }
 
 // stillWaiting counts the topics that were never linked. Their messages are not in the bag, and
 // their number is unknown.
-func stillWaiting(s *recorder.Summary) string {
+func stillWaiting(s *control.Summary) string {
 	var parts []string
-	if n := s.Waiting(recorder.WaitingMaster); n > 0 {
+	if n := s.Waiting(control.WaitingMaster); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d to be registered with the master", n))
 	}
-	if n := s.Waiting(recorder.WaitingPublisher); n > 0 {
+	if n := s.Waiting(control.WaitingPublisher); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d for publishers that are listed and were not reached", n))
 	}
 	if len(parts) == 0 {
@@ -167,7 +167,7 @@ func stillWaiting(s *recorder.Summary) string {
 	return "topics still waiting at the end: " + strings.Join(parts, ", ") + "\n"
 }
 
-func lost(t *recorder.TopicSummary) uint64 {
+func lost(t *control.TopicSummary) uint64 {
 	var n uint64
 	for _, d := range t.Dropped {
 		n += d
@@ -176,7 +176,7 @@ func lost(t *recorder.TopicSummary) uint64 {
 }
 
 // causes lists drops by cause over all topics.
-func causes(s *recorder.Summary) string {
+func causes(s *control.Summary) string {
 	sum := map[string]uint64{}
 	for i := range s.Topics {
 		for cause, n := range s.Topics[i].Dropped {
@@ -194,7 +194,7 @@ func causes(s *recorder.Summary) string {
 }
 
 // missed tells of messages that were published and never arrived.
-func missed(s *recorder.Summary) string {
+func missed(s *control.Summary) string {
 	if n := s.Missed(); n > 0 {
 		return fmt.Sprintf("%d that were published and never arrived: the publisher's queue is too small, or the way to here too slow", n)
 	}
@@ -202,7 +202,7 @@ func missed(s *recorder.Summary) string {
 }
 
 // triggers tells of each trigger what has become of it.
-func triggers(s *recorder.Summary) string {
+func triggers(s *control.Summary) string {
 	var text strings.Builder
 	for i := range s.Triggers {
 		t := &s.Triggers[i]
@@ -229,7 +229,7 @@ func triggers(s *recorder.Summary) string {
 }
 
 // heldUp names the topics whose publishers had to wait for room.
-func heldUp(s *recorder.Summary) string {
+func heldUp(s *control.Summary) string {
 	var parts []string
 	for i := range s.Topics {
 		if t := &s.Topics[i]; t.HeldUp > 0 {
@@ -243,7 +243,7 @@ func heldUp(s *recorder.Summary) string {
 }
 
 // linksLost names the publishers whose links were lost.
-func linksLost(s *recorder.Summary) string {
+func linksLost(s *control.Summary) string {
 	var parts []string
 	for i := range s.Topics {
 		for _, p := range s.Topics[i].Publishers {
@@ -267,7 +267,7 @@ func linksLost(s *recorder.Summary) string {
 }
 
 // refused names the topics of which publishers were refused.
-func refused(s *recorder.Summary) string {
+func refused(s *control.Summary) string {
 	var parts []string
 	for i := range s.Topics {
 		if t := &s.Topics[i]; t.Refused > 0 {
@@ -282,7 +282,7 @@ func refused(s *recorder.Summary) string {
 
 // reconnected names the publishers that reconnected without a known loss, such as nodes that were
 // restarted: each once, with the maximum over its topics.
-func reconnected(s *recorder.Summary) string {
+func reconnected(s *control.Summary) string {
 	type node struct {
 		topics, times int
 		without       time.Duration

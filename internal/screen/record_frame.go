@@ -12,16 +12,16 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/gorosbag/gorosbag/internal/keys"
-	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // RecordView shows a recording under way. Set the fields, then give it to a Live.
 type RecordView struct {
-	Stats func() (recorder.Stats, error) // with an error nothing is shown
-	Color bool                           // the terminal has colors, and they are wanted
-	ASCII bool                           // the terminal has no other characters
-	Keys  []Key[recorder.Stats]          // named in the last line
-	Text  Prompt                         // a text that is typed
+	Stats func() (control.Stats, error) // with an error nothing is shown
+	Color bool                          // the terminal has colors, and they are wanted
+	ASCII bool                          // the terminal has no other characters
+	Keys  []Key[control.Stats]          // named in the last line
+	Text  Prompt                        // a text that is typed
 
 	Split     bool          // a file that is full is followed by a next one
 	FileBytes int64         // a file is full with so many bytes; zero means never
@@ -73,7 +73,7 @@ func (v *RecordView) Frame(width, height int, help bool) []string {
 // are lost or that pass in a pause: that shows that the sensors live. That sum never
 // falls, while messages that are lost later move from one count to another. Bytes are
 // only those taken in.
-func (v *RecordView) look(s *recorder.Stats) {
+func (v *RecordView) look(s *control.Stats) {
 	v.rates.next(s.Elapsed)
 	for i := range s.Topics {
 		t := &s.Topics[i]
@@ -97,20 +97,20 @@ func (v *RecordView) look(s *recorder.Stats) {
 func (v *RecordView) pen() pen { return pen{v.Color, v.ASCII} }
 
 // rule tells the state, the time, the file and its size.
-func (v *RecordView) rule(s *recorder.Stats, w int) string {
+func (v *RecordView) rule(s *control.Stats, w int) string {
 	state, as := strings.ToUpper(s.State.String()), bold
 	switch {
 	case s.Ending:
 		state = "CLOSING"
-	case s.State == recorder.StateRecording && s.Snapshots.Mode == recorder.SnapshotOnly:
+	case s.State == control.StateRecording && s.Snapshots.Mode == control.SnapshotOnly:
 		state = "SNAPSHOTS ONLY" // "recording" would promise a bag
-	case s.State != recorder.StateRecording:
+	case s.State != control.StateRecording:
 		as = yellow
 	}
 	name, at := Plain(filepath.Base(s.File)), clock(s.Elapsed)
 	times := []string{at}
 	switch {
-	case s.Snapshots.Mode == recorder.SnapshotOnly:
+	case s.Snapshots.Mode == control.SnapshotOnly:
 		name = fmt.Sprintf("%d taken", s.Snapshots.Taken)
 	case s.File == "":
 	default:
@@ -122,7 +122,7 @@ func (v *RecordView) rule(s *recorder.Stats, w int) string {
 }
 
 // fileSize tells how large the file is, and when it is full.
-func (v *RecordView) fileSize(s *recorder.Stats) string {
+func (v *RecordView) fileSize(s *control.Stats) string {
 	if v.FileBytes > 0 {
 		return size(s.FileBytes) + " of " + size(v.FileBytes)
 	}
@@ -131,7 +131,7 @@ func (v *RecordView) fileSize(s *recorder.Stats) string {
 
 // status tells of the whole recording, the most important first, and what is told where there is
 // room.
-func (v *RecordView) status(s *recorder.Stats) (parts, extra []part) {
+func (v *RecordView) status(s *control.Stats) (parts, extra []part) {
 	var hz, bytes float64
 	for i := range s.Topics {
 		h, b := v.rates.of(s.Topics[i].Topic)
@@ -148,7 +148,7 @@ func (v *RecordView) status(s *recorder.Stats) (parts, extra []part) {
 	if s.Part > 0 {
 		extra = append(extra, part{"all " + size(s.Bytes), plain})
 	}
-	if s.File == "" && s.Snapshots.Mode != recorder.SnapshotOnly {
+	if s.File == "" && s.Snapshots.Mode != control.SnapshotOnly {
 		parts = append(parts, part{"no file", yellow})
 	}
 	if s.Ending {
@@ -158,7 +158,7 @@ func (v *RecordView) status(s *recorder.Stats) (parts, extra []part) {
 }
 
 // losses tells of messages that arrived and are lost, and of those that never arrived.
-func (v *RecordView) losses(s *recorder.Stats) part {
+func (v *RecordView) losses(s *control.Stats) part {
 	var dropped, missed uint64
 	for i := range s.Topics {
 		dropped += s.Topics[i].Dropped
@@ -180,7 +180,7 @@ const nearlyFull = 0.8
 
 // buffer tells how full the buffer is of what waits for the disk. What it keeps for a snapshot
 // makes room when there is need, but for a snapshot that is being written.
-func (v *RecordView) buffer(s *recorder.Stats) part {
+func (v *RecordView) buffer(s *control.Stats) part {
 	waiting := s.Buffered - s.Snapshots.Bytes
 	if s.BufferMost <= 0 {
 		return part{"buffer " + size(waiting), plain}
@@ -198,9 +198,9 @@ func (v *RecordView) buffer(s *recorder.Stats) part {
 }
 
 // snapshot tells how far back a snapshot would reach.
-func (v *RecordView) snapshot(s *recorder.Stats) part {
+func (v *RecordView) snapshot(s *control.Stats) part {
 	switch {
-	case s.Snapshots.Mode == recorder.SnapshotOff:
+	case s.Snapshots.Mode == control.SnapshotOff:
 		return part{}
 	case s.Snapshots.File != "":
 		return part{"snapshot under way", bold}
@@ -211,7 +211,7 @@ func (v *RecordView) snapshot(s *recorder.Stats) part {
 // lowTimeThreshold is when a disk that fills up is a problem.
 const lowTimeThreshold = 10 * time.Minute
 
-func (v *RecordView) disk(s *recorder.Stats) part {
+func (v *RecordView) disk(s *control.Stats) part {
 	switch {
 	case s.DiskFree < 0:
 		return part{}
@@ -226,7 +226,7 @@ func (v *RecordView) disk(s *recorder.Stats) part {
 }
 
 // next tells when the file, or the recording, is over by itself.
-func (v *RecordView) next(s *recorder.Stats) string {
+func (v *RecordView) next(s *control.Stats) string {
 	switch {
 	case v.FileTime == 0 || s.File == "" || s.Ending:
 		return ""
@@ -257,7 +257,7 @@ var recordGrid = grid[row]{
 
 // row is the account of a topic and its rates.
 type row struct {
-	*recorder.TopicStats
+	*control.TopicStats
 	hz, bytes float64
 	spark     string
 	taken     time.Time
@@ -270,7 +270,7 @@ func (r *row) before(o *row) int {
 }
 
 // table returns at most so many lines.
-func (v *RecordView) table(s *recorder.Stats, w, most int) []string {
+func (v *RecordView) table(s *control.Stats, w, most int) []string {
 	rows := make([]row, len(s.Topics))
 	for i := range s.Topics {
 		rows[i] = row{TopicStats: &s.Topics[i], taken: s.Taken}
@@ -302,7 +302,7 @@ func (r *row) age() string {
 }
 
 // footer names the keys.
-func (v *RecordView) footer(s *recorder.Stats, w, lines int) []string {
+func (v *RecordView) footer(s *control.Stats, w, lines int) []string {
 	if line := v.Text.line(w); line != "" && lines > 0 {
 		return []string{line}
 	}

@@ -6,16 +6,16 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/screen"
-	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // recordFrame returns the first frame of a recording of one topic.
-func recordFrame(t *testing.T, width int, ascii bool, change func(*recorder.Stats)) string {
+func recordFrame(t *testing.T, width int, ascii bool, change func(*control.Stats)) string {
 	t.Helper()
 	s := robot(time.Second)
 	s.Topics = s.Topics[:1]
 	change(&s)
-	view := &screen.RecordView{ASCII: ascii, Stats: func() (recorder.Stats, error) { return s, nil }}
+	view := &screen.RecordView{ASCII: ascii, Stats: func() (control.Stats, error) { return s, nil }}
 	return strings.Join(view.Frame(width, 24, false), "\n")
 }
 
@@ -34,7 +34,7 @@ func TestRecordNames(t *testing.T) {
 		{"/a/name_without_a_slash_for_long", 28, false, "  …t_a_slash_for_long"},
 		{"/very/long/相机/图像", 20, false, "  …/相机/图像"},
 	} {
-		got := recordFrame(t, tc.width, tc.ascii, func(s *recorder.Stats) { s.Topics[0].Topic = tc.topic })
+		got := recordFrame(t, tc.width, tc.ascii, func(s *control.Stats) { s.Topics[0].Topic = tc.topic })
 		if !strings.Contains(got, tc.want) {
 			t.Errorf("%s in %d columns: no %q in\n%s", tc.topic, tc.width, tc.want, got)
 		}
@@ -53,7 +53,7 @@ func TestRecordBuffer(t *testing.T) {
 		"held for a snapshot":      {250 << 20, 192 << 20, "", "   buffer 23%"},
 		"held, but cannot be left": {250 << 20, 192 << 20, "snapshot.bag", "   ! buffer 91%"},
 	} {
-		got := recordFrame(t, 80, false, func(s *recorder.Stats) {
+		got := recordFrame(t, 80, false, func(s *control.Stats) {
 			s.Buffered, s.Snapshots.Bytes, s.Snapshots.File = tc.buffered, tc.held, tc.writing
 		})
 		if !strings.Contains(got, tc.want) {
@@ -65,12 +65,12 @@ func TestRecordBuffer(t *testing.T) {
 // At 80 columns what a recording is about to tell stands in one line, in whatever state.
 func TestRecordHeaderIsOneLine(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*recorder.Stats){
-		"well": func(*recorder.Stats) {},
-		"snapshots": func(s *recorder.Stats) {
-			s.Snapshots.Mode, s.Snapshots.Held, s.File = recorder.SnapshotOnly, time.Minute, ""
+	for name, change := range map[string]func(*control.Stats){
+		"well": func(*control.Stats) {},
+		"snapshots": func(s *control.Stats) {
+			s.Snapshots.Mode, s.Snapshots.Held, s.File = control.SnapshotOnly, time.Minute, ""
 		},
-		"trouble": func(s *recorder.Stats) {
+		"trouble": func(s *control.Stats) {
 			s.Buffered, s.TimeLeft = 250<<20, time.Minute
 			s.Topics[0].Dropped, s.Topics[0].Missed = 1234, 1234
 		},
@@ -87,7 +87,7 @@ func TestRecordCurve(t *testing.T) {
 	t.Parallel()
 	s := robot(0)
 	s.Topics = s.Topics[2:3]
-	view := &screen.RecordView{Stats: func() (recorder.Stats, error) { return s, nil }}
+	view := &screen.RecordView{Stats: func() (control.Stats, error) { return s, nil }}
 	frame := ""
 	for s.Elapsed < 90*time.Second {
 		s.Elapsed += refresh

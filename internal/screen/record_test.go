@@ -6,30 +6,30 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/screen"
-	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestRecordSummaryOfSnapshots(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		s          recorder.Summary
+		s          control.Summary
 		want, lack string
 	}{
-		"none taken": {recorder.Summary{Duration: time.Second}, "no bag: 0 messages, 0 B, 1s\n", "snapshots"},
-		"alone": {recorder.Summary{
+		"none taken": {control.Summary{Duration: time.Second}, "no bag: 0 messages, 0 B, 1s\n", "snapshots"},
+		"alone": {control.Summary{
 			File: "b.bag", Bytes: 3 << 20, Duration: time.Second,
-			Files: []recorder.FileSummary{{File: "a.bag", Bytes: 1 << 20, Snapshot: true}, {File: "b.bag", Bytes: 2 << 20, Snapshot: true}},
+			Files: []control.FileSummary{{File: "a.bag", Bytes: 1 << 20, Snapshot: true}, {File: "b.bag", Bytes: 2 << 20, Snapshot: true}},
 		}, "all files: 0 messages, 3.0 MiB, 1s; the last is b.bag\nsnapshots: 2, 3.0 MiB\n", " files, "},
-		"beside": {recorder.Summary{
+		"beside": {control.Summary{
 			File: "b.bag", Bytes: 6 << 20, Duration: time.Second,
-			Files: []recorder.FileSummary{{File: "a.bag"}, {File: "s.bag", Bytes: 5 << 20, Snapshot: true}, {File: "b.bag"}},
+			Files: []control.FileSummary{{File: "a.bag"}, {File: "s.bag", Bytes: 5 << 20, Snapshot: true}, {File: "b.bag"}},
 		}, "all files: 0 messages, 6.0 MiB, 1s; the last is b.bag\n2 files, 0 deleted; 0 latched messages repeated\nsnapshots: 1, 5.0 MiB\n", "3 files"},
-		"one file": {recorder.Summary{
-			File: "a.bag", Bytes: 1 << 20, Duration: time.Second, Files: []recorder.FileSummary{{File: "a.bag", Bytes: 1 << 20}},
+		"one file": {control.Summary{
+			File: "a.bag", Bytes: 1 << 20, Duration: time.Second, Files: []control.FileSummary{{File: "a.bag", Bytes: 1 << 20}},
 		}, "a.bag: 0 messages, 1.0 MiB, 1s\nlost: ", "files"},
-		"more than are listed": {recorder.Summary{
-			File: "z.bag", Bytes: 7 << 20, Duration: time.Second, Files: []recorder.FileSummary{{File: "z.bag", Bytes: 1 << 20}}, Earlier: recorder.EarlierFiles{Files: 1},
+		"more than are listed": {control.Summary{
+			File: "z.bag", Bytes: 7 << 20, Duration: time.Second, Files: []control.FileSummary{{File: "z.bag", Bytes: 1 << 20}}, Earlier: control.EarlierFiles{Files: 1},
 		}, "all files: 0 messages, 7.0 MiB, 1s; the last is z.bag\n2 files, ", "z.bag: "},
 	}
 	for name, tc := range tests {
@@ -42,7 +42,7 @@ func TestRecordSummaryOfSnapshots(t *testing.T) {
 
 func TestRecordSummaryOfTriggers(t *testing.T) {
 	t.Parallel()
-	s := recorder.Summary{Duration: time.Second, Triggers: []recorder.TriggerStats{
+	s := control.Summary{Duration: time.Second, Triggers: []control.TriggerStats{
 		{Option: "mark-on", Expression: `topic == "/a"`, Fired: 2},
 		{Option: "stop-on", Expression: "topic in\n[\"/b\"]", Suppressed: 3, Refused: 4, Skipped: 5, Errors: 6, Silent: []string{"/b"}},
 	}}
@@ -62,7 +62,7 @@ func TestRecordSummaryOfTriggers(t *testing.T) {
 
 func TestRecordSummaryOfChunks(t *testing.T) {
 	t.Parallel()
-	s := recorder.Summary{Duration: time.Second, Chunks: map[rosbag.Compression]uint64{rosbag.CompressionNone: 1, rosbag.CompressionBZ2: 3}}
+	s := control.Summary{Duration: time.Second, Chunks: map[rosbag.Compression]uint64{rosbag.CompressionNone: 1, rosbag.CompressionBZ2: 3}}
 	if got, want := screen.RecordSummary(&s), "\nchunks: 3 bz2, 1 none\n"; !strings.Contains(got, want) {
 		t.Errorf("want %q in\n%s", want, got)
 	}
@@ -80,14 +80,14 @@ func TestRecordSummaryOfChunks(t *testing.T) {
 // are told of.
 func TestRecordSummaryOfPeers(t *testing.T) {
 	t.Parallel()
-	s := recorder.Summary{Duration: time.Second, Topics: []recorder.TopicSummary{
-		{Topic: "/a", Type: "a/A", HeldUp: 4210 * time.Millisecond, Publishers: make([]recorder.PublisherSummary, 2)},
+	s := control.Summary{Duration: time.Second, Topics: []control.TopicSummary{
+		{Topic: "/a", Type: "a/A", HeldUp: 4210 * time.Millisecond, Publishers: make([]control.PublisherSummary, 2)},
 		{Topic: "/b", Type: "a/A", Refused: 3},
-		{Topic: "/c", Type: "a/A", Former: recorder.FormerPublishers{Count: 7, LinksLost: 5}},
+		{Topic: "/c", Type: "a/A", Former: control.FormerPublishers{Count: 7, LinksLost: 5}},
 		{Topic: "/d"},
-		{Topic: "/e", Waiting: recorder.WaitingMaster},
-		{Topic: "/f", Waiting: recorder.WaitingMaster},
-		{Topic: "/g", Waiting: recorder.WaitingPublisher},
+		{Topic: "/e", Waiting: control.WaitingMaster},
+		{Topic: "/f", Waiting: control.WaitingMaster},
+		{Topic: "/g", Waiting: control.WaitingPublisher},
 	}}
 	got := screen.RecordSummary(&s)
 	for _, want := range []string{
@@ -100,7 +100,7 @@ func TestRecordSummaryOfPeers(t *testing.T) {
 			t.Errorf("want %q in\n%s", want, got)
 		}
 	}
-	if got := screen.RecordSummary(&recorder.Summary{}); strings.Contains(got, "held up") || strings.Contains(got, "refused") || strings.Contains(got, "waiting") {
+	if got := screen.RecordSummary(&control.Summary{}); strings.Contains(got, "held up") || strings.Contains(got, "refused") || strings.Contains(got, "waiting") {
 		t.Errorf("nothing happened, but:\n%s", got)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/player/control"
-	"github.com/gorosbag/gorosbag/recorder"
+	recording "github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // statusError is an error with its HTTP status.
@@ -41,13 +41,13 @@ func statusOf(err error) int {
 		return known.status
 	case errors.As(err, &tooLarge):
 		return http.StatusRequestEntityTooLarge
-	case errors.Is(err, recorder.ErrNotRecording):
+	case errors.Is(err, recording.ErrNotRecording):
 		return http.StatusServiceUnavailable
-	case errors.Is(err, recorder.ErrStopped), errors.Is(err, recorder.ErrPaused), errors.Is(err, recorder.ErrNoSnapshots), errors.Is(err, recorder.ErrOnlySnapshots), errors.Is(err, control.ErrBookmarks):
+	case errors.Is(err, recording.ErrStopped), errors.Is(err, recording.ErrPaused), errors.Is(err, recording.ErrNoSnapshots), errors.Is(err, recording.ErrOnlySnapshots), errors.Is(err, control.ErrBookmarks):
 		return http.StatusConflict
-	case errors.Is(err, recorder.ErrNoBag):
+	case errors.Is(err, recording.ErrNoBag):
 		return http.StatusNotFound
-	case errors.Is(err, recorder.ErrNoRoom):
+	case errors.Is(err, recording.ErrNoRoom):
 		return http.StatusServiceUnavailable
 	case errors.Is(err, control.ErrOption), errors.Is(err, bagnote.ErrMark):
 		return http.StatusBadRequest

@@ -11,19 +11,19 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/lastminute"
 	"github.com/gorosbag/gorosbag/internal/plural"
-	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // Recorder is the backend of gorecord.
 type Recorder struct {
-	control *recorder.Control
+	control control.Recording
 	pin     time.Duration // how far back a pin reaches by default
 
 	// The following belong to collect.
-	base  recorder.Stats // the base of the rates
-	rates []rate         // by topic, over about the second before base
-	lost  lastMinute     // messages
-	links lastMinute     // to publishers that were lost
+	base  control.Stats // the base of the rates
+	rates []rate        // by topic, over about the second before base
+	lost  lastMinute    // messages
+	links lastMinute    // to publishers that were lost
 
 	mu      sync.Mutex // guards minutes
 	minutes map[string]*lastminute.Rates
@@ -33,8 +33,8 @@ type Recorder struct {
 type rate struct{ messages, bytes float64 }
 
 // NewRecorder returns the backend for a recording. pin is how far back a pin reaches by default.
-func NewRecorder(control *recorder.Control, pin time.Duration) *Recorder {
-	return &Recorder{control: control, pin: pin, minutes: map[string]*lastminute.Rates{}}
+func NewRecorder(recording control.Recording, pin time.Duration) *Recorder {
+	return &Recorder{control: recording, pin: pin, minutes: map[string]*lastminute.Rates{}}
 }
 
 func (*Recorder) program() string { return "gorecord" }
@@ -136,8 +136,8 @@ func (f *Recorder) collect(now time.Time) view {
 		left := seconds(stats.TimeLeft)
 		s.TimeLeft = &left
 	}
-	if sn := stats.Snapshots; sn.Mode != recorder.SnapshotOff {
-		s.Snapshots = &snapshots{Only: sn.Mode == recorder.SnapshotOnly, Held: seconds(sn.Held), Bytes: sn.Bytes, Taken: sn.Taken, File: base(sn.File)}
+	if sn := stats.Snapshots; sn.Mode != control.SnapshotOff {
+		s.Snapshots = &snapshots{Only: sn.Mode == control.SnapshotOnly, Held: seconds(sn.Held), Bytes: sn.Bytes, Taken: sn.Taken, File: base(sn.File)}
 	}
 	if h := stats.Handover; h != nil {
 		s.Uploads = &uploads{
@@ -161,7 +161,7 @@ func (f *Recorder) collect(now time.Time) view {
 }
 
 // rate updates the rates and the last minute about once a second. Topics are added, but never removed.
-func (f *Recorder) rate(stats *recorder.Stats) {
+func (f *Recorder) rate(stats *control.Stats) {
 	passed := stats.Taken.Sub(f.base.Taken)
 	if passed < time.Second*9/10 {
 		return
@@ -187,12 +187,12 @@ func (f *Recorder) rate(stats *recorder.Stats) {
 
 // arrived returns the number of messages received on a topic, including those that were not
 // recorded.
-func arrived(t *recorder.TopicStats) uint64 { return t.Messages + t.Dropped + t.Passed }
+func arrived(t *control.TopicStats) uint64 { return t.Messages + t.Dropped + t.Passed }
 
 // round rounds a rate of messages to what is shown.
 func round(hz float64) float64 { return math.Round(hz*10) / 10 }
 
-func (f *Recorder) topic(stats *recorder.Stats, i int) recordTopic {
+func (f *Recorder) topic(stats *control.Stats, i int) recordTopic {
 	t := &stats.Topics[i]
 	r := recordTopic{
 		Topic: t.Topic, Type: t.Type, Publishers: t.Publishers, Messages: t.Messages, Bytes: t.Bytes,
@@ -224,7 +224,7 @@ type recordDetails struct {
 	Uploads    *uploads `json:"uploads,omitempty"`
 }
 
-func (f *Recorder) health(now time.Time, stats *recorder.Stats, s *recordState) health {
+func (f *Recorder) health(now time.Time, stats *control.Stats, s *recordState) health {
 	d := recordDetails{State: s.State, Topics: len(s.Topics), Lost: s.LostMinute, DiskFree: s.DiskFree, TimeLeft: s.TimeLeft, Uploads: s.Uploads}
 	lost := uint64(0)
 	for i := range stats.Topics {
@@ -241,7 +241,7 @@ func (f *Recorder) health(now time.Time, stats *recorder.Stats, s *recordState) 
 	h.require(stats.TimeLeft < 0 || stats.TimeLeft >= lowTimeThreshold, fmt.Sprintf("the disk will be full in %v", stats.TimeLeft.Round(time.Second)))
 	h.require(!stats.Ending, "the recording is ending")
 	if u := s.Uploads; u != nil { // an unreachable store is not a problem: robots leave their network
-		h.require(stats.Handover.State != recorder.HandoverFailing, fmt.Sprintf("the store has refused uploads since %s: %s",
+		h.require(stats.Handover.State != control.HandoverFailing, fmt.Sprintf("the store has refused uploads since %s: %s",
 			stats.Handover.StateSince.UTC().Format(time.RFC3339), u.Store.Error))
 		h.require(u.Refused == 0, fmt.Sprintf("bags are not uploaded because the store has other objects of their names (%d)", u.Refused))
 		h.require(u.Lost == 0, fmt.Sprintf("bags were deleted before they were uploaded (%d)", u.Lost))
@@ -250,11 +250,11 @@ func (f *Recorder) health(now time.Time, stats *recorder.Stats, s *recordState) 
 }
 
 // notReadyReason says why messages would not be recorded now; empty if they would.
-func notReadyReason(stats *recorder.Stats) string {
+func notReadyReason(stats *control.Stats) string {
 	switch {
 	case stats.Ending:
 		return "the recording is ending"
-	case stats.File == "" && (stats.Snapshots.Mode != recorder.SnapshotOnly || stats.State == recorder.StateStopped):
+	case stats.File == "" && (stats.Snapshots.Mode != control.SnapshotOnly || stats.State == control.StateStopped):
 		return "there is no bag: the recording is " + stats.State.String()
 	}
 	return ""

@@ -12,7 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/baginfo"
-	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // routes implements Backend.
@@ -143,7 +143,7 @@ func (f *Recorder) listBags(w http.ResponseWriter, _ *http.Request) {
 const maxDownloads = 4
 
 // withBag opens the bag with the ID of the request, and serves it.
-func (f *Recorder) withBag(s *Server, pattern string, serve func(w http.ResponseWriter, r *http.Request, file *os.File, b *recorder.Bag) error) {
+func (f *Recorder) withBag(s *Server, pattern string, serve func(w http.ResponseWriter, r *http.Request, file *os.File, b *control.Bag) error) {
 	s.handle(pattern, func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case s.files <- struct{}{}:
@@ -155,7 +155,7 @@ func (f *Recorder) withBag(s *Server, pattern string, serve func(w http.Response
 		}
 		id, err := strconv.Atoi(r.PathValue("id"))
 		if err != nil {
-			writeError(w, recorder.ErrNoBag)
+			writeError(w, control.ErrNoBag)
 			return
 		}
 		file, b, err := f.control.OpenBag(id)
@@ -171,7 +171,7 @@ func (f *Recorder) withBag(s *Server, pattern string, serve func(w http.Response
 }
 
 // describeBag sends the same as gobag info --json.
-func describeBag(w http.ResponseWriter, _ *http.Request, file *os.File, b *recorder.Bag) error {
+func describeBag(w http.ResponseWriter, _ *http.Request, file *os.File, b *control.Bag) error {
 	reader, err := bagfmt.NewReader(file, b.Bytes, bagfmt.ReaderOptions{IndexOnly: true})
 	if err != nil {
 		return err
@@ -189,7 +189,7 @@ func describeBag(w http.ResponseWriter, _ *http.Request, file *os.File, b *recor
 const downloadWriteTimeout = 30 * time.Second
 
 // sendBag sends the file, or the requested range of it.
-func sendBag(w http.ResponseWriter, r *http.Request, file *os.File, b *recorder.Bag) error {
+func sendBag(w http.ResponseWriter, r *http.Request, file *os.File, b *control.Bag) error {
 	name := mime.FormatMediaType("attachment", map[string]string{"filename": filepath.Base(b.Name)})
 	if name == "" {
 		name = "attachment; filename=" + strconv.Itoa(b.ID) + ".bag"

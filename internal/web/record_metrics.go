@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // recordMetrics are described in docs/http.md.
@@ -57,13 +57,13 @@ func describeRecording() *descs {
 // of the summary: expressions are long.
 var triggerMetrics = []struct { //nolint:gochecknoglobals // a constant, but for the language
 	name, help string
-	value      func(*recorder.TriggerStats) uint64
+	value      func(*control.TriggerStats) uint64
 }{
-	{"gorecord_trigger_fired_total", "Times that a trigger has fired; absent without triggers, as are the following.", func(t *recorder.TriggerStats) uint64 { return t.Fired }},
-	{"gorecord_trigger_suppressed_total", "Times that its expression turned true within the pause after that.", func(t *recorder.TriggerStats) uint64 { return t.Suppressed }},
-	{"gorecord_trigger_refused_total", "Times that the recording did not do what it asked for.", func(t *recorder.TriggerStats) uint64 { return t.Refused }},
-	{"gorecord_trigger_skipped_total", "Messages of its topics that were not looked at.", func(t *recorder.TriggerStats) uint64 { return t.Skipped }},
-	{"gorecord_trigger_errors_total", "Messages for which it could not be evaluated.", func(t *recorder.TriggerStats) uint64 { return t.Errors }},
+	{"gorecord_trigger_fired_total", "Times that a trigger has fired; absent without triggers, as are the following.", func(t *control.TriggerStats) uint64 { return t.Fired }},
+	{"gorecord_trigger_suppressed_total", "Times that its expression turned true within the pause after that.", func(t *control.TriggerStats) uint64 { return t.Suppressed }},
+	{"gorecord_trigger_refused_total", "Times that the recording did not do what it asked for.", func(t *control.TriggerStats) uint64 { return t.Refused }},
+	{"gorecord_trigger_skipped_total", "Messages of its topics that were not looked at.", func(t *control.TriggerStats) uint64 { return t.Skipped }},
+	{"gorecord_trigger_errors_total", "Messages for which it could not be evaluated.", func(t *control.TriggerStats) uint64 { return t.Errors }},
 }
 
 // recordSums are the counts of the topics with one label.
@@ -73,7 +73,7 @@ type recordSums struct {
 	age                                                time.Duration // since the last message
 }
 
-func (s *recordSums) add(t *recorder.TopicStats, all *recorder.Stats) {
+func (s *recordSums) add(t *control.TopicStats, all *control.Stats) {
 	s.messages += float64(t.Messages)
 	s.bytes += float64(t.Bytes)
 	s.missed += float64(t.Missed)
@@ -100,7 +100,7 @@ func (f *Recorder) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	d := recordMetrics
-	d.gauge(ch, "gorecord_recording", boolean(stats.State == recorder.StateRecording))
+	d.gauge(ch, "gorecord_recording", boolean(stats.State == control.StateRecording))
 	d.gauge(ch, "gorecord_elapsed_seconds", stats.Elapsed.Seconds())
 	d.gauge(ch, "gorecord_file_bytes", float64(stats.FileBytes))
 	d.counter(ch, "gorecord_written_bytes_total", float64(stats.Bytes))
@@ -128,8 +128,8 @@ func (f *Recorder) Collect(ch chan<- prometheus.Metric) {
 			d.counter(ch, m.name, float64(m.value(&stats.Triggers[i])), stats.Triggers[i].Option, strconv.Itoa(i))
 		}
 	}
-	bounds := recorder.TimeBounds()
-	for name, times := range map[string]*recorder.Times{
+	bounds := control.TimeBounds()
+	for name, times := range map[string]*control.Times{
 		"gorecord_write_seconds": &stats.Disk.Writes, "gorecord_fsync_seconds": &stats.Disk.Syncs, "gorecord_split_stall_seconds": &stats.Disk.Splits,
 	} {
 		d.histogram(ch, name, times.Count, times.Sum, bounds, times.Classes[:])
@@ -138,11 +138,11 @@ func (f *Recorder) Collect(ch chan<- prometheus.Metric) {
 }
 
 // storeStates are those that gorecord_store_state tells apart.
-var storeStates = []recorder.HandoverState{ //nolint:gochecknoglobals // a constant, but for the language
-	recorder.HandoverUnchecked, recorder.HandoverOK, recorder.HandoverUnreachable, recorder.HandoverFailing,
+var storeStates = []control.HandoverState{ //nolint:gochecknoglobals // a constant, but for the language
+	control.HandoverUnchecked, control.HandoverOK, control.HandoverUnreachable, control.HandoverFailing,
 }
 
-func collectUploads(ch chan<- prometheus.Metric, stats *recorder.Stats) {
+func collectUploads(ch chan<- prometheus.Metric, stats *control.Stats) {
 	h := stats.Handover
 	if h == nil {
 		return
@@ -169,12 +169,12 @@ func collectUploads(ch chan<- prometheus.Metric, stats *recorder.Stats) {
 // missedCause stands beside the causes of drops: published, and never arrived.
 const missedCause = "missed"
 
-func collectTopics(ch chan<- prometheus.Metric, stats *recorder.Stats) {
+func collectTopics(ch chan<- prometheus.Metric, stats *control.Stats) {
 	d := recordMetrics
 	var labels labeler
 	sums := map[string]*recordSums{}
 	lost := map[string]float64{missedCause: 0}
-	for _, cause := range recorder.DropCauses() {
+	for _, cause := range control.DropCauseNames() {
 		lost[cause] = 0
 	}
 	for i := range stats.Topics {

@@ -2,7 +2,7 @@
 // commands as a JSON API, server-sent events, metrics for Prometheus and probes for supervisors.
 //
 // It serves authorized clients only: without a token it listens on loopback only. It uses
-// recorder.Control and control.Control of player, never paths from clients: a bag is identified by a
+// the contracts recorder/control and player/control, never paths from clients: a bag is identified by a
 // number. Its resources are bounded, and neither recording nor play waits for it: it is
 // closed last, within a second.
 package web

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -274,19 +275,19 @@ func TestReopen(t *testing.T) {
 		t.Errorf("reopened: %v, %v", st, err)
 	}
 	f.Close()
-	if f, err := b.Reopen(size + 1); !errors.Is(err, ErrNoBag) {
+	if f, err := b.Reopen(size + 1); !errors.Is(err, control.ErrNoBag) {
 		t.Errorf("a file that has another size: %v, %v", f, err)
 	}
 	if err := errors.Join(os.Rename(b.Target(), b.Target()+".old"), os.WriteFile(b.Target(), make([]byte, size), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := b.Reopen(size); !errors.Is(err, ErrNoBag) {
+	if f, err := b.Reopen(size); !errors.Is(err, control.ErrNoBag) {
 		t.Errorf("another file of that size: %v, %v", f, err)
 	}
 	if err := os.Remove(b.Target()); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := b.Reopen(size); !errors.Is(err, ErrNoBag) {
+	if f, err := b.Reopen(size); !errors.Is(err, control.ErrNoBag) {
 		t.Errorf("no file: %v, %v", f, err)
 	}
 }

@@ -8,46 +8,6 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
-// DropCause says why messages that were received are not in the bag.
-type DropCause int
-
-// The causes.
-const (
-	DropBufferFull DropCause = iota // no room in the buffer
-	DropOversize                    // one message larger than the whole buffer
-	DropDisk                        // the file could not be written
-	DropAborted                     // skipped at the end on request
-	DropCodec                       // the compressor failed
-	dropLink                        // the publisher stalled in the middle of it
-	DropDeleted                     // the file was deleted while it was recorded
-	dropUDP                         // lost on the way over UDPROS
-	DropCauses                      // their number
-)
-
-// String returns the cause as it stands in logs and summaries.
-func (c DropCause) String() string {
-	switch c {
-	case DropBufferFull:
-		return "queue_full"
-	case DropOversize:
-		return "oversize"
-	case DropDisk:
-		return "disk"
-	case DropAborted:
-		return "hurried_end"
-	case DropCodec:
-		return "codec"
-	case dropLink:
-		return "link"
-	case DropDeleted:
-		return "deleted"
-	case dropUDP:
-		return "udp"
-	case DropCauses:
-	}
-	return "unknown"
-}
-
 // Drop counts messages that were received and are lost; those beyond the limit
 // are not wanted and do not count.
 func (t *Topic) Drop(cause DropCause, messages uint64) {

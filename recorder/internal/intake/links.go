@@ -6,17 +6,6 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 )
 
-// Waiting says what a topic without any publisher so far was waiting for when the recording
-// ended.
-type Waiting int
-
-// The zero value says that nothing was in the way: there was a link, or no publisher.
-const (
-	WaitingNone      Waiting = iota
-	WaitingMaster            // to be registered with the master, which had others before it or did not answer
-	WaitingPublisher         // for a publisher that the master lists and that was not reached
-)
-
 // NoteWaiting notes it of topics that were never linked.
 func (d Links) NoteWaiting(waiting map[*Topic]Waiting) {
 	in := d.in
