@@ -36,6 +36,13 @@ type Counts struct {
 	TooLarge uint64 // of those: larger than the memory for this viewer
 }
 
+func (c *Counts) add(other *Counts) {
+	c.Messages += other.Messages
+	c.Bytes += other.Bytes
+	c.Skipped += other.Skipped
+	c.TooLarge += other.TooLarge
+}
+
 // lane is the frames of one channel.
 type lane struct {
 	id      ChannelID
@@ -270,14 +277,13 @@ func (b *backlog) take() (f Frame, ok bool) {
 	if f, ok = b.clock.take(first.turn); ok {
 		return f, true
 	}
-	q := &first.latched
-	if q.len() == 0 {
-		q = &first.live
+	if first.latched.len() > 0 { // a latched message may be old: it says nothing of the time
+		return b.serve(first, &first.latched), true
 	}
-	if f, ok = b.clock.before(q.first()); ok {
+	if f, ok = b.clock.before(first.live.first()); ok {
 		return f, true
 	}
-	return b.serve(first, q), true
+	return b.serve(first, &first.live), true
 }
 
 // serve hands out the oldest frame of a queue of l.

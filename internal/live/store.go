@@ -55,6 +55,8 @@ type Store struct {
 	viewers []*Viewer
 	jumps   uint64
 	changed chan struct{}
+
+	departed Counts // of viewers that were closed
 }
 
 // NewStore returns a store without channels.
@@ -187,6 +189,17 @@ func (s *Store) Attach(clock bool) (*Viewer, error) {
 	s.viewers = append(s.viewers, v)
 	s.share()
 	return v, nil
+}
+
+// Total returns the account of all viewers, with those that were closed.
+func (s *Store) Total() Counts {
+	s.lock()
+	defer s.unlock()
+	total := s.departed
+	for _, v := range s.viewers {
+		total.add(&v.backlog.counts)
+	}
+	return total
 }
 
 // share divides the memory for all viewers. Called with the lock.

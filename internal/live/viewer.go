@@ -1,6 +1,11 @@
 package live
 
-import "slices"
+import (
+	"slices"
+	"time"
+
+	"github.com/gorosbag/gorosbag/rosbag"
+)
 
 // Viewer receives frames of the channels that it is subscribed to.
 type Viewer struct {
@@ -19,6 +24,14 @@ type ViewerStats struct {
 	Channels    int   // subscribed to
 	QueuedBytes int64 // not received yet
 	LimitBytes  int64 // of those
+}
+
+// Report is what a server tells of a viewer.
+type Report struct {
+	ViewerStats
+
+	Peer  string // its address
+	Since time.Time
 }
 
 // Subscribe adds a channel: first its latched messages, then each message that is put. It has no
@@ -72,6 +85,14 @@ func (v *Viewer) leave(id ChannelID) {
 	}
 }
 
+// SetTime tells this viewer what time it is, as Store.SetTime tells all of them.
+func (v *Viewer) SetTime(t rosbag.Time) {
+	v.store.lock()
+	defer v.store.unlock()
+	v.backlog.clock.set(t, v.backlog.next)
+	v.wake()
+}
+
 // Take returns the next frame. It does not wait: ok is false if there is none.
 func (v *Viewer) Take() (f Frame, ok bool) {
 	v.store.lock()
@@ -111,6 +132,7 @@ func (v *Viewer) Close() {
 	for id := range v.backlog.lanes {
 		v.leave(id)
 	}
+	s.departed.add(&v.backlog.counts)
 	s.viewers = slices.DeleteFunc(s.viewers, func(other *Viewer) bool { return other == v })
 	s.share()
 }

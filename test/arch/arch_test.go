@@ -151,6 +151,7 @@ var allowed = map[string][]string{
 	"tcpros/master/internal/notify":   {"internal/xmlrpc", "tcpros/master/internal/outgoing"},
 	"tcpros/master/internal/outgoing": {"internal/xmlrpc"},
 	"player/control":                  {"bagfmt", "tcpros"},
+	"internal/web/foxglove":           {"internal/live", "internal/loglimit", "rosbag"},
 }
 
 type pkg struct {
