@@ -14,17 +14,21 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/player/internal/output"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/readahead"
+	"github.com/gorosbag/gorosbag/player/internal/stage"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/player/internal/watchers"
 	"github.com/gorosbag/gorosbag/rosbag"
+	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// stage is a controller with a publisher that writes down what it gets and when.
+// rig is a controller with a publisher that writes down what it gets and when.
 // It lives in a synctest bubble: time is exact.
-type stage struct {
+type rig struct {
 	control *controller
 	queue   *readahead.Queue
 	route   *plan.Route
@@ -34,56 +38,87 @@ type stage struct {
 	events []string
 }
 
-func newStage(s transport.Schedule, late time.Duration) *stage {
-	g := &stage{queue: readahead.NewQueue(32<<20, 1<<10), start: time.Now()}
-	g.control = testController(s, lateSleeper{pacing.NewTimerSleeper(), late}, g.queue)
+func newRig(s transport.Schedule, late time.Duration) *rig {
+	g := &rig{queue: readahead.NewQueue(32<<20, 1<<10), start: time.Now()}
+	g.control, g.route = testController(s, lateSleeper{pacing.NewTimerSleeper(), late}, g.queue, g)
 	g.control.load(rosbag.Time{Sec: 100}, time.Second, nil)
-	g.route = testRoute(&g.control.output, g)
 	return g
 }
 
-// testRoute is the route of one publisher of a topic, whose messages go to s.
-func testRoute(o *output, s sender) *plan.Route {
-	t := &outTopic{Topic: &plan.Topic{}, publication: &fakePublication{graph: newFakeGraph()}}
-	o.topics, o.outlets = []*outTopic{t}, []*outlet{{sender: s, topic: t}}
-	return &plan.Route{Bag: &plan.Bag{}, Topic: t.Topic, Publisher: &plan.Publisher{Topic: t.Topic}, Clocked: true}
+// senderGraph is a graph whose topics all have the same sender.
+type senderGraph struct {
+	*fakeGraph
+	to stage.Sender
 }
 
-// testController is a controller that plays what a test puts into a queue.
-func testController(s transport.Schedule, sleeper pacing.Sleeper, q *readahead.Queue) *controller {
+func (g senderGraph) Advertise(tcpros.AdvertiseOptions, []plan.PublisherID) (stage.Publication, error) {
+	return senderPublication{&fakePublication{graph: g.fakeGraph}, g.to}, nil
+}
+
+type senderPublication struct {
+	*fakePublication
+	to stage.Sender
+}
+
+func (p senderPublication) Source(plan.PublisherID) stage.Sender { return p.to }
+
+// testController is a controller that plays what a test puts into a queue. Messages of the route go
+// to a sender.
+func testController(s transport.Schedule, sleeper pacing.Sleeper, q *readahead.Queue, to stage.Sender) (*controller, *plan.Route) {
+	topic := &plan.Topic{}
+	publisher := &plan.Publisher{Topic: topic}
+	p := &plan.Plan{Topics: []*plan.Topic{topic}, Publishers: []*plan.Publisher{publisher}, Log: zap.NewNop()}
+	return planController(p, s, sleeper, q, to), &plan.Route{Bag: &plan.Bag{}, Topic: topic, Publisher: publisher, Clocked: true}
+}
+
+// planController is a controller that plays what comes from a queue, on the topics of a plan.
+func planController(p *plan.Plan, s transport.Schedule, sleeper pacing.Sleeper, q *readahead.Queue, to stage.Sender) *controller {
 	if s.Rate == 0 {
 		s.Rate = 1
 	}
-	p := &plan.Plan{}
+	position := transport.New(transport.Options{Schedule: s, Loop: transport.Loop{To: transport.Forever}})
+	out := output.New(output.Options{Plan: p, Transport: position, Log: zap.NewNop()})
+	out.Advertise(senderGraph{newFakeGraph(), to}, tcpros.AdvertiseOptions{})
 	return &controller{
-		plan: p, readahead: &readahead.Readahead{Queue: q}, log: zap.NewNop(), output: output{plan: p}, pacer: pacer{sleeper: sleeper}, watchers: watchers.New(nil),
-		transport: transport.New(transport.Options{Schedule: s, Loop: transport.Loop{To: transport.Forever}}),
+		plan: p, readahead: &readahead.Readahead{Queue: q}, log: zap.NewNop(), output: out, pacer: pacer{sleeper: sleeper}, watchers: watchers.New(nil),
+		transport: position,
 	}
 }
 
-// withClock makes the controller publish the clock, as events too.
-func (g *stage) withClock() *stage {
-	g.control.output.clockHeard = func() bool { return true }
-	g.control.output.clock = func(at rosbag.Time) { g.note(fmt.Sprintf("clock %v", at.Sub(rosbag.Time{Sec: 100}))) }
+// withClock makes the controller publish the clock to so many subscribers, as events too.
+func (g *rig) withClock(subscribers int) *rig {
+	graph := newFakeGraph()
+	graph.subscribers = func() int { return subscribers }
+	if err := g.control.output.AdvertiseClock(senderGraph{graph, clockNotes{g}}, false); err != nil {
+		panic(err)
+	}
 	return g
 }
 
-func (g *stage) note(what string) {
+// clockNotes notes what the clock says.
+type clockNotes struct{ *rig }
+
+func (n clockNotes) Publish(frame []byte) {
+	n.note(fmt.Sprintf("clock %v", framing.StampAt(frame, framing.Length).Sub(rosbag.Time{Sec: 100})))
+}
+func (n clockNotes) PublishNow(frame []byte) { n.Publish(frame) }
+
+func (g *rig) note(what string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.events = append(g.events, fmt.Sprintf("%v %s", time.Since(g.start), what))
 }
 
-// Publish implements sender.
-func (g *stage) Publish(frame []byte) {
+// Publish implements stage.Sender.
+func (g *rig) Publish(frame []byte) {
 	g.note(fmt.Sprintf("message %d", frame[4]))
 }
 
-// PublishNow implements sender.
-func (g *stage) PublishNow(frame []byte) { g.Publish(frame) }
+// PublishNow implements stage.Sender.
+func (g *rig) PublishNow(frame []byte) { g.Publish(frame) }
 
-// Unlatch implements sender.
-func (g *stage) Unlatch() { g.note("unlatch") }
+// Unlatch implements stage.Sender.
+func (g *rig) Unlatch() { g.note("unlatch") }
 
 // lateSleeper wakes up late, as on a busy machine.
 type lateSleeper struct {
@@ -97,19 +132,19 @@ func (s lateSleeper) SleepUntil(deadline time.Duration) {
 }
 
 // load queues messages 0, 1, ... at these positions.
-func (g *stage) load(ctx context.Context, pos ...time.Duration) {
+func (g *rig) load(ctx context.Context, pos ...time.Duration) {
 	for i, p := range pos {
 		g.queue.Push(ctx, readahead.Item{Route: g.route, Frame: []byte{1, 0, 0, 0, byte(i)}, Pos: p})
 	}
 }
 
 // turn queues the end of a pass: the next one begins at 0 with a latched message.
-func (g *stage) turn(ctx context.Context, end time.Duration, state ...plan.Latched) {
+func (g *rig) turn(ctx context.Context, end time.Duration, state ...plan.Latched) {
 	g.queue.Push(ctx, readahead.Item{Pos: end, Jump: &readahead.Jump{EndOfPass: true, Latched: state}})
 }
 
 // run plays what is loaded, with orders given at their times.
-func (g *stage) run(ctx context.Context, orders map[time.Duration]func()) {
+func (g *rig) run(ctx context.Context, orders map[time.Duration]func()) {
 	g.queue.Close(0)
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -209,7 +244,7 @@ func TestPacer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				g := newStage(tc.schedule, tc.late)
+				g := newRig(tc.schedule, tc.late)
 				g.load(t.Context(), tc.pos...)
 				var orders map[time.Duration]func()
 				if tc.orders != nil {
@@ -230,7 +265,7 @@ func TestPacerEndsWithContext(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				g := newStage(s, 0)
+				g := newRig(s, 0)
 				g.load(t.Context(), 0, time.Hour)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer context.AfterFunc(ctx, g.control.pacer.sleeper.Wake)()
@@ -250,7 +285,7 @@ func TestPacerEndsWithContext(t *testing.T) {
 func TestPasses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newStage(transport.Schedule{Rate: 2}, 0).withClock()
+		g := newRig(transport.Schedule{Rate: 2}, 0).withClock(1)
 		g.load(t.Context(), 0, 100*ms)
 		g.turn(t.Context(), 100*ms)
 		g.load(t.Context(), 0, 100*ms)
@@ -272,7 +307,7 @@ func TestPasses(t *testing.T) {
 func TestPassWaitsForStep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newStage(transport.Schedule{Paused: true}, 0).withClock()
+		g := newRig(transport.Schedule{Paused: true}, 0).withClock(1)
 		g.load(t.Context(), 0, 100*ms)
 		g.turn(t.Context(), 100*ms, plan.Latched{Route: g.route, Frame: []byte{1, 0, 0, 0, 77}})
 		g.load(t.Context(), 0, 100*ms)
@@ -301,7 +336,7 @@ func TestPassWaitsForStep(t *testing.T) {
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newStage(transport.Schedule{Rate: 2}, 0)
+		g := newRig(transport.Schedule{Rate: 2}, 0)
 		g.load(t.Context(), 0, time.Second)
 		var got []control.Status
 		look := func() { got = append(got, g.control.Status()) }

@@ -8,10 +8,13 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/follow"
+	"github.com/gorosbag/gorosbag/player/internal/output"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/readahead"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/player/internal/stage"
 	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/player/internal/watchers"
@@ -27,20 +30,20 @@ type controller struct {
 	plan        *plan.Plan
 	readahead   *readahead.Readahead
 	damage      *source.DamageLog
-	rateControl *RateControl   // Options
-	keepAlive   bool           // Options
-	awaited     []*plan.Topic  // topics that need a subscriber before play begins
-	external    *externalClock // that play follows, or nil
+	rateControl *follow.RateControl // Options
+	keepAlive   bool                // Options
+	awaited     []*plan.Topic       // topics that need a subscriber before play begins
+	external    *follow.Clock       // that play follows, or nil
 	log         *zap.Logger
 	watchers    *watchers.Watchers
 	stop        context.CancelFunc // ends play, for Control.Stop
 
 	mu               sync.Mutex
 	transport        *transport.Transport
-	output           output
+	output           *output.Output
 	pacer            pacer
 	phase            control.Phase
-	fullTopic        *outTopic     // the topic whose full subscribers block play; nil if none
+	fullTopic        *output.Topic // the topic whose full subscribers block play; nil if none
 	rateControlDelay time.Duration // how far play is ahead, while rate control blocks it
 	stopped          bool          // by Control.Stop
 	completed        bool          // the last message of the last pass has been published
@@ -55,7 +58,7 @@ type pacer struct {
 }
 
 // newController returns a controller for a plan that is ready to play.
-func newController(o *Options, p *plan.Plan, d *source.DamageLog, t timeBase, awaited []*plan.Topic) *controller {
+func newController(o *Options, p *plan.Plan, d *source.DamageLog, t follow.TimeBase, awaited []*plan.Topic) *controller {
 	c := &controller{
 		plan: p, readahead: readahead.New(p, timeline.New(orderOf(o, d.Report), p)), damage: d, rateControl: o.RateControl, keepAlive: o.KeepAlive, awaited: awaited, log: o.Log,
 		transport: transport.New(transport.Options{
@@ -64,18 +67,17 @@ func newController(o *Options, p *plan.Plan, d *source.DamageLog, t timeBase, aw
 			SkipEmpty:     o.SkipEmpty,
 			PauseOnTopics: len(o.PauseTopics) > 0,
 		}),
-		output: output{plan: p, clockAll: o.ClockPerMessage},
-		pacer:  pacer{sleeper: t},
-
-		external: t.external, watchers: watchers.New(o.OnStatus),
+		pacer:    pacer{sleeper: t},
+		external: t.External, watchers: watchers.New(o.OnStatus),
 	}
 	c.readahead.Queue.OnSlow = c.logDiskWait
-	if t.stamps != nil {
-		c.output.stamper = &stamper{clock: t.stamps, transport: c.transport, maxLate: maxCatchUp, log: o.Log}
-		if t.external != nil {
-			c.output.stamper.maxLate = maxClockPeriod
-		}
+	late := maxCatchUp
+	if t.External != nil {
+		late = follow.MaxClockPeriod
 	}
+	c.output = output.New(output.Options{
+		Plan: p, Transport: c.transport, ClockPerMessage: o.ClockPerMessage, Stamps: t.Stamps, MaxLate: late, Log: o.Log,
+	})
 	return c
 }
 
@@ -94,7 +96,7 @@ func (c *controller) readAhead() { c.readahead.Begin(c.transport.FirstRequest())
 func (c *controller) publishLatched() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.output.publishState(c.pacer.sleeper.Now())
+	c.output.PublishState(c.pacer.sleeper.Now())
 }
 
 // setPhase changes the phase and informs the front end.
@@ -139,7 +141,7 @@ func (c *controller) status() control.Status {
 		Position: s.Position,
 		Length:   s.Length,
 		Pass:     s.Pass,
-		Messages: c.output.messages,
+		Messages: c.output.Messages(),
 
 		Loop:          s.Loop,
 		MarkFrom:      s.From,
@@ -168,30 +170,20 @@ func (c *controller) starving() time.Duration {
 // Stats implements Control.
 func (c *controller) Stats() control.Stats {
 	c.mu.Lock()
-	s := control.Stats{Status: c.status()}
+	s := control.Stats{Status: c.status(), Topics: c.output.Counts()}
 	full := c.fullTopic
-	topics := c.output.advertised()
-	for _, t := range topics {
-		s.Topics = append(s.Topics, control.TopicStats{
-			Name: t.publication.Topic(), Type: t.Type, Latching: t.Latching, Off: t.off, Pauses: t.Pauses,
-			Messages: t.messages, Bytes: t.bytes,
-		})
-	}
 	c.mu.Unlock()
+	c.output.AddSubscribers(s.Topics)
 	s.Damage = c.damage.Count()
 	s.Starved, s.AheadBytes = c.readahead.Queue.StarvedCount(), c.readahead.Queue.QueuedBytes()
-	for i, t := range topics {
-		subscribers := t.publication.Stats()
-		s.Topics[i].Subscribers, s.Topics[i].Dropped = subscribers, t.publication.Dropped()
-		if t == full {
-			s.WaitingFor = notReading(t, subscribers)
-		}
+	if full != nil {
+		s.WaitingFor = full.NotReading()
 	}
 	switch {
 	case s.Phase == control.PhaseWait:
-		s.WaitingFor = withoutSubscriber(c.output.awaited(c.awaited))
-	case s.Phase <= control.PhasePlay && !s.Paused && c.external.stopped():
-		s.WaitingFor = append(s.WaitingFor, c.external.topic)
+		s.WaitingFor = stage.WithoutSubscriber(c.output.Awaited(c.awaited))
+	case s.Phase <= control.PhasePlay && !s.Paused && c.external.StandsStill():
+		s.WaitingFor = append(s.WaitingFor, c.external.Topic())
 	}
 	return s
 }
@@ -209,7 +201,7 @@ func (c *controller) summary() control.Summary {
 	var s control.Summary
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.output.summarize(&s)
+	c.output.Summarize(&s)
 	s.Unplayable = c.plan.Unplayable()
 	t, now := &c.pacer.timing, c.pacer.sleeper.Now()
 	s.Played, s.Elapsed = c.transport.Played(now), t.Elapsed(now)

@@ -7,10 +7,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/output"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/readahead"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
-	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // maxCatchUp is the longest delay, caused by full subscribers or a slow disk, that play
@@ -130,7 +130,7 @@ func (c *controller) ready(it *readahead.Item, w *itemWait) (until time.Duration
 	if !w.rateControlPassed && !step {
 		held := c.rateControlDelay > 0
 		if c.rateControl != nil {
-			c.rateControlDelay = c.rateControl.ahead(c.reached())
+			c.rateControlDelay = c.rateControl.Ahead(c.output.Reached())
 		}
 		if c.rateControlDelay > 0 && it.Jump == nil {
 			return transport.Forever
@@ -140,7 +140,7 @@ func (c *controller) ready(it *readahead.Item, w *itemWait) (until time.Duration
 			c.transport.Rebase(w.now)
 		}
 		if c.transport.Skip(it.Pos, w.now) {
-			c.tick()
+			c.output.Tick(w.now)
 		}
 	}
 	w.deadline = c.transport.SetNext(it.Pos)
@@ -154,19 +154,19 @@ func (c *controller) ready(it *readahead.Item, w *itemWait) (until time.Duration
 		c.transport.PauseFor(it.Route.Topic.Name, w.now)
 		c.notePaused(w.now)
 		return transport.Forever
-	case c.output.topicOf(it.Route).takes():
+	case c.output.Topic(it.Route).Takes():
 		if late := w.now - w.deadline; w.blocked && late > maxCatchUp && !c.transport.Paused() {
 			c.transport.RebaseTo(it.Pos, w.now)
 			w.deadline = w.now
 		}
 		return 0
 	}
-	return c.waitForRoom(c.output.topicOf(it.Route), w)
+	return c.waitForRoom(c.output.Topic(it.Route), w)
 }
 
 // waitForRoom notes, and logs from time to time, that a subscriber of a topic has no room.
 // It returns the time of the next check; a subscriber that frees room wakes play earlier.
-func (c *controller) waitForRoom(t *outTopic, w *itemWait) (until time.Duration) {
+func (c *controller) waitForRoom(t *output.Topic, w *itemWait) (until time.Duration) {
 	if w.nextReport == 0 {
 		w.nextReport = w.now + firstFullReport
 	}
@@ -174,7 +174,7 @@ func (c *controller) waitForRoom(t *outTopic, w *itemWait) (until time.Duration)
 	if w.now >= w.nextReport {
 		w.nextReport = w.now + fullReportInterval
 		c.log.Warn("play waits for subscribers that do not read",
-			zap.Strings("subscribers", plan.Abbreviate(notReading(t, t.publication.Stats()))))
+			zap.Strings("subscribers", plan.Abbreviate(t.NotReading())))
 	}
 	return w.nextReport
 }
@@ -195,33 +195,22 @@ func (c *controller) begin(it *readahead.Item) {
 	now := c.pacer.sleeper.Now()
 	c.transport.Begin(it.At, it.Pos, now)
 	c.pacer.timing.Begin(now, c.transport.Paused())
-	c.positionChanged()
+	c.positionChanged(now)
 }
 
 // positionChanged informs rate control and the clock about a jump. Called with mu held.
-func (c *controller) positionChanged() {
-	if s := c.output.stamper; s != nil {
-		s.reached = s.at(c.pacer.sleeper.Now())
-	}
-	c.rateControl.reset(c.reached())
-	c.tick()
-}
-
-// reached returns the time of the last published message, or of the jump after it, as
-// subscribers see it in stamps. Called with mu held.
-func (c *controller) reached() rosbag.Time {
-	if s := c.output.stamper; s != nil {
-		return s.reached
-	}
-	return c.transport.Reached()
+func (c *controller) positionChanged(now time.Duration) {
+	c.output.Jumped(now)
+	c.rateControl.Reset(c.output.Reached())
+	c.output.Tick(now)
 }
 
 // nextPass ends a pass of the loop and begins the next.
 func (c *controller) nextPass(j *readahead.Jump) {
 	now := c.pacer.sleeper.Now()
 	c.transport.NextPass(j.To, j.Shift, now)
-	c.positionChanged() // before the state: a node that resets when time goes back must receive the state afterwards
-	c.output.setLatched(j, now)
+	c.positionChanged(now) // before the state: a node that resets when time goes back must receive the state afterwards
+	c.output.SetLatched(j.Latched, true, now)
 	c.notifyChange()
 }
 
@@ -230,57 +219,39 @@ func (c *controller) finishJump(it *readahead.Item) {
 	now := c.pacer.sleeper.Now()
 	c.transport.Arrive(it.At, it.Jump.To, it.Jump.Step, now)
 	c.pacer.timing.Begin(now, c.transport.Paused())
-	c.positionChanged()
-	c.output.setLatched(it.Jump, now)
+	c.positionChanged(now)
+	c.output.SetLatched(it.Jump.Latched, false, now)
 	c.notifyChange()
 }
 
 // publish publishes a message on its topic. The clock goes out first: a node on simulated
 // time must not receive a message from its future.
 func (c *controller) publish(it *readahead.Item, w *itemWait) {
-	o := &c.output
-	var m outgoing // set by field: the compiler would make a literal elsewhere and copy it, for 10 ns
-	m.frame, m.private, m.recorded, m.alone = it.Frame, it.Route.Private, it.At.Stamp, true
-	m.at.pos, m.at.due = it.Pos, w.now
-	tick := o.clockAll || c.transport.ClockIsBehind(it.Pos) && o.clockHeard != nil && o.clockHeard()
+	o := c.output
+	var m output.Message // set by field: the compiler would make a literal elsewhere and copy it, for 10 ns
+	m.Frame, m.Private, m.Recorded, m.Alone = it.Frame, it.Route.Private, it.At.Stamp, true
+	m.At.Pos, m.At.Due = it.Pos, w.now
+	tick := o.WantsClock(it.Pos)
 	switch c.transport.Publish(it.At, it.Pos, w.now) {
 	case transport.ByStep:
 		tick = true
 	case transport.AtOnce:
-		tick, m.alone = true, false
+		tick, m.Alone = true, false
 	case transport.OnTime:
 		late := w.now - w.deadline
 		c.pacer.batcher.Add(w.now, w.deadline)
-		m.alone = late < floodLate
-		if o.stamper != nil {
-			m.at = o.stamper.onSchedule(late)
-		}
+		m.Alone = late < floodLate
+		o.OnSchedule(&m, late)
 		c.pacer.timing.Late(late)
 	}
 	if tick && it.Route.Clocked {
-		c.tick()
+		o.Tick(w.now)
 	}
-	o.publish(it.Route, &m)
+	o.Publish(it.Route, &m)
 }
 
 // floodLate is the lateness from which on messages are left to the links to be sent together.
 const floodLate = time.Millisecond
-
-// tick publishes the clock, if there is one and play has begun. Called with mu held.
-func (c *controller) tick() {
-	if c.output.clock == nil {
-		return
-	}
-	now := c.pacer.sleeper.Now()
-	t, ok := c.transport.Clock(now)
-	if !ok {
-		return
-	}
-	if s := c.output.stamper; s != nil {
-		t = s.at(now)
-	}
-	c.output.clock(t)
-}
 
 // runClock publishes the clock at hz, in wall time, until ctx ends. It does not depend on
 // the goroutine that plays: while play waits for the disk or is behind, the clock is still
@@ -298,7 +269,7 @@ func (c *controller) runClock(ctx context.Context, hz float64) {
 			return
 		}
 		c.mu.Lock()
-		c.tick()
+		c.output.Tick(c.pacer.sleeper.Now())
 		c.mu.Unlock()
 		next = next.Add(period)
 		if late := time.Since(next); late > 0 {

@@ -18,10 +18,12 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/follow"
+	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/player/internal/stage"
 	"github.com/gorosbag/gorosbag/player/internal/timeline"
-	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -113,6 +115,32 @@ const (
 	OverflowBlock
 )
 
+// Stamps says which stamps messages are published with.
+type Stamps int
+
+const (
+	// StampsRecorded keeps those of the bags.
+	StampsRecorded Stamps = iota
+	// StampsNow moves them to the wall clock: a message that was stamped when it was received
+	// is stamped with the time at which it is published. Others keep their distance to that,
+	// divided by the rate, so that equal stamps stay equal and data stay in line with their
+	// transforms. This concerns the stamp of each std_msgs/Header, wherever it is, and
+	// messages of type rosgraph_msgs/Clock; stamps of zero stay zero. Options.Clock publishes
+	// the wall clock.
+	StampsNow
+	// StampsClock moves them in the same way to the clock that another node publishes on the
+	// topic clock, and play follows that clock: it begins with the first message of the clock,
+	// stands still with it, and Options.Rate is bag time per time of the clock.
+	StampsClock
+)
+
+// RateControl keeps play from running ahead of a subscriber, see Options.RateControl.
+type RateControl = follow.RateControl
+
+// NewRateControl returns a RateControl for the Options of one Run that permits play to be
+// ahead by a delay.
+func NewRateControl(delay time.Duration) *RateControl { return follow.NewRateControl(delay) }
+
 // Limits of Options.Hz. The period must fit a Duration, and the timer must keep up.
 const (
 	minHz = 1e-3
@@ -185,21 +213,21 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 	if err != nil {
 		return control.Summary{}, err
 	}
-	t, err := newTimeBase(&o)
+	t, err := timeBaseOf(&o)
 	if err != nil {
 		return control.Summary{}, err
 	}
-	defer t.end()
+	defer t.End()
 	if o.NewNode == nil {
-		return play(ctx, &o, nodeGraph{o.Node}, t)
+		return play(ctx, &o, stage.OneNode{Node: o.Node}, t)
 	}
-	g := newManyNodes(&o)
-	defer g.close() //nolint:contextcheck // the nodes leave the graph after ctx has ended, too
+	g := stage.NewManyNodes(o.Node, o.NewNode, o.Log)
+	defer g.Close() //nolint:contextcheck // the nodes leave the graph after ctx has ended, too
 	return play(ctx, &o, g, t)
 }
 
 // play is Run with a given graph and time.
-func play(ctx context.Context, o *Options, g graph, t timeBase) (control.Summary, error) {
+func play(ctx context.Context, o *Options, g stage.Graph, t follow.TimeBase) (control.Summary, error) {
 	p, err := abandonablePlan(ctx, o, planOf(o, true), g.Resolve)
 	damage := source.NewDamageLog(o.Log)
 	switch {
@@ -226,28 +254,27 @@ func play(ctx context.Context, o *Options, g graph, t timeBase) (control.Summary
 		block = tcpros.OverflowBlock
 	}
 	c := newController(o, p, damage, t, awaited)
-	c.output.advertise(g, tcpros.AdvertiseOptions{QueueFrames: o.Queue, Overflow: block, Freed: t.Wake})
-	defer c.output.close()
+	c.output.Advertise(g, tcpros.AdvertiseOptions{QueueFrames: o.Queue, Overflow: block, Freed: t.Wake})
+	defer c.output.Close()
 	r := &run{o: o, graph: g, plan: p, control: c}
 	if o.RateControl != nil {
-		o.RateControl.attach(t.Wake)
+		o.RateControl.Attach(t.Wake)
 	}
 	damage.ReportAll(p.Damage)
 	if o.Clock {
-		clock, err := advertiseClock(g, &c.output)
-		if err != nil {
+		if err := c.output.AdvertiseClock(g, o.Immediate); err != nil {
 			return control.Summary{}, fmt.Errorf("clock: %w", err)
 		}
-		defer clock.close()
-		var frames clockFrames
-		publish := clock.PublishNow
-		if o.Immediate {
-			publish = clock.Publish // as many as messages
-		}
-		c.output.clock = func(t rosbag.Time) { publish(frames.frame(t)) }
-		c.output.clockHeard = clock.heard
 	}
 	return r.perform(ctx)
+}
+
+// timeBaseOf returns what play takes its time from. The caller has to call End.
+func timeBaseOf(o *Options) (follow.TimeBase, error) {
+	if o.Stamps == StampsClock {
+		return follow.SubscribeClock(o.Node, o.Log)
+	}
+	return follow.Machine(pacing.NewSleeper(o.Log), o.Stamps == StampsNow), nil
 }
 
 // aheadWorkers returns how many chunks of a bag are decompressed ahead at the same time. At

@@ -8,7 +8,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/stage"
 )
 
 const (
@@ -21,7 +23,7 @@ const (
 // run is the state of one Run after planning.
 type run struct {
 	o       *Options
-	graph   graph
+	graph   stage.Graph
 	plan    *plan.Plan
 	control *controller
 }
@@ -122,29 +124,31 @@ func (r *run) phases(ctx, playCtx context.Context) (control.Summary, error) {
 // before the window.
 func (r *run) prepare(ctx context.Context) error {
 	r.control.setPhase(control.PhaseRegister)
-	query := r.queryGraph(ctx)
-	r.graph.Registered(ctx, r.control.output.published())
+	query := stage.Ask(ctx, r.graph)
+	r.graph.Registered(ctx, r.control.output.Published())
 	if r.o.Delay > 0 && ctx.Err() == nil {
 		r.control.setPhase(control.PhaseDelay)
-		wait(ctx, r.o.Delay)
+		pacing.Wait(ctx, r.o.Delay)
 	}
-	live := r.liveTopics(ctx, query)
+	live := query.Live(ctx, r.control.output.Published())
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // to be interrupted is no error
 	}
-	r.logLiveTopics(live)
+	stage.LogLive(live, r.o.Log)
 	if clock := r.control.external; clock != nil {
-		if clock.await(ctx); ctx.Err() != nil {
+		if clock.Await(ctx); ctx.Err() != nil {
 			return nil //nolint:nilerr // as above
 		}
 	}
 	r.control.publishLatched()
-	r.waitForLinks(ctx, live)
+	if r.o.LinkTimeout > 0 {
+		stage.WaitForLinks(ctx, r.graph, r.control.output.Publications(), live, r.o.LinkTimeout, r.o.Log)
+	}
 	if len(r.control.awaited) == 0 {
 		return nil
 	}
 	r.control.setPhase(control.PhaseWait)
-	return waitForSubscribers(ctx, r.control.output.awaited(r.control.awaited), r.o.WaitTimeout, r.o.Log)
+	return stage.WaitForSubscribers(ctx, r.control.output.Awaited(r.control.awaited), r.o.WaitTimeout, r.o.Log)
 }
 
 // publish plays and, concurrently, publishes the clock.
@@ -165,14 +169,4 @@ func (r *run) publish(ctx context.Context) {
 		r.control.run(ctx)
 	}()
 	<-paced
-}
-
-// wait returns after d, or when ctx ends.
-func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }

@@ -10,7 +10,7 @@ import (
 // apply carries out the effects of a control command. Called with mu held.
 func (c *controller) apply(e transport.Effects) {
 	if e.Moved {
-		c.positionChanged()
+		c.positionChanged(c.pacer.sleeper.Now())
 	}
 	if e.Restarted {
 		c.completed = false
@@ -162,7 +162,7 @@ func (c *controller) PauseOnTopics(on bool) {
 func (c *controller) SetTopic(name string, on bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	changed, err := c.output.setTopic(name, on, c.pacer.sleeper.Now())
+	changed, err := c.output.SetTopic(name, on, c.pacer.sleeper.Now())
 	if changed {
 		c.notifyChange()
 	}

@@ -1,4 +1,4 @@
-package player
+package stage
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -23,26 +24,25 @@ const (
 	nodeTimeout = time.Second
 )
 
-// manyNodes is a graph with one node for each original publisher, under its own name.
-type manyNodes struct {
-	nodeGraph // play's own: for the clock, and for messages recorded without a caller ID
-	log       *zap.Logger
-	open      func(ctx context.Context, name string) (*tcpros.Node, error)
+// ManyNodes is a graph with one node for each original publisher, under its own name. Use NewManyNodes.
+type ManyNodes struct {
+	OneNode // play's own: for the clock, and for messages recorded without a caller ID
+	log     *zap.Logger
+	open    func(ctx context.Context, name string) (*tcpros.Node, error)
 
 	byCaller map[string]*tcpros.Node // by caller ID; several caller IDs may share a node
 	opened   []*tcpros.Node
 	topics   map[*tcpros.Node][]string // advertised topics
 }
 
-func newManyNodes(o *Options) *manyNodes {
-	return &manyNodes{
-		nodeGraph: nodeGraph{o.Node}, log: o.Log, open: o.NewNode,
-		byCaller: map[string]*tcpros.Node{}, topics: map[*tcpros.Node][]string{},
-	}
+// NewManyNodes returns a graph whose nodes are opened by open. node publishes the clock, and messages
+// that were recorded without a caller ID.
+func NewManyNodes(node *tcpros.Node, open func(ctx context.Context, name string) (*tcpros.Node, error), log *zap.Logger) *ManyNodes {
+	return &ManyNodes{OneNode: OneNode{node}, log: log, open: open, byCaller: map[string]*tcpros.Node{}, topics: map[*tcpros.Node][]string{}}
 }
 
-// Publishers implements graph.
-func (g *manyNodes) Publishers(ctx context.Context, callers []string) error {
+// Publishers implements Graph.
+func (g *ManyNodes) Publishers(ctx context.Context, callers []string) error {
 	byName := map[string]*tcpros.Node{"": g.Node, g.Name(): g.Node}
 	for _, caller := range callers {
 		name := nodeName(caller)
@@ -64,7 +64,7 @@ func (g *manyNodes) Publishers(ctx context.Context, callers []string) error {
 
 // openNode opens a node with a name, or with a similar one if the name is in use: the
 // master shuts a node down when another one registers with its name.
-func (g *manyNodes) openNode(ctx context.Context, name string) (*tcpros.Node, error) {
+func (g *ManyNodes) openNode(ctx context.Context, name string) (*tcpros.Node, error) {
 	free := name
 	for n := 1; ; n++ {
 		used, err := g.inUse(ctx, free)
@@ -94,7 +94,7 @@ func (g *manyNodes) openNode(ctx context.Context, name string) (*tcpros.Node, er
 
 // inUse asks the master whether there is a node with that name. Our own new nodes are
 // checked separately: they may not be registered yet. Without a master it waits for one.
-func (g *manyNodes) inUse(ctx context.Context, name string) (bool, error) {
+func (g *ManyNodes) inUse(ctx context.Context, name string) (bool, error) {
 	if slices.Contains(g.Names(), name) {
 		return true, nil
 	}
@@ -112,7 +112,7 @@ func (g *manyNodes) inUse(ctx context.Context, name string) (bool, error) {
 			logged = true
 			g.log.Warn("waiting for the master, to ask which node names are in use", zap.Error(err))
 		}
-		wait(ctx, registerPoll)
+		pacing.Wait(ctx, registerPoll)
 	}
 }
 
@@ -145,8 +145,8 @@ func nodeName(caller string) string {
 	return name
 }
 
-// Names implements graph.
-func (g *manyNodes) Names() []string {
+// Names implements Graph.
+func (g *ManyNodes) Names() []string {
 	names := []string{g.Name()}
 	for _, n := range g.opened {
 		names = append(names, n.Name())
@@ -154,8 +154,8 @@ func (g *manyNodes) Names() []string {
 	return names
 }
 
-// Advertise implements graph: the node of every original publisher advertises the topic.
-func (g *manyNodes) Advertise(o tcpros.AdvertiseOptions, keys []plan.PublisherID) (publication, error) {
+// Advertise implements Graph: the node of every original publisher advertises the topic.
+func (g *ManyNodes) Advertise(o tcpros.AdvertiseOptions, keys []plan.PublisherID) (Publication, error) {
 	var err error
 	if o.Topic, err = g.Resolve(o.Topic); err != nil { // only play's own node has the remappings
 		return nil, err
@@ -173,10 +173,10 @@ func (g *manyNodes) Advertise(o tcpros.AdvertiseOptions, keys []plan.PublisherID
 		nodes = append(nodes, g.Node)
 		latching[g.Node] = o.Latching
 	}
-	joint := &jointPublication{graph: g, byNode: map[*tcpros.Node]publication{}}
+	joint := &jointPublication{graph: g, byNode: map[*tcpros.Node]Publication{}}
 	for _, n := range nodes {
 		o.Latching = latching[n]
-		p, err := nodeGraph{n}.Advertise(o, nil)
+		p, err := OneNode{n}.Advertise(o, nil)
 		if err != nil {
 			joint.Close()
 			return nil, err
@@ -187,8 +187,8 @@ func (g *manyNodes) Advertise(o tcpros.AdvertiseOptions, keys []plan.PublisherID
 	return joint, nil
 }
 
-// Registered implements graph: it waits until the master knows each topic of each node.
-func (g *manyNodes) Registered(ctx context.Context, _ []string) {
+// Registered implements Graph: it waits until the master knows each topic of each node.
+func (g *ManyNodes) Registered(ctx context.Context, _ []string) {
 	var known time.Time // when the master first answered
 	for ctx.Err() == nil {
 		state, err := g.State(ctx)
@@ -203,11 +203,11 @@ func (g *manyNodes) Registered(ctx context.Context, _ []string) {
 				return
 			}
 		}
-		wait(ctx, registerPoll)
+		pacing.Wait(ctx, registerPoll)
 	}
 }
 
-func (g *manyNodes) registered(state *tcpros.SystemState) bool {
+func (g *ManyNodes) registered(state *tcpros.SystemState) bool {
 	for n, topics := range g.topics {
 		for _, t := range topics {
 			if !slices.Contains(state.Publishers[t], n.Name()) {
@@ -218,8 +218,8 @@ func (g *manyNodes) registered(state *tcpros.SystemState) bool {
 	return true
 }
 
-// Drain implements graph. All nodes drain at the same time.
-func (g *manyNodes) Drain(ctx context.Context) error {
+// Drain implements Graph. All nodes drain at the same time.
+func (g *ManyNodes) Drain(ctx context.Context) error {
 	errs := make([]error, len(g.opened)+1)
 	var wg sync.WaitGroup
 	for i, n := range append([]*tcpros.Node{g.Node}, g.opened...) {
@@ -239,13 +239,13 @@ func (g *manyNodes) Drain(ctx context.Context) error {
 	return &all
 }
 
-// close closes the nodes that were opened. They unregister even when play was interrupted.
-func (g *manyNodes) close() {
+// Close closes the nodes that were opened. They unregister even when play was interrupted.
+func (g *ManyNodes) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), nodeTimeout)
 	defer cancel()
 	var wg sync.WaitGroup
 	for _, n := range g.opened {
-		// owner: close; ends within nodeTimeout.
+		// owner: Close; ends within nodeTimeout.
 		wg.Go(func() {
 			if err := n.Close(ctx); err != nil {
 				g.log.Debug("leaving the graph", zap.String("node", n.Name()), zap.Error(err))
@@ -257,16 +257,16 @@ func (g *manyNodes) close() {
 
 // jointPublication is a topic that several nodes advertise.
 type jointPublication struct {
-	graph  *manyNodes
-	parts  []publication // not empty
-	byNode map[*tcpros.Node]publication
+	graph  *ManyNodes
+	parts  []Publication // not empty
+	byNode map[*tcpros.Node]Publication
 }
 
-// Topic implements publication.
+// Topic implements Publication.
 func (p *jointPublication) Topic() string { return p.parts[0].Topic() }
 
-// Source implements publication.
-func (p *jointPublication) Source(k plan.PublisherID) sender {
+// Source implements Publication.
+func (p *jointPublication) Source(k plan.PublisherID) Sender {
 	if part := p.byNode[p.graph.byCaller[k.CallerID]]; part != nil {
 		return part.Source(k)
 	}
@@ -282,7 +282,7 @@ func (p *jointPublication) Subscribers() int {
 	return n
 }
 
-// Dropped implements publication.
+// Dropped implements Publication.
 func (p *jointPublication) Dropped() uint64 {
 	var n uint64
 	for _, part := range p.parts {
@@ -291,7 +291,7 @@ func (p *jointPublication) Dropped() uint64 {
 	return n
 }
 
-// Stats implements publication: a subscriber is listed for each node that it reads from.
+// Stats implements Publication: a subscriber is listed for each node that it reads from.
 func (p *jointPublication) Stats() []tcpros.SubscriberStats {
 	var all []tcpros.SubscriberStats
 	for _, part := range p.parts {
@@ -300,17 +300,17 @@ func (p *jointPublication) Stats() []tcpros.SubscriberStats {
 	return all
 }
 
-// Room implements publication.
+// Room implements Publication.
 func (p *jointPublication) Room() bool {
-	return !slices.ContainsFunc(p.parts, func(part publication) bool { return !part.Room() })
+	return !slices.ContainsFunc(p.parts, func(part Publication) bool { return !part.Room() })
 }
 
-// Linked implements publication.
+// Linked implements Publication.
 func (p *jointPublication) Linked(node string) bool {
-	return !slices.ContainsFunc(p.parts, func(part publication) bool { return !part.Linked(node) })
+	return !slices.ContainsFunc(p.parts, func(part Publication) bool { return !part.Linked(node) })
 }
 
-// Close implements publication.
+// Close implements Publication.
 func (p *jointPublication) Close() {
 	for _, part := range p.parts {
 		part.Close()

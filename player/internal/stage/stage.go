@@ -1,4 +1,8 @@
-package player
+// Package stage is where play meets the graph: the nodes that publish, what they advertise, who
+// listens, and waiting for those who should. It does not know what is published.
+//
+// A publication locks itself; the functions that wait poll it, and hold no lock.
+package stage
 
 import (
 	"context"
@@ -6,21 +10,22 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// sender publishes the frames of one original publisher. *tcpros.Source implements it.
-type sender interface {
+// Sender publishes the frames of one original publisher. *tcpros.Source implements it.
+type Sender interface {
 	Publish(frame []byte)
 	PublishNow(frame []byte) // sends the frame at once instead of waiting to send several together
 	Unlatch()                // a new subscriber gets no message of this publisher until it publishes again
 }
 
-// publication is an advertised topic.
-type publication interface {
+// Publication is an advertised topic.
+type Publication interface {
 	Topic() string
-	Source(plan.PublisherID) sender
+	Source(plan.PublisherID) Sender
 	Subscribers() int
 	Dropped() uint64
 	Stats() []tcpros.SubscriberStats
@@ -31,8 +36,8 @@ type publication interface {
 	Close()
 }
 
-// graph is the part of a node that play needs.
-type graph interface {
+// Graph is the part of a node that play needs.
+type Graph interface {
 	// Registered waits until the master knows the topics, or ctx ends.
 	Registered(ctx context.Context, topics []string)
 	Resolve(name string) (string, error)
@@ -45,18 +50,18 @@ type graph interface {
 	// Publishers opens the nodes for original publishers with these caller IDs.
 	Publishers(ctx context.Context, callers []string) error
 	// Advertise advertises a topic on behalf of these original publishers.
-	Advertise(tcpros.AdvertiseOptions, []plan.PublisherID) (publication, error)
+	Advertise(tcpros.AdvertiseOptions, []plan.PublisherID) (Publication, error)
 	Drain(context.Context) error
 }
 
-// nodeGraph is a real node.
-type nodeGraph struct{ *tcpros.Node }
+// OneNode is a graph in which one node publishes everything.
+type OneNode struct{ *tcpros.Node }
 
-// Publishers implements graph: one node stands for all.
-func (g nodeGraph) Publishers(context.Context, []string) error { return nil }
+// Publishers implements Graph: one node stands for all.
+func (g OneNode) Publishers(context.Context, []string) error { return nil }
 
-// Advertise implements graph.
-func (g nodeGraph) Advertise(o tcpros.AdvertiseOptions, _ []plan.PublisherID) (publication, error) {
+// Advertise implements Graph.
+func (g OneNode) Advertise(o tcpros.AdvertiseOptions, _ []plan.PublisherID) (Publication, error) {
 	p, err := g.Node.Advertise(o)
 	if err != nil {
 		return nil, err
@@ -66,20 +71,20 @@ func (g nodeGraph) Advertise(o tcpros.AdvertiseOptions, _ []plan.PublisherID) (p
 
 type nodePublication struct{ *tcpros.Publication }
 
-func (p nodePublication) Source(k plan.PublisherID) sender { return p.Publication.Source(k.Latching) }
+func (p nodePublication) Source(k plan.PublisherID) Sender { return p.Publication.Source(k.Latching) }
 
-// Linked implements publication.
+// Linked implements Publication.
 func (p nodePublication) Linked(node string) bool {
 	return slices.ContainsFunc(p.Stats(), func(s tcpros.SubscriberStats) bool { return s.CallerID == node })
 }
 
-// State implements graph.
-func (g nodeGraph) State(ctx context.Context) (tcpros.SystemState, error) {
+// State implements Graph.
+func (g OneNode) State(ctx context.Context) (tcpros.SystemState, error) {
 	return g.Master().SystemState(ctx)
 }
 
-// Gone implements graph. A node whose machine does not answer may be alive.
-func (g nodeGraph) Gone(ctx context.Context, node string) bool {
+// Gone implements Graph. A node whose machine does not answer may be alive.
+func (g OneNode) Gone(ctx context.Context, node string) bool {
 	uri, err := g.Master().LookupNode(ctx, node)
 	if err != nil {
 		return errors.Is(err, tcpros.ErrStatus)
@@ -88,8 +93,8 @@ func (g nodeGraph) Gone(ctx context.Context, node string) bool {
 	return known && !accepts
 }
 
-// Names implements graph.
-func (g nodeGraph) Names() []string { return []string{g.Name()} }
+// Names implements Graph.
+func (g OneNode) Names() []string { return []string{g.Name()} }
 
 // registerPoll is how often Registered asks the master. Once the master knows the node,
 // Registered waits for its topics for at most registerTimeout.
@@ -98,11 +103,11 @@ const (
 	registerTimeout = 2 * time.Second
 )
 
-// Registered implements graph. Without a master it waits, as stock does: messages that are
+// Registered implements Graph. Without a master it waits, as stock does: messages that are
 // published without a master reach no subscriber.
-func (g nodeGraph) Registered(ctx context.Context, topics []string) {
+func (g OneNode) Registered(ctx context.Context, topics []string) {
 	var known time.Time // when the master first knew the node
-	for ; ctx.Err() == nil; wait(ctx, registerPoll) {
+	for ; ctx.Err() == nil; pacing.Wait(ctx, registerPoll) {
 		if !g.MasterUp() {
 			continue // the node itself polls for the master, less often
 		}
@@ -122,7 +127,7 @@ func (g nodeGraph) Registered(ctx context.Context, topics []string) {
 
 // published reports whether the master lists all topics. The list does not name the node,
 // but the node's registrations follow each other closely.
-func (g nodeGraph) published(ctx context.Context, topics []string) bool {
+func (g OneNode) published(ctx context.Context, topics []string) bool {
 	list, err := g.Master().PublishedTopics(ctx)
 	if err != nil {
 		return false

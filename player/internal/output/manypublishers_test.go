@@ -1,4 +1,4 @@
-package player
+package output
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/stage"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -40,9 +42,9 @@ func manyPublishers(t *testing.T, n int) []byte {
 // planned plans to play all of a bag, and returns how long that takes.
 func planned(t *testing.T, bag []byte, publishers int) time.Duration {
 	t.Helper()
-	o := Options{Bags: testplay.OpenBags(t, bag), Log: zap.NewNop()}
+	bags := testplay.OpenBags(t, bag)
 	began := time.Now()
-	p, err := testPlan(t.Context(), &o)
+	p, err := plan.New(t.Context(), plan.Options{Log: zap.NewNop()}, bags, testplay.Resolve)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,10 +52,21 @@ func planned(t *testing.T, bag []byte, publishers int) time.Duration {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := output{plan: p}
-	out.advertise(newFakeGraph(), tcpros.AdvertiseOptions{})
+	out := New(Options{Plan: p})
+	out.Advertise(silentGraph{}, tcpros.AdvertiseOptions{})
 	if n := len(counts.ByTopic[p.Topics[0]].Callers.List); n != publishers || len(out.latching) != publishers {
 		t.Fatalf("%d callers, %d sources that latch, want %d", n, len(out.latching), publishers)
 	}
 	return time.Since(began)
 }
+
+// silentGraph advertises what nobody subscribes to.
+type silentGraph struct{ stage.Graph }
+
+func (silentGraph) Advertise(tcpros.AdvertiseOptions, []plan.PublisherID) (stage.Publication, error) {
+	return silentPublication{}, nil
+}
+
+type silentPublication struct{ stage.Publication }
+
+func (silentPublication) Source(plan.PublisherID) stage.Sender { return nil }

@@ -1,4 +1,4 @@
-package player
+package output
 
 import (
 	"math"
@@ -13,37 +13,14 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Stamps says which stamps messages are published with.
-type Stamps int
-
-const (
-	// StampsRecorded keeps those of the bags.
-	StampsRecorded Stamps = iota
-	// StampsNow moves them to the wall clock: a message that was stamped when it was received
-	// is stamped with the time at which it is published. Others keep their distance to that,
-	// divided by the rate, so that equal stamps stay equal and data stay in line with their
-	// transforms. This concerns the stamp of each std_msgs/Header, wherever it is, and
-	// messages of type rosgraph_msgs/Clock; stamps of zero stay zero. Options.Clock publishes
-	// the wall clock.
-	StampsNow
-	// StampsClock moves them in the same way to the clock that another node publishes on the
-	// topic clock, and play follows that clock: it begins with the first message of the clock,
-	// stands still with it, and Options.Rate is bag time per time of the clock.
-	StampsClock
-)
-
-// stampClock returns what the clock that messages are stamped by said, as time since 1970,
-// when the time of the sleeper was zero.
-type stampClock func() time.Duration
-
 // stamper sets the stamps of messages to the time at which they are published. The
-// controller's lock guards it.
+// lock of play guards it.
 //
 // It maps the time line of the bags to that of the graph as the schedule does, not message by
 // message: how late a message is does not show, and a stamp that two messages share is the
 // same in both.
 type stamper struct {
-	clock     stampClock
+	clock     func() time.Duration // see follow.TimeBase
 	transport *transport.Transport
 	maxLate   time.Duration // how far stamps are behind the time of publication at most because a message is late
 	log       *zap.Logger
@@ -54,30 +31,24 @@ type stamper struct {
 	offsets []int       // of the stamps in the last message
 }
 
-// moment ties the time lines of bags and graph together: the position is due at a time of the
-// sleeper.
-type moment struct{ pos, due time.Duration }
-
 // onSchedule returns the moment for messages that have a deadline, of which the next one is
 // late. Messages that are late keep the time at which they were due, but not if play is
 // behind for good.
-func (s *stamper) onSchedule(late time.Duration) moment {
+func (s *stamper) onSchedule(late time.Duration) Moment {
 	s.delay = min(max(s.delay, late-s.maxLate), late)
 	pos, due := s.transport.Anchor()
-	return moment{pos, due + s.delay}
+	return Moment{pos, due + s.delay}
 }
 
 // at returns the time of the graph at a time of the sleeper.
 func (s *stamper) at(now time.Duration) rosbag.Time { return sinceEpoch(s.clock() + now) }
 
 // sinceEpoch converts a time since 1970, or the nearest that is not zero: that means none.
-func sinceEpoch(d time.Duration) rosbag.Time { return epoch.Add(max(d, 1)) }
-
-var epoch rosbag.Time //nolint:gochecknoglobals // a constant, but for the language: 1970
+func sinceEpoch(d time.Duration) rosbag.Time { return rosbag.Time{}.Add(max(d, 1)) }
 
 // outOfTurn returns the moment for a message that is published now as if it were due now.
-func (s *stamper) outOfTurn(recorded rosbag.Time, now time.Duration) moment {
-	return moment{s.position(recorded), now}
+func (s *stamper) outOfTurn(recorded rosbag.Time, now time.Duration) Moment {
+	return Moment{s.position(recorded), now}
 }
 
 // position returns the position of a time in the bags.
@@ -88,26 +59,26 @@ func (s *stamper) position(t rosbag.Time) time.Duration {
 
 // stamp returns the frame of a message with its stamps set. The frame of the bag does not
 // change. It is returned as it is if it has no stamps, or does not fit its definition.
-func (s *stamper) stamp(t *outTopic, m *outgoing) []byte {
-	s.reached = s.at(m.at.due + s.transport.PlayTime(m.at.pos, s.position(m.recorded)))
+func (s *stamper) stamp(t *Topic, m *Message) []byte {
+	s.reached = s.at(m.At.Due + s.transport.PlayTime(m.At.Pos, s.position(m.Recorded)))
 	if t.Stamps == nil {
-		return m.frame
+		return m.Frame
 	}
 	var err error
-	if s.offsets, err = t.Stamps.AppendOffsets(s.offsets[:0], m.frame[framing.Length:]); err != nil {
+	if s.offsets, err = t.Stamps.AppendOffsets(s.offsets[:0], m.Frame[framing.Length:]); err != nil {
 		if t.unstamped++; t.unstamped == 1 {
 			s.log.Warn("a message does not fit its definition: it is published with the stamps that were recorded", loglimit.Each(),
-				zap.String("topic", t.Name), zap.Stringer("recorded", m.recorded), zap.Error(err))
+				zap.String("topic", t.Name), zap.Stringer("recorded", m.Recorded), zap.Error(err))
 		}
-		return m.frame
+		return m.Frame
 	}
-	payload := m.frame[framing.Length:]
+	payload := m.Frame[framing.Length:]
 	s.offsets = slices.DeleteFunc(s.offsets, func(i int) bool { return framing.StampAt(payload, i).IsZero() })
 	if len(s.offsets) == 0 {
-		return m.frame
+		return m.Frame
 	}
-	frame := m.frame
-	if !m.private {
+	frame := m.Frame
+	if !m.Private {
 		frame = slices.Clone(frame)
 	}
 	s.set(frame[framing.Length:], m)
@@ -116,17 +87,17 @@ func (s *stamper) stamp(t *outTopic, m *outgoing) []byte {
 
 // set sets the stamps at s.offsets. All stamps of a message are of the same clock, so that
 // their distances stay what they are.
-func (s *stamper) set(payload []byte, m *outgoing) {
+func (s *stamper) set(payload []byte, m *Message) {
 	behind := time.Duration(math.MaxInt64) // how far the stamp that is nearest to the time of receipt is behind it
 	for _, i := range s.offsets {
-		if d := m.recorded.Sub(framing.StampAt(payload, i)); d.Abs() < behind.Abs() {
+		if d := m.Recorded.Sub(framing.StampAt(payload, i)); d.Abs() < behind.Abs() {
 			behind = d
 		}
 	}
 	zero, skew := s.clock(), s.skews.of(behind)
 	for _, i := range s.offsets {
 		pos := s.position(framing.StampAt(payload, i)) + skew
-		framing.SetStamp(payload, i, sinceEpoch(zero+m.at.due+s.transport.PlayTime(m.at.pos, pos)))
+		framing.SetStamp(payload, i, sinceEpoch(zero+m.At.Due+s.transport.PlayTime(m.At.Pos, pos)))
 	}
 }
 
@@ -161,29 +132,4 @@ func (c *clockSkews) of(behind time.Duration) time.Duration {
 	c.known[c.next] = behind
 	c.next = (c.next + 1) % len(c.known)
 	return behind
-}
-
-// wallClock is the clock for StampsNow.
-type wallClock struct {
-	start time.Time     // with the monotonic clock, which the sleeper goes by
-	zero  time.Duration // time of the sleeper at start
-	set   time.Duration // by how much the wall clock was set since
-}
-
-// maxWallDrift is how far wall clock and monotonic clock may drift apart before stamps jump.
-// Between two jumps equal stamps stay equal.
-const maxWallDrift = 5 * time.Millisecond
-
-// sinceEpoch returns the wall time, since 1970, when the time of the sleeper was zero.
-func (c *wallClock) sinceEpoch() time.Duration {
-	now := time.Now()
-	c.adjust(now.Round(0).Sub(c.start.Round(0)), now.Sub(c.start))
-	return time.Duration(c.start.UnixNano()) - c.zero + c.set
-}
-
-// adjust compares how far wall clock and monotonic clock have come since start.
-func (c *wallClock) adjust(wall, monotonic time.Duration) {
-	if set := wall - monotonic; (set - c.set).Abs() > maxWallDrift {
-		c.set = set
-	}
 }

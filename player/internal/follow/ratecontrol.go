@@ -1,4 +1,7 @@
-package player
+// Package follow has what play follows: a subscriber that play must not run too far ahead of, and the
+// clock that play takes its time from. What publishers report arrives on goroutines of their links, so
+// each has a small lock of its own.
+package follow
 
 import (
 	"sync"
@@ -37,15 +40,15 @@ func (c *RateControl) Report(stamp rosbag.Time) {
 	}
 }
 
-// attach sets the function that Report calls.
-func (c *RateControl) attach(wake func()) {
+// Attach sets the function that Report calls.
+func (c *RateControl) Attach(wake func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.wake = wake
 }
 
-// reset sets the reported stamp to play's own position. The receiver may be nil.
-func (c *RateControl) reset(now rosbag.Time) {
+// Reset sets the reported stamp to play's own position. The receiver may be nil.
+func (c *RateControl) Reset(now rosbag.Time) {
 	if c == nil {
 		return
 	}
@@ -54,9 +57,9 @@ func (c *RateControl) reset(now rosbag.Time) {
 	c.stamp = now
 }
 
-// ahead returns how far a bag time is ahead of the reported stamp, or 0 if that is within
+// Ahead returns how far a bag time is ahead of the reported stamp, or 0 if that is within
 // the delay.
-func (c *RateControl) ahead(now rosbag.Time) time.Duration {
+func (c *RateControl) Ahead(now rosbag.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if d := now.Sub(c.stamp); d > c.delay {
