@@ -75,9 +75,13 @@ func newController(o *Options, p *plan.Plan, d *source.DamageLog, t follow.TimeB
 	if t.External != nil {
 		late = follow.MaxClockPeriod
 	}
-	c.output = output.New(output.Options{
+	out := output.Options{
 		Plan: p, Transport: c.transport, ClockPerMessage: o.ClockPerMessage, Stamps: t.Stamps, MaxLate: late, Log: o.Log,
-	})
+	}
+	if o.Viewing != nil {
+		out.Viewers = o.Viewing
+	}
+	c.output = output.New(out)
 	return c
 }
 
