@@ -45,7 +45,7 @@ func benchPlan(tb testing.TB, z rosbag.Compression, n int) *plan.Plan {
 // From the queue to the publisher nothing is allocated for a message.
 func TestNoAllocationPerMessage(t *testing.T) {
 	g := &rig{queue: readahead.NewQueue(1<<20, 1<<10)}
-	h, route := testController(transport.Schedule{}, pacing.NewTimerSleeper(), g.queue, nowhere{})
+	h, route := testPacer(transport.Schedule{}, pacing.NewTimerSleeper(), g.queue, nowhere{})
 	it := readahead.Item{Route: route, Frame: make([]byte, 100)}
 	ctx := t.Context()
 	g.queue.Push(ctx, it)
@@ -74,7 +74,7 @@ func BenchmarkImmediate(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				ahead := readahead.New(p, testOrder(p))
-				h := planController(p, transport.Schedule{Immediate: true}, pacing.NewTimerSleeper(), ahead.Queue, nowhere{})
+				h := planPacer(p, transport.Schedule{Immediate: true}, pacing.NewTimerSleeper(), ahead.Queue, nowhere{})
 				ctx, stop := context.WithCancel(b.Context())
 				done := make(chan struct{})
 				// owner: this loop; ends with ctx.
@@ -86,8 +86,8 @@ func BenchmarkImmediate(b *testing.B) {
 				h.run(b.Context())
 				stop()
 				<-done
-				if h.output.Messages() != n {
-					b.Fatalf("%d messages", h.output.Messages())
+				if h.conductor.output.Messages() != n {
+					b.Fatalf("%d messages", h.conductor.output.Messages())
 				}
 			}
 			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "msg/s")
@@ -102,7 +102,7 @@ func BenchmarkTiming(b *testing.B) {
 	for b.Loop() {
 		s := pacing.NewSleeper(zap.NewNop())
 		ahead := readahead.New(p, testOrder(p))
-		h := planController(p, transport.Schedule{}, s, ahead.Queue, nowhere{})
+		h := planPacer(p, transport.Schedule{}, s, ahead.Queue, nowhere{})
 		ctx, stop := context.WithCancel(b.Context())
 		done := make(chan struct{}, 2)
 		ahead.Begin(transport.ReadRequest{})
@@ -120,7 +120,7 @@ func BenchmarkTiming(b *testing.B) {
 		<-done
 		<-done
 		s.Close()
-		last = h.pacer.timing.Quantiles()
+		last = h.conductor.timing.Quantiles()
 	}
 	b.ReportMetric(float64(last.P50.Microseconds()), "p50-µs")
 	b.ReportMetric(float64(last.P99.Microseconds()), "p99-µs")

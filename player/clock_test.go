@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
@@ -96,14 +97,14 @@ func TestClock(t *testing.T) {
 				ended := make(chan struct{})
 				go func() {
 					defer close(ended)
-					g.control.runClock(ctx, 20)
+					pacing.Repeat(ctx, 50*ms, g.control.tick)
 				}()
 				var orders map[time.Duration]func()
 				if tc.orders != nil {
 					orders = tc.orders(g.control)
 				}
 				play := t.Context()
-				if g.control.keepAlive = tc.stays; tc.stays {
+				if g.pacer.keepAlive = tc.stays; tc.stays {
 					play = ctx
 				}
 				g.run(play, orders)
@@ -127,12 +128,12 @@ func TestClockWaitsForTheDisk(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			g.control.runClock(ctx, 20)
+			pacing.Repeat(ctx, 50*ms, g.control.tick)
 		}()
 		paced := make(chan struct{})
 		go func() {
 			defer close(paced)
-			g.control.run(t.Context())
+			g.pacer.run(t.Context())
 		}()
 		g.load(t.Context(), 0, 10*ms)
 		<-time.After(120 * ms)
@@ -163,7 +164,7 @@ func TestNoBurstAfterTheDisk(t *testing.T) {
 		paced := make(chan struct{})
 		go func() {
 			defer close(paced)
-			g.control.run(t.Context())
+			g.pacer.run(t.Context())
 		}()
 		g.load(t.Context(), 0, 10*ms)
 		<-time.After(60 * ms)

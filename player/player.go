@@ -265,10 +265,10 @@ func play(ctx context.Context, o *Options, g stage.Graph, t follow.TimeBase) (co
 	if o.Overflow == OverflowBlock {
 		block = tcpros.OverflowBlock
 	}
-	c := newController(o, p, damage, t, awaited)
+	c := newConductor(o, p, damage, t, awaited)
 	c.output.Advertise(g, tcpros.AdvertiseOptions{QueueFrames: o.Queue, Overflow: block, Freed: t.Wake})
 	defer c.output.Close()
-	r := &run{o: o, graph: g, plan: p, control: c}
+	r := &run{o: o, graph: g, plan: p, conductor: c}
 	if o.RateControl != nil {
 		o.RateControl.Attach(t.Wake)
 	}

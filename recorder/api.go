@@ -2,6 +2,18 @@ package recorder
 
 import (
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/own"
+)
+
+// Report says when the account of a recording is written at the end of its last bag,
+// as a latched diagnostic_msgs/DiagnosticArray on /gorecord/summary.
+type Report = own.Report
+
+// The zero value reports losses.
+const (
+	ReportOnLoss = own.ReportOnLoss
+	ReportAlways = own.ReportAlways
+	ReportNever  = own.ReportNever
 )
 
 // What bagfile knows of the disk is part of this package's API.

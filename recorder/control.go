@@ -136,6 +136,18 @@ func (c *Control) Split(ctx context.Context) (closed string, err error) {
 	return e.ClosedFile(ctx)
 }
 
+// Mark implements control.Recording.
+func (c *Control) Mark(text string) (control.Mark, error) { return c.MarkAt(text, time.Now()) }
+
+// MarkAt implements control.Recording.
+func (c *Control) MarkAt(text string, at time.Time) (control.Mark, error) {
+	r, err := c.reach()
+	if err != nil {
+		return control.Mark{}, err
+	}
+	return r.own.Mark(text, at)
+}
+
 // Pin implements control.Recording.
 func (c *Control) Pin(ctx context.Context, last time.Duration) (files []string, err error) {
 	r, err := c.reach()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -161,7 +162,7 @@ func TestBordersAreExact(t *testing.T) {
 	if got := allNumbers(t, files(t, p))[1]; !slices.Equal(got, expected) {
 		t.Errorf("the bags hold %v", got)
 	}
-	if topic := l.Connection.Topic; topic.Passed != 30 || topic.Messages != 40 || topic.Dropped != [intake.DropCauses]uint64{} {
+	if topic := l.Connection.Topic; topic.Passed != 30 || topic.Messages != 40 || topic.Dropped != [account.DropCauses]uint64{} {
 		t.Errorf("%d recorded, %d passed, dropped %v", topic.Messages, topic.Passed, topic.Dropped)
 	}
 }
@@ -233,7 +234,7 @@ func TestCommandsWhileMessagesFlow(t *testing.T) {
 				if !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) {
 					t.Errorf("publisher %d: messages twice or out of order", i)
 				}
-				if topic.Messages != uint64(len(got)) || topic.Messages+topic.Passed != uint64(sent[i]) || topic.Dropped != [intake.DropCauses]uint64{} {
+				if topic.Messages != uint64(len(got)) || topic.Messages+topic.Passed != uint64(sent[i]) || topic.Dropped != [account.DropCauses]uint64{} {
 					t.Errorf("publisher %d: %d sent, %d in the bags, %d counted there, %d passed, dropped %v",
 						i, sent[i], len(got), topic.Messages, topic.Passed, topic.Dropped)
 				}
@@ -411,7 +412,7 @@ func TestOthersWaitForRoomAcrossAPause(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, topic := range p.Topics {
+	for _, topic := range p.Account.Topics {
 		if topic.Messages+topic.Passed != 20 || topic.Passed == 0 {
 			t.Errorf("%s: %d recorded, %d passed of 20", topic.Name, topic.Messages, topic.Passed)
 		}

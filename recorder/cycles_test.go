@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -65,8 +65,8 @@ func TestTopicComesAndGoes(t *testing.T) {
 	if after := heap(); after > before+2<<20 {
 		t.Errorf("%d cycles take %d bytes", cycles-warm, after-before)
 	}
-	if len(p.Connections.All) != 2 || len(topic.Publishers) != 1 || topic.Linked != 0 {
-		t.Errorf("%d connections, %d publishers, %d links", len(p.Connections.All), len(topic.Publishers), topic.Linked)
+	if len(p.Account.Connections.All) != 2 || len(topic.Publishers.All) != 1 || topic.Linked != 0 {
+		t.Errorf("%d connections, %d publishers, %d links", len(p.Account.Connections.All), len(topic.Publishers.All), topic.Linked)
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
@@ -105,15 +105,15 @@ func TestPublisherComesAndGoes(t *testing.T) {
 		}
 		defer sub.Close()
 	}
-	count := func(of func(*intake.Topic) int) (n int) {
+	count := func(of func(*account.Topic) int) (n int) {
 		p.Mu.Lock()
 		defer p.Mu.Unlock()
-		for _, topic := range p.Topics {
+		for _, topic := range p.Account.Topics {
 			n += of(topic)
 		}
 		return n
 	}
-	recorded := func() int { return count(func(t *intake.Topic) int { return int(t.Messages) }) }
+	recorded := func() int { return count(func(t *account.Topic) int { return int(t.Messages) }) }
 	goroutines, files := 0, 0
 	for i := range topics * cycles {
 		name, odd := topicName(i%topics), i/topics%2
@@ -133,7 +133,7 @@ func TestPublisherComesAndGoes(t *testing.T) {
 			goroutines, files = runtime.NumGoroutine(), openFiles()
 		}
 	}
-	testlink.WaitFor(t, func() bool { return count(func(t *intake.Topic) int { return t.Linked }) == 0 })
+	testlink.WaitFor(t, func() bool { return count(func(t *account.Topic) int { return t.Linked }) == 0 })
 	testlink.WaitFor(t, func() bool { return runtime.NumGoroutine() <= goroutines+4 && openFiles() <= files+4 })
 	if err := rec.Close(t.Context()); err != nil {
 		t.Error(err)

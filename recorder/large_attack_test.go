@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -249,7 +249,7 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 		testlink.WaitFor(t, func() bool { // it waits for the snapshot, or is dropped
 			p.Mu.Lock()
 			defer p.Mu.Unlock()
-			return largeWait(p.Intake) || l.Connection.Topic.Dropped[intake.DropBufferFull] > 0
+			return largeWait(p.Intake) || l.Connection.Topic.Dropped[account.DropBufferFull] > 0
 		})
 		if got := chunks(); got < held {
 			t.Errorf("%v: %d of %d chunks are left", overflow, got, held)
@@ -302,27 +302,4 @@ func TestNamesAreBounded(t *testing.T) {
 		t.Errorf("100 publishers count %d bytes", bytes)
 	}
 	closePipeline(t, p)
-}
-
-// TestOneOfTwoLinksIsHeldUp: it is reported although the other link of the topic goes on.
-func TestOneOfTwoLinksIsHeldUp(t *testing.T) {
-	t.Parallel()
-	p := bareIntake(100, 10)
-	p.Pool.Blocks = true
-	topic := &intake.Topic{Name: "/t"}
-	p.Topics = append(p.Topics, topic)
-	now := time.Now()
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	stands, flows := &intake.Blockage{Topic: topic}, &intake.Blockage{Topic: topic}
-	stands.Since = now.Add(-intake.BlockageReport)
-	p.Blocked = append(p.Blocked, stands)
-	p.EndBlockage(flows)
-	if news := p.BlockageNews(now); len(news) != 1 || news[0].Over || p.HeldUp(topic, now) != intake.BlockageReport {
-		t.Errorf("%+v, held up for %v", news, p.HeldUp(topic, now))
-	}
-	p.EndBlockage(stands)
-	if news := p.BlockageNews(now); len(news) != 1 || !news[0].Over || len(p.Blocked) != 0 || topic.HeldUp < intake.BlockageReport {
-		t.Errorf("%+v, %d blocked, held up for %v", news, len(p.Blocked), topic.HeldUp)
-	}
 }

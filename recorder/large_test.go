@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -172,7 +173,7 @@ func TestHalfReceivedMessages(t *testing.T) {
 	if took != [2]bool{true, false} {
 		t.Errorf("completed: %v, want the first", took)
 	}
-	if d := accountOf(links[1]).Dropped[intake.DropBufferFull]; d != 1 {
+	if d := accountOf(links[1]).Dropped[account.DropBufferFull]; d != 1 {
 		t.Errorf("%d counted as lost, want 1", d)
 	}
 	closePipeline(t, p)
@@ -192,26 +193,26 @@ func TestBlockageIsReported(t *testing.T) {
 	testlink.WaitFor(t, func() bool {
 		p.Mu.Lock()
 		defer p.Mu.Unlock()
-		if len(p.Blocked) == 0 {
+		if len(p.Account.Waits) == 0 {
 			return false
 		}
-		now = p.Blocked[0].Since
+		now = p.Account.Waits[0].Since
 		return true
 	})
 	const text = "a publisher is held up"
 	said := func() int {
 		return logs.Filter(func(e observer.LoggedEntry) bool { return len(e.Message) > len(text) && e.Message[:len(text)] == text }).Len()
 	}
-	if p.tick(now.Add(intake.BlockageReport - time.Second)); said() != 0 {
+	if p.tick(now.Add(account.ReportedWait - time.Second)); said() != 0 {
 		t.Error("a short wait was reported")
 	}
-	p.tick(now.Add(intake.BlockageReport))
-	p.tick(now.Add(intake.BlockageReport + time.Second))
+	p.tick(now.Add(account.ReportedWait))
+	p.tick(now.Add(account.ReportedWait + time.Second))
 	if said() != 1 {
 		t.Errorf("reported %d times, want once", said())
 	}
 	p.Mu.Lock()
-	p.Blocked[0].Since = now.Add(-intake.BlockageReport) // as if it had really taken so long
+	p.Account.Waits[0].Since = now.Add(-account.ReportedWait) // as if it had really taken so long
 	p.Mu.Unlock()
 	close(g.open)
 	sending.Wait()
@@ -220,8 +221,8 @@ func TestBlockageIsReported(t *testing.T) {
 		t.Error("the end was not reported")
 	}
 	held := accountsNow(p)[0].HeldUp
-	if held < intake.BlockageReport {
-		t.Errorf("held up for %v in the account, want %v or more", held, intake.BlockageReport)
+	if held < account.ReportedWait {
+		t.Errorf("held up for %v in the account, want %v or more", held, account.ReportedWait)
 	}
 	closePipeline(t, p)
 }

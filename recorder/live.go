@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 )
 
@@ -37,7 +38,7 @@ func snapshotStats(f intake.SnapshotFigures) control.SnapshotStats {
 }
 
 // topicStats returns the live accounts of topics.
-func topicStats(topics []intake.Figures) []control.TopicStats {
+func topicStats(topics []account.Figures) []control.TopicStats {
 	all := make([]control.TopicStats, 0, len(topics))
 	for _, f := range topics {
 		ts := control.TopicStats{Topic: f.Topic, Type: f.Typ, Passed: f.Passed, Publishers: f.Linked, Messages: f.Taken.Messages, Bytes: f.Taken.Bytes, HeldUp: f.HeldUp, Last: f.Last}
@@ -49,7 +50,7 @@ func topicStats(topics []intake.Figures) []control.TopicStats {
 				ts.Causes = map[string]uint64{}
 			}
 			ts.Dropped += n
-			ts.Causes[intake.DropCause(cause).String()] = n
+			ts.Causes[account.DropCause(cause).String()] = n
 		}
 		ts.Missed, ts.LinksLost, ts.Refused = f.Former.Missed, f.Former.LinksLost, f.Refused
 		for _, a := range f.Publishers {

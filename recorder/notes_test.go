@@ -12,6 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
@@ -36,8 +37,7 @@ func TestNotesBeginEachFile(t *testing.T) {
 			t.Parallel()
 			o.Split, o.Notes = true, notes
 			p := testPipeline(t, o, nil)
-			r := sessionOn(p, o)
-			r.writeNotes()
+			p.session.own.Notes(notes)
 			c := controlOf(p, o)
 			l := openLatched(t, p, "/map", "/p1")
 			l.Frames(testlink.Frame(1, 1, 10), 1, time.Now())
@@ -231,7 +231,7 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 	testlink.WaitFor(t, func() bool {
 		p.Mu.Lock()
 		defer p.Mu.Unlock()
-		return len(p.Blocked) == 1
+		return len(p.Account.Waits) == 1
 	})
 	if _, err := c.Split(t.Context()); err != nil {
 		t.Fatal(err)
@@ -289,7 +289,7 @@ func TestOwnTopicIsRecordedToo(t *testing.T) {
 	if _, err := c.Mark("ours"); err != nil {
 		t.Fatal(err)
 	}
-	open(t, p, bagnote.MarksTopic, "/player").Frames(stringFrame([]byte("theirs")), 1, time.Now())
+	open(t, p, bagnote.MarksTopic, "/player").Frames(own.TextFrame([]byte("theirs")), 1, time.Now())
 	if _, err := c.Mark("ours again"); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/repair"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
@@ -20,7 +21,7 @@ type session struct {
 	started time.Time
 	in      *intake.Intake // nil before the recording begins
 	sink    *sink.Sink
-	marks   marks
+	own     *own.Writer
 	wall    simtime.Wall             // owned by tick
 	subs    map[string]*subscription // by resolved topic
 	tried   map[string]bool          // topics of the master that were refused or are in subs
@@ -48,7 +49,7 @@ func (r *session) run(ctx context.Context) error {
 	if err := r.listen(); err != nil {
 		return err
 	}
-	r.writeNotes()
+	r.own.Notes(r.Notes)
 	r.begin()
 	for _, name := range r.Select.literal {
 		if err := r.subscribe(name, priorityNamed, time.Time{}); err != nil {
@@ -72,7 +73,7 @@ func (r *session) run(ctx context.Context) error {
 	}
 	if r.Params {
 		// owner: run; ends when ctx is done or both are stored.
-		wg.Go(func() { r.storeParams(ctx) })
+		wg.Go(func() { r.own.Params(ctx, r.Node.Master()) })
 	}
 	// owner: run; ends when ctx is done.
 	wg.Go(func() { r.verifyLosses(ctx) })

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -26,7 +27,7 @@ import (
 
 // recorded is a message in a chunk.
 type recorded struct {
-	c     *intake.Connection
+	c     *account.Connection
 	at    rosbag.Time
 	frame []byte
 }

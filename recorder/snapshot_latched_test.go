@@ -19,6 +19,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
@@ -215,7 +216,7 @@ func (w *latchedWorld) checkAccount(what string) {
 	defer in.Mu.Unlock()
 	var forLatched int64
 	chunks := map[*latch.Held]bool{}
-	for _, c := range in.Connections.All {
+	for _, c := range in.Account.Connections.All {
 		if c.Last != nil {
 			forLatched += c.Last.Counted
 		}
@@ -443,8 +444,8 @@ func TestMissedLatchedInADeletedSnapshot(t *testing.T) {
 		if l == chart {
 			want = 0
 		}
-		if topic.Messages != want || topic.Dropped[intake.DropDeleted] != 1 || p.Recorded(topic) != (intake.Tally{}) {
-			t.Errorf("%s: %d messages came, %d were deleted, %+v are recorded; want %d, 1 and 0", topic.Name, topic.Messages, topic.Dropped[intake.DropDeleted], p.Recorded(topic), want)
+		if topic.Messages != want || topic.Dropped[account.DropDeleted] != 1 || p.Recorded(topic) != (account.Tally{}) {
+			t.Errorf("%s: %d messages came, %d were deleted, %+v are recorded; want %d, 1 and 0", topic.Name, topic.Messages, topic.Dropped[account.DropDeleted], p.Recorded(topic), want)
 		}
 	}
 }

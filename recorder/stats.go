@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 )
@@ -38,8 +39,16 @@ func (r *session) summary(d time.Duration) control.Summary {
 	return s
 }
 
+// lossesNow returns what gives the account of what was lost until now.
+func lossesNow(accounts intake.Accounts) func() control.Summary {
+	return func() control.Summary {
+		topics, unread := accounts.SummaryFigures(time.Now())
+		return control.Summary{Topics: topicSummaries(topics), Unread: unread}
+	}
+}
+
 // topicSummaries returns the accounts of topics by name.
-func topicSummaries(topics []intake.Figures) []control.TopicSummary {
+func topicSummaries(topics []account.Figures) []control.TopicSummary {
 	all := make([]control.TopicSummary, 0, len(topics))
 	for _, f := range topics {
 		ts := control.TopicSummary{Topic: f.Topic, Type: f.Typ, Former: control.FormerPublishers(f.Former), Refused: f.Refused, Messages: f.Recorded.Messages, Repeated: f.Repeated, Skipped: f.Skipped, Passed: f.Passed, Pickup: f.Pickup, Waiting: f.WaitsFor, Bytes: f.Recorded.Bytes, HeldUp: f.HeldUp, Dropped: map[string]uint64{}}
@@ -48,7 +57,7 @@ func topicSummaries(topics []intake.Figures) []control.TopicSummary {
 		}
 		for cause, n := range f.Dropped {
 			if n > 0 {
-				ts.Dropped[intake.DropCause(cause).String()] = n
+				ts.Dropped[account.DropCause(cause).String()] = n
 			}
 		}
 		all = append(all, ts)

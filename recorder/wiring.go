@@ -6,6 +6,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 )
 
@@ -20,6 +21,7 @@ import (
 func (r *session) wire(outputs *bagfile.Series, retain *bagfile.Retainer, out *sink.Bag) {
 	encoder := encode.New(r.encoder())
 	r.in = intake.New(r.intake(encoder))
+	r.own = own.New(r.in.Links(), r.Log)
 	r.sink = sink.New(r.Options.sink(r.in, encoder, outputs, retain, out))
 	encoder.Start(r.sink.SkipsCompression)
 	r.sink.Start()

@@ -108,7 +108,7 @@ func (f *repackFlags) one(j *bagjob.Job, places *newfile.Places, path string, o 
 	pack := packFlags{Compression: string(o.compression), ChunkSize: f.ChunkSize}
 	bag := b.Bag()
 	if bag == nil {
-		return errors.New("is a recording of ROS 2; gobag convert makes a bag of it")
+		return bagopen.ErrROS2
 	}
 	isMCAP := bag.MCAP() != nil
 	if isMCAP {

@@ -57,6 +57,10 @@ func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if err := newfile.NotInput(f.Out, []string{f.In}); err != nil {
 		return j.Failed(f.Out, err)
 	}
+	var err error
+	if j.Wanted, err = f.keep(); err != nil {
+		return err
+	}
 	in, err := j.OpenInputs([]string{f.In})
 	if err != nil {
 		return err
@@ -105,5 +109,6 @@ func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
 			return err
 		}
 	}
-	return j.Rewrite(p)
+	_, err = j.Rewrite(p)
+	return err
 }

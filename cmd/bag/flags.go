@@ -55,7 +55,7 @@ func (f packFlags) writerOptions(inputs bagjob.Inputs) (bagfmt.WriterOptions, er
 }
 
 // newMCAP starts an MCAP file.
-func (f packFlags) newMCAP(w io.Writer) (rebag.Sink, error) {
+func (f packFlags) newMCAP(w io.Writer) (rosbag.Sink, error) {
 	if f.Compression == "bz2" {
 		return nil, errors.New("MCAP cannot be compressed with bz2; take zstd, lz4 or none")
 	}
@@ -77,11 +77,11 @@ func (f packFlags) chunkBytes() (int, error) {
 }
 
 // sink returns what starts the output that is made from inputs.
-func (f packFlags) sink(inputs bagjob.Inputs, mcap bool) func(io.Writer) (rebag.Sink, error) {
+func (f packFlags) sink(inputs bagjob.Inputs, mcap bool) func(io.Writer) (rosbag.Sink, error) {
 	if mcap {
 		return f.newMCAP
 	}
-	return func(w io.Writer) (rebag.Sink, error) {
+	return func(w io.Writer) (rosbag.Sink, error) {
 		o, err := f.writerOptions(inputs)
 		if err != nil {
 			return nil, err
@@ -117,11 +117,16 @@ type latchedFlags struct {
 	NoLatched bool `name:"no-latched" help:"Do not repeat the latest earlier message of each latching publisher at the beginning."`
 }
 
+// keep returns the choice of connections, nil for all.
+func (f *selectFlags) keep() (func(*rosbag.Connection) bool, error) {
+	return (*bagquery.Selection)(f).Keep()
+}
+
 // options translates the flags. bag tells the times that relative ones refer to;
 // nil if they are not known beforehand.
 func (f *selectFlags) options(bag rosbag.Source) (o rebag.Options, err error) {
 	s := bagquery.Selection(*f)
-	if o.Keep, err = s.Keep(); err != nil {
+	if o.Keep, err = f.keep(); err != nil {
 		return o, err
 	}
 	if o.Rename, err = s.Renames(); err != nil {

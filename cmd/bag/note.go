@@ -53,7 +53,7 @@ func addNotes(path string, notes []bagnote.Note) (err error) {
 	if store.IsURL(path) {
 		return errors.New("is not a local file; add notes before the upload")
 	}
-	look, _, err := bagopen.OpenRegular(path) // tells what is no file
+	look, _, err := bagopen.OpenBagFile(path) // tells what is no file
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (f *reindexFlags) one(j *bagjob.Job, places *newfile.Places, path string) e
 	if store.IsURL(path) {
 		return errors.New("is not a local file; gobag convert makes a sound one of it")
 	}
-	in, before, err := bagopen.OpenRegular(path)
+	in, before, err := bagopen.OpenBagFile(path)
 	if err != nil {
 		return err
 	}

@@ -10,10 +10,10 @@ import (
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/internal/playface"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/rosout"
 	"github.com/gorosbag/gorosbag/internal/screen"
-	"github.com/gorosbag/gorosbag/internal/web"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -113,7 +113,7 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 	defer d.hide() // also when Run panics
 	notifier := notifySystemd(ctx, node, d.log)
 	defer notifier.end()
-	page := web.NewPlayer(d.marks...)
+	page := playface.NewPage(d.marks...)
 	endWeb, err := serveWeb(ctx, c, node, page, d.log)
 	if err != nil {
 		return control.Summary{}, err

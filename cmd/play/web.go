@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/playface"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/web"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -14,7 +15,7 @@ import (
 
 // serveWeb serves the web page, the API and the metrics, if they are switched on, until end is
 // called. page is empty until its control is attached.
-func serveWeb(ctx context.Context, c *config.Play, node *tcpros.Node, page *web.Player, log *zap.Logger) (end func(), err error) {
+func serveWeb(ctx context.Context, c *config.Play, node *tcpros.Node, page *playface.Page, log *zap.Logger) (end func(), err error) {
 	if c.Web.Listen == "" {
 		return func() {}, nil
 	}

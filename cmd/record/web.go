@@ -7,6 +7,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/recordface"
 	"github.com/gorosbag/gorosbag/internal/web"
 	"github.com/gorosbag/gorosbag/recorder"
 )
@@ -28,7 +29,7 @@ func serveWeb(ctx context.Context, c *config.Record, o *recorder.Options) (end f
 	server, err := web.Serve(ctx, web.Options{
 		Listen: string(c.Web.Listen), Token: token, Hosts: hosts,
 		Node: o.Node.Name(), Version: program.Version(), MasterUp: o.Node.MasterUp, Unread: o.Node.Unread, Log: o.Log,
-	}, web.NewRecorder(o.Control, time.Duration(c.Pin)))
+	}, recordface.NewPage(o.Control, time.Duration(c.Pin)))
 	if err != nil {
 		return nil, err
 	}

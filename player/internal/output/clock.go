@@ -69,7 +69,7 @@ func (o *Output) AdvertiseClock(g stage.Graph, flood bool) error {
 // WantsClock reports whether the clock has to go out before a message at a position: a node on
 // simulated time must not receive a message from its future.
 func (o *Output) WantsClock(pos time.Duration) bool {
-	return o.clockAll || o.transport.ClockIsBehind(pos) && o.clock != nil && o.clock.heard()
+	return o.clockAll || o.head.ClockIsBehind(pos) && o.clock != nil && o.clock.heard()
 }
 
 // Tick publishes the clock, if there is one and play has begun.
@@ -77,7 +77,7 @@ func (o *Output) Tick(now time.Duration) {
 	if o.clock == nil {
 		return
 	}
-	t, ok := o.transport.Clock(now)
+	t, ok := o.head.Clock(now)
 	if !ok {
 		return
 	}

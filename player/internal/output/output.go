@@ -21,8 +21,8 @@ import (
 // Options says what is published, and how.
 type Options struct {
 	Plan            *plan.Plan
-	Transport       *transport.Transport // where play is
-	ClockPerMessage bool                 // as in the options of play
+	Head            *transport.Head // where play is
+	ClockPerMessage bool            // as in the options of play
 	// Stamps is the clock that messages are stamped by, see follow.TimeBase; nil keeps their stamps.
 	Stamps func() time.Duration
 	// MaxLate is how far stamps are behind the time of publication at most because a message is late.
@@ -46,12 +46,12 @@ type Viewers interface {
 
 // Output publishes messages and the clock. Use New and Advertise.
 type Output struct {
-	plan      *plan.Plan
-	transport *transport.Transport
-	topics    []*Topic  // by the number of the topic in the plan; nil if it is refused
-	outlets   []*outlet // by the number of the publisher in the plan; nil if its topic is refused
-	latching  []*outlet // those that latch
-	messages  uint64    // published
+	plan     *plan.Plan
+	head     *transport.Head
+	topics   []*Topic  // by the number of the topic in the plan; nil if it is refused
+	outlets  []*outlet // by the number of the publisher in the plan; nil if its topic is refused
+	latching []*outlet // those that latch
+	messages uint64    // published
 
 	stamper  *stamper        // nil if stamps stay as they were recorded
 	clock    *clockPublisher // nil without AdvertiseClock
@@ -61,9 +61,9 @@ type Output struct {
 
 // New returns an output that has advertised nothing yet.
 func New(o Options) *Output {
-	out := &Output{plan: o.Plan, transport: o.Transport, clockAll: o.ClockPerMessage, viewers: o.Viewers}
+	out := &Output{plan: o.Plan, head: o.Head, clockAll: o.ClockPerMessage, viewers: o.Viewers}
 	if o.Stamps != nil {
-		out.stamper = &stamper{clock: o.Stamps, transport: o.Transport, maxLate: o.MaxLate, log: o.Log}
+		out.stamper = &stamper{clock: o.Stamps, head: o.Head, maxLate: o.MaxLate, log: o.Log}
 	}
 	return out
 }
@@ -101,7 +101,7 @@ func (o *Output) Reached() rosbag.Time {
 	if s := o.stamper; s != nil {
 		return s.reached
 	}
-	return o.transport.Reached()
+	return o.head.Reached()
 }
 
 // Messages returns how many messages were published.
@@ -158,7 +158,8 @@ func (o *Output) PublishState(now time.Duration) {
 // and unlatches the other sources. At the end of a pass, messages that are latched already are not repeated.
 func (o *Output) SetLatched(latched []plan.Latched, endOfPass bool, now time.Duration) {
 	if o.viewers != nil {
-		o.viewers.Jumped(o.transport.State(now).BagTime)
+		zero, length := o.head.Span()
+		o.viewers.Jumped(zero.Add(min(o.head.Position(now), length)))
 	}
 	valid := make(map[*outlet]bool, len(latched))
 	for _, l := range latched {

@@ -20,10 +20,10 @@ import (
 // message: how late a message is does not show, and a stamp that two messages share is the
 // same in both.
 type stamper struct {
-	clock     func() time.Duration // see follow.TimeBase
-	transport *transport.Transport
-	maxLate   time.Duration // how far stamps are behind the time of publication at most because a message is late
-	log       *zap.Logger
+	clock   func() time.Duration // see follow.TimeBase
+	head    *transport.Head
+	maxLate time.Duration // how far stamps are behind the time of publication at most because a message is late
+	log     *zap.Logger
 
 	delay   time.Duration // how far the time line is behind the schedule
 	skews   clockSkews
@@ -36,7 +36,7 @@ type stamper struct {
 // behind for good.
 func (s *stamper) onSchedule(late time.Duration) Moment {
 	s.delay = min(max(s.delay, late-s.maxLate), late)
-	pos, due := s.transport.Anchor()
+	pos, due := s.head.Anchor()
 	return Moment{pos, due + s.delay}
 }
 
@@ -53,14 +53,14 @@ func (s *stamper) outOfTurn(recorded rosbag.Time, now time.Duration) Moment {
 
 // position returns the position of a time in the bags.
 func (s *stamper) position(t rosbag.Time) time.Duration {
-	zero, _ := s.transport.Span()
+	zero, _ := s.head.Span()
 	return t.Sub(zero)
 }
 
 // stamp returns the frame of a message with its stamps set. The frame of the bag does not
 // change. It is returned as it is if it has no stamps, or does not fit its definition.
 func (s *stamper) stamp(t *Topic, m *Message) []byte {
-	s.reached = s.at(m.At.Due + s.transport.PlayTime(m.At.Pos, s.position(m.Recorded)))
+	s.reached = s.at(m.At.Due + s.head.PlayTime(m.At.Pos, s.position(m.Recorded)))
 	if t.Stamps == nil {
 		return m.Frame
 	}
@@ -97,7 +97,7 @@ func (s *stamper) set(payload []byte, m *Message) {
 	zero, skew := s.clock(), s.skews.of(behind)
 	for _, i := range s.offsets {
 		pos := s.position(framing.StampAt(payload, i)) + skew
-		framing.SetStamp(payload, i, sinceEpoch(zero+m.At.Due+s.transport.PlayTime(m.At.Pos, pos)))
+		framing.SetStamp(payload, i, sinceEpoch(zero+m.At.Due+s.head.PlayTime(m.At.Pos, pos)))
 	}
 }
 

@@ -25,7 +25,7 @@ func TestStampsOfLateMessages(t *testing.T) {
 	t.Parallel()
 	p := transport.New(transport.Options{Schedule: transport.Schedule{Rate: 1}})
 	p.Begin(transport.Place{}, 0, time.Second)
-	s := stamper{transport: p, maxLate: 100 * ms}
+	s := stamper{head: p.Head(), maxLate: 100 * ms}
 	for _, step := range []struct{ late, want time.Duration }{
 		{0, 0},
 		{30 * ms, 0},
@@ -60,7 +60,7 @@ func TestStampsAreNotZero(t *testing.T) {
 
 // A message that is stamped costs its copy, which the reader makes, and no other allocation.
 func TestStampingAllocatesNothing(t *testing.T) {
-	s := stamper{clock: follow.Machine(pacing.NewTimerSleeper(), true).Stamps, transport: transport.New(transport.Options{Schedule: transport.Schedule{Rate: 1}}), log: zap.NewNop()}
+	s := stamper{clock: follow.Machine(pacing.NewTimerSleeper(), true).Stamps, head: transport.New(transport.Options{Schedule: transport.Schedule{Rate: 1}}).Head(), log: zap.NewNop()}
 	h := testplay.StampsOf(t, plan.KnownDefinition(testplay.TFMD5))
 	to := &Topic{Topic: &plan.Topic{Stamps: h}}
 	m := Message{Frame: testplay.Framed(testplay.TFData(testplay.Base, testplay.Base)), Private: true, Recorded: testplay.Base}
@@ -90,7 +90,7 @@ func FuzzStamp(f *testing.F) {
 			return
 		}
 		p := transport.New(transport.Options{Schedule: transport.Schedule{Rate: 0.3}})
-		s := stamper{clock: func() time.Duration { return 1e18 }, transport: p, log: zap.NewNop()}
+		s := stamper{clock: func() time.Duration { return 1e18 }, head: p.Head(), log: zap.NewNop()}
 		to := &Topic{Topic: &plan.Topic{Stamps: typ.HeaderStamps()}}
 		frame := testplay.Framed(payload)
 		before := slices.Clone(frame)

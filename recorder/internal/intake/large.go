@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
@@ -16,7 +17,7 @@ func (in *Intake) awaitChunk(f *LargeFrame, size, first int) *memory.Chunk {
 		return nil
 	}
 	c := f.link.Connection
-	if free := in.Pool.GetReusable(c.proven, size); free != nil {
+	if free := in.Pool.GetReusable(c.Proven, size); free != nil {
 		return free
 	}
 	if !in.awaitMemory(f, in.Pool.Weight(first)) {
@@ -43,13 +44,13 @@ func (in *Intake) awaitGrowth(f *LargeFrame, more int64) bool {
 // startWait notes that f may have to wait. mu is held.
 func (in *Intake) startWait(f *LargeFrame) {
 	c := f.link.Connection
-	f.Turn.Waiting, f.Turn.Proven, f.blockage = true, c.proven, Blockage{Topic: c.Topic}
+	f.Turn.Waiting, f.Turn.Proven, f.wait = true, c.Proven, account.Wait{Topic: c.Topic}
 }
 
 // endWait ends that. mu is held.
 func (in *Intake) endWait(f *LargeFrame) {
 	f.Turn.Waiting = false
-	in.EndBlockage(&f.blockage)
+	in.Account.EndWait(&f.wait)
 }
 
 // awaitLease waits for the turn of a message, and reports whether it has a lease: not if
@@ -57,14 +58,14 @@ func (in *Intake) endWait(f *LargeFrame) {
 func (in *Intake) awaitLease(f *LargeFrame) bool {
 	in.Pool.EnqueueTurn(&f.Turn)
 	defer in.Pool.DequeueTurn(&f.Turn)
-	for in.accepts(f.blockage.Topic) {
+	for in.accepts(f.wait.Topic) {
 		if in.Pool.GrantTurn(&f.Turn, time.Now()) {
 			return true
 		}
 		if in.Pool.StuckTurn(&f.Turn) {
 			return false
 		}
-		in.wait(&f.blockage)
+		in.wait(&f.wait)
 	}
 	return false
 }
@@ -78,7 +79,7 @@ func (in *Intake) awaitMemory(f *LargeFrame, more int64) bool {
 		if in.Pool.MakeRoom(free, memory.ForLarge) {
 			return true
 		}
-		if !in.accepts(f.blockage.Topic) {
+		if !in.accepts(f.wait.Topic) {
 			return false
 		}
 		in.SealOpen() // it would hold on to its memory until it is old
@@ -86,7 +87,7 @@ func (in *Intake) awaitMemory(f *LargeFrame, more int64) bool {
 			continue
 		}
 		in.Pool.SetShort(&f.Turn, true)
-		in.wait(&f.blockage)
+		in.wait(&f.wait)
 		in.Pool.SetShort(&f.Turn, false)
 	}
 }
@@ -98,7 +99,7 @@ func (in *Intake) forgetLatchedFor(more int64) bool {
 	if !in.Pool.NeverFits(more) {
 		return false
 	}
-	return in.Latched.ForgetAll(in.sources(), "latched messages are not repeated in the next file: a large message needs their memory")
+	return in.Latched.ForgetAll(in.Account.Sources(), "latched messages are not repeated in the next file: a large message needs their memory")
 }
 
 // dropEmptyChunk gives the memory of the open chunk back if there is a connection record

@@ -3,13 +3,14 @@ package intake
 import (
 	"testing"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // largeOf is a large message of a link of its own, which needs so many bytes.
 func largeOf(in *Intake, need int64) *LargeFrame {
-	l := &Link{In: in, Connection: &Connection{Topic: new(Topic)}}
+	l := &Link{In: in, Connection: &account.Connection{Topic: new(Topic)}}
 	l.frame = LargeFrame{link: l, blocks: true, Turn: memory.Turn{Need: need}}
 	return &l.frame
 }
@@ -44,7 +45,7 @@ func TestBufferOfTheMessageBefore(t *testing.T) {
 	free := usedChunk(t, &in.Pool, 50_000)
 	in.Pool.Put(free)
 	f := largeOf(in, free.Counted)
-	f.link.Connection.proven = true
+	f.link.Connection.Proven = true
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if got := in.awaitChunk(f, 50_000, 1000); got != free {
@@ -62,7 +63,7 @@ func TestLeaseKeepsSharedChunks(t *testing.T) {
 		in := bareIntake(10_000, 100)
 		in.State, in.Pool.Latched = StateRecording, 1000
 		f := largeOf(in, need)
-		f.blockage.Topic = f.link.Connection.Topic
+		f.wait.Topic = f.link.Connection.Topic
 		in.Mu.Lock()
 		if !in.awaitLease(f) || f.Turn.Shared != want {
 			t.Errorf("a lease for %d bytes keeps %d for a shared chunk, want %d", need, f.Turn.Shared, want)
@@ -84,7 +85,7 @@ func TestMemoryBesideSharedChunks(t *testing.T) {
 			in.Ended = true // so that nobody waits
 			in.Pool.Held, in.Pool.Shared = 9000, c.shared
 			f := largeOf(in, 5000)
-			f.blockage.Topic, f.Turn.Shared = f.link.Connection.Topic, 100
+			f.wait.Topic, f.Turn.Shared = f.link.Connection.Topic, 100
 			in.Mu.Lock()
 			if got := in.awaitMemory(f, more); got != want {
 				t.Errorf("with %d shared chunks there is room for %d bytes of 1000: %v, want %v", c.shared, more, got, want)
@@ -102,7 +103,7 @@ func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 		in := bareIntake(10_000, 100)
 		in.State, in.Pool.Blocks, in.Pool.Held = StateRecording, true, 10_000
 		f := largeOf(in, 5000)
-		f.blockage.Topic, f.Turn.Shared = f.link.Connection.Topic, shared
+		f.wait.Topic, f.Turn.Shared = f.link.Connection.Topic, shared
 		took := make(chan bool, 1)
 		go func() {
 			in.Mu.Lock()
@@ -113,7 +114,7 @@ func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 			in.Mu.Lock()
 			defer in.Mu.Unlock()
 			_, short, alone = in.Pool.Waits()
-			return len(in.Blocked), short, alone
+			return len(in.Account.Waits), short, alone
 		}
 		testlink.WaitFor(t, func() bool { blocked, _, _ := counts(); return blocked == 1 })
 		if _, n, m := counts(); n != 1 || m != alone {
@@ -163,14 +164,14 @@ func TestNextInTheQueueIsTold(t *testing.T) {
 		leases := make(chan bool, 2)
 		for i, need := range needs {
 			f := largeOf(in, need)
-			f.blockage.Topic = f.link.Connection.Topic
+			f.wait.Topic = f.link.Connection.Topic
 			f.Turn.Proven = need == 6000 // that is the first in the queue
 			go func() {
 				in.Mu.Lock()
 				defer in.Mu.Unlock()
 				leases <- in.awaitLease(f)
 			}()
-			testlink.WaitFor(t, func() bool { in.Mu.Lock(); defer in.Mu.Unlock(); return len(in.Blocked) == i+1 })
+			testlink.WaitFor(t, func() bool { in.Mu.Lock(); defer in.Mu.Unlock(); return len(in.Account.Waits) == i+1 })
 		}
 		in.Mu.Lock()
 		in.Pool.EndTurn(&taken.Turn)

@@ -5,13 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // bareLink is a link of an intake without a file, whose connection record takes so many bytes.
 func bareLink(in *Intake, recordBytes int) *Link {
-	return &Link{In: in, Connection: &Connection{Source: latch.Source{Conn: testlink.Connection(), Bytes: recordBytes}, Topic: new(Topic)}}
+	return &Link{In: in, Connection: &account.Connection{Source: latch.Source{Conn: testlink.Connection(), Bytes: recordBytes}, Topic: new(Topic)}}
 }
 
 // TestLargestMessage: one that fits the whole buffer with its connection record and what is
@@ -23,7 +24,7 @@ func TestLargestMessage(t *testing.T) {
 		in := bareIntake(budget, 100)
 		l := bareLink(in, record)
 		f := l.Large(size)
-		if got := l.Connection.Topic.Dropped[DropOversize]; (f != nil) != want || (got == 0) != want {
+		if got := l.Connection.Topic.Dropped[account.DropOversize]; (f != nil) != want || (got == 0) != want {
 			t.Errorf("a message of %d bytes is received: %v, %d were too large", size, f != nil, got)
 		}
 	}
@@ -50,7 +51,7 @@ func TestLargeMessageTakesAFreeBuffer(t *testing.T) {
 	free := usedChunk(t, &in.Pool, 2<<20)
 	in.Pool.Put(free)
 	l := bareLink(in, 100)
-	l.Connection.proven = true
+	l.Connection.Proven = true
 	if l.Large(2<<20 - LargeOverhead - 1000); l.frame.Turn.Chunk != free {
 		t.Error("it has another buffer")
 	}
@@ -67,7 +68,7 @@ func TestWhichLargeMessagesRelyOnARecord(t *testing.T) {
 			t.Errorf("a message of %d bytes relies on a record that no file has", size)
 		}
 		l.frame.Abort()
-		l.Connection.stored = in.Rotation.Part() + 1
+		l.Connection.NoteRecord(in.Rotation.Part())
 		if l.Large(size); l.frame.relies != want {
 			t.Errorf("a message of %d bytes relies on the record: %v, want %v", size, !want, want)
 		}
@@ -82,7 +83,7 @@ func TestLatchedMessageOfAThinTopic(t *testing.T) {
 	in.State = StatePaused
 	l := bareLink(in, 100)
 	l.Connection.Latching = true
-	l.Connection.Topic.Sampler = SamplerOf([]Limit{{Topics: "**", Every: 10}}, "/t")
+	l.Connection.Topic.Sampler = account.SamplerOf([]account.Limit{{Topics: "**", Every: 10}}, "/t")
 	for n := range uint32(3) {
 		m := l.Large(2000)
 		if m == nil {
@@ -117,7 +118,7 @@ func TestMessageThatGrows(t *testing.T) {
 		l := bareLink(in, 100)
 		if c.reused {
 			in.Pool.Put(usedChunk(t, &in.Pool, 4<<20))
-			l.Connection.proven = true
+			l.Connection.Proven = true
 		}
 		m := l.Large(3 << 20)
 		if m == nil {
@@ -131,7 +132,7 @@ func TestMessageThatGrows(t *testing.T) {
 				in.Pool.Held = max(in.Pool.Held, budget-c.left)
 			}
 		}
-		if got := l.Connection.Topic.Dropped[DropBufferFull]; took != (c.dropped == 0) || got != c.dropped {
+		if got := l.Connection.Topic.Dropped[account.DropBufferFull]; took != (c.dropped == 0) || got != c.dropped {
 			t.Errorf("%s: received %v, %d dropped; want %d", name, took, got, c.dropped)
 		}
 	}
@@ -156,7 +157,7 @@ func TestStuckMessageIsGivenUp(t *testing.T) {
 	if last.frame.grow(last.frame.Turn.Chunk.Counted + 1000) {
 		t.Error("it goes on")
 	}
-	if got := last.Connection.Topic.Dropped[DropBufferFull]; got != 1 || last.frame.Turn.Begun() {
+	if got := last.Connection.Topic.Dropped[account.DropBufferFull]; got != 1 || last.frame.Turn.Begun() {
 		t.Errorf("%d dropped, and it has a chunk: %v", got, last.frame.Turn.Begun())
 	}
 }

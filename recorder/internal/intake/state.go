@@ -3,20 +3,13 @@ package intake
 import (
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 )
 
 // accepts reports whether messages of t go into the bag now. mu is held.
-func (in *Intake) accepts(t *Topic) bool {
-	return in.State == StateRecording && !in.Ended && !in.AtSizeLimit && !t.atLimit()
-}
-
-// countUnrecorded counts messages that arrive while nothing is recorded.
-func (c *Connection) countUnrecorded(messages int) {
-	if !c.Topic.atLimit() {
-		c.Topic.Passed += uint64(messages)
-		c.Missed = c.Latching
-	}
+func (in *Intake) accepts(t *account.Topic) bool {
+	return in.State == StateRecording && !in.Ended && !in.AtSizeLimit && !t.AtLimit()
 }
 
 // enter changes the state. Links that wait for room have to look again. mu is held.
