@@ -61,7 +61,7 @@ var allowed = map[string][]string{
 	"internal/command":          {},
 	"internal/playface":         {"internal/bagnote", "internal/command", "internal/lastminute", "internal/plural", "internal/web", "internal/web/metrics", "player/control"},
 	"internal/recordface":       {"bagfmt", "internal/baginfo", "internal/bagnote", "internal/command", "internal/lastminute", "internal/plural", "internal/web", "internal/web/metrics", "recorder/control"},
-	"internal/web":              {"internal/command", "internal/loglimit", "internal/web/metrics"},
+	"internal/web":              {"internal/command", "internal/live", "internal/loglimit", "internal/web/metrics"},
 	"internal/web/metrics":      {},
 	"internal/web/webtest":      {"internal/web"},
 	"internal/xmlrpc":           {"internal/loglimit"},
