@@ -113,6 +113,7 @@ var allowed = map[string][]string{
 	"player/internal/readahead": {"bagfmt", "player/internal/framing", "player/internal/plan", "player/internal/timeline", "player/internal/transport", "rosmsg"},
 	"player/internal/timeline":  {"bagfmt", "internal/loglimit", "internal/msgheader", "player/control", "player/internal/plan", "player/internal/transport"},
 	"player/internal/framing":   {"rosbag"},
+	"player/internal/viewing":   {"internal/live", "player/control", "player/internal/framing", "player/internal/plan", "rosbag", "tcpros"},
 	"player/internal/follow":    {"internal/msgheader", "player/internal/framing", "player/internal/pacing", "rosbag", "tcpros"},
 	"player/internal/plan":      {"bagfmt", "internal/loglimit", "internal/msgheader", "internal/msgtypes", "internal/nearest", "internal/topicmatch", "player/control", "player/internal/framing", "player/internal/source", "rosmsg", "tcpros"},
 	"player/internal/testplay":  {"bagfmt", "player/internal/source", "rosmsg", "tcpros"},
@@ -152,6 +153,7 @@ var allowed = map[string][]string{
 	"recorder/internal/own":          {"internal/bagnote", "internal/loglimit", "recorder/control", "recorder/internal/intake", "tcpros"},
 	"recorder/internal/subscribe":    {"recorder/control", "recorder/internal/", "rosbag", "tcpros"},
 	"recorder/internal/bagname":      {"internal/naming"},
+	"recorder/internal/tap":          {"internal/live", "rosbag", "tcpros"},
 	"recorder/internal/latch":        {"bagfmt", "bagfmt/chunk", "recorder/internal/memory"},
 	"recorder/internal/ring":         {"bagfmt", "bagfmt/chunk", "recorder/internal/latch", "recorder/internal/memory"},
 
