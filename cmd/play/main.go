@@ -10,10 +10,10 @@ import (
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/internal/playface"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/rosout"
-	"github.com/gorosbag/gorosbag/internal/screen"
-	"github.com/gorosbag/gorosbag/internal/web"
+	"github.com/gorosbag/gorosbag/internal/term/termtext"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -113,8 +113,8 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 	defer d.hide() // also when Run panics
 	notifier := notifySystemd(ctx, node, d.log)
 	defer notifier.end()
-	page := web.NewPlayer(d.marks...)
-	endWeb, err := serveWeb(ctx, c, node, page, d.log)
+	face := playface.New(d.marks...)
+	endWeb, err := serveWeb(ctx, c, node, face, d.log)
 	if err != nil {
 		return control.Summary{}, err
 	}
@@ -124,12 +124,12 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 	o.OnStart = func(control control.Control) {
 		graph.PublishLog(out) //nolint:contextcheck // it publishes until Close; here, after the topics of the bags, which may have /rosout
 		notifier.attach(control)
-		page.Attach(control)
-		endServing = serve(c, node, control, d.log) //nolint:contextcheck // it serves until Close
+		face.Attach(control)
+		endServing = serve(c, node, face, d.log) //nolint:contextcheck // it serves until Close
 		d.show(ctx, control)
 	}
 	if c.Prefix != "" {
-		fmt.Fprintf(d.out, "Using prefix '%s' for topics\n", screen.Plain(c.Prefix)) //nolint:errcheck // a console takes everything
+		fmt.Fprintf(d.out, "Using prefix '%s' for topics\n", termtext.Plain(c.Prefix)) //nolint:errcheck // a console takes everything
 	}
 	return player.Run(ctx, o)
 }

@@ -7,14 +7,15 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/playface"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/web"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // serveWeb serves the web page, the API and the metrics, if they are switched on, until end is
-// called. page is empty until its control is attached.
-func serveWeb(ctx context.Context, c *config.Play, node *tcpros.Node, page *web.Player, log *zap.Logger) (end func(), err error) {
+// called. face is empty until its control is attached.
+func serveWeb(ctx context.Context, c *config.Play, node *tcpros.Node, face *playface.Face, log *zap.Logger) (end func(), err error) {
 	if c.Web.Listen == "" {
 		return func() {}, nil
 	}
@@ -29,7 +30,7 @@ func serveWeb(ctx context.Context, c *config.Play, node *tcpros.Node, page *web.
 	server, err := web.Serve(ctx, web.Options{
 		Listen: string(c.Web.Listen), Token: token, Hosts: hosts,
 		Node: node.Name(), Version: program.Version(), MasterUp: node.MasterUp, Unread: node.Unread, Log: log,
-	}, page)
+	}, face)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // snapshots translates the options of snapshots.
@@ -19,16 +20,16 @@ func snapshots(c *config.Record) recorder.Snapshot {
 	s := recorder.Snapshot{PreRoll: time.Duration(c.PreRoll), PostRoll: time.Duration(c.PostRoll), Bytes: int64(c.SnapshotBytes)}
 	switch {
 	case c.Snapshot:
-		s.Mode = recorder.SnapshotOnly
+		s.Mode = control.SnapshotOnly
 	case c.SnapshotBeside:
-		s.Mode = recorder.SnapshotBeside
+		s.Mode = control.SnapshotBeside
 	}
 	return s
 }
 
 // snapshotOnSignal makes SIGUSR1 take a snapshot until stop is called. It is caught
 // without snapshots, too: by default it would end the process and leave a torn bag.
-func snapshotOnSignal(control *recorder.Control, log *zap.Logger) (stop func()) {
+func snapshotOnSignal(recording control.Recording, log *zap.Logger) (stop func()) {
 	if snapshotSignal == nil {
 		return func() {}
 	}
@@ -43,7 +44,7 @@ func snapshotOnSignal(control *recorder.Control, log *zap.Logger) (stop func()) 
 			case <-signals:
 				// A snapshot that ends later tells of its end itself.
 				wg.Go(func() {
-					if _, err := control.Snapshot(ctx); err != nil && !errors.Is(err, context.Canceled) {
+					if _, err := recording.Snapshot(ctx); err != nil && !errors.Is(err, context.Canceled) {
 						log.Error("no snapshot", zap.Stringer("trigger", snapshotSignal), zap.Error(err))
 					}
 				})
