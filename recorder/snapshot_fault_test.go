@@ -124,7 +124,7 @@ func TestSnapshotLetsMemoryGo(t *testing.T) {
 	now := time.Now()
 	for n := range uint32(chunks) {
 		l.Frames(testlink.Frame(1, n, 5000), 1, now)
-		p.tick(now.Add(p.Flush))
+		p.tick(now.Add(p.FlushInterval))
 	}
 	var memory []weak.Pointer[byte]
 	testlink.WaitFor(t, func() bool {
@@ -186,7 +186,7 @@ func TestSnapshotIsNotWaitedForByADiskThatHangs(t *testing.T) {
 	testlink.WaitFor(t, func() bool {
 		p.Mu.Lock()
 		defer p.Mu.Unlock()
-		return p.Ended
+		return p.Mode.Ended
 	})
 	select {
 	case err := <-closed:

@@ -19,6 +19,8 @@ type Accounts struct {
 	own         []*Topic // those of Topics on which the recorder itself publishes: a few
 	Connections Connections
 	Waits       []*Wait // links that wait for room
+	Unread      string  // what could not be read of the master's last replies; empty for nothing
+	EverUnread  string  // the same of all its replies
 }
 
 // New returns an account of nothing.

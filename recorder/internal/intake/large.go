@@ -3,7 +3,6 @@ package intake
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
@@ -76,25 +75,15 @@ func (in *Intake) awaitMemory(f *LargeFrame, more int64) bool {
 		if !in.accepts(f.wait.Topic) {
 			return false
 		}
-		in.SealOpen() // it would hold on to its memory until it is old
-		if in.dropEmptyChunk() {
+		in.SealOpen()                              // it would hold on to its memory until it is old
+		if c := in.Filling.TakeEmpty(); c != nil { // it has a connection record at most
+			in.Pool.Put(c)
 			continue
 		}
 		in.Pool.Turns.SetShort(true)
 		in.wait(&f.wait)
 		in.Pool.Turns.SetShort(false)
 	}
-}
-
-// dropEmptyChunk gives the memory of the open chunk back if there is a connection record
-// in it at most, and reports whether there was one. mu is held.
-func (in *Intake) dropEmptyChunk() bool {
-	if in.Open == nil || in.Open.Builder.Messages() > 0 {
-		return false
-	}
-	in.Pool.Put(in.Open)
-	in.Open, in.records = nil, new(chunk.Records) // which is written anew
-	return true
 }
 
 // hasLease reports whether a message has a lease, or gets one without a wait. mu is held.

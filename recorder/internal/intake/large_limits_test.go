@@ -3,6 +3,7 @@ package intake
 import (
 	"testing"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -40,7 +41,7 @@ func TestLatchedMessagesBesideLargeOnes(t *testing.T) {
 func TestBufferOfTheMessageBefore(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(10_000_000, 100)
-	in.Pool.Blocks, in.State = true, StateRecording
+	in.Pool.Blocks, in.Mode.State = true, control.StateRecording
 	free := usedChunk(t, in.Pool, 50_000)
 	in.Pool.Put(free)
 	f := largeOf(in, free.Counted)
@@ -65,7 +66,7 @@ func TestMemoryBesideSharedChunks(t *testing.T) {
 	}{{0, 800}, {1, 900}, {2, 1000}, {3, 1000}} {
 		for more, want := range map[int64]bool{c.most: true, c.most + 1: false} {
 			in := bareIntake(10_000, 100)
-			in.Ended = true // so that nobody waits
+			in.Mode.Ended = true // so that nobody waits
 			in.Pool.Held, in.Pool.Shared = 9000, c.shared
 			f := largeOf(in, 5000)
 			f.wait.Topic, f.Turn.Shared = f.link.Connection.Topic, 100
@@ -82,7 +83,7 @@ func TestMemoryBesideSharedChunks(t *testing.T) {
 func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(10_000, 100)
-	in.State, in.Pool.Blocks, in.Pool.Held = StateRecording, true, 10_000
+	in.Mode.State, in.Pool.Blocks, in.Pool.Held = control.StateRecording, true, 10_000
 	f := largeOf(in, 5000)
 	f.wait.Topic, f.Turn.Shared = f.link.Connection.Topic, 100
 	took := make(chan bool, 1)
@@ -136,7 +137,7 @@ func TestNextInTheQueueIsTold(t *testing.T) {
 	t.Parallel()
 	for _, needs := range [][]int64{{3000, 6000}, {6000, 3000}} {
 		in := bareIntake(10_000, 100)
-		in.State = StateRecording
+		in.Mode.State = control.StateRecording
 		taken := largeOf(in, 8000)
 		grantTo(t, in, &taken.Turn)
 		leases := make(chan bool, 2)

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"errors"
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
@@ -11,6 +12,9 @@ import (
 
 // Links is the door for subscriptions, and for what the recorder itself puts into a bag.
 type Links struct{ in *Intake }
+
+// ErrEnded refuses links that open too late.
+var ErrEnded = errors.New("the recording has ended")
 
 // Topic is the account of a topic, as the users of doors know it.
 type Topic = account.Topic
@@ -48,7 +52,7 @@ func (d Links) OpenLink(t *account.Topic, info tcpros.LinkInfo) (*Link, error) {
 	header := rosbag.Header(info.Header)
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	if in.Ended {
+	if in.Mode.Ended {
 		return nil, ErrEnded
 	}
 	c := t.Find(header)
@@ -96,16 +100,13 @@ func (d Links) NoteWaiting(waiting map[*account.Topic]account.Waiting) {
 	}
 }
 
-// unread is what could not be read of the master's replies, so that topics may be missing: of the
-// last replies, and at the last time that there was something.
-type unread struct{ now, ever string }
-
-// NoteUnread notes what could not be read of the last replies, and what at any time.
+// NoteUnread notes what could not be read of the master's last replies, and what at any time, so that
+// topics may be missing.
 func (d Links) NoteUnread(now, ever string) {
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	in.unread = unread{now, ever}
+	in.Account.Unread, in.Account.EverUnread = now, ever
 }
 
 // UnblockLinks lets the links that wait for room go on at once, budget or not: they are

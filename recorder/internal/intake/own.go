@@ -3,6 +3,7 @@ package intake
 import (
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -19,17 +20,17 @@ func (d Links) OpenMarks(topic string, typ OwnType) (*Link, error) {
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	if err := in.recordsNow(); err != nil {
+	if err := in.Mode.CanMark(); err != nil {
 		return nil, err
 	}
-	return in.openOwn(ownHeader(in.node, topic, typ, false)), nil
+	return in.openOwn(ownHeader(in.cfg.Node, topic, typ, false)), nil
 }
 
 // recordsNow says why nothing can be recorded now. mu is held.
 func (in *Intake) recordsNow() error {
-	err := in.hasBag()
-	if err == nil && in.State == StatePaused {
-		return ErrPaused
+	err := in.Mode.HasBag()
+	if err == nil && in.Mode.State == control.StatePaused {
+		return control.ErrPaused
 	}
 	return err
 }
@@ -41,32 +42,32 @@ func (d Links) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error)
 	c := l.Connection
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	if err := in.recordsNow(); err != nil {
+	if err := in.Mode.CanMark(); err != nil {
 		return time.Time{}, err
 	}
 	in.rotateIfDue(time.Now())
-	if in.Open == nil {
+	if in.Filling.Open == nil {
 		in.WaitForChunk(c.Topic) // a file may begin meanwhile
-		if err := in.recordsNow(); err != nil {
+		if err := in.Mode.CanMark(); err != nil {
 			return time.Time{}, err
 		}
 	}
 	now := time.Now()
 	ago := min(max(now.Sub(at), 0), BackdateLimit)
-	stamp := in.Sim.At(now)
-	if in.Sim == nil { // a simulation may run at any rate
-		begun := in.Begun
+	stamp := in.cfg.Sim.At(now)
+	if in.cfg.Sim == nil { // a simulation may run at any rate
+		begun := in.Mode.Begun
 		if in.Rotation.Begun().After(begun) {
 			begun = in.Rotation.Begun() // bags of a recording do not overlap
 		}
 		stamp = stamp.Add(-min(ago, max(stamp.Sub(begun), 0)))
 	}
-	in.latest = later(in.latest, now)
+	in.Filling.Saw(now)
 	c.Topic.Last, c.Latest = now, now
 	before := c.Topic.Messages
 	in.add(c, frame, 1, rosbag.TimeOf(stamp), now)
 	if c.Topic.Messages == before {
-		return time.Time{}, ErrNoRoom
+		return time.Time{}, control.ErrNoRoom
 	}
 	return stamp, nil
 }
@@ -77,32 +78,9 @@ func (d Links) OpenNotes(topic string, typ OwnType) *Link {
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	l := in.openOwn(ownHeader(in.node, topic, typ, true))
+	l := in.openOwn(ownHeader(in.cfg.Node, topic, typ, true))
 	l.Connection.Latching, l.Connection.EveryFile = true, true
 	return l
-}
-
-// OpenReport returns the connection that the account of losses is written to.
-func (d Files) OpenReport(topic string, typ OwnType) *rosbag.Connection {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	if in.reported == nil {
-		in.reported = in.openOwn(ownHeader(in.node, topic, typ, true))
-	}
-	return in.reported.Connection.Conn
-}
-
-// OwnWritten counts a message of the recorder's own that the sink has written to the file of now, and
-// returns the number of that.
-func (d Files) OwnWritten(c *rosbag.Connection, bytes int) (part int) {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	if of := in.Account.Connections.Of(c); of != nil {
-		in.took(of.Topic, 1, uint64(bytes))
-	}
-	return in.Rotation.Part()
 }
 
 // OpenLatched makes a link on which the recorder itself publishes, latched.
@@ -110,7 +88,7 @@ func (d Links) OpenLatched(topic string, typ OwnType) *Link {
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	return in.openOwn(ownHeader(in.node, topic, typ, true))
+	return in.openOwn(ownHeader(in.cfg.Node, topic, typ, true))
 }
 
 // openOwn makes a link on which the recorder itself publishes, beside others on the topic if
@@ -118,7 +96,7 @@ func (d Links) OpenLatched(topic string, typ OwnType) *Link {
 func (in *Intake) openOwn(h tcpros.Header) *Link {
 	name, _ := h.Get("topic")
 	t := in.Account.OwnTopic(name)
-	return in.connect(t, t.Find(rosbag.Header(h)), tcpros.LinkInfo{Topic: name, PublisherURI: in.node, Header: h})
+	return in.connect(t, t.Find(rosbag.Header(h)), tcpros.LinkInfo{Topic: name, PublisherURI: in.cfg.Node, Header: h})
 }
 
 // ownHeader is the connection header of what the recorder, a node of that name, publishes.

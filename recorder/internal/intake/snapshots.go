@@ -1,16 +1,136 @@
 package intake
 
 import (
+	"bytes"
 	"slices"
 	"time"
 
-	"go.uber.org/zap"
-
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
+
+// Snapshots is the door for whoever takes and writes snapshots.
+type Snapshots struct{ in *Intake }
+
+// Snapshots returns the door for whoever writes snapshots.
+func (in *Intake) Snapshots() Snapshots { return Snapshots{in} }
+
+// Release takes a chunk back that no snapshot has.
+func (d Snapshots) Release(c *memory.Chunk) { d.in.release(c) }
+
+// LatchingOf returns the latching connections with messages in a chunk, nil if there are none.
+func (d Snapshots) LatchingOf(c *chunk.Sealed) map[rosbag.ConnID]*latch.Source {
+	return d.in.latchingOf(c)
+}
+
+// ChunkBytes returns the size at which chunks are sealed.
+func (d Snapshots) ChunkBytes() int { return d.in.Pool.ChunkBytes }
+
+// Simulated reports whether the recording goes by a clock of the graph.
+func (d Snapshots) Simulated() bool { return d.in.cfg.Sim != nil }
+
+// Stamp returns the time of the recording at now.
+func (d Snapshots) Stamp(now time.Time) time.Time { return d.in.cfg.Sim.At(now) }
+
+// RepeatedInSnapshot accounts for latched messages that were written to a snapshot.
+func (d Snapshots) RepeatedInSnapshot(c *chunk.Sealed) {
+	in := d.in
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	in.CountRepeated(c)
+}
+
+// UnpinState lets go of the state where a snapshot begins.
+func (d Snapshots) UnpinState(s *latch.State) {
+	in := d.in
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	in.Latched.UnpinState(s)
+}
+
+// AddBefore adds copies of messages that come before the snapshot in the ring.
+func (d Snapshots) AddBefore(s *latch.State, all []latch.Pinned) error {
+	in := d.in
+	var counted int64
+	for _, l := range all {
+		l.Counted = in.Latched.Weight(len(l.Frame))
+		counted += l.Counted
+	}
+	if counted > 0 && !in.claimLatched(counted) {
+		return ErrNoLatchedMemory
+	}
+	s.AddBefore(all)
+	return nil
+}
+
+// GoBy lets the notes of a chunk pass the ring.
+func (d Snapshots) GoBy(c *ring.Chunk) {
+	in := d.in
+	in.Mu.Lock()
+	in.Latched.Pass(c.TakeNotes())
+	in.Mu.Unlock()
+}
+
+// LatchedIn returns the last message of each latching connection in a sealed chunk, the latest
+// first, with a copy if there is memory for that and the chunk itself takes more.
+func (in *Intake) LatchedIn(c *memory.Chunk) []latch.Pinned {
+	latching := in.latchingOf(c.Sealed)
+	if latching == nil {
+		return nil
+	}
+	var all []latch.Pinned
+	var counted int64
+	for conn, frame := range c.Builder.LastFrames(func(conn *rosbag.Connection) bool { return latching[conn.ID] != nil }) {
+		l := &latch.Message{Frame: frame, Counted: latch.LatchedOverhead + in.Latched.Weight(len(frame))}
+		all = append(all, latch.Pinned{Source: latching[conn.ID], Message: l})
+		counted += l.Counted
+	}
+	copied := counted <= int64(len(c.Sealed.Record)) && in.claimForRing(counted)
+	for _, l := range all {
+		if copied {
+			l.Frame = bytes.Clone(l.Frame)
+		} else {
+			l.Frame, l.Counted = nil, 0
+		}
+	}
+	return all
+}
+
+// claimForRing counts n bytes for the ring if there are so many. The chunks of a requested
+// snapshot must not displace each other.
+func (in *Intake) claimForRing(n int64) bool {
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	if !in.Pool.Fits(n) && (in.Ring.Pending > 0 || !in.Pool.MakeRoom(n, memory.ForAny)) {
+		return false
+	}
+	in.Pool.Use(n)
+	return true
+}
+
+// LoseFromSnapshot counts the messages of a chunk that should be in a snapshot and are not,
+// where nothing else is written.
+func (d Snapshots) LoseFromSnapshot(c *chunk.Sealed, cause account.DropCause) {
+	in := d.in
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	in.Account.EachCount(c, func(t *account.Topic, n account.Tally) { t.Dropped[cause] += n.Messages })
+}
+
+// SnapshotWritten counts the messages of a chunk that is in a snapshot, where nothing else is
+// written.
+func (d Snapshots) SnapshotWritten(c *chunk.Sealed) {
+	in := d.in
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	in.Account.EachCount(c, func(t *account.Topic, n account.Tally) { t.Written.Add(n) })
+}
 
 // ToRingChunk takes over a sealed chunk that the recording is done with. A record that does
 // not fill its buffer well, because it is packed or was sealed young, gets memory of
@@ -90,8 +210,8 @@ func (d Snapshots) Prolong(now time.Time) (*ring.Taking, error) {
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	if in.Ended {
-		return nil, ErrNotRecording
+	if in.Mode.Ended {
+		return nil, control.ErrNotRecording
 	}
 	if in.Ring.Due(now) {
 		in.endSnapshot()
@@ -114,13 +234,13 @@ func (d Snapshots) BeginSnapshot(sn *ring.Taking) bool {
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	if in.Ended {
+	if in.Mode.Ended {
 		return false
 	}
 	in.SealOpen()
 	sn.State = latch.AtTrigger(in.Account.Sources())
 	in.Ring.Begin(sn)
-	in.Enqueue(&Command{Kind: CommandSnapshot, Snapshot: sn})
+	in.Enqueue(&command.Command{Kind: command.Snapshot, Taking: sn})
 	if in.Ring.PostRoll == 0 {
 		in.endSnapshot()
 		return true
@@ -172,22 +292,7 @@ func (d Snapshots) SnapshotClosed() {
 func (in *Intake) endSnapshot() {
 	if sn := in.Ring.End(); sn != nil {
 		in.SealOpen()
-		in.Enqueue(&Command{Kind: CommandEndSnapshot, Snapshot: sn})
-	}
-}
-
-// warnShort warns once that memory does not reach as far back as was asked for, and
-// again if it did meanwhile.
-func (in *Intake) warnShort(now time.Time) {
-	if in.Ring == nil || in.Ring.Window == 0 {
-		return
-	}
-	in.Mu.Lock()
-	short, reach := in.Ring.TakeShort(now)
-	in.Mu.Unlock()
-	if short {
-		in.log.Warn("memory does not hold as much as snapshots are to begin with: give more, or compress",
-			zap.Duration("wanted", in.Ring.Window), zap.Duration("held", reach.Round(time.Millisecond)), zap.Int64("bytes", in.Ring.Most))
+		in.Enqueue(&command.Command{Kind: command.EndSnapshot, Taking: sn})
 	}
 }
 

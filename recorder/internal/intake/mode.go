@@ -1,0 +1,43 @@
+package intake
+
+import (
+	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/command"
+)
+
+// Mode is what the recording does with messages now.
+type Mode struct {
+	State    control.State
+	Begun    time.Time        // when the recording was started, by the steady clock of Sim; zero while it is stopped
+	starting *command.Command // opens the file that a stopped recording waits for; nil for none
+	Ended    bool             // nothing more is recorded: the file has failed, or all links are closed
+	Full     bool             // the only file has reached its size: messages that come now are not wanted
+}
+
+// Records reports whether messages go into the bag.
+func (m *Mode) Records() bool { return m.State == control.StateRecording && !m.over() }
+
+// over reports whether the recording ends.
+func (m *Mode) over() bool { return m.Ended || m.Full }
+
+// HasBag returns why nothing can be done to the bag: the recording ends, or is stopped.
+func (m *Mode) HasBag() error {
+	switch {
+	case m.over():
+		return control.ErrNotRecording
+	case m.State == control.StateStopped:
+		return control.ErrStopped
+	}
+	return nil
+}
+
+// CanMark returns why nothing can be recorded now.
+func (m *Mode) CanMark() error {
+	err := m.HasBag()
+	if err == nil && m.State == control.StatePaused {
+		return control.ErrPaused
+	}
+	return err
+}
