@@ -185,7 +185,6 @@ func TestHangingDisk(t *testing.T) {
 	}
 	o.Select = Selection{} // subscribes to nothing
 	r := sessionOn(p, o)
-	r.subs, r.ready = map[string]*subscription{}, make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.record(ctx) }()

@@ -15,6 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
+	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -30,7 +31,7 @@ type pipeline struct {
 
 // sessionOn is a session with other options that records with p.
 func sessionOn(p *pipeline, o Options) *session {
-	return &session{Options: o, in: p.in, own: own.New(p.Links(), zap.NewNop()), sink: p.sink}
+	return &session{o: o, in: p.in, own: own.New(p.Links(), zap.NewNop()), sink: p.sink, subs: subscribe.New(o.subscriptions())}
 }
 
 // testPipeline is a pipeline on a file in a directory of the test.
@@ -58,7 +59,7 @@ func testPipeline(t testing.TB, o Options, wrap func(bagfile.Handle) bagfile.Han
 		outputs.Wrap = wrap
 	}
 	retain := bagfile.NewRetainer(o.Retain, o.Log, outputs.Free, o.handover().Keeps)
-	r := &session{Options: o}
+	r := &session{o: o}
 	r.wire(outputs, retain, out)
 	return &pipeline{session: r, Intake: r.in, Sink: r.sink}
 }

@@ -11,7 +11,7 @@ import (
 // stats reads the accounts of a recording under way.
 func (r *session) stats() control.Stats {
 	p, now := r.sink, time.Now()
-	s := control.Stats{Taken: now, Elapsed: now.Sub(r.started), Bytes: p.Stored.Load(), Handover: r.handover().Handed(), Triggers: r.triggers()}
+	s := control.Stats{Taken: now, Elapsed: now.Sub(r.started), Bytes: p.Stored.Load(), Handover: r.o.handover().Handed(), Triggers: r.o.triggers()}
 	if out := p.Current(); out != nil {
 		s.File = out.Target()
 	}

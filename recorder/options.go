@@ -23,6 +23,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
+	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -222,6 +223,22 @@ func (o *Options) sink(in *intake.Intake, encoder *encode.Encoder, outputs *bagf
 	}
 }
 
+// subscriptions returns how topics are subscribed to.
+func (o *Options) subscriptions() subscribe.Config {
+	return subscribe.Config{
+		Node: o.Node, Log: o.Log, TCPNoDelay: o.TCPNoDelay, UDP: o.UDP, CountTopics: o.CountTopics, IsNamed: o.names, Watch: o.Watch,
+	}
+}
+
+// graph returns what is asked about the graph of nodes.
+func (o *Options) graph() *graph.Graph {
+	return &graph.Graph{Config: graph.Config{
+		Node: o.Node, Log: o.Log, Interval: o.PollInterval, Survey: o.survey,
+		Lists: o.Select.lists(), Selects: o.Select.selects, Excludes: o.Select.exclude.Match,
+		Nodes: o.Select.Nodes, NodePublications: o.Select.NodePublications,
+	}}
+}
+
 // encoder returns how chunks are compressed.
 func (o *Options) encoder() encode.Options {
 	e := encode.Options{Log: o.Log, Compression: o.Compression, Adaptive: o.Adaptive, Room: o.MemoryBytes(), Workers: workers(o.Compression)}
@@ -247,8 +264,37 @@ func (o *Options) checkNames() error {
 	return o.checkWatched()
 }
 
-// maxMessageBytes is the limit of roscpp.
-const maxMessageBytes = 1_000_000_000
+// names reports whether the user has named a topic in full.
+func (o *Options) names(topic string) bool {
+	return slices.ContainsFunc(o.Select.literal, func(name string) bool {
+		resolved, err := o.resolve(name)
+		return err == nil && resolved == topic
+	})
+}
+
+// ErrNotSelected means that a topic is to be watched and is not recorded.
+var ErrNotSelected = errors.New("a topic that a trigger watches is not recorded")
+
+// checkWatched returns an error for a topic to watch that is certainly not recorded.
+func (o *Options) checkWatched() error {
+	if o.Watch == nil {
+		return nil
+	}
+	for _, topic := range o.Watch.Topics() {
+		if !o.names(topic) && !o.Select.maySelect(topic) {
+			return fmt.Errorf("%w: %s", ErrNotSelected, topic)
+		}
+	}
+	return nil
+}
+
+// triggers returns the accounts of the triggers, nil without any.
+func (o *Options) triggers() []control.TriggerStats {
+	if o.Watch == nil {
+		return nil
+	}
+	return o.Watch.Triggers()
+}
 
 // workers is the number of compression goroutines.
 func workers(c rosbag.Compression) int {

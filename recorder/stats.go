@@ -13,8 +13,8 @@ import (
 
 // summary reads the accounts after the pipeline has been closed.
 func (r *session) summary(d time.Duration) control.Summary {
-	s := control.Summary{Duration: d, Triggers: r.triggers()}
-	if r.Adaptive {
+	s := control.Summary{Duration: d, Triggers: r.o.triggers()}
+	if r.o.Adaptive {
 		s.Chunks = r.sink.Encoder.Stored()
 	}
 	files := r.sink.Finished.Account()
@@ -31,11 +31,11 @@ func (r *session) summary(d time.Duration) control.Summary {
 	topics, unread := r.in.Accounts().SummaryFigures(time.Now())
 	s.Topics, s.Unread = topicSummaries(topics), unread
 	for _, t := range s.Topics {
-		if len(t.Publishers)+t.Former.Count+t.Refused == 0 && slices.Contains(r.Select.literal, t.Topic) {
+		if len(t.Publishers)+t.Former.Count+t.Refused == 0 && slices.Contains(r.o.Select.literal, t.Topic) {
 			s.Missing = append(s.Missing, t.Topic)
 		}
 	}
-	s.Missing = append(s.Missing, r.Select.unmatched()...)
+	s.Missing = append(s.Missing, r.o.Select.unmatched()...)
 	return s
 }
 

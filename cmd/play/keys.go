@@ -6,8 +6,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
-	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/internal/term/keys"
 	"github.com/gorosbag/gorosbag/player/control"
 )
 

@@ -16,8 +16,8 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
-	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/internal/term/keys"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -186,7 +186,7 @@ func TestStartAtMark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bag, err := player.NewBag(t.Context(), "x.bag", opened, nil)
+	bag, err := player.NewBag(t.Context(), "x.bag", opened)
 	if err != nil {
 		t.Fatal(err)
 	}

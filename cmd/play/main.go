@@ -113,8 +113,8 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 	defer d.hide() // also when Run panics
 	notifier := notifySystemd(ctx, node, d.log)
 	defer notifier.end()
-	page := playface.NewPage(d.marks...)
-	endWeb, err := serveWeb(ctx, c, node, page, d.log)
+	face := playface.New(d.marks...)
+	endWeb, err := serveWeb(ctx, c, node, face, d.log)
 	if err != nil {
 		return control.Summary{}, err
 	}
@@ -124,8 +124,8 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 	o.OnStart = func(control control.Control) {
 		graph.PublishLog(out) //nolint:contextcheck // it publishes until Close; here, after the topics of the bags, which may have /rosout
 		notifier.attach(control)
-		page.Attach(control)
-		endServing = serve(c, node, control, d.log) //nolint:contextcheck // it serves until Close
+		face.Attach(control)
+		endServing = serve(c, node, face, d.log) //nolint:contextcheck // it serves until Close
 		d.show(ctx, control)
 	}
 	if c.Prefix != "" {

@@ -97,7 +97,7 @@ func openBag(ctx context.Context, path string, maxChunk int64, cache *bagfmt.Cac
 	if err != nil {
 		return nil, &player.OpenError{Bag: shown, Err: err}
 	}
-	b, err := player.NewBag(ctx, shown, r.Source, r)
+	b, err := player.NewBag(ctx, shown, r.Source)
 	if err != nil {
 		r.Close() //nolint:errcheck,gosec // only read from
 		return nil, err

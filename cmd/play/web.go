@@ -14,8 +14,8 @@ import (
 )
 
 // serveWeb serves the web page, the API and the metrics, if they are switched on, until end is
-// called. page is empty until its control is attached.
-func serveWeb(ctx context.Context, c *config.Play, node *tcpros.Node, page *playface.Page, log *zap.Logger) (end func(), err error) {
+// called. face is empty until its control is attached.
+func serveWeb(ctx context.Context, c *config.Play, node *tcpros.Node, face *playface.Face, log *zap.Logger) (end func(), err error) {
 	if c.Web.Listen == "" {
 		return func() {}, nil
 	}
@@ -30,7 +30,7 @@ func serveWeb(ctx context.Context, c *config.Play, node *tcpros.Node, page *play
 	server, err := web.Serve(ctx, web.Options{
 		Listen: string(c.Web.Listen), Token: token, Hosts: hosts,
 		Node: node.Name(), Version: program.Version(), MasterUp: node.MasterUp, Unread: node.Unread, Log: log,
-	}, page)
+	}, face)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/recordface"
 	"github.com/gorosbag/gorosbag/internal/rosctl"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/recorder/control"
@@ -24,11 +25,14 @@ func begin(c *config.Record) control.State {
 // serve puts the control of the recording on the ROS graph, unless it is not wanted
 // there, and on the web, if it is wanted there, until end is called.
 func serve(ctx context.Context, c *config.Record, o *recorder.Options) (end func(), err error) {
-	endWeb, err := serveWeb(ctx, c, o)
+	face := recordface.New(o.Control, time.Duration(c.Pin))
+	endWeb, err := serveWeb(ctx, c, o, face)
 	if err != nil || c.NoServices {
 		return endWeb, err
 	}
-	server, err := rosctl.ServeRecord(rosctl.RecordOptions{Node: o.Node, Control: o.Control, Log: o.Log, Pin: time.Duration(c.Pin)}) //nolint:contextcheck // it serves until Close
+	server, err := rosctl.Serve(rosctl.Options{ //nolint:contextcheck // it serves until Close
+		Node: o.Node, Log: o.Log, Commands: face.Commands(), KnownBy: recordface.PauseRecording, Status: face.Status, Changed: face.Changed,
+	})
 	if err != nil {
 		endWeb()
 		return nil, err

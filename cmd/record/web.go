@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"net/url"
-	"time"
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/program"
@@ -14,7 +13,7 @@ import (
 
 // serveWeb serves the web page, the API and the metrics, if they are switched on, until end is
 // called.
-func serveWeb(ctx context.Context, c *config.Record, o *recorder.Options) (end func(), err error) {
+func serveWeb(ctx context.Context, c *config.Record, o *recorder.Options, face *recordface.Face) (end func(), err error) {
 	if c.Web.Listen == "" {
 		return func() {}, nil
 	}
@@ -29,7 +28,7 @@ func serveWeb(ctx context.Context, c *config.Record, o *recorder.Options) (end f
 	server, err := web.Serve(ctx, web.Options{
 		Listen: string(c.Web.Listen), Token: token, Hosts: hosts,
 		Node: o.Node.Name(), Version: program.Version(), MasterUp: o.Node.MasterUp, Unread: o.Node.Unread, Log: o.Log,
-	}, recordface.NewPage(o.Control, time.Duration(c.Pin)))
+	}, face)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/keys"
+	"github.com/gorosbag/gorosbag/internal/term/keys"
 )
 
 const (
@@ -85,11 +85,11 @@ func footer[S any](p pen, table []Key[S], s *S, w, lines int) []string {
 			continue
 		}
 		if name := k.Name(s); name != "" {
-			parts = append(parts, part{k.Press[0].String() + ": " + name, dim})
+			parts = append(parts, dim.part(k.Press[0].String()+": "+name))
 		}
 	}
 	if len(parts) == 0 {
-		parts = []part{{"Ctrl-C: quit", dim}}
+		parts = []part{dim.part("Ctrl-C: quit")}
 	}
 	return p.flow(parts, w, lines)
 }

@@ -42,8 +42,8 @@ func (k *sparks) set(topic string, hz float64) {
 // sparkWidth is how many columns a curve has: one for five seconds.
 const sparkWidth = 12
 
-// spark draws the last minute of a topic, with now at the right.
-func (p pen) spark(k *sparks, topic string) string {
+// draw draws the last minute of a topic, with now at the right.
+func (k *sparks) draw(p pen, topic string) string {
 	r := k.topics[topic]
 	if r == nil {
 		return ""
@@ -57,12 +57,4 @@ func (p pen) spark(k *sparks, topic string) string {
 		b.WriteString(blocks[int(math.Ceil(hz/top*float64(len(blocks)-1)))])
 	}
 	return b.String()
-}
-
-// heights returns blocks from empty to full.
-func (p pen) heights() []string {
-	if p.ascii {
-		return heightsASCII
-	}
-	return heights
 }

@@ -85,7 +85,7 @@ func heavier(a, b uint64) int { return cmp.Compare(bits.Len64(b), bits.Len64(a))
 
 // others summarizes topics without room; lost is the label for lost messages.
 func others(topics int, hz, bytes float64, n uint64, lost string) []part {
-	parts := []part{{fmt.Sprintf("and %d more", topics), plain}, {short(hz) + " Hz", plain}, {perSecond(bytes), plain}}
+	parts := []part{plain.part(fmt.Sprintf("and %d more", topics)), plain.part(short(hz) + " Hz"), plain.part(perSecond(bytes))}
 	if n > 0 {
 		parts = slices.Insert(parts, 1, problem(count(n)+" "+lost))
 	}
@@ -93,7 +93,7 @@ func others(topics int, hz, bytes float64, n uint64, lost string) []part {
 }
 
 // topicName returns a topic with its type, if both fit.
-func (p pen) topicName(topic, kind string, left int) string {
+func topicName(p pen, topic, kind string, left int) string {
 	name := Plain(topic)
 	if both := name + " : " + Plain(kind); kind != "" && width(both) <= left {
 		return both

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/gorosbag/gorosbag/internal/keys"
+	"github.com/gorosbag/gorosbag/internal/term/keys"
 )
 
 // hideTimeout bounds how long Ctrl-Z waits for a blocked terminal.

@@ -2,11 +2,8 @@ package screen_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,12 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rivo/uniseg"
 
-	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/internal/term/keys"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // robot returns accounts of a recording of 12 topics that has gone on for d.
 func robot(d time.Duration) control.Stats {
@@ -113,29 +108,6 @@ func showIn(t *testing.T, width, height int, setup, test func(*shown)) {
 	test(s)
 	if len(term.odd) > 0 {
 		t.Errorf("the terminal got %q", term.odd)
-	}
-}
-
-// after lets time pass.
-func after(d time.Duration) {
-	<-time.After(d)
-	synctest.Wait()
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".txt")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (-want +got):\n%s", path, d)
 	}
 }
 
@@ -353,9 +325,6 @@ func TestLiveStarts(t *testing.T) {
 		}
 	})
 }
-
-// refresh is the time between two frames.
-const refresh = 250 * time.Millisecond
 
 // Hz is of what comes, also in a pause, and when messages turn out to be lost.
 func TestLiveRates(t *testing.T) {

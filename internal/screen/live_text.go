@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
 )
@@ -107,14 +108,26 @@ type part struct {
 	as   style
 }
 
+// part returns a piece of a line that stands out so.
+func (as style) part(text string) part { return part{text, as} }
+
+// parts returns several pieces that stand out so.
+func (as style) parts(texts ...string) []part {
+	all := make([]part, len(texts))
+	for i, text := range texts {
+		all[i] = as.part(text)
+	}
+	return all
+}
+
 // mark stands before a problem, which is to be seen without colors, too.
 const mark = "!"
 
 // problem is a part that says that something is lost, or about to be.
-func problem(text string) part { return part{mark + " " + text, red} }
+func problem(text string) part { return red.part(mark + " " + text) }
 
 // warning is a part that says that something is not as it should be.
-func warning(text string) part { return part{mark + " " + text, yellow} }
+func warning(text string) part { return yellow.part(mark + " " + text) }
 
 // flow puts parts into at most so many lines, w columns wide, and then as many of extra as
 // fit into the last one. Parts without text, and those that find no room, are left out; not
@@ -250,4 +263,27 @@ func about(d time.Duration) string {
 		return fmt.Sprintf("%.1f h", d.Hours())
 	}
 	return fmt.Sprintf("%d days", d/(24*time.Hour))
+}
+
+// Unicode block characters and their ASCII replacements, from empty to full.
+var (
+	heights      = []string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}
+	heightsASCII = []string{" ", ".", ":", "-", "=", "+", "*", "#", "@"}
+)
+
+// heights returns blocks from empty to full.
+func (p pen) heights() []string {
+	if p.ascii {
+		return heightsASCII
+	}
+	return heights
+}
+
+// Plain returns s for a terminal: as it is, or quoted if it holds control characters, or bytes
+// that are no UTF-8, which could otherwise drive the terminal.
+func Plain(s string) string {
+	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return strconv.Quote(s)
+	}
+	return s
 }

@@ -11,10 +11,8 @@ import (
 
 // Unicode block characters and their ASCII replacements, from empty to full.
 var (
-	heights      = []string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}
-	heightsASCII = []string{" ", ".", ":", "-", "=", "+", "*", "#", "@"}
-	widths       = []string{"─", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"}
-	widthsASCII  = []string{"-", "-", "-", "-", ">", ">", ">", ">", "#"}
+	widths      = []string{"─", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"}
+	widthsASCII = []string{"-", "-", "-", "-", ">", ">", ">", ">", "#"}
 )
 
 // densityRetry is the interval of requests for a density that is not known yet.

@@ -60,32 +60,3 @@ func unless(names []string, name string) string {
 	}
 	return nodes(names)
 }
-
-// columns draws a table: the first columns right aligned, the others left. A column with
-// nothing but a head is left out.
-func columns(rows [][]string, numbers int) string {
-	widths := make([]int, len(rows[0]))
-	for i, row := range rows {
-		for j, cell := range row {
-			if i > 0 && cell != "" {
-				widths[j] = max(widths[j], width(cell), width(rows[0][j]))
-			}
-		}
-	}
-	var b strings.Builder
-	for _, row := range rows {
-		var line strings.Builder
-		for j, cell := range row {
-			switch {
-			case widths[j] == 0:
-				continue
-			case j < numbers:
-				line.WriteString(right(cell, widths[j]) + "  ")
-			default:
-				line.WriteString(cell + strings.Repeat(" ", widths[j]-width(cell)+2))
-			}
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
-	return b.String()
-}

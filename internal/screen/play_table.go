@@ -25,12 +25,12 @@ func (r *playRow) before(o *playRow) int {
 // playGrid is the table of the topics.
 var playGrid = grid[playRow]{
 	columns: []column[playRow]{
-		{"Hz", 6, 0, func(r *playRow) string { return rate(r.hz) }, nil},
-		{"data", 10, 54, func(r *playRow) string { return dataRate(r.bytes) }, nil},
-		{"last minute", sparkWidth + 2, 76, func(r *playRow) string { return r.spark }, nil},
-		{"messages", 11, 104, func(r *playRow) string { return strconv.FormatUint(r.Messages, 10) }, nil},
-		{"subs", 6, 30, func(r *playRow) string { return strconv.Itoa(len(r.Subscribers)) }, nil},
-		{"dropped", 9, 40, func(r *playRow) string { return count(r.Dropped) }, func(r *playRow) bool { return r.Dropped > 0 }},
+		{head: "Hz", width: 6, cell: func(r *playRow) string { return rate(r.hz) }},
+		{head: "data", width: 10, needs: 54, cell: func(r *playRow) string { return dataRate(r.bytes) }},
+		{head: "last minute", width: sparkWidth + 2, needs: 76, cell: func(r *playRow) string { return r.spark }},
+		{head: "messages", width: 11, needs: 104, cell: func(r *playRow) string { return strconv.FormatUint(r.Messages, 10) }},
+		{head: "subs", width: 6, needs: 30, cell: func(r *playRow) string { return strconv.Itoa(len(r.Subscribers)) }},
+		{head: "dropped", width: 9, needs: 40, cell: func(r *playRow) string { return count(r.Dropped) }, alarm: func(r *playRow) bool { return r.Dropped > 0 }},
 	},
 	name: func(p pen, r *playRow, left int) string { return r.name(p, left) },
 	idle: func(r *playRow) bool { return r.hz == 0 || r.Off },
@@ -43,7 +43,7 @@ func (v *PlayView) table(s *control.Stats, w, most int) []string {
 	for i := range s.Topics {
 		rows[i] = playRow{TopicStats: &s.Topics[i]}
 		rows[i].hz, rows[i].bytes = v.track.rates.of(s.Topics[i].Name)
-		rows[i].spark = v.pen().spark(&v.track.sparks, s.Topics[i].Name)
+		rows[i].spark = v.track.sparks.draw(v.pen(), s.Topics[i].Name)
 	}
 	slices.SortFunc(rows, func(a, b playRow) int { return a.before(&b) })
 	return playGrid.lines(v.pen(), rows, w, most)
@@ -61,11 +61,11 @@ func (r *playRow) name(p pen, left int) string {
 	if r.Latching {
 		notes += " (latched)"
 	}
-	name := p.topicName(r.Name, r.Type, max(0, left-width(notes)))
+	name := topicName(p, r.Name, r.Type, max(0, left-width(notes)))
 	if width(name+notes) <= left {
 		name += notes
 	} else {
-		name = p.topicName(r.Name, r.Type, left)
+		name = topicName(p, r.Name, r.Type, left)
 	}
 	if len(r.Subscribers) == 0 {
 		return name

@@ -39,7 +39,7 @@ func (t *track) add(s *control.Stats, now time.Time) {
 	}
 	for i := range s.Topics {
 		topic := &s.Topics[i]
-		a := amount{topic.Messages, topic.Bytes}
+		a := amount{messages: topic.Messages, bytes: topic.Bytes}
 		if jumped {
 			t.rates.skip(topic.Name, a)
 		} else {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
-	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/internal/term/keys"
 	"github.com/gorosbag/gorosbag/player/control"
 )
 
@@ -70,23 +70,23 @@ func (v *PlayView) Help(w, lines int) []string {
 		for i := range k.Press {
 			names[i] = k.Press[i].String()
 		}
-		parts = append(parts, part{strings.Join(names, " ") + ": " + k.Help, plain})
+		parts = append(parts, plain.part(strings.Join(names, " ")+": "+k.Help))
 	}
 	return v.pen().flow(append(parts, playHelp...), w, lines)
 }
 
 // playHelp explains the table.
-var playHelp = []part{
-	{"Hz, data: in the time of the bags", plain},
-	{"last minute: Hz, without pauses", plain},
-	{"subs: subscribers now", plain},
-	{"dropped: subscribers were too slow", plain},
-	{mark + ": a problem", plain},
-	{"Ctrl-Z: stops play, too, until fg", plain},
-	{"--no-screen: log lines only", plain},
-}
+var playHelp = plain.parts(
+	"Hz, data: in the time of the bags",
+	"last minute: Hz, without pauses",
+	"subs: subscribers now",
+	"dropped: subscribers were too slow",
+	mark+": a problem",
+	"Ctrl-Z: stops play, too, until fg",
+	"--no-screen: log lines only",
+)
 
-func (v *PlayView) pen() pen { return pen{v.Color, v.ASCII} }
+func (v *PlayView) pen() pen { return pen{color: v.Color, ascii: v.ASCII} }
 
 // rule returns the first line: state, position and bags.
 func (v *PlayView) rule(s *control.Stats, w int) string {
@@ -138,17 +138,17 @@ func (v *PlayView) times(s *control.Stats, w int) []part {
 	utc := time.Unix(int64(s.BagTime.Sec), int64(s.BagTime.Nsec)).UTC()
 	local := utc.In(zone)
 	if w < needs {
-		return []part{{utc.Format(hour + " UTC"), plain}}
+		return []part{plain.part(utc.Format(hour + " UTC"))}
 	}
-	parts := []part{{utc.Format(day + " " + hour + " UTC"), plain}}
+	parts := []part{plain.part(utc.Format(day + " " + hour + " UTC"))}
 	switch name, offset := local.Zone(); {
 	case offset == 0 && name == "UTC":
 	case local.Format(day) == utc.Format(day):
-		parts = append(parts, part{local.Format(hour + " MST"), plain})
+		parts = append(parts, plain.part(local.Format(hour+" MST")))
 	default:
-		parts = append(parts, part{local.Format(day + " " + hour + " MST"), plain})
+		parts = append(parts, plain.part(local.Format(day+" "+hour+" MST")))
 	}
-	return append(parts, part{fmt.Sprintf("%d.%09d", s.BagTime.Sec, s.BagTime.Nsec), plain})
+	return append(parts, plain.part(fmt.Sprintf("%d.%09d", s.BagTime.Sec, s.BagTime.Nsec)))
 }
 
 // status returns the state of play, the most important first, and what is told where there is
@@ -162,29 +162,29 @@ func (v *PlayView) status(s *control.Stats, w int) (parts, extra []part) {
 	parts = []part{v.rate(s), waiting(s, w), starving(s), drops(s, w)}
 	if s.PausedBy != "" {
 		const before = "paused before "
-		parts = append(parts, part{before + v.pen().clip(Plain(s.PausedBy), w-len(before)), yellow})
+		parts = append(parts, yellow.part(before+v.pen().clip(Plain(s.PausedBy), w-len(before))))
 	}
 	if s.Delayed > 0 {
 		parts = append(parts, warning(fmt.Sprintf("a subscriber is %.1f s behind", s.Delayed.Seconds())))
 	}
-	parts = append(parts, loop(&s.Status), part{perSecond(bytes), plain})
-	extra = append(extra, part{short(hz) + " msg/s", plain})
+	parts = append(parts, loop(&s.Status), plain.part(perSecond(bytes)))
+	extra = append(extra, plain.part(short(hz)+" msg/s"))
 	if s.Phase == control.PhasePlay && !s.Paused && !v.Immediate {
 		parts = append(parts, late(s.Late))
 	}
 	if s.PauseOnTopics {
-		parts = append(parts, part{"pauses on topics", plain})
+		parts = append(parts, plain.part("pauses on topics"))
 	}
 	if n := len(s.Bookmarks); n > 0 {
-		parts = append(parts, part{fmt.Sprintf("bookmarks: %d", n), plain})
+		parts = append(parts, plain.part(fmt.Sprintf("bookmarks: %d", n)))
 	}
 	if m := v.passed(&s.Status); m != "" {
 		const at = "mark: "
-		parts = append(parts, part{at + v.pen().clip(Plain(m), max(w/2-len(at), 8)), yellow})
+		parts = append(parts, yellow.part(at+v.pen().clip(Plain(m), max(w/2-len(at), 8))))
 	}
-	extra = append(extra, part{count(s.Messages) + " messages", plain})
+	extra = append(extra, plain.part(count(s.Messages)+" messages"))
 	if s.Starved > 0 {
-		extra = append(extra, part{"waited " + plural.Of(s.Starved, "time") + " for the disk", plain})
+		extra = append(extra, plain.part("waited "+plural.Of(s.Starved, "time")+" for the disk"))
 	}
 	return parts, extra
 }
@@ -206,13 +206,13 @@ func (v *PlayView) rate(s *control.Stats) part {
 	pace := v.track.pace()
 	switch {
 	case v.Immediate && pace > 0:
-		return part{"at once, " + factor(pace), plain}
+		return plain.part("at once, " + factor(pace))
 	case v.Immediate:
-		return part{"at once", plain}
+		return plain.part("at once")
 	case pace > 0 && pace < nearly*s.Rate:
 		return warning("rate " + factor(pace) + " of " + factor(s.Rate))
 	}
-	return part{"rate " + factor(s.Rate), plain}
+	return plain.part("rate " + factor(s.Rate))
 }
 
 // factor formats a speed factor.
@@ -231,7 +231,7 @@ func waiting(s *control.Stats, w int) part {
 	if len(s.WaitingFor) == 0 {
 		return part{}
 	}
-	return part{named(w, 3, func(n int) string {
+	return yellow.part(named(w, 3, func(n int) string {
 		switch {
 		case n == 0 && s.Phase == control.PhaseWait:
 			return "waiting for subscribers"
@@ -241,7 +241,7 @@ func waiting(s *control.Stats, w int) part {
 			return "waiting for subscribers of " + some(s.WaitingFor, n)
 		}
 		return "waiting for " + some(s.WaitingFor, n)
-	}), yellow}
+	}))
 }
 
 // starving says that play waits for the disk.
@@ -288,7 +288,7 @@ func drops(s *control.Stats, w int) part {
 		}
 	}
 	if sum == 0 {
-		return part{"nothing dropped", plain}
+		return plain.part("nothing dropped")
 	}
 	var names []string
 	for name := range by {
@@ -315,11 +315,11 @@ func loop(s *control.Status) part {
 	between := exact(from, 1) + " to " + exact(to, 1)
 	switch {
 	case s.Loop && marked:
-		return part{"loop " + between, bold}
+		return bold.part("loop " + between)
 	case s.Loop:
-		return part{"loop", bold}
+		return bold.part("loop")
 	case marked:
-		return part{"marks " + between, plain}
+		return plain.part("marks " + between)
 	}
 	return part{}
 }
@@ -337,9 +337,9 @@ func late(d time.Duration) part {
 	const alarming = 10 * time.Millisecond
 	switch {
 	case d < time.Millisecond:
-		return part{"late <1 ms", plain}
+		return plain.part("late <1 ms")
 	case d < alarming:
-		return part{fmt.Sprintf("late %d ms", d.Milliseconds()), plain}
+		return plain.part(fmt.Sprintf("late %d ms", d.Milliseconds()))
 	case d < time.Minute:
 		return warning(fmt.Sprintf("late %.2f s", d.Seconds()))
 	}

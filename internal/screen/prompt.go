@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/gorosbag/gorosbag/internal/keys"
+	"github.com/gorosbag/gorosbag/internal/term/keys"
 )
 
 // Prompt takes a line of text from the keys. The zero value is closed.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/internal/term/keys"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 

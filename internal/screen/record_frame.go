@@ -11,7 +11,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"github.com/gorosbag/gorosbag/internal/keys"
+	"github.com/gorosbag/gorosbag/internal/term/keys"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
@@ -77,7 +77,7 @@ func (v *RecordView) look(s *control.Stats) {
 	v.rates.next(s.Elapsed)
 	for i := range s.Topics {
 		t := &s.Topics[i]
-		v.rates.set(t.Topic, amount{t.Messages + t.Dropped + t.Passed, t.Bytes})
+		v.rates.set(t.Topic, amount{messages: t.Messages + t.Dropped + t.Passed, bytes: t.Bytes})
 	}
 	if v.sparks.begin(s.Elapsed) {
 		for i := range s.Topics {
@@ -94,7 +94,7 @@ func (v *RecordView) look(s *control.Stats) {
 	v.shown = s.File
 }
 
-func (v *RecordView) pen() pen { return pen{v.Color, v.ASCII} }
+func (v *RecordView) pen() pen { return pen{color: v.Color, ascii: v.ASCII} }
 
 // rule tells the state, the time, the file and its size.
 func (v *RecordView) rule(s *control.Stats, w int) string {
@@ -139,20 +139,20 @@ func (v *RecordView) status(s *control.Stats) (parts, extra []part) {
 	}
 	parts = []part{
 		v.losses(s),
-		{perSecond(bytes), plain},
+		plain.part(perSecond(bytes)),
 		v.disk(s),
 		v.buffer(s),
 		v.snapshot(s),
 	}
-	extra = []part{{v.next(s), plain}, {short(hz) + " msg/s", plain}}
+	extra = []part{plain.part(v.next(s)), plain.part(short(hz) + " msg/s")}
 	if s.Part > 0 {
-		extra = append(extra, part{"all " + size(s.Bytes), plain})
+		extra = append(extra, plain.part("all "+size(s.Bytes)))
 	}
 	if s.File == "" && s.Snapshots.Mode != control.SnapshotOnly {
-		parts = append(parts, part{"no file", yellow})
+		parts = append(parts, yellow.part("no file"))
 	}
 	if s.Ending {
-		parts = slices.Insert(parts, 0, part{"writing what is in memory, then the index", bold})
+		parts = slices.Insert(parts, 0, bold.part("writing what is in memory, then the index"))
 	}
 	return parts, extra
 }
@@ -166,7 +166,7 @@ func (v *RecordView) losses(s *control.Stats) part {
 	}
 	switch {
 	case dropped+missed == 0:
-		return part{"nothing lost", plain}
+		return plain.part("nothing lost")
 	case missed == 0:
 		return problem(count(dropped) + " lost")
 	case dropped == 0:
@@ -183,7 +183,7 @@ const nearlyFull = 0.8
 func (v *RecordView) buffer(s *control.Stats) part {
 	waiting := s.Buffered - s.Snapshots.Bytes
 	if s.BufferMost <= 0 {
-		return part{"buffer " + size(waiting), plain}
+		return plain.part("buffer " + size(waiting))
 	}
 	most := s.BufferMost
 	if s.Snapshots.File != "" {
@@ -194,7 +194,7 @@ func (v *RecordView) buffer(s *control.Stats) part {
 	if full > nearlyFull {
 		return problem(text)
 	}
-	return part{text, plain}
+	return plain.part(text)
 }
 
 // snapshot tells how far back a snapshot would reach.
@@ -203,9 +203,9 @@ func (v *RecordView) snapshot(s *control.Stats) part {
 	case s.Snapshots.Mode == control.SnapshotOff:
 		return part{}
 	case s.Snapshots.File != "":
-		return part{"snapshot under way", bold}
+		return bold.part("snapshot under way")
 	}
-	return part{"snapshot of " + about(s.Snapshots.Held), plain}
+	return plain.part("snapshot of " + about(s.Snapshots.Held))
 }
 
 // lowTimeThreshold is when a disk that fills up is a problem.
@@ -216,13 +216,13 @@ func (v *RecordView) disk(s *control.Stats) part {
 	case s.DiskFree < 0:
 		return part{}
 	case s.TimeLeft < 0:
-		return part{fmt.Sprintf("disk %s free", size(s.DiskFree)), plain}
+		return plain.part(fmt.Sprintf("disk %s free", size(s.DiskFree)))
 	}
 	text := fmt.Sprintf("disk %s, %s left", size(s.DiskFree), about(s.TimeLeft))
 	if s.TimeLeft < lowTimeThreshold {
 		return problem(text)
 	}
-	return part{text, plain}
+	return plain.part(text)
 }
 
 // next tells when the file, or the recording, is over by itself.
@@ -241,16 +241,16 @@ func size(n int64) string { return humanize.IBytes(uint64(max(0, n))) }
 // recordGrid is the table of the topics.
 var recordGrid = grid[row]{
 	columns: []column[row]{
-		{"Hz", 6, 0, func(r *row) string { return rate(r.hz) }, nil},
-		{"data", 10, 54, func(r *row) string { return dataRate(r.bytes) }, nil},
-		{"last minute", sparkWidth + 2, 76, func(r *row) string { return r.spark }, nil},
-		{"messages", 11, 110, func(r *row) string { return strconv.FormatUint(r.Messages, 10) }, nil},
-		{"pubs", 6, 98, func(r *row) string { return strconv.Itoa(r.Publishers) }, nil},
-		{"missed", 9, 90, func(r *row) string { return count(r.Missed) }, func(r *row) bool { return r.Missed > 0 }},
-		{"lost", 9, 34, func(r *row) string { return count(r.Dropped) }, func(r *row) bool { return r.Dropped > 0 }},
-		{"last", 9, 46, (*row).age, nil},
+		{head: "Hz", width: 6, cell: func(r *row) string { return rate(r.hz) }},
+		{head: "data", width: 10, needs: 54, cell: func(r *row) string { return dataRate(r.bytes) }},
+		{head: "last minute", width: sparkWidth + 2, needs: 76, cell: func(r *row) string { return r.spark }},
+		{head: "messages", width: 11, needs: 110, cell: func(r *row) string { return strconv.FormatUint(r.Messages, 10) }},
+		{head: "pubs", width: 6, needs: 98, cell: func(r *row) string { return strconv.Itoa(r.Publishers) }},
+		{head: "missed", width: 9, needs: 90, cell: func(r *row) string { return count(r.Missed) }, alarm: func(r *row) bool { return r.Missed > 0 }},
+		{head: "lost", width: 9, needs: 34, cell: func(r *row) string { return count(r.Dropped) }, alarm: func(r *row) bool { return r.Dropped > 0 }},
+		{head: "last", width: 9, needs: 46, cell: (*row).age},
 	},
-	name: func(p pen, r *row, left int) string { return p.topicName(r.Topic, r.Type, left) },
+	name: func(p pen, r *row, left int) string { return topicName(p, r.Topic, r.Type, left) },
 	idle: func(r *row) bool { return r.hz == 0 },
 	more: moreTopics,
 }
@@ -275,7 +275,7 @@ func (v *RecordView) table(s *control.Stats, w, most int) []string {
 	for i := range s.Topics {
 		rows[i] = row{TopicStats: &s.Topics[i], taken: s.Taken}
 		rows[i].hz, rows[i].bytes = v.rates.of(s.Topics[i].Topic)
-		rows[i].spark = v.pen().spark(&v.sparks, s.Topics[i].Topic)
+		rows[i].spark = v.sparks.draw(v.pen(), s.Topics[i].Topic)
 	}
 	slices.SortFunc(rows, func(a, b row) int { return a.before(&b) })
 	return recordGrid.lines(v.pen(), rows, w, most)
@@ -307,22 +307,22 @@ func (v *RecordView) footer(s *control.Stats, w, lines int) []string {
 		return []string{line}
 	}
 	if s.Ending {
-		return v.pen().flow([]part{{"Ctrl-C: skip what is still in memory", dim}}, w, lines)
+		return v.pen().flow([]part{dim.part("Ctrl-C: skip what is still in memory")}, w, lines)
 	}
 	return footer(v.pen(), v.Keys, s, w, lines)
 }
 
 // recordHelp explains the table, what is hardest to guess first.
-var recordHelp = []part{
-	{"lost: arrived, but not in the bag", plain},
-	{"missed: published, but never arrived", plain},
-	{"causes: slow disk (lost); slow network, small publisher queue (missed)", plain},
-	{mark + ": a problem", plain},
-	{"last: time since the last message", plain},
-	{"last minute: Hz, each topic by its own maximum", plain},
-	{"Hz: all that arrives", plain},
-	{"pubs: publishers linked now", plain},
-	{"Ctrl-C: quit, once more: skip what is in memory", plain},
-	{"Ctrl-Z: stops the recording, too, until fg", plain},
-	{"--no-screen: log lines only", plain},
-}
+var recordHelp = plain.parts(
+	"lost: arrived, but not in the bag",
+	"missed: published, but never arrived",
+	"causes: slow disk (lost); slow network, small publisher queue (missed)",
+	mark+": a problem",
+	"last: time since the last message",
+	"last minute: Hz, each topic by its own maximum",
+	"Hz: all that arrives",
+	"pubs: publishers linked now",
+	"Ctrl-C: quit, once more: skip what is in memory",
+	"Ctrl-Z: stops the recording, too, until fg",
+	"--no-screen: log lines only",
+)

@@ -2,10 +2,8 @@ package screen
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"text/tabwriter"
-	"unicode/utf8"
 )
 
 // table draws columns of numbers, right aligned, before a last column of text.
@@ -34,11 +32,31 @@ func (t *table) lines() string {
 	return t.text.String()
 }
 
-// Plain returns s for a terminal: as it is, or quoted if it holds control characters, or bytes
-// that are no UTF-8, which could otherwise drive the terminal.
-func Plain(s string) string {
-	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
-		return strconv.Quote(s)
+// columns draws a table: the first columns right aligned, the others left. A column with
+// nothing but a head is left out.
+func columns(rows [][]string, numbers int) string {
+	widths := make([]int, len(rows[0]))
+	for i, row := range rows {
+		for j, cell := range row {
+			if i > 0 && cell != "" {
+				widths[j] = max(widths[j], width(cell), width(rows[0][j]))
+			}
+		}
 	}
-	return s
+	var b strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for j, cell := range row {
+			switch {
+			case widths[j] == 0:
+				continue
+			case j < numbers:
+				line.WriteString(right(cell, widths[j]) + "  ")
+			default:
+				line.WriteString(cell + strings.Repeat(" ", widths[j]-width(cell)+2))
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
 }

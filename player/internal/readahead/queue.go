@@ -52,10 +52,7 @@ type Queue struct {
 	LastWait           time.Duration             // how long the last pop waited; only for the goroutine that pops
 
 	mu           sync.Mutex
-	items        []Item // ring
-	head         int
-	count        int
-	bytes        int
+	ring         ring
 	window       int // bytes that push may fill: firstBytes and as much as was popped, up to maxBytes
 	epoch        uint64
 	closed       bool // no more items come in this epoch
@@ -86,9 +83,8 @@ func (q *Queue) Push(ctx context.Context, it Item) bool {
 			q.mu.Unlock()
 			return false
 		}
-		if q.count == 0 || q.count < q.maxItems && q.bytes+cost <= q.window {
-			q.append(it)
-			q.bytes += cost
+		if q.ring.count == 0 || q.ring.count < q.maxItems && q.ring.bytes+cost <= q.window {
+			q.ring.append(it, cost)
 			wake := q.popWaiting
 			q.popWaiting = false
 			q.mu.Unlock()
@@ -107,34 +103,6 @@ func (q *Queue) Push(ctx context.Context, it Item) bool {
 	}
 }
 
-// cost returns the bytes that an item counts against maxBytes. A frame keeps its whole
-// chunk in memory, so each message of a topic that is rare in its bag costs more.
-func (it *Item) cost() int {
-	if it.Jump != nil {
-		return jumpCost
-	}
-	return max(len(it.Frame), it.retained)
-}
-
-// jumpCost is the cost of a jump. It bounds how many passes of a short loop are read
-// ahead, which a seek would discard.
-const jumpCost = maxAheadBytes / 8
-
-func (q *Queue) append(it Item) {
-	if q.count == len(q.items) {
-		grown := make([]Item, max(64, 2*len(q.items)))
-		n := copy(grown, q.items[q.head:])
-		copy(grown[n:], q.items[:q.head])
-		q.items, q.head = grown, 0
-	}
-	at := q.head + q.count
-	if at >= len(q.items) {
-		at -= len(q.items)
-	}
-	q.items[at] = it
-	q.count++
-}
-
 // The most that one pop returns. Popping several items at once saves lock operations.
 const (
 	RunItems = 64
@@ -147,16 +115,16 @@ func (q *Queue) Pop(ctx context.Context, run []Item) ([]Item, bool) {
 	if !q.await(ctx, true) {
 		return run, false
 	}
-	for cost := 0; q.count > 0 && len(run) < cap(run) && (cost == 0 || cost < runBytes); {
-		it := &q.items[q.head]
+	for cost := 0; q.ring.count > 0 && len(run) < cap(run) && (cost == 0 || cost < runBytes); {
+		it := q.ring.first()
 		cost += it.cost()
 		run = append(run, *it)
 		q.window = min(q.window+it.cost(), q.maxBytes)
-		q.removeFirst()
+		q.ring.removeFirst()
 	}
 	q.epochStart = false
 	// Only when half is free: otherwise reader and pacer would wake each other for each message.
-	wake := q.pushWaiting && q.count <= q.maxItems/2 && q.bytes <= q.window/2
+	wake := q.pushWaiting && q.ring.count <= q.maxItems/2 && q.ring.bytes <= q.window/2
 	q.pushWaiting = q.pushWaiting && !wake
 	q.mu.Unlock()
 	if wake {
@@ -171,7 +139,7 @@ func (q *Queue) Peek(ctx context.Context) (Item, bool) {
 		return Item{}, false
 	}
 	defer q.mu.Unlock()
-	return q.items[q.head], true
+	return *q.ring.first(), true
 }
 
 // await waits for an item. It returns true with mu held, or false without mu at the end of
@@ -188,10 +156,10 @@ func (q *Queue) await(ctx context.Context, popping bool) bool {
 	}()
 	for {
 		q.mu.Lock()
-		if q.count > 0 || q.closed {
+		if q.ring.count > 0 || q.closed {
 			q.starvedSince = time.Time{}
 		}
-		if q.count > 0 {
+		if q.ring.count > 0 {
 			return true
 		}
 		closed := q.closed
@@ -222,16 +190,6 @@ func (q *Queue) await(ctx context.Context, popping bool) bool {
 	}
 }
 
-// removeFirst removes the first item.
-func (q *Queue) removeFirst() {
-	q.bytes -= q.items[q.head].cost()
-	q.items[q.head] = Item{} // frees the chunk
-	if q.head++; q.head == len(q.items) {
-		q.head = 0
-	}
-	q.count--
-}
-
 // Close ends an epoch: pop returns the remaining items, then reports false.
 func (q *Queue) Close(epoch uint64) {
 	q.mu.Lock()
@@ -243,8 +201,8 @@ func (q *Queue) Close(epoch uint64) {
 // restart discards all items and begins a new epoch, which it returns.
 func (q *Queue) restart() uint64 {
 	q.mu.Lock()
-	for q.count > 0 {
-		q.removeFirst()
+	for q.ring.count > 0 {
+		q.ring.removeFirst()
 	}
 	q.epoch++
 	q.window = q.firstBytes
@@ -302,12 +260,12 @@ func (q *Queue) StarvedFor() time.Duration {
 func (q *Queue) QueuedBytes() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.bytes
+	return q.ring.bytes
 }
 
 // Drained reports whether the epoch has ended and all its items were popped.
 func (q *Queue) Drained() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.closed && q.count == 0
+	return q.closed && q.ring.count == 0
 }
