@@ -124,7 +124,7 @@ func TestSnapshotLetsMemoryGo(t *testing.T) {
 	now := time.Now()
 	for n := range uint32(chunks) {
 		l.Frames(testlink.Frame(1, n, 5000), 1, now)
-		p.tick(now.Add(p.FlushInterval))
+		p.tick(now.Add(p.o.FlushInterval))
 	}
 	var memory []weak.Pointer[byte]
 	testlink.WaitFor(t, func() bool {
