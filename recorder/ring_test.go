@@ -41,7 +41,7 @@ func TestRingNeedsNoMemoryOfItsOwn(t *testing.T) {
 		return p.Filling.Open == nil && !p.Pool.Fits(p.Pool.SharedChunk())
 	})
 	next, _ := p.Intake.Files().Next() // in place of the writer
-	if next.Command != nil {   // that has not come to its command yet
+	if next.Command != nil {           // that has not come to its command yet
 		go p.Execute(next.Command)
 		next, _ = p.Intake.Files().Next()
 	}

@@ -333,7 +333,7 @@ func TestCopiesOfLatchedInTheRing(t *testing.T) {
 	const some = 100
 	beside := int64(len(build(some).Sealed.Record)) - some
 	for more, want := range map[int64]bool{-1: false, 0: true, 1: true} {
-		all := p.LatchedIn(build(int(counted + more - beside)))
+		all := p.Snapshots().LatchedIn(build(int(counted + more - beside)))
 		if len(all) != 1 || (all[0].Frame != nil) != want || want && all[0].Counted != counted {
 			t.Errorf("a chunk that takes %d bytes more than the copies: %+v; copied, want %v", more, all[0].Message, want)
 		}

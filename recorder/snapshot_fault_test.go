@@ -98,8 +98,8 @@ func TestSnapshotThatFails(t *testing.T) {
 	if err := p.close(); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("close returns %v", err)
 	}
-	if topic := l.Connection.Topic; topic.Dropped[account.DropDisk] != 100 || p.Recorded(topic) != (account.Tally{Messages: 1, Bytes: 100}) {
-		t.Errorf("dropped %v, recorded %+v", topic.Dropped, p.Recorded(topic))
+	if topic := l.Connection.Topic; topic.Dropped[account.DropDisk] != 100 || topic.Recorded(true) != (account.Tally{Messages: 1, Bytes: 100}) {
+		t.Errorf("dropped %v, recorded %+v", topic.Dropped, topic.Recorded(true))
 	}
 }
 

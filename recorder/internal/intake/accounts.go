@@ -6,6 +6,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
 // Accounts is the door for what is counted, and for the doubts about publishers.
@@ -17,17 +18,6 @@ func (in *Intake) Accounts() Accounts { return Accounts{in} }
 // Doubtful returns a channel that gets a token when there are sequence gaps that were not verified.
 func (d Accounts) Doubtful() <-chan struct{} { return d.in.Verifications }
 
-// SnapshotFigures is the account of the ring. The zero value says that there is none.
-type SnapshotFigures struct {
-	On    bool
-	Only  bool          // nothing is written but snapshots
-	Held  time.Duration // how far back a snapshot would reach now
-	Bytes int64         // of memory for that
-	Most  int64         // their bound
-	Taken int           // snapshots until now
-	File  string        // the bag whose post-roll goes on; empty for none
-}
-
 // Live is the account of a recording under way.
 type Live struct {
 	State      control.State
@@ -36,7 +26,7 @@ type Live struct {
 	FileBytes  int64
 	Buffered   int64 // bytes of the buffer in use
 	BufferMost int64 // their bound; negative means none
-	Snapshots  SnapshotFigures
+	Snapshots  ring.Figures
 	Unread     string
 	Topics     []account.Figures
 }
@@ -47,10 +37,10 @@ func (d Accounts) LiveFigures(now time.Time) Live {
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	return Live{
-		State: in.Mode.State, Ending: in.Mode.over(),
+		State: in.Mode.State, Ending: in.Mode.Over(),
 		Part: max(in.Rotation.Part(), 0), FileBytes: in.Rotation.Stored(),
 		Buffered: in.Pool.Held - in.Pool.Idle, BufferMost: in.Pool.Limit,
-		Snapshots: in.snapshotFigures(now), Unread: in.Account.Unread, Topics: in.figures(now),
+		Snapshots: in.Ring.Figures(now), Unread: in.Account.Unread, Topics: in.Account.Figures(in.Ring.IsOnly(), now),
 	}
 }
 
@@ -60,68 +50,49 @@ func (d Accounts) SummaryFigures(now time.Time) (topics []account.Figures, unrea
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	return in.figures(now), in.Account.EverUnread
-}
-
-// figures returns the accounts of all topics. mu is held.
-func (in *Intake) figures(now time.Time) []account.Figures {
-	return in.Account.Figures(in.Ring.IsOnly(), now)
+	return in.Account.Figures(in.Ring.IsOnly(), now), in.Account.EverUnread
 }
 
 // FileBytes returns how much is written of the file that the intake fills.
 func (d Accounts) FileBytes() int64 {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	return in.Rotation.Stored()
-}
-
-// requestVerification makes verifyLosses ask at once. mu is held.
-func (in *Intake) requestVerification() {
-	select {
-	case in.Verifications <- struct{}{}:
-	default: // it is requested already
-	}
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	return d.in.Rotation.Stored()
 }
 
 // Overdue returns the publishers that have been without a link for long, of topics that are
 // recorded now.
 func (d Accounts) Overdue(now time.Time) []loss.Doubt {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	return in.Account.Overdue(in.accepts, now)
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	return d.in.Account.Overdue(d.in.accepts, now)
 }
 
 // Unverified returns the publishers with gaps in their numbers, if it is not known whose numbers
 // they are.
 func (d Accounts) Unverified() []loss.Doubt {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	return in.Account.Unverified()
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	return d.in.Account.Unverified()
 }
 
 // Explain notes of publishers that are still without a link whether the master lists them.
 func (d Accounts) Explain(listed map[loss.Doubt]bool, now time.Time) {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	in.Account.Explain(listed, now)
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Account.Explain(listed, now)
 }
 
 // Judge notes whether the numbers of a publisher are those of others, if it is still the same process.
 func (d Accounts) Judge(about loss.Doubt, foreign bool) {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	in.Account.Judge(about, foreign)
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Account.Judge(about, foreign)
 }
 
 // QueueCrowded reports whether much waits for the disk.
 func (d Accounts) QueueCrowded() bool {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	return in.Pool.Crowded()
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	return d.in.Pool.Crowded()
 }

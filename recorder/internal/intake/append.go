@@ -59,7 +59,7 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, stamp rosbag
 		case in.Mode.State != control.StateRecording: // since it waits for room
 			c.NoteUnrecorded(count)
 			return
-		case !in.Pool.Admits(&c.Topic.Memory, in.Pool.Weight(len(run)+count*filling.RecordOverhead+in.newRecordBytes(c)), true):
+		case !in.Pool.Admits(&c.Topic.Memory, in.Pool.Weight(len(run)+count*filling.RecordOverhead+c.NewRecord(in.Rotation.Part())), true):
 			c.Topic.Drop(account.DropBufferFull, uint64(count))
 			return
 		case in.Filling.Open == nil && !in.WaitForChunk(c.Topic):
@@ -84,15 +84,6 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, stamp rosbag
 			in.checkSize(received)
 		}
 	}
-}
-
-// newRecordBytes returns what the connection record of c takes, if its file does not have
-// that yet. mu is held.
-func (in *Intake) newRecordBytes(c *account.Connection) int {
-	if c.HasRecord(in.Rotation.Part()) {
-		return 0
-	}
-	return c.Bytes
 }
 
 // fit returns how many frames of a run, and how many bytes, go into the open chunk. mu is held.
@@ -128,10 +119,7 @@ func (in *Intake) took(t *account.Topic, messages, bytes uint64) {
 	t.Add(account.Tally{Messages: messages, Bytes: bytes})
 	if t.AtLimit() {
 		in.Room.Broadcast() // links of t need not wait any more
-		select {
-		case in.Limited <- struct{}{}:
-		default: // the owner has not looked yet and will see this topic too
-		}
+		signal(in.Limited)
 	}
 }
 
@@ -182,6 +170,14 @@ func (in *Intake) sealLimit() int {
 func (in *Intake) wait(w *account.Wait) {
 	in.Account.BeginWait(w, time.Now())
 	in.Room.Wait()
+}
+
+// signal puts a token into a channel, unless it has one that its receiver has not seen yet.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // release takes a chunk back after it was written or given up.

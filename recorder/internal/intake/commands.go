@@ -32,10 +32,9 @@ func (in *Intake) enter(s control.State) {
 
 // BegunAt returns when the recording was started, zero while it is stopped.
 func (d Commands) BegunAt() time.Time {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	return in.Mode.Begun
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	return d.in.Mode.Begun
 }
 
 // Pause makes what arrives from now on pass.
@@ -96,13 +95,13 @@ func (d Commands) RequestStop() (*command.Command, error) {
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	switch {
-	case in.Mode.over():
+	case in.Mode.Over():
 		return nil, control.ErrNotRecording
-	case in.Mode.State == control.StateStopped && in.Mode.starting == nil:
+	case in.Mode.State == control.StateStopped && in.Mode.Starting == nil:
 		return nil, nil
 	}
 	in.SealOpen()
-	in.Mode.starting = nil
+	in.Mode.Starting = nil
 	in.Mode.Begun = time.Time{}
 	in.enter(control.StateStopped)
 	in.Enqueue(&command.Command{Kind: command.Report})
@@ -116,7 +115,7 @@ func (d Commands) RequestStart() (*command.Command, error) {
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	switch {
-	case in.Mode.over():
+	case in.Mode.Over():
 		return nil, control.ErrNotRecording
 	case in.Mode.State != control.StateStopped:
 		return nil, nil
@@ -126,10 +125,10 @@ func (d Commands) RequestStart() (*command.Command, error) {
 		in.enter(control.StateRecording)
 		in.repeatMissed(now)
 		return nil, nil
-	case in.Mode.starting == nil:
-		in.Mode.starting = in.Enqueue(&command.Command{Kind: command.Open})
+	case in.Mode.Starting == nil:
+		in.Mode.Starting = in.Enqueue(&command.Command{Kind: command.Open})
 	}
-	return in.Mode.starting, nil
+	return in.Mode.Starting, nil
 }
 
 // RequestPin queues the protection of the files that are written to at since or later.

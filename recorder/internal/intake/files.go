@@ -24,8 +24,19 @@ func (d Files) Next() (item command.Item, ok bool) { return d.in.queue.Take() }
 // Release takes a chunk back after it was written or given up.
 func (d Files) Release(c *memory.Chunk) { d.in.release(c) }
 
+// claimLatched counts n bytes for latched messages on their way to a file, if there are so many.
+func (d Files) claimLatched(n int64) bool {
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	return d.in.Latched.Claim(n)
+}
+
 // UnclaimLatched gives back what FrameOf has claimed.
-func (d Files) UnclaimLatched(n int64) { d.in.unclaimLatched(n) }
+func (d Files) UnclaimLatched(n int64) {
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Pool.UnuseLatched(n)
+}
 
 // ChunkBytes returns the size at which chunks are sealed.
 func (d Files) ChunkBytes() int { return d.in.Pool.ChunkBytes }
@@ -47,32 +58,16 @@ func (d Files) End() {
 
 // Lose counts the messages of a chunk that will not be written.
 func (d Files) Lose(c *memory.Chunk, cause account.DropCause) {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	in.Account.EachCount(c.Sealed, func(t *account.Topic, n account.Tally) {
-		t.Sub(n)
-		t.Dropped[cause] += n.Messages
-	})
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Account.LostWithChunk(c.Sealed, cause)
 }
 
-// CountDeleted takes the messages of a deleted file, by topic, for lost. Where only snapshots are
-// written, messages are those that came, and what came in a pause is not among them.
+// CountDeleted takes the messages of a deleted file, by topic, for lost.
 func (d Files) CountDeleted(content map[string]account.Tally) {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	for name, n := range content {
-		t := in.Account.Named(name)
-		if t == nil {
-			continue
-		}
-		if !in.Ring.IsOnly() {
-			t.Sub(n)
-		}
-		t.Written.Sub(n)
-		t.Dropped[account.DropDeleted] += n.Messages
-	}
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Account.Deleted(content, d.in.Ring.IsOnly())
 }
 
 // Written accounts for a chunk that takes so many bytes in the file of part.
@@ -107,8 +102,8 @@ func (d Files) FileOpened(c *command.Command, now time.Time) *command.FileStart 
 	in.Rotation.Restart(in.passed(now))
 	in.Filling.BeginFile(in.sealLimit())
 	next := in.fileStart(now, nil)
-	if in.Mode.starting == c { // and not stopped again; then that command ends the file
-		in.Mode.starting = nil
+	if in.Mode.Starting == c { // and not stopped again; then that command ends the file
+		in.Mode.Starting = nil
 		in.Mode.Begun = in.cfg.Sim.Steady(now)
 		in.enter(control.StateRecording)
 	}
@@ -117,11 +112,10 @@ func (d Files) FileOpened(c *command.Command, now time.Time) *command.FileStart 
 
 // NotOpened notes that command c could not open a file.
 func (d Files) NotOpened(c *command.Command) {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	if in.Mode.starting == c {
-		in.Mode.starting = nil
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	if d.in.Mode.Starting == c {
+		d.in.Mode.Starting = nil
 	}
 }
 
@@ -133,19 +127,17 @@ func (d Files) FileClosed(part int) {
 
 // Unpin lets go of latched messages.
 func (d Files) Unpin(all []latch.Pinned) {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	in.Latched.Unpin(all)
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Latched.Unpin(all)
 }
 
 // RepeatedInFile accounts for latched messages that were written to the file of part.
 func (d Files) RepeatedInFile(c *chunk.Sealed, part int) {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	in.CountRepeated(c)
-	in.Rotation.Repeated(part, int64(len(c.Record)))
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Account.Repeated(c)
+	d.in.Rotation.Repeated(part, int64(len(c.Record)))
 }
 
 // FrameOf returns the frame of a latched message, and what that takes beside the bytes that are
@@ -156,12 +148,12 @@ func (d Files) FrameOf(l latch.Pinned) (frame []byte, claimed int64, err error) 
 		return l.Frame, 0, nil
 	}
 	claimed = in.Latched.Weight(int(l.Chunk.Sealed.UncompressedBytes))
-	if !in.claimLatched(claimed) {
-		return nil, 0, ErrNoLatchedMemory
+	if !d.claimLatched(claimed) {
+		return nil, 0, latch.ErrNoMemory
 	}
 	for m, err := range l.Chunk.Sealed.Messages() {
 		if err != nil {
-			in.unclaimLatched(claimed)
+			d.UnclaimLatched(claimed)
 			return nil, 0, err
 		}
 		if m.Conn.ID == l.Conn.ID {
@@ -177,7 +169,7 @@ func (d Files) OpenReport(topic string, typ OwnType) *rosbag.Connection {
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if in.reported == nil {
-		in.reported = in.openOwn(ownHeader(in.cfg.Node, topic, typ, true)).Connection
+		in.reported = in.openOwn(topic, typ, true).Connection
 	}
 	return in.reported.Conn
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/filling"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/mode"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
@@ -40,7 +41,7 @@ type Intake struct {
 	Rotation rotation.Rotation
 	Account  account.Accounts
 	Filling  filling.Filling
-	Mode     Mode
+	Mode     mode.Mode
 	warnAt   time.Time           // when Tick last looked for news
 	reported *account.Connection // of the account of losses; nil until that is written
 
@@ -74,7 +75,7 @@ func New(o Config) *Intake {
 		Account:       account.New(o.Limits),
 		Rotation:      rotation.New(o.Rotation, o.Sim.Steady(time.Now()), o.Sim.GoneBack()),
 		Filling:       filling.New(),
-		Mode:          Mode{State: o.Begin},
+		Mode:          mode.Mode{State: o.Begin},
 		Limited:       make(chan struct{}, 1),
 		Filled:        make(chan struct{}, 1),
 		Verifications: make(chan struct{}, 1),

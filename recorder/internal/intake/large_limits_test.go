@@ -48,7 +48,7 @@ func TestBufferOfTheMessageBefore(t *testing.T) {
 	f.link.Connection.Proven = true
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	if got := in.awaitChunk(f, 50_000, 1000); got != free {
+	if got := f.awaitChunk(50_000, 1000); got != free {
 		t.Error("it has another buffer")
 	}
 	if f.Turn.Waiting || !f.Turn.Granted || queuedTurns(in) != 0 {
@@ -71,7 +71,7 @@ func TestMemoryBesideSharedChunks(t *testing.T) {
 			f := largeOf(in, 5000)
 			f.wait.Topic, f.Turn.Shared = f.link.Connection.Topic, 100
 			in.Mu.Lock()
-			if got := in.awaitMemory(f, more); got != want {
+			if got := f.awaitMemory(more); got != want {
 				t.Errorf("with %d shared chunks there is room for %d bytes of 1000: %v, want %v", c.shared, more, got, want)
 			}
 			in.Mu.Unlock()
@@ -90,7 +90,7 @@ func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 	go func() {
 		in.Mu.Lock()
 		defer in.Mu.Unlock()
-		took <- in.awaitMemory(f, 1000)
+		took <- f.awaitMemory(1000)
 	}()
 	counts := func() (waits, short int) {
 		in.Mu.Lock()
@@ -126,7 +126,7 @@ func TestLatchedMessagesStay(t *testing.T) {
 	f.wait.Topic = f.link.Connection.Topic
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	if !in.awaitLease(f) || !in.awaitMemory(f, 5000) || c.Last == nil {
+	if !f.awaitLease() || !f.awaitMemory(5000) || c.Last == nil {
 		t.Errorf("no memory, or the latched message is forgotten: %d of %d bytes are held", in.Pool.Held, in.Pool.Budget)
 	}
 }
@@ -148,7 +148,7 @@ func TestNextInTheQueueIsTold(t *testing.T) {
 			go func() {
 				in.Mu.Lock()
 				defer in.Mu.Unlock()
-				leases <- in.awaitLease(f)
+				leases <- f.awaitLease()
 			}()
 			testlink.WaitFor(t, func() bool { in.Mu.Lock(); defer in.Mu.Unlock(); return len(in.Account.Waits) == i+1 })
 		}

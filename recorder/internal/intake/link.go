@@ -95,7 +95,7 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	first := min(size, trusted+c.Bytes)
 	switch {
 	case f.blocks:
-		f.Turn.Chunk = in.awaitChunk(f, size, first)
+		f.Turn.Chunk = f.awaitChunk(size, first)
 	case in.Pool.Admits(&c.Topic.Memory, f.Turn.Need, false):
 		if f.Turn.Chunk = in.Pool.Turns.Buffer(c.Proven, size); f.Turn.Chunk == nil {
 			f.Turn.Chunk = in.Pool.Get(first, first)
@@ -178,9 +178,9 @@ func (f *LargeFrame) grow(count int64) bool {
 	in, t := f.link.In, f.link.Connection.Topic
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	grown := f.blocks && in.accepts(t) && in.awaitGrowth(f, count-f.Turn.Chunk.Counted)
+	grown := f.blocks && in.accepts(t) && f.awaitGrowth(count-f.Turn.Chunk.Counted)
 	in.Pool.Grow(f.Turn.Chunk, count)
-	if !grown && (!f.blocks || !in.accepts(t) && in.hasLease(f)) { // what is not recorded may be remembered
+	if !grown && (!f.blocks || !in.accepts(t) && f.hasLease()) { // what is not recorded may be remembered
 		grown = in.Pool.MakeRoom(0, memory.ForMessages) && in.Pool.FitsBeside(count, 0)
 	}
 	if grown {
@@ -334,6 +334,6 @@ func (l *Link) CountMissed(n int) {
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if l.Publisher.AddMissed(n, in.accepts(l.Connection.Topic)) {
-		in.requestVerification()
+		signal(in.Verifications)
 	}
 }

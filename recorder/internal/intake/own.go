@@ -23,16 +23,7 @@ func (d Links) OpenMarks(topic string, typ OwnType) (*Link, error) {
 	if err := in.Mode.CanMark(); err != nil {
 		return nil, err
 	}
-	return in.openOwn(ownHeader(in.cfg.Node, topic, typ, false)), nil
-}
-
-// recordsNow says why nothing can be recorded now. mu is held.
-func (in *Intake) recordsNow() error {
-	err := in.Mode.HasBag()
-	if err == nil && in.Mode.State == control.StatePaused {
-		return control.ErrPaused
-	}
-	return err
+	return in.openOwn(topic, typ, false), nil
 }
 
 // AppendOwn records a message of the recorder's own with a time that may have passed, but not
@@ -75,40 +66,33 @@ func (d Links) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error)
 // OpenNotes makes the link that notes come on. They begin each file, also where other latched
 // messages do not.
 func (d Links) OpenNotes(topic string, typ OwnType) *Link {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	l := in.openOwn(ownHeader(in.cfg.Node, topic, typ, true))
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	l := d.in.openOwn(topic, typ, true)
 	l.Connection.Latching, l.Connection.EveryFile = true, true
 	return l
 }
 
 // OpenLatched makes a link on which the recorder itself publishes, latched.
 func (d Links) OpenLatched(topic string, typ OwnType) *Link {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	return in.openOwn(ownHeader(in.cfg.Node, topic, typ, true))
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	return d.in.openOwn(topic, typ, true)
 }
 
 // openOwn makes a link on which the recorder itself publishes, beside others on the topic if
 // that is recorded, too. mu is held.
-func (in *Intake) openOwn(h tcpros.Header) *Link {
-	name, _ := h.Get("topic")
-	t := in.Account.OwnTopic(name)
-	return in.connect(t, t.Find(rosbag.Header(h)), tcpros.LinkInfo{Topic: name, PublisherURI: in.cfg.Node, Header: h})
-}
-
-// ownHeader is the connection header of what the recorder, a node of that name, publishes.
-func ownHeader(node, name string, typ OwnType, latching bool) tcpros.Header {
-	h := tcpros.Header{{Key: "callerid", Value: node}}
+func (in *Intake) openOwn(topic string, typ OwnType, latching bool) *Link {
+	h := tcpros.Header{{Key: "callerid", Value: in.cfg.Node}}
 	if latching {
 		h = append(h, tcpros.Header{{Key: "latching", Value: "1"}}...)
 	}
-	return append(h, tcpros.Header{
+	h = append(h, tcpros.Header{
 		{Key: "md5sum", Value: typ.MD5Sum},
 		{Key: "message_definition", Value: typ.Definition},
-		{Key: "topic", Value: name},
+		{Key: "topic", Value: topic},
 		{Key: "type", Value: typ.Name},
 	}...)
+	t := in.Account.OwnTopic(topic)
+	return in.connect(t, t.Find(rosbag.Header(h)), tcpros.LinkInfo{Topic: topic, PublisherURI: in.cfg.Node, Header: h})
 }

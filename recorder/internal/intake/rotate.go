@@ -60,6 +60,16 @@ func (in *Intake) fileStart(now time.Time, want func(*latch.Source) bool) *comma
 	return o
 }
 
+// PinLatched returns the latched messages that a file begins with: of all publishers, or of those
+// that pass want if it is not nil. They stay as they are until unpin. mu is held.
+func (in *Intake) PinLatched(want func(*latch.Source) bool) []latch.Pinned {
+	all := in.Latched.AtFile(in.Account.Sources(), want)
+	for _, l := range all {
+		in.Account.Connections.Of(l.Conn).NoteWritten(in.Rotation.Part())
+	}
+	return all
+}
+
 // Rotate makes all messages from now on go into the next file. The writer opens it
 // when it has written what is queued. mu is held.
 func (in *Intake) Rotate(now time.Time) *command.Command {

@@ -1,8 +1,6 @@
 package intake
 
 import (
-	"bytes"
-	"slices"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
@@ -26,7 +24,9 @@ func (d Snapshots) Release(c *memory.Chunk) { d.in.release(c) }
 
 // LatchingOf returns the latching connections with messages in a chunk, nil if there are none.
 func (d Snapshots) LatchingOf(c *chunk.Sealed) map[rosbag.ConnID]*latch.Source {
-	return d.in.latchingOf(c)
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	return d.in.Account.LatchingOf(c)
 }
 
 // ChunkBytes returns the size at which chunks are sealed.
@@ -40,18 +40,16 @@ func (d Snapshots) Stamp(now time.Time) time.Time { return d.in.cfg.Sim.At(now) 
 
 // RepeatedInSnapshot accounts for latched messages that were written to a snapshot.
 func (d Snapshots) RepeatedInSnapshot(c *chunk.Sealed) {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	in.CountRepeated(c)
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Account.Repeated(c)
 }
 
 // UnpinState lets go of the state where a snapshot begins.
 func (d Snapshots) UnpinState(s *latch.State) {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	in.Latched.UnpinState(s)
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Latched.UnpinState(s)
 }
 
 // AddBefore adds copies of messages that come before the snapshot in the ring.
@@ -62,8 +60,8 @@ func (d Snapshots) AddBefore(s *latch.State, all []latch.Pinned) error {
 		l.Counted = in.Latched.Weight(len(l.Frame))
 		counted += l.Counted
 	}
-	if counted > 0 && !in.claimLatched(counted) {
-		return ErrNoLatchedMemory
+	if counted > 0 && !in.Files().claimLatched(counted) {
+		return latch.ErrNoMemory
 	}
 	s.AddBefore(all)
 	return nil
@@ -79,97 +77,52 @@ func (d Snapshots) GoBy(c *ring.Chunk) {
 
 // LatchedIn returns the last message of each latching connection in a sealed chunk, the latest
 // first, with a copy if there is memory for that and the chunk itself takes more.
-func (in *Intake) LatchedIn(c *memory.Chunk) []latch.Pinned {
-	latching := in.latchingOf(c.Sealed)
+func (d Snapshots) LatchedIn(c *memory.Chunk) []latch.Pinned {
+	in := d.in
+	latching := d.LatchingOf(c.Sealed)
 	if latching == nil {
 		return nil
 	}
-	var all []latch.Pinned
-	var counted int64
-	for conn, frame := range c.Builder.LastFrames(func(conn *rosbag.Connection) bool { return latching[conn.ID] != nil }) {
-		l := &latch.Message{Frame: frame, Counted: latch.LatchedOverhead + in.Latched.Weight(len(frame))}
-		all = append(all, latch.Pinned{Source: latching[conn.ID], Message: l})
-		counted += l.Counted
+	all, counted := in.Latched.Notes(c, latching)
+	copied := counted <= int64(len(c.Sealed.Record))
+	if copied {
+		in.Mu.Lock()
+		copied = in.Ring.Claim(counted)
+		in.Mu.Unlock()
 	}
-	copied := counted <= int64(len(c.Sealed.Record)) && in.claimForRing(counted)
-	for _, l := range all {
-		if copied {
-			l.Frame = bytes.Clone(l.Frame)
-		} else {
-			l.Frame, l.Counted = nil, 0
-		}
-	}
+	latch.Settle(all, copied)
 	return all
-}
-
-// claimForRing counts n bytes for the ring if there are so many. The chunks of a requested
-// snapshot must not displace each other.
-func (in *Intake) claimForRing(n int64) bool {
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	if !in.Pool.Fits(n) && (in.Ring.Pending > 0 || !in.Pool.MakeRoom(n, memory.ForAny)) {
-		return false
-	}
-	in.Pool.Use(n)
-	return true
 }
 
 // LoseFromSnapshot counts the messages of a chunk that should be in a snapshot and are not,
 // where nothing else is written.
 func (d Snapshots) LoseFromSnapshot(c *chunk.Sealed, cause account.DropCause) {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	in.Account.EachCount(c, func(t *account.Topic, n account.Tally) { t.Dropped[cause] += n.Messages })
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Account.Lost(c, cause)
 }
 
 // SnapshotWritten counts the messages of a chunk that is in a snapshot, where nothing else is
 // written.
 func (d Snapshots) SnapshotWritten(c *chunk.Sealed) {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	in.Account.EachCount(c, func(t *account.Topic, n account.Tally) { t.Written.Add(n) })
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Account.WrittenToSnapshot(c)
 }
 
-// ToRingChunk takes over a sealed chunk that the recording is done with. A record that does
-// not fill its buffer well, because it is packed or was sealed young, gets memory of
-// its own, so that the ring reaches far back.
+// ToRingChunk takes over a sealed chunk that the recording is done with.
 func (d Snapshots) ToRingChunk(c *memory.Chunk) ring.Chunk {
 	in := d.in
-	all := in.LatchedIn(c)
-	rc := in.takeOver(c)
-	in.Ring.Note(&rc, all)
-	return rc
-}
-
-// takeOver is toRingChunk without the latched messages.
-func (in *Intake) takeOver(c *memory.Chunk) ring.Chunk {
-	rc := ring.Chunk{Sealed: c.Sealed, Chunk: c, FirstAt: c.FirstAt, LastAt: c.LastAt}
-	n := len(c.Sealed.Record)
+	notes := d.LatchedIn(c)
 	in.Mu.Lock()
-	rc.Weight = c.Counted
-	if 4*int64(n) >= 3*c.Counted {
-		in.Mu.Unlock()
-		return rc
-	}
-	rc.Memory = in.Ring.MemoryFor(n) // counted already
-	if rc.Memory == nil {
-		// The chunks of a requested snapshot must not displace each other: this chunk comes back in a moment.
-		if (in.Ring.Pending == 0 || n > 2*in.Pool.ChunkBytes) && !in.Pool.MakeRoom(int64(n), memory.ForAny) {
-			in.Mu.Unlock()
-			return rc // all memory waits for the disk
-		}
-		rc.Memory = make([]byte, 0, n)
-		in.Pool.Use(int64(n))
-	}
+	own, counted := in.Ring.OwnMemory(c), c.Counted
 	in.Mu.Unlock()
-	own := *c.Sealed // which goes back with its chunk
-	rc.Memory = append(rc.Memory, own.Record...)
-	own.Record, own.Counts, own.PayloadBytes = rc.Memory, slices.Clone(own.Counts), slices.Clone(own.PayloadBytes)
-	rc.Sealed, rc.Weight, rc.Chunk = &own, int64(cap(rc.Memory)), nil
-	in.release(c)
-	return rc
+	kept := ring.Of(c, counted, own)
+	if own != nil {
+		in.release(c)
+	}
+	in.Ring.Note(&kept, notes)
+	return kept
 }
 
 // AddToRing adds a chunk that the recording is done with.
@@ -183,10 +136,9 @@ func (d Snapshots) AddToRing(c ring.Chunk) {
 
 // FreshChunk returns a buffer for n bytes, or nil.
 func (d Snapshots) FreshChunk(n int) *memory.Chunk {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	return in.Pool.Get(n, n)
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	return d.in.Pool.Get(n, n)
 }
 
 // GiveBack takes the memory of a chunk back.
@@ -222,10 +174,9 @@ func (d Snapshots) Prolong(now time.Time) (*ring.Taking, error) {
 
 // SnapshotsTaken returns how many snapshots have begun.
 func (d Snapshots) SnapshotsTaken() int {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	return in.Ring.Taken
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	return d.in.Ring.Taken
 }
 
 // BeginSnapshot makes all that was received until now, and the post-roll, part of sn.
@@ -294,28 +245,4 @@ func (in *Intake) endSnapshot() {
 		in.SealOpen()
 		in.Enqueue(&command.Command{Kind: command.EndSnapshot, Taking: sn})
 	}
-}
-
-// snapshotFigures returns the account of the ring. mu is held.
-func (in *Intake) snapshotFigures(now time.Time) SnapshotFigures {
-	r := in.Ring
-	if r == nil {
-		return SnapshotFigures{}
-	}
-	f := SnapshotFigures{On: true, Only: r.Only, Held: r.Reach(now), Bytes: r.Bytes, Most: r.Most, Taken: r.Taken}
-	if r.Window > 0 {
-		f.Held = min(f.Held, r.Window)
-	}
-	if r.Current != nil {
-		f.File = r.Current.Target()
-	}
-	return f
-}
-
-// Recorded returns what of t is in bags, or about to be. mu is held.
-func (in *Intake) Recorded(t *account.Topic) account.Tally {
-	if in.Ring.IsOnly() {
-		return t.Written
-	}
-	return t.Tally
 }
