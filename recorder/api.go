@@ -3,6 +3,7 @@ package recorder
 import (
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
 )
 
@@ -39,10 +40,10 @@ const (
 // Errors of the disk and of files.
 var (
 	// ErrMinSpace means that the recording ended because the disk is nearly full.
-	ErrMinSpace = bagfile.ErrMinSpace
+	ErrMinSpace = disk.ErrMinSpace
 
 	// ErrDiskHangs means that the recording was to end, but the disk did not answer for
 	// several seconds. Its last file has no index. What waits for the disk is left behind:
 	// the process should end.
-	ErrDiskHangs = bagfile.ErrDiskHangs
+	ErrDiskHangs = disk.ErrDiskHangs
 )

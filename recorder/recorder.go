@@ -20,6 +20,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/repair"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
@@ -94,7 +95,7 @@ func (r *session) openFirst(outputs *bagfile.Series) (*bagfile.Retainer, *sink.B
 		return retain, nil, nil
 	}
 	if free, err := outputs.Free(); err == nil && free < r.o.MinSpace {
-		err := fmt.Errorf("%w: %s", ErrMinSpace, bagfile.LowSpace(r.o.MinSpaceText, outputs.Next(r.started)))
+		err := fmt.Errorf("%w: %s", ErrMinSpace, disk.LowSpace(r.o.MinSpaceText, outputs.Next(r.started)))
 		return nil, nil, errors.Join(err, retain.Close())
 	}
 	out, err := sink.Create(outputs, r.started)

@@ -118,11 +118,11 @@ var allowed = map[string][]string{
 	"player/internal/watchers":  {"player/control"},
 	"player/internal/source":    {"bagfmt", "internal/bagnote", "internal/loglimit", "player/control"},
 	"recorder/control":          {"internal/plural", "rosbag"},
-	"recorder/internal/bagfile": {"bagfmt", "bagfmt/chunk", "internal/loglimit", "recorder/control", "recorder/internal/bagname"},
+	"recorder/internal/bagfile": {"bagfmt", "bagfmt/chunk", "internal/loglimit", "recorder/internal/bagname", "recorder/internal/disk"},
 	"recorder/internal/loss":    {"internal/msgheader"},
 	"recorder/internal/sink":    {"bagfmt", "bagfmt/chunk", "internal/bagnote", "internal/loglimit", "internal/plural", "recorder/control", "recorder/internal/", "tcpros"},
 	"recorder/internal/queue":   {},
-	"recorder/internal/repair":  {"bagfmt", "bagfmt/chunk", "bagfmt/recovery", "internal/loglimit", "recorder/internal/bagfile", "recorder/internal/bagname"},
+	"recorder/internal/repair":  {"bagfmt", "bagfmt/chunk", "bagfmt/recovery", "internal/loglimit", "recorder/internal/bagfile", "recorder/internal/bagname", "recorder/internal/disk"},
 
 	"internal/store/internal/answer": {"internal/store/internal/place"},
 	"internal/store/internal/place":  {},
@@ -146,6 +146,7 @@ var allowed = map[string][]string{
 	"recorder/internal/own":          {"internal/bagnote", "internal/loglimit", "recorder/control", "recorder/internal/intake", "tcpros"},
 	"recorder/internal/subscribe":    {"recorder/control", "recorder/internal/", "rosbag", "tcpros"},
 	"recorder/internal/bagname":      {"internal/naming"},
+	"recorder/internal/disk":         {"internal/loglimit", "recorder/control", "recorder/internal/bagname"},
 	"recorder/internal/latch":        {"bagfmt", "bagfmt/chunk", "recorder/internal/memory"},
 	"recorder/internal/ring":         {"bagfmt", "bagfmt/chunk", "recorder/internal/latch", "recorder/internal/memory"},
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
 // Load takes up the bags of earlier runs with the same output, as far as they are still what
@@ -52,7 +53,7 @@ func (e *entry) find(s *Series, now time.Time) (f *Retained, gone bool) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		id, size, changed, ok := identify(s.Dir, name)
+		id, size, changed, ok := disk.Identify(s.Dir, name)
 		if err != nil || !ok && st.Mode().IsRegular() {
 			gone = false
 			continue
@@ -99,18 +100,18 @@ func (r *Retainer) adopt(s *Series, bag, original string) bool {
 	}
 	at := s.place(bag, st)
 	originalID := r.begun(at, kept, original)
-	r.note(at.watchdog, entry{Bag: kept, ID: originalID, Name: original})
+	r.note(at.Watchdog, entry{Bag: kept, ID: originalID, Name: original})
 	whole := &Retained{Place: at, bag: bag, known: r.begun(at, bag, bag), bytes: st.Size(), closed: time.Now()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	old.busy, old.bag, old.known, old.target = false, kept, originalID, filepath.Join(s.DirName, original)
+	old.busy, old.bag, old.known, old.Name = false, kept, originalID, filepath.Join(s.DirName, original)
 	r.files = append(r.files, whole)
 	return true
 }
 
 // moved notes the name of an original that was taken up before. It reports whether it was.
 func (r *Retainer) moved(s *Series, kept, original string) bool {
-	id, _, _, ok := identify(s.Dir, original)
+	id, _, _, ok := disk.Identify(s.Dir, original)
 	r.mu.Lock()
 	i := slices.IndexFunc(r.files, func(f *Retained) bool { return ok && f.bag == kept && f.known == id })
 	if i < 0 {
@@ -118,9 +119,9 @@ func (r *Retainer) moved(s *Series, kept, original string) bool {
 		return false
 	}
 	f := r.files[i]
-	f.busy, f.target = false, filepath.Join(s.DirName, original)
+	f.busy, f.Name = false, filepath.Join(s.DirName, original)
 	r.mu.Unlock()
-	r.note(f.watchdog, entry{Bag: kept, ID: id, Name: original})
+	r.note(f.Watchdog, entry{Bag: kept, ID: id, Name: original})
 	return true
 }
 
@@ -132,26 +133,16 @@ func (f *Retained) inRepair(base string, err error) bool {
 		return false
 	case errors.Is(err, fs.ErrNotExist):
 		original := strings.TrimSuffix(f.bag, bagname.OrigSuffix) + bagname.OriginalSuffix // the repair may have told of it by its first name
-		st, err := f.dir.Lstat(original)
+		st, err := f.Folder.Lstat(original)
 		return err == nil && f.isStill(original, st)
 	}
-	return err == nil && inUse(f.dir, base)
+	return err == nil && disk.InUse(f.Folder, base)
 }
 
 // isStill reports whether the file of a name is the one that was recorded.
 func (f *Retained) isStill(name string, st fs.FileInfo) bool {
-	if id, _, _, ok := identify(f.dir, name); ok && f.known != (identity{}) {
+	if id, _, _, ok := disk.Identify(f.Folder, name); ok && f.known != (disk.Identity{}) {
 		return id == f.known
 	}
-	return os.SameFile(st, f.id)
-}
-
-// inUse reports whether a recorder or a repair has the file.
-func inUse(dir *Folder, name string) bool {
-	f, err := dir.Open(name)
-	if err != nil {
-		return false
-	}
-	defer f.Close() //nolint:errcheck // only looked at
-	return Locked(f)
+	return os.SameFile(st, f.ID)
 }

@@ -13,6 +13,8 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
 // TestDamagedLines are no entries, and neither are those that could name other files.
@@ -44,7 +46,7 @@ func TestEntriesOfOneBag(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	l := testLedger(t, dir)
-	one, two := identity{1, 1}, identity{2, 2}
+	one, two := disk.Identity{Inode: 1, Born: 1}, disk.Identity{Inode: 2, Born: 2}
 	for _, e := range []entry{
 		{Bag: "a.bag", ID: one, Begun: true},
 		{Bag: "b.bag", ID: one, Pinned: true},  // was not begun
@@ -76,12 +78,12 @@ func ledgerOf(t *testing.T, bags, deleted int, prepare func(dir string)) (lines 
 	dir := t.TempDir()
 	l := testLedger(t, dir)
 	for n := range bags {
-		if err := l.add(entry{Bag: fmt.Sprint(n), ID: identity{1, 1}, Begun: true}); err != nil {
+		if err := l.add(entry{Bag: fmt.Sprint(n), ID: disk.Identity{Inode: 1, Born: 1}, Begun: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for n := range deleted {
-		if err := l.add(entry{Bag: fmt.Sprint(n), ID: identity{1, 1}, Deleted: true}); err != nil {
+		if err := l.add(entry{Bag: fmt.Sprint(n), ID: disk.Identity{Inode: 1, Born: 1}, Deleted: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -119,7 +121,7 @@ func TestWhenALedgerIsCompacted(t *testing.T) {
 	dir := t.TempDir()
 	l := testLedger(t, dir)
 	for n := range 2000 { // a name that is used again
-		if err := l.add(entry{Bag: "a.bag", ID: identity{uint64(n), 1}, Begun: true}); err != nil {
+		if err := l.add(entry{Bag: "a.bag", ID: disk.Identity{Inode: uint64(n), Born: 1}, Begun: true}); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.compact(); err != nil {
@@ -136,7 +138,7 @@ func TestNotesThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	l := testLedger(t, t.TempDir())
 	l.file.Close()
-	e := entry{Bag: strings.Repeat("a", 5000), ID: identity{1, 1}, Pinned: true}
+	e := entry{Bag: strings.Repeat("a", 5000), ID: disk.Identity{Inode: 1, Born: 1}, Pinned: true}
 	line, err := e.line()
 	if err != nil {
 		t.Fatal(err)
@@ -292,7 +294,7 @@ func TestListOfFilesIsBounded(t *testing.T) {
 		r := NewRetainer(c.limits, zap.NewNop(), nil, keepNone)
 		s := testSeries(t, t.TempDir())
 		for n := range most + 50 {
-			f := r.Begin(Place{target: fmt.Sprint(n, ".bag"), dir: s.Dir, watchdog: s.Watchdog})
+			f := r.Begin(disk.Place{Name: fmt.Sprint(n, ".bag"), Folder: s.Dir, Watchdog: s.Watchdog})
 			switch {
 			case c.open:
 			case c.pinned:
@@ -333,12 +335,12 @@ func TestFindEntry(t *testing.T) {
 			t.Parallel()
 			s := testSeries(t, t.TempDir())
 			needIdentity(t, s)
-			e := entry{Bag: "a.bag", Name: tc.first, ID: identity{1, 1}}
+			e := entry{Bag: "a.bag", Name: tc.first, ID: disk.Identity{Inode: 1, Born: 1}}
 			for _, name := range tc.files {
 				if err := os.WriteFile(s.DirName+name, []byte(name), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				e.ID, _, _, _ = identify(s.Dir, name)
+				e.ID, _, _, _ = disk.Identify(s.Dir, name)
 			}
 			f, gone := e.find(s, time.Now())
 			got := ""

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
 // needIdentity skips a test where files cannot be told from each other.
@@ -22,7 +23,7 @@ func needIdentity(t *testing.T, s *Series) {
 		t.Fatal(err)
 	}
 	defer os.Remove(s.DirName + "probe")
-	if _, _, _, ok := identify(s.Dir, "probe"); !ok {
+	if _, _, _, ok := disk.Identify(s.Dir, "probe"); !ok {
 		t.Skip("the system, or the file system of " + s.DirName + ", does not tell when a file was created")
 	}
 }
@@ -341,7 +342,7 @@ func TestDamagedLedger(t *testing.T) {
 // testLedger opens the ledger of a directory until the test ends.
 func testLedger(t *testing.T, dir string) *ledger {
 	t.Helper()
-	folder, err := OpenFolder(dir)
+	folder, err := disk.OpenFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,7 +363,7 @@ func TestLedgerStaysSmall(t *testing.T) {
 	const bags = 5000
 	for n := range bags {
 		name := fmt.Sprint(n, ".bag")
-		for _, e := range []entry{{Bag: name, ID: identity{uint64(n), 1}, Begun: true}, {Bag: fmt.Sprint(n-10, ".bag"), ID: identity{uint64(n - 10), 1}, Deleted: true}} {
+		for _, e := range []entry{{Bag: name, ID: disk.Identity{Inode: uint64(n), Born: 1}, Begun: true}, {Bag: fmt.Sprint(n-10, ".bag"), ID: disk.Identity{Inode: uint64(n - 10), Born: 1}, Deleted: true}} {
 			if err := l.add(e); err != nil {
 				t.Fatal(err)
 			}
@@ -399,11 +400,11 @@ func TestLedgerAfterAFailedWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.file = bad // cannot be written to
-	if err := l.add(entry{Bag: "a.bag", ID: identity{1, 1}, Begun: true}); err == nil {
+	if err := l.add(entry{Bag: "a.bag", ID: disk.Identity{Inode: 1, Born: 1}, Begun: true}); err == nil {
 		t.Error("a write to a file that is read only")
 	}
 	l.file = good
-	if err := l.add(entry{Bag: "b.bag", ID: identity{2, 1}, Begun: true}); err != nil {
+	if err := l.add(entry{Bag: "b.bag", ID: disk.Identity{Inode: 2, Born: 1}, Begun: true}); err != nil {
 		t.Error(err)
 	}
 	if err := errors.Join(l.close(), bad.Close()); err != nil {
@@ -457,7 +458,7 @@ func TestOrphansInRepair(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !Claim(f) {
+	if !disk.Claim(f) {
 		t.Fatal("not claimed")
 	}
 	r.r.Enforce(time.Now().Add(time.Hour))
@@ -484,7 +485,7 @@ func TestOrphanToldThenRenamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !Claim(repaired) {
+	if !disk.Claim(repaired) {
 		t.Fatal("the file is in use")
 	}
 	if err := os.WriteFile(filepath.Join(dir, "robot.bag"), []byte("recovered"), 0o600); err != nil {
@@ -574,7 +575,7 @@ func TestLedgerNames(t *testing.T) {
 // FuzzLedger: whatever a file holds, what was read of it is read again after it was
 // compacted.
 func FuzzLedger(f *testing.F) {
-	for _, e := range []entry{{Bag: "x.bag", ID: identity{1, 2}, Begun: true}, {Bag: "x.bag", ID: identity{1, 2}, Pinned: true}, {Bag: "x.bag", ID: identity{1, 2}, Name: "y"}, {Bag: "x.bag", ID: identity{1, 2}, Deleted: true}} {
+	for _, e := range []entry{{Bag: "x.bag", ID: disk.Identity{Inode: 1, Born: 2}, Begun: true}, {Bag: "x.bag", ID: disk.Identity{Inode: 1, Born: 2}, Pinned: true}, {Bag: "x.bag", ID: disk.Identity{Inode: 1, Born: 2}, Name: "y"}, {Bag: "x.bag", ID: disk.Identity{Inode: 1, Born: 2}, Deleted: true}} {
 		line, err := e.line()
 		if err != nil {
 			f.Fatal(err)
@@ -582,7 +583,7 @@ func FuzzLedger(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		first := entry{Bag: "first.bag", ID: identity{3, 4}, Begun: true}
+		first := entry{Bag: "first.bag", ID: disk.Identity{Inode: 3, Born: 4}, Begun: true}
 		head, err := first.line()
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 )
 
@@ -65,7 +66,7 @@ func (s *Sink) rotateFile(c *intake.Command) error {
 	if s.LowDisk(time.Now()) {
 		old.part = next.Part
 		s.In.Unpin(next.Latched)
-		return bagfile.ErrMinSpace
+		return disk.ErrMinSpace
 	}
 	start := time.Now()
 	defer func() { s.Outputs.Watchdog.CountSplit(start) }()

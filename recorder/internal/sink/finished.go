@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
 // Bounds of what is remembered.
@@ -29,7 +30,7 @@ type FinishedBags struct {
 	count   int           // bags
 	bytes   int64         // of them all
 	file    string        // the last that counts as the recording's own, when it was closed
-	place   bagfile.Place // where it is
+	place   disk.Place    // where it is
 	gone    int           // bags that were deleted while they were recorded
 	earlier EarlierFiles  // those that have left latest
 	faults  []error       // the first ones
@@ -74,7 +75,7 @@ type filesAccount struct {
 // finishedBag is one bag that is closed.
 type finishedBag struct {
 	doneBag
-	Place    bagfile.Place
+	Place    disk.Place
 	retained *bagfile.Retained
 	faulty   bool // not closed well, or moved away
 	gone     bool // deleted while it was recorded

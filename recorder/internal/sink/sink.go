@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -35,7 +36,7 @@ type Sink struct {
 	writer      sync.WaitGroup
 
 	Outputs      *bagfile.Series
-	Disk         *bagfile.Space
+	Disk         *disk.Space
 	Retain       *bagfile.Retainer
 	Handover     fileWatcher
 	onOpen       func(target string)
@@ -123,7 +124,7 @@ func New(o Config) *Sink {
 		closing:      make(chan *Bag),
 	}
 	s.Finished.Retain = s.Retain
-	s.Disk = bagfile.NewSpace(o.MinSpace, o.MinSpaceText, o.Retains, o.Outputs.Free, o.Log)
+	s.Disk = disk.NewSpace(o.MinSpace, o.MinSpaceText, o.Retains, o.Outputs.Free, o.Log)
 	if o.Keeps != NoSnapshots {
 		s.Snapshotter = newSnapshotWriter(s, o.Snapshots, o.Keeps)
 	}
