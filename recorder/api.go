@@ -5,6 +5,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
+	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 )
 
 // Report says when the account of a recording is written at the end of its last bag,
@@ -27,7 +28,7 @@ type (
 	Sync = bagfile.Sync
 
 	// Retention says which closed files of a recording are deleted.
-	Retention = bagfile.Retention
+	Retention = retention.Limits
 )
 
 // The zero value is the default of the durability contract.

@@ -14,6 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
+	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -58,7 +59,7 @@ func testPipeline(t testing.TB, o Options, wrap func(disk.Handle) disk.Handle) *
 		out.Wrap(wrap)
 		outputs.Wrap = wrap
 	}
-	retain := bagfile.NewRetainer(o.Retain, o.Log, outputs.Free, o.handover().Keeps)
+	retain := retention.New(o.Retain, o.Log, outputs.Free, o.handover().Keeps)
 	r := &session{o: o}
 	r.wire(outputs, retain, out)
 	return &pipeline{session: r, Intake: r.in, Sink: r.sink}

@@ -22,6 +22,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/repair"
+	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 )
@@ -83,8 +84,8 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 
 // openFirst makes room as Options.Retain asks, and opens the first file if the recording
 // begins with one.
-func (r *session) openFirst(outputs *bagfile.Series) (*bagfile.Retainer, *sink.Bag, error) {
-	retain := bagfile.NewRetainer(r.o.Retain, r.o.Log, outputs.Free, r.o.handover().Keeps)
+func (r *session) openFirst(outputs *bagfile.Series) (*retention.Retainer, *sink.Bag, error) {
+	retain := retention.New(r.o.Retain, r.o.Log, outputs.Free, r.o.handover().Keeps)
 	if err := retain.Load(outputs); err != nil {
 		r.o.Log.Warn("bags of earlier recordings do not count for the limits of this one", zap.Error(err))
 	}

@@ -118,7 +118,7 @@ var allowed = map[string][]string{
 	"player/internal/watchers":  {"player/control"},
 	"player/internal/source":    {"bagfmt", "internal/bagnote", "internal/loglimit", "player/control"},
 	"recorder/control":          {"internal/plural", "rosbag"},
-	"recorder/internal/bagfile": {"bagfmt", "bagfmt/chunk", "internal/loglimit", "recorder/internal/bagname", "recorder/internal/disk"},
+	"recorder/internal/bagfile": {"bagfmt", "bagfmt/chunk", "recorder/internal/bagname", "recorder/internal/disk"},
 	"recorder/internal/loss":    {"internal/msgheader"},
 	"recorder/internal/sink":    {"bagfmt", "bagfmt/chunk", "internal/bagnote", "internal/loglimit", "internal/plural", "recorder/control", "recorder/internal/", "tcpros"},
 	"recorder/internal/queue":   {},
@@ -147,6 +147,7 @@ var allowed = map[string][]string{
 	"recorder/internal/subscribe":    {"recorder/control", "recorder/internal/", "rosbag", "tcpros"},
 	"recorder/internal/bagname":      {"internal/naming"},
 	"recorder/internal/disk":         {"internal/loglimit", "recorder/control", "recorder/internal/bagname"},
+	"recorder/internal/retention":    {"internal/loglimit", "recorder/internal/bagfile", "recorder/internal/bagname", "recorder/internal/disk"},
 	"recorder/internal/latch":        {"bagfmt", "bagfmt/chunk", "recorder/internal/memory"},
 	"recorder/internal/ring":         {"bagfmt", "bagfmt/chunk", "recorder/internal/latch", "recorder/internal/memory"},
 

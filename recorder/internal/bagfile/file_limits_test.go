@@ -263,7 +263,13 @@ func TestWriteAtTheEnd(t *testing.T) {
 // TestReopen: the very file that was finished, of the size that it had.
 func TestReopen(t *testing.T) {
 	t.Parallel()
-	b := closedBags(t, 1)[0]
+	b, err := createBag(bagname.Output{Name: t.TempDir() + "/x"}, SyncNone, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Finish(); err != nil {
+		t.Fatal(err)
+	}
 	size := b.Bytes()
 	f, err := b.Reopen(size)
 	if err != nil {

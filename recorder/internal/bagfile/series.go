@@ -115,8 +115,8 @@ func (s *Series) Create(now time.Time) (*File, error) {
 // Path returns where the file of that name in the directory is now.
 func (s *Series) Path(name string) string { return s.Dir.Path(filepath.Join(s.DirName, name)) }
 
-// place returns where a file of the directory is.
-func (s *Series) place(name string, st fs.FileInfo) disk.Place {
+// Place returns where a file of the directory is.
+func (s *Series) Place(name string, st fs.FileInfo) disk.Place {
 	return disk.Place{Name: filepath.Join(s.DirName, name), Folder: s.Dir, ID: st, Watchdog: s.Watchdog}
 }
 

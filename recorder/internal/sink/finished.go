@@ -12,6 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
+	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 )
 
 // Bounds of what is remembered.
@@ -23,7 +24,7 @@ const (
 // FinishedBags is what is remembered of bags that are closed. It is for concurrent use;
 // its lock is never held together with another one.
 type FinishedBags struct {
-	Retain *bagfile.Retainer
+	Retain *retention.Retainer
 
 	mu      sync.Mutex
 	latest  []finishedBag // the bag of number n is at n%keptBags
@@ -76,7 +77,7 @@ type filesAccount struct {
 type finishedBag struct {
 	doneBag
 	Place    disk.Place
-	retained *bagfile.Retained
+	retained *retention.Retained
 	faulty   bool // not closed well, or moved away
 	gone     bool // deleted while it was recorded
 }

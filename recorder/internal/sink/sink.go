@@ -19,6 +19,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -37,7 +38,7 @@ type Sink struct {
 
 	Outputs      *bagfile.Series
 	Disk         *disk.Space
-	Retain       *bagfile.Retainer
+	Retain       *retention.Retainer
 	Handover     fileWatcher
 	onOpen       func(target string)
 	onChange     func() // the file is another one
@@ -81,7 +82,7 @@ type Config struct {
 	ReportTopic  string
 	AbortDrain   <-chan struct{} // closed: give up what is queued
 	Outputs      *bagfile.Series
-	Retain       *bagfile.Retainer
+	Retain       *retention.Retainer
 	Retains      bool // old files are deleted
 	MinSpace     int64
 	MinSpaceText string // as the user wrote it

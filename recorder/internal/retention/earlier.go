@@ -1,4 +1,4 @@
-package bagfile
+package retention
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
@@ -16,7 +17,7 @@ import (
 // Load takes up the bags of earlier runs with the same output, as far as they are still what
 // was recorded. Without limits it does nothing. An error means that the limits hold for the
 // files of this run only.
-func (r *Retainer) Load(s *Series) error {
+func (r *Retainer) Load(s *bagfile.Series) error {
 	if !r.Enabled() {
 		return nil
 	}
@@ -42,7 +43,7 @@ func (r *Retainer) Load(s *Series) error {
 // find returns the file of an entry by the name that it has now: a recorder that died leaves
 // X.bag.active, and a repair keeps that as X.bag.orig.active. gone means that there is no such
 // file any more; else, without a file, that cannot be told.
-func (e *entry) find(s *Series, now time.Time) (f *Retained, gone bool) {
+func (e *entry) find(s *bagfile.Series, now time.Time) (f *Retained, gone bool) {
 	defer s.Watchdog.Begin("search", s.Path(e.Bag))()
 	gone = true
 	for _, name := range []string{e.Name, e.Bag, e.Bag + bagname.ActiveSuffix, e.Bag + bagname.OriginalSuffix} {
@@ -65,7 +66,7 @@ func (e *entry) find(s *Series, now time.Time) (f *Retained, gone bool) {
 			changed = now
 		}
 		return &Retained{
-			Place: s.place(name, st), bag: e.Bag, known: e.ID, bytes: size, closed: changed, pinned: e.Pinned,
+			Place: s.Place(name, st), bag: e.Bag, known: e.ID, bytes: size, closed: changed, pinned: e.Pinned,
 		}, false
 	}
 	return nil, gone
@@ -74,14 +75,14 @@ func (e *entry) find(s *Series, now time.Time) (f *Retained, gone bool) {
 // Recovered tells of a bag that was made from what a recorder left that died. If that was of
 // the same output, the limits hold for the bag and for the original. It is called again when the
 // original gets another name.
-func (r *Retainer) Recovered(s *Series, bag, original string) {
+func (r *Retainer) Recovered(s *bagfile.Series, bag, original string) {
 	if r.adopt(s, bag, original) {
 		r.Enforce(time.Now())
 	}
 }
 
 // adopt is Recovered without enforcing.
-func (r *Retainer) adopt(s *Series, bag, original string) bool {
+func (r *Retainer) adopt(s *bagfile.Series, bag, original string) bool {
 	r.deleting.Lock() // the list does not change meanwhile
 	defer r.deleting.Unlock()
 	kept := bag + bagname.OrigSuffix
@@ -98,7 +99,7 @@ func (r *Retainer) adopt(s *Series, bag, original string) bool {
 	if old == nil || err != nil {
 		return false
 	}
-	at := s.place(bag, st)
+	at := s.Place(bag, st)
 	originalID := r.begun(at, kept, original)
 	r.note(at.Watchdog, entry{Bag: kept, ID: originalID, Name: original})
 	whole := &Retained{Place: at, bag: bag, known: r.begun(at, bag, bag), bytes: st.Size(), closed: time.Now()}
@@ -110,7 +111,7 @@ func (r *Retainer) adopt(s *Series, bag, original string) bool {
 }
 
 // moved notes the name of an original that was taken up before. It reports whether it was.
-func (r *Retainer) moved(s *Series, kept, original string) bool {
+func (r *Retainer) moved(s *bagfile.Series, kept, original string) bool {
 	id, _, _, ok := disk.Identify(s.Dir, original)
 	r.mu.Lock()
 	i := slices.IndexFunc(r.files, func(f *Retained) bool { return ok && f.bag == kept && f.known == id })

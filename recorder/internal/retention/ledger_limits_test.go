@@ -1,4 +1,4 @@
-package bagfile
+package retention
 
 import (
 	"bytes"
@@ -184,7 +184,7 @@ func TestNotesThatFailAreSaidOnce(t *testing.T) {
 	s := testSeries(t, t.TempDir())
 	needIdentity(t, s)
 	core, logs := observer.New(zap.WarnLevel)
-	r := NewRetainer(Retention{Files: 10}, zap.New(core), s.Free, keepNone)
+	r := New(Limits{Files: 10}, zap.New(core), s.Free, keepNone)
 	if err := r.Load(s); err != nil {
 		t.Fatal(err)
 	}
@@ -222,13 +222,13 @@ func TestAgeOfEarlierBags(t *testing.T) {
 		"in the future":     {now.Add(time.Hour), false},
 	} {
 		dir := t.TempDir()
-		first := startRun(t, dir, Retention{Age: time.Hour})
+		first := startRun(t, dir, Limits{Age: time.Hour})
 		f := first.bag()
 		first.end()
 		if err := os.Chtimes(f.Target(), c.changed, c.changed); err != nil {
 			t.Fatal(err)
 		}
-		next := startRun(t, dir, Retention{Age: time.Hour})
+		next := startRun(t, dir, Limits{Age: time.Hour})
 		if files := next.r.files; len(files) > 0 && (files[0].closed.After(time.Now()) || files[0].closed.Year() < 2000) {
 			t.Errorf("%s: closed at %v", name, files[0].closed)
 		}
@@ -243,7 +243,7 @@ func TestAgeOfEarlierBags(t *testing.T) {
 func TestAgeAtItsLimit(t *testing.T) {
 	t.Parallel()
 	b := closedBags(t, 1)
-	r := NewRetainer(Retention{Age: time.Hour}, zap.NewNop(), nil, keepNone)
+	r := New(Limits{Age: time.Hour}, zap.NewNop(), nil, keepNone)
 	now := time.Now()
 	f := retain(r, now, b...)[0]
 	if r.Enforce(now.Add(time.Hour)); wasDeleted(r, f) {
@@ -258,7 +258,7 @@ func TestAgeAtItsLimit(t *testing.T) {
 func TestUnknownBagIsRecovered(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := startRun(t, dir, Retention{Files: 10})
+	r := startRun(t, dir, Limits{Files: 10})
 	f := r.bag()
 	if err := os.WriteFile(filepath.Join(dir, "foreign.bag"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -281,17 +281,17 @@ func TestListOfFilesIsBounded(t *testing.T) {
 	t.Parallel()
 	const most = 256
 	for name, c := range map[string]struct {
-		limits Retention
+		limits Limits
 		pinned bool
 		open   bool
 		want   int
 	}{
 		"no limits":             {want: most},
-		"pinned":                {limits: Retention{Files: 1000}, pinned: true, want: most},
-		"that may be deleted":   {limits: Retention{Files: 1000}, want: most + 50},
+		"pinned":                {limits: Limits{Files: 1000}, pinned: true, want: most},
+		"that may be deleted":   {limits: Limits{Files: 1000}, want: most + 50},
 		"written, without ends": {open: true, want: most + 50},
 	} {
-		r := NewRetainer(c.limits, zap.NewNop(), nil, keepNone)
+		r := New(c.limits, zap.NewNop(), nil, keepNone)
 		s := testSeries(t, t.TempDir())
 		for n := range most + 50 {
 			f := r.Begin(disk.Place{Name: fmt.Sprint(n, ".bag"), Folder: s.Dir, Watchdog: s.Watchdog})

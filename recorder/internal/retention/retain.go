@@ -1,4 +1,6 @@
-package bagfile
+// Package retention deletes old bags of a recording, and of earlier ones with the same output, as limits
+// ask. It knows the bags of earlier runs from a ledger, a file beside them.
+package retention
 
 import (
 	"errors"
@@ -16,10 +18,10 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
-// Retention says which closed files of a recording are deleted, the oldest first: only
+// Limits say which closed files of a recording are deleted, the oldest first: only
 // files that this recording made, or earlier ones with the same directory and output name,
 // and none that Control.Pin protects. Zero values delete nothing; all limits hold together.
-type Retention struct {
+type Limits struct {
 	Files    int           // keep at most this many closed files, as stock's --max-splits
 	Bytes    int64         // keep at most this much in closed files
 	Age      time.Duration // delete files that were closed longer ago
@@ -27,11 +29,11 @@ type Retention struct {
 }
 
 // Enabled reports whether files are deleted.
-func (r Retention) Enabled() bool { return r != Retention{} }
+func (r Limits) Enabled() bool { return r != Limits{} }
 
 // Retainer deletes files. It is for concurrent use.
 type Retainer struct {
-	Retention
+	Limits
 	log  *zap.Logger
 	Free func() (int64, error)  // bytes on the disk
 	need func(path string) bool // reports whether the file is still needed, for an upload
@@ -72,10 +74,10 @@ func (r *Retainer) needed(f *Retained) bool {
 	return r.need(filepath.Join(filepath.Dir(f.Target()), f.bag))
 }
 
-// NewRetainer returns what deletes files as r says. free returns the bytes on the disk, need
+// New returns what deletes files as r says. free returns the bytes on the disk, need
 // reports whether a file is still needed; both may be called at any time.
-func NewRetainer(r Retention, log *zap.Logger, free func() (int64, error), need func(string) bool) *Retainer {
-	return &Retainer{Retention: r, log: log, Free: free, need: need}
+func New(r Limits, log *zap.Logger, free func() (int64, error), need func(string) bool) *Retainer {
+	return &Retainer{Limits: r, log: log, Free: free, need: need}
 }
 
 // Close lets go of what Load has opened.
