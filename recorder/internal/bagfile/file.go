@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"time"
 
@@ -49,15 +48,7 @@ type File struct {
 	reserved int64                       // up to here the file has room
 	looked   time.Time                   // when gone was asked
 	away     error                       // why it does not have its name any more, if that is so; final when it is closed
-
-	mu       sync.Mutex // guards the following
-	dirty    int64      // bytes written and not synced
-	synced   time.Time  // when the last sync began
-	busy     bool       // a sync is under way
-	syncErr  error      // final: a failed sync is never repeated
-	syncedTo int64      // bytes known to be on the disk
-	idle     sync.Cond  // busy became false
-	closed   bool       // the file is closed: a late interval sync has nothing to do
+	syncs    syncs                       // what of the file is on the disk
 }
 
 // Wrap puts something between the bag and its file, such as faults in tests, before the
@@ -88,9 +79,7 @@ func (b *File) Write(p []byte) (int, error) {
 		return n, err
 	}
 	b.end += int64(n)
-	b.mu.Lock()
-	b.dirty += int64(n)
-	b.mu.Unlock()
+	b.syncs.wrote(n)
 	return n, nil
 }
 
@@ -175,33 +164,17 @@ func (b *File) Sync() error {
 	if b.Mode == SyncNone {
 		return nil
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for b.busy {
-		b.idle.Wait()
-	}
-	if b.syncErr != nil || b.closed {
+	covered, end, ok := b.syncs.begin()
+	if !ok {
 		return nil
 	}
-	covered, end := b.dirty, b.syncedTo+b.dirty
-	b.busy, b.synced = true, time.Now()
-	b.mu.Unlock()
 	answered := b.Watchdog.Begin("sync", b.Path())
 	err := b.file.Sync()
 	if err == nil && end == covered {
 		err = b.syncDir() // the first time: the name must not get lost either
 	}
 	answered()
-	b.mu.Lock()
-	b.busy = false
-	b.idle.Broadcast()
-	if err != nil {
-		b.syncErr = fmt.Errorf("sync of %s failed: what was written after byte %d may be lost: %w", b.Path(), b.syncedTo, err)
-		return b.syncErr
-	}
-	b.dirty -= covered
-	b.syncedTo = end
-	return nil
+	return b.syncs.finish(covered, end, err, b.Path())
 }
 
 // WriteChunk appends one chunk with its index records.
@@ -232,9 +205,7 @@ func (b *File) WriteRepeated(c *chunk.Sealed) error {
 
 // SyncDue reports whether an interval sync should start.
 func (b *File) SyncDue(now time.Time) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Mode == SyncInterval && !b.busy && b.syncErr == nil && b.dirty > 0 && (b.dirty >= syncBytes || now.Sub(b.synced) >= syncEvery)
+	return b.Mode == SyncInterval && b.syncs.due(now)
 }
 
 // Finish writes the index, makes the bag durable and gives it its name, unless
@@ -254,7 +225,7 @@ func (b *File) Finish() error {
 	case b.away == nil:
 		errs = append(errs, b.rename())
 	}
-	return errors.Join(append(errs, b.syncErr)...)
+	return errors.Join(append(errs, b.syncs.failed())...)
 }
 
 // Discard removes a bag that has nothing in it.
@@ -264,21 +235,15 @@ func (b *File) Discard() error {
 
 // closeFile waits for a sync that is under way.
 func (b *File) closeFile() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for b.busy {
-		b.idle.Wait()
-	}
-	b.closed = true
-	defer b.Watchdog.Begin("closing", b.Path())()
-	return b.file.Close()
+	return b.syncs.close(func() error {
+		defer b.Watchdog.Begin("closing", b.Path())()
+		return b.file.Close()
+	})
 }
 
 // SyncFailed reports whether a sync of the file has failed.
 func (b *File) SyncFailed() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.syncErr != nil
+	return b.syncs.failed() != nil
 }
 
 // rename drops the .active suffix, not over another file, and makes that durable.

@@ -107,7 +107,7 @@ func TestWhenASyncIsDue(t *testing.T) {
 	if err := b.Sync(); err != nil { // the head
 		t.Fatal(err)
 	}
-	at := b.synced
+	at := b.syncs.began
 	check := func(what string, after time.Duration, want bool) {
 		t.Helper()
 		if got := b.SyncDue(at.Add(after)); got != want {
@@ -134,7 +134,7 @@ func TestWhenASyncIsDue(t *testing.T) {
 	if err := b.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	at = b.synced
+	at = b.syncs.began
 	check("written during a sync", time.Second-1, false)
 	check("written during a sync", time.Second, true)
 	d.syncErr, d.syncing = errDisk, nil

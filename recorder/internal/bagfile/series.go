@@ -91,14 +91,14 @@ func (s *Series) Create(now time.Time) (*File, error) {
 	}
 	base := filepath.Base(target)
 	b := &File{
-		Place: disk.Place{Name: target, Folder: s.Dir, Watchdog: s.Watchdog}, file: disk.OSFile{File: f}, Mode: s.mode, synced: now, path: target + bagname.ActiveSuffix,
+		Place: disk.Place{Name: target, Folder: s.Dir, Watchdog: s.Watchdog}, file: disk.OSFile{File: f}, Mode: s.mode, path: target + bagname.ActiveSuffix,
 		Begun: now, stat: f.Stat,
 	}
 	disk.Lock(f)
 	if s.Wrap != nil {
 		b.file = s.Wrap(b.file)
 	}
-	b.idle.L = &b.mu
+	b.syncs.init(now)
 	if err = b.reserveFirst(s); err == nil {
 		err = b.start()
 	}
