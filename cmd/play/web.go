@@ -28,7 +28,7 @@ func serveWeb(ctx context.Context, c *config.Play, node *tcpros.Node, face *play
 		hosts = append(hosts, u.Hostname())
 	}
 	server, err := web.Serve(ctx, web.Options{
-		Listen: string(c.Web.Listen), Token: token, Hosts: hosts,
+		Listen: string(c.Web.Listen), Token: token, Hosts: hosts, Origins: c.Web.Origins,
 		Node: node.Name(), Version: program.Version(), MasterUp: node.MasterUp, Unread: node.Unread, Log: log,
 	}, face)
 	if err != nil {

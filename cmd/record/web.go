@@ -26,7 +26,7 @@ func serveWeb(ctx context.Context, c *config.Record, o *recorder.Options, face *
 		hosts = append(hosts, u.Hostname())
 	}
 	server, err := web.Serve(ctx, web.Options{
-		Listen: string(c.Web.Listen), Token: token, Hosts: hosts,
+		Listen: string(c.Web.Listen), Token: token, Hosts: hosts, Origins: c.Web.Origins,
 		Node: o.Node.Name(), Version: program.Version(), MasterUp: o.Node.MasterUp, Unread: o.Node.Unread, Log: o.Log,
 	}, face)
 	if err != nil {
