@@ -1,4 +1,4 @@
-package bagfile
+package retention
 
 import (
 	"bufio"
@@ -16,23 +16,17 @@ import (
 	"sync"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
-
-// identity tells a file from another one that has its name later. The number of a file that
-// was deleted may be used again, so the time of its creation is part of it.
-type identity struct {
-	Inode uint64 `json:"inode"`
-	Born  int64  `json:"born"` // nanoseconds since 1970
-}
 
 // entry is one line of a ledger: a bag that was begun, or what has become of it.
 type entry struct {
-	Bag     string   `json:"bag"` // its name when it is finished
-	ID      identity `json:"id"`
-	Begun   bool     `json:"begun,omitempty"`
-	Name    string   `json:"name,omitempty"` // it has this name now: a repair has kept the original
-	Pinned  bool     `json:"pinned,omitempty"`
-	Deleted bool     `json:"deleted,omitempty"`
+	Bag     string        `json:"bag"` // its name when it is finished
+	ID      disk.Identity `json:"id"`
+	Begun   bool          `json:"begun,omitempty"`
+	Name    string        `json:"name,omitempty"` // it has this name now: a repair has kept the original
+	Pinned  bool          `json:"pinned,omitempty"`
+	Deleted bool          `json:"deleted,omitempty"`
 }
 
 const (
@@ -46,7 +40,7 @@ const (
 // write which bags they have made, so that the retention of a later run knows them. Each
 // line has a checksum: one that was cut off by a crash is skipped. It is for concurrent use.
 type ledger struct {
-	dir  *Folder
+	dir  *disk.Folder
 	name string
 
 	mu    sync.Mutex
@@ -79,7 +73,7 @@ func ledgerName(o bagname.Output) string {
 }
 
 // openLedger opens a ledger, or makes one.
-func openLedger(dir *Folder, name string) (*ledger, error) {
+func openLedger(dir *disk.Folder, name string) (*ledger, error) {
 	before, err := dir.Lstat(name)
 	if err == nil && !before.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a file", name)
@@ -88,7 +82,7 @@ func openLedger(dir *Folder, name string) (*ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !Claim(f) {
+	if !disk.Claim(f) {
 		return nil, errors.Join(errLedgerInUse, f.Close())
 	}
 	st, err := f.Stat()
@@ -200,7 +194,7 @@ func (l *ledger) compact() error {
 		}
 		text = append(text, line...)
 	}
-	Lock(f)
+	disk.Lock(f)
 	if _, err = f.Write(text); err == nil {
 		err = f.Sync()
 	}

@@ -1,4 +1,4 @@
-package bagfile
+package retention
 
 import (
 	"errors"
@@ -9,13 +9,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
 // Load takes up the bags of earlier runs with the same output, as far as they are still what
 // was recorded. Without limits it does nothing. An error means that the limits hold for the
 // files of this run only.
-func (r *Retainer) Load(s *Series) error {
+func (r *Retainer) Load(s *bagfile.Series) error {
 	if !r.Enabled() {
 		return nil
 	}
@@ -41,7 +43,7 @@ func (r *Retainer) Load(s *Series) error {
 // find returns the file of an entry by the name that it has now: a recorder that died leaves
 // X.bag.active, and a repair keeps that as X.bag.orig.active. gone means that there is no such
 // file any more; else, without a file, that cannot be told.
-func (e *entry) find(s *Series, now time.Time) (f *Retained, gone bool) {
+func (e *entry) find(s *bagfile.Series, now time.Time) (f *Retained, gone bool) {
 	defer s.Watchdog.Begin("search", s.Path(e.Bag))()
 	gone = true
 	for _, name := range []string{e.Name, e.Bag, e.Bag + bagname.ActiveSuffix, e.Bag + bagname.OriginalSuffix} {
@@ -52,7 +54,7 @@ func (e *entry) find(s *Series, now time.Time) (f *Retained, gone bool) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		id, size, changed, ok := identify(s.Dir, name)
+		id, size, changed, ok := disk.Identify(s.Dir, name)
 		if err != nil || !ok && st.Mode().IsRegular() {
 			gone = false
 			continue
@@ -64,7 +66,7 @@ func (e *entry) find(s *Series, now time.Time) (f *Retained, gone bool) {
 			changed = now
 		}
 		return &Retained{
-			Place: s.place(name, st), bag: e.Bag, known: e.ID, bytes: size, closed: changed, pinned: e.Pinned,
+			Place: s.Place(name, st), bag: e.Bag, known: e.ID, bytes: size, closed: changed, pinned: e.Pinned,
 		}, false
 	}
 	return nil, gone
@@ -73,14 +75,14 @@ func (e *entry) find(s *Series, now time.Time) (f *Retained, gone bool) {
 // Recovered tells of a bag that was made from what a recorder left that died. If that was of
 // the same output, the limits hold for the bag and for the original. It is called again when the
 // original gets another name.
-func (r *Retainer) Recovered(s *Series, bag, original string) {
+func (r *Retainer) Recovered(s *bagfile.Series, bag, original string) {
 	if r.adopt(s, bag, original) {
 		r.Enforce(time.Now())
 	}
 }
 
 // adopt is Recovered without enforcing.
-func (r *Retainer) adopt(s *Series, bag, original string) bool {
+func (r *Retainer) adopt(s *bagfile.Series, bag, original string) bool {
 	r.deleting.Lock() // the list does not change meanwhile
 	defer r.deleting.Unlock()
 	kept := bag + bagname.OrigSuffix
@@ -97,20 +99,20 @@ func (r *Retainer) adopt(s *Series, bag, original string) bool {
 	if old == nil || err != nil {
 		return false
 	}
-	at := s.place(bag, st)
+	at := s.Place(bag, st)
 	originalID := r.begun(at, kept, original)
-	r.note(at.watchdog, entry{Bag: kept, ID: originalID, Name: original})
+	r.note(at.Watchdog, entry{Bag: kept, ID: originalID, Name: original})
 	whole := &Retained{Place: at, bag: bag, known: r.begun(at, bag, bag), bytes: st.Size(), closed: time.Now()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	old.busy, old.bag, old.known, old.target = false, kept, originalID, filepath.Join(s.DirName, original)
+	old.busy, old.bag, old.known, old.Name = false, kept, originalID, filepath.Join(s.DirName, original)
 	r.files = append(r.files, whole)
 	return true
 }
 
 // moved notes the name of an original that was taken up before. It reports whether it was.
-func (r *Retainer) moved(s *Series, kept, original string) bool {
-	id, _, _, ok := identify(s.Dir, original)
+func (r *Retainer) moved(s *bagfile.Series, kept, original string) bool {
+	id, _, _, ok := disk.Identify(s.Dir, original)
 	r.mu.Lock()
 	i := slices.IndexFunc(r.files, func(f *Retained) bool { return ok && f.bag == kept && f.known == id })
 	if i < 0 {
@@ -118,9 +120,9 @@ func (r *Retainer) moved(s *Series, kept, original string) bool {
 		return false
 	}
 	f := r.files[i]
-	f.busy, f.target = false, filepath.Join(s.DirName, original)
+	f.busy, f.Name = false, filepath.Join(s.DirName, original)
 	r.mu.Unlock()
-	r.note(f.watchdog, entry{Bag: kept, ID: id, Name: original})
+	r.note(f.Watchdog, entry{Bag: kept, ID: id, Name: original})
 	return true
 }
 
@@ -132,26 +134,16 @@ func (f *Retained) inRepair(base string, err error) bool {
 		return false
 	case errors.Is(err, fs.ErrNotExist):
 		original := strings.TrimSuffix(f.bag, bagname.OrigSuffix) + bagname.OriginalSuffix // the repair may have told of it by its first name
-		st, err := f.dir.Lstat(original)
+		st, err := f.Folder.Lstat(original)
 		return err == nil && f.isStill(original, st)
 	}
-	return err == nil && inUse(f.dir, base)
+	return err == nil && disk.InUse(f.Folder, base)
 }
 
 // isStill reports whether the file of a name is the one that was recorded.
 func (f *Retained) isStill(name string, st fs.FileInfo) bool {
-	if id, _, _, ok := identify(f.dir, name); ok && f.known != (identity{}) {
+	if id, _, _, ok := disk.Identify(f.Folder, name); ok && f.known != (disk.Identity{}) {
 		return id == f.known
 	}
-	return os.SameFile(st, f.id)
-}
-
-// inUse reports whether a recorder or a repair has the file.
-func inUse(dir *Folder, name string) bool {
-	f, err := dir.Open(name)
-	if err != nil {
-		return false
-	}
-	defer f.Close() //nolint:errcheck // only looked at
-	return Locked(f)
+	return os.SameFile(st, f.ID)
 }

@@ -1,6 +1,6 @@
 //go:build !linux && !windows
 
-package bagfile
+package disk
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package bagfile
+package disk
 
 import (
 	"errors"
@@ -43,7 +43,7 @@ type operation struct {
 	end        func()
 }
 
-func newWatchdog(log *zap.Logger) *Watchdog { return &Watchdog{log: log, Limit: hangAfter} }
+func NewWatchdog(log *zap.Logger) *Watchdog { return &Watchdog{log: log, Limit: hangAfter} }
 
 // Begin notes an operation; the caller calls what it returns when that is over.
 func (s *Watchdog) Begin(what, file string) (end func()) {

@@ -1,4 +1,4 @@
-package bagfile
+package retention
 
 import (
 	"bytes"
@@ -13,6 +13,8 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
 // TestDamagedLines are no entries, and neither are those that could name other files.
@@ -44,7 +46,7 @@ func TestEntriesOfOneBag(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	l := testLedger(t, dir)
-	one, two := identity{1, 1}, identity{2, 2}
+	one, two := disk.Identity{Inode: 1, Born: 1}, disk.Identity{Inode: 2, Born: 2}
 	for _, e := range []entry{
 		{Bag: "a.bag", ID: one, Begun: true},
 		{Bag: "b.bag", ID: one, Pinned: true},  // was not begun
@@ -76,12 +78,12 @@ func ledgerOf(t *testing.T, bags, deleted int, prepare func(dir string)) (lines 
 	dir := t.TempDir()
 	l := testLedger(t, dir)
 	for n := range bags {
-		if err := l.add(entry{Bag: fmt.Sprint(n), ID: identity{1, 1}, Begun: true}); err != nil {
+		if err := l.add(entry{Bag: fmt.Sprint(n), ID: disk.Identity{Inode: 1, Born: 1}, Begun: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for n := range deleted {
-		if err := l.add(entry{Bag: fmt.Sprint(n), ID: identity{1, 1}, Deleted: true}); err != nil {
+		if err := l.add(entry{Bag: fmt.Sprint(n), ID: disk.Identity{Inode: 1, Born: 1}, Deleted: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -119,7 +121,7 @@ func TestWhenALedgerIsCompacted(t *testing.T) {
 	dir := t.TempDir()
 	l := testLedger(t, dir)
 	for n := range 2000 { // a name that is used again
-		if err := l.add(entry{Bag: "a.bag", ID: identity{uint64(n), 1}, Begun: true}); err != nil {
+		if err := l.add(entry{Bag: "a.bag", ID: disk.Identity{Inode: uint64(n), Born: 1}, Begun: true}); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.compact(); err != nil {
@@ -136,7 +138,7 @@ func TestNotesThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	l := testLedger(t, t.TempDir())
 	l.file.Close()
-	e := entry{Bag: strings.Repeat("a", 5000), ID: identity{1, 1}, Pinned: true}
+	e := entry{Bag: strings.Repeat("a", 5000), ID: disk.Identity{Inode: 1, Born: 1}, Pinned: true}
 	line, err := e.line()
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +184,7 @@ func TestNotesThatFailAreSaidOnce(t *testing.T) {
 	s := testSeries(t, t.TempDir())
 	needIdentity(t, s)
 	core, logs := observer.New(zap.WarnLevel)
-	r := NewRetainer(Retention{Files: 10}, zap.New(core), s.Free, keepNone)
+	r := New(Limits{Files: 10}, zap.New(core), s.Free, keepNone)
 	if err := r.Load(s); err != nil {
 		t.Fatal(err)
 	}
@@ -220,13 +222,13 @@ func TestAgeOfEarlierBags(t *testing.T) {
 		"in the future":     {now.Add(time.Hour), false},
 	} {
 		dir := t.TempDir()
-		first := startRun(t, dir, Retention{Age: time.Hour})
+		first := startRun(t, dir, Limits{Age: time.Hour})
 		f := first.bag()
 		first.end()
 		if err := os.Chtimes(f.Target(), c.changed, c.changed); err != nil {
 			t.Fatal(err)
 		}
-		next := startRun(t, dir, Retention{Age: time.Hour})
+		next := startRun(t, dir, Limits{Age: time.Hour})
 		if files := next.r.files; len(files) > 0 && (files[0].closed.After(time.Now()) || files[0].closed.Year() < 2000) {
 			t.Errorf("%s: closed at %v", name, files[0].closed)
 		}
@@ -241,7 +243,7 @@ func TestAgeOfEarlierBags(t *testing.T) {
 func TestAgeAtItsLimit(t *testing.T) {
 	t.Parallel()
 	b := closedBags(t, 1)
-	r := NewRetainer(Retention{Age: time.Hour}, zap.NewNop(), nil, keepNone)
+	r := New(Limits{Age: time.Hour}, zap.NewNop(), nil, keepNone)
 	now := time.Now()
 	f := retain(r, now, b...)[0]
 	if r.Enforce(now.Add(time.Hour)); wasDeleted(r, f) {
@@ -256,7 +258,7 @@ func TestAgeAtItsLimit(t *testing.T) {
 func TestUnknownBagIsRecovered(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := startRun(t, dir, Retention{Files: 10})
+	r := startRun(t, dir, Limits{Files: 10})
 	f := r.bag()
 	if err := os.WriteFile(filepath.Join(dir, "foreign.bag"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -279,20 +281,20 @@ func TestListOfFilesIsBounded(t *testing.T) {
 	t.Parallel()
 	const most = 256
 	for name, c := range map[string]struct {
-		limits Retention
+		limits Limits
 		pinned bool
 		open   bool
 		want   int
 	}{
 		"no limits":             {want: most},
-		"pinned":                {limits: Retention{Files: 1000}, pinned: true, want: most},
-		"that may be deleted":   {limits: Retention{Files: 1000}, want: most + 50},
+		"pinned":                {limits: Limits{Files: 1000}, pinned: true, want: most},
+		"that may be deleted":   {limits: Limits{Files: 1000}, want: most + 50},
 		"written, without ends": {open: true, want: most + 50},
 	} {
-		r := NewRetainer(c.limits, zap.NewNop(), nil, keepNone)
+		r := New(c.limits, zap.NewNop(), nil, keepNone)
 		s := testSeries(t, t.TempDir())
 		for n := range most + 50 {
-			f := r.Begin(Place{target: fmt.Sprint(n, ".bag"), dir: s.Dir, watchdog: s.Watchdog})
+			f := r.Begin(disk.Place{Name: fmt.Sprint(n, ".bag"), Folder: s.Dir, Watchdog: s.Watchdog})
 			switch {
 			case c.open:
 			case c.pinned:
@@ -333,12 +335,12 @@ func TestFindEntry(t *testing.T) {
 			t.Parallel()
 			s := testSeries(t, t.TempDir())
 			needIdentity(t, s)
-			e := entry{Bag: "a.bag", Name: tc.first, ID: identity{1, 1}}
+			e := entry{Bag: "a.bag", Name: tc.first, ID: disk.Identity{Inode: 1, Born: 1}}
 			for _, name := range tc.files {
 				if err := os.WriteFile(s.DirName+name, []byte(name), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				e.ID, _, _, _ = identify(s.Dir, name)
+				e.ID, _, _, _ = disk.Identify(s.Dir, name)
 			}
 			f, gone := e.find(s, time.Now())
 			got := ""

@@ -1,4 +1,4 @@
-package bagfile
+package disk
 
 // Writers says whether a process has a file open for writing.
 type Writers int

@@ -1,4 +1,4 @@
-package bagfile
+package disk
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ import (
 func watched(t *testing.T) (s *Watchdog, standStill func(time.Duration), logs *observer.ObservedLogs) {
 	t.Helper()
 	core, logs := observer.New(zap.WarnLevel)
-	s = newWatchdog(zap.New(core))
+	s = NewWatchdog(zap.New(core))
 	tick := time.NewTicker(s.Limit / 20)
 	stop, done := make(chan time.Duration), make(chan struct{})
 	go func() {
@@ -85,4 +85,46 @@ func TestStoppedProcessIsNoSlowDisk(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWatchdogAtItsLimits: an operation is slow after exactly a second, and hangs after
+// exactly the limit; who stood still for a second did so.
+func TestWatchdogAtItsLimits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		core, logs := observer.New(zap.WarnLevel)
+		s := NewWatchdog(zap.New(core))
+		end := s.Begin("write", "x")
+		began := time.Now()
+		if s.Hanging(began.Add(s.Limit-1)) != nil || s.Hanging(began.Add(s.Limit)) == nil {
+			t.Error("hangs at another time than the limit")
+		}
+		for _, c := range []struct {
+			after time.Duration
+			said  int
+		}{{slowAfter - 1, 0}, {slowAfter, 1}, {slowAfter + 1, 1}} {
+			time.Sleep(time.Until(began.Add(c.after)))
+			if s.Report(time.Now()); logs.FilterMessageSnippet("has not answered").Len() != c.said {
+				t.Errorf("after %v: logged %v", c.after, logs.All())
+			}
+		}
+		end()
+		for took, slow := range map[time.Duration]int{slowAfter - 1: 0, slowAfter: 1} {
+			s := NewWatchdog(zap.New(core))
+			logs.TakeAll()
+			end := s.Begin("write", "x")
+			time.Sleep(took)
+			if end(); logs.FilterMessage("slow disk").Len() != slow {
+				t.Errorf("took %v: logged %v", took, logs.All())
+			}
+		}
+		logs.TakeAll()
+		s.Report(time.Now())
+		end = s.Begin("write", "x")
+		time.Sleep(slowAfter) // nobody looked
+		s.Report(time.Now())
+		if end(); logs.Len() != 0 {
+			t.Errorf("stood still: logged %v", logs.All())
+		}
+	})
 }

@@ -1,4 +1,4 @@
-package bagfile
+package disk
 
 import (
 	"io/fs"
@@ -49,8 +49,8 @@ func handlePath(f *os.File) (string, error) {
 	return os.Readlink("/proc/self/fd/" + strconv.Itoa(int(f.Fd())))
 }
 
-// unlinked reports whether an open file has no name left.
-func unlinked(st fs.FileInfo) bool {
+// Unlinked reports whether an open file has no name left.
+func Unlinked(st fs.FileInfo) bool {
 	s, ok := st.Sys().(*syscall.Stat_t)
 	return ok && s.Nlink == 0
 }
@@ -113,13 +113,13 @@ func renameByLink(fd int, oldName, newName string) error {
 	return err
 }
 
-// identify returns what tells the file of a name in dir from others, and its size; ok is
+// Identify returns what tells the file of a name in dir from others, and its size; ok is
 // false if that cannot be told, or if it is not a regular file.
-func identify(dir *Folder, name string) (id identity, size int64, changed time.Time, ok bool) {
+func Identify(dir *Folder, name string) (id Identity, size int64, changed time.Time, ok bool) {
 	var st unix.Statx_t
 	const want = unix.STATX_BTIME | unix.STATX_INO | unix.STATX_SIZE | unix.STATX_MTIME | unix.STATX_TYPE
 	if unix.Statx(int(dir.Handle.Fd()), name, unix.AT_SYMLINK_NOFOLLOW, want, &st) != nil || st.Mask&want != want || st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return identity{}, 0, time.Time{}, false
+		return Identity{}, 0, time.Time{}, false
 	}
-	return identity{st.Ino, time.Unix(st.Btime.Sec, int64(st.Btime.Nsec)).UnixNano()}, int64(st.Size), time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec)), true
+	return Identity{st.Ino, time.Unix(st.Btime.Sec, int64(st.Btime.Nsec)).UnixNano()}, int64(st.Size), time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec)), true
 }

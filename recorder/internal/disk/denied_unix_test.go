@@ -1,6 +1,6 @@
 //go:build unix
 
-package bagfile
+package disk
 
 import (
 	"fmt"
@@ -41,12 +41,12 @@ func TestWhyDenied(t *testing.T) {
 			}
 			want := fmt.Sprintf(": %s belongs to user %d and group %d, mode %v, and this program is user %d, group %d. %s",
 				dir, tc.owner, gid, os.ModeDir|tc.mode, uid, gid, strings.ReplaceAll(tc.want, "DIR", dir))
-			if got := whyDenied(dir); got != want {
+			if got := WhyDenied(dir); got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
 		})
 	}
-	if got := whyDenied(filepath.Join(t.TempDir(), "none")); got != "" {
+	if got := WhyDenied(filepath.Join(t.TempDir(), "none")); got != "" {
 		t.Errorf("%q about a directory that is not there", got)
 	}
 }

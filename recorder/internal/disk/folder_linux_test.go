@@ -1,4 +1,4 @@
-package bagfile
+package disk
 
 import (
 	"os"
@@ -82,16 +82,16 @@ func TestIdentify(t *testing.T) {
 	}
 	defer f.Close()
 	born := time.Unix(st.Btime.Sec, int64(st.Btime.Nsec)).UnixNano()
-	if id, size, at, ok := identify(f, "a"); !ok || id != (identity{st.Ino, born}) || size != 7 || !at.Equal(changed) {
+	if id, size, at, ok := Identify(f, "a"); !ok || id != (Identity{st.Ino, born}) || size != 7 || !at.Equal(changed) {
 		t.Errorf("%+v, %d bytes, changed %v, %v", id, size, at, ok)
 	}
 	for _, name := range []string{"link", ".", "missing"} {
-		if _, _, _, ok := identify(f, name); ok {
+		if _, _, _, ok := Identify(f, name); ok {
 			t.Errorf("%s is identified as a file", name)
 		}
 	}
-	a, _, _, _ := identify(f, "a")
-	if b, _, _, ok := identify(f, "b"); !ok || a == b {
+	a, _, _, _ := Identify(f, "a")
+	if b, _, _, ok := Identify(f, "b"); !ok || a == b {
 		t.Errorf("two files are %+v", b)
 	}
 }

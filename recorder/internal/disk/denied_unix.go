@@ -1,6 +1,6 @@
 //go:build unix
 
-package bagfile
+package disk
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// whyDenied says whose a directory is that may not be written to, who we are, and which command
+// WhyDenied says whose a directory is that may not be written to, who we are, and which command
 // helps; empty if that is not known.
-func whyDenied(dir string) string {
+func WhyDenied(dir string) string {
 	st, err := os.Stat(dir)
 	if err != nil {
 		return ""

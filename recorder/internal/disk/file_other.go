@@ -1,6 +1,6 @@
 //go:build !linux
 
-package bagfile
+package disk
 
 import (
 	"errors"
@@ -19,8 +19,8 @@ func (OSFile) Reserve(int64, int64) error { return nil }
 // handlePath cannot be told here.
 func handlePath(*os.File) (string, error) { return "", errors.ErrUnsupported }
 
-// unlinked cannot be told here.
-func unlinked(fs.FileInfo) bool { return false }
+// Unlinked cannot be told here.
+func Unlinked(fs.FileInfo) bool { return false }
 
 // Lock marks nothing here, and so Locked takes every file for that of a living
 // recorder.
@@ -42,7 +42,7 @@ func RenameNew(dir *os.File, oldName, newName string) error {
 	return os.Rename(filepath.Join(dir.Name(), oldName), to)
 }
 
-// identify cannot tell files apart here.
-func identify(*Folder, string) (id identity, size int64, changed time.Time, ok bool) {
-	return identity{}, 0, time.Time{}, false
+// Identify cannot tell files apart here.
+func Identify(*Folder, string) (id Identity, size int64, changed time.Time, ok bool) {
+	return Identity{}, 0, time.Time{}, false
 }

@@ -1,4 +1,4 @@
-package bagfile
+package retention
 
 import (
 	"os"
@@ -8,18 +8,19 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 )
 
 // closedBags returns finished bags in a directory of the test.
-func closedBags(t *testing.T, n int) []*File {
+func closedBags(t *testing.T, n int) []*bagfile.File {
 	t.Helper()
-	s, err := OpenSeries(bagname.Output{Name: t.TempDir() + "/x"}, SyncNone, true, zap.NewNop())
+	s, err := bagfile.OpenSeries(bagname.Output{Name: t.TempDir() + "/x"}, bagfile.SyncNone, true, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	var all []*File
+	var all []*bagfile.File
 	for len(all) < n {
 		b, err := s.Create(time.Now())
 		if err != nil {
@@ -34,7 +35,7 @@ func closedBags(t *testing.T, n int) []*File {
 }
 
 // retain gives closed files to a retainer.
-func retain(r *Retainer, now time.Time, bags ...*File) (retained []*Retained) {
+func retain(r *Retainer, now time.Time, bags ...*bagfile.File) (retained []*Retained) {
 	for _, b := range bags {
 		f := r.Begin(b.Place)
 		r.Add(f, b.Bytes(), now)
@@ -61,7 +62,7 @@ func TestRetentionWaitsForHandover(t *testing.T) {
 		needed[b.Target()] = true
 	}
 	logs, seen := observer.New(zap.InfoLevel)
-	r := NewRetainer(Retention{Files: 1, KeepFree: 50}, zap.New(logs), func() (int64, error) { return 100, nil }, func(path string) bool { return needed[path] })
+	r := New(Limits{Files: 1, KeepFree: 50}, zap.New(logs), func() (int64, error) { return 100, nil }, func(path string) bool { return needed[path] })
 	retained := retain(r, time.Now(), bags...)
 	gone := func() (n int) {
 		for _, b := range bags {
@@ -101,7 +102,7 @@ func TestRetentionOfGoneFiles(t *testing.T) {
 	t.Parallel()
 	bags := closedBags(t, 2)
 	logs, seen := observer.New(zap.InfoLevel)
-	r := NewRetainer(Retention{Files: 1}, zap.New(logs), nil, keepNone)
+	r := New(Limits{Files: 1}, zap.New(logs), nil, keepNone)
 	if err := os.Remove(bags[0].Target()); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func TestRetentionKnowsItsFiles(t *testing.T) {
 	if err := os.WriteFile(b.Target(), []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := NewRetainer(Retention{Age: time.Nanosecond}, zap.NewNop(), nil, keepNone)
+	r := New(Limits{Age: time.Nanosecond}, zap.NewNop(), nil, keepNone)
 	retained := retain(r, time.Now().Add(-time.Hour), b)
 	r.Enforce(time.Now())
 	if got, err := os.ReadFile(b.Target()); err != nil || string(got) != "precious" || wasDeleted(r, retained[0]) {
@@ -140,15 +141,15 @@ func TestRetention(t *testing.T) {
 	t.Parallel()
 	free := int64(100)
 	tests := map[string]struct {
-		keep Retention
+		keep Limits
 		left int
 	}{
-		"nothing": {Retention{}, 6},
-		"count":   {Retention{Files: 2}, 2},
-		"bytes":   {Retention{Bytes: 3 * 4117}, 3},
-		"age":     {Retention{Age: 2500 * time.Millisecond}, 3},
-		"free":    {Retention{KeepFree: 104}, 2},
-		"all":     {Retention{Files: 5, Bytes: 1 << 30, Age: 1500 * time.Millisecond}, 2},
+		"nothing": {Limits{}, 6},
+		"count":   {Limits{Files: 2}, 2},
+		"bytes":   {Limits{Bytes: 3 * 4117}, 3},
+		"age":     {Limits{Age: 2500 * time.Millisecond}, 3},
+		"free":    {Limits{KeepFree: 104}, 2},
+		"all":     {Limits{Files: 5, Bytes: 1 << 30, Age: 1500 * time.Millisecond}, 2},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -162,7 +163,7 @@ func TestRetention(t *testing.T) {
 				}
 				return n
 			}
-			r := NewRetainer(tc.keep, zap.NewNop(), func() (int64, error) { return free + int64(6-left()), nil }, keepNone)
+			r := New(tc.keep, zap.NewNop(), func() (int64, error) { return free + int64(6-left()), nil }, keepNone)
 			start := time.Now()
 			var retained []*Retained
 			for i, b := range bags { // one each second; none is deleted before all are there

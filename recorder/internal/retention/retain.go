@@ -1,4 +1,6 @@
-package bagfile
+// Package retention deletes old bags of a recording, and of earlier ones with the same output, as limits
+// ask. It knows the bags of earlier runs from a ledger, a file beside them.
+package retention
 
 import (
 	"errors"
@@ -13,12 +15,13 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
-// Retention says which closed files of a recording are deleted, the oldest first: only
+// Limits say which closed files of a recording are deleted, the oldest first: only
 // files that this recording made, or earlier ones with the same directory and output name,
 // and none that Control.Pin protects. Zero values delete nothing; all limits hold together.
-type Retention struct {
+type Limits struct {
 	Files    int           // keep at most this many closed files, as stock's --max-splits
 	Bytes    int64         // keep at most this much in closed files
 	Age      time.Duration // delete files that were closed longer ago
@@ -26,11 +29,11 @@ type Retention struct {
 }
 
 // Enabled reports whether files are deleted.
-func (r Retention) Enabled() bool { return r != Retention{} }
+func (r Limits) Enabled() bool { return r != Limits{} }
 
 // Retainer deletes files. It is for concurrent use.
 type Retainer struct {
-	Retention
+	Limits
 	log  *zap.Logger
 	Free func() (int64, error)  // bytes on the disk
 	need func(path string) bool // reports whether the file is still needed, for an upload
@@ -50,9 +53,9 @@ const keptFiles = 256
 
 // Retained is one file of the recording. The Retainer's mu guards what changes.
 type Retained struct {
-	Place
-	bag     string   // its name in the ledger
-	known   identity // zero if it cannot be told
+	disk.Place
+	bag     string        // its name in the ledger
+	known   disk.Identity // zero if it cannot be told
 	bytes   int64
 	closed  time.Time // zero while it is written
 	pinned  bool      // never to be deleted
@@ -71,18 +74,18 @@ func (r *Retainer) needed(f *Retained) bool {
 	return r.need(filepath.Join(filepath.Dir(f.Target()), f.bag))
 }
 
-// NewRetainer returns what deletes files as r says. free returns the bytes on the disk, need
+// New returns what deletes files as r says. free returns the bytes on the disk, need
 // reports whether a file is still needed; both may be called at any time.
-func NewRetainer(r Retention, log *zap.Logger, free func() (int64, error), need func(string) bool) *Retainer {
-	return &Retainer{Retention: r, log: log, Free: free, need: need}
+func New(r Limits, log *zap.Logger, free func() (int64, error), need func(string) bool) *Retainer {
+	return &Retainer{Limits: r, log: log, Free: free, need: need}
 }
 
 // Close lets go of what Load has opened.
 func (r *Retainer) Close() error { return r.ledger.close() }
 
 // note writes to the ledger. Without it the next run knows less of this one.
-func (r *Retainer) note(w *Watchdog, e entry) {
-	if r.ledger == nil || e.ID == (identity{}) {
+func (r *Retainer) note(w *disk.Watchdog, e entry) {
+	if r.ledger == nil || e.ID == (disk.Identity{}) {
 		return
 	}
 	end := w.Begin("note", r.ledger.name)
@@ -94,7 +97,7 @@ func (r *Retainer) note(w *Watchdog, e entry) {
 }
 
 // syncLedger makes the notes durable.
-func (r *Retainer) syncLedger(w *Watchdog) {
+func (r *Retainer) syncLedger(w *disk.Watchdog) {
 	if r.ledger == nil {
 		return
 	}
@@ -105,17 +108,17 @@ func (r *Retainer) syncLedger(w *Watchdog) {
 }
 
 // begun notes the file of a bag, and returns what tells it from others.
-func (r *Retainer) begun(at Place, bag, name string) identity {
+func (r *Retainer) begun(at disk.Place, bag, name string) disk.Identity {
 	if r.ledger == nil {
-		return identity{}
+		return disk.Identity{}
 	}
-	id, _, _, _ := identify(at.dir, name)
-	r.note(at.watchdog, entry{Bag: bag, ID: id, Begun: true})
+	id, _, _, _ := disk.Identify(at.Folder, name)
+	r.note(at.Watchdog, entry{Bag: bag, ID: id, Begun: true})
 	return id
 }
 
 // Begin tells of a file that is written from now on.
-func (r *Retainer) Begin(at Place) *Retained {
+func (r *Retainer) Begin(at disk.Place) *Retained {
 	begun := &Retained{Place: at, bag: filepath.Base(at.Target())}
 	begun.known = r.begun(at, begun.bag, begun.bag+bagname.ActiveSuffix)
 	r.mu.Lock()
@@ -136,7 +139,7 @@ func (r *Retainer) Protect(f *Retained, now time.Time) {
 	r.mu.Lock()
 	f.closed, f.pinned = now, true
 	r.mu.Unlock()
-	r.syncLedger(f.watchdog)
+	r.syncLedger(f.Watchdog)
 }
 
 // Add tells that a file is closed and enforces the limits.
@@ -144,7 +147,7 @@ func (r *Retainer) Add(f *Retained, bytes int64, now time.Time) {
 	r.mu.Lock()
 	f.closed, f.bytes = now, bytes
 	r.mu.Unlock()
-	r.syncLedger(f.watchdog)
+	r.syncLedger(f.Watchdog)
 	r.Enforce(now)
 }
 
@@ -165,7 +168,7 @@ func (r *Retainer) Pin(since time.Time) []string {
 	}
 	r.mu.Unlock()
 	for _, f := range pinned {
-		r.note(f.watchdog, entry{Bag: f.bag, ID: f.known, Pinned: true})
+		r.note(f.Watchdog, entry{Bag: f.bag, ID: f.known, Pinned: true})
 	}
 	return names
 }
@@ -230,11 +233,11 @@ func (r *Retainer) tooMuch(now, oldest time.Time) bool {
 // remove deletes a file if it is still the one that was recorded. What cannot be
 // deleted is not tried again, as in stock.
 func (r *Retainer) remove(b *Retained) {
-	defer b.watchdog.Begin("removal", b.Target())()
+	defer b.Watchdog.Begin("removal", b.Target())()
 	base := filepath.Base(b.Target())
-	st, err := b.dir.Lstat(base)
+	st, err := b.Folder.Lstat(base)
 	if err == nil && !b.isStill(base, st) {
-		r.note(b.watchdog, entry{Bag: b.bag, ID: b.known, Deleted: true})
+		r.note(b.Watchdog, entry{Bag: b.bag, ID: b.known, Deleted: true})
 		r.log.Warn("not the file that was recorded: it is left alone", loglimit.Each(), zap.String("file", b.Target()))
 		return
 	}
@@ -247,14 +250,14 @@ func (r *Retainer) remove(b *Retained) {
 		return
 	}
 	if err == nil {
-		err = b.dir.Remove(base)
+		err = b.Folder.Remove(base)
 	}
 	gone := errors.Is(err, fs.ErrNotExist) // who takes the files may have deleted it, or the user
 	if err != nil && !gone {
 		r.log.Error("Unable to remove", loglimit.Each(), zap.String("file", b.Target()), zap.Error(err))
 		return
 	}
-	r.note(b.watchdog, entry{Bag: b.bag, ID: b.known, Deleted: true})
+	r.note(b.Watchdog, entry{Bag: b.bag, ID: b.known, Deleted: true})
 	r.mu.Lock()
 	b.deleted = true
 	r.gone++
@@ -308,7 +311,7 @@ func (r *Retainer) endBusy() {
 	}
 	r.mu.Unlock()
 	for _, f := range busy {
-		if inUse(f.dir, filepath.Base(f.Target())) {
+		if disk.InUse(f.Folder, filepath.Base(f.Target())) {
 			continue
 		}
 		r.mu.Lock()

@@ -1,4 +1,4 @@
-package bagfile
+package disk
 
 import (
 	"os"

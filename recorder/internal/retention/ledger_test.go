@@ -1,4 +1,4 @@
-package bagfile
+package retention
 
 import (
 	"errors"
@@ -12,25 +12,27 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
 // needIdentity skips a test where files cannot be told from each other.
-func needIdentity(t *testing.T, s *Series) {
+func needIdentity(t *testing.T, s *bagfile.Series) {
 	t.Helper()
 	if err := os.WriteFile(s.DirName+"probe", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	defer os.Remove(s.DirName + "probe")
-	if _, _, _, ok := identify(s.Dir, "probe"); !ok {
+	if _, _, _, ok := disk.Identify(s.Dir, "probe"); !ok {
 		t.Skip("the system, or the file system of " + s.DirName + ", does not tell when a file was created")
 	}
 }
 
 // testSeries makes the files of one run in dir.
-func testSeries(t *testing.T, dir string) *Series {
+func testSeries(t *testing.T, dir string) *bagfile.Series {
 	t.Helper()
-	s, err := OpenSeries(bagname.Output{Name: filepath.Join(dir, "robot")}, SyncNone, true, zap.NewNop())
+	s, err := bagfile.OpenSeries(bagname.Output{Name: filepath.Join(dir, "robot")}, bagfile.SyncNone, true, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,16 +43,16 @@ func testSeries(t *testing.T, dir string) *Series {
 // run is one run of a recorder.
 type run struct {
 	t *testing.T
-	s *Series
+	s *bagfile.Series
 	r *Retainer
 }
 
 // startRun begins a run with these limits.
-func startRun(t *testing.T, dir string, limits Retention) *run {
+func startRun(t *testing.T, dir string, limits Limits) *run {
 	t.Helper()
 	s := testSeries(t, dir)
 	needIdentity(t, s)
-	r := NewRetainer(limits, zap.NewNop(), s.Free, keepNone)
+	r := New(limits, zap.NewNop(), s.Free, keepNone)
 	if err := r.Load(s); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +109,7 @@ func TestRetentionOfEarlierRuns(t *testing.T) {
 		}
 	}
 	for range 5 {
-		r := startRun(t, dir, Retention{Files: 3})
+		r := startRun(t, dir, Limits{Files: 3})
 		r.bag()
 		r.bag()
 		r.end()
@@ -122,7 +124,7 @@ func TestRetentionOfEarlierRuns(t *testing.T) {
 func TestReplacedFilesAreForeign(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := startRun(t, dir, Retention{Files: 3})
+	r := startRun(t, dir, Limits{Files: 3})
 	for range 3 {
 		r.bag()
 	}
@@ -132,7 +134,7 @@ func TestReplacedFilesAreForeign(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	next := startRun(t, dir, Retention{Files: 1})
+	next := startRun(t, dir, Limits{Files: 1})
 	next.bag()
 	next.end()
 	got := listed(t, dir)
@@ -141,21 +143,30 @@ func TestReplacedFilesAreForeign(t *testing.T) {
 	}
 }
 
+// closeHandle closes the file of a bag as the death of a recorder does.
+func closeHandle(b *bagfile.File) (err error) {
+	b.Wrap(func(h disk.Handle) disk.Handle {
+		err = h.Close()
+		return h
+	})
+	return err
+}
+
 // TestRetentionAfterACrash: what a dead recorder was writing counts as well, and so do the
 // bag that a repair makes of it and the original.
 func TestRetentionAfterACrash(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := startRun(t, dir, Retention{Files: 3})
+	r := startRun(t, dir, Limits{Files: 3})
 	b, err := r.s.Create(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.r.Begin(b.Place)
-	if err := errors.Join(b.file.Close(), r.r.Close()); err != nil { // as a death does
+	if err := errors.Join(closeHandle(b), r.r.Close()); err != nil { // as a death does
 		t.Fatal(err)
 	}
-	next := startRun(t, dir, Retention{Files: 3})
+	next := startRun(t, dir, Limits{Files: 3})
 	if len(next.r.files) != 1 || next.r.files[0].Target() != filepath.Join(dir, "robot.bag.active") {
 		t.Fatalf("%d files are known", len(next.r.files))
 	}
@@ -169,7 +180,7 @@ func TestRetentionAfterACrash(t *testing.T) {
 	next.r.Recovered(next.s, "robot.bag", "robot.bag.orig.active")
 	next.bag()
 	next.end()
-	last := startRun(t, dir, Retention{Files: 3})
+	last := startRun(t, dir, Limits{Files: 3})
 	if n := len(last.r.files); n != 3 {
 		t.Errorf("%d files are known, want the bag, the original and the recovered bag", n)
 	}
@@ -186,17 +197,17 @@ func TestDeathDuringARepair(t *testing.T) {
 	t.Parallel()
 	for _, renamed := range []bool{false, true} {
 		dir := t.TempDir()
-		r := startRun(t, dir, Retention{Files: 9})
+		r := startRun(t, dir, Limits{Files: 9})
 		b, err := r.s.Create(time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.r.Begin(b.Place)
-		if err := errors.Join(b.file.Close(), r.r.Close()); err != nil {
+		if err := errors.Join(closeHandle(b), r.r.Close()); err != nil {
 			t.Fatal(err)
 		}
 		original := "robot.bag.active"
-		next := startRun(t, dir, Retention{Files: 9})
+		next := startRun(t, dir, Limits{Files: 9})
 		if err := os.WriteFile(filepath.Join(dir, "robot.bag"), []byte("recovered"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +224,7 @@ func TestDeathDuringARepair(t *testing.T) {
 		if err := next.r.Close(); err != nil {
 			t.Fatal(err)
 		}
-		last := startRun(t, dir, Retention{Files: 9})
+		last := startRun(t, dir, Limits{Files: 9})
 		known := func() (names []string) {
 			for _, f := range last.r.files {
 				names = append(names, filepath.Base(f.Target()))
@@ -240,13 +251,13 @@ func TestDeathDuringARepair(t *testing.T) {
 func TestOriginalsAreFound(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := startRun(t, dir, Retention{Files: 3})
+	r := startRun(t, dir, Limits{Files: 3})
 	r.bag()
 	r.end()
 	if err := os.Rename(filepath.Join(dir, "robot.bag"), filepath.Join(dir, "robot.bag.orig.active")); err != nil {
 		t.Fatal(err)
 	}
-	next := startRun(t, dir, Retention{Files: 3})
+	next := startRun(t, dir, Limits{Files: 3})
 	if len(next.r.files) != 1 || filepath.Base(next.r.files[0].Target()) != "robot.bag.orig.active" {
 		t.Errorf("%d files are known", len(next.r.files))
 	}
@@ -257,12 +268,12 @@ func TestOriginalsAreFound(t *testing.T) {
 func TestPinsOutliveTheRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := startRun(t, dir, Retention{Files: 5})
+	r := startRun(t, dir, Limits{Files: 5})
 	first := r.bag()
 	r.r.Pin(time.Time{})
 	r.bag()
 	r.end()
-	next := startRun(t, dir, Retention{Files: 1})
+	next := startRun(t, dir, Limits{Files: 1})
 	next.bag()
 	next.end()
 	if got := listed(t, dir); len(got) != 2 || got[0] != filepath.Base(first.Target()) {
@@ -274,10 +285,10 @@ func TestPinsOutliveTheRun(t *testing.T) {
 func TestLedgerOfTheLiving(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := startRun(t, dir, Retention{Files: 1})
+	r := startRun(t, dir, Limits{Files: 1})
 	r.bag()
 	s := testSeries(t, dir)
-	other := NewRetainer(Retention{Files: 1}, zap.NewNop(), s.Free, keepNone)
+	other := New(Limits{Files: 1}, zap.NewNop(), s.Free, keepNone)
 	if err := other.Load(s); !errors.Is(err, errLedgerInUse) || len(other.files) != 0 {
 		t.Errorf("%v, %d files", err, len(other.files))
 	}
@@ -290,7 +301,7 @@ func TestDamagedLedger(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	ledger := filepath.Join(dir, ".robot.gorecord")
-	r := startRun(t, dir, Retention{Files: 9})
+	r := startRun(t, dir, Limits{Files: 9})
 	r.bag()
 	r.bag()
 	r.end()
@@ -303,13 +314,13 @@ func TestDamagedLedger(t *testing.T) {
 	if err := os.WriteFile(ledger, []byte(damaged), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	next := startRun(t, dir, Retention{Files: 9})
+	next := startRun(t, dir, Limits{Files: 9})
 	if len(next.r.files) != 1 {
 		t.Errorf("%d files are known, want 1", len(next.r.files))
 	}
 	next.bag()
 	next.end()
-	last := startRun(t, dir, Retention{Files: 9})
+	last := startRun(t, dir, Limits{Files: 9})
 	if len(last.r.files) != 2 {
 		t.Errorf("%d files are known behind a line that was cut off, want 2", len(last.r.files))
 	}
@@ -328,7 +339,7 @@ func TestDamagedLedger(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := testSeries(t, dir)
-		r := NewRetainer(Retention{Files: 1}, zap.NewNop(), s.Free, keepNone)
+		r := New(Limits{Files: 1}, zap.NewNop(), s.Free, keepNone)
 		if err := r.Load(s); err == nil {
 			t.Errorf("%s: taken for a ledger", name)
 		}
@@ -341,7 +352,7 @@ func TestDamagedLedger(t *testing.T) {
 // testLedger opens the ledger of a directory until the test ends.
 func testLedger(t *testing.T, dir string) *ledger {
 	t.Helper()
-	folder, err := OpenFolder(dir)
+	folder, err := disk.OpenFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,7 +373,7 @@ func TestLedgerStaysSmall(t *testing.T) {
 	const bags = 5000
 	for n := range bags {
 		name := fmt.Sprint(n, ".bag")
-		for _, e := range []entry{{Bag: name, ID: identity{uint64(n), 1}, Begun: true}, {Bag: fmt.Sprint(n-10, ".bag"), ID: identity{uint64(n - 10), 1}, Deleted: true}} {
+		for _, e := range []entry{{Bag: name, ID: disk.Identity{Inode: uint64(n), Born: 1}, Begun: true}, {Bag: fmt.Sprint(n-10, ".bag"), ID: disk.Identity{Inode: uint64(n - 10), Born: 1}, Deleted: true}} {
 			if err := l.add(e); err != nil {
 				t.Fatal(err)
 			}
@@ -399,11 +410,11 @@ func TestLedgerAfterAFailedWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.file = bad // cannot be written to
-	if err := l.add(entry{Bag: "a.bag", ID: identity{1, 1}, Begun: true}); err == nil {
+	if err := l.add(entry{Bag: "a.bag", ID: disk.Identity{Inode: 1, Born: 1}, Begun: true}); err == nil {
 		t.Error("a write to a file that is read only")
 	}
 	l.file = good
-	if err := l.add(entry{Bag: "b.bag", ID: identity{2, 1}, Begun: true}); err != nil {
+	if err := l.add(entry{Bag: "b.bag", ID: disk.Identity{Inode: 2, Born: 1}, Begun: true}); err != nil {
 		t.Error(err)
 	}
 	if err := errors.Join(l.close(), bad.Close()); err != nil {
@@ -416,7 +427,7 @@ func TestLedgerAfterAFailedWrite(t *testing.T) {
 }
 
 // died leaves a bag of a recorder that was killed, and begins the next run.
-func died(t *testing.T, dir string, limits Retention, need func(string) bool) *run {
+func died(t *testing.T, dir string, limits Limits, need func(string) bool) *run {
 	t.Helper()
 	r := startRun(t, dir, limits)
 	b, err := r.s.Create(time.Now())
@@ -424,11 +435,11 @@ func died(t *testing.T, dir string, limits Retention, need func(string) bool) *r
 		t.Fatal(err)
 	}
 	r.r.Begin(b.Place)
-	if err := errors.Join(b.file.Close(), r.r.Close()); err != nil {
+	if err := errors.Join(closeHandle(b), r.r.Close()); err != nil {
 		t.Fatal(err)
 	}
 	s := testSeries(t, dir)
-	next := NewRetainer(limits, zap.NewNop(), s.Free, need)
+	next := New(limits, zap.NewNop(), s.Free, need)
 	if err := next.Load(s); err != nil {
 		t.Fatal(err)
 	}
@@ -439,7 +450,7 @@ func died(t *testing.T, dir string, limits Retention, need func(string) bool) *r
 func TestOrphansWaitForTheirUpload(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := died(t, dir, Retention{Files: 1}, func(path string) bool { return path == filepath.Join(dir, "robot.bag") })
+	r := died(t, dir, Limits{Files: 1}, func(path string) bool { return path == filepath.Join(dir, "robot.bag") })
 	r.bag()
 	r.bag()
 	r.end()
@@ -452,12 +463,12 @@ func TestOrphansWaitForTheirUpload(t *testing.T) {
 func TestOrphansInRepair(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := died(t, dir, Retention{Age: time.Nanosecond}, keepNone)
+	r := died(t, dir, Limits{Age: time.Nanosecond}, keepNone)
 	f, err := os.Open(filepath.Join(dir, "robot.bag.active"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !Claim(f) {
+	if !disk.Claim(f) {
 		t.Fatal("not claimed")
 	}
 	r.r.Enforce(time.Now().Add(time.Hour))
@@ -479,12 +490,12 @@ func TestOrphansInRepair(t *testing.T) {
 func TestOrphanToldThenRenamed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := died(t, dir, Retention{Age: time.Nanosecond}, keepNone)
+	r := died(t, dir, Limits{Age: time.Nanosecond}, keepNone)
 	repaired, err := os.Open(filepath.Join(dir, "robot.bag.active"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !Claim(repaired) {
+	if !disk.Claim(repaired) {
 		t.Fatal("the file is in use")
 	}
 	if err := os.WriteFile(filepath.Join(dir, "robot.bag"), []byte("recovered"), 0o600); err != nil {
@@ -516,7 +527,7 @@ func TestOrphanToldThenRenamed(t *testing.T) {
 func TestOrphanJustRenamed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := died(t, dir, Retention{Age: time.Nanosecond}, keepNone)
+	r := died(t, dir, Limits{Age: time.Nanosecond}, keepNone)
 	err := errors.Join(
 		os.WriteFile(filepath.Join(dir, "robot.bag"), []byte("recovered"), 0o600),
 		os.Rename(filepath.Join(dir, "robot.bag.active"), filepath.Join(dir, "robot.bag.orig.active")),
@@ -542,7 +553,7 @@ func TestOrphanJustRenamed(t *testing.T) {
 func TestReplacedWhileItRuns(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := startRun(t, dir, Retention{Files: 1})
+	r := startRun(t, dir, Limits{Files: 1})
 	f := r.bag()
 	if err := errors.Join(os.Remove(f.Target()), os.WriteFile(f.Target(), []byte("precious"), 0o600)); err != nil { // its number is free again
 		t.Fatal(err)
@@ -574,7 +585,7 @@ func TestLedgerNames(t *testing.T) {
 // FuzzLedger: whatever a file holds, what was read of it is read again after it was
 // compacted.
 func FuzzLedger(f *testing.F) {
-	for _, e := range []entry{{Bag: "x.bag", ID: identity{1, 2}, Begun: true}, {Bag: "x.bag", ID: identity{1, 2}, Pinned: true}, {Bag: "x.bag", ID: identity{1, 2}, Name: "y"}, {Bag: "x.bag", ID: identity{1, 2}, Deleted: true}} {
+	for _, e := range []entry{{Bag: "x.bag", ID: disk.Identity{Inode: 1, Born: 2}, Begun: true}, {Bag: "x.bag", ID: disk.Identity{Inode: 1, Born: 2}, Pinned: true}, {Bag: "x.bag", ID: disk.Identity{Inode: 1, Born: 2}, Name: "y"}, {Bag: "x.bag", ID: disk.Identity{Inode: 1, Born: 2}, Deleted: true}} {
 		line, err := e.line()
 		if err != nil {
 			f.Fatal(err)
@@ -582,7 +593,7 @@ func FuzzLedger(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		first := entry{Bag: "first.bag", ID: identity{3, 4}, Begun: true}
+		first := entry{Bag: "first.bag", ID: disk.Identity{Inode: 3, Born: 4}, Begun: true}
 		head, err := first.line()
 		if err != nil {
 			t.Fatal(err)
