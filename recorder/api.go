@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
 )
 
@@ -19,7 +20,7 @@ const (
 // What bagfile knows of the disk is part of this package's API.
 type (
 	// Output names the bags.
-	Output = bagfile.Output
+	Output = bagname.Output
 
 	// Sync says when the recorder waits for the disk.
 	Sync = bagfile.Sync

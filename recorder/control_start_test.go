@@ -19,7 +19,7 @@ func TestStartThatCannotBe(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{Begin: control.StateStopped})
 	l := open(t, p, "/t", "/p")
-	taken := p.Outputs.NextPath(time.Now())
+	taken := p.Outputs.Next(time.Now())
 	if err := os.WriteFile(taken, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}

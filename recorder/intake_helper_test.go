@@ -36,13 +36,13 @@ func ringOf(chunks int, start time.Time) *intake.Intake {
 
 // queuedTurns returns how many large messages wait for a lease. mu is held.
 func queuedTurns(in *intake.Intake) int {
-	n, _ := in.Pool.Waits()
+	n, _ := in.Pool.Turns.Waits()
 	return n
 }
 
 // largeWait reports whether a large message waits. mu is held.
 func largeWait(in *intake.Intake) bool {
-	queued, short := in.Pool.Waits()
+	queued, short := in.Pool.Turns.Waits()
 	return queued+short > 0
 }
 
@@ -50,7 +50,7 @@ func largeWait(in *intake.Intake) bool {
 func turnOf(f tcpros.LargeFrame) *memory.Turn { return &f.(*intake.LargeFrame).Turn }
 
 // addRing makes an intake keep chunks for snapshots.
-func addRing(in *intake.Intake, o ring.Options) { in.Ring = ring.New(o, &in.Pool, &in.Latched) }
+func addRing(in *intake.Intake, o ring.Options) { in.Ring = ring.New(o, in.Pool, &in.Latched) }
 
 // rotationAt is a rotation in the given part, of which so many bytes are stored.
 func rotationAt(o rotation.Options, part int, stored int64) rotation.Rotation {

@@ -94,7 +94,7 @@ func (r *session) openFirst(outputs *bagfile.Series) (*bagfile.Retainer, *sink.B
 		return retain, nil, nil
 	}
 	if free, err := outputs.Free(); err == nil && free < r.o.MinSpace {
-		err := fmt.Errorf("%w: %s", ErrMinSpace, bagfile.LowSpace(r.o.MinSpaceText, outputs.NextPath(r.started)))
+		err := fmt.Errorf("%w: %s", ErrMinSpace, bagfile.LowSpace(r.o.MinSpaceText, outputs.Next(r.started)))
 		return nil, nil, errors.Join(err, retain.Close())
 	}
 	out, err := sink.Create(outputs, r.started)

@@ -197,7 +197,7 @@ func TestSnapshotIsNotWaitedForByADiskThatHangs(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Fatal(err)
 	}
-	if left, err := filepath.Glob(filepath.Dir(p.Snapshotter.Outputs.NextPath(time.Now())) + "/*"); err != nil || len(left) != 0 {
+	if left, err := filepath.Glob(filepath.Dir(p.Snapshotter.Outputs.Next(time.Now())) + "/*"); err != nil || len(left) != 0 {
 		t.Errorf("files %v, %v", left, err)
 	}
 }

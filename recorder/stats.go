@@ -7,7 +7,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 )
 
@@ -24,7 +24,7 @@ func (r *session) summary(d time.Duration) control.Summary {
 	}
 	if out := r.sink.Current(); r.sink.Abandoned.Load() && out != nil {
 		bytes := r.in.Accounts().FileBytes()
-		s.File = out.Target() + bagfile.ActiveSuffix
+		s.File = out.Target() + bagname.ActiveSuffix
 		s.Bytes += bytes
 		s.Files = append(s.Files, control.FileSummary{File: s.File, Bytes: bytes})
 	}

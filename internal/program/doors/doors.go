@@ -47,7 +47,7 @@ func ServeWeb(ctx context.Context, w *config.Web, node *tcpros.Node, log *zap.Lo
 		hosts = append(hosts, u.Hostname())
 	}
 	server, err := web.Serve(ctx, web.Options{
-		Listen: string(w.Listen), Token: token, Hosts: hosts,
+		Listen: string(w.Listen), Token: token, Hosts: hosts, Origins: w.Origins,
 		Node: node.Name(), Version: program.Version(), MasterUp: node.MasterUp, Unread: node.Unread, Log: log,
 	}, face)
 	if err != nil {

@@ -43,9 +43,6 @@ func (d *description) update(channels []live.Channel) (gone []live.ChannelID, fr
 	return gone, fresh
 }
 
-// has reports whether the viewer was told of a channel.
-func (d *description) has(id live.ChannelID) bool { _, ok := d.channels[id]; return ok }
-
 // updateNotices returns the statuses for notices that have changed.
 func (d *description) updateNotices(notices map[string]string) (messages [][]byte) {
 	for _, topic := range slices.Sorted(maps.Keys(d.notices)) {

@@ -44,7 +44,7 @@ type Intake struct {
 	Sealed  *queue.FIFO[Item] // to the sink, in file order
 
 	Mu       sync.Mutex
-	Pool     memory.Memory // all bytes of -b
+	Pool     *memory.Memory // all bytes of -b
 	Latched  latch.Store
 	Ring     *ring.Ring     // nil without snapshots
 	Room     sync.Cond      // where links wait: memory came back, or the waiting is over
@@ -111,9 +111,9 @@ func New(o Config) *Intake {
 	}
 	o.Memory.Twice, o.Memory.Freed = o.Encoder.Compresses(), in.Room.Broadcast
 	in.Pool = memory.New(o.Memory)
-	in.Latched = latch.New(&in.Pool, o.NoRepeat)
+	in.Latched = latch.New(in.Pool, o.NoRepeat)
 	if o.Ring != nil {
-		in.Ring = ring.New(*o.Ring, &in.Pool, &in.Latched)
+		in.Ring = ring.New(*o.Ring, in.Pool, &in.Latched)
 	}
 	return in
 }
@@ -259,7 +259,7 @@ func (in *Intake) Tick(now time.Time) {
 	}
 	var lost []account.Drops
 	var news []account.PublisherNews
-	in.Pool.ExpireTurns(now)
+	in.Pool.Turns.Expire(now)
 	var held []account.WaitNews
 	if in.Pool.Blocks {
 		held = in.Account.WaitNews(now)

@@ -17,11 +17,11 @@ func (in *Intake) awaitChunk(f *LargeFrame, size, first int) *memory.Chunk {
 		return nil
 	}
 	c := f.link.Connection
-	if free := in.Pool.GetReusable(c.Proven, size); free != nil {
+	if free := in.Pool.Turns.Buffer(c.Proven, size); free != nil {
 		return free
 	}
 	if !in.awaitMemory(f, in.Pool.Weight(first)) {
-		in.Pool.EndTurn(&f.Turn)
+		in.Pool.Turns.End(&f.Turn)
 		return nil
 	}
 	return in.Pool.Get(first, first)
@@ -53,10 +53,10 @@ func (in *Intake) endWait(f *LargeFrame) {
 // awaitLease waits for the turn of a message, and reports whether it has a lease: not if
 // it is not wanted any more. mu is held.
 func (in *Intake) awaitLease(f *LargeFrame) bool {
-	in.Pool.EnqueueTurn(&f.Turn)
-	defer in.Pool.DequeueTurn(&f.Turn)
+	in.Pool.Turns.Enqueue(&f.Turn)
+	defer in.Pool.Turns.Dequeue(&f.Turn)
 	for in.accepts(f.wait.Topic) {
-		if in.Pool.GrantTurn(&f.Turn, time.Now()) {
+		if in.Pool.Turns.Grant(&f.Turn, time.Now()) {
 			return true
 		}
 		in.wait(&f.wait)
@@ -69,7 +69,7 @@ func (in *Intake) awaitLease(f *LargeFrame) bool {
 // than their minimum meanwhile. mu is held.
 func (in *Intake) awaitMemory(f *LargeFrame, more int64) bool {
 	for {
-		free := in.Pool.BesideShared(&f.Turn, more)
+		free := in.Pool.Turns.Beside(&f.Turn, more)
 		if in.Pool.MakeRoom(free, memory.ForLarge) {
 			return true
 		}
@@ -80,9 +80,9 @@ func (in *Intake) awaitMemory(f *LargeFrame, more int64) bool {
 		if in.dropEmptyChunk() {
 			continue
 		}
-		in.Pool.SetShort(true)
+		in.Pool.Turns.SetShort(true)
 		in.wait(&f.wait)
-		in.Pool.SetShort(false)
+		in.Pool.Turns.SetShort(false)
 	}
 }
 
@@ -102,7 +102,7 @@ func (in *Intake) hasLease(f *LargeFrame) bool {
 	if f.Turn.Granted {
 		return true
 	}
-	in.Pool.EnqueueTurn(&f.Turn)
-	defer in.Pool.DequeueTurn(&f.Turn)
-	return in.Pool.GrantTurn(&f.Turn, time.Now())
+	in.Pool.Turns.Enqueue(&f.Turn)
+	defer in.Pool.Turns.Dequeue(&f.Turn)
+	return in.Pool.Turns.Grant(&f.Turn, time.Now())
 }

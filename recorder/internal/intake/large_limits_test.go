@@ -41,7 +41,7 @@ func TestBufferOfTheMessageBefore(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(10_000_000, 100)
 	in.Pool.Blocks, in.State = true, StateRecording
-	free := usedChunk(t, &in.Pool, 50_000)
+	free := usedChunk(t, in.Pool, 50_000)
 	in.Pool.Put(free)
 	f := largeOf(in, free.Counted)
 	f.link.Connection.Proven = true
@@ -94,7 +94,7 @@ func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 	counts := func() (waits, short int) {
 		in.Mu.Lock()
 		defer in.Mu.Unlock()
-		_, short = in.Pool.Waits()
+		_, short = in.Pool.Turns.Waits()
 		return len(in.Account.Waits), short
 	}
 	testlink.WaitFor(t, func() bool { waits, _ := counts(); return waits == 1 })
@@ -152,7 +152,7 @@ func TestNextInTheQueueIsTold(t *testing.T) {
 			testlink.WaitFor(t, func() bool { in.Mu.Lock(); defer in.Mu.Unlock(); return len(in.Account.Waits) == i+1 })
 		}
 		in.Mu.Lock()
-		in.Pool.EndTurn(&taken.Turn)
+		in.Pool.Turns.End(&taken.Turn)
 		in.Mu.Unlock()
 		for range needs {
 			if !<-leases {

@@ -96,7 +96,7 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	case f.blocks:
 		f.Turn.Chunk = in.awaitChunk(f, size, first)
 	case in.Pool.Admits(&c.Topic.Memory, f.Turn.Need, false):
-		if f.Turn.Chunk = in.Pool.GetReusable(c.Proven, size); f.Turn.Chunk == nil {
+		if f.Turn.Chunk = in.Pool.Turns.Buffer(c.Proven, size); f.Turn.Chunk == nil {
 			f.Turn.Chunk = in.Pool.Get(first, first)
 		}
 	}
@@ -245,7 +245,7 @@ func (f *LargeFrame) detachChunk() *memory.Chunk {
 	c := f.Turn.Chunk
 	f.Turn.Chunk = nil // the link must not keep a buffer that is let go
 	if f.blocks {
-		f.link.In.Pool.EndTurn(&f.Turn)
+		f.link.In.Pool.Turns.End(&f.Turn)
 	}
 	return c
 }

@@ -67,7 +67,7 @@ func TestAnnouncedBytesCountLittle(t *testing.T) {
 func TestLargeMessageTakesAFreeBuffer(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(64<<20, 100)
-	free := usedChunk(t, &in.Pool, 2<<20)
+	free := usedChunk(t, in.Pool, 2<<20)
 	in.Pool.Put(free)
 	l := bareLink(in, 100)
 	l.Connection.Proven = true
@@ -136,7 +136,7 @@ func TestMessageThatGrows(t *testing.T) {
 		in := bareIntake(budget, chunkBytes)
 		l := bareLink(in, 100)
 		if c.reused {
-			in.Pool.Put(usedChunk(t, &in.Pool, 4<<20))
+			in.Pool.Put(usedChunk(t, in.Pool, 4<<20))
 			l.Connection.Proven = true
 		}
 		m := l.Large(3 << 20)

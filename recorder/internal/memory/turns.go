@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -35,6 +34,7 @@ const (
 // message that had a lease last can always have one again, and all messages are completed one
 // after the other.
 type Turns struct {
+	mem    *Memory // whose buffer the messages go into
 	active []*Turn // messages that have a lease or hold memory, the oldest first
 	queue  []*Turn // messages that wait for a lease, in the order in which they get one
 	short  int     // messages with a lease that wait for memory
@@ -53,9 +53,9 @@ type Turn struct {
 	seenAt  time.Time
 }
 
-// enqueue puts f in the queue: first the messages that hold memory already, then those of
+// Enqueue puts f in the queue for a lease: first the messages that hold memory already, then those of
 // publishers that have shown that they send what they announce.
-func (l *Turns) enqueue(f *Turn) {
+func (l *Turns) Enqueue(f *Turn) {
 	after := func(o *Turn) bool {
 		if f.Begun() != o.Begun() {
 			return f.Begun()
@@ -68,9 +68,6 @@ func (l *Turns) enqueue(f *Turn) {
 	}
 	l.queue = slices.Insert(l.queue, i, f)
 }
-
-// dequeue takes f out of the queue.
-func (l *Turns) dequeue(f *Turn) { l.queue = without(l.queue, f) }
 
 // without removes f from frames.
 func without(frames []*Turn, f *Turn) []*Turn {
@@ -124,9 +121,6 @@ func (l *Turns) grant(f *Turn, shared int64, now time.Time) {
 	s.Granted, s.Shared, s.seen, s.seenAt = true, shared, s.Arrived.Load(), now
 }
 
-// end forgets f, which is complete or given up.
-func (l *Turns) end(f *Turn) { l.active = without(l.active, f) }
-
 // expire ends the leases of messages that have not moved as they should while others wait
 // for one, and reports whether there were any.
 func (l *Turns) expire(now time.Time) (ended bool) {
@@ -153,41 +147,11 @@ func (f *Turn) HeldBytes() int64 {
 	return f.Chunk.Counted
 }
 
-// MostLarge returns how much of the buffer a large message may take at most, negative for no
-// bound. Where links wait, that is the room for all large messages together: half of the buffer.
-// Latched messages and shared chunks have the other half.
-func (p *Memory) MostLarge() int64 { return p.largeShare(p.Limit) }
-
-// LimitFor returns the limit of the buffer with which a large message is received that takes n bytes.
-func (p *Memory) LimitFor(n int64) int64 {
-	if p.Blocks {
-		return 2 * n
-	}
-	return n
-}
-
-// largeRoom returns how much of the buffer all large messages may take together where links wait.
-func (p *Memory) largeRoom() int64 {
-	if p.Budget < 0 {
-		return math.MaxInt64
-	}
-	return p.largeShare(p.Budget)
-}
-
-func (p *Memory) largeShare(of int64) int64 {
-	if p.Blocks && of >= 0 {
-		return of / 2
-	}
-	return of
-}
-
-// keptShared returns the memory that shared chunks can always have.
-func (p *Memory) keptShared() int64 { return KeptChunks * p.SharedChunk() }
-
 // reusable returns the index of a free buffer for a large message, negative for none. It
 // counts in whole although nothing has arrived, so only a publisher that has sent such a
 // message before gets one, and only of a small part of the whole buffer.
-func (p *Memory) reusable(proven bool, size int) int {
+func (l *Turns) reusable(proven bool, size int) int {
+	p := l.mem
 	fit, _ := p.find(size)
 	if fit < 0 || p.Budget < 0 {
 		return fit
@@ -197,70 +161,68 @@ func (p *Memory) reusable(proven bool, size int) int {
 	if p.Blocks {
 		room = p.largeRoom()
 	}
-	all, _ := p.turns.claimed(nil)
+	all, _ := l.claimed(nil)
 	if !proven || counted > p.Budget/reuseDivisor || all+counted > room {
 		return -1
 	}
 	return fit
 }
 
-// GetReusable takes a free buffer for a large message, or returns nil.
-func (p *Memory) GetReusable(proven bool, size int) *Chunk {
-	if fit := p.reusable(proven, size); fit >= 0 {
-		return p.take(fit)
+// Buffer takes a free buffer for a large message, or returns nil.
+func (l *Turns) Buffer(proven bool, size int) *Chunk {
+	if fit := l.reusable(proven, size); fit >= 0 {
+		return l.mem.take(fit)
 	}
 	return nil
 }
 
-// GrantTurn gives f, which is in the queue, its lease if it can have one, and reports whether it
-// has.
-func (p *Memory) GrantTurn(f *Turn, now time.Time) bool {
-	if !p.turns.grants(f, p.largeRoom()) {
+// Grant gives f, which is in the queue, its lease if it can have one, and reports whether it has.
+func (l *Turns) Grant(f *Turn, now time.Time) bool {
+	p := l.mem
+	room := p.largeRoom()
+	if !l.grants(f, room) {
 		return false
 	}
 	// Latched messages do not give memory back by themselves, so what they have cannot stay free.
-	beside := p.Budget - p.largeRoom() - p.Latched
-	p.turns.grant(f, max(min(p.SharedChunk(), beside/KeptChunks), 0), now)
+	beside := p.Budget - room - p.Latched
+	l.grant(f, max(min(p.SharedChunk(), beside/KeptChunks), 0), now)
 	return true
 }
 
-// EnqueueTurn puts f in the queue for a lease.
-func (p *Memory) EnqueueTurn(f *Turn) { p.turns.enqueue(f) }
-
-// DequeueTurn takes f out of the queue.
-func (p *Memory) DequeueTurn(f *Turn) {
-	p.turns.dequeue(f)
-	if len(p.turns.queue) > 0 {
-		p.Signal() // another may be the first now
+// Dequeue takes f out of the queue.
+func (l *Turns) Dequeue(f *Turn) {
+	l.queue = without(l.queue, f)
+	if len(l.queue) > 0 {
+		l.mem.Signal() // another may be the first now
 	}
 }
 
-// EndTurn forgets f, which is complete or given up.
-func (p *Memory) EndTurn(f *Turn) {
-	p.turns.end(f)
-	p.Signal() // others may have a lease now
+// End forgets f, which is complete or given up.
+func (l *Turns) End(f *Turn) {
+	l.active = without(l.active, f)
+	l.mem.Signal() // others may have a lease now
 }
 
-// ExpireTurns ends the leases of messages that have not moved as they should.
-func (p *Memory) ExpireTurns(now time.Time) {
-	if p.turns.expire(now) {
-		p.Signal()
+// Expire ends the leases of messages that have not moved as they should while others wait for one.
+func (l *Turns) Expire(now time.Time) {
+	if l.expire(now) {
+		l.mem.Signal()
 	}
 }
 
-// BesideShared returns how many bytes have to be free before f, which has a lease, may take more.
-func (p *Memory) BesideShared(f *Turn, more int64) int64 {
-	return more + max(0, KeptChunks-int64(p.Shared))*f.Shared
+// Beside returns how many bytes have to be free before f, which has a lease, may take more.
+func (l *Turns) Beside(f *Turn, more int64) int64 {
+	return more + max(0, KeptChunks-int64(l.mem.Shared))*f.Shared
 }
 
 // SetShort notes that a message with a lease waits for memory, or that it goes on.
-func (p *Memory) SetShort(waits bool) {
+func (l *Turns) SetShort(waits bool) {
 	if waits {
-		p.turns.short++
+		l.short++
 	} else {
-		p.turns.short--
+		l.short--
 	}
 }
 
 // Waits returns how many large messages wait for a lease, and how many with one wait for memory.
-func (p *Memory) Waits() (queued, short int) { return len(p.turns.queue), p.turns.short }
+func (l *Turns) Waits() (queued, short int) { return len(l.queue), l.short }

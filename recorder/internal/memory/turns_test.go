@@ -13,22 +13,22 @@ func TestLeasesAtTheirLimits(t *testing.T) {
 	t.Parallel()
 	const room = 100
 	for need, want := range map[int64]bool{40: true, 41: false} {
-		var l Turns
+		l := Turns{mem: new(Memory)}
 		l.grant(claim(60, 10), 1, time.Now())
 		f := claim(need, 0)
-		if l.enqueue(f); l.grants(f, room) != want {
+		if l.Enqueue(f); l.grants(f, room) != want {
 			t.Errorf("a lease for %d bytes beside one for 60 of 100: %v, want %v", need, !want, want)
 		}
 	}
 	for need, want := range map[int64]bool{60: false, 61: true} {
-		var l Turns
+		l := Turns{mem: new(Memory)}
 		l.grant(claim(10, 10), 1, time.Now())
 		slow := claim(90, 40)
 		l.grant(slow, 1, time.Now())
 		slow.Granted = false
 		first, second := claim(need, 0), claim(10, 0)
-		l.enqueue(first)
-		l.enqueue(second)
+		l.Enqueue(first)
+		l.Enqueue(second)
 		if l.grants(first, room) {
 			t.Errorf("a lease for %d bytes, of 100 of which 50 are taken", need)
 		}
@@ -45,15 +45,15 @@ func TestOneCanAlwaysGoOn(t *testing.T) {
 	const room, rounds = 1000, 3000
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, seed))
-	var l Turns
+	l := Turns{mem: new(Memory)}
 	for range rounds {
 		if len(l.active) < 8 && random.IntN(3) == 0 { // a message is announced
 			f := &Turn{Need: 1 + random.Int64N(room), Chunk: new(Chunk)}
-			l.enqueue(f)
+			l.Enqueue(f)
 			if l.grants(f, room) {
 				l.grant(f, 1, time.Now())
 			}
-			l.dequeue(f)
+			l.Dequeue(f)
 		}
 		for _, f := range slices.Clone(l.active) {
 			switch random.IntN(4) {
@@ -65,7 +65,7 @@ func TestOneCanAlwaysGoOn(t *testing.T) {
 				f.Granted = false
 			case 2:
 				if f.Granted && f.Chunk.Counted == f.Need {
-					l.end(f)
+					l.End(f)
 				}
 			}
 		}
@@ -73,13 +73,13 @@ func TestOneCanAlwaysGoOn(t *testing.T) {
 			continue
 		}
 		for _, f := range l.active {
-			l.enqueue(f)
+			l.Enqueue(f)
 		}
 		if !slices.ContainsFunc(l.active, func(f *Turn) bool { return l.grants(f, room) }) {
 			t.Fatalf("seed %d: none of %d messages can go on", seed, len(l.active))
 		}
 		for _, f := range l.active {
-			l.dequeue(f)
+			l.Dequeue(f)
 		}
 	}
 }
@@ -127,8 +127,8 @@ func TestWhatALeaseKeepsFree(t *testing.T) {
 		p := New(Options{Limit: 10_000, ChunkBytes: 100, Blocks: true})
 		p.Latched = latched
 		f := claim(5000, 0)
-		p.EnqueueTurn(f)
-		if !p.GrantTurn(f, time.Now()) || f.Shared != want {
+		p.Turns.Enqueue(f)
+		if !p.Turns.Grant(f, time.Now()) || f.Shared != want {
 			t.Errorf("beside %d bytes of latched messages a lease keeps %d bytes free for a chunk, want %d", latched, f.Shared, want)
 		}
 	}
@@ -144,11 +144,11 @@ func TestLeases(t *testing.T) {
 		l.grant(f, 1, now)
 		return f
 	}
-	var l Turns
+	l := Turns{mem: new(Memory)}
 	fast := message(&l, 60, 10)
 	big, fits := &Turn{Need: 60}, &Turn{Need: 30}
-	l.enqueue(big)
-	l.enqueue(fits)
+	l.Enqueue(big)
+	l.Enqueue(fits)
 	if l.grants(big, room) || l.grants(fits, room) {
 		t.Error("more than there is room for, or out of turn")
 	}
@@ -169,21 +169,21 @@ func TestLeases(t *testing.T) {
 	if l.grants(big, room) || !l.grants(fits, room) {
 		t.Error("a message waits behind one for which there will be no room")
 	}
-	l.dequeue(big)
+	l.Dequeue(big)
 	proven := &Turn{Need: 1, Proven: true}
-	l.enqueue(proven)
-	l.enqueue(fast)
+	l.Enqueue(proven)
+	l.Enqueue(fast)
 	if l.queue[0] != fast || l.queue[1] != proven || l.queue[2] != fits {
 		t.Error("the order is not: begun, proven, others")
 	}
-	l.dequeue(proven)
-	l.dequeue(fast)
-	l.dequeue(fits)
+	l.Dequeue(proven)
+	l.Dequeue(fast)
+	l.Dequeue(fits)
 	l.grant(fast, 1, now)
 	if l.expire(now.Add(time.Hour)) {
 		t.Error("a lease ended although nobody waits")
 	}
-	l.end(fast)
+	l.End(fast)
 	if len(l.active)+len(l.queue) != 0 {
 		t.Error("something is left")
 	}
@@ -209,8 +209,8 @@ func TestWhoReusesABuffer(t *testing.T) {
 		"more than half":       {proven: true, blocks: true, othersOff: 1},
 		"not proven, no limit": {endless: true, want: true},
 	} {
-		in := Memory{Options: Options{ChunkBytes: 100}, Budget: -1}
-		free := grownChunk(t, &in, 5000)
+		in := New(Options{Limit: -1, ChunkBytes: 100})
+		free := grownChunk(t, in, 5000)
 		in.Put(free)
 		in.Latched = 50
 		if !c.endless {
@@ -219,16 +219,16 @@ func TestWhoReusesABuffer(t *testing.T) {
 			if in.Blocks = c.blocks; c.blocks {
 				room = in.Budget / 2
 			}
-			in.turns.grant(claim(room-free.Counted+c.othersOff, 0), 1, time.Now())
+			in.Turns.grant(claim(room-free.Counted+c.othersOff, 0), 1, time.Now())
 		}
 		want := -1
 		if c.want {
 			want = 0
 		}
-		if got := in.reusable(c.proven, 5000); got != want {
+		if got := in.Turns.reusable(c.proven, 5000); got != want {
 			t.Errorf("%s: buffer %d, want %d", name, got, want)
 		}
-		if got := in.reusable(c.proven, 1_000_000); got != -1 {
+		if got := in.Turns.reusable(c.proven, 1_000_000); got != -1 {
 			t.Errorf("%s: buffer %d for a message that it is too small for", name, got)
 		}
 	}
@@ -247,7 +247,7 @@ func TestSharedChunksBesideLargeMessages(t *testing.T) {
 		{1, KeptChunks - 1, true},
 		{1, KeptChunks, false},
 	} {
-		p := Memory{Usage: Usage{Shared: c.shared}, turns: Turns{short: c.waits}}
+		p := Memory{Usage: Usage{Shared: c.shared}, Turns: Turns{short: c.waits}}
 		if got := !p.LargeFirst(); got != c.want {
 			t.Errorf("%+v: there is a chunk: %v", c, got)
 		}

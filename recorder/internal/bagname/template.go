@@ -1,4 +1,4 @@
-package bagfile
+package bagname
 
 import (
 	"errors"
