@@ -132,9 +132,10 @@ func (w *writer) serverInfo(info *live.Info) serverInfo {
 		i.Capabilities = append(i.Capabilities, "connectionGraph")
 	}
 	if w.controls() {
-		first, last := w.source.Playback.Range()
-		i.Capabilities = append(i.Capabilities, "playbackControl")
-		i.DataStart, i.DataEnd = stampOf(first), stampOf(last)
+		if first, last := w.source.Playback.Range(); !last.IsZero() { // it is known
+			i.Capabilities = append(i.Capabilities, "playbackControl")
+			i.DataStart, i.DataEnd = stampOf(first), stampOf(last)
+		}
 	}
 	return i
 }
