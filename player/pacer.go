@@ -30,6 +30,7 @@ const (
 type pacer struct {
 	conductor *conductor
 	keepAlive bool // Options.KeepAlive
+	log       *zap.Logger
 	batcher   pacing.Batcher
 }
 
@@ -189,7 +190,7 @@ func (p *pacer) waitForRoom(t *output.Topic, w *itemWait) (until time.Duration) 
 	w.blocked, c.held.full = true, t
 	if w.now >= w.nextReport {
 		w.nextReport = w.now + fullReportInterval
-		c.log.Warn("play waits for subscribers that do not read",
+		p.log.Warn("play waits for subscribers that do not read",
 			zap.Strings("subscribers", plan.Abbreviate(t.NotReading())))
 	}
 	return w.nextReport

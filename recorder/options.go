@@ -107,6 +107,7 @@ type Options struct {
 
 	Handover Handover        // takes the finished files; nil for none
 	Watch    control.Watcher // looks at messages of some topics; nil for none
+	Tap      *Tap            // shows the messages to live viewers; nil for none
 
 	onOpen  func(target string)               // told of each new file
 	resolve func(name string) (string, error) // resolves names; nil means that Node does
@@ -226,7 +227,7 @@ func (o *Options) sink(in *intake.Intake, encoder *encode.Encoder, outputs *bagf
 // subscriptions returns how topics are subscribed to.
 func (o *Options) subscriptions() subscribe.Config {
 	return subscribe.Config{
-		Node: o.Node, Log: o.Log, TCPNoDelay: o.TCPNoDelay, UDP: o.UDP, CountTopics: o.CountTopics, IsNamed: o.names, Watch: o.Watch,
+		Node: o.Node, Log: o.Log, TCPNoDelay: o.TCPNoDelay, UDP: o.UDP, CountTopics: o.CountTopics, IsNamed: o.names, Watch: o.Watch, Tap: o.Tap,
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/playface"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/rosout"
-	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/internal/term/termtext"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -129,7 +129,7 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 		d.show(ctx, control)
 	}
 	if c.Prefix != "" {
-		fmt.Fprintf(d.out, "Using prefix '%s' for topics\n", screen.Plain(c.Prefix)) //nolint:errcheck // a console takes everything
+		fmt.Fprintf(d.out, "Using prefix '%s' for topics\n", termtext.Plain(c.Prefix)) //nolint:errcheck // a console takes everything
 	}
 	return player.Run(ctx, o)
 }

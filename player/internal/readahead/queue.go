@@ -34,38 +34,38 @@ type Item struct {
 }
 
 // Jump moves play to another position: after a seek or a step back, or at the end of a
-// pass. At the end of a pass, the item's pos is where the pass ends.
+// pass. At the end of a pass, Pos of the item is the position where the pass ends.
 type Jump struct {
 	EndOfPass bool // the jump begins the next pass of a loop
 	To        time.Duration
 	Step      bool           // publish the message there even while paused
 	Shift     time.Duration  // what is added to stamps from here on, see Options.LoopShift
-	Latched   []plan.Latched // latched messages valid at to, oldest first; other sources have published nothing yet
+	Latched   []plan.Latched // latched messages valid at To, oldest first; other publishers have no latched message there
 }
 
 // Queue holds the items that are read ahead: one goroutine pushes, one pops. A new read
 // request begins a new epoch, which discards all items of the epoch before.
 type Queue struct {
 	maxBytes, maxItems int
-	firstBytes         int                       // what an epoch begins with of maxBytes
-	OnSlow             func(waits time.Duration) // called from time to time while pop or peek waits for long; may be nil
-	LastWait           time.Duration             // how long the last pop waited; only for the goroutine that pops
+	firstBytes         int                       // bytes that Push may fill at the beginning of an epoch, up to maxBytes
+	OnSlow             func(waits time.Duration) // called after 3 s of waiting in Pop or Peek, and every 30 s; may be nil
+	LastWait           time.Duration             // how long the last Pop waited; only for the goroutine that pops
 
 	mu           sync.Mutex
 	ring         ring
-	window       int // bytes that push may fill: firstBytes and as much as was popped, up to maxBytes
+	window       int // bytes that Push may fill: firstBytes plus the bytes that were popped in this epoch, up to maxBytes
 	epoch        uint64
 	closed       bool // no more items come in this epoch
-	epochStart   bool // nothing was popped in this epoch
+	epochStart   bool // nothing was popped yet in this epoch
 	starved      uint64
-	starvedSince time.Time     // since when pop has been waiting for the reader; zero if it is not
-	popWaiting   bool          // pop, peek or awaitRestart waits for notEmpty
-	pushWaiting  bool          // push waits for notFull
-	notEmpty     chan struct{} // holds a token after a push while popWaiting, after close or restart
-	notFull      chan struct{} // holds a token after a pop that has made room, or restart
+	starvedSince time.Time     // when Pop began to wait for the reader; zero while Pop does not wait
+	popWaiting   bool          // Pop, Peek or AwaitRestart waits for notEmpty
+	pushWaiting  bool          // Push waits for notFull
+	notEmpty     chan struct{} // gets a token by a Push while popWaiting is set, by Close and by restart
+	notFull      chan struct{} // gets a token by a Pop that has made room, and by restart
 }
 
-// NewQueue returns a queue for so many bytes, see Item, or so many items, whichever is reached first.
+// NewQueue returns a queue that is full at so many bytes, by the cost of items, or at so many items.
 func NewQueue(maxBytes, maxItems int) *Queue {
 	return &Queue{
 		maxBytes: maxBytes, maxItems: maxItems, firstBytes: maxBytes, window: maxBytes,
@@ -190,7 +190,7 @@ func (q *Queue) await(ctx context.Context, popping bool) bool {
 	}
 }
 
-// Close ends an epoch: pop returns the remaining items, then reports false.
+// Close ends an epoch: Pop returns the remaining items, then reports false.
 func (q *Queue) Close(epoch uint64) {
 	q.mu.Lock()
 	q.closed = q.closed || q.epoch == epoch
@@ -239,14 +239,14 @@ func signal(c chan struct{}) {
 	}
 }
 
-// StarvedCount returns how often pop had to wait.
+// StarvedCount returns how often Pop had to wait for the reader.
 func (q *Queue) StarvedCount() uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.starved
 }
 
-// StarvedFor returns how long pop has been waiting for the reader, 0 if it is not.
+// StarvedFor returns how long Pop has been waiting for the reader, 0 while Pop does not wait.
 func (q *Queue) StarvedFor() time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()

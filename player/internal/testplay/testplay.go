@@ -121,7 +121,7 @@ func Open(tb testing.TB, name string, r io.ReaderAt, size int64, o bagfmt.Reader
 // OpenFile opens the bag at path, until the test ends.
 func OpenFile(tb testing.TB, path string, o bagfmt.ReaderOptions) *source.Recording {
 	tb.Helper()
-	f, err := os.Open(path)
+	f, err := os.Open(path) //nolint:gosec // a test names the file
 	if err != nil {
 		tb.Fatal(err)
 	}
