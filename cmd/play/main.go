@@ -114,7 +114,8 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 	notifier := notifySystemd(ctx, node, d.log)
 	defer notifier.end()
 	page := playface.NewPage(d.marks...)
-	endWeb, err := serveWeb(ctx, c, node, page, d.log)
+	o.Viewing = newViewing(c, node)
+	endWeb, err := serveWeb(ctx, c, node, page, o.Viewing, d.log)
 	if err != nil {
 		return control.Summary{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/recordface"
 	"github.com/gorosbag/gorosbag/internal/web"
+	"github.com/gorosbag/gorosbag/internal/web/foxglove"
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
@@ -27,7 +28,7 @@ func serveWeb(ctx context.Context, c *config.Record, o *recorder.Options) (end f
 		hosts = append(hosts, u.Hostname())
 	}
 	server, err := web.Serve(ctx, web.Options{
-		Listen: string(c.Web.Listen), Token: token, Hosts: hosts, Origins: c.Web.Origins,
+		Listen: string(c.Web.Listen), Token: token, Hosts: hosts, Origins: c.Web.Origins, Live: foxglove.New(o.Tap.Source(), o.Log),
 		Node: o.Node.Name(), Version: program.Version(), MasterUp: o.Node.MasterUp, Unread: o.Node.Unread, Log: o.Log,
 	}, recordface.NewPage(o.Control, time.Duration(c.Pin)))
 	if err != nil {
