@@ -190,7 +190,7 @@ func TestBrowser(t *testing.T) {
 // TestPython: a client of another author reads what is recorded.
 func TestPython(t *testing.T) {
 	t.Parallel()
-	harness.Need(t, "python3", "-c", "import websocket")
+	harness.Need(t, "/usr/bin/python3", "-c", "import websocket")
 	g := harness.NewGraph(t, "gomaster")
 	g.Talk("talker", "/chat", "/latched", "/big")
 	rec, host := recordWithViewers(g, "-a")
