@@ -11,10 +11,12 @@ import (
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/command"
+	"github.com/gorosbag/gorosbag/internal/live"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/rosctl"
 	"github.com/gorosbag/gorosbag/internal/sdnotify"
 	"github.com/gorosbag/gorosbag/internal/web"
+	"github.com/gorosbag/gorosbag/internal/web/foxglove"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -32,9 +34,9 @@ type Face interface {
 	Service(ctx context.Context, node *tcpros.Node) sdnotify.State
 }
 
-// ServeWeb serves the web page, the API and the metrics of a face, if they are switched on, until
-// end is called.
-func ServeWeb(ctx context.Context, w *config.Web, node *tcpros.Node, log *zap.Logger, face Face) (end func(), err error) {
+// ServeWeb serves the web page, the API and the metrics of a face, and messages to live viewers, if
+// the web server is switched on, until end is called. viewed returns what live viewers can see.
+func ServeWeb(ctx context.Context, w *config.Web, node *tcpros.Node, log *zap.Logger, face Face, viewed func() live.Source) (end func(), err error) {
 	if w.Listen == "" {
 		return func() {}, nil
 	}
@@ -47,7 +49,7 @@ func ServeWeb(ctx context.Context, w *config.Web, node *tcpros.Node, log *zap.Lo
 		hosts = append(hosts, u.Hostname())
 	}
 	server, err := web.Serve(ctx, web.Options{
-		Listen: string(w.Listen), Token: token, Hosts: hosts, Origins: w.Origins,
+		Listen: string(w.Listen), Token: token, Hosts: hosts, Origins: w.Origins, Live: foxglove.New(viewed(), log),
 		Node: node.Name(), Version: program.Version(), MasterUp: node.MasterUp, Unread: node.Unread, Log: log,
 	}, face)
 	if err != nil {
