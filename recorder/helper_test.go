@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
@@ -88,7 +89,7 @@ func holdWriter(p *pipeline) (release func()) {
 		return 0, nil
 	}, p.Log)
 	p.Mu.Lock()
-	p.Enqueue(&intake.Command{Kind: intake.CommandOpen})
+	p.Enqueue(&command.Command{Kind: command.Open})
 	p.Mu.Unlock()
 	<-asked
 	return func() { close(held) }

@@ -78,7 +78,7 @@ func TestOverflowBlocksAndLosesNothing(t *testing.T) {
 	full := func() bool {
 		p.Mu.Lock()
 		defer p.Mu.Unlock()
-		return p.Open == nil && !p.Pool.Fits(int64(p.Pool.Usual(p.Pool.ChunkBytes)))
+		return p.Filling.Open == nil && !p.Pool.Fits(int64(p.Pool.Usual(p.Pool.ChunkBytes)))
 	}
 	testlink.WaitFor(t, full)
 	select {

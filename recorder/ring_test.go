@@ -38,12 +38,12 @@ func TestRingNeedsNoMemoryOfItsOwn(t *testing.T) {
 	testlink.WaitFor(t, func() bool { // it waits for room
 		p.Mu.Lock()
 		defer p.Mu.Unlock()
-		return p.Open == nil && !p.Pool.Fits(p.Pool.SharedChunk())
+		return p.Filling.Open == nil && !p.Pool.Fits(p.Pool.SharedChunk())
 	})
-	next, _ := p.Sealed.Take() // in place of the writer
-	if next.Command != nil {   // that has not come to its command yet
+	next, _ := p.Intake.Files().Next() // in place of the writer
+	if next.Command != nil {           // that has not come to its command yet
 		go p.Execute(next.Command)
-		next, _ = p.Sealed.Take()
+		next, _ = p.Intake.Files().Next()
 	}
 	c := next.Chunk
 	c.Seal(nil)

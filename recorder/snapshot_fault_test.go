@@ -98,8 +98,8 @@ func TestSnapshotThatFails(t *testing.T) {
 	if err := p.close(); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("close returns %v", err)
 	}
-	if topic := l.Connection.Topic; topic.Dropped[account.DropDisk] != 100 || p.Recorded(topic) != (account.Tally{Messages: 1, Bytes: 100}) {
-		t.Errorf("dropped %v, recorded %+v", topic.Dropped, p.Recorded(topic))
+	if topic := l.Connection.Topic; topic.Dropped[account.DropDisk] != 100 || topic.Recorded(true) != (account.Tally{Messages: 1, Bytes: 100}) {
+		t.Errorf("dropped %v, recorded %+v", topic.Dropped, topic.Recorded(true))
 	}
 }
 
@@ -124,7 +124,7 @@ func TestSnapshotLetsMemoryGo(t *testing.T) {
 	now := time.Now()
 	for n := range uint32(chunks) {
 		l.Frames(testlink.Frame(1, n, 5000), 1, now)
-		p.tick(now.Add(p.Flush))
+		p.tick(now.Add(p.o.FlushInterval))
 	}
 	var memory []weak.Pointer[byte]
 	testlink.WaitFor(t, func() bool {
@@ -186,7 +186,7 @@ func TestSnapshotIsNotWaitedForByADiskThatHangs(t *testing.T) {
 	testlink.WaitFor(t, func() bool {
 		p.Mu.Lock()
 		defer p.Mu.Unlock()
-		return p.Ended
+		return p.Mode.Ended
 	})
 	select {
 	case err := <-closed:

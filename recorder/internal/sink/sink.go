@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
@@ -194,24 +195,24 @@ func (s *Sink) write() {
 }
 
 // Execute does what a command says.
-func (s *Sink) Execute(c *intake.Command) {
+func (s *Sink) Execute(c *command.Command) {
 	switch c.Kind {
-	case intake.CommandRotate:
+	case command.Rotate:
 		c.Err = s.rotateFile(c)
-	case intake.CommandRepeat:
+	case command.Repeat:
 		s.repeat(c.Start)
-	case intake.CommandOpen:
+	case command.Open:
 		c.Err = s.openFile(c)
-	case intake.CommandClose:
+	case command.Close:
 		s.closeFile(c)
-	case intake.CommandReport:
+	case command.Report:
 		c.Err = s.writeReport()
-	case intake.CommandPin:
+	case command.Pin:
 		c.Pinned = s.Retain.Pin(c.Since)
-	case intake.CommandSnapshot:
-		s.Snapshotter.begin(c.Snapshot)
-	case intake.CommandEndSnapshot:
-		s.Snapshotter.end(c.Snapshot)
+	case command.Snapshot:
+		s.Snapshotter.begin(c.Taking)
+	case command.EndSnapshot:
+		s.Snapshotter.end(c.Taking)
 	}
 	close(c.Done)
 }
