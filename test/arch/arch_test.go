@@ -61,8 +61,8 @@ var allowed = map[string][]string{
 	"internal/live":             {"rosbag"},
 	"internal/loglimit":         {},
 	"internal/command":          {"rosbag"},
-	"internal/playface":         {"internal/bagnote", "internal/command", "internal/lastminute", "internal/plural", "internal/web", "internal/web/metrics", "player/control", "tcpros"},
-	"internal/recordface":       {"bagfmt", "internal/baginfo", "internal/bagnote", "internal/command", "internal/lastminute", "internal/plural", "internal/web", "internal/web/metrics", "recorder/control", "tcpros"},
+	"internal/playface":         {"internal/bagnote", "internal/command", "internal/lastminute", "internal/plural", "internal/sdnotify", "internal/web", "internal/web/metrics", "player/control", "tcpros"},
+	"internal/recordface":       {"bagfmt", "internal/baginfo", "internal/bagnote", "internal/command", "internal/lastminute", "internal/plural", "internal/sdnotify", "internal/web", "internal/web/metrics", "recorder/control", "tcpros"},
 	"internal/web":              {"internal/command", "internal/live", "internal/loglimit", "internal/web/metrics"},
 	"internal/web/metrics":      {},
 	"internal/web/webtest":      {"internal/web"},
@@ -130,6 +130,7 @@ var allowed = map[string][]string{
 
 	"internal/playface/screen":       {"internal/bagnote", "internal/plural", "internal/term", "internal/term/keys", "internal/term/termtext", "internal/term/topictable", "player/control"},
 	"internal/recordface/screen":     {"internal/plural", "internal/term", "internal/term/keys", "internal/term/termtext", "internal/term/topictable", "recorder/control"},
+	"internal/program/doors":         {"config", "internal/command", "internal/live", "internal/program", "internal/rosctl", "internal/sdnotify", "internal/term", "internal/term/keys", "internal/web", "internal/web/foxglove", "tcpros"},
 	"internal/store/internal/answer": {"internal/store/internal/place"},
 	"internal/store/internal/place":  {},
 	"internal/store/internal/put":    {"internal/store/internal/answer", "internal/store/internal/place"},

@@ -1,4 +1,4 @@
-package web
+package doors
 
 import (
 	"context"
@@ -9,17 +9,46 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/web"
 )
 
 // probeTimeout bounds a probe as a whole: container engines wait three seconds by default.
 const probeTimeout = 2 * time.Second
 
-// Probe requests livez, readyz or healthz of the server with this address on this machine;
+// HealthcheckCommand as the first argument makes a program probe another instance that runs with
+// the same options. Container engines call it: an image without a base has no other program.
+const HealthcheckCommand = "healthcheck"
+
+// Healthcheck probes the web server that an instance with the same options serves on this machine,
+// and returns the exit code. args are the arguments that are no options, of which healthcheck is the first; err
+// is that of the options.
+func Healthcheck(name string, json bool, w *config.Web, args []string, err error) int {
+	token := ""
+	if err == nil {
+		token, err = w.Secret()
+	}
+	if err == nil {
+		err = probe(context.Background(), string(w.Listen), token, args[1:])
+	}
+	if err != nil {
+		return (&program.Errors{W: os.Stderr, Name: name, JSON: json}).Fail(program.ExitUsage, err)
+	}
+	return program.ExitOK
+}
+
+// maxAnswerBytes bounds what is read of the answer to a probe.
+const maxAnswerBytes = 16 << 10
+
+// probe requests livez, readyz or healthz of the server with this address on this machine;
 // the default is livez. It returns nil if the server is healthy.
-func Probe(ctx context.Context, listen, token string, named ...string) error {
+func probe(ctx context.Context, listen, token string, named []string) error {
 	what := "livez"
 	switch len(named) {
 	case 0:
@@ -59,8 +88,8 @@ func Probe(ctx context.Context, listen, token string, named ...string) error {
 	if answer.StatusCode == http.StatusOK {
 		return nil
 	}
-	var h Health
-	if json.NewDecoder(io.LimitReader(answer.Body, maxBodyBytes)).Decode(&h) != nil || len(h.Problems) == 0 {
+	var h web.Health
+	if json.NewDecoder(io.LimitReader(answer.Body, maxAnswerBytes)).Decode(&h) != nil || len(h.Problems) == 0 {
 		return fmt.Errorf("healthcheck: %s: %s", what, answer.Status)
 	}
 	return fmt.Errorf("healthcheck: %s: %s", what, strings.Join(h.Problems, "; "))

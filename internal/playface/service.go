@@ -1,11 +1,8 @@
-package main
+package playface
 
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
-
-	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/sdnotify"
@@ -13,31 +10,15 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// systemd reports to systemd, if that has started the program.
-type systemd struct {
-	running atomic.Pointer[control.Control] // nil before play begins
-	end     func()
-}
-
-func notifySystemd(ctx context.Context, node *tcpros.Node, log *zap.Logger) *systemd {
-	s := &systemd{}
-	end, err := sdnotify.Watch(ctx, func() sdnotify.State {
-		running := s.running.Load()
-		if running == nil || !node.MasterUp() {
-			return sdnotify.State{Status: "waiting for the ROS master " + node.MasterURI()}
-		}
-		now := (*running).Stats()
-		return sdnotify.State{Ready: now.Phase > control.PhaseRegister, Status: statusLine(&now)}
-	})
-	if err != nil {
-		log.Warn("systemd hears nothing of us", zap.Error(err))
+// Service returns the state for systemd.
+func (f *Face) Service(_ context.Context, node *tcpros.Node) sdnotify.State {
+	c, err := f.controlOrError()
+	if err != nil || !node.MasterUp() {
+		return sdnotify.State{Status: "waiting for the ROS master " + node.MasterURI()}
 	}
-	s.end = end
-	return s
+	now := c.Stats()
+	return sdnotify.State{Ready: now.Phase > control.PhaseRegister, Status: statusLine(&now)}
 }
-
-// attach sets the control when play has begun.
-func (s *systemd) attach(running control.Control) { s.running.Store(&running) }
 
 // statusLine returns the status for systemctl.
 func statusLine(s *control.Stats) string {

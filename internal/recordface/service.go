@@ -1,43 +1,35 @@
-package main
+package recordface
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"github.com/dustin/go-humanize"
-	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/sdnotify"
-	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// notifySystemd reports to systemd, if that has started us, until end is called.
-func notifySystemd(ctx context.Context, o *recorder.Options) (end func()) {
-	before := control.Stats{Taken: time.Now()}
-	end, err := sdnotify.Watch(ctx, func() sdnotify.State {
-		now, err := o.Control.Stats()
-		if err != nil {
-			return sdnotify.State{Status: notRecording(err, ctx)}
-		}
-		s := sdnotify.State{Ready: o.Node.MasterUp(), Status: statusLine(&before, &now)}
-		if !s.Ready {
-			s.Status = "waiting for the ROS master " + o.Node.MasterURI() + "; " + s.Status
-		}
-		before = now
-		return s
-	})
+// Service returns the state for systemd. Calls come one at a time.
+func (f *Face) Service(ctx context.Context, node *tcpros.Node) sdnotify.State {
+	now, err := f.control.Stats()
 	if err != nil {
-		o.Log.Warn("systemd hears nothing of us", zap.Error(err))
+		return sdnotify.State{Status: notRecording(ctx, err)}
 	}
-	return end
+	s := sdnotify.State{Ready: node.MasterUp(), Status: statusLine(&f.service, &now)}
+	if !s.Ready {
+		s.Status = "waiting for the ROS master " + node.MasterURI() + "; " + s.Status
+	}
+	f.service = now
+	return s
 }
 
-func notRecording(err error, ctx context.Context) string { //nolint:revive // what the error means depends on it
+// notRecording says why there are no statistics.
+func notRecording(ctx context.Context, err error) string {
 	switch {
 	case !errors.Is(err, control.ErrNotRecording):
 		return err.Error()
