@@ -89,7 +89,7 @@ func (d *display) bookmarks() control.Status {
 func (d *display) show(ctx context.Context, control control.Control, commands []command.Command) {
 	orders := &screen.Orders{Control: control, Commands: commands, Quit: d.signals.End, Marks: d.marks, Log: d.log}
 	view := &screen.View{
-		Control: control, Keys: orders.Keys(), Name: title(d.c.AllBags()), Marks: d.marks,
+		Control: control, Keys: orders.Keys(), Name: title(d.c.AllBags()), Marks: d.marks, //nolint:contextcheck // commands of play wait for nothing
 		Immediate: d.c.Immediate, Color: program.Colors(os.Stdout), ASCII: !term.Unicode(),
 	}
 	d.doors = doors.Display{Console: d.out, Out: os.Stdout, Input: os.Stdin, Signals: d.signals, Log: d.log}

@@ -37,7 +37,7 @@ func (d *Display) Show(ctx context.Context) {
 	if d.View != nil {
 		d.terminal.Live, d.terminal.Press = &term.Live{Console: d.Console, Size: term.SizeOf(d.Out), View: d.View}, nil
 	}
-	d.terminal.Begin(d.ctx)
+	d.terminal.Begin(d.ctx) //nolint:contextcheck // the end of ctx is shown, too
 	d.Signals.BeforeExit(func() {
 		d.Hide()
 		d.Console.Flush()
