@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ type Web struct {
 	Token     string      `group:"Web page and metrics:" name:"http-token" placeholder:"TEXT" secret:"" help:"Require this token, of at least 16 characters. Every user of this machine can read a command line: use the variable or --http-token-file."`
 	TokenFile string      `group:"Web page and metrics:" name:"http-token-file" placeholder:"FILE" help:"Read the token from this file."`
 	Hosts     []string    `group:"Web page and metrics:" name:"http-host" sep:"none" placeholder:"NAME" help:"Accept requests for the host NAME, too, besides localhost, addresses, the name of this machine and the one in the ROS graph. May be given several times."`
+	Origins   []string    `group:"Web page and metrics:" name:"http-origin" placeholder:"ORIGIN" help:"Let pages of these origins, such as https://viewer.example.org, open the live view, too, besides the pages of this server, the Foxglove application and desktop applications. May be given several times."`
 }
 
 // maxTokenBytes is the limit of the size of a token file.
@@ -68,12 +70,22 @@ func (w *Web) Check(v *ValueErrors, checkToken func(token string) error, checkLi
 		v.Add("http", string(w.Listen), checkListen(string(w.Listen), token != "" || err != nil))
 	}
 	v.Check("http-host", checkHostName, w.Hosts...)
+	v.Check("http-origin", checkOrigin, w.Origins...)
 }
 
 // checkHostName refuses what is no name of a machine.
 func checkHostName(name string) error {
 	if strings.ContainsAny(name, "/:@?# \t") {
 		return errors.New("want a name alone, such as robot7.local, without http:// and without a port")
+	}
+	return nil
+}
+
+// checkOrigin refuses what no browser sends as the origin of a page that can be named.
+func checkOrigin(origin string) error {
+	u, err := url.Parse(origin)
+	if err != nil || u.Scheme == "" || u.Host == "" || origin != u.Scheme+"://"+u.Host || strings.Contains(u.Host, "*") {
+		return errors.New("want the start of a page's address, with http:// or https:// and without a path, such as https://viewer.example.org or http://10.0.0.5:8080")
 	}
 	return nil
 }

@@ -67,9 +67,13 @@ func newConductor(o *Options, p *plan.Plan, d *source.DamageLog, t follow.TimeBa
 	if t.External != nil {
 		late = follow.MaxClockPeriod
 	}
-	c.output = output.New(output.Options{
+	published := output.Options{
 		Plan: p, Head: c.transport.Head(), ClockPerMessage: o.ClockPerMessage, Stamps: t.Stamps, MaxLate: late, Log: o.Log,
-	})
+	}
+	if o.Viewing != nil {
+		published.Viewers = o.Viewing
+	}
+	c.output = output.New(published)
 	c.readahead.Queue.OnSlow = func(waits time.Duration) {
 		o.Log.Warn("play waits for the disk", zap.Duration("for", waits.Round(time.Second)))
 	}

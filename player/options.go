@@ -15,6 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/timeline"
+	"github.com/gorosbag/gorosbag/player/internal/viewing"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -82,6 +83,8 @@ type Options struct {
 
 	Log *zap.Logger // nil means none
 
+	Viewing *Viewing // shows what is played to live viewers; nil means none
+
 	// OnStart is called once, when play is prepared, with the control of this Run.
 	OnStart func(control.Control)
 	// OnStatus is called at each change of the phase, and ten times a second. The calls come
@@ -131,6 +134,15 @@ type RateControl = follow.RateControl
 // NewRateControl returns a RateControl for the Options of one Run that permits play to be
 // ahead by a delay.
 func NewRateControl(delay time.Duration) *RateControl { return follow.NewRateControl(delay) }
+
+// Viewing shows what is played to live viewers, as Viewing.Source says.
+type Viewing = viewing.Viewing
+
+// ViewingOptions says what viewers are told of a playback.
+type ViewingOptions = viewing.Options
+
+// NewViewing returns a Viewing for the Options of one Run.
+func NewViewing(o ViewingOptions) *Viewing { return viewing.New(o) }
 
 // Limits of Options.Hz. The period must fit a Duration, and the timer must keep up.
 const (

@@ -130,6 +130,7 @@ func (r *session) awaitClock(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	r.subs.UseClock(r.o.sim)
+	r.o.Tap.Follow(r.o.sim)
 	for _, name := range r.o.Select.literal {
 		if resolved, err := r.o.Node.Resolve(name); err != nil || resolved == r.o.sim.Topic() {
 			continue // checkNames has no doubt; the clock waits by itself

@@ -179,34 +179,53 @@ func (b *backlog) trim() {
 
 // victim returns the channel whose oldest live frame is skipped: of those that take more than an
 // equal share the one with most bytes among those with several frames, and otherwise the one that
-// was served last.
+// was served last. If that is the channel whose turn is next, another one is skipped, unless that is
+// small: so a channel with one huge message is served, too.
 func (b *backlog) victim() *lane {
-	n := int64(0)
+	n, next := int64(0), (*lane)(nil)
 	for _, l := range b.queued {
 		if l.live.len() > 0 {
 			n++
+			if next == nil || l.turn < next.turn {
+				next = l
+			}
 		}
 	}
 	if n == 0 {
 		return b.largestLatched()
 	}
 	share := max(0, b.limit-b.latched) / n
-	var many, single *lane
+	var many, single, other *lane
 	for _, l := range b.queued {
 		switch {
-		case l.live.bytes <= share:
-		case l.live.len() > 1:
+		case l.live.bytes > share && l.live.len() > 1:
 			if many == nil || l.live.bytes > many.live.bytes {
 				many = l
 			}
-		case single == nil || l.turn > single.turn:
-			single = l
+		case l.live.bytes > share:
+			single = servedLater(single, l)
+		case l.live.bytes > share/smallPart:
+			other = servedLater(other, l)
 		}
 	}
-	if many != nil {
+	switch {
+	case many != nil:
 		return many
+	case single == next && other != nil:
+		return other
 	}
 	return single
+}
+
+// smallPart: a channel with less than this part of an equal share is small.
+const smallPart = 4
+
+// servedLater returns the channel that was served later. a may be nil.
+func servedLater(a, b *lane) *lane {
+	if a == nil || b.turn > a.turn {
+		return b
+	}
+	return a
 }
 
 func (b *backlog) largestLatched() *lane {

@@ -202,6 +202,13 @@ func (s *Store) Total() Counts {
 	return total
 }
 
+// Viewers returns the number of viewers.
+func (s *Store) Viewers() int {
+	s.lock()
+	defer s.unlock()
+	return len(s.viewers)
+}
+
 // share divides the memory for all viewers. Called with the lock.
 func (s *Store) share() {
 	for _, v := range s.viewers {

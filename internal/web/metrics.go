@@ -27,6 +27,7 @@ func (s *Server) exportMetrics() {
 			Name: name + "_info", Help: "Always 1.", ConstLabels: prometheus.Labels{"version": s.options.Version, "node": s.options.Node},
 		}, func() float64 { return 1 }),
 	)
+	s.metrics.MustRegister(viewerMetrics(s.options.Live, name)...)
 	h := promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: 4, DisableCompression: true, ErrorHandling: promhttp.ContinueOnError})
 	s.Handle("GET /metrics", h.ServeHTTP)
 }

@@ -16,6 +16,11 @@ type Options struct {
 	Token  string   // authorizes requests; empty authorizes every client on this machine
 	Hosts  []string // allowed host names, besides localhost and IP addresses
 
+	// Origins are origins of pages that may open the live view, such as https://viewer.example.org,
+	// besides those of this server.
+	Origins []string
+	Live    LiveView // nil: there is none
+
 	Node     string // our name on the graph
 	Version  string
 	MasterUp func() bool               // whether the master answers

@@ -21,6 +21,7 @@ type guard struct {
 	token   string
 	session string // value of the cookie; only valid for this process
 	hosts   []string
+	origins []string
 }
 
 func newGuard(o Options) guard {
@@ -33,6 +34,9 @@ func newGuard(o Options) guard {
 	}
 	for _, name := range o.Hosts {
 		g.hosts = append(g.hosts, canonical(name))
+	}
+	for _, origin := range o.Origins {
+		g.origins = append(g.origins, strings.ToLower(origin))
 	}
 	if name, _, err := net.SplitHostPort(o.Listen); err == nil && name != "" {
 		g.hosts = append(g.hosts, canonical(name))

@@ -81,8 +81,9 @@ func serve(ctx context.Context, ln net.Listener, o Options, f Backend) *Server {
 	s.guard = newGuard(o)
 	s.poller = newPoller(f.Changed, s.collect)
 	s.routes()
+	live := &upgrader{view: o.Live, guard: &s.guard, conns: s.conns, log: o.Log}
 	s.http = http.Server{
-		Handler:           s.guard.wrap(s.mux),
+		Handler:           s.guard.wrap(live.wrap(s.mux)),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
@@ -111,6 +112,9 @@ func (s *Server) Addr() net.Addr { return s.addr }
 // Close stops the server. Running requests have one second to end.
 func (s *Server) Close() {
 	s.end()
+	if s.options.Live != nil {
+		s.done.Go(s.options.Live.Close) // owner: Close; ends within shutdownTimeout
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	if s.http.Shutdown(ctx) != nil {
@@ -141,6 +145,8 @@ type envelope struct {
 	Time    float64 `json:"time"`   // seconds since 1970
 	Began   float64 `json:"began"`  // when the server did
 	State   any     `json:"state"`
+
+	Live *liveState `json:"live"` // null if there is no live view
 }
 
 // collect asks the program for its state.
@@ -148,7 +154,7 @@ func (s *Server) collect(now time.Time) encodedView {
 	v := s.backend.Poll(now)
 	b, err := json.Marshal(envelope{
 		Program: s.backend.Program(), Version: s.options.Version, Node: s.options.Node, Master: s.options.MasterUp(),
-		Time: float64(now.UnixMilli()) / 1e3, Began: float64(s.began.UnixMilli()) / 1e3, State: v.State,
+		Time: float64(now.UnixMilli()) / 1e3, Began: float64(s.began.UnixMilli()) / 1e3, State: v.State, Live: stateOf(s.options.Live, s.guard.token != ""),
 	})
 	if err != nil {
 		panic("web: " + err.Error()) // all that is marshaled is ours

@@ -23,9 +23,6 @@ const (
 	opPlaybackControl = 3
 )
 
-// messageHeader is the length of what precedes the payload of a message.
-const messageHeader = 1 + 4 + 8
-
 func nanoseconds(t rosbag.Time) uint64 { return uint64(t.Sec)*1e9 + uint64(t.Nsec) }
 
 // timeOf converts nanoseconds since 1970 to the nearest time that a bag can store.
@@ -58,7 +55,7 @@ func appendState(b []byte, s live.PlaybackState, didSeek bool, request string) [
 	} else {
 		b = append(b, 0)
 	}
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(request))) //nolint:gosec // it came in a request of bounded size
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(request)))
 	return append(b, request...)
 }
 

@@ -10,6 +10,7 @@ import (
 // description is what a viewer was told of the source. It is pure.
 type description struct {
 	session  string
+	info     []byte                    // the last server info
 	channels map[live.ChannelID]string // their topics
 	topics   map[string]live.ChannelID // those that are told
 	notices  map[string]string
@@ -42,9 +43,6 @@ func (d *description) update(channels []live.Channel) (gone []live.ChannelID, fr
 	}
 	return gone, fresh
 }
-
-// has reports whether the viewer was told of a channel.
-func (d *description) has(id live.ChannelID) bool { _, ok := d.channels[id]; return ok }
 
 // updateNotices returns the statuses for notices that have changed.
 func (d *description) updateNotices(notices map[string]string) (messages [][]byte) {

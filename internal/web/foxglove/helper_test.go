@@ -41,7 +41,7 @@ func serve(t *testing.T, source live.Source, change ...func(*timing)) (s *Server
 	server := &http.Server{Handler: s, ReadHeaderTimeout: deadline}
 	var done sync.WaitGroup
 	// owner: the test; ends when the server is closed.
-	done.Go(func() { server.Serve(ln) }) //nolint:errcheck // it is closed
+	done.Go(func() { server.Serve(ln) })
 	t.Cleanup(func() {
 		s.Close()
 		server.Close()

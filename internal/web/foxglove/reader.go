@@ -13,7 +13,7 @@ func (s *session) read(ctx context.Context) error {
 	defer s.watching.Wait()
 	defer func() { s.watchGraphs(ctx, false) }()
 	for {
-		kind, b, err := s.ws.Read(context.Background()) // ended by closing the connection
+		kind, b, err := s.conn.receive()
 		switch {
 		case err != nil:
 			return err

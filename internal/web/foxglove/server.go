@@ -10,7 +10,6 @@ package foxglove
 
 import (
 	"context"
-
 	"net/http"
 	"slices"
 	"strings"
@@ -39,7 +38,7 @@ type Server struct {
 	log    *zap.Logger
 	timing timing
 	life   context.Context //nolint:containedctx // of the sessions, which outlive the requests that begin them
-	end    context.CancelFunc
+	end    context.CancelCauseFunc
 	graph  graphCache
 	seek   seekRequest
 
@@ -65,7 +64,7 @@ func defaultTiming() timing {
 
 // New returns a server of a source. The caller closes it.
 func New(source live.Source, log *zap.Logger) *Server {
-	life, end := context.WithCancel(context.Background())
+	life, end := context.WithCancelCause(context.Background())
 	return &Server{source: source, log: log, timing: defaultTiming(), life: life, end: end, sessions: map[*session]bool{}}
 }
 
@@ -80,21 +79,26 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.done.Done()
+	since := time.Now()
 	up := &upgrade{ResponseWriter: w, stalled: s.timing.stalled}
-	session := &session{server: s, peer: r.RemoteAddr, since: time.Now(), control: make(chan []byte, maxControl), answers: newMailbox()}
-	c, err := websocket.Accept(up, r, &websocket.AcceptOptions{
+	var c *conn
+	ws, err := websocket.Accept(up, r, &websocket.AcceptOptions{
 		Subprotocols:       subprotocols,
 		InsecureSkipVerify: true, // the caller has checked the origin by rules of its own
-		OnPingReceived:     session.answersPing,
+		// While a message is being sent there is no time to answer a ping: the viewer sees that its
+		// server is alive.
+		OnPingReceived: func(context.Context, []byte) bool { return !c.busy.Load() },
 	})
 	if err != nil {
 		s.log.Debug("no upgrade to WebSocket", loglimit.OnRequest(), zap.String("peer", r.RemoteAddr), zap.Error(err))
 		return
 	}
-	c.SetReadLimit(maxRequestBytes)
-	session.ws, session.wire = c, up.wire
-	session.sdk = strings.EqualFold(c.Subprotocol(), sdkProtocol)
-	session.serve(s.life)
+	c = newConn(ws, up.wire)
+	session := &session{
+		server: s, conn: c, peer: r.RemoteAddr, since: since, sdk: strings.EqualFold(ws.Subprotocol(), sdkProtocol),
+		subs: newSubscriptions(), control: make(chan []byte, maxControl), answers: newMailbox(),
+	}
+	session.serve(s.life) //nolint:contextcheck // an upgraded connection outlives its request
 }
 
 // begin counts a session, unless the server ends.
@@ -125,7 +129,7 @@ func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.end()
+	s.end(errServerEnds)
 	s.done.Wait()
 	s.seek.end()
 }
@@ -166,11 +170,3 @@ func (s *Server) Viewers() []live.Report {
 
 // Total returns the account of all viewers that there were.
 func (s *Server) Total() live.Counts { return s.source.Store.Total() }
-
-// upgrade hands the connection to the WebSocket library as a wire.
-type upgrade struct {
-	http.ResponseWriter
-
-	stalled time.Duration
-	wire    *wire
-}

@@ -39,6 +39,14 @@ type wire struct {
 	ending  atomic.Bool // the deadline is final
 }
 
+// upgrade hands a connection to the WebSocket library as a wire.
+type upgrade struct {
+	http.ResponseWriter
+
+	stalled time.Duration
+	wire    *wire
+}
+
 // Hijack implements http.Hijacker.
 func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(u.ResponseWriter).Hijack()

@@ -28,7 +28,21 @@ type Options struct {
 	// MaxLate is the longest lateness that stamps hide: a message that is late by less is stamped as if
 	// it were published in time.
 	MaxLate time.Duration
+	Viewers Viewers // nil for none
 	Log     *zap.Logger
+}
+
+// Viewers are shown what is played, besides the subscribers. The methods are called under the lock of
+// play, and must not wait.
+type Viewers interface {
+	// Open is told of the topics of the plan that are published.
+	Open(p *plan.Plan, topics []*plan.Topic)
+	// Show shows a message that was recorded at a time. The frame may change after the call.
+	Show(t *plan.Topic, recorded rosbag.Time, frame []byte)
+	// Jumped is told that play continues at a time in the bags. What is shown from now on is valid there.
+	Jumped(to rosbag.Time)
+	// Switched is told that a topic is published again, or not any more.
+	Switched(t *plan.Topic, off bool)
 }
 
 // Output publishes messages and the clock. Use New and Advertise.
@@ -43,11 +57,12 @@ type Output struct {
 	stamper  *stamper        // nil if stamps stay as they were recorded
 	clock    *clockPublisher // nil without AdvertiseClock
 	clockAll bool            // Options.ClockPerMessage
+	viewers  Viewers         // nil for none
 }
 
 // New returns an output that has advertised nothing yet.
 func New(o Options) *Output {
-	out := &Output{plan: o.Plan, head: o.Head, clockAll: o.ClockPerMessage}
+	out := &Output{plan: o.Plan, head: o.Head, clockAll: o.ClockPerMessage, viewers: o.Viewers}
 	if o.Stamps != nil {
 		out.stamper = &stamper{clock: o.Stamps, head: o.Head, maxLate: o.MaxLate, log: o.Log}
 	}
@@ -102,6 +117,9 @@ func (o *Output) Publish(r *plan.Route, m *Message) {
 	if s.topic.off {
 		return
 	}
+	if o.viewers != nil {
+		o.viewers.Show(r.Topic, m.Recorded, m.Frame) // first: send may set the stamps in the frame
+	}
 	o.send(s, m)
 }
 
@@ -137,9 +155,13 @@ func (o *Output) PublishState(now time.Duration) {
 	}
 }
 
-// SetLatched publishes the latched messages that are valid after a jump and unlatches the
-// other sources. At the end of a pass, messages that are latched already are not repeated.
+// SetLatched tells viewers of a jump, publishes the latched messages that are valid behind the jump,
+// and unlatches the other sources. At the end of a pass, messages that are latched already are not repeated.
 func (o *Output) SetLatched(latched []plan.Latched, endOfPass bool, now time.Duration) {
+	if o.viewers != nil {
+		zero, length := o.head.Span()
+		o.viewers.Jumped(zero.Add(min(o.head.Position(now), length)))
+	}
 	valid := make(map[*outlet]bool, len(latched))
 	for _, l := range latched {
 		valid[o.outletOf(l.Route)] = true
@@ -170,6 +192,9 @@ func (o *Output) SetTopic(name string, on bool, now time.Duration) (changed bool
 		return false, nil
 	}
 	t.off = !on
+	if o.viewers != nil {
+		o.viewers.Switched(planned, !on)
+	}
 	for _, s := range o.latching {
 		switch {
 		case s.topic != t:

@@ -80,6 +80,13 @@ func (o *Output) Advertise(g stage.Graph, how tcpros.AdvertiseOptions) {
 		}
 	}
 	p.Refuse(refused)
+	if o.viewers != nil {
+		var topics []*plan.Topic
+		for _, t := range o.advertised() {
+			topics = append(topics, t.Topic)
+		}
+		o.viewers.Open(p, topics)
+	}
 }
 
 // Topic returns the topic that the messages of a route are published on.

@@ -17,6 +17,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
+	"github.com/gorosbag/gorosbag/recorder/internal/tap"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -48,6 +49,7 @@ type Config struct {
 	CountTopics bool                       // log how many topics are subscribed to, and their names at debug level only
 	IsNamed     func(resolved string) bool // whether the user asked for a topic by name
 	Watch       control.Watcher            // looks at messages of some topics; nil for none
+	Tap         *tap.Tap                   // shows the messages to live viewers; nil for none
 }
 
 // Set is the subscriptions of a recording. One goroutine owns a Set; the goroutines of links use what
@@ -157,7 +159,13 @@ func (s *Set) Add(name string, priority Priority, since time.Time) error {
 		s.account(resolved, sub)
 	}
 	if s.sim != nil && resolved == s.sim.Topic() {
-		err = s.sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return s.links.OpenLink(sub.topic, info) })
+		err = s.sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
+			l, err := s.links.OpenLink(sub.topic, info)
+			if err != nil {
+				return nil, err
+			}
+			return s.Tap.Link(resolved, l.Connection.Conn.Header, l), nil
+		})
 		sub.close = s.sim.Forget
 	} else {
 		err = s.receive(resolved, priority, sub)
@@ -216,7 +224,7 @@ func (s *Set) receive(resolved string, priority Priority, sub *subscription) err
 			if err != nil {
 				return nil, err
 			}
-			return s.fires(resolved, sub, info, Watched(s.Watch, s.sim, resolved, info, l)), nil
+			return s.Tap.Link(resolved, l.Connection.Conn.Header, s.fires(resolved, sub, info, Watched(s.Watch, s.sim, resolved, info, l))), nil
 		},
 	})
 	if err == nil {
