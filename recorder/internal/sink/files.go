@@ -13,6 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
 var errSyncFailed = errors.New("a sync has failed")
@@ -66,7 +67,7 @@ func (s *Sink) rotateFile(c *command.Command) error {
 	if s.LowDisk(time.Now()) {
 		old.part = next.Part
 		s.In.Unpin(next.Latched)
-		return bagfile.ErrMinSpace
+		return disk.ErrMinSpace
 	}
 	start := time.Now()
 	defer func() { s.Outputs.Watchdog.CountSplit(start) }()

@@ -16,9 +16,11 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -36,8 +38,8 @@ type Sink struct {
 	writer      sync.WaitGroup
 
 	Outputs      *bagfile.Series
-	Disk         *bagfile.Space
-	Retain       *bagfile.Retainer
+	Disk         *disk.Space
+	Retain       *retention.Retainer
 	Handover     fileWatcher
 	onOpen       func(target string)
 	onChange     func() // the file is another one
@@ -81,7 +83,7 @@ type Config struct {
 	ReportTopic  string
 	AbortDrain   <-chan struct{} // closed: give up what is queued
 	Outputs      *bagfile.Series
-	Retain       *bagfile.Retainer
+	Retain       *retention.Retainer
 	Retains      bool // old files are deleted
 	MinSpace     int64
 	MinSpaceText string // as the user wrote it
@@ -124,7 +126,7 @@ func New(o Config) *Sink {
 		closing:      make(chan *Bag),
 	}
 	s.Finished.Retain = s.Retain
-	s.Disk = bagfile.NewSpace(o.MinSpace, o.MinSpaceText, o.Retains, o.Outputs.Free, o.Log)
+	s.Disk = disk.NewSpace(o.MinSpace, o.MinSpaceText, o.Retains, o.Outputs.Free, o.Log)
 	if o.Keeps != NoSnapshots {
 		s.Snapshotter = newSnapshotWriter(s, o.Snapshots, o.Keeps)
 	}
