@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/gorosbag/gorosbag/internal/moment"
 )
 
 // Play holds the options of goplay. The tags are the single source of flags,
@@ -15,8 +17,8 @@ type Play struct {
 
 	PlaySelect `embed:""`
 
-	Delay Seconds `group:"Before the first message:" short:"d" default:"0.2" placeholder:"SEC" stock:"" help:"Wait at least this long after advertising, so that subscribers can connect (default ${default})."`
-	Pause bool    `group:"Before the first message:" stock:"" help:"Start paused."`
+	Delay moment.Seconds `group:"Before the first message:" short:"d" default:"0.2" placeholder:"SEC" stock:"" help:"Wait at least this long after advertising, so that subscribers can connect (default ${default})."`
+	Pause bool           `group:"Before the first message:" stock:"" help:"Start paused."`
 
 	Rate      float64 `group:"How to play:" short:"r" default:"1" placeholder:"FACTOR" stock:"" help:"Multiply the speed by this factor (default ${default})."`
 	Immediate bool    `group:"How to play:" short:"i" stock:"" help:"Play all messages as fast as the subscribers take them; see --overflow."`

@@ -10,16 +10,17 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/moment"
 )
 
 // playDefaults are goplay's options when only a bag is given.
 func playDefaults() config.Play {
 	return config.Play{
-		Files: []string{"x.bag"}, Rate: 1, Queue: 100, Delay: config.Seconds(200 * time.Millisecond), Hz: 100,
-		PlaySelect:  config.PlaySelect{Order: "received", OrderReach: config.Seconds(time.Second), MaxChunk: 512 << 20, LinkTimeout: config.Seconds(2 * time.Second)},
+		Files: []string{"x.bag"}, Rate: 1, Queue: 100, Delay: moment.Seconds(200 * time.Millisecond), Hz: 100,
+		PlaySelect:  config.PlaySelect{Order: "received", OrderReach: moment.Seconds(time.Second), MaxChunk: 512 << 20, LinkTimeout: moment.Seconds(2 * time.Second)},
 		PlaySteer:   config.PlaySteer{Overflow: "auto", Stamps: "recorded"},
 		ROS:         config.ROS{AllowRemoteShutdown: true},
-		PlayControl: config.PlayControl{RateControlMaxDelay: config.Seconds(time.Second)},
+		PlayControl: config.PlayControl{RateControlMaxDelay: moment.Seconds(time.Second)},
 	}
 }
 
@@ -31,7 +32,7 @@ func parsePlay(t *testing.T, args string) (config.Play, error) {
 }
 
 func TestPlay(t *testing.T) {
-	two := config.Length(2 * time.Second)
+	two := moment.Length(2 * time.Second)
 	tests := map[string]struct {
 		args string
 		want func(*config.Play)
@@ -55,7 +56,7 @@ func TestPlay(t *testing.T) {
 		"expressions":     {"-e -x /b{1,2} x.bag", func(c *config.Play) { c.Regex, c.Exclude = true, []string{"/b{1,2}"} }},
 		"names":           {"--rename /a=/b --rename c*=d* --respect x.bag", func(c *config.Play) { c.Rename, c.RespectPublishers = []string{"/a=/b", "c*=d*"}, true }},
 		"wait":            {"--wait-for /a --wait-for b --wait-t 5 --dry x.bag", playWait},
-		"order":           {"--order header --order-reach 5 x.bag", func(c *config.Play) { c.Order, c.OrderReach = "header", config.Seconds(5*time.Second) }},
+		"order":           {"--order header --order-reach 5 x.bag", func(c *config.Play) { c.Order, c.OrderReach = "header", moment.Seconds(5*time.Second) }},
 		"stamps":          {"--stamps now --clock --loop=shift x.bag", func(c *config.Play) { c.Stamps, c.Clock, c.Loop = "now", true, config.Loop{On: true, Shift: true} }},
 		"comma in a name": {"a,b.bag --bags c,d.bag", func(c *config.Play) { c.Files, c.Bags = []string{"a,b.bag"}, []string{"c,d.bag"} }},
 	}
@@ -74,23 +75,23 @@ func TestPlay(t *testing.T) {
 	}
 }
 
-func playAllShort(u config.Length) func(*config.Play) {
+func playAllShort(u moment.Length) func(*config.Play) {
 	return func(c *config.Play) {
 		c.Prefix, c.Quiet, c.Immediate, c.Loop.On, c.KeepAlive = "/f", true, true, true, true
-		c.Delay, c.Rate, c.Start, c.Duration = config.Seconds(time.Second), 3, config.Moment{At: 1500 * time.Millisecond}, &u
+		c.Delay, c.Rate, c.Start, c.Duration = moment.Seconds(time.Second), 3, moment.Moment{At: 1500 * time.Millisecond}, &u
 	}
 }
 
 func playSteer(c *config.Play) {
 	c.Loop = config.Loop{On: true, Shift: true}
-	c.SkipEmpty, c.PauseTopics, c.Overflow = config.Seconds(2*time.Second), []string{"/a", "b"}, "block"
+	c.SkipEmpty, c.PauseTopics, c.Overflow = moment.Seconds(2*time.Second), []string{"/a", "b"}, "block"
 	c.Files, c.Bags = nil, []string{"x.bag"}
 }
 
 func playTimes(c *config.Play) {
-	length := config.Length(90 * time.Second)
-	c.Start = config.Moment{Base: config.BeforeEnd, At: 10 * time.Second}
-	c.Until = &config.Moment{Base: config.Since1970, At: 12500 * time.Millisecond}
+	length := moment.Length(90 * time.Second)
+	c.Start = moment.Moment{Base: moment.BeforeEnd, At: 10 * time.Second}
+	c.Until = &moment.Moment{Base: moment.Since1970, At: 12500 * time.Millisecond}
 	c.Duration = &length
 }
 
@@ -100,7 +101,7 @@ func playWhat(c *config.Play) {
 }
 
 func playWait(c *config.Play) {
-	c.WaitFor, c.WaitTimeout, c.DryRun = []string{"/a", "b"}, config.Seconds(5*time.Second), true
+	c.WaitFor, c.WaitTimeout, c.DryRun = []string{"/a", "b"}, moment.Seconds(5*time.Second), true
 }
 
 // Every option of rosbag play is there, with its letter, and what is short for it in
@@ -186,7 +187,7 @@ func TestPlayWindow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			start, length, err := c.Part(&config.Bags{First: first, Last: last})
+			start, length, err := c.Part(&moment.Bags{First: first, Last: last})
 			if tc.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.wantErr) {
 					t.Fatalf("got %v, want an error with %q", err, tc.wantErr)
@@ -261,7 +262,7 @@ func TestPlayEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := playDefaults()
-	two := config.Length(2 * time.Second)
+	two := moment.Length(2 * time.Second)
 	want.Rate, want.Topics, want.Duration, want.Loop.On, want.EmbeddedMaster = 3, []string{"/a", "/b"}, &two, true, "0.0.0.0:1"
 	if d := cmp.Diff(want, got, cmpopts.IgnoreTypes(config.Common{})); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/gorosbag/gorosbag/internal/moment"
 )
 
 // PlaySelect says what of the bags goplay publishes, under which name, in which order
@@ -16,11 +18,11 @@ type PlaySelect struct {
 	Exclude []string `group:"What to play:" short:"x" sep:"none" placeholder:"TOPIC" help:"Exclude this topic, written as for --topics; takes precedence over --topics. May be given several times."`
 	Regex   bool     `group:"What to play:" short:"e" help:"Read the topics of --topics, --exclude, --rename, --deny and --wait-for as regular expressions (RE2 syntax, matching the whole name)."`
 
-	Window `embed:"" group:"What to play:"`
+	moment.Window `embed:"" group:"What to play:"`
 
 	Order string `group:"What to play:" default:"received" placeholder:"received|header" enum:"received,header" help:"Play in the order and with the timing of the times at which messages were received, or of their header.stamp (default ${default}). Messages without a header keep the time at which they were received, and so do those whose stamp is further from it than --order-reach."`
 
-	OrderReach Seconds `group:"What to play:" default:"1" placeholder:"TIME" help:"With --order=header: how far a stamp may be from the time at which the message was received (default ${default} s). So much of the bags is read before the first message, and twice as much after a seek, which takes a while with bzip2. It is held in memory, up to 128 MiB."`
+	OrderReach moment.Seconds `group:"What to play:" default:"1" placeholder:"TIME" help:"With --order=header: how far a stamp may be from the time at which the message was received (default ${default} s). So much of the bags is read before the first message, and twice as much after a seek, which takes a while with bzip2. It is held in memory, up to 128 MiB."`
 
 	MaxChunk ChunkLimit `group:"What to play:" default:"512M" placeholder:"SIZE" help:"Unpack compressed chunks of at most this size, such as 1G (default ${default}, at most 2047M). Larger ones are left out, and counted as lost: a hostile bag of a few kB could fill the memory."`
 
@@ -32,10 +34,10 @@ type PlaySelect struct {
 	DryRun bool     `group:"Before the first message:" help:"Print what would be played, and who publishes and subscribes to these topics now, and exit. Nothing is published or advertised."`
 	Deny   []string `group:"Before the first message:" sep:"none" placeholder:"TOPIC" help:"Refuse to start when this topic would be published, whatever its name in the bag. A glob as for --topics. May be given several times."`
 
-	LinkTimeout        Seconds  `group:"Before the first message:" default:"2" placeholder:"TIME" help:"Wait at most this long for subscribers that the master lists when play begins, so that they miss nothing (default ${default} s; 0: do not wait). Those that do not run any more are not waited for. A warning names those that have not connected by then."`
-	WaitForSubscribers bool     `group:"Before the first message:" stock:"" help:"Wait until each topic has a subscriber."`
-	WaitFor            []string `group:"Before the first message:" sep:"none" placeholder:"TOPIC" help:"Wait until this topic, by its final name, has a subscriber. A glob as for --topics. May be given several times."`
-	WaitTimeout        Seconds  `group:"Before the first message:" placeholder:"TIME" help:"Wait no longer than this for subscribers, then exit with 1 and say which topics have none."`
+	LinkTimeout        moment.Seconds `group:"Before the first message:" default:"2" placeholder:"TIME" help:"Wait at most this long for subscribers that the master lists when play begins, so that they miss nothing (default ${default} s; 0: do not wait). Those that do not run any more are not waited for. A warning names those that have not connected by then."`
+	WaitForSubscribers bool           `group:"Before the first message:" stock:"" help:"Wait until each topic has a subscriber."`
+	WaitFor            []string       `group:"Before the first message:" sep:"none" placeholder:"TOPIC" help:"Wait until this topic, by its final name, has a subscriber. A glob as for --topics. May be given several times."`
+	WaitTimeout        moment.Seconds `group:"Before the first message:" placeholder:"TIME" help:"Wait no longer than this for subscribers, then exit with 1 and say which topics have none."`
 }
 
 // checkSelect checks what the tags cannot say.
@@ -53,7 +55,7 @@ func (p *PlaySelect) checkSelect() error {
 
 // Part returns where play starts, in time since the earliest message of the bags, and how long it
 // plays; zero means to the end.
-func (p *PlaySelect) Part(bags *Bags) (start, length time.Duration, err error) {
+func (p *PlaySelect) Part(bags *moment.Bags) (start, length time.Duration, err error) {
 	from, to, bounded, err := p.Times(bags)
 	switch {
 	case err != nil:

@@ -32,7 +32,6 @@ type conductor struct {
 	time        follow.TimeBase     // safe for any goroutine, without the lock
 	rateControl *follow.RateControl // Options.RateControl
 	watchers    *watchers.Watchers
-	log         *zap.Logger
 
 	mu        sync.Mutex
 	transport *transport.Transport
@@ -56,7 +55,7 @@ type hold struct {
 func newConductor(o *Options, p *plan.Plan, d *source.DamageLog, t follow.TimeBase, awaited []*plan.Topic) *conductor {
 	c := &conductor{
 		plan: p, awaited: awaited, readahead: readahead.New(p, timeline.New(orderOf(o, d.Report), p)), damage: d,
-		time: t, rateControl: o.RateControl, watchers: watchers.New(o.OnStatus), log: o.Log,
+		time: t, rateControl: o.RateControl, watchers: watchers.New(o.OnStatus),
 		transport: transport.New(transport.Options{
 			Schedule:      transport.Schedule{Rate: o.Rate, Immediate: o.Immediate, Paused: o.Paused},
 			Loop:          transport.Loop{On: o.Loop, To: transport.Forever, Shift: o.LoopShift, Immediate: o.Immediate},

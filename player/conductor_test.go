@@ -83,9 +83,9 @@ func planPacer(p *plan.Plan, s transport.Schedule, sleeper pacing.Sleeper, q *re
 	out := output.New(output.Options{Plan: p, Head: position.Head(), Log: zap.NewNop()})
 	out.Advertise(senderGraph{newFakeGraph(), to}, tcpros.AdvertiseOptions{})
 	return &pacer{conductor: &conductor{
-		plan: p, readahead: &readahead.Readahead{Queue: q}, log: zap.NewNop(), output: out, time: follow.TimeBase{Sleeper: sleeper}, watchers: watchers.New(nil),
+		plan: p, readahead: &readahead.Readahead{Queue: q}, output: out, time: follow.TimeBase{Sleeper: sleeper}, watchers: watchers.New(nil),
 		transport: position,
-	}}
+	}, log: zap.NewNop()}
 }
 
 // withClock makes the conductor publish the clock to so many subscribers, as events too.

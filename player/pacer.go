@@ -30,6 +30,7 @@ const (
 type pacer struct {
 	conductor *conductor
 	keepAlive bool // Options.KeepAlive
+	log       *zap.Logger
 	batcher   pacing.Batcher
 }
 
@@ -61,8 +62,8 @@ func (p *pacer) run(ctx context.Context) {
 	c.timing.End(now)
 }
 
-// waitAtEnd is called when every message has been published. With keepAlive it waits for
-// the next read request. It reports whether there is one.
+// waitAtEnd is called when every message has been published. With keepAlive it waits for the next
+// read request. It reports whether play goes on.
 func (p *pacer) waitAtEnd(ctx context.Context) bool {
 	c := p.conductor
 	c.mu.Lock()
@@ -128,7 +129,7 @@ func (p *pacer) playItem(ctx context.Context, it *readahead.Item, starved bool) 
 // itemWait is the state of the wait for one item.
 type itemWait struct {
 	rateControlPassed bool          // rate control permits the item
-	paused            bool          // play was paused for its topic
+	paused            bool          // play was paused for the topic of the item
 	blocked           bool          // the disk was slow, or a subscriber had no room
 	nextReport        time.Duration // when to log the full subscribers; zero if none was full
 	now               time.Duration // the time of the last check
@@ -189,7 +190,7 @@ func (p *pacer) waitForRoom(t *output.Topic, w *itemWait) (until time.Duration) 
 	w.blocked, c.held.full = true, t
 	if w.now >= w.nextReport {
 		w.nextReport = w.now + fullReportInterval
-		c.log.Warn("play waits for subscribers that do not read",
+		p.log.Warn("play waits for subscribers that do not read",
 			zap.Strings("subscribers", plan.Abbreviate(t.NotReading())))
 	}
 	return w.nextReport

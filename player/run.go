@@ -180,7 +180,7 @@ func (r *run) publish(ctx context.Context) {
 	// thread, so it must be a goroutine that ends.
 	go func() {
 		defer close(paced)
-		(&pacer{conductor: r.conductor, keepAlive: r.o.KeepAlive}).run(ctx)
+		(&pacer{conductor: r.conductor, keepAlive: r.o.KeepAlive, log: r.o.Log}).run(ctx)
 	}()
 	<-paced
 }

@@ -20,7 +20,7 @@ import (
 // audience is a viewer of a playback in a test.
 type audience struct {
 	t      *testing.T
-	source live.Source
+	source *live.Source
 	viewer *live.Viewer
 	zero   rosbag.Time // of the bag
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -25,7 +26,7 @@ func TestChunkSealedInTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := bagfile.OpenSeries(bagfile.Output{Name: filepath.Join(t.TempDir(), "x")}, bagfile.SyncNone, false, zap.NewNop())
+	s, err := bagfile.OpenSeries(bagname.Output{Name: filepath.Join(t.TempDir(), "x")}, bagfile.SyncNone, false, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}

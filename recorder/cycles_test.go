@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -255,7 +256,7 @@ func TestTopicsComeAndGo(t *testing.T) {
 		for _, nodes := range state.Subscribers {
 			subscribed += len(nodes)
 		}
-		return subscribed <= mostDeserted+1 && len(state.Subscribers["/t99999"]) > 0
+		return subscribed <= subscribe.MostDeserted+1 && len(state.Subscribers["/t99999"]) > 0
 	})
 	send(topicName(0)) // it was left first
 	stop()

@@ -17,6 +17,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
+	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -36,13 +37,13 @@ func ringOf(chunks int, start time.Time) *intake.Intake {
 
 // queuedTurns returns how many large messages wait for a lease. mu is held.
 func queuedTurns(in *intake.Intake) int {
-	n, _, _ := in.Pool.Waits()
+	n, _ := in.Pool.Turns.Waits()
 	return n
 }
 
 // largeWait reports whether a large message waits. mu is held.
 func largeWait(in *intake.Intake) bool {
-	queued, short, _ := in.Pool.Waits()
+	queued, short := in.Pool.Turns.Waits()
 	return queued+short > 0
 }
 
@@ -50,7 +51,7 @@ func largeWait(in *intake.Intake) bool {
 func turnOf(f tcpros.LargeFrame) *memory.Turn { return &f.(*intake.LargeFrame).Turn }
 
 // addRing makes an intake keep chunks for snapshots.
-func addRing(in *intake.Intake, o ring.Options) { in.Ring = ring.New(o, &in.Pool, &in.Latched) }
+func addRing(in *intake.Intake, o ring.Options) { in.Ring = ring.New(o, in.Pool, &in.Latched) }
 
 // rotationAt is a rotation in the given part, of which so many bytes are stored.
 func rotationAt(o rotation.Options, part int, stored int64) rotation.Rotation {
@@ -65,8 +66,13 @@ func rotationAt(o rotation.Options, part int, stored int64) rotation.Rotation {
 // bareIntake is an intake without a file and without goroutines, for tests that look at
 // what it decides.
 func bareIntake(budget int64, chunkBytes int) *intake.Intake {
+	return bareIntakeAt(budget, chunkBytes, nil)
+}
+
+// bareIntakeAt is a bareIntake that goes by a clock of the graph; nil for the wall clock.
+func bareIntakeAt(budget int64, chunkBytes int, sim *simtime.Sim) *intake.Intake {
 	return intake.New(intake.Config{
-		Log: zap.NewNop(), Memory: memory.Options{Limit: budget, ChunkBytes: chunkBytes},
+		Log: zap.NewNop(), Memory: memory.Options{Limit: budget, ChunkBytes: chunkBytes}, Sim: sim,
 		Encoder: encode.New(encode.Options{}), OnChange: func() {},
 	})
 }

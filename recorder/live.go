@@ -5,13 +5,13 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
 // stats reads the accounts of a recording under way.
 func (r *session) stats() control.Stats {
 	p, now := r.sink, time.Now()
-	s := control.Stats{Taken: now, Elapsed: now.Sub(r.started), Bytes: p.Stored.Load(), Handover: r.handover().Handed(), Triggers: r.triggers()}
+	s := control.Stats{Taken: now, Elapsed: now.Sub(r.started), Bytes: p.Stored.Load(), Handover: r.o.handover().Handed(), Triggers: r.o.triggers()}
 	if out := p.Current(); out != nil {
 		s.File = out.Target()
 	}
@@ -26,7 +26,7 @@ func (r *session) stats() control.Stats {
 }
 
 // snapshotStats returns the account of the ring.
-func snapshotStats(f intake.SnapshotFigures) control.SnapshotStats {
+func snapshotStats(f ring.Figures) control.SnapshotStats {
 	s := control.SnapshotStats{Held: f.Held, Bytes: f.Bytes, Most: f.Most, Taken: f.Taken, File: f.File}
 	switch {
 	case f.Only:

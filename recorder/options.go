@@ -20,9 +20,11 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
+	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
+	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -43,7 +45,7 @@ type Overflow int
 // The zero value drops: a robot's topics must go on whatever the disk does.
 const (
 	OverflowDrop  Overflow = iota // drop the newest messages of the heaviest topics and count them
-	OverflowBlock                 // stop reading the sockets until there is room
+	OverflowBlock                 // stop reading the sockets until there is room; one message may take half of BufferBytes
 )
 
 // Options says what to record, where to and how. The zero value of each field but
@@ -213,7 +215,7 @@ func (o *Options) intake(encoder *encode.Encoder) intake.Config {
 }
 
 // sink returns what the sink is made of; out is the file that is written, nil while stopped.
-func (o *Options) sink(in *intake.Intake, encoder *encode.Encoder, outputs *bagfile.Series, retain *bagfile.Retainer, out *sink.Bag) sink.Config {
+func (o *Options) sink(in *intake.Intake, encoder *encode.Encoder, outputs *bagfile.Series, retain *retention.Retainer, out *sink.Bag) sink.Config {
 	mode := map[control.SnapshotMode]sink.Mode{control.SnapshotOnly: sink.OnlySnapshots, control.SnapshotBeside: sink.BesideRecording}[o.Snapshot.Mode]
 	return sink.Config{
 		Log: o.Log, Files: in.Files(), Commands: in.Commands(), Snapshots: in.Snapshots(),
@@ -221,6 +223,22 @@ func (o *Options) sink(in *intake.Intake, encoder *encode.Encoder, outputs *bagf
 		Outputs: outputs, Retain: retain, Retains: o.Retain.Enabled(), MinSpace: o.MinSpace, MinSpaceText: o.MinSpaceText,
 		Handover: o.handover(), OnOpen: o.onOpen, OnChange: o.Control.notify, Keeps: mode, First: out,
 	}
+}
+
+// subscriptions returns how topics are subscribed to.
+func (o *Options) subscriptions() subscribe.Config {
+	return subscribe.Config{
+		Node: o.Node, Log: o.Log, TCPNoDelay: o.TCPNoDelay, UDP: o.UDP, CountTopics: o.CountTopics, IsNamed: o.names, Watch: o.Watch, Tap: o.Tap,
+	}
+}
+
+// graph returns what is asked about the graph of nodes.
+func (o *Options) graph() *graph.Graph {
+	return &graph.Graph{Config: graph.Config{
+		Node: o.Node, Log: o.Log, Interval: o.PollInterval, Survey: o.survey,
+		Lists: o.Select.lists(), Selects: o.Select.selects, Excludes: o.Select.exclude.Match,
+		Nodes: o.Select.Nodes, NodePublications: o.Select.NodePublications,
+	}}
 }
 
 // encoder returns how chunks are compressed.
@@ -248,8 +266,37 @@ func (o *Options) checkNames() error {
 	return o.checkWatched()
 }
 
-// maxMessageBytes is the limit of roscpp.
-const maxMessageBytes = 1_000_000_000
+// names reports whether the user has named a topic in full.
+func (o *Options) names(topic string) bool {
+	return slices.ContainsFunc(o.Select.literal, func(name string) bool {
+		resolved, err := o.resolve(name)
+		return err == nil && resolved == topic
+	})
+}
+
+// ErrNotSelected means that a topic is to be watched and is not recorded.
+var ErrNotSelected = errors.New("a topic that a trigger watches is not recorded")
+
+// checkWatched returns an error for a topic to watch that is certainly not recorded.
+func (o *Options) checkWatched() error {
+	if o.Watch == nil {
+		return nil
+	}
+	for _, topic := range o.Watch.Topics() {
+		if !o.names(topic) && !o.Select.maySelect(topic) {
+			return fmt.Errorf("%w: %s", ErrNotSelected, topic)
+		}
+	}
+	return nil
+}
+
+// triggers returns the accounts of the triggers, nil without any.
+func (o *Options) triggers() []control.TriggerStats {
+	if o.Watch == nil {
+		return nil
+	}
+	return o.Watch.Triggers()
+}
 
 // workers is the number of compression goroutines.
 func workers(c rosbag.Compression) int {

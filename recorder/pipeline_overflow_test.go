@@ -5,8 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -14,7 +18,7 @@ import (
 
 // gate is a file whose writes wait while it is shut.
 type gate struct {
-	bagfile.Handle
+	disk.Handle
 	open chan struct{}
 }
 
@@ -26,7 +30,7 @@ func (g gate) WriteAt(p []byte, off int64) (int, error) {
 func TestOverflowDropsTheNewestAndCounts(t *testing.T) {
 	t.Parallel()
 	g := gate{open: make(chan struct{})}
-	p := testPipeline(t, Options{BufferBytes: 1 << 20, ChunkBytes: 100 << 10}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
+	p := testPipeline(t, Options{BufferBytes: 1 << 20, ChunkBytes: 100 << 10}, func(f disk.Handle) disk.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	const messages = 1000
 	for n := range uint32(messages) {
@@ -64,7 +68,7 @@ func TestOverflowDropsTheNewestAndCounts(t *testing.T) {
 func TestOverflowBlocksAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	g := gate{open: make(chan struct{})}
-	p := testPipeline(t, Options{BufferBytes: 1 << 20, ChunkBytes: 100 << 10, Overflow: OverflowBlock}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
+	p := testPipeline(t, Options{BufferBytes: 1 << 20, ChunkBytes: 100 << 10, Overflow: OverflowBlock}, func(f disk.Handle) disk.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	done := make(chan struct{})
 	go func() {
@@ -74,7 +78,7 @@ func TestOverflowBlocksAndLosesNothing(t *testing.T) {
 	full := func() bool {
 		p.Mu.Lock()
 		defer p.Mu.Unlock()
-		return p.Open == nil && !p.Pool.Fits(int64(p.Pool.Usual(p.Pool.ChunkBytes)))
+		return p.Filling.Open == nil && !p.Pool.Fits(int64(p.Pool.Usual(p.Pool.ChunkBytes)))
 	}
 	testlink.WaitFor(t, full)
 	select {
@@ -97,15 +101,15 @@ func TestOverflowBlocksAndLosesNothing(t *testing.T) {
 func TestLastCallReleasesALargeMessage(t *testing.T) {
 	t.Parallel()
 	g := gate{open: make(chan struct{})}
-	p := testPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 100 << 10, Overflow: OverflowBlock, FlushInterval: time.Hour}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
+	p := testPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 100 << 10, Overflow: OverflowBlock, FlushInterval: time.Hour}, func(f disk.Handle) disk.Handle { g.Handle = f; return g })
 	small, large, other := open(t, p, "/small", "/p"), open(t, p, "/large", "/p"), open(t, p, "/large", "/q")
 	small.Frames(testlink.Frame(1, 0, 10_000), 1, time.Now())
-	first := other.Large(1_800_000)
+	first := other.Large(900_000)
 	if first == nil {
 		t.Fatal("the first large message was refused")
 	}
 	second := make(chan tcpros.LargeFrame)
-	go func() { second <- large.Large(1_800_000) }()
+	go func() { second <- large.Large(900_000) }()
 	testlink.WaitFor(t, func() bool {
 		p.Mu.Lock()
 		defer p.Mu.Unlock()
@@ -127,7 +131,7 @@ func TestLastCallReleasesALargeMessage(t *testing.T) {
 func TestEndReleasesABlockedPublisher(t *testing.T) {
 	t.Parallel()
 	g := gate{open: make(chan struct{})}
-	p := testPipeline(t, Options{BufferBytes: 1, ChunkBytes: 10 << 10, Overflow: OverflowBlock}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
+	p := testPipeline(t, Options{BufferBytes: 1, ChunkBytes: 10 << 10, Overflow: OverflowBlock}, func(f disk.Handle) disk.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	var wg sync.WaitGroup
 	wg.Go(func() { testlink.PublishPlain(l, 100) })
@@ -154,7 +158,7 @@ func testHurry(t *testing.T, c rosbag.Compression) {
 	t.Helper()
 	g := gate{open: make(chan struct{})}
 	hurry := make(chan struct{})
-	p := testPipeline(t, Options{ChunkBytes: 10 << 10, Hurry: hurry, Compression: c}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
+	p := testPipeline(t, Options{ChunkBytes: 10 << 10, Hurry: hurry, Compression: c}, func(f disk.Handle) disk.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	testlink.PublishPlain(l, 100)
 	close(hurry)
@@ -166,5 +170,27 @@ func testHurry(t *testing.T, c rosbag.Compression) {
 	topic := l.Connection.Topic
 	if got := uint64(len(byTime[1])); got != topic.Messages || topic.Dropped[account.DropAborted] != 100-got || got > 2 {
 		t.Errorf("%d messages in the bag, %d counted, %d dropped", got, topic.Messages, topic.Dropped[account.DropAborted])
+	}
+}
+
+// TestOversizeNamesTheBuffer: the warning says which -b the largest of the messages needs that were
+// too large.
+func TestOversizeNamesTheBuffer(t *testing.T) {
+	t.Parallel()
+	for overflow, want := range map[Overflow]string{OverflowDrop: "-b 9", OverflowBlock: "-b 17"} {
+		core, logs := observer.New(zapcore.WarnLevel)
+		p := testPipeline(t, Options{Log: zap.New(core), BufferBytes: 8 << 20, Overflow: overflow}, nil)
+		l := open(t, p, "/map", "/p")
+		for _, size := range []int{8<<20 + 1, 8<<20 + 400_000, 8<<20 + 1} {
+			if l.Large(size) != nil {
+				t.Fatalf("%v: a message of %d bytes is received", overflow, size)
+			}
+		}
+		p.tick(time.Now())
+		dropped := logs.FilterMessage("messages dropped").All()
+		if len(dropped) != 1 || dropped[0].ContextMap()["needed"] != want || dropped[0].ContextMap()["cause"] != "oversize" {
+			t.Errorf("%v: %v, want one warning that names %s", overflow, dropped, want)
+		}
+		closePipeline(t, p)
 	}
 }

@@ -7,14 +7,14 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 )
 
 // summary reads the accounts after the pipeline has been closed.
 func (r *session) summary(d time.Duration) control.Summary {
-	s := control.Summary{Duration: d, Triggers: r.triggers()}
-	if r.Adaptive {
+	s := control.Summary{Duration: d, Triggers: r.o.triggers()}
+	if r.o.Adaptive {
 		s.Chunks = r.sink.Encoder.Stored()
 	}
 	files := r.sink.Finished.Account()
@@ -24,18 +24,18 @@ func (r *session) summary(d time.Duration) control.Summary {
 	}
 	if out := r.sink.Current(); r.sink.Abandoned.Load() && out != nil {
 		bytes := r.in.Accounts().FileBytes()
-		s.File = out.Target() + bagfile.ActiveSuffix
+		s.File = out.Target() + bagname.ActiveSuffix
 		s.Bytes += bytes
 		s.Files = append(s.Files, control.FileSummary{File: s.File, Bytes: bytes})
 	}
 	topics, unread := r.in.Accounts().SummaryFigures(time.Now())
 	s.Topics, s.Unread = topicSummaries(topics), unread
 	for _, t := range s.Topics {
-		if len(t.Publishers)+t.Former.Count+t.Refused == 0 && slices.Contains(r.Select.literal, t.Topic) {
+		if len(t.Publishers)+t.Former.Count+t.Refused == 0 && slices.Contains(r.o.Select.literal, t.Topic) {
 			s.Missing = append(s.Missing, t.Topic)
 		}
 	}
-	s.Missing = append(s.Missing, r.Select.unmatched()...)
+	s.Missing = append(s.Missing, r.o.Select.unmatched()...)
 	return s
 }
 

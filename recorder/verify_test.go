@@ -62,7 +62,7 @@ func TestExplainLinks(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.Closed(io.EOF)
-			r.explainLinks(t.Context())
+			r.o.graph().ExplainLinks(t.Context(), r.in.Accounts())
 			u, now := l.Publisher, time.Now()
 			if !u.Overdue(now.Add(2 * loss.Grace)) {
 				t.Fatal("decided at once")
@@ -70,9 +70,9 @@ func TestExplainLinks(t *testing.T) {
 			r.in.Mu.Lock()
 			u.Open(false, true, now) // and once more, a while ago
 			u.End(io.EOF, now.Add(-2*loss.Grace))
-			r.in.State = tc.state
+			r.in.Mode.State = tc.state
 			r.in.Mu.Unlock()
-			r.explainLinks(t.Context())
+			r.o.graph().ExplainLinks(t.Context(), r.in.Accounts())
 			a := u.Account(now)
 			ended := !a.Away && !u.Overdue(now)
 			if a.Away != tc.lost || ended != tc.ended || (a.LinksLost == 1) != tc.lost {
@@ -111,7 +111,7 @@ func TestJudgeNumbers(t *testing.T) {
 			}
 			l.Frames(testlink.Numbered(append(testlink.Count(0, 10), testlink.Count(12, 3)...)...), 13, time.Now())
 			<-r.in.Verifications
-			r.judgeNumbers(t.Context())
+			r.o.graph().JudgeNumbers(t.Context(), r.in.Accounts())
 			l.Frames(testlink.Numbered(16), 1, time.Now())
 			if got := l.Publisher.Account(time.Now()).Missed; got != tc.want {
 				t.Errorf("%d missed, want %d", got, tc.want)

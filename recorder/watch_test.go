@@ -7,6 +7,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -41,15 +42,14 @@ func TestWatchedLink(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{}, nil)
 	w := &watching{topics: []string{"/t"}}
-	r := &session{Options: Options{Watch: w}}
 	l, other := open(t, p, "/t", "/p"), open(t, p, "/other", "/p")
-	if got := r.watch("/other", testlink.Info("/other", "/p"), other); got != tcpros.LinkSink(other) {
+	if got := subscribe.Watched(w, nil, "/other", testlink.Info("/other", "/p"), other); got != tcpros.LinkSink(other) {
 		t.Errorf("a link that is not watched is %T", got)
 	}
-	if got := (&session{}).watch("/t", testlink.Info("/t", "/p"), l); got != tcpros.LinkSink(l) {
+	if got := subscribe.Watched(nil, nil, "/t", testlink.Info("/t", "/p"), l); got != tcpros.LinkSink(l) {
 		t.Errorf("without a watcher the link is %T", got)
 	}
-	sink := r.watch("/t", testlink.Info("/t", "/p"), l)
+	sink := subscribe.Watched(w, nil, "/t", testlink.Info("/t", "/p"), l)
 	w.p = l
 	at := time.Now()
 	sink.Frames(append(testlink.Frame(0, 1, 8), testlink.Frame(0, 2, 8)...), 2, at)
@@ -77,9 +77,9 @@ func TestWatchedLink(t *testing.T) {
 // It is not parallel: what others allocate would count.
 func TestWatchedLinkAllocations(t *testing.T) { //nolint:paralleltest // it counts allocations
 	p := testPipeline(t, Options{Begin: control.StatePaused}, nil)
-	r := &session{Options: Options{Watch: &watching{topics: []string{"/t"}}}}
-	watched := r.watch("/t", testlink.Info("/t", "/p"), open(t, p, "/t", "/p"))
-	other := r.watch("/other", testlink.Info("/other", "/p"), open(t, p, "/other", "/p"))
+	w := &watching{topics: []string{"/t"}}
+	watched := subscribe.Watched(w, nil, "/t", testlink.Info("/t", "/p"), open(t, p, "/t", "/p"))
+	other := subscribe.Watched(w, nil, "/other", testlink.Info("/other", "/p"), open(t, p, "/other", "/p"))
 	run, now := testlink.Frame(0, 1, 100), time.Now()
 	for name, sink := range map[string]tcpros.LinkSink{"watched": watched, "not watched": other} {
 		if n := testing.AllocsPerRun(300, func() { sink.Frames(run, 1, now) }); n != 0 {

@@ -93,7 +93,7 @@ func (f *convertFlags) Run(ctx context.Context, out bagjob.Output) error {
 		return errDryRun
 	}
 	mcap := wantsMCAP(f.To, to)
-	sum, err := j.Rewrite(bagjob.Plan{Inputs: in, Out: to, MCAP: mcap, DryRun: f.DryRun, Sink: f.sink(in, mcap), Options: o, Finish: finish})
+	sum, err := j.Rewrite(bagjob.Plan{Inputs: in, Out: to, MCAP: mcap, DryRun: f.DryRun, Sink: f.packing().Sink(in, mcap), Options: o, Finish: finish})
 	if back && (to != "-" || f.DryRun) && (err == nil || errors.Is(err, bagjob.ErrLossy)) {
 		err = errors.Join(err, f.jobOptions().Back(j, to, source, sum, o))
 	}

@@ -56,7 +56,7 @@ func (f *convertFlags) sinkOptions() (o ros2bag.Options, err error) {
 	o = ros2bag.Options{
 		Distro: ros2map.Distro(f.Distro), Storage: f.Storage, Compression: f.Compression, Workers: bagjob.Workers(), Apart: f.LatchedApart,
 	}
-	if o.ChunkBytes, err = f.chunkBytes(); err != nil {
+	if o.ChunkBytes, err = f.packing().ChunkBytes(); err != nil {
 		return o, err
 	}
 	if f.Size != "" {

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagecho"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/bagquery"
 	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/moment"
 	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -34,7 +34,7 @@ type echoFlags struct {
 	NoArrays  bool     `name:"noarr" help:"Leave arrays out of text and CSV."`
 	NoStrings bool     `name:"nostr" help:"Leave strings out of text and CSV."`
 
-	config.Window
+	moment.Window
 	emptyFlags
 
 	Expr string   `name:"expr" aliases:"filter" placeholder:"EXPR" help:"Only messages for which this is true: see gobag filter --help."`

@@ -82,7 +82,7 @@ func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
 		}
 	}
 	mcap := wantsMCAP("", f.Out)
-	p := bagjob.Plan{Inputs: in, Out: f.Out, MCAP: mcap, Sink: f.sink(in, mcap), Options: o}
+	p := bagjob.Plan{Inputs: in, Out: f.Out, MCAP: mcap, Sink: f.packing().Sink(in, mcap), Options: o}
 	p.Finish = func(selected uint64) error { return f.refuse(selected, in[0]) }
 	if text := f.Expr + f.Last; text != "" {
 		x, err := bagquery.NewExpression(text, func(err error) { j.Lost(in[0].Name, err) })

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
@@ -16,6 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/catalog"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/moment"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -117,8 +117,8 @@ func (f *findFlags) print(w *bufio.Writer, s *catalog.Summary) {
 
 // parseDate returns a time of an expression in seconds since 1970.
 func parseDate(text string) (float64, error) {
-	var m config.Moment
-	if err := m.UnmarshalText([]byte(text)); err != nil || m.Base != config.Since1970 {
+	var m moment.Moment
+	if err := m.UnmarshalText([]byte(text)); err != nil || m.Base != moment.Since1970 {
 		return 0, fmt.Errorf("date(%q): want a time such as 2006-01-02 15:04, 2006-01-02T15:04:05Z or @1396293889", text)
 	}
 	return m.At.Seconds(), nil

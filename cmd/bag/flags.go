@@ -2,17 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/bagquery"
 	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/moment"
 	"github.com/gorosbag/gorosbag/internal/rebag"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -40,55 +37,8 @@ type packFlags struct {
 	ChunkSize   int    `name:"chunksize" default:"768" placeholder:"KiB" help:"Size of a chunk before compression (${default})."`
 }
 
-// writerOptions returns the options of a bag made from inputs.
-func (f packFlags) writerOptions(inputs bagjob.Inputs) (bagfmt.WriterOptions, error) {
-	o := bagfmt.WriterOptions{Compression: rosbag.Compression(f.Compression), Workers: bagjob.Workers()}
-	switch f.Compression {
-	case "zstd":
-		return o, errors.New("a bag cannot be compressed with zstd; take lz4 or bz2, or write MCAP")
-	case "":
-		o.Compression = inputs.Compression()
-	}
-	var err error
-	o.ChunkBytes, err = f.chunkBytes()
-	return o, err
-}
-
-// newMCAP starts an MCAP file.
-func (f packFlags) newMCAP(w io.Writer) (rosbag.Sink, error) {
-	if f.Compression == "bz2" {
-		return nil, errors.New("MCAP cannot be compressed with bz2; take zstd, lz4 or none")
-	}
-	chunk, err := f.chunkBytes()
-	if err != nil {
-		return nil, err
-	}
-	return rebag.NewMCAP(w, f.Compression, chunk, bagjob.Workers())
-}
-
-// maxChunkKB is 1 GiB: what is larger, readers need not accept.
-const maxChunkKB = 1 << 20
-
-func (f packFlags) chunkBytes() (int, error) {
-	if f.ChunkSize < 0 || f.ChunkSize > maxChunkKB {
-		return 0, fmt.Errorf("--chunksize %d is not between 0 and %d", f.ChunkSize, maxChunkKB)
-	}
-	return max(f.ChunkSize*1024, 1), nil
-}
-
-// sink returns what starts the output that is made from inputs.
-func (f packFlags) sink(inputs bagjob.Inputs, mcap bool) func(io.Writer) (rosbag.Sink, error) {
-	if mcap {
-		return f.newMCAP
-	}
-	return func(w io.Writer) (rosbag.Sink, error) {
-		o, err := f.writerOptions(inputs)
-		if err != nil {
-			return nil, err
-		}
-		return rebag.NewBag(w, o)
-	}
-}
+// packing translates the flags.
+func (f packFlags) packing() bagjob.Packing { return bagjob.Packing(f) }
 
 // wantsMCAP reports whether the output is to be MCAP: by the format that was asked
 // for, or by the name.
@@ -104,10 +54,10 @@ type selectFlags struct {
 	CallerID []string `name:"callerid" sep:"none" placeholder:"PATTERN" help:"Only what these nodes published."`
 	Regex    bool     `short:"e" help:"Patterns are regular expressions for the whole name."`
 
-	config.Window
+	moment.Window
 
-	Around *config.Moment `placeholder:"TIME" help:"Only messages around this time, written as for --start: mark='door opened'."`
-	Margin config.Seconds `default:"10s" placeholder:"TIME" help:"With --around: how long before and after (${default})."`
+	Around *moment.Moment `placeholder:"TIME" help:"Only messages around this time, written as for --start: mark='door opened'."`
+	Margin moment.Seconds `default:"10s" placeholder:"TIME" help:"With --around: how long before and after (${default})."`
 
 	Rename []string `sep:"none" placeholder:"/A=/B" help:"Give a topic another name, as goplay --rename: FROM may be a glob, in which * stops at a slash, or with -e a regular expression; FROM:TYPE=TO renames the messages of one type only; /A:=/B is the same. The first that matches applies. May be repeated."`
 }
@@ -160,7 +110,7 @@ func checkNotEnd(isRegex bool, arg string) error {
 	if !isRegex {
 		return nil
 	}
-	if err := config.CheckNotEnd(arg); err != nil {
+	if err := moment.CheckNotEnd(arg); err != nil {
 		return fmt.Errorf("%s: %w", explain.Name(arg), err)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/moment"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/internal/topicmatch"
@@ -82,7 +83,7 @@ func checkPattern(text string) error {
 // checkBag checks the name of a bag. isRegex is -e.
 func checkBag(bag string, isRegex bool) error {
 	if isRegex {
-		if err := config.CheckNotEnd(bag); err != nil {
+		if err := moment.CheckNotEnd(bag); err != nil {
 			return err
 		}
 	}

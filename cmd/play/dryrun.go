@@ -8,7 +8,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/program"
-	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -22,7 +21,7 @@ func dryRun(ctx context.Context, c *config.Play, bags []*player.Bag, node *tcpro
 	o.Node = node
 	preview, err := player.DryRun(ctx, o)
 	if len(preview.Topics) > 0 {
-		r.print(screen.PlayPreview(&preview))
+		r.print(previewText(&preview))
 	}
 	if err == nil || errors.Is(err, context.Canceled) {
 		return program.ExitOK

@@ -12,8 +12,9 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/playface"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/program/doors"
 	"github.com/gorosbag/gorosbag/internal/rosout"
-	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/internal/term/termtext"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -24,7 +25,7 @@ const name = "goplay"
 func main() { os.Exit(program.OffMainThread(func() int { return run(os.Args[1:]) })) }
 
 func run(args []string) int {
-	if len(args) > 0 && args[0] == healthcheckCommand {
+	if len(args) > 0 && args[0] == doors.HealthcheckCommand {
 		return healthcheck(args)
 	}
 	out, errOut, end := consoles()
@@ -111,11 +112,10 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 	}
 	o.OnStatus = d.update
 	defer d.hide() // also when Run panics
-	notifier := notifySystemd(ctx, node, d.log)
-	defer notifier.end()
-	page := playface.NewPage(d.marks...)
+	face := playface.New(d.marks...)
+	defer doors.NotifySystemd(ctx, node, d.log, face)()
 	o.Viewing = newViewing(c, node)
-	endWeb, err := serveWeb(ctx, c, node, page, o.Viewing, d.log)
+	endWeb, err := doors.ServeWeb(ctx, &c.Web, node, d.log, face, o.Viewing.Source())
 	if err != nil {
 		return control.Summary{}, err
 	}
@@ -124,13 +124,12 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 	defer func() { endServing() }()
 	o.OnStart = func(control control.Control) {
 		graph.PublishLog(out) //nolint:contextcheck // it publishes until Close; here, after the topics of the bags, which may have /rosout
-		notifier.attach(control)
-		page.Attach(control)
-		endServing = serve(c, node, control, d.log) //nolint:contextcheck // it serves until Close
+		face.Attach(control)
+		endServing = serve(c, node, face, d.log) //nolint:contextcheck // it serves until Close
 		d.show(ctx, control)
 	}
 	if c.Prefix != "" {
-		fmt.Fprintf(d.out, "Using prefix '%s' for topics\n", screen.Plain(c.Prefix)) //nolint:errcheck // a console takes everything
+		fmt.Fprintf(d.out, "Using prefix '%s' for topics\n", termtext.Plain(c.Prefix)) //nolint:errcheck // a console takes everything
 	}
 	return player.Run(ctx, o)
 }

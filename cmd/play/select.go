@@ -5,6 +5,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/moment"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -28,7 +29,7 @@ func selectionOptions(c *config.Play, o *player.Options) error {
 	}
 	marks := player.RecordedMarks(o.Bags)
 	var err error
-	o.Start, o.Duration, err = c.Part(&config.Bags{
+	o.Start, o.Duration, err = c.Part(&moment.Bags{
 		First: first.Sub(rosbag.Time{}), Last: last.Sub(rosbag.Time{}),
 		Mark: func(text string) (time.Duration, error) {
 			m, err := bagnote.Lookup(marks, text)

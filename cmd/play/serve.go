@@ -8,24 +8,24 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/config"
-	"github.com/gorosbag/gorosbag/internal/rosctl"
+	"github.com/gorosbag/gorosbag/internal/playface"
+	"github.com/gorosbag/gorosbag/internal/program/doors"
 	"github.com/gorosbag/gorosbag/player"
-	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // serve provides the control of play on the ROS graph, unless it is switched off, until end is
 // called. A failure does not end play.
-func serve(c *config.Play, node *tcpros.Node, control control.Control, log *zap.Logger) (end func()) {
+func serve(c *config.Play, node *tcpros.Node, face *playface.Face, log *zap.Logger) (end func()) {
 	if c.NoServices {
 		return func() {}
 	}
-	server, err := rosctl.ServePlay(rosctl.PlayOptions{Node: node, Control: control, Log: log})
+	end, err := doors.ServeGraph(node, log, face)
 	if err != nil {
 		log.Warn("other nodes cannot steer play", zap.Error(err))
 		return func() {}
 	}
-	return server.Close
+	return end
 }
 
 // followRate applies --rate-control-topic. With --immediate it is ignored, as in stock.

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"golang.org/x/term"
 
 	"github.com/gorosbag/gorosbag/config"
-	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/program"
-	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/internal/recordface/screen"
+	"github.com/gorosbag/gorosbag/internal/term"
+	"github.com/gorosbag/gorosbag/internal/term/keys"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
@@ -31,27 +31,27 @@ func hasScreen(c *config.Record) bool {
 
 // show shows a recording and takes keys until hide gives the terminal back. Where
 // there is no terminal, or only the log is wanted, it does nothing.
-func show(ctx context.Context, c *config.Record, o *recorder.Options, console *screen.Console, signals *program.Signals) (hide func()) {
+func show(ctx context.Context, c *config.Record, o *recorder.Options, console *term.Console, signals *program.Signals) (hide func()) {
 	if !hasScreen(c) {
 		return func() {}
 	}
 	end, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the end of the recording is shown, too
 	d := &display{control: o.Control, log: o.Log}
-	view := &screen.RecordView{
-		Stats: o.Control.Stats, Color: program.Colors(os.Stderr), ASCII: !screen.Unicode(),
+	view := &screen.View{
+		Stats: o.Control.Stats, Color: program.Colors(os.Stderr), ASCII: !term.Unicode(),
 		Split: o.Split, FileBytes: o.MaxBytes, FileTime: o.Duration,
 	}
-	t := &screen.Terminal{
-		Live:   &screen.Live{Console: console, Size: screen.SizeOf(os.Stderr), View: view},
+	t := &term.Terminal{
+		Live:   &term.Live{Console: console, Size: term.SizeOf(os.Stderr), View: view},
 		Failed: func(err error) { o.Log.Warn("no keys", zap.Error(err)) },
 	}
-	if term.IsTerminal(int(os.Stdin.Fd())) {
+	if term.IsTerminal(os.Stdin) {
 		t.Input = os.Stdin
 		view.Keys = append(d.keys(end, signals, o.Snapshot.Mode),
-			screen.Key[control.Stats]{Press: []keys.Key{'m'}, Name: markName, Do: func() {
+			term.Key[control.Stats]{Press: []keys.Key{'m'}, Name: markName, Do: func() {
 				view.Text.Ask("mark (Enter writes it, Esc does not)", func(text string, at time.Time) { d.mark(end, text, at) })
 			}},
-			screen.Key[control.Stats]{Press: []keys.Key{'?', 'h'}, Name: func(*control.Stats) string { return "help" }})
+			term.Key[control.Stats]{Press: []keys.Key{'?', 'h'}, Name: func(*control.Stats) string { return "help" }})
 	}
 	t.Begin(end)
 	hide = sync.OnceFunc(func() {
@@ -67,7 +67,7 @@ func show(ctx context.Context, c *config.Record, o *recorder.Options, console *s
 }
 
 // keys returns what each key does.
-func (d *display) keys(ctx context.Context, signals *program.Signals, snapshots control.SnapshotMode) []screen.Key[control.Stats] {
+func (d *display) keys(ctx context.Context, signals *program.Signals, snapshots control.SnapshotMode) []term.Key[control.Stats] {
 	is := func(name string) func(*control.Stats) string {
 		return func(*control.Stats) string { return name }
 	}
@@ -79,7 +79,7 @@ func (d *display) keys(ctx context.Context, signals *program.Signals, snapshots 
 	if snapshots == control.SnapshotOff {
 		snapshot = is("")
 	}
-	return []screen.Key[control.Stats]{
+	return []term.Key[control.Stats]{
 		{Press: []keys.Key{' ', 'p'}, Name: toggleName, Do: func() { d.toggle(ctx) }},
 		{Press: []keys.Key{'q'}, Name: is("quit"), Do: signals.End},
 		{Press: []keys.Key{'s'}, Name: split, Do: func() { d.runAsync(ctx, "split", d.control.Split) }},

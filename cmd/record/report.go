@@ -9,8 +9,9 @@ import (
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/recordface/screen"
 	"github.com/gorosbag/gorosbag/internal/rosout"
-	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/internal/term"
 	"github.com/gorosbag/gorosbag/internal/upload"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/recorder/control"
@@ -33,15 +34,15 @@ func publishSummary(out *rosout.Publisher, sum *control.Summary, err error) {
 		level, text = zap.ErrorLevel, err.Error()+"; "+text
 	}
 	if sum.Duration > 0 {
-		text += "\n" + screen.RecordSummary(sum)
+		text += "\n" + screen.Summary(sum)
 	}
 	program.PublishSummary(out, level, text)
 }
 
 // report prints the summary and returns the exit code.
-func report(console *screen.Console, errs *program.Errors, c *config.Record, sum *control.Summary, sent *upload.Stats, err error) int {
+func report(console *term.Console, errs *program.Errors, c *config.Record, sum *control.Summary, sent *upload.Stats, err error) int {
 	if !c.Quiet && sum.Duration > 0 {
-		screen.PrintTable(console, screen.RecordSummary(sum)+uploadSummary(c, sent))
+		term.PrintTable(console, screen.Summary(sum)+uploadSummary(c, sent))
 	}
 	switch {
 	case errors.Is(err, recorder.ErrDiskHangs):

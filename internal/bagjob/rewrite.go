@@ -167,34 +167,6 @@ func (all Inputs) typesWithoutDefinition() []string {
 	return slices.Compact(types)
 }
 
-// Compression returns the most frequent compression of the chunks of the inputs, for a bag: lz4 stands
-// for zstd, which bags do not have.
-func (all Inputs) Compression() rosbag.Compression {
-	count := make(map[rosbag.Compression]int)
-	best := rosbag.CompressionNone
-	for _, in := range all {
-		bag := in.Bag()
-		if bag == nil || bag.Info().Version != "2.0" && bag.MCAP() == nil {
-			continue
-		}
-		chunks := bag.NumSpans()
-		for n := range min(chunks, 100) { // a sample is enough
-			h, err := bag.ChunkHeader(n)
-			if h.Compression == rosbag.CompressionZstd {
-				h.Compression = rosbag.CompressionLZ4 // bags have nothing closer to it
-			}
-			if _, e := rosbag.ParseCompression(string(h.Compression)); err != nil || e != nil {
-				continue
-			}
-			count[h.Compression]++
-			if count[h.Compression] > count[best] {
-				best = h.Compression
-			}
-		}
-	}
-	return best
-}
-
 // target is the output of a command: a file that is not complete yet, or standard output.
 type target struct {
 	w    io.Writer // with WriteAt and Sync, unless it is standard output

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/moment"
 	"github.com/gorosbag/gorosbag/internal/topicmatch"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -28,10 +28,10 @@ type Selection struct {
 	CallerID []string // patterns of the nodes that published
 	Regex    bool     // patterns are regular expressions for the whole name; otherwise * and ? stand for any characters
 
-	config.Window
+	moment.Window
 
-	Around *config.Moment // in place of the window, what is around a moment; nil for the window
-	Margin config.Seconds // how long before and after Around
+	Around *moment.Moment // in place of the window, what is around a moment; nil for the window
+	Margin moment.Seconds // how long before and after Around
 
 	Rename []string // rules as of topicmatch.ParseRename; the first that matches applies
 }
@@ -47,7 +47,7 @@ func (s *Selection) Times(bag rosbag.Source) (start, end rosbag.Time, err error)
 
 // around returns the first and the last instant of what is around --around.
 func (s *Selection) around(bag rosbag.Source) (start, end rosbag.Time, err error) {
-	if s.Window != (config.Window{}) {
+	if s.Window != (moment.Window{}) {
 		return start, end, errors.New("--around stands in place of --start, --until and --duration")
 	}
 	if s.Margin < 0 {
@@ -176,12 +176,12 @@ func (s *Selection) Renames() (func(*rosbag.Connection) string, error) {
 
 // WindowTimes returns the first and the last instant that a window selects of a bag, which is nil for a
 // pipe. The zero Time stands for the start and the end of the bag.
-func WindowTimes(w *config.Window, bag rosbag.Source) (start, end rosbag.Time, err error) {
+func WindowTimes(w *moment.Window, bag rosbag.Source) (start, end rosbag.Time, err error) {
 	from, to, bounded, err := w.Times(bagsOf(bag))
 	if err != nil {
 		return start, end, err
 	}
-	if w.Start != (config.Moment{}) {
+	if w.Start != (moment.Moment{}) {
 		start = rosbag.Time{}.Add(from)
 	}
 	if bounded {
@@ -194,12 +194,12 @@ func WindowTimes(w *config.Window, bag rosbag.Source) (start, end rosbag.Time, e
 func endTime(at time.Duration) rosbag.Time { return rosbag.Time{}.Add(max(at, 1)) }
 
 // bagsOf returns what moments in a bag are relative to; nil for a pipe, which is nil.
-func bagsOf(bag rosbag.Source) *config.Bags {
+func bagsOf(bag rosbag.Source) *moment.Bags {
 	if bag == nil {
 		return nil
 	}
 	info := bag.Info()
-	return &config.Bags{
+	return &moment.Bags{
 		First: info.Start.Sub(rosbag.Time{}), Last: info.End.Sub(rosbag.Time{}),
 		Mark: func(text string) (time.Duration, error) {
 			marks, _, err := bagnote.ReadMarks(bag, func(error) error { return nil }) // copying tells about damage
@@ -214,7 +214,7 @@ func bagsOf(bag rosbag.Source) *config.Bags {
 
 // Duration parses "10s", "1.5m" or, in seconds, "10".
 func Duration(text string) (time.Duration, error) {
-	var d config.Seconds
+	var d moment.Seconds
 	err := d.UnmarshalText([]byte(text))
 	return time.Duration(d), err
 }

@@ -1,5 +1,3 @@
-// Package command holds the commands of a program as data: what a user can order, by whichever
-// door the order comes. It knows no program and no door.
 package command
 
 import "errors"
@@ -13,6 +11,7 @@ const (
 	Invalid                 // a parameter cannot be meant
 	NotFound                // what the parameter names does not exist
 	Conflict                // not possible in the present state
+	NoChange                // there is nothing to do in the present state
 	Unavailable             // not possible yet, or no more, or too much at once
 )
 

@@ -17,7 +17,7 @@ type fakePlayer struct {
 	mu    sync.Mutex
 	stats control.Stats
 	calls []string
-	looks int // at the state
+	atEnd bool // there is no message to step to
 }
 
 func newFakePlayer(topics ...string) *fakePlayer {
@@ -52,26 +52,34 @@ func (f *fakePlayer) said() []string {
 
 var errFake = errors.New("there is no such thing")
 
-func (f *fakePlayer) paused(call string, on bool) bool {
-	f.did(call, func(s *control.Stats) { s.Paused = on })
-	return true
+// paused reports whether that has changed the state.
+func (f *fakePlayer) paused(call string, on bool) (changed bool) {
+	f.did(call, func(s *control.Stats) { changed, s.Paused = s.Paused != on, on })
+	return changed
 }
 
 func (f *fakePlayer) step(call string) bool {
 	f.did(call, nil)
-	return f.Status().Paused
+	return f.Status().Paused && !f.atEnd
 }
 
 func (f *fakePlayer) Pause() bool      { return f.paused("pause", true) }
 func (f *fakePlayer) Resume() bool     { return f.paused("resume", false) }
-func (f *fakePlayer) Toggle() bool     { return f.paused("toggle", !f.Status().Paused) }
 func (f *fakePlayer) Step() bool       { return f.step("step") }
 func (f *fakePlayer) StepBack() bool   { return f.step("step back") }
 func (f *fakePlayer) Burst(n int) bool { return f.step(fmt.Sprint("burst ", n)) }
 func (f *fakePlayer) Stop()            { f.did("stop", nil) }
 
+func (f *fakePlayer) Toggle() (paused bool) {
+	f.did("toggle", func(s *control.Stats) { s.Paused = !s.Paused; paused = s.Paused })
+	return paused
+}
+
 func (f *fakePlayer) Seek(to time.Duration) {
-	f.did(fmt.Sprint("seek ", to), func(s *control.Stats) { s.Position = to })
+	f.did(fmt.Sprint("seek ", to), func(s *control.Stats) {
+		s.BagTime = s.BagTime.Add(to - s.Position)
+		s.Position = to
+	})
 }
 
 func (f *fakePlayer) SetRate(rate float64) error {
@@ -125,7 +133,6 @@ func (f *fakePlayer) Status() control.Status { return f.Stats().Status }
 func (f *fakePlayer) Stats() control.Stats {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.looks++
 	s := f.stats
 	s.Topics = append([]control.TopicStats(nil), s.Topics...)
 	return s

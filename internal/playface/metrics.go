@@ -32,7 +32,7 @@ func describePlayback() *metrics.Set {
 }
 
 // Collect implements prometheus.Collector. Before Attach there are no metrics.
-func (f *Page) Collect(ch chan<- prometheus.Metric) {
+func (f *Face) Collect(ch chan<- prometheus.Metric) {
 	c, err := f.controlOrError()
 	if err != nil {
 		return

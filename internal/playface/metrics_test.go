@@ -65,7 +65,7 @@ func TestMetricsAreDescribed(t *testing.T) {
 	}
 	served := []string{"goplay_info", "goplay_build_info", "goplay_healthy", "goplay_master_up"} // those of each program
 	descs := make(chan *prometheus.Desc, 100)
-	playface.NewPage().Describe(descs)
+	playface.New().Describe(descs)
 	close(descs)
 	for d := range descs {
 		served = append(served, regexp.MustCompile(`fqName: "([a-z_]+)"`).FindStringSubmatch(d.String())[1])

@@ -1,8 +1,6 @@
 package recordface
 
 import (
-	"context"
-	"io"
 	"mime"
 	"net/http"
 	"os"
@@ -11,60 +9,22 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/baginfo"
-	"github.com/gorosbag/gorosbag/internal/command"
 	"github.com/gorosbag/gorosbag/internal/web"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // Routes implements web.Backend.
-func (f *Page) Routes(s *web.Server) {
-	f.action(s, "pause", web.Simple(func(context.Context) (any, error) {
-		return web.Done{Message: "paused"}, f.control.Pause()
-	}))
-	f.action(s, "resume", web.Simple(func(context.Context) (any, error) {
-		return web.Done{Message: "recording"}, f.control.Resume()
-	}))
-	f.action(s, "start", web.Simple(func(ctx context.Context) (any, error) {
-		file, err := f.control.Start(ctx)
-		return web.Done{Message: "recording", File: base(file)}, err
-	}))
-	f.action(s, "stop", web.Simple(func(ctx context.Context) (any, error) {
-		file, err := f.control.Stop(ctx)
-		return web.Done{Message: "stopped", File: base(file)}, err
-	}))
-	f.action(s, "split", web.Simple(func(ctx context.Context) (any, error) {
-		file, err := f.control.Split(ctx)
-		return web.Done{Message: "closed", File: base(file)}, err
-	}))
-	f.action(s, "snapshot", web.Simple(func(ctx context.Context) (any, error) {
-		file, err := f.control.Snapshot(ctx)
-		return web.Done{Message: "wrote", File: base(file)}, err
-	}))
-	f.action(s, "pin", f.pinBags)
-	f.action(s, "mark", web.With(func(_ context.Context, p struct {
-		Text string `json:"text"`
-	},
-	) (any, error) {
-		m, err := f.control.Mark(p.Text)
-		return marked{"marked", m.Text, float64(m.Time.UnixMilli()) / 1e3}, err
-	}))
+func (f *Face) Routes(s *web.Server) {
+	s.Commands(f.Commands())
 	s.Handle("GET /api/v1/bags", f.listBags)
 	s.Handle("GET /api/v1/last_minute", f.sendMinutes)
 	f.withBag(s, "GET /api/v1/bags/{id}", describeBag)
 	f.withBag(s, "GET /api/v1/bags/{id}/file", sendBag)
 }
 
-// action serves a command.
-func (*Page) action(s *web.Server, name string, do func(context.Context, io.Reader) (any, error)) {
-	s.Action(name, func(ctx context.Context, body io.Reader) (any, error) {
-		answer, err := do(ctx, body)
-		return answer, refusal(err)
-	})
-}
-
 // sendMinutes sends the messages per second of each topic, a number for each second, the oldest
 // first.
-func (f *Page) sendMinutes(w http.ResponseWriter, _ *http.Request) {
+func (f *Face) sendMinutes(w http.ResponseWriter, _ *http.Request) {
 	f.mu.Lock()
 	hz := make(map[string][]float64, len(f.minutes))
 	for topic, minute := range f.minutes {
@@ -72,41 +32,6 @@ func (f *Page) sendMinutes(w http.ResponseWriter, _ *http.Request) {
 	}
 	f.mu.Unlock()
 	web.WriteJSON(w, http.StatusOK, hz)
-}
-
-// marked is the response to mark.
-type marked struct {
-	Message string  `json:"message"`
-	Text    string  `json:"text"`
-	Time    float64 `json:"time"` // seconds since 1970, by the clock of the recording
-}
-
-// pinned is the response to pin.
-type pinned struct {
-	Message string   `json:"message"`
-	Files   []string `json:"files"`
-}
-
-func (f *Page) pinBags(ctx context.Context, body io.Reader) (any, error) {
-	wanted := struct {
-		Seconds float64 `json:"seconds"`
-	}{f.pin.Seconds()}
-	if err := web.Decode(body, &wanted); err != nil {
-		return nil, err
-	}
-	last, err := web.Duration(wanted.Seconds)
-	if err != nil {
-		return nil, err
-	}
-	if last < 0 {
-		return nil, command.Refused(command.Invalid, "seconds must be 0 or positive")
-	}
-	files, err := f.control.Pin(ctx, last)
-	answer := pinned{Message: "kept", Files: make([]string, len(files))}
-	for i, file := range files {
-		answer.Files[i] = base(file)
-	}
-	return answer, err
 }
 
 // bag is a finished bag as JSON.
@@ -124,7 +49,7 @@ type bag struct {
 // maxBags is the number of bags that are listed, the newest ones.
 const maxBags = 200
 
-func (f *Page) listBags(w http.ResponseWriter, _ *http.Request) {
+func (f *Face) listBags(w http.ResponseWriter, _ *http.Request) {
 	bags, err := f.control.Bags()
 	if err != nil {
 		web.WriteError(w, refusal(err))
@@ -149,7 +74,7 @@ func (f *Page) listBags(w http.ResponseWriter, _ *http.Request) {
 }
 
 // withBag opens the bag with the ID of the request, and serves it.
-func (f *Page) withBag(s *web.Server, pattern string, serve func(w http.ResponseWriter, r *http.Request, file *os.File, b *control.Bag) error) {
+func (f *Face) withBag(s *web.Server, pattern string, serve func(w http.ResponseWriter, r *http.Request, file *os.File, b *control.Bag) error) {
 	s.HandleDownload(pattern, func(w http.ResponseWriter, r *http.Request) {
 		id, err := strconv.Atoi(r.PathValue("id"))
 		if err != nil {

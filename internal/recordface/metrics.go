@@ -95,7 +95,7 @@ func (s *recordSums) add(t *control.TopicStats, all *control.Stats) {
 }
 
 // Collect implements prometheus.Collector. Without a recording there is nothing to tell.
-func (f *Page) Collect(ch chan<- prometheus.Metric) {
+func (f *Face) Collect(ch chan<- prometheus.Metric) {
 	stats, err := f.control.Stats()
 	if err != nil {
 		return

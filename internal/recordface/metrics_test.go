@@ -26,7 +26,7 @@ func TestMetricsAreDescribed(t *testing.T) {
 	}
 	served := []string{"gorecord_info", "gorecord_build_info", "gorecord_healthy", "gorecord_master_up"} // those of each program
 	descs := make(chan *prometheus.Desc, 100)
-	recordface.NewPage(new(recorder.Control), time.Minute).Describe(descs)
+	recordface.New(new(recorder.Control), time.Minute).Describe(descs)
 	close(descs)
 	for d := range descs {
 		served = append(served, regexp.MustCompile(`fqName: "([a-z_]+)"`).FindStringSubmatch(d.String())[1])

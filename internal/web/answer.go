@@ -1,10 +1,13 @@
 package web
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/command"
@@ -22,7 +25,8 @@ func (e *statusError) Error() string { return e.text }
 // statuses are the HTTP statuses of refusals.
 var statuses = [...]int{ //nolint:gochecknoglobals // a constant, but for the language
 	command.Failed: http.StatusInternalServerError, command.Invalid: http.StatusBadRequest, command.NotFound: http.StatusNotFound,
-	command.Conflict: http.StatusConflict, command.Unavailable: http.StatusServiceUnavailable,
+	command.Conflict: http.StatusConflict, command.NoChange: http.StatusConflict,
+	command.Unavailable: http.StatusServiceUnavailable,
 }
 
 // statusOf returns the HTTP status of an error.
@@ -66,37 +70,82 @@ func badBody(err error) error {
 	return command.Refused(command.Invalid, "the body is not what was expected: "+err.Error())
 }
 
-// Decode decodes a body into v, which holds the defaults. The body may be empty.
-func Decode(body io.Reader, v any) error {
-	d := json.NewDecoder(body)
-	d.DisallowUnknownFields()
-	err := d.Decode(v)
-	if errors.Is(err, io.EOF) {
-		return nil
+// decode reads the parameters of a command from a JSON object. There need not be one.
+func decode(params []command.Param, body []byte) (command.Params, error) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	var fields map[string]json.RawMessage
+	if err := d.Decode(&fields); errors.Is(err, io.EOF) {
+		return nil, nil //nolint:nilnil // no parameters
+	} else if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("there is more data after the object")
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is more data after the object")
+	}
+	given := command.Params{}
+	for _, p := range params {
+		raw, ok := fields[p.Name]
+		delete(fields, p.Name)
+		if !ok || string(raw) == "null" {
+			continue
 		}
+		v, err := decodeParam(p.Kind, raw)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.Name, err)
+		}
+		given[p.Name] = v
 	}
-	if err != nil {
-		return badBody(err)
+	for name := range fields {
+		return nil, fmt.Errorf("unknown field %q", name)
 	}
-	return nil
+	return given, nil
+}
+
+// decodeParam reads the value of a parameter.
+func decodeParam(kind command.Type, raw []byte) (v any, err error) {
+	switch kind {
+	case command.Bool:
+		return decodeAs[bool](raw)
+	case command.Number:
+		return decodeAs[float64](raw)
+	case command.Count:
+		return decodeAs[int](raw)
+	case command.Text:
+		return decodeAs[string](raw)
+	case command.Time: // no command over HTTP has one
+	}
+	return nil, errors.New("there is no such type")
+}
+
+func decodeAs[T any](raw []byte) (v T, err error) {
+	err = json.Unmarshal(raw, &v)
+	return v, err
+}
+
+// resultAnswer is the answer to a command: its message, then its fields.
+type resultAnswer struct {
+	message string
+	fields  []command.Field
+}
+
+// MarshalJSON implements json.Marshaler.
+func (a resultAnswer) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, f := range append([]command.Field{{Name: "message", Value: a.message}}, a.fields...) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(strconv.AppendQuote(b, f.Name), ':')
+		v, err := json.Marshal(f.Value)
+		if err != nil {
+			return nil, err
+		}
+		b = append(b, v...)
+	}
+	return append(b, '}'), nil
 }
 
 // Seconds converts a duration to seconds, rounded to milliseconds.
 func Seconds(d time.Duration) float64 {
 	return float64(d.Round(time.Millisecond)) / float64(time.Second)
-}
-
-// maxSeconds is the limit of times in requests: they must fit a Duration.
-const maxSeconds = 100 * 365 * 24 * 3600
-
-// Duration converts seconds to a duration.
-func Duration(s float64) (time.Duration, error) {
-	if !(s >= -maxSeconds && s <= maxSeconds) { // also NaN
-		return 0, command.Refused(command.Invalid, "a time is out of range")
-	}
-	return time.Duration(s * float64(time.Second)), nil
 }

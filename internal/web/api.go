@@ -1,7 +1,7 @@
 package web
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -52,67 +52,57 @@ func (s *Server) curl(r *http.Request, options, path string) string {
 	return "curl " + options + "http://" + host + path
 }
 
-// Action serves a command: do gets the body, and returns the response.
-func (s *Server) Action(name string, do func(ctx context.Context, body io.Reader) (answer any, err error)) {
-	s.Handle("POST /api/v1/"+name, func(w http.ResponseWriter, r *http.Request) {
+// Commands serves the commands that can be reached over HTTP.
+func (s *Server) Commands(all []command.Command) {
+	for i := range all {
+		if all[i].HTTP != "" {
+			s.command(&all[i])
+		}
+	}
+}
+
+// command serves a command. A command that has nothing to do is answered as one that is done: its
+// fields tell.
+func (s *Server) command(c *command.Command) {
+	s.Handle("POST /api/v1/"+c.HTTP, func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), actionTimeout)
 		defer cancel()
-		answer, err := s.perform(ctx, w, r, do)
+		result, err := s.perform(ctx, w, r, c)
 		s.poller.wake()
-		status := http.StatusOK
+		status, answer := http.StatusOK, any(resultAnswer{message: cmp.Or(result.Brief, result.Text), fields: result.Fields})
 		switch {
 		case errors.Is(err, context.DeadlineExceeded):
-			status, answer = http.StatusAccepted, Done{Message: "it is being done, behind what waits for the disk"}
+			status, answer = http.StatusAccepted, resultAnswer{message: "it is being done, behind what waits for the disk"}
+		case command.KindOf(err) == command.NoChange:
+			answer = resultAnswer{message: err.Error(), fields: result.Fields}
 		case err != nil:
 			status = statusOf(err)
 			answer = errorAnswer{err.Error()}
 		}
-		s.options.Log.Info("web command", loglimit.OnRequest(), zap.String("command", name), zap.String("peer", r.RemoteAddr), zap.Int("status", status), zap.Error(err))
+		s.options.Log.Info("web command", loglimit.OnRequest(), zap.String("command", c.HTTP), zap.String("peer", r.RemoteAddr), zap.Int("status", status), zap.Error(err))
 		WriteJSON(w, status, answer)
 	})
 }
 
-// Done is the response to a command.
-type Done struct {
-	Message string `json:"message"`
-	File    string `json:"file,omitempty"` // its name, without the directory
-}
-
-func (s *Server) perform(ctx context.Context, w http.ResponseWriter, r *http.Request, do func(context.Context, io.Reader) (any, error)) (any, error) {
+// perform carries out a command with the parameters of the body.
+func (s *Server) perform(ctx context.Context, w http.ResponseWriter, r *http.Request, c *command.Command) (command.Result, error) {
 	if r.ContentLength != 0 { // forms of other pages cannot send this type
 		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 			_, path, _ := strings.Cut(r.Pattern, " ")
 			how := s.curl(r, "-H 'Content-Type: application/json' -d '...' ", path)
-			return nil, &statusError{http.StatusUnsupportedMediaType, "the body must be application/json, as of: " + how}
+			return command.Result{}, &statusError{http.StatusUnsupportedMediaType, "the body must be application/json, as of: " + how}
 		}
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
 	if err != nil {
-		return nil, badBody(err)
+		return command.Result{}, badBody(err)
 	}
 	s.conns.hold(r, authorized)
-	return do(ctx, bytes.NewReader(body))
-}
-
-// Simple adapts a command without parameters.
-func Simple(do func(ctx context.Context) (any, error)) func(context.Context, io.Reader) (any, error) {
-	return func(ctx context.Context, body io.Reader) (any, error) {
-		if err := Decode(body, &struct{}{}); err != nil {
-			return nil, err
-		}
-		return do(ctx)
+	given, err := decode(c.Params, body)
+	if err != nil {
+		return command.Result{}, badBody(err)
 	}
-}
-
-// With adapts a command with parameters.
-func With[P any](do func(ctx context.Context, p P) (any, error)) func(context.Context, io.Reader) (any, error) {
-	return func(ctx context.Context, body io.Reader) (any, error) {
-		var p P
-		if err := Decode(body, &p); err != nil {
-			return nil, err
-		}
-		return do(ctx, p)
-	}
+	return c.Run(ctx, given)
 }
 
 // downloadWriteTimeout bounds one write of a download; a slower client is disconnected.

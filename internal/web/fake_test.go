@@ -3,7 +3,6 @@ package web_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/gorosbag/gorosbag/internal/command"
 	"github.com/gorosbag/gorosbag/internal/web"
 )
 
@@ -54,24 +54,27 @@ func (f *fakeProgram) Poll(time.Time) web.View {
 }
 
 func (f *fakeProgram) Routes(s *web.Server) {
-	note := func(call string) (any, error) {
+	note := func(call string) (command.Result, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.calls = append(f.calls, call)
 		f.paused = f.paused || call == "pause"
-		return web.Done{Message: call}, nil
+		return command.Result{Text: call + " it", Fields: []command.Field{{Name: "paused", Value: f.paused}}}, nil
 	}
-	for _, name := range []string{"pause", "step"} {
-		s.Action(name, web.Simple(func(context.Context) (any, error) { return note(name) }))
-	}
-	s.Action("rate", func(_ context.Context, body io.Reader) (any, error) {
-		var p struct {
-			Rate float64 `json:"rate"`
-		}
-		if err := web.Decode(body, &p); err != nil {
-			return nil, err
-		}
-		return note(fmt.Sprint("rate ", p.Rate))
+	s.Commands([]command.Command{
+		{HTTP: "pause", Do: func(context.Context, command.Params) (command.Result, error) { return note("pause") }},
+		{HTTP: "step", Do: func(context.Context, command.Params) (command.Result, error) {
+			r, _ := note("step")
+			return r, command.Refused(command.NoChange, "there is nothing to step to")
+		}},
+		{HTTP: "rate", Params: []command.Param{{Name: "rate", Kind: command.Number}}, Do: func(_ context.Context, given command.Params) (command.Result, error) {
+			return note(fmt.Sprint("rate ", given.Number("rate")))
+		}},
+		{HTTP: "wait", Do: func(ctx context.Context, _ command.Params) (command.Result, error) {
+			<-ctx.Done()
+			return command.Result{}, ctx.Err()
+		}},
+		{Service: "elsewhere"},
 	})
 	s.Handle("GET /api/v1/list", func(w http.ResponseWriter, _ *http.Request) { web.WriteJSON(w, http.StatusOK, []int{}) })
 }

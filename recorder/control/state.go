@@ -52,7 +52,7 @@ type DropCause int
 // The causes.
 const (
 	DropBufferFull DropCause = iota // no room in the buffer
-	DropOversize                    // one message larger than the whole buffer
+	DropOversize                    // one message larger than the buffer, or than half of the buffer where links wait
 	DropDisk                        // the file could not be written
 	DropAborted                     // skipped at the end on request
 	DropCodec                       // the compressor failed

@@ -250,8 +250,8 @@ const press = (id, run) => $(id).addEventListener("click", async () => {
 
 const tell = (answer) => {
   if (!answer) return;
-  const m = answer.message;
-  say(m[0].toUpperCase() + m.slice(1) + (answer.file ? " " + plain(answer.file) : ""));
+  const m = plain(answer.message);
+  say(m[0].toUpperCase() + m.slice(1));
 };
 
 press("pause", async () => tell(await act(last.state === "paused" ? "resume" : "pause")));

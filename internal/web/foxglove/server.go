@@ -10,7 +10,6 @@ package foxglove
 
 import (
 	"context"
-
 	"net/http"
 	"slices"
 	"strings"
@@ -80,6 +79,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.done.Done()
+	since := time.Now()
 	up := &upgrade{ResponseWriter: w, stalled: s.timing.stalled}
 	var c *conn
 	ws, err := websocket.Accept(up, r, &websocket.AcceptOptions{
@@ -95,7 +95,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c = newConn(ws, up.wire)
 	session := &session{
-		server: s, conn: c, peer: r.RemoteAddr, since: time.Now(), sdk: strings.EqualFold(ws.Subprotocol(), sdkProtocol),
+		server: s, conn: c, peer: r.RemoteAddr, since: since, sdk: strings.EqualFold(ws.Subprotocol(), sdkProtocol),
 		subs: newSubscriptions(), control: make(chan []byte, maxControl), answers: newMailbox(),
 	}
 	session.serve(s.life) //nolint:contextcheck // an upgraded connection outlives its request

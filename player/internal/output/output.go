@@ -25,7 +25,8 @@ type Options struct {
 	ClockPerMessage bool            // as in the options of play
 	// Stamps is the clock that messages are stamped by, see follow.TimeBase; nil keeps their stamps.
 	Stamps func() time.Duration
-	// MaxLate is how far stamps are behind the time of publication at most because a message is late.
+	// MaxLate is the longest lateness that stamps hide: a message that is late by less is stamped as if
+	// it were published in time.
 	MaxLate time.Duration
 	Viewers Viewers // nil for none
 	Log     *zap.Logger
@@ -73,12 +74,12 @@ type Message struct {
 	Frame    []byte
 	Private  bool        // the frame is a copy that nobody else has
 	Recorded rosbag.Time // when it was recorded
-	At       Moment      // when it is due; its stamps are set by that
-	Alone    bool        // it is sent at once; otherwise the links may send several frames together
+	At       Moment      // when the message is due; its stamps are set by this moment
+	Alone    bool        // send the frame at once; otherwise links may send several frames together
 }
 
-// Moment ties the time lines of bags and graph together: the position is due at a time of the
-// sleeper.
+// Moment ties the time lines of bags and graph together: the position Pos is due at the time Due of
+// the sleeper.
 type Moment struct{ Pos, Due time.Duration }
 
 // OnSchedule sets the moment of a message that has a deadline, and is late.
@@ -179,8 +180,8 @@ func (o *Output) SetLatched(latched []plan.Latched, endOfPass bool, now time.Dur
 	}
 }
 
-// SetTopic switches a topic off, or on again, which publishes its latched messages. It
-// reports whether that changed anything.
+// SetTopic switches a topic off, or on again. Switching a topic on publishes its latched messages.
+// SetTopic reports whether the topic has changed.
 func (o *Output) SetTopic(name string, on bool, now time.Duration) (changed bool, err error) {
 	planned := o.plan.Topic(name)
 	if planned == nil || o.topics[planned.Number] == nil {

@@ -18,7 +18,7 @@ type Topic struct {
 
 	messages  uint64
 	bytes     uint64
-	unstamped uint64 // messages that Options.Stamps left as they were, because they do not fit their definition
+	unstamped uint64 // messages that kept their stamps because they do not fit their definition
 	off       bool   // by Control.SetTopic
 }
 
@@ -41,12 +41,12 @@ type outlet struct {
 	stage.Sender
 	topic    *Topic
 	latching bool
-	latched  plan.Latched // that subscribers get now, if it has a frame
+	latched  plan.Latched // the message that a new subscriber gets; without a frame there is none
 }
 
 // Advertise advertises every topic of the plan, and gives each original publisher its own
 // outlet: a late subscriber gets the last message of each latched publisher of a topic. A
-// topic that the graph refuses is taken out of the plan. how holds the options common to all topics.
+// topic that the graph refuses is taken out of the plan. how has the options that all topics share.
 func (o *Output) Advertise(g stage.Graph, how tcpros.AdvertiseOptions) {
 	p := o.plan
 	refused := map[*plan.Topic]string{}

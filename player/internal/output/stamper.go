@@ -16,24 +16,23 @@ import (
 // stamper sets the stamps of messages to the time at which they are published. The
 // lock of play guards it.
 //
-// It maps the time line of the bags to that of the graph as the schedule does, not message by
-// message: how late a message is does not show, and a stamp that two messages share is the
+// It maps the time line of the bags to the time line of the graph as the schedule does, not message by
+// message: stamps do not show how late a message is, and a stamp that two messages share stays the
 // same in both.
 type stamper struct {
 	clock   func() time.Duration // see follow.TimeBase
 	head    *transport.Head
-	maxLate time.Duration // how far stamps are behind the time of publication at most because a message is late
+	maxLate time.Duration // the longest lateness of a message that its stamps hide
 	log     *zap.Logger
 
 	delay   time.Duration // how far the time line is behind the schedule
 	skews   clockSkews
-	reached rosbag.Time // what the last message was published at, or the last jump
-	offsets []int       // of the stamps in the last message
+	reached rosbag.Time // the time in the graph of the last published message, or of the last jump if that came later
+	offsets []int       // of the stamps in the message that is being stamped
 }
 
-// onSchedule returns the moment for messages that have a deadline, of which the next one is
-// late. Messages that are late keep the time at which they were due, but not if play is
-// behind for good.
+// onSchedule returns the moment for a message that has a deadline and is late by so much. A late
+// message is stamped as if it were published in time, unless play stays behind by more than maxLate.
 func (s *stamper) onSchedule(late time.Duration) Moment {
 	s.delay = min(max(s.delay, late-s.maxLate), late)
 	pos, due := s.head.Anchor()
@@ -43,7 +42,7 @@ func (s *stamper) onSchedule(late time.Duration) Moment {
 // at returns the time of the graph at a time of the sleeper.
 func (s *stamper) at(now time.Duration) rosbag.Time { return sinceEpoch(s.clock() + now) }
 
-// sinceEpoch converts a time since 1970, or the nearest that is not zero: that means none.
+// sinceEpoch returns the stamp of a time since 1970. A stamp of zero means none, so the least is 1 ns.
 func sinceEpoch(d time.Duration) rosbag.Time { return rosbag.Time{}.Add(max(d, 1)) }
 
 // outOfTurn returns the moment for a message that is published now as if it were due now.
@@ -57,8 +56,8 @@ func (s *stamper) position(t rosbag.Time) time.Duration {
 	return t.Sub(zero)
 }
 
-// stamp returns the frame of a message with its stamps set. The frame of the bag does not
-// change. It is returned as it is if it has no stamps, or does not fit its definition.
+// stamp returns the frame of a message with its stamps set. The frame of the bag does not change. A
+// frame without stamps, and a frame that does not fit its definition, is returned as it is.
 func (s *stamper) stamp(t *Topic, m *Message) []byte {
 	s.reached = s.at(m.At.Due + s.head.PlayTime(m.At.Pos, s.position(m.Recorded)))
 	if t.Stamps == nil {
@@ -85,8 +84,8 @@ func (s *stamper) stamp(t *Topic, m *Message) []byte {
 	return frame
 }
 
-// set sets the stamps at s.offsets. All stamps of a message are of the same clock, so that
-// their distances stay what they are.
+// set sets the stamps at s.offsets. All stamps of a message are taken to be of one clock, so that
+// the distances between them stay.
 func (s *stamper) set(payload []byte, m *Message) {
 	behind := time.Duration(math.MaxInt64) // how far the stamp that is nearest to the time of receipt is behind it
 	for _, i := range s.offsets {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/gorosbag/gorosbag/player/internal/follow"
 	"github.com/gorosbag/gorosbag/player/internal/framing"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
@@ -15,7 +17,6 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
-	"go.uber.org/zap"
 )
 
 const ms = time.Millisecond

@@ -26,7 +26,7 @@ const (
 
 // ManyNodes is a graph with one node for each original publisher, under its own name. Use NewManyNodes.
 type ManyNodes struct {
-	OneNode // play's own: for the clock, and for messages recorded without a caller ID
+	OneNode // play's own node: for the clock, and for messages recorded without a caller ID
 	log     *zap.Logger
 	open    func(ctx context.Context, name string) (*tcpros.Node, error)
 
@@ -62,8 +62,8 @@ func (g *ManyNodes) Publishers(ctx context.Context, callers []string) error {
 	return nil
 }
 
-// openNode opens a node with a name, or with a similar one if the name is in use: the
-// master shuts a node down when another one registers with its name.
+// openNode opens a node with a name, or with a similar name if that is in use: the master shuts a node
+// down when another node registers with the same name.
 func (g *ManyNodes) openNode(ctx context.Context, name string) (*tcpros.Node, error) {
 	free := name
 	for n := 1; ; n++ {
@@ -92,8 +92,8 @@ func (g *ManyNodes) openNode(ctx context.Context, name string) (*tcpros.Node, er
 	return node, nil
 }
 
-// inUse asks the master whether there is a node with that name. Our own new nodes are
-// checked separately: they may not be registered yet. Without a master it waits for one.
+// inUse asks the master whether there is a node with that name. Nodes of play count before the master
+// knows them. Without a master, inUse waits for one.
 func (g *ManyNodes) inUse(ctx context.Context, name string) (bool, error) {
 	if slices.Contains(g.Names(), name) {
 		return true, nil

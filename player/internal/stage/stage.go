@@ -1,7 +1,7 @@
-// Package stage is where play meets the graph: the nodes that publish, what they advertise, who
-// listens, and waiting for those who should. It does not know what is published.
+// Package stage is where play meets the ROS graph: the nodes that publish, the topics that they
+// advertise, who subscribes, and waiting for subscribers. It does not know which messages are published.
 //
-// A publication locks itself; the functions that wait poll it, and hold no lock.
+// A publication has a lock of its own. The functions that wait poll publications and hold no lock.
 package stage
 
 import (
@@ -19,7 +19,7 @@ import (
 type Sender interface {
 	Publish(frame []byte)
 	PublishNow(frame []byte) // sends the frame at once instead of waiting to send several together
-	Unlatch()                // a new subscriber gets no message of this publisher until it publishes again
+	Unlatch()                // a new subscriber gets no message of this publisher until its next message
 }
 
 // Publication is an advertised topic.
@@ -29,9 +29,9 @@ type Publication interface {
 	Subscribers() int
 	Dropped() uint64
 	Stats() []tcpros.SubscriberStats
-	Room() bool // false while a subscriber is full, with Options.Overflow
-	// Linked reports whether the node with this name reads the topic, from each of play's nodes
-	// that publish it.
+	Room() bool // false while the queue of a subscriber is full, with player.OverflowBlock
+	// Linked reports whether the node with this name subscribes to each of play's nodes that
+	// publish the topic.
 	Linked(node string) bool
 	Close()
 }
@@ -41,10 +41,9 @@ type Graph interface {
 	// Registered waits until the master knows the topics, or ctx ends.
 	Registered(ctx context.Context, topics []string)
 	Resolve(name string) (string, error)
-	// State asks the master for the state of the graph. Names returns the names of play's
-	// own nodes.
+	// State asks the master for the state of the graph.
 	State(ctx context.Context) (tcpros.SystemState, error)
-	Names() []string
+	Names() []string // of play's own nodes
 	// Gone reports whether a node that the master lists is known not to run any more.
 	Gone(ctx context.Context, node string) bool
 	// Publishers opens the nodes for original publishers with these caller IDs.
@@ -83,7 +82,7 @@ func (g OneNode) State(ctx context.Context) (tcpros.SystemState, error) {
 	return g.Master().SystemState(ctx)
 }
 
-// Gone implements Graph. A node whose machine does not answer may be alive.
+// Gone implements Graph. A node whose machine does not answer may run, and is not gone.
 func (g OneNode) Gone(ctx context.Context, node string) bool {
 	uri, err := g.Master().LookupNode(ctx, node)
 	if err != nil {

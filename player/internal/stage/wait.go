@@ -65,8 +65,8 @@ func WaitForSubscribers(ctx context.Context, topics []Publication, timeout time.
 // WaitForLinks returns when the subscribers that the master lists are linked, but after the timeout at
 // the latest. A node learns from the master that play publishes, and then asks play for a link: with
 // roscpp that takes up to 300 ms, and what is published before does not reach it. Subscribers without
-// a link by then are logged and not waited for again. Those that have crashed stay listed, and are
-// not waited for at all.
+// a link by then are logged and not waited for again. The master goes on to list a node that has
+// crashed: play does not wait for such a node.
 func WaitForLinks(ctx context.Context, g Graph, topics []Publication, live []LiveTopic, timeout time.Duration, log *zap.Logger) {
 	deadline := time.Now().Add(timeout)
 	published := map[string]Publication{}
@@ -93,7 +93,7 @@ func WaitForLinks(ctx context.Context, g Graph, topics []Publication, live []Liv
 		zap.Duration("after", timeout), zap.Strings("topics", plan.Abbreviate(missing)))
 }
 
-// withoutLink returns the topics with subscribers that are not linked, and only these.
+// withoutLink returns the topics that have subscribers without a link, with these subscribers only.
 func withoutLink(published map[string]Publication, live []LiveTopic) (left []LiveTopic) {
 	for _, l := range live {
 		pub, ok := published[l.Name]
@@ -108,7 +108,7 @@ func withoutLink(published map[string]Publication, live []LiveTopic) (left []Liv
 	return left
 }
 
-// goneNodes are listed subscribers that do not run any more. It is for concurrent use.
+// goneNodes collects the listed subscribers that do not run any more. It is for concurrent use.
 type goneNodes struct {
 	cancel context.CancelFunc
 	tries  sync.WaitGroup
@@ -151,7 +151,7 @@ func (g *goneNodes) add(node string) {
 	g.nodes[node] = true
 }
 
-// end stops to find out more, and logs the nodes that are gone.
+// end stops the search, and logs the nodes that are gone.
 func (g *goneNodes) end(log *zap.Logger) {
 	g.cancel()
 	g.tries.Wait()
@@ -161,7 +161,7 @@ func (g *goneNodes) end(log *zap.Logger) {
 	}
 }
 
-// without returns the topics with subscribers that are not gone, and only these.
+// without returns the topics that have subscribers that still run, with these subscribers only.
 func (g *goneNodes) without(live []LiveTopic) (left []LiveTopic) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

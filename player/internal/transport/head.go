@@ -14,14 +14,14 @@ type Head struct {
 
 	zero   rosbag.Time   // first selected message
 	length time.Duration // from the first to the last selected message
-	origin time.Duration // where play at this pass would have begun without jumps and passes: see Played
+	origin time.Duration // position less the bag time that was played so far: see Played
 
 	begun     bool          // play has begun
 	ended     bool          // everything is published
-	finished  bool          // and play cannot restart
+	finished  bool          // play has ended for good: no seek restarts it
 	place     Place         // of the last published message or, after a jump, of the next one
 	published bool          // a message was published since the last jump
-	passEnded bool          // the last jump was the end of a pass
+	passEnded bool          // the last jump was to the beginning of a pass
 	startedAt time.Duration // when this pass, or play after a jump, began
 	last      time.Duration // position of place
 	next      time.Duration // position of the next message

@@ -64,9 +64,12 @@ func New(o Options) *Viewing {
 	return v
 }
 
-// Source returns what viewers can see.
-func (v *Viewing) Source() live.Source {
-	s := live.Source{Store: v.store, Info: v.info, Playback: playback{v}}
+// Source returns what viewers can see; nil if the Viewing is nil.
+func (v *Viewing) Source() *live.Source {
+	if v == nil {
+		return nil
+	}
+	s := &live.Source{Store: v.store, Info: v.info, Playback: playback{v}}
 	if ask := v.options.Graph; ask != nil {
 		s.Graph = func(ctx context.Context) (live.Graph, error) {
 			state, err := ask(ctx)

@@ -32,11 +32,18 @@ func (t *Topic) Drop(cause DropCause, messages uint64) {
 	t.Dropped[cause] += messages
 }
 
+// DropOversize counts a message that is received only with a buffer of so many bytes or more.
+func (t *Topic) DropOversize(buffer int64) {
+	t.Drop(DropOversize, 1)
+	t.bufferNeeded = max(t.bufferNeeded, buffer)
+}
+
 // Drops is how many messages of a topic were lost since the report before, for one cause.
 type Drops struct {
-	Topic    string
-	Cause    DropCause
-	Messages uint64
+	Topic        string
+	Cause        DropCause
+	Messages     uint64
+	BufferNeeded int64 // bytes, for DropOversize; zero if it is not known
 }
 
 // NewDrops returns what is to be reported of lost messages at now.
@@ -51,7 +58,11 @@ func (a *Accounts) NewDrops(now time.Time) []Drops {
 		}
 		for cause, n := range t.Dropped {
 			if d := t.toldDrops[cause].News(n, now); d > 0 {
-				all = append(all, Drops{t.Name, DropCause(cause), d})
+				lost := Drops{Topic: t.Name, Cause: DropCause(cause), Messages: d}
+				if lost.Cause == DropOversize {
+					lost.BufferNeeded = t.bufferNeeded
+				}
+				all = append(all, lost)
 			}
 		}
 	}

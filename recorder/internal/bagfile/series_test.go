@@ -11,39 +11,17 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-)
 
-func TestSnapshotNames(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 11, 21, 8, 15, 30, 0, time.Local)
-	tests := []struct {
-		out    Output
-		beside bool
-		want   string
-	}{
-		{Output{}, false, "2026-11-21-08-15-30.bag"},
-		{Output{Prefix: "run"}, false, "run_2026-11-21-08-15-30.bag"},
-		{Output{Name: "run.bag"}, false, "run.bag"},
-		{Output{}, true, "snapshot_2026-11-21-08-15-30.bag"},
-		{Output{Prefix: "dir/"}, true, "dir/snapshot_2026-11-21-08-15-30.bag"},
-		{Output{Prefix: "run"}, true, "run_snapshot_2026-11-21-08-15-30.bag"},
-		{Output{Name: "run.bag"}, true, "run_snapshot_2026-11-21-08-15-30.bag"},
-		{Output{Template: "day_%Y.bag"}, true, "day_2026_snapshot.bag"},
-	}
-	for _, tc := range tests {
-		main := &Series{Output: tc.out}
-		if got := main.ForSnapshots(tc.beside).NextPath(now); got != tc.want {
-			t.Errorf("%+v, beside %v: %s, want %s", tc.out, tc.beside, got, tc.want)
-		}
-	}
-}
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
+)
 
 // TestExplainCreate: each cause has its own advice, and keeps what callers compare it with.
 func TestExplainCreate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	free, finished, active := filepath.Join(dir, "free.bag"), filepath.Join(dir, "finished.bag"), filepath.Join(dir, "begun.bag")
-	for _, path := range []string{finished, active + ActiveSuffix} {
+	for _, path := range []string{finished, active + bagname.ActiveSuffix} {
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -57,9 +35,9 @@ func TestExplainCreate(t *testing.T) {
 		{free, &fs.PathError{Op: "chmod", Path: "x", Err: syscall.EPERM}, syscall.EPERM, "cannot open free.bag.active: its file system does not take this mode of files (operation not permitted): record without --file-mode, or to another file system"},
 		{finished, fs.ErrExist, nil, "finished.bag exists: a recording never overwrites; choose another name or move it away"},
 		{active, fs.ErrExist, nil, "begun.bag.active exists: another recorder writes it or one died; choose another name, or move or reindex it"},
-		{free, syscall.ENOSPC, ErrMinSpace, "cannot open free.bag.active: " + ErrMinSpace.Error() + ": no space left on device"},
-		{free, syscall.EDQUOT, ErrMinSpace, "cannot open free.bag.active: " + ErrMinSpace.Error() + ": disk quota exceeded"},
-		{free, &fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, nil, "cannot open free.bag.active: no permission to write in " + dir + whyDenied(dir)},
+		{free, syscall.ENOSPC, disk.ErrMinSpace, "cannot open free.bag.active: " + disk.ErrMinSpace.Error() + ": no space left on device"},
+		{free, syscall.EDQUOT, disk.ErrMinSpace, "cannot open free.bag.active: " + disk.ErrMinSpace.Error() + ": disk quota exceeded"},
+		{free, &fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, nil, "cannot open free.bag.active: no permission to write in " + dir + disk.WhyDenied(dir)},
 		{free, syscall.EROFS, syscall.EROFS, "cannot open free.bag.active: read-only file system: name another directory, or in a container mount one"},
 		{free, syscall.EIO, syscall.EIO, "cannot open free.bag.active: input/output error"},
 	} {
@@ -77,13 +55,13 @@ func TestExplainCreate(t *testing.T) {
 func TestCreateFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	folder, err := OpenFolder(dir)
+	folder, err := disk.OpenFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer folder.Close()
 	for name, mode := range map[string]os.FileMode{"default": 0, "open": 0o666, "closed": 0o600} {
-		f, err := CreateFile(folder, name, mode)
+		f, err := disk.CreateFile(folder, name, mode)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +70,7 @@ func TestCreateFile(t *testing.T) {
 		if err != nil || mode != 0 && st.Mode() != mode || mode == 0 && st.Mode()&^0o640 != 0 {
 			t.Errorf("%s: mode %v, %v", name, st.Mode(), err)
 		}
-		if f, err := CreateFile(folder, name, mode); f != nil || !errors.Is(err, fs.ErrExist) {
+		if f, err := disk.CreateFile(folder, name, mode); f != nil || !errors.Is(err, fs.ErrExist) {
 			t.Errorf("%s, again: %v, %v", name, f, err)
 		}
 	}
@@ -104,14 +82,14 @@ func TestNumberedNames(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 8, 15, 30, 0, time.Local)
 	for name, tc := range map[string]struct {
-		out      Output
+		out      bagname.Output
 		numbered bool
 		want     []string
 	}{
-		"named":           {Output{Name: "run"}, false, []string{"run.bag", "run_1.bag", "run_3.bag"}},
-		"numbered":        {Output{Name: "run"}, true, []string{"run_0.bag", "run_1.bag", "run_3.bag"}},
-		"template":        {Output{Template: "run_{split}"}, false, []string{"run_0.bag", "run_1.bag", "run_2_1.bag"}},
-		"template, again": {Output{Template: "run_{split}"}, true, []string{"run_0.bag", "run_1.bag", "run_2_1.bag"}},
+		"named":           {bagname.Output{Name: "run"}, false, []string{"run.bag", "run_1.bag", "run_3.bag"}},
+		"numbered":        {bagname.Output{Name: "run"}, true, []string{"run_0.bag", "run_1.bag", "run_3.bag"}},
+		"template":        {bagname.Output{Template: "run_{split}"}, false, []string{"run_0.bag", "run_1.bag", "run_2_1.bag"}},
+		"template, again": {bagname.Output{Template: "run_{split}"}, true, []string{"run_0.bag", "run_1.bag", "run_2_1.bag"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

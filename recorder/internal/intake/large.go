@@ -3,25 +3,25 @@ package intake
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 // awaitChunk waits until a large message may be received and returns its chunk, nil if
 // it is not wanted any more. mu is held.
-func (in *Intake) awaitChunk(f *LargeFrame, size, first int) *memory.Chunk {
+func (f *LargeFrame) awaitChunk(size, first int) *memory.Chunk {
+	in := f.link.In
 	in.SealOpen() // so that its memory comes back
-	defer in.endWait(f)
-	if in.startWait(f); !in.awaitLease(f) {
+	defer f.endWait()
+	if f.startWait(); !f.awaitLease() {
 		return nil
 	}
 	c := f.link.Connection
-	if free := in.Pool.GetReusable(c.Proven, size); free != nil {
+	if free := in.Pool.Turns.Buffer(c.Proven, size); free != nil {
 		return free
 	}
-	if !in.awaitMemory(f, in.Pool.Weight(first)) {
-		in.Pool.EndTurn(&f.Turn)
+	if !f.awaitMemory(in.Pool.Weight(first)) {
+		in.Pool.Turns.End(&f.Turn)
 		return nil
 	}
 	return in.Pool.Get(first, first)
@@ -29,41 +29,37 @@ func (in *Intake) awaitChunk(f *LargeFrame, size, first int) *memory.Chunk {
 
 // awaitGrowth waits until a message that is received may take more bytes, and reports
 // whether it may. mu is held.
-func (in *Intake) awaitGrowth(f *LargeFrame, more int64) bool {
-	defer in.endWait(f)
-	in.startWait(f)
-	if !f.Turn.Granted {
-		in.Room.Broadcast() // it may be the last that all others wait for
-		if !in.awaitLease(f) {
-			return false
-		}
+func (f *LargeFrame) awaitGrowth(more int64) bool {
+	defer f.endWait()
+	f.startWait()
+	if !f.Turn.Granted && !f.awaitLease() {
+		return false
 	}
-	return in.awaitMemory(f, more)
+	return f.awaitMemory(more)
 }
 
 // startWait notes that f may have to wait. mu is held.
-func (in *Intake) startWait(f *LargeFrame) {
+func (f *LargeFrame) startWait() {
 	c := f.link.Connection
 	f.Turn.Waiting, f.Turn.Proven, f.wait = true, c.Proven, account.Wait{Topic: c.Topic}
 }
 
 // endWait ends that. mu is held.
-func (in *Intake) endWait(f *LargeFrame) {
+func (f *LargeFrame) endWait() {
+	in := f.link.In
 	f.Turn.Waiting = false
 	in.Account.EndWait(&f.wait)
 }
 
 // awaitLease waits for the turn of a message, and reports whether it has a lease: not if
-// it is not wanted any more, or if it is to be given up. mu is held.
-func (in *Intake) awaitLease(f *LargeFrame) bool {
-	in.Pool.EnqueueTurn(&f.Turn)
-	defer in.Pool.DequeueTurn(&f.Turn)
+// it is not wanted any more. mu is held.
+func (f *LargeFrame) awaitLease() bool {
+	in := f.link.In
+	in.Pool.Turns.Enqueue(&f.Turn)
+	defer in.Pool.Turns.Dequeue(&f.Turn)
 	for in.accepts(f.wait.Topic) {
-		if in.Pool.GrantTurn(&f.Turn, time.Now()) {
+		if in.Pool.Turns.Grant(&f.Turn, time.Now()) {
 			return true
-		}
-		if in.Pool.StuckTurn(&f.Turn) {
-			return false
 		}
 		in.wait(&f.wait)
 	}
@@ -72,43 +68,35 @@ func (in *Intake) awaitLease(f *LargeFrame) bool {
 
 // awaitMemory waits until a large message with a lease may take more bytes, and reports
 // whether it may; false means that it is not wanted any more. Shared chunks take no more
-// than their minimum meanwhile, or none if the message needs that, too. mu is held.
-func (in *Intake) awaitMemory(f *LargeFrame, more int64) bool {
+// than their minimum meanwhile. mu is held.
+func (f *LargeFrame) awaitMemory(more int64) bool {
+	in := f.link.In
 	for {
-		free := in.Pool.BesideShared(&f.Turn, more)
+		free := in.Pool.Turns.Beside(&f.Turn, more)
 		if in.Pool.MakeRoom(free, memory.ForLarge) {
 			return true
 		}
 		if !in.accepts(f.wait.Topic) {
 			return false
 		}
-		in.SealOpen() // it would hold on to its memory until it is old
-		if f.Turn.Shared == 0 && in.dropEmptyChunk() || in.forgetLatchedFor(free) {
+		in.SealOpen()                              // it would hold on to its memory until it is old
+		if c := in.Filling.TakeEmpty(); c != nil { // it has a connection record at most
+			in.Pool.Put(c)
 			continue
 		}
-		in.Pool.SetShort(&f.Turn, true)
+		in.Pool.Turns.SetShort(true)
 		in.wait(&f.wait)
-		in.Pool.SetShort(&f.Turn, false)
+		in.Pool.Turns.SetShort(false)
 	}
 }
 
-// forgetLatchedFor lets the latched messages go if large messages, which alone hold memory
-// beside them that does not come back by itself, could not have more bytes otherwise. It
-// reports whether there were any. mu is held.
-func (in *Intake) forgetLatchedFor(more int64) bool {
-	if !in.Pool.NeverFits(more) {
-		return false
+// hasLease reports whether a message has a lease, or gets one without a wait. mu is held.
+func (f *LargeFrame) hasLease() bool {
+	in := f.link.In
+	if f.Turn.Granted {
+		return true
 	}
-	return in.Latched.ForgetAll(in.Account.Sources(), "latched messages are not repeated in the next file: a large message needs their memory")
-}
-
-// dropEmptyChunk gives the memory of the open chunk back if there is a connection record
-// in it at most, and reports whether there was one. mu is held.
-func (in *Intake) dropEmptyChunk() bool {
-	if in.Open == nil || in.Open.Builder.Messages() > 0 {
-		return false
-	}
-	in.Pool.Put(in.Open)
-	in.Open, in.records = nil, new(chunk.Records) // which is written anew
-	return true
+	in.Pool.Turns.Enqueue(&f.Turn)
+	defer in.Pool.Turns.Dequeue(&f.Turn)
+	return in.Pool.Turns.Grant(&f.Turn, time.Now())
 }

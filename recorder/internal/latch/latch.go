@@ -5,12 +5,16 @@ package latch
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
+
+// ErrNoMemory says that the latched messages before a snapshot are not in it.
+var ErrNoMemory = errors.New("no memory for what is latched before it")
 
 // Source is a connection as far as latched messages go: one header of one publisher on one topic.
 type Source struct {
@@ -184,20 +188,6 @@ func (m *Store) Unpin(all []Pinned) {
 			m.releaseLatched(l.Message)
 		}
 	}
-}
-
-// ForgetAll lets all latched messages go, and reports whether there were any. why says why.
-func (m *Store) ForgetAll(sources []*Source, why string) bool {
-	before := m.mem.Latched
-	for _, c := range sources {
-		m.Forget(c)
-		m.ForgetStart(c)
-	}
-	if m.mem.Latched == before {
-		return false
-	}
-	m.noteShortage(why, "")
-	return true
 }
 
 // Claim counts n bytes for latched messages on their way to a file, if there are so many.

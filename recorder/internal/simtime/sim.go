@@ -56,8 +56,8 @@ func New() *Sim {
 	return &Sim{begun: make(chan struct{}), held: make(chan struct{}), over: make(chan time.Time, 1)}
 }
 
-// Subscribe returns a clock that follows the topic of the clock.
-func Subscribe(n *tcpros.Node) (*Sim, error) {
+// subscribe returns a clock that follows the topic of the clock.
+func subscribe(n *tcpros.Node) (*Sim, error) {
 	c := New()
 	sub, err := n.Subscribe(tcpros.SubscribeOptions{
 		Topic: Topic, Type: "rosgraph_msgs/Clock", MD5Sum: "a9c97c1d230cfc112e270351a944ee47", TCPNoDelay: true,
@@ -69,9 +69,6 @@ func Subscribe(n *tcpros.Node) (*Sim, error) {
 
 // Topic returns the resolved name of the topic of the clock.
 func (c *Sim) Topic() string { return c.sub.Topic() }
-
-// First returns a channel that is closed with the first time.
-func (c *Sim) First() <-chan struct{} { return c.begun }
 
 // At returns the time that what was received at received is stamped with.
 func (c *Sim) At(received time.Time) time.Time {

@@ -74,7 +74,7 @@ type snapshotWork struct {
 func newSnapshotWriter(s *Sink, in intake.Snapshots, mode Mode) *SnapshotWriter {
 	return &SnapshotWriter{
 		sink: s, In: in, Log: s.Log, only: mode == OnlySnapshots,
-		Outputs: s.Outputs.ForSnapshots(mode == BesideRecording),
+		Outputs: s.Outputs.SnapshotSeries(mode == BesideRecording),
 		queue:   queue.New[snapshotWork](),
 		Limiter: rate.NewLimiter(rate.Every(snapshotEvery), SnapshotBurst),
 		closing: make(chan struct{}),

@@ -1,0 +1,104 @@
+// Package configtest helps the tests of programs to compare their options with those written down:
+// names, abbreviations, help, and what each option sets.
+package configtest
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/config"
+)
+
+var update = flag.Bool("update", false, "write the files that tests compare with anew") //nolint:gochecknoglobals // a flag
+
+// Golden compares text with the file at path, or writes that file.
+func Golden(t *testing.T, path, text string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(text, "\n")); d != "" {
+		t.Errorf("%s differs; -update writes it anew (-want +got):\n%s", path, d)
+	}
+}
+
+// flagName matches the name of an option in the help.
+var flagName = regexp.MustCompile(`(?m)^  (?:-(.), |    )--([a-z0-9-]+)(=?)`)
+
+// Names returns one line for each letter and each abbreviation of an option in help: the keys that it
+// sets, or the error. read reads a command line; word is an argument that is no option.
+func Names(help, word string, read func(args []string) ([]config.Setting, error)) string {
+	var b strings.Builder
+	seen := []string{"help", "man", "version"}
+	for _, m := range flagName.FindAllStringSubmatch(help, -1) {
+		var names []string
+		for end := range m[2] {
+			names = append(names, "--"+m[2][:end+1])
+		}
+		if m[1] != "" {
+			names = append(names, "-"+m[1])
+		}
+		for _, name := range names {
+			if slices.Contains(seen, m[2]) || slices.Contains(seen, name) {
+				continue
+			}
+			seen = append(seen, name)
+			args := []string{word, name}
+			if m[3] != "" {
+				args = append(args, "5")
+			}
+			fmt.Fprintf(&b, "%s %s\n", name, keys(word, args, read))
+		}
+	}
+	return b.String()
+}
+
+// keys returns the keys of the options that args set beside word, or the error.
+func keys(word string, args []string, read func(args []string) ([]config.Setting, error)) string {
+	settings, err := read(args)
+	var keys []string
+	for _, s := range settings {
+		if s.Origin == "flag" && !slices.Equal(s.Values, []string{word}) {
+			keys = append(keys, s.Key)
+		}
+	}
+	if len(keys) == 0 && err != nil {
+		return err.Error()
+	}
+	return strings.Join(keys, " ")
+}
+
+// Fields returns one line for each exported field of a struct that is not zero.
+func Fields(v any) string {
+	var b strings.Builder
+	writeFields(&b, "", reflect.ValueOf(v))
+	return b.String()
+}
+
+func writeFields(b *strings.Builder, name string, v reflect.Value) {
+	switch {
+	case v.IsZero():
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() {
+				writeFields(b, name+"."+f.Name, v.Field(i))
+			}
+		}
+	default:
+		fmt.Fprintf(b, "  %s: %+v\n", strings.TrimPrefix(name, "."), v.Interface())
+	}
+}
