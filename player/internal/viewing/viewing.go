@@ -180,7 +180,7 @@ func (v *Viewing) Run(ctx context.Context) {
 		if now.BagTime != last.BagTime {
 			v.store.SetTime(now.BagTime)
 		}
-		if statusOf(&now) != statusOf(&last) || now.Rate != last.Rate { //nolint:gosec // exactly what was told
+		if statusOf(&now) != statusOf(&last) || now.Rate != last.Rate {
 			v.change()
 		}
 		last = now

@@ -44,8 +44,12 @@ func numbered(g *harness.Graph, name string) string {
 	w := harness.NewBag(g.T, path)
 	conn := func(topic, caller, latching string) *rosbag.Connection {
 		c, err := w.AddConnection(topic, rosbag.Header{
-			{Key: "callerid", Value: caller}, {Key: "latching", Value: latching}, {Key: "md5sum", Value: harness.StringMD5},
-			{Key: "message_definition", Value: "string data\n"}, {Key: "topic", Value: topic}, {Key: "type", Value: "std_msgs/String"},
+			{Key: "callerid", Value: caller},
+			{Key: "latching", Value: latching},
+			{Key: "md5sum", Value: harness.StringMD5},
+			{Key: "message_definition", Value: "string data\n"},
+			{Key: "topic", Value: topic},
+			{Key: "type", Value: "std_msgs/String"},
 		})
 		if err != nil {
 			g.T.Fatal(err)
@@ -104,13 +108,13 @@ func TestPlayed(t *testing.T) {
 	time := uint64(0)
 	seen := map[string]int{}
 	for _, e := range v.Events() {
-		switch e.Kind {
-		case viewer.Clock:
+		switch {
+		case e.Kind == viewer.Clock:
 			if e.At < time {
 				t.Errorf("time goes back from %d to %d", time, e.At)
 			}
 			time = e.At
-		case viewer.Data:
+		case e.Kind == viewer.Data:
 			seen[e.Topic]++
 			// The time comes 60 times a second, which is each 83 ms in the bag, before the message
 			// that crosses it; a busy machine sends many messages at once.
@@ -118,7 +122,7 @@ func TestPlayed(t *testing.T) {
 				t.Errorf("%s: a message is %d ms ahead of the time", e.Topic, (e.At-time)/1e6)
 			}
 			if !slices.ContainsFunc(recorded[e.Topic].Messages, func(m harness.Message) bool {
-				return uint64(m.Time.Std().UnixNano()) == e.At && bytes.Equal([]byte(m.Data), e.Payload)
+				return uint64(m.Time.Std().UnixNano()) == e.At && bytes.Equal(m.Data, e.Payload)
 			}) {
 				t.Fatalf("%s: the bag has no such message at %d", e.Topic, e.At)
 			}
