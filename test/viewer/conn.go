@@ -99,7 +99,7 @@ func (c *Conn) greet(ctx context.Context, address string, o Options) error {
 		return err
 	}
 	key := make([]byte, 16)
-	rand.Read(key) //nolint:gosec // never fails
+	rand.Read(key)
 	for name, values := range o.Header {
 		r.Header[name] = values
 	}
@@ -139,7 +139,7 @@ func (c *Conn) Close() error { return c.net.Close() }
 // WriteFrame sends one frame.
 func (c *Conn) WriteFrame(final bool, op byte, payload []byte) error {
 	var mask [4]byte
-	rand.Read(mask[:]) //nolint:gosec // never fails
+	rand.Read(mask[:])
 	head := []byte{op}
 	if final {
 		head[0] |= 0x80

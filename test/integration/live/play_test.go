@@ -3,6 +3,7 @@ package live_test
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -108,13 +109,13 @@ func TestPlayed(t *testing.T) {
 	time := uint64(0)
 	seen := map[string]int{}
 	for _, e := range v.Events() {
-		switch {
-		case e.Kind == viewer.Clock:
+		if e.Kind == viewer.Clock {
 			if e.At < time {
 				t.Errorf("time goes back from %d to %d", time, e.At)
 			}
 			time = e.At
-		case e.Kind == viewer.Data:
+		}
+		if e.Kind == viewer.Data {
 			seen[e.Topic]++
 			// The time comes 60 times a second, which is each 83 ms in the bag, before the message
 			// that crosses it; a busy machine sends many messages at once.
@@ -256,7 +257,8 @@ func TestControlledElsewhere(t *testing.T) {
 	}
 	<-v.Done()
 	state(t, v, "the end is told", func(s viewer.Playback) bool { return s.Status == 3 })
-	if e, ok := v.End().(*viewer.ClosedError); !ok || e.Code != 1001 {
+	var closed *viewer.ClosedError
+	if !errors.As(v.End(), &closed) || closed.Code != 1001 {
 		t.Errorf("the connection ends with %v", v.End())
 	}
 }
