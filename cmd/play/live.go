@@ -15,6 +15,6 @@ func newViewing(c *config.Play, node *tcpros.Node) *player.Viewing {
 		return nil
 	}
 	return player.NewViewing(player.ViewingOptions{
-		Name: name + " " + node.Name(), Distro: cmp.Or(c.Getenv("ROS_DISTRO"), "noetic"), Graph: node.Master().SystemState,
+		Name: "goplay " + node.Name(), Distro: cmp.Or(c.Getenv("ROS_DISTRO"), "noetic"), Graph: node.Master().SystemState,
 	})
 }

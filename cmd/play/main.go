@@ -115,7 +115,7 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 	face := playface.New(d.marks...)
 	defer doors.NotifySystemd(ctx, node, d.log, face)()
 	o.Viewing = newViewing(c, node)
-	endWeb, err := doors.ServeWeb(ctx, &c.Web, node, d.log, face, o.Viewing.Source)
+	endWeb, err := doors.ServeWeb(ctx, &c.Web, node, d.log, face, o.Viewing.Source())
 	if err != nil {
 		return control.Summary{}, err
 	}
