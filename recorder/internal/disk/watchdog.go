@@ -43,6 +43,8 @@ type operation struct {
 	end        func()
 }
 
+// NewWatchdog returns a Watchdog that reports slow operations to log. At the end of a recording
+// operations slower than hangAfter are not waited for.
 func NewWatchdog(log *zap.Logger) *Watchdog { return &Watchdog{log: log, Limit: hangAfter} }
 
 // Begin notes an operation; the caller calls what it returns when that is over.
