@@ -12,6 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
+	"github.com/gorosbag/gorosbag/recorder/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
@@ -48,9 +49,9 @@ func testPipeline(t testing.TB, o Options, wrap func(bagfile.Handle) bagfile.Han
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { outputs.Close() })
-	var out *sink.Bag
+	var out *files.Bag
 	if o.Begin != control.StateStopped && o.Snapshot.Mode != control.SnapshotOnly {
-		if out, err = sink.Create(outputs, time.Now()); err != nil {
+		if out, err = files.Create(outputs, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -78,7 +79,7 @@ func holdWriter(p *pipeline) (release func()) {
 	const least = 1 // byte, which the disk does not seem to have when the writer is to open a file
 	held, asked := make(chan struct{}), make(chan struct{})
 	var others atomic.Bool
-	p.Disk = bagfile.NewSpace(least, "", false, func() (int64, error) {
+	p.Bags.Disk = bagfile.NewSpace(least, "", false, func() (int64, error) {
 		if others.Swap(true) {
 			return least, nil
 		}

@@ -168,7 +168,7 @@ func TestRecordBehindASplit(t *testing.T) {
 		other.Frames(testlink.Frame(2, 0, 100), 1, time.Now())
 		m.Commit(time.Now())
 		closePipeline(t, p)
-		paths := files(t, p)
+		paths := filesOf(t, p)
 		if len(paths) != splits+1 {
 			t.Fatalf("%d splits: files %v", splits, paths)
 		}
@@ -218,7 +218,7 @@ func TestLargeMessageBehindASplit(t *testing.T) {
 			t.Errorf("%s: %d bytes, want %d", name, l.Connection.Topic.Bytes, want)
 		}
 		l.In.Mu.Unlock()
-		paths := files(t, p)
+		paths := filesOf(t, p)
 		if len(paths) != splits+1 {
 			t.Fatalf("%s: files %v", name, paths)
 		}

@@ -64,7 +64,7 @@ func TestCommandsAndSnapshots(t *testing.T) {
 				t.Fatal(err)
 			}
 			var shots, bags []string
-			for _, b := range p.Finished.List() {
+			for _, b := range p.Bags.Finished.List() {
 				if b.Snapshot {
 					shots = append(shots, b.Place.Target())
 				} else {

@@ -244,7 +244,7 @@ func TestTriggerFlood(t *testing.T) {
 func TestSnapshotsThatCannotBegin(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{ChunkBytes: 1000})
-	if err := os.Remove(p.Outputs.Dir.Name()); err != nil {
+	if err := os.Remove(p.Bags.Outputs.Dir.Name()); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {

@@ -15,6 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -56,7 +57,7 @@ type SnapshotWriter struct {
 // and taking.last.
 type Snapshot struct {
 	ring.Taking
-	Out               *Bag
+	Out               *files.Bag
 	Rooted            bool // the records of taking.conns have been written
 	Messages, Missing uint64
 	Err               error
@@ -74,7 +75,7 @@ type snapshotWork struct {
 func newSnapshotWriter(s *Sink, in intake.Snapshots, mode Mode) *SnapshotWriter {
 	return &SnapshotWriter{
 		sink: s, In: in, Log: s.Log, only: mode == OnlySnapshots,
-		Outputs: s.Outputs.SnapshotSeries(mode == BesideRecording),
+		Outputs: s.Bags.Outputs.SnapshotSeries(mode == BesideRecording),
 		queue:   queue.New[snapshotWork](),
 		Limiter: rate.NewLimiter(rate.Every(snapshotEvery), SnapshotBurst),
 		closing: make(chan struct{}),
@@ -384,17 +385,16 @@ func (w *SnapshotWriter) addChunk(sn *Snapshot, c ring.Chunk) {
 		w.countMissing(sn, &c, account.DropDisk)
 		return
 	}
-	w.sink.snapped.Add(int64(len(c.Record)))
-	w.sink.Stored.Add(int64(len(c.Record)))
+	w.sink.Bags.CountStored(sn.Out, int64(len(c.Record)))
 	sn.Messages += c.MessageCount()
 	if w.only {
-		sn.Out.hold(c.Sealed)
+		sn.Out.Hold(c.Sealed)
 		w.In.SnapshotWritten(c.Sealed)
 	}
 	if sn.Out.Mode == bagfile.SyncChunk {
-		w.sink.Sync(sn.Out)
+		w.sink.Bags.Sync(sn.Out)
 	}
-	w.sink.WakeSyncer(sn.Out, time.Now())
+	w.sink.Bags.WakeSyncer(sn.Out, time.Now())
 }
 
 // countMissing counts messages that should be in a snapshot and are not. Beside a recording
@@ -413,9 +413,9 @@ func (w *SnapshotWriter) closeSnapshot(sn *Snapshot) {
 		sn.Err = errors.Join(sn.Err, fmt.Errorf("%s missing in the snapshot %s", plural.Of(sn.Missing, "message"), sn.Out.Target()))
 	}
 	if sn.Err != nil {
-		w.sink.Finished.fault(sn.Err)
+		w.sink.Bags.Finished.Fail(sn.Err)
 	}
 	w.Log.Info("Snapshot", zap.String("file", sn.Out.Target()), zap.Uint64("messages", sn.Messages), zap.Int64("bytes", sn.Out.Bytes()))
 	w.In.SnapshotClosed()
-	w.sink.closing <- sn.Out
+	w.sink.Bags.Leave(sn.Out)
 }

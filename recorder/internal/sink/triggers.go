@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
@@ -112,7 +113,7 @@ func (w *SnapshotWriter) beginNext(r *snapshotRequest, at time.Time) {
 		w.Mu.Lock()
 		w.failed++
 		w.Mu.Unlock()
-		w.sink.Finished.fault(fmt.Errorf("a snapshot could not begin: %w", r.err))
+		w.sink.Bags.Finished.Fail(fmt.Errorf("a snapshot could not begin: %w", r.err))
 	}
 }
 
@@ -141,10 +142,10 @@ func (w *SnapshotWriter) awaitTurn() error {
 // open creates the bag of a snapshot and begins it; at is the first trigger, last the last
 // one. starting is held.
 func (w *SnapshotWriter) open(at, last time.Time, triggers int) (*Snapshot, error) {
-	if err := w.sink.Disk.Short(); err != nil {
+	if err := w.sink.Bags.Disk.Short(); err != nil {
 		return nil, err
 	}
-	out, err := Create(w.Outputs, at)
+	out, err := files.Create(w.Outputs, at)
 	if err != nil {
 		return nil, err
 	}
@@ -160,10 +161,7 @@ func (w *SnapshotWriter) open(at, last time.Time, triggers int) (*Snapshot, erro
 		fields = append(fields, zap.Int("triggers", triggers))
 	}
 	w.Log.Info("Triggered snapshot recording with name '"+out.Target()+"'.", fields...)
-	w.sink.Handover.Begun(out.Target())
-	if w.sink.onOpen != nil {
-		w.sink.onOpen(out.Target())
-	}
+	w.sink.Bags.Announce(out)
 	return sn, nil
 }
 
