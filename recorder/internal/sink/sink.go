@@ -17,7 +17,9 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/snapshot"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -28,14 +30,14 @@ type Sink struct {
 	In          intake.Files
 	commands    intake.Commands
 	Encoder     *encode.Encoder
-	Compression rosbag.Compression
+	packer      latch.Packer              // of the latched messages that files begin with
 	report      func(at time.Time) []byte // makes the account of losses; nil for none
 	abortDrain  <-chan struct{}           // closed: give up what is queued
 	reportTopic string
 	writer      sync.WaitGroup
 
 	Bags         *files.Files
-	Snapshotter  *SnapshotWriter
+	Snapshotter  *snapshot.Writer
 	newest       rosbag.Time // the time of the latest message that was written
 	failoverUsed bool        // the single permitted failover has been used
 	followed     time.Time   // when the directory was last looked for
@@ -82,7 +84,6 @@ func New(o Config) *Sink {
 		In:          o.Files,
 		commands:    o.Commands,
 		Encoder:     o.Encoder,
-		Compression: o.Compression,
 		report:      o.Report,
 		reportTopic: o.ReportTopic,
 		abortDrain:  o.AbortDrain,
@@ -91,8 +92,12 @@ func New(o Config) *Sink {
 	}
 	o.Bags.Log, o.Bags.Counts, o.Bags.OnlySnapshots = o.Log, o.Files, o.Keeps == OnlySnapshots
 	s.Bags = files.New(o.Bags)
+	s.packer = latch.Packer{Frames: o.Files, Compression: o.Compression, ChunkBytes: o.Files.ChunkBytes()}
 	if o.Keeps != NoSnapshots {
-		s.Snapshotter = newSnapshotWriter(s, o.Snapshots, o.Keeps)
+		s.Snapshotter = snapshot.New(snapshot.Config{
+			Log: o.Log, In: o.Snapshots, Bags: s.Bags, Packer: s.packer, Only: o.Keeps == OnlySnapshots,
+			Outputs: o.Bags.Outputs.SnapshotSeries(o.Keeps == BesideRecording), Aborted: s.drainAborted,
+		})
 	}
 	return s
 }
@@ -110,7 +115,7 @@ func (s *Sink) Start() {
 	s.writer.Go(s.write)
 	s.Bags.Start()
 	if s.Snapshotter != nil {
-		s.Snapshotter.start()
+		s.Snapshotter.Start()
 	}
 }
 
@@ -119,7 +124,7 @@ func (s *Sink) Start() {
 func (s *Sink) Close() error {
 	s.writer.Wait()
 	s.Encoder.Wait()
-	s.Snapshotter.close()
+	s.Snapshotter.Close()
 	return errors.Join(s.err, s.Bags.Close(s.Out))
 }
 
@@ -142,7 +147,7 @@ func (s *Sink) write() {
 		if s.Snapshotter == nil {
 			s.In.Release(c)
 		} else {
-			s.Snapshotter.keep(c)
+			s.Snapshotter.Keep(c)
 		}
 	}
 }
@@ -163,9 +168,9 @@ func (s *Sink) Execute(c *command.Command) {
 	case command.Pin:
 		c.Pinned = s.Bags.Retain.Pin(c.Since)
 	case command.Snapshot:
-		s.Snapshotter.begin(c.Taking)
+		s.Snapshotter.Begin(c.Taking)
 	case command.EndSnapshot:
-		s.Snapshotter.end(c.Taking)
+		s.Snapshotter.End(c.Taking)
 	}
 	close(c.Done)
 }
