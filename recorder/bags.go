@@ -12,7 +12,7 @@ func (c *Control) Bags() ([]control.Bag, error) {
 	if err != nil {
 		return nil, err
 	}
-	done := r.sink.Finished.Bags()
+	done := r.sink.Bags.Finished.Bags()
 	all := make([]control.Bag, len(done))
 	for i, b := range done {
 		all[i] = control.Bag(b)
@@ -26,6 +26,6 @@ func (c *Control) OpenBag(id int) (*os.File, control.Bag, error) {
 	if err != nil {
 		return nil, control.Bag{}, err
 	}
-	f, b, err := r.sink.Finished.Open(id)
+	f, b, err := r.sink.Bags.Finished.Open(id)
 	return f, control.Bag(b), err
 }

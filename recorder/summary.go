@@ -17,7 +17,7 @@ func (r *session) summary(d time.Duration) control.Summary {
 	if r.o.Adaptive {
 		s.Chunks = r.sink.Encoder.Stored()
 	}
-	files := r.sink.Finished.Account()
+	files := r.sink.Bags.Finished.Account()
 	s.File, s.Bytes, s.Earlier = files.Last, files.Bytes, control.EarlierFiles(files.Earlier)
 	for _, f := range files.Files {
 		s.Files = append(s.Files, control.FileSummary(f))

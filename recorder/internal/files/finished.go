@@ -1,4 +1,4 @@
-package sink
+package files
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ import (
 
 // Bounds of what is remembered.
 const (
-	KeptBags   = 256 // finished bags that are remembered one by one; those before only in sums
+	KeptBags   = 256 // finished bags that are remembered one by one; earlier bags are remembered in sums
 	KeptFaults = 16
 )
 
@@ -27,15 +27,15 @@ type FinishedBags struct {
 	Retain *retention.Retainer
 
 	mu      sync.Mutex
-	latest  []finishedBag // the bag of number n is at n%keptBags
+	latest  []finishedBag // the bag of number n is at n%KeptBags
 	count   int           // bags
-	bytes   int64         // of them all
-	file    string        // the last that counts as the recording's own, when it was closed
-	place   disk.Place    // where it is
+	bytes   int64         // of all bags
+	file    string        // the name that the last bag of the recording itself had when it was closed; empty for none
+	place   disk.Place    // where that bag is
 	gone    int           // bags that were deleted while they were recorded
-	earlier EarlierFiles  // those that have left latest
-	faults  []error       // the first ones
-	more    int           // and how many came after those
+	earlier EarlierFiles  // the account of bags that have left latest
+	faults  []error       // the first KeptFaults
+	more    int           // faults after those
 }
 
 // doneBag is a bag that the recording has finished, as the recorder's Bag documents.
@@ -121,14 +121,14 @@ func (l *FinishedBags) Add(b *Bag, fault error, own bool) {
 	*oldest = f
 }
 
-// fault notes what went wrong with a file that is not closed yet.
-func (l *FinishedBags) fault(err error) {
+// Fail notes what went wrong with a file that is not closed yet.
+func (l *FinishedBags) Fail(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.addFault(err)
 }
 
-// addFault is fault with mu held.
+// addFault is Fail for a caller that has the lock.
 func (l *FinishedBags) addFault(err error) {
 	if len(l.faults) == KeptFaults {
 		l.more++
