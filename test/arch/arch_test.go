@@ -176,7 +176,7 @@ var allowed = map[string][]string{
 	"tcpros/internal/sublink":         {"internal/fields", "internal/xmlrpc", "tcpros/internal/endpoint", "tcpros/internal/names", "tcpros/internal/placeheap", "tcpros/internal/rosapi", "tcpros/internal/udpros", "tcpros/internal/wire"},
 	"tcpros/internal/udpros":          {},
 	"tcpros/internal/wire":            {"internal/fields", "tcpros/internal/names"},
-	"tcpros/master":                   {"internal/loglimit", "internal/xmlrpc", "tcpros", "tcpros/master/internal/"},
+	"tcpros/master":                   {"internal/loglimit", "internal/xmlrpc", "tcpros", "tcpros/internal/endpoint", "tcpros/master/internal/"},
 	"tcpros/master/internal/notify":   {"internal/xmlrpc", "tcpros/master/internal/outgoing"},
 	"tcpros/master/internal/outgoing": {"internal/xmlrpc"},
 	"player/control":                  {"bagfmt", "tcpros"},
