@@ -129,7 +129,7 @@ var allowed = map[string][]string{
 	"recorder/internal/repair":  {"bagfmt", "bagfmt/chunk", "bagfmt/recovery", "internal/loglimit", "recorder/internal/bagfile", "recorder/internal/bagname", "recorder/internal/disk"},
 
 	"internal/playface/screen":       {"internal/bagnote", "internal/command", "internal/plural", "internal/term", "internal/term/keys", "internal/term/termtext", "internal/term/topictable", "player/control"},
-	"internal/recordface/screen":     {"internal/command", "internal/plural", "internal/term", "internal/term/keys", "internal/term/termtext", "internal/term/topictable", "recorder/control"},
+	"internal/recordface/screen":     {"internal/command", "internal/plural", "internal/recordface", "internal/term", "internal/term/keys", "internal/term/termtext", "internal/term/topictable", "recorder/control"},
 	"internal/program/doors":         {"config", "internal/command", "internal/live", "internal/program", "internal/rosctl", "internal/sdnotify", "internal/term", "internal/term/keys", "internal/web", "internal/web/foxglove", "tcpros"},
 	"internal/store/internal/answer": {"internal/store/internal/place"},
 	"internal/store/internal/place":  {},
@@ -178,7 +178,7 @@ var allowed = map[string][]string{
 	"tcpros/internal/sublink":         {"internal/fields", "internal/xmlrpc", "tcpros/internal/endpoint", "tcpros/internal/names", "tcpros/internal/placeheap", "tcpros/internal/rosapi", "tcpros/internal/udpros", "tcpros/internal/wire"},
 	"tcpros/internal/udpros":          {},
 	"tcpros/internal/wire":            {"internal/fields", "tcpros/internal/names"},
-	"tcpros/master":                   {"internal/loglimit", "internal/xmlrpc", "tcpros", "tcpros/master/internal/"},
+	"tcpros/master":                   {"internal/loglimit", "internal/xmlrpc", "tcpros", "tcpros/internal/endpoint", "tcpros/master/internal/"},
 	"tcpros/master/internal/notify":   {"internal/xmlrpc", "tcpros/master/internal/outgoing"},
 	"tcpros/master/internal/outgoing": {"internal/xmlrpc"},
 	"player/control":                  {"bagfmt", "tcpros"},
