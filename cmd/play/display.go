@@ -6,12 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"go.uber.org/zap"
 	"golang.org/x/term"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/program"
@@ -48,7 +46,7 @@ func sameOutput() bool {
 
 // display is the user interface of play: its output, its screen and its keys.
 type display struct {
-	c       *config.Play
+	s       *settings
 	out     *screen.Console
 	log     *zap.Logger
 	signals *program.Signals
@@ -64,9 +62,9 @@ type display struct {
 	last control.Status
 }
 
-func newDisplay(c *config.Play, out *screen.Console, log *zap.Logger, signals *program.Signals) *display {
-	d := &display{c: c, out: out, log: log, signals: signals, screen: !c.Quiet && !c.NoScreen && program.Terminal(os.Stdout)}
-	d.printer = screen.Play{W: out, Lines: d.screen || sameOutput(), Quiet: c.Quiet, Keys: term.IsTerminal(int(os.Stdin.Fd())), Delay: time.Duration(c.Delay)}
+func newDisplay(s *settings, out *screen.Console, log *zap.Logger, signals *program.Signals) *display {
+	d := &display{s: s, out: out, log: log, signals: signals, screen: !s.control.quiet && !s.control.noScreen && program.Terminal(os.Stdout)}
+	d.printer = screen.Play{W: out, Lines: d.screen || sameOutput(), Quiet: s.control.quiet, Keys: term.IsTerminal(int(os.Stdin.Fd())), Delay: s.play.Delay}
 	return d
 }
 
@@ -90,8 +88,8 @@ func (d *display) show(ctx context.Context, control control.Control) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the end of play is shown, too
 	d.end = cancel
 	view := &screen.PlayView{
-		Control: control, Keys: playKeys(control, d.log, d.signals.End, d.marks), Name: title(d.c.AllBags()), Marks: d.marks,
-		Immediate: d.c.Immediate, Color: program.Colors(os.Stdout), ASCII: !screen.Unicode(),
+		Control: control, Keys: playKeys(control, d.log, d.signals.End, d.marks), Name: title(d.s.selection.bags), Marks: d.marks,
+		Immediate: d.s.play.Immediate, Color: program.Colors(os.Stdout), ASCII: !screen.Unicode(),
 	}
 	d.terminal = &screen.Terminal{Input: os.Stdin, Failed: func(err error) { d.log.Warn("no keys", zap.Error(err)) }}
 	if d.screen {
@@ -100,7 +98,7 @@ func (d *display) show(ctx context.Context, control control.Control) {
 		d.terminal.Press = func(key keys.Key) { d.pressWithoutScreen(view, key) }
 	}
 	d.terminal.Begin(ctx)
-	if !d.c.Quiet {
+	if !d.s.control.quiet {
 		n := newEventLog(control, d.log, d.screen)
 		// owner: hide; ends with ctx.
 		d.pending.Go(func() { n.run(ctx) })

@@ -6,7 +6,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/web"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -14,20 +13,16 @@ import (
 
 // serveWeb serves the web page, the API and the metrics, if they are switched on, until end is
 // called. page is empty until its control is attached.
-func serveWeb(ctx context.Context, c *config.Play, node *tcpros.Node, page *web.Player, log *zap.Logger) (end func(), err error) {
-	if c.Web.Listen == "" {
+func serveWeb(ctx context.Context, s *settings, node *tcpros.Node, page *web.Player, log *zap.Logger) (end func(), err error) {
+	if s.Web.Listen == "" {
 		return func() {}, nil
 	}
-	token, err := c.Web.Secret()
-	if err != nil {
-		return nil, err
-	}
-	hosts := c.Web.Hosts
+	hosts := s.Web.Hosts
 	if u, err := url.Parse(node.URI()); err == nil {
 		hosts = append(hosts, u.Hostname())
 	}
 	server, err := web.Serve(ctx, web.Options{
-		Listen: string(c.Web.Listen), Token: token, Hosts: hosts,
+		Listen: s.Web.Listen, Token: s.Web.Token(), Hosts: hosts,
 		Node: node.Name(), Version: program.Version(), MasterUp: node.MasterUp, Unread: node.Unread, Log: log,
 	}, page)
 	if err != nil {

@@ -2,32 +2,19 @@ package main
 
 import (
 	"context"
-	"time"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/rosctl"
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
-// begin translates how the recording begins.
-func begin(c *config.Record) recorder.State {
-	switch {
-	case c.Paused:
-		return recorder.StatePaused
-	case c.Stopped, len(c.StartOn) > 0:
-		return recorder.StateStopped
-	}
-	return recorder.StateRecording
-}
-
 // serve puts the control of the recording on the ROS graph, unless it is not wanted
 // there, and on the web, if it is wanted there, until end is called.
-func serve(ctx context.Context, c *config.Record, o *recorder.Options) (end func(), err error) {
-	endWeb, err := serveWeb(ctx, c, o)
-	if err != nil || c.NoServices {
+func serve(ctx context.Context, s *settings, o *recorder.Options) (end func(), err error) {
+	endWeb, err := serveWeb(ctx, s, o)
+	if err != nil || s.control.noServices {
 		return endWeb, err
 	}
-	server, err := rosctl.ServeRecord(rosctl.RecordOptions{Node: o.Node, Control: o.Control, Log: o.Log, Pin: time.Duration(c.Pin)}) //nolint:contextcheck // it serves until Close
+	server, err := rosctl.ServeRecord(rosctl.RecordOptions{Node: o.Node, Control: o.Control, Log: o.Log, Pin: s.disk.pin}) //nolint:contextcheck // it serves until Close
 	if err != nil {
 		endWeb()
 		return nil, err

@@ -9,7 +9,6 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/term"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/screen"
@@ -23,15 +22,10 @@ type display struct {
 	pending sync.WaitGroup // what runs until hide
 }
 
-// hasScreen reports whether there is a live screen.
-func hasScreen(c *config.Record) bool {
-	return !c.Quiet && !c.NoScreen && program.Terminal(os.Stderr)
-}
-
 // show shows a recording and takes keys until hide gives the terminal back. Where
 // there is no terminal, or only the log is wanted, it does nothing.
-func show(ctx context.Context, c *config.Record, o *recorder.Options, console *screen.Console, signals *program.Signals) (hide func()) {
-	if !hasScreen(c) {
+func show(ctx context.Context, s *settings, o *recorder.Options, console *screen.Console, signals *program.Signals) (hide func()) {
+	if !s.control.hasScreen() {
 		return func() {}
 	}
 	end, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the end of the recording is shown, too

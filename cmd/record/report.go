@@ -6,7 +6,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/rosout"
@@ -14,13 +13,6 @@ import (
 	"github.com/gorosbag/gorosbag/internal/upload"
 	"github.com/gorosbag/gorosbag/recorder"
 )
-
-// reports translates --summary.
-var reports = map[string]recorder.Report{
-	"on-loss": recorder.ReportOnLoss,
-	"always":  recorder.ReportAlways,
-	"never":   recorder.ReportNever,
-}
 
 // publishSummary publishes the summary on /rosout, losses first.
 func publishSummary(out *rosout.Publisher, sum *recorder.Summary, err error) {
@@ -38,9 +30,9 @@ func publishSummary(out *rosout.Publisher, sum *recorder.Summary, err error) {
 }
 
 // report prints the summary and returns the exit code.
-func report(console *screen.Console, errs *program.Errors, c *config.Record, sum *recorder.Summary, sent *upload.Stats, err error) int {
-	if !c.Quiet && sum.Duration > 0 {
-		screen.PrintTable(console, screen.RecordSummary(sum)+uploadSummary(c, sent))
+func report(console *screen.Console, errs *program.Errors, s *settings, sum *recorder.Summary, sent *upload.Stats, err error) int {
+	if !s.control.quiet && sum.Duration > 0 {
+		screen.PrintTable(console, screen.RecordSummary(sum)+uploadSummary(s.upload.to, sent))
 	}
 	switch {
 	case errors.Is(err, recorder.ErrDiskHangs):
@@ -55,7 +47,7 @@ func report(console *screen.Console, errs *program.Errors, c *config.Record, sum
 		return errs.Fail(program.ExitLoss, fmt.Errorf("%s; see the summary", sum.Losses()))
 	case sent.Lost > 0:
 		return errs.Fail(program.ExitLoss, fmt.Errorf("files were deleted before they were uploaded (%d)", sent.Lost))
-	case c.Require && len(sum.Missing) > 0:
+	case s.selection.require && len(sum.Missing) > 0:
 		return errs.Fail(program.ExitLoss, fmt.Errorf("%s never appeared; see the summary", plural.Of(len(sum.Missing), "topic")))
 	}
 	return program.ExitOK

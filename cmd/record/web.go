@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"net/url"
-	"time"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/web"
 	"github.com/gorosbag/gorosbag/recorder"
@@ -13,22 +11,18 @@ import (
 
 // serveWeb serves the web page, the API and the metrics, if they are switched on, until end is
 // called.
-func serveWeb(ctx context.Context, c *config.Record, o *recorder.Options) (end func(), err error) {
-	if c.Web.Listen == "" {
+func serveWeb(ctx context.Context, s *settings, o *recorder.Options) (end func(), err error) {
+	if s.Web.Listen == "" {
 		return func() {}, nil
 	}
-	token, err := c.Web.Secret()
-	if err != nil {
-		return nil, err
-	}
-	hosts := c.Web.Hosts
+	hosts := s.Web.Hosts
 	if u, err := url.Parse(o.Node.URI()); err == nil {
 		hosts = append(hosts, u.Hostname())
 	}
 	server, err := web.Serve(ctx, web.Options{
-		Listen: string(c.Web.Listen), Token: token, Hosts: hosts,
+		Listen: s.Web.Listen, Token: s.Web.Token(), Hosts: hosts,
 		Node: o.Node.Name(), Version: program.Version(), MasterUp: o.Node.MasterUp, Unread: o.Node.Unread, Log: o.Log,
-	}, web.NewRecorder(o.Control, time.Duration(c.Pin)))
+	}, web.NewRecorder(o.Control, s.disk.pin))
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func Golden(t *testing.T, path, text string) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(path)
+	want, err := os.ReadFile(path) //nolint:gosec // a file of the test
 	if err != nil {
 		t.Fatal(err)
 	}
