@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/internal/testrace"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -61,6 +62,7 @@ func (f *repeatFile) ReadAt(p []byte, off int64) (int, error) {
 
 // TestBeyond4GiB reads a bag of 5 GiB.
 func TestBeyond4GiB(t *testing.T) {
+	testrace.Skip(t, "one goroutine fills and reads large bags")
 	t.Parallel()
 	conns, _ := sample(0)
 	var b chunk.Builder
@@ -104,7 +106,7 @@ func TestBeyond4GiB(t *testing.T) {
 // TestBigChunks reads chunks of more than 256 MiB without options, as one big
 // message in a chunk of a recorder makes them.
 func TestBigChunks(t *testing.T) {
-	if !exhaustive || raceEnabled {
+	if !exhaustive || testrace.Enabled {
 		t.Skip("GOROSBAG_FULL is not set: takes seconds and 1 GiB of memory")
 	}
 	conns, _ := sample(0)
@@ -130,6 +132,7 @@ func TestBigChunks(t *testing.T) {
 
 // TestManyChunksAndConnections writes 70 000 chunks and 10 000 connections.
 func TestManyChunksAndConnections(t *testing.T) {
+	testrace.Skip(t, "one goroutine fills and reads large bags")
 	t.Parallel()
 	var f memFile
 	w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{ChunkBytes: 1})

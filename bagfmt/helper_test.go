@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/internal/testrace"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -31,7 +32,7 @@ var every = flag.Bool("every", false, "damage every bit and cut at every byte, a
 // are visited, else coarse times what is usual.
 func stride(coarse int) int {
 	switch {
-	case raceEnabled:
+	case testrace.Enabled:
 		return 13 // the detector makes the tests twenty times slower, and has nothing to find in them
 	case exhaustive || *every:
 		return 1

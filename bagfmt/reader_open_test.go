@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/internal/testrace"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -291,6 +292,7 @@ func (f *countingFile) ReadAt(p []byte, off int64) (int, error) {
 
 // TestScanPassesOver makes sure that a scan does not read what it does not need.
 func TestScanPassesOver(t *testing.T) {
+	testrace.Skip(t, "one goroutine damages a bag at place after place")
 	t.Parallel()
 	conns, _ := sample(0)
 	big := string(make([]byte, 1<<20))

@@ -175,11 +175,9 @@ func (w *Writer) Write(c *rosbag.Connection, t rosbag.Time, data []byte) error {
 	case len(data) > wire.MaxMessageBytes:
 		return &rosbag.LimitError{Offset: w.size, Op: rosbag.OpMessage, What: "message", Got: int64(len(data)), Limit: wire.MaxMessageBytes}
 	}
-	if w.conns.byID[c.ID] != c {
-		var err error
-		if c, err = w.conns.own(c); err != nil {
-			return err
-		}
+	c, err := w.conns.of(c)
+	if err != nil {
+		return err
 	}
 	w.open.AppendMessage(c, t, data)
 	if w.open.Len() > w.o.ChunkBytes {

@@ -18,6 +18,8 @@ type connSet struct {
 	next  rosbag.ConnID
 	bytes int64                                     // of the records of all
 	added map[*rosbag.Connection]*rosbag.Connection // by the ones of other recordings that they stand for
+
+	given, found *rosbag.Connection // the latest argument and result of of
 }
 
 func newConnSet() connSet { return connSet{byID: make(map[rosbag.ConnID]*rosbag.Connection)} }
@@ -50,6 +52,22 @@ func (s *connSet) adopt(c *rosbag.Connection) error {
 		s.next = c.ID + 1
 	}
 	return nil
+}
+
+// of returns c, if it is a connection of the bag, otherwise the connection that stands for it.
+func (s *connSet) of(c *rosbag.Connection) (*rosbag.Connection, error) {
+	if c == s.given {
+		return s.found, nil
+	}
+	own := c
+	if s.byID[c.ID] != c {
+		var err error
+		if own, err = s.own(c); err != nil {
+			return nil, err
+		}
+	}
+	s.given, s.found = c, own
+	return own, nil
 }
 
 // own returns the connection that stands for c, one of another recording.

@@ -15,6 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/internal/testrace"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -90,7 +91,7 @@ func TestChunkThreshold(t *testing.T) {
 
 // TestMessageLimit refuses a message that roscpp would not receive.
 func TestMessageLimit(t *testing.T) {
-	if raceEnabled {
+	if testrace.Enabled {
 		t.Skip("the race detector touches all of a gigabyte")
 	}
 	const most = 1_000_000_000
@@ -763,7 +764,7 @@ func TestConnectionHeader(t *testing.T) {
 		{Key: "latching", Value: "1"},
 		{Key: "latching", Value: "0"},
 	}
-	if h.CallerID() != "/node" || h.Topic() != "/t" || h.Type() != "a/A" || h.MD5Sum() != "m" || h.MessageDefinition() != "d" {
+	if topic, ok := h.Get("topic"); h.CallerID() != "/node" || topic != "/t" || !ok || h.Type() != "a/A" || h.MD5Sum() != "m" || h.MessageDefinition() != "d" {
 		t.Errorf("header %v", h)
 	}
 	for value, want := range map[string]bool{"1": true, "0": false, "": false, "true": false} {

@@ -2,7 +2,6 @@ package player
 
 import (
 	"context"
-	"io"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
@@ -13,26 +12,16 @@ import (
 // Bag is a recording that is open for playing.
 type Bag = source.Recording
 
-// BagOptions says how a bag is opened. With the zero value encrypted bags are refused.
-type BagOptions = source.Options
-
 // OpenError says which bag could not be opened.
 type OpenError = source.OpenError
 
 // NewCache returns a cache for all bags of one player.
 func NewCache() *bagfmt.Cache { return source.NewCache() }
 
-// OpenBag opens the bag at path, of any version. It reads the index section or, if there is no good
-// one, the whole file once, and gives up when ctx ends.
-func OpenBag(ctx context.Context, path string, o BagOptions) (*Bag, error) {
-	return source.Open(ctx, path, o)
-}
-
 // NewBag makes a Bag of any recording. name is for messages. The caller keeps s usable until Run has
-// returned; Close closes file, if that is not nil. NewBag reads the marks of the recording, and gives
-// up when ctx ends.
-func NewBag(ctx context.Context, name string, s rosbag.Indexed, file io.Closer) (*Bag, error) {
-	return source.New(ctx, name, s, file)
+// returned. NewBag reads the marks of the recording, and gives up when ctx ends.
+func NewBag(ctx context.Context, name string, s rosbag.Indexed) (*Bag, error) {
+	return source.New(ctx, name, s)
 }
 
 // Span returns the times of the earliest and of the latest message of the bags, if there is any.

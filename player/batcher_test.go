@@ -23,7 +23,7 @@ func TestBatches(t *testing.T) {
 		for i := range sparse {
 			due = append(due, due[thick-1]+time.Duration(i+1)*time.Millisecond)
 		}
-		g := newStage(transport.Schedule{}, 0)
+		g := newRig(transport.Schedule{}, 0)
 		g.load(t.Context(), due...)
 		g.run(t.Context(), nil)
 		if len(g.events) != len(due) {

@@ -42,21 +42,11 @@ func benchPlan(tb testing.TB, z rosbag.Compression, n int) *plan.Plan {
 	return p
 }
 
-// publishNowhere publishes the topics of a plan to nobody.
-func publishNowhere(o *output, p *plan.Plan) {
-	for _, t := range p.Topics {
-		o.topics = append(o.topics, &outTopic{Topic: t, publication: &fakePublication{graph: newFakeGraph()}})
-	}
-	for _, s := range p.Publishers {
-		o.outlets = append(o.outlets, &outlet{sender: nowhere{}, topic: o.topics[s.Topic.Number]})
-	}
-}
-
 // From the queue to the publisher nothing is allocated for a message.
 func TestNoAllocationPerMessage(t *testing.T) {
-	g := &stage{queue: readahead.NewQueue(1<<20, 1<<10)}
-	h := testController(transport.Schedule{}, pacing.NewTimerSleeper(), g.queue)
-	it := readahead.Item{Route: testRoute(&h.output, nowhere{}), Frame: make([]byte, 100)}
+	g := &rig{queue: readahead.NewQueue(1<<20, 1<<10)}
+	h, route := testPacer(transport.Schedule{}, pacing.NewTimerSleeper(), g.queue, nowhere{})
+	it := readahead.Item{Route: route, Frame: make([]byte, 100)}
 	ctx := t.Context()
 	g.queue.Push(ctx, it)
 	room := make([]readahead.Item, 0, 1)
@@ -84,8 +74,7 @@ func BenchmarkImmediate(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				ahead := readahead.New(p, testOrder(p))
-				h := testController(transport.Schedule{Immediate: true}, pacing.NewTimerSleeper(), ahead.Queue)
-				publishNowhere(&h.output, p)
+				h := planPacer(p, transport.Schedule{Immediate: true}, pacing.NewTimerSleeper(), ahead.Queue, nowhere{})
 				ctx, stop := context.WithCancel(b.Context())
 				done := make(chan struct{})
 				// owner: this loop; ends with ctx.
@@ -97,8 +86,8 @@ func BenchmarkImmediate(b *testing.B) {
 				h.run(b.Context())
 				stop()
 				<-done
-				if h.output.messages != n {
-					b.Fatalf("%d messages", h.output.messages)
+				if h.conductor.output.Messages() != n {
+					b.Fatalf("%d messages", h.conductor.output.Messages())
 				}
 			}
 			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "msg/s")
@@ -113,9 +102,8 @@ func BenchmarkTiming(b *testing.B) {
 	for b.Loop() {
 		s := pacing.NewSleeper(zap.NewNop())
 		ahead := readahead.New(p, testOrder(p))
-		h := testController(transport.Schedule{}, s, ahead.Queue)
+		h := planPacer(p, transport.Schedule{}, s, ahead.Queue, nowhere{})
 		ctx, stop := context.WithCancel(b.Context())
-		publishNowhere(&h.output, p)
 		done := make(chan struct{}, 2)
 		ahead.Begin(transport.ReadRequest{})
 		// owner: this loop; ends with ctx.
@@ -132,7 +120,7 @@ func BenchmarkTiming(b *testing.B) {
 		<-done
 		<-done
 		s.Close()
-		last = h.pacer.timing.Quantiles()
+		last = h.conductor.timing.Quantiles()
 	}
 	b.ReportMetric(float64(last.P50.Microseconds()), "p50-µs")
 	b.ReportMetric(float64(last.P99.Microseconds()), "p99-µs")

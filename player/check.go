@@ -5,7 +5,9 @@ import (
 	"fmt"
 
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/follow"
 	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/player/internal/output"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 )
 
@@ -26,7 +28,7 @@ func check(p *plan.Plan, resolve func(string) (string, error), o *Options) ([]*p
 // checkClock makes sure that the clock does not go out on a topic of another type, nor
 // on one that must not be played.
 func checkClock(resolve func(string) (string, error), p *plan.Plan) error {
-	name, err := resolve(clockTopic)
+	name, err := resolve(output.ClockTopic)
 	if err != nil {
 		return err
 	}
@@ -42,7 +44,7 @@ func checkClock(resolve func(string) (string, error), p *plan.Plan) error {
 
 // checkExternalClock makes sure that play does not publish the clock that it follows.
 func checkExternalClock(resolve func(string) (string, error), p *plan.Plan) error {
-	name, err := resolve(externalClockTopic)
+	name, err := resolve(follow.ClockTopic)
 	if err != nil {
 		return err
 	}

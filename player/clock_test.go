@@ -12,9 +12,9 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
-	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestClock(t *testing.T) {
@@ -90,21 +90,21 @@ func TestClock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				g := newStage(tc.schedule, tc.late).withClock()
+				g := newRig(tc.schedule, tc.late).withClock(1)
 				g.load(t.Context(), tc.pos...)
 				ctx, cancel := context.WithTimeout(t.Context(), tc.until)
 				defer cancel()
 				ended := make(chan struct{})
 				go func() {
 					defer close(ended)
-					g.control.runClock(ctx, 20)
+					pacing.Repeat(ctx, 50*ms, g.control.tick)
 				}()
 				var orders map[time.Duration]func()
 				if tc.orders != nil {
 					orders = tc.orders(g.control)
 				}
 				play := t.Context()
-				if g.control.keepAlive = tc.stays; tc.stays {
+				if g.pacer.keepAlive = tc.stays; tc.stays {
 					play = ctx
 				}
 				g.run(play, orders)
@@ -122,18 +122,18 @@ func TestClock(t *testing.T) {
 func TestClockWaitsForTheDisk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newStage(transport.Schedule{}, 0).withClock()
+		g := newRig(transport.Schedule{}, 0).withClock(1)
 		ctx, cancel := context.WithTimeout(t.Context(), 160*ms)
 		defer cancel()
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			g.control.runClock(ctx, 20)
+			pacing.Repeat(ctx, 50*ms, g.control.tick)
 		}()
 		paced := make(chan struct{})
 		go func() {
 			defer close(paced)
-			g.control.run(t.Context())
+			g.pacer.run(t.Context())
 		}()
 		g.load(t.Context(), 0, 10*ms)
 		<-time.After(120 * ms)
@@ -158,13 +158,13 @@ func TestClockWaitsForTheDisk(t *testing.T) {
 func TestNoBurstAfterTheDisk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newStage(transport.Schedule{}, 0)
+		g := newRig(transport.Schedule{}, 0)
 		var told []time.Duration
 		g.queue.OnSlow = func(d time.Duration) { told = append(told, d) }
 		paced := make(chan struct{})
 		go func() {
 			defer close(paced)
-			g.control.run(t.Context())
+			g.pacer.run(t.Context())
 		}()
 		g.load(t.Context(), 0, 10*ms)
 		<-time.After(60 * ms)
@@ -196,7 +196,7 @@ func TestNoBurstAfterTheDisk(t *testing.T) {
 func TestClockIsNotBehindItsMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newStage(transport.Schedule{Rate: 1.0 / 3}, 0).withClock()
+		g := newRig(transport.Schedule{Rate: 1.0 / 3}, 0).withClock(1)
 		g.load(t.Context(), 0, 1, 10, 100_000_001)
 		g.run(t.Context(), nil)
 		want := []string{
@@ -213,8 +213,7 @@ func TestClockIsNotBehindItsMessage(t *testing.T) {
 func TestClockThatNobodyHears(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newStage(transport.Schedule{}, 0).withClock()
-		g.control.output.clockHeard = func() bool { return false }
+		g := newRig(transport.Schedule{}, 0).withClock(0)
 		g.load(t.Context(), 0, 10*ms)
 		g.run(t.Context(), nil)
 		if d := cmp.Diff([]string{"0s clock 0s", "0s message 0", "10ms message 1"}, g.events); d != "" {
@@ -234,19 +233,5 @@ func TestClockTopicOfAnotherType(t *testing.T) {
 	}
 	if len(g.offers) != 0 {
 		t.Errorf("advertised %v", g.offers)
-	}
-}
-
-func TestClockFrames(t *testing.T) {
-	var frames clockFrames
-	first := frames.frame(rosbag.Time{Sec: 1, Nsec: 512})
-	for range 1000 {
-		frames.frame(rosbag.Time{Sec: 9})
-	}
-	if d := cmp.Diff([]byte{8, 0, 0, 0, 1, 0, 0, 0, 0, 2, 0, 0}, first); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
-	if n := testing.AllocsPerRun(1000, func() { frames.frame(rosbag.Time{}) }); n != 0 {
-		t.Errorf("%v allocations for each frame, want less than one", n)
 	}
 }

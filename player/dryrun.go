@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/stage"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -40,7 +41,7 @@ func DryRun(ctx context.Context, o Options) (Preview, error) {
 	if err != nil {
 		return Preview{}, err
 	}
-	return preview(ctx, &o, nodeGraph{o.Node})
+	return preview(ctx, &o, stage.OneNode{Node: o.Node})
 }
 
 // Check returns the error with which Run would refuse to play o. It needs no node: resolve resolves
@@ -59,7 +60,7 @@ func Check(ctx context.Context, o Options, resolve func(name string) (string, er
 	return err
 }
 
-func preview(ctx context.Context, o *Options, g graph) (Preview, error) {
+func preview(ctx context.Context, o *Options, g stage.Graph) (Preview, error) {
 	p, err := abandonablePlan(ctx, o, planOf(o, false), g.Resolve)
 	if err != nil {
 		return Preview{}, err
@@ -89,8 +90,8 @@ func preview(ctx context.Context, o *Options, g graph) (Preview, error) {
 		if length > 0 {
 			pt.Rate = float64(n.Messages) / length
 		}
-		for _, l := range liveTopics(&state, []string{t.Name}, g.Names()) {
-			pt.Publishers, pt.Listeners = l.publishers, l.subscribers
+		for _, l := range stage.LiveTopics(&state, []string{t.Name}, g.Names()) {
+			pt.Publishers, pt.Listeners = l.Publishers, l.Subscribers
 		}
 		v.Topics = append(v.Topics, pt)
 	}

@@ -1,14 +1,10 @@
 package player_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,7 +17,6 @@ import (
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
-	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -393,76 +388,6 @@ func TestClockOnTheWire(t *testing.T) {
 	}
 	if def, _ := clock.header.Get("message_definition"); !strings.Contains(def, "time clock") {
 		t.Errorf("definition %q", def)
-	}
-}
-
-func TestOpenErrors(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	good := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Message{Conn: chatter, Text: "x"})
-	unindexed := slices.Clone(good)
-	at := strings.Index(string(unindexed), "index_pos=") + len("index_pos=")
-	clear(unindexed[at : at+8])
-	for name, data := range map[string]string{
-		"good": string(good), "unindexed": string(unindexed), "text": "hello",
-		"version": "#ROSBAG V2.1\n" + string(good[13:]), "empty": "",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	tests := map[string]struct {
-		wantErr error
-		want    string // DIR stands for the directory
-	}{
-		"good":      {nil, ""},
-		"unindexed": {nil, ""},
-		"text":      {rosbag.ErrNotBag, "Error opening file: DIR/text: "},
-		"empty":     {rosbag.ErrNotBag, "Error opening file: DIR/empty: "},
-		"version":   {rosbag.ErrVersion, "Error opening file: DIR/version: "},
-		"missing":   {os.ErrNotExist, "Error opening file: DIR/missing: no such file or directory"},
-		".":         {nil, "Error opening file: DIR: not a regular file"},
-	}
-	for _, name := range slices.Sorted(maps.Keys(tests)) {
-		tc := tests[name]
-		b, err := source.Open(t.Context(), filepath.Join(dir, name), source.Options{})
-		if tc.want == "" {
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-				continue
-			}
-			if err := b.Close(); err != nil {
-				t.Error(err)
-			}
-			continue
-		}
-		want := strings.ReplaceAll(tc.want, "DIR", dir)
-		var open *source.OpenError
-		if !errors.As(err, &open) || !strings.HasPrefix(err.Error(), want) || tc.wantErr != nil && !errors.Is(err, tc.wantErr) {
-			t.Errorf("%s: got %v, want %q", name, err, want)
-		}
-	}
-}
-
-// cancelingReader ends a context at its first read.
-type cancelingReader struct {
-	*bytes.Reader
-	cancel context.CancelFunc
-}
-
-func (r *cancelingReader) ReadAt(p []byte, off int64) (int, error) {
-	r.cancel()
-	return r.Reader.ReadAt(p, off)
-}
-
-func TestOpenIsInterrupted(t *testing.T) {
-	t.Parallel()
-	good := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Message{Conn: chatter, Text: "x"})
-	ctx, cancel := context.WithCancel(t.Context())
-	r := &cancelingReader{bytes.NewReader(good), cancel}
-	_, err := source.OpenAt(ctx, "big.bag", r, int64(len(good)), source.Options{})
-	if !errors.Is(err, context.Canceled) || err.Error() != "Interrupted while opening big.bag" {
-		t.Errorf("got %v", err)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/follow"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -21,10 +22,10 @@ import (
 )
 
 // playClock plays by an external clock.
-func playClock(t *testing.T, g *fakeGraph, clock *externalClock, o Options) {
+func playClock(t *testing.T, g *fakeGraph, clock *follow.Clock, o Options) {
 	t.Helper()
 	o.Stamps, o.Rate, o.Hz, o.Log = StampsClock, gocmp.Or(o.Rate, 1), 100, zap.NewNop()
-	if _, err := play(t.Context(), &o, g, clock.timeBase(func() {})); err != nil {
+	if _, err := play(t.Context(), &o, g, clock.TimeBase(func() {})); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -109,9 +110,9 @@ func TestStampsClock(t *testing.T) {
 			bag := stampedBag(t, sensors(30*ms)...)
 			synctest.Test(t, func(t *testing.T) {
 				g := newFakeGraph()
-				clock := newExternalClock(zap.NewNop())
+				clock := follow.NewClock(zap.NewNop())
 				said := time.Duration(0)
-				events := heard(t, g, func() rosbag.Time { return epoch.Add(said) })
+				events := heard(t, g, func() rosbag.Time { return rosbag.Time{}.Add(said) })
 				done := make(chan struct{})
 				tc.o.OnStart = func(c control.Control) {
 					go func() {
@@ -140,7 +141,7 @@ func TestStampsClock(t *testing.T) {
 }
 
 // clockFrame is a message of the clock.
-func clockFrame(d time.Duration) []byte { return testplay.Framed(clockData(epoch.Add(d))) }
+func clockFrame(d time.Duration) []byte { return testplay.Framed(clockData(rosbag.Time{}.Add(d))) }
 
 // Who looks is told that play waits for the clock.
 func TestWaitingForTheClock(t *testing.T) {
@@ -150,7 +151,7 @@ func TestWaitingForTheClock(t *testing.T) {
 		g := newFakeGraph()
 		g.frames = func(string, []byte) {}
 		core, logs := observer.New(zap.InfoLevel)
-		clock := newExternalClock(zap.New(core))
+		clock := follow.NewClock(zap.New(core))
 		var got []string
 		done := make(chan struct{})
 		o := Options{Bags: testplay.OpenBags(t, bag), OnStart: func(c control.Control) {
@@ -193,7 +194,7 @@ func TestInterruptedWaitForTheClock(t *testing.T) {
 		g := newFakeGraph()
 		g.frames = func(topic string, _ []byte) { t.Error("published on", topic) }
 		o := Options{Bags: testplay.OpenBags(t, bag), OnStart: func(c control.Control) { time.AfterFunc(time.Minute, c.Stop) }}
-		playClock(t, g, newExternalClock(zap.NewNop()), o)
+		playClock(t, g, follow.NewClock(zap.NewNop()), o)
 		if got := time.Since(g.start); got != time.Minute {
 			t.Errorf("ended after %v", got)
 		}
@@ -227,7 +228,7 @@ func TestStampsOptions(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		o.Bags, o.Stamps, o.Rate, o.Log = testplay.OpenBags(t, bag), StampsClock, 1, zap.NewNop()
 		o.OnStart = func(control.Control) { cancel(nil) }
-		s, err := play(ctx, &o, g, newExternalClock(o.Log).timeBase(func() {}))
+		s, err := play(ctx, &o, g, follow.NewClock(o.Log).TimeBase(func() {}))
 		text := "ended"
 		if err != nil {
 			text = err.Error()

@@ -12,9 +12,11 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/follow"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/player/internal/stage"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -71,7 +73,7 @@ func (g *fakeGraph) Publishers(_ context.Context, callers []string) error {
 	return nil
 }
 
-func (g *fakeGraph) Advertise(o tcpros.AdvertiseOptions, _ []plan.PublisherID) (publication, error) {
+func (g *fakeGraph) Advertise(o tcpros.AdvertiseOptions, _ []plan.PublisherID) (stage.Publication, error) {
 	if o.Topic == g.refuse {
 		return nil, tcpros.ErrClosed
 	}
@@ -88,7 +90,7 @@ func (g *fakeGraph) Advertise(o tcpros.AdvertiseOptions, _ []plan.PublisherID) (
 // Registered takes as long as the test says.
 func (g *fakeGraph) Registered(ctx context.Context, topics []string) {
 	g.registered = topics
-	wait(ctx, g.registers)
+	pacing.Wait(ctx, g.registers)
 }
 
 func (g *fakeGraph) State(ctx context.Context) (tcpros.SystemState, error) { return g.state(ctx) }
@@ -110,7 +112,7 @@ type fakePublication struct {
 	sources int
 }
 
-func (p *fakePublication) Source(k plan.PublisherID) sender {
+func (p *fakePublication) Source(k plan.PublisherID) stage.Sender {
 	p.sources++
 	return &fakeSource{p, p.sources, k.Latching}
 }
@@ -166,10 +168,10 @@ func (s *fakeSource) Publish(frame []byte) {
 
 func (s *fakeSource) name() string { return fmt.Sprintf("%s#%d", s.pub.name, s.number) }
 
-// PublishNow implements sender.
+// PublishNow implements stage.Sender.
 func (s *fakeSource) PublishNow(frame []byte) { s.Publish(frame) }
 
-// Unlatch implements sender.
+// Unlatch implements stage.Sender.
 func (s *fakeSource) Unlatch() {
 	s.pub.graph.mu.Lock()
 	delete(s.pub.graph.held, s.name())
@@ -212,7 +214,7 @@ func playFake(ctx context.Context, g *fakeGraph, o Options) (control.Summary, er
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	base := internalTime(&o, pacing.NewTimerSleeper())
-	defer base.end()
+	base := follow.Machine(pacing.NewTimerSleeper(), o.Stamps == StampsNow)
+	defer base.End()
 	return play(ctx, &o, g, base)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -84,11 +83,7 @@ func TestPlayOldVersions(t *testing.T) {
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			b, err := source.Open(t.Context(), file, source.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer b.Close()
+			b := testplay.OpenFile(t, file, bagfmt.ReaderOptions{})
 			if b.Source().Info().Messages == 0 {
 				return // nothing to play, as of any empty bag
 			}
@@ -114,20 +109,13 @@ func TestPlayOldVersions(t *testing.T) {
 	}
 }
 
-// An encrypted bag is played with its key, and refused without.
+// An encrypted bag is played with its key.
 func TestPlayEncrypted(t *testing.T) {
 	t.Parallel()
 	const file = "../bagfmt/testdata/encrypted/cpp_lz4.bag"
-	if _, err := source.Open(t.Context(), file, source.Options{}); !errors.Is(err, rosbag.ErrEncrypted) {
-		t.Errorf("without a key: %v", err)
-	}
-	b, err := source.Open(t.Context(), file, source.Options{UnwrapKey: func(rosbag.Encryption) ([]byte, error) {
+	b := testplay.OpenFile(t, file, bagfmt.ReaderOptions{UnwrapKey: func(rosbag.Encryption) ([]byte, error) {
 		return hex.DecodeString("218dbf0f368bd7d3535521751db84d27") // as in the tests of bagfmt
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
 	synctest.Test(t, func(t *testing.T) {
 		s, err := playFake(t.Context(), newFakeGraph(), Options{Bags: []*source.Recording{b}})
 		if err != nil || s.Messages != 27 || s.Lossy() {

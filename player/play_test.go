@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/watchers"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -219,7 +220,7 @@ func TestDrain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newFakeGraph()
 				g.drains = func(ctx context.Context) error {
-					wait(ctx, 7*time.Second)
+					pacing.Wait(ctx, 7*time.Second)
 					return errSlow
 				}
 				ctx, cancel := context.WithCancel(t.Context())

@@ -75,10 +75,7 @@ func TestTimelineCanceled(t *testing.T) {
 	t.Parallel()
 	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: rosbag.CompressionBZ2}, testplay.Series(testplay.ConnA, "a", 0, 1, 2, 3, 4, 5, 6, 7)...)
 	file := &stalledFile{Reader: bytes.NewReader(data), wait: make(chan struct{})}
-	bag, err := source.OpenAt(t.Context(), "bag", file, file.Size(), source.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	bag := testplay.Open(t, "bag", file, file.Size(), bagfmt.ReaderOptions{})
 	o := Options{Bags: []*source.Recording{bag}, Log: zap.NewNop()}
 	p, err := testPlan(t.Context(), &o)
 	if err != nil {

@@ -8,7 +8,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/stage"
 )
 
 const (
@@ -20,10 +22,10 @@ const (
 
 // run is the state of one Run after planning.
 type run struct {
-	o       *Options
-	graph   graph
-	plan    *plan.Plan
-	control *controller
+	o         *Options
+	graph     stage.Graph
+	plan      *plan.Plan
+	conductor *conductor
 }
 
 // perform starts the goroutines and runs the phases.
@@ -33,23 +35,33 @@ func (r *run) perform(ctx context.Context) (control.Summary, error) {
 	// owner: perform; ends with readCtx or when everything is read.
 	go func() {
 		defer close(readerDone)
-		r.control.readahead.Run(readCtx)
+		r.conductor.readahead.Run(readCtx)
 	}()
 	defer awaitReader(readerDone, r.o.Log)
 	defer stopReading()
-	r.control.readAhead()
+	r.conductor.readahead.Begin(r.conductor.transport.FirstRequest())
 
-	first, ok := r.control.readahead.Queue.Peek(ctx)
+	first, ok := r.conductor.readahead.Queue.Peek(ctx)
 	if !ok {
 		return r.emptySelection(ctx)
 	}
 	playCtx, stop := context.WithCancel(ctx)
 	defer stop()
-	stopWake := context.AfterFunc(playCtx, r.control.pacer.sleeper.Wake)
+	stopWake := context.AfterFunc(playCtx, r.conductor.time.Wake)
 	defer stopWake()
-	r.control.load(first.At.Stamp, max(r.plan.Last.Sub(first.At.Stamp), 0), stop)
+	r.conductor.load(first.At.Stamp, max(r.plan.Last.Sub(first.At.Stamp), 0), stop)
+	if r.o.Viewing != nil {
+		shown := make(chan struct{})
+		// owner: perform; ends with readCtx, unless a read of a bag does not return.
+		go func() {
+			defer close(shown)
+			r.o.Viewing.Run(readCtx, r.conductor, first.At.Stamp)
+		}()
+		defer awaitReader(shown, r.o.Log)
+		defer stopReading()
+	}
 	if r.o.OnStart != nil {
-		r.o.OnStart(r.control)
+		r.o.OnStart(r.conductor)
 	}
 
 	if r.o.OnStatus != nil {
@@ -57,18 +69,18 @@ func (r *run) perform(ctx context.Context) (control.Summary, error) {
 		// owner: perform; ends after the last phase, unless OnStatus does not return.
 		go func() {
 			defer close(reported)
-			r.control.watchers.Report(r.control.Status)
+			r.conductor.watchers.Report(r.conductor.Status)
 		}()
-		defer r.control.watchers.Finish(reported, r.o.Log)
+		defer r.conductor.watchers.Finish(reported, r.o.Log)
 	}
 	s, err := r.phases(ctx, playCtx)
-	r.control.setPhase(control.PhaseDone)
+	r.conductor.setPhase(control.PhaseDone)
 	return s, err
 }
 
 // emptySelection returns the result of a Run whose selection has no messages.
 func (r *run) emptySelection(ctx context.Context) (control.Summary, error) {
-	s := r.control.summary()
+	s := r.summary()
 	s.Interrupted = ctx.Err() != nil
 	if s.Interrupted || s.Lossy() {
 		return s, nil
@@ -91,18 +103,18 @@ func awaitReader(done <-chan struct{}, log *zap.Logger) {
 // Control.Stop is called.
 func (r *run) phases(ctx, playCtx context.Context) (control.Summary, error) {
 	if err := r.prepare(playCtx); err != nil {
-		return r.control.summary(), err
+		return r.summary(), err
 	}
 	if ctx.Err() == nil {
-		r.control.setPhase(control.PhasePlay)
+		r.conductor.setPhase(control.PhasePlay)
 		r.publish(playCtx)
 	}
-	s := r.control.summary()
-	s.Interrupted = !r.control.completed
+	s := r.summary()
+	s.Interrupted = !r.conductor.completed
 	if ctx.Err() != nil {
 		return s, nil
 	}
-	r.control.setPhase(control.PhaseDrain)
+	r.conductor.setPhase(control.PhaseDrain)
 	slow := time.AfterFunc(drainReport, func() {
 		r.o.Log.Info("all is published; subscribers are still reading what is queued for them")
 	})
@@ -121,33 +133,38 @@ func (r *run) phases(ctx, playCtx context.Context) (control.Summary, error) {
 // prepare waits for registration and subscribers, and publishes the latched messages from
 // before the window.
 func (r *run) prepare(ctx context.Context) error {
-	r.control.setPhase(control.PhaseRegister)
-	query := r.queryGraph(ctx)
-	r.graph.Registered(ctx, r.control.output.published())
+	r.conductor.setPhase(control.PhaseRegister)
+	query := stage.Ask(ctx, r.graph)
+	r.graph.Registered(ctx, r.conductor.output.Published())
 	if r.o.Delay > 0 && ctx.Err() == nil {
-		r.control.setPhase(control.PhaseDelay)
-		wait(ctx, r.o.Delay)
+		r.conductor.setPhase(control.PhaseDelay)
+		pacing.Wait(ctx, r.o.Delay)
 	}
-	live := r.liveTopics(ctx, query)
+	live := query.Live(ctx, r.conductor.output.Published())
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // to be interrupted is no error
 	}
-	r.logLiveTopics(live)
-	if clock := r.control.external; clock != nil {
-		if clock.await(ctx); ctx.Err() != nil {
+	stage.LogLive(live, r.o.Log)
+	if clock := r.conductor.time.External; clock != nil {
+		if clock.Await(ctx); ctx.Err() != nil {
 			return nil //nolint:nilerr // as above
 		}
 	}
-	r.control.publishLatched()
-	r.waitForLinks(ctx, live)
-	if len(r.control.awaited) == 0 {
+	r.conductor.publishLatched()
+	if r.o.LinkTimeout > 0 {
+		stage.WaitForLinks(ctx, r.graph, r.conductor.output.Publications(), live, r.o.LinkTimeout, r.o.Log)
+	}
+	if len(r.conductor.awaited) == 0 {
 		return nil
 	}
-	r.control.setPhase(control.PhaseWait)
-	return waitForSubscribers(ctx, r.control.output.awaited(r.control.awaited), r.o.WaitTimeout, r.o.Log)
+	r.conductor.setPhase(control.PhaseWait)
+	return stage.WaitForSubscribers(ctx, r.conductor.output.Awaited(r.conductor.awaited), r.o.WaitTimeout, r.o.Log)
 }
 
-// publish plays and, concurrently, publishes the clock.
+// publish plays and, concurrently, publishes the clock. The clock does not depend on the goroutine that
+// plays: while play waits for the disk or is behind, the clock is still published, with the time that
+// play has reached. Between two ticks the pacer publishes the clock before a message that is ahead of
+// the clock.
 func (r *run) publish(ctx context.Context) {
 	clockCtx, stopClock := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -155,24 +172,31 @@ func (r *run) publish(ctx context.Context) {
 	defer stopClock()
 	if r.o.Clock {
 		// owner: publish; ends with clockCtx.
-		wg.Go(func() { r.control.runClock(clockCtx, r.o.Hz) })
+		wg.Go(func() { pacing.Repeat(clockCtx, time.Duration(float64(time.Second)/r.o.Hz), r.conductor.tick) })
 	}
 	paced := make(chan struct{})
 	// owner: publish; ends with ctx or after the last message. It may lock its
 	// thread, so it must be a goroutine that ends.
 	go func() {
 		defer close(paced)
-		r.control.run(ctx)
+		(&pacer{conductor: r.conductor, keepAlive: r.o.KeepAlive, log: r.o.Log}).run(ctx)
 	}()
 	<-paced
 }
 
-// wait returns after d, or when ctx ends.
-func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
+// summary returns the counts up to now.
+func (r *run) summary() control.Summary {
+	var s control.Summary
+	c := r.conductor
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.output.Summarize(&s)
+	s.Unplayable = c.plan.Unplayable()
+	t, now := &c.timing, c.time.Now()
+	s.Played, s.Elapsed = c.transport.Head().Played(now), t.Elapsed(now)
+	s.Achieved = t.Achieved(s.Played, now)
+	s.Timing = control.Timing(t.Quantiles())
+	s.Starved = c.readahead.Queue.StarvedCount()
+	s.Damage, s.RebuiltIndexes = c.damage.Found(), c.damage.RebuiltIndexes()
+	return s
 }

@@ -1,7 +1,6 @@
 package player
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -11,16 +10,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/framing"
-	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
-	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosbag"
-	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
 func TestStampsNow(t *testing.T) {
@@ -285,67 +280,6 @@ func TestStampsNeverGoBack(t *testing.T) {
 	}
 }
 
-// Messages that are late keep the time at which they were due, unless play is behind for good.
-func TestStampsOfLateMessages(t *testing.T) {
-	t.Parallel()
-	p := transport.New(transport.Options{Schedule: transport.Schedule{Rate: 1}})
-	p.Begin(transport.Place{}, 0, time.Second)
-	s := stamper{transport: p, maxLate: maxCatchUp}
-	for _, step := range []struct{ late, want time.Duration }{
-		{0, 0},
-		{30 * ms, 0},
-		{100 * ms, 0},
-		{150 * ms, 50 * ms},
-		{120 * ms, 50 * ms},
-		{50 * ms, 50 * ms},
-		{40 * ms, 40 * ms},
-		{130 * ms, 40 * ms},
-		{time.Hour, time.Hour - 100*ms},
-		{time.Hour - 10*ms, time.Hour - 100*ms},
-		{5, 5},
-		{0, 0},
-	} {
-		if at := s.onSchedule(step.late); at.pos != 0 || at.due != time.Second+step.want {
-			t.Errorf("%v late: position %v at %v, want %v", step.late, at.pos, at.due-time.Second, step.want)
-		}
-	}
-}
-
-// The wall clock is followed when it is set, not when two clocks differ by little.
-func TestWallClock(t *testing.T) {
-	t.Parallel()
-	c := wallClock{}
-	for _, step := range []struct{ wall, monotonic, set time.Duration }{
-		{time.Second, time.Second, 0},
-		{time.Second + 4*ms, time.Second, 0},
-		{time.Second + 6*ms, time.Second, 6 * ms},
-		{time.Second + 2*ms, time.Second, 6 * ms},
-		{-time.Hour, time.Second, -time.Hour - time.Second},
-		{time.Second, time.Second, 0},
-	} {
-		if c.adjust(step.wall, step.monotonic); c.set != step.set {
-			t.Errorf("wall %v, monotonic %v: set by %v, want %v", step.wall, step.monotonic, c.set, step.set)
-		}
-	}
-	before := time.Now()
-	c = wallClock{start: before, zero: 7 * time.Second}
-	if zero, want := c.sinceEpoch(), before.Add(-7*time.Second); (zero - time.Duration(want.UnixNano())).Abs() > time.Minute {
-		t.Errorf("the time of the sleeper began at %v, want %v", time.Unix(0, int64(zero)), want)
-	}
-}
-
-// A clock that says little leaves no stamp of zero: that would mean none.
-func TestStampsAreNotZero(t *testing.T) {
-	t.Parallel()
-	for d, want := range map[time.Duration]rosbag.Time{
-		-time.Hour: {Nsec: 1}, 0: {Nsec: 1}, 1: {Nsec: 1}, time.Second: {Sec: 1}, 1<<62 + 1<<61: {Sec: 1<<32 - 1, Nsec: 999_999_999},
-	} {
-		if got := sinceEpoch(d); got != want {
-			t.Errorf("%v: %v, want %v", d, got, want)
-		}
-	}
-}
-
 // What does not fit its definition is counted and logged once for each topic.
 func TestUnstamped(t *testing.T) {
 	t.Parallel()
@@ -403,72 +337,6 @@ func TestRateControlByStampsOfNow(t *testing.T) {
 		want := "0s /s -30ms; 100ms /s -30ms; 200ms /s -30ms; 1.1s /s -30ms; 2s /s -30ms; 2.1s /s -30ms; 2.2s /s -30ms"
 		if d := cmp.Diff(strings.Split(want, "; "), *events); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
-		}
-	})
-}
-
-// A message that is stamped costs its copy, which the reader makes, and no other allocation.
-func TestStampingAllocatesNothing(t *testing.T) {
-	var clock wallClock
-	s := stamper{clock: clock.sinceEpoch, transport: transport.New(transport.Options{Schedule: transport.Schedule{Rate: 1}}), log: zap.NewNop()}
-	h := testplay.StampsOf(t, plan.KnownDefinition(testplay.TFMD5))
-	to := &outTopic{Topic: &plan.Topic{Stamps: h}}
-	m := outgoing{frame: testplay.Framed(testplay.TFData(testplay.Base, testplay.Base)), private: true, recorded: testplay.Base}
-	if n := testing.AllocsPerRun(1000, func() { s.stamp(to, &m) }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-	before := slices.Clone(m.frame)
-	m.private = false
-	if n := testing.AllocsPerRun(1000, func() { s.stamp(to, &m) }); n != 1 {
-		t.Errorf("%v allocations with a copy", n)
-	}
-	if !bytes.Equal(before, m.frame) {
-		t.Error("the frame of the bag was modified")
-	}
-}
-
-// FuzzStamp stamps anything by any definition: only stamps that are not zero change, and a
-// frame that is not ours does not change.
-func FuzzStamp(f *testing.F) {
-	f.Add(sensorText+testplay.HeaderBlock, sensorData(testplay.Base), int64(1e9), int64(0))
-	f.Add(plan.KnownDefinition(testplay.TFMD5), testplay.TFData(testplay.Base, rosbag.Time{}, testplay.Base.Add(time.Hour)), int64(-1), int64(1e18))
-	f.Add(stampedConns["/path"].definition, pathData(testplay.Base, testplay.Base, testplay.Base)[:60], int64(5), int64(-1e12))
-	f.Add("time clock", clockData(testplay.Base), int64(0), int64(1<<62))
-	f.Fuzz(func(t *testing.T, definition string, payload []byte, recorded, now int64) {
-		typ, err := rosmsg.Parse("a/B", definition)
-		if err != nil {
-			return
-		}
-		p := transport.New(transport.Options{Schedule: transport.Schedule{Rate: 0.3}})
-		s := stamper{clock: func() time.Duration { return 1e18 }, transport: p, log: zap.NewNop()}
-		to := &outTopic{Topic: &plan.Topic{Stamps: typ.HeaderStamps()}}
-		frame := testplay.Framed(payload)
-		before := slices.Clone(frame)
-		at := epoch.Add(time.Duration(recorded))
-		m := outgoing{frame: frame, recorded: at, at: s.outOfTurn(at, time.Duration(now))}
-		got := s.stamp(to, &m)
-		if !bytes.Equal(frame, before) || len(got) != len(frame) {
-			t.Fatalf("%x became %x", before, frame)
-		}
-		var offsets []int
-		if to.Stamps != nil {
-			if offsets, err = to.Stamps.AppendOffsets(nil, payload); err != nil && to.unstamped != 1 {
-				t.Fatalf("%v is not counted", err)
-			}
-		}
-		for _, i := range offsets {
-			was, is := framing.StampAt(payload, i), framing.StampAt(got[framing.Length:], i)
-			if was.IsZero() != is.IsZero() {
-				t.Fatalf("%v became %v", was, is)
-			}
-			framing.SetStamp(got[framing.Length:], i, was)
-		}
-		if !bytes.Equal(got, before) {
-			t.Fatalf("more than stamps has changed: %x became %x", before, got)
-		}
-		m.frame, m.private = frame, true
-		if got := s.stamp(to, &m); len(got) > 0 && &got[0] != &frame[0] {
-			t.Fatal("a private frame was copied")
 		}
 	})
 }

@@ -4,38 +4,17 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/player/control"
-	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
-// apply carries out the effects of a control command. Called with mu held.
-func (c *controller) apply(e transport.Effects) {
-	if e.Moved {
-		c.positionChanged()
-	}
-	if e.Restarted {
-		c.completed = false
-		if !c.transport.Paused() {
-			c.pacer.timing.Resume(c.pacer.sleeper.Now())
-		}
-		c.setPhaseLocked(control.PhasePlay)
-	}
-	if e.Read {
-		c.pacer.epoch = c.readahead.Restart(e.Request)
-	}
-	if e.Changed {
-		c.notifyChange()
-	}
-}
-
 // Pause implements Control.
-func (c *controller) Pause() bool {
+func (c *conductor) Pause() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.pause()
 }
 
-func (c *controller) pause() bool {
-	now := c.pacer.sleeper.Now()
+func (c *conductor) pause() bool {
+	now := c.time.Now()
 	if !c.transport.Pause(now) {
 		return false
 	}
@@ -43,48 +22,40 @@ func (c *controller) pause() bool {
 	return true
 }
 
-// notePaused updates timing and watchers after a pause. Called with mu held.
-func (c *controller) notePaused(now time.Duration) {
-	if !c.transport.Ended() {
-		c.pacer.timing.Pause(now)
-	}
-	c.notifyChange()
-}
-
 // Resume implements Control.
-func (c *controller) Resume() bool {
+func (c *conductor) Resume() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.resume()
 }
 
-func (c *controller) resume() bool {
-	now := c.pacer.sleeper.Now()
+func (c *conductor) resume() bool {
+	now := c.time.Now()
 	if !c.transport.Resume(now) {
 		return false
 	}
-	if !c.transport.Ended() {
-		c.pacer.timing.Resume(now)
+	if !c.transport.Head().Ended() {
+		c.timing.Resume(now)
 	}
 	c.notifyChange()
 	return true
 }
 
 // Toggle implements Control.
-func (c *controller) Toggle() bool {
+func (c *conductor) Toggle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.pause() {
 		c.resume()
 	}
-	return c.transport.Paused()
+	return c.transport.Head().Paused()
 }
 
 // Step implements Control.
-func (c *controller) Step() bool { return c.Burst(1) }
+func (c *conductor) Step() bool { return c.Burst(1) }
 
 // Burst implements Control.
-func (c *controller) Burst(n int) bool {
+func (c *conductor) Burst(n int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.transport.Burst(n) {
@@ -95,7 +66,7 @@ func (c *controller) Burst(n int) bool {
 }
 
 // StepBack implements Control.
-func (c *controller) StepBack() bool {
+func (c *conductor) StepBack() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.transport.StepBack()
@@ -104,45 +75,45 @@ func (c *controller) StepBack() bool {
 }
 
 // Seek implements Control.
-func (c *controller) Seek(to time.Duration) {
+func (c *conductor) Seek(to time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.apply(c.transport.Seek(to, c.pacer.sleeper.Now()))
+	c.apply(c.transport.Seek(to, c.time.Now()))
 }
 
 // SetRate implements Control.
-func (c *controller) SetRate(rate float64) error {
+func (c *conductor) SetRate(rate float64) error {
 	if err := checkRate(rate); err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.transport.SetRate(rate, c.pacer.sleeper.Now())
+	c.transport.SetRate(rate, c.time.Now())
 	c.notifyChange()
 	return nil
 }
 
 // SetLoop implements Control.
-func (c *controller) SetLoop(on bool) {
+func (c *conductor) SetLoop(on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.apply(c.transport.SetLoop(on, c.pacer.sleeper.Now()))
+	c.apply(c.transport.SetLoop(on, c.time.Now()))
 }
 
 // SetMarks implements Control.
-func (c *controller) SetMarks(from, to time.Duration) error {
+func (c *conductor) SetMarks(from, to time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e, err := c.transport.SetMarks(from, to, c.pacer.sleeper.Now())
+	e, err := c.transport.SetMarks(from, to, c.time.Now())
 	c.apply(e)
 	return err
 }
 
 // Bookmark implements Control.
-func (c *controller) Bookmark() (time.Duration, error) {
+func (c *conductor) Bookmark() (time.Duration, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	pos, ok := c.transport.Bookmark(c.pacer.sleeper.Now())
+	pos, ok := c.transport.Bookmark(c.time.Now())
 	if !ok {
 		return 0, control.ErrBookmarks
 	}
@@ -151,7 +122,7 @@ func (c *controller) Bookmark() (time.Duration, error) {
 }
 
 // PauseOnTopics implements Control.
-func (c *controller) PauseOnTopics(on bool) {
+func (c *conductor) PauseOnTopics(on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.transport.PauseOnTopics(on)
@@ -159,10 +130,10 @@ func (c *controller) PauseOnTopics(on bool) {
 }
 
 // SetTopic implements Control.
-func (c *controller) SetTopic(name string, on bool) error {
+func (c *conductor) SetTopic(name string, on bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	changed, err := c.output.setTopic(name, on, c.pacer.sleeper.Now())
+	changed, err := c.output.SetTopic(name, on, c.time.Now())
 	if changed {
 		c.notifyChange()
 	}
@@ -170,7 +141,7 @@ func (c *controller) SetTopic(name string, on bool) error {
 }
 
 // Stop implements Control.
-func (c *controller) Stop() {
+func (c *conductor) Stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stopped = true

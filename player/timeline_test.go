@@ -141,10 +141,7 @@ func TestShrunkFile(t *testing.T) {
 	whole := testplay.OpenBags(t, data)[0]
 	cut := whole.Source().Span(2).Pos + 20
 	f := &shrinking{data: data}
-	b, err := source.OpenAt(t.Context(), "shrinking", f, int64(len(data)), source.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testplay.Open(t, "shrinking", f, int64(len(data)), bagfmt.ReaderOptions{})
 	f.data = data[:cut:cut]
 	o := Options{Bags: []*source.Recording{b}, Log: zap.NewNop()}
 	p, err := testPlan(t.Context(), &o)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -79,7 +79,7 @@ func TestWaitFor(t *testing.T) {
 					t.Errorf("said %d times whom it is waiting for, want %d", len(said), tc.said)
 				}
 				for i, entry := range said {
-					if after := entry.Time.Sub(g.start); after != time.Duration(i+1)*missingReport {
+					if after := entry.Time.Sub(g.start); after != time.Duration(i+1)*3*time.Second {
 						t.Errorf("said whom it is waiting for after %v", after)
 					}
 				}
@@ -144,7 +144,7 @@ func TestWaitIsInterruptible(t *testing.T) {
 }
 
 // Before the first message play logs the other nodes on its topics. A master that does not
-// answer that delays play by no more than graphQueryGrace.
+// answer that delays play by no more than a second.
 func TestAnnouncement(t *testing.T) {
 	t.Parallel()
 	live := tcpros.SystemState{
@@ -170,7 +170,7 @@ func TestAnnouncement(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newFakeGraph()
 				g.state = func(ctx context.Context) (tcpros.SystemState, error) {
-					wait(ctx, tc.answer)
+					pacing.Wait(ctx, tc.answer)
 					return live, errors.Join(tc.refused, ctx.Err())
 				}
 				_, logs, err := playLogged(t.Context(), g, Options{Bags: testplay.OpenBags(t, bag), Delay: 200 * time.Millisecond})
@@ -290,30 +290,5 @@ func TestGoneSubscribersAreNotAwaited(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// TestWithoutLink: a topic that is not played does not hide those behind it.
-func TestWithoutLink(t *testing.T) {
-	t.Parallel()
-	g := newFakeGraph()
-	g.linked = func(_, node string) bool { return node == "/linked" }
-	published := map[string]publication{"/b": &fakePublication{g, "/b", 0}, "/c": &fakePublication{g, "/c", 0}}
-	got := withoutLink(published, []liveTopic{
-		{name: "/a", subscribers: []string{"/x"}},
-		{name: "/b", subscribers: []string{"/linked", "/y"}},
-		{name: "/c", subscribers: []string{"/linked"}},
-	})
-	if len(got) != 1 || got[0].name != "/b" || !slices.Equal(got[0].subscribers, []string{"/y"}) {
-		t.Errorf("got %+v, want /b with /y", got)
-	}
-}
-
-// An error that names many topics stays readable.
-func TestWaitErrorIsShort(t *testing.T) {
-	t.Parallel()
-	err := &WaitError{Topics: strings.Fields(strings.Repeat("/x ", 200))}
-	if text := err.Error(); !strings.HasSuffix(text, "/x, /x, and 192 more") {
-		t.Errorf("got %q", text)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -35,7 +37,7 @@ func TestLargeMessageLeavesRoomForLightTopics(t *testing.T) {
 	if n := lost(imu); n != 0 {
 		t.Errorf("the IMU lost %d of 200 messages to one large message of another topic", n)
 	}
-	if n := accountOf(second).Dropped[intake.DropBufferFull]; n != 1 {
+	if n := accountOf(second).Dropped[account.DropBufferFull]; n != 1 {
 		t.Errorf("the large message was dropped %d times, want once: it takes the last room of the buffer", n)
 	}
 	if n := lost(first); n != 0 {
@@ -48,9 +50,9 @@ func TestRoomThatNobodyWants(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(-1, 100)
 	p.Open = new(memory.Chunk)
-	for state, want := range map[State]bool{StateRecording: true, StatePaused: false} {
+	for state, want := range map[control.State]bool{control.StateRecording: true, control.StatePaused: false} {
 		p.State = state
-		if got := p.WaitForChunk(new(intake.Topic)); got != want {
+		if got := p.WaitForChunk(new(account.Topic)); got != want {
 			t.Errorf("in state %v there is room: %v, want %v", state, got, want)
 		}
 	}

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -118,6 +121,7 @@ func offer(l *intake.Link, f []byte) {
 
 // TestOverload plays loads that are too much for the disk, turn by turn.
 func TestOverload(t *testing.T) {
+	testrace.Skip(t, "one goroutine plays millions of messages, turn by turn")
 	t.Parallel()
 	const mb, turns, perTurn = 1 << 20, 1500, 64 << 10
 	imu := flow{topic: "/imu", bytes: 300, rate: 0.01}
@@ -218,7 +222,7 @@ func play(flow []flow, turn, perTurn int) {
 func checkLoss(t *testing.T, s *flow, written float64) {
 	t.Helper()
 	topic := s.link.Connection.Topic
-	lost := topic.Dropped[intake.DropBufferFull]
+	lost := topic.Dropped[account.DropBufferFull]
 	if topic.Messages+lost != uint64(s.sent) {
 		t.Errorf("%s: %d recorded and %d dropped of %d", s.topic, topic.Messages, lost, s.sent)
 	}
@@ -276,7 +280,7 @@ func FuzzOverload(f *testing.F) {
 			case 6:
 				cutOff(links[l], 600*size, &sent[l])
 			case 7:
-				control(t, p, size)
+				command(t, p, size)
 				d.turn(int64(300 * size))
 			}
 			p.Mu.Lock()
@@ -295,8 +299,8 @@ func FuzzOverload(f *testing.F) {
 			for _, n := range topic.Dropped {
 				got += n
 			}
-			if got != sent[i] || topic.Account.Waiting != 0 {
-				t.Errorf("%s: %d sent, %d recorded, dropped %v; %d bytes wait", topic.Name, sent[i], topic.Messages, topic.Dropped, topic.Account.Waiting)
+			if got != sent[i] || topic.Memory.Waiting != 0 {
+				t.Errorf("%s: %d sent, %d recorded, dropped %v; %d bytes wait", topic.Name, sent[i], topic.Messages, topic.Dropped, topic.Memory.Waiting)
 			}
 		}
 		left := p.Pool.Held - p.Pool.Idle - p.Pool.Latched
@@ -306,8 +310,8 @@ func FuzzOverload(f *testing.F) {
 	})
 }
 
-// control does what somebody may do who looks after a recording.
-func control(t *testing.T, p *pipeline, what int) {
+// command does what somebody may do who looks after a recording.
+func command(t *testing.T, p *pipeline, what int) {
 	t.Helper()
 	var err error
 	switch what % 8 {
@@ -352,7 +356,7 @@ func TestFullBufferOfNoUse(t *testing.T) {
 	p := d.pipe
 	l := open(t, p, "/t", "/p")
 	topic := l.Connection.Topic
-	for topic.Dropped[intake.DropBufferFull] == 0 {
+	for topic.Dropped[account.DropBufferFull] == 0 {
 		offer(l, testlink.Frame(0, 0, 200_000))
 	}
 	before := topic.Dropped
@@ -372,7 +376,7 @@ func TestFullBufferOfNoUse(t *testing.T) {
 // TestRingMakesRoom: what is only kept for a snapshot does not count against messages.
 func TestRingMakesRoom(t *testing.T) {
 	t.Parallel()
-	d := newSlowDisk(t, Options{BufferBytes: 8 << 20, ChunkBytes: 100_000, Snapshot: Snapshot{Mode: SnapshotBeside}})
+	d := newSlowDisk(t, Options{BufferBytes: 8 << 20, ChunkBytes: 100_000, Snapshot: Snapshot{Mode: control.SnapshotBeside}})
 	p := d.pipe
 	l := open(t, p, "/t", "/p")
 	for range 20 {
@@ -382,33 +386,33 @@ func TestRingMakesRoom(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if topic := l.Connection.Topic; topic.Messages != 20 || topic.Dropped != [intake.DropCauses]uint64{} {
+	if topic := l.Connection.Topic; topic.Messages != 20 || topic.Dropped != [account.DropCauses]uint64{} {
 		t.Errorf("%d of 20 recorded, dropped %v", topic.Messages, topic.Dropped)
 	}
 }
 
-// TestWholeBufferBesideLatched: where links wait, a message that finds room only without
-// what is kept for the next file does not wait for ever. Nor does one that comes when a
-// chunk is open that has nothing but a record.
-func TestWholeBufferBesideLatched(t *testing.T) {
+// TestHalfTheBufferBesideLatched: where links wait, a message that takes all the room for large ones
+// waits for no latched message. Nor does one that comes when a chunk is open that has nothing but a
+// record.
+func TestHalfTheBufferBesideLatched(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{BufferBytes: 8 << 20, ChunkBytes: 100_000, Overflow: OverflowBlock, Sync: SyncNone}, nil)
 	maps, l := latching(t, p, "/map", "/server"), open(t, p, "/t", "/p")
 	offer(maps, testlink.Frame(0, 0, 1_500_000))
-	offer(l, testlink.Frame(0, 0, 7_500_000))
+	offer(l, testlink.Frame(0, 0, 3_700_000))
 	testlink.WaitFor(t, func() bool {
 		p.Mu.Lock()
 		defer p.Mu.Unlock()
 		return p.OpenChunk()
 	})
-	offer(l, testlink.Frame(0, 0, 8_300_000))
+	offer(l, testlink.Frame(0, 0, 4_150_000))
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
 	if maps.Connection.Topic.Messages != 1 || l.Connection.Topic.Messages != 2 {
 		t.Errorf("%d and %d recorded", maps.Connection.Topic.Messages, l.Connection.Topic.Messages)
 	}
-	if p.Pool.Latched != 0 || p.Pool.Held != p.Pool.Idle {
+	if p.Pool.Latched == 0 || p.Pool.Held != p.Pool.Idle+p.Pool.Latched {
 		t.Errorf("%d bytes for latched messages; %+v", p.Pool.Latched, p.Pool)
 	}
 }

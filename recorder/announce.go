@@ -1,15 +1,19 @@
 package recorder
 
-import "github.com/gorosbag/gorosbag/tcpros"
+import (
+	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/recorder/internal/own"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
 
 // announce offers begin_write, on which stock tells the name of each file that it
 // begins, and returns what tells it.
 func announce(n *tcpros.Node) (func(target string), error) {
 	pub, err := n.Advertise(tcpros.AdvertiseOptions{
 		Topic:             "begin_write",
-		Type:              stringType,
-		MD5Sum:            stringMD5,
-		MessageDefinition: stringDefinition,
+		Type:              bagnote.Type,
+		MD5Sum:            bagnote.MD5Sum,
+		MessageDefinition: bagnote.Definition,
 		Latching:          true,
 		QueueFrames:       100,
 	})
@@ -17,5 +21,5 @@ func announce(n *tcpros.Node) (func(target string), error) {
 		return nil, err
 	}
 	source := pub.Source(true)
-	return func(target string) { source.Publish(stringFrame([]byte(target))) }, nil
+	return func(target string) { source.Publish(own.TextFrame([]byte(target))) }, nil
 }

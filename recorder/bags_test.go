@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -50,7 +51,7 @@ func TestFinishedBags(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []int{0, 1, 3, -1} {
-		if f, _, err := c.OpenBag(id); !errors.Is(err, ErrNoBag) {
+		if f, _, err := c.OpenBag(id); !errors.Is(err, control.ErrNoBag) {
 			t.Errorf("bag %d: %v, %v", id, f, err)
 		}
 	}
@@ -58,7 +59,7 @@ func TestFinishedBags(t *testing.T) {
 		t.Error(err)
 	}
 	c.attach(nil)
-	if _, _, err := c.OpenBag(2); !errors.Is(err, ErrNotRecording) {
+	if _, _, err := c.OpenBag(2); !errors.Is(err, control.ErrNotRecording) {
 		t.Errorf("after the end: %v", err)
 	}
 }
@@ -94,7 +95,7 @@ func TestDiskTimes(t *testing.T) {
 	if s.Disk.Splits.Count != splits || s.Disk.Writes.Count < splits || s.Disk.Syncs.Count < splits || s.Finished != splits {
 		t.Errorf("%+v, %d files", s.Disk, s.Finished)
 	}
-	for _, times := range []Times{s.Disk.Splits, s.Disk.Writes, s.Disk.Syncs} {
+	for _, times := range []control.Times{s.Disk.Splits, s.Disk.Writes, s.Disk.Syncs} {
 		var n uint64
 		for _, class := range times.Classes {
 			n += class

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 )
 
@@ -23,7 +24,7 @@ func Check(o Options, resolve func(name string) (string, error)) error {
 	if err != nil {
 		return err
 	}
-	if o.Begin != StateStopped && o.Snapshot.Mode != SnapshotOnly {
+	if o.Begin != control.StateStopped && o.Snapshot.Mode != control.SnapshotOnly {
 		err = outputs.CheckFirst(time.Now())
 	}
 	return errors.Join(err, outputs.Close())

@@ -9,7 +9,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -24,7 +26,7 @@ func TestChunkSealedInTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := bagfile.OpenSeries(bagfile.Output{Name: filepath.Join(t.TempDir(), "x")}, bagfile.SyncNone, false, zap.NewNop())
+	s, err := bagfile.OpenSeries(bagname.Output{Name: filepath.Join(t.TempDir(), "x")}, bagfile.SyncNone, false, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +111,7 @@ func TestWrittenChunkCountsInItsFile(t *testing.T) {
 // TestOptionsOfSnapshots at their limits.
 func TestOptionsOfSnapshots(t *testing.T) {
 	t.Parallel()
-	only := Snapshot{Mode: SnapshotOnly, Bytes: 10}
+	only := Snapshot{Mode: control.SnapshotOnly, Bytes: 10}
 	for name, c := range map[string]struct {
 		s      Snapshot
 		o      Options
@@ -120,14 +122,14 @@ func TestOptionsOfSnapshots(t *testing.T) {
 		"alone, with splits":          {only, Options{Split: true}, 100, false},
 		"alone, with a size":          {only, Options{MaxBytes: 1}, 100, false},
 		"alone, with a limit":         {only, Options{Limit: 1}, 100, false},
-		"beside splits":               {Snapshot{Mode: SnapshotBeside, Bytes: 10}, Options{Split: true, MaxBytes: 1, Limit: 1}, 100, true},
-		"three quarters":              {Snapshot{Mode: SnapshotBeside, Bytes: 75}, Options{}, 100, true},
-		"more than three quarters":    {Snapshot{Mode: SnapshotBeside, Bytes: 76}, Options{}, 100, false},
-		"no bound":                    {Snapshot{Mode: SnapshotBeside}, Options{}, -1, false},
-		"no bound but of its own":     {Snapshot{Mode: SnapshotBeside, Bytes: 1000}, Options{}, -1, true},
+		"beside splits":               {Snapshot{Mode: control.SnapshotBeside, Bytes: 10}, Options{Split: true, MaxBytes: 1, Limit: 1}, 100, true},
+		"three quarters":              {Snapshot{Mode: control.SnapshotBeside, Bytes: 75}, Options{}, 100, true},
+		"more than three quarters":    {Snapshot{Mode: control.SnapshotBeside, Bytes: 76}, Options{}, 100, false},
+		"no bound":                    {Snapshot{Mode: control.SnapshotBeside}, Options{}, -1, false},
+		"no bound but of its own":     {Snapshot{Mode: control.SnapshotBeside, Bytes: 1000}, Options{}, -1, true},
 		"options without snapshots":   {Snapshot{PreRoll: 1}, Options{}, 100, false},
 		"off":                         {Snapshot{}, Options{Split: true}, 100, true},
-		"a pre-roll that is negative": {Snapshot{Mode: SnapshotBeside, PreRoll: -1}, Options{}, 100, false},
+		"a pre-roll that is negative": {Snapshot{Mode: control.SnapshotBeside, PreRoll: -1}, Options{}, 100, false},
 	} {
 		got, err := c.s.withDefaults(&c.o, c.buffer)
 		if (err == nil) != c.ok {
@@ -137,7 +139,7 @@ func TestOptionsOfSnapshots(t *testing.T) {
 			t.Errorf("%s: %d bytes, want %d", name, got.Bytes, c.s.Bytes)
 		}
 	}
-	if got, err := (Snapshot{Mode: SnapshotBeside}).withDefaults(new(Options), 100); err != nil || got.Bytes != 75 {
+	if got, err := (Snapshot{Mode: control.SnapshotBeside}).withDefaults(new(Options), 100); err != nil || got.Bytes != 75 {
 		t.Errorf("by default: %d bytes of 100, %v", got.Bytes, err)
 	}
 }

@@ -3,16 +3,16 @@ package recorder
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
-	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -32,7 +32,7 @@ func withDefinition(topic, publisher, definition string) tcpros.LinkInfo {
 func heldByConnections(p *pipeline) (bytes int64, n int) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
-	return p.Connections.Held, len(p.Connections.All)
+	return p.Account.Connections.Held, len(p.Account.Connections.All)
 }
 
 // rotate begins the next file and waits until the one before is closed.
@@ -69,13 +69,13 @@ func TestDefinitionsAreShared(t *testing.T) {
 		l.Closed(nil)
 	}
 	flushOpen(p)
-	for _, topic := range p.Topics {
-		p.FoldPublishers(topic, 0, func(*loss.Publisher) bool { return true })
+	for _, topic := range p.Account.Topics {
+		p.Account.FoldPublishers(topic, 0, func(*loss.Publisher) bool { return true }, time.Now())
 	}
-	if bytes, n := heldByConnections(p); n != 0 || bytes != 0 || len(p.Connections.Definitions) != 0 {
-		t.Errorf("%d connections, %d bytes, %d definitions are left", n, bytes, len(p.Connections.Definitions))
+	if bytes, n := heldByConnections(p); n != 0 || bytes != 0 || len(p.Account.Connections.Definitions) != 0 {
+		t.Errorf("%d connections, %d bytes, %d definitions are left", n, bytes, len(p.Account.Connections.Definitions))
 	}
-	for _, topic := range p.Topics {
+	for _, topic := range p.Account.Topics {
 		if topic.Headers != 0 {
 			t.Errorf("%s: %d bytes are left", topic.Name, topic.Headers)
 		}
@@ -94,7 +94,7 @@ func TestHeadersAreBounded(t *testing.T) {
 	refused := 0
 	attack := func(n int) {
 		l, err := p.Links().OpenLink(bad, withDefinition("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, big)))
-		if full := (*intake.HeadersFullError)(nil); errors.As(err, &full) {
+		if full := (*account.HeadersFullError)(nil); errors.As(err, &full) {
 			refused++
 			return
 		} else if err != nil {
@@ -108,13 +108,13 @@ func TestHeadersAreBounded(t *testing.T) {
 		attack(n)
 	}
 	taken := 30 - refused
-	if bytes, _ := heldByConnections(p); bytes > intake.HeaderBytes*memory.FairnessFactor/(memory.FairnessFactor+1)+1<<20 || taken < 10 {
+	if bytes, _ := heldByConnections(p); bytes > account.HeaderBytes*memory.FairnessFactor/(memory.FairnessFactor+1)+1<<20 || taken < 10 {
 		t.Errorf("%d of 30 headers of 1 MiB were taken, %d bytes", taken, bytes)
 	}
 	if _, err := p.Links().OpenLink(p.Links().AddTopicOf("/good", "/good", time.Time{}), withDefinition("/good", "/good", big[:100_000])); err != nil {
 		t.Errorf("a publisher of another topic: %v", err)
 	}
-	s := Summary{Topics: accountsNow(p)}
+	s := control.Summary{Topics: accountsNow(p)}
 	if s.Refused() != refused || !strings.Contains(s.Losses(), "refused") {
 		t.Errorf("%d counted as refused, want %d: %s", s.Refused(), refused, s.Losses())
 	}
@@ -138,7 +138,7 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 		p.Mu.Lock()
 		defer p.Mu.Unlock()
 		p.ReleaseGone(now)
-		return len(p.Connections.All)
+		return len(p.Account.Connections.All)
 	}
 	p := testPipeline(t, Options{Split: true}, nil)
 	idle, sent, remembered := open(t, p, "/idle", "/p"), open(t, p, "/sent", "/p"), latching(t, p, "/map", "/p")
@@ -211,7 +211,7 @@ func TestGoneLatchedPublishers(t *testing.T) {
 	rotate(t, p)
 	closePipeline(t, p)
 	got, _ := testlink.Numbers(t, p.Out.Target())
-	if want := sequence(100-intake.KeptLatched, 100); fmt.Sprint(got[1]) != fmt.Sprint(want) {
+	if want := sequence(100-account.KeptLatched, 100); fmt.Sprint(got[1]) != fmt.Sprint(want) {
 		t.Errorf("the next bag begins with %v, want %v", got[1], want)
 	}
 }
@@ -248,73 +248,21 @@ func TestPublishersComeAndGo(t *testing.T) {
 		t.Errorf("%d more publishers left %d bytes", publishers-1000, grown)
 	}
 	s := accountsNow(p)[0]
-	if n := len(s.Publishers) + s.Former.Count; n != publishers || len(s.Publishers) > intake.KeptPublishers {
+	if n := len(s.Publishers) + s.Former.Count; n != publishers || len(s.Publishers) > account.KeptPublishers {
 		t.Errorf("%d publishers in the account, %d by name", n, len(s.Publishers))
 	}
-	if bytes, n := heldByConnections(p); n != 0 || bytes > intake.KeptPublishers*2*intake.ConnectionOverhead {
+	if bytes, n := heldByConnections(p); n != 0 || bytes > account.KeptPublishers*2*account.ConnectionOverhead {
 		t.Errorf("%d connections, %d bytes are left", n, bytes)
 	}
 	closePipeline(t, p)
 }
 
-// TestFormerPublishers adds accounts up.
-func TestFormerPublishers(t *testing.T) {
+// TestFormerPublishersCount: what former publishers have lost is in the sums.
+func TestFormerPublishersCount(t *testing.T) {
 	t.Parallel()
-	now := time.Now()
-	p := bareIntake(10_000, 100)
-	topic := &intake.Topic{Name: "/t"}
-	for n := range 5 {
-		u := &loss.Publisher{ID: fmt.Sprint(n)}
-		u.AddMissed(1, true)
-		u.Open(false, true, now)
-		for i := range 5 {
-			u.End(io.EOF, now.Add(-200*time.Millisecond))
-			if i < 2 {
-				u.Explain(true)
-			}
-			u.Open(false, true, now)
-		}
-		if n < 4 {
-			u.End(nil, now)
-		}
-		topic.Publishers = append(topic.Publishers, u)
-	}
-	p.FoldPublishers(topic, 1, func(u *loss.Publisher) bool { return u.ID != "0" })
-	want := intake.Former{Count: 3, Missed: 3, LinksLost: 6, Reconnected: 9, Without: 3 * time.Second}
-	if topic.Former != want || len(topic.Publishers) != 2 {
-		t.Errorf("%+v, %d left", topic.Former, len(topic.Publishers))
-	}
-	s := Summary{Topics: []TopicSummary{{Former: FormerPublishers(topic.Former), Publishers: []PublisherSummary{{Missed: 1, LinksLost: 2}}}}}
+	former := control.FormerPublishers{Count: 3, Missed: 3, LinksLost: 6, Reconnected: 9, Without: 3 * time.Second}
+	s := control.Summary{Topics: []control.TopicSummary{{Former: former, Publishers: []control.PublisherSummary{{Missed: 1, LinksLost: 2}}}}}
 	if s.Missed() != 4 || s.LinksLost() != 8 {
 		t.Errorf("missed %d, lost %d", s.Missed(), s.LinksLost())
-	}
-}
-
-// TestConnectionAccount: what a header is said to take beforehand is what it then counts.
-func TestConnectionAccount(t *testing.T) {
-	t.Parallel()
-	var s intake.Connections
-	topic := &intake.Topic{Name: "/t"}
-	for i, definition := range []string{"a", "a", strings.Repeat("b", 1000), "", "a"} {
-		h := rosbag.Header(withDefinition("/t", fmt.Sprint("/p", i), definition).Header)
-		before, said := s.Held, s.SizeOf(h)
-		c := s.Add(topic, h)
-		if got := s.Held - before; got != said || topic.Headers != s.Held {
-			t.Errorf("header %d counts %d, %d was said; topic %d, all %d", i, got, said, topic.Headers, s.Held)
-		}
-		if c.Conn.ID != rosbag.ConnID(i) || topic.Find(h) != c {
-			t.Errorf("header %d is connection %d, or not found", i, c.Conn.ID)
-		}
-	}
-	s.Release(func(c *intake.Connection) bool { return c.Conn.ID != 4 })
-	if len(s.Definitions) != 1 || len(topic.Conns) != 1 || s.All[0].Conn.ID != 4 {
-		t.Errorf("%d definitions, %d connections", len(s.Definitions), len(topic.Conns))
-	}
-	s.Release(func(*intake.Connection) bool { return true })
-	if s.Held != 0 || topic.Headers != 0 || len(s.Definitions) != 0 {
-		t.Errorf("%d bytes are left", s.Held)
-	}
-	if c := s.Add(topic, nil); c.Conn.ID != 5 {
-		t.Errorf("id %d is used again", c.Conn.ID)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -19,7 +20,7 @@ func TestLatchedAroundAPause(t *testing.T) {
 	for _, size := range []int{10, 300_000} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			t.Parallel()
-			p, c := controlled(t, Options{Begin: StatePaused})
+			p, c := controlled(t, Options{Begin: control.StatePaused})
 			before, after := latching(t, p, "/map", "/server"), latching(t, p, "/tf_static", "/robot")
 			send := func(l *intake.Link, publisher, n uint32) {
 				if f := testlink.Frame(publisher, n, size); size > 1000 {
@@ -69,7 +70,7 @@ func latching(t testing.TB, p *pipeline, topic, publisher string) *intake.Link {
 // it was stopped.
 func TestEachBagBeginsWithLatched(t *testing.T) {
 	t.Parallel()
-	p, c := controlled(t, Options{Begin: StateStopped})
+	p, c := controlled(t, Options{Begin: control.StateStopped})
 	l := latching(t, p, "/map", "/server")
 	l.Frames(testlink.Frame(1, 7, 10), 1, time.Now())
 	for range 2 {

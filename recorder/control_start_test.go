@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
@@ -16,9 +17,9 @@ import (
 // TestStartThatCannotBe leaves the recording stopped, and loses nothing.
 func TestStartThatCannotBe(t *testing.T) {
 	t.Parallel()
-	p, c := controlled(t, Options{Begin: StateStopped})
+	p, c := controlled(t, Options{Begin: control.StateStopped})
 	l := open(t, p, "/t", "/p")
-	taken := p.Outputs.NextPath(time.Now())
+	taken := p.Outputs.Next(time.Now())
 	if err := os.WriteFile(taken, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +27,7 @@ func TestStartThatCannotBe(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
-	if got := state(t, c); got != StateStopped {
+	if got := state(t, c); got != control.StateStopped {
 		t.Errorf("state %v", got)
 	}
 	if err := os.Rename(taken, taken+".old"); err != nil {
@@ -48,7 +49,7 @@ func TestStartThatCannotBe(t *testing.T) {
 // nothing.
 func TestStartOnAFullDisk(t *testing.T) {
 	t.Parallel()
-	p, c := controlled(t, Options{Begin: StateStopped, MinSpace: 1000, MinSpaceText: "1000"})
+	p, c := controlled(t, Options{Begin: control.StateStopped, MinSpace: 1000, MinSpaceText: "1000"})
 	p.Disk.Free = func() (int64, error) { return 999, nil }
 	if p.LowDisk(time.Now()) {
 		t.Error("the recording is to end")
@@ -111,7 +112,7 @@ func TestStopTakesAStartBack(t *testing.T) {
 	if _, err := c.Pin(t.Context(), 0); err != nil { // it is behind all of them
 		t.Fatal(err)
 	}
-	if got := state(t, c); got != StateStopped {
+	if got := state(t, c); got != control.StateStopped {
 		t.Errorf("state %v", got)
 	}
 	l.Frames(testlink.Frame(1, 1, 10), 1, time.Now())

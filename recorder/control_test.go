@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -37,7 +39,7 @@ func bases(names []string) (all []string) {
 	return all
 }
 
-func state(t testing.TB, c *Control) State {
+func state(t testing.TB, c *Control) control.State {
 	t.Helper()
 	s, err := c.Stats()
 	if err != nil {
@@ -58,18 +60,18 @@ func TestCommandsInEachState(t *testing.T) {
 		"pin":    func(ctx context.Context, c *Control) error { _, err := c.Pin(ctx, time.Hour); return err },
 	}
 	type outcome struct {
-		state State
+		state control.State
 		err   error
 	}
-	tests := map[State]map[string]outcome{
-		StateRecording: {"pause": {state: StatePaused}, "resume": {}, "stop": {state: StateStopped}, "start": {}, "split": {}, "pin": {}},
-		StatePaused: {
-			"pause": {state: StatePaused}, "resume": {}, "stop": {state: StateStopped}, "start": {state: StatePaused},
-			"split": {state: StatePaused}, "pin": {state: StatePaused},
+	tests := map[control.State]map[string]outcome{
+		control.StateRecording: {"pause": {state: control.StatePaused}, "resume": {}, "stop": {state: control.StateStopped}, "start": {}, "split": {}, "pin": {}},
+		control.StatePaused: {
+			"pause": {state: control.StatePaused}, "resume": {}, "stop": {state: control.StateStopped}, "start": {state: control.StatePaused},
+			"split": {state: control.StatePaused}, "pin": {state: control.StatePaused},
 		},
-		StateStopped: {
-			"pause": {StateStopped, ErrStopped}, "resume": {StateStopped, ErrStopped}, "stop": {state: StateStopped}, "start": {},
-			"split": {StateStopped, ErrStopped}, "pin": {state: StateStopped},
+		control.StateStopped: {
+			"pause": {control.StateStopped, control.ErrStopped}, "resume": {control.StateStopped, control.ErrStopped}, "stop": {state: control.StateStopped}, "start": {},
+			"split": {control.StateStopped, control.ErrStopped}, "pin": {state: control.StateStopped},
 		},
 	}
 	for from, row := range tests {
@@ -86,11 +88,11 @@ func TestCommandsInEachState(t *testing.T) {
 				if err := p.close(); err != nil {
 					t.Error(err)
 				}
-				if err := command[name](t.Context(), c); !errors.Is(err, ErrNotRecording) {
+				if err := command[name](t.Context(), c); !errors.Is(err, control.ErrNotRecording) {
 					t.Errorf("after the end: %v", err)
 				}
 				c.attach(nil)
-				if err := command[name](t.Context(), c); !errors.Is(err, ErrNotRecording) {
+				if err := command[name](t.Context(), c); !errors.Is(err, control.ErrNotRecording) {
 					t.Errorf("without a recording: %v", err)
 				}
 			})
@@ -160,7 +162,7 @@ func TestBordersAreExact(t *testing.T) {
 	if got := allNumbers(t, files(t, p))[1]; !slices.Equal(got, expected) {
 		t.Errorf("the bags hold %v", got)
 	}
-	if topic := l.Connection.Topic; topic.Passed != 30 || topic.Messages != 40 || topic.Dropped != [intake.DropCauses]uint64{} {
+	if topic := l.Connection.Topic; topic.Passed != 30 || topic.Messages != 40 || topic.Dropped != [account.DropCauses]uint64{} {
 		t.Errorf("%d recorded, %d passed, dropped %v", topic.Messages, topic.Passed, topic.Dropped)
 	}
 }
@@ -204,7 +206,7 @@ func TestCommandsWhileMessagesFlow(t *testing.T) {
 			for i := range 3 { // they come from everywhere at once
 				commands.Go(func() {
 					for n := range rounds {
-						if err := anyCommand(t.Context(), c, i+n); err != nil && !errors.Is(err, ErrStopped) {
+						if err := anyCommand(t.Context(), c, i+n); err != nil && !errors.Is(err, control.ErrStopped) {
 							t.Error(err)
 						}
 					}
@@ -232,7 +234,7 @@ func TestCommandsWhileMessagesFlow(t *testing.T) {
 				if !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) {
 					t.Errorf("publisher %d: messages twice or out of order", i)
 				}
-				if topic.Messages != uint64(len(got)) || topic.Messages+topic.Passed != uint64(sent[i]) || topic.Dropped != [intake.DropCauses]uint64{} {
+				if topic.Messages != uint64(len(got)) || topic.Messages+topic.Passed != uint64(sent[i]) || topic.Dropped != [account.DropCauses]uint64{} {
 					t.Errorf("publisher %d: %d sent, %d in the bags, %d counted there, %d passed, dropped %v",
 						i, sent[i], len(got), topic.Messages, topic.Passed, topic.Dropped)
 				}
@@ -268,7 +270,7 @@ func TestCommandsWhileItEnds(t *testing.T) {
 	for i := range 6 {
 		wg.Go(func() {
 			for n := i; ; n++ {
-				if err := anyCommand(t.Context(), c, n); errors.Is(err, ErrNotRecording) {
+				if err := anyCommand(t.Context(), c, n); errors.Is(err, control.ErrNotRecording) {
 					return
 				}
 			}
@@ -347,7 +349,7 @@ func TestAWaitThatIsGivenUp(t *testing.T) {
 // the race detector looks on.
 func TestGivenUpWhileItIsDone(t *testing.T) {
 	t.Parallel()
-	p, c := controlled(t, Options{Snapshot: Snapshot{Mode: SnapshotBeside, PostRoll: time.Hour}})
+	p, c := controlled(t, Options{Snapshot: Snapshot{Mode: control.SnapshotBeside, PostRoll: time.Hour}})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 100 {
@@ -410,7 +412,7 @@ func TestOthersWaitForRoomAcrossAPause(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, topic := range p.Topics {
+	for _, topic := range p.Account.Topics {
 		if topic.Messages+topic.Passed != 20 || topic.Passed == 0 {
 			t.Errorf("%s: %d recorded, %d passed of 20", topic.Name, topic.Messages, topic.Passed)
 		}

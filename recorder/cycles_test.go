@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -64,8 +66,8 @@ func TestTopicComesAndGoes(t *testing.T) {
 	if after := heap(); after > before+2<<20 {
 		t.Errorf("%d cycles take %d bytes", cycles-warm, after-before)
 	}
-	if len(p.Connections.All) != 2 || len(topic.Publishers) != 1 || topic.Linked != 0 {
-		t.Errorf("%d connections, %d publishers, %d links", len(p.Connections.All), len(topic.Publishers), topic.Linked)
+	if len(p.Account.Connections.All) != 2 || len(topic.Publishers.All) != 1 || topic.Linked != 0 {
+		t.Errorf("%d connections, %d publishers, %d links", len(p.Account.Connections.All), len(topic.Publishers.All), topic.Linked)
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
@@ -104,15 +106,15 @@ func TestPublisherComesAndGoes(t *testing.T) {
 		}
 		defer sub.Close()
 	}
-	count := func(of func(*intake.Topic) int) (n int) {
+	count := func(of func(*account.Topic) int) (n int) {
 		p.Mu.Lock()
 		defer p.Mu.Unlock()
-		for _, topic := range p.Topics {
+		for _, topic := range p.Account.Topics {
 			n += of(topic)
 		}
 		return n
 	}
-	recorded := func() int { return count(func(t *intake.Topic) int { return int(t.Messages) }) }
+	recorded := func() int { return count(func(t *account.Topic) int { return int(t.Messages) }) }
 	goroutines, files := 0, 0
 	for i := range topics * cycles {
 		name, odd := topicName(i%topics), i/topics%2
@@ -132,7 +134,7 @@ func TestPublisherComesAndGoes(t *testing.T) {
 			goroutines, files = runtime.NumGoroutine(), openFiles()
 		}
 	}
-	testlink.WaitFor(t, func() bool { return count(func(t *intake.Topic) int { return t.Linked }) == 0 })
+	testlink.WaitFor(t, func() bool { return count(func(t *account.Topic) int { return t.Linked }) == 0 })
 	testlink.WaitFor(t, func() bool { return runtime.NumGoroutine() <= goroutines+4 && openFiles() <= files+4 })
 	if err := rec.Close(t.Context()); err != nil {
 		t.Error(err)
@@ -142,7 +144,7 @@ func TestPublisherComesAndGoes(t *testing.T) {
 	}
 	byTime, _ := testlink.Numbers(t, p.Out.Target())
 	testlink.CheckCount(t, "two types of each topic", byTime, 2*topics, cycles/2)
-	if losses := (&Summary{Topics: accountsNow(p)}).Losses(); losses != "" {
+	if losses := (&control.Summary{Topics: accountsNow(p)}).Losses(); losses != "" {
 		t.Errorf("%s, although nothing was lost", losses)
 	}
 	if all := testlink.OpenBag(t, p.Out.Target()).Connections(); len(all) != 2*topics {
@@ -183,12 +185,12 @@ func TestTopicsComeAndGo(t *testing.T) {
 	rec, robot := startNode(t, m, "record"), startNode(t, m, "robot")
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	control := new(Control)
+	steer := new(Control)
 	o := Options{
-		Node: rec, Control: control, PollInterval: 50 * time.Millisecond, Output: Output{Name: filepath.Join(t.TempDir(), "out")},
+		Node: rec, Control: steer, PollInterval: 50 * time.Millisecond, Output: Output{Name: filepath.Join(t.TempDir(), "out")},
 		Select: Selection{Regex: true, Topics: []string{"/t[0-9]+"}},
 	}
-	ended := make(chan Summary, 1)
+	ended := make(chan control.Summary, 1)
 	go func() {
 		s, err := Run(ctx, o)
 		if err != nil {
@@ -197,7 +199,7 @@ func TestTopicsComeAndGo(t *testing.T) {
 		ended <- s
 	}()
 	messages := func() (n uint64) {
-		s, err := control.Stats()
+		s, err := steer.Stats()
 		if err != nil {
 			return 0 // not yet
 		}
@@ -254,7 +256,7 @@ func TestTopicsComeAndGo(t *testing.T) {
 		for _, nodes := range state.Subscribers {
 			subscribed += len(nodes)
 		}
-		return subscribed <= mostDeserted+1 && len(state.Subscribers["/t99999"]) > 0
+		return subscribed <= subscribe.MostDeserted+1 && len(state.Subscribers["/t99999"]) > 0
 	})
 	send(topicName(0)) // it was left first
 	stop()

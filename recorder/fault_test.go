@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
@@ -138,9 +139,9 @@ func TestFullDiskAlwaysHasRoomForTheIndex(t *testing.T) {
 					}
 				}
 				var counted, dropped uint64
-				for _, topic := range p.Topics {
+				for _, topic := range p.Account.Topics {
 					counted += topic.Messages
-					dropped += topic.Dropped[intake.DropDisk]
+					dropped += topic.Dropped[account.DropDisk]
 				}
 				if used != size {
 					t.Errorf("after %d operations: the closed bags have %d bytes and take %d of the disk", v.after, size, used)
@@ -184,7 +185,6 @@ func TestHangingDisk(t *testing.T) {
 	}
 	o.Select = Selection{} // subscribes to nothing
 	r := sessionOn(p, o)
-	r.subs, r.ready = map[string]*subscription{}, make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.record(ctx) }()
@@ -211,7 +211,7 @@ func TestHangingDisk(t *testing.T) {
 	}
 	topic := l.Connection.Topic
 	p.Mu.Lock()
-	if topic.Messages != 0 || topic.Dropped[intake.DropDisk]+topic.Dropped[intake.DropBufferFull] != messages {
+	if topic.Messages != 0 || topic.Dropped[account.DropDisk]+topic.Dropped[account.DropBufferFull] != messages {
 		t.Errorf("%d messages, dropped %v of %d", topic.Messages, topic.Dropped, messages)
 	}
 	p.Mu.Unlock()

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"golang.org/x/sys/unix"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -126,8 +127,8 @@ func TestFileThatLosesItsName(t *testing.T) {
 				}
 				lost = 0
 			}
-			if topic.Dropped[intake.DropDeleted] != lost || topic.Messages != uint64(sent)-lost {
-				t.Errorf("%d messages counted and %d lost of %d; want %d lost", topic.Messages, topic.Dropped[intake.DropDeleted], sent, lost)
+			if topic.Dropped[account.DropDeleted] != lost || topic.Messages != uint64(sent)-lost {
+				t.Errorf("%d messages counted and %d lost of %d; want %d lost", topic.Messages, topic.Dropped[account.DropDeleted], sent, lost)
 			}
 			if topic.Bytes != bytes {
 				t.Errorf("%d bytes counted, %d are in the bags", topic.Bytes, bytes)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -25,6 +27,7 @@ func heapInUse() int64 {
 // TestFinishedBagsTakeNoHeap: what is remembered of a bag that is closed does not depend
 // on what was in it, and is bounded.
 func TestFinishedBagsTakeNoHeap(t *testing.T) { // not beside others: it measures the heap
+	testrace.Skip(t, "memory is measured, and the detector takes more")
 	const topics, splits = 200, 1000
 	p := testPipeline(t, Options{Split: true, Sync: SyncNone, ChunkBytes: 16 << 10, BufferBytes: 1 << 20, Retain: Retention{Files: 3}}, nil)
 	var links []*intake.Link
@@ -87,7 +90,7 @@ func TestFinishedBagsAreFoundByNumber(t *testing.T) {
 	if len(all) != sink.KeptBags || all[0].ID != 3 || all[sink.KeptBags-1].ID != bags-1 || l.Number() != bags {
 		t.Errorf("%d bags from %d to %d of %d", len(all), all[0].ID, all[len(all)-1].ID, l.Number())
 	}
-	for id, want := range map[int]error{-1: ErrNoBag, 2: ErrNoBag, 3: nil, bags - 1: nil, bags: ErrNoBag} {
+	for id, want := range map[int]error{-1: control.ErrNoBag, 2: control.ErrNoBag, 3: nil, bags - 1: nil, bags: control.ErrNoBag} {
 		f, b, err := l.Open(id)
 		if !errors.Is(err, want) || err == nil && b.ID != id {
 			t.Errorf("bag %d: %v, %v", id, b.ID, err)

@@ -7,10 +7,14 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
+	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -26,7 +30,7 @@ type pipeline struct {
 
 // sessionOn is a session with other options that records with p.
 func sessionOn(p *pipeline, o Options) *session {
-	return &session{Options: o, in: p.in, sink: p.sink}
+	return &session{o: o, in: p.in, own: own.New(p.Links(), zap.NewNop()), sink: p.sink, subs: subscribe.New(o.subscriptions())}
 }
 
 // testPipeline is a pipeline on a file in a directory of the test.
@@ -44,7 +48,7 @@ func testPipeline(t testing.TB, o Options, wrap func(bagfile.Handle) bagfile.Han
 	}
 	t.Cleanup(func() { outputs.Close() })
 	var out *sink.Bag
-	if o.Begin != StateStopped && o.Snapshot.Mode != SnapshotOnly {
+	if o.Begin != control.StateStopped && o.Snapshot.Mode != control.SnapshotOnly {
 		if out, err = sink.Create(outputs, time.Now()); err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +58,7 @@ func testPipeline(t testing.TB, o Options, wrap func(bagfile.Handle) bagfile.Han
 		outputs.Wrap = wrap
 	}
 	retain := bagfile.NewRetainer(o.Retain, o.Log, outputs.Free, o.handover().Keeps)
-	r := &session{Options: o}
+	r := &session{o: o}
 	r.wire(outputs, retain, out)
 	return &pipeline{session: r, Intake: r.in, Sink: r.sink}
 }

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
@@ -35,13 +36,13 @@ func ringOf(chunks int, start time.Time) *intake.Intake {
 
 // queuedTurns returns how many large messages wait for a lease. mu is held.
 func queuedTurns(in *intake.Intake) int {
-	n, _, _ := in.Pool.Waits()
+	n, _ := in.Pool.Turns.Waits()
 	return n
 }
 
 // largeWait reports whether a large message waits. mu is held.
 func largeWait(in *intake.Intake) bool {
-	queued, short, _ := in.Pool.Waits()
+	queued, short := in.Pool.Turns.Waits()
 	return queued+short > 0
 }
 
@@ -49,7 +50,7 @@ func largeWait(in *intake.Intake) bool {
 func turnOf(f tcpros.LargeFrame) *memory.Turn { return &f.(*intake.LargeFrame).Turn }
 
 // addRing makes an intake keep chunks for snapshots.
-func addRing(in *intake.Intake, o ring.Options) { in.Ring = ring.New(o, &in.Pool, &in.Latched) }
+func addRing(in *intake.Intake, o ring.Options) { in.Ring = ring.New(o, in.Pool, &in.Latched) }
 
 // rotationAt is a rotation in the given part, of which so many bytes are stored.
 func rotationAt(o rotation.Options, part int, stored int64) rotation.Rotation {
@@ -88,7 +89,7 @@ func bytesLeft(p *intake.Intake) int64 {
 // topicAccount is what was counted of one topic.
 type topicAccount struct {
 	Recorded, Passed, Repeated uint64
-	Dropped                    [intake.DropCauses]uint64
+	Dropped                    [account.DropCauses]uint64
 	waiting                    int64 // bytes that wait for the disk
 }
 
@@ -97,7 +98,7 @@ func accountOf(l *intake.Link) topicAccount {
 	l.In.Mu.Lock()
 	defer l.In.Mu.Unlock()
 	t := l.Connection.Topic
-	return topicAccount{t.Messages, t.Passed, t.Repeated, t.Dropped, t.Account.Waiting}
+	return topicAccount{t.Messages, t.Passed, t.Repeated, t.Dropped, t.Memory.Waiting}
 }
 
 // lost returns how many messages of the topic of a link were dropped, for whatever cause.
@@ -108,12 +109,12 @@ func lost(l *intake.Link) (n uint64) {
 	return n
 }
 
-func latchingConnection(p *intake.Intake, publisher string) *intake.Connection {
-	c := &intake.Connection{Source: latch.Source{Conn: &rosbag.Connection{ID: rosbag.ConnID(len(p.Connections.All)), Topic: "/map", Header: rosbag.Header(testlink.Info("/map", publisher).Header)}, Latching: true}, Topic: &intake.Topic{Name: "/map"}}
-	if len(p.Connections.All) > 0 {
-		c.Topic = p.Connections.All[0].Topic
+func latchingConnection(p *intake.Intake, publisher string) *account.Connection {
+	c := &account.Connection{Source: latch.Source{Conn: &rosbag.Connection{ID: rosbag.ConnID(len(p.Account.Connections.All)), Topic: "/map", Header: rosbag.Header(testlink.Info("/map", publisher).Header)}, Latching: true}, Topic: &account.Topic{Name: "/map"}}
+	if len(p.Account.Connections.All) > 0 {
+		c.Topic = p.Account.Connections.All[0].Topic
 	}
-	p.Connections.All = append(p.Connections.All, c)
+	p.Account.Connections.All = append(p.Account.Connections.All, c)
 	return c
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -40,8 +40,8 @@ func TestLimitsInThePipeline(t *testing.T) {
 	if want := []uint32{0, 3, 6, 9, 12, 15, 18, 21, 24, 27}; !slices.Equal(byFile[1], want) || len(byFile[2]) != 4 {
 		t.Errorf("the bag holds %v", byFile)
 	}
-	if topic := third.Connection.Topic; topic.Skipped != 21 || topic.Dropped != [intake.DropCauses]uint64{} {
-		t.Errorf("%d skipped, dropped %v", topic.Skipped, topic.Dropped)
+	if topic := third.Connection.Topic; topic.Sampler.Skipped != 21 || topic.Dropped != [account.DropCauses]uint64{} {
+		t.Errorf("%d skipped, dropped %v", topic.Sampler.Skipped, topic.Dropped)
 	}
 }
 
@@ -50,14 +50,14 @@ func TestLimitsInThePipeline(t *testing.T) {
 func TestWhichTopicsALimitMeans(t *testing.T) {
 	t.Parallel()
 	limits := (&Options{Limit: 7, Limits: []Limit{{Topics: "image", Count: 3}, {Topics: "/scan", MaxRate: 2}}}).limits()
-	for topic, want := range map[string]intake.Sampler{
+	for topic, want := range map[string]account.Sampler{
 		"/cam/image": {Limit: 3},
 		"/image":     {Limit: 3},
 		"/scan":      {Limit: 7, Thin: true, Gap: time.Second / 2},
 		"/cam/scan":  {Limit: 7},
 		"/other":     {Limit: 7},
 	} {
-		if got := intake.SamplerOf(limits, topic); got != want {
+		if got := account.SamplerOf(limits, topic); got != want {
 			t.Errorf("%s: %+v, want %+v", topic, got, want)
 		}
 	}
@@ -86,8 +86,8 @@ func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
 	p.Mu.Lock()
 	start, bytes := len(p.Latched.Start.Of), p.Pool.Latched
 	p.Mu.Unlock()
-	if _, n := heldByConnections(p); n > intake.KeptLatched+1 || start > intake.KeptLatched || bytes > 16<<10 {
-		t.Errorf("%d connections, %d latched messages from before the ring, %d bytes; want about %d", n, start, bytes, intake.KeptLatched)
+	if _, n := heldByConnections(p); n > account.KeptLatched+1 || start > account.KeptLatched || bytes > 16<<10 {
+		t.Errorf("%d connections, %d latched messages from before the ring, %d bytes; want about %d", n, start, bytes, account.KeptLatched)
 	}
 	closePipeline(t, p)
 }
@@ -119,7 +119,7 @@ func TestLatchedMessagesBeginAFileInOrder(t *testing.T) {
 		if err != nil || written != chunks || len(got) != 3 || got[0] != 0 || got[1] != 1 || got[2] != 2 {
 			t.Errorf("chunks of %d: %d with the messages of %v, %v; want %d in order", chunkBytes, written, got, err, chunks)
 		}
-		if n := p.Connections.All[0].Topic.Repeated; n != 3 {
+		if n := p.Account.Connections.All[0].Topic.Repeated; n != 3 {
 			t.Errorf("%d counted as repeated, want 3", n)
 		}
 	}

@@ -3,7 +3,7 @@ package recorder
 import (
 	"fmt"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 )
 
 // Limit says how much of some topics is recorded. Several limits of one topic hold
@@ -23,10 +23,10 @@ func (l Limit) check() error {
 }
 
 // limits returns all limits, that of all topics first.
-func (o *Options) limits() []intake.Limit {
-	all := []intake.Limit{{Topics: "**", Count: o.Limit}}
+func (o *Options) limits() []account.Limit {
+	all := []account.Limit{{Topics: "**", Count: o.Limit}}
 	for _, l := range o.Limits {
-		all = append(all, intake.Limit(l))
+		all = append(all, account.Limit(l))
 	}
 	return all
 }

@@ -10,7 +10,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
@@ -28,28 +30,27 @@ func TestNotesBeginEachFile(t *testing.T) {
 	t.Parallel()
 	notes := []bagnote.Note{{Key: "robot", Value: "r1"}, {Key: "site", Value: "hall: 3"}}
 	for name, o := range map[string]Options{
-		"recording": {}, "paused": {Begin: StatePaused}, "stopped": {Begin: StateStopped}, "no latched messages": {NoRepeatLatched: true},
-		"stopped, no latched messages": {Begin: StateStopped, NoRepeatLatched: true},
+		"recording": {}, "paused": {Begin: control.StatePaused}, "stopped": {Begin: control.StateStopped}, "no latched messages": {NoRepeatLatched: true},
+		"stopped, no latched messages": {Begin: control.StateStopped, NoRepeatLatched: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o.Split, o.Notes = true, notes
 			p := testPipeline(t, o, nil)
-			r := sessionOn(p, o)
-			r.writeNotes()
+			p.session.own.Notes(notes)
 			c := controlOf(p, o)
 			l := openLatched(t, p, "/map", "/p1")
 			l.Frames(testlink.Frame(1, 1, 10), 1, time.Now())
 			switch o.Begin {
-			case StatePaused:
+			case control.StatePaused:
 				if err := c.Resume(); err != nil {
 					t.Fatal(err)
 				}
-			case StateStopped:
+			case control.StateStopped:
 				if _, err := c.Start(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-			case StateRecording:
+			case control.StateRecording:
 			}
 			for range 2 {
 				if _, err := c.Split(t.Context()); err != nil {
@@ -119,13 +120,13 @@ func TestMarks(t *testing.T) {
 	if err := c.Pause(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Mark("x"); !errors.Is(err, ErrPaused) {
+	if _, err := c.Mark("x"); !errors.Is(err, control.ErrPaused) {
 		t.Errorf("paused: %v", err)
 	}
 	if _, err := c.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Mark("x"); !errors.Is(err, ErrStopped) {
+	if _, err := c.Mark("x"); !errors.Is(err, control.ErrStopped) {
 		t.Errorf("stopped: %v", err)
 	}
 	if _, err := c.Start(t.Context()); err != nil {
@@ -137,7 +138,7 @@ func TestMarks(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Mark("x"); !errors.Is(err, ErrNotRecording) {
+	if _, err := c.Mark("x"); !errors.Is(err, control.ErrNotRecording) {
 		t.Errorf("closed: %v", err)
 	}
 	paths := files(t, p)
@@ -220,7 +221,7 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 	budget := p.Pool.Budget
 	p.Pool.SetBudget(1)
 	p.Mu.Unlock()
-	var m Mark
+	var m control.Mark
 	marked := make(chan error)
 	go func() {
 		var err error
@@ -230,7 +231,7 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 	testlink.WaitFor(t, func() bool {
 		p.Mu.Lock()
 		defer p.Mu.Unlock()
-		return len(p.Blocked) == 1
+		return len(p.Account.Waits) == 1
 	})
 	if _, err := c.Split(t.Context()); err != nil {
 		t.Fatal(err)
@@ -265,7 +266,7 @@ func TestMarkWithoutRoom(t *testing.T) {
 	budget := p.Pool.Budget
 	p.Pool.SetBudget(1)
 	p.Mu.Unlock()
-	if _, err := c.Mark("second"); !errors.Is(err, ErrNoRoom) {
+	if _, err := c.Mark("second"); !errors.Is(err, control.ErrNoRoom) {
 		t.Errorf("%v", err)
 	}
 	p.Mu.Lock()
@@ -288,7 +289,7 @@ func TestOwnTopicIsRecordedToo(t *testing.T) {
 	if _, err := c.Mark("ours"); err != nil {
 		t.Fatal(err)
 	}
-	open(t, p, bagnote.MarksTopic, "/player").Frames(stringFrame([]byte("theirs")), 1, time.Now())
+	open(t, p, bagnote.MarksTopic, "/player").Frames(own.TextFrame([]byte("theirs")), 1, time.Now())
 	if _, err := c.Mark("ours again"); err != nil {
 		t.Fatal(err)
 	}

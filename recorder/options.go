@@ -13,14 +13,17 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
+	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -41,7 +44,7 @@ type Overflow int
 // The zero value drops: a robot's topics must go on whatever the disk does.
 const (
 	OverflowDrop  Overflow = iota // drop the newest messages of the heaviest topics and count them
-	OverflowBlock                 // stop reading the sockets until there is room
+	OverflowBlock                 // stop reading the sockets until there is room; one message may take half of BufferBytes
 )
 
 // Options says what to record, where to and how. The zero value of each field but
@@ -99,11 +102,12 @@ type Options struct {
 
 	CountTopics bool // log how many topics are subscribed to, and their names at debug level only
 
-	Control *Control // steers and watches the recording; nil for none
-	Begin   State    // paused or stopped: as if Control had been told so before the first message
+	Control *Control      // steers and watches the recording; nil for none
+	Begin   control.State // paused or stopped: as if Control had been told so before the first message
 
-	Handover Handover // takes the finished files; nil for none
-	Watch    Watcher  // looks at messages of some topics; nil for none
+	Handover Handover        // takes the finished files; nil for none
+	Watch    control.Watcher // looks at messages of some topics; nil for none
+	Tap      *Tap            // shows the messages to live viewers; nil for none
 
 	onOpen  func(target string)               // told of each new file
 	resolve func(name string) (string, error) // resolves names; nil means that Node does
@@ -195,14 +199,14 @@ func (o *Options) intake(encoder *encode.Encoder) intake.Config {
 		Flush:    o.FlushInterval,
 		Limits:   o.limits(),
 		Memory:   memory.Options{Limit: o.MemoryBytes(), ChunkBytes: o.ChunkBytes, Blocks: o.Overflow == OverflowBlock},
-		Rotation: rotation.Options{Split: o.Split, MaxBytes: o.MaxBytes, Every: o.Duration, At: o.SplitAt, Stopped: o.Begin == StateStopped},
+		Rotation: rotation.Options{Split: o.Split, MaxBytes: o.MaxBytes, Every: o.Duration, At: o.SplitAt, Stopped: o.Begin == control.StateStopped},
 		NoRepeat: o.NoRepeatLatched,
 		Begin:    o.Begin,
 		Sim:      o.sim,
 		OnChange: o.Control.notify,
 		Encoder:  encoder,
 	}
-	if o.Snapshot.Mode != SnapshotOff {
+	if o.Snapshot.Mode != control.SnapshotOff {
 		kept := o.Snapshot.ring()
 		c.Ring = &kept
 	}
@@ -211,13 +215,29 @@ func (o *Options) intake(encoder *encode.Encoder) intake.Config {
 
 // sink returns what the sink is made of; out is the file that is written, nil while stopped.
 func (o *Options) sink(in *intake.Intake, encoder *encode.Encoder, outputs *bagfile.Series, retain *bagfile.Retainer, out *sink.Bag) sink.Config {
-	mode := map[SnapshotMode]sink.Mode{SnapshotOnly: sink.OnlySnapshots, SnapshotBeside: sink.BesideRecording}[o.Snapshot.Mode]
+	mode := map[control.SnapshotMode]sink.Mode{control.SnapshotOnly: sink.OnlySnapshots, control.SnapshotBeside: sink.BesideRecording}[o.Snapshot.Mode]
 	return sink.Config{
 		Log: o.Log, Files: in.Files(), Commands: in.Commands(), Snapshots: in.Snapshots(),
-		Encoder: encoder, Compression: o.Compression, Report: o.lossReport(in.Accounts()), ReportTopic: ReportTopic, AbortDrain: o.Hurry,
+		Encoder: encoder, Compression: o.Compression, Report: own.LossReport(o.Report, lossesNow(in.Accounts())), ReportTopic: own.ReportTopic, AbortDrain: o.Hurry,
 		Outputs: outputs, Retain: retain, Retains: o.Retain.Enabled(), MinSpace: o.MinSpace, MinSpaceText: o.MinSpaceText,
 		Handover: o.handover(), OnOpen: o.onOpen, OnChange: o.Control.notify, Keeps: mode, First: out,
 	}
+}
+
+// subscriptions returns how topics are subscribed to.
+func (o *Options) subscriptions() subscribe.Config {
+	return subscribe.Config{
+		Node: o.Node, Log: o.Log, TCPNoDelay: o.TCPNoDelay, UDP: o.UDP, CountTopics: o.CountTopics, IsNamed: o.names, Watch: o.Watch, Tap: o.Tap,
+	}
+}
+
+// graph returns what is asked about the graph of nodes.
+func (o *Options) graph() *graph.Graph {
+	return &graph.Graph{Config: graph.Config{
+		Node: o.Node, Log: o.Log, Interval: o.PollInterval, Survey: o.survey,
+		Lists: o.Select.lists(), Selects: o.Select.selects, Excludes: o.Select.exclude.Match,
+		Nodes: o.Select.Nodes, NodePublications: o.Select.NodePublications,
+	}}
 }
 
 // encoder returns how chunks are compressed.
@@ -245,8 +265,37 @@ func (o *Options) checkNames() error {
 	return o.checkWatched()
 }
 
-// maxMessageBytes is the limit of roscpp.
-const maxMessageBytes = 1_000_000_000
+// names reports whether the user has named a topic in full.
+func (o *Options) names(topic string) bool {
+	return slices.ContainsFunc(o.Select.literal, func(name string) bool {
+		resolved, err := o.resolve(name)
+		return err == nil && resolved == topic
+	})
+}
+
+// ErrNotSelected means that a topic is to be watched and is not recorded.
+var ErrNotSelected = errors.New("a topic that a trigger watches is not recorded")
+
+// checkWatched returns an error for a topic to watch that is certainly not recorded.
+func (o *Options) checkWatched() error {
+	if o.Watch == nil {
+		return nil
+	}
+	for _, topic := range o.Watch.Topics() {
+		if !o.names(topic) && !o.Select.maySelect(topic) {
+			return fmt.Errorf("%w: %s", ErrNotSelected, topic)
+		}
+	}
+	return nil
+}
+
+// triggers returns the accounts of the triggers, nil without any.
+func (o *Options) triggers() []control.TriggerStats {
+	if o.Watch == nil {
+		return nil
+	}
+	return o.Watch.Triggers()
+}
 
 // workers is the number of compression goroutines.
 func workers(c rosbag.Compression) int {

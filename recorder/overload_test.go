@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
@@ -44,7 +44,7 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 	}
 	defer node.Close(t.Context())
 	p := testPipeline(t, Options{BufferBytes: 16 << 20}, func(f bagfile.Handle) bagfile.Handle { return &throttled{Handle: f, rate: 20_000_000} })
-	subscribe := func(name string) (*intake.Topic, *load.Publisher) {
+	subscribe := func(name string) (*account.Topic, *load.Publisher) {
 		topic := p.Links().AddTopicOf(name, name, time.Time{})
 		pub, err := load.Advertise(t.Context(), m.Addr().String(), "/pub"+name, name)
 		if err != nil {
@@ -77,7 +77,7 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 	testlink.WaitFor(t, func() bool {
 		p.Mu.Lock()
 		defer p.Mu.Unlock()
-		return camera.Dropped[intake.DropBufferFull] > 0
+		return camera.Dropped[account.DropBufferFull] > 0
 	})
 	err = imuPub.Pace(t.Context(), imuBytes, imuMessages, 2*time.Millisecond, func(int) { p.tick(time.Now()) })
 	close(stop)
@@ -93,12 +93,12 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 
 	byTime, _ := testlink.Numbers(t, p.Out.Target())
 	testlink.CheckCount(t, "imu", map[uint32][]uint32{0: byTime[imuBytes-4]}, 1, imuMessages)
-	recorded, dropped := len(byTime[cameraBytes-4]), camera.Dropped[intake.DropBufferFull]
+	recorded, dropped := len(byTime[cameraBytes-4]), camera.Dropped[account.DropBufferFull]
 	t.Logf("camera: %d published, %d recorded, %d dropped", cameraMessages, recorded, dropped)
 	if uint64(recorded) != camera.Messages || recorded+int(dropped) != cameraMessages || recorded == 0 {
 		t.Errorf("camera: %d in the bag, %d counted, %d dropped, %d published", recorded, camera.Messages, dropped, cameraMessages)
 	}
-	if camera.Dropped != [intake.DropCauses]uint64{intake.DropBufferFull: dropped} || imu.Dropped != [intake.DropCauses]uint64{} {
+	if camera.Dropped != [account.DropCauses]uint64{account.DropBufferFull: dropped} || imu.Dropped != [account.DropCauses]uint64{} {
 		t.Errorf("dropped: camera %v, imu %v", camera.Dropped, imu.Dropped)
 	}
 }

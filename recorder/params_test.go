@@ -9,8 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/zap"
-
+	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -34,24 +33,24 @@ func stored(t *testing.T, path, topic string) (texts []string) {
 func TestStore(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true}, nil)
-	r := sessionOn(p, Options{Log: zap.NewNop()})
+	w := p.session.own
 	long := string(bytes.Repeat([]byte("<x>"), 100_000))
 	ctx, cancel := context.WithCancel(t.Context())
 	for topic, value := range map[string]any{
 		"/small": map[string]any{"n": []any{1, math.NaN(), math.Inf(-1)}, "s": "a \"b\""},
 		"/long":  long,
-		"/huge":  string(bytes.Repeat([]byte("x"), maxParams)),
+		"/huge":  string(bytes.Repeat([]byte("x"), own.MaxStored)),
 	} {
 		tries := 0
-		r.store(ctx, topic, func() (any, error) {
+		w.Store(ctx, topic, func() (any, error) {
 			if tries++; tries == 1 && topic == "/small" {
 				return nil, errors.New("not there yet")
 			}
-			return finite(value), nil
+			return value, nil
 		})
 	}
 	cancel()
-	r.store(ctx, "/never", func() (any, error) { return nil, errors.New("gone") })
+	w.Store(ctx, "/never", func() (any, error) { return nil, errors.New("gone") })
 	first := p.Out.Target()
 	p.Mu.Lock()
 	p.NextFile(time.Now())

@@ -5,8 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -53,11 +57,11 @@ func TestOverflowDropsTheNewestAndCounts(t *testing.T) {
 	if kept == 0 || kept > 110 || topic.Messages != uint64(kept) {
 		t.Errorf("kept %d, counted %d; the buffer holds about 100", kept, topic.Messages)
 	}
-	if d := topic.Dropped[intake.DropBufferFull]; d != uint64(messages-kept) {
+	if d := topic.Dropped[account.DropBufferFull]; d != uint64(messages-kept) {
 		t.Errorf("%d dropped counted, %d kept of %d", d, kept, messages)
 	}
-	if topic.Dropped[intake.DropOversize] != 1 {
-		t.Errorf("oversize counted %d times, want once", topic.Dropped[intake.DropOversize])
+	if topic.Dropped[account.DropOversize] != 1 {
+		t.Errorf("oversize counted %d times, want once", topic.Dropped[account.DropOversize])
 	}
 }
 
@@ -100,12 +104,12 @@ func TestLastCallReleasesALargeMessage(t *testing.T) {
 	p := testPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 100 << 10, Overflow: OverflowBlock, FlushInterval: time.Hour}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
 	small, large, other := open(t, p, "/small", "/p"), open(t, p, "/large", "/p"), open(t, p, "/large", "/q")
 	small.Frames(testlink.Frame(1, 0, 10_000), 1, time.Now())
-	first := other.Large(1_800_000)
+	first := other.Large(900_000)
 	if first == nil {
 		t.Fatal("the first large message was refused")
 	}
 	second := make(chan tcpros.LargeFrame)
-	go func() { second <- large.Large(1_800_000) }()
+	go func() { second <- large.Large(900_000) }()
 	testlink.WaitFor(t, func() bool {
 		p.Mu.Lock()
 		defer p.Mu.Unlock()
@@ -164,7 +168,29 @@ func testHurry(t *testing.T, c rosbag.Compression) {
 	}
 	byTime, _ := testlink.Numbers(t, p.Out.Target())
 	topic := l.Connection.Topic
-	if got := uint64(len(byTime[1])); got != topic.Messages || topic.Dropped[intake.DropAborted] != 100-got || got > 2 {
-		t.Errorf("%d messages in the bag, %d counted, %d dropped", got, topic.Messages, topic.Dropped[intake.DropAborted])
+	if got := uint64(len(byTime[1])); got != topic.Messages || topic.Dropped[account.DropAborted] != 100-got || got > 2 {
+		t.Errorf("%d messages in the bag, %d counted, %d dropped", got, topic.Messages, topic.Dropped[account.DropAborted])
+	}
+}
+
+// TestOversizeNamesTheBuffer: the warning says which -b the largest of the messages needs that were
+// too large.
+func TestOversizeNamesTheBuffer(t *testing.T) {
+	t.Parallel()
+	for overflow, want := range map[Overflow]string{OverflowDrop: "-b 9", OverflowBlock: "-b 17"} {
+		core, logs := observer.New(zapcore.WarnLevel)
+		p := testPipeline(t, Options{Log: zap.New(core), BufferBytes: 8 << 20, Overflow: overflow}, nil)
+		l := open(t, p, "/map", "/p")
+		for _, size := range []int{8<<20 + 1, 8<<20 + 400_000, 8<<20 + 1} {
+			if l.Large(size) != nil {
+				t.Fatalf("%v: a message of %d bytes is received", overflow, size)
+			}
+		}
+		p.tick(time.Now())
+		dropped := logs.FilterMessage("messages dropped").All()
+		if len(dropped) != 1 || dropped[0].ContextMap()["needed"] != want || dropped[0].ContextMap()["cause"] != "oversize" {
+			t.Errorf("%v: %v, want one warning that names %s", overflow, dropped, want)
+		}
+		closePipeline(t, p)
 	}
 }

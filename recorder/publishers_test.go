@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -38,7 +39,7 @@ func TestMissedMessages(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	s := Summary{Topics: accountsNow(p)}
+	s := control.Summary{Topics: accountsNow(p)}
 	ts := s.Topics[1] // after the account itself
 	if ts.Publishers[0].Missed != 5 || ts.Publishers[1].Missed != 0 || s.Dropped() != 1 || ts.Publishers[0].LinksLost != 1 {
 		t.Errorf("%+v", ts)
@@ -65,7 +66,7 @@ func TestNoNumbersOfLatched(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if s := (Summary{Topics: accountsNow(p)}); s.Losses() != "" {
+	if s := (control.Summary{Topics: accountsNow(p)}); s.Losses() != "" {
 		t.Errorf("%+v", s)
 	}
 }

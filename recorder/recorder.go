@@ -18,59 +18,51 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/repair"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
+	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 )
 
 // Run records until ctx is done, the duration is over, every topic has reached the
 // limit, or the file cannot be written. It returns when the bag is closed and
 // everything it started has ended, but for ErrDiskHangs and a recovery that hangs. The summary is valid also with
 // an error.
-func Run(ctx context.Context, o Options) (Summary, error) {
+func Run(ctx context.Context, o Options) (control.Summary, error) {
 	o, err := o.withDefaults()
 	if err != nil {
-		return Summary{}, err
+		return control.Summary{}, err
 	}
 	if err := o.checkNames(); err != nil {
-		return Summary{}, err
+		return control.Summary{}, err
 	}
 	if o.Publish {
 		if o.onOpen, err = announce(o.Node); err != nil {
-			return Summary{}, err
+			return control.Summary{}, err
 		}
 	}
 	outputs, err := bagfile.OpenSeries(o.Output, o.Sync, o.Split, o.Log)
 	if err != nil {
-		return Summary{}, err
+		return control.Summary{}, err
 	}
-	r := &session{
-		Options: o,
-		subs:    map[string]*subscription{},
-		tried:   map[string]bool{},
-		left:    map[string]*intake.Topic{},
-		ready:   make(chan struct{}),
-		given:   make(chan struct{}),
-	}
+	r := &session{o: o, subs: subscribe.New(o.subscriptions())}
 	if ok, err := r.awaitClock(ctx); !ok || err != nil {
-		close(r.given)
-		r.closeSubscriptions()
-		return Summary{}, errors.Join(err, outputs.Close())
+		r.subs.Refuse()
+		return control.Summary{}, errors.Join(err, outputs.Close())
 	}
 	r.started = time.Now()
 	retain, out, err := r.openFirst(outputs)
 	if err != nil {
-		close(r.given)
-		r.closeSubscriptions()
-		return Summary{}, errors.Join(err, outputs.Close())
+		r.subs.Refuse()
+		return control.Summary{}, errors.Join(err, outputs.Close())
 	}
 	r.wire(outputs, retain, out)
 	orphans := repair.Orphans(outputs.Dir)
 	if out != nil {
 		r.sink.Opened(out)
 	}
-	if o.Begin != StateRecording {
+	if o.Begin != control.StateRecording {
 		o.Log.Info("Nothing is recorded yet: " + o.Begin.String() + " from the beginning")
 	}
 	o.Control.attach(r)
@@ -91,18 +83,18 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 // openFirst makes room as Options.Retain asks, and opens the first file if the recording
 // begins with one.
 func (r *session) openFirst(outputs *bagfile.Series) (*bagfile.Retainer, *sink.Bag, error) {
-	retain := bagfile.NewRetainer(r.Retain, r.Log, outputs.Free, r.handover().Keeps)
+	retain := bagfile.NewRetainer(r.o.Retain, r.o.Log, outputs.Free, r.o.handover().Keeps)
 	if err := retain.Load(outputs); err != nil {
-		r.Log.Warn("bags of earlier recordings do not count for the limits of this one", zap.Error(err))
+		r.o.Log.Warn("bags of earlier recordings do not count for the limits of this one", zap.Error(err))
 	}
-	if free, err := outputs.Free(); err == nil && free < max(r.MinSpace, bagfile.LeastRoom) {
+	if free, err := outputs.Free(); err == nil && free < max(r.o.MinSpace, bagfile.LeastRoom) {
 		retain.Enforce(r.started) // otherwise beside the recording
 	}
-	if r.Begin == StateStopped || r.Snapshot.Mode == SnapshotOnly {
+	if r.o.Begin == control.StateStopped || r.o.Snapshot.Mode == control.SnapshotOnly {
 		return retain, nil, nil
 	}
-	if free, err := outputs.Free(); err == nil && free < r.MinSpace {
-		err := fmt.Errorf("%w: %s", ErrMinSpace, bagfile.LowSpace(r.MinSpaceText, outputs.NextPath(r.started)))
+	if free, err := outputs.Free(); err == nil && free < r.o.MinSpace {
+		err := fmt.Errorf("%w: %s", ErrMinSpace, bagfile.LowSpace(r.o.MinSpaceText, outputs.Next(r.started)))
 		return nil, nil, errors.Join(err, retain.Close())
 	}
 	out, err := sink.Create(outputs, r.started)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/testgraph"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -17,7 +18,7 @@ import (
 const deadAddress = "127.0.0.1:1"
 
 // record runs a recording beside the graph until ended says so, and returns its summary.
-func record(t *testing.T, masterURI string, names []string, all bool, ended func() bool) Summary {
+func record(t *testing.T, masterURI string, names []string, all bool, ended func() bool) control.Summary {
 	t.Helper()
 	n, err := tcpros.NewNode(t.Context(), tcpros.NodeOptions{BaseName: "rec", MasterURI: masterURI, Getenv: func(string) string { return "" }})
 	if err != nil {
@@ -26,7 +27,7 @@ func record(t *testing.T, masterURI string, names []string, all bool, ended func
 	defer n.Close(context.WithoutCancel(t.Context()))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	done := make(chan Summary)
+	done := make(chan control.Summary)
 	go func() {
 		s, err := Run(ctx, Options{Node: n, Select: Selection{Topics: names, All: all}, Output: Output{Name: t.TempDir() + "/x"}, survey: time.Minute})
 		if err != nil {
@@ -105,13 +106,13 @@ func TestWaitingInSummary(t *testing.T) {
 	for name, tc := range map[string]struct {
 		uri   string
 		ended func() bool
-		want  []Waiting // of the first two
+		want  []control.Waiting // of the first two
 	}{
-		"master answers": {g.URI, answers, []Waiting{WaitingNone, WaitingPublisher}},
-		"master is away": {crashed, func() bool { return true }, []Waiting{WaitingMaster, WaitingMaster}},
+		"master answers": {g.URI, answers, []control.Waiting{control.WaitingNone, control.WaitingPublisher}},
+		"master is away": {crashed, func() bool { return true }, []control.Waiting{control.WaitingMaster, control.WaitingMaster}},
 	} {
 		s := record(t, tc.uri, names, false, tc.ended)
-		got := make([]Waiting, 2)
+		got := make([]control.Waiting, 2)
 		for _, topic := range s.Topics {
 			if i := slices.Index(names, topic.Topic); i < 2 {
 				got[i] = topic.Waiting
@@ -120,7 +121,7 @@ func TestWaitingInSummary(t *testing.T) {
 		if !slices.Equal(got, tc.want) {
 			t.Errorf("%s: topics wait for %v, want %v", name, got, tc.want)
 		}
-		if s.Waiting(WaitingMaster)+s.Waiting(WaitingPublisher)+s.Waiting(WaitingNone) != len(names) {
+		if s.Waiting(control.WaitingMaster)+s.Waiting(control.WaitingPublisher)+s.Waiting(control.WaitingNone) != len(names) {
 			t.Errorf("%s: the sums are wrong", name)
 		}
 	}

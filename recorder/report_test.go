@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -20,7 +22,7 @@ func reportIn(t *testing.T, path string) (reports []*rosbag.Message, end rosbag.
 		if end.Before(m.Time) {
 			end = m.Time
 		}
-		if m.Conn.Topic == ReportTopic {
+		if m.Conn.Topic == own.ReportTopic {
 			kept := *m
 			reports = append(reports, &kept)
 		}
@@ -62,7 +64,7 @@ func TestReport(t *testing.T) {
 				if len(reports) != tc.want || end != rosbag.TimeOf(last) {
 					t.Fatalf("%d reports, the bag ends at %v; want %d, %v", len(reports), end, tc.want, rosbag.TimeOf(last))
 				}
-				s := Summary{Topics: accountsNow(p)}
+				s := control.Summary{Topics: accountsNow(p)}
 				if n := 10 + tc.want; !tc.lossy && s.Messages() != uint64(n) {
 					t.Errorf("%d messages, want %d", s.Messages(), n)
 				}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -13,8 +15,8 @@ import (
 // ringPipeline is a pipeline that writes snapshots only.
 func ringPipeline(t testing.TB, o Options) *pipeline {
 	t.Helper()
-	if o.Snapshot.Mode == SnapshotOff {
-		o.Snapshot.Mode = SnapshotOnly
+	if o.Snapshot.Mode == control.SnapshotOff {
+		o.Snapshot.Mode = control.SnapshotOnly
 	}
 	return testPipeline(t, o, nil)
 }
@@ -106,7 +108,7 @@ func TestSlowTopicsReachFarBack(t *testing.T) {
 func TestRecordingComesBeforeTheRing(t *testing.T) {
 	t.Parallel()
 	g := gate{open: make(chan struct{})}
-	p := testPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 50 << 10, Overflow: OverflowBlock, Snapshot: Snapshot{Mode: SnapshotBeside}}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
+	p := testPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 50 << 10, Overflow: OverflowBlock, Snapshot: Snapshot{Mode: control.SnapshotBeside}}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	close(g.open)
 	publishSized := func(from, to uint32) {
@@ -120,8 +122,8 @@ func TestRecordingComesBeforeTheRing(t *testing.T) {
 		defer p.Mu.Unlock()
 		return p.Ring.Bytes > 1<<20
 	})
-	large := l.Large(1_800_000) // more than the ring leaves
-	if large == nil || !testlink.Fill(large, testlink.Frame(1, 1000, 1_800_000-4)) {
+	large := l.Large(1_000_000) // more than the ring leaves
+	if large == nil || !testlink.Fill(large, testlink.Frame(1, 1000, 1_000_000-4)) {
 		t.Fatal("a message was refused for the sake of the ring")
 	}
 	large.Commit(time.Now())
@@ -186,7 +188,7 @@ func TestRingAllocatesNothing(t *testing.T) {
 			l.Frames(run, count, now)
 		}
 		perRun := testing.AllocsPerRun(300, func() { l.Frames(run, count, now) })
-		if perMessage := perRun / count; perMessage > 0.02 && !racing {
+		if perMessage := perRun / count; perMessage > 0.02 && !testrace.Enabled {
 			t.Errorf("%s: %.3f allocations a message", c, perMessage)
 		}
 		if err := p.close(); err != nil {

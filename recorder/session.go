@@ -7,29 +7,29 @@ import (
 	"sync"
 	"time"
 
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/repair"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
+	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 )
 
-// session is the state of one Run. Its own goroutine owns the maps.
+// session is one Run: the rooms that it is made of, wired, and the loop that keeps time. Its own
+// goroutine owns the fields.
 type session struct {
-	Options
+	o       Options
 	started time.Time
-	in      *intake.Intake // nil before the recording begins
+	subs    *subscribe.Set
+	in      *intake.Intake // nil before the recording begins, as are the following
+	own     *own.Writer
 	sink    *sink.Sink
-	marks   marks
-	wall    simtime.Wall             // owned by tick
-	subs    map[string]*subscription // by resolved topic
-	tried   map[string]bool          // topics of the master that were refused or are in subs
-	left    map[string]*intake.Topic // accounts of topics that were left, by resolved name
-	trigger *trigger                 // nil without snapshots
-	late    bool                     // the master was away at the start: it may have a clock
-	fresh   []string                 // with CountTopics: subscribed to and not logged yet
-	ready   chan struct{}            // closed when there is an intake for the links
-	given   chan struct{}            // closed when there will be none
+	wall    simtime.Wall
+	late    bool // the master was away at the start: it may have a clock
 }
 
 // run is the owner loop: it subscribes, keeps time and ends the intake.
@@ -39,76 +39,66 @@ func (r *session) run(ctx context.Context) error {
 	defer wg.Wait()
 	defer func() {
 		r.in.Links().UnblockLinks()
-		r.noteWaiting()
+		r.subs.NoteWaiting()
 		r.noteUnread()
-		r.closeSubscriptions()
+		r.subs.Close()
 	}()
 	defer cancel()
 
-	if err := r.listen(); err != nil {
+	r.subs.Record(r.in.Links())
+	trigger, err := r.listen()
+	if err != nil {
 		return err
 	}
-	r.writeNotes()
-	r.begin()
-	for _, name := range r.Select.literal {
-		if err := r.subscribe(name, priorityNamed, time.Time{}); err != nil {
+	r.own.Notes(r.o.Notes)
+	r.subs.LetIn()
+	for _, name := range r.o.Select.literal {
+		if err := r.subs.Add(name, subscribe.Named, time.Time{}); err != nil {
 			return err
 		}
 	}
-	r.sim.Release()
-	r.logSubscribed()
-	for _, node := range slices.Concat(r.Select.Nodes, r.Select.NodePublications) {
-		r.Log.Info("Recording from: " + node)
+	r.o.sim.Release()
+	r.subs.LogNew()
+	for _, node := range slices.Concat(r.o.Select.Nodes, r.o.Select.NodePublications) {
+		r.o.Log.Info("Recording from: " + node)
 	}
 	found := make(chan graph.Found)
-	asked := r.graph()
+	asked := r.o.graph()
 	for _, d := range asked.Discoverers() {
 		// owner: run; ends when ctx is done.
 		wg.Go(func() { asked.Discover(ctx, d, found) })
 	}
-	if r.trigger != nil {
+	if trigger != nil {
 		// owner: run; ends when ctx is done.
-		wg.Go(func() { r.answerTriggers(ctx) })
+		wg.Go(func() { r.answer(ctx, trigger) })
 	}
-	if r.Params {
+	if r.o.Params {
 		// owner: run; ends when ctx is done or both are stored.
-		wg.Go(func() { r.storeParams(ctx) })
+		wg.Go(func() { r.own.Params(ctx, r.o.Node.Master()) })
 	}
 	// owner: run; ends when ctx is done.
-	wg.Go(func() { r.verifyLosses(ctx) })
+	wg.Go(func() { asked.Verify(ctx, r.in.Accounts()) })
 	// owner: run; ends when ctx is done or nothing is left to suggest.
-	wg.Go(func() { r.suggest(ctx) })
+	wg.Go(func() { asked.Suggest(ctx, r.missing()) })
 	if r.late {
 		// owner: run; ends when ctx is done or the master has answered.
-		wg.Go(func() { r.lookLate(ctx) })
+		wg.Go(func() { simtime.FindLate(ctx, r.o.Node, r.o.Log) })
 	}
 	// owner: run; ends when ctx is done or the disk is full.
 	wg.Go(func() { r.watchDisk(ctx) })
-	tick := time.NewTicker(min(r.FlushInterval/4, 250*time.Millisecond))
+	tick := time.NewTicker(min(r.o.FlushInterval/4, 250*time.Millisecond))
 	defer tick.Stop()
-	changed := r.Control.Changed()
+	changed := r.o.Control.Changed()
 	over := r.over()
 	for {
 		select {
 		case seen := <-found:
-			if !seen.Same { // a large graph is mostly the same each second
-				for i, name := range seen.Names {
-					priority := priorityRest
-					if i < seen.Live {
-						priority = priorityLive
-					}
-					r.consider(name, priority, seen.Since)
-				}
-				r.logSubscribed()
-			}
-			if seen.All && (!seen.Same || len(r.subs) > len(seen.Names)) { // otherwise none is deserted
-				r.leaveDeserted(seen.Names)
-			}
+			r.subs.Update(seen)
 		case now := <-tick.C:
 			r.noteUnread()
 			r.tick(now)
 		case <-r.in.Links().Limited():
-			if r.endLimited() && (r.Limit > 0 || !r.Select.polls()) {
+			if r.subs.EndLimited() && (r.o.Limit > 0 || !r.o.Select.polls()) {
 				return nil
 			}
 		case <-r.sink.Failed:
@@ -120,7 +110,7 @@ func (r *session) run(ctx context.Context) error {
 		case <-over:
 			return nil
 		case <-changed:
-			changed = r.Control.Changed()
+			changed = r.o.Control.Changed()
 			over = r.over()
 		case <-ctx.Done():
 			return nil
@@ -128,16 +118,82 @@ func (r *session) run(ctx context.Context) error {
 	}
 }
 
+// awaitClock finds out whether the graph has a clock of its own, and waits for its first time. Topics
+// that were named are linked to meanwhile, so that nothing that is published after that is missed. It
+// returns false if ctx ends before.
+func (r *session) awaitClock(ctx context.Context) (bool, error) {
+	var err error
+	if r.o.sim, r.late, err = simtime.Find(ctx, r.o.Node); err != nil {
+		return false, err
+	}
+	if r.o.sim == nil {
+		return true, nil
+	}
+	r.subs.UseClock(r.o.sim)
+	r.o.Tap.Follow(r.o.sim)
+	for _, name := range r.o.Select.literal {
+		if resolved, err := r.o.Node.Resolve(name); err != nil || resolved == r.o.sim.Topic() {
+			continue // checkNames has no doubt; the clock waits by itself
+		}
+		if err := r.subs.Add(name, subscribe.Named, time.Time{}); err != nil {
+			return false, err
+		}
+	}
+	r.subs.LogNew()
+	return r.o.sim.Await(ctx, r.o.Log), nil
+}
+
+// listen subscribes to the trigger of snapshots; nil without snapshots.
+func (r *session) listen() (*subscribe.Trigger, error) {
+	if r.o.Snapshot.Mode == control.SnapshotOff {
+		return nil, nil
+	}
+	name, err := r.o.Node.Resolve(subscribe.TriggerTopic)
+	if err != nil {
+		return nil, err
+	}
+	s := r.o.Snapshot
+	r.o.Log.Info("Keeping the latest messages for snapshots", zap.String("trigger", name),
+		zap.Int64("bytes", s.Bytes), zap.Duration("pre-roll", s.PreRoll), zap.Duration("post-roll", s.PostRoll))
+	return r.subs.Listen(name, r.o.Select.selects)
+}
+
+// answer begins snapshots for messages of the trigger until ctx is done.
+func (r *session) answer(ctx context.Context, trigger *subscribe.Trigger) {
+	snapshots := r.sink.Snapshotter
+	trigger.Answer(ctx, r.o.Log, func(first, last time.Time, messages int) error {
+		_, err := snapshots.TriggerAll(first, last, messages)
+		return err
+	}, snapshots.Count)
+}
+
+// noteUnread notes what cannot be read of the master's replies.
+func (r *session) noteUnread() { r.in.Links().NoteUnread(r.o.Node.Unread()) }
+
+// missing returns the resolved names of the topics that are recorded or watched by name. Nobody may
+// publish them.
+func (r *session) missing() (topics []string) {
+	for _, name := range r.o.Select.literal {
+		if resolved, err := r.o.Node.Resolve(name); err == nil {
+			topics = append(topics, resolved)
+		}
+	}
+	if r.o.Watch != nil {
+		topics = append(topics, r.o.Watch.Topics()...)
+	}
+	return topics
+}
+
 // over returns what tells that the duration is over; nil while there is none.
 func (r *session) over() <-chan time.Time {
 	begun := r.in.Commands().BegunAt()
-	if r.Duration == 0 || r.Split || begun.IsZero() {
+	if r.o.Duration == 0 || r.o.Split || begun.IsZero() {
 		return nil
 	}
-	if r.sim != nil {
-		return r.sim.Until(begun.Add(r.Duration))
+	if r.o.sim != nil {
+		return r.o.sim.Until(begun.Add(r.o.Duration))
 	}
-	return time.After(time.Until(begun.Add(r.Duration)))
+	return time.After(time.Until(begun.Add(r.o.Duration)))
 }
 
 // diskEvery is how often the free space is looked at, and old files with it.
@@ -147,13 +203,13 @@ const diskEvery = time.Second
 // what the recording ended with.
 func (r *session) repairOrphans(ctx context.Context, found []string) (end func(error)) {
 	p := r.sink
-	if !r.Recover {
-		repair.Report(r.Log, p.Outputs.DirName, found)
+	if !r.o.Recover {
+		repair.Report(r.o.Log, p.Outputs.DirName, found)
 		return func(error) {}
 	}
 	stop := repair.Start(ctx, repair.Options{
-		Series: p.Outputs, Log: r.Log, Finished: p.Handover.Finished, Kept: func(bag, original string) { p.Retain.Recovered(p.Outputs, bag, original) },
-		Crowded: r.in.Accounts().QueueCrowded, Buffer: r.MemoryBytes(), MinSpace: r.MinSpace,
+		Series: p.Outputs, Log: r.o.Log, Finished: p.Handover.Finished, Kept: func(bag, original string) { p.Retain.Recovered(p.Outputs, bag, original) },
+		Crowded: r.in.Accounts().QueueCrowded, Buffer: r.o.MemoryBytes(), MinSpace: r.o.MinSpace,
 	}, found)
 	return func(err error) { stop(!errors.Is(err, ErrDiskHangs)) } // else this would hang, too
 }

@@ -1,11 +1,15 @@
 package recorder
 
 import (
+	"context"
 	"encoding/binary"
 	"slices"
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -105,14 +109,14 @@ func TestSimClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	sink.Frames(ticks(0), 1, time.Now())
-	select {
-	case <-sim.First():
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if sim.Await(ended, zap.NewNop()) {
 		t.Error("begun at zero")
-	default:
 	}
 	over := sim.Until(time.Unix(200, 5))
 	sink.Frames(ticks(1, 200), 2, time.Now())
-	<-sim.First()
+	sim.Await(t.Context(), zap.NewNop())
 	select {
 	case <-over:
 		t.Error("over at that very time")
@@ -131,7 +135,7 @@ func TestSimClock(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	s := Summary{Topics: accountsNow(p)}
+	s := control.Summary{Topics: accountsNow(p)}
 	if n := s.Messages(); n != 5 || topic.Linked != 0 {
 		t.Errorf("%d messages recorded, %d links", n, topic.Linked)
 	}

@@ -13,6 +13,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -25,7 +27,7 @@ import (
 
 // recorded is a message in a chunk.
 type recorded struct {
-	c     *intake.Connection
+	c     *account.Connection
 	at    rosbag.Time
 	frame []byte
 }
@@ -216,7 +218,7 @@ func TestSnapshotTells(t *testing.T) {
 			core, logs := observer.New(zapcore.InfoLevel)
 			p := ringPipeline(t, Options{
 				Log: zap.New(core), Compression: rosbag.CompressionLZ4, Sync: SyncChunk,
-				Snapshot: Snapshot{Mode: SnapshotBeside, PreRoll: 10 * time.Second, PostRoll: 5 * time.Second},
+				Snapshot: Snapshot{Mode: control.SnapshotBeside, PreRoll: 10 * time.Second, PostRoll: 5 * time.Second},
 			})
 			start := time.Now()
 			at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }

@@ -6,25 +6,15 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
-)
-
-// SnapshotMode says whether the latest messages are kept ready in memory, for a
-// snapshot to begin with.
-type SnapshotMode int
-
-// The zero value records and keeps nothing ready.
-const (
-	SnapshotOff    SnapshotMode = iota
-	SnapshotOnly                // no bag is written but those of snapshots, as with stock's --snapshot
-	SnapshotBeside              // beside an ordinary recording
 )
 
 // Snapshot says what the bag of a snapshot holds. No message is in two of them, but for
 // latched ones: a snapshot that is taken soon after another begins where that ended.
 type Snapshot struct {
-	Mode     SnapshotMode
+	Mode     control.SnapshotMode
 	PreRoll  time.Duration // what came before the trigger; zero means as much as Bytes hold
 	Bytes    int64         // of memory for that, at most three quarters of the buffer; zero means those
 	PostRoll time.Duration // what comes after the trigger, too. A trigger meanwhile prolongs it
@@ -33,12 +23,12 @@ type Snapshot struct {
 // withDefaults checks the options. buffer is the bound of all memory, negative for none.
 func (s Snapshot) withDefaults(o *Options, buffer int64) (Snapshot, error) {
 	switch most := buffer / 4 * 3; {
-	case s.Mode == SnapshotOff && s != Snapshot{}:
+	case s.Mode == control.SnapshotOff && s != Snapshot{}:
 		return s, errors.New("options of snapshots without snapshots")
-	case s.Mode == SnapshotOff:
+	case s.Mode == control.SnapshotOff:
 	case s.PreRoll < 0 || s.Bytes < 0 || s.PostRoll < 0:
 		return s, errors.New("a size or time of snapshots is negative")
-	case s.Mode == SnapshotOnly && (o.Split || o.MaxBytes > 0 || o.Limit > 0):
+	case s.Mode == control.SnapshotOnly && (o.Split || o.MaxBytes > 0 || o.Limit > 0):
 		return s, errors.New("where only snapshots are written there is no bag to split or to end")
 	case buffer < 0 && s.Bytes == 0:
 		return s, errors.New("without a bound of the buffer the memory for snapshots needs one of its own")
@@ -52,24 +42,10 @@ func (s Snapshot) withDefaults(o *Options, buffer int64) (Snapshot, error) {
 
 // ring returns what the intake keeps ready.
 func (s Snapshot) ring() ring.Options {
-	return ring.Options{Most: s.Bytes, Window: s.PreRoll, PostRoll: s.PostRoll, Only: s.Mode == SnapshotOnly}
+	return ring.Options{Most: s.Bytes, Window: s.PreRoll, PostRoll: s.PostRoll, Only: s.Mode == control.SnapshotOnly}
 }
 
-// SnapshotStats is a live account of snapshots.
-type SnapshotStats struct {
-	Mode   SnapshotMode
-	Held   time.Duration // how far back a snapshot would reach now
-	Bytes  int64         // of memory for that
-	Most   int64         // and their bound
-	Taken  int           // snapshots until now
-	Failed int           // that could not begin
-	File   string        // the bag whose post-roll goes on, by its final name; empty for none
-}
-
-// Snapshot writes a bag with what Options.Snapshot asks for, and returns its name when
-// it is closed, after the post-roll. A snapshot that is being taken then is prolonged
-// instead. The end of ctx ends the waiting, not the snapshot. The error may be
-// ErrNotRecording or ErrNoSnapshots.
+// Snapshot implements control.Recording.
 func (c *Control) Snapshot(ctx context.Context) (file string, err error) {
 	sn, err := c.beginSnapshot(ctx, time.Now())
 	if err != nil {
@@ -83,8 +59,7 @@ func (c *Control) Snapshot(ctx context.Context) (file string, err error) {
 	}
 }
 
-// BeginSnapshot is Snapshot for something that happened at the given time. It returns when the
-// snapshot has begun.
+// BeginSnapshot implements control.Recording.
 func (c *Control) BeginSnapshot(ctx context.Context, at time.Time) error {
 	_, err := c.beginSnapshot(ctx, at)
 	return err

@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -20,7 +21,7 @@ import (
 // snapshots, and beside a recording that has each message that did not pass.
 func TestCommandsAndSnapshots(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []SnapshotMode{SnapshotOnly, SnapshotBeside} {
+	for _, mode := range []control.SnapshotMode{control.SnapshotOnly, control.SnapshotBeside} {
 		t.Run(fmt.Sprint(mode), func(t *testing.T) {
 			t.Parallel()
 			p, c := controlled(t, Options{
@@ -47,7 +48,7 @@ func TestCommandsAndSnapshots(t *testing.T) {
 			for i := range 3 {
 				commands.Go(func() {
 					for n := range 12 {
-						if err := anyCommand(t.Context(), c, i+n); err != nil && !errors.Is(err, ErrStopped) && !errors.Is(err, ErrOnlySnapshots) {
+						if err := anyCommand(t.Context(), c, i+n); err != nil && !errors.Is(err, control.ErrStopped) && !errors.Is(err, control.ErrOnlySnapshots) {
 							t.Error(err)
 						}
 						if _, err := c.Snapshot(t.Context()); err != nil {
@@ -74,10 +75,10 @@ func TestCommandsAndSnapshots(t *testing.T) {
 			if len(got) == 0 || !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) {
 				t.Errorf("%d messages in %d snapshots: twice or out of order", len(got), len(shots))
 			}
-			if mode == SnapshotBeside {
+			if mode == control.SnapshotBeside {
 				got = allNumbers(t, bags)[1]
 			}
-			if topic := l.Connection.Topic; mode == SnapshotBeside && len(got)+int(topic.Passed) != int(sent) || topic.Dropped != [intake.DropCauses]uint64{} {
+			if topic := l.Connection.Topic; mode == control.SnapshotBeside && len(got)+int(topic.Passed) != int(sent) || topic.Dropped != [account.DropCauses]uint64{} {
 				t.Errorf("%d sent, %d in the bags, %d passed, dropped %v", sent, len(got), topic.Passed, topic.Dropped)
 			}
 		})
@@ -92,7 +93,7 @@ func TestSnapshotThroughControl(t *testing.T) {
 	c.attach(sessionOn(p, Options{}))
 	l := open(t, p, "/t", "/p")
 	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
-	if _, err := c.Split(t.Context()); !errors.Is(err, ErrOnlySnapshots) {
+	if _, err := c.Split(t.Context()); !errors.Is(err, control.ErrOnlySnapshots) {
 		t.Errorf("split: %v", err)
 	}
 	if closed, err := c.Stop(t.Context()); closed != "" || err != nil {
@@ -152,7 +153,7 @@ func TestNoSnapshots(t *testing.T) {
 	c := new(Control)
 	p := testPipeline(t, Options{Control: c}, nil)
 	c.attach(sessionOn(p, Options{}))
-	if _, err := c.Snapshot(t.Context()); !errors.Is(err, ErrNoSnapshots) {
+	if _, err := c.Snapshot(t.Context()); !errors.Is(err, control.ErrNoSnapshots) {
 		t.Errorf("snapshot: %v", err)
 	}
 	if err := p.close(); err != nil {
@@ -165,7 +166,7 @@ func TestNoSnapshots(t *testing.T) {
 func TestResumeWithoutABag(t *testing.T) {
 	t.Parallel()
 	c := new(Control)
-	p := ringPipeline(t, Options{Control: c, Begin: StatePaused})
+	p := ringPipeline(t, Options{Control: c, Begin: control.StatePaused})
 	c.attach(sessionOn(p, Options{}))
 	latching(t, p, "/map", "/server").Frames(testlink.Frame(1, 5, 10), 1, time.Now())
 	if err := c.Resume(); err != nil {

@@ -17,8 +17,8 @@ import (
 	"weak"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -98,7 +98,7 @@ func TestSnapshotThatFails(t *testing.T) {
 	if err := p.close(); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("close returns %v", err)
 	}
-	if topic := l.Connection.Topic; topic.Dropped[intake.DropDisk] != 100 || p.Recorded(topic) != (intake.Tally{Messages: 1, Bytes: 100}) {
+	if topic := l.Connection.Topic; topic.Dropped[account.DropDisk] != 100 || p.Recorded(topic) != (account.Tally{Messages: 1, Bytes: 100}) {
 		t.Errorf("dropped %v, recorded %+v", topic.Dropped, p.Recorded(topic))
 	}
 }
@@ -197,7 +197,7 @@ func TestSnapshotIsNotWaitedForByADiskThatHangs(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Fatal(err)
 	}
-	if left, err := filepath.Glob(filepath.Dir(p.Snapshotter.Outputs.NextPath(time.Now())) + "/*"); err != nil || len(left) != 0 {
+	if left, err := filepath.Glob(filepath.Dir(p.Snapshotter.Outputs.Next(time.Now())) + "/*"); err != nil || len(left) != 0 {
 		t.Errorf("files %v, %v", left, err)
 	}
 }
@@ -234,7 +234,7 @@ func TestTriggerFlood(t *testing.T) {
 		if err := p.close(); err != nil {
 			t.Fatal(err)
 		}
-		if n := l.Connection.Topic.Dropped[intake.DropBufferFull]; n != 0 {
+		if n := l.Connection.Topic.Dropped[account.DropBufferFull]; n != 0 {
 			t.Errorf("%d messages were dropped", n)
 		}
 	})

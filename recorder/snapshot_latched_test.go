@@ -18,6 +18,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
@@ -214,7 +216,7 @@ func (w *latchedWorld) checkAccount(what string) {
 	defer in.Mu.Unlock()
 	var forLatched int64
 	chunks := map[*latch.Held]bool{}
-	for _, c := range in.Connections.All {
+	for _, c := range in.Account.Connections.All {
 		if c.Last != nil {
 			forLatched += c.Last.Counted
 		}
@@ -259,7 +261,7 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 				ChunkBytes: []int{1, 20 << 10, 200 << 10}[rnd.IntN(3)], FlushInterval: time.Hour,
 				Compression: []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4}[rnd.IntN(2)],
 				Snapshot: Snapshot{
-					Mode:    []SnapshotMode{SnapshotOnly, SnapshotBeside}[rnd.IntN(2)],
+					Mode:    []control.SnapshotMode{control.SnapshotOnly, control.SnapshotBeside}[rnd.IntN(2)],
 					PreRoll: []time.Duration{0, 5 * time.Second, time.Minute}[rnd.IntN(3)], PostRoll: time.Duration(rnd.IntN(2)) * 10 * time.Second,
 				},
 			}
@@ -362,7 +364,7 @@ func TestSnapshotInAPause(t *testing.T) {
 // on when the recording goes on.
 func TestMissedLatchedIsInSnapshots(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []SnapshotMode{SnapshotOnly, SnapshotBeside} {
+	for _, mode := range []control.SnapshotMode{control.SnapshotOnly, control.SnapshotBeside} {
 		for _, stopped := range []bool{false, true} {
 			for name, preRoll := range map[string]time.Duration{"begins before": time.Hour, "begins after": 4 * time.Second} {
 				t.Run(fmt.Sprintf("%d/%v/%s", mode, stopped, name), func(t *testing.T) {
@@ -442,8 +444,8 @@ func TestMissedLatchedInADeletedSnapshot(t *testing.T) {
 		if l == chart {
 			want = 0
 		}
-		if topic.Messages != want || topic.Dropped[intake.DropDeleted] != 1 || p.Recorded(topic) != (intake.Tally{}) {
-			t.Errorf("%s: %d messages came, %d were deleted, %+v are recorded; want %d, 1 and 0", topic.Name, topic.Messages, topic.Dropped[intake.DropDeleted], p.Recorded(topic), want)
+		if topic.Messages != want || topic.Dropped[account.DropDeleted] != 1 || p.Recorded(topic) != (account.Tally{}) {
+			t.Errorf("%s: %d messages came, %d were deleted, %+v are recorded; want %d, 1 and 0", topic.Name, topic.Messages, topic.Dropped[account.DropDeleted], p.Recorded(topic), want)
 		}
 	}
 }

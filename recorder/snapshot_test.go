@@ -17,6 +17,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
@@ -170,7 +172,7 @@ func TestSnapshotProlonged(t *testing.T) {
 // TestSnapshotsInARow: what comes while snapshots are taken is in one of them, once.
 func TestSnapshotsInARow(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []SnapshotMode{SnapshotOnly, SnapshotBeside} {
+	for _, mode := range []control.SnapshotMode{control.SnapshotOnly, control.SnapshotBeside} {
 		for _, c := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4} {
 			t.Run(fmt.Sprintf("%d/%s", mode, c), func(t *testing.T) {
 				t.Parallel()
@@ -214,7 +216,7 @@ func TestSnapshotsInARow(t *testing.T) {
 				got := allNumbers(t, slices.Compact(paths))
 				testlink.CheckCount(t, "in the snapshots", map[uint32][]uint32{1: got[1]}, 1, messages)
 				testlink.CheckCount(t, "large ones", map[uint32][]uint32{2: got[2]}, 1, messages/1000)
-				if mode == SnapshotBeside {
+				if mode == control.SnapshotBeside {
 					byTime, _ := testlink.Numbers(t, p.Out.Target())
 					testlink.CheckCount(t, "in the recording", map[uint32][]uint32{1: byTime[1]}, 1, messages)
 				}
@@ -259,7 +261,7 @@ func TestSnapshotStaysInMemory(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if d := l.Connection.Topic.Dropped; d != [intake.DropCauses]uint64{} {
+	if d := l.Connection.Topic.Dropped; d != [account.DropCauses]uint64{} {
 		t.Errorf("dropped %v", d)
 	}
 }
@@ -330,7 +332,7 @@ func TestSnapshotEndsWithTheRecording(t *testing.T) {
 	if got := numbersOf(t, sn.Out.Target()); !slices.Equal(got, sequence(0, 2)) {
 		t.Errorf("messages %v", got)
 	}
-	if _, err := p.Snapshotter.Trigger(time.Now()); !errors.Is(err, ErrNotRecording) {
+	if _, err := p.Snapshotter.Trigger(time.Now()); !errors.Is(err, control.ErrNotRecording) {
 		t.Errorf("after the end: %v", err)
 	}
 	left, err := filepath.Glob(filepath.Dir(sn.Out.Target()) + "/*")
@@ -359,15 +361,15 @@ func TestSnapshotOptions(t *testing.T) {
 		o    Options
 		most int64 // of the ring; zero means refused
 	}{
-		"default":     {Options{BufferBytes: 100 * mb, Snapshot: Snapshot{Mode: SnapshotOnly}}, 75 * mb},
-		"given":       {Options{BufferBytes: 100 * mb, Snapshot: Snapshot{Mode: SnapshotBeside, Bytes: 10 * mb}}, 10 * mb},
-		"too much":    {Options{BufferBytes: 100 * mb, Snapshot: Snapshot{Mode: SnapshotOnly, Bytes: 76 * mb}}, 0},
-		"no bound":    {Options{BufferBytes: Unlimited, Snapshot: Snapshot{Mode: SnapshotOnly}}, 0},
-		"own bound":   {Options{BufferBytes: Unlimited, Snapshot: Snapshot{Mode: SnapshotOnly, Bytes: mb}}, mb},
+		"default":     {Options{BufferBytes: 100 * mb, Snapshot: Snapshot{Mode: control.SnapshotOnly}}, 75 * mb},
+		"given":       {Options{BufferBytes: 100 * mb, Snapshot: Snapshot{Mode: control.SnapshotBeside, Bytes: 10 * mb}}, 10 * mb},
+		"too much":    {Options{BufferBytes: 100 * mb, Snapshot: Snapshot{Mode: control.SnapshotOnly, Bytes: 76 * mb}}, 0},
+		"no bound":    {Options{BufferBytes: Unlimited, Snapshot: Snapshot{Mode: control.SnapshotOnly}}, 0},
+		"own bound":   {Options{BufferBytes: Unlimited, Snapshot: Snapshot{Mode: control.SnapshotOnly, Bytes: mb}}, mb},
 		"no mode":     {Options{Snapshot: Snapshot{PreRoll: time.Second}}, 0},
-		"split":       {Options{Split: true, Snapshot: Snapshot{Mode: SnapshotOnly}}, 0},
-		"split aside": {Options{Split: true, BufferBytes: 4 * mb, Snapshot: Snapshot{Mode: SnapshotBeside}}, 3 * mb},
-		"negative":    {Options{Snapshot: Snapshot{Mode: SnapshotOnly, PostRoll: -1}}, 0},
+		"split":       {Options{Split: true, Snapshot: Snapshot{Mode: control.SnapshotOnly}}, 0},
+		"split aside": {Options{Split: true, BufferBytes: 4 * mb, Snapshot: Snapshot{Mode: control.SnapshotBeside}}, 3 * mb},
+		"negative":    {Options{Snapshot: Snapshot{Mode: control.SnapshotOnly, PostRoll: -1}}, 0},
 	}
 	for name, tc := range tests {
 		tc.o.Node, tc.o.Select.All = new(tcpros.Node), true

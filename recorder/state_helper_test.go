@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // The tests of promises reach what the intake knows through these functions only.
@@ -30,7 +32,7 @@ func closePipeline(t testing.TB, p *pipeline) {
 func flushOpen(p *pipeline) { p.tick(time.Now().Add(time.Minute)) }
 
 // accountsNow returns the account of all topics.
-func accountsNow(p *pipeline) []TopicSummary {
+func accountsNow(p *pipeline) []control.TopicSummary {
 	topics, _ := p.Accounts().SummaryFigures(time.Now())
 	return topicSummaries(topics)
 }

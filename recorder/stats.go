@@ -1,217 +1,67 @@
 package recorder
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/plural"
-	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
-	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// DropCauses returns the causes that TopicStats.Causes may have.
-func DropCauses() []string {
-	causes := make([]string, intake.DropCauses)
-	for c := range intake.DropCauses {
-		causes[c] = c.String()
-	}
-	return causes
-}
-
-// Summary is the account of one recording.
-type Summary struct {
-	File     string        // the last bag; empty if there was none
-	Bytes    int64         // of all files
-	Files    []FileSummary // the latest ones, in the order of their end
-	Earlier  EarlierFiles  // those before
-	Duration time.Duration
-	Topics   []TopicSummary                // by name
-	Triggers []TriggerStats                // nil without Options.Watch
-	Missing  []string                      // names, expressions, globs and types asked for that never appeared
-	Unread   string                        // what could not be read of the master's replies, so that topics may be missing; empty if nothing
-	Chunks   map[rosbag.Compression]uint64 // written in all files, by how they are compressed; nil without Options.Adaptive
-}
-
-// FileSummary is one file of a recording.
-type FileSummary struct {
-	File    string // where it is now, or was
-	Bytes   int64
-	Deleted bool // to keep within the limits that Options.Retain sets, or by somebody else while it was recorded
-	// Snapshot says that it was written by Options.Snapshot. Beside a recording what is
-	// in it counts only for that.
-	Snapshot bool
-}
-
-// EarlierFiles is the account of the files before the latest ones, all together. Snapshots
-// are among the files.
-type EarlierFiles struct {
-	Files, Deleted, Snapshots int
-	SnapshotBytes             int64
-}
-
-// TopicSummary is the account of one topic.
-type TopicSummary struct {
-	Topic      string
-	Type       string             // of the first publisher; empty if there was none
-	Publishers []PublisherSummary // in order of their first connection
-	Former     FormerPublishers   // that were gone before
-	Refused    int                // publishers, for want of memory for their headers; at most 256 are told apart
-	Messages   uint64             // in the bags
-	Repeated   uint64             // of latched messages at the start of later files; not in Messages
-	Pickup     time.Duration      // at most so long after its registration a new topic was linked to; zero if it was there before
-	Waiting    Waiting            // what a topic that was never linked waited for at the end
-	Skipped    uint64             // as Options.Limits asks
-	Passed     uint64             // while paused or stopped
-	Bytes      uint64             // of their payload
-	HeldUp     time.Duration      // publishers waited, with OverflowBlock, in waits of 3 s and more; what their queues did not hold is not in Dropped
-	Dropped    map[string]uint64
-}
-
-// FormerPublishers is the account of publishers that are gone, beyond the latest ones.
-type FormerPublishers struct {
-	Count       int
-	Missed      uint64 // as in PublisherSummary, as is all that follows
-	LinksLost   int
-	Reconnected int
-	Without     time.Duration
-}
-
-// PublisherSummary is the account of one publisher of a topic.
-type PublisherSummary struct {
-	CallerID    string        // or its address, if it says no name
-	Missed      uint64        // messages that it numbered in header.seq and that never reached us
-	LinksLost   int           // that ended without a reason: it was killed, or the network failed
-	Reconnected int           // times that it came back else, such as a node that was started again: no loss
-	Without     time.Duration // time without a link for either
-	Away        bool          // the last one that was lost did not come back
-}
-
-// Messages returns the number of messages in the bag.
-func (s *Summary) Messages() uint64 {
-	var n uint64
-	for i := range s.Topics {
-		n += s.Topics[i].Messages
-	}
-	return n
-}
-
-// Dropped returns the number of messages that were received and are not in the bag.
-func (s *Summary) Dropped() uint64 {
-	var n uint64
-	for i := range s.Topics {
-		for _, d := range s.Topics[i].Dropped {
-			n += d
-		}
-	}
-	return n
-}
-
-// Missed returns the number of messages that were published and never reached us, as
-// far as publishers number theirs.
-func (s *Summary) Missed() uint64 {
-	var n uint64
-	for i := range s.Topics {
-		n += s.Topics[i].Missed()
-	}
-	return n
-}
-
-// Missed is that of one topic.
-func (t *TopicSummary) Missed() (n uint64) {
-	for i := range t.Publishers {
-		n += t.Publishers[i].Missed
-	}
-	return n + t.Former.Missed
-}
-
-// LinksLost returns how many links to publishers were lost.
-func (s *Summary) LinksLost() (n int) {
-	for i := range s.Topics {
-		for j := range s.Topics[i].Publishers {
-			n += s.Topics[i].Publishers[j].LinksLost
-		}
-		n += s.Topics[i].Former.LinksLost
-	}
-	return n
-}
-
-// Refused returns how many publishers were refused for want of memory for their headers.
-func (s *Summary) Refused() (n int) {
-	for i := range s.Topics {
-		n += s.Topics[i].Refused
-	}
-	return n
-}
-
-// Losses says in words what is not in the bag; empty if nothing is known to be
-// missing. A link that was lost counts: what its publisher had still to say is gone,
-// and it is not known how much that was.
-func (s *Summary) Losses() string {
-	var parts []string
-	if n := s.Dropped(); n > 0 {
-		parts = append(parts, plural.Of(n, "message")+" "+plural.Were(n)+" lost")
-	}
-	if n := s.Missed(); n > 0 {
-		parts = append(parts, plural.Of(n, "message")+" "+plural.Were(n)+" published and never arrived")
-	}
-	if n := s.LinksLost(); n > 0 {
-		parts = append(parts, fmt.Sprintf("links to publishers were lost (%d)", n))
-	}
-	if n := s.Refused(); n > 0 {
-		parts = append(parts, fmt.Sprintf("publishers were refused (%d)", n))
-	}
-	if s.Unread != "" {
-		parts = append(parts, fmt.Sprintf("replies of the master could not be read in full (%s)", s.Unread))
-	}
-	return strings.Join(parts, ", ")
-}
-
 // summary reads the accounts after the pipeline has been closed.
-func (r *session) summary(d time.Duration) Summary {
-	s := Summary{Duration: d, Triggers: r.triggers()}
-	if r.Adaptive {
+func (r *session) summary(d time.Duration) control.Summary {
+	s := control.Summary{Duration: d, Triggers: r.o.triggers()}
+	if r.o.Adaptive {
 		s.Chunks = r.sink.Encoder.Stored()
 	}
 	files := r.sink.Finished.Account()
-	s.File, s.Bytes, s.Earlier = files.Last, files.Bytes, EarlierFiles(files.Earlier)
+	s.File, s.Bytes, s.Earlier = files.Last, files.Bytes, control.EarlierFiles(files.Earlier)
 	for _, f := range files.Files {
-		s.Files = append(s.Files, FileSummary(f))
+		s.Files = append(s.Files, control.FileSummary(f))
 	}
 	if out := r.sink.Current(); r.sink.Abandoned.Load() && out != nil {
 		bytes := r.in.Accounts().FileBytes()
-		s.File = out.Target() + bagfile.ActiveSuffix
+		s.File = out.Target() + bagname.ActiveSuffix
 		s.Bytes += bytes
-		s.Files = append(s.Files, FileSummary{File: s.File, Bytes: bytes})
+		s.Files = append(s.Files, control.FileSummary{File: s.File, Bytes: bytes})
 	}
 	topics, unread := r.in.Accounts().SummaryFigures(time.Now())
 	s.Topics, s.Unread = topicSummaries(topics), unread
 	for _, t := range s.Topics {
-		if len(t.Publishers)+t.Former.Count+t.Refused == 0 && slices.Contains(r.Select.literal, t.Topic) {
+		if len(t.Publishers)+t.Former.Count+t.Refused == 0 && slices.Contains(r.o.Select.literal, t.Topic) {
 			s.Missing = append(s.Missing, t.Topic)
 		}
 	}
-	s.Missing = append(s.Missing, r.Select.unmatched()...)
+	s.Missing = append(s.Missing, r.o.Select.unmatched()...)
 	return s
 }
 
+// lossesNow returns what gives the account of what was lost until now.
+func lossesNow(accounts intake.Accounts) func() control.Summary {
+	return func() control.Summary {
+		topics, unread := accounts.SummaryFigures(time.Now())
+		return control.Summary{Topics: topicSummaries(topics), Unread: unread}
+	}
+}
+
 // topicSummaries returns the accounts of topics by name.
-func topicSummaries(topics []intake.Figures) []TopicSummary {
-	all := make([]TopicSummary, 0, len(topics))
+func topicSummaries(topics []account.Figures) []control.TopicSummary {
+	all := make([]control.TopicSummary, 0, len(topics))
 	for _, f := range topics {
-		ts := TopicSummary{Topic: f.Topic, Type: f.Typ, Former: FormerPublishers(f.Former), Refused: f.Refused, Messages: f.Recorded.Messages, Repeated: f.Repeated, Skipped: f.Skipped, Passed: f.Passed, Pickup: f.Pickup, Waiting: f.WaitsFor, Bytes: f.Recorded.Bytes, HeldUp: f.HeldUp, Dropped: map[string]uint64{}}
+		ts := control.TopicSummary{Topic: f.Topic, Type: f.Typ, Former: control.FormerPublishers(f.Former), Refused: f.Refused, Messages: f.Recorded.Messages, Repeated: f.Repeated, Skipped: f.Skipped, Passed: f.Passed, Pickup: f.Pickup, Waiting: f.WaitsFor, Bytes: f.Recorded.Bytes, HeldUp: f.HeldUp, Dropped: map[string]uint64{}}
 		for _, a := range f.Publishers {
-			ts.Publishers = append(ts.Publishers, PublisherSummary{CallerID: a.Id, Missed: a.Missed, LinksLost: a.LinksLost, Reconnected: a.Reconnected, Away: a.Away, Without: a.Without})
+			ts.Publishers = append(ts.Publishers, control.PublisherSummary{CallerID: a.Id, Missed: a.Missed, LinksLost: a.LinksLost, Reconnected: a.Reconnected, Away: a.Away, Without: a.Without})
 		}
 		for cause, n := range f.Dropped {
 			if n > 0 {
-				ts.Dropped[intake.DropCause(cause).String()] = n
+				ts.Dropped[account.DropCause(cause).String()] = n
 			}
 		}
 		all = append(all, ts)
 	}
-	slices.SortFunc(all, func(a, b TopicSummary) int { return strings.Compare(a.Topic, b.Topic) })
+	slices.SortFunc(all, func(a, b control.TopicSummary) int { return strings.Compare(a.Topic, b.Topic) })
 	return all
 }

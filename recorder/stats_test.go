@@ -3,7 +3,7 @@ package recorder
 import (
 	"testing"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 )
 
 // TestDropWithinTheLimit: what is lost counts under its cause, but for messages that the limit of
@@ -20,10 +20,10 @@ func TestDropWithinTheLimit(t *testing.T) {
 		"limit of one, not used": {limit: 1, recorded: 0, messages: 1, want: 1},
 		"more than the limit":    {limit: 10, recorded: 12, messages: 7, want: 0},
 	} {
-		of := &intake.Topic{Tally: intake.Tally{Messages: c.recorded}, Sampler: intake.Sampler{Limit: c.limit}}
-		of.Dropped[intake.DropDisk] = 1
-		of.Drop(intake.DropDisk, c.messages)
-		want := [intake.DropCauses]uint64{intake.DropDisk: 1 + c.want}
+		of := &account.Topic{Tally: account.Tally{Messages: c.recorded}, Sampler: account.Sampler{Limit: c.limit}}
+		of.Dropped[account.DropDisk] = 1
+		of.Drop(account.DropDisk, c.messages)
+		want := [account.DropCauses]uint64{account.DropDisk: 1 + c.want}
 		if of.Dropped != want {
 			t.Errorf("%s: dropped %v, want %v", name, of.Dropped, want)
 		}

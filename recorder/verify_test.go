@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/testgraph"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -38,15 +39,15 @@ func TestExplainLinks(t *testing.T) {
 	listed, nobody := map[string][]string{"/t": {"/p"}}, map[string][]string{}
 	tests := map[string]struct {
 		graph       *testgraph.Graph
-		state       State
+		state       control.State
 		lost, ended bool
 	}{
-		"still listed":         {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": mine}}, StateRecording, true, false},
-		"listed no more":       {&testgraph.Graph{Publishers: nobody, Nodes: map[string]string{"/p": mine}}, StateRecording, false, true},
-		"another has its name": {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": other}}, StateRecording, false, true},
-		"left between":         {&testgraph.Graph{Publishers: listed}, StateRecording, false, true},
-		"the master is away":   {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": mine}, Away: true}, StateRecording, false, false},
-		"paused":               {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": mine}}, StatePaused, false, false},
+		"still listed":         {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": mine}}, control.StateRecording, true, false},
+		"listed no more":       {&testgraph.Graph{Publishers: nobody, Nodes: map[string]string{"/p": mine}}, control.StateRecording, false, true},
+		"another has its name": {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": other}}, control.StateRecording, false, true},
+		"left between":         {&testgraph.Graph{Publishers: listed}, control.StateRecording, false, true},
+		"the master is away":   {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": mine}, Away: true}, control.StateRecording, false, false},
+		"paused":               {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": mine}}, control.StatePaused, false, false},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +62,7 @@ func TestExplainLinks(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.Closed(io.EOF)
-			r.explainLinks(t.Context())
+			r.o.graph().ExplainLinks(t.Context(), r.in.Accounts())
 			u, now := l.Publisher, time.Now()
 			if !u.Overdue(now.Add(2 * loss.Grace)) {
 				t.Fatal("decided at once")
@@ -71,7 +72,7 @@ func TestExplainLinks(t *testing.T) {
 			u.End(io.EOF, now.Add(-2*loss.Grace))
 			r.in.State = tc.state
 			r.in.Mu.Unlock()
-			r.explainLinks(t.Context())
+			r.o.graph().ExplainLinks(t.Context(), r.in.Accounts())
 			a := u.Account(now)
 			ended := !a.Away && !u.Overdue(now)
 			if a.Away != tc.lost || ended != tc.ended || (a.LinksLost == 1) != tc.lost {
@@ -110,7 +111,7 @@ func TestJudgeNumbers(t *testing.T) {
 			}
 			l.Frames(testlink.Numbered(append(testlink.Count(0, 10), testlink.Count(12, 3)...)...), 13, time.Now())
 			<-r.in.Verifications
-			r.judgeNumbers(t.Context())
+			r.o.graph().JudgeNumbers(t.Context(), r.in.Accounts())
 			l.Frames(testlink.Numbered(16), 1, time.Now())
 			if got := l.Publisher.Account(time.Now()).Missed; got != tc.want {
 				t.Errorf("%d missed, want %d", got, tc.want)

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -21,10 +23,10 @@ type watching struct {
 	stamp   time.Time
 }
 
-func (w *watching) Topics() []string                       { return w.topics }
-func (w *watching) Open(string, rosbag.Header) LinkWatcher { return w }
-func (w *watching) Triggers() []TriggerStats               { return []TriggerStats{{Fired: 3}} }
-func (w *watching) Skipped(messages int)                   { w.skipped += messages }
+func (w *watching) Topics() []string                               { return w.topics }
+func (w *watching) Open(string, rosbag.Header) control.LinkWatcher { return w }
+func (w *watching) Triggers() []control.TriggerStats               { return []control.TriggerStats{{Fired: 3}} }
+func (w *watching) Skipped(messages int)                           { w.skipped += messages }
 func (w *watching) Frames(_ []byte, count int, stamp, _ time.Time) {
 	w.shown += count
 	w.stamp = stamp
@@ -40,15 +42,14 @@ func TestWatchedLink(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{}, nil)
 	w := &watching{topics: []string{"/t"}}
-	r := &session{Options: Options{Watch: w}}
 	l, other := open(t, p, "/t", "/p"), open(t, p, "/other", "/p")
-	if got := r.watch("/other", testlink.Info("/other", "/p"), other); got != tcpros.LinkSink(other) {
+	if got := subscribe.Watched(w, nil, "/other", testlink.Info("/other", "/p"), other); got != tcpros.LinkSink(other) {
 		t.Errorf("a link that is not watched is %T", got)
 	}
-	if got := (&session{}).watch("/t", testlink.Info("/t", "/p"), l); got != tcpros.LinkSink(l) {
+	if got := subscribe.Watched(nil, nil, "/t", testlink.Info("/t", "/p"), l); got != tcpros.LinkSink(l) {
 		t.Errorf("without a watcher the link is %T", got)
 	}
-	sink := r.watch("/t", testlink.Info("/t", "/p"), l)
+	sink := subscribe.Watched(w, nil, "/t", testlink.Info("/t", "/p"), l)
 	w.p = l
 	at := time.Now()
 	sink.Frames(append(testlink.Frame(0, 1, 8), testlink.Frame(0, 2, 8)...), 2, at)
@@ -75,10 +76,10 @@ func TestWatchedLink(t *testing.T) {
 // TestWatchedLinkAllocations: the recorder's part of a watched message allocates nothing.
 // It is not parallel: what others allocate would count.
 func TestWatchedLinkAllocations(t *testing.T) { //nolint:paralleltest // it counts allocations
-	p := testPipeline(t, Options{Begin: StatePaused}, nil)
-	r := &session{Options: Options{Watch: &watching{topics: []string{"/t"}}}}
-	watched := r.watch("/t", testlink.Info("/t", "/p"), open(t, p, "/t", "/p"))
-	other := r.watch("/other", testlink.Info("/other", "/p"), open(t, p, "/other", "/p"))
+	p := testPipeline(t, Options{Begin: control.StatePaused}, nil)
+	w := &watching{topics: []string{"/t"}}
+	watched := subscribe.Watched(w, nil, "/t", testlink.Info("/t", "/p"), open(t, p, "/t", "/p"))
+	other := subscribe.Watched(w, nil, "/other", testlink.Info("/other", "/p"), open(t, p, "/other", "/p"))
 	run, now := testlink.Frame(0, 1, 100), time.Now()
 	for name, sink := range map[string]tcpros.LinkSink{"watched": watched, "not watched": other} {
 		if n := testing.AllocsPerRun(300, func() { sink.Frames(run, 1, now) }); n != 0 {

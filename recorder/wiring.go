@@ -6,6 +6,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 )
 
@@ -18,9 +19,10 @@ import (
 // the intake knows the queues behind it and nothing of files. What the intake wants done to a file
 // is a command in the queue. out is the first file, nil for none yet.
 func (r *session) wire(outputs *bagfile.Series, retain *bagfile.Retainer, out *sink.Bag) {
-	encoder := encode.New(r.encoder())
-	r.in = intake.New(r.intake(encoder))
-	r.sink = sink.New(r.Options.sink(r.in, encoder, outputs, retain, out))
+	encoder := encode.New(r.o.encoder())
+	r.in = intake.New(r.o.intake(encoder))
+	r.own = own.New(r.in.Links(), r.o.Log)
+	r.sink = sink.New(r.o.sink(r.in, encoder, outputs, retain, out))
 	encoder.Start(r.sink.SkipsCompression)
 	r.sink.Start()
 }
@@ -28,7 +30,7 @@ func (r *session) wire(outputs *bagfile.Series, retain *bagfile.Retainer, out *s
 // tick does what is due: it seals an old chunk, begins a new file, keeps the sync interval
 // and reports what changed.
 func (r *session) tick(now time.Time) {
-	r.wall.Look(now, r.Log)
+	r.wall.Look(now, r.o.Log)
 	r.in.Tick(now)
 	r.sink.Tick(now)
 }

@@ -50,9 +50,6 @@ func (h Header) value(key string) string {
 	return v
 }
 
-// Topic returns the topic as the publisher named it.
-func (h Header) Topic() string { return h.value(KeyTopic) }
-
 // Type returns the message type, for example "std_msgs/String".
 func (h Header) Type() string { return h.value(KeyType) }
 

@@ -123,3 +123,41 @@ func (e *EncodingError) Error() string {
 	}
 	return fmt.Sprintf("messages of topic %.200q are left out: they are encoded as %.80q %s, where ROS 1 has \"ros1\" with \"ros1msg\"", e.Topic, e.Encoding, schema)
 }
+
+// TopicError says what is wrong with messages of a topic. It matches ErrCorrupt, unless the topic is left
+// out: then the recording is as it was written.
+type TopicError struct {
+	Topic   string
+	Type    string // as ROS 1 calls it
+	LeftOut bool   // no message of the topic is given out
+	Err     error
+}
+
+// Error implements error.
+func (e *TopicError) Error() string {
+	if e.LeftOut {
+		return fmt.Sprintf("topic %s is left out: %v", e.Topic, e.Err)
+	}
+	return fmt.Sprintf("topic %s: %v", e.Topic, e.Err)
+}
+
+// Is reports whether target is ErrCorrupt.
+func (e *TopicError) Is(target error) bool { return target == ErrCorrupt && !e.LeftOut }
+
+// Unwrap returns the cause.
+func (e *TopicError) Unwrap() error { return e.Err }
+
+// AboutTopic returns the topic and the type that an error is about as a Connection, for a selection to
+// decide, and whether all messages of the topic are left out. Errors about more than one topic, and
+// about the file, have none.
+func AboutTopic(err error) (c *Connection, leftOut bool) {
+	var encoding *EncodingError
+	var topic *TopicError
+	switch {
+	case errors.As(err, &encoding):
+		return &Connection{Topic: encoding.Topic, Header: Header{{KeyType, encoding.Schema}}}, true
+	case errors.As(err, &topic):
+		return &Connection{Topic: topic.Topic, Header: Header{{KeyType, topic.Type}}}, topic.LeftOut
+	}
+	return nil, false
+}

@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/testrace"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -257,7 +258,7 @@ func TestBagsBesideStock(t *testing.T) {
 		if filepath.Base(path) != "demo.bag" && os.Getenv("GOROSBAG_FULL") == "" {
 			continue
 		}
-		if st, err := os.Stat(path); racing && err == nil && st.Size() > 100_000 {
+		if st, err := os.Stat(path); testrace.Enabled && err == nil && st.Size() > 100_000 {
 			continue
 		}
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -315,7 +316,7 @@ func TestMadeBesideStock(t *testing.T) {
 	maker := maker{rand.New(rand.NewPCG(seed, 1))}
 	var in bytes.Buffer
 	n := 250
-	if racing {
+	if testrace.Enabled {
 		n = 40
 	}
 	all := make([]made, n)

@@ -36,7 +36,7 @@ definitions, connections without messages, messages out of the order of time.
 This is not rosbag check, which asks whether the messages of a bag need migration to
 newer definitions.
 
-Exit code 3 says that there is damage.`
+Exit code 3 says that there is damage, or a topic that cannot be read.`
 }
 
 // Run checks bags. A bag that cannot be read does not keep the others from being
@@ -150,7 +150,7 @@ func (f *checkFlags) print(j *bagjob.Job, path string, r *bagcheck.Report) error
 	}
 	switch {
 	case !r.Sound:
-		line("damaged in %s; %s can be read", plural.Of(len(r.Damage)+r.More, "place"), plural.Of(r.Messages, "message"))
+		line("%s; %s can be read", verdict(r), plural.Of(r.Messages, "message"))
 	case !f.Quiet:
 		version := r.Version
 		if r.Encrypted {
@@ -159,4 +159,22 @@ func (f *checkFlags) print(j *bagjob.Job, path string, r *bagcheck.Report) error
 		line("sound: version %s, %s of %s", version, plural.Of(r.Messages, "message"), plural.Of(r.Connections, "connection"))
 	}
 	return failed
+}
+
+// verdict says what a recording is that is not sound.
+func verdict(r *bagcheck.Report) string {
+	leftOut := 0
+	for _, d := range r.Damage {
+		if d.LeftOut {
+			leftOut++
+		}
+	}
+	damaged := "damaged in " + plural.Of(len(r.Damage)+r.More-leftOut, "place")
+	switch {
+	case leftOut == 0:
+		return damaged
+	case leftOut == len(r.Damage)+r.More:
+		return "not damaged; " + plural.Of(leftOut, "topic") + " left out"
+	}
+	return damaged + "; " + plural.Of(leftOut, "topic") + " left out"
 }

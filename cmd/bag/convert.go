@@ -44,8 +44,10 @@ A bag on standard output has no finished header, because that comes first and is
 known last: run gobag reindex on it. MCAP has no such limit.`
 }
 
-// errPaths says how convert is called.
-var errPaths = errors.New("name the recording to convert, and what to write")
+var (
+	errPaths  = errors.New("name the recording to convert, and what to write")
+	errDryRun = errors.New("--dry-run is for conversions to ROS 2 and from it")
+)
 
 // Run converts bags.
 func (f *convertFlags) Run(ctx context.Context, out bagjob.Output) error {
@@ -67,6 +69,9 @@ func (f *convertFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if j.Definitions, err = f.definitions(); err != nil {
 		return err
 	}
+	if j.Wanted, err = f.keep(); err != nil {
+		return err
+	}
 	in, err := j.OpenInputs(paths)
 	if err != nil {
 		return err
@@ -83,11 +88,14 @@ func (f *convertFlags) Run(ctx context.Context, out bagjob.Output) error {
 		}
 		return ros2job.Job{In: in, Out: to, Select: o, Finish: finish, Storage: storage, Options: f.jobOptions()}.Run(j)
 	}
+	source, back := in[0].Source.(*ros2bag.Source)
+	if f.DryRun && !back {
+		return errDryRun
+	}
 	mcap := wantsMCAP(f.To, to)
-	back := ros2job.NewBack(f.sink(in, mcap))
-	err = j.Rewrite(bagjob.Plan{Inputs: in, Out: to, MCAP: mcap, Sink: back.Start, Options: o, Finish: finish})
-	if source, ok := in[0].Source.(*ros2bag.Source); ok && to != "-" && (err == nil || errors.Is(err, bagjob.ErrLossy)) {
-		err = errors.Join(err, back.Report(j, to, source, f.jobOptions()))
+	sum, err := j.Rewrite(bagjob.Plan{Inputs: in, Out: to, MCAP: mcap, DryRun: f.DryRun, Sink: f.packing().Sink(in, mcap), Options: o, Finish: finish})
+	if back && (to != "-" || f.DryRun) && (err == nil || errors.Is(err, bagjob.ErrLossy)) {
+		err = errors.Join(err, f.jobOptions().Back(j, to, source, sum, o))
 	}
 	return err
 }

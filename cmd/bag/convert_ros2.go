@@ -22,15 +22,15 @@ type ros2Flags struct {
 	RenameType   []string `name:"rename-type" sep:"none" placeholder:"A/B=C/msg/D" help:"With --to ros2: give a type with the same fields another name. May be repeated."`
 	LatchedApart bool     `name:"latched-apart" help:"With --to ros2: leave /tf_static of several nodes as it is. Otherwise each of its messages gets all transforms so far, because ros2 bag play repeats ten messages at most."`
 	Definitions  string   `placeholder:"DIR" completion-predictor:"file" help:"Of a recording of ROS 2 without definitions: a directory with the .msg files of its types, such as a workspace. The types of ROS need none."`
-	DryRun       bool     `name:"dry-run" help:"With --to ros2: write nothing, only report."`
+	DryRun       bool     `name:"dry-run" help:"Of a conversion to ROS 2 or from it: write nothing, only report."`
 	JSON         bool     `name:"json" help:"Of a conversion to ROS 2 or from it: print the report as one line of JSON."`
 }
 
 // check returns an error for options that do not fit the format.
 func (f *convertFlags) check(ros2 bool) error {
 	switch {
-	case !ros2 && (f.Size != "" || len(f.RenameType) > 0 || f.LatchedApart || f.DryRun):
-		return errors.New("--size, --rename-type, --latched-apart and --dry-run are for --to ros2")
+	case !ros2 && (f.Size != "" || len(f.RenameType) > 0 || f.LatchedApart):
+		return errors.New("--size, --rename-type and --latched-apart are for --to ros2")
 	case ros2 && f.Storage == rosbag2.SQLite && f.Compression != "" && f.Compression != "none":
 		return errors.New("the storage sqlite3 has no chunks to compress; take the storage mcap")
 	case ros2 && f.Compression == "bz2":
@@ -56,7 +56,7 @@ func (f *convertFlags) sinkOptions() (o ros2bag.Options, err error) {
 	o = ros2bag.Options{
 		Distro: ros2map.Distro(f.Distro), Storage: f.Storage, Compression: f.Compression, Workers: bagjob.Workers(), Apart: f.LatchedApart,
 	}
-	if o.ChunkBytes, err = f.chunkBytes(); err != nil {
+	if o.ChunkBytes, err = f.packing().ChunkBytes(); err != nil {
 		return o, err
 	}
 	if f.Size != "" {

@@ -92,6 +92,50 @@ func TestToROS2Report(t *testing.T) {
 	}
 }
 
+// TestFromROS2Report converts back, to a bag or not, and renames a topic on the way.
+func TestFromROS2Report(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ros2, out := filepath.Join(dir, "run"), filepath.Join(dir, "run.bag")
+	if code, _, stderr := gobag("convert", demoBag, ros2, "--to", "ros2", "-q"); code != 0 {
+		t.Fatal(stderr)
+	}
+	args := []string{"convert", ros2, out, "-t", "/map", "-t", "/odom", "--rename", "/odom=/o2"}
+	code, dry, stderr := gobag(append(args, "--dry-run")...)
+	if code != 0 || !strings.Contains(dry, "run.bag: 501 messages would be written\n") {
+		t.Errorf("code %d, %s%s", code, dry, stderr)
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("--dry-run wrote")
+	}
+	code, done, stderr := gobag(args...)
+	if code != 0 || !strings.Contains(stderr, "run.bag: 501 messages\n") {
+		t.Errorf("code %d, %s%s", code, done, stderr)
+	}
+	if want := strings.TrimSuffix(dry, filepath.Join(dir, "run.bag")+": 501 messages would be written\n"); done != want || !strings.Contains(done, "topic /o2") {
+		t.Errorf("got\n%s, --dry-run reports\n%s", done, want)
+	}
+	if code, _, stderr := gobag("convert", demoBag, out, "--dry-run"); code != 1 || !strings.Contains(stderr, "--dry-run is for conversions to ROS 2 and from it") {
+		t.Errorf("code %d, %s", code, stderr)
+	}
+}
+
+// TestROS2InPlace: what cannot be changed in place says what it is.
+func TestROS2InPlace(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "run")
+	if code, _, stderr := gobag("convert", demoBag, dir, "--to", "ros2", "-q", "--storage", "sqlite3"); code != 0 {
+		t.Fatal(stderr)
+	}
+	for _, path := range []string{dir, filepath.Join(dir, "run_0.db3")} {
+		for _, args := range [][]string{{"reindex", path}, {"note", path, "a=b"}, {"compress", path}} {
+			if code, _, stderr := gobag(args...); code != 1 || stderr != "gobag: "+path+": is a recording of ROS 2; gobag convert makes a bag of it\n" {
+				t.Errorf("%s: code %d, %s", args[0], code, stderr)
+			}
+		}
+	}
+}
+
 // TestToROS2Exists checks what --force replaces.
 func TestToROS2Exists(t *testing.T) {
 	t.Parallel()

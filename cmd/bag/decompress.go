@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/bagreplace"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -14,5 +15,5 @@ func (decompressFlags) Help() string { return repackHelp }
 
 // Run decompresses bags.
 func (f *decompressFlags) Run(ctx context.Context, out bagjob.Output) error {
-	return f.repack(ctx, out, repackOptions{compression: rosbag.CompressionNone, mcap: rosbag.CompressionNone})
+	return f.repack(ctx, out, bagreplace.Packing{Compression: rosbag.CompressionNone, MCAP: rosbag.CompressionNone})
 }

@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/bagreplace"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -31,20 +31,14 @@ code 3 says that messages were lost.`
 
 // Run decrypts bags.
 func (f *decryptFlags) Run(ctx context.Context, out bagjob.Output) error {
-	o := repackOptions{decrypt: true}
+	p := bagreplace.Packing{Decrypt: true}
 	switch {
 	case f.LZ4 && f.BZ2:
 		return errBothKinds
 	case f.LZ4:
-		o.compression = rosbag.CompressionLZ4
+		p.Compression = rosbag.CompressionLZ4
 	case f.BZ2:
-		o.compression = rosbag.CompressionBZ2
+		p.Compression = rosbag.CompressionBZ2
 	}
-	return f.repack(ctx, out, o)
+	return f.repack(ctx, out, p)
 }
-
-var (
-	errPlain     = errors.New("is not encrypted; there is nothing to decrypt")
-	errEncrypted = errors.New("is encrypted, and what would take its place is not; use gobag decrypt, or --output-dir")
-	errNoNotes   = errors.New("is encrypted, and what would be added is not; add notes to what gobag decrypt makes of it")
-)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/testrace"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -37,7 +38,8 @@ func randomBag(r *rand.Rand) []sent {
 	span := []int{1, 50, 2000}[r.IntN(3)]
 	for i := range r.IntN(300) {
 		h := headers[r.IntN(len(headers))]
-		m := sent{topic: h.Topic(), header: h, at: time.Duration(r.IntN(span)) * time.Millisecond}
+		topic, _ := h.Get("topic")
+		m := sent{topic: topic, header: h, at: time.Duration(r.IntN(span)) * time.Millisecond}
 		switch h.Type() {
 		case "std_msgs/String":
 			m.data = append([]byte{1, 0, 0, 0}, byte('a'+r.IntN(3)))
@@ -54,6 +56,7 @@ func randomBag(r *rand.Rand) []sent {
 
 // TestDiffRoundTrips writes 100 random bags in other ways: they stay the same, in all times.
 func TestDiffRoundTrips(t *testing.T) {
+	testrace.Skip(t, "other tests of the comparison run the same goroutines on smaller bags")
 	t.Parallel()
 	ways := map[string][]string{
 		"lz4":            {"compress -q --lz4 --output-dir DIR IN"},
@@ -108,6 +111,7 @@ func TestDiffRoundTrips(t *testing.T) {
 
 // TestDiffOldVersions compares bags of every old version with what convert makes of them.
 func TestDiffOldVersions(t *testing.T) {
+	testrace.Skip(t, "other tests of the comparison run the same goroutines on smaller bags")
 	t.Parallel()
 	old, err := filepath.Glob("../../bagfmt/testdata/old/*.bag")
 	if err != nil || len(old) == 0 {

@@ -69,6 +69,7 @@ func (f *echoFlags) Run(ctx context.Context, out bagjob.Output) error {
 		Odd:     e.complainBetween,
 		Unshown: func(err error) { e.SetLossy(); e.complainBetween(err) },
 	})
+	e.Wanted = e.printer.Asks
 	if f.Expr != "" {
 		if e.match, err = bagquery.NewExpression(f.Expr, func(err error) { e.Lost(e.path, err) }); err != nil {
 			return err

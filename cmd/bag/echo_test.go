@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/testrace"
 )
 
 const demoBag = "../../testdata/demo.bag"
@@ -357,6 +358,7 @@ func TestEchoFullDisk(t *testing.T) {
 
 // TestEchoOldBags shows that a missing definition costs only its own messages.
 func TestEchoOldBags(t *testing.T) {
+	testrace.Skip(t, "one goroutine reads many bags")
 	t.Parallel()
 	all, err := filepath.Glob("../../bagfmt/testdata/old/*.bag")
 	if err != nil || len(all) == 0 {

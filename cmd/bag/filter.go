@@ -57,6 +57,10 @@ func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if err := newfile.NotInput(f.Out, []string{f.In}); err != nil {
 		return j.Failed(f.Out, err)
 	}
+	var err error
+	if j.Wanted, err = f.keep(); err != nil {
+		return err
+	}
 	in, err := j.OpenInputs([]string{f.In})
 	if err != nil {
 		return err
@@ -78,7 +82,7 @@ func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
 		}
 	}
 	mcap := wantsMCAP("", f.Out)
-	p := bagjob.Plan{Inputs: in, Out: f.Out, MCAP: mcap, Sink: f.sink(in, mcap), Options: o}
+	p := bagjob.Plan{Inputs: in, Out: f.Out, MCAP: mcap, Sink: f.packing().Sink(in, mcap), Options: o}
 	p.Finish = func(selected uint64) error { return f.refuse(selected, in[0]) }
 	if text := f.Expr + f.Last; text != "" {
 		x, err := bagquery.NewExpression(text, func(err error) { j.Lost(in[0].Name, err) })
@@ -105,5 +109,6 @@ func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
 			return err
 		}
 	}
-	return j.Rewrite(p)
+	_, err = j.Rewrite(p)
+	return err
 }

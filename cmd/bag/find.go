@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
@@ -17,6 +18,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/moment"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 type findFlags struct {
@@ -45,6 +47,8 @@ func (findFlags) Help() string {
   robot             the note "robot", otherwise the machine that uploaded the bag
   notes             notes.site or notes["hall no"]; "" where there is no such note
   bag               the name below the place
+
+A recording of ROS 2 is found by its directory, in a store by its MCAP files.
 
 What bags are like is told by a catalog, which gorecord --upload writes and gobag index
 makes. A bag that is not in it is read.
@@ -127,16 +131,23 @@ func loadCatalog(j *bagjob.Job, arg string, all bool) (*catalog.Catalog, *bagope
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := catalog.Load(j.Ctx, p.Bucket, catalog.Options{
-		All:  all,
-		Scan: !store.Remote(arg),
-		Open: func(ctx context.Context, bag string) (catalog.File, int64, error) {
-			return bagopen.OpenFile(ctx, p.Path(bag))
+	o := catalog.Options{
+		All: all,
+		Open: func(ctx context.Context, bag string) (rosbag.Source, io.Closer, error) {
+			r, err := bagopen.Open(ctx, p.Path(bag), bagopen.Options{IndexOnly: store.Remote(arg), Plain: true})
+			if err != nil {
+				return nil, nil, err
+			}
+			return r.Source, r, nil
 		},
 		Listed:  func(n int) { j.Bar.Set(bagjob.Work{Title: "Listing " + store.Redact(arg)}, int64(n)) },
 		Read:    func(n, of int) { j.Bar.Set(bagjob.Work{Title: "Reading bags", Total: int64(of)}, int64(n)) },
 		Problem: func(name string, err error) { j.Lost(p.Path(name), err) },
-	})
+	}
+	if !p.Remote { // in stores, MCAP files are recordings by themselves
+		o.IsRecording = func(folder string) bool { return bagopen.IsROS2Directory(j.Ctx, p.Path(folder)) }
+	}
+	c, err := catalog.Load(j.Ctx, p.Bucket, o)
 	j.Bar.Clear()
 	if err == nil && len(c.Bags)+c.Failed == 0 {
 		err = errors.New("no bags there")

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/catalog"
@@ -234,5 +236,40 @@ func TestUploadCommand(t *testing.T) {
 		if code, _, stderr := gobag(append([]string{"upload"}, args...)...); code != 1 || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: exit code %d\n%s", args, code, stderr)
 		}
+	}
+}
+
+// TestFindROS2 finds recordings of ROS 2 by their directories, also the place itself, and beside bags.
+func TestFindROS2(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, storage := range map[string]string{"a/mcap": "mcap", "b": "sqlite3"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, stderr := gobag("convert", demoBag, filepath.Join(dir, name), "--to", "ros2", "-q", "--storage", storage, "--size", "1"); code != 0 {
+			t.Fatal(stderr)
+		}
+	}
+	makeBag(t, filepath.Join(dir, "a/c.bag"), time.Unix(1, 0), []string{"/imu"})
+	find := func(expr, place string, want ...string) {
+		t.Helper()
+		code, stdout, stderr := gobag("find", expr, place)
+		if code != 0 || !cmp.Equal(strings.Fields(stdout), want) {
+			t.Errorf("%s: exit code %d, %s%s; want %v", expr, code, stdout, stderr, want)
+		}
+	}
+	mcap, sqlite := filepath.Join(dir, "a/mcap"), filepath.Join(dir, "b")
+	for _, title := range []string{"without a catalog", "with one"} {
+		t.Log(title)
+		find(`topic == "/odom" and type == "nav_msgs/Odometry"`, dir, mcap, sqlite)
+		find(`messages > 100 and size > 1000`, mcap, mcap)
+		find(`"/imu" in topics`, dir, filepath.Join(dir, "a/c.bag"))
+		if code, _, stderr := gobag("index", dir); code != 0 || !strings.Contains(stderr, "3 bags in the catalog") {
+			t.Errorf("exit code %d, %s", code, stderr)
+		}
+	}
+	if code, _, stderr := gobag("index", dir); code != 0 || !strings.Contains(stderr, "3 bags in the catalog, 0 read, 0 dropped") {
+		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }

@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/bagquery"
@@ -40,55 +37,8 @@ type packFlags struct {
 	ChunkSize   int    `name:"chunksize" default:"768" placeholder:"KiB" help:"Size of a chunk before compression (${default})."`
 }
 
-// writerOptions returns the options of a bag made from inputs.
-func (f packFlags) writerOptions(inputs bagjob.Inputs) (bagfmt.WriterOptions, error) {
-	o := bagfmt.WriterOptions{Compression: rosbag.Compression(f.Compression), Workers: bagjob.Workers()}
-	switch f.Compression {
-	case "zstd":
-		return o, errors.New("a bag cannot be compressed with zstd; take lz4 or bz2, or write MCAP")
-	case "":
-		o.Compression = inputs.Compression()
-	}
-	var err error
-	o.ChunkBytes, err = f.chunkBytes()
-	return o, err
-}
-
-// newMCAP starts an MCAP file.
-func (f packFlags) newMCAP(w io.Writer) (rebag.Sink, error) {
-	if f.Compression == "bz2" {
-		return nil, errors.New("MCAP cannot be compressed with bz2; take zstd, lz4 or none")
-	}
-	chunk, err := f.chunkBytes()
-	if err != nil {
-		return nil, err
-	}
-	return rebag.NewMCAP(w, f.Compression, chunk, bagjob.Workers())
-}
-
-// maxChunkKB is 1 GiB: what is larger, readers need not accept.
-const maxChunkKB = 1 << 20
-
-func (f packFlags) chunkBytes() (int, error) {
-	if f.ChunkSize < 0 || f.ChunkSize > maxChunkKB {
-		return 0, fmt.Errorf("--chunksize %d is not between 0 and %d", f.ChunkSize, maxChunkKB)
-	}
-	return max(f.ChunkSize*1024, 1), nil
-}
-
-// sink returns what starts the output that is made from inputs.
-func (f packFlags) sink(inputs bagjob.Inputs, mcap bool) func(io.Writer) (rebag.Sink, error) {
-	if mcap {
-		return f.newMCAP
-	}
-	return func(w io.Writer) (rebag.Sink, error) {
-		o, err := f.writerOptions(inputs)
-		if err != nil {
-			return nil, err
-		}
-		return rebag.NewBag(w, o)
-	}
-}
+// packing translates the flags.
+func (f packFlags) packing() bagjob.Packing { return bagjob.Packing(f) }
 
 // wantsMCAP reports whether the output is to be MCAP: by the format that was asked
 // for, or by the name.
@@ -117,11 +67,16 @@ type latchedFlags struct {
 	NoLatched bool `name:"no-latched" help:"Do not repeat the latest earlier message of each latching publisher at the beginning."`
 }
 
+// keep returns the choice of connections, nil for all.
+func (f *selectFlags) keep() (func(*rosbag.Connection) bool, error) {
+	return (*bagquery.Selection)(f).Keep()
+}
+
 // options translates the flags. bag tells the times that relative ones refer to;
 // nil if they are not known beforehand.
 func (f *selectFlags) options(bag rosbag.Source) (o rebag.Options, err error) {
 	s := bagquery.Selection(*f)
-	if o.Keep, err = s.Keep(); err != nil {
+	if o.Keep, err = f.keep(); err != nil {
 		return o, err
 	}
 	if o.Rename, err = s.Renames(); err != nil {

@@ -105,6 +105,73 @@ func TestMCAPOtherEncoding(t *testing.T) {
 	if code != 3 || !strings.Contains(stdout+stderr, "/json") || !strings.Contains(stdout, "/a ") {
 		t.Errorf("info: code %d\n%s\n%s", code, stdout, stderr)
 	}
+	code, stdout, _ = gobag("check", write(t, "in.mcap", in))
+	if code != 3 || !strings.Contains(stdout, "not damaged; 1 topic left out; 20 messages can be read") {
+		t.Errorf("check: code %d, %s", code, stdout)
+	}
+}
+
+// TestOtherTopics: topics that cannot be read matter only if they are selected, in MCAP and in pipes, of
+// ROS 1 and of ROS 2.
+func TestOtherTopics(t *testing.T) {
+	t.Parallel()
+	in := mcapWithExtras(t, true, true)
+	path := write(t, "in.mcap", in)
+	ros2 := write(t, "ros2.mcap", mcapOfROS2(t))
+	out := filepath.Join(t.TempDir(), "out.bag")
+	for args, want := range map[string]int{
+		"filter -f " + path + " OUT -t /a":                       0,
+		"filter -f " + path + " OUT -x /json":                    0,
+		"filter -f " + path + " OUT":                             3,
+		"filter -f " + path + " OUT --type std_msgs/String":      0,
+		"filter -f - OUT -t /a":                                  0,
+		"convert -f " + path + " OUT -t /a":                      0,
+		"convert -f " + path + " OUT":                            3,
+		"echo " + path + " /a":                                   0,
+		"echo " + path:                                           3,
+		"convert -f " + ros2 + " OUT -t /two":                    0,
+		"convert -f " + ros2 + " OUT --type std_msgs/String":     0,
+		"convert -f " + ros2 + " OUT":                            3,
+		"convert -f " + ros2 + " OUT -t /two -t /idl":            3,
+		"convert -f " + ros2 + " OUT --type a/I --type */String": 3,
+		"filter -f " + ros2 + " OUT -t /two":                     0,
+		"echo " + ros2 + " /two":                                 0,
+		"echo " + ros2 + " /two /idl":                            3,
+	} {
+		code, stdout, stderr := piped(bytes.NewReader(in), strings.Fields(strings.ReplaceAll(args, "OUT", out+strings.Fields(args)[0]))...)
+		if code != want {
+			t.Errorf("gobag %s: code %d, want %d\n%s\n%s", args, code, want, stdout, stderr)
+		}
+	}
+	code, stdout, _ := gobag("check", ros2)
+	if code != 3 || !strings.Contains(stdout, "topic /idl is left out: ") || !strings.Contains(stdout, "not damaged; 1 topic left out; 1 message can be read") {
+		t.Errorf("check: code %d, %s", code, stdout)
+	}
+}
+
+// mcapOfROS2 has a message of /two, and one of /idl, whose definition cannot be read.
+func mcapOfROS2(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := mcap.NewWriter(&b, &mcap.WriterOptions{Chunked: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	message := []byte("\x00\x01\x00\x00\x03\x00\x00\x00hi\x00")
+	err = errors.Join(
+		w.WriteHeader(&mcap.Header{Profile: "ros2"}),
+		w.WriteSchema(&mcap.Schema{ID: 1, Name: "std_msgs/msg/String", Encoding: "ros2msg", Data: []byte("string data\n")}),
+		w.WriteSchema(&mcap.Schema{ID: 2, Name: "a/msg/I", Encoding: "ros2idl", Data: []byte("module a {}")}),
+		w.WriteChannel(&mcap.Channel{ID: 1, SchemaID: 1, Topic: "/two", MessageEncoding: "cdr"}),
+		w.WriteChannel(&mcap.Channel{ID: 2, SchemaID: 2, Topic: "/idl", MessageEncoding: "cdr"}),
+		w.WriteMessage(&mcap.Message{ChannelID: 1, LogTime: 1e9, Data: message}),
+		w.WriteMessage(&mcap.Message{ChannelID: 2, LogTime: 2e9, Data: message}),
+		w.Close(),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // growing is a standard error that lets a file grow when it is first written to.

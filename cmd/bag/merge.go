@@ -42,5 +42,6 @@ func (f *mergeFlags) Run(ctx context.Context, out bagjob.Output) error {
 	}
 	defer in.Close()
 	mcap := wantsMCAP("", f.Output)
-	return j.Rewrite(bagjob.Plan{Inputs: in, Out: f.Output, MCAP: mcap, Sink: f.sink(in, mcap)})
+	_, err = j.Rewrite(bagjob.Plan{Inputs: in, Out: f.Output, MCAP: mcap, Sink: f.packing().Sink(in, mcap)})
+	return err
 }

@@ -53,7 +53,7 @@ func addNotes(path string, notes []bagnote.Note) (err error) {
 	if store.IsURL(path) {
 		return errors.New("is not a local file; add notes before the upload")
 	}
-	look, _, err := bagopen.OpenRegular(path) // tells what is no file
+	look, _, err := bagopen.OpenBagFile(path) // tells what is no file
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func explainUnfit(err error) error {
 	case errors.Is(err, rosbag.ErrUnindexed):
 		return errors.New("is unindexed: it was not closed, or is still being recorded; run gobag reindex on it first")
 	case errors.Is(err, rosbag.ErrEncrypted):
-		return errNoNotes
+		return errors.New("is encrypted, and what would be added is not; add notes to what gobag decrypt makes of it")
 	case errors.Is(err, rosbag.ErrCorrupt):
 		return fmt.Errorf("%w; run gobag reindex on it first", explain.Error(err))
 	case errors.Is(err, rosbag.ErrVersion):

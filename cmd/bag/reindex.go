@@ -2,14 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
-	"github.com/gorosbag/gorosbag/internal/explain"
-	"github.com/gorosbag/gorosbag/internal/newfile"
-	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/internal/bagreplace"
 )
 
 type reindexFlags struct {
@@ -35,76 +31,12 @@ are left out.
 Exit code 3 says that messages were lost, or may have been; each place is told.`
 }
 
-// Run reindexes bags. A bag that cannot be done does not keep the others from being
-// done.
+// Run reindexes bags.
 func (f *reindexFlags) Run(ctx context.Context, out bagjob.Output) error {
 	j := bagjob.New(ctx, out, bagjob.Options{Force: f.Force, Quiet: f.Quiet})
 	paths, err := bagopen.Names(ctx, f.Bags)
 	if err != nil {
 		return err
 	}
-	places := newfile.NewPlaces(paths, f.OutputDir, f.Force)
-	var failed error
-	for _, path := range paths {
-		if err := f.one(j, places, path); err != nil {
-			failed = j.Failed(path, err)
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-	return errors.Join(failed, j.Done())
+	return bagreplace.Reindex(j, paths, f.OutputDir)
 }
-
-func (f *reindexFlags) one(j *bagjob.Job, places *newfile.Places, path string) error {
-	if store.IsURL(path) {
-		return errors.New("is not a local file; gobag convert makes a sound one of it")
-	}
-	in, before, err := bagopen.OpenRegular(path)
-	if err != nil {
-		return err
-	}
-	defer in.Close() //nolint:errcheck // only read from
-	unchanged := func() error {
-		switch after, err := in.Stat(); {
-		case err != nil:
-			return explain.Error(err)
-		case after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()):
-			return errors.New("is still being written; reindex it when its recorder has ended")
-		}
-		return nil
-	}
-	if bagfmt.IsMCAP(in) {
-		repack := repackFlags{Force: f.Force, Quiet: f.Quiet, OutputDir: f.OutputDir, ChunkSize: mcapChunkKiB}
-		return repack.one(j, places, path, repackOptions{unindexed: true, unchanged: unchanged})
-	}
-	p, err := places.Place(path)
-	if err != nil {
-		return err
-	}
-	defer p.Abort()
-	rep, err := j.Recover(in, before.Size(), p)
-	if err != nil {
-		return err
-	}
-	if err := unchanged(); err != nil {
-		return err
-	}
-	if rep.Messages == 0 && rep.Lossy() {
-		j.ReportRecovery(path, &rep)
-		return errors.New("no message can be read; it is left as it was")
-	}
-	if err := p.Commit(); err != nil {
-		return err
-	}
-	j.ReportRecovery(path, &rep)
-	if p.Backup() != "" {
-		j.Say("%s: %s; the original is %s", explain.Name(p.Path()), bagjob.Kept(&rep), explain.Name(p.Backup()))
-	} else {
-		j.Say("%s: %s", explain.Name(p.Path()), bagjob.Kept(&rep))
-	}
-	return nil
-}
-
-// mcapChunkKiB is the size of the chunks of a reindexed MCAP file, the default of compress.
-const mcapChunkKiB = 768

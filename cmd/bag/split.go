@@ -10,12 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/bagquery"
 	"github.com/gorosbag/gorosbag/internal/explain"
-	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/rebag"
 	"github.com/gorosbag/gorosbag/internal/store"
@@ -102,16 +100,16 @@ func (f *splitFlags) Run(ctx context.Context, out bagjob.Output) error {
 		return err
 	}
 	defer in.Close()
-	wo, err := f.writerOptions(in)
+	wo, err := f.packing().WriterOptions(in)
 	if err != nil {
 		return err
 	}
 	if f.Topic {
 		wo.Workers = 0 // one for each topic would be too many
 	}
-	p := &parts{j: j, prefix: prefix, input: f.In, options: wo, taken: make(map[string]bool)}
-	defer p.abort()
-	split := rebag.NewSplit(cut, p.open)
+	p := &bagjob.Parts{Prefix: prefix, Input: f.In, Options: wo, Force: f.Force}
+	defer p.Abort()
+	split := rebag.NewSplit(cut, p.Open)
 	sum, err := j.Copy(split, "Splitting "+filepath.Base(f.In), in, rebag.Options{})
 	if err != nil {
 		return j.Failed(prefix, err)
@@ -173,59 +171,4 @@ func (f *splitFlags) refuseExisting(prefix string) error {
 		}
 	}
 	return nil
-}
-
-// parts makes the files of a split.
-type parts struct {
-	j       *bagjob.Job
-	prefix  string
-	input   string
-	options bagfmt.WriterOptions
-	files   []*newfile.File
-	taken   map[string]bool
-}
-
-func (p *parts) open(number int, topic string) (*rebag.Part, error) {
-	path := p.name(number, topic)
-	if err := newfile.NotInput(path, []string{p.input}); err != nil {
-		return nil, fmt.Errorf("%s %w", explain.Name(path), err)
-	}
-	f, err := newfile.Create(path, p.j.Force)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", explain.Name(path), err)
-	}
-	p.files = append(p.files, f)
-	sink, err := rebag.NewBag(f.File, p.options)
-	if err != nil {
-		return nil, err
-	}
-	return &rebag.Part{Sink: sink, Size: sink.Size, Done: f.Commit}, nil
-}
-
-// name returns the file name of a part. Topics are untrusted: what a file name
-// cannot have becomes _.
-func (p *parts) name(number int, topic string) string {
-	if topic == "" {
-		return fmt.Sprintf("%s_%03d.bag", p.prefix, number)
-	}
-	plain := strings.Map(func(r rune) rune {
-		if r == '-' || r == '.' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
-			return r
-		}
-		return '_'
-	}, strings.TrimPrefix(topic, "/"))
-	plain = plain[:min(len(plain), 150)]
-	path := fmt.Sprintf("%s_%s.bag", p.prefix, plain)
-	for n := 2; p.taken[path]; n++ { // /a/b and /a_b
-		path = fmt.Sprintf("%s_%s_%d.bag", p.prefix, plain, n)
-	}
-	p.taken[path] = true
-	return path
-}
-
-// abort removes what is not complete.
-func (p *parts) abort() {
-	for _, f := range p.files {
-		f.Abort()
-	}
 }

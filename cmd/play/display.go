@@ -8,23 +8,23 @@ import (
 	"sync"
 
 	"go.uber.org/zap"
-	"golang.org/x/term"
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
-	"github.com/gorosbag/gorosbag/internal/keys"
+	"github.com/gorosbag/gorosbag/internal/playface/screen"
 	"github.com/gorosbag/gorosbag/internal/program"
-	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/internal/term"
+	"github.com/gorosbag/gorosbag/internal/term/keys"
 	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // consoles returns the consoles for standard output and standard error. If both are the same
 // file, they are one console, so that lines stay in order and the log does not disturb the
 // screen. A slow console never delays play.
-func consoles() (out, errs *screen.Console, end func()) {
-	out = screen.NewConsole(os.Stdout, program.Terminal(os.Stdout))
+func consoles() (out, errs *term.Console, end func()) {
+	out = term.NewConsole(os.Stdout, program.Terminal(os.Stdout))
 	errs = out
 	if !sameOutput() {
-		errs = screen.NewConsole(os.Stderr, program.Terminal(os.Stderr))
+		errs = term.NewConsole(os.Stderr, program.Terminal(os.Stderr))
 	}
 	return out, errs, func() {
 		out.Close() //nolint:errcheck,gosec // an error can no longer be reported
@@ -47,14 +47,14 @@ func sameOutput() bool {
 // display is the user interface of play: its output, its screen and its keys.
 type display struct {
 	s       *settings
-	out     *screen.Console
+	out     *term.Console
 	log     *zap.Logger
 	signals *program.Signals
 	screen  bool // draw a screen on the terminal
-	printer screen.Play
+	printer screen.Printer
 	marks   []bagnote.Mark // that were recorded
 
-	terminal *screen.Terminal // nil before show
+	terminal *term.Terminal // nil before show
 	end      context.CancelFunc
 	pending  sync.WaitGroup // goroutines that end in hide
 
@@ -62,9 +62,9 @@ type display struct {
 	last control.Status
 }
 
-func newDisplay(s *settings, out *screen.Console, log *zap.Logger, signals *program.Signals) *display {
+func newDisplay(s *settings, out *term.Console, log *zap.Logger, signals *program.Signals) *display {
 	d := &display{s: s, out: out, log: log, signals: signals, screen: !s.control.quiet && !s.control.noScreen && program.Terminal(os.Stdout)}
-	d.printer = screen.Play{W: out, Lines: d.screen || sameOutput(), Quiet: s.control.quiet, Keys: term.IsTerminal(int(os.Stdin.Fd())), Delay: s.play.Delay}
+	d.printer = screen.Printer{W: out, Lines: d.screen || sameOutput(), Quiet: s.control.quiet, Keys: term.IsTerminal(os.Stdin), Delay: s.play.Delay}
 	return d
 }
 
@@ -87,13 +87,13 @@ func (d *display) bookmarks() control.Status {
 func (d *display) show(ctx context.Context, control control.Control) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the end of play is shown, too
 	d.end = cancel
-	view := &screen.PlayView{
+	view := &screen.View{
 		Control: control, Keys: playKeys(control, d.log, d.signals.End, d.marks), Name: title(d.s.selection.bags), Marks: d.marks,
-		Immediate: d.s.play.Immediate, Color: program.Colors(os.Stdout), ASCII: !screen.Unicode(),
+		Immediate: d.s.play.Immediate, Color: program.Colors(os.Stdout), ASCII: !term.Unicode(),
 	}
-	d.terminal = &screen.Terminal{Input: os.Stdin, Failed: func(err error) { d.log.Warn("no keys", zap.Error(err)) }}
+	d.terminal = &term.Terminal{Input: os.Stdin, Failed: func(err error) { d.log.Warn("no keys", zap.Error(err)) }}
 	if d.screen {
-		d.terminal.Live = &screen.Live{Console: d.out, Size: screen.SizeOf(os.Stdout), View: view}
+		d.terminal.Live = &term.Live{Console: d.out, Size: term.SizeOf(os.Stdout), View: view}
 	} else {
 		d.terminal.Press = func(key keys.Key) { d.pressWithoutScreen(view, key) }
 	}
@@ -110,7 +110,7 @@ func (d *display) show(ctx context.Context, control control.Control) {
 }
 
 // pressWithoutScreen handles a key when there is no screen. It prints the help as lines.
-func (d *display) pressWithoutScreen(view *screen.PlayView, key keys.Key) {
+func (d *display) pressWithoutScreen(view *screen.View, key keys.Key) {
 	if key != '?' && key != 'h' {
 		view.Press(key)
 		return

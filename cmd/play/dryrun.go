@@ -7,7 +7,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/program"
-	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -21,7 +20,7 @@ func dryRun(ctx context.Context, s *settings, bags []*player.Bag, node *tcpros.N
 	o.Node = node
 	preview, err := player.DryRun(ctx, o)
 	if len(preview.Topics) > 0 {
-		r.print(screen.PlayPreview(&preview))
+		r.print(previewText(&preview))
 	}
 	if err == nil || errors.Is(err, context.Canceled) {
 		return program.ExitOK

@@ -6,8 +6,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
-	"github.com/gorosbag/gorosbag/internal/keys"
-	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/internal/term"
+	"github.com/gorosbag/gorosbag/internal/term/keys"
 	"github.com/gorosbag/gorosbag/player/control"
 )
 
@@ -44,9 +44,9 @@ type keyActions struct {
 }
 
 // playKeys returns the keys, the most important first: a narrow screen shows only those.
-func playKeys(running control.Control, log *zap.Logger, quit func(), marks []bagnote.Mark) []screen.Key[control.Stats] {
+func playKeys(running control.Control, log *zap.Logger, quit func(), marks []bagnote.Mark) []term.Key[control.Stats] {
 	s := keyActions{running, log, quit, marks}
-	type key = screen.Key[control.Stats]
+	type key = term.Key[control.Stats]
 	all := []key{
 		{Press: []keys.Key{' '}, Name: toggleName, Help: "pause and go on", Do: func() { s.Toggle() }},
 		{Press: []keys.Key{'q'}, Name: is("quit"), Help: "quit", Do: quit},

@@ -15,8 +15,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
-	"github.com/gorosbag/gorosbag/internal/keys"
-	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/internal/playface/screen"
+	"github.com/gorosbag/gorosbag/internal/term/keys"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -117,7 +117,7 @@ func TestKeys(t *testing.T) {
 	for _, tc := range tests {
 		for _, k := range tc.press {
 			f := &fakeControl{status: tc.status}
-			view := screen.PlayView{Keys: playKeys(f, zap.NewNop(), func() { f.tell("quit") }, nil)}
+			view := screen.View{Keys: playKeys(f, zap.NewNop(), func() { f.tell("quit") }, nil)}
 			view.Press(k)
 			var want []string
 			if tc.want != "" {
@@ -150,7 +150,7 @@ func TestMarkKeys(t *testing.T) {
 		{'m', 0, nil, nil},
 	} {
 		f := &fakeControl{status: control.Status{Rate: 1, Position: time.Duration(tc.from) * time.Second, BagTime: at(tc.from), Length: time.Minute}}
-		view := screen.PlayView{Keys: playKeys(f, zap.NewNop(), nil, tc.marks)}
+		view := screen.View{Keys: playKeys(f, zap.NewNop(), nil, tc.marks)}
 		view.Press(tc.key)
 		if d := cmp.Diff(tc.want, f.calls); d != "" {
 			t.Errorf("%v at %d s (-want +got):\n%s", tc.key, tc.from, d)
@@ -185,7 +185,7 @@ func TestStartAtMark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bag, err := player.NewBag(t.Context(), "x.bag", opened, nil)
+	bag, err := player.NewBag(t.Context(), "x.bag", opened)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestKeyRefused(t *testing.T) {
 	t.Parallel()
 	core, logs := observer.New(zapcore.InfoLevel)
 	f := &fakeControl{refuses: true}
-	view := screen.PlayView{Keys: playKeys(f, zap.New(core), nil, nil)}
+	view := screen.View{Keys: playKeys(f, zap.New(core), nil, nil)}
 	view.Press('=')
 	view.Press(']')
 	if n := logs.FilterMessage("the key did nothing").Len(); n != 2 {

@@ -9,10 +9,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/internal/playface"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/rosout"
-	"github.com/gorosbag/gorosbag/internal/screen"
-	"github.com/gorosbag/gorosbag/internal/web"
+	"github.com/gorosbag/gorosbag/internal/term/termtext"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -109,8 +109,8 @@ func play(ctx context.Context, s *settings, bags []*player.Bag, graph *program.G
 	defer d.hide() // also when Run panics
 	notifier := notifySystemd(ctx, node, d.log)
 	defer notifier.end()
-	page := web.NewPlayer(d.marks...)
-	endWeb, err := serveWeb(ctx, s, node, page, d.log)
+	face := playface.New(d.marks...)
+	endWeb, err := serveWeb(ctx, s, node, face, d.log)
 	if err != nil {
 		return control.Summary{}, err
 	}
@@ -120,12 +120,12 @@ func play(ctx context.Context, s *settings, bags []*player.Bag, graph *program.G
 	o.OnStart = func(control control.Control) {
 		graph.PublishLog(out) //nolint:contextcheck // it publishes until Close; here, after the topics of the bags, which may have /rosout
 		notifier.attach(control)
-		page.Attach(control)
-		endServing = serve(s, node, control, d.log) //nolint:contextcheck // it serves until Close
+		face.Attach(control)
+		endServing = serve(s, node, face, d.log) //nolint:contextcheck // it serves until Close
 		d.show(ctx, control)
 	}
 	if o.Prefix != "" {
-		fmt.Fprintf(d.out, "Using prefix '%s' for topics\n", screen.Plain(o.Prefix)) //nolint:errcheck // a console takes everything
+		fmt.Fprintf(d.out, "Using prefix '%s' for topics\n", termtext.Plain(o.Prefix)) //nolint:errcheck // a console takes everything
 	}
 	return player.Run(ctx, o)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/program"
-	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/internal/term/termtext"
 	"github.com/gorosbag/gorosbag/player"
 )
 
@@ -45,7 +45,7 @@ func open(ctx context.Context, out io.Writer, log *zap.Logger, args []string, ma
 	var bags []*player.Bag
 	for n, path := range paths {
 		shown := store.Redact(path)
-		fmt.Fprintf(out, "Opening %s\n", screen.Plain(shown)) //nolint:errcheck // a terminal that is gone must not end play
+		fmt.Fprintf(out, "Opening %s\n", termtext.Plain(shown)) //nolint:errcheck // a terminal that is gone must not end play
 		b, err := waitFor(ctx, log, shown, openers[n])
 		if err != nil {
 			return nil, err
@@ -97,7 +97,7 @@ func openBag(ctx context.Context, path string, maxChunk int64, cache *bagfmt.Cac
 	if err != nil {
 		return nil, &player.OpenError{Bag: shown, Err: err}
 	}
-	b, err := player.NewBag(ctx, shown, r.Source, r)
+	b, err := player.NewBag(ctx, shown, r.Source)
 	if err != nil {
 		r.Close() //nolint:errcheck,gosec // only read from
 		return nil, err

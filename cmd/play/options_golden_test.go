@@ -61,7 +61,6 @@ func TestMeanings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer bags[0].Close()
 	var b strings.Builder
 	for _, args := range []string{
 		"x.bag", "--topics /a b* --bags x.bag", "--type a/B -x /b --deny /c x.bag", "-e -x /b.* x.bag", "x.bag -s 1 -u 2", "x.bag --until 1", "x.bag -s 0.5 --end 1", "x.bag -s 2",

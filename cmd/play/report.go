@@ -10,9 +10,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/playface/screen"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/rosout"
-	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
 )
@@ -26,14 +26,14 @@ type reporter struct {
 
 // publishSummary publishes the summary on /rosout, losses first.
 func publishSummary(out *rosout.Publisher, sum *control.Summary, err error) {
-	level, text := zap.InfoLevel, "lost: "+screen.PlayLosses(sum)
+	level, text := zap.InfoLevel, "lost: "+screen.Losses(sum)
 	if sum.Lossy() {
 		level = zap.WarnLevel
 	}
 	if err != nil {
 		level, text = zap.ErrorLevel, err.Error()+"; "+text
 	}
-	program.PublishSummary(out, level, text+"\n"+screen.PlaySummary(sum))
+	program.PublishSummary(out, level, text+"\n"+screen.Summary(sum))
 }
 
 // report prints the summary and returns the exit code.
@@ -50,10 +50,10 @@ func (r *reporter) report(sum *control.Summary, err error) int {
 		return r.errs.Fail(program.ExitUsage, withFlag(err))
 	}
 	if !r.quiet {
-		r.print(screen.PlaySummary(sum))
+		r.print(screen.Summary(sum))
 	}
 	if sum.Lossy() { // with what was lost: --quiet has no summary
-		return r.errs.Fail(program.ExitLoss, errors.New("not all was played: "+screen.PlayLosses(sum)))
+		return r.errs.Fail(program.ExitLoss, errors.New("not all was played: "+screen.Losses(sum)))
 	}
 	return program.ExitOK
 }

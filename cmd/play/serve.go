@@ -6,19 +6,21 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/playface"
 	"github.com/gorosbag/gorosbag/internal/rosctl"
 	"github.com/gorosbag/gorosbag/player"
-	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // serve provides the control of play on the ROS graph, unless it is switched off, until end is
 // called. A failure does not end play.
-func serve(s *settings, node *tcpros.Node, control control.Control, log *zap.Logger) (end func()) {
+func serve(s *settings, node *tcpros.Node, face *playface.Face, log *zap.Logger) (end func()) {
 	if s.control.noServices {
 		return func() {}
 	}
-	server, err := rosctl.ServePlay(rosctl.PlayOptions{Node: node, Control: control, Log: log})
+	server, err := rosctl.Serve(rosctl.Options{
+		Node: node, Log: log, Commands: face.Commands(), KnownBy: playface.PausePlayback, Status: face.Status, Changed: face.Changed,
+	})
 	if err != nil {
 		log.Warn("other nodes cannot steer play", zap.Error(err))
 		return func() {}

@@ -6,14 +6,15 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/playface"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/web"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // serveWeb serves the web page, the API and the metrics, if they are switched on, until end is
-// called. page is empty until its control is attached.
-func serveWeb(ctx context.Context, s *settings, node *tcpros.Node, page *web.Player, log *zap.Logger) (end func(), err error) {
+// called. face is empty until its control is attached.
+func serveWeb(ctx context.Context, s *settings, node *tcpros.Node, face *playface.Face, log *zap.Logger) (end func(), err error) {
 	if s.Web.Listen == "" {
 		return func() {}, nil
 	}
@@ -22,9 +23,9 @@ func serveWeb(ctx context.Context, s *settings, node *tcpros.Node, page *web.Pla
 		hosts = append(hosts, u.Hostname())
 	}
 	server, err := web.Serve(ctx, web.Options{
-		Listen: s.Web.Listen, Token: s.Web.Token(), Hosts: hosts,
+		Listen: s.Web.Listen, Token: s.Web.Token(), Hosts: hosts, Origins: s.Web.Origins,
 		Node: node.Name(), Version: program.Version(), MasterUp: node.MasterUp, Unread: node.Unread, Log: log,
-	}, page)
+	}, face)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/gorosbag/gorosbag/internal/recordface"
 	"github.com/gorosbag/gorosbag/internal/rosctl"
 	"github.com/gorosbag/gorosbag/recorder"
 )
@@ -10,11 +11,14 @@ import (
 // serve puts the control of the recording on the ROS graph, unless it is not wanted
 // there, and on the web, if it is wanted there, until end is called.
 func serve(ctx context.Context, s *settings, o *recorder.Options) (end func(), err error) {
-	endWeb, err := serveWeb(ctx, s, o)
+	face := recordface.New(o.Control, s.disk.pin)
+	endWeb, err := serveWeb(ctx, s, o, face)
 	if err != nil || s.control.noServices {
 		return endWeb, err
 	}
-	server, err := rosctl.ServeRecord(rosctl.RecordOptions{Node: o.Node, Control: o.Control, Log: o.Log, Pin: s.disk.pin}) //nolint:contextcheck // it serves until Close
+	server, err := rosctl.Serve(rosctl.Options{ //nolint:contextcheck // it serves until Close
+		Node: o.Node, Log: o.Log, Commands: face.Commands(), KnownBy: recordface.PauseRecording, Status: face.Status, Changed: face.Changed,
+	})
 	if err != nil {
 		endWeb()
 		return nil, err

@@ -7,44 +7,45 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"golang.org/x/term"
 
-	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/program"
-	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/internal/recordface/screen"
+	"github.com/gorosbag/gorosbag/internal/term"
+	"github.com/gorosbag/gorosbag/internal/term/keys"
 	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // display is what the keys of a terminal act on.
 type display struct {
-	control *recorder.Control
+	control control.Recording
 	log     *zap.Logger
 	pending sync.WaitGroup // what runs until hide
 }
 
 // show shows a recording and takes keys until hide gives the terminal back. Where
 // there is no terminal, or only the log is wanted, it does nothing.
-func show(ctx context.Context, s *settings, o *recorder.Options, console *screen.Console, signals *program.Signals) (hide func()) {
+func show(ctx context.Context, s *settings, o *recorder.Options, console *term.Console, signals *program.Signals) (hide func()) {
 	if !s.control.hasScreen() {
 		return func() {}
 	}
 	end, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the end of the recording is shown, too
 	d := &display{control: o.Control, log: o.Log}
-	view := &screen.RecordView{
-		Stats: o.Control.Stats, Color: program.Colors(os.Stderr), ASCII: !screen.Unicode(),
+	view := &screen.View{
+		Stats: o.Control.Stats, Color: program.Colors(os.Stderr), ASCII: !term.Unicode(),
 		Split: o.Split, FileBytes: o.MaxBytes, FileTime: o.Duration,
 	}
-	t := &screen.Terminal{
-		Live:   &screen.Live{Console: console, Size: screen.SizeOf(os.Stderr), View: view},
+	t := &term.Terminal{
+		Live:   &term.Live{Console: console, Size: term.SizeOf(os.Stderr), View: view},
 		Failed: func(err error) { o.Log.Warn("no keys", zap.Error(err)) },
 	}
-	if term.IsTerminal(int(os.Stdin.Fd())) {
+	if term.IsTerminal(os.Stdin) {
 		t.Input = os.Stdin
 		view.Keys = append(d.keys(end, signals, o.Snapshot.Mode),
-			screen.Key[recorder.Stats]{Press: []keys.Key{'m'}, Name: markName, Do: func() {
+			term.Key[control.Stats]{Press: []keys.Key{'m'}, Name: markName, Do: func() {
 				view.Text.Ask("mark (Enter writes it, Esc does not)", func(text string, at time.Time) { d.mark(end, text, at) })
 			}},
-			screen.Key[recorder.Stats]{Press: []keys.Key{'?', 'h'}, Name: func(*recorder.Stats) string { return "help" }})
+			term.Key[control.Stats]{Press: []keys.Key{'?', 'h'}, Name: func(*control.Stats) string { return "help" }})
 	}
 	t.Begin(end)
 	hide = sync.OnceFunc(func() {
@@ -60,19 +61,19 @@ func show(ctx context.Context, s *settings, o *recorder.Options, console *screen
 }
 
 // keys returns what each key does.
-func (d *display) keys(ctx context.Context, signals *program.Signals, snapshots recorder.SnapshotMode) []screen.Key[recorder.Stats] {
-	is := func(name string) func(*recorder.Stats) string {
-		return func(*recorder.Stats) string { return name }
+func (d *display) keys(ctx context.Context, signals *program.Signals, snapshots control.SnapshotMode) []term.Key[control.Stats] {
+	is := func(name string) func(*control.Stats) string {
+		return func(*control.Stats) string { return name }
 	}
 	// A key that this recording has no use for is not shown, and answers why.
 	split, snapshot := splitName, is("snapshot")
-	if snapshots == recorder.SnapshotOnly {
+	if snapshots == control.SnapshotOnly {
 		split = is("")
 	}
-	if snapshots == recorder.SnapshotOff {
+	if snapshots == control.SnapshotOff {
 		snapshot = is("")
 	}
-	return []screen.Key[recorder.Stats]{
+	return []term.Key[control.Stats]{
 		{Press: []keys.Key{' ', 'p'}, Name: toggleName, Do: func() { d.toggle(ctx) }},
 		{Press: []keys.Key{'q'}, Name: is("quit"), Do: signals.End},
 		{Press: []keys.Key{'s'}, Name: split, Do: func() { d.runAsync(ctx, "split", d.control.Split) }},
@@ -80,8 +81,8 @@ func (d *display) keys(ctx context.Context, signals *program.Signals, snapshots 
 	}
 }
 
-func markName(s *recorder.Stats) string {
-	if s.State == recorder.StateRecording {
+func markName(s *control.Stats) string {
+	if s.State == control.StateRecording {
 		return "mark"
 	}
 	return "" // nothing is recorded
@@ -96,20 +97,20 @@ func (d *display) mark(ctx context.Context, text string, at time.Time) {
 	})
 }
 
-func splitName(s *recorder.Stats) string {
-	if s.State == recorder.StateStopped {
+func splitName(s *control.Stats) string {
+	if s.State == control.StateStopped {
 		return "" // no file to split
 	}
 	return "split"
 }
 
-func toggleName(s *recorder.Stats) string {
+func toggleName(s *control.Stats) string {
 	switch s.State {
-	case recorder.StatePaused:
+	case control.StatePaused:
 		return "resume"
-	case recorder.StateStopped:
+	case control.StateStopped:
 		return "start"
-	case recorder.StateRecording:
+	case control.StateRecording:
 	}
 	return "pause"
 }
@@ -122,11 +123,11 @@ func (d *display) toggle(ctx context.Context) {
 		return // not begun yet
 	}
 	switch s.State {
-	case recorder.StatePaused:
+	case control.StatePaused:
 		d.logResult("resume", d.control.Resume())
-	case recorder.StateStopped:
+	case control.StateStopped:
 		d.runAsync(ctx, "start", d.control.Start)
-	case recorder.StateRecording:
+	case control.StateRecording:
 		d.logResult("pause", d.control.Pause())
 	}
 }

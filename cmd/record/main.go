@@ -10,7 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/program"
-	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/internal/term"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -21,7 +21,7 @@ func run(args []string) int {
 	if len(args) > 0 && args[0] == healthcheckCommand {
 		return healthcheck(args)
 	}
-	console := screen.NewConsole(os.Stderr, program.Terminal(os.Stderr))
+	console := term.NewConsole(os.Stderr, program.Terminal(os.Stderr))
 	defer console.Close() //nolint:errcheck // an error can no longer be reported
 	errs := &program.Errors{W: console, Name: name}
 	if err := program.CheckCommand(name, args); err != nil {

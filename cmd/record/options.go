@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/program/options"
 	"github.com/gorosbag/gorosbag/internal/web"
 	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 const name = "gorecord"
@@ -79,9 +80,9 @@ func (s *settings) complete() {
 	o.Snapshot.Mode = s.snapshot.mode()
 	switch {
 	case s.control.paused:
-		o.Begin = recorder.StatePaused
+		o.Begin = control.StatePaused
 	case s.hasPauses():
-		o.Begin = recorder.StateStopped
+		o.Begin = control.StateStopped
 	}
 }
 

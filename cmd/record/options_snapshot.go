@@ -6,19 +6,20 @@ import (
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/units"
 	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // snapshotSettings say when snapshots are taken.
 type snapshotSettings struct{ only, beside bool }
 
-func (s *snapshotSettings) mode() recorder.SnapshotMode {
+func (s *snapshotSettings) mode() control.SnapshotMode {
 	switch {
 	case s.only:
-		return recorder.SnapshotOnly
+		return control.SnapshotOnly
 	case s.beside:
-		return recorder.SnapshotBeside
+		return control.SnapshotBeside
 	}
-	return recorder.SnapshotOff
+	return control.SnapshotOff
 }
 
 // any reports whether there are snapshots.

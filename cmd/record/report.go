@@ -8,14 +8,16 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/recordface/screen"
 	"github.com/gorosbag/gorosbag/internal/rosout"
-	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/internal/term"
 	"github.com/gorosbag/gorosbag/internal/upload"
 	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // publishSummary publishes the summary on /rosout, losses first.
-func publishSummary(out *rosout.Publisher, sum *recorder.Summary, err error) {
+func publishSummary(out *rosout.Publisher, sum *control.Summary, err error) {
 	level, text := zap.InfoLevel, "nothing was lost"
 	if losses := sum.Losses(); losses != "" {
 		level, text = zap.WarnLevel, losses
@@ -24,15 +26,15 @@ func publishSummary(out *rosout.Publisher, sum *recorder.Summary, err error) {
 		level, text = zap.ErrorLevel, err.Error()+"; "+text
 	}
 	if sum.Duration > 0 {
-		text += "\n" + screen.RecordSummary(sum)
+		text += "\n" + screen.Summary(sum)
 	}
 	program.PublishSummary(out, level, text)
 }
 
 // report prints the summary and returns the exit code.
-func report(console *screen.Console, errs *program.Errors, s *settings, sum *recorder.Summary, sent *upload.Stats, err error) int {
+func report(console *term.Console, errs *program.Errors, s *settings, sum *control.Summary, sent *upload.Stats, err error) int {
 	if !s.control.quiet && sum.Duration > 0 {
-		screen.PrintTable(console, screen.RecordSummary(sum)+uploadSummary(s.upload.to, sent))
+		term.PrintTable(console, screen.Summary(sum)+uploadSummary(s.upload.to, sent))
 	}
 	switch {
 	case errors.Is(err, recorder.ErrDiskHangs):

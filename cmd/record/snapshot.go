@@ -9,12 +9,12 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // snapshotOnSignal makes SIGUSR1 take a snapshot until stop is called. It is caught
 // without snapshots, too: by default it would end the process and leave a torn bag.
-func snapshotOnSignal(control *recorder.Control, log *zap.Logger) (stop func()) {
+func snapshotOnSignal(recording control.Recording, log *zap.Logger) (stop func()) {
 	if snapshotSignal == nil {
 		return func() {}
 	}
@@ -29,7 +29,7 @@ func snapshotOnSignal(control *recorder.Control, log *zap.Logger) (stop func()) 
 			case <-signals:
 				// A snapshot that ends later tells of its end itself.
 				wg.Go(func() {
-					if _, err := control.Snapshot(ctx); err != nil && !errors.Is(err, context.Canceled) {
+					if _, err := recording.Snapshot(ctx); err != nil && !errors.Is(err, context.Canceled) {
 						log.Error("no snapshot", zap.Stringer("trigger", snapshotSignal), zap.Error(err))
 					}
 				})

@@ -13,11 +13,12 @@ import (
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/sdnotify"
 	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // notifySystemd reports to systemd, if that has started us, until end is called.
 func notifySystemd(ctx context.Context, o *recorder.Options) (end func()) {
-	before := recorder.Stats{Taken: time.Now()}
+	before := control.Stats{Taken: time.Now()}
 	end, err := sdnotify.Watch(ctx, func() sdnotify.State {
 		now, err := o.Control.Stats()
 		if err != nil {
@@ -38,7 +39,7 @@ func notifySystemd(ctx context.Context, o *recorder.Options) (end func()) {
 
 func notRecording(err error, ctx context.Context) string { //nolint:revive // what the error means depends on it
 	switch {
-	case !errors.Is(err, recorder.ErrNotRecording):
+	case !errors.Is(err, control.ErrNotRecording):
 		return err.Error()
 	case ctx.Err() != nil:
 		return "leaving the ROS graph"
@@ -47,7 +48,7 @@ func notRecording(err error, ctx context.Context) string { //nolint:revive // wh
 }
 
 // statusLine is what systemctl status shows.
-func statusLine(before, now *recorder.Stats) string {
+func statusLine(before, now *control.Stats) string {
 	var bytes, lost, bytesBefore uint64
 	for i := range now.Topics {
 		t := &now.Topics[i]
@@ -71,10 +72,10 @@ func statusLine(before, now *recorder.Stats) string {
 	}
 	if h := now.Handover; h != nil {
 		switch h.State {
-		case recorder.HandoverOK:
-		case recorder.HandoverUnchecked:
+		case control.HandoverOK:
+		case control.HandoverUnchecked:
 			line += ", store unchecked"
-		case recorder.HandoverUnreachable, recorder.HandoverFailing:
+		case control.HandoverUnreachable, control.HandoverFailing:
 			line += fmt.Sprintf(", store %v: %s", h.State, h.StateErr)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/internal/upload"
 	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // uploads is what goes on beside a recording with --upload; without it, it is nil.
@@ -56,12 +57,12 @@ func (leftUploads) Finished(string, int64) {}
 func (l leftUploads) Keeps(path string) bool { return l[filepath.Base(path)] }
 
 // Handed implements recorder.Handover.
-func (leftUploads) Handed() *recorder.HandoverStats { return nil }
+func (leftUploads) Handed() *control.HandoverStats { return nil }
 
 // Handed implements recorder.Handover.
-func (h handover) Handed() *recorder.HandoverStats {
+func (h handover) Handed() *control.HandoverStats {
 	s := h.Stats()
-	return &recorder.HandoverStats{
+	return &control.HandoverStats{
 		Waiting: s.Waiting, WaitingBytes: s.WaitingBytes, Done: s.Uploaded, DoneBytes: s.UploadedBytes, LastDone: s.LastUpload, Deleted: s.Deleted,
 		Sent: s.Sent, Failures: s.Failures, Refused: s.Refused, Lost: s.Lost, Err: s.Err,
 		State: storeStates[s.Store.State], StateSince: s.Store.Since, StateErr: s.Store.Err,
@@ -69,8 +70,8 @@ func (h handover) Handed() *recorder.HandoverStats {
 }
 
 // storeStates translates the states of a store.
-var storeStates = map[upload.StoreState]recorder.HandoverState{
-	upload.OK: recorder.HandoverOK, upload.Unreachable: recorder.HandoverUnreachable, upload.Failing: recorder.HandoverFailing,
+var storeStates = map[upload.StoreState]control.HandoverState{
+	upload.OK: control.HandoverOK, upload.Unreachable: control.HandoverUnreachable, upload.Failing: control.HandoverFailing,
 }
 
 // memory is what uploads take at most, about: parts on their way, and the SDK.

@@ -46,12 +46,14 @@ type Report struct {
 	Warnings    []Warning `json:"warnings"`
 }
 
-// Damage is one damaged place.
+// Damage is one damaged place, or a topic that cannot be read.
 type Damage struct {
 	Offset int64  `json:"offset"` // in the file; -1 if unknown
 	What   string `json:"what"`
 	Advice string `json:"advice"`
 	Lost   bool   `json:"lost"` // messages are, or may be, lost
+	// LeftOut: nothing is damaged, but a topic has messages that cannot be read.
+	LeftOut bool `json:"left_out,omitempty"`
 }
 
 // Warning is an irregularity that does not make a bag unusable.
@@ -256,7 +258,7 @@ func (c *checker) damage(err error) {
 			d.Advice = adviceChunk
 		}
 	case errors.As(err, &encoding):
-		d.Advice = adviceForeign
+		d.Advice, d.LeftOut = adviceForeign, true
 	case errors.Is(err, rosbag.ErrUnindexed):
 		d.What, d.Advice, d.Lost = "the bag was not closed and has no index", adviceIndex, false
 		at = location{13, rosbag.OpBagHeader}

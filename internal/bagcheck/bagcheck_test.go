@@ -6,10 +6,13 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"io"
 	"math"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -295,5 +298,45 @@ func TestStock(t *testing.T) {
 		if r := check(t, b, bagcheck.Options{Deep: true, Workers: 2}); !r.Sound || !r.Indexed || r.Messages < 26 {
 			t.Errorf("%s: %+v", name, r)
 		}
+	}
+}
+
+// watchedMemory notes the most memory in use when something is read.
+type watchedMemory struct {
+	io.ReaderAt
+	most atomic.Uint64
+}
+
+func (w *watchedMemory) ReadAt(b []byte, off int64) (int, error) {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	for most := w.most.Load(); m.HeapAlloc > most && !w.most.CompareAndSwap(most, m.HeapAlloc); most = w.most.Load() {
+	}
+	return w.ReaderAt.ReadAt(b, off)
+}
+
+// TestDeepMemory decodes 400 messages of 1 MB, whose memory is bounded.
+func TestDeepMemory(t *testing.T) { // not parallel: others take memory, too
+	var f file
+	w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{Compression: rosbag.CompressionLZ4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := w.AddConnection("/big", stringHeader)
+	data := make([]byte, 1_000_000)
+	binary.LittleEndian.PutUint32(data, uint32(len(data)-4))
+	for i := range uint32(400) {
+		err = errors.Join(err, w.Write(c, rosbag.Time{Sec: i + 1}, data))
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r := &watchedMemory{ReaderAt: bytes.NewReader(f.b)}
+	report, err := bagcheck.Check(t.Context(), r, int64(len(f.b)), bagcheck.Options{Deep: true, Workers: 2})
+	if err != nil || !report.Sound || report.Messages != 400 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	if most := r.most.Load(); most > 160<<20 {
+		t.Errorf("%d MiB in use", most>>20)
 	}
 }

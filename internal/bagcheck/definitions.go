@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -51,8 +53,11 @@ func (c *checker) definition(conn *rosbag.Connection, what string) {
 }
 
 const (
-	maxListedFailures = 3   // messages of a connection that are told
-	batchMessages     = 256 // decoded by one goroutine at a time
+	maxListedFailures = 3        // messages of a connection that are told
+	batchMessages     = 256      // decoded by one goroutine at a time
+	batchBytes        = 4 << 20  // of memory that a batch keeps; the message that takes it there is the last
+	maxBatchBytes     = 64 << 20 // of all batches
+	chunkBytes        = 1 << 20  // of memory, about, that a message of another chunk keeps
 )
 
 // deepState is the result of decoding for one connection.
@@ -77,12 +82,19 @@ type failure struct {
 type deep struct {
 	c       *checker
 	states  []*deepState
-	batch   []decodeTask
+	batch   batch // that is filled
 	number  uint64
-	work    chan []decodeTask
+	memory  *semaphore.Weighted // of maxBatchBytes
+	work    chan batch
 	wg      sync.WaitGroup
 	mu      sync.Mutex // guards failed, first and odd of states
 	stopped bool
+}
+
+// batch is messages that one goroutine decodes.
+type batch struct {
+	tasks []decodeTask
+	bytes int64 // of memory that the messages keep, about
 }
 
 // decodeTask is a message to decode.
@@ -101,15 +113,17 @@ func newDeep(c *checker) *deep {
 		d.stopped = true
 		return d
 	}
-	d.work = make(chan []decodeTask, c.o.Workers)
+	d.memory = semaphore.NewWeighted(maxBatchBytes)
+	d.work = make(chan batch, c.o.Workers)
 	for range c.o.Workers {
 		// owner: checker.scan; ends when stop closes work.
 		d.wg.Go(func() {
 			var offsets []int
-			for batch := range d.work {
-				for i := range batch {
-					offsets = d.decode(&batch[i], offsets[:0])
+			for b := range d.work {
+				for i := range b.tasks {
+					offsets = d.decode(&b.tasks[i], offsets[:0])
 				}
+				d.memory.Release(b.bytes)
 			}
 		})
 	}
@@ -135,10 +149,23 @@ func (d *deep) add(m *rosbag.Message, st *connState, before int64) {
 	if st.deep.typ == nil {
 		return
 	}
-	d.batch = append(d.batch, decodeTask{st.deep, d.number, m.Time, before, m.Data()})
-	if len(d.batch) == batchMessages {
-		d.work <- d.batch
-		d.batch = make([]decodeTask, 0, batchMessages)
+	b := &d.batch
+	if n := len(b.tasks); n == 0 || b.tasks[n-1].before != before {
+		b.bytes += chunkBytes
+	}
+	b.tasks = append(b.tasks, decodeTask{st.deep, d.number, m.Time, before, m.Data()})
+	if b.bytes += int64(len(m.Data())); len(b.tasks) == batchMessages || b.bytes >= batchBytes {
+		d.send()
+	}
+}
+
+// send hands the batch over, unless the check has ended.
+func (d *deep) send() {
+	b := d.batch
+	d.batch = batch{tasks: make([]decodeTask, 0, len(b.tasks))}
+	b.bytes = min(b.bytes, maxBatchBytes)
+	if d.memory.Acquire(d.c.ctx, b.bytes) == nil {
+		d.work <- b
 	}
 }
 
@@ -188,8 +215,8 @@ func (d *deep) stop() {
 		return
 	}
 	d.stopped = true
-	if len(d.batch) > 0 {
-		d.work <- d.batch
+	if len(d.batch.tasks) > 0 {
+		d.send()
 	}
 	close(d.work)
 	d.wg.Wait()

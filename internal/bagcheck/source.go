@@ -49,6 +49,7 @@ func CheckSource(ctx context.Context, s rosbag.Source, o Options) (*Report, erro
 // unread reports what could not be read.
 func (c *checker) unread(err error) {
 	if !errors.Is(err, rosbag.ErrUnindexed) {
-		c.add(Damage{Offset: -1, What: text(err), Advice: adviceSource, Lost: true})
+		_, leftOut := rosbag.AboutTopic(err)
+		c.add(Damage{Offset: -1, What: text(err), Advice: adviceSource, Lost: true, LeftOut: leftOut})
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // maxKept bounds how many messages are kept, of both bags together.
-const maxKept = 4 << 20
+const maxKept = 1 << 20
 
 // pass reads both bags once, side by side, for some of the streams.
 type pass struct {

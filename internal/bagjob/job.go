@@ -22,6 +22,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 var (
@@ -87,6 +88,9 @@ type Job struct {
 	Options
 	Ctx context.Context //nolint:containedctx // a job is one run of a command, whose context this is
 	Bar *Bar
+	// Wanted reports whether the user has selected the messages of a connection: damage of other topics is
+	// not told. Nil wants all.
+	Wanted func(*rosbag.Connection) bool
 	// Definitions returns definitions of types that recordings of ROS 2 lack; nil knows none.
 	Definitions func(type2 string) (schema string, ok bool)
 
@@ -133,6 +137,9 @@ func (j *Job) Lost(path string, err error) {
 func (j *Job) Damaged(path string, err error) error {
 	if j.Ctx.Err() != nil {
 		return j.Ctx.Err()
+	}
+	if c, _ := rosbag.AboutTopic(err); c != nil && j.Wanted != nil && !j.Wanted(c) {
+		return nil
 	}
 	if explain.OfStore(err) {
 		return j.Failed(path, explain.Error(err))

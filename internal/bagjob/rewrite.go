@@ -19,7 +19,7 @@ import (
 
 // Copy copies inputs to sink and shows the progress. It returns errors of the output, ready
 // for the user; damage of inputs is reported and not returned.
-func (j *Job) Copy(sink rebag.Sink, title string, inputs Inputs, o rebag.Options) (rebag.Summary, error) {
+func (j *Job) Copy(sink rosbag.Sink, title string, inputs Inputs, o rebag.Options) (rebag.Summary, error) {
 	var list []rebag.Input
 	var total int64
 	for _, s := range inputs {
@@ -43,25 +43,29 @@ func (j *Job) Copy(sink rebag.Sink, title string, inputs Inputs, o rebag.Options
 // Plan is what Rewrite does.
 type Plan struct {
 	Inputs  Inputs
-	Out     string                                // path; "-" for standard output
-	Sink    func(w io.Writer) (rebag.Sink, error) // starts the output in w, which has WriteAt and Sync unless it is standard output
-	MCAP    bool                                  // Sink makes MCAP
-	Options rebag.Options                         // but for those of Copy
-	Finish  func(selected uint64) error           // may reject the result before it gets its name; nil accepts it. selected counts the messages, also repeated ones
+	Out     string                                 // path; "-" for standard output
+	Sink    func(w io.Writer) (rosbag.Sink, error) // starts the output in w, which has WriteAt and Sync unless it is standard output
+	MCAP    bool                                   // Sink makes MCAP
+	DryRun  bool                                   // write nothing, and do not say what is in the output
+	Options rebag.Options                          // but for those of Copy
+	Finish  func(selected uint64) error            // may reject the result before it gets its name; nil accepts it. selected counts the messages, also repeated ones
 }
 
-// Rewrite copies inputs into one output and says what is in it.
-func (j *Job) Rewrite(p Plan) error {
-	t, err := j.create(p.Out)
-	if err != nil {
-		return j.Failed(p.Out, err)
+// Rewrite copies inputs into one output and says what is in it. The Summary is complete without an
+// error, and with ErrLossy.
+func (j *Job) Rewrite(p Plan) (sum rebag.Summary, err error) {
+	t := &target{w: io.Discard}
+	if !p.DryRun {
+		if t, err = j.create(p.Out); err != nil {
+			return sum, j.Failed(p.Out, err)
+		}
 	}
 	defer t.abort()
 	sink, err := p.Sink(t.w)
 	if err != nil {
-		return err
+		return sum, err
 	}
-	sum, err := j.Copy(sink, "Writing "+filepath.Base(p.Out), p.Inputs, p.Options)
+	sum, err = j.Copy(sink, "Writing "+filepath.Base(p.Out), p.Inputs, p.Options)
 	if err == nil && p.Finish != nil {
 		if err = p.Finish(sum.Messages + sum.Repeated); err != nil {
 			err = fmt.Errorf("not written: %w", err)
@@ -71,7 +75,10 @@ func (j *Job) Rewrite(p Plan) error {
 		err = t.commit()
 	}
 	if err != nil {
-		return j.Failed(p.Out, err)
+		return sum, j.Failed(p.Out, err)
+	}
+	if p.DryRun {
+		return sum, j.Done()
 	}
 	out := p.Out
 	if out == "-" {
@@ -88,7 +95,7 @@ func (j *Job) Rewrite(p Plan) error {
 		j.Say("%s: no reader can decode %s: the bag has no definition", explain.Name(out), strings.Join(types, ", "))
 	}
 	j.Say("%s: %s%s%s", explain.Name(out), plural.Of(sum.Messages, "message"), Repeated(sum), leftOut(sum))
-	return j.Done()
+	return sum, j.Done()
 }
 
 // maxTold is how many extra records of one kind are named.
@@ -158,34 +165,6 @@ func (all Inputs) typesWithoutDefinition() []string {
 	}
 	slices.Sort(types)
 	return slices.Compact(types)
-}
-
-// Compression returns the most frequent compression of the chunks of the inputs, for a bag: lz4 stands
-// for zstd, which bags do not have.
-func (all Inputs) Compression() rosbag.Compression {
-	count := make(map[rosbag.Compression]int)
-	best := rosbag.CompressionNone
-	for _, in := range all {
-		bag := in.Bag()
-		if bag == nil || bag.Info().Version != "2.0" && bag.MCAP() == nil {
-			continue
-		}
-		chunks := bag.NumSpans()
-		for n := range min(chunks, 100) { // a sample is enough
-			h, err := bag.ChunkHeader(n)
-			if h.Compression == rosbag.CompressionZstd {
-				h.Compression = rosbag.CompressionLZ4 // bags have nothing closer to it
-			}
-			if _, e := rosbag.ParseCompression(string(h.Compression)); err != nil || e != nil {
-				continue
-			}
-			count[h.Compression]++
-			if count[h.Compression] > count[best] {
-				best = h.Compression
-			}
-		}
-	}
-	return best
 }
 
 // target is the output of a command: a file that is not complete yet, or standard output.

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/ros2bag"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -30,6 +31,22 @@ func OpenFile(ctx context.Context, path string) (f File, size int64, err error) 
 		return nil, 0, err
 	}
 	return file, st.Size(), nil
+}
+
+// ErrROS2 is what commands that change bags in place say of a recording of ROS 2.
+var ErrROS2 = errors.New("is a recording of ROS 2; gobag convert makes a bag of it")
+
+// OpenBagFile is OpenRegular for commands that change bags: a directory with a recording of ROS 2, and
+// a database, are ErrROS2.
+func OpenBagFile(path string) (*os.File, os.FileInfo, error) {
+	if ros2bag.IsDirectory(path) {
+		return nil, nil, ErrROS2
+	}
+	f, st, err := OpenRegular(path)
+	if err == nil && isDatabase(path, f) {
+		return nil, nil, errors.Join(ErrROS2, f.Close())
+	}
+	return f, st, err
 }
 
 // OpenRegular opens a local file, and returns what it was found to be. What is no regular file is an

@@ -30,7 +30,7 @@ func Names(ctx context.Context, args []string) ([]string, error) {
 		}
 		st, err := os.Stat(arg)
 		switch {
-		case err == nil && st.IsDir() && isROS2Directory(ctx, arg):
+		case err == nil && st.IsDir() && IsROS2Directory(ctx, arg):
 		case err == nil && st.IsDir():
 			found, err := bagsIn(arg)
 			if err != nil {

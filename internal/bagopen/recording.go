@@ -15,9 +15,13 @@ import (
 
 // Options say how a recording is opened. With the zero value encrypted bags are refused.
 type Options struct {
-	MaxChunkBytes int64 // as in bagfmt.ReaderOptions, as the next two
+	MaxChunkBytes int64 // as in bagfmt.ReaderOptions, as the next three
 	UnwrapKey     func(rosbag.Encryption) (key []byte, err error)
 	Cache         *bagfmt.Cache
+	IndexOnly     bool
+
+	// Plain leaves errors about what is in a file as errors.Is knows them, instead of explaining them.
+	Plain bool
 
 	// Interrupted is asked while the recording is opened and read; an error that it returns ends that.
 	// Nil asks the context of Open.
@@ -44,7 +48,7 @@ type Recording struct {
 // Open opens the recording at a path or URL. Its errors say what is wrong and what to do, but do not
 // name the file. Damage of a recording is no error: Source.Info tells it. Reading ends with ctx.
 func Open(ctx context.Context, path string, o Options) (*Recording, error) {
-	if isROS2Directory(ctx, path) {
+	if IsROS2Directory(ctx, path) {
 		return o.openROS2(ctx, path)
 	}
 	f, size, err := OpenFile(ctx, path)
@@ -63,7 +67,10 @@ func Open(ctx context.Context, path string, o Options) (*Recording, error) {
 	}
 	s, err := o.source(ctx, from, size)
 	if err != nil {
-		return nil, errors.Join(explain.Error(err), f.Close())
+		if !o.Plain {
+			err = explain.Error(err)
+		}
+		return nil, errors.Join(err, f.Close())
 	}
 	return &Recording{Name: path, Source: s, Size: size, file: f}, nil
 }
@@ -98,7 +105,7 @@ func (o *Options) reader(ctx context.Context, from io.ReaderAt, size int64, fore
 		interrupted = ctx.Err
 	}
 	return bagfmt.NewReader(from, size, bagfmt.ReaderOptions{
-		MaxChunkBytes: o.MaxChunkBytes, FutureVersion: true, Interrupted: interrupted, UnwrapKey: o.UnwrapKey, Cache: o.Cache, KeepForeign: foreign,
+		MaxChunkBytes: o.MaxChunkBytes, FutureVersion: true, Interrupted: interrupted, UnwrapKey: o.UnwrapKey, Cache: o.Cache, IndexOnly: o.IndexOnly, KeepForeign: foreign,
 	})
 }
 

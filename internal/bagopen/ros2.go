@@ -28,10 +28,10 @@ func isDatabase(path string, f io.ReaderAt) bool {
 	return err == nil && db3.IsDatabase(head)
 }
 
-// isROS2Directory reports whether the directory at path is one recording of ROS 2. MCAP files without a
+// IsROS2Directory reports whether the directory at path is one recording of ROS 2. MCAP files without a
 // metadata.yaml may as well be recordings of ROS 1, each by itself: the first one tells. A directory
 // with bags is one only if its metadata.yaml says so: other programs have files of these names, too.
-func isROS2Directory(ctx context.Context, path string) bool {
+func IsROS2Directory(ctx context.Context, path string) bool {
 	if store.IsURL(path) || !ros2bag.IsDirectory(path) {
 		return false
 	}
@@ -64,7 +64,7 @@ func isROS2Directory(ctx context.Context, path string) bool {
 // IsROS2 reports whether path is a recording of ROS 2 in any form, also an MCAP file with CDR. What
 // cannot be opened is none.
 func IsROS2(ctx context.Context, path string) bool {
-	if isROS2Directory(ctx, path) {
+	if IsROS2Directory(ctx, path) {
 		return true
 	}
 	f, size, err := OpenFile(ctx, path)

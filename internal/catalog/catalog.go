@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // bagsInFlight is how many bags are read at the same time.
@@ -22,23 +22,19 @@ const bagsInFlight = 8
 
 // Options are the options of Load.
 type Options struct {
-	All  bool // read all bags, whatever is known of them
-	Scan bool // read bags without an index from front to back
+	All bool // read all bags, whatever is known of them
 
-	// Open opens a bag of the place.
-	Open func(ctx context.Context, bag string) (file File, size int64, err error)
+	// Open opens a bag of the place. An error about what is in the bag is one of package rosbag.
+	Open func(ctx context.Context, bag string) (rosbag.Source, io.Closer, error)
+	// IsRecording reports whether a folder with a metadata.yaml is one recording of ROS 2, which Open
+	// opens, as it does files of databases. Nil takes no folder and no database for a recording.
+	IsRecording func(folder string) bool
 	// Listed is told how many objects were listed so far. It may be nil.
 	Listed func(n int)
 	// Read is told how many of the bags that have to be read were. It may be nil.
 	Read func(n, of int)
 	// Problem is told of a bag, or a file of the catalog, that cannot be read. Calls come one at a time.
 	Problem func(name string, err error)
-}
-
-// File is an open bag.
-type File interface {
-	io.ReaderAt
-	io.Closer
 }
 
 // Catalog has the summaries of all bags of a place.
@@ -62,7 +58,7 @@ type home struct {
 // Load lists a place and reads its catalogs, and the bags that have no summary there.
 func Load(ctx context.Context, b *store.Bucket, o Options) (*Catalog, error) {
 	c := &Catalog{bucket: b, homes: map[string]*home{"": {bags: newest{}}}}
-	there, files, err := c.list(ctx, o.Listed)
+	there, files, err := c.list(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -78,12 +74,12 @@ func Load(ctx context.Context, b *store.Bucket, o Options) (*Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	var unread []string
+	var unread []store.Entry
 	for bag, e := range there {
 		if s := known[bag]; s != nil && s.Size == e.Size && !o.All {
 			c.keep(s)
 		} else {
-			unread = append(unread, bag)
+			unread = append(unread, e)
 		}
 	}
 	for bag := range known {
@@ -92,7 +88,7 @@ func Load(ctx context.Context, b *store.Bucket, o Options) (*Catalog, error) {
 			c.homeOf(bag).changed = true
 		}
 	}
-	slices.Sort(unread)
+	slices.SortFunc(unread, func(a, b store.Entry) int { return cmp.Compare(a.Name, b.Name) })
 	if err := c.read(ctx, unread, o); err != nil {
 		return nil, err
 	}
@@ -101,19 +97,22 @@ func Load(ctx context.Context, b *store.Bucket, o Options) (*Catalog, error) {
 }
 
 // list returns the bags by name, and the files of catalogs.
-func (c *Catalog) list(ctx context.Context, listed func(int)) (bags map[string]store.Entry, files []string, err error) {
+func (c *Catalog) list(ctx context.Context, o Options) (bags map[string]store.Entry, files []string, err error) {
 	bags = map[string]store.Entry{}
+	var folders []string // that may be recordings of ROS 2
 	n := 0
 	for e, err := range c.bucket.List(ctx) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if n++; listed != nil {
-			listed(n)
+		if n++; o.Listed != nil {
+			o.Listed(n)
 		}
 		switch {
-		case IsBag(e.Name):
+		case IsBag(e.Name), o.IsRecording != nil && path.Ext(e.Name) == ".db3":
 			bags[e.Name] = e
+		case o.IsRecording != nil && path.Base(e.Name) == metadataName:
+			folders = append(folders, path.Dir(e.Name))
 		case isFile(e.Name):
 			files = append(files, e.Name)
 			folder := homeOf(e.Name)
@@ -125,7 +124,27 @@ func (c *Catalog) list(ctx context.Context, listed func(int)) (bags map[string]s
 			h.files = append(h.files, e.Name)
 		}
 	}
+	for _, folder := range folders {
+		if o.IsRecording(folder) {
+			gather(bags, folder)
+		}
+	}
 	return bags, files, nil
+}
+
+// metadataName is the file that says what the recording of ROS 2 in its folder consists of.
+const metadataName = "metadata.yaml"
+
+// gather makes one bag of the storage files in a folder, as large as they are together.
+func gather(bags map[string]store.Entry, folder string) {
+	one := store.Entry{Name: folder}
+	for name, e := range bags {
+		if path.Dir(name) == folder && (path.Ext(name) == ".mcap" || path.Ext(name) == ".db3") {
+			one.Size += e.Size
+			delete(bags, name)
+		}
+	}
+	bags[folder] = one
 }
 
 // IsBag reports whether the name of an object is that of a bag or of an MCAP file.
@@ -149,7 +168,7 @@ func (c *Catalog) keep(s *Summary) {
 }
 
 // read reads bags.
-func (c *Catalog) read(ctx context.Context, bags []string, o Options) error {
+func (c *Catalog) read(ctx context.Context, bags []store.Entry, o Options) error {
 	var mu sync.Mutex
 	done := 0
 	group, ctx := errgroup.WithContext(ctx)
@@ -168,11 +187,11 @@ func (c *Catalog) read(ctx context.Context, bags []string, o Options) error {
 			}
 			if err != nil {
 				c.Failed++
-				o.Problem(bag, err)
+				o.Problem(bag.Name, err)
 				return nil
 			}
 			c.Read++
-			c.homeOf(bag).changed = true
+			c.homeOf(bag.Name).changed = true
 			c.keep(s)
 			return nil
 		})
@@ -180,18 +199,17 @@ func (c *Catalog) read(ctx context.Context, bags []string, o Options) error {
 	return group.Wait()
 }
 
-func (c *Catalog) summarize(ctx context.Context, bag string, o Options) (*Summary, error) {
-	file, size, err := o.Open(ctx, bag)
+func (c *Catalog) summarize(ctx context.Context, bag store.Entry, o Options) (*Summary, error) {
+	r, file, err := o.Open(ctx, bag.Name)
+	if err == nil {
+		defer file.Close() //nolint:errcheck // only read from
+	}
+	s, err := summarize(r, err, bag.Size)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close() //nolint:errcheck // only read from
-	s, err := Summarize(file, size, bagfmt.ReaderOptions{IndexOnly: !o.Scan, FutureVersion: true, Interrupted: ctx.Err})
-	if err != nil {
-		return nil, err
-	}
-	s.Bag = bag
-	if a, err := c.bucket.Attributes(ctx, bag); err == nil { // the rest is known without it
+	s.Bag = bag.Name
+	if a, err := c.bucket.Attributes(ctx, bag.Name); err == nil { // the rest is known without it
 		s.SHA256, s.Robot = a.SHA256, cmp.Or(s.Robot, a.Host)
 	}
 	return s, nil
@@ -223,7 +241,7 @@ func (c *Catalog) Write(ctx context.Context) error {
 // has not.
 func Inventory(ctx context.Context, b *store.Bucket) (bags []store.Entry, missing []string, err error) {
 	c := &Catalog{bucket: b, homes: map[string]*home{}}
-	there, files, err := c.list(ctx, nil)
+	there, files, err := c.list(ctx, Options{})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -54,8 +54,13 @@ type Topic struct {
 // Summarize reads the index of a bag. A file that cannot be read as a bag has a summary, too, with
 // an Error; an error is one of reading.
 func Summarize(file io.ReaderAt, size int64, o bagfmt.ReaderOptions) (*Summary, error) {
-	s := &Summary{Size: size, Topics: []Topic{}, Notes: map[string]string{}, Written: time.Now().UTC()}
 	r, err := bagfmt.NewReader(file, size, o)
+	return summarize(r, err, size)
+}
+
+// summarize describes a recording, or says why it could not be opened.
+func summarize(r rosbag.Source, err error, size int64) (*Summary, error) {
+	s := &Summary{Size: size, Topics: []Topic{}, Notes: map[string]string{}, Written: time.Now().UTC()}
 	if err == nil {
 		err = s.describe(r)
 	}

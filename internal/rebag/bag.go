@@ -10,9 +10,8 @@ import (
 // BagSink writes one bag.
 type BagSink struct {
 	w                 *bagfmt.Writer
-	conns             []*rosbag.Connection // of w, indexed by the ID of the output connection
-	uncompressed      bool                 // no compression
 	repeated          repeatedOut
+	uncompressed      bool  // no compression
 	uncompressedBytes int64 // bytes so far, before compression and without connection records
 }
 
@@ -29,31 +28,24 @@ func NewBag(w io.Writer, o bagfmt.WriterOptions) (*BagSink, error) {
 // and the index entry.
 const messageOverhead = 46 + 12
 
-// Write implements Sink.
-func (s *BagSink) Write(m *Message) error {
-	for int(m.Conn.ID) >= len(s.conns) {
-		s.conns = append(s.conns, nil)
-	}
-	c := s.conns[m.Conn.ID]
-	if c == nil {
-		var err error
-		if c, err = s.w.AddConnection(m.Conn.Topic, m.Conn.Header); err != nil {
-			return err
-		}
-		s.conns[m.Conn.ID] = c
-	}
-	s.uncompressedBytes += int64(len(m.Data)) + messageOverhead
-	if err := s.w.Write(c, m.Time, m.Data); err != nil {
-		return err
-	}
-	if s.repeated.add(m) {
-		s.w.SetRepeated(s.repeated.Repeated)
-	}
-	return nil
+// Write implements rosbag.Sink.
+func (s *BagSink) Write(c *rosbag.Connection, t rosbag.Time, data []byte) error {
+	s.repeated.ordinary(t)
+	return s.write(c, t, data)
 }
 
-// Close implements Sink.
-func (s *BagSink) Close() error { return s.w.Close() }
+// WriteRepeated writes a message that repeats what was latched before.
+func (s *BagSink) WriteRepeated(c *rosbag.Connection, t rosbag.Time, data []byte) error {
+	if s.repeated.add(t) {
+		s.w.SetRepeated(s.repeated.Repeated)
+	}
+	return s.write(c, t, data)
+}
+
+func (s *BagSink) write(c *rosbag.Connection, t rosbag.Time, data []byte) error {
+	s.uncompressedBytes += int64(len(data)) + messageOverhead
+	return s.w.Write(c, t, data)
+}
 
 // Size returns the size of the bag so far. With compression, open chunks do not count.
 func (s *BagSink) Size() int64 {
@@ -63,5 +55,8 @@ func (s *BagSink) Size() int64 {
 	return s.w.Size()
 }
 
-// Abort implements Sink.
+// Close implements rosbag.Sink.
+func (s *BagSink) Close() error { return s.w.Close() }
+
+// Abort implements rosbag.Sink.
 func (s *BagSink) Abort() { s.w.Abort() }

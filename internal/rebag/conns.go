@@ -10,33 +10,48 @@ import (
 // conns maps input connections to output connections. Input connections with the same topic
 // and header share an output connection.
 type conns struct {
-	rename     func(*rosbag.Connection) string           // nil to keep topics
-	byInput    map[*rosbag.Connection]*rosbag.Connection // by input connection
-	byIdentity map[string]*rosbag.Connection             // by topic and header
-	lastInput  *rosbag.Connection                        // of the last message
-	lastOutput *rosbag.Connection                        // the output connection of lastInput
+	rename     func(*rosbag.Connection) string    // nil to keep topics
+	byInput    map[*rosbag.Connection]*outputConn // by input connection
+	byIdentity map[string]*rosbag.Connection      // by topic and header
+	lastInput  *rosbag.Connection                 // of the last message
+	last       *outputConn                        // that of lastInput
+}
+
+// outputConn is what becomes of an input connection.
+type outputConn struct {
+	conn     *rosbag.Connection // of the output
+	messages uint64             // written of the input connection
 }
 
 func newConns(rename func(*rosbag.Connection) string) *conns {
 	return &conns{
 		rename:     rename,
-		byInput:    make(map[*rosbag.Connection]*rosbag.Connection),
+		byInput:    make(map[*rosbag.Connection]*outputConn),
 		byIdentity: make(map[string]*rosbag.Connection),
 	}
 }
 
-// of returns the output connection for an input connection.
-func (c *conns) of(in *rosbag.Connection) *rosbag.Connection {
+// of returns what becomes of an input connection.
+func (c *conns) of(in *rosbag.Connection) *outputConn {
 	if in == c.lastInput {
-		return c.lastOutput
+		return c.last
 	}
 	out := c.byInput[in]
 	if out == nil {
-		out = c.add(in)
+		out = &outputConn{conn: c.add(in)}
 		c.byInput[in] = out
 	}
-	c.lastInput, c.lastOutput = in, out
+	c.lastInput, c.last = in, out
 	return out
+}
+
+// written returns the number of messages written of each input connection.
+func (c *conns) written() map[*rosbag.Connection]uint64 {
+	all := make(map[*rosbag.Connection]uint64, len(c.byInput))
+	for in, out := range c.byInput {
+		all[in] = out.messages
+	}
+	return all
 }
 
 func (c *conns) add(in *rosbag.Connection) *rosbag.Connection {

@@ -10,14 +10,15 @@ import (
 // MCAPSink writes one MCAP file of the profile "ros1".
 type MCAPSink struct {
 	w        *mcapwriter.Writer
-	channels []mcapChannel // by id of the connection
+	channels map[*rosbag.Connection]*mcapChannel
+	conn     *rosbag.Connection // of the last message
+	channel  *mcapChannel       // that of conn
 	schemas  map[mcapType]uint16
 }
 
 type mcapChannel struct {
-	known bool
-	id    uint16
-	seq   uint32
+	id  uint16
+	seq uint32 // of the next message
 }
 
 // mcapType identifies a schema.
@@ -31,35 +32,38 @@ func NewMCAP(w io.Writer, compression string, chunkBytes, workers int) (*MCAPSin
 	if err != nil {
 		return nil, err
 	}
-	return &MCAPSink{w: mw, schemas: make(map[mcapType]uint16)}, nil
+	return &MCAPSink{w: mw, channels: make(map[*rosbag.Connection]*mcapChannel), schemas: make(map[mcapType]uint16)}, nil
 }
 
-// Write implements Sink.
-func (s *MCAPSink) Write(m *Message) error {
-	for int(m.Conn.ID) >= len(s.channels) {
-		s.channels = append(s.channels, mcapChannel{})
-	}
-	c := &s.channels[m.Conn.ID]
-	if !c.known {
-		id, err := s.channel(m.Conn)
+// Write implements rosbag.Sink.
+func (s *MCAPSink) Write(c *rosbag.Connection, t rosbag.Time, data []byte) error {
+	if c != s.conn {
+		channel, err := s.of(c)
 		if err != nil {
 			return err
 		}
-		c.known, c.id = true, id
+		s.conn, s.channel = c, channel
 	}
-	at := uint64(m.Time.Sec)*1e9 + uint64(m.Time.Nsec)
-	seq := c.seq
-	c.seq++
-	return s.w.Write(c.id, seq, at, m.Data)
+	seq := s.channel.seq
+	s.channel.seq++
+	return s.w.Write(s.channel.id, seq, uint64(t.Sec)*1e9+uint64(t.Nsec), data)
 }
 
-// channel writes the channel of c and returns its id.
-func (s *MCAPSink) channel(c *rosbag.Connection) (uint16, error) {
+// of returns the channel of a connection, which it writes if it is new.
+func (s *MCAPSink) of(c *rosbag.Connection) (*mcapChannel, error) {
+	if channel := s.channels[c]; channel != nil {
+		return channel, nil
+	}
 	schema, err := s.schema(c)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return s.w.AddChannel(schema, c.Topic, "ros1", mcapMetadata(c))
+	id, err := s.w.AddChannel(schema, c.Topic, "ros1", mcapMetadata(c))
+	if err != nil {
+		return nil, err
+	}
+	s.channels[c] = &mcapChannel{id: id}
+	return s.channels[c], nil
 }
 
 // mcapMetadata returns what the metadata of a channel says: the whole connection header but what the
@@ -93,8 +97,8 @@ func (s *MCAPSink) schema(c *rosbag.Connection) (uint16, error) {
 	return id, err
 }
 
-// Close implements Sink.
+// Close implements rosbag.Sink.
 func (s *MCAPSink) Close() error { return s.w.Close() }
 
-// Abort implements Sink.
+// Abort implements rosbag.Sink.
 func (s *MCAPSink) Abort() { s.w.Abort() }

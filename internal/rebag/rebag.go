@@ -14,23 +14,22 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Message is a message on its way to a Sink. It is valid until the call returns.
-type Message struct {
-	Conn *rosbag.Connection // of the output: one for each topic and header
-	Time rosbag.Time
-	Data []byte
-	// Repeated: it repeats what was latched where a cut begins, in this output or in an input.
-	Repeated bool
+// repeater is a Sink that marks messages which repeat what was latched where a cut begins, in the
+// output or in an input.
+type repeater interface {
+	rosbag.Sink
+	// WriteRepeated is Write for such a message.
+	WriteRepeated(c *rosbag.Connection, t rosbag.Time, data []byte) error
 }
 
-// Sink takes messages in the order of the output.
-type Sink interface {
-	Write(m *Message) error
-	// Close completes the output.
-	Close() error
-	// Abort ends the work on an output that will not be used. It is called instead
-	// of Close, or after it failed.
-	Abort()
+// write writes a message to a sink, which may know nothing of repeated messages.
+func write(sink rosbag.Sink, c *rosbag.Connection, t rosbag.Time, data []byte, repeated bool) error {
+	if repeated {
+		if r, ok := sink.(repeater); ok {
+			return r.WriteRepeated(c, t, data)
+		}
+	}
+	return sink.Write(c, t, data)
 }
 
 // Input is a recording to read, through its index or from front to back.
@@ -67,13 +66,16 @@ type Summary struct {
 	Bytes    uint64 // payload
 	Repeated uint64 // latched messages from before Options.Start, beside Messages
 	LeftOut  uint64 // repeated messages of inputs that other inputs have
+	// Written counts the messages of the output by the connection of their input, once Copy has
+	// reached the end.
+	Written map[*rosbag.Connection]uint64
 }
 
 // Copy reads inputs, merged by time, into sink, and closes it. Where an input begins with
 // repeated messages, it leaves out those that another input has: what a recording has in many
 // files it has once in one. Those whose originals are in none of the inputs stay, and are marked
 // in the output, too.
-func Copy(inputs []Input, o Options, sink Sink) (Summary, error) {
+func Copy(inputs []Input, o Options, sink rosbag.Sink) (Summary, error) {
 	done := false
 	defer func() {
 		if !done {
@@ -98,6 +100,7 @@ func Copy(inputs []Input, o Options, sink Sink) (Summary, error) {
 		}
 	}
 	if errors.Is(err, io.EOF) {
+		c.sum.Written = c.conns.written()
 		err = sink.Close()
 		done = err == nil
 	}
@@ -107,11 +110,10 @@ func Copy(inputs []Input, o Options, sink Sink) (Summary, error) {
 // copier is the state of Copy.
 type copier struct {
 	o     *Options
-	sink  Sink
+	sink  rosbag.Sink
 	src   *merge
 	conns *conns
 	sent  *sentLatched // nil: not needed
-	out   Message
 	sum   Summary
 }
 
@@ -140,14 +142,15 @@ func (c *copier) write(m *rosbag.Message, input int, repeated bool) error {
 			return err
 		}
 	}
-	c.out = Message{Conn: c.conns.of(m.Conn), Time: m.Time, Data: m.Data(), Repeated: repeated}
-	if err := c.sink.Write(&c.out); err != nil {
+	data, out := m.Data(), c.conns.of(m.Conn)
+	if err := write(c.sink, out.conn, m.Time, data, repeated); err != nil {
 		return err
 	}
+	out.messages++
 	if c.sent != nil {
 		c.sent.note(m, input)
 	}
 	c.sum.Messages++
-	c.sum.Bytes += uint64(len(c.out.Data))
+	c.sum.Bytes += uint64(len(data))
 	return nil
 }

@@ -87,16 +87,21 @@ type repeatedOut struct {
 	newest rosbag.Time // of them
 }
 
-// add notes a message. It reports whether there is more to tell.
-func (r *repeatedOut) add(m *Message) bool {
-	if !m.Repeated || r.begun && !r.newest.Before(m.Time) || r.Count > 0 && r.Time != m.Time {
-		if !r.begun || r.newest.Before(m.Time) {
-			r.newest = m.Time
-		}
-		r.begun = true
+// ordinary notes a message that repeats nothing.
+func (r *repeatedOut) ordinary(t rosbag.Time) {
+	if !r.begun || r.newest.Before(t) {
+		r.newest = t
+	}
+	r.begun = true
+}
+
+// add notes a message that repeats another. It reports whether there is more to tell.
+func (r *repeatedOut) add(t rosbag.Time) bool {
+	if r.begun && !r.newest.Before(t) || r.Count > 0 && r.Time != t {
+		r.ordinary(t)
 		return false
 	}
 	r.Count++
-	r.Time = m.Time
+	r.Time = t
 	return true
 }

@@ -10,7 +10,7 @@ import (
 
 // Part is one output bag of a split.
 type Part struct {
-	Sink
+	rosbag.Sink
 	Size func() int64 // bytes so far, roughly
 	Done func() error // after Close
 }
@@ -47,31 +47,41 @@ func NewSplit(cut SplitRule, open func(number int, topic string) (*Part, error))
 	return &SplitSink{cut: cut, open: open, byTopic: make(map[string]*Part)}
 }
 
-// Write implements Sink.
-func (s *SplitSink) Write(m *Message) error {
-	p, err := s.partFor(m)
+// Write implements rosbag.Sink.
+func (s *SplitSink) Write(c *rosbag.Connection, t rosbag.Time, data []byte) error {
+	return s.write(c, t, data, false)
+}
+
+// WriteRepeated writes a message that repeats what was latched before.
+func (s *SplitSink) WriteRepeated(c *rosbag.Connection, t rosbag.Time, data []byte) error {
+	return s.write(c, t, data, true)
+}
+
+func (s *SplitSink) write(c *rosbag.Connection, t rosbag.Time, data []byte, repeated bool) error {
+	p, err := s.partFor(c, t)
 	if err != nil {
 		return err
 	}
 	if s.cut.Latched {
-		s.state.note(m.Conn, m.Time, m.Data)
+		s.state.note(c, t, data)
 	}
-	return p.Write(m)
+	return write(p.Sink, c, t, data, repeated)
 }
 
-func (s *SplitSink) partFor(m *Message) (*Part, error) {
+// partFor returns the part for a message.
+func (s *SplitSink) partFor(c *rosbag.Connection, t rosbag.Time) (*Part, error) {
 	if s.cut.Topic {
-		p := s.byTopic[m.Conn.Topic]
+		p := s.byTopic[c.Topic]
 		if p == nil {
 			var err error
-			if p, err = s.openPart(m.Conn.Topic); err != nil {
+			if p, err = s.openPart(c.Topic); err != nil {
 				return nil, err
 			}
-			s.byTopic[m.Conn.Topic] = p
+			s.byTopic[c.Topic] = p
 		}
 		return p, nil
 	}
-	if s.current != nil && s.startsNextPart(m) {
+	if s.current != nil && s.startsNextPart(t) {
 		if err := s.current.finish(); err != nil {
 			return nil, err
 		}
@@ -79,24 +89,24 @@ func (s *SplitSink) partFor(m *Message) (*Part, error) {
 	}
 	if s.current == nil {
 		if s.count == 0 {
-			s.intervalStart = m.Time
+			s.intervalStart = t
 		}
 		var err error
 		if s.current, err = s.openPart(""); err != nil {
 			return nil, err
 		}
-		if err := s.writeLatched(m); err != nil {
+		if err := s.writeLatched(c, t); err != nil {
 			return nil, err
 		}
 	}
 	return s.current, nil
 }
 
-// writeLatched writes the latched messages, except that of the publisher of the next message. They
-// take half a part at most; others are left out.
-func (s *SplitSink) writeLatched(next *Message) error {
+// writeLatched writes the latched messages at the time of the next message, except that of its
+// publisher. They take half a part at most; others are left out.
+func (s *SplitSink) writeLatched(next *rosbag.Connection, t rosbag.Time) error {
 	all := slices.DeleteFunc(s.state.sorted(), func(l *latched) bool {
-		return publisherOf(l.conn) == publisherOf(next.Conn) && next.Conn.Header.Latching()
+		return publisherOf(l.conn) == publisherOf(next) && next.Header.Latching()
 	})
 	if s.cut.Bytes > 0 {
 		var large []string
@@ -108,7 +118,7 @@ func (s *SplitSink) writeLatched(next *Message) error {
 		}
 	}
 	for _, l := range all {
-		if err := s.current.Write(&Message{Conn: l.conn, Time: next.Time, Data: l.data, Repeated: true}); err != nil {
+		if err := write(s.current.Sink, l.conn, t, l.data, true); err != nil {
 			return err
 		}
 		s.repeated++
@@ -122,16 +132,16 @@ func (s *SplitSink) openPart(topic string) (*Part, error) {
 	return p, err
 }
 
-// startsNextPart reports whether m belongs to the next part. A message from before the current
-// interval, in a bag that is not in time order, does not.
-func (s *SplitSink) startsNextPart(m *Message) bool {
+// startsNextPart reports whether a message of that time belongs to the next part. A message from
+// before the current interval, in a bag that is not in time order, does not.
+func (s *SplitSink) startsNextPart(t rosbag.Time) bool {
 	if s.cut.Bytes > 0 && s.current.Size() >= s.cut.Bytes {
 		return true
 	}
 	if s.cut.Duration <= 0 {
 		return false
 	}
-	since := m.Time.Sub(s.intervalStart)
+	since := t.Sub(s.intervalStart)
 	if since < s.cut.Duration {
 		return false
 	}
@@ -146,7 +156,7 @@ func (p *Part) finish() error {
 	return p.Done()
 }
 
-// Close implements Sink.
+// Close implements rosbag.Sink.
 func (s *SplitSink) Close() error {
 	var all []error
 	if s.current != nil {
@@ -158,7 +168,7 @@ func (s *SplitSink) Close() error {
 	return errors.Join(all...)
 }
 
-// Abort implements Sink. Complete parts are kept.
+// Abort implements rosbag.Sink. Complete parts are kept.
 func (s *SplitSink) Abort() {
 	if s.current != nil {
 		s.current.Abort()

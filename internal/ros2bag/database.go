@@ -207,11 +207,11 @@ func (c *dbCursor) Next() (*rosbag.Message, error) {
 		}
 		at := clamped(m.At)
 		if nanoseconds(at) != m.At {
-			return nil, damage(fmt.Errorf("topic %s: a message has the time %d ns, which ROS 1 cannot represent", conn.Topic, m.At))
+			return nil, topicError(conn, false, fmt.Errorf("a message has the time %d ns, which ROS 1 cannot represent", m.At))
 		}
 		data, err := c.unpacked(m.Data)
 		if err != nil {
-			return nil, damage(fmt.Errorf("topic %s: %w", conn.Topic, err))
+			return nil, topicError(conn, false, err)
 		}
 		c.order++
 		c.msg = rosbag.Message{Conn: conn, Time: at, Frame: framed(nil, data), Order: c.order, Share: len(data) + 4}

@@ -33,6 +33,8 @@ type Sink struct {
 	name   string      // of the recording, what its files are called
 	plan   *plan
 	routes map[*rosbag.Connection]*route
+	conn   *rosbag.Connection // of the last message
+	route  *route             // that of conn
 	cdr    []byte
 
 	file  storage // that is written; nil before the first message and between files
@@ -66,11 +68,10 @@ func NewSink(ctx context.Context, dir *newdir.Dir, name string, o Options) (*Sin
 
 // Write converts a message. One that does not fit its type is left out, and counted in the report.
 func (s *Sink) Write(c *rosbag.Connection, t rosbag.Time, data []byte) error {
-	r := s.routes[c]
-	if r == nil {
-		r = s.plan.of(c)
-		s.routes[c] = r
+	if c != s.conn {
+		s.conn, s.route = c, s.routeOf(c)
 	}
+	r := s.route
 	r.In++
 	if r.convert == nil {
 		return nil
@@ -95,6 +96,16 @@ func (s *Sink) Write(c *rosbag.Connection, t rosbag.Time, data []byte) error {
 	}
 	r.Out++
 	return nil
+}
+
+// routeOf returns the route of a connection.
+func (s *Sink) routeOf(c *rosbag.Connection) *route {
+	r := s.routes[c]
+	if r == nil {
+		r = s.plan.of(c)
+		s.routes[c] = r
+	}
+	return r
 }
 
 // write writes the converted message of a route.

@@ -23,6 +23,7 @@ type Source struct {
 	names   []string
 	conns   []*rosbag.Connection
 	reports []*TopicReport
+	about   map[*TopicReport]*rosbag.Connection
 	info    rosbag.Info
 	spans   []place
 	closers []io.Closer
@@ -152,7 +153,7 @@ func (s *Source) finish(t *translator) {
 	}
 	s.info = rosbag.NewSequence(files, rosbag.SequenceOptions{}).Info()
 	s.info.Damage = slices.Concat(damage, s.info.Damage, t.damage)
-	s.conns, s.reports = t.conns, t.reports
+	s.conns, s.reports, s.about = t.conns, t.reports, t.about
 	s.info.Version = version(files)
 	s.info.Messages = 0 // of what can be given out
 	for _, n := range rosbag.Counts(s) {
@@ -240,10 +241,26 @@ func (s *Source) Latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.
 	}
 }
 
-// Topics returns what becomes of the topics of the recording. Of messages it counts those that could
-// not be given out, and what the others lost, in all that cursors have read so far; no cursor may be
-// reading.
-func (s *Source) Topics() []*TopicReport { return s.reports }
+// Report returns what became of the topics that keep selects, nil for all, of which so many messages
+// were written, by connection, under the names that rename gives topics; nil keeps names. Of other
+// messages it counts those that could not be given out, in all that cursors have read so far; no cursor
+// may be reading.
+func (s *Source) Report(written map[*rosbag.Connection]uint64, keep func(*rosbag.Connection) bool, rename func(*rosbag.Connection) string) *Report {
+	all := &Report{}
+	for _, r := range s.reports {
+		one, c := *r, s.about[r]
+		if keep != nil && !keep(c) {
+			continue
+		}
+		one.Out = written[c]
+		one.In += one.Out
+		if rename != nil && one.OutTopic != "" {
+			one.OutTopic = rename(c)
+		}
+		all.Topics = append(all.Topics, &one)
+	}
+	return all
+}
 
 // Close closes the files that Open has opened.
 func (s *Source) Close() error {

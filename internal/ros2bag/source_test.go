@@ -225,7 +225,7 @@ func TestLeftOut(t *testing.T) {
 	if len(damage) != 5 {
 		t.Error(text)
 	}
-	for _, topic := range s.Topics() {
+	for _, topic := range s.Report(nil, nil, nil).Topics {
 		lost := map[string]uint64{"/good": 1, "/wide": 1}[topic.Topic]
 		if topic.In != lost || (topic.Reason != "") != (topic.Topic != "/good" || lost > 0) {
 			t.Errorf("topic %s: %d messages lost because of %q; want %d", topic.Topic, topic.In, topic.Reason, lost)
@@ -253,7 +253,7 @@ func TestLossyBack(t *testing.T) {
 		t.Fatalf("messages %+v, errors %v", all, wrong)
 	}
 	want := map[string]ros2map.Counts{"/range": {DroppedValues: 1}, "/header": {ClampedTimes: 1}}
-	for _, topic := range s.Topics() {
+	for _, topic := range s.Report(nil, nil, nil).Topics {
 		if topic.Counts != want[topic.Topic] {
 			t.Errorf("topic %s: %+v; want %+v", topic.Topic, topic.Counts, want[topic.Topic])
 		}

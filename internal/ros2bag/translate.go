@@ -31,9 +31,10 @@ type translator struct {
 	failed      map[typeKey]error
 	made        map[connKey]*translated
 	conns       []*rosbag.Connection
-	reports     []*TopicReport          // of conns, and of topics that are left out
-	lost        map[string]*TopicReport // of topics that are left out, by the line that says so
-	damage      []error                 // a line for each topic that is left out
+	reports     []*TopicReport                      // of conns, and of topics that are left out
+	about       map[*TopicReport]*rosbag.Connection // the connection that a report is about, not one of conns if that is left out
+	lost        map[string]*TopicReport             // of topics that are left out, by the line that says so
+	damage      []error                             // a line for each topic that is left out
 }
 
 type typeKey struct{ name, schema string }
@@ -70,7 +71,7 @@ func (t *translated) note(counts ros2map.Counts, err error) {
 func newTranslator(m *ros2map.Mapper, definitions func(string) (string, bool)) *translator {
 	return &translator{
 		mapper: m, definitions: definitions, types: map[typeKey]*ros2map.To1{}, failed: map[typeKey]error{},
-		made: map[connKey]*translated{}, lost: map[string]*TopicReport{},
+		made: map[connKey]*translated{}, about: map[*TopicReport]*rosbag.Connection{}, lost: map[string]*TopicReport{},
 	}
 }
 
@@ -93,7 +94,7 @@ func (t *translator) of(c *rosbag.Connection, messages uint64, qos map[string]st
 	}
 	profiles, err := rosbag2.ParseQoS(text)
 	if err != nil {
-		t.damage = append(t.damage, damage(fmt.Errorf("topic %s: %w: it counts as not latched", c.Topic, err)))
+		t.damage = append(t.damage, topicError(c, false, fmt.Errorf("%w: it counts as not latched", err)))
 	}
 	key := connKey{c.Topic, typeKey{c.Header.Type(), schema}, rosbag2.Latched(profiles)}
 	if made := t.made[key]; made != nil {
@@ -121,24 +122,34 @@ const callerID = "/rosbag2"
 
 func (t *translator) add(key connKey, h rosbag.Header, to *ros2map.To1, report *TopicReport) *translated {
 	made := &translated{conn: &rosbag.Connection{ID: rosbag.ConnID(len(t.conns)), Topic: key.topic, Header: h}, convert: to, report: report}
+	if report != nil {
+		t.about[report] = made.conn
+	}
 	t.conns = append(t.conns, made.conn)
 	t.made[key] = made
 	return made
 }
 
+// topicError returns damage of a channel.
+func topicError(c *rosbag.Connection, leftOut bool, err error) error {
+	return &rosbag.TopicError{Topic: c.Topic, Type: strings.Replace(c.Header.Type(), "/msg/", "/", 1), LeftOut: leftOut, Err: err}
+}
+
 // leaveOut tells of a topic that cannot be given out, once, and counts its messages.
-func (t *translator) leaveOut(c *rosbag.Connection, messages uint64, err error) {
-	line := fmt.Sprintf("topic %s is left out: %v", c.Topic, err)
+func (t *translator) leaveOut(c *rosbag.Connection, messages uint64, why error) {
+	err := topicError(c, true, why)
+	var encoding *rosbag.EncodingError
+	if errors.As(why, &encoding) {
+		encoding.Topic = c.Topic
+		err = why
+	}
+	line := err.Error()
 	if t.lost[line] == nil {
-		var encoding *rosbag.EncodingError
-		if errors.As(err, &encoding) {
-			encoding.Topic = c.Topic
-			t.damage = append(t.damage, err)
-		} else {
-			t.damage = append(t.damage, damage(fmt.Errorf("topic %s is left out: %w", c.Topic, err)))
-		}
-		t.lost[line] = &TopicReport{Topic: c.Topic, Type: c.Header.Type(), Reason: err.Error()}
-		t.reports = append(t.reports, t.lost[line])
+		t.damage = append(t.damage, err)
+		r := &TopicReport{Topic: c.Topic, Type: c.Header.Type(), Reason: why.Error()}
+		t.about[r], _ = rosbag.AboutTopic(err)
+		t.lost[line] = r
+		t.reports = append(t.reports, r)
 	}
 	t.lost[line].In += messages
 }
@@ -266,7 +277,7 @@ func (f *translatedFile) translate(m *rosbag.Message, frame []byte, counts *ros2
 		var err error
 		out.Frame, err = to.convert.Append(append(frame[:0], 0, 0, 0, 0), m.Data(), counts)
 		if err != nil {
-			return nil, damage(fmt.Errorf("topic %s: message of %s: %w", m.Conn.Topic, m.Time, err))
+			return nil, topicError(m.Conn, false, fmt.Errorf("message of %s: %w", m.Time, err))
 		}
 		binary.LittleEndian.PutUint32(out.Frame, uint32(len(out.Frame)-4))
 	}

@@ -4,7 +4,6 @@ package ros2job
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,7 +52,7 @@ func (r Job) Run(j *bagjob.Job) error {
 	if err != nil {
 		return err
 	}
-	sum, err := j.Copy(sink{out}, "Writing "+name, r.In, r.Select)
+	sum, err := j.Copy(out, "Writing "+name, r.In, r.Select)
 	if err == nil {
 		err = r.Finish(sum.Messages + sum.Repeated)
 	}
@@ -69,12 +68,6 @@ func (r Job) Run(j *bagjob.Job) error {
 	}
 	return j.Done()
 }
-
-// sink makes rebag write into a recording of ROS 2.
-type sink struct{ *ros2bag.Sink }
-
-// Write implements rebag.Sink.
-func (s sink) Write(m *rebag.Message) error { return s.Sink.Write(m.Conn, m.Time, m.Data) }
 
 // makeDirectory makes the directory of the recording; nil for --dry-run.
 func (r Job) makeDirectory() (*newdir.Dir, error) {
@@ -144,39 +137,10 @@ func (r Job) report(j *bagjob.Job, sink *ros2bag.Sink) error {
 	return r.print(j, &report{Out: r.Out, DryRun: r.DryRun, Distro: string(r.Storage.Distro), Storage: r.Storage.Storage, Files: sink.Files(), topics: topics})
 }
 
-// Back counts what is written of a recording of ROS 2, by topic.
-type Back struct {
-	rebag.Sink
-	newSink func(io.Writer) (rebag.Sink, error)
-	written map[string]uint64
-}
-
-// NewBack returns a Back whose output newSink starts.
-func NewBack(newSink func(io.Writer) (rebag.Sink, error)) *Back {
-	return &Back{newSink: newSink, written: map[string]uint64{}}
-}
-
-// Start starts the output.
-func (b *Back) Start(w io.Writer) (rebag.Sink, error) {
-	var err error
-	b.Sink, err = b.newSink(w)
-	return b, err
-}
-
-// Write implements rebag.Sink.
-func (b *Back) Write(m *rebag.Message) error {
-	b.written[m.Conn.Header.Topic()+" "+m.Conn.Header.Type()]++
-	return b.Sink.Write(m)
-}
-
-// Report prints what became of a recording of ROS 2.
-func (b *Back) Report(j *bagjob.Job, out string, source *ros2bag.Source, o Options) error {
-	r := report{Out: out, Files: 1, topics: source.Topics()}
-	for _, t := range r.topics {
-		t.Out = b.written[t.Topic+" "+t.OutType]
-		t.In += t.Out // beside those that could not be converted
-	}
-	return o.print(j, &r)
+// Back prints what became of what was selected of a recording of ROS 2, and written for ROS 1.
+func (o Options) Back(j *bagjob.Job, out string, source *ros2bag.Source, sum rebag.Summary, selected rebag.Options) error {
+	topics := source.Report(sum.Written, selected.Keep, selected.Rename).Topics
+	return o.print(j, &report{Out: out, DryRun: o.DryRun, Files: 1, topics: topics})
 }
 
 // print prints a report as the user wants it.

@@ -110,11 +110,14 @@ func (r *report) text(w io.Writer) error {
 	for _, n := range notes {
 		b.WriteString("  " + escape.Line(n) + "\n")
 	}
-	if r.Distro != "" {
-		verb := "written"
-		if r.DryRun {
-			verb = "would be written"
-		}
+	verb := "written"
+	if r.DryRun {
+		verb = "would be written"
+	}
+	switch {
+	case r.Distro == "" && r.DryRun: // otherwise the command says what is in the output
+		fmt.Fprintf(&b, "%s: %s %s\n", escape.Line(r.Out), plural.Of(total, "message"), verb)
+	case r.Distro != "":
 		fmt.Fprintf(&b, "%s: %s in %s, %s %s for %s\n", escape.Line(r.Out), plural.Of(total, "message"), plural.Of(r.Files, "file"), r.Storage, verb, r.Distro)
 	}
 	_, err := io.WriteString(w, b.String())

@@ -1,4 +1,4 @@
-package rosctl
+package rosctl_test
 
 import (
 	"testing"

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
-	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // action is what a trigger asks for: it has fired with a message that arrived on topic.
@@ -159,11 +159,11 @@ func (a *actor) start(ctx context.Context, act action) error {
 		return err
 	}
 	switch s.State {
-	case recorder.StatePaused:
+	case control.StatePaused:
 		err = a.control.Resume()
-	case recorder.StateStopped:
+	case control.StateStopped:
 		_, err = a.control.Start(ctx)
-	case recorder.StateRecording:
+	case control.StateRecording:
 		return nil // nothing has begun that needs a mark
 	}
 	if err == nil {
@@ -178,7 +178,7 @@ func (a *actor) stop(ctx context.Context, act action) error {
 	if err != nil {
 		return err
 	}
-	if s.State != recorder.StateStopped {
+	if s.State != control.StateStopped {
 		a.mark(act)
 	}
 	if a.end != nil {

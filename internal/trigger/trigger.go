@@ -19,7 +19,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
-	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -68,18 +68,18 @@ type Options struct {
 	Log     *zap.Logger
 }
 
-// Control is what triggers use of a [recorder.Control].
+// Control is what triggers use of a [control.Recording].
 type Control interface {
 	BeginSnapshot(ctx context.Context, at time.Time) error
-	MarkAt(text string, at time.Time) (recorder.Mark, error)
+	MarkAt(text string, at time.Time) (control.Mark, error)
 	Pin(ctx context.Context, last time.Duration) ([]string, error)
 	Start(ctx context.Context) (string, error)
 	Stop(ctx context.Context) (string, error)
 	Resume() error
-	Stats() (recorder.Stats, error)
+	Stats() (control.Stats, error)
 }
 
-// Set is a set of triggers. It is the [recorder.Watcher] of a recording.
+// Set is a set of triggers. It is the [control.Watcher] of a recording.
 type Set struct {
 	Options
 	rules  []*rule
@@ -120,11 +120,11 @@ func New(o Options) (*Set, error) {
 	return s, nil
 }
 
-// Topics implements [recorder.Watcher].
+// Topics implements [control.Watcher].
 func (s *Set) Topics() []string { return s.topics }
 
-// Open implements [recorder.Watcher].
-func (s *Set) Open(topic string, header rosbag.Header) recorder.LinkWatcher {
+// Open implements [control.Watcher].
+func (s *Set) Open(topic string, header rosbag.Header) control.LinkWatcher {
 	l := &link{set: s, conn: &rosbag.Connection{Topic: topic, Header: header}}
 	l.message.Conn = l.conn
 	if i, ok := slices.BinarySearch(s.topics, topic); ok {
@@ -139,11 +139,11 @@ func (s *Set) Open(topic string, header rosbag.Header) recorder.LinkWatcher {
 	return l
 }
 
-// Triggers implements [recorder.Watcher].
-func (s *Set) Triggers() []recorder.TriggerStats {
-	all := make([]recorder.TriggerStats, 0, len(s.rules))
+// Triggers implements [control.Watcher].
+func (s *Set) Triggers() []control.TriggerStats {
+	all := make([]control.TriggerStats, 0, len(s.rules))
 	for _, r := range s.rules {
-		stats := recorder.TriggerStats{
+		stats := control.TriggerStats{
 			Option: r.kind.String(), Expression: r.text, Topics: slices.Clone(r.topics),
 			Messages: r.messages.Load(), Fired: r.fired.Load(), Suppressed: r.suppressed.Load(),
 			Refused: r.refused.Load(), Skipped: r.skipped.Load(), Errors: r.failures.Load(),

@@ -19,24 +19,24 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
-	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// control notes what triggers ask of a recording.
-type control struct {
+// fakeRecording notes what triggers ask of a recording.
+type fakeRecording struct {
 	mu    sync.Mutex
 	calls []string
-	state recorder.State
+	state control.State
 	err   error
 	did   chan struct{} // a call has come
 
 	starting chan struct{} // closed by a Start, which then lasts until its ctx is done; nil for one that does not
 }
 
-func (c *control) call(format string, args ...any) error {
+func (c *fakeRecording) call(format string, args ...any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls = append(c.calls, fmt.Sprintf(format, args...))
@@ -47,52 +47,52 @@ func (c *control) call(format string, args ...any) error {
 	return c.err
 }
 
-func (c *control) BeginSnapshot(_ context.Context, at time.Time) error {
+func (c *fakeRecording) BeginSnapshot(_ context.Context, at time.Time) error {
 	return c.call("snapshot %d", at.Unix())
 }
 
-func (c *control) MarkAt(text string, at time.Time) (recorder.Mark, error) {
-	return recorder.Mark{}, c.call("mark %d %s", at.Unix(), text)
+func (c *fakeRecording) MarkAt(text string, at time.Time) (control.Mark, error) {
+	return control.Mark{}, c.call("mark %d %s", at.Unix(), text)
 }
 
-func (c *control) Pin(_ context.Context, last time.Duration) ([]string, error) {
+func (c *fakeRecording) Pin(_ context.Context, last time.Duration) ([]string, error) {
 	return nil, c.call("pin %v", last)
 }
 
-func (c *control) Start(ctx context.Context) (string, error) {
+func (c *fakeRecording) Start(ctx context.Context) (string, error) {
 	if c.starting != nil {
 		close(c.starting)
 		<-ctx.Done()
 		return "", ctx.Err()
 	}
 	c.mu.Lock()
-	c.state = recorder.StateRecording
+	c.state = control.StateRecording
 	c.mu.Unlock()
 	return "", c.call("start")
 }
 
-func (c *control) Stop(ctx context.Context) (string, error) {
+func (c *fakeRecording) Stop(ctx context.Context) (string, error) {
 	c.mu.Lock()
-	c.state = recorder.StateStopped
+	c.state = control.StateStopped
 	c.mu.Unlock()
 	return "", errors.Join(c.call("stop"), ctx.Err()) // as if the bag were not closed yet
 }
 
-func (c *control) Resume() error {
+func (c *fakeRecording) Resume() error {
 	c.mu.Lock()
-	c.state = recorder.StateRecording
+	c.state = control.StateRecording
 	c.mu.Unlock()
 	return c.call("resume")
 }
 
-func (c *control) Stats() (recorder.Stats, error) {
+func (c *fakeRecording) Stats() (control.Stats, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return recorder.Stats{State: c.state}, nil
+	return control.Stats{State: c.state}, nil
 }
 
 // all returns the calls when there are at least n.
-func (c *control) all(t *testing.T, n int) []string {
+func (c *fakeRecording) all(t *testing.T, n int) []string {
 	t.Helper()
 	late := time.After(2 * time.Minute)
 	for {
@@ -113,7 +113,7 @@ func (c *control) all(t *testing.T, n int) []string {
 func resolve(name string) (string, error) { return "/" + strings.TrimPrefix(name, "/"), nil }
 
 // newSet makes triggers on c that pause for 10 s, and run until the test ends if running says so.
-func newSet(t *testing.T, c *control, running bool, on map[Kind][]string) (*Set, *observer.ObservedLogs) {
+func newSet(t *testing.T, c *fakeRecording, running bool, on map[Kind][]string) (*Set, *observer.ObservedLogs) {
 	t.Helper()
 	c.did = make(chan struct{}, 1)
 	core, logs := observer.New(zapcore.WarnLevel)
@@ -141,7 +141,7 @@ const xDefinition = "uint8 x\n"
 
 // say sends messages with these values of x, one a second from the given one on. Their stamps go
 // back: triggers go by the time of arrival.
-func say(l recorder.LinkWatcher, second int64, values ...byte) {
+func say(l control.LinkWatcher, second int64, values ...byte) {
 	for i, x := range values {
 		at := time.Unix(second+int64(i), 0)
 		l.Frames([]byte{1, 0, 0, 0, x}, 1, time.Unix(1_000_000-at.Unix(), 0), at)
@@ -167,7 +167,7 @@ func TestEdges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, _ := newSet(t, new(control), false, map[Kind][]string{Mark: {`topic == "a" && m.x > 0`}})
+			s, _ := newSet(t, new(fakeRecording), false, map[Kind][]string{Mark: {`topic == "a" && m.x > 0`}})
 			var fired []int64
 			e := evaluator{log: zap.NewNop(), fire: func(act action) { fired = append(fired, act.received.Unix()) }}
 			a, b := s.Open("/a", header(xDefinition)), s.Open("/a", header(xDefinition))
@@ -200,7 +200,7 @@ func evaluateAll(s *Set, e *evaluator) {
 // TestTopicsApart: the edge of an expression about two topics is that of each.
 func TestTopicsApart(t *testing.T) {
 	t.Parallel()
-	s, logs := newSet(t, new(control), false, map[Kind][]string{Mark: {`topic == "/a" && m.x > 0 || topic == "/b" && m.y > 0`}})
+	s, logs := newSet(t, new(fakeRecording), false, map[Kind][]string{Mark: {`topic == "/a" && m.x > 0 || topic == "/b" && m.y > 0`}})
 	var fired []string
 	e := evaluator{log: s.Log, fire: func(act action) { fired = append(fired, act.topic) }}
 	a, b := s.Open("/a", header(xDefinition)), s.Open("/b", header("uint8 y\n"))
@@ -224,20 +224,20 @@ func TestActions(t *testing.T) {
 	const text = `topic == "/a" && m.x > 0`
 	for _, test := range []struct {
 		kind  Kind
-		state recorder.State
+		state control.State
 		want  []string
 	}{
-		{Snapshot, recorder.StateRecording, []string{"mark 7 snapshot-on: " + text + " (/a)", "snapshot 7"}},
-		{Mark, recorder.StateRecording, []string{"mark 7 mark-on: " + text + " (/a)"}},
-		{Pin, recorder.StateRecording, []string{"mark 7 pin-on: " + text + " (/a)", "pin 1m0s"}},
-		{Start, recorder.StateStopped, []string{"start", "mark 7 start-on: " + text + " (/a)"}},
-		{Start, recorder.StatePaused, []string{"resume", "mark 7 start-on: " + text + " (/a)"}},
-		{Stop, recorder.StateRecording, []string{"mark 7 stop-on: " + text + " (/a)", "stop"}},
-		{Stop, recorder.StateStopped, []string{"stop"}},
+		{Snapshot, control.StateRecording, []string{"mark 7 snapshot-on: " + text + " (/a)", "snapshot 7"}},
+		{Mark, control.StateRecording, []string{"mark 7 mark-on: " + text + " (/a)"}},
+		{Pin, control.StateRecording, []string{"mark 7 pin-on: " + text + " (/a)", "pin 1m0s"}},
+		{Start, control.StateStopped, []string{"start", "mark 7 start-on: " + text + " (/a)"}},
+		{Start, control.StatePaused, []string{"resume", "mark 7 start-on: " + text + " (/a)"}},
+		{Stop, control.StateRecording, []string{"mark 7 stop-on: " + text + " (/a)", "stop"}},
+		{Stop, control.StateStopped, []string{"stop"}},
 	} {
 		t.Run(test.kind.String()+" "+test.state.String(), func(t *testing.T) {
 			t.Parallel()
-			c := &control{state: test.state}
+			c := &fakeRecording{state: test.state}
 			s, _ := newSet(t, c, true, map[Kind][]string{test.kind: {"topic == \"/a\" \n && m.x > 0"}})
 			say(s.Open("/a", header(xDefinition)), 7, 1)
 			if d := cmp.Diff(test.want, c.all(t, len(test.want))); d != "" {
@@ -253,7 +253,7 @@ func TestActions(t *testing.T) {
 // TestEnd: where nothing could begin another bag the recording is ended, behind the mark.
 func TestEnd(t *testing.T) {
 	t.Parallel()
-	c := new(control)
+	c := new(fakeRecording)
 	s, _ := newSet(t, c, false, map[Kind][]string{Stop: {`topic == "/a"`}})
 	s.End = func() { c.call("end") }
 	ctx, cancel := context.WithCancel(t.Context())
@@ -270,7 +270,7 @@ func TestEnd(t *testing.T) {
 // TestRefused: what the recording does not do is counted and told.
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	c := &control{err: recorder.ErrNoSnapshots}
+	c := &fakeRecording{err: control.ErrNoSnapshots}
 	s, logs := newSet(t, c, true, map[Kind][]string{Snapshot: {`topic == "/a"`}})
 	say(s.Open("/a", header(xDefinition)), 7, 1)
 	c.all(t, 2)
@@ -292,7 +292,7 @@ func TestRefused(t *testing.T) {
 // TestBusy: actions that cannot be queued are refused, and nothing waits for them.
 func TestBusy(t *testing.T) {
 	t.Parallel()
-	s, _ := newSet(t, new(control), false, map[Kind][]string{Mark: {`topic == "/a"`}})
+	s, _ := newSet(t, new(fakeRecording), false, map[Kind][]string{Mark: {`topic == "/a"`}})
 	a := newActor(&s.Options) // nobody carries out
 	for range mostWaiting + 3 {
 		a.fire(action{rule: s.rules[0], topic: "/a"})
@@ -305,10 +305,10 @@ func TestBusy(t *testing.T) {
 // TestAbandoned: actions that wait when everything ends are counted.
 func TestAbandoned(t *testing.T) {
 	t.Parallel()
-	c := &control{starting: make(chan struct{})}
+	c := &fakeRecording{starting: make(chan struct{})}
 	s, _ := newSet(t, c, false, map[Kind][]string{Start: {`topic == "/a" && m.x > 0`}})
 	s.rules[0].pause.length = 0
-	c.state = recorder.StateStopped
+	c.state = control.StateStopped
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { s.Run(ctx) })
@@ -329,7 +329,7 @@ func TestAbandoned(t *testing.T) {
 func TestSuppressedStart(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[Kind]int{Mark: 0, Start: 1, Stop: 1} {
-		s, logs := newSet(t, new(control), false, map[Kind][]string{kind: {`topic == "/a" && m.x > 0`}})
+		s, logs := newSet(t, new(fakeRecording), false, map[Kind][]string{kind: {`topic == "/a" && m.x > 0`}})
 		e := evaluator{log: s.Log, fire: func(action) {}}
 		say(s.Open("/a", header(xDefinition)), 0, 1, 0, 1, 0, 1)
 		evaluateAll(s, &e)
@@ -348,7 +348,7 @@ func TestQueueIsBounded(t *testing.T) {
 	for name, size := range map[string]int{"messages": 1, "bytes": 100 << 10} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, logs := newSet(t, new(control), false, map[Kind][]string{Mark: {`topic == "/a"`}})
+			s, logs := newSet(t, new(fakeRecording), false, map[Kind][]string{Mark: {`topic == "/a"`}})
 			l := s.Open("/a", header("uint8[] x\n"))
 			frame := append(binary.LittleEndian.AppendUint32(nil, uint32(size)), make([]byte, size)...)
 			run := slices.Repeat(frame, 3)
@@ -380,7 +380,7 @@ func TestQueueIsBounded(t *testing.T) {
 // TestFrameAllocations: a watched message costs the link no allocation, whether it is queued or not.
 // It is not parallel: what others allocate would count.
 func TestFrameAllocations(t *testing.T) { //nolint:paralleltest // it counts allocations
-	s, _ := newSet(t, new(control), false, map[Kind][]string{Mark: {`topic == "/a"`}})
+	s, _ := newSet(t, new(fakeRecording), false, map[Kind][]string{Mark: {`topic == "/a"`}})
 	l := s.Open("/a", header(xDefinition))
 	now := time.Now()
 	run := []byte{1, 0, 0, 0, 1, 1, 0, 0, 0, 1}
@@ -425,7 +425,7 @@ func TestProblems(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, logs := newSet(t, new(control), false, map[Kind][]string{Mark: {test.expr}})
+			s, logs := newSet(t, new(fakeRecording), false, map[Kind][]string{Mark: {test.expr}})
 			e := evaluator{log: s.Log, fire: func(action) {}}
 			for range 2 {
 				l := s.Open("/a", header(test.definition))
@@ -454,7 +454,7 @@ func TestProblems(t *testing.T) {
 // TestSilentTopics: topics without a message are in the account.
 func TestSilentTopics(t *testing.T) {
 	t.Parallel()
-	s, _ := newSet(t, new(control), false, map[Kind][]string{Pin: {`topic in ["/b", "c", "/a"]`}, Mark: {`topic == "/c"`}})
+	s, _ := newSet(t, new(fakeRecording), false, map[Kind][]string{Pin: {`topic in ["/b", "c", "/a"]`}, Mark: {`topic == "/c"`}})
 	if d := cmp.Diff([]string{"/a", "/b", "/c"}, s.Topics()); d != "" {
 		t.Error(d)
 	}

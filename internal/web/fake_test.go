@@ -1,142 +1,80 @@
 package web_test
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"math"
+	"io/fs"
+	"net/http"
+	"slices"
 	"sync"
+	"testing/fstest"
 	"time"
 
-	"github.com/gorosbag/gorosbag/player/control"
-	"github.com/gorosbag/gorosbag/rosbag"
-	"github.com/gorosbag/gorosbag/tcpros"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gorosbag/gorosbag/internal/command"
+	"github.com/gorosbag/gorosbag/internal/web"
 )
 
-// fakePlayer is a control.Control that remembers what it was told.
-type fakePlayer struct {
-	mu    sync.Mutex
-	stats control.Stats
-	calls []string
-	looks int // at the state
+// fakeProgram is a backend that remembers what it was told.
+type fakeProgram struct {
+	mu     sync.Mutex
+	paused bool
+	calls  []string
+	looks  int // at the state
 }
 
-func newFakePlayer(topics ...string) *fakePlayer {
-	f := &fakePlayer{stats: control.Stats{Status: control.Status{
-		Phase: control.PhasePlay, Rate: 1, Achieved: 0.9987, Late: 130 * time.Microsecond, BagTime: rosbag.TimeOf(time.Unix(1_748_682_000, 0)),
-		Position: 21*time.Second + 300*time.Millisecond, Length: 75 * time.Second, MarkTo: 75 * time.Second, Messages: 48_211,
-	}}}
-	for i, topic := range topics {
-		f.stats.Topics = append(f.stats.Topics, control.TopicStats{
-			Name: topic, Type: "pkg/Type", Messages: uint64(1000 * (i + 1)), Bytes: uint64(123_456 * (i + 1)), Subscribers: make([]tcpros.SubscriberStats, i%3),
-		})
-	}
-	return f
-}
-
-// did notes a call and changes the state.
-func (f *fakePlayer) did(call string, change func(*control.Stats)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.calls = append(f.calls, call)
-	if change != nil {
-		change(&f.stats)
-	}
-}
+// newProgram returns a program that is ready and well.
+func newProgram() *fakeProgram { return new(fakeProgram) }
 
 // said returns the calls so far.
-func (f *fakePlayer) said() []string {
+func (f *fakeProgram) said() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]string(nil), f.calls...)
+	return slices.Clone(f.calls)
 }
 
-var errFake = errors.New("there is no such thing")
+func (f *fakeProgram) Program() string { return "fake" }
 
-func (f *fakePlayer) paused(call string, on bool) bool {
-	f.did(call, func(s *control.Stats) { s.Paused = on })
-	return true
+func (f *fakeProgram) Pages() fs.FS {
+	return fstest.MapFS{"fake.html": {Data: []byte(`<script src="/static/fake.js"></script>`)}, "fake.js": {Data: []byte("// nothing")}}
 }
 
-func (f *fakePlayer) step(call string) bool {
-	f.did(call, nil)
-	return f.Status().Paused
-}
+func (f *fakeProgram) Changed() <-chan struct{} { return nil }
 
-func (f *fakePlayer) Pause() bool      { return f.paused("pause", true) }
-func (f *fakePlayer) Resume() bool     { return f.paused("resume", false) }
-func (f *fakePlayer) Toggle() bool     { return f.paused("toggle", !f.Status().Paused) }
-func (f *fakePlayer) Step() bool       { return f.step("step") }
-func (f *fakePlayer) StepBack() bool   { return f.step("step back") }
-func (f *fakePlayer) Burst(n int) bool { return f.step(fmt.Sprint("burst ", n)) }
-func (f *fakePlayer) Stop()            { f.did("stop", nil) }
+func (f *fakeProgram) Describe(chan<- *prometheus.Desc) {}
 
-func (f *fakePlayer) Seek(to time.Duration) {
-	f.did(fmt.Sprint("seek ", to), func(s *control.Stats) { s.Position = to })
-}
+func (f *fakeProgram) Collect(chan<- prometheus.Metric) {}
 
-func (f *fakePlayer) SetRate(rate float64) error {
-	if !(rate > 0) {
-		return errFake
-	}
-	f.did(fmt.Sprint("rate ", rate), func(s *control.Stats) { s.Rate = rate })
-	return nil
-}
-
-func (f *fakePlayer) SetLoop(on bool) {
-	f.did(fmt.Sprint("loop ", on), func(s *control.Stats) { s.Loop = on })
-}
-
-func (f *fakePlayer) SetMarks(from, to time.Duration) error {
-	if from >= to {
-		return errFake
-	}
-	f.did(fmt.Sprint("marks ", from, " ", to), func(s *control.Stats) { s.MarkFrom, s.MarkTo = from, to })
-	return nil
-}
-
-func (f *fakePlayer) Bookmark() (at time.Duration, err error) {
-	f.did("bookmark", func(s *control.Stats) {
-		at = s.Position
-		if len(s.Bookmarks) == 2 {
-			err = control.ErrBookmarks
-			return
-		}
-		s.Bookmarks = append(s.Bookmarks, at)
-	})
-	return at, err
-}
-
-func (f *fakePlayer) PauseOnTopics(on bool) { f.did(fmt.Sprint("pause on topics ", on), nil) }
-
-func (f *fakePlayer) SetTopic(topic string, on bool) error {
-	err := errFake
-	f.did(fmt.Sprint("topic ", topic, " ", on), func(s *control.Stats) {
-		for i := range s.Topics {
-			if s.Topics[i].Name == topic {
-				s.Topics[i].Off, err = !on, nil
-			}
-		}
-	})
-	return err
-}
-
-func (f *fakePlayer) Status() control.Status { return f.Stats().Status }
-
-func (f *fakePlayer) Stats() control.Stats {
+func (f *fakeProgram) Poll(time.Time) web.View {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.looks++
-	s := f.stats
-	s.Topics = append([]control.TopicStats(nil), s.Topics...)
-	return s
+	return web.View{State: map[string]bool{"paused": f.paused}}
 }
 
-func (f *fakePlayer) Density(n int) []uint64 {
-	all := make([]uint64, n)
-	for i := range all {
-		all[i] = uint64(400 * (1 + math.Sin(float64(i)/9)) * (1 + math.Sin(float64(i)/2.3)/3))
+func (f *fakeProgram) Routes(s *web.Server) {
+	note := func(call string) (command.Result, error) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.calls = append(f.calls, call)
+		f.paused = f.paused || call == "pause"
+		return command.Result{Text: call + " it", Fields: []command.Field{{Name: "paused", Value: f.paused}}}, nil
 	}
-	return all
+	s.Commands([]command.Command{
+		{HTTP: "pause", Do: func(context.Context, command.Params) (command.Result, error) { return note("pause") }},
+		{HTTP: "step", Do: func(context.Context, command.Params) (command.Result, error) {
+			r, _ := note("step")
+			return r, command.Refused(command.NoChange, "there is nothing to step to")
+		}},
+		{HTTP: "rate", Params: []command.Param{{Name: "rate", Kind: command.Number}}, Do: func(_ context.Context, given command.Params) (command.Result, error) {
+			return note(fmt.Sprint("rate ", given.Number("rate")))
+		}},
+		{HTTP: "wait", Do: func(ctx context.Context, _ command.Params) (command.Result, error) {
+			<-ctx.Done()
+			return command.Result{}, ctx.Err()
+		}},
+		{Service: "elsewhere"},
+	})
+	s.Handle("GET /api/v1/list", func(w http.ResponseWriter, _ *http.Request) { web.WriteJSON(w, http.StatusOK, []int{}) })
 }
-
-func (f *fakePlayer) Changed() <-chan struct{} { return nil }

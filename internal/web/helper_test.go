@@ -2,71 +2,34 @@ package web_test
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
-	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/web"
-	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/internal/web/webtest"
 )
 
-const token = "0123456789abcdef"
+const token = webtest.Token
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve serves a backend until the test ends, and returns how to talk to it.
-func serve(t *testing.T, backend web.Backend, change ...func(*web.Options)) *client {
-	t.Helper()
-	o := options()
-	for _, c := range change {
-		c(&o)
-	}
-	s, err := web.Serve(t.Context(), o, backend)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return newClient(t, s, &http.Transport{DisableKeepAlives: true})
-}
-
-func options() web.Options {
-	return web.Options{
-		Listen: "127.0.0.1:0", Node: "/node", Version: "1.2.3", MasterUp: func() bool { return true }, Unread: func() (now, ever string) { return "", "" }, Log: zap.NewNop(),
-	}
-}
-
-// newClient talks to a server, and closes it when the test ends.
-func newClient(t *testing.T, s *web.Server, transport *http.Transport) *client {
-	t.Helper()
-	t.Cleanup(func() {
-		transport.CloseIdleConnections()
-		s.Close()
-	})
-	return &client{t: t, server: s, address: "http://" + s.Addr().String(), http: &http.Client{
-		Transport: transport, Timeout: time.Minute,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
-}
-
-// serveInBubble is serve for a bubble of synctest: the network is pipes, which hold
+// serveInBubble is webtest.Serve for a bubble of synctest: the network is pipes, which hold
 // nothing, so that who does not read is noticed at once.
-func serveInBubble(t *testing.T, backend web.Backend, change ...func(*web.Options)) (*client, *pipes) {
+func serveInBubble(t *testing.T, backend web.Backend, change ...func(*web.Options)) (*webtest.Client, *pipes) {
 	t.Helper()
 	p := &pipes{come: make(chan net.Conn), closed: make(chan struct{})}
-	o := options()
+	o := webtest.Options()
 	for _, c := range change {
 		c(&o)
 	}
 	s := web.ServeOn(t.Context(), p, o, backend)
-	return newClient(t, s, &http.Transport{DisableKeepAlives: true, DialContext: p.dial}), p
+	return webtest.NewClient(t, s, &http.Transport{DisableKeepAlives: true, DialContext: p.dial}), p
 }
 
 // pipes is a network in memory. It implements net.Listener.
@@ -140,79 +103,4 @@ func (p *pipes) begin(t *testing.T, text string) net.Conn {
 		t.Fatal(err)
 	}
 	return conn
-}
-
-// idle is a recording that has not begun.
-func idle() web.Backend { return web.NewRecorder(new(recorder.Control), time.Minute) }
-
-// playing is a backend with a player that remembers what it is told.
-func playing(topics ...string) (*web.Player, *fakePlayer) {
-	f, backend := newFakePlayer(topics...), web.NewPlayer()
-	backend.Attach(f)
-	return backend, f
-}
-
-type client struct {
-	t       *testing.T
-	server  *web.Server
-	address string
-	http    *http.Client
-}
-
-type answer struct {
-	status int
-	header http.Header
-	body   string
-}
-
-// do sends a request that the last argument may change. Words of the form "Name: value"
-// are headers.
-func (c *client) do(method, path, body string, headers ...string) answer {
-	c.t.Helper()
-	r, err := http.NewRequestWithContext(c.t.Context(), method, c.address+path, strings.NewReader(body))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	for _, h := range headers {
-		name, value, ok := strings.Cut(h, ": ")
-		if !ok {
-			continue
-		}
-		if name == "Host" {
-			r.Host = value
-		}
-		r.Header.Set(name, value)
-	}
-	resp, err := c.http.Do(r)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return answer{resp.StatusCode, resp.Header, string(b)}
-}
-
-func (c *client) get(path string, headers ...string) answer {
-	c.t.Helper()
-	return c.do(http.MethodGet, path, "", headers...)
-}
-
-func (c *client) post(path, body string, headers ...string) answer {
-	c.t.Helper()
-	return c.do(http.MethodPost, path, body, headers...)
-}
-
-// decode reads the JSON of an answer.
-func decode[T any](t *testing.T, a answer) (v T) {
-	t.Helper()
-	if err := json.Unmarshal([]byte(a.body), &v); err != nil {
-		t.Fatalf("%v in %q", err, a.body)
-	}
-	return v
 }

@@ -12,13 +12,17 @@ import (
 	"go.uber.org/zap"
 )
 
-// Limits on connections. Held ones cannot be evicted, so heldForClients and heldForProbes together
-// are far below addressConnections: whoever fills the server, there is a connection to evict.
+// Limits on connections. Held ones cannot be evicted, so those that may be held are together
+// far below addressConnections: whoever fills the server, there is a connection to evict.
 const (
 	maxConnections     = 512                             // an idle one takes 9 kB
 	addressConnections = 448                             // from one address
 	heldForClients     = maxWatchers + maxDownloads + 12 // authorized requests being answered
 	heldForProbes      = 16                              // probes being answered
+
+	// heldForViewers is a few more than the viewers that a live view accepts: those beyond are
+	// told why not, and then disconnected.
+	heldForViewers = 24
 
 	// Unfinished requests of all clients. A header of many short fields takes 20 times its
 	// bytes in memory.
@@ -90,11 +94,12 @@ const (
 	nobody holder = iota
 	authorized
 	prober
+	viewing
 )
 
 // heldLimits says how many connections may be held by whom. Requests beyond the limit are
 // served as well, and their connections remain evictable.
-var heldLimits = [...]int{authorized: heldForClients, prober: heldForProbes}
+var heldLimits = [...]int{authorized: heldForClients, prober: heldForProbes, viewing: heldForViewers}
 
 func newListener(ln net.Listener, log *zap.Logger) *listener {
 	return &listener{Listener: ln, log: log, changed: make(chan struct{}, 1), closed: make(chan struct{})}
@@ -258,11 +263,12 @@ func (l *listener) settle(c *conn) {
 }
 
 // hold keeps the connection of a request from eviction until the request is answered. The
-// request must have been received completely, and nothing of it be left to read.
-func (l *listener) hold(r *http.Request, h holder) {
+// request must have been received completely, and nothing of it be left to read. hold reports
+// whether the connection is held by h.
+func (l *listener) hold(r *http.Request, h holder) bool {
 	c, ok := r.Context().Value(connKey{}).(*conn)
 	if !ok {
-		return
+		return false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -271,6 +277,7 @@ func (l *listener) hold(r *http.Request, h holder) {
 		l.held[h]++
 		l.settle(c)
 	}
+	return c.holder == h
 }
 
 // holding returns a handler that holds the connections of its requests. One with a body is held

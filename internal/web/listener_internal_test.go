@@ -3,17 +3,29 @@ package web
 import (
 	"bufio"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/fstest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
-
-	"github.com/gorosbag/gorosbag/recorder"
 )
+
+// nothing is a program without anything to see or to order.
+type nothing struct{}
+
+func (nothing) Program() string                  { return "fake" }
+func (nothing) Pages() fs.FS                     { return fstest.MapFS{"fake.html": {}} }
+func (nothing) Routes(*Server)                   {}
+func (nothing) Poll(time.Time) View              { return View{} }
+func (nothing) Changed() <-chan struct{}         { return nil }
+func (nothing) Describe(chan<- *prometheus.Desc) {}
+func (nothing) Collect(chan<- prometheus.Metric) {}
 
 // eventually waits until ok, called with the lock of l, returns true.
 func eventually(t *testing.T, l *listener, what string, ok func() bool) {
@@ -98,7 +110,7 @@ func TestProbesAreHeld(t *testing.T) {
 			<-finish
 		}
 		return true
-	}}, NewRecorder(new(recorder.Control), time.Minute))
+	}}, nothing{})
 	if err != nil {
 		t.Fatal(err)
 	}

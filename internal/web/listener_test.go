@@ -120,14 +120,14 @@ func TestProbesUnderLoad(t *testing.T) {
 func probesUnder(t *testing.T, l load, change ...func(*web.Options)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		backend, _ := playing("/t")
-		c, line := serveInBubble(t, backend, change...)
+		program := newProgram()
+		c, line := serveInBubble(t, program, change...)
 		line.put(t, manyClients, "127.0.0.1", l)
 		for i := range 10 {
 			path := []string{"/livez", "/readyz", "/healthz"}[i%3]
 			start := time.Now()
-			if a := c.get(path); a.status != http.StatusOK {
-				t.Errorf("%s: status %d", path, a.status)
+			if a := c.Get(path); a.Status != http.StatusOK {
+				t.Errorf("%s: status %d", path, a.Status)
 			}
 			if waited := time.Since(start); waited > time.Second {
 				t.Errorf("%s answered after %v", path, waited)
@@ -146,8 +146,8 @@ func probesUnder(t *testing.T, l load, change ...func(*web.Options)) {
 func TestEventStreamsAreNotEvicted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		backend, _ := playing("/t")
-		_, line := serveInBubble(t, backend, withToken)
+		program := newProgram()
+		_, line := serveInBubble(t, program, withToken)
 		const authorized = host + "Authorization: Bearer " + token + "\r\n"
 		for range 40 {
 			line.begin(t, "GET /api/v1/state"+authorized+"Content-Length: 1000\r\n\r\n")
@@ -188,7 +188,7 @@ func TestEventStreamsAreNotEvicted(t *testing.T) {
 func TestAddressesAreLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, line := serveInBubble(t, idle())
+		c, line := serveInBubble(t, newProgram())
 		var ours []net.Conn
 		for range 10 {
 			ours = append(ours, line.begin(t, "GET /livez HTTP/1.1\r\nHost: localhost\r\nX: "))
@@ -212,7 +212,7 @@ func TestAddressesAreLimited(t *testing.T) {
 				t.Errorf("%q, %v", text, err)
 			}
 		}
-		c.get("/livez")
+		c.Get("/livez")
 	})
 }
 
@@ -230,7 +230,7 @@ func TestTimeToAsk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				_, line := serveInBubble(t, idle())
+				_, line := serveInBubble(t, newProgram())
 				line.put(t, manyClients, "127.0.0.1", loads["silent"])
 				conn := line.begin(t, "G")
 				time.Sleep(tt.after)
@@ -248,7 +248,7 @@ func TestTimeToAsk(t *testing.T) {
 func TestPendingRequestsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		_, line := serveInBubble(t, idle())
+		_, line := serveInBubble(t, newProgram())
 		conn := line.begin(t, "GET /livez"+host+"X: ")
 		large := "GET /livez" + host + strings.Repeat("X: x\r\n", 2500)
 		most := web.MaxPendingBytes/len(large) + 1
@@ -284,7 +284,7 @@ func TestEvictionsAreLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		core, logged := observer.New(zap.WarnLevel)
-		_, line := serveInBubble(t, idle(), func(o *web.Options) { o.Log = zap.New(core) })
+		_, line := serveInBubble(t, newProgram(), func(o *web.Options) { o.Log = zap.New(core) })
 		connect := func(connections int) {
 			for range connections {
 				line.begin(t, "GET /livez HTTP/1.1\r\n")

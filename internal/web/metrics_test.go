@@ -1,146 +1,28 @@
 package web_test
 
 import (
-	"fmt"
-	"os"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
-
-	"github.com/gorosbag/gorosbag/internal/web"
-	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/internal/web/webtest"
 )
-
-// TestTopicLabels: whatever topics are called, the metrics can be read, and are not too
-// many.
-func TestTopicLabels(t *testing.T) {
-	t.Parallel()
-	hostile := []string{"/a\"b\\c\nd", "/\xff\xfe", "/" + strings.Repeat("x", 1000), "/" + strings.Repeat("x", 1001), "/<script>"}
-	for i := range 600 {
-		hostile = append(hostile, fmt.Sprintf("/t%d", i))
-	}
-	backend, _ := playing(hostile...)
-	a := serve(t, backend).get("/metrics")
-	if a.status != 200 {
-		t.Fatalf("%d %s", a.status, a.body)
-	}
-	topics := regexp.MustCompile(`(?m)^goplay_messages_total\{topic="((?:[^"\\]|\\.)*)"\} (\S+)$`).FindAllStringSubmatch(a.body, -1)
-	if len(topics) != 501 {
-		t.Errorf("%d topics", len(topics))
-	}
-	sum := 0.0
-	for _, m := range topics {
-		var n float64
-		fmt.Sscan(m[2], &n)
-		sum += n
-		if len(m[1]) > 300 {
-			t.Errorf("a label of %d bytes", len(m[1]))
-		}
-	}
-	if want := 1000.0 * 605 * 606 / 2; sum != want {
-		t.Errorf("together %v, want %v", sum, want)
-	}
-	for _, want := range []string{`topic="other"`, `topic="/a\"b\\c\nd"`} {
-		if !strings.Contains(a.body, want) {
-			t.Errorf("no %s", want)
-		}
-	}
-}
-
-// TestMetricsAreDescribed: what is served stands in docs/http.md, and nothing else does.
-func TestMetricsAreDescribed(t *testing.T) {
-	t.Parallel()
-	doc, err := os.ReadFile("../../docs/http.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var described []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `((?:gorecord|goplay)_[a-z_]+)").FindAllStringSubmatch(string(doc), -1) {
-		described = append(described, m[1])
-	}
-	var served []string
-	for program, backend := range map[string]web.Backend{"gorecord": idle(), "goplay": web.NewPlayer()} {
-		served = append(served, program+"_info", program+"_build_info", program+"_healthy", program+"_master_up")
-		descs := make(chan *prometheus.Desc, 100)
-		backend.Describe(descs)
-		close(descs)
-		for d := range descs {
-			served = append(served, regexp.MustCompile(`fqName: "([a-z_]+)"`).FindStringSubmatch(d.String())[1])
-		}
-	}
-	slices.Sort(described)
-	slices.Sort(served)
-	if !slices.Equal(described, served) {
-		t.Errorf("described\n%q\nserved\n%q", described, served)
-	}
-}
 
 // TestOpenMetrics: who asks for OpenMetrics gets that, and the health is among the metrics.
 func TestOpenMetrics(t *testing.T) {
 	t.Parallel()
-	backend, _ := playing("/t")
-	c := serve(t, backend)
-	plain := c.get("/metrics")
-	if !strings.HasPrefix(plain.header.Get("Content-Type"), "text/plain") || strings.Contains(plain.body, "# EOF") {
-		t.Errorf("%v", plain.header)
+	program := newProgram()
+	c := webtest.Serve(t, program)
+	plain := c.Get("/metrics")
+	if !strings.HasPrefix(plain.Header.Get("Content-Type"), "text/plain") || strings.Contains(plain.Body, "# EOF") {
+		t.Errorf("%v", plain.Header)
 	}
-	a := c.get("/metrics", "Accept: application/openmetrics-text; version=1.0.0")
-	if !strings.HasPrefix(a.header.Get("Content-Type"), "application/openmetrics-text") || !strings.HasSuffix(a.body, "\n# EOF\n") {
-		t.Errorf("%v\n%s", a.header, a.body)
+	a := c.Get("/metrics", "Accept: application/openmetrics-text; version=1.0.0")
+	if !strings.HasPrefix(a.Header.Get("Content-Type"), "application/openmetrics-text") || !strings.HasSuffix(a.Body, "\n# EOF\n") {
+		t.Errorf("%v\n%s", a.Header, a.Body)
 	}
-	for _, want := range []string{"\ngoplay_healthy 1\n", "\ngoplay_build_info{goversion=\"go1."} {
-		if !strings.Contains(plain.body, want) {
+	for _, want := range []string{"\nfake_healthy 1\n", "\nfake_build_info{goversion=\"go1."} {
+		if !strings.Contains(plain.Body, want) {
 			t.Errorf("no %q", want)
-		}
-	}
-}
-
-// TestPlayMetrics: the numbers are those of the player.
-func TestPlayMetrics(t *testing.T) {
-	t.Parallel()
-	backend, f := playing("/t")
-	f.did("", func(s *control.Stats) { s.Topics[0].Dropped = 7 })
-	const want = `
-# HELP goplay_messages_dropped_total Messages that subscribers did not get because their queues were full.
-# TYPE goplay_messages_dropped_total counter
-goplay_messages_dropped_total{topic="/t"} 7
-# HELP goplay_position_seconds Where play is, from the first message.
-# TYPE goplay_position_seconds gauge
-goplay_position_seconds 21.3
-# HELP goplay_rate_achieved Bag time per wall time so far; absent while not known.
-# TYPE goplay_rate_achieved gauge
-goplay_rate_achieved 0.9987
-`
-	if err := testutil.CollectAndCompare(backend, strings.NewReader(want), "goplay_messages_dropped_total", "goplay_position_seconds", "goplay_rate_achieved"); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestLostInDamage: a number of lost messages that is unknown is no number, neither among the
-// metrics nor in the state.
-func TestLostInDamage(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		damage         control.DamageCount
-		metrics, state string
-	}{
-		{control.DamageCount{}, "goplay_damaged_places_total 0\ngoplay_lost_in_damage_total 0\n", `"damaged_places":0,"lost_in_damage":0`},
-		{control.DamageCount{Places: 2, Messages: 7}, "goplay_damaged_places_total 2\ngoplay_lost_in_damage_total 7\n", `"damaged_places":2,"lost_in_damage":7`},
-		{control.DamageCount{Places: 2, Messages: 7, Unknown: 1}, "goplay_damaged_places_total 2\n", `"damaged_places":2,"lost_in_damage":null`},
-	} {
-		backend, f := playing("/t")
-		f.did("", func(s *control.Stats) { s.Damage = tc.damage })
-		c := serve(t, backend)
-		got := strings.Join(regexp.MustCompile(`(?m)^goplay_(damaged|lost_in).*\n`).FindAllString(c.get("/metrics").body, -1), "")
-		if got != tc.metrics {
-			t.Errorf("%+v: metrics\n%s", tc.damage, got)
-		}
-		if state := c.get("/api/v1/state").body; !strings.Contains(state, tc.state) {
-			t.Errorf("%+v: no %s in %s", tc.damage, tc.state, state)
 		}
 	}
 }

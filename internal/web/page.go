@@ -6,6 +6,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"html/template"
+	"io/fs"
 	"net/http"
 	"path"
 	"strconv"
@@ -13,7 +14,19 @@ import (
 )
 
 //go:embed assets
-var assets embed.FS
+var embedded embed.FS
+
+// shared are the files that the pages of all programs have in common.
+var shared = Files(embedded) //nolint:gochecknoglobals // a constant, but for the language
+
+// Files returns the files in the folder assets of a program.
+func Files(embedded embed.FS) fs.FS {
+	files, err := fs.Sub(embedded, "assets")
+	if err != nil {
+		panic("web: " + err.Error()) // the name is valid
+	}
+	return files
+}
 
 // contentTypes are the content types of the assets by extension.
 var contentTypes = map[string]string{ //nolint:gochecknoglobals // a constant, but for the language
@@ -23,16 +36,18 @@ var contentTypes = map[string]string{ //nolint:gochecknoglobals // a constant, b
 // pages serves the page of the program and its assets. Each file is registered with its own
 // path, so that request paths are never used as file paths.
 func (s *Server) pages() {
-	entries, err := assets.ReadDir("assets")
-	if err != nil {
-		panic("web: " + err.Error()) // it is in the program
-	}
-	for _, e := range entries {
-		if path.Ext(e.Name()) != ".html" {
-			s.mux.HandleFunc("GET /static/"+e.Name(), asset(e.Name())) // also for the login
+	for _, files := range []fs.FS{shared, s.backend.Pages()} {
+		entries, err := fs.ReadDir(files, ".")
+		if err != nil {
+			panic("web: " + err.Error()) // they are in the program
+		}
+		for _, e := range entries {
+			if path.Ext(e.Name()) != ".html" {
+				s.mux.HandleFunc("GET /static/"+e.Name(), asset(files, e.Name())) // also for the login
+			}
 		}
 	}
-	page := asset(s.backend.program() + ".html")
+	page := asset(s.backend.Pages(), s.backend.Program()+".html")
 	s.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		if !s.guard.admits(r) {
 			http.Redirect(w, r, "/login", http.StatusSeeOther)
@@ -52,8 +67,8 @@ func (s *Server) pages() {
 
 // asset serves an embedded file. Browsers have to revalidate it each time: the next version of
 // the program may serve other content at the same address.
-func asset(name string) http.HandlerFunc {
-	b := mustRead(name)
+func asset(files fs.FS, name string) http.HandlerFunc {
+	b := mustRead(files, name)
 	sum := sha256.Sum256(b)
 	etag := strconv.Quote(hex.EncodeToString(sum[:8]))
 	kind := contentTypes[path.Ext(name)]
@@ -66,8 +81,8 @@ func asset(name string) http.HandlerFunc {
 	}
 }
 
-func mustRead(name string) []byte {
-	b, err := assets.ReadFile("assets/" + name)
+func mustRead(files fs.FS, name string) []byte {
+	b, err := fs.ReadFile(files, name)
 	if err != nil {
 		panic("web: " + err.Error()) // it is in the program
 	}
@@ -76,11 +91,24 @@ func mustRead(name string) []byte {
 
 // loginPage asks for the token.
 func (s *Server) loginPage(w http.ResponseWriter, status int) {
-	t := template.Must(template.New("login").Parse(string(mustRead("login.html"))))
+	t := template.Must(template.New("login").Parse(string(mustRead(shared, "login.html"))))
 	w.Header().Set("Content-Type", contentTypes[".html"])
 	w.WriteHeader(status)
 	t.Execute(w, struct { //nolint:errcheck,gosec // whoever has gone does not need it
 		Program, Node string
 		Again         bool
-	}{s.backend.program(), s.Node, status != http.StatusOK})
+	}{s.backend.Program(), s.options.Node, status != http.StatusOK})
+}
+
+// login exchanges the token for a cookie.
+func (s *Server) login(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
+	if s.guard.token == "" || !equalSecrets(r.PostFormValue("token"), s.guard.token) {
+		s.loginPage(w, http.StatusUnauthorized)
+		return
+	}
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure would keep it from a server without TLS, which this is
+		Name: cookieName, Value: s.guard.session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	})
+	http.Redirect(w, r, "/", http.StatusSeeOther)
 }

@@ -3,72 +3,47 @@ package web_test
 import (
 	"bufio"
 	"net/http"
-	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/web"
+	"github.com/gorosbag/gorosbag/internal/web/webtest"
 )
 
-// TestPagesAreComplete: what a page loads is there, and nothing comes from elsewhere.
+// TestPagesAreComplete: what pages load is there, and nothing comes from elsewhere.
 func TestPagesAreComplete(t *testing.T) {
 	t.Parallel()
-	backend, _ := playing("/t")
-	c := serve(t, backend)
-	files, err := filepath.Glob("assets/*")
-	if err != nil || len(files) < 7 {
-		t.Fatalf("%q, %v", files, err)
-	}
-	refers := regexp.MustCompile(`(?:src|href)="([^"]+)"|from "\./([^"]+)"`)
-	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range refers.FindAllStringSubmatch(string(b), -1) {
-			path := m[1]
-			if m[2] != "" {
-				path = "/static/" + m[2]
-			}
-			if a := c.get(path); a.status != http.StatusOK {
-				t.Errorf("%s: %s: %d", file, path, a.status)
-			}
-		}
-		for _, bad := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "https:", "@import", "url(", "style=", "onclick", " javascript:"} {
-			if strings.Contains(string(b), bad) {
-				t.Errorf("%s holds %s", file, bad)
-			}
-		}
-		if addresses := regexp.MustCompile(`http://[^"]*`).FindAllString(string(b), -1); len(addresses) > 0 && (filepath.Ext(file) != ".svg" || addresses[0] != "http://www.w3.org/2000/svg") && filepath.Base(file) != "record.js" {
-			t.Errorf("%s: %q", file, addresses)
+	c := webtest.Serve(t, newProgram())
+	webtest.CheckFiles(t, c, "assets")
+	for _, path := range []string{"/static/", "/static/fake.html"} {
+		if a := c.Get(path); a.Status != http.StatusNotFound {
+			t.Errorf("%s: %d", path, a.Status)
 		}
 	}
-	for _, path := range []string{"/static/", "/static/gorecord.html", "/static/login.html"} {
-		if a := c.get(path); a.status != http.StatusNotFound {
-			t.Errorf("%s: %d", path, a.status)
+	for _, path := range []string{"/", "/static/fake.js"} {
+		if a := c.Get(path); a.Status != http.StatusOK {
+			t.Errorf("%s: %d", path, a.Status)
 		}
 	}
-	a := c.get("/static/style.css")
-	if b := c.get("/static/style.css", "If-None-Match: "+a.header.Get("ETag")); b.status != http.StatusNotModified || a.header.Get("Content-Type") != "text/css; charset=utf-8" {
-		t.Errorf("%d, %v", b.status, a.header)
+	a := c.Get("/static/style.css")
+	if b := c.Get("/static/style.css", "If-None-Match: "+a.Header.Get("ETag")); b.Status != http.StatusNotModified || a.Header.Get("Content-Type") != "text/css; charset=utf-8" {
+		t.Errorf("%d, %v", b.Status, a.Header)
 	}
 }
 
 // TestEvents: who watches sees what changes, at once, and there are not too many of them.
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	backend, _ := playing("/t")
-	c := serve(t, backend)
+	program := newProgram()
+	c := webtest.Serve(t, program)
 	watch := func() *http.Response {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.address+"/api/v1/events", http.NoBody)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.Address+"/api/v1/events", http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp, err := (&http.Client{Transport: c.http.Transport}).Do(r)
+		resp, err := (&http.Client{Transport: c.HTTP.Transport}).Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +68,7 @@ func TestEvents(t *testing.T) {
 		t.Fatalf("no event with %s", want)
 	}
 	next(`"paused":false`)
-	c.post("/api/v1/pause", "")
+	c.Post("/api/v1/pause", "")
 	next(`"paused":true`)
 	var others []*http.Response
 	for range 15 {
@@ -112,7 +87,7 @@ func TestEvents(t *testing.T) {
 	}
 	next(`"paused":true`) // the first is not held up
 	began := time.Now()
-	c.server.Close()
+	c.Server.Close()
 	if took := time.Since(began); took > time.Minute { // TestCloseIsNotHeldUp is exact
 		t.Errorf("the end took %v", took)
 	}
@@ -123,14 +98,14 @@ func TestEvents(t *testing.T) {
 func TestSlowWatchers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		backend, _ := playing("/t")
-		c, line := serveInBubble(t, backend)
+		program := newProgram()
+		c, line := serveInBubble(t, program)
 		watch := func() int {
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.address+"/api/v1/events", http.NoBody)
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.Address+"/api/v1/events", http.NoBody)
 			if err != nil {
 				t.Fatal(err)
 			}
-			resp, err := c.http.Do(r)
+			resp, err := c.HTTP.Do(r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -145,8 +120,8 @@ func TestSlowWatchers(t *testing.T) {
 		if status := watch(); status != http.StatusServiceUnavailable {
 			t.Errorf("one more: status %d", status)
 		}
-		if a := c.post("/api/v1/step", ""); a.status != http.StatusOK {
-			t.Errorf("a command: status %d", a.status)
+		if a := c.Post("/api/v1/step", ""); a.Status != http.StatusOK {
+			t.Errorf("a command: status %d", a.Status)
 		}
 		if waited := time.Since(start); waited != 0 {
 			t.Errorf("others waited %v for slow watchers", waited)
@@ -168,13 +143,13 @@ func TestSlowWatchers(t *testing.T) {
 func TestCloseIsNotHeldUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		backend, _ := playing("/t")
-		c, line := serveInBubble(t, backend)
+		program := newProgram()
+		c, line := serveInBubble(t, program)
 		line.begin(t, "GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		line.begin(t, "GET /livez HTTP/1.1\r\nHost: localhost\r\nX: ")
 		synctest.Wait()
 		began := time.Now()
-		c.server.Close()
+		c.Server.Close()
 		if took := time.Since(began); took > web.ShutdownTime {
 			t.Errorf("the end took %v, want %v at most", took, web.ShutdownTime)
 		}

@@ -2,23 +2,24 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/gorosbag/gorosbag/internal/command"
 )
 
 const (
 	watchedInterval   = 500 * time.Millisecond // with watchers
 	unwatchedInterval = time.Second            // without watchers, for the counters of the last minute
 	minPollInterval   = 250 * time.Millisecond // minimum time between two polls
-	maxWatchers       = 16
-	eventTimeout      = 5 * time.Second // to write one event; a slower client is disconnected
+	eventTimeout      = 5 * time.Second        // to write one event; a slower client is disconnected
 )
 
 // poller polls the backend once for all watchers.
 type poller struct {
-	server  *Server
+	changed func() <-chan struct{}      // closed at the next change of the state
+	collect func(time.Time) encodedView // asks the program for its state
 	wakeups chan struct{}
 
 	collecting sync.Mutex  // held while the state is collected; guards last and at
@@ -29,14 +30,8 @@ type poller struct {
 	watchers map[chan []byte]bool
 }
 
-// encodedView is a view with its JSON.
-type encodedView struct {
-	view
-	json []byte
-}
-
-func (h *poller) init(s *Server) {
-	h.server, h.wakeups, h.watchers = s, make(chan struct{}, 1), map[chan []byte]bool{}
+func newPoller(changed func() <-chan struct{}, collect func(time.Time) encodedView) *poller {
+	return &poller{changed: changed, collect: collect, wakeups: make(chan struct{}, 1), watchers: map[chan []byte]bool{}}
 }
 
 // current collects the state.
@@ -50,27 +45,8 @@ func (h *poller) cached(maxAge time.Duration) encodedView {
 	if maxAge > 0 && now.Sub(h.at) < maxAge {
 		return h.last
 	}
-	v := h.server.backend.collect(now)
-	b, err := json.Marshal(envelope{
-		Program: h.server.backend.program(), Version: h.server.Version, Node: h.server.Node, Master: h.server.MasterUp(),
-		Time: float64(now.UnixMilli()) / 1e3, Began: float64(h.server.began.UnixMilli()) / 1e3, State: v.state,
-	})
-	if err != nil {
-		panic("web: " + err.Error()) // all that is marshaled is ours
-	}
-	h.last, h.at = encodedView{v, b}, now
+	h.last, h.at = h.collect(now), now
 	return h.last
-}
-
-// envelope holds the fields that both programs have.
-type envelope struct {
-	Program string  `json:"program"`
-	Version string  `json:"version"`
-	Node    string  `json:"node"`
-	Master  bool    `json:"master"` // it answers
-	Time    float64 `json:"time"`   // seconds since 1970
-	Began   float64 `json:"began"`  // when the server did
-	State   any     `json:"state"`
 }
 
 // wake makes run poll soon.
@@ -84,7 +60,7 @@ func (h *poller) wake() {
 // run polls until ctx ends.
 func (h *poller) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		changed := h.server.backend.changed()
+		changed := h.changed()
 		began := time.Now()
 		h.broadcast(h.current().json)
 		pause := unwatchedInterval
@@ -93,18 +69,6 @@ func (h *poller) run(ctx context.Context) {
 		}
 		rest(ctx, pause, changed, h.wakeups)
 		rest(ctx, minPollInterval-time.Since(began), nil, nil)
-	}
-}
-
-// rest waits for the next poll, or for a change.
-func rest(ctx context.Context, pause time.Duration, changed, poked <-chan struct{}) {
-	t := time.NewTimer(pause)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-changed:
-	case <-poked:
-	case <-ctx.Done():
 	}
 }
 
@@ -149,7 +113,7 @@ func (h *poller) serve(w http.ResponseWriter, r *http.Request) {
 	events := h.subscribe()
 	if events == nil {
 		w.Header().Set("Retry-After", "5")
-		writeError(w, &statusError{http.StatusServiceUnavailable, "too many event streams are open"})
+		WriteError(w, command.Refused(command.Unavailable, "too many event streams are open"))
 		return
 	}
 	defer h.unsubscribe(events)

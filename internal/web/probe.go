@@ -59,7 +59,7 @@ func Probe(ctx context.Context, listen, token string, named ...string) error {
 	if answer.StatusCode == http.StatusOK {
 		return nil
 	}
-	var h health
+	var h Health
 	if json.NewDecoder(io.LimitReader(answer.Body, maxBodyBytes)).Decode(&h) != nil || len(h.Problems) == 0 {
 		return fmt.Errorf("healthcheck: %s: %s", what, answer.Status)
 	}

@@ -13,10 +13,6 @@ import (
 	"strings"
 )
 
-// minTokenBytes is the minimum length of a token, which must be too long to guess, since attempts are
-// not rate-limited.
-const minTokenBytes = 16
-
 // cookieName is the name of the cookie that a browser gets in exchange for the token.
 const cookieName = "gorosbag"
 
@@ -25,6 +21,7 @@ type guard struct {
 	token   string
 	session string // value of the cookie; only valid for this process
 	hosts   []string
+	origins []string
 }
 
 func newGuard(o Options) guard {
@@ -37,6 +34,9 @@ func newGuard(o Options) guard {
 	}
 	for _, name := range o.Hosts {
 		g.hosts = append(g.hosts, canonical(name))
+	}
+	for _, origin := range o.Origins {
+		g.origins = append(g.origins, strings.ToLower(origin))
 	}
 	if name, _, err := net.SplitHostPort(o.Listen); err == nil && name != "" {
 		g.hosts = append(g.hosts, canonical(name))
@@ -54,7 +54,7 @@ const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-a
 func (g *guard) wrap(next http.Handler) http.Handler {
 	origin := http.NewCrossOriginProtection()
 	origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		writeError(w, &statusError{http.StatusForbidden, "cross-origin request refused"})
+		WriteError(w, &statusError{http.StatusForbidden, "cross-origin request refused"})
 	}))
 	next = origin.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -67,7 +67,7 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		if !g.allowsHost(r.Host) {
-			writeError(w, &statusError{http.StatusMisdirectedRequest, "unknown host name: allow it with --http-host"})
+			WriteError(w, &statusError{http.StatusMisdirectedRequest, "unknown host name: allow it with --http-host"})
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -111,22 +111,9 @@ func (g *guard) requireToken(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !g.admits(r) {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			writeError(w, &statusError{http.StatusUnauthorized, "a token is needed: send it as Authorization: Bearer, or log in"})
+			WriteError(w, &statusError{http.StatusUnauthorized, "a token is needed: send it as Authorization: Bearer, or log in"})
 			return
 		}
 		next(w, r)
 	}
-}
-
-// login exchanges the token for a cookie.
-func (s *Server) login(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
-	if s.guard.token == "" || !equalSecrets(r.PostFormValue("token"), s.guard.token) {
-		s.loginPage(w, http.StatusUnauthorized)
-		return
-	}
-	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure would keep it from a server without TLS, which this is
-		Name: cookieName, Value: s.guard.session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
-	})
-	http.Redirect(w, r, "/", http.StatusSeeOther)
 }

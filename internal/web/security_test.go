@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/web"
+	"github.com/gorosbag/gorosbag/internal/web/webtest"
 )
 
 func withToken(o *web.Options) { o.Token = token }
@@ -17,9 +18,9 @@ func withToken(o *web.Options) { o.Token = token }
 // name of another site.
 func TestWhoIsLetIn(t *testing.T) {
 	t.Parallel()
-	backend, player := playing("/t")
-	c := serve(t, backend, func(o *web.Options) { o.Hosts = []string{"Robot.local", "recorder"} })
-	port := c.address[strings.LastIndex(c.address, ":")+1:]
+	program := newProgram()
+	c := webtest.Serve(t, program, func(o *web.Options) { o.Hosts = []string{"Robot.local", "recorder"} })
+	port := c.Address[strings.LastIndex(c.Address, ":")+1:]
 	tests := map[string]struct {
 		method, path string
 		headers      []string
@@ -48,11 +49,11 @@ func TestWhoIsLetIn(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := c.do(test.method, test.path, "", test.headers...)
-			if a.status != test.want && (test.want != 404 || a.status/100 != 3) {
-				t.Errorf("status %d, want %d: %s", a.status, test.want, a.body)
+			a := c.Do(test.method, test.path, "", test.headers...)
+			if a.Status != test.want && (test.want != 404 || a.Status/100 != 3) {
+				t.Errorf("status %d, want %d: %s", a.Status, test.want, a.Body)
 			}
-			h := a.header
+			h := a.Header
 			if !strings.Contains(h.Get("Content-Security-Policy"), "default-src 'self'") || !strings.Contains(h.Get("Content-Security-Policy"), "frame-ancestors 'none'") ||
 				h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Access-Control-Allow-Origin") != "" {
 				t.Errorf("headers %v", h)
@@ -61,89 +62,72 @@ func TestWhoIsLetIn(t *testing.T) {
 	}
 	t.Run("form with a body", func(t *testing.T) {
 		t.Parallel()
-		if a := c.post("/api/v1/rate", `{"rate":7}`, "Content-Type: application/x-www-form-urlencoded"); a.status != http.StatusUnsupportedMediaType {
-			t.Errorf("status %d", a.status)
+		if a := c.Post("/api/v1/rate", `{"rate":7}`, "Content-Type: application/x-www-form-urlencoded"); a.Status != http.StatusUnsupportedMediaType {
+			t.Errorf("status %d", a.Status)
 		}
 	})
 	t.Cleanup(func() {
-		for _, call := range player.said() {
+		for _, call := range program.said() {
 			if call != "pause" {
-				t.Errorf("somebody got in: %q", player.said())
+				t.Errorf("somebody got in: %q", program.said())
 			}
 		}
 	})
-}
-
-// TestReadingChangesNothing: whatever a GET asks for, nothing is done.
-func TestReadingChangesNothing(t *testing.T) {
-	t.Parallel()
-	backend, player := playing("/t")
-	c := serve(t, backend)
-	for _, name := range []string{"play", "pause", "toggle", "step", "step_back", "burst", "seek", "rate", "loop", "marks", "bookmark", "topic", "pause_topics", "stop"} {
-		for _, method := range []string{"GET", "HEAD", "PUT", "DELETE", "OPTIONS"} {
-			if a := c.do(method, "/api/v1/"+name, ""); a.status < 400 {
-				t.Errorf("%s %s: %d", method, name, a.status)
-			}
-		}
-	}
-	if calls := player.said(); len(calls) > 0 {
-		t.Errorf("done: %q", calls)
-	}
 }
 
 // TestToken: only who has it gets in, as a program by a header, or as a browser by a cookie.
 func TestToken(t *testing.T) {
 	t.Parallel()
-	backend, player := playing("/t")
-	c := serve(t, backend, withToken)
-	for _, path := range []string{"/api/v1/state", "/api/v1/events", "/metrics", "/api/v1/density?n=3"} {
+	program := newProgram()
+	c := webtest.Serve(t, program, withToken)
+	for _, path := range []string{"/api/v1/state", "/api/v1/events", "/metrics", "/api/v1/list"} {
 		for name, header := range map[string]string{"none": "", "wrong": "Authorization: Bearer 0123456789abcdeF", "empty": "Authorization: Bearer ", "basic": "Authorization: Basic " + token, "cookie": "Cookie: gorosbag=" + token} {
-			if a := c.get(path, header); a.status != http.StatusUnauthorized || a.header.Get("WWW-Authenticate") != "Bearer" {
-				t.Errorf("%s, %s: status %d", path, name, a.status)
+			if a := c.Get(path, header); a.Status != http.StatusUnauthorized || a.Header.Get("WWW-Authenticate") != "Bearer" {
+				t.Errorf("%s, %s: status %d", path, name, a.Status)
 			}
 		}
 	}
-	if a := c.post("/api/v1/pause", ""); a.status != http.StatusUnauthorized {
-		t.Errorf("a command: status %d", a.status)
+	if a := c.Post("/api/v1/pause", ""); a.Status != http.StatusUnauthorized {
+		t.Errorf("a command: status %d", a.Status)
 	}
 	for _, path := range []string{"/livez", "/readyz", "/healthz"} {
-		if a := c.get(path); a.status != http.StatusOK || a.body != `{"status":"ok"}`+"\n" {
-			t.Errorf("%s tells everybody %d %s", path, a.status, a.body)
+		if a := c.Get(path); a.Status != http.StatusOK || a.Body != `{"status":"ok"}`+"\n" {
+			t.Errorf("%s tells everybody %d %s", path, a.Status, a.Body)
 		}
 	}
-	if a := c.get("/api/v1/state", "Authorization: Bearer "+token); a.status != http.StatusOK {
-		t.Errorf("with the token: status %d", a.status)
+	if a := c.Get("/api/v1/state", "Authorization: Bearer "+token); a.Status != http.StatusOK {
+		t.Errorf("with the token: status %d", a.Status)
 	}
-	if a := c.get("/"); a.status != http.StatusSeeOther || a.header.Get("Location") != "/login" {
-		t.Errorf("the page: %d", a.status)
+	if a := c.Get("/"); a.Status != http.StatusSeeOther || a.Header.Get("Location") != "/login" {
+		t.Errorf("the page: %d", a.Status)
 	}
-	if a := c.get("/login"); a.status != http.StatusOK || !strings.Contains(a.body, `type="password"`) {
-		t.Errorf("the login: %d %s", a.status, a.body)
+	if a := c.Get("/login"); a.Status != http.StatusOK || !strings.Contains(a.Body, `type="password"`) {
+		t.Errorf("the login: %d %s", a.Status, a.Body)
 	}
 	const form = "Content-Type: application/x-www-form-urlencoded"
-	if a := c.post("/login", "token=wrong", form); a.status != http.StatusUnauthorized || a.header.Get("Set-Cookie") != "" || !strings.Contains(a.body, "not the token") {
-		t.Errorf("a wrong token: %d %v", a.status, a.header)
+	if a := c.Post("/login", "token=wrong", form); a.Status != http.StatusUnauthorized || a.Header.Get("Set-Cookie") != "" || !strings.Contains(a.Body, "not the token") {
+		t.Errorf("a wrong token: %d %v", a.Status, a.Header)
 	}
-	if a := c.post("/login", "token="+token, form, "Sec-Fetch-Site: cross-site"); a.status != http.StatusForbidden {
-		t.Errorf("a login by another site: %d", a.status)
+	if a := c.Post("/login", "token="+token, form, "Sec-Fetch-Site: cross-site"); a.Status != http.StatusForbidden {
+		t.Errorf("a login by another site: %d", a.Status)
 	}
-	a := c.post("/login", "token="+token, form)
-	cookie := a.header.Get("Set-Cookie")
-	if a.status != http.StatusSeeOther || !strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Strict") || strings.Contains(cookie, token) {
-		t.Errorf("the login: %d, %s", a.status, cookie)
+	a := c.Post("/login", "token="+token, form)
+	cookie := a.Header.Get("Set-Cookie")
+	if a.Status != http.StatusSeeOther || !strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Strict") || strings.Contains(cookie, token) {
+		t.Errorf("the login: %d, %s", a.Status, cookie)
 	}
 	cookie, _, _ = strings.Cut(cookie, ";")
-	if a := c.post("/api/v1/pause", "", "Cookie: "+cookie, "Sec-Fetch-Site: same-origin"); a.status != http.StatusOK {
-		t.Errorf("with the cookie: %d", a.status)
+	if a := c.Post("/api/v1/pause", "", "Cookie: "+cookie, "Sec-Fetch-Site: same-origin"); a.Status != http.StatusOK {
+		t.Errorf("with the cookie: %d", a.Status)
 	}
-	if a := c.get("/", "Cookie: "+cookie); a.status != http.StatusOK {
-		t.Errorf("the page with the cookie: %d", a.status)
+	if a := c.Get("/", "Cookie: "+cookie); a.Status != http.StatusOK {
+		t.Errorf("the page with the cookie: %d", a.Status)
 	}
-	other := serve(t, idle(), withToken)
-	if a := other.get("/api/v1/state", "Cookie: "+cookie); a.status != http.StatusUnauthorized {
-		t.Errorf("the cookie of another process: %d", a.status)
+	other := webtest.Serve(t, newProgram(), withToken)
+	if a := other.Get("/api/v1/state", "Cookie: "+cookie); a.Status != http.StatusUnauthorized {
+		t.Errorf("the cookie of another process: %d", a.Status)
 	}
-	if calls := player.said(); len(calls) != 1 {
+	if calls := program.said(); len(calls) != 1 {
 		t.Errorf("done: %q", calls)
 	}
 }
@@ -152,16 +136,16 @@ func TestToken(t *testing.T) {
 func TestProbesOfStrangers(t *testing.T) {
 	t.Parallel()
 	looks := func(headers ...string) (n, periods int) {
-		backend, player := playing("/t")
-		c, began := serve(t, backend, withToken), time.Now()
+		program := newProgram()
+		c, began := webtest.Serve(t, program, withToken), time.Now()
 		for range 30 {
 			for _, path := range []string{"/livez", "/readyz", "/healthz"} {
-				c.get(path, headers...)
+				c.Get(path, headers...)
 			}
 		}
-		player.mu.Lock()
-		defer player.mu.Unlock()
-		return player.looks, int(time.Since(began) / (200 * time.Millisecond))
+		program.mu.Lock()
+		defer program.mu.Unlock()
+		return program.looks, int(time.Since(began) / (200 * time.Millisecond))
 	}
 	if n, periods := looks(); n > 10+periods {
 		t.Errorf("%d looks for strangers", n)
@@ -195,7 +179,7 @@ func TestListen(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, err := web.Serve(t.Context(), web.Options{Listen: test.listen, Token: test.token, MasterUp: func() bool { return true }, Unread: func() (now, ever string) { return "", "" }, Log: zap.NewNop()}, idle())
+			s, err := web.Serve(t.Context(), web.Options{Listen: test.listen, Token: test.token, MasterUp: func() bool { return true }, Unread: func() (now, ever string) { return "", "" }, Log: zap.NewNop()}, newProgram())
 			if err == nil {
 				s.Close()
 			}
@@ -209,13 +193,13 @@ func TestListen(t *testing.T) {
 // TestLongHeader: a header that is too long is refused.
 func TestLongHeader(t *testing.T) {
 	t.Parallel()
-	c := serve(t, idle())
-	long, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.address+"/livez", http.NoBody)
+	c := webtest.Serve(t, newProgram())
+	long, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.Address+"/livez", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
 	long.Header.Set("X-Long", strings.Repeat("x", 32<<10))
-	if r, err := c.http.Do(long); err == nil { // else the server has hung up on the rest of it
+	if r, err := c.HTTP.Do(long); err == nil { // else the server has hung up on the rest of it
 		r.Body.Close()
 		if r.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
 			t.Errorf("long header: %d", r.StatusCode)
@@ -243,18 +227,18 @@ func TestHowToAsk(t *testing.T) {
 		{"POST", "/api/v1/rate", `{"rate":2}`, "", "", 415, "", "the body must be application/json, as of: curl -H 'Content-Type: application/json' -d '...' http://ADDRESS/api/v1/rate"},
 		{"GET", "/api/v1/other", "", "", "", 404, "", "no such endpoint: see docs/http.md"},
 	} {
-		backend, player := playing("/t")
-		c := serve(t, backend, func(o *web.Options) { o.Token = tc.token })
+		program := newProgram()
+		c := webtest.Serve(t, program, func(o *web.Options) { o.Token = tc.token })
 		headers := []string{"Content-Type: text/plain"}
 		if tc.host != "" {
 			headers = append(headers, "Host: "+tc.host)
 		}
-		a := c.do(tc.method, tc.path, tc.body, headers...)
-		want := strings.ReplaceAll(tc.want, "ADDRESS", strings.TrimPrefix(c.address, "http://"))
-		if got := decode[struct{ Error string }](t, a).Error; a.status != tc.status || a.header.Get("Allow") != tc.allow || got != want {
-			t.Errorf("%s %s: %d, allow %q, %q; want %d, %q, %q", tc.method, tc.path, a.status, a.header.Get("Allow"), got, tc.status, tc.allow, want)
+		a := c.Do(tc.method, tc.path, tc.body, headers...)
+		want := strings.ReplaceAll(tc.want, "ADDRESS", strings.TrimPrefix(c.Address, "http://"))
+		if got := webtest.Decode[struct{ Error string }](t, a).Error; a.Status != tc.status || a.Header.Get("Allow") != tc.allow || got != want {
+			t.Errorf("%s %s: %d, allow %q, %q; want %d, %q, %q", tc.method, tc.path, a.Status, a.Header.Get("Allow"), got, tc.status, tc.allow, want)
 		}
-		if calls := player.said(); len(calls) > 0 {
+		if calls := program.said(); len(calls) > 0 {
 			t.Errorf("%s %s did %q", tc.method, tc.path, calls)
 		}
 	}

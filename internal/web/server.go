@@ -1,82 +1,53 @@
 // Package web monitors and controls a recording or a playback over HTTP: a web page, the same
 // commands as a JSON API, server-sent events, metrics for Prometheus and probes for supervisors.
 //
-// It serves authorized clients only: without a token it listens on loopback only. It uses
-// recorder.Control and control.Control of player, never paths from clients: a bag is identified by a
-// number. Its resources are bounded, and neither recording nor play waits for it: it is
-// closed last, within a second.
+// It serves authorized clients only: without a token it listens on loopback only. It knows no
+// program: what there is to see and to order comes from a Backend. Its resources are bounded, and
+// neither recording nor play waits for it: it is closed last, within a second.
 package web
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
-	"net/netip"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/command"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 )
 
-// Limits of requests; those of connections are in listener.go.
-const (
-	maxHeaderBytes  = 16 << 10
-	maxBodyBytes    = 16 << 10
-	headerTimeout   = 5 * time.Second
-	readTimeout     = 10 * time.Second
-	writeTimeout    = 15 * time.Second
-	idleTimeout     = 30 * time.Second
-	shutdownTimeout = time.Second // for running requests at the end
-)
-
-// actionTimeout is how long an action waits for the disk. The action is carried out even if the
-// request times out.
-const actionTimeout = 10 * time.Second
-
-// Options are the options of Serve.
-type Options struct {
-	Listen string   // host:port; port 0 takes a free one
-	Token  string   // authorizes requests; empty authorizes every client on this machine
-	Hosts  []string // allowed host names, besides localhost and IP addresses
-
-	Node     string // our name on the graph
-	Version  string
-	MasterUp func() bool               // whether the master answers
-	Unread   func() (now, ever string) // what cannot be read of the replies of the master, see tcpros.Node.Unread
-	Log      *zap.Logger
-}
-
-// Backend is the program that a Server serves. NewRecorder and NewPlayer return one.
+// Backend is the program that a Server serves.
 type Backend interface {
 	prometheus.Collector
 
-	program() string
-	routes(s *Server)
-	// collect returns the current state. Calls come one at a time.
-	collect(now time.Time) view
-	// changed returns a channel that is closed at the next change of the state.
-	changed() <-chan struct{}
-}
-
-// view is the state at one time.
-type view struct {
-	state    any    // as JSON
-	health   health // without what the server adds
-	notReady string // reason why the program is not ready; empty if it is
+	// Program returns the name of the program, with which its metrics begin.
+	Program() string
+	// Pages returns the files of the program's page, PROGRAM.html among them. Those of all
+	// programs, such as common.js, are there without it.
+	Pages() fs.FS
+	// Routes registers the endpoints of the program.
+	Routes(s *Server)
+	// Poll returns the current state. Calls come one at a time.
+	Poll(now time.Time) View
+	// Changed returns a channel that is closed at the next change of the state.
+	Changed() <-chan struct{}
 }
 
 // Server serves one Backend.
 type Server struct {
-	Options
+	options Options
 	backend Backend
 	guard   guard
 	conns   *listener
-	poller  poller
+	poller  *poller
 	metrics *prometheus.Registry
 	mux     *http.ServeMux
 	http    http.Server
@@ -84,7 +55,7 @@ type Server struct {
 	began   time.Time
 	end     context.CancelFunc
 	done    sync.WaitGroup
-	files   chan struct{} // holds a token for each download
+	files   chan struct{} // holds an element for each download
 }
 
 // Serve starts a server, which runs until Close.
@@ -104,14 +75,15 @@ func Serve(ctx context.Context, o Options, f Backend) (*Server, error) {
 func serve(ctx context.Context, ln net.Listener, o Options, f Backend) *Server {
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx)) // Close ends it; ctx is for the start
 	s := &Server{
-		Options: o, backend: f, metrics: prometheus.NewRegistry(), mux: http.NewServeMux(), addr: ln.Addr(), began: time.Now(), end: cancel,
+		options: o, backend: f, metrics: prometheus.NewRegistry(), mux: http.NewServeMux(), addr: ln.Addr(), began: time.Now(), end: cancel,
 		conns: newListener(ln, o.Log), files: make(chan struct{}, maxDownloads),
 	}
 	s.guard = newGuard(o)
-	s.poller.init(s)
+	s.poller = newPoller(f.Changed, s.collect)
 	s.routes()
+	live := &upgrader{view: o.Live, guard: &s.guard, conns: s.conns, log: o.Log}
 	s.http = http.Server{
-		Handler:           s.guard.wrap(s.mux),
+		Handler:           s.guard.wrap(live.wrap(s.mux)),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
@@ -140,6 +112,9 @@ func (s *Server) Addr() net.Addr { return s.addr }
 // Close stops the server. Running requests have one second to end.
 func (s *Server) Close() {
 	s.end()
+	if s.options.Live != nil {
+		s.done.Go(s.options.Live.Close) // owner: Close; ends within shutdownTimeout
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	if s.http.Shutdown(ctx) != nil {
@@ -148,76 +123,46 @@ func (s *Server) Close() {
 	s.done.Wait()
 }
 
-// check refuses options that would expose the server without a token.
-func (o *Options) check(ctx context.Context) error {
-	if err := CheckToken(o.Token); err != nil {
-		return fmt.Errorf("--http-token: %w", err)
-	}
-	if err := CheckListen(ctx, o.Listen, o.Token != ""); err != nil {
-		return fmt.Errorf("--http %q: %w", o.Listen, err)
-	}
-	return nil
-}
-
-// CheckToken returns why a token cannot be used, without the token itself. Empty means no token.
-func CheckToken(token string) error {
-	if token != "" && len(token) < minTokenBytes {
-		return fmt.Errorf("the token has %d characters: give it at least %d, such as from openssl rand -hex 16", len(token), minTokenBytes)
-	}
-	return nil
-}
-
-// CheckListen returns why a server may not listen on host:port, without the address itself. A host
-// name is looked up if there is no token.
-func CheckListen(ctx context.Context, listen string, hasToken bool) error {
-	host, _, err := net.SplitHostPort(listen)
-	if err != nil {
-		return errors.New("want HOST:PORT, such as 127.0.0.1:8765")
-	}
-	if hasToken {
-		return nil
-	}
-	local, err := onLoopback(ctx, host)
-	if err == nil && !local {
-		err = errors.New("it could be reached by others: set --http-token, --http-token-file or the variable for it, or listen on 127.0.0.1")
-	}
-	return err
-}
-
-// onLoopback reports whether all addresses of a host are on loopback. No host stands for
-// all addresses.
-func onLoopback(ctx context.Context, host string) (bool, error) {
-	if host == "" {
-		return false, nil
-	}
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return ip.Unmap().IsLoopback(), nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, headerTimeout)
-	defer cancel()
-	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-	if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
-		return false, fmt.Errorf("the address of %q is not found (%s): want a name that this machine knows, or an address such as 127.0.0.1", host, dns.Err)
-	} else if err != nil {
-		return false, err
-	}
-	for _, ip := range ips {
-		if !ip.Unmap().IsLoopback() {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
 // routes registers the handlers. Every request that changes something is a POST.
 func (s *Server) routes() {
 	s.pages()
 	s.probes()
-	s.handle("GET /api/v1/state", s.getState)
-	s.handle("GET /api/v1/events", s.poller.serve)
+	s.Handle("GET /api/v1/state", s.getState)
+	s.Handle("GET /api/v1/events", s.poller.serve)
 	s.exportMetrics()
 	s.mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
-		writeError(w, &statusError{http.StatusNotFound, "no such endpoint: see docs/http.md"})
+		WriteError(w, command.Refused(command.NotFound, "no such endpoint: see docs/http.md"))
 	})
-	s.backend.routes(s)
+	s.backend.Routes(s)
+}
+
+// envelope holds the fields that all programs have.
+type envelope struct {
+	Program string  `json:"program"`
+	Version string  `json:"version"`
+	Node    string  `json:"node"`
+	Master  bool    `json:"master"` // it answers
+	Time    float64 `json:"time"`   // seconds since 1970
+	Began   float64 `json:"began"`  // when the server did
+	State   any     `json:"state"`
+
+	Live *liveState `json:"live"` // null if there is no live view
+}
+
+// collect asks the program for its state.
+func (s *Server) collect(now time.Time) encodedView {
+	v := s.backend.Poll(now)
+	b, err := json.Marshal(envelope{
+		Program: s.backend.Program(), Version: s.options.Version, Node: s.options.Node, Master: s.options.MasterUp(),
+		Time: float64(now.UnixMilli()) / 1e3, Began: float64(s.began.UnixMilli()) / 1e3, State: v.State, Live: stateOf(s.options.Live, s.guard.token != ""),
+	})
+	if err != nil {
+		panic("web: " + err.Error()) // all that is marshaled is ours
+	}
+	return encodedView{v, b}
+}
+
+func (s *Server) getState(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Write(s.poller.current().json) //nolint:errcheck,gosec // whoever has gone does not need it
 }

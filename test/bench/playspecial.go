@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -172,11 +173,15 @@ func (t tape) seek(ctx context.Context, b *bench, path string, kind seeking) (al
 		return nil, err
 	}
 	defer node.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the master ends, too
-	bag, err := player.OpenBag(ctx, path, player.BagOptions{})
+	recording, err := bagopen.Open(ctx, path, bagopen.Options{})
 	if err != nil {
 		return nil, err
 	}
-	defer bag.Close() //nolint:errcheck // read only
+	defer recording.Close() //nolint:errcheck // read only
+	bag, err := player.NewBag(ctx, path, recording.Source)
+	if err != nil {
+		return nil, err
+	}
 	running, played := make(chan control.Control, 1), make(chan error, 1)
 	playing, stop := context.WithCancel(ctx)
 	defer func() { stop(); err = errors.Join(err, <-played) }()

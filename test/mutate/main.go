@@ -44,7 +44,9 @@ var areas = []area{
 	{name: "player-plan", dir: "player/internal/plan"},
 	{name: "player-readahead", dir: "player/internal/readahead"},
 	{name: "player-timeline", dir: "player/internal/timeline"},
-	{name: "player", dir: "player", files: "wait", skip: "ToSubscriber|SlowReader|Interrupt|OnTheWire|LateSubscriber|Respect"},
+	{name: "player-pacer", dir: "player", files: "conductor pacer steer", skip: overTheNetwork},
+	{name: "player-output", dir: "player/internal/output", tests: "player", skip: overTheNetwork},
+	{name: "player-stage", dir: "player/internal/stage", files: "live wait", tests: "player", skip: overTheNetwork},
 	{name: "player-transport", dir: "player/internal/transport"},
 	{name: "loglimit", dir: "internal/loglimit", files: "core limiter pace"},
 	{name: "player-pacing", dir: "player/internal/pacing", files: "batcher timing sleeper sleeper_linux"},
@@ -57,6 +59,9 @@ var areas = []area{
 	{name: "bagfmt-index", dir: "bagfmt/internal/load", files: "index", tests: "bagfmt"},
 	{name: "bagfmt-recover", dir: "bagfmt/recovery", tests: "bagfmt"},
 }
+
+// overTheNetwork are the tests of the player that play to real nodes.
+const overTheNetwork = "ToSubscriber|SlowReader|Interrupt|OnTheWire|LateSubscriber|Respect"
 
 const slowRecorder = "HangingDisk|Flood|Store|ProvenPublisherThatStops|TakeNoHeap|TakeTurns|WaitingIsNotBeingStuck|RegistersInOrder|ComeAndGo|AcrossSplits"
 

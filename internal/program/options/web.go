@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"strings"
 
@@ -17,8 +18,10 @@ const defaultHTTPAddress = "127.0.0.1:8765"
 
 // Web is what the options of the page, the metrics and the JSON interface set.
 type Web struct {
-	Listen string // HOST:PORT to serve on; empty means not to serve
-	Hosts  []string
+	Listen string   // HOST:PORT to serve on; empty means not to serve
+	Hosts  []string // accepted in requests beside those of this machine
+
+	Origins []string // of pages of others that may open the live view
 
 	token, fileToken string // at most one is given
 }
@@ -46,6 +49,9 @@ func (w *Web) Group(checkToken func(token string) error, checkListen func(addres
 		{Name: "http-host", Arg: "NAME", Value: config.Texts(&w.Hosts, UnlessEmpty(checkHostName)), Help: `
 			Accept requests for the host NAME, too, besides localhost, addresses, the name of this machine and the one in the ROS graph. May be given
 			several times.`},
+		{Name: "http-origin", Arg: "ORIGIN", Value: config.Texts(&w.Origins, UnlessEmpty(checkOrigin)), Help: `
+			Let pages of these origins, such as https://viewer.example.org, open the live view, too, besides the pages of this server, the Foxglove
+			application and desktop applications. May be given several times.`},
 	}}
 }
 
@@ -80,6 +86,15 @@ func readToken(path string) (string, error) {
 func checkHostName(name string) error {
 	if strings.ContainsAny(name, "/:@?# \t") {
 		return errors.New("want a name alone, such as robot7.local, without http:// and without a port")
+	}
+	return nil
+}
+
+// checkOrigin refuses what no browser sends as the origin of a page that can be named.
+func checkOrigin(origin string) error {
+	u, err := url.Parse(origin)
+	if err != nil || u.Scheme == "" || u.Host == "" || origin != u.Scheme+"://"+u.Host || strings.Contains(u.Host, "*") {
+		return errors.New("want the start of a page's address, with http:// or https:// and without a path, such as https://viewer.example.org or http://10.0.0.5:8080")
 	}
 	return nil
 }

@@ -77,6 +77,7 @@ export function follow(show) {
       set($("node"), plain(e.node));
       $("gone").hidden = true;
       document.body.classList.remove("stale");
+      viewers(e.live);
       show(e.state, e);
     };
     events.onerror = () => {
@@ -109,6 +110,29 @@ export function follow(show) {
   });
   addEventListener("pageshow", (e) => { if (e.persisted) connect(); });
   connect();
+}
+
+// viewers shows who sees the messages live, and how to.
+function viewers(live) {
+  $("live").hidden = live === null;
+  if (live === null) return;
+  const address = location.origin.replace(/^http/, "ws") + "/" + (live.token ? "?token=TOKEN" : "");
+  if ($("live-how").dataset.address !== address) {
+    $("live-how").dataset.address = address;
+    const links = live.apps.flatMap((app) => {
+      const a = el("a", "", app.name);
+      a.href = app.url + encodeURIComponent(address);
+      a.rel = "noopener noreferrer";
+      a.target = "_blank";
+      return [", ", a];
+    });
+    $("live-how").replaceChildren("In Foxglove or Lichtblick, open a Foxglove WebSocket connection to ", el("code", "mono", address),
+      ...live.token ? [", with the token in place of TOKEN."] : [". Open it now: ", ...links.slice(1), "."]);
+  }
+  const n = live.viewers.length;
+  set($("live-count"), (n === 0 ? "" : n === 1 ? "1 viewer" : count(n) + " viewers") + (live.skipped ? (n === 0 ? "" : ", ") + count(live.skipped) + " messages skipped" : ""));
+  $("live-viewers").replaceChildren(...live.viewers.map((v) => el("li", "", "", el("span", "mono", plain(v.peer)),
+    el("span", "muted", count(v.topics) + (v.topics === 1 ? " topic" : " topics") + ", " + bytes(v.bytes) + " sent" + (v.skipped ? ", " + count(v.skipped) + " messages skipped: too slow for all" : "")))));
 }
 
 function link(state, text) {

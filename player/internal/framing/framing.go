@@ -14,6 +14,9 @@ const Length = 4
 // ClockBytes is the length of a rosgraph_msgs/Clock, without that of its frame.
 const ClockBytes = 8
 
+// ClockType is the type of the clock.
+const ClockType = "rosgraph_msgs/Clock"
+
 // ClockMD5 is that of rosgraph_msgs/Clock.
 const ClockMD5 = "a9c97c1d230cfc112e270351a944ee47"
 

@@ -37,7 +37,7 @@ func readPasses(t *testing.T, bag []byte, known bool, o transport.ReadRequest, r
 		go r.readPasses(ctx, readRequest{ReadRequest: o})
 		synctest.Wait()
 		ended = q.closed
-		for range q.count {
+		for range q.ring.count {
 			it, _ := popOne(t.Context(), q)
 			switch j := it.Jump; {
 			case j == nil:

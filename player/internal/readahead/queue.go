@@ -34,41 +34,38 @@ type Item struct {
 }
 
 // Jump moves play to another position: after a seek or a step back, or at the end of a
-// pass. At the end of a pass, the item's pos is where the pass ends.
+// pass. At the end of a pass, Pos of the item is the position where the pass ends.
 type Jump struct {
 	EndOfPass bool // the jump begins the next pass of a loop
 	To        time.Duration
 	Step      bool           // publish the message there even while paused
 	Shift     time.Duration  // what is added to stamps from here on, see Options.LoopShift
-	Latched   []plan.Latched // latched messages valid at to, oldest first; other sources have published nothing yet
+	Latched   []plan.Latched // latched messages valid at To, oldest first; other publishers have no latched message there
 }
 
 // Queue holds the items that are read ahead: one goroutine pushes, one pops. A new read
 // request begins a new epoch, which discards all items of the epoch before.
 type Queue struct {
 	maxBytes, maxItems int
-	firstBytes         int                       // what an epoch begins with of maxBytes
-	OnSlow             func(waits time.Duration) // called from time to time while pop or peek waits for long; may be nil
-	LastWait           time.Duration             // how long the last pop waited; only for the goroutine that pops
+	firstBytes         int                       // bytes that Push may fill at the beginning of an epoch, up to maxBytes
+	OnSlow             func(waits time.Duration) // called after 3 s of waiting in Pop or Peek, and every 30 s; may be nil
+	LastWait           time.Duration             // how long the last Pop waited; only for the goroutine that pops
 
 	mu           sync.Mutex
-	items        []Item // ring
-	head         int
-	count        int
-	bytes        int
-	window       int // bytes that push may fill: firstBytes and as much as was popped, up to maxBytes
+	ring         ring
+	window       int // bytes that Push may fill: firstBytes plus the bytes that were popped in this epoch, up to maxBytes
 	epoch        uint64
 	closed       bool // no more items come in this epoch
-	epochStart   bool // nothing was popped in this epoch
+	epochStart   bool // nothing was popped yet in this epoch
 	starved      uint64
-	starvedSince time.Time     // since when pop has been waiting for the reader; zero if it is not
-	popWaiting   bool          // pop, peek or awaitRestart waits for notEmpty
-	pushWaiting  bool          // push waits for notFull
-	notEmpty     chan struct{} // holds a token after a push while popWaiting, after close or restart
-	notFull      chan struct{} // holds a token after a pop that has made room, or restart
+	starvedSince time.Time     // when Pop began to wait for the reader; zero while Pop does not wait
+	popWaiting   bool          // Pop, Peek or AwaitRestart waits for notEmpty
+	pushWaiting  bool          // Push waits for notFull
+	notEmpty     chan struct{} // gets a token by a Push while popWaiting is set, by Close and by restart
+	notFull      chan struct{} // gets a token by a Pop that has made room, and by restart
 }
 
-// NewQueue returns a queue for so many bytes, see Item, or so many items, whichever is reached first.
+// NewQueue returns a queue that is full at so many bytes, by the cost of items, or at so many items.
 func NewQueue(maxBytes, maxItems int) *Queue {
 	return &Queue{
 		maxBytes: maxBytes, maxItems: maxItems, firstBytes: maxBytes, window: maxBytes,
@@ -86,9 +83,8 @@ func (q *Queue) Push(ctx context.Context, it Item) bool {
 			q.mu.Unlock()
 			return false
 		}
-		if q.count == 0 || q.count < q.maxItems && q.bytes+cost <= q.window {
-			q.append(it)
-			q.bytes += cost
+		if q.ring.count == 0 || q.ring.count < q.maxItems && q.ring.bytes+cost <= q.window {
+			q.ring.append(it, cost)
 			wake := q.popWaiting
 			q.popWaiting = false
 			q.mu.Unlock()
@@ -107,34 +103,6 @@ func (q *Queue) Push(ctx context.Context, it Item) bool {
 	}
 }
 
-// cost returns the bytes that an item counts against maxBytes. A frame keeps its whole
-// chunk in memory, so each message of a topic that is rare in its bag costs more.
-func (it *Item) cost() int {
-	if it.Jump != nil {
-		return jumpCost
-	}
-	return max(len(it.Frame), it.retained)
-}
-
-// jumpCost is the cost of a jump. It bounds how many passes of a short loop are read
-// ahead, which a seek would discard.
-const jumpCost = maxAheadBytes / 8
-
-func (q *Queue) append(it Item) {
-	if q.count == len(q.items) {
-		grown := make([]Item, max(64, 2*len(q.items)))
-		n := copy(grown, q.items[q.head:])
-		copy(grown[n:], q.items[:q.head])
-		q.items, q.head = grown, 0
-	}
-	at := q.head + q.count
-	if at >= len(q.items) {
-		at -= len(q.items)
-	}
-	q.items[at] = it
-	q.count++
-}
-
 // The most that one pop returns. Popping several items at once saves lock operations.
 const (
 	RunItems = 64
@@ -147,16 +115,16 @@ func (q *Queue) Pop(ctx context.Context, run []Item) ([]Item, bool) {
 	if !q.await(ctx, true) {
 		return run, false
 	}
-	for cost := 0; q.count > 0 && len(run) < cap(run) && (cost == 0 || cost < runBytes); {
-		it := &q.items[q.head]
+	for cost := 0; q.ring.count > 0 && len(run) < cap(run) && (cost == 0 || cost < runBytes); {
+		it := q.ring.first()
 		cost += it.cost()
 		run = append(run, *it)
 		q.window = min(q.window+it.cost(), q.maxBytes)
-		q.removeFirst()
+		q.ring.removeFirst()
 	}
 	q.epochStart = false
 	// Only when half is free: otherwise reader and pacer would wake each other for each message.
-	wake := q.pushWaiting && q.count <= q.maxItems/2 && q.bytes <= q.window/2
+	wake := q.pushWaiting && q.ring.count <= q.maxItems/2 && q.ring.bytes <= q.window/2
 	q.pushWaiting = q.pushWaiting && !wake
 	q.mu.Unlock()
 	if wake {
@@ -171,7 +139,7 @@ func (q *Queue) Peek(ctx context.Context) (Item, bool) {
 		return Item{}, false
 	}
 	defer q.mu.Unlock()
-	return q.items[q.head], true
+	return *q.ring.first(), true
 }
 
 // await waits for an item. It returns true with mu held, or false without mu at the end of
@@ -188,10 +156,10 @@ func (q *Queue) await(ctx context.Context, popping bool) bool {
 	}()
 	for {
 		q.mu.Lock()
-		if q.count > 0 || q.closed {
+		if q.ring.count > 0 || q.closed {
 			q.starvedSince = time.Time{}
 		}
-		if q.count > 0 {
+		if q.ring.count > 0 {
 			return true
 		}
 		closed := q.closed
@@ -222,17 +190,7 @@ func (q *Queue) await(ctx context.Context, popping bool) bool {
 	}
 }
 
-// removeFirst removes the first item.
-func (q *Queue) removeFirst() {
-	q.bytes -= q.items[q.head].cost()
-	q.items[q.head] = Item{} // frees the chunk
-	if q.head++; q.head == len(q.items) {
-		q.head = 0
-	}
-	q.count--
-}
-
-// Close ends an epoch: pop returns the remaining items, then reports false.
+// Close ends an epoch: Pop returns the remaining items, then reports false.
 func (q *Queue) Close(epoch uint64) {
 	q.mu.Lock()
 	q.closed = q.closed || q.epoch == epoch
@@ -243,8 +201,8 @@ func (q *Queue) Close(epoch uint64) {
 // restart discards all items and begins a new epoch, which it returns.
 func (q *Queue) restart() uint64 {
 	q.mu.Lock()
-	for q.count > 0 {
-		q.removeFirst()
+	for q.ring.count > 0 {
+		q.ring.removeFirst()
 	}
 	q.epoch++
 	q.window = q.firstBytes
@@ -281,14 +239,14 @@ func signal(c chan struct{}) {
 	}
 }
 
-// StarvedCount returns how often pop had to wait.
+// StarvedCount returns how often Pop had to wait for the reader.
 func (q *Queue) StarvedCount() uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.starved
 }
 
-// StarvedFor returns how long pop has been waiting for the reader, 0 if it is not.
+// StarvedFor returns how long Pop has been waiting for the reader, 0 while Pop does not wait.
 func (q *Queue) StarvedFor() time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -302,12 +260,12 @@ func (q *Queue) StarvedFor() time.Duration {
 func (q *Queue) QueuedBytes() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.bytes
+	return q.ring.bytes
 }
 
 // Drained reports whether the epoch has ended and all its items were popped.
 func (q *Queue) Drained() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.closed && q.count == 0
+	return q.closed && q.ring.count == 0
 }

@@ -118,8 +118,8 @@ func TestQueueRing(t *testing.T) {
 			out++
 		}
 	}
-	if q.count != in-out {
-		t.Errorf("%d items left, want %d", q.count, in-out)
+	if q.ring.count != in-out {
+		t.Errorf("%d items left, want %d", q.ring.count, in-out)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestSeekUnpacksOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bag, err := source.New(t.Context(), "bag", opened, nil)
+	bag, err := source.New(t.Context(), "bag", opened)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestReadAheadBoundsChunkMemory(t *testing.T) {
 		go r.readPasses(ctx, readRequest{})
 		synctest.Wait() // it waits for room
 		rare := 0
-		for _, it := range r.queue.items {
+		for _, it := range r.queue.ring.items {
 			if it.Frame != nil && it.Pos >= time.Second {
 				rare++
 			}
@@ -163,10 +163,7 @@ func TestDamagedChunk(t *testing.T) {
 func TestLargeChunk(t *testing.T) {
 	t.Parallel()
 	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: rosbag.CompressionLZ4}, testplay.Concat(testplay.Series(testplay.ConnA, "a", 0), testplay.Series(testplay.ConnB, strings.Repeat("b", 1000), 1))...)
-	b, err := source.OpenAt(t.Context(), "large", bytes.NewReader(data), int64(len(data)), source.Options{MaxChunkBytes: 900})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testplay.Open(t, "large", bytes.NewReader(data), int64(len(data)), bagfmt.ReaderOptions{MaxChunkBytes: 900})
 	core, logged := observer.New(zap.ErrorLevel)
 	p, err := plan.New(t.Context(), plan.Options{Log: zap.New(core)}, []*source.Recording{b}, testplay.Resolve)
 	if err != nil {
@@ -266,8 +263,8 @@ func TestLossesOfAChunk(t *testing.T) {
 					t.Errorf("got %v, unread %v, want %v", e, e.IsReadError(), tc.wantErr)
 				}
 			}
-			if d := cmp.Diff(tc.messages, lost); d != "" || r.queue.count != tc.played {
-				t.Errorf("%d played, want %d; damage %v, lost (-want +got):\n%s", r.queue.count, tc.played, damaged.Found(), d)
+			if d := cmp.Diff(tc.messages, lost); d != "" || r.queue.ring.count != tc.played {
+				t.Errorf("%d played, want %d; damage %v, lost (-want +got):\n%s", r.queue.ring.count, tc.played, damaged.Found(), d)
 			}
 		})
 	}
@@ -289,8 +286,8 @@ func TestChunkBeyondTheLimit(t *testing.T) {
 	r := newReader(timeline.New(timeline.Options{Workers: 1, Damaged: damaged.Report}, p), NewQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
 	damage := damaged.Found()
-	if len(damage) != 1 || !errors.Is(damage[0], rosbag.ErrLimit) || damage[0].Messages != 1 || r.queue.count != 2 {
-		t.Errorf("%d played, damage %+v", r.queue.count, damage)
+	if len(damage) != 1 || !errors.Is(damage[0], rosbag.ErrLimit) || damage[0].Messages != 1 || r.queue.ring.count != 2 {
+		t.Errorf("%d played, damage %+v", r.queue.ring.count, damage)
 	}
 }
 
@@ -330,8 +327,8 @@ func TestUnplayable(t *testing.T) {
 			}
 			r := newReader(byReceipt(p), NewQueue(1<<20, 1<<10))
 			r.readPasses(t.Context(), readRequest{})
-			if r.queue.count != 2 {
-				t.Errorf("%d messages to play, want 2", r.queue.count)
+			if r.queue.ring.count != 2 {
+				t.Errorf("%d messages to play, want 2", r.queue.ring.count)
 			}
 			s := control.Summary{Unplayable: p.Unplayable()}
 			if len(s.Unplayable) != 1 || !s.Lossy() {

@@ -60,10 +60,7 @@ func TestRemoteReadAhead(t *testing.T) { // not parallel: a bag of 157 MB in mem
 	size := int64(len(data))
 	synctest.Test(t, func(t *testing.T) {
 		f := &remoteFile{Reader: bytes.NewReader(data), blocks: map[int64]bool{}}
-		b, err := source.OpenAt(t.Context(), "remote", f, size, source.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testplay.Open(t, "remote", f, size, bagfmt.ReaderOptions{})
 		p, err := plan.New(t.Context(), plan.Options{Log: zap.NewNop()}, []*source.Recording{b}, testplay.Resolve)
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -38,10 +39,7 @@ func TestMarks(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		bag, err := source.OpenAt(t.Context(), "x.bag", bytes.NewReader(b.Bytes()), int64(b.Len()), source.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		bag := testplay.Open(t, "x.bag", bytes.NewReader(b.Bytes()), int64(b.Len()), bagfmt.ReaderOptions{})
 		bags = append(bags, bag)
 	}
 	want := []bagnote.Mark{{Time: rosbag.Time{Sec: 10}, Text: "a"}, {Time: rosbag.Time{Sec: 20}, Text: "b"}, {Time: rosbag.Time{Sec: 30}, Text: "c"}}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -103,16 +104,45 @@ func StringData(text string) []byte {
 	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
 }
 
+// Open opens the bag of size bytes in r.
+func Open(tb testing.TB, name string, r io.ReaderAt, size int64, o bagfmt.ReaderOptions) *source.Recording {
+	tb.Helper()
+	opened, err := bagfmt.NewReader(r, size, o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	b, err := source.New(tb.Context(), name, opened)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return b
+}
+
+// OpenFile opens the bag at path, until the test ends.
+func OpenFile(tb testing.TB, path string, o bagfmt.ReaderOptions) *source.Recording {
+	tb.Helper()
+	f, err := os.Open(path) //nolint:gosec // a test names the file
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	info, err := f.Stat()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return Open(tb, path, f, info.Size(), o)
+}
+
 // OpenBags opens bags in memory.
 func OpenBags(tb testing.TB, bags ...[]byte) []*source.Recording {
 	tb.Helper()
 	var open []*source.Recording
 	for i, data := range bags {
-		b, err := source.OpenAt(tb.Context(), fmt.Sprintf("bag%d", i), bytes.NewReader(data), int64(len(data)), source.Options{})
-		if err != nil {
-			tb.Fatal(err)
-		}
-		open = append(open, b)
+		open = append(open, Open(tb, fmt.Sprintf("bag%d", i), bytes.NewReader(data), int64(len(data)), bagfmt.ReaderOptions{}))
 	}
 	return open
 }
@@ -178,11 +208,7 @@ func (f *FaultyFile) ReadAt(p []byte, off int64) (int, error) {
 func OpenFaulty(t *testing.T, data []byte) (*source.Recording, *FaultyFile) {
 	t.Helper()
 	f := &FaultyFile{Reader: bytes.NewReader(data)}
-	b, err := source.OpenAt(t.Context(), "faulty", f, int64(len(data)), source.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b, f
+	return Open(t, "faulty", f, int64(len(data)), bagfmt.ReaderOptions{}), f
 }
 
 // Resolve resolves names, and knows one remapping, /from to /to.

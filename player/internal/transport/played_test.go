@@ -61,7 +61,7 @@ func TestPlayed(t *testing.T) {
 			t.Parallel()
 			p := playing(Options{}, 0, 100*ms)
 			tc.do(p)
-			if got := p.Played(tc.now); got != tc.want {
+			if got := p.head.Played(tc.now); got != tc.want {
 				t.Errorf("played %v, want %v", got, tc.want)
 			}
 		})
@@ -74,7 +74,7 @@ const maxBag = (1<<32 - 1) * time.Second
 // long plays passes of maxBag, at once.
 func long(p *Transport, passes int) {
 	for range passes {
-		p.schedule.Begin(maxBag, 0)
+		p.head.schedule.Begin(maxBag, 0)
 		p.SetNext(maxBag)
 		p.NextPass(0, 0, 0)
 	}

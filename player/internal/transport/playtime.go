@@ -12,50 +12,41 @@ type rateChange struct {
 	rate float64 // before
 }
 
+// rateChanges are the latest changes of the rate, in order.
+type rateChanges []rateChange
+
 // maxRateChanges bounds the rates that are remembered: as many changes as somebody makes
 // within the time that a sensor takes from its stamp to its message.
 const maxRateChanges = 16
 
-// changeRate remembers the rate that ends at a position.
-func (t *Transport) changeRate(pos time.Duration) {
-	n := len(t.rateChanges)
-	if n > 0 && t.rateChanges[n-1].pos == pos {
+// end remembers the rate that ends at a position.
+func (c *rateChanges) end(rate float64, pos time.Duration) {
+	n := len(*c)
+	if n > 0 && (*c)[n-1].pos == pos {
 		return // nothing was played at the rate that ends
 	}
 	if n == maxRateChanges {
-		t.rateChanges = slices.Delete(t.rateChanges, 0, 1)
+		*c = slices.Delete(*c, 0, 1)
 	}
-	t.rateChanges = append(t.rateChanges, rateChange{pos, t.schedule.Rate})
+	*c = append(*c, rateChange{pos, rate})
 }
 
-// moveRateChanges is called when play moves without taking time, by a jump or a step: what is
-// before the place where it continues counts as played at the rates before.
-func (t *Transport) moveRateChanges(by time.Duration) {
-	for i := range t.rateChanges {
-		t.rateChanges[i].pos = Sum(t.rateChanges[i].pos, by)
+// move is called when play moves without taking time, by a jump or a step: what is before the place
+// where play continues counts as played at the rates before.
+func (c rateChanges) move(by time.Duration) {
+	for i := range c {
+		c[i].pos = Sum(c[i].pos, by)
 	}
 }
 
-// Anchor returns the position from which the schedule counts, and when it is due. It does
-// not change while play goes on without a command or a delay.
-func (t *Transport) Anchor() (pos, due time.Duration) {
-	return t.schedule.anchorPos, t.schedule.anchorAt
-}
-
-// PlayTime returns how long play takes from one position to another, negative if the second
-// is before the first. It takes the rates that play had on the way to the first, as far as
-// they are remembered. In immediate mode it takes no time.
-func (t *Transport) PlayTime(from, to time.Duration) (sum time.Duration) {
-	if t.schedule.Immediate {
-		return 0
-	}
-	rate := t.schedule.Rate
-	for _, c := range slices.Backward(t.rateChanges) {
-		if to >= c.pos || from < c.pos {
+// playTime returns how long play takes from one position to another if it now has a rate.
+func (c rateChanges) playTime(from, to time.Duration, rate float64) (sum time.Duration) {
+	for _, change := range slices.Backward(c) {
+		if to >= change.pos || from < change.pos {
 			break
 		}
-		sum += playTime(c.pos-from, rate)
-		from, rate = c.pos, c.rate
+		sum += playTime(change.pos-from, rate)
+		from, rate = change.pos, change.rate
 	}
 	return sum + playTime(to-from, rate)
 }

@@ -81,7 +81,7 @@ func TestPlayTime(t *testing.T) {
 		"a jump: what was before it, is before the place where it ends": {
 			Schedule{Rate: 1},
 			func(p *Transport) {
-				p.Load(p.zero, time.Second)
+				p.Load(p.head.zero, time.Second)
 				reach(p, 90*ms)
 				p.SetRate(2, 100*ms)
 				p.Seek(500*ms, 110*ms) // from 120 ms, after 20 ms at the new rate
@@ -123,7 +123,7 @@ func TestPlayTime(t *testing.T) {
 			if tc.do != nil {
 				tc.do(p)
 			}
-			if got := p.PlayTime(tc.from, tc.to); got != tc.want {
+			if got := p.head.PlayTime(tc.from, tc.to); got != tc.want {
 				t.Errorf("%v, want %v", got, tc.want)
 			}
 		})
@@ -138,16 +138,16 @@ func TestManyRates(t *testing.T) {
 	for i := range 1000 {
 		p.SetRate([]float64{1, 2}[i%2], time.Duration(i+1)*ms)
 	}
-	if n := len(p.rateChanges); n != maxRateChanges {
+	if n := len(p.head.rates); n != maxRateChanges {
 		t.Errorf("%d changes remembered", n)
 	}
-	pos, due := p.Anchor()
+	pos, due := p.head.Anchor()
 	if pos != 1499*ms || due != time.Second {
 		t.Errorf("anchor %v at %v", pos, due)
 	}
 	for back := range maxRateChanges {
 		to, want := pos-time.Duration(back/2*3+back%2)*ms, -time.Duration(back)*ms
-		if got := p.PlayTime(pos, to); got != want {
+		if got := p.head.PlayTime(pos, to); got != want {
 			t.Errorf("%d changes ago: %v, want %v", back, got, want)
 		}
 	}
@@ -160,10 +160,10 @@ func TestPlayTimeFromTheAnchor(t *testing.T) {
 	p.SetNext(Forever)
 	p.SetRate(math.E, 100*ms)
 	p.SetRate(1.0/3, 300*ms)
-	pos, due := p.Anchor()
+	pos, due := p.head.Anchor()
 	for i := range 1000 {
 		to := pos + time.Duration(i)*1_234_567
-		if got, want := due+p.PlayTime(pos, to), p.SetNext(to); got != want {
+		if got, want := due+p.head.PlayTime(pos, to), p.SetNext(to); got != want {
 			t.Fatalf("position %v is due at %v, want %v", to, got, want)
 		}
 	}

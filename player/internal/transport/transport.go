@@ -54,20 +54,13 @@ type Options struct {
 	PauseOnTopics bool
 }
 
-// Transport is the position and the settings of play.
+// Transport is where play is, and its settings.
 type Transport struct {
-	schedule  Schedule
+	head      Head
 	loop      Loop
 	skipEmpty time.Duration
-
-	zero      rosbag.Time   // first selected message
-	length    time.Duration // from the first to the last selected message
 	bookmarks []time.Duration
 
-	rateChanges []rateChange  // the latest, in order
-	origin      time.Duration // where play at this pass would have begun without jumps and passes: see Played
-
-	head          head
 	reading       reading
 	steps         int // requested while paused, not published yet
 	pass          int
@@ -75,84 +68,36 @@ type Transport struct {
 	pausedBy      string // the topic of the message that play has paused for
 }
 
-// head is the position.
-type head struct {
-	begun     bool          // play has begun
-	place     Place         // of the last published message or, after a jump, of the next one
-	published bool          // a message was published since the last jump
-	passEnded bool          // the last jump was the end of a pass
-	startedAt time.Duration // when this pass, or play after a jump, began
-	last      time.Duration // position of place
-	next      time.Duration // position of the next message
-	haveNext  bool          // next is valid: not while waiting for the disk, nor after the end
-	clock     time.Duration // the latest position that was published as the clock
-	shift     time.Duration // added to stamps because of the loop
-}
-
 // reading is the state of the reader as far as known.
 type reading struct {
 	request  ReadRequest // the last request
 	jumps    uint64      // requests that moved play
 	arriving bool        // a jump was requested, and the reader is not there yet
-	ended    bool        // everything is published
-	finished bool        // and play cannot restart
 }
 
 // New returns a transport before its first message.
 func New(o Options) *Transport {
-	return &Transport{schedule: o.Schedule, loop: o.Loop, skipEmpty: o.SkipEmpty, pauseOnTopics: o.PauseOnTopics}
+	return &Transport{head: Head{schedule: o.Schedule}, loop: o.Loop, skipEmpty: o.SkipEmpty, pauseOnTopics: o.PauseOnTopics}
 }
 
 // Load sets the time of the first message, and how long after it the last one is.
 func (t *Transport) Load(zero rosbag.Time, length time.Duration) {
-	t.zero, t.length = zero, length
+	t.head.zero, t.head.length = zero, length
 	t.head.place = Place{Stamp: zero}
 }
 
 // FirstRequest returns where reading begins.
 func (t *Transport) FirstRequest() ReadRequest { return ReadRequest{Loop: t.loop} }
 
-// time returns the bag time of a position, including the shift of the loop.
-func (t *Transport) time(pos time.Duration) rosbag.Time { return t.zero.Add(Sum(pos, t.head.shift)) }
+// Head returns the position of play, for those who read it. The same lock guards it.
+func (t *Transport) Head() *Head { return &t.head }
 
-// Reached returns the time of the last published message or, after a jump, of its target.
-func (t *Transport) Reached() rosbag.Time { return t.time(t.head.last) }
-
-// Position returns the position of play. It does not pass a message that is not published
-// yet, also when play is late, and never decreases within a pass. After the last message it
-// continues only while play may restart.
-func (t *Transport) Position(now time.Duration) time.Duration {
-	pos := t.schedule.Position(now)
-	switch {
-	case t.head.haveNext:
-		pos = min(pos, t.head.next)
-	case !t.reading.ended || t.reading.finished || t.schedule.Immediate:
-		pos = t.head.last // the time of the next message is not known yet, or there is none
-	}
-	return max(pos, t.head.last)
-}
-
-// Clock returns the time to publish as the clock. It reports false before play has begun.
-func (t *Transport) Clock(now time.Duration) (rosbag.Time, bool) {
-	if !t.head.begun {
-		return rosbag.Time{}, false
-	}
-	t.head.clock = max(t.head.clock, t.Position(now))
-	return t.time(t.head.clock), true
-}
-
-// ClockIsBehind reports whether the published clock is before a position.
-func (t *Transport) ClockIsBehind(pos time.Duration) bool { return pos > t.head.clock }
-
-// Paused reports whether play is paused.
-func (t *Transport) Paused() bool { return t.schedule.Paused }
-
-// Ended reports whether everything is published.
-func (t *Transport) Ended() bool { return t.reading.ended }
+// Stepping reports whether the next message is due at once because of a step.
+func (t *Transport) Stepping() bool { return t.head.schedule.Paused && t.steps > 0 }
 
 // Pause stops before the next message. It reports whether play was running.
 func (t *Transport) Pause(now time.Duration) bool {
-	if !t.schedule.Pause(t.Position(now)) {
+	if !t.head.schedule.Pause(t.head.Position(now)) {
 		return false
 	}
 	t.steps = 0
@@ -167,7 +112,7 @@ func (t *Transport) PauseFor(topic string, now time.Duration) {
 
 // Resume continues as if no time had passed. It reports whether play was paused.
 func (t *Transport) Resume(now time.Duration) bool {
-	if !t.schedule.Resume(now) {
+	if !t.head.schedule.Resume(now) {
 		return false
 	}
 	t.pausedBy = ""
@@ -177,7 +122,7 @@ func (t *Transport) Resume(now time.Duration) bool {
 // Burst makes the next n messages due at once. It reports false, and does nothing, while
 // play is running or when everything is published.
 func (t *Transport) Burst(n int) bool {
-	if !t.schedule.Paused || t.reading.ended || n < 1 {
+	if !t.head.schedule.Paused || t.head.ended || n < 1 {
 		return false
 	}
 	t.steps += n
@@ -187,7 +132,7 @@ func (t *Transport) Burst(n int) bool {
 // StepBack goes back to the message before the last one that was published. It reports
 // false, and does nothing, while play is running.
 func (t *Transport) StepBack() (Effects, bool) {
-	if !t.schedule.Paused || t.reading.finished {
+	if !t.head.schedule.Paused || t.head.finished {
 		return Effects{}, false
 	}
 	back := 1
@@ -200,12 +145,12 @@ func (t *Transport) StepBack() (Effects, bool) {
 // Seek goes to a position. The clock changes at once; the latched messages follow as soon as
 // the reader has found them.
 func (t *Transport) Seek(to, now time.Duration) Effects {
-	if t.reading.finished {
+	if t.head.finished {
 		return Effects{}
 	}
-	to = max(0, min(to, t.length))
-	t.head.place = Place{Stamp: t.zero.Add(to)}
-	t.startAt(to, now)
+	to = max(0, min(to, t.head.length))
+	t.head.place = Place{Stamp: t.head.zero.Add(to)}
+	t.head.startAt(to, now)
 	e := t.jump(ReadRequest{From: t.head.place})
 	e.Moved = true
 	return e
@@ -223,8 +168,8 @@ func (t *Transport) jump(o ReadRequest) Effects {
 
 // read requests reading from another place.
 func (t *Transport) read(o ReadRequest) Effects {
-	revived := t.reading.ended
-	t.reading.ended = false
+	revived := t.head.ended
+	t.head.ended = false
 	o.Loop, o.Shift = t.loop, t.head.shift
 	t.reading.request = o
 	return Effects{Changed: true, Read: true, Restarted: revived, Request: o}
@@ -232,10 +177,7 @@ func (t *Transport) read(o ReadRequest) Effects {
 
 // SetRate sets the bag time per wall time, without a jump.
 func (t *Transport) SetRate(rate float64, now time.Duration) {
-	pos := t.Position(now)
-	t.changeRate(pos)
-	t.schedule.Begin(pos, now)
-	t.schedule.Rate = rate
+	t.head.setRate(rate, now)
 }
 
 // SetLoop switches looping on or off: at the second mark, play continues at the first.
@@ -249,13 +191,13 @@ func (t *Transport) SetLoop(on bool, now time.Duration) Effects {
 
 // SetMarks sets the range that SetLoop repeats.
 func (t *Transport) SetMarks(from, to, now time.Duration) (Effects, error) {
-	from, to = max(from, 0), min(to, t.length)
+	from, to = max(from, 0), min(to, t.head.length)
 	if from >= to {
 		return Effects{}, fmt.Errorf("marks at %v and %v: the second has to be behind the first, and both in the %v that are played",
-			from, to, t.length)
+			from, to, t.head.length)
 	}
 	t.loop.From, t.loop.To = from, to
-	if to == t.length {
+	if to == t.head.length {
 		t.loop.To = Forever
 	}
 	return t.loopChanged(now), nil
@@ -269,9 +211,9 @@ func (t *Transport) loopChanged(now time.Duration) Effects {
 		from.Rank++
 	}
 	switch {
-	case t.reading.finished || t.reading.ended && !t.loop.On:
+	case t.head.finished || t.head.ended && !t.loop.On:
 		return Effects{Changed: true}
-	case t.loop.On && t.Position(now) >= t.loop.To:
+	case t.loop.On && t.head.Position(now) >= t.loop.To:
 		return t.Seek(t.loop.From, now)
 	case t.reading.arriving:
 		return t.read(t.reading.request)
@@ -289,7 +231,7 @@ func (t *Transport) Bookmark(now time.Duration) (pos time.Duration, ok bool) {
 	if len(t.bookmarks) == maxBookmarks {
 		return 0, false
 	}
-	pos = min(t.Position(now), t.length)
+	pos = min(t.head.Position(now), t.head.length)
 	t.bookmarks = append(t.bookmarks, pos)
 	return pos, true
 }

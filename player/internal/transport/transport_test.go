@@ -53,13 +53,13 @@ func TestPositionOfPlay(t *testing.T) {
 		{"resumed", func() { p.Resume(500 * ms) }, 550 * ms, 350 * ms},
 		{"over", func() { p.Finish(600 * ms) }, 600 * ms, 200 * ms},
 	} {
-		if step.do(); p.Position(step.now) != step.want {
-			t.Errorf("%s: position %v at %v, want %v", step.what, p.Position(step.now), step.now, step.want)
+		if step.do(); p.head.Position(step.now) != step.want {
+			t.Errorf("%s: position %v at %v, want %v", step.what, p.head.Position(step.now), step.now, step.want)
 		}
 	}
 	immediate := playing(Options{Schedule: Schedule{Immediate: true}}, 0, 100*ms)
-	if immediate.End(); immediate.Position(time.Hour) != 100*ms {
-		t.Errorf("position %v after immediate play, want that of the last message", immediate.Position(time.Hour))
+	if immediate.End(); immediate.head.Position(time.Hour) != 100*ms {
+		t.Errorf("position %v after immediate play, want that of the last message", immediate.head.Position(time.Hour))
 	}
 }
 
@@ -67,20 +67,20 @@ func TestPositionOfPlay(t *testing.T) {
 func TestClockOfPlay(t *testing.T) {
 	t.Parallel()
 	p := playing(Options{})
-	if _, ok := p.Clock(0); ok || p.Begun() {
+	if _, ok := p.head.Clock(0); ok || p.head.Begun() {
 		t.Error("there is a clock before the first message")
 	}
 	p = playing(Options{}, 0)
 	p.SetNext(100 * ms)
 	want := func(now, pos time.Duration) {
 		t.Helper()
-		if got, ok := p.Clock(now); !ok || got != zero.Add(pos) {
+		if got, ok := p.head.Clock(now); !ok || got != zero.Add(pos) {
 			t.Errorf("the clock says %v at %v, want %v", got.Sub(zero), now, pos)
 		}
 	}
 	want(60*ms, 60*ms)
 	want(50*ms, 60*ms) // it never goes back
-	if p.ClockIsBehind(60*ms) || !p.ClockIsBehind(60*ms+1) {
+	if p.head.ClockIsBehind(60*ms) || !p.head.ClockIsBehind(60*ms+1) {
 		t.Error("the clock does not know what it has told")
 	}
 	if e := p.Seek(40*ms, 70*ms); !e.Moved {
@@ -88,8 +88,8 @@ func TestClockOfPlay(t *testing.T) {
 	}
 	want(80*ms, 40*ms)
 	p.NextPass(0, 500*ms, 90*ms) // the stamps go on
-	if want(90*ms, 500*ms); p.Reached() != zero.Add(500*ms) {
-		t.Errorf("reached %v", p.Reached().Sub(zero))
+	if want(90*ms, 500*ms); p.head.Reached() != zero.Add(500*ms) {
+		t.Errorf("reached %v", p.head.Reached().Sub(zero))
 	}
 }
 
@@ -112,7 +112,7 @@ func TestPassTakesTime(t *testing.T) {
 			if due != want {
 				t.Errorf("immediate %v: pass %d begins at %v, want %v", immediate, pass, due, want)
 			}
-			if got := p.Position(now); got != 0 {
+			if got := p.head.Position(now); got != 0 {
 				t.Errorf("position %v before the pass begins", got)
 			}
 			now = due
@@ -263,8 +263,8 @@ func TestSteps(t *testing.T) {
 			t.Errorf("step %d: pace %d, stepping %v", i, pace, p.Stepping())
 		}
 	}
-	if p.Position(time.Hour) != 200*ms {
-		t.Errorf("position %v after the steps", p.Position(time.Hour))
+	if p.head.Position(time.Hour) != 200*ms {
+		t.Errorf("position %v after the steps", p.head.Position(time.Hour))
 	}
 	for what, do := range map[string]func(*Transport){
 		"a pause": func(p *Transport) { p.Resume(time.Second); p.Pause(time.Second) },
@@ -279,7 +279,7 @@ func TestSteps(t *testing.T) {
 	for _, step := range []bool{false, true} { // back: the message there is a step, too
 		p := playing(Options{})
 		p.Pause(0)
-		if p.Arrive(at(100*ms), 100*ms, step, 0); p.Stepping() != step || !p.Begun() {
+		if p.Arrive(at(100*ms), 100*ms, step, 0); p.Stepping() != step || !p.head.Begun() {
 			t.Errorf("arrived with step %v: stepping %v", step, p.Stepping())
 		}
 	}
@@ -312,7 +312,7 @@ func TestSkip(t *testing.T) {
 	if p.Skip(100*ms, 10*ms) || p.SetNext(100*ms) != 100*ms {
 		t.Error("a gap was skipped that is not longer")
 	}
-	if !p.Skip(101*ms, 10*ms) || p.SetNext(101*ms) != 10*ms || p.ClockIsBehind(101*ms) {
+	if !p.Skip(101*ms, 10*ms) || p.SetNext(101*ms) != 10*ms || p.head.ClockIsBehind(101*ms) {
 		t.Errorf("101 ms are due at %v, want 10ms", p.SetNext(101*ms))
 	}
 	p = playing(Options{SkipEmpty: 100 * ms}, 0, 90*ms)
@@ -353,7 +353,7 @@ func TestStateOfPlay(t *testing.T) {
 	p.SetRate(4, 200*ms)
 	want := State{
 		Paused: true, Rate: 4, Position: 300 * ms, BagTime: zero.Add(300 * ms), Length: time.Second, To: time.Second,
-		Bookmarks: []time.Duration{200 * ms}, PauseOnTopics: true, PausedBy: "/a",
+		Bookmarks: []time.Duration{200 * ms}, PauseOnTopics: true, PausedBy: "/a", Played: 300 * ms,
 	}
 	if d := cmp.Diff(want, p.State(time.Hour)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -373,10 +373,10 @@ func TestStateOfPlay(t *testing.T) {
 	if p.PauseOnTopics(false); p.PausesOnTopics() {
 		t.Error("still pauses for topics")
 	}
-	if first, length := p.Span(); first != zero || length != time.Second {
+	if first, length := p.head.Span(); first != zero || length != time.Second {
 		t.Errorf("span %v, %v", first, length)
 	}
-	if p.End(); !p.Ended() {
+	if p.End(); !p.head.Ended() {
 		t.Error("not ended")
 	}
 	if d := cmp.Diff(ReadRequest{Loop: Loop{To: Forever}}, p.FirstRequest()); d != "" {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 )
 
 // Load takes up the bags of earlier runs with the same output, as far as they are still what
@@ -42,7 +44,7 @@ func (r *Retainer) Load(s *Series) error {
 func (e *entry) find(s *Series, now time.Time) (f *Retained, gone bool) {
 	defer s.Watchdog.Begin("search", s.Path(e.Bag))()
 	gone = true
-	for _, name := range []string{e.Name, e.Bag, e.Bag + ActiveSuffix, e.Bag + OriginalSuffix} {
+	for _, name := range []string{e.Name, e.Bag, e.Bag + bagname.ActiveSuffix, e.Bag + bagname.OriginalSuffix} {
 		if name == "" {
 			continue
 		}
@@ -81,7 +83,7 @@ func (r *Retainer) Recovered(s *Series, bag, original string) {
 func (r *Retainer) adopt(s *Series, bag, original string) bool {
 	r.deleting.Lock() // the list does not change meanwhile
 	defer r.deleting.Unlock()
-	kept := bag + origSuffix
+	kept := bag + bagname.OrigSuffix
 	if r.moved(s, kept, original) { // the bag itself may be deleted by now
 		return true
 	}
@@ -126,10 +128,10 @@ func (r *Retainer) moved(s *Series, kept, original string) bool {
 // say so before that is on the disk. err is that of looking at its present name, base.
 func (f *Retained) inRepair(base string, err error) bool {
 	switch {
-	case !strings.HasSuffix(base, ActiveSuffix):
+	case !strings.HasSuffix(base, bagname.ActiveSuffix):
 		return false
 	case errors.Is(err, fs.ErrNotExist):
-		original := strings.TrimSuffix(f.bag, origSuffix) + OriginalSuffix // the repair may have told of it by its first name
+		original := strings.TrimSuffix(f.bag, bagname.OrigSuffix) + bagname.OriginalSuffix // the repair may have told of it by its first name
 		st, err := f.dir.Lstat(original)
 		return err == nil && f.isStill(original, st)
 	}

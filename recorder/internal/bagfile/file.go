@@ -12,17 +12,9 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
-
-// ActiveSuffix marks a bag that is being written, as in stock.
-const ActiveSuffix = ".active"
-
-// OriginalSuffix marks, behind the name of a bag, what a repair has made that bag from.
-const OriginalSuffix = origSuffix + ActiveSuffix
-
-// origSuffix makes an original another bag in the ledger than the one that was made from it.
-const origSuffix = ".orig"
 
 // syncBytes and syncEvery bound what a power cut can take with SyncInterval.
 const (
@@ -290,7 +282,7 @@ func (b *File) Finish() error {
 
 // Discard removes a bag that has nothing in it.
 func (b *File) Discard() error {
-	return errors.Join(b.closeFile(), b.dir.Remove(filepath.Base(b.Target())+ActiveSuffix))
+	return errors.Join(b.closeFile(), b.dir.Remove(filepath.Base(b.Target())+bagname.ActiveSuffix))
 }
 
 // closeFile waits for a sync that is under way.
@@ -316,7 +308,7 @@ func (b *File) SyncFailed() bool {
 func (b *File) rename() error {
 	defer b.watchdog.Begin("renaming", b.Path())()
 	base := filepath.Base(b.Target())
-	err := RenameNew(b.dir.Handle, base+ActiveSuffix, base)
+	err := RenameNew(b.dir.Handle, base+bagname.ActiveSuffix, base)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("%s appeared during the recording: the finished bag stays at %s", b.Target(), b.Path())

@@ -17,6 +17,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -63,7 +65,7 @@ func (d *disk) Reserve(from, end int64) error {
 // onDisk creates a bag on a disk that fails as told.
 func onDisk(t *testing.T, mode Sync) (*File, *disk) {
 	t.Helper()
-	b, err := createBag(Output{Name: filepath.Join(t.TempDir(), "x")}, mode, time.Now())
+	b, err := createBag(bagname.Output{Name: filepath.Join(t.TempDir(), "x")}, mode, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,19 +276,19 @@ func TestReopen(t *testing.T) {
 		t.Errorf("reopened: %v, %v", st, err)
 	}
 	f.Close()
-	if f, err := b.Reopen(size + 1); !errors.Is(err, ErrNoBag) {
+	if f, err := b.Reopen(size + 1); !errors.Is(err, control.ErrNoBag) {
 		t.Errorf("a file that has another size: %v, %v", f, err)
 	}
 	if err := errors.Join(os.Rename(b.Target(), b.Target()+".old"), os.WriteFile(b.Target(), make([]byte, size), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := b.Reopen(size); !errors.Is(err, ErrNoBag) {
+	if f, err := b.Reopen(size); !errors.Is(err, control.ErrNoBag) {
 		t.Errorf("another file of that size: %v, %v", f, err)
 	}
 	if err := os.Remove(b.Target()); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := b.Reopen(size); !errors.Is(err, ErrNoBag) {
+	if f, err := b.Reopen(size); !errors.Is(err, control.ErrNoBag) {
 		t.Errorf("no file: %v, %v", f, err)
 	}
 }
@@ -348,33 +350,6 @@ func TestDiskWithoutRoom(t *testing.T) {
 	for err, want := range map[error]bool{syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EIO: false, fs.ErrPermission: false} {
 		if got := explainCreate("x.bag", err); errors.Is(got, ErrMinSpace) != want {
 			t.Errorf("%v: %v", err, got)
-		}
-	}
-}
-
-// TestGoodTemplates are accepted, and filled in.
-func TestGoodTemplates(t *testing.T) {
-	t.Parallel()
-	host, err := os.Hostname()
-	if err != nil {
-		host = "localhost"
-	}
-	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-	for template, want := range map[string]string{
-		"%Y-%m":          "2026-03",
-		"%%":             "%",
-		"at_%s":          fmt.Sprint("at_", at.Unix()),
-		"{time}":         "2026-03-04-05-06-07",
-		"{split}":        "8",
-		"{host}":         host,
-		"{host}_{split}": host + "_8",
-	} {
-		o := Output{Template: template}
-		if err := o.Check(); err != nil {
-			t.Errorf("%q: %v", template, err)
-		}
-		if got := o.expand(at, 8); got != want {
-			t.Errorf("%q: %q, want %q", template, got, want)
 		}
 	}
 }

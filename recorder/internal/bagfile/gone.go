@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 )
 
 // goneEvery is how often the writer looks whether its file still has its name.
@@ -21,7 +23,7 @@ var ErrDeleted = errors.New("it was deleted while it was recorded: what was in i
 // gone returns why the file does not have its name any more, if that is so.
 func (b *File) gone() error {
 	defer b.watchdog.Begin("name check", b.Path())()
-	st, err := b.dir.Lstat(filepath.Base(b.Target()) + ActiveSuffix)
+	st, err := b.dir.Lstat(filepath.Base(b.Target()) + bagname.ActiveSuffix)
 	if err == nil && os.SameFile(st, b.id) || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil // also if it cannot be told
 	}

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 )
 
 // identity tells a file from another one that has its name later. The number of a file that
@@ -61,7 +63,7 @@ type ledger struct {
 var errLedgerInUse = errors.New("another recorder with the same output is running")
 
 // ledgerName returns the name of the ledger of an output.
-func ledgerName(o Output) string {
+func ledgerName(o bagname.Output) string {
 	key := strings.TrimSuffix(o.Name, ".bag")
 	switch {
 	case o.Template != "":

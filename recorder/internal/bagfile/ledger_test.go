@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 )
 
 // needIdentity skips a test where files cannot be told from each other.
@@ -28,13 +30,12 @@ func needIdentity(t *testing.T, s *Series) {
 // testSeries makes the files of one run in dir.
 func testSeries(t *testing.T, dir string) *Series {
 	t.Helper()
-	s, err := OpenSeries(Output{Name: filepath.Join(dir, "robot")}, SyncNone, true, zap.NewNop())
+	s, err := OpenSeries(bagname.Output{Name: filepath.Join(dir, "robot")}, SyncNone, true, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	s.plain = true
-	return s
+	return s.SnapshotSeries(false) // a name that is taken gets a number behind
 }
 
 // run is one run of a recorder.
@@ -556,7 +557,7 @@ func TestReplacedWhileItRuns(t *testing.T) {
 // TestLedgerNames: by what the user has chosen, not by the date.
 func TestLedgerNames(t *testing.T) {
 	t.Parallel()
-	for want, o := range map[string]Output{
+	for want, o := range map[string]bagname.Output{
 		".gorecord":          {},
 		".robot.gorecord":    {Name: "dir/robot.bag"},
 		".pre.gorecord":      {Prefix: "dir/pre"},

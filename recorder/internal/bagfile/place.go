@@ -5,17 +5,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-)
 
-// ErrNoBag means that the recording has finished no such bag, or that it is gone.
-var ErrNoBag = errors.New("there is no such bag")
+	"github.com/gorosbag/gorosbag/recorder/control"
+)
 
 // Reopen opens the finished file once more, if it is still the one that was recorded.
 func (b *Place) Reopen(size int64) (*os.File, error) {
 	base := filepath.Base(b.Target())
 	st, err := b.dir.Lstat(base)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !b.is(st, size) {
-		return nil, ErrNoBag
+		return nil, control.ErrNoBag
 	}
 	var f *os.File
 	if err == nil {
@@ -25,7 +24,7 @@ func (b *Place) Reopen(size int64) (*os.File, error) {
 		return nil, err
 	}
 	if st, err = f.Stat(); err != nil || !b.is(st, size) {
-		return nil, errors.Join(ErrNoBag, err, f.Close())
+		return nil, errors.Join(control.ErrNoBag, err, f.Close())
 	}
 	return f, nil
 }

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 )
 
 // Retention says which closed files of a recording are deleted, the oldest first: only
@@ -116,7 +117,7 @@ func (r *Retainer) begun(at Place, bag, name string) identity {
 // Begin tells of a file that is written from now on.
 func (r *Retainer) Begin(at Place) *Retained {
 	begun := &Retained{Place: at, bag: filepath.Base(at.Target())}
-	begun.known = r.begun(at, begun.bag, begun.bag+ActiveSuffix)
+	begun.known = r.begun(at, begun.bag, begun.bag+bagname.ActiveSuffix)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.files = append(r.files, begun)

@@ -7,12 +7,14 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 )
 
 // closedBags returns finished bags in a directory of the test.
 func closedBags(t *testing.T, n int) []*File {
 	t.Helper()
-	s, err := OpenSeries(Output{Name: t.TempDir() + "/x"}, SyncNone, true, zap.NewNop())
+	s, err := OpenSeries(bagname.Output{Name: t.TempDir() + "/x"}, SyncNone, true, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}

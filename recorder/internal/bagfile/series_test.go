@@ -11,39 +11,16 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-)
 
-func TestSnapshotNames(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 11, 21, 8, 15, 30, 0, time.Local)
-	tests := []struct {
-		out    Output
-		beside bool
-		want   string
-	}{
-		{Output{}, false, "2026-11-21-08-15-30.bag"},
-		{Output{Prefix: "run"}, false, "run_2026-11-21-08-15-30.bag"},
-		{Output{Name: "run.bag"}, false, "run.bag"},
-		{Output{}, true, "snapshot_2026-11-21-08-15-30.bag"},
-		{Output{Prefix: "dir/"}, true, "dir/snapshot_2026-11-21-08-15-30.bag"},
-		{Output{Prefix: "run"}, true, "run_snapshot_2026-11-21-08-15-30.bag"},
-		{Output{Name: "run.bag"}, true, "run_snapshot_2026-11-21-08-15-30.bag"},
-		{Output{Template: "day_%Y.bag"}, true, "day_2026_snapshot.bag"},
-	}
-	for _, tc := range tests {
-		main := &Series{Output: tc.out}
-		if got := main.ForSnapshots(tc.beside).NextPath(now); got != tc.want {
-			t.Errorf("%+v, beside %v: %s, want %s", tc.out, tc.beside, got, tc.want)
-		}
-	}
-}
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+)
 
 // TestExplainCreate: each cause has its own advice, and keeps what callers compare it with.
 func TestExplainCreate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	free, finished, active := filepath.Join(dir, "free.bag"), filepath.Join(dir, "finished.bag"), filepath.Join(dir, "begun.bag")
-	for _, path := range []string{finished, active + ActiveSuffix} {
+	for _, path := range []string{finished, active + bagname.ActiveSuffix} {
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -104,14 +81,14 @@ func TestNumberedNames(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 8, 15, 30, 0, time.Local)
 	for name, tc := range map[string]struct {
-		out      Output
+		out      bagname.Output
 		numbered bool
 		want     []string
 	}{
-		"named":           {Output{Name: "run"}, false, []string{"run.bag", "run_1.bag", "run_3.bag"}},
-		"numbered":        {Output{Name: "run"}, true, []string{"run_0.bag", "run_1.bag", "run_3.bag"}},
-		"template":        {Output{Template: "run_{split}"}, false, []string{"run_0.bag", "run_1.bag", "run_2_1.bag"}},
-		"template, again": {Output{Template: "run_{split}"}, true, []string{"run_0.bag", "run_1.bag", "run_2_1.bag"}},
+		"named":           {bagname.Output{Name: "run"}, false, []string{"run.bag", "run_1.bag", "run_3.bag"}},
+		"numbered":        {bagname.Output{Name: "run"}, true, []string{"run_0.bag", "run_1.bag", "run_3.bag"}},
+		"template":        {bagname.Output{Template: "run_{split}"}, false, []string{"run_0.bag", "run_1.bag", "run_2_1.bag"}},
+		"template, again": {bagname.Output{Template: "run_{split}"}, true, []string{"run_0.bag", "run_1.bag", "run_2_1.bag"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 )
 
 // warnFactor is how many times the least space is worth a warning, as in stock.
@@ -114,7 +116,7 @@ func (d *Space) Check(now time.Time, written, snapshots int64, file string) (ful
 
 // LowSpace is what stock says when less than least, as the user wrote it, is free for a bag.
 func LowSpace(least, bag string) string {
-	return "Less than " + least + " of space free on disk with " + bag + ActiveSuffix + ". Disabling recording."
+	return "Less than " + least + " of space free on disk with " + bag + bagname.ActiveSuffix + ". Disabling recording."
 }
 
 // Short returns why no file should be begun, if there is too little space.

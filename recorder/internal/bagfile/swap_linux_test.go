@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 )
 
 // TestSwappedSymlink: whoever may write to the directory and puts symlinks where the next
@@ -41,7 +43,7 @@ func TestSwappedSymlink(t *testing.T) {
 	created, kept, tried := 0, 0, 0
 	// A busy machine may let one side run alone for a while.
 	for start := time.Now(); tried < races || (created == 0 || created == tried) && time.Since(start) < time.Minute; tried++ {
-		b, err := createBag(Output{Name: filepath.Join(dir, "x")}, SyncNone, time.Now())
+		b, err := createBag(bagname.Output{Name: filepath.Join(dir, "x")}, SyncNone, time.Now())
 		if err != nil {
 			continue
 		}

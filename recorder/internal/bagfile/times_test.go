@@ -3,6 +3,8 @@ package bagfile
 import (
 	"testing"
 	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // TestTimesFallIntoClasses: a bound belongs to the class below it; beyond the last one
@@ -11,7 +13,7 @@ func TestTimesFallIntoClasses(t *testing.T) {
 	t.Parallel()
 	var s Watchdog
 	var sum time.Duration
-	bounds := TimeBounds()
+	bounds := control.TimeBounds()
 	for _, b := range bounds {
 		s.note("write", b)
 		s.note("write", b+1)
@@ -38,15 +40,5 @@ func TestTimesFallIntoClasses(t *testing.T) {
 	s.CountSplit(time.Now().Add(-time.Hour))
 	if got := s.Account(); got.Splits.Count != 1 || got.Splits.Sum < time.Hour {
 		t.Errorf("%d splits in %v, want one of an hour", got.Splits.Count, got.Splits.Sum)
-	}
-}
-
-// TestTimesBeyondTheClasses are counted, in no class.
-func TestTimesBeyondTheClasses(t *testing.T) {
-	t.Parallel()
-	var long Times
-	long.add(time.Minute)
-	if long.Count != 1 || long.Classes != [len(timeBounds)]uint64{} {
-		t.Errorf("what is in no class: %+v", long)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 const (
@@ -26,11 +28,11 @@ type Watchdog struct {
 	log   *zap.Logger
 	Limit time.Duration // what takes the disk longer is not waited for at the end; 7 s but in tests
 
-	mu      sync.Mutex   // guards the following
-	pending []*operation // under way, oldest first
-	spare   []*operation // that are over, to be used again
-	looked  time.Time    // when somebody looked at them last; zero while nobody does
-	times   DiskTimes    // of those that are over
+	mu      sync.Mutex        // guards the following
+	pending []*operation      // under way, oldest first
+	spare   []*operation      // that are over, to be used again
+	looked  time.Time         // when somebody looked at them last; zero while nobody does
+	times   control.DiskTimes // of those that are over
 }
 
 // operation is one operation on a file.

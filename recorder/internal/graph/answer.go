@@ -16,9 +16,9 @@ import (
 // answerTimeout bounds one question about a publisher.
 const answerTimeout = 2 * time.Second
 
-// Listed asks the master which publishers it still lists: by name and by process, as another may
+// listedOf asks the master which publishers it still lists: by name and by process, as another may
 // have taken the name. It returns nil if the master does not say.
-func (g *Graph) Listed(ctx context.Context, all []loss.Doubt) map[loss.Doubt]bool {
+func (g *Graph) listedOf(ctx context.Context, all []loss.Doubt) map[loss.Doubt]bool {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	state, err := g.Node.Master().SystemState(ctx)
@@ -45,10 +45,10 @@ func (g *Graph) Listed(ctx context.Context, all []loss.Doubt) map[loss.Doubt]boo
 	return listed
 }
 
-// PassesOn reports whether the node of a publisher publishes messages as it got them, numbers and all.
+// passesOn reports whether the node of a publisher publishes messages as it got them, numbers and all.
 // That are those that receive messages of any type, such as throttle, drop, mux and
 // relay of topic_tools, and players of bags.
-func (g *Graph) PassesOn(ctx context.Context, d loss.Doubt) bool {
+func (g *Graph) passesOn(ctx context.Context, d loss.Doubt) bool {
 	name := d.Publisher
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()

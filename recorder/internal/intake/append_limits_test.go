@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
@@ -29,14 +30,14 @@ func TestWhatARunTakes(t *testing.T) {
 			in := bareIntake(budget, chunkBytes)
 			l := bareLink(in, record)
 			if inFile {
-				l.Connection.stored = in.Rotation.Part() + 1
+				l.Connection.NoteRecord(in.Rotation.Part())
 			}
 			in.Pool.Waiting, in.Pool.Waiters = 1, 1 // of another topic, so that this one is not light
 			in.Pool.Held = budget - memory.KeptChunks*chunkBytes - need + short
 			in.append(l.Connection, smallRun(), 3, time.Now())
 			of := l.Connection.Topic
-			if of.Messages != uint64(3*(1-short)) || of.Dropped[DropBufferFull] != uint64(3*short) {
-				t.Errorf("in the file %v, %d bytes too few: %d messages, %d dropped", inFile, short, of.Messages, of.Dropped[DropBufferFull])
+			if of.Messages != uint64(3*(1-short)) || of.Dropped[account.DropBufferFull] != uint64(3*short) {
+				t.Errorf("in the file %v, %d bytes too few: %d messages, %d dropped", inFile, short, of.Messages, of.Dropped[account.DropBufferFull])
 			}
 		}
 	}
@@ -50,12 +51,12 @@ func TestWhatARunCounts(t *testing.T) {
 	l := bareLink(in, 100)
 	in.append(l.Connection, smallRun(), 3, time.Now())
 	of := l.Connection.Topic
-	if of.Messages != 3 || of.Bytes != 3*96 || of.Account.Waiting != 0 {
-		t.Errorf("%d messages of %d bytes, %d wait; want 3 of 288, and none", of.Messages, of.Bytes, of.Account.Waiting)
+	if of.Messages != 3 || of.Bytes != 3*96 || of.Memory.Waiting != 0 {
+		t.Errorf("%d messages of %d bytes, %d wait; want 3 of 288, and none", of.Messages, of.Bytes, of.Memory.Waiting)
 	}
 	in.SealOpen()
-	if of.Account.Waiting != runBytes {
-		t.Errorf("%d bytes wait, want %d", of.Account.Waiting, runBytes)
+	if of.Memory.Waiting != runBytes {
+		t.Errorf("%d bytes wait, want %d", of.Memory.Waiting, runBytes)
 	}
 }
 

@@ -9,9 +9,6 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Links is the door for subscriptions, and for what the recorder itself puts into a bag.
-type Links struct{ in *Intake }
-
 // Commands is the door for what users ask a recording to do.
 type Commands struct{ in *Intake }
 
@@ -24,9 +21,6 @@ type Snapshots struct{ in *Intake }
 // Accounts is the door for what is counted, and for the doubts about publishers.
 type Accounts struct{ in *Intake }
 
-// Links returns the door for subscriptions.
-func (in *Intake) Links() Links { return Links{in} }
-
 // Commands returns the door for users.
 func (in *Intake) Commands() Commands { return Commands{in} }
 
@@ -38,9 +32,6 @@ func (in *Intake) Snapshots() Snapshots { return Snapshots{in} }
 
 // Accounts returns the door for figures and doubts.
 func (in *Intake) Accounts() Accounts { return Accounts{in} }
-
-// Limited returns a channel that gets a token when a topic reaches its limit.
-func (d Links) Limited() <-chan struct{} { return d.in.Limited }
 
 // AtSize returns a channel that gets a token when the one file has its size.
 func (d Commands) AtSize() <-chan struct{} { return d.in.Filled }

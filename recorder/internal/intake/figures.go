@@ -3,34 +3,8 @@ package intake
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 )
-
-// Figures is the account of one topic.
-type Figures struct {
-	Topic      string
-	Typ        string             // of the first publisher; empty if there was none
-	Publishers []publisherFigures // in order of their first connection
-	Former     Former             // that were gone before
-	Refused    int                // publishers, for want of memory for their headers
-	Linked     int                // links that are open
-	Taken      Tally              // what was taken in
-	Recorded   Tally              // of that, what is in bags, or about to be
-	Repeated   uint64             // of latched messages at the start of later files
-	Skipped    uint64             // as the limits ask
-	Passed     uint64             // while paused or stopped
-	Dropped    [DropCauses]uint64
-	Pickup     time.Duration // from before the registration of the topic to the first link
-	WaitsFor   Waiting       // what a topic without a link waited for at the end
-	HeldUp     time.Duration // its links were
-	Last       time.Time     // when the last message came
-}
-
-// publisherFigures is the account of one publisher.
-type publisherFigures struct {
-	Id string
-	loss.Account
-}
 
 // SnapshotFigures is the account of the ring. The zero value says that there is none.
 type SnapshotFigures struct {
@@ -53,7 +27,7 @@ type Live struct {
 	BufferMost int64 // their bound; negative means none
 	Snapshots  SnapshotFigures
 	Unread     string
-	Topics     []Figures
+	Topics     []account.Figures
 }
 
 // LiveFigures returns the account of a recording under way.
@@ -71,7 +45,7 @@ func (d Accounts) LiveFigures(now time.Time) Live {
 
 // SummaryFigures returns the accounts of all topics, in the order of their subscription, and what could
 // not be read of the master's replies at any time.
-func (d Accounts) SummaryFigures(now time.Time) (topics []Figures, unread string) {
+func (d Accounts) SummaryFigures(now time.Time) (topics []account.Figures, unread string) {
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
@@ -79,21 +53,8 @@ func (d Accounts) SummaryFigures(now time.Time) (topics []Figures, unread string
 }
 
 // figures returns the accounts of all topics. mu is held.
-func (in *Intake) figures(now time.Time) []Figures {
-	all := make([]Figures, 0, len(in.Topics))
-	for _, t := range in.Topics {
-		f := Figures{
-			Topic: t.Name, Typ: t.typ, Former: t.Former, Refused: len(t.refused), Linked: t.Linked,
-			Taken: t.Tally, Recorded: in.Recorded(t), Repeated: t.Repeated, Skipped: t.Skipped, Passed: t.Passed, Dropped: t.Dropped,
-			Pickup: t.pickup, WaitsFor: t.waitsFor, HeldUp: in.HeldUp(t, now), Last: t.last,
-			Publishers: make([]publisherFigures, 0, len(t.Publishers)),
-		}
-		for _, u := range t.Publishers {
-			f.Publishers = append(f.Publishers, publisherFigures{u.ID, u.Account(now)})
-		}
-		all = append(all, f)
-	}
-	return all
+func (in *Intake) figures(now time.Time) []account.Figures {
+	return in.Account.Figures(in.Ring.IsOnly(), now)
 }
 
 // FileBytes returns how much is written of the file that the intake fills.

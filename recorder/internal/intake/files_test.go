@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
@@ -20,16 +21,16 @@ func TestAbandonedMessages(t *testing.T) {
 		if only {
 			addRing(in, ring.Options{Only: true})
 		}
-		of := &Topic{Tally: Tally{10, 1000}}
-		of.Written = Tally{7, 700}
-		of.Dropped[DropDisk] = 1
-		in.Topics = []*Topic{of}
-		recorded, lost := Tally{7, 700}, uint64(1+3)
+		of := &account.Topic{Tally: account.Tally{Messages: 10, Bytes: 1000}}
+		of.Written = account.Tally{Messages: 7, Bytes: 700}
+		of.Dropped[account.DropDisk] = 1
+		in.Account.Topics = []*account.Topic{of}
+		recorded, lost := account.Tally{Messages: 7, Bytes: 700}, uint64(1+3)
 		if only {
-			recorded, lost = Tally{10, 1000}, 1
+			recorded, lost = account.Tally{Messages: 10, Bytes: 1000}, 1
 		}
-		if in.Abandon(); !in.Ended || of.Tally != recorded || of.Dropped[DropDisk] != lost {
-			t.Errorf("%s: ended %v, %+v, %d lost; want %+v and %d", name, in.Ended, of.Tally, of.Dropped[DropDisk], recorded, lost)
+		if in.Abandon(); !in.Ended || of.Tally != recorded || of.Dropped[account.DropDisk] != lost {
+			t.Errorf("%s: ended %v, %+v, %d lost; want %+v and %d", name, in.Ended, of.Tally, of.Dropped[account.DropDisk], recorded, lost)
 		}
 	}
 }
@@ -46,7 +47,7 @@ func TestRepeatedConnectionsAreKept(t *testing.T) {
 	in.Latched.Forget(&c.Source)
 	in.Files().Unpin(pinned)
 	for closed, want := range map[int64]bool{3: false, 4: true} { // parts below this number
-		if in.closedParts.Store(closed); in.unneeded(c) != want {
+		if in.closedParts.Store(closed); in.needed(c) == want {
 			t.Errorf("the parts below %d are closed: the connection may go: %v, want %v", closed, !want, want)
 		}
 	}

@@ -16,18 +16,18 @@ import (
 
 // queuedTurns returns how many large messages wait for a lease. mu is held.
 func queuedTurns(in *Intake) int {
-	n, _, _ := in.Pool.Waits()
+	n, _ := in.Pool.Turns.Waits()
 	return n
 }
 
 // grantTo gives a message a lease at once.
 func grantTo(t testing.TB, in *Intake, f *memory.Turn) {
 	t.Helper()
-	in.Pool.EnqueueTurn(f)
-	if !in.Pool.GrantTurn(f, time.Now()) {
+	in.Pool.Turns.Enqueue(f)
+	if !in.Pool.Turns.Grant(f, time.Now()) {
 		t.Fatal("no lease")
 	}
-	in.Pool.DequeueTurn(f)
+	in.Pool.Turns.Dequeue(f)
 }
 
 // holding is a large message that needs and holds so many bytes.
@@ -38,7 +38,7 @@ func holding(in *Intake, need, holds int64) *memory.Turn {
 }
 
 // addRing makes an intake keep chunks for snapshots.
-func addRing(in *Intake, o ring.Options) { in.Ring = ring.New(o, &in.Pool, &in.Latched) }
+func addRing(in *Intake, o ring.Options) { in.Ring = ring.New(o, in.Pool, &in.Latched) }
 
 // rotationAt is a rotation in the given part, of which so many bytes are stored.
 func rotationAt(o rotation.Options, part int, stored int64) rotation.Rotation {

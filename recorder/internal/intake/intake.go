@@ -5,6 +5,7 @@ package intake
 
 import (
 	"encoding/binary"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -34,7 +36,6 @@ const RecordOverhead = 42
 type Intake struct {
 	log      *zap.Logger
 	Flush    time.Duration
-	limits   []Limit
 	node     string       // our name
 	Sim      *simtime.Sim // nil for the wall clock
 	onChange func()       // the state is another one
@@ -42,23 +43,20 @@ type Intake struct {
 	encoder *encode.Encoder
 	Sealed  *queue.FIFO[Item] // to the sink, in file order
 
-	Mu          sync.Mutex
-	Pool        memory.Memory // all bytes of -b
-	Latched     latch.Store
-	Ring        *ring.Ring     // nil without snapshots
-	Room        sync.Cond      // where links wait: memory came back, or the waiting is over
-	Blocked     []*Blockage    // links that wait for room
-	Open        *memory.Chunk  // the shared chunk that is filled; nil until the next message
-	openedAt    time.Time      // when open got its first message
-	sealAt      int            // seal open when it is longer than this
-	latest      time.Time      // when the latest message came
-	records     *chunk.Records // of the file that the intake fills
-	Rotation    rotation.Rotation
-	Topics      []*Topic
-	ownTopics   []*Topic // those of topics on which the recorder itself publishes: a few
-	Connections Connections
-	reported    *Link  // for the account of losses; nil until it is written
-	unread      unread // what could not be read of the master's replies
+	Mu       sync.Mutex
+	Pool     *memory.Memory // all bytes of -b
+	Latched  latch.Store
+	Ring     *ring.Ring     // nil without snapshots
+	Room     sync.Cond      // where links wait: memory came back, or the waiting is over
+	Open     *memory.Chunk  // the shared chunk that is filled; nil until the next message
+	openedAt time.Time      // when open got its first message
+	sealAt   int            // seal open when it is longer than this
+	latest   time.Time      // when the latest message came
+	records  *chunk.Records // of the file that the intake fills
+	Rotation rotation.Rotation
+	Account  account.Accounts // of topics, connections and publishers
+	reported *Link            // for the account of losses; nil until it is written
+	unread   unread           // what could not be read of the master's replies
 
 	State       State
 	Begun       time.Time // when the recording was started, by sim.steady; zero while it is stopped
@@ -78,7 +76,7 @@ type Config struct {
 	Log      *zap.Logger
 	Node     string // our name
 	Flush    time.Duration
-	Limits   []Limit
+	Limits   []account.Limit
 	Memory   memory.Options
 	Rotation rotation.Options
 	Ring     *ring.Options // nil without snapshots
@@ -94,8 +92,8 @@ func New(o Config) *Intake {
 	in := &Intake{
 		log:           o.Log,
 		Flush:         o.Flush,
-		limits:        o.Limits,
 		node:          o.Node,
+		Account:       account.New(o.Limits),
 		Sim:           o.Sim,
 		onChange:      o.OnChange,
 		encoder:       o.Encoder,
@@ -113,15 +111,15 @@ func New(o Config) *Intake {
 	}
 	o.Memory.Twice, o.Memory.Freed = o.Encoder.Compresses(), in.Room.Broadcast
 	in.Pool = memory.New(o.Memory)
-	in.Latched = latch.New(&in.Pool, o.NoRepeat)
+	in.Latched = latch.New(in.Pool, o.NoRepeat)
 	if o.Ring != nil {
-		in.Ring = ring.New(*o.Ring, &in.Pool, &in.Latched)
+		in.Ring = ring.New(*o.Ring, in.Pool, &in.Latched)
 	}
 	return in
 }
 
 // append copies a run of whole frames into the open chunk.
-func (in *Intake) append(c *Connection, run []byte, count int, received time.Time) {
+func (in *Intake) append(c *account.Connection, run []byte, count int, received time.Time) {
 	// The last frame was complete at received; one nanosecond between the frames
 	// of a run keeps their order in every tool that sorts by time. With a clock of the
 	// graph's own many messages have one stamp, as in stock.
@@ -129,9 +127,9 @@ func (in *Intake) append(c *Connection, run []byte, count int, received time.Tim
 	stamp := rosbag.TimeOf(in.Sim.At(received)).Add(-step * time.Duration(count-1))
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	c.Topic.last, c.Latest = received, received
+	c.Topic.Last, c.Latest = received, received
 	if in.State != StateRecording {
-		c.countUnrecorded(count)
+		c.NoteUnrecorded(count)
 		if c.Latching {
 			in.Latched.Remember(&c.Source, latch.LastFrame(run))
 		}
@@ -139,13 +137,13 @@ func (in *Intake) append(c *Connection, run []byte, count int, received time.Tim
 	}
 	in.rotateIfDue(received)
 	in.latest = later(in.latest, received)
-	if !c.Topic.Thin && step > 0 {
+	if !c.Topic.Sampler.Thin && step > 0 {
 		in.add(c, run, count, stamp, received)
 		return
 	}
 	for count > 0 {
 		size := 4 + int(binary.LittleEndian.Uint32(run))
-		if !c.Topic.Thin || c.Topic.keep(in.Sim.Steady(received)) {
+		if !c.Topic.Sampler.Thin || c.Topic.Sampler.Keep(in.Sim.Steady(received)) {
 			in.add(c, run[:size], 1, stamp, received)
 		}
 		stamp = stamp.Add(step)
@@ -154,25 +152,25 @@ func (in *Intake) append(c *Connection, run []byte, count int, received time.Tim
 }
 
 // add is append for frames that are wanted. mu is held.
-func (in *Intake) add(c *Connection, run []byte, count int, stamp rosbag.Time, received time.Time) {
+func (in *Intake) add(c *account.Connection, run []byte, count int, stamp rosbag.Time, received time.Time) {
 	for count > 0 {
 		switch {
-		case c.Topic.atLimit() || in.AtSizeLimit:
+		case c.Topic.AtLimit() || in.AtSizeLimit:
 			return
 		case in.Ended: // the file failed: the links go on until they are closed
-			c.Topic.Drop(DropDisk, uint64(count))
+			c.Topic.Drop(account.DropDisk, uint64(count))
 			return
 		case in.State != StateRecording: // since it waits for room
-			c.countUnrecorded(count)
+			c.NoteUnrecorded(count)
 			return
-		case !in.Pool.Admits(&c.Topic.Account, in.Pool.Weight(len(run)+count*RecordOverhead+in.newRecordBytes(c)), true):
-			c.Topic.Drop(DropBufferFull, uint64(count))
+		case !in.Pool.Admits(&c.Topic.Memory, in.Pool.Weight(len(run)+count*RecordOverhead+in.newRecordBytes(c)), true):
+			c.Topic.Drop(account.DropBufferFull, uint64(count))
 			return
 		case in.Open == nil && !in.WaitForChunk(c.Topic):
 			if !in.accepts(c.Topic) {
 				continue
 			}
-			c.Topic.Drop(DropBufferFull, uint64(count))
+			c.Topic.Drop(account.DropBufferFull, uint64(count))
 			return
 		}
 		n, size := in.fit(c.Topic, run, count)
@@ -180,9 +178,9 @@ func (in *Intake) add(c *Connection, run []byte, count int, stamp rosbag.Time, r
 			in.openedAt = received
 		}
 		in.Open.Builder.AppendRun(c.Conn, stamp, run[:size], n)
-		in.Open.Add(&c.Topic.Account, in.Pool.Weight(size+n*RecordOverhead))
-		c.stored = in.Rotation.Part() + 1
-		in.account(c.Topic, uint64(n), uint64(size-4*n))
+		in.Open.Add(&c.Topic.Memory, in.Pool.Weight(size+n*RecordOverhead))
+		c.NoteRecord(in.Rotation.Part())
+		in.took(c.Topic, uint64(n), uint64(size-4*n))
 		if c.Latching {
 			in.Latched.Remember(&c.Source, latch.LastFrame(run[:size]))
 		}
@@ -197,8 +195,8 @@ func (in *Intake) add(c *Connection, run []byte, count int, stamp rosbag.Time, r
 
 // newRecordBytes returns what the connection record of c takes, if its file does not have
 // that yet. mu is held.
-func (in *Intake) newRecordBytes(c *Connection) int {
-	if c.stored == in.Rotation.Part()+1 {
+func (in *Intake) newRecordBytes(c *account.Connection) int {
+	if c.HasRecord(in.Rotation.Part()) {
 		return 0
 	}
 	return c.Bytes
@@ -206,12 +204,12 @@ func (in *Intake) newRecordBytes(c *Connection) int {
 
 // fit returns how many frames of run, and how many bytes, go into the open chunk:
 // as in stock a chunk is closed after the message that takes it past its size.
-func (in *Intake) fit(t *Topic, run []byte, count int) (n, size int) {
-	if t.Limit > 0 {
-		count = min(count, int(t.Limit-t.Messages))
+func (in *Intake) fit(t *account.Topic, run []byte, count int) (n, size int) {
+	if limit := t.Sampler.Limit; limit > 0 {
+		count = min(count, int(limit-t.Messages))
 	}
 	free := in.sealAt - in.Open.Builder.Len()
-	if t.Limit == 0 && len(run)+count*RecordOverhead <= free {
+	if t.Sampler.Limit == 0 && len(run)+count*RecordOverhead <= free {
 		return count, len(run)
 	}
 	for n < count && (n == 0 || free >= 0) {
@@ -259,34 +257,32 @@ func (in *Intake) Tick(now time.Time) {
 	if in.Open != nil && now.Sub(in.openedAt) >= in.Flush {
 		in.SealOpen()
 	}
-	var lost []drop
-	var news []publisherNews
-	in.Pool.ExpireTurns(now)
-	held := in.BlockageNews(now)
+	var lost []account.Drops
+	var news []account.PublisherNews
+	in.Pool.Turns.Expire(now)
+	var held []account.WaitNews
+	if in.Pool.Blocks {
+		held = in.Account.WaitNews(now)
+	}
 	if now.Sub(in.warnAt) >= time.Second {
 		in.warnAt = now
-		lost = in.newDrops(now)
-		news = in.publisherNews(now)
+		lost = in.Account.NewDrops(now)
+		news = in.Account.PublisherNews(now)
 		in.ReleaseGone(now)
 	}
 	in.Mu.Unlock()
 	in.warnShort(now)
 	in.warnShortage()
 	in.logPublishers(news)
-	in.logBlockages(held)
+	in.logWaits(held)
 	for _, d := range lost {
-		in.log.Warn("messages dropped", zap.String("topic", d.topic), zap.Stringer("cause", d.cause), zap.Uint64("messages", d.messages))
+		fields := []zap.Field{zap.String("topic", d.Topic), zap.Stringer("cause", d.Cause), zap.Uint64("messages", d.Messages)}
+		if d.BufferNeeded > 0 {
+			const mib = 1 << 20 // the unit of -b
+			fields = append(fields, zap.String("needed", fmt.Sprintf("-b %d", (d.BufferNeeded+mib-1)/mib)))
+		}
+		in.log.Warn("messages dropped", fields...)
 	}
-}
-
-// UnblockLinks lets the links that wait for room go on at once, budget or not: they are
-// about to be closed, and what they hold was received.
-func (d Links) UnblockLinks() {
-	in := d.in
-	in.Mu.Lock()
-	in.SealOpen()
-	in.Pool.SetBudget(-1)
-	in.Mu.Unlock()
 }
 
 // End ends the intake: the file has failed.
@@ -316,12 +312,41 @@ func (in *Intake) Close() {
 func (in *Intake) Abandon() {
 	in.Mu.Lock()
 	in.Ended = true
-	for _, t := range in.Topics {
-		if !in.Ring.IsOnly() { // otherwise it is not known what was to be written
-			t.Dropped[DropDisk] += t.Messages - t.Written.Messages
-			t.Tally = t.Written
-		}
+	if !in.Ring.IsOnly() { // otherwise it is not known what was to be written
+		in.Account.Abandon()
 	}
 	in.Mu.Unlock()
 	in.Room.Broadcast()
+}
+
+// ReleaseGone forgets what is not needed of publishers that are gone: the oldest latched
+// messages, connections and accounts. mu is held.
+func (in *Intake) ReleaseGone(now time.Time) {
+	needed := in.needed
+	if in.Ring.Writing() { // the file of a snapshot has connections, too
+		needed = nil
+	}
+	in.Account.ReleaseGone(&in.Latched, needed, now)
+}
+
+// needed reports whether a file that is not closed, a chunk or a latched message has
+// the connection. mu is held.
+func (in *Intake) needed(c *account.Connection) bool {
+	switch {
+	case in.Latched.Holds(&c.Source), c.Topic.Memory.Waiting > 0, in.Open != nil && in.Open.Builder.HasConn(c.Conn.ID), in.Ring.Needs(c.Latest):
+		return true
+	}
+	return !in.Ring.IsOnly() && !c.Within(in.closedParts.Load())
+}
+
+// took counts messages of t that were put into a chunk.
+func (in *Intake) took(t *account.Topic, messages, bytes uint64) {
+	t.Add(account.Tally{Messages: messages, Bytes: bytes})
+	if t.AtLimit() {
+		in.Room.Broadcast() // links of t need not wait any more
+		select {
+		case in.Limited <- struct{}{}:
+		default: // the owner has not looked yet and will see this topic too
+		}
+	}
 }

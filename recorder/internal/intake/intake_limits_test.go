@@ -3,6 +3,7 @@ package intake
 import (
 	"testing"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
@@ -33,8 +34,8 @@ func TestHowManyMessagesFit(t *testing.T) {
 	} {
 		p := bareIntake(-1, 100)
 		p.Open, p.sealAt = new(memory.Chunk), c.fill
-		topic := &Topic{Tally: Tally{Messages: c.messages}}
-		topic.Limit = c.limit
+		topic := &account.Topic{Tally: account.Tally{Messages: c.messages}}
+		topic.Sampler.Limit = c.limit
 		if n, size := p.fit(topic, run, 10); n != c.want || size != c.want*(4+58) {
 			t.Errorf("%s: %d messages of %d bytes, want %d", name, n, size, c.want)
 		}
@@ -46,21 +47,21 @@ func TestHowManyMessagesFit(t *testing.T) {
 func TestWhyAMessageIsLeft(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		set          func(*Intake, *Topic)
+		set          func(*Intake, *account.Topic)
 		passed, disk uint64
 	}{
-		"paused":           {func(p *Intake, _ *Topic) { p.State = StatePaused }, 1, 0},
-		"ended":            {func(p *Intake, _ *Topic) { p.Ended = true }, 0, 1},
-		"full":             {func(p *Intake, _ *Topic) { p.AtSizeLimit, p.Ended = true, true }, 0, 0},
-		"enough of it":     {func(p *Intake, t *Topic) { t.Limit, t.Messages, p.Ended = 3, 3, true }, 0, 0},
-		"not enough of it": {func(p *Intake, t *Topic) { t.Limit, t.Messages, p.Ended = 3, 2, true }, 0, 1},
+		"paused":           {func(p *Intake, _ *account.Topic) { p.State = StatePaused }, 1, 0},
+		"ended":            {func(p *Intake, _ *account.Topic) { p.Ended = true }, 0, 1},
+		"full":             {func(p *Intake, _ *account.Topic) { p.AtSizeLimit, p.Ended = true, true }, 0, 0},
+		"enough of it":     {func(p *Intake, t *account.Topic) { t.Sampler.Limit, t.Messages, p.Ended = 3, 3, true }, 0, 0},
+		"not enough of it": {func(p *Intake, t *account.Topic) { t.Sampler.Limit, t.Messages, p.Ended = 3, 2, true }, 0, 1},
 	} {
 		p := bareIntake(-1, 100)
-		of := &Topic{Name: "/t"}
+		of := &account.Topic{Name: "/t"}
 		c.set(p, of)
-		p.countUnwanted(&Connection{Topic: of})
-		if of.Passed != c.passed || of.Dropped[DropDisk] != c.disk {
-			t.Errorf("%s: %d passed, %d lost to the disk; want %d and %d", name, of.Passed, of.Dropped[DropDisk], c.passed, c.disk)
+		p.countUnwanted(&account.Connection{Topic: of})
+		if of.Passed != c.passed || of.Dropped[account.DropDisk] != c.disk {
+			t.Errorf("%s: %d passed, %d lost to the disk; want %d and %d", name, of.Passed, of.Dropped[account.DropDisk], c.passed, c.disk)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
@@ -16,11 +17,11 @@ func (in *Intake) awaitChunk(f *LargeFrame, size, first int) *memory.Chunk {
 		return nil
 	}
 	c := f.link.Connection
-	if free := in.Pool.GetReusable(c.proven, size); free != nil {
+	if free := in.Pool.Turns.Buffer(c.Proven, size); free != nil {
 		return free
 	}
 	if !in.awaitMemory(f, in.Pool.Weight(first)) {
-		in.Pool.EndTurn(&f.Turn)
+		in.Pool.Turns.End(&f.Turn)
 		return nil
 	}
 	return in.Pool.Get(first, first)
@@ -31,11 +32,8 @@ func (in *Intake) awaitChunk(f *LargeFrame, size, first int) *memory.Chunk {
 func (in *Intake) awaitGrowth(f *LargeFrame, more int64) bool {
 	defer in.endWait(f)
 	in.startWait(f)
-	if !f.Turn.Granted {
-		in.Room.Broadcast() // it may be the last that all others wait for
-		if !in.awaitLease(f) {
-			return false
-		}
+	if !f.Turn.Granted && !in.awaitLease(f) {
+		return false
 	}
 	return in.awaitMemory(f, more)
 }
@@ -43,62 +41,49 @@ func (in *Intake) awaitGrowth(f *LargeFrame, more int64) bool {
 // startWait notes that f may have to wait. mu is held.
 func (in *Intake) startWait(f *LargeFrame) {
 	c := f.link.Connection
-	f.Turn.Waiting, f.Turn.Proven, f.blockage = true, c.proven, Blockage{Topic: c.Topic}
+	f.Turn.Waiting, f.Turn.Proven, f.wait = true, c.Proven, account.Wait{Topic: c.Topic}
 }
 
 // endWait ends that. mu is held.
 func (in *Intake) endWait(f *LargeFrame) {
 	f.Turn.Waiting = false
-	in.EndBlockage(&f.blockage)
+	in.Account.EndWait(&f.wait)
 }
 
 // awaitLease waits for the turn of a message, and reports whether it has a lease: not if
-// it is not wanted any more, or if it is to be given up. mu is held.
+// it is not wanted any more. mu is held.
 func (in *Intake) awaitLease(f *LargeFrame) bool {
-	in.Pool.EnqueueTurn(&f.Turn)
-	defer in.Pool.DequeueTurn(&f.Turn)
-	for in.accepts(f.blockage.Topic) {
-		if in.Pool.GrantTurn(&f.Turn, time.Now()) {
+	in.Pool.Turns.Enqueue(&f.Turn)
+	defer in.Pool.Turns.Dequeue(&f.Turn)
+	for in.accepts(f.wait.Topic) {
+		if in.Pool.Turns.Grant(&f.Turn, time.Now()) {
 			return true
 		}
-		if in.Pool.StuckTurn(&f.Turn) {
-			return false
-		}
-		in.wait(&f.blockage)
+		in.wait(&f.wait)
 	}
 	return false
 }
 
 // awaitMemory waits until a large message with a lease may take more bytes, and reports
 // whether it may; false means that it is not wanted any more. Shared chunks take no more
-// than their minimum meanwhile, or none if the message needs that, too. mu is held.
+// than their minimum meanwhile. mu is held.
 func (in *Intake) awaitMemory(f *LargeFrame, more int64) bool {
 	for {
-		free := in.Pool.BesideShared(&f.Turn, more)
+		free := in.Pool.Turns.Beside(&f.Turn, more)
 		if in.Pool.MakeRoom(free, memory.ForLarge) {
 			return true
 		}
-		if !in.accepts(f.blockage.Topic) {
+		if !in.accepts(f.wait.Topic) {
 			return false
 		}
 		in.SealOpen() // it would hold on to its memory until it is old
-		if f.Turn.Shared == 0 && in.dropEmptyChunk() || in.forgetLatchedFor(free) {
+		if in.dropEmptyChunk() {
 			continue
 		}
-		in.Pool.SetShort(&f.Turn, true)
-		in.wait(&f.blockage)
-		in.Pool.SetShort(&f.Turn, false)
+		in.Pool.Turns.SetShort(true)
+		in.wait(&f.wait)
+		in.Pool.Turns.SetShort(false)
 	}
-}
-
-// forgetLatchedFor lets the latched messages go if large messages, which alone hold memory
-// beside them that does not come back by itself, could not have more bytes otherwise. It
-// reports whether there were any. mu is held.
-func (in *Intake) forgetLatchedFor(more int64) bool {
-	if !in.Pool.NeverFits(more) {
-		return false
-	}
-	return in.Latched.ForgetAll(in.sources(), "latched messages are not repeated in the next file: a large message needs their memory")
 }
 
 // dropEmptyChunk gives the memory of the open chunk back if there is a connection record
@@ -110,4 +95,14 @@ func (in *Intake) dropEmptyChunk() bool {
 	in.Pool.Put(in.Open)
 	in.Open, in.records = nil, new(chunk.Records) // which is written anew
 	return true
+}
+
+// hasLease reports whether a message has a lease, or gets one without a wait. mu is held.
+func (in *Intake) hasLease(f *LargeFrame) bool {
+	if f.Turn.Granted {
+		return true
+	}
+	in.Pool.Turns.Enqueue(&f.Turn)
+	defer in.Pool.Turns.Dequeue(&f.Turn)
+	return in.Pool.Turns.Grant(&f.Turn, time.Now())
 }

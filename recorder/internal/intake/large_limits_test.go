@@ -3,35 +3,35 @@ package intake
 import (
 	"testing"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // largeOf is a large message of a link of its own, which needs so many bytes.
 func largeOf(in *Intake, need int64) *LargeFrame {
-	l := &Link{In: in, Connection: &Connection{Topic: new(Topic)}}
+	l := &Link{In: in, Connection: &account.Connection{Topic: new(Topic)}}
 	l.frame = LargeFrame{link: l, blocks: true, Turn: memory.Turn{Need: need}}
 	return &l.frame
 }
 
-// TestRoomBesideLargeMessages: latched messages may have what large ones, with what they need
-// in all, and the shared chunks leave.
-func TestRoomBesideLargeMessages(t *testing.T) {
+// TestLatchedMessagesBesideLargeOnes: where links wait, latched messages leave half of the buffer to
+// large ones, whether there are some or not.
+func TestLatchedMessagesBesideLargeOnes(t *testing.T) {
 	t.Parallel()
-	in := bareIntake(10_000, 100)
-	if got := in.Pool.LeftByLarge(); got != 10_000 {
-		t.Errorf("%d bytes are left without large messages", got)
-	}
-	grantTo(t, in, holding(in, 6000, 100))
-	if got := in.Pool.LeftByLarge(); got != 10_000-6000-200 {
-		t.Errorf("%d bytes are left beside one of 6000 bytes, want 3800", got)
-	}
-	for bytes, want := range map[int]bool{1900: true, 1901: false} {
-		c := latchingConnection(in, "/a")
-		if in.Latched.Remember(&c.Source, make([]byte, bytes)); (c.Last != nil) != want {
-			t.Errorf("a latched message of %d bytes is remembered: %v", bytes, !want)
+	for _, large := range []bool{false, true} {
+		in := bareIntake(10_000, 100)
+		in.Pool.Blocks = true
+		if large {
+			grantTo(t, in, holding(in, 5000, 100))
 		}
-		in.Latched.Forget(&c.Source)
+		for bytes, want := range map[int]bool{2400: true, 2401: false} {
+			c := latchingConnection(in, "/a")
+			if in.Latched.Remember(&c.Source, make([]byte, bytes)); (c.Last != nil) != want {
+				t.Errorf("a latched message of %d bytes is remembered: %v", bytes, !want)
+			}
+			in.Latched.Forget(&c.Source)
+		}
 	}
 }
 
@@ -41,10 +41,10 @@ func TestBufferOfTheMessageBefore(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(10_000_000, 100)
 	in.Pool.Blocks, in.State = true, StateRecording
-	free := usedChunk(t, &in.Pool, 50_000)
+	free := usedChunk(t, in.Pool, 50_000)
 	in.Pool.Put(free)
 	f := largeOf(in, free.Counted)
-	f.link.Connection.proven = true
+	f.link.Connection.Proven = true
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if got := in.awaitChunk(f, 50_000, 1000); got != free {
@@ -52,22 +52,6 @@ func TestBufferOfTheMessageBefore(t *testing.T) {
 	}
 	if f.Turn.Waiting || !f.Turn.Granted || queuedTurns(in) != 0 {
 		t.Errorf("afterwards it waits: %v, has a lease: %v, and %d are in the queue", f.Turn.Waiting, f.Turn.Granted, queuedTurns(in))
-	}
-}
-
-// TestLeaseKeepsSharedChunks: but for a message that needs their room as well.
-func TestLeaseKeepsSharedChunks(t *testing.T) {
-	t.Parallel()
-	for need, want := range map[int64]int64{9000: 100, 9001: 100, 9800: 100, 9801: 0} {
-		in := bareIntake(10_000, 100)
-		in.State, in.Pool.Latched = StateRecording, 1000
-		f := largeOf(in, need)
-		f.blockage.Topic = f.link.Connection.Topic
-		in.Mu.Lock()
-		if !in.awaitLease(f) || f.Turn.Shared != want {
-			t.Errorf("a lease for %d bytes keeps %d for a shared chunk, want %d", need, f.Turn.Shared, want)
-		}
-		in.Mu.Unlock()
 	}
 }
 
@@ -84,7 +68,7 @@ func TestMemoryBesideSharedChunks(t *testing.T) {
 			in.Ended = true // so that nobody waits
 			in.Pool.Held, in.Pool.Shared = 9000, c.shared
 			f := largeOf(in, 5000)
-			f.blockage.Topic, f.Turn.Shared = f.link.Connection.Topic, 100
+			f.wait.Topic, f.Turn.Shared = f.link.Connection.Topic, 100
 			in.Mu.Lock()
 			if got := in.awaitMemory(f, more); got != want {
 				t.Errorf("with %d shared chunks there is room for %d bytes of 1000: %v, want %v", c.shared, more, got, want)
@@ -94,60 +78,55 @@ func TestMemoryBesideSharedChunks(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsForMemoryIsCounted: as long as it waits, and as one that needs the shared
-// chunks' memory only if it does.
+// TestWhoWaitsForMemoryIsCounted as long as it waits.
 func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 	t.Parallel()
-	for shared, alone := range map[int64]int{100: 0, 0: 1} {
-		in := bareIntake(10_000, 100)
-		in.State, in.Pool.Blocks, in.Pool.Held = StateRecording, true, 10_000
-		f := largeOf(in, 5000)
-		f.blockage.Topic, f.Turn.Shared = f.link.Connection.Topic, shared
-		took := make(chan bool, 1)
-		go func() {
-			in.Mu.Lock()
-			defer in.Mu.Unlock()
-			took <- in.awaitMemory(f, 1000)
-		}()
-		counts := func() (blocked, short, alone int) {
-			in.Mu.Lock()
-			defer in.Mu.Unlock()
-			_, short, alone = in.Pool.Waits()
-			return len(in.Blocked), short, alone
-		}
-		testlink.WaitFor(t, func() bool { blocked, _, _ := counts(); return blocked == 1 })
-		if _, n, m := counts(); n != 1 || m != alone {
-			t.Errorf("with %d bytes kept for a shared chunk: %d wait, %d of them alone; want 1 and %d", shared, n, m, alone)
-		}
+	in := bareIntake(10_000, 100)
+	in.State, in.Pool.Blocks, in.Pool.Held = StateRecording, true, 10_000
+	f := largeOf(in, 5000)
+	f.wait.Topic, f.Turn.Shared = f.link.Connection.Topic, 100
+	took := make(chan bool, 1)
+	go func() {
 		in.Mu.Lock()
-		in.Pool.Held = 0
-		in.Room.Broadcast()
-		in.Mu.Unlock()
-		if !<-took {
-			t.Error("no memory, though all came back")
-		}
-		if _, n, m := counts(); n != 0 || m != 0 {
-			t.Errorf("afterwards %d wait, %d of them alone", n, m)
-		}
+		defer in.Mu.Unlock()
+		took <- in.awaitMemory(f, 1000)
+	}()
+	counts := func() (waits, short int) {
+		in.Mu.Lock()
+		defer in.Mu.Unlock()
+		_, short = in.Pool.Turns.Waits()
+		return len(in.Account.Waits), short
+	}
+	testlink.WaitFor(t, func() bool { waits, _ := counts(); return waits == 1 })
+	if _, n := counts(); n != 1 {
+		t.Errorf("%d wait for memory, want 1", n)
+	}
+	in.Mu.Lock()
+	in.Pool.Held = 0
+	in.Room.Broadcast()
+	in.Mu.Unlock()
+	if !<-took {
+		t.Error("no memory, though all came back")
+	}
+	if _, n := counts(); n != 0 {
+		t.Errorf("afterwards %d wait", n)
 	}
 }
 
-// TestLatchedMessagesGoForLargeOnes: when these could never have their memory otherwise, and
-// not a byte before.
-func TestLatchedMessagesGoForLargeOnes(t *testing.T) {
+// TestLatchedMessagesStay: a large message that takes all of its half of the buffer costs no latched
+// message its place in the next file.
+func TestLatchedMessagesStay(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(10_000, 100)
+	in.Pool.Blocks = true
 	c := latchingConnection(in, "/a")
-	in.Latched.Remember(&c.Source, make([]byte, 500)) // 1000 with its copy
-	grantTo(t, in, holding(in, 9000, 8000))
-	if in.forgetLatchedFor(1000) || c.Last == nil {
-		t.Error("forgotten, though there is room")
-	}
-	if !in.forgetLatchedFor(1001) || c.Last != nil || in.Pool.Latched != 0 {
-		t.Errorf("not forgotten: %d bytes are held", in.Pool.Latched)
-	}
-	if in.forgetLatchedFor(5000) {
-		t.Error("forgotten twice")
+	in.Latched.Remember(&c.Source, make([]byte, 2400)) // 4800 with its copy
+	f := largeOf(in, 5000)
+	f.wait.Topic = f.link.Connection.Topic
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	if !in.awaitLease(f) || !in.awaitMemory(f, 5000) || c.Last == nil {
+		t.Errorf("no memory, or the latched message is forgotten: %d of %d bytes are held", in.Pool.Held, in.Pool.Budget)
 	}
 }
 
@@ -163,17 +142,17 @@ func TestNextInTheQueueIsTold(t *testing.T) {
 		leases := make(chan bool, 2)
 		for i, need := range needs {
 			f := largeOf(in, need)
-			f.blockage.Topic = f.link.Connection.Topic
+			f.wait.Topic = f.link.Connection.Topic
 			f.Turn.Proven = need == 6000 // that is the first in the queue
 			go func() {
 				in.Mu.Lock()
 				defer in.Mu.Unlock()
 				leases <- in.awaitLease(f)
 			}()
-			testlink.WaitFor(t, func() bool { in.Mu.Lock(); defer in.Mu.Unlock(); return len(in.Blocked) == i+1 })
+			testlink.WaitFor(t, func() bool { in.Mu.Lock(); defer in.Mu.Unlock(); return len(in.Account.Waits) == i+1 })
 		}
 		in.Mu.Lock()
-		in.Pool.EndTurn(&taken.Turn)
+		in.Pool.Turns.End(&taken.Turn)
 		in.Mu.Unlock()
 		for range needs {
 			if !<-leases {

@@ -7,27 +7,19 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// sources returns the connections as far as latched messages go, by id. mu is held.
-func (in *Intake) sources() []*latch.Source {
-	all := make([]*latch.Source, len(in.Connections.All))
-	for i, c := range in.Connections.All {
-		all[i] = &c.Source
-	}
-	return all
-}
-
 // PinLatched returns the latched messages that a file begins with: of all publishers, or of those
 // that pass want if it is not nil. They stay as they are until unpin. mu is held.
 func (in *Intake) PinLatched(want func(*latch.Source) bool) []latch.Pinned {
-	all := in.Latched.AtFile(in.sources(), want)
+	all := in.Latched.AtFile(in.Account.Sources(), want)
 	for _, l := range all {
-		in.Connections.of(l.Conn).written = in.Rotation.Part() + 1
+		in.Account.Connections.Of(l.Conn).NoteWritten(in.Rotation.Part())
 	}
 	return all
 }
@@ -73,7 +65,7 @@ func (d Snapshots) RepeatedInSnapshot(c *chunk.Sealed) {
 
 // CountRepeated counts latched messages that were repeated. mu is held.
 func (in *Intake) CountRepeated(c *chunk.Sealed) {
-	in.eachCount(c, func(t *Topic, n Tally) { t.Repeated += n.Messages })
+	in.Account.EachCount(c, func(t *account.Topic, n account.Tally) { t.Repeated += n.Messages })
 }
 
 // latchingOf returns the latching connections with messages in a chunk, nil if there are none.
@@ -81,7 +73,7 @@ func (in *Intake) latchingOf(chunk *chunk.Sealed) (all map[rosbag.ConnID]*latch.
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	for _, n := range chunk.Counts {
-		if c := in.Connections.of(n.Conn); c != nil && c.Latching {
+		if c := in.Account.Connections.Of(n.Conn); c != nil && c.Latching {
 			if all == nil {
 				all = map[rosbag.ConnID]*latch.Source{}
 			}

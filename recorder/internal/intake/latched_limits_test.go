@@ -5,17 +5,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-func latchingConnection(p *Intake, publisher string) *Connection {
-	c := &Connection{Source: latch.Source{Conn: &rosbag.Connection{ID: rosbag.ConnID(len(p.Connections.All)), Topic: "/map", Header: rosbag.Header(testlink.Info("/map", publisher).Header)}, Latching: true}, Topic: &Topic{Name: "/map"}}
-	if len(p.Connections.All) > 0 {
-		c.Topic = p.Connections.All[0].Topic
+func latchingConnection(p *Intake, publisher string) *account.Connection {
+	c := &account.Connection{Source: latch.Source{Conn: &rosbag.Connection{ID: rosbag.ConnID(len(p.Account.Connections.All)), Topic: "/map", Header: rosbag.Header(testlink.Info("/map", publisher).Header)}, Latching: true}, Topic: &account.Topic{Name: "/map"}}
+	if len(p.Account.Connections.All) > 0 {
+		c.Topic = p.Account.Connections.All[0].Topic
 	}
-	p.Connections.All = append(p.Connections.All, c)
+	p.Account.Connections.All = append(p.Account.Connections.All, c)
 	return c
 }
 
@@ -91,7 +92,7 @@ func TestWhichLatchedMessagesAreRepeated(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(10_000, 100)
 	old, other, late, plain, silent := latchingConnection(p, "/a"), latchingConnection(p, "/b"), latchingConnection(p, "/a"), latchingConnection(p, "/c"), latchingConnection(p, "/d")
-	for _, c := range []*Connection{old, other, late, plain} {
+	for _, c := range []*account.Connection{old, other, late, plain} {
 		p.Latched.Remember(&c.Source, []byte("x"))
 	}
 	plain.Latching = false
@@ -118,7 +119,7 @@ func TestPublisherThatComesBack(t *testing.T) {
 	p := bareIntake(10_000, 100)
 	first, second := latchingConnection(p, "/a"), latchingConnection(p, "/a")
 	now := time.Now()
-	for i, c := range []*Connection{first, second, first} {
+	for i, c := range []*account.Connection{first, second, first} {
 		c.Latest = now.Add(time.Duration(i) * time.Second)
 		p.Latched.Remember(&c.Source, []byte("x"))
 	}

@@ -2,6 +2,8 @@ package intake
 
 import (
 	"testing"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 )
 
 // TestOlderPublishersAreRepeated: a publisher that came back does not hide those that came
@@ -10,7 +12,7 @@ func TestOlderPublishersAreRepeated(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(10_000, 100)
 	oldest, old, late := latchingConnection(in, "/oldest"), latchingConnection(in, "/a"), latchingConnection(in, "/a")
-	for _, c := range []*Connection{oldest, old, late} {
+	for _, c := range []*account.Connection{oldest, old, late} {
 		in.Latched.Remember(&c.Source, []byte("x"))
 	}
 	got := in.PinLatched(nil)

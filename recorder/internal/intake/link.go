@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -18,7 +19,7 @@ import (
 // Link receives the messages of one publisher. It implements tcpros.LinkSink.
 type Link struct {
 	In         *Intake
-	Connection *Connection
+	Connection *account.Connection
 	Publisher  *loss.Publisher
 	seq        *loss.Sequence // nil if the messages have no numbers
 	frame      LargeFrame     // the large message that is under way
@@ -68,13 +69,13 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	// While nothing is recorded a latched message is received to be remembered, if that
 	// does not cost a wait.
 	idle := in.State != StateRecording
-	if !idle && c.Topic.Thin && !c.Topic.keep(in.Sim.Steady(time.Now())) {
+	if !idle && c.Topic.Sampler.Thin && !c.Topic.Sampler.Keep(in.Sim.Steady(time.Now())) {
 		return nil
 	}
 	if c.Latching {
 		in.Latched.Forget(&c.Source) // it will not be the latest any more
 	}
-	if in.Ended || in.AtSizeLimit || c.Topic.atLimit() || idle && !c.Latching {
+	if in.Ended || in.AtSizeLimit || c.Topic.AtLimit() || idle && !c.Latching {
 		in.countUnwanted(c)
 		return nil
 	}
@@ -82,11 +83,11 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	*f = LargeFrame{link: l, size: frameBytes, blocks: in.Pool.Blocks && !idle}
 	size := frameBytes + LargeOverhead + c.Bytes
 	f.Turn.Need = in.Pool.Weight(size)
-	if in.Pool.Limit >= 0 && f.Turn.Need > in.Pool.Limit {
+	if most := in.Pool.MostLarge(); most >= 0 && f.Turn.Need > most {
 		if idle {
 			in.countUnwanted(c)
 		} else {
-			c.Topic.Drop(DropOversize, 1)
+			c.Topic.DropOversize(in.Pool.LimitFor(f.Turn.Need))
 		}
 		return nil
 	}
@@ -94,8 +95,8 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	switch {
 	case f.blocks:
 		f.Turn.Chunk = in.awaitChunk(f, size, first)
-	case in.Pool.Admits(&c.Topic.Account, f.Turn.Need, false):
-		if f.Turn.Chunk = in.Pool.GetReusable(c.proven, size); f.Turn.Chunk == nil {
+	case in.Pool.Admits(&c.Topic.Memory, f.Turn.Need, false):
+		if f.Turn.Chunk = in.Pool.Turns.Buffer(c.Proven, size); f.Turn.Chunk == nil {
 			f.Turn.Chunk = in.Pool.Get(first, first)
 		}
 	}
@@ -106,7 +107,7 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	case f.blocks || idle:
 		in.countUnwanted(c)
 	default:
-		c.Topic.Drop(DropBufferFull, 1)
+		c.Topic.Drop(account.DropBufferFull, 1)
 	}
 	return nil
 }
@@ -118,7 +119,7 @@ func (f *LargeFrame) begin() {
 	// the record is safely in another. Where that costs less than a percent each one
 	// does anyway, and belongs to whatever file is written when it is complete.
 	var records *chunk.Records
-	if c.stored == in.Rotation.Part()+1 && c.Bytes*recordShare > f.size {
+	if c.HasRecord(in.Rotation.Part()) && c.Bytes*recordShare > f.size {
 		records, f.relies = in.records, true
 	}
 	f.Turn.Chunk.Builder.Reset(records)
@@ -130,32 +131,32 @@ func (f *LargeFrame) begin() {
 func (l *Link) Closed(err error) {
 	l.In.Mu.Lock()
 	defer l.In.Mu.Unlock()
-	l.Connection.links--
+	l.Connection.Links--
 	l.Connection.Topic.Linked--
 	l.Publisher.End(err, time.Now())
 	switch {
 	case errors.Is(err, tcpros.ErrTooLarge):
-		l.Connection.Topic.Drop(DropOversize, 1)
+		l.Connection.Topic.Drop(account.DropOversize, 1)
 	case errors.Is(err, tcpros.ErrStalled):
-		l.Connection.Topic.Drop(dropLink, 1)
+		l.Connection.Topic.Drop(account.DropLink, 1)
 	}
 }
 
 // Lost implements tcpros.LostSink.
 func (l *Link) Lost(messages int) {
 	l.In.Mu.Lock()
-	l.Connection.Topic.Drop(dropUDP, uint64(messages))
+	l.Connection.Topic.Drop(account.DropUDP, uint64(messages))
 	l.In.Mu.Unlock()
 }
 
 // LargeFrame is a message on its way into a chunk of its own.
 type LargeFrame struct {
-	link     *Link
-	size     int
-	relies   bool        // on the record of its connection in the file that was filled when it began
-	blocks   bool        // its link while there is no room, rather than being dropped
-	Turn     memory.Turn // its chunk, and its lease if it blocks
-	blockage Blockage    // while it waits
+	link   *Link
+	size   int
+	relies bool         // on the record of its connection in the file that was filled when it began
+	blocks bool         // its link while there is no room, rather than being dropped
+	Turn   memory.Turn  // its chunk, and its lease if it blocks
+	wait   account.Wait // while it waits
 }
 
 // Room implements tcpros.LargeFrame. Memory is there before the message takes it; without,
@@ -178,14 +179,14 @@ func (f *LargeFrame) grow(count int64) bool {
 	defer in.Mu.Unlock()
 	grown := f.blocks && in.accepts(t) && in.awaitGrowth(f, count-f.Turn.Chunk.Counted)
 	in.Pool.Grow(f.Turn.Chunk, count)
-	if !grown && (!f.blocks || !in.accepts(t)) { // what is not recorded may be remembered
+	if !grown && (!f.blocks || !in.accepts(t) && in.hasLease(f)) { // what is not recorded may be remembered
 		grown = in.Pool.MakeRoom(0, memory.ForMessages) && in.Pool.FitsBeside(count, 0)
 	}
 	if grown {
 		return true
 	}
 	if in.accepts(t) {
-		t.Drop(DropBufferFull, 1)
+		t.Drop(account.DropBufferFull, 1)
 	} else {
 		in.countUnwanted(f.link.Connection)
 	}
@@ -206,14 +207,14 @@ func (f *LargeFrame) Commit(received time.Time) {
 	latest := f.latest()
 	in.Mu.Lock() // also guards in.records, which the builder shares
 	defer in.Mu.Unlock()
-	c.Topic.last, c.Latest, c.proven = received, received, true
+	c.Topic.Last, c.Latest, c.Proven = received, received, true
 	f.Turn.Chunk.Builder.FinishMessage(rosbag.TimeOf(in.Sim.At(received)))
 	in.rotateIfDue(received)
 	if latest != nil {
 		in.Latched.Forget(&c.Source)
 		c.Last = latest
 	}
-	stored := !f.relies || c.stored == in.Rotation.Part()+1
+	stored := !f.relies || c.HasRecord(in.Rotation.Part())
 	if !stored && in.accepts(c.Topic) && in.OpenChunk() {
 		// The record that it relied on is in an earlier file. A chunk without messages may
 		// never be written: the next large message brings the record, too.
@@ -244,14 +245,14 @@ func (f *LargeFrame) detachChunk() *memory.Chunk {
 	c := f.Turn.Chunk
 	f.Turn.Chunk = nil // the link must not keep a buffer that is let go
 	if f.blocks {
-		f.link.In.Pool.EndTurn(&f.Turn)
+		f.link.In.Pool.Turns.End(&f.Turn)
 	}
 	return c
 }
 
 // commit hands on a chunk with one large message. stored says that the record of its
 // connection is in it or in an earlier one of the file. mu is held.
-func (in *Intake) commit(chunk *memory.Chunk, c *Connection, payload int, received time.Time, stored bool) {
+func (in *Intake) commit(chunk *memory.Chunk, c *account.Connection, payload int, received time.Time, stored bool) {
 	if !in.accepts(c.Topic) {
 		in.countUnwanted(c)
 		in.Pool.Put(chunk)
@@ -261,24 +262,24 @@ func (in *Intake) commit(chunk *memory.Chunk, c *Connection, payload int, receiv
 		in.SealOpen() // the earlier messages of this publisher come first in the file
 	}
 	if stored {
-		c.stored = in.Rotation.Part() + 1
+		c.NoteRecord(in.Rotation.Part())
 	}
 	in.latest = later(in.latest, received)
 	chunk.FirstAt, chunk.LastAt = received, received
-	chunk.AddAlone(&c.Topic.Account, in.Pool.Weight(chunk.Builder.Cap()))
+	chunk.AddAlone(&c.Topic.Memory, in.Pool.Weight(chunk.Builder.Cap()))
 	in.submit(chunk)
-	in.account(c.Topic, 1, uint64(payload))
+	in.took(c.Topic, 1, uint64(payload))
 	in.checkSize(received)
 }
 
 // countUnwanted counts one message that is not wanted. mu is held.
-func (in *Intake) countUnwanted(c *Connection) {
+func (in *Intake) countUnwanted(c *account.Connection) {
 	switch {
-	case in.AtSizeLimit || c.Topic.atLimit(): // it is not wanted
+	case in.AtSizeLimit || c.Topic.AtLimit(): // it is not wanted
 	case in.Ended:
-		c.Topic.Drop(DropDisk, 1)
+		c.Topic.Drop(account.DropDisk, 1)
 	default:
-		c.countUnrecorded(1)
+		c.NoteUnrecorded(1)
 	}
 }
 
@@ -320,4 +321,18 @@ func (f *watchedFrame) Commit(received time.Time) {
 	}
 	f.head = nil
 	f.LargeFrame.Commit(received)
+}
+
+// CountMissed counts messages that never arrived; negative takes some back that were none.
+// Those that would not have been recorded do not count.
+func (l *Link) CountMissed(n int) {
+	if n == 0 {
+		return
+	}
+	in := l.In
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	if l.Publisher.AddMissed(n, in.accepts(l.Connection.Topic)) {
+		in.requestVerification()
+	}
 }

@@ -5,26 +5,46 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // bareLink is a link of an intake without a file, whose connection record takes so many bytes.
 func bareLink(in *Intake, recordBytes int) *Link {
-	return &Link{In: in, Connection: &Connection{Source: latch.Source{Conn: testlink.Connection(), Bytes: recordBytes}, Topic: new(Topic)}}
+	return &Link{In: in, Connection: &account.Connection{Source: latch.Source{Conn: testlink.Connection(), Bytes: recordBytes}, Topic: new(Topic)}}
 }
 
 // TestLargestMessage: one that fits the whole buffer with its connection record and what is
-// around it is received, a byte more is too large.
+// around it is received, a byte more is too large. Where links wait, half of the buffer is the bound.
+// The account says which buffer the message needs.
 func TestLargestMessage(t *testing.T) {
 	t.Parallel()
 	const budget, record = 8 << 20, 100_000
-	for size, want := range map[int]bool{budget - LargeOverhead - record: true, budget - LargeOverhead - record + 1: false} {
-		in := bareIntake(budget, 100)
-		l := bareLink(in, record)
-		f := l.Large(size)
-		if got := l.Connection.Topic.Dropped[DropOversize]; (f != nil) != want || (got == 0) != want {
-			t.Errorf("a message of %d bytes is received: %v, %d were too large", size, f != nil, got)
+	for _, blocks := range []bool{false, true} {
+		most := budget
+		if blocks {
+			most = budget / 2
+		}
+		for size, want := range map[int]bool{most - LargeOverhead - record: true, most - LargeOverhead - record + 1: false} {
+			in := bareIntake(budget, 100)
+			in.Pool.Blocks = blocks
+			l := bareLink(in, record)
+			in.Account.Topics = append(in.Account.Topics, l.Connection.Topic)
+			f := l.Large(size)
+			if got := l.Connection.Topic.Dropped[account.DropOversize]; (f != nil) != want || (got == 0) != want {
+				t.Errorf("links wait %v: a message of %d bytes is received: %v, %d were too large", blocks, size, f != nil, got)
+			}
+			if f != nil {
+				continue
+			}
+			needed := int64(budget + 1)
+			if blocks {
+				needed++
+			}
+			if got := in.Account.NewDrops(time.Now()); len(got) != 1 || got[0].BufferNeeded != needed {
+				t.Errorf("links wait %v: %+v, want a buffer of %d bytes", blocks, got, needed)
+			}
 		}
 	}
 }
@@ -47,10 +67,10 @@ func TestAnnouncedBytesCountLittle(t *testing.T) {
 func TestLargeMessageTakesAFreeBuffer(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(64<<20, 100)
-	free := usedChunk(t, &in.Pool, 2<<20)
+	free := usedChunk(t, in.Pool, 2<<20)
 	in.Pool.Put(free)
 	l := bareLink(in, 100)
-	l.Connection.proven = true
+	l.Connection.Proven = true
 	if l.Large(2<<20 - LargeOverhead - 1000); l.frame.Turn.Chunk != free {
 		t.Error("it has another buffer")
 	}
@@ -67,7 +87,7 @@ func TestWhichLargeMessagesRelyOnARecord(t *testing.T) {
 			t.Errorf("a message of %d bytes relies on a record that no file has", size)
 		}
 		l.frame.Abort()
-		l.Connection.stored = in.Rotation.Part() + 1
+		l.Connection.NoteRecord(in.Rotation.Part())
 		if l.Large(size); l.frame.relies != want {
 			t.Errorf("a message of %d bytes relies on the record: %v, want %v", size, !want, want)
 		}
@@ -82,7 +102,7 @@ func TestLatchedMessageOfAThinTopic(t *testing.T) {
 	in.State = StatePaused
 	l := bareLink(in, 100)
 	l.Connection.Latching = true
-	l.Connection.Topic.Sampler = SamplerOf([]Limit{{Topics: "**", Every: 10}}, "/t")
+	l.Connection.Topic.Sampler = account.SamplerOf([]account.Limit{{Topics: "**", Every: 10}}, "/t")
 	for n := range uint32(3) {
 		m := l.Large(2000)
 		if m == nil {
@@ -116,8 +136,8 @@ func TestMessageThatGrows(t *testing.T) {
 		in := bareIntake(budget, chunkBytes)
 		l := bareLink(in, 100)
 		if c.reused {
-			in.Pool.Put(usedChunk(t, &in.Pool, 4<<20))
-			l.Connection.proven = true
+			in.Pool.Put(usedChunk(t, in.Pool, 4<<20))
+			l.Connection.Proven = true
 		}
 		m := l.Large(3 << 20)
 		if m == nil {
@@ -131,32 +151,27 @@ func TestMessageThatGrows(t *testing.T) {
 				in.Pool.Held = max(in.Pool.Held, budget-c.left)
 			}
 		}
-		if got := l.Connection.Topic.Dropped[DropBufferFull]; took != (c.dropped == 0) || got != c.dropped {
+		if got := l.Connection.Topic.Dropped[account.DropBufferFull]; took != (c.dropped == 0) || got != c.dropped {
 			t.Errorf("%s: received %v, %d dropped; want %d", name, took, got, c.dropped)
 		}
 	}
 }
 
-// TestStuckMessageIsGivenUp at once, also if the next bytes of it would still find room: all
-// of it would not.
-func TestStuckMessageIsGivenUp(t *testing.T) {
+// TestMessageWithoutALeaseInAPause: what is not recorded is received to be remembered while that costs
+// no wait. A message that lost its lease goes on if it can have one again, and is given up otherwise.
+func TestMessageWithoutALeaseInAPause(t *testing.T) {
 	t.Parallel()
-	in := bareIntake(20<<20, 100)
-	in.Pool.Blocks = true
-	first, last := bareLink(in, 100), bareLink(in, 100)
-	for _, l := range []*Link{first, last} {
+	for others, want := range map[int64]bool{1 << 20: true, 4 << 20: false} {
+		in := bareIntake(20<<20, 100)
+		in.Pool.Blocks = true
+		l := bareLink(in, 100)
+		l.Connection.Latching = true
 		testlink.Fill(l.Large(8<<20), make([]byte, 1<<20))
-	}
-	in.Pool.SetBudget(8 << 20) // leases see to it that this cannot happen
-	for _, l := range []*Link{first, last} {
 		l.frame.Turn.Granted = false
-	}
-	first.frame.Turn.Waiting = true
-	in.Pool.EnqueueTurn(&first.frame.Turn)
-	if last.frame.grow(last.frame.Turn.Chunk.Counted + 1000) {
-		t.Error("it goes on")
-	}
-	if got := last.Connection.Topic.Dropped[DropBufferFull]; got != 1 || last.frame.Turn.Begun() {
-		t.Errorf("%d dropped, and it has a chunk: %v", got, last.frame.Turn.Begun())
+		grantTo(t, in, holding(in, others, 100))
+		in.State = StatePaused
+		if got := l.frame.grow(l.frame.Turn.Chunk.Counted + 1000); got != want {
+			t.Errorf("beside a message of %d bytes it goes on: %v", others, got)
+		}
 	}
 }

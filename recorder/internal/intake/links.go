@@ -1,31 +1,98 @@
 package intake
 
 import (
-	"slices"
+	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/rosbag"
+	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Waiting says what a topic without any publisher so far was waiting for when the recording
-// ended.
-type Waiting int
+// Links is the door for subscriptions, and for what the recorder itself puts into a bag.
+type Links struct{ in *Intake }
 
-// The zero value says that nothing was in the way: there was a link, or no publisher.
-const (
-	WaitingNone      Waiting = iota
-	WaitingMaster            // to be registered with the master, which had others before it or did not answer
-	WaitingPublisher         // for a publisher that the master lists and that was not reached
-)
+// Topic is the account of a topic, as the users of doors know it.
+type Topic = account.Topic
 
-// NoteWaiting notes it of topics that were never linked.
-func (d Links) NoteWaiting(waiting map[*Topic]Waiting) {
+// Links returns the door for subscriptions.
+func (in *Intake) Links() Links { return Links{in} }
+
+// Limited returns a channel that gets a token when a topic reaches its limit.
+func (d Links) Limited() <-chan struct{} { return d.in.Limited }
+
+// NewTopic returns an account that is not listed yet.
+func (d Links) NewTopic(name string) *account.Topic { return d.in.Account.NewTopic(name) }
+
+// AddTopicOf makes an account for a topic that has the given name in the bag. resolved is its name in
+// the graph. since is a time before the topic was registered; zero if that is not known.
+func (d Links) AddTopicOf(name, resolved string, since time.Time) *account.Topic {
+	in := d.in
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	return in.Account.AddTopic(name, resolved, since)
+}
+
+// List makes sure that the account has t.
+func (d Links) List(t *account.Topic) {
+	in := d.in
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	in.Account.List(t)
+}
+
+// OpenLink finds or makes the connection of a publisher. A publisher that comes
+// back with the same header gets the same connection, as in stock.
+func (d Links) OpenLink(t *account.Topic, info tcpros.LinkInfo) (*Link, error) {
+	in := d.in
+	header := rosbag.Header(info.Header)
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	if in.Ended {
+		return nil, ErrEnded
+	}
+	c := t.Find(header)
+	if in.Pool.Budget >= 0 {
+		id := account.PublisherID(header, info.PublisherURI)
+		if err := in.Account.Connections.Admit(t, c != nil, header, id, info.PublisherURI); err != nil {
+			return nil, err
+		}
+	}
+	t.NotePickup()
+	return in.connect(t, c, info), nil
+}
+
+// IsLinked reports whether a link of t is open.
+func (d Links) IsLinked(t *account.Topic) bool {
+	in := d.in
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	return t.Linked > 0
+}
+
+// ReachedLimit reports whether as many messages of a topic are recorded as were asked for.
+func (d Links) ReachedLimit(t *account.Topic) bool {
+	in := d.in
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	return t.AtLimit()
+}
+
+// LeaveTopic releases what is kept of a topic without links, but for its account.
+func (d Links) LeaveTopic(t *account.Topic) {
+	in := d.in
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	in.Account.FoldPublishers(t, 0, func(*loss.Publisher) bool { return true }, time.Now())
+}
+
+// NoteWaiting notes what topics wait for at the end of the recording.
+func (d Links) NoteWaiting(waiting map[*account.Topic]account.Waiting) {
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	for t, w := range waiting {
-		if !t.met {
-			t.waitsFor = w
-		}
+		t.NoteWaiting(w)
 	}
 }
 
@@ -41,28 +108,41 @@ func (d Links) NoteUnread(now, ever string) {
 	in.unread = unread{now, ever}
 }
 
-// IsLinked reports whether a link of t is open.
-func (d Links) IsLinked(t *Topic) bool {
+// UnblockLinks lets the links that wait for room go on at once, budget or not: they are
+// about to be closed, and what they hold was received.
+func (d Links) UnblockLinks() {
 	in := d.in
 	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	return t.Linked > 0
+	in.SealOpen()
+	in.Pool.SetBudget(-1)
+	in.Mu.Unlock()
 }
 
-// LeaveTopic releases what is not needed of a topic without links but its account.
-func (d Links) LeaveTopic(t *Topic) {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	in.FoldPublishers(t, 0, func(*loss.Publisher) bool { return true })
-}
-
-// List makes sure that the account has t.
-func (d Links) List(t *Topic) {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	if !slices.Contains(in.Topics, t) {
-		in.Topics = append(in.Topics, t)
+// connect counts a link to a publisher and returns its sink. c is the connection with the header of the
+// link; nil if that is to be made. mu is held.
+func (in *Intake) connect(t *account.Topic, c *account.Connection, info tcpros.LinkInfo) *Link {
+	header := rosbag.Header(info.Header)
+	t.NoteLinked(header.Type())
+	if c == nil {
+		c = in.Account.Connections.Add(t, header)
+		c.Latching = header.Latching() && !in.Latched.Off
 	}
+	c.Links++
+	return in.newLink(c, info)
+}
+
+// newLink makes the sink of a link that opens. mu is held.
+func (in *Intake) newLink(c *account.Connection, info tcpros.LinkInfo) *Link {
+	pub := in.Account.Publisher(c.Topic, account.PublisherID(rosbag.Header(info.Header), info.PublisherURI), info.Topic)
+	uri := account.Clip(info.PublisherURI)
+	again := pub.URI == uri
+	pub.Open(again, in.accepts(c.Topic), time.Now())
+	l := &Link{In: in, Connection: c, Publisher: pub}
+	// rospy sends a copy under a number of its own to each new subscriber of a latched
+	// topic, which nobody else gets. UDPROS counts what it loses itself.
+	if !c.Conn.Header.Latching() && info.Transport != "UDPROS" && loss.Numbered(c.Conn.Header.MessageDefinition()) {
+		l.seq = pub.Watch(again)
+	}
+	pub.URI = uri
+	return l
 }

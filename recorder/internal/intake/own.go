@@ -1,7 +1,6 @@
 package intake
 
 import (
-	"slices"
 	"time"
 
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -63,7 +62,7 @@ func (d Links) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error)
 		stamp = stamp.Add(-min(ago, max(stamp.Sub(begun), 0)))
 	}
 	in.latest = later(in.latest, now)
-	c.Topic.last, c.Latest = now, now
+	c.Topic.Last, c.Latest = now, now
 	before := c.Topic.Messages
 	in.add(c, frame, 1, rosbag.TimeOf(stamp), now)
 	if c.Topic.Messages == before {
@@ -100,8 +99,8 @@ func (d Files) OwnWritten(c *rosbag.Connection, bytes int) (part int) {
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	if of := in.Connections.of(c); of != nil {
-		in.account(of.Topic, 1, uint64(bytes))
+	if of := in.Account.Connections.Of(c); of != nil {
+		in.took(of.Topic, 1, uint64(bytes))
 	}
 	return in.Rotation.Part()
 }
@@ -118,14 +117,7 @@ func (d Links) OpenLatched(topic string, typ OwnType) *Link {
 // that is recorded, too. mu is held.
 func (in *Intake) openOwn(h tcpros.Header) *Link {
 	name, _ := h.Get("topic")
-	t := topicNamed(in.Topics, name)
-	if t == nil {
-		t = &Topic{Name: name}
-		in.Topics = append(in.Topics, t)
-	}
-	if !slices.Contains(in.ownTopics, t) {
-		in.ownTopics = append(in.ownTopics, t)
-	}
+	t := in.Account.OwnTopic(name)
 	return in.connect(t, t.Find(rosbag.Header(h)), tcpros.LinkInfo{Topic: name, PublisherURI: in.node, Header: h})
 }
 

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
 // latchedChunk is a chunk of the ring with a message of a latching connection: a copy of n bytes or,
 // for a negative number, none.
-func latchedChunk(p *Intake, c *Connection, n int64) ring.Chunk {
+func latchedChunk(p *Intake, c *account.Connection, n int64) ring.Chunk {
 	rc := ring.Chunk{Sealed: new(chunk.Sealed), Memory: make([]byte, 0, 100), Weight: 100}
 	l := &latch.Message{}
 	if n >= 0 {

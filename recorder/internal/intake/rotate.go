@@ -84,7 +84,7 @@ func (in *Intake) fileStart(now time.Time, want func(*latch.Source) bool) *FileS
 			o.Missed = append(o.Missed, l)
 		}
 	}
-	for _, c := range in.Connections.All {
+	for _, c := range in.Account.Connections.All {
 		c.Missed = false
 	}
 	return o
@@ -114,12 +114,7 @@ func (d Files) Written(c *memory.Chunk, bytes int64, part int) {
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	for i, n := range c.Sealed.Counts {
-		if of := in.Connections.of(n.Conn); of != nil {
-			of.written = part + 1 // after a failover it is another file than the intake meant
-			of.Topic.Written.Add(Tally{uint64(n.Count), c.Sealed.PayloadBytes[i]})
-		}
-	}
+	in.Account.Written(c.Sealed, part) // after a failover it is another file than the intake meant
 	in.Rotation.Written(c.Part, c.Cost, bytes, in.encoder.Compresses())
 }
 

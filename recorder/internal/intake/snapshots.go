@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
@@ -117,15 +118,15 @@ func (d Snapshots) BeginSnapshot(sn *ring.Taking) bool {
 		return false
 	}
 	in.SealOpen()
-	sn.State = latch.AtTrigger(in.sources())
+	sn.State = latch.AtTrigger(in.Account.Sources())
 	in.Ring.Begin(sn)
 	in.Enqueue(&Command{Kind: CommandSnapshot, Snapshot: sn})
 	if in.Ring.PostRoll == 0 {
 		in.endSnapshot()
 		return true
 	}
-	for _, c := range in.Connections.All {
-		if c.stored > 0 { // its record may be in a chunk that has gone
+	for _, c := range in.Account.Connections.All {
+		if c.WasStored() { // its record may be in a chunk that has gone
 			sn.Conns = append(sn.Conns, c.Conn)
 		}
 	}
@@ -207,7 +208,7 @@ func (in *Intake) snapshotFigures(now time.Time) SnapshotFigures {
 }
 
 // Recorded returns what of t is in bags, or about to be. mu is held.
-func (in *Intake) Recorded(t *Topic) Tally {
+func (in *Intake) Recorded(t *account.Topic) account.Tally {
 	if in.Ring.IsOnly() {
 		return t.Written
 	}

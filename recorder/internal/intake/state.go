@@ -3,44 +3,13 @@ package intake
 import (
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 )
 
-// State is what a recording does with the messages that arrive. Those that it does not
-// record are no losses; they are counted for themselves.
-type State int
-
-// The zero value records.
-const (
-	StateRecording State = iota
-	StatePaused          // the bag stays open and gets nothing, until Control.Resume
-	StateStopped         // there is no bag, until Control.Start
-)
-
-// String returns the state as people read it.
-func (s State) String() string {
-	switch s {
-	case StateRecording:
-		return "recording"
-	case StatePaused:
-		return "paused"
-	case StateStopped:
-		return "stopped"
-	}
-	return "unknown"
-}
-
 // accepts reports whether messages of t go into the bag now. mu is held.
-func (in *Intake) accepts(t *Topic) bool {
-	return in.State == StateRecording && !in.Ended && !in.AtSizeLimit && !t.atLimit()
-}
-
-// countUnrecorded counts messages that arrive while nothing is recorded.
-func (c *Connection) countUnrecorded(messages int) {
-	if !c.Topic.atLimit() {
-		c.Topic.Passed += uint64(messages)
-		c.Missed = c.Latching
-	}
+func (in *Intake) accepts(t *account.Topic) bool {
+	return in.State == StateRecording && !in.Ended && !in.AtSizeLimit && !t.AtLimit()
 }
 
 // enter changes the state. Links that wait for room have to look again. mu is held.

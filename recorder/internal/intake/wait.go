@@ -1,5 +1,7 @@
 package intake
 
+import "github.com/gorosbag/gorosbag/recorder/internal/account"
+
 // QueueCrowded reports whether much waits for the disk.
 func (d Accounts) QueueCrowded() bool {
 	in := d.in
@@ -10,8 +12,8 @@ func (d Accounts) QueueCrowded() bool {
 
 // WaitForChunk gets a buffer for the open chunk. false means that there is no room,
 // or that the waiting for some is over.
-func (in *Intake) WaitForChunk(t *Topic) bool {
-	var b *Blockage
+func (in *Intake) WaitForChunk(t *account.Topic) bool {
+	var b *account.Wait
 	for in.Open == nil && in.accepts(t) { // another link may open one while we wait
 		// What is left is for a large message that waits for memory, but for a minimum.
 		if !in.Pool.LargeFirst() && in.OpenChunk() {
@@ -21,8 +23,8 @@ func (in *Intake) WaitForChunk(t *Topic) bool {
 			return false
 		}
 		if b == nil {
-			b = &Blockage{Topic: t}
-			defer in.EndBlockage(b)
+			b = &account.Wait{Topic: t}
+			defer in.Account.EndWait(b)
 		}
 		in.wait(b)
 	}

@@ -186,20 +186,6 @@ func (m *Store) Unpin(all []Pinned) {
 	}
 }
 
-// ForgetAll lets all latched messages go, and reports whether there were any. why says why.
-func (m *Store) ForgetAll(sources []*Source, why string) bool {
-	before := m.mem.Latched
-	for _, c := range sources {
-		m.Forget(c)
-		m.ForgetStart(c)
-	}
-	if m.mem.Latched == before {
-		return false
-	}
-	m.noteShortage(why, "")
-	return true
-}
-
 // Claim counts n bytes for latched messages on their way to a file, if there are so many.
 func (m *Store) Claim(n int64) bool {
 	if !m.mem.MakeRoom(n, memory.ForMessages) {

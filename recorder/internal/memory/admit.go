@@ -108,5 +108,5 @@ func (p *Memory) Open() *Chunk {
 // LargeFirst reports whether what is left of the buffer, but for a minimum, is for a large
 // message that waits for memory.
 func (p *Memory) LargeFirst() bool {
-	return p.turns.alone > 0 || p.turns.short > 0 && p.Shared >= KeptChunks
+	return p.Turns.short > 0 && p.Shared >= KeptChunks
 }

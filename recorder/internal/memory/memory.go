@@ -4,6 +4,8 @@
 // whoever has it.
 package memory
 
+import "math"
+
 const (
 	keepFree = 64 << 20 // the most that free buffers hold when the budget has no limit
 
@@ -41,11 +43,15 @@ type Memory struct {
 	Reserve Reserve // gives up memory that was only kept in case; nil for none
 	Grown   int     // the largest buffer that an ordinary chunk came to
 	filling *Chunk  // the chunk for the messages of many that is filled; nil for none
-	turns   Turns   // of large messages, if links wait
+	Turns   Turns   // of large messages, where links wait
 }
 
 // New returns a Memory of which nothing is used.
-func New(o Options) Memory { return Memory{Options: o, Budget: o.Limit} }
+func New(o Options) *Memory {
+	p := &Memory{Options: o, Budget: o.Limit}
+	p.Turns.mem = p
+	return p
+}
 
 // Purpose says what memory of a reserve is for.
 type Purpose int
@@ -78,7 +84,7 @@ func (p *Memory) ReclaimFor(why Purpose) bool {
 	if p.Reserve == nil {
 		return false
 	}
-	return p.Reserve.Reclaim(why, p.Held-p.Idle-p.Reserve.Held()-p.Latched-p.turns.heldBytes())
+	return p.Reserve.Reclaim(why, p.Held-p.Idle-p.Reserve.Held()-p.Latched-p.Turns.heldBytes())
 }
 
 // SetBudget sets the bound of all buffers; negative means no limit.
@@ -111,11 +117,49 @@ func (p *Memory) UnuseLatched(n int64) {
 // ToLatched counts n bytes, which are counted already, for latched messages.
 func (p *Memory) ToLatched(n int64) { p.Latched += n }
 
-// LatchedFits reports whether latched messages may have n bytes more: half of what shared chunks
-// leave, and no more than large messages leave.
+// LatchedFits reports whether latched messages may have n bytes more: half of what a shared chunk
+// leaves of the buffer. Where links wait, half of the buffer is for large messages, and latched
+// messages have what the kept shared chunks leave of the other half, but at least an eighth of the
+// buffer.
 func (p *Memory) LatchedFits(n int64) bool {
-	return p.Budget < 0 || p.Latched+n <= min((p.Budget-p.SharedChunk())/2, p.LeftByLarge())
+	const least = 8 // part of the buffer
+	most := (p.Budget - p.SharedChunk()) / 2
+	if p.Blocks {
+		most = max(p.Budget-p.largeRoom()-p.keptShared(), p.Budget/least)
+	}
+	return p.Budget < 0 || p.Latched+n <= most
 }
+
+// MostLarge returns how much of the buffer a large message may take at most, negative for no
+// bound. Where links wait, that is the room for all large messages together: half of the buffer.
+// Latched messages and shared chunks have the other half.
+func (p *Memory) MostLarge() int64 { return p.largeShare(p.Limit) }
+
+// LimitFor returns the limit of the buffer with which a large message is received that takes n bytes.
+func (p *Memory) LimitFor(n int64) int64 {
+	if p.Blocks {
+		return 2 * n
+	}
+	return n
+}
+
+// largeRoom returns how much of the buffer all large messages may take together where links wait.
+func (p *Memory) largeRoom() int64 {
+	if p.Budget < 0 {
+		return math.MaxInt64
+	}
+	return p.largeShare(p.Budget)
+}
+
+func (p *Memory) largeShare(of int64) int64 {
+	if p.Blocks && of >= 0 {
+		return of / 2
+	}
+	return of
+}
+
+// keptShared returns the memory that shared chunks can always have.
+func (p *Memory) keptShared() int64 { return KeptChunks * p.SharedChunk() }
 
 // Crowded reports whether much waits for the disk.
 func (p *Memory) Crowded() bool {

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -22,21 +21,23 @@ const (
 	LeasePiece = leaseBytes / 4
 )
 
-// Turns decides, where links wait for room instead of dropping, which large
-// messages are received now and which wait. It is guarded by intake.mu.
+// Turns decides, where links wait for room instead of dropping, which large messages are
+// received now and which wait.
 //
-// What has arrived of a large message stays in memory until it is complete. Two messages
-// that are half received could wait for each other's memory forever, so each needs a
-// lease: room for all of it must be left beside all others. Leases bind large messages
-// only. Bytes that were announced and have not arrived count for nothing. A
-// message that arrives slowly while others wait loses its lease; it counts with what has
-// arrived, and waits for another lease when it needs more memory. The one that had a lease
-// last can always have it again, and so all are completed one after the other.
+// What has arrived of a large message stays in memory until the message is complete. Two messages
+// that are half received could wait for each other's memory forever, so each message needs a
+// lease: of the room for large messages, which is half of the buffer, enough for all of the message
+// must be left beside all others. Leases bind large messages only. Bytes that were announced and
+// have not arrived take no memory from others. A message that arrives slowly while others wait
+// loses its lease; from then on it counts with what has arrived, and it waits for another lease
+// when it needs more memory. The room never shrinks, and memory grows under a lease only. So the
+// message that had a lease last can always have one again, and all messages are completed one
+// after the other.
 type Turns struct {
-	active []*Turn // that have a lease or hold memory, the oldest first
-	queue  []*Turn // waiting for a lease, in the order in which they get one
+	mem    *Memory // whose buffer the messages go into
+	active []*Turn // messages that have a lease or hold memory, the oldest first
+	queue  []*Turn // messages that wait for a lease, in the order in which they get one
 	short  int     // messages with a lease that wait for memory
-	alone  int     // of them, those that need the memory of the shared chunks, too
 }
 
 // Turn is a large message for which its link waits.
@@ -46,15 +47,15 @@ type Turn struct {
 	Waiting bool         // for a lease or for memory
 	Need    int64        // bytes of memory for all of it, as the pool counts them
 	Proven  bool         // its publisher has sent a large message to the end before
-	Shared  int64        // bytes of a shared chunk when the lease was granted; zero: none is kept beside
+	Shared  int64        // bytes that stay free for each of the kept shared chunks that is not in use
 	Arrived atomic.Int64 // bytes; the link counts them without the lock
 	seen    int64        // of them when it last moved as it should
 	seenAt  time.Time
 }
 
-// enqueue puts f in the queue: first the messages that hold memory already, then those of
+// Enqueue puts f in the queue for a lease: first the messages that hold memory already, then those of
 // publishers that have shown that they send what they announce.
-func (l *Turns) enqueue(f *Turn) {
+func (l *Turns) Enqueue(f *Turn) {
 	after := func(o *Turn) bool {
 		if f.Begun() != o.Begun() {
 			return f.Begun()
@@ -68,28 +69,19 @@ func (l *Turns) enqueue(f *Turn) {
 	l.queue = slices.Insert(l.queue, i, f)
 }
 
-// dequeue takes f out of the queue.
-func (l *Turns) dequeue(f *Turn) { l.queue = without(l.queue, f) }
-
 // without removes f from frames.
 func without(frames []*Turn, f *Turn) []*Turn {
 	return slices.DeleteFunc(frames, func(o *Turn) bool { return o == f })
 }
 
-// roomFunc returns how much of the buffer large messages may have together, if one of them
-// needs so many bytes and others without a lease hold slow bytes.
-type roomFunc func(need, slow int64) int64
-
 // grants reports whether f, which is in the queue, gets its lease now.
-func (l *Turns) grants(f *Turn, room roomFunc) bool {
+func (l *Turns) grants(f *Turn, room int64) bool {
 	for _, first := range l.queue {
 		all, slow := l.claimed(first)
-		need := first.Need
-		most := room(need, slow)
 		switch {
 		case first == f:
-			return all+need <= most
-		case slow+need <= most:
+			return all+first.Need <= room
+		case slow+first.Need <= room:
 			return false // first gets it as soon as those with a lease are complete
 		}
 	}
@@ -129,21 +121,6 @@ func (l *Turns) grant(f *Turn, shared int64, now time.Time) {
 	s.Granted, s.Shared, s.seen, s.seenAt = true, shared, s.Arrived.Load(), now
 }
 
-// end forgets f, which is complete or given up.
-func (l *Turns) end(f *Turn) { l.active = without(l.active, f) }
-
-// stuck reports whether all messages that hold memory wait for each other, so that f, the
-// latest, has to be given up.
-func (l *Turns) stuck(f *Turn, room roomFunc) bool {
-	for _, o := range l.active {
-		if !o.Waiting || o.Granted {
-			return false
-		}
-	}
-	granted := func(o *Turn) bool { return l.grants(o, room) }
-	return l.active[len(l.active)-1] == f && !slices.ContainsFunc(l.queue, granted)
-}
-
 // expire ends the leases of messages that have not moved as they should while others wait
 // for one, and reports whether there were any.
 func (l *Turns) expire(now time.Time) (ended bool) {
@@ -170,122 +147,82 @@ func (f *Turn) HeldBytes() int64 {
 	return f.Chunk.Counted
 }
 
-// largeRoom is a roomFunc: what is left beside the latched messages and the shared chunks
-// or, if a message could never be received beside those, without the ones or the others.
-func (p *Memory) largeRoom(need, slow int64) int64 {
-	budget := p.Budget
-	if budget < 0 {
-		return math.MaxInt64
-	}
-	for _, room := range []int64{budget - p.Latched - p.keptShared(), budget - p.Latched, budget - p.keptShared()} {
-		if slow+need <= room {
-			return room
-		}
-	}
-	return budget
-}
-
-// keptShared returns the memory that shared chunks can always have.
-func (p *Memory) keptShared() int64 { return KeptChunks * p.SharedChunk() }
-
-// LeftByLarge returns how much of the buffer is left beside the shared chunks and the large
-// messages, those with a lease counted in whole.
-func (p *Memory) LeftByLarge() int64 {
-	if len(p.turns.active) == 0 {
-		return p.Budget
-	}
-	all, _ := p.turns.claimed(nil)
-	return p.Budget - all - p.keptShared()
-}
-
 // reusable returns the index of a free buffer for a large message, negative for none. It
 // counts in whole although nothing has arrived, so only a publisher that has sent such a
 // message before gets one, and only of a small part of the whole buffer.
-func (p *Memory) reusable(proven bool, size int) int {
+func (l *Turns) reusable(proven bool, size int) int {
+	p := l.mem
 	fit, _ := p.find(size)
 	if fit < 0 || p.Budget < 0 {
 		return fit
 	}
 	counted := p.Free[fit].Counted
-	all, _ := p.turns.claimed(nil)
-	if !proven || counted > p.Budget/reuseDivisor || all+counted+p.keptShared()+p.Latched > p.Budget {
+	room := p.Budget - p.keptShared() - p.Latched
+	if p.Blocks {
+		room = p.largeRoom()
+	}
+	all, _ := l.claimed(nil)
+	if !proven || counted > p.Budget/reuseDivisor || all+counted > room {
 		return -1
 	}
 	return fit
 }
 
-// GetReusable takes a free buffer for a large message, or returns nil.
-func (p *Memory) GetReusable(proven bool, size int) *Chunk {
-	if fit := p.reusable(proven, size); fit >= 0 {
-		return p.take(fit)
+// Buffer takes a free buffer for a large message, or returns nil.
+func (l *Turns) Buffer(proven bool, size int) *Chunk {
+	if fit := l.reusable(proven, size); fit >= 0 {
+		return l.mem.take(fit)
 	}
 	return nil
 }
 
-// GrantTurn gives f, which is in the queue, its lease if it can have one, and reports whether it
-// has.
-func (p *Memory) GrantTurn(f *Turn, now time.Time) bool {
-	if !p.turns.grants(f, p.largeRoom) {
+// Grant gives f, which is in the queue, its lease if it can have one, and reports whether it has.
+func (l *Turns) Grant(f *Turn, now time.Time) bool {
+	p := l.mem
+	room := p.largeRoom()
+	if !l.grants(f, room) {
 		return false
 	}
-	shared := p.SharedChunk()
-	if _, slow := p.turns.claimed(f); p.Budget >= 0 && p.largeRoom(f.Need, slow) > p.Budget-p.keptShared() {
-		shared = 0
-	}
-	p.turns.grant(f, shared, now)
+	// Latched messages do not give memory back by themselves, so what they have cannot stay free.
+	beside := p.Budget - room - p.Latched
+	l.grant(f, max(min(p.SharedChunk(), beside/KeptChunks), 0), now)
 	return true
 }
 
-// StuckTurn reports whether f has to be given up, so that others can be received.
-func (p *Memory) StuckTurn(f *Turn) bool { return f.Begun() && p.turns.stuck(f, p.largeRoom) }
-
-// EnqueueTurn puts f in the queue for a lease.
-func (p *Memory) EnqueueTurn(f *Turn) { p.turns.enqueue(f) }
-
-// DequeueTurn takes f out of the queue.
-func (p *Memory) DequeueTurn(f *Turn) {
-	p.turns.dequeue(f)
-	if len(p.turns.queue) > 0 {
-		p.Signal() // another may be the first now
+// Dequeue takes f out of the queue.
+func (l *Turns) Dequeue(f *Turn) {
+	l.queue = without(l.queue, f)
+	if len(l.queue) > 0 {
+		l.mem.Signal() // another may be the first now
 	}
 }
 
-// EndTurn forgets f, which is complete or given up.
-func (p *Memory) EndTurn(f *Turn) {
-	p.turns.end(f)
-	p.Signal() // others may have a lease now
+// End forgets f, which is complete or given up.
+func (l *Turns) End(f *Turn) {
+	l.active = without(l.active, f)
+	l.mem.Signal() // others may have a lease now
 }
 
-// ExpireTurns ends the leases of messages that have not moved as they should.
-func (p *Memory) ExpireTurns(now time.Time) {
-	if p.turns.expire(now) {
-		p.Signal()
+// Expire ends the leases of messages that have not moved as they should while others wait for one.
+func (l *Turns) Expire(now time.Time) {
+	if l.expire(now) {
+		l.mem.Signal()
 	}
 }
 
-// BesideShared returns how many bytes have to be free before f, which has a lease, may take more.
-func (p *Memory) BesideShared(f *Turn, more int64) int64 {
-	return more + max(0, KeptChunks-int64(p.Shared))*f.Shared
+// Beside returns how many bytes have to be free before f, which has a lease, may take more.
+func (l *Turns) Beside(f *Turn, more int64) int64 {
+	return more + max(0, KeptChunks-int64(l.mem.Shared))*f.Shared
 }
 
-// NeverFits reports whether large messages, which alone hold memory beside the latched ones that
-// does not come back by itself, could not have more bytes.
-func (p *Memory) NeverFits(more int64) bool { return p.turns.heldBytes()+p.Latched+more > p.Budget }
-
-// SetShort notes that f, which has a lease, waits for memory, or does not wait any more.
-func (p *Memory) SetShort(f *Turn, waits bool) {
-	by := 1
-	if !waits {
-		by = -1
-	}
-	p.turns.short += by
-	if f.Shared == 0 {
-		p.turns.alone += by
+// SetShort notes that a message with a lease waits for memory, or that it goes on.
+func (l *Turns) SetShort(waits bool) {
+	if waits {
+		l.short++
+	} else {
+		l.short--
 	}
 }
 
-// Waits returns how many large messages wait for a lease, how many with one wait for memory, and
-// how many of those need the memory of the shared chunks, too.
-func (p *Memory) Waits() (queued, short, alone int) {
-	return len(p.turns.queue), p.turns.short, p.turns.alone
-}
+// Waits returns how many large messages wait for a lease, and how many with one wait for memory.
+func (l *Turns) Waits() (queued, short int) { return len(l.queue), l.short }

@@ -1,6 +1,8 @@
 package memory
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -9,24 +11,24 @@ import (
 // waited for if there will be room for it, also to the last byte.
 func TestLeasesAtTheirLimits(t *testing.T) {
 	t.Parallel()
-	room := func(int64, int64) int64 { return 100 }
+	const room = 100
 	for need, want := range map[int64]bool{40: true, 41: false} {
-		var l Turns
+		l := Turns{mem: new(Memory)}
 		l.grant(claim(60, 10), 1, time.Now())
 		f := claim(need, 0)
-		if l.enqueue(f); l.grants(f, room) != want {
+		if l.Enqueue(f); l.grants(f, room) != want {
 			t.Errorf("a lease for %d bytes beside one for 60 of 100: %v, want %v", need, !want, want)
 		}
 	}
 	for need, want := range map[int64]bool{60: false, 61: true} {
-		var l Turns
+		l := Turns{mem: new(Memory)}
 		l.grant(claim(10, 10), 1, time.Now())
 		slow := claim(90, 40)
 		l.grant(slow, 1, time.Now())
 		slow.Granted = false
 		first, second := claim(need, 0), claim(10, 0)
-		l.enqueue(first)
-		l.enqueue(second)
+		l.Enqueue(first)
+		l.Enqueue(second)
 		if l.grants(first, room) {
 			t.Errorf("a lease for %d bytes, of 100 of which 50 are taken", need)
 		}
@@ -36,54 +38,98 @@ func TestLeasesAtTheirLimits(t *testing.T) {
 	}
 }
 
-// TestStuckMessages: the latest is given up, and only if all that hold memory wait for a
-// lease and none of those that wait can have one.
-func TestStuckMessages(t *testing.T) {
+// TestOneCanAlwaysGoOn: whatever messages get, hold and lose, of those that hold memory and wait for a
+// lease one can have it as soon as no other has a lease. Memory grows under a lease only.
+func TestOneCanAlwaysGoOn(t *testing.T) {
 	t.Parallel()
-	room := func(int64, int64) int64 { return 100 }
-	for name, c := range map[string]struct {
-		change func(l *Turns, first, last *Turn)
-		want   bool
-	}{
-		"all wait":              {func(*Turns, *Turn, *Turn) {}, true},
-		"one moves":             {func(_ *Turns, first, _ *Turn) { first.Waiting = false }, false},
-		"one has a lease":       {func(_ *Turns, first, _ *Turn) { first.Granted = true }, false},
-		"one can have a lease":  {func(_ *Turns, first, _ *Turn) { first.Need = 50 }, false},
-		"all can have a lease":  {func(_ *Turns, first, last *Turn) { first.Need, last.Need = 50, 50 }, false},
-		"a later one needs few": {func(l *Turns, _, _ *Turn) { l.enqueue(claim(1, 0)) }, true},
-	} {
-		var l Turns
-		first, last := claim(80, 50), claim(80, 50)
-		for _, f := range []*Turn{first, last} {
-			l.grant(f, 1, time.Now())
-			f.Granted, f.Waiting = false, true
-			l.enqueue(f)
+	const room, rounds = 1000, 3000
+	seed := uint64(time.Now().UnixNano())
+	random := rand.New(rand.NewPCG(seed, seed))
+	l := Turns{mem: new(Memory)}
+	for range rounds {
+		if len(l.active) < 8 && random.IntN(3) == 0 { // a message is announced
+			f := &Turn{Need: 1 + random.Int64N(room), Chunk: new(Chunk)}
+			l.Enqueue(f)
+			if l.grants(f, room) {
+				l.grant(f, 1, time.Now())
+			}
+			l.Dequeue(f)
 		}
-		if c.change(&l, first, last); l.stuck(last, room) != c.want {
-			t.Errorf("%s: the latest is given up: %v, want %v", name, !c.want, c.want)
+		for _, f := range slices.Clone(l.active) {
+			switch random.IntN(4) {
+			case 0: // bytes arrive
+				if f.Granted {
+					f.Chunk.Counted += random.Int64N(f.Need - f.Chunk.Counted + 1)
+				}
+			case 1: // too few
+				f.Granted = false
+			case 2:
+				if f.Granted && f.Chunk.Counted == f.Need {
+					l.End(f)
+				}
+			}
 		}
-		if l.stuck(first, room) {
-			t.Errorf("%s: the first is given up", name)
+		if slices.ContainsFunc(l.active, func(f *Turn) bool { return f.Granted }) || len(l.active) == 0 {
+			continue
+		}
+		for _, f := range l.active {
+			l.Enqueue(f)
+		}
+		if !slices.ContainsFunc(l.active, func(f *Turn) bool { return l.grants(f, room) }) {
+			t.Fatalf("seed %d: none of %d messages can go on", seed, len(l.active))
+		}
+		for _, f := range l.active {
+			l.Dequeue(f)
 		}
 	}
 }
 
-// TestRoomForLargeMessages: what is left beside the latched messages and the shared chunks; a
-// message that needs more can have the room of the chunks, then that of the latched ones
-// instead, and then all.
-func TestRoomForLargeMessages(t *testing.T) {
+// TestHalfOfTheBuffer: where links wait, large messages have half of the buffer together, and one
+// of them has no more; latched messages have what the shared chunks leave of the other half, but at
+// least an eighth of the buffer.
+func TestHalfOfTheBuffer(t *testing.T) {
 	t.Parallel()
-	p := Memory{Options: Options{ChunkBytes: 100}, Usage: Usage{Latched: 1000}, Budget: 10_000}
-	for need, want := range map[int64]int64{
-		1: 8800, 8800: 8800,
-		8801: 9000, 9000: 9000,
-		9001: 9800, 9800: 9800,
-		9801: 10_000, 20_000: 10_000,
+	for name, c := range map[string]struct {
+		o              Options
+		large, latched int64 // at most; negative means no bound
+		limit          int64 // that a message of 600 bytes needs
+	}{
+		"links wait":           {Options{Limit: 10_000, ChunkBytes: 100, Blocks: true}, 5000, 4800, 1200},
+		"compressed":           {Options{Limit: 10_000, ChunkBytes: 100, Blocks: true, Twice: true}, 5000, 4600, 1200},
+		"with large chunks":    {Options{Limit: 10_000, ChunkBytes: 2000, Blocks: true}, 5000, 1250, 1200},
+		"messages are dropped": {Options{Limit: 10_000, ChunkBytes: 100}, 10_000, 4950, 600},
+		"without a limit":      {Options{Limit: -1, ChunkBytes: 100, Blocks: true}, -1, -1, 1200},
 	} {
-		for _, slow := range []int64{0, need - 1} {
-			if got := p.largeRoom(need-slow, slow); got != want {
-				t.Errorf("for %d bytes beside %d that are slow there is room of %d, want %d", need-slow, slow, got, want)
+		p := New(c.o)
+		if got := p.MostLarge(); got != c.large {
+			t.Errorf("%s: a large message has %d bytes at most, want %d", name, got, c.large)
+		}
+		if got := p.LimitFor(600); got != c.limit {
+			t.Errorf("%s: a message of 600 bytes needs a buffer of %d, want %d", name, got, c.limit)
+		}
+		if c.latched < 0 {
+			if !p.LatchedFits(1 << 40) {
+				t.Errorf("%s: latched messages have a bound", name)
 			}
+			continue
+		}
+		if !p.LatchedFits(c.latched) || p.LatchedFits(c.latched+1) {
+			t.Errorf("%s: latched messages do not have %d bytes at most", name, c.latched)
+		}
+	}
+}
+
+// TestWhatALeaseKeepsFree: a shared chunk's size for each of the kept ones, or what the latched
+// messages leave of their half for it.
+func TestWhatALeaseKeepsFree(t *testing.T) {
+	t.Parallel()
+	for latched, want := range map[int64]int64{0: 100, 4800: 100, 4801: 99, 5000: 0, 6000: 0} {
+		p := New(Options{Limit: 10_000, ChunkBytes: 100, Blocks: true})
+		p.Latched = latched
+		f := claim(5000, 0)
+		p.Turns.Enqueue(f)
+		if !p.Turns.Grant(f, time.Now()) || f.Shared != want {
+			t.Errorf("beside %d bytes of latched messages a lease keeps %d bytes free for a chunk, want %d", latched, f.Shared, want)
 		}
 	}
 }
@@ -92,17 +138,17 @@ func TestRoomForLargeMessages(t *testing.T) {
 func TestLeases(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	room := func(int64, int64) int64 { return 100 }
+	const room = 100
 	message := func(l *Turns, need, counted int64) *Turn {
 		f := &Turn{Chunk: &Chunk{Counted: counted}, Need: need}
 		l.grant(f, 1, now)
 		return f
 	}
-	var l Turns
+	l := Turns{mem: new(Memory)}
 	fast := message(&l, 60, 10)
 	big, fits := &Turn{Need: 60}, &Turn{Need: 30}
-	l.enqueue(big)
-	l.enqueue(fits)
+	l.Enqueue(big)
+	l.Enqueue(fits)
 	if l.grants(big, room) || l.grants(fits, room) {
 		t.Error("more than there is room for, or out of turn")
 	}
@@ -123,21 +169,21 @@ func TestLeases(t *testing.T) {
 	if l.grants(big, room) || !l.grants(fits, room) {
 		t.Error("a message waits behind one for which there will be no room")
 	}
-	l.dequeue(big)
+	l.Dequeue(big)
 	proven := &Turn{Need: 1, Proven: true}
-	l.enqueue(proven)
-	l.enqueue(fast)
+	l.Enqueue(proven)
+	l.Enqueue(fast)
 	if l.queue[0] != fast || l.queue[1] != proven || l.queue[2] != fits {
 		t.Error("the order is not: begun, proven, others")
 	}
-	l.dequeue(proven)
-	l.dequeue(fast)
-	l.dequeue(fits)
+	l.Dequeue(proven)
+	l.Dequeue(fast)
+	l.Dequeue(fits)
 	l.grant(fast, 1, now)
 	if l.expire(now.Add(time.Hour)) {
 		t.Error("a lease ended although nobody waits")
 	}
-	l.end(fast)
+	l.End(fast)
 	if len(l.active)+len(l.queue) != 0 {
 		t.Error("something is left")
 	}
@@ -152,51 +198,56 @@ func TestWhoReusesABuffer(t *testing.T) {
 		budgetOff int64 // beside eight times what the buffer counts
 		othersOff int64 // beside what others may have at most
 		endless   bool
+		blocks    bool
 		want      bool
 	}{
 		"an eighth":            {proven: true, want: true},
 		"more than an eighth":  {proven: true, budgetOff: -1},
 		"not proven":           {},
 		"all promised":         {proven: true, othersOff: 1},
+		"half promised":        {proven: true, blocks: true, want: true},
+		"more than half":       {proven: true, blocks: true, othersOff: 1},
 		"not proven, no limit": {endless: true, want: true},
 	} {
-		in := Memory{Options: Options{ChunkBytes: 100}, Budget: -1}
-		free := grownChunk(t, &in, 5000)
+		in := New(Options{Limit: -1, ChunkBytes: 100})
+		free := grownChunk(t, in, 5000)
 		in.Put(free)
 		in.Latched = 50
 		if !c.endless {
 			in.Budget = reuseDivisor*free.Counted + c.budgetOff
-			in.turns.grant(claim(in.Budget-free.Counted-200-50+c.othersOff, 0), 1, time.Now())
+			room := in.Budget - 200 - 50
+			if in.Blocks = c.blocks; c.blocks {
+				room = in.Budget / 2
+			}
+			in.Turns.grant(claim(room-free.Counted+c.othersOff, 0), 1, time.Now())
 		}
 		want := -1
 		if c.want {
 			want = 0
 		}
-		if got := in.reusable(c.proven, 5000); got != want {
+		if got := in.Turns.reusable(c.proven, 5000); got != want {
 			t.Errorf("%s: buffer %d, want %d", name, got, want)
 		}
-		if got := in.reusable(c.proven, 1_000_000); got != -1 {
+		if got := in.Turns.reusable(c.proven, 1_000_000); got != -1 {
 			t.Errorf("%s: buffer %d for a message that it is too small for", name, got)
 		}
 	}
 }
 
 // TestSharedChunksBesideLargeMessages: while large messages wait for memory there are two
-// chunks for small ones, and none where one of those needs their room as well.
+// chunks for small ones.
 func TestSharedChunksBesideLargeMessages(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		alone, waits, shared int
-		want                 bool
+		waits, shared int
+		want          bool
 	}{
-		{0, 0, 0, true},
-		{0, 0, KeptChunks, true},
-		{0, 1, KeptChunks - 1, true},
-		{0, 1, KeptChunks, false},
-		{1, 1, 0, false},
-		{1, 1, KeptChunks, false},
+		{0, 0, true},
+		{0, KeptChunks, true},
+		{1, KeptChunks - 1, true},
+		{1, KeptChunks, false},
 	} {
-		p := Memory{Usage: Usage{Shared: c.shared}, turns: Turns{alone: c.alone, short: c.waits}}
+		p := Memory{Usage: Usage{Shared: c.shared}, Turns: Turns{short: c.waits}}
 		if got := !p.LargeFirst(); got != c.want {
 			t.Errorf("%+v: there is a chunk: %v", c, got)
 		}

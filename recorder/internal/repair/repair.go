@@ -18,6 +18,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 )
 
 // Orphans returns the names of files in a directory that a recorder has left that died.
@@ -29,7 +30,7 @@ func Orphans(dir *bagfile.Folder) []string {
 	}
 	var found []string
 	for _, e := range entries {
-		if !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), ".bag"+bagfile.ActiveSuffix) {
+		if !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), ".bag"+bagname.ActiveSuffix) {
 			continue
 		}
 		f, err := dir.Open(e.Name())
@@ -135,7 +136,7 @@ func (r *repair) all(ctx context.Context, names []string) {
 
 // one repairs one file.
 func (r *repair) one(ctx context.Context, base string) error {
-	target := strings.TrimSuffix(base, bagfile.ActiveSuffix)
+	target := strings.TrimSuffix(base, bagname.ActiveSuffix)
 	in, err := r.dir.Open(base)
 	if err != nil {
 		return err
@@ -283,7 +284,7 @@ func (r *repair) setAside(base, target string, fields ...zap.Field) {
 		r.Finished(r.Series.Path(target), st.Size())
 	}
 	r.Kept(target, base) // if this process dies here, the next one knows the bag
-	orig := target + bagfile.OriginalSuffix
+	orig := target + bagname.OriginalSuffix
 	if err := errors.Join(bagfile.RenameNew(r.dir.Handle, base, orig), r.dir.Handle.Sync()); err != nil {
 		orig = base
 		fields = append(fields, zap.NamedError("not renamed", err))
@@ -306,7 +307,7 @@ func (r *repair) sweep() {
 		if !ok || !e.Type().IsRegular() || !strings.HasPrefix(target, ".") {
 			continue
 		}
-		if _, err := r.dir.Lstat(target[1:] + ".bag" + bagfile.ActiveSuffix); errors.Is(err, fs.ErrNotExist) {
+		if _, err := r.dir.Lstat(target[1:] + ".bag" + bagname.ActiveSuffix); errors.Is(err, fs.ErrNotExist) {
 			r.dir.Remove(e.Name()) //nolint:errcheck,gosec // nothing depends on it
 		}
 	}

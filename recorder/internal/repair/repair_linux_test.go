@@ -22,6 +22,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -96,7 +97,7 @@ func checkRecovered(t *testing.T, path string, want int) {
 func repairing(t *testing.T, dir string) (*repair, *observer.ObservedLogs) {
 	t.Helper()
 	core, logs := observer.New(zap.InfoLevel)
-	s, err := bagfile.OpenSeries(bagfile.Output{Name: dir + "/next"}, bagfile.SyncInterval, false, zap.NewNop())
+	s, err := bagfile.OpenSeries(bagname.Output{Name: dir + "/next"}, bagfile.SyncInterval, false, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +371,7 @@ func TestRepairThatHangs(t *testing.T) {
 	t.Parallel()
 	core, logs := observer.New(zap.InfoLevel)
 	dir := t.TempDir()
-	s, err := bagfile.OpenSeries(bagfile.Output{Name: dir + "/next"}, bagfile.SyncInterval, false, zap.NewNop())
+	s, err := bagfile.OpenSeries(bagname.Output{Name: dir + "/next"}, bagfile.SyncInterval, false, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -443,7 +444,7 @@ func TestOrphans(t *testing.T) {
 	if err := os.WriteFile(dir+"/dead.bag.active", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := bagfile.OpenSeries(bagfile.Output{Name: dir + "/x"}, bagfile.SyncNone, true, zap.NewNop())
+	s, err := bagfile.OpenSeries(bagname.Output{Name: dir + "/x"}, bagfile.SyncNone, true, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -451,7 +452,7 @@ func TestOrphans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	others, err := bagfile.OpenSeries(bagfile.Output{Name: dir + "/other"}, bagfile.SyncNone, false, zap.NewNop())
+	others, err := bagfile.OpenSeries(bagname.Output{Name: dir + "/other"}, bagfile.SyncNone, false, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}

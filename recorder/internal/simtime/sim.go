@@ -29,6 +29,8 @@ type Sim struct {
 	let   sync.Once
 	sub   *tcpros.Subscription
 
+	tick atomic.Pointer[func(now, before time.Time)] // told of each time; nil for nobody
+
 	mu    sync.Mutex
 	due   int64          // when to say that it is over, by steady; zero for never
 	over  chan time.Time // tells it
@@ -54,8 +56,8 @@ func New() *Sim {
 	return &Sim{begun: make(chan struct{}), held: make(chan struct{}), over: make(chan time.Time, 1)}
 }
 
-// Subscribe returns a clock that follows the topic of the clock.
-func Subscribe(n *tcpros.Node) (*Sim, error) {
+// subscribe returns a clock that follows the topic of the clock.
+func subscribe(n *tcpros.Node) (*Sim, error) {
 	c := New()
 	sub, err := n.Subscribe(tcpros.SubscribeOptions{
 		Topic: Topic, Type: "rosgraph_msgs/Clock", MD5Sum: "a9c97c1d230cfc112e270351a944ee47", TCPNoDelay: true,
@@ -67,9 +69,6 @@ func Subscribe(n *tcpros.Node) (*Sim, error) {
 
 // Topic returns the resolved name of the topic of the clock.
 func (c *Sim) Topic() string { return c.sub.Topic() }
-
-// First returns a channel that is closed with the first time.
-func (c *Sim) First() <-chan struct{} { return c.begun }
 
 // At returns the time that what was received at received is stamped with.
 func (c *Sim) At(received time.Time) time.Time {
@@ -127,14 +126,25 @@ func (c *Sim) Until(t time.Time) <-chan time.Time {
 	return c.over
 }
 
+// Tell makes f told of each time of the clock, with the time before it.
+func (c *Sim) Tell(f func(now, before time.Time)) { c.tick.Store(&f) }
+
 // Set follows a message of the clock.
 func (c *Sim) Set(now int64) {
 	if now == 0 {
 		return
 	}
+	before := c.follow(now)
+	if tick := c.tick.Load(); tick != nil {
+		(*tick)(time.Unix(0, now), time.Unix(0, before))
+	}
+}
+
+// follow makes now the time, and returns the time before.
+func (c *Sim) follow(now int64) (before int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before := c.now.Swap(now)
+	before = c.now.Swap(now)
 	if before == 0 {
 		close(c.begun)
 	}
@@ -146,6 +156,7 @@ func (c *Sim) Set(now int64) {
 		default: // it is said already
 		}
 	}
+	return before
 }
 
 // Link returns what receives the clock from one publisher.

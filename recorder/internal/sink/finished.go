@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 )
 
@@ -190,7 +191,7 @@ func (l *FinishedBags) Open(id int) (*os.File, doneBag, error) {
 	}
 	l.mu.Unlock()
 	if !known || b.faulty {
-		return nil, doneBag{}, bagfile.ErrNoBag
+		return nil, doneBag{}, control.ErrNoBag
 	}
 	b.Pinned, b.Deleted = l.Retain.Status(b.retained)
 	b.Name = b.Place.Path(b.Name)

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
@@ -217,14 +218,14 @@ func (s *Sink) Execute(c *intake.Command) {
 func (s *Sink) store(c *memory.Chunk) {
 	switch {
 	case s.err != nil:
-		s.giveUp(c, intake.DropDisk)
+		s.giveUp(c, account.DropDisk)
 		return
 	case s.drainAborted():
-		s.giveUp(c, intake.DropAborted)
+		s.giveUp(c, account.DropAborted)
 		return
 	case c.Err != nil:
 		s.Log.Error("chunk lost", zap.Error(c.Err))
-		s.giveUp(c, intake.DropCodec)
+		s.giveUp(c, account.DropCodec)
 		return
 	case c.Sealed == nil: // a compressor has skipped it
 		c.Seal(nil)
@@ -232,7 +233,7 @@ func (s *Sink) store(c *memory.Chunk) {
 	if err := s.writeChunk(c.Sealed); err != nil {
 		s.err = err
 		s.halt()
-		s.giveUp(c, intake.DropDisk)
+		s.giveUp(c, account.DropDisk)
 		return
 	}
 	s.written(c)
@@ -252,7 +253,7 @@ func (s *Sink) written(c *memory.Chunk) {
 }
 
 // giveUp counts the messages of a chunk that will not be written.
-func (s *Sink) giveUp(c *memory.Chunk, cause intake.DropCause) {
+func (s *Sink) giveUp(c *memory.Chunk, cause account.DropCause) {
 	if c.Sealed == nil {
 		c.Seal(nil) // not compressed: the counts are still to be had
 	}

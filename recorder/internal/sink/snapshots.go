@@ -13,6 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
@@ -73,7 +74,7 @@ type snapshotWork struct {
 func newSnapshotWriter(s *Sink, in intake.Snapshots, mode Mode) *SnapshotWriter {
 	return &SnapshotWriter{
 		sink: s, In: in, Log: s.Log, only: mode == OnlySnapshots,
-		Outputs: s.Outputs.ForSnapshots(mode == BesideRecording),
+		Outputs: s.Outputs.SnapshotSeries(mode == BesideRecording),
 		queue:   queue.New[snapshotWork](),
 		Limiter: rate.NewLimiter(rate.Every(snapshotEvery), SnapshotBurst),
 		closing: make(chan struct{}),
@@ -372,15 +373,15 @@ func (w *SnapshotWriter) addChunk(sn *Snapshot, c ring.Chunk) {
 	defer w.In.GiveBack(c)
 	switch {
 	case w.sink.drainAborted():
-		w.countMissing(sn, &c, intake.DropAborted)
+		w.countMissing(sn, &c, account.DropAborted)
 		return
 	case sn.Err != nil:
-		w.countMissing(sn, &c, intake.DropDisk)
+		w.countMissing(sn, &c, account.DropDisk)
 		return
 	}
 	if sn.Err = sn.Out.WriteChunk(c.Sealed); sn.Err != nil {
 		w.Log.Error("the snapshot ends here", zap.Error(sn.Err))
-		w.countMissing(sn, &c, intake.DropDisk)
+		w.countMissing(sn, &c, account.DropDisk)
 		return
 	}
 	w.sink.snapped.Add(int64(len(c.Record)))
@@ -398,7 +399,7 @@ func (w *SnapshotWriter) addChunk(sn *Snapshot, c ring.Chunk) {
 
 // countMissing counts messages that should be in a snapshot and are not. Beside a recording
 // they are in its bag.
-func (w *SnapshotWriter) countMissing(sn *Snapshot, c *ring.Chunk, cause intake.DropCause) {
+func (w *SnapshotWriter) countMissing(sn *Snapshot, c *ring.Chunk, cause account.DropCause) {
 	sn.Missing += c.MessageCount()
 	if !w.only {
 		return

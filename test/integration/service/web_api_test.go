@@ -58,26 +58,27 @@ func TestRecorderHTTP(t *testing.T) {
 	if code := g.Start("gorecord", "healthcheck", "readyz", "--http="+strings.TrimPrefix(host, "http://")).Wait(); code != 0 {
 		t.Errorf("healthcheck: exit code %d", code)
 	}
+	const stopped = `{"message":"already stopped"}`
 	steps := []struct {
 		verb, body string
 		status     int
 		want       string
 	}{
-		{"pause", "", 200, `{"message":"paused"}`},
-		{"pause", "", 200, `{"message":"paused"}`},
-		{"resume", "", 200, `{"message":"recording"}`},
-		{"split", "", 200, `{"message":"closed","file":"out.bag"}`},
-		{"pin", `{"seconds":3600}`, 200, `{"message":"kept","files":["out.bag","out_1.bag"]}`},
+		{"pause", "", 200, `{"message":"paused recording to out.bag"}`},
+		{"pause", "", 200, `{"message":"already paused"}`},
+		{"resume", "", 200, `{"message":"recording to out.bag"}`},
+		{"split", "", 200, `{"message":"closed out.bag, recording to out_1.bag","file":"out.bag"}`},
+		{"pin", `{"seconds":3600}`, 200, `{"message":"of the last 1h0m0s, will not be deleted: out.bag out_1.bag","files":["out.bag","out_1.bag"]}`},
 		{"pin", `{"last":3600}`, 400, "unknown field"},
 		{"pin", `{"seconds":-1}`, 400, "seconds must be 0 or positive"},
 		{"snapshot", "", 409, "no snapshots are kept ready"},
-		{"stop", "", 200, `{"message":"stopped","file":"out_1.bag"}`},
-		{"stop", "", 200, `{"message":"stopped"}`},
+		{"stop", "", 200, `{"message":"closed out_1.bag","file":"out_1.bag"}`},
+		{"stop", "", 200, stopped},
 		{"split", "", 409, "stopped: there is no bag"},
 		{"pause", "", 409, "stopped: there is no bag"},
 	}
 	for _, s := range steps {
-		if s.status == 200 && s.want != `{"message":"stopped"}` && (s.verb == "split" || s.verb == "stop") { // each bag has something in it
+		if s.status == 200 && s.want != stopped && (s.verb == "split" || s.verb == "stop") { // each bag has something in it
 			before := recordedOf(t, host, "/t")
 			g.Eventually("messages of the bag", func() bool { return recordedOf(t, host, "/t") > before })
 		}
@@ -88,7 +89,7 @@ func TestRecorderHTTP(t *testing.T) {
 	if status, _, text := ask(t, "GET", host+"/readyz", ""); status != 503 || !strings.Contains(text, "there is no bag: the recording is stopped") {
 		t.Errorf("while stopped: %d %s", status, text)
 	}
-	if status, _, text := ask(t, "POST", host+"/api/v1/start", ""); status != 200 || text != `{"message":"recording","file":"out_2.bag"}`+"\n" {
+	if status, _, text := ask(t, "POST", host+"/api/v1/start", ""); status != 200 || text != `{"message":"recording to out_2.bag","file":"out_2.bag"}`+"\n" {
 		t.Errorf("start: %d %s", status, text)
 	}
 	checkBagsOver(g, host)

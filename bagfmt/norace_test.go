@@ -1,5 +1,0 @@
-//go:build !race
-
-package bagfmt_test
-
-const raceEnabled = false

@@ -1,0 +1,151 @@
+package bagreplace
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/recovery"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newfile"
+	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// errNoReindex says which command takes encrypted bags.
+var errNoReindex = errors.New("is encrypted; gobag decrypt makes a plain bag with an index of what can be read in it")
+
+// mcapChunkKiB is the size of the chunks of an MCAP file that is recovered.
+const mcapChunkKiB = 768
+
+// Reindex recovers bags. The new versions go to outputDir, and in place if that is empty.
+func Reindex(j *bagjob.Job, paths []string, outputDir string) error {
+	return each(j, paths, outputDir, (*run).reindex)
+}
+
+// reindex recovers one bag.
+func (r *run) reindex(path string) error {
+	if store.IsURL(path) {
+		return errors.New("is not a local file; gobag convert makes a sound one of it")
+	}
+	in, before, err := bagopen.OpenBagFile(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close() //nolint:errcheck // only read from
+	unchanged := func() error {
+		switch after, err := in.Stat(); {
+		case err != nil:
+			return explain.Error(err)
+		case after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()):
+			return errors.New("is still being written; reindex it when its recorder has ended")
+		}
+		return nil
+	}
+	if bagfmt.IsMCAP(in) {
+		return r.repack(path, Packing{ChunkKiB: mcapChunkKiB}, unchanged)
+	}
+	p, err := r.places.Place(path)
+	if err != nil {
+		return err
+	}
+	defer p.Abort()
+	rep, err := recovered(r.j, in, before.Size(), p)
+	if err != nil {
+		return err
+	}
+	if err := unchanged(); err != nil {
+		return err
+	}
+	if rep.Messages == 0 && rep.Lossy() {
+		tell(r.j, path, &rep)
+		return errNothing
+	}
+	if err := p.Commit(); err != nil {
+		return err
+	}
+	tell(r.j, path, &rep)
+	r.j.Say("%s: %s%s", explain.Name(p.Path()), kept(&rep), original(p.Backup()))
+	return nil
+}
+
+// recovered writes what is good of a bag of size bytes to p.
+func recovered(j *bagjob.Job, in *os.File, size int64, p *newfile.Placement) (recovery.Report, error) {
+	w, err := bagfmt.NewWriter(p.File, bagfmt.WriterOptions{Workers: bagjob.Workers()})
+	if err != nil {
+		return recovery.Report{}, explain.Error(err)
+	}
+	reindexing, done := bagjob.Bytes("Reindexing "+p.Path(), size), int64(0)
+	j.Bar.Begin(reindexing)
+	defer j.Bar.Clear()
+	rep, err := recovery.Recover(in, size, w, recovery.Options{MaxChunkBytes: j.MaxChunk, Workers: bagjob.Workers(), Progress: func(at int64) error {
+		j.Bar.Add(at-done, reindexing)
+		done = at
+		return j.Ctx.Err()
+	}})
+	if e := w.Close(); err == nil { // also after an error: it ends what the writer has started
+		err = e
+	}
+	switch {
+	case errors.Is(err, rosbag.ErrEncrypted):
+		return rep, errNoReindex
+	case err != nil:
+		return rep, explain.Error(err)
+	}
+	return rep, nil
+}
+
+// tell tells what was lost of a bag, and what was damaged without loss.
+func tell(j *bagjob.Job, path string, r *recovery.Report) {
+	for n, err := range r.Repairs {
+		if n == bagjob.MaxTold {
+			j.Say("%s: repaired in %s", explain.Name(path), plural.Of(len(r.Repairs)-n, "more place"))
+			break
+		}
+		if !errors.Is(err, rosbag.ErrUnindexed) { // that is what one comes with
+			j.Say("%s: repaired: %s", explain.Name(path), strings.TrimPrefix(explain.Error(err).Error(), "damaged: "))
+		}
+	}
+	var told uint64
+	for _, s := range r.Skipped {
+		what := explain.Error(s.Err).Error()
+		if s.Bytes > 0 {
+			what += fmt.Sprintf("; bytes %d to %d are left out", s.Offset, s.Offset+s.Bytes-1)
+		}
+		if s.Trailing {
+			j.Say("%s: %s", explain.Name(path), what)
+			continue
+		}
+		if s.Dropped > 0 {
+			told += s.Dropped
+			what += fmt.Sprintf("; lost: %s", plural.Of(s.Dropped, "message"))
+		}
+		j.Lost(path, errors.New(what))
+	}
+	if r.Dropped > told {
+		j.Lost(path, fmt.Errorf("the index knows of %s more that cannot be found", plural.Of(r.Dropped-told, "message")))
+	}
+	if r.Lossy() {
+		j.SetLossy()
+	}
+}
+
+// kept says what is in the new version of a bag.
+func kept(r *recovery.Report) string {
+	s := fmt.Sprintf("kept %s", plural.Of(r.Messages, "message"))
+	switch {
+	case r.Dropped > 0:
+		s += fmt.Sprintf(", lost %d or more", r.Dropped)
+	case r.Lossy():
+		s += ", and how many are lost cannot be told"
+	}
+	if r.Repeated > 0 {
+		s += fmt.Sprintf(", left out %s there twice", plural.Of(r.Repeated, "chunk"))
+	}
+	return s
+}

@@ -1,0 +1,47 @@
+package command
+
+import "errors"
+
+// Kind says why a command is refused.
+type Kind int
+
+// The kinds of refusal.
+const (
+	Failed      Kind = iota // it was tried: the disk, a bag, an error that nobody foresaw
+	Invalid                 // a parameter cannot be meant
+	NotFound                // what the parameter names does not exist
+	Conflict                // not possible in the present state
+	NoChange                // there is nothing to do in the present state
+	Unavailable             // not possible yet, or no more, or too much at once
+)
+
+// Refusal is an error with its kind.
+type Refusal struct {
+	Kind Kind
+	Err  error
+}
+
+// Error implements error.
+func (r *Refusal) Error() string { return r.Err.Error() }
+
+// Unwrap returns the reason.
+func (r *Refusal) Unwrap() error { return r.Err }
+
+// Refuse gives a kind to the reason of a refusal. No reason is no refusal.
+func Refuse(kind Kind, reason error) error {
+	if reason == nil {
+		return nil
+	}
+	return &Refusal{kind, reason}
+}
+
+// Refused is Refuse with the text of the reason.
+func Refused(kind Kind, text string) error { return &Refusal{kind, errors.New(text)} }
+
+// KindOf returns the kind of an error; Failed is that of errors which have none.
+func KindOf(err error) Kind {
+	if r := (*Refusal)(nil); errors.As(err, &r) {
+		return r.Kind
+	}
+	return Failed
+}

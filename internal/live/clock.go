@@ -1,0 +1,65 @@
+package live
+
+import (
+	"time"
+
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// clockInterval is the wall time between two times that are sent for messages, which is the rate of
+// screens: viewers draw what they have at their last time.
+const clockInterval = time.Second / 60
+
+// clock decides when one viewer is told the time. The time never goes back but by a jump, and it is
+// told before messages that are later by more than clockInterval.
+type clock struct {
+	on      bool
+	told    rosbag.Time
+	ever    bool      // told is valid
+	toldAt  time.Time // on the wall
+	pending rosbag.Time
+	number  uint64 // of the frame that pending comes before
+	waiting bool   // pending is valid
+}
+
+// set notes that the time is t, after all frames with a lower number.
+func (c *clock) set(t rosbag.Time, number uint64) {
+	if c.on {
+		c.pending, c.number, c.waiting = t, number, true
+	}
+}
+
+// jumpTo notes that the viewer learns the time t from a jump.
+func (c *clock) jumpTo(t rosbag.Time) {
+	c.told, c.ever, c.waiting = t, true, false
+	c.toldAt = time.Time{}
+}
+
+// take returns the time that was set, if it comes before the frame with this number.
+func (c *clock) take(number uint64) (f Frame, ok bool) {
+	if !c.waiting || c.number > number {
+		return Frame{}, false
+	}
+	c.waiting = false
+	if c.ever && !c.told.Before(c.pending) {
+		return Frame{}, false
+	}
+	return c.tell(c.pending, time.Now()), true
+}
+
+// before returns the time of a message, if it must be told before the message.
+func (c *clock) before(message *Frame) (f Frame, ok bool) {
+	if !c.on || c.ever && !c.told.Before(message.Time) {
+		return Frame{}, false
+	}
+	now := time.Now()
+	if c.ever && now.Sub(c.toldAt) < clockInterval {
+		return Frame{}, false
+	}
+	return c.tell(message.Time, now), true
+}
+
+func (c *clock) tell(t rosbag.Time, now time.Time) Frame {
+	c.told, c.ever, c.toldAt = t, true, now
+	return Frame{Kind: Clock, Time: t}
+}

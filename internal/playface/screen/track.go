@@ -1,0 +1,84 @@
+package screen
+
+import (
+	"time"
+
+	"github.com/gorosbag/gorosbag/internal/term"
+	"github.com/gorosbag/gorosbag/internal/term/topictable"
+	"github.com/gorosbag/gorosbag/player/control"
+)
+
+// track computes rates from successive samples of the statistics. They are by bag time, so that
+// pauses and the rate of play do not change them.
+type track struct {
+	rates  topictable.Rates
+	sparks topictable.Sparks
+	ran    time.Duration // wall time of play so far, without pauses and seeks
+	bag    time.Duration // bag time played so far, without seeks
+
+	paces                   topictable.Rates // rates of bag time by wall time, without pauses
+	runBagTime, runWallTime time.Duration    // the bag time and the wall time of paces
+	last                    control.Status
+	lastAt                  time.Time
+	begun                   bool
+	wasHeld, wasSeek        bool // at the last sample play was paused, or had just sought
+}
+
+// add adds a sample.
+func (t *track) add(s *control.Stats, now time.Time) {
+	further := s.Position - t.last.Position
+	jumps := s.Seeks != t.last.Seeks || s.Pass != t.last.Pass || further < 0
+	jumped := jumps || t.wasSeek // latched messages of before follow a moment later
+	held := s.Paused || s.Phase != control.PhasePlay
+	switch {
+	case !t.begun:
+		t.rates.Next(0)
+		jumped = false
+	case jumped:
+	default:
+		t.bag += further
+		t.rates.Next(t.bag)
+	}
+	for i := range s.Topics {
+		topic := &s.Topics[i]
+		a := topictable.Amount{Messages: topic.Messages, Bytes: topic.Bytes}
+		if jumped {
+			t.rates.Skip(topic.Name, a)
+		} else {
+			t.rates.Set(topic.Name, a)
+		}
+	}
+	if t.last.Rate != s.Rate {
+		t.paces, t.runBagTime, t.runWallTime = topictable.Rates{}, 0, 0
+	}
+	if t.begun && !jumped && !held && !t.wasHeld {
+		t.runBagTime += further
+		t.runWallTime += now.Sub(t.lastAt)
+		t.ran += now.Sub(t.lastAt)
+		t.spark(s.Topics)
+	}
+	t.paces.Next(t.runWallTime)
+	t.paces.Set("", topictable.Amount{Messages: uint64(t.runBagTime)})
+	t.last, t.lastAt, t.begun, t.wasHeld, t.wasSeek = s.Status, now, true, held, jumps && t.begun
+}
+
+// spark adds the rates of a second of play to the last minute.
+func (t *track) spark(topics []control.TopicStats) {
+	if !t.sparks.Begin(t.ran) {
+		return
+	}
+	for i := range topics {
+		hz, _ := t.rates.Over(topics[i].Name, int(time.Second/term.Refresh))
+		t.sparks.Set(topics[i].Name, hz)
+	}
+}
+
+// pace returns the bag time per wall time of the last seconds; zero while it is not
+// known.
+func (t *track) pace() float64 {
+	if t.runWallTime < time.Second {
+		return 0
+	}
+	perSecond, _ := t.paces.Of("")
+	return perSecond / 1e9
+}

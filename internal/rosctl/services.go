@@ -1,0 +1,63 @@
+package rosctl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/command"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// patience is how long a call waits for a command that is not Patient. The command is carried out
+// even if the call has given up.
+const patience = 10 * time.Second
+
+// advertise advertises the service of a command. Calls that only query are not logged.
+func (s *Server) advertise(c *command.Command) error {
+	log := s.log("service", c.Service)
+	if c.Query {
+		log = zap.NewNop()
+	}
+	t := tcpros.TriggerService
+	if c.Switch() {
+		t = tcpros.SetBoolService
+	}
+	_, err := s.Node.AdvertiseService(tcpros.ServiceOptions{
+		Name: "~" + c.Service, Type: t,
+		Handle: func(ctx context.Context, request []byte) ([]byte, error) {
+			given := command.Params{}
+			if c.Switch() {
+				on, err := tcpros.DecodeBool(request)
+				if err != nil {
+					return nil, err
+				}
+				given[c.Params[0].Name] = on
+			}
+			o := call(ctx, c, given)
+			log.Info("service call", zap.Bool("success", o.Success), zap.String("answer", o.Message))
+			return o.Encode(), nil
+		},
+	})
+	return err
+}
+
+// call carries out a command for a service.
+func call(ctx context.Context, c *command.Command, given command.Params) tcpros.Outcome {
+	if !c.Patient {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
+	}
+	result, err := c.Run(ctx, given)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return tcpros.Outcome{Message: fmt.Sprintf("not done within %v: it will be, behind the messages that wait for the disk", patience)}
+	case err != nil:
+		return tcpros.Outcome{Message: err.Error()}
+	}
+	return tcpros.Outcome{Success: true, Message: result.Text}
+}

@@ -1,0 +1,61 @@
+package topictable
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gorosbag/gorosbag/internal/lastminute"
+	"github.com/gorosbag/gorosbag/internal/term/termtext"
+)
+
+// Sparks holds the rates of the last minute of each topic.
+type Sparks struct {
+	next   int64 // the first second without rates
+	topics map[string]*lastminute.Rates
+}
+
+// Begin reports whether a second is complete that has no rates yet, and then expects those of
+// each topic.
+func (k *Sparks) Begin(at time.Duration) bool {
+	seconds := int64(at / time.Second)
+	if seconds <= k.next {
+		return false
+	}
+	k.next = seconds
+	return true
+}
+
+// Set adds the rate of a topic.
+func (k *Sparks) Set(topic string, hz float64) {
+	r := k.topics[topic]
+	if r == nil {
+		if k.topics == nil {
+			k.topics = map[string]*lastminute.Rates{}
+		}
+		r = new(lastminute.Rates)
+		k.topics[topic] = r
+	}
+	r.Add(k.next-1, hz)
+}
+
+// SparkWidth is how many columns a curve has: one for five seconds.
+const SparkWidth = 12
+
+// Draw draws the last minute of a topic, with now at the right.
+func (k *Sparks) Draw(p termtext.Pen, topic string) string {
+	r := k.topics[topic]
+	if r == nil {
+		return ""
+	}
+	blocks := p.Heights()
+	blocks = blocks[:len(blocks)-1] // full ones would touch those of the row above
+	means := r.Means(SparkWidth)
+	top := max(slices.Max(means), math.SmallestNonzeroFloat64)
+	b := strings.Builder{}
+	for _, hz := range means {
+		b.WriteString(blocks[int(math.Ceil(hz/top*float64(len(blocks)-1)))])
+	}
+	return b.String()
+}

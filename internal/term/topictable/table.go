@@ -1,0 +1,106 @@
+// Package topictable is the table of topics on the screens: its columns, the rates that stand in
+// it, and the curves of the last minute. It is pure.
+package topictable
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/term/termtext"
+)
+
+// Column stands before the name of a row, on screens that have the width it needs.
+type Column[R any] struct {
+	Head  string
+	Width int
+	Needs int
+	Cell  func(*R) string
+	Alarm func(*R) bool // the cell is marked as a problem; nil means never
+}
+
+// Table is a table of topics with rows of type R. The fields are set once.
+type Table[R any] struct {
+	Columns []Column[R]
+	Name    func(p termtext.Pen, r *R, left int) string // at most left columns wide
+	Idle    func(*R) bool                               // the row is dimmed
+	More    func(rest []R) []termtext.Part              // summarizes the rows without room
+}
+
+// Lines returns the table in at most most lines, with the first rows if not all fit.
+func (g *Table[R]) Lines(p termtext.Pen, rows []R, w, most int) []string {
+	switch {
+	case len(rows) == 0 && most > 0:
+		return []string{p.Write(p.Clip("no topics yet", w), termtext.Dim)}
+	case most < 2 || most < 3 && len(rows) > 1:
+		return nil
+	}
+	shown := rows
+	if len(rows) > most-1 {
+		shown = rows[:most-2]
+	}
+	lines := []string{g.heads(p, w)}
+	for i := range shown {
+		lines = append(lines, g.line(p, &shown[i], w))
+	}
+	if rest := rows[len(shown):]; len(rest) > 0 {
+		lines = append(lines, strings.Join(p.Flow(g.More(rest), w, 1), ""))
+	}
+	return lines
+}
+
+func (g *Table[R]) heads(p termtext.Pen, w int) string {
+	b := strings.Builder{}
+	for _, c := range g.Columns {
+		if w >= c.Needs {
+			b.WriteString(termtext.Right(c.Head, c.Width))
+		}
+	}
+	return p.Write(termtext.Head(b.String()+"  topic", w), termtext.Dim)
+}
+
+func (g *Table[R]) line(p termtext.Pen, r *R, w int) string {
+	b := strings.Builder{}
+	left := w
+	as := termtext.Normal
+	if g.Idle(r) {
+		as = termtext.Dim
+	}
+	for _, c := range g.Columns {
+		if w < c.Needs {
+			continue
+		}
+		cell, look := c.Cell(r), as
+		if c.Alarm != nil && c.Alarm(r) {
+			cell, look = termtext.Mark+cell, termtext.Red
+		}
+		text := termtext.Right(cell, c.Width)
+		b.WriteString(p.Write(text, look))
+		left -= termtext.Width(text)
+	}
+	return b.String() + p.Write(termtext.Head("  "+g.Name(p, r, left-2), left), as)
+}
+
+// Heavier compares the bytes of two topics, rounded to powers of two: topics of similar size must
+// not swap rows all the time.
+func Heavier(a, b uint64) int { return cmp.Compare(bits.Len64(b), bits.Len64(a)) }
+
+// Others summarizes topics without room; lost is the label for lost messages.
+func Others(topics int, hz, bytes float64, n uint64, lost string) []termtext.Part {
+	parts := []termtext.Part{termtext.Normal.Part(fmt.Sprintf("and %d more", topics)), termtext.Normal.Part(termtext.Short(hz) + " Hz"), termtext.Normal.Part(termtext.PerSecond(bytes))}
+	if n > 0 {
+		parts = slices.Insert(parts, 1, termtext.Problem(termtext.Count(n)+" "+lost))
+	}
+	return parts
+}
+
+// TopicName returns a topic with its type, if both fit.
+func TopicName(p termtext.Pen, topic, kind string, left int) string {
+	name := termtext.Plain(topic)
+	if both := name + " : " + termtext.Plain(kind); kind != "" && termtext.Width(both) <= left {
+		return both
+	}
+	return p.Clip(name, left)
+}

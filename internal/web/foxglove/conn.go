@@ -1,0 +1,89 @@
+package foxglove
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// copiedBytes is the largest payload that is copied behind its header and sent in one frame of
+// WebSocket. Larger ones are sent as a frame of their own.
+const copiedBytes = 64 << 10
+
+// conn sends messages of WebSocket. One goroutine sends, and one receives. After an error nothing
+// else can be sent: a message may be incomplete.
+type conn struct {
+	ws      *websocket.Conn
+	wire    *wire
+	forever context.Context //nolint:containedctx // for the library: the wire has deadlines, and closing it ends reading
+	buffer  []byte          // of the binary message that is sent
+	busy    atomic.Bool     // a message is being sent
+	sentAt  time.Time       // when the last message began
+}
+
+func newConn(ws *websocket.Conn, wire *wire) *conn {
+	ws.SetReadLimit(maxRequestBytes)
+	return &conn{ws: ws, wire: wire, forever: context.Background()}
+}
+
+// receive returns the next message.
+func (c *conn) receive() (websocket.MessageType, []byte, error) { return c.ws.Read(c.forever) }
+
+// text sends a JSON message.
+func (c *conn) text(b []byte) error { return c.write(websocket.MessageText, b) }
+
+// binary sends a message that was appended to space, which it owns now.
+func (c *conn) binary(b []byte) error {
+	c.buffer = b
+	return c.write(websocket.MessageBinary, b)
+}
+
+// space returns memory to append a binary message to.
+func (c *conn) space() []byte { return c.buffer[:0] }
+
+func (c *conn) write(kind websocket.MessageType, b []byte) error {
+	c.begin()
+	defer c.busy.Store(false)
+	return c.ws.Write(c.forever, kind, b)
+}
+
+func (c *conn) begin() {
+	c.sentAt = time.Now()
+	c.busy.Store(true)
+}
+
+// message sends a header that was appended to space, and a payload behind.
+func (c *conn) message(header, payload []byte) error {
+	if len(payload) <= copiedBytes {
+		return c.binary(append(header, payload...))
+	}
+	c.buffer = header
+	c.begin()
+	defer c.busy.Store(false)
+	to, err := c.ws.Writer(c.forever, websocket.MessageBinary)
+	if err != nil {
+		return err
+	}
+	if _, err := to.Write(header); err != nil {
+		return err
+	}
+	if _, err := to.Write(payload); err != nil {
+		return err
+	}
+	return to.Close()
+}
+
+// farewell says why the connection is closed, and closes it, within d.
+func (c *conn) farewell(l level, why string, code websocket.StatusCode, d time.Duration) {
+	c.wire.finish(d)
+	closing := time.AfterFunc(d, func() { c.wire.Close() }) //nolint:errcheck,gosec // nobody is left to tell
+	defer closing.Stop()
+	if c.text(encodeStatus(l, why, "")) == nil {
+		c.ws.Close(code, why) //nolint:errcheck,gosec // nobody is left to tell
+	}
+}
+
+// close closes the connection at once. Closing again has no effect.
+func (c *conn) close() { c.ws.CloseNow() } //nolint:errcheck,gosec // whoever has gone does not need it

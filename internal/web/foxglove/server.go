@@ -1,0 +1,173 @@
+// Package foxglove serves live messages to viewers such as Foxglove and Lichtblick, by the
+// subprotocols foxglove.sdk.v1 and foxglove.websocket.v1 of WebSocket. Viewers see, and control
+// playback where there is one; publishing, parameters, services and assets are refused.
+//
+// A Server owns the connections that were upgraded, and what was told to each viewer. Whoever calls
+// ServeHTTP has authorized the request and checked its origin. What viewers see is a live.Source; no
+// viewer, however slow or hostile, makes the source wait. Memory for each viewer is bounded: that
+// of its frames by live.Limits, that of its requests by maxRequestBytes.
+package foxglove
+
+import (
+	"context"
+
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/live"
+	"github.com/gorosbag/gorosbag/internal/loglimit"
+)
+
+// The subprotocols, the preferred one first. Their messages are the same, but for playback control,
+// which only sdkProtocol has.
+const (
+	sdkProtocol = "foxglove.sdk.v1"
+	oldProtocol = "foxglove.websocket.v1"
+)
+
+var subprotocols = []string{sdkProtocol, oldProtocol} //nolint:gochecknoglobals // a constant, but for the language
+
+// Server serves one source.
+type Server struct {
+	source live.Source
+	log    *zap.Logger
+	timing timing
+	life   context.Context //nolint:containedctx // of the sessions, which outlive the requests that begin them
+	end    context.CancelCauseFunc
+	graph  graphCache
+	seek   seekRequest
+
+	mu       sync.Mutex
+	closed   bool
+	sessions map[*session]bool
+	done     sync.WaitGroup // for the sessions
+}
+
+// timing is when a viewer is given up. Tests shorten it.
+type timing struct {
+	stalled  time.Duration // the viewer has taken nothing that was sent, or has not answered a ping
+	ping     time.Duration // nothing was sent and nothing arrived, until a ping is sent
+	farewell time.Duration // for the last status and the close handshake
+	graph    time.Duration // between two looks at the connection graph
+	skipping time.Duration // without a skipped message, until the warning is taken back
+	seek     time.Duration // for the jump that a request asks for
+}
+
+func defaultTiming() timing {
+	return timing{stalled: 3 * time.Minute, ping: 20 * time.Second, farewell: 500 * time.Millisecond, graph: 5 * time.Second, skipping: 10 * time.Second, seek: 2 * time.Second}
+}
+
+// New returns a server of a source. The caller closes it.
+func New(source live.Source, log *zap.Logger) *Server {
+	life, end := context.WithCancelCause(context.Background())
+	return &Server{source: source, log: log, timing: defaultTiming(), life: life, end: end, sessions: map[*session]bool{}}
+}
+
+// ServeHTTP upgrades a request, and serves the viewer until it leaves.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !offersProtocol(r.Header) {
+		http.Error(w, "the viewer must offer the WebSocket subprotocol "+sdkProtocol+" or "+oldProtocol, http.StatusBadRequest)
+		return
+	}
+	if !s.begin() {
+		http.Error(w, "the server ends", http.StatusServiceUnavailable)
+		return
+	}
+	defer s.done.Done()
+	since := time.Now()
+	up := &upgrade{ResponseWriter: w, stalled: s.timing.stalled}
+	var c *conn
+	ws, err := websocket.Accept(up, r, &websocket.AcceptOptions{
+		Subprotocols:       subprotocols,
+		InsecureSkipVerify: true, // the caller has checked the origin by rules of its own
+		// While a message is being sent there is no time to answer a ping: the viewer sees that its
+		// server is alive.
+		OnPingReceived: func(context.Context, []byte) bool { return !c.busy.Load() },
+	})
+	if err != nil {
+		s.log.Debug("no upgrade to WebSocket", loglimit.OnRequest(), zap.String("peer", r.RemoteAddr), zap.Error(err))
+		return
+	}
+	c = newConn(ws, up.wire)
+	session := &session{
+		server: s, conn: c, peer: r.RemoteAddr, since: since, sdk: strings.EqualFold(ws.Subprotocol(), sdkProtocol),
+		subs: newSubscriptions(), control: make(chan []byte, maxControl), answers: newMailbox(),
+	}
+	session.serve(s.life) //nolint:contextcheck // an upgraded connection outlives its request
+}
+
+// begin counts a session, unless the server ends.
+func (s *Server) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.done.Add(1)
+	}
+	return !s.closed
+}
+
+// offersProtocol reports whether a request offers one of the subprotocols.
+func offersProtocol(h http.Header) bool {
+	for _, list := range h.Values("Sec-WebSocket-Protocol") {
+		for name := range strings.SplitSeq(list, ",") {
+			if slices.ContainsFunc(subprotocols, func(p string) bool { return strings.EqualFold(p, strings.TrimSpace(name)) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Close ends all sessions, each with a status and a close frame. It returns within about half a
+// second.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.end(errServerEnds)
+	s.done.Wait()
+	s.seek.end()
+}
+
+func (s *Server) add(session *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sessions[session] = true
+}
+
+func (s *Server) remove(session *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sessions, session)
+}
+
+// all returns the sessions, the oldest first.
+func (s *Server) all() []*session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]*session, 0, len(s.sessions))
+	for one := range s.sessions {
+		all = append(all, one)
+	}
+	slices.SortFunc(all, func(a, b *session) int { return a.since.Compare(b.since) })
+	return all
+}
+
+// Viewers returns what is known of the viewers, the oldest first.
+func (s *Server) Viewers() []live.Report {
+	all := s.all()
+	reports := make([]live.Report, len(all))
+	for i, one := range all {
+		reports[i] = live.Report{Peer: one.peer, Since: one.since, ViewerStats: one.viewer.Stats()}
+	}
+	return reports
+}
+
+// Total returns the account of all viewers that there were.
+func (s *Server) Total() live.Counts { return s.source.Store.Total() }

@@ -1,0 +1,181 @@
+package web
+
+import (
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/live"
+	"github.com/gorosbag/gorosbag/internal/loglimit"
+)
+
+// LiveView serves live messages to viewers over WebSocket.
+type LiveView interface {
+	// ServeHTTP upgrades a request, which is authorized, and returns when the viewer has left.
+	http.Handler
+
+	Viewers() []live.Report // those that are connected
+	Total() live.Counts     // of all that there were
+	// Close ends the connections. It returns within shutdownTimeout.
+	Close()
+}
+
+// sendBuffer is the memory of the kernel for what a viewer has not read. With more of it, a slow
+// viewer is shown what happened long ago.
+const sendBuffer = 256 << 10
+
+// foxgloveApp is the origin of the web application of Foxglove.
+const foxgloveApp = "https://app.foxglove.dev"
+
+// upgrader serves requests for WebSocket, on any path.
+type upgrader struct {
+	view  LiveView // nil: there is none
+	guard *guard
+	conns *listener
+	log   *zap.Logger
+}
+
+// wrap returns a handler that serves requests for WebSocket, and lets others pass.
+func (u *upgrader) wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !wantsWebSocket(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		switch {
+		case u.view == nil:
+			WriteError(w, &statusError{http.StatusNotFound, "there is no live view here"})
+		case !u.guard.allowsOrigin(r):
+			WriteError(w, &statusError{http.StatusForbidden, "a page of another site may not open the live view: allow it with --http-origin, if you trust it"})
+			u.log.Info("live view refused to a page of another site", loglimit.OnRequest(), zap.String("origin", r.Header.Get("Origin")), zap.String("peer", r.RemoteAddr))
+		case !u.guard.admitsViewer(r):
+			WriteError(w, &statusError{http.StatusUnauthorized, "a token is needed: add ?token= and the token to the address"})
+		case r.Body != http.NoBody || !u.conns.hold(r, viewing):
+			WriteError(w, &statusError{http.StatusServiceUnavailable, "too many viewers are connected"})
+		default:
+			limitSendBuffer(r)
+			u.view.ServeHTTP(w, r)
+		}
+	})
+}
+
+// wantsWebSocket reports whether a request is to become a WebSocket.
+func wantsWebSocket(r *http.Request) bool {
+	return r.Method == http.MethodGet && headerHas(r.Header, "Connection", "upgrade") && headerHas(r.Header, "Upgrade", "websocket")
+}
+
+// headerHas reports whether one of the comma-separated words of a header is word.
+func headerHas(h http.Header, name, word string) bool {
+	return slices.ContainsFunc(h.Values(name), func(list string) bool {
+		for one := range strings.SplitSeq(list, ",") {
+			if strings.EqualFold(strings.TrimSpace(one), word) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// limitSendBuffer limits what the kernel holds of the messages to a viewer.
+func limitSendBuffer(r *http.Request) {
+	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
+		if tcp, ok := c.Conn.(*net.TCPConn); ok {
+			tcp.SetWriteBuffer(sendBuffer) //nolint:errcheck,gosec // it works without
+		}
+	}
+}
+
+// allowsOrigin reports whether the page that opens a WebSocket may do so. Browsers let any page do
+// so, with no question, and say which one it is; programs other than browsers say nothing. Pages of
+// this server are allowed, applications of the desktop, the application of Foxglove, and those of the
+// option. The origin null is not: it is that of sandboxed frames of any site.
+func (g *guard) allowsOrigin(r *http.Request) bool {
+	given := r.Header.Values("Origin")
+	if len(given) == 0 {
+		return true
+	}
+	origin := strings.ToLower(given[0])
+	switch {
+	case len(given) > 1 || origin == "":
+		return false
+	case origin == "file://", origin == foxgloveApp, slices.Contains(g.origins, origin):
+		return true
+	}
+	scheme, host, ok := strings.Cut(origin, "://")
+	return ok && (scheme == "http" || scheme == "https") && host == strings.ToLower(r.Host)
+}
+
+// admitsViewer reports whether a request for WebSocket is authorized: like any other or, because a
+// browser cannot send a header with it, by the parameter token of its address.
+func (g *guard) admitsViewer(r *http.Request) bool {
+	if g.admits(r) {
+		return true
+	}
+	given := r.URL.Query()["token"]
+	return len(given) == 1 && equalSecrets(given[0], g.token)
+}
+
+// liveState is the live view in the state.
+type liveState struct {
+	Token   bool          `json:"token"` // viewers need it
+	Viewers []viewerState `json:"viewers"`
+	Skipped uint64        `json:"skipped"` // by all viewers that there were
+	Apps    []viewerApp   `json:"apps"`
+}
+
+// viewerApp is an application that shows live messages.
+type viewerApp struct {
+	Name string `json:"name"`
+	URL  string `json:"url"` // opens it, with the address of the live view behind
+}
+
+// viewerApps are the applications that have addresses for that, as their documentation says.
+var viewerApps = []viewerApp{ //nolint:gochecknoglobals // a constant, but for the language
+	{"Foxglove", foxgloveApp + "/~/view?ds=foxglove-websocket&ds.url="},
+	{"Foxglove (desktop)", foxgloveApp + "/~/view?openIn=desktop&ds=foxglove-websocket&ds.url="},
+	{"Lichtblick (desktop)", "lichtblick://open?ds=foxglove-websocket&ds.url="},
+}
+
+// viewerState is a viewer in the state.
+type viewerState struct {
+	Peer     string  `json:"peer"`
+	Since    float64 `json:"since"` // seconds since 1970
+	Topics   int     `json:"topics"`
+	Messages uint64  `json:"messages"`
+	Bytes    uint64  `json:"bytes"`
+	Skipped  uint64  `json:"skipped"` // messages that were not sent because the viewer is too slow
+	Queued   int64   `json:"queued"`  // bytes
+}
+
+// stateOf returns a live view in the state; nil if there is none.
+func stateOf(view LiveView, token bool) *liveState {
+	if view == nil {
+		return nil
+	}
+	state := &liveState{Token: token, Viewers: []viewerState{}, Skipped: view.Total().Skipped, Apps: viewerApps}
+	for _, r := range view.Viewers() {
+		state.Viewers = append(state.Viewers, viewerState{
+			Peer: r.Peer, Since: float64(r.Since.UnixMilli()) / 1e3, Topics: r.Channels, Messages: r.Messages, Bytes: r.Bytes, Skipped: r.Skipped, Queued: r.QueuedBytes,
+		})
+	}
+	return state
+}
+
+// viewerMetrics are the metrics of a live view of a program; nil if there is none.
+func viewerMetrics(view LiveView, program string) (all []prometheus.Collector) {
+	if view == nil {
+		return nil
+	}
+	name := program + "_viewer"
+	counter := func(suffix, help string, value func(live.Counts) uint64) {
+		all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name + suffix, Help: help}, func() float64 { return float64(value(view.Total())) }))
+	}
+	counter("_messages_total", "Messages sent to viewers.", func(c live.Counts) uint64 { return c.Messages })
+	counter("_bytes_total", "Bytes of their payload.", func(c live.Counts) uint64 { return c.Bytes })
+	counter("_skipped_total", "Messages that viewers were too slow for.", func(c live.Counts) uint64 { return c.Skipped })
+	return append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name + "s", Help: "Viewers connected."}, func() float64 { return float64(len(view.Viewers())) }))
+}

@@ -1,0 +1,55 @@
+package webtest
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	references = regexp.MustCompile(`(?:src|href)="([^"]+)"|from "\./([^"]+)"`)
+	addresses  = regexp.MustCompile(`http://[^"]*`)
+	// forbidden is what would let text of peers become a part of the page, or load something
+	// from elsewhere.
+	forbidden = []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "https:", "@import", "url(", "style=", "onclick", " javascript:"}
+)
+
+// CheckFiles checks the files of a page: what they load is served, and nothing comes from elsewhere.
+func CheckFiles(t *testing.T, c *Client, folder string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*"))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	for _, file := range files {
+		b, err := os.ReadFile(file) //nolint:gosec // of the test
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range references.FindAllStringSubmatch(string(b), -1) {
+			path := m[1]
+			if m[2] != "" {
+				path = "/static/" + m[2]
+			}
+			if a := c.Get(path); a.Status != http.StatusOK {
+				t.Errorf("%s: %s: %d", file, path, a.Status)
+			}
+		}
+		for _, bad := range forbidden {
+			if strings.Contains(string(b), bad) {
+				t.Errorf("%s holds %s", file, bad)
+			}
+		}
+		for _, address := range addresses.FindAllString(string(b), -1) {
+			if address != "http://www.w3.org/2000/svg" { // the name of a language; nobody loads it
+				t.Errorf("%s: %q", file, address)
+			}
+		}
+		if path := "/static/" + filepath.Base(file); filepath.Ext(file) == ".html" && c.Get(path).Status != http.StatusNotFound {
+			t.Errorf("%s is served", path)
+		}
+	}
+}

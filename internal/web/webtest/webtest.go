@@ -1,0 +1,122 @@
+// Package webtest serves a page to tests, and asks it.
+package webtest
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/web"
+)
+
+// Token is one that is long enough.
+const Token = "0123456789abcdef"
+
+// Client asks a server that ends with its test.
+type Client struct {
+	Server  *web.Server
+	Address string // http://HOST:PORT
+	HTTP    *http.Client
+
+	t *testing.T
+}
+
+// Answer is what a server has answered.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   string
+}
+
+// Options returns options that every test can do with: a master that answers.
+func Options() web.Options {
+	return web.Options{
+		Listen: "127.0.0.1:0", Node: "/node", Version: "1.2.3", MasterUp: func() bool { return true }, Unread: func() (now, ever string) { return "", "" }, Log: zap.NewNop(),
+	}
+}
+
+// Serve serves a backend until the test ends.
+func Serve(t *testing.T, backend web.Backend, change ...func(*web.Options)) *Client {
+	t.Helper()
+	o := Options()
+	for _, c := range change {
+		c(&o)
+	}
+	s, err := web.Serve(t.Context(), o, backend)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewClient(t, s, &http.Transport{DisableKeepAlives: true})
+}
+
+// NewClient asks a server, and closes it when the test ends.
+func NewClient(t *testing.T, s *web.Server, transport *http.Transport) *Client {
+	t.Helper()
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		s.Close()
+	})
+	return &Client{t: t, Server: s, Address: "http://" + s.Addr().String(), HTTP: &http.Client{
+		Transport: transport, Timeout: time.Minute,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// Do sends a request. A body is JSON unless a header says otherwise. Headers have the form
+// "Name: value"; others are ignored.
+func (c *Client) Do(method, path, body string, headers ...string) Answer {
+	c.t.Helper()
+	r, err := http.NewRequestWithContext(c.t.Context(), method, c.Address+path, strings.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, h := range headers {
+		name, value, ok := strings.Cut(h, ": ")
+		if !ok {
+			continue
+		}
+		if name == "Host" {
+			r.Host = value
+		}
+		r.Header.Set(name, value)
+	}
+	resp, err := c.HTTP.Do(r)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // only read from
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return Answer{resp.StatusCode, resp.Header, string(b)}
+}
+
+// Get asks for a path.
+func (c *Client) Get(path string, headers ...string) Answer {
+	c.t.Helper()
+	return c.Do(http.MethodGet, path, "", headers...)
+}
+
+// Post sends a command.
+func (c *Client) Post(path, body string, headers ...string) Answer {
+	c.t.Helper()
+	return c.Do(http.MethodPost, path, body, headers...)
+}
+
+// Decode reads the JSON of an answer.
+func Decode[T any](t *testing.T, a Answer) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(a.Body), &v); err != nil {
+		t.Fatalf("%v in %q", err, a.Body)
+	}
+	return v
+}

@@ -1,0 +1,193 @@
+// Package viewing shows what is played to live viewers, with the times in the bags, and lets them
+// control play.
+//
+// The output of play tells a Viewing of each message and of each jump, under the lock of play. That
+// costs one atomic load for each message on a topic that no viewer wants; otherwise the message is
+// copied once for all viewers. Two goroutines of the Viewing tell viewers the time while there are
+// no messages, and read from the bags what was published last before a place. Play never waits for
+// them, nor for a viewer.
+package viewing
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gorosbag/gorosbag/internal/live"
+	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/rosbag"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// Options says what viewers are told of a playback.
+type Options struct {
+	Name   string                                            // of the source, as viewers show it
+	Distro string                                            // of ROS
+	Graph  func(context.Context) (tcpros.SystemState, error) // asks the master; nil for no graph
+}
+
+// Viewing has the channels of a playback and what viewers get of them. Its methods may be called from
+// any goroutine.
+type Viewing struct {
+	options Options
+	store   *live.Store
+	earlier chan request // for the goroutine that reads the bags
+
+	mu      sync.Mutex
+	session string // another one for each playback
+	control control.Control
+	plan    *plan.Plan
+	first   rosbag.Time   // time of the first message
+	feeds   []*feed       // by the number of the topic in the plan; nil if the topic is not published
+	jumps   uint64        // so far
+	changed chan struct{} // closed at the next change of the state of playback
+	ended   bool          // the bags are not read any more
+}
+
+// feed is a topic as viewers see it.
+type feed struct {
+	*live.Feed
+	topic *plan.Topic
+	off   bool   // the topic is not published: its earlier messages are not shown
+	shown uint64 // one more than the number of the last jump before the latest message
+}
+
+// New returns a Viewing without channels. They come with Open.
+func New(o Options) *Viewing {
+	v := &Viewing{options: o, earlier: make(chan request), changed: make(chan struct{})}
+	v.store = live.NewStore(live.Limits{}, v.latched)
+	return v
+}
+
+// Source returns what viewers can see.
+func (v *Viewing) Source() live.Source {
+	s := live.Source{Store: v.store, Info: v.info, Playback: playback{v}}
+	if ask := v.options.Graph; ask != nil {
+		s.Graph = func(ctx context.Context) (live.Graph, error) {
+			state, err := ask(ctx)
+			return live.Graph(state), err
+		}
+	}
+	return s
+}
+
+func (v *Viewing) info() live.Info {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return live.Info{Name: v.options.Name, Session: v.session, Distro: v.options.Distro, Clock: true}
+}
+
+// Open offers the topics of a plan that are published, in the order of the plan, before the first
+// message is published.
+func (v *Viewing) Open(p *plan.Plan, topics []*plan.Topic) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.plan, v.feeds = p, make([]*feed, len(p.Topics))
+	for _, t := range topics {
+		v.feeds[t.Number] = &feed{topic: t, Feed: v.store.Open(live.Channel{Topic: t.Name, Type: t.Type, MD5Sum: t.MD5Sum, Definition: t.Definition})}
+	}
+}
+
+// Show shows a message to the viewers that want the topic. recorded is the time of the message in
+// the bag. The frame may change after the call.
+func (v *Viewing) Show(t *plan.Topic, recorded rosbag.Time, frame []byte) {
+	f := v.feeds[t.Number]
+	if !f.Wanted() {
+		return
+	}
+	payload := slices.Clone(frame[framing.Length:])
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	f.shown = v.jumps + 1
+	f.Put(recorded, payload, 0)
+}
+
+// Switched notes that a topic is published again, or not any more.
+func (v *Viewing) Switched(t *plan.Topic, off bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.feeds[t.Number].off = off
+}
+
+// Jumped tells viewers that play continues at a time in the bags. What is shown from now on is valid
+// there.
+func (v *Viewing) Jumped(to rosbag.Time) {
+	v.mu.Lock()
+	v.jumps++
+	v.mu.Unlock()
+	v.store.Jump(to)
+	v.change()
+}
+
+// change says that the state of playback is another one now.
+func (v *Viewing) change() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	close(v.changed)
+	v.changed = make(chan struct{})
+}
+
+// timeInterval is the wall time between two times that viewers are told: the rate of screens.
+const timeInterval = time.Second / 60
+
+// Run shows the playback that c controls, from the first message at first, until ctx ends. Viewers
+// that were there before begin anew.
+func (v *Viewing) Run(ctx context.Context, c control.Control, first rosbag.Time) {
+	v.mu.Lock()
+	v.session, v.control, v.first = strconv.FormatInt(time.Now().UnixNano(), 10), c, first
+	v.mu.Unlock()
+	v.store.Change()
+	v.change()
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	defer func() {
+		v.mu.Lock()
+		v.ended = true
+		v.mu.Unlock()
+	}()
+	jumped := make(chan struct{}, 1)
+	// owner: Run; ends with ctx, unless a read of a bag does not return.
+	reading.Go(func() { v.readEarlier(ctx, jumped) })
+	ticker := time.NewTicker(timeInterval)
+	defer ticker.Stop()
+	changed := c.Changed()
+	var last control.Status
+	jumps := uint64(0)
+	for {
+		select {
+		case <-ticker.C:
+			if v.store.Viewers() == 0 {
+				continue
+			}
+		case <-changed:
+			changed = c.Changed()
+		case <-ctx.Done():
+			return
+		}
+		now := c.Status()
+		if now.BagTime != last.BagTime {
+			v.store.SetTime(now.BagTime)
+		}
+		if statusOf(&now) != statusOf(&last) || now.Rate != last.Rate { //nolint:gosec // exactly what was told
+			v.change()
+		}
+		last = now
+		if n := v.jumpCount(); n != jumps {
+			jumps = n
+			select {
+			case jumped <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+func (v *Viewing) jumpCount() uint64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.jumps
+}

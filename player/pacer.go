@@ -1,0 +1,257 @@
+package player
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/output"
+	"github.com/gorosbag/gorosbag/player/internal/pacing"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/player/internal/readahead"
+	"github.com/gorosbag/gorosbag/player/internal/transport"
+)
+
+// maxCatchUp is the longest delay, caused by full subscribers or a slow disk, that play
+// makes up for. A longer delay moves the schedule, so that a stop of a minute is not
+// followed by a burst of messages.
+const maxCatchUp = 100 * time.Millisecond
+
+// When the log first names the subscribers that block play, and how often it repeats them.
+const (
+	firstFullReport    = 3 * time.Second
+	fullReportInterval = 10 * time.Second
+)
+
+// pacer publishes the messages of a run when they are due. Its goroutine takes items from the
+// read-ahead queue, sleeps until each is due, and publishes it under the lock of the conductor.
+type pacer struct {
+	conductor *conductor
+	keepAlive bool // Options.KeepAlive
+	log       *zap.Logger
+	batcher   pacing.Batcher
+}
+
+// run plays the items of the read-ahead queue until the queue or ctx ends.
+func (p *pacer) run(ctx context.Context) {
+	c := p.conductor
+	c.time.Attach()
+	queue := c.readahead.Queue
+	for run := make([]readahead.Item, 0, readahead.RunItems); ; {
+		var ok bool
+		run, ok = queue.Pop(ctx, run[:0])
+		starved := queue.LastWait > maxCatchUp
+		for i := range run {
+			if ok = ok && p.playItem(ctx, &run[i], starved); !ok {
+				break
+			}
+			run[i] = readahead.Item{} // frees the chunk
+			starved = false
+		}
+		if !ok && (len(run) > 0 || !p.waitAtEnd(ctx)) {
+			break
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.time.Now()
+	c.transport.Finish(now)
+	c.completed = c.completed || c.stopped
+	c.timing.End(now)
+}
+
+// waitAtEnd is called when every message has been published. With keepAlive it waits for the next
+// read request. It reports whether play goes on.
+func (p *pacer) waitAtEnd(ctx context.Context) bool {
+	c := p.conductor
+	c.mu.Lock()
+	switch {
+	case ctx.Err() != nil:
+		c.mu.Unlock()
+		return false
+	case !c.readahead.Queue.Drained(): // a seek came in the meantime
+		c.mu.Unlock()
+		return true
+	}
+	c.completed = true
+	if !p.keepAlive {
+		c.transport.Finish(c.time.Now())
+		c.mu.Unlock()
+		return false
+	}
+	c.transport.End()
+	if !c.transport.Head().Paused() {
+		c.timing.Pause(c.time.Now())
+	}
+	c.enterPhase(control.PhaseKeepAlive)
+	epoch := c.epoch
+	c.mu.Unlock()
+	return c.readahead.Queue.AwaitRestart(ctx, epoch)
+}
+
+// playItem publishes one message, or carries out one jump, when it is due. It reports false
+// when ctx ended. starved reports that the queue was empty before this item.
+func (p *pacer) playItem(ctx context.Context, it *readahead.Item, starved bool) bool {
+	c := p.conductor
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := itemWait{blocked: starved}
+	defer func() { c.held = hold{} }()
+	for {
+		switch {
+		case ctx.Err() != nil:
+			return false
+		case it.Epoch != c.epoch:
+			return true
+		case it.Jump != nil && !it.Jump.EndOfPass:
+			p.finishJump(it)
+			return true
+		case !c.transport.Head().Begun():
+			p.begin(it)
+		}
+		until := p.ready(it, &w)
+		if until == 0 {
+			if it.Jump != nil {
+				p.nextPass(it.Jump)
+			} else {
+				p.publish(it, &w)
+			}
+			return true
+		}
+		c.mu.Unlock()
+		c.time.SleepUntil(until)
+		c.mu.Lock()
+	}
+}
+
+// itemWait is the state of the wait for one item.
+type itemWait struct {
+	rateControlPassed bool          // rate control permits the item
+	paused            bool          // play was paused for the topic of the item
+	blocked           bool          // the disk was slow, or a subscriber had no room
+	nextReport        time.Duration // when to log the full subscribers; zero if none was full
+	now               time.Duration // the time of the last check
+	deadline          time.Duration
+}
+
+// The methods below are called with the lock of the conductor held.
+
+// ready returns 0 if the item is due, and otherwise the time of the next check.
+func (p *pacer) ready(it *readahead.Item, w *itemWait) (until time.Duration) {
+	c := p.conductor
+	step := c.transport.Stepping()
+	w.now = c.time.Now()
+	if !w.rateControlPassed && !step {
+		held := c.held.ahead > 0
+		if c.rateControl != nil {
+			c.held.ahead = c.rateControl.Ahead(c.output.Reached())
+		}
+		if c.held.ahead > 0 && it.Jump == nil {
+			return transport.Forever
+		}
+		w.rateControlPassed, c.held.ahead = true, 0
+		if held {
+			c.transport.Rebase(w.now)
+		}
+		if c.transport.Skip(it.Pos, w.now) {
+			c.output.Tick(w.now)
+		}
+	}
+	w.deadline = c.transport.SetNext(it.Pos)
+	switch {
+	case !step && w.now < w.deadline:
+		return p.batcher.WakeUp(w.deadline)
+	case it.Jump != nil:
+		return 0
+	case !step && it.Route.Pauses && c.transport.PausesOnTopics() && !w.paused:
+		w.paused = true
+		c.transport.PauseFor(it.Route.Topic.Name, w.now)
+		c.notePaused(w.now)
+		return transport.Forever
+	case c.output.Topic(it.Route).Takes():
+		if late := w.now - w.deadline; w.blocked && late > maxCatchUp && !c.transport.Head().Paused() {
+			c.transport.RebaseTo(it.Pos, w.now)
+			w.deadline = w.now
+		}
+		return 0
+	}
+	return p.waitForRoom(c.output.Topic(it.Route), w)
+}
+
+// waitForRoom notes, and logs from time to time, that a subscriber of a topic has no room.
+// It returns the time of the next check; a subscriber that frees room wakes play earlier.
+func (p *pacer) waitForRoom(t *output.Topic, w *itemWait) (until time.Duration) {
+	c := p.conductor
+	if w.nextReport == 0 {
+		w.nextReport = w.now + firstFullReport
+	}
+	w.blocked, c.held.full = true, t
+	if w.now >= w.nextReport {
+		w.nextReport = w.now + fullReportInterval
+		p.log.Warn("play waits for subscribers that do not read",
+			zap.Strings("subscribers", plan.Abbreviate(t.NotReading())))
+	}
+	return w.nextReport
+}
+
+// begin makes the first message due now.
+func (p *pacer) begin(it *readahead.Item) {
+	c := p.conductor
+	now := c.time.Now()
+	c.transport.Begin(it.At, it.Pos, now)
+	c.timing.Begin(now, c.transport.Head().Paused())
+	c.positionChanged(now)
+}
+
+// nextPass ends a pass of the loop and begins the next.
+func (p *pacer) nextPass(j *readahead.Jump) {
+	c := p.conductor
+	now := c.time.Now()
+	c.transport.NextPass(j.To, j.Shift, now)
+	c.positionChanged(now) // before the state: a node that resets when time goes back must receive the state afterwards
+	c.output.SetLatched(j.Latched, true, now)
+	c.notifyChange()
+}
+
+// finishJump completes a jump: the reader has reached the place and found the state there.
+func (p *pacer) finishJump(it *readahead.Item) {
+	c := p.conductor
+	now := c.time.Now()
+	c.transport.Arrive(it.At, it.Jump.To, it.Jump.Step, now)
+	c.timing.Begin(now, c.transport.Head().Paused())
+	c.positionChanged(now)
+	c.output.SetLatched(it.Jump.Latched, false, now)
+	c.notifyChange()
+}
+
+// publish publishes a message on its topic. The clock goes out first: a node on simulated
+// time must not receive a message from its future.
+func (p *pacer) publish(it *readahead.Item, w *itemWait) {
+	c := p.conductor
+	o := c.output
+	var m output.Message // set by field: the compiler would make a literal elsewhere and copy it, for 10 ns
+	m.Frame, m.Private, m.Recorded, m.Alone = it.Frame, it.Route.Private, it.At.Stamp, true
+	m.At.Pos, m.At.Due = it.Pos, w.now
+	tick := o.WantsClock(it.Pos)
+	switch c.transport.Publish(it.At, it.Pos, w.now) {
+	case transport.ByStep:
+		tick = true
+	case transport.AtOnce:
+		tick, m.Alone = true, false
+	case transport.OnTime:
+		late := w.now - w.deadline
+		p.batcher.Add(w.now, w.deadline)
+		m.Alone = late < floodLate
+		o.OnSchedule(&m, late)
+		c.timing.Late(late)
+	}
+	if tick && it.Route.Clocked {
+		o.Tick(w.now)
+	}
+	o.Publish(it.Route, &m)
+}
+
+// floodLate is the lateness from which on messages are left to the links to be sent together.
+const floodLate = time.Millisecond

@@ -1,0 +1,168 @@
+package control
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// Summary is the account of one recording.
+type Summary struct {
+	File     string        // the last bag; empty if there was none
+	Bytes    int64         // of all files
+	Files    []FileSummary // the latest ones, in the order of their end
+	Earlier  EarlierFiles  // those before
+	Duration time.Duration
+	Topics   []TopicSummary                // by name
+	Triggers []TriggerStats                // nil without Options.Watch
+	Missing  []string                      // names, expressions, globs and types asked for that never appeared
+	Unread   string                        // what could not be read of the master's replies, so that topics may be missing; empty if nothing
+	Chunks   map[rosbag.Compression]uint64 // written in all files, by how they are compressed; nil without Options.Adaptive
+}
+
+// FileSummary is one file of a recording.
+type FileSummary struct {
+	File    string // where it is now, or was
+	Bytes   int64
+	Deleted bool // to keep within the limits that Options.Retain sets, or by somebody else while it was recorded
+	// Snapshot says that it was written by Options.Snapshot. Beside a recording what is
+	// in it counts only for that.
+	Snapshot bool
+}
+
+// EarlierFiles is the account of the files before the latest ones, all together. Snapshots
+// are among the files.
+type EarlierFiles struct {
+	Files, Deleted, Snapshots int
+	SnapshotBytes             int64
+}
+
+// TopicSummary is the account of one topic.
+type TopicSummary struct {
+	Topic      string
+	Type       string             // of the first publisher; empty if there was none
+	Publishers []PublisherSummary // in order of their first connection
+	Former     FormerPublishers   // that were gone before
+	Refused    int                // publishers, for want of memory for their headers; at most 256 are told apart
+	Messages   uint64             // in the bags
+	Repeated   uint64             // of latched messages at the start of later files; not in Messages
+	Pickup     time.Duration      // at most so long after its registration a new topic was linked to; zero if it was there before
+	Waiting    Waiting            // what a topic that was never linked waited for at the end
+	Skipped    uint64             // as Options.Limits asks
+	Passed     uint64             // while paused or stopped
+	Bytes      uint64             // of their payload
+	HeldUp     time.Duration      // publishers waited, with OverflowBlock, in waits of 3 s and more; what their queues did not hold is not in Dropped
+	Dropped    map[string]uint64
+}
+
+// FormerPublishers is the account of publishers that are gone, beyond the latest ones.
+type FormerPublishers struct {
+	Count       int
+	Missed      uint64 // as in PublisherSummary, as is all that follows
+	LinksLost   int
+	Reconnected int
+	Without     time.Duration
+}
+
+// PublisherSummary is the account of one publisher of a topic.
+type PublisherSummary struct {
+	CallerID    string        // or its address, if it says no name
+	Missed      uint64        // messages that it numbered in header.seq and that never reached us
+	LinksLost   int           // that ended without a reason: it was killed, or the network failed
+	Reconnected int           // times that it came back else, such as a node that was started again: no loss
+	Without     time.Duration // time without a link for either
+	Away        bool          // the last one that was lost did not come back
+}
+
+// Messages returns the number of messages in the bag.
+func (s *Summary) Messages() uint64 {
+	var n uint64
+	for i := range s.Topics {
+		n += s.Topics[i].Messages
+	}
+	return n
+}
+
+// Dropped returns the number of messages that were received and are not in the bag.
+func (s *Summary) Dropped() uint64 {
+	var n uint64
+	for i := range s.Topics {
+		for _, d := range s.Topics[i].Dropped {
+			n += d
+		}
+	}
+	return n
+}
+
+// Missed returns the number of messages that were published and never reached us, as
+// far as publishers number theirs.
+func (s *Summary) Missed() uint64 {
+	var n uint64
+	for i := range s.Topics {
+		n += s.Topics[i].Missed()
+	}
+	return n
+}
+
+// Missed is that of one topic.
+func (t *TopicSummary) Missed() (n uint64) {
+	for i := range t.Publishers {
+		n += t.Publishers[i].Missed
+	}
+	return n + t.Former.Missed
+}
+
+// LinksLost returns how many links to publishers were lost.
+func (s *Summary) LinksLost() (n int) {
+	for i := range s.Topics {
+		for j := range s.Topics[i].Publishers {
+			n += s.Topics[i].Publishers[j].LinksLost
+		}
+		n += s.Topics[i].Former.LinksLost
+	}
+	return n
+}
+
+// Refused returns how many publishers were refused for want of memory for their headers.
+func (s *Summary) Refused() (n int) {
+	for i := range s.Topics {
+		n += s.Topics[i].Refused
+	}
+	return n
+}
+
+// Losses says in words what is not in the bag; empty if nothing is known to be
+// missing. A link that was lost counts: what its publisher had still to say is gone,
+// and it is not known how much that was.
+func (s *Summary) Losses() string {
+	var parts []string
+	if n := s.Dropped(); n > 0 {
+		parts = append(parts, plural.Of(n, "message")+" "+plural.Were(n)+" lost")
+	}
+	if n := s.Missed(); n > 0 {
+		parts = append(parts, plural.Of(n, "message")+" "+plural.Were(n)+" published and never arrived")
+	}
+	if n := s.LinksLost(); n > 0 {
+		parts = append(parts, fmt.Sprintf("links to publishers were lost (%d)", n))
+	}
+	if n := s.Refused(); n > 0 {
+		parts = append(parts, fmt.Sprintf("publishers were refused (%d)", n))
+	}
+	if s.Unread != "" {
+		parts = append(parts, fmt.Sprintf("replies of the master could not be read in full (%s)", s.Unread))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Waiting returns how many topics waited for w when the recording ended.
+func (s *Summary) Waiting(w Waiting) (n int) {
+	for i := range s.Topics {
+		if s.Topics[i].Waiting == w {
+			n++
+		}
+	}
+	return n
+}

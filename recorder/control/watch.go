@@ -1,0 +1,29 @@
+package control
+
+import (
+	"time"
+
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// Watcher looks at the messages of some recorded topics as they arrive, whatever the state of
+// the recording. Its methods are called by many goroutines and must not wait for anything.
+type Watcher interface {
+	// Topics returns the resolved names of the topics to watch. Run returns an error that
+	// matches ErrNotSelected for one that the selection leaves out for certain.
+	Topics() []string
+	// Open is called when a publisher of such a topic is linked. header must not be changed.
+	Open(topic string, header rosbag.Header) LinkWatcher
+	// Triggers returns an account of what the messages have triggered.
+	Triggers() []TriggerStats
+}
+
+// LinkWatcher looks at the messages of one publisher. Only the goroutine of its link calls it.
+type LinkWatcher interface {
+	// Frames is told of count complete frames back to back, valid during the call only, when
+	// the recording has them. stamp is the time of the last one in the bag, received that of
+	// its arrival.
+	Frames(run []byte, count int, stamp, received time.Time)
+	// Skipped is told of messages of more than 128 KiB. They are not collected for a watcher.
+	Skipped(messages int)
+}

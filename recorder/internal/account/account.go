@@ -1,0 +1,132 @@
+// Package account counts what a recording takes in: topics, connections and publishers, what each
+// holds of the memory, what was recorded and what was lost, and why. It is pure: the caller has the
+// lock, which is that of the intake. Only the intake calls it; the answers are values.
+package account
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+)
+
+// Accounts has the accounts of all topics, connections and publishers of a recording.
+type Accounts struct {
+	Limits      []Limit
+	Topics      []*Topic // in the order of their subscription
+	own         []*Topic // those of Topics on which the recorder itself publishes: a few
+	Connections Connections
+	Waits       []*Wait // links that wait for room
+}
+
+// New returns an account of nothing.
+func New(limits []Limit) Accounts { return Accounts{Limits: limits} }
+
+// NewTopic returns the account of a topic that is not in the list yet.
+func (a *Accounts) NewTopic(name string) *Topic {
+	return &Topic{Name: name, Sampler: SamplerOf(a.Limits, name)}
+}
+
+// AddTopic makes an account for a topic that has the given name in the bag. resolved is the name in
+// the graph, which limits refer to. since is a time before the topic was registered; zero if the topic
+// was there before.
+func (a *Accounts) AddTopic(name, resolved string, since time.Time) *Topic {
+	t := named(a.own, name)
+	if t == nil {
+		t = &Topic{Name: name}
+		a.Topics = append(a.Topics, t)
+	}
+	t.Sampler, t.beginning.since = SamplerOf(a.Limits, resolved), since
+	return t
+}
+
+// OwnTopic returns the account of a topic on which the recorder itself publishes. A topic that others
+// publish, too, has one account.
+func (a *Accounts) OwnTopic(name string) *Topic {
+	t := named(a.Topics, name)
+	if t == nil {
+		t = &Topic{Name: name}
+		a.Topics = append(a.Topics, t)
+	}
+	if !slices.Contains(a.own, t) {
+		a.own = append(a.own, t)
+	}
+	return t
+}
+
+// List puts t into the list of topics, unless the list has it.
+func (a *Accounts) List(t *Topic) {
+	if !slices.Contains(a.Topics, t) {
+		a.Topics = append(a.Topics, t)
+	}
+}
+
+// Named returns the account of the topic that has the given name in the bag, or nil.
+func (a *Accounts) Named(name string) *Topic { return named(a.Topics, name) }
+
+func named(topics []*Topic, name string) *Topic {
+	i := slices.IndexFunc(topics, func(t *Topic) bool { return t.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return topics[i]
+}
+
+// Sources returns all connections as sources of latched messages, by id.
+func (a *Accounts) Sources() []*latch.Source {
+	all := make([]*latch.Source, len(a.Connections.All))
+	for i, c := range a.Connections.All {
+		all[i] = &c.Source
+	}
+	return all
+}
+
+// EachCount calls do with the topic and the messages of each connection that has messages in a chunk.
+func (a *Accounts) EachCount(c *chunk.Sealed, do func(*Topic, Tally)) {
+	for i, n := range c.Counts {
+		if of := a.Connections.Of(n.Conn); of != nil {
+			do(of.Topic, Tally{uint64(n.Count), c.PayloadBytes[i]})
+		}
+	}
+}
+
+// Written counts the messages of a chunk that is in the file of a part.
+func (a *Accounts) Written(c *chunk.Sealed, part int) {
+	for i, n := range c.Counts {
+		if of := a.Connections.Of(n.Conn); of != nil {
+			of.NoteWritten(part)
+			of.Topic.Written.Add(Tally{uint64(n.Count), c.PayloadBytes[i]})
+		}
+	}
+}
+
+// Abandon counts as lost to the disk all messages that are not in a file.
+func (a *Accounts) Abandon() {
+	for _, t := range a.Topics {
+		t.Dropped[DropDisk] += t.Messages - t.Written.Messages
+		t.Tally = t.Written
+	}
+}
+
+// ReleaseGone releases what is kept of publishers that are gone: the oldest latched messages,
+// accounts, and the connections that needed does not report. Without needed all connections stay.
+func (a *Accounts) ReleaseGone(latched *latch.Store, needed func(*Connection) bool, now time.Time) {
+	kept := map[*Topic]int{}
+	for _, c := range slices.Backward(a.Connections.All) {
+		if c.Links > 0 || !latched.Holds(&c.Source) {
+			continue
+		}
+		if kept[c.Topic]++; kept[c.Topic] > KeptLatched {
+			latched.Forget(&c.Source)
+			latched.ForgetStart(&c.Source)
+		}
+	}
+	if needed != nil {
+		a.Connections.Release(func(c *Connection) bool { return !needed(c) })
+	}
+	for _, t := range a.Topics {
+		a.FoldPublishers(t, KeptPublishers, func(u *loss.Publisher) bool { return u.Settled(now) }, now)
+	}
+}

@@ -1,0 +1,216 @@
+package account
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+const (
+	// HeaderBytes bounds the connection headers and the accounts of all publishers together. A header
+	// stays until the bag that has it is closed: the index of the bag needs it.
+	HeaderBytes = 16 << 20
+
+	// ConnectionOverhead is about how many bytes a connection or a publisher takes beside its texts.
+	ConnectionOverhead = 512
+	fieldOverhead      = 40
+
+	// KeptPublishers is how many publishers of each topic that are gone keep an account of their own.
+	KeptPublishers = 16
+	// KeptLatched is how many latched messages of publishers that are gone are kept of each topic.
+	KeptLatched = 16
+
+	namedBytes = 256 // of the name of a publisher that are kept, and of its address
+)
+
+// Connections owns the connection headers of all publishers. The header of a publisher that is gone is
+// released when no file, chunk or latched message needs it any more.
+type Connections struct {
+	All         []*Connection          // by id
+	next        rosbag.ConnID          // ids are not used again: a snapshot may outlive a connection
+	Held        int64                  // bytes of all headers and publishers
+	Definitions map[string]*definition // by their text
+}
+
+// Connection is one publisher's header on one topic. Several links may come and
+// go on it.
+type Connection struct {
+	latch.Source
+	Topic      *Topic
+	Links      int         // open links
+	Proven     bool        // the publisher has sent a large message to the end
+	stored     int         // 1 + number of the last file with the record of the connection, written or queued; 0 for none
+	written    int         // 1 + number of the last file to which a message of the connection was written; 0 for none
+	size       int64       // bytes that Connections counts for the header, without its definition
+	definition *definition // nil if the header has none
+}
+
+// HasRecord reports whether the file of a part has the record of the connection, or will have before
+// any later chunk.
+func (c *Connection) HasRecord(part int) bool { return c.stored == part+1 }
+
+// WasStored reports whether any file has the record of the connection.
+func (c *Connection) WasStored() bool { return c.stored > 0 }
+
+// NoteRecord notes that the file of a part has the record of the connection, or will have.
+func (c *Connection) NoteRecord(part int) { c.stored = part + 1 }
+
+// NoteWritten notes that a message of the connection was written to the file of a part.
+func (c *Connection) NoteWritten(part int) { c.written = part + 1 }
+
+// Within reports whether only files of parts below before have the connection.
+func (c *Connection) Within(before int64) bool { return int64(max(c.stored, c.written)) <= before }
+
+// NoteUnrecorded counts messages that came while nothing was recorded.
+func (c *Connection) NoteUnrecorded(messages int) {
+	if !c.Topic.AtLimit() {
+		c.Topic.Passed += uint64(messages)
+		c.Missed = c.Latching
+	}
+}
+
+// definition is the text of a message type. All connections with the same text share it.
+type definition struct {
+	text  string
+	uses  int
+	owner *Topic // the first topic with the definition, whose headers it counts for
+}
+
+const definitionKey = "message_definition"
+
+// SizeOf returns how many bytes the header of a new connection will take.
+func (s *Connections) SizeOf(h rosbag.Header) int64 {
+	size, defined := int64(ConnectionOverhead), false
+	for _, f := range h {
+		size += int64(fieldOverhead + len(f.Key))
+		first := f.Key == definitionKey && !defined
+		defined = defined || first
+		if !first || s.Definitions[f.Value] == nil {
+			size += int64(len(f.Value))
+		}
+	}
+	return size
+}
+
+// admits decides whether the headers of t may take so many bytes more. As with messages, what a topic
+// holds is compared with what is left: the topic that holds most is refused first.
+func (s *Connections) admits(t *Topic, bytes int64) bool {
+	return s.Held+bytes <= HeaderBytes && t.Headers+bytes <= memory.FairnessFactor*(HeaderBytes-s.Held)
+}
+
+// Find returns the connection of t with this header, or nil.
+func (t *Topic) Find(h rosbag.Header) *Connection {
+	i := slices.IndexFunc(t.Conns, func(c *Connection) bool { return slices.Equal(c.Conn.Header, h) })
+	if i < 0 {
+		return nil
+	}
+	return t.Conns[i]
+}
+
+// Add makes a connection of t. It copies what it keeps of h.
+func (s *Connections) Add(t *Topic, h rosbag.Header) *Connection {
+	c := &Connection{Topic: t, size: ConnectionOverhead}
+	own := make(rosbag.Header, len(h))
+	for i, f := range h {
+		own[i].Key = strings.Clone(f.Key)
+		c.Bytes += 5 + len(f.Key) + len(f.Value)
+		c.size += int64(fieldOverhead + len(f.Key))
+		if f.Key == definitionKey && c.definition == nil {
+			c.definition = s.share(t, f.Value)
+			own[i].Value = c.definition.text
+			continue
+		}
+		own[i].Value = strings.Clone(f.Value)
+		c.size += int64(len(f.Value))
+	}
+	c.Conn = &rosbag.Connection{ID: s.next, Topic: t.Name, Header: own}
+	s.next++
+	s.charge(t, c.size)
+	s.All = append(s.All, c)
+	t.Conns = append(t.Conns, c)
+	return c
+}
+
+// Of returns the account of a connection; nil if it was released.
+func (s *Connections) Of(conn *rosbag.Connection) *Connection {
+	i, ok := slices.BinarySearchFunc(s.All, conn.ID, func(c *Connection, id rosbag.ConnID) int { return cmp.Compare(c.Conn.ID, id) })
+	if !ok {
+		return nil
+	}
+	return s.All[i]
+}
+
+// share returns the one copy of a definition.
+func (s *Connections) share(t *Topic, text string) *definition {
+	d := s.Definitions[text]
+	if d == nil {
+		if s.Definitions == nil {
+			s.Definitions = map[string]*definition{}
+		}
+		d = &definition{text: strings.Clone(text), owner: t}
+		s.Definitions[d.text] = d
+		s.charge(t, int64(len(text)))
+	}
+	d.uses++
+	return d
+}
+
+func (s *Connections) charge(t *Topic, bytes int64) {
+	s.Held += bytes
+	t.Headers += bytes
+}
+
+// Release releases the connections without a link for which which returns true.
+func (s *Connections) Release(which func(*Connection) bool) {
+	left := map[*Topic]bool{}
+	s.All = slices.DeleteFunc(s.All, func(c *Connection) bool {
+		if c.Links > 0 || !which(c) {
+			return false
+		}
+		c.Released, left[c.Topic] = true, true
+		s.charge(c.Topic, -c.size)
+		if d := c.definition; d != nil {
+			if d.uses--; d.uses == 0 {
+				delete(s.Definitions, d.text)
+				s.charge(d.owner, -int64(len(d.text)))
+			}
+		}
+		return true
+	})
+	for t := range left {
+		t.Conns = slices.DeleteFunc(t.Conns, func(c *Connection) bool { return c.Released })
+	}
+}
+
+// HeadersFullError is the error for a publisher that is refused for want of memory.
+type HeadersFullError struct {
+	bytes int64 // of the header
+	held  int64 // bytes that the headers of its topic hold
+}
+
+// Error implements error.
+func (e *HeadersFullError) Error() string {
+	return fmt.Sprintf("no memory for its connection header of %d bytes: the headers of its topic hold %d of %d; they are kept until the bag is closed: split the recording, or find out why they differ", e.bytes, e.held, HeaderBytes)
+}
+
+// Admit returns an error if there is no memory for the header of a publisher, unless the topic has a
+// connection with that header, and for the account of the publisher.
+func (s *Connections) Admit(t *Topic, known bool, h rosbag.Header, id, uri string) error {
+	need := int64(0)
+	if !known {
+		need = s.SizeOf(h)
+	}
+	if t.Publishers.Find(id) == nil {
+		need += publisherSize(id)
+	}
+	if need == 0 || s.admits(t, need) {
+		return nil
+	}
+	t.Publishers.refuse(uri)
+	return &HeadersFullError{need, t.Headers}
+}

@@ -1,0 +1,120 @@
+package account
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// Publishers are the publishers of one topic. The latest ones have an account each.
+type Publishers struct {
+	All     []*loss.Publisher   // in the order of their first connection
+	Former  Former              // publishers that were gone before
+	refused map[string]struct{} // addresses of publishers that were refused; nil for none
+}
+
+// Find returns the account of a publisher by its name, or nil.
+func (p *Publishers) Find(id string) *loss.Publisher {
+	i := slices.IndexFunc(p.All, func(u *loss.Publisher) bool { return u.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return p.All[i]
+}
+
+// mostRefused is how many refused publishers of a topic are told apart.
+const mostRefused = 256
+
+// refuse counts a publisher that was refused, once.
+func (p *Publishers) refuse(uri string) {
+	if p.refused == nil {
+		p.refused = map[string]struct{}{}
+	}
+	if len(p.refused) < mostRefused {
+		p.refused[Clip(uri)] = struct{}{}
+	}
+}
+
+// Former is the account of publishers that are gone, beyond the latest ones.
+type Former struct {
+	Count       int
+	Missed      uint64 // as in PublisherSummary, as is all that follows
+	LinksLost   int
+	Reconnected int
+	Without     time.Duration
+}
+
+func (f *Former) add(u *loss.Publisher, now time.Time) {
+	f.Count++
+	a := u.Account(now)
+	f.Missed += a.Missed
+	f.LinksLost += a.LinksLost
+	f.Reconnected += a.Reconnected
+	f.Without += a.Without
+}
+
+// PublisherID is the name of a publisher, or its address if its header has no name.
+func PublisherID(h rosbag.Header, uri string) string {
+	if id := h.CallerID(); id != "" {
+		return Clip(id)
+	}
+	return Clip(uri)
+}
+
+// Clip returns a copy of a name or an address, cut to the length that a sensible one has at most.
+func Clip(name string) string { return strings.Clone(name[:min(len(name), namedBytes)]) }
+
+// Publisher finds or makes the account of a publisher of t by its name. topic is the resolved name of t.
+func (a *Accounts) Publisher(t *Topic, id, topic string) *loss.Publisher {
+	if pub := t.Publishers.Find(id); pub != nil {
+		return pub
+	}
+	pub := &loss.Publisher{ID: id, Topic: strings.Clone(topic)}
+	t.Publishers.All = append(t.Publishers.All, pub)
+	a.Connections.charge(t, publisherSize(id))
+	return pub
+}
+
+// FoldPublishers adds accounts of publishers without a link, for which which returns true, to the
+// former publishers of t, the oldest first, until t has at most most accounts.
+func (a *Accounts) FoldPublishers(t *Topic, most int, which func(*loss.Publisher) bool, now time.Time) {
+	p := &t.Publishers
+	more := len(p.All) - most
+	if more <= 0 {
+		return
+	}
+	p.All = slices.DeleteFunc(p.All, func(u *loss.Publisher) bool {
+		if more == 0 || u.Links > 0 || !which(u) {
+			return false
+		}
+		more--
+		p.Former.add(u, now)
+		a.Connections.charge(t, -publisherSize(u.ID))
+		return true
+	})
+}
+
+// publisherSize is how many bytes the account of a publisher takes.
+func publisherSize(id string) int64 { return ConnectionOverhead + namedBytes + int64(len(id)) }
+
+// PublisherNews is what is to be reported of one publisher.
+type PublisherNews struct {
+	Topic, Publisher string
+	loss.News
+}
+
+// PublisherNews returns what is to be reported of publishers at now.
+func (a *Accounts) PublisherNews(now time.Time) []PublisherNews {
+	var all []PublisherNews
+	for _, t := range a.Topics {
+		for _, u := range t.Publishers.All {
+			if n, some := u.News(now); some {
+				all = append(all, PublisherNews{t.Name, u.ID, n})
+			}
+		}
+	}
+	return all
+}

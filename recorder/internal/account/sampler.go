@@ -1,0 +1,67 @@
+package account
+
+import (
+	"strings"
+	"time"
+
+	"github.com/gorosbag/gorosbag/internal/topicmatch"
+)
+
+// Limit says how much of some topics is recorded, as Limit of the recorder does.
+type Limit struct {
+	Topics  string
+	MaxRate float64
+	Every   int
+	Count   int
+}
+
+// Sampler decides which messages of one topic are recorded.
+type Sampler struct {
+	Limit   uint64        // messages to record in all; zero means no limit
+	Thin    bool          // some messages are left out: every or Gap is set
+	every   uint64        // record each message of this number; 0 and 1 mean all
+	Gap     time.Duration // between two recorded messages; zero means no bound
+	seen    uint64        // messages that Keep has decided about
+	due     time.Time     // when the next message may be recorded
+	Skipped uint64        // messages that are left out
+}
+
+// SamplerOf returns the sampler of a topic. Where several limits match the topic, a later limit
+// overrides the earlier ones of its kind.
+func SamplerOf(limits []Limit, topic string) Sampler {
+	var s Sampler
+	for _, l := range limits {
+		glob := l.Topics
+		if !strings.HasPrefix(glob, "/") && glob != "**" {
+			glob = "**" + glob
+		}
+		if !topicmatch.Glob(glob).Match(topic) {
+			continue
+		}
+		if l.MaxRate > 0 {
+			s.Gap = time.Duration(float64(time.Second) / l.MaxRate)
+		}
+		if l.Every > 0 {
+			s.every = uint64(l.Every)
+		}
+		if l.Count > 0 {
+			s.Limit = uint64(l.Count)
+		}
+	}
+	s.Thin = s.Gap > 0 || s.every > 1
+	return s
+}
+
+// Keep decides about one message. A topic that is slower than its rate for a while gets no burst
+// afterwards: at most one message more than its rate allows.
+func (s *Sampler) Keep(received time.Time) bool {
+	s.seen++
+	if s.every > 1 && (s.seen-1)%s.every != 0 || s.Gap > 0 && received.Before(s.due) {
+		s.Skipped++
+		return false
+	}
+	if s.due = s.due.Add(s.Gap); received.Sub(s.due) > 0 {
+		s.due = received.Add(s.Gap - min(received.Sub(s.due), s.Gap))
+	}
+	return true
+}

@@ -1,0 +1,62 @@
+package account
+
+import (
+	"testing"
+	"time"
+)
+
+// TestRateIsExact: at ten a second a message is due a tenth after the one before, and not
+// a nanosecond earlier. One that is late gives the topic one message of credit, no more.
+func TestRateIsExact(t *testing.T) {
+	t.Parallel()
+	const gap = 100 * time.Millisecond
+	s := SamplerOf([]Limit{{Topics: "/a", MaxRate: 10}}, "/a")
+	start := time.Now()
+	for i, c := range []struct {
+		at   time.Duration
+		want bool
+	}{
+		{0, true},
+		{0, true}, // the credit of a topic that begins
+		{0, false},
+		{gap - 1, false},
+		{gap, true},
+		{2*gap - 1, false},
+		{2*gap + gap/2, true}, // half a gap late
+		{3*gap - 1, false},    // the next is due
+		{3 * gap, true},       // as if that had not been late
+		{10 * gap, true},      // many gaps late
+		{10*gap + 1, true},    // the credit
+		{11*gap - 1, false},   // but of one
+		{11*gap + 1, true},
+	} {
+		if got := s.Keep(start.Add(c.at)); got != c.want {
+			t.Errorf("message %d after %v: recorded %v, want %v", i, c.at, got, c.want)
+		}
+	}
+	if s.Skipped != 5 || s.seen != 13 {
+		t.Errorf("%d of %d skipped, want 5 of 13", s.Skipped, s.seen)
+	}
+}
+
+// TestEveryNth: the first, and each Nth after that; each first one is no limit.
+func TestEveryNth(t *testing.T) {
+	t.Parallel()
+	for every, want := range map[int]string{1: "xxxxxxx", 2: "x.x.x.x", 3: "x..x..x"} {
+		s := SamplerOf([]Limit{{Topics: "/a", Every: every}}, "/a")
+		if s.Thin != (every > 1) {
+			t.Errorf("each %d: messages are looked at: %v", every, s.Thin)
+		}
+		got := ""
+		for range 7 {
+			if s.Keep(time.Now()) {
+				got += "x"
+			} else {
+				got += "."
+			}
+		}
+		if got != want {
+			t.Errorf("each %d: %s, want %s", every, got, want)
+		}
+	}
+}

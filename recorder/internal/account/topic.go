@@ -1,0 +1,84 @@
+package account
+
+import (
+	"strings"
+	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+)
+
+// Tally is a number of messages, and the bytes of their payload.
+type Tally struct{ Messages, Bytes uint64 }
+
+// Add adds n to the tally.
+func (t *Tally) Add(n Tally) {
+	t.Messages += n.Messages
+	t.Bytes += n.Bytes
+}
+
+// Sub takes n from the tally.
+func (t *Tally) Sub(n Tally) {
+	t.Messages -= n.Messages
+	t.Bytes -= n.Bytes
+}
+
+// Topic is the account of one subscription.
+type Topic struct {
+	Name         string
+	Tally                // messages that were put into chunks, without those dropped with their chunk
+	Written      Tally   // messages of Tally that are in a file
+	Repeated     uint64  // latched messages at the start of a later file or after a pause
+	Passed       uint64  // messages that came while the recording was paused or stopped
+	Sampler      Sampler // which messages are recorded
+	Memory       memory.Account
+	Publishers   Publishers
+	Conns        []*Connection
+	Headers      int64     // bytes of headers and publishers that Connections counts for the topic
+	Linked       int       // open links
+	Last         time.Time // when the last message came
+	Dropped      [DropCauses]uint64
+	toldDrops    *[DropCauses]loss.Told // drops that were reported; nil before the first drop
+	beginning    beginning
+	bufferNeeded int64 // bytes of the buffer that the largest message needs that was too large; zero for none
+	heldUp       heldUp
+}
+
+// beginning is how a topic came to its first link.
+type beginning struct {
+	linked   bool          // there was a link
+	typ      string        // of the first publisher
+	since    time.Time     // a time before the topic was registered; zero if the topic was there before
+	pickup   time.Duration // from since to the first link
+	waitsFor Waiting       // noted at the end of a recording
+}
+
+// Waiting says what a topic without any publisher so far was waiting for when the recording ended.
+type Waiting = control.Waiting
+
+// NotePickup notes that a link to a publisher opens. The first such link ends the time that the topic
+// waited for a publisher since its registration.
+func (t *Topic) NotePickup() {
+	if b := &t.beginning; !b.linked && !b.since.IsZero() {
+		b.pickup = time.Since(b.since)
+	}
+}
+
+// NoteLinked counts a link to a publisher of a type. The type of the first publisher is that of the topic.
+func (t *Topic) NoteLinked(typ string) {
+	t.Linked++
+	if b := &t.beginning; !b.linked {
+		b.linked, b.typ = true, strings.Clone(typ)
+	}
+}
+
+// NoteWaiting notes what the topic waits for at the end of a recording, if it never had a link.
+func (t *Topic) NoteWaiting(w Waiting) {
+	if !t.beginning.linked {
+		t.beginning.waitsFor = w
+	}
+}
+
+// AtLimit reports whether as many messages are recorded as were asked for.
+func (t *Topic) AtLimit() bool { return t.Sampler.Limit > 0 && t.Messages >= t.Sampler.Limit }

@@ -1,0 +1,70 @@
+package bagname
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Sequence names one bag after the other. One goroutine owns a Sequence.
+type Sequence struct {
+	Output
+	Numbered bool // the first bag, too, has its number in the name
+
+	plain  bool // names have no number, but where one is taken
+	number int  // of the next bag
+}
+
+// Next returns the name of the next bag.
+func (s *Sequence) Next(now time.Time) string {
+	if (s.plain || s.number == 0 && !s.Numbered) && s.Template == "" {
+		return s.Target(now, -1)
+	}
+	return s.Target(now, s.number)
+}
+
+// Chosen reports whether the user has chosen the next name in full: that it is taken is an error.
+func (s *Sequence) Chosen() bool {
+	return !s.plain && s.Template == "" && s.number == 0 && s.Name != ""
+}
+
+// Another returns a name in place of the next name, which is taken; n counts the tries from 1. It is
+// the next number; for the first bag of a recording, whose name has the date, the next second. So the
+// date may lie some seconds ahead: a supervisor restarts a recorder within one. ok is false for a name
+// that is Chosen.
+func (s *Sequence) Another(now time.Time, n int) (target string, ok bool) {
+	switch {
+	case s.plain || s.Template != "":
+		return strings.TrimSuffix(s.Next(now), ".bag") + "_" + strconv.Itoa(n) + ".bag", true
+	case s.number > 0:
+		s.number++
+		return s.Next(now), true
+	case s.Name == "":
+		return s.Next(now.Add(time.Duration(n) * time.Second)), true
+	}
+	return "", false
+}
+
+// Used says that the next name, or another one in its place, is that of a bag now.
+func (s *Sequence) Used() { s.number++ }
+
+// ForSnapshots returns what names the bags of snapshots: by the name that was asked for, beside a
+// recording's own bags with a word more.
+func (s *Sequence) ForSnapshots(beside bool) Sequence {
+	o := Sequence{Output: s.Output, plain: true}
+	if !beside {
+		return o
+	}
+	const word = "snapshot"
+	if o.Template != "" {
+		o.Template = strings.TrimSuffix(o.Template, ".bag") + "_" + word
+		return o
+	}
+	name := cmp.Or(strings.TrimSuffix(o.Name, ".bag"), strings.TrimSuffix(o.Prefix, ".bag"))
+	if name != "" && !strings.HasSuffix(name, "/") {
+		name += "_"
+	}
+	o.Name, o.Prefix = "", name+word
+	return o
+}

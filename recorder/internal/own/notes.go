@@ -1,0 +1,51 @@
+package own
+
+import (
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/recorder/control"
+)
+
+// Notes records notes, if there are any, before any message. Each file begins with them.
+func (w *Writer) Notes(notes []bagnote.Note) {
+	if len(notes) > 0 {
+		deliver(w.links.OpenNotes(bagnote.NotesTopic, text), TextFrame([]byte(bagnote.Text(notes))), time.Now())
+	}
+}
+
+// Mark records a mark, as control.Recording says. Its error says why the mark is not in the bag.
+func (w *Writer) Mark(line string, at time.Time) (control.Mark, error) {
+	m, err := w.mark(line, at)
+	if err == nil {
+		w.log.Info("Mark", loglimit.OnRequest(), zap.String("text", m.Text))
+	}
+	return m, err
+}
+
+func (w *Writer) mark(line string, at time.Time) (control.Mark, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if line == "" {
+		line = fmt.Sprintf("mark %d", w.marks+1)
+	}
+	line, err := bagnote.CheckMark(line)
+	if err != nil {
+		return control.Mark{}, err
+	}
+	if w.markLink == nil {
+		if w.markLink, err = w.links.OpenMarks(bagnote.MarksTopic, text); err != nil {
+			return control.Mark{}, err
+		}
+	}
+	stamp, err := w.links.AppendOwn(w.markLink, TextFrame([]byte(line)), at)
+	if err != nil {
+		return control.Mark{}, err
+	}
+	w.marks++
+	return control.Mark{Time: stamp, Text: line}, nil
+}

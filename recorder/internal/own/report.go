@@ -1,0 +1,100 @@
+package own
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// Report says when the account of a recording is written at the end of its last bag,
+// as a latched diagnostic_msgs/DiagnosticArray on ReportTopic.
+type Report int
+
+// The zero value reports losses.
+const (
+	ReportOnLoss Report = iota
+	ReportAlways
+	ReportNever
+)
+
+// ReportTopic is where the account stands in the bag.
+const ReportTopic = "/gorecord/summary"
+
+// diagnostics returns the account in the words of the graph: one status of the recording,
+// and one of each topic that has lost something.
+func diagnostics(s *control.Summary, at time.Time) *tcpros.DiagnosticArray {
+	whole := tcpros.DiagnosticStatus{
+		Name: "gorecord", Message: "complete", Level: level(s.Dropped(), s.Losses() != ""),
+		Values: []tcpros.DiagnosticValue{
+			number("messages", s.Messages()), number("lost", s.Dropped()), number("missed", s.Missed()), number("links_lost", uint64(s.LinksLost())),
+		},
+	}
+	if text := s.Losses(); text != "" {
+		whole.Message = text
+	}
+	d := &tcpros.DiagnosticArray{Stamp: at, Status: []tcpros.DiagnosticStatus{whole}}
+	for i := range s.Topics {
+		one := control.Summary{Topics: s.Topics[i : i+1]}
+		if text := one.Losses(); text != "" {
+			d.Status = append(d.Status, tcpros.DiagnosticStatus{
+				Name: "gorecord: " + s.Topics[i].Topic, Message: text, Level: level(one.Dropped(), true), Values: losses(&s.Topics[i]),
+			})
+		}
+	}
+	return d
+}
+
+// losses lists what is missing of one topic, and why.
+func losses(t *control.TopicSummary) []tcpros.DiagnosticValue {
+	values := []tcpros.DiagnosticValue{number("messages", t.Messages)}
+	for _, cause := range slices.Sorted(maps.Keys(t.Dropped)) {
+		values = append(values, number("lost: "+cause, t.Dropped[cause]))
+	}
+	for _, p := range t.Publishers {
+		if p.Missed > 0 {
+			values = append(values, number("missed from "+p.CallerID, p.Missed))
+		}
+		if p.LinksLost > 0 {
+			values = append(values,
+				number("links_lost to "+p.CallerID, uint64(p.LinksLost)),
+				tcpros.DiagnosticValue{Key: "seconds without " + p.CallerID, Value: fmt.Sprintf("%.1f", p.Without.Seconds())})
+		}
+	}
+	return values
+}
+
+func number(key string, n uint64) tcpros.DiagnosticValue {
+	return tcpros.DiagnosticValue{Key: key, Value: strconv.FormatUint(n, 10)}
+}
+
+// level tells what was lost here from what others lost.
+func level(dropped uint64, lossy bool) tcpros.DiagnosticLevel {
+	switch {
+	case dropped > 0:
+		return tcpros.DiagnosticError
+	case lossy:
+		return tcpros.DiagnosticWarn
+	}
+	return tcpros.DiagnosticOK
+}
+
+// LossReport returns a function that makes the account of a recording, as a frame that is stamped with
+// the given time. The function returns nil where there is nothing to report; LossReport returns nil
+// where nothing is ever reported. account returns the account at present.
+func LossReport(when Report, account func() control.Summary) func(at time.Time) []byte {
+	if when == ReportNever {
+		return nil
+	}
+	return func(at time.Time) []byte {
+		sum := account()
+		if when == ReportOnLoss && sum.Losses() == "" {
+			return nil
+		}
+		return diagnostics(&sum, at).AppendFrame(nil)
+	}
+}

@@ -1,0 +1,69 @@
+package simtime
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// patience is how long a recording waits for a clock before a warning, as stock does.
+const patience = 2 * time.Second
+
+// param says whether the graph has a clock of its own.
+const param = "/use_sim_time"
+
+// Find asks the master whether the graph has a clock of its own. It returns nil for the wall clock.
+// away says that the master did not answer: all publishers are away with it, and the recording goes
+// by the wall clock.
+func Find(ctx context.Context, n *tcpros.Node) (sim *Sim, away bool, err error) {
+	value, _, err := n.Master().Param(ctx, param)
+	if err != nil {
+		return nil, true, nil //nolint:nilerr // away says so
+	}
+	if value != true {
+		return nil, false, nil
+	}
+	sim, err = subscribe(n)
+	return sim, false, err
+}
+
+// Await waits for the first time of the clock. It returns false if ctx ends before.
+func (c *Sim) Await(ctx context.Context, log *zap.Logger) bool {
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for {
+		select {
+		case <-c.begun:
+			return true
+		case <-late.C:
+			log.Warn("/use_sim_time set to true and no clock published.  Still waiting for valid time...")
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// FindLate asks a master that was away at the start whether the graph has a clock of its own, as soon
+// as the master answers, and logs an error if it has: by then it is too late to use the clock.
+func FindLate(ctx context.Context, n *tcpros.Node, log *zap.Logger) {
+	again := time.NewTicker(time.Second)
+	defer again.Stop()
+	for {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return
+		}
+		value, _, err := n.Master().Param(ctx, param)
+		if err != nil {
+			continue
+		}
+		if value == true {
+			log.Error("the master came after the start and has /use_sim_time: messages are stamped with the wall clock; record again for stamps of /clock", zap.String("topic", Topic))
+		}
+		return
+	}
+}

@@ -1,5 +1,0 @@
-//go:build !race
-
-package rosmsg_test
-
-const racing = false
