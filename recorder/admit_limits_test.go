@@ -49,9 +49,9 @@ func TestLargeMessageLeavesRoomForLightTopics(t *testing.T) {
 func TestRoomThatNobodyWants(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(-1, 100)
-	p.Open = new(memory.Chunk)
+	p.Filling.Open = new(memory.Chunk)
 	for state, want := range map[control.State]bool{control.StateRecording: true, control.StatePaused: false} {
-		p.State = state
+		p.Mode.State = state
 		if got := p.WaitForChunk(new(account.Topic)); got != want {
 			t.Errorf("in state %v there is room: %v, want %v", state, got, want)
 		}

@@ -110,7 +110,7 @@ func TestABagAfterAStopStandsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Frames(testlink.Frame(1, 1, 10), 1, time.Now())
-	p.tick(time.Now().Add(p.Flush))
+	p.tick(time.Now().Add(p.o.FlushInterval))
 	if _, err := c.Pin(t.Context(), 0); err != nil { // it is behind the chunk
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
+	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -65,8 +66,13 @@ func rotationAt(o rotation.Options, part int, stored int64) rotation.Rotation {
 // bareIntake is an intake without a file and without goroutines, for tests that look at
 // what it decides.
 func bareIntake(budget int64, chunkBytes int) *intake.Intake {
+	return bareIntakeAt(budget, chunkBytes, nil)
+}
+
+// bareIntakeAt is a bareIntake that goes by a clock of the graph; nil for the wall clock.
+func bareIntakeAt(budget int64, chunkBytes int, sim *simtime.Sim) *intake.Intake {
 	return intake.New(intake.Config{
-		Log: zap.NewNop(), Memory: memory.Options{Limit: budget, ChunkBytes: chunkBytes},
+		Log: zap.NewNop(), Memory: memory.Options{Limit: budget, ChunkBytes: chunkBytes}, Sim: sim,
 		Encoder: encode.New(encode.Options{}), OnChange: func() {},
 	})
 }

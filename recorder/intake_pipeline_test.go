@@ -113,7 +113,7 @@ func TestLatchedMessagesBeginAFileInOrder(t *testing.T) {
 			if c.Start != at || c.End != at {
 				t.Errorf("a chunk of the time %v to %v, want %v", c.Start, c.End, at)
 			}
-			p.CountRepeated(c)
+			p.Account.Repeated(c)
 			return nil
 		})
 		if err != nil || written != chunks || len(got) != 3 || got[0] != 0 || got[1] != 1 || got[2] != 2 {
@@ -250,7 +250,7 @@ func TestLimitsThatMakeNoSense(t *testing.T) {
 		"minus one":         {Limit{Topics: "/a", Count: -1}, false},
 		"topics of no name": {Limit{Count: 1}, false},
 	} {
-		if err := c.limit.check(); (err == nil) != c.ok {
+		if err := c.limit.Check(); (err == nil) != c.ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -93,8 +93,8 @@ func TestMarks(t *testing.T) {
 	want := []string{"door opened", "mark 2", "late"}
 	began := time.Now()
 	p.Mu.Lock()
-	p.Begun = began.Add(-time.Hour)
-	p.Rotation = rotation.New(rotation.Options{}, p.Begun, 0)
+	p.Mode.Begun = began.Add(-time.Hour)
+	p.Rotation = rotation.New(rotation.Options{}, p.Mode.Begun, 0)
 	p.Mu.Unlock()
 	for i, text := range []string{" door opened ", "", "late"} {
 		at := time.Now()
@@ -166,7 +166,7 @@ func TestMarkOfThePastStaysInItsFile(t *testing.T) {
 	p := testPipeline(t, Options{Split: true, NoRepeatLatched: true}, nil)
 	c := controlOf(p, Options{})
 	p.Mu.Lock()
-	p.Begun = time.Now().Add(-time.Hour)
+	p.Mode.Begun = time.Now().Add(-time.Hour)
 	p.Mu.Unlock()
 	l := open(t, p, "/t", "/p")
 	for n, next := range []func(){

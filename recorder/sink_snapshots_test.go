@@ -15,6 +15,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/internal/command"
+	"github.com/gorosbag/gorosbag/recorder/internal/filling"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -110,9 +112,8 @@ func TestFirstChunkAcrossAStepBack(t *testing.T) {
 		for from, want := range map[time.Duration][]uint32{
 			1500 * time.Millisecond: {2, 3, 4, 5}, 2500 * time.Millisecond: {2, 3, 4, 5}, 3500 * time.Millisecond: {4, 5}, 5 * time.Second: {5}, 6 * time.Second: nil,
 		} {
-			p := ringOf(0, time.Now())
-			p.Pool.SetBudget(64 << 20)
-			p.Pool.ChunkBytes, p.Sim = 100, sim
+			p := bareIntakeAt(64<<20, 100, sim)
+			addRing(p, ring.Options{Most: 1 << 40})
 			c := latchingConnection(p, "/a")
 			var messages []recorded
 			for i, second := range []uint32{500, 501, 502, 10, 11, 12} { // one comes each second
@@ -199,8 +200,8 @@ func TestMissedLatchedWithoutMemory(t *testing.T) {
 	large, small := latchingConnection(p, "/a"), latchingConnection(p, "/b")
 	large.Bytes = 200
 	message := testlink.Frame(1, 1, 1000)
-	p.Pool.SetBudget(int64(len(message) + large.Bytes + intake.RecordOverhead - 1))
-	next := &intake.FileStart{At: time.Now(), Missed: []latch.Pinned{{Source: &large.Source, Message: &latch.Message{Frame: message}}, {Source: &small.Source, Message: &latch.Message{Frame: testlink.Frame(1, 2, 10)}}}}
+	p.Pool.SetBudget(int64(len(message) + large.Bytes + filling.RecordOverhead - 1))
+	next := &command.FileStart{At: time.Now(), Missed: []latch.Pinned{{Source: &large.Source, Message: &latch.Message{Frame: message}}, {Source: &small.Source, Message: &latch.Message{Frame: testlink.Frame(1, 2, 10)}}}}
 	snapshotsOf(p).KeepMissed(next)
 	chunks := p.Ring.Chunks
 	if len(chunks) != 1 || chunks[0].Counts[0].Conn != small.Conn {
@@ -332,7 +333,7 @@ func TestCopiesOfLatchedInTheRing(t *testing.T) {
 	const some = 100
 	beside := int64(len(build(some).Sealed.Record)) - some
 	for more, want := range map[int64]bool{-1: false, 0: true, 1: true} {
-		all := p.LatchedIn(build(int(counted + more - beside)))
+		all := p.Snapshots().LatchedIn(build(int(counted + more - beside)))
 		if len(all) != 1 || (all[0].Frame != nil) != want || want && all[0].Counted != counted {
 			t.Errorf("a chunk that takes %d bytes more than the copies: %+v; copied, want %v", more, all[0].Message, want)
 		}

@@ -70,7 +70,7 @@ func TestExplainLinks(t *testing.T) {
 			r.in.Mu.Lock()
 			u.Open(false, true, now) // and once more, a while ago
 			u.End(io.EOF, now.Add(-2*loss.Grace))
-			r.in.State = tc.state
+			r.in.Mode.State = tc.state
 			r.in.Mu.Unlock()
 			r.o.graph().ExplainLinks(t.Context(), r.in.Accounts())
 			a := u.Account(now)

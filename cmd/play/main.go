@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/playface"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/program/doors"
 	"github.com/gorosbag/gorosbag/internal/rosout"
 	"github.com/gorosbag/gorosbag/internal/term/termtext"
 	"github.com/gorosbag/gorosbag/player"
@@ -21,7 +22,7 @@ import (
 func main() { os.Exit(program.OffMainThread(func() int { return run(os.Args[1:]) })) }
 
 func run(args []string) int {
-	if len(args) > 0 && args[0] == healthcheckCommand {
+	if len(args) > 0 && args[0] == doors.HealthcheckCommand {
 		return healthcheck(args)
 	}
 	out, errOut, end := consoles()
@@ -107,10 +108,10 @@ func play(ctx context.Context, s *settings, bags []*player.Bag, graph *program.G
 	}
 	o.OnStatus = d.update
 	defer d.hide() // also when Run panics
-	notifier := notifySystemd(ctx, node, d.log)
-	defer notifier.end()
 	face := playface.New(d.marks...)
-	endWeb, err := serveWeb(ctx, s, node, face, d.log)
+	defer doors.NotifySystemd(ctx, node, d.log, face)()
+	o.Viewing = newViewing(s, node)
+	endWeb, err := doors.ServeWeb(ctx, &s.Web, node, d.log, face, o.Viewing.Source)
 	if err != nil {
 		return control.Summary{}, err
 	}
@@ -119,7 +120,6 @@ func play(ctx context.Context, s *settings, bags []*player.Bag, graph *program.G
 	defer func() { endServing() }()
 	o.OnStart = func(control control.Control) {
 		graph.PublishLog(out) //nolint:contextcheck // it publishes until Close; here, after the topics of the bags, which may have /rosout
-		notifier.attach(control)
 		face.Attach(control)
 		endServing = serve(s, node, face, d.log) //nolint:contextcheck // it serves until Close
 		d.show(ctx, control)

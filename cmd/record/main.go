@@ -10,6 +10,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/program/doors"
+	"github.com/gorosbag/gorosbag/internal/recordface"
 	"github.com/gorosbag/gorosbag/internal/term"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -18,7 +20,7 @@ import (
 func main() { os.Exit(program.OffMainThread(func() int { return run(os.Args[1:]) })) }
 
 func run(args []string) int {
-	if len(args) > 0 && args[0] == healthcheckCommand {
+	if len(args) > 0 && args[0] == doors.HealthcheckCommand {
 		return healthcheck(args)
 	}
 	console := term.NewConsole(os.Stderr, program.Terminal(os.Stderr))
@@ -64,7 +66,8 @@ func run(args []string) int {
 	graph.PublishLog(logTo.Rosout)
 	o := s.options(log)
 	o.Node, o.Hurry = graph.Node, signals.Abort
-	defer notifySystemd(ctx, &o)() // first and last: a store may keep us waiting
+	face := recordface.New(o.Control, s.disk.pin)
+	defer doors.NotifySystemd(ctx, graph.Node, log, face)() // first and last: a store may keep us waiting
 	up, err := startUploads(ctx, &s.upload, &o)
 	if err != nil {
 		return errs.Fail(program.ExitUsage, errors.Join(err, graph.Close()))
@@ -76,10 +79,12 @@ func run(args []string) int {
 	}
 	defer endTriggers()
 	memory += up.memory()
-	fitMemory(&o, memoryLimit("/"), memory, log)
+	limit := memoryLimit("/")
+	memory += tapMessages(s, &o, limit)
+	fitMemory(&o, limit, memory, log)
 	limitMemory(o.MemoryBytes(), memory+masterMemory(s.ROS.EmbeddedMaster))
 	defer snapshotOnSignal(o.Control, log)()
-	endServing, err := serve(ctx, s, &o)
+	endServing, err := serve(ctx, s, &o, face)
 	if err != nil {
 		return errs.Fail(program.ExitUsage, errors.Join(err, graph.Close()))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Accounts has the accounts of all topics, connections and publishers of a recording.
@@ -19,6 +20,8 @@ type Accounts struct {
 	own         []*Topic // those of Topics on which the recorder itself publishes: a few
 	Connections Connections
 	Waits       []*Wait // links that wait for room
+	Unread      string  // what could not be read of the master's last replies; empty for nothing
+	EverUnread  string  // the same of all its replies
 }
 
 // New returns an account of nothing.
@@ -83,33 +86,6 @@ func (a *Accounts) Sources() []*latch.Source {
 	return all
 }
 
-// EachCount calls do with the topic and the messages of each connection that has messages in a chunk.
-func (a *Accounts) EachCount(c *chunk.Sealed, do func(*Topic, Tally)) {
-	for i, n := range c.Counts {
-		if of := a.Connections.Of(n.Conn); of != nil {
-			do(of.Topic, Tally{uint64(n.Count), c.PayloadBytes[i]})
-		}
-	}
-}
-
-// Written counts the messages of a chunk that is in the file of a part.
-func (a *Accounts) Written(c *chunk.Sealed, part int) {
-	for i, n := range c.Counts {
-		if of := a.Connections.Of(n.Conn); of != nil {
-			of.NoteWritten(part)
-			of.Topic.Written.Add(Tally{uint64(n.Count), c.PayloadBytes[i]})
-		}
-	}
-}
-
-// Abandon counts as lost to the disk all messages that are not in a file.
-func (a *Accounts) Abandon() {
-	for _, t := range a.Topics {
-		t.Dropped[DropDisk] += t.Messages - t.Written.Messages
-		t.Tally = t.Written
-	}
-}
-
 // ReleaseGone releases what is kept of publishers that are gone: the oldest latched messages,
 // accounts, and the connections that needed does not report. Without needed all connections stay.
 func (a *Accounts) ReleaseGone(latched *latch.Store, needed func(*Connection) bool, now time.Time) {
@@ -129,4 +105,17 @@ func (a *Accounts) ReleaseGone(latched *latch.Store, needed func(*Connection) bo
 	for _, t := range a.Topics {
 		a.FoldPublishers(t, KeptPublishers, func(u *loss.Publisher) bool { return u.Settled(now) }, now)
 	}
+}
+
+// LatchingOf returns the latching connections with messages in a chunk, nil if there are none.
+func (a *Accounts) LatchingOf(c *chunk.Sealed) (all map[rosbag.ConnID]*latch.Source) {
+	for _, n := range c.Counts {
+		if of := a.Connections.Of(n.Conn); of != nil && of.Latching {
+			if all == nil {
+				all = map[rosbag.ConnID]*latch.Source{}
+			}
+			all[n.Conn.ID] = &of.Source
+		}
+	}
+	return all
 }

@@ -54,6 +54,14 @@ type Connection struct {
 // any later chunk.
 func (c *Connection) HasRecord(part int) bool { return c.stored == part+1 }
 
+// NewRecord returns how many bytes the record of the connection takes if the file of a part does not have it.
+func (c *Connection) NewRecord(part int) int {
+	if c.HasRecord(part) {
+		return 0
+	}
+	return c.Bytes
+}
+
 // WasStored reports whether any file has the record of the connection.
 func (c *Connection) WasStored() bool { return c.stored > 0 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/internal/filling"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
@@ -14,7 +15,7 @@ func smallRun() []byte {
 	return append(append(testlink.Frame(1, 0, 96), testlink.Frame(1, 1, 96)...), testlink.Frame(1, 2, 96)...)
 }
 
-const runBytes = 3 * (100 + RecordOverhead)
+const runBytes = 3 * (100 + filling.RecordOverhead)
 
 // TestWhatARunTakes: a run of messages is admitted with its records, and with that of its
 // connection if the file does not have it yet, and to the last byte.
@@ -65,32 +66,18 @@ func TestWhenAChunkIsSealed(t *testing.T) {
 	t.Parallel()
 	first := bareIntake(-1, 10_000)
 	first.append(bareLink(first, 100).Connection, smallRun(), 3, time.Now())
-	size := first.Open.Builder.Len()
+	size := first.Filling.Open.Builder.Len()
 	for chunkBytes, open := range map[int]bool{size: true, size - 1: false} {
 		in := bareIntake(-1, chunkBytes)
 		in.append(bareLink(in, 100).Connection, smallRun(), 3, time.Now())
-		if (in.Open != nil) != open {
+		if (in.Filling.Open != nil) != open {
 			t.Errorf("a chunk of %d bytes, with %d in it, is open: %v", chunkBytes, size, !open)
 		}
 	}
 	in := bareIntake(-1, 100)
 	in.OpenChunk()
-	if in.SealOpen(); in.Open == nil {
+	if in.SealOpen(); in.Filling.Open == nil {
 		t.Error("a chunk without messages is sealed")
-	}
-}
-
-// TestHowManyMessagesFitTheRest: what is in the chunk already takes its room.
-func TestHowManyMessagesFitTheRest(t *testing.T) {
-	t.Parallel()
-	in := bareIntake(-1, 10_000)
-	l := bareLink(in, 100)
-	in.append(l.Connection, smallRun(), 3, time.Now())
-	for room, want := range map[int]int{-1: 1, 0: 1, 100: 1, 100 + RecordOverhead: 2, runBytes - 1: 3, runBytes: 3} {
-		in.sealAt = in.Open.Builder.Len() + room
-		if n, size := in.fit(l.Connection.Topic, smallRun(), 3); n != want || size != 100*want {
-			t.Errorf("with room for %d bytes: %d messages of %d bytes, want %d", room, n, size, want)
-		}
 	}
 }
 
@@ -98,13 +85,13 @@ func TestHowManyMessagesFitTheRest(t *testing.T) {
 func TestWhenAnOldChunkIsSealed(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(-1, 10_000)
-	in.Flush = time.Second
+	in.cfg.Flush = time.Second
 	received := time.Now()
 	in.append(bareLink(in, 100).Connection, smallRun(), 3, received)
-	if in.Tick(received.Add(in.Flush - 1)); in.Open == nil {
+	if in.Tick(received.Add(in.cfg.Flush - 1)); in.Filling.Open == nil {
 		t.Error("sealed before it is old")
 	}
-	if in.Tick(received.Add(in.Flush)); in.Open != nil {
+	if in.Tick(received.Add(in.cfg.Flush)); in.Filling.Open != nil {
 		t.Error("open although it is old")
 	}
 }

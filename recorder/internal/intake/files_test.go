@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
@@ -29,8 +30,8 @@ func TestAbandonedMessages(t *testing.T) {
 		if only {
 			recorded, lost = account.Tally{Messages: 10, Bytes: 1000}, 1
 		}
-		if in.Abandon(); !in.Ended || of.Tally != recorded || of.Dropped[account.DropDisk] != lost {
-			t.Errorf("%s: ended %v, %+v, %d lost; want %+v and %d", name, in.Ended, of.Tally, of.Dropped[account.DropDisk], recorded, lost)
+		if in.Abandon(); !in.Mode.Ended || of.Tally != recorded || of.Dropped[account.DropDisk] != lost {
+			t.Errorf("%s: ended %v, %+v, %d lost; want %+v and %d", name, in.Mode.Ended, of.Tally, of.Dropped[account.DropDisk], recorded, lost)
 		}
 	}
 }
@@ -80,21 +81,21 @@ func TestFileEndsAtItsSize(t *testing.T) {
 	t.Parallel()
 	for _, split := range []bool{false, true} {
 		p := bareIntake(-1, 800)
-		p.State = StateRecording
+		p.Mode.State = control.StateRecording
 		p.Rotation = rotationAt(rotation.Options{MaxBytes: 1000, Split: split}, 0, 1000)
 		p.checkSize(time.Now())
-		if p.Rotation.Part() != 0 || p.AtSizeLimit {
+		if p.Rotation.Part() != 0 || p.Mode.Full {
 			t.Errorf("split %v: a file that has its size exactly has ended", split)
 		}
 		for range 2 {
 			p.Rotation.Written(p.Rotation.Part(), 0, 1001-p.Rotation.Stored(), false)
 			p.checkSize(time.Now())
 		}
-		if split && (p.Rotation.Part() != 2 || p.AtSizeLimit || len(p.Filled) != 0) {
-			t.Errorf("with splits: file %d after two ends, full: %v", p.Rotation.Part(), p.AtSizeLimit)
+		if split && (p.Rotation.Part() != 2 || p.Mode.Full || len(p.Filled) != 0) {
+			t.Errorf("with splits: file %d after two ends, full: %v", p.Rotation.Part(), p.Mode.Full)
 		}
-		if !split && (p.Rotation.Part() != 0 || !p.AtSizeLimit || len(p.Filled) != 1) {
-			t.Errorf("without: file %d, full: %v, said %d times", p.Rotation.Part(), p.AtSizeLimit, len(p.Filled))
+		if !split && (p.Rotation.Part() != 0 || !p.Mode.Full || len(p.Filled) != 1) {
+			t.Errorf("without: file %d, full: %v, said %d times", p.Rotation.Part(), p.Mode.Full, len(p.Filled))
 		}
 	}
 }
@@ -121,7 +122,7 @@ func TestChunksBeforeTheEndOfAFile(t *testing.T) {
 		p := bareIntake(-1, 800)
 		p.Rotation = rotationAt(rotation.Options{MaxBytes: 10_000}, 0, 10_000-c.left)
 		if c.compressed {
-			p.encoder = encode.New(encode.Options{Compression: rosbag.CompressionLZ4, Workers: 1})
+			p.cfg.Encoder = encode.New(encode.Options{Compression: rosbag.CompressionLZ4, Workers: 1})
 		}
 		if got := p.sealLimit(); got != c.want {
 			t.Errorf("room for %d, compressed %v: a chunk is sealed beyond %d, want %d", c.left, c.compressed, got, c.want)

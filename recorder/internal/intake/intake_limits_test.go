@@ -3,7 +3,9 @@ package intake
 import (
 	"testing"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/internal/filling"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
@@ -12,7 +14,7 @@ import (
 // and one at least; a topic with a limit no more than are left of it.
 func TestHowManyMessagesFit(t *testing.T) {
 	t.Parallel()
-	const record = 4 + 58 + RecordOverhead // of a message
+	const record = 4 + 58 + filling.RecordOverhead // of a message
 	var run []byte
 	for n := range uint32(10) {
 		run = append(run, testlink.Frame(1, n, 58)...)
@@ -33,7 +35,7 @@ func TestHowManyMessagesFit(t *testing.T) {
 		"more are left than fit": {fill: 3*record - 1, limit: 20, messages: 13, want: 3},
 	} {
 		p := bareIntake(-1, 100)
-		p.Open, p.sealAt = new(memory.Chunk), c.fill
+		p.Filling.Begin(new(memory.Chunk), c.fill)
 		topic := &account.Topic{Tally: account.Tally{Messages: c.messages}}
 		topic.Sampler.Limit = c.limit
 		if n, size := p.fit(topic, run, 10); n != c.want || size != c.want*(4+58) {
@@ -50,11 +52,11 @@ func TestWhyAMessageIsLeft(t *testing.T) {
 		set          func(*Intake, *account.Topic)
 		passed, disk uint64
 	}{
-		"paused":           {func(p *Intake, _ *account.Topic) { p.State = StatePaused }, 1, 0},
-		"ended":            {func(p *Intake, _ *account.Topic) { p.Ended = true }, 0, 1},
-		"full":             {func(p *Intake, _ *account.Topic) { p.AtSizeLimit, p.Ended = true, true }, 0, 0},
-		"enough of it":     {func(p *Intake, t *account.Topic) { t.Sampler.Limit, t.Messages, p.Ended = 3, 3, true }, 0, 0},
-		"not enough of it": {func(p *Intake, t *account.Topic) { t.Sampler.Limit, t.Messages, p.Ended = 3, 2, true }, 0, 1},
+		"paused":           {func(p *Intake, _ *account.Topic) { p.Mode.State = control.StatePaused }, 1, 0},
+		"ended":            {func(p *Intake, _ *account.Topic) { p.Mode.Ended = true }, 0, 1},
+		"full":             {func(p *Intake, _ *account.Topic) { p.Mode.Full, p.Mode.Ended = true, true }, 0, 0},
+		"enough of it":     {func(p *Intake, t *account.Topic) { t.Sampler.Limit, t.Messages, p.Mode.Ended = 3, 3, true }, 0, 0},
+		"not enough of it": {func(p *Intake, t *account.Topic) { t.Sampler.Limit, t.Messages, p.Mode.Ended = 3, 2, true }, 0, 1},
 	} {
 		p := bareIntake(-1, 100)
 		of := &account.Topic{Name: "/t"}

@@ -3,24 +3,24 @@ package intake
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 // awaitChunk waits until a large message may be received and returns its chunk, nil if
 // it is not wanted any more. mu is held.
-func (in *Intake) awaitChunk(f *LargeFrame, size, first int) *memory.Chunk {
+func (f *LargeFrame) awaitChunk(size, first int) *memory.Chunk {
+	in := f.link.In
 	in.SealOpen() // so that its memory comes back
-	defer in.endWait(f)
-	if in.startWait(f); !in.awaitLease(f) {
+	defer f.endWait()
+	if f.startWait(); !f.awaitLease() {
 		return nil
 	}
 	c := f.link.Connection
 	if free := in.Pool.Turns.Buffer(c.Proven, size); free != nil {
 		return free
 	}
-	if !in.awaitMemory(f, in.Pool.Weight(first)) {
+	if !f.awaitMemory(in.Pool.Weight(first)) {
 		in.Pool.Turns.End(&f.Turn)
 		return nil
 	}
@@ -29,30 +29,32 @@ func (in *Intake) awaitChunk(f *LargeFrame, size, first int) *memory.Chunk {
 
 // awaitGrowth waits until a message that is received may take more bytes, and reports
 // whether it may. mu is held.
-func (in *Intake) awaitGrowth(f *LargeFrame, more int64) bool {
-	defer in.endWait(f)
-	in.startWait(f)
-	if !f.Turn.Granted && !in.awaitLease(f) {
+func (f *LargeFrame) awaitGrowth(more int64) bool {
+	defer f.endWait()
+	f.startWait()
+	if !f.Turn.Granted && !f.awaitLease() {
 		return false
 	}
-	return in.awaitMemory(f, more)
+	return f.awaitMemory(more)
 }
 
 // startWait notes that f may have to wait. mu is held.
-func (in *Intake) startWait(f *LargeFrame) {
+func (f *LargeFrame) startWait() {
 	c := f.link.Connection
 	f.Turn.Waiting, f.Turn.Proven, f.wait = true, c.Proven, account.Wait{Topic: c.Topic}
 }
 
 // endWait ends that. mu is held.
-func (in *Intake) endWait(f *LargeFrame) {
+func (f *LargeFrame) endWait() {
+	in := f.link.In
 	f.Turn.Waiting = false
 	in.Account.EndWait(&f.wait)
 }
 
 // awaitLease waits for the turn of a message, and reports whether it has a lease: not if
 // it is not wanted any more. mu is held.
-func (in *Intake) awaitLease(f *LargeFrame) bool {
+func (f *LargeFrame) awaitLease() bool {
+	in := f.link.In
 	in.Pool.Turns.Enqueue(&f.Turn)
 	defer in.Pool.Turns.Dequeue(&f.Turn)
 	for in.accepts(f.wait.Topic) {
@@ -67,7 +69,8 @@ func (in *Intake) awaitLease(f *LargeFrame) bool {
 // awaitMemory waits until a large message with a lease may take more bytes, and reports
 // whether it may; false means that it is not wanted any more. Shared chunks take no more
 // than their minimum meanwhile. mu is held.
-func (in *Intake) awaitMemory(f *LargeFrame, more int64) bool {
+func (f *LargeFrame) awaitMemory(more int64) bool {
+	in := f.link.In
 	for {
 		free := in.Pool.Turns.Beside(&f.Turn, more)
 		if in.Pool.MakeRoom(free, memory.ForLarge) {
@@ -76,8 +79,9 @@ func (in *Intake) awaitMemory(f *LargeFrame, more int64) bool {
 		if !in.accepts(f.wait.Topic) {
 			return false
 		}
-		in.SealOpen() // it would hold on to its memory until it is old
-		if in.dropEmptyChunk() {
+		in.SealOpen()                              // it would hold on to its memory until it is old
+		if c := in.Filling.TakeEmpty(); c != nil { // it has a connection record at most
+			in.Pool.Put(c)
 			continue
 		}
 		in.Pool.Turns.SetShort(true)
@@ -86,19 +90,9 @@ func (in *Intake) awaitMemory(f *LargeFrame, more int64) bool {
 	}
 }
 
-// dropEmptyChunk gives the memory of the open chunk back if there is a connection record
-// in it at most, and reports whether there was one. mu is held.
-func (in *Intake) dropEmptyChunk() bool {
-	if in.Open == nil || in.Open.Builder.Messages() > 0 {
-		return false
-	}
-	in.Pool.Put(in.Open)
-	in.Open, in.records = nil, new(chunk.Records) // which is written anew
-	return true
-}
-
 // hasLease reports whether a message has a lease, or gets one without a wait. mu is held.
-func (in *Intake) hasLease(f *LargeFrame) bool {
+func (f *LargeFrame) hasLease() bool {
+	in := f.link.In
 	if f.Turn.Granted {
 		return true
 	}

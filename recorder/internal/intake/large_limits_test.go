@@ -3,6 +3,7 @@ package intake
 import (
 	"testing"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -40,14 +41,14 @@ func TestLatchedMessagesBesideLargeOnes(t *testing.T) {
 func TestBufferOfTheMessageBefore(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(10_000_000, 100)
-	in.Pool.Blocks, in.State = true, StateRecording
+	in.Pool.Blocks, in.Mode.State = true, control.StateRecording
 	free := usedChunk(t, in.Pool, 50_000)
 	in.Pool.Put(free)
 	f := largeOf(in, free.Counted)
 	f.link.Connection.Proven = true
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	if got := in.awaitChunk(f, 50_000, 1000); got != free {
+	if got := f.awaitChunk(50_000, 1000); got != free {
 		t.Error("it has another buffer")
 	}
 	if f.Turn.Waiting || !f.Turn.Granted || queuedTurns(in) != 0 {
@@ -65,12 +66,12 @@ func TestMemoryBesideSharedChunks(t *testing.T) {
 	}{{0, 800}, {1, 900}, {2, 1000}, {3, 1000}} {
 		for more, want := range map[int64]bool{c.most: true, c.most + 1: false} {
 			in := bareIntake(10_000, 100)
-			in.Ended = true // so that nobody waits
+			in.Mode.Ended = true // so that nobody waits
 			in.Pool.Held, in.Pool.Shared = 9000, c.shared
 			f := largeOf(in, 5000)
 			f.wait.Topic, f.Turn.Shared = f.link.Connection.Topic, 100
 			in.Mu.Lock()
-			if got := in.awaitMemory(f, more); got != want {
+			if got := f.awaitMemory(more); got != want {
 				t.Errorf("with %d shared chunks there is room for %d bytes of 1000: %v, want %v", c.shared, more, got, want)
 			}
 			in.Mu.Unlock()
@@ -82,14 +83,14 @@ func TestMemoryBesideSharedChunks(t *testing.T) {
 func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(10_000, 100)
-	in.State, in.Pool.Blocks, in.Pool.Held = StateRecording, true, 10_000
+	in.Mode.State, in.Pool.Blocks, in.Pool.Held = control.StateRecording, true, 10_000
 	f := largeOf(in, 5000)
 	f.wait.Topic, f.Turn.Shared = f.link.Connection.Topic, 100
 	took := make(chan bool, 1)
 	go func() {
 		in.Mu.Lock()
 		defer in.Mu.Unlock()
-		took <- in.awaitMemory(f, 1000)
+		took <- f.awaitMemory(1000)
 	}()
 	counts := func() (waits, short int) {
 		in.Mu.Lock()
@@ -125,7 +126,7 @@ func TestLatchedMessagesStay(t *testing.T) {
 	f.wait.Topic = f.link.Connection.Topic
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	if !in.awaitLease(f) || !in.awaitMemory(f, 5000) || c.Last == nil {
+	if !f.awaitLease() || !f.awaitMemory(5000) || c.Last == nil {
 		t.Errorf("no memory, or the latched message is forgotten: %d of %d bytes are held", in.Pool.Held, in.Pool.Budget)
 	}
 }
@@ -136,7 +137,7 @@ func TestNextInTheQueueIsTold(t *testing.T) {
 	t.Parallel()
 	for _, needs := range [][]int64{{3000, 6000}, {6000, 3000}} {
 		in := bareIntake(10_000, 100)
-		in.State = StateRecording
+		in.Mode.State = control.StateRecording
 		taken := largeOf(in, 8000)
 		grantTo(t, in, &taken.Turn)
 		leases := make(chan bool, 2)
@@ -147,7 +148,7 @@ func TestNextInTheQueueIsTold(t *testing.T) {
 			go func() {
 				in.Mu.Lock()
 				defer in.Mu.Unlock()
-				leases <- in.awaitLease(f)
+				leases <- f.awaitLease()
 			}()
 			testlink.WaitFor(t, func() bool { in.Mu.Lock(); defer in.Mu.Unlock(); return len(in.Account.Waits) == i+1 })
 		}

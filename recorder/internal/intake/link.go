@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
@@ -68,14 +69,14 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	defer in.Mu.Unlock()
 	// While nothing is recorded a latched message is received to be remembered, if that
 	// does not cost a wait.
-	idle := in.State != StateRecording
-	if !idle && c.Topic.Sampler.Thin && !c.Topic.Sampler.Keep(in.Sim.Steady(time.Now())) {
+	idle := in.Mode.State != control.StateRecording
+	if !idle && c.Topic.Sampler.Thin && !c.Topic.Sampler.Keep(in.cfg.Sim.Steady(time.Now())) {
 		return nil
 	}
 	if c.Latching {
 		in.Latched.Forget(&c.Source) // it will not be the latest any more
 	}
-	if in.Ended || in.AtSizeLimit || c.Topic.AtLimit() || idle && !c.Latching {
+	if in.Mode.Ended || in.Mode.Full || c.Topic.AtLimit() || idle && !c.Latching {
 		in.countUnwanted(c)
 		return nil
 	}
@@ -94,7 +95,7 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	first := min(size, trusted+c.Bytes)
 	switch {
 	case f.blocks:
-		f.Turn.Chunk = in.awaitChunk(f, size, first)
+		f.Turn.Chunk = f.awaitChunk(size, first)
 	case in.Pool.Admits(&c.Topic.Memory, f.Turn.Need, false):
 		if f.Turn.Chunk = in.Pool.Turns.Buffer(c.Proven, size); f.Turn.Chunk == nil {
 			f.Turn.Chunk = in.Pool.Get(first, first)
@@ -120,7 +121,7 @@ func (f *LargeFrame) begin() {
 	// does anyway, and belongs to whatever file is written when it is complete.
 	var records *chunk.Records
 	if c.HasRecord(in.Rotation.Part()) && c.Bytes*recordShare > f.size {
-		records, f.relies = in.records, true
+		records, f.relies = in.Filling.Records, true
 	}
 	f.Turn.Chunk.Builder.Reset(records)
 	f.Turn.Chunk.Builder.BeginMessage(c.Conn, f.size)
@@ -177,9 +178,9 @@ func (f *LargeFrame) grow(count int64) bool {
 	in, t := f.link.In, f.link.Connection.Topic
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	grown := f.blocks && in.accepts(t) && in.awaitGrowth(f, count-f.Turn.Chunk.Counted)
+	grown := f.blocks && in.accepts(t) && f.awaitGrowth(count-f.Turn.Chunk.Counted)
 	in.Pool.Grow(f.Turn.Chunk, count)
-	if !grown && (!f.blocks || !in.accepts(t) && in.hasLease(f)) { // what is not recorded may be remembered
+	if !grown && (!f.blocks || !in.accepts(t) && f.hasLease()) { // what is not recorded may be remembered
 		grown = in.Pool.MakeRoom(0, memory.ForMessages) && in.Pool.FitsBeside(count, 0)
 	}
 	if grown {
@@ -205,10 +206,10 @@ func (f *LargeFrame) giveUp() {
 func (f *LargeFrame) Commit(received time.Time) {
 	in, c := f.link.In, f.link.Connection
 	latest := f.latest()
-	in.Mu.Lock() // also guards in.records, which the builder shares
+	in.Mu.Lock() // also guards in.Filling.Records, which the builder shares
 	defer in.Mu.Unlock()
 	c.Topic.Last, c.Latest, c.Proven = received, received, true
-	f.Turn.Chunk.Builder.FinishMessage(rosbag.TimeOf(in.Sim.At(received)))
+	f.Turn.Chunk.Builder.FinishMessage(rosbag.TimeOf(in.cfg.Sim.At(received)))
 	in.rotateIfDue(received)
 	if latest != nil {
 		in.Latched.Forget(&c.Source)
@@ -218,8 +219,8 @@ func (f *LargeFrame) Commit(received time.Time) {
 	if !stored && in.accepts(c.Topic) && in.OpenChunk() {
 		// The record that it relied on is in an earlier file. A chunk without messages may
 		// never be written: the next large message brings the record, too.
-		in.Open.Builder.AppendRun(c.Conn, rosbag.Time{}, nil, 0)
-		stored = in.Open.Builder.Messages() > 0
+		in.Filling.Open.Builder.AppendRun(c.Conn, rosbag.Time{}, nil, 0)
+		stored = !in.Filling.Empty()
 	}
 	in.commit(f.detachChunk(), c, f.size-4, received, stored)
 }
@@ -258,13 +259,13 @@ func (in *Intake) commit(chunk *memory.Chunk, c *account.Connection, payload int
 		in.Pool.Put(chunk)
 		return
 	}
-	if in.Open != nil && in.Open.Builder.HasConn(c.Conn.ID) {
+	if in.Filling.Has(c.Conn.ID) {
 		in.SealOpen() // the earlier messages of this publisher come first in the file
 	}
 	if stored {
 		c.NoteRecord(in.Rotation.Part())
 	}
-	in.latest = later(in.latest, received)
+	in.Filling.Saw(received)
 	chunk.FirstAt, chunk.LastAt = received, received
 	chunk.AddAlone(&c.Topic.Memory, in.Pool.Weight(chunk.Builder.Cap()))
 	in.submit(chunk)
@@ -275,8 +276,8 @@ func (in *Intake) commit(chunk *memory.Chunk, c *account.Connection, payload int
 // countUnwanted counts one message that is not wanted. mu is held.
 func (in *Intake) countUnwanted(c *account.Connection) {
 	switch {
-	case in.AtSizeLimit || c.Topic.AtLimit(): // it is not wanted
-	case in.Ended:
+	case in.Mode.Full || c.Topic.AtLimit(): // it is not wanted
+	case in.Mode.Ended:
 		c.Topic.Drop(account.DropDisk, 1)
 	default:
 		c.NoteUnrecorded(1)
@@ -289,7 +290,7 @@ func (f *LargeFrame) Abort() {
 	in.Mu.Lock()
 	f.giveUp()
 	in.Mu.Unlock()
-	in.log.Debug("message cut off", zap.String("topic", f.link.Connection.Topic.Name))
+	in.cfg.Log.Debug("message cut off", zap.String("topic", f.link.Connection.Topic.Name))
 }
 
 // watchedFrame looks at the number of a large message on its way.
@@ -333,6 +334,6 @@ func (l *Link) CountMissed(n int) {
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if l.Publisher.AddMissed(n, in.accepts(l.Connection.Topic)) {
-		in.requestVerification()
+		signal(in.Verifications)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -99,7 +100,7 @@ func TestWhichLargeMessagesRelyOnARecord(t *testing.T) {
 func TestLatchedMessageOfAThinTopic(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(64<<20, 100)
-	in.State = StatePaused
+	in.Mode.State = control.StatePaused
 	l := bareLink(in, 100)
 	l.Connection.Latching = true
 	l.Connection.Topic.Sampler = account.SamplerOf([]account.Limit{{Topics: "**", Every: 10}}, "/t")
@@ -169,7 +170,7 @@ func TestMessageWithoutALeaseInAPause(t *testing.T) {
 		testlink.Fill(l.Large(8<<20), make([]byte, 1<<20))
 		l.frame.Turn.Granted = false
 		grantTo(t, in, holding(in, others, 100))
-		in.State = StatePaused
+		in.Mode.State = control.StatePaused
 		if got := l.frame.grow(l.frame.Turn.Chunk.Counted + 1000); got != want {
 			t.Errorf("beside a message of %d bytes it goes on: %v", others, got)
 		}

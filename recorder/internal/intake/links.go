@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"errors"
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
@@ -11,6 +12,9 @@ import (
 
 // Links is the door for subscriptions, and for what the recorder itself puts into a bag.
 type Links struct{ in *Intake }
+
+// ErrEnded refuses links that open too late.
+var ErrEnded = errors.New("the recording has ended")
 
 // Topic is the account of a topic, as the users of doors know it.
 type Topic = account.Topic
@@ -27,18 +31,16 @@ func (d Links) NewTopic(name string) *account.Topic { return d.in.Account.NewTop
 // AddTopicOf makes an account for a topic that has the given name in the bag. resolved is its name in
 // the graph. since is a time before the topic was registered; zero if that is not known.
 func (d Links) AddTopicOf(name, resolved string, since time.Time) *account.Topic {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	return in.Account.AddTopic(name, resolved, since)
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	return d.in.Account.AddTopic(name, resolved, since)
 }
 
 // List makes sure that the account has t.
 func (d Links) List(t *account.Topic) {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	in.Account.List(t)
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Account.List(t)
 }
 
 // OpenLink finds or makes the connection of a publisher. A publisher that comes
@@ -48,7 +50,7 @@ func (d Links) OpenLink(t *account.Topic, info tcpros.LinkInfo) (*Link, error) {
 	header := rosbag.Header(info.Header)
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	if in.Ended {
+	if in.Mode.Ended {
 		return nil, ErrEnded
 	}
 	c := t.Find(header)
@@ -64,48 +66,40 @@ func (d Links) OpenLink(t *account.Topic, info tcpros.LinkInfo) (*Link, error) {
 
 // IsLinked reports whether a link of t is open.
 func (d Links) IsLinked(t *account.Topic) bool {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
 	return t.Linked > 0
 }
 
 // ReachedLimit reports whether as many messages of a topic are recorded as were asked for.
 func (d Links) ReachedLimit(t *account.Topic) bool {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
 	return t.AtLimit()
 }
 
 // LeaveTopic releases what is kept of a topic without links, but for its account.
 func (d Links) LeaveTopic(t *account.Topic) {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	in.Account.FoldPublishers(t, 0, func(*loss.Publisher) bool { return true }, time.Now())
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Account.FoldPublishers(t, 0, func(*loss.Publisher) bool { return true }, time.Now())
 }
 
 // NoteWaiting notes what topics wait for at the end of the recording.
 func (d Links) NoteWaiting(waiting map[*account.Topic]account.Waiting) {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
 	for t, w := range waiting {
 		t.NoteWaiting(w)
 	}
 }
 
-// unread is what could not be read of the master's replies, so that topics may be missing: of the
-// last replies, and at the last time that there was something.
-type unread struct{ now, ever string }
-
-// NoteUnread notes what could not be read of the last replies, and what at any time.
+// NoteUnread notes what could not be read of the master's last replies, and what at any time, so that
+// topics may be missing.
 func (d Links) NoteUnread(now, ever string) {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	in.unread = unread{now, ever}
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Account.Unread, d.in.Account.EverUnread = now, ever
 }
 
 // UnblockLinks lets the links that wait for room go on at once, budget or not: they are
@@ -128,14 +122,8 @@ func (in *Intake) connect(t *account.Topic, c *account.Connection, info tcpros.L
 		c.Latching = header.Latching() && !in.Latched.Off
 	}
 	c.Links++
-	return in.newLink(c, info)
-}
-
-// newLink makes the sink of a link that opens. mu is held.
-func (in *Intake) newLink(c *account.Connection, info tcpros.LinkInfo) *Link {
-	pub := in.Account.Publisher(c.Topic, account.PublisherID(rosbag.Header(info.Header), info.PublisherURI), info.Topic)
-	uri := account.Clip(info.PublisherURI)
-	again := pub.URI == uri
+	pub := in.Account.Publisher(c.Topic, account.PublisherID(header, info.PublisherURI), info.Topic)
+	again := pub.URI == account.Clip(info.PublisherURI)
 	pub.Open(again, in.accepts(c.Topic), time.Now())
 	l := &Link{In: in, Connection: c, Publisher: pub}
 	// rospy sends a copy under a number of its own to each new subscriber of a latched
@@ -143,6 +131,6 @@ func (in *Intake) newLink(c *account.Connection, info tcpros.LinkInfo) *Link {
 	if !c.Conn.Header.Latching() && info.Transport != "UDPROS" && loss.Numbered(c.Conn.Header.MessageDefinition()) {
 		l.seq = pub.Watch(again)
 	}
-	pub.URI = uri
+	pub.URI = account.Clip(info.PublisherURI)
 	return l
 }

@@ -146,7 +146,7 @@ func TestMemoryForCopiesInTheRing(t *testing.T) {
 		p := ringOf(2, time.Now())
 		p.Pool.SetBudget(tc.budget)
 		p.Ring.Pending = tc.pending
-		if got := p.claimForRing(100); got != tc.want || len(p.Ring.Chunks) != tc.chunks {
+		if got := p.Ring.Claim(100); got != tc.want || len(p.Ring.Chunks) != tc.chunks {
 			t.Errorf("%s: %v, %d chunks are left; want %v, %d", name, got, len(p.Ring.Chunks), tc.want, tc.chunks)
 		}
 	}

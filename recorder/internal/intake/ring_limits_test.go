@@ -108,16 +108,6 @@ func TestSpareMemoryOfTheRing(t *testing.T) {
 	if len(full.Ring.Spare) != 0 || full.Pool.Held != full.Pool.Budget-99 {
 		t.Errorf("beyond the budget %d pieces are kept, %d bytes held", len(full.Ring.Spare), full.Pool.Held)
 	}
-	for n, want := range map[int]bool{101: false, 100: true, 67: true, 66: false} {
-		one := ring.Ring{Spare: [][]byte{make([]byte, 50), make([]byte, 0, 100)}}
-		got := one.MemoryFor(n)
-		if n == 50 {
-			continue
-		}
-		if (got != nil) != want || want && (len(got) != 0 || cap(got) != 100 || len(one.Spare) != 1) {
-			t.Errorf("for %d bytes a piece of 100 is used: %v, want %v; %d left", n, got != nil, want, len(one.Spare))
-		}
-	}
 }
 
 // TestWhenTheIntakeGetsTheRing: what a snapshot was asked for is given up only for a

@@ -1,55 +1,128 @@
 package intake
 
 import (
-	"slices"
 	"time"
 
-	"go.uber.org/zap"
-
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// ToRingChunk takes over a sealed chunk that the recording is done with. A record that does
-// not fill its buffer well, because it is packed or was sealed young, gets memory of
-// its own, so that the ring reaches far back.
-func (d Snapshots) ToRingChunk(c *memory.Chunk) ring.Chunk {
-	in := d.in
-	all := in.LatchedIn(c)
-	rc := in.takeOver(c)
-	in.Ring.Note(&rc, all)
-	return rc
+// Snapshots is the door for whoever takes and writes snapshots.
+type Snapshots struct{ in *Intake }
+
+// Snapshots returns the door for whoever writes snapshots.
+func (in *Intake) Snapshots() Snapshots { return Snapshots{in} }
+
+// Release takes a chunk back that no snapshot has.
+func (d Snapshots) Release(c *memory.Chunk) { d.in.release(c) }
+
+// LatchingOf returns the latching connections with messages in a chunk, nil if there are none.
+func (d Snapshots) LatchingOf(c *chunk.Sealed) map[rosbag.ConnID]*latch.Source {
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	return d.in.Account.LatchingOf(c)
 }
 
-// takeOver is toRingChunk without the latched messages.
-func (in *Intake) takeOver(c *memory.Chunk) ring.Chunk {
-	rc := ring.Chunk{Sealed: c.Sealed, Chunk: c, FirstAt: c.FirstAt, LastAt: c.LastAt}
-	n := len(c.Sealed.Record)
+// ChunkBytes returns the size at which chunks are sealed.
+func (d Snapshots) ChunkBytes() int { return d.in.Pool.ChunkBytes }
+
+// Simulated reports whether the recording goes by a clock of the graph.
+func (d Snapshots) Simulated() bool { return d.in.cfg.Sim != nil }
+
+// Stamp returns the time of the recording at now.
+func (d Snapshots) Stamp(now time.Time) time.Time { return d.in.cfg.Sim.At(now) }
+
+// RepeatedInSnapshot accounts for latched messages that were written to a snapshot.
+func (d Snapshots) RepeatedInSnapshot(c *chunk.Sealed) {
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Account.Repeated(c)
+}
+
+// UnpinState lets go of the state where a snapshot begins.
+func (d Snapshots) UnpinState(s *latch.State) {
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Latched.UnpinState(s)
+}
+
+// AddBefore adds copies of messages that come before the snapshot in the ring.
+func (d Snapshots) AddBefore(s *latch.State, all []latch.Pinned) error {
+	in := d.in
+	var counted int64
+	for _, l := range all {
+		l.Counted = in.Latched.Weight(len(l.Frame))
+		counted += l.Counted
+	}
+	if counted > 0 && !in.Files().claimLatched(counted) {
+		return latch.ErrNoMemory
+	}
+	s.AddBefore(all)
+	return nil
+}
+
+// GoBy lets the notes of a chunk pass the ring.
+func (d Snapshots) GoBy(c *ring.Chunk) {
+	in := d.in
 	in.Mu.Lock()
-	rc.Weight = c.Counted
-	if 4*int64(n) >= 3*c.Counted {
-		in.Mu.Unlock()
-		return rc
-	}
-	rc.Memory = in.Ring.MemoryFor(n) // counted already
-	if rc.Memory == nil {
-		// The chunks of a requested snapshot must not displace each other: this chunk comes back in a moment.
-		if (in.Ring.Pending == 0 || n > 2*in.Pool.ChunkBytes) && !in.Pool.MakeRoom(int64(n), memory.ForAny) {
-			in.Mu.Unlock()
-			return rc // all memory waits for the disk
-		}
-		rc.Memory = make([]byte, 0, n)
-		in.Pool.Use(int64(n))
-	}
+	in.Latched.Pass(c.TakeNotes())
 	in.Mu.Unlock()
-	own := *c.Sealed // which goes back with its chunk
-	rc.Memory = append(rc.Memory, own.Record...)
-	own.Record, own.Counts, own.PayloadBytes = rc.Memory, slices.Clone(own.Counts), slices.Clone(own.PayloadBytes)
-	rc.Sealed, rc.Weight, rc.Chunk = &own, int64(cap(rc.Memory)), nil
-	in.release(c)
-	return rc
+}
+
+// LatchedIn returns the last message of each latching connection in a sealed chunk, the latest
+// first, with a copy if there is memory for that and the chunk itself takes more.
+func (d Snapshots) LatchedIn(c *memory.Chunk) []latch.Pinned {
+	in := d.in
+	latching := d.LatchingOf(c.Sealed)
+	if latching == nil {
+		return nil
+	}
+	all, counted := in.Latched.Notes(c, latching)
+	copied := counted <= int64(len(c.Sealed.Record))
+	if copied {
+		in.Mu.Lock()
+		copied = in.Ring.Claim(counted)
+		in.Mu.Unlock()
+	}
+	latch.Settle(all, copied)
+	return all
+}
+
+// LoseFromSnapshot counts the messages of a chunk that should be in a snapshot and are not,
+// where nothing else is written.
+func (d Snapshots) LoseFromSnapshot(c *chunk.Sealed, cause account.DropCause) {
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Account.Lost(c, cause)
+}
+
+// SnapshotWritten counts the messages of a chunk that is in a snapshot, where nothing else is
+// written.
+func (d Snapshots) SnapshotWritten(c *chunk.Sealed) {
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Account.WrittenToSnapshot(c)
+}
+
+// ToRingChunk takes over a sealed chunk that the recording is done with.
+func (d Snapshots) ToRingChunk(c *memory.Chunk) ring.Chunk {
+	in := d.in
+	notes := d.LatchedIn(c)
+	in.Mu.Lock()
+	own, counted := in.Ring.OwnMemory(c), c.Counted
+	in.Mu.Unlock()
+	kept := ring.Of(c, counted, own)
+	if own != nil {
+		in.release(c)
+	}
+	in.Ring.Note(&kept, notes)
+	return kept
 }
 
 // AddToRing adds a chunk that the recording is done with.
@@ -63,10 +136,9 @@ func (d Snapshots) AddToRing(c ring.Chunk) {
 
 // FreshChunk returns a buffer for n bytes, or nil.
 func (d Snapshots) FreshChunk(n int) *memory.Chunk {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	return in.Pool.Get(n, n)
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	return d.in.Pool.Get(n, n)
 }
 
 // GiveBack takes the memory of a chunk back.
@@ -90,8 +162,8 @@ func (d Snapshots) Prolong(now time.Time) (*ring.Taking, error) {
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	if in.Ended {
-		return nil, ErrNotRecording
+	if in.Mode.Ended {
+		return nil, control.ErrNotRecording
 	}
 	if in.Ring.Due(now) {
 		in.endSnapshot()
@@ -102,10 +174,9 @@ func (d Snapshots) Prolong(now time.Time) (*ring.Taking, error) {
 
 // SnapshotsTaken returns how many snapshots have begun.
 func (d Snapshots) SnapshotsTaken() int {
-	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	return in.Ring.Taken
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	return d.in.Ring.Taken
 }
 
 // BeginSnapshot makes all that was received until now, and the post-roll, part of sn.
@@ -114,13 +185,13 @@ func (d Snapshots) BeginSnapshot(sn *ring.Taking) bool {
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	if in.Ended {
+	if in.Mode.Ended {
 		return false
 	}
 	in.SealOpen()
 	sn.State = latch.AtTrigger(in.Account.Sources())
 	in.Ring.Begin(sn)
-	in.Enqueue(&Command{Kind: CommandSnapshot, Snapshot: sn})
+	in.Enqueue(&command.Command{Kind: command.Snapshot, Taking: sn})
 	if in.Ring.PostRoll == 0 {
 		in.endSnapshot()
 		return true
@@ -172,45 +243,6 @@ func (d Snapshots) SnapshotClosed() {
 func (in *Intake) endSnapshot() {
 	if sn := in.Ring.End(); sn != nil {
 		in.SealOpen()
-		in.Enqueue(&Command{Kind: CommandEndSnapshot, Snapshot: sn})
+		in.Enqueue(&command.Command{Kind: command.EndSnapshot, Taking: sn})
 	}
-}
-
-// warnShort warns once that memory does not reach as far back as was asked for, and
-// again if it did meanwhile.
-func (in *Intake) warnShort(now time.Time) {
-	if in.Ring == nil || in.Ring.Window == 0 {
-		return
-	}
-	in.Mu.Lock()
-	short, reach := in.Ring.TakeShort(now)
-	in.Mu.Unlock()
-	if short {
-		in.log.Warn("memory does not hold as much as snapshots are to begin with: give more, or compress",
-			zap.Duration("wanted", in.Ring.Window), zap.Duration("held", reach.Round(time.Millisecond)), zap.Int64("bytes", in.Ring.Most))
-	}
-}
-
-// snapshotFigures returns the account of the ring. mu is held.
-func (in *Intake) snapshotFigures(now time.Time) SnapshotFigures {
-	r := in.Ring
-	if r == nil {
-		return SnapshotFigures{}
-	}
-	f := SnapshotFigures{On: true, Only: r.Only, Held: r.Reach(now), Bytes: r.Bytes, Most: r.Most, Taken: r.Taken}
-	if r.Window > 0 {
-		f.Held = min(f.Held, r.Window)
-	}
-	if r.Current != nil {
-		f.File = r.Current.Target()
-	}
-	return f
-}
-
-// Recorded returns what of t is in bags, or about to be. mu is held.
-func (in *Intake) Recorded(t *account.Topic) account.Tally {
-	if in.Ring.IsOnly() {
-		return t.Written
-	}
-	return t.Tally
 }

@@ -5,12 +5,16 @@ package latch
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
+
+// ErrNoMemory says that the latched messages before a snapshot are not in it.
+var ErrNoMemory = errors.New("no memory for what is latched before it")
 
 // Source is a connection as far as latched messages go: one header of one publisher on one topic.
 type Source struct {

@@ -1,12 +1,14 @@
 package latch
 
 import (
+	"bytes"
 	"cmp"
 	"maps"
 	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // ringStart is what is latched where the ring begins: of each latching connection the last
@@ -158,5 +160,27 @@ func (m *Store) releaseHeld(c *Held) {
 	if c.Holders--; c.Holders == 0 {
 		m.mem.ToLatched(-c.Counted)
 		c.Free()
+	}
+}
+
+// Notes returns the last message of each latching connection in a sealed chunk, the latest first, and how
+// many bytes copies of them count. The frames are those of the chunk. It needs no lock.
+func (m *Store) Notes(c *memory.Chunk, latching map[rosbag.ConnID]*Source) (all []Pinned, counted int64) {
+	for conn, frame := range c.Builder.LastFrames(func(conn *rosbag.Connection) bool { return latching[conn.ID] != nil }) {
+		l := &Message{Frame: frame, Counted: LatchedOverhead + m.Weight(len(frame))}
+		all = append(all, Pinned{Source: latching[conn.ID], Message: l})
+		counted += l.Counted
+	}
+	return all, counted
+}
+
+// Settle makes notes copies, or makes them refer to their chunk.
+func Settle(notes []Pinned, copied bool) {
+	for _, l := range notes {
+		if copied {
+			l.Frame = bytes.Clone(l.Frame)
+		} else {
+			l.Frame, l.Counted = nil, 0
+		}
 	}
 }

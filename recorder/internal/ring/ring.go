@@ -116,17 +116,6 @@ func (r *Ring) takeAll() []Chunk {
 	return all
 }
 
-// MemoryFor returns spare memory that n bytes fill well, or nil.
-func (r *Ring) MemoryFor(n int) []byte {
-	for i, m := range r.Spare {
-		if cap(m) >= n && cap(m) <= n+n/2 {
-			r.Spare = slices.Delete(r.Spare, i, i+1)
-			return m[:0]
-		}
-	}
-	return nil
-}
-
 // Note adds latched messages to a chunk.
 func (r *Ring) Note(c *Chunk, all []latch.Pinned) {
 	c.latched = all
@@ -310,16 +299,6 @@ func (r *Ring) TakeFor(sn *Taking) []Chunk {
 	}
 	r.Pending--
 	return chunks
-}
-
-// TakeShort reports whether memory has not reached back as far as was asked for, once, and again if
-// it did meanwhile.
-func (r *Ring) TakeShort(now time.Time) (short bool, reach time.Duration) {
-	reach = r.Reach(now)
-	short = r.Short && !r.warned
-	r.Short = false
-	r.warned = (r.warned || short) && reach < r.Window
-	return short, reach
 }
 
 // Needs reports whether a chunk of the ring may have messages of a connection whose latest message

@@ -7,6 +7,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 )
 
 // Bag is a file of the recording or of a snapshot, with what the recording knows of it.
@@ -16,7 +17,7 @@ type Bag struct {
 	last     bool                     // of the recording
 	part     int                      // the last one of the recording that is in it; set by who writes it
 	content  map[string]account.Tally // by topic, in it; owned by who writes it, then by the closer
-	retained *bagfile.Retained        // what the retention knows of it; nil for a snapshot
+	retained *retention.Retained      // what the retention knows of it; nil for a snapshot
 
 	Finished chan struct{} // closed when the file is, and all is done about it
 	Fault    error         // why it was not closed well; final then, as is the following

@@ -10,18 +10,20 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/command"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
 var errSyncFailed = errors.New("a sync has failed")
 
 // openFile opens the next file after a stop. What arrives before that is not recorded: a
 // file that cannot be had must not cost messages.
-func (s *Sink) openFile(c *intake.Command) error {
+func (s *Sink) openFile(c *command.Command) error {
 	now := time.Now()
 	var out *Bag
-	err := intake.ErrNotRecording
+	err := control.ErrNotRecording
 	if s.err == nil && !s.drainAborted() {
 		err = s.Disk.Short()
 	}
@@ -42,7 +44,7 @@ func (s *Sink) openFile(c *intake.Command) error {
 }
 
 // closeFile leaves the file to the closer.
-func (s *Sink) closeFile(c *intake.Command) {
+func (s *Sink) closeFile(c *command.Command) {
 	old := s.Out
 	if old == nil { // the start before failed
 		return
@@ -55,17 +57,17 @@ func (s *Sink) closeFile(c *intake.Command) {
 // rotateFile opens the next file and leaves the old one to the closer, so that what
 // is queued does not wait for the disk. A next file that cannot be had costs
 // nothing: the old one goes on.
-func (s *Sink) rotateFile(c *intake.Command) error {
+func (s *Sink) rotateFile(c *command.Command) error {
 	next := c.Start
 	if s.err != nil || s.drainAborted() {
 		s.In.Unpin(next.Latched)
-		return intake.ErrNotRecording
+		return control.ErrNotRecording
 	}
 	old := s.Out
 	if s.LowDisk(time.Now()) {
 		old.part = next.Part
 		s.In.Unpin(next.Latched)
-		return bagfile.ErrMinSpace
+		return disk.ErrMinSpace
 	}
 	start := time.Now()
 	defer func() { s.Outputs.Watchdog.CountSplit(start) }()

@@ -8,14 +8,15 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/command"
+	"github.com/gorosbag/gorosbag/recorder/internal/filling"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // repeat is repeatLatched with all that goes with it. If it fails the next chunk meets
 // the same trouble.
-func (s *Sink) repeat(next *intake.FileStart) {
+func (s *Sink) repeat(next *command.FileStart) {
 	defer s.In.Unpin(next.Latched)
 	s.Snapshotter.KeepMissed(next)
 	if s.err != nil || s.In.OnlySnapshots() {
@@ -29,7 +30,7 @@ func (s *Sink) repeat(next *intake.FileStart) {
 // repeatLatched writes the latched messages at the start of a file, under their own
 // connections and with the time at which the file begins. The bag header
 // marks them, unless recording resumes within a file.
-func (s *Sink) repeatLatched(next *intake.FileStart) error {
+func (s *Sink) repeatLatched(next *command.FileStart) error {
 	write := s.Out.WriteRepeated
 	if next.Resumed {
 		write = s.Out.WriteChunk
@@ -85,12 +86,12 @@ func (s *Sink) PackLatched(all []latch.Pinned, at rosbag.Time, write func(*chunk
 
 // KeepMissed is keep for latched messages that came while nothing was recorded: they count from
 // then on as if they had come now.
-func (w *SnapshotWriter) KeepMissed(next *intake.FileStart) {
+func (w *SnapshotWriter) KeepMissed(next *command.FileStart) {
 	if w == nil {
 		return
 	}
 	for _, l := range next.Missed {
-		c := w.In.FreshChunk(len(l.Frame) + l.Bytes + intake.RecordOverhead)
+		c := w.In.FreshChunk(len(l.Frame) + l.Bytes + filling.RecordOverhead)
 		if c == nil {
 			w.Log.Warn("no memory to keep a latched message for a snapshot", zap.String("topic", l.Conn.Topic))
 			continue

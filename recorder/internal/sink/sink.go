@@ -15,9 +15,12 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/command"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -35,8 +38,8 @@ type Sink struct {
 	writer      sync.WaitGroup
 
 	Outputs      *bagfile.Series
-	Disk         *bagfile.Space
-	Retain       *bagfile.Retainer
+	Disk         *disk.Space
+	Retain       *retention.Retainer
 	Handover     fileWatcher
 	onOpen       func(target string)
 	onChange     func() // the file is another one
@@ -80,7 +83,7 @@ type Config struct {
 	ReportTopic  string
 	AbortDrain   <-chan struct{} // closed: give up what is queued
 	Outputs      *bagfile.Series
-	Retain       *bagfile.Retainer
+	Retain       *retention.Retainer
 	Retains      bool // old files are deleted
 	MinSpace     int64
 	MinSpaceText string // as the user wrote it
@@ -123,7 +126,7 @@ func New(o Config) *Sink {
 		closing:      make(chan *Bag),
 	}
 	s.Finished.Retain = s.Retain
-	s.Disk = bagfile.NewSpace(o.MinSpace, o.MinSpaceText, o.Retains, o.Outputs.Free, o.Log)
+	s.Disk = disk.NewSpace(o.MinSpace, o.MinSpaceText, o.Retains, o.Outputs.Free, o.Log)
 	if o.Keeps != NoSnapshots {
 		s.Snapshotter = newSnapshotWriter(s, o.Snapshots, o.Keeps)
 	}
@@ -192,24 +195,24 @@ func (s *Sink) write() {
 }
 
 // Execute does what a command says.
-func (s *Sink) Execute(c *intake.Command) {
+func (s *Sink) Execute(c *command.Command) {
 	switch c.Kind {
-	case intake.CommandRotate:
+	case command.Rotate:
 		c.Err = s.rotateFile(c)
-	case intake.CommandRepeat:
+	case command.Repeat:
 		s.repeat(c.Start)
-	case intake.CommandOpen:
+	case command.Open:
 		c.Err = s.openFile(c)
-	case intake.CommandClose:
+	case command.Close:
 		s.closeFile(c)
-	case intake.CommandReport:
+	case command.Report:
 		c.Err = s.writeReport()
-	case intake.CommandPin:
+	case command.Pin:
 		c.Pinned = s.Retain.Pin(c.Since)
-	case intake.CommandSnapshot:
-		s.Snapshotter.begin(c.Snapshot)
-	case intake.CommandEndSnapshot:
-		s.Snapshotter.end(c.Snapshot)
+	case command.Snapshot:
+		s.Snapshotter.begin(c.Taking)
+	case command.EndSnapshot:
+		s.Snapshotter.end(c.Taking)
 	}
 	close(c.Done)
 }

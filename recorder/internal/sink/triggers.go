@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
@@ -37,7 +37,7 @@ func (w *SnapshotWriter) Trigger(now time.Time) (*Snapshot, error) {
 // times.
 func (w *SnapshotWriter) TriggerAll(at, last time.Time, count int) (*Snapshot, error) {
 	if w == nil {
-		return nil, intake.ErrNoSnapshots
+		return nil, control.ErrNoSnapshots
 	}
 	w.Count(count)
 	sn, err := w.prolong(at)
@@ -108,7 +108,7 @@ func (w *SnapshotWriter) beginNext(r *snapshotRequest, at time.Time) {
 	if r.err != nil {
 		w.In.EndRequest()
 	}
-	if r.err != nil && !errors.Is(r.err, intake.ErrNotRecording) {
+	if r.err != nil && !errors.Is(r.err, control.ErrNotRecording) {
 		w.Mu.Lock()
 		w.failed++
 		w.Mu.Unlock()
@@ -123,7 +123,7 @@ func (w *SnapshotWriter) awaitTurn() error {
 		select {
 		case <-w.latest.Out.Finished:
 		case <-w.closing:
-			return intake.ErrNotRecording
+			return control.ErrNotRecording
 		}
 	}
 	turn := time.NewTimer(w.Limiter.Reserve().Delay())
@@ -133,7 +133,7 @@ func (w *SnapshotWriter) awaitTurn() error {
 	case <-w.closing:
 	}
 	if isClosed(w.closing) {
-		return intake.ErrNotRecording
+		return control.ErrNotRecording
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (w *SnapshotWriter) open(at, last time.Time, triggers int) (*Snapshot, erro
 	sn := &Snapshot{Out: out, Taking: ring.Taking{At: at, Last: last, Target: out.Target}}
 	sn.Job = sn
 	if !w.In.BeginSnapshot(&sn.Taking) {
-		return nil, errors.Join(intake.ErrNotRecording, out.Discard())
+		return nil, errors.Join(control.ErrNotRecording, out.Discard())
 	}
 	w.latest = sn
 	fields := []zap.Field(nil)

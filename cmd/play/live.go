@@ -1,0 +1,19 @@
+package main
+
+import (
+	"cmp"
+
+	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// newViewing shows what is played to live viewers, if there is a web server for them; otherwise it
+// returns nil.
+func newViewing(s *settings, node *tcpros.Node) *player.Viewing {
+	if s.Web.Listen == "" {
+		return nil
+	}
+	return player.NewViewing(player.ViewingOptions{
+		Name: name + " " + node.Name(), Distro: cmp.Or(s.ROS.Getenv("ROS_DISTRO"), "noetic"), Graph: node.Master().SystemState,
+	})
+}

@@ -1,0 +1,185 @@
+package intake
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/internal/command"
+	"github.com/gorosbag/gorosbag/recorder/internal/filling"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// append copies a run of whole frames into the open chunk.
+func (in *Intake) append(c *account.Connection, run []byte, count int, received time.Time) {
+	// The last frame was complete at received; one nanosecond between the frames
+	// of a run keeps their order in every tool that sorts by time. With a clock of the
+	// graph's own many messages have one stamp, as in stock.
+	step := in.cfg.Sim.Step()
+	stamp := rosbag.TimeOf(in.cfg.Sim.At(received)).Add(-step * time.Duration(count-1))
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	c.Topic.Last, c.Latest = received, received
+	if in.Mode.State != control.StateRecording {
+		c.NoteUnrecorded(count)
+		if c.Latching {
+			in.Latched.Remember(&c.Source, latch.LastFrame(run))
+		}
+		return
+	}
+	in.rotateIfDue(received)
+	in.Filling.Saw(received)
+	if !c.Topic.Sampler.Thin && step > 0 {
+		in.add(c, run, count, stamp, received)
+		return
+	}
+	for count > 0 {
+		size := 4 + int(binary.LittleEndian.Uint32(run))
+		if !c.Topic.Sampler.Thin || c.Topic.Sampler.Keep(in.cfg.Sim.Steady(received)) {
+			in.add(c, run[:size], 1, stamp, received)
+		}
+		stamp = stamp.Add(step)
+		run, count = run[size:], count-1
+	}
+}
+
+// add is append for frames that are wanted. mu is held.
+func (in *Intake) add(c *account.Connection, run []byte, count int, stamp rosbag.Time, received time.Time) {
+	for count > 0 {
+		switch {
+		case c.Topic.AtLimit() || in.Mode.Full:
+			return
+		case in.Mode.Ended: // the file failed: the links go on until they are closed
+			c.Topic.Drop(account.DropDisk, uint64(count))
+			return
+		case in.Mode.State != control.StateRecording: // since it waits for room
+			c.NoteUnrecorded(count)
+			return
+		case !in.Pool.Admits(&c.Topic.Memory, in.Pool.Weight(len(run)+count*filling.RecordOverhead+c.NewRecord(in.Rotation.Part())), true):
+			c.Topic.Drop(account.DropBufferFull, uint64(count))
+			return
+		case in.Filling.Open == nil && !in.WaitForChunk(c.Topic):
+			if !in.accepts(c.Topic) {
+				continue
+			}
+			c.Topic.Drop(account.DropBufferFull, uint64(count))
+			return
+		}
+		n, size := in.fit(c.Topic, run, count)
+		in.Filling.Append(c.Conn, stamp, run[:size], n, received)
+		in.Filling.Open.Add(&c.Topic.Memory, in.Pool.Weight(size+n*filling.RecordOverhead))
+		c.NoteRecord(in.Rotation.Part())
+		in.took(c.Topic, uint64(n), uint64(size-4*n))
+		if c.Latching {
+			in.Latched.Remember(&c.Source, latch.LastFrame(run[:size]))
+		}
+		stamp = stamp.Add(time.Duration(n))
+		run, count = run[size:], count-n
+		if in.Filling.Full() {
+			in.SealOpen()
+			in.checkSize(received)
+		}
+	}
+}
+
+// fit returns how many frames of a run, and how many bytes, go into the open chunk. mu is held.
+func (in *Intake) fit(t *account.Topic, run []byte, count int) (n, size int) {
+	wanted := int(t.Wanted(uint64(count)))
+	return in.Filling.Fit(run, wanted, wanted == count)
+}
+
+// SealOpen hands the open chunk on, if it has messages. mu is held.
+func (in *Intake) SealOpen() {
+	if c := in.Filling.Take(); c != nil {
+		in.Pool.Settle(c)
+		in.submit(c)
+	}
+}
+
+// submit gives a chunk to the encoder and the sink. mu is held, so that the
+// order of the queue is the order of the file.
+func (in *Intake) submit(c *memory.Chunk) {
+	in.Pool.Count(c)
+	in.Pool.Charge(c)
+	c.Part, c.Cost = in.Rotation.Part(), rotation.ChunkCost(&c.Builder)
+	in.Rotation.Queue(c.Cost)
+	in.cfg.Encoder.Put(c)
+	in.queue.Put(command.Item{Chunk: c})
+}
+
+// took counts messages of t that were put into a chunk.
+func (in *Intake) took(t *account.Topic, messages, bytes uint64) {
+	t.Add(account.Tally{Messages: messages, Bytes: bytes})
+	if t.AtLimit() {
+		in.Room.Broadcast() // links of t need not wait any more
+		signal(in.Limited)
+	}
+}
+
+// WaitForChunk gets a buffer for the open chunk. false means that there is no room,
+// or that the waiting for some is over.
+func (in *Intake) WaitForChunk(t *account.Topic) bool {
+	var b *account.Wait
+	for in.Filling.Open == nil && in.accepts(t) { // another link may open one while we wait
+		// What is left is for a large message that waits for memory, but for a minimum.
+		if !in.Pool.LargeFirst() && in.OpenChunk() {
+			break
+		}
+		if !in.Pool.Blocks {
+			return false
+		}
+		if b == nil {
+			b = &account.Wait{Topic: t}
+			defer in.Account.EndWait(b)
+		}
+		in.wait(b)
+	}
+	return in.Filling.Open != nil && in.accepts(t)
+}
+
+// OpenChunk makes sure of an open chunk if there is room for one. mu is held.
+func (in *Intake) OpenChunk() bool {
+	if in.Filling.Open == nil {
+		c := in.Pool.Open()
+		if c == nil {
+			return false
+		}
+		in.Filling.Begin(c, in.sealLimit())
+	}
+	return true
+}
+
+// sealLimit returns the length beyond which the open chunk is sealed: the chunk size,
+// or less where the file has its size before. mu is held.
+func (in *Intake) sealLimit() int {
+	left := in.Rotation.Left()
+	if in.cfg.Encoder.Compresses() {
+		left = max(left, int64(in.Pool.ChunkBytes)/8) // an estimate: not worth many small chunks
+	}
+	return int(max(min(int64(in.Pool.ChunkBytes), left), 0))
+}
+
+// wait lets a link wait until there may be room. mu is held.
+func (in *Intake) wait(w *account.Wait) {
+	in.Account.BeginWait(w, time.Now())
+	in.Room.Wait()
+}
+
+// signal puts a token into a channel, unless it has one that its receiver has not seen yet.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// release takes a chunk back after it was written or given up.
+func (in *Intake) release(c *memory.Chunk) {
+	in.Mu.Lock()
+	in.Pool.Put(c)
+	in.Mu.Unlock()
+}

@@ -1,0 +1,144 @@
+package intake
+
+import (
+	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/internal/command"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+)
+
+// Commands is the door for what users ask a recording to do.
+type Commands struct{ in *Intake }
+
+// Commands returns the door for users.
+func (in *Intake) Commands() Commands { return Commands{in} }
+
+// AtSize returns a channel that gets a token when the one file has its size.
+func (d Commands) AtSize() <-chan struct{} { return d.in.Filled }
+
+// accepts reports whether messages of t go into the bag now. mu is held.
+func (in *Intake) accepts(t *account.Topic) bool {
+	return in.Mode.Records() && !t.AtLimit()
+}
+
+// enter changes the state. Links that wait for room have to look again. mu is held.
+func (in *Intake) enter(s control.State) {
+	in.Mode.State = s
+	in.Room.Broadcast()
+	in.cfg.OnChange()
+}
+
+// BegunAt returns when the recording was started, zero while it is stopped.
+func (d Commands) BegunAt() time.Time {
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	return d.in.Mode.Begun
+}
+
+// Pause makes what arrives from now on pass.
+func (d Commands) Pause() error {
+	in := d.in
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	err := in.Mode.HasBag()
+	if err == nil && in.Mode.State == control.StateRecording {
+		in.enter(control.StatePaused)
+	}
+	return err
+}
+
+// Resume records again. Latched messages that came meanwhile are as good as new: they
+// are written as at the beginning of a file.
+func (d Commands) Resume(now time.Time) error {
+	in := d.in
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	if err := in.Mode.HasBag(); err != nil || in.Mode.State == control.StateRecording {
+		return err
+	}
+	in.enter(control.StateRecording)
+	in.repeatMissed(now)
+	return nil
+}
+
+// repeatMissed makes the writer repeat the latched messages that came while nothing was recorded.
+// mu is held.
+func (in *Intake) repeatMissed(now time.Time) {
+	repeat := in.fileStart(now, func(c *latch.Source) bool { return c.Missed })
+	repeat.Resumed = true
+	if len(repeat.Latched) > 0 {
+		in.SealOpen() // it came before
+		in.Enqueue(&command.Command{Kind: command.Repeat, Start: repeat})
+	}
+}
+
+// RequestSplit begins the next file now, in whatever state but stopped.
+func (d Commands) RequestSplit(now time.Time) (*command.Command, error) {
+	in := d.in
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	if err := in.Mode.HasBag(); err != nil {
+		return nil, err
+	}
+	if in.Ring.IsOnly() {
+		return nil, control.ErrOnlySnapshots
+	}
+	return in.Rotate(now), nil
+}
+
+// RequestStop ends the file behind what was received until now. The command is nil if there
+// is no file and none to come.
+func (d Commands) RequestStop() (*command.Command, error) {
+	in := d.in
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	switch {
+	case in.Mode.Over():
+		return nil, control.ErrNotRecording
+	case in.Mode.State == control.StateStopped && in.Mode.Starting == nil:
+		return nil, nil
+	}
+	in.SealOpen()
+	in.Mode.Starting = nil
+	in.Mode.Begun = time.Time{}
+	in.enter(control.StateStopped)
+	in.Enqueue(&command.Command{Kind: command.Report})
+	return in.Enqueue(&command.Command{Kind: command.Close}), nil
+}
+
+// RequestStart opens the next file and records from then on. The command is nil if there is a
+// file; two starts at the same time get the same.
+func (d Commands) RequestStart() (*command.Command, error) {
+	in := d.in
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	switch {
+	case in.Mode.Over():
+		return nil, control.ErrNotRecording
+	case in.Mode.State != control.StateStopped:
+		return nil, nil
+	case in.Ring.IsOnly(): // there is no file to open
+		now := time.Now()
+		in.Mode.Begun = in.cfg.Sim.Steady(now)
+		in.enter(control.StateRecording)
+		in.repeatMissed(now)
+		return nil, nil
+	case in.Mode.Starting == nil:
+		in.Mode.Starting = in.Enqueue(&command.Command{Kind: command.Open})
+	}
+	return in.Mode.Starting, nil
+}
+
+// RequestPin queues the protection of the files that are written to at since or later.
+func (d Commands) RequestPin(since time.Time) (*command.Command, error) {
+	in := d.in
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	if in.Mode.Ended {
+		return nil, control.ErrNotRecording
+	}
+	in.SealOpen()
+	return in.Enqueue(&command.Command{Kind: command.Pin, Since: since}), nil
+}

@@ -1,0 +1,187 @@
+package intake
+
+import (
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/internal/command"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// Files is the door for whoever writes the bags, in the order of the queue.
+type Files struct{ in *Intake }
+
+// Files returns the door for whoever writes bags.
+func (in *Intake) Files() Files { return Files{in} }
+
+// Next waits for what is to be done next. ok is false when that is all.
+func (d Files) Next() (item command.Item, ok bool) { return d.in.queue.Take() }
+
+// Release takes a chunk back after it was written or given up.
+func (d Files) Release(c *memory.Chunk) { d.in.release(c) }
+
+// claimLatched counts n bytes for latched messages on their way to a file, if there are so many.
+func (d Files) claimLatched(n int64) bool {
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	return d.in.Latched.Claim(n)
+}
+
+// UnclaimLatched gives back what FrameOf has claimed.
+func (d Files) UnclaimLatched(n int64) {
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Pool.UnuseLatched(n)
+}
+
+// ChunkBytes returns the size at which chunks are sealed.
+func (d Files) ChunkBytes() int { return d.in.Pool.ChunkBytes }
+
+// OnlySnapshots reports whether nothing is written but snapshots.
+func (d Files) OnlySnapshots() bool { return d.in.Ring.IsOnly() }
+
+// Stamp returns the time of the recording at now.
+func (d Files) Stamp(now time.Time) time.Time { return d.in.cfg.Sim.At(now) }
+
+// End ends the intake: the file has failed.
+func (d Files) End() {
+	in := d.in
+	in.Mu.Lock()
+	in.Mode.Ended = true
+	in.Mu.Unlock()
+	in.Room.Broadcast()
+}
+
+// Lose counts the messages of a chunk that will not be written.
+func (d Files) Lose(c *memory.Chunk, cause account.DropCause) {
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Account.LostWithChunk(c.Sealed, cause)
+}
+
+// CountDeleted takes the messages of a deleted file, by topic, for lost.
+func (d Files) CountDeleted(content map[string]account.Tally) {
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Account.Deleted(content, d.in.Ring.IsOnly())
+}
+
+// Written accounts for a chunk that takes so many bytes in the file of part.
+func (d Files) Written(c *memory.Chunk, bytes int64, part int) {
+	in := d.in
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	in.Account.Written(c.Sealed, part) // after a failover it is another file than the intake meant
+	in.Rotation.Written(c.Part, c.Cost, bytes, in.cfg.Encoder.Compresses())
+}
+
+// Failover makes all that comes from now on go into another file, which the sink has
+// opened after a fault, and returns how that begins.
+func (d Files) Failover(now time.Time) *command.FileStart {
+	in := d.in
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	now = in.Filling.Later(now)
+	in.SealOpen()
+	in.Rotation.NextPart(in.passed(now))
+	in.Filling.BeginFile(in.sealLimit())
+	return in.fileStart(now, nil)
+}
+
+// FileOpened begins to record into the file that command c has opened, and returns how that
+// begins.
+func (d Files) FileOpened(c *command.Command, now time.Time) *command.FileStart {
+	in := d.in
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	now = in.Filling.Later(now)
+	in.Rotation.Restart(in.passed(now))
+	in.Filling.BeginFile(in.sealLimit())
+	next := in.fileStart(now, nil)
+	if in.Mode.Starting == c { // and not stopped again; then that command ends the file
+		in.Mode.Starting = nil
+		in.Mode.Begun = in.cfg.Sim.Steady(now)
+		in.enter(control.StateRecording)
+	}
+	return next
+}
+
+// NotOpened notes that command c could not open a file.
+func (d Files) NotOpened(c *command.Command) {
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	if d.in.Mode.Starting == c {
+		d.in.Mode.Starting = nil
+	}
+}
+
+// FileClosed notes that the files up to that of part are closed.
+func (d Files) FileClosed(part int) {
+	in := d.in
+	in.closedParts.Store(int64(part) + 1)
+}
+
+// Unpin lets go of latched messages.
+func (d Files) Unpin(all []latch.Pinned) {
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Latched.Unpin(all)
+}
+
+// RepeatedInFile accounts for latched messages that were written to the file of part.
+func (d Files) RepeatedInFile(c *chunk.Sealed, part int) {
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Account.Repeated(c)
+	d.in.Rotation.Repeated(part, int64(len(c.Record)))
+}
+
+// FrameOf returns the frame of a latched message, and what that takes beside the bytes that are
+// counted for the message, until unclaimLatched.
+func (d Files) FrameOf(l latch.Pinned) (frame []byte, claimed int64, err error) {
+	in := d.in
+	if l.Chunk == nil {
+		return l.Frame, 0, nil
+	}
+	claimed = in.Latched.Weight(int(l.Chunk.Sealed.UncompressedBytes))
+	if !d.claimLatched(claimed) {
+		return nil, 0, latch.ErrNoMemory
+	}
+	for m, err := range l.Chunk.Sealed.Messages() {
+		if err != nil {
+			d.UnclaimLatched(claimed)
+			return nil, 0, err
+		}
+		if m.Conn.ID == l.Conn.ID {
+			frame = m.Frame
+		}
+	}
+	return frame, claimed, nil
+}
+
+// OpenReport returns the connection that the account of losses is written to.
+func (d Files) OpenReport(topic string, typ OwnType) *rosbag.Connection {
+	in := d.in
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	if in.reported == nil {
+		in.reported = in.openOwn(topic, typ, true).Connection
+	}
+	return in.reported.Conn
+}
+
+// OwnWritten counts a message of the recorder's own that the sink has written to the file of now, and
+// returns the number of that.
+func (d Files) OwnWritten(c *rosbag.Connection, bytes int) (part int) {
+	in := d.in
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	if of := in.Account.Connections.Of(c); of != nil {
+		in.took(of.Topic, 1, uint64(bytes))
+	}
+	return in.Rotation.Part()
+}

@@ -1,0 +1,45 @@
+// Package mode is what a recording does with messages now: whether they go into the bag, and what users may
+// ask for. It is pure: the caller has the lock, which is that of the intake.
+package mode
+
+import (
+	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/command"
+)
+
+// Mode is what the recording does with messages now.
+type Mode struct {
+	State    control.State
+	Begun    time.Time        // when the recording was started, by the steady clock of Sim; zero while it is stopped
+	Starting *command.Command // opens the file that a stopped recording waits for; nil for none
+	Ended    bool             // nothing more is recorded: the file has failed, or all links are closed
+	Full     bool             // the only file has reached its size: messages that come now are not wanted
+}
+
+// Records reports whether messages go into the bag.
+func (m *Mode) Records() bool { return m.State == control.StateRecording && !m.Over() }
+
+// Over reports whether the recording ends.
+func (m *Mode) Over() bool { return m.Ended || m.Full }
+
+// HasBag returns why nothing can be done to the bag: the recording ends, or is stopped.
+func (m *Mode) HasBag() error {
+	switch {
+	case m.Over():
+		return control.ErrNotRecording
+	case m.State == control.StateStopped:
+		return control.ErrStopped
+	}
+	return nil
+}
+
+// CanMark returns why nothing can be recorded now.
+func (m *Mode) CanMark() error {
+	err := m.HasBag()
+	if err == nil && m.State == control.StatePaused {
+		return control.ErrPaused
+	}
+	return err
+}

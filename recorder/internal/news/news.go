@@ -1,0 +1,76 @@
+// Package news is what a recording has to tell its user from time to time: messages and links that were
+// lost, links that wait, memory that is short. It has the texts; others find out what there is.
+package news
+
+import (
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
+)
+
+// News is what was not told yet. The zero value is nothing.
+type News struct {
+	Ring       *ring.Shortage // nil for none
+	Latched    latch.Shortage
+	Publishers []account.PublisherNews
+	Waits      []account.WaitNews
+	Drops      []account.Drops
+}
+
+// Log writes a line for each.
+func (n *News) Log(log *zap.Logger) {
+	n.logShortages(log)
+	for _, p := range n.Publishers {
+		logPublisher(log.With(zap.String("topic", p.Topic), zap.String("publisher", p.Publisher)), p)
+	}
+	for _, w := range n.Waits {
+		took := zap.Duration("for", w.Took.Round(time.Millisecond))
+		if w.Over {
+			log.Info("a publisher goes on", zap.String("topic", w.Topic), took)
+		} else {
+			log.Warn("a publisher is held up, as --overflow block asks: the buffer is full; what its own queue does not hold is lost there", zap.String("topic", w.Topic), took)
+		}
+	}
+	for _, d := range n.Drops {
+		fields := []zap.Field{zap.String("topic", d.Topic), zap.Stringer("cause", d.Cause), zap.Uint64("messages", d.Messages)}
+		if d.BufferNeeded > 0 {
+			const mib = 1 << 20 // the unit of -b
+			fields = append(fields, zap.String("needed", fmt.Sprintf("-b %d", (d.BufferNeeded+mib-1)/mib)))
+		}
+		log.Warn("messages dropped", fields...)
+	}
+}
+
+// logShortages tells of latched messages and of messages of the past for which there was no memory.
+func (n *News) logShortages(log *zap.Logger) {
+	if s := n.Ring; s != nil {
+		log.Warn("memory does not hold as much as snapshots are to begin with: give more, or compress",
+			zap.Duration("wanted", s.Wanted), zap.Duration("held", s.Held.Round(time.Millisecond)), zap.Int64("bytes", s.Bytes))
+	}
+	switch s := n.Latched; {
+	case s.Text == "":
+	case s.Topic == "":
+		log.Warn(s.Text)
+	default:
+		log.Warn(s.Text, zap.String("topic", s.Topic))
+	}
+}
+
+// logPublisher tells of messages and links that were lost, and that a publisher is back.
+func logPublisher(log *zap.Logger, p account.PublisherNews) {
+	without := zap.Duration("without", p.Without.Round(time.Millisecond))
+	if p.Missed > 0 {
+		log.Warn("messages that were published have not reached us: the publisher's queue is too small, or the way to here too slow", zap.Uint64("messages", p.Missed))
+	}
+	if p.Lost > 0 {
+		log.Warn("link to a publisher lost", zap.Uint64("times", p.Lost), without)
+	}
+	if p.Back > 0 {
+		log.Info("a publisher is back", zap.Uint64("times", p.Back), without)
+	}
+}

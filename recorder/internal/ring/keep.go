@@ -1,0 +1,63 @@
+package ring
+
+import (
+	"slices"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+)
+
+// Claim counts n bytes for what the ring keeps of a chunk, if there are so many. The chunks of a requested
+// snapshot must not displace each other.
+func (r *Ring) Claim(n int64) bool {
+	if !r.mem.Fits(n) && (r.Pending > 0 || !r.mem.MakeRoom(n, memory.ForAny)) {
+		return false
+	}
+	r.mem.Use(n)
+	return true
+}
+
+// OwnMemory returns memory for the record of a sealed chunk, nil if the record stays in its buffer: the
+// record fills the buffer well, or all memory waits for the disk. A record that does not fill its
+// buffer well, because it is packed or was sealed young, gets memory of its own, so that the ring
+// reaches far back.
+func (r *Ring) OwnMemory(c *memory.Chunk) []byte {
+	n := len(c.Sealed.Record)
+	if 4*int64(n) >= 3*c.Counted {
+		return nil
+	}
+	if spare := r.spare(n); spare != nil {
+		return spare // counted already
+	}
+	// The chunks of a requested snapshot must not displace each other: this chunk comes back in a moment.
+	if (r.Pending == 0 || n > 2*r.mem.ChunkBytes) && !r.mem.MakeRoom(int64(n), memory.ForAny) {
+		return nil
+	}
+	r.mem.Use(int64(n))
+	return make([]byte, 0, n)
+}
+
+// spare returns spare memory that n bytes fill well, or nil.
+func (r *Ring) spare(n int) []byte {
+	for i, m := range r.Spare {
+		if cap(m) >= n && cap(m) <= n+n/2 {
+			r.Spare = slices.Delete(r.Spare, i, i+1)
+			return m[:0]
+		}
+	}
+	return nil
+}
+
+// Of returns a sealed chunk as the ring keeps it: with its record in own memory, or in its buffer if own is
+// nil. counted is what the memory counts for the buffer. The buffer of a chunk with own memory is to be given
+// back.
+func Of(c *memory.Chunk, counted int64, own []byte) Chunk {
+	kept := Chunk{Sealed: c.Sealed, Chunk: c, Weight: counted, FirstAt: c.FirstAt, LastAt: c.LastAt}
+	if own == nil {
+		return kept
+	}
+	sealed := *c.Sealed // which goes back with its buffer
+	kept.Memory = append(own, sealed.Record...)
+	sealed.Record, sealed.Counts, sealed.PayloadBytes = kept.Memory, slices.Clone(sealed.Counts), slices.Clone(sealed.PayloadBytes)
+	kept.Sealed, kept.Weight, kept.Chunk = &sealed, int64(cap(kept.Memory)), nil
+	return kept
+}
