@@ -128,9 +128,9 @@ var allowed = map[string][]string{
 	"recorder/internal/queue":   {},
 	"recorder/internal/repair":  {"bagfmt", "bagfmt/chunk", "bagfmt/recovery", "internal/loglimit", "recorder/internal/bagfile", "recorder/internal/bagname", "recorder/internal/disk"},
 
-	"internal/playface/screen":       {"internal/bagnote", "internal/plural", "internal/term", "internal/term/keys", "internal/term/termtext", "internal/term/topictable", "player/control"},
-	"internal/recordface/screen":     {"internal/plural", "internal/term", "internal/term/keys", "internal/term/termtext", "internal/term/topictable", "recorder/control"},
-	"internal/program/doors":         {"config", "internal/command", "internal/program", "internal/rosctl", "internal/sdnotify", "internal/term", "internal/term/keys", "internal/web", "tcpros"},
+	"internal/playface/screen":       {"internal/bagnote", "internal/command", "internal/plural", "internal/term", "internal/term/keys", "internal/term/termtext", "internal/term/topictable", "player/control"},
+	"internal/recordface/screen":     {"internal/command", "internal/plural", "internal/term", "internal/term/keys", "internal/term/termtext", "internal/term/topictable", "recorder/control"},
+	"internal/program/doors":         {"config", "internal/command", "internal/live", "internal/program", "internal/rosctl", "internal/sdnotify", "internal/term", "internal/term/keys", "internal/web", "internal/web/foxglove", "tcpros"},
 	"internal/store/internal/answer": {"internal/store/internal/place"},
 	"internal/store/internal/place":  {},
 	"internal/store/internal/put":    {"internal/store/internal/answer", "internal/store/internal/place"},
