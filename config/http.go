@@ -19,7 +19,7 @@ type Web struct {
 	Token     string      `group:"Web page and metrics:" name:"http-token" placeholder:"TEXT" secret:"" help:"Require this token, of at least 16 characters. Every user of this machine can read a command line: use the variable or --http-token-file."`
 	TokenFile string      `group:"Web page and metrics:" name:"http-token-file" placeholder:"FILE" help:"Read the token from this file."`
 	Hosts     []string    `group:"Web page and metrics:" name:"http-host" sep:"none" placeholder:"NAME" help:"Accept requests for the host NAME, too, besides localhost, addresses, the name of this machine and the one in the ROS graph. May be given several times."`
-	Origins   []string    `group:"Web page and metrics:" name:"http-origin" placeholder:"ORIGIN,..." help:"Let pages of these origins, such as https://viewer.example.org, open the live view, too, besides the pages of this server, the Foxglove application and desktop applications. May be given several times."`
+	Origins   []string    `group:"Web page and metrics:" name:"http-origin" placeholder:"ORIGIN" help:"Let pages of these origins, such as https://viewer.example.org, open the live view, too, besides the pages of this server, the Foxglove application and desktop applications. May be given several times."`
 }
 
 // maxTokenBytes is the limit of the size of a token file.

@@ -10,7 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/testrace"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -26,13 +26,13 @@ type slowDisk struct {
 // newSlowDisk returns a pipeline that writes to one.
 func newSlowDisk(t testing.TB, o Options) *slowDisk {
 	d := new(slowDisk)
-	d.pipe = testPipeline(t, o, func(f bagfile.Handle) bagfile.Handle { return slowFile{f, d} })
+	d.pipe = testPipeline(t, o, func(f disk.Handle) disk.Handle { return slowFile{f, d} })
 	return d
 }
 
 // slowFile is a file on it.
 type slowFile struct {
-	bagfile.Handle
+	disk.Handle
 	disk *slowDisk
 }
 

@@ -3,7 +3,9 @@ package recorder
 import (
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
+	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 )
 
 // Report says when the account of a recording is written at the end of its last bag,
@@ -26,7 +28,7 @@ type (
 	Sync = bagfile.Sync
 
 	// Retention says which closed files of a recording are deleted.
-	Retention = bagfile.Retention
+	Retention = retention.Limits
 )
 
 // The zero value is the default of the durability contract.
@@ -39,10 +41,10 @@ const (
 // Errors of the disk and of files.
 var (
 	// ErrMinSpace means that the recording ended because the disk is nearly full.
-	ErrMinSpace = bagfile.ErrMinSpace
+	ErrMinSpace = disk.ErrMinSpace
 
 	// ErrDiskHangs means that the recording was to end, but the disk did not answer for
 	// several seconds. Its last file has no index. What waits for the disk is left behind:
 	// the process should end.
-	ErrDiskHangs = bagfile.ErrDiskHangs
+	ErrDiskHangs = disk.ErrDiskHangs
 )

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -71,7 +71,7 @@ func TestNextFileThatCannotBe(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{})
 	l := open(t, p, "/t", "/p")
-	shut, err := bagfile.OpenFolder(t.TempDir())
+	shut, err := disk.OpenFolder(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestStopTakesAStartBack(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{})
 	g := gate{open: make(chan struct{})}
-	p.Out.Wrap(func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
+	p.Out.Wrap(func(f disk.Handle) disk.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
 	ctx, cancel := context.WithCancel(t.Context())

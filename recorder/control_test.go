@@ -12,7 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -325,7 +325,7 @@ func TestAWaitThatIsGivenUp(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{})
 	g := gate{open: make(chan struct{})}
-	p.Out.Wrap(func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
+	p.Out.Wrap(func(f disk.Handle) disk.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -390,7 +390,7 @@ func TestOthersWaitForRoomAcrossAPause(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{Overflow: OverflowBlock, BufferBytes: 1, ChunkBytes: 20_000})
 	g := gate{open: make(chan struct{})}
-	p.Out.Wrap(func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
+	p.Out.Wrap(func(f disk.Handle) disk.Handle { g.Handle = f; return g })
 	small, large := open(t, p, "/s", "/p"), open(t, p, "/l", "/p")
 	var wg sync.WaitGroup
 	wg.Go(func() { testlink.PublishPlain(small, 20) })

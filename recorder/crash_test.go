@@ -11,7 +11,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
-	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -30,7 +30,7 @@ type diskOp struct {
 }
 
 type diaryFile struct {
-	bagfile.Handle
+	disk.Handle
 	*diary
 }
 
@@ -168,7 +168,7 @@ var imageSeed = maphash.MakeSeed()
 func recordForPowerCut(t *testing.T, c rosbag.Compression) []diskOp {
 	t.Helper()
 	d := new(diary)
-	p := testPipeline(t, Options{Compression: c, ChunkBytes: 3000}, func(f bagfile.Handle) bagfile.Handle { return diaryFile{f, d} })
+	p := testPipeline(t, Options{Compression: c, ChunkBytes: 3000}, func(f disk.Handle) disk.Handle { return diaryFile{f, d} })
 	p.Out.Mode = -1 // none of the modes: it is synced as below, and not each second beside that
 	l := open(t, p, "/t", "/p")
 	head, err := p.Bags.Outputs.Dir.ReadFile("test.bag.active") // was written before

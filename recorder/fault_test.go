@@ -19,7 +19,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -40,12 +40,12 @@ type volume struct {
 // volumeFile is a file on it, in the way of ext4: what is reserved is its own, also if
 // that was not all.
 type volumeFile struct {
-	bagfile.Handle
+	disk.Handle
 	*volume
 	owns *int64
 }
 
-func (v *volume) wrap(inner bagfile.Handle) bagfile.Handle {
+func (v *volume) wrap(inner disk.Handle) disk.Handle {
 	owns := int64(8 << 10) // the head of the bag
 	v.files = append(v.files, &owns)
 	return volumeFile{inner, v, &owns}
@@ -172,7 +172,7 @@ func TestHangingDisk(t *testing.T) {
 	const budget = 1 << 20
 	// Without syncs: one that takes long on a busy disk would be said, too.
 	o := Options{BufferBytes: budget, ChunkBytes: 100 << 10, Sync: SyncNone, Log: zap.New(core)}
-	p := testPipeline(t, o, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
+	p := testPipeline(t, o, func(f disk.Handle) disk.Handle { g.Handle = f; return g })
 	p.Bags.Outputs.Watchdog.Limit = 200 * time.Millisecond
 	node, err := tcpros.NewNode(t.Context(), tcpros.NodeOptions{BaseName: "rec", MasterURI: "http://127.0.0.1:1/", Getenv: func(string) string { return "" }})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -26,8 +27,8 @@ func TestReserveOnARealFile(t *testing.T) {
 	p := testPipeline(t, Options{}, nil)
 	l := open(t, p, "/t", "/p")
 	const reserveLeast = 1 << 20 // that bagfile reserves ahead
-	var file bagfile.Handle
-	p.Out.Wrap(func(f bagfile.Handle) bagfile.Handle { file = f; return f })
+	var file disk.Handle
+	p.Out.Wrap(func(f disk.Handle) disk.Handle { file = f; return f })
 	if file.Reserve(0, 1<<20) != nil || blocks(t, p.Out.Path()) < 1<<20 {
 		p.close()
 		t.Skip("the file system of " + p.Out.Path() + " knows no fallocate")

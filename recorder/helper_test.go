@@ -12,9 +12,11 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
+	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -36,7 +38,7 @@ func sessionOn(p *pipeline, o Options) *session {
 }
 
 // testPipeline is a pipeline on a file in a directory of the test.
-func testPipeline(t testing.TB, o Options, wrap func(bagfile.Handle) bagfile.Handle) *pipeline {
+func testPipeline(t testing.TB, o Options, wrap func(disk.Handle) disk.Handle) *pipeline {
 	t.Helper()
 	o.Select.All, o.Node = true, new(tcpros.Node)
 	o, err := o.withDefaults()
@@ -59,7 +61,7 @@ func testPipeline(t testing.TB, o Options, wrap func(bagfile.Handle) bagfile.Han
 		out.Wrap(wrap)
 		outputs.Wrap = wrap
 	}
-	retain := bagfile.NewRetainer(o.Retain, o.Log, outputs.Free, o.handover().Keeps)
+	retain := retention.New(o.Retain, o.Log, outputs.Free, o.handover().Keeps)
 	r := &session{o: o}
 	r.wire(outputs, retain, out)
 	return &pipeline{session: r, Intake: r.in, Sink: r.sink}
@@ -79,7 +81,7 @@ func holdWriter(p *pipeline) (release func()) {
 	const least = 1 // byte, which the disk does not seem to have when the writer is to open a file
 	held, asked := make(chan struct{}), make(chan struct{})
 	var others atomic.Bool
-	p.Bags.Disk = bagfile.NewSpace(least, "", false, func() (int64, error) {
+	p.Bags.Disk = disk.NewSpace(least, "", false, func() (int64, error) {
 		if others.Swap(true) {
 			return least, nil
 		}

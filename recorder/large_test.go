@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -180,7 +180,7 @@ func TestBlockageIsReported(t *testing.T) {
 	t.Parallel()
 	core, logs := observer.New(zapcore.InfoLevel)
 	g := gate{open: make(chan struct{})}
-	p := testPipeline(t, Options{Log: zap.New(core), BufferBytes: 1, ChunkBytes: 10 << 10, Overflow: OverflowBlock}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
+	p := testPipeline(t, Options{Log: zap.New(core), BufferBytes: 1, ChunkBytes: 10 << 10, Overflow: OverflowBlock}, func(f disk.Handle) disk.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	var sending sync.WaitGroup
 	sending.Go(func() { testlink.PublishPlain(l, 20) })

@@ -15,12 +15,14 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
+	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
@@ -215,14 +217,14 @@ func (o *Options) intake(encoder *encode.Encoder) intake.Config {
 }
 
 // sink returns what the sink is made of; out is the file that is written, nil while stopped.
-func (o *Options) sink(in *intake.Intake, encoder *encode.Encoder, outputs *bagfile.Series, retain *bagfile.Retainer, out *files.Bag) sink.Config {
+func (o *Options) sink(in *intake.Intake, encoder *encode.Encoder, outputs *bagfile.Series, retain *retention.Retainer, out *files.Bag) sink.Config {
 	mode := map[control.SnapshotMode]sink.Mode{control.SnapshotOnly: sink.OnlySnapshots, control.SnapshotBeside: sink.BesideRecording}[o.Snapshot.Mode]
 	return sink.Config{
 		Log: o.Log, Files: in.Files(), Commands: in.Commands(), Snapshots: in.Snapshots(),
 		Encoder: encoder, Compression: o.Compression, Report: own.LossReport(o.Report, lossesNow(in.Accounts())), ReportTopic: own.ReportTopic, AbortDrain: o.Hurry,
 		Keeps: mode, First: out,
 		Bags: files.Config{
-			Outputs: outputs, Retain: retain, Disk: bagfile.NewSpace(o.MinSpace, o.MinSpaceText, o.Retain.Enabled(), outputs.Free, o.Log),
+			Outputs: outputs, Retain: retain, Disk: disk.NewSpace(o.MinSpace, o.MinSpaceText, o.Retain.Enabled(), outputs.Free, o.Log),
 			Handover: o.handover(), OnOpen: o.onOpen, OnChange: o.Control.notify,
 		},
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
@@ -14,7 +14,7 @@ import (
 
 // throttled is a file that takes no more than some bytes a second.
 type throttled struct {
-	bagfile.Handle
+	disk.Handle
 	rate int64
 	next time.Time // when it takes more; owned by the writer
 }
@@ -43,7 +43,7 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer node.Close(t.Context())
-	p := testPipeline(t, Options{BufferBytes: 16 << 20}, func(f bagfile.Handle) bagfile.Handle { return &throttled{Handle: f, rate: 20_000_000} })
+	p := testPipeline(t, Options{BufferBytes: 16 << 20}, func(f disk.Handle) disk.Handle { return &throttled{Handle: f, rate: 20_000_000} })
 	subscribe := func(name string) (*account.Topic, *load.Publisher) {
 		topic := p.Links().AddTopicOf(name, name, time.Time{})
 		pub, err := load.Advertise(t.Context(), m.Addr().String(), "/pub"+name, name)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -20,16 +20,16 @@ type faulty struct {
 	mu    sync.Mutex
 	at, n int
 	sync  bool // count syncs instead of writes
-	syncs map[bagfile.Handle]int
+	syncs map[disk.Handle]int
 }
 
 // faultyFile is one of them.
 type faultyFile struct {
-	bagfile.Handle
+	disk.Handle
 	*faulty
 }
 
-func (f *faulty) wrap(inner bagfile.Handle) bagfile.Handle { return faultyFile{inner, f} }
+func (f *faulty) wrap(inner disk.Handle) disk.Handle { return faultyFile{inner, f} }
 
 func (f *faulty) due(isSync bool) bool {
 	f.mu.Lock()
@@ -52,7 +52,7 @@ func (f faultyFile) WriteAt(p []byte, off int64) (int, error) {
 func (f faultyFile) Sync() error {
 	f.mu.Lock()
 	if f.syncs == nil {
-		f.syncs = map[bagfile.Handle]int{}
+		f.syncs = map[disk.Handle]int{}
 	}
 	f.syncs[f.Handle]++
 	f.mu.Unlock()
@@ -129,8 +129,8 @@ func TestFailedSyncMovesOn(t *testing.T) {
 	f := &faulty{at: 2, sync: true, err: errInjected}
 	handed := &finishedFiles{}
 	p := testPipeline(t, Options{ChunkBytes: 20 << 10, Sync: SyncChunk, Handover: handed}, f.wrap)
-	var first bagfile.Handle
-	p.Out.Wrap(func(h bagfile.Handle) bagfile.Handle { first = h.(faultyFile).Handle; return h })
+	var first disk.Handle
+	p.Out.Wrap(func(h disk.Handle) disk.Handle { first = h.(faultyFile).Handle; return h })
 	l := open(t, p, "/t", "/p")
 	testlink.PublishPlain(l, 20)
 	err := p.close()
@@ -167,7 +167,7 @@ func (f *finishedFiles) Finished(path string, _ int64) {
 // TestSecondFaultEnds: a disk that fails again does not get a third file.
 func TestSecondFaultEnds(t *testing.T) {
 	t.Parallel()
-	p := testPipeline(t, Options{ChunkBytes: 20 << 10}, func(f bagfile.Handle) bagfile.Handle { return broken{f} })
+	p := testPipeline(t, Options{ChunkBytes: 20 << 10}, func(f disk.Handle) disk.Handle { return broken{f} })
 	l := open(t, p, "/t", "/p")
 	testlink.PublishPlain(l, 20)
 	if err := p.close(); !errors.Is(err, errInjected) {
@@ -179,7 +179,7 @@ func TestSecondFaultEnds(t *testing.T) {
 }
 
 // broken takes the head of a bag and what is behind its chunks, but no chunk.
-type broken struct{ bagfile.Handle }
+type broken struct{ disk.Handle }
 
 func (b broken) WriteAt(p []byte, off int64) (int, error) {
 	if off == 4117 && len(p) > 10_000 {

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -18,7 +18,7 @@ import (
 
 // gate is a file whose writes wait while it is shut.
 type gate struct {
-	bagfile.Handle
+	disk.Handle
 	open chan struct{}
 }
 
@@ -30,7 +30,7 @@ func (g gate) WriteAt(p []byte, off int64) (int, error) {
 func TestOverflowDropsTheNewestAndCounts(t *testing.T) {
 	t.Parallel()
 	g := gate{open: make(chan struct{})}
-	p := testPipeline(t, Options{BufferBytes: 1 << 20, ChunkBytes: 100 << 10}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
+	p := testPipeline(t, Options{BufferBytes: 1 << 20, ChunkBytes: 100 << 10}, func(f disk.Handle) disk.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	const messages = 1000
 	for n := range uint32(messages) {
@@ -68,7 +68,7 @@ func TestOverflowDropsTheNewestAndCounts(t *testing.T) {
 func TestOverflowBlocksAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	g := gate{open: make(chan struct{})}
-	p := testPipeline(t, Options{BufferBytes: 1 << 20, ChunkBytes: 100 << 10, Overflow: OverflowBlock}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
+	p := testPipeline(t, Options{BufferBytes: 1 << 20, ChunkBytes: 100 << 10, Overflow: OverflowBlock}, func(f disk.Handle) disk.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	done := make(chan struct{})
 	go func() {
@@ -101,7 +101,7 @@ func TestOverflowBlocksAndLosesNothing(t *testing.T) {
 func TestLastCallReleasesALargeMessage(t *testing.T) {
 	t.Parallel()
 	g := gate{open: make(chan struct{})}
-	p := testPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 100 << 10, Overflow: OverflowBlock, FlushInterval: time.Hour}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
+	p := testPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 100 << 10, Overflow: OverflowBlock, FlushInterval: time.Hour}, func(f disk.Handle) disk.Handle { g.Handle = f; return g })
 	small, large, other := open(t, p, "/small", "/p"), open(t, p, "/large", "/p"), open(t, p, "/large", "/q")
 	small.Frames(testlink.Frame(1, 0, 10_000), 1, time.Now())
 	first := other.Large(900_000)
@@ -131,7 +131,7 @@ func TestLastCallReleasesALargeMessage(t *testing.T) {
 func TestEndReleasesABlockedPublisher(t *testing.T) {
 	t.Parallel()
 	g := gate{open: make(chan struct{})}
-	p := testPipeline(t, Options{BufferBytes: 1, ChunkBytes: 10 << 10, Overflow: OverflowBlock}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
+	p := testPipeline(t, Options{BufferBytes: 1, ChunkBytes: 10 << 10, Overflow: OverflowBlock}, func(f disk.Handle) disk.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	var wg sync.WaitGroup
 	wg.Go(func() { testlink.PublishPlain(l, 100) })
@@ -158,7 +158,7 @@ func testHurry(t *testing.T, c rosbag.Compression) {
 	t.Helper()
 	g := gate{open: make(chan struct{})}
 	hurry := make(chan struct{})
-	p := testPipeline(t, Options{ChunkBytes: 10 << 10, Hurry: hurry, Compression: c}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
+	p := testPipeline(t, Options{ChunkBytes: 10 << 10, Hurry: hurry, Compression: c}, func(f disk.Handle) disk.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	testlink.PublishPlain(l, 100)
 	close(hurry)

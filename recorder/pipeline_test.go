@@ -10,7 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/fields"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -146,7 +146,7 @@ var errInjected = errors.New("injected")
 func TestFlushSealsAnOldChunk(t *testing.T) {
 	t.Parallel()
 	written := make(chan struct{}, 10)
-	p := testPipeline(t, Options{FlushInterval: time.Second}, func(f bagfile.Handle) bagfile.Handle { return told{f, written} })
+	p := testPipeline(t, Options{FlushInterval: time.Second}, func(f disk.Handle) disk.Handle { return told{f, written} })
 	l := open(t, p, "/t", "/p")
 	now := time.Now()
 	l.Frames(testlink.Frame(1, 0, 10), 1, now)
@@ -165,7 +165,7 @@ func TestFlushSealsAnOldChunk(t *testing.T) {
 
 // told reports each write.
 type told struct {
-	bagfile.Handle
+	disk.Handle
 	written chan<- struct{}
 }
 
@@ -225,7 +225,7 @@ func TestLimitStopsAtTheMessage(t *testing.T) {
 // the file.
 func TestLargeAllocatesNothing(t *testing.T) {
 	wrote := make(chan struct{}, 1)
-	p := testPipeline(t, Options{FlushInterval: time.Hour, Sync: SyncNone, Overflow: OverflowBlock}, func(f bagfile.Handle) bagfile.Handle {
+	p := testPipeline(t, Options{FlushInterval: time.Hour, Sync: SyncNone, Overflow: OverflowBlock}, func(f disk.Handle) disk.Handle {
 		return told{nowhere{f}, wrote}
 	})
 	l := open(t, p, "/t", "/p")
@@ -275,7 +275,7 @@ func testAllocations(t *testing.T, overflow Overflow) {
 func BenchmarkAppend(b *testing.B) {
 	for _, size := range []int{100, 1 << 10, 64 << 10} {
 		b.Run(fmt.Sprintf("msg=%d", size), func(b *testing.B) {
-			p := testPipeline(b, Options{Sync: SyncNone, Overflow: OverflowBlock}, func(f bagfile.Handle) bagfile.Handle { return nowhere{f} })
+			p := testPipeline(b, Options{Sync: SyncNone, Overflow: OverflowBlock}, func(f disk.Handle) disk.Handle { return nowhere{f} })
 			l := open(b, p, "/t", "/p")
 			count := max(64<<10/size, 1)
 			var run []byte
@@ -296,6 +296,6 @@ func BenchmarkAppend(b *testing.B) {
 }
 
 // nowhere takes every write.
-type nowhere struct{ bagfile.Handle }
+type nowhere struct{ disk.Handle }
 
 func (nowhere) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }

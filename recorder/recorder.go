@@ -20,8 +20,10 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/repair"
+	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 )
 
@@ -82,8 +84,8 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 
 // openFirst makes room as Options.Retain asks, and opens the first file if the recording
 // begins with one.
-func (r *session) openFirst(outputs *bagfile.Series) (*bagfile.Retainer, *files.Bag, error) {
-	retain := bagfile.NewRetainer(r.o.Retain, r.o.Log, outputs.Free, r.o.handover().Keeps)
+func (r *session) openFirst(outputs *bagfile.Series) (*retention.Retainer, *files.Bag, error) {
+	retain := retention.New(r.o.Retain, r.o.Log, outputs.Free, r.o.handover().Keeps)
 	if err := retain.Load(outputs); err != nil {
 		r.o.Log.Warn("bags of earlier recordings do not count for the limits of this one", zap.Error(err))
 	}
@@ -94,7 +96,7 @@ func (r *session) openFirst(outputs *bagfile.Series) (*bagfile.Retainer, *files.
 		return retain, nil, nil
 	}
 	if free, err := outputs.Free(); err == nil && free < r.o.MinSpace {
-		err := fmt.Errorf("%w: %s", ErrMinSpace, bagfile.LowSpace(r.o.MinSpaceText, outputs.Next(r.started)))
+		err := fmt.Errorf("%w: %s", ErrMinSpace, disk.LowSpace(r.o.MinSpaceText, outputs.Next(r.started)))
 		return nil, nil, errors.Join(err, retain.Close())
 	}
 	out, err := files.Create(outputs, r.started)

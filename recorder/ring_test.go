@@ -7,7 +7,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/testrace"
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -108,7 +108,7 @@ func TestSlowTopicsReachFarBack(t *testing.T) {
 func TestRecordingComesBeforeTheRing(t *testing.T) {
 	t.Parallel()
 	g := gate{open: make(chan struct{})}
-	p := testPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 50 << 10, Overflow: OverflowBlock, Snapshot: Snapshot{Mode: control.SnapshotBeside}}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
+	p := testPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 50 << 10, Overflow: OverflowBlock, Snapshot: Snapshot{Mode: control.SnapshotBeside}}, func(f disk.Handle) disk.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	close(g.open)
 	publishSized := func(from, to uint32) {

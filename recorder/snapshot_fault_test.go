@@ -18,7 +18,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/snapshot"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -64,7 +64,7 @@ func TestTornSnapshotCanBeRead(t *testing.T) {
 }
 
 // failing is a file that takes no writes after the first few bytes.
-type failing struct{ bagfile.Handle }
+type failing struct{ disk.Handle }
 
 func (f failing) WriteAt(p []byte, off int64) (int, error) {
 	if off >= 4117 {
@@ -81,7 +81,7 @@ func TestSnapshotThatFails(t *testing.T) {
 	for n := range uint32(100) {
 		l.Frames(testlink.Frame(1, n, 100), 1, time.Now())
 	}
-	p.Snapshotter.Outputs.Wrap = func(f bagfile.Handle) bagfile.Handle { return failing{f} }
+	p.Snapshotter.Outputs.Wrap = func(f disk.Handle) disk.Handle { return failing{f} }
 	sn, err := p.Snapshotter.Trigger(time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestSnapshotThatFails(t *testing.T) {
 
 // telling is a file that tells of each write before it is done.
 type telling struct {
-	bagfile.Handle
+	disk.Handle
 	writes func()
 }
 
@@ -138,7 +138,7 @@ func TestSnapshotLetsMemoryGo(t *testing.T) {
 	}
 	p.Mu.Unlock()
 	writes, held := 0, 0
-	p.Snapshotter.Outputs.Wrap = func(f bagfile.Handle) bagfile.Handle {
+	p.Snapshotter.Outputs.Wrap = func(f disk.Handle) disk.Handle {
 		return telling{f, func() {
 			if writes++; writes != chunks { // the last one, about
 				return
@@ -168,7 +168,7 @@ func TestSnapshotIsNotWaitedForByADiskThatHangs(t *testing.T) {
 	p := ringPipeline(t, Options{Control: c})
 	c.attach(sessionOn(p, Options{}))
 	creating, hangs := make(chan struct{}), make(chan struct{})
-	p.Snapshotter.Outputs.Wrap = func(f bagfile.Handle) bagfile.Handle {
+	p.Snapshotter.Outputs.Wrap = func(f disk.Handle) disk.Handle {
 		close(creating)
 		<-hangs
 		return f

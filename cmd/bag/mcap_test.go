@@ -144,12 +144,15 @@ func TestOtherTopics(t *testing.T) {
 		}
 	}
 	code, stdout, _ := gobag("check", ros2)
-	if code != 3 || !strings.Contains(stdout, "topic /idl is left out: ") || !strings.Contains(stdout, "not damaged; 1 topic left out; 1 message can be read") {
+	if code != 3 || !strings.Contains(stdout, "topic /idl is left out: ") || !strings.Contains(stdout, "not damaged; 1 topic left out; 2 messages can be read") {
 		t.Errorf("check: code %d, %s", code, stdout)
+	}
+	if _, stdout, _ := gobag("info", ros2); !strings.Contains(stdout, "version:  ROS 2, mcap\n") {
+		t.Error(stdout)
 	}
 }
 
-// mcapOfROS2 has a message of /two, and one of /idl, whose definition cannot be read.
+// mcapOfROS2 has a message of /two, one of /idl, whose definition cannot be read, and one of /one of ROS 1.
 func mcapOfROS2(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -162,6 +165,9 @@ func mcapOfROS2(t *testing.T) []byte {
 		w.WriteHeader(&mcap.Header{Profile: "ros2"}),
 		w.WriteSchema(&mcap.Schema{ID: 1, Name: "std_msgs/msg/String", Encoding: "ros2msg", Data: []byte("string data\n")}),
 		w.WriteSchema(&mcap.Schema{ID: 2, Name: "a/msg/I", Encoding: "ros2idl", Data: []byte("module a {}")}),
+		w.WriteSchema(&mcap.Schema{ID: 3, Name: "std_msgs/String", Encoding: "ros1msg", Data: []byte("string data\n")}),
+		w.WriteChannel(&mcap.Channel{ID: 3, SchemaID: 3, Topic: "/one", MessageEncoding: "ros1"}),
+		w.WriteMessage(&mcap.Message{ChannelID: 3, LogTime: 1e9, Data: []byte("\x02\x00\x00\x00hi")}),
 		w.WriteChannel(&mcap.Channel{ID: 1, SchemaID: 1, Topic: "/two", MessageEncoding: "cdr"}),
 		w.WriteChannel(&mcap.Channel{ID: 2, SchemaID: 2, Topic: "/idl", MessageEncoding: "cdr"}),
 		w.WriteMessage(&mcap.Message{ChannelID: 1, LogTime: 1e9, Data: message}),

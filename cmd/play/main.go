@@ -12,6 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/playface"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/program/doors"
 	"github.com/gorosbag/gorosbag/internal/rosout"
 	"github.com/gorosbag/gorosbag/internal/term/termtext"
 	"github.com/gorosbag/gorosbag/player"
@@ -24,7 +25,7 @@ const name = "goplay"
 func main() { os.Exit(program.OffMainThread(func() int { return run(os.Args[1:]) })) }
 
 func run(args []string) int {
-	if len(args) > 0 && args[0] == healthcheckCommand {
+	if len(args) > 0 && args[0] == doors.HealthcheckCommand {
 		return healthcheck(args)
 	}
 	out, errOut, end := consoles()
@@ -111,10 +112,10 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 	}
 	o.OnStatus = d.update
 	defer d.hide() // also when Run panics
-	notifier := notifySystemd(ctx, node, d.log)
-	defer notifier.end()
 	face := playface.New(d.marks...)
-	endWeb, err := serveWeb(ctx, c, node, face, d.log)
+	defer doors.NotifySystemd(ctx, node, d.log, face)()
+	o.Viewing = newViewing(c, node)
+	endWeb, err := doors.ServeWeb(ctx, &c.Web, node, d.log, face, o.Viewing.Source)
 	if err != nil {
 		return control.Summary{}, err
 	}
@@ -123,7 +124,6 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 	defer func() { endServing() }()
 	o.OnStart = func(control control.Control) {
 		graph.PublishLog(out) //nolint:contextcheck // it publishes until Close; here, after the topics of the bags, which may have /rosout
-		notifier.attach(control)
 		face.Attach(control)
 		endServing = serve(c, node, face, d.log) //nolint:contextcheck // it serves until Close
 		d.show(ctx, control)

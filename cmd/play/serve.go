@@ -9,7 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/playface"
-	"github.com/gorosbag/gorosbag/internal/rosctl"
+	"github.com/gorosbag/gorosbag/internal/program/doors"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -20,14 +20,12 @@ func serve(c *config.Play, node *tcpros.Node, face *playface.Face, log *zap.Logg
 	if c.NoServices {
 		return func() {}
 	}
-	server, err := rosctl.Serve(rosctl.Options{
-		Node: node, Log: log, Commands: face.Commands(), KnownBy: playface.PausePlayback, Status: face.Status, Changed: face.Changed,
-	})
+	end, err := doors.ServeGraph(node, log, face)
 	if err != nil {
 		log.Warn("other nodes cannot steer play", zap.Error(err))
 		return func() {}
 	}
-	return server.Close
+	return end
 }
 
 // followRate applies --rate-control-topic. With --immediate it is ignored, as in stock.

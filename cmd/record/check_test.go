@@ -59,6 +59,7 @@ var wrongValues = []struct{ file, want string }{
 	{"all: true\nhttp_token: hidden", `2: http_token: the token has 6 characters: give it at least 16, such as from openssl rand -hex 16`},
 	{"all: true\nhttp_token_file: /none/token", `2: http_token_file: "/none/token": no such file or directory: want a file with the token, which this user may read`},
 	{"all: true\nhttp_host: http://robot7", `2: http_host: "http://robot7": want a name alone, such as robot7.local, without http:// and without a port`},
+	{"all: true\nhttp_origin: https://viewer.example.org/", `2: http_origin: "https://viewer.example.org/": want the start of a page's address, with http:// or https:// and without a path, such as https://viewer.example.org or http://10.0.0.5:8080`},
 	{"all: true\nros_master_uri: robot7:11311", `2: ros_master_uri: "robot7:11311": want http://HOST:PORT: http:// is missing: write http://robot7:11311`},
 	{"all: true\nros_master_uri: http://robot7", `2: ros_master_uri: "http://robot7": want http://HOST:PORT: write http://robot7:11311`},
 	{"all: true\nros_ip: 10.0.0.300", `2: ros_ip: "10.0.0.300": not an IPv4 address: want the name of this machine, such as robot7, or its address, such as 10.0.0.5`},

@@ -2,11 +2,10 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/program/doors"
 	"github.com/gorosbag/gorosbag/internal/recordface"
-	"github.com/gorosbag/gorosbag/internal/rosctl"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
@@ -24,21 +23,18 @@ func begin(c *config.Record) control.State {
 
 // serve puts the control of the recording on the ROS graph, unless it is not wanted
 // there, and on the web, if it is wanted there, until end is called.
-func serve(ctx context.Context, c *config.Record, o *recorder.Options) (end func(), err error) {
-	face := recordface.New(o.Control, time.Duration(c.Pin))
-	endWeb, err := serveWeb(ctx, c, o, face)
+func serve(ctx context.Context, c *config.Record, o *recorder.Options, face *recordface.Face) (end func(), err error) {
+	endWeb, err := doors.ServeWeb(ctx, &c.Web, o.Node, o.Log, face, o.Tap.Source)
 	if err != nil || c.NoServices {
 		return endWeb, err
 	}
-	server, err := rosctl.Serve(rosctl.Options{ //nolint:contextcheck // it serves until Close
-		Node: o.Node, Log: o.Log, Commands: face.Commands(), KnownBy: recordface.PauseRecording, Status: face.Status, Changed: face.Changed,
-	})
+	endGraph, err := doors.ServeGraph(o.Node, o.Log, face) //nolint:contextcheck // it serves until its end
 	if err != nil {
 		endWeb()
 		return nil, err
 	}
 	return func() {
-		server.Close()
+		endGraph()
 		endWeb()
 	}, nil
 }

@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"os"
+	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/program/doors"
+	"github.com/gorosbag/gorosbag/internal/recordface"
 	"github.com/gorosbag/gorosbag/internal/term"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -21,7 +24,7 @@ const name = "gorecord"
 func main() { os.Exit(program.OffMainThread(func() int { return run(os.Args[1:]) })) }
 
 func run(args []string) int {
-	if len(args) > 0 && args[0] == healthcheckCommand {
+	if len(args) > 0 && args[0] == doors.HealthcheckCommand {
 		return healthcheck(args)
 	}
 	console := term.NewConsole(os.Stderr, program.Terminal(os.Stderr))
@@ -68,7 +71,8 @@ func run(args []string) int {
 	graph.PublishLog(logTo.Rosout)
 	o := options(&c, log)
 	o.Node, o.Hurry, o.Notes = graph.Node, signals.Abort, notes
-	defer notifySystemd(ctx, &o)() // first and last: a store may keep us waiting
+	face := recordface.New(o.Control, time.Duration(c.Pin))
+	defer doors.NotifySystemd(ctx, graph.Node, log, face)() // first and last: a store may keep us waiting
 	up, err := startUploads(ctx, &c, &o)
 	if err != nil {
 		return errs.Fail(program.ExitUsage, errors.Join(err, graph.Close()))
@@ -80,10 +84,12 @@ func run(args []string) int {
 	}
 	defer endTriggers()
 	memory += up.memory()
-	fitMemory(&o, memoryLimit("/"), memory, log)
+	limit := memoryLimit("/")
+	memory += tapMessages(&c, &o, limit)
+	fitMemory(&o, limit, memory, log)
 	limitMemory(o.MemoryBytes(), memory+masterMemory(&c))
 	defer snapshotOnSignal(o.Control, log)()
-	endServing, err := serve(ctx, &c, &o)
+	endServing, err := serve(ctx, &c, &o, face)
 	if err != nil {
 		return errs.Fail(program.ExitUsage, errors.Join(err, graph.Close()))
 	}

@@ -34,12 +34,7 @@ func (c *comparison) findTopics() {
 	known := make(map[string]*topic)
 	var counts [2]map[*rosbag.Connection]uint64
 	for s, r := range c.bags {
-		counts[s] = make(map[*rosbag.Connection]uint64)
-		for i := range r.NumSpans() {
-			for _, n := range r.Span(i).Counts {
-				counts[s][n.Conn] += uint64(n.Count)
-			}
-		}
+		counts[s] = rosbag.Counts(r)
 		for _, conn := range r.Connections() {
 			if c.o.Keep != nil && !c.o.Keep(conn) {
 				continue

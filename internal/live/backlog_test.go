@@ -138,10 +138,8 @@ func TestTooLarge(t *testing.T) {
 // TestInboxIsBounded: while the store is locked, what is put is bounded, and what is refused counts.
 func TestInboxIsBounded(t *testing.T) {
 	t.Parallel()
-	var f *live.Feed
-	var s *live.Store
-	s = live.NewStore(live.Limits{Inbox: 10 * (1000 + overhead)}, nil)
-	f = open(s, "/a")
+	s := live.NewStore(live.Limits{Inbox: 10 * (1000 + overhead)}, nil)
+	f := open(s, "/a")
 	v := attach(t, s, f)
 	s.Locked(func() {
 		for i := range 15 {

@@ -5,7 +5,8 @@ import "github.com/gorosbag/gorosbag/rosbag"
 // Playback is how viewers control a playback. Its methods may be called from any goroutine and do
 // not block.
 type Playback interface {
-	// Range returns the times of the first and of the last message that are played.
+	// Range returns the times of the first and of the last message that are played; zero while
+	// they are not known. When they become known, Store.Change says so.
 	Range() (first, last rosbag.Time)
 	State() PlaybackState
 	// Do seeks, sets the speed, and plays or pauses, in this order. It reports whether a jump

@@ -85,6 +85,13 @@ func (v *Viewer) leave(id ChannelID) {
 	}
 }
 
+// FollowClock says whether the viewer follows the clock of the source.
+func (v *Viewer) FollowClock(on bool) {
+	v.store.lock()
+	defer v.store.unlock()
+	v.backlog.clock.on = on
+}
+
 // SetTime tells this viewer what time it is, as Store.SetTime tells all of them.
 func (v *Viewer) SetTime(t rosbag.Time) {
 	v.store.lock()

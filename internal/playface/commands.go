@@ -13,8 +13,8 @@ import (
 	"github.com/gorosbag/gorosbag/player/control"
 )
 
-// PausePlayback is a service of stock's player. Clients recognize players by it.
-const PausePlayback = "pause_playback"
+// pausePlayback is a service of stock's player. Clients recognize players by it.
+const pausePlayback = "pause_playback"
 
 // maxBurst bounds the messages that one request over HTTP may publish.
 const maxBurst = 1_000_000
@@ -27,7 +27,7 @@ func (f *Face) Commands() []command.Command {
 		{Service: "pause", HTTP: "pause", Do: f.order(pause)},
 		{Service: "toggle", HTTP: "toggle", Do: f.order(toggle)},
 		{Service: "is_paused", Query: true, Do: f.order(isPaused)},
-		{Service: PausePlayback, Params: on, Do: f.order(setPaused)},
+		{Service: pausePlayback, Params: on, Do: f.order(setPaused)},
 		{Service: "step", HTTP: "step", Do: f.order(step)},
 		{Service: "step_back", HTTP: "step_back", Do: f.order(stepBack)},
 		{HTTP: "burst", Params: []command.Param{{Name: "n", Kind: command.Count, Max: maxBurst}}, Do: f.order(burst)},

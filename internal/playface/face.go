@@ -62,6 +62,9 @@ func (f *Face) controlOrError() (control.Control, error) {
 // Program implements web.Backend.
 func (*Face) Program() string { return "goplay" }
 
+// KnownBy returns the service by which clients recognize the program.
+func (*Face) KnownBy() string { return pausePlayback }
+
 // Pages implements web.Backend.
 func (*Face) Pages() fs.FS { return web.Files(assets) }
 

@@ -13,15 +13,15 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
-// PauseRecording is a service of every gorecord. Clients recognize recorders by it.
-const PauseRecording = "pause_recording"
+// pauseRecording is a service of every gorecord. Clients recognize recorders by it.
+const pauseRecording = "pause_recording"
 
 // Commands returns all that can be ordered of a recording.
 func (f *Face) Commands() []command.Command {
 	return []command.Command{
 		{Service: "pause", HTTP: "pause", Do: order(f.pause)},
 		{Service: "resume", HTTP: "resume", Do: order(f.resume)},
-		{Service: PauseRecording, Params: []command.Param{{Name: "on", Kind: command.Bool}}, Do: order(f.setPaused)},
+		{Service: pauseRecording, Params: []command.Param{{Name: "on", Kind: command.Bool}}, Do: order(f.setPaused)},
 		{Service: "start", HTTP: "start", Do: order(f.start)},
 		{Service: "stop", HTTP: "stop", Do: order(f.stop)},
 		{Service: "split", HTTP: "split", Do: order(f.split)},

@@ -33,7 +33,8 @@ type Face struct {
 	lost  lastminute.Counter // messages
 	links lastminute.Counter // to publishers that were lost
 
-	onGraph graphRates // belongs to Status
+	onGraph graphRates    // belongs to Status
+	service control.Stats // at the last call of Service
 
 	mu      sync.Mutex // guards minutes
 	minutes map[string]*lastminute.Rates
@@ -44,11 +45,14 @@ type rate struct{ messages, bytes float64 }
 
 // New returns the face of a recording. pin is how far back a pin reaches by default.
 func New(recording control.Recording, pin time.Duration) *Face {
-	return &Face{control: recording, pin: pin, minutes: map[string]*lastminute.Rates{}}
+	return &Face{control: recording, pin: pin, service: control.Stats{Taken: time.Now()}, minutes: map[string]*lastminute.Rates{}}
 }
 
 // Program implements web.Backend.
 func (*Face) Program() string { return "gorecord" }
+
+// KnownBy returns the service by which clients recognize the program.
+func (*Face) KnownBy() string { return pauseRecording }
 
 // Pages implements web.Backend.
 func (*Face) Pages() fs.FS { return web.Files(assets) }

@@ -253,7 +253,7 @@ func (f *translatedFile) latest(t rosbag.Time, keep func(*rosbag.Connection) boo
 		for c, found := range f.raw.Latest(t, f.wanted(keep)) {
 			to := f.conns[c]
 			if found.Message != nil {
-				m, err := f.translate(found.Message, nil, nil)
+				m, err := f.translate(to, found.Message, nil, nil)
 				found.Message = m
 				if err != nil {
 					found.Message, found.Err = nil, err
@@ -268,8 +268,7 @@ func (f *translatedFile) latest(t rosbag.Time, keep func(*rosbag.Connection) boo
 
 // translate returns a message of ROS 1 in memory of its own, or in frame. It adds to counts, which
 // may be nil.
-func (f *translatedFile) translate(m *rosbag.Message, frame []byte, counts *ros2map.Counts) (*rosbag.Message, error) {
-	to := f.conns[m.Conn]
+func (f *translatedFile) translate(to *translated, m *rosbag.Message, frame []byte, counts *ros2map.Counts) (*rosbag.Message, error) {
 	out := &rosbag.Message{Conn: to.conn, Time: m.Time, Order: uint64(f.number)<<48 | m.Order&(1<<48-1)}
 	if to.convert == nil {
 		out.Frame = framed(frame, m.Data())
@@ -298,9 +297,12 @@ type translatedCursor struct {
 	f     *translatedFile
 	raw   rosbag.Cursor
 	reuse bool
-	frame []byte // of the latest message, if it may be used again
 
-	counts ros2map.Counts // of the latest message
+	// Of the latest message:
+	conn   *rosbag.Connection
+	to     *translated // what conn becomes
+	frame  []byte      // if it may be used again
+	counts ros2map.Counts
 }
 
 // Next implements rosbag.Cursor.
@@ -312,9 +314,12 @@ func (c *translatedCursor) Next() (*rosbag.Message, error) {
 	if !c.reuse {
 		c.frame = make([]byte, 0, len(m.Data())+64)
 	}
+	if m.Conn != c.conn {
+		c.conn, c.to = m.Conn, c.f.conns[m.Conn]
+	}
 	c.counts = ros2map.Counts{}
-	out, err := c.f.translate(m, c.frame, &c.counts)
-	c.f.conns[m.Conn].note(c.counts, err)
+	out, err := c.f.translate(c.to, m, c.frame, &c.counts)
+	c.to.note(c.counts, err)
 	if err == nil && c.reuse {
 		c.frame = out.Frame
 	}

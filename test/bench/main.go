@@ -34,6 +34,9 @@ func main() {
 	if len(os.Args) == 4 && os.Args[1] == sendCommand {
 		exit(sendFile(os.Args[2], os.Args[3]))
 	}
+	if len(os.Args) == 5 && os.Args[1] == feedCommand {
+		exit(feed(os.Args[2], os.Args[3], os.Args[4]))
+	}
 	var b bench
 	playing := flag.Bool("play", false, "measure playing, not recording")
 	flag.IntVar(&b.rounds, "n", 3, "rounds of each row; medians count")

@@ -69,14 +69,13 @@ type scan struct {
 
 // openChunk is a chunk whose message indexes are being read.
 type openChunk struct {
-	place wire.ChunkPlace
-	info  table.Chunk
-	open  bool
-	index segments.Tally
-	seen  segments.IDs
-	bad   error // damage of its indexes
-
-	uncertain bool // some of its indexes may be missing
+	place     wire.ChunkPlace
+	info      table.Chunk
+	open      bool
+	index     segments.Tally
+	indexed   bool  // it has message indexes
+	bad       error // damage of them
+	uncertain bool  // some of them may be missing
 }
 
 // next reads one record. more is false at the end.
@@ -267,7 +266,8 @@ func (x *scan) messageIndex(n, start int64) error {
 	}
 	c.info.IndexBytes += mcap.HeadBytes + n
 	channel, entries, err := mcap.ParseMessageIndex(b)
-	twice := c.seen.Add(rosbag.ConnID(channel))
+	_, twice := c.index.ByID[rosbag.ConnID(channel)]
+	c.indexed = true
 	switch {
 	case err != nil:
 	case twice && len(entries) > 0:
@@ -288,11 +288,11 @@ func (x *scan) endChunk() error {
 		return nil
 	}
 	defer func() {
-		c.open, c.bad = false, nil
+		c.open, c.indexed, c.bad = false, false, nil
 		c.index.Reset()
-		c.seen.Reset()
 	}()
-	if c.seen.Len() > 0 && c.bad == nil && !c.uncertain && x.knows(c.index.ByID) {
+	indexed := c.indexed && c.bad == nil
+	if indexed && !c.uncertain && x.knows(c.index.ByID) {
 		x.total += c.index.Sum()
 		for id, n := range c.index.ByID {
 			if n > 0 && x.channels.Foreign(uint16(id)) {
@@ -319,14 +319,14 @@ func (x *scan) endChunk() error {
 		return wrong
 	case wrong != nil:
 		x.bag.Damaged(wrong)
-	case c.bad == nil && c.seen.Len() > 0 && !found.Equal(&c.index):
+	case indexed && !found.Equal(&c.index):
 		c.bad = wire.Corrupt(c.info.Pos, rosbag.OpChunk, "its message indexes count other messages")
 	}
 	if bad := wire.AsCorrupt(c.bad); bad != nil && wrong == nil {
 		bad.Recovered = true
 		x.bag.Damaged(bad)
 	}
-	if wrong != nil || c.bad != nil || c.seen.Len() == 0 {
+	if wrong != nil || c.bad != nil || !indexed {
 		c.info.Kind = table.KindNoIndex
 	}
 	x.seg.Segment(c.info, &found)

@@ -68,7 +68,6 @@ type openChunk struct {
 	index     segments.Tally
 	bad       error // damage of its index data
 	uncertain bool  // some of its index data may be missing
-	seen      segments.IDs
 }
 
 // recordDamage adds damage to that of the Reader, and returns any other error.
@@ -258,7 +257,7 @@ func (x *bagScan) indexData(n, start int64) (more bool, err error) {
 		}
 		return x.resync(start, err)
 	}
-	if c.seen.Add(h.Conn) && c.bad == nil {
+	if _, twice := c.index.ByID[h.Conn]; twice && c.bad == nil {
 		c.bad = wire.Corrupt(start, rosbag.OpIndexData, "connection %d again", h.Conn)
 	}
 	c.index.Entries(h.Conn, x.s.Data)
@@ -325,9 +324,8 @@ func (x *bagScan) endChunk() error {
 	defer func() {
 		c.open, c.bad = false, nil
 		c.index.Reset()
-		c.seen.Reset()
 	}()
-	indexed := c.seen.Len() > 0 && c.bad == nil
+	indexed := len(c.index.ByID) > 0 && c.bad == nil
 	info := table.Chunk{Span: rosbag.Span{Pos: c.place.Pos}}
 	if indexed && !c.uncertain && x.knows(c.index.ByID) {
 		x.seg.Segment(info, &c.index)

@@ -10,6 +10,7 @@ import (
 // description is what a viewer was told of the source. It is pure.
 type description struct {
 	session  string
+	info     []byte                    // the last server info
 	channels map[live.ChannelID]string // their topics
 	topics   map[string]live.ChannelID // those that are told
 	notices  map[string]string

@@ -10,7 +10,6 @@ package foxglove
 
 import (
 	"context"
-
 	"net/http"
 	"slices"
 	"strings"

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/coder/websocket"
@@ -202,6 +203,29 @@ func TestSession(t *testing.T) {
 	}
 	v.expect("advertise")
 	wait(t, func() bool { return !f.Wanted() })
+}
+
+// TestClockComesLater checks that a viewer is told when times become those of a clock.
+func TestClockComesLater(t *testing.T) {
+	t.Parallel()
+	source := newSource(nil, live.Limits{})
+	var clock atomic.Bool
+	source.Info = func() live.Info { return live.Info{Name: "gorecord", Session: "one", Clock: clock.Load()} }
+	f := open(source.Store, "/a")
+	_, url := serve(t, source)
+	v := connect(t, url)
+	v.expect("advertise")
+	v.subscribe(f)
+	clock.Store(true)
+	source.Store.Change()
+	if got := fmt.Sprint(v.expect("serverInfo")["capabilities"]); got != "[time]" {
+		t.Errorf("capabilities %s", got)
+	}
+	f.Put(at(7), []byte("x"), 0)
+	if got := string(v.expectBinary(opTime)); got != string(appendTime(nil, at(7))) {
+		t.Errorf("the time is %x", got)
+	}
+	v.expectBinary(opMessageData)
 }
 
 // TestRefusals checks that all that is not viewing is refused with a constant text, and that the

@@ -1,6 +1,7 @@
 package foxglove
 
 import (
+	"bytes"
 	"context"
 	"time"
 
@@ -96,7 +97,7 @@ func (w *writer) controls() bool { return w.s.sdk && w.source.Playback != nil }
 
 // greet sends what a viewer must know first.
 func (w *writer) greet(info *live.Info) error {
-	if err := w.conn.text(encode(w.serverInfo(info))); err != nil {
+	if err := w.tellInfo(info); err != nil {
 		return err
 	}
 	_, fresh := w.told.update(w.source.Store.Channels())
@@ -106,6 +107,17 @@ func (w *writer) greet(info *live.Info) error {
 		}
 	}
 	return w.tellNotices()
+}
+
+// tellInfo sends the server info, if it is another one than before.
+func (w *writer) tellInfo(info *live.Info) error {
+	message := encode(w.serverInfo(info))
+	if bytes.Equal(message, w.told.info) {
+		return nil
+	}
+	w.told.info = message
+	w.s.viewer.FollowClock(info.Clock)
+	return w.conn.text(message)
 }
 
 func (w *writer) serverInfo(info *live.Info) serverInfo {
@@ -120,22 +132,27 @@ func (w *writer) serverInfo(info *live.Info) serverInfo {
 		i.Capabilities = append(i.Capabilities, "connectionGraph")
 	}
 	if w.controls() {
-		first, last := w.source.Playback.Range()
-		i.Capabilities = append(i.Capabilities, "playbackControl")
-		i.DataStart, i.DataEnd = stampOf(first), stampOf(last)
+		if first, last := w.source.Playback.Range(); !last.IsZero() { // it is known
+			i.Capabilities = append(i.Capabilities, "playbackControl")
+			i.DataStart, i.DataEnd = stampOf(first), stampOf(last)
+		}
 	}
 	return i
 }
 
 // describe tells the viewer what has changed in the source.
 func (w *writer) describe() error {
-	if info := w.source.Info(); info.Session != w.told.session {
+	info := w.source.Info()
+	if info.Session != w.told.session {
 		for id := range w.told.channels {
 			w.drop(id)
 		}
 		w.told = newDescription()
 		w.told.session = info.Session
 		return w.greet(&info) // the viewer begins anew
+	}
+	if err := w.tellInfo(&info); err != nil {
+		return err
 	}
 	gone, fresh := w.told.update(w.source.Store.Channels())
 	for _, id := range gone {

@@ -3,16 +3,15 @@ package bagfile
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -32,23 +31,14 @@ const (
 	SyncNone                 // never: the kernel decides
 )
 
-// Handle is what a bag needs of the operating system; tests put faults behind it.
-type Handle interface {
-	io.WriterAt
-	Sync() error
-	Truncate(size int64) error
-	Reserve(from, end int64) error
-	Close() error
-}
-
 // File is one bag from its creation as X.bag.active to X.bag. One goroutine
 // writes, and then finishes; Sync and SyncDue may run beside it.
 type File struct {
-	Place
+	disk.Place
 	Mode  Sync
 	Begun time.Time // when it was created
 
-	file     Handle
+	file     disk.Handle
 	writer   *bagfmt.Writer
 	end      int64                       // bytes written; after a failed write, the end of the last good one
 	path     string                      // where it is now
@@ -58,43 +48,21 @@ type File struct {
 	reserved int64                       // up to here the file has room
 	looked   time.Time                   // when gone was asked
 	away     error                       // why it does not have its name any more, if that is so; final when it is closed
-
-	mu       sync.Mutex // guards the following
-	dirty    int64      // bytes written and not synced
-	synced   time.Time  // when the last sync began
-	busy     bool       // a sync is under way
-	syncErr  error      // final: a failed sync is never repeated
-	syncedTo int64      // bytes known to be on the disk
-	idle     sync.Cond  // busy became false
-	closed   bool       // the file is closed: a late interval sync has nothing to do
+	syncs    syncs                       // what of the file is on the disk
 }
 
 // Wrap puts something between the bag and its file, such as faults in tests, before the
 // next operation.
-func (b *File) Wrap(wrap func(Handle) Handle) { b.file = wrap(b.file) }
+func (b *File) Wrap(wrap func(disk.Handle) disk.Handle) { b.file = wrap(b.file) }
 
 // Path returns where the bag is now: X.bag.active until it is finished.
-func (b *File) Path() string { return b.dir.Path(b.path) }
+func (b *File) Path() string { return b.Folder.Path(b.path) }
 
 // Bytes returns how much is written.
 func (b *File) Bytes() int64 { return b.end }
 
 // Away returns why the bag does not have its name any more, if that is so; after Finish.
 func (b *File) Away() error { return b.away }
-
-// Place is where a bag is, and what identifies it there.
-type Place struct {
-	target   string      // X.bag, as the user named it
-	dir      *Folder     // not its own
-	id       fs.FileInfo // device and inode: a file of this name may be another one by now
-	watchdog *Watchdog
-}
-
-// Target returns the finished bag's name, X.bag, as the user will see it.
-func (b *Place) Target() string { return b.dir.Path(b.target) }
-
-// Path returns where the finished bag is now that was at path when it was closed.
-func (b *Place) Path(path string) string { return b.dir.Path(path) }
 
 // start writes the head of the bag.
 func (b *File) start() (err error) {
@@ -105,21 +73,19 @@ func (b *File) start() (err error) {
 // Write appends to the file. It implements io.Writer for bagfmt.Writer. After an
 // error the next call writes over what was written in part.
 func (b *File) Write(p []byte) (int, error) {
-	defer b.watchdog.Begin("write", b.Path())()
+	defer b.Watchdog.Begin("write", b.Path())()
 	n, err := b.file.WriteAt(p, b.end)
 	if b.torn = err != nil; b.torn {
 		return n, err
 	}
 	b.end += int64(n)
-	b.mu.Lock()
-	b.dirty += int64(n)
-	b.mu.Unlock()
+	b.syncs.wrote(n)
 	return n, nil
 }
 
 // WriteAt implements io.WriterAt for the header that bagfmt.Writer rewrites.
 func (b *File) WriteAt(p []byte, off int64) (int, error) {
-	defer b.watchdog.Begin("write", b.Path())()
+	defer b.Watchdog.Begin("write", b.Path())()
 	n, err := b.file.WriteAt(p, off)
 	b.end = max(b.end, off+int64(n))
 	return n, err
@@ -132,7 +98,7 @@ func (b *File) Truncate(size int64) error {
 	if !b.torn {
 		return nil
 	}
-	defer b.watchdog.Begin("truncate", b.Path())()
+	defer b.Watchdog.Begin("truncate", b.Path())()
 	if err := b.file.Truncate(size); err != nil {
 		return err
 	}
@@ -153,11 +119,11 @@ const (
 // reserveFirst makes sure that a bag has room for more than its head, so that a disk that is
 // full leaves no empty bags.
 func (b *File) reserveFirst(s *Series) error {
-	if free, err := FreeBytes(s.Dir.Handle); err == nil && free < reserveLeast {
-		return fmt.Errorf("%w: %d bytes are free on the disk: %w", ErrMinSpace, free, syscall.ENOSPC)
+	if free, err := disk.FreeBytes(s.Dir.Handle); err == nil && free < reserveLeast {
+		return fmt.Errorf("%w: %d bytes are free on the disk: %w", disk.ErrMinSpace, free, syscall.ENOSPC)
 	}
 	if err := b.file.Reserve(0, reserveLeast); err != nil && !errors.Is(err, syscall.EFBIG) { // a limit of the process is not the disk's
-		return fmt.Errorf("%w: no room for its first %d bytes: %w", ErrMinSpace, reserveLeast, err)
+		return fmt.Errorf("%w: no room for its first %d bytes: %w", disk.ErrMinSpace, reserveLeast, err)
 	}
 	return nil
 }
@@ -170,7 +136,7 @@ func (b *File) reserve(c *chunk.Sealed) error {
 	if need <= b.reserved {
 		return nil
 	}
-	defer b.watchdog.Begin("reservation", b.Path())()
+	defer b.Watchdog.Begin("reservation", b.Path())()
 	ahead := need + min(max(b.end, reserveLeast), reserveMost)
 	if err := b.file.Reserve(b.end, ahead); err == nil {
 		b.reserved = ahead
@@ -186,7 +152,7 @@ func (b *File) reserve(c *chunk.Sealed) error {
 // release gives back the room that the finished bag does not need. What could not be
 // reserved in whole may have been had in part: ext4 keeps that.
 func (b *File) release() error {
-	defer b.watchdog.Begin("truncate", b.Path())()
+	defer b.Watchdog.Begin("truncate", b.Path())()
 	b.reserved = 0
 	return b.file.Truncate(b.end)
 }
@@ -198,33 +164,17 @@ func (b *File) Sync() error {
 	if b.Mode == SyncNone {
 		return nil
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for b.busy {
-		b.idle.Wait()
-	}
-	if b.syncErr != nil || b.closed {
+	covered, end, ok := b.syncs.begin()
+	if !ok {
 		return nil
 	}
-	covered, end := b.dirty, b.syncedTo+b.dirty
-	b.busy, b.synced = true, time.Now()
-	b.mu.Unlock()
-	answered := b.watchdog.Begin("sync", b.Path())
+	answered := b.Watchdog.Begin("sync", b.Path())
 	err := b.file.Sync()
 	if err == nil && end == covered {
 		err = b.syncDir() // the first time: the name must not get lost either
 	}
 	answered()
-	b.mu.Lock()
-	b.busy = false
-	b.idle.Broadcast()
-	if err != nil {
-		b.syncErr = fmt.Errorf("sync of %s failed: what was written after byte %d may be lost: %w", b.Path(), b.syncedTo, err)
-		return b.syncErr
-	}
-	b.dirty -= covered
-	b.syncedTo = end
-	return nil
+	return b.syncs.finish(covered, end, err, b.Path())
 }
 
 // WriteChunk appends one chunk with its index records.
@@ -255,9 +205,7 @@ func (b *File) WriteRepeated(c *chunk.Sealed) error {
 
 // SyncDue reports whether an interval sync should start.
 func (b *File) SyncDue(now time.Time) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Mode == SyncInterval && !b.busy && b.syncErr == nil && b.dirty > 0 && (b.dirty >= syncBytes || now.Sub(b.synced) >= syncEvery)
+	return b.Mode == SyncInterval && b.syncs.due(now)
 }
 
 // Finish writes the index, makes the bag durable and gives it its name, unless
@@ -277,45 +225,39 @@ func (b *File) Finish() error {
 	case b.away == nil:
 		errs = append(errs, b.rename())
 	}
-	return errors.Join(append(errs, b.syncErr)...)
+	return errors.Join(append(errs, b.syncs.failed())...)
 }
 
 // Discard removes a bag that has nothing in it.
 func (b *File) Discard() error {
-	return errors.Join(b.closeFile(), b.dir.Remove(filepath.Base(b.Target())+bagname.ActiveSuffix))
+	return errors.Join(b.closeFile(), b.Folder.Remove(filepath.Base(b.Target())+bagname.ActiveSuffix))
 }
 
 // closeFile waits for a sync that is under way.
 func (b *File) closeFile() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for b.busy {
-		b.idle.Wait()
-	}
-	b.closed = true
-	defer b.watchdog.Begin("closing", b.Path())()
-	return b.file.Close()
+	return b.syncs.close(func() error {
+		defer b.Watchdog.Begin("closing", b.Path())()
+		return b.file.Close()
+	})
 }
 
 // SyncFailed reports whether a sync of the file has failed.
 func (b *File) SyncFailed() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.syncErr != nil
+	return b.syncs.failed() != nil
 }
 
 // rename drops the .active suffix, not over another file, and makes that durable.
 func (b *File) rename() error {
-	defer b.watchdog.Begin("renaming", b.Path())()
+	defer b.Watchdog.Begin("renaming", b.Path())()
 	base := filepath.Base(b.Target())
-	err := RenameNew(b.dir.Handle, base+bagname.ActiveSuffix, base)
+	err := disk.RenameNew(b.Folder.Handle, base+bagname.ActiveSuffix, base)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("%s appeared during the recording: the finished bag stays at %s", b.Target(), b.Path())
 	case err != nil:
 		return fmt.Errorf("the finished bag stays at %s: %w", b.Path(), err)
 	}
-	b.path = b.target
+	b.path = b.Name
 	if b.Mode == SyncNone {
 		return nil
 	}
@@ -323,4 +265,4 @@ func (b *File) rename() error {
 }
 
 // syncDir makes the names in the directory durable.
-func (b *File) syncDir() error { return b.dir.Handle.Sync() }
+func (b *File) syncDir() error { return b.Folder.Handle.Sync() }

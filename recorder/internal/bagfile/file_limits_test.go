@@ -10,23 +10,20 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"go.uber.org/zap"
-	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 var errDisk = errors.New("the disk is broken")
 
-// disk stands between a bag and its file. It notes what room is asked for and fails as told.
-type disk struct {
-	Handle
+// faultyFile stands between a bag and its file. It notes what room is asked for and fails as told.
+type faultyFile struct {
+	disk.Handle
 	syncErr     error
 	syncing     func() // called while a sync is under way
 	truncateErr error
@@ -35,26 +32,26 @@ type disk struct {
 	calls       []string
 }
 
-func (d *disk) WriteAt(p []byte, off int64) (int, error) {
+func (d *faultyFile) WriteAt(p []byte, off int64) (int, error) {
 	if d.writeErr != nil {
 		return 0, d.writeErr
 	}
 	return d.Handle.WriteAt(p, off)
 }
 
-func (d *disk) Sync() error {
+func (d *faultyFile) Sync() error {
 	if d.syncing != nil {
 		d.syncing()
 	}
 	return d.syncErr
 }
 
-func (d *disk) Truncate(size int64) error {
+func (d *faultyFile) Truncate(size int64) error {
 	d.calls = append(d.calls, fmt.Sprint("truncate ", size))
 	return d.truncateErr
 }
 
-func (d *disk) Reserve(from, end int64) error {
+func (d *faultyFile) Reserve(from, end int64) error {
 	d.calls = append(d.calls, fmt.Sprint("reserve ", from, " ", end))
 	if end > d.most {
 		return errDisk
@@ -63,15 +60,15 @@ func (d *disk) Reserve(from, end int64) error {
 }
 
 // onDisk creates a bag on a disk that fails as told.
-func onDisk(t *testing.T, mode Sync) (*File, *disk) {
+func onDisk(t *testing.T, mode Sync) (*File, *faultyFile) {
 	t.Helper()
 	b, err := createBag(bagname.Output{Name: filepath.Join(t.TempDir(), "x")}, mode, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &disk{most: 1 << 40}
-	b.Wrap(func(h Handle) Handle { d.Handle = h; return d })
-	t.Cleanup(func() { d.Close(); b.dir.Close() })
+	d := &faultyFile{most: 1 << 40}
+	b.Wrap(func(h disk.Handle) disk.Handle { d.Handle = h; return d })
+	t.Cleanup(func() { d.Close(); b.Folder.Close() })
 	return b, d
 }
 
@@ -110,7 +107,7 @@ func TestWhenASyncIsDue(t *testing.T) {
 	if err := b.Sync(); err != nil { // the head
 		t.Fatal(err)
 	}
-	at := b.synced
+	at := b.syncs.began
 	check := func(what string, after time.Duration, want bool) {
 		t.Helper()
 		if got := b.SyncDue(at.Add(after)); got != want {
@@ -137,7 +134,7 @@ func TestWhenASyncIsDue(t *testing.T) {
 	if err := b.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	at = b.synced
+	at = b.syncs.began
 	check("written during a sync", time.Second-1, false)
 	check("written during a sync", time.Second, true)
 	d.syncErr, d.syncing = errDisk, nil
@@ -176,7 +173,7 @@ func TestNameIsSyncedOnce(t *testing.T) {
 		b, _ := onDisk(t, SyncChunk)
 		for i := range 2 {
 			if early == (i == 0) {
-				b.dir.Handle.Close()
+				b.Folder.Handle.Close()
 			}
 			write(t, b, 1000)
 			if err := b.Sync(); (err != nil) != (early && i == 0) {
@@ -266,7 +263,13 @@ func TestWriteAtTheEnd(t *testing.T) {
 // TestReopen: the very file that was finished, of the size that it had.
 func TestReopen(t *testing.T) {
 	t.Parallel()
-	b := closedBags(t, 1)[0]
+	b, err := createBag(bagname.Output{Name: t.TempDir() + "/x"}, SyncNone, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Finish(); err != nil {
+		t.Fatal(err)
+	}
 	size := b.Bytes()
 	f, err := b.Reopen(size)
 	if err != nil {
@@ -348,50 +351,8 @@ func TestNameThatIsTaken(t *testing.T) {
 func TestDiskWithoutRoom(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]bool{syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EIO: false, fs.ErrPermission: false} {
-		if got := explainCreate("x.bag", err); errors.Is(got, ErrMinSpace) != want {
+		if got := explainCreate("x.bag", err); errors.Is(got, disk.ErrMinSpace) != want {
 			t.Errorf("%v: %v", err, got)
 		}
 	}
-}
-
-// TestWatchdogAtItsLimits: an operation is slow after exactly a second, and hangs after
-// exactly the limit; who stood still for a second did so.
-func TestWatchdogAtItsLimits(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		core, logs := observer.New(zap.WarnLevel)
-		s := newWatchdog(zap.New(core))
-		end := s.Begin("write", "x")
-		began := time.Now()
-		if s.Hanging(began.Add(s.Limit-1)) != nil || s.Hanging(began.Add(s.Limit)) == nil {
-			t.Error("hangs at another time than the limit")
-		}
-		for _, c := range []struct {
-			after time.Duration
-			said  int
-		}{{slowAfter - 1, 0}, {slowAfter, 1}, {slowAfter + 1, 1}} {
-			time.Sleep(time.Until(began.Add(c.after)))
-			if s.Report(time.Now()); logs.FilterMessageSnippet("has not answered").Len() != c.said {
-				t.Errorf("after %v: logged %v", c.after, logs.All())
-			}
-		}
-		end()
-		for took, slow := range map[time.Duration]int{slowAfter - 1: 0, slowAfter: 1} {
-			s := newWatchdog(zap.New(core))
-			logs.TakeAll()
-			end := s.Begin("write", "x")
-			time.Sleep(took)
-			if end(); logs.FilterMessage("slow disk").Len() != slow {
-				t.Errorf("took %v: logged %v", took, logs.All())
-			}
-		}
-		logs.TakeAll()
-		s.Report(time.Now())
-		end = s.Begin("write", "x")
-		time.Sleep(slowAfter) // nobody looked
-		s.Report(time.Now())
-		if end(); logs.Len() != 0 {
-			t.Errorf("stood still: logged %v", logs.All())
-		}
-	})
 }

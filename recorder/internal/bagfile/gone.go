@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
 // goneEvery is how often the writer looks whether its file still has its name.
@@ -22,13 +23,13 @@ var ErrDeleted = errors.New("it was deleted while it was recorded: what was in i
 
 // gone returns why the file does not have its name any more, if that is so.
 func (b *File) gone() error {
-	defer b.watchdog.Begin("name check", b.Path())()
-	st, err := b.dir.Lstat(filepath.Base(b.Target()) + bagname.ActiveSuffix)
-	if err == nil && os.SameFile(st, b.id) || err != nil && !errors.Is(err, fs.ErrNotExist) {
+	defer b.Watchdog.Begin("name check", b.Path())()
+	st, err := b.Folder.Lstat(filepath.Base(b.Target()) + bagname.ActiveSuffix)
+	if err == nil && os.SameFile(st, b.ID) || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil // also if it cannot be told
 	}
 	why := ErrMoved
-	if st, err := b.stat(); err == nil && unlinked(st) {
+	if st, err := b.stat(); err == nil && disk.Unlinked(st) {
 		why = ErrDeleted
 	}
 	return fmt.Errorf("%s: %w", b.Path(), why)

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
 // Series creates the files of one recording, all in one directory that it holds
@@ -22,10 +23,10 @@ import (
 // creates; the files themselves have their own owners.
 type Series struct {
 	bagname.Sequence
-	Dir      *Folder
+	Dir      *disk.Folder
 	DirName  string // as the user wrote it
-	Watchdog *Watchdog
-	Wrap     func(Handle) Handle // puts faults between a bag and its file, for tests
+	Watchdog *disk.Watchdog
+	Wrap     func(disk.Handle) disk.Handle // puts faults between a bag and its file, for tests
 
 	mode Sync
 }
@@ -38,10 +39,10 @@ func OpenSeries(o bagname.Output, mode Sync, numbered bool, log *zap.Logger) (*S
 		return nil, fmt.Errorf("output name %q holds a control character", target)
 	}
 	dirName, _ := filepath.Split(target)
-	s := &Series{Sequence: bagname.Sequence{Output: o, Numbered: numbered}, mode: mode, DirName: dirName, Watchdog: newWatchdog(log)}
+	s := &Series{Sequence: bagname.Sequence{Output: o, Numbered: numbered}, mode: mode, DirName: dirName, Watchdog: disk.NewWatchdog(log)}
 	dirName = cmp.Or(dirName, ".")
 	var err error
-	if s.Dir, err = OpenFolder(dirName); err != nil {
+	if s.Dir, err = disk.OpenFolder(dirName); err != nil {
 		active := s.Next(time.Now()) + bagname.ActiveSuffix
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("cannot open %s: directory %s does not exist: create it first", active, dirName)
@@ -90,21 +91,21 @@ func (s *Series) Create(now time.Time) (*File, error) {
 	}
 	base := filepath.Base(target)
 	b := &File{
-		Place: Place{target: target, dir: s.Dir, watchdog: s.Watchdog}, file: OSFile{f}, Mode: s.mode, synced: now, path: target + bagname.ActiveSuffix,
+		Place: disk.Place{Name: target, Folder: s.Dir, Watchdog: s.Watchdog}, file: disk.OSFile{File: f}, Mode: s.mode, path: target + bagname.ActiveSuffix,
 		Begun: now, stat: f.Stat,
 	}
-	Lock(f)
+	disk.Lock(f)
 	if s.Wrap != nil {
 		b.file = s.Wrap(b.file)
 	}
-	b.idle.L = &b.mu
+	b.syncs.init(now)
 	if err = b.reserveFirst(s); err == nil {
 		err = b.start()
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", target+bagname.ActiveSuffix, err), f.Close(), s.Dir.Remove(base+bagname.ActiveSuffix))
 	}
-	if b.id, err = f.Stat(); err != nil {
+	if b.ID, err = f.Stat(); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", target+bagname.ActiveSuffix, err), f.Close())
 	}
 	s.Used()
@@ -114,9 +115,9 @@ func (s *Series) Create(now time.Time) (*File, error) {
 // Path returns where the file of that name in the directory is now.
 func (s *Series) Path(name string) string { return s.Dir.Path(filepath.Join(s.DirName, name)) }
 
-// place returns where a file of the directory is.
-func (s *Series) place(name string, st fs.FileInfo) Place {
-	return Place{target: filepath.Join(s.DirName, name), dir: s.Dir, id: st, watchdog: s.Watchdog}
+// Place returns where a file of the directory is.
+func (s *Series) Place(name string, st fs.FileInfo) disk.Place {
+	return disk.Place{Name: filepath.Join(s.DirName, name), Folder: s.Dir, ID: st, Watchdog: s.Watchdog}
 }
 
 // maxVariants is how many names are tried where one is taken.
@@ -125,28 +126,16 @@ const maxVariants = 10_000
 // Close lets go of the directory.
 func (s *Series) Close() error { return s.Dir.Close() }
 
-func createIn(dir *Folder, base string, mode os.FileMode) (*os.File, error) {
+func createIn(dir *disk.Folder, base string, mode os.FileMode) (*os.File, error) {
 	if _, err := dir.Lstat(base); err == nil {
 		return nil, fmt.Errorf("%w: %s", fs.ErrExist, base)
 	}
-	f, err := CreateFile(dir, base+bagname.ActiveSuffix, mode)
+	f, err := disk.CreateFile(dir, base+bagname.ActiveSuffix, mode)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := dir.Lstat(base); err == nil { // one that was being written has got its name meanwhile
 		return nil, errors.Join(fmt.Errorf("%w: %s", fs.ErrExist, base), f.Close(), dir.Remove(base+bagname.ActiveSuffix))
-	}
-	return f, nil
-}
-
-// CreateFile creates a file with the mode of Output.Mode.
-func CreateFile(dir *Folder, name string, mode os.FileMode) (*os.File, error) {
-	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
-	if err != nil || mode == 0 {
-		return f, err
-	}
-	if err := f.Chmod(mode); err != nil {
-		return nil, errors.Join(err, f.Close(), dir.Remove(name))
 	}
 	return f, nil
 }
@@ -162,10 +151,10 @@ func explainCreate(target string, err error) error {
 	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("%s exists: another recorder writes it or one died; choose another name, or move or reindex it", target+bagname.ActiveSuffix)
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
-		return fmt.Errorf("cannot open %s: %w: %w", target+bagname.ActiveSuffix, ErrMinSpace, err)
+		return fmt.Errorf("cannot open %s: %w: %w", target+bagname.ActiveSuffix, disk.ErrMinSpace, err)
 	case errors.Is(err, fs.ErrPermission):
 		dir := filepath.Dir(target)
-		return fmt.Errorf("cannot open %s: no permission to write in %s%s", target+bagname.ActiveSuffix, dir, whyDenied(dir))
+		return fmt.Errorf("cannot open %s: no permission to write in %s%s", target+bagname.ActiveSuffix, dir, disk.WhyDenied(dir))
 	case errors.Is(err, syscall.EROFS):
 		return fmt.Errorf("cannot open %s: %w: name another directory, or in a container mount one", target+bagname.ActiveSuffix, err)
 	}
@@ -180,5 +169,5 @@ func fileExists(path string) bool {
 // Free returns what is free on the disk.
 func (s *Series) Free() (int64, error) {
 	defer s.Watchdog.Begin("free space check", s.Dir.Name())()
-	return FreeBytes(s.Dir.Handle)
+	return disk.FreeBytes(s.Dir.Handle)
 }

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
 // TestExplainCreate: each cause has its own advice, and keeps what callers compare it with.
@@ -34,9 +35,9 @@ func TestExplainCreate(t *testing.T) {
 		{free, &fs.PathError{Op: "chmod", Path: "x", Err: syscall.EPERM}, syscall.EPERM, "cannot open free.bag.active: its file system does not take this mode of files (operation not permitted): record without --file-mode, or to another file system"},
 		{finished, fs.ErrExist, nil, "finished.bag exists: a recording never overwrites; choose another name or move it away"},
 		{active, fs.ErrExist, nil, "begun.bag.active exists: another recorder writes it or one died; choose another name, or move or reindex it"},
-		{free, syscall.ENOSPC, ErrMinSpace, "cannot open free.bag.active: " + ErrMinSpace.Error() + ": no space left on device"},
-		{free, syscall.EDQUOT, ErrMinSpace, "cannot open free.bag.active: " + ErrMinSpace.Error() + ": disk quota exceeded"},
-		{free, &fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, nil, "cannot open free.bag.active: no permission to write in " + dir + whyDenied(dir)},
+		{free, syscall.ENOSPC, disk.ErrMinSpace, "cannot open free.bag.active: " + disk.ErrMinSpace.Error() + ": no space left on device"},
+		{free, syscall.EDQUOT, disk.ErrMinSpace, "cannot open free.bag.active: " + disk.ErrMinSpace.Error() + ": disk quota exceeded"},
+		{free, &fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, nil, "cannot open free.bag.active: no permission to write in " + dir + disk.WhyDenied(dir)},
 		{free, syscall.EROFS, syscall.EROFS, "cannot open free.bag.active: read-only file system: name another directory, or in a container mount one"},
 		{free, syscall.EIO, syscall.EIO, "cannot open free.bag.active: input/output error"},
 	} {
@@ -54,13 +55,13 @@ func TestExplainCreate(t *testing.T) {
 func TestCreateFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	folder, err := OpenFolder(dir)
+	folder, err := disk.OpenFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer folder.Close()
 	for name, mode := range map[string]os.FileMode{"default": 0, "open": 0o666, "closed": 0o600} {
-		f, err := CreateFile(folder, name, mode)
+		f, err := disk.CreateFile(folder, name, mode)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +70,7 @@ func TestCreateFile(t *testing.T) {
 		if err != nil || mode != 0 && st.Mode() != mode || mode == 0 && st.Mode()&^0o640 != 0 {
 			t.Errorf("%s: mode %v, %v", name, st.Mode(), err)
 		}
-		if f, err := CreateFile(folder, name, mode); f != nil || !errors.Is(err, fs.ErrExist) {
+		if f, err := disk.CreateFile(folder, name, mode); f != nil || !errors.Is(err, fs.ErrExist) {
 			t.Errorf("%s, again: %v, %v", name, f, err)
 		}
 	}

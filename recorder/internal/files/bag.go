@@ -7,6 +7,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 )
 
 // Bag is a file of the recording or of a snapshot, with what the recording knows of it.
@@ -16,7 +17,7 @@ type Bag struct {
 	Last     bool                     // the last file of the recording
 	Part     int                      // the latest part of the recording that is in the file; owned by the writer
 	content  map[string]account.Tally // messages in the file, by topic; owned by the writer, then by the closer
-	retained *bagfile.Retained        // what the retention knows of the file; nil for a snapshot
+	retained *retention.Retained      // what the retention knows of the file; nil for a snapshot
 
 	Finished chan struct{} // closed when the file is closed and handed over; Fault and ended are final then
 	Fault    error         // why the file was not closed well

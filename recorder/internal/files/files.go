@@ -16,6 +16,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
+	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 )
 
 // Handover is told of the files of a recording, as the recorder's Handover documents.
@@ -36,8 +38,8 @@ type Config struct {
 	Counts        Counts
 	OnlySnapshots bool // nothing is written but snapshots
 	Outputs       *bagfile.Series
-	Retain        *bagfile.Retainer
-	Disk          *bagfile.Space
+	Retain        *retention.Retainer
+	Disk          *disk.Space
 	Handover      Handover
 	OnOpen        func(target string) // told of each new file; nil for nobody
 	OnChange      func()              // called after the file changed; must not wait

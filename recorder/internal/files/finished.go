@@ -11,6 +11,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
+	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 )
 
 // Bounds of what is remembered.
@@ -22,14 +24,14 @@ const (
 // FinishedBags is what is remembered of bags that are closed. It is for concurrent use;
 // its lock is never held together with another one.
 type FinishedBags struct {
-	Retain *bagfile.Retainer
+	Retain *retention.Retainer
 
 	mu      sync.Mutex
 	latest  []finishedBag // the bag of number n is at n%KeptBags
 	count   int           // bags
 	bytes   int64         // of all bags
 	file    string        // the name that the last bag of the recording itself had when it was closed; empty for none
-	place   bagfile.Place // where that bag is
+	place   disk.Place    // where that bag is
 	gone    int           // bags that were deleted while they were recorded
 	earlier EarlierFiles  // the account of bags that have left latest
 	faults  []error       // the first KeptFaults
@@ -74,8 +76,8 @@ type filesAccount struct {
 // finishedBag is one bag that is closed.
 type finishedBag struct {
 	doneBag
-	Place    bagfile.Place
-	retained *bagfile.Retained
+	Place    disk.Place
+	retained *retention.Retained
 	faulty   bool // not closed well, or moved away
 	gone     bool // deleted while it was recorded
 }

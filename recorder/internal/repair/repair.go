@@ -19,11 +19,12 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
 // Orphans returns the names of files in a directory that a recorder has left that died.
 // Those of living ones are locked, or open in a stock recorder.
-func Orphans(dir *bagfile.Folder) []string {
+func Orphans(dir *disk.Folder) []string {
 	entries, err := fs.ReadDir(dir.FS(), ".")
 	if err != nil {
 		return nil // the recording itself works: not its concern
@@ -37,7 +38,7 @@ func Orphans(dir *bagfile.Folder) []string {
 		if err != nil {
 			continue
 		}
-		if !bagfile.Locked(f) && bagfile.WritersOf(f) != bagfile.WritersSome {
+		if !disk.Locked(f) && disk.WritersOf(f) != disk.WritersSome {
 			found = append(found, e.Name())
 		}
 		f.Close() //nolint:errcheck,gosec // nothing was written
@@ -100,11 +101,11 @@ func Start(ctx context.Context, o Options, found []string) (end func(wait bool))
 // that no buffer of ours could have held are left out.
 type repair struct {
 	Options
-	dir     *bagfile.Folder
-	settle  time.Duration                  // nothing may write to the file for so long
-	writers func(*os.File) bagfile.Writers // bagfile.WritersOf, but in tests
-	began   time.Time                      // the present step
-	dirty   int64                          // offset up to which the result is on the disk
+	dir     *disk.Folder
+	settle  time.Duration               // nothing may write to the file for so long
+	writers func(*os.File) disk.Writers // bagfile.WritersOf, but in tests
+	began   time.Time                   // the present step
+	dirty   int64                       // offset up to which the result is on the disk
 }
 
 const (
@@ -116,7 +117,7 @@ const (
 )
 
 func newRepair(o Options) *repair {
-	return &repair{Options: o, dir: o.Series.Dir, settle: settleTime, writers: bagfile.WritersOf}
+	return &repair{Options: o, dir: o.Series.Dir, settle: settleTime, writers: disk.WritersOf}
 }
 
 // all repairs the files of these names until ctx is done.
@@ -142,10 +143,10 @@ func (r *repair) one(ctx context.Context, base string) error {
 		return err
 	}
 	defer in.Close() //nolint:errcheck // only read from
-	if r.writers(in) == bagfile.WritersUnknown {
+	if r.writers(in) == disk.WritersUnknown {
 		return errors.New("this file system does not tell whether another program writes it: if none does, recover it with gobag reindex")
 	}
-	if !bagfile.Claim(in) {
+	if !disk.Claim(in) {
 		return errors.New("another recorder has it")
 	}
 	st, err := r.settled(ctx, in)
@@ -160,7 +161,7 @@ func (r *repair) one(ctx context.Context, base string) error {
 		r.setAside(base, target) // what is left to do of a repair that died
 		return r.dir.Remove(temp)
 	}
-	if free, err := bagfile.FreeBytes(r.dir.Handle); err == nil && free < st.Size()+r.MinSpace+spareBytes {
+	if free, err := disk.FreeBytes(r.dir.Handle); err == nil && free < st.Size()+r.MinSpace+spareBytes {
 		return fmt.Errorf("no room: %d bytes are free, %d are needed", free, st.Size()+r.MinSpace+spareBytes)
 	}
 	r.Log.Info("Recovering", zap.String("file", r.Series.Path(base)), zap.Int64("bytes", st.Size()))
@@ -196,7 +197,7 @@ func (r *repair) same(in *os.File, before fs.FileInfo) error {
 		return err
 	case lost != nil || !os.SameFile(named, before):
 		return errors.New("it was taken by another process")
-	case r.writers(in) != bagfile.WritersNone, after.Size() != before.Size(), !after.ModTime().Equal(before.ModTime()):
+	case r.writers(in) != disk.WritersNone, after.Size() != before.Size(), !after.ModTime().Equal(before.ModTime()):
 		return errors.New("another program writes it")
 	}
 	return nil
@@ -208,16 +209,16 @@ func (r *repair) copy(ctx context.Context, in *os.File, size int64, temp string)
 	if err := r.dir.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a repair that died
 		return recovery.Report{}, err
 	}
-	f, err := bagfile.CreateFile(r.dir, temp, r.Series.Mode)
+	f, err := disk.CreateFile(r.dir, temp, r.Series.Mode)
 	if err != nil {
 		return recovery.Report{}, err
 	}
-	out := bagfile.OSFile{File: f}
-	rep, err := r.recover(ctx, bagfile.OSFile{File: in}, size, out)
+	out := disk.OSFile{File: f}
+	rep, err := r.recover(ctx, disk.OSFile{File: in}, size, out)
 	return rep, errors.Join(err, out.Close())
 }
 
-func (r *repair) recover(ctx context.Context, in bagfile.OSFile, size int64, out bagfile.OSFile) (recovery.Report, error) {
+func (r *repair) recover(ctx context.Context, in disk.OSFile, size int64, out disk.OSFile) (recovery.Report, error) {
 	w, err := bagfmt.NewWriter(out, bagfmt.WriterOptions{})
 	if err != nil {
 		return recovery.Report{}, err
@@ -237,7 +238,7 @@ func (r *repair) recover(ctx context.Context, in bagfile.OSFile, size int64, out
 }
 
 // step makes way for the recording; it is called every few MiB.
-func (r *repair) step(ctx context.Context, out bagfile.OSFile, at int64) error {
+func (r *repair) step(ctx context.Context, out disk.OSFile, at int64) error {
 	if at >= r.dirty+syncBytes {
 		r.dirty = at
 		if err := out.Sync(); err != nil { // the kernel must not have to hold up the recording for it
@@ -269,7 +270,7 @@ func pause(ctx context.Context, d time.Duration) error {
 func (r *repair) publish(base, target, temp string, rep *recovery.Report) error {
 	err := r.dir.Link(temp, target)
 	if err != nil && !errors.Is(err, fs.ErrExist) { // no hard links: FAT on a USB stick
-		err = bagfile.RenameNew(r.dir.Handle, temp, target)
+		err = disk.RenameNew(r.dir.Handle, temp, target)
 	}
 	if err := errors.Join(err, r.dir.Handle.Sync()); err != nil {
 		return err
@@ -285,7 +286,7 @@ func (r *repair) setAside(base, target string, fields ...zap.Field) {
 	}
 	r.Kept(target, base) // if this process dies here, the next one knows the bag
 	orig := target + bagname.OriginalSuffix
-	if err := errors.Join(bagfile.RenameNew(r.dir.Handle, base, orig), r.dir.Handle.Sync()); err != nil {
+	if err := errors.Join(disk.RenameNew(r.dir.Handle, base, orig), r.dir.Handle.Sync()); err != nil {
 		orig = base
 		fields = append(fields, zap.NamedError("not renamed", err))
 	} else {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
 // writeFile makes a file with something in it.
@@ -33,7 +33,7 @@ func TestOneSignOfLifeIsEnough(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer locked.Close()
-	bagfile.Lock(locked)
+	disk.Lock(locked)
 	written, err := os.OpenFile(dir+"/written.bag.active", os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -166,10 +166,10 @@ func TestRepairThatCannotSync(t *testing.T) {
 	}
 	f.Close()
 	r := &repair{Options: Options{Crowded: func() bool { return false }}, began: time.Now()}
-	if err := r.step(t.Context(), bagfile.OSFile{File: f}, syncBytes-1); err != nil {
+	if err := r.step(t.Context(), disk.OSFile{File: f}, syncBytes-1); err != nil {
 		t.Errorf("synced before there is much to sync: %v", err)
 	}
-	if err := r.step(t.Context(), bagfile.OSFile{File: f}, syncBytes); err == nil {
+	if err := r.step(t.Context(), disk.OSFile{File: f}, syncBytes); err == nil {
 		t.Error("a sync that fails is not noticed")
 	}
 }

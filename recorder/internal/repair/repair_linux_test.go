@@ -23,6 +23,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -107,7 +108,7 @@ func repairing(t *testing.T, dir string) (*repair, *observer.ObservedLogs) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if bagfile.WritersOf(f) == bagfile.WritersUnknown {
+	if disk.WritersOf(f) == disk.WritersUnknown {
 		t.Skip("no leases on the file system of " + dir)
 	}
 	const buffer = 1 // of the recording: a chunk may be longer all the same
@@ -197,7 +198,7 @@ func TestRepairLeavesAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			bagfile.Lock(f)
+			disk.Lock(f)
 			t.Cleanup(func() { f.Close() })
 		}, said: "another recorder has it"},
 		"open elsewhere": {prepare: write, said: "another program writes it"},
@@ -207,7 +208,7 @@ func TestRepairLeavesAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, said: "never overwrites"},
-		"not told":   {change: func(r *repair) { r.writers = func(*os.File) bagfile.Writers { return bagfile.WritersUnknown } }, said: "does not tell"},
+		"not told":   {change: func(r *repair) { r.writers = func(*os.File) disk.Writers { return disk.WritersUnknown } }, said: "does not tell"},
 		"no room":    {change: func(r *repair) { r.MinSpace = 1 << 60 }, said: "no room"},
 		"no message": {cut: 5000, said: "no message can be read"},
 	}
@@ -293,12 +294,12 @@ func TestRepairMakesWay(t *testing.T) {
 		r := &repair{Options: Options{Crowded: crowded.Load}, began: time.Now()}
 		time.Sleep(3 * time.Second) // work
 		start := time.Now()
-		if err := r.step(t.Context(), bagfile.OSFile{}, 1); err != nil || time.Since(start) != 3*time.Second {
+		if err := r.step(t.Context(), disk.OSFile{}, 1); err != nil || time.Since(start) != 3*time.Second {
 			t.Errorf("rested for %v, %v", time.Since(start), err)
 		}
 		crowded.Store(true)
 		done := make(chan error, 1)
-		go func() { done <- r.step(t.Context(), bagfile.OSFile{}, 1) }()
+		go func() { done <- r.step(t.Context(), disk.OSFile{}, 1) }()
 		time.Sleep(time.Hour)
 		select {
 		case err := <-done:
@@ -407,7 +408,7 @@ func TestWritersOf(t *testing.T) { // not beside others: until a child runs its 
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if got := bagfile.WritersOf(f); got != bagfile.WritersNone {
+	if got := disk.WritersOf(f); got != disk.WritersNone {
 		t.Skipf("no leases on the file system of %s: %v", path, got)
 	}
 	for _, mode := range []string{"<", ">>"} {
@@ -427,8 +428,8 @@ func TestWritersOf(t *testing.T) { // not beside others: until a child runs its 
 		if _, err := out.Read(make([]byte, 1)); err != nil {
 			t.Fatal(err)
 		}
-		want := map[string]bagfile.Writers{"<": bagfile.WritersNone, ">>": bagfile.WritersSome}[mode]
-		if got := bagfile.WritersOf(f); got != want {
+		want := map[string]disk.Writers{"<": disk.WritersNone, ">>": disk.WritersSome}[mode]
+		if got := disk.WritersOf(f); got != want {
 			t.Errorf("while another process has it open by %s: %v, want %v", mode, got, want)
 		}
 		in.Close()
@@ -467,8 +468,8 @@ func TestOrphans(t *testing.T) {
 		}
 	}
 	check("dead.bag.active")
-	var handle bagfile.Handle
-	mine.Wrap(func(f bagfile.Handle) bagfile.Handle { handle = f; return f })
+	var handle disk.Handle
+	mine.Wrap(func(f disk.Handle) disk.Handle { handle = f; return f })
 	if err := handle.Close(); err != nil { // as a death does
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
 )
 
@@ -65,7 +66,7 @@ func (s *Sink) rotateFile(c *command.Command) error {
 	if s.LowDisk(time.Now()) {
 		old.Part = next.Part
 		s.In.Unpin(next.Latched)
-		return bagfile.ErrMinSpace
+		return disk.ErrMinSpace
 	}
 	start := time.Now()
 	defer func() { s.Bags.Outputs.Watchdog.CountSplit(start) }()

@@ -89,8 +89,8 @@ func New(o Options) *Tap {
 }
 
 // Source returns what viewers can see.
-func (t *Tap) Source() *live.Source {
-	s := &live.Source{Store: t.store, Info: t.info}
+func (t *Tap) Source() live.Source {
+	s := live.Source{Store: t.store, Info: t.info}
 	if ask := t.options.Graph; ask != nil {
 		s.Graph = func(ctx context.Context) (live.Graph, error) {
 			state, err := ask(ctx)

@@ -100,7 +100,7 @@ func sendLarge(l tcpros.LinkSink, sec int64, payload string) bool {
 }
 
 // watch subscribes a viewer to the channel of a topic.
-func watch(t *testing.T, s *live.Source, topic string) *live.Viewer {
+func watch(t *testing.T, s live.Source, topic string) *live.Viewer {
 	t.Helper()
 	v, err := s.Store.Attach(s.Info().Clock)
 	if err != nil {
@@ -113,7 +113,7 @@ func watch(t *testing.T, s *live.Source, topic string) *live.Viewer {
 	return v
 }
 
-func channel(t *testing.T, s *live.Source, topic string) live.Channel {
+func channel(t *testing.T, s live.Source, topic string) live.Channel {
 	t.Helper()
 	for _, c := range s.Store.Channels() {
 		if c.Topic == topic {

@@ -1,0 +1,37 @@
+package playface
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/internal/sdnotify"
+	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// Service returns the state for systemd.
+func (f *Face) Service(_ context.Context, node *tcpros.Node) sdnotify.State {
+	c, err := f.controlOrError()
+	if err != nil || !node.MasterUp() {
+		return sdnotify.State{Status: "waiting for the ROS master " + node.MasterURI()}
+	}
+	now := c.Stats()
+	return sdnotify.State{Ready: now.Phase > control.PhaseRegister, Status: statusLine(&now)}
+}
+
+// statusLine returns the status for systemctl.
+func statusLine(s *control.Stats) string {
+	state := map[control.Phase]string{
+		control.PhaseRegister: "registering", control.PhaseDelay: "waiting before the first message", control.PhaseWait: "waiting for subscribers",
+		control.PhasePlay: "playing", control.PhaseKeepAlive: "all is played", control.PhaseDrain: "waiting for subscribers to read", control.PhaseDone: "done",
+	}[s.Phase]
+	if s.Phase == control.PhasePlay && s.Paused {
+		state = "paused"
+	}
+	var dropped uint64
+	for i := range s.Topics {
+		dropped += s.Topics[i].Dropped
+	}
+	return fmt.Sprintf("%s, %.1f of %.1f s at rate %g, %s, %s dropped", state, s.Position.Seconds(), s.Length.Seconds(), s.Rate, plural.Of(len(s.Topics), "topic"), plural.Of(dropped, "message"))
+}

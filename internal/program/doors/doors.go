@@ -1,0 +1,80 @@
+// Package doors opens the doors of a program that records or plays: its web page, its services, what
+// systemd is told, and its terminal. It knows no program; a Face is what stands behind the doors.
+package doors
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/command"
+	"github.com/gorosbag/gorosbag/internal/live"
+	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/rosctl"
+	"github.com/gorosbag/gorosbag/internal/sdnotify"
+	"github.com/gorosbag/gorosbag/internal/web"
+	"github.com/gorosbag/gorosbag/internal/web/foxglove"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// Face is a program as its users see it.
+type Face interface {
+	web.Backend
+
+	// Commands returns all that can be ordered.
+	Commands() []command.Command
+	// KnownBy returns the service by which clients recognize the program.
+	KnownBy() string
+	// Status returns the state for the topic ~status, see rosctl.Options.
+	Status(node string) (stamp time.Time, parts []tcpros.DiagnosticStatus)
+	// Service returns the state for systemd. ctx is done when the program is about to end.
+	Service(ctx context.Context, node *tcpros.Node) sdnotify.State
+}
+
+// ServeWeb serves the web page, the API and the metrics of a face, and messages to live viewers, if
+// the web server is switched on, until end is called. viewed returns what live viewers can see.
+func ServeWeb(ctx context.Context, w *config.Web, node *tcpros.Node, log *zap.Logger, face Face, viewed func() live.Source) (end func(), err error) {
+	if w.Listen == "" {
+		return func() {}, nil
+	}
+	token, err := w.Secret()
+	if err != nil {
+		return nil, err
+	}
+	hosts := w.Hosts
+	if u, err := url.Parse(node.URI()); err == nil {
+		hosts = append(hosts, u.Hostname())
+	}
+	server, err := web.Serve(ctx, web.Options{
+		Listen: string(w.Listen), Token: token, Hosts: hosts, Origins: w.Origins, Live: foxglove.New(viewed(), log),
+		Node: node.Name(), Version: program.Version(), MasterUp: node.MasterUp, Unread: node.Unread, Log: log,
+	}, face)
+	if err != nil {
+		return nil, err
+	}
+	return server.Close, nil
+}
+
+// ServeGraph serves the commands and the status of a face on the ROS graph until end is called.
+func ServeGraph(node *tcpros.Node, log *zap.Logger, face Face) (end func(), err error) {
+	server, err := rosctl.Serve(rosctl.Options{
+		Node: node, Log: log, Commands: face.Commands(), KnownBy: face.KnownBy(), Status: face.Status, Changed: face.Changed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return server.Close, nil
+}
+
+// NotifySystemd tells systemd, if that has started the program, of the state of a face until end is
+// called.
+func NotifySystemd(ctx context.Context, node *tcpros.Node, log *zap.Logger, face Face) (end func()) {
+	end, err := sdnotify.Watch(ctx, func() sdnotify.State { return face.Service(ctx, node) })
+	if err != nil {
+		log.Warn("systemd hears nothing of us", zap.Error(err))
+	}
+	return end
+}

@@ -1,0 +1,96 @@
+package doors
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/web"
+)
+
+// probeTimeout bounds a probe as a whole: container engines wait three seconds by default.
+const probeTimeout = 2 * time.Second
+
+// HealthcheckCommand as the first argument makes a program probe another instance that runs with
+// the same options. Container engines call it: an image without a base has no other program.
+const HealthcheckCommand = "healthcheck"
+
+// Healthcheck probes the web server that an instance with the same options serves on this machine,
+// and returns the exit code. args are the arguments that are no options, of which healthcheck is the first; err
+// is that of the options.
+func Healthcheck(name string, json bool, w *config.Web, args []string, err error) int {
+	token := ""
+	if err == nil {
+		token, err = w.Secret()
+	}
+	if err == nil {
+		err = probe(context.Background(), string(w.Listen), token, args[1:])
+	}
+	if err != nil {
+		return (&program.Errors{W: os.Stderr, Name: name, JSON: json}).Fail(program.ExitUsage, err)
+	}
+	return program.ExitOK
+}
+
+// maxAnswerBytes bounds what is read of the answer to a probe.
+const maxAnswerBytes = 16 << 10
+
+// probe requests livez, readyz or healthz of the server with this address on this machine;
+// the default is livez. It returns nil if the server is healthy.
+func probe(ctx context.Context, listen, token string, named []string) error {
+	what := "livez"
+	switch len(named) {
+	case 0:
+	case 1:
+		what = named[0]
+	default:
+		return errors.New("healthcheck takes one of the words livez, readyz and healthz")
+	}
+	if !slices.Contains([]string{"livez", "readyz", "healthz"}, what) {
+		return fmt.Errorf("healthcheck %q: want livez, readyz or healthz", what)
+	}
+	if listen == "" {
+		return errors.New("healthcheck: no address: give --http or set its variable, as for the program to check")
+	}
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return fmt.Errorf("healthcheck: --http %s: want HOST:PORT", listen)
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/"+what, http.NoBody)
+	if err != nil {
+		return fmt.Errorf("healthcheck: %w", err)
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy: it is this machine
+	answer, err := client.Do(r)
+	if err != nil {
+		return fmt.Errorf("healthcheck: %w", err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // only read from
+	if answer.StatusCode == http.StatusOK {
+		return nil
+	}
+	var h web.Health
+	if json.NewDecoder(io.LimitReader(answer.Body, maxAnswerBytes)).Decode(&h) != nil || len(h.Problems) == 0 {
+		return fmt.Errorf("healthcheck: %s: %s", what, answer.Status)
+	}
+	return fmt.Errorf("healthcheck: %s: %s", what, strings.Join(h.Problems, "; "))
+}

@@ -1,5 +1,0 @@
-//go:build !unix
-
-package bagfile
-
-func whyDenied(string) string { return "" }

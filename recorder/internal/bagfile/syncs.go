@@ -1,0 +1,88 @@
+package bagfile
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// syncs knows what of a file is on the disk. The writer adds to what is not; one sync at a time runs
+// beside the writer. It is for concurrent use.
+type syncs struct {
+	mu       sync.Mutex
+	dirty    int64     // bytes written and not synced
+	began    time.Time // when the last sync began
+	busy     bool      // a sync is under way
+	err      error     // final: a failed sync is never repeated
+	syncedTo int64     // bytes known to be on the disk
+	idle     sync.Cond // busy became false
+	closed   bool      // the file is closed: a late interval sync has nothing to do
+}
+
+// init is called once, before any other method. now is when the file was created.
+func (s *syncs) init(now time.Time) {
+	s.idle.L = &s.mu
+	s.began = now
+}
+
+// wrote adds bytes that are not on the disk.
+func (s *syncs) wrote(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dirty += int64(n)
+}
+
+// due reports whether an interval sync should start.
+func (s *syncs) due(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.busy && s.err == nil && s.dirty > 0 && (s.dirty >= syncBytes || now.Sub(s.began) >= syncEvery)
+}
+
+// begin begins a sync when the one before has ended. The sync covers so many bytes, up to end. ok is
+// false where there is nothing to do.
+func (s *syncs) begin() (covered, end int64, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.busy {
+		s.idle.Wait()
+	}
+	if s.err != nil || s.closed {
+		return 0, 0, false
+	}
+	s.busy, s.began = true, time.Now()
+	return s.dirty, s.syncedTo + s.dirty, true
+}
+
+// finish ends a sync of a file that covers so many bytes, up to end. err is the error of the system.
+func (s *syncs) finish(covered, end int64, err error, file string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy = false
+	s.idle.Broadcast()
+	if err != nil {
+		s.err = fmt.Errorf("sync of %s failed: what was written after byte %d may be lost: %w", file, s.syncedTo, err)
+		return s.err
+	}
+	s.dirty -= covered
+	s.syncedTo = end
+	return nil
+}
+
+// close closes the file, after a sync that is under way.
+func (s *syncs) close(file func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.busy {
+		s.idle.Wait()
+	}
+	s.closed = true
+	return file()
+}
+
+// failed returns the error of the sync that has failed; nil if none has.
+func (s *syncs) failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package disk
+
+func WhyDenied(string) string { return "" }

@@ -1,0 +1,45 @@
+package disk
+
+import (
+	"errors"
+	"io"
+	"os"
+)
+
+// Handle is what a bag needs of the operating system; tests put faults behind it.
+type Handle interface {
+	io.WriterAt
+	Sync() error
+	Truncate(size int64) error
+	Reserve(from, end int64) error
+	Close() error
+}
+
+// Identity tells a file from another one that has its name later. The number of a file that
+// was deleted may be used again, so the time of its creation is part of it.
+type Identity struct {
+	Inode uint64 `json:"inode"`
+	Born  int64  `json:"born"` // nanoseconds since 1970
+}
+
+// CreateFile creates a file with the mode of Output.Mode.
+func CreateFile(dir *Folder, name string, mode os.FileMode) (*os.File, error) {
+	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
+	if err != nil || mode == 0 {
+		return f, err
+	}
+	if err := f.Chmod(mode); err != nil {
+		return nil, errors.Join(err, f.Close(), dir.Remove(name))
+	}
+	return f, nil
+}
+
+// InUse reports whether a recorder or a repair has the file.
+func InUse(dir *Folder, name string) bool {
+	f, err := dir.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close() //nolint:errcheck // only looked at
+	return Locked(f)
+}

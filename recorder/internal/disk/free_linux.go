@@ -1,0 +1,16 @@
+package disk
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// FreeBytes returns what is free for us on the disk of an open directory.
+func FreeBytes(dir *os.File) (int64, error) {
+	var st unix.Statfs_t
+	if err := unix.Fstatfs(int(dir.Fd()), &st); err != nil {
+		return 0, err
+	}
+	return int64(st.Bavail) * int64(st.Bsize), nil //nolint:unconvert // an int32 on 32-bit machines
+}

@@ -1,0 +1,17 @@
+//go:build !linux && !windows
+
+package disk
+
+import (
+	"os"
+	"syscall"
+)
+
+// FreeBytes returns what is free for us on the disk of an open directory.
+func FreeBytes(dir *os.File) (int64, error) {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(dir.Name(), &st); err != nil {
+		return 0, err
+	}
+	return int64(st.Bavail) * int64(st.Bsize), nil
+}

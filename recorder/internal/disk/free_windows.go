@@ -1,0 +1,18 @@
+package disk
+
+import (
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// FreeBytes returns what is free for us on the disk of an open directory.
+func FreeBytes(dir *os.File) (int64, error) {
+	name, err := windows.UTF16PtrFromString(dir.Name())
+	if err != nil {
+		return 0, err
+	}
+	var free uint64
+	err = windows.GetDiskFreeSpaceEx(name, &free, nil, nil)
+	return int64(free), err
+}

@@ -1,0 +1,172 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+)
+
+// warnFactor is how many times the least space is worth a warning, as in stock.
+const warnFactor = 5
+
+// ErrMinSpace means that the recording ended because the disk is nearly full.
+var ErrMinSpace = errors.New("the disk is nearly full")
+
+// lowTime is the time left that is worth a warning; it is repeated when twice as much was
+// left meanwhile.
+const lowTime = 10 * time.Minute
+
+// rateKnownAfter is how long it takes to know how fast the disk fills.
+const rateKnownAfter = 5 * time.Second
+
+// The times over which rates are smoothed. A snapshot writes within seconds what came in minutes:
+// taken for a rate, that would fill every disk.
+const (
+	recordingSpan = 10 * time.Second
+	snapshotSpan  = 10 * time.Minute
+)
+
+// Space watches the disk that is recorded to. It is for concurrent use.
+type Space struct {
+	min     int64
+	text    string // of min, as the user wrote it
+	Free    func() (int64, error)
+	log     *zap.Logger
+	Full    chan struct{} // closed when the recording has to end
+	deletes bool          // old files are deleted: what is written does not tell when the disk is full
+
+	mu          sync.Mutex // guards the following
+	over        bool       // full is closed
+	warned      bool       // that there is little space
+	lowTimeSaid bool       // that there is little time
+	failed      bool
+
+	have  int64         // free at the last look; negative before the first
+	at    time.Time     // of the last look
+	seen  time.Duration // how long the rates were measured
+	files flow          // of the recording's own files
+	snaps flow          // of snapshots
+}
+
+// flow is how fast some files grow.
+type flow struct {
+	bytes int64   // written in all at the last look
+	rate  float64 // bytes a second, smoothed
+}
+
+// measure follows what was written in all, after the time that has passed since the last look.
+func (f *flow) measure(written int64, passed, span time.Duration) {
+	if passed > 0 {
+		f.rate += min(passed.Seconds()/span.Seconds(), 1) * (float64(written-f.bytes)/passed.Seconds() - f.rate)
+	}
+	f.bytes = written
+}
+
+// NewSpace watches for less than least bytes on the disk; zero does not look. text is least
+// as the user wrote it; deletes says that old files are deleted, so that what is written
+// does not tell when the disk is full.
+func NewSpace(least int64, text string, deletes bool, free func() (int64, error), log *zap.Logger) *Space {
+	return &Space{min: least, text: text, Free: free, log: log, Full: make(chan struct{}), deletes: deletes, have: -1}
+}
+
+// Check looks once and reports whether the recording has to end. written is what was written
+// so far in the files of the recording, snapshots that in snapshots, file the name of the present
+// file, empty if there is none.
+func (d *Space) Check(now time.Time, written, snapshots int64, file string) (full bool) {
+	free, err := d.Free()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err != nil {
+		if !d.failed {
+			d.log.Warn("Failed to check filesystem stats", zap.Error(err))
+		}
+		d.failed = true
+		return d.over
+	}
+	d.failed, d.have = false, free
+	d.measure(now, written, snapshots)
+	left, known := d.left()
+	switch {
+	case d.over:
+	case file == "": // what is not recorded need not end
+	case d.min > 0 && free < d.min:
+		d.over = true
+		d.log.Error(LowSpace(d.text, file))
+		close(d.Full)
+	case d.min > 0 && free/warnFactor < d.min && !d.warned:
+		d.warned = true
+		d.log.Warn("Less than 5 x "+d.text+" of space free on disk with '"+file+"'.", zap.String("time left", leftText(left, known)))
+	case free/warnFactor >= d.min:
+		d.warned = false
+	}
+	switch {
+	case known && left < lowTime && !d.lowTimeSaid && !d.over && d.seen >= rateKnownAfter:
+		d.lowTimeSaid = true
+		d.log.Warn("the disk will be full soon", zap.String("time left", leftText(left, known)), zap.Int64("free bytes", free), zap.String("file", file))
+	case !known || left > 2*lowTime:
+		d.lowTimeSaid = false
+	}
+	return d.over
+}
+
+// LowSpace is what stock says when less than least, as the user wrote it, is free for a bag.
+func LowSpace(least, bag string) string {
+	return "Less than " + least + " of space free on disk with " + bag + bagname.ActiveSuffix + ". Disabling recording."
+}
+
+// Short returns why no file should be begun, if there is too little space.
+func (d *Space) Short() error {
+	if free, err := d.Free(); err != nil || free >= d.min {
+		return nil //nolint:nilerr // it is not known
+	}
+	return fmt.Errorf("less than %s of space free on disk: %w", d.text, ErrMinSpace)
+}
+
+// measure keeps the rates at which the disk is filled.
+func (d *Space) measure(now time.Time, written, snapshots int64) {
+	var passed time.Duration
+	if !d.at.IsZero() {
+		passed = max(now.Sub(d.at), 0)
+	}
+	span := recordingSpan
+	if d.files.rate == 0 {
+		span = passed // it begins with the first rate
+	}
+	d.files.measure(written, passed, span)
+	d.snaps.measure(snapshots, passed, snapshotSpan)
+	d.seen += passed
+	d.at = now
+}
+
+// left says how long it will take until recording ends for want of space.
+func (d *Space) left() (left time.Duration, known bool) {
+	const most = 100 * 365 * 24 * 3600
+	rate := d.files.rate + d.snaps.rate
+	if d.deletes || rate < 1 {
+		return 0, false
+	}
+	return time.Duration(min(max(float64(d.have-d.min), 0)/rate, most)) * time.Second, true
+}
+
+func leftText(left time.Duration, known bool) string {
+	if !known {
+		return "unknown"
+	}
+	return left.String()
+}
+
+// Forecast returns what is free, and how long that will do; negative means unknown.
+func (d *Space) Forecast() (free int64, left time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	left, known := d.left()
+	if !known || d.have < 0 {
+		left = -1
+	}
+	return d.have, left
+}

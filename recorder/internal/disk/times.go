@@ -1,0 +1,31 @@
+package disk
+
+import (
+	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
+)
+
+// note counts an operation that is over. mu is held.
+func (s *Watchdog) note(what string, took time.Duration) {
+	switch what {
+	case "write":
+		s.times.Writes.Add(took)
+	case "sync":
+		s.times.Syncs.Add(took)
+	}
+}
+
+// CountSplit counts a change of the file that began at start.
+func (s *Watchdog) CountSplit(start time.Time) {
+	s.mu.Lock()
+	s.times.Splits.Add(time.Since(start))
+	s.mu.Unlock()
+}
+
+// Account returns how long the operations took that are over.
+func (s *Watchdog) Account() control.DiskTimes {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.times
+}

@@ -1,0 +1,149 @@
+package retention
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
+)
+
+// Load takes up the bags of earlier runs with the same output, as far as they are still what
+// was recorded. Without limits it does nothing. An error means that the limits hold for the
+// files of this run only.
+func (r *Retainer) Load(s *bagfile.Series) error {
+	if !r.Enabled() {
+		return nil
+	}
+	ledger, err := openLedger(s.Dir, ledgerName(s.Output))
+	if err != nil {
+		return err
+	}
+	r.ledger = ledger
+	now := time.Now()
+	for _, e := range ledger.alive() {
+		f, gone := e.find(s, now)
+		switch {
+		case f != nil:
+			r.files = append(r.files, f)
+		case gone:
+			r.note(s.Watchdog, entry{Bag: e.Bag, ID: e.ID, Deleted: true})
+		}
+	}
+	r.syncLedger(s.Watchdog)
+	return nil
+}
+
+// find returns the file of an entry by the name that it has now: a recorder that died leaves
+// X.bag.active, and a repair keeps that as X.bag.orig.active. gone means that there is no such
+// file any more; else, without a file, that cannot be told.
+func (e *entry) find(s *bagfile.Series, now time.Time) (f *Retained, gone bool) {
+	defer s.Watchdog.Begin("search", s.Path(e.Bag))()
+	gone = true
+	for _, name := range []string{e.Name, e.Bag, e.Bag + bagname.ActiveSuffix, e.Bag + bagname.OriginalSuffix} {
+		if name == "" {
+			continue
+		}
+		st, err := s.Dir.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		id, size, changed, ok := disk.Identify(s.Dir, name)
+		if err != nil || !ok && st.Mode().IsRegular() {
+			gone = false
+			continue
+		}
+		if !ok || id != e.ID {
+			continue
+		}
+		if changed.Year() < 2000 || changed.After(now) { // the clock was wrong
+			changed = now
+		}
+		return &Retained{
+			Place: s.Place(name, st), bag: e.Bag, known: e.ID, bytes: size, closed: changed, pinned: e.Pinned,
+		}, false
+	}
+	return nil, gone
+}
+
+// Recovered tells of a bag that was made from what a recorder left that died. If that was of
+// the same output, the limits hold for the bag and for the original. It is called again when the
+// original gets another name.
+func (r *Retainer) Recovered(s *bagfile.Series, bag, original string) {
+	if r.adopt(s, bag, original) {
+		r.Enforce(time.Now())
+	}
+}
+
+// adopt is Recovered without enforcing.
+func (r *Retainer) adopt(s *bagfile.Series, bag, original string) bool {
+	r.deleting.Lock() // the list does not change meanwhile
+	defer r.deleting.Unlock()
+	kept := bag + bagname.OrigSuffix
+	if r.moved(s, kept, original) { // the bag itself may be deleted by now
+		return true
+	}
+	r.mu.Lock()
+	var old *Retained
+	if i := slices.IndexFunc(r.files, func(f *Retained) bool { return f.bag == bag && !f.closed.IsZero() }); i >= 0 {
+		old = r.files[i]
+	}
+	r.mu.Unlock()
+	st, err := s.Dir.Lstat(bag)
+	if old == nil || err != nil {
+		return false
+	}
+	at := s.Place(bag, st)
+	originalID := r.begun(at, kept, original)
+	r.note(at.Watchdog, entry{Bag: kept, ID: originalID, Name: original})
+	whole := &Retained{Place: at, bag: bag, known: r.begun(at, bag, bag), bytes: st.Size(), closed: time.Now()}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	old.busy, old.bag, old.known, old.Name = false, kept, originalID, filepath.Join(s.DirName, original)
+	r.files = append(r.files, whole)
+	return true
+}
+
+// moved notes the name of an original that was taken up before. It reports whether it was.
+func (r *Retainer) moved(s *bagfile.Series, kept, original string) bool {
+	id, _, _, ok := disk.Identify(s.Dir, original)
+	r.mu.Lock()
+	i := slices.IndexFunc(r.files, func(f *Retained) bool { return ok && f.bag == kept && f.known == id })
+	if i < 0 {
+		r.mu.Unlock()
+		return false
+	}
+	f := r.files[i]
+	f.busy, f.Name = false, filepath.Join(s.DirName, original)
+	r.mu.Unlock()
+	r.note(f.Watchdog, entry{Bag: kept, ID: id, Name: original})
+	return true
+}
+
+// inRepair reports whether a repair has the file, or has just given it another name and does not
+// say so before that is on the disk. err is that of looking at its present name, base.
+func (f *Retained) inRepair(base string, err error) bool {
+	switch {
+	case !strings.HasSuffix(base, bagname.ActiveSuffix):
+		return false
+	case errors.Is(err, fs.ErrNotExist):
+		original := strings.TrimSuffix(f.bag, bagname.OrigSuffix) + bagname.OriginalSuffix // the repair may have told of it by its first name
+		st, err := f.Folder.Lstat(original)
+		return err == nil && f.isStill(original, st)
+	}
+	return err == nil && disk.InUse(f.Folder, base)
+}
+
+// isStill reports whether the file of a name is the one that was recorded.
+func (f *Retained) isStill(name string, st fs.FileInfo) bool {
+	if id, _, _, ok := disk.Identify(f.Folder, name); ok && f.known != (disk.Identity{}) {
+		return id == f.known
+	}
+	return os.SameFile(st, f.ID)
+}

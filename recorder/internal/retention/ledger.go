@@ -1,0 +1,271 @@
+package retention
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
+)
+
+// entry is one line of a ledger: a bag that was begun, or what has become of it.
+type entry struct {
+	Bag     string        `json:"bag"` // its name when it is finished
+	ID      disk.Identity `json:"id"`
+	Begun   bool          `json:"begun,omitempty"`
+	Name    string        `json:"name,omitempty"` // it has this name now: a repair has kept the original
+	Pinned  bool          `json:"pinned,omitempty"`
+	Deleted bool          `json:"deleted,omitempty"`
+}
+
+const (
+	longestLine   = 16 << 10
+	longestLedger = 16 << 20 // beyond that it is not read
+	compactLines  = 1000     // a shorter one is left as it is
+	longestLater  = 1 << 20
+)
+
+// ledger is a file beside the bags in which recorders of the same directory and output name
+// write which bags they have made, so that the retention of a later run knows them. Each
+// line has a checksum: one that was cut off by a crash is skipped. It is for concurrent use.
+type ledger struct {
+	dir  *disk.Folder
+	name string
+
+	mu    sync.Mutex
+	file  *os.File       // locked while this recorder has it; nil when closed
+	torn  bool           // the last line in the file is not complete
+	later []byte         // lines that could not be written yet
+	lines int            // in the file
+	bags  []entry        // in the order in which they were begun, those that were deleted among them
+	at    map[string]int // which is the latest one with a name
+	dead  int            // of bags, those that were deleted
+}
+
+// errLedgerInUse means that another recorder with the same output is running.
+var errLedgerInUse = errors.New("another recorder with the same output is running")
+
+// ledgerName returns the name of the ledger of an output.
+func ledgerName(o bagname.Output) string {
+	key := strings.TrimSuffix(o.Name, ".bag")
+	switch {
+	case o.Template != "":
+		key = o.Template
+	case key == "":
+		key = strings.TrimSuffix(o.Prefix, ".bag")
+	}
+	key = key[strings.LastIndexAny(key, `/\`)+1:]
+	if key != "" {
+		key = "." + key
+	}
+	return key + ".gorecord"
+}
+
+// openLedger opens a ledger, or makes one.
+func openLedger(dir *disk.Folder, name string) (*ledger, error) {
+	before, err := dir.Lstat(name)
+	if err == nil && !before.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file", name)
+	}
+	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o640)
+	if err != nil {
+		return nil, err
+	}
+	if !disk.Claim(f) {
+		return nil, errors.Join(errLedgerInUse, f.Close())
+	}
+	st, err := f.Stat()
+	named, lost := dir.Lstat(name)
+	if err != nil || lost != nil || !os.SameFile(st, named) { // another recorder has just written it anew
+		return nil, errors.Join(errLedgerInUse, f.Close())
+	}
+	l := &ledger{dir: dir, name: name, file: f, at: map[string]int{}}
+	if err := l.read(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return l, nil
+}
+
+// read folds the lines of the file.
+func (l *ledger) read() error {
+	in := bufio.NewReaderSize(io.LimitReader(l.file, longestLedger), longestLine)
+	for {
+		line, err := in.ReadSlice('\n')
+		l.lines++
+		e, ok := parseEntry(string(line))
+		if ok {
+			l.apply(e)
+		}
+		switch {
+		case err == nil || errors.Is(err, bufio.ErrBufferFull):
+		case !errors.Is(err, io.EOF):
+			return err
+		case l.lines > 1 && len(l.bags) == 0:
+			return fmt.Errorf("%s holds something else", l.name) // nothing of it is ours
+		default:
+			l.torn = len(line) > 0 // cut off by a crash
+			return nil
+		}
+	}
+}
+
+// apply folds one entry.
+func (l *ledger) apply(e entry) {
+	i, known := l.at[e.Bag]
+	known = known && !l.bags[i].Deleted
+	switch {
+	case e.Begun: // perhaps by the name of one that is gone
+		if known {
+			l.bags[i].Deleted = true
+			l.dead++
+		}
+		l.at[e.Bag] = len(l.bags)
+		l.bags = append(l.bags, e)
+	case known && l.bags[i].ID == e.ID:
+		b := &l.bags[i]
+		b.Pinned = b.Pinned || e.Pinned
+		if e.Name != "" {
+			b.Name = e.Name
+		}
+		if e.Deleted {
+			b.Deleted = true
+			l.dead++
+		}
+	}
+}
+
+// alive returns the bags that were not deleted, in the order in which they were begun.
+func (l *ledger) alive() []entry {
+	return slices.DeleteFunc(slices.Clone(l.bags), func(e entry) bool { return e.Deleted })
+}
+
+// parseEntry reads a line; ok is false if it is damaged.
+func parseEntry(line string) (e entry, ok bool) {
+	sum, text, found := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+	want, err := strconv.ParseUint(sum, 16, 32)
+	if !found || err != nil || uint32(want) != crc32.ChecksumIEEE([]byte(text)) {
+		return entry{}, false
+	}
+	err = json.Unmarshal([]byte(text), &e)
+	return e, err == nil && e.Bag != "" && !strings.ContainsAny(e.Bag+e.Name, "/\x00")
+}
+
+func (e *entry) line() ([]byte, error) {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(nil, "%08x %s\n", crc32.ChecksumIEEE(text), text), nil
+}
+
+// compact writes the ledger anew without the bags that were deleted, if those are most. A
+// crash, or an error, leaves the old one or the new one.
+func (l *ledger) compact() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil || l.lines <= compactLines || l.dead <= len(l.bags)/2 {
+		return nil
+	}
+	bags := l.alive()
+	temp := l.name + ".new"
+	if err := l.dir.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := l.dir.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o640)
+	if err != nil {
+		return err
+	}
+	var text []byte
+	for i := range bags {
+		line, err := bags[i].line()
+		if err != nil {
+			return errors.Join(err, f.Close(), l.dir.Remove(temp))
+		}
+		text = append(text, line...)
+	}
+	disk.Lock(f)
+	if _, err = f.Write(text); err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		err = l.dir.Rename(temp, l.name)
+	}
+	if err != nil {
+		return errors.Join(err, f.Close(), l.dir.Remove(temp))
+	}
+	old := l.file
+	l.file, l.bags, l.lines, l.dead = f, bags, len(bags), 0
+	l.torn, l.later = false, nil
+	clear(l.at)
+	for i := range bags {
+		l.at[bags[i].Bag] = i
+	}
+	return errors.Join(old.Close(), l.dir.Handle.Sync())
+}
+
+// add writes a line. One that cannot be written is written with the next one that can.
+func (l *ledger) add(e entry) error {
+	line, err := e.line()
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return nil
+	}
+	l.apply(e)
+	if len(l.later)+len(line) <= longestLater {
+		l.later = append(l.later, line...)
+	}
+	text := l.later
+	if l.torn {
+		text = append([]byte("\n"), text...)
+	}
+	if _, err := l.file.Write(text); err != nil {
+		l.torn = true
+		return err
+	}
+	l.lines += bytes.Count(l.later, []byte("\n"))
+	l.torn, l.later = false, l.later[:0]
+	return nil
+}
+
+// sync waits until what was written is on the disk.
+func (l *ledger) sync() error {
+	l.mu.Lock()
+	file := l.file
+	l.mu.Unlock()
+	if file == nil {
+		return nil
+	}
+	if err := file.Sync(); err != nil && !errors.Is(err, fs.ErrClosed) { // compact has synced the other
+		return err
+	}
+	return nil
+}
+
+func (l *ledger) close() error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	file := l.file
+	l.file = nil
+	if file == nil {
+		return nil
+	}
+	return file.Close()
+}

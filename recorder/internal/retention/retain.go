@@ -1,0 +1,321 @@
+// Package retention deletes old bags of a recording, and of earlier ones with the same output, as limits
+// ask. It knows the bags of earlier runs from a ledger, a file beside them.
+package retention
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
+)
+
+// Limits say which closed files of a recording are deleted, the oldest first: only
+// files that this recording made, or earlier ones with the same directory and output name,
+// and none that Control.Pin protects. Zero values delete nothing; all limits hold together.
+type Limits struct {
+	Files    int           // keep at most this many closed files, as stock's --max-splits
+	Bytes    int64         // keep at most this much in closed files
+	Age      time.Duration // delete files that were closed longer ago
+	KeepFree int64         // delete while less than this is free on the disk
+}
+
+// Enabled reports whether files are deleted.
+func (r Limits) Enabled() bool { return r != Limits{} }
+
+// Retainer deletes files. It is for concurrent use.
+type Retainer struct {
+	Limits
+	log  *zap.Logger
+	Free func() (int64, error)  // bytes on the disk
+	need func(path string) bool // reports whether the file is still needed, for an upload
+
+	ledger     *ledger     // nil without limits, or where it cannot be had
+	noteFailed atomic.Bool // and was logged
+	deleting   sync.Mutex  // one at a time deletes, however long that takes the disk
+
+	mu      sync.Mutex  // never held while the disk is asked
+	files   []*Retained // that were not deleted, oldest first
+	deleted int         // by this
+	gone    int         // of those that this wanted to delete; others have deleted some before
+}
+
+// keptFiles bounds the list of files that no limit will delete.
+const keptFiles = 256
+
+// Retained is one file of the recording. The Retainer's mu guards what changes.
+type Retained struct {
+	disk.Place
+	bag     string        // its name in the ledger
+	known   disk.Identity // zero if it cannot be told
+	bytes   int64
+	closed  time.Time // zero while it is written
+	pinned  bool      // never to be deleted
+	busy    bool      // a repair works on it
+	deleted bool
+}
+
+// closedUnpinned reports whether the file may be deleted, as far as this recording goes.
+func (f *Retained) closedUnpinned() bool { return !f.closed.IsZero() && !f.pinned && !f.busy }
+
+// deletable reports whether the file may be deleted.
+func (r *Retainer) deletable(f *Retained) bool { return f.closedUnpinned() && !r.needed(f) }
+
+// needed reports whether a bag is still needed, by the name that it has when it is finished.
+func (r *Retainer) needed(f *Retained) bool {
+	return r.need(filepath.Join(filepath.Dir(f.Target()), f.bag))
+}
+
+// New returns what deletes files as r says. free returns the bytes on the disk, need
+// reports whether a file is still needed; both may be called at any time.
+func New(r Limits, log *zap.Logger, free func() (int64, error), need func(string) bool) *Retainer {
+	return &Retainer{Limits: r, log: log, Free: free, need: need}
+}
+
+// Close lets go of what Load has opened.
+func (r *Retainer) Close() error { return r.ledger.close() }
+
+// note writes to the ledger. Without it the next run knows less of this one.
+func (r *Retainer) note(w *disk.Watchdog, e entry) {
+	if r.ledger == nil || e.ID == (disk.Identity{}) {
+		return
+	}
+	end := w.Begin("note", r.ledger.name)
+	err := r.ledger.add(e)
+	end()
+	if err != nil && !r.noteFailed.Swap(true) {
+		r.log.Warn("the limits of later recordings may not hold for the bags of this one", zap.String("file", r.ledger.name), zap.Error(err))
+	}
+}
+
+// syncLedger makes the notes durable.
+func (r *Retainer) syncLedger(w *disk.Watchdog) {
+	if r.ledger == nil {
+		return
+	}
+	defer w.Begin("sync", r.ledger.name)()
+	if err := errors.Join(r.ledger.sync(), r.ledger.compact()); err != nil {
+		r.log.Debug("notes about bags are not on the disk", zap.String("file", r.ledger.name), zap.Error(err))
+	}
+}
+
+// begun notes the file of a bag, and returns what tells it from others.
+func (r *Retainer) begun(at disk.Place, bag, name string) disk.Identity {
+	if r.ledger == nil {
+		return disk.Identity{}
+	}
+	id, _, _, _ := disk.Identify(at.Folder, name)
+	r.note(at.Watchdog, entry{Bag: bag, ID: id, Begun: true})
+	return id
+}
+
+// Begin tells of a file that is written from now on.
+func (r *Retainer) Begin(at disk.Place) *Retained {
+	begun := &Retained{Place: at, bag: filepath.Base(at.Target())}
+	begun.known = r.begun(at, begun.bag, begun.bag+bagname.ActiveSuffix)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.files = append(r.files, begun)
+	if len(r.files) <= keptFiles {
+		return begun
+	}
+	// Files that no limit will ever delete are listed for pin only: the latest will do.
+	if i := slices.IndexFunc(r.files, func(f *Retained) bool { return !f.closed.IsZero() && (f.pinned || !r.Enabled()) }); i >= 0 {
+		r.files = slices.Delete(r.files, i, i+1)
+	}
+	return begun
+}
+
+// Protect tells that a file is closed that must not be deleted.
+func (r *Retainer) Protect(f *Retained, now time.Time) {
+	r.mu.Lock()
+	f.closed, f.pinned = now, true
+	r.mu.Unlock()
+	r.syncLedger(f.Watchdog)
+}
+
+// Add tells that a file is closed and enforces the limits.
+func (r *Retainer) Add(f *Retained, bytes int64, now time.Time) {
+	r.mu.Lock()
+	f.closed, f.bytes = now, bytes
+	r.mu.Unlock()
+	r.syncLedger(f.Watchdog)
+	r.Enforce(now)
+}
+
+// Pin protects the files that were written to at since or later and returns their
+// names, the oldest first.
+func (r *Retainer) Pin(since time.Time) []string {
+	r.mu.Lock()
+	var names []string
+	var pinned []*Retained
+	for _, f := range r.files {
+		if f.closed.IsZero() || !f.closed.Before(since) {
+			if !f.pinned {
+				pinned = append(pinned, f)
+			}
+			f.pinned = true
+			names = append(names, f.Target())
+		}
+	}
+	r.mu.Unlock()
+	for _, f := range pinned {
+		r.note(f.Watchdog, entry{Bag: f.bag, ID: f.known, Pinned: true})
+	}
+	return names
+}
+
+// Enforce deletes what is too much.
+func (r *Retainer) Enforce(now time.Time) {
+	if !r.Enabled() {
+		return
+	}
+	r.deleting.Lock()
+	defer r.deleting.Unlock()
+	r.endBusy()
+	for {
+		oldest := r.takeOldest(now, r.diskCrowded())
+		if oldest == nil {
+			return
+		}
+		r.remove(oldest)
+	}
+}
+
+// diskCrowded reports whether there is less space on the disk than is to be kept.
+func (r *Retainer) diskCrowded() bool {
+	if r.KeepFree == 0 {
+		return false
+	}
+	free, err := r.Free()
+	return err == nil && free < r.KeepFree
+}
+
+// takeOldest takes the oldest file that may be deleted off the list, if that is too much.
+// Whoever pins files afterwards does not get it any more.
+func (r *Retainer) takeOldest(now time.Time, crowded bool) *Retained {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.files, r.deletable)
+	if i < 0 && crowded { // a recording that goes on is worth more than an old file that is still needed
+		i = slices.IndexFunc(r.files, (*Retained).closedUnpinned)
+	}
+	if i < 0 || !crowded && !r.tooMuch(now, r.files[i].closed) {
+		return nil
+	}
+	oldest := r.files[i]
+	r.files = slices.Delete(r.files, i, i+1)
+	return oldest
+}
+
+// tooMuch looks at the files that may be deleted, of which the oldest was closed at
+// oldest. mu is held.
+func (r *Retainer) tooMuch(now, oldest time.Time) bool {
+	var files int
+	var bytes int64
+	for _, f := range r.files {
+		if r.deletable(f) {
+			files++
+			bytes += f.bytes
+		}
+	}
+	return r.Files > 0 && files > r.Files || r.Bytes > 0 && bytes > r.Bytes || r.Age > 0 && now.Sub(oldest) > r.Age
+}
+
+// remove deletes a file if it is still the one that was recorded. What cannot be
+// deleted is not tried again, as in stock.
+func (r *Retainer) remove(b *Retained) {
+	defer b.Watchdog.Begin("removal", b.Target())()
+	base := filepath.Base(b.Target())
+	st, err := b.Folder.Lstat(base)
+	if err == nil && !b.isStill(base, st) {
+		r.note(b.Watchdog, entry{Bag: b.bag, ID: b.known, Deleted: true})
+		r.log.Warn("not the file that was recorded: it is left alone", loglimit.Each(), zap.String("file", b.Target()))
+		return
+	}
+	needed := r.needed(b)
+	if b.inRepair(base, err) { // which tells what becomes of it
+		r.mu.Lock()
+		b.busy = true
+		r.files = slices.Insert(r.files, 0, b)
+		r.mu.Unlock()
+		return
+	}
+	if err == nil {
+		err = b.Folder.Remove(base)
+	}
+	gone := errors.Is(err, fs.ErrNotExist) // who takes the files may have deleted it, or the user
+	if err != nil && !gone {
+		r.log.Error("Unable to remove", loglimit.Each(), zap.String("file", b.Target()), zap.Error(err))
+		return
+	}
+	r.note(b.Watchdog, entry{Bag: b.bag, ID: b.known, Deleted: true})
+	r.mu.Lock()
+	b.deleted = true
+	r.gone++
+	if !gone {
+		r.deleted++
+	}
+	r.mu.Unlock()
+	if gone {
+		return
+	}
+	if needed {
+		r.log.Error("Removing before it was uploaded: the disk is too full", loglimit.Each(), zap.String("file", b.Target()))
+		return
+	}
+	r.log.Info("Removing", zap.String("file", b.Target()))
+}
+
+// Status reports whether a file is protected, and whether it was deleted; nil is neither.
+func (r *Retainer) Status(f *Retained) (pinned, deleted bool) {
+	if f == nil {
+		return false, false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return f.pinned, f.deleted
+}
+
+// Deletions returns how many files this has deleted.
+func (r *Retainer) Deletions() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.deleted
+}
+
+// Gone returns for how many files Status says that they were deleted, by this or before by others;
+// files of earlier runs are counted, too.
+func (r *Retainer) Gone() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.gone
+}
+
+// endBusy makes files deletable that no repair works on any more. deleting is held.
+func (r *Retainer) endBusy() {
+	r.mu.Lock()
+	var busy []*Retained
+	for _, f := range r.files {
+		if f.busy {
+			busy = append(busy, f)
+		}
+	}
+	r.mu.Unlock()
+	for _, f := range busy {
+		if disk.InUse(f.Folder, filepath.Base(f.Target())) {
+			continue
+		}
+		r.mu.Lock()
+		f.busy = false
+		r.mu.Unlock()
+	}
+}
