@@ -43,6 +43,7 @@ type operation struct {
 	end        func()
 }
 
+// NewWatchdog returns a watchdog that writes to log.
 func NewWatchdog(log *zap.Logger) *Watchdog { return &Watchdog{log: log, Limit: hangAfter} }
 
 // Begin notes an operation; the caller calls what it returns when that is over.
