@@ -114,7 +114,8 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 	defer d.hide() // also when Run panics
 	face := playface.New(d.marks...)
 	defer doors.NotifySystemd(ctx, node, d.log, face)()
-	endWeb, err := doors.ServeWeb(ctx, &c.Web, node, d.log, face)
+	o.Viewing = newViewing(c, node)
+	endWeb, err := doors.ServeWeb(ctx, &c.Web, node, d.log, face, o.Viewing.Source())
 	if err != nil {
 		return control.Summary{}, err
 	}

@@ -84,7 +84,9 @@ func run(args []string) int {
 	}
 	defer endTriggers()
 	memory += up.memory()
-	fitMemory(&o, memoryLimit("/"), memory, log)
+	limit := memoryLimit("/")
+	memory += tapMessages(&c, &o, limit)
+	fitMemory(&o, limit, memory, log)
 	limitMemory(o.MemoryBytes(), memory+masterMemory(&c))
 	defer snapshotOnSignal(o.Control, log)()
 	endServing, err := serve(ctx, &c, &o, face)

@@ -130,7 +130,7 @@ var allowed = map[string][]string{
 
 	"internal/playface/screen":       {"internal/bagnote", "internal/command", "internal/plural", "internal/term", "internal/term/keys", "internal/term/termtext", "internal/term/topictable", "player/control"},
 	"internal/recordface/screen":     {"internal/command", "internal/plural", "internal/recordface", "internal/term", "internal/term/keys", "internal/term/termtext", "internal/term/topictable", "recorder/control"},
-	"internal/program/doors":         {"config", "internal/command", "internal/program", "internal/rosctl", "internal/sdnotify", "internal/term", "internal/term/keys", "internal/web", "tcpros"},
+	"internal/program/doors":         {"config", "internal/command", "internal/live", "internal/program", "internal/rosctl", "internal/sdnotify", "internal/term", "internal/term/keys", "internal/web", "internal/web/foxglove", "tcpros"},
 	"internal/store/internal/answer": {"internal/store/internal/place"},
 	"internal/store/internal/place":  {},
 	"internal/store/internal/put":    {"internal/store/internal/answer", "internal/store/internal/place"},
