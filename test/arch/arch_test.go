@@ -153,6 +153,8 @@ var allowed = map[string][]string{
 	"recorder/internal/command":      {"rosbag", "recorder/internal/latch", "recorder/internal/memory", "recorder/internal/ring"},
 	"recorder/internal/mode":         {"recorder/control", "recorder/internal/command"},
 	"recorder/internal/news":         {"recorder/internal/account", "recorder/internal/latch", "recorder/internal/ring"},
+	"recorder/internal/files":        {"bagfmt/chunk", "recorder/control", "internal/loglimit", "internal/plural", "recorder/internal/account", "recorder/internal/bagfile", "recorder/internal/disk", "recorder/internal/retention"},
+	"recorder/internal/snapshot":     {"bagfmt/chunk", "internal/bagnote", "internal/plural", "rosbag", "recorder/control", "recorder/internal/"},
 	"recorder/internal/filling":      {"rosbag", "bagfmt/chunk", "recorder/internal/memory"},
 	"recorder/internal/intake":       {"bagfmt", "bagfmt/chunk", "recorder/control", "recorder/internal/", "tcpros"},
 	"recorder/internal/own":          {"internal/bagnote", "internal/loglimit", "recorder/control", "recorder/internal/intake", "tcpros"},
