@@ -81,19 +81,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.done.Done()
 	since := time.Now()
 	up := &upgrade{ResponseWriter: w, stalled: s.timing.stalled}
-	var c *conn
 	ws, err := websocket.Accept(up, r, &websocket.AcceptOptions{
 		Subprotocols:       subprotocols,
 		InsecureSkipVerify: true, // the caller has checked the origin by rules of its own
-		// While a message is being sent there is no time to answer a ping: the viewer sees that its
-		// server is alive.
-		OnPingReceived: func(context.Context, []byte) bool { return !c.busy.Load() },
 	})
 	if err != nil {
 		s.log.Debug("no upgrade to WebSocket", loglimit.OnRequest(), zap.String("peer", r.RemoteAddr), zap.Error(err))
 		return
 	}
-	c = newConn(ws, up.wire)
+	c := newConn(ws, up.wire)
 	session := &session{
 		server: s, conn: c, peer: r.RemoteAddr, since: since, sdk: strings.EqualFold(ws.Subprotocol(), sdkProtocol),
 		subs: newSubscriptions(), control: make(chan []byte, maxControl), answers: newMailbox(),

@@ -58,6 +58,9 @@ func (w *writer) run(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := w.conn.wire.flush(); err != nil {
+		return err
+	}
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	var more <-chan struct{} // ready while there are frames
@@ -78,6 +81,7 @@ func (w *writer) run(ctx context.Context) error {
 			err = w.conn.text(message)
 		case <-ticker.C:
 			err = w.look()
+		case <-w.conn.wire.dirty: // a ping was answered
 		case <-w.s.viewer.Ready():
 			more = closedChannel
 		case <-more:
@@ -85,6 +89,9 @@ func (w *writer) run(ctx context.Context) error {
 			if left, err = w.frames(); !left {
 				more = nil
 			}
+		}
+		if err == nil {
+			err = w.conn.wire.flush()
 		}
 		if err != nil {
 			return err
