@@ -51,11 +51,12 @@ func (r *run) perform(ctx context.Context) (control.Summary, error) {
 	defer stopWake()
 	r.conductor.load(first.At.Stamp, max(r.plan.Last.Sub(first.At.Stamp), 0), stop)
 	if r.o.Viewing != nil {
+		r.o.Viewing.Begin(r.conductor, first.At.Stamp)
 		shown := make(chan struct{})
 		// owner: perform; ends with readCtx, unless a read of a bag does not return.
 		go func() {
 			defer close(shown)
-			r.o.Viewing.Run(readCtx, r.conductor, first.At.Stamp)
+			r.o.Viewing.Run(readCtx)
 		}()
 		defer awaitReader(shown, r.o.Log)
 		defer stopReading()

@@ -8,5 +8,8 @@ type Tap = tap.Tap
 // TapOptions says what viewers are told, and how much memory they may take.
 type TapOptions = tap.Options
 
+// DefaultTapMemory is the default of TapOptions.Memory.
+const DefaultTapMemory = tap.DefaultMemory
+
 // NewTap returns a tap for Options.Tap.
 func NewTap(o TapOptions) *Tap { return tap.New(o) }

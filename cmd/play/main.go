@@ -114,7 +114,8 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 	defer d.hide() // also when Run panics
 	face := playface.New(d.marks...)
 	defer doors.NotifySystemd(ctx, node, d.log, face)()
-	endWeb, err := doors.ServeWeb(ctx, &c.Web, node, d.log, face)
+	o.Viewing = newViewing(c, node)
+	endWeb, err := doors.ServeWeb(ctx, &c.Web, node, d.log, face, o.Viewing.Source())
 	if err != nil {
 		return control.Summary{}, err
 	}
@@ -125,7 +126,7 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 		graph.PublishLog(out) //nolint:contextcheck // it publishes until Close; here, after the topics of the bags, which may have /rosout
 		face.Attach(control)
 		endServing = serve(c, node, face, d.log) //nolint:contextcheck // it serves until Close
-		d.show(ctx, control)
+		d.show(ctx, control, face.Commands())
 	}
 	if c.Prefix != "" {
 		fmt.Fprintf(d.out, "Using prefix '%s' for topics\n", termtext.Plain(c.Prefix)) //nolint:errcheck // a console takes everything

@@ -24,7 +24,7 @@ func begin(c *config.Record) control.State {
 // serve puts the control of the recording on the ROS graph, unless it is not wanted
 // there, and on the web, if it is wanted there, until end is called.
 func serve(ctx context.Context, c *config.Record, o *recorder.Options, face *recordface.Face) (end func(), err error) {
-	endWeb, err := doors.ServeWeb(ctx, &c.Web, o.Node, o.Log, face)
+	endWeb, err := doors.ServeWeb(ctx, &c.Web, o.Node, o.Log, face, o.Tap.Source())
 	if err != nil || c.NoServices {
 		return endWeb, err
 	}

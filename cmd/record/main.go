@@ -84,14 +84,16 @@ func run(args []string) int {
 	}
 	defer endTriggers()
 	memory += up.memory()
-	fitMemory(&o, memoryLimit("/"), memory, log)
+	limit := memoryLimit("/")
+	memory += tapMessages(&c, &o, limit)
+	fitMemory(&o, limit, memory, log)
 	limitMemory(o.MemoryBytes(), memory+masterMemory(&c))
 	defer snapshotOnSignal(o.Control, log)()
 	endServing, err := serve(ctx, &c, &o, face)
 	if err != nil {
 		return errs.Fail(program.ExitUsage, errors.Join(err, graph.Close()))
 	}
-	hide := show(ctx, &c, &o, console, signals)
+	hide := show(ctx, &c, &o, face, console, signals)
 	defer hide() // also when Run panics
 	sum, runErr := recorder.Run(ctx, o)
 	hide()

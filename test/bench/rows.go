@@ -31,6 +31,7 @@ var recordRows = []row{
 	{"1 topic, 100 B, --sync none", scenario{topics: 1, size: 100, count: 500_000, unsynced: true, reported: true}.besideUnsynced},
 	{"1,000 splits at 50 MB/s", splits},
 	{"40 topics at 50 MB/s, watched", watched},
+	{"100 MB/s, viewed", viewed},
 	{"1 topic at 50 MB/s, uploaded", uploaded},
 	{"SIGTERM at 100 MB/s", terminated(false)},
 	{"SIGTERM, the master dead", terminated(true)},

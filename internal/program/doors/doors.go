@@ -11,10 +11,12 @@ import (
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/command"
+	"github.com/gorosbag/gorosbag/internal/live"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/rosctl"
 	"github.com/gorosbag/gorosbag/internal/sdnotify"
 	"github.com/gorosbag/gorosbag/internal/web"
+	"github.com/gorosbag/gorosbag/internal/web/foxglove"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -32,9 +34,9 @@ type Face interface {
 	Service(ctx context.Context, node *tcpros.Node) sdnotify.State
 }
 
-// ServeWeb serves the web page, the API and the metrics of a face, if they are switched on, until
-// end is called.
-func ServeWeb(ctx context.Context, w *config.Web, node *tcpros.Node, log *zap.Logger, face Face) (end func(), err error) {
+// ServeWeb serves the web page, the API and the metrics of a face, if they are switched on, and what
+// live viewers can see, until end is called. source is not used if they are switched off.
+func ServeWeb(ctx context.Context, w *config.Web, node *tcpros.Node, log *zap.Logger, face Face, source *live.Source) (end func(), err error) {
 	if w.Listen == "" {
 		return func() {}, nil
 	}
@@ -49,6 +51,7 @@ func ServeWeb(ctx context.Context, w *config.Web, node *tcpros.Node, log *zap.Lo
 	server, err := web.Serve(ctx, web.Options{
 		Listen: string(w.Listen), Token: token, Hosts: hosts, Origins: w.Origins,
 		Node: node.Name(), Version: program.Version(), MasterUp: node.MasterUp, Unread: node.Unread, Log: log,
+		Live: foxglove.New(*source, log),
 	}, face)
 	if err != nil {
 		return nil, err

@@ -41,6 +41,7 @@ type Viewing struct {
 	session string // another one for each playback
 	control control.Control
 	plan    *plan.Plan
+	topics  []*plan.Topic // that are published
 	first   rosbag.Time   // time of the first message
 	feeds   []*feed       // by the number of the topic in the plan; nil if the topic is not published
 	jumps   uint64        // so far
@@ -56,16 +57,19 @@ type feed struct {
 	shown uint64 // one more than the number of the last jump before the latest message
 }
 
-// New returns a Viewing without channels. They come with Open.
+// New returns a Viewing without channels. They come with Begin.
 func New(o Options) *Viewing {
 	v := &Viewing{options: o, earlier: make(chan request), changed: make(chan struct{})}
 	v.store = live.NewStore(live.Limits{}, v.latched)
 	return v
 }
 
-// Source returns what viewers can see.
-func (v *Viewing) Source() live.Source {
-	s := live.Source{Store: v.store, Info: v.info, Playback: playback{v}}
+// Source returns what viewers can see; nil if the Viewing is nil.
+func (v *Viewing) Source() *live.Source {
+	if v == nil {
+		return nil
+	}
+	s := &live.Source{Store: v.store, Info: v.info, Playback: playback{v}}
 	if ask := v.options.Graph; ask != nil {
 		s.Graph = func(ctx context.Context) (live.Graph, error) {
 			state, err := ask(ctx)
@@ -81,13 +85,21 @@ func (v *Viewing) info() live.Info {
 	return live.Info{Name: v.options.Name, Session: v.session, Distro: v.options.Distro, Clock: true}
 }
 
-// Open offers the topics of a plan that are published, in the order of the plan, before the first
-// message is published.
-func (v *Viewing) Open(p *plan.Plan, topics []*plan.Topic) {
+// Open is told of the topics of a plan that are published.
+func (v *Viewing) Open(p *plan.Plan, topics []*plan.Topic) { v.plan, v.topics = p, topics }
+
+// Begin offers the topics of the playback that c controls, whose first message is at first, in the
+// order of the plan. Viewers that were there before begin anew. No message has been published yet.
+func (v *Viewing) Begin(c control.Control, first rosbag.Time) {
+	v.mu.Lock()
+	v.session, v.control, v.first = strconv.FormatInt(time.Now().UnixNano(), 10), c, first
+	v.mu.Unlock()
+	v.store.Change()
+	v.change()
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.plan, v.feeds = p, make([]*feed, len(p.Topics))
-	for _, t := range topics {
+	v.feeds = make([]*feed, len(v.plan.Topics))
+	for _, t := range v.topics {
 		v.feeds[t.Number] = &feed{topic: t, Feed: v.store.Open(live.Channel{Topic: t.Name, Type: t.Type, MD5Sum: t.MD5Sum, Definition: t.Definition})}
 	}
 }
@@ -134,14 +146,10 @@ func (v *Viewing) change() {
 // timeInterval is the wall time between two times that viewers are told: the rate of screens.
 const timeInterval = time.Second / 60
 
-// Run shows the playback that c controls, from the first message at first, until ctx ends. Viewers
-// that were there before begin anew.
-func (v *Viewing) Run(ctx context.Context, c control.Control, first rosbag.Time) {
-	v.mu.Lock()
-	v.session, v.control, v.first = strconv.FormatInt(time.Now().UnixNano(), 10), c, first
-	v.mu.Unlock()
-	v.store.Change()
-	v.change()
+// Run tells viewers of the time and of changes, and reads what they see after a jump, from Begin until
+// ctx ends.
+func (v *Viewing) Run(ctx context.Context) {
+	c := v.control
 	var reading sync.WaitGroup
 	defer reading.Wait()
 	defer func() {
@@ -172,7 +180,7 @@ func (v *Viewing) Run(ctx context.Context, c control.Control, first rosbag.Time)
 		if now.BagTime != last.BagTime {
 			v.store.SetTime(now.BagTime)
 		}
-		if statusOf(&now) != statusOf(&last) || now.Rate != last.Rate { //nolint:gosec // exactly what was told
+		if statusOf(&now) != statusOf(&last) || now.Rate != last.Rate {
 			v.change()
 		}
 		last = now

@@ -61,8 +61,11 @@ func header(caller, typ string, latching bool) rosbag.Header {
 		latch = "1"
 	}
 	return rosbag.Header{
-		{Key: rosbag.KeyCallerID, Value: caller}, {Key: rosbag.KeyType, Value: typ}, {Key: rosbag.KeyMD5Sum, Value: "md5 of " + typ},
-		{Key: rosbag.KeyMessageDefinition, Value: "definition of " + typ}, {Key: rosbag.KeyLatching, Value: latch},
+		{Key: rosbag.KeyCallerID, Value: caller},
+		{Key: rosbag.KeyType, Value: typ},
+		{Key: rosbag.KeyMD5Sum, Value: "md5 of " + typ},
+		{Key: rosbag.KeyMessageDefinition, Value: "definition of " + typ},
+		{Key: rosbag.KeyLatching, Value: latch},
 	}
 }
 
@@ -401,7 +404,7 @@ func TestTogether(t *testing.T) {
 					continue
 				}
 				for _, c := range s.Store.Channels() {
-					v.Subscribe(c.ID) //nolint:errcheck // the channel may be gone
+					v.Subscribe(c.ID)
 				}
 				taken(v)
 				v.Close()
