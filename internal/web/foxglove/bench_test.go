@@ -76,7 +76,7 @@ func BenchmarkViewer(b *testing.B) {
 func discard(b *testing.B, conn net.Conn) {
 	b.Helper()
 	var reading sync.WaitGroup
-	reading.Go(func() { io.Copy(io.Discard, conn) }) //nolint:errcheck // it is closed at the end
+	reading.Go(func() { io.Copy(io.Discard, conn) })
 	b.Cleanup(func() {
 		conn.Close()
 		reading.Wait()

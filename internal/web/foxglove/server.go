@@ -2,7 +2,7 @@
 // subprotocols foxglove.sdk.v1 and foxglove.websocket.v1 of WebSocket. Viewers see, and control
 // playback where there is one; publishing, parameters, services and assets are refused.
 //
-// A Server owns the connections that were upgraded, and what was told to each viewer. Whoever calls
+// A Server owns the connections that were upgraded, and what was told to each viewer. The caller of
 // ServeHTTP has authorized the request and checked its origin. What viewers see is a live.Source; no
 // viewer, however slow or hostile, makes the source wait. Memory for each viewer is bounded: that
 // of its frames by live.Limits, that of its requests by maxRequestBytes.

@@ -31,8 +31,8 @@ const (
 // wire is the connection of a viewer. It bounds how long a write makes no progress, and how fast
 // the viewer may send.
 //
-// Write collects small writes, and flush writes them. So whoever answers a ping does not wait for a
-// slow viewer: the library closes a connection when that takes 5 s.
+// Write collects small writes, and flush writes them. So the answer to a ping does not wait for a slow
+// viewer: the library closes a connection whose answer waits for 5 s.
 type wire struct {
 	net.Conn
 
@@ -177,7 +177,8 @@ func (w *wire) finish(d time.Duration) {
 	w.SetWriteDeadline(time.Now().Add(d)) //nolint:errcheck,gosec // a connection that is closed needs none
 }
 
-// closeTime is for what is held when the connection is closed, such as the answer to a close frame.
+// closeTime is the time to write what is held when the connection is closed, such as the answer to a
+// close frame.
 const closeTime = 100 * time.Millisecond
 
 // Close implements net.Conn.
