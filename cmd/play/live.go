@@ -14,6 +14,6 @@ func newViewing(s *settings, node *tcpros.Node) *player.Viewing {
 		return nil
 	}
 	return player.NewViewing(player.ViewingOptions{
-		Name: name + " " + node.Name(), Distro: cmp.Or(s.ROS.Getenv("ROS_DISTRO"), "noetic"), Graph: node.Master().SystemState,
+		Name: "goplay " + node.Name(), Distro: cmp.Or(s.ROS.Getenv("ROS_DISTRO"), "noetic"), Graph: node.Master().SystemState,
 	})
 }
