@@ -12,7 +12,6 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/rosbag"
-	"go.uber.org/zap"
 )
 
 // TestStartAtMark: --start and --until take the text of a mark, or how it begins.
