@@ -86,15 +86,15 @@ func run(args []string, getenv func(string) string, stdout io.Writer, errs *prog
 	ctx, stop := signal.NotifyContext(context.Background(), program.EndSignals()...)
 	defer stop()
 	log := program.NewLog(zapcore.Lock(zapcore.AddSync(errs.W)), program.LogTo(os.Stderr, f.Log, false))
-	at, err := chooseAddress(ctx, f.Listen, hostOverride(remaps, getenv), getenv("ROS_IPV6") == "on")
+	at, err := locate(ctx, f.Listen, remaps, getenv)
 	if err != nil {
 		return err
 	}
-	if at.warning != "" {
-		log.Warn(at.warning, zap.String("host", at.uriHost))
+	if at.LoopbackDefault {
+		log.Warn("the host name stands for loopback: nodes on other machines cannot reach this master (set ROS_IP, or use --listen)", zap.String("host", at.Host))
 	}
 	shutdown := make(chan struct{}, 1)
-	o := master.Options{Listen: net.JoinHostPort(at.hosts[0], port), AlsoListen: at.hosts[1:], URIHost: at.uriHost, Log: log}
+	o := master.Options{Listen: net.JoinHostPort(at.Listen[0], port), AlsoListen: at.Listen[1:], URIHost: at.Host, Log: log}
 	if f.RemoteShutdown {
 		o.OnShutdown = func(caller, reason, peer string) {
 			log.Info("shutdown asked for", zap.String("caller", caller), zap.String("peer", peer), zap.String("reason", reason))
@@ -109,7 +109,7 @@ func run(args []string, getenv func(string) string, stdout io.Writer, errs *prog
 		return explainListenError(err, port)
 	}
 	_, _ = fmt.Fprintf(stdout, "ROS_MASTER_URI=%s\n", m.URI())
-	log.Info("serving", zap.String("uri", m.URI()), zap.Strings("listen", at.hosts))
+	log.Info("serving", zap.String("uri", m.URI()), zap.Strings("listen", at.Listen))
 	select {
 	case <-ctx.Done():
 	case <-shutdown:

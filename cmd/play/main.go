@@ -126,7 +126,7 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 		graph.PublishLog(out) //nolint:contextcheck // it publishes until Close; here, after the topics of the bags, which may have /rosout
 		face.Attach(control)
 		endServing = serve(c, node, face, d.log) //nolint:contextcheck // it serves until Close
-		d.show(ctx, control)
+		d.show(ctx, control, face.Commands())
 	}
 	if c.Prefix != "" {
 		fmt.Fprintf(d.out, "Using prefix '%s' for topics\n", termtext.Plain(c.Prefix)) //nolint:errcheck // a console takes everything

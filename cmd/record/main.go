@@ -93,7 +93,7 @@ func run(args []string) int {
 	if err != nil {
 		return errs.Fail(program.ExitUsage, errors.Join(err, graph.Close()))
 	}
-	hide := show(ctx, &c, &o, console, signals)
+	hide := show(ctx, &c, &o, face, console, signals)
 	defer hide() // also when Run panics
 	sum, runErr := recorder.Run(ctx, o)
 	hide()

@@ -1,4 +1,4 @@
-package sink
+package snapshot
 
 import (
 	"errors"
@@ -8,18 +8,19 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
 // Snapshots are taken one at a time, and after a burst one each second: a trigger that is
 // stuck must not fill the directory.
 const (
-	SnapshotBurst = 10
+	Burst         = 10
 	snapshotEvery = time.Second
 )
 
-// snapshotRequest is a snapshot that is to begin, for all triggers that come before it does.
-type snapshotRequest struct {
+// request is a snapshot that is to begin, for all triggers that come before it does.
+type request struct {
 	triggers int
 	last     time.Time     // of them
 	begun    chan struct{} // closed when it has; then the following are final
@@ -29,13 +30,13 @@ type snapshotRequest struct {
 
 // Trigger begins a snapshot, or prolongs the one whose post-roll goes on. While another is
 // written, all triggers together begin the next one.
-func (w *SnapshotWriter) Trigger(now time.Time) (*Snapshot, error) {
+func (w *Writer) Trigger(now time.Time) (*Snapshot, error) {
 	return w.TriggerAll(now, now, 1)
 }
 
 // TriggerAll is trigger for several triggers, the first and the last of which came at the given
 // times.
-func (w *SnapshotWriter) TriggerAll(at, last time.Time, count int) (*Snapshot, error) {
+func (w *Writer) TriggerAll(at, last time.Time, count int) (*Snapshot, error) {
 	if w == nil {
 		return nil, control.ErrNoSnapshots
 	}
@@ -51,7 +52,7 @@ func (w *SnapshotWriter) TriggerAll(at, last time.Time, count int) (*Snapshot, e
 	w.Mu.Lock()
 	r, first := w.Next, w.Next == nil
 	if first {
-		r = &snapshotRequest{begun: make(chan struct{})}
+		r = &request{begun: make(chan struct{})}
 		w.Next = r
 	}
 	r.triggers += count
@@ -68,7 +69,7 @@ func (w *SnapshotWriter) TriggerAll(at, last time.Time, count int) (*Snapshot, e
 }
 
 // prolong moves the end of the post-roll that goes on, and returns its snapshot; nil for none.
-func (w *SnapshotWriter) prolong(now time.Time) (*Snapshot, error) {
+func (w *Writer) prolong(now time.Time) (*Snapshot, error) {
 	of, err := w.In.Prolong(now)
 	if of == nil {
 		return nil, err
@@ -77,14 +78,14 @@ func (w *SnapshotWriter) prolong(now time.Time) (*Snapshot, error) {
 }
 
 // Count adds to the triggers that came until now.
-func (w *SnapshotWriter) Count(triggers int) {
+func (w *Writer) Count(triggers int) {
 	w.Mu.Lock()
 	defer w.Mu.Unlock()
-	w.triggers += uint64(triggers)
+	w.counts.triggers += uint64(triggers)
 }
 
 // beginNext begins a snapshot when the one before is complete.
-func (w *SnapshotWriter) beginNext(r *snapshotRequest, at time.Time) {
+func (w *Writer) beginNext(r *request, at time.Time) {
 	defer close(r.begun)
 	w.Starting.Lock()
 	defer w.Starting.Unlock()
@@ -110,15 +111,15 @@ func (w *SnapshotWriter) beginNext(r *snapshotRequest, at time.Time) {
 	}
 	if r.err != nil && !errors.Is(r.err, control.ErrNotRecording) {
 		w.Mu.Lock()
-		w.failed++
+		w.counts.failed++
 		w.Mu.Unlock()
-		w.sink.Finished.fault(fmt.Errorf("a snapshot could not begin: %w", r.err))
+		w.Bags.Finished.Fail(fmt.Errorf("a snapshot could not begin: %w", r.err))
 	}
 }
 
 // awaitTurn waits until the latest snapshot is complete, and for the limiter. starting is
 // held.
-func (w *SnapshotWriter) awaitTurn() error {
+func (w *Writer) awaitTurn() error {
 	if w.latest != nil {
 		select {
 		case <-w.latest.Out.Finished:
@@ -140,11 +141,11 @@ func (w *SnapshotWriter) awaitTurn() error {
 
 // open creates the bag of a snapshot and begins it; at is the first trigger, last the last
 // one. starting is held.
-func (w *SnapshotWriter) open(at, last time.Time, triggers int) (*Snapshot, error) {
-	if err := w.sink.Disk.Short(); err != nil {
+func (w *Writer) open(at, last time.Time, triggers int) (*Snapshot, error) {
+	if err := w.Bags.Disk.Short(); err != nil {
 		return nil, err
 	}
-	out, err := Create(w.Outputs, at)
+	out, err := files.Create(w.Outputs, at)
 	if err != nil {
 		return nil, err
 	}
@@ -160,19 +161,25 @@ func (w *SnapshotWriter) open(at, last time.Time, triggers int) (*Snapshot, erro
 		fields = append(fields, zap.Int("triggers", triggers))
 	}
 	w.Log.Info("Triggered snapshot recording with name '"+out.Target()+"'.", fields...)
-	w.sink.Handover.Begun(out.Target())
-	if w.sink.onOpen != nil {
-		w.sink.onOpen(out.Target())
-	}
+	w.Bags.Announce(out)
 	return sn, nil
 }
 
 // Failures returns how many snapshots could not begin.
-func (w *SnapshotWriter) Failures() int {
+func (w *Writer) Failures() int {
 	if w == nil {
 		return 0
 	}
 	w.Mu.Lock()
 	defer w.Mu.Unlock()
-	return w.failed
+	return w.counts.failed
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }

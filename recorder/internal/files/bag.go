@@ -1,4 +1,4 @@
-package sink
+package files
 
 import (
 	"context"
@@ -14,13 +14,13 @@ import (
 type Bag struct {
 	*bagfile.File
 	Snapshot bool
-	last     bool                     // of the recording
-	part     int                      // the last one of the recording that is in it; set by who writes it
-	content  map[string]account.Tally // by topic, in it; owned by who writes it, then by the closer
-	retained *retention.Retained      // what the retention knows of it; nil for a snapshot
+	Last     bool                     // the last file of the recording
+	Part     int                      // the latest part of the recording that is in the file; owned by the writer
+	content  map[string]account.Tally // messages in the file, by topic; owned by the writer, then by the closer
+	retained *retention.Retained      // what the retention knows of the file; nil for a snapshot
 
-	Finished chan struct{} // closed when the file is, and all is done about it
-	Fault    error         // why it was not closed well; final then, as is the following
+	Finished chan struct{} // closed when the file is closed and handed over; Fault and ended are final then
+	Fault    error         // why the file was not closed well
 	ended    time.Time
 }
 
@@ -33,8 +33,8 @@ func Create(s *bagfile.Series, now time.Time) (*Bag, error) {
 	return &Bag{File: f, content: map[string]account.Tally{}, Finished: make(chan struct{})}, nil
 }
 
-// hold counts messages that were written to the file.
-func (b *Bag) hold(c *chunk.Sealed) {
+// Hold counts messages that were written to the file.
+func (b *Bag) Hold(c *chunk.Sealed) {
 	for i, n := range c.Counts {
 		sum := b.content[n.Conn.Topic]
 		sum.Add(account.Tally{Messages: uint64(n.Count), Bytes: c.PayloadBytes[i]})

@@ -1,11 +1,13 @@
-package main
+package screen
 
 import (
+	"context"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/command"
 	"github.com/gorosbag/gorosbag/internal/term"
 	"github.com/gorosbag/gorosbag/internal/term/keys"
 	"github.com/gorosbag/gorosbag/player/control"
@@ -35,40 +37,40 @@ func slower(rate float64) float64 {
 	return below
 }
 
-// keyActions are the actions of the keys.
-type keyActions struct {
+// Orders are what the keys act on.
+type Orders struct {
 	control.Control
-	log   *zap.Logger
-	quit  func()
-	marks []bagnote.Mark
+	Commands []command.Command
+	Quit     func() // ends play
+	Marks    []bagnote.Mark
+	Log      *zap.Logger
 }
 
-// playKeys returns the keys, the most important first: a narrow screen shows only those.
-func playKeys(running control.Control, log *zap.Logger, quit func(), marks []bagnote.Mark) []term.Key[control.Stats] {
-	s := keyActions{running, log, quit, marks}
+// Keys returns the keys, the most important first: a narrow screen shows only those.
+func (s *Orders) Keys() []term.Key[control.Stats] {
 	type key = term.Key[control.Stats]
 	all := []key{
-		{Press: []keys.Key{' '}, Name: toggleName, Help: "pause and go on", Do: func() { s.Toggle() }},
-		{Press: []keys.Key{'q'}, Name: is("quit"), Help: "quit", Do: quit},
+		{Press: []keys.Key{' '}, Name: toggleName, Help: "pause and go on", Do: func() { s.run("toggle", nil) }},
+		{Press: []keys.Key{'q'}, Name: is("quit"), Help: "quit", Do: s.Quit},
 		{Press: []keys.Key{'?', 'h'}, Name: is("help")},
-		{Press: []keys.Key{'s', '.'}, Name: whilePaused("step"), Help: "one message on, while paused", Do: func() { s.Step() }},
-		{Press: []keys.Key{'S', ','}, Name: whilePaused("back"), Help: "one message back, while paused", Do: func() { s.StepBack() }},
+		{Press: []keys.Key{'s', '.'}, Name: whilePaused("step"), Help: "one message on, while paused", Do: func() { s.run("step", nil) }},
+		{Press: []keys.Key{'S', ','}, Name: whilePaused("back"), Help: "one message back, while paused", Do: func() { s.run("step_back", nil) }},
 		{Press: []keys.Key{keys.Left}, Name: is("-5 s"), Help: "5 s back", Do: func() { s.move(-short) }},
 		{Press: []keys.Key{keys.Right}, Name: is("+5 s"), Help: "5 s on", Do: func() { s.move(short) }},
 		{Press: []keys.Key{keys.Up}, Name: is("faster"), Help: "faster (0.1 0.25 0.5 1 2 4 8)", Do: func() { s.rate(faster(s.Status().Rate)) }},
 		{Press: []keys.Key{keys.Down}, Name: is("slower"), Help: "slower", Do: func() { s.rate(slower(s.Status().Rate)) }},
-		{Press: []keys.Key{'b'}, Name: is("bookmark"), Help: "bookmark, for --start: told at the end", Do: s.bookmark},
+		{Press: []keys.Key{'b'}, Name: is("bookmark"), Help: "bookmark, for --start: told at the end", Do: func() { s.run("bookmark", nil) }},
 		{Press: []keys.Key{'='}, Help: "rate 1", Do: func() { s.rate(1) }},
 		{Press: []keys.Key{keys.ShiftLeft, keys.PageUp}, Help: "60 s back", Do: func() { s.move(-long) }},
 		{Press: []keys.Key{keys.ShiftRight, keys.PageDown}, Help: "60 s on", Do: func() { s.move(long) }},
 		{Press: []keys.Key{keys.Home}, Help: "to the start", Do: func() { s.Seek(0) }},
 		{Press: []keys.Key{keys.End}, Help: "to the end", Do: func() { s.Seek(s.Status().Length) }},
-		{Press: []keys.Key{'['}, Help: "loop from here", Do: s.markFrom},
-		{Press: []keys.Key{']'}, Help: "loop to here", Do: s.markTo},
-		{Press: []keys.Key{'l'}, Name: loopName, Help: "loop between the marks, or no more", Do: func() { s.SetLoop(!s.Status().Loop) }},
-		{Press: []keys.Key{'t'}, Help: "pause on topics (--pause-topics), or no more", Do: func() { s.PauseOnTopics(!s.Status().PauseOnTopics) }},
+		{Press: []keys.Key{'['}, Help: "loop from here", Do: func() { s.run("mark_from", nil) }},
+		{Press: []keys.Key{']'}, Help: "loop to here", Do: func() { s.run("mark_to", nil) }},
+		{Press: []keys.Key{'l'}, Name: loopName, Help: "loop between the marks, or no more", Do: func() { s.run("loop", command.Params{"on": !s.Status().Loop}) }},
+		{Press: []keys.Key{'t'}, Help: "pause on topics (--pause-topics), or no more", Do: func() { s.run("pause_on_topics", command.Params{"on": !s.Status().PauseOnTopics}) }},
 	}
-	if len(marks) > 0 {
+	if len(s.Marks) > 0 {
 		all = append(all,
 			key{Press: []keys.Key{'m'}, Name: is("next mark"), Help: "to the next recorded mark", Do: func() { s.toMark(true) }},
 			key{Press: []keys.Key{'M'}, Help: "to the recorded mark before", Do: func() { s.toMark(false) }})
@@ -115,7 +117,7 @@ func loopName(s *control.Stats) string {
 }
 
 // move seeks relative to the present position.
-func (s *keyActions) move(by time.Duration) {
+func (s *Orders) move(by time.Duration) {
 	now := s.Status()
 	s.Seek(min(max(0, now.Position+by), now.Length))
 }
@@ -124,9 +126,9 @@ func (s *keyActions) move(by time.Duration) {
 const markReach = time.Second
 
 // toMark seeks to the recorded mark that comes next, or to the one before.
-func (s *keyActions) toMark(next bool) {
+func (s *Orders) toMark(next bool) {
 	now, to, found := s.Status(), time.Duration(0), false
-	for _, m := range s.marks {
+	for _, m := range s.Marks {
 		at := now.PositionOf(m.Time)
 		switch {
 		case at < 0 || at > now.Length:
@@ -142,35 +144,19 @@ func (s *keyActions) toMark(next bool) {
 	}
 }
 
-func (s *keyActions) bookmark() {
-	_, err := s.Bookmark()
-	s.logError(err)
-}
-
-func (s *keyActions) rate(rate float64) { s.logError(s.SetRate(rate)) }
-
-// markFrom sets the start of the loop to the present position. An end before it is reset.
-func (s *keyActions) markFrom() {
-	now := s.Status()
-	to := now.MarkTo
-	if to <= now.Position {
-		to = now.Length
+// run carries out the command with the name of a service. A command that has nothing to do is
+// silent: the screen shows the state.
+func (s *Orders) run(service string, given command.Params) {
+	_, err := command.ByService(s.Commands, service).Run(context.Background(), given)
+	if command.KindOf(err) != command.NoChange {
+		s.logError(err)
 	}
-	s.logError(s.SetMarks(now.Position, to))
 }
 
-// markTo sets the end of the loop to the present position. A start after it is reset.
-func (s *keyActions) markTo() {
-	now := s.Status()
-	from := now.MarkFrom
-	if from >= now.Position {
-		from = 0
-	}
-	s.logError(s.SetMarks(from, now.Position))
-}
+func (s *Orders) rate(rate float64) { s.logError(s.SetRate(rate)) }
 
-func (s *keyActions) logError(err error) {
+func (s *Orders) logError(err error) {
 	if err != nil {
-		s.log.Warn("the key did nothing", zap.Error(err))
+		s.Log.Warn("the key did nothing", zap.Error(err))
 	}
 }

@@ -1,10 +1,8 @@
-package main
+package screen_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,12 +11,11 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/playface"
 	"github.com/gorosbag/gorosbag/internal/playface/screen"
+	"github.com/gorosbag/gorosbag/internal/term"
 	"github.com/gorosbag/gorosbag/internal/term/keys"
-	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -63,6 +60,14 @@ func (f *fakeControl) SetMarks(from, to time.Duration) error {
 func (f *fakeControl) Bookmark() (time.Duration, error) {
 	f.tell("bookmark")
 	return f.status.Position, f.err()
+}
+
+// keysOf returns the keys of a player.
+func keysOf(f *fakeControl, log *zap.Logger, marks []bagnote.Mark) []term.Key[control.Stats] {
+	face := playface.New()
+	face.Attach(f)
+	orders := &screen.Orders{Control: f, Commands: face.Commands(), Quit: func() { f.tell("quit") }, Marks: marks, Log: log}
+	return orders.Keys()
 }
 
 func TestKeys(t *testing.T) {
@@ -118,7 +123,7 @@ func TestKeys(t *testing.T) {
 	for _, tc := range tests {
 		for _, k := range tc.press {
 			f := &fakeControl{status: tc.status}
-			view := screen.View{Keys: playKeys(f, zap.NewNop(), func() { f.tell("quit") }, nil)}
+			view := screen.View{Keys: keysOf(f, zap.NewNop(), nil)}
 			view.Press(k)
 			var want []string
 			if tc.want != "" {
@@ -151,62 +156,10 @@ func TestMarkKeys(t *testing.T) {
 		{'m', 0, nil, nil},
 	} {
 		f := &fakeControl{status: control.Status{Rate: 1, Position: time.Duration(tc.from) * time.Second, BagTime: at(tc.from), Length: time.Minute}}
-		view := screen.View{Keys: playKeys(f, zap.NewNop(), nil, tc.marks)}
+		view := screen.View{Keys: keysOf(f, zap.NewNop(), tc.marks)}
 		view.Press(tc.key)
 		if d := cmp.Diff(tc.want, f.calls); d != "" {
 			t.Errorf("%v at %d s (-want +got):\n%s", tc.key, tc.from, d)
-		}
-	}
-}
-
-// TestStartAtMark: --start and --until take the text of a mark, or how it begins.
-func TestStartAtMark(t *testing.T) {
-	t.Parallel()
-	var b bytes.Buffer
-	w, err := bagfmt.NewWriter(&b, bagfmt.WriterOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range []struct {
-		topic, text string
-		at          uint32
-	}{{"/chatter", "x", 100}, {bagnote.MarksTopic, "door opened", 110}, {bagnote.MarksTopic, "door", 130}, {"/chatter", "x", 160}} {
-		c, err := w.AddConnection(m.topic, rosbag.Header{{Key: "type", Value: bagnote.Type}, {Key: "md5sum", Value: bagnote.MD5Sum}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Write(c, rosbag.Time{Sec: m.at}, bagnote.Encode(m.text)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	opened, err := bagfmt.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()), bagfmt.ReaderOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	bag, err := player.NewBag(t.Context(), "x.bag", opened)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for args, want := range map[string][2]time.Duration{
-		"--start mark=door": {30 * time.Second, 0}, "--start=mark=door_o": {}, "-s mark=doo --until mark=door": {10 * time.Second, 20 * time.Second},
-	} {
-		var c config.Play
-		if err := config.Parse("goplay", "", "", append(strings.Fields(args), "x.bag"), &c, config.PlayMultitoken...); err != nil {
-			t.Fatal(args, err)
-		}
-		o := player.Options{Bags: []*player.Bag{bag}}
-		err := selectionOptions(&c, &o)
-		if want == [2]time.Duration{} {
-			if err == nil || !strings.Contains(err.Error(), `--start: no mark begins with "door_o"; there are "door opened", "door"`) {
-				t.Errorf("%s: %v", args, err)
-			}
-			continue
-		}
-		if err != nil || o.Start != want[0] || o.Duration != want[1] {
-			t.Errorf("%s: %v, %v, %v", args, o.Start, o.Duration, err)
 		}
 	}
 }
@@ -216,7 +169,7 @@ func TestKeyRefused(t *testing.T) {
 	t.Parallel()
 	core, logs := observer.New(zapcore.InfoLevel)
 	f := &fakeControl{refuses: true}
-	view := screen.View{Keys: playKeys(f, zap.New(core), nil, nil)}
+	view := screen.View{Keys: keysOf(f, zap.New(core), nil)}
 	view.Press('=')
 	view.Press(']')
 	if n := logs.FilterMessage("the key did nothing").Len(); n != 2 {
