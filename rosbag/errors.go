@@ -161,3 +161,10 @@ func AboutTopic(err error) (c *Connection, leftOut bool) {
 	}
 	return nil, false
 }
+
+// Concerns reports whether an error is about what keep selects, nil for all: errors about another topic
+// alone are not.
+func Concerns(err error, keep func(*Connection) bool) bool {
+	c, _ := AboutTopic(err)
+	return c == nil || keep == nil || keep(c)
+}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"time"
 
@@ -64,6 +63,7 @@ func (f *diffFlags) Run(ctx context.Context, out bagjob.Output) error {
 		return err
 	}
 	d := &diff{Job: bagjob.New(ctx, out, bagjob.Options{}), paths: [2]string{f.A, f.B}}
+	d.Wanted = o.Keep
 	var bags [2]*bagopen.Recording
 	for s, path := range d.paths {
 		b, e := d.openSide(bagdiff.Side(s), path)
@@ -136,19 +136,8 @@ func (f *diffFlags) options() (o bagdiff.Options, err error) {
 	if o.Spacing, err = limit("--spacing", f.Spacing); err != nil {
 		return o, err
 	}
-	var topic, exclude *regexp.Regexp
-	if topic, err = bagquery.AnyOf(f.Topic, false); err != nil {
-		return o, err
-	}
-	if exclude, err = bagquery.AnyOf(f.Exclude, false); err != nil {
-		return o, err
-	}
-	if topic != nil || exclude != nil {
-		o.Keep = func(c *rosbag.Connection) bool {
-			return (topic == nil || topic.MatchString(c.Topic)) && (exclude == nil || !exclude.MatchString(c.Topic))
-		}
-	}
-	return o, nil
+	o.Keep, err = (&bagquery.Selection{Topic: f.Topic, Exclude: f.Exclude}).Keep()
+	return o, err
 }
 
 // anyTopic returns an error if neither bag has a topic that was asked for: nothing is the
@@ -199,7 +188,7 @@ func (d *diff) damage(s bagdiff.Side, err error) error {
 
 // note puts damage into the report.
 func (d *diff) note(s bagdiff.Side, err error) {
-	if len(d.found[s]) < bagjob.MaxTold && !errors.Is(err, rosbag.ErrUnindexed) {
+	if len(d.found[s]) < bagjob.MaxTold && !errors.Is(err, rosbag.ErrUnindexed) && rosbag.Concerns(err, d.Wanted) {
 		d.found[s] = append(d.found[s], explain.Error(err).Error())
 	}
 }

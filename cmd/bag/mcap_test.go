@@ -135,6 +135,9 @@ func TestOtherTopics(t *testing.T) {
 		"convert -f " + ros2 + " OUT -t /two -t /idl":            3,
 		"convert -f " + ros2 + " OUT --type a/I --type */String": 3,
 		"filter -f " + ros2 + " OUT -t /two":                     0,
+		"diff " + ros2 + " " + ros2 + " -t /two":                 0,
+		"diff " + path + " " + path + " -t /a":                   0,
+		"diff " + path + " " + path:                              3,
 		"echo " + ros2 + " /two":                                 0,
 		"echo " + ros2 + " /two /idl":                            3,
 	} {

@@ -20,6 +20,7 @@ import (
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/program/options"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
 
@@ -30,7 +31,7 @@ type flags struct {
 	Listen         string `placeholder:"ADDR" help:"Address to listen on, 0.0.0.0 for all. Default: the address that is advertised (ROS_HOSTNAME, ROS_IP or the host name) and 127.0.0.1."`
 	RemoteShutdown bool   `help:"Stop when a node calls shutdown, as rosmaster does. Otherwise such calls are refused."`
 
-	config.Log
+	options.Log
 
 	Man     config.ManFlag   `help:"Print the manual page and exit; to read it: gomaster --man | man -l -."`
 	Version kong.VersionFlag `help:"Print the version and exit."`

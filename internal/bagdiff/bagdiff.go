@@ -68,7 +68,7 @@ func Compare(ctx context.Context, a, b rosbag.Source, o Options) (*report.Report
 // compare reads all, and what needs another pass again.
 func (c *comparison) compare() (*report.Report, error) {
 	c.seed = maphash.MakeSeed()
-	c.complete = intact(c.bags[A]) && intact(c.bags[B])
+	c.complete = c.intact(A) && c.intact(B)
 	c.findTopics()
 	var all []*stream
 	for _, t := range c.topics {
@@ -99,10 +99,10 @@ type comparison struct {
 	told     map[string]struct{} // damage, which a second pass meets again
 }
 
-// intact reports whether opening the bag has lost nothing.
-func intact(r rosbag.Source) bool {
-	for _, err := range r.Info().Damage {
-		if Loses(err) {
+// intact reports whether opening a bag has lost nothing of what is compared.
+func (c *comparison) intact(s Side) bool {
+	for _, err := range c.bags[s].Info().Damage {
+		if Loses(err) && rosbag.Concerns(err, c.o.Keep) {
 			return false
 		}
 	}

@@ -138,7 +138,7 @@ func (j *Job) Damaged(path string, err error) error {
 	if j.Ctx.Err() != nil {
 		return j.Ctx.Err()
 	}
-	if c, _ := rosbag.AboutTopic(err); c != nil && j.Wanted != nil && !j.Wanted(c) {
+	if !rosbag.Concerns(err, j.Wanted) {
 		return nil
 	}
 	if explain.OfStore(err) {

@@ -1,13 +1,13 @@
-package config_test
+package main
 
 import (
 	"strings"
 	"testing"
-
-	"github.com/gorosbag/gorosbag/config"
+	"time"
 )
 
-func TestRecord(t *testing.T) {
+// TestOptions: which command lines are accepted, and why others are not.
+func TestOptions(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ in, wantErr string }{
 		{"-a", ""},
@@ -29,20 +29,20 @@ func TestRecord(t *testing.T) {
 		{"--split 1024 /t", ""},
 		{"-a --split", ""},
 		{"-a --no-repeat-latched", ""},
-		{"-a --size 0", "--size 0: Split size must be positive"},
-		{"-a --split=-5", "--split -5: Split size must be positive"},
+		{"-a --size 0", "--size: \"0\": Split size must be positive"},
+		{"-a --split=-5", "--split: \"-5\": Split size must be positive"},
 		{"-a --split=x", "want true, false or a number of MiB"},
 		{"-a --min-space lots", "want a number of bytes"},
 		{"-a --min-space 99999999999G", "too large"},
 		{"-a --max-age 1h", "they need --split"},
-		{"-a --paused --stopped", "exclude each other"},
+		{"-a --paused --stopped", "leave out --paused or --stopped"},
 		{"-a --max-splits -1", "Number of splits"},
 		{"", "No topics specified"},
 		{"-a -l 3", "Specifying a count is not valid with automatic topic subscription."},
 		{"-a -j --lz4", "Can only use one type of compression"},
 		{"-a -b -1", "Buffer size must be 0 or positive"},
 		{"-a --chunksize -1", "Chunk size must be 0 or positive"},
-		{"-a -b x", "--buffsize \"x\": want a whole number of MiB"},
+		{"-a -b x", "--buffsize: \"x\": want a whole number of MiB"},
 		{"-a -b 0x10 --size 1", "--buffsize"},
 		{"-a --size 0x10", "--size"},
 		{"-a -b 010", ""},
@@ -53,7 +53,7 @@ func TestRecord(t *testing.T) {
 		{"-a --overflow maybe", "--overflow"},
 		{"-a --snapshot --pre-roll 30 --post-roll 1m --snapshot-bytes 100M", ""},
 		{"-a --snapshot-beside --split --size 100 -b 0 --snapshot-bytes 1G", ""},
-		{"-a --snapshot --snapshot-beside", "exclude each other"},
+		{"-a --snapshot --snapshot-beside", "leave out --snapshot or --snapshot-beside"},
 		{"-a --snapshot --split", "--snapshot-beside"},
 		{"/t --snapshot -l 3", "--snapshot-beside"},
 		{"-a --pre-roll 30", "need --snapshot"},
@@ -62,8 +62,7 @@ func TestRecord(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.in, func(t *testing.T) {
 			t.Parallel()
-			var r config.Record
-			err := config.Parse("gorecord", config.RecordHelp, "test", strings.Fields(tc.in), &r)
+			_, _, err := parse(strings.Fields(tc.in))
 			switch {
 			case tc.wantErr == "" && err != nil:
 				t.Error(err)
@@ -77,12 +76,12 @@ func TestRecord(t *testing.T) {
 func TestOldSplit(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{"--split 7 /t", "--split=7 /t", "/t --split 7", "/t --split --size 7", "-e /t --split 7", "--topic /t --split 7"} {
-		var r config.Record
-		if err := config.Parse("gorecord", config.RecordHelp, "test", strings.Fields(in), &r); err != nil {
+		s, _, err := parse(strings.Fields(in))
+		if err != nil {
 			t.Fatal(err)
 		}
-		if !r.Split.On || r.SizeBytes() != 7<<20 || len(r.Topics) != 1 || r.Topics[0] != "/t" {
-			t.Errorf("%q: split %+v, size %d, topics %q", in, r.Split, r.SizeBytes(), r.Topics)
+		if o := &s.record; !o.Split || o.MaxBytes != 7<<20 || len(o.Select.Topics) != 1 || o.Select.Topics[0] != "/t" {
+			t.Errorf("%q: split %v, size %d, topics %q", in, o.Split, o.MaxBytes, o.Select.Topics)
 		}
 	}
 }
@@ -90,25 +89,35 @@ func TestOldSplit(t *testing.T) {
 // TestSplitValue: digits are a size also where they look like a switch.
 func TestSplitValue(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]config.Split{
-		"--split": {On: true}, "--split=1": {On: true, MiB: 1}, "--split=0": {On: true}, "--split=true": {On: true}, "--split=false": {},
+	for in, want := range map[string]split{
+		"--split": {on: true}, "--split=1": {on: true, mib: 1}, "--split=0": {on: true}, "--split=true": {on: true}, "--split=false": {},
 	} {
-		var r config.Record
-		if err := config.Parse("gorecord", config.RecordHelp, "test", []string{in, "-a"}, &r); err != nil || r.Split != want {
-			t.Errorf("%s: %+v, %v; want %+v", in, r.Split, err, want)
+		if s, _, err := parse([]string{in, "-a"}); err != nil || s.files.split != want {
+			t.Errorf("%s: %+v, %v; want %+v", in, s.files.split, err, want)
 		}
 	}
 }
 
-func TestSize(t *testing.T) {
+func TestUpload(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]config.Size{"0": 0, "1": 1, "5k": 5 << 10, "3M": 3 << 20, "1G": 1 << 30, "1g": 1 << 30} {
-		var s config.Size
-		if err := s.UnmarshalText([]byte(in)); err != nil || s != want {
-			t.Errorf("%q: %d, %v", in, s, err)
-		}
+	s, _, err := parse([]string{"-a", "--upload", "s3://bucket/x?endpoint=http://h:1", "--upload-rate=5M", "--upload-delete", "--upload-wait=0s"})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got := config.Size(100000 << 30).String(); got != "100000G" {
-		t.Errorf("got %s", got)
+	if want := (uploadSettings{to: "s3://bucket/x?endpoint=http://h:1", rate: 5 << 20, remove: true}); s.upload != want {
+		t.Errorf("%+v, want %+v", s.upload, want)
+	}
+	if plain, _, err := parse([]string{"-a"}); err != nil || plain.upload.wait != 5*time.Second {
+		t.Errorf("%+v, %v", plain.upload, err)
+	}
+	for want, args := range map[string][]string{
+		"need --upload":          {"--upload-rate=1M"},
+		"must not be negative":   {"--upload=s3://b", "--upload-wait=-1s"},
+		"--upload-delete need":   {"--upload-delete"},
+		"a number of bytes, or ": {"--upload=s3://b", "--upload-rate=fast"},
+	} {
+		if _, _, err := parse(append(args, "-a")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", args, err, want)
+		}
 	}
 }
