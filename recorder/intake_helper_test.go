@@ -35,13 +35,13 @@ func ringOf(chunks int, start time.Time) *intake.Intake {
 	return p
 }
 
-// queuedTurns returns how many large messages wait for a lease. mu is held.
+// queuedTurns returns how many large messages wait for a lease. The caller has the lock of the intake.
 func queuedTurns(in *intake.Intake) int {
 	n, _ := in.Pool.Turns.Waits()
 	return n
 }
 
-// largeWait reports whether a large message waits. mu is held.
+// largeWait reports whether a large message waits. The caller has the lock of the intake.
 func largeWait(in *intake.Intake) bool {
 	queued, short := in.Pool.Turns.Waits()
 	return queued+short > 0

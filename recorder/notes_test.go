@@ -37,7 +37,7 @@ func TestNotesBeginEachFile(t *testing.T) {
 			t.Parallel()
 			o.Split, o.Notes = true, notes
 			p := testPipeline(t, o, nil)
-			p.session.own.Notes(notes)
+			p.own.Notes(notes)
 			c := controlOf(p, o)
 			l := openLatched(t, p, "/map", "/p1")
 			l.Frames(testlink.Frame(1, 1, 10), 1, time.Now())

@@ -33,7 +33,7 @@ func stored(t *testing.T, path, topic string) (texts []string) {
 func TestStore(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true}, nil)
-	w := p.session.own
+	w := p.own
 	long := string(bytes.Repeat([]byte("<x>"), 100_000))
 	ctx, cancel := context.WithCancel(t.Context())
 	for topic, value := range map[string]any{

@@ -14,14 +14,14 @@ const frameOverhead = 128
 // pure: the store has the lock.
 //
 // Frames leave in the order in which they came. When the limit is reached, the backlog skips the
-// oldest frames of those channels that take more than an equal share. So the newest message of each
-// topic wins, and a topic with large messages never displaces one with small messages.
+// oldest frames of channels with more bytes than an equal share. So the newest message of each topic
+// wins, and a topic with large messages never displaces a topic with small messages.
 type backlog struct {
 	limit   int64
 	used    int64 // bytes of all frames
 	latched int64 // bytes of latched frames, which are never skipped for others
 	lanes   map[ChannelID]*lane
-	queued  []*lane // those with frames
+	queued  []*lane // the lanes with frames
 	next    uint64  // number of the next frame
 	clock   clock
 	jump    Frame // Kind is Jump while a jump has not been received
@@ -48,8 +48,8 @@ type lane struct {
 	id      ChannelID
 	latched fifo // from before the subscription: first in turn
 	live    fifo
-	turn    uint64 // the number of the oldest frame that came since the viewer received one; frames that were skipped count
-	owed    bool   // turn is valid: a frame came since the viewer received one
+	turn    uint64 // number of the oldest frame since the viewer last received a frame of this channel; skipped frames count
+	owed    bool   // turn is valid: a frame came since then
 	joining bool   // its latched frames are not known yet: no frame may leave
 	marks   []mark // of latched frames, which may come once more as live frames
 }
@@ -177,10 +177,13 @@ func (b *backlog) trim() {
 	}
 }
 
-// victim returns the channel whose oldest live frame is skipped: of those that take more than an
-// equal share the one with most bytes among those with several frames, and otherwise the one that
-// was served last. If that is the channel whose turn is next, another one is skipped, unless that is
-// small: so a channel with one huge message is served, too.
+// victim returns the channel whose oldest live frame is skipped. Only channels with more bytes than
+// an equal share qualify:
+//   - first the channel with the most bytes, among channels with several frames;
+//   - then, among channels with one frame, the channel that was served most recently.
+//
+// If only the channel whose turn is next qualifies, another channel that is not small loses its
+// frame instead: otherwise a channel with one huge message would never be served.
 func (b *backlog) victim() *lane {
 	n, next := int64(0), (*lane)(nil)
 	for _, l := range b.queued {

@@ -22,9 +22,9 @@ func (f *Feed) Channel() Channel { return f.channel }
 // Wanted reports whether a viewer is subscribed to the channel. It costs one atomic load.
 func (f *Feed) Wanted() bool { return f.wanted.Load() > 0 }
 
-// Put gives a message to the viewers that are subscribed to the channel. It never waits. Of one
-// goroutine, messages keep their order. Nobody may change payload afterwards. For retained see
-// Frame.
+// Put gives a message to the viewers that are subscribed to the channel. Put never waits. Messages
+// that one goroutine puts keep their order. The payload must not change afterwards. For retained
+// see Frame.
 func (f *Feed) Put(t rosbag.Time, payload []byte, retained int) {
 	if !f.Wanted() {
 		return

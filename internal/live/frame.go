@@ -30,7 +30,7 @@ type Frame struct {
 	Kind    Kind
 	Channel ChannelID   // of a message
 	Time    rosbag.Time // of a message: when it was received or, of playback, its time in the bag
-	Payload []byte      // of a message, without the length of TCPROS; nobody may change it
+	Payload []byte      // of a message, without the length of TCPROS; must not change
 	// Retained is the number of bytes in memory that Payload keeps from being freed, such as those
 	// of a whole chunk. Zero means the length of Payload.
 	Retained int

@@ -2,8 +2,8 @@ package live
 
 import "sync/atomic"
 
-// inbox holds frames that were put and not given to the viewers yet. Putting never waits: whoever
-// holds the lock of the store delivers the frames that others put in the meantime.
+// inbox holds frames that were put and not given to the viewers yet. Putting never waits: the
+// goroutine that holds the lock of the store delivers the frames that others put in the meantime.
 type inbox struct {
 	limit   int64
 	newest  atomic.Pointer[delivery]
@@ -49,8 +49,9 @@ func (i *inbox) takeAll() (oldest *delivery) {
 // mostRounds bounds how often one goroutine delivers what others put in the meantime.
 const mostRounds = 8
 
-// tryDeliver delivers the frames in the inbox, unless somebody else holds the lock, who then does
-// so. After mostRounds the viewers are woken, and deliver the rest when they take their frames.
+// tryDeliver delivers the frames in the inbox. If another goroutine holds the lock, that goroutine
+// delivers them in unlock. After mostRounds the viewers are woken, and deliver the rest when they
+// take their frames.
 func (s *Store) tryDeliver() {
 	for round := 1; round <= mostRounds; round++ {
 		if s.inbox.newest.Load() == nil || !s.mu.TryLock() {
@@ -72,8 +73,8 @@ func (s *Store) lock() {
 	s.deliver()
 }
 
-// unlock releases the lock, and delivers what was put while it was held: whoever put it has seen
-// the lock taken.
+// unlock releases the lock, and delivers the frames that were put while the lock was held: the
+// goroutines that put them found the lock taken, and did not wait.
 func (s *Store) unlock() {
 	s.mu.Unlock()
 	s.tryDeliver()

@@ -47,8 +47,8 @@ func (f *Face) Commands() []command.Command {
 	}
 }
 
-// order makes a command of a function, which returns what it has done and whether that has
-// changed anything. Programs get the position after it, too.
+// order makes a command of a function. The function returns what was done and whether that has
+// changed anything. The result has the position after the command, for programs.
 func (f *Face) order(do func(control.Control, command.Params) (text string, changed bool, err error)) func(context.Context, command.Params) (command.Result, error) {
 	return func(_ context.Context, given command.Params) (command.Result, error) {
 		c, err := f.controlOrError()
@@ -104,7 +104,7 @@ func toggle(c control.Control, _ command.Params) (string, bool, error) {
 	return doing(c), true, nil
 }
 
-// isPaused succeeds while play is paused.
+// isPaused answers whether play is paused: the service succeeds if it is.
 func isPaused(c control.Control, _ command.Params) (string, bool, error) {
 	if !c.Status().Paused {
 		return "", false, command.Refused(command.NoChange, doing(c))
@@ -112,7 +112,7 @@ func isPaused(c control.Control, _ command.Params) (string, bool, error) {
 	return "paused" + at(c), false, nil
 }
 
-// setPaused answers as stock does: it succeeds if the state has changed.
+// setPaused answers as rosbag play does: the service succeeds if the state has changed.
 func setPaused(c control.Control, given command.Params) (string, bool, error) {
 	switch paused := given.Bool("on"); {
 	case paused && c.Pause():
@@ -149,7 +149,7 @@ func burst(c control.Control, given command.Params) (string, bool, error) {
 	return "burst of " + plural.Of(n, "message"), true, nil
 }
 
-// cannotStep says why a message cannot be played by itself.
+// cannotStep returns why a single message cannot be played.
 func cannotStep(c control.Control) error {
 	if !c.Status().Paused {
 		return command.Refused(command.NoChange, "play is not paused: ~pause comes first")

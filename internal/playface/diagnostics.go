@@ -90,7 +90,7 @@ func playDiagnostics(node string, s *control.Stats) tcpros.DiagnosticStatus {
 	return d
 }
 
-// state is one line about play.
+// state returns one line: what play does, and where.
 func state(s *control.Stats) string {
 	text := phaseTexts[s.Phase]
 	switch {

@@ -30,14 +30,13 @@ type Face struct {
 	begun    chan struct{} // closed by Attach
 	recorded []bagnote.Mark
 
-	dropped lastminute.Counter // belongs to Poll
+	dropped lastminute.Counter // dropped messages; owned by Poll, whose calls come one at a time
 }
 
 // attached wraps the interface for an atomic pointer.
 type attached struct{ control.Control }
 
-// New returns a face, which is not ready before Attach. marks are those that were
-// recorded.
+// New returns a face, which is not ready before Attach. marks are the marks in the bags.
 func New(marks ...bagnote.Mark) *Face {
 	return &Face{begun: make(chan struct{}), recorded: marks}
 }

@@ -41,7 +41,7 @@ type bag struct {
 	Bytes    int64   `json:"bytes"`
 	Messages *uint64 `json:"messages"` // null for a snapshot beside a recording
 	Begun    float64 `json:"begun"`    // seconds since 1970
-	Seconds  float64 `json:"seconds"`  // from its creation to its end
+	Seconds  float64 `json:"seconds"`  // from the creation of the file to its end
 	Snapshot bool    `json:"snapshot"`
 	Pinned   bool    `json:"pinned"`
 }

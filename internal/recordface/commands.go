@@ -25,14 +25,14 @@ func (f *Face) Commands() []command.Command {
 		{Service: "start", HTTP: "start", Do: order(f.start)},
 		{Service: "stop", HTTP: "stop", Do: order(f.stop)},
 		{Service: "split", HTTP: "split", Do: order(f.split)},
-		{Service: "snapshot", HTTP: "snapshot", Patient: true, Do: order(f.snapshot)}, // its post-roll takes as long as the user has said
+		{Service: "snapshot", HTTP: "snapshot", Patient: true, Do: order(f.snapshot)}, // the user has chosen how long the post-roll takes
 		{Service: "pin", HTTP: "pin", Params: []command.Param{{Name: "seconds", Kind: command.Number}}, Do: order(f.pinBags)},
 		{Service: "mark", HTTP: "mark", Params: []command.Param{{Name: "text", Kind: command.Text}}, Do: order(f.mark)},
 		{Topic: "mark", Params: []command.Param{{Name: "text", Kind: command.Text}}, Do: order(f.markText)},
 	}
 }
 
-// order gives errors of the recorder their kinds.
+// order gives a kind to the errors of a command.
 func order(do func(context.Context, command.Params) (command.Result, error)) func(context.Context, command.Params) (command.Result, error) {
 	return func(ctx context.Context, given command.Params) (command.Result, error) {
 		result, err := do(ctx, given)
@@ -40,7 +40,7 @@ func order(do func(context.Context, command.Params) (command.Result, error)) fun
 	}
 }
 
-// refusals are the kinds of the errors of a control.
+// refusals are the kinds of the errors of a recording.
 var refusals = map[error]command.Kind{ //nolint:gochecknoglobals // a constant, but for the language
 	control.ErrNotRecording:  command.Unavailable,
 	control.ErrNoRoom:        command.Unavailable,
@@ -52,7 +52,7 @@ var refusals = map[error]command.Kind{ //nolint:gochecknoglobals // a constant, 
 	bagnote.ErrMark:          command.Invalid,
 }
 
-// refusal gives its kind to an error of a control.
+// refusal gives its kind to an error of a recording.
 func refusal(err error) error {
 	for known, kind := range refusals {
 		if errors.Is(err, known) {
@@ -62,7 +62,7 @@ func refusal(err error) error {
 	return err
 }
 
-// said returns a result whose text names files, with %s for each.
+// said returns a result whose text names files; format has one %s for each file.
 func said(format string, files ...string) command.Result {
 	full, brief := make([]any, len(files)), make([]any, len(files))
 	for i, file := range files {
@@ -79,8 +79,8 @@ func about(r command.Result, file string) command.Result {
 	return r
 }
 
-// into returns a result that ends with the file that is recorded to, if there is one: there is
-// none if only snapshots are written.
+// into returns a result whose text ends with the name of the file that is recorded to. Without a
+// file, as when only snapshots are written, the text stands alone.
 func into(text, file string) command.Result {
 	if file == "" {
 		return said(text)
@@ -153,7 +153,8 @@ func (f *Face) resume(context.Context, command.Params) (command.Result, error) {
 	return into("recording", before.File), nil
 }
 
-// setPaused answers as ~pause_playback of rosbag play does: it succeeds if the state has changed.
+// setPaused answers as ~pause_playback of rosbag play does: the service succeeds if the state has
+// changed.
 func (f *Face) setPaused(_ context.Context, given command.Params) (command.Result, error) {
 	do, want := f.control.Resume, control.StateRecording
 	changed, same := "Recording is now resumed", "Recording is already running."
@@ -200,7 +201,7 @@ func (f *Face) snapshot(ctx context.Context, _ command.Params) (command.Result, 
 // maxSeconds is the limit of times in requests: they must fit a Duration.
 const maxSeconds = 100 * 365 * 24 * 3600
 
-// pinBags protects the bags of the last seconds; those of --pin if there is no number.
+// pinBags protects the bags of the last number of seconds; without a number, the bags of --pin.
 func (f *Face) pinBags(ctx context.Context, given command.Params) (command.Result, error) {
 	last := f.pin
 	if given.Has("seconds") {
@@ -239,8 +240,8 @@ func list(files []string) string {
 	return dir + strings.Join(all, " ")
 }
 
-// mark writes a mark, which the recorder names if there is no text: no service of std_srvs takes
-// one.
+// mark writes a mark. Without a text the recorder names the mark: no service of std_srvs takes a
+// text.
 func (f *Face) mark(_ context.Context, given command.Params) (command.Result, error) {
 	m, err := f.control.Mark(given.Text("text"))
 	if err != nil {

@@ -27,13 +27,13 @@ type Face struct {
 	control control.Recording
 	pin     time.Duration // how far back a pin reaches by default
 
-	// The following belong to Poll.
+	// Owned by Poll, whose calls come one at a time.
 	rates rates
-	lost  lastminute.Counter // messages
-	links lastminute.Counter // to publishers that were lost
+	lost  lastminute.Counter // lost messages
+	links lastminute.Counter // lost links to publishers
 
-	onGraph rates         // belongs to Status
-	service control.Stats // at the last call of Service
+	onGraph rates         // owned by Status, whose calls come one at a time
+	service control.Stats // statistics at the last call of Service, which owns them
 
 	mu      sync.Mutex // guards minutes
 	minutes map[string]*lastminute.Rates
@@ -73,7 +73,7 @@ type recordState struct {
 	BufferMost *int64        `json:"buffer_most"`
 	DiskFree   *int64        `json:"disk_free"`
 	TimeLeft   *float64      `json:"time_left"`
-	Finished   int           `json:"finished"` // bags
+	Finished   int           `json:"finished"` // number of finished bags
 	Pin        float64       `json:"pin"`      // how far back a pin reaches
 	Snapshots  *snapshots    `json:"snapshots"`
 	Uploads    *uploads      `json:"uploads"`
@@ -82,39 +82,39 @@ type recordState struct {
 }
 
 type snapshots struct {
-	Only  bool    `json:"only"` // there is no other bag
+	Only  bool    `json:"only"` // no bag is written but those of snapshots
 	Held  float64 `json:"held"`
-	Bytes int64   `json:"bytes"` // of the buffers, which a snapshot would use
+	Bytes int64   `json:"bytes"` // bytes of the buffers that a snapshot would use
 	Taken int     `json:"taken"`
-	File  string  `json:"file"` // that is being written
+	File  string  `json:"file"` // name of the snapshot that is being written
 }
 
 type uploads struct {
-	Waiting      int    `json:"waiting"` // bags
+	Waiting      int    `json:"waiting"` // bags that are not uploaded yet
 	WaitingBytes int64  `json:"waiting_bytes"`
-	Done         int    `json:"done"` // bags
+	Done         int    `json:"done"` // bags that are uploaded
 	DoneBytes    int64  `json:"done_bytes"`
-	Sent         int64  `json:"sent"` // bytes, repetitions included
+	Sent         int64  `json:"sent"` // bytes sent, repeated attempts included
 	Failures     int    `json:"failures"`
-	Refused      int    `json:"refused"` // the store has other objects of these names
-	Lost         int    `json:"lost"`    // deleted before
-	Error        string `json:"error"`   // of the last attempt; empty if it succeeded
+	Refused      int    `json:"refused"` // bags whose names the store has with other content
+	Lost         int    `json:"lost"`    // bags that were deleted before their upload
+	Error        string `json:"error"`   // error of the last attempt; empty if the attempt succeeded
 	Store        store  `json:"store"`
 }
 
-// store is the state of where the uploads go.
+// store is the state of the object storage that receives the uploads.
 type store struct {
 	State string  `json:"state"` // unchecked, ok, unreachable or failing
-	For   float64 `json:"for"`   // how long it has been so
-	Error string  `json:"error"` // why it is unreachable or failing, and what to do
+	For   float64 `json:"for"`   // seconds since the state began
+	Error string  `json:"error"` // why the store is unreachable or failing, and what to do
 }
 
 type triggerJSON struct {
 	Option     string `json:"option"`
 	Expression string `json:"expression"`
 	Fired      uint64 `json:"fired"`
-	Suppressed uint64 `json:"suppressed"` // within the pause
-	Refused    uint64 `json:"refused"`    // not carried out
+	Suppressed uint64 `json:"suppressed"` // times that the expression turned true within --trigger-pause
+	Refused    uint64 `json:"refused"`    // times that the recording did not carry out the action
 	Skipped    uint64 `json:"skipped"`    // messages that were not looked at
 	Errors     uint64 `json:"errors"`     // messages that could not be evaluated
 }
@@ -217,7 +217,7 @@ const LowTime = 10 * time.Minute
 type recordDetails struct {
 	State      string   `json:"state"`
 	Topics     int      `json:"topics"`
-	Publishers int      `json:"publishers"` // linked now
+	Publishers int      `json:"publishers"` // publishers with a link
 	Unlinked   int      `json:"topics_without_publisher"`
 	LinksLost  uint64   `json:"links_lost_last_minute"`
 	Lost       uint64   `json:"messages_lost_last_minute"`

@@ -1,6 +1,6 @@
-// Package term is the terminal of a program: lines that never make their writer wait, a frame that
-// is drawn below them, keys, and a line of text that is typed. It knows no program; a View says
-// what the frame shows.
+// Package term owns the terminal of a program: it prints lines without making their writers wait,
+// draws a frame below the lines, reads keys, and takes a line of text. It knows no program: a View
+// returns the content of the frame.
 package term
 
 import (
@@ -22,11 +22,11 @@ const redrawInterval = 5 * time.Second
 // View is the content of a Live. Its methods are called from several goroutines, but Frame by
 // only one at a time.
 type View interface {
-	// Frame returns fewer lines than the terminal has, each narrower than it is, so that
-	// neither the lines nor the cursor ever wrap; none if there is nothing to show. help
-	// asks for what explains the rest.
+	// Frame returns the lines of the frame, or none if there is nothing to show. There are fewer
+	// lines than the terminal has rows, and each line is narrower than the terminal, so that
+	// neither the lines nor the cursor ever wrap. help asks for lines that explain the others.
 	Frame(width, height int, help bool) []string
-	// Press performs the action of a key. It must not block.
+	// Press performs the action of a key, without blocking.
 	Press(keys.Key)
 }
 

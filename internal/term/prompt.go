@@ -37,7 +37,7 @@ func (p *Prompt) Open() bool {
 	return p.label != ""
 }
 
-// Press takes a key. It reports false while the prompt is closed.
+// Press adds a key to the text. It reports false while the prompt is closed.
 func (p *Prompt) Press(key keys.Key) bool {
 	p.mu.Lock()
 	if p.label == "" {
@@ -67,8 +67,8 @@ func (p *Prompt) Press(key keys.Key) bool {
 	return true
 }
 
-// Line returns what is typed so far, to be shown in a width; empty while the prompt is closed.
-// Of a long text the end is shown.
+// Line returns the prompt with the text typed so far, at most w columns wide; empty while the prompt
+// is closed. Of a long text the end is shown.
 func (p *Prompt) Line(w int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

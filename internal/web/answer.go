@@ -70,7 +70,7 @@ func badBody(err error) error {
 	return command.Refused(command.Invalid, "the body is not what was expected: "+err.Error())
 }
 
-// decode reads the parameters of a command from a JSON object. There need not be one.
+// decode reads the parameters of a command from a JSON object. An empty body has no parameters.
 func decode(params []command.Param, body []byte) (command.Params, error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	var fields map[string]json.RawMessage

@@ -61,8 +61,8 @@ func (s *Server) Commands(all []command.Command) {
 	}
 }
 
-// command serves a command. A command that has nothing to do is answered as one that is done: its
-// fields tell.
+// command serves a command. A command that has nothing to do is no error: the answer has status 200,
+// the reason as its message, and the fields of the result.
 func (s *Server) command(c *command.Command) {
 	s.Handle("POST /api/v1/"+c.HTTP, func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), actionTimeout)
@@ -108,7 +108,7 @@ func (s *Server) perform(ctx context.Context, w http.ResponseWriter, r *http.Req
 // downloadWriteTimeout bounds one write of a download; a slower client is disconnected.
 const downloadWriteTimeout = 30 * time.Second
 
-// HandleDownload is Handle for what reads a bag: at most maxDownloads requests are served at once.
+// HandleDownload is Handle for requests that read a bag: at most maxDownloads are served at once.
 func (s *Server) HandleDownload(pattern string, h http.HandlerFunc) {
 	s.Handle(pattern, func(w http.ResponseWriter, r *http.Request) {
 		select {

@@ -141,9 +141,9 @@ type envelope struct {
 	Program string  `json:"program"`
 	Version string  `json:"version"`
 	Node    string  `json:"node"`
-	Master  bool    `json:"master"` // it answers
+	Master  bool    `json:"master"` // the master answers
 	Time    float64 `json:"time"`   // seconds since 1970
-	Began   float64 `json:"began"`  // when the server did
+	Began   float64 `json:"began"`  // seconds since 1970, when the server began
 	State   any     `json:"state"`
 
 	Live *liveState `json:"live"` // null if there is no live view

@@ -2,24 +2,24 @@ package control
 
 import "time"
 
-// Stats is a live account of a recording. What it holds belongs to the caller. Rates are
-// for the caller to make of two accounts.
+// Stats is a live account of a recording. Its slices and maps belong to the caller. A caller that
+// wants rates makes them of two accounts.
 type Stats struct {
 	Taken      time.Time // when the account was made
 	State      State
-	Ending     bool // nothing is taken in any more: what is in memory is written, then the index
+	Ending     bool // no message is accepted any more: the buffer is written, then the index
 	Elapsed    time.Duration
 	File       string        // the bag that is written, by its final name; empty while stopped
 	Part       int           // the number of the last bag, from 0
-	FileBytes  int64         // written to it, compressed
-	Bytes      int64         // written in all files
+	FileBytes  int64         // bytes written to File, compressed
+	Bytes      int64         // bytes written to all files
 	Buffered   int64         // bytes of all buffers in use
-	BufferMost int64         // their bound; negative means none
-	DiskFree   int64         // on the disk that is recorded to; negative if not known
+	BufferMost int64         // the bound of Buffered; negative means none
+	DiskFree   int64         // bytes free on the disk that is recorded to; negative if not known
 	TimeLeft   time.Duration // until the recording ends for want of space, as fast as of late, with snapshots as of the last ten minutes; negative if not known, or if old files are deleted
 	Disk       DiskTimes
-	Finished   int // bags until now: Recording.Bags has them
-	Deleted    int // of those and of earlier runs, by the recorder, to keep within what Options.Retain sets
+	Finished   int // bags that were finished: Recording.Bags has the latest ones
+	Deleted    int // bags, also of earlier runs, that the recorder has deleted as Options.Retain asks
 	Snapshots  SnapshotStats
 	Handover   *HandoverStats // nil without Options.Handover
 	Triggers   []TriggerStats // nil without Options.Watch
@@ -32,13 +32,13 @@ type TopicStats struct {
 	Topic      string
 	Type       string            // of the first publisher; empty if there was none
 	Publishers int               // linked now
-	Messages   uint64            // taken in
-	Bytes      uint64            // of their payload
-	Dropped    uint64            // for all causes
-	Causes     map[string]uint64 // the same by cause; nil if there were none
-	Missed     uint64            // published and never arrived, as far as publishers number theirs
+	Messages   uint64            // accepted into the buffer
+	Bytes      uint64            // of the payload of Messages
+	Dropped    uint64            // messages, for all causes
+	Causes     map[string]uint64 // Dropped by cause; nil if nothing was dropped
+	Missed     uint64            // messages that were published and never arrived, as far as publishers number messages
 	LinksLost  int               // as in PublisherSummary
-	Passed     uint64            // while paused or stopped
+	Passed     uint64            // messages that came while paused or stopped
 	HeldUp     time.Duration     // as in TopicSummary
 	Refused    int               // as in TopicSummary
 	Last       time.Time         // when the last message came; zero if none did
@@ -48,41 +48,41 @@ type TopicStats struct {
 type SnapshotStats struct {
 	Mode   SnapshotMode
 	Held   time.Duration // how far back a snapshot would reach now
-	Bytes  int64         // of memory for that
-	Most   int64         // and their bound
+	Bytes  int64         // of memory that is kept for a snapshot
+	Most   int64         // the bound of Bytes
 	Taken  int           // snapshots until now
-	Failed int           // that could not begin
+	Failed int           // snapshots that could not begin
 	File   string        // the bag whose post-roll goes on, by its final name; empty for none
 }
 
 // HandoverStats is the live account of a Handover.
 type HandoverStats struct {
 	Waiting      int       // finished files that are not handed over yet
-	WaitingBytes int64     // of those
-	Done         int       // files
-	DoneBytes    int64     // of those
-	LastDone     time.Time // when the latest of those was; zero if there is none
-	Deleted      int       // of those
-	Sent         int64     // bytes, repetitions included
+	WaitingBytes int64     // bytes of the waiting files
+	Done         int       // files that were handed over
+	DoneBytes    int64     // bytes of the files that were handed over
+	LastDone     time.Time // when the latest file was handed over; zero if none was
+	Deleted      int       // files that were deleted after they were handed over
+	Sent         int64     // bytes sent, repetitions included
 	Failures     int       // tries that failed
 	Refused      int       // files that are not accepted
-	Lost         int       // files that were deleted before
-	Err          string    // why the last try failed; empty since one did not
+	Lost         int       // files that were deleted before they were handed over
+	Err          string    // why the last try failed; empty if it succeeded
 
 	State      HandoverState // of the place that files are handed to
 	StateSince time.Time
-	StateErr   string // why it is unreachable or failing, and what to do
+	StateErr   string // why the place is unreachable or failing, and what to do
 }
 
 // HandoverState is what the last contact with the place that files are handed to has shown.
 type HandoverState int
 
-// The zero value means that there was none yet.
+// The zero value means that there was no contact yet.
 const (
 	HandoverUnchecked HandoverState = iota
 	HandoverOK
-	HandoverUnreachable // it does not answer: files wait until it does
-	HandoverFailing     // it refuses files until somebody does something about it
+	HandoverUnreachable // the place does not answer: files wait until it does
+	HandoverFailing     // the place refuses files until somebody does something about that
 )
 
 // String returns a word.
@@ -101,14 +101,14 @@ func (s HandoverState) String() string {
 
 // TriggerStats is the account of one trigger.
 type TriggerStats struct {
-	Option     string // that it was given by, as "stop-on"
+	Option     string // the option that set the trigger, as "stop-on"
 	Expression string
-	Topics     []string // that it watches, resolved
-	Messages   uint64   // that the expression was evaluated for
+	Topics     []string // resolved names of the topics that the trigger watches
+	Messages   uint64   // messages that the expression was evaluated for
 	Fired      uint64
 	Suppressed uint64   // times that the expression turned true soon after it had fired
-	Refused    uint64   // times that it fired and the recording did not do what it asks for
-	Skipped    uint64   // messages of its topics that were not looked at: too large, or too many at once
+	Refused    uint64   // times that the trigger fired and the recording did not do what the trigger asks for
+	Skipped    uint64   // messages of Topics that were not looked at: too large, or too many at once
 	Errors     uint64   // messages for which the expression could not be evaluated
-	Silent     []string // those of Topics that had no message
+	Silent     []string // topics of Topics that had no message
 }

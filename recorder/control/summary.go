@@ -13,8 +13,8 @@ import (
 type Summary struct {
 	File     string        // the last bag; empty if there was none
 	Bytes    int64         // of all files
-	Files    []FileSummary // the latest ones, in the order of their end
-	Earlier  EarlierFiles  // those before
+	Files    []FileSummary // the latest files, in the order of their end
+	Earlier  EarlierFiles  // the files before Files
 	Duration time.Duration
 	Topics   []TopicSummary                // by name
 	Triggers []TriggerStats                // nil without Options.Watch
@@ -25,11 +25,11 @@ type Summary struct {
 
 // FileSummary is one file of a recording.
 type FileSummary struct {
-	File    string // where it is now, or was
+	File    string // where the file is now, or was
 	Bytes   int64
-	Deleted bool // to keep within the limits that Options.Retain sets, or by somebody else while it was recorded
-	// Snapshot says that it was written by Options.Snapshot. Beside a recording what is
-	// in it counts only for that.
+	Deleted bool // as Options.Retain asks, or by somebody else while the file was recorded
+	// Snapshot says that the file is that of a snapshot. Beside a recording, messages in it count
+	// only for the recording.
 	Snapshot bool
 }
 
@@ -45,15 +45,15 @@ type TopicSummary struct {
 	Topic      string
 	Type       string             // of the first publisher; empty if there was none
 	Publishers []PublisherSummary // in order of their first connection
-	Former     FormerPublishers   // that were gone before
+	Former     FormerPublishers   // publishers that were gone before
 	Refused    int                // publishers, for want of memory for their headers; at most 256 are told apart
-	Messages   uint64             // in the bags
-	Repeated   uint64             // of latched messages at the start of later files; not in Messages
+	Messages   uint64             // messages in the bags
+	Repeated   uint64             // latched messages that were repeated at the start of later files; not in Messages
 	Pickup     time.Duration      // at most so long after its registration a new topic was linked to; zero if it was there before
 	Waiting    Waiting            // what a topic that was never linked waited for at the end
-	Skipped    uint64             // as Options.Limits asks
-	Passed     uint64             // while paused or stopped
-	Bytes      uint64             // of their payload
+	Skipped    uint64             // messages left out as Options.Limits asks
+	Passed     uint64             // messages that came while paused or stopped
+	Bytes      uint64             // of the payload of Messages
 	HeldUp     time.Duration      // publishers waited, with OverflowBlock, in waits of 3 s and more; what their queues did not hold is not in Dropped
 	Dropped    map[string]uint64
 }
@@ -69,12 +69,12 @@ type FormerPublishers struct {
 
 // PublisherSummary is the account of one publisher of a topic.
 type PublisherSummary struct {
-	CallerID    string        // or its address, if it says no name
-	Missed      uint64        // messages that it numbered in header.seq and that never reached us
-	LinksLost   int           // that ended without a reason: it was killed, or the network failed
-	Reconnected int           // times that it came back else, such as a node that was started again: no loss
-	Without     time.Duration // time without a link for either
-	Away        bool          // the last one that was lost did not come back
+	CallerID    string        // or the address of a publisher that says no name
+	Missed      uint64        // messages that the publisher numbered in header.seq and that never reached us
+	LinksLost   int           // links that ended without a reason: the publisher was killed, or the network failed
+	Reconnected int           // times that the publisher came back without a loss, as a node that was started again
+	Without     time.Duration // time without a link, after LinksLost and before Reconnected
+	Away        bool          // the link that was lost last did not come back
 }
 
 // Messages returns the number of messages in the bag.
@@ -107,7 +107,7 @@ func (s *Summary) Missed() uint64 {
 	return n
 }
 
-// Missed is that of one topic.
+// Missed returns the number of messages of the topic that were published and never reached us.
 func (t *TopicSummary) Missed() (n uint64) {
 	for i := range t.Publishers {
 		n += t.Publishers[i].Missed

@@ -37,7 +37,7 @@ func slower(rate float64) float64 {
 	return below
 }
 
-// Orders are what the keys act on.
+// Orders are the commands and the settings that the keys act on.
 type Orders struct {
 	control.Control
 	Commands []command.Command

@@ -24,13 +24,13 @@ type View struct {
 	Name      string                    // of the bags
 	Marks     []bagnote.Mark            // that were recorded, by time
 	Immediate bool                      // play does not wait for time
-	Color     bool                      // the terminal has colors, and they are wanted
-	ASCII     bool                      // the terminal has no other characters
-	Zone      *time.Location            // of the second time that is shown; nil means the local one
+	Color     bool                      // the terminal has colors, and the user wants them
+	ASCII     bool                      // the terminal shows ASCII characters only
+	Zone      *time.Location            // zone of the second time that is shown; nil means the local zone
 
 	track   track
-	density []uint64  // one for each column
-	asked   time.Time // for density, when there was none
+	density []uint64  // messages for each column of the bar
+	asked   time.Time // when density was last asked for and not known
 }
 
 // Press implements View.

@@ -12,13 +12,13 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
-// Orders are what the keys act on.
+// Orders are the commands and the settings that the keys act on.
 type Orders struct {
 	Recording control.Recording
 	Commands  []command.Command
 	Snapshots control.SnapshotMode
 	Quit      func()                      // ends the recording
-	Go        func(func(context.Context)) // runs what may have to wait for the disk
+	Go        func(func(context.Context)) // runs commands that may have to wait for the disk
 	Log       *zap.Logger
 }
 

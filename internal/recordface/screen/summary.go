@@ -15,8 +15,8 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
-// Summary returns the closing table of gorecord. What other programs sent,
-// such as names, is quoted where it holds anything but plain text.
+// Summary returns the closing table of gorecord. Names and other text of peers are quoted where
+// they hold anything but plain text.
 func Summary(s *control.Summary) string {
 	tab := termtext.NewTable("messages", "bytes", "publishers", "lost", "missed", "topic")
 	for i := range s.Topics {

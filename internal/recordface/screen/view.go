@@ -22,12 +22,12 @@ import (
 // View shows a recording under way. Set the fields, then give it to a Live.
 type View struct {
 	Stats func() (control.Stats, error) // with an error nothing is shown
-	Color bool                          // the terminal has colors, and they are wanted
-	ASCII bool                          // the terminal has no other characters
+	Color bool                          // the terminal has colors, and the user wants them
+	ASCII bool                          // the terminal shows ASCII characters only
 	Keys  []term.Key[control.Stats]     // named in the last line
-	Text  term.Prompt                   // a text that is typed
+	Text  term.Prompt                   // the text of a mark while the user types it
 
-	Split     bool          // a file that is full is followed by a next one
+	Split     bool          // the recording goes on in the next file when a file is full
 	FileBytes int64         // a file is full with so many bytes; zero means never
 	FileTime  time.Duration // or after this time; zero means never
 

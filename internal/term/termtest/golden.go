@@ -19,7 +19,7 @@ func After(d time.Duration) {
 	synctest.Wait()
 }
 
-// Golden compares what a test got with testdata/NAME.txt; -update rewrites that file.
+// Golden compares got with testdata/NAME.txt. With -update it rewrites that file.
 func Golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".txt")

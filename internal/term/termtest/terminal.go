@@ -1,4 +1,5 @@
-// Package termtest is a terminal for tests of what is drawn, and the files with what it should show.
+// Package termtest has a terminal for tests, which shows what was drawn, and the files with the
+// expected screens.
 package termtest
 
 import (
@@ -9,8 +10,8 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Terminal does what a terminal does with the little that a console writes. It
-// knows no more, and notes what it does not know.
+// Terminal interprets the control sequences that a console writes. Sequences that it does not know
+// are kept in Odd.
 type Terminal struct {
 	mu            sync.Mutex
 	Width, Height int
@@ -21,7 +22,7 @@ type Terminal struct {
 	above         []string
 	Odd           []string
 	writes        int
-	Last          string // what was written
+	Last          string // text of the last write
 }
 
 // New returns an empty terminal.

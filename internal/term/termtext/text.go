@@ -1,5 +1,5 @@
-// Package termtext writes text for terminals: how wide it is, how it stands out, what is left out
-// where there is no room, and numbers in few columns. It is pure.
+// Package termtext formats text for terminals: its width in columns, its style, shortening where
+// there is no room, and numbers in few columns. The package is pure.
 package termtext
 
 import (
@@ -38,8 +38,8 @@ func Tail(s string, w int) string {
 	return s
 }
 
-// Clip makes s at most w columns wide. It keeps the end, which tells topics and files apart, and
-// begins with a whole part of a name where that costs no more than half of the room.
+// Clip shortens s to at most w columns. It keeps the end of s, because the ends of names tell topics
+// and files apart, and begins with a whole part of the name if that costs at most half of the room.
 func (p Pen) Clip(s string, w int) string {
 	gap := p.gap()
 	switch {
@@ -81,7 +81,7 @@ func Right(s string, w int) string {
 // Style is how a text stands out, as the parameter of an SGR control sequence.
 type Style string
 
-// What all terminals with colors have.
+// Styles that all terminals with colors have.
 const (
 	Normal Style = ""
 	Bold   Style = "1"
@@ -93,8 +93,8 @@ const (
 
 // Pen writes text for a terminal.
 type Pen struct {
-	Color bool // it has colors, and they are wanted
-	ASCII bool // it has no other characters
+	Color bool // the terminal has colors, and the user wants them
+	ASCII bool // the terminal shows ASCII characters only
 }
 
 // Write returns s with the control sequences that make it stand out.
@@ -105,7 +105,7 @@ func (p Pen) Write(s string, as Style) string {
 	return "\x1b[" + string(as) + "m" + s + "\x1b[m"
 }
 
-// Part is one piece of a line.
+// Part is a piece of a line with its style.
 type Part struct {
 	text string
 	as   Style
@@ -126,10 +126,10 @@ func (as Style) Parts(texts ...string) []Part {
 // Mark stands before a problem, which is to be seen without colors, too.
 const Mark = "!"
 
-// Problem is a part that says that something is lost, or about to be.
+// Problem is a part about messages that are lost, or about to be.
 func Problem(text string) Part { return Red.Part(Mark + " " + text) }
 
-// Warning is a part that says that something is not as it should be.
+// Warning is a part about a state that the user should know of.
 func Warning(text string) Part { return Yellow.Part(Mark + " " + text) }
 
 // Flow puts parts into at most so many lines, w columns wide, and then as many of extra as

@@ -25,8 +25,8 @@ type Rates struct {
 // Amount is a sample of counters, which never decrease.
 type Amount struct{ Messages, Bytes uint64 }
 
-// Next begins the next sample. It replaces the last one if that is too close to its
-// predecessor.
+// Next begins the next sample. The next sample replaces the last one if that is too close to the one
+// before.
 func (r *Rates) Next(at time.Duration) {
 	if r.n >= 2 && r.at[(r.n-1)%window]-r.at[(r.n-2)%window] < minSampleInterval {
 		r.n--

@@ -16,8 +16,8 @@ type Sparks struct {
 	topics map[string]*lastminute.Rates
 }
 
-// Begin reports whether a second is complete that has no rates yet, and then expects those of
-// each topic.
+// Begin reports whether a second is complete that has no rates yet. The caller then sets the rate
+// of each topic.
 func (k *Sparks) Begin(at time.Duration) bool {
 	seconds := int64(at / time.Second)
 	if seconds <= k.next {
@@ -40,7 +40,7 @@ func (k *Sparks) Set(topic string, hz float64) {
 	r.Add(k.next-1, hz)
 }
 
-// SparkWidth is how many columns a curve has: one for five seconds.
+// SparkWidth is the width of a curve in columns. A column stands for five seconds.
 const SparkWidth = 12
 
 // Draw draws the last minute of a topic, with now at the right.

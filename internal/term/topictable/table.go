@@ -1,5 +1,5 @@
-// Package topictable is the table of topics on the screens: its columns, the rates that stand in
-// it, and the curves of the last minute. It is pure.
+// Package topictable draws the table of topics on the screens, with the rates of the topics and
+// their curves of the last minute. The package is pure.
 package topictable
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/term/termtext"
 )
 
-// Column stands before the name of a row, on screens that have the width it needs.
+// Column is a column before the names of the rows. Screens narrower than Needs leave the column out.
 type Column[R any] struct {
 	Head  string
 	Width int

@@ -2,7 +2,6 @@ package foxglove
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -12,14 +11,13 @@ import (
 // WebSocket. Larger ones are sent as a frame of their own.
 const copiedBytes = 64 << 10
 
-// conn sends messages of WebSocket. One goroutine sends, and one receives. After an error nothing
-// else can be sent: a message may be incomplete.
+// conn sends messages of WebSocket. One goroutine sends, and one receives. What is sent may wait for
+// wire.flush. After an error nothing else can be sent: a message may be incomplete.
 type conn struct {
 	ws      *websocket.Conn
 	wire    *wire
 	forever context.Context //nolint:containedctx // for the library: the wire has deadlines, and closing it ends reading
 	buffer  []byte          // of the binary message that is sent
-	busy    atomic.Bool     // a message is being sent
 	sentAt  time.Time       // when the last message began
 }
 
@@ -44,14 +42,8 @@ func (c *conn) binary(b []byte) error {
 func (c *conn) space() []byte { return c.buffer[:0] }
 
 func (c *conn) write(kind websocket.MessageType, b []byte) error {
-	c.begin()
-	defer c.busy.Store(false)
-	return c.ws.Write(c.forever, kind, b)
-}
-
-func (c *conn) begin() {
 	c.sentAt = time.Now()
-	c.busy.Store(true)
+	return c.ws.Write(c.forever, kind, b)
 }
 
 // message sends a header that was appended to space, and a payload behind.
@@ -60,8 +52,7 @@ func (c *conn) message(header, payload []byte) error {
 		return c.binary(append(header, payload...))
 	}
 	c.buffer = header
-	c.begin()
-	defer c.busy.Store(false)
+	c.sentAt = time.Now()
 	to, err := c.ws.Writer(c.forever, websocket.MessageBinary)
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ func newSource(latched func(live.ChannelID) []live.Frame, limits live.Limits) li
 }
 
 // serve serves a source until the test ends.
-func serve(t *testing.T, source live.Source, change ...func(*timing)) (s *Server, url string) {
+func serve(t testing.TB, source live.Source, change ...func(*timing)) (s *Server, url string) {
 	t.Helper()
 	s = New(source, zaptest.NewLogger(t))
 	for _, c := range change {
@@ -156,7 +156,7 @@ func (v *viewer) subscribe(feeds ...*live.Feed) {
 }
 
 // wait waits until a condition is met.
-func wait(t *testing.T, met func() bool) {
+func wait(t testing.TB, met func() bool) {
 	t.Helper()
 	for end := time.Now().Add(deadline); !met(); <-time.After(time.Millisecond) {
 		if time.Now().After(end) {

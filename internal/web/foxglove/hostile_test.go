@@ -20,12 +20,12 @@ import (
 
 // rawViewer is a viewer that may send any bytes.
 type rawViewer struct {
-	t    *testing.T
+	t    testing.TB
 	conn net.Conn
 	in   *bufio.Reader
 }
 
-func connectRaw(t *testing.T, url string) *rawViewer {
+func connectRaw(t testing.TB, url string) *rawViewer {
 	t.Helper()
 	var d net.Dialer
 	conn, err := d.DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "ws://"))

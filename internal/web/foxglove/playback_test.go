@@ -19,6 +19,8 @@ type fakePlayback struct {
 	store *live.Store
 	lazy  bool // seeks are not followed by a jump
 
+	unknown bool // the range is
+
 	mu       sync.Mutex
 	state    live.PlaybackState
 	requests []live.PlaybackRequest
@@ -33,7 +35,14 @@ func newPlayback() (*fakePlayback, live.Source) {
 	return p, source
 }
 
-func (p *fakePlayback) Range() (first, last rosbag.Time) { return at(10), at(20) }
+func (p *fakePlayback) Range() (first, last rosbag.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.unknown {
+		return at(0), at(0)
+	}
+	return at(10), at(20)
+}
 
 func (p *fakePlayback) State() live.PlaybackState {
 	p.mu.Lock()
@@ -151,6 +160,28 @@ func TestPlayback(t *testing.T) {
 	if !slices.Equal(p.requests, want) {
 		t.Errorf("requests %+v, want %+v", p.requests, want)
 	}
+}
+
+// TestPlaybackComesLater checks that a viewer can control playback as soon as its range is known.
+func TestPlaybackComesLater(t *testing.T) {
+	t.Parallel()
+	p, source := newPlayback()
+	p.unknown = true
+	_, url := serve(t, source)
+	v := connect(t, url)
+	if info := v.expect("serverInfo"); fmt.Sprint(info["capabilities"]) != "[time]" {
+		t.Errorf("server info %v", info)
+	}
+	v.send(websocket.MessageBinary, unhex(t, "03 00 00000040 00 0000000000000000 02000000 6131"))
+	v.expectStatus(noPlayback)
+	p.mu.Lock()
+	p.unknown = false
+	p.mu.Unlock()
+	source.Store.Change()
+	if info := v.expect("serverInfo"); fmt.Sprint(info["capabilities"]) != "[time playbackControl]" {
+		t.Errorf("server info %v", info)
+	}
+	v.expectStates(state(1, 12, 1, false, ""))
 }
 
 // TestSeekWithoutJump checks that a seek is answered also if nothing comes of it, and when another

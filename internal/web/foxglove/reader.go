@@ -87,7 +87,7 @@ func (s *session) onBinary(ctx context.Context, b []byte) {
 	case opPlaybackControl:
 		c, err := parsePlaybackControl(b[1:])
 		switch {
-		case !s.sdk || s.server.source.Playback == nil:
+		case !s.controls():
 			s.refuseRequest(ctx, noPlayback)
 		case err != nil:
 			s.refuseRequest(ctx, invalid)
@@ -97,6 +97,15 @@ func (s *session) onBinary(ctx context.Context, b []byte) {
 	default:
 		s.refuseRequest(ctx, unknownOp)
 	}
+}
+
+// controls reports whether the viewer can control playback.
+func (s *session) controls() bool {
+	if !s.sdk || s.server.source.Playback == nil {
+		return false
+	}
+	_, last := s.server.source.Playback.Range()
+	return !last.IsZero() // zero while the bags are being opened
 }
 
 // watchGraphs begins or ends sending the connection graph.

@@ -2,7 +2,7 @@
 // subprotocols foxglove.sdk.v1 and foxglove.websocket.v1 of WebSocket. Viewers see, and control
 // playback where there is one; publishing, parameters, services and assets are refused.
 //
-// A Server owns the connections that were upgraded, and what was told to each viewer. Whoever calls
+// A Server owns the connections that were upgraded, and what was told to each viewer. The caller of
 // ServeHTTP has authorized the request and checked its origin. What viewers see is a live.Source; no
 // viewer, however slow or hostile, makes the source wait. Memory for each viewer is bounded: that
 // of its frames by live.Limits, that of its requests by maxRequestBytes.
@@ -81,19 +81,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.done.Done()
 	since := time.Now()
 	up := &upgrade{ResponseWriter: w, stalled: s.timing.stalled}
-	var c *conn
 	ws, err := websocket.Accept(up, r, &websocket.AcceptOptions{
 		Subprotocols:       subprotocols,
 		InsecureSkipVerify: true, // the caller has checked the origin by rules of its own
-		// While a message is being sent there is no time to answer a ping: the viewer sees that its
-		// server is alive.
-		OnPingReceived: func(context.Context, []byte) bool { return !c.busy.Load() },
 	})
 	if err != nil {
 		s.log.Debug("no upgrade to WebSocket", loglimit.OnRequest(), zap.String("peer", r.RemoteAddr), zap.Error(err))
 		return
 	}
-	c = newConn(ws, up.wire)
+	c := newConn(ws, up.wire)
 	session := &session{
 		server: s, conn: c, peer: r.RemoteAddr, since: since, sdk: strings.EqualFold(ws.Subprotocol(), sdkProtocol),
 		subs: newSubscriptions(), control: make(chan []byte, maxControl), answers: newMailbox(),

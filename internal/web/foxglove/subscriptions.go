@@ -7,7 +7,7 @@ import (
 )
 
 // subscriptions are the channels that a viewer has subscribed to, by the IDs that the viewer chose.
-// Those who read and who write the connection share them.
+// The reader and the writer of the connection share them.
 type subscriptions struct {
 	mu        sync.Mutex
 	byID      map[uint32]live.ChannelID

@@ -16,7 +16,11 @@ import (
 const (
 	// writePiece is how much is written at once. A viewer that takes a piece in the time of
 	// timing.stalled is alive.
-	writePiece = 16 << 10
+	writePiece = 64 << 10
+
+	// heldBytes is how much is collected before it is written: messages are often small, and
+	// writing to a socket costs more than they do.
+	heldBytes = 64 << 10
 
 	// What a viewer sends is limited: a flood of tiny frames, each of which costs more than its
 	// bytes, takes a small part of a processor.
@@ -26,6 +30,9 @@ const (
 
 // wire is the connection of a viewer. It bounds how long a write makes no progress, and how fast
 // the viewer may send.
+//
+// Write collects small writes, and flush writes them. So the answer to a ping does not wait for a slow
+// viewer: the library closes a connection whose answer waits for 5 s.
 type wire struct {
 	net.Conn
 
@@ -33,10 +40,16 @@ type wire struct {
 	reading  *rate.Limiter
 	life     context.Context //nolint:containedctx // ends the waiting of Read, which has none
 	end      context.CancelFunc
-	lastRead atomic.Int64 // when something arrived, in nanoseconds since 1970
+	lastRead atomic.Int64  // when something arrived, in nanoseconds since 1970
+	dirty    chan struct{} // holds a token while something may wait for flush
 
-	writing sync.Mutex
-	ending  atomic.Bool // the deadline is final
+	writing sync.Mutex // held while the socket is written to
+	spare   []byte     // memory for held
+
+	mu   sync.Mutex // held for a copy
+	held []byte     // not written yet
+
+	ending atomic.Bool // nothing is held any more, and the deadline is final
 }
 
 // upgrade hands a connection to the WebSocket library as a wire.
@@ -60,7 +73,7 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 
 func newWire(conn net.Conn, stalled time.Duration) *wire {
 	life, end := context.WithCancel(context.Background())
-	w := &wire{Conn: conn, stalled: stalled, reading: rate.NewLimiter(readRate, readBurst), life: life, end: end}
+	w := &wire{Conn: conn, stalled: stalled, reading: rate.NewLimiter(readRate, readBurst), life: life, end: end, dirty: make(chan struct{}, 1)}
 	w.lastRead.Store(time.Now().UnixNano())
 	return w
 }
@@ -78,9 +91,56 @@ func (w *wire) Read(b []byte) (int, error) {
 }
 
 // Write implements net.Conn.
-func (w *wire) Write(b []byte) (written int, err error) {
+func (w *wire) Write(b []byte) (int, error) {
+	if w.hold(b) {
+		if w.ending.Load() {
+			return len(b), w.flush()
+		}
+		select {
+		case w.dirty <- struct{}{}:
+		default:
+		}
+		return len(b), nil
+	}
 	w.writing.Lock()
 	defer w.writing.Unlock()
+	if err := w.writeHeld(); err != nil {
+		return 0, err
+	}
+	return w.write(b)
+}
+
+// hold collects b, if there is room.
+func (w *wire) hold(b []byte) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.held)+len(b) > heldBytes {
+		return false
+	}
+	w.held = append(w.held, b...)
+	return true
+}
+
+// flush writes what was collected.
+func (w *wire) flush() error {
+	w.writing.Lock()
+	defer w.writing.Unlock()
+	return w.writeHeld()
+}
+
+// writeHeld is flush, called with the lock for writing.
+func (w *wire) writeHeld() error {
+	w.mu.Lock()
+	b := w.held
+	w.held = w.spare[:0]
+	w.spare = b
+	w.mu.Unlock()
+	_, err := w.write(b)
+	return err
+}
+
+// write writes to the socket. Called with the lock for writing.
+func (w *wire) write(b []byte) (written int, err error) {
 	for len(b) > 0 {
 		if !w.ending.Load() {
 			if err := w.SetWriteDeadline(time.Now().Add(w.stalled)); err != nil {
@@ -102,7 +162,7 @@ func (w *wire) Write(b []byte) (written int, err error) {
 
 var errEnding = errors.New("the connection ends")
 
-// ping sends an empty ping. The caller is not within a message.
+// ping sends an empty ping. The caller is not within a message, and flushes.
 func (w *wire) ping() error {
 	_, err := w.Write([]byte{0x89, 0})
 	return err
@@ -117,8 +177,14 @@ func (w *wire) finish(d time.Duration) {
 	w.SetWriteDeadline(time.Now().Add(d)) //nolint:errcheck,gosec // a connection that is closed needs none
 }
 
+// closeTime is the time to write what is held when the connection is closed, such as the answer to a
+// close frame.
+const closeTime = 100 * time.Millisecond
+
 // Close implements net.Conn.
 func (w *wire) Close() error {
+	w.finish(closeTime)
+	w.flush() //nolint:errcheck,gosec // whoever has gone does not need it
 	w.end()
 	return w.Conn.Close()
 }

@@ -52,11 +52,14 @@ func (w *writer) run(ctx context.Context) error {
 		return err
 	}
 	var played <-chan struct{}
-	if w.controls() {
+	if playback != nil {
 		played = playback.Changed()
-		if err := w.tellState("", false); err != nil {
+		if err := w.tellChange(); err != nil {
 			return err
 		}
+	}
+	if err := w.conn.wire.flush(); err != nil {
+		return err
 	}
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
@@ -68,7 +71,9 @@ func (w *writer) run(ctx context.Context) error {
 			return context.Cause(ctx)
 		case <-changed:
 			changed = store.Changed()
-			err = w.describe()
+			if err = w.describe(); err == nil {
+				err = w.tellChange()
+			}
 		case <-played:
 			played = playback.Changed()
 			err = w.tellChange()
@@ -78,6 +83,7 @@ func (w *writer) run(ctx context.Context) error {
 			err = w.conn.text(message)
 		case <-ticker.C:
 			err = w.look()
+		case <-w.conn.wire.dirty: // a ping was answered
 		case <-w.s.viewer.Ready():
 			more = closedChannel
 		case <-more:
@@ -86,14 +92,14 @@ func (w *writer) run(ctx context.Context) error {
 				more = nil
 			}
 		}
+		if err == nil {
+			err = w.conn.wire.flush()
+		}
 		if err != nil {
 			return err
 		}
 	}
 }
-
-// controls reports whether the viewer can control playback.
-func (w *writer) controls() bool { return w.s.sdk && w.source.Playback != nil }
 
 // greet sends what a viewer must know first.
 func (w *writer) greet(info *live.Info) error {
@@ -131,11 +137,10 @@ func (w *writer) serverInfo(info *live.Info) serverInfo {
 	if w.source.Graph != nil {
 		i.Capabilities = append(i.Capabilities, "connectionGraph")
 	}
-	if w.controls() {
-		if first, last := w.source.Playback.Range(); !last.IsZero() { // it is known
-			i.Capabilities = append(i.Capabilities, "playbackControl")
-			i.DataStart, i.DataEnd = stampOf(first), stampOf(last)
-		}
+	if w.s.controls() {
+		first, last := w.source.Playback.Range()
+		i.Capabilities = append(i.Capabilities, "playbackControl")
+		i.DataStart, i.DataEnd = stampOf(first), stampOf(last)
 	}
 	return i
 }
@@ -208,7 +213,7 @@ func (w *writer) frame(f *live.Frame) error {
 		return w.conn.binary(appendTime(w.conn.space(), f.Time))
 	case live.Jump:
 		request := w.s.server.seek.answered(f.Jumps)
-		if w.controls() {
+		if w.s.controls() {
 			w.state = w.source.Playback.State()
 			at := w.state
 			at.Time = f.Time
@@ -232,8 +237,12 @@ func (w *writer) tellState(request string, didSeek bool) error {
 	return w.conn.binary(appendState(w.conn.space(), w.state, didSeek, request))
 }
 
-// tellChange sends the state of playback if it is another one than before.
+// tellChange sends the state of playback to a viewer that can control it, if it is another one than
+// before.
 func (w *writer) tellChange() error {
+	if !w.s.controls() {
+		return nil
+	}
 	now := w.source.Playback.State()
 	if now.Status == w.state.Status && now.Speed == w.state.Speed { // exactly what was sent
 		return nil
@@ -244,7 +253,7 @@ func (w *writer) tellChange() error {
 // answerAll answers requests for playback.
 func (w *writer) answerAll() error {
 	for _, id := range w.s.answers.takeAll() {
-		if !w.controls() {
+		if !w.s.controls() {
 			continue
 		}
 		if err := w.tellState(id, false); err != nil {

@@ -36,18 +36,18 @@ const (
 type File struct {
 	disk.Place
 	Mode  Sync
-	Begun time.Time // when it was created
+	Begun time.Time // when the file was created
 
 	file     disk.Handle
 	writer   *bagfmt.Writer
 	end      int64                       // bytes written; after a failed write, the end of the last good one
-	path     string                      // where it is now
+	path     string                      // where the file is now
 	stat     func() (fs.FileInfo, error) // of the open file
 	torn     bool                        // the last write failed
-	repeated rosbag.Repeated             // what it begins with
-	reserved int64                       // up to here the file has room
-	looked   time.Time                   // when gone was asked
-	away     error                       // why it does not have its name any more, if that is so; final when it is closed
+	repeated rosbag.Repeated             // the repeated messages that the bag begins with
+	reserved int64                       // up to this offset the disk has room for the file
+	looked   time.Time                   // when CheckName looked last
+	away     error                       // why the file does not have its name any more; nil while it has; final when the file is closed
 	syncs    syncs                       // what of the file is on the disk
 }
 

@@ -123,7 +123,7 @@ func (s *Series) Place(name string, st fs.FileInfo) disk.Place {
 // maxVariants is how many names are tried where one is taken.
 const maxVariants = 10_000
 
-// Close lets go of the directory.
+// Close closes the directory.
 func (s *Series) Close() error { return s.Dir.Close() }
 
 func createIn(dir *disk.Folder, base string, mode os.FileMode) (*os.File, error) {

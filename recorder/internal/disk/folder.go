@@ -30,11 +30,11 @@ func OpenFolder(name string) (*Folder, error) {
 	return &Folder{Root: root, Handle: handle, name: name}, nil
 }
 
-// Close lets go of the directory.
+// Close closes the directory.
 func (f *Folder) Close() error { return errors.Join(f.Handle.Close(), f.Root.Close()) }
 
-// Path returns where a file of this directory is now, of which path tells the place under
-// the name that the directory was opened with.
+// Path returns where a file of this directory is now. path is the path of the file under the name
+// that the directory was opened with.
 func (f *Folder) Path(path string) string {
 	if now := f.moved.Load(); now != nil {
 		return filepath.Join(*now, filepath.Base(path))

@@ -33,29 +33,29 @@ const (
 
 // Space watches the disk that is recorded to. It is for concurrent use.
 type Space struct {
-	min     int64
-	text    string // of min, as the user wrote it
+	min     int64  // the recording ends when fewer bytes are free; zero does not look
+	text    string // min as the user wrote it
 	Free    func() (int64, error)
 	log     *zap.Logger
 	Full    chan struct{} // closed when the recording has to end
-	deletes bool          // old files are deleted: what is written does not tell when the disk is full
+	deletes bool          // old files are deleted, so that the rate of writing does not tell when the disk is full
 
 	mu          sync.Mutex // guards the following
-	over        bool       // full is closed
-	warned      bool       // that there is little space
-	lowTimeSaid bool       // that there is little time
-	failed      bool
+	over        bool       // Full is closed
+	warned      bool       // little space was logged
+	lowTimeSaid bool       // little time was logged
+	failed      bool       // the last look failed
 
-	have  int64         // free at the last look; negative before the first
+	have  int64         // bytes free at the last look; negative before the first
 	at    time.Time     // of the last look
 	seen  time.Duration // how long the rates were measured
-	files flow          // of the recording's own files
-	snaps flow          // of snapshots
+	files flow          // growth of the recording's own files
+	snaps flow          // growth of the files of snapshots
 }
 
 // flow is how fast some files grow.
 type flow struct {
-	bytes int64   // written in all at the last look
+	bytes int64   // written in all files at the last look
 	rate  float64 // bytes a second, smoothed
 }
 
@@ -93,7 +93,7 @@ func (d *Space) Check(now time.Time, written, snapshots int64, file string) (ful
 	left, known := d.left()
 	switch {
 	case d.over:
-	case file == "": // what is not recorded need not end
+	case file == "": // nothing is recorded that could end
 	case d.min > 0 && free < d.min:
 		d.over = true
 		d.log.Error(LowSpace(d.text, file))

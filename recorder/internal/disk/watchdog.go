@@ -26,13 +26,13 @@ var ErrDiskHangs = errors.New("the disk does not answer")
 // use.
 type Watchdog struct {
 	log   *zap.Logger
-	Limit time.Duration // what takes the disk longer is not waited for at the end; 7 s but in tests
+	Limit time.Duration // an operation that takes longer is not waited for at the end; 7 s but in tests
 
 	mu      sync.Mutex        // guards the following
-	pending []*operation      // under way, oldest first
-	spare   []*operation      // that are over, to be used again
-	looked  time.Time         // when somebody looked at them last; zero while nobody does
-	times   control.DiskTimes // of those that are over
+	pending []*operation      // operations under way, the oldest first
+	spare   []*operation      // operations that are over, to be used again
+	looked  time.Time         // when somebody looked at pending last; zero while nobody does
+	times   control.DiskTimes // how long the operations took that are over
 }
 
 // operation is one operation on a file.
@@ -43,9 +43,10 @@ type operation struct {
 	end        func()
 }
 
+// NewWatchdog returns a watchdog that writes to log.
 func NewWatchdog(log *zap.Logger) *Watchdog { return &Watchdog{log: log, Limit: hangAfter} }
 
-// Begin notes an operation; the caller calls what it returns when that is over.
+// Begin notes an operation; the caller calls end when the operation is over.
 func (s *Watchdog) Begin(what, file string) (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// queuedTurns returns how many large messages wait for a lease. mu is held.
+// queuedTurns returns how many large messages wait for a lease. The caller has the lock.
 func queuedTurns(in *Intake) int {
 	n, _ := in.Pool.Turns.Waits()
 	return n

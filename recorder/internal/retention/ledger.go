@@ -31,9 +31,9 @@ type entry struct {
 
 const (
 	longestLine   = 16 << 10
-	longestLedger = 16 << 20 // beyond that it is not read
-	compactLines  = 1000     // a shorter one is left as it is
-	longestLater  = 1 << 20
+	longestLedger = 16 << 20 // bytes; the rest of a longer ledger is not read
+	compactLines  = 1000     // a ledger of fewer lines is not compacted
+	longestLater  = 1 << 20  // bytes of lines that wait for a write that succeeds
 )
 
 // ledger is a file beside the bags in which recorders of the same directory and output name
@@ -44,13 +44,13 @@ type ledger struct {
 	name string
 
 	mu    sync.Mutex
-	file  *os.File       // locked while this recorder has it; nil when closed
+	file  *os.File       // locked while this recorder has the ledger open; nil when closed
 	torn  bool           // the last line in the file is not complete
 	later []byte         // lines that could not be written yet
 	lines int            // in the file
 	bags  []entry        // in the order in which they were begun, those that were deleted among them
-	at    map[string]int // which is the latest one with a name
-	dead  int            // of bags, those that were deleted
+	at    map[string]int // index in bags of the latest bag of each name
+	dead  int            // how many of bags were deleted
 }
 
 // errLedgerInUse means that another recorder with the same output is running.

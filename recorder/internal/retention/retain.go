@@ -20,7 +20,7 @@ import (
 
 // Limits say which closed files of a recording are deleted, the oldest first: only
 // files that this recording made, or earlier ones with the same directory and output name,
-// and none that Control.Pin protects. Zero values delete nothing; all limits hold together.
+// and none that Pin protects. Zero values delete nothing; all limits hold together.
 type Limits struct {
 	Files    int           // keep at most this many closed files, as stock's --max-splits
 	Bytes    int64         // keep at most this much in closed files
@@ -41,31 +41,31 @@ func (r Limits) exceeded(files int, bytes int64, oldest time.Duration) bool {
 type Retainer struct {
 	Limits
 	log  *zap.Logger
-	Free func() (int64, error)  // bytes on the disk
+	Free func() (int64, error)  // returns the free bytes on the disk
 	need func(path string) bool // reports whether the file is still needed, for an upload
 
-	ledger     *ledger     // nil without limits, or where it cannot be had
-	noteFailed atomic.Bool // and was logged
-	deleting   sync.Mutex  // one at a time deletes, however long that takes the disk
+	ledger     *ledger     // nil without limits, or where no ledger can be opened
+	noteFailed atomic.Bool // a write to the ledger has failed, and this was logged
+	deleting   sync.Mutex  // held while one goroutine deletes files, however long the disk takes
 
-	mu      sync.Mutex  // never held while the disk is asked
-	files   []*Retained // that were not deleted, oldest first
-	deleted int         // by this
-	gone    int         // of those that this wanted to delete; others have deleted some before
+	mu      sync.Mutex  // guards the following; never held while the disk is asked
+	files   []*Retained // files that were not deleted, the oldest first
+	deleted int         // files that this Retainer has deleted
+	gone    int         // files that this Retainer was to delete, those that others had deleted before included
 }
 
 // keptFiles bounds the list of files that no limit will delete.
 const keptFiles = 256
 
-// Retained is one file of the recording. The Retainer's mu guards what changes.
+// Retained is one file of the recording. The Retainer's mu guards the fields that change.
 type Retained struct {
 	disk.Place
-	bag     string        // its name in the ledger
-	known   disk.Identity // zero if it cannot be told
+	bag     string        // name of the bag in the ledger
+	known   disk.Identity // zero if the file system does not tell
 	bytes   int64
-	closed  time.Time // zero while it is written
-	pinned  bool      // never to be deleted
-	busy    bool      // a repair works on it
+	closed  time.Time // zero while the file is written
+	pinned  bool      // the file is never deleted
+	busy    bool      // a repair works on the file
 	deleted bool
 }
 
@@ -86,10 +86,10 @@ func New(r Limits, log *zap.Logger, free func() (int64, error), need func(string
 	return &Retainer{Limits: r, log: log, Free: free, need: need}
 }
 
-// Close lets go of what Load has opened.
+// Close closes the ledger that Load has opened.
 func (r *Retainer) Close() error { return r.ledger.close() }
 
-// note writes to the ledger. Without it the next run knows less of this one.
+// note writes an entry to the ledger. Without the entry the next run knows less of this one.
 func (r *Retainer) note(w *disk.Watchdog, e entry) {
 	if r.ledger == nil || e.ID == (disk.Identity{}) {
 		return
@@ -113,7 +113,7 @@ func (r *Retainer) syncLedger(w *disk.Watchdog) {
 	}
 }
 
-// begun notes the file of a bag, and returns what tells it from others.
+// begun notes the file of a bag, and returns the identity of the file.
 func (r *Retainer) begun(at disk.Place, bag, name string) disk.Identity {
 	if r.ledger == nil {
 		return disk.Identity{}
@@ -133,7 +133,7 @@ func (r *Retainer) Begin(at disk.Place) *Retained {
 	if len(r.files) <= keptFiles {
 		return begun
 	}
-	// Files that no limit will ever delete are listed for pin only: the latest will do.
+	// Files that no limit will ever delete are listed for Pin only: the latest ones will do.
 	if i := slices.IndexFunc(r.files, func(f *Retained) bool { return !f.closed.IsZero() && (f.pinned || !r.Enabled()) }); i >= 0 {
 		r.files = slices.Delete(r.files, i, i+1)
 	}
@@ -179,7 +179,7 @@ func (r *Retainer) Pin(since time.Time) []string {
 	return names
 }
 
-// Enforce deletes what is too much.
+// Enforce deletes files until the limits hold.
 func (r *Retainer) Enforce(now time.Time) {
 	if !r.Enabled() {
 		return
@@ -205,8 +205,8 @@ func (r *Retainer) diskCrowded() bool {
 	return err == nil && free < r.KeepFree
 }
 
-// takeOldest takes the oldest file that may be deleted off the list, if that is too much.
-// Whoever pins files afterwards does not get it any more.
+// takeOldest takes the oldest file that may be deleted off the list, if the limits do not hold.
+// A later Pin does not protect that file any more.
 func (r *Retainer) takeOldest(now time.Time, crowded bool) *Retained {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -245,7 +245,7 @@ func (r *Retainer) remove(b *Retained) {
 		return
 	}
 	needed := r.needed(b)
-	if b.inRepair(base, err) { // which tells what becomes of it
+	if b.inRepair(base, err) { // Recovered will tell what has become of the file
 		r.mu.Lock()
 		b.busy = true
 		r.files = slices.Insert(r.files, 0, b)
@@ -255,7 +255,7 @@ func (r *Retainer) remove(b *Retained) {
 	if err == nil {
 		err = b.Folder.Remove(base)
 	}
-	gone := errors.Is(err, fs.ErrNotExist) // who takes the files may have deleted it, or the user
+	gone := errors.Is(err, fs.ErrNotExist) // the handover or the user may have deleted the file
 	if err != nil && !gone {
 		r.log.Error("Unable to remove", loglimit.Each(), zap.String("file", b.Target()), zap.Error(err))
 		return
@@ -278,7 +278,7 @@ func (r *Retainer) remove(b *Retained) {
 	r.log.Info("Removing", zap.String("file", b.Target()))
 }
 
-// Status reports whether a file is protected, and whether it was deleted; nil is neither.
+// Status reports whether a file is protected, and whether it was deleted; a nil file is neither.
 func (r *Retainer) Status(f *Retained) (pinned, deleted bool) {
 	if f == nil {
 		return false, false
@@ -288,15 +288,15 @@ func (r *Retainer) Status(f *Retained) (pinned, deleted bool) {
 	return f.pinned, f.deleted
 }
 
-// Deletions returns how many files this has deleted.
+// Deletions returns how many files the Retainer has deleted.
 func (r *Retainer) Deletions() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.deleted
 }
 
-// Gone returns for how many files Status says that they were deleted, by this or before by others;
-// files of earlier runs are counted, too.
+// Gone returns for how many files Status says that they were deleted, by the Retainer or by others before.
+// Files of earlier runs count, too.
 func (r *Retainer) Gone() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

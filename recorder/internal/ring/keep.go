@@ -56,7 +56,8 @@ func Of(c *memory.Chunk, counted int64, own []byte) Chunk {
 		return kept
 	}
 	sealed := *c.Sealed // which goes back with its buffer
-	kept.Memory = append(own, sealed.Record...)
+	own = append(own, sealed.Record...)
+	kept.Memory = own
 	sealed.Record, sealed.Counts, sealed.PayloadBytes = kept.Memory, slices.Clone(sealed.Counts), slices.Clone(sealed.PayloadBytes)
 	kept.Sealed, kept.Weight, kept.Chunk = &sealed, int64(cap(kept.Memory)), nil
 	return kept
