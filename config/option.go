@@ -39,9 +39,9 @@ type option struct {
 	Option
 	group string
 	key   string // in a file
-	words bool   // arguments that are no options are values, too
+	words bool   // arguments that are no options are values of this option
 
-	values []given // effective values; none with an origin is an empty list
+	values []given // effective values; without any, but with an origin, the user gave an empty list
 	origin origin
 	bad    bool // one of the values is wrong
 }

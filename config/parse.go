@@ -21,8 +21,8 @@ type Program struct {
 	Words   Words
 	Groups  []Group // in the order of the help
 
-	// Complete is called after the options have set their values, and before the rules of the groups; nil for
-	// nothing.
+	// Complete is called after the values are stored, and before the rules of the groups. It derives what
+	// depends on several options; nil derives nothing.
 	Complete func()
 }
 
@@ -42,10 +42,10 @@ type Settings struct {
 // Unknown returns warnings about environment variables that have the program's prefix but are no options.
 func (s *Settings) Unknown() []string { return s.unknown }
 
-// Parse sets the options from a command line (without the program's name), the environment and the file
-// of the option config, in this order of precedence. An error is about usage, and has one line that names
-// the option and where it was set; several are Errors. The options without errors are set then, too.
-// Options that only print are carried out, and end the process.
+// Parse reads a command line (without the program's name), the environment, and the file that the option
+// config names, in this order of precedence, and stores the values. The error is one line that says which
+// option is wrong, where it was set, and what to write; several such errors are Errors. Options without an error are
+// stored also then. An option that only prints something, such as --help, ends the process.
 func (p *Program) Parse(args []string) (*Settings, error) {
 	all := p.options()
 	s := &Settings{options: all}

@@ -28,8 +28,9 @@ func Each(options []string, check func(value string) error, values ...string) (r
 	return rules
 }
 
-// broken returns the error of a rule; nil if the values keep the rule, or if that is not known: one of
-// its options is wrong, or, if others are, one was not set and may be the one that was misspelled.
+// broken returns the error of a rule, or nil if the values obey it. It returns nil also if that is not certain:
+// one of the rule's options has a wrong value; or there are errors in other options (othersWrong), and an option of the rule
+// was not set, so that its name may have been misspelled.
 func (r *Rule) broken(all []*option, othersWrong bool) error {
 	if !r.Bad {
 		return nil

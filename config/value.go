@@ -12,17 +12,17 @@ import (
 	"github.com/gorosbag/gorosbag/internal/units"
 )
 
-// Value says what the values of an option may be, and what they set.
+// Value says which texts an option accepts, and what they set.
 type Value struct {
 	kind    kind
 	choices []string     // all values that are allowed; nil means any that read accepts
-	number  string       // what the VALUE of pairs is, such as "a number"
-	literal bool         // not a text: in a file it needs no quotes
-	address bool         // with optional: HOST:PORT as the next argument is the value
-	many    bool         // on the command line, takes all words up to the next option
-	info    reflect.Type // of the field by which kong prints something and exits; nil elsewhere
+	number  string       // for pairs: what the text behind = has to be, such as "a number"
+	literal bool         // the value is no text: YAML needs no quotes around it
+	address bool         // for optional: if the next argument is HOST:PORT, it is the value
+	many    bool         // for list: all words up to the next option are values
+	info    reflect.Type // type of the field with which kong prints something and ends the program; nil for other options
 
-	read func(text string) (set func(), err error) // set stores the value
+	read func(text string) (set func(), err error) // reads and checks one text; set stores what it means
 }
 
 // kind says how values are given.
@@ -30,13 +30,14 @@ type kind int
 
 const (
 	one      kind = iota
-	toggle        // the bare option means true
-	optional      // as toggle, but other values are possible
+	toggle        // a switch: the option without a value means true
+	optional      // as toggle, but with other values beside true and false
 	list          // may be given several times
 	pairs         // as list, of KEY=VALUE
 )
 
-// Func is an option with one value: read reads it, checks refuse it, and set gets it.
+// Func declares one value. read makes a T of the text, checks return why that T is refused, and set is called
+// with the T once all values of the command line, the environment and the file were read.
 func Func[T any](set func(T), read func(text string) (T, error), checks ...func(T) error) Value {
 	return Value{literal: reflect.TypeFor[T]().Kind() != reflect.String, read: func(text string) (func(), error) {
 		v, err := read(text)
@@ -49,43 +50,43 @@ func Func[T any](set func(T), read func(text string) (T, error), checks ...func(
 	}}
 }
 
-// To is an option with one value, which read makes to what is stored in to.
+// To declares one value, which is stored in to.
 func To[T any](to *T, read func(text string) (T, error), checks ...func(T) error) Value {
 	return Func(func(v T) { *to = v }, read, checks...)
 }
 
-// Text is an option whose value is a text.
+// Text declares a text.
 func Text(to *string, checks ...func(string) error) Value { return To(to, units.Same, checks...) }
 
-// Texts is an option that may be given several times, and whose values are texts.
+// Texts declares a list of texts: the option may be given several times.
 func Texts(to *[]string, checks ...func(string) error) Value {
 	v := Func(func(text string) { *to = append(*to, text) }, units.Same, checks...)
 	v.kind = list
 	return v
 }
 
-// Many makes an option that may be given several times take all words up to the next option.
+// Many makes a list take all words of the command line up to the next option, as --topics /a /b.
 func Many(v Value) Value {
 	v.many = true
 	return v
 }
 
-// Switch is an option that is on when it is given without a value.
+// Switch declares a switch: the option without a value means true.
 func Switch(to *bool) Value {
 	v := To(to, units.Switch)
 	v.kind = toggle
 	return v
 }
 
-// Optional is an option that may have a value. Without one read gets "true".
+// Optional declares a value that may be left out: then read gets "true".
 func Optional[T any](to *T, read func(text string) (T, error)) Value {
 	v := To(to, read)
 	v.kind = optional
 	return v
 }
 
-// Address is an option that may have an address HOST:PORT. The bare option stores standard, and false
-// an empty text. The port, and with bare the host, may be left out.
+// Address declares an address HOST:PORT that may be left out. The option without a value stores standard, and
+// the value false an empty text. The port may be left out, and with bare a port alone is accepted.
 func Address(to *string, standard string, bare bool) Value {
 	v := Optional(to, func(text string) (string, error) {
 		host, port, _ := net.SplitHostPort(standard)
@@ -104,8 +105,8 @@ func Address(to *string, standard string, bare bool) Value {
 	return v
 }
 
-// OneOf is an option that has one of the values in names, with | between them: the first one stores
-// the first of values, and so on.
+// OneOf declares a choice. names are the texts that are accepted, with | between them; the first text stores
+// the first of values, the second text the second, and so on.
 func OneOf[T any](to *T, names string, values ...T) Value {
 	choices := strings.Split(names, "|")
 	return Value{choices: choices, read: func(text string) (func(), error) {
@@ -117,7 +118,7 @@ func OneOf[T any](to *T, names string, values ...T) Value {
 	}}
 }
 
-// Pairs is an option that may be given several times, as KEY=NUMBER. The last number of a key counts.
+// Pairs declares a list of KEY=NUMBER. Of several numbers for one key the last one is stored.
 func Pairs[N int | float64](to *map[string]N, read func(text string) (N, error), check func(key string, n N) error) Value {
 	v := Value{kind: pairs, literal: true, number: "a number", read: func(text string) (func(), error) {
 		key, number, ok := strings.Cut(text, "=")
@@ -138,10 +139,10 @@ func Pairs[N int | float64](to *map[string]N, read func(text string) (N, error),
 	return v
 }
 
-// Manual is an option that prints the manual page and ends the program.
+// Manual declares an option that prints the manual page and ends the program.
 func Manual() Value { return info(reflect.TypeFor[ManFlag]()) }
 
-// Version is an option that prints the version and ends the program.
+// Version declares an option that prints the version and ends the program.
 func Version() Value { return info(reflect.TypeFor[kong.VersionFlag]()) }
 
 func info(field reflect.Type) Value {
@@ -150,7 +151,8 @@ func info(field reflect.Type) Value {
 	return v
 }
 
-// HelpOf returns the help of a field of T, which programs with commands have as an option by its tag.
+// HelpOf returns the help in the tag of a field of T. gobag and gomaster have options by such tags; a table
+// that has the same option takes its help from the tag.
 func HelpOf[T any](field string) string {
 	f, ok := reflect.TypeFor[T]().FieldByName(field)
 	if !ok {

@@ -188,6 +188,7 @@ func TestClock(t *testing.T) {
 		}
 		defer v.Close()
 		v.SetTime(at(100))
+		v.SetTime(rosbag.Time{}) // of a playback that has not begun
 		if err := v.Subscribe(f.Channel().ID); err != nil {
 			t.Fatal(err)
 		}

@@ -22,9 +22,10 @@ type clock struct {
 	waiting bool   // pending is valid
 }
 
-// set notes that the time is t, after all frames with a lower number.
+// set notes that the time is t, after all frames with a lower number. A time of zero is not known
+// yet: telling it would make what follows a jump.
 func (c *clock) set(t rosbag.Time, number uint64) {
-	if c.on {
+	if c.on && !t.IsZero() {
 		c.pending, c.number, c.waiting = t, number, true
 	}
 }

@@ -193,8 +193,12 @@ func viewed(ctx context.Context, b *bench, t *figures.Table) error {
 		}
 		open = append(open, r)
 	}
-	for what, all := range map[string][]viewedResult{"1 viewer": one, "8 viewers": eight, "a slow viewer": beside} {
-		t.Target(figures.Most(all, viewedResult.lost) == 0, "0 lost with "+what, "%d of %d", figures.Most(all, viewedResult.lost), all[0].sent)
+	for _, group := range []struct {
+		what string
+		all  []viewedResult
+	}{{"1 viewer", one}, {"8 viewers", eight}, {"a slow viewer", beside}} {
+		lost := figures.Most(group.all, viewedResult.lost)
+		t.Target(lost == 0, "0 lost with "+group.what, "%d of %d", lost, group.all[0].sent)
 	}
 	perGB := func(all []viewedResult) float64 {
 		return figures.Median(all, func(r viewedResult) float64 {

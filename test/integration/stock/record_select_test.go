@@ -65,7 +65,7 @@ func selectRows() []recordRow {
 		{name: "10 regex, wrapper", args: "--regex /chat /.*n.m -O x", wrapper: true, ours: x("/ns/num")},
 		{name: "10 regex but", args: "-e /.*(t|num).* -x /chatter -O x", ours: x("/latched /ns/num")},
 		{name: "10 regex with a count", args: "-e .*num -l 4 --duration 10 -O x", ends: true, ours: x("/ns/num"), check: messages("/ns/num", 4)},
-		{name: "10 regex that is none beside all", args: "-a -e ( -O x", ours: want{code: 1, says: `topic "("`}, stock: differs(everything)},
+		{name: "10 regex that is none beside all", args: "-a -e ( -O x", ours: want{code: 1, says: `topic: "("`}, stock: differs(everything)},
 		{name: "10 regex with look-ahead", args: "-e /(?!big|ros).* -O x", ours: want{code: 1, says: "to leave topics out use -x"}, stock: differs("/chatter /latched /ns/num")},
 		{name: "14 remapped", args: "renamed renamed:=chatter -O x", ours: x("renamed"), check: topicInHeader("renamed", "/chatter")},
 		{name: "14 remapped, wrapper", args: "renamed renamed:=chatter -O x", wrapper: true, ours: x("renamed"), check: topicInHeader("renamed", "/chatter")},

@@ -6,11 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/rosbag"
-	"go.uber.org/zap"
 )
 
 // TestStartAtMark: --start and --until take the text of a mark, or how it begins.
