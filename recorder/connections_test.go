@@ -124,7 +124,7 @@ func TestHeadersAreBounded(t *testing.T) {
 		t.Errorf("%d connections, %d bytes after the bag is closed", n, bytes)
 	}
 	closePipeline(t, p)
-	if got := len(testlink.OpenBag(t, p.Finished.List()[0].Name).Connections()); got != taken {
+	if got := len(testlink.OpenBag(t, p.Bags.Finished.List()[0].Name).Connections()); got != taken {
 		t.Errorf("%d connections in the bag, want %d", got, taken)
 	}
 }
@@ -159,7 +159,7 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 	}
 	rotate(t, p)
 	closePipeline(t, p)
-	for _, b := range p.Finished.List()[1:] {
+	for _, b := range p.Bags.Finished.List()[1:] {
 		if c := testlink.OpenBag(t, b.Name).Connections(); len(c) != 1 || c[0].Topic != "/map" {
 			t.Errorf("%s has %v", b.Name, c)
 		}

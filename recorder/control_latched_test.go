@@ -43,7 +43,7 @@ func TestLatchedAroundAPause(t *testing.T) {
 			if err := p.close(); err != nil {
 				t.Fatal(err)
 			}
-			if got := allNumbers(t, files(t, p)); !slices.Equal(got[1], []uint32{1}) || !slices.Equal(got[2], []uint32{0}) {
+			if got := allNumbers(t, filesOf(t, p)); !slices.Equal(got[1], []uint32{1}) || !slices.Equal(got[2], []uint32{0}) {
 				t.Errorf("the bag holds %v", got)
 			}
 			if topic := before.Connection.Topic; topic.Repeated != 1 || topic.Passed != 2 || topic.Messages != 0 {
@@ -84,10 +84,10 @@ func TestEachBagBeginsWithLatched(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := bases(files(t, p)); !slices.Equal(got, []string{"test.bag", "test_1.bag"}) {
+	if got := bases(filesOf(t, p)); !slices.Equal(got, []string{"test.bag", "test_1.bag"}) {
 		t.Errorf("files %v", got)
 	}
-	if got := allNumbers(t, files(t, p)); !slices.Equal(got[1], []uint32{7, 7}) {
+	if got := allNumbers(t, filesOf(t, p)); !slices.Equal(got[1], []uint32{7, 7}) {
 		t.Errorf("the bags hold %v", got)
 	}
 }

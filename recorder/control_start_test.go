@@ -19,7 +19,7 @@ func TestStartThatCannotBe(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{Begin: control.StateStopped})
 	l := open(t, p, "/t", "/p")
-	taken := p.Outputs.Next(time.Now())
+	taken := p.Bags.Outputs.Next(time.Now())
 	if err := os.WriteFile(taken, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestStartThatCannotBe(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := allNumbers(t, files(t, p)); !slices.Equal(got[1], []uint32{1}) || l.Connection.Topic.Passed != 1 {
+	if got := allNumbers(t, filesOf(t, p)); !slices.Equal(got[1], []uint32{1}) || l.Connection.Topic.Passed != 1 {
 		t.Errorf("the bag holds %v; %d passed", got, l.Connection.Topic.Passed)
 	}
 }
@@ -50,14 +50,14 @@ func TestStartThatCannotBe(t *testing.T) {
 func TestStartOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{Begin: control.StateStopped, MinSpace: 1000, MinSpaceText: "1000"})
-	p.Disk.Free = func() (int64, error) { return 999, nil }
+	p.Bags.Disk.Free = func() (int64, error) { return 999, nil }
 	if p.LowDisk(time.Now()) {
 		t.Error("the recording is to end")
 	}
 	if name, err := c.Start(t.Context()); !errors.Is(err, ErrMinSpace) {
 		t.Errorf("start: %s, %v", name, err)
 	}
-	p.Disk.Free = func() (int64, error) { return 1000, nil }
+	p.Bags.Disk.Free = func() (int64, error) { return 1000, nil }
 	if _, err := c.Start(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -76,21 +76,21 @@ func TestNextFileThatCannotBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	shut.Close()
-	dir := p.Outputs.Dir
-	p.Outputs.Dir = shut // the writer has nothing to do yet
+	dir := p.Bags.Outputs.Dir
+	p.Bags.Outputs.Dir = shut // the writer has nothing to do yet
 	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
 	if name, err := c.Split(t.Context()); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("split: %s, %v", name, err)
 	}
 	l.Frames(testlink.Frame(1, 1, 10), 1, time.Now())
-	p.Outputs.Dir = dir // nor now
+	p.Bags.Outputs.Dir = dir // nor now
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := bases(files(t, p)); !slices.Equal(got, []string{"test.bag"}) {
+	if got := bases(filesOf(t, p)); !slices.Equal(got, []string{"test.bag"}) {
 		t.Errorf("files %v", got)
 	}
-	testlink.CheckCount(t, "in the old file", allNumbers(t, files(t, p)), 1, 2)
+	testlink.CheckCount(t, "in the old file", allNumbers(t, filesOf(t, p)), 1, 2)
 }
 
 // TestStopTakesAStartBack: the later command counts, also while the writer is busy.
@@ -119,7 +119,7 @@ func TestStopTakesAStartBack(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := allNumbers(t, files(t, p)); !slices.Equal(got[1], []uint32{0}) || l.Connection.Topic.Passed != 1 {
+	if got := allNumbers(t, filesOf(t, p)); !slices.Equal(got[1], []uint32{0}) || l.Connection.Topic.Passed != 1 {
 		t.Errorf("the bags hold %v; %d passed", got, l.Connection.Topic.Passed)
 	}
 }

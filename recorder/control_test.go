@@ -25,7 +25,7 @@ func controlled(t testing.TB, o Options) (*pipeline, *Control) {
 	o.Control = c
 	p := testPipeline(t, o, nil)
 	if p.Out != nil {
-		p.Opened(p.Out)
+		p.Bags.Opened(p.Out)
 	}
 	c.attach(sessionOn(p, o))
 	return p, c
@@ -149,8 +149,8 @@ func TestBordersAreExact(t *testing.T) {
 	must(err)
 	send() // 60 to 69
 	must(p.close())
-	if want := []string{"test.bag", "test_1.bag", "test_2.bag", "test_3.bag"}; !slices.Equal(bases(files(t, p)), want) || filepath.Base(opened) != want[3] {
-		t.Errorf("files %v, the last opened as %s", files(t, p), opened)
+	if want := []string{"test.bag", "test_1.bag", "test_2.bag", "test_3.bag"}; !slices.Equal(bases(filesOf(t, p)), want) || filepath.Base(opened) != want[3] {
+		t.Errorf("files %v, the last opened as %s", filesOf(t, p), opened)
 	}
 	want := [][2]uint32{{0, 10}, {20, 40}, {60, 70}}
 	var expected []uint32
@@ -159,7 +159,7 @@ func TestBordersAreExact(t *testing.T) {
 			expected = append(expected, n)
 		}
 	}
-	if got := allNumbers(t, files(t, p))[1]; !slices.Equal(got, expected) {
+	if got := allNumbers(t, filesOf(t, p))[1]; !slices.Equal(got, expected) {
 		t.Errorf("the bags hold %v", got)
 	}
 	if topic := l.Connection.Topic; topic.Passed != 30 || topic.Messages != 40 || topic.Dropped != [account.DropCauses]uint64{} {
@@ -228,7 +228,7 @@ func TestCommandsWhileMessagesFlow(t *testing.T) {
 			if err := p.close(); err != nil {
 				t.Fatal(err)
 			}
-			recorded := allNumbers(t, files(t, p))
+			recorded := allNumbers(t, filesOf(t, p))
 			for i, l := range links {
 				got, topic := recorded[uint32(i)], l.Connection.Topic
 				if !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) {
@@ -283,7 +283,7 @@ func TestCommandsWhileItEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	wg.Wait()
-	files(t, p) // all are closed
+	filesOf(t, p) // all are closed
 }
 
 // TestPauseWhileASplitIsDue: a file to which nothing is written is not followed by
@@ -311,7 +311,7 @@ func TestPauseWhileASplitIsDue(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got [][]uint32
-	for _, path := range files(t, p) {
+	for _, path := range filesOf(t, p) {
 		byTime, _ := testlink.Numbers(t, path)
 		got = append(got, byTime[1])
 	}
@@ -338,7 +338,7 @@ func TestAWaitThatIsGivenUp(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	for i, path := range files(t, p) {
+	for i, path := range filesOf(t, p) {
 		if byTime, _ := testlink.Numbers(t, path); !slices.Equal(byTime[1], []uint32{uint32(i)}) {
 			t.Errorf("file %d holds %v", i, byTime)
 		}

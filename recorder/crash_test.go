@@ -171,7 +171,7 @@ func recordForPowerCut(t *testing.T, c rosbag.Compression) []diskOp {
 	p := testPipeline(t, Options{Compression: c, ChunkBytes: 3000}, func(f disk.Handle) disk.Handle { return diaryFile{f, d} })
 	p.Out.Mode = -1 // none of the modes: it is synced as below, and not each second beside that
 	l := open(t, p, "/t", "/p")
-	head, err := p.Outputs.Dir.ReadFile("test.bag.active") // was written before
+	head, err := p.Bags.Outputs.Dir.ReadFile("test.bag.active") // was written before
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func recordForPowerCut(t *testing.T, c rosbag.Compression) []diskOp {
 				return l.Connection.Topic.Written.Messages+2 < uint64(n)
 			}
 			testlink.WaitFor(t, func() bool { return !queued() })
-			p.Sync(p.Out)
+			p.Bags.Sync(p.Out)
 		}
 	}
 	if err := p.close(); err != nil {

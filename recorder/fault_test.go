@@ -127,7 +127,7 @@ func TestFullDiskAlwaysHasRoomForTheIndex(t *testing.T) {
 				for _, owns := range v.files {
 					used += *owns
 				}
-				for _, path := range files(t, p) {
+				for _, path := range filesOf(t, p) {
 					st, err := os.Stat(path)
 					if err != nil {
 						t.Fatal(err)
@@ -173,7 +173,7 @@ func TestHangingDisk(t *testing.T) {
 	// Without syncs: one that takes long on a busy disk would be said, too.
 	o := Options{BufferBytes: budget, ChunkBytes: 100 << 10, Sync: SyncNone, Log: zap.New(core)}
 	p := testPipeline(t, o, func(f disk.Handle) disk.Handle { g.Handle = f; return g })
-	p.Outputs.Watchdog.Limit = 200 * time.Millisecond
+	p.Bags.Outputs.Watchdog.Limit = 200 * time.Millisecond
 	node, err := tcpros.NewNode(t.Context(), tcpros.NodeOptions{BaseName: "rec", MasterURI: "http://127.0.0.1:1/", Getenv: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +216,7 @@ func TestHangingDisk(t *testing.T) {
 	}
 	p.Mu.Unlock()
 	close(g.open) // for the end of the test
-	testlink.WaitFor(t, func() bool { return p.Finished.Number() == 1 })
+	testlink.WaitFor(t, func() bool { return p.Bags.Finished.Number() == 1 })
 }
 
 // setClock moves the wall clock of t by d and leaves the monotonic one. The time package
@@ -256,7 +256,7 @@ func TestClockJump(t *testing.T) {
 			if err := p.close(); err != nil {
 				t.Fatal(err)
 			}
-			paths := files(t, p)
+			paths := filesOf(t, p)
 			if len(paths) != 1 {
 				t.Fatalf("files %v", paths)
 			}
@@ -292,16 +292,16 @@ func TestClockJumpsAgainAndAgain(t *testing.T) {
 func TestNoSplitOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true, Duration: time.Hour, MinSpace: 1000, MinSpaceText: "1000"}, nil)
-	p.Disk.Free = func() (int64, error) { return 999, nil }
+	p.Bags.Disk.Free = func() (int64, error) { return 999, nil }
 	l := open(t, p, "/t", "/p")
 	testlink.PublishPlain(l, 3)
 	l.Frames(testlink.Frame(1, 3, 100), 1, p.Rotation.Next())
-	<-p.Disk.Full
+	<-p.Bags.Disk.Full
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := testlink.Numbers(t, files(t, p)[0])
-	if testlink.CheckCount(t, "in the only file", byTime, 1, 4); p.Finished.Number() != 1 {
-		t.Errorf("%d files", p.Finished.Number())
+	byTime, _ := testlink.Numbers(t, filesOf(t, p)[0])
+	if testlink.CheckCount(t, "in the only file", byTime, 1, 4); p.Bags.Finished.Number() != 1 {
+		t.Errorf("%d files", p.Bags.Finished.Number())
 	}
 }

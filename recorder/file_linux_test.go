@@ -35,7 +35,7 @@ func TestReserveOnARealFile(t *testing.T) {
 	}
 	testlink.PublishPlain(l, 3)
 	p.Links().UnblockLinks()
-	testlink.WaitFor(t, func() bool { p.Mu.Lock(); defer p.Mu.Unlock(); return p.Stored.Load() > 0 })
+	testlink.WaitFor(t, func() bool { p.Mu.Lock(); defer p.Mu.Unlock(); return p.Bags.Stored() > 0 })
 	if n := blocks(t, p.Out.Path()); n < reserveLeast+30_000 {
 		t.Errorf("%d bytes of blocks while recording, want %d more than are written", n, reserveLeast)
 	}
@@ -93,7 +93,7 @@ func TestFileThatLosesItsName(t *testing.T) {
 			l := open(t, p, "/t", "/p")
 			first := p.Out
 			l.Frames(testlink.Frame(1, 0, 30_000), 1, time.Now())
-			testlink.WaitFor(t, func() bool { p.Mu.Lock(); defer p.Mu.Unlock(); return p.Stored.Load() > 0 })
+			testlink.WaitFor(t, func() bool { p.Mu.Lock(); defer p.Mu.Unlock(); return p.Bags.Stored() > 0 })
 			if err := tc.lose(first.Path()); err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +166,7 @@ func TestDirectoryThatMoves(t *testing.T) {
 			if err := p.close(); err != nil {
 				t.Error(err)
 			}
-			s := p.Finished.Account()
+			s := p.Bags.Finished.Account()
 			want := filepath.Join(moved, base)
 			if s.Last != want || len(s.Files) != 1 || s.Files[0].File != want {
 				t.Errorf("files of the summary: %s, %v, want %s", s.Last, s.Files, want)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/testrace"
 	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
-	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -80,14 +80,14 @@ func TestFinishedBagsAreFoundByNumber(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	l := sink.FinishedBags{Retain: p.Retain}
-	const bags = sink.KeptBags + 3
+	l := files.FinishedBags{Retain: p.Bags.Retain}
+	const bags = files.KeptBags + 3
 	for i := range bags {
-		b := &sink.Bag{File: p.Out.File, Snapshot: i%2 == 1}
+		b := &files.Bag{File: p.Out.File, Snapshot: i%2 == 1}
 		l.Add(b, fmt.Errorf("fault %d: %w", i, errInjected), !b.Snapshot)
 	}
 	all := l.Bags()
-	if len(all) != sink.KeptBags || all[0].ID != 3 || all[sink.KeptBags-1].ID != bags-1 || l.Number() != bags {
+	if len(all) != files.KeptBags || all[0].ID != 3 || all[files.KeptBags-1].ID != bags-1 || l.Number() != bags {
 		t.Errorf("%d bags from %d to %d of %d", len(all), all[0].ID, all[len(all)-1].ID, l.Number())
 	}
 	for id, want := range map[int]error{-1: control.ErrNoBag, 2: control.ErrNoBag, 3: nil, bags - 1: nil, bags: control.ErrNoBag} {
@@ -100,10 +100,10 @@ func TestFinishedBagsAreFoundByNumber(t *testing.T) {
 		}
 	}
 	sum := l.Account()
-	if want := (sink.EarlierFiles{Files: 3, Snapshots: 1, SnapshotBytes: p.Out.Bytes()}); sum.Earlier != want || sum.Bytes != bags*p.Out.Bytes() || sum.Last != p.Out.Path() {
+	if want := (control.EarlierFiles{Files: 3, Snapshots: 1, SnapshotBytes: p.Out.Bytes()}); sum.Earlier != want || sum.Bytes != bags*p.Out.Bytes() || sum.Last != p.Out.Path() {
 		t.Errorf("%+v", sum.Earlier)
 	}
-	if err := l.Err(); !errors.Is(err, errInjected) || len(err.Error()) > 40*sink.KeptFaults {
+	if err := l.Err(); !errors.Is(err, errInjected) || len(err.Error()) > 40*files.KeptFaults {
 		t.Errorf("%v", err)
 	}
 }

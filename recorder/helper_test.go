@@ -13,6 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
+	"github.com/gorosbag/gorosbag/recorder/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/retention"
@@ -50,9 +51,9 @@ func testPipeline(t testing.TB, o Options, wrap func(disk.Handle) disk.Handle) *
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { outputs.Close() })
-	var out *sink.Bag
+	var out *files.Bag
 	if o.Begin != control.StateStopped && o.Snapshot.Mode != control.SnapshotOnly {
-		if out, err = sink.Create(outputs, time.Now()); err != nil {
+		if out, err = files.Create(outputs, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -80,7 +81,7 @@ func holdWriter(p *pipeline) (release func()) {
 	const least = 1 // byte, which the disk does not seem to have when the writer is to open a file
 	held, asked := make(chan struct{}), make(chan struct{})
 	var others atomic.Bool
-	p.Disk = disk.NewSpace(least, "", false, func() (int64, error) {
+	p.Bags.Disk = disk.NewSpace(least, "", false, func() (int64, error) {
 		if others.Swap(true) {
 			return least, nil
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/sink"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -98,14 +98,14 @@ func TestLatchedMessagesBeginAFileInOrder(t *testing.T) {
 	t.Parallel()
 	for chunkBytes, chunks := range map[int]int{1: 3, 3000: 1} {
 		p := bareIntake(-1, chunkBytes)
-		s := &sink.Sink{In: p.Files(), Compression: rosbag.CompressionNone}
+		packer := latch.Packer{Frames: p.Files(), Compression: rosbag.CompressionNone, ChunkBytes: p.Files().ChunkBytes()}
 		for i, publisher := range []string{"/a", "/b", "/c"} {
 			p.Latched.Remember(&latchingConnection(p, publisher).Source, testlink.Frame(uint32(i), 0, 8))
 		}
 		at := rosbag.TimeOf(time.Now())
 		var got []rosbag.ConnID
 		written := 0
-		err := s.PackLatched(p.PinLatched(nil), at, func(c *chunk.Sealed) error {
+		err := packer.Pack(p.PinLatched(nil), at, func(c *chunk.Sealed) error {
 			written++
 			for _, n := range c.Counts {
 				got = append(got, n.Conn.ID)
@@ -168,7 +168,7 @@ func TestRecordBehindASplit(t *testing.T) {
 		other.Frames(testlink.Frame(2, 0, 100), 1, time.Now())
 		m.Commit(time.Now())
 		closePipeline(t, p)
-		paths := files(t, p)
+		paths := filesOf(t, p)
 		if len(paths) != splits+1 {
 			t.Fatalf("%d splits: files %v", splits, paths)
 		}
@@ -218,7 +218,7 @@ func TestLargeMessageBehindASplit(t *testing.T) {
 			t.Errorf("%s: %d bytes, want %d", name, l.Connection.Topic.Bytes, want)
 		}
 		l.In.Mu.Unlock()
-		paths := files(t, p)
+		paths := filesOf(t, p)
 		if len(paths) != splits+1 {
 			t.Fatalf("%s: files %v", name, paths)
 		}

@@ -60,7 +60,7 @@ func TestNotesBeginEachFile(t *testing.T) {
 			if err := p.close(); err != nil {
 				t.Fatal(err)
 			}
-			paths := files(t, p)
+			paths := filesOf(t, p)
 			if len(paths) != 3 {
 				t.Fatalf("files: %v", paths)
 			}
@@ -141,7 +141,7 @@ func TestMarks(t *testing.T) {
 	if _, err := c.Mark("x"); !errors.Is(err, control.ErrNotRecording) {
 		t.Errorf("closed: %v", err)
 	}
-	paths := files(t, p)
+	paths := filesOf(t, p)
 	for i, want := range [][]bagnote.Mark{{{Text: "old"}, {Text: "late"}, {Text: "door opened"}, {Text: "mark 2"}}, {{Text: "next"}}} {
 		marks, _, err := bagnote.ReadMarks(testlink.OpenBag(t, paths[i]), func(err error) error { return err })
 		if err != nil {
@@ -196,7 +196,7 @@ func TestMarkOfThePastStaysInItsFile(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	paths := files(t, p)
+	paths := filesOf(t, p)
 	if len(paths) != 3 {
 		t.Fatalf("files %v", paths)
 	}
@@ -248,7 +248,7 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 	if m.Time.Before(begun) {
 		t.Errorf("the mark is %v before the file that it is in", begun.Sub(m.Time))
 	}
-	if got := stored(t, files(t, p)[1], bagnote.MarksTopic); !slices.Equal(got, []string{"late"}) {
+	if got := stored(t, filesOf(t, p)[1], bagnote.MarksTopic); !slices.Equal(got, []string{"late"}) {
 		t.Errorf("marks %q", got)
 	}
 }

@@ -40,7 +40,7 @@ func TestPin(t *testing.T) {
 		t.Fatal(err)
 	}
 	var left []string
-	for _, b := range p.Finished.List() {
+	for _, b := range p.Bags.Finished.List() {
 		if testlink.Exists(b.Place.Target()) {
 			left = append(left, filepath.Base(b.Place.Target()))
 		}
@@ -56,14 +56,14 @@ func TestPinDoesNotWaitForADeletion(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{Split: true, Retain: Retention{KeepFree: 1}})
 	asked, hangs, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	p.Retain.Free = func() (int64, error) {
+	p.Bags.Retain.Free = func() (int64, error) {
 		close(asked)
 		<-hangs
 		return 1, nil
 	}
 	go func() {
 		defer close(over)
-		p.Retain.Enforce(time.Now())
+		p.Bags.Retain.Enforce(time.Now())
 	}()
 	<-asked
 	if files, err := c.Pin(t.Context(), time.Hour); err != nil || len(files) != 1 {

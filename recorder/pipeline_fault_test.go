@@ -98,7 +98,7 @@ func testWriteFails(t *testing.T, at int, injected error) bool {
 		t.Fatalf("write %d: %v", at, err)
 	}
 	kept, indexed := uint64(0), true
-	for _, b := range p.Finished.List() {
+	for _, b := range p.Bags.Finished.List() {
 		if b.Name != b.Place.Target() { // closed without an index
 			indexed = false
 			continue
@@ -137,16 +137,16 @@ func TestFailedSyncMovesOn(t *testing.T) {
 	if !errors.Is(err, errInjected) || !strings.Contains(err.Error(), "what was written after byte") {
 		t.Fatalf("got %v, want the failed sync", err)
 	}
-	if p.Finished.Number() != 2 || f.syncs[first] != 2 {
-		t.Errorf("%d files, syncs %v: none may follow the failed one", p.Finished.Number(), f.syncs)
+	if p.Bags.Finished.Number() != 2 || f.syncs[first] != 2 {
+		t.Errorf("%d files, syncs %v: none may follow the failed one", p.Bags.Finished.Number(), f.syncs)
 	}
 	var kept []uint32
-	for _, b := range p.Finished.List() {
+	for _, b := range p.Bags.Finished.List() {
 		byTime, _ := testlink.Numbers(t, b.Name)
 		kept = append(kept, byTime[1]...)
 	}
 	testlink.CheckCount(t, "in both files", map[uint32][]uint32{1: kept}, 1, 20)
-	if good := p.Finished.List()[1].Name; !slices.Equal(handed.names, []string{good}) {
+	if good := p.Bags.Finished.List()[1].Name; !slices.Equal(handed.names, []string{good}) {
 		t.Errorf("handed over: %v, want only %s", handed.names, good)
 	}
 }
@@ -173,8 +173,8 @@ func TestSecondFaultEnds(t *testing.T) {
 	if err := p.close(); !errors.Is(err, errInjected) {
 		t.Fatalf("got %v", err)
 	}
-	if topic := l.Connection.Topic; p.Finished.Number() != 2 || topic.Tally != (account.Tally{}) || topic.Dropped[account.DropDisk] != 20 {
-		t.Errorf("%d files, %+v, %d dropped", p.Finished.Number(), topic.Tally, topic.Dropped[account.DropDisk])
+	if topic := l.Connection.Topic; p.Bags.Finished.Number() != 2 || topic.Tally != (account.Tally{}) || topic.Dropped[account.DropDisk] != 20 {
+		t.Errorf("%d files, %+v, %d dropped", p.Bags.Finished.Number(), topic.Tally, topic.Dropped[account.DropDisk])
 	}
 }
 

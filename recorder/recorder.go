@@ -21,9 +21,9 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
+	"github.com/gorosbag/gorosbag/recorder/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/repair"
 	"github.com/gorosbag/gorosbag/recorder/internal/retention"
-	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 )
 
@@ -62,7 +62,7 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 	r.wire(outputs, retain, out)
 	orphans := repair.Orphans(outputs.Dir)
 	if out != nil {
-		r.sink.Opened(out)
+		r.sink.Bags.Opened(out)
 	}
 	if o.Begin != control.StateRecording {
 		o.Log.Info("Nothing is recorded yet: " + o.Begin.String() + " from the beginning")
@@ -84,7 +84,7 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 
 // openFirst makes room as Options.Retain asks, and opens the first file if the recording
 // begins with one.
-func (r *session) openFirst(outputs *bagfile.Series) (*retention.Retainer, *sink.Bag, error) {
+func (r *session) openFirst(outputs *bagfile.Series) (*retention.Retainer, *files.Bag, error) {
 	retain := retention.New(r.o.Retain, r.o.Log, outputs.Free, r.o.handover().Keeps)
 	if err := retain.Load(outputs); err != nil {
 		r.o.Log.Warn("bags of earlier recordings do not count for the limits of this one", zap.Error(err))
@@ -99,7 +99,7 @@ func (r *session) openFirst(outputs *bagfile.Series) (*retention.Retainer, *sink
 		err := fmt.Errorf("%w: %s", ErrMinSpace, disk.LowSpace(r.o.MinSpaceText, outputs.Next(r.started)))
 		return nil, nil, errors.Join(err, retain.Close())
 	}
-	out, err := sink.Create(outputs, r.started)
+	out, err := files.Create(outputs, r.started)
 	if err != nil {
 		return nil, nil, errors.Join(err, retain.Close())
 	}

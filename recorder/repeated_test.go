@@ -71,7 +71,7 @@ func TestRepeatedAreMarked(t *testing.T) {
 			split()
 			closePipeline(t, p)
 			var got [][2][]uint32
-			for _, path := range files(t, p) {
+			for _, path := range filesOf(t, p) {
 				marked, others := markedIn(t, path)
 				got = append(got, [2][]uint32{marked, others})
 			}
@@ -112,7 +112,7 @@ func TestFileBeginsBehindTheOneBefore(t *testing.T) {
 				t.Fatal(err)
 			}
 			closePipeline(t, p)
-			if got, want := testlink.OpenBag(t, files(t, p)[1]).Info().Start, rosbag.TimeOf(latest); got != want {
+			if got, want := testlink.OpenBag(t, filesOf(t, p)[1]).Info().Start, rosbag.TimeOf(latest); got != want {
 				t.Errorf("the next file begins at %v, the one before ends at %v", got, want)
 			}
 		})
@@ -131,7 +131,7 @@ func TestRepeatedAfterAFault(t *testing.T) {
 	if err := p.close(); !errors.Is(err, errInjected) {
 		t.Fatal(err)
 	}
-	paths := files(t, p)
+	paths := filesOf(t, p)
 	if len(paths) != 2 {
 		t.Fatalf("files %v", paths)
 	}

@@ -16,11 +16,11 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// files returns the names of the closed files, and fails if one is not closed.
-func files(t testing.TB, p *pipeline) []string {
+// filesOf returns the names of the closed files, and fails if one is not closed.
+func filesOf(t testing.TB, p *pipeline) []string {
 	t.Helper()
 	var all []string
-	for _, b := range p.Finished.List() {
+	for _, b := range p.Bags.Finished.List() {
 		if b.Name != b.Place.Target() {
 			t.Errorf("%s was not closed", b.Name)
 		}
@@ -57,7 +57,7 @@ func TestSplitBySize(t *testing.T) {
 			if err := p.close(); err != nil {
 				t.Fatal(err)
 			}
-			paths := files(t, p)
+			paths := filesOf(t, p)
 			got := allNumbers(t, paths)
 			if n := len(got[1]); n < messages {
 				t.Errorf("%d messages of %d", n, messages)
@@ -106,14 +106,14 @@ func TestSizeWithoutSplitEnds(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	st, err := os.Stat(files(t, p)[0])
+	st, err := os.Stat(filesOf(t, p)[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	if st.Size() < 1<<20 || st.Size() > 1_070_000 {
 		t.Errorf("%d bytes; stock stops at 1.00 to 1.07 MiB", st.Size())
 	}
-	byTime, _ := testlink.Numbers(t, files(t, p)[0])
+	byTime, _ := testlink.Numbers(t, filesOf(t, p)[0])
 	topic := l.Connection.Topic
 	if uint64(len(byTime[1])) != topic.Messages || topic.Dropped != [account.DropCauses]uint64{} {
 		t.Errorf("%d messages, %d counted, dropped %v", len(byTime[1]), topic.Messages, topic.Dropped)
@@ -141,7 +141,7 @@ func TestSplitOnAFixedGrid(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got [][]uint32
-	for _, path := range files(t, p) {
+	for _, path := range filesOf(t, p) {
 		byTime, _ := testlink.Numbers(t, path)
 		got = append(got, byTime[1])
 	}
@@ -173,7 +173,7 @@ func TestLatchedBeginEachFile(t *testing.T) {
 			if err := p.close(); err != nil {
 				t.Fatal(err)
 			}
-			paths := files(t, p)
+			paths := filesOf(t, p)
 			if len(paths) != 3 {
 				t.Fatalf("files: %v", paths)
 			}
@@ -245,7 +245,7 @@ func TestLatchedWithinTheBudget(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	paths := files(t, p)
+	paths := filesOf(t, p)
 	if _, byFile := testlink.Numbers(t, paths[0]); len(byFile[1]) != 2 {
 		t.Errorf("the first file holds %v", byFile)
 	}
@@ -282,7 +282,7 @@ func TestLargeMessageAcrossASplit(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	_, byFile := testlink.Numbers(t, files(t, p)[1]) // reads from front to back
+	_, byFile := testlink.Numbers(t, filesOf(t, p)[1]) // reads from front to back
 	if !slices.Equal(byFile[1], []uint32{1}) || len(byFile[2]) != 1 {
 		t.Errorf("the second file holds %v", byFile)
 	}
@@ -304,13 +304,13 @@ func TestNextNameTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	var bases []string
-	for _, path := range files(t, p) {
+	for _, path := range filesOf(t, p) {
 		bases = append(bases, filepath.Base(path))
 	}
 	if !slices.Equal(bases, []string{"test_0.bag", "test_2.bag", "test_3.bag", "test_4.bag"}) {
 		t.Errorf("files: %v", bases)
 	}
-	testlink.CheckCount(t, "in all files", allNumbers(t, files(t, p)), 1, 3)
+	testlink.CheckCount(t, "in all files", allNumbers(t, filesOf(t, p)), 1, 3)
 	if b, err := os.ReadFile(taken); err != nil || string(b) != "precious" {
 		t.Errorf("the other file holds %q, %v", b, err)
 	}
@@ -336,7 +336,7 @@ func TestEveryWriteFailsOnceAcrossSplits(t *testing.T) {
 			t.Fatalf("write %d: %v", at, err)
 		}
 		kept, closed := 0, true
-		for _, b := range p.Finished.List() {
+		for _, b := range p.Bags.Finished.List() {
 			if closed = closed && b.Name == b.Place.Target(); closed {
 				byTime, _ := testlink.Numbers(t, b.Name)
 				kept += len(byTime[1])
@@ -374,6 +374,6 @@ func BenchmarkSplits(b *testing.B) {
 	b.ReportMetric(float64(waits[len(waits)*99/100].Microseconds()), "p99-µs")
 	b.ReportMetric(float64(waits[len(waits)*999/1000].Microseconds()), "p99.9-µs")
 	b.ReportMetric(float64(waits[len(waits)-1].Microseconds()), "max-µs")
-	b.ReportMetric(float64(p.Finished.Number()), "files")
+	b.ReportMetric(float64(p.Bags.Finished.Number()), "files")
 	b.ReportMetric(float64(uint64(sent)-l.Connection.Topic.Messages), "lost")
 }

@@ -103,7 +103,7 @@ func (r *session) run(ctx context.Context) error {
 			}
 		case <-r.sink.Failed:
 			return nil // the sink keeps the error and returns it from close
-		case <-r.sink.Disk.Full:
+		case <-r.sink.Bags.Disk.Full:
 			return ErrMinSpace
 		case <-r.in.Commands().AtSize():
 			return nil
@@ -204,11 +204,11 @@ const diskEvery = time.Second
 func (r *session) repairOrphans(ctx context.Context, found []string) (end func(error)) {
 	p := r.sink
 	if !r.o.Recover {
-		repair.Report(r.o.Log, p.Outputs.DirName, found)
+		repair.Report(r.o.Log, p.Bags.Outputs.DirName, found)
 		return func(error) {}
 	}
 	stop := repair.Start(ctx, repair.Options{
-		Series: p.Outputs, Log: r.o.Log, Finished: p.Handover.Finished, Kept: func(bag, original string) { p.Retain.Recovered(p.Outputs, bag, original) },
+		Series: p.Bags.Outputs, Log: r.o.Log, Finished: p.Bags.Handover.Finished, Kept: func(bag, original string) { p.Bags.Retain.Recovered(p.Bags.Outputs, bag, original) },
 		Crowded: r.in.Accounts().QueueCrowded, Buffer: r.o.MemoryBytes(), MinSpace: r.o.MinSpace,
 	}, found)
 	return func(err error) { stop(!errors.Is(err, ErrDiskHangs)) } // else this would hang, too
@@ -221,7 +221,7 @@ func (r *session) watchDisk(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		now := time.Now()
-		r.sink.Retain.Enforce(now)
+		r.sink.Bags.Retain.Enforce(now)
 		if r.sink.LowDisk(now) {
 			return
 		}
@@ -244,7 +244,7 @@ func (r *session) record(ctx context.Context) error {
 		err = r.run(ctx)
 		err = errors.Join(err, r.close())
 	}()
-	watchdog := r.sink.Outputs.Watchdog
+	watchdog := r.sink.Bags.Outputs.Watchdog
 	asked, end := time.Time{}, ctx.Done()
 	tick := time.NewTicker(watchdog.Limit / 20)
 	defer tick.Stop()

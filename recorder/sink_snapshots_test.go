@@ -22,7 +22,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
-	"github.com/gorosbag/gorosbag/recorder/internal/sink"
+	"github.com/gorosbag/gorosbag/recorder/internal/snapshot"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -53,15 +53,15 @@ func sealedChunk(t testing.TB, in *intake.Intake, messages ...recorded) *memory.
 }
 
 // snapshotsOf returns a writer of snapshots without a sink.
-func snapshotsOf(in *intake.Intake) *sink.SnapshotWriter {
-	return &sink.SnapshotWriter{In: in.Snapshots(), Log: zap.NewNop()}
+func snapshotsOf(in *intake.Intake) *snapshot.Writer {
+	return snapshot.New(snapshot.Config{In: in.Snapshots(), Log: zap.NewNop()})
 }
 
 // TestFirstChunkOfASnapshot: it is written anew with what is in the window, but for one large
 // message, which stays as it is. What is latched before the window is kept for the beginning.
 func TestFirstChunkOfASnapshot(t *testing.T) {
 	t.Parallel()
-	const large = sink.LeastLarge + 1000
+	const large = snapshot.LeastLarge + 1000
 	start := time.Unix(1000, 0)
 	at := func(s int) rosbag.Time { return rosbag.TimeOf(start.Add(time.Duration(s) * time.Second)) }
 	for name, tc := range map[string]struct {
@@ -78,7 +78,7 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 		"large":                         {100, []int{large}, 0, true, false, 1, 0},
 		"of ordinary size":              {1 << 20, []int{large}, 0, true, true, 1, 0},
 		"large, and there is another":   {100, []int{large, 10}, 0, true, true, 2, 0},
-		"too small for large, by bytes": {100, []int{sink.LeastLarge - 46 - 300}, 0, true, true, 1, 0},
+		"too small for large, by bytes": {100, []int{snapshot.LeastLarge - 46 - 300}, 0, true, true, 1, 0},
 	} {
 		p := ringOf(0, time.Now())
 		p.Pool.SetBudget(64 << 20)
@@ -91,7 +91,7 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 		sealed := sealedChunk(t, p, messages...)
 		sealed.FirstAt, sealed.LastAt = start, start.Add(time.Duration(len(tc.sizes)-1)*time.Second)
 		old := p.Snapshots().ToRingChunk(sealed)
-		sn := &sink.Snapshot{Taking: ring.Taking{From: start.Add(time.Duration(tc.from) * time.Second)}}
+		sn := &snapshot.Snapshot{Taking: ring.Taking{From: start.Add(time.Duration(tc.from) * time.Second)}}
 		got, wanted := snapshotsOf(p).Root(sn, old)
 		if wanted != tc.wanted || sn.Rooted != tc.rooted || len(sn.State.Before) != tc.latched {
 			t.Errorf("%s: wanted %v, rooted %v, %d latched before; want %v, %v, %d", name, wanted, sn.Rooted, len(sn.State.Before), tc.wanted, tc.rooted, tc.latched)
@@ -121,7 +121,7 @@ func TestFirstChunkAcrossAStepBack(t *testing.T) {
 			}
 			sealed := sealedChunk(t, p, messages...)
 			sealed.FirstAt, sealed.LastAt = start, start.Add(5*time.Second)
-			sn := &sink.Snapshot{Taking: ring.Taking{From: start.Add(from)}}
+			sn := &snapshot.Snapshot{Taking: ring.Taking{From: start.Add(from)}}
 			got, wanted := snapshotsOf(p).Root(sn, p.Snapshots().ToRingChunk(sealed))
 			var numbers []uint32
 			if wanted {
@@ -155,7 +155,7 @@ func TestFirstChunkAcrossAStepForward(t *testing.T) {
 		}
 		sealed := sealedChunk(t, p, messages...)
 		sealed.FirstAt, sealed.LastAt = start, start.Add(4*time.Second)
-		sn := &sink.Snapshot{Taking: ring.Taking{From: start.Add(from)}}
+		sn := &snapshot.Snapshot{Taking: ring.Taking{From: start.Add(from)}}
 		got, wanted := snapshotsOf(p).Root(sn, p.Snapshots().ToRingChunk(sealed))
 		if wanted != (want > 0) || wanted && got.MessageCount() != want || len(sn.State.Before) != 1 {
 			t.Errorf("from %v on: wanted %v, %d latched before; want %d messages and one", from, wanted, len(sn.State.Before), want)
@@ -174,7 +174,7 @@ func TestFirstChunkWithoutMemory(t *testing.T) {
 	sealed.FirstAt, sealed.LastAt = start, start.Add(time.Second)
 	old := p.Snapshots().ToRingChunk(sealed)
 	p.Pool.SetBudget(1)
-	sn := &sink.Snapshot{Taking: ring.Taking{From: start.Add(time.Hour)}}
+	sn := &snapshot.Snapshot{Taking: ring.Taking{From: start.Add(time.Hour)}}
 	if got, wanted := snapshotsOf(p).Root(sn, old); !wanted || got.MessageCount() != 2 {
 		t.Errorf("wanted %v, %d messages", wanted, got.MessageCount())
 	}
@@ -286,7 +286,7 @@ func TestFirstChunkBackdated(t *testing.T) {
 	sealed := sealedChunk(t, p,
 		recorded{c, rosbag.Time{Sec: 500, Nsec: 2}, testlink.Frame(1, 0, 10)},
 		recorded{c, rosbag.Time{Sec: 500, Nsec: 1}, testlink.Frame(1, 1, 10)})
-	got, wanted := snapshotsOf(p).Root(&sink.Snapshot{}, p.Snapshots().ToRingChunk(sealed))
+	got, wanted := snapshotsOf(p).Root(&snapshot.Snapshot{}, p.Snapshots().ToRingChunk(sealed))
 	if !wanted || got.MessageCount() != 2 {
 		t.Errorf("%d messages of 2", got.MessageCount())
 	}
@@ -310,7 +310,7 @@ func TestFirstChunkWithAMark(t *testing.T) {
 	}
 	sealed := sealedChunk(t, p, messages...)
 	sealed.FirstAt, sealed.LastAt = start, start.Add(900*time.Millisecond)
-	sn := &sink.Snapshot{Taking: ring.Taking{From: start.Add(300 * time.Millisecond)}}
+	sn := &snapshot.Snapshot{Taking: ring.Taking{From: start.Add(300 * time.Millisecond)}}
 	if got, wanted := snapshotsOf(p).Root(sn, p.Snapshots().ToRingChunk(sealed)); !wanted || got.MessageCount() != 8 {
 		t.Errorf("%d messages, want 7 and the mark", got.MessageCount())
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
-	"github.com/gorosbag/gorosbag/recorder/internal/sink"
+	"github.com/gorosbag/gorosbag/recorder/internal/snapshot"
 )
 
 // Snapshot says what the bag of a snapshot holds. No message is in two of them, but for
@@ -66,13 +66,13 @@ func (c *Control) BeginSnapshot(ctx context.Context, at time.Time) error {
 }
 
 // beginSnapshot begins a snapshot, or prolongs the one that is being taken.
-func (c *Control) beginSnapshot(ctx context.Context, at time.Time) (*sink.Snapshot, error) {
+func (c *Control) beginSnapshot(ctx context.Context, at time.Time) (*snapshot.Snapshot, error) {
 	r, err := c.reach()
 	if err != nil {
 		return nil, err
 	}
 	type beginning struct {
-		*sink.Snapshot
+		*snapshot.Snapshot
 		err error
 	}
 	began := make(chan beginning, 1)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/sink"
+	"github.com/gorosbag/gorosbag/recorder/internal/snapshot"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -64,7 +64,7 @@ func TestCommandsAndSnapshots(t *testing.T) {
 				t.Fatal(err)
 			}
 			var shots, bags []string
-			for _, b := range p.Finished.List() {
+			for _, b := range p.Bags.Finished.List() {
 				if b.Snapshot {
 					shots = append(shots, b.Place.Target())
 				} else {
@@ -130,12 +130,12 @@ func TestSnapshotIsNotWaitedFor(t *testing.T) {
 	if _, err := c.Snapshot(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("snapshot: %v", err)
 	}
-	var sn *sink.Snapshot
+	var sn *snapshot.Snapshot
 	testlink.WaitFor(t, func() bool {
 		p.Mu.Lock()
 		defer p.Mu.Unlock()
 		if p.Ring.Current != nil {
-			sn = p.Ring.Current.Job.(*sink.Snapshot)
+			sn = p.Ring.Current.Job.(*snapshot.Snapshot)
 		}
 		return sn != nil
 	})

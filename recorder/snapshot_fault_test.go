@@ -20,7 +20,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
-	"github.com/gorosbag/gorosbag/recorder/internal/sink"
+	"github.com/gorosbag/gorosbag/recorder/internal/snapshot"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -228,7 +228,7 @@ func TestTriggerFlood(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		wg.Wait()
-		if n := len(bags); n < seconds || n > sink.SnapshotBurst+seconds+1 {
+		if n := len(bags); n < seconds || n > snapshot.Burst+seconds+1 {
 			t.Errorf("%d snapshots in %d s", n, seconds)
 		}
 		if err := p.close(); err != nil {
@@ -244,7 +244,7 @@ func TestTriggerFlood(t *testing.T) {
 func TestSnapshotsThatCannotBegin(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{ChunkBytes: 1000})
-	if err := os.Remove(p.Outputs.Dir.Name()); err != nil {
+	if err := os.Remove(p.Bags.Outputs.Dir.Name()); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -277,7 +277,7 @@ func TestTriggersThatWait(t *testing.T) {
 			}
 		}
 		step(20)
-		for range sink.SnapshotBurst { // no more at once
+		for range snapshot.Burst { // no more at once
 			p.Snapshotter.Limiter.Allow()
 		}
 		before := n
@@ -311,7 +311,7 @@ func TestTriggerWhileAnotherBegins(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{ChunkBytes: 1000, Snapshot: Snapshot{PostRoll: time.Hour}})
 	p.Snapshotter.Starting.Lock() // the first one creates its file
-	var got [2]*sink.Snapshot
+	var got [2]*snapshot.Snapshot
 	var wg sync.WaitGroup
 	for i := range got {
 		wg.Go(func() {

@@ -23,7 +23,6 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
-	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -454,12 +453,12 @@ func TestMissedLatchedInADeletedSnapshot(t *testing.T) {
 func TestLatchedWithoutMemoryInSnapshot(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(10_000, 100)
-	s := &sink.Sink{In: p.Files(), Compression: rosbag.CompressionNone}
+	packer := latch.Packer{Frames: p.Files(), Compression: rosbag.CompressionNone, ChunkBytes: p.Files().ChunkBytes()}
 	first, lost, last := latchingConnection(p, "/a"), latchingConnection(p, "/b"), latchingConnection(p, "/c")
 	held := &latch.Held{Sealed: &chunk.Sealed{UncompressedBytes: 6000}}
 	all := []latch.Pinned{{Source: &last.Source, Message: &latch.Message{Frame: testlink.Frame(3, 0, 8)}}, {Source: &lost.Source, Message: &latch.Message{Chunk: held}}, {Source: &first.Source, Message: &latch.Message{Frame: testlink.Frame(1, 0, 8)}}}
 	var got []rosbag.ConnID
-	err := s.PackLatched(all, rosbag.Time{Sec: 1}, func(c *chunk.Sealed) error {
+	err := packer.Pack(all, rosbag.Time{Sec: 1}, func(c *chunk.Sealed) error {
 		for _, n := range c.Counts {
 			got = append(got, n.Conn.ID)
 		}

@@ -21,14 +21,14 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
-	"github.com/gorosbag/gorosbag/recorder/internal/sink"
+	"github.com/gorosbag/gorosbag/recorder/internal/snapshot"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // take takes a snapshot and returns it when it is closed.
-func take(t testing.TB, p *pipeline, now time.Time) *sink.Snapshot {
+func take(t testing.TB, p *pipeline, now time.Time) *snapshot.Snapshot {
 	t.Helper()
 	sn, err := p.Snapshotter.Trigger(now)
 	if err != nil {
@@ -142,7 +142,7 @@ func TestSnapshotProlonged(t *testing.T) {
 	p := ringPipeline(t, Options{Snapshot: Snapshot{PostRoll: 5 * time.Second}})
 	l := open(t, p, "/t", "/p")
 	start := time.Now()
-	var first, second *sink.Snapshot
+	var first, second *snapshot.Snapshot
 	for n := range 20 {
 		now := start.Add(time.Duration(n) * time.Second)
 		l.Frames(testlink.Frame(1, uint32(n), 50), 1, now)

@@ -11,12 +11,12 @@ import (
 // stats reads the accounts of a recording under way.
 func (r *session) stats() control.Stats {
 	p, now := r.sink, time.Now()
-	s := control.Stats{Taken: now, Elapsed: now.Sub(r.started), Bytes: p.Stored.Load(), Handover: r.o.handover().Handed(), Triggers: r.o.triggers()}
+	s := control.Stats{Taken: now, Elapsed: now.Sub(r.started), Bytes: p.Bags.Stored(), Handover: r.o.handover().Handed(), Triggers: r.o.triggers()}
 	if out := p.Current(); out != nil {
 		s.File = out.Target()
 	}
-	s.DiskFree, s.TimeLeft = p.Disk.Forecast()
-	s.Disk, s.Finished, s.Deleted = p.Outputs.Watchdog.Account(), p.Finished.Number(), p.Finished.Retain.Deletions()
+	s.DiskFree, s.TimeLeft = p.Bags.Disk.Forecast()
+	s.Disk, s.Finished, s.Deleted = p.Bags.Outputs.Watchdog.Account(), p.Bags.Finished.Number(), p.Bags.Finished.Retain.Deletions()
 	live := r.in.Accounts().LiveFigures(now)
 	s.State, s.Ending, s.Part, s.FileBytes = live.State, live.Ending, live.Part, live.FileBytes
 	s.Buffered, s.BufferMost, s.Unread = live.Buffered, live.BufferMost, live.Unread

@@ -17,11 +17,9 @@ func (r *session) summary(d time.Duration) control.Summary {
 	if r.o.Adaptive {
 		s.Chunks = r.sink.Encoder.Stored()
 	}
-	files := r.sink.Finished.Account()
-	s.File, s.Bytes, s.Earlier = files.Last, files.Bytes, control.EarlierFiles(files.Earlier)
-	for _, f := range files.Files {
-		s.Files = append(s.Files, control.FileSummary(f))
-	}
+	files := r.sink.Bags.Finished.Account()
+	s.File, s.Bytes, s.Earlier = files.Last, files.Bytes, files.Earlier
+	s.Files = files.Files
 	if out := r.sink.Current(); r.sink.Abandoned.Load() && out != nil {
 		bytes := r.in.Accounts().FileBytes()
 		s.File = out.Target() + bagname.ActiveSuffix

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
+	"github.com/gorosbag/gorosbag/recorder/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/retention"
@@ -19,7 +20,7 @@ import (
 // The rooms have a lock each and call down only: the sink calls the intake through its doors, and
 // the intake knows the queues behind it and nothing of files. What the intake wants done to a file
 // is a command in the queue. out is the first file, nil for none yet.
-func (r *session) wire(outputs *bagfile.Series, retain *retention.Retainer, out *sink.Bag) {
+func (r *session) wire(outputs *bagfile.Series, retain *retention.Retainer, out *files.Bag) {
 	encoder := encode.New(r.o.encoder())
 	r.in = intake.New(r.o.intake(encoder))
 	r.own = own.New(r.in.Links(), r.o.Log)

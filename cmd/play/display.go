@@ -6,11 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/command"
 	"github.com/gorosbag/gorosbag/internal/playface/screen"
@@ -50,7 +48,7 @@ func sameOutput() bool {
 
 // display is the user interface of play: its output, its screen and its keys.
 type display struct {
-	c       *config.Play
+	s       *settings
 	out     *term.Console
 	log     *zap.Logger
 	signals *program.Signals
@@ -64,9 +62,9 @@ type display struct {
 	last control.Status
 }
 
-func newDisplay(c *config.Play, out *term.Console, log *zap.Logger, signals *program.Signals) *display {
-	d := &display{c: c, out: out, log: log, signals: signals, screen: !c.Quiet && !c.NoScreen && program.Terminal(os.Stdout)}
-	d.printer = screen.Printer{W: out, Lines: d.screen || sameOutput(), Quiet: c.Quiet, Keys: term.IsTerminal(os.Stdin), Delay: time.Duration(c.Delay)}
+func newDisplay(s *settings, out *term.Console, log *zap.Logger, signals *program.Signals) *display {
+	d := &display{s: s, out: out, log: log, signals: signals, screen: !s.control.quiet && !s.control.noScreen && program.Terminal(os.Stdout)}
+	d.printer = screen.Printer{W: out, Lines: d.screen || sameOutput(), Quiet: s.control.quiet, Keys: term.IsTerminal(os.Stdin), Delay: s.play.Delay}
 	return d
 }
 
@@ -89,8 +87,8 @@ func (d *display) bookmarks() control.Status {
 func (d *display) show(ctx context.Context, control control.Control, commands []command.Command) {
 	orders := &screen.Orders{Control: control, Commands: commands, Quit: d.signals.End, Marks: d.marks, Log: d.log}
 	view := &screen.View{
-		Control: control, Keys: orders.Keys(), Name: title(d.c.AllBags()), Marks: d.marks, //nolint:contextcheck // commands of play wait for nothing
-		Immediate: d.c.Immediate, Color: program.Colors(os.Stdout), ASCII: !term.Unicode(),
+		Control: control, Keys: orders.Keys(), Name: title(d.s.selection.bags), Marks: d.marks, //nolint:contextcheck // commands of play wait for nothing
+		Immediate: d.s.play.Immediate, Color: program.Colors(os.Stdout), ASCII: !term.Unicode(),
 	}
 	d.doors = doors.Display{Console: d.out, Out: os.Stdout, Input: os.Stdin, Signals: d.signals, Log: d.log}
 	if d.screen {
@@ -99,7 +97,7 @@ func (d *display) show(ctx context.Context, control control.Control, commands []
 		d.doors.Press = func(key keys.Key) { d.pressWithoutScreen(view, key) }
 	}
 	d.doors.Show(ctx)
-	if !d.c.Quiet {
+	if !d.s.control.quiet {
 		d.doors.Go(newEventLog(control, d.log, d.screen).run)
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/rosbag"
+	"go.uber.org/zap"
 )
 
 // TestStartAtMark: --start and --until take the text of a mark, or how it begins.
@@ -47,12 +47,11 @@ func TestStartAtMark(t *testing.T) {
 	for args, want := range map[string][2]time.Duration{
 		"--start mark=door": {30 * time.Second, 0}, "--start=mark=door_o": {}, "-s mark=doo --until mark=door": {10 * time.Second, 20 * time.Second},
 	} {
-		var c config.Play
-		if err := config.Parse("goplay", "", "", append(strings.Fields(args), "x.bag"), &c, config.PlayMultitoken...); err != nil {
+		s, _, err := parse(append(strings.Fields(args), "x.bag"))
+		if err != nil {
 			t.Fatal(args, err)
 		}
-		o := player.Options{Bags: []*player.Bag{bag}}
-		err := selectionOptions(&c, &o)
+		o, err := s.options([]*player.Bag{bag}, zap.NewNop())
 		if want == [2]time.Duration{} {
 			if err == nil || !strings.Contains(err.Error(), `--start: no mark begins with "door_o"; there are "door opened", "door"`) {
 				t.Errorf("%s: %v", args, err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/doors"
 	"github.com/gorosbag/gorosbag/internal/recordface"
@@ -13,15 +12,10 @@ import (
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
-// hasScreen reports whether there is a live screen.
-func hasScreen(c *config.Record) bool {
-	return !c.Quiet && !c.NoScreen && program.Terminal(os.Stderr)
-}
-
 // show shows a recording and takes keys until hide gives the terminal back. Where
 // there is no terminal, or only the log is wanted, it does nothing.
-func show(ctx context.Context, c *config.Record, o *recorder.Options, face *recordface.Face, console *term.Console, signals *program.Signals) (hide func()) {
-	if !hasScreen(c) {
+func show(ctx context.Context, s *settings, o *recorder.Options, face *recordface.Face, console *term.Console, signals *program.Signals) (hide func()) {
+	if !s.control.hasScreen() {
 		return func() {}
 	}
 	view := &screen.View{

@@ -39,7 +39,7 @@ func (s *Sink) writeReport() error {
 
 // writeOwn writes one message as a chunk.
 func (s *Sink) writeOwn(c *rosbag.Connection, at rosbag.Time, frame []byte) error {
-	z, err := chunk.NewCompressor(s.Compression)
+	z, err := chunk.NewCompressor(s.packer.Compression)
 	if err != nil {
 		return err
 	}

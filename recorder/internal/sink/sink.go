@@ -1,12 +1,11 @@
 // Package sink writes what the intake queues to the bags, in the order of the queue, and snapshots
-// beside it. It owns the files: their change, sync, failover and end, and what is remembered of
-// bags that are done. Only the session makes a sink.
+// beside it. It decides which file is written: its change, failover and end. Only the session makes a
+// sink.
 package sink
 
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,13 +13,13 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
-	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
+	"github.com/gorosbag/gorosbag/recorder/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
-	"github.com/gorosbag/gorosbag/recorder/internal/retention"
+	"github.com/gorosbag/gorosbag/recorder/internal/snapshot"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -31,67 +30,41 @@ type Sink struct {
 	In          intake.Files
 	commands    intake.Commands
 	Encoder     *encode.Encoder
-	Compression rosbag.Compression
+	packer      latch.Packer              // of the latched messages that files begin with
 	report      func(at time.Time) []byte // makes the account of losses; nil for none
 	abortDrain  <-chan struct{}           // closed: give up what is queued
 	reportTopic string
 	writer      sync.WaitGroup
 
-	Outputs      *bagfile.Series
-	Disk         *disk.Space
-	Retain       *retention.Retainer
-	Handover     fileWatcher
-	onOpen       func(target string)
-	onChange     func() // the file is another one
-	Snapshotter  *SnapshotWriter
-	Finished     FinishedBags
-	Stored       atomic.Int64 // bytes of chunks written, in all files
-	snapped      atomic.Int64 // of them, in snapshots
-	newest       rosbag.Time  // of what is written
-	failoverUsed bool         // the single permitted failover has been used
-	followed     time.Time    // when the directory was last looked for
-	err          error        // why writing ended early
+	Bags         *files.Files
+	Snapshotter  *snapshot.Writer
+	newest       rosbag.Time // the time of the latest message that was written
+	failoverUsed bool        // the single permitted failover has been used
+	followed     time.Time   // when the directory was last looked for
+	err          error       // why writing ended early
 
 	outMu sync.Mutex // guards out for those that only read it
-	Out   *Bag       // nil while stopped
+	Out   *files.Bag // nil while stopped
 
 	halted    sync.Once
 	Failed    chan struct{} // closed: the file cannot be written, or not be made durable
 	Abandoned atomic.Bool   // the sink is blocked by the disk and is not waited for
-
-	syncRequests chan *Bag // to the syncer: a sync is due
-	syncer       sync.WaitGroup
-	closing      chan *Bag // to the closer: the next file is open
-	closer       sync.WaitGroup
-}
-
-// fileWatcher is told of the files of a recording, as the recorder's Handover documents.
-type fileWatcher interface {
-	Begun(path string)
-	Finished(path string, bytes int64)
 }
 
 // Config is what a sink is made of.
 type Config struct {
-	Log          *zap.Logger
-	Files        intake.Files
-	Commands     intake.Commands
-	Snapshots    intake.Snapshots
-	Encoder      *encode.Encoder
-	Compression  rosbag.Compression
-	Report       func(at time.Time) []byte // makes the account of losses; nil for none
-	ReportTopic  string
-	AbortDrain   <-chan struct{} // closed: give up what is queued
-	Outputs      *bagfile.Series
-	Retain       *retention.Retainer
-	Retains      bool // old files are deleted
-	MinSpace     int64
-	MinSpaceText string // as the user wrote it
-	Handover     fileWatcher
-	OnOpen       func(target string) // told of each new file; nil for nobody
-	OnChange     func()              // called after the file changed; must not wait
-	Keeps        Mode
-	First        *Bag // that is written; nil while stopped
+	Log         *zap.Logger
+	Files       intake.Files
+	Commands    intake.Commands
+	Snapshots   intake.Snapshots
+	Encoder     *encode.Encoder
+	Compression rosbag.Compression
+	Report      func(at time.Time) []byte // makes the account of losses; nil for none
+	ReportTopic string
+	AbortDrain  <-chan struct{} // closed: give up what is queued
+	Bags        files.Config    // without Log and Counts, which are those of the sink
+	Keeps       Mode
+	First       *files.Bag // the bag that is written; nil while stopped
 }
 
 // Mode says whether snapshots are written.
@@ -107,28 +80,24 @@ const (
 // New returns a sink that does not write yet.
 func New(o Config) *Sink {
 	s := &Sink{
-		Log:          o.Log,
-		In:           o.Files,
-		commands:     o.Commands,
-		Encoder:      o.Encoder,
-		Compression:  o.Compression,
-		report:       o.Report,
-		reportTopic:  o.ReportTopic,
-		abortDrain:   o.AbortDrain,
-		Outputs:      o.Outputs,
-		Retain:       o.Retain,
-		Handover:     o.Handover,
-		onOpen:       o.OnOpen,
-		onChange:     o.OnChange,
-		Out:          o.First,
-		Failed:       make(chan struct{}),
-		syncRequests: make(chan *Bag, 1),
-		closing:      make(chan *Bag),
+		Log:         o.Log,
+		In:          o.Files,
+		commands:    o.Commands,
+		Encoder:     o.Encoder,
+		report:      o.Report,
+		reportTopic: o.ReportTopic,
+		abortDrain:  o.AbortDrain,
+		Out:         o.First,
+		Failed:      make(chan struct{}),
 	}
-	s.Finished.Retain = s.Retain
-	s.Disk = disk.NewSpace(o.MinSpace, o.MinSpaceText, o.Retains, o.Outputs.Free, o.Log)
+	o.Bags.Log, o.Bags.Counts, o.Bags.OnlySnapshots = o.Log, o.Files, o.Keeps == OnlySnapshots
+	s.Bags = files.New(o.Bags)
+	s.packer = latch.Packer{Frames: o.Files, Compression: o.Compression, ChunkBytes: o.Files.ChunkBytes()}
 	if o.Keeps != NoSnapshots {
-		s.Snapshotter = newSnapshotWriter(s, o.Snapshots, o.Keeps)
+		s.Snapshotter = snapshot.New(snapshot.Config{
+			Log: o.Log, In: o.Snapshots, Bags: s.Bags, Packer: s.packer, Only: o.Keeps == OnlySnapshots,
+			Outputs: o.Bags.Outputs.SnapshotSeries(o.Keeps == BesideRecording), Aborted: s.drainAborted,
+		})
 	}
 	return s
 }
@@ -136,7 +105,7 @@ func New(o Config) *Sink {
 // Tick keeps the sync interval.
 func (s *Sink) Tick(now time.Time) {
 	if out := s.Current(); out != nil {
-		s.WakeSyncer(out, now)
+		s.Bags.WakeSyncer(out, now)
 	}
 }
 
@@ -144,12 +113,9 @@ func (s *Sink) Tick(now time.Time) {
 func (s *Sink) Start() {
 	// owner: close; ends when the queue of the intake is closed and empty.
 	s.writer.Go(s.write)
-	// owner: close; ends when syncRequests is closed.
-	s.syncer.Go(s.keepSynced)
-	// owner: close; ends when closing is closed.
-	s.closer.Go(s.closeFiles)
+	s.Bags.Start()
 	if s.Snapshotter != nil {
-		s.Snapshotter.start()
+		s.Snapshotter.Start()
 	}
 }
 
@@ -158,16 +124,8 @@ func (s *Sink) Start() {
 func (s *Sink) Close() error {
 	s.writer.Wait()
 	s.Encoder.Wait()
-	s.Snapshotter.close()
-	close(s.syncRequests)
-	s.syncer.Wait()
-	if s.Out != nil {
-		s.Out.last = true
-		s.closing <- s.Out
-	}
-	close(s.closing)
-	s.closer.Wait()
-	return errors.Join(s.err, s.Finished.Err())
+	s.Snapshotter.Close()
+	return errors.Join(s.err, s.Bags.Close(s.Out))
 }
 
 // write is the one goroutine that touches the file's data.
@@ -189,7 +147,7 @@ func (s *Sink) write() {
 		if s.Snapshotter == nil {
 			s.In.Release(c)
 		} else {
-			s.Snapshotter.keep(c)
+			s.Snapshotter.Keep(c)
 		}
 	}
 }
@@ -208,11 +166,11 @@ func (s *Sink) Execute(c *command.Command) {
 	case command.Report:
 		c.Err = s.writeReport()
 	case command.Pin:
-		c.Pinned = s.Retain.Pin(c.Since)
+		c.Pinned = s.Bags.Retain.Pin(c.Since)
 	case command.Snapshot:
-		s.Snapshotter.begin(c.Taking)
+		s.Snapshotter.Begin(c.Taking)
 	case command.EndSnapshot:
-		s.Snapshotter.end(c.Taking)
+		s.Snapshotter.End(c.Taking)
 	}
 	close(c.Done)
 }
@@ -240,19 +198,19 @@ func (s *Sink) store(c *memory.Chunk) {
 		return
 	}
 	s.written(c)
-	s.WakeSyncer(s.Out, time.Now())
+	s.Bags.WakeSyncer(s.Out, time.Now())
 }
 
 // written accounts for a chunk that is in the file.
 func (s *Sink) written(c *memory.Chunk) {
 	bytes := int64(len(c.Sealed.Record))
-	s.Stored.Add(bytes)
+	s.Bags.CountStored(s.Out, bytes)
 	if s.newest.Before(c.Sealed.End) {
 		s.newest = c.Sealed.End
 	}
-	s.Out.hold(c.Sealed)
+	s.Out.Hold(c.Sealed)
 	s.Encoder.Written(c.Sealed.Compression)
-	s.In.Written(c, bytes, s.Out.part)
+	s.In.Written(c, bytes, s.Out.Part)
 }
 
 // giveUp counts the messages of a chunk that will not be written.
@@ -289,41 +247,15 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// keepSynced runs the interval syncs, so that the writer never waits for one.
-func (s *Sink) keepSynced() {
-	for b := range s.syncRequests {
-		s.Sync(b)
-	}
-}
-
-// Sync waits for the disk. A failure is final for the file: writeChunk goes on in another,
-// and finish returns it.
-func (s *Sink) Sync(b *Bag) {
-	if err := b.Sync(); err != nil {
-		s.Log.Error("sync failed", zap.Error(err))
-	}
-}
-
-// WakeSyncer starts an interval sync if one is due.
-func (s *Sink) WakeSyncer(b *Bag, now time.Time) {
-	if !b.SyncDue(now) {
-		return
-	}
-	select {
-	case s.syncRequests <- b:
-	default: // one is about to start
-	}
-}
-
 // setOut makes b the file that is written; nil for none.
-func (s *Sink) setOut(b *Bag) {
+func (s *Sink) setOut(b *files.Bag) {
 	s.outMu.Lock()
 	s.Out = b
 	s.outMu.Unlock()
 }
 
 // Current returns the file that is written, nil while stopped. It is for concurrent use.
-func (s *Sink) Current() *Bag {
+func (s *Sink) Current() *files.Bag {
 	s.outMu.Lock()
 	defer s.outMu.Unlock()
 	return s.Out
@@ -332,7 +264,7 @@ func (s *Sink) Current() *Bag {
 // Pin protects files from the retention: at once those that there are, and what is
 // queued for files to come when it is written. It is for concurrent use.
 func (s *Sink) Pin(ctx context.Context, since time.Time) ([]string, error) {
-	s.Retain.Pin(since)
+	s.Bags.Retain.Pin(since)
 	c, err := s.commands.RequestPin(since)
 	if err == nil {
 		err = c.Wait(ctx)
@@ -343,13 +275,6 @@ func (s *Sink) Pin(ctx context.Context, since time.Time) ([]string, error) {
 	return c.Pinned, nil
 }
 
-// LowDisk looks, and reports whether the recording has to end because the disk is
-// nearly full. It is for concurrent use.
-func (s *Sink) LowDisk(now time.Time) bool {
-	file := ""
-	if out := s.Current(); out != nil {
-		file = filepath.Clean(out.Target())
-	}
-	snapped := s.snapped.Load()
-	return s.Disk.Check(now, s.Stored.Load()-snapped, snapped, file)
-}
+// LowDisk looks, and reports whether the recording has to end because the disk is nearly full. It is for
+// concurrent use.
+func (s *Sink) LowDisk(now time.Time) bool { return s.Bags.LowDisk(now, s.Current()) }

@@ -1,0 +1,201 @@
+// Package files has the bags of a recording that are open or done: it tells of new ones, syncs, closes
+// and hands them over beside the writing, remembers the ones that are done, and watches the disk. Who
+// writes a bag owns the Bag until it is left to the closer.
+package files
+
+import (
+	"cmp"
+	"errors"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
+	"github.com/gorosbag/gorosbag/recorder/internal/retention"
+)
+
+// Handover is told of the files of a recording, as the recorder's Handover documents.
+type Handover interface {
+	Begun(path string)
+	Finished(path string, bytes int64)
+}
+
+// Counts is told of files that are closed.
+type Counts interface {
+	CountDeleted(content map[string]account.Tally) // a file was deleted while it was recorded
+	FileClosed(part int)                           // the files up to that of part are closed
+}
+
+// Config is what Files is made of.
+type Config struct {
+	Log           *zap.Logger
+	Counts        Counts
+	OnlySnapshots bool // nothing is written but snapshots
+	Outputs       *bagfile.Series
+	Retain        *retention.Retainer
+	Disk          *disk.Space
+	Handover      Handover
+	OnOpen        func(target string) // told of each new file; nil for nobody
+	OnChange      func()              // called after the file changed; must not wait
+}
+
+// Files is the bags of a recording. All methods but Start and Close are for concurrent use.
+type Files struct {
+	Config
+	Finished FinishedBags
+	stored   atomic.Int64 // bytes of chunks that were written, in all files
+	snapped  atomic.Int64 // bytes of stored that are in snapshots
+
+	syncRequests chan *Bag // to the syncer: a sync is due
+	closing      chan *Bag // to the closer: the bag is written
+	syncer       sync.WaitGroup
+	closer       sync.WaitGroup
+}
+
+// New returns the bags of a recording, none yet.
+func New(o Config) *Files {
+	f := &Files{Config: o, syncRequests: make(chan *Bag, 1), closing: make(chan *Bag)}
+	f.Finished.Retain = o.Retain
+	return f
+}
+
+// Start begins to sync and to close bags.
+func (f *Files) Start() {
+	// owner: Close; ends when syncRequests is closed.
+	f.syncer.Go(func() {
+		for b := range f.syncRequests {
+			f.Sync(b)
+		}
+	})
+	// owner: Close; ends when closing is closed.
+	f.closer.Go(f.closeAll)
+}
+
+// Close waits until all bags are closed, the last one among them, which may be nil. Nothing is written
+// any more.
+func (f *Files) Close(last *Bag) error {
+	close(f.syncRequests)
+	f.syncer.Wait()
+	if last != nil {
+		last.Last = true
+		f.Leave(last)
+	}
+	close(f.closing)
+	f.closer.Wait()
+	return f.Finished.Err()
+}
+
+// Leave leaves a bag that is written to the closer.
+func (f *Files) Leave(b *Bag) { f.closing <- b }
+
+// Create creates the next bag of the recording.
+func (f *Files) Create(now time.Time) (*Bag, error) { return Create(f.Outputs, now) }
+
+// Stored returns how many bytes of chunks were written, in all files.
+func (f *Files) Stored() int64 { return f.stored.Load() }
+
+// CountStored counts bytes of a chunk that was written.
+func (f *Files) CountStored(b *Bag, bytes int64) {
+	f.stored.Add(bytes)
+	if b.Snapshot {
+		f.snapped.Add(bytes)
+	}
+}
+
+// Opened tells of a bag of the recording that is written from now on.
+func (f *Files) Opened(b *Bag) {
+	f.Log.Info("Recording to", zap.String("file", b.Target()))
+	b.retained = f.Retain.Begin(b.Place)
+	f.OnChange()
+	f.Announce(b)
+}
+
+// Announce tells others of a bag that is written from now on.
+func (f *Files) Announce(b *Bag) {
+	f.Handover.Begun(b.Target())
+	if f.OnOpen != nil {
+		f.OnOpen(b.Target())
+	}
+}
+
+// FollowDirectory reports that the directory of the bags was renamed, or that something else
+// has its name now. The bags are written where it is; their names follow it.
+func (f *Files) FollowDirectory() {
+	defer f.Outputs.Watchdog.Begin("name check", f.Outputs.DirName)()
+	if path, changed := f.Outputs.Dir.Follow(); changed {
+		f.Log.Warn("the directory was renamed or replaced during the recording: bags stay in it, under its new path",
+			zap.String("directory", f.Outputs.DirName), zap.String("path", path))
+		f.OnChange()
+	}
+}
+
+// Sync waits for the disk. A failure is final for the file: who writes goes on in another one, and Finish
+// returns the failure.
+func (f *Files) Sync(b *Bag) {
+	if err := b.Sync(); err != nil {
+		f.Log.Error("sync failed", zap.Error(err))
+	}
+}
+
+// WakeSyncer starts an interval sync if one is due.
+func (f *Files) WakeSyncer(b *Bag, now time.Time) {
+	if !b.SyncDue(now) {
+		return
+	}
+	select {
+	case f.syncRequests <- b:
+	default: // one is about to start
+	}
+}
+
+// LowDisk looks, and reports whether the recording has to end because the disk is nearly full. current
+// is the bag that is written; nil for none.
+func (f *Files) LowDisk(now time.Time, current *Bag) bool {
+	file := ""
+	if current != nil {
+		file = filepath.Clean(current.Target())
+	}
+	snapped := f.snapped.Load()
+	return f.Disk.Check(now, f.stored.Load()-snapped, snapped, file)
+}
+
+// closeAll closes bags beside the writing of the next.
+func (f *Files) closeAll() {
+	for b := range f.closing {
+		err := b.Finish()
+		f.FollowDirectory()
+		if errors.Is(b.Away(), bagfile.ErrDeleted) {
+			f.Counts.CountDeleted(b.content)
+		}
+		switch {
+		case err != nil:
+			f.Log.Error("file not closed well", zap.Error(err))
+		case b.Away() != nil:
+			f.Log.Warn("Closing", loglimit.Each(), zap.NamedError("file", b.Away()))
+		default:
+			f.Log.Info("Closing", zap.String("file", b.Target()))
+		}
+		if err == nil && b.Away() == nil {
+			f.Handover.Finished(b.Target(), b.Bytes())
+		}
+		switch {
+		case b.Last || b.Snapshot || b.retained == nil: // as in stock, the last file counts as the open one
+		case err != nil || b.Away() != nil:
+			f.Retain.Protect(b.retained, time.Now())
+		default:
+			f.Retain.Add(b.retained, b.Bytes(), time.Now())
+		}
+		if !b.Snapshot {
+			f.Counts.FileClosed(b.Part)
+		}
+		b.Fault, b.ended = cmp.Or(err, b.Away()), time.Now()
+		f.Finished.Add(b, err, !b.Snapshot || f.OnlySnapshots)
+		close(b.Finished)
+	}
+}

@@ -1,0 +1,197 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
+	"github.com/gorosbag/gorosbag/recorder/internal/retention"
+)
+
+// Bounds of what is remembered.
+const (
+	KeptBags   = 256 // finished bags that are remembered one by one; earlier bags are remembered in sums
+	KeptFaults = 16
+)
+
+// FinishedBags is what is remembered of bags that are closed. It is for concurrent use;
+// its lock is never held together with another one.
+type FinishedBags struct {
+	Retain *retention.Retainer
+
+	mu      sync.Mutex
+	latest  []finishedBag        // the bag of number n is at n%KeptBags
+	count   int                  // bags
+	bytes   int64                // of all bags
+	file    string               // the name that the last bag of the recording itself had when it was closed; empty for none
+	place   disk.Place           // where that bag is
+	gone    int                  // bags that were deleted while they were recorded
+	earlier control.EarlierFiles // the account of bags that have left latest
+	faults  []error              // the first KeptFaults
+	more    int                  // faults after those
+}
+
+// filesAccount is the account of all files that are closed.
+type filesAccount struct {
+	Last    string // that counts as the recording's own; empty if there was none
+	Bytes   int64
+	Files   []control.FileSummary // the latest ones
+	Earlier control.EarlierFiles
+}
+
+// finishedBag is one bag that is closed.
+type finishedBag struct {
+	control.Bag
+	Place    disk.Place
+	retained *retention.Retained
+	faulty   bool // not closed well, or moved away
+	gone     bool // deleted while it was recorded
+}
+
+// Add takes in a bag that is closed. own says that what is in it is the recording.
+func (l *FinishedBags) Add(b *Bag, fault error, own bool) {
+	f := finishedBag{
+		Bag:      control.Bag{Name: b.Path(), Bytes: b.Bytes(), Begun: b.Begun, Ended: b.ended, Snapshot: b.Snapshot},
+		Place:    b.Place,
+		retained: b.retained,
+		faulty:   b.Fault != nil,
+		gone:     errors.Is(b.Away(), bagfile.ErrDeleted),
+	}
+	for _, n := range b.content {
+		f.Messages += n.Messages
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if fault != nil {
+		l.addFault(fault)
+	}
+	if own {
+		l.file, l.place = b.Path(), b.Place
+	}
+	if f.gone {
+		l.gone++
+	}
+	l.bytes += b.Bytes()
+	f.ID = l.count
+	l.count++
+	if len(l.latest) < KeptBags {
+		l.latest = append(l.latest, f)
+		return
+	}
+	oldest := &l.latest[f.ID%KeptBags]
+	l.earlier.Files++
+	if oldest.Snapshot {
+		l.earlier.Snapshots++
+		l.earlier.SnapshotBytes += oldest.Bytes
+	}
+	*oldest = f
+}
+
+// Fail notes what went wrong with a file that is not closed yet.
+func (l *FinishedBags) Fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.addFault(err)
+}
+
+// addFault is Fail for a caller that has the lock.
+func (l *FinishedBags) addFault(err error) {
+	if len(l.faults) == KeptFaults {
+		l.more++
+		return
+	}
+	l.faults = append(l.faults, err)
+}
+
+// Err returns what went wrong with files.
+func (l *FinishedBags) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := errors.Join(l.faults...)
+	if l.more > 0 {
+		err = errors.Join(err, fmt.Errorf("and %s of files", plural.Of(l.more, "more fault")))
+	}
+	return err
+}
+
+// Number returns how many bags were finished.
+func (l *FinishedBags) Number() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.count
+}
+
+// List returns the latest bags, the oldest first, with the names that they have now.
+func (l *FinishedBags) List() []finishedBag {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	oldest := l.count % max(len(l.latest), 1)
+	if len(l.latest) < KeptBags {
+		oldest = 0
+	}
+	all := slices.Concat(l.latest[oldest:], l.latest[:oldest])
+	for i := range all {
+		all[i].Name = all[i].Place.Path(all[i].Name)
+	}
+	return all
+}
+
+// Bags returns the latest bags that were closed well.
+func (l *FinishedBags) Bags() []control.Bag {
+	latest := l.List()
+	all := make([]control.Bag, 0, len(latest))
+	for i := range latest {
+		if b := &latest[i]; !b.faulty {
+			b.Pinned, b.Deleted = l.Retain.Status(b.retained)
+			all = append(all, b.Bag)
+		}
+	}
+	return all
+}
+
+// Open opens a bag by its number.
+func (l *FinishedBags) Open(id int) (*os.File, control.Bag, error) {
+	l.mu.Lock()
+	known := id >= 0 && id < l.count && id >= l.count-KeptBags
+	var b finishedBag
+	if known {
+		b = l.latest[id%KeptBags]
+	}
+	l.mu.Unlock()
+	if !known || b.faulty {
+		return nil, control.Bag{}, control.ErrNoBag
+	}
+	b.Pinned, b.Deleted = l.Retain.Status(b.retained)
+	b.Name = b.Place.Path(b.Name)
+	f, err := b.Place.Reopen(b.Bytes)
+	return f, b.Bag, err
+}
+
+// Account returns the account of the files.
+func (l *FinishedBags) Account() filesAccount {
+	var a filesAccount
+	listed := 0
+	for _, b := range l.List() {
+		_, deleted := l.Retain.Status(b.retained)
+		deleted = deleted || b.gone
+		if deleted {
+			listed++
+		}
+		a.Files = append(a.Files, control.FileSummary{File: b.Name, Bytes: b.Bytes, Deleted: deleted, Snapshot: b.Snapshot})
+	}
+	deleted := l.Retain.Gone()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a.Bytes, a.Earlier = l.bytes, l.earlier
+	if l.file != "" {
+		a.Last = l.place.Path(l.file)
+	}
+	a.Earlier.Deleted = deleted + l.gone - listed
+	return a
+}

@@ -1,0 +1,63 @@
+package latch
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// Frames finds the frames of latched messages, and counts the memory for that.
+type Frames interface {
+	FrameOf(l Pinned) (frame []byte, claimed int64, err error)
+	UnclaimLatched(n int64) // gives back what FrameOf has claimed
+}
+
+// Packer makes chunks of latched messages. It needs no lock.
+type Packer struct {
+	Frames      Frames
+	Compression rosbag.Compression
+	ChunkBytes  int // a chunk is sealed at this size
+}
+
+// Pack makes chunks of latched messages, with the time at, and hands them to write. A chunk is valid
+// during the call only. A message that cannot be had is left out and named in the error.
+func (p *Packer) Pack(all []Pinned, at rosbag.Time, write func(*chunk.Sealed) error) error {
+	if len(all) == 0 {
+		return nil
+	}
+	z, err := chunk.NewCompressor(p.Compression)
+	if err != nil {
+		return err
+	}
+	var b chunk.Builder
+	b.Reset(nil)
+	var packed []byte
+	var missing error
+	for i, l := range slices.Backward(all) { // oldest connection first
+		frame, claimed, err := p.Frames.FrameOf(l)
+		if err != nil {
+			missing = errors.Join(missing, fmt.Errorf("%s of %s: %w", l.Conn.Topic, l.Conn.Header.CallerID(), err))
+		} else {
+			b.AppendRun(l.Conn, at, frame, 1)
+			p.Frames.UnclaimLatched(claimed) // the builder has a copy
+		}
+		if b.Messages() == 0 || b.Len() <= p.ChunkBytes && i > 0 {
+			continue
+		}
+		c, err := b.Seal(z, packed)
+		if err != nil {
+			return err
+		}
+		if c.Compression != rosbag.CompressionNone {
+			packed = c.Record[:0]
+		}
+		if err := write(c); err != nil {
+			return err
+		}
+		b.Reset(nil)
+	}
+	return missing
+}

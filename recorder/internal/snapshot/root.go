@@ -1,0 +1,142 @@
+package snapshot
+
+import (
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// Root makes of the chunk that a snapshot begins with one that begins with the window,
+// and with the records of all connections that later chunks rely on: what is left by a
+// crash within the snapshot can be read then. A chunk that is one large message stays
+// as it is; so does one for which there is no memory. false means that nothing of it is
+// wanted.
+func (w *Writer) Root(sn *Snapshot, old ring.Chunk) (c ring.Chunk, wanted bool) {
+	var from time.Duration
+	before, span := sn.From.Sub(old.FirstAt), old.LastAt.Sub(old.FirstAt) // by the monotonic clock, whatever others do
+	if before > 0 && span > 0 {
+		from = before
+		if p := passageOf(&old); w.In.Simulated() || p.back > 0 {
+			from = time.Duration(float64(before) / float64(span) * float64(p.passed))
+		}
+	}
+	if from > 0 && before > span && w.divide(sn, &old, from, nil) == nil {
+		w.In.GiveBack(old)
+		return ring.Chunk{}, false
+	}
+	if old.UncompressedBytes > int64(max(2*w.In.ChunkBytes(), LeastLarge)) && old.MessageCount() == 1 {
+		return old, true
+	}
+	sn.Rooted = true
+	fresh := w.In.FreshChunk(int(old.UncompressedBytes))
+	if fresh == nil {
+		return old, true
+	}
+	fresh.Builder.Reset(nil)
+	sn.addConns([]ring.Chunk{old}) // some may be new
+	for _, c := range sn.Conns {
+		fresh.Builder.AppendRun(c, rosbag.Time{}, nil, 0)
+	}
+	err := w.divide(sn, &old, from, &fresh.Builder)
+	switch {
+	case err == nil && fresh.Builder.Messages() == 0:
+		sn.Rooted = false
+		w.In.Release(fresh)
+		w.In.GiveBack(old)
+		return ring.Chunk{}, false
+	case err == nil:
+		fresh.Seal(w.pack)
+		err = fresh.Err
+	}
+	if err != nil {
+		w.Log.Warn("a snapshot begins with a chunk as it is", zap.Error(err))
+		w.In.Release(fresh)
+		return old, true
+	}
+	w.In.GiveBack(old)
+	w.In.Count(fresh)
+	return ring.Chunk{Sealed: fresh.Sealed, Chunk: fresh}, true
+}
+
+// passage measures the time that passes by the stamps of messages in the order of their arrival.
+// Publishers overtake each other by little; a larger step back is one of the clock, over which
+// no time passes.
+type passage struct {
+	begun  bool
+	first  rosbag.Time
+	passed time.Duration // until the latest stamp
+	back   time.Duration // by which the clock has gone back, all steps together
+}
+
+// clockStep is how far a stamp is behind the latest one at least where the clock has gone back.
+const clockStep = time.Second
+
+// of returns the time from the first message to m. A mark may be about a moment before that of the
+// message before it: it comes with that one.
+func (p *passage) of(m *rosbag.Message) time.Duration {
+	if m.Conn.Topic == bagnote.MarksTopic {
+		return p.passed
+	}
+	if !p.begun {
+		p.begun, p.first = true, m.Time
+	}
+	at := m.Time.Sub(p.first) + p.back
+	if step := p.passed - at; step > clockStep {
+		p.back += step
+		at = p.passed
+	}
+	p.passed = max(p.passed, at)
+	return at
+}
+
+// passageOf measures a whole chunk, as far as it can be read.
+func passageOf(c *ring.Chunk) (p passage) {
+	for m, err := range c.Messages() {
+		if err != nil {
+			break
+		}
+		p.of(m)
+	}
+	return p
+}
+
+// divide appends the messages of c that come at from, counted from its first one, or later to b,
+// in their order: all of them if from is zero, also those with stamps before that of the first one,
+// as marks may have. What is latched before becomes part of the state where sn begins; there is an
+// error if there is no memory for that.
+func (w *Writer) divide(sn *Snapshot, c *ring.Chunk, from time.Duration, b *chunk.Builder) error {
+	latching := w.In.LatchingOf(c.Sealed)
+	if b == nil && len(latching) == 0 {
+		return nil
+	}
+	var before []latch.Pinned
+	var passed passage
+	last := map[*latch.Source]int{} // its place in before
+	for m, err := range c.Messages() {
+		switch {
+		case err != nil:
+			return err
+		case (from == 0 || passed.of(m) >= from) && b != nil:
+			b.AppendRun(m.Conn, m.Time, m.Frame, 1)
+		case latching[m.Conn.ID] != nil:
+			l := latch.Pinned{Source: latching[m.Conn.ID], Message: &latch.Message{Frame: m.Frame}}
+			if i, ok := last[l.Source]; ok {
+				before[i].Message = nil // there is a later one
+			}
+			last[l.Source] = len(before)
+			before = append(before, l)
+		}
+	}
+	before = slices.DeleteFunc(before, func(l latch.Pinned) bool { return l.Message == nil })
+	return w.In.AddBefore(&sn.State, before)
+}
+
+// LeastLarge is how large a message is at least before its chunk is left as it is.
+const LeastLarge = 1 << 20

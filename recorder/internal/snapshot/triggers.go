@@ -1,0 +1,185 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/files"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
+)
+
+// Snapshots are taken one at a time, and after a burst one each second: a trigger that is
+// stuck must not fill the directory.
+const (
+	Burst         = 10
+	snapshotEvery = time.Second
+)
+
+// request is a snapshot that is to begin, for all triggers that come before it does.
+type request struct {
+	triggers int
+	last     time.Time     // of them
+	begun    chan struct{} // closed when it has; then the following are final
+	snapshot *Snapshot
+	err      error
+}
+
+// Trigger begins a snapshot, or prolongs the one whose post-roll goes on. While another is
+// written, all triggers together begin the next one.
+func (w *Writer) Trigger(now time.Time) (*Snapshot, error) {
+	return w.TriggerAll(now, now, 1)
+}
+
+// TriggerAll is trigger for several triggers, the first and the last of which came at the given
+// times.
+func (w *Writer) TriggerAll(at, last time.Time, count int) (*Snapshot, error) {
+	if w == nil {
+		return nil, control.ErrNoSnapshots
+	}
+	w.Count(count)
+	sn, err := w.prolong(at)
+	if sn != nil && last.After(at) {
+		at = last // of the next snapshot, if the post-roll has ended before it
+		sn, err = w.prolong(at)
+	}
+	if sn != nil || err != nil {
+		return sn, err
+	}
+	w.Mu.Lock()
+	r, first := w.Next, w.Next == nil
+	if first {
+		r = &request{begun: make(chan struct{})}
+		w.Next = r
+	}
+	r.triggers += count
+	if last.After(r.last) {
+		r.last = last
+	}
+	w.Mu.Unlock()
+	if first {
+		w.In.RequestSnapshot(at)
+		w.beginNext(r, at)
+	}
+	<-r.begun
+	return r.snapshot, r.err
+}
+
+// prolong moves the end of the post-roll that goes on, and returns its snapshot; nil for none.
+func (w *Writer) prolong(now time.Time) (*Snapshot, error) {
+	of, err := w.In.Prolong(now)
+	if of == nil {
+		return nil, err
+	}
+	return of.Job.(*Snapshot), err
+}
+
+// Count adds to the triggers that came until now.
+func (w *Writer) Count(triggers int) {
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	w.counts.triggers += uint64(triggers)
+}
+
+// beginNext begins a snapshot when the one before is complete.
+func (w *Writer) beginNext(r *request, at time.Time) {
+	defer close(r.begun)
+	w.Starting.Lock()
+	defer w.Starting.Unlock()
+	// Another may have begun meanwhile: to wait for its end would last as long as its post-roll.
+	if r.snapshot, r.err = w.prolong(at); r.snapshot == nil && r.err == nil {
+		w.In.RequestSnapshot(at) // the one before may have ended that
+		r.err = w.awaitTurn()
+	}
+	w.Mu.Lock()
+	w.Next = nil
+	triggers, last := r.triggers, r.last
+	w.Mu.Unlock()
+	switch {
+	case r.err != nil:
+	case r.snapshot != nil:
+		w.In.EndRequest()
+		_, r.err = w.prolong(last)
+	default:
+		r.snapshot, r.err = w.open(at, last, triggers)
+	}
+	if r.err != nil {
+		w.In.EndRequest()
+	}
+	if r.err != nil && !errors.Is(r.err, control.ErrNotRecording) {
+		w.Mu.Lock()
+		w.counts.failed++
+		w.Mu.Unlock()
+		w.Bags.Finished.Fail(fmt.Errorf("a snapshot could not begin: %w", r.err))
+	}
+}
+
+// awaitTurn waits until the latest snapshot is complete, and for the limiter. starting is
+// held.
+func (w *Writer) awaitTurn() error {
+	if w.latest != nil {
+		select {
+		case <-w.latest.Out.Finished:
+		case <-w.closing:
+			return control.ErrNotRecording
+		}
+	}
+	turn := time.NewTimer(w.Limiter.Reserve().Delay())
+	defer turn.Stop()
+	select {
+	case <-turn.C:
+	case <-w.closing:
+	}
+	if isClosed(w.closing) {
+		return control.ErrNotRecording
+	}
+	return nil
+}
+
+// open creates the bag of a snapshot and begins it; at is the first trigger, last the last
+// one. starting is held.
+func (w *Writer) open(at, last time.Time, triggers int) (*Snapshot, error) {
+	if err := w.Bags.Disk.Short(); err != nil {
+		return nil, err
+	}
+	out, err := files.Create(w.Outputs, at)
+	if err != nil {
+		return nil, err
+	}
+	out.Snapshot = true
+	sn := &Snapshot{Out: out, Taking: ring.Taking{At: at, Last: last, Target: out.Target}}
+	sn.Job = sn
+	if !w.In.BeginSnapshot(&sn.Taking) {
+		return nil, errors.Join(control.ErrNotRecording, out.Discard())
+	}
+	w.latest = sn
+	fields := []zap.Field(nil)
+	if triggers > 1 {
+		fields = append(fields, zap.Int("triggers", triggers))
+	}
+	w.Log.Info("Triggered snapshot recording with name '"+out.Target()+"'.", fields...)
+	w.Bags.Announce(out)
+	return sn, nil
+}
+
+// Failures returns how many snapshots could not begin.
+func (w *Writer) Failures() int {
+	if w == nil {
+		return 0
+	}
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	return w.counts.failed
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,330 @@
+// Package snapshot takes snapshots: triggers that share them, and the goroutine that writes them beside the
+// recording. The goroutine of the sink hands it the chunks that the recording is done with; anybody may
+// trigger.
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/time/rate"
+
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/command"
+	"github.com/gorosbag/gorosbag/recorder/internal/files"
+	"github.com/gorosbag/gorosbag/recorder/internal/filling"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/queue"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// Config is what a Writer is made of.
+type Config struct {
+	Log     *zap.Logger
+	In      intake.Snapshots
+	Bags    *files.Files
+	Packer  latch.Packer
+	Only    bool            // nothing is written but snapshots
+	Outputs *bagfile.Series // of snapshots
+	Aborted func() bool     // what is queued is to be given up
+}
+
+// Writer takes and writes snapshots, beside the recording:
+//
+//	sink -> ring -> (trigger) -> its one goroutine, run
+//	    \-> (post-roll) --------/
+//
+// A chunk belongs to one of them. nil means that there are no snapshots.
+type Writer struct {
+	Config
+	pack    *chunk.Compressor // owned by run; nil if there is none
+	current *Snapshot         // the snapshot that sealed chunks go into, nil for none; owned by the goroutine of the sink
+	queue   *queue.FIFO[work]
+	writer  sync.WaitGroup
+
+	Limiter *rate.Limiter // limits how often snapshots start
+	closing chan struct{} // closed: no snapshot starts any more
+
+	Starting sync.Mutex // held while one snapshot starts; guards Outputs and latest
+	latest   *Snapshot  // the snapshot that started most recently; nil before the first
+
+	Mu     sync.Mutex // guards the following fields
+	Next   *request   // the snapshot that waits for its turn; nil for none
+	counts counts
+}
+
+// counts is how many triggers came, and how many snapshots could not start.
+type counts struct {
+	triggers uint64
+	failed   int
+}
+
+// Snapshot is a snapshot that is written. The goroutine that writes it owns all fields but Out, Taking.At
+// and Taking.Last.
+type Snapshot struct {
+	ring.Taking
+	Out               *files.Bag
+	Rooted            bool // the records of Taking.Conns have been written
+	Messages, Missing uint64
+	Err               error
+}
+
+// work is what is to be done to the file of a snapshot: to begin it with the ring,
+// to end it, or else to add a chunk.
+type work struct {
+	snapshot   *Snapshot
+	begin, end bool
+	ring       []ring.Chunk
+	chunk      ring.Chunk
+}
+
+// New returns a writer that does not write yet.
+func New(o Config) *Writer {
+	return &Writer{
+		Config:  o,
+		queue:   queue.New[work](),
+		Limiter: rate.NewLimiter(rate.Every(snapshotEvery), Burst),
+		closing: make(chan struct{}),
+	}
+}
+
+// Start begins to write.
+func (w *Writer) Start() {
+	// owner: Close; ends when the queue is closed and empty.
+	w.writer.Go(w.run)
+}
+
+// Close waits until all snapshots are written, and those that come too late are given up. It
+// logs how many triggers there were, if there were more than snapshots.
+func (w *Writer) Close() {
+	if w == nil {
+		return
+	}
+	close(w.closing)
+	w.Starting.Lock()
+	defer w.Starting.Unlock()
+	w.queue.Close()
+	w.writer.Wait()
+	taken := w.In.SnapshotsTaken()
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	if w.counts.triggers > uint64(taken) {
+		w.Log.Info("triggers shared snapshots", zap.Uint64("triggers", w.counts.triggers), zap.Int("snapshots", taken), zap.Int("failed", w.counts.failed))
+	}
+}
+
+// Begin gives the ring to a snapshot, and what is kept from now on. The sink's goroutine
+// calls it.
+func (w *Writer) Begin(of *ring.Taking) {
+	w.current = of.Job.(*Snapshot)
+	w.queue.Put(work{snapshot: w.current, ring: w.In.TakeRing(of), begin: true})
+}
+
+// End ends that.
+func (w *Writer) End(of *ring.Taking) {
+	w.current = nil
+	w.queue.Put(work{snapshot: of.Job.(*Snapshot), end: true})
+}
+
+// Keep takes a chunk that the recording is done with, for the snapshot that is being taken
+// or for the ring. The sink's goroutine calls it.
+func (w *Writer) Keep(c *memory.Chunk) {
+	if c.Sealed == nil {
+		c.Seal(nil) // a compressor has failed, or skipped it
+	}
+	switch {
+	case c.Sealed == nil:
+		w.In.Release(c)
+	case w.current != nil:
+		rc := w.In.ToRingChunk(c)
+		w.In.GoBy(&rc)
+		w.queue.Put(work{snapshot: w.current, chunk: rc})
+	default:
+		w.In.AddToRing(w.In.ToRingChunk(c))
+	}
+}
+
+// run is the one goroutine that writes snapshots.
+func (w *Writer) run() {
+	z, err := chunk.NewCompressor(w.Packer.Compression)
+	if err == nil {
+		w.pack = z // else the first chunk of a snapshot is not packed
+	}
+	for {
+		work, ok := w.queue.Take()
+		switch {
+		case !ok:
+			return
+		case work.begin:
+			w.openSnapshot(work.snapshot, work.ring)
+		case work.end:
+			w.closeSnapshot(work.snapshot)
+		default:
+			w.addToSnapshot(work.snapshot, work.chunk)
+		}
+	}
+}
+
+// openSnapshot writes what a snapshot begins with: the latched messages that are not
+// among the others, then the ring. It empties chunks as it goes.
+func (w *Writer) openSnapshot(sn *Snapshot, chunks []ring.Chunk) {
+	sn.addConns(chunks)
+	begin := sn.beginning(chunks)
+	kept, n := 0, 0
+	for ; n < len(chunks) && !sn.Rooted; n++ {
+		if c, wanted := w.Root(sn, chunks[n]); wanted {
+			chunks[kept] = c
+			kept++
+		}
+	}
+	chunks = slices.Delete(chunks, kept, n)
+	w.openWithLatched(sn, begin, chunks)
+	for i := range chunks {
+		w.addChunk(sn, chunks[i])
+		chunks[i] = ring.Chunk{} // nothing else may hold on to its memory
+	}
+}
+
+// beginning returns when a snapshot begins that begins with chunks.
+func (sn *Snapshot) beginning(chunks []ring.Chunk) time.Time {
+	if len(chunks) == 0 {
+		return sn.At
+	}
+	if first := chunks[0].FirstAt; first.After(sn.From) {
+		return first
+	}
+	return sn.From
+}
+
+// addConns adds the connections of chunks to those whose records are needed.
+func (sn *Snapshot) addConns(chunks []ring.Chunk) {
+	known := map[*rosbag.Connection]bool{}
+	for _, c := range sn.Conns {
+		known[c] = true
+	}
+	for _, c := range chunks {
+		for _, n := range c.Counts {
+			if !known[n.Conn] {
+				known[n.Conn] = true
+				sn.Conns = append(sn.Conns, n.Conn)
+			}
+		}
+	}
+}
+
+// openWithLatched writes what is latched at the beginning of a snapshot, with its time.
+func (w *Writer) openWithLatched(sn *Snapshot, begin time.Time, chunks []ring.Chunk) {
+	defer w.In.UnpinState(&sn.State)
+	at := rosbag.TimeOf(w.In.Stamp(sn.At))
+	seen := map[rosbag.ConnID]bool{}
+	for _, c := range chunks {
+		if c.Start.Before(at) {
+			at = c.Start
+		}
+		for _, n := range c.Counts {
+			seen[n.Conn.ID] = true
+		}
+	}
+	err := w.Packer.Pack(sn.State.Latest(begin, seen), at, func(c *chunk.Sealed) error {
+		if err := sn.Out.WriteRepeated(c); err != nil {
+			return err
+		}
+		w.In.RepeatedInSnapshot(c)
+		return nil
+	})
+	if err != nil {
+		w.Log.Warn("latched messages not in the snapshot", zap.String("file", sn.Out.Target()), zap.Error(err))
+	}
+}
+
+// addToSnapshot writes a chunk of the post-roll.
+func (w *Writer) addToSnapshot(sn *Snapshot, c ring.Chunk) {
+	if !sn.Rooted {
+		var wanted bool
+		if c, wanted = w.Root(sn, c); !wanted {
+			return
+		}
+	}
+	w.addChunk(sn, c)
+}
+
+// addChunk writes a chunk, or counts why it does not.
+func (w *Writer) addChunk(sn *Snapshot, c ring.Chunk) {
+	defer w.In.GiveBack(c)
+	switch {
+	case w.Aborted():
+		w.countMissing(sn, &c, account.DropAborted)
+		return
+	case sn.Err != nil:
+		w.countMissing(sn, &c, account.DropDisk)
+		return
+	}
+	if sn.Err = sn.Out.WriteChunk(c.Sealed); sn.Err != nil {
+		w.Log.Error("the snapshot ends here", zap.Error(sn.Err))
+		w.countMissing(sn, &c, account.DropDisk)
+		return
+	}
+	w.Bags.CountStored(sn.Out, int64(len(c.Record)))
+	sn.Messages += c.MessageCount()
+	if w.Only {
+		sn.Out.Hold(c.Sealed)
+		w.In.SnapshotWritten(c.Sealed)
+	}
+	if sn.Out.Mode == bagfile.SyncChunk {
+		w.Bags.Sync(sn.Out)
+	}
+	w.Bags.WakeSyncer(sn.Out, time.Now())
+}
+
+// countMissing counts messages that should be in a snapshot and are not. Beside a recording
+// they are in its bag.
+func (w *Writer) countMissing(sn *Snapshot, c *ring.Chunk, cause account.DropCause) {
+	sn.Missing += c.MessageCount()
+	if !w.Only {
+		return
+	}
+	w.In.LoseFromSnapshot(c.Sealed, cause)
+}
+
+// closeSnapshot leaves the file to the closer.
+func (w *Writer) closeSnapshot(sn *Snapshot) {
+	if sn.Missing > 0 {
+		sn.Err = errors.Join(sn.Err, fmt.Errorf("%s missing in the snapshot %s", plural.Of(sn.Missing, "message"), sn.Out.Target()))
+	}
+	if sn.Err != nil {
+		w.Bags.Finished.Fail(sn.Err)
+	}
+	w.Log.Info("Snapshot", zap.String("file", sn.Out.Target()), zap.Uint64("messages", sn.Messages), zap.Int64("bytes", sn.Out.Bytes()))
+	w.In.SnapshotClosed()
+	w.Bags.Leave(sn.Out)
+}
+
+// KeepMissed is Keep for latched messages that came while nothing was recorded: they count from
+// then on as if they had come now.
+func (w *Writer) KeepMissed(next *command.FileStart) {
+	if w == nil {
+		return
+	}
+	for _, l := range next.Missed {
+		c := w.In.FreshChunk(len(l.Frame) + l.Bytes + filling.RecordOverhead)
+		if c == nil {
+			w.Log.Warn("no memory to keep a latched message for a snapshot", zap.String("topic", l.Conn.Topic))
+			continue
+		}
+		c.Builder.Reset(nil)
+		c.Builder.AppendRun(l.Conn, next.Stamp, l.Frame, 1)
+		c.FirstAt, c.LastAt = next.At, next.At
+		w.In.Count(c)
+		w.Keep(c)
+	}
+}
