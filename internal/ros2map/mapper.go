@@ -237,6 +237,14 @@ func (m *Mapper) name2(name1 string) string {
 	return name
 }
 
+// Name1 returns the name in ROS 1 of a ROS 2 type. What is no message keeps its name.
+func (m *Mapper) Name1(type2 string) string {
+	if name, err := m.name1(type2); err == nil {
+		return name
+	}
+	return type2
+}
+
 // name1 is the name in ROS 1 of a ROS 2 type.
 func (m *Mapper) name1(name2 string) (string, error) {
 	if name, ok := m.back[name2]; ok {
