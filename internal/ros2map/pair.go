@@ -28,7 +28,7 @@ type pairing struct {
 	same      map[pair]bool           // types of which one was made of the other: fields have the same order
 	done      map[pair]*cdr.Struct
 	different []difference
-	err       error                   // the last wstring field that ROS 1 lacks
+	err       error // the last wstring field that ROS 1 lacks
 }
 
 func newPairing(one *rosmsg.Type) *pairing {
