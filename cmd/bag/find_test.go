@@ -272,4 +272,16 @@ func TestFindROS2(t *testing.T) {
 	if code, _, stderr := gobag("index", dir); code != 0 || !strings.Contains(stderr, "3 bags in the catalog, 0 read, 0 dropped") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
+	if _, stdout, stderr := gobag("audit", "--journal", filepath.Join(t.TempDir(), "journal"), dir); strings.Contains(stdout+stderr, "is in the catalog, but not") {
+		t.Errorf("audit: %s%s", stdout, stderr)
+	}
+	for _, hidden := range []string{"a/.half.db3", catalog.Folder + "/x.db3"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, hidden)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, hidden), []byte("SQLite format 3\x00"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	find(`topic == "/odom"`, dir, mcap, sqlite)
 }

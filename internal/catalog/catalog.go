@@ -109,7 +109,7 @@ func (c *Catalog) list(ctx context.Context, o Options) (bags map[string]store.En
 			o.Listed(n)
 		}
 		switch {
-		case IsBag(e.Name), o.IsRecording != nil && path.Ext(e.Name) == ".db3":
+		case IsBag(e.Name), o.IsRecording != nil && ends(e.Name, ".db3"):
 			bags[e.Name] = e
 		case o.IsRecording != nil && path.Base(e.Name) == metadataName:
 			folders = append(folders, path.Dir(e.Name))
@@ -124,10 +124,8 @@ func (c *Catalog) list(ctx context.Context, o Options) (bags map[string]store.En
 			h.files = append(h.files, e.Name)
 		}
 	}
-	for _, folder := range folders {
-		if o.IsRecording(folder) {
-			gather(bags, folder)
-		}
+	if len(folders) > 0 {
+		gather(bags, folders, o.IsRecording)
 	}
 	return bags, files, nil
 }
@@ -135,21 +133,33 @@ func (c *Catalog) list(ctx context.Context, o Options) (bags map[string]store.En
 // metadataName is the file that says what the recording of ROS 2 in its folder consists of.
 const metadataName = "metadata.yaml"
 
-// gather makes one bag of the storage files in a folder, as large as they are together.
-func gather(bags map[string]store.Entry, folder string) {
-	one := store.Entry{Name: folder}
-	for name, e := range bags {
-		if path.Dir(name) == folder && (path.Ext(name) == ".mcap" || path.Ext(name) == ".db3") {
-			one.Size += e.Size
-			delete(bags, name)
+// gather makes one bag of the storage files in each folder that is a recording, as large as they are together.
+func gather(bags map[string]store.Entry, folders []string, isRecording func(folder string) bool) {
+	names := map[string][]string{} // of storage files, by folder
+	for name := range bags {
+		if path.Ext(name) == ".mcap" || path.Ext(name) == ".db3" {
+			names[path.Dir(name)] = append(names[path.Dir(name)], name)
 		}
 	}
-	bags[folder] = one
+	for _, folder := range folders {
+		if !isRecording(folder) {
+			continue
+		}
+		one := store.Entry{Name: folder}
+		for _, name := range names[folder] {
+			one.Size += bags[name].Size
+			delete(bags, name)
+		}
+		bags[folder] = one
+	}
 }
 
 // IsBag reports whether the name of an object is that of a bag or of an MCAP file.
-func IsBag(name string) bool {
-	return (strings.HasSuffix(name, ".bag") || strings.HasSuffix(name, ".mcap")) && !strings.HasPrefix(path.Base(name), ".") && path.Base(path.Dir(name)) != Folder
+func IsBag(name string) bool { return ends(name, ".bag", ".mcap") }
+
+// ends reports whether a name has one of the endings, and neither is hidden nor that of a file of a catalog.
+func ends(name string, endings ...string) bool {
+	return slices.Contains(endings, path.Ext(name)) && !strings.HasPrefix(path.Base(name), ".") && path.Base(path.Dir(name)) != Folder
 }
 
 // homeOf returns the home of a bag: the nearest folder above it that has a catalog.
@@ -238,7 +248,7 @@ func (c *Catalog) Write(ctx context.Context) error {
 }
 
 // Inventory lists the bags of a place, and the names of those that its catalogs have but the place
-// has not.
+// has not. Recordings of ROS 2, which catalogs name by their folders, are not among them.
 func Inventory(ctx context.Context, b *store.Bucket) (bags []store.Entry, missing []string, err error) {
 	c := &Catalog{bucket: b, homes: map[string]*home{}}
 	there, files, err := c.list(ctx, Options{})
@@ -248,7 +258,7 @@ func Inventory(ctx context.Context, b *store.Bucket) (bags []store.Entry, missin
 	gone := map[string]bool{}
 	err = readFiles(ctx, b, files, wholeFiles, func(_ string, lines []*Summary) {
 		for _, s := range lines {
-			if _, ok := there[s.Bag]; !ok {
+			if _, ok := there[s.Bag]; !ok && IsBag(s.Bag) {
 				gone[s.Bag] = true
 			}
 		}
