@@ -204,6 +204,43 @@ func TestDamageOfSelected(t *testing.T) {
 	}
 }
 
+// TestExtrasAreNamed: what an MCAP file has beside messages is named by all that writes without it, of
+// recordings of ROS 2, too.
+func TestExtrasAreNamed(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	w, err := mcap.NewWriter(&b, &mcap.WriterOptions{Chunked: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(
+		w.WriteHeader(&mcap.Header{Profile: "ros2"}),
+		w.WriteSchema(&mcap.Schema{ID: 1, Name: "std_msgs/msg/String", Encoding: "ros2msg", Data: []byte("string data\n")}),
+		w.WriteChannel(&mcap.Channel{ID: 1, SchemaID: 1, Topic: "/two", MessageEncoding: "cdr"}),
+		w.WriteMessage(&mcap.Message{ChannelID: 1, LogTime: 1e9, Data: []byte("\x00\x01\x00\x00\x03\x00\x00\x00hi\x00")}),
+		w.WriteAttachment(&mcap.Attachment{Name: "map.png", MediaType: "image/png", DataSize: 5, Data: strings.NewReader("12345")}),
+		w.WriteMetadata(&mcap.Metadata{Name: "site", Metadata: map[string]string{"a": "b"}}),
+		w.WriteMetadata(&mcap.Metadata{Name: "rosbag2", Metadata: map[string]string{"serialized_metadata": "version: 8"}}),
+		w.Close(),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two := write(t, "one.mcap", mcapWithExtras(t, false, true)), write(t, "two.mcap", b.Bytes())
+	dir := filepath.Dir(write(t, "run_0.mcap", b.Bytes()))
+	out := t.TempDir()
+	for i, args := range []string{
+		"convert " + two + " OUT.bag", "convert " + two + " OUT.bag --dry-run", "filter " + dir + " OUT.mcap", "split --duration 1s " + two + " OUT",
+		"convert " + one + " OUT --to ros2", "split --duration 10s " + one + " OUT",
+	} {
+		code, _, stderr := gobag(strings.Fields(strings.ReplaceAll(args, "OUT", filepath.Join(out, string(rune('a'+i)))))...)
+		if code != 0 || strings.Count(stderr, `: attachment "map.png" (5 bytes) is left out`) != 1 ||
+			strings.Count(stderr, `: metadata record "site" (`) != 1 || strings.Contains(stderr, `"rosbag2"`) {
+			t.Errorf("gobag %s: code %d, %s", args, code, stderr)
+		}
+	}
+}
+
 // mcapOfROS2 has a message of /two, one of /idl, whose definition cannot be read, and one of /one of ROS 1.
 func mcapOfROS2(t *testing.T) []byte {
 	t.Helper()

@@ -121,6 +121,7 @@ func (f *splitFlags) Run(ctx context.Context, out bagjob.Output) error {
 		return err
 	}
 	sum.Repeated = split.Repeated()
+	j.SayDropped(in)
 	j.SayPlain(in)
 	j.Say("%s: %s%s in %s", explain.Name(f.In), plural.Of(sum.Messages, "message"), bagjob.Repeated(sum), plural.Of(split.Count(), "part"))
 	return j.Done()

@@ -77,6 +77,7 @@ func (j *Job) Rewrite(p Plan) (sum rebag.Summary, err error) {
 	if err != nil {
 		return sum, j.Failed(p.Out, err)
 	}
+	j.SayDropped(p.Inputs)
 	if p.DryRun {
 		return sum, j.Done()
 	}
@@ -89,7 +90,6 @@ func (j *Job) Rewrite(p Plan) (sum rebag.Summary, err error) {
 			j.Say("%s: times count from the start of the recording, as in %s", explain.Name(out), explain.Name(in.Name))
 		}
 	}
-	j.SayDropped(p.Inputs)
 	j.SayPlain(p.Inputs)
 	if types := p.Inputs.typesWithoutDefinition(); p.MCAP && len(types) > 0 {
 		j.Say("%s: no reader can decode %s: the bag has no definition", explain.Name(out), strings.Join(types, ", "))
@@ -104,15 +104,11 @@ const maxTold = 10
 // SayDropped names what MCAP files have beside messages and an output does not get.
 func (j *Job) SayDropped(inputs Inputs) {
 	for _, in := range inputs {
-		bag := in.Bag()
-		if bag == nil || bag.MCAP() == nil {
-			continue
-		}
-		m := bag.MCAP()
+		attachments, metadata := in.Extras()
 		for _, list := range []struct {
 			what  string
 			extra []bagfmt.MCAPExtra
-		}{{"attachment", m.Attachments}, {"metadata record", m.Metadata}} {
+		}{{"attachment", attachments}, {"metadata record", metadata}} {
 			for n, x := range list.extra {
 				if n == maxTold {
 					j.Say("%s: %s more are left out", explain.Name(in.Name), plural.Of(len(list.extra)-n, list.what))

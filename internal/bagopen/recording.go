@@ -137,6 +137,19 @@ func (r *Recording) Bag() *bagfmt.Reader {
 	return b
 }
 
+// Extras returns what the recording has beside messages, if it is of MCAP files; of a pipe nothing.
+func (r *Recording) Extras() (attachments, metadata []bagfmt.MCAPExtra) {
+	switch s := r.Source.(type) {
+	case *bagfmt.Reader:
+		if m := s.MCAP(); m != nil {
+			return m.Attachments, m.Metadata
+		}
+	case *ros2bag.Source:
+		return s.Extras()
+	}
+	return nil, nil
+}
+
 // Messages returns what is wanted of the recording: of a file in time order, of a pipe in
 // the order of the file. Each fault comes once, as an error beside a nil message.
 func (r *Recording) Messages(q rosbag.Query) iter.Seq2[*rosbag.Message, error] {

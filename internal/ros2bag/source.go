@@ -262,6 +262,28 @@ func (s *Source) Report(written map[*rosbag.Connection]uint64, keep func(*rosbag
 	return all
 }
 
+// metadataRecord is the name of the metadata record in which rosbag2 keeps a copy of metadata.yaml.
+const metadataRecord = "rosbag2"
+
+// Extras returns what the MCAP files of the recording have beside messages, without the record that is
+// part of every recording.
+func (s *Source) Extras() (attachments, metadata []bagfmt.MCAPExtra) {
+	for _, f := range s.files {
+		r, ok := f.raw.(*bagfmt.Reader)
+		if !ok || r.MCAP() == nil {
+			continue
+		}
+		m := r.MCAP()
+		attachments = append(attachments, m.Attachments...)
+		for _, x := range m.Metadata {
+			if x.Name != metadataRecord {
+				metadata = append(metadata, x)
+			}
+		}
+	}
+	return attachments, metadata
+}
+
 // Close closes the files that Open has opened.
 func (s *Source) Close() error {
 	var all []error

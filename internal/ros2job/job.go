@@ -62,6 +62,7 @@ func (r Job) Run(j *bagjob.Job) error {
 	if err != nil {
 		return j.Failed(r.Out, err)
 	}
+	j.SayDropped(r.In)
 	j.SayPlain(r.In)
 	if err := r.report(j, out); err != nil {
 		return err
