@@ -3,36 +3,30 @@ package config
 import (
 	"fmt"
 	"maps"
-	"reflect"
 	"regexp"
 	"slices"
 	"sort"
 	"strings"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/gorosbag/gorosbag/internal/nearest"
 )
 
-// Expand normalizes a command line in rosbag's syntax to a form that kong always parses the
-// same way: each option as --name=value (a switch as --name), then "--" and the positionals.
+// expand normalizes a command line in rosbag's syntax: it returns each option as --name=value (a switch as
+// --name), then "--" and the words that are no options.
 //
 // It accepts what rosbag's two parsers (boost::program_options and Python's
 // optparse) accept: --opt=v and --opt v, unambiguous abbreviations of long
 // options, short clusters (-ajOname), values that begin with a dash, options and
-// positionals in any order, and for the options named in multitoken a list that
-// runs up to the next option. k knows the options.
-func Expand(args []string, k *kong.Kong, multitoken ...string) ([]string, error) {
-	e := expander{long: map[string]*kong.Flag{}, short: map[rune]*kong.Flag{}, multitoken: multitoken, rest: args}
-	for _, group := range k.Model.AllFlags(false) {
-		for _, f := range group {
-			e.long[f.Name] = f
-			for _, alias := range f.Aliases {
-				e.long[alias] = f
-			}
-			if f.Short != 0 {
-				e.short[f.Short] = f
-			}
+// words in any order, and for the options of Many a list that runs up to the next option.
+func expand(args []string, all []*option) ([]string, error) {
+	e := expander{long: map[string]*option{}, short: map[rune]*option{}, rest: args}
+	for _, o := range all {
+		e.long[o.Name] = o
+		for _, alias := range o.Aliases {
+			e.long[alias] = o
+		}
+		for _, c := range o.Short {
+			e.short[c] = o
 		}
 	}
 	for len(e.rest) > 0 {
@@ -40,25 +34,24 @@ func Expand(args []string, k *kong.Kong, multitoken ...string) ([]string, error)
 			return nil, err
 		}
 	}
-	return append(append(e.options, "--"), e.positionals...), nil
+	return append(append(e.options, "--"), e.words...), nil
 }
 
 type expander struct {
-	long        map[string]*kong.Flag
-	short       map[rune]*kong.Flag
-	multitoken  []string
-	rest        []string // not read yet
-	options     []string
-	positionals []string
+	long    map[string]*option
+	short   map[rune]*option
+	rest    []string // not read yet
+	options []string
+	words   []string
 }
 
-// next consumes one option with its values, or one positional.
+// next consumes one option with its values, or one word.
 func (e *expander) next() error {
 	arg := e.rest[0]
 	e.rest = e.rest[1:]
 	switch {
 	case arg == "--":
-		e.positionals = append(e.positionals, e.rest...)
+		e.words = append(e.words, e.rest...)
 		e.rest = nil
 		return nil
 	case strings.HasPrefix(arg, "--"):
@@ -66,44 +59,46 @@ func (e *expander) next() error {
 	case len(arg) > 1 && arg[0] == '-':
 		return e.cluster(arg)
 	}
-	e.positionals = append(e.positionals, arg)
+	e.words = append(e.words, arg)
 	return nil
 }
 
 func (e *expander) longOption(arg string) error {
 	name, value, hasValue := strings.Cut(arg[2:], "=")
-	f, err := e.find(name)
+	o, err := e.find(name)
 	if err != nil {
 		return err
 	}
 	switch {
 	case hasValue:
-		e.emit(f, value)
-	case f.IsBool() && !e.addressFollows(f):
-		e.options = append(e.options, "--"+f.Name)
-	case slices.Contains(e.multitoken, f.Name):
-		return e.list(f, arg)
+		e.emit(o, value)
+	case o.bare() && !e.addressFollows(o):
+		e.options = append(e.options, "--"+o.Name)
+	case o.Value.many:
+		return e.list(o, arg)
 	default:
-		return e.value(f, arg)
+		return e.value(o, arg)
 	}
 	return nil
 }
 
-// addressFollows reports whether f has an optional address and the next argument is one: no
+// addressFollows reports whether o has an optional address and the next argument is one: no
 // topic and no bag has such a name.
-func (e *expander) addressFollows(f *kong.Flag) bool {
-	t := f.Target.Type()
-	return (t == reflect.TypeFor[Address]() || t == reflect.TypeFor[HTTPAddress]()) && len(e.rest) > 0 && hostPort.MatchString(e.rest[0])
+func (e *expander) addressFollows(o *option) bool {
+	return o.Value.address && len(e.rest) > 0 && hostPort.MatchString(e.rest[0])
 }
+
+// bare reports whether the option may stand without a value.
+func (o *option) bare() bool { return o.Value.kind == toggle || o.Value.kind == optional }
 
 // hostPort matches host:port, also with an address of IPv6 or without a host.
 var hostPort = regexp.MustCompile(`^([A-Za-z0-9._-]*|\[[0-9A-Fa-f:.%]+\]):[0-9]{1,5}$`)
 
-// list consumes every argument up to the next option as a value of f.
-func (e *expander) list(f *kong.Flag, arg string) error {
+// list consumes every argument up to the next option as a value of o.
+func (e *expander) list(o *option, arg string) error {
 	n := 0
 	for n < len(e.rest) && !strings.HasPrefix(e.rest[n], "-") {
-		e.emit(f, e.rest[n])
+		e.emit(o, e.rest[n])
 		n++
 	}
 	if n == 0 {
@@ -113,12 +108,12 @@ func (e *expander) list(f *kong.Flag, arg string) error {
 	return nil
 }
 
-// value consumes the next argument as the value of f, even if it begins with a dash.
-func (e *expander) value(f *kong.Flag, arg string) error {
+// value consumes the next argument as the value of o, even if it begins with a dash.
+func (e *expander) value(o *option, arg string) error {
 	if len(e.rest) == 0 {
 		return missing(arg)
 	}
-	e.emit(f, e.rest[0])
+	e.emit(o, e.rest[0])
 	e.rest = e.rest[1:]
 	return nil
 }
@@ -126,42 +121,42 @@ func (e *expander) value(f *kong.Flag, arg string) error {
 // cluster reads -abc, -Oname and -O name.
 func (e *expander) cluster(arg string) error {
 	for i, c := range arg[1:] {
-		f, ok := e.short[c]
+		o, ok := e.short[c]
 		if !ok {
 			return fmt.Errorf("unrecognised option '-%c' in '%s': see --help", c, arg)
 		}
-		if f.IsBool() {
-			e.options = append(e.options, "--"+f.Name)
+		if o.bare() {
+			e.options = append(e.options, "--"+o.Name)
 			continue
 		}
 		if tail := arg[1+i+len(string(c)):]; tail != "" {
-			e.emit(f, strings.TrimPrefix(tail, "="))
+			e.emit(o, strings.TrimPrefix(tail, "="))
 			return nil
 		}
-		if slices.Contains(e.multitoken, f.Name) {
-			return e.list(f, "-"+string(c))
+		if o.Value.many {
+			return e.list(o, "-"+string(c))
 		}
-		return e.value(f, "-"+string(c))
+		return e.value(o, "-"+string(c))
 	}
 	return nil
 }
 
-func (e *expander) emit(f *kong.Flag, value string) {
-	e.options = append(e.options, "--"+f.Name+"="+value)
+func (e *expander) emit(o *option, value string) {
+	e.options = append(e.options, "--"+o.Name+"="+value)
 }
 
 // find resolves a long option by its name or an unambiguous abbreviation. An abbreviation
 // that fits exactly one option of stock means that one: our own options must not make stock's
 // abbreviations ambiguous.
-func (e *expander) find(name string) (*kong.Flag, error) {
-	if f, ok := e.long[name]; ok {
-		return f, nil
+func (e *expander) find(name string) (*option, error) {
+	if o, ok := e.long[name]; ok {
+		return o, nil
 	}
 	var names, stock []string
-	for n, f := range e.long {
+	for n, o := range e.long {
 		if name != "" && strings.HasPrefix(n, name) {
 			names = append(names, "--"+n)
-			if f.Tag.Has("stock") {
+			if o.Stock {
 				stock = append(stock, "--"+n)
 			}
 		}

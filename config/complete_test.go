@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/testproc"
 )
 
@@ -16,7 +15,7 @@ const roleVariable = "CONFIG_TEST_ROLE"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(roleVariable) != "" {
-		_ = config.Parse("gorecord", config.RecordHelp, "test", nil, new(config.Record))
+		_, _, _ = parseSample()
 		os.Exit(7) // Parse ends the program
 	}
 	testproc.ClearOptions()
@@ -30,7 +29,7 @@ func TestCompletion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line, want := range map[string]string{"gorecord --max-r": "--max-rate", "gorecord -a --overflow ": "block", "gorecord --conf": "--config"} {
+	for line, want := range map[string]string{"gosample --max-r": "--max-rate", "gosample -a --overflow ": "block", "gosample --conf": "--config"} {
 		cmd := exec.CommandContext(t.Context(), self)
 		cmd.Env = append(os.Environ(), roleVariable+"=asked", "COMP_LINE="+line)
 		out, err := cmd.Output()

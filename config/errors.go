@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/alecthomas/kong"
 )
 
 // Errors are all errors of a configuration: at least one. Those of a file stand in the order of
@@ -36,7 +35,7 @@ func (e Errors) err() error {
 	return e
 }
 
-// lineOf returns the line of the file that an error is about; zero if it is about none.
+// lineOf returns the line of the file that an error is about; zero if the error is about no line.
 func lineOf(err error) int {
 	var at *placedError
 	if errors.As(err, &at) {
@@ -45,7 +44,7 @@ func lineOf(err error) int {
 	return 0
 }
 
-// placedError is an error with the place where the value was set.
+// placedError is an error whose text begins with the place where an option was set.
 type placedError struct {
 	line int // of the file; zero elsewhere
 	text string
@@ -53,39 +52,31 @@ type placedError struct {
 
 func (e *placedError) Error() string { return e.text }
 
-// ValueError says what is wrong with a value of an option.
-type ValueError struct {
-	Option string // its long name, without dashes
-	Value  string // as given, or the key of a pair; empty means the option as a whole
-	Reason string // what is wrong, and what is allowed
+// errorAt returns an error about the option: where it was set, its name there, the value unless that is
+// empty or secret, and the reason. line is that of the value in the file; zero stands for the first line
+// of the option.
+func (o *option) errorAt(line int, value, reason string) *placedError {
+	if value != "" && !o.Secret {
+		reason = valueText(withoutCredentials([]string{value})[0], reason)
+	}
+	if o.origin.path == "" {
+		return &placedError{0, o.at() + ": " + reason}
+	}
+	if line == 0 && len(o.values) > 0 {
+		line = o.values[0].line
+	}
+	return &placedError{max(line, 1), fmt.Sprintf("%s:%d: %s: %s", o.origin.path, max(line, 1), o.key, reason)}
 }
 
-// Error implements error.
-func (e *ValueError) Error() string {
-	if e.Value == "" {
-		return "--" + e.Option + ": " + e.Reason
+// at returns where the option was set, and its name there.
+func (o *option) at() string {
+	switch {
+	case o.origin.place != onCommandLine && o.origin.place != "":
+		return o.origin.place + ": " + o.key
+	case o.words:
+		return o.Name // given without the option
 	}
-	return "--" + e.Option + " " + valueText(e.Value, e.Reason)
-}
-
-// ValueErrors are what a program finds to be wrong with the values of options.
-type ValueErrors []*ValueError
-
-// Check adds what check returns for each value that is not empty. Its errors need not repeat the
-// value.
-func (v *ValueErrors) Check(option string, check func(value string) error, values ...string) {
-	for _, value := range values {
-		if value != "" {
-			v.Add(option, value, check(value))
-		}
-	}
-}
-
-// Add adds an error about a value, unless it is nil.
-func (v *ValueErrors) Add(option, value string, err error) {
-	if err != nil {
-		*v = append(*v, &ValueError{option, value, err.Error()})
-	}
+	return "--" + o.Name
 }
 
 // valueText returns a value and what is wrong with it. The reason may begin with the value.
@@ -96,156 +87,24 @@ func valueText(value, reason string) string {
 	return reason
 }
 
-// optionError is an error of Validate about the values of one or more options.
-type optionError struct {
-	text    string
-	options []string // long names
-}
-
-func (c *optionError) Error() string { return c.text }
-
-// errorAbout returns an error about options whose names are not in its text.
-func errorAbout(text string, options ...string) error { return &optionError{text, options} }
-
-// place adds to an error where the options that it is about were set.
-func place(err error, all []*option) error {
-	var at *placedError
-	var bad *ValueError
-	switch {
-	case errors.As(err, &at):
-		return err
-	case !errors.As(err, &bad):
-		return withOrigins(err, all)
-	}
-	i := slices.IndexFunc(all, func(o *option) bool { return o.flag.Name == bad.Option })
-	if i < 0 {
-		return err
-	}
-	return all[i].errorOf(bad)
-}
-
-// errorOf returns an error about a value of the option with the place where it was set.
-func (o *option) errorOf(bad *ValueError) error {
-	value, line := o.given(bad.Value)
-	text := bad.Reason
-	if value != "" && !o.flag.Tag.Has("secret") {
-		text = valueText(withoutCredentials([]string{value})[0], bad.Reason)
-	}
-	name := o.key
-	switch {
-	case o.origin.path != "":
-		line = max(line, 1)
-		return &placedError{line, fmt.Sprintf("%s:%d: %s: %s", o.origin.path, line, name, text)}
-	case o.origin.place != onCommandLine && o.origin.place != "":
-		return &placedError{0, o.origin.place + ": " + text}
-	case o.args:
-		name = o.flag.Name // given without the option
-	default:
-		name = "--" + o.flag.Name
-	}
-	if value != "" && !o.flag.Tag.Has("secret") {
-		return &placedError{0, name + " " + text}
-	}
-	return &placedError{0, name + ": " + text}
-}
-
-// given returns what the user wrote for a value, or for the key of a pair, and its line in the file.
-func (o *option) given(value string) (text string, line int) {
-	text = value
-	if len(o.lines) > 0 {
-		line = o.lines[0]
-	}
-	for i, v := range o.values {
-		if v != value && (!o.pairs() || !strings.HasPrefix(v, value+"=")) && (o.list() || value == "") {
+// withoutCredentials removes credentials from URLs: user, password and, for http, the query.
+// A password in the endpoint of a store is an error later on.
+func withoutCredentials(values []string) []string {
+	shown := slices.Clone(values)
+	for i, v := range shown {
+		u, err := url.Parse(v)
+		if err != nil || u.Host == "" || u.Scheme == "" {
 			continue
 		}
-		if i < len(o.lines) {
-			line = o.lines[i]
+		if u.User != nil {
+			u.User = url.User("not-shown")
+			shown[i] = u.String()
 		}
-		return v, line
-	}
-	return text, line
-}
-
-// withOrigins adds the origins of the options to an error of Validate, unless they were set on the
-// command line.
-func withOrigins(err error, all []*option) error {
-	names := namesIn(err)
-	var first *option
-	var others []string
-	file := ""
-	for _, o := range all {
-		if o.key == "config" && len(o.values) > 0 {
-			file = o.values[0]
-		}
-		switch {
-		case !slices.Contains(names, o.flag.Name) || o.origin.place == "":
-		case first == nil && o.origin.place != onCommandLine:
-			first = o
-		default:
-			others = append(others, fmt.Sprintf("%s: %s", o.key, o.origin))
+		web := u.Scheme == "http" || u.Scheme == "https"
+		if web && u.RawQuery != "" || strings.Contains(u.Query().Get("endpoint"), "@") {
+			u.RawQuery = "not-shown"
+			shown[i] = u.String()
 		}
 	}
-	switch {
-	case first == nil && (file == "" || len(others) > 0):
-		return err // everything is on the command line
-	case first == nil:
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	text := fmt.Sprintf("%s: %s: %v", first.origin, first.key, err)
-	if len(others) > 0 {
-		text += " (" + strings.Join(others, "; ") + ")"
-	}
-	line := 0
-	if len(first.lines) > 0 {
-		line = first.lines[0]
-	}
-	return &placedError{line, text}
-}
-
-// namesIn returns the long names of the options that an error of Validate is about.
-func namesIn(err error) []string {
-	var names []string
-	var about *optionError
-	var bad *ValueError
-	switch {
-	case errors.As(err, &about):
-		names = about.options
-	case errors.As(err, &bad):
-		names = []string{bad.Option}
-	}
-	for _, word := range strings.FieldsFunc(err.Error(), func(r rune) bool { return r != '-' && (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
-		if name, ok := strings.CutPrefix(word, "--"); ok && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// certain reports whether an error of Validate holds although other values could not be read: it
-// is about options that were set, and well.
-func certain(err error, all []*option) bool {
-	names := namesIn(err)
-	for _, o := range all {
-		if slices.Contains(names, o.flag.Name) && (o.bad || o.origin.place == "") {
-			return false
-		}
-	}
-	return len(names) > 0
-}
-
-// single returns the errors that are joined in err.
-func single(err error) []error {
-	if parse, ok := err.(*kong.ParseError); ok { //nolint:errorlint // what wraps it has a text of its own
-		err = parse.Unwrap()
-	}
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	var all []error
-	for _, e := range joined.Unwrap() {
-		all = append(all, single(e)...)
-	}
-	return all
+	return shown
 }

@@ -119,7 +119,7 @@ type fileReader struct {
 
 func (r *fileReader) holdsSecret(text string) bool {
 	return slices.ContainsFunc(r.options, func(o *option) bool {
-		return o.flag.Tag.Has("secret") && strings.Contains(snake(strings.ToLower(text)), o.key)
+		return o.Secret && strings.Contains(snake(strings.ToLower(text)), o.key)
 	})
 }
 
@@ -175,7 +175,7 @@ func (r *fileReader) entry(key, value *yaml.Node) error {
 		o.bad = true
 		return err
 	}
-	r.errs = append(r.errs, o.validate()...)
+	r.errs = append(r.errs, o.read()...)
 	return nil
 }
 
@@ -189,7 +189,7 @@ func quoted(name string) string {
 
 func (r *fileReader) find(key string) *option {
 	for _, o := range r.options {
-		if key = snake(key); key == o.key || key == snake(o.flag.Name) {
+		if key = snake(key); key == o.key || key == snake(o.Name) {
 			return o
 		}
 	}
@@ -202,7 +202,7 @@ func (r *fileReader) suggest(key string) string {
 	var keys []string
 	for _, o := range r.options {
 		switch key {
-		case strings.ToLower(o.env), string(o.flag.Short), o.key, strings.ReplaceAll(o.key, "_", ""):
+		case strings.ToLower(o.Env), o.Short, o.key, strings.ReplaceAll(o.key, "_", ""):
 			return "; did you mean " + o.key + "?"
 		}
 		keys = append(keys, o.key)
@@ -226,7 +226,7 @@ func (r *fileReader) values(o *option, name string, n *yaml.Node) error {
 		return r.errorAt(n, name, "keys and values, but the option has none (%s)", o.expected())
 	}
 	v, err := r.scalar(name, n)
-	o.values, o.lines = []string{v}, []int{n.Line}
+	o.values = []given{{text: v, line: n.Line}}
 	return err
 }
 
@@ -234,13 +234,12 @@ func (r *fileReader) items(o *option, name string, n *yaml.Node) error {
 	if err := r.refuseSpecialYAML(name, n); err != nil {
 		return err
 	}
-	o.values = []string{} // an empty list is one, too
 	for _, item := range n.Content {
 		v, err := r.scalar(name, item)
 		if err != nil {
 			return err
 		}
-		o.values, o.lines = append(o.values, v), append(o.lines, item.Line)
+		o.values = append(o.values, given{text: v, line: item.Line})
 	}
 	return nil
 }
@@ -250,7 +249,6 @@ func (r *fileReader) pairs(o *option, name string, n *yaml.Node) error {
 	if err := r.refuseSpecialYAML(name, n); err != nil {
 		return err
 	}
-	o.values = []string{}
 	lines := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, err := r.scalar(name, n.Content[i])
@@ -265,7 +263,7 @@ func (r *fileReader) pairs(o *option, name string, n *yaml.Node) error {
 		if err != nil {
 			return err
 		}
-		o.values, o.lines = append(o.values, k+"="+v), append(o.lines, lines[k])
+		o.values = append(o.values, given{text: k + "=" + v, line: lines[k]})
 	}
 	return nil
 }

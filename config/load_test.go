@@ -2,8 +2,6 @@ package config_test
 
 import (
 	"bytes"
-	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,20 +12,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/config"
 )
-
-func writeConfig(t *testing.T, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "robot.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-func parseRecord(args ...string) (*config.Record, error) {
-	var r config.Record
-	return &r, config.Parse("gorecord", config.RecordHelp, "test", args, &r)
-}
 
 func TestFile(t *testing.T) {
 	t.Parallel()
@@ -41,9 +25,8 @@ every:
   /scan: 3
 count: /scan=9
 buffsize: 010
-split: true
-size: 100
-duration: 1.5m
+split: 100
+max_age: 1.5m
 max_bytes: 5G
 lz4: yes
 flush_interval: 2s
@@ -51,52 +34,44 @@ embedded_master: true
 allow_remote_shutdown: false
 ros_master_uri: http://robot:11311
 `)
-	r, err := parseRecord("--config", path)
+	r, _, err := parseSample("--config", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	size := int64(100)
-	want := config.Record{
+	want := sample{
 		Topics: []string{"/imu", "/tf"}, Exclude: []string{"/camera/.*,x", "*?"}, MaxRate: map[string]float64{"/imu": 10, "/a b": 2.5},
-		Every: map[string]int{"/scan": 3}, Count: map[string]int{"/scan": 9}, Buffsize: 10, Split: config.Split{On: true}, Size: &size,
-		Duration: config.Duration(90 * time.Second), MaxBytes: 5 << 30, LZ4: true, FlushInterval: 2 * time.Second,
-		EmbeddedMaster: config.DefaultMasterAddress,
+		Every: map[string]int{"/scan": 3}, Count: map[string]int{"/scan": 9}, Buffsize: 10, Chunksize: 768, Split: split{true, 100},
+		MaxAge: 90 * time.Second, MaxBytes: 5 << 30, MinSpace: 1 << 30, LZ4: true, FlushInterval: 2 * time.Second, Overflow: "drop",
+		Master: masterAddress, MasterURI: "http://robot:11311",
 	}
-	got := config.Record{
-		Topics: r.Topics, Exclude: r.Exclude, MaxRate: r.MaxRate, Every: r.Every, Count: r.Count, Buffsize: r.Buffsize, Split: r.Split, Size: r.Size,
-		Duration: r.Duration, MaxBytes: r.MaxBytes, LZ4: r.LZ4, FlushInterval: r.FlushInterval, EmbeddedMaster: r.EmbeddedMaster,
-	}
-	if d := cmp.Diff(want, got, cmpopts.IgnoreTypes(config.Common{})); d != "" {
+	if d := cmp.Diff(want, *r, cmpopts.IgnoreUnexported(sample{})); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
-	}
-	if r.AllowRemoteShutdown || r.Getenv("ROS_MASTER_URI") != "http://robot:11311" {
-		t.Errorf("shutdown %v, master %q", r.AllowRemoteShutdown, r.Getenv("ROS_MASTER_URI"))
 	}
 }
 
 // TestPrecedence: flag, environment, file, default. A list is replaced, not added to.
 func TestPrecedence(t *testing.T) {
 	path := writeConfig(t, "topics: [/file]\nbuffsize: 1\nchunksize: 1\nlimit: 1\noutput_name: file\nexclude: [/x]\nlz4: true\nevery: {/a: 5, /b: 6}\nmax_rate: {/a: 1}\n")
-	t.Setenv("GORECORD_CONFIG", path)
-	t.Setenv("GORECORD_CHUNKSIZE", "2")
-	t.Setenv("GORECORD_LIMIT", "2")
-	t.Setenv("GORECORD_OUTPUT_NAME", "")
-	t.Setenv("GORECORD_EXCLUDE", "/y,z\n/v")
-	t.Setenv("GORECORD_LIMITS", "3")
-	t.Setenv("GORECORD_PORT_11311_TCP", "tcp://10.0.0.1:11311")
-	t.Setenv("ROS_IP", "10.1.1.1")
-	r, err := parseRecord("/flag", "-l", "3", "--ros-hostname=robot", "--every", "/a=2", "--lz4=false")
+	t.Setenv("GOSAMPLE_CONFIG", path)
+	t.Setenv("GOSAMPLE_CHUNKSIZE", "2")
+	t.Setenv("GOSAMPLE_LIMIT", "2")
+	t.Setenv("GOSAMPLE_OUTPUT_NAME", "")
+	t.Setenv("GOSAMPLE_EXCLUDE", "/y,z\n/v")
+	t.Setenv("GOSAMPLE_LIMITS", "3")
+	t.Setenv("GOSAMPLE_PORT_11311_TCP", "tcp://10.0.0.1:11311")
+	t.Setenv("ROS_MASTER_URI", "http://10.1.1.1")
+	r, all, err := parseSample("/flag", "-l", "3", "--http-token=robot", "--every", "/a=2", "--lz4=false")
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]string{}
-	for _, s := range r.Settings() {
+	for _, s := range all.List() {
 		got[s.Key] = strings.Join(s.Values, "|") + " " + strings.ReplaceAll(s.Origin, path, "FILE")
 	}
 	for key, want := range map[string]string{
-		"topics": "/flag flag", "limit": "3 flag", "chunksize": "2 environment GORECORD_CHUNKSIZE", "buffsize": "1 FILE:2",
-		"output_name": "file FILE:5", "exclude": "/y,z|/v environment GORECORD_EXCLUDE", "min_space": "1G default", "max_age": " default",
-		"every": "/a=2 flag", "max_rate": "/a=1 FILE:9", "lz4": "false flag", "ros_ip": "10.1.1.1 environment ROS_IP", "ros_hostname": "robot flag", "all": "false default",
+		"topics": "/flag flag", "limit": "3 flag", "chunksize": "2 environment GOSAMPLE_CHUNKSIZE", "buffsize": "1 FILE:2",
+		"output_name": "file FILE:5", "exclude": "/y,z|/v environment GOSAMPLE_EXCLUDE", "min_space": "1G default", "max_age": " default",
+		"every": "/a=2 flag", "max_rate": "/a=1 FILE:9", "lz4": "false flag", "ros_master_uri": "http://10.1.1.1 environment ROS_MASTER_URI", "all": "false default",
 	} {
 		if got[key] != want {
 			t.Errorf("%s: %q, want %q", key, got[key], want)
@@ -105,40 +80,12 @@ func TestPrecedence(t *testing.T) {
 	if d := cmp.Diff([]string{"/flag"}, r.Topics); d != "" || r.Limit != 3 || r.Chunksize != 2 || r.Buffsize != 1 || r.OutputName != "file" || r.LZ4 || len(r.Every) != 1 {
 		t.Errorf("%+v", r)
 	}
-	if d := cmp.Diff([]string{"the variable GORECORD_LIMITS is not known; did you mean GORECORD_LIMIT?"}, r.Unknown()); d != "" {
+	if d := cmp.Diff([]string{"the variable GOSAMPLE_LIMITS is not known; did you mean GOSAMPLE_LIMIT?"}, all.Unknown()); d != "" {
 		t.Error(d)
 	}
-	r, err = parseRecord("--topic", "/flag")
+	r, _, err = parseSample("--topic", "/flag")
 	if err != nil || cmp.Diff([]string{"/flag"}, r.Topics) != "" {
 		t.Errorf("%v, %v", r.Topics, err)
-	}
-}
-
-func TestPlayFile(t *testing.T) {
-	t.Parallel()
-	path := writeConfig(t, "bags: [a.bag, b.bag]\nrate: 2\nclock: true\ntopics:\n- /tf\n")
-	var p config.Play
-	if err := config.Parse("goplay", config.PlayHelp, "test", []string{"--config=" + path}, &p, config.PlayMultitoken...); err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff([]string{"a.bag", "b.bag"}, p.AllBags()); d != "" || p.Rate != 2 || !p.Clock || len(p.Topics) != 1 {
-		t.Errorf("%+v", p)
-	}
-	p = config.Play{}
-	if err := config.Parse("goplay", config.PlayHelp, "test", []string{"c.bag", "--config=" + path}, &p, config.PlayMultitoken...); err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff([]string{"c.bag"}, p.AllBags()); d != "" {
-		t.Error(d)
-	}
-	for line, want := range map[string]string{
-		"rate: 2x": `rate: "2x": want a number`, "duration: 0": "duration: \"0\": Invalid duration, must be > 0.0",
-		"deny: ['']": "deny: a topic must not be empty",
-	} {
-		err := config.Parse("goplay", config.PlayHelp, "test", []string{"--config=" + writeConfig(t, "bags: [a.bag]\n"+line+"\n")}, &config.Play{})
-		if err == nil || !strings.HasSuffix(err.Error(), "robot.yaml:2: "+want) {
-			t.Errorf("got %v, want %s", err, want)
-		}
 	}
 }
 
@@ -151,7 +98,7 @@ func TestFileErrors(t *testing.T) {
 		"swapped letters":          {"al: true\n", "robot.yaml:1: al: there is no such option; did you mean all?"},
 		"short option":             {"a: true\n", "robot.yaml:1: a: there is no such option; did you mean all?"},
 		"with dashes":              {"--all: true\n", "robot.yaml:1: --all: there is no such option; did you mean all?"},
-		"variable":                 {"GORECORD_MAX_BYTES: 5G\n", "did you mean max_bytes?"},
+		"variable":                 {"GOSAMPLE_MAX_BYTES: 5G\n", "did you mean max_bytes?"},
 		"without underscore":       {"maxbytes: 5G\n", "did you mean max_bytes?"},
 		"singular":                 {"topic: /a\n", ""},
 		"nothing like it":          {"gorecord:\n  all: true\n", "robot.yaml:1: gorecord: there is no such option; the keys are the long options of --help, with _ for -"},
@@ -172,7 +119,6 @@ func TestFileErrors(t *testing.T) {
 		"indentation further on":   {"all: true\nlz4: true\n /a: 1\n", `robot.yaml:3: not valid YAML: `},
 		"open bracket":             {"topics: [/a, /b\nlz4: true\n", `robot.yaml:1: not valid YAML:`},
 		"unquoted star":            {"exclude: *image\n", "robot.yaml:1: not valid YAML: unknown anchor 'image' referenced in \"exclude: *image\" (want KEY: VALUE, with a blank after the colon and the keys of one level in one column; text with special characters belongs into 'quotes')"},
-		"home":                     {"all: true\noutput_prefix: ~/bags/x\n", "robot.yaml:2: output_prefix: --output-prefix ~/bags/x: only a shell knows what ~ is"},
 		"no number":                {"all: true\nbuffsize: many\n", `robot.yaml:2: buffsize: "many": want a whole number of MiB`},
 		"no truth":                 {"all: maybe\n", `robot.yaml:1: all: "maybe": want true or false`},
 		"not one of":               {"all: true\noverflow: wait\n", `robot.yaml:2: overflow: "wait": want one of drop, block`},
@@ -196,21 +142,21 @@ func TestFileErrors(t *testing.T) {
 		"bomb":                     {"topics: &a [x,x]\nexclude: &b [*a,*a]\ntype: [*b,*b]\n", "are not supported"},
 		"deep":                     {strings.Repeat("[", 100_000), "exceeded max depth"},
 		"huge":                     {strings.Repeat("# much\n", 100_000), "longer than 256 KiB"},
-		"contradiction":            {"all: true\nlz4: true\nbz2: true\n", "robot.yaml:3: bz2: --bz2 and --lz4: Can only use one type of compression: leave one out (lz4: "},
-		"contradiction by name":    {"all: true\nmax_age: 1h\n", "robot.yaml:2: max_age: --max-bytes, --max-age and --keep-free delete closed files: they need --split, --stopped or --start-on"},
-		"out of range":             {"all: true\nbuffsize: -1\n", "robot.yaml:2: buffsize: --buffsize -1: Buffer size must be 0 or positive"},
+		"contradiction":            {"all: true\nlz4: true\nbz2: true\n", "robot.yaml:3: bz2: leave out --bz2 or --lz4 (lz4: "},
+		"contradiction by name":    {"all: true\nmax_age: 1h\n", "robot.yaml:2: max_age: \"1h\": deletes closed files: needs --split"},
+		"out of range":             {"all: true\nbuffsize: -1\n", "robot.yaml:2: buffsize: \"-1\": Buffer size must be 0 or positive"},
 		"nothing to record":        {"lz4: true\n", "robot.yaml: No topics specified. Name topics, or use -a for all"},
 		"empty":                    {"", "robot.yaml: No topics specified"},
 		"comments only":            {"# all: true\n", "robot.yaml: No topics specified"},
 		"latin 1":                  {"output_name: \xe9\n", "robot.yaml:"},
-		"no positive number":       {"topics: [/a]\nmax_rate: {/a: 0}\n", "robot.yaml:2: max_rate: \"/a=0\": want TOPIC=N with a positive N, of at most 1e9"},
-		"snapshots and no split":   {"all: true\nsnapshot: true\nsplit: true\n", "robot.yaml:3: split: --snapshot writes no bag that --split"},
+		"no positive number":       {"topics: [/a]\nmax_rate: {/a: 0}\n", "robot.yaml:2: max_rate: \"/a=0\": want TOPIC=N with a positive N"},
+		"snapshots and no split":   {"all: true\nsnapshot: true\nsplit: true\n", "robot.yaml:3: split: leave out --split or --snapshot (snapshot: "},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := writeConfig(t, tc.in)
-			_, err := parseRecord("--config", path)
+			_, _, err := parseSample("--config", path)
 			switch {
 			case tc.want == "" && err != nil:
 				t.Error(err)
@@ -230,31 +176,25 @@ func TestFileErrors(t *testing.T) {
 // TestAllErrors: all that is wrong is said at once, in the order of the lines, but not what only
 // seems to be wrong because another value cannot be read.
 func TestAllErrors(t *testing.T) {
-	path := writeConfig(t, "topcs: [/a]\nbuffsize: -1\nmax_rate:\n  /a: 1\n  /b: x\nmax_age: 1h\nsplt: true\nlz4: true\nbz2: true\nexclude:\n- /a\n- /b\n")
-	t.Setenv("GORECORD_CHUNKSIZE", "x")
-	r, err := parseRecord("--config", path, "--limit=many")
-	var found config.ValueErrors
-	found.Add("exclude", "/b", errors.New("is bad"))
-	found.Add("exclude", "/a", nil)
+	path := writeConfig(t, "topcs: [/a]\nbuffsize: -1\nmax_rate:\n  /a: 1\n  /b: x\nmax_age: 1h\nsplt: true\nlz4: true\nbz2: true\ntopics:\n- /a\n- /b c\n")
+	t.Setenv("GOSAMPLE_CHUNKSIZE", "x")
+	_, _, err := parseSample("--config", path, "--limit=many")
 	var got []string
-	for _, err := range r.Join(err, found).(interface{ Unwrap() []error }).Unwrap() {
+	for _, err := range err.(interface{ Unwrap() []error }).Unwrap() {
 		got = append(got, strings.TrimPrefix(err.Error(), path+":"))
 	}
 	want := []string{
-		`--limit "many": want a whole number`,
-		`environment GORECORD_CHUNKSIZE: "x": want a whole number of KiB`,
+		`--limit: "many": want a whole number`,
+		`environment GOSAMPLE_CHUNKSIZE: chunksize: "x": want a whole number of KiB`,
 		"1: topcs: there is no such option; did you mean topics?",
-		"2: buffsize: --buffsize -1: Buffer size must be 0 or positive: a number of MiB, 256 by default; 0 is no limit",
+		`2: buffsize: "-1": Buffer size must be 0 or positive`,
 		`5: max_rate: "/b=x": want TOPIC=HZ, in a file written as TOPIC: HZ, where HZ is a number`,
 		"7: splt: there is no such option; did you mean split?",
-		"9: bz2: --bz2 and --lz4: Can only use one type of compression: leave one out (lz4: " + path + ":8)",
-		`12: exclude: "/b": is bad`,
+		"9: bz2: leave out --bz2 or --lz4 (lz4: " + path + ":8)",
+		`12: topics: "/b c": want no blanks`,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
-	}
-	if err := r.Join(nil, nil); err != nil {
-		t.Errorf("nothing is wrong, but: %v", err)
 	}
 }
 
@@ -262,7 +202,7 @@ func TestFileThatIsNone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, path := range []string{dir, filepath.Join(dir, "missing.yaml")} {
-		if _, err := parseRecord("-a", "--config", path); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "--config") {
+		if _, _, err := parseSample("-a", "--config", path); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "--config") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -270,11 +210,11 @@ func TestFileThatIsNone(t *testing.T) {
 
 func TestNoFileName(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "none.yaml")
-	if _, err := parseRecord("-a", "--config", ""); err == nil || !strings.Contains(err.Error(), "--config: want the name of a file") {
+	if _, _, err := parseSample("-a", "--config", ""); err == nil || !strings.Contains(err.Error(), "--config: want the name of a file") {
 		t.Errorf("got %v", err) // --config "$UNSET" must not record something else
 	}
-	t.Setenv("GORECORD_CONFIG", path)
-	if _, err := parseRecord("-a"); err == nil || !strings.Contains(err.Error(), "--config "+path+" (environment GORECORD_CONFIG): no such file or directory") {
+	t.Setenv("GOSAMPLE_CONFIG", path)
+	if _, _, err := parseSample("-a"); err == nil || !strings.Contains(err.Error(), "environment GOSAMPLE_CONFIG: config: \""+path+"\": no such file or directory") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -285,39 +225,35 @@ func TestSwitchWords(t *testing.T) {
 	t.Parallel()
 	for word, on := range map[string]bool{"true": true, "yes": true, "Yes": true, "TRUE": true, "false": false, "no": false, "False": false} {
 		file := "all: true\nlz4: WORD\nsplit: WORD\nhttp: WORD\nembedded_master: WORD\n"
-		r, err := parseRecord("--config", writeConfig(t, strings.ReplaceAll(file, "WORD", word)))
+		r, _, err := parseSample("--config", writeConfig(t, strings.ReplaceAll(file, "WORD", word)))
 		if err != nil {
 			t.Errorf("%s: %v", word, err)
 			continue
 		}
-		want := config.Record{LZ4: on, Split: config.Split{On: on}}
+		want := sample{LZ4: on, Split: split{On: on}}
 		if on {
-			want.EmbeddedMaster, want.Web.Listen = config.DefaultMasterAddress, config.DefaultHTTPAddress
+			want.Master, want.HTTP = masterAddress, httpAddress
 		}
-		got := config.Record{LZ4: r.LZ4, Split: r.Split, EmbeddedMaster: r.EmbeddedMaster, Web: r.Web}
-		if d := cmp.Diff(want, got, cmpopts.IgnoreTypes(config.Common{})); d != "" {
+		got := sample{LZ4: r.LZ4, Split: r.Split, Master: r.Master, HTTP: r.HTTP}
+		if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(sample{})); d != "" {
 			t.Errorf("%s (-want +got):\n%s", word, d)
-		}
-		var p config.Play
-		if err := config.Parse("goplay", config.PlayHelp, "test", []string{"x.bag", "--config", writeConfig(t, "loop: "+word+"\n")}, &p); err != nil || p.Loop.On != on {
-			t.Errorf("loop: %s: %v, %v", word, p.Loop, err)
 		}
 	}
 }
 
 func TestErrorsElsewhere(t *testing.T) {
 	path := writeConfig(t, "all: true\nlz4: true\n")
-	t.Setenv("GORECORD_BUFFSIZE", "many")
-	_, err := parseRecord("--config", path)
-	if err == nil || !strings.HasPrefix(err.Error(), `environment GORECORD_BUFFSIZE: "many": want a whole number`) {
+	t.Setenv("GOSAMPLE_BUFFSIZE", "many")
+	_, _, err := parseSample("--config", path)
+	if err == nil || !strings.HasPrefix(err.Error(), `environment GOSAMPLE_BUFFSIZE: buffsize: "many": want a whole number`) {
 		t.Errorf("got %v", err)
 	}
-	t.Setenv("GORECORD_BUFFSIZE", "")
-	_, err = parseRecord("--config", path, "-j")
-	if want := path + ":2: lz4: --bz2 and --lz4: Can only use one type of compression: leave one out (bz2: flag)"; err == nil || err.Error() != want {
+	t.Setenv("GOSAMPLE_BUFFSIZE", "")
+	_, _, err = parseSample("--config", path, "-j")
+	if want := path + ":2: lz4: leave out --bz2 or --lz4 (bz2: flag)"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	_, err = parseRecord("--config", path, "--buffsize=x")
+	_, _, err = parseSample("--config", path, "--buffsize=x")
 	if err == nil || strings.Contains(err.Error(), path) {
 		t.Errorf("an error of the command line: %v", err)
 	}
@@ -326,24 +262,24 @@ func TestErrorsElsewhere(t *testing.T) {
 // TestPrintedIsReadAgain: what --print-config prints means the same.
 func TestPrintedIsReadAgain(t *testing.T) {
 	t.Parallel()
-	in := strings.Fields(`/a /b* -x ^/c.*$ -x "#,: --max-rate /imu=10 --max-rate *=.5 -O true -b 010 --split --size 0100 --min-space 5G --overflow block ` +
-		`--embedded-master --node /tab` + "\tx")
-	first, err := parseRecord(in...)
+	in := strings.Fields(`/a /b* -x ^/c.*$ -x "#,: --max-rate /imu=10 --max-rate *=.5 -O true -b 010 --split=0100 --min-space 5G --overflow block ` +
+		`--embedded-master --type /tab` + "\tx")
+	_, first, err := parseSample(in...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var text, again bytes.Buffer
-	if err := config.PrintSettings(&text, first.Settings(), []string{"a note\nall: true"}); err != nil {
+	if err := config.PrintSettings(&text, first.List(), []string{"a note\nall: true"}); err != nil {
 		t.Fatal(err)
 	}
-	second, err := parseRecord("--config", writeConfig(t, text.String()))
+	_, second, err := parseSample("--config", writeConfig(t, text.String()))
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text.String())
 	}
-	settings := second.Settings()
+	settings := second.List()
 	for i, s := range settings {
 		if strings.Contains(s.Origin, "robot.yaml") {
-			settings[i].Origin = first.Settings()[i].Origin
+			settings[i].Origin = first.List()[i].Origin
 		}
 	}
 	if err := config.PrintSettings(&again, settings, []string{"a note\nall: true"}); err != nil {
@@ -363,18 +299,18 @@ func TestPrintedIsReadAgain(t *testing.T) {
 func TestSecret(t *testing.T) {
 	t.Parallel()
 	const token = "0123456789abcdef-xyz"
-	r, err := parseRecord("-a", "--http", "--config", writeConfig(t, "http_token: "+token+"\n"))
+	r, all, err := parseSample("-a", "--http", "--config", writeConfig(t, "http_token: "+token+"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := config.PrintSettings(&b, r.Settings(), nil); err != nil {
+	if err := config.PrintSettings(&b, all.List(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if r.Web.Token != token || strings.Contains(b.String(), token) || !strings.Contains(b.String(), "\n# http_token: (not shown) # ") {
-		t.Errorf("%q in\n%s", r.Web.Token, b.String())
+	if r.Token != token || strings.Contains(b.String(), token) || !strings.Contains(b.String(), "\n# http_token: (not shown) # ") {
+		t.Errorf("%q in\n%s", r.Token, b.String())
 	}
-	for _, s := range r.Settings() {
+	for _, s := range all.List() {
 		if strings.Contains(strings.Join(s.Values, " "), token) {
 			t.Errorf("%s is %q", s.Key, s.Values)
 		}
@@ -390,7 +326,7 @@ func TestSecretInErrors(t *testing.T) {
 		"http_token: \"" + token + "\n", "http-token: {" + token + "\n", "all: true\nhttp_token: [" + token + "]\n", "http_token: x: " + token + "\n", "http_token: %" + token + "\n",
 		"HTTP_TOKEN:\n  @" + token + "\n", "http_token: &" + token + " x\n",
 	} {
-		_, err := parseRecord("-a", "--config", writeConfig(t, text))
+		_, _, err := parseSample("-a", "--config", writeConfig(t, text))
 		if err == nil || strings.Contains(err.Error(), token) || !strings.Contains(err.Error(), "robot.yaml:") {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -406,7 +342,7 @@ func FuzzConfig(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		r, err := parseRecord("--config", writeConfig(t, text))
+		_, all, err := parseSample("--config", writeConfig(t, text))
 		if err != nil {
 			if s := err.Error(); strings.ContainsAny(s, "\n\x1b") {
 				t.Errorf("%q is not one line", s)
@@ -414,11 +350,30 @@ func FuzzConfig(f *testing.F) {
 			return
 		}
 		var b bytes.Buffer
-		if err := config.PrintSettings(&b, r.Settings(), nil); err != nil {
+		if err := config.PrintSettings(&b, all.List(), nil); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := parseRecord("--config", writeConfig(t, b.String())); err != nil {
+		if _, _, err := parseSample("--config", writeConfig(t, b.String())); err != nil {
 			t.Errorf("%v in\n%s", err, b.String())
 		}
 	})
+}
+
+// TestURLsAreShownWithoutSecrets: options are logged, and logs are read by many.
+func TestURLsAreShownWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	args := []string{"https://robot:hidden@h/x.bag", "https://h/y.bag?X-Amz-Signature=hidden", "s3://b/z.bag?endpoint=http://h", "s3://b/z.bag?endpoint=http://u:hidden@h", "plain.bag"}
+	_, all, err := parseSample(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all.List() {
+		text := strings.Join(s.Values, " ")
+		if strings.Contains(text, "hidden") {
+			t.Errorf("%s shows %s", s.Key, text)
+		}
+		if s.Key == "topics" && text != "https://not-shown@h/x.bag https://h/y.bag?not-shown s3://b/z.bag?endpoint=http://h s3://b/z.bag?not-shown plain.bag" {
+			t.Error(text)
+		}
+	}
 }

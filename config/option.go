@@ -1,35 +1,71 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/alecthomas/kong"
 
 	"github.com/gorosbag/gorosbag/internal/nearest"
+	"github.com/gorosbag/gorosbag/internal/units"
 )
 
-// option is one option of a program under all its names.
-type option struct {
-	flag *kong.Flag
-	key  string // in a file
-	env  string // the variable
-	args bool   // positionals are values of it, too
+// Option declares one option of a program.
+type Option struct {
+	Name    string   // on the command line, without dashes
+	Short   string   // the letter that stands for Name; empty means none
+	Aliases []string // other names on the command line
+	Arg     string   // stands for the value in the help, such as TIME
+	Default string   // as a user would write the value; empty means none
+	Env     string   // variable of the environment; empty means PROGRAM_NAME
+	Help    string   // text of any number of lines, in which ${default} stands for Default
+	Value   Value
 
-	values []string // effective values, as given; nil means the default
-	lines  []int    // of the values in the file; none elsewhere
-	origin origin
-	bad    bool // a value cannot be read
+	Stock       bool // rosbag has the option: an abbreviation that fits only one such option means that option
+	Secret      bool // neither printed nor logged
+	CommandLine bool // has no key in a file and no variable
 }
 
-// origin says where a value comes from.
+// Group is the options under one heading of the help.
+type Group struct {
+	Title   string // empty means no heading; several groups with one title make one
+	Options []Option
+	Rules   func() []Rule // what has to hold between values; called after all options have set theirs; nil for nothing
+}
+
+// option is a declared option with its other names and its values.
+type option struct {
+	Option
+	group string
+	key   string // in a file
+	words bool   // arguments that are no options are values, too
+
+	values []given // effective values; none with an origin is an empty list
+	origin origin
+	bad    bool // one of the values is wrong
+}
+
+// given is a value as the user gave it.
+type given struct {
+	text string
+	line int    // of the file; zero elsewhere
+	set  func() // stores the value
+}
+
+// texts returns the values.
+func (o *option) texts() []string {
+	texts := make([]string, 0, len(o.values))
+	for _, v := range o.values {
+		texts = append(texts, v.text)
+	}
+	return texts
+}
+
+// origin says where the values of an option come from.
 type origin struct {
 	place string // empty means the default
-	path  string // of the file, whose line is in place; empty elsewhere
+	path  string // of the file whose line is in place; empty elsewhere
 }
 
 const onCommandLine = "flag"
@@ -41,162 +77,85 @@ func (o origin) String() string {
 	return o.place
 }
 
-// flagOnlyOptions names the options that make no sense in a file or as a variable.
-var flagOnlyOptions = []string{"help", "version", "man", "print-config", "check-config"} //nolint:gochecknoglobals // a constant, but for the language
-
-// optionsOf lists the options of k, and removes their environment variables from kong, which
-// could not tell the origin of a value. We read them ourselves.
-func optionsOf(k *kong.Kong) []*option {
-	prefix := strings.ToUpper(k.Model.Name) + "_"
-	var all []*option
-	for _, f := range k.Model.Flags {
-		o := &option{flag: f, key: snake(f.Name), env: prefix + strings.ToUpper(snake(f.Name))}
-		if len(f.Envs) > 0 {
-			o.env = f.Envs[0]
-		}
-		f.Envs, f.Tag.Envs = nil, nil
-		for _, p := range k.Model.Positional {
-			if f.Name == p.Name || f.Name == p.Name+"s" {
-				o.key, o.args = p.Name+"s", true
-			}
-		}
-		if slices.Contains(flagOnlyOptions, f.Name) {
-			o.key, o.env = "", ""
-		}
-		all = append(all, o)
-	}
-	return all
-}
-
 func snake(name string) string { return strings.ReplaceAll(name, "-", "_") }
 
 // list reports whether the option may be given several times.
-func (o *option) list() bool {
-	kind := o.flag.Target.Kind()
-	return kind == reflect.Slice || kind == reflect.Map
-}
+func (o *option) list() bool { return o.Value.kind == list || o.Value.kind == pairs }
 
-// pairs reports whether its values have the form of KEY=VALUE.
+// pairs reports whether values have the form KEY=VALUE.
 func (o *option) pairs() bool {
-	return o.flag.Target.Kind() == reflect.Map || o.list() && strings.Contains(o.flag.PlaceHolder, "=")
+	return o.Value.kind == pairs || o.Value.kind == list && strings.Contains(o.Arg, "=")
 }
 
-// validate decodes the values without storing them, and returns what is wrong with each.
-func (o *option) validate() (errs Errors) {
-	for i, value := range o.values {
-		reason := o.refuses(value)
-		if reason == "" {
-			continue
+// read reads the values without storing them, and returns what is wrong with each.
+func (o *option) read() (errs Errors) {
+	for i := range o.values {
+		var err error
+		v := &o.values[i]
+		if v.set, err = o.Value.read(v.text); err != nil {
+			o.bad = true
+			errs = append(errs, o.errorAt(v.line, v.text, o.reason(err)))
 		}
-		o.bad = true
-		one := *o
-		if one.values = []string{value}; i < len(o.lines) {
-			one.lines = o.lines[i : i+1]
-		}
-		errs = append(errs, one.errorOf(&ValueError{o.flag.Name, value, reason}))
 	}
 	return errs
 }
 
-// refuses returns why a value cannot be read; empty if it can.
-func (o *option) refuses(value string) string {
-	target := reflect.New(o.flag.Target.Type()).Elem()
-	ctx := &kong.DecodeContext{Value: o.flag.Value, Scan: kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: value})}
-	if target.Kind() == reflect.Pointer {
-		target.Set(reflect.New(target.Type().Elem()))
-	}
-	err := o.flag.Mapper.Decode(ctx, target)
+// errExpected stands for the text of option.expected.
+var errExpected = errors.New("want something else")
+
+// reason returns what an error of Value.read says about the option.
+func (o *option) reason(err error) string {
 	switch {
-	case err == nil && (o.flag.Enum == "" || slices.Contains(o.flag.EnumSlice(), value)):
-		return ""
-	case err == nil || o.plain():
+	case err == errExpected: //nolint:errorlint // the value itself
 		return o.expected()
+	case err == units.ErrWhole && (o.Arg == "MiB" || o.Arg == "KiB"): //nolint:errorlint // the value itself
+		return err.Error() + " of " + o.Arg
 	}
 	return err.Error()
 }
 
-// plain reports whether kong decodes the values, whose errors do not say what is allowed. Types
-// of this package say so.
-func (o *option) plain() bool {
-	t := o.flag.Target.Type()
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return t.PkgPath() == "" || t == reflect.TypeFor[time.Duration]()
-}
-
 // expected says what a value may be.
 func (o *option) expected() string {
-	if o.flag.Enum != "" {
-		return "want one of " + strings.Join(o.flag.EnumSlice(), ", ")
-	}
-	t := o.flag.Target.Type()
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	name := o.flag.PlaceHolder
-	switch {
+	switch v := &o.Value; {
+	case len(v.choices) > 0:
+		return "want one of " + strings.Join(v.choices, ", ")
+	case v.kind == toggle:
+		return units.ErrSwitch.Error()
 	case o.pairs():
-		text := "want " + name + ", in a file written as " + strings.Replace(name, "=", ": ", 1)
-		_, value, _ := strings.Cut(name, "=")
-		if t.Kind() == reflect.Map {
-			text += ", where " + value + " is " + numberKind(t.Elem().Kind())
+		text := "want " + o.Arg + ", in a file written as " + strings.Replace(o.Arg, "=", ": ", 1)
+		if _, name, _ := strings.Cut(o.Arg, "="); v.number != "" {
+			text += ", where " + name + " is " + v.number
 		}
 		return text
-	case t == reflect.TypeFor[time.Duration]():
-		return "want a time with its unit, such as 500ms or 5s"
-	case t.Kind() == reflect.Bool:
-		return "want true or false"
-	case t.PkgPath() == "" && numberKind(t.Kind()) != "" && (name == "MiB" || name == "KiB"):
-		return "want " + numberKind(t.Kind()) + " of " + name
-	case t.PkgPath() == "" && numberKind(t.Kind()) != "":
-		return "want " + numberKind(t.Kind())
-	case name != "":
-		return "want " + name
+	case o.Arg != "":
+		return "want " + o.Arg
 	}
 	return "want a value"
 }
 
-// numberKind says what a number of a kind may be; empty if it is no number.
-func numberKind(k reflect.Kind) string {
-	switch k { //nolint:exhaustive // those that options have
-	case reflect.Int, reflect.Int64:
-		return "a whole number"
-	case reflect.Float64:
-		return "a number"
-	}
-	return ""
-}
-
-// arguments returns the command line arguments that pass the values to kong.
-func (o *option) arguments() []string {
-	var args []string
-	for _, v := range o.values {
-		args = append(args, "--"+o.flag.Name+"="+v)
-	}
-	return args
-}
-
-// fromEnvironment takes the option's value from its variable, if that is set. A list
-// may have several lines.
+// fromEnvironment sets the option from its variable, if that is set. A list may have several lines.
 func (o *option) fromEnvironment() Errors {
-	text := os.Getenv(o.env)
-	if o.env == "" || text == "" { // compose files pass unset variables as empty
+	text := os.Getenv(o.Env)
+	if o.Env == "" || text == "" { // compose files pass unset variables as empty
 		return nil
 	}
-	o.values, o.origin = []string{text}, origin{place: "environment " + o.env}
+	o.origin = origin{place: "environment " + o.Env}
+	values := []string{text}
 	if o.list() {
-		o.values = strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+		values = strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 	}
-	return o.validate()
+	for _, value := range values {
+		o.values = append(o.values, given{text: value})
+	}
+	return o.read()
 }
 
-// unknownVariables lists variables with our prefix that are no options. They are no error:
-// container engines derive variables from the names of services.
+// unknownVariables returns warnings about variables that begin with prefix and name no option. They
+// are no errors: container engines derive variables from the names of services.
 func unknownVariables(prefix string, all []*option) []string {
 	var names, warnings []string
 	for _, o := range all {
-		names = append(names, o.env)
+		names = append(names, o.Env)
 	}
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")

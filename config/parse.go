@@ -1,117 +1,168 @@
+// Package config reads the options of a program from its command line, the environment and a file, and
+// prints them: help, manual page, reference and configuration. A program declares its options as data.
 package config
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"reflect"
+	"os"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/alecthomas/kong"
+	kongcompletion "github.com/jotaen/kong-completion"
 )
 
-// Parse fills model from a command line (without the program's name), the environment
-// and the file that --config names, in this order of precedence. An error is a usage
-// error: one line that names the option and, unless it was on the command line, where it
-// was set; several are Errors. Then model has the values without errors. --version prints the
-// program's name and version.
-func Parse(program, help, version string, args []string, model any, multitoken ...string) error {
-	k, err := newKong(program, help, version, model)
-	if err != nil {
-		return err
-	}
-	if completes(k) {
-		k.Exit(0)
-	}
-	all := optionsOf(k)
-	expanded, err := Expand(args, k, multitoken...)
-	if err != nil {
-		return err
-	}
-	infoOnly := commandLine(expanded, all)
-	var errs Errors
-	if !infoOnly {
-		errs = append(checkCommandLine(all), fromEnvironmentAndFile(all)...)
-	}
-	if _, err := k.Parse(readable(expanded, all)); err != nil {
-		unsure := len(errs) > 0
-		for _, err := range single(err) {
-			if !unsure || certain(err, all) {
-				errs = append(errs, place(err, all))
-			}
-		}
-	}
-	if m, ok := model.(keeper); ok {
-		m.keep(all, unknownVariables(strings.ToUpper(program)+"_", all))
-	}
-	return errs.err()
+// Program says what Parse has to know of a program.
+type Program struct {
+	Name    string // in lower case
+	Version string
+	Help    string // introduces the help
+	Words   Words
+	Groups  []Group // in the order of the help
+
+	// Complete is called after the options have set their values, and before the rules of the groups; nil for
+	// nothing.
+	Complete func()
 }
 
-// checkCommandLine reads what the command line sets, to find all that is wrong.
-func checkCommandLine(all []*option) (errs Errors) {
+// Words are the arguments that are no options: they are values of an option.
+type Words struct {
+	Name   string // what one word is; the key in a file is the plural
+	Option string // long name of the option
+	Help   string
+}
+
+// Settings are the options of a program with the values that they have, and where these come from.
+type Settings struct {
+	options []*option
+	unknown []string
+}
+
+// Unknown returns warnings about environment variables that have the program's prefix but are no options.
+func (s *Settings) Unknown() []string { return s.unknown }
+
+// Parse sets the options from a command line (without the program's name), the environment and the file
+// of the option config, in this order of precedence. An error is about usage, and has one line that names
+// the option and where it was set; several are Errors. The options without errors are set then, too.
+// Options that only print are carried out, and end the process.
+func (p *Program) Parse(args []string) (*Settings, error) {
+	all := p.options()
+	s := &Settings{options: all}
+	k, err := p.kong()
+	if err != nil {
+		return s, err
+	}
+	if os.Getenv("COMP_LINE") != "" { // a shell asks how the command line may go on
+		kongcompletion.Register(k)
+	}
+	expanded, err := expand(args, all)
+	if err != nil {
+		return s, err
+	}
+	if prints := commandLine(expanded, all); prints != "" { // also with an invalid file
+		_, err := k.Parse([]string{prints})
+		return s, err
+	}
+	s.unknown = unknownVariables(p.prefix(), all)
+	var errs Errors
 	for _, o := range all {
 		if o.origin.place == onCommandLine {
-			errs = append(errs, o.validate()...)
+			errs = append(errs, o.read()...)
+		}
+	}
+	errs = append(errs, fromEnvironmentAndFile(all)...)
+	for _, o := range all {
+		o.store()
+	}
+	errs = append(errs, p.brokenRules(all, len(errs) > 0)...)
+	return s, errs.err()
+}
+
+// brokenRules returns what the values of all options break.
+func (p *Program) brokenRules(all []*option, othersWrong bool) (errs Errors) {
+	if p.Complete != nil {
+		p.Complete()
+	}
+	for _, g := range p.Groups {
+		if g.Rules == nil {
+			continue
+		}
+		for _, r := range g.Rules() {
+			if err := r.broken(all, othersWrong); err != nil {
+				errs = append(errs, err)
+			}
 		}
 	}
 	return errs
 }
 
-// readable returns a command line with the values of all options that can be read. expanded is
-// the given one.
-func readable(expanded []string, all []*option) []string {
-	bad := map[string]bool{}
-	var args []string
-	for _, o := range all {
-		bad[o.flag.Name] = o.bad
-		if o.origin.place != onCommandLine && !o.bad {
-			args = append(args, o.arguments()...)
+// prefix returns how the names of variables begin.
+func (p *Program) prefix() string { return strings.ToUpper(p.Name) + "_" }
+
+// options returns the options of the program without values, and --help.
+func (p *Program) options() []*option {
+	help := Option{Name: "help", Short: "h", CommandLine: true, Value: Switch(new(bool)), Help: "Show context-sensitive help."}
+	help.Value.info = noField
+	all := []*option{{Option: help}}
+	for _, g := range p.Groups {
+		for _, declared := range g.Options {
+			o := &option{Option: declared, group: g.Title, key: snake(declared.Name)}
+			switch {
+			case o.CommandLine:
+				o.key = ""
+			case o.Env == "":
+				o.Env = p.prefix() + strings.ToUpper(o.key)
+			}
+			if o.Name == p.Words.Option {
+				o.words, o.key = true, p.Words.Name+"s"
+			}
+			all = append(all, o)
 		}
 	}
-	end := slices.Index(expanded, "--")
-	for _, arg := range expanded[:end] {
-		if name, _, _ := strings.Cut(arg[2:], "="); !bad[name] {
-			args = append(args, arg)
+	return all
+}
+
+// store sets what the option stands for to its values, or to its default if they are wrong.
+func (o *option) store() {
+	if o.origin.place != "" && !o.bad {
+		for _, v := range o.values {
+			v.set()
 		}
+	} else if o.Default != "" {
+		set, err := o.Value.read(o.Default)
+		if err != nil {
+			panic(fmt.Sprintf("config: default of --%s: %v", o.Name, err))
+		}
+		set()
 	}
-	return append(args, expanded[end:]...)
 }
 
-func newKong(program, help, version string, model any) (*kong.Kong, error) {
-	prefix := strings.ToUpper(program) + "_"
-	help += "\n\nOptions may also be set in the environment: --an-option as " + prefix + "AN_OPTION, a list with one value in each line; " +
-		"and in the file of --config as an_option: VALUE."
-	return kong.New(model, kong.Name(program), kong.Description(help), kong.UsageOnError(),
-		kong.Vars{"version": program + " " + version, "master": DefaultMasterAddress, "http": DefaultHTTPAddress},
-		kong.KindMapper(reflect.Int, kong.MapperFunc(decimal)), kong.KindMapper(reflect.Int64, kong.MapperFunc(decimal)))
-}
-
-// commandLine records the options that the expanded command line sets. infoOnly reports that only
-// information about the program is requested, such as the help, which must work even with an
-// invalid configuration file.
-func commandLine(expanded []string, all []*option) (infoOnly bool) {
+// commandLine records the options that the expanded command line sets. It returns the argument that asks
+// to print something about the program instead; empty if there is none.
+func commandLine(expanded []string, all []*option) (prints string) {
 	end := slices.Index(expanded, "--")
 	for _, o := range all {
+		if o.words {
+			for _, word := range expanded[end+1:] {
+				o.set(word)
+			}
+		}
 		for _, arg := range expanded[:end] {
 			name, value, hasValue := strings.Cut(arg[2:], "=")
-			if name != o.flag.Name {
+			if name != o.Name {
 				continue
 			}
 			if !hasValue {
 				value = "true"
 			}
 			o.set(value)
-			infoOnly = infoOnly || slices.Contains([]string{"help", "version", "man"}, name)
-		}
-		if o.args {
-			for _, word := range expanded[end+1:] {
-				o.set(word)
+			if o.Value.info != nil {
+				prints = arg
 			}
 		}
 	}
-	return infoOnly
+	return prints
 }
 
 // set adds a value from the command line.
@@ -119,7 +170,7 @@ func (o *option) set(value string) {
 	if !o.list() {
 		o.values = nil // the last one counts
 	}
-	o.values, o.origin = append(o.values, value), origin{place: onCommandLine}
+	o.values, o.origin = append(o.values, given{text: value}), origin{place: onCommandLine}
 }
 
 // fromEnvironmentAndFile sets options that are not on the command line from the environment and the file.
@@ -133,40 +184,30 @@ func fromEnvironmentAndFile(all []*option) (errs Errors) {
 		if o.key == "config" && len(o.values) > 0 {
 			file = o
 		}
-		fromFile = append(fromFile, &option{flag: o.flag, key: o.key, env: o.env, args: o.args})
+		fromFile = append(fromFile, &option{Option: o.Option, key: o.key, words: o.words})
 	}
 	if file == nil {
 		return errs
 	}
-	path := file.values[0]
+	path := file.values[0].text
 	if path == "" {
-		return append(errs, errors.New("--config: want the name of a file, not an empty one"))
+		return append(errs, file.errorAt(0, "", "want the name of a file, not an empty one"))
 	}
 	var bad *fs.PathError
 	switch err := readFile(path, fromFile); {
 	case errors.As(err, &bad):
-		return append(errs, fmt.Errorf("--config %s (%s): %w: name a YAML file that can be read", path, file.origin, bad.Err))
+		return append(errs, file.errorAt(0, path, fmt.Sprintf("%v: name a YAML file that can be read", bad.Err)))
 	case err != nil:
-		errs = append(errs, single(err)...)
+		var several Errors
+		if !errors.As(err, &several) {
+			several = Errors{err}
+		}
+		errs = append(errs, several...)
 	}
 	for i, o := range all {
-		if o.origin.place == "" && o.key != "" {
-			o.values, o.lines, o.origin, o.bad = fromFile[i].values, fromFile[i].lines, fromFile[i].origin, fromFile[i].bad
+		if from := fromFile[i]; o.origin.place == "" && o.key != "" {
+			o.values, o.origin, o.bad = from.values, from.origin, from.bad
 		}
 	}
 	return errs
-}
-
-// decimal reads integers as stock does: 010 is ten, and 0x10 is none.
-func decimal(ctx *kong.DecodeContext, target reflect.Value) error {
-	var text string
-	if err := ctx.Scan.PopValueInto("number", &text); err != nil {
-		return err
-	}
-	n, err := strconv.ParseInt(text, 10, target.Type().Bits())
-	if err != nil {
-		return fmt.Errorf("%q: want a whole number", text)
-	}
-	target.SetInt(n)
-	return nil
 }

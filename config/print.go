@@ -3,8 +3,6 @@ package config
 import (
 	"fmt"
 	"io"
-	"net/url"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,24 +24,22 @@ type Setting struct {
 // redacted replaces a secret: more users can read the log than the configuration.
 const redacted = "(not shown)"
 
-func settingsOf(all []*option) []Setting {
+// List returns all options with their effective values, in the order of the help.
+func (s *Settings) List() []Setting {
 	var settings []Setting
-	for _, o := range all {
+	for _, o := range s.options {
 		if o.key == "" || o.key == "config" {
 			continue
 		}
-		s := Setting{Key: o.key, Values: o.values, Origin: o.origin.String(), list: o.list(), pairs: o.pairs(), literal: o.literal()}
-		if o.flag.Group != nil {
-			s.group = strings.TrimSuffix(o.flag.Group.Title, ":")
-		}
+		s := Setting{Key: o.key, Values: o.texts(), Origin: o.origin.String(), list: o.list(), pairs: o.pairs(), literal: o.Value.literal, group: o.group}
 		switch {
-		case o.origin.place != "" && o.flag.Tag.Has("secret"):
+		case o.origin.place != "" && o.Secret:
 			s.Values, s.secret = []string{redacted}, true
 		case o.origin.place != "":
 			s.Values = withoutCredentials(s.Values)
-		case o.flag.HasDefault:
-			s.Values = []string{o.flag.Default}
-		case o.flag.Target.Kind() == reflect.Bool:
+		case o.Default != "":
+			s.Values = []string{o.Default}
+		case o.Value.kind == toggle:
 			s.Values = []string{"false"}
 		}
 		settings = append(settings, s)
@@ -58,37 +54,6 @@ func settingsOf(all []*option) []Setting {
 		return slices.Index(groups, a.group) - slices.Index(groups, b.group)
 	})
 	return settings
-}
-
-// withoutCredentials removes credentials from URLs: user, password and, for http, the query.
-// A password in the endpoint of a store is an error later on.
-func withoutCredentials(values []string) []string {
-	shown := slices.Clone(values)
-	for i, v := range shown {
-		u, err := url.Parse(v)
-		if err != nil || u.Host == "" || u.Scheme == "" {
-			continue
-		}
-		if u.User != nil {
-			u.User = url.User("not-shown")
-			shown[i] = u.String()
-		}
-		web := u.Scheme == "http" || u.Scheme == "https"
-		if web && u.RawQuery != "" || strings.Contains(u.Query().Get("endpoint"), "@") {
-			u.RawQuery = "not-shown"
-			shown[i] = u.String()
-		}
-	}
-	return shown
-}
-
-// literal reports whether a value is no text for YAML.
-func (o *option) literal() bool {
-	t := o.flag.Target.Type()
-	if k := t.Kind(); k == reflect.Pointer || k == reflect.Slice || k == reflect.Map {
-		t = t.Elem()
-	}
-	return t.Kind() != reflect.String
 }
 
 // Default reports whether the option has its default value.

@@ -20,7 +20,7 @@ import (
 // audience is a viewer of a playback in a test.
 type audience struct {
 	t      *testing.T
-	source live.Source
+	source *live.Source
 	viewer *live.Viewer
 	zero   rosbag.Time // of the bag
 }
@@ -114,7 +114,7 @@ func TestViewerAfterJumps(t *testing.T) {
 			150 * ms: func(c control.Control) { a.sees("/a a7 at 700ms"); c.StepBack() },
 			200 * ms: func(c control.Control) {
 				a.sees("jump to 600ms", "/tf 2a at 200ms", "/tf 1b at 400ms", "/map map at 500ms", "/tf 2b at 600ms", "/a a3 at 300ms")
-				c.SetTopic("/a", false) //nolint:errcheck // the topic is played
+				c.SetTopic("/a", false)
 				c.Seek(950 * ms)
 			},
 			300 * ms: func(c control.Control) {
@@ -209,7 +209,7 @@ func TestViewerControls(t *testing.T) {
 				if r := c.Status().Rate; r != float64(float32(0.1)) {
 					t.Errorf("rate %v", r)
 				}
-				c.SetRate(0.1) //nolint:errcheck // a valid rate
+				c.SetRate(0.1)
 				p.Do(live.PlaybackRequest{Play: true, Speed: float64(float32(0.1))})
 				if r := c.Status().Rate; r != 0.1 {
 					t.Errorf("a viewer that sends the speed it was told makes it %v", r)

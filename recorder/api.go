@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
@@ -18,6 +19,9 @@ const (
 	ReportAlways = own.ReportAlways
 	ReportNever  = own.ReportNever
 )
+
+// Limit says how much of some topics is recorded.
+type Limit = account.Limit
 
 // What bagfile knows of the disk is part of this package's API.
 type (

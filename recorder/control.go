@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"context"
+	"os"
 	"sync"
 	"time"
 
@@ -155,4 +156,22 @@ func (c *Control) Pin(ctx context.Context, last time.Duration) (files []string, 
 		return nil, err
 	}
 	return r.sink.Pin(ctx, time.Now().Add(-last))
+}
+
+// Bags implements control.Recording.
+func (c *Control) Bags() ([]control.Bag, error) {
+	r, err := c.reach()
+	if err != nil {
+		return nil, err
+	}
+	return r.sink.Bags.Finished.Bags(), nil
+}
+
+// OpenBag implements control.Recording.
+func (c *Control) OpenBag(id int) (*os.File, control.Bag, error) {
+	r, err := c.reach()
+	if err != nil {
+		return nil, control.Bag{}, err
+	}
+	return r.sink.Bags.Finished.Open(id)
 }

@@ -100,7 +100,7 @@ func TestFinishedBagsAreFoundByNumber(t *testing.T) {
 		}
 	}
 	sum := l.Account()
-	if want := (files.EarlierFiles{Files: 3, Snapshots: 1, SnapshotBytes: p.Out.Bytes()}); sum.Earlier != want || sum.Bytes != bags*p.Out.Bytes() || sum.Last != p.Out.Path() {
+	if want := (control.EarlierFiles{Files: 3, Snapshots: 1, SnapshotBytes: p.Out.Bytes()}); sum.Earlier != want || sum.Bytes != bags*p.Out.Bytes() || sum.Last != p.Out.Path() {
 		t.Errorf("%+v", sum.Earlier)
 	}
 	if err := l.Err(); !errors.Is(err, errInjected) || len(err.Error()) > 40*files.KeptFaults {

@@ -250,7 +250,7 @@ func TestLimitsThatMakeNoSense(t *testing.T) {
 		"minus one":         {Limit{Topics: "/a", Count: -1}, false},
 		"topics of no name": {Limit{Count: 1}, false},
 	} {
-		if err := c.limit.check(); (err == nil) != c.ok {
+		if err := c.limit.Check(); (err == nil) != c.ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

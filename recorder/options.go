@@ -14,6 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
@@ -216,6 +217,11 @@ func (o *Options) intake(encoder *encode.Encoder) intake.Config {
 	return c
 }
 
+// limits returns all limits, that of all topics first.
+func (o *Options) limits() []account.Limit {
+	return append([]account.Limit{{Topics: "**", Count: o.Limit}}, o.Limits...)
+}
+
 // sink returns what the sink is made of; out is the file that is written, nil while stopped.
 func (o *Options) sink(in *intake.Intake, encoder *encode.Encoder, outputs *bagfile.Series, retain *retention.Retainer, out *files.Bag) sink.Config {
 	mode := map[control.SnapshotMode]sink.Mode{control.SnapshotOnly: sink.OnlySnapshots, control.SnapshotBeside: sink.BesideRecording}[o.Snapshot.Mode]
@@ -259,7 +265,7 @@ func (o *Options) encoder() encode.Options {
 // before a file is created.
 func (o *Options) checkNames() error {
 	for _, l := range o.Limits {
-		if err := l.check(); err != nil {
+		if err := l.Check(); err != nil {
 			return err
 		}
 	}

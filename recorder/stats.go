@@ -1,67 +1,63 @@
 package recorder
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
-// summary reads the accounts after the pipeline has been closed.
-func (r *session) summary(d time.Duration) control.Summary {
-	s := control.Summary{Duration: d, Triggers: r.o.triggers()}
-	if r.o.Adaptive {
-		s.Chunks = r.sink.Encoder.Stored()
+// stats reads the accounts of a recording under way.
+func (r *session) stats() control.Stats {
+	p, now := r.sink, time.Now()
+	s := control.Stats{Taken: now, Elapsed: now.Sub(r.started), Bytes: p.Bags.Stored(), Handover: r.o.handover().Handed(), Triggers: r.o.triggers()}
+	if out := p.Current(); out != nil {
+		s.File = out.Target()
 	}
-	files := r.sink.Bags.Finished.Account()
-	s.File, s.Bytes, s.Earlier = files.Last, files.Bytes, control.EarlierFiles(files.Earlier)
-	for _, f := range files.Files {
-		s.Files = append(s.Files, control.FileSummary(f))
-	}
-	if out := r.sink.Current(); r.sink.Abandoned.Load() && out != nil {
-		bytes := r.in.Accounts().FileBytes()
-		s.File = out.Target() + bagname.ActiveSuffix
-		s.Bytes += bytes
-		s.Files = append(s.Files, control.FileSummary{File: s.File, Bytes: bytes})
-	}
-	topics, unread := r.in.Accounts().SummaryFigures(time.Now())
-	s.Topics, s.Unread = topicSummaries(topics), unread
-	for _, t := range s.Topics {
-		if len(t.Publishers)+t.Former.Count+t.Refused == 0 && slices.Contains(r.o.Select.literal, t.Topic) {
-			s.Missing = append(s.Missing, t.Topic)
-		}
-	}
-	s.Missing = append(s.Missing, r.o.Select.unmatched()...)
+	s.DiskFree, s.TimeLeft = p.Bags.Disk.Forecast()
+	s.Disk, s.Finished, s.Deleted = p.Bags.Outputs.Watchdog.Account(), p.Bags.Finished.Number(), p.Bags.Finished.Retain.Deletions()
+	live := r.in.Accounts().LiveFigures(now)
+	s.State, s.Ending, s.Part, s.FileBytes = live.State, live.Ending, live.Part, live.FileBytes
+	s.Buffered, s.BufferMost, s.Unread = live.Buffered, live.BufferMost, live.Unread
+	s.Snapshots, s.Topics = snapshotStats(live.Snapshots), topicStats(live.Topics)
+	s.Snapshots.Failed = p.Snapshotter.Failures()
 	return s
 }
 
-// lossesNow returns what gives the account of what was lost until now.
-func lossesNow(accounts intake.Accounts) func() control.Summary {
-	return func() control.Summary {
-		topics, unread := accounts.SummaryFigures(time.Now())
-		return control.Summary{Topics: topicSummaries(topics), Unread: unread}
+// snapshotStats returns the account of the ring.
+func snapshotStats(f ring.Figures) control.SnapshotStats {
+	s := control.SnapshotStats{Held: f.Held, Bytes: f.Bytes, Most: f.Most, Taken: f.Taken, File: f.File}
+	switch {
+	case f.Only:
+		s.Mode = control.SnapshotOnly
+	case f.On:
+		s.Mode = control.SnapshotBeside
 	}
+	return s
 }
 
-// topicSummaries returns the accounts of topics by name.
-func topicSummaries(topics []account.Figures) []control.TopicSummary {
-	all := make([]control.TopicSummary, 0, len(topics))
+// topicStats returns the live accounts of topics.
+func topicStats(topics []account.Figures) []control.TopicStats {
+	all := make([]control.TopicStats, 0, len(topics))
 	for _, f := range topics {
-		ts := control.TopicSummary{Topic: f.Topic, Type: f.Typ, Former: control.FormerPublishers(f.Former), Refused: f.Refused, Messages: f.Recorded.Messages, Repeated: f.Repeated, Skipped: f.Skipped, Passed: f.Passed, Pickup: f.Pickup, Waiting: f.WaitsFor, Bytes: f.Recorded.Bytes, HeldUp: f.HeldUp, Dropped: map[string]uint64{}}
-		for _, a := range f.Publishers {
-			ts.Publishers = append(ts.Publishers, control.PublisherSummary{CallerID: a.Id, Missed: a.Missed, LinksLost: a.LinksLost, Reconnected: a.Reconnected, Away: a.Away, Without: a.Without})
-		}
+		ts := control.TopicStats{Topic: f.Topic, Type: f.Typ, Passed: f.Passed, Publishers: f.Linked, Messages: f.Taken.Messages, Bytes: f.Taken.Bytes, HeldUp: f.HeldUp, Last: f.Last}
 		for cause, n := range f.Dropped {
-			if n > 0 {
-				ts.Dropped[account.DropCause(cause).String()] = n
+			if n == 0 {
+				continue
 			}
+			if ts.Causes == nil {
+				ts.Causes = map[string]uint64{}
+			}
+			ts.Dropped += n
+			ts.Causes[account.DropCause(cause).String()] = n
+		}
+		ts.Missed, ts.LinksLost, ts.Refused = f.Former.Missed, f.Former.LinksLost, f.Refused
+		for _, a := range f.Publishers {
+			ts.Missed += a.Missed
+			ts.LinksLost += a.LinksLost
 		}
 		all = append(all, ts)
 	}
-	slices.SortFunc(all, func(a, b control.TopicSummary) int { return strings.Compare(a.Topic, b.Topic) })
 	return all
 }

@@ -54,7 +54,7 @@ func TestAround(t *testing.T) {
 		"--until mark=door":              ": 52 messages",
 		"--around mark=x":                `--around: no mark begins with "x"; there are "door opened"`,
 		"--around mark=door --start +1s": "--around stands in place of --start, --until and --duration",
-		"--around mark=door --margin x":  `"x" is not a number of seconds`,
+		"--around mark=door --margin x":  `"x": want a number of seconds`,
 	} {
 		code, _, stderr := gobag(append(append([]string{"filter", "-f"}, strings.Fields(args)...), dir+"/in.bag", dir+"/out.bag")...)
 		if !strings.Contains(stderr, want) || (code == 0) != strings.Contains(want, " message") {

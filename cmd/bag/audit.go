@@ -7,23 +7,23 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagaudit"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/internal/units"
 )
 
 type auditFlags struct {
 	readOnly
 
-	Rate    config.Size `placeholder:"SIZE" help:"Read at most this many bytes a second, such as 20M (default: as fast as it goes)."`
-	Journal string      `placeholder:"FILE" help:"File that notes what is verified (default: one for each place, in the directory for caches)."`
-	JSON    bool        `name:"json" help:"One line of JSON for each defect."`
-	Quiet   bool        `short:"q" help:"Show no progress bar and no summary; defects are told anyway."`
-	Place   string      `arg:"" name:"place" completion-predictor:"dir" help:"URL of a store such as s3://BUCKET/PREFIX, or a directory: with all that is below."`
+	Rate    units.Size `placeholder:"SIZE" help:"Read at most this many bytes a second, such as 20M (default: as fast as it goes)."`
+	Journal string     `placeholder:"FILE" help:"File that notes what is verified (default: one for each place, in the directory for caches)."`
+	JSON    bool       `name:"json" help:"One line of JSON for each defect."`
+	Quiet   bool       `short:"q" help:"Show no progress bar and no summary; defects are told anyway."`
+	Place   string     `arg:"" name:"place" completion-predictor:"dir" help:"URL of a store such as s3://BUCKET/PREFIX, or a directory: with all that is below."`
 }
 
 // Help is the long help.

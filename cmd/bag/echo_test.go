@@ -225,7 +225,7 @@ func TestEchoComplaints(t *testing.T) {
 		{"two formats", []string{demoBag, "--json", "-p"}, 1, "can't be used together"},
 		{"options of text", []string{demoBag, "--json", "--noarr"}, 1, "--noarr and --nostr are for text and CSV"},
 		{"all and topic", []string{demoBag, "-a", "/tf"}, 1, "exclude each other"},
-		{"start", []string{demoBag, "--start", "yesterday"}, 1, `--start: "yesterday" is not a time`},
+		{"start", []string{demoBag, "--start", "yesterday"}, 1, `--start: "yesterday": not a time`},
 		{"wrong md5sum", []string{write(t, "a.bag", patch(t, b, "string data", "uint8[] dat"))}, 0, "it is used anyway"},
 		{"wrong type", []string{write(t, "a.bag", patch(t, b, "string data", "string dat-"))}, 3, "its messages cannot be shown"},
 		{"too long for the message", []string{write(t, "a.bag", patch(t, b, "string data", "uint64[3] a"))}, 3, "uint64[3] of 3 elements of at least 8 bytes"},

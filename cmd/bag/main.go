@@ -13,6 +13,8 @@ import (
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/program/options"
+	"github.com/gorosbag/gorosbag/internal/units"
 )
 
 // flags has one field for each command, whose struct and Run method are in the file
@@ -37,9 +39,9 @@ type flags struct {
 	Upload     uploadFlags     `cmd:"" help:"Upload bags to object storage without recording."`
 	Audit      auditFlags      `cmd:"" help:"Verify the bags of a store against their checksums."`
 
-	MaxChunk config.ChunkLimit `default:"512M" placeholder:"SIZE" help:"Unpack compressed chunks of at most this size, such as 1G (default ${default}, at most 2047M). A hostile bag of a few kB could fill the memory."`
+	MaxChunk units.ChunkLimit `default:"512M" placeholder:"SIZE" help:"Unpack compressed chunks of at most this size, such as 1G (default ${default}, at most 2047M). A hostile bag of a few kB could fill the memory."`
 
-	config.LogFormat
+	options.LogFormat
 
 	Completion completionFlags `cmd:"" help:"Print what makes a shell complete gobag's arguments."`
 

@@ -151,7 +151,7 @@ func TestRefused(t *testing.T) {
 		"bz2 in MCAP":        {[]string{"convert", "--compression=bz2", "DIR/in.bag", "DIR/o.mcap"}, "cannot be compressed with bz2"},
 		"chunk size":         {[]string{"convert", "--chunksize=-1", "DIR/in.bag", "DIR/o.bag"}, "--chunksize -1"},
 		"pattern":            {[]string{"filter", "-e", "-t", "(", "DIR/in.bag", "DIR/o.bag"}, "--topic: error parsing regexp: missing closing ): `(`"},
-		"time":               {[]string{"filter", "--start", "noon", "DIR/in.bag", "DIR/o.bag"}, `--start: "noon" is not a time: write seconds`},
+		"time":               {[]string{"filter", "--start", "noon", "DIR/in.bag", "DIR/o.bag"}, `--start: "noon": not a time: write seconds`},
 		"times":              {[]string{"filter", "--start", "-0s", "--end", "+0s", "DIR/in.bag", "DIR/o.bag"}, "s before --start"},
 		"number since 1970":  {[]string{"filter", "-s", "1795225280.3", "DIR/in.bag", "DIR/o.bag"}, "write @1795225280.3 for a time since 1970"},
 		"-u as the end":      {[]string{"filter", "-u", "1795225280", "DIR/in.bag", "DIR/o.bag"}, "as in rosbag play: for the end write --until @1795225280"},

@@ -9,24 +9,25 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/catalog"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/program/options"
 	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/internal/units"
 	"github.com/gorosbag/gorosbag/internal/upload"
 )
 
 type uploadFlags struct {
-	All    bool        `help:"Upload all finished bags of the directory, not only those that wait for this upload."`
-	Rate   config.Size `placeholder:"SIZE" help:"Upload at most this many bytes a second, such as 5M."`
-	Delete bool        `help:"Delete a bag here when the store has it and tells the same size and checksum."`
-	Quiet  bool        `short:"q" help:"Show no progress bar, and tell only what went wrong."`
-	Dir    string      `arg:"" name:"dir" completion-predictor:"dir" help:"Directory of the bags."`
-	URL    string      `arg:"" name:"url" help:"Where to: s3://BUCKET/PREFIX, gs://, azblob:// or file:///DIR. {host} and letters of strftime in it are filled in for each bag."`
+	All    bool       `help:"Upload all finished bags of the directory, not only those that wait for this upload."`
+	Rate   units.Size `placeholder:"SIZE" help:"Upload at most this many bytes a second, such as 5M."`
+	Delete bool       `help:"Delete a bag here when the store has it and tells the same size and checksum."`
+	Quiet  bool       `short:"q" help:"Show no progress bar, and tell only what went wrong."`
+	Dir    string     `arg:"" name:"dir" completion-predictor:"dir" help:"Directory of the bags."`
+	URL    string     `arg:"" name:"url" help:"Where to: s3://BUCKET/PREFIX, gs://, azblob:// or file:///DIR. {host} and letters of strftime in it are filled in for each bag."`
 }
 
 // Help is the long help.
@@ -53,7 +54,7 @@ func (f *uploadFlags) Run(ctx context.Context, out bagjob.Output) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, bucket.Close()) }()
-	o := program.LogOptions{Log: config.Log{LogLevel: "info"}, Quiet: f.Quiet, Terminal: bagjob.IsTerminal(j.Stderr)}
+	o := program.LogOptions{Log: options.Log{LogLevel: "info"}, Quiet: f.Quiet, Terminal: bagjob.IsTerminal(j.Stderr)}
 	if out.Errs.JSON {
 		o.Format = "json"
 	}

@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
-	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
+	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
 
@@ -54,115 +51,17 @@ func choosePort(flag int, masterURI string) (string, error) {
 	return u.Port(), nil
 }
 
-// hostOverride returns the host that the user wants to be advertised, or "". The order
-// is that of roscpp.
-func hostOverride(remaps map[string]string, getenv func(string) string) string {
-	for _, host := range []string{remaps["__hostname"], remaps["__ip"], getenv("ROS_HOSTNAME"), getenv("ROS_IP")} {
-		if host != "" {
-			return host
-		}
-	}
-	return ""
-}
-
-// address is what to advertise and where to listen.
-type address struct {
-	uriHost string
-	hosts   []string // IP addresses, or one name or address the user gave; never empty
-	warning string   // one line for the log, or empty
-}
-
-// lookupTimeout bounds the one name lookup at start.
-const lookupTimeout = 3 * time.Second
-
-// chooseAddress decides where to serve. Without a listen address these are the
-// addresses that the advertised host stands for, and loopback: roscore listens on
-// all interfaces, but then a laptop's master is open to every network it visits.
-func chooseAddress(ctx context.Context, listen, advertised string, ipv6 bool) (address, error) {
-	if strings.Contains(advertised, "://") {
-		return address{}, fmt.Errorf("host %q must be a name or an IP address (see ROS_HOSTNAME and ROS_IP)", advertised)
-	}
-	a := address{uriHost: advertised}
-	var ips []string
+// locate decides where to serve.
+func locate(ctx context.Context, listen string, remaps map[string]string, getenv func(string) string) (master.Location, error) {
+	a := tcpros.Args{Hostname: remaps["__hostname"], IP: remaps["__ip"]}
+	at := master.Locate(ctx, listen, a, getenv)
 	switch {
-	case advertised != "":
-		ips = localAddresses(ctx, advertised, ipv6)
-	default:
-		a.uriHost, ips = thisHost(ctx, ipv6)
+	case strings.Contains(at.Host, "://"):
+		return at, fmt.Errorf("host %q must be a name or an IP address (see ROS_HOSTNAME and ROS_IP)", at.Host)
+	case len(at.Listen) == 0:
+		return at, fmt.Errorf("host %q has no address of this machine (correct ROS_HOSTNAME or ROS_IP, or use --listen)", at.Host)
 	}
-	if listen != "" {
-		a.hosts = []string{strings.Trim(listen, "[]")}
-		if ip := net.ParseIP(a.hosts[0]); advertised == "" && (ip == nil || !ip.IsUnspecified()) {
-			a.uriHost = a.hosts[0]
-		}
-		return a, nil
-	}
-	if len(ips) == 0 {
-		return a, fmt.Errorf("host %q has no address of this machine (correct ROS_HOSTNAME or ROS_IP, or use --listen)", advertised)
-	}
-	if !slices.ContainsFunc(ips, func(ip string) bool { return !net.ParseIP(ip).IsLoopback() }) {
-		if advertised == "" {
-			a.warning = "the host name stands for loopback: nodes on other machines cannot reach this master (set ROS_IP, or use --listen)"
-		}
-	}
-	if at := loopback(ipv6); !slices.Contains(ips, at) {
-		ips = append(ips, at)
-	}
-	a.hosts = ips
-	return a, nil
-}
-
-// thisHost returns the name of this machine if it can be looked up, otherwise an
-// address of it.
-func thisHost(ctx context.Context, ipv6 bool) (host string, ips []string) {
-	if name, err := os.Hostname(); err == nil && name != "localhost" {
-		if ips := localAddresses(ctx, name, ipv6); len(ips) > 0 {
-			return name, ips
-		}
-	}
-	for _, ip := range interfaceAddresses() {
-		if !ip.IsLoopback() && !ip.IsLinkLocalUnicast() && (ip.To4() == nil) == ipv6 {
-			return ip.String(), []string{ip.String()}
-		}
-	}
-	return "localhost", []string{loopback(ipv6)} // also where no file of hosts says so
-}
-
-func loopback(ipv6 bool) string {
-	if ipv6 {
-		return "::1"
-	}
-	return "127.0.0.1"
-}
-
-// localAddresses returns those addresses of host that this machine has.
-func localAddresses(ctx context.Context, host string, ipv6 bool) []string {
-	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
-	defer cancel()
-	found, err := net.DefaultResolver.LookupIPAddr(ctx, host)
-	if err != nil {
-		return nil
-	}
-	mine := interfaceAddresses()
-	var ips []string
-	for _, f := range found {
-		own := f.IP.IsLoopback() || slices.ContainsFunc(mine, f.IP.Equal)
-		if own && (f.IP.To4() == nil) == ipv6 && !slices.Contains(ips, f.String()) {
-			ips = append(ips, f.String())
-		}
-	}
-	return ips
-}
-
-func interfaceAddresses() []net.IP {
-	var ips []net.IP
-	addrs, _ := net.InterfaceAddrs() // none, if it fails
-	for _, a := range addrs {
-		if n, ok := a.(*net.IPNet); ok {
-			ips = append(ips, n.IP)
-		}
-	}
-	return ips
+	return at, nil
 }
 
 // explainListenError turns the usual reasons for not starting into something to act on.

@@ -20,6 +20,7 @@ import (
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/program/options"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
 
@@ -30,7 +31,7 @@ type flags struct {
 	Listen         string `placeholder:"ADDR" help:"Address to listen on, 0.0.0.0 for all. Default: the address that is advertised (ROS_HOSTNAME, ROS_IP or the host name) and 127.0.0.1."`
 	RemoteShutdown bool   `help:"Stop when a node calls shutdown, as rosmaster does. Otherwise such calls are refused."`
 
-	config.Log
+	options.Log
 
 	Man     config.ManFlag   `help:"Print the manual page and exit; to read it: gomaster --man | man -l -."`
 	Version kong.VersionFlag `help:"Print the version and exit."`
@@ -86,15 +87,15 @@ func run(args []string, getenv func(string) string, stdout io.Writer, errs *prog
 	ctx, stop := signal.NotifyContext(context.Background(), program.EndSignals()...)
 	defer stop()
 	log := program.NewLog(zapcore.Lock(zapcore.AddSync(errs.W)), program.LogTo(os.Stderr, f.Log, false))
-	at, err := chooseAddress(ctx, f.Listen, hostOverride(remaps, getenv), getenv("ROS_IPV6") == "on")
+	at, err := locate(ctx, f.Listen, remaps, getenv)
 	if err != nil {
 		return err
 	}
-	if at.warning != "" {
-		log.Warn(at.warning, zap.String("host", at.uriHost))
+	if at.LoopbackDefault {
+		log.Warn("the host name stands for loopback: nodes on other machines cannot reach this master (set ROS_IP, or use --listen)", zap.String("host", at.Host))
 	}
 	shutdown := make(chan struct{}, 1)
-	o := master.Options{Listen: net.JoinHostPort(at.hosts[0], port), AlsoListen: at.hosts[1:], URIHost: at.uriHost, Log: log}
+	o := master.Options{Listen: net.JoinHostPort(at.Listen[0], port), AlsoListen: at.Listen[1:], URIHost: at.Host, Log: log}
 	if f.RemoteShutdown {
 		o.OnShutdown = func(caller, reason, peer string) {
 			log.Info("shutdown asked for", zap.String("caller", caller), zap.String("peer", peer), zap.String("reason", reason))
@@ -109,7 +110,7 @@ func run(args []string, getenv func(string) string, stdout io.Writer, errs *prog
 		return explainListenError(err, port)
 	}
 	_, _ = fmt.Fprintf(stdout, "ROS_MASTER_URI=%s\n", m.URI())
-	log.Info("serving", zap.String("uri", m.URI()), zap.Strings("listen", at.hosts))
+	log.Info("serving", zap.String("uri", m.URI()), zap.Strings("listen", at.Listen))
 	select {
 	case <-ctx.Done():
 	case <-shutdown:

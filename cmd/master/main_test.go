@@ -21,6 +21,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/master"
 )
 
 func TestMain(m *testing.M) {
@@ -69,55 +70,51 @@ func TestChoosePort(t *testing.T) {
 	}
 }
 
-func TestOverride(t *testing.T) {
+func TestRemaps(t *testing.T) {
 	t.Parallel()
 	args, remaps := splitRemaps([]string{"-p", "0", "__ip:=10.0.0.1", "a:=b"})
 	if d := cmp.Diff([]string{"-p", "0"}, args); d != "" {
 		t.Error(d)
 	}
-	for want, got := range map[string]string{
-		"10.0.0.1": hostOverride(remaps, env("ROS_HOSTNAME", "h", "ROS_IP", "i")),
-		"h":        hostOverride(nil, env("ROS_HOSTNAME", "h", "ROS_IP", "i")),
-		"i":        hostOverride(nil, env("ROS_IP", "i")),
-		"":         hostOverride(nil, env()),
-	} {
-		if got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+	if d := cmp.Diff(map[string]string{"__ip": "10.0.0.1", "a": "b"}, remaps); d != "" {
+		t.Error(d)
 	}
 }
 
-func TestChooseAddress(t *testing.T) {
+func TestLocate(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		listen, advertised string
-		want               address
-		fails              bool
+		listen string
+		remaps map[string]string
+		env    []string
+		want   master.Location
+		fails  bool
 	}{
-		"loopback":          {"", "127.0.0.1", address{uriHost: "127.0.0.1", hosts: []string{"127.0.0.1"}}, false},
-		"other loopback":    {"", "127.0.0.7", address{uriHost: "127.0.0.7", hosts: []string{"127.0.0.7", "127.0.0.1"}}, false},
-		"foreign address":   {"", "192.0.2.1", address{}, true},
-		"unknown name":      {"", "no-such-host.invalid", address{}, true},
-		"URI for a name":    {"", "http://robot", address{}, true},
-		"listen":            {"127.0.0.1", "", address{uriHost: "127.0.0.1", hosts: []string{"127.0.0.1"}}, false},
-		"listen on all":     {"0.0.0.0", "robot", address{uriHost: "robot", hosts: []string{"0.0.0.0"}}, false},
-		"listen behind NAT": {"127.0.0.1", "192.0.2.1", address{uriHost: "192.0.2.1", hosts: []string{"127.0.0.1"}}, false},
+		"loopback":          {"", nil, []string{"ROS_IP", "127.0.0.1"}, master.Location{Host: "127.0.0.1", Listen: []string{"127.0.0.1"}}, false},
+		"argument first":    {"", map[string]string{"__ip": "127.0.0.7"}, []string{"ROS_HOSTNAME", "127.0.0.8"}, master.Location{Host: "127.0.0.7", Listen: []string{"127.0.0.7", "127.0.0.1"}}, false},
+		"name first":        {"", nil, []string{"ROS_HOSTNAME", "127.0.0.7", "ROS_IP", "127.0.0.8"}, master.Location{Host: "127.0.0.7", Listen: []string{"127.0.0.7", "127.0.0.1"}}, false},
+		"foreign address":   {"", nil, []string{"ROS_IP", "192.0.2.1"}, master.Location{}, true},
+		"unknown name":      {"", nil, []string{"ROS_HOSTNAME", "no-such-host.invalid"}, master.Location{}, true},
+		"URI for a name":    {"", nil, []string{"ROS_HOSTNAME", "http://robot"}, master.Location{}, true},
+		"listen":            {"127.0.0.1", nil, nil, master.Location{Host: "127.0.0.1", Listen: []string{"127.0.0.1"}}, false},
+		"listen on all":     {"0.0.0.0", nil, []string{"ROS_HOSTNAME", "robot"}, master.Location{Host: "robot", Listen: []string{"0.0.0.0"}}, false},
+		"listen behind NAT": {"127.0.0.1", nil, []string{"ROS_IP", "192.0.2.1"}, master.Location{Host: "192.0.2.1", Listen: []string{"127.0.0.1"}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := chooseAddress(t.Context(), tc.listen, tc.advertised, false)
+			got, err := locate(t.Context(), tc.listen, tc.remaps, env(tc.env...))
 			if (err != nil) != tc.fails {
 				t.Fatalf("%+v, %v", got, err)
 			}
 			if err == nil {
-				if d := cmp.Diff(tc.want, got, cmp.AllowUnexported(address{})); d != "" {
+				if d := cmp.Diff(tc.want, got); d != "" {
 					t.Error(d)
 				}
 			}
 		})
 	}
 	// Whatever this machine is called, there must be something to serve on.
-	if got, err := chooseAddress(t.Context(), "", "", false); err != nil || len(got.hosts) == 0 || got.uriHost == "" {
+	if got, err := locate(t.Context(), "", nil, env()); err != nil || len(got.Listen) == 0 || got.Host == "" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

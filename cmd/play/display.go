@@ -6,14 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/command"
 	"github.com/gorosbag/gorosbag/internal/playface/screen"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/program/doors"
 	"github.com/gorosbag/gorosbag/internal/term"
 	"github.com/gorosbag/gorosbag/internal/term/keys"
 	"github.com/gorosbag/gorosbag/player/control"
@@ -48,7 +48,7 @@ func sameOutput() bool {
 
 // display is the user interface of play: its output, its screen and its keys.
 type display struct {
-	c       *config.Play
+	s       *settings
 	out     *term.Console
 	log     *zap.Logger
 	signals *program.Signals
@@ -56,17 +56,15 @@ type display struct {
 	printer screen.Printer
 	marks   []bagnote.Mark // that were recorded
 
-	terminal *term.Terminal // nil before show
-	end      context.CancelFunc
-	pending  sync.WaitGroup // goroutines that end in hide
+	doors doors.Display
 
 	mu   sync.Mutex
 	last control.Status
 }
 
-func newDisplay(c *config.Play, out *term.Console, log *zap.Logger, signals *program.Signals) *display {
-	d := &display{c: c, out: out, log: log, signals: signals, screen: !c.Quiet && !c.NoScreen && program.Terminal(os.Stdout)}
-	d.printer = screen.Printer{W: out, Lines: d.screen || sameOutput(), Quiet: c.Quiet, Keys: term.IsTerminal(os.Stdin), Delay: time.Duration(c.Delay)}
+func newDisplay(s *settings, out *term.Console, log *zap.Logger, signals *program.Signals) *display {
+	d := &display{s: s, out: out, log: log, signals: signals, screen: !s.control.quiet && !s.control.noScreen && program.Terminal(os.Stdout)}
+	d.printer = screen.Printer{W: out, Lines: d.screen || sameOutput(), Quiet: s.control.quiet, Keys: term.IsTerminal(os.Stdin), Delay: s.play.Delay}
 	return d
 }
 
@@ -86,29 +84,22 @@ func (d *display) bookmarks() control.Status {
 }
 
 // show shows play and reads keys until hide.
-func (d *display) show(ctx context.Context, control control.Control) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the end of play is shown, too
-	d.end = cancel
+func (d *display) show(ctx context.Context, control control.Control, commands []command.Command) {
+	orders := &screen.Orders{Control: control, Commands: commands, Quit: d.signals.End, Marks: d.marks, Log: d.log}
 	view := &screen.View{
-		Control: control, Keys: playKeys(control, d.log, d.signals.End, d.marks), Name: title(d.c.AllBags()), Marks: d.marks,
-		Immediate: d.c.Immediate, Color: program.Colors(os.Stdout), ASCII: !term.Unicode(),
+		Control: control, Keys: orders.Keys(), Name: title(d.s.selection.bags), Marks: d.marks, //nolint:contextcheck // commands of play wait for nothing
+		Immediate: d.s.play.Immediate, Color: program.Colors(os.Stdout), ASCII: !term.Unicode(),
 	}
-	d.terminal = &term.Terminal{Input: os.Stdin, Failed: func(err error) { d.log.Warn("no keys", zap.Error(err)) }}
+	d.doors = doors.Display{Console: d.out, Out: os.Stdout, Input: os.Stdin, Signals: d.signals, Log: d.log}
 	if d.screen {
-		d.terminal.Live = &term.Live{Console: d.out, Size: term.SizeOf(os.Stdout), View: view}
+		d.doors.View = view
 	} else {
-		d.terminal.Press = func(key keys.Key) { d.pressWithoutScreen(view, key) }
+		d.doors.Press = func(key keys.Key) { d.pressWithoutScreen(view, key) }
 	}
-	d.terminal.Begin(ctx)
-	if !d.c.Quiet {
-		n := newEventLog(control, d.log, d.screen)
-		// owner: hide; ends with ctx.
-		d.pending.Go(func() { n.run(ctx) })
+	d.doors.Show(ctx)
+	if !d.s.control.quiet {
+		d.doors.Go(newEventLog(control, d.log, d.screen).run)
 	}
-	d.signals.BeforeExit(func() {
-		d.hide()
-		d.out.Flush()
-	})
 }
 
 // pressWithoutScreen handles a key when there is no screen. It prints the help as lines.
@@ -124,14 +115,7 @@ func (d *display) pressWithoutScreen(view *screen.View, key keys.Key) {
 }
 
 // hide restores the terminal. It may be called more than once, and without show.
-func (d *display) hide() {
-	if d.terminal == nil {
-		return
-	}
-	d.end()
-	d.terminal.End()
-	d.pending.Wait()
-}
+func (d *display) hide() { d.doors.Hide() }
 
 // title names the bags.
 func title(paths []string) string {

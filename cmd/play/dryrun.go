@@ -6,15 +6,14 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // dryRun prints what play would do, and returns the exit code.
-func dryRun(ctx context.Context, c *config.Play, bags []*player.Bag, node *tcpros.Node, log *zap.Logger, r *reporter) int {
-	o, err := options(c, bags, log)
+func dryRun(ctx context.Context, s *settings, bags []*player.Bag, node *tcpros.Node, log *zap.Logger, r *reporter) int {
+	o, err := s.options(bags, log)
 	if err != nil {
 		return r.report(nil, err)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/playface"
 	"github.com/gorosbag/gorosbag/internal/program"
@@ -19,8 +18,6 @@ import (
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
-
-const name = "goplay"
 
 func main() { os.Exit(program.OffMainThread(func() int { return run(os.Args[1:]) })) }
 
@@ -38,51 +35,50 @@ func run(args []string) int {
 	if err != nil {
 		return errs.Fail(program.ExitUsage, err)
 	}
-	var c config.Play
-	err = parse(args, &c)
-	errs.JSON = c.JSON()
+	s, all, err := parse(args)
+	errs.JSON = s.Log.JSON()
 	if err != nil {
 		return errs.Fail(program.ExitUsage, err)
 	}
-	node := tcpros.NodeOptions{BaseName: "play", Bind: string(c.Bind), Anonymous: true, Args: rosArgs, Getenv: c.Getenv}
-	if c.CheckConfig {
-		log := program.NewLog(errOut, program.LogTo(os.Stderr, c.Log, true))
-		return program.CheckConfig(errs, &c.Common, node, string(c.EmbeddedMaster), func(resolve resolver) error { return checkStart(&c, log, resolve) })
+	node := tcpros.NodeOptions{BaseName: "play", Bind: s.ROS.Bind, Anonymous: true, Args: rosArgs, Getenv: s.ROS.Getenv}
+	if s.CheckConfig {
+		log := program.NewLog(errOut, program.LogTo(os.Stderr, s.Log, true))
+		return program.CheckConfig(errs, all, node, s.ROS.EmbeddedMaster, func(resolve resolver) error { return s.checkStart(log, resolve) })
 	}
-	if c.PrintConfig {
-		return program.PrintConfig(errs, &c.Common, node, string(c.EmbeddedMaster))
+	if s.PrintConfig {
+		return program.PrintConfig(errs, all, node, s.ROS.EmbeddedMaster)
 	}
 	ctx, signals := program.Catch(context.Background()) // before any output: SIGPIPE must be ignored
 	defer signals.Close()
-	logTo := program.LogTo(os.Stderr, c.Log, c.Quiet)
-	logTo.Rosout = program.NewRosout(c.NoRosout)
+	logTo := program.LogTo(os.Stderr, s.Log, s.control.quiet)
+	logTo.Rosout = program.NewRosout(s.ROS.NoRosout)
 	log := program.NewLog(errOut, logTo)
-	program.LogConfig(log, &c.Common)
+	program.LogConfig(log, all)
 
-	bags, err := open(ctx, out, log, c.AllBags(), int64(c.MaxChunk))
+	bags, err := open(ctx, out, log, s.selection.bags, int64(s.selection.maxChunk))
 	if err != nil {
 		return errs.Fail(program.ExitUsage, err)
 	}
 	node.Log = log
-	if c.DryRun {
+	if s.begin.dryRun {
 		node.Log = zap.NewNop() // there need not be a master
 	}
-	if c.AllowRemoteShutdown {
+	if s.ROS.AllowRemoteShutdown {
 		node.OnShutdown = func(string, string) { signals.End() } // the node logs it
 	}
-	graph, err := program.Join(ctx, node, string(c.EmbeddedMaster))
+	graph, err := program.Join(ctx, node, s.ROS.EmbeddedMaster)
 	if err != nil {
 		return errs.Fail(program.ExitUsage, err)
 	}
-	r := reporter{out: out, errs: errs, quiet: c.Quiet}
-	if c.DryRun {
+	r := reporter{out: out, errs: errs, quiet: s.control.quiet}
+	if s.begin.dryRun {
 		defer graph.Close() //nolint:errcheck // the master does not know it
-		return dryRun(ctx, &c, bags, graph.Node, log, &r)
+		return dryRun(ctx, s, bags, graph.Node, log, &r)
 	}
-	d := newDisplay(&c, out, log, signals)
+	d := newDisplay(s, out, log, signals)
 	d.marks = player.RecordedMarks(bags)
 	raiseMaxProcs()
-	sum, runErr := play(ctx, &c, bags, graph, logTo.Rosout, d)
+	sum, runErr := play(ctx, s, bags, graph, logTo.Rosout, d)
 	loglimit.Flush(log) // while others still hear it
 	publishSummary(logTo.Rosout, &sum, runErr)
 	if err := graph.Close(); err != nil {
@@ -97,25 +93,25 @@ func run(args []string) int {
 }
 
 // play runs the player with its display and its services, and publishes lines of its log with out.
-func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *program.Graph, out *rosout.Publisher, d *display) (control.Summary, error) {
+func play(ctx context.Context, s *settings, bags []*player.Bag, graph *program.Graph, out *rosout.Publisher, d *display) (control.Summary, error) {
 	node := graph.Node
-	o, err := options(c, bags, d.log)
+	o, err := s.options(bags, d.log)
 	if err != nil {
 		return control.Summary{}, err
 	}
 	o.Node = node
-	if c.RespectPublishers {
+	if s.names.respectPublishers {
 		o.NewNode = graph.NewNode
 	}
-	if err := followRate(c, &o, d.out); err != nil {
+	if err := followRate(s, &o, d.out); err != nil {
 		return control.Summary{}, err
 	}
 	o.OnStatus = d.update
 	defer d.hide() // also when Run panics
 	face := playface.New(d.marks...)
 	defer doors.NotifySystemd(ctx, node, d.log, face)()
-	o.Viewing = newViewing(c, node)
-	endWeb, err := doors.ServeWeb(ctx, &c.Web, node, d.log, face, o.Viewing.Source)
+	o.Viewing = newViewing(s, node)
+	endWeb, err := doors.ServeWeb(ctx, &s.Web, node, d.log, face, o.Viewing.Source())
 	if err != nil {
 		return control.Summary{}, err
 	}
@@ -125,11 +121,11 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 	o.OnStart = func(control control.Control) {
 		graph.PublishLog(out) //nolint:contextcheck // it publishes until Close; here, after the topics of the bags, which may have /rosout
 		face.Attach(control)
-		endServing = serve(c, node, face, d.log) //nolint:contextcheck // it serves until Close
-		d.show(ctx, control)
+		endServing = serve(s, node, face, d.log) //nolint:contextcheck // it serves until Close
+		d.show(ctx, control, face.Commands())
 	}
-	if c.Prefix != "" {
-		fmt.Fprintf(d.out, "Using prefix '%s' for topics\n", termtext.Plain(c.Prefix)) //nolint:errcheck // a console takes everything
+	if o.Prefix != "" {
+		fmt.Fprintf(d.out, "Using prefix '%s' for topics\n", termtext.Plain(o.Prefix)) //nolint:errcheck // a console takes everything
 	}
 	return player.Run(ctx, o)
 }

@@ -1,24 +1,76 @@
 package main
 
 import (
-	"time"
+	"context"
 
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/program/options"
+	"github.com/gorosbag/gorosbag/internal/web"
 	"github.com/gorosbag/gorosbag/player"
 )
 
-// options translates the command line, but for the node.
-func options(c *config.Play, bags []*player.Bag, log *zap.Logger) (player.Options, error) {
-	o := player.Options{
-		Bags: bags, Log: log,
-		Rate: c.Rate, Immediate: c.Immediate, Paused: c.Pause, Loop: c.Loop.On, LoopShift: c.Loop.Shift, KeepAlive: c.KeepAlive,
-		Queue: c.Queue, Delay: time.Duration(c.Delay),
-		Clock: c.Clock, Hz: c.Hz, ClockTopics: c.ClockTopics, ClockPerMessage: c.ClockPerMessage,
-		SkipEmpty: time.Duration(c.SkipEmpty), PauseTopics: c.PauseTopics,
-		Stamps:   map[string]player.Stamps{"now": player.StampsNow, "clock": player.StampsClock}[c.Stamps],
-		Overflow: map[string]player.Overflow{"drop": player.OverflowDrop, "block": player.OverflowBlock}[c.Overflow],
+const name = "goplay"
+
+// settings are what the options of goplay set.
+type settings struct {
+	options.Common
+	play player.Options // but for what only a running program has, such as the node, and what bags tell
+
+	selection selectionSettings
+	names     nameSettings
+	begin     beginSettings
+	pace      paceSettings
+	control   controlSettings
+}
+
+const help = `Publish the messages of bag files again, with the original timing and latching.
+
+ROS arguments work as in every node: __name:=, __ns:=, __master:=, __ip:=, __hostname:= and /from:=/to. ` +
+	`Keys while playing: space pauses and resumes, s plays one message while paused, arrows seek and change the rate, ? lists all keys. ` +
+	`Exit code: 0 all messages were played, 1 usage or start-up error, 2 internal error, 3 messages were lost or a bag is damaged.`
+
+// program returns the options of goplay, which set s.
+func (s *settings) program() *config.Program {
+	o := &s.play
+	return &config.Program{
+		Name: name, Version: program.Version(), Help: help,
+		Words: config.Words{
+			Name: "bag", Option: "bags",
+			Help: `Bags to play; directories, and URLs that end with a slash, stand for the bags in them. Several play as one,
+				merged by time.`,
+		},
+		Groups: append([]config.Group{
+			s.selection.group(o), s.names.group(o), s.begin.group(o), s.pace.group(o), clockOptions(o), s.control.group(),
+			s.Web.Group(web.CheckToken, func(address string, hasToken bool) error {
+				return web.CheckListen(context.Background(), address, hasToken)
+			}),
+			s.ROS.Group(),
+		}, s.Groups(config.Option{
+			Name: "try-future-version", Stock: true, Value: config.Switch(new(bool)),
+			Help: `Accepted and without effect, as in rosbag play.`,
+		})...),
+		Complete: func() { o.Loop, o.LoopShift = s.pace.loop.on, s.pace.loop.shift },
 	}
-	return o, selectionOptions(c, &o)
+}
+
+// parse reads the command line, the environment and the file. Its error has all that is wrong.
+func parse(args []string) (*settings, *config.Settings, error) {
+	s := new(settings)
+	all, err := s.program().Parse(args)
+	return s, all, err
+}
+
+// options returns the options of the player for bags, but for the node.
+func (s *settings) options(bags []*player.Bag, log *zap.Logger) (player.Options, error) {
+	o := s.play
+	o.Bags, o.Log = bags, log
+	if o.Regex {
+		for _, list := range [][]string{o.Topics, o.Exclude, o.Deny, o.WaitFor} {
+			program.WarnGlobLike(log, "-e", list)
+		}
+	}
+	return o, s.selection.setWindow(&o)
 }

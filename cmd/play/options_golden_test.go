@@ -49,11 +49,7 @@ func TestPages(t *testing.T) {
 // TestAbbreviations compares what each abbreviation of each option means.
 func TestAbbreviations(t *testing.T) {
 	t.Parallel()
-	names := configtest.Names(output(t, "--help"), "x.bag", func(args []string) ([]config.Setting, error) {
-		var c config.Play
-		err := parse(args, &c)
-		return c.Settings(), err
-	})
+	names := configtest.Names(output(t, "--help"), "x.bag", list)
 	configtest.Golden(t, "testdata/abbreviations.txt", names)
 }
 
@@ -73,11 +69,11 @@ func TestMeanings(t *testing.T) {
 		"x.bag --stamps now --clock", "x.bag --stamps clock", "x.bag --clock --hz 10 --clock-topics /a --clock-topics b --clock-per-message",
 		"x.bag --rate-control-topic /a --rate-control-max-delay 3", "x.bag -q", "--config testdata/all.yaml",
 	} {
-		var c config.Play
-		if err := parse(strings.Fields(args), &c); err != nil {
+		s, _, err := parse(strings.Fields(args))
+		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := options(&c, bags, zap.NewNop())
+		o, err := s.options(bags, zap.NewNop())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,4 +81,23 @@ func TestMeanings(t *testing.T) {
 		fmt.Fprintf(&b, "goplay %s\n%s", args, configtest.Fields(o))
 	}
 	configtest.Golden(t, "testdata/meanings.txt", b.String())
+}
+
+func TestReference(t *testing.T) {
+	t.Parallel()
+	p := new(settings).program()
+	configtest.Reference(t, "../../docs/options.md", p)
+	configtest.Variables(t, p)
+}
+
+// TestExample loads the file that is installed.
+func TestExample(t *testing.T) {
+	t.Parallel()
+	configtest.Example(t, "../../packaging/goplay.yaml", nil, nil, list)
+}
+
+// list reads a command line and returns all settings.
+func list(args []string) ([]config.Setting, error) {
+	_, all, err := parse(args)
+	return all.List(), err
 }

@@ -3,29 +3,16 @@ package main
 import (
 	"context"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/program/doors"
 	"github.com/gorosbag/gorosbag/internal/recordface"
 	"github.com/gorosbag/gorosbag/recorder"
-	"github.com/gorosbag/gorosbag/recorder/control"
 )
-
-// begin translates how the recording begins.
-func begin(c *config.Record) control.State {
-	switch {
-	case c.Paused:
-		return control.StatePaused
-	case c.Stopped, len(c.StartOn) > 0:
-		return control.StateStopped
-	}
-	return control.StateRecording
-}
 
 // serve puts the control of the recording on the ROS graph, unless it is not wanted
 // there, and on the web, if it is wanted there, until end is called.
-func serve(ctx context.Context, c *config.Record, o *recorder.Options, face *recordface.Face) (end func(), err error) {
-	endWeb, err := doors.ServeWeb(ctx, &c.Web, o.Node, o.Log, face, o.Tap.Source)
-	if err != nil || c.NoServices {
+func serve(ctx context.Context, s *settings, o *recorder.Options, face *recordface.Face) (end func(), err error) {
+	endWeb, err := doors.ServeWeb(ctx, &s.Web, o.Node, o.Log, face, o.Tap.Source())
+	if err != nil || s.control.noServices {
 		return endWeb, err
 	}
 	endGraph, err := doors.ServeGraph(o.Node, o.Log, face) //nolint:contextcheck // it serves until its end

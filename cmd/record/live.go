@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
@@ -13,13 +12,13 @@ const viewersShare = 8
 
 // tapMessages shows the messages to live viewers, if there is a web server for them. It returns the
 // memory that their copies may take. limit is the memory limit of this process.
-func tapMessages(c *config.Record, o *recorder.Options, limit int64) (memory int64) {
-	if c.Web.Listen == "" {
+func tapMessages(s *settings, o *recorder.Options, limit int64) (memory int64) {
+	if s.Web.Listen == "" {
 		return 0
 	}
 	memory = min(recorder.DefaultTapMemory, limit/viewersShare)
 	o.Tap = recorder.NewTap(recorder.TapOptions{
-		Name: "gorecord " + o.Node.Name(), Distro: cmp.Or(c.Getenv("ROS_DISTRO"), "noetic"), Memory: memory, Graph: o.Node.Master().SystemState,
+		Name: "gorecord " + o.Node.Name(), Distro: cmp.Or(s.ROS.Getenv("ROS_DISTRO"), "noetic"), Memory: memory, Graph: o.Node.Master().SystemState,
 	})
 	return memory
 }

@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"os"
-	"time"
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/doors"
@@ -18,8 +16,6 @@ import (
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
-
-const name = "gorecord"
 
 func main() { os.Exit(program.OffMainThread(func() int { return run(os.Args[1:]) })) }
 
@@ -37,63 +33,62 @@ func run(args []string) int {
 	if err != nil {
 		return errs.Fail(program.ExitUsage, err)
 	}
-	var c config.Record
-	notes, err := parse(args, &c)
-	errs.JSON = c.JSON()
+	s, all, err := parse(args)
+	errs.JSON = s.Log.JSON()
 	if err != nil {
 		return errs.Fail(program.ExitUsage, err)
 	}
-	node := tcpros.NodeOptions{BaseName: "record", Bind: string(c.Bind), Anonymous: true, Args: rosArgs, Getenv: c.Getenv}
-	if c.CheckConfig {
-		log := program.NewLog(console, program.LogTo(os.Stderr, c.Log, true))
-		return program.CheckConfig(errs, &c.Common, node, string(c.EmbeddedMaster), func(resolve resolver) error { return checkStart(&c, notes, log, resolve) })
+	node := tcpros.NodeOptions{BaseName: "record", Bind: s.ROS.Bind, Anonymous: true, Args: rosArgs, Getenv: s.ROS.Getenv}
+	if s.CheckConfig {
+		log := program.NewLog(console, program.LogTo(os.Stderr, s.Log, true))
+		return program.CheckConfig(errs, all, node, s.ROS.EmbeddedMaster, func(resolve resolver) error { return s.checkStart(log, resolve) })
 	}
-	if c.PrintConfig {
-		return program.PrintConfig(errs, &c.Common, node, string(c.EmbeddedMaster))
+	if s.PrintConfig {
+		return program.PrintConfig(errs, all, node, s.ROS.EmbeddedMaster)
 	}
 	ctx, signals := program.Catch(context.Background()) // before any output: SIGPIPE must be ignored
 	defer signals.Close()
-	logTo := program.LogTo(os.Stderr, c.Log, c.Quiet)
-	logTo.Rosout = program.NewRosout(c.NoRosout)
+	logTo := program.LogTo(os.Stderr, s.Log, s.control.quiet)
+	logTo.Rosout = program.NewRosout(s.ROS.NoRosout)
 	log := program.NewLog(console, logTo)
-	program.LogConfig(log, &c.Common)
+	program.LogConfig(log, all)
 	node.Log = log
-	if c.AllowRemoteShutdown {
+	if s.ROS.AllowRemoteShutdown {
 		node.OnShutdown = func(reason, peer string) {
 			log.Warn("Shutdown request received.", zap.String("reason", reason), zap.String("peer", peer))
 			signals.End()
 		}
 	}
-	graph, err := program.Join(ctx, node, string(c.EmbeddedMaster))
+	graph, err := program.Join(ctx, node, s.ROS.EmbeddedMaster)
 	if err != nil {
 		return errs.Fail(program.ExitUsage, err)
 	}
 	graph.PublishLog(logTo.Rosout)
-	o := options(&c, log)
-	o.Node, o.Hurry, o.Notes = graph.Node, signals.Abort, notes
-	face := recordface.New(o.Control, time.Duration(c.Pin))
+	o := s.options(log)
+	o.Node, o.Hurry = graph.Node, signals.Abort
+	face := recordface.New(o.Control, s.disk.pin)
 	defer doors.NotifySystemd(ctx, graph.Node, log, face)() // first and last: a store may keep us waiting
-	up, err := startUploads(ctx, &c, &o)
+	up, err := startUploads(ctx, &s.upload, &o)
 	if err != nil {
 		return errs.Fail(program.ExitUsage, errors.Join(err, graph.Close()))
 	}
 	defer up.end()
-	endTriggers, memory, err := startTriggers(ctx, &c, &o, signals.End)
+	endTriggers, memory, err := startTriggers(ctx, s, &o, signals.End)
 	if err != nil {
 		return errs.Fail(program.ExitUsage, errors.Join(err, graph.Close()))
 	}
 	defer endTriggers()
 	memory += up.memory()
 	limit := memoryLimit("/")
-	memory += tapMessages(&c, &o, limit)
+	memory += tapMessages(s, &o, limit)
 	fitMemory(&o, limit, memory, log)
-	limitMemory(o.MemoryBytes(), memory+masterMemory(&c))
+	limitMemory(o.MemoryBytes(), memory+masterMemory(s.ROS.EmbeddedMaster))
 	defer snapshotOnSignal(o.Control, log)()
-	endServing, err := serve(ctx, &c, &o, face)
+	endServing, err := serve(ctx, s, &o, face)
 	if err != nil {
 		return errs.Fail(program.ExitUsage, errors.Join(err, graph.Close()))
 	}
-	hide := show(ctx, &c, &o, console, signals)
+	hide := show(ctx, s, &o, face, console, signals)
 	defer hide() // also when Run panics
 	sum, runErr := recorder.Run(ctx, o)
 	hide()
@@ -106,5 +101,5 @@ func run(args []string) int {
 	}
 	sent := up.end()
 	loglimit.Flush(log)
-	return report(console, errs, &c, &sum, &sent, runErr)
+	return report(console, errs, s, &sum, &sent, runErr)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/dustin/go-humanize"
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
@@ -27,11 +26,11 @@ func limitMemory(buffers, others int64) {
 	}
 }
 
-// masterMemory returns what the parameters of an embedded master may take. The collector must
+// masterMemory returns what the parameters of an embedded master may take; address is empty without one. The collector must
 // leave room for it, or it never rests when they do. They seldom take a megabyte, so no buffer
 // is made smaller for them.
-func masterMemory(c *config.Record) int64 {
-	if c.EmbeddedMaster == "" {
+func masterMemory(address string) int64 {
+	if address == "" {
 		return 0
 	}
 	return master.ParamBytes

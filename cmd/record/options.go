@@ -1,89 +1,114 @@
 package main
 
 import (
-	"os"
-	"time"
+	"context"
 
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/program/options"
+	"github.com/gorosbag/gorosbag/internal/web"
 	"github.com/gorosbag/gorosbag/recorder"
-	"github.com/gorosbag/gorosbag/rosbag"
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
-// options translates the command line, but for the node, what aborts the end, and notes.
-func options(c *config.Record, log *zap.Logger) recorder.Options {
-	all := c.All
-	if len(c.Exclude) > 0 && !all && !c.Regex && len(c.Type)+len(c.Node)+len(c.NodePublications) == 0 {
-		log.Warn("Exclusion regex given, but no topics to subscribe to. Adding implicit 'record all'.")
-		all = true
-	}
-	program.WarnGlobLike(log, "-x", c.Exclude)
-	if c.Regex {
-		program.WarnGlobLike(log, "-e", c.Topics)
-	}
-	o := recorder.Options{
-		Log: log,
+const name = "gorecord"
 
-		Control: new(recorder.Control),
-		Begin:   begin(c),
-		Select: recorder.Selection{
-			Topics: c.Topics, All: all, Regex: c.Regex, Exclude: c.Exclude, Types: c.Type, Nodes: c.Node, NodePublications: c.NodePublications,
-		},
-		Publish:       c.Publish,
-		Output:        recorder.Output{Prefix: c.OutputPrefix, Name: c.OutputName, Template: c.NameTemplate, Mode: os.FileMode(c.FileMode)},
-		Adaptive:      c.Adaptive,
-		ChunkBytes:    memory(c).ChunkBytes,
-		BufferBytes:   memory(c).BufferBytes,
-		FlushInterval: c.FlushInterval,
-		Limit:         c.Limit,
-		Limits:        limits(c),
-		Duration:      c.RecordFor(),
-		TCPNoDelay:    c.TCPNoDelay,
-		UDP:           c.UDP,
+// settings are what the options of gorecord set.
+type settings struct {
+	options.Common
+	record recorder.Options // but for what only a running program has, such as the node
 
-		MaxBytes:        c.SizeBytes(),
-		Split:           c.Split.On,
-		SplitAt:         time.Duration(c.SplitAt),
-		NoRepeatLatched: c.NoRepeatLatched,
-		Retain:          recorder.Retention{Files: c.MaxSplits, Bytes: int64(c.MaxBytes), Age: time.Duration(c.MaxAge), KeepFree: int64(c.KeepFree)},
-		Recover:         c.Recover,
-		MinSpace:        int64(c.MinSpace),
-		MinSpaceText:    c.MinSpace.String(),
-		Snapshot:        snapshots(c),
-		Params:          c.Params,
-		Report:          reports[c.Summary],
-		CountTopics:     hasScreen(c), // which lists them; without one these are stock's lines
-	}
-	if c.Split.MiB > 0 {
-		log.Warn("Use of \"--split <MAX_SIZE>\" has been deprecated.  Please use --split --size <MAX_SIZE> or --split --duration <MAX_DURATION>")
-	}
-	if c.MaxSplits > 0 && !c.Split.On {
-		log.Warn("--max-splits is ignored without --split")
-		o.Retain.Files = 0
-	}
-	switch {
-	case c.BZ2:
-		o.Compression = rosbag.CompressionBZ2
-	case c.LZ4:
-		o.Compression = rosbag.CompressionLZ4
-	}
-	if c.Overflow == "block" {
-		o.Overflow = recorder.OverflowBlock
-	}
-	o.Sync = map[string]recorder.Sync{"none": recorder.SyncNone, "chunk": recorder.SyncChunk}[c.Sync]
-	return o
+	selection selectionSettings
+	limits    limitSettings
+	files     fileSettings
+	disk      diskSettings
+	buffers   bufferSettings
+	snapshot  snapshotSettings
+	triggers  triggerSettings
+	upload    uploadSettings
+	control   controlSettings
 }
 
-// memory translates the options that MemoryBytes depends on.
-func memory(c *config.Record) recorder.Options {
-	o := recorder.Options{
-		ChunkBytes:  max(c.Chunksize<<10, 1), // --chunksize 0: one message in a chunk, as in stock
-		BufferBytes: int64(c.Buffsize) << 20,
+const help = `Record ROS topics to a bag file (format V2.0).
+
+ROS arguments work as in every node: __name:=, __ns:=, __master:=, __ip:=, __hostname:= and /from:=/to. ` +
+	`Exit code: 0 all messages were recorded, 1 usage or start-up error, 2 internal error, 3 messages were lost: ` +
+	`dropped by gorecord, dropped by a publisher (gaps in header.seq), or possibly when a connection broke.`
+
+// program returns the options of gorecord, which set s.
+func (s *settings) program() *config.Program {
+	o := &s.record
+	return &config.Program{
+		Name: name, Version: program.Version(), Help: help,
+		Words: config.Words{
+			Name: "topic", Option: "topic",
+			Help: `Topics to record: names, or globs in which * stands for any text without a slash and ** for any text. With -e
+				these are regular expressions that must match the whole topic name.`,
+		},
+		Groups: append([]config.Group{
+			s.selection.group(o), s.limits.group(o), s.files.group(o), s.disk.group(o, s.hasPauses), s.buffers.group(o), s.snapshot.group(o),
+			s.triggers.group(s.snapshot.any), s.upload.group(), s.control.group(), linkOptions(o), s.ROS.Group(),
+			s.Web.Group(web.CheckToken, func(address string, hasToken bool) error {
+				return web.CheckListen(context.Background(), address, hasToken)
+			}),
+		}, s.Groups()...),
+		Complete: s.complete,
 	}
-	if c.Buffsize == 0 {
-		o.BufferBytes = recorder.Unlimited
+}
+
+// parse reads the command line, the environment and the file. Its error has all that is wrong.
+func parse(args []string) (*settings, *config.Settings, error) {
+	s := new(settings)
+	all, err := s.program().Parse(args)
+	return s, all, err
+}
+
+// complete sets what follows from several options.
+func (s *settings) complete() {
+	s.files.readOldSplit(&s.record)
+	o := &s.record
+	o.Split = s.files.split.on || o.SplitAt > 0
+	if o.MaxBytes == 0 {
+		o.MaxBytes = int64(s.files.split.mib) << 20
+	}
+	o.Limits = s.limits.all()
+	o.Notes, s.selection.notesError = bagnote.ParseNotes(s.selection.notes)
+	o.Compression = s.buffers.compression()
+	o.Snapshot.Mode = s.snapshot.mode()
+	switch {
+	case s.control.paused:
+		o.Begin = control.StatePaused
+	case s.hasPauses():
+		o.Begin = control.StateStopped
+	}
+}
+
+// hasPauses reports whether the recording may be without a file for a while.
+func (s *settings) hasPauses() bool { return s.control.stopped || len(s.triggers.start) > 0 }
+
+// options returns the options of the recorder, but for the node and what ends the recording, and warns of
+// options that have no effect.
+func (s *settings) options(log *zap.Logger) recorder.Options {
+	o := s.record
+	o.Log, o.Control = log, new(recorder.Control)
+	o.CountTopics = s.control.hasScreen() // which lists them; without one these are stock's lines
+	if c := &o.Select; len(c.Exclude) > 0 && !c.All && !c.Regex && len(c.Types)+len(c.Nodes)+len(c.NodePublications) == 0 {
+		log.Warn("Exclusion regex given, but no topics to subscribe to. Adding implicit 'record all'.")
+		c.All = true
+	}
+	program.WarnGlobLike(log, "-x", o.Select.Exclude)
+	if o.Select.Regex {
+		program.WarnGlobLike(log, "-e", o.Select.Topics)
+	}
+	if s.files.split.mib > 0 {
+		log.Warn("Use of \"--split <MAX_SIZE>\" has been deprecated.  Please use --split --size <MAX_SIZE> or --split --duration <MAX_DURATION>")
+	}
+	if o.Retain.Files > 0 && !o.Split {
+		log.Warn("--max-splits is ignored without --split")
+		o.Retain.Files = 0
 	}
 	return o
 }

@@ -49,11 +49,7 @@ func TestPages(t *testing.T) {
 // TestAbbreviations compares what each abbreviation of each option means.
 func TestAbbreviations(t *testing.T) {
 	t.Parallel()
-	names := configtest.Names(output(t, "--help"), "/t", func(args []string) ([]config.Setting, error) {
-		var c config.Record
-		_, err := parse(args, &c)
-		return c.Settings(), err
-	})
+	names := configtest.Names(output(t, "--help"), "/t", list)
 	configtest.Golden(t, "testdata/abbreviations.txt", names)
 }
 
@@ -70,14 +66,33 @@ func TestMeanings(t *testing.T) {
 		"-a --snapshot --pre-roll 5 --post-roll 1m --snapshot-bytes 10M", "-a --snapshot-beside", "-a --paused", "-a --stopped", "-a --start-on topic=='/a'",
 		"-a -p --tcpnodelay --udp", "-a -q", "--config testdata/all.yaml",
 	} {
-		var c config.Record
-		notes, err := parse(strings.Fields(args), &c)
+		s, _, err := parse(strings.Fields(args))
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := options(&c, zap.NewNop())
-		o.Notes, o.Log, o.Control = notes, nil, nil
+		o := s.options(zap.NewNop())
+		o.Log, o.Control = nil, nil
 		fmt.Fprintf(&b, "gorecord %s\n%s", args, configtest.Fields(o))
 	}
 	configtest.Golden(t, "testdata/meanings.txt", b.String())
+}
+
+func TestReference(t *testing.T) {
+	t.Parallel()
+	p := new(settings).program()
+	configtest.Reference(t, "../../docs/options.md", p)
+	configtest.Variables(t, p)
+}
+
+// TestExample loads the file that is installed.
+func TestExample(t *testing.T) {
+	t.Parallel()
+	against := map[string]string{"topics": "all", "output_prefix": "name_template"}
+	configtest.Example(t, "../../packaging/gorecord.yaml", against, map[string]string{"pre_roll": "snapshot_beside"}, list)
+}
+
+// list reads a command line and returns all settings.
+func list(args []string) ([]config.Setting, error) {
+	_, all, err := parse(args)
+	return all.List(), err
 }

@@ -6,7 +6,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/recordface/screen"
@@ -16,13 +15,6 @@ import (
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
-
-// reports translates --summary.
-var reports = map[string]recorder.Report{
-	"on-loss": recorder.ReportOnLoss,
-	"always":  recorder.ReportAlways,
-	"never":   recorder.ReportNever,
-}
 
 // publishSummary publishes the summary on /rosout, losses first.
 func publishSummary(out *rosout.Publisher, sum *control.Summary, err error) {
@@ -40,9 +32,9 @@ func publishSummary(out *rosout.Publisher, sum *control.Summary, err error) {
 }
 
 // report prints the summary and returns the exit code.
-func report(console *term.Console, errs *program.Errors, c *config.Record, sum *control.Summary, sent *upload.Stats, err error) int {
-	if !c.Quiet && sum.Duration > 0 {
-		term.PrintTable(console, screen.Summary(sum)+uploadSummary(c, sent))
+func report(console *term.Console, errs *program.Errors, s *settings, sum *control.Summary, sent *upload.Stats, err error) int {
+	if !s.control.quiet && sum.Duration > 0 {
+		term.PrintTable(console, screen.Summary(sum)+uploadSummary(s.upload.to, sent))
 	}
 	switch {
 	case errors.Is(err, recorder.ErrDiskHangs):
@@ -57,7 +49,7 @@ func report(console *term.Console, errs *program.Errors, c *config.Record, sum *
 		return errs.Fail(program.ExitLoss, fmt.Errorf("%s; see the summary", sum.Losses()))
 	case sent.Lost > 0:
 		return errs.Fail(program.ExitLoss, fmt.Errorf("files were deleted before they were uploaded (%d)", sent.Lost))
-	case c.Require && len(sum.Missing) > 0:
+	case s.selection.require && len(sum.Missing) > 0:
 		return errs.Fail(program.ExitLoss, fmt.Errorf("%s never appeared; see the summary", plural.Of(len(sum.Missing), "topic")))
 	}
 	return program.ExitOK

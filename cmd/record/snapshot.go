@@ -6,26 +6,11 @@ import (
 	"os"
 	"os/signal"
 	"sync"
-	"time"
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/config"
-	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
-
-// snapshots translates the options of snapshots.
-func snapshots(c *config.Record) recorder.Snapshot {
-	s := recorder.Snapshot{PreRoll: time.Duration(c.PreRoll), PostRoll: time.Duration(c.PostRoll), Bytes: int64(c.SnapshotBytes)}
-	switch {
-	case c.Snapshot:
-		s.Mode = control.SnapshotOnly
-	case c.SnapshotBeside:
-		s.Mode = control.SnapshotBeside
-	}
-	return s
-}
 
 // snapshotOnSignal makes SIGUSR1 take a snapshot until stop is called. It is caught
 // without snapshots, too: by default it would end the process and leave a torn bag.

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/trigger"
 	"github.com/gorosbag/gorosbag/recorder"
 )
@@ -16,10 +15,10 @@ const evaluationWait = time.Second
 
 // newTriggers returns what watches for what the command line names; nil if that is nothing. finish ends
 // the recording.
-func newTriggers(c *config.Record, o *recorder.Options, finish func(), resolve resolver) (*trigger.Set, error) {
-	t := &c.Triggers
+func newTriggers(s *settings, o *recorder.Options, finish func(), resolve resolver) (*trigger.Set, error) {
+	t := &s.triggers
 	on := map[trigger.Kind][]string{
-		trigger.Snapshot: t.SnapshotOn, trigger.Mark: t.MarkOn, trigger.Pin: t.PinOn, trigger.Start: t.StartOn, trigger.Stop: t.StopOn,
+		trigger.Snapshot: t.snapshot, trigger.Mark: t.mark, trigger.Pin: t.pin, trigger.Start: t.start, trigger.Stop: t.stop,
 	}
 	none := true
 	for _, expressions := range on {
@@ -28,19 +27,19 @@ func newTriggers(c *config.Record, o *recorder.Options, finish func(), resolve r
 	if none {
 		return nil, nil //nolint:nilnil // nil watches nothing
 	}
-	if c.Stopped || len(t.StartOn) > 0 {
+	if s.control.stopped || len(t.start) > 0 {
 		finish = nil // something may begin the next bag
 	}
 	return trigger.New(trigger.Options{
-		On: on, Pause: time.Duration(t.TriggerPause), Span: time.Duration(c.Pin),
+		On: on, Pause: t.pause, Span: s.disk.pin,
 		Control: o.Control, End: finish, Resolve: resolve, Log: o.Log,
 	})
 }
 
 // startTriggers makes o watch for what the command line names, until end is called, which waits
 // for at most evaluationWait. memory is what that takes beside the buffer. finish ends the recording.
-func startTriggers(ctx context.Context, c *config.Record, o *recorder.Options, finish func()) (end func(), memory int64, err error) {
-	set, err := newTriggers(c, o, finish, o.Node.Resolve)
+func startTriggers(ctx context.Context, s *settings, o *recorder.Options, finish func()) (end func(), memory int64, err error) {
+	set, err := newTriggers(s, o, finish, o.Node.Resolve)
 	if err != nil {
 		return nil, 0, err
 	}

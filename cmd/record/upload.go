@@ -10,7 +10,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/catalog"
 	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/internal/upload"
@@ -84,8 +83,8 @@ func (u *uploads) memory() int64 {
 }
 
 // uploadSummary is a line of the summary.
-func uploadSummary(c *config.Record, s *upload.Stats) string {
-	if c.Upload.To == "" {
+func uploadSummary(to string, s *upload.Stats) string {
+	if to == "" {
 		return ""
 	}
 	return "uploads: " + s.Text() + "\n"
@@ -93,25 +92,25 @@ func uploadSummary(c *config.Record, s *upload.Stats) string {
 
 // startUploads begins to upload what former recordings have left, and makes the
 // recording hand over its files. They go on when ctx is done, until end.
-func startUploads(ctx context.Context, c *config.Record, o *recorder.Options) (*uploads, error) {
-	if c.Upload.To == "" {
+func startUploads(ctx context.Context, s *uploadSettings, o *recorder.Options) (*uploads, error) {
+	if s.to == "" {
 		o.Handover = leftUploads(upload.Pending(o.Output.Dir()))
 		return nil, nil //nolint:nilnil // the methods of nil do nothing
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	to, err := upload.ParseDestination(c.Upload.To)
+	to, err := upload.ParseDestination(s.to)
 	if err != nil {
 		cancel()
 		return nil, fmt.Errorf("--upload: %w", err)
 	}
-	bucket, err := store.OpenBucket(ctx, to.URL, int64(c.Upload.Rate))
+	bucket, err := store.OpenBucket(ctx, to.URL, s.rate)
 	if err != nil {
 		cancel()
 		return nil, fmt.Errorf("--upload: %w", err)
 	}
 	summaries := catalog.NewWriter(bucket, o.Log)
 	queue, err := upload.New(upload.Options{
-		Bucket: bucket, Dir: o.Output.Dir(), Log: o.Log, Delete: c.Upload.Delete,
+		Bucket: bucket, Dir: o.Output.Dir(), Log: o.Log, Delete: s.remove,
 		Metadata: catalog.Metadata, Object: to.Object, Uploaded: summaries.Add,
 	})
 	if err != nil {
@@ -121,7 +120,7 @@ func startUploads(ctx context.Context, c *config.Record, o *recorder.Options) (*
 	if o.Retain != (recorder.Retention{}) && o.Retain.KeepFree == 0 {
 		o.Retain.KeepFree = 2 * o.MinSpace // a store that is away must not end the recording
 	}
-	u := &uploads{Uploader: queue, bucket: bucket, log: o.Log, timeout: c.Upload.Wait, abort: o.Hurry, cancel: cancel, done: make(chan struct{})}
+	u := &uploads{Uploader: queue, bucket: bucket, log: o.Log, timeout: s.wait, abort: o.Hurry, cancel: cancel, done: make(chan struct{})}
 	u.result = sync.OnceValue(u.finish)
 	left := upload.Pending(o.Output.Dir())
 	for name := range left {

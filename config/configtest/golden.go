@@ -27,7 +27,7 @@ func Golden(t *testing.T, path, text string) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(path)
+	want, err := os.ReadFile(path) //nolint:gosec // a file of the test
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func Golden(t *testing.T, path, text string) {
 }
 
 // flagName matches the name of an option in the help.
-var flagName = regexp.MustCompile(`(?m)^  (?:-(.), |    )--([a-z0-9-]+)(=?)`)
+var flagName = regexp.MustCompile(`(?m)^  (?:-(.), |    )?--([a-z0-9-]+)(=?)`)
 
 // Names returns one line for each letter and each abbreviation of an option in help: the keys that it
 // sets, or the error. read reads a command line; word is an argument that is no option.

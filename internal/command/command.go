@@ -128,3 +128,13 @@ func (p *Param) check(given Params) error {
 
 // Switch reports whether the command is an order to switch something on or off.
 func (c *Command) Switch() bool { return len(c.Params) == 1 && c.Params[0].Kind == Bool }
+
+// ByService returns the command with the name of a service. There must be one.
+func ByService(all []Command, service string) *Command {
+	for i := range all {
+		if all[i].Service == service {
+			return &all[i]
+		}
+	}
+	panic("command: there is no service " + service)
+}

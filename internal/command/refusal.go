@@ -15,32 +15,32 @@ const (
 	Unavailable             // not possible yet, or no more, or too much at once
 )
 
-// Refusal is an error with its kind.
-type Refusal struct {
+// RefusalError is an error with its kind.
+type RefusalError struct {
 	Kind Kind
 	Err  error
 }
 
 // Error implements error.
-func (r *Refusal) Error() string { return r.Err.Error() }
+func (r *RefusalError) Error() string { return r.Err.Error() }
 
 // Unwrap returns the reason.
-func (r *Refusal) Unwrap() error { return r.Err }
+func (r *RefusalError) Unwrap() error { return r.Err }
 
 // Refuse gives a kind to the reason of a refusal. No reason is no refusal.
 func Refuse(kind Kind, reason error) error {
 	if reason == nil {
 		return nil
 	}
-	return &Refusal{kind, reason}
+	return &RefusalError{kind, reason}
 }
 
 // Refused is Refuse with the text of the reason.
-func Refused(kind Kind, text string) error { return &Refusal{kind, errors.New(text)} }
+func Refused(kind Kind, text string) error { return &RefusalError{kind, errors.New(text)} }
 
 // KindOf returns the kind of an error; Failed is that of errors which have none.
 func KindOf(err error) Kind {
-	if r := (*Refusal)(nil); errors.As(err, &r) {
+	if r := (*RefusalError)(nil); errors.As(err, &r) {
 		return r.Kind
 	}
 	return Failed

@@ -46,7 +46,7 @@ func (m *Moment) UnmarshalText(text []byte) error {
 	s := strings.TrimSpace(string(text))
 	if mark, ok := strings.CutPrefix(s, "mark="); ok {
 		if mark == "" {
-			return fmt.Errorf("%q names no mark: write mark= and how its text begins", text)
+			return fmt.Errorf("%q: names no mark: write mark= and how its text begins", text)
 		}
 		*m = Moment{Base: AtMark, Mark: mark}
 		return nil
@@ -76,9 +76,9 @@ func (m *Moment) UnmarshalText(text []byte) error {
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("%q is not a time: write seconds or 1m30s from the beginning of the bag, -10s before its end, @1396293889.5 since 1970, 2014-03-31T19:11:29Z, or mark=TEXT", text)
+		return fmt.Errorf("%q: not a time: write seconds or 1m30s from the beginning of the bag, -10s before its end, @1396293889.5 since 1970, 2014-03-31T19:11:29Z, or mark=TEXT", text)
 	case at < 0 || at > maxStamp:
-		return fmt.Errorf("%q is not a time that fits into a bag: from 1970 to 2106", text)
+		return fmt.Errorf("%q: not a time that fits into a bag: from 1970 to 2106", text)
 	}
 	*m = Moment{Base: base, At: at}
 	return nil
@@ -140,9 +140,9 @@ func (s *Seconds) UnmarshalText(text []byte) error {
 	d, _, err := parseSeconds(strings.TrimSpace(string(text)))
 	switch {
 	case errors.Is(err, errTooLong):
-		return fmt.Errorf("%q is longer than 292 years", text)
+		return fmt.Errorf("%q: longer than 292 years", text)
 	case err != nil:
-		return fmt.Errorf("%q is not a number of seconds, nor a time such as 1m30s", text)
+		return fmt.Errorf("%q: want a number of seconds, or a time such as 1m30s", text)
 	}
 	*s = Seconds(d)
 	return nil

@@ -35,7 +35,7 @@ func (l *Length) UnmarshalText(text []byte) error {
 	case new(Moment).UnmarshalText(text) != nil:
 		return err
 	}
-	return fmt.Errorf("%q is a point in time, and this option says how long, as in rosbag play: for the end write --until %s", text, number)
+	return fmt.Errorf("%q: this is a point in time, and this option says how long, as in rosbag play: for the end write --until %s", text, number)
 }
 
 // Times returns the first and the last instant of the window, since 1970, and whether it has a last

@@ -68,7 +68,7 @@ func TestPlayStatus(t *testing.T) {
 		if value(s, 0, "lost in damaged places") != tc.lost || value(s, 0, "damaged places") != tc.places {
 			t.Errorf("%+v: %q, %q", tc.damage, value(s, 0, "lost in damaged places"), value(s, 0, "damaged places"))
 		}
-		level, text := tcpros.DiagnosticLevel(tcpros.DiagnosticWarn), "registering topics at 0.000 s of 0.000 s; "+tc.lost+" lost in damaged places ("+tc.places+")"
+		level, text := tcpros.DiagnosticWarn, "registering topics at 0.000 s of 0.000 s; "+tc.lost+" lost in damaged places ("+tc.places+")"
 		if tc.damage.Places == 0 {
 			level, text = 0, "registering topics at 0.000 s of 0.000 s"
 		}

@@ -2,13 +2,10 @@ package playface_test
 
 import (
 	"fmt"
-	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/gorosbag/gorosbag/internal/playface"
@@ -55,26 +52,7 @@ func TestTopicLabels(t *testing.T) {
 // TestMetricsAreDescribed: what is served stands in docs/http.md, and nothing else does.
 func TestMetricsAreDescribed(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile("../../docs/http.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var described []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `(goplay_[a-z_]+)").FindAllStringSubmatch(string(doc), -1) {
-		described = append(described, m[1])
-	}
-	served := []string{"goplay_info", "goplay_build_info", "goplay_healthy", "goplay_master_up"} // those of each program
-	descs := make(chan *prometheus.Desc, 100)
-	playface.New().Describe(descs)
-	close(descs)
-	for d := range descs {
-		served = append(served, regexp.MustCompile(`fqName: "([a-z_]+)"`).FindStringSubmatch(d.String())[1])
-	}
-	slices.Sort(described)
-	slices.Sort(served)
-	if !slices.Equal(described, served) {
-		t.Errorf("described\n%q\nserved\n%q", described, served)
-	}
+	webtest.CheckMetrics(t, playface.New(), "../../docs/http.md")
 }
 
 // TestPlayMetrics: the numbers are those of the program.

@@ -15,10 +15,10 @@ import (
 
 // PrintConfig prints all options with their origins, and how ROS names resolve for the node
 // that would be started. It returns the exit code. embedded is that of Join.
-func PrintConfig(errs *Errors, c *config.Common, o tcpros.NodeOptions, embedded string) int {
+func PrintConfig(errs *Errors, c *config.Settings, o tcpros.NodeOptions, embedded string) int {
 	notes, err := describe(o, embedded)
 	notes = append(notes, c.Unknown()...)
-	if err := errors.Join(config.PrintSettings(os.Stdout, c.Settings(), notes), err); err != nil {
+	if err := errors.Join(config.PrintSettings(os.Stdout, c.List(), notes), err); err != nil {
 		return errs.Fail(ExitUsage, err)
 	}
 	return ExitOK
@@ -28,7 +28,7 @@ func PrintConfig(errs *Errors, c *config.Common, o tcpros.NodeOptions, embedded 
 // the start would refuse beside, prints ok if all is right, and returns the exit code: the values of
 // options have been checked. resolve resolves the names of that node. Variables that are no options
 // are named, and are no error. embedded is that of Join.
-func CheckConfig(errs *Errors, c *config.Common, o tcpros.NodeOptions, embedded string, check func(resolve func(string) (string, error)) error) int {
+func CheckConfig(errs *Errors, c *config.Settings, o tcpros.NodeOptions, embedded string, check func(resolve func(string) (string, error)) error) int {
 	_, err := describe(o, embedded)
 	var resolve func(string) (string, error)
 	if err == nil {
@@ -61,12 +61,12 @@ func describe(o tcpros.NodeOptions, embedded string) ([]string, error) {
 
 // LogConfig logs the options that are not defaults, with their origins: at debug level,
 // because --print-config has them, too.
-func LogConfig(log *zap.Logger, c *config.Common) {
+func LogConfig(log *zap.Logger, c *config.Settings) {
 	for _, text := range c.Unknown() {
 		log.Warn(text)
 	}
 	var fields []zap.Field
-	for _, s := range c.Settings() {
+	for _, s := range c.List() {
 		if !s.Default() {
 			fields = append(fields, zap.String(s.Key, strings.Join(s.Values, ", ")+" ("+s.Origin+")"))
 		}

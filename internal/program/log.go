@@ -17,15 +17,15 @@ import (
 	"go.uber.org/zap/zapcore"
 	"golang.org/x/term"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/internal/program/options"
 	"github.com/gorosbag/gorosbag/internal/rosout"
 )
 
 // LogOptions say what a log looks like and what is in it.
 type LogOptions struct {
-	config.Log
+	options.Log
 	Quiet    bool // nothing below warnings
 	Terminal bool // people read it as it is written
 	Colors   bool // of a terminal
@@ -34,7 +34,7 @@ type LogOptions struct {
 }
 
 // LogTo returns the options for a log that is written to f.
-func LogTo(f *os.File, o config.Log, quiet bool) LogOptions {
+func LogTo(f *os.File, o options.Log, quiet bool) LogOptions {
 	return LogOptions{Log: o, Quiet: quiet, Terminal: term.IsTerminal(int(f.Fd())), Colors: Colors(f)}
 }
 

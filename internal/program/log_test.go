@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/program/options"
 )
 
 // TestLogFormats compares one line in each form, with its time replaced.
@@ -23,7 +24,7 @@ func TestLogFormats(t *testing.T) {
 		zap.String("topic", "/imu"), zap.String("reason", "no room\x1b[2J"), zap.Strings("files", []string{"a.bag", "b.bag"}),
 		zap.Int("messages", 3), zap.Duration("after", 1500*time.Millisecond), zap.Error(errors.New("disk full")),
 	}
-	text := config.Log{LogFormat: config.LogFormat{Format: "text"}, LogLevel: "info"}
+	text := options.Log{LogFormat: options.LogFormat{Format: "text"}, LogLevel: "info"}
 	for name, tc := range map[string]struct {
 		o    program.LogOptions
 		want string
@@ -36,11 +37,11 @@ DATE TIME.mmm WARN lost {"node": "/a"}
 TIME WARN lost node=/a
 `},
 		"colors": {program.LogOptions{Log: text, Terminal: true, Colors: true, Quiet: true}, "TIME \x1b[33mWARN\x1b[0m lost \x1b[2mnode=\x1b[0m/a\n"},
-		"debug": {program.LogOptions{Log: config.Log{LogFormat: text.LogFormat, LogLevel: "debug"}, Terminal: true}, `TIME DEBUG options node=/a
+		"debug": {program.LogOptions{Log: options.Log{LogFormat: text.LogFormat, LogLevel: "debug"}, Terminal: true}, `TIME DEBUG options node=/a
 TIME Recording to node=/a topic=/imu reason="no room\x1b[2J" files=a.bag,b.bag messages=3 after=1.5s error="disk full"
 TIME WARN lost node=/a
 `},
-		"json": {program.LogOptions{Log: config.Log{LogFormat: config.LogFormat{Format: "json"}, LogLevel: "warn"}, Terminal: true, Colors: true}, `{"level":"warn","ts":"DATETTIME.mmm+0000","msg":"lost","node":"/a"}` + "\n"},
+		"json": {program.LogOptions{Log: options.Log{LogFormat: options.LogFormat{Format: "json"}, LogLevel: "warn"}, Terminal: true, Colors: true}, `{"level":"warn","ts":"DATETTIME.mmm+0000","msg":"lost","node":"/a"}` + "\n"},
 	} {
 		var out bytes.Buffer
 		log := program.NewLog(&out, tc.o).With(zap.String("node", "/a"))
@@ -62,7 +63,7 @@ func TestTerminalLogBytes(t *testing.T) {
 	t.Parallel()
 	const bad = "a\x9b2Jb"
 	var out bytes.Buffer
-	log := program.NewLog(&out, program.LogOptions{Log: config.Log{LogFormat: config.LogFormat{Format: "text"}, LogLevel: "info"}, Terminal: true})
+	log := program.NewLog(&out, program.LogOptions{Log: options.Log{LogFormat: options.LogFormat{Format: "text"}, LogLevel: "info"}, Terminal: true})
 	log.Info(bad, zap.String(bad, bad), zap.Strings("list", []string{bad}), zap.ByteString("bytes", []byte(bad)), zap.Error(errors.New(bad)), zap.Any("map", map[string]string{bad: bad}))
 	(&program.Errors{W: &out, Name: "gorecord"}).Print(bad)
 	if !utf8.Valid(out.Bytes()) || strings.Count(out.String(), `a\x9b2Jb`) != 9 {

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/program/options"
 	"github.com/gorosbag/gorosbag/internal/rosout"
 	"github.com/gorosbag/gorosbag/rosmsg"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -67,7 +67,7 @@ func TestRosout(t *testing.T) {
 		t.Fatal(err)
 	}
 	var written bytes.Buffer
-	o := program.LogOptions{Log: config.Log{LogFormat: config.LogFormat{Format: "text"}, LogLevel: "debug"}, Quiet: true, Rosout: program.NewRosout(false)}
+	o := program.LogOptions{Log: options.Log{LogFormat: options.LogFormat{Format: "text"}, LogLevel: "debug"}, Quiet: true, Rosout: program.NewRosout(false)}
 	log := program.NewLog(&written, o)
 	g, err := program.Join(t.Context(), tcpros.NodeOptions{BaseName: "talker", Log: zap.NewNop()}, "127.0.0.1:0")
 	if err != nil {

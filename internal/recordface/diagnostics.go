@@ -12,12 +12,6 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// graphRates are the rates of topics as ~status tells them.
-type graphRates struct {
-	base control.Stats // the base of the rates
-	hz   []float64     // of each topic, over the second before
-}
-
 // Status returns the state of the recording and of its topics, for rosctl. Calls come one at a
 // time.
 func (f *Face) Status(node string) (stamp time.Time, parts []tcpros.DiagnosticStatus) {
@@ -25,34 +19,17 @@ func (f *Face) Status(node string) (stamp time.Time, parts []tcpros.DiagnosticSt
 	if err != nil {
 		return time.Now(), []tcpros.DiagnosticStatus{{Level: tcpros.DiagnosticStale, Name: node + ": recording", Message: "not recording"}}
 	}
-	return stats.Taken, f.onGraph.diagnostics(node, &stats)
+	return stats.Taken, diagnostics(node, &stats, &f.onGraph)
 }
 
 // diagnostics describes the recording, then its topics.
-func (r *graphRates) diagnostics(node string, s *control.Stats) []tcpros.DiagnosticStatus {
+func diagnostics(node string, s *control.Stats, r *rates) []tcpros.DiagnosticStatus {
 	r.update(s)
 	parts := []tcpros.DiagnosticStatus{recordDiagnostics(node, s)}
 	for i := range s.Topics {
-		hz := 0.0
-		if i < len(r.hz) {
-			hz = r.hz[i]
-		}
-		parts = append(parts, topicDiagnostics(node, s, &s.Topics[i], hz))
+		parts = append(parts, topicDiagnostics(node, s, &s.Topics[i], r.of(i).messages))
 	}
 	return parts
-}
-
-// update computes messages per second over about the last second. Topics are never removed.
-func (r *graphRates) update(stats *control.Stats) {
-	passed := stats.Taken.Sub(r.base.Taken)
-	if passed < time.Second*9/10 {
-		return
-	}
-	r.hz = r.hz[:0]
-	for i := range r.base.Topics {
-		r.hz = append(r.hz, float64(arrived(&stats.Topics[i])-arrived(&r.base.Topics[i]))/passed.Seconds())
-	}
-	r.base = *stats
 }
 
 func recordDiagnostics(node string, s *control.Stats) tcpros.DiagnosticStatus {
@@ -100,7 +77,7 @@ func recordDiagnostics(node string, s *control.Stats) tcpros.DiagnosticStatus {
 		d.Level = tcpros.DiagnosticWarn
 		d.Message += "; replies of the master cannot be read in full: " + s.Unread
 	}
-	if s.TimeLeft >= 0 && s.TimeLeft < lowTimeThreshold {
+	if s.TimeLeft >= 0 && s.TimeLeft < LowTime {
 		d.Level = tcpros.DiagnosticWarn
 		d.Message += fmt.Sprintf("; the disk will be full in %v", s.TimeLeft.Round(time.Second))
 	}

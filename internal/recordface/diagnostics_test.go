@@ -24,13 +24,13 @@ func value(parts []tcpros.DiagnosticStatus, part int, key string) string {
 
 func TestRecordStatus(t *testing.T) {
 	t.Parallel()
-	r := new(graphRates)
+	r := new(rates)
 	start := time.Now()
 	before := control.Stats{
 		Taken: start, File: "a.bag", DiskFree: -1, TimeLeft: -1, BufferMost: -1,
 		Topics: []control.TopicStats{{Topic: "/imu", Publishers: 1, Messages: 100}},
 	}
-	first := r.diagnostics("/rec", &before)
+	first := diagnostics("/rec", &before, r)
 	if got := value(first, 0, "disk free bytes") + ", " + value(first, 0, "buffer limit"); got != "unknown, none" {
 		t.Errorf("free, limit: %s", got)
 	}
@@ -42,7 +42,7 @@ func TestRecordStatus(t *testing.T) {
 			{Topic: "/crashed"},
 		},
 	}
-	s := r.diagnostics("/rec", &now)
+	s := diagnostics("/rec", &now, r)
 	var got []string
 	for _, status := range s {
 		got = append(got, string('0'+rune(status.Level))+" "+status.Name+" = "+status.Message)
@@ -70,28 +70,28 @@ func TestRecordStatus(t *testing.T) {
 		t.Errorf("a topic that never had a publisher has %d values, one that had: %s messages", n, value(s, 2, "messages"))
 	}
 	ready := control.Stats{Taken: start, Snapshots: control.SnapshotStats{Mode: control.SnapshotOnly, Taken: 2, Held: 5 * time.Second}, TimeLeft: -1}
-	if s := new(graphRates).diagnostics("/rec", &ready); s[0].Message != "recording for snapshots" || value(s, 0, "seconds before a snapshot") != "5.0" {
+	if s := diagnostics("/rec", &ready, new(rates)); s[0].Message != "recording for snapshots" || value(s, 0, "seconds before a snapshot") != "5.0" {
 		t.Errorf("for snapshots: %+v", s)
 	}
 	uploading := control.Stats{Taken: start, File: "a.bag", TimeLeft: -1, Handover: &control.HandoverStats{Waiting: 3, Failures: 2, Err: "no network"}}
-	if s := new(graphRates).diagnostics("/rec", &uploading); s[0].Level != 0 || value(s, 0, "uploads waiting") != "3" || value(s, 0, "why the last upload failed") != "no network" {
+	if s := diagnostics("/rec", &uploading, new(rates)); s[0].Level != 0 || value(s, 0, "uploads waiting") != "3" || value(s, 0, "why the last upload failed") != "no network" {
 		t.Errorf("with uploads: %+v", s)
 	}
 	uploading.Handover.State, uploading.Handover.StateErr = control.HandoverFailing, "the secret is wrong"
-	if s := new(graphRates).diagnostics("/rec", &uploading); s[0].Level != 1 || !strings.HasSuffix(s[0].Message, "; the store refuses uploads: the secret is wrong") || value(s, 0, "store") != "failing" {
+	if s := diagnostics("/rec", &uploading, new(rates)); s[0].Level != 1 || !strings.HasSuffix(s[0].Message, "; the store refuses uploads: the secret is wrong") || value(s, 0, "store") != "failing" {
 		t.Errorf("with a store that refuses: %+v", s)
 	}
 	uploading.Handover.State = control.HandoverUnreachable
-	if s := new(graphRates).diagnostics("/rec", &uploading); s[0].Level != 0 || value(s, 0, "store") != "unreachable" {
+	if s := diagnostics("/rec", &uploading, new(rates)); s[0].Level != 0 || value(s, 0, "store") != "unreachable" {
 		t.Errorf("with a store that is away: %+v", s)
 	}
 	uploading.Handover.Refused = 1
-	if s := new(graphRates).diagnostics("/rec", &uploading); s[0].Level != 1 || s[0].Message != "recording: a.bag; 1 bag cannot be uploaded" {
+	if s := diagnostics("/rec", &uploading, new(rates)); s[0].Level != 1 || s[0].Message != "recording: a.bag; 1 bag cannot be uploaded" {
 		t.Errorf("with a refused upload: %+v", s)
 	}
 	// A change soon after does not make a rate of next to nothing.
 	now.Taken = now.Taken.Add(10 * time.Millisecond)
-	if s := r.diagnostics("/rec", &now); value(s, 1, "hz") != "100.0" {
+	if s := diagnostics("/rec", &now, r); value(s, 1, "hz") != "100.0" {
 		t.Errorf("after a change: %s Hz", value(s, 1, "hz"))
 	}
 	if _, s := New(new(recorder.Control), 0).Status("/rec"); len(s) != 1 || s[0].Level != 3 || s[0].Message != "not recording" {

@@ -28,20 +28,16 @@ type Face struct {
 	pin     time.Duration // how far back a pin reaches by default
 
 	// The following belong to Poll.
-	base  control.Stats      // the base of the rates
-	rates []rate             // by topic, over about the second before base
+	rates rates
 	lost  lastminute.Counter // messages
 	links lastminute.Counter // to publishers that were lost
 
-	onGraph graphRates    // belongs to Status
+	onGraph rates         // belongs to Status
 	service control.Stats // at the last call of Service
 
 	mu      sync.Mutex // guards minutes
 	minutes map[string]*lastminute.Rates
 }
-
-// rate is the rate of a topic per second.
-type rate struct{ messages, bytes float64 }
 
 // New returns the face of a recording. pin is how far back a pin reaches by default.
 func New(recording control.Recording, pin time.Duration) *Face {
@@ -144,7 +140,9 @@ func (f *Face) Poll(now time.Time) web.View {
 	if err != nil {
 		return web.View{State: recordState{State: "none", Topics: []recordTopic{}}, NotReady: err.Error()}
 	}
-	f.rate(&stats)
+	if f.rates.update(&stats) {
+		f.keepMinute(&stats)
+	}
 	s := recordState{
 		State: stats.State.String(), Ending: stats.Ending, Elapsed: web.Seconds(stats.Elapsed), Part: stats.Part,
 		File: base(stats.File), FileBytes: stats.FileBytes, Bytes: stats.Bytes,
@@ -179,34 +177,20 @@ func (f *Face) Poll(now time.Time) web.View {
 	return web.View{State: s, Health: f.health(now, &stats, &s), NotReady: notReadyReason(&stats)}
 }
 
-// rate updates the rates and the last minute about once a second. Topics are added, but never removed.
-func (f *Face) rate(stats *control.Stats) {
-	passed := stats.Taken.Sub(f.base.Taken)
-	if passed < time.Second*9/10 {
-		return
-	}
+// keepMinute adds the rates to those of the last minute.
+func (f *Face) keepMinute(stats *control.Stats) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.rates = f.rates[:0]
-	for i := range f.base.Topics {
-		now, before := &stats.Topics[i], &f.base.Topics[i]
-		f.rates = append(f.rates, rate{
-			messages: (float64(arrived(now)) - float64(arrived(before))) / passed.Seconds(),
-			bytes:    (float64(now.Bytes) - float64(before.Bytes)) / passed.Seconds(),
-		})
-		minute := f.minutes[now.Topic]
+	for i, r := range f.rates.topics {
+		topic := stats.Topics[i].Topic
+		minute := f.minutes[topic]
 		if minute == nil {
 			minute = new(lastminute.Rates)
-			f.minutes[now.Topic] = minute
+			f.minutes[topic] = minute
 		}
-		minute.Add(int64(stats.Elapsed/time.Second), round(f.rates[i].messages))
+		minute.Add(int64(stats.Elapsed/time.Second), round(r.messages))
 	}
-	f.base = *stats
 }
-
-// arrived returns the number of messages received on a topic, including those that were not
-// recorded.
-func arrived(t *control.TopicStats) uint64 { return t.Messages + t.Dropped + t.Passed }
 
 // round rounds a rate of messages to what is shown.
 func round(hz float64) float64 { return math.Round(hz*10) / 10 }
@@ -217,9 +201,8 @@ func (f *Face) topic(stats *control.Stats, i int) recordTopic {
 		Topic: t.Topic, Type: t.Type, Publishers: t.Publishers, Messages: t.Messages, Bytes: t.Bytes,
 		Dropped: t.Dropped, Causes: t.Causes, Missed: t.Missed, Passed: t.Passed,
 	}
-	if i < len(f.rates) {
-		r.Hz, r.BytesPerSecond = round(f.rates[i].messages), math.Round(f.rates[i].bytes)
-	}
+	now := f.rates.of(i)
+	r.Hz, r.BytesPerSecond = round(now.messages), math.Round(now.bytes)
 	if !t.Last.IsZero() {
 		age := web.Seconds(max(stats.Taken.Sub(t.Last), 0))
 		r.Age = &age
@@ -227,8 +210,8 @@ func (f *Face) topic(stats *control.Stats, i int) recordTopic {
 	return r
 }
 
-// lowTimeThreshold is the time until the disk is full below which there is a warning.
-const lowTimeThreshold = 10 * time.Minute
+// LowTime is the time until the disk is full below which there is a warning.
+const LowTime = 10 * time.Minute
 
 // recordDetails are the details of the health.
 type recordDetails struct {
@@ -257,7 +240,7 @@ func (f *Face) health(now time.Time, stats *control.Stats, s *recordState) web.H
 	h := web.Health{Details: d}
 	h.Require(d.Lost == 0, fmt.Sprintf("%s %s lost within the last minute", plural.Of(d.Lost, "message"), plural.Were(d.Lost)))
 	h.Require(d.LinksLost == 0, fmt.Sprintf("links to publishers were lost within the last minute (%d)", d.LinksLost))
-	h.Require(stats.TimeLeft < 0 || stats.TimeLeft >= lowTimeThreshold, fmt.Sprintf("the disk will be full in %v", stats.TimeLeft.Round(time.Second)))
+	h.Require(stats.TimeLeft < 0 || stats.TimeLeft >= LowTime, fmt.Sprintf("the disk will be full in %v", stats.TimeLeft.Round(time.Second)))
 	h.Require(!stats.Ending, "the recording is ending")
 	if u := s.Uploads; u != nil { // an unreachable store is not a problem: robots leave their network
 		h.Require(stats.Handover.State != control.HandoverFailing, fmt.Sprintf("the store has refused uploads since %s: %s",

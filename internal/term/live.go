@@ -13,10 +13,11 @@ import (
 	"github.com/gorosbag/gorosbag/internal/term/termtext"
 )
 
-const (
-	Refresh        = 250 * time.Millisecond // between two frames
-	redrawInterval = 5 * time.Second        // interval of complete redraws
-)
+// Refresh is the time between two frames.
+const Refresh = 250 * time.Millisecond
+
+// redrawInterval is the time between two complete redraws.
+const redrawInterval = 5 * time.Second
 
 // View is the content of a Live. Its methods are called from several goroutines, but Frame by
 // only one at a time.

@@ -32,7 +32,7 @@ const roomFormat = "cycle=%d lines=%d methods=%d fields=%d"
 // plainStructs are types that may have many fields: options, and figures that are only put
 // together. They are named with their package, or by the end of their name.
 var plainStructs = []string{
-	"bagfmt/internal/wire.RecordHeader", "config.Play", "config.PlaySelect", "config.Record", // one field for each of the format, or each option
+	"bagfmt/internal/wire.RecordHeader", // one field for each of the format
 	"Flags", "Info", "Options", "Stats", "Status", "Summary",
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,133 +15,16 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	"github.com/gorosbag/gorosbag/tcpros"
+	"github.com/gorosbag/gorosbag/test/bench/child"
 	"github.com/gorosbag/gorosbag/test/bench/figures"
 )
 
-// The plain copy is this program once more: bench copy <file> <sync> <address>... It
-// subscribes at the addresses and copies what the sockets give into one file.
+// The plain copy is this program once more: bench copy <file> <sync> <address>...
 const (
-	copyCommand   = "copy"
-	copySynced    = "interval"
-	copyUnsynced  = "none"
-	copyBuffer    = 1 << 20
-	copySyncBytes = 32 << 20 // as gorecord --sync interval
+	copyCommand  = "copy"
+	copySynced   = "interval"
+	copyUnsynced = "none"
 )
-
-// copyStreams is the least that any recorder has to do: wait for the sockets, read what is
-// there, and write each MiB. With sync it also makes the file durable as gorecord does, on
-// another thread each 32 MiB, and lets the kernel forget the pages.
-func copyStreams(path string, sync bool, addresses []string) (err error) {
-	poll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
-	if err != nil {
-		return err
-	}
-	for _, address := range addresses {
-		link, err := subscribeRaw(address)
-		if err != nil {
-			return err
-		}
-		defer link.Close() //nolint:errcheck // only read from
-		fd := int(link.Fd())
-		if err := unix.EpollCtl(poll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}); err != nil {
-			return err
-		}
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	due, synced := make(chan struct{}, 1), make(chan error, 1)
-	// owner: copyStreams; ends when due is closed.
-	go func() {
-		var err error
-		for range due {
-			err = errors.Join(err, durable(f))
-		}
-		synced <- err
-	}()
-	err = copyBytes(f, poll, len(addresses), func() {
-		if !sync {
-			return
-		}
-		select {
-		case due <- struct{}{}:
-		default: // one is about to begin
-		}
-	})
-	close(due)
-	err = errors.Join(err, <-synced)
-	if sync {
-		err = errors.Join(err, durable(f))
-	}
-	return errors.Join(err, f.Close())
-}
-
-// subscribeRaw connects to a publisher and returns the socket, which blocks.
-func subscribeRaw(address string) (*os.File, error) {
-	conn, err := net.Dial("tcp", address) //nolint:noctx // ends with the process
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close() //nolint:errcheck // the file is another descriptor
-	if _, err := conn.Write(tcpros.AppendHeader(nil, tcpros.Header{{Key: "callerid", Value: "/copy"}})); err != nil {
-		return nil, err
-	}
-	if _, err := tcpros.ReadHeader(conn); err != nil {
-		return nil, err
-	}
-	return conn.(*net.TCPConn).File() //nolint:forcetypeassert // a TCP connection was dialed
-}
-
-// copyBytes copies to the end of all links and tells of each copySyncBytes. It fills its
-// buffer before it writes: a recorder writes chunks, not what a socket happens to hold.
-func copyBytes(f *os.File, poll, open int, due func()) error {
-	buf, events := make([]byte, 0, copyBuffer), make([]unix.EpollEvent, 128)
-	written := 0
-	flush := func() error {
-		_, err := f.Write(buf)
-		if written += len(buf); written >= copySyncBytes {
-			written = 0
-			due()
-		}
-		buf = buf[:0]
-		return err
-	}
-	for open > 0 {
-		n, err := unix.EpollWait(poll, events, -1)
-		if err != nil && !errors.Is(err, unix.EINTR) {
-			return err
-		}
-		for _, e := range events[:max(n, 0)] {
-			n, err := unix.Read(int(e.Fd), buf[len(buf):cap(buf)])
-			switch {
-			case err != nil:
-				return err
-			case n == 0:
-				open--
-				err = unix.EpollCtl(poll, unix.EPOLL_CTL_DEL, int(e.Fd), nil)
-			default:
-				if buf = buf[:len(buf)+n]; len(buf) == cap(buf) {
-					err = flush()
-				}
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return flush()
-}
-
-func durable(f *os.File) error {
-	if err := unix.Fdatasync(int(f.Fd())); err != nil {
-		return err
-	}
-	return unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
-}
 
 // plainCopy measures the copy, and what the compressor of the scenario needs for the same
 // bytes, if it has one.
@@ -243,7 +125,7 @@ func (s scenario) besideUnsynced(ctx context.Context, b *bench, t *figures.Table
 	if err := s.beside(ctx, b, t); err != nil {
 		return err
 	}
-	t.Note("the disk alone, fdatasync each %d MiB: %.0f MB/s", copySyncBytes>>20, speed/1e6)
+	t.Note("the disk alone, fdatasync each %d MiB: %.0f MB/s", child.SyncBytes>>20, speed/1e6)
 	return nil
 }
 
@@ -255,7 +137,7 @@ func diskSpeed(dir string) (float64, error) {
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // in our temporary directory
 	defer f.Close()           //nolint:errcheck // nothing in it is wanted
-	block := make([]byte, copySyncBytes)
+	block := make([]byte, child.SyncBytes)
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range block {
 		block[i] = byte(random.Uint32())
@@ -266,9 +148,9 @@ func diskSpeed(dir string) (float64, error) {
 		if _, err := f.Write(block); err != nil {
 			return 0, err
 		}
-		if err := durable(f); err != nil {
+		if err := child.Durable(f); err != nil {
 			return 0, err
 		}
 	}
-	return blocks * copySyncBytes / time.Since(start).Seconds(), nil
+	return blocks * child.SyncBytes / time.Since(start).Seconds(), nil
 }

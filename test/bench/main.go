@@ -21,12 +21,13 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gorosbag/gorosbag/test/bench/child"
 	"github.com/gorosbag/gorosbag/test/bench/figures"
 )
 
 func main() {
 	if len(os.Args) >= 5 && os.Args[1] == copyCommand {
-		exit(copyStreams(os.Args[2], os.Args[3] == copySynced, os.Args[4:]))
+		exit(child.Copy(os.Args[2], os.Args[3] == copySynced, os.Args[4:]))
 	}
 	if len(os.Args) == 6 && os.Args[1] == tickCommand {
 		exit(tick(os.Args[2], os.Args[3:]))
@@ -35,7 +36,7 @@ func main() {
 		exit(sendFile(os.Args[2], os.Args[3]))
 	}
 	if len(os.Args) == 5 && os.Args[1] == feedCommand {
-		exit(feed(os.Args[2], os.Args[3], os.Args[4]))
+		exit(child.Feed(os.Args[2], os.Args[3], os.Args[4]))
 	}
 	var b bench
 	playing := flag.Bool("play", false, "measure playing, not recording")

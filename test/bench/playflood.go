@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"github.com/gorosbag/gorosbag/test/bench/child"
 	"github.com/gorosbag/gorosbag/test/bench/figures"
 	"github.com/gorosbag/gorosbag/test/load"
 	"github.com/gorosbag/gorosbag/test/probe"
@@ -189,7 +190,7 @@ func sendFile(address, path string) (err error) {
 		return err
 	}
 	defer f.Close() //nolint:errcheck // read only
-	buf := make([]byte, copyBuffer)
+	buf := make([]byte, child.CopyBuffer)
 	for {
 		n, err := f.Read(buf)
 		if errors.Is(err, io.EOF) {

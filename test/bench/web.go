@@ -9,10 +9,15 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/bench/figures"
+	"github.com/gorosbag/gorosbag/test/viewer"
 )
 
 // watchedMost is how many times the processor time of a recording may be while somebody
@@ -145,4 +150,129 @@ func (*watcher) drain(body io.ReadCloser) int64 {
 	defer body.Close()                //nolint:errcheck // only read from
 	n, _ := io.Copy(io.Discard, body) // the recorder may end meanwhile
 	return n
+}
+
+// unviewedLeast is the least share of the messages a second that is recorded when viewers could come
+// and none does.
+const unviewedLeast = 0.99
+
+// slowRate is how fast the slow viewer reads, in bytes a second.
+const slowRate = 1000
+
+// viewed records 100 MB/s for no, one and eight viewers, and for a slow viewer beside a fast one, in
+// turn. Then it records as fast as possible, with and without the door for viewers.
+func viewed(ctx context.Context, b *bench, t *figures.Table) error {
+	s := scenario{topics: 4, size: 250_000, count: 500, period: 10 * time.Millisecond} // 100 MB/s
+	flood := scenario{topics: 1, size: 100, count: 5_000_000}
+	var alone, one, eight, beside []viewedResult
+	var closed, open []result
+	var sent []time.Duration // processor time of a plain copy to a socket
+	for range b.rounds {
+		for _, group := range []struct {
+			results    *[]viewedResult
+			fast, slow int
+		}{{&alone, 0, 0}, {&one, 1, 0}, {&eight, 8, 0}, {&beside, 1, 1}} {
+			r, err := b.recordViewed(ctx, s, group.fast, group.slow)
+			if err != nil {
+				return err
+			}
+			*group.results = append(*group.results, r)
+		}
+		cpu, err := plainSend(ctx, int64(s.topics*s.count), s.size)
+		if err != nil {
+			return err
+		}
+		sent = append(sent, cpu)
+		r, err := b.record(ctx, flood, b.gorecord, "--overflow=block")
+		if err != nil {
+			return err
+		}
+		closed = append(closed, r)
+		if r, err = b.record(ctx, flood, b.gorecord, "--overflow=block", "--http=127.0.0.1:0"); err != nil {
+			return err
+		}
+		open = append(open, r)
+	}
+	for what, all := range map[string][]viewedResult{"1 viewer": one, "8 viewers": eight, "a slow viewer": beside} {
+		t.Target(figures.Most(all, viewedResult.lost) == 0, "0 lost with "+what, "%d of %d", figures.Most(all, viewedResult.lost), all[0].sent)
+	}
+	perGB := func(all []viewedResult) float64 {
+		return figures.Median(all, func(r viewedResult) float64 {
+			return (r.cpu.Seconds() - figures.Median(alone, func(a viewedResult) float64 { return a.cpu.Seconds() })) / float64(r.viewed) * 1e9
+		})
+	}
+	plain := figures.Median(sent, time.Duration.Seconds) / (float64(s.topics*s.count*s.size) / 1e9)
+	t.Note("a viewer costs %.2f s/GB, each of eight %.2f s/GB, beside %.2f s/GB of a plain copy to a socket", perGB(one), perGB(eight), plain)
+	share := func(all []viewedResult, viewers int) float64 {
+		return 100 * figures.Median(all, func(r viewedResult) float64 { return float64(r.viewed) / float64(viewers) / float64(r.sent*s.size) })
+	}
+	t.Note("a viewer sees %.0f %% of 100 MB/s, each of eight %.0f %%, one beside a viewer of %d B/s %.0f %%", share(one, 1), share(eight, 8), slowRate, share(beside, 1))
+	t.Note("memory %d MiB without, %d MiB with eight viewers", figures.Most(alone, viewedResult.peak)>>20, figures.Most(eight, viewedResult.peak)>>20)
+	best, bestClosed := figures.Most(open, result.rate), figures.Most(closed, result.rate)
+	t.Target(best >= unviewedLeast*bestClosed, fmt.Sprintf(">= %.2f of the rate without --http, nobody connected", unviewedLeast), "%.3f (%s beside %s)", best/bestClosed, speed(best, flood.size), speed(bestClosed, flood.size))
+	return nil
+}
+
+// viewedResult is what a recorder made of a load that was viewed.
+type viewedResult struct {
+	result
+	viewed int64 // bytes of messages that all fast viewers got
+}
+
+// recordViewed measures one recorder with viewers.
+func (b *bench) recordViewed(ctx context.Context, s scenario, fast, slow int) (viewedResult, error) {
+	w, err := newWatcher()
+	if err != nil {
+		return viewedResult{}, err
+	}
+	viewing, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var wg sync.WaitGroup
+	var bytes atomic.Int64
+	for i := range fast + slow {
+		// owner: recordViewed; ends when the recorder has, or with ctx.
+		wg.Go(func() {
+			if i < fast {
+				viewer.Count(viewing, w.address, viewer.Options{}, &bytes)
+			} else {
+				viewer.Count(viewing, w.address, viewer.Options{ReadBuffer: 16 << 10, Wrap: viewer.Slowly(slowRate)}, &atomic.Int64{})
+			}
+		})
+	}
+	r, err := b.record(ctx, s, b.gorecord, "--overflow=block", "--http="+w.address)
+	cancel()
+	wg.Wait()
+	if err == nil && fast > 0 && bytes.Load() == 0 {
+		err = errors.New("nobody has viewed anything")
+	}
+	return viewedResult{r, bytes.Load()}, err
+}
+
+// feedCommand is this program once more: bench feed <address> <messages> <bytes of each> writes to a
+// socket, which is the least that a server has to do for a viewer.
+const feedCommand = "feed"
+
+// plainSend returns the processor time of a process that writes messages to a socket.
+func plainSend(ctx context.Context, messages int64, size int) (time.Duration, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed below
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close() //nolint:errcheck // only accepted from
+	self, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	cmd := exec.CommandContext(ctx, self, feedCommand, l.Addr().String(), strconv.FormatInt(messages, 10), strconv.Itoa(size))
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	c, err := l.Accept()
+	if err == nil {
+		_, err = io.Copy(io.Discard, struct{ io.Reader }{c})
+		err = errors.Join(err, c.Close())
+	}
+	err = errors.Join(err, cmd.Wait())
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), err
 }

@@ -99,7 +99,7 @@ func (c *Conn) greet(ctx context.Context, address string, o Options) error {
 		return err
 	}
 	key := make([]byte, 16)
-	rand.Read(key) //nolint:errcheck,gosec // never fails
+	rand.Read(key)
 	for name, values := range o.Header {
 		r.Header[name] = values
 	}
@@ -139,7 +139,7 @@ func (c *Conn) Close() error { return c.net.Close() }
 // WriteFrame sends one frame.
 func (c *Conn) WriteFrame(final bool, op byte, payload []byte) error {
 	var mask [4]byte
-	rand.Read(mask[:]) //nolint:errcheck,gosec // never fails
+	rand.Read(mask[:])
 	head := []byte{op}
 	if final {
 		head[0] |= 0x80
@@ -152,13 +152,13 @@ func (c *Conn) WriteFrame(final bool, op byte, payload []byte) error {
 	default:
 		head = binary.BigEndian.AppendUint64(append(head, 0x80|127), uint64(n))
 	}
-	frame := append(head, mask[:]...)
+	head = append(head, mask[:]...)
 	for i, b := range payload {
-		frame = append(frame, b^mask[i%4])
+		head = append(head, b^mask[i%4])
 	}
 	c.send.Lock()
 	defer c.send.Unlock()
-	_, err := c.net.Write(frame)
+	_, err := c.net.Write(head)
 	return err
 }
 
@@ -217,7 +217,7 @@ func (c *Conn) Read(buf []byte) (op byte, payload []byte, err error) {
 			if b := body[len(buf):]; len(b) >= 2 {
 				e.Code, e.Reason = int(binary.BigEndian.Uint16(b)), string(b[2:])
 			}
-			c.WriteFrame(true, OpClose, body[len(buf):]) //nolint:errcheck,gosec // the server may not wait for it
+			c.WriteFrame(true, OpClose, body[len(buf):]) //nolint:errcheck // the server may not wait for it
 			return 0, nil, e
 		case OpPong:
 		default:

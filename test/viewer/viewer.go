@@ -128,7 +128,7 @@ func Start(ctx context.Context, address string, o Options) (*Viewer, error) {
 
 // Close ends the connection and waits for the reader.
 func (v *Viewer) Close() {
-	v.Conn.Close() //nolint:errcheck,gosec // the reader notices
+	v.Conn.Close() //nolint:errcheck // the reader notices
 	<-v.done
 }
 

@@ -9,10 +9,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/command"
 	"github.com/gorosbag/gorosbag/internal/live"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/program/options"
 	"github.com/gorosbag/gorosbag/internal/rosctl"
 	"github.com/gorosbag/gorosbag/internal/sdnotify"
 	"github.com/gorosbag/gorosbag/internal/web"
@@ -34,23 +34,20 @@ type Face interface {
 	Service(ctx context.Context, node *tcpros.Node) sdnotify.State
 }
 
-// ServeWeb serves the web page, the API and the metrics of a face, and messages to live viewers, if
-// the web server is switched on, until end is called. viewed returns what live viewers can see.
-func ServeWeb(ctx context.Context, w *config.Web, node *tcpros.Node, log *zap.Logger, face Face, viewed func() live.Source) (end func(), err error) {
+// ServeWeb serves the web page, the API and the metrics of a face, if they are switched on, and what
+// live viewers can see, until end is called. source is not used if they are switched off.
+func ServeWeb(ctx context.Context, w *options.Web, node *tcpros.Node, log *zap.Logger, face Face, source *live.Source) (end func(), err error) {
 	if w.Listen == "" {
 		return func() {}, nil
-	}
-	token, err := w.Secret()
-	if err != nil {
-		return nil, err
 	}
 	hosts := w.Hosts
 	if u, err := url.Parse(node.URI()); err == nil {
 		hosts = append(hosts, u.Hostname())
 	}
 	server, err := web.Serve(ctx, web.Options{
-		Listen: string(w.Listen), Token: token, Hosts: hosts, Origins: w.Origins, Live: foxglove.New(viewed(), log),
+		Listen: w.Listen, Token: w.Token(), Hosts: hosts, Origins: w.Origins,
 		Node: node.Name(), Version: program.Version(), MasterUp: node.MasterUp, Unread: node.Unread, Log: log,
+		Live: foxglove.New(*source, log),
 	}, face)
 	if err != nil {
 		return nil, err

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/program/options"
 	"github.com/gorosbag/gorosbag/internal/web"
 )
 
@@ -29,13 +29,9 @@ const HealthcheckCommand = "healthcheck"
 // Healthcheck probes the web server that an instance with the same options serves on this machine,
 // and returns the exit code. args are the arguments that are no options, of which healthcheck is the first; err
 // is that of the options.
-func Healthcheck(name string, json bool, w *config.Web, args []string, err error) int {
-	token := ""
+func Healthcheck(name string, json bool, w *options.Web, args []string, err error) int {
 	if err == nil {
-		token, err = w.Secret()
-	}
-	if err == nil {
-		err = probe(context.Background(), string(w.Listen), token, args[1:])
+		err = probe(context.Background(), w.Listen, w.Token(), args[1:])
 	}
 	if err != nil {
 		return (&program.Errors{W: os.Stderr, Name: name, JSON: json}).Fail(program.ExitUsage, err)

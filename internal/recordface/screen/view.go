@@ -11,6 +11,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/gorosbag/gorosbag/internal/recordface"
 	"github.com/gorosbag/gorosbag/internal/term"
 	"github.com/gorosbag/gorosbag/internal/term/keys"
 	"github.com/gorosbag/gorosbag/internal/term/termtext"
@@ -211,9 +212,6 @@ func (v *View) snapshot(s *control.Stats) termtext.Part {
 	return termtext.Normal.Part("snapshot of " + termtext.About(s.Snapshots.Held))
 }
 
-// lowTimeThreshold is when a disk that fills up is a problem.
-const lowTimeThreshold = 10 * time.Minute
-
 func (v *View) disk(s *control.Stats) termtext.Part {
 	switch {
 	case s.DiskFree < 0:
@@ -222,7 +220,7 @@ func (v *View) disk(s *control.Stats) termtext.Part {
 		return termtext.Normal.Part(fmt.Sprintf("disk %s free", size(s.DiskFree)))
 	}
 	text := fmt.Sprintf("disk %s, %s left", size(s.DiskFree), termtext.About(s.TimeLeft))
-	if s.TimeLeft < lowTimeThreshold {
+	if s.TimeLeft < recordface.LowTime {
 		return termtext.Problem(text)
 	}
 	return termtext.Normal.Part(text)

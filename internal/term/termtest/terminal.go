@@ -75,7 +75,7 @@ func (t *Terminal) control(s string) (rest string, ok bool) {
 	}
 	end := strings.IndexFunc(s[2:], func(r rune) bool { return r >= '@' && r <= '~' }) + 2
 	n := 1
-	fmt.Sscanf(s[2:end], "%d", &n)
+	fmt.Sscanf(s[2:end], "%d", &n) //nolint:errcheck,gosec // without a number it is 1
 	switch s[2 : end+1] {
 	case "K":
 		copy(t.cells[t.Row][t.Column:], t.blank())

@@ -15,6 +15,8 @@ func (s *session) read(ctx context.Context) error {
 	for {
 		kind, b, err := s.conn.receive()
 		switch {
+		case websocket.CloseStatus(err) >= 0:
+			return errViewerCloses
 		case err != nil:
 			return err
 		case kind == websocket.MessageText:

@@ -36,8 +36,9 @@ type session struct {
 }
 
 var (
-	errServerEnds = errors.New("the server ends")
-	errStalled    = errors.New("the viewer does not answer")
+	errServerEnds   = errors.New("the server ends")
+	errStalled      = errors.New("the viewer does not answer")
+	errViewerCloses = errors.New("the viewer has closed the connection")
 )
 
 // serve serves the viewer until it leaves or life ends.

@@ -68,15 +68,20 @@ func (o *Output) AdvertiseClock(g stage.Graph, flood bool) error {
 
 // WantsClock reports whether the clock has to go out before a message at a position: a node on
 // simulated time must not receive a message from its future.
-func (o *Output) WantsClock(pos time.Duration) bool {
-	return o.clockAll || o.head.ClockIsBehind(pos) && o.clock != nil && o.clock.heard()
+func (o *Output) WantsClock(pos time.Duration) bool { return o.clock != nil && o.clockIsBehind(pos) }
+
+func (o *Output) clockIsBehind(pos time.Duration) bool {
+	return o.clockAll || o.head.ClockIsBehind(pos) && o.clock.heard()
 }
 
 // Tick publishes the clock, if there is one and play has begun.
 func (o *Output) Tick(now time.Duration) {
-	if o.clock == nil {
-		return
+	if o.clock != nil {
+		o.publishClock(now)
 	}
+}
+
+func (o *Output) publishClock(now time.Duration) {
 	t, ok := o.head.Clock(now)
 	if !ok {
 		return

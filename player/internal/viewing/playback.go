@@ -71,7 +71,7 @@ func (p playback) Do(r live.PlaybackRequest) (jumps bool) {
 		c.Seek(before.PositionOf(r.SeekTo))
 	}
 	if float32(r.Speed) != float32(before.Rate) { // viewers send a float32 with each request
-		c.SetRate(r.Speed) //nolint:errcheck // the server has limited it; the answer has the rate in force
+		c.SetRate(r.Speed) //nolint:errcheck,gosec // the server has limited it; the answer has the rate in force
 	}
 	now := c.Status()
 	switch {

@@ -64,9 +64,12 @@ func New(o Options) *Viewing {
 	return v
 }
 
-// Source returns what viewers can see.
-func (v *Viewing) Source() live.Source {
-	s := live.Source{Store: v.store, Info: v.info, Playback: playback{v}}
+// Source returns what viewers can see; nil if the Viewing is nil.
+func (v *Viewing) Source() *live.Source {
+	if v == nil {
+		return nil
+	}
+	s := &live.Source{Store: v.store, Info: v.info, Playback: playback{v}}
 	if ask := v.options.Graph; ask != nil {
 		s.Graph = func(ctx context.Context) (live.Graph, error) {
 			state, err := ask(ctx)
@@ -177,7 +180,7 @@ func (v *Viewing) Run(ctx context.Context) {
 		if now.BagTime != last.BagTime {
 			v.store.SetTime(now.BagTime)
 		}
-		if statusOf(&now) != statusOf(&last) || now.Rate != last.Rate { //nolint:gosec // exactly what was told
+		if statusOf(&now) != statusOf(&last) || now.Rate != last.Rate {
 			v.change()
 		}
 		last = now

@@ -26,10 +26,7 @@ const (
 // Drop counts messages that were received and are lost. Messages beyond the limit of the topic are
 // not wanted and do not count.
 func (t *Topic) Drop(cause DropCause, messages uint64) {
-	if limit := t.Sampler.Limit; limit > 0 {
-		messages = min(messages, limit-min(t.Messages, limit))
-	}
-	t.Dropped[cause] += messages
+	t.Dropped[cause] += t.Wanted(messages)
 }
 
 // DropOversize counts a message that is received only with a buffer of so many bytes or more.

@@ -3,22 +3,23 @@ package account
 import (
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 )
 
 // Figures is what is known of one topic.
 type Figures struct {
 	Topic      string
-	Typ        string             // of the first publisher; empty if there was none
-	Publishers []PublisherFigures // in the order of their first connection
-	Former     Former             // publishers that were gone before
-	Refused    int                // publishers, for want of memory for their headers
-	Linked     int                // open links
-	Taken      Tally              // messages that were put into chunks
-	Recorded   Tally              // messages of Taken that are in bags, or about to be
-	Repeated   uint64             // latched messages at the start of later files
-	Skipped    uint64             // messages that the limits leave out
-	Passed     uint64             // messages that came while the recording was paused or stopped
+	Typ        string                   // of the first publisher; empty if there was none
+	Publishers []PublisherFigures       // in the order of their first connection
+	Former     control.FormerPublishers // publishers that were gone before
+	Refused    int                      // publishers, for want of memory for their headers
+	Linked     int                      // open links
+	Taken      Tally                    // messages that were put into chunks
+	Recorded   Tally                    // messages of Taken that are in bags, or about to be
+	Repeated   uint64                   // latched messages at the start of later files
+	Skipped    uint64                   // messages that the limits leave out
+	Passed     uint64                   // messages that came while the recording was paused or stopped
 	Dropped    [DropCauses]uint64
 	Pickup     time.Duration // from before the registration of the topic to the first link
 	WaitsFor   Waiting       // what a topic without a link waited for at the end

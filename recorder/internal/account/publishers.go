@@ -5,15 +5,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Publishers are the publishers of one topic. The latest ones have an account each.
 type Publishers struct {
-	All     []*loss.Publisher   // in the order of their first connection
-	Former  Former              // publishers that were gone before
-	refused map[string]struct{} // addresses of publishers that were refused; nil for none
+	All     []*loss.Publisher        // in the order of their first connection
+	Former  control.FormerPublishers // publishers that were gone before
+	refused map[string]struct{}      // addresses of publishers that were refused; nil for none
 }
 
 // Find returns the account of a publisher by its name, or nil.
@@ -38,16 +39,8 @@ func (p *Publishers) refuse(uri string) {
 	}
 }
 
-// Former is the account of publishers that are gone, beyond the latest ones.
-type Former struct {
-	Count       int
-	Missed      uint64 // as in PublisherSummary, as is all that follows
-	LinksLost   int
-	Reconnected int
-	Without     time.Duration
-}
-
-func (f *Former) add(u *loss.Publisher, now time.Time) {
+// addFormer adds the account of a publisher that is gone to those before.
+func addFormer(f *control.FormerPublishers, u *loss.Publisher, now time.Time) {
 	f.Count++
 	a := u.Account(now)
 	f.Missed += a.Missed
@@ -91,7 +84,7 @@ func (a *Accounts) FoldPublishers(t *Topic, most int, which func(*loss.Publisher
 			return false
 		}
 		more--
-		p.Former.add(u, now)
+		addFormer(&p.Former, u, now)
 		a.Connections.charge(t, -publisherSize(u.ID))
 		return true
 	})

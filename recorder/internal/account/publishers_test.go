@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 )
@@ -33,7 +34,7 @@ func TestFormerPublishers(t *testing.T) {
 		topic.Publishers.All = append(topic.Publishers.All, u)
 	}
 	a.FoldPublishers(topic, 1, func(u *loss.Publisher) bool { return u.ID != "0" }, now)
-	want := account.Former{Count: 3, Missed: 3, LinksLost: 6, Reconnected: 9, Without: 3 * time.Second}
+	want := control.FormerPublishers{Count: 3, Missed: 3, LinksLost: 6, Reconnected: 9, Without: 3 * time.Second}
 	if topic.Publishers.Former != want || len(topic.Publishers.All) != 2 {
 		t.Errorf("%+v, %d left", topic.Publishers.Former, len(topic.Publishers.All))
 	}

@@ -1,18 +1,28 @@
 package account
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/topicmatch"
 )
 
-// Limit says how much of some topics is recorded, as Limit of the recorder does.
+// Limit says how much of some topics is recorded. Several limits of one topic hold together; of one
+// kind the last one counts. Zero values mean no limit.
 type Limit struct {
-	Topics  string
-	MaxRate float64
-	Every   int
-	Count   int
+	Topics  string  // a name, or a glob; a name that is not absolute matches the end of topics
+	MaxRate float64 // messages a second
+	Every   int     // only each Nth message
+	Count   int     // end with the topic after this many messages
+}
+
+// Check returns an error for a limit that means nothing.
+func (l Limit) Check() error {
+	if l.Topics == "" || !(l.MaxRate >= 0) || l.MaxRate > 1e9 || l.Every < 0 || l.Count < 0 {
+		return fmt.Errorf("limit of %q: want a topic and a positive number", l.Topics)
+	}
+	return nil
 }
 
 // Sampler decides which messages of one topic are recorded.

@@ -80,5 +80,13 @@ func (t *Topic) NoteWaiting(w Waiting) {
 	}
 }
 
+// Wanted returns how many of so many messages are recorded until the limit.
+func (t *Topic) Wanted(messages uint64) uint64 {
+	if limit := t.Sampler.Limit; limit > 0 {
+		return min(messages, limit-min(t.Messages, limit))
+	}
+	return messages
+}
+
 // AtLimit reports whether as many messages are recorded as were asked for.
 func (t *Topic) AtLimit() bool { return t.Sampler.Limit > 0 && t.Messages >= t.Sampler.Limit }

@@ -6,13 +6,13 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
-// note counts an operation that is over. mu is held.
-func (s *Watchdog) note(what string, took time.Duration) {
+// note counts an operation that is over.
+func note(times *control.DiskTimes, what string, took time.Duration) {
 	switch what {
 	case "write":
-		s.times.Writes.Add(took)
+		times.Writes.Add(took)
 	case "sync":
-		s.times.Syncs.Add(took)
+		times.Syncs.Add(took)
 	}
 }
 

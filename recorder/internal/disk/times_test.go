@@ -15,12 +15,12 @@ func TestTimesFallIntoClasses(t *testing.T) {
 	var sum time.Duration
 	bounds := control.TimeBounds()
 	for _, b := range bounds {
-		s.note("write", b)
-		s.note("write", b+1)
+		note(&s.times, "write", b)
+		note(&s.times, "write", b+1)
 		sum += 2*b + 1
 	}
-	s.note("sync", time.Millisecond)
-	s.note("truncate", time.Hour)
+	note(&s.times, "sync", time.Millisecond)
+	note(&s.times, "truncate", time.Hour)
 	got := s.Account()
 	if got.Writes.Count != uint64(2*len(bounds)) || got.Writes.Sum != sum {
 		t.Errorf("%d writes in %v, want %d in %v", got.Writes.Count, got.Writes.Sum, 2*len(bounds), sum)

@@ -64,11 +64,12 @@ func (s *Watchdog) Begin(what, file string) (end func()) {
 
 func (s *Watchdog) end(a *operation) {
 	s.mu.Lock()
-	if !s.looked.IsZero() {
-		s.look(time.Now())
+	if now := time.Now(); !s.looked.IsZero() {
+		excuse(s.pending, now.Sub(s.looked))
+		s.looked = now
 	}
 	took, over := time.Since(a.began), *a
-	s.note(a.what, took)
+	note(&s.times, a.what, took)
 	i := slices.Index(s.pending, a)
 	s.pending = slices.Delete(s.pending, i, i+1)
 	s.spare = append(s.spare, a)
@@ -78,22 +79,25 @@ func (s *Watchdog) end(a *operation) {
 	}
 }
 
-// look does not count the time in which nobody looked: the process stood still, because
-// of Ctrl-Z or docker pause, and that is not the disk's doing. mu is held.
-func (s *Watchdog) look(now time.Time) {
-	if still := now.Sub(s.looked); !s.looked.IsZero() && still >= slowAfter {
-		for _, a := range s.pending {
-			a.began = a.began.Add(still)
-		}
+// excuse does not count a long time in which nobody looked at the operations: the process stood
+// still, because of Ctrl-Z or docker pause, and that is not the disk's doing.
+func excuse(pending []*operation, still time.Duration) {
+	if still < slowAfter {
+		return
 	}
-	s.looked = now
+	for _, a := range pending {
+		a.began = a.began.Add(still)
+	}
 }
 
 // Report tells once of each operation that takes long. It has to be called much more
 // often than every slowAfter.
 func (s *Watchdog) Report(now time.Time) {
 	s.mu.Lock()
-	s.look(now)
+	if !s.looked.IsZero() {
+		excuse(s.pending, now.Sub(s.looked))
+	}
+	s.looked = now
 	var late []operation
 	for _, a := range s.pending {
 		if !a.reported && now.Sub(a.began) >= slowAfter {

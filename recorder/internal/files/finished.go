@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder/control"
@@ -27,55 +26,28 @@ type FinishedBags struct {
 	Retain *retention.Retainer
 
 	mu      sync.Mutex
-	latest  []finishedBag // the bag of number n is at n%KeptBags
-	count   int           // bags
-	bytes   int64         // of all bags
-	file    string        // the name that the last bag of the recording itself had when it was closed; empty for none
-	place   disk.Place    // where that bag is
-	gone    int           // bags that were deleted while they were recorded
-	earlier EarlierFiles  // the account of bags that have left latest
-	faults  []error       // the first KeptFaults
-	more    int           // faults after those
-}
-
-// doneBag is a bag that the recording has finished, as the recorder's Bag documents.
-type doneBag struct {
-	ID       int
-	Name     string
-	Bytes    int64
-	Messages uint64
-	Begun    time.Time
-	Ended    time.Time
-	Snapshot bool
-	Pinned   bool
-	Deleted  bool
-}
-
-// EarlierFiles is the account of the files before the latest ones.
-type EarlierFiles struct {
-	Files, Deleted, Snapshots int
-	SnapshotBytes             int64
-}
-
-// doneFile is the account of one file.
-type doneFile struct {
-	File     string
-	Bytes    int64
-	Deleted  bool
-	Snapshot bool
+	latest  []finishedBag        // the bag of number n is at n%KeptBags
+	count   int                  // bags
+	bytes   int64                // of all bags
+	file    string               // the name that the last bag of the recording itself had when it was closed; empty for none
+	place   disk.Place           // where that bag is
+	gone    int                  // bags that were deleted while they were recorded
+	earlier control.EarlierFiles // the account of bags that have left latest
+	faults  []error              // the first KeptFaults
+	more    int                  // faults after those
 }
 
 // filesAccount is the account of all files that are closed.
 type filesAccount struct {
 	Last    string // that counts as the recording's own; empty if there was none
 	Bytes   int64
-	Files   []doneFile // the latest ones
-	Earlier EarlierFiles
+	Files   []control.FileSummary // the latest ones
+	Earlier control.EarlierFiles
 }
 
 // finishedBag is one bag that is closed.
 type finishedBag struct {
-	doneBag
+	control.Bag
 	Place    disk.Place
 	retained *retention.Retained
 	faulty   bool // not closed well, or moved away
@@ -85,7 +57,7 @@ type finishedBag struct {
 // Add takes in a bag that is closed. own says that what is in it is the recording.
 func (l *FinishedBags) Add(b *Bag, fault error, own bool) {
 	f := finishedBag{
-		doneBag:  doneBag{Name: b.Path(), Bytes: b.Bytes(), Begun: b.Begun, Ended: b.ended, Snapshot: b.Snapshot},
+		Bag:      control.Bag{Name: b.Path(), Bytes: b.Bytes(), Begun: b.Begun, Ended: b.ended, Snapshot: b.Snapshot},
 		Place:    b.Place,
 		retained: b.retained,
 		faulty:   b.Fault != nil,
@@ -171,20 +143,20 @@ func (l *FinishedBags) List() []finishedBag {
 }
 
 // Bags returns the latest bags that were closed well.
-func (l *FinishedBags) Bags() []doneBag {
+func (l *FinishedBags) Bags() []control.Bag {
 	latest := l.List()
-	all := make([]doneBag, 0, len(latest))
+	all := make([]control.Bag, 0, len(latest))
 	for i := range latest {
 		if b := &latest[i]; !b.faulty {
 			b.Pinned, b.Deleted = l.Retain.Status(b.retained)
-			all = append(all, b.doneBag)
+			all = append(all, b.Bag)
 		}
 	}
 	return all
 }
 
 // Open opens a bag by its number.
-func (l *FinishedBags) Open(id int) (*os.File, doneBag, error) {
+func (l *FinishedBags) Open(id int) (*os.File, control.Bag, error) {
 	l.mu.Lock()
 	known := id >= 0 && id < l.count && id >= l.count-KeptBags
 	var b finishedBag
@@ -193,12 +165,12 @@ func (l *FinishedBags) Open(id int) (*os.File, doneBag, error) {
 	}
 	l.mu.Unlock()
 	if !known || b.faulty {
-		return nil, doneBag{}, control.ErrNoBag
+		return nil, control.Bag{}, control.ErrNoBag
 	}
 	b.Pinned, b.Deleted = l.Retain.Status(b.retained)
 	b.Name = b.Place.Path(b.Name)
 	f, err := b.Place.Reopen(b.Bytes)
-	return f, b.doneBag, err
+	return f, b.Bag, err
 }
 
 // Account returns the account of the files.
@@ -211,7 +183,7 @@ func (l *FinishedBags) Account() filesAccount {
 		if deleted {
 			listed++
 		}
-		a.Files = append(a.Files, doneFile{b.Name, b.Bytes, deleted, b.Snapshot})
+		a.Files = append(a.Files, control.FileSummary{File: b.Name, Bytes: b.Bytes, Deleted: deleted, Snapshot: b.Snapshot})
 	}
 	deleted := l.Retain.Gone()
 	l.mu.Lock()

@@ -88,11 +88,8 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, stamp rosbag
 
 // fit returns how many frames of a run, and how many bytes, go into the open chunk. mu is held.
 func (in *Intake) fit(t *account.Topic, run []byte, count int) (n, size int) {
-	limit := t.Sampler.Limit
-	if limit > 0 {
-		count = min(count, int(limit-t.Messages))
-	}
-	return in.Filling.Fit(run, count, limit == 0)
+	wanted := int(t.Wanted(uint64(count)))
+	return in.Filling.Fit(run, wanted, wanted == count)
 }
 
 // SealOpen hands the open chunk on, if it has messages. mu is held.

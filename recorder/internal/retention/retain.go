@@ -31,6 +31,12 @@ type Limits struct {
 // Enabled reports whether files are deleted.
 func (r Limits) Enabled() bool { return r != Limits{} }
 
+// exceeded reports whether files that may be deleted are too many, too large together, or the oldest of
+// them too old.
+func (r Limits) exceeded(files int, bytes int64, oldest time.Duration) bool {
+	return r.Files > 0 && files > r.Files || r.Bytes > 0 && bytes > r.Bytes || r.Age > 0 && oldest > r.Age
+}
+
 // Retainer deletes files. It is for concurrent use.
 type Retainer struct {
 	Limits
@@ -208,17 +214,9 @@ func (r *Retainer) takeOldest(now time.Time, crowded bool) *Retained {
 	if i < 0 && crowded { // a recording that goes on is worth more than an old file that is still needed
 		i = slices.IndexFunc(r.files, (*Retained).closedUnpinned)
 	}
-	if i < 0 || !crowded && !r.tooMuch(now, r.files[i].closed) {
+	if i < 0 {
 		return nil
 	}
-	oldest := r.files[i]
-	r.files = slices.Delete(r.files, i, i+1)
-	return oldest
-}
-
-// tooMuch looks at the files that may be deleted, of which the oldest was closed at
-// oldest. mu is held.
-func (r *Retainer) tooMuch(now, oldest time.Time) bool {
 	var files int
 	var bytes int64
 	for _, f := range r.files {
@@ -227,7 +225,12 @@ func (r *Retainer) tooMuch(now, oldest time.Time) bool {
 			bytes += f.bytes
 		}
 	}
-	return r.Files > 0 && files > r.Files || r.Bytes > 0 && bytes > r.Bytes || r.Age > 0 && now.Sub(oldest) > r.Age
+	if !crowded && !r.exceeded(files, bytes, now.Sub(r.files[i].closed)) {
+		return nil
+	}
+	oldest := r.files[i]
+	r.files = slices.Delete(r.files, i, i+1)
+	return oldest
 }
 
 // remove deletes a file if it is still the one that was recorded. What cannot be
@@ -300,7 +303,7 @@ func (r *Retainer) Gone() int {
 	return r.gone
 }
 
-// endBusy makes files deletable that no repair works on any more. deleting is held.
+// endBusy makes files deletable that no repair works on any more. Its caller is the one that deletes.
 func (r *Retainer) endBusy() {
 	r.mu.Lock()
 	var busy []*Retained

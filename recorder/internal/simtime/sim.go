@@ -164,19 +164,19 @@ func (c *Sim) Link(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
 	l := &clockLink{clock: c, info: info}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := l.record(); err != nil {
+	if err := l.record(c.open); err != nil {
 		return nil, err
 	}
 	c.links = append(c.links, l)
 	return l, nil
 }
 
-// record makes the link record what it receives, if that is wanted. clock.mu is held.
-func (l *clockLink) record() error {
-	if l.clock.open == nil {
+// record makes the link record what it receives. open is nil where nobody wants that.
+func (l *clockLink) record(open Open) error {
+	if open == nil {
 		return nil
 	}
-	rec, err := l.clock.open(l.info)
+	rec, err := open(l.info)
 	if err == nil {
 		l.rec.Store(&recording{rec})
 	}
@@ -190,7 +190,7 @@ func (c *Sim) Record(open Open) error {
 	defer c.mu.Unlock()
 	c.open = open
 	for _, l := range c.links {
-		if err := l.record(); err != nil {
+		if err := l.record(c.open); err != nil {
 			return err
 		}
 	}

@@ -88,9 +88,12 @@ func New(o Options) *Tap {
 	return t
 }
 
-// Source returns what viewers can see.
-func (t *Tap) Source() live.Source {
-	s := live.Source{Store: t.store, Info: t.info}
+// Source returns what viewers can see; nil if the Tap is nil.
+func (t *Tap) Source() *live.Source {
+	if t == nil {
+		return nil
+	}
+	s := &live.Source{Store: t.store, Info: t.info}
 	if ask := t.options.Graph; ask != nil {
 		s.Graph = func(ctx context.Context) (live.Graph, error) {
 			state, err := ask(ctx)

@@ -61,8 +61,11 @@ func header(caller, typ string, latching bool) rosbag.Header {
 		latch = "1"
 	}
 	return rosbag.Header{
-		{Key: rosbag.KeyCallerID, Value: caller}, {Key: rosbag.KeyType, Value: typ}, {Key: rosbag.KeyMD5Sum, Value: "md5 of " + typ},
-		{Key: rosbag.KeyMessageDefinition, Value: "definition of " + typ}, {Key: rosbag.KeyLatching, Value: latch},
+		{Key: rosbag.KeyCallerID, Value: caller},
+		{Key: rosbag.KeyType, Value: typ},
+		{Key: rosbag.KeyMD5Sum, Value: "md5 of " + typ},
+		{Key: rosbag.KeyMessageDefinition, Value: "definition of " + typ},
+		{Key: rosbag.KeyLatching, Value: latch},
 	}
 }
 
@@ -100,7 +103,7 @@ func sendLarge(l tcpros.LinkSink, sec int64, payload string) bool {
 }
 
 // watch subscribes a viewer to the channel of a topic.
-func watch(t *testing.T, s live.Source, topic string) *live.Viewer {
+func watch(t *testing.T, s *live.Source, topic string) *live.Viewer {
 	t.Helper()
 	v, err := s.Store.Attach(s.Info().Clock)
 	if err != nil {
@@ -113,7 +116,7 @@ func watch(t *testing.T, s live.Source, topic string) *live.Viewer {
 	return v
 }
 
-func channel(t *testing.T, s live.Source, topic string) live.Channel {
+func channel(t *testing.T, s *live.Source, topic string) live.Channel {
 	t.Helper()
 	for _, c := range s.Store.Channels() {
 		if c.Topic == topic {
@@ -401,7 +404,7 @@ func TestTogether(t *testing.T) {
 					continue
 				}
 				for _, c := range s.Store.Channels() {
-					v.Subscribe(c.ID) //nolint:errcheck // the channel may be gone
+					v.Subscribe(c.ID)
 				}
 				taken(v)
 				v.Close()

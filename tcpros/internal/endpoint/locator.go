@@ -1,9 +1,10 @@
-// Package endpoint knows addresses: where the master is, which host a node advertises and which
-// address it listens on, and how it connects to others within bounds. It has no state. The rooms
-// of package tcpros call it; nothing else does.
+// Package endpoint knows addresses: where the master is, which host a node or a master advertises
+// and which addresses it listens on, and how a node connects to others within bounds. It has no
+// state. The rooms of package tcpros and its master call it; nothing else does.
 package endpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,10 +107,8 @@ func (l *Locator) byName(ctx context.Context, host string, explicit bool, master
 // advertised returns the host to advertise. explicit reports that the user chose it. Empty
 // variables count as unset; roscpp warns and advertises an empty host.
 func (l *Locator) advertised(a names.Args) (host string, explicit bool) {
-	for _, h := range []string{a.Hostname, a.IP, l.getenv("ROS_HOSTNAME"), l.getenv("ROS_IP")} {
-		if h != "" {
-			return h, true
-		}
+	if h := l.chosen(a); h != "" {
+		return h, true
 	}
 	if h, err := l.hostname(); err == nil && h != "" && h != "localhost" {
 		return h, false
@@ -128,6 +127,11 @@ func (l *Locator) advertised(a names.Args) (host string, explicit bool) {
 		return private, false
 	}
 	return "127.0.0.1", false
+}
+
+// chosen returns the host that the user wants to be advertised; empty if there is none.
+func (l *Locator) chosen(a names.Args) string {
+	return cmp.Or(a.Hostname, a.IP, l.getenv("ROS_HOSTNAME"), l.getenv("ROS_IP"))
 }
 
 // CheckAdvertised refuses a host that is invalid in a URI. The host is sent to the master and to

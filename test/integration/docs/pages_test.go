@@ -110,20 +110,43 @@ func TestREADMEIsShort(t *testing.T) {
 	}
 }
 
-// The index has every page.
+// The indexes have every page and every decision.
 func TestIndex(t *testing.T) {
 	t.Parallel()
-	index, err := os.ReadFile(filepath.Join(root, "docs", "README.md"))
-	if err != nil {
-		t.Fatal(err)
+	for _, dir := range []string{"docs", "docs/adr"} {
+		index, err := os.ReadFile(filepath.Join(root, dir, "README.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages, err := filepath.Glob(filepath.Join(root, dir, "*.md"))
+		if err != nil || len(pages) < 10 {
+			t.Fatalf("%q, %v", pages, err)
+		}
+		for _, page := range pages {
+			if name := filepath.Base(page); name != "README.md" && !strings.Contains(string(index), "("+name+")") {
+				t.Errorf("%s/README.md does not name %s", dir, name)
+			}
+		}
 	}
+}
+
+// maxPageWords is the length up to which a page is read as a whole.
+const maxPageWords = 2500
+
+// No page but the generated reference is longer than what people read.
+func TestPagesAreShort(t *testing.T) {
+	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	if err != nil || len(pages) < 10 {
 		t.Fatalf("%q, %v", pages, err)
 	}
 	for _, page := range pages {
-		if name := filepath.Base(page); name != "README.md" && !strings.Contains(string(index), "("+name+")") {
-			t.Errorf("docs/README.md does not name %s", name)
+		b, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if words := len(strings.Fields(string(b))); words > maxPageWords && filepath.Base(page) != "options.md" {
+			t.Errorf("%s has %d words, more than %d", filepath.Base(page), words, maxPageWords)
 		}
 	}
 }

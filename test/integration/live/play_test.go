@@ -3,6 +3,7 @@ package live_test
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -44,8 +45,12 @@ func numbered(g *harness.Graph, name string) string {
 	w := harness.NewBag(g.T, path)
 	conn := func(topic, caller, latching string) *rosbag.Connection {
 		c, err := w.AddConnection(topic, rosbag.Header{
-			{Key: "callerid", Value: caller}, {Key: "latching", Value: latching}, {Key: "md5sum", Value: harness.StringMD5},
-			{Key: "message_definition", Value: "string data\n"}, {Key: "topic", Value: topic}, {Key: "type", Value: "std_msgs/String"},
+			{Key: "callerid", Value: caller},
+			{Key: "latching", Value: latching},
+			{Key: "md5sum", Value: harness.StringMD5},
+			{Key: "message_definition", Value: "string data\n"},
+			{Key: "topic", Value: topic},
+			{Key: "type", Value: "std_msgs/String"},
 		})
 		if err != nil {
 			g.T.Fatal(err)
@@ -104,13 +109,13 @@ func TestPlayed(t *testing.T) {
 	time := uint64(0)
 	seen := map[string]int{}
 	for _, e := range v.Events() {
-		switch e.Kind {
-		case viewer.Clock:
+		if e.Kind == viewer.Clock {
 			if e.At < time {
 				t.Errorf("time goes back from %d to %d", time, e.At)
 			}
 			time = e.At
-		case viewer.Data:
+		}
+		if e.Kind == viewer.Data {
 			seen[e.Topic]++
 			// The time comes 60 times a second, which is each 83 ms in the bag, before the message
 			// that crosses it; a busy machine sends many messages at once.
@@ -118,7 +123,7 @@ func TestPlayed(t *testing.T) {
 				t.Errorf("%s: a message is %d ms ahead of the time", e.Topic, (e.At-time)/1e6)
 			}
 			if !slices.ContainsFunc(recorded[e.Topic].Messages, func(m harness.Message) bool {
-				return uint64(m.Time.Std().UnixNano()) == e.At && bytes.Equal([]byte(m.Data), e.Payload)
+				return uint64(m.Time.Std().UnixNano()) == e.At && bytes.Equal(m.Data, e.Payload)
 			}) {
 				t.Fatalf("%s: the bag has no such message at %d", e.Topic, e.At)
 			}
@@ -252,7 +257,8 @@ func TestControlledElsewhere(t *testing.T) {
 	}
 	<-v.Done()
 	state(t, v, "the end is told", func(s viewer.Playback) bool { return s.Status == 3 })
-	if e, ok := v.End().(*viewer.ClosedError); !ok || e.Code != 1001 {
+	var closed *viewer.ClosedError
+	if !errors.As(v.End(), &closed) || closed.Code != 1001 {
 		t.Errorf("the connection ends with %v", v.End())
 	}
 }

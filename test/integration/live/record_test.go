@@ -89,7 +89,7 @@ func TestEveryTopic(t *testing.T) {
 		seen := v.Messages(topic)
 		recorded := map[uint64][]byte{}
 		for _, m := range bag[topic].Messages {
-			recorded[uint64(m.Time.Std().UnixNano())] = []byte(m.Data)
+			recorded[uint64(m.Time.Std().UnixNano())] = m.Data
 		}
 		for _, e := range seen {
 			if data, ok := recorded[e.At]; !ok || !bytes.Equal(data, e.Payload) {

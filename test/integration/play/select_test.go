@@ -86,7 +86,7 @@ func TestPlayRefuses(t *testing.T) {
 		"start after the end": {"-s 5", 0, "No messages to play on specified topics.  Exiting."},
 		"says by how much":    {"-s 5", 0, `the window begins behind the last message of the bags {"by": "3.8s"}`},
 		"nothing selected":    {"--topics /typo --bags walk.bag", 1, `"values": ["/typo"]`},
-		"bad expression":      {"-e -x (", 1, `goplay: --exclude "(": missing closing ) at "("`},
+		"bad expression":      {"-e -x (", 1, `goplay: --exclude: "(": missing closing ) at "("`},
 		"denied":              {"--deny /ch*", 1, "goplay: not to be played: /chatter."},
 		"denied new name":     {"--rename /other=/cmd_vel --deny /cmd_vel", 1, "goplay: not to be played: /cmd_vel (recorded as /other)."},
 		"nobody can come":     {"--wait-for /typo", 1, "goplay: --wait-for names what is not played: /typo"},

@@ -250,9 +250,9 @@ func TestWrongTriggers(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"-a", "--mark-on", `m.data == "x"`}, `--mark-on "m.data == \"x\"": the expression names no topic: begin with topic == "/NAME" && `},
-		{[]string{"-a", "--stop-on", `topic == "/a" &&`}, `--stop-on "topic == \"/a\" &&": incomplete, at 1:16`},
-		{[]string{"-a", "--pin-on", `topic == "/a b"`}, `--pin-on "topic == \"/a b\"": ' ' at 2 is not valid`},
+		{[]string{"-a", "--mark-on", `m.data == "x"`}, `--mark-on: "m.data == \"x\"": the expression names no topic: begin with topic == "/NAME" && `},
+		{[]string{"-a", "--stop-on", `topic == "/a" &&`}, `--stop-on: "topic == \"/a\" &&": incomplete, at 1:16`},
+		{[]string{"-a", "--pin-on", `topic == "/a b"`}, `--pin-on: "topic == \"/a b\"": ' ' at 2 is not valid`},
 		{[]string{"-a", "--snapshot-on", `topic == "/a"`}, "--snapshot-on needs --snapshot or --snapshot-beside"},
 		{[]string{"/b", "--start-on", `topic == "/a"`}, "a topic that a trigger watches is not recorded: /a"},
 		{[]string{"-a", "-x", "/a", "--start-on", `topic == "/a"`}, "a topic that a trigger watches is not recorded: /a"},

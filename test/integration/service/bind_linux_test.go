@@ -43,7 +43,7 @@ func TestBind(t *testing.T) {
 	if code := p.Wait(); code != 1 {
 		t.Errorf("--bind robot: exit code %d", code)
 	}
-	p.Printed(`"robot" is not an IP address such as`)
+	p.Printed(`"robot": want an IP address such as`)
 }
 
 // listening returns the addresses of the TCP sockets that a process listens on.

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/internal/units"
+	"github.com/gorosbag/gorosbag/internal/upload"
+)
+
+// uploadSettings say where finished bags are copied to, and how.
+type uploadSettings struct {
+	to     string // URL of a store; empty means nowhere
+	rate   int64  // bytes a second at most; zero means no limit
+	remove bool   // delete a bag here once the store has it
+	wait   time.Duration
+}
+
+func (u *uploadSettings) group() config.Group {
+	rules := func() []config.Rule {
+		return []config.Rule{{
+			Bad: u.to == "" && (u.rate != 0 || u.remove), Options: []string{"upload-rate", "upload-delete", "upload"},
+			Reason: "--upload-rate and --upload-delete need --upload",
+		}}
+	}
+	return config.Group{Title: "Uploads", Rules: rules, Options: []config.Option{
+		{Name: "upload", Arg: "URL", Value: config.Text(&u.to, checkUpload), Help: `
+			Copy each finished bag to object storage while recording: s3://BUCKET/PREFIX, gs://, azblob:// or file:///DIR. {host} and letters of
+			strftime in it are replaced for each bag. Credentials are those of the cloud provider's own tools, such as AWS_ACCESS_KEY_ID. Bags that
+			are not uploaded when the recording ends wait for the next start.`},
+		{Name: "upload-rate", Arg: "SIZE", Value: config.To(&u.rate, units.Bytes), Help: `
+			Upload at most this many bytes a second, such as 5M (default: no limit).`},
+		{Name: "upload-delete", Value: config.Switch(&u.remove), Help: `
+			Delete a bag here when the store has it and reports the same size and checksum.`},
+		{Name: "upload-wait", Arg: "TIME", Default: "5s", Value: config.To(&u.wait, units.UnitTime, units.AtLeast(time.Duration(0), "must not be negative: want a time such as 5s")), Help: `
+			At the end, continue uploads for at most this time (default ${default}).`},
+	}}
+}
+
+// checkUpload checks the URL of a store, whose path may hold {host} and letters of strftime.
+func checkUpload(url string) error {
+	if url == "" {
+		return nil
+	}
+	to, err := upload.ParseDestination(url)
+	if err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), store.Redact(url)+": "))
+	}
+	if err := store.CheckUploadURL(to.URL); err != nil {
+		return errors.New(store.Message(err))
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+//go:build linux
+
+// Package child has what the benchmarks run as processes of their own, whose processor time is then
+// known: the least that a recorder or a server has to do.
+package child
+
+import (
+	"encoding/binary"
+	"errors"
+	"net"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+const (
+	// CopyBuffer is how many bytes a copy reads before it writes.
+	CopyBuffer = 1 << 20
+	// SyncBytes is how much Copy writes before it makes that durable, as gorecord --sync interval.
+	SyncBytes = 32 << 20
+)
+
+// Copy subscribes to publishers at addresses and copies what the sockets give into one file. It is the least that any recorder has to do: wait for the sockets, read what is
+// there, and write each MiB. With sync it also makes the file durable as gorecord does, on
+// another thread each 32 MiB, and lets the kernel forget the pages.
+func Copy(path string, sync bool, addresses []string) (err error) {
+	poll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	for _, address := range addresses {
+		link, err := subscribeRaw(address)
+		if err != nil {
+			return err
+		}
+		defer link.Close() //nolint:errcheck // only read from
+		fd := int(link.Fd())
+		if err := unix.EpollCtl(poll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}); err != nil {
+			return err
+		}
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	due, synced := make(chan struct{}, 1), make(chan error, 1)
+	// owner: Copy; ends when due is closed.
+	go func() {
+		var err error
+		for range due {
+			err = errors.Join(err, Durable(f))
+		}
+		synced <- err
+	}()
+	err = copyBytes(f, poll, len(addresses), func() {
+		if !sync {
+			return
+		}
+		select {
+		case due <- struct{}{}:
+		default: // one is about to begin
+		}
+	})
+	close(due)
+	err = errors.Join(err, <-synced)
+	if sync {
+		err = errors.Join(err, Durable(f))
+	}
+	return errors.Join(err, f.Close())
+}
+
+// subscribeRaw connects to a publisher and returns the socket, which blocks.
+func subscribeRaw(address string) (*os.File, error) {
+	conn, err := net.Dial("tcp", address) //nolint:noctx // ends with the process
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close() //nolint:errcheck // the file is another descriptor
+	if _, err := conn.Write(tcpros.AppendHeader(nil, tcpros.Header{{Key: "callerid", Value: "/copy"}})); err != nil {
+		return nil, err
+	}
+	if _, err := tcpros.ReadHeader(conn); err != nil {
+		return nil, err
+	}
+	return conn.(*net.TCPConn).File() //nolint:forcetypeassert // a TCP connection was dialed
+}
+
+// copyBytes copies to the end of all links and tells of each SyncBytes. It fills its
+// buffer before it writes: a recorder writes chunks, not what a socket happens to hold.
+func copyBytes(f *os.File, poll, open int, due func()) error {
+	buf, events := make([]byte, 0, CopyBuffer), make([]unix.EpollEvent, 128)
+	written := 0
+	flush := func() error {
+		_, err := f.Write(buf)
+		if written += len(buf); written >= SyncBytes {
+			written = 0
+			due()
+		}
+		buf = buf[:0]
+		return err
+	}
+	for open > 0 {
+		n, err := unix.EpollWait(poll, events, -1)
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return err
+		}
+		for _, e := range events[:max(n, 0)] {
+			n, err := unix.Read(int(e.Fd), buf[len(buf):cap(buf)])
+			switch {
+			case err != nil:
+				return err
+			case n == 0:
+				open--
+				err = unix.EpollCtl(poll, unix.EPOLL_CTL_DEL, int(e.Fd), nil)
+			default:
+				if buf = buf[:len(buf)+n]; len(buf) == cap(buf) {
+					err = flush()
+				}
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}
+
+// Durable makes a file durable and lets the kernel forget its pages.
+func Durable(f *os.File) error {
+	if err := unix.Fdatasync(int(f.Fd())); err != nil {
+		return err
+	}
+	return unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
+}
+
+// Feed writes messages to a socket, which is the least that a server has to do for a viewer.
+func Feed(address, messages, size string) error {
+	count, err := strconv.Atoi(messages)
+	if err != nil {
+		return err
+	}
+	bytes, err := strconv.Atoi(size)
+	if err != nil {
+		return err
+	}
+	c, err := net.Dial("tcp", address) //nolint:noctx // ends with the process
+	if err != nil {
+		return err
+	}
+	defer c.Close() //nolint:errcheck // all is written
+	message := make([]byte, bytes)
+	for i := range count {
+		binary.LittleEndian.PutUint64(message, uint64(i))
+		if _, err := c.Write(message); err != nil {
+			return err
+		}
+	}
+	return nil
+}
