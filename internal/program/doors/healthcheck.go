@@ -27,8 +27,8 @@ const probeTimeout = 2 * time.Second
 const HealthcheckCommand = "healthcheck"
 
 // Healthcheck probes the web server that an instance with the same options serves on this machine,
-// and returns the exit code. args are the arguments that are no options, of which healthcheck is the first; err
-// is that of the options.
+// and returns the exit code. args are the arguments that are not options; the first is healthcheck.
+// err is the error of the options.
 func Healthcheck(name string, json bool, w *options.Web, args []string, err error) int {
 	if err == nil {
 		err = probe(context.Background(), w.Listen, w.Token(), args[1:])
