@@ -36,7 +36,8 @@ definitions, connections without messages, messages out of the order of time.
 This is not rosbag check, which asks whether the messages of a bag need migration to
 newer definitions.
 
-Exit code 3 says that there is damage, or a topic that cannot be read.`
+Exit code 3 says that there is damage, or a topic that cannot be read and was
+therefore not checked.`
 }
 
 // Run checks bags. A bag that cannot be read does not keep the others from being
@@ -161,7 +162,7 @@ func (f *checkFlags) print(j *bagjob.Job, path string, r *bagcheck.Report) error
 	return failed
 }
 
-// verdict says what a recording is that is not sound.
+// verdict says what is wrong with a recording that is not sound.
 func verdict(r *bagcheck.Report) string {
 	leftOut := 0
 	for _, d := range r.Damage {
@@ -174,7 +175,7 @@ func verdict(r *bagcheck.Report) string {
 	case leftOut == 0:
 		return damaged
 	case leftOut == len(r.Damage)+r.More:
-		return "not damaged; " + plural.Of(leftOut, "topic") + " left out"
+		return "not damaged; " + plural.Of(leftOut, "topic") + " left out and not checked"
 	}
-	return damaged + "; " + plural.Of(leftOut, "topic") + " left out"
+	return damaged + "; " + plural.Of(leftOut, "topic") + " left out and not checked"
 }

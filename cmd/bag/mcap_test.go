@@ -106,7 +106,7 @@ func TestMCAPOtherEncoding(t *testing.T) {
 		t.Errorf("info: code %d\n%s\n%s", code, stdout, stderr)
 	}
 	code, stdout, _ = gobag("check", write(t, "in.mcap", in))
-	if code != 3 || !strings.Contains(stdout, "not damaged; 1 topic left out; 20 messages can be read") {
+	if code != 3 || !strings.Contains(stdout, "not damaged; 1 topic left out and not checked; 20 messages can be read") {
 		t.Errorf("check: code %d, %s", code, stdout)
 	}
 }
@@ -147,8 +147,12 @@ func TestOtherTopics(t *testing.T) {
 		}
 	}
 	code, stdout, _ := gobag("check", ros2)
-	if code != 3 || !strings.Contains(stdout, "topic /idl is left out: ") || !strings.Contains(stdout, "not damaged; 1 topic left out; 2 messages can be read") {
+	if code != 3 || !strings.Contains(stdout, "topic /idl is left out: ") || !strings.Contains(stdout, "not damaged; 1 topic left out and not checked; 2 messages can be read") {
 		t.Errorf("check: code %d, %s", code, stdout)
+	}
+	dry := filepath.Join(t.TempDir(), "dry.bag")
+	if _, stdout, _ := gobag("convert", "--dry-run", ros2, dry); !strings.Contains(stdout, "dry.bag: 2 messages would be written\n") {
+		t.Error(stdout)
 	}
 	if _, stdout, _ := gobag("info", ros2); !strings.Contains(stdout, "version:  ROS 2, mcap\n") {
 		t.Error(stdout)

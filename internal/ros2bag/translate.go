@@ -51,7 +51,7 @@ type translated struct {
 	convert *ros2map.To1 // nil: messages are those of ROS 1 already
 
 	mu     sync.Mutex   // cursors of several goroutines write the report
-	report *TopicReport // nil if convert is
+	report *TopicReport
 }
 
 // note adds what became of a message. One that cannot be converted counts as one that came in.
@@ -79,7 +79,10 @@ func newTranslator(m *ros2map.Mapper, definitions func(string) (string, bool)) *
 func (t *translator) of(c *rosbag.Connection, messages uint64, qos map[string]string) *translated {
 	encoding, foreign := c.Header.Get(rosbag.KeyMCAPEncoding)
 	if !foreign { // a channel of ROS 1
-		return t.add(connKey{c.Topic, typeKey{c.Header.Type(), fmt.Sprint(len(t.conns))}, c.Header.Latching()}, c.Header, nil, nil)
+		key := connKey{c.Topic, typeKey{c.Header.Type(), fmt.Sprint(len(t.conns))}, c.Header.Latching()}
+		report := &TopicReport{Topic: c.Topic, Type: c.Header.Type(), OutTopic: c.Topic, OutType: c.Header.Type(), Latched: key.latched}
+		t.reports = append(t.reports, report)
+		return t.add(key, c.Header, nil, report)
 	}
 	schema, _ := c.Header.Get(rosbag.KeyMCAPSchema)
 	schemaEncoding, _ := c.Header.Get(rosbag.KeyMCAPSchemaEncoding)
@@ -123,9 +126,7 @@ const callerID = "/rosbag2"
 
 func (t *translator) add(key connKey, h rosbag.Header, to *ros2map.To1, report *TopicReport) *translated {
 	made := &translated{conn: &rosbag.Connection{ID: rosbag.ConnID(len(t.conns)), Topic: key.topic, Header: h}, convert: to, report: report}
-	if report != nil {
-		t.about[report] = made.conn
-	}
+	t.about[report] = made.conn
 	t.conns = append(t.conns, made.conn)
 	t.made[key] = made
 	return made
