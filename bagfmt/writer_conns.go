@@ -19,7 +19,7 @@ type connSet struct {
 	bytes int64                                     // of the records of all
 	added map[*rosbag.Connection]*rosbag.Connection // by the ones of other recordings that they stand for
 
-	given, found *rosbag.Connection // the latest argument and result of of
+	given, found *rosbag.Connection // argument and result of the latest call of of
 }
 
 func newConnSet() connSet { return connSet{byID: make(map[rosbag.ConnID]*rosbag.Connection)} }

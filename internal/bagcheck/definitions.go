@@ -55,9 +55,9 @@ func (c *checker) definition(conn *rosbag.Connection, what string) {
 const (
 	maxListedFailures = 3        // messages of a connection that are told
 	batchMessages     = 256      // decoded by one goroutine at a time
-	batchBytes        = 4 << 20  // of memory that a batch keeps; the message that takes it there is the last
-	maxBatchBytes     = 64 << 20 // of all batches
-	chunkBytes        = 1 << 20  // of memory, about, that a message of another chunk keeps
+	batchBytes        = 4 << 20  // a batch that keeps this much memory takes no further message
+	maxBatchBytes     = 64 << 20 // limits the memory that all batches keep
+	chunkBytes        = 1 << 20  // estimated memory that the first message of each chunk keeps
 )
 
 // deepState is the result of decoding for one connection.
@@ -82,19 +82,19 @@ type failure struct {
 type deep struct {
 	c       *checker
 	states  []*deepState
-	batch   batch // that is filled
+	batch   batch // takes the next message
 	number  uint64
-	memory  *semaphore.Weighted // of maxBatchBytes
+	memory  *semaphore.Weighted // maxBatchBytes, less the bytes of the batches that are not decoded yet
 	work    chan batch
 	wg      sync.WaitGroup
 	mu      sync.Mutex // guards failed, first and odd of states
 	stopped bool
 }
 
-// batch is messages that one goroutine decodes.
+// batch has the messages that one goroutine decodes in a row.
 type batch struct {
 	tasks []decodeTask
-	bytes int64 // of memory that the messages keep, about
+	bytes int64 // estimated memory that the messages keep
 }
 
 // decodeTask is a message to decode.
@@ -130,7 +130,7 @@ func newDeep(c *checker) *deep {
 	return d
 }
 
-// add decodes a message some time. Its frame stays valid.
+// add queues a message for decoding. The caller does not reuse the memory of the message.
 func (d *deep) add(m *rosbag.Message, st *connState, before int64) {
 	if d.work == nil {
 		return
@@ -159,7 +159,8 @@ func (d *deep) add(m *rosbag.Message, st *connState, before int64) {
 	}
 }
 
-// send hands the batch over, unless the check has ended.
+// send hands the batch to the goroutines, and waits while the batches keep too much memory. After the end of
+// the check it drops the batch.
 func (d *deep) send() {
 	b := d.batch
 	d.batch = batch{tasks: make([]decodeTask, 0, len(b.tasks))}

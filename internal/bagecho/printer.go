@@ -67,8 +67,8 @@ func (p *Printer) Full() bool { return p.o.Limit > 0 && p.count >= p.o.Limit }
 // Wants reports whether messages of a connection are wanted.
 func (p *Printer) Wants(c *rosbag.Connection) bool { return p.wanted(c) != nil }
 
-// Asks reports whether the user has asked for the topic of a connection, which need not be one of the
-// current recording.
+// Asks reports whether the user has asked for the topic of a connection. Unlike Wants, it takes connections
+// that are of no recording, such as those of damage.
 func (p *Printer) Asks(c *rosbag.Connection) bool {
 	asked := len(p.o.Topics) == 0
 	for _, t := range p.o.Topics {

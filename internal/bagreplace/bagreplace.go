@@ -13,19 +13,19 @@ import (
 	"github.com/gorosbag/gorosbag/internal/newfile"
 )
 
-// run is the run of a command on bags.
+// run is one run of a command.
 type run struct {
 	j      *bagjob.Job
-	places *newfile.Places
+	places *newfile.Places // of the new versions
 }
 
-// each does one with each bag; the new versions go to outputDir, and in place if that is empty. A bag that
-// cannot be done does not keep the others from being done.
-func each(j *bagjob.Job, paths []string, outputDir string, one func(r *run, path string) error) error {
+// each calls replace for each bag. The new versions go to outputDir; if outputDir is empty, they take the place
+// of the originals. After an error of replace the other bags are replaced all the same.
+func each(j *bagjob.Job, paths []string, outputDir string, replace func(r *run, path string) error) error {
 	r := &run{j, newfile.NewPlaces(paths, outputDir, j.Force)}
 	var failed error
 	for _, path := range paths {
-		if err := one(r, path); err != nil {
+		if err := replace(r, path); err != nil {
 			failed = j.Failed(path, err)
 		}
 		if j.Ctx.Err() != nil {

@@ -23,7 +23,8 @@ var errNoReindex = errors.New("is encrypted; gobag decrypt makes a plain bag wit
 // mcapChunkKiB is the size of the chunks of an MCAP file that is recovered.
 const mcapChunkKiB = 768
 
-// Reindex recovers bags. The new versions go to outputDir, and in place if that is empty.
+// Reindex recovers bags. The new versions go to outputDir; if outputDir is empty, they take the place of the
+// originals.
 func Reindex(j *bagjob.Job, paths []string, outputDir string) error {
 	return each(j, paths, outputDir, (*run).reindex)
 }
@@ -74,7 +75,7 @@ func (r *run) reindex(path string) error {
 	return nil
 }
 
-// recovered writes what is good of a bag of size bytes to p.
+// recovered writes the readable messages of a bag of size bytes to p.
 func recovered(j *bagjob.Job, in *os.File, size int64, p *newfile.Placement) (recovery.Report, error) {
 	w, err := bagfmt.NewWriter(p.File, bagfmt.WriterOptions{Workers: bagjob.Workers()})
 	if err != nil {

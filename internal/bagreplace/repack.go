@@ -28,13 +28,14 @@ var (
 	errNothing   = errors.New("no message can be read; it is left as it was")
 )
 
-// Repack packs bags anew. The new versions go to outputDir, and in place if that is empty.
+// Repack packs bags anew. The new versions go to outputDir; if outputDir is empty, they take the place of the
+// originals.
 func Repack(j *bagjob.Job, paths []string, outputDir string, p Packing) error {
 	return each(j, paths, outputDir, func(r *run, path string) error { return r.repack(path, p, nil) })
 }
 
-// repack packs one bag anew. unchanged reports whether the original may be replaced, also without an
-// index; nil keeps it without an index.
+// repack packs one bag anew. unchanged returns an error if the original was written to meanwhile. If
+// unchanged is nil, an original without an index is not replaced.
 func (r *run) repack(path string, p Packing, unchanged func() error) error {
 	j := r.j
 	b, err := j.Open(path)

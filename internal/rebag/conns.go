@@ -14,13 +14,13 @@ type conns struct {
 	byInput    map[*rosbag.Connection]*outputConn // by input connection
 	byIdentity map[string]*rosbag.Connection      // by topic and header
 	lastInput  *rosbag.Connection                 // of the last message
-	last       *outputConn                        // that of lastInput
+	last       *outputConn                        // the outputConn of lastInput
 }
 
-// outputConn is what becomes of an input connection.
+// outputConn says which output connection gets the messages of an input connection.
 type outputConn struct {
 	conn     *rosbag.Connection // of the output
-	messages uint64             // written of the input connection
+	messages uint64             // messages of the input connection that were written
 }
 
 func newConns(rename func(*rosbag.Connection) string) *conns {
@@ -31,7 +31,7 @@ func newConns(rename func(*rosbag.Connection) string) *conns {
 	}
 }
 
-// of returns what becomes of an input connection.
+// of returns the outputConn of an input connection.
 func (c *conns) of(in *rosbag.Connection) *outputConn {
 	if in == c.lastInput {
 		return c.last

@@ -22,7 +22,7 @@ type repeater interface {
 	WriteRepeated(c *rosbag.Connection, t rosbag.Time, data []byte) error
 }
 
-// write writes a message to a sink, which may know nothing of repeated messages.
+// write writes a message to a sink. A sink that is no repeater gets a repeated message as any other.
 func write(sink rosbag.Sink, c *rosbag.Connection, t rosbag.Time, data []byte, repeated bool) error {
 	if repeated {
 		if r, ok := sink.(repeater); ok {
@@ -66,8 +66,8 @@ type Summary struct {
 	Bytes    uint64 // payload
 	Repeated uint64 // latched messages from before Options.Start, beside Messages
 	LeftOut  uint64 // repeated messages of inputs that other inputs have
-	// Written counts the messages of the output by the connection of their input, once Copy has
-	// reached the end.
+	// Written has the number of messages written of each input connection. It is nil if Copy has not
+	// reached the end of the inputs.
 	Written map[*rosbag.Connection]uint64
 }
 

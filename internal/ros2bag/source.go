@@ -241,10 +241,10 @@ func (s *Source) Latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.
 	}
 }
 
-// Report returns what became of the topics that keep selects, nil for all, of which so many messages
-// were written, by connection, under the names that rename gives topics; nil keeps names. Of other
-// messages it counts those that could not be given out, in all that cursors have read so far; no cursor
-// may be reading.
+// Report returns what became of each topic that keep selects; nil selects all. written has the number of
+// messages written of each connection, and rename returns the name that a topic was written under; nil keeps
+// the names. The report also counts the messages that all cursors so far could not translate. No cursor may
+// be reading during the call.
 func (s *Source) Report(written map[*rosbag.Connection]uint64, keep func(*rosbag.Connection) bool, rename func(*rosbag.Connection) string) *Report {
 	all := &Report{}
 	for _, r := range s.reports {

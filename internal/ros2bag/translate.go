@@ -32,7 +32,7 @@ type translator struct {
 	made        map[connKey]*translated
 	conns       []*rosbag.Connection
 	reports     []*TopicReport                      // of conns, and of topics that are left out
-	about       map[*TopicReport]*rosbag.Connection // the connection that a report is about, not one of conns if that is left out
+	about       map[*TopicReport]*rosbag.Connection // the connection of each report; of a topic that is left out, one that is not in conns
 	lost        map[string]*TopicReport             // of topics that are left out, by the line that says so
 	damage      []error                             // a line for each topic that is left out
 }

@@ -73,9 +73,9 @@ type openChunk struct {
 	info      table.Chunk
 	open      bool
 	index     segments.Tally
-	indexed   bool  // it has message indexes
-	bad       error // damage of them
-	uncertain bool  // some of them may be missing
+	indexed   bool  // the chunk has message indexes
+	bad       error // damage of the message indexes
+	uncertain bool  // some message indexes may be missing
 }
 
 // next reads one record. more is false at the end.
