@@ -50,7 +50,7 @@ type translated struct {
 	conn    *rosbag.Connection
 	convert *ros2map.To1 // nil: messages are those of ROS 1 already
 
-	mu     sync.Mutex   // cursors of several goroutines write the report
+	mu     sync.Mutex // cursors of several goroutines write the report
 	report *TopicReport
 }
 
