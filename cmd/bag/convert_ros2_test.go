@@ -134,6 +134,10 @@ func TestROS2InPlace(t *testing.T) {
 			}
 		}
 	}
+	dir = filepath.Dir(write(t, "one.mcap", mcapWithExtras(t, false, true))) // of ROS 1
+	if code, _, stderr := gobag("note", dir, "a=b"); code != 1 || !strings.Contains(stderr, "is a directory; name the bag files in it") {
+		t.Errorf("code %d, %s", code, stderr)
+	}
 }
 
 // TestToROS2Exists checks what --force replaces.

@@ -39,7 +39,7 @@ func (f *noteFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if err != nil {
 		return err
 	}
-	if err := addNotes(f.Bag, notes); err != nil {
+	if err := addNotes(ctx, f.Bag, notes); err != nil {
 		return j.Failed(f.Bag, err)
 	}
 	for _, n := range notes {
@@ -49,11 +49,11 @@ func (f *noteFlags) Run(ctx context.Context, out bagjob.Output) error {
 }
 
 // addNotes adds notes to the bag of a name.
-func addNotes(path string, notes []bagnote.Note) (err error) {
+func addNotes(ctx context.Context, path string, notes []bagnote.Note) (err error) {
 	if store.IsURL(path) {
 		return errors.New("is not a local file; add notes before the upload")
 	}
-	look, _, err := bagopen.OpenBagFile(path) // tells what is no file
+	look, _, err := bagopen.OpenBagFile(ctx, path) // tells what is no file
 	if err != nil {
 		return err
 	}

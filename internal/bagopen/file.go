@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"github.com/gorosbag/gorosbag/internal/explain"
-	"github.com/gorosbag/gorosbag/internal/ros2bag"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -36,10 +35,10 @@ func OpenFile(ctx context.Context, path string) (f File, size int64, err error) 
 // ErrROS2 is what commands that change bags in place say of a recording of ROS 2.
 var ErrROS2 = errors.New("is a recording of ROS 2; gobag convert makes a bag of it")
 
-// OpenBagFile is OpenRegular for commands that change bags: a directory with a recording of ROS 2, and
-// a database, are ErrROS2.
-func OpenBagFile(path string) (*os.File, os.FileInfo, error) {
-	if ros2bag.IsDirectory(path) {
+// OpenBagFile is OpenRegular for commands that change bags: for the directory of a recording of ROS 2, and
+// for a database, its error is ErrROS2.
+func OpenBagFile(ctx context.Context, path string) (*os.File, os.FileInfo, error) {
+	if IsROS2Directory(ctx, path) {
 		return nil, nil, ErrROS2
 	}
 	f, st, err := OpenRegular(path)

@@ -34,7 +34,7 @@ func (r *run) reindex(path string) error {
 	if store.IsURL(path) {
 		return errors.New("is not a local file; gobag convert makes a sound one of it")
 	}
-	in, before, err := bagopen.OpenBagFile(path)
+	in, before, err := bagopen.OpenBagFile(r.j.Ctx, path)
 	if err != nil {
 		return err
 	}
