@@ -237,16 +237,26 @@ func (t *Tap) offer(name string, of *topic) {
 	t.store.SetNotice(name, of.notice(name))
 }
 
+// Bounds of a notice. The publishers of a topic choose their types, and the texts of them.
+const (
+	noticeTypes     = 4   // types that a notice names
+	noticeTypeBytes = 256 // bytes of the name of a type, and of its md5sum
+)
+
 // notice says what of a topic viewers cannot see; empty if they see all.
 func (of *topic) notice(name string) string {
 	var texts []string
 	if hidden := of.kinds[1:]; len(hidden) > 0 {
-		names := make([]string, len(hidden))
-		for i, o := range hidden {
-			names[i] = o.typ
+		named := hidden[:min(len(hidden), noticeTypes)]
+		names := make([]string, len(named))
+		for i, o := range named {
+			names[i] = clip(o.typ)
 			if o.typ == of.kinds[0].typ {
-				names[i] += " with md5sum " + o.md5
+				names[i] += " with md5sum " + clip(o.md5)
 			}
+		}
+		if more := len(hidden) - len(named); more > 0 {
+			names[len(names)-1] += fmt.Sprintf(" and %d more", more)
 		}
 		texts = append(texts, fmt.Sprintf("Topic %s also has messages of type %s: they are recorded, but not shown.", name, strings.Join(names, ", ")))
 	}
@@ -258,6 +268,9 @@ func (of *topic) notice(name string) string {
 	}
 	return strings.Join(texts, " ")
 }
+
+// clip cuts a text of a publisher to the length that a notice has room for.
+func clip(text string) string { return text[:min(len(text), noticeTypeBytes)] }
 
 // any reports whether is holds for a link whose messages viewers see.
 func (of *topic) any(is func(*link) bool) bool { return slices.ContainsFunc(of.kinds[0].links, is) }
