@@ -62,7 +62,7 @@ type Options struct {
 	Compression rosbag.Compression // empty means none
 	Adaptive    bool               // compress less, from bz2 to lz4 to none, while compression cannot keep up
 	ChunkBytes  int                // seal a chunk that is larger than this; zero means 768 KiB
-	BufferBytes int64              // bound of all buffers together; zero means 256 MiB, Unlimited none. At least four chunks, or two and one for each core, are always had
+	BufferBytes int64              // bound of all buffers together; zero means 256 MiB, Unlimited no bound. MemoryBytes says how small it can be
 	Overflow    Overflow
 
 	FlushInterval time.Duration // seal a chunk that is not full at this age; zero means 1 s
@@ -70,11 +70,11 @@ type Options struct {
 	Sync          Sync
 
 	Limit    int           // end after this many messages on each topic; zero means none
-	Limits   []Limit       // of single topics
+	Limits   []Limit       // how much of single topics is recorded
 	Duration time.Duration // end, or with Split begin the next file, after this time since the (last) start; zero means never
-	MaxBytes int64         // the same for the size of the file; zero means no limit
+	MaxBytes int64         // end, or with Split begin the next file, at this size of the file; zero means no limit
 
-	// Split numbers the files in their names and goes on in the next one where the
+	// Split puts numbers into the names of files, and goes on in the next file where the
 	// recording would end. Each file begins with the latest message of each latching
 	// publisher, unless NoRepeatLatched says otherwise.
 	Split           bool

@@ -1,5 +1,5 @@
-// Package command is what the intake hands to the goroutine that writes: chunks, and what is to be done
-// to files between them. Files are touched by that goroutine only, so whatever users or limits ask for
+// Package command is what the intake hands to the goroutine that writes: chunks, and commands about files,
+// each at its place between the chunks. Files are touched by that goroutine only, so whatever users or limits ask for
 // travels in the same queue as the messages before it. The intake makes commands, the sink executes
 // them, and anybody may wait for one.
 package command

@@ -71,7 +71,7 @@ func (s *Sink) rotateFile(c *command.Command) error {
 	start := time.Now()
 	defer func() { s.Bags.Outputs.Watchdog.CountSplit(start) }()
 	if err := s.openNext(next.At, next.Part); err != nil {
-		old.Part = next.Part // what belongs to that goes into the old file
+		old.Part = next.Part // the chunks of that part go into the old file
 		s.In.Unpin(next.Latched)
 		s.Log.Error("no next file: the recording goes on in the old one", zap.String("file", old.Target()), zap.Error(err))
 		return err
