@@ -80,13 +80,13 @@ type Options struct {
 	Split           bool
 	SplitAt         time.Duration // with Split also at multiples of this on the local clock; zero means never
 	NoRepeatLatched bool
-	Retain          Retention // what is deleted of what was recorded
+	Retain          Retention // which of the recorded files are deleted
 
 	// Recover makes whole bags of what dead recorders left in the directory, beside the
 	// recording. Otherwise they are only named.
 	Recover bool
 
-	Snapshot Snapshot // what is kept in memory for a snapshot
+	Snapshot Snapshot // whether snapshots are taken, and what they hold
 
 	MinSpace     int64  // end when less than this is free on the disk; zero does not look
 	MinSpaceText string // how the user wrote it, for messages

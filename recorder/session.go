@@ -118,9 +118,9 @@ func (r *session) run(ctx context.Context) error {
 	}
 }
 
-// awaitClock finds out whether the graph has a clock of its own, and waits for its first time. Topics
-// that were named are linked to meanwhile, so that nothing that is published after that is missed. It
-// returns false if ctx ends before.
+// awaitClock finds out whether the graph has a clock of its own, and waits for the first time of that
+// clock. Topics that the user named are linked to meanwhile, so that no message after the first time is
+// missed. awaitClock returns false if ctx ends before.
 func (r *session) awaitClock(ctx context.Context) (bool, error) {
 	var err error
 	if r.o.sim, r.late, err = simtime.Find(ctx, r.o.Node); err != nil {

@@ -208,10 +208,9 @@ func (b *File) SyncDue(now time.Time) bool {
 	return b.Mode == SyncInterval && b.syncs.due(now)
 }
 
-// Finish writes the index, makes the bag durable and gives it its name, unless
-// it was moved away: then nothing of it is lost. After a
-// failed write the writer cuts it back to its last whole chunk first, so that what is
-// there can be read and the index finds room.
+// Finish writes the index, makes the bag durable and gives the bag its name. A bag that was moved away
+// keeps its new name, and loses nothing. After a failed write the writer first cuts the bag back to its
+// last whole chunk, so that the bag can be read and the index finds room.
 func (b *File) Finish() error {
 	closed := b.writer.Close()
 	errs := []error{b.release()}

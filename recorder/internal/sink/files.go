@@ -140,7 +140,7 @@ func (s *Sink) failover(c *chunk.Sealed, fault error) error {
 		say = s.Log.Warn // nothing is lost
 	}
 	say("the recording goes on in a new file", zap.String("file", old.Target()), zap.String("next", s.Out.Target()), zap.NamedError("because", fault))
-	if !gone && !errors.Is(fault, errSyncFailed) { // those the file itself returns when it is closed
+	if !gone && !errors.Is(fault, errSyncFailed) { // the file itself returns these errors when it is closed
 		s.Bags.Finished.Fail(fault)
 	}
 	next := s.In.Failover(time.Now())
