@@ -128,6 +128,7 @@ func (t *Tap) tick(now, before time.Time) {
 	switch {
 	case now.Before(before):
 		t.store.Jump(rosbag.TimeOf(now))
+		t.repeatLatched(rosbag.TimeOf(now))
 	case wall-t.ticked.Load() < int64(tickInterval):
 		return
 	default:
@@ -289,18 +290,36 @@ func (t *Tap) latchedOf(id live.ChannelID) []live.Frame {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, of := range t.topics {
-		first := of.kinds[0]
-		if first.feed.Channel().ID != id {
-			continue
+		if first := of.kinds[0]; first.feed.Channel().ID == id {
+			return first.latched()
 		}
-		var all []live.Frame
-		for _, l := range first.links {
-			if f, ok := l.last.take(); ok {
-				all = append(all, f)
-			}
-		}
-		sortByTime(all)
-		return all
 	}
 	return nil
+}
+
+// repeatLatched shows the latched messages again after a jump to a time, because viewers drop at a jump
+// what they have. The messages get this time: their own times may be later than that.
+func (t *Tap) repeatLatched(now rosbag.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, of := range t.topics {
+		first := of.kinds[0]
+		if !first.feed.Wanted() {
+			continue
+		}
+		for _, f := range first.latched() {
+			first.feed.Put(now, f.Payload, 0)
+		}
+	}
+}
+
+// latched returns the latest message of each latching publisher, the oldest first.
+func (o *offer) latched() (all []live.Frame) {
+	for _, l := range o.links {
+		if f, ok := l.last.take(); ok {
+			all = append(all, f)
+		}
+	}
+	sortByTime(all)
+	return all
 }

@@ -489,6 +489,23 @@ func TestClock(t *testing.T) {
 	want(t, taken(v), "kind 2 at 50", "again at 50.000000000")
 }
 
+// TestLatchedAfterJump: when the time of the graph goes back, viewers drop what they have, and get the
+// latched messages again.
+func TestLatchedAfterJump(t *testing.T) {
+	tp := tap.New(tap.Options{})
+	s := tp.Source()
+	c := &simulated{now: time.Unix(0, 0)}
+	tp.Follow(c)
+	a, b := tp.Link("/map", header("/a", text, true), &sink{}), tp.Link("/map", header("/b", text, true), &sink{})
+	c.set(100)
+	frames(a, 1, "old", "first")
+	c.set(101)
+	frames(b, 1, "second")
+	v := watch(t, s, "/map")
+	c.set(50)
+	want(t, taken(v), "kind 2 at 50", "first at 50.000000000", "second at 50.000000000")
+}
+
 // TestTogether: links come, send and go while viewers come and go.
 func TestTogether(t *testing.T) {
 	tp := tap.New(tap.Options{Memory: 12 << 20})
