@@ -182,8 +182,8 @@ func (f *Face) split(ctx context.Context, _ command.Params) (command.Result, err
 	}
 	now, err := f.control.Stats()
 	switch {
-	case err != nil: // the recording has ended since
-		return about(said("closed %s", closed), closed), nil
+	case err != nil:
+		return about(said("closed %s", closed), closed), nil //nolint:nilerr // the bag is split, and the recording has ended since
 	case now.File == "":
 		return about(said("closed %s, recording", closed), closed), nil
 	}
