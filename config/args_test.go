@@ -19,6 +19,8 @@ func TestCommandLine(t *testing.T) {
 		"short with equals":         {"-a -O=name", "all=true output_name=name", ""},
 		"long with space":           {"--limit 3 /t", "limit=3 topics=/t", ""},
 		"the last one counts":       {"--limit 3 -l 4 /t", "limit=4 topics=/t", ""},
+		"wrong, then right":         {"--limit x -l 4 /t", "", "--limit: \"x\": want a whole number"},
+		"wrong switch, then right":  {"--all=perhaps -a", "", "--all: \"perhaps\": want true or false"},
 		"negative value":            {"/t -l -4", "limit=-4 topics=/t", ""},
 		"value that looks like one": {"/t -O --all", "output_name=--all topics=/t", ""},
 		"abbreviation":              {"--lim=3 --al", "all=true limit=3", ""},

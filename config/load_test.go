@@ -127,6 +127,8 @@ func TestFileErrors(t *testing.T) {
 		"bad size":                 {"all: true\nmin_space: lots\n", `robot.yaml:2: min_space: "lots": want a number of bytes`},
 		"bad pair":                 {"all: true\nmax_rate:\n  /a: fast\n", "robot.yaml:3: max_rate: "},
 		"list instead of pairs":    {"all: true\nmax_rate: [/a]\n", "want TOPIC=HZ, in a file written as TOPIC: HZ"},
+		"list of a number":         {"buffsize: [1]\n", "robot.yaml:1: buffsize: a list, but the option has one value (want a whole number of MiB)"},
+		"list of a time":           {"flush_interval: [1s]\n", "robot.yaml:1: flush_interval: a list, but the option has one value (want a time with its unit, such as 500ms or 5s)"},
 		"list of one":              {"output_name: [x]\n", "robot.yaml:1: output_name: a list, but the option has one value (want NAME)"},
 		"mapping of one":           {"output_name: {x: y}\n", "robot.yaml:1: output_name: keys and values, but the option has none (want NAME)"},
 		"no blank in a pair":       {"all: true\nmax_rate: {/imu:10}\n", "robot.yaml:2: max_rate: /imu:10: there is no value"},

@@ -87,7 +87,8 @@ func (o *option) pairs() bool {
 	return o.Value.kind == pairs || o.Value.kind == list && strings.Contains(o.Arg, "=")
 }
 
-// read reads the values without storing them, and returns what is wrong with each.
+// read reads the values without storing them, and returns what is wrong with each. Of several values of an
+// option that is no list, only the last one remains.
 func (o *option) read() (errs Errors) {
 	for i := range o.values {
 		var err error
@@ -96,6 +97,9 @@ func (o *option) read() (errs Errors) {
 			o.bad = true
 			errs = append(errs, o.errorAt(v.line, v.text, o.reason(err)))
 		}
+	}
+	if n := len(o.values); n > 1 && !o.list() {
+		o.values = o.values[n-1:]
 	}
 	return errs
 }
@@ -127,10 +131,13 @@ func (o *option) expected() string {
 			text += ", where " + name + " is " + v.number
 		}
 		return text
-	case o.Arg != "":
-		return "want " + o.Arg
+	case o.Arg == "":
+		return "want a value"
 	}
-	return "want a value"
+	if _, err := o.Value.read(""); err != nil && strings.HasPrefix(err.Error(), "want ") {
+		return o.reason(err) // which says more than Arg does
+	}
+	return "want " + o.Arg
 }
 
 // fromEnvironment sets the option from its variable, if that is set. A list may have several lines.

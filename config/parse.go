@@ -167,9 +167,6 @@ func commandLine(expanded []string, all []*option) (prints string) {
 
 // set adds a value from the command line.
 func (o *option) set(value string) {
-	if !o.list() {
-		o.values = nil // the last one counts
-	}
 	o.values, o.origin = append(o.values, given{text: value}), origin{place: onCommandLine}
 }
 

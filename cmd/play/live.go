@@ -1,8 +1,7 @@
 package main
 
 import (
-	"cmp"
-
+	"github.com/gorosbag/gorosbag/internal/program/doors"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -14,6 +13,6 @@ func newViewing(s *settings, node *tcpros.Node) *player.Viewing {
 		return nil
 	}
 	return player.NewViewing(player.ViewingOptions{
-		Name: "goplay " + node.Name(), Distro: cmp.Or(s.ROS.Getenv("ROS_DISTRO"), "noetic"), Graph: node.Master().SystemState,
+		Name: "goplay " + node.Name(), Distro: doors.Distro, Graph: node.Master().SystemState,
 	})
 }

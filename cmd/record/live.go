@@ -1,8 +1,7 @@
 package main
 
 import (
-	"cmp"
-
+	"github.com/gorosbag/gorosbag/internal/program/doors"
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
@@ -18,7 +17,7 @@ func tapMessages(s *settings, o *recorder.Options, limit int64) (memory int64) {
 	}
 	memory = min(recorder.DefaultTapMemory, limit/viewersShare)
 	o.Tap = recorder.NewTap(recorder.TapOptions{
-		Name: "gorecord " + o.Node.Name(), Distro: cmp.Or(s.ROS.Getenv("ROS_DISTRO"), "noetic"), Memory: memory, Graph: o.Node.Master().SystemState,
+		Name: "gorecord " + o.Node.Name(), Distro: doors.Distro, Memory: memory, Graph: o.Node.Master().SystemState,
 	})
 	return memory
 }

@@ -181,10 +181,10 @@ func (f *Face) split(ctx context.Context, _ command.Params) (command.Result, err
 		return command.Result{}, err
 	}
 	now, err := f.control.Stats()
-	if err != nil {
-		return command.Result{}, err
-	}
-	if now.File == "" {
+	switch {
+	case err != nil:
+		return about(said("closed %s", closed), closed), nil //nolint:nilerr // the bag is split, and the recording has ended since
+	case now.File == "":
 		return about(said("closed %s, recording", closed), closed), nil
 	}
 	return about(said("closed %s, recording to %s", closed, now.File), closed), nil

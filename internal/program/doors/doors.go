@@ -1,5 +1,5 @@
-// Package doors opens the doors of a program that records or plays: its web page, its services, what
-// systemd is told, and its terminal. It knows no program; a Face is what stands behind the doors.
+// Package doors opens the doors of a program that records or plays: the web page, the services, the reports to
+// systemd, and the terminal. It knows no program: a Face is the program behind the doors.
 package doors
 
 import (
@@ -19,6 +19,10 @@ import (
 	"github.com/gorosbag/gorosbag/internal/web/foxglove"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
+
+// Distro is the ROS distribution that viewers are told, whatever ROS_DISTRO is: Foxglove and Lichtblick take
+// every name but melodic and noetic for ROS 2.
+const Distro = "noetic"
 
 // Face is a program as its users see it.
 type Face interface {

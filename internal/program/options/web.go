@@ -23,7 +23,8 @@ type Web struct {
 
 	Origins []string // of pages of others that may open the live view
 
-	token, fileToken string // at most one is given
+	token, tokenFile string // at most one is given
+	fileToken        string // the text of tokenFile
 }
 
 // Token returns the token that requests need; empty if there is none.
@@ -33,6 +34,16 @@ func (w *Web) Token() string { return cmp.Or(w.token, w.fileToken) }
 // server.
 func (w *Web) Group(checkToken func(token string) error, checkListen func(address string, hasToken bool) error) config.Group {
 	rules := func() []config.Rule {
+		// Here and not with the value: a file that another one takes the place of need not be there.
+		wrong := config.Each([]string{"http-token-file"}, func(path string) (err error) {
+			if w.fileToken, err = readToken(path); err == nil {
+				err = checkToken(w.fileToken)
+			}
+			return err
+		}, w.tokenFile)
+		if len(wrong) > 0 {
+			return wrong
+		}
 		return append(config.Each([]string{"http", "http-token", "http-token-file"}, func(address string) error {
 			return checkListen(address, w.Token() != "")
 		}, w.Listen), config.Rule{
@@ -45,7 +56,7 @@ func (w *Web) Group(checkToken func(token string) error, checkListen func(addres
 			Serve a web page, metrics for Prometheus, probes and a JSON interface on this address (default address ` + defaultHTTPAddress + `); off without this option. Addresses other than loopback need a token.`},
 		{Name: "http-token", Arg: "TEXT", Secret: true, Value: config.Text(&w.token, checkToken), Help: `
 			Require this token, of at least 16 characters. Every user of this machine can read a command line: use the variable or --http-token-file.`},
-		{Name: "http-token-file", Arg: "FILE", Value: config.To(&w.fileToken, readToken, checkToken), Help: `Read the token from this file.`},
+		{Name: "http-token-file", Arg: "FILE", Value: config.Text(&w.tokenFile), Help: `Read the token from this file.`},
 		{Name: "http-host", Arg: "NAME", Value: config.Texts(&w.Hosts, UnlessEmpty(checkHostName)), Help: `
 			Accept requests for the host NAME, too, besides localhost, addresses, the name of this machine and the one in the ROS graph. May be given
 			several times.`},
@@ -60,9 +71,6 @@ const maxTokenBytes = 4 << 10
 
 // readToken returns the token in a file.
 func readToken(path string) (string, error) {
-	if path == "" {
-		return "", nil
-	}
 	f, err := os.Open(path) //nolint:gosec // the user names it
 	var bad *fs.PathError
 	if errors.As(err, &bad) {

@@ -11,7 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/program/options"
 )
 
-// parse reads options of the web page. Tokens that are bad, and port 1 without a token, are refused.
+// parse reads options of the web page, and of a configuration file. Tokens that are bad, and port 1 without a token, are refused.
 func parse(args ...string) (*options.Web, error) {
 	w := new(options.Web)
 	refuse := func(bad bool) error {
@@ -24,7 +24,9 @@ func parse(args ...string) (*options.Web, error) {
 		func(address string, hasToken bool) error {
 			return refuse(strings.HasSuffix(address, ":1") && !hasToken)
 		})
-	_, err := (&config.Program{Name: "gosample", Groups: []config.Group{group}}).Parse(args)
+	_, err := (&config.Program{Name: "gosample", Groups: []config.Group{group, {Options: []config.Option{
+		{Name: "config", Arg: "FILE", Value: config.Text(new(string))},
+	}}}}).Parse(args)
 	return w, err
 }
 
@@ -50,6 +52,7 @@ func TestToken(t *testing.T) {
 		"empty":      {args: "--http-token-file=" + empty, wantErr: `--http-token-file: "` + empty + `": the file is empty: want a token`},
 		"large":      {args: "--http-token-file=" + write("large", strings.Repeat("x", 5000)), wantErr: "longer than 4096 bytes"},
 		"away":       {args: "--http-token-file=" + filepath.Join(dir, "away"), wantErr: "no such file or directory: want a file with the token"},
+		"other file": {args: "--http-token-file=" + token + " --config=" + write("robot.yaml", "http_token_file: "+filepath.Join(dir, "away")+"\n"), want: "abc def"},
 		"bad":        {args: "--http=:1 --http-token=bad", wantErr: "--http-token: want something else"},
 		"bad file":   {args: "--http-token-file=" + write("bad", "bad"), wantErr: "want something else"},
 		"open":       {args: "--http=:1", wantErr: `--http: ":1": want something else`},

@@ -406,7 +406,7 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// TestSession: a viewer that comes back sees the same session, and another run is another session.
+// TestSession: a viewer that comes back sees the same session, and another run is another session. Viewers are told noetic whatever ROS_DISTRO is: of other names they know only ROS 2.
 func TestSession(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
@@ -416,7 +416,7 @@ func TestSession(t *testing.T) {
 		v := connect(t, host, viewer.Options{})
 		harness.Eventually(t, "the server introduces itself", func() bool { return len(v.Info()) > 0 })
 		i := last(v.Info())
-		if i.Metadata["ROS_DISTRO"] == "" || i.Name == "" || i.SessionID == "" {
+		if i.Metadata["ROS_DISTRO"] != "noetic" || i.Name == "" || i.SessionID == "" {
 			t.Errorf("serverInfo: %+v", i)
 		}
 		return i.SessionID
