@@ -89,8 +89,11 @@ func (l *lane) advance() (err error) {
 	return err
 }
 
-// isEnd reports whether err is that of a cursor at its end. Damage may unwrap to io.EOF, too.
-func isEnd(err error) bool { return errors.Is(err, io.EOF) && !errors.Is(err, ErrCorrupt) }
+// isEnd reports whether err is that of a cursor at its end. Damage may unwrap to io.EOF, too. The
+// test of nil is inlined: most calls have no error.
+func isEnd(err error) bool { return err != nil && endsCursor(err) }
+
+func endsCursor(err error) bool { return errors.Is(err, io.EOF) && !errors.Is(err, ErrCorrupt) }
 
 // remove removes the first lane.
 func (m *merge) remove() {
