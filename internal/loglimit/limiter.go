@@ -13,7 +13,7 @@ const (
 	named       = 5           // problems of one kind that are written at once, when each has another peer
 	requested   = 20          // lines on request of one kind that are written at once: as many as somebody causes by hand
 	maxKinds    = 256         // kinds of lines that are distinguished; all further kinds share otherKind
-	maxPeers    = 8 << 10     // peers that are distinguished, peers of all kinds together
+	maxPeers    = 8 << 10     // peers that are distinguished, of all kinds together
 	otherKind   = ""          // key of the kinds beyond maxKinds
 	forgetAfter = MaxInterval // time without a line of a kind after which the kind is forgotten
 )
@@ -25,7 +25,7 @@ var seed = maphash.MakeSeed()
 type limiter struct {
 	mu    sync.Mutex
 	kinds map[string]*kind
-	peers int // of all kinds
+	peers int // peers of all kinds
 	swept time.Time
 }
 
