@@ -22,8 +22,8 @@ func pipeNode() (*Node, *Publication) {
 	return n, p
 }
 
-// A subscriber that is told that it is accepted gets what is latched, also when the node
-// drains before it has read its reply.
+// An accepted subscriber gets the latched messages, even if the node drains before the subscriber
+// has read its reply.
 func TestAcceptedWhileDraining(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, p := pipeNode()
@@ -56,6 +56,6 @@ func TestAcceptedWhileDraining(t *testing.T) {
 		if _, err := io.ReadFull(there, got); err != nil || string(got) != string(want) {
 			t.Errorf("got %q, %v", got, err)
 		}
-		synctest.Wait() // all is sent
+		synctest.Wait() // everything is sent
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
 
-// tally counts bytes and keeps nothing.
+// tally counts bytes and stores none.
 type tally struct {
 	bytes atomic.Int64
 	scrap []byte
@@ -35,7 +35,7 @@ func (f *tallyFrame) Abort()            {}
 
 var benchSizes = []int{100, 1 << 10, 64 << 10, 1 << 20, 8 << 20}
 
-// BenchmarkLink is one link from a plain socket that is written as fast as it goes.
+// BenchmarkLink is one link from a plain socket, to which the benchmark writes as fast as possible.
 func BenchmarkLink(b *testing.B) {
 	for _, size := range benchSizes {
 		b.Run(fmt.Sprintf("msg=%d", size), func(b *testing.B) {
@@ -90,7 +90,7 @@ func runLink(b *testing.B, send func(net.Conn), total int64) {
 	b.StopTimer()
 }
 
-// BenchmarkPublish is the cost of Publish with subscribers that read all.
+// BenchmarkPublish is the cost of Publish with subscribers that read everything.
 func BenchmarkPublish(b *testing.B) {
 	for _, subs := range []int{0, 1, 4} {
 		b.Run(fmt.Sprintf("subs=%d", subs), func(b *testing.B) {

@@ -12,8 +12,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// TestCrashedNodeIsTriedOnce: the topics of a crashed node are not each tried again and again,
-// and all are linked when it is back.
+// TestCrashedNodeIsTriedOnce: the topics of a crashed node are not each tried again and again, and
+// all are linked when the node is back.
 func TestCrashedNodeIsTriedOnce(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
@@ -46,8 +46,8 @@ func TestCrashedNodeIsTriedOnce(t *testing.T) {
 	}
 	waitFor(t, "the registrations", registered)
 	waitFor(t, "ten attempts", func() bool { return tries.Load() >= 10 })
-	// Each may have tried once before the first had failed; alone it has to wait longer each
-	// time: 20 attempts take it ten minutes.
+	// Each link may have tried once before the first link failed. Then one link tries alone, and
+	// waits longer each time: its 20 attempts need ten minutes.
 	if got := tries.Load(); got > topics+20 {
 		t.Errorf("%d attempts", got)
 	}
@@ -75,8 +75,8 @@ func TestCrashedNodeIsTriedOnce(t *testing.T) {
 	})
 }
 
-// TestLivePublisherAmongDead: nodes that have crashed stay listed, however many they are, and the
-// one that is alive is linked beside them.
+// TestLivePublisherAmongDead: crashed nodes stay listed, and the one live publisher is linked
+// beside any number of them.
 func TestLivePublisherAmongDead(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
@@ -99,8 +99,8 @@ func TestLivePublisherAmongDead(t *testing.T) {
 	t.Log("linked after", time.Since(start))
 }
 
-// TestWaitingSinksShutOutNobody: links whose owner does not take them yet, as before the first
-// message of /clock, are connected all the same, however many one node has.
+// TestWaitingSinksShutOutNobody: links whose owner does not accept them yet, as before the first
+// message of /clock, are connected all the same, for any number of links to one node.
 func TestWaitingSinksShutOutNobody(t *testing.T) {
 	t.Parallel()
 	const topics = 20

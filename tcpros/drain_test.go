@@ -69,7 +69,7 @@ func TestDrainWaitsForSlowReader(t *testing.T) {
 	}
 }
 
-// A transient topic neither holds Drain up nor ends with it.
+// A transient topic neither delays Drain nor ends with Drain.
 func TestDrainLeavesTransientTopics(t *testing.T) {
 	n, played, address := publisher(t, 0)
 	p, err := n.Advertise(tcpros.AdvertiseOptions{Topic: "/status", Type: stringType, MD5Sum: stringMD5, Transient: true})
@@ -85,7 +85,7 @@ func TestDrainLeavesTransientTopics(t *testing.T) {
 		_, _ = io.Copy(io.Discard, other)
 		_ = other.Close()
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // it would give up after 5 s
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // Drain would give up after 5 s
 	defer cancel()
 	if err := n.Drain(ctx); err != nil {
 		t.Error(err)
@@ -102,7 +102,7 @@ func TestDrainLeavesTransientTopics(t *testing.T) {
 func TestDrainGivesUp(t *testing.T) {
 	tests := map[string]struct {
 		budget time.Duration
-		leaves bool // when Drain has begun, with most of it unread
+		leaves bool // the reader leaves when Drain has begun, with most of its data unread
 		want   string
 		least  time.Duration
 		drain  time.Duration

@@ -10,8 +10,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
 
-// exampleNode starts a node beside a master of its own. A program passes no MasterURI: then
-// __master:= and ROS_MASTER_URI count.
+// exampleNode starts a node beside a master of its own. A program passes no MasterURI, so that
+// __master:= and ROS_MASTER_URI set the master.
 func exampleNode() (n *tcpros.Node, stop func()) {
 	m, err := master.New(context.Background(), master.Options{Listen: "127.0.0.1:0"})
 	if err != nil {
@@ -54,7 +54,7 @@ func ExampleNewNode() {
 // printer prints the messages of one publisher.
 type printer struct{ done chan<- struct{} }
 
-// Frames implements tcpros.LinkSink. Each frame is a length and a payload; that of a
+// Frames implements tcpros.LinkSink. Each frame is a length and a payload; the payload of a
 // std_msgs/String is another length and the text.
 func (p printer) Frames(run []byte, count int, _ time.Time) {
 	for range count {
@@ -71,8 +71,8 @@ func (p printer) Large(int) tcpros.LargeFrame { return nil }
 // Closed implements tcpros.LinkSink.
 func (p printer) Closed(error) {}
 
-// A subscription opens a link to each publisher, whenever one comes. The type of the topic need
-// not be known.
+// A subscription opens a link to each publisher, whenever a publisher appears. The type of the
+// topic need not be known.
 func ExampleNode_Subscribe() {
 	n, stop := exampleNode()
 	defer stop()
@@ -103,14 +103,14 @@ func ExampleNode_Subscribe() {
 	// hello
 }
 
-// A publication takes frames: the length of the payload, then the payload as it is on the wire and
+// A publication sends frames: the length of the payload, then the payload as it is on the wire and
 // in bags. Drain waits until all subscribers have read them.
 func ExampleNode_Advertise() {
 	n, stop := exampleNode()
 	defer stop()
 	pub, err := n.Advertise(tcpros.AdvertiseOptions{
 		Topic: "count", Type: "std_msgs/UInt32", MD5Sum: "304a39449588c7f8ce2df6e8001c5fce", MessageDefinition: "uint32 data\n",
-		QueueFrames: 100, // the oldest is dropped when a subscriber has not read so many
+		QueueFrames: 100, // a further frame drops the oldest when a subscriber has not read so many
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -118,7 +118,7 @@ func ExampleNode_Advertise() {
 	}
 	src := pub.Source(false)
 	for i := range uint32(3) {
-		src.Publish(binary.LittleEndian.AppendUint32([]byte{4, 0, 0, 0}, i)) // shared by all subscribers: not to be changed
+		src.Publish(binary.LittleEndian.AppendUint32([]byte{4, 0, 0, 0}, i)) // all subscribers share the frame: do not change it
 	}
 	fmt.Println(pub.Topic(), pub.Subscribers(), pub.Dropped())
 	fmt.Println(n.Drain(context.Background()))
@@ -127,7 +127,7 @@ func ExampleNode_Advertise() {
 	// <nil>
 }
 
-// A node provides a service, and calls it as it would call that of another node.
+// A node provides a service, and calls it as it would call a service of another node.
 func ExampleNode_CallService() {
 	n, stop := exampleNode()
 	defer stop()

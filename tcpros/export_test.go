@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Timing is what tests of the exported API may change in a node's timing. Zero leaves
-// an interval as it is.
+// Timing has the intervals of a node that tests of the exported API may change. Zero leaves an
+// interval unchanged.
 type Timing struct {
 	Identify, Reconcile, Hint, Unregister time.Duration
 	RetryFirst, LingerCheck, UDPQuiet     time.Duration

@@ -28,8 +28,8 @@ func call(t testing.TB, uri, method string, args ...any) any {
 	return reply[2]
 }
 
-// fakePublisher is a node that answers RequestTopic with the address of a listener
-// whose connections a test handles by itself.
+// fakePublisher is a node that answers RequestTopic with the address of a listener whose
+// connections the test handles.
 type fakePublisher struct {
 	t     testing.TB
 	uri   string
@@ -40,8 +40,8 @@ type fakePublisher struct {
 
 	mu    sync.Mutex
 	conns []net.Conn
-	at    []time.Time     // of each connection
-	hello []tcpros.Header // what the subscribers sent
+	at    []time.Time     // when each connection was accepted
+	hello []tcpros.Header // headers that the subscribers sent
 	host  string          // answered instead of 127.0.0.1 when set
 	reply func() any      // answered to RequestTopic when set
 
@@ -60,8 +60,8 @@ func goodHeader(topic string) tcpros.Header {
 	}
 }
 
-// newFakePublisher serves each connection with handle, after it has read the
-// subscriber's header, and closes it then.
+// newFakePublisher reads the subscriber's header of each connection, calls handle, and closes the
+// connection.
 func newFakePublisher(t testing.TB, topic string, handle func(net.Conn)) *fakePublisher {
 	t.Helper()
 	p := &fakePublisher{t: t, topic: topic}
@@ -126,7 +126,7 @@ func (p *fakePublisher) accept(handle func(net.Conn)) {
 	}
 }
 
-// close leaves without a word to the master.
+// close ends the publisher without unregistering.
 func (p *fakePublisher) close() {
 	_ = p.ln.Close()
 	_ = p.api.Close()
@@ -138,7 +138,7 @@ func (p *fakePublisher) close() {
 	p.wg.Wait()
 }
 
-// forget drops what is remembered of connections that have ended.
+// forget clears the records of ended connections.
 func (p *fakePublisher) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,7 +151,7 @@ func (p *fakePublisher) attempts() int {
 	return len(p.at)
 }
 
-// register tells the master. The master sees one node for each name.
+// register registers the publisher with the master. The master sees one node for each name.
 func (p *fakePublisher) register(master, name string) {
 	p.t.Helper()
 	call(p.t, master, "registerPublisher", name, p.topic, stringType, p.uri)
@@ -177,7 +177,7 @@ func waitClosed(c net.Conn) {
 	}
 }
 
-// subscriberHeader is what a typical subscriber sends.
+// subscriberHeader is the header of a typical subscriber.
 func subscriberHeader(caller, topic string) tcpros.Header {
 	return tcpros.Header{
 		{Key: "callerid", Value: caller},

@@ -16,15 +16,15 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// costs is what connections take.
+// costs are the resources that connections use.
 type costs struct{ goroutines, files int }
 
 func costsNow() costs {
-	files, _ := os.ReadDir("/proc/self/fd") // nothing where there is no /proc
+	files, _ := os.ReadDir("/proc/self/fd") // empty on systems without /proc
 	return costs{runtime.NumGoroutine(), len(files)}
 }
 
-// back waits until all that was taken has been given back, but for a little that others need.
+// back waits until all resources are released, except for a small allowance for other users.
 func (c costs) back(t *testing.T) {
 	t.Helper()
 	waitFor(t, "the end of what connections took", func() bool {
@@ -33,8 +33,8 @@ func (c costs) back(t *testing.T) {
 	})
 }
 
-// N14: a flood of connections that ask nothing, or nonsense, holds neither port of a node
-// up. It costs no more than the limits, and nothing when it is over.
+// N14: a flood of connections that send nothing, or nonsense, blocks neither port of a node. The
+// flood costs no more than the limits, and nothing afterwards.
 func TestConnectFlood(t *testing.T) {
 	n, p, data := publisher(t, 0)
 	api, err := url.Parse(n.URI())
@@ -45,7 +45,7 @@ func TestConnectFlood(t *testing.T) {
 	c, _ := dial(t, data, subscriberHeader("/good", "/t"))
 	waitFor(t, "the link", func() bool { return p.Subscribers() == 1 })
 	src := p.Source(false)
-	const most, flood = 256 + 64, 1000 // what both ports hold
+	const most, flood = 256 + 64, 1000 // connections that both ports accept together
 	var all []net.Conn
 	for i := range flood {
 		for _, address := range []string{data, api.Host} {
@@ -74,7 +74,7 @@ func TestConnectFlood(t *testing.T) {
 	before.back(t)
 }
 
-// N14: a subscriber that comes again and again, and never closes a link, has one.
+// N14: a subscriber that connects again and again, and never closes a link, has one link.
 func TestSameCallerManyTimes(t *testing.T) {
 	_, p, address := publisher(t, 10)
 	src := p.Source(true)
@@ -96,7 +96,7 @@ func TestSameCallerManyTimes(t *testing.T) {
 	})
 }
 
-// N7: a link that is reset is there again within half a second, on a machine that is idle.
+// N7: a link that is reset is up again within half a second on an idle machine.
 func TestReset(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
@@ -121,7 +121,7 @@ func TestReset(t *testing.T) {
 	waitFor(t, "the first message", func() bool { return b.count() == 1 })
 	letGo()
 	waitFor(t, "the next one", func() bool { return b.count() == 2 })
-	if took := time.Since(<-reset); took > 10*time.Second { // the most is 20 s
+	if took := time.Since(<-reset); took > 10*time.Second { // the longest wait is 20 s
 		t.Errorf("again after %v", took)
 	}
 	if ends := b.ends(); len(ends) != 1 || !errors.Is(ends[0], syscall.ECONNRESET) {

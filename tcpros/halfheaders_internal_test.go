@@ -12,19 +12,20 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
-// What half headers and half requests of all peers may hold, and the longest header.
+// Bytes that half headers and half requests of all peers may occupy, and bytes of the longest
+// header.
 const (
 	heldMost   = 8 << 20
 	headerMost = 1 << 20
 )
 
-// halfHeader announces 1 MiB and is a byte short of it.
+// halfHeader announces 1 MiB and lacks the last byte.
 func halfHeader() []byte {
 	return append(binary.LittleEndian.AppendUint32(nil, headerMost), make([]byte, headerMost-1)...)
 }
 
-// While 200 connections hold half headers, in either direction, a sound subscriber and a
-// sound publisher get in within a second.
+// While 200 connections have sent half headers, in either direction, a sound subscriber and a sound
+// publisher are linked within a second.
 func TestHalfHeadersKeepNobodyOut(t *testing.T) {
 	half := halfHeader()
 	hello := wire.AppendHeader(nil, wire.Header{

@@ -23,17 +23,17 @@ const (
 	stringType = "std_msgs/String"
 	stringMD5  = "992ce8a1687cec8c8bd883ec73ca41d1"
 	stringDef  = "string data\n"
-	patience   = time.Minute // of waitFor; tests never wait this long when all is well
+	patience   = time.Minute // timeout of waitFor; passing tests never wait this long
 	never      = time.Hour   // an interval that no test waits for
 )
 
-// brisk is for nodes that are to notice soon what others do behind their back.
+// brisk is for nodes that have to detect soon changes of which nobody notifies them.
 var brisk = tcpros.Timing{Identify: 20 * time.Millisecond, Reconcile: 40 * time.Millisecond, LingerCheck: 20 * time.Millisecond}
 
 // calm is for nodes whose Drain or Close has to succeed, however slow the machine is.
 var calm = tcpros.Timing{Unregister: patience, Drain: patience, ServiceGrace: patience}
 
-// noEnv keeps the machine's ROS settings out of the tests.
+// noEnv is an environment without the ROS settings of the machine.
 func noEnv(string) string { return "" }
 
 func newMaster(t *testing.T) *master.Master {
@@ -67,7 +67,7 @@ func observedLog() (*zap.Logger, *observer.ObservedLogs) {
 	return zap.New(core), logs
 }
 
-// waitFor waits until cond holds.
+// waitFor waits until cond is true.
 func waitFor(t *testing.T, what string, cond func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(patience)
@@ -83,7 +83,7 @@ func waitFor(t *testing.T, what string, cond func() bool) {
 	}
 }
 
-// saidOnce checks how often a line was logged since start that the log limits to once in a while.
+// saidOnce checks how often a rate-limited line was logged since start.
 func saidOnce(t *testing.T, what string, times int, start time.Time) {
 	t.Helper()
 	if most := 1 + int(time.Since(start)/loglimit.Interval); times < 1 || times > most {
@@ -96,13 +96,13 @@ func frame(payload string) []byte {
 	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(payload))), payload...)
 }
 
-// inbox collects what a subscription receives.
+// inbox collects the messages that a subscription receives.
 type inbox struct {
 	mu     sync.Mutex
 	got    []string
 	opened []tcpros.LinkInfo
 	closed []error
-	block  chan struct{} // when set, Frames waits for it
+	block  chan struct{} // when set, Frames waits until block is closed
 }
 
 func (b *inbox) open(i tcpros.LinkInfo) (tcpros.LinkSink, error) {

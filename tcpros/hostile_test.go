@@ -20,7 +20,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Whatever a master answers, a call ends with an error, soon and cheaply.
+// A call ends with an error, soon and cheaply, for any answer of the master.
 func TestHostileMaster(t *testing.T) {
 	answer := func(body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) }
@@ -143,7 +143,8 @@ func TestManyCycles(t *testing.T) {
 	waitFor(t, "the goroutines to end", func() bool { return runtime.NumGoroutine() <= goroutines+4 })
 }
 
-// Many links with a length bomb each cost what was sent, not what was claimed.
+// Many links with a length bomb each cost the memory of the bytes that were sent, not of the
+// announced length.
 func TestManyBombs(t *testing.T) {
 	m := newMaster(t)
 	n := newNode(t, nodeOptions("sub", m.URI()))
@@ -172,13 +173,13 @@ func TestManyBombs(t *testing.T) {
 	}
 }
 
-// Half headers of 1 MiB, in both directions, cost no more than their common bound, are named
-// once in the log, and keep nobody out.
+// Half headers of 1 MiB, in both directions, cost no more than their common bound, are logged once,
+// and exclude no peer.
 func TestHalfHeaders(t *testing.T) {
 	start := time.Now()
 	half := append(binary.LittleEndian.AppendUint32(nil, 1<<20), make([]byte, 1<<20-1)...)
 	m := newMaster(t)
-	var closed atomic.Int32 // half headers that were given up
+	var closed atomic.Int32 // half headers whose connection the node closed
 	attack := func(c net.Conn) {
 		_, _ = c.Write(half)
 		waitClosed(c)
@@ -225,7 +226,7 @@ func TestHalfHeaders(t *testing.T) {
 	}
 }
 
-// frugalSink gives a large frame memory as it comes.
+// frugalSink allocates the memory of a large frame as the bytes arrive.
 type frugalSink struct{ boxSink }
 
 func (s *frugalSink) Large(int) tcpros.LargeFrame { return &frugalFrame{} }

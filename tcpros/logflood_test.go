@@ -16,7 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// serveMaster answers the calls of nodes with what a test likes.
+// serveMaster answers the calls of nodes as the test chooses.
 func serveMaster(t *testing.T, answer func(ctx context.Context, method string) (any, error)) (uri string) {
 	t.Helper()
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -33,10 +33,10 @@ func serveMaster(t *testing.T, answer func(ctx context.Context, method string) (
 	return "http://" + ln.Addr().String() + "/"
 }
 
-// lines counts the log lines with a text.
+// lines returns the number of log lines with a text.
 func lines(logs *observer.ObservedLogs, text string) int { return count(logs.All(), text) }
 
-// count counts those of some lines with a text.
+// count returns the number of the given lines with a text.
 func count(logs []observer.LoggedEntry, text string) (n int) {
 	for _, e := range logs {
 		if strings.Contains(e.Message, text) {
@@ -46,8 +46,8 @@ func count(logs []observer.LoggedEntry, text string) (n int) {
 	return n
 }
 
-// TestNonsenseMaster: a master that answers some calls and not others seems to come and go
-// with each. It is logged once in a while, in pairs.
+// TestNonsenseMaster: a master that answers only some calls seems to come and go with each call.
+// This is logged once in a while, in pairs of lines.
 func TestNonsenseMaster(t *testing.T) {
 	t.Parallel()
 	var failed atomic.Int32
@@ -67,7 +67,7 @@ func TestNonsenseMaster(t *testing.T) {
 	start := time.Now()
 	subscribe(t, newNode(t, o), "/t", &inbox{})
 	waitFor(t, "fifteen answers that are none", func() bool { return failed.Load() >= 15 })
-	all := logs.All() // at one moment, and before the time is taken: more lines may come
+	all := logs.All() // read once, and before the clock is read: more lines may be logged
 	intervals := int(time.Since(start)/loglimit.Interval) + 1
 	away, back := count(all, "Failed to contact master"), count(all, "Connected to master")
 	t.Logf("%d bad answers, %d and %d lines", failed.Load(), away, back)
@@ -79,8 +79,8 @@ func TestNonsenseMaster(t *testing.T) {
 	}
 }
 
-// TestHungCall: a call that the master does not answer is logged once, and when it is
-// answered again.
+// TestHungCall: a call that the master does not answer is logged once when it hangs, and once when
+// the method is answered again.
 func TestHungCall(t *testing.T) {
 	t.Parallel()
 	var hang atomic.Bool
@@ -109,7 +109,7 @@ func TestHungCall(t *testing.T) {
 	asked := make(chan struct{})
 	go func() {
 		defer close(asked)
-		for range 3 { // callers repeat it
+		for range 3 { // callers repeat the call
 			if _, err := n.Master().PublishedTopics(ctx); err == nil {
 				t.Error("answered")
 			}
@@ -139,7 +139,7 @@ func TestHungCall(t *testing.T) {
 	}
 }
 
-// TestManyBadPublishers: of hundreds of publishers with the same trouble a few are named.
+// TestManyBadPublishers: of hundreds of publishers with the same problem, a few are named.
 func TestManyBadPublishers(t *testing.T) {
 	t.Parallel()
 	const publishers = 200
@@ -170,7 +170,7 @@ func TestManyBadPublishers(t *testing.T) {
 	subscribe(t, newNode(t, o), "/t", &inbox{})
 	waitFor(t, "five attempts of each, on average", func() bool { return refused.Load() >= 5*publishers })
 	said := map[string]int{}       // by text: on a busy machine some do not answer in time, which is another trouble with its own lines
-	for _, e := range logs.All() { // before the time is taken: more may come
+	for _, e := range logs.All() { // read before the clock is read: more lines may be logged
 		if strings.HasPrefix(e.Message, "publisher is listed but") {
 			said[e.Message]++
 		}

@@ -61,10 +61,10 @@ func TestPublishSubscribe(t *testing.T) {
 	}
 }
 
-// A node that is on loopback by default says once what opens it.
+// A node that is on loopback by default logs once how to open it to other machines.
 func TestHiddenNodeSaysSo(t *testing.T) {
 	tests := map[string]struct {
-		env  string // of ROS_IP
+		env  string // value of ROS_IP
 		args []string
 		bind string
 		want int

@@ -15,8 +15,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// blocking starts a node with a publication that drops nothing. The channel holds a
-// token after each call of Freed.
+// blocking starts a node with a publication that drops nothing. The channel has a token after each
+// call of Freed.
 func blocking(t *testing.T) (*tcpros.Publication, string, chan struct{}) {
 	t.Helper()
 	n := newNode(t, nodeOptions("pub", newMaster(t).URI()))
@@ -36,7 +36,7 @@ func blocking(t *testing.T) (*tcpros.Publication, string, chan struct{}) {
 	return p, tcprosAddress(t, n, "/t"), freed
 }
 
-// full returns who makes Room say no.
+// full returns the subscribers whose queues are full.
 func full(stats []tcpros.SubscriberStats) (callers []string) {
 	for _, s := range stats {
 		if s.Full {
@@ -46,9 +46,9 @@ func full(stats []tcpros.SubscriberStats) (callers []string) {
 	return callers
 }
 
-// fill publishes until there is no room for a while, and nothing moves, in which the fast
-// subscriber has read everything. It returns the state then: afterwards something may move, if a
-// link's writer was held up for long.
+// fill publishes until a queue stays full for a while, no counter changes, and the fast subscriber
+// has read everything. It returns the state at that moment: later a counter may still change, if
+// the writer of a link was delayed for long.
 func fill(t *testing.T, p *tcpros.Publication, src *tcpros.Source, f []byte, freed <-chan struct{}) []tcpros.SubscriberStats {
 	t.Helper()
 	var last []tcpros.SubscriberStats
@@ -103,12 +103,12 @@ func TestOverflowBlockLosesNothing(t *testing.T) {
 	}
 }
 
-// readNumbered reads n frames that begin with their number. After an error it leaves, so that
-// nobody waits for it.
+// readNumbered reads n frames that begin with their number. After an error it closes the link, so
+// that nobody waits for the reader.
 func readNumbered(t *testing.T, c net.Conn, n int) {
 	var head [8]byte
 	for i := range n {
-		_ = c.SetDeadline(time.Now().Add(patience)) // of each frame: on a busy machine all take longer
+		_ = c.SetDeadline(time.Now().Add(patience)) // deadline of each frame: on a busy machine all frames together need longer
 		if _, err := io.ReadFull(c, head[:]); err != nil {
 			t.Errorf("frame %d: %v", i, err)
 			_ = c.Close()
@@ -127,8 +127,8 @@ func readNumbered(t *testing.T, c net.Conn, n int) {
 	}
 }
 
-// Big frames fill a queue by their bytes, so that a subscriber that does not read
-// keeps little memory. When it reads, leaves or is replaced, there is room again.
+// Big frames fill a queue by their bytes, so that a subscriber that does not read occupies little
+// memory. When the subscriber reads, leaves or is replaced, there is room again.
 func TestOverflowBlockRoom(t *testing.T) {
 	big := frame(strings.Repeat("x", 1<<20))
 	for name, free := range map[string]func(c net.Conn, address string){
@@ -170,8 +170,8 @@ func TestOverflowBlockRoom(t *testing.T) {
 	}
 }
 
-// Whether the pacer writes or the link does, whatever the sockets take at a time: each
-// frame arrives whole, once and in order.
+// Each frame arrives whole, once and in order, whether the pacer or the link writes it, and for any
+// number of bytes that sockets accept at a time.
 func TestPublishNow(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"short": 30, "long": 30_000, "longer": 40_000} {
@@ -207,14 +207,14 @@ func TestPublishNow(t *testing.T) {
 	}
 }
 
-// What a source has forgotten no later subscriber gets.
+// A later subscriber does not get an unlatched frame.
 func TestUnlatch(t *testing.T) {
 	_, p, address := publisher(t, 0)
 	a, b := p.Source(true), p.Source(true)
 	a.Publish(frame("a"))
 	b.Publish(frame("b"))
 	a.Unlatch()
-	p.Source(false).Unlatch() // has nothing to forget
+	p.Source(false).Unlatch() // the source has no latched frame
 	c, _ := dial(t, address, subscriberHeader("/s", "/t"))
 	waitFor(t, "the link", func() bool { return p.Subscribers() == 1 })
 	a.Publish(frame("a again"))

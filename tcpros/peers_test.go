@@ -16,7 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// peer starts a node of goroslib: an implementation that knows nothing of ours.
+// peer starts a node of goroslib, an independent implementation.
 func peer(t *testing.T, name, masterAddress string) *goroslib.Node {
 	t.Helper()
 	n, err := goroslib.NewNode(goroslib.NodeConf{Name: name, MasterAddress: masterAddress, Host: "127.0.0.1"})
@@ -199,8 +199,8 @@ func TestGoroslibServiceProvider(t *testing.T) {
 	}
 }
 
-// TestGoroslibSubscriberUDP: we publish over TCPROS only. A peer that takes nothing but UDPROS gets
-// no link, and disturbs none.
+// TestGoroslibSubscriberUDP: nodes publish over TCPROS only. A peer that accepts only UDPROS gets
+// no link, and disturbs no other link.
 func TestGoroslibSubscriberUDP(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)

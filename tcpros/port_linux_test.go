@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// freePort returns an address where nothing listens. Nobody else gets it before the test ends: a
-// socket that does not listen holds the port, which others may take by its number only.
+// freePort returns an address where nothing listens. No other process gets the port before the test
+// ends: a socket that does not listen reserves it, and only a program that names the port number
+// can use it.
 func freePort(t *testing.T) string {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)

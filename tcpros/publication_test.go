@@ -198,8 +198,8 @@ func TestLatchedOrder(t *testing.T) {
 	}
 }
 
-// A subscriber that does not read costs its own frames, and nobody else's time: it reads when
-// all is published.
+// A subscriber that does not read loses its own frames, and delays no other subscriber. It reads
+// after everything is published.
 func TestSlowSubscriber(t *testing.T) {
 	t.Parallel()
 	_, p, address := publisher(t, 10)
@@ -211,7 +211,7 @@ func TestSlowSubscriber(t *testing.T) {
 	const n = 300
 	var wg sync.WaitGroup
 	sent := make(chan int, n)
-	most := 0 // frames queued for the slow one; at the end it may be less, if its writer was held up
+	most := 0 // frames queued for the slow subscriber; at the end there may be fewer, if its writer was delayed
 	wg.Go(func() {
 		for i := range n {
 			src.Publish(frame(fmt.Sprint(i, " ", big)))
@@ -247,7 +247,7 @@ func TestSlowSubscriber(t *testing.T) {
 	if p.Dropped() != dropped {
 		t.Errorf("%d dropped in all, %d by the slow one", p.Dropped(), dropped)
 	}
-	// What is left is the newest, in order.
+	// The remaining frames are the newest, in order.
 	last := -1
 	for i := range n - int(dropped) {
 		var k int
@@ -298,7 +298,7 @@ func TestPublishAllocatesNothing(t *testing.T) {
 	}
 }
 
-// What is not known of an old bag is what the subscriber says.
+// A type or md5sum that an old bag lacks is the one that the subscriber requests.
 func TestAdvertiseWildcards(t *testing.T) {
 	n := newNode(t, nodeOptions("pub", newMaster(t).URI()))
 	p, err := n.Advertise(tcpros.AdvertiseOptions{Topic: "/t", Type: "*", MD5Sum: "*"})
@@ -374,7 +374,7 @@ func TestPublicationClose(t *testing.T) {
 	}
 }
 
-// Connections that say nothing do not shut others out.
+// Connections that send nothing do not shut others out.
 func TestSilentConnections(t *testing.T) {
 	_, p, address := publisher(t, 0)
 	for range 300 {

@@ -13,7 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// numbered returns the numbers of the frames that come until the end.
+// numbered returns the numbers of the frames that arrive until the link ends.
 func numbered(c net.Conn, pause time.Duration) (list []uint32, err error) {
 	var head [8]byte
 	for {
@@ -27,14 +27,14 @@ func numbered(c net.Conn, pause time.Duration) (list []uint32, err error) {
 		if _, err := io.CopyN(io.Discard, c, int64(binary.LittleEndian.Uint32(head[:]))-4); err != nil {
 			return list, err
 		}
-		time.Sleep(pause) // it is slow, so that sockets and queues are full
+		time.Sleep(pause) // the reader is slow, so that sockets and queues are full
 	}
 }
 
-// Subscribers that join while frames go straight to the sockets get the latched one and
-// then each that follows, in order, or it is counted as dropped; also those that were on
-// the way when the end came. One that leaves holds nobody up, and neither does one that does
-// not read: publishing would not end.
+// Subscribers that join while frames are written straight to the sockets get the latched frame and
+// then each later frame, in order, or the frame is counted as dropped. This includes frames in
+// flight at the end. A subscriber that leaves, or does not read, delays no other: otherwise
+// publishing would not end.
 func TestPublishNowJoinAndDrain(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, nodeOptions("pub", newMaster(t).URI()).With(calm))
@@ -46,7 +46,7 @@ func TestPublishNowJoinAndDrain(t *testing.T) {
 	src := p.Source(true)
 	const frames, size = 4000, 20_000
 	published := make(chan struct{})
-	next := make(chan struct{}, 1) // somebody may join
+	next := make(chan struct{}, 1) // a subscriber may join
 	go func() {
 		defer close(published)
 		for i := range uint32(frames) {
@@ -90,7 +90,7 @@ func TestPublishNowJoinAndDrain(t *testing.T) {
 	}
 	_ = deaf.Close()
 	waitFor(t, "those that leave", func() bool { return p.Subscribers() == len(missing) })
-	left := p.Dropped() // with what those that left did not get
+	left := p.Dropped() // includes the frames that departed subscribers did not get
 	if err := n.Drain(t.Context()); err != nil {
 		t.Error(err)
 	}

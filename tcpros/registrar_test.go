@@ -39,7 +39,7 @@ func TestMasterAwayAtStart(t *testing.T) {
 	n := newNode(t, o)
 	b := &inbox{}
 	subscribe(t, n, "/t", b)
-	if took := time.Since(start); took > patience { // the node tries without an end
+	if took := time.Since(start); took > patience { // the node retries for ever
 		t.Errorf("start took %v", took)
 	}
 	lost := "Failed to contact master at [" + address + "].  Retrying..."
@@ -98,8 +98,8 @@ func TestCloseWithHungMaster(t *testing.T) {
 	}
 }
 
-// A registration that is in progress when the node closes is answered before it is taken back:
-// a master may handle a call that was given up after the next one.
+// A registration in progress when the node closes is answered before the node unregisters: a master
+// may handle an abandoned call after the next call.
 func TestCloseDuringRegistration(t *testing.T) {
 	t.Parallel()
 	started, takenBack := make(chan struct{}), make(chan struct{})
@@ -158,7 +158,7 @@ func TestNothingIsLeftRegistered(t *testing.T) {
 	}
 }
 
-// A restarted master is told everything again; links live through it.
+// A node registers everything again with a restarted master, and its links survive the restart.
 func TestMasterRestart(t *testing.T) {
 	t.Parallel()
 	address := freePort(t)
@@ -200,7 +200,7 @@ func TestMasterRestart(t *testing.T) {
 	}
 }
 
-// What others unregister for us, as rosnode cleanup does, is registered again.
+// A registration that others remove, as rosnode cleanup does, is registered again.
 func TestForgottenByMaster(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
@@ -272,8 +272,8 @@ func TestMasterClient(t *testing.T) {
 	}
 }
 
-// One registration that the master lost is noticed too, and with it a publisher of
-// which no update told us.
+// A single lost registration is noticed too, and with it a publisher that the master announced by
+// no update.
 func TestLostRegistration(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
@@ -288,8 +288,8 @@ func TestLostRegistration(t *testing.T) {
 	waitFor(t, "the message", func() bool { return b.count() == 1 })
 }
 
-// What the master told us while we were cut off from it was lost: it is asked at once
-// when it is back, not when the next comparison is due.
+// Updates that the master sent while the node was cut off are lost: the node asks for the lists as
+// soon as the master is back, not when the next comparison is due.
 func TestUpdateLostInAnOutage(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
@@ -302,7 +302,7 @@ func TestUpdateLostInAnOutage(t *testing.T) {
 	subscribe(t, n, "/t", b)
 	subscribe(t, n, "/other", &inbox{})
 	waitFor(t, "the registrations", func() bool { return registered(t, m.URI(), "/t") && registered(t, m.URI(), "/other") })
-	call(t, m.URI(), "unregisterSubscriber", "/sub", "/t", n.URI()) // so that it is told nothing
+	call(t, m.URI(), "unregisterSubscriber", "/sub", "/t", n.URI()) // so that the master sends the node no update
 	p := newFakePublisher(t, "/t", sends("/t", frame("x")))
 	p.register(m.URI(), "/fake")
 	var broken atomic.Int32 // net/http repeats a call whose connection breaks
@@ -316,8 +316,8 @@ func TestUpdateLostInAnOutage(t *testing.T) {
 	waitFor(t, "the message", func() bool { return b.count() == 1 })
 }
 
-// front passes calls on to a master that can be exchanged behind it; answer may
-// take a call over, with a panic of http.ErrAbortHandler for a broken connection.
+// front passes calls on to a master that the test can replace. answer may answer a call instead; a
+// panic of http.ErrAbortHandler breaks the connection.
 type front struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -339,7 +339,7 @@ func (f *front) set(target string, answer func(w http.ResponseWriter, call strin
 	f.target, f.answer = target, answer
 }
 
-// restart sets another master and closes the connections, as that of a process that ends are.
+// restart sets another master and closes the connections, as the end of a process does.
 func (f *front) restart(target string, answer func(w http.ResponseWriter, call string) bool) {
 	f.set(target, answer)
 	f.CloseClientConnections()
@@ -379,15 +379,15 @@ func noRunID(w http.ResponseWriter, call string) bool {
 	return true
 }
 
-// Publishers that never register with the next master keep their links, however
-// that master is found out.
+// Publishers that never register with the next master keep their links, in every way in which the
+// node detects the new master.
 func TestLinksOutliveTheMaster(t *testing.T) {
 	t.Parallel()
 	nothing := func() func(http.ResponseWriter, string) bool { return nil }
 	tests := map[string]struct {
 		before func(http.ResponseWriter, string) bool
 		after  func() func(http.ResponseWriter, string) bool
-		proxy  bool // connections to it last
+		proxy  bool // connections survive the restart, as those to a proxy
 		want   string
 	}{
 		"its greeting fails at first": {nil, func() func(http.ResponseWriter, string) bool {
@@ -421,7 +421,7 @@ func TestLinksOutliveTheMaster(t *testing.T) {
 			next := newMaster(t)
 			replace(next.URI(), tt.after())
 			waitFor(t, "the registration", func() bool { return registered(t, next.URI(), "/t") })
-			waitFor(t, tt.want, func() bool { return logged(tt.want) == 1 }) // it may register before it knows
+			waitFor(t, tt.want, func() bool { return logged(tt.want) == 1 }) // the node may register before it detects the new master
 			closeQuietLink(t, next.URI(), s)
 			waitFor(t, "the word of that to its sink", func() bool { return len(b.ends()) > 0 })
 			if s.Publishers() != 1 || len(b.ends()) != 1 {
@@ -431,8 +431,8 @@ func TestLinksOutliveTheMaster(t *testing.T) {
 	}
 }
 
-// A master that is replaced in the middle of a comparison, and knows nothing, has forgotten this
-// node: that it lists no publishers does not end their links.
+// A master that is replaced in the middle of a comparison, by one without registrations, does not
+// know this node: its empty lists do not end the links to publishers.
 func TestMasterReplacedWithinAComparison(t *testing.T) {
 	t.Parallel()
 	m, next := newMaster(t), newMaster(t)
@@ -465,7 +465,7 @@ func TestMasterReplacedWithinAComparison(t *testing.T) {
 	}
 }
 
-// A parameter that cannot be sent is no trouble of contact.
+// A parameter that cannot be sent does not count as a failed contact.
 func TestUnsendableParameter(t *testing.T) {
 	for _, p := range []tcpros.Param{{Name: "frame", Value: "caf\xe9"}, {Name: strings.Repeat("x", 1024), Value: 1}} {
 		m := newMaster(t)
@@ -485,8 +485,8 @@ func TestUnsendableParameter(t *testing.T) {
 	}
 }
 
-// A node whose name another one took registers nothing, which would end the other,
-// until the name is free again; from then on it looks after its registrations as before.
+// A node whose name another node took registers nothing until the name is free again, since a
+// registration would end the other node. From then on it maintains its registrations as before.
 func TestNameTaken(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
@@ -510,7 +510,7 @@ func TestNameTaken(t *testing.T) {
 	subscribe(t, n, "/t", &inbox{})
 	waitFor(t, "the registration", func() bool { return registered(t, m.URI(), "/t") })
 	answered := rounds.Load() + 2
-	waitFor(t, "the answer to it", func() bool { return rounds.Load() >= answered }) // else it may register once more, and take the name back
+	waitFor(t, "the answer to it", func() bool { return rounds.Load() >= answered }) // otherwise the node may register once more, and take the name back
 	closed := make(chan struct{})
 	opens := sync.OnceFunc(func() { gate.Store(nil); close(closed) })
 	defer opens()

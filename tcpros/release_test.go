@@ -11,16 +11,16 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// heapNow returns the bytes in use when all that can be freed is.
+// heapNow returns the bytes in use after all garbage is freed.
 func heapNow() int64 {
 	var m runtime.MemStats
 	runtime.GC()
-	runtime.GC() // what finalizers of the first have let go
+	runtime.GC() // frees the memory that finalizers of the first collection released
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
 
-// rounds is how many topics, or publishers, come and go: 2000 in the long tests.
+// rounds is the number of topics, or publishers, that come and go: 2000 in the long tests.
 func rounds() int {
 	if os.Getenv("GOROSBAG_FULL") != "" {
 		return 2000
@@ -28,8 +28,8 @@ func rounds() int {
 	return 200
 }
 
-// flat runs round n times and checks that heap and goroutines are afterwards as they were
-// after the first tenth. What it is to find left 13 kB and more each.
+// flat runs round n times and checks that heap and goroutines are then as they were after the first
+// tenth. The leaks that it once found were 13 kB or more for each round.
 func flat(t *testing.T, n int, round func(i int)) {
 	t.Helper()
 	var heap int64
@@ -41,8 +41,8 @@ func flat(t *testing.T, n int, round func(i int)) {
 		round(i)
 	}
 	waitFor(t, "the goroutines to end", func() bool { return runtime.NumGoroutine() <= goroutines+4 })
-	// Buffers of connections that are just being closed count as well, but only once: a leak
-	// of a round is found by what it adds up to.
+	// Buffers of connections that are just being closed count as well, but only once: a leak of
+	// each round is found by its sum.
 	const once, each = 256 << 10, 500
 	grown, most := heapNow()-heap, int64(once+each*(n-n/10))
 	t.Logf("%d bytes after %d rounds, %d allowed", grown, n, most)

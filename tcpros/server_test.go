@@ -39,7 +39,7 @@ func TestRefusalsAreShort(t *testing.T) {
 	}
 }
 
-// A name that XML cannot carry would turn every answer of getBusInfo into a fault.
+// A name that XML cannot represent would turn every answer of getBusInfo into a fault.
 func TestCallerIDs(t *testing.T) {
 	n, p, address := publisher(t, 0)
 	for id, want := range map[string]bool{

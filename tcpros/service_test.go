@@ -22,7 +22,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// echo answers with what it was asked, and refuses "no".
+// echo answers with the request, and refuses "no".
 func echo(_ context.Context, request []byte) ([]byte, error) {
 	if string(request) == "no" {
 		return nil, errors.New("not today")
@@ -121,7 +121,7 @@ func TestServiceCallsAtOnce(t *testing.T) {
 	inside.Add(callers)
 	_, client, _ := services(t, func(ctx context.Context, request []byte) ([]byte, error) {
 		inside.Done()
-		inside.Wait() // nobody leaves before all have come
+		inside.Wait() // no call returns before all have started
 		return echo(ctx, request)
 	})
 	var wg sync.WaitGroup
@@ -215,8 +215,8 @@ func answers(t *testing.T, c net.Conn, n int) []string {
 	return out
 }
 
-// A persistent connection carries one call after the other, also when they come
-// before their turn; another ends with its first.
+// A persistent connection serves one call after the other, even if calls arrive early; any other
+// connection ends with its first call.
 func TestServicePersistent(t *testing.T) {
 	_, _, address := services(t, echo)
 	calls := append(append(frame("a"), frame("no")...), frame("")...)
@@ -297,7 +297,7 @@ func TestServiceRegistration(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 	call(t, m.URI(), "unregisterService", "/server", "/kept", "rosrpc://"+serviceAt(t, m.URI(), "/kept"))
-	serviceAt(t, m.URI(), "/kept") // what others unregister for us is registered again
+	serviceAt(t, m.URI(), "/kept") // a service that others unregister is registered again
 	if err := server.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -323,8 +323,7 @@ func TestServiceTaken(t *testing.T) {
 	}
 }
 
-// A call under way is answered before the node ends; a connection at rest does not
-// hold it up.
+// A call in progress is answered before the node ends; an idle connection does not delay the end.
 func TestServiceAnswersAtTheEnd(t *testing.T) {
 	inside, closing := make(chan struct{}), make(chan struct{})
 	server, client, address := servicesWith(t, calm, func(ctx context.Context, request []byte) ([]byte, error) {
@@ -353,7 +352,7 @@ func TestServiceAnswersAtTheEnd(t *testing.T) {
 	wg.Wait()
 }
 
-// A handler that does not end is told to, then given up.
+// The context of a handler that does not end is canceled, and then the handler is abandoned.
 func TestServiceStuckHandler(t *testing.T) {
 	t.Parallel()
 	inside, told, release := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -383,7 +382,7 @@ func TestServiceStuckHandler(t *testing.T) {
 	wg.Wait()
 }
 
-// Silent callers do not shut others out, and claims cost nothing.
+// Silent callers do not shut others out, and announced lengths cost no memory.
 func TestServiceHostileCallers(t *testing.T) {
 	_, client, address := services(t, echo)
 	var before, after runtime.MemStats
@@ -412,7 +411,7 @@ func TestServiceHostileCallers(t *testing.T) {
 	}
 }
 
-// Whatever a service answers, a call ends with an error.
+// A call ends with an error for each invalid answer of a service.
 func TestServiceHostileAnswers(t *testing.T) {
 	m := newMaster(t)
 	client := newNode(t, nodeOptions("client", m.URI()))
@@ -461,7 +460,7 @@ func TestServiceHostileAnswers(t *testing.T) {
 	}
 }
 
-// The codecs agree with those of another implementation.
+// The codecs agree with the codecs of another implementation.
 func TestStdSrvs(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// reply makes a call and returns the whole answer, whatever its code.
+// reply makes a call and returns the whole answer, for any code.
 func reply(t *testing.T, uri, method string, args ...any) ([]any, error) {
 	t.Helper()
 	hc := xmlrpc.NewHTTPClient(patience)
@@ -95,7 +95,7 @@ func TestSlaveAPIRefuses(t *testing.T) {
 	}
 }
 
-// rosnode takes getBusInfo apart: the last element with this expression.
+// rosnode parses the last element of an entry of getBusInfo with this expression.
 var rosnodePattern = regexp.MustCompile(`^\w+ connection on port (\d+) to \[(.*) on socket (\d+)\]`)
 
 func TestBusInfo(t *testing.T) {

@@ -58,7 +58,7 @@ func s2uri(t *testing.T, masterURI string) string {
 	return call(t, masterURI, "lookupNode", "/x", "/sub").(string)
 }
 
-// A header is kept as it came: order, unknown and repeated fields.
+// A header is passed on unchanged: order, unknown and repeated fields.
 func TestPublisherHeaderIsKept(t *testing.T) {
 	m := newMaster(t)
 	odd := tcpros.Header{
@@ -76,8 +76,8 @@ func TestPublisherHeaderIsKept(t *testing.T) {
 	}
 }
 
-// Every kind of hostile publisher costs one warning, and a sound one beside it
-// loses nothing.
+// Every kind of hostile publisher causes one warning, and a sound publisher beside it loses
+// nothing.
 func TestHostilePublishers(t *testing.T) {
 	length := func(n uint32) []byte { return binary.LittleEndian.AppendUint32(nil, n) }
 	header := func(h tcpros.Header) []byte { return tcpros.AppendHeader(nil, h) }
@@ -135,7 +135,7 @@ func TestRetryIntervals(t *testing.T) {
 	}
 }
 
-// A new publisher is reached at once, although the master is asked first.
+// A new publisher is reached at once, although the node asks the master first.
 func TestNewPublisherIsFast(t *testing.T) {
 	m := newMaster(t)
 	b, _, _ := subscriber(t, nodeOptions("sub", m.URI()).With(tcpros.Timing{Reconcile: never, RetryFirst: never}), "/t")
@@ -159,7 +159,7 @@ func registered(t *testing.T, masterURI, topic string) bool {
 	return false
 }
 
-// Publishers are dialed on the master's word only.
+// The node dials only publishers that the master lists.
 func TestForeignUpdateIsNotDialed(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
@@ -174,7 +174,7 @@ func TestForeignUpdateIsNotDialed(t *testing.T) {
 		call(t, uri, "publisherUpdate", "/evil", "/t", []any{})
 	}
 	call(t, uri, "publisherUpdate", "/evil", "/other", []any{foreign.uri})
-	// The confirmation of a last, true update comes after those of the false ones.
+	// The confirmation of a last, true update arrives after the confirmations of the false updates.
 	late := newFakePublisher(t, "/t", sends("/t"))
 	late.register(m.URI(), "/late")
 	waitFor(t, "the second link", func() bool { return s.Publishers() == 2 })
@@ -183,7 +183,8 @@ func TestForeignUpdateIsNotDialed(t *testing.T) {
 	}
 }
 
-// What a publisher sent before it left is read to the end, and it is not dialed again.
+// The messages that a publisher sent before it left are read to the end, and the publisher is not
+// dialed again.
 func TestUnregisteredPublisherIsReadToTheEnd(t *testing.T) {
 	m := newMaster(t)
 	more := make(chan struct{})
@@ -194,8 +195,8 @@ func TestUnregisteredPublisherIsReadToTheEnd(t *testing.T) {
 		_, _ = c.Write(frame("late"))
 	})
 	p.register(m.URI(), "/fake")
-	// However late it hears of the master's list, and we go on, the link is neither tried again
-	// before that nor closed for being quiet.
+	// The link is neither tried again before the node gets the master's list, nor closed for being
+	// quiet, however late the list arrives.
 	b, s, _ := subscriber(t, nodeOptions("sub", m.URI()).With(tcpros.Timing{RetryFirst: never, LingerCheck: never}), "/t")
 	waitFor(t, "the first message", func() bool { return b.count() == 1 })
 	call(t, m.URI(), "unregisterPublisher", "/fake", "/t", p.uri)
@@ -238,11 +239,11 @@ func TestQuietUnlistedLinkIsClosed(t *testing.T) {
 	}
 }
 
-// A sink that is held up, by a full disk queue for example, does not make its
-// publisher look quiet: what waits in the socket is read once it is let go.
+// A sink that blocks, for example on a full disk queue, does not make its publisher look quiet: the
+// data in the socket is read once the sink continues.
 func TestHeldUpLinkIsNotQuiet(t *testing.T) {
 	t.Parallel()
-	const frames = 100 // as much as sockets hold
+	const frames = 100 // as many as the buffers of the sockets hold
 	m := newMaster(t)
 	written := make(chan struct{})
 	done := sync.OnceFunc(func() { close(written) })
@@ -293,7 +294,7 @@ func TestStalledPublisherHoldsNobodyUp(t *testing.T) {
 	}
 	start := time.Now()
 	s.Close()
-	if took := time.Since(start); took > 4*time.Second { // the silent one has 10 s, the mute one 5 s
+	if took := time.Since(start); took > 4*time.Second { // the silent publisher has 10 s, the mute publisher 5 s
 		t.Errorf("Close took %v", took)
 	}
 	if diff := cmp.Diff([]error{nil, nil}, b.ends()); diff != "" {
@@ -401,7 +402,7 @@ func TestSubscribeTwice(t *testing.T) {
 	}
 }
 
-// A refused or failing Open closes the link and is tried again.
+// An Open that refuses or fails closes the link, and the link is tried again.
 func TestOpenRefuses(t *testing.T) {
 	m := newMaster(t)
 	p := newFakePublisher(t, "/t", sends("/t", frame("x")))
@@ -421,13 +422,13 @@ func TestOpenRefuses(t *testing.T) {
 	waitFor(t, "the message", func() bool { return b.count() == 1 })
 }
 
-// Each reason why there is no link is told apart.
+// The log distinguishes the reasons why there is no link.
 func TestNoLinkTexts(t *testing.T) {
 	t.Parallel()
 	refused := func() any { return []any{0, "not a publisher", 0} }
 	tests := map[string]struct {
 		open  error
-		reply func() any // of the slave API
+		reply func() any // answer of the slave API
 		uri   string     // registered instead of the publisher's
 		want  string
 		alone bool // the node is on loopback, too: there is one machine
@@ -488,8 +489,8 @@ func TestNoLinkTexts(t *testing.T) {
 	}
 }
 
-// closeQuietLink lets a publisher come and go, and returns when s has closed its link for
-// being quiet: so often the other links have been looked at, too.
+// closeQuietLink lets a publisher come and go, and returns when s has closed the link to that
+// publisher for being quiet: by then, the other links have been checked as often.
 func closeQuietLink(t *testing.T, masterURI string, s *tcpros.Subscription) {
 	t.Helper()
 	before := s.Publishers()
@@ -500,7 +501,7 @@ func closeQuietLink(t *testing.T, masterURI string, s *tcpros.Subscription) {
 	waitFor(t, "the end of the quiet publisher's link", func() bool { return s.Publishers() == before })
 }
 
-// A publisher of which the new master knows nothing is not called listed.
+// The log does not call a publisher listed that the new master does not know.
 func TestOrphanIsNotCalledListed(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
@@ -517,7 +518,8 @@ func TestOrphanIsNotCalledListed(t *testing.T) {
 	call(t, next.URI(), "setParam", "/x", "/run_id", "another")
 	f.restart(next.URI(), nil)
 	waitFor(t, "the registration", func() bool { return registered(t, next.URI(), "/t") })
-	// A link that the next master has told of comes after the news that it knows nothing of the first.
+	// The next master lists another publisher: when that link is up, the node knows that the master
+	// does not list the first publisher.
 	newFakePublisher(t, "/t", sends("/t")).register(next.URI(), "/other")
 	waitFor(t, "the other link", func() bool { return s.Publishers() == 2 })
 	p.mu.Lock()

@@ -21,11 +21,11 @@ type fakeUDP struct {
 	*fakePublisher
 	t    *testing.T
 	conn *net.UDPConn
-	id   byte // of the last message
+	id   byte // number of the last message
 
 	mu    sync.Mutex
 	asked [][]any // each UDPROS offer: name, header, host, port, datagram bytes
-	known bool    // getBusInfo lists the link: until forget, and again when it is asked for anew
+	known bool    // getBusInfo lists the link: until forget, and again after a new request
 }
 
 const fakeConnID = 77
@@ -80,7 +80,7 @@ func (p *fakeUDP) offers() [][]any {
 	return p.asked
 }
 
-// to is the address that the subscriber listens on.
+// to returns the address that the subscriber listens on.
 func (p *fakeUDP) to() netip.AddrPort {
 	offers := p.offers()
 	o := offers[len(offers)-1]
@@ -113,7 +113,7 @@ func sendUDP(t *testing.T, c *net.UDPConn, to netip.AddrPort, conn uint32, id by
 	}
 }
 
-// lossyBox is an inbox that counts what UDPROS lost.
+// lossyBox is an inbox that counts the messages that UDPROS lost.
 type lossyBox struct {
 	inbox
 	lost int
@@ -208,7 +208,7 @@ func TestUDPLink(t *testing.T) {
 	}
 }
 
-// Datagrams of others are ignored, whatever they know.
+// Datagrams of others are ignored, even if they know all numbers.
 func TestUDPStrangers(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
@@ -233,7 +233,7 @@ func TestUDPStrangers(t *testing.T) {
 	saidOnce(t, "not the publisher's", said("not the publisher's"), start)
 }
 
-// A message above the limit is lost, which is counted and said; the link lives.
+// A message above the limit is lost, counted and logged; the link survives.
 func TestUDPTooLarge(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
@@ -323,7 +323,7 @@ func TestUDPHostileAnswers(t *testing.T) {
 	}
 }
 
-// A publisher that does not know the link any more is asked again.
+// The node repeats its request to a publisher that no longer knows the link.
 func TestUDPForgotten(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)

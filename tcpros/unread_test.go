@@ -13,8 +13,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// TestLongNamesAreLeftOut: a name of any length, which any node can register, costs the others
-// nothing: all replies of the master are read but for that name, and it is told.
+// TestLongNamesAreLeftOut: a name of any length, which any node can register, costs other names
+// nothing: all replies of the master are read except that name, and the log says so.
 func TestLongNamesAreLeftOut(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
@@ -55,7 +55,7 @@ func TestLongNamesAreLeftOut(t *testing.T) {
 	b := &inbox{}
 	subscribe(t, n, "/t", b)
 	waitFor(t, "the message of the publisher beside", func() bool { return b.count() == 1 })
-	for range 2 { // the second is compared with the first
+	for range 2 { // the second list is compared with the first
 		var topics []tcpros.TopicInfo
 		var err error
 		waitFor(t, "the topics", func() bool {
@@ -88,7 +88,8 @@ func TestLongNamesAreLeftOut(t *testing.T) {
 	}
 	unread, ever := n.Unread()
 	for method := range answers {
-		// What is asked for once cannot be read in full later, and is no state.
+		// A call that is made only once has no later reply, so Unread does not report it as a
+		// present state.
 		once := method == "getTopicTypes" || method == "getParam"
 		if strings.Contains(unread, method) == once {
 			t.Errorf("%s: not read: %q", method, unread)
@@ -97,7 +98,7 @@ func TestLongNamesAreLeftOut(t *testing.T) {
 	if logs.FilterMessageSnippet("cannot be read in full").Len() == 0 || ever == "" {
 		t.Error("it is not told")
 	}
-	// Once the name is gone all is well.
+	// Once the name is gone, all replies are read in full.
 	f.set(m.URI(), nil)
 	if topics, err := n.Master().PublishedTopics(t.Context()); err != nil || len(topics) != 1 {
 		t.Errorf("%v, %v", topics, err)
@@ -107,7 +108,7 @@ func TestLongNamesAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestLongSubscriberURI: the URI of a subscriber that is too long is nothing to a publisher.
+// TestLongSubscriberURI: a URI of a subscriber that is too long does not affect a publisher.
 func TestLongSubscriberURI(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
@@ -151,7 +152,7 @@ func TestLongSubscriberURI(t *testing.T) {
 	}
 }
 
-// TestUnreadReply: a reply that is no reply is told, too.
+// TestUnreadReply: a malformed reply is reported, too.
 func TestUnreadReply(t *testing.T) {
 	t.Parallel()
 	f := newFront(t, newMaster(t).URI())

@@ -1,10 +1,10 @@
 // Package fields reads and writes the "length, key=value" blocks that ROS 1 uses
 // both in TCPROS connection headers and in bag record headers.
 //
-// A block is a run of fields, each <u32 little endian length><key>=<value>. The
-// length of the whole block is not part of it: the callers read and write that.
-// The package never allocates more than a small multiple of the input it was
-// given, keeps the order and the bytes of unknown fields, and interprets no key.
+// A block is a run of fields, each <u32 little endian length><key>=<value>. The length of the whole
+// block is not part of the block: the callers read and write the length. The package never
+// allocates more than a small multiple of its input, keeps the order and the bytes of unknown
+// fields, and interprets no key.
 package fields
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Limits on what Parse accepts. Stock ROS has none; real headers hold about ten
-// fields with keys of at most 18 bytes.
+// Limits on what Parse accepts. Stock ROS has none; real headers have about ten fields with keys of
+// at most 18 bytes.
 const (
 	MaxFields   = 256 // fields in one block
 	MaxKeyBytes = 256 // bytes in one key
@@ -41,11 +41,12 @@ func (e *CorruptError) Error() string {
 // Is reports whether target is ErrCorrupt.
 func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
 
-// Field is one key and its value. It is that of recordings, so that headers of peers are stored
-// without a copy.
+// Field is one key and its value. The type is the one of recordings, so that headers of peers are
+// stored without a copy.
 type Field = rosbag.Field
 
-// List is a block in its original order. Keys may repeat; Get finds the first.
+// List is the fields of a block in their original order. Keys may repeat; Get returns the value of
+// the first.
 type List []Field
 
 // Get returns the value of the first field named key.
@@ -92,7 +93,7 @@ func Parse(b []byte) (List, error) { return ParseLimit(b, MaxFields) }
 func ParseLimit(b []byte, limit int) (List, error) {
 	var l List
 	if n := count(b, limit); n > 0 {
-		l = make(List, 0, n) // a field of 6 bytes costs 32 here: growing would double that
+		l = make(List, 0, n) // a field of 6 bytes uses 32 bytes here: growing the list would double them
 	}
 	for rest := b; len(rest) > 0; {
 		at := len(b) - len(rest)
@@ -137,7 +138,7 @@ func Next(b []byte) (key, value, rest []byte, err error) {
 		return nil, nil, nil, &CorruptError{0, fmt.Sprintf("field of %d bytes, %d left", n, left)}
 	}
 	f := b[4 : 4+n : 4+n]
-	eq := bytes.IndexByte(f, '=') // the value may hold further '=': only the first one separates
+	eq := bytes.IndexByte(f, '=') // the value may contain further '=': only the first one separates
 	switch {
 	case eq < 0:
 		return nil, nil, nil, &CorruptError{4, fmt.Sprintf("field %q has no '='", head(f))}

@@ -2,9 +2,10 @@ package lastminute
 
 import "time"
 
-// Counter computes the increase of a counter over the last minute. The zero value has seen none.
+// Counter computes the increase of a counter over the last minute. The zero value is ready for the
+// first sample.
 type Counter struct {
-	samples []counterSample // oldest first; the first one is the base: the newest that is older than a minute, or the first sample
+	samples []counterSample // oldest first; samples[0] is the base: the newest sample that is older than a minute, or the first sample ever
 }
 
 type counterSample struct {
@@ -12,7 +13,7 @@ type counterSample struct {
 	count uint64
 }
 
-// Add records the counter, and returns its increase.
+// Add records the value of the counter, and returns its increase over the last minute.
 func (c *Counter) Add(now time.Time, count uint64) uint64 {
 	if len(c.samples) == 0 {
 		c.samples = []counterSample{{now, 0}} // the counter started at zero

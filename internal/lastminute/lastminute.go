@@ -1,18 +1,18 @@
 // Package lastminute keeps the rates of the last minute, one for each second.
 package lastminute
 
-// Seconds is how many rates are kept.
+// Seconds is the number of rates in a Rates.
 const Seconds = 60
 
-// Rates are the rates of one topic. The zero value has none. They take 496 bytes, whatever comes.
+// Rates are the rates of one topic. The zero value has no rate. A Rates occupies 496 bytes.
 type Rates struct {
 	values [Seconds]float64 // by second modulo Seconds
 	first  int64            // the second of the first rate
-	next   int64            // the second after the last rate; zero while there is none
+	next   int64            // the second after the last rate; zero while there is no rate
 }
 
-// Add sets the rate of a second, which is not negative, and of those before it that have none
-// yet: samples may come late. A second that lies before the last one is ignored.
+// Add sets the rate of a second, which is not negative, and also of all seconds before it that have
+// no rate yet, since samples may come late. A second before the second of the last rate is ignored.
 func (r *Rates) Add(second int64, rate float64) {
 	if r.next == 0 {
 		r.first, r.next = second, second
@@ -26,7 +26,7 @@ func (r *Rates) Add(second int64, rate float64) {
 	r.next = second + 1
 }
 
-// oldest returns the first second that is still kept.
+// oldest returns the first second whose rate is still available.
 func (r *Rates) oldest() int64 { return max(r.first, r.next-Seconds) }
 
 // Values returns the rates, the oldest first.
@@ -39,8 +39,8 @@ func (r *Rates) Values() []float64 {
 }
 
 // Means returns at most n means, the oldest first. n divides Seconds. A mean is over the same
-// seconds in each call, so that a curve moves in steps and keeps its shape; the last one, and the
-// first, may be over fewer.
+// seconds in each call, so that a curve moves in steps and keeps its shape; the last mean, and the
+// first, may be over fewer seconds.
 func (r *Rates) Means(n int) []float64 {
 	step := Seconds / int64(n)
 	means := make([]float64, 0, n)

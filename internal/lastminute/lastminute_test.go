@@ -39,7 +39,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// Rates older than a minute go, also after a gap of any length.
+// Rates older than a minute are removed, also after a gap of any length.
 func TestRatesAreBounded(t *testing.T) {
 	t.Parallel()
 	var r lastminute.Rates
@@ -70,7 +70,7 @@ func TestMeans(t *testing.T) {
 	for s := int64(12); s < 203; s++ {
 		r.Add(s, float64(s))
 	}
-	got := r.Means(12) // 143 and 144 share a mean with seconds that are gone
+	got := r.Means(12) // 143 and 144 share a mean with removed seconds
 	if len(got) != 12 || got[0] != 147 || got[10] != 197 || got[11] != 201 {
 		t.Errorf("got %v", got)
 	}

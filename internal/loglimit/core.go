@@ -1,18 +1,18 @@
 // Package loglimit keeps a log readable whatever peers do: no line is longer than MaxLine,
 // and a problem that repeats is logged once and then counted.
 //
-// A problem is a line of level Warn or Error. Its kind is its message, which therefore has
-// to be constant; its peer is the value of the first field of identities that it has. The
-// same kind of line comes at once, and then at intervals that double from Interval to
-// MaxInterval, for each peer. When many peers have the same problem, the first few are named;
-// then there is one line of that kind in each Interval. What was left out is told with the
-// next line of that kind, as "suppressed" (lines) and "peers" (how many they were). The last
-// line that was left out is kept and written when its time has come, with the time since
-// then as "ago": a log never ends with a count that is not told.
+// A problem is a line of level Warn or Error. Its kind is its message, which therefore has to be
+// constant; its peer is the value of the first of its fields that is in identities. For each kind
+// and peer, the first line is written at once, and further lines at intervals that double from
+// Interval to MaxInterval. When many peers have the same problem, the first few are named; then one
+// line of that kind is written in each Interval. The next line of that kind tells how many lines
+// were left out, as "suppressed", and of how many peers, as "peers". The last line that was left
+// out is written when its time has come, with its age as "ago": a log never ends without the count
+// of the lines that were left out.
 //
-// Lines below Warn, and those with the field Each, are only cut. A line below Warn that peers can
-// cause at any rate has the field OnRequest: of such a kind, one line comes in each Interval once
-// the first ones were written, whoever the peers are.
+// Lines below Warn, and lines with the field Each, are only shortened. A line below Warn that peers
+// can cause at any rate has the field OnRequest: of such a kind, after the first lines, one line is
+// written in each Interval, for all peers together.
 package loglimit
 
 import (
@@ -22,8 +22,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// Logger returns log with the limits. A log that has them is returned as it is: the parts of
-// a program share them.
+// Logger returns log with the limits. A log that has limits already is returned unchanged: the
+// parts of a program share the limits.
 func Logger(log *zap.Logger) *zap.Logger {
 	if _, ok := log.Core().(*core); ok {
 		return log
@@ -45,8 +45,8 @@ func Flush(log *zap.Logger) {
 
 const eachKey = "each line"
 
-// Each marks a line that is always written: it tells something that happens once, such as
-// the end of one file, or the caller bounds how often it comes.
+// Each marks a line that is always written: it describes an event that happens once, such as the
+// end of one file, or the caller bounds how often the line is written.
 func Each() zap.Field { return zap.Field{Key: eachKey, Type: zapcore.SkipType} }
 
 const onRequestKey = "line on request"
@@ -59,7 +59,7 @@ func OnRequest() zap.Field { return zap.Field{Key: onRequestKey, Type: zapcore.S
 type core struct {
 	inner   zapcore.Core
 	limiter *limiter
-	left    int    // bytes that fields of With may still take; negative if their keys took more
+	left    int    // bytes that fields of With may still use; negative if their keys used more
 	peer    string // from the fields of With; empty if unknown
 	rank    int    // index of its key in identities
 
@@ -113,8 +113,8 @@ func (c *core) Sync() error {
 	return c.inner.Sync()
 }
 
-// identities are the keys of fields that say whose problem a line tells, the most telling
-// first: a node that is away is one problem, however many topics it has.
+// identities are the keys of fields that identify the peer with the problem, the most specific
+// first: a node that is away is one problem, however many topics the node has.
 var identities = [...]string{
 	"publisher", "peer", "from", "subscriber", "node", "master", "uri", "callerid",
 	"topic", "service", "name", "trigger", "file", "bag", "command", "operation", "option",
@@ -130,8 +130,8 @@ func marked(fields []zap.Field, key string) bool {
 	return false
 }
 
-// identify returns the peer that fields name, and the rank of that name, if it is better
-// than the one that is known.
+// identify returns the peer that fields name and the rank of its key, if that rank is better than
+// the known rank.
 func identify(fields []zap.Field, peer string, rank int) (string, int) {
 	for _, f := range fields {
 		for i, key := range identities[:rank] {
@@ -147,7 +147,7 @@ func identify(fields []zap.Field, peer string, rank int) (string, int) {
 	return peer, rank
 }
 
-// told returns the fields that tell what was left out.
+// told returns the fields that describe the lines that were left out.
 func told(lines, peers int, ago time.Duration) (fields []zap.Field) {
 	if lines > 0 {
 		fields = append(fields, zap.Int("suppressed", lines))

@@ -15,17 +15,18 @@ import (
 // MaxLine is the most bytes of a line of the log.
 const MaxLine = 4 << 10
 
-// How a line is shared out. What is left is for time, level, and what told adds.
+// How the bytes of a line are divided. The remaining bytes are for time, level, and the fields that
+// told adds.
 const (
 	lineBytes    = MaxLine - 256
-	messageBytes = 1 << 10 // of the message
-	withBytes    = 1 << 10 // of all fields of With
-	leastBytes   = 64      // of each field that is cut, its mark included
+	messageBytes = 1 << 10 // bytes of the message
+	withBytes    = 1 << 10 // bytes of all fields of With
+	leastBytes   = 64      // bytes of each field that is shortened, its mark included
 )
 
-// Cut returns text shortened to at most most bytes, with a mark that tells how much is cut.
-// Bytes count as they are written in a field: a control character is \u0000 there. most is
-// at least leastBytes.
+// Cut returns text shortened to at most most bytes, with a mark that tells how many bytes are cut.
+// Bytes are counted as a field writes them: a control character is written as \u0000, 6 bytes. most
+// is at least leastBytes.
 func Cut(text string, most int) string {
 	if len(text) <= most && cost(text) <= most {
 		return text
@@ -33,7 +34,7 @@ func Cut(text string, most int) string {
 	for keep := prefix(text, most-markBytes); ; keep-- { // a mark is shorter than markBytes
 		if keep <= 0 || utf8.RuneStart(text[keep]) {
 			keep = max(keep, 0)
-			// A copy: the rest of a long text must not be kept in memory.
+			// Clone the text, so that the rest of a long text is freed.
 			return fmt.Sprintf("%s... [%d of %d bytes cut]", strings.Clone(text[:keep]), len(text)-keep, len(text))
 		}
 	}
@@ -41,7 +42,7 @@ func Cut(text string, most int) string {
 
 const markBytes = 52
 
-// prefix returns how many bytes of text cost at most most.
+// prefix returns the length of the longest prefix of text whose cost is at most most.
 func prefix(text string, most int) int {
 	for i := range len(text) {
 		if most -= byteCost(text, i); most < 0 {
@@ -51,8 +52,8 @@ func prefix(text string, most int) int {
 	return len(text)
 }
 
-// cost returns an upper bound of the bytes that text takes in a field. It stops counting
-// when they do not fit into a line.
+// cost returns an upper bound of the bytes of text in a field. It stops counting when the text does
+// not fit into a line.
 func cost(text string) (n int) {
 	for i := 0; i < len(text) && n <= MaxLine; i++ {
 		n += byteCost(text, i)
@@ -60,8 +61,8 @@ func cost(text string) (n int) {
 	return n
 }
 
-// byteCost returns an upper bound of what the byte of text at i takes. A byte beyond ASCII
-// that is no part of a character is written as \ufffd.
+// byteCost returns an upper bound of the bytes that a field needs for the byte of text at i. A byte
+// beyond ASCII that is no part of a character is written as \ufffd.
 func byteCost(text string, i int) int {
 	switch b := text[i]; {
 	case b < ' ' || b == 0x7f:
@@ -83,8 +84,8 @@ func byteCost(text string, i int) int {
 	return 6
 }
 
-// cutFields returns fields that take at most most bytes, and how many they take. The longest
-// ones are cut. Fields that fit are returned as they are.
+// cutFields returns fields of at most most bytes together, and their bytes. The longest fields are
+// shortened. Fields that fit are returned unchanged.
 func cutFields(fields []zap.Field, most int) (fitting []zap.Field, used int) {
 	costs := make([]int, 0, 16)
 	for _, f := range fields {
@@ -127,7 +128,7 @@ func levelOf(costs []int, most int) int {
 
 func keyCost(f zap.Field) int { return cost(f.Key) + len(`"": "", `) }
 
-// fieldCost returns an upper bound of the bytes that a field takes in a line.
+// fieldCost returns an upper bound of the bytes of a field in a line.
 func fieldCost(f zap.Field) int {
 	switch {
 	case f.Type == zapcore.SkipType:

@@ -8,9 +8,10 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// HTTPErrors returns a logger for http.Server.ErrorLog. All lines of net/http have the same
-// message, because the message is the kind of a line, and those texts contain peers. They are
-// logged at level, except panics of handlers: these are defects of ours, and errors.
+// HTTPErrors returns a logger for http.Server.ErrorLog. All lines of net/http get the same message,
+// because the message is the kind of a line, and the texts of net/http contain peers. The lines are
+// logged at level, except panics of handlers: these are defects of our programs, and are logged as
+// errors.
 func HTTPErrors(log *zap.Logger, message string, level zapcore.Level) *stdlog.Logger {
 	return stdlog.New(httpErrors{log, message, level}, "", 0)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 )
 
-// TestHTTPErrors: a panic in a handler is logged as an error, what peers do wrong at the level
-// that was given.
+// TestHTTPErrors: a panic in a handler is logged as an error, an error of a peer at the given
+// level.
 func TestHTTPErrors(t *testing.T) {
 	t.Parallel()
 	core, logged := observer.New(zap.InfoLevel)

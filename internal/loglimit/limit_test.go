@@ -32,8 +32,8 @@ func count(logs *observer.ObservedLogs, key string) (n int64) {
 	return n
 }
 
-// TestRepeated: one peer's problem comes at once, then at growing intervals, and what was
-// left out is counted.
+// TestRepeated: the problem of one peer is written at once, then at growing intervals, and lines
+// left out are counted.
 func TestRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, logs := observed()
@@ -69,8 +69,8 @@ func TestRepeated(t *testing.T) {
 	})
 }
 
-// TestProblems: warnings and errors are limited, unless they have a mark; a field that is left
-// out is no mark, nor one that is called like it.
+// TestProblems: warnings and errors are limited, unless they have a mark; a skipped field is no
+// mark, nor is a field with the key of a mark.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	log, logs := observed()
@@ -86,8 +86,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestHeld: the last line that was left out is written when its time has come, with what it
-// said then.
+// TestHeld: the last line that was left out is written when its time has come, with its original
+// fields.
 func TestHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, logs := observed()
@@ -138,7 +138,7 @@ func TestManyPeers(t *testing.T) {
 	})
 }
 
-// TestNotLimited: what is no problem, or happens once, always comes.
+// TestNotLimited: lines that are no problem, or have the mark Each, are always written.
 func TestNotLimited(t *testing.T) {
 	t.Parallel()
 	log, logs := observed()
@@ -154,8 +154,8 @@ func TestNotLimited(t *testing.T) {
 	}
 }
 
-// TestOnRequest: of lines that peers ask for, whoever they are, the first ones come at once,
-// then one in each interval. After a minute without one it is as at the beginning.
+// TestOnRequest: of lines on request, for all peers together, the first lines are written at once,
+// then one in each interval. After a minute without a line, the limits start anew.
 func TestOnRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, logs := observed()
@@ -179,7 +179,7 @@ func TestOnRequest(t *testing.T) {
 		if m := all[20].ContextMap(); m["n"] != int64(99) || m["suppressed"] != int64(79) || m["ago"] != loglimit.Interval || m["service"] != "~pause" {
 			t.Errorf("the line that was kept says %v", m)
 		}
-		for range 12 { // somebody who does something twice in each interval
+		for range 12 { // a user who does something twice in each interval
 			marked.Info("service call")
 			marked.Info("service call")
 			time.Sleep(loglimit.Interval)
@@ -195,7 +195,7 @@ func TestOnRequest(t *testing.T) {
 		if n := logs.FilterMessage("service call").Len(); n != 21+12+20 {
 			t.Errorf("%d lines at once, a minute later", n-21-12)
 		}
-		for range 100 { // the marks are for lines that tell no problem
+		for range 100 { // the marks are for lines that are no problem
 			marked.Warn("refused", loglimit.Each())
 			marked.Debug("detail")
 		}
@@ -205,7 +205,7 @@ func TestOnRequest(t *testing.T) {
 	})
 }
 
-// TestMadeUp: peers that make up names and texts get neither the log nor memory.
+// TestMadeUp: peers that make up names and texts fill neither the log nor the memory.
 func TestMadeUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, logs := observed()
@@ -238,7 +238,8 @@ func TestMadeUp(t *testing.T) {
 	})
 }
 
-// TestLines: no line is longer than 4 kB, whatever its parts are, and it says what was cut.
+// TestLines: no line is longer than 4 kB, for any parts, and a shortened line says how much was
+// cut.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1_000_000)
@@ -303,8 +304,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestEpisode: a state that comes and goes is told now and then, and its end only if its
-// beginning was.
+// TestEpisode: a state that begins and ends often is logged now and then, and its end only if its
+// beginning was logged.
 func TestEpisode(t *testing.T) {
 	t.Parallel()
 	var e loglimit.Episode

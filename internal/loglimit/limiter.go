@@ -10,50 +10,50 @@ import (
 )
 
 const (
-	named       = 5           // problems of one kind that come at once, when each has another peer
-	requested   = 20          // lines on request of one kind that come at once: as many as somebody causes by hand
-	maxKinds    = 256         // kinds of lines that are told apart; the others share one
-	maxPeers    = 8 << 10     // peers that are told apart, of all kinds together
-	otherKind   = ""          // of the kinds beyond maxKinds
-	forgetAfter = MaxInterval // without a line of a kind
+	named       = 5           // problems of one kind that are written at once, when each has another peer
+	requested   = 20          // lines on request of one kind that are written at once: as many as somebody causes by hand
+	maxKinds    = 256         // kinds of lines that are distinguished; all further kinds share otherKind
+	maxPeers    = 8 << 10     // peers that are distinguished, of all kinds together
+	otherKind   = ""          // key of the kinds beyond maxKinds
+	forgetAfter = MaxInterval // time without a line of a kind after which the kind is forgotten
 )
 
 var seed = maphash.MakeSeed()
 
-// limiter decides which problems are written. It remembers a bounded number of them, and
-// none that has not come for a while.
+// limiter decides which problems are written. It remembers a bounded number of problems, each for
+// forgetAfter since its last line.
 type limiter struct {
 	mu    sync.Mutex
 	kinds map[string]*kind
-	peers int // of all kinds
+	peers int // peers of all kinds
 	swept time.Time
 }
 
-// kind is what is remembered of the lines with one message.
+// kind is the state of all lines with one message.
 type kind struct {
 	peers  map[uint64]*peer
 	named  int       // lines written since the kind was new
-	next   time.Time // of the next line, once atOnce lines were written
-	active time.Time // when a line came last, written or not
+	next   time.Time // when the next line may be written, once atOnce lines were written
+	active time.Time // when the last line was logged, written or left out
 
-	round      int // number of the lines written, which tells what peers.round belongs to
+	round      int // number of the lines written; compared with peer.round
 	suppressed int // lines left out in this round
-	affected   int // peers that they are of
+	affected   int // peers of the lines left out in this round
 	held       *heldLine
-	timer      *time.Timer // to write held; nil if none is held
+	timer      *time.Timer // writes held; nil if held is nil
 }
 
-// peer is what is remembered of the lines of one kind and one peer.
+// peer is the state of the lines of one kind and one peer.
 type peer struct {
 	pace   Pace
 	active time.Time
-	round  int // of the kind, in which a line was left out last
+	round  int // round of the kind in which a line of the peer was last left out
 }
 
 // heldLine is the last line of a kind that was left out.
 type heldLine struct {
 	entry zapcore.Entry
-	core  zapcore.Core // has the fields
+	core  zapcore.Core // writes the entry with its fields
 	peer  uint64
 }
 
@@ -101,7 +101,7 @@ func (l *limiter) kind(name string, now time.Time) *kind {
 		k = &kind{peers: map[uint64]*peer{}, round: 1}
 		l.kinds[name] = k
 	case now.Sub(k.active) >= forgetAfter && k.held == nil:
-		k.named = 0 // as if it were new
+		k.named = 0 // as if the kind were new
 	}
 	k.active = now
 	return k
@@ -125,7 +125,8 @@ func (l *limiter) peer(k *kind, id uint64, now time.Time) *peer {
 	return p
 }
 
-// sweep forgets what has not come for a while. It looks at everything, so at most once a second.
+// sweep forgets kinds and peers without a line for a while. It looks at all of them, so it runs at
+// most once a second.
 func (l *limiter) sweep(now time.Time) {
 	if now.Sub(l.swept) < time.Second {
 		return
@@ -144,11 +145,11 @@ func (l *limiter) sweep(now time.Time) {
 	}
 }
 
-// isProblem reports whether a line tells a problem; others are on request.
+// isProblem reports whether a line describes a problem; all other lines are on request.
 func isProblem(level zapcore.Level) bool { return level >= zapcore.WarnLevel }
 
-// atOnce returns how many lines may be written before there is one in each Interval. p is nil
-// if it is not remembered, and for lines on request.
+// atOnce returns how many lines may be written before the limit of one line in each Interval. p is
+// nil if the peer is not remembered, and for lines on request.
 func atOnce(p *peer, level zapcore.Level) int {
 	switch {
 	case !isProblem(level):
@@ -179,7 +180,7 @@ func (k *kind) due(p *peer, level zapcore.Level, now time.Time) time.Time {
 	return at
 }
 
-// written notes that a line of p is written.
+// written records that a line of p is written.
 func (k *kind) written(p *peer, now time.Time) {
 	if p != nil {
 		p.pace.Take(now)
@@ -194,7 +195,7 @@ func (k *kind) written(p *peer, now time.Time) {
 	}
 }
 
-// writeHeld writes the line of k that is kept, if its time has come or it is the last chance.
+// writeHeld writes the held line of k, if its time has come or last says that the program ends.
 func (l *limiter) writeHeld(k *kind, last bool) {
 	now := time.Now()
 	l.mu.Lock()
@@ -204,7 +205,7 @@ func (l *limiter) writeHeld(k *kind, last bool) {
 		return // another line was written in the meantime
 	}
 	p := k.peers[h.peer]
-	if !last && !k.ready(p, h.entry.Level, now) { // it replaced one that was due earlier
+	if !last && !k.ready(p, h.entry.Level, now) { // the held line has replaced a line that was due earlier
 		k.timer = time.AfterFunc(k.due(p, h.entry.Level, now).Sub(now), func() { l.writeHeld(k, false) })
 		l.mu.Unlock()
 		return
@@ -213,10 +214,10 @@ func (l *limiter) writeHeld(k *kind, last bool) {
 	k.written(p, now)
 	l.mu.Unlock()
 	h.entry.Time = now
-	_ = h.core.Write(h.entry, extra) // nobody waits for it: zap, too, drops such an error
+	_ = h.core.Write(h.entry, extra) // no caller is left to get the error; zap also ignores such errors
 }
 
-// flush writes all lines that are kept.
+// flush writes all held lines.
 func (l *limiter) flush() {
 	l.mu.Lock()
 	all := make([]*kind, 0, len(l.kinds))

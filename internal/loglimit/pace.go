@@ -4,12 +4,12 @@ import "time"
 
 // The intervals of a Pace.
 const (
-	Interval    = 10 * time.Second // between two lines of one kind and peer, at least
-	MaxInterval = time.Minute      // the same of a problem that goes on
+	Interval    = 10 * time.Second // least time between two lines of one kind and peer
+	MaxInterval = time.Minute      // least time between two lines of a problem that continues
 )
 
-// Pace spaces the reports of one problem: the first at once, the next ones at intervals that
-// double from Interval to MaxInterval as long as the problem goes on. The zero value is ready.
+// Pace spaces the reports of one problem: the first is due at once, further reports at intervals
+// that double from Interval to MaxInterval while the problem continues. The zero value is ready.
 type Pace struct {
 	next time.Time
 	wait time.Duration
@@ -18,12 +18,12 @@ type Pace struct {
 // Ready reports whether a report is due.
 func (p *Pace) Ready(now time.Time) bool { return !now.Before(p.next) }
 
-// Take reports whether a report is due, and if so notes that it is made.
+// Take reports whether a report is due, and if so records that the caller makes it now.
 func (p *Pace) Take(now time.Time) bool {
 	if !p.Ready(now) {
 		return false
 	}
-	if p.wait *= 2; p.wait == 0 || now.Sub(p.next) >= MaxInterval { // new, or over for a while
+	if p.wait *= 2; p.wait == 0 || now.Sub(p.next) >= MaxInterval { // the problem is new, or was absent for a while
 		p.wait = Interval
 	}
 	p.wait = min(p.wait, MaxInterval)
@@ -31,22 +31,22 @@ func (p *Pace) Take(now time.Time) bool {
 	return true
 }
 
-// Episode reports a state that may come and go many times a second, such as a master that is
-// away: that it came, as often as Pace allows, and that it is over if it was reported. The
-// zero value is ready. The caller has the lock.
+// Episode decides which changes of a state are logged. The state, such as a master that is away,
+// may begin and end many times a second. Its beginning is logged as often as Pace allows, and its
+// end if the beginning was logged. The zero value is ready. The caller has the lock.
 type Episode struct {
 	pace     Pace
 	on       bool
 	since    time.Time
 	reported bool
-	missed   int // how often it came without a report
+	missed   int // how often the state began without a report
 }
 
-// On reports whether the state is there.
+// On reports whether the state lasts.
 func (e *Episode) On() bool { return e.on }
 
-// Begin notes that the state is there, and reports whether to log it now. earlier is how often
-// it has come and gone since the last report without one.
+// Begin records that the state lasts, and reports whether to log this now. earlier is how often the
+// state began and ended without a report since the last report.
 func (e *Episode) Begin(now time.Time) (log bool, earlier int) {
 	if !e.on {
 		e.on, e.since = true, now
@@ -60,7 +60,8 @@ func (e *Episode) Begin(now time.Time) (log bool, earlier int) {
 	return true, earlier
 }
 
-// End notes that the state is over, and reports whether to log that, and how long it lasted.
+// End records that the state has ended, and reports whether to log the end, and how long the state
+// lasted.
 func (e *Episode) End(now time.Time) (log bool, lasted time.Duration) {
 	log, lasted = e.reported, now.Sub(e.since)
 	e.on, e.reported = false, false

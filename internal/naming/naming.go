@@ -1,4 +1,4 @@
-// Package naming fills in templates for the names of bags and of their places in a store.
+// Package naming fills in templates for the names of bags and for their URLs in a store.
 package naming
 
 import (
@@ -12,13 +12,14 @@ import (
 	"unicode"
 )
 
-// layouts are what each letter of strftime stands for. Nothing in them can hold a slash.
+// layouts are the Go layouts of the letters of strftime. No layout can produce a slash.
 var layouts = map[byte]string{ //nolint:gochecknoglobals // a constant, but for the language
 	'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'j': "002", 'H': "15", 'I': "03", 'M': "04", 'S': "05",
 	'p': "PM", 'a': "Mon", 'A': "Monday", 'b': "Jan", 'B': "January", 'z': "-0700", 'F': "2006-01-02", 'T': "15:04:05",
 }
 
-// Letter returns what the conversion %letter of strftime stands for, and whether it is known.
+// Letter returns the text of the conversion %letter of strftime at the time now, and whether the
+// letter is known.
 func Letter(letter byte, now time.Time) (text string, ok bool) {
 	switch layout, ok := layouts[letter]; {
 	case ok:
@@ -31,7 +32,7 @@ func Letter(letter byte, now time.Time) (text string, ok bool) {
 	return "", false
 }
 
-// Letters lists the conversions that Letter knows, but for the percent sign.
+// Letters lists the conversions that Letter knows, except the percent sign.
 func Letters() string {
 	list := []string{"%s"}
 	for _, letter := range slices.Sorted(maps.Keys(layouts)) {
@@ -40,7 +41,7 @@ func Letters() string {
 	return strings.Join(list, " ")
 }
 
-// Host returns the name of the machine as it can stand in the name of a file.
+// Host returns the name of the machine in a form that is valid in the name of a file.
 func Host() string {
 	name, err := os.Hostname()
 	if err != nil || name == "" {

@@ -16,11 +16,11 @@ const (
 	Type  = "rosgraph_msgs/Log"
 )
 
-// MD5Sum is that of rosgraph_msgs/Log.
+// MD5Sum is the md5sum of rosgraph_msgs/Log.
 var MD5Sum = stdmsg.MD5Sum(rosgraph_msgs.Log{})
 
-// Definition is the text of ROS, comments included: tools that compare definitions as texts,
-// such as rosbag check, find it unchanged.
+// Definition is the message definition of rosgraph_msgs/Log, with the comments of ROS: tools that
+// compare definitions as texts, such as rosbag check, see no difference.
 //
 //go:embed log.msg
 var Definition string
@@ -42,13 +42,13 @@ type Line struct {
 	Time     time.Time // between 1970 and 2106, the range of ROS time
 	Level    Level
 	Text     string
-	File     string // of the source, with its package
+	File     string // source file, with its package
 	Function string
 	Line     int
 }
 
-// appendFrame appends a line as a frame, <u32 length><payload>. node is the name of the node,
-// and topics are those that it publishes.
+// appendFrame appends a line as a frame, <u32 length><payload>. node is the name of the node, and
+// topics are the topics that the node publishes.
 func appendFrame(dst []byte, seq uint32, l *Line, node string, topics []string) []byte {
 	return stdmsg.AppendFrame(dst, &rosgraph_msgs.Log{
 		Header: std_msgs.Header{Seq: seq, Stamp: l.Time}, Level: int8(l.Level),

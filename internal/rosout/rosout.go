@@ -1,9 +1,9 @@
-// Package rosout publishes lines of a program's log on /rosout, as every node of roscpp and
-// rospy does. Its caller decides which lines these are.
+// Package rosout publishes lines of a program's log on /rosout, as every node of roscpp and rospy
+// does. The caller decides which lines to send.
 //
-// A line never waits: it is queued, and a goroutine publishes it. Each subscriber has a queue
-// of its own, which drops its oldest lines, so a subscriber that does not read costs bounded
-// memory and no time.
+// A line never waits: it is queued, and a goroutine publishes it. Each subscriber has a queue of
+// its own, which drops its oldest lines, so a subscriber that does not read costs bounded memory
+// and delays nobody.
 package rosout
 
 import (
@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	maxLines     = 1000                   // that wait to be published; then the oldest is dropped
+	maxLines     = 1000                   // lines that wait to be published; a further line drops the oldest
 	queueFrames  = 200                    // lines that wait for one subscriber
-	paramTimeout = time.Second            // to ask the master whether topics are wanted
-	drainTimeout = 300 * time.Millisecond // for subscribers to read the last lines
+	paramTimeout = time.Second            // timeout of the call that asks the master whether to send the list of topics
+	drainTimeout = 300 * time.Millisecond // time for subscribers to read the last lines
 )
 
-// disableTopics is the parameter that roscpp and rospy ask whether to leave topics empty.
+// disableTopics is the parameter that makes roscpp and rospy leave the field topics empty.
 const disableTopics = "/rosout_disable_topics_generation"
 
 // repeated is the topic on which the node rosout of ROS repeats all lines.
@@ -36,7 +36,7 @@ type Publisher struct {
 	wake chan struct{}
 
 	mu     sync.Mutex
-	topic  string // with remappings, once that is known
+	topic  string // topic with remappings, once known
 	lines  []Line
 	closed bool
 }
@@ -44,7 +44,8 @@ type Publisher struct {
 // New returns a Publisher that queues its lines until Attach.
 func New() *Publisher { return &Publisher{topic: Topic, wake: make(chan struct{}, 1)} }
 
-// Carries reports whether the lines come on this topic, at first hand or repeated.
+// Carries reports whether topic carries the lines: /rosout itself, or the topic on which the node
+// rosout repeats them.
 func (p *Publisher) Carries(topic string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,13 +73,13 @@ func (p *Publisher) Send(l Line) {
 func (p *Publisher) signal() {
 	select {
 	case p.wake <- struct{}{}:
-	default: // it is awake already
+	default: // the goroutine is awake already
 	}
 }
 
-// Attach publishes the lines from a node from now on. It is called once at most. If the node
-// publishes a topic of that name already, as goplay does for a bag that has one, the lines
-// go out on that, unless its type is another.
+// Attach makes node publish the lines from now on. Call Attach at most once. If the node already
+// publishes a topic of that name, as goplay does for a bag with /rosout, the lines are published on
+// that topic, unless its type differs.
 func (p *Publisher) Attach(node *tcpros.Node) {
 	if p == nil {
 		return
@@ -105,8 +106,8 @@ func (p *Publisher) Attach(node *tcpros.Node) {
 	}()
 }
 
-// advertise returns the publication for the lines, nil if there is none, and whether it is for
-// nothing else.
+// advertise returns the publication for the lines, nil if there is none. own reports whether the
+// publication is only for the lines.
 func advertise(node *tcpros.Node) (pub *tcpros.Publication, own bool) {
 	pub, err := node.Advertise(tcpros.AdvertiseOptions{
 		Topic: Topic, Type: Type, MD5Sum: MD5Sum, MessageDefinition: Definition,
@@ -122,7 +123,7 @@ func advertise(node *tcpros.Node) (pub *tcpros.Publication, own bool) {
 	return nil, false
 }
 
-// publish publishes lines until close was called and all are published.
+// publish publishes lines until Close was called and all lines are published.
 func (p *Publisher) publish(ctx context.Context, node *tcpros.Node, pub *tcpros.Publication) {
 	source := pub.Source(false)
 	withTopics := wantsTopics(ctx, node)
@@ -156,7 +157,7 @@ func (p *Publisher) take() (lines []Line, closed bool) {
 func wantsTopics(ctx context.Context, node *tcpros.Node) bool {
 	ctx, cancel := context.WithTimeout(ctx, paramTimeout)
 	defer cancel()
-	v, _, _ := node.Master().Param(ctx, disableTopics) // a master that is away is no reason not to
+	v, _, _ := node.Master().Param(ctx, disableTopics) // if the master is away, send the topics
 	disabled, _ := v.(bool)
 	return !disabled
 }
@@ -167,8 +168,8 @@ func (p *Publisher) close() {
 	p.closed = true
 }
 
-// Close publishes what is queued, and gives subscribers 0.3 s to read it. Later lines are
-// dropped. It is called before the node is closed.
+// Close publishes the queued lines, and gives subscribers 0.3 s to read them. Later lines are
+// dropped. Call Close before the node is closed.
 func (p *Publisher) Close() {
 	if p == nil {
 		return

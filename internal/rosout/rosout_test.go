@@ -23,7 +23,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const patience = time.Minute
 
-// TestDefinition: the text belongs to the checksum, and is that of ROS where ROS is installed.
+// TestDefinition: the definition matches the md5sum, and equals the definition of ROS where ROS is
+// installed.
 func TestDefinition(t *testing.T) {
 	t.Parallel()
 	typ, err := rosmsg.Parse(rosout.Type, rosout.Definition)
@@ -73,7 +74,7 @@ func (g graph) node(name string) *tcpros.Node {
 // listener collects the messages of a topic. It implements tcpros.LinkSink.
 type listener struct {
 	t    *testing.T
-	hold chan struct{} // frames are taken once it is closed
+	hold chan struct{} // frames are received once hold is closed
 
 	mu   sync.Mutex
 	got  []map[string]any
@@ -189,7 +190,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestTopicsAreLeftOut: as with roscpp, a parameter says so.
+// TestTopicsAreLeftOut: as with roscpp, a parameter switches the field topics off.
 func TestTopicsAreLeftOut(t *testing.T) {
 	t.Parallel()
 	g := newGraph(t)
@@ -209,7 +210,7 @@ func TestTopicsAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestDeafSubscriber: one that does not read costs neither time nor memory.
+// TestDeafSubscriber: a subscriber that does not read costs neither time nor memory.
 func TestDeafSubscriber(t *testing.T) {
 	t.Parallel()
 	g := newGraph(t)
@@ -238,7 +239,8 @@ func TestDeafSubscriber(t *testing.T) {
 	}
 }
 
-// TestSharedTopic: where the node plays a recorded /rosout, the lines come along; they end with it.
+// TestSharedTopic: if the node plays a recorded /rosout, the lines are published on the same topic,
+// until that publication ends.
 func TestSharedTopic(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -265,7 +267,7 @@ func TestSharedTopic(t *testing.T) {
 			eventually(t, "the subscriber", func() bool { return pub.Subscribers() == 1 })
 			p.Send(line("x"))
 			p.Close()
-			if err := n.Drain(t.Context()); err != nil { // it has what was published
+			if err := n.Drain(t.Context()); err != nil { // the subscriber has all published messages
 				t.Error(err)
 			}
 			if len(got) != tc.want {
@@ -286,7 +288,7 @@ func (c counter) Frames(_ []byte, n int, _ time.Time) {
 func (c counter) Large(int) tcpros.LargeFrame { return nil }
 func (c counter) Closed(error)                {}
 
-// TestNobodyToTell: without a node, without a master, and disabled, nothing waits.
+// TestNobodyToTell: without a node, without a master, and when disabled, no call waits.
 func TestNobodyToTell(t *testing.T) {
 	t.Parallel()
 	p := rosout.New()

@@ -1,8 +1,9 @@
 // Package sdnotify notifies systemd of the state of a service: readiness, status, watchdog
 // keep-alives and extended timeouts. It does nothing if the program was not started by systemd.
 //
-// The protocol is one datagram, see sd_notify(3). It is implemented here because libraries set
-// no write deadline: a service manager that does not read must not delay the end of a recording.
+// The protocol is one datagram, see sd_notify(3). This package implements the protocol because
+// libraries set no write deadline: a service manager that does not read must not delay the end of a
+// recording.
 package sdnotify
 
 import (
@@ -18,8 +19,8 @@ import (
 
 const (
 	defaultInterval = time.Second            // between two notifications
-	writeTimeout    = 200 * time.Millisecond // for a notification
-	extension       = 30 * time.Second       // requested while starting or stopping, with each notification
+	writeTimeout    = 200 * time.Millisecond // most time to write a notification
+	extension       = 30 * time.Second       // time that each notification requests while the service starts or stops
 )
 
 // State is the state of the service.
@@ -29,8 +30,8 @@ type State struct {
 }
 
 // Watch notifies systemd of the state that probe returns, once a second and more often if the
-// watchdog requires it, until end is called. After ctx is done the service is stopping. If
-// probe does not return, the program hangs: notifications stop, and the watchdog kills it.
+// watchdog requires it, until end is called. After ctx is done the service is stopping. If probe
+// does not return, the program hangs: notifications stop, and the watchdog kills the program.
 func Watch(ctx context.Context, probe func() State) (end func(), err error) {
 	return watchWithTimeout(ctx, writeTimeout, probe)
 }
@@ -50,7 +51,7 @@ func watchWithTimeout(ctx context.Context, timeout time.Duration, probe func() S
 		return func() {}, err
 	}
 	w := &watch{conn: conn, probe: probe, timeout: timeout}
-	ended, cancel := context.WithCancel(context.Background()) // not ctx: stopping is reported, too
+	ended, cancel := context.WithCancel(context.Background()) // not derived from ctx: stopping is reported, too
 	var job sync.WaitGroup
 	// owner: end.
 	job.Go(func() { w.run(ctx, ended, every) })
@@ -61,8 +62,7 @@ func watchWithTimeout(ctx context.Context, timeout time.Duration, probe func() S
 	}, nil
 }
 
-// interval returns the interval of notifications: at least three in the timeout of the
-// watchdog.
+// interval returns the interval of notifications: at most a third of the timeout of the watchdog.
 func interval(micros, pid string) (time.Duration, error) {
 	if micros == "" || pid != "" && pid != strconv.Itoa(os.Getpid()) {
 		return defaultInterval, nil
@@ -116,7 +116,7 @@ func (w *watch) report(stopping bool) {
 		return
 	}
 	if _, err := w.conn.Write([]byte(strings.Join(lines, "\n"))); err != nil {
-		return // sent again with the next one: without READY systemd would kill the service
+		return // the next notification contains READY again: without READY systemd would kill the service
 	}
 	w.ready, w.stopping = w.ready || ready, stopping
 }

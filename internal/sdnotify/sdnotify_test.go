@@ -125,7 +125,7 @@ func TestHang(t *testing.T) {
 	}
 	defer end()
 	defer close(hang)
-	<-hangs // what was reported before is in the socket
+	<-hangs // earlier reports are in the socket
 	for n := range 3 {
 		if _, ok := next(t, conn, time.Minute); !ok {
 			t.Fatalf("%d reports, want 3", n)
@@ -136,7 +136,7 @@ func TestHang(t *testing.T) {
 	}
 }
 
-// TestDeafManager: a system manager that reads nothing holds nothing up.
+// TestDeafManager: a system manager that reads nothing delays no call.
 func TestDeafManager(t *testing.T) {
 	manager(t)
 	t.Setenv("WATCHDOG_USEC", "3000")
@@ -187,8 +187,8 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestBusyManager: what a system manager had no room for is said again, above all that
-// the service is ready, without which it would be killed.
+// TestBusyManager: a notification for which the system manager had no room is repeated, above all
+// that the service is ready: without it, systemd would kill the service.
 func TestBusyManager(t *testing.T) {
 	conn := manager(t)
 	t.Setenv("WATCHDOG_USEC", "3000")

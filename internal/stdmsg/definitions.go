@@ -1,12 +1,12 @@
 package stdmsg
 
-// The definitions of messages that our programs publish are those of ROS's own packages with
-// their comments: rosbag check compares the texts, and asks for a migration where they differ.
+// The definitions of messages that our programs publish are the texts of ROS's own packages with
+// their comments: rosbag check compares the texts, and demands a migration where they differ.
 
 // definitionRule is the line between the definitions of a message and of the messages in it.
 const definitionRule = "================================================================================\n"
 
-// headerDefinition is that of std_msgs/Header.
+// headerDefinition is the definition of std_msgs/Header.
 const headerDefinition = "# Standard metadata for higher-level stamped data types.\n" +
 	"# This is generally used to communicate timestamped data \n" +
 	"# in a particular coordinate frame.\n" +
@@ -21,7 +21,7 @@ const headerDefinition = "# Standard metadata for higher-level stamped data type
 	"#Frame this data is associated with\n" +
 	"string frame_id\n"
 
-// ClockDefinition is that of rosgraph_msgs/Clock.
+// ClockDefinition is the definition of rosgraph_msgs/Clock.
 const ClockDefinition = "# roslib/Clock is used for publishing simulated time in ROS. \n" +
 	"# This message simply communicates the current time.\n" +
 	"# For more information, see http://www.ros.org/wiki/Clock\n" +

@@ -13,7 +13,7 @@ const DiagnosticArrayType = "diagnostic_msgs/DiagnosticArray"
 // DiagnosticArrayMD5Sum returns the md5sum of DiagnosticArray.
 func DiagnosticArrayMD5Sum() string { return MD5Sum(diagnostic_msgs.DiagnosticArray{}) }
 
-// DiagnosticArrayDefinition is that of genmsg, byte by byte.
+// DiagnosticArrayDefinition is the definition as genmsg writes it, byte by byte.
 const DiagnosticArrayDefinition = "# This message is used to send diagnostic information about the state of the robot\n" +
 	"Header header #for timestamp\n" +
 	"DiagnosticStatus[] status # an array of components being reported on\n" +

@@ -17,7 +17,7 @@ func (o Outcome) Encode() []byte {
 	return Encode(&std_srvs.TriggerRes{Success: o.Success, Message: o.Message})
 }
 
-// DecodeOutcome reads what Encode makes.
+// DecodeOutcome decodes the bytes that Encode returns.
 func DecodeOutcome(b []byte) (Outcome, error) {
 	var res std_srvs.TriggerRes
 	if err := Decode(b, &res); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/stdmsg"
 )
 
-// TestSums checks goroslib's md5sums against those of ROS.
+// TestSums checks goroslib's md5sums against the md5sums of ROS.
 func TestSums(t *testing.T) {
 	t.Parallel()
 	for want, got := range map[string]string{
@@ -32,7 +32,7 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestOutcome checks the bytes of a response, and that a bad one is an error.
+// TestOutcome checks the bytes of a response, and that an invalid response is an error.
 func TestOutcome(t *testing.T) {
 	t.Parallel()
 	const wire = "\x01\x03\x00\x00\x00yes"

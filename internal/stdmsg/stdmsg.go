@@ -1,6 +1,6 @@
 // Package stdmsg has the messages and services of fixed type that our programs send and receive:
-// goroslib's Go types, and what goroslib knows of them. It encodes by reflection, so it is for
-// what is sent a few times a second, not for recorded or played messages. It is pure.
+// goroslib's Go types, with their md5sums and encodings. It encodes by reflection, so it is for
+// messages that are sent a few times a second, not for recorded or played messages. It is pure.
 package stdmsg
 
 import (
@@ -21,7 +21,7 @@ func Service(srv any) (typ, md5sum string) {
 	return must(serviceproc.Type(srv)), must(serviceproc.MD5(srv))
 }
 
-// must returns v. An error means that a Go type of ours is no message.
+// must returns v, and panics on an error: the caller has passed a Go type that is no message.
 func must(v string, err error) string {
 	if err != nil {
 		panic("stdmsg: " + err.Error())
@@ -33,7 +33,7 @@ func must(v string, err error) string {
 func AppendFrame(dst []byte, msg any) []byte {
 	b := bytes.NewBuffer(dst)
 	if err := protocommon.MessageEncode(b, msg); err != nil {
-		panic("stdmsg: " + err.Error()) // it is no pointer to a message
+		panic("stdmsg: " + err.Error()) // msg is no pointer to a message
 	}
 	return b.Bytes()
 }
@@ -41,7 +41,7 @@ func AppendFrame(dst []byte, msg any) []byte {
 // Encode returns the payload of a message. msg is a pointer.
 func Encode(msg any) []byte { return AppendFrame(nil, msg)[4:] }
 
-// Decode reads a payload, all of it, into msg, a pointer. It retains nothing of payload.
+// Decode decodes a complete payload into msg, a pointer. It retains nothing of payload.
 func Decode(payload []byte, msg any) error {
 	frame := make([]byte, 0, 4+len(payload))
 	frame = append(binary.LittleEndian.AppendUint32(frame, uint32(len(payload))), payload...)

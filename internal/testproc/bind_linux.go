@@ -29,7 +29,8 @@ func kill(mark string) (found bool) {
 		if err != nil {
 			continue
 		}
-		// The number may mean another process by now. p is one process, so look again.
+		// Another process may have the number by now. p refers to one process for ever, so check
+		// the mark again.
 		if marked(pid, mark) {
 			found = true
 			_ = p.Kill()
@@ -39,7 +40,7 @@ func kill(mark string) (found bool) {
 	return found
 }
 
-// Marked returns the numbers of the processes that carry a mark.
+// Marked returns the process numbers of the processes that carry a mark.
 func Marked(mark string) (pids []string) {
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, path := range all {

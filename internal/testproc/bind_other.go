@@ -21,8 +21,8 @@ func bind(cmd *exec.Cmd) {
 
 func started(cmd *exec.Cmd) { tell("group", strconv.Itoa(cmd.Process.Pid)) }
 
-// kill finds nobody: environments of others cannot be read everywhere.
+// kill kills no process: not every system lets a process read the environments of others.
 func kill(string) bool { return false }
 
-// Marked finds nobody, as kill.
+// Marked returns no process, for the same reason as kill.
 func Marked(string) []string { return nil }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ClearOptions unsets the variables of ROS and those that are options of the programs, before any
-// test runs: who tests may have sourced the setup of ROS, or uses the programs.
+// ClearOptions unsets the variables of ROS, and the variables that are options of the programs,
+// before any test runs: the user who tests may have sourced the setup of ROS, or use the programs.
 func ClearOptions() {
 	for _, variable := range os.Environ() {
 		name, _, _ := strings.Cut(variable, "=")

@@ -3,11 +3,11 @@
 // Package testproc keeps the programs that tests start from outliving them, also when the
 // process of the tests is killed or hits its timeout.
 //
-// Start makes a child die with the process that started it. Main covers the rest, such as
-// grandchildren and containers: all that is started while it runs inherits a mark in its
-// environment, and a guardian, which is the same executable again, waits at a pipe for the
-// end of the tests. If they end without a word it kills all that carries the mark, and runs
-// the commands of AfterDeath.
+// Start makes a child die with the process that started it. Main covers all other processes, such
+// as grandchildren and containers: every process that is started while Main runs inherits a mark in
+// its environment. A guardian, a second process of the same executable, waits at a pipe for the end
+// of the tests. If the tests end without a message, the guardian kills all processes with the mark,
+// and runs the commands of AfterDeath.
 //
 // Only tests import it.
 package testproc
@@ -30,7 +30,7 @@ import (
 )
 
 const (
-	markVar  = "GOROSBAG_TEST_RUN"   // what carries it, belongs to that run
+	markVar  = "GOROSBAG_TEST_RUN"   // a process with this variable belongs to that run
 	guardVar = "GOROSBAG_TEST_GUARD" // makes a test executable the guardian of that run
 	goodbye  = "bye"
 )
@@ -41,8 +41,8 @@ var guardian struct {
 	pipe io.Writer
 }
 
-// Main runs the tests of a package, under guard. TestMain calls it before all else, since
-// the guardian enters the executable there, too.
+// Main runs the tests of a package, under guard. TestMain calls Main before all else, since the
+// guardian also starts there.
 func Main(run func() int) int {
 	if mark := os.Getenv(guardVar); mark != "" {
 		guard(mark, os.Stdin)
@@ -61,8 +61,8 @@ func Main(run func() int) int {
 	return run()
 }
 
-// unignore has what the tests start obey signals that are ignored here, since nohup or a
-// script's & started us: children inherit that a signal is ignored, but no handler.
+// unignore makes the children of the tests obey signals that this process ignores because nohup or
+// a script's & started it: children inherit ignored signals, but no handlers.
 func unignore(signals ...os.Signal) (stop func()) {
 	ignored := make(chan os.Signal, 1)
 	for _, s := range signals {
@@ -79,8 +79,8 @@ func startGuardian(mark string) (bye func(), err error) {
 		return nil, err
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), guardVar+"="+mark, markVar+"=") // it outlives the run that this one may be in
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}           // a signal to our group is not for it
+	cmd.Env = append(os.Environ(), guardVar+"="+mark, markVar+"=") // without a mark: the guardian outlives an outer run, if there is one
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}           // a signal to the group of the tests must not reach the guardian
 	pipe, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -105,11 +105,11 @@ func tell(words ...string) {
 	}
 }
 
-// AfterDeath has the guardian run a command if the tests end without having cleaned up. The
-// last command runs first.
+// AfterDeath makes the guardian run a command if the tests end without cleaning up. The command
+// given last runs first.
 func AfterDeath(command ...string) { tell(append([]string{"run"}, command...)...) }
 
-// guard waits for the end of the tests, and cleans up behind them.
+// guard waits for the end of the tests, and cleans up after them.
 func guard(mark string, pipe io.Reader) {
 	var commands [][]string
 	for lines := bufio.NewScanner(pipe); lines.Scan(); {
@@ -138,15 +138,15 @@ func killGroup(id string) {
 	}
 }
 
-// Mark returns the entry of an environment that marks what is started with it, such as all
-// that one test starts, and the mark for Sweep.
+// Mark returns an entry for the environment of processes, such as all processes that one test
+// starts, and the mark with which Sweep finds these processes.
 func Mark(part string) (entry, mark string) {
 	mark = os.Getenv(markVar) + "." + part
 	return markVar + "=" + mark, mark
 }
 
-// Sweep kills all processes with a mark, and with marks that are parts of it. It returns
-// when they are gone.
+// Sweep kills all processes with a mark, and with marks that are parts of the mark. It returns when
+// the processes are gone.
 func Sweep(mark string) {
 	deadline := time.Now().Add(10 * time.Second)
 	for kill(mark) && time.Now().Before(deadline) {
@@ -164,15 +164,15 @@ func carries(environ, mark string) bool {
 	return false
 }
 
-// starts are the children that the parent's thread is to start. It lives as long as the
-// process: on Linux children die with the thread that started them.
+// starts passes the children to the goroutine Starter, whose thread lives as long as the process:
+// on Linux, children die with the thread that started them.
 var starts = sync.OnceValue(func() chan<- func() {
 	c := make(chan func())
 	go Starter(c) // owner: the process; never ends
 	return c
 })
 
-// Starter is the goroutine that starts children. Tests that look for leaks leave it out, by
+// Starter is the goroutine that starts children. Tests that look for leaks ignore the goroutine by
 // its name.
 func Starter(starts <-chan func()) {
 	runtime.LockOSThread()

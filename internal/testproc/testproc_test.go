@@ -13,8 +13,9 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testproc.Main(m.Run)) }
 
-// settled reports whether a shell and its two programs carry a mark, and each has begun: before,
-// the shell has other children, and one that begins a program has no environment for a moment.
+// settled reports whether a shell and its two programs have a mark, and each program has begun.
+// Earlier, the shell has other children, and a process that starts a program has no environment for
+// a moment.
 func settled(mark string) bool {
 	pids := testproc.Marked(mark)
 	sleeps := 0
@@ -26,8 +27,8 @@ func settled(mark string) bool {
 	return len(pids) == 3 && sleeps == 2
 }
 
-// TestSweep kills what carries a mark, also when it has left its parent, and nothing else.
-// What becomes of programs whose tests are killed is tried out in test/integration/harness.
+// TestSweep kills the processes with a mark, also those that have left their parent, and no others.
+// test/integration/harness tests what happens to the programs of tests that are killed.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	start := func(part string) (mark string, cmd *exec.Cmd) {

@@ -11,7 +11,7 @@ import (
 // CheckRegex returns why a text is not a regular expression in RE2 syntax, without the text
 // itself; nil if it is one.
 func CheckRegex(expr string) error {
-	for _, e := range []string{expr, whole(expr)} { // alone first, so that the error is about what the user wrote
+	for _, e := range []string{expr, whole(expr)} { // expr alone first, so that the error is about the text that the user wrote
 		_, err := regexp.Compile(e)
 		var bad *syntax.Error
 		if !errors.As(err, &bad) {
@@ -29,8 +29,9 @@ func CheckRegex(expr string) error {
 	return nil
 }
 
-// CheckGlob returns why a text can be no name and no glob of names, without the text itself; nil
-// if it can. [Glob] takes such a text for what it is, which matches nothing.
+// CheckGlob returns why a text is neither a name nor a glob of names, without the text itself; nil
+// if it is one of them. [Glob] accepts a text that CheckGlob refuses, and the pattern then matches
+// nothing.
 func CheckGlob(text string) error {
 	const want = "want a name, or a glob with *, **, ? and [ab]"
 	if text == "" {

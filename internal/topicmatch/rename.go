@@ -13,13 +13,13 @@ type Rename struct {
 	Text string // as the user wrote it
 
 	re       *regexp.Regexp
-	typ      *Pattern // of the types that the rule is restricted to; nil without a restriction
+	typ      *Pattern // types that the rule is restricted to; nil without a restriction
 	template string
 	used     bool
 }
 
-// typed matches FROM with a type behind it. No topic has a colon in its name, and what a regular
-// expression has behind one is no type.
+// typed matches FROM with a type behind it. No topic has a colon in its name, and the text behind a
+// colon in a regular expression is no type.
 var typed = regexp.MustCompile(`^(.+):([\w*?]+/[\w*?]+)$`)
 
 // cutRename splits FROM=TO, or FROM:=TO as ROS writes it.
@@ -36,10 +36,10 @@ func cutRename(text string) (from, to string, err error) {
 }
 
 // ParseRename parses FROM=TO or FROM:=TO. FROM is a name or a glob; the wildcards in TO are
-// replaced by the text that those in FROM matched, in order. With isRegex FROM is a regular
-// expression, and $1 or ${1} in TO is replaced by the text of a group. The leading slash of a
-// name or a glob may be left out. FROM:TYPE restricts the rule to connections of a type, which may
-// be a glob.
+// replaced by the text that the wildcards in FROM matched, in order. With isRegex FROM is a regular
+// expression, and $1 or ${1} in TO is replaced by the text of a group. The leading slash of a name
+// or a glob may be left out. FROM:TYPE restricts the rule to connections of a type, which may be a
+// glob.
 func ParseRename(text string, isRegex bool) (*Rename, error) {
 	from, to, err := cutRename(text)
 	if err != nil {

@@ -30,8 +30,8 @@ func (p *Pattern) Match(name string) bool {
 // Set is a list of patterns.
 type Set []*Pattern
 
-// Match reports whether any of the patterns matches name. It tries all of them, for
-// Unmatched.
+// Match reports whether any of the patterns matches name. It tries all patterns, so that Unmatched
+// is right.
 func (s Set) Match(name string) bool {
 	found := false
 	for _, p := range s {
@@ -42,8 +42,7 @@ func (s Set) Match(name string) bool {
 	return found
 }
 
-// Covers is Match for a name of which it is not known whether it exists: Unmatched does not
-// count it.
+// Covers is Match for a name that may not exist: Unmatched ignores such a match.
 func (s Set) Covers(name string) bool {
 	return slices.ContainsFunc(s, func(p *Pattern) bool { return p.re.MatchString(name) })
 }
@@ -62,8 +61,8 @@ func (s Set) Unmatched() []string {
 // IsGlob reports whether text is a glob, and not a name.
 func IsGlob(text string) bool { return strings.ContainsAny(text, "*?[") }
 
-// Glob returns a pattern in which * stands for any text without a slash, ** for any
-// text, ? for one character that is not a slash and [ab] for one of several.
+// Glob returns a pattern in which * stands for any text without a slash, ** for any text, ? for one
+// character that is not a slash and [ab] for one of several characters.
 func Glob(text string) *Pattern {
 	expr, _ := translate(text)
 	return &Pattern{Text: text, re: regexp.MustCompile(whole(expr))}

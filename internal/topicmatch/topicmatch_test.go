@@ -84,7 +84,7 @@ func TestRename(t *testing.T) {
 		{"/cam*/image=/old/cam*/image", "/cam7/image", false, "/old/cam7/image"},
 		{"/**/b=/x/**", "/p/q/b", false, "/x/p/q"},
 		{"/a/*=/one", "/a/b", false, "/one"},
-		{"/?/*=/*/x?", "/1/2", false, "/1/x2"}, // in order, whatever the wildcard
+		{"/?/*=/*/x?", "/1/2", false, "/1/x2"}, // in order, for every kind of wildcard
 		{"/$x=/$y", "/$x", false, "/$y"},
 		{"/a:=/b", "/a", false, "/b"},
 		{"/a=b:=/c", "/a=b", false, "/c"},

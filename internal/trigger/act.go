@@ -14,7 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
-// action is what a trigger asks for: it has fired with a message that arrived on topic.
+// action is the act that a trigger asks for after it has fired with a message on topic.
 type action struct {
 	*rule
 	topic    string
@@ -22,9 +22,9 @@ type action struct {
 }
 
 const (
-	mostWaiting = 64          // actions that wait for those before them
-	mostPending = 16          // snapshots that have not begun and pins that are not done
-	orderWait   = time.Second // for one of those, before the next action
+	mostWaiting = 64          // actions that wait for earlier actions
+	mostPending = 16          // snapshots that have not begun, plus pins that are not done
+	orderWait   = time.Second // most time that the next action waits for a pending snapshot or pin
 )
 
 var errBusy = errors.New("too many actions wait for the disk")
@@ -59,7 +59,7 @@ func (a *actor) run(ctx context.Context) {
 	for {
 		select {
 		case act := <-a.actions:
-			if ctx.Err() != nil { // a start would begin another bag
+			if ctx.Err() != nil { // at the end of the recording, a Start would begin another bag
 				act.refused.Add(1)
 				return
 			}
@@ -79,7 +79,7 @@ func (a *actor) refuse(act action, err error) {
 	a.log.Warn("the recording did not do what a trigger asked for", zap.String("option", "--"+act.kind.String()), zap.String("topic", act.topic), zap.Error(err))
 }
 
-// abandon counts the actions that run has not come to.
+// abandon counts the actions that run has not carried out.
 func (a *actor) abandon() {
 	for {
 		select {
@@ -118,15 +118,15 @@ func (a *actor) do(ctx context.Context, wg *sync.WaitGroup, act action) error {
 	return nil
 }
 
-// mark records the cause of an action. While nothing is recorded there is no mark.
+// mark records the cause of an action. While nothing is recorded, mark writes nothing.
 func (a *actor) mark(act action) {
 	if _, err := a.control.MarkAt(act.cause(), act.received); err != nil {
 		a.log.Debug("no mark of a trigger", zap.Error(err))
 	}
 }
 
-// inBackground waits for something that the disk may delay only as long as the order of actions
-// is worth it.
+// inBackground runs do, which the disk may delay, and waits for do for at most orderWait: a longer
+// wait would delay later actions more than their order is worth.
 func (a *actor) inBackground(ctx context.Context, wg *sync.WaitGroup, act action, do func() error) error {
 	select {
 	case a.pending <- struct{}{}:
@@ -134,7 +134,7 @@ func (a *actor) inBackground(ctx context.Context, wg *sync.WaitGroup, act action
 		return errBusy
 	}
 	done := make(chan struct{})
-	// owner: run; ends when it is done, or ctx.
+	// owner: run; ends when do returns, which ctx bounds.
 	wg.Go(func() {
 		defer func() {
 			<-a.pending
@@ -164,7 +164,7 @@ func (a *actor) start(ctx context.Context, act action) error {
 	case control.StateStopped:
 		_, err = a.control.Start(ctx)
 	case control.StateRecording:
-		return nil // nothing has begun that needs a mark
+		return nil // nothing begins, so no mark is needed
 	}
 	if err == nil {
 		a.mark(act)
@@ -185,8 +185,8 @@ func (a *actor) stop(ctx context.Context, act action) error {
 		a.end()
 		return nil
 	}
-	// The next start must not wait until the bag is closed: stopped means that nothing more
-	// goes into it. An error of the file is told by the recording.
+	// The next start must not wait until the bag is closed: once stopped, the bag receives no more
+	// messages. The recording reports an error of the file.
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err = a.control.Stop(ended); errors.Is(err, context.Canceled) {

@@ -13,13 +13,14 @@ import (
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
-// evaluator evaluates the expressions for one message after the other.
+// evaluator evaluates the expressions, one message after the other.
 type evaluator struct {
 	log  *zap.Logger
 	fire func(action)
 }
 
-// item evaluates what waits in the queue; frame is empty for a link that has opened.
+// item evaluates the expressions for one item of the queue; frame is empty for a link that has
+// opened.
 func (e *evaluator) item(it *item, frame []byte) {
 	l := it.link
 	if !l.checked {
@@ -38,7 +39,7 @@ func (e *evaluator) item(it *item, frame []byte) {
 	l.message.Frame = nil
 }
 
-// evaluate evaluates one expression. A message for which that fails changes nothing.
+// evaluate evaluates one expression. A message for which the evaluation fails changes nothing.
 func (e *evaluator) evaluate(r *linkRule, l *link, it *item) {
 	holds, err := r.program.Keep(l.conn, &l.message)
 	r.messages.Add(1)
@@ -56,7 +57,7 @@ func (e *evaluator) evaluate(r *linkRule, l *link, it *item) {
 		return
 	}
 	if !r.pause.over(it.received) {
-		if r.suppressed.Add(1) == 1 && (r.kind == Start || r.kind == Stop) { // a bag may be missing, or too long
+		if r.suppressed.Add(1) == 1 && (r.kind == Start || r.kind == Stop) { // the user may miss a bag, or find one that is too long
 			e.warn("a trigger did not start or stop the recording: it has fired within --trigger-pause; further times are only counted", r.rule, l.conn)
 		}
 		return
@@ -65,19 +66,20 @@ func (e *evaluator) evaluate(r *linkRule, l *link, it *item) {
 	e.fire(action{r.rule, l.conn.Topic, it.received})
 }
 
-// check looks up the fields of an expression in the type of a publisher that was linked. A field
-// that some other topic of the expression may have is missing once all of them are known.
+// check looks up the fields of an expression in the message type of a linked publisher. A field is
+// reported as missing once the types of all topics of the expression are known and none has the
+// field.
 func (e *evaluator) check(r *rule, conn *rosbag.Connection) {
 	lacking, err := r.program.Lacking(conn)
 	if err != nil {
-		return // the first message shows whether it matters
+		return // the first message shows whether the error matters
 	}
 	for _, lack := range r.fields.add(conn.Topic, lacking, len(r.topics)) {
 		e.lacks(r, conn, lack.Field, lack.Reason)
 	}
 }
 
-// missing reports fields that an evaluation came to and that no message type had.
+// missing reports fields that an evaluation needed and that no message type has.
 func (e *evaluator) missing(r *rule, conn *rosbag.Connection) {
 	for _, lack := range r.program.Missing() {
 		e.lacks(r, conn, lack.Field, lack.Reason)
@@ -97,13 +99,15 @@ func (e *evaluator) warn(text string, r *rule, conn *rosbag.Connection, fields .
 	}, fields...)...)
 }
 
-// fieldCheck knows which fields are missing and what was reported. The zero value knows of nothing.
+// fieldCheck records which fields are missing, and which problems were reported. The zero value has
+// no records.
 type fieldCheck struct {
 	lacking  map[string][]string // fields, by topic
 	reported map[string]bool     // fields and kinds of errors
 }
 
-// first reports whether something was not reported yet, and takes it as reported.
+// first reports whether a field or a kind of error was not reported yet, and records it as
+// reported.
 func (f *fieldCheck) first(what string) bool {
 	if f.reported[what] {
 		return false
@@ -115,8 +119,8 @@ func (f *fieldCheck) first(what string) bool {
 	return true
 }
 
-// add notes what the messages of a topic lack, and returns those that no topic has, if all of
-// them are known.
+// add records the fields that the messages of a topic lack. If the fields of all topics are known,
+// add returns the fields that no topic has.
 func (f *fieldCheck) add(topic string, lacking []bagexpr.Lack, topics int) (nowhere []bagexpr.Lack) {
 	if f.lacking == nil {
 		f.lacking = map[string][]string{}
@@ -141,7 +145,7 @@ func (f *fieldCheck) add(topic string, lacking []bagexpr.Lack, topics int) (nowh
 	return nowhere
 }
 
-// kindOf returns what errors of one kind have in common.
+// kindOf returns one text for all errors of the same kind.
 func kindOf(err error) string {
 	for _, kind := range []error{bagexpr.ErrBudget, msgtypes.ErrNoDefinition, rosmsg.ErrDefinition, rosmsg.ErrLimit, rosmsg.ErrCorrupt, bagexpr.ErrExpression} {
 		if errors.Is(err, kind) {

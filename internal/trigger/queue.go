@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Limits of one batch. There are two, the one that is filled and the one that is evaluated.
+// Limits of one batch. There are two batches: one that links fill, and one that is evaluated.
 const (
 	batchBytes = 3 << 19 // 1.5 MiB
 	batchItems = 4096
 )
 
-// item is a message that waits to be evaluated, or with length 0 a link that has opened.
+// item is a message that waits for evaluation or, with length 0, a link that has opened.
 type item struct {
 	link            *link
-	end             int // of its frame in the bytes of the batch
+	end             int // end of its frame in the bytes of the batch
 	stamp, received time.Time
 }
 
@@ -36,13 +36,14 @@ func (b *batch) frame(i int) []byte {
 
 // reset empties the batch for use.
 func (b *batch) reset() {
-	clear(b.items) // links that have gone are not kept
+	clear(b.items) // so that the garbage collector can free closed links
 	b.items, b.bytes = b.items[:0], b.bytes[:0]
 }
 
-// queue takes copies of messages from all links. It never waits: what does not fit is left out.
+// queue has copies of messages of all links that wait for evaluation. Adding never waits: messages
+// that do not fit are left out.
 type queue struct {
-	wake chan struct{} // there is something to evaluate
+	wake chan struct{} // has a token when the queue has items
 
 	mu   sync.Mutex
 	fill *batch
@@ -56,7 +57,8 @@ func newBatch() *batch {
 	return &batch{bytes: make([]byte, 0, batchBytes), items: make([]item, 0, batchItems)}
 }
 
-// put adds a run of count frames, and returns how many of them did not fit: the last ones.
+// put adds a run of count frames, and returns how many frames did not fit; these are the last
+// frames of the run.
 func (q *queue) put(l *link, run []byte, count int, stamp, received time.Time) (left int) {
 	q.mu.Lock()
 	b := q.fill
@@ -78,7 +80,8 @@ func (q *queue) put(l *link, run []byte, count int, stamp, received time.Time) (
 	return count
 }
 
-// announce adds a link that has opened, if there is room: otherwise its first message does.
+// announce adds a link that has opened, if there is room. Otherwise the first message of the link
+// makes it known.
 func (q *queue) announce(l *link) {
 	q.mu.Lock()
 	if b := q.fill; len(b.items) < batchItems {
@@ -91,11 +94,11 @@ func (q *queue) announce(l *link) {
 func (q *queue) awake() {
 	select {
 	case q.wake <- struct{}{}:
-	default: // it is going to look
+	default: // the evaluator is awake already
 	}
 }
 
-// swap returns what waits, and fills b, which is empty, from now on.
+// swap returns the waiting batch, and makes the queue fill b, which is empty, from now on.
 func (q *queue) swap(b *batch) *batch {
 	if cap(b.items) == 0 {
 		b = newBatch()

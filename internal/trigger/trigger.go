@@ -1,9 +1,9 @@
-// Package trigger steers a recording by the content of its messages: it evaluates expressions
-// over the messages of the topics that they name, and takes a snapshot, writes a mark, pins
-// bags, or starts or stops the recording when one turns true.
+// Package trigger steers a recording by the content of its messages: it evaluates expressions over
+// the messages of the topics that they name. When an expression turns true, it takes a snapshot,
+// writes a mark, pins bags, or starts or stops the recording.
 //
 // The links of the recorder only copy messages into a queue of limited size; one goroutine
-// evaluates. Messages that find the queue full are counted and not looked at: the recording
+// evaluates. Messages that do not fit into the queue are counted and not evaluated: the recording
 // never waits for a trigger.
 package trigger
 
@@ -23,13 +23,13 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Memory is what a Set takes for messages that wait and for those being evaluated.
+// Memory is the bytes that a Set needs for waiting messages and for messages being evaluated.
 const Memory = 4 << 20
 
-// Kind says what a trigger does.
+// Kind is the act of a trigger.
 type Kind int
 
-// Where several triggers fire with one message, they do so in this order.
+// When several triggers fire with one message, they act in this order.
 const (
 	Snapshot Kind = iota // takes a snapshot
 	Mark                 // writes a mark
@@ -57,18 +57,18 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Options says what triggers what.
+// Options has the expressions of all triggers, and the recording that they control.
 type Options struct {
 	On      map[Kind][]string                 // expressions, as of gobag filter, each of which names its topics
 	Pause   time.Duration                     // a trigger that has fired does not fire again for this time
 	Span    time.Duration                     // how far back Pin reaches
-	Control Control                           // carries out what is triggered
+	Control Control                           // carries out the acts of triggers
 	End     func()                            // ends the recording instead of Control.Stop; nil for Control.Stop
 	Resolve func(name string) (string, error) // resolves names of topics
 	Log     *zap.Logger
 }
 
-// Control is what triggers use of a [control.Recording].
+// Control is the part of a [control.Recording] that triggers use.
 type Control interface {
 	BeginSnapshot(ctx context.Context, at time.Time) error
 	MarkAt(text string, at time.Time) (control.Mark, error)
@@ -85,10 +85,10 @@ type Set struct {
 	rules  []*rule
 	topics []string
 	queue  *queue
-	heard  []atomic.Bool // whether a topic had a message, by its index in topics
+	heard  []atomic.Bool // whether a topic had a message, by the index of the topic in topics
 }
 
-// rule is one trigger. The goroutine that evaluates owns what is not atomic.
+// rule is one trigger. The goroutine that evaluates owns all fields that are not atomic.
 type rule struct {
 	kind    Kind
 	text    string // the expression
@@ -158,8 +158,8 @@ func (s *Set) Triggers() []control.TriggerStats {
 	return all
 }
 
-// Run evaluates and carries out what is triggered until ctx is done. It returns when an evaluation
-// that is under way then has ended, however long that takes.
+// Run evaluates expressions and carries out the acts of triggers until ctx is done. It then waits,
+// for any time, for the evaluation in progress.
 func (s *Set) Run(ctx context.Context) {
 	for _, r := range s.rules {
 		s.Log.Info("Trigger", zap.String("option", "--"+r.kind.String()), zap.Strings("topics", r.topics), zap.String("expression", r.text))
@@ -189,18 +189,18 @@ func (s *Set) Run(ctx context.Context) {
 	}
 }
 
-// link is the watcher of one publisher. What has no lock belongs to the goroutine that
-// evaluates, but for Frames and Skipped.
+// link is the watcher of one publisher. The goroutine that evaluates owns the fields without a
+// lock; the goroutine of the link calls Frames and Skipped.
 type link struct {
 	set     *Set
 	conn    *rosbag.Connection
 	message rosbag.Message
-	heard   *atomic.Bool // a message of the topic has come
+	heard   *atomic.Bool // set once a message of the topic was received
 	rules   []*linkRule
-	checked bool // its message type was
+	checked bool // check was called for its message type
 }
 
-// linkRule is what a rule knows about one publisher.
+// linkRule is the state of a rule for one publisher.
 type linkRule struct {
 	*rule
 	edge edge
@@ -220,7 +220,7 @@ func (l *link) Skipped(messages int) {
 	l.skip(messages)
 }
 
-// skip counts messages that are not looked at, and says so the first time.
+// skip counts messages that are not evaluated, and logs the first time.
 func (l *link) skip(messages int) {
 	for _, r := range l.rules {
 		if r.skipped.Add(uint64(messages)) == uint64(messages) {

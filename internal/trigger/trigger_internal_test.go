@@ -25,15 +25,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fakeRecording notes what triggers ask of a recording.
+// fakeRecording records the calls of triggers.
 type fakeRecording struct {
 	mu    sync.Mutex
 	calls []string
 	state control.State
 	err   error
-	did   chan struct{} // a call has come
+	did   chan struct{} // has a token after a call
 
-	starting chan struct{} // closed by a Start, which then lasts until its ctx is done; nil for one that does not
+	starting chan struct{} // closed by Start, which then lasts until its ctx is done; nil for a Start that returns at once
 }
 
 func (c *fakeRecording) call(format string, args ...any) error {
@@ -112,7 +112,8 @@ func (c *fakeRecording) all(t *testing.T, n int) []string {
 
 func resolve(name string) (string, error) { return "/" + strings.TrimPrefix(name, "/"), nil }
 
-// newSet makes triggers on c that pause for 10 s, and run until the test ends if running says so.
+// newSet makes triggers on c with a pause of 10 s. If running is true, they run until the test
+// ends.
 func newSet(t *testing.T, c *fakeRecording, running bool, on map[Kind][]string) (*Set, *observer.ObservedLogs) {
 	t.Helper()
 	c.did = make(chan struct{}, 1)
@@ -139,8 +140,8 @@ func header(definition string) rosbag.Header {
 
 const xDefinition = "uint8 x\n"
 
-// say sends messages with these values of x, one a second from the given one on. Their stamps go
-// back: triggers go by the time of arrival.
+// say sends messages with these values of x, one a second, starting at the given second. Their
+// stamps run backwards: triggers use the time of receipt.
 func say(l control.LinkWatcher, second int64, values ...byte) {
 	for i, x := range values {
 		at := time.Unix(second+int64(i), 0)
@@ -189,7 +190,7 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// evaluateAll evaluates what waits.
+// evaluateAll evaluates all items of the queue.
 func evaluateAll(s *Set, e *evaluator) {
 	b := s.queue.swap(newBatch())
 	for i := range b.items {
@@ -197,7 +198,7 @@ func evaluateAll(s *Set, e *evaluator) {
 	}
 }
 
-// TestTopicsApart: the edge of an expression about two topics is that of each.
+// TestTopicsApart: an expression about two topics has an edge of its own for each topic.
 func TestTopicsApart(t *testing.T) {
 	t.Parallel()
 	s, logs := newSet(t, new(fakeRecording), false, map[Kind][]string{Mark: {`topic == "/a" && m.x > 0 || topic == "/b" && m.y > 0`}})
@@ -250,7 +251,7 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// TestEnd: where nothing could begin another bag the recording is ended, behind the mark.
+// TestEnd: when no trigger can start another bag, the recording is ended, after the mark.
 func TestEnd(t *testing.T) {
 	t.Parallel()
 	c := new(fakeRecording)
@@ -267,7 +268,7 @@ func TestEnd(t *testing.T) {
 	wg.Wait()
 }
 
-// TestRefused: what the recording does not do is counted and told.
+// TestRefused: an action that the recording refuses is counted and logged.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	c := &fakeRecording{err: control.ErrNoSnapshots}
@@ -293,7 +294,7 @@ func TestRefused(t *testing.T) {
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	s, _ := newSet(t, new(fakeRecording), false, map[Kind][]string{Mark: {`topic == "/a"`}})
-	a := newActor(&s.Options) // nobody carries out
+	a := newActor(&s.Options) // no goroutine carries out actions
 	for range mostWaiting + 3 {
 		a.fire(action{rule: s.rules[0], topic: "/a"})
 	}
@@ -313,7 +314,7 @@ func TestAbandoned(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() { s.Run(ctx) })
 	say(s.Open("/a", header(xDefinition)), 7, 1, 0, 1, 0, 1)
-	<-c.starting // and it goes on for as long as ctx lasts
+	<-c.starting // and Start continues until ctx is done
 	deadline := time.Now().Add(2 * time.Minute)
 	for s.Triggers()[0].Messages < 5 && time.Now().Before(deadline) {
 		<-time.After(time.Millisecond)
@@ -325,7 +326,7 @@ func TestAbandoned(t *testing.T) {
 	}
 }
 
-// TestSuppressedStart: a start or stop that the pause keeps back is told the first time.
+// TestSuppressedStart: a start or stop that the pause suppresses is logged the first time.
 func TestSuppressedStart(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[Kind]int{Mark: 0, Start: 1, Stop: 1} {
@@ -342,7 +343,8 @@ func TestSuppressedStart(t *testing.T) {
 	}
 }
 
-// TestQueueIsBounded: what does not fit is counted, by messages and by bytes, and the first is told.
+// TestQueueIsBounded: messages beyond the limits of messages and of bytes are counted, and the
+// first is logged.
 func TestQueueIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"messages": 1, "bytes": 100 << 10} {
@@ -358,7 +360,7 @@ func TestQueueIsBounded(t *testing.T) {
 			}
 			l.Skipped(2)
 			b := s.queue.swap(newBatch())
-			kept := len(b.items) - 1 // without that of the link
+			kept := len(b.items) - 1 // without the item of the link
 			if kept+1 > batchItems || len(b.bytes) > batchBytes || kept < min(batchItems, batchBytes/(size+4))-1 {
 				t.Errorf("%d messages, %d bytes wait", kept, len(b.bytes))
 			}
@@ -377,8 +379,8 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 }
 
-// TestFrameAllocations: a watched message costs the link no allocation, whether it is queued or not.
-// It is not parallel: what others allocate would count.
+// TestFrameAllocations: a watched message costs the link no allocation, whether it is queued or
+// not. It is not parallel: allocations of other tests would count.
 func TestFrameAllocations(t *testing.T) { //nolint:paralleltest // it counts allocations
 	s, _ := newSet(t, new(fakeRecording), false, map[Kind][]string{Mark: {`topic == "/a"`}})
 	l := s.Open("/a", header(xDefinition))
@@ -403,7 +405,7 @@ func TestFrameAllocations(t *testing.T) { //nolint:paralleltest // it counts all
 	}
 }
 
-// TestProblems: fields that types lack and evaluations that fail are told once, and errors counted.
+// TestProblems: missing fields and failed evaluations are logged once, and errors are counted.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

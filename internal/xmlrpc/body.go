@@ -8,7 +8,8 @@ import (
 	"strconv"
 )
 
-// skippedMark stands before the length of a text that ReadBody has skipped: XML cannot carry it.
+// skippedMark stands before the length of a text that ReadBody has skipped. No XML document can
+// contain the mark.
 const skippedMark = '\x00'
 
 // Skipped is the value of a text that ReadBody has skipped because it is longer than
@@ -24,15 +25,15 @@ func (s Skipped) String() string { return strconv.FormatInt(s.Bytes, 10) + " byt
 func (s Skipped) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 const (
-	firstRead  = 4 << 10  // bytes that ReadBody reads at once: most messages have some hundred
-	laterReads = 64 << 10 // the same of a message that is as long as that
-	skipFactor = 16       // so many times Limits.BodyBytes are read, to find the end of what is skipped
+	firstRead  = 4 << 10  // bytes that ReadBody reads at once: most messages have some hundred bytes
+	laterReads = 64 << 10 // bytes that ReadBody reads at once of a message that has at least this length
+	skipFactor = 16       // ReadBody reads at most skipFactor * Limits.BodyBytes, to find the end of a skipped text
 )
 
 // ReadBody reads the body of a message to parse, into the memory of dst or more. With
-// Limits.TextBytes it leaves out longer texts, such as names, which then take no memory: ParseResponse returns a
-// Skipped in their place. What is left has to be within Limits.BodyBytes: if not, the error matches
-// ErrLimit. skipped is the number of texts that were left out.
+// Limits.TextBytes it leaves out longer texts, such as names, which then use no memory:
+// ParseResponse returns a Skipped in their place. If the remaining body is longer than
+// Limits.BodyBytes, the error matches ErrLimit. skipped is the number of texts that were left out.
 func ReadBody(dst []byte, r io.Reader, l Limits) (body []byte, skipped int, err error) {
 	l = l.withDefaults()
 	c := clipper{body: dst[:0:cap(dst)], most: l.TextBytes}
@@ -55,8 +56,8 @@ func ReadBody(dst []byte, r io.Reader, l Limits) (body []byte, skipped int, err 
 	}
 }
 
-// fill is io.ReadFull but that its error is the reader's: io.EOF at the end of a message, and
-// io.ErrUnexpectedEOF where the connection ends before that.
+// fill is io.ReadFull, except that it returns the error of the reader: io.EOF at the end of a
+// message, and io.ErrUnexpectedEOF where the connection ends before the end of the message.
 func fill(r io.Reader, buf []byte) (n int, err error) {
 	for n < len(buf) && err == nil {
 		var more int
@@ -66,12 +67,12 @@ func fill(r io.Reader, buf []byte) (n int, err error) {
 	return n, err
 }
 
-// clipper copies a message without its long texts. It looks for them only in blocks without a tag,
-// so a text that is a little longer than most may pass.
+// clipper copies a message without its long texts. It looks for long texts only in blocks without a
+// tag, so a text that is a little longer than most may be copied.
 type clipper struct {
 	body    []byte
-	most    int64 // bytes of a text; zero means any
-	tag     int   // where the last tag of body begins
+	most    int64 // most bytes of a text; zero means no limit
+	tag     int   // index in body of the last tag
 	skipped int   // texts
 
 	skipping bool
@@ -115,8 +116,8 @@ func (c *clipper) writeBlock(block []byte) {
 	}
 }
 
-// add appends to the body. Its memory doubles: what append does for large slices costs more than
-// twice as much.
+// add appends to the body. The memory of the body doubles: growing by append costs more than twice
+// as much for large slices.
 func (c *clipper) add(b []byte) {
 	if cap(c.body)-len(c.body) < len(b) {
 		c.body = slices.Grow(c.body, max(len(c.body), len(b)))
@@ -124,7 +125,7 @@ func (c *clipper) add(b []byte) {
 	c.body = append(c.body, b...)
 }
 
-// end writes the mark of the text that was skipped, if there is one.
+// end writes the mark of the skipped text, if there is one.
 func (c *clipper) end() {
 	if c.skipping {
 		c.body = strconv.AppendInt(append(c.body, skippedMark), c.left, 10)

@@ -33,8 +33,8 @@ func around(head, tail string) io.Reader {
 	return io.MultiReader(strings.NewReader(head), io.LimitReader(hole{}, longText), strings.NewReader(tail))
 }
 
-// TestReadBodySkips: of a message with a text of any length the rest is read, and that text takes
-// no memory.
+// TestReadBodySkips: of a message with a text of any length, the rest is read, and the text uses no
+// memory.
 func TestReadBodySkips(t *testing.T) {
 	const open, end = "<methodResponse><params><param>", "</param></params></methodResponse>"
 	limits := xmlrpc.Limits{BodyBytes: 2 << 20, TextBytes: 8 << 10}
@@ -82,7 +82,7 @@ func TestReadBodySkips(t *testing.T) {
 	}
 }
 
-// TestReadBodyKeeps: texts within the limit are kept, and messages are the same as before.
+// TestReadBodyKeeps: texts within the limit are not skipped, and messages are unchanged.
 func TestReadBodyKeeps(t *testing.T) {
 	limits := xmlrpc.Limits{BodyBytes: 4 << 20, TextBytes: 1000}
 	var list []any
@@ -99,7 +99,7 @@ func TestReadBodyKeeps(t *testing.T) {
 	}
 }
 
-// TestReadBodyLimits: what cannot be skipped is refused.
+// TestReadBodyLimits: a message is refused if nothing in it can be skipped.
 func TestReadBodyLimits(t *testing.T) {
 	limits := xmlrpc.Limits{BodyBytes: 1 << 20, TextBytes: 1000}
 	for name, r := range map[string]io.Reader{
@@ -115,7 +115,7 @@ func TestReadBodyLimits(t *testing.T) {
 	if _, _, err := xmlrpc.ReadBody(nil, broken, limits); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("a broken connection: %v", err)
 	}
-	// A mark that a peer sent is no mark for those that skip nothing.
+	// A mark that a peer sent has no effect when no text is skipped.
 	if _, err := xmlrpc.ParseResponse([]byte("<methodResponse><params><param><value>\x001</value></param></params></methodResponse>"), xmlrpc.Limits{}); !errors.Is(err, xmlrpc.ErrMalformed) {
 		t.Errorf("a mark: %v", err)
 	}
@@ -145,7 +145,8 @@ func FuzzReadBody(f *testing.F) {
 	})
 }
 
-// TestReadBodyIsCut: a connection that ends within a message is told from the end of the message.
+// TestReadBodyIsCut: a connection that ends within a message is distinguished from the end of the
+// message.
 func TestReadBodyIsCut(t *testing.T) {
 	t.Parallel()
 	part := strings.NewReader("<methodResponse><params>")

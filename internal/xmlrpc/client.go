@@ -18,8 +18,8 @@ var responseLimits = Limits{BodyBytes: 16 << 20, Depth: 128}
 // dialTimeout bounds name lookup and connecting together.
 const dialTimeout = 5 * time.Second
 
-// sendBuffer bounds what the kernel holds of a message for a peer that does not read: by
-// default Linux takes megabytes for each connection.
+// sendBuffer is the bytes of a message that the kernel buffers for a peer that does not read: by
+// default Linux buffers megabytes for each connection.
 const sendBuffer = 256 << 10
 
 // NewHTTPClient returns a client fit for Call: no proxy, no redirects, no
@@ -47,14 +47,14 @@ func NewHTTPClient(timeout time.Duration) *http.Client {
 
 func limitSendBuffer(c net.Conn) {
 	if tc, ok := c.(*net.TCPConn); ok && tc != nil {
-		_ = tc.SetWriteBuffer(sendBuffer) // a connection that is gone fails at its next use
+		_ = tc.SetWriteBuffer(sendBuffer) // a broken connection fails at its next use
 	}
 }
 
-// Call calls a method of the server at uri and returns the one value it answers.
-// The error is a *Fault if the server answered with one; it matches ErrTransport
-// if there was no answer, ErrNotXMLRPC if there was none of status 200, ErrMalformed
-// or ErrLimit if it could not be read, ErrEncode if the arguments cannot be sent.
+// Call calls a method of the server at uri and returns the one value of the answer. The error is a
+// *Fault if the server answered with a fault. It matches ErrTransport if there was no answer,
+// ErrNotXMLRPC if the answer has another status than 200, ErrMalformed or ErrLimit if the answer
+// could not be read, and ErrEncode if the arguments cannot be sent.
 func Call(ctx context.Context, hc *http.Client, uri, method string, args ...any) (any, error) {
 	body, err := AppendRequest(nil, method, args...)
 	if err != nil {
@@ -73,8 +73,8 @@ func Post(ctx context.Context, hc *http.Client, uri string, request []byte) (any
 		return nil, &transportError{err}
 	}
 	req.Header.Set("Content-Type", "text/xml")
-	// Never sent, being empty: it only lets net/http repeat the call when the
-	// server closed an idle connection under us. All calls of ROS can be repeated.
+	// An empty value is never sent. It only lets net/http repeat the call when the server has
+	// closed the idle connection. All calls of ROS can be repeated.
 	req.Header["Idempotency-Key"] = []string{}
 	resp, err := hc.Do(req)
 	if err != nil {

@@ -99,7 +99,7 @@ func TestCallOverDeadKeepAlive(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
 	var broken atomic.Bool
-	var asked sync.Map // addresses of connections that have carried a call
+	var asked sync.Map // addresses of connections that were used for a call
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength <= 0 {
 			t.Errorf("request without length: %v", r.Header)

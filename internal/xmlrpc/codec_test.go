@@ -14,7 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
-// response wraps one <value> element, or what stands in its place.
+// response wraps one <value> element, or the text in its place.
 func response(value string) []byte {
 	return []byte("<methodResponse><params><param>" + value + "</param></params></methodResponse>")
 }
@@ -284,8 +284,8 @@ func TestCannotWrite(t *testing.T) {
 	}
 }
 
-// A limit is exact, and nothing is written of a message that exceeds it.
-// It is not parallel, because it counts allocations.
+// A limit is exact, and no byte is written of a message that exceeds the limit. It is not parallel,
+// because it counts allocations.
 func TestWriteWithinLimit(t *testing.T) {
 	raw, err := xmlrpc.EncodeRaw(1<<20, sample())
 	if err != nil {
@@ -341,7 +341,7 @@ func TestFaultAlwaysGetsThrough(t *testing.T) {
 	}
 }
 
-// Memory must follow the input. The inputs are those that cost most for their size.
+// Memory must be proportional to the input. The inputs are the ones that cost most for their size.
 func TestMemoryFollowsInput(t *testing.T) {
 	const size = 1 << 20
 	for name, unit := range map[string]string{
@@ -376,7 +376,7 @@ func TestMemoryFollowsInput(t *testing.T) {
 	}
 }
 
-// memoryBound is what parsing n bytes may allocate in total, garbage included.
+// memoryBound is the bytes that parsing n bytes may allocate in total, garbage included.
 func memoryBound(n int) uint64 { return 8*uint64(n) + 1<<20 }
 
 func allocated(f func()) uint64 {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// decoder builds values from a message. It recurses once per array or struct, at
-// most limits.Depth deep: running out of stack cannot be recovered from in Go.
+// decoder builds values from a message. It recurses once for each array or struct, at most
+// limits.Depth deep, because a Go program cannot recover from a stack overflow.
 type decoder struct {
 	scanner
 	limits Limits
@@ -218,7 +218,7 @@ func (d *decoder) valueAfter(t tag, depth int) (any, error) {
 		return nil, err
 	}
 	if t.is(tagClose, "value") {
-		return text, nil // no type tag: a string, and its spaces count
+		return text, nil // no type tag: a string, whose spaces belong to the value
 	}
 	if strings.TrimSpace(text) != "" {
 		return nil, d.fail(t.at, "text before %v", t)
@@ -297,7 +297,7 @@ func (d *decoder) array(depth int) (any, error) {
 			return nil, err
 		}
 		if len(list) == cap(list) {
-			list = slices.Grow(list, len(list)+1) // append alone grows large slices by a quarter: more garbage
+			list = slices.Grow(list, len(list)+1) // append alone grows large slices by a quarter, which makes more garbage
 		}
 		list = append(list, v)
 	}
@@ -332,7 +332,7 @@ func (d *decoder) structure(depth int) (any, error) {
 	}
 }
 
-// memberName reads the name of a member. named is false if it was skipped.
+// memberName reads the name of a member. named is false if the name was skipped.
 func (d *decoder) memberName() (name string, named bool, err error) {
 	t, err := d.next()
 	switch {
@@ -371,7 +371,7 @@ func scalar(name, text string) (v any, ok, known bool) {
 		return text, true, true
 	case "int", "i4", "i1", "i2", "i8":
 		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-		// ROS has 32-bit integers only; a wider one could not be passed on to a node.
+		// ROS has 32-bit integers only; the master could not pass a wider integer on to a node.
 		return int(n), err == nil && n >= math.MinInt32 && n <= math.MaxInt32, true
 	case "boolean":
 		v, ok := boolean(strings.TrimSpace(text))

@@ -6,9 +6,9 @@
 // Writing uses only what roscpp's textual parser recognizes: no attributes, no
 // self-closing tags, the five named entities, a Content-Length on every message.
 //
-// Input is untrusted. Nesting, the number of values and the size of a body are
-// limited, document type declarations are refused, and memory follows the bytes
-// that arrived, never a number that a peer claimed.
+// Input is untrusted. Nesting, the number of values and the size of a body are limited, document
+// type declarations are refused, and memory follows the bytes that arrived, never a length that a
+// peer announced.
 package xmlrpc
 
 import (
@@ -16,18 +16,18 @@ import (
 	"fmt"
 )
 
-// Value is any of: int (32 bit), bool, string, float64, time.Time, []byte,
-// []any, map[string]any. The decoder yields exactly these, nil for <nil/>, which is
-// read but never written, and with Limits.TextBytes a Skipped. The encoder takes further Go integers that
-// fit 32 bits, and []string.
+// Value is any of: int (32 bit), bool, string, float64, time.Time, []byte, []any, map[string]any.
+// The decoder returns exactly these types, nil for <nil/>, which is read but never written, and
+// with Limits.TextBytes a Skipped. The encoder also accepts all other Go integers that fit 32 bits,
+// and []string.
 type Value = any
 
 // Limits bounds what a decoder accepts from a peer. A zero field means its default.
 type Limits struct {
-	BodyBytes int64 // whole HTTP body; zero means 1 MiB
+	BodyBytes int64 // bytes of the whole HTTP body; zero means 1 MiB
 	Depth     int   // nesting of arrays and structs; zero means 16
 	Values    int   // values in one message, nested ones included; zero means one per 8 body bytes
-	TextBytes int64 // text between two tags that ReadBody keeps; zero means BodyBytes, and that no text is left out
+	TextBytes int64 // most bytes of a text between two tags that ReadBody does not skip; zero means BodyBytes, and that no text is skipped
 }
 
 const (
@@ -35,8 +35,8 @@ const (
 	defaultDepth     = 16
 	shortestValue    = 8 // bytes in "<value/>"
 
-	// MaxWriteDepth is the deepest nesting that the encoder writes. Deeper values
-	// can only come from a bug: a decoder with sane limits never yields one.
+	// MaxWriteDepth is the deepest nesting that the encoder writes. Only a bug can produce deeper
+	// values: a decoder with usual limits never returns one.
 	MaxWriteDepth = 256
 )
 
@@ -56,7 +56,7 @@ func (l Limits) withDefaults() Limits {
 // Errors that the codec, Call and the server return or report.
 var (
 	ErrMalformed = errors.New("malformed message")           // not XML-RPC; the error is a *MalformedError
-	ErrLimit     = errors.New("limit exceeded")              // sound so far, but larger than Limits allows
+	ErrLimit     = errors.New("limit exceeded")              // valid so far, but larger than Limits allows
 	ErrEncode    = errors.New("cannot be written")           // a Go value that XML-RPC, or ROS, cannot carry
 	ErrNotXMLRPC = errors.New("HTTP answer without XML-RPC") // the peer answers HTTP, but not this call
 	ErrTransport = errors.New("no answer")                   // the call got no answer, or not over HTTP as expected
@@ -90,8 +90,8 @@ func (e *LimitError) Error() string {
 // Is reports whether target is ErrLimit.
 func (e *LimitError) Is(target error) bool { return target == ErrLimit }
 
-// Fault is the error answer of XML-RPC. A Handler returns one to send it, and
-// Call returns the one it received.
+// Fault is the error answer of XML-RPC. The server sends a Fault that a Handler returns, and Call
+// returns a Fault that it received.
 type Fault struct { //nolint:errname // the name that XML-RPC gives it
 	Code int
 	Text string

@@ -21,7 +21,7 @@ func AppendRequest(dst []byte, method string, args ...any) ([]byte, error) {
 }
 
 // EncodeRequest returns a methodCall of at most limit bytes, in memory of that size. The error
-// matches ErrLimit if it is longer, which costs no more than writing limit bytes, and
+// matches ErrLimit if the methodCall is longer, which costs no more than writing limit bytes, and
 // otherwise ErrEncode.
 func EncodeRequest(limit int64, method string, args ...any) ([]byte, error) {
 	return encode(limit, func(e *encoder) error { return e.request(method, args) })
@@ -39,8 +39,8 @@ func EncodeResponse(limit int64, v any) ([]byte, error) {
 	return encode(limit, func(e *encoder) error { return e.response(v) })
 }
 
-// AppendFault adds a methodResponse that carries f to dst. Bytes of the text that
-// XML cannot carry become U+FFFD: a fault must always get through.
+// AppendFault adds a methodResponse with the fault f to dst. Bytes of the text that XML cannot
+// represent become U+FFFD, so that every fault can be sent.
 func AppendFault(dst []byte, f *Fault) []byte {
 	text := strings.ToValidUTF8(f.Text, "\ufffd")
 	text = strings.Map(func(r rune) rune {
@@ -59,14 +59,14 @@ func AppendFault(dst []byte, f *Fault) []byte {
 	return e.dst
 }
 
-// TextSize returns the number of bytes that s takes in a message.
+// TextSize returns the number of bytes of s in a message.
 func TextSize(s string) int64 {
 	e := encoder{counting: true}
 	e.escaped(s)
 	return e.size
 }
 
-// Raw is a value that is encoded already. It is written as it is.
+// Raw is a value that is encoded already. The encoder writes it unchanged.
 type Raw []byte
 
 // EncodeRaw is EncodeRequest for a value alone.
@@ -74,7 +74,7 @@ func EncodeRaw(limit int64, v any) (Raw, error) {
 	return encode(limit, func(e *encoder) error { return e.value(v, 0) })
 }
 
-// encode counts what write writes, and then writes it.
+// encode calls write twice: first to count the bytes, then to write them.
 func encode(limit int64, write func(e *encoder) error) ([]byte, error) {
 	e := encoder{counting: true, limit: limit}
 	if err := write(&e); err != nil {
@@ -92,11 +92,11 @@ func encode(limit int64, write func(e *encoder) error) ([]byte, error) {
 type encoder struct {
 	dst      []byte
 	counting bool
-	size     int64 // of what was written, if counting
-	limit    int64 // of size, if counting
+	size     int64 // bytes that were counted, if counting
+	limit    int64 // most bytes, if counting
 }
 
-// fits fails if the message is over the limit with n more bytes.
+// fits fails if the message with n more bytes exceeds the limit.
 func (e *encoder) fits(n int) error {
 	if e.counting && e.size+int64(n) > e.limit {
 		return &LimitError{"message", e.limit}
@@ -224,8 +224,8 @@ func (e *encoder) str(s string) error {
 	if i := illegal(s); i >= 0 {
 		return fmt.Errorf("%w: string with byte 0x%02x at %d", ErrEncode, s[i], i)
 	}
-	// Typed, although roscpp itself writes bare text: a typed string keeps its
-	// spaces in every parser.
+	// Write the type, although roscpp itself writes bare text: every parser preserves the spaces of
+	// a typed string.
 	e.text("<string>")
 	e.escaped(s)
 	e.text("</string>")

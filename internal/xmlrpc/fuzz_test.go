@@ -41,7 +41,7 @@ func checkError(t *testing.T, err error) {
 	}
 }
 
-// hasNil reports whether v holds a nil, which is read but not written.
+// hasNil reports whether v contains a nil, which is read but not written.
 func hasNil(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -62,8 +62,8 @@ func hasNil(v any) bool {
 	return false
 }
 
-// What was read can be written, reads the same again, and cost no more memory than
-// its size allows.
+// A value that was read can be written, is equal when read again, and costs no more memory than its
+// size allows.
 func FuzzXMLRPCRequest(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, in []byte) {

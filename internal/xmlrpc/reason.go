@@ -15,8 +15,8 @@ func (e *transportError) Error() string { return ErrTransport.Error() + ": " + R
 
 func (e *transportError) Unwrap() []error { return []error{ErrTransport, e.err} }
 
-// Reason returns why a peer could not be reached, without what the caller says anyway (its
-// address) and what helps nobody (the address of a name server).
+// Reason returns why a peer could not be reached, without the address of the peer, which the caller
+// logs anyway, and without the address of the name server, which helps nobody.
 func Reason(err error) string {
 	var dns *net.DNSError
 	var call *url.Error

@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// scanner cuts a message into tags and text. It holds no stack: nesting is the
-// decoder's business.
+// scanner cuts a message into tags and text. It has no stack: the decoder checks the nesting.
 type scanner struct {
 	b   []byte
 	pos int
@@ -25,7 +24,7 @@ const (
 )
 
 type tag struct {
-	name []byte // shares the message's memory
+	name []byte // points into the message
 	kind tagKind
 	at   int
 }
@@ -73,8 +72,8 @@ func (s *scanner) skip(start, end []byte, what string) error {
 	return nil
 }
 
-// skipMisc moves past comments and processing instructions at pos, and reports
-// whether there was one.
+// skipMisc moves past comments and processing instructions at pos, and reports whether there was
+// any.
 func (s *scanner) skipMisc() (bool, error) {
 	rest := s.b[s.pos:]
 	switch {
@@ -202,8 +201,8 @@ func (s *scanner) cdataOrMisc(sb *strings.Builder) error {
 	return nil
 }
 
-// plain checks decoded text: what a Python peer's parser would refuse must not
-// get in, because one such name would make the master's whole state unreadable.
+// plain refuses decoded text that the parser of a Python peer would refuse: a single name with such
+// text would make the whole state of the master unreadable.
 func (s *scanner) plain(t string, at int) (string, error) {
 	if i := illegal(t); i >= 0 {
 		return "", s.fail(at+min(i, len(s.b)-at), "byte 0x%02x, which XML cannot carry", t[i])
@@ -267,7 +266,7 @@ func entity(name string) (rune, bool) {
 	return rune(n), true
 }
 
-// legal reports whether XML 1.0 can carry r.
+// legal reports whether XML 1.0 permits r.
 func legal(r rune) bool {
 	switch {
 	case r == '\t', r == '\n', r == '\r':
@@ -278,7 +277,7 @@ func legal(r rune) bool {
 	return utf8.ValidRune(r)
 }
 
-// illegal returns the index of the first byte that XML 1.0 cannot carry, or -1.
+// illegal returns the index of the first byte that XML 1.0 does not permit, or -1.
 func illegal(t string) int {
 	for i, r := range t {
 		if r == utf8.RuneError {

@@ -16,14 +16,14 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 )
 
-// Handler answers one call with a value or an *Answer. peer is the caller's host:port. A
-// *Fault is sent as it is, any other error as a fault with code 1. ctx ends with the caller's
+// Handler answers one call with a value or an *Answer. peer is the caller's host:port. The server
+// sends a *Fault unchanged, and any other error as a fault with code 1. ctx ends with the caller's
 // connection and with the server.
 type Handler func(ctx context.Context, peer, method string, args []any) (any, error)
 
-// Answer is an answer that its Handler has encoded, to bound the memory of large ones.
+// Answer is an answer that its Handler has encoded, to bound the memory of large answers.
 type Answer struct {
-	Body []byte // from AppendResponse; not changed
+	Body []byte // from AppendResponse; the server does not change it
 
 	// Begin is called once, before Body is written. From then on abort closes the
 	// connection. The server calls end when it no longer needs Body.
@@ -32,10 +32,10 @@ type Answer struct {
 
 // ServerOptions configures a Server.
 type ServerOptions struct {
-	Limits  Limits        // of requests
+	Limits  Limits        // limits of requests
 	Conns   int           // open connections; zero means 64
 	Timeout time.Duration // to receive a request, and to answer it; zero means 10 s
-	Log     *zap.Logger   // trouble that no caller hears of, such as a failing accept; nil discards it
+	Log     *zap.Logger   // problems that no caller learns of, such as a failing accept; nil logs nothing
 }
 
 const (
@@ -45,14 +45,13 @@ const (
 	idleTimeout    = 30 * time.Second
 	headerBytes    = 64 << 10
 
-	smallBody = 128 << 10 // a body up to this size is read at once: calls of nodes have some hundred bytes
-	bigBodies = 2         // larger ones are in memory at the same time; further ones wait
+	smallBody = 128 << 10 // bytes of a body that is read at once: calls of nodes have some hundred bytes
+	bigBodies = 2         // larger bodies in memory at the same time; further bodies wait
 
-	stallTimeout = 5 * time.Second // of a larger body, without a byte of it
+	stallTimeout = 5 * time.Second // time without a byte of a larger body after which the server gives the call up
 )
 
-// Server serves XML-RPC over HTTP on any path. It is ready for hostile peers:
-// see ServerOptions for what it bounds.
+// Server serves XML-RPC over HTTP on any path. Peers may be hostile: ServerOptions has the bounds.
 type Server struct {
 	handler Handler
 	limits  Limits
@@ -60,7 +59,7 @@ type Server struct {
 	stall   time.Duration
 	http    http.Server
 	conns   connTable
-	big     chan struct{} // holds one token for each body over smallBody in memory
+	big     chan struct{} // has one token for each body over smallBody in memory
 }
 
 // NewServer returns a server that is not yet serving.
@@ -106,8 +105,8 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Shutdown stops accepting, waits for calls under way until ctx is done, then
-// closes. A handler must not call it.
+// Shutdown stops accepting, waits for calls in progress until ctx is done, then closes the server.
+// A handler must not call it.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.http.Shutdown(ctx)
 	if cerr := s.Close(); err == nil {
@@ -137,7 +136,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	limit := s.limits.BodyBytes
 	if r.ContentLength > limit {
-		limit = 0 // announced too large: fail at its first byte
+		limit = 0 // the announced length is too large: fail at the first byte
 	}
 	limited := http.MaxBytesReader(w, r.Body, limit)
 	body, err := readAll(nil, io.LimitReader(limited, smallBody), r.ContentLength)
@@ -150,7 +149,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		c := http.NewResponseController(w)
 		body, err = readAll(body, &stallReader{limited, c, s.stall, end}, r.ContentLength)
-		_ = c.SetReadDeadline(end) // net/http goes on reading, to see the caller leave
+		_ = c.SetReadDeadline(end) // net/http continues to read, to detect that the caller disconnects
 	}
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		http.Error(w, "request body too large", http.StatusRequestEntityTooLarge)
@@ -171,8 +170,8 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer.Body) //nolint:gosec // text/xml, and escaped; if the caller is gone there is nobody to tell
 }
 
-// stallReader reads until end, and gives up when nothing comes for the time of stall:
-// others wait for the token that its reader holds.
+// stallReader reads until end, and gives up when no byte arrives for the time of stall: other
+// callers wait for the token of this body.
 type stallReader struct {
 	r     io.Reader
 	c     *http.ResponseController
@@ -192,13 +191,13 @@ func (s *stallReader) Read(p []byte) (int, error) {
 	return s.r.Read(p)
 }
 
-// readAll appends what r holds to body. Memory doubles with what arrives, but stops
-// at the length that the peer announced, if it did.
+// readAll appends all bytes of r to body. The memory doubles as bytes arrive, up to the length that
+// the peer announced, if it announced one.
 func readAll(body []byte, r io.Reader, announced int64) ([]byte, error) {
 	for {
 		if len(body) == cap(body) {
 			more := int64(max(len(body), 4096))
-			if left := announced + 1 - int64(len(body)); left > 0 { // one byte on top, to see the end
+			if left := announced + 1 - int64(len(body)); left > 0 { // one byte more, to detect the end
 				more = min(more, left)
 			}
 			body = append(make([]byte, 0, int64(len(body))+more), body...)
@@ -234,16 +233,16 @@ func (s *Server) answer(ctx context.Context, peer string, body []byte) *Answer {
 	return &Answer{Body: AppendFault(nil, f)}
 }
 
-// connTable counts connections. At the limit a new one replaces the one that has
-// owed something longest: a request, or the rest of one. So neither idle connections
-// nor those that never finish asking can shut others out. Only from a complete body
-// to the written answer is a connection safe; if all are, the new one is closed.
+// connTable limits connections. At the limit, a new connection replaces the connection whose peer
+// has owed a request, or the rest of a request, for longest. So neither idle connections nor
+// endless requests can shut others out. A connection is not replaced between a complete body and
+// the written answer; if this applies to all connections, the new one is closed.
 type connTable struct {
 	max int
 
 	mu     sync.Mutex
 	conns  map[net.Conn]time.Time // when it last opened, began a request or got an answer; zero from body to answer
-	closed bool                   // refuse what is accepted from now on
+	closed bool                   // refuse connections that are accepted from now on
 	alive  int                    // calls of Serve and goroutines of connections
 	ended  chan struct{}          // closed when alive falls to zero; nil if nobody waits
 }
@@ -307,7 +306,7 @@ func (t *connTable) track(c net.Conn, state http.ConnState) {
 	}
 }
 
-// busy keeps c from being evicted until its answer is written.
+// busy protects c from eviction until its answer is written.
 func (t *connTable) busy(c net.Conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -316,7 +315,7 @@ func (t *connTable) busy(c net.Conn) {
 	}
 }
 
-// evict closes the connection that is oldest in this sense, if any.
+// evict closes the connection with the earliest time in conns, if any can be closed.
 func (t *connTable) evict() bool {
 	var oldest net.Conn
 	var since time.Time

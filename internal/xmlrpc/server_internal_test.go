@@ -20,7 +20,7 @@ func TestStalledBodiesGiveWay(t *testing.T) {
 	}
 	s := NewServer(func(_ context.Context, _, _ string, args []any) (any, error) { return len(args), nil },
 		ServerOptions{Limits: Limits{BodyBytes: 4 << 20}, Timeout: time.Minute})
-	s.stall = 5 * time.Second // good callers have it, too: the scheduler may hold them up for a while
+	s.stall = 5 * time.Second // also applies to good callers: the scheduler may delay them for a while
 	ended := make(chan error, 1)
 	// owner: the test; ends when the server is closed.
 	go func() { ended <- s.Serve(l) }()
@@ -41,7 +41,7 @@ func TestStalledBodiesGiveWay(t *testing.T) {
 		defer c.Close()
 		fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n%s", 2*smallBody, spaces)
 	}
-	for deadline := time.Now().Add(time.Minute); len(s.big) < bigBodies; { // they are stuck
+	for deadline := time.Now().Add(time.Minute); len(s.big) < bigBodies; { // until the stalled bodies are in memory
 		if time.Now().After(deadline) {
 			t.Fatal("no large body was begun")
 		}
@@ -78,8 +78,8 @@ func (c *countedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// As many callers as there may be, each with half a request of 1 MiB, hold little memory: what
-// is not read the kernel keeps, which soon lets them send no more.
+// The most callers that the server permits, each with half a request of 1 MiB, occupy little
+// memory: unread bytes stay in the kernel, which soon stops the callers.
 func TestHalfBodiesAreNotRead(t *testing.T) {
 	t.Parallel()
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
@@ -94,7 +94,7 @@ func TestHalfBodiesAreNotRead(t *testing.T) {
 	// owner: the test; ends when the server is closed.
 	go func() { ended <- s.Serve(l) }()
 	defer func() {
-		_ = s.Close() // with connections that it has to break off
+		_ = s.Close() // also closes connections in the middle of a request
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
-const patience = time.Minute // for what should take milliseconds
+const patience = time.Minute // timeout of steps that should need milliseconds
 
 // echo answers its arguments, and errors on request.
 func echo(_ context.Context, _, method string, args []any) (any, error) {
@@ -122,7 +122,8 @@ func TestCallAndAnswer(t *testing.T) {
 	}
 }
 
-// An Answer is sent as it is, and its end is told: when it is sent, and when it is aborted.
+// An Answer is sent unchanged, and its end function is called when it was sent, and when it was
+// aborted.
 func TestAnswerOfTheHandler(t *testing.T) {
 	t.Parallel()
 	body, err := xmlrpc.AppendResponse(nil, strings.Repeat("x", 8<<20))
@@ -166,7 +167,7 @@ func TestHandlerSeesPeer(t *testing.T) {
 	}
 }
 
-// roscpp needs a length on every answer, and keeps its connection.
+// roscpp needs a length on every answer, and reuses its connection.
 func TestAnswersHaveLengthAndKeepAlive(t *testing.T) {
 	t.Parallel()
 	c := dial(t, serve(t, echo, xmlrpc.ServerOptions{}))
@@ -251,7 +252,7 @@ func TestSlowCallersAreCut(t *testing.T) {
 	}
 }
 
-// A connection that is idle, or that never asked anything, makes room for a new caller.
+// A connection that is idle, or never sent a request, is closed for a new caller.
 func TestConnectionLimit(t *testing.T) {
 	t.Parallel()
 	const body = "<methodCall><methodName>m</methodName></methodCall>"
@@ -282,7 +283,7 @@ func TestConnectionLimit(t *testing.T) {
 	}
 	var last net.Conn
 	for start := time.Now(); !gone(first) || !gone(silent); { // when the server counts an answer as given is up to the scheduler
-		if time.Since(start) > 20*time.Second { // less than connections may be idle
+		if time.Since(start) > 20*time.Second { // less than the time for which connections may be idle
 			t.Fatal("old connections are still open")
 		}
 		last = dial(t, addr)
@@ -291,8 +292,8 @@ func TestConnectionLimit(t *testing.T) {
 	call(last) // still there
 }
 
-// Nor do connections that begin a request and never finish it shut others out, while
-// one whose answer is being made is kept.
+// Connections that begin a request and never finish it do not shut others out either, and a
+// connection whose answer is being made stays open.
 func TestUnfinishedRequestsGiveWay(t *testing.T) {
 	t.Parallel()
 	entered, release := make(chan struct{}), make(chan struct{})

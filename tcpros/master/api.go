@@ -35,7 +35,7 @@ func success(value any, format string, args ...any) reply {
 type call struct {
 	name    string
 	method  method
-	peer    string // host:port it came from
+	peer    string // host:port of the caller
 	caller  string // the node's name, as it claims
 	args    []any  // without the caller; checked
 	problem string // what is wrong with the arguments
@@ -55,14 +55,14 @@ type effect byte
 const (
 	changes effect = iota
 	repeats        // changes nothing when it is called again
-	reads          // changes nothing: whoever calls, equal arguments get equal answers until something changes
+	reads          // changes nothing: for every caller, equal arguments get equal answers until the state changes
 )
 
 type method struct {
 	effect effect
 	bad    any                          // the value of a reply to invalid arguments
 	checks []check                      // of the arguments after the caller's name
-	run    func(s *state, c call) reply // with the lock of the state held
+	run    func(s *state, c call) reply // called with the lock of the state held
 }
 
 // methods returns the whole API, without system.multicall.
@@ -126,7 +126,7 @@ func (m *Master) single(ctx context.Context, peer, name string, args []any) (*ou
 		}
 		return fmt.Sprintf("%d %s %q", m.state.version.Load(), c.name, c.args)
 	}
-	var first *reply // of a call that must not be run again
+	var first *reply // reply of a call that must not be run again
 	return m.answers.Get(ctx, identity, func(room int64) ([]byte, error) {
 		m.state.mu.Lock()
 		defer m.state.mu.Unlock()
@@ -179,7 +179,7 @@ func (s *state) run(c call) reply {
 		return reply{codeError, c.problem, c.method.bad}
 	}
 	if c.method.effect != reads {
-		s.version.Add(1) // before the change: whoever sees the new version sees the change
+		s.version.Add(1) // before the change: a reader that sees the new version also sees the change
 	}
 	return c.method.run(s, c)
 }

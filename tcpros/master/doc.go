@@ -18,12 +18,12 @@
 //   - lists are sorted by name, and names, nesting, the number of registrations and
 //     the size of the parameter tree are limited.
 //
-// roscore also starts the node /rosout, which gathers what nodes publish on /rosout
-// and repeats it on /rosout_agg, and a roslaunch server, listed below /roslaunch/uris.
-// Neither is here, and the parameter is not set: tools would call what it lists.
-// rostopic, rosnode (cleanup too), rosparam, rosservice, roslaunch, roswtf and rosbag
-// do without them; rqt_console and others that read /rosout_agg stay empty unless the
-// node rosout/rosout is run, while /rosout itself works.
+// roscore also starts the node /rosout, which gathers what nodes publish on /rosout and repeats it
+// on /rosout_agg, and a roslaunch server, listed below /roslaunch/uris. This package has neither,
+// and does not set the parameter: tools would call the servers that it lists. rostopic, rosnode
+// (cleanup too), rosparam, rosservice, roslaunch, roswtf and rosbag do without them; rqt_console
+// and others that read /rosout_agg stay empty unless the node rosout/rosout is run, while /rosout
+// itself works.
 //
 // The package makes network calls only from its queues, never while it holds a lock.
 package master
@@ -32,20 +32,20 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/master/internal/outgoing"
 )
 
-// ParamBytes is the most memory that the parameters of a master take, roughly.
+// ParamBytes is the most bytes of memory that the parameters of a master occupy, roughly.
 const ParamBytes = maxParamBytes
 
-// What one master holds at most. rosmaster has no limits; these are far above
-// what real graphs need and keep a hostile peer from filling the memory.
+// Limits of one master. rosmaster has no limits; these are far above the needs of real graphs, and
+// keep a hostile peer from filling the memory.
 const (
-	maxNameBytes     = 4096     // a name, a type or a URI
+	maxNameBytes     = 4096     // bytes of a name, a type or a URI
 	maxRegistrations = 200_000  // publishers, subscribers, services and parameter subscribers together
-	maxParamBytes    = 64 << 20 // the parameter tree, roughly, with its texts as they are sent
+	maxParamBytes    = 64 << 20 // bytes of the parameter tree, roughly, with its texts as they are sent
 	maxParamDepth    = 64       // path elements of a parameter plus nesting of its value
-	maxRequestBytes  = 32 << 20 // one request: robot descriptions run to megabytes
+	maxRequestBytes  = 32 << 20 // bytes of one request: robot descriptions have several MB
 	maxRequestValues = 1 << 19  // values in one request
-	maxConns         = 4096     // open connections: nodes keep theirs between calls
+	maxConns         = 4096     // open connections: nodes keep a connection open between calls
 	sweepTypesAt     = 65536    // known topic types above which those of unused topics are forgotten
 
-	maxMulticallBytes = outgoing.OutgoingBytes / 2 // results of one system.multicall
+	maxMulticallBytes = outgoing.OutgoingBytes / 2 // bytes of the results of one system.multicall
 )

@@ -129,8 +129,8 @@ func (s *state) getSystemState(call) reply {
 	return success(s.reg.systemState(), "current system state")
 }
 
-// notifyReplaced notifies a node that another one took its name, and the subscribers of its
-// topics that it is gone. Subscribers of the topic except are notified anyway. The lock is held.
+// notifyReplaced notifies a node that another node took its name, and the subscribers of its topics
+// that the node is gone. Subscribers of the topic except are notified anyway. The lock is held.
 func (s *state) notifyReplaced(name string, b replacement, except string) {
 	if b.uri == "" {
 		return

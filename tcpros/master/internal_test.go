@@ -38,7 +38,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// The size that bounds the tree must stay true over any sequence of changes.
+// The size that bounds the tree must stay correct over any sequence of changes.
 func TestParamTreeSize(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()

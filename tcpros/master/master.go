@@ -18,10 +18,10 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/master/internal/outgoing"
 )
 
-// DefaultPort is where a ROS master is expected.
+// DefaultPort is the port on which nodes expect a ROS master.
 const DefaultPort = 11311
 
-// What roscore of ROS Noetic sets, newlines included.
+// The parameters that roscore of ROS Noetic sets, newlines included.
 const (
 	rosVersion = "1.15.15\n"
 	rosDistro  = "noetic\n"
@@ -116,10 +116,10 @@ func New(ctx context.Context, o Options) (*Master, error) {
 const (
 	multicallDepth = 4 // nesting that system.multicall wraps around a value
 	closeGrace     = 100 * time.Millisecond
-	requestTimeout = 60 * time.Second // large parameters over slow networks take their time
+	requestTimeout = 60 * time.Second // large parameters need long over slow networks
 )
 
-// URI returns the address that nodes put in ROS_MASTER_URI.
+// URI returns the address for ROS_MASTER_URI of nodes.
 func (m *Master) URI() string { return m.state.uri }
 
 // Addr returns the address of the first listener.
@@ -129,8 +129,8 @@ func (m *Master) Addr() net.Addr { return m.addr }
 // of its addresses. Close is still due.
 func (m *Master) Failed() <-chan error { return m.failed }
 
-// Close stops the master. Calls under way get a moment to be answered. When it
-// returns, nothing that New started is alive. Nodes are not told.
+// Close stops the master. Calls in progress get a moment to be answered. When Close returns,
+// everything that New started has ended. Nodes are not told.
 func (m *Master) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
 	defer cancel()
@@ -150,8 +150,8 @@ func port(l net.Listener) int {
 	return 0
 }
 
-// listen opens first, and then the same port on each further host. A free port of
-// one address may be taken on another, hence the attempts.
+// listen opens first, and then the same port on each further host. A port that is free on one
+// address may be in use on another, so listen makes several attempts.
 func listen(ctx context.Context, first string, also []string) ([]net.Listener, error) {
 	const attempts = 8
 	_, wanted, _ := net.SplitHostPort(first)
@@ -189,8 +189,8 @@ func listenOnce(ctx context.Context, first string, also []string) (all []net.Lis
 	return all, nil
 }
 
-// newRunID returns a UUID of version 1, as roscore makes it from time and host; the
-// part for the host is random, with the bit set that says so.
+// newRunID returns a UUID of version 1, as roscore makes from time and host; the part for the host
+// is random, and the bit that marks a random part is set.
 func newRunID(now time.Time) string {
 	const since1582 = 0x01B21DD213814000 // 100 ns steps from 1582-10-15 to 1970-01-01
 	t := uint64(now.UnixNano()/100) + since1582

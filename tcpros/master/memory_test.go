@@ -14,7 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
 
-// hold keeps connections open, of which it has read the first byte, until the test ends.
+// hold reads the first byte of connections and keeps them open until the test ends.
 type hold struct {
 	t     *testing.T
 	begun chan struct{} // one value for each connection
@@ -79,7 +79,7 @@ func (h *hold) unread(addr, method string, args ...any) {
 	h.keep(c)
 }
 
-// inUse returns the memory of what lives.
+// inUse returns the bytes of live memory.
 func inUse() int64 {
 	runtime.GC()
 	var s runtime.MemStats
@@ -87,8 +87,8 @@ func inUse() int64 {
 	return int64(s.HeapAlloc)
 }
 
-// What peers do not read is in memory once, however many they are, and does not delay the end.
-// These tests are not parallel: they look at the memory of the process.
+// An unread message is in memory once, for any number of peers, and does not delay the end. These
+// tests are not parallel: they measure the memory of the process.
 func TestUnreadMessagesShareMemory(t *testing.T) {
 	const param = 10 << 20
 	for name, tt := range map[string]struct {
@@ -152,8 +152,8 @@ func TestUnreadMessagesShareMemory(t *testing.T) {
 	}
 }
 
-// TestUnreadMessagesGiveWay: peers that do not read answers, each another one, do not keep
-// others from theirs.
+// TestUnreadMessagesGiveWay: peers that do not read their answers, all different, do not keep other
+// peers from getting theirs.
 func TestUnreadMessagesGiveWay(t *testing.T) {
 	t.Parallel()
 	m, c := start(t, master.Options{})

@@ -2,7 +2,7 @@ package master
 
 import "strings"
 
-// canonical collapses slashes and drops a trailing one.
+// canonical collapses slashes and removes a trailing slash.
 func canonical(name string) string {
 	if name == "" || name == "/" {
 		return name

@@ -84,9 +84,9 @@ func (s *state) subscribeParam(c call) reply {
 	}
 	v := s.params.valueOrEmpty(key)
 	if s.reg.wasReplaced(from) {
-		// roscpp logs that it is being shut down, and for its first log line subscribes
-		// a parameter. rosmaster takes that for a new node and shuts down the one that
-		// has just taken the name, so that both are gone.
+		// When a node of roscpp is shut down, it logs this, and for its first log line subscribes a
+		// parameter. rosmaster treats the call as a new node and shuts down the node that has just
+		// taken the name, so that both are gone.
 		return success(v, "Subscribed to parameter [%s]", key)
 	}
 	s.notifyReplaced(from.caller, s.reg.register(paramSubscriber, subscriptionKey(key), from), "")
@@ -98,7 +98,7 @@ func (s *state) unsubscribeParam(c call) reply {
 	key := c.str(1)
 	s.reg.unregister(paramSubscriber, subscriptionKey(key), ref{c.caller, c.str(0)})
 	s.log.Debug("parameter unsubscribed", zap.String("key", key), zap.String("node", c.caller))
-	return success(1, "Unsubscribe to parameter [%s]", key) // 1 even if it was not subscribed
+	return success(1, "Unsubscribe to parameter [%s]", key) // 1 even if the parameter was not subscribed
 }
 
 func (s *state) getParamNames(call) reply {

@@ -10,9 +10,9 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
-// paramTree holds the parameters. Inner nodes are map[string]any; anything else is
-// a value. It is not safe for concurrent use; state guards it with its lock, also while a
-// value is encoded, because the maps are changed in place.
+// paramTree has the parameters. Inner nodes are map[string]any; anything else is a value. It is not
+// safe for concurrent use; state guards it with its lock, also while a value is encoded, because
+// the maps are changed in place.
 type paramTree struct {
 	root map[string]any
 	size int64
@@ -40,8 +40,8 @@ func (t *paramTree) lookup(key string) (any, bool) {
 	return v, true
 }
 
-// valueOrEmpty returns the value at key without copying it. A parameter that is not set is an
-// empty map, which is how ROS says so.
+// valueOrEmpty returns the value at key without copying it. For a parameter that is not set, the
+// value is an empty map, as in ROS.
 func (t *paramTree) valueOrEmpty(key string) any {
 	if v, ok := t.lookup(key); ok {
 		return v
@@ -84,7 +84,7 @@ func (t *paramTree) set(key string, v any) error {
 	for _, e := range path[:len(path)-1] {
 		next, ok := m[e].(map[string]any)
 		if !ok {
-			if old, there := m[e]; there { // a plain value gives way
+			if old, there := m[e]; there { // a namespace replaces a plain value
 				n, _ := measure(old, maxParamDepth)
 				t.size -= n
 			} else {
@@ -140,8 +140,8 @@ func appendNames(dst []string, ns string, m map[string]any) []string {
 	return dst
 }
 
-// search looks for the first element of key in the namespace ns and then in each
-// one above it, and returns the full name of key in the first that has it.
+// search looks for the first element of key in the namespace ns and then in each namespace above
+// ns. It returns the full name of key in the first namespace that has the element.
 func (t *paramTree) search(ns, key string) (string, bool) {
 	if strings.HasPrefix(key, "/") {
 		return key, t.has(key)
@@ -207,15 +207,15 @@ func measure(v any, depth int) (int64, error) {
 	return n, nil
 }
 
-// paramUpdate says which nodes are told the value of which parameter.
+// paramUpdate is one parameter and the nodes to notify of its value.
 type paramUpdate struct {
 	to  []ref
 	key string // with a slash at its end, as rosmaster sends it
 }
 
-// updatesFor returns whom to tell what after key was set or deleted. subs maps subscribed keys,
-// all with a slash at their end, to nodes. The node setter hears nothing of what it subscribed
-// at key or above, because it knows; setter is empty for a deletion.
+// updatesFor returns the updates to send after key was set or deleted. subs maps subscribed keys,
+// all with a slash at their end, to nodes. The node setter gets no update for its subscriptions at
+// key or above, because it set the value; setter is empty for a deletion.
 func updatesFor(subs map[string][]ref, key, setter string) []paramUpdate {
 	if len(subs) == 0 {
 		return nil
@@ -230,7 +230,7 @@ func updatesFor(subs map[string][]ref, key, setter string) []paramUpdate {
 				to = excluding(to, setter)
 			}
 			list = append(list, paramUpdate{to, key})
-		case strings.HasPrefix(sub, key): // below it: still there, or gone with this value
+		case strings.HasPrefix(sub, key): // below key: still set, or deleted by this value
 			list = append(list, paramUpdate{to, sub})
 		}
 	}
@@ -241,8 +241,8 @@ func excluding(list []ref, caller string) []ref {
 	return slices.DeleteFunc(slices.Clone(list), func(c ref) bool { return c.caller == caller })
 }
 
-// subscriptionKey is the form in which keys are compared: with a slash at the end,
-// so that /a/ is no prefix of /ab/.
+// subscriptionKey returns key as keys are compared: with a slash at the end, so that /a/ is no
+// prefix of /ab/.
 func subscriptionKey(key string) string {
 	if key == "/" {
 		return key

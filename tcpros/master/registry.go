@@ -24,7 +24,7 @@ type ref struct {
 
 type node struct {
 	uri      string
-	replaced string // URI of the node whose name this one took; may be empty
+	replaced string // URI of the node whose name this node took; may be empty
 	regs     map[regKey]struct{}
 }
 
@@ -39,13 +39,13 @@ type provider struct {
 	serviceURI string
 }
 
-// registry holds the graph: publishers, subscribers and services. It is not safe for concurrent
-// use; state guards it with its lock.
+// registry has the graph: publishers, subscribers and services. It is not safe for concurrent use;
+// state guards it with its lock.
 type registry struct {
 	nodes    map[string]*node
 	refs     [paramSubscriber + 1]map[string][]ref // by kind and name; in the order of registration; nil for service
 	services map[string]provider
-	types    map[string]string // of topics; kept when a topic loses its last node, as rosmaster does
+	types    map[string]string // types of topics; kept when a topic loses its last node, as in rosmaster
 	sweepAt  int
 	count    int // registrations of all nodes
 }
@@ -63,17 +63,17 @@ func newRegistry() *registry {
 	return r
 }
 
-// full reports whether one more registration would be over the limit.
+// full reports whether one more registration would exceed the limit.
 func (r *registry) full() bool { return r.count >= maxRegistrations }
 
 // replacement describes a node that was replaced by a registration with its name and another URI.
 type replacement struct {
-	uri    string   // of the node replaced; empty if there was none
-	topics []string // whose list of publishers changed
+	uri    string   // URI of the replaced node; empty if none was replaced
+	topics []string // topics whose list of publishers changed
 }
 
-// node returns the node called caller. If it was known under another URI, that one
-// is replaced and its registrations are gone.
+// node returns the node called caller. A node of that name with another URI is replaced, and loses
+// its registrations.
 func (r *registry) node(c ref) (*node, replacement) {
 	n, known := r.nodes[c.caller]
 	if known && n.uri == c.uri {
@@ -88,7 +88,7 @@ func (r *registry) node(c ref) (*node, replacement) {
 	return n, b
 }
 
-// wasReplaced reports whether c is the node that the present one of that name replaced.
+// wasReplaced reports whether the present node with the name of c has replaced c.
 func (r *registry) wasReplaced(c ref) bool {
 	n, ok := r.nodes[c.caller]
 	return ok && n.uri != c.uri && n.replaced == c.uri
@@ -112,7 +112,7 @@ func (r *registry) removeNode(caller string, n *node) (published []string) {
 	return published
 }
 
-// removeRef removes c from the list of k and reports whether it was there.
+// removeRef removes c from the list of k, and reports whether the list had c.
 func (r *registry) removeRef(k regKey, c ref) bool {
 	list := r.refs[k.kind][k.name]
 	i := slices.Index(list, c)
@@ -162,7 +162,8 @@ func (r *registry) registerService(name string, c ref, serviceURI string) replac
 	return b
 }
 
-// removeRegistration removes one registration of a node, and the node with its last one.
+// removeRegistration removes one registration of a node, and the node if it has no other
+// registration.
 func (r *registry) removeRegistration(caller string, k regKey) {
 	n, ok := r.nodes[caller]
 	if !ok {
@@ -217,14 +218,14 @@ func (r *registry) uris(k kind, name string) []string {
 	return uris
 }
 
-// publisherType notes the type that a publisher declared: '*' never replaces one.
+// publisherType records the type that a publisher declared: '*' never replaces a known type.
 func (r *registry) publisherType(topic, typ string) {
 	if _, known := r.types[topic]; typ != "*" || !known {
 		r.setType(topic, typ)
 	}
 }
 
-// subscriberType notes the type that a subscriber declared, if none is known.
+// subscriberType records the type that a subscriber declared, if none is known.
 func (r *registry) subscriberType(topic, typ string) {
 	if _, known := r.types[topic]; typ != "*" && !known {
 		r.setType(topic, typ)

@@ -18,9 +18,9 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
 
-// step is one line of testdata/rosmaster.jsonl, which was recorded from rosmaster
-// 1.15.15: a call and its answer, or what four nodes S0 to S3 were told since the
-// line before. Ours is what this master does instead, and Why gives the reason.
+// step is one line of testdata/rosmaster.jsonl, which was recorded from rosmaster 1.15.15: a call
+// and its answer, or the notices to four nodes S0 to S3 since the line before. Ours is the behavior
+// of this master where it differs, and Why is the reason.
 type step struct {
 	Call    string
 	Args    []any
@@ -50,7 +50,7 @@ func readSteps(t *testing.T) []step {
 	return steps
 }
 
-// session turns the placeholders of a recording into what they stand for here.
+// session replaces the placeholders of a recording by the values of this test.
 type session struct {
 	client
 	m      *master.Master
@@ -58,7 +58,7 @@ type session struct {
 	marks  int
 }
 
-// live turns a value of the recording into one to send or expect.
+// live converts a value of the recording to a value to send or expect.
 func (s *session) live(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -100,7 +100,7 @@ func (s *session) live(v any) any {
 	}
 }
 
-// answer makes a call and returns what the recording would hold for it.
+// answer makes a call and returns the answer in the form of the recording.
 func (s *session) answer(call string, args []any) any {
 	s.t.Helper()
 	got, err := s.call(call, args...)
@@ -124,9 +124,9 @@ func (s *session) answer(call string, args []any) any {
 	return got
 }
 
-// notices returns what the nodes were told so far, each node's in sorted order and
-// without repetitions: the queues are free to merge. A mark sent through the
-// ordered queue of each node shows that all before it has arrived.
+// notices returns the notices to each node so far, sorted and without repetitions, since the queues
+// may merge notices. A marker sent through the ordered queue of each node shows that all notices
+// before it have arrived.
 func (s *session) notices() []any {
 	s.t.Helper()
 	var all []any

@@ -11,7 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
 
-const patience = time.Minute // for what should take milliseconds
+const patience = time.Minute // timeout of steps that should need milliseconds
 
 // client calls a master as one HTTP client.
 type client struct {
@@ -64,7 +64,7 @@ func (c client) triple(method string, args ...any) (code int, text string, value
 	return code, text, list[2]
 }
 
-// slave is a node's slave server: it notes each call as [method, argument...].
+// slave is a node's slave server. It records each call as [method, argument...].
 type slave struct {
 	uri   string
 	calls chan []any

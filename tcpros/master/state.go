@@ -9,16 +9,16 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/master/internal/notify"
 )
 
-// state is what the master knows, and what answers calls about it: graph.go and paramapi.go have
-// the methods of the API, all called with the lock held.
+// state is the state of the master. graph.go and paramapi.go have the methods of the API, all
+// called with the lock held.
 type state struct {
 	uri        string // of the master
 	onShutdown func(caller, reason, peer string)
 	log        *zap.Logger
 	notify     *notify.Notifier
-	version    atomic.Uint64 // counts changes of what follows
+	version    atomic.Uint64 // counts changes of the fields below
 
-	mu     sync.Mutex // guards what follows; held while a call runs and while its answer is encoded, never during a network call
+	mu     sync.Mutex // guards the fields below; held while a call runs and while its answer is encoded, never during a network call
 	reg    *registry
 	params *paramTree
 }

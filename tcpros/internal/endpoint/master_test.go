@@ -11,7 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
-// TestForMaster: a master serves on what its host stands for here, and on loopback.
+// TestForMaster: a master listens on the addresses of its host on this machine, and on loopback.
 func TestForMaster(t *testing.T) {
 	addr := netip.MustParseAddr
 	lan, lan6, debian, lo6 := addr("192.168.1.5"), addr("fd00::5"), addr("127.0.1.1"), addr("::1")

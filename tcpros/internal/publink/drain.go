@@ -80,7 +80,7 @@ func (l *Link) drainResult() string {
 	return "left early"
 }
 
-// progress holds the values that change while a subscriber reads.
+// progress has the values that change while a subscriber reads.
 type progress struct {
 	sent   uint64 // bytes written to the socket
 	unsent int    // bytes that the peer's kernel has not acknowledged
@@ -101,7 +101,7 @@ var ErrNotDrained = errors.New("not every subscriber took all messages")
 // DrainError lists the subscribers that did not read all messages.
 type DrainError struct {
 	Subscribers []Undrained
-	Err         error // the context's error when that ended the wait
+	Err         error // the error of the context, if the context ended the wait
 }
 
 // Undrained is one subscriber that did not read all messages.

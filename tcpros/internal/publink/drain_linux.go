@@ -8,8 +8,8 @@ import (
 )
 
 // probeOften makes the kernel probe the peer once a second: a peer that reads reports its new
-// receive window only when half of its buffer is free, and never after our end of stream.
-// Its answers to probes update the window in socketProgress.
+// receive window only when half of its buffer is free, and never after our end of stream. The
+// peer's answers to probes update the window that socketProgress returns.
 func probeOften(c net.Conn) {
 	if tc, ok := c.(*net.TCPConn); ok {
 		_ = tc.SetKeepAliveConfig(net.KeepAliveConfig{

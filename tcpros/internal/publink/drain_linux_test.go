@@ -24,8 +24,8 @@ func option(t *testing.T, c *net.TCPConn, name int) (value int) {
 	return value
 }
 
-// Progress is what a subscriber's kernel, or the subscriber itself, has taken, and while a
-// link drains its kernel is asked for that once a second.
+// Progress is a change in the bytes that the subscriber's kernel has acknowledged, or the
+// subscriber has read. While a link drains, its kernel is probed once a second.
 func TestDrainSeesProgress(t *testing.T) {
 	t.Parallel()
 	here, there := tcpPair(t)
@@ -35,7 +35,8 @@ func TestDrainSeesProgress(t *testing.T) {
 	}
 	total := 0
 	for full := false; !full; {
-		// For each write anew: we may be held up until a deadline is over before the write begins.
+		// Set the deadline for each write anew: the test may be delayed beyond a deadline before
+		// the write begins.
 		if err := here.SetWriteDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
 			t.Fatal(err)
 		}

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// A subscriber has the timeout for each part that it takes, from the check that saw it take
-// the last one.
+// A subscriber has the timeout for each part that it reads, from the check that saw the last part
+// being read.
 func TestDrainWaitsForProgress(t *testing.T) {
 	const timeout = 6 * drainCheck
-	const pause = timeout - drainCheck*3/4 // of the reader: the second frame is taken at 10.5 checks
+	const pause = timeout - drainCheck*3/4 // pause of the reader: it reads the second frame after 10.5 checks
 	for name, tt := range map[string]struct {
 		reads int
 		want  string
@@ -27,7 +27,7 @@ func TestDrainWaitsForProgress(t *testing.T) {
 				here, there := net.Pipe()
 				defer there.Close()
 				l := link(here, 0, &room{})
-				f := make([]byte, batchBytes) // a write each
+				f := make([]byte, batchBytes) // one write for each frame
 				for range 5 {
 					l.push(f, false)
 				}

@@ -11,8 +11,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
-// quickBytes is the length above which a frame is never written by PublishNow: the copy would
-// delay others.
+// quickBytes is the most bytes of a frame that PublishNow writes at once. Copying a longer frame
+// would delay the frames of other links.
 const quickBytes = 32 << 10
 
 // Link is the link to one subscriber: a queue of shared frames that Publish fills and the link's
@@ -26,7 +26,7 @@ type Link struct {
 	latched  [][]byte
 	done     chan struct{} // closed when the link has ended
 	wake     chan struct{}
-	writer   writer // of the goroutine of write; of push while the link is idle
+	writer   writer // owned by the goroutine of write; by push while the link is idle
 
 	mu      sync.Mutex
 	queue   queue
@@ -36,15 +36,15 @@ type Link struct {
 	sum     counts
 }
 
-// linkState says how far a link is on its way to its end.
+// linkState has the steps by which a link ends.
 type linkState struct {
-	ending     bool // by Drain: frames are no longer added, the writer ends when the queue is empty
+	ending     bool // set by Drain: no frame is added, and the writer ends when the queue is empty
 	closed     bool
 	flushed    bool // everything was written
 	cleanClose bool // the subscriber closed its side without a reset
 }
 
-// counts are what a link has done so far.
+// counts are the totals of a link since it opened.
 type counts struct {
 	frames  uint64 // written to the socket
 	bytes   uint64
@@ -59,8 +59,8 @@ func newOutLink(conn net.Conn, callerID string, id, limit int, r *room) *Link {
 	}
 }
 
-// push queues a frame, or with now writes it at once if nothing is queued. A full ring drops
-// its oldest frame. After the link is closed, frames are not counted as dropped.
+// push queues a frame. With now, push writes the frame at once if the queue is empty. A full queue
+// drops its oldest frame. After the link is closed, frames are not counted as dropped.
 func (l *Link) push(frame []byte, now bool) {
 	l.mu.Lock()
 	if now && l.idle && len(frame) <= quickBytes && l.writeNow(frame) {
@@ -109,7 +109,7 @@ func (l *Link) writeNow(frame []byte) bool {
 func (l *Link) signal() {
 	select {
 	case l.wake <- struct{}{}:
-	default: // it is awake already
+	default: // the writer is awake already
 	}
 }
 
@@ -169,7 +169,7 @@ func (l *Link) write() {
 	flushed := l.state.flushed
 	l.mu.Unlock()
 	if tc, ok := l.conn.(*net.TCPConn); ok && flushed {
-		_ = tc.CloseWrite() // watch sees the peer's answer to it
+		_ = tc.CloseWrite() // the peer then closes its side, which watch detects
 	}
 }
 
@@ -212,7 +212,7 @@ func (l *Link) watch() error {
 	}
 }
 
-// Serve runs the link until the subscriber closes it or close is called. It returns the error
+// Serve runs the link until the subscriber closes the link or close is called. It returns the error
 // of watch: io.EOF after a clean close.
 func (l *Link) Serve() error {
 	defer close(l.done)
@@ -231,7 +231,7 @@ func (l *Link) Serve() error {
 	return err
 }
 
-// end makes the writer send the queue and then end.
+// end makes the writer send the queue and then return.
 func (l *Link) end() {
 	l.mu.Lock()
 	l.state.ending = true
@@ -254,9 +254,9 @@ func (l *Link) close() {
 	_ = l.conn.Close() // wakes reader and writer
 }
 
-// abandon closes a link whose peer is gone or has opened another link. If the peer was cut off
-// by the network, the frames that did not arrive count as dropped. If the peer only
-// restarted, or does not read, they do not.
+// abandon closes a link whose peer is gone or has opened another link. If the peer was cut off by
+// the network, the frames that did not arrive count as dropped. If the peer only restarted, or does
+// not read, the frames do not count.
 func (l *Link) abandon(s ackState) {
 	l.mu.Lock()
 	if !l.state.closed && s.pending && s.sinceAck >= cutOffAfter {

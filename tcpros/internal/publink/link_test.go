@@ -8,8 +8,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
-// A frame is dropped when a subscriber that is there does not get it. One that has
-// left, but is still in the list, misses nothing.
+// A frame is dropped when a connected subscriber does not get it. Frames for a subscriber that has
+// left, but is still in the list, are not counted.
 func TestLeavingIsNoDrop(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -34,7 +34,7 @@ func TestLeavingIsNoDrop(t *testing.T) {
 	}
 }
 
-// Made-up names fill a topic up to its limit only; who is there may come again.
+// Made-up names fill a topic up to its limit only; a connected subscriber may reconnect.
 func TestCrowdedTopic(t *testing.T) {
 	t.Parallel()
 	p := New(Options{MD5Sum: wire.AnyMD5}, "/t", "/n")

@@ -6,22 +6,22 @@ import "sync/atomic"
 type Overflow int
 
 const (
-	// OverflowDrop drops the oldest frame of a queue that holds
-	// AdvertiseOptions.QueueFrames, and counts it, as stock does.
+	// OverflowDrop drops the oldest frame of a queue that already has AdvertiseOptions.QueueFrames
+	// frames, and counts the drop, as stock does.
 	OverflowDrop Overflow = iota
-	// OverflowBlock drops nothing. Publish still never blocks: the caller has to check Room
-	// first and to wait for AdvertiseOptions.Freed, otherwise queues grow without bound. A
-	// queue is full by its bytes, whatever QueueFrames says, so that memory is bounded.
+	// OverflowBlock drops nothing. Publish still never blocks: the caller has to check Room first
+	// and to wait for AdvertiseOptions.Freed, otherwise queues grow without bound. QueueFrames has
+	// no effect: a queue is full at blockBytes, so that memory is bounded.
 	OverflowBlock
 )
 
-// With OverflowBlock, a queue is full at blockBytes, but accepts blockFrames of any size, so
-// that the next frame is ready when one has been written. It has room again at half of
-// blockBytes, so that small frames do not cause a wake-up each.
+// With OverflowBlock, a queue is full at blockBytes, but accepts blockFrames of any size, so that
+// the next frame is ready when one has been written. A full queue has room again at half of
+// blockBytes, so that not every small frame causes a wake-up.
 const (
 	blockBytes  = 2 << 20
 	blockFrames = 2
-	frameCost   = 64 // memory of a queued frame besides its bytes
+	frameCost   = 64 // bytes of memory of a queued frame besides its own bytes
 )
 
 // room counts the full queues of a publication.
@@ -31,10 +31,10 @@ type room struct {
 	freed func()
 }
 
-// filled counts a link whose queue has become full.
+// filled adds a link whose queue has become full.
 func (r *room) filled() { r.full.Add(1) }
 
-// release counts a link that is no longer full, or that has ended.
+// release removes a link whose queue is no longer full, or that has ended.
 func (r *room) release() {
 	if r.full.Add(-1) == 0 && r.freed != nil {
 		r.freed()

@@ -17,7 +17,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
-const maxSubscribers = 1024 // of one topic; a link each
+const maxSubscribers = 1024 // subscribers of one topic, each with a link
 
 // Options describe a publication; AdvertiseOptions explains each field.
 type Options struct {
@@ -42,7 +42,7 @@ type Publication struct {
 
 	mu         sync.Mutex
 	links      []*Link
-	sources    []*Source // the latching ones
+	sources    []*Source // latching sources only
 	latchCount uint64    // number of frames published by latching sources
 	closed     bool
 }
@@ -197,8 +197,8 @@ func (p *Publication) Rows() []Row {
 	return rows
 }
 
-// NewLink returns a link to the subscriber behind conn, whose header is asked. Its reply is
-// sent by serve.
+// NewLink returns a link to the subscriber that has sent the header asked over conn. Link.Serve
+// sends the reply.
 func (p *Publication) NewLink(conn net.Conn, asked wire.Header, id int) *Link {
 	l := newOutLink(conn, asked.Value("callerid"), id, p.opts.QueueFrames, &p.room)
 	l.reply = wire.AppendHeader(nil, p.header(asked))
@@ -254,9 +254,10 @@ func (p *Publication) Refuse(h wire.Header) string {
 		h.Value("callerid"), p.topic, h.Value("type"), md5, p.opts.Type, p.opts.MD5Sum)
 }
 
-// Add adds a link. It will send the latched frames, in the order in which they were published,
-// so that the newest comes last, and then all frames published from now on. A previous link
-// of the same node is replaced: it is half open, or the node has restarted.
+// Add adds a link. The link first sends the latched frames in the order in which they were
+// published, so that a subscriber receives the newest last, and then all frames published from now
+// on. Add replaces a previous link of the same node: that link is half open, or the node has
+// restarted.
 func (p *Publication) Add(l *Link) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -2,19 +2,20 @@ package publink
 
 const ringFirst = 16
 
-// queue holds the frames of one subscriber in the order in which they are sent. Link.mu guards it.
+// queue has the frames of one subscriber in the order in which the link sends them. Link.mu guards
+// it.
 type queue struct {
 	limit int   // frames; zero means unlimited
 	room  *room // of the publication
 	ring  [][]byte
 	head  int  // index of the oldest frame
 	n     int  // frames
-	bytes int  // memory of the frames
+	bytes int  // bytes of memory of the frames
 	full  bool // counted in room
 }
 
-// newQueue returns a queue of at most limit frames. A publication that blocks has no limit in
-// frames.
+// newQueue returns a queue of at most limit frames. The queues of a publication with OverflowBlock
+// have no limit of frames.
 func newQueue(limit int, r *room) queue {
 	if r.block {
 		limit = 0
@@ -45,7 +46,7 @@ func (q *queue) push(frame []byte) (dropped bool) {
 	return dropped
 }
 
-// take moves the oldest frames to batch, as many as it may have.
+// take moves the oldest frames to batch, as many as a batch may contain.
 func (q *queue) take(batch [][]byte) [][]byte {
 	for size := 0; q.n > 0 && len(batch) < batchFrames && size < batchBytes; {
 		f := q.shift()
@@ -55,16 +56,16 @@ func (q *queue) take(batch [][]byte) [][]byte {
 	return batch
 }
 
-// leaveFull reports whether the queue was full and no longer is. The caller tells room, without
-// the lock.
+// leaveFull reports whether the queue was full and no longer is. If so, the caller calls
+// room.release, without Link.mu.
 func (q *queue) leaveFull() bool {
 	freed := q.full && !q.room.isFull(true, q.n, q.bytes)
 	q.full = q.full && !freed
 	return freed
 }
 
-// end makes the queue count as not full, and reports whether it was. The caller tells room,
-// without the lock.
+// end makes the queue not full, and reports whether it was full. If so, the caller calls
+// room.release, without Link.mu.
 func (q *queue) end() bool {
 	full := q.full
 	q.full = false

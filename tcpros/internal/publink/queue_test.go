@@ -15,8 +15,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
-// writes is a connection that notes what each write holds. The write with the number fail
-// takes a byte less and ends with an error; zero means none does.
+// writes is a connection that records the bytes of each write. The write with the number fail
+// accepts one byte less and returns an error; zero means that no write fails.
 type writes struct {
 	net.Conn
 	all  [][]byte
@@ -51,7 +51,7 @@ func (w *writes) sizes() (n []int) {
 // link returns a Link without a writer.
 func link(w net.Conn, limit int, r *room) *Link { return newOutLink(w, "/s", 1, limit, r) }
 
-// The queue keeps frames in order, however it wraps and grows; a full one drops its oldest.
+// The queue keeps the order of frames when it wraps and grows; a full queue drops its oldest frame.
 func TestQueueAgainstModel(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 7))
 	for _, limit := range []int{0, 1, 2, ringFirst - 1, ringFirst, ringFirst + 1, 40, 64} {
@@ -102,7 +102,7 @@ func TestQueueAgainstModel(t *testing.T) {
 	}
 }
 
-// A batch ends at 1024 frames or above 256 KiB: what it holds can no longer be dropped.
+// A batch ends at 1024 frames or above 256 KiB: its frames can no longer be dropped.
 func TestBatches(t *testing.T) {
 	for name, tt := range map[string]struct {
 		size, frames int
@@ -129,7 +129,7 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// Short frames are joined in writes of up to 64 KiB, longer ones are written as they are.
+// Short frames are joined in writes of up to 64 KiB, longer frames are written without a copy.
 func TestBatchIsWritten(t *testing.T) {
 	frames := func(n, size int) (b [][]byte) {
 		for i := range n {
@@ -173,7 +173,7 @@ func TestBatchIsWritten(t *testing.T) {
 	}
 }
 
-// A frame up to 32 KiB is written at once while the writer has nothing to do, and only then.
+// A frame up to 32 KiB is written at once while the writer is idle, and only then.
 func TestWrittenAtOnce(t *testing.T) {
 	for name, tt := range map[string]struct {
 		size      int
@@ -205,7 +205,7 @@ func TestWrittenAtOnce(t *testing.T) {
 	}
 }
 
-// What the kernel takes only in part the writer completes, before any other frame.
+// The writer completes a frame that the kernel accepted only in part, before any other frame.
 func TestRestIsWrittenFirst(t *testing.T) {
 	here, there := tcpPair(t)
 	l := link(here, 0, &room{})
@@ -214,7 +214,7 @@ func TestRestIsWrittenFirst(t *testing.T) {
 	for l.writer.partial == nil {
 		l.idle = true
 		l.push(f, true)
-		if l.queue.n > 0 { // nothing at all was taken: as good
+		if l.queue.n > 0 { // the kernel accepted nothing: as good
 			l.queue.shift()
 			break
 		}
@@ -246,7 +246,7 @@ func TestLinkWritesInOrder(t *testing.T) {
 		here, there := net.Pipe()
 		freed := 0
 		r := &room{block: true, freed: func() { freed++ }}
-		l := link(here, 5, r) // the limit does not count: nothing is dropped
+		l := link(here, 5, r) // the limit has no effect: nothing is dropped
 		l.reply, l.latched = []byte("reply "), [][]byte{[]byte("a "), []byte("bb ")}
 		for range 6 {
 			l.push(make([]byte, 1<<20), false)
@@ -276,8 +276,9 @@ func TestLinkWritesInOrder(t *testing.T) {
 		if _, err := io.ReadFull(there, got[:4]); err != nil || string(got[:4]) != "last" {
 			t.Errorf("%q, %v", got[:4], err)
 		}
-		// Who has nothing to say stays. The half keeps the close apart from the moment in which
-		// watch sets its deadline again: on a pipe that fails with another error than a socket's.
+		// A silent subscriber stays. The half interval separates the close from the moment at which
+		// watch sets its deadline again: on a closed pipe, setting a deadline returns another error
+		// than on a socket.
 		time.Sleep(3*silentCheck + silentCheck/2)
 		synctest.Wait()
 		l.mu.Lock()
@@ -293,7 +294,7 @@ func TestLinkWritesInOrder(t *testing.T) {
 	})
 }
 
-// A link that ends with a full queue holds nobody up, and was not flushed.
+// A link that ends with a full queue blocks nobody, and was not flushed.
 func TestFullLinkIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()
@@ -317,7 +318,7 @@ func TestFullLinkIsClosed(t *testing.T) {
 	})
 }
 
-// A queue is full with 2 MiB in at least two frames, and has room again at half of it.
+// A queue is full with 2 MiB in at least two frames, and has room again at 1 MiB.
 func TestFull(t *testing.T) {
 	r := &room{block: true}
 	for _, tt := range []struct {
@@ -341,7 +342,8 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// Who is cut off misses what is queued, what the writer has in hand and what is on its way.
+// A subscriber that is cut off misses the frames in the queue, in the batch of the writer and in
+// flight.
 func TestGivenUpMisses(t *testing.T) {
 	for name, tt := range map[string]struct {
 		state  ackState
@@ -369,7 +371,7 @@ func TestGivenUpMisses(t *testing.T) {
 	}
 }
 
-// A subscriber that takes no reply is gone when its handshake is.
+// The link of a subscriber that reads no reply ends at the timeout of the handshake.
 func TestReplyHasADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()
@@ -393,7 +395,7 @@ func TestReplyHasADeadline(t *testing.T) {
 	})
 }
 
-// brokenWrites is a connection whose writes fail from one of them on, and whose reads wait.
+// brokenWrites is a connection whose writes fail after a number of good ones, and whose reads wait.
 type brokenWrites struct {
 	net.Conn
 	good int
@@ -406,9 +408,10 @@ func (c *brokenWrites) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A link that cannot be written to ends, whatever it was to write, and counts what was written.
+// A link whose connection cannot be written ends, with any pending data, and counts the written
+// frames.
 func TestFailedWriteEndsLink(t *testing.T) {
-	for good, frames := range map[int]uint64{0: 0, 1: 0, 2: 1, 3: 2} { // the reply, a latched frame, one of the queue
+	for good, frames := range map[int]uint64{0: 0, 1: 0, 2: 1, 3: 2} { // the reply, a latched frame, a queued frame
 		synctest.Test(t, func(t *testing.T) {
 			here, there := net.Pipe()
 			defer there.Close()
@@ -467,7 +470,7 @@ func TestLinkWaitsForItsWriter(t *testing.T) {
 	})
 }
 
-// What a link has dropped counts for its topic also when it has ended, once.
+// The drops of an ended link still count for its topic, once.
 func TestDroppedOnLinksThatEnded(t *testing.T) {
 	p := &Publication{}
 	for range 3 {
@@ -488,12 +491,13 @@ func TestDroppedOnLinksThatEnded(t *testing.T) {
 	}
 }
 
-// A link is flushed if it was told to end and was not closed before all was written.
+// A link is flushed if Link.end was called and the link was not closed before everything was
+// written.
 func TestFlushed(t *testing.T) {
 	for _, ending := range []bool{false, true} {
 		for _, closed := range []bool{false, true} {
 			if !ending && !closed {
-				continue // it goes on
+				continue // the link continues
 			}
 			w := &writes{}
 			l := link(w, 0, &room{})

@@ -13,12 +13,12 @@ type quickWriter struct {
 	raw syscall.RawConn
 	try func(fd uintptr) bool // made once: a closure for each write would be an allocation
 
-	// Of the write under way.
+	// Arguments and result of the write in progress.
 	p []byte
 	n int
 }
 
-// newQuickWriter returns nil if c does not support it.
+// newQuickWriter returns nil if c gives no access to its file descriptor.
 func newQuickWriter(c net.Conn) *quickWriter {
 	socket, ok := c.(syscall.Conn)
 	if !ok {

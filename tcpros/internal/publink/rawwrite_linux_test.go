@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What cannot be written to at once takes nothing.
+// A connection that cannot be written at once accepts no byte.
 func TestQuickWritesOfNothing(t *testing.T) {
 	pipe, _ := net.Pipe()
 	if w := newQuickWriter(pipe); w != nil || w.write([]byte("x")) != 0 {

@@ -4,7 +4,7 @@ package publink
 
 import "net"
 
-// quickWriter writes nothing here: all is left to the link's writer.
+// quickWriter writes nothing on systems other than Linux: the link's writer writes all frames.
 type quickWriter struct{}
 
 func newQuickWriter(net.Conn) *quickWriter { return nil }

@@ -12,13 +12,13 @@ import (
 // would also close the link to a live subscriber that does not read, such as a node that is
 // stopped or in a debugger.
 const (
-	// Longer than keepalive takes. A peer that has acknowledged nothing for so long is given
-	// up after one more unanswered retransmission. Retransmission intervals double, so the
-	// network may be up again before the next one: a peer that was unreachable for ten seconds
-	// loses nothing.
+	// Longer than keepalive needs, which is 11 s. A peer that has acknowledged nothing for this
+	// long is given up after one more unanswered retransmission. Retransmission intervals double,
+	// so the network may be up again before the next one: a peer that was unreachable for ten
+	// seconds loses nothing.
 	silentAfter = 12 * time.Second
 	silentCheck = 2 * time.Second
-	cutOffAfter = time.Second // a peer without acknowledgment for so long counts as cut off
+	cutOffAfter = time.Second // a peer is cut off when it has acknowledged nothing for longer than this
 )
 
 // ErrSilent says that a subscriber was given up.
@@ -38,7 +38,7 @@ type silenceDetector struct {
 	finalProbe bool // a further retransmission was sent after silentAfter
 }
 
-// exceeded is called every silentCheck. It reports whether the peer is given up.
+// exceeded reports whether to give the peer up. It is called every silentCheck.
 func (s *silenceDetector) exceeded(now time.Time, d ackState) bool {
 	again, heard := d.probes != s.probes, now.Add(-d.sinceAck)
 	s.probes = d.probes

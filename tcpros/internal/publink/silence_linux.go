@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ackStateOf returns the state of acknowledgments. One is outstanding if data was sent after
-// the last acknowledgment. Unacknowledged data alone is no sign: a peer with a full receive
-// window answers each probe, and the intervals between probes grow.
+// ackStateOf returns the state of acknowledgments. An acknowledgment is outstanding if data was
+// sent after the last one. Unacknowledged data alone is no sign: a peer with a full receive window
+// answers each probe, and the intervals between probes grow.
 func ackStateOf(c net.Conn) (d ackState) {
 	tc, ok := c.(*net.TCPConn)
 	if !ok {

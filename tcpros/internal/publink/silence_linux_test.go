@@ -6,15 +6,16 @@ import (
 	"time"
 )
 
-// A subscriber that does not read answers all the same. What it has no room for is sent
-// again at growing intervals, in which it owes nothing: after 0.2 s, 0.4 s, 0.8 s and so on.
+// The kernel of a subscriber that does not read still acknowledges. Data beyond its window is sent
+// again at growing intervals, without an outstanding acknowledgment in between: after 0.2 s, 0.4 s,
+// 0.8 s and so on.
 func TestDeafIsNotSilent(t *testing.T) {
 	t.Parallel()
 	// Longer than the kernel may let one segment wait for its acknowledgment, and shorter than
 	// the intervals of 0.8 and 1.6 s.
 	const sign = 600 * time.Millisecond
-	// What has just been sent is not acknowledged for a moment, longer on a busy machine. A link
-	// that is taken for silent is it for the rest of an interval.
+	// Data that was just sent is unacknowledged for a moment, longer on a busy machine. A link that
+	// is really silent stays silent for the rest of an interval.
 	const moment = 100 * time.Millisecond
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -31,7 +32,7 @@ func TestDeafIsNotSilent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if err := deaf.(*net.TCPConn).SetReadBuffer(4096); err != nil { // less than it has said that it takes
+	if err := deaf.(*net.TCPConn).SetReadBuffer(4096); err != nil { // smaller than the receive window that it has announced
 		t.Fatal(err)
 	}
 	if err := c.SetWriteDeadline(time.Now().Add(3 * time.Second)); err != nil {

@@ -4,5 +4,6 @@ package publink
 
 import "net"
 
-// ackStateOf knows nothing here: the kernel's own timeout is all there is.
+// ackStateOf returns no state on systems other than Linux: there, only the kernel's own timeout
+// detects a peer that is gone.
 func ackStateOf(net.Conn) ackState { return ackState{} }

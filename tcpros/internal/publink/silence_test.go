@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Whoever owes an answer for long, and is asked again in vain, is gone. Who has nothing to
-// answer, reads slowly or is on a bad line is there.
+// A peer that owes an acknowledgment for long, and does not answer a retransmission, is gone. A
+// peer that owes none, reads slowly or has a bad network is not gone.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	const s = time.Second
 	never := func(time.Duration) bool { return false }
 	always := func(time.Duration) bool { return true }
 	since := func(at time.Duration) time.Duration { return at }
-	// asked is how often Linux has sent something again, at intervals that double.
+	// asked is the number of retransmissions by Linux, at intervals that double.
 	asked := func(first time.Duration) func(time.Duration) uint32 {
 		return func(at time.Duration) (n uint32) {
 			for wait := first; at >= wait && wait > 0; n++ {
@@ -23,12 +23,12 @@ func TestSilence(t *testing.T) {
 			return n
 		}
 	}
-	const stop = 30 * s // our process is stopped for so long
+	const stop = 30 * s // how long this process is stopped
 	for name, tt := range map[string]struct {
 		owes  func(at time.Duration) bool
 		heard func(at time.Duration) time.Duration // how long ago
 		asked func(at time.Duration) uint32        // nil: each time
-		stop  time.Duration                        // when we are stopped; zero for never
+		stop  time.Duration                        // when this process is stopped; zero for never
 		gone  time.Duration                        // zero for never
 	}{
 		"nothing to say":       {owes: never, heard: since},
@@ -38,13 +38,13 @@ func TestSilence(t *testing.T) {
 		"asked after a rest":   {owes: func(at time.Duration) bool { return at == 40*s }, heard: since},
 		"gone after a rest":    {owes: func(at time.Duration) bool { return at >= 40*s }, heard: since, gone: 54 * s},
 		"closed window":        {owes: func(at time.Duration) bool { return at%(4*s) == 0 }, heard: func(at time.Duration) time.Duration { return at % (30 * s) }}, // a probe is just out
-		// Asked after 12.6 s. The kernel's clock is not ours.
+		// Retransmitted after 12.6 s. The kernel's clock differs from the process's clock.
 		"gone on a quick line": {owes: always, heard: func(at time.Duration) time.Duration { return at - at/1000 }, asked: asked(s / 5), gone: 16 * s},
-		// Asked after 3.3, 7.7, 16.5 and 34.1 s, and there again when 9 s are over.
+		// Retransmitted after 3.3, 7.7, 16.5 and 34.1 s; the peer is back after 9 s.
 		"a slow line": {owes: func(at time.Duration) bool { return at < 16500*time.Millisecond }, heard: since, asked: asked(1100 * time.Millisecond)},
-		// It has no room for a long time, and one of the rare questions is lost.
+		// The window of the peer is closed for a long time, and one of the rare probes is lost.
 		"a lost probe": {owes: func(at time.Duration) bool { return at < 100*s }, heard: since, asked: func(at time.Duration) uint32 { return uint32(at / (100 * s)) }},
-		// What was asked before was answered, and then it is asked again.
+		// An earlier retransmission was acknowledged, and then another follows.
 		"we are stopped": {owes: func(at time.Duration) bool { return at == 10*s || at == 10*s+stop }, heard: func(at time.Duration) time.Duration { return at - 10*s }, stop: 10 * s},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,7 +2,7 @@ package publink
 
 import "net"
 
-// A batch is what the writer takes from the queue at once.
+// A batch is the frames that the writer moves out of the queue at once.
 const (
 	batchFrames = 1024      // frames in one writev: the kernel's limit
 	batchBytes  = 256 << 10 // a batch ends above this: frames in a batch can no longer be dropped
@@ -13,7 +13,7 @@ const (
 	joinBytes  = 64 << 10
 )
 
-// writer writes frames to a connection. It has one user at a time.
+// writer writes frames to a connection. Only one goroutine at a time may use a writer.
 type writer struct {
 	conn    net.Conn
 	quick   *quickWriter // may be nil

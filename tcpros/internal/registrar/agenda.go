@@ -7,11 +7,11 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 
-// agenda orders the registrations by what has to be done next, so that finding the next one
-// does not mean looking at all of them. registrar.mu guards it.
+// agenda orders the registrations by urgency, so that the most urgent one is found without a look
+// at all others. registrar.mu guards it.
 type agenda struct {
-	due   placeheap.Heap[*entry] // need a call now; the most urgent first
-	later placeheap.Heap[*entry] // need one at a time to come; the earliest first
+	due   placeheap.Heap[*entry] // entries that need a call now; the most urgent first
+	later placeheap.Heap[*entry] // entries that need a call at a later time; the earliest first
 
 	added        uint64 // number of entries that were ever added: their order
 	onlyRemovals bool   // another node has our name: nothing is registered
@@ -39,24 +39,24 @@ func newAgenda() *agenda {
 	return a
 }
 
-// agendaState is what the agenda knows of one entry.
+// agendaState is the state of one entry in the agenda.
 type agendaState struct {
-	priority int    // of equal urgency: the lower goes first
-	order    uint64 // of equal priority: the one that was added first goes first
+	priority int    // among entries of equal urgency, the lower priority goes first
+	order    uint64 // among entries of equal priority, the entry that was added first goes first
 
 	rank  int // urgency at the last update
 	dueAt time.Time
-	waits *placeheap.Heap[*entry] // that has the entry; nil if none
-	slot  int                     // its place there
+	waits *placeheap.Heap[*entry] // the heap that has the entry; nil if none has
+	slot  int                     // index of the entry in that heap
 }
 
-// add gives e its place in the order of those that are equally urgent.
+// add sets the place of e among equally urgent entries.
 func (a *agenda) add(e *entry, priority int) {
 	e.at.priority, e.at.order = priority, a.added
 	a.added++
 }
 
-// update puts e where its present state belongs. It has to follow each change of e.
+// update moves e to the heap that its present state demands. Call update after each change of e.
 func (a *agenda) update(e *entry, now time.Time, updateEvery time.Duration) {
 	rank, at := 0, time.Time{}
 	if e.removed || !a.onlyRemovals {
@@ -80,7 +80,7 @@ func (a *agenda) update(e *entry, now time.Time, updateEvery time.Duration) {
 	}
 }
 
-// drop takes e off the agenda.
+// drop removes e from the agenda.
 func (a *agenda) drop(e *entry) {
 	if e.at.waits != nil {
 		e.at.waits.Remove(e.at.slot)
@@ -88,8 +88,8 @@ func (a *agenda) drop(e *entry) {
 	}
 }
 
-// next returns the most urgent entry that is due, or else when the next one is due; zero if
-// none ever is.
+// next returns the most urgent entry that is due. If none is due, next returns the time when the
+// next entry is due, or zero if no entry ever is.
 func (a *agenda) next(now time.Time, updateEvery time.Duration) (*entry, time.Time) {
 	for a.later.Len() > 0 && !a.later.List[0].at.dueAt.After(now) {
 		e := a.later.List[0]
@@ -105,8 +105,8 @@ func (a *agenda) next(now time.Time, updateEvery time.Duration) (*entry, time.Ti
 	return nil, time.Time{}
 }
 
-// urgency returns a positive rank if the entry is due now, or else when it is due. It adds an
-// update token each UpdateEvery.
+// urgency returns a positive rank if the entry is due now, and otherwise the time when the entry is
+// due. urgency adds an update token each UpdateEvery.
 func (e *entry) urgency(now time.Time, updateEvery time.Duration) (rank int, due time.Time) {
 	switch {
 	case e.update.pending != nil && e.registered && !e.removed:
@@ -125,7 +125,7 @@ func (e *entry) urgency(now time.Time, updateEvery time.Duration) (rank int, due
 		return 0, due
 	case !e.registered && e.key.Kind != rosapi.Service:
 		return 3, due
-	case !e.registered: // callers of a service can wait; messages are lost
+	case !e.registered: // a service is less urgent: its callers can wait, while messages of topics are lost
 		return 2, due
 	case e.refresh:
 		return 1, due

@@ -12,8 +12,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 
-// TestOrderOfRegistrations: a lower priority first, also one that comes when others wait
-// already, and equal ones in the order of their subscription, also at a new master.
+// TestOrderOfRegistrations: a lower priority goes first, even if it is added while others wait;
+// equal priorities go in the order of their subscription, also at a new master.
 func TestOrderOfRegistrations(t *testing.T) {
 	t.Parallel()
 	r := newTestRegistrar()
@@ -31,7 +31,7 @@ func TestOrderOfRegistrations(t *testing.T) {
 	register(5)
 	r.Add(rosapi.Key{Name: "late"}, "", 1, nil)
 	r.PublisherUpdate("rest3", nil) // not registered: there is no need to ask twice
-	r.PublisherUpdate("live2", nil) // messages are being lost
+	r.PublisherUpdate("live2", nil) // messages of the new publisher are being lost
 	register(4)
 	want := []string{"named1", "named2", "live1", "live2", "rest1", "live2", "late", "rest2", "rest3"}
 	if !slices.Equal(got, want) {
@@ -48,7 +48,7 @@ func TestOrderOfRegistrations(t *testing.T) {
 	}
 }
 
-// TestAgendaWithoutOurName: while another node has our name only removals are due.
+// TestAgendaWithoutOurName: while another node has the name of this node, only removals are due.
 func TestAgendaWithoutOurName(t *testing.T) {
 	t.Parallel()
 	r := newTestRegistrar()
@@ -100,11 +100,11 @@ func TestReplacedEntry(t *testing.T) {
 	}
 }
 
-// TestRegistrationIsLinear: the cost of a registration grows with the logarithm of their
-// number. Looking at each entry for the next one took 53 s with 20,000.
+// TestRegistrationIsLinear: the cost of a registration grows with the logarithm of the number of
+// registrations. A search through all entries for the next one took 53 s with 20,000 entries.
 func TestRegistrationIsLinear(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, registrationIsLinear) // no time passes: what is refused is not due again before the end
+	synctest.Test(t, registrationIsLinear) // no time passes: a refused registration is not due again before the end
 }
 
 func registrationIsLinear(t *testing.T) {

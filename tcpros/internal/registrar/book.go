@@ -19,7 +19,7 @@ type entry struct {
 	removed bool     // closed by the node, to be unregistered
 
 	at             agendaState
-	tried          bool // a call was sent: it may be registered
+	tried          bool // a call was sent: the entry may be registered
 	registered     bool
 	everRegistered bool      // registered at least once: from then on a service respects another provider
 	takenOver      bool      // another node provides the service
@@ -39,10 +39,10 @@ type entry struct {
 
 // updates are the publisherUpdates of a subscription.
 type updates struct {
-	pending    []string  // publishers of the one that is not processed yet, or nil
+	pending    []string  // publishers of the update that is not processed yet, or nil
 	tokens     int       // remaining confirmations; one is added each Timing.UpdateEvery
 	refilledAt time.Time // when the last token was added
-	last       time.Time // when the last one came
+	last       time.Time // when the last update came
 }
 
 // updateMissed compares the publishers' nodes with those of the last comparison. It reports
@@ -58,7 +58,8 @@ func (e *entry) updateMissed(names string, now time.Time, round time.Duration) b
 	return missed
 }
 
-// book holds what a node wants to have registered, and what is. It makes no calls.
+// book has the desired registrations of a node, and the state of each at the master. It makes no
+// calls.
 type book struct {
 	log    *zap.Logger
 	timing Timing
@@ -86,7 +87,7 @@ func (b *book) add(k rosapi.Key, typ string, priority int, sub Listener) (first 
 	return first
 }
 
-// remove makes a registration one that has to be unregistered, if it was ever tried.
+// remove marks a registration as to be unregistered, or deletes it if no call was ever made for it.
 func (b *book) remove(k rosapi.Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -120,7 +121,7 @@ func (b *book) publisherUpdate(topic string, uris []string) bool {
 	return true
 }
 
-// forgetComparisons is called when the master is away: it could not notify us of changes.
+// forgetComparisons is called when the master is away, and cannot notify this node of changes.
 func (b *book) forgetComparisons() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,15 +142,16 @@ func (b *book) confirmed(k rosapi.Key) (publishers int, ok bool) {
 	return len(e.confirmed), true
 }
 
-// plan puts e on the agenda as its state demands, unless another has replaced it. It follows
-// each change of an entry. Called with b.mu held.
+// plan updates the agenda for the present state of e, unless another entry has replaced e. Call
+// plan after each change of an entry. Called with b.mu held.
 func (b *book) plan(e *entry, now time.Time) {
 	if b.entries[e.key] == e {
 		b.agenda.update(e, now, b.timing.UpdateEvery)
 	}
 }
 
-// mostUrgent returns the most urgent entry that is due, or else when the next one is due.
+// mostUrgent returns the most urgent entry that is due, and otherwise the time when the next entry
+// is due.
 func (b *book) mostUrgent(now time.Time) (*entry, time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -161,10 +163,10 @@ func (b *book) mostUrgent(now time.Time) (*entry, time.Time) {
 // and whether a registration was lost.
 func (b *book) compare(nodes map[rosapi.Key][]string, callerID string) (unreachedTopic string, lost bool) {
 	now := time.Now()
-	var waiting []*entry // for a publisher that is listed as before
+	var waiting []*entry // entries with an unreached publisher in an unchanged list
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	round := max(b.timing.ReconcileEvery, now.Sub(b.comparedAt)) // in which an update may have come
+	round := max(b.timing.ReconcileEvery, now.Sub(b.comparedAt)) // time in which the master should have sent an update
 	b.comparedAt = now
 	for k, e := range b.entries {
 		if e.removed || !e.registered {
@@ -203,10 +205,10 @@ func (b *book) compare(nodes map[rosapi.Key][]string, callerID string) (unreache
 	return unreachedTopic, lost
 }
 
-// refreshOldest requests the lists of some topics whose publisher is not reached: it may have
-// restarted with another address. It takes those whose list is the oldest. Nodes that have
-// crashed stay listed for ever, and may have had many topics: asking for all would keep the
-// master busy. Called with b.mu held.
+// refreshOldest requests new lists of publishers for the refreshMost topics whose lists are the
+// oldest, among topics with an unreached publisher: that publisher may have restarted with another
+// address. Nodes that have crashed stay listed for ever, and may have had many topics: requesting
+// all lists would keep the master busy. Called with b.mu held.
 func (b *book) refreshOldest(waiting []*entry, now time.Time) {
 	if len(waiting) > refreshMost {
 		slices.SortFunc(waiting, func(a, b *entry) int { return a.answeredAt.Compare(b.answeredAt) })
@@ -226,8 +228,8 @@ func (b *book) setProvider(e *entry, by string, mine bool) {
 	e.takenOver = !mine
 }
 
-// anyRegistered reports whether anything is registered with the master. With taken it also
-// counts services that another node has taken over.
+// anyRegistered reports whether anything is registered with the master. With taken, a service that
+// another node has taken over is a registration, too.
 func (b *book) anyRegistered(taken bool) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -239,7 +241,8 @@ func (b *book) anyRegistered(taken bool) bool {
 	return false
 }
 
-// registerAll makes every registration due again, with all that follows.
+// registerAll makes every registration due again. The links that wait for publishers will retry at
+// once.
 func (b *book) registerAll() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -250,8 +253,8 @@ func (b *book) registerAll() {
 	}
 }
 
-// setNameTaken records whether another node has our name: then nothing is registered, which would
-// shut the other down.
+// setNameTaken records whether another node has this node's name. If so, nothing is registered: a
+// registration would shut the other node down.
 func (b *book) setNameTaken(taken bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -272,7 +275,7 @@ type task struct {
 	confirmed                       []string // the last list of publishers
 }
 
-// begin says that the call which e needs is made now.
+// begin records that the call for e starts now, and returns the state of e.
 func (b *book) begin(e *entry) task {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -285,7 +288,7 @@ func (b *book) begin(e *entry) task {
 	return t
 }
 
-// forget removes e, unless another has replaced it.
+// forget removes e, unless another entry has replaced e.
 func (b *book) forget(e *entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -316,7 +319,7 @@ func (b *book) recordPublishers(e *entry, uris []string) {
 	e.confirmed, e.retryLinks = uris, false
 }
 
-// listener returns the subscription of e; nil if it was closed.
+// listener returns the subscription of e; nil if the subscription was closed.
 func (b *book) listener(e *entry) Listener {
 	b.mu.Lock()
 	defer b.mu.Unlock()

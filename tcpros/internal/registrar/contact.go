@@ -18,8 +18,9 @@ func (r *Registrar) failed(ctx context.Context, err error) {
 	if !r.away.On() {
 		r.book.forgetComparisons()
 	}
-	// The texts are roscpp's: people search logs for them. They come in pairs, so the limit is
-	// here: a master that answers nonsense comes and goes many times a second.
+	// The texts are roscpp's: people search logs for them. r.away limits how often this text and
+	// that of succeeded are logged, since a master that answers nonsense fails and succeeds many
+	// times a second, and the two texts have to alternate.
 	if log, earlier := r.away.Begin(time.Now()); log {
 		before := zap.Skip()
 		if earlier > 0 {

@@ -12,8 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 
-// identity is what the registrar knows of the master that it registered with. The goroutine of Run
-// owns it.
+// identity identifies the master that the node is registered with. The goroutine of Run owns it.
 type identity struct {
 	pid        int
 	runID      string
@@ -24,10 +23,10 @@ type identity struct {
 	nameTaken  bool // another node has our name: registering would shut it down
 }
 
-// check notices a master that was restarted. While the connections to it last it is the same
-// process, which costs one call to find out, or none if it has answered others since the last
-// check: rosmaster takes half a millisecond for each. What hides behind a proxy, or happens
-// within the master, reconcile finds out.
+// check notices a restart of the master. While a connection lasts, the master is the same process.
+// One call finds this out, or none if the master has answered another call since the last check; a
+// call costs rosmaster 0.5 ms. reconcile notices a restart behind a proxy, and changes within the
+// master.
 func (r *Registrar) check(ctx context.Context) error {
 	now := r.Master.LastContact()
 	if !r.id.identified || r.id.nameTaken || r.id.failures > 0 || now.Dials != r.id.contact.Dials {
@@ -47,7 +46,7 @@ func (r *Registrar) check(ctx context.Context) error {
 }
 
 // identify checks whether the master is still the one that we registered with, and registers
-// everything again if not. registered says whether it should know of this node.
+// everything again if not. registered says whether the master should know this node.
 func (r *Registrar) identify(ctx context.Context, registered bool) error {
 	dials := r.Master.LastContact().Dials // before the calls: one of them may need a new connection
 	pid, err := r.Master.PID(ctx)
@@ -110,22 +109,22 @@ func (r *Registrar) initMaster(ctx context.Context) error {
 	return nil
 }
 
-// unknownToMaster reports whether the master has lost this node, which it should know if
-// registered is true, and records whether another node has taken its name.
+// unknownToMaster reports whether the master has lost this node. registered says whether the master
+// should know this node. The method also records whether another node has taken the name.
 func (r *Registrar) unknownToMaster(ctx context.Context, registered bool) (bool, error) {
 	if !r.id.nameTaken && !registered {
 		return false, nil
 	}
 	uri, err := r.Master.LookupNode(ctx, r.Master.CallerID())
 	if errors.Is(err, xmlrpc.ErrLimit) {
-		uri, err = "longer than can be read", nil // so it is not ours
+		uri, err = "longer than can be read", nil // so it is not the URI of this node
 	}
 	switch {
 	case rosapi.Unreachable(ctx, err):
 		return false, err
 	case err != nil:
-		// It may be a restarted master that looks like the last one: that it does not list a
-		// publisher does not mean that the publisher has ended.
+		// The master may have restarted although its identity looks the same. A publisher that a
+		// restarted master does not list may still live.
 		r.id.epoch++
 		r.setNameTaken(false)
 		r.Log.Warn("the master has forgotten this node: registering everything again", zap.Error(err))
@@ -141,7 +140,7 @@ func (r *Registrar) unknownToMaster(ctx context.Context, registered bool) (bool,
 // links. One call returns all topics; repeating each registration would fill the master's
 // log.
 func (r *Registrar) reconcile(ctx context.Context) error {
-	// A name that was taken a moment ago must not be taken back.
+	// Check first whether another node has taken the name: registering would take it back.
 	if err := r.identify(ctx, r.book.anyRegistered(false)); err != nil {
 		return err
 	}

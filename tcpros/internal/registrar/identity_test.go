@@ -63,8 +63,8 @@ func (m *countingMaster) called() map[string]int {
 
 const testURI = "http://127.0.0.1:1/"
 
-// TestChecksAreCheap: looking whether the master is the same takes one call, and none if it
-// has answered another in the meantime, until a connection to it breaks.
+// TestChecksAreCheap: the check that the master is the same costs one call, or none if the master
+// has answered another call in the meantime, until a connection to the master breaks.
 func TestChecksAreCheap(t *testing.T) {
 	t.Parallel()
 	m := newCountingMaster(t)

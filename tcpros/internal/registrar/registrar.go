@@ -24,7 +24,7 @@ const (
 	contactMinWait = 50 * time.Millisecond
 	contactMaxWait = time.Second
 	updateBurst    = 10  // publisherUpdates of one topic that are confirmed without delay
-	reconcileShare = 100 // of the time; a comparison in a large graph takes long
+	reconcileShare = 100 // comparisons use at most 1/reconcileShare of the time: in a large graph each lasts long
 	refreshMost    = 10  // topics with unreached publishers whose lists are requested in one round
 )
 
@@ -34,12 +34,12 @@ type Listener interface {
 	AllUp() bool // no link is waiting for its publisher
 }
 
-// Timing holds the intervals of a registrar.
+// Timing has the intervals of a registrar.
 type Timing struct {
 	IdentifyEvery  time.Duration // between checks that the master is the same
 	ReconcileEvery time.Duration // between comparisons of all registrations and publishers: does the master know us?
-	ReconcileMost  time.Duration // the longest interval between comparisons that take long
-	refusedWait    time.Duration // after the master answered a registration with an error
+	ReconcileMost  time.Duration // the longest interval between comparisons, when each lasts long
+	refusedWait    time.Duration // wait after the master answered a registration with an error
 	UpdateEvery    time.Duration // interval of confirmed publisherUpdates of a topic, after the first updateBurst
 }
 
@@ -54,7 +54,7 @@ func DefaultTiming() Timing {
 	}
 }
 
-// Options are what a registrar needs to know of its node.
+// Options describe the node to its registrar.
 type Options struct {
 	Log             *zap.Logger
 	Timing          Timing
@@ -68,7 +68,7 @@ type Options struct {
 	SetKeepAlive    func(keepalive bool)             // called with /tcp_keepalive of each new master
 }
 
-// New returns a registrar without registrations; run makes its calls.
+// New returns a registrar without registrations; Run makes its calls.
 func New(o Options) *Registrar {
 	return &Registrar{
 		Options: o, wake: make(chan struct{}, 1),
@@ -76,8 +76,8 @@ func New(o Options) *Registrar {
 	}
 }
 
-// Registrar keeps the registrations at the master equal to the desired ones. One goroutine
-// makes all calls to the master; other goroutines only change the desired state.
+// Registrar makes the registrations at the master equal to the desired ones. One goroutine makes
+// all calls to the master; other goroutines only change the desired state.
 type Registrar struct {
 	Options
 
@@ -93,12 +93,12 @@ type Registrar struct {
 func (r *Registrar) signal() {
 	select {
 	case r.wake <- struct{}{}:
-	default: // it is awake already
+	default: // Run is awake already
 	}
 }
 
-// Add adds a registration. sub is nil unless it is a subscription. Of those that wait, a
-// lower priority is registered first, and equal ones in the order of Add.
+// Add adds a registration. sub is nil unless it is a subscription. Waiting registrations with a
+// lower priority are registered first, those with equal priority in the order of Add.
 func (r *Registrar) Add(k rosapi.Key, typ string, priority int, sub Listener) {
 	first := r.book.add(k, typ, priority, sub)
 	if first && r.LoopbackDefault {
@@ -108,7 +108,7 @@ func (r *Registrar) Add(k rosapi.Key, typ string, priority int, sub Listener) {
 	r.signal()
 }
 
-// Remove removes a registration; the registrar unregisters it.
+// Remove removes a registration; Run then unregisters it at the master.
 func (r *Registrar) Remove(k rosapi.Key) {
 	r.book.remove(k)
 	r.signal()
@@ -127,8 +127,8 @@ func (r *Registrar) PublisherUpdate(topic string, uris []string) bool {
 	return ok
 }
 
-// Run makes the calls until ctx ends. A registration that is in progress then goes on until
-// calls ends: the master may handle a call that was given up after the one that takes it back.
+// Run makes the calls until ctx ends. A registration call in progress then continues until calls
+// ends: the master may handle an abandoned registration after the call that unregisters it.
 func (r *Registrar) Run(ctx, calls context.Context) {
 	wait := contactMinWait
 	var identify time.Time // when next
@@ -206,8 +206,8 @@ func (r *Registrar) process(ctx context.Context, e *entry) error {
 	}
 	uris, err := r.Master.RegisterSubscriber(ctx, e.key.Name, e.typ, r.URI)
 	if err == nil && !subset(known, uris) {
-		// Before links are closed: a master that has just restarted has an incomplete list,
-		// which would close links to live publishers.
+		// Identify the master before links are closed: a master that has just restarted has an
+		// incomplete list, which would close links to live publishers.
 		if err := r.identify(ctx, r.book.anyRegistered(false)); err != nil {
 			return err
 		}
@@ -229,7 +229,7 @@ func (r *Registrar) unregister(ctx context.Context, k rosapi.Key) error {
 	return r.Master.Unregister(ctx, k, r.URI)
 }
 
-// deliver passes a list to the subscription, unless that was closed in the meantime.
+// deliver passes a list to the subscription, unless the subscription was closed in the meantime.
 func (r *Registrar) deliver(e *entry, p rosapi.Publishers) {
 	if sub := r.book.listener(e); sub != nil {
 		sub.SetPublishers(p)
@@ -247,8 +247,8 @@ func (r *Registrar) recordResult(ctx context.Context, e *entry, err error) error
 	return nil
 }
 
-// UnregisterAll unregisters everything that may be registered, until ctx ends, and calls
-// answered after each answer of the master. run must have ended.
+// UnregisterAll unregisters everything that may be registered, until ctx ends, and calls answered
+// after each answer of the master. Run must have ended.
 func (r *Registrar) UnregisterAll(ctx context.Context, answered func()) error {
 	todo := r.book.tried()
 	ctx, cancel := context.WithCancel(ctx)

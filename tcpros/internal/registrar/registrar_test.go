@@ -16,7 +16,7 @@ func newTestRegistrar() *Registrar {
 	return New(Options{Log: zap.NewNop(), Timing: DefaultTiming()})
 }
 
-// answered is what follows when the master has confirmed the registration of e.
+// answered records that the master has confirmed the registration of e.
 func (r *Registrar) answered(e *entry) {
 	e.tried, e.update.pending = true, nil
 	if err := r.recordResult(context.Background(), e, nil); err != nil {
@@ -43,7 +43,8 @@ func TestServicesRegisterLast(t *testing.T) {
 	}
 }
 
-// TestUnheardInLargeGraphs: where comparisons are far apart, an update in between was in time.
+// TestUnheardInLargeGraphs: when comparisons are far apart, an update between two of them is in
+// time.
 func TestUnheardInLargeGraphs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -65,7 +66,8 @@ func TestUnheardInLargeGraphs(t *testing.T) {
 	})
 }
 
-// TestUnheard: a master that cannot call us is noticed, one that is only a little late is not.
+// TestUnheard: a master that cannot call this node is noticed, a master that is only a little late
+// is not.
 func TestUnheard(t *testing.T) {
 	t.Parallel()
 	start, reconcileEvery := time.Now(), DefaultTiming().ReconcileEvery
@@ -73,7 +75,7 @@ func TestUnheard(t *testing.T) {
 	for name, tc := range map[string]struct {
 		lists []string // of the comparisons
 		heard float64  // in rounds; negative means never
-		want  int      // the comparison that tells, negative if none does
+		want  int      // the comparison that notices the master, negative if none does
 	}{
 		"no change":             {[]string{"", "", "", ""}, -1, -1},
 		"publishers from start": {[]string{"/a", "/a", "/a"}, -1, -1},

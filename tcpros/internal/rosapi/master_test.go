@@ -19,7 +19,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 )
 
-// A reply may be as large as the call needs: nodes answer less than the master.
+// A reply may be as large as the call needs: replies of nodes are smaller than replies of the
+// master.
 func TestReplyLimits(t *testing.T) {
 	t.Parallel()
 	const head = "<methodResponse><params><param><value><array><data><value><int>1</int></value><value>"

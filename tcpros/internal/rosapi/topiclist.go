@@ -16,7 +16,7 @@ type topicList struct {
 	topics []TopicInfo
 }
 
-// TopicInfo is one topic and its type, "*" if that is not known.
+// TopicInfo is one topic and its type, "*" if the type is not known.
 type TopicInfo struct{ Name, Type string }
 
 // PublishedTopics lists the topics that have a publisher. Several calls may return the same list:

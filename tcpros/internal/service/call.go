@@ -22,7 +22,7 @@ func (e *Env) Call(ctx context.Context, name string, t Type, request []byte) ([]
 		return response, nil
 	}
 	if ctx.Err() != nil {
-		err = ctx.Err() // its end has closed the connection
+		err = ctx.Err() // the end of ctx has closed the connection
 	}
 	refusal := (*Error)(nil)
 	if errors.As(err, &refusal) {
@@ -91,7 +91,8 @@ func (e *Env) greet(conn net.Conn, name string, t Type) error {
 	return nil
 }
 
-// awaitAnswer reads the answer: without a timeout for the first byte, with one for the rest.
+// awaitAnswer reads the answer: without a timeout for the first byte, with a timeout for all other
+// bytes.
 func awaitAnswer(conn net.Conn) ([]byte, error) {
 	var first [1]byte
 	if _, err := io.ReadFull(conn, first[:]); err != nil {

@@ -16,7 +16,7 @@ type Error struct {
 	Text    string
 }
 
-// Error implements error. The service's text is quoted: it may hold anything.
+// Error implements error. The service's text is quoted, since it may contain any bytes.
 func (e *Error) Error() string {
 	return fmt.Sprintf("service %s says %q", e.Service, names.Clip(e.Text))
 }

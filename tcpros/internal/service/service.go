@@ -1,6 +1,7 @@
-// Package service is both sides of a service: those that the node provides, with the connections
-// of their clients, and calls of others. A service's lock guards its list of connections and is
-// not held while a handler runs. Package tcpros calls it; nothing else does.
+// Package service is both sides of services: the services that the node provides, with the
+// connections of their clients, and calls of services of other nodes. A service's lock guards its
+// list of connections and is not held while a handler runs. Package tcpros calls it; nothing else
+// does.
 package service
 
 import (
@@ -21,7 +22,7 @@ import (
 )
 
 const (
-	maxServiceLinks = 64 // connections to one service; a new one replaces the oldest idle one
+	maxServiceLinks = 64 // connections to one service; a new connection replaces the oldest idle connection
 )
 
 // Type is the type of a service.
@@ -38,7 +39,7 @@ type Type struct {
 // ends a grace period after the service is closed.
 type Handler func(ctx context.Context, request []byte) (answer []byte, err error)
 
-// Env is what services and calls know of their node. Nothing of it changes while the node lives.
+// Env is the node as its services and calls see it. No field changes while the node lives.
 type Env struct {
 	CallerID  string // the node's name
 	Log       *zap.Logger
@@ -49,9 +50,9 @@ type Env struct {
 	Timing    Timing
 }
 
-// Timing holds the intervals of services.
+// Timing has the intervals of services.
 type Timing struct {
-	Grace time.Duration // for running calls when a service is closed, and again after their context is canceled
+	Grace time.Duration // time for running calls to end when a service is closed, and again after their context is canceled
 }
 
 // DefaultTiming returns the intervals of every node outside tests.
@@ -69,11 +70,11 @@ type Service struct {
 	env            *Env
 	opts           Options
 	name           string
-	handle         func(request []byte) ([]byte, error) // under the service's context
+	handle         func(request []byte) ([]byte, error) // runs under the service's context
 	cancelHandlers context.CancelFunc                   // cancels that context
 
 	abandoned chan struct{} // closed when running calls are abandoned
-	linkEnded chan struct{} // holds a token after a link has ended
+	linkEnded chan struct{} // has a token after a link has ended
 
 	mu     sync.Mutex
 	closed bool
@@ -86,8 +87,8 @@ type serviceLink struct {
 	busy bool // a request is being answered; guarded by the service's mu
 }
 
-// New returns a service. name is the resolved name; ctx is that of its handlers, and
-// cancelHandlers ends it.
+// New returns a service. name is the resolved name; ctx is the context of its handlers, and
+// cancelHandlers ends ctx.
 func New(env *Env, name string, o Options, ctx context.Context, cancelHandlers context.CancelFunc) *Service { //nolint:revive // the context is the handlers'
 	return &Service{
 		env: env, opts: o, name: name, cancelHandlers: cancelHandlers, abandoned: make(chan struct{}), linkEnded: make(chan struct{}, 1),
@@ -163,8 +164,8 @@ func (s *Service) header() wire.Header {
 	}
 }
 
-// Serve answers the calls of a client whose header is h, or returns why it is refused. The
-// memory of the header is charged to read.
+// Serve answers the calls of a client whose header is h, or returns the reason to refuse the
+// client. The memory of the header is charged to read.
 func (s *Service) Serve(conn net.Conn, h wire.Header, read *wire.PendingRead) (refusal string) {
 	l := &serviceLink{conn: conn}
 	if text := s.add(l); text != "" {
@@ -181,8 +182,8 @@ func (s *Service) Serve(conn net.Conn, h wire.Header, read *wire.PendingRead) (r
 	return ""
 }
 
-// add adds a link. If there are too many, it closes the oldest idle one, so that idle clients
-// cannot lock others out.
+// add adds a link. If there are more than maxServiceLinks, add closes the oldest idle link, so that
+// idle clients cannot lock others out.
 func (s *Service) add(l *serviceLink) (refusal string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,11 +210,11 @@ func (s *Service) remove(l *serviceLink) {
 	s.mu.Unlock()
 	select {
 	case s.linkEnded <- struct{}{}:
-	default: // one is pending
+	default: // a token is pending
 	}
 }
 
-// begin marks a link as busy with a request. It reports whether to answer it.
+// begin marks a link as busy with a request, and reports whether to answer the request.
 func (s *Service) begin(l *serviceLink) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,7 +222,7 @@ func (s *Service) begin(l *serviceLink) bool {
 	return l.busy
 }
 
-// end marks a link as idle. It reports whether to continue.
+// end marks a link as idle, and reports whether to read its next request.
 func (s *Service) end(l *serviceLink) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -229,10 +230,11 @@ func (s *Service) end(l *serviceLink) bool {
 	return !s.closed
 }
 
-// serve answers the calls of one connection: one call, or any number if it is persistent.
+// serve answers the calls of one connection: one call, or any number if the connection is
+// persistent.
 func (s *Service) serve(l *serviceLink, persistent bool) error {
 	for {
-		if persistent { // it may be idle for ever; keepalive detects a dead peer
+		if persistent { // a persistent client may be idle for ever; keepalive detects a dead peer
 			if err := l.conn.SetDeadline(time.Time{}); err != nil {
 				return err
 			}
@@ -273,7 +275,7 @@ func (s *Service) request(conn net.Conn) ([]byte, error) {
 	return request, nil
 }
 
-// answer runs the handler. ok is false if it was abandoned, so that no handler can block the
+// answer runs the handler. ok is false if the call was abandoned, so that no handler can block the
 // node's Close.
 func (s *Service) answer(request []byte) (answer []byte, ok bool) {
 	done := make(chan []byte, 1)

@@ -19,7 +19,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
-// A caller that is slow, or silent, gains a bounded time.
+// A caller that is slow, or silent, is disconnected after a bounded time.
 func TestServiceDeadlines(t *testing.T) {
 	for name, tt := range map[string]struct {
 		sent []byte // a byte each second
@@ -58,7 +58,7 @@ func TestServiceDeadlines(t *testing.T) {
 	}
 }
 
-// A full service lets the oldest caller go that waits, and refuses only when all are
+// A full service disconnects the oldest idle caller, and refuses a caller only when all others are
 // being answered.
 func TestServiceLinkLimit(t *testing.T) {
 	s := &Service{name: "/s", linkEnded: make(chan struct{}, 1)}
@@ -115,7 +115,7 @@ func FuzzServiceAnswer(f *testing.F) {
 	})
 }
 
-// FuzzServiceCaller gives the server what a hostile caller sends behind its header.
+// FuzzServiceCaller gives the server the bytes that a hostile caller sends after its header.
 func FuzzServiceCaller(f *testing.F) {
 	f.Add(false, frameOf([]byte("x")))
 	f.Add(true, append(frameOf([]byte("x")), frameOf(nil)...))
@@ -153,8 +153,8 @@ func FuzzServiceCaller(f *testing.F) {
 	})
 }
 
-// TestHalfRequestsAreBounded: requests that stay unfinished hold no more memory than all may, and
-// give it back.
+// TestHalfRequestsAreBounded: unfinished requests occupy no more memory than the common limit, and
+// release it.
 func TestHalfRequestsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pending := wire.NewPending(zap.NewNop())

@@ -10,7 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
-const maxErrorBytes = 64 << 10 // of the text with which a service refuses a call
+const maxErrorBytes = 64 << 10 // bytes of the text with which a service refuses a call
 
 // frameOf returns a payload as a frame: <u32 length><payload>.
 func frameOf(payload []byte) []byte {
@@ -19,7 +19,7 @@ func frameOf(payload []byte) []byte {
 }
 
 // readCall reads <u32 length><request>. The deadline of conn bounds the wait for the length.
-// reserve is that of ReadBlock.
+// reserve is passed to wire.ReadBlock.
 func readCall(conn net.Conn, limit int64, reserve func(bytes int64) error) ([]byte, error) {
 	var length [4]byte
 	if _, err := io.ReadFull(conn, length[:]); err != nil {
@@ -65,7 +65,7 @@ func readAnswer(r io.Reader, limit int64) ([]byte, error) {
 	if n > limit {
 		return nil, &wire.TooLargeError{Bytes: n, Limit: limit}
 	}
-	body, err := wire.ReadBlock(r, n, func(int64) error { return nil }) // not accounted: we chose the service
+	body, err := wire.ReadBlock(r, n, func(int64) error { return nil }) // not accounted, since this node chose the service
 	if err != nil {
 		return nil, err
 	}

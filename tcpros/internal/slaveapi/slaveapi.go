@@ -1,6 +1,6 @@
 // Package slaveapi answers calls of the slave API: of the master, of other nodes and of tools. It
-// has no state; what it knows of the node are five functions. Package tcpros calls it; nothing
-// else does.
+// has no state, and sees the node through five functions. Package tcpros calls it; nothing else
+// does.
 package slaveapi
 
 import (
@@ -27,7 +27,7 @@ type Server struct {
 
 	Publications    func() []*publink.Publication          // sorted by topic
 	Subscriptions   func() []*sublink.Subscription         // sorted by topic
-	Publishes       func(topic string) bool                // whether subscribers of the topic are taken now
+	Publishes       func(topic string) bool                // reports whether the node accepts subscribers of the topic now
 	PublisherUpdate func(topic string, uris []string) bool // reports whether the topic is subscribed to
 	Shutdown        func(reason, peer string)              // nil refuses the request
 }
@@ -78,7 +78,7 @@ func (s *Server) publisherUpdate(_ string, args []any) any {
 		return refused(-1, "ERROR: publisherUpdate takes a topic and a list of URIs", 0)
 	}
 	if !s.PublisherUpdate(topic, uris) {
-		return done("not subscribed", 0) // closed a moment ago
+		return done("not subscribed", 0) // the subscription was closed a moment ago
 	}
 	return done("", 0)
 }

@@ -13,26 +13,27 @@ import (
 // topics, so most publishers of a list may be dead.
 const (
 	maxProbes    = 1024                  // concurrent probes
-	crowded      = 256                   // concurrent probes from which on a first probe has only quickProbe
-	quickProbe   = time.Second           // timeout that machines which are gone do not exceed while others wait for their first probe
+	crowded      = 256                   // with this many concurrent probes or more, a first probe has only quickProbe
+	quickProbe   = time.Second           // timeout of a first probe while many wait, so that machines that are gone do not delay the others
 	callsPerPeer = 8                     // concurrent attempts of all links to one node
 	retryEvery   = 40 * time.Millisecond // mean interval of repeated attempts of all links together
 	retryBurst   = 100                   // repeated attempts that start without delay
-	freeRetries  = 3                     // attempts in a row of a link to a node that accepts connections, which the rate does not limit
-	manyFailures = 10                    // in a row: with more than that a link does not go later; its backoff has its maximum before
+	freeRetries  = 3                     // attempts in a row, of a link to a node that accepts connections, that retryEvery does not limit
+	manyFailures = 10                    // failed attempts in a row; further failures do not put a link behind others, and its backoff has reached its maximum before
 )
 
 // Connector starts the attempts of all links of a node to reach their publishers, and closes links
-// that the master no longer lists. A link has a goroutine only while it tries or is up: a link that
-// waits costs an entry in a heap.
+// that the master no longer lists. A link has a goroutine only during an attempt and while the link
+// is up: a waiting link costs an entry in a heap.
 //
-//   - A link to a node that is not known to accept connections first probes it: it only connects.
-//     The other links to the same node wait for the result, and for as long as probes fail.
-//   - First attempts go before repeated ones, which share a rate: one each retryEvery. A node that
-//     accepts connections again gets all its links at once.
-//   - Among repeated attempts the one that has failed least often in a row goes first, up to
-//     manyFailures: a publisher that was lost a moment ago does not wait behind a thousand that have
-//     been dead for hours.
+//   - A link to a node that is not known to accept connections first probes the node: the probe
+//     only connects. The other links to the same node wait for the result, and for as long as
+//     probes fail.
+//   - First attempts start before repeated attempts, which share one rate: one attempt each
+//     retryEvery. When a node accepts connections again, all links to it try at once.
+//   - Among repeated attempts, the link with the fewest failures in a row starts first, up to
+//     manyFailures: a publisher that was lost a moment ago does not wait behind a thousand
+//     publishers that have been dead for hours.
 type Connector struct {
 	env     *Env
 	probe   func(ctx context.Context, hostport string) error            // env.probe; tests replace it
@@ -41,8 +42,8 @@ type Connector struct {
 
 	mu       sync.Mutex // also guards the links of each subscription
 	peers    map[string]*peer
-	ready    placeheap.Heap[*link] // may try now, except for the limits
-	later    placeheap.Heap[*link] // wait for the time of their next attempt
+	ready    placeheap.Heap[*link] // links that may try now, within the limits
+	later    placeheap.Heap[*link] // links that wait for the time of their next attempt
 	added    uint64                // links that were ever added to ready
 	unlisted map[*link]struct{}
 	probes   int       // in progress
@@ -50,24 +51,24 @@ type Connector struct {
 	refilled time.Time // when the last token was added
 }
 
-// linkSchedule is what the connector knows of one link. connector.mu guards it.
+// linkSchedule is the state of one link in the connector. connector.mu guards it.
 type linkSchedule struct {
 	peer   *peer
 	place  int                    // in Subscription.links
-	waits  *placeheap.Heap[*link] // that has the link; nil if none
+	waits  *placeheap.Heap[*link] // the heap that has the link; nil if none has
 	slot   int
-	parked bool // in peer.parked
+	parked bool // the link is in peer.parked
 	dueAt  time.Time
 	order  uint64
-	rated  bool // the next attempt is one of those that share the rate
+	rated  bool // retryEvery limits the next attempt
 
 	running bool               // an attempt is in progress, or the link is up
-	reached bool               // the attempt in progress has its connection, and the place of another in peer.attempts no longer
-	end     context.CancelFunc // ends it
-	again   bool               // retry without delay once it has ended
+	reached bool               // the attempt in progress is connected, and peer.attempts no longer includes it
+	end     context.CancelFunc // ends the attempt or the link
+	again   bool               // retry without delay once the attempt or the link has ended
 	failing bool               // the last attempt that has ended failed
 
-	epoch      int    // of the last list that contained the publisher
+	epoch      int    // epoch of the last list that contained the publisher
 	idleChecks int    // checks in a row without progress
 	lastBytes  uint64 // stats.bytes at the last check
 }
@@ -96,7 +97,7 @@ func NewConnector(env *Env) *Connector {
 func (c *Connector) signal() {
 	select {
 	case c.wake <- struct{}{}:
-	default: // it is awake already
+	default: // Run is awake already
 	}
 }
 
@@ -127,9 +128,9 @@ func (c *Connector) Run(ctx context.Context) {
 	}
 }
 
-// start starts the attempts that are due and within the limits. next is when another one is due;
-// zero if none is, or if the end of an attempt makes room for it. unlisted reports whether there are
-// links that the master no longer lists.
+// start starts the attempts that are due and within the limits. next is when another attempt is
+// due; zero if none is, or if the next one has to wait for the end of an attempt. unlisted reports
+// whether there are links that the master no longer lists.
 func (c *Connector) start(now time.Time) (next time.Time, unlisted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,7 +193,7 @@ func (c *Connector) begin(l *link) {
 	})
 }
 
-// admitted runs the session of l, unless its topic has as many as it may.
+// admitted runs the session of l, unless the topic already has maxPublishers sessions.
 func (c *Connector) admitted(ctx context.Context, l *link) (lived time.Duration, err error) {
 	s := l.sub
 	if s.sessions.Add(1) > maxPublishers {
@@ -204,8 +205,8 @@ func (c *Connector) admitted(ctx context.Context, l *link) (lived time.Duration,
 	return lived, err
 }
 
-// probePeer connects to the node of l and lets the other links to it go if that succeeds. A timeout
-// of zero is the dialer's.
+// probePeer connects to the node of l. If the node accepts, the other links to the node may try. A
+// timeout of zero means the timeout of the dialer.
 func (c *Connector) probePeer(ctx context.Context, l *link, timeout time.Duration) error {
 	if timeout > 0 {
 		var cancel context.CancelFunc
@@ -229,8 +230,8 @@ func (c *Connector) probePeer(ctx context.Context, l *link, timeout time.Duratio
 	return err
 }
 
-// reached says that l has its connection: another attempt may take its place. Whether it comes up
-// may depend on its owner, for as long as that likes.
+// reached records that l is connected, so that another attempt to the node may start. The owner of
+// the subscription may delay l for any time before the link is up.
 func (c *Connector) reached(l *link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -285,7 +286,7 @@ func (c *Connector) add(l *link) {
 	c.schedule(l, time.Time{})
 }
 
-// schedule lets l try at a time, or at once if that is zero. Called with c.mu held.
+// schedule lets l try at the time at, or at once if at is zero. Called with c.mu held.
 func (c *Connector) schedule(l *link, at time.Time) {
 	c.takeOut(l)
 	if !at.IsZero() {
@@ -301,7 +302,8 @@ func (c *Connector) schedule(l *link, at time.Time) {
 	l.sched.waits = &c.ready
 }
 
-// retry lets l try again at once, or the link that probes the node for it. Called with c.mu held.
+// retry lets l try again at once. If another link probes the node for l, that link tries. Called
+// with c.mu held.
 func (c *Connector) retry(l *link) {
 	if l.sched.parked && l.sched.peer.leader != nil {
 		l = l.sched.peer.leader
@@ -314,7 +316,7 @@ func (c *Connector) retry(l *link) {
 	}
 }
 
-// takeOut takes l out of where it waits. Called with c.mu held.
+// takeOut removes l from the heap or list in which it waits. Called with c.mu held.
 func (c *Connector) takeOut(l *link) {
 	if l.sched.waits != nil {
 		l.sched.waits.Remove(l.sched.slot)
@@ -330,7 +332,7 @@ func (c *Connector) takeOut(l *link) {
 	}
 }
 
-// drop ends l, or forgets it if it is not running. Called with c.mu held.
+// drop ends l if l is running, and otherwise forgets l. Called with c.mu held.
 func (c *Connector) drop(l *link) {
 	if l.sched.running {
 		l.sched.end()

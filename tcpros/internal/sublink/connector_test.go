@@ -19,8 +19,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 
-// peerNet is a graph for a connector: nodes that refuse connections, that do not answer, and that
-// are well.
+// peerNet is a graph for a connector: nodes that refuse connections, nodes that do not answer, and
+// healthy nodes.
 type peerNet struct {
 	mu            sync.Mutex // guards probed, probing, most and linked
 	c             *Connector
@@ -139,8 +139,8 @@ func crowd(n, live int) (uris []string) {
 	return uris
 }
 
-// TestDeadPublishersStarveNobody: a live publisher is linked soon, wherever it stands in a list of
-// dead ones, and whether their machines refuse connections or are gone.
+// TestDeadPublishersStarveNobody: a live publisher is linked soon, at any place in a list of dead
+// publishers, whether the machines of the dead refuse connections or are gone.
 func TestDeadPublishersStarveNobody(t *testing.T) {
 	t.Parallel()
 	for name, dead := range map[string]error{"refuse": errRefusedPeer, "silent": errSilentPeer} {
@@ -161,7 +161,7 @@ func TestDeadPublishersStarveNobody(t *testing.T) {
 					if _, ok := g.linkedAt(liveURI); !ok {
 						t.Fatal("the live publisher is not linked")
 					}
-					// Another one that comes later does not wait for those that are tried again.
+					// A publisher that is added later does not wait for repeated attempts.
 					time.Sleep(time.Minute)
 					synctest.Wait()
 					start := time.Since(g.start)
@@ -182,8 +182,8 @@ func TestDeadPublishersStarveNobody(t *testing.T) {
 	}
 }
 
-// TestDeadPublishersCostLittle: what is dead for long is tried rarely, however many there are, and
-// what has just been lost is tried again soon.
+// TestDeadPublishersCostLittle: publishers that are dead for long are tried rarely, for any number
+// of them, and a publisher that was just lost is tried again soon.
 func TestDeadPublishersCostLittle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -225,8 +225,8 @@ func TestDeadPublishersCostLittle(t *testing.T) {
 	})
 }
 
-// TestNetworkComesBack: when a node is reached again, all links to it are up soon, whatever number
-// of others is dead.
+// TestNetworkComesBack: when a node is reached again, all links to the node are up soon, for any
+// number of other dead nodes.
 func TestNetworkComesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -278,7 +278,8 @@ func TestNetworkComesBack(t *testing.T) {
 	})
 }
 
-// TestLongDeadIsTried: who was dead for an hour takes its turn among those that died later.
+// TestLongDeadIsTried: a publisher that was dead for an hour has its turn among publishers that
+// died later.
 func TestLongDeadIsTried(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -296,7 +297,7 @@ func TestLongDeadIsTried(t *testing.T) {
 		for i := range dead {
 			g.subscribe(t, fmt.Sprint("/dead", i)).SetPublishers(rosapi.Publishers{URIs: []string{fmt.Sprintf("http://dead%d:1/", i)}})
 		}
-		time.Sleep(10 * time.Minute) // all have failed often
+		time.Sleep(10 * time.Minute) // all links have failed often
 		g.refusing.Store(false)
 		time.Sleep(g.timing.Retry.Most*13/10 + dead*retryEvery)
 		synctest.Wait()
@@ -390,7 +391,7 @@ func followerOf(all []*Subscription) *Subscription {
 	return nil
 }
 
-// TestClosedLinksAreForgotten: nothing is kept of subscriptions that were closed.
+// TestClosedLinksAreForgotten: the connector has no records of closed subscriptions.
 func TestClosedLinksAreForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

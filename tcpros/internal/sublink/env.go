@@ -11,7 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
-// Env is what links know of their node. Nothing of it changes while the node lives.
+// Env is the node as its links see it. No field changes while the node lives.
 type Env struct {
 	CallerID string // the node's name
 	Host     string // advertised
@@ -27,19 +27,19 @@ type Env struct {
 	Child     func() (context.Context, context.CancelFunc) // a context that ends with the node
 }
 
-// probe connects to the slave API at hostport and asks nothing.
+// probe connects to the slave API at hostport and makes no call.
 func (e *Env) probe(ctx context.Context, hostport string) error {
 	return e.Master.Probe(ctx, hostport)
 }
 
-// Timing holds the intervals of links.
+// Timing has the intervals of links.
 type Timing struct {
 	Retry       RetryTiming
 	LingerCheck time.Duration // between checks of links that the master no longer lists
-	UDPIdle     time.Duration // after which an idle UDPROS publisher is asked for its links
+	UDPIdle     time.Duration // time after which an idle UDPROS publisher is asked for its links
 }
 
-// RetryTiming holds the waits between attempts to reach a publisher.
+// RetryTiming has the waits between attempts to reach a publisher.
 type RetryTiming struct {
 	First   time.Duration
 	Most    time.Duration

@@ -14,8 +14,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
-// asked is a connection that notes how much each read asks for, and gives what is prepared:
-// so many bytes, or all that is asked for where the number is zero.
+// asked is a connection that records how many bytes each read requests, and returns the prepared
+// number of bytes, or as many as requested where the number is zero.
 type asked struct {
 	give  []int
 	data  []byte
@@ -40,8 +40,9 @@ func (a *asked) Read(p []byte) (int, error) {
 
 func (a *asked) SetReadDeadline(time.Time) error { return nil }
 
-// The buffer doubles when a read has filled it, up to its most, and its frame is moved to the
-// front when less than half of it is free. Behind a large frame little is asked for.
+// The buffer doubles when a read has filled it, up to its limit, and an incomplete frame is moved
+// to the front when less than half of the buffer is free. After a large frame, the link requests
+// few bytes.
 func TestReadsAskForWhatIsNeeded(t *testing.T) {
 	const k = 1 << 10
 	small := func(n int) []byte { return bytes.Repeat(stream(12), n/16) } // n bytes in frames of 16
@@ -86,7 +87,7 @@ func (s *strict) Frames(run []byte, count int, received time.Time) {
 	s.tape.Frames(run, count, received)
 }
 
-// A message may be exactly as long as the limit, however it arrives.
+// A message may be exactly as long as the limit, in any division into reads.
 func TestLimitOfCutFrames(t *testing.T) {
 	for _, limit := range []int{0, 3, 100, 9000, largeFrameBytes - 4, largeFrameBytes - 3, 300_000} {
 		for _, first := range []int{3, 4, 5, 50} {
@@ -102,7 +103,7 @@ func TestLimitOfCutFrames(t *testing.T) {
 	}
 }
 
-// clumsy gives room that a link cannot use.
+// clumsy returns buffers that a link cannot use.
 type clumsy struct {
 	tape
 	room int
@@ -114,7 +115,7 @@ func (s *clumsy) Commit(time.Time)      {}
 func (s *clumsy) Abort()                {}
 func (s *clumsy) String() (text string) { return fmt.Sprint("room of ", s.room) }
 
-// Room that is empty, or more than was asked for, is an error of the program.
+// A buffer from Room that is empty, or longer than requested, is an error of the program.
 func TestRoomIsChecked(t *testing.T) {
 	for _, room := range []int{0, 200_005} {
 		s := &clumsy{room: room}
@@ -147,8 +148,7 @@ func (s *fickle) Room(n int) []byte {
 
 func (s *fickle) Abort() { panic("given up already") }
 
-// A frame that is given up half-way is read to its end, wherever that was, and the next one
-// comes as if nothing had been.
+// A frame that the sink gives up half-way is read to its end, and the next frame arrives as usual.
 func TestLargeFrameGivenUp(t *testing.T) {
 	for _, first := range []int{100, 9_999, 10_000, 10_001, 16_000} {
 		s := &fickle{}
@@ -158,7 +158,7 @@ func TestLargeFrameGivenUp(t *testing.T) {
 	}
 }
 
-// What comes before a frame does not count as its progress, and each period counts for itself.
+// Bytes before a frame are no progress of the frame, and each period needs progress of its own.
 func TestStallIsJudgedByTheFrame(t *testing.T) {
 	for name, tt := range map[string]struct {
 		send func(c net.Conn)
@@ -226,7 +226,7 @@ func TestStallIsJudgedByTheFrame(t *testing.T) {
 	}
 }
 
-// The counters say what has come.
+// The counters agree with the received frames and bytes.
 func TestReadCounters(t *testing.T) {
 	var c linkCounters
 	data := stream(10, 200_000, 300, 0)

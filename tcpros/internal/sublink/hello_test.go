@@ -20,7 +20,7 @@ func bareTopic(o Options) *Subscription {
 	return New(NewConnector(env), "/t", o)
 }
 
-// The header that a publisher gets says whom it comes from and what is wanted.
+// The header for a publisher names the node, the topic and the requested type.
 func TestHello(t *testing.T) {
 	for _, noDelay := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestCarry(t *testing.T) {
 
 var errLink = errors.New("link ended")
 
-// ends notes how a link ended.
+// ends records how a link ended.
 type ends struct {
 	tape
 	n   int

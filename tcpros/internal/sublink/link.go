@@ -21,7 +21,7 @@ import (
 // errOpen marks an error of SubscribeOptions.Open: the cause is local, not the publisher.
 var errOpen = errors.New("link not taken")
 
-// errTooMany refuses a link beyond maxPublishers.
+// errTooMany is the reason to refuse a link beyond maxPublishers.
 var errTooMany = errors.New("the topic has as many links as it may")
 
 // Attempts to reach a publisher; their intervals are RetryTiming.
@@ -48,12 +48,12 @@ func (b *backoff) wait(most time.Duration) time.Duration {
 	return time.Duration(float64(d) * (1 + retryJitter*(2*rand.Float64()-1))) //nolint:gosec // jitter
 }
 
-// link is the link to one publisher. It tries again as long as the publisher is listed, when the
-// connector says so.
+// link is the link to one publisher. While the publisher is listed, the link tries again whenever
+// the connector starts an attempt.
 type link struct {
 	sub      *Subscription
 	uri      string // the publisher's slave API
-	hostport string // of uri
+	hostport string // host:port of uri
 	id       int
 
 	listed atomic.Bool // by the master
@@ -66,7 +66,7 @@ type link struct {
 
 	// Owned by the goroutine of an attempt, and between attempts by the connector.
 	backoff  backoff
-	address  string // of the last answer to RequestTopic
+	address  string // TCPROS address in the last answer to RequestTopic
 	failures int    // attempts in a row without a link
 }
 
@@ -111,7 +111,7 @@ func (l *link) session(ctx context.Context) (lived time.Duration, err error) {
 		return l.receiveUDP(ctx, udp, src)
 	}
 	if udp != nil {
-		_ = udp.Close() // it is not used
+		_ = udp.Close() // the publisher does not use UDPROS
 	}
 	return l.receiveTCP(ctx, address)
 }
@@ -150,7 +150,7 @@ func (l *link) open(peer, transport string, h wire.Header) (LinkSink, error) {
 	return sink, nil
 }
 
-// handshake exchanges headers and checks the publisher's.
+// handshake exchanges headers and checks the publisher's header.
 func (l *link) handshake(conn net.Conn) (wire.Header, error) {
 	// One absolute deadline: a peer that sends single bytes cannot extend it.
 	if err := conn.SetDeadline(time.Now().Add(wire.HandshakeTimeout)); err != nil {
@@ -161,8 +161,8 @@ func (l *link) handshake(conn net.Conn) (wire.Header, error) {
 	if o.TCPNoDelay {
 		noDelay = "1"
 	}
-	// Always the requested type: roscpp replaces its wildcard by the type of the first
-	// publisher, and refuses a second type on the topic.
+	// Send the requested type to each publisher. roscpp, in contrast, replaces its wildcard by the
+	// type of the first publisher, and so refuses a second type on the topic.
 	hello := wire.AppendHeader(nil, wire.Header{
 		{Key: "callerid", Value: l.sub.connector.env.CallerID},
 		{Key: "md5sum", Value: o.MD5Sum},
@@ -188,7 +188,7 @@ func (l *link) handshake(conn net.Conn) (wire.Header, error) {
 	return h, conn.SetDeadline(time.Time{})
 }
 
-// receive marks the link as up and reads messages until it ends.
+// receive marks the link as up and reads messages until the link ends.
 func (l *link) receive(ctx context.Context, title linkTitle, peer string, sink LinkSink, read func() error) (time.Duration, error) {
 	l.title.Store(&title)
 	l.isUp.Store(true)
@@ -207,9 +207,9 @@ func (l *link) receive(ctx context.Context, title linkTitle, peer string, sink L
 	return max(lived, 1), err
 }
 
-// noAnswer reports whether err means that no answer came, or that none could come, so that
-// it says nothing about the publisher. Nothing signals that a network is up again, so such
-// attempts are repeated sooner. That costs little: most of them wait for a timeout.
+// noAnswer reports whether err means that no answer came, or that none could come. Such an error
+// says nothing about the publisher. Nothing signals that a network is up again, so these attempts
+// are repeated sooner, which costs little: most of them wait for a timeout.
 func noAnswer(err error) bool {
 	if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
 		return !dns.IsNotFound
@@ -225,8 +225,8 @@ func noAnswer(err error) bool {
 	return false
 }
 
-// logFailure logs why an attempt ended; the log counts what repeats. A link that
-// ends is logged at debug level only: its node may be shutting down, and it is retried.
+// logFailure logs why an attempt ended; the log counts what repeats. A link that ends is logged at
+// debug level only: its node may be shutting down, and the link is retried.
 func (l *link) logFailure(err error, wasUp bool, wait time.Duration) {
 	var text string
 	host, all := zap.Skip(), zap.Skip()
@@ -266,9 +266,10 @@ func (l *link) logFailure(err error, wasUp bool, wait time.Duration) {
 	l.sub.logger().Warn(text, zap.String("publisher", l.uri), host, all, zap.Duration("retry", wait), zap.Error(err))
 }
 
-// explainFailure returns the log text of a failure to connect, and the host that is meant, if
-// any. The most common reason is a loopback address: it leads to this machine, where another
-// node may answer. A node that is on loopback itself is on the only machine there is.
+// explainFailure returns the log text of a failure to connect, and the unusable host that the
+// publisher advertises, if there is one. The most common reason is a loopback address: it leads to
+// this machine, where another node may answer. If this node advertises loopback itself, the whole
+// graph is on this machine, and the address is right.
 func (l *link) explainFailure(err error) (text string, host zap.Field) {
 	call := (*rosapi.CallError)(nil)
 	switch {

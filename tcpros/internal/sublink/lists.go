@@ -31,7 +31,8 @@ func (c *Connector) update(s *Subscription, p rosapi.Publishers) {
 		known[l.uri] = l
 	}
 	listed := make(map[string]bool, len(p.URIs))
-	// The last ones first: they registered last, so they are most likely alive.
+	// Start with the end of the list: the publishers there registered last, so they are most likely
+	// alive.
 	for _, uri := range slices.Backward(p.URIs) {
 		if listed[uri] {
 			continue
@@ -59,13 +60,15 @@ func (c *Connector) update(s *Subscription, p rosapi.Publishers) {
 			continue
 		}
 		c.unlisted[l] = struct{}{}
-		// A publisher that the same master has listed before is gone. Its link is read to the
-		// end; stock closes it and loses the messages in transit. A restarted master does not
-		// know a publisher until that registers again, which most never do: such links stay.
+		// A publisher that the same master listed before, and no longer lists, is gone. Its link is
+		// read to the end; stock closes the link and loses the messages in transit. A restarted
+		// master does not know a publisher until the publisher registers again, and most never do:
+		// links to such publishers stay.
 		if l.sched.epoch == p.Epoch {
 			l.listed.Store(false)
 			// A session in progress may have received messages: the publisher may be listed again
-			// at once, and a second session would repeat what is latched. dropUnlisted ends it.
+			// at once, and a second session would repeat the latched messages. dropUnlisted ends
+			// the session.
 			if !l.sched.running || l.sched.peer.leader == l {
 				c.drop(l)
 			}
@@ -76,7 +79,7 @@ func (c *Connector) update(s *Subscription, p rosapi.Publishers) {
 	c.signal()
 }
 
-// dropUnlisted closes unlisted links that have been idle for long enough.
+// dropUnlisted closes unlisted links that were idle in lingerChecks checks in a row.
 func (c *Connector) dropUnlisted() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,8 +88,8 @@ func (c *Connector) dropUnlisted() {
 		moved := l.isUp.Load()
 		if !l.listed.Load() {
 			most = lingerChecks
-			// A link that waits for its sink is not idle: data may wait in the socket, and
-			// closing the link would lose it.
+			// A link that waits for its sink is not idle: data may wait in the socket, and closing
+			// the link would lose the data.
 			b := l.stats.bytes.Load()
 			moved = b != l.sched.lastBytes || l.isUp.Load() && !l.stats.reading.Load()
 			l.sched.lastBytes = b
@@ -100,12 +103,12 @@ func (c *Connector) dropUnlisted() {
 	}
 }
 
-// close lets the links of s end. Those that have ended are forgotten.
+// close ends the links of s, and forgets the links that have ended.
 func (c *Connector) close(s *Subscription) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.closed = true
-	for _, l := range slices.Clone(s.links) { // drop removes from it
+	for _, l := range slices.Clone(s.links) { // drop removes links from s.links
 		c.drop(l)
 	}
 }

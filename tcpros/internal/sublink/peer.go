@@ -9,13 +9,13 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 
-// peer is a node with links to it, by the address of its slave API.
+// peer is a node to which there are links. The address of its slave API identifies the node.
 type peer struct {
-	links    int     // to the node
+	links    int     // links to the node
 	accepts  bool    // the last connection to the node succeeded
 	leader   *link   // probes the node while others wait; nil if accepts
-	attempts int     // in progress
-	parked   []*link // wait for the leader, or for an attempt to end
+	attempts int     // attempts in progress
+	parked   []*link // links that wait for the leader, or for an attempt to end
 }
 
 // admits reports whether an attempt of l may start.
@@ -33,7 +33,7 @@ func (c *Connector) park(l *link) {
 	l.sched.peer.parked = append(l.sched.peer.parked, l)
 }
 
-// unpark lets as many links try as their node admits. Called with c.mu held.
+// unpark lets as many parked links try as the node admits. Called with c.mu held.
 func (c *Connector) unpark(p *peer) {
 	room := 0
 	switch {
@@ -47,8 +47,8 @@ func (c *Connector) unpark(p *peer) {
 	}
 }
 
-// notConnected reports whether err is that of a call for which there was no connection. Other
-// failures say nothing about other topics of the node.
+// notConnected reports whether err means that no connection to the node was made. Other failures
+// say nothing about other topics of the node.
 func notConnected(err error) bool {
 	call, op := (*rosapi.CallError)(nil), (*net.OpError)(nil)
 	return errors.As(err, &call) && !call.Answered &&

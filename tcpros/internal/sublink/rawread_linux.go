@@ -10,27 +10,27 @@ import (
 	"unsafe"
 )
 
-// rawReadMost is the longest read that bypasses the scheduler: it occupies the core for a few
-// microseconds.
+// rawReadMost is the most bytes of a read that bypasses the scheduler: such a read occupies the
+// core for a few microseconds.
 const rawReadMost = minReadBuffer
 
-// rawConn reads from a socket without notifying the Go scheduler. An ordinary read notifies
-// it, since a system call might block, and so wakes the runtime's monitor thread if that
-// sleeps. With many quiet links the monitor falls asleep after each message and is woken by
-// the next one, which takes a fifth of all processor time. Our sockets never block. Only
-// goroutines that compute for long need the monitor, and calls that do block wake it.
+// rawConn reads from a socket without notifying the Go scheduler. An ordinary read notifies the
+// scheduler, since a system call might block, and so wakes the runtime's monitor thread if the
+// thread sleeps. With many quiet links the monitor falls asleep after each message and is woken by
+// the next one, which takes a fifth of all processor time. Our sockets never block. Only goroutines
+// that compute for long need the monitor, and calls that do block wake it.
 type rawConn struct {
 	conn net.Conn
 	raw  syscall.RawConn
 	try  func(fd uintptr) bool // made once: a closure for each read would be an allocation
 
-	// Of the read under way.
+	// Arguments and results of the read in progress.
 	p     []byte
 	n     int
 	errno syscall.Errno
 }
 
-// quickReads returns the cheapest reader for c. It must have one caller at a time.
+// quickReads returns the cheapest reader for c. Only one goroutine at a time may use the reader.
 func quickReads(c net.Conn) frameConn {
 	socket, ok := c.(syscall.Conn)
 	if !ok || runtime.GOMAXPROCS(0) == 1 { // on a single core, only the monitor can preempt a compressor
@@ -38,7 +38,7 @@ func quickReads(c net.Conn) frameConn {
 	}
 	raw, err := socket.SyscallConn()
 	if err != nil {
-		return c // closed already: its Read will return the error
+		return c // c is closed already: its Read returns the error
 	}
 	r := &rawConn{conn: c, raw: raw}
 	r.try = r.once
@@ -67,9 +67,9 @@ func (r *rawConn) Read(p []byte) (int, error) {
 	return r.n, nil
 }
 
-// once reads once and reports whether the read is complete: otherwise the poller calls it
-// again when the socket is readable. It has to try a read even after a short one: the end of
-// the stream may have arrived with the data, and the poller signals it only once.
+// once reads once and reports whether the read is complete. If not, the poller calls once again
+// when the socket is readable. once has to try a read even after a short read: the end of the
+// stream may have arrived with the data, and the poller signals the end only once.
 func (r *rawConn) once(fd uintptr) bool {
 	for {
 		n, _, errno := syscall.RawSyscall(syscall.SYS_READ, fd,

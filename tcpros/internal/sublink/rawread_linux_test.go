@@ -18,7 +18,7 @@ func (r *readsOf) Read(p []byte) (int, error) {
 	return r.Conn.Read(p)
 }
 
-// Only short reads of sockets leave the scheduler out, and only where there is another core.
+// Only short reads of sockets bypass the scheduler, and only on a machine with another core.
 func TestQuickReadsAreChosen(t *testing.T) {
 	here, there := sockets(t)
 	pipe, _ := net.Pipe()

@@ -63,8 +63,7 @@ func TestQuickReads(t *testing.T) {
 	}
 }
 
-// The end of the stream arrives together with the last data, which is what the
-// kernel tells once.
+// The end of the stream arrives together with the last data; the kernel signals both only once.
 func TestQuickReadsSeeAnEndBehindData(t *testing.T) {
 	for name, end := range map[string]struct {
 		how  func(c *net.TCPConn) error

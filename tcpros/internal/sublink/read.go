@@ -81,8 +81,8 @@ func (f *frameReader) run() error {
 	}
 }
 
-// splitFrames passes all complete frames in the buffer to the sink. If the frame after them
-// is large, it reads that, too.
+// splitFrames passes all complete frames in the buffer to the sink. If the frame after them is
+// large, splitFrames reads that frame, too.
 func (f *frameReader) splitFrames() error {
 	b := f.buf[f.r:f.w]
 	end, count := 0, 0
@@ -174,7 +174,7 @@ func (f *frameReader) large(n int) error {
 	return nil
 }
 
-// discard reads and drops the last n bytes of a frame.
+// discard reads and discards the last n bytes of a frame.
 func (f *frameReader) discard(n int) error {
 	for n > 0 {
 		m, err := f.read(f.buf[:min(n, len(f.buf))])
@@ -187,9 +187,9 @@ func (f *frameReader) discard(n int) error {
 	return nil
 }
 
-// read reads once. A deadline is set only while a frame is incomplete and no deadline is set.
-// It is not moved for later frames but checked when it fires. So it costs at most two timer
-// changes in each StallAfter, and none while each read returns complete frames.
+// read reads once. It sets a deadline only while a frame is incomplete and no deadline is set. The
+// deadline is not moved for later frames; checkDeadline decides when it fires. So deadlines cost at
+// most two timer changes in each StallAfter, and none while each read returns complete frames.
 func (f *frameReader) read(p []byte) (int, error) {
 	for {
 		if f.inFrame && !f.deadlineSet {

@@ -26,7 +26,7 @@ type script struct{ r io.Reader }
 func (s *script) Read(p []byte) (int, error)      { return s.r.Read(p) }
 func (s *script) SetReadDeadline(time.Time) error { return nil }
 
-// split gives at most the next size on each read, then all that is wanted.
+// split returns at most the next size on each read, and later as many bytes as requested.
 type split struct {
 	data  []byte
 	sizes []int
@@ -47,12 +47,12 @@ func (s *split) Read(p []byte) (int, error) {
 
 func (s *split) SetReadDeadline(time.Time) error { return nil }
 
-// tape keeps the bytes of all frames in order, and counts.
+// tape stores the bytes of all frames in order, and counts the frames.
 type tape struct {
 	all                  bytes.Buffer
 	runs, frames, larges int
 	aborted, closed      int
-	room                 int // most that Room gives; zero means all
+	room                 int // most bytes that Room returns; zero means no limit
 	refuse               bool
 	unwanted             int
 }
@@ -117,7 +117,7 @@ func stream(sizes ...int) []byte {
 	return b
 }
 
-// The limit holds for a message that is here already, too; those before it arrive.
+// The limit also applies to a message that is already in the buffer; the messages before it arrive.
 func TestLimitOfWholeFrames(t *testing.T) {
 	s := &tape{}
 	c := &script{bytes.NewReader(stream(100, 100, 101, 5))}
@@ -226,7 +226,7 @@ func TestLinkEndsInsideLargeFrame(t *testing.T) {
 	}
 }
 
-// A length costs nothing by itself: memory follows what was sent.
+// An announced length costs no memory: memory grows with the received bytes.
 func TestLengthBomb(t *testing.T) {
 	for _, claim := range []uint32{wire.DefaultMaxMessage + 1, 1 << 30, math.MaxInt32, math.MaxInt32 + 1, math.MaxUint32} {
 		t.Run(fmt.Sprint(claim), func(t *testing.T) {
@@ -254,7 +254,7 @@ func TestLengthBomb(t *testing.T) {
 	}
 }
 
-// endless gives whole small frames for ever.
+// endless returns whole small frames for ever.
 type endless struct {
 	frames []byte
 	at     int
@@ -380,7 +380,7 @@ func TestStall(t *testing.T) {
 	}
 }
 
-// A sink that holds the link up must not make a sound peer look stalled.
+// A sink that blocks the link must not make a sound peer look stalled.
 func TestSlowSinkIsNoStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()
@@ -423,7 +423,7 @@ func TestBackoff(t *testing.T) {
 		}
 		want = min(2*want, retry.Most)
 	}
-	// The network is down: as often as what has just begun to fail.
+	// The network is down: the link tries as often as a link that has just failed.
 	if got := b.wait(retry.Silent); got > retry.Silent*12/10 {
 		t.Errorf("while nothing answers: %v", got)
 	}

@@ -17,12 +17,12 @@ type LinkInfo struct {
 
 // LinkSink receives the messages of one link. Only the link's goroutine calls it.
 type LinkSink interface {
-	// Frames receives count complete frames back to back, valid during the call only.
-	// received is the time at which their last byte was read from the socket. Frames may
-	// block: the socket is not read in the meantime. Subscription.Close waits for it.
+	// Frames receives count complete frames back to back, valid during the call only. received is
+	// the time at which their last byte was read from the socket. Frames may block: the socket is
+	// not read in the meantime. Subscription.Close waits for Frames.
 	Frames(run []byte, count int, received time.Time)
-	// Large returns the destination of a large frame, which is read directly into it
-	// instead of through the read buffer. nil refuses it: the link discards the frame.
+	// Large returns the destination of a large frame. The link reads the frame directly into the
+	// destination instead of through the read buffer. nil makes the link discard the frame.
 	Large(frameBytes int) LargeFrame
 	// Closed is the last call. err is nil when this side closed the link, io.EOF when
 	// the publisher closed it between two messages.

@@ -38,7 +38,7 @@ type Subscription struct {
 	topic     string // resolved
 
 	attempts sync.WaitGroup // goroutines of links
-	sessions atomic.Int32   // links that are up, or whose publisher is asked
+	sessions atomic.Int32   // links that are up, or that wait for the answer of their publisher
 	up       atomic.Int32
 
 	// Guarded by connector.mu.
@@ -51,7 +51,7 @@ func New(c *Connector, topic string, o Options) *Subscription {
 	return &Subscription{connector: c, opts: o, topic: topic}
 }
 
-// Stop ends all links; wait waits for their goroutines.
+// Stop ends all links; Wait waits for their goroutines.
 func (s *Subscription) Stop() { s.connector.close(s) }
 
 // Wait returns when the goroutines of all links have ended.
@@ -63,7 +63,7 @@ func (s *Subscription) Topic() string { return s.topic }
 // Publishers returns the number of links that are up.
 func (s *Subscription) Publishers() int { return int(s.up.Load()) }
 
-// Type returns the type and the md5sum that were asked for.
+// Type returns the type and the md5sum that the subscription requests.
 func (s *Subscription) Type() (typ, md5sum string) { return s.opts.Type, s.opts.MD5Sum }
 
 // Row is the state of a link for the slave API.
@@ -90,8 +90,8 @@ func (s *Subscription) Rows() []Row {
 	return rows
 }
 
-// logger returns the node's log with the topic. It is made when it is needed: a node may have
-// thousands of subscriptions that have nothing to log.
+// logger returns the node's log with the topic. It is made at the first use: a node may have
+// thousands of subscriptions that log nothing.
 func (s *Subscription) logger() *zap.Logger {
 	return s.connector.env.Log.With(zap.String("topic", s.topic))
 }
@@ -127,7 +127,7 @@ func (s *Subscription) removeLink(l *link) {
 	s.links = s.links[:last]
 }
 
-// NewLink returns a link to a publisher, or nil if its URI is not usable.
+// NewLink returns a link to a publisher, or nil if the URI is not usable.
 func (s *Subscription) newLink(uri string) *link {
 	hostport, err := endpoint.SplitURI(uri)
 	if err != nil {

@@ -28,8 +28,8 @@ const (
 // errNoSender says that a publisher does not know our UDPROS link any more.
 var errNoSender = errors.New("the publisher does not send to this link any more")
 
-// udpReply bounds the answer to a request that offers UDPROS: it holds the
-// publisher's header, with the message definition.
+// udpReply bounds the answer to a request that offers UDPROS: the answer contains the publisher's
+// header, with the message definition.
 var udpReply = xmlrpc.Limits{BodyBytes: 2 << 20, Depth: 4, Values: 256}
 
 // udpSource is the publisher's answer to a request for UDPROS.
@@ -39,8 +39,8 @@ type udpSource struct {
 	header   wire.Header
 }
 
-// listenUDP opens a port for one publisher. The kernel chooses it, so that an attacker has to
-// guess it.
+// listenUDP opens a port for one publisher. The kernel chooses the port, so that an attacker has to
+// guess its number.
 func (l *link) listenUDP(ctx context.Context) (*net.UDPConn, error) {
 	n := l.sub.connector.env
 	network := "udp4"
@@ -53,7 +53,7 @@ func (l *link) listenUDP(ctx context.Context) (*net.UDPConn, error) {
 		return nil, fmt.Errorf("UDPROS: %w", err)
 	}
 	conn := pc.(*net.UDPConn)
-	_ = conn.SetReadBuffer(udpReadBuffer) // less only loses more, which is counted
+	_ = conn.SetReadBuffer(udpReadBuffer) // a smaller buffer loses more datagrams, which are counted
 	return conn, nil
 }
 
@@ -118,8 +118,8 @@ func parseUDPSource(proto []any) (*udpSource, error) {
 	return &udpSource{net.JoinHostPort(host, strconv.Itoa(port)), uint32(int32(id)), h}, h.CheckPublisher()
 }
 
-// udpAllowed returns the addresses that a publisher may send from: those of the host in its
-// answer, those of its slave API, and ours, since it may be on this machine.
+// udpAllowed returns the addresses that a publisher may send from: those of the host in the answer,
+// those of the slave API, and those of this machine, where the publisher may run.
 func (l *link) udpAllowed(ctx context.Context, src *udpSource) ([]netip.Addr, error) {
 	n := l.sub.connector.env
 	var all []netip.Addr
@@ -191,9 +191,9 @@ func (l *link) receiveUDP(ctx context.Context, conn *net.UDPConn, src *udpSource
 	})
 }
 
-// watchSender returns an error when the publisher no longer sends to us. UDPROS does not
-// signal the end of a publisher or a link, so an idle publisher is asked for its links. It
-// returns nil when ctx ends.
+// watchSender returns an error when the publisher no longer sends to us. UDPROS does not signal the
+// end of a publisher or a link, so watchSender asks an idle publisher for its links. It returns nil
+// when ctx ends.
 func (l *link) watchSender(ctx context.Context) error {
 	tick := time.NewTicker(l.sub.connector.env.Timing.UDPIdle)
 	defer tick.Stop()

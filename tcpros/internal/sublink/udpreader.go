@@ -54,8 +54,8 @@ func (r *udpReader) run() error {
 	}
 }
 
-// admits reports whether a datagram is the publisher's: the first one must come from the
-// publisher's machine, all others from the same socket.
+// admits reports whether a datagram comes from the publisher: the first datagram must come from the
+// publisher's machine, all others from the socket that sent the first.
 func (r *udpReader) admits(from netip.AddrPort, datagram []byte) bool {
 	from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
 	if from == r.from && binary.LittleEndian.Uint32(datagram) == r.connID {

@@ -13,7 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
-// What a network that is down looks like is told from what a machine answers.
+// Errors of a network that is down are distinguished from answers of a machine.
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 0)

@@ -14,13 +14,13 @@ import (
 const (
 	HeaderBytes = 8
 	udpData0    = 0 // the first datagram of a message
-	udpDataN    = 1 // any other; no implementation sends the other operations, 2 (ping) and 3 (error)
+	udpDataN    = 1 // any later datagram; no implementation sends the other operations, 2 (ping) and 3 (error)
 
 	udpIDs         = 255
-	udpLate        = 16      // number of messages before the newest one that are recognized when they arrive late
+	udpLate        = 16      // messages before the newest one that are recognized when they arrive late
 	udpAhead       = 64      // datagrams that are kept while an earlier one is missing
-	udpFirst       = 4 << 10 // first allocation for a message
-	udpRetainBytes = 4 << 20 // largest buffer that is reused for the next message
+	udpFirst       = 4 << 10 // bytes of the first allocation for a message
+	udpRetainBytes = 4 << 20 // bytes of the largest buffer that is reused for the next message
 )
 
 // udpRecent records which of the messages before the newest one were delivered.
@@ -61,8 +61,8 @@ func (r *udpRecent) markDelivered(behind int) int {
 // Assembler assembles the frames of one publisher, one at a time. It allocates memory for
 // bytes that have arrived, not for announced ones.
 //
-// It counts losses by the message numbers: 255 messages lost in a row look like none, 256
-// like one.
+// The Assembler counts losses by the message numbers: 255 messages lost in a row look like no loss,
+// 256 like one lost message.
 type Assembler struct {
 	Max int64 // payload bytes of a message
 
@@ -81,8 +81,8 @@ type Assembler struct {
 	ahead  uint64 // bit i: block next+1+i has arrived
 }
 
-// Add processes a datagram. It returns the frame that the datagram completes, valid until the
-// next call, or nil, and the number of messages that it shows to be lost: -1 for a message
+// Add processes a datagram. It returns the frame that the datagram completes, valid until the next
+// call, or nil, and the number of messages that are lost as the datagram shows: -1 for a message
 // that was counted as lost and arrives late.
 func (a *Assembler) Add(datagram []byte) (frame []byte, lost int) {
 	if len(datagram) <= HeaderBytes {
@@ -180,7 +180,7 @@ func (a *Assembler) begin(blocks uint16, body []byte) bool {
 	return true
 }
 
-// addPart stores a datagram's part of the frame and returns the frame when it is complete.
+// addPart stores a datagram's part of the frame, and returns the frame when the frame is complete.
 // Parts may be reordered within udpAhead.
 func (a *Assembler) addPart(block uint16, body []byte) []byte {
 	i := int(int16(block - uint16(a.next))) // the distance on a ring of 65536

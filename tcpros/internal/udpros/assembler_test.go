@@ -33,7 +33,7 @@ func datagrams(id uint8, frame []byte, size int) [][]byte {
 	return out
 }
 
-// udpFrame makes a frame whose bytes say which it is.
+// udpFrame makes a frame whose bytes identify it.
 func udpFrame(n, payload int) []byte {
 	b := make([]byte, payload)
 	for i := range b {
@@ -47,7 +47,7 @@ func udpID(n int) uint8 { return uint8(n%udpIDs + 1) }
 
 func newAssembler() *Assembler { return &Assembler{Max: wire.DefaultMaxMessage} }
 
-// feed adds datagrams and collects what comes out.
+// feed adds datagrams and collects the frames and losses.
 func feed(a *Assembler, ds ...[]byte) (frames []string, lost int) {
 	for _, d := range ds {
 		f, l := a.Add(d)
@@ -77,7 +77,7 @@ func TestUDPSizes(t *testing.T) {
 	}
 }
 
-// Parts in any order behind the first make the message; so do copies.
+// Parts in any order after the first complete the message; duplicates do no harm.
 func TestUDPOrder(t *testing.T) {
 	t.Parallel()
 	want := udpFrame(1, 49)
@@ -100,7 +100,7 @@ func TestUDPOrder(t *testing.T) {
 	permute(ds[:1:1], ds[1:])
 }
 
-// A message is lost with any of its datagrams, and the others are not.
+// A message is lost if one of its datagrams is lost; other messages are not.
 func TestUDPLoss(t *testing.T) {
 	t.Parallel()
 	frames := [][]byte{udpFrame(0, 5), udpFrame(1, 35), udpFrame(2, 5), udpFrame(3, 35)}
@@ -190,8 +190,8 @@ func numbered(n, more int) []byte {
 	return asFrame(append(binary.LittleEndian.AppendUint32(nil, uint32(n)), udpFrame(n, more)[4:]...))
 }
 
-// Whatever the network does to the order and number of datagrams, what comes out was
-// sent, once, and what did not is counted.
+// For any order and number of datagrams, each frame that comes out was sent, and comes out once;
+// each other frame is counted as lost.
 func TestUDPRandom(t *testing.T) {
 	t.Parallel()
 	seed := *udpSeed
@@ -231,14 +231,14 @@ func TestUDPRandom(t *testing.T) {
 			}
 			delete(unseen, f)
 		}
-		// Those before the first datagram that came are not known of.
+		// Messages before the first received datagram are unknown.
 		if early := messages + 1 - len(got) - lost; early < 0 || early > 3 || len(got) < messages/4 {
 			t.Fatalf("round %d: %d sent, %d came, %d counted as lost", round, messages+1, len(got), lost)
 		}
 	}
 }
 
-// What a datagram claims costs nothing; only what came does.
+// Numbers in a datagram cost no memory; only received bytes do.
 func TestUDPBombs(t *testing.T) {
 	t.Parallel()
 	head := func(op, id byte, block uint16) []byte {

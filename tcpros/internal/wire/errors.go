@@ -37,10 +37,10 @@ func (e *HeaderError) Is(target error) bool { return target == ErrHeader }
 // Unwrap returns the cause.
 func (e *HeaderError) Unwrap() error { return e.Err }
 
-// PeerError holds the error field of a peer's connection header.
+// PeerError has the error field of a peer's connection header.
 type PeerError struct{ Text string }
 
-// Error implements error. The peer's text is quoted: it may hold anything.
+// Error implements error. The peer's text is quoted, since it may contain any bytes.
 func (e *PeerError) Error() string { return fmt.Sprintf("peer says %q", e.Text) }
 
 // Is reports whether target is ErrPeer.

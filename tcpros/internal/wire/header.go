@@ -1,7 +1,7 @@
-// Package wire has what all connections of TCPROS share: connection headers, blocks that are read
-// as their bytes arrive, limits of messages and timeouts, and Pending, the one account of the
-// unfinished input of all peers of a node. The lock of Pending is the only one. The rooms of
-// package tcpros call it; nothing else does.
+// Package wire has the parts that all connections of TCPROS share: connection headers, blocks that
+// are read as their bytes arrive, limits of messages and timeouts, and Pending, the one account of
+// the unfinished input of all peers of a node. Only Pending has a lock. The rooms of package tcpros
+// call it; nothing else does.
 package wire
 
 import (
@@ -17,10 +17,11 @@ import (
 // with long message definitions, have about 50 kB.
 const maxHeaderBytes = 1 << 20
 
-// blockStep is the first allocation of ReadBlock: enough for most headers of subscribers.
+// blockStep is the bytes of the first allocation of ReadBlock: enough for most headers of
+// subscribers.
 const blockStep = 1 << 10
 
-// fieldCost is the memory of a parsed field besides its bytes.
+// fieldCost is the bytes of memory of a parsed field besides its text.
 const fieldCost = 32
 
 // Header is a TCPROS connection header: every field in wire order.
@@ -38,7 +39,7 @@ func (h Header) Value(key string) string {
 // CheckPublisher returns an error unless h is the reply of a publisher that accepts a link.
 func (h Header) CheckPublisher() error {
 	if text, ok := h.Get("error"); ok {
-		return &PeerError{names.Clip(text)} // it may be long, and is logged
+		return &PeerError{names.Clip(text)} // the text may be long, and is logged
 	}
 	for _, key := range []string{"md5sum", "type"} {
 		if _, ok := h.Get(key); !ok {
@@ -62,8 +63,8 @@ func ReadHeader(r io.Reader) (Header, error) {
 }
 
 // ReadHeaderFrom is ReadHeader with memory accounting: it calls reserve with the total number of
-// bytes before allocating them, and stops at an error of reserve. The last call has the
-// number of bytes that the header retains.
+// bytes before allocating them, and stops at an error of reserve. The last call passes the number
+// of bytes that the header retains.
 func ReadHeaderFrom(r io.Reader, reserve func(bytes int64) error) (Header, error) {
 	var length [4]byte
 	if _, err := io.ReadFull(r, length[:]); err != nil {
@@ -77,7 +78,7 @@ func ReadHeaderFrom(r io.Reader, reserve func(bytes int64) error) (Header, error
 	if err != nil {
 		return nil, err
 	}
-	if err := reserve(2 * n); err != nil { // its fields are copies
+	if err := reserve(2 * n); err != nil { // the fields are copies of the block
 		return nil, err
 	}
 	l, err := fields.Parse(block)

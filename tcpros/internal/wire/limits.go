@@ -13,11 +13,11 @@ const HandshakeTimeout = 10 * time.Second
 // Limits of a message, in bytes without the length.
 const (
 	DefaultMaxMessage = 256 << 20
-	HardMaxMessage    = 1_000_000_000 // roscpp closes the link above it
+	HardMaxMessage    = 1_000_000_000 // roscpp closes a link that sends a longer message
 )
 
-// A message must end, or progress by StallBytes, which is 1 kB/s, within each StallAfter; between
-// messages there is no limit: rare and latched topics are legal.
+// Within each StallAfter, a message must end or progress by StallBytes, which is 1 kB/s. The time
+// between messages has no limit: rare and latched topics are legal.
 const (
 	StallAfter = 60 * time.Second
 	StallBytes = 60_000

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A caller that moves keeps its connection however long the request takes.
+// A caller that makes progress keeps its connection for a request of any duration.
 func TestPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()

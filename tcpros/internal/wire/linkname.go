@@ -13,7 +13,7 @@ func LinkName(c net.Conn) string {
 	}
 	if tc, ok := c.(*net.TCPConn); ok {
 		if raw, err := tc.SyscallConn(); err == nil {
-			_ = raw.Control(func(f uintptr) { fd = f }) // closed already: socket 0
+			_ = raw.Control(func(f uintptr) { fd = f }) // c is closed already: socket 0
 		}
 	}
 	return "TCPROS connection on port " + port + " to [" + c.RemoteAddr().String() +

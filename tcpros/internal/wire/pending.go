@@ -14,35 +14,35 @@ import (
 
 // Bounds on incomplete headers and requests of peers.
 const (
-	pendingBytes = 8 << 20 // for all peers together
+	pendingBytes = 8 << 20 // bytes for all peers together
 	maxPending   = 256     // connections to our server without a complete header
 
-	// The most that one read is charged: the longest header and its fields. Longer requests
+	// The most bytes that one read is charged: the longest header and its fields. Longer requests
 	// are bounded by ServiceOptions.MaxRequestBytes.
 	maxPendingRead = 2 * maxHeaderBytes
 
-	smallRead    = 64 << 10  // real headers have up to about 50 kB, because of message definitions
-	smallReserve = 512 << 10 // of pendingBytes, for small reads only
+	smallRead    = 64 << 10  // bytes; real headers have up to about 50 kB, because of message definitions
+	smallReserve = 512 << 10 // bytes of pendingBytes that only small reads may use
 
-	// A read that has held memory for less is not slow: when a graph starts, all nodes connect
-	// at once, and their headers are complete within milliseconds.
+	// A read that has been charged for less than this time is not slow: when a graph starts, all
+	// nodes connect at once, and their headers are complete within milliseconds.
 	slowAfter = 250 * time.Millisecond
 )
 
 // errPendingDropped says that a connection was closed to free memory for others.
 var errPendingDropped = errors.New("connection dropped: unfinished headers and requests of all peers hold too much memory")
 
-// Pending accounts for the memory of incomplete input of all peers: the connection
-// headers of subscribers, of service clients, of publishers and of services that we call, and
-// requests to our services. Memory is charged for bytes that have arrived, not for announced
-// ones, from the first byte, against one limit of 8 MiB. A part of it is reserved for small
-// reads, which almost all are, and a part for the first waiting large read, so that large
-// reads complete one after the other.
+// Pending accounts for the memory of incomplete input of all peers: the connection headers of
+// subscribers, of service clients, of publishers and of services that we call, and requests to our
+// services. Memory is charged for bytes that have arrived, not for announced ones, from the first
+// byte, against one limit of 8 MiB. A part of the limit is reserved for small reads, as almost all
+// reads are, and a part for the first waiting large read, so that large reads complete one after
+// the other.
 //
-// A read without room waits, and the slowest connection is closed to free memory: among the
-// reads that have held memory for 250 ms, the one with the largest product of bytes and time.
-// By that measure a header of usual size that arrives at network speed costs almost nothing,
-// while the cost of a stalled one grows with time.
+// A read that exceeds the limit waits, and the slowest connection is closed to free memory: among
+// the reads that have been charged for 250 ms or longer, the read with the largest product of bytes
+// and time. By this measure a header of usual size that arrives at network speed costs almost
+// nothing, while the cost of a stalled header grows with time.
 type Pending struct {
 	log   *zap.Logger
 	limit int64
@@ -64,7 +64,7 @@ type PendingRead struct {
 	// Guarded by owner.mu.
 	bytes     int64
 	heldSince time.Time // when bytes became positive
-	waiting   bool      // waits for room for more than smallRead bytes in all
+	waiting   bool      // waits to be charged more than smallRead bytes in all
 	dropped   bool
 }
 
@@ -75,8 +75,8 @@ func NewPending(log *zap.Logger) *Pending {
 	return p
 }
 
-// Accept adds a connection to our server. If there are too many, it closes the oldest, so that
-// idle connections cannot lock others out.
+// Accept adds a connection to our server. If there are more than maxPending, Accept closes the
+// oldest, so that idle connections cannot lock others out.
 func (p *Pending) Accept(c net.Conn) *PendingRead {
 	r := &PendingRead{owner: p, conn: c, role: "subscriber or caller of a service", incoming: true}
 	p.mu.Lock()
@@ -90,14 +90,14 @@ func (p *Pending) Accept(c net.Conn) *PendingRead {
 	}
 	if incoming >= maxPending {
 		_ = p.reads[oldest].conn.Close()
-		p.reads[oldest].incoming = false // its goroutine ends soon
+		p.reads[oldest].incoming = false // the goroutine of that read ends soon
 	}
 	p.reads = append(p.reads, r)
 	return r
 }
 
-// Begin adds a read of another connection: one that we opened, or one with a request of a
-// service client.
+// Begin adds a read of another connection: of a connection that this node opened, or of a request
+// of a service client.
 func (p *Pending) Begin(c net.Conn, what string) *PendingRead {
 	r := &PendingRead{owner: p, conn: c, role: what}
 	p.mu.Lock()
@@ -113,8 +113,8 @@ func (p *Pending) Held() int64 {
 	return p.held
 }
 
-// Reserve raises the charge of r to bytes. It waits for room, dropping slow reads if needed,
-// and returns errPendingDropped if r itself is dropped.
+// Reserve raises the charge of r to bytes. It waits until the limit permits this, drops slow reads
+// if needed, and returns errPendingDropped if r itself is dropped.
 func (r *PendingRead) Reserve(bytes int64) error {
 	p := r.owner
 	p.mu.Lock()
@@ -165,8 +165,8 @@ func (p *Pending) wakeWaiters() {
 	p.changed.Broadcast()
 }
 
-// dropSlowest closes the slowest connection that holds memory. If none is slow, it returns
-// when to check again. Called with p.mu held.
+// dropSlowest closes the slowest connection that holds memory. If none is slow, it returns how long
+// to wait before the next check. Called with p.mu held.
 func (p *Pending) dropSlowest(now time.Time) (dropped bool, wait time.Duration) {
 	var slowest *PendingRead
 	var most float64
@@ -186,7 +186,7 @@ func (p *Pending) dropSlowest(now time.Time) (dropped bool, wait time.Duration) 
 	}
 	slowest.dropped = true
 	p.droppedHeld += slowest.bytes
-	_ = slowest.conn.Close() // ends its read; end releases its memory
+	_ = slowest.conn.Close() // ends its read; End releases its memory
 	p.changed.Broadcast()
 	return true, slowAfter
 }
@@ -230,7 +230,7 @@ func (p *Pending) logDrop(r *PendingRead) {
 		zap.Duration("after", time.Since(r.heldSince)), zap.Int64("limit", p.limit))
 }
 
-// Header reads a connection header. Its bytes stay charged to r until end.
+// Header reads a connection header. The bytes stay charged to r until End.
 func (r *PendingRead) Header() (Header, error) {
 	h, err := ReadHeaderFrom(r.conn, r.Reserve)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 )
 
-// reading is a read of which a test only says what it holds. closed tells whether its
-// connection was.
+// reading starts a read whose charge the test sets. closed reports whether its connection was
+// closed.
 func reading(t *testing.T, p *Pending, incoming bool) (r *PendingRead, closed func() bool) {
 	t.Helper()
 	here, there := net.Pipe()
@@ -39,8 +39,8 @@ func mustHold(t *testing.T, r *PendingRead, bytes int64) {
 	}
 }
 
-// Who needs more memory than there is waits for the slowest to give its own back. Size and
-// time count both, and neither what holds nothing nor what has just come.
+// A read that needs more memory than is free waits until the slowest read releases its memory. Both
+// size and time count; a read without memory, or a new read, is never the slowest.
 func TestPendingDropsTheSlowest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPending(zap.NewNop())
@@ -56,7 +56,7 @@ func TestPendingDropsTheSlowest(t *testing.T) {
 		time.Sleep(time.Second - 100*time.Millisecond)
 		fresh, freshClosed := reading(t, p, true)
 		mustHold(t, fresh, 15<<17)
-		first, firstClosed := reading(t, p, true) // in the room of the first that waits
+		first, firstClosed := reading(t, p, true) // in the part for the first waiting read
 		mustHold(t, first, 2<<20)
 		time.Sleep(100 * time.Millisecond)
 
@@ -64,7 +64,7 @@ func TestPendingDropsTheSlowest(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- r.Reserve(1 << 20) }()
 		synctest.Wait()
-		tiny, _ := reading(t, p, true) // has room of its own
+		tiny, _ := reading(t, p, true) // uses the part for small reads
 		mustHold(t, tiny, smallRead)
 		tiny.End()
 		if emptyClosed() || smallClosed() || !largeClosed() || lateClosed() || freshClosed() || firstClosed() {
@@ -103,7 +103,8 @@ func TestPendingDropsTheSlowest(t *testing.T) {
 	})
 }
 
-// A rush of headers that are all on their way waits, and nobody is dropped before it is slow.
+// In a rush of headers that all make progress, reads wait, and no read is dropped before it is
+// slow.
 func TestPendingRushWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPending(zap.NewNop())
@@ -129,7 +130,7 @@ func TestPendingRushWaits(t *testing.T) {
 	})
 }
 
-// The one that needs more may be the slowest itself, also while it waits.
+// The read that needs more may be the slowest itself, also while it waits.
 func TestPendingDropsWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPending(zap.NewNop())
@@ -150,7 +151,7 @@ func TestPendingDropsWhoWaits(t *testing.T) {
 			t.Errorf("after %v", took)
 		}
 		a.End()
-		mustHold(t, others[0], 1<<30) // a service may take long requests
+		mustHold(t, others[0], 1<<30) // a service may accept long requests
 		if others[0].bytes != maxPendingRead {
 			t.Errorf("%d bytes count", others[0].bytes)
 		}
@@ -163,8 +164,8 @@ func TestPendingDropsWhoWaits(t *testing.T) {
 	})
 }
 
-// There are at most 256 connections whose header is not complete; the oldest gives way. Links
-// that we make do not count.
+// There are at most 256 connections whose header is not complete; the oldest is closed. Connections
+// that the node opens do not count.
 func TestPendingConnections(t *testing.T) {
 	p := NewPending(zap.NewNop())
 	_, ours := reading(t, p, false)
@@ -183,7 +184,7 @@ func TestPendingConnections(t *testing.T) {
 	}
 }
 
-// The log names one that was dropped and counts the others.
+// The log names one dropped read and counts the others.
 func TestPendingLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)
@@ -216,8 +217,8 @@ func TestPendingLog(t *testing.T) {
 	})
 }
 
-// A header counts what it holds: what has arrived while it comes, twice that while it is
-// parsed, and then its fields.
+// A header is charged for its memory: for the received bytes while it arrives, for twice as many
+// while it is parsed, and then for its fields.
 func TestHeaderIsAccounted(t *testing.T) {
 	h := Header{{Key: "callerid", Value: "/p"}, {Key: "message_definition", Value: string(bytes.Repeat([]byte{'x'}, 5000))}}
 	b := AppendHeader(nil, h)

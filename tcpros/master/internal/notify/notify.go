@@ -1,6 +1,6 @@
 // Package notify tells nodes of changes: one ordered queue for each node, so that a dead or slow
-// node delays nobody else. It asks the state for what it sends when it sends it. Package master
-// calls it; nothing else does.
+// node delays nobody else. It reads the state at the time of sending, so that nodes get the latest
+// values. Package master calls it; nothing else does.
 package notify
 
 import (
@@ -22,8 +22,8 @@ import (
 
 // Bounds of the queues to nodes.
 const (
-	maxPending  = 10_000          // queued notices for one node; then the oldest is dropped
-	maxQueues   = 8192            // nodes with queued notices; then notices for other nodes are dropped
+	maxPending  = 10_000          // queued notices for one node; a further notice drops the oldest
+	maxQueues   = 8192            // nodes with queued notices; notices for further nodes are dropped
 	maxCalls    = 1024            // concurrent calls; at most half of them to suspect nodes
 	callTimeout = 5 * time.Second // for one call
 	maxAttempts = 4               // to deliver one notice
@@ -31,12 +31,12 @@ const (
 	maxBackoff  = 4 * time.Second
 )
 
-// Notice is one call to a node, or to several. A later notice with the same key replaces an
-// earlier one that still waits.
+// Notice is one call to a node, or to several. A later notice with the same key replaces an earlier
+// notice that still waits.
 type Notice struct {
 	Key    string
 	Method string
-	Args   func() []any // called with the lock of the state held, when the call is made: nodes get the latest state, and notices that wait hold none
+	Args   func() []any // called with the lock of the state held, when the call is made: nodes get the latest state, and waiting notices have no copy of it
 	Once   bool         // a shutdown, which is not retried
 }
 
@@ -46,8 +46,8 @@ type queued struct {
 	attempts int
 }
 
-// Notifier sends notices to nodes. Each node has its own queue and, while that is not empty, its
-// own goroutine: notices to one node stay in order, and nodes do not delay each other.
+// Notifier sends notices to nodes. Each node has its own queue and, while the queue is not empty,
+// its own goroutine: notices to one node stay in order, and nodes do not delay each other.
 type Notifier struct {
 	ctx          context.Context //nolint:containedctx // the lifetime of all queues; ends in close
 	cancel       context.CancelFunc
@@ -60,13 +60,13 @@ type Notifier struct {
 	suspectSlots chan struct{} // acquired before a call slot for suspect nodes
 
 	mu     sync.Mutex
-	queues map[string]*queue   // by slave URI; only those with work
+	queues map[string]*queue   // by slave URI; only queues with notices
 	failed map[string]struct{} // slave URIs of suspect nodes: the last call got no answer; bounded
 	closed bool
 	wg     sync.WaitGroup
 }
 
-// queue holds the notices for one node; guarded by notifier.mu.
+// queue has the notices for one node. Notifier.mu guards it.
 type queue struct {
 	pending *list.List // of *queued
 	byKey   map[string]*list.Element
@@ -100,8 +100,8 @@ func (n *Notifier) Close() {
 	n.http.CloseIdleConnections()
 }
 
-// Send queues a notice and returns at once. It is called with the lock of the state held, so that notices
-// are in the order of the changes.
+// Send queues a notice and returns at once. Call Send with the lock of the state held, so that
+// notices are in the order of the changes.
 func (n *Notifier) Send(uri string, x *Notice) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -131,7 +131,7 @@ func (n *Notifier) Send(uri string, x *Notice) {
 }
 
 // admits reports whether there may be one more queue. A node that registers with ever new URIs
-// causes a shutdown notice for each old one: those may use at most half of the queues.
+// causes a shutdown notice for each old URI: shutdown notices may use at most half of the queues.
 func (n *Notifier) admits(uri string, x *Notice) bool {
 	if k := len(n.queues); k < maxQueues/2 || k < maxQueues && !x.Once {
 		return true
@@ -157,7 +157,7 @@ func (n *Notifier) next(uri string, q *queue) *queued {
 	return q.pop()
 }
 
-// requeue puts x back to the front, unless a newer notice with its key is queued.
+// requeue puts x back to the front of the queue, unless a newer notice with the same key is queued.
 func (n *Notifier) requeue(q *queue, x *queued) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -249,7 +249,7 @@ func (n *Notifier) recordResult(uri string, failed bool) {
 		if len(n.failed) <= maxQueues {
 			break
 		}
-		delete(n.failed, other) // it is no longer suspect
+		delete(n.failed, other) // the node is no longer suspect
 	}
 }
 

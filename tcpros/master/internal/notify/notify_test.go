@@ -26,8 +26,8 @@ func newTestNotifier() *Notifier {
 
 func noArgs() []any { return nil }
 
-// A node that is away for long is told soon after it is back: the wait grows with
-// the attempts for one notice, not with all notices that failed.
+// A node that is away for long gets its notices soon after it is back: the wait grows with the
+// attempts for one notice, not with the number of failed notices.
 func TestBackoffIsPerNotice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestBackoffIsPerNotice(t *testing.T) {
 	})
 }
 
-// However many nodes hang, one that answers is told at once.
+// For any number of hanging nodes, a node that answers is notified at once.
 func TestHangingNodesHoldUpNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -87,8 +87,8 @@ func TestHangingNodesHoldUpNobody(t *testing.T) {
 	})
 }
 
-// URIs that somebody makes up cost bounded memory, and shutdown notices to them
-// leave room for those that matter.
+// URIs that somebody makes up cost bounded memory, and shutdown notices to them leave room for
+// notices that matter.
 func TestQueuesAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -119,19 +119,19 @@ func TestQueuesAreBounded(t *testing.T) {
 	})
 }
 
-// A node that takes nothing costs bounded memory, and keeps its newest notices.
+// A node that accepts no call costs bounded memory, and its newest notices stay queued.
 func TestQueueIsBounded(t *testing.T) {
 	t.Parallel()
 	n := newTestNotifier()
 	defer n.Close()
 	for range maxCalls {
-		n.callSlots <- struct{}{} // as if all calls were under way
+		n.callSlots <- struct{}{} // as if all calls were in progress
 	}
 	const uri = "http://127.0.0.1:1/"
 	n.Send(uri, &Notice{Key: "first", Method: "m", Args: noArgs})
 	n.mu.Lock()
 	q := n.queues[uri]
-	for q.pending.Len() > 0 { // until the first is under way: then no more are taken
+	for q.pending.Len() > 0 { // until the first call is in progress: then no other notice leaves the queue
 		n.mu.Unlock()
 		runtime.Gosched()
 		n.mu.Lock()

@@ -14,22 +14,22 @@ import (
 
 // Bounds of the messages that peers have not read yet.
 const (
-	smallMessage  = 16 << 10        // messages up to this size are not counted: connections and calls are limited
-	OutgoingBytes = 16 << 20        // larger messages in memory; a single one may exceed it
-	slowAfter     = 2 * time.Second // a message that is in memory for longer gives way to others
+	smallMessage  = 16 << 10        // bytes; messages up to this size are not counted, since connections and calls are limited
+	OutgoingBytes = 16 << 20        // bytes of larger messages in memory; a single message may exceed the limit
+	slowAfter     = 2 * time.Second // a message that is in memory for longer is revoked when others wait
 )
 
-// Budget bounds the memory of encoded messages while peers read them. Peers that get the
-// same message share its bytes. A message for which there is no room waits, and the one with
-// the largest product of bytes and time in memory is revoked, so that peers that do not read
-// shut out nobody.
+// Budget bounds the memory of encoded messages while peers read them. Peers that get the same
+// message share its bytes. A message for which there is no room waits, and the message with the
+// largest product of bytes and time in memory is revoked, so that peers that do not read shut out
+// nobody.
 type Budget struct {
 	turn chan struct{} // held by the caller whose message is next: first come, first served
 
 	mu     sync.Mutex
 	held   int64 // bytes of inUse
 	inUse  map[*Message]struct{}
-	shared map[string]*Message // by identity; only those in inUse that are not revoked
+	shared map[string]*Message // by identity; only messages in inUse that are not revoked
 	freed  chan struct{}       // closed and replaced when held falls
 }
 
@@ -37,7 +37,7 @@ type Budget struct {
 type Message struct {
 	Body []byte
 
-	owner   *Budget // nil if it is not counted
+	owner   *Budget // nil if the message is not counted
 	id      string
 	since   time.Time
 	users   int
@@ -52,10 +52,10 @@ func New() *Budget {
 	}
 }
 
-// Get returns the message that encode makes, once there is room for it. The error of encode
-// matches xmlrpc.ErrLimit if the message has more than room bytes. Messages with the same
-// identity are equal; an empty identity stands for a message that nobody shares. While get
-// waits it holds no message. The caller calls message.begin, and then what that returns.
+// Get returns the message that encode makes, once there is room for it. The error of encode matches
+// xmlrpc.ErrLimit if the message has more than room bytes. Messages with the same identity are
+// equal; an empty identity stands for a message that nobody shares. Get has no message in memory
+// while it waits. The caller calls Message.Begin, and later the function that Begin returns.
 func (o *Budget) Get(ctx context.Context, identity func() string, encode func(room int64) ([]byte, error)) (*Message, error) {
 	if m := o.share(identity()); m != nil {
 		return m, nil
@@ -94,7 +94,7 @@ func (o *Budget) Get(ctx context.Context, identity func() string, encode func(ro
 	}
 }
 
-// share returns the message with an identity for one more user, nil if there is none.
+// share returns the message with an identity for one more user; nil if no message has the identity.
 func (o *Budget) share(id string) *Message {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -105,7 +105,8 @@ func (o *Budget) share(id string) *Message {
 	return m
 }
 
-// room returns the size that the next message may have, and a channel that is closed when that grows.
+// room returns the most bytes that the next message may have, and a channel that is closed when
+// this number grows.
 func (o *Budget) room() (int64, <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -132,8 +133,8 @@ func (o *Budget) add(id string, body []byte) *Message {
 	return m
 }
 
-// revokeSlowest revokes the slowest message, unless one that was revoked is still in use. It
-// returns when to call it again.
+// revokeSlowest revokes the slowest message, unless a revoked message is still in use. It returns
+// how long to wait before the next call.
 func (o *Budget) revokeSlowest() (wait time.Duration) {
 	now := time.Now()
 	o.mu.Lock()
@@ -166,7 +167,8 @@ func (o *Budget) unshare(m *Message) {
 	}
 }
 
-// Begin calls abort, in another goroutine, if the message has to give way before the user calls end.
+// Begin makes the budget call abort, in another goroutine, if the message is revoked before the
+// user calls end.
 func (m *Message) Begin(abort func()) (end func()) {
 	if m.owner == nil {
 		return func() {}
@@ -178,7 +180,7 @@ func (m *Message) Begin(abort func()) (end func()) {
 	}
 }
 
-// release takes one user off a message.
+// release removes one user of a message.
 func (m *Message) release() {
 	o := m.owner
 	o.mu.Lock()
