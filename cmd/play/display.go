@@ -98,8 +98,21 @@ func (d *display) show(ctx context.Context, control control.Control, commands []
 	}
 	d.doors.Show(ctx)
 	if !d.s.control.quiet {
-		d.doors.Go(newEventLog(control, d.log, d.screen).run)
+		d.doors.Go(newEventLog(control, d.log, d.screen, d.resume()).run)
 	}
+}
+
+// resume says how a user continues paused play.
+func (d *display) resume() string {
+	switch services := !d.s.control.noServices; {
+	case d.printer.Keys && services:
+		return "the space key or the service ~play"
+	case d.printer.Keys:
+		return "the space key"
+	case services:
+		return "the service ~play"
+	}
+	return "the web page of --http"
 }
 
 // pressWithoutScreen handles a key when there is no screen. It prints the help as lines.
