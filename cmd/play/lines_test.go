@@ -59,7 +59,7 @@ func lines(t *testing.T, screen bool, test func(*changing)) string {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			newEventLog(c, loglimit.Logger(zap.New(core)), screen, "the service ~play").run(ctx)
+			newEventLog(c, loglimit.Logger(zap.New(core)), screen, "rosservice call /play/play").run(ctx)
 		}()
 		synctest.Wait()
 		test(c)
@@ -134,7 +134,7 @@ func TestBeginsPaused(t *testing.T) {
 		}
 	}
 	const want = `paused map[position:0s]
-begins paused map[continue with:the service ~play position:0s]
+begins paused map[continue with:rosservice call /play/play position:0s]
 going on map[position:0s]
 paused map[position:0s]
 `
