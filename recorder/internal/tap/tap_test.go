@@ -278,6 +278,86 @@ func TestLatched(t *testing.T) {
 	want(t, taken(watch(t, s, "/map")), "a4 at 6.000000000")
 }
 
+// slowClock calls meanwhile between the look at who wants a message and the copy of the message.
+type slowClock struct {
+	simulated
+	meanwhile func()
+}
+
+func (c *slowClock) At(t time.Time) time.Time {
+	if f := c.meanwhile; f != nil {
+		c.meanwhile = nil
+		f()
+	}
+	return c.simulated.At(t)
+}
+
+// TestLatchedWhileSubscribing: a viewer that subscribes while a latched message arrives gets the
+// message once.
+func TestLatchedWhileSubscribing(t *testing.T) {
+	for name, send := range map[string]func(tcpros.LinkSink){
+		"frames": func(l tcpros.LinkSink) { frames(l, 1, "before", "map") },
+		"large":  func(l tcpros.LinkSink) { sendLarge(l, 1, "map") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			tp := tap.New(tap.Options{})
+			s := tp.Source()
+			l := tp.Link("/map", header("/a", text, true), &sink{})
+			var v *live.Viewer
+			c := &slowClock{simulated: simulated{now: time.Unix(7, 0)}}
+			tp.Follow(c)
+			c.meanwhile = func() { v = watch(t, s, "/map") }
+			send(l)
+			for f, ok := v.Take(); ; f, ok = v.Take() {
+				if !ok {
+					t.Fatal("the latched message is lost")
+				}
+				if f.Kind == live.Message && string(f.Payload) == "map" {
+					break
+				}
+			}
+			want(t, taken(v))
+			want(t, taken(watch(t, s, "/map")), "map at 7.000000000")
+		})
+	}
+}
+
+// TestLatchedOnceWhileSubscribing: viewers that subscribe while latched messages arrive get each
+// latest message exactly once, whatever the order.
+func TestLatchedOnceWhileSubscribing(t *testing.T) {
+	for _, length := range []int{8, 200_000} {
+		tp := tap.New(tap.Options{})
+		s := tp.Source()
+		l := tp.Link("/map", header("/a", text, true), &sink{})
+		other := watch(t, s, "/map") // so that messages are wanted all the time
+		const rounds = 200
+		var wg sync.WaitGroup
+		for n := range int64(rounds) {
+			payload := fmt.Sprintf("%0*d", length, n)
+			var v *live.Viewer
+			wg.Go(func() { v = watch(t, s, "/map") })
+			if length > 1000 {
+				sendLarge(l, n, payload)
+			} else {
+				frames(l, n, payload)
+			}
+			wg.Wait()
+			last, times := "", 0
+			for f, ok := v.Take(); ok; f, ok = v.Take() {
+				if string(f.Payload) == payload {
+					times++
+				}
+				last = string(f.Payload)
+			}
+			if times != 1 || last != payload {
+				t.Fatalf("length %d, round %d: the latest message was received %d times", length, n, times)
+			}
+			taken(other)
+			v.Close()
+		}
+	}
+}
+
 // TestLatchedLetGo: copies of latched messages are bounded, small ones keep their room, and viewers
 // are told what they will not see.
 func TestLatchedLetGo(t *testing.T) {
