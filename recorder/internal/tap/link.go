@@ -166,6 +166,7 @@ func (f *largeFrame) Room(n int) []byte {
 	case f.frame != nil:
 		f.room = f.frame.Room(n)
 	case f.full:
+		f.link.hide()
 		f.room = nil
 	default:
 		f.room = make([]byte, min(n, max(firstRoom, len(f.data))))

@@ -256,6 +256,38 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
+// TestTooLargeForViewersOnly: a message that the recorder refuses is shown if there is memory. If not,
+// viewers are told so, and nobody gets the latched message before it as the latest one.
+func TestTooLargeForViewersOnly(t *testing.T) {
+	tp := tap.New(tap.Options{Memory: 12 << 20}) // 2 MiB for large messages that arrive
+	s := tp.Source()
+	other := tp.Link("/other", header("/a", text, true), &sink{gives: 500_000}).Large(2_000_000)
+	for range 4 {
+		other.Room(500_000) // the first three pieces are copied
+	}
+	l := tp.Link("/map", header("/a", text, true), &sink{refuses: true})
+	frames(l, 1, "before")
+	if sendLarge(l, 2, strings.Repeat("x", 2_900_000)) {
+		t.Fatal("there is memory for the message")
+	}
+	if n := s.Store.Notices()["/map"]; !strings.Contains(n, "too large for viewers") {
+		t.Errorf("notice %q", n)
+	}
+	want(t, taken(watch(t, s, "/map")))
+}
+
+// TestNoticeIsShort, however many types the publishers of a topic have, and however long their names are.
+func TestNoticeIsShort(t *testing.T) {
+	tp := tap.New(tap.Options{})
+	for i := range 1000 {
+		tp.Link("/t", header("/a", fmt.Sprint("pkg/Type", i, strings.Repeat("x", 1000)), false), &sink{})
+	}
+	n := tp.Source().Store.Notices()["/t"]
+	if len(n) > 2000 || !strings.Contains(n, "pkg/Type1x") || !strings.Contains(n, "and 995 more") {
+		t.Errorf("a notice of %d bytes: %.2000s", len(n), n)
+	}
+}
+
 // TestLatched: a viewer gets the latest message of each latching publisher once, before newer ones.
 func TestLatched(t *testing.T) {
 	tp := tap.New(tap.Options{})
@@ -455,6 +487,23 @@ func TestClock(t *testing.T) {
 	c.set(50)
 	frames(l, 2, "again")
 	want(t, taken(v), "kind 2 at 50", "again at 50.000000000")
+}
+
+// TestLatchedAfterJump: when the time of the graph goes back, viewers drop what they have, and get the
+// latched messages again.
+func TestLatchedAfterJump(t *testing.T) {
+	tp := tap.New(tap.Options{})
+	s := tp.Source()
+	c := &simulated{now: time.Unix(0, 0)}
+	tp.Follow(c)
+	a, b := tp.Link("/map", header("/a", text, true), &sink{}), tp.Link("/map", header("/b", text, true), &sink{})
+	c.set(100)
+	frames(a, 1, "old", "first")
+	c.set(101)
+	frames(b, 1, "second")
+	v := watch(t, s, "/map")
+	c.set(50)
+	want(t, taken(v), "kind 2 at 50", "first at 50.000000000", "second at 50.000000000")
 }
 
 // TestTogether: links come, send and go while viewers come and go.
