@@ -96,7 +96,7 @@ func (r *session) openFirst(outputs *bagfile.Series) (*retention.Retainer, *file
 		return retain, nil, nil
 	}
 	if free, err := outputs.Free(); err == nil && free < r.o.MinSpace {
-		err := fmt.Errorf("%w: %s", ErrMinSpace, disk.LowSpace(r.o.MinSpaceText, outputs.Next(r.started)))
+		err := fmt.Errorf("%w: %s Make room, or set a smaller --min-space", ErrMinSpace, disk.LowSpace(r.o.MinSpaceText, outputs.Next(r.started)))
 		return nil, nil, errors.Join(err, retain.Close())
 	}
 	out, err := files.Create(outputs, r.started)

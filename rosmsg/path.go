@@ -128,6 +128,9 @@ const listedFields = 20
 
 // fieldsThere lists the fields of what the path leads to, for an error; empty if it has none.
 func (p *Path) fieldsThere() string {
+	if p.last.kind == Time || p.last.kind == Duration {
+		return ": it has secs, nsecs"
+	}
 	if p.last.kind != Struct || len(p.last.msg.fields) == 0 {
 		return ""
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagquery"
@@ -62,6 +64,9 @@ func (f *convertFlags) Run(ctx context.Context, out bagjob.Output) error {
 	err := f.check(f.To == "ros2")
 	if err != nil {
 		return err
+	}
+	if f.To == "" && strings.HasSuffix(to, ".db3") {
+		return fmt.Errorf("%s: a bag has another name; for a database of ROS 2 give a directory and --to ros2 --storage sqlite3", to)
 	}
 	if err := newfile.NotInput(to, paths); err != nil {
 		return j.Failed(to, err)

@@ -104,3 +104,21 @@ func TestHostileNames(t *testing.T) {
 		}
 	}
 }
+
+// TestPythonTimes: to_sec() of a time in a message is accepted, and a field whose name ends in t is not
+// taken for the time of the message.
+func TestPythonTimes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, _, want := gobag("filter", demoBag, filepath.Join(dir, "a.bag"), "t - m.header.stamp < 10")
+	code, _, got := gobag("filter", demoBag, filepath.Join(dir, "b.bag"), "t.to_sec() - m.header.stamp.to_sec() < 10")
+	if got = strings.ReplaceAll(got, "b.bag", "a.bag"); code != 0 || got != want {
+		t.Errorf("code %d, %s, want %s", code, got, want)
+	}
+	if code, _, stderr := gobag("filter", demoBag, filepath.Join(dir, "c.bag"), "m.header.count.secs > 1"); code != 1 || !strings.Contains(stderr, `has no field "count"`) {
+		t.Errorf("code %d, %s", code, stderr)
+	}
+	if code, _, stderr := gobag("filter", demoBag, filepath.Join(dir, "c.bag"), "m.header.stamp.sec > 1"); code != 1 || !strings.Contains(stderr, `time has no field "sec": it has secs, nsecs`) {
+		t.Errorf("code %d, %s", code, stderr)
+	}
+}

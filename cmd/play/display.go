@@ -83,8 +83,8 @@ func (d *display) bookmarks() control.Status {
 	return d.last
 }
 
-// show shows play and reads keys until hide.
-func (d *display) show(ctx context.Context, control control.Control, commands []command.Command) {
+// show shows play and reads keys until hide. node is the name of the node.
+func (d *display) show(ctx context.Context, node string, control control.Control, commands []command.Command) {
 	orders := &screen.Orders{Control: control, Commands: commands, Quit: d.signals.End, Marks: d.marks, Log: d.log}
 	view := &screen.View{
 		Control: control, Keys: orders.Keys(), Name: title(d.s.selection.bags), Marks: d.marks, //nolint:contextcheck // commands of play wait for nothing
@@ -98,8 +98,21 @@ func (d *display) show(ctx context.Context, control control.Control, commands []
 	}
 	d.doors.Show(ctx)
 	if !d.s.control.quiet {
-		d.doors.Go(newEventLog(control, d.log, d.screen).run)
+		d.doors.Go(newEventLog(control, d.log, d.screen, d.resume(node)).run)
 	}
+}
+
+// resume says how a user continues play that is paused.
+func (d *display) resume(node string) string {
+	switch services := !d.s.control.noServices; {
+	case d.printer.Keys && services:
+		return "the space key, or rosservice call " + node + "/play"
+	case d.printer.Keys:
+		return "the space key"
+	case services:
+		return "rosservice call " + node + "/play"
+	}
+	return "the web page of --http"
 }
 
 // pressWithoutScreen handles a key when there is no screen. It prints the help as lines.

@@ -23,10 +23,11 @@ type eventLog struct {
 	log     *zap.Logger
 	changes *zap.Logger // for what any node may cause, at any rate
 	screen  bool        // there is a screen: log bookmarks only
+	resume  string      // how to continue play that begins paused
 }
 
-func newEventLog(control control.Control, log *zap.Logger, screen bool) *eventLog {
-	return &eventLog{control, log, log.With(loglimit.OnRequest()), screen}
+func newEventLog(control control.Control, log *zap.Logger, screen bool, resume string) *eventLog {
+	return &eventLog{control: control, log: log, changes: log.With(loglimit.OnRequest()), screen: screen, resume: resume}
 }
 
 // run logs until ctx is done.
@@ -34,10 +35,12 @@ func (n *eventLog) run(ctx context.Context) {
 	progress := time.NewTicker(progressEvery)
 	defer progress.Stop()
 	last := n.control.Status()
-	logged := last.Position
+	logged, phase := last.Position, control.PhaseRegister
 	for {
 		changed := n.control.Changed()
 		now := n.control.Status()
+		n.logBegin(phase, &now)
+		phase = now.Phase
 		n.logChanges(&last, &now)
 		last = now
 		select {
@@ -78,6 +81,14 @@ func (n *eventLog) progress(s *control.Stats) {
 		fields = append(fields, zap.Strings("waiting for", s.WaitingFor))
 	}
 	n.log.Info(screen.Progress(&s.Status), fields...)
+}
+
+// logBegin logs that play begins paused after the phase before. Without that line play without a
+// screen seems to hang.
+func (n *eventLog) logBegin(before control.Phase, now *control.Status) {
+	if before < control.PhasePlay && now.Phase == control.PhasePlay && now.Paused && !n.screen {
+		n.log.Info("begins paused", at(now.Position), zap.String("continue with", n.resume))
+	}
 }
 
 // logChanges logs the differences between two states.

@@ -59,7 +59,7 @@ func lines(t *testing.T, screen bool, test func(*changing)) string {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			newEventLog(c, loglimit.Logger(zap.New(core)), screen).run(ctx)
+			newEventLog(c, loglimit.Logger(zap.New(core)), screen, "rosservice call /play/play").run(ctx)
 		}()
 		synctest.Wait()
 		test(c)
@@ -115,6 +115,33 @@ delayed by a subscriber map[on:false position:1s]
 		t.Errorf("without a screen (-want +got):\n%s", d)
 	}
 	if d := cmp.Diff(bookmarks, lines(t, true, steps)); d != "" {
+		t.Errorf("with a screen (-want +got):\n%s", d)
+	}
+}
+
+// TestBeginsPaused: play that begins paused says so once, and how to continue.
+func TestBeginsPaused(t *testing.T) {
+	t.Parallel()
+	begin := func(c *changing) {
+		for _, change := range []func(*control.Stats){
+			func(s *control.Stats) { s.Phase, s.Paused = control.PhaseDelay, true },
+			func(s *control.Stats) { s.Phase = control.PhasePlay },
+			func(s *control.Stats) { s.Paused = false },
+			func(s *control.Stats) { s.Paused = true },
+		} {
+			c.change(change)
+			<-time.After(2 * changeDelay)
+		}
+	}
+	const want = `paused map[position:0s]
+begins paused map[continue with:rosservice call /play/play position:0s]
+going on map[position:0s]
+paused map[position:0s]
+`
+	if d := cmp.Diff(want, lines(t, false, begin)); d != "" {
+		t.Errorf("without a screen (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff("", lines(t, true, begin)); d != "" {
 		t.Errorf("with a screen (-want +got):\n%s", d)
 	}
 }

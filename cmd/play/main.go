@@ -122,7 +122,7 @@ func play(ctx context.Context, s *settings, bags []*player.Bag, graph *program.G
 		graph.PublishLog(out) //nolint:contextcheck // it publishes until Close; here, after the topics of the bags, which may have /rosout
 		face.Attach(control)
 		endServing = serve(s, node, face, d.log) //nolint:contextcheck // it serves until Close
-		d.show(ctx, control, face.Commands())
+		d.show(ctx, node.Name(), control, face.Commands())
 	}
 	if o.Prefix != "" {
 		fmt.Fprintf(d.out, "Using prefix '%s' for topics\n", termtext.Plain(o.Prefix)) //nolint:errcheck // a console takes everything

@@ -14,10 +14,25 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// pythonTimes replaces the times of stock's expressions, which are Python.
-var pythonTimes = strings.NewReplacer(
-	"t.to_sec()", "t", "t.to_nsec()", "ns", "t.secs", "(ns / 1000000000 | int())", "t.nsecs", "(ns % 1000000000)",
+// pythonTimes has what is written here for the members of t in stock's expressions, which are Python.
+var pythonTimes = map[string]string{
+	"to_sec()": "t", "to_nsec()": "ns", "secs": "(ns / 1000000000 | int())", "nsecs": "(ns % 1000000000)",
+}
+
+var (
+	timeRE     = regexp.MustCompile(`(^|[^.\w])t\.(to_sec\(\)|to_nsec\(\)|secs\b|nsecs\b)`)
+	fieldSecRE = regexp.MustCompile(`(\w)\.to_sec\(\)`)
 )
+
+// translateTimes translates Python's expressions for times. A time in a message is a number of seconds
+// already.
+func translateTimes(code string) string {
+	code = timeRE.ReplaceAllStringFunc(code, func(found string) string {
+		part := timeRE.FindStringSubmatch(found)
+		return part[1] + pythonTimes[part[2]]
+	})
+	return fieldSecRE.ReplaceAllString(code, "$1")
+}
 
 // pythonHints are hints for Python syntax that is not supported.
 var pythonHints = []struct {
@@ -43,10 +58,10 @@ func compileExpression(text string) (*bagexpr.Program, error) {
 	var b strings.Builder
 	at := 0
 	for _, span := range literalRE.FindAllStringIndex(text, -1) {
-		b.WriteString(pythonTimes.Replace(text[at:span[0]]) + text[span[0]:span[1]])
+		b.WriteString(translateTimes(text[at:span[0]]) + text[span[0]:span[1]])
 		at = span[1]
 	}
-	b.WriteString(pythonTimes.Replace(text[at:]))
+	b.WriteString(translateTimes(text[at:]))
 	p, err := bagexpr.Compile(b.String())
 	if err == nil {
 		return p, nil

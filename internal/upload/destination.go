@@ -23,6 +23,9 @@ type Destination struct {
 // sign before two hexadecimal digits encodes a character, as in every URL.
 func ParseDestination(rawURL string) (Destination, error) {
 	scheme, rest, ok := strings.Cut(rawURL, "://")
+	if !ok && strings.HasPrefix(rawURL, "/") {
+		return Destination{}, fmt.Errorf("%s: not a URL: write file://%s for this directory", rawURL, rawURL)
+	}
 	if !ok {
 		return Destination{}, fmt.Errorf("%s: not a URL: want s3://BUCKET/PREFIX, gs://, azblob:// or file:///DIR", rawURL)
 	}

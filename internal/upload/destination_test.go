@@ -26,6 +26,7 @@ func TestDestination(t *testing.T) {
 		{"s3://b/{robot}", "", "", "only {host} and letters of strftime"},
 		{"s3://{host}/b", "", "", "the bucket has to be the same"},
 		{"bags", "", "", "not a URL"},
+		{"/mnt/nas", "", "", "not a URL: write file:///mnt/nas for this directory"},
 	} {
 		d, err := upload.ParseDestination(test.url)
 		place, object := strings.ReplaceAll(test.place, "HOST", naming.Host()), strings.ReplaceAll(test.object, "HOST", naming.Host())

@@ -59,6 +59,7 @@ var mistakes = []struct {
 	{"gorecord -a --log-format xml", 1, `gorecord: --log-format: "xml": want one of text, json`},
 	{"gorecord -a --bind nohost", 1, `gorecord: --bind: "nohost": want an IP address such as 10.0.0.5 or 0.0.0.0`},
 	{"gorecord -a --http 0.0.0.0:0", 1, "gorecord: --http: \"0.0.0.0:0\": it could be reached by others: set --http-token, --http-token-file or the variable for it, or listen on 127.0.0.1"},
+	{"gorecord -a --upload /mnt/nas", 1, `gorecord: --upload: "/mnt/nas": not a URL: write file:///mnt/nas for this directory`},
 	{"gorecord -a --upload nowhere", 1, `gorecord: --upload: "nowhere": not a URL: want s3://BUCKET/PREFIX, gs://, azblob:// or file:///DIR`},
 	{"gorecord -a --config none.yaml", 1, "gorecord: --config: \"none.yaml\": no such file or directory: name a YAML file that can be read"},
 	{"gorecord -a --config typo.yaml", 1, "gorecord: typo.yaml:2: rat: there is no such option; the keys are the long options of --help, with _ for -\n" +
