@@ -33,7 +33,7 @@ type Counts struct {
 	Messages uint64 // received by the viewer
 	Bytes    uint64 // of their payload
 	Skipped  uint64 // not received because the viewer was too slow, or because they were too large
-	TooLarge uint64 // of those: larger than the memory for this viewer
+	TooLarge uint64 // the part of Skipped that was larger than the memory for this viewer
 }
 
 func (c *Counts) add(other *Counts) {

@@ -14,12 +14,12 @@ const clockInterval = time.Second / 60
 // told before messages that are later by more than clockInterval.
 type clock struct {
 	on      bool
-	told    rosbag.Time
-	ever    bool      // told is valid
-	toldAt  time.Time // on the wall
-	pending rosbag.Time
-	number  uint64 // of the frame that pending comes before
-	waiting bool   // pending is valid
+	told    rosbag.Time // the time that the viewer was told last
+	ever    bool        // told is valid
+	toldAt  time.Time   // wall time at which the viewer was told
+	pending rosbag.Time // the time that the viewer is told next
+	number  uint64      // number of the frame that pending comes before
+	waiting bool        // pending is valid
 }
 
 // set notes that the time is t, after all frames with a lower number. A time of zero is not known

@@ -15,8 +15,9 @@ var (
 	ErrUnknownChannel = errors.New("there is no such channel")
 )
 
-// Limits bound the memory of frames that viewers have not received. With several viewers each has
-// an equal share of All, if that is less than Viewer. A message that is larger than this is skipped.
+// Limits bound the memory of frames that viewers have not received. The limit of one viewer is Viewer,
+// or an equal share of All if the share is less. A message that is larger than the limit of a viewer is
+// skipped for this viewer.
 type Limits struct {
 	Viewer  int64 // bytes for one viewer; zero means 32 MiB
 	All     int64 // bytes for all viewers; zero means 64 MiB

@@ -23,7 +23,7 @@ type ViewerStats struct {
 
 	Channels    int   // subscribed to
 	QueuedBytes int64 // not received yet
-	LimitBytes  int64 // of those
+	LimitBytes  int64 // the most that QueuedBytes can be
 }
 
 // Report is what a server tells of a viewer.

@@ -108,7 +108,7 @@ func (s *session) controls() bool {
 	return !last.IsZero() // zero while the bags are being opened
 }
 
-// watchGraphs begins or ends sending the connection graph.
+// watchGraphs starts or stops the goroutine that sends the connection graph.
 func (s *session) watchGraphs(ctx context.Context, on bool) {
 	switch {
 	case on && s.unwatchGraph == nil:

@@ -34,10 +34,10 @@ func newWriter(s *session, info *live.Info) *writer {
 
 // skips knows whether the viewer is told that messages are skipped.
 type skips struct {
-	counted  uint64 // those that were seen
-	at       time.Time
-	told     bool
-	tooLarge bool // the viewer was told of a message that is too large
+	counted  uint64    // skipped messages at the last look, without those that are too large
+	at       time.Time // when counted last grew
+	told     bool      // the viewer shows the warning
+	tooLarge bool      // the viewer was told of a message that is too large
 }
 
 // closedChannel is always ready.
