@@ -135,6 +135,18 @@ func TestViewerOfLoop(t *testing.T) {
 	})
 }
 
+// TestViewerOfLatchedInLoop: a viewer drops what it has when play jumps back, so it gets the latched
+// messages of the beginning again, also those that subscribers have already.
+func TestViewerOfLatchedInLoop(t *testing.T) {
+	viewed(t, Options{Loop: true, Start: 550 * ms}, func(a *audience) ordersAt {
+		return ordersAt{
+			250 * ms: func(control.Control) { a.attach("/map") },
+			260 * ms: func(control.Control) { a.sees("/map map at 500ms") },
+			450 * ms: func(c control.Control) { a.sees("jump to 600ms", "/map map at 500ms"); c.Stop() },
+		}
+	})
+}
+
 // TestViewerOfStamps: a viewer sees the stamps of the bag, whatever messages are published with.
 func TestViewerOfStamps(t *testing.T) {
 	t.Parallel()

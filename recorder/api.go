@@ -23,7 +23,7 @@ const (
 // Limit says how much of some topics is recorded.
 type Limit = account.Limit
 
-// What bagfile knows of the disk is part of this package's API.
+// The types of Options that say which files there are, and what becomes of them.
 type (
 	// Output names the bags.
 	Output = bagname.Output

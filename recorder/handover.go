@@ -6,9 +6,9 @@ import "github.com/gorosbag/gorosbag/recorder/control"
 // need the finished ones for a while. Its methods must not wait for anything. A file is
 // named by where the user will see it.
 type Handover interface {
-	Begun(path string)                 // it is recorded from now on
-	Finished(path string, bytes int64) // it is closed and has its name, or was recovered
-	Keeps(path string) bool            // Options.Retain is not to delete it yet, but for its KeepFree
+	Begun(path string)                 // the file is recorded from now on
+	Finished(path string, bytes int64) // the file is closed and has its final name, or was recovered
+	Keeps(path string) bool            // Options.Retain must not delete the file yet, unless its KeepFree asks for that
 	Handed() *control.HandoverStats    // what has become of the files
 }
 

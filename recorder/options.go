@@ -62,7 +62,7 @@ type Options struct {
 	Compression rosbag.Compression // empty means none
 	Adaptive    bool               // compress less, from bz2 to lz4 to none, while compression cannot keep up
 	ChunkBytes  int                // seal a chunk that is larger than this; zero means 768 KiB
-	BufferBytes int64              // bound of all buffers together; zero means 256 MiB, Unlimited none. At least four chunks, or two and one for each core, are always had
+	BufferBytes int64              // bound of all buffers together; zero means 256 MiB, Unlimited no bound. MemoryBytes says how small it can be
 	Overflow    Overflow
 
 	FlushInterval time.Duration // seal a chunk that is not full at this age; zero means 1 s
@@ -70,23 +70,23 @@ type Options struct {
 	Sync          Sync
 
 	Limit    int           // end after this many messages on each topic; zero means none
-	Limits   []Limit       // of single topics
+	Limits   []Limit       // how much of single topics is recorded
 	Duration time.Duration // end, or with Split begin the next file, after this time since the (last) start; zero means never
-	MaxBytes int64         // the same for the size of the file; zero means no limit
+	MaxBytes int64         // end, or with Split begin the next file, at this size of the file; zero means no limit
 
-	// Split numbers the files in their names and goes on in the next one where the
+	// Split puts numbers into the names of files, and goes on in the next file where the
 	// recording would end. Each file begins with the latest message of each latching
 	// publisher, unless NoRepeatLatched says otherwise.
 	Split           bool
 	SplitAt         time.Duration // with Split also at multiples of this on the local clock; zero means never
 	NoRepeatLatched bool
-	Retain          Retention // what is deleted of what was recorded
+	Retain          Retention // which of the recorded files are deleted
 
 	// Recover makes whole bags of what dead recorders left in the directory, beside the
 	// recording. Otherwise they are only named.
 	Recover bool
 
-	Snapshot Snapshot // what is kept in memory for a snapshot
+	Snapshot Snapshot // whether snapshots are taken, and what they hold
 
 	MinSpace     int64  // end when less than this is free on the disk; zero does not look
 	MinSpaceText string // how the user wrote it, for messages

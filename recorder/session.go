@@ -118,9 +118,9 @@ func (r *session) run(ctx context.Context) error {
 	}
 }
 
-// awaitClock finds out whether the graph has a clock of its own, and waits for its first time. Topics
-// that were named are linked to meanwhile, so that nothing that is published after that is missed. It
-// returns false if ctx ends before.
+// awaitClock finds out whether the graph has a clock of its own, and waits for the first time of that
+// clock. Topics that the user named are linked to meanwhile, so that no message after the first time is
+// missed. awaitClock returns false if ctx ends before.
 func (r *session) awaitClock(ctx context.Context) (bool, error) {
 	var err error
 	if r.o.sim, r.late, err = simtime.Find(ctx, r.o.Node); err != nil {
@@ -184,7 +184,7 @@ func (r *session) missing() (topics []string) {
 	return topics
 }
 
-// over returns what tells that the duration is over; nil while there is none.
+// over returns a channel that gets the time when the duration has elapsed; nil where there is no duration.
 func (r *session) over() <-chan time.Time {
 	begun := r.in.Commands().BegunAt()
 	if r.o.Duration == 0 || r.o.Split || begun.IsZero() {
@@ -196,11 +196,11 @@ func (r *session) over() <-chan time.Time {
 	return time.After(time.Until(begun.Add(r.o.Duration)))
 }
 
-// diskEvery is how often the free space is looked at, and old files with it.
+// diskEvery is how often the free space is checked, and old files are deleted.
 const diskEvery = time.Second
 
-// repairOrphans names the orphans, or begins to repair them. The caller ends that with
-// what the recording ended with.
+// repairOrphans logs the names of the orphans, or begins to repair them. end ends the repair; the caller
+// gives end the error of the recording.
 func (r *session) repairOrphans(ctx context.Context, found []string) (end func(error)) {
 	p := r.sink
 	if !r.o.Recover {
@@ -211,11 +211,11 @@ func (r *session) repairOrphans(ctx context.Context, found []string) (end func(e
 		Series: p.Bags.Outputs, Log: r.o.Log, Finished: p.Bags.Handover.Finished, Kept: func(bag, original string) { p.Bags.Retain.Recovered(p.Bags.Outputs, bag, original) },
 		Crowded: r.in.Accounts().QueueCrowded, Buffer: r.o.MemoryBytes(), MinSpace: r.o.MinSpace,
 	}, found)
-	return func(err error) { stop(!errors.Is(err, ErrDiskHangs)) } // else this would hang, too
+	return func(err error) { stop(!errors.Is(err, ErrDiskHangs)) } // a repair would hang on the same disk
 }
 
-// watchDisk looks every second until ctx is done or the recording has to end, and
-// deletes old files.
+// watchDisk checks the free space and deletes old files, each second until ctx is done or the recording
+// has to end.
 func (r *session) watchDisk(ctx context.Context) {
 	tick := time.NewTicker(diskEvery)
 	defer tick.Stop()

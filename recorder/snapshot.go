@@ -15,9 +15,9 @@ import (
 // latched ones: a snapshot that is taken soon after another begins where that ended.
 type Snapshot struct {
 	Mode     control.SnapshotMode
-	PreRoll  time.Duration // what came before the trigger; zero means as much as Bytes hold
-	Bytes    int64         // of memory for that, at most three quarters of the buffer; zero means those
-	PostRoll time.Duration // what comes after the trigger, too. A trigger meanwhile prolongs it
+	PreRoll  time.Duration // how far a snapshot reaches back before the trigger; zero means as far as Bytes allow
+	Bytes    int64         // memory for the pre-roll, at most three quarters of the buffer; zero means three quarters
+	PostRoll time.Duration // how long a snapshot goes on after the trigger; another trigger in this time prolongs it
 }
 
 // withDefaults checks the options. buffer is the bound of all memory, negative for none.
@@ -40,7 +40,7 @@ func (s Snapshot) withDefaults(o *Options, buffer int64) (Snapshot, error) {
 	return s, nil
 }
 
-// ring returns what the intake keeps ready.
+// ring returns what the intake keeps in memory for the next snapshot.
 func (s Snapshot) ring() ring.Options {
 	return ring.Options{Most: s.Bytes, Window: s.PreRoll, PostRoll: s.PostRoll, Only: s.Mode == control.SnapshotOnly}
 }

@@ -127,18 +127,17 @@ func (e *EncodingError) Error() string {
 // TopicError says what is wrong with messages of a topic. It matches ErrCorrupt, unless the topic is left
 // out: then the recording is as it was written.
 type TopicError struct {
-	Topic   string
-	Type    string // as ROS 1 calls it
-	LeftOut bool   // no message of the topic is given out
+	Conn    *Connection // with the topic and the type that selections choose by; none of the recording if the topic is left out
+	LeftOut bool        // no message of the topic is given out
 	Err     error
 }
 
 // Error implements error.
 func (e *TopicError) Error() string {
 	if e.LeftOut {
-		return fmt.Sprintf("topic %s is left out: %v", e.Topic, e.Err)
+		return fmt.Sprintf("topic %s is left out: %v", e.Conn.Topic, e.Err)
 	}
-	return fmt.Sprintf("topic %s: %v", e.Topic, e.Err)
+	return fmt.Sprintf("topic %s: %v", e.Conn.Topic, e.Err)
 }
 
 // Is reports whether target is ErrCorrupt.
@@ -147,23 +146,24 @@ func (e *TopicError) Is(target error) bool { return target == ErrCorrupt && !e.L
 // Unwrap returns the cause.
 func (e *TopicError) Unwrap() error { return e.Err }
 
-// AboutTopic returns the topic and the type that an error is about as a Connection, for a selection to
-// decide, and whether all messages of the topic are left out. Errors about more than one topic, and
-// about the file, have none.
+// AboutTopic returns a connection with the topic and the type that an error is about, and whether all
+// messages of the topic are left out. Who published them may be unknown. The connection is nil for errors
+// about the file and about several topics.
 func AboutTopic(err error) (c *Connection, leftOut bool) {
 	var encoding *EncodingError
 	var topic *TopicError
 	switch {
 	case errors.As(err, &encoding):
-		return &Connection{Topic: encoding.Topic, Header: Header{{KeyType, encoding.Schema}}}, true
+		name := strings.Replace(encoding.Schema, "/msg/", "/", 1) // ROS 2 says std_msgs/msg/String
+		return &Connection{Topic: encoding.Topic, Header: Header{{KeyType, name}}}, true
 	case errors.As(err, &topic):
-		return &Connection{Topic: topic.Topic, Header: Header{{KeyType, topic.Type}}}, topic.LeftOut
+		return topic.Conn, topic.LeftOut
 	}
 	return nil, false
 }
 
-// Concerns reports whether an error is about what keep selects, nil for all: errors about another topic
-// alone are not.
+// Concerns reports whether an error is about messages that keep selects by topic and type; nil selects
+// all. Errors about the file, and about several topics, concern every selection.
 func Concerns(err error, keep func(*Connection) bool) bool {
 	c, _ := AboutTopic(err)
 	return c == nil || keep == nil || keep(c)

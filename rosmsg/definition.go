@@ -123,6 +123,10 @@ func checkType(root, name string, line int) error {
 	return nil
 }
 
+// notOfFields are characters that no field can have in the name of its type. A block with such a name is no
+// type of a field: "p/U[]" as the name of a message could not be told from an array.
+const notOfFields = "[]#= \t"
+
 func (b *block) parse() (*spec, error) {
 	s := &spec{}
 	seen := make(map[string]bool)

@@ -44,6 +44,7 @@ func TestParse(t *testing.T) {
 		{"no package", "T", "U u" + separator + "MSG: U\nint8 a", []string{"U u"}},
 		{"CRLF everywhere", "p/T", strings.ReplaceAll("U u"+separator+"MSG: p/U\nint8 a", "\n", "\r\n"), []string{"p/U u"}},
 		{"block twice", "p/T", "U u" + separator + "MSG: p/U\nwrong" + separator + "MSG: p/U\nint8 a", []string{"p/U u"}},
+		{"block that no field can name", "p/T", "U u" + separator + "MSG: q[]/U\nwrong" + separator + "MSG: r/U\nint8 a", []string{"r/U u"}},
 		{"block not used", "p/T", "int8 a" + separator + "MSG: p/U\nwrong", []string{"int8 a"}},
 		{"name of a constant", "p/T", "int8 a=1\nint8 a", []string{"int8 a"}},
 	} {
@@ -126,6 +127,8 @@ func TestParseErrors(t *testing.T) {
 		{"type", "int-32 a", 1, rosmsg.ErrDefinition},
 		{"unknown type", "int8 a\nFoo b", 2, rosmsg.ErrDefinition},
 		{"unknown type inside", "U u" + separator + "MSG: p/U\nint8 a\n\nq/V v", 6, rosmsg.ErrDefinition},
+		{"block of an array", "U u" + separator + "MSG: p[] q/U\nint8 a", 1, rosmsg.ErrDefinition},
+		{"block of brackets", "U u" + separator + "MSG: q[3]/U\nint8 a", 1, rosmsg.ErrDefinition},
 		{"ambiguous", "U u" + separator + "MSG: q/U\nint8 a" + separator + "MSG: r/U\nint8 a", 1, rosmsg.ErrDefinition},
 		{"field twice", "int8 a\nint16 a", 2, rosmsg.ErrDefinition},
 		{"array of arrays", "int8[][] a", 1, rosmsg.ErrDefinition},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -47,6 +48,9 @@ func FuzzDefinition(f *testing.F) {
 		for _, field := range typ.Fields() {
 			if _, err := typ.Path(field.Name); err != nil {
 				t.Fatalf("no path to field %q: %v", field.Name, err)
+			}
+			if base, _, _ := strings.Cut(field.Type, "["); strings.Count(field.Type, "[") > 1 || strings.ContainsAny(base, "] ") {
+				t.Fatalf("field %q is of type %q", field.Name, field.Type)
 			}
 		}
 	})

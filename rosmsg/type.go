@@ -159,7 +159,9 @@ func Parse(name, definition string) (*Type, error) {
 	}
 	c := &compiler{blocks: make(map[string]*block, len(all)), bare: make(map[string]*block, len(all)), done: make(map[string]*Type), root: all[0]}
 	for _, b := range all[1:] {
-		c.blocks[b.name] = b // the last one counts, as for ROS
+		if !strings.ContainsAny(b.name, notOfFields) {
+			c.blocks[b.name] = b // the last one counts, as for ROS
+		}
 	}
 	for name, b := range c.blocks {
 		bare := name[strings.LastIndexByte(name, '/')+1:]

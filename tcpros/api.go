@@ -14,7 +14,7 @@ import (
 
 // Names and arguments.
 type (
-	// Args holds the ROS arguments of a command line, as ParseArgs finds them.
+	// Args are the ROS arguments of a command line, as ParseArgs finds them.
 	Args = names.Args
 	// Remap is one from:=to argument, unresolved.
 	Remap = names.Remap
@@ -47,19 +47,19 @@ type (
 func CheckMasterURI(uri string) error { return endpoint.CheckMasterURI(uri) }
 
 // CheckHost returns why a host cannot be advertised to other nodes, without the host itself.
-// Whether its name can be resolved is not asked.
+// CheckHost does not resolve the name.
 func CheckHost(host string) error { return endpoint.CheckHost(host) }
 
 // AnyMD5 in a header matches every md5sum.
 const AnyMD5 = wire.AnyMD5
 
-// Connection headers, and what peers can do wrong.
+// Connection headers, and the errors of peers.
 type (
 	// Header is a TCPROS connection header: every field in wire order.
 	Header = wire.Header
 	// HeaderError says what is wrong with a connection header. It matches ErrHeader.
 	HeaderError = wire.HeaderError
-	// PeerError holds the error field of a peer's connection header. It matches ErrPeer.
+	// PeerError has the error field of a peer's connection header. It matches ErrPeer.
 	PeerError = wire.PeerError
 	// TooLargeError says that a peer announced a message above the limit. It matches ErrTooLarge.
 	TooLargeError = wire.TooLargeError
@@ -84,7 +84,7 @@ type (
 	// SystemState is the node graph as the master knows it: the nodes behind each topic and
 	// service.
 	SystemState = rosapi.SystemState
-	// TopicInfo is one topic and its type, "*" if that is not known.
+	// TopicInfo is one topic and its type, "*" if the type is not known.
 	TopicInfo = rosapi.TopicInfo
 	// CallError is a failed call to the master or to a node.
 	CallError = rosapi.CallError
@@ -112,12 +112,12 @@ type (
 
 // What a publication does when a subscriber's queue is full.
 const (
-	// OverflowDrop drops the oldest frame of a queue that holds AdvertiseOptions.QueueFrames,
-	// and counts it, as stock does.
+	// OverflowDrop drops the oldest frame of a queue that already has AdvertiseOptions.QueueFrames
+	// frames, and counts the drop, as stock does.
 	OverflowDrop = publink.OverflowDrop
-	// OverflowBlock drops nothing. Publish still never blocks: the caller has to check Room
-	// first and to wait for AdvertiseOptions.Freed, otherwise queues grow without bound. A queue
-	// is full by its bytes, whatever QueueFrames says, so that memory is bounded.
+	// OverflowBlock drops nothing. Publish still never blocks: the caller has to check Room first
+	// and to wait for AdvertiseOptions.Freed, otherwise queues grow without bound. QueueFrames has
+	// no effect: a queue is full at 2 MiB, so that memory is bounded.
 	OverflowBlock = publink.OverflowBlock
 )
 
@@ -132,7 +132,7 @@ type (
 	//	// count complete frames back to back, valid during the call only; received is when their
 	//	// last byte was read. It may block: the socket is not read in the meantime.
 	//	Frames(run []byte, count int, received time.Time)
-	//	// Large returns where a frame goes that is longer than 128 KiB; nil discards the frame.
+	//	// Large returns the destination of a frame longer than 128 KiB; nil discards the frame.
 	//	Large(frameBytes int) LargeFrame
 	//	// Closed is the last call. err is nil when this side closed the link, io.EOF when the
 	//	// publisher closed it between two messages.

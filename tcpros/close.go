@@ -12,8 +12,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
 )
 
-// lastCallShare is the share of timing.unregisterTimeout that a registration in progress has
-// when the node closes.
+// When the node closes, a registration call in progress may continue for
+// timing.unregisterTimeout/lastCallShare.
 const lastCallShare = 4
 
 // Close closes every link, unregisters everything, within ctx and at most one second, and
@@ -59,8 +59,8 @@ func (n *Node) Close(ctx context.Context) error {
 // up on a subscriber that reads nothing for 5 s, and on all when ctx ends. The error is a
 // *DrainError. Transient topics continue until Close.
 //
-// Unregister (Close) only afterwards: roscpp and rospy close a link, and lose what is unread
-// in it, when the master tells them that the publisher has unregistered.
+// Call Close only afterwards: when the master tells roscpp or rospy that the publisher has
+// unregistered, they close the link and lose its unread messages.
 func (n *Node) Drain(ctx context.Context) error {
 	n.draining.Store(true)
 	var all []*publink.Publication
@@ -72,8 +72,8 @@ func (n *Node) Drain(ctx context.Context) error {
 	return publink.Drain(ctx, n.timing.drainTimeout, all)
 }
 
-// UnregisterAll unregisters everything, as long as the master keeps answering: a node that is
-// still listed after its end looks like one that has crashed.
+// unregisterAll unregisters everything, as long as the master answers: a node that is still listed
+// after its end looks like a crashed node.
 func (n *Node) unregisterAll(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -9,8 +9,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
-// Resolver returns what resolves names as the node that NewNode would start with o, without
-// starting anything.
+// Resolver returns the function that resolves names as the node would that NewNode starts with o.
+// Resolver starts nothing.
 func Resolver(o NodeOptions) (resolve func(name string) (string, error), err error) {
 	names, err := namesOf(o)
 	if err != nil {
@@ -19,7 +19,8 @@ func Resolver(o NodeOptions) (resolve func(name string) (string, error), err err
 	return names.Resolve, nil
 }
 
-// namesOf returns the names of a node that is not started. An anonymous one has a 0 in its name.
+// namesOf returns the names of a node that is not started. The name of an anonymous node contains a
+// 0 in place of the time.
 func namesOf(o NodeOptions) (*names.Resolver, error) {
 	getenv := o.Getenv
 	if getenv == nil {

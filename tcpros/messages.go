@@ -26,7 +26,7 @@ func serviceType(srv any) ServiceType {
 // Encode serializes it.
 type Outcome = stdmsg.Outcome
 
-// DecodeOutcome reads what Outcome.Encode makes.
+// DecodeOutcome decodes the bytes that Outcome.Encode returns.
 func DecodeOutcome(b []byte) (Outcome, error) { return stdmsg.DecodeOutcome(b) }
 
 // EncodeBool serializes the request of std_srvs/SetBool.
@@ -35,7 +35,7 @@ func EncodeBool(v bool) []byte { return stdmsg.EncodeBool(v) }
 // DecodeBool reads the request of std_srvs/SetBool.
 func DecodeBool(b []byte) (bool, error) { return stdmsg.DecodeBool(b) }
 
-// ClockDefinition is that of rosgraph_msgs/Clock.
+// ClockDefinition is the definition of rosgraph_msgs/Clock.
 const ClockDefinition = stdmsg.ClockDefinition
 
 // The wire type of DiagnosticArray.

@@ -37,10 +37,10 @@ type NodeOptions struct {
 	Getenv    func(string) string // nil means os.Getenv; empty text counts as unset
 	MasterURI string              // overrides __master and ROS_MASTER_URI
 
-	// Bind is the address to listen on. Empty means the address that is advertised
-	// (ROS_IP, ROS_HOSTNAME), loopback if neither is set and the master is on
-	// loopback, and all addresses if this machine does not have the advertised
-	// address, or if others may know the advertised host under another one.
+	// Bind is the address to listen on. Empty means the address that is advertised (ROS_IP,
+	// ROS_HOSTNAME), loopback if neither is set and the master is on loopback, and all addresses if
+	// this machine does not have the advertised address, or if other machines may resolve the
+	// advertised host to another address.
 	Bind string
 
 	// OnShutdown is called when a peer requests shutdown, as rosnode kill and the master
@@ -77,7 +77,7 @@ type Node struct {
 	graph graph
 }
 
-// address is where a node is reached.
+// address is the address at which peers reach a node.
 type address struct {
 	host string // advertised
 	uri  string // of the slave API
@@ -94,7 +94,7 @@ type tasks struct {
 	wait    func() // waits for all goroutines of start
 }
 
-// graph is what a node takes part in, by resolved name.
+// graph has the subscriptions, publications and services of a node, by resolved name.
 type graph struct {
 	mu       sync.Mutex
 	closed   bool
@@ -249,9 +249,9 @@ func (n *Node) Resolve(name string) (string, error) { return n.names.Resolve(nam
 // Master returns a client of the node's master.
 func (n *Node) Master() *Master { return n.master }
 
-// Unread says what could not be read of the master's replies, such as names that are too long. now is
-// about the last replies to what is asked again and again; empty if all were read in full. ever is
-// the latest text that was not empty.
+// Unread describes the parts of the master's replies that could not be read, such as names that are
+// too long. now describes the latest replies to calls that the node repeats; it is empty if all of
+// them were read in full. ever is the latest description that was not empty.
 func (n *Node) Unread() (now, ever string) { return n.master.Unread() }
 
 // Subscribe starts receiving a topic. Registration happens in the background and is retried
@@ -330,8 +330,8 @@ func (n *Node) dropPublication(p *Publication) {
 	}
 }
 
-// Publication returns what this node advertises under a resolved name, nil if it does not, or
-// no longer: after Drain subscribers are refused.
+// Publication returns the publication of a topic, given by its resolved name. The result is nil if
+// this node does not advertise the topic, and after Drain, when subscribers are refused.
 func (n *Node) Publication(topic string) *Publication {
 	n.graph.mu.Lock()
 	defer n.graph.mu.Unlock()
@@ -356,7 +356,7 @@ func (n *Node) allPublications() []*Publication {
 
 func (n *Node) nextLink() int { return int(n.links.Add(1)) }
 
-// slave returns what answers calls of the node's slave API.
+// slave returns the server of the node's slave API.
 func (n *Node) slave() *slaveapi.Server {
 	return &slaveapi.Server{
 		Name: n.name, URI: n.addr.uri, MasterURI: n.master.URI(), Host: n.addr.host, Port: n.addr.port, Log: n.log, Shutdown: n.onShutdown,

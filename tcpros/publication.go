@@ -15,7 +15,7 @@ type AdvertiseOptions struct {
 	MD5Sum            string // as Type
 	MessageDefinition string
 	Latching          bool // sent to subscribers; each Source decides whether it latches
-	QueueFrames       int  // frames held for each subscriber; zero means unlimited
+	QueueFrames       int  // most frames queued for each subscriber; zero means unlimited
 	Overflow          publink.Overflow
 	Transient         bool // subscribers need not read everything: Drain skips it
 
@@ -65,7 +65,7 @@ func (p *Publication) Dropped() uint64 { return p.out.Dropped() }
 // Stats returns the state of each link.
 func (p *Publication) Stats() []publink.SubscriberStats { return p.out.Stats() }
 
-// Drain is Node.Drain for one topic, also if it is transient. New subscribers of the topic are
+// Drain is Node.Drain for one topic, even for a transient topic. New subscribers of the topic are
 // refused from now on.
 func (p *Publication) Drain(ctx context.Context) error {
 	return publink.Drain(ctx, p.node.timing.drainTimeout, []*publink.Publication{p.out})

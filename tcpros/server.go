@@ -90,7 +90,7 @@ func (s *tcprosServer) handle(conn net.Conn, read *wire.PendingRead) {
 	// Go sets TCP_NODELAY on every connection. It stays set even for tcp_nodelay=0: frames
 	// are written in batches, and Nagle's algorithm would delay them.
 	l := p.out.NewLink(conn, h, n.nextLink())
-	// Added before it sends the reply: a subscriber that has received the reply gets the
+	// Add the link before it sends the reply: a subscriber that has received the reply gets the
 	// latched frames and all later ones, even if the node drains at the same moment.
 	if !p.out.Add(l) {
 		return
@@ -106,7 +106,7 @@ func (s *tcprosServer) handle(conn net.Conn, read *wire.PendingRead) {
 	n.log.Debug("subscriber left", peer, topic, caller, zap.Error(err))
 }
 
-// refuse logs, and sends to the peer, why it is not served.
+// refuse logs the reason for not serving a peer, and sends the reason to the peer.
 func (s *tcprosServer) refuse(conn net.Conn, what string, h wire.Header, text string) {
 	s.node.log.Warn(what, zap.String("peer", conn.RemoteAddr().String()), zap.String("callerid", names.Clip(h.Value("callerid"))),
 		zap.String("name", names.Clip(cmp.Or(h.Value("topic"), h.Value("service")))), zap.String("reason", names.Clip(text)))

@@ -8,17 +8,17 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/sublink"
 )
 
-// timing holds the intervals and timeouts of a node: how soon it detects a change, retries or
-// gives up. Every node uses defaultTiming; only tests set shorter ones.
+// timing has the intervals and timeouts of a node: how soon it detects a change, retries or gives
+// up. Every node uses defaultTiming; only tests set shorter ones.
 type timing struct {
 	registrar         registrar.Timing
-	hangReport        time.Duration // after which a call of the master that is not answered is logged
-	unregisterTimeout time.Duration // for an answer of the master during Close
+	hangReport        time.Duration // time after which a call of the master without an answer is logged
+	unregisterTimeout time.Duration // most time for an answer of the master during Close
 
 	links   sublink.Timing
-	resolve time.Duration // for resolving a host name
+	resolve time.Duration // most time for resolving a host name
 
-	drainTimeout time.Duration // for a subscriber without progress
+	drainTimeout time.Duration // most time that Drain waits for a subscriber without progress
 	services     service.Timing
 }
 

@@ -69,7 +69,7 @@ func (f *convertFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if j.Definitions, err = f.definitions(); err != nil {
 		return err
 	}
-	if j.Wanted, err = f.keep(); err != nil {
+	if j.Wanted, err = f.concerned(); err != nil {
 		return err
 	}
 	in, err := j.OpenInputs(paths)

@@ -58,7 +58,7 @@ func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
 		return j.Failed(f.Out, err)
 	}
 	var err error
-	if j.Wanted, err = f.keep(); err != nil {
+	if j.Wanted, err = f.concerned(); err != nil {
 		return err
 	}
 	in, err := j.OpenInputs([]string{f.In})

@@ -67,16 +67,19 @@ type latchedFlags struct {
 	NoLatched bool `name:"no-latched" help:"Do not repeat the latest earlier message of each latching publisher at the beginning."`
 }
 
-// keep returns the choice of connections, nil for all.
-func (f *selectFlags) keep() (func(*rosbag.Connection) bool, error) {
-	return (*bagquery.Selection)(f).Keep()
+// concerned returns the choice of connections whose damage is told, nil for all. It does not look at
+// --callerid: who published what cannot be read may be unknown.
+func (f *selectFlags) concerned() (func(*rosbag.Connection) bool, error) {
+	s := bagquery.Selection(*f)
+	s.CallerID = nil
+	return s.Keep()
 }
 
 // options translates the flags. bag tells the times that relative ones refer to;
 // nil if they are not known beforehand.
 func (f *selectFlags) options(bag rosbag.Source) (o rebag.Options, err error) {
 	s := bagquery.Selection(*f)
-	if o.Keep, err = f.keep(); err != nil {
+	if o.Keep, err = s.Keep(); err != nil {
 		return o, err
 	}
 	if o.Rename, err = s.Renames(); err != nil {

@@ -155,6 +155,55 @@ func TestOtherTopics(t *testing.T) {
 	}
 }
 
+// TestDamageOfSelected: what is lost of selected messages is told, whatever selects them.
+func TestDamageOfSelected(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	w, err := mcap.NewWriter(&b, &mcap.WriterOptions{Chunked: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	message := []byte("\x00\x01\x00\x00\x03\x00\x00\x00hi\x00")
+	err = errors.Join(
+		w.WriteHeader(&mcap.Header{Profile: "ros2"}),
+		w.WriteSchema(&mcap.Schema{ID: 1, Name: "std_msgs/msg/String", Encoding: "ros2msg", Data: []byte("string data\n")}),
+		w.WriteSchema(&mcap.Schema{ID: 2, Name: "rcl_interfaces/msg/Log", Encoding: "ros2msg"}),
+		w.WriteSchema(&mcap.Schema{ID: 3, Name: "rcl_interfaces/msg/Log", Encoding: "ros2idl"}),
+		w.WriteChannel(&mcap.Channel{ID: 1, SchemaID: 1, Topic: "/two", MessageEncoding: "cdr"}),
+		w.WriteChannel(&mcap.Channel{ID: 2, SchemaID: 2, Topic: "/rosout", MessageEncoding: "cdr"}),
+		w.WriteChannel(&mcap.Channel{ID: 3, SchemaID: 3, Topic: "/idl", MessageEncoding: "cdr"}),
+		w.WriteMessage(&mcap.Message{ChannelID: 1, LogTime: 1e9, Data: message}),
+		w.WriteMessage(&mcap.Message{ChannelID: 2, LogTime: 2e9, Data: message}), // too short
+		w.WriteMessage(&mcap.Message{ChannelID: 3, LogTime: 3e9, Data: message}),
+		w.WriteSchema(&mcap.Schema{ID: 4, Name: "std_msgs/msg/Bool", Encoding: "ros2msg"}),
+		w.WriteChannel(&mcap.Channel{ID: 4, SchemaID: 4, Topic: "/json", MessageEncoding: "json"}),
+		w.WriteMessage(&mcap.Message{ChannelID: 4, LogTime: 3e9, Data: []byte("{}")}),
+		w.Close(),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ros2, other := write(t, "ros2.mcap", b.Bytes()), write(t, "other.mcap", mcapWithExtras(t, true, true))
+	out := filepath.Join(t.TempDir(), "out.bag")
+	for args, want := range map[string]string{
+		"convert -f " + ros2 + " OUT --type std_msgs/String --type rosgraph_msgs/Log": "/rosout: message of, /idl is left out",
+		"convert -f " + ros2 + " OUT --callerid /rosbag2":                             "/rosout: message of, /idl is left out",
+		"convert -f " + ros2 + " OUT -t /two -t /rosout":                              "/rosout: message of",
+		"convert -f " + ros2 + " OUT --type std_msgs/String":                          "",
+		"convert -f " + ros2 + " OUT --type std_msgs/*":                               "/json",
+		"filter -f " + other + " OUT --allow-empty --callerid /n":                     "/json",
+	} {
+		code, stdout, stderr := gobag(strings.Fields(strings.ReplaceAll(args, "OUT", out))...)
+		told := want == "" || code == 3
+		for _, text := range strings.Split(want, ", ") {
+			told = told && strings.Contains(stderr, text)
+		}
+		if !told || want == "" && code != 0 {
+			t.Errorf("gobag %s: code %d, want %q told\n%s\n%s", args, code, want, stdout, stderr)
+		}
+	}
+}
+
 // mcapOfROS2 has a message of /two, one of /idl, whose definition cannot be read, and one of /one of ROS 1.
 func mcapOfROS2(t *testing.T) []byte {
 	t.Helper()

@@ -19,15 +19,17 @@ type limitSettings struct {
 }
 
 func (l *limitSettings) group(o *recorder.Options) config.Group {
-	const negative = "Limit must be 0 or positive: a number of messages for each topic; 0 is no limit"
 	rules := func() []config.Rule {
 		return []config.Rule{{
+			Bad: o.Limit < 0, Options: []string{"limit"}, // a rule, so that the next one is checked as well
+			Reason: "Limit must be 0 or positive: a number of messages for each topic; 0 is no limit",
+		}, {
 			Bad: o.Limit != 0 && len(o.Select.Topics) == 0, Options: []string{"limit"},
 			Reason: "Specifying a count is not valid with automatic topic subscription. Name the topics, or leave --limit out",
 		}}
 	}
 	return config.Group{Title: "Limit each topic", Rules: rules, Options: []config.Option{
-		{Name: "limit", Short: "l", Arg: "N", Stock: true, Value: config.To(&o.Limit, units.Int, units.AtLeast(0, negative)), Help: `
+		{Name: "limit", Short: "l", Arg: "N", Stock: true, Value: config.To(&o.Limit, units.Int), Help: `
 			Record N messages of each topic, then end.`},
 		{Name: "max-rate", Arg: "TOPIC=HZ", Value: config.Pairs(&l.maxRate, units.Float, checkLimit), Help: `
 			Record at most this many messages a second of a topic, or of those that a glob matches. May be given several times.`},

@@ -88,8 +88,8 @@ type Job struct {
 	Options
 	Ctx context.Context //nolint:containedctx // a job is one run of a command, whose context this is
 	Bar *Bar
-	// Wanted reports whether the user has selected the messages of a connection: damage of other topics is
-	// not told. Nil wants all.
+	// Wanted reports whether the user has selected the topic and the type of a connection: damage of other
+	// topics is not told. Nil wants all.
 	Wanted func(*rosbag.Connection) bool
 	// Definitions returns definitions of types that recordings of ROS 2 lack; nil knows none.
 	Definitions func(type2 string) (schema string, ok bool)

@@ -154,6 +154,26 @@ func TestInboxIsBounded(t *testing.T) {
 	}
 }
 
+// TestLargerThanInbox: a message that is larger than the inbox reaches a viewer that has room for the
+// message.
+func TestLargerThanInbox(t *testing.T) {
+	t.Parallel()
+	s := live.NewStore(live.Limits{Inbox: 1000, Viewer: 5000}, nil)
+	f := open(s, "/a")
+	v := attach(t, s, f)
+	f.Put(at(1), text("large", 4000), 0)
+	expect(t, v, "1:large...")
+	s.Locked(func() {
+		f.Put(at(2), text("first", 4000), 0)
+		f.Put(at(2), text("second", 4000), 0)
+	})
+	expect(t, v, "1:first...")
+	f.Put(at(3), text("huge", 5000), 0)
+	if got := v.Stats(); got.Skipped != 2 || got.TooLarge != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestSharesShrink: viewers that come take memory from those that are there.
 func TestSharesShrink(t *testing.T) {
 	t.Parallel()

@@ -18,10 +18,11 @@ type delivery struct {
 	older *delivery
 }
 
-// put adds a frame. Beyond the limit the frame is refused and counted.
+// put adds a frame. Beyond the limit the frame is refused and counted, unless the inbox was empty: a
+// frame that is larger than the limit has to reach the viewers that have room for the frame.
 func (i *inbox) put(feed *Feed, frame *Frame) {
 	charge := frame.charge()
-	if i.bytes.Add(charge) > i.limit {
+	if held := i.bytes.Add(charge); held > i.limit && held > charge {
 		i.bytes.Add(-charge)
 		feed.refused.Add(1)
 		i.refused.Store(true)

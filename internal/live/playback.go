@@ -35,8 +35,8 @@ const (
 	Ended     PlaybackStatus = 3
 )
 
-// PlaybackRequest is a request of a viewer. The server has limited its values: Speed is positive
-// and finite, and SeekTo is within the range.
+// PlaybackRequest is a request of a viewer. The server has limited the values: Speed is the present
+// speed, or positive and finite, and SeekTo is within the range.
 type PlaybackRequest struct {
 	Play   bool // false: pause
 	Speed  float64

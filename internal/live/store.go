@@ -20,7 +20,7 @@ var (
 type Limits struct {
 	Viewer  int64 // bytes for one viewer; zero means 32 MiB
 	All     int64 // bytes for all viewers; zero means 64 MiB
-	Inbox   int64 // bytes that were put and not given to viewers yet; zero means 16 MiB
+	Inbox   int64 // bytes that were put and not given to viewers yet, or one larger message; zero means 16 MiB
 	Viewers int   // viewers at a time; zero means 16
 }
 

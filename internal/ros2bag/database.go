@@ -207,11 +207,11 @@ func (c *dbCursor) Next() (*rosbag.Message, error) {
 		}
 		at := clamped(m.At)
 		if nanoseconds(at) != m.At {
-			return nil, topicError(conn, false, fmt.Errorf("a message has the time %d ns, which ROS 1 cannot represent", m.At))
+			return nil, &rosbag.TopicError{Conn: conn, Err: fmt.Errorf("a message has the time %d ns, which ROS 1 cannot represent", m.At)}
 		}
 		data, err := c.unpacked(m.Data)
 		if err != nil {
-			return nil, topicError(conn, false, err)
+			return nil, &rosbag.TopicError{Conn: conn, Err: err}
 		}
 		c.order++
 		c.msg = rosbag.Message{Conn: conn, Time: at, Frame: framed(nil, data), Order: c.order, Share: len(data) + 4}

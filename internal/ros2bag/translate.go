@@ -94,7 +94,8 @@ func (t *translator) of(c *rosbag.Connection, messages uint64, qos map[string]st
 	}
 	profiles, err := rosbag2.ParseQoS(text)
 	if err != nil {
-		t.damage = append(t.damage, topicError(c, false, fmt.Errorf("%w: it counts as not latched", err)))
+		about := &rosbag.Connection{Topic: c.Topic, Header: rosbag.Header{{Key: rosbag.KeyType, Value: to.Type}}}
+		t.damage = append(t.damage, &rosbag.TopicError{Conn: about, Err: fmt.Errorf("%w: it counts as not latched", err)})
 	}
 	key := connKey{c.Topic, typeKey{c.Header.Type(), schema}, rosbag2.Latched(profiles)}
 	if made := t.made[key]; made != nil {
@@ -130,14 +131,13 @@ func (t *translator) add(key connKey, h rosbag.Header, to *ros2map.To1, report *
 	return made
 }
 
-// topicError returns damage of a channel.
-func topicError(c *rosbag.Connection, leftOut bool, err error) error {
-	return &rosbag.TopicError{Topic: c.Topic, Type: strings.Replace(c.Header.Type(), "/msg/", "/", 1), LeftOut: leftOut, Err: err}
-}
-
 // leaveOut tells of a topic that cannot be given out, once, and counts its messages.
 func (t *translator) leaveOut(c *rosbag.Connection, messages uint64, why error) {
-	err := topicError(c, true, why)
+	about := &rosbag.Connection{Topic: c.Topic, Header: rosbag.Header{
+		{Key: rosbag.KeyCallerID, Value: callerID},
+		{Key: rosbag.KeyType, Value: t.mapper.Name1(c.Header.Type())},
+	}}
+	var err error = &rosbag.TopicError{Conn: about, LeftOut: true, Err: why}
 	var encoding *rosbag.EncodingError
 	if errors.As(why, &encoding) {
 		encoding.Topic = c.Topic
@@ -147,7 +147,7 @@ func (t *translator) leaveOut(c *rosbag.Connection, messages uint64, why error) 
 	if t.lost[line] == nil {
 		t.damage = append(t.damage, err)
 		r := &TopicReport{Topic: c.Topic, Type: c.Header.Type(), Reason: why.Error()}
-		t.about[r], _ = rosbag.AboutTopic(err)
+		t.about[r] = about
 		t.lost[line] = r
 		t.reports = append(t.reports, r)
 	}
@@ -252,6 +252,7 @@ func (f *translatedFile) latest(t rosbag.Time, keep func(*rosbag.Connection) boo
 	return func(yield func(*rosbag.Connection, rosbag.Found) bool) {
 		for c, found := range f.raw.Latest(t, f.wanted(keep)) {
 			to := f.conns[c]
+			found.Err = f.aboutOutput(found.Err)
 			if found.Message != nil {
 				m, err := f.translate(to, found.Message, nil, nil)
 				found.Message = m
@@ -276,12 +277,24 @@ func (f *translatedFile) translate(to *translated, m *rosbag.Message, frame []by
 		var err error
 		out.Frame, err = to.convert.Append(append(frame[:0], 0, 0, 0, 0), m.Data(), counts)
 		if err != nil {
-			return nil, topicError(m.Conn, false, fmt.Errorf("message of %s: %w", m.Time, err))
+			return nil, &rosbag.TopicError{Conn: to.conn, Err: fmt.Errorf("message of %s: %w", m.Time, err)}
 		}
 		binary.LittleEndian.PutUint32(out.Frame, uint32(len(out.Frame)-4))
 	}
 	out.Share = len(out.Frame)
 	return out, nil
+}
+
+// aboutOutput returns an error of reading the file. If it is about a connection of the file, the result is
+// about the connection that stands for that one.
+func (f *translatedFile) aboutOutput(err error) error {
+	var topic *rosbag.TopicError
+	if errors.As(err, &topic) {
+		if to := f.conns[topic.Conn]; to != nil {
+			return &rosbag.TopicError{Conn: to.conn, LeftOut: topic.LeftOut, Err: topic.Err}
+		}
+	}
+	return err
 }
 
 // framed returns data with its length before it, in the memory of frame.
@@ -309,7 +322,7 @@ type translatedCursor struct {
 func (c *translatedCursor) Next() (*rosbag.Message, error) {
 	m, err := c.raw.Next()
 	if err != nil {
-		return nil, err
+		return nil, c.f.aboutOutput(err)
 	}
 	if !c.reuse {
 		c.frame = make([]byte, 0, len(m.Data())+64)

@@ -230,11 +230,27 @@ func (m *Mapper) name2(name1 string) string {
 		return want
 	}
 	name := m.names.name(legal(want), "")
-	for m.stock2(name) != nil { // another type, whose name is legal as it is
+	for m.stock2(name) != nil || m.meansOther(name, name1) {
 		name = m.names.name(legal(want), "")
 	}
 	m.given[name1] = name
 	return name
+}
+
+// meansOther reports whether a name in ROS 2 would come back as a type that ships with ROS 1 and is not
+// name1: stD_msgs/Duration must not become std_msgs/msg/Duration.
+func (m *Mapper) meansOther(name2, name1 string) bool {
+	back, err := m.name1(name2)
+	_, ships := m.tables.noetic[back]
+	return err == nil && ships && back != name1
+}
+
+// Name1 returns the name in ROS 1 of a ROS 2 type. What is no message keeps its name.
+func (m *Mapper) Name1(type2 string) string {
+	if name, err := m.name1(type2); err == nil {
+		return name
+	}
+	return type2
 }
 
 // name1 is the name in ROS 1 of a ROS 2 type.

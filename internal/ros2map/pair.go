@@ -3,7 +3,6 @@ package ros2map
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/cdr"
 	"github.com/gorosbag/gorosbag/internal/ros2msg"
@@ -29,7 +28,7 @@ type pairing struct {
 	same      map[pair]bool           // types of which one was made of the other: fields have the same order
 	done      map[pair]*cdr.Struct
 	different []difference
-	err       error // what keeps the types from being laid out, the first of it
+	err       error // the last wstring field that ROS 1 lacks
 }
 
 func newPairing(one *rosmsg.Type) *pairing {
@@ -38,9 +37,6 @@ func newPairing(one *rosmsg.Type) *pairing {
 	}
 	for _, d := range one.Dependencies() {
 		p.parts[d.Name()] = d
-		if p.err == nil && strings.ContainsAny(d.Name(), "[]") { // a field of that type would be taken for an array
-			p.err = fmt.Errorf("%q is no name of a type: %w", d.Name(), ErrType)
-		}
 	}
 	return p
 }

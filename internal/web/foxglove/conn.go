@@ -2,14 +2,21 @@ package foxglove
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/coder/websocket"
 )
 
-// copiedBytes is the largest payload that is copied behind its header and sent in one frame of
-// WebSocket. Larger ones are sent as a frame of their own.
-const copiedBytes = 64 << 10
+const (
+	// copiedBytes is the largest payload that is copied behind its header and sent in one frame of
+	// WebSocket. Larger payloads are sent in frames of their own.
+	copiedBytes = 64 << 10
+
+	// fragmentBytes is the largest frame of a larger payload. The answer to a ping waits for the end
+	// of a frame, and the library closes a connection whose answer waits for 5 s.
+	fragmentBytes = 256 << 10
+)
 
 // conn sends messages of WebSocket. One goroutine sends, and one receives. What is sent may wait for
 // wire.flush. After an error nothing else can be sent: a message may be incomplete.
@@ -60,8 +67,10 @@ func (c *conn) message(header, payload []byte) error {
 	if _, err := to.Write(header); err != nil {
 		return err
 	}
-	if _, err := to.Write(payload); err != nil {
-		return err
+	for piece := range slices.Chunk(payload, fragmentBytes) {
+		if _, err := to.Write(piece); err != nil {
+			return err
+		}
 	}
 	return to.Close()
 }

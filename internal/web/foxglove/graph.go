@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/live"
@@ -12,16 +11,22 @@ import (
 
 // graphCache holds the connection graph for all viewers that want it.
 type graphCache struct {
-	mu   sync.Mutex // held while the graph is read
+	turn chan struct{} // holds a token while the graph is read or returned: guards the rest
 	at   time.Time
 	last live.Graph
 	err  error
 }
 
+func newGraphCache() graphCache { return graphCache{turn: make(chan struct{}, 1)} }
+
 // get returns the graph, and reads it from the master if the stored graph is older than maxAge.
 func (c *graphCache) get(ctx context.Context, maxAge time.Duration, read func(context.Context) (live.Graph, error)) (live.Graph, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-ctx.Done():
+		return live.Graph{}, ctx.Err()
+	}
 	if c.at.IsZero() || time.Since(c.at) >= maxAge {
 		last, err := read(ctx)
 		if ctx.Err() != nil {

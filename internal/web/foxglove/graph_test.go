@@ -3,6 +3,7 @@ package foxglove
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -70,4 +71,38 @@ func TestGraph(t *testing.T) {
 	v.text(`{"op":"unsubscribeConnectionGraph"}`)
 	v.text(`{"op":"subscribeConnectionGraph"}`)
 	check(map[string]any{}) // the whole graph again
+}
+
+// TestGraphIsSlow checks that a viewer which leaves does not wait for the graph that another viewer has
+// asked for, and that a viewer which asks again and again does not add work.
+func TestGraphIsSlow(t *testing.T) {
+	t.Parallel()
+	source := newSource(nil, live.Limits{})
+	asked := make(chan struct{}, 1)
+	source.Graph = func(ctx context.Context) (live.Graph, error) {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		<-ctx.Done()
+		return live.Graph{}, ctx.Err()
+	}
+	s, url := serve(t, source)
+	first := connect(t, url)
+	first.text(`{"op":"subscribeConnectionGraph"}`)
+	<-asked
+	second := connect(t, url)
+	second.expect("serverInfo")
+	before := runtime.NumGoroutine()
+	for range 200 {
+		second.text(`{"op":"subscribeConnectionGraph"}`)
+		second.text(`{"op":"unsubscribeConnectionGraph"}`)
+	}
+	second.text(`{"op":"fly"}`)
+	second.expectStatus(unknownOp)
+	if more := runtime.NumGoroutine() - before; more > 150 {
+		t.Errorf("%d goroutines more than before", more)
+	}
+	second.ws.CloseNow()
+	wait(t, func() bool { return len(s.Viewers()) == 1 })
 }

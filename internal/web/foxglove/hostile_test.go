@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -135,6 +136,57 @@ func TestPings(t *testing.T) {
 	}
 	if !bytes.Contains(got, []byte("\x8a\x04one.")) || !bytes.Contains(got, []byte("\x8a\x04two.")) {
 		t.Errorf("the pings are not answered: %q", got)
+	}
+}
+
+// readFrame reads a frame of the server.
+func (v *rawViewer) readFrame() (first byte, payload []byte) {
+	v.t.Helper()
+	read := func(n int) []byte {
+		b := make([]byte, n)
+		if _, err := io.ReadFull(v.in, b); err != nil {
+			v.t.Fatal(err)
+		}
+		return b
+	}
+	head := read(2)
+	length := int(head[1])
+	switch length {
+	case 126:
+		length = int(binary.BigEndian.Uint16(read(2)))
+	case 127:
+		length = int(binary.BigEndian.Uint64(read(8)))
+	}
+	return head[0], read(length)
+}
+
+// TestPingsWithinMessage checks that pings are answered while a large message is sent.
+func TestPingsWithinMessage(t *testing.T) {
+	t.Parallel()
+	source := newSource(nil, live.Limits{})
+	_, url := serve(t, source)
+	f := open(source.Store, "/a")
+	v := connectRaw(t, url)
+	subscribe := fmt.Appendf(nil, `{"op":"subscribe","subscriptions":[{"id":1,"channelId":%d}]}`, f.Channel().ID)
+	v.write(frame(0x81, uint64(len(subscribe)), subscribe))
+	wait(t, f.Wanted)
+	const size = 30 << 20
+	f.Put(at(1), make([]byte, size), 0)
+	for received := 0; ; {
+		switch first, payload := v.readFrame(); first {
+		case 0x8a: // a pong
+			if received < size {
+				return
+			}
+			t.Fatal("no ping is answered before the end of the message")
+		case 0x02: // the header of the message
+			v.write(frame(0x89, 4, []byte("ping")))
+		case 0x00: // a part of the payload
+			received += len(payload)
+			v.write(frame(0x89, 4, []byte("ping")))
+		case 0x80:
+			t.Fatal("no ping is answered within the message")
+		}
 	}
 }
 

@@ -43,11 +43,12 @@ func (m *mailbox) takeAll() (ids []string) {
 // is sent when the jump happens, in its place among the messages.
 type seekRequest struct {
 	mu      sync.Mutex
-	id      string
-	after   uint64 // the jump has a higher number
-	waiting bool   // the jump has not happened
-	jump    uint64 // the number of the jump that id asked for
+	id      string // of the latest request
+	after   uint64 // the jump that the latest request asks for has a higher number
+	waiting bool   // this jump has not happened
 	timer   *time.Timer
+	jump    uint64 // the number of the latest jump that a request asked for; zero before the first
+	jumpID  string // the ID of the request that asked for this jump
 }
 
 // expect notes that the next jump after a number answers a request. When there is no jump within d,
@@ -85,10 +86,10 @@ func (r *seekRequest) answered(jump uint64) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if jump > r.after && r.withdraw() {
-		r.jump = jump
+		r.jump, r.jumpID = jump, r.id
 	}
 	if r.jump != 0 && r.jump == jump {
-		return r.id
+		return r.jumpID
 	}
 	return ""
 }
@@ -107,7 +108,11 @@ func (s *Server) control(c *playbackControl) {
 	if c.seek { // before Do: the jump may happen at once
 		s.seek.expect(c.id, s.source.Store.Jumps(), s.timing.seek, s.answer)
 	}
-	jumps := p.Do(c.limited(first, last))
+	request := c.limited(first, last)
+	if now := p.State().Speed; c.speed == float32(now) { // also a speed that viewers cannot set
+		request.Speed = now
+	}
+	jumps := p.Do(request)
 	if !c.seek || !jumps && s.seek.end() {
 		s.answer(c.id)
 	}

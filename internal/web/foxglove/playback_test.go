@@ -196,3 +196,38 @@ func TestSeekWithoutJump(t *testing.T) {
 	v.send(websocket.MessageBinary, unhex(t, "03 01 0000803f 01 00d6117e03000000 02000000 6132"))
 	v.expectStates(state(1, 12, 1, false, "a1"), state(1, 12, 1, false, "a2"))
 }
+
+// TestSeeksOverlap checks that a jump is told with the ID of the request that asked for it, also to a
+// viewer that learns of the jump after the next request.
+func TestSeeksOverlap(t *testing.T) {
+	t.Parallel()
+	var r seekRequest
+	late := func(id string) { t.Errorf("the request %s was not answered by its jump", id) }
+	r.expect("first", 0, time.Hour, late)
+	if id := r.answered(1); id != "first" {
+		t.Errorf("the jump is told with the ID %q", id)
+	}
+	r.expect("second", 1, time.Hour, late)
+	if id := r.answered(1); id != "first" {
+		t.Errorf("the jump is told to the next viewer with the ID %q", id)
+	}
+	if id := r.answered(2); id != "second" {
+		t.Errorf("the second jump is told with the ID %q", id)
+	}
+	if r.end() {
+		t.Error("the second request is still waiting")
+	}
+}
+
+// TestSpeedIsKept checks that a viewer which sends the speed that it was told does not change the
+// speed, also if the viewer could not set this speed.
+func TestSpeedIsKept(t *testing.T) {
+	t.Parallel()
+	p, source := newPlayback()
+	p.state.Speed = 200
+	_, url := serve(t, source)
+	v := connect(t, url)
+	v.expectStates(state(1, 12, 200, false, ""))
+	v.send(websocket.MessageBinary, unhex(t, "03 00 00004843 00 0000000000000000 02000000 6131")) // play at speed 200, id a1
+	v.expectStates(state(0, 12, 200, false, "a1"))
+}

@@ -119,5 +119,6 @@ func (s *session) watchGraphs(ctx context.Context, on bool) {
 	case !on && s.unwatchGraph != nil:
 		s.unwatchGraph()
 		s.unwatchGraph = nil
+		s.watching.Wait() // so that a viewer has one goroutine at most
 	}
 }

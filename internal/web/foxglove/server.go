@@ -65,7 +65,7 @@ func defaultTiming() timing {
 // New returns a server of a source. The caller closes it.
 func New(source live.Source, log *zap.Logger) *Server {
 	life, end := context.WithCancelCause(context.Background())
-	return &Server{source: source, log: log, timing: defaultTiming(), life: life, end: end, sessions: map[*session]bool{}}
+	return &Server{source: source, log: log, timing: defaultTiming(), life: life, end: end, graph: newGraphCache(), sessions: map[*session]bool{}}
 }
 
 // ServeHTTP upgrades a request, and serves the viewer until it leaves.

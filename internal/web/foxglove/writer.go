@@ -196,6 +196,9 @@ func (w *writer) tellNotices() error {
 // frames writes frames, and reports whether there may be more.
 func (w *writer) frames() (more bool, err error) {
 	for range framesAtOnce {
+		if w.conn.wire.ending.Load() { // the time that is left is for the farewell
+			return true, nil
+		}
 		f, ok := w.s.viewer.Take()
 		if !ok {
 			return false, nil

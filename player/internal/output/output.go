@@ -156,7 +156,8 @@ func (o *Output) PublishState(now time.Duration) {
 }
 
 // SetLatched tells viewers of a jump, publishes the latched messages that are valid behind the jump,
-// and unlatches the other sources. At the end of a pass, messages that are latched already are not repeated.
+// and unlatches the other sources. At the end of a pass,
+// messages that are latched already are not published again, but only shown to viewers.
 func (o *Output) SetLatched(latched []plan.Latched, endOfPass bool, now time.Duration) {
 	if o.viewers != nil {
 		zero, length := o.head.Span()
@@ -174,8 +175,12 @@ func (o *Output) SetLatched(latched []plan.Latched, endOfPass bool, now time.Dur
 	}
 	for i := range latched {
 		l := &latched[i]
-		if !endOfPass || !bytes.Equal(o.outletOf(l.Route).latched.Frame, l.Frame) {
+		s := o.outletOf(l.Route)
+		switch {
+		case !endOfPass || !bytes.Equal(s.latched.Frame, l.Frame):
 			o.publishLatched(l, now)
+		case o.viewers != nil && !s.topic.off:
+			o.viewers.Show(l.Route.Topic, l.Recorded, l.Frame) // viewers drop at a jump what subscribers keep
 		}
 	}
 }

@@ -17,11 +17,11 @@ import (
 type Accounts struct {
 	Limits      []Limit
 	Topics      []*Topic // in the order of their subscription
-	own         []*Topic // those of Topics on which the recorder itself publishes: a few
+	own         []*Topic // the few topics of Topics on which the recorder itself publishes
 	Connections Connections
 	Waits       []*Wait // links that wait for room
 	Unread      string  // what could not be read of the master's last replies; empty for nothing
-	EverUnread  string  // the same of all its replies
+	EverUnread  string  // what could not be read of any reply of the master; empty for nothing
 }
 
 // New returns an account of nothing.

@@ -23,7 +23,7 @@ type Figures struct {
 	Dropped    [DropCauses]uint64
 	Pickup     time.Duration // from before the registration of the topic to the first link
 	WaitsFor   Waiting       // what a topic without a link waited for at the end
-	HeldUp     time.Duration // its links were
+	HeldUp     time.Duration // how long links of the topic were held up by a full buffer
 	Last       time.Time     // when the last message came
 }
 

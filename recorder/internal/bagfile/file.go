@@ -91,8 +91,8 @@ func (b *File) WriteAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Truncate cuts off what a failed write left behind, for bagfmt.Writer. It gives back
-// the room behind that as well, and so takes it again.
+// Truncate cuts off what a failed write left behind, for bagfmt.Writer. The file system frees the reserved
+// room behind size, too, so Truncate reserves the room for the index again.
 func (b *File) Truncate(size int64) error {
 	b.end = size
 	if !b.torn {
@@ -149,8 +149,8 @@ func (b *File) reserve(c *chunk.Sealed) error {
 	return nil
 }
 
-// release gives back the room that the finished bag does not need. What could not be
-// reserved in whole may have been had in part: ext4 keeps that.
+// release gives back the room that the finished bag does not need, also the part that ext4 keeps of a
+// reservation that has failed.
 func (b *File) release() error {
 	defer b.Watchdog.Begin("truncate", b.Path())()
 	b.reserved = 0
@@ -208,10 +208,9 @@ func (b *File) SyncDue(now time.Time) bool {
 	return b.Mode == SyncInterval && b.syncs.due(now)
 }
 
-// Finish writes the index, makes the bag durable and gives it its name, unless
-// it was moved away: then nothing of it is lost. After a
-// failed write the writer cuts it back to its last whole chunk first, so that what is
-// there can be read and the index finds room.
+// Finish writes the index, makes the bag durable and gives the bag its name. A bag that was moved away
+// keeps its new name, and loses nothing. After a failed write the writer first cuts the bag back to its
+// last whole chunk, so that the bag can be read and the index finds room.
 func (b *File) Finish() error {
 	closed := b.writer.Close()
 	errs := []error{b.release()}

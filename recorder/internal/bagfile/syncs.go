@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// syncs knows what of a file is on the disk. The writer adds to what is not; one sync at a time runs
-// beside the writer. It is for concurrent use.
+// syncs knows how much of a file is on the disk. The writer adds the bytes that it has written; one sync
+// at a time runs beside the writer. It is for concurrent use.
 type syncs struct {
 	mu       sync.Mutex
 	dirty    int64     // bytes written and not synced
@@ -54,7 +54,8 @@ func (s *syncs) begin() (covered, end int64, ok bool) {
 	return s.dirty, s.syncedTo + s.dirty, true
 }
 
-// finish ends a sync of a file that covers so many bytes, up to end. err is the error of the system.
+// finish ends a sync that covers so many bytes, up to the offset end. err is the error of the operating
+// system.
 func (s *syncs) finish(covered, end int64, err error, file string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

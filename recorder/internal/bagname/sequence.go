@@ -12,8 +12,8 @@ type Sequence struct {
 	Output
 	Numbered bool // the first bag, too, has its number in the name
 
-	plain  bool // names have no number, but where one is taken
-	number int  // of the next bag
+	plain  bool // names have no number, unless a name is taken
+	number int  // the number of the next bag
 }
 
 // Next returns the name of the next bag.
@@ -24,15 +24,15 @@ func (s *Sequence) Next(now time.Time) string {
 	return s.Target(now, s.number)
 }
 
-// Chosen reports whether the user has chosen the next name in full: that it is taken is an error.
+// Chosen reports whether the user has chosen the next name in full. It is an error then if the name is taken.
 func (s *Sequence) Chosen() bool {
 	return !s.plain && s.Template == "" && s.number == 0 && s.Name != ""
 }
 
-// Another returns a name in place of the next name, which is taken; n counts the tries from 1. It is
-// the next number; for the first bag of a recording, whose name has the date, the next second. So the
-// date may lie some seconds ahead: a supervisor restarts a recorder within one. ok is false for a name
-// that is Chosen.
+// Another returns a name in place of the next name, which is taken; n counts the tries from 1. The name
+// has the next number; for the first bag of a recording, whose name has the date, it has a date that is n
+// seconds later: a supervisor may restart a recorder within a second. ok is false for a name that is
+// Chosen.
 func (s *Sequence) Another(now time.Time, n int) (target string, ok bool) {
 	switch {
 	case s.plain || s.Template != "":
@@ -46,11 +46,11 @@ func (s *Sequence) Another(now time.Time, n int) (target string, ok bool) {
 	return "", false
 }
 
-// Used says that the next name, or another one in its place, is that of a bag now.
+// Used notes that a bag has the next name, or another one in its place.
 func (s *Sequence) Used() { s.number++ }
 
-// ForSnapshots returns what names the bags of snapshots: by the name that was asked for, beside a
-// recording's own bags with a word more.
+// ForSnapshots returns the names of the bags of snapshots: the name that was asked for, and with beside,
+// where the recording has bags of its own, the word snapshot after it.
 func (s *Sequence) ForSnapshots(beside bool) Sequence {
 	o := Sequence{Output: s.Output, plain: true}
 	if !beside {

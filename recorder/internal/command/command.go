@@ -1,5 +1,5 @@
-// Package command is what the intake hands to the goroutine that writes: chunks, and what is to be done
-// to files between them. Files are touched by that goroutine only, so whatever users or limits ask for
+// Package command is what the intake hands to the goroutine that writes: chunks, and commands about files,
+// each at its place between the chunks. Files are touched by that goroutine only, so whatever users or limits ask for
 // travels in the same queue as the messages before it. The intake makes commands, the sink executes
 // them, and anybody may wait for one.
 package command
@@ -51,7 +51,7 @@ type Command struct {
 // FileStart is where in the queue a file begins, and with what.
 type FileStart struct {
 	At      time.Time
-	Stamp   rosbag.Time // of the latched messages
+	Stamp   rosbag.Time // the time that the latched messages get
 	Part    int         // the number of the file
 	Latched []latch.Pinned
 	Missed  []latch.Pinned // those of Latched that came while nothing was recorded
@@ -60,7 +60,7 @@ type FileStart struct {
 
 // File is a file that a command has opened or closed.
 type File interface {
-	Target() string                             // its final name
+	Target() string                             // returns the final name of the file
 	Closed(ctx context.Context) (string, error) // waits until the file is closed, and returns its name
 }
 

@@ -47,8 +47,8 @@ type Space struct {
 	failed      bool       // the last look failed
 
 	have  int64         // bytes free at the last look; negative before the first
-	at    time.Time     // of the last look
-	seen  time.Duration // how long the rates were measured
+	at    time.Time     // when the last look was
+	seen  time.Duration // for how long the rates have been measured
 	files flow          // growth of the recording's own files
 	snaps flow          // growth of the files of snapshots
 }
@@ -160,7 +160,7 @@ func leftText(left time.Duration, known bool) string {
 	return left.String()
 }
 
-// Forecast returns what is free, and how long that will do; negative means unknown.
+// Forecast returns how many bytes are free, and in what time they will be used up; negative means unknown.
 func (d *Space) Forecast() (free int64, left time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -26,13 +26,13 @@ const (
 )
 
 // compressionController chooses the compression of the next chunks. Only the queue to the compressors
-// counts: a slow disk is no reason to give it more to write. It is guarded by encoder.mu.
+// counts: a slow disk is no reason to give it more to write. Encoder.mu guards it.
 type compressionController struct {
 	steps  []rosbag.Compression // from what was asked for down
-	at     int                  // the present step
+	at     int                  // index of the present step
 	room   int64                // bytes of the whole buffer
-	queued int64                // of it, in the queue to the compressors
-	short  time.Time            // since when that is short, or since the last step up; zero: it is not
+	queued int64                // bytes of the chunks in the queue to the compressors
+	short  time.Time            // since when the queue is short, or since the last step up; zero while it is long
 
 	stored map[rosbag.Compression]uint64 // chunks that were written
 }
@@ -103,12 +103,12 @@ func New(o Options) *Encoder {
 // Start begins to compress. skip reports whether chunks will be given up anyway.
 func (e *Encoder) Start(skip func() bool) {
 	for range e.workers {
-		// owner: wait; ends when the queue is closed and empty.
+		// owner: Wait; ends when the queue is closed and empty.
 		e.wg.Go(func() { e.compress(skip) })
 	}
 }
 
-// Wait waits for the compressors, after close.
+// Wait waits for the compressors to end, after Close.
 func (e *Encoder) Wait() { e.wg.Wait() }
 
 // Close ends the queue.
@@ -121,7 +121,7 @@ func (e *Encoder) Close() {
 // Compresses reports whether a chunk is compressed before it is written.
 func (e *Encoder) Compresses() bool { return e.queue != nil }
 
-// Put queues a chunk, for which await waits.
+// Put queues a chunk, for which Await waits.
 func (e *Encoder) Put(c *memory.Chunk) {
 	if e.queue == nil {
 		return

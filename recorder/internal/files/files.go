@@ -1,6 +1,6 @@
-// Package files has the bags of a recording that are open or done: it tells of new ones, syncs, closes
-// and hands them over beside the writing, remembers the ones that are done, and watches the disk. Who
-// writes a bag owns the Bag until it is left to the closer.
+// Package files has the bags of a recording, open and finished. It announces new bags, syncs, closes and
+// hands over bags beside the writing, remembers finished bags, and watches the disk. The goroutine that
+// writes a bag owns the Bag until Leave.
 package files
 
 import (

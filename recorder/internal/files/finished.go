@@ -39,7 +39,7 @@ type FinishedBags struct {
 
 // filesAccount is the account of all files that are closed.
 type filesAccount struct {
-	Last    string // that counts as the recording's own; empty if there was none
+	Last    string // the last bag of the recording itself; empty if there was none
 	Bytes   int64
 	Files   []control.FileSummary // the latest ones
 	Earlier control.EarlierFiles
@@ -54,7 +54,7 @@ type finishedBag struct {
 	gone     bool // deleted while it was recorded
 }
 
-// Add takes in a bag that is closed. own says that what is in it is the recording.
+// Add adds a bag that is closed. own says that the bag is of the recording itself, not a snapshot beside it.
 func (l *FinishedBags) Add(b *Bag, fault error, own bool) {
 	f := finishedBag{
 		Bag:      control.Bag{Name: b.Path(), Bytes: b.Bytes(), Begun: b.Begun, Ended: b.ended, Snapshot: b.Snapshot},

@@ -47,7 +47,7 @@ func (in *Intake) append(c *account.Connection, run []byte, count int, received 
 	}
 }
 
-// add is append for frames that are wanted. mu is held.
+// add copies frames that the limits of the topic let pass. mu is held.
 func (in *Intake) add(c *account.Connection, run []byte, count int, stamp rosbag.Time, received time.Time) {
 	for count > 0 {
 		switch {
@@ -56,7 +56,7 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, stamp rosbag
 		case in.Mode.Ended: // the file failed: the links go on until they are closed
 			c.Topic.Drop(account.DropDisk, uint64(count))
 			return
-		case in.Mode.State != control.StateRecording: // since it waits for room
+		case in.Mode.State != control.StateRecording: // paused or stopped while this link waited for room
 			c.NoteUnrecorded(count)
 			return
 		case !in.Pool.Admits(&c.Topic.Memory, in.Pool.Weight(len(run)+count*filling.RecordOverhead+c.NewRecord(in.Rotation.Part())), true):
@@ -120,12 +120,12 @@ func (in *Intake) took(t *account.Topic, messages, bytes uint64) {
 	}
 }
 
-// WaitForChunk gets a buffer for the open chunk. false means that there is no room,
-// or that the waiting for some is over.
+// WaitForChunk makes sure of an open chunk, and waits for room where links wait. It returns false if there
+// is no room, or if messages of t are not wanted any more. mu is held.
 func (in *Intake) WaitForChunk(t *account.Topic) bool {
 	var b *account.Wait
 	for in.Filling.Open == nil && in.accepts(t) { // another link may open one while we wait
-		// What is left is for a large message that waits for memory, but for a minimum.
+		// Beyond a minimum, the memory that is left is for a large message that waits.
 		if !in.Pool.LargeFirst() && in.OpenChunk() {
 			break
 		}
@@ -163,7 +163,7 @@ func (in *Intake) sealLimit() int {
 	return int(max(min(int64(in.Pool.ChunkBytes), left), 0))
 }
 
-// wait lets a link wait until there may be room. mu is held.
+// wait waits until there may be room. mu is held, and released meanwhile.
 func (in *Intake) wait(w *account.Wait) {
 	in.Account.BeginWait(w, time.Now())
 	in.Room.Wait()

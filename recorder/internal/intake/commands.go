@@ -37,7 +37,7 @@ func (d Commands) BegunAt() time.Time {
 	return d.in.Mode.Begun
 }
 
-// Pause makes what arrives from now on pass.
+// Pause stops recording messages; the bag stays open.
 func (d Commands) Pause() error {
 	in := d.in
 	in.Mu.Lock()
@@ -49,8 +49,7 @@ func (d Commands) Pause() error {
 	return err
 }
 
-// Resume records again. Latched messages that came meanwhile are as good as new: they
-// are written as at the beginning of a file.
+// Resume records again. Latched messages that came meanwhile are written as at the beginning of a file.
 func (d Commands) Resume(now time.Time) error {
 	in := d.in
 	in.Mu.Lock()
@@ -69,7 +68,7 @@ func (in *Intake) repeatMissed(now time.Time) {
 	repeat := in.fileStart(now, func(c *latch.Source) bool { return c.Missed })
 	repeat.Resumed = true
 	if len(repeat.Latched) > 0 {
-		in.SealOpen() // it came before
+		in.SealOpen() // these messages came before
 		in.Enqueue(&command.Command{Kind: command.Repeat, Start: repeat})
 	}
 }
@@ -109,7 +108,7 @@ func (d Commands) RequestStop() (*command.Command, error) {
 }
 
 // RequestStart opens the next file and records from then on. The command is nil if there is a
-// file; two starts at the same time get the same.
+// file already; two starts at the same time get the same command.
 func (d Commands) RequestStart() (*command.Command, error) {
 	in := d.in
 	in.Mu.Lock()

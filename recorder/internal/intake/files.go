@@ -18,13 +18,13 @@ type Files struct{ in *Intake }
 // Files returns the door for whoever writes bags.
 func (in *Intake) Files() Files { return Files{in} }
 
-// Next waits for what is to be done next. ok is false when that is all.
+// Next waits for the next chunk or command. ok is false when the intake is closed and the queue is empty.
 func (d Files) Next() (item command.Item, ok bool) { return d.in.queue.Take() }
 
 // Release takes a chunk back after it was written or given up.
 func (d Files) Release(c *memory.Chunk) { d.in.release(c) }
 
-// claimLatched counts n bytes for latched messages on their way to a file, if there are so many.
+// claimLatched counts n bytes for latched messages on their way to a file, if that many bytes are free.
 func (d Files) claimLatched(n int64) bool {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
@@ -63,7 +63,7 @@ func (d Files) Lose(c *memory.Chunk, cause account.DropCause) {
 	d.in.Account.LostWithChunk(c.Sealed, cause)
 }
 
-// CountDeleted takes the messages of a deleted file, by topic, for lost.
+// CountDeleted counts the messages of a deleted file, by topic, as lost.
 func (d Files) CountDeleted(content map[string]account.Tally) {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
@@ -125,7 +125,7 @@ func (d Files) FileClosed(part int) {
 	in.closedParts.Store(int64(part) + 1)
 }
 
-// Unpin lets go of latched messages.
+// Unpin releases latched messages that a FileStart has pinned.
 func (d Files) Unpin(all []latch.Pinned) {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
@@ -140,8 +140,8 @@ func (d Files) RepeatedInFile(c *chunk.Sealed, part int) {
 	d.in.Rotation.Repeated(part, int64(len(c.Record)))
 }
 
-// FrameOf returns the frame of a latched message, and what that takes beside the bytes that are
-// counted for the message, until unclaimLatched.
+// FrameOf returns the frame of a latched message, and how many bytes it has claimed beside those that are
+// counted for the message. The caller gives them back with UnclaimLatched.
 func (d Files) FrameOf(l latch.Pinned) (frame []byte, claimed int64, err error) {
 	in := d.in
 	if l.Chunk == nil {
@@ -174,8 +174,8 @@ func (d Files) OpenReport(topic string, typ OwnType) *rosbag.Connection {
 	return in.reported.Conn
 }
 
-// OwnWritten counts a message of the recorder's own that the sink has written to the file of now, and
-// returns the number of that.
+// OwnWritten counts a message of the recorder's own that the sink has written to the present file, and
+// returns the part of that file.
 func (d Files) OwnWritten(c *rosbag.Connection, bytes int) (part int) {
 	in := d.in
 	in.Mu.Lock()

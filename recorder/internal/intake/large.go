@@ -11,7 +11,7 @@ import (
 // it is not wanted any more. mu is held.
 func (f *LargeFrame) awaitChunk(size, first int) *memory.Chunk {
 	in := f.link.In
-	in.SealOpen() // so that its memory comes back
+	in.SealOpen() // so that the memory of the open chunk comes back
 	defer f.endWait()
 	if f.startWait(); !f.awaitLease() {
 		return nil
@@ -44,7 +44,7 @@ func (f *LargeFrame) startWait() {
 	f.Turn.Waiting, f.Turn.Proven, f.wait = true, c.Proven, account.Wait{Topic: c.Topic}
 }
 
-// endWait ends that. mu is held.
+// endWait notes that f goes on, or is given up. mu is held.
 func (f *LargeFrame) endWait() {
 	in := f.link.In
 	f.Turn.Waiting = false
@@ -79,8 +79,8 @@ func (f *LargeFrame) awaitMemory(more int64) bool {
 		if !in.accepts(f.wait.Topic) {
 			return false
 		}
-		in.SealOpen()                              // it would hold on to its memory until it is old
-		if c := in.Filling.TakeEmpty(); c != nil { // it has a connection record at most
+		in.SealOpen()                              // otherwise the open chunk keeps its memory until it is old
+		if c := in.Filling.TakeEmpty(); c != nil { // a chunk with connection records at most
 			in.Pool.Put(c)
 			continue
 		}

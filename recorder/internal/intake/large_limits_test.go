@@ -2,11 +2,13 @@ package intake
 
 import (
 	"testing"
+	"testing/synctest"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // largeOf is a large message of a link of its own, which needs so many bytes.
@@ -129,6 +131,30 @@ func TestLatchedMessagesStay(t *testing.T) {
 	if !f.awaitLease() || !f.awaitMemory(5000) || c.Last == nil {
 		t.Errorf("no memory, or the latched message is forgotten: %d of %d bytes are held", in.Pool.Held, in.Pool.Budget)
 	}
+}
+
+// TestChunkWithoutMessagesMakesRoom: an open chunk that has nothing but a connection record gives its
+// memory to a large message.
+func TestChunkWithoutMessagesMakesRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // a message that waits forever ends the test
+		in := bareIntake(100_000, 40_000)
+		in.Pool.Blocks, in.Mode.State = true, control.StateRecording
+		f := largeOf(in, 50_000)
+		f.wait.Topic = f.link.Connection.Topic
+		in.Mu.Lock()
+		defer in.Mu.Unlock()
+		if !in.OpenChunk() || !f.awaitLease() {
+			t.Fatal("no chunk, or no lease")
+		}
+		in.Filling.Open.Builder.AppendRun(testlink.Connection(), rosbag.Time{}, nil, 0)
+		if in.Pool.Fits(in.Pool.Turns.Beside(&f.Turn, 50_000)) {
+			t.Fatal("there is room beside the chunk")
+		}
+		if !f.awaitMemory(50_000) || in.Filling.Open != nil {
+			t.Errorf("the chunk keeps its memory: %+v", in.Pool.Usage)
+		}
+	})
 }
 
 // TestNextInTheQueueIsTold when the one before it has its lease: it may have looked before,

@@ -39,7 +39,7 @@ func (l *Link) Frames(run []byte, count int, received time.Time) {
 // connection, its own header, the chunk's header and index.
 const LargeOverhead = 16 << 10
 
-// trusted is how much of a publisher's claim is counted before it arrives.
+// trusted is how many bytes of an announced message are counted before they arrive.
 const trusted = 1 << 20
 
 // recordShare is the least ratio of a message to its connection record at which the
@@ -113,7 +113,7 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	return nil
 }
 
-// begin starts the message in its chunk. intake.mu is held.
+// begin starts the message in its chunk. Mu of the intake is held.
 func (f *LargeFrame) begin() {
 	in, c := f.link.In, f.link.Connection
 	// nil makes the chunk hold the record: it may be given up, so each one does until
@@ -143,7 +143,7 @@ func (l *Link) Closed(err error) {
 	}
 }
 
-// Lost implements tcpros.LostSink.
+// Lost implements tcpros.LostSink: UDPROS has lost messages.
 func (l *Link) Lost(messages int) {
 	l.In.Mu.Lock()
 	l.Connection.Topic.Drop(account.DropUDP, uint64(messages))
@@ -154,10 +154,10 @@ func (l *Link) Lost(messages int) {
 type LargeFrame struct {
 	link   *Link
 	size   int
-	relies bool         // on the record of its connection in the file that was filled when it began
-	blocks bool         // its link while there is no room, rather than being dropped
-	Turn   memory.Turn  // its chunk, and its lease if it blocks
-	wait   account.Wait // while it waits
+	relies bool         // its chunk has no connection record: the file that was filled when it began has that record
+	blocks bool         // its link waits while there is no room; otherwise the message is dropped
+	Turn   memory.Turn  // its chunk, and its lease if blocks is set
+	wait   account.Wait // the wait for a lease or memory
 }
 
 // Room implements tcpros.LargeFrame. Memory is there before the message takes it; without,
@@ -195,7 +195,7 @@ func (f *LargeFrame) grow(count int64) bool {
 	return false
 }
 
-// giveUp takes the message out of its chunk and gives that back. intake.mu is held.
+// giveUp takes the message out of its chunk and gives that back. Mu of the intake is held.
 func (f *LargeFrame) giveUp() {
 	in := f.link.In
 	f.Turn.Chunk.Builder.AbortMessage()
@@ -241,7 +241,7 @@ func (f *LargeFrame) latest() *latch.Message {
 	return &latch.Message{Frame: append([]byte(nil), f.Turn.Chunk.Builder.Frame()...), Counted: weight}
 }
 
-// detachChunk gives the chunk away. intake.mu is held.
+// detachChunk gives the chunk away. Mu of the intake is held.
 func (f *LargeFrame) detachChunk() *memory.Chunk {
 	c := f.Turn.Chunk
 	f.Turn.Chunk = nil // the link must not keep a buffer that is let go
@@ -293,11 +293,11 @@ func (f *LargeFrame) Abort() {
 	in.cfg.Log.Debug("message cut off", zap.String("topic", f.link.Connection.Topic.Name))
 }
 
-// watchedFrame looks at the number of a large message on its way.
+// watchedFrame reads the sequence number of a large message when the message is complete.
 type watchedFrame struct {
 	tcpros.LargeFrame
 	link *Link
-	head []byte // the frame's first bytes, once they are there
+	head []byte // the memory that the first bytes of the frame are read into; nil before the first Room
 }
 
 // Room implements tcpros.LargeFrame.
@@ -324,8 +324,8 @@ func (f *watchedFrame) Commit(received time.Time) {
 	f.LargeFrame.Commit(received)
 }
 
-// CountMissed counts messages that never arrived; negative takes some back that were none.
-// Those that would not have been recorded do not count.
+// CountMissed counts n messages that never arrived; a negative n takes back messages that were counted
+// by mistake. Messages that would not have been recorded do not count.
 func (l *Link) CountMissed(n int) {
 	if n == 0 {
 		return

@@ -17,7 +17,7 @@ func (in *Intake) checkSize(now time.Time) {
 	case !in.Mode.Full:
 		in.Mode.Full = true
 		in.Room.Broadcast()
-		in.Filled <- struct{}{} // has room for the only one
+		in.Filled <- struct{}{} // never blocks: this is the only token
 	}
 }
 

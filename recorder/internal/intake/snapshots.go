@@ -149,7 +149,7 @@ func (d Snapshots) GiveBack(c ring.Chunk) {
 	in.Mu.Unlock()
 }
 
-// Count brings the account of a chunk up to date that has grown.
+// Count brings the account of a chunk up to date after the chunk has grown.
 func (d Snapshots) Count(c *memory.Chunk) {
 	in := d.in
 	in.Mu.Lock()
@@ -212,7 +212,7 @@ func (d Snapshots) RequestSnapshot(at time.Time) {
 	in.Mu.Unlock()
 }
 
-// EndRequest ends that.
+// EndRequest ends what RequestSnapshot has begun: the ring gives up chunks again.
 func (d Snapshots) EndRequest() {
 	in := d.in
 	in.Mu.Lock()
@@ -230,7 +230,7 @@ func (d Snapshots) TakeRing(sn *ring.Taking) []ring.Chunk {
 	return chunks
 }
 
-// SnapshotClosed notes that the file of a snapshot is complete.
+// SnapshotClosed notes that all of a snapshot is written to its file.
 func (d Snapshots) SnapshotClosed() {
 	in := d.in
 	in.Mu.Lock()
@@ -238,8 +238,8 @@ func (d Snapshots) SnapshotClosed() {
 	in.Mu.Unlock()
 }
 
-// endSnapshot ends the one that is being taken, if there is one, with what was received
-// until now. mu is held.
+// endSnapshot ends the snapshot that is being taken, if there is one, with what was received
+// until now. Mu is held.
 func (in *Intake) endSnapshot() {
 	if sn := in.Ring.End(); sn != nil {
 		in.SealOpen()

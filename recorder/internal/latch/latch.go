@@ -22,7 +22,7 @@ type Source struct {
 	Bytes     int       // of the record of the connection, about
 	Latest    time.Time // when its last message came
 	Latching  bool      // its latest message begins each file
-	EveryFile bool      // even where those of others do not
+	EveryFile bool      // its latest message begins each file even with Store.Off
 	Missed    bool      // the latest message came while nothing was recorded
 	Released  bool      // the recording has forgotten the connection
 	Last      *Message  // nil for none
@@ -33,10 +33,10 @@ type Source struct {
 // change, and may be read without the lock.
 type Message struct {
 	Frame   []byte
-	Chunk   *Held // in place of frame: the message is the last one of its connection in there
-	Pins    int   // writers that are about to read frame
-	Counted int64 // bytes that the pool counts for it; zero when let go
-	Gone    bool  // let go while pinned
+	Chunk   *Held // in place of Frame: the message is the last one of its connection in this chunk
+	Pins    int   // writers that will read Frame or Chunk
+	Counted int64 // bytes that the memory counts for the message
+	Gone    bool  // released while pinned: the last Unpin gives the memory back
 }
 
 // Store keeps the latest message of each latching publisher: for the files that begin later,
@@ -53,7 +53,7 @@ type Store struct {
 // Shortage is what could not be kept for want of memory.
 type Shortage struct {
 	Text  string // empty for nothing
-	Topic string // empty for several
+	Topic string // empty if several topics are concerned
 }
 
 // New returns an empty store. off says that files do not begin with latched messages.
@@ -120,7 +120,7 @@ func (m *Store) Reserve(n int64, c *Source) bool {
 	return false
 }
 
-// Forget lets the remembered message of c go.
+// Forget releases the remembered message of c.
 func (m *Store) Forget(c *Source) {
 	l := c.Last
 	if l == nil {
@@ -180,7 +180,7 @@ func (c *Source) pinLast() Pinned {
 	return Pinned{c, c.Last}
 }
 
-// Unpin lets go of messages.
+// Unpin releases messages that were pinned.
 func (m *Store) Unpin(all []Pinned) {
 	for _, l := range all {
 		l.Pins--
@@ -190,7 +190,7 @@ func (m *Store) Unpin(all []Pinned) {
 	}
 }
 
-// Claim counts n bytes for latched messages on their way to a file, if there are so many.
+// Claim counts n bytes for latched messages on their way to a file, if that many bytes are free.
 func (m *Store) Claim(n int64) bool {
 	if !m.mem.MakeRoom(n, memory.ForMessages) {
 		return false

@@ -35,11 +35,11 @@ const LatchedOverhead = 256
 // Held is a chunk of which latched messages may be needed after its time in the ring.
 type Held struct {
 	Sealed  *chunk.Sealed
-	Chunk   *memory.Chunk // that the record is part of; nil when it is in memory of its own
+	Chunk   *memory.Chunk // the buffer that has the record; nil if the record is in memory of its own
 	Weight  int64         // bytes that the memory counts for the chunk
-	Free    func()        // takes the memory back
-	Holders int           // messages that are needed, and one for the ring or the snapshot that has it
-	Counted int64         // bytes that latchedStore counts, once those have let it go
+	Free    func()        // gives the memory of the chunk back
+	Holders int           // messages that refer to the chunk, and one more while the ring or a snapshot has the chunk
+	Counted int64         // bytes that Store counts for the chunk after the ring or the snapshot has released it
 }
 
 // Pass makes the notes of a chunk the state behind it: the chunk leaves the ring, or goes by.
@@ -47,7 +47,7 @@ func (m *Store) Pass(notes []Pinned) {
 	start := &m.Start
 	for _, l := range slices.Backward(notes) {
 		m.ForgetStart(l.Source)
-		m.mem.ToLatched(l.Counted) // its chunk, if it refers to one, has its turn in keepHeld
+		m.mem.ToLatched(l.Counted) // its chunk, if it refers to one, has its turn in KeepHeld
 		if l.Released {
 			m.releaseLatched(l.Message)
 			continue
@@ -79,7 +79,7 @@ func (m *Store) Holds(c *Source) bool {
 	return ok
 }
 
-// ForgetStart lets go of what c has latched where the ring begins.
+// ForgetStart releases the latched message of c where the ring begins.
 func (m *Store) ForgetStart(c *Source) {
 	l, ok := m.Start.Of[c]
 	if !ok {
@@ -155,7 +155,7 @@ func (m *Store) KeepHeld(c *Held) bool {
 	return true
 }
 
-// releaseHeld lets go of a chunk for one latched message.
+// releaseHeld notes that one latched message does not refer to a chunk any more.
 func (m *Store) releaseHeld(c *Held) {
 	if c.Holders--; c.Holders == 0 {
 		m.mem.ToLatched(-c.Counted)

@@ -23,29 +23,29 @@ const Grace = 5 * time.Second
 // again, in good order or not, and one that advertises the topic anew. No link is lost
 // while nothing is recorded, or when the master does not answer.
 type Publisher struct {
-	ID    string // its name, or its address if it says none
-	Topic string // resolved
-	URI   string // of its last link
-	Links int    // that are up
+	ID    string // the name of the publisher, or the address if the header has no name
+	Topic string // the resolved name
+	URI   string // the address of the process that had the last link
+	Links int    // open links
 
-	sequence *Sequence // of its last link; nil if its messages have no numbers
-	missed   uint64    // gaps in its numbers
-	judged   bool      // whose numbers they are was asked
-	foreign  bool      // they are not its own: gaps mean nothing
+	sequence *Sequence // the numbers on the last link; nil if the messages have no numbers
+	missed   uint64    // messages that are missing in the numbers
+	judged   bool      // it is known whether the publisher numbers its messages itself
+	foreign  bool      // another node numbers the messages: gaps mean nothing
 
-	down  time.Time     // since when there is no link; zero if there is one, or none is wanted
-	cut   bool          // it did not end between two messages, by the other end
-	ended bool          // the master lists it no more: it ended well
-	gone  bool          // that link counts as lost
-	lost  int           // links
+	down  time.Time     // since when there is no link; zero if there is a link, or we closed the last one
+	cut   bool          // the last link ended within a message, or by an error of the network
+	ended bool          // the master does not list the publisher any more: the publisher ended well
+	gone  bool          // the last link counts as lost, and has not come back
+	lost  int           // links that were lost
 	back  int           // links that came back and were not lost
 	found int           // links that were lost and came back
-	away  time.Duration // without a link, over all that came back
+	away  time.Duration // time without a link, summed over all links that came back
 
 	toldMissed, toldLost, toldBack Told
 }
 
-// Watch returns what finds the gaps in the numbers of a link that opens. again says that the
+// Watch returns the Sequence that finds the gaps in the numbers of a link that opens. again says that the
 // same process has the other end.
 func (u *Publisher) Watch(again bool) *Sequence {
 	if again && u.sequence != nil && u.Links == 1 {
@@ -56,9 +56,9 @@ func (u *Publisher) Watch(again bool) *Sequence {
 	return u.sequence
 }
 
-// AddMissed counts messages that never arrived; negative takes some back that were none.
-// Those that are not wanted, as they would not have been recorded, do not count. It reports
-// whether whose the numbers are has to be found out.
+// AddMissed counts n messages that never arrived; a negative n takes back messages that were counted by
+// mistake. wanted says that the messages would have been recorded: others do not count. verify says that
+// the caller has to find out whether the publisher numbers its messages itself.
 func (u *Publisher) AddMissed(n int, wanted bool) (verify bool) {
 	switch {
 	case u.foreign:
@@ -71,10 +71,10 @@ func (u *Publisher) AddMissed(n int, wanted bool) (verify bool) {
 	return false
 }
 
-// Unverified reports whether there are gaps in numbers of which nobody knows whose they are.
+// Unverified reports whether there are gaps, and it is not known who numbers the messages.
 func (u *Publisher) Unverified() bool { return u.missed > 0 && !u.judged }
 
-// Judge notes whether the numbers are those of others. Then their gaps do not count.
+// Judge notes whether another node numbers the messages. Gaps do not count then.
 func (u *Publisher) Judge(foreign bool) {
 	u.judged, u.foreign = true, foreign
 	if foreign {
@@ -82,7 +82,7 @@ func (u *Publisher) Judge(foreign bool) {
 	}
 }
 
-// Open counts a link that is up; again says that the same process has the other end,
+// Open counts a link that opens; again says that the same process has the other end,
 // wanted that its messages are recorded.
 func (u *Publisher) Open(again, wanted bool, now time.Time) {
 	u.Links++
@@ -121,8 +121,7 @@ func (u *Publisher) Explain(listed bool) {
 	}
 }
 
-// Settled reports whether all there is to find out about a publisher without a link is
-// known, and was told.
+// Settled reports whether everything about a publisher without a link is known and was reported.
 func (u *Publisher) Settled(now time.Time) bool {
 	known := u.down.IsZero() || u.ended || u.gone || now.Sub(u.down) > time.Minute
 	told := u.toldMissed.total == u.missed && u.toldLost.total == uint64(u.lost) && u.toldBack.total == uint64(u.back+u.found)
@@ -151,13 +150,13 @@ func (u *Publisher) Account(now time.Time) Account {
 	return Account{u.missed, u.lost, u.back, u.without(now), u.gone}
 }
 
-// News is what has not been told of a publisher yet.
+// News is what has not been reported of a publisher yet.
 type News struct {
 	Missed, Lost, Back uint64
-	Without            time.Duration // in all
+	Without            time.Duration // the whole time without a link
 }
 
-// News returns what is to be told now, and whether there is any.
+// News returns what is to be reported now, and whether there is anything.
 func (u *Publisher) News(now time.Time) (n News, some bool) {
 	n = News{Lost: u.toldLost.News(uint64(u.lost), now), Back: u.toldBack.News(uint64(u.back+u.found), now), Without: u.without(now)}
 	if u.judged {
@@ -166,8 +165,8 @@ func (u *Publisher) News(now time.Time) (n News, some bool) {
 	return n, n.Missed+n.Lost+n.Back > 0
 }
 
-// Told is what was told of a number that grows. A number that grows all the time is
-// told at once, and then now and then: the summary has it all.
+// Told is how much of a growing number was reported. Growth is reported at once, and then every 10 s at
+// most: the summary has the whole number.
 type Told struct {
 	total uint64
 	at    time.Time
@@ -175,7 +174,7 @@ type Told struct {
 
 const reportEvery = 10 * time.Second
 
-// News returns how much is to be told now.
+// News returns how much is to be reported now.
 func (s *Told) News(total uint64, now time.Time) uint64 {
 	s.total = min(s.total, total)
 	if total == s.total || now.Sub(s.at) < reportEvery {
@@ -186,8 +185,7 @@ func (s *Told) News(total uint64, now time.Time) uint64 {
 	return n
 }
 
-// Doubt is a publisher about which the graph is asked: a process, which URI tells from others of
-// its name.
+// Doubt is a publisher about which the graph is asked. URI tells the process from others of the same name.
 type Doubt struct{ Topic, Publisher, URI string }
 
 // Doubt returns what to ask about the publisher.

@@ -2,7 +2,7 @@ package memory
 
 const (
 	// FairnessFactor bounds what a topic may hold of a memory limit, in multiples of what is free:
-	// of the buffer by its queued messages, and of headerBytes by its connection headers. One topic
+	// of the buffer by its queued messages, and of account.HeaderBytes by its connection headers. One topic
 	// alone can take 4/5 of the limit. Of n topics that each would take more, each gets 4/(4n+1):
 	// equal shares, and some memory is always free.
 	FairnessFactor = 4
@@ -76,7 +76,7 @@ func (p *Memory) Charge(c *Chunk) {
 	c.charged = true
 }
 
-// discharge ends that. What is in the chunk does not change.
+// discharge notes that the messages in c do not wait for the disk any more. The chunk keeps its messages.
 func (p *Memory) discharge(c *Chunk) {
 	for i := range c.usage {
 		u := &c.usage[i]

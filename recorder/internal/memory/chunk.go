@@ -12,8 +12,8 @@ type Chunk struct {
 	Builder chunk.Builder
 	Sealed  *chunk.Sealed // nil before it is sealed, or if that failed
 	Err     error         // why it could not be sealed
-	Part    int           // the file that it belongs to
-	Cost    int64         // of it, about, before compression
+	Part    int           // the number of the file that the chunk belongs to
+	Cost    int64         // bytes of the chunk and its index in the file, about, before compression
 	FirstAt time.Time     // when its first message came
 	LastAt  time.Time     // when its last message came
 
@@ -21,7 +21,7 @@ type Chunk struct {
 	ready   chan struct{} // one token: the compressor is done
 	Counted int64         // bytes that the pool counts for the chunk
 	shared  bool          // the chunk holds the messages of many
-	usage   []chunkUsage  // what is in the chunk of whom
+	usage   []chunkUsage  // how many bytes of each account are in the chunk
 	charged bool          // the chunk waits for the disk
 }
 
@@ -63,7 +63,7 @@ func (a *Account) sealFill(c *Chunk) {
 	}
 }
 
-// Done tells await that a compressor is done with the chunk.
+// Done tells Await that a compressor is done with the chunk.
 func (c *Chunk) Done() { c.ready <- struct{}{} }
 
 // Await waits until a compressor is done with the chunk.

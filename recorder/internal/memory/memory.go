@@ -26,10 +26,10 @@ type Options struct {
 // Usage is how much of the buffer is used, and what for.
 type Usage struct {
 	Held    int64 // bytes of all buffers, in use and free, and of all else that counts
-	Idle    int64 // of those, free buffers
-	Latched int64 // of those, latched messages
+	Idle    int64 // bytes of Held that are free buffers
+	Latched int64 // bytes of Held that are for latched messages
 	Waiting int64 // bytes of messages that wait for the disk
-	Waiters int   // topics that have some there
+	Waiters int   // topics with messages that wait for the disk
 	Shared  int   // chunks for the messages of many that are in use
 }
 
@@ -38,12 +38,12 @@ type Usage struct {
 type Memory struct {
 	Options
 	Usage
-	Budget  int64 // limit as long as it holds; negative means no limit
-	Free    []*Chunk
-	Reserve Reserve // gives up memory that was only kept in case; nil for none
-	Grown   int     // the largest buffer that an ordinary chunk came to
-	filling *Chunk  // the chunk for the messages of many that is filled; nil for none
-	Turns   Turns   // of large messages, where links wait
+	Budget  int64    // the bound now: Options.Limit until SetBudget changes it; negative means no limit
+	Free    []*Chunk // buffers that are not in use
+	Reserve Reserve  // gives memory up that is not needed for sure; nil for none
+	Grown   int      // bytes of the largest buffer that an ordinary chunk came to
+	filling *Chunk   // the open chunk for the messages of many; nil for none
+	Turns   Turns    // whose turn a large message is, where links wait
 }
 
 // New returns a Memory of which nothing is used.
@@ -63,12 +63,12 @@ const (
 	ForLarge                   // a large message that is received already
 )
 
-// Reserve is memory that is only kept in case.
+// Reserve is memory that is kept only as long as nothing else needs it, such as the ring for snapshots.
 type Reserve interface {
-	Held() int64        // bytes, as the pool counts them
-	Reclaimable() int64 // of those, what new messages may displace
-	// Reclaim gives some up, and reports whether there was any for that purpose. filled is how
-	// much of the buffer beside the reserve is used.
+	Held() int64        // bytes, as the Memory counts them
+	Reclaimable() int64 // bytes of Held that new messages may displace
+	// Reclaim gives memory up, and reports whether there was any for that purpose. filled is how
+	// many bytes of the buffer beside the reserve are used.
 	Reclaim(p Purpose, filled int64) bool
 }
 
@@ -96,7 +96,7 @@ func (p *Memory) SetBudget(n int64) {
 // Use counts n bytes that are no chunk. The caller has made sure that they fit.
 func (p *Memory) Use(n int64) { p.Held += n }
 
-// Unuse takes that back.
+// Unuse gives n bytes back that Use has counted.
 func (p *Memory) Unuse(n int64) {
 	p.Held -= n
 	p.Signal()
@@ -108,7 +108,7 @@ func (p *Memory) UseLatched(n int64) {
 	p.Latched += n
 }
 
-// UnuseLatched takes that back.
+// UnuseLatched gives n bytes back that UseLatched has counted.
 func (p *Memory) UnuseLatched(n int64) {
 	p.Latched -= n
 	p.Unuse(n)
@@ -260,8 +260,7 @@ func (p *Memory) dropFree() { p.Held -= p.take(len(p.Free) - 1).Counted }
 // Fits reports whether more bytes fit into the budget.
 func (p *Memory) Fits(more int64) bool { return p.Budget < 0 || p.Held+more <= p.Budget }
 
-// MakeRoom lets go of free buffers, and of what was only kept in case, until more bytes
-// fit. It reports whether they do.
+// MakeRoom gives up free buffers, and then the reserve, until more bytes fit. It reports whether they do.
 func (p *Memory) MakeRoom(more int64, why Purpose) bool {
 	for !p.Fits(more) {
 		if len(p.Free) > 0 {
@@ -276,7 +275,7 @@ func (p *Memory) MakeRoom(more int64, why Purpose) bool {
 // Count brings the account up to date after the buffer of c has grown.
 func (p *Memory) Count(c *Chunk) { p.Grow(c, p.Weight(c.Builder.Cap())) }
 
-// Grow makes c count at least now.
+// Grow makes c count at least now bytes.
 func (p *Memory) Grow(c *Chunk, now int64) {
 	if now > c.Counted {
 		p.Held += now - c.Counted

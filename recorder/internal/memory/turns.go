@@ -7,12 +7,11 @@ import (
 )
 
 const (
-
 	// reuseDivisor bounds the free buffers that are reused for announced bytes: to this part
 	// of the whole buffer.
 	reuseDivisor = 8
 
-	leaseBytes = 1 << 20 // of a large message that arrive within LeaseTime keep its lease
+	leaseBytes = 1 << 20 // a large message keeps its lease if this many bytes of it arrive within LeaseTime
 
 	// LeaseTime is how long a large message keeps its lease if too little of it arrives.
 	LeaseTime = time.Second
@@ -44,13 +43,13 @@ type Turns struct {
 type Turn struct {
 	Chunk   *Chunk // that the message goes into; nil before it begins, and behind its end
 	Granted bool
-	Waiting bool         // for a lease or for memory
+	Waiting bool         // the link waits for a lease or for memory
 	Need    int64        // bytes of memory for all of it, as the pool counts them
-	Proven  bool         // its publisher has sent a large message to the end before
+	Proven  bool         // the publisher has sent a whole large message before
 	Shared  int64        // bytes that stay free for each of the kept shared chunks that is not in use
-	Arrived atomic.Int64 // bytes; the link counts them without the lock
-	seen    int64        // of them when it last moved as it should
-	seenAt  time.Time
+	Arrived atomic.Int64 // bytes that have arrived; the link counts them without the lock
+	seen    int64        // Arrived when the message last moved fast enough to keep its lease
+	seenAt  time.Time    // when that was
 }
 
 // Enqueue puts f in the queue for a lease: first the messages that hold memory already, then those of
@@ -117,15 +116,14 @@ func (l *Turns) grant(f *Turn, shared int64, now time.Time) {
 	if !slices.Contains(l.active, f) {
 		l.active = append(l.active, f)
 	}
-	s := f
-	s.Granted, s.Shared, s.seen, s.seenAt = true, shared, s.Arrived.Load(), now
+	f.Granted, f.Shared, f.seen, f.seenAt = true, shared, f.Arrived.Load(), now
 }
 
 // expire ends the leases of messages that have not moved as they should while others wait
 // for one, and reports whether there were any.
 func (l *Turns) expire(now time.Time) (ended bool) {
-	for _, f := range l.active {
-		switch s := f; {
+	for _, s := range l.active {
+		switch {
 		case !s.Granted:
 		case s.Waiting || s.Arrived.Load()-s.seen >= leaseBytes:
 			s.seen, s.seenAt = s.Arrived.Load(), now // a wait for memory is not its fault

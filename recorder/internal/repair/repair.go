@@ -60,15 +60,14 @@ type Options struct {
 	Series   *bagfile.Series
 	Log      *zap.Logger
 	Finished func(path string, bytes int64) // told of each bag that was recovered
-	Kept     func(bag, original string)     // told of the names in the directory that a bag and what it was made from have, and of each change
+	Kept     func(bag, original string)     // told of the names in the directory of a bag and of the original that it was made from, and of each change
 	Crowded  func() bool                    // reports whether much of the recording waits for the disk
 	Buffer   int64                          // bytes that the recorder may hold: a chunk may be as long; negative for no limit
 	MinSpace int64                          // bytes of the disk that have to stay free
 }
 
 // Start repairs the files of these names beside the recording until ctx is done or the
-// caller ends it. To wait for that is bounded by Series.Watchdog.Limit; without wait nothing
-// is waited for.
+// caller calls end. With wait, end waits for the repair, at most Series.Watchdog.Limit.
 func Start(ctx context.Context, o Options, found []string) (end func(wait bool)) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -97,21 +96,21 @@ func Start(ctx context.Context, o Options, found []string) (end func(wait bool))
 //
 // X.bag.active becomes X.bag, which must not exist, when that is complete and on the
 // disk. The original is only read, and kept as X.bag.orig.active. A repair that dies
-// anywhere is taken up by the next. Memory is bounded by the longest chunk, of which those
-// that no buffer of ours could have held are left out.
+// anywhere is continued by the next. Memory is bounded by the longest chunk; a chunk that no buffer of
+// a recorder could have held is left out.
 type repair struct {
 	Options
 	dir     *disk.Folder
-	settle  time.Duration               // nothing may write to the file for so long
-	writers func(*os.File) disk.Writers // bagfile.WritersOf, but in tests
-	began   time.Time                   // the present step
+	settle  time.Duration               // how long nothing may write to the file before its repair
+	writers func(*os.File) disk.Writers // disk.WritersOf, except in tests
+	began   time.Time                   // when the present step began
 	dirty   int64                       // offset up to which the result is on the disk
 }
 
 const (
 	syncBytes    = 32 << 20 // written between two syncs
 	settleTime   = 2 * time.Second
-	spareBytes   = 64 << 20  // must be free besides
+	spareBytes   = 64 << 20  // bytes that must be free beside MinSpace
 	longestChunk = 256 << 20 // the longest chunk at least
 	repairSuffix = ".recovering"
 )

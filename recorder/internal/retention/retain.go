@@ -54,7 +54,7 @@ type Retainer struct {
 	gone    int         // files that this Retainer was to delete, those that others had deleted before included
 }
 
-// keptFiles bounds the list of files that no limit will delete.
+// keptFiles is how many files the list has at most of which no limit will delete any.
 const keptFiles = 256
 
 // Retained is one file of the recording. The Retainer's mu guards the fields that change.

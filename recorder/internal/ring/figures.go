@@ -7,8 +7,8 @@ type Figures struct {
 	On    bool
 	Only  bool          // nothing is written but snapshots
 	Held  time.Duration // how far back a snapshot would reach now
-	Bytes int64         // of memory for that
-	Most  int64         // their bound
+	Bytes int64         // bytes of memory of the ring
+	Most  int64         // the bound of Bytes
 	Taken int           // snapshots until now
 	File  string        // the bag whose post-roll goes on; empty for none
 }

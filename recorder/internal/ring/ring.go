@@ -16,15 +16,15 @@ import (
 // Chunk is a sealed chunk that waits in memory for a snapshot.
 type Chunk struct {
 	*chunk.Sealed
-	Chunk   *memory.Chunk // that the record is part of; nil when it is in memory of its own
-	Memory  []byte        // of its own
-	Weight  int64         // bytes that the memory counts for it
+	Chunk   *memory.Chunk // the buffer that has the record; nil if Memory has the record
+	Memory  []byte        // memory for the record alone; nil if Chunk has the record
+	Weight  int64         // bytes that the memory counts for Chunk or Memory
 	FirstAt time.Time     // when its first message came
-	LastAt  time.Time     // and its last
+	LastAt  time.Time     // when its last message came
 
 	latched []latch.Pinned // the last message of each latching connection, until it has left the ring
-	Copied  int64          // bytes that the memory counts for copies of them
-	held    *latch.Held    // what those without a copy refer to; nil if there are none
+	Copied  int64          // bytes that the memory counts for copies of these messages
+	held    *latch.Held    // this chunk, for the messages that have no copy; nil if all have one
 }
 
 // TakeNotes returns the latched messages of the chunk, which has none from then on.
@@ -46,8 +46,8 @@ func (c *Chunk) MessageCount() uint64 {
 // Options says what a snapshot begins with, and how long it goes on.
 type Options struct {
 	Most     int64         // bytes of the ring
-	Window   time.Duration // how far back it reaches at most; zero means as far as there is memory
-	PostRoll time.Duration // what comes after the trigger belongs to the snapshot, too
+	Window   time.Duration // how far back a snapshot reaches at most; zero means as far as there is memory
+	PostRoll time.Duration // how long messages after the trigger belong to the snapshot
 	Only     bool          // nothing is written but snapshots
 }
 
@@ -61,13 +61,13 @@ type Ring struct {
 	Chunks  []Chunk
 	Bytes   int64
 	Spare   [][]byte // memory of chunks that fell out, to be used again
-	Short   bool     // a part of the window was reclaimed since takeShort looked
-	warned  bool     // that memory is short
+	Short   bool     // a part of the window was reclaimed since TakeShortage looked
+	warned  bool     // TakeShortage has returned a shortage, and the ring has not reached back to the window since
 
-	Current    *Taking   // whose post-roll goes on; nil for none
-	until      time.Time // when that ends
-	Pending    int       // snapshots that do not have the ring yet
-	Requested  time.Time // by the first trigger of a snapshot that waits for its turn; zero for none
+	Current    *Taking   // the snapshot whose post-roll goes on; nil for none
+	until      time.Time // when the post-roll ends
+	Pending    int       // snapshots that have begun and do not have the chunks of the ring yet
+	Requested  time.Time // the first trigger of a snapshot that waits for its turn; zero for none
 	Taken      int       // snapshots that have begun
 	Unfinished int       // snapshots whose file is not complete
 }
@@ -75,13 +75,13 @@ type Ring struct {
 // Taking is a snapshot that is taken. It travels in commands to whoever writes the snapshot, who
 // owns all fields.
 type Taking struct {
-	At     time.Time            // of the trigger
-	Last   time.Time            // of the last trigger that came before it began
-	From   time.Time            // what came before is not wanted; zero means all is
-	State  latch.State          // what is latched where it begins
-	Conns  []*rosbag.Connection // whose records may be needed at the beginning
-	Target func() string        // returns the final name of its bag
-	Job    any                  // what the writer knows of it
+	At     time.Time            // when the first trigger came
+	Last   time.Time            // when the last trigger came before the snapshot began
+	From   time.Time            // messages from before this time are left out; zero leaves out none
+	State  latch.State          // what is latched where the snapshot begins
+	Conns  []*rosbag.Connection // connections whose records may be needed at the beginning
+	Target func() string        // returns the final name of the bag
+	Job    any                  // the snapshot as its writer knows it
 }
 
 // New returns an empty ring, whose memory mem may reclaim.
@@ -145,7 +145,7 @@ func (r *Ring) Recycle(c Chunk) {
 	}
 }
 
-// free is recycle for a chunk that no latched message refers to.
+// free takes the memory of a chunk back to which no latched message refers.
 func (r *Ring) free(c Chunk) {
 	if c.Chunk != nil {
 		r.mem.Put(c.Chunk)

@@ -23,23 +23,23 @@ type Options struct {
 // of a clock that does not go back, simtime.Sim.Steady, so that a clock that is set neither makes
 // a thousand files nor ends none.
 type Rotation struct {
-	split    bool          // go on in a next file; otherwise end
-	maxBytes int64         // zero means no limit
-	every    time.Duration // zero means no limit
-	at       time.Duration // also at its multiples on the local clock; zero means never
-	back     time.Duration // how far the local clock is behind these times
+	split    bool          // go on in a next file; otherwise the recording ends
+	maxBytes int64         // end a file of this size; zero means no limit
+	every    time.Duration // end a file after this time; zero means never
+	at       time.Duration // end a file at multiples of this on the local clock; zero means never
+	back     time.Duration // how far the local clock is behind the times that the rotation is given
 
 	number  int       // of the file that the intake fills, from 0; -1 before the first start
 	begun   time.Time // when that file began
-	grid    time.Time // end of the interval of every; the grid is fixed, as in stock
-	slot    int64     // which multiple of at this file belongs to
-	slotEnd time.Time // when the next multiple of at begins
+	grid    time.Time // when the present interval of every ends; the grid is fixed, as in stock
+	slot    int64     // the number of the interval of at, since 1970, that this file belongs to
+	slotEnd time.Time // when that interval of at ends
 	next    time.Time // when the next file begins; zero means never
 
 	stored int64 // bytes of this file that are written
-	flying int64 // handed on and not written, before compression
-	built  int64 // of the chunks written lately, before compression
-	packed int64 // and after
+	flying int64 // bytes of chunks that are queued and not written, before compression
+	built  int64 // bytes of the chunks that were written lately, before compression
+	packed int64 // bytes of the same chunks after compression
 }
 
 // New returns the rotation of a recording that begins now. back is how far the local clock is

@@ -71,7 +71,7 @@ func (s *Sink) rotateFile(c *command.Command) error {
 	start := time.Now()
 	defer func() { s.Bags.Outputs.Watchdog.CountSplit(start) }()
 	if err := s.openNext(next.At, next.Part); err != nil {
-		old.Part = next.Part // what belongs to that goes into the old file
+		old.Part = next.Part // the chunks of that part go into the old file
 		s.In.Unpin(next.Latched)
 		s.Log.Error("no next file: the recording goes on in the old one", zap.String("file", old.Target()), zap.Error(err))
 		return err
@@ -140,7 +140,7 @@ func (s *Sink) failover(c *chunk.Sealed, fault error) error {
 		say = s.Log.Warn // nothing is lost
 	}
 	say("the recording goes on in a new file", zap.String("file", old.Target()), zap.String("next", s.Out.Target()), zap.NamedError("because", fault))
-	if !gone && !errors.Is(fault, errSyncFailed) { // those the file itself returns when it is closed
+	if !gone && !errors.Is(fault, errSyncFailed) { // the file itself returns these errors when it is closed
 		s.Bags.Finished.Fail(fault)
 	}
 	next := s.In.Failover(time.Now())

@@ -7,8 +7,8 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
 )
 
-// repeat is repeatLatched with all that goes with it. If it fails the next chunk meets
-// the same trouble.
+// repeat writes the latched messages of next into the file and gives those from a pause to the snapshots,
+// too. An error is only logged: the next chunk meets the same trouble.
 func (s *Sink) repeat(next *command.FileStart) {
 	defer s.In.Unpin(next.Latched)
 	s.Snapshotter.KeepMissed(next)

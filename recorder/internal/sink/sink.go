@@ -32,18 +32,18 @@ type Sink struct {
 	Encoder     *encode.Encoder
 	packer      latch.Packer              // of the latched messages that files begin with
 	report      func(at time.Time) []byte // makes the account of losses; nil for none
-	abortDrain  <-chan struct{}           // closed: give up what is queued
-	reportTopic string
+	abortDrain  <-chan struct{}           // closed when what is queued is to be given up
+	reportTopic string                    // topic of the account of losses
 	writer      sync.WaitGroup
 
 	Bags         *files.Files
 	Snapshotter  *snapshot.Writer
-	newest       rosbag.Time // the time of the latest message that was written
+	newest       rosbag.Time // the latest time of a message that was written
 	failoverUsed bool        // the single permitted failover has been used
-	followed     time.Time   // when the directory was last looked for
+	followed     time.Time   // when the name of the directory was last checked
 	err          error       // why writing ended early
 
-	outMu sync.Mutex // guards out for those that only read it
+	outMu sync.Mutex // guards Out for other goroutines, which only read it
 	Out   *files.Bag // nil while stopped
 
 	halted    sync.Once
@@ -111,7 +111,7 @@ func (s *Sink) Tick(now time.Time) {
 
 // Start begins to write.
 func (s *Sink) Start() {
-	// owner: close; ends when the queue of the intake is closed and empty.
+	// owner: Close; ends when the queue of the intake is closed and empty.
 	s.writer.Go(s.write)
 	s.Bags.Start()
 	if s.Snapshotter != nil {

@@ -22,8 +22,8 @@ const (
 // request is a snapshot that is to begin, for all triggers that come before it does.
 type request struct {
 	triggers int
-	last     time.Time     // of them
-	begun    chan struct{} // closed when it has; then the following are final
+	last     time.Time     // when the last of these triggers came
+	begun    chan struct{} // closed when the snapshot has begun or failed to; then the following fields are final
 	snapshot *Snapshot
 	err      error
 }
@@ -34,8 +34,7 @@ func (w *Writer) Trigger(now time.Time) (*Snapshot, error) {
 	return w.TriggerAll(now, now, 1)
 }
 
-// TriggerAll is trigger for several triggers, the first and the last of which came at the given
-// times.
+// TriggerAll is Trigger for count triggers, the first of which came at at, and the last at last.
 func (w *Writer) TriggerAll(at, last time.Time, count int) (*Snapshot, error) {
 	if w == nil {
 		return nil, control.ErrNoSnapshots
@@ -91,7 +90,7 @@ func (w *Writer) beginNext(r *request, at time.Time) {
 	defer w.Starting.Unlock()
 	// Another may have begun meanwhile: to wait for its end would last as long as its post-roll.
 	if r.snapshot, r.err = w.prolong(at); r.snapshot == nil && r.err == nil {
-		w.In.RequestSnapshot(at) // the one before may have ended that
+		w.In.RequestSnapshot(at) // the snapshot before may have ended the request
 		r.err = w.awaitTurn()
 	}
 	w.Mu.Lock()
@@ -117,7 +116,7 @@ func (w *Writer) beginNext(r *request, at time.Time) {
 	}
 }
 
-// awaitTurn waits until the latest snapshot is complete, and for the limiter. starting is
+// awaitTurn waits until the latest snapshot is complete and the limiter allows another one. Starting is
 // held.
 func (w *Writer) awaitTurn() error {
 	if w.latest != nil {
@@ -139,8 +138,8 @@ func (w *Writer) awaitTurn() error {
 	return nil
 }
 
-// open creates the bag of a snapshot and begins it; at is the first trigger, last the last
-// one. starting is held.
+// open creates the bag of a snapshot and begins the snapshot; the first trigger came at at, the last one at
+// last. Starting is held.
 func (w *Writer) open(at, last time.Time, triggers int) (*Snapshot, error) {
 	if err := w.Bags.Disk.Short(); err != nil {
 		return nil, err

@@ -35,8 +35,8 @@ type Config struct {
 	Bags    *files.Files
 	Packer  latch.Packer
 	Only    bool            // nothing is written but snapshots
-	Outputs *bagfile.Series // of snapshots
-	Aborted func() bool     // what is queued is to be given up
+	Outputs *bagfile.Series // creates the bags of snapshots
+	Aborted func() bool     // reports whether what is queued is to be given up
 }
 
 // Writer takes and writes snapshots, beside the recording:
@@ -130,7 +130,7 @@ func (w *Writer) Begin(of *ring.Taking) {
 	w.queue.Put(work{snapshot: w.current, ring: w.In.TakeRing(of), begin: true})
 }
 
-// End ends that.
+// End ends the snapshot that Begin has begun. The sink's goroutine calls it.
 func (w *Writer) End(of *ring.Taking) {
 	w.current = nil
 	w.queue.Put(work{snapshot: of.Job.(*Snapshot), end: true})

@@ -19,13 +19,17 @@ const lengthBytes = 4
 const blockBytes = 16 << 10
 
 // link passes the messages of one publisher on and shows them. It implements tcpros.LostSink.
+//
+// The link sets last before it looks whether viewers want the message and puts the message into the
+// feed. A viewer first subscribes to the feed and then takes last, so a viewer that subscribes
+// meanwhile gets the message at least once. The store leaves out the second copy.
 type link struct {
 	tcpros.LinkSink
 	tap      *Tap
 	topic    string
 	latching bool
 	feed     atomic.Pointer[live.Feed] // nil if viewers do not see the type of the messages
-	last     latest                    // of a latching publisher
+	last     latest                    // message of a latching publisher
 	letGo    atomic.Bool               // last has no room for the latest message
 	tooLarge atomic.Bool               // a message was too large for viewers
 	large    largeFrame                // the large message that arrives
@@ -52,6 +56,9 @@ func (l *link) Frames(run []byte, count int, received time.Time) {
 		}
 		at, _ := l.stamp(received)
 		l.keep(l.last.set(at, payload[lengthBytes:], &l.tap.latched))
+		if feed := l.wanted(); feed != nil { // a viewer that came in the meantime may have got the message before
+			feed.Put(at, slices.Clone(payload[lengthBytes:]), 0)
+		}
 	}
 }
 
@@ -82,10 +89,10 @@ func (l *link) show(feed *live.Feed, run []byte, count int, received time.Time) 
 			n := frameBytes(block)
 			payload := block[lengthBytes:n:n]
 			block = block[n:]
-			feed.Put(at, payload, 0)
-			if l.latching && len(run)+len(block) == 0 {
+			if l.latching && len(run)+len(block) == 0 { // before Put, see link
 				l.keep(l.last.set(at, payload, &l.tap.latched))
 			}
+			feed.Put(at, payload, 0)
 			at = at.Add(step)
 		}
 	}
@@ -159,6 +166,7 @@ func (f *largeFrame) Room(n int) []byte {
 	case f.frame != nil:
 		f.room = f.frame.Room(n)
 	case f.full:
+		f.link.hide()
 		f.room = nil
 	default:
 		f.room = make([]byte, min(n, max(firstRoom, len(f.data))))
@@ -205,11 +213,11 @@ func (f *largeFrame) Commit(received time.Time) {
 	}
 	at, _ := l.stamp(received)
 	payload := data[lengthBytes:]
+	if l.latching { // before Put, see link
+		l.keep(l.last.share(at, payload, &l.tap.latched))
+	}
 	if feed := l.feed.Load(); feed != nil {
 		feed.Put(at, payload, 0)
-	}
-	if l.latching {
-		l.keep(l.last.share(at, payload, &l.tap.latched))
 	}
 }
 

@@ -128,6 +128,7 @@ func (t *Tap) tick(now, before time.Time) {
 	switch {
 	case now.Before(before):
 		t.store.Jump(rosbag.TimeOf(now))
+		t.repeatLatched(rosbag.TimeOf(now))
 	case wall-t.ticked.Load() < int64(tickInterval):
 		return
 	default:
@@ -237,16 +238,26 @@ func (t *Tap) offer(name string, of *topic) {
 	t.store.SetNotice(name, of.notice(name))
 }
 
+// Bounds of a notice. The publishers of a topic choose their types, and the texts of them.
+const (
+	noticeTypes     = 4   // types that a notice names
+	noticeTypeBytes = 256 // bytes of the name of a type, and of its md5sum
+)
+
 // notice says what of a topic viewers cannot see; empty if they see all.
 func (of *topic) notice(name string) string {
 	var texts []string
 	if hidden := of.kinds[1:]; len(hidden) > 0 {
-		names := make([]string, len(hidden))
-		for i, o := range hidden {
-			names[i] = o.typ
+		named := hidden[:min(len(hidden), noticeTypes)]
+		names := make([]string, len(named))
+		for i, o := range named {
+			names[i] = clip(o.typ)
 			if o.typ == of.kinds[0].typ {
-				names[i] += " with md5sum " + o.md5
+				names[i] += " with md5sum " + clip(o.md5)
 			}
+		}
+		if more := len(hidden) - len(named); more > 0 {
+			names[len(names)-1] += fmt.Sprintf(" and %d more", more)
 		}
 		texts = append(texts, fmt.Sprintf("Topic %s also has messages of type %s: they are recorded, but not shown.", name, strings.Join(names, ", ")))
 	}
@@ -258,6 +269,9 @@ func (of *topic) notice(name string) string {
 	}
 	return strings.Join(texts, " ")
 }
+
+// clip cuts a text of a publisher to the length that a notice has room for.
+func clip(text string) string { return text[:min(len(text), noticeTypeBytes)] }
 
 // any reports whether is holds for a link whose messages viewers see.
 func (of *topic) any(is func(*link) bool) bool { return slices.ContainsFunc(of.kinds[0].links, is) }
@@ -276,18 +290,36 @@ func (t *Tap) latchedOf(id live.ChannelID) []live.Frame {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, of := range t.topics {
-		first := of.kinds[0]
-		if first.feed.Channel().ID != id {
-			continue
+		if first := of.kinds[0]; first.feed.Channel().ID == id {
+			return first.latched()
 		}
-		var all []live.Frame
-		for _, l := range first.links {
-			if f, ok := l.last.take(); ok {
-				all = append(all, f)
-			}
-		}
-		sortByTime(all)
-		return all
 	}
 	return nil
+}
+
+// repeatLatched shows the latched messages again after a jump to a time, because viewers drop at a jump
+// what they have. The messages get this time: their own times may be later than that.
+func (t *Tap) repeatLatched(now rosbag.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, of := range t.topics {
+		first := of.kinds[0]
+		if !first.feed.Wanted() {
+			continue
+		}
+		for _, f := range first.latched() {
+			first.feed.Put(now, f.Payload, 0)
+		}
+	}
+}
+
+// latched returns the latest message of each latching publisher, the oldest first.
+func (o *offer) latched() (all []live.Frame) {
+	for _, l := range o.links {
+		if f, ok := l.last.take(); ok {
+			all = append(all, f)
+		}
+	}
+	sortByTime(all)
+	return all
 }

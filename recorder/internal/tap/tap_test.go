@@ -256,6 +256,38 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
+// TestTooLargeForViewersOnly: a message that the recorder refuses is shown if there is memory. If not,
+// viewers are told so, and nobody gets the latched message before it as the latest one.
+func TestTooLargeForViewersOnly(t *testing.T) {
+	tp := tap.New(tap.Options{Memory: 12 << 20}) // 2 MiB for large messages that arrive
+	s := tp.Source()
+	other := tp.Link("/other", header("/a", text, true), &sink{gives: 500_000}).Large(2_000_000)
+	for range 4 {
+		other.Room(500_000) // the first three pieces are copied
+	}
+	l := tp.Link("/map", header("/a", text, true), &sink{refuses: true})
+	frames(l, 1, "before")
+	if sendLarge(l, 2, strings.Repeat("x", 2_900_000)) {
+		t.Fatal("there is memory for the message")
+	}
+	if n := s.Store.Notices()["/map"]; !strings.Contains(n, "too large for viewers") {
+		t.Errorf("notice %q", n)
+	}
+	want(t, taken(watch(t, s, "/map")))
+}
+
+// TestNoticeIsShort, however many types the publishers of a topic have, and however long their names are.
+func TestNoticeIsShort(t *testing.T) {
+	tp := tap.New(tap.Options{})
+	for i := range 1000 {
+		tp.Link("/t", header("/a", fmt.Sprint("pkg/Type", i, strings.Repeat("x", 1000)), false), &sink{})
+	}
+	n := tp.Source().Store.Notices()["/t"]
+	if len(n) > 2000 || !strings.Contains(n, "pkg/Type1x") || !strings.Contains(n, "and 995 more") {
+		t.Errorf("a notice of %d bytes: %.2000s", len(n), n)
+	}
+}
+
 // TestLatched: a viewer gets the latest message of each latching publisher once, before newer ones.
 func TestLatched(t *testing.T) {
 	tp := tap.New(tap.Options{})
@@ -276,6 +308,86 @@ func TestLatched(t *testing.T) {
 	want(t, taken(w), big, "a3 at 4.000000000", "a4 at 6.000000000")
 	b.Closed(io.EOF)
 	want(t, taken(watch(t, s, "/map")), "a4 at 6.000000000")
+}
+
+// slowClock calls meanwhile between the look at who wants a message and the copy of the message.
+type slowClock struct {
+	simulated
+	meanwhile func()
+}
+
+func (c *slowClock) At(t time.Time) time.Time {
+	if f := c.meanwhile; f != nil {
+		c.meanwhile = nil
+		f()
+	}
+	return c.simulated.At(t)
+}
+
+// TestLatchedWhileSubscribing: a viewer that subscribes while a latched message arrives gets the
+// message once.
+func TestLatchedWhileSubscribing(t *testing.T) {
+	for name, send := range map[string]func(tcpros.LinkSink){
+		"frames": func(l tcpros.LinkSink) { frames(l, 1, "before", "map") },
+		"large":  func(l tcpros.LinkSink) { sendLarge(l, 1, "map") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			tp := tap.New(tap.Options{})
+			s := tp.Source()
+			l := tp.Link("/map", header("/a", text, true), &sink{})
+			var v *live.Viewer
+			c := &slowClock{simulated: simulated{now: time.Unix(7, 0)}}
+			tp.Follow(c)
+			c.meanwhile = func() { v = watch(t, s, "/map") }
+			send(l)
+			for f, ok := v.Take(); ; f, ok = v.Take() {
+				if !ok {
+					t.Fatal("the latched message is lost")
+				}
+				if f.Kind == live.Message && string(f.Payload) == "map" {
+					break
+				}
+			}
+			want(t, taken(v))
+			want(t, taken(watch(t, s, "/map")), "map at 7.000000000")
+		})
+	}
+}
+
+// TestLatchedOnceWhileSubscribing: viewers that subscribe while latched messages arrive get each
+// latest message exactly once, whatever the order.
+func TestLatchedOnceWhileSubscribing(t *testing.T) {
+	for _, length := range []int{8, 200_000} {
+		tp := tap.New(tap.Options{})
+		s := tp.Source()
+		l := tp.Link("/map", header("/a", text, true), &sink{})
+		other := watch(t, s, "/map") // so that messages are wanted all the time
+		const rounds = 200
+		var wg sync.WaitGroup
+		for n := range int64(rounds) {
+			payload := fmt.Sprintf("%0*d", length, n)
+			var v *live.Viewer
+			wg.Go(func() { v = watch(t, s, "/map") })
+			if length > 1000 {
+				sendLarge(l, n, payload)
+			} else {
+				frames(l, n, payload)
+			}
+			wg.Wait()
+			last, times := "", 0
+			for f, ok := v.Take(); ok; f, ok = v.Take() {
+				if string(f.Payload) == payload {
+					times++
+				}
+				last = string(f.Payload)
+			}
+			if times != 1 || last != payload {
+				t.Fatalf("length %d, round %d: the latest message was received %d times", length, n, times)
+			}
+			taken(other)
+			v.Close()
+		}
+	}
 }
 
 // TestLatchedLetGo: copies of latched messages are bounded, small ones keep their room, and viewers
@@ -375,6 +487,23 @@ func TestClock(t *testing.T) {
 	c.set(50)
 	frames(l, 2, "again")
 	want(t, taken(v), "kind 2 at 50", "again at 50.000000000")
+}
+
+// TestLatchedAfterJump: when the time of the graph goes back, viewers drop what they have, and get the
+// latched messages again.
+func TestLatchedAfterJump(t *testing.T) {
+	tp := tap.New(tap.Options{})
+	s := tp.Source()
+	c := &simulated{now: time.Unix(0, 0)}
+	tp.Follow(c)
+	a, b := tp.Link("/map", header("/a", text, true), &sink{}), tp.Link("/map", header("/b", text, true), &sink{})
+	c.set(100)
+	frames(a, 1, "old", "first")
+	c.set(101)
+	frames(b, 1, "second")
+	v := watch(t, s, "/map")
+	c.set(50)
+	want(t, taken(v), "kind 2 at 50", "first at 50.000000000", "second at 50.000000000")
 }
 
 // TestTogether: links come, send and go while viewers come and go.

@@ -22,10 +22,10 @@ var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interva
 // Dialer connects to peers. It has no shared state, so a slow name lookup blocks no other.
 type Dialer struct {
 	lookup  LookupHostFunc
-	timeout time.Duration // of lookup
+	timeout time.Duration // bounds lookup
 }
 
-// NewDialer returns a dialer that finds addresses by lookup, within timeout. nil means the
+// NewDialer returns a dialer that finds addresses by lookup, within timeout. A nil lookup means the
 // system's resolver.
 func NewDialer(lookup LookupHostFunc, timeout time.Duration) *Dialer {
 	if lookup == nil {
@@ -61,8 +61,7 @@ func (d *Dialer) Resolve(ctx context.Context, host string) ([]netip.Addr, error)
 	return addrs, nil
 }
 
-// DialContext resolves and connects, trying each address in turn. It has the shape
-// that http.Transport asks for.
+// DialContext resolves and connects, trying each address in turn. http.Transport can call it.
 func (d *Dialer) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -77,7 +76,7 @@ func (d *Dialer) DialContext(ctx context.Context, _, address string) (net.Conn, 
 	deadline, _ := ctx.Deadline()
 	var errs error
 	for i, a := range addrs {
-		// Share what is left of the time among the addresses that are left.
+		// Divide the remaining time among the remaining addresses.
 		nd := net.Dialer{KeepAlive: -1, Timeout: time.Until(deadline) / time.Duration(len(addrs)-i)}
 		c, err := nd.DialContext(ctx, "tcp", net.JoinHostPort(a.String(), port))
 		if err == nil {
@@ -93,7 +92,7 @@ func SetKeepAlive(c net.Conn, on bool) {
 	k := keepAlive
 	k.Enable = on
 	if tc, ok := c.(*net.TCPConn); ok {
-		_ = tc.SetKeepAliveConfig(k) // optional: the link works without
+		_ = tc.SetKeepAliveConfig(k) // optional: the link works without keepalive probes
 	}
 }
 

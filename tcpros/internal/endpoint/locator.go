@@ -59,7 +59,7 @@ func (l *Locator) has(ip netip.Addr) bool {
 	return ip.IsLoopback() || slices.Contains(l.local(), ip.Unmap())
 }
 
-// choose is find for a host to advertise.
+// choose returns the endpoint of a node that advertises host.
 func (l *Locator) choose(ctx context.Context, bind, master, host string, explicit bool) Endpoint {
 	masterHost, _, _ := net.SplitHostPort(master)
 	switch ip, err := netip.ParseAddr(host); {
@@ -69,8 +69,9 @@ func (l *Locator) choose(ctx context.Context, bind, master, host string, explici
 		}
 		return Endpoint{Host: host, Bind: bind, Reason: "as asked"}
 	case !explicit && IsLoopback(masterHost):
-		// roscore listens on every address, so nodes on other machines may use such a master,
-		// too. But mostly there are none, and a port that is open to others must be requested.
+		// roscore listens on every address, so nodes on other machines may use such a master, too.
+		// But most graphs have no other machine, so the user has to request a port that is open to
+		// others.
 		lo := loopbackOf(masterHost)
 		return Endpoint{Host: lo, Bind: lo, Reason: "the master is on loopback; ROS_IP, ROS_HOSTNAME or a bind address open it", LoopbackDefault: true}
 	case host == "localhost":
@@ -129,7 +130,7 @@ func (l *Locator) advertised(a names.Args) (host string, explicit bool) {
 	return "127.0.0.1", false
 }
 
-// chosen returns the host that the user wants to be advertised; empty if there is none.
+// chosen returns the host that the user wants to be advertised; empty if the user named none.
 func (l *Locator) chosen(a names.Args) string {
 	return cmp.Or(a.Hostname, a.IP, l.getenv("ROS_HOSTNAME"), l.getenv("ROS_IP"))
 }
@@ -143,8 +144,8 @@ func CheckAdvertised(host string) error {
 	return nil
 }
 
-// CheckHost returns why a host cannot be advertised to other nodes, without the host itself. Whether
-// its name can be resolved is not asked.
+// CheckHost returns why a host cannot be advertised to other nodes, without the host itself.
+// CheckHost does not resolve the name.
 func CheckHost(host string) error {
 	const want = "want the name of this machine, such as robot7, or its address, such as 10.0.0.5"
 	_, err := netip.ParseAddr(host)

@@ -9,7 +9,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
-// Serving is where a master serves.
+// Serving is the host that a master advertises, and the addresses that it listens on.
 type Serving struct {
 	Host   string   // in the URI of the master
 	Listen []string // IP addresses, or the one name or address that the user gave; empty if Host has no address of this machine
@@ -17,9 +17,10 @@ type Serving struct {
 	LoopbackDefault bool // on loopback because of the machine's name, not by the user's choice
 }
 
-// ForMaster determines where a master serves. Without an address to listen on these are the
-// addresses of the host that is advertised, and loopback: roscore listens on all interfaces, but
-// then a laptop's master is open to every network that it visits.
+// ForMaster determines the host that a master advertises and the addresses that it listens on. With
+// an empty listen, the master listens on the addresses of the advertised host and on loopback.
+// roscore listens on all interfaces, which opens a laptop's master to every network that the laptop
+// visits.
 func (l *Locator) ForMaster(ctx context.Context, listen string, a names.Args, ipv6 bool) Serving {
 	host := l.chosen(a)
 	explicit := host != ""
@@ -47,8 +48,8 @@ func (l *Locator) ForMaster(ctx context.Context, listen string, a names.Args, ip
 	return s
 }
 
-// thisHost returns the name of this machine if that stands for an address of it, otherwise an
-// address, with the addresses to listen on.
+// thisHost returns the machine's name if the name resolves to an address of this machine, and
+// otherwise one of its addresses. ips are the addresses to listen on.
 func (l *Locator) thisHost(ctx context.Context, ipv6 bool) (host string, ips []string) {
 	if name, err := l.hostname(); err == nil && name != "localhost" {
 		if ips := l.localAddrs(ctx, name, ipv6); len(ips) > 0 {
@@ -60,12 +61,12 @@ func (l *Locator) thisHost(ctx context.Context, ipv6 bool) (host string, ips []s
 			return ip.String(), []string{ip.String()}
 		}
 	}
-	return "localhost", []string{masterLoopback(ipv6)} // also where no file of hosts says so
+	return "localhost", []string{masterLoopback(ipv6)} // localhost is loopback even where no hosts file says so
 }
 
 // localAddrs returns those addresses of host that this machine has.
 func (l *Locator) localAddrs(ctx context.Context, host string, ipv6 bool) []string {
-	found, _ := l.lookup(ctx, host) // none, if it fails
+	found, _ := l.lookup(ctx, host) // none, if the lookup fails
 	var ips []string
 	for _, ip := range found {
 		if l.has(ip) && ip.Is6() == ipv6 && !slices.Contains(ips, ip.String()) {

@@ -13,8 +13,8 @@ import (
 
 const defaultMasterURI = "http://localhost:11311"
 
-// MasterURI returns the master's URI and its host:port: explicit, if that is set, or else what
-// the arguments and then the environment say.
+// MasterURI returns the master's URI and its host:port. The URI is the first that is set of
+// explicit, the one in the arguments, and the one in the environment.
 func MasterURI(explicit string, a names.Args, getenv func(string) string) (uri, hostport string, err error) {
 	uri, from := defaultMasterURI, ""
 	for _, u := range []struct{ from, uri string }{
@@ -41,7 +41,8 @@ func CheckMasterURI(uri string) error {
 	return nil
 }
 
-// masterURIHint says what is wrong with a master's URI, and what is meant, if that is likely.
+// masterURIHint describes the mistake in a master's URI and, where a guess is likely right, the
+// intended URI.
 func masterURIHint(uri string) string {
 	const form, port = "want http://HOST:PORT", ":11311"
 	rest, plain := strings.CutPrefix(uri, "http://")

@@ -8,7 +8,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
-// Args holds the ROS arguments of a command line.
+// Args are the ROS arguments of a command line.
 type Args struct {
 	Remaps    []Remap // in the order given; the last of one name wins
 	Name      string  // __name

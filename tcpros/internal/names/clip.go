@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-const clipBytes = 256 // of a peer's text in the log
+const clipBytes = 256 // most bytes of a peer's text in the log
 
 // Clip shortens a peer's text for the log. It returns a copy, so that the text can be freed.
 func Clip(text string) string {

@@ -57,9 +57,9 @@ type Resolver struct {
 	remaps    map[string]string // both sides resolved
 }
 
-// New works out namespace, node name and remappings in roscpp's order: the
-// node name itself is remapped, so the remappings come first, and those of private
-// names, which need the node name, come last.
+// New determines namespace, node name and remappings in roscpp's order. Remappings apply to the
+// node name, so New reads them first; remappings of private names need the node name, so New reads
+// them last.
 func New(base string, anonymous string, namespace string, a Args) (*Resolver, error) {
 	if a.Namespace != "" {
 		namespace = a.Namespace
@@ -98,7 +98,8 @@ func checkNodeName(name string) error {
 	return CheckName(name)
 }
 
-// addRemaps adds the remappings whose use of the node name is as private says.
+// addRemaps adds the remappings with a private name (~x) if private is true, and all others if
+// private is false.
 func (n *Resolver) addRemaps(remaps []Remap, base string, private bool) error {
 	for _, r := range remaps {
 		uses := strings.HasPrefix(r.From, "~") || strings.HasPrefix(r.To, "~")

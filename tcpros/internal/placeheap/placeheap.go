@@ -1,18 +1,18 @@
-// Package placeheap is a heap whose entries can be removed wherever they are. It is pure: its user
-// has the lock.
+// Package placeheap is a heap from which any entry can be removed. It is pure: its caller has the
+// lock.
 package placeheap
 
 import "container/heap"
 
-// Heap is a heap of entries that know their place in it, so that any of them can be
-// removed. The entry that goes before all others is first in list.
+// Heap is a heap that tells each entry its index in List, so that any entry can be removed. List[0]
+// is the entry that sorts before all others.
 type Heap[E any] struct {
 	List   []E
 	Before func(x, y E) bool
 	Moved  func(e E, place int) // called with the index in list whenever it changes
 }
 
-// Add adds an entry, and tells Moved its place.
+// Add adds an entry, and calls Moved with its index in List.
 func (h *Heap[E]) Add(e E) { heap.Push(h, e) }
 
 // Remove removes the entry at a place in List.
@@ -42,7 +42,7 @@ func (h *Heap[E]) Push(x any) {
 func (h *Heap[E]) Pop() any {
 	last := len(h.List) - 1
 	e := h.List[last]
-	clear(h.List[last:]) // what was closed is not kept
+	clear(h.List[last:]) // so that the garbage collector can free the entry
 	h.List = h.List[:last]
 	return e
 }

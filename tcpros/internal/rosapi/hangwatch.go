@@ -11,19 +11,19 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 )
 
-// hangForgotten is when a method whose call hung, and that was not called again, does not
-// count any more. One that is repeated hangs again sooner.
+// hangForgotten is how long a hang of a method is remembered while the method is not called again.
+// A method that is called again, and still hangs, is noticed sooner.
 const hangForgotten = 4 * callTimeout
 
-// HangWatch logs calls of the master that are not answered for long: which one it was when
-// they begin to hang, and when all methods are answered again. Calls are repeated, so most
-// callers are silent about one that fails. It is for concurrent use.
+// HangWatch logs that calls of the master hang: the first method that is not answered for long, and
+// later that all methods are answered again. Calls are repeated, so most callers do not log a
+// failed call. HangWatch is for concurrent use.
 type HangWatch struct {
 	log   *zap.Logger
 	after time.Duration
 
 	mu      sync.Mutex
-	methods map[string]time.Time // whose last call hangs or was given up, and when that was noticed
+	methods map[string]time.Time // methods whose last call hangs or was given up, and when the watch noticed
 	episode loglimit.Episode
 }
 
@@ -32,8 +32,7 @@ func NewHangWatch(log *zap.Logger, after time.Duration) *HangWatch {
 	return &HangWatch{log: log, after: after, methods: map[string]time.Time{}}
 }
 
-// watch notes that a call of the master begins. The caller calls what it returns with the
-// result.
+// watch records the start of a call of the master. The caller passes the result of the call to end.
 func (w *HangWatch) watch(ctx context.Context, hostport, method string) (end func(error)) {
 	timer := time.AfterFunc(w.after, func() {
 		if ctx.Err() == nil {
@@ -42,7 +41,7 @@ func (w *HangWatch) watch(ctx context.Context, hostport, method string) (end fun
 	})
 	return func(err error) {
 		timer.Stop()
-		// Without an answer a method that hung still does.
+		// A call that ended without an answer does not end a hang.
 		if ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
 			w.answered(hostport, method)
 		}

@@ -11,7 +11,7 @@ func Arg[T any](args []any, i int) (v T, ok bool) {
 // Kind is the kind of a registration.
 type Kind uint8
 
-// What a node registers.
+// The kinds of registrations.
 const (
 	Subscriber Kind = iota
 	Publisher
@@ -30,6 +30,6 @@ type Key struct {
 // Publishers is the master's list of publishers for one topic.
 type Publishers struct {
 	URIs     []string
-	Epoch    int  // number of the master: a restarted one may not know all live publishers yet
+	Epoch    int  // number of the master, one higher after each restart: a restarted master may not know all live publishers yet
 	RetryNow bool // from a publisherUpdate: links retry at once
 }

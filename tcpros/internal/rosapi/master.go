@@ -1,8 +1,7 @@
-// Package rosapi makes the calls of ROS's XML-RPC APIs: of the master, of its parameter server,
-// and of other nodes. Each call has a context, a timeout and a bound on its reply, which is
-// checked before anything reads it. The package also names what a node registers. HangWatch, and
-// what a Master remembers of replies, are for concurrent use. The rooms of package tcpros call
-// it; nothing else does.
+// Package rosapi makes the calls of ROS's XML-RPC APIs: of the master, of its parameter server, and
+// of other nodes. Each call has a context, a timeout and a bound on its reply, which is checked
+// before anything reads it. The package also defines the keys of registrations. HangWatch and
+// Master are for concurrent use. The rooms of package tcpros call it; nothing else does.
 package rosapi
 
 import (
@@ -31,14 +30,14 @@ import (
 
 const (
 	callTimeout  = 5 * time.Second
-	maxHostBytes = 255 // of a host name, as DNS has it
+	maxHostBytes = 255 // bytes of a host name, the limit of DNS
 
-	longestText  = 8 * names.MaxBytes // of names and URIs in lists; escapes make four bytes and more of one
-	longestParam = 12 << 20           // of a text among the parameters
-	sameListMost = 8 << 20            // of a list of topics that is compared with the next one
+	longestText  = 8 * names.MaxBytes // bytes of a name or URI in a list; an escaped byte takes four bytes or more
+	longestParam = 12 << 20           // bytes of a text among the parameters
+	sameListMost = 8 << 20            // bytes of a list of topics that is compared with the next list
 )
 
-// UnregisterCalls is how many calls unregister what a node has registered at the same time.
+// UnregisterCalls is how many unregister calls of a closing node run at the same time.
 const UnregisterCalls = 8
 
 // Bounds on replies. The node calls every node that registers with the master, many at the
@@ -66,11 +65,12 @@ type Master struct {
 	listed   topicList
 }
 
-// contactCounts counts what tells whether the master is still the process that it was: a process
-// that ends closes its connections. It is for concurrent use.
+// contactCounts counts connections to the master and its replies. The counts show whether the
+// master is still the same process, since a process that ends closes its connections. contactCounts
+// is for concurrent use.
 type contactCounts struct {
 	dials   atomic.Uint64 // attempts to connect to the master
-	answers atomic.Uint64 // valid replies of it
+	answers atomic.Uint64 // valid replies of the master
 }
 
 // Contact is a reading of contactCounts.
@@ -109,7 +109,7 @@ func (m *Master) HostPort() string { return m.hostport }
 // CallerID returns the name of the node that calls.
 func (m *Master) CallerID() string { return m.callerID }
 
-// Close drops idle connections.
+// Close closes idle connections.
 func (m *Master) Close() { m.http.(*http.Transport).CloseIdleConnections() }
 
 // URI returns the master's URI.
@@ -188,7 +188,7 @@ func (m *Master) PID(ctx context.Context) (pid int, err error) {
 // RegisterSubscriber registers a subscription of the node whose slave API is at uri, and returns
 // the URIs of the publishers.
 func (m *Master) RegisterSubscriber(ctx context.Context, topic, typ, uri string) ([]string, error) {
-	v, err := m.exchange(ctx, m.uri, masterReply, &reply{topic: topic}, "registerSubscriber", topic, typ, uri) // goroslib cannot leave out what is too long
+	v, err := m.exchange(ctx, m.uri, masterReply, &reply{topic: topic}, "registerSubscriber", topic, typ, uri) // goroslib cannot leave out texts that are too long
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func (m *Master) Unregister(ctx context.Context, k Key, uri string) error {
 		m.unread.forget(k.Name)
 	}
 	if c := (*CallError)(nil); errors.As(err, &c) && c.Answered {
-		return nil // it was not registered, which is fine
+		return nil // the registration did not exist, which is fine
 	}
 	return err
 }
@@ -260,9 +260,9 @@ func (m *Master) Probe(ctx context.Context, hostport string) error {
 	return conn.Close()
 }
 
-// Accepts tries whether the node whose slave API is at uri accepts connections. known is false if
-// that cannot be told: only a refusal comes from the node's machine. Others may reach a node whose
-// host name is not known here.
+// Accepts tries whether the node whose slave API is at uri accepts connections. known is false if a
+// connection failed otherwise than by a refusal: only a refusal is sent by the node's machine, and
+// other machines may reach a node whose host name this machine cannot resolve.
 func (m *Master) Accepts(ctx context.Context, uri string) (accepts, known bool) {
 	hostport, err := endpoint.SplitURI(uri)
 	if err == nil {
@@ -303,12 +303,13 @@ func (m *Master) call(ctx context.Context, hostport string, l xmlrpc.Limits, met
 	return m.answered(ctx, hostport, l, method, new(reply), do)
 }
 
-// Raw makes a call that goroslib lacks, or is slow at.
+// Raw makes a call that goroslib does not support, or makes slowly.
 func (m *Master) Raw(ctx context.Context, uri string, l xmlrpc.Limits, method string, args ...any) (any, error) {
 	return m.exchange(ctx, uri, l, new(reply), method, args...)
 }
 
-// exchange is raw, with a reply that may have a list to be compared with.
+// exchange is Raw with a reply of the caller, which may have an earlier list to compare the new
+// list with.
 func (m *Master) exchange(ctx context.Context, uri string, l xmlrpc.Limits, got *reply, method string, args ...any) (any, error) {
 	hostport, err := endpoint.SplitURI(uri)
 	if err != nil {
@@ -325,7 +326,7 @@ func (m *Master) exchange(ctx context.Context, uri string, l xmlrpc.Limits, got 
 	return got.value, nil
 }
 
-// answered runs one call with an HTTP client, and notes what came of it.
+// answered runs one call with an HTTP client, and records the outcome.
 func (m *Master) answered(ctx context.Context, hostport string, l xmlrpc.Limits, method string, got *reply, do func(*http.Client) error) error {
 	end := func(error) {}
 	if hostport == m.hostport {

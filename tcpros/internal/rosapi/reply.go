@@ -10,17 +10,18 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
-// reply is what the transport of one call has to say besides the reply itself.
+// reply has the options of one call, set before the call, and the facts that its transport found
+// out about the reply.
 type reply struct {
 	answered bool // a valid reply came
-	skipped  int  // texts in it that were too long
+	skipped  int  // texts of the reply that were left out because they are too long
 	keep     bool // set before: the value is wanted here, and need not be passed on
 	value    any
-	topic    string // set before: what the reply is about
+	topic    string // set before: the topic of the call
 
 	body []byte  // set before: memory for the body
-	last *uint64 // set before: checksum of an earlier body, to be replaced by that of this one
-	same bool    // both are equal: there is no value
+	last *uint64 // set before: checksum of an earlier body; the checksum of this body replaces it
+	same bool    // both checksums are equal: there is no value
 }
 
 // unwrapURLError removes the wrapping of net/http, which repeats method and URL.
@@ -38,10 +39,11 @@ func hasSkipped(v any) bool {
 	return skipped || slices.ContainsFunc(list, hasSkipped)
 }
 
-// bodySeed is that of checksums of bodies: nobody can make two that have the same.
+// bodySeed is the random seed of the checksums of bodies: no peer can make two bodies with the same
+// checksum.
 var bodySeed = maphash.MakeSeed()
 
-// parse returns the reply, [1, text, value], or the error that it holds.
+// parse returns the reply, [1, text, value], or the error that the reply contains.
 func (r *reply) parse(l xmlrpc.Limits) ([]any, error) {
 	if r.last == nil {
 		return checkReply(r.body, l)
@@ -59,7 +61,7 @@ func (r *reply) parse(l xmlrpc.Limits) ([]any, error) {
 	return v, err
 }
 
-// checkReply returns the reply, [1, text, value], or the error that it holds.
+// checkReply returns the reply, [1, text, value], or the error that the reply contains.
 func checkReply(body []byte, l xmlrpc.Limits) ([]any, error) {
 	v, err := xmlrpc.ParseResponse(body, l)
 	if f := (*xmlrpc.Fault)(nil); errors.As(err, &f) {

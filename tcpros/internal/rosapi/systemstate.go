@@ -31,7 +31,7 @@ func (m *Master) SystemState(ctx context.Context) (SystemState, error) {
 	return SystemState{parts[0], parts[1], parts[2]}, nil
 }
 
-// nodesBy reads rows of a name and a list of nodes, without what was skipped.
+// nodesBy reads rows of a name and a list of nodes, without skipped texts.
 func nodesBy(list any) (map[string][]string, bool) {
 	rows, ok := list.([]any)
 	by := make(map[string][]string, len(rows))
@@ -52,5 +52,5 @@ func nodesBy(list any) (map[string][]string, bool) {
 // TopicTypes lists all topics whose type the master knows, also those without a
 // publisher.
 func (m *Master) TopicTypes(ctx context.Context) ([]TopicInfo, error) {
-	return m.topics(ctx, m.uri, masterReply, "getTopicTypes") // goroslib cannot leave out what is too long
+	return m.topics(ctx, m.uri, masterReply, "getTopicTypes") // goroslib cannot leave out texts that are too long
 }

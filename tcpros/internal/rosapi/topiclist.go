@@ -8,19 +8,19 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
-// topicList is the last list of topics of the master. A large graph is listed each second, and is
-// mostly the same.
+// topicList is the last list of topics of the master. The recorder asks for the list each second,
+// and mostly gets the same list.
 type topicList struct {
-	body   []byte // reused by the next
-	sum    uint64 // of body
+	body   []byte // memory that the next call reuses
+	sum    uint64 // checksum of body
 	topics []TopicInfo
 }
 
 // TopicInfo is one topic and its type, "*" if that is not known.
 type TopicInfo struct{ Name, Type string }
 
-// PublishedTopics lists the topics that have a publisher. The list may be that of another call, and
-// must not be changed.
+// PublishedTopics lists the topics that have a publisher. Several calls may return the same list:
+// the caller must not change it.
 func (m *Master) PublishedTopics(ctx context.Context) ([]TopicInfo, error) {
 	m.topicsMu.Lock()
 	defer m.topicsMu.Unlock()
@@ -44,17 +44,17 @@ func (m *Master) PublishedTopics(ctx context.Context) ([]TopicInfo, error) {
 	return topics, nil
 }
 
-// NodeSubscriptions asks the node at uri what it subscribes to.
+// NodeSubscriptions asks the node at uri for the topics that it subscribes to.
 func (m *Master) NodeSubscriptions(ctx context.Context, uri string) ([]TopicInfo, error) {
 	return m.topics(ctx, uri, SlaveReply, "getSubscriptions") // goroslib has no such call
 }
 
-// NodePublications asks the node at uri what it publishes.
+// NodePublications asks the node at uri for the topics that it publishes.
 func (m *Master) NodePublications(ctx context.Context, uri string) ([]TopicInfo, error) {
 	return m.topics(ctx, uri, SlaveReply, "getPublications")
 }
 
-// topics makes a call that answers rows of topic and type.
+// topics makes a call whose answer is rows of topic and type.
 func (m *Master) topics(ctx context.Context, uri string, l xmlrpc.Limits, method string) ([]TopicInfo, error) {
 	v, err := m.Raw(ctx, uri, l, method)
 	if err != nil {
@@ -67,7 +67,7 @@ func (m *Master) topics(ctx context.Context, uri string, l xmlrpc.Limits, method
 	return topics, nil
 }
 
-// topicRows reads rows of topic and type, without those whose name was skipped.
+// topicRows reads rows of topic and type, without rows whose name was skipped.
 func topicRows(v any) ([]TopicInfo, error) {
 	rows, ok := v.([]any)
 	out := make([]TopicInfo, 0, len(rows))
@@ -90,7 +90,7 @@ func topicRows(v any) ([]TopicInfo, error) {
 	return out, nil
 }
 
-// textList reads a list of texts, without those that were skipped.
+// textList reads a list of texts, without skipped texts.
 func textList(v any) (texts []string, ok bool) {
 	list, ok := v.([]any)
 	texts = make([]string, 0, len(list))

@@ -14,27 +14,28 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
-// unreadReplies notes what could not be read of the master's replies. Any node can register names
-// of any length, which the master then repeats to all others. It is for concurrent use.
+// unreadReplies records the parts of the master's replies that could not be read. Any node can
+// register names of any length, which the master then repeats to all others. unreadReplies is for
+// concurrent use.
 type unreadReplies struct {
 	mu   sync.Mutex
-	now  map[string]string // by what is asked again and again: what was not read of the last reply
-	last string            // the latest one ever
+	now  map[string]string // by method and topic, for polled methods: description of the unread part of the last reply
+	last string            // the latest description; kept for ever
 }
 
-// polled are the methods that are called again and again, so that a later reply tells when all is
-// well.
+// polled are the methods that the node calls repeatedly: a later reply shows when all of it can be
+// read again.
 var polled = map[string]bool{"getPublishedTopics": true, "getSystemState": true, "registerSubscriber": true}
 
-// note records how a reply of the master about a topic, if it is about one, was read: skipped texts
-// were left out, or err is why there is none.
+// note records how completely a reply of the master was read: skipped is the number of texts that
+// were left out, err the reason why nothing was read. topic is empty if the call has no topic.
 func (u *unreadReplies) note(log *zap.Logger, hostport, method, topic string, skipped int, err error) {
 	what := ""
 	switch {
 	case errors.Is(err, xmlrpc.ErrLimit) || errors.Is(err, xmlrpc.ErrMalformed):
 		what = fmt.Sprintf("%s: %v", method, err)
 	case err != nil && !errors.Is(err, ErrStatus):
-		return // it was not read to the end: the next reply will tell
+		return // the reply was not read to its end: the next reply decides
 	case skipped > 0:
 		what = fmt.Sprintf("%s: %d too long", method, skipped)
 	}
@@ -57,7 +58,7 @@ func (u *unreadReplies) note(log *zap.Logger, hostport, method, topic string, sk
 	}
 }
 
-// forget is called when the publishers of a topic are asked for no longer.
+// forget is called when the node no longer asks for the publishers of a topic.
 func (u *unreadReplies) forget(topic string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -66,9 +67,9 @@ func (u *unreadReplies) forget(topic string) {
 
 func replyKey(method, topic string) string { return method + " " + topic }
 
-// Unread says what could not be read of the master's replies, such as names that are too long. now is
-// about the last replies to what is asked again and again; empty if all were read in full. ever is
-// the latest text that was not empty.
+// Unread describes the parts of the master's replies that could not be read, such as names that are
+// too long. now describes the latest replies to calls that the node repeats; it is empty if all of
+// them were read in full. ever is the latest description that was not empty.
 func (m *Master) Unread() (now, ever string) {
 	m.unread.mu.Lock()
 	defer m.unread.mu.Unlock()

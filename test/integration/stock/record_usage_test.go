@@ -60,7 +60,7 @@ func usageRows() []recordRow {
 		{name: "help anywhere, wrapper", args: "/chatter -O x -h", wrapper: true, ours: want{says: "--max-splits"}},
 		{name: "7 no such directory", args: "/nothing -O sub/none", ours: bad("cannot open sub/none.bag.active"), stock: &want{code: 1, says: "Error opening file: sub/none.bag.active"}},
 		{name: "11 topic regex that is none", args: "-e (", ours: bad(`topic: "("`), stock: abort("regex")},
-		{name: "exclude regex that is none", args: "-a -x (", ours: bad(`--exclude "("`), stock: &want{code: 1, says: "Error reading options: "}},
+		{name: "exclude regex that is none", args: "-a -x (", ours: bad(`--exclude: "("`), stock: &want{code: 1, says: "Error reading options: "}},
 		{name: "no topic's name", args: "9lives", ours: bad("9lives"), stock: abort("9lives")},
 		{name: "no master's name", args: "-a __master:=foo", ours: bad(`__master:= "foo"`), stock: abort("Couldn't parse the master URI [foo]")},
 	}
