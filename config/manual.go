@@ -54,7 +54,7 @@ func writeMan(w io.Writer, app *kong.Application) error {
 	return err
 }
 
-// buildDate returns the date of what the program was built from, if that is known.
+// buildDate returns the date of the commit from which the program was built; empty if it is not known.
 func buildDate() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {

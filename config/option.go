@@ -62,7 +62,7 @@ func (o *option) texts() []string {
 	return texts
 }
 
-// origin says where the values of an option come from.
+// origin is the place where the values of an option were set.
 type origin struct {
 	place string // empty means the default
 	path  string // of the file whose line is in place; empty elsewhere

@@ -13,7 +13,7 @@ import (
 	kongcompletion "github.com/jotaen/kong-completion"
 )
 
-// Program says what Parse has to know of a program.
+// Program describes the options of a program.
 type Program struct {
 	Name    string // in lower case
 	Version string
@@ -21,19 +21,19 @@ type Program struct {
 	Words   Words
 	Groups  []Group // in the order of the help
 
-	// Complete is called after the values are stored, and before the rules of the groups. It derives what
-	// depends on several options; nil derives nothing.
+	// Complete is called after the values are stored, and before the rules of the groups. It sets the variables
+	// that depend on several options; nil sets none.
 	Complete func()
 }
 
-// Words are the arguments that are no options: they are values of an option.
+// Words describes the arguments that are not options. They are values of the option Option.
 type Words struct {
 	Name   string // what one word is; the key in a file is the plural
 	Option string // long name of the option
 	Help   string
 }
 
-// Settings are the options of a program with the values that they have, and where these come from.
+// Settings are the options of a program with their values and the places where these were set.
 type Settings struct {
 	options []*option
 	unknown []string
@@ -79,7 +79,7 @@ func (p *Program) Parse(args []string) (*Settings, error) {
 	return s, errs.err()
 }
 
-// brokenRules returns what the values of all options break.
+// brokenRules completes the values, and returns an error for each broken rule.
 func (p *Program) brokenRules(all []*option, othersWrong bool) (errs Errors) {
 	if p.Complete != nil {
 		p.Complete()
@@ -123,7 +123,7 @@ func (p *Program) options() []*option {
 	return all
 }
 
-// store sets what the option stands for to its values, or to its default if they are wrong.
+// store stores the values of the option, or its default if it has no values or a wrong one.
 func (o *option) store() {
 	if o.origin.place != "" && !o.bad {
 		for _, v := range o.values {

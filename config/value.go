@@ -12,7 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/units"
 )
 
-// Value says which texts an option accepts, and what they set.
+// Value reads the texts of an option, and stores the values.
 type Value struct {
 	kind    kind
 	choices []string     // all values that are allowed; nil means any that read accepts
@@ -25,7 +25,7 @@ type Value struct {
 	read func(text string) (set func(), err error) // reads and checks one text; set stores what it means
 }
 
-// kind says how values are given.
+// kind is how the values of an option are given.
 type kind int
 
 const (

@@ -13,7 +13,7 @@ import (
 
 const (
 	progressEvery = 10 * time.Second
-	// A key that is held down causes many changes: those within this time share one line.
+	// changeDelay is the time in which changes share one line: a key that is held down causes many changes.
 	changeDelay = 200 * time.Millisecond
 )
 
@@ -21,7 +21,7 @@ const (
 type eventLog struct {
 	control control.Control
 	log     *zap.Logger
-	changes *zap.Logger // for what any node may cause, at any rate
+	changes *zap.Logger // for changes, which any node may cause at any rate: its lines are limited
 	screen  bool        // there is a screen: log bookmarks only
 	resume  string      // how to continue play that begins paused
 }
@@ -96,7 +96,7 @@ func (n *eventLog) logChanges(last, now *control.Status) {
 	for _, b := range now.Bookmarks[min(len(last.Bookmarks), len(now.Bookmarks)):] {
 		n.changes.Info("bookmark", at(b))
 	}
-	// Play may have ended since then: who has stopped it must not read that it goes on.
+	// Play may have ended since: the log must not say that play continues after it was stopped.
 	if n.screen || now.Phase > control.PhaseKeepAlive {
 		return
 	}

@@ -26,9 +26,9 @@ func limitMemory(buffers, others int64) {
 	}
 }
 
-// masterMemory returns what the parameters of an embedded master may take; address is empty without one. The collector must
-// leave room for it, or it never rests when they do. They seldom take a megabyte, so no buffer
-// is made smaller for them.
+// masterMemory returns the limit in bytes of the parameters of an embedded master; address is empty without such a
+// master. The memory limit of the garbage collector has to include these bytes: otherwise the collector would run all
+// the time once the parameters take them. Parameters seldom take a megabyte, so the buffer is not made smaller for them.
 func masterMemory(address string) int64 {
 	if address == "" {
 		return 0

@@ -27,7 +27,7 @@ func snapshotOnSignal(recording control.Recording, log *zap.Logger) (stop func()
 		for {
 			select {
 			case <-signals:
-				// A snapshot that ends later tells of its end itself.
+				// The recorder logs the end of a snapshot.
 				wg.Go(func() {
 					if _, err := recording.Snapshot(ctx); err != nil && !errors.Is(err, context.Canceled) {
 						log.Error("no snapshot", zap.Stringer("trigger", snapshotSignal), zap.Error(err))

@@ -13,8 +13,7 @@ import (
 // is closed, and nothing can interrupt an expression with loops within loops.
 const evaluationWait = time.Second
 
-// newTriggers returns what watches for what the command line names; nil if that is nothing. finish ends
-// the recording.
+// newTriggers returns the triggers of the options; nil if there are none. finish ends the recording.
 func newTriggers(s *settings, o *recorder.Options, finish func(), resolve resolver) (*trigger.Set, error) {
 	t := &s.triggers
 	on := map[trigger.Kind][]string{
@@ -36,8 +35,8 @@ func newTriggers(s *settings, o *recorder.Options, finish func(), resolve resolv
 	})
 }
 
-// startTriggers makes o watch for what the command line names, until end is called, which waits
-// for at most evaluationWait. memory is what that takes beside the buffer. finish ends the recording.
+// startTriggers makes o evaluate the triggers of the options until end is called, which waits for at most
+// evaluationWait. memory is the number of bytes that triggers take beside the buffer. finish ends the recording.
 func startTriggers(ctx context.Context, s *settings, o *recorder.Options, finish func()) (end func(), memory int64, err error) {
 	set, err := newTriggers(s, o, finish, o.Node.Resolve)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
-// uploads is what goes on beside a recording with --upload; without it, it is nil.
+// uploads are the uploads beside a recording; nil without --upload.
 type uploads struct {
 	*upload.Uploader
 	bucket  *store.Bucket
@@ -29,10 +29,10 @@ type uploads struct {
 	result  func() upload.Stats
 }
 
-// cancelTimeout is how long an upload may take to break off.
+// cancelTimeout bounds the time that an upload takes to end after it was canceled.
 const cancelTimeout = 2 * time.Second
 
-// handover is what the recording sees of uploads.
+// handover hands the finished bags of a recording to the uploads.
 type handover struct {
 	*upload.Uploader
 	left map[string]bool // bags that wait for another place
@@ -74,7 +74,7 @@ var storeStates = map[upload.StoreState]control.HandoverState{
 	upload.OK: control.HandoverOK, upload.Unreachable: control.HandoverUnreachable, upload.Failing: control.HandoverFailing,
 }
 
-// memory is what uploads take at most, about: parts on their way, and the SDK.
+// memory returns about the largest number of bytes that uploads take: parts being sent, and the SDK.
 func (u *uploads) memory() int64 {
 	if u == nil {
 		return 0
@@ -90,8 +90,8 @@ func uploadSummary(to string, s *upload.Stats) string {
 	return "uploads: " + s.Text() + "\n"
 }
 
-// startUploads begins to upload what former recordings have left, and makes the
-// recording hand over its files. They go on when ctx is done, until end.
+// startUploads begins to upload the bags that earlier recordings have left, and makes the recording hand over its
+// files. Uploads continue after the end of ctx, until end.
 func startUploads(ctx context.Context, s *uploadSettings, o *recorder.Options) (*uploads, error) {
 	if s.to == "" {
 		o.Handover = leftUploads(upload.Pending(o.Output.Dir()))
@@ -137,8 +137,8 @@ func startUploads(ctx context.Context, s *uploadSettings, o *recorder.Options) (
 	return u, nil
 }
 
-// end, once, gives what is under way a little time, and leaves the rest to the next start. It
-// returns what has become of all.
+// end gives running uploads up to --upload-wait, leaves the other bags to the next start, and returns the statistics.
+// Only the first call does so; other calls return the same.
 func (u *uploads) end() upload.Stats {
 	if u == nil {
 		return upload.Stats{}
@@ -165,7 +165,7 @@ func (u *uploads) finish() upload.Stats {
 	}
 	stats := u.Stats()
 	if err := errors.Join(u.Close(), u.bucket.Close()); err != nil {
-		u.log.Debug("after the uploads", zap.Error(err)) // nothing is lost by it
+		u.log.Debug("after the uploads", zap.Error(err)) // no bag is lost
 	}
 	return stats
 }

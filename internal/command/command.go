@@ -1,5 +1,5 @@
-// Package command holds the commands of a program as data: what a user can order, by whichever
-// door the order comes. It knows no program and no door, and has no state.
+// Package command declares the commands of a program as data. The doors (services and topics of ROS, HTTP, keys)
+// carry them out. The package knows no program and no door, and has no state.
 package command
 
 import (
@@ -10,9 +10,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Command is something that a user can order. A program writes each of its commands once, as an
-// entry of a list; the doors (services and topics of ROS, HTTP, keys) make of the list what they
-// need.
+// Command is a command that users can give to a program. A program declares each of its commands once, as an entry of
+// a list; each door serves the entries that have a name there.
 type Command struct {
 	Params []Param
 
@@ -31,14 +30,14 @@ type Command struct {
 	Do func(ctx context.Context, given Params) (Result, error)
 }
 
-// Result is what has come of a command.
+// Result is the result of a command.
 type Result struct {
 	Text   string  // what was done, in a sentence without a full stop
 	Brief  string  // the same without the directories of files; empty if Text names none
-	Fields []Field // what programs may want to know beside the text
+	Fields []Field // values for programs, beside the text
 }
 
-// Field is a value that programs get.
+// Field is a named value in a Result.
 type Field struct {
 	Name  string
 	Value any // as JSON
@@ -102,7 +101,7 @@ func (c *Command) Run(ctx context.Context, given Params) (Result, error) {
 	return c.Do(ctx, given)
 }
 
-// check returns why a parameter cannot be meant.
+// check returns why the value of a parameter is invalid.
 func (p *Param) check(given Params) error {
 	switch p.Kind {
 	case Bool:
@@ -126,7 +125,7 @@ func (p *Param) check(given Params) error {
 	return nil
 }
 
-// Switch reports whether the command is an order to switch something on or off.
+// Switch reports whether the command switches something on or off: its only parameter is a Bool.
 func (c *Command) Switch() bool { return len(c.Params) == 1 && c.Params[0].Kind == Bool }
 
 // ByService returns the command with the name of a service. There must be one.

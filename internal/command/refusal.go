@@ -2,17 +2,17 @@ package command
 
 import "errors"
 
-// Kind says why a command is refused.
+// Kind is the reason for which a command is refused.
 type Kind int
 
 // The kinds of refusal.
 const (
-	Failed      Kind = iota // it was tried: the disk, a bag, an error that nobody foresaw
-	Invalid                 // a parameter cannot be meant
-	NotFound                // what the parameter names does not exist
-	Conflict                // not possible in the present state
-	NoChange                // there is nothing to do in the present state
-	Unavailable             // not possible yet, or no more, or too much at once
+	Failed      Kind = iota // the command was tried and failed: the disk, a bag, an unforeseen error
+	Invalid                 // a parameter has an invalid value
+	NotFound                // the bag or topic that a parameter names does not exist
+	Conflict                // the command is not possible in the present state
+	NoChange                // the command has nothing to do in the present state
+	Unavailable             // the command is not possible before the start or at the end, or there are too many at once
 )
 
 // RefusalError is an error with its kind.

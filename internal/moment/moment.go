@@ -27,14 +27,14 @@ const (
 type Moment struct {
 	Base Base
 	At   time.Duration
-	Mark string // with AtMark: what the text of the mark is, or begins with
+	Mark string // with AtMark: the text of the mark, or the beginning of the text
 }
 
 // maxStamp is the latest time that fits into a bag.
 const maxStamp = math.MaxUint32 * time.Second
 
-// minAbsolute is the number of seconds from which on a plain number is meant to be a time since
-// 1970, as other tools take it: no bag is three years long.
+// minAbsolute is the smallest plain number that is refused because it is probably meant as a time since 1970, as in
+// other tools: no bag is three years long.
 const minAbsolute = 100_000_000 * time.Second
 
 // momentLayouts are the accepted formats of dates, besides RFC 3339. Seconds may have a
@@ -106,10 +106,10 @@ func checkYear(t time.Time) error {
 	return nil
 }
 
-// Bags says what the moments in bags are relative to.
+// Bags has the times to which moments in bags are relative.
 type Bags struct {
 	First, Last time.Duration                            // times of the earliest and the latest message, since 1970
-	Mark        func(text string) (time.Duration, error) // the time of the mark whose text is, or begins with, that
+	Mark        func(text string) (time.Duration, error) // the time of the mark whose text is text, or begins with text; since 1970
 }
 
 // errRelative is the error of a moment in bags of which nothing is known.

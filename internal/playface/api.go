@@ -23,10 +23,10 @@ type recordedMark struct {
 	Text     string  `json:"text"`
 }
 
-// maxRecordedMarks is how many are listed.
+// maxRecordedMarks is the number of marks that are listed.
 const maxRecordedMarks = 1000
 
-// recordedMarks lists the first marks of what is played.
+// recordedMarks lists the first marks in the part of the bags that is played.
 func (f *Face) recordedMarks(w http.ResponseWriter, _ *http.Request) {
 	c, err := f.controlOrError()
 	if err != nil {

@@ -292,7 +292,7 @@ func setTopic(c control.Control, given command.Params) (string, bool, error) {
 // from returns the text for the position before a command.
 func from(c control.Control) string { return " from " + precise(c.Status().Position) + " s" }
 
-// doing returns the text for what play does and where, as ~status has it.
+// doing returns the state and the position of play, with the text of ~status.
 func doing(c control.Control) string {
 	s := c.Stats()
 	return state(&s)

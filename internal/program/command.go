@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// doers names the program for each word with which rosbag or gobag is told what to do.
+// doers has the program that carries out each command of rosbag and of gobag.
 var doers = map[string]string{
 	"record": "gorecord", "play": "goplay", "master": "gomaster", "roscore": "gomaster",
 	"info": "gobag", "echo": "gobag", "reindex": "gobag", "check": "gobag", "diff": "gobag", "compress": "gobag", "decompress": "gobag",

@@ -14,9 +14,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/plural"
 )
 
-// Errors is where a program tells its user what went wrong: each error is one line that
-// begins with the name of the program. Texts are printed as they are, so errors have no
-// prefix of a package (ADR 0066).
+// Errors prints the errors of a program for its user: each error is one line that begins with the name of the program.
+// Texts are printed unchanged, so errors have no prefix of a package (ADR 0066).
 type Errors struct {
 	W    io.Writer
 	Name string // of the program
@@ -38,10 +37,10 @@ func (e *Errors) Fail(code int, err error) int {
 	return code
 }
 
-// maxErrors is how many errors of a configuration are printed: a file may be none at all.
+// maxErrors is the number of errors of a configuration that are printed: the file may be something else altogether.
 const maxErrors = 50
 
-// Print prints a text as one line. What could control a terminal is escaped.
+// Print prints a text as one line. Characters that could control a terminal are escaped.
 func (e *Errors) Print(text string) {
 	text = loglimit.Cut(escape.Line(text), loglimit.MaxLine-256)
 	if e.JSON {

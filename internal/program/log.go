@@ -26,9 +26,9 @@ import (
 // LogOptions say what a log looks like and what is in it.
 type LogOptions struct {
 	options.Log
-	Quiet    bool // nothing below warnings
-	Terminal bool // people read it as it is written
-	Colors   bool // of a terminal
+	Quiet    bool // only warnings and errors
+	Terminal bool // the log is written to a terminal
+	Colors   bool // the terminal has colors
 
 	Rosout *rosout.Publisher // gets lines of level Info and above, too; may be nil
 }
@@ -62,7 +62,7 @@ func NewLog(w io.Writer, o LogOptions) *zap.Logger {
 	return zap.New(loglimit.Core(tee{core, &rosoutCore{out: o.Rosout}}), zap.AddCaller()) // which only /rosout has
 }
 
-// encoder returns what makes the lines that programs read.
+// encoder returns the encoder for lines that programs read.
 func encoder(asJSON bool) zapcore.Encoder {
 	if asJSON {
 		enc := zap.NewProductionEncoderConfig()
@@ -120,7 +120,7 @@ func (c *terminalCore) Write(e zapcore.Entry, fields []zap.Field) error {
 	return err
 }
 
-// appendText appends what a line says: its message and key=value.
+// appendText appends the message of a line and its fields as key=value.
 func appendText(line *buffer.Buffer, message string, fields []zap.Field, paint func(color, text string) string) {
 	line.AppendString(escape.Text(message))
 	for _, f := range fields {
@@ -132,7 +132,7 @@ func appendText(line *buffer.Buffer, message string, fields []zap.Field, paint f
 	}
 }
 
-// plain is a paint function for what is no terminal.
+// plain is the paint function without colors.
 func plain(_, text string) string { return text }
 
 var lines = buffer.NewPool() //nolint:gochecknoglobals // a pool

@@ -1,5 +1,5 @@
-// Package program holds what the commands share: the log, signals, exit codes, the
-// version, and a node with its master.
+// Package program has the parts that all commands share: the log, signals, exit codes, the version, and a node with
+// its master.
 package program
 
 import (
@@ -91,7 +91,7 @@ const RequestWindow = time.Second
 // requests counts requests to end.
 type requests struct {
 	n    int
-	last time.Time // when the latest began
+	last time.Time // when the latest request began
 }
 
 // count reports whether a signal at now is another request.
@@ -201,7 +201,7 @@ func (g *Graph) NewNode(ctx context.Context, name string) (*tcpros.Node, error) 
 	return tcpros.NewNode(ctx, o)
 }
 
-// PublishLog publishes what out has and gets, until Close. out may be nil.
+// PublishLog publishes the lines that out holds and those that it gets, until Close. out may be nil.
 func (g *Graph) PublishLog(out *rosout.Publisher) {
 	out.Attach(g.Node)
 	g.rosout = out

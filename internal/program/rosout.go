@@ -12,8 +12,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/rosout"
 )
 
-// rosoutCore is a zapcore.Core that publishes lines of level Info and above on /rosout, whatever
-// the level of the log is: who reads /rosout selects there.
+// rosoutCore is a zapcore.Core that publishes lines of level Info and above on /rosout, whatever the level of the log
+// is: readers of /rosout select by level themselves.
 type rosoutCore struct {
 	out    *rosout.Publisher
 	fields []zap.Field // of With
@@ -54,9 +54,8 @@ func (c *rosoutCore) Write(e zapcore.Entry, fields []zap.Field) error {
 	return nil
 }
 
-// aboutItself reports whether a line with this field is about the topic of the lines, or the one on
-// which the node rosout repeats them. Published, it would be the cause of another line when
-// a recorder drops it, and that of the next.
+// aboutItself reports whether a line with this field is about /rosout, or about /rosout_agg, on which the node rosout
+// repeats the lines. Such a line is not published: a recorder that drops it would log another such line, and so on.
 func (c *rosoutCore) aboutItself(f zap.Field) bool {
 	return f.Type == zapcore.StringType && (f.Key == "topic" || f.Key == "name") && c.out.Carries(f.String)
 }
@@ -106,8 +105,8 @@ func (t tee) Write(e zapcore.Entry, fields []zap.Field) error {
 	return t[0].Write(e, fields)
 }
 
-// NewRosout returns what publishes the lines of a log on /rosout once a Graph does so; nil, which
-// does nothing, if the user has disabled that.
+// NewRosout returns the publisher of the lines of a log on /rosout, which begins with Graph.PublishLog; nil, which does
+// nothing, if the user has disabled it.
 func NewRosout(disabled bool) *rosout.Publisher {
 	if disabled {
 		return nil

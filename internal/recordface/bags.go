@@ -104,7 +104,7 @@ func describeBag(w http.ResponseWriter, _ *http.Request, file *os.File, b *contr
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	info.WriteJSON(w) //nolint:errcheck,gosec // whoever has gone does not need it
+	info.WriteJSON(w) //nolint:errcheck,gosec // an error means that the client has gone
 	return nil
 }
 

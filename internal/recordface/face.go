@@ -82,7 +82,7 @@ type recordState struct {
 }
 
 type snapshots struct {
-	Only  bool    `json:"only"` // no bag is written but those of snapshots
+	Only  bool    `json:"only"` // only snapshots are written
 	Held  float64 `json:"held"`
 	Bytes int64   `json:"bytes"` // bytes of the buffers that a snapshot would use
 	Taken int     `json:"taken"`
@@ -177,7 +177,7 @@ func (f *Face) Poll(now time.Time) web.View {
 	return web.View{State: s, Health: f.health(now, &stats, &s), NotReady: notReadyReason(&stats)}
 }
 
-// keepMinute adds the rates to those of the last minute.
+// keepMinute adds the present rate of each topic to its rates of the last minute.
 func (f *Face) keepMinute(stats *control.Stats) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -192,7 +192,7 @@ func (f *Face) keepMinute(stats *control.Stats) {
 	}
 }
 
-// round rounds a rate of messages to what is shown.
+// round rounds a rate to tenths, as the page shows rates.
 func round(hz float64) float64 { return math.Round(hz*10) / 10 }
 
 func (f *Face) topic(stats *control.Stats, i int) recordTopic {

@@ -54,8 +54,8 @@ func describeRecording() *metrics.Set {
 	return d
 }
 
-// triggerMetrics are those of each trigger. The label trigger is its number, from 0, in the order
-// of the summary: expressions are long.
+// triggerMetrics are the metrics of each trigger. The label trigger is the number of the trigger, from 0, in the order
+// of the summary: expressions are too long for a label.
 var triggerMetrics = []struct { //nolint:gochecknoglobals // a constant, but for the language
 	name, help string
 	value      func(*control.TriggerStats) uint64
@@ -138,7 +138,7 @@ func (f *Face) Collect(ch chan<- prometheus.Metric) {
 	collectTopics(ch, &stats)
 }
 
-// storeStates are those that gorecord_store_state tells apart.
+// storeStates are the values of the label state of gorecord_store_state.
 var storeStates = []control.HandoverState{ //nolint:gochecknoglobals // a constant, but for the language
 	control.HandoverUnchecked, control.HandoverOK, control.HandoverUnreachable, control.HandoverFailing,
 }
@@ -167,7 +167,7 @@ func collectUploads(ch chan<- prometheus.Metric, stats *control.Stats) {
 	d.Gauge(ch, "gorecord_store_state_seconds", max(stats.Taken.Sub(h.StateSince), 0).Seconds())
 }
 
-// missedCause stands beside the causes of drops: published, and never arrived.
+// missedCause is the cause of messages that were published and never arrived, beside the causes of drops.
 const missedCause = "missed"
 
 func collectTopics(ch chan<- prometheus.Metric, stats *control.Stats) {

@@ -16,8 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// maxCommandBytes is the largest message that is read and then refused; a larger one closes the
-// link.
+// maxCommandBytes is the largest message that is read; a larger message closes the link.
 const maxCommandBytes = 64 << 10
 
 // message is the message that carries a parameter. std_srvs has no service with a number or a

@@ -23,7 +23,7 @@ var (
 // Same reads a text as it is.
 func Same(text string) (string, error) { return text, nil }
 
-// Int reads an integer as stock does: 010 is ten, and 0x10 is none.
+// Int reads an integer as rosbag does: 010 is ten, and 0x10 is an error.
 func Int(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *Size) UnmarshalText(text []byte) error {
 // ChunkLimit is the size of the largest compressed chunk that is unpacked.
 type ChunkLimit int64
 
-// maxChunkLimit is the most that readers of bags take, in whole MiB.
+// maxChunkLimit is the largest limit that readers of bags accept, in whole MiB.
 const maxChunkLimit = 2047 << 20
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -190,12 +190,12 @@ func HostPort(text, example, port string) (string, error) {
 	return text, nil
 }
 
-// AtLeast returns a check for numbers from least on. NaN is none.
+// AtLeast returns a check that refuses numbers below least, and NaN.
 func AtLeast[N cmp.Ordered](least N, reason string) func(N) error {
 	return func(n N) error { return unless(n >= least, reason) }
 }
 
-// AtMost returns a check for numbers up to most. NaN is none.
+// AtMost returns a check that refuses numbers above most, and NaN.
 func AtMost[N cmp.Ordered](most N, reason string) func(N) error {
 	return func(n N) error { return unless(n <= most, reason) }
 }

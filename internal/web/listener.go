@@ -12,16 +12,16 @@ import (
 	"go.uber.org/zap"
 )
 
-// Limits on connections. Held ones cannot be evicted, so those that may be held are together
-// far below addressConnections: whoever fills the server, there is a connection to evict.
+// Limits on connections. A held connection cannot be evicted. The limits of held connections are together far below
+// addressConnections, so that there is always a connection to evict, whichever client fills the server.
 const (
 	maxConnections     = 512                             // an idle one takes 9 kB
 	addressConnections = 448                             // from one address
 	heldForClients     = maxWatchers + maxDownloads + 12 // authorized requests being answered
 	heldForProbes      = 16                              // probes being answered
 
-	// heldForViewers is a few more than the viewers that a live view accepts: those beyond are
-	// told why not, and then disconnected.
+	// heldForViewers is a few more than the number of viewers that a live view accepts: a viewer too many is told
+	// so, and then disconnected.
 	heldForViewers = 24
 
 	// Unfinished requests of all clients. A header of many short fields takes 20 times its
@@ -203,7 +203,7 @@ func (l *listener) oldest(address netip.Addr, now time.Time) (victim *conn, wait
 			continue
 		}
 		if c.phase == accepted {
-			break // and so are those behind it
+			break // the connections behind c are younger, and not read from either
 		}
 		if wait = c.evictableAt.Sub(now); wait > 0 {
 			return nil, wait
@@ -229,7 +229,7 @@ func (l *listener) evict(victim *conn, now time.Time) {
 }
 
 // charge accounts for bytes of an unfinished request. It returns the connection that was evicted
-// if those of all are too many: the one with the most, and of those the oldest.
+// if all unfinished requests together are too large: the connection with the most bytes, and of several such the oldest.
 func (l *listener) charge(c *conn, n int) (victim *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -321,7 +321,7 @@ func (l *listener) release(c *conn) {
 	}
 }
 
-// remove forgets a connection that is closed, or about to be. Called with the lock.
+// remove forgets a connection that is closed or that the caller closes. Called with the lock.
 func (l *listener) remove(c *conn) {
 	if i := slices.Index(l.conns, c); i >= 0 {
 		l.conns = slices.Delete(l.conns, i, i+1)
@@ -356,7 +356,7 @@ func (c *conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// enter begins a phase, which has a time of its own.
+// enter begins a phase, and the time for it.
 func (c *conn) enter(p phase) {
 	c.reading = p
 	c.owner.mu.Lock()

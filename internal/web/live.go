@@ -18,14 +18,14 @@ type LiveView interface {
 	// ServeHTTP upgrades a request, which is authorized, and returns when the viewer has left.
 	http.Handler
 
-	Viewers() []live.Report // those that are connected
-	Total() live.Counts     // of all that there were
+	Viewers() []live.Report // the connected viewers
+	Total() live.Counts     // sums over all viewers, also those that have left
 	// Close ends the connections. It returns within shutdownTimeout.
 	Close()
 }
 
-// sendBuffer is the memory of the kernel for what a viewer has not read. With more of it, a slow
-// viewer is shown what happened long ago.
+// sendBuffer is the size in bytes of the kernel's send buffer for a viewer. With a larger buffer, a slow viewer
+// would show old messages.
 const sendBuffer = 256 << 10
 
 // foxgloveApp is the origin of the web application of Foxglove.
@@ -39,7 +39,7 @@ type upgrader struct {
 	log   *zap.Logger
 }
 
-// wrap returns a handler that serves requests for WebSocket, and lets others pass.
+// wrap returns a handler that serves requests for WebSocket, and passes other requests on to next.
 func (u *upgrader) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !wantsWebSocket(r) {
@@ -68,7 +68,7 @@ func wantsWebSocket(r *http.Request) bool {
 	return r.Method == http.MethodGet && headerHas(r.Header, "Connection", "upgrade") && headerHas(r.Header, "Upgrade", "websocket")
 }
 
-// headerHas reports whether one of the comma-separated words of a header is word.
+// headerHas reports whether word is among the comma-separated words of a header.
 func headerHas(h http.Header, name, word string) bool {
 	return slices.ContainsFunc(h.Values(name), func(list string) bool {
 		for one := range strings.SplitSeq(list, ",") {
@@ -80,7 +80,7 @@ func headerHas(h http.Header, name, word string) bool {
 	})
 }
 
-// limitSendBuffer limits what the kernel holds of the messages to a viewer.
+// limitSendBuffer sets the size of the kernel's send buffer for the connection of a viewer.
 func limitSendBuffer(r *http.Request) {
 	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
 		if tcp, ok := c.Conn.(*net.TCPConn); ok {
@@ -89,10 +89,10 @@ func limitSendBuffer(r *http.Request) {
 	}
 }
 
-// allowsOrigin reports whether the page that opens a WebSocket may do so. Browsers let any page do
-// so, with no question, and say which one it is; programs other than browsers say nothing. Pages of
-// this server are allowed, applications of the desktop, the application of Foxglove, and those of the
-// option. The origin null is not: it is that of sandboxed frames of any site.
+// allowsOrigin reports whether the page that opens a WebSocket may do so. A browser lets any page open one, and
+// sends the origin of the page; other programs send no origin. Allowed are pages of this server, desktop
+// applications, the application of Foxglove, and the origins of --http-origin. The origin null is refused:
+// sandboxed frames of any site have that origin.
 func (g *guard) allowsOrigin(r *http.Request) bool {
 	given := r.Header.Values("Origin")
 	if len(given) == 0 {

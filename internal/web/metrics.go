@@ -32,7 +32,7 @@ func (s *Server) exportMetrics() {
 	s.Handle("GET /metrics", h.ServeHTTP)
 }
 
-// buildLabels say what the program was built from.
+// buildLabels returns the version, the revision of the source, and the version of Go.
 func buildLabels() prometheus.Labels {
 	labels := prometheus.Labels{"version": "", "revision": "", "goversion": runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -16,15 +16,15 @@ type Options struct {
 	Token  string   // authorizes requests; empty authorizes every client on this machine
 	Hosts  []string // allowed host names, besides localhost and IP addresses
 
-	// Origins are origins of pages that may open the live view, such as https://viewer.example.org,
-	// besides those of this server.
+	// Origins are the origins of pages that may open the live view, such as https://viewer.example.org, besides
+	// the pages of this server.
 	Origins []string
 	Live    LiveView // nil: there is none
 
 	Node     string // our name on the graph
 	Version  string
 	MasterUp func() bool               // whether the master answers
-	Unread   func() (now, ever string) // what cannot be read of the replies of the master, see tcpros.Node.Unread
+	Unread   func() (now, ever string) // the parts of the master's replies that cannot be read, see tcpros.Node.Unread
 	Log      *zap.Logger
 }
 

@@ -1,9 +1,9 @@
 // Package web monitors and controls a recording or a playback over HTTP: a web page, the same
 // commands as a JSON API, server-sent events, metrics for Prometheus and probes for supervisors.
 //
-// It serves authorized clients only: without a token it listens on loopback only. It knows no
-// program: what there is to see and to order comes from a Backend. Its resources are bounded, and
-// neither recording nor play waits for it: it is closed last, within a second.
+// A Server answers authorized clients only; without a token it listens on loopback only. The package knows no
+// program: a Backend has the state and the commands. The connections and the memory of a Server are bounded, and
+// neither recording nor play waits for the Server: it is closed last, within a second.
 package web
 
 import (

@@ -3,7 +3,7 @@ package web
 // View is the state at one time.
 type View struct {
 	State    any    // as JSON
-	Health   Health // without what the server adds
+	Health   Health // without the problems that the server adds, such as a master that does not answer
 	NotReady string // reason why the program is not ready; empty if it is
 }
 

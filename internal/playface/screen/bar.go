@@ -60,7 +60,7 @@ func place(at, length time.Duration, w int) (full, eighths int) {
 	return full, min(7, int((exact-float64(full))*8))
 }
 
-// ruler draws the position of play, the recorded marks, those of the loop and the bookmarks.
+// ruler draws the position of play, the recorded marks, the ends of the loop and the bookmarks.
 func (v *View) ruler(s *control.Status, w int) string {
 	blocks := widths
 	if v.ASCII {

@@ -122,7 +122,7 @@ func (s *Orders) move(by time.Duration) {
 	s.Seek(min(max(0, now.Position+by), now.Length))
 }
 
-// markReach is how close to a mark counts as at it: who goes back from there means the one before.
+// markReach is how far behind a mark a position still is at the mark: the key M then seeks to the mark before.
 const markReach = time.Second
 
 // toMark seeks to the recorded mark that comes next, or to the one before.

@@ -30,7 +30,7 @@ type View struct {
 
 	track   track
 	density []uint64  // messages for each column of the bar
-	asked   time.Time // when density was last asked for and not known
+	asked   time.Time // when the density was last asked for in vain
 }
 
 // Press implements View.
@@ -61,7 +61,7 @@ func (v *View) Frame(width, height int, help bool) []string {
 	return append(lines, foot...)
 }
 
-// Help returns what explains the keys and the table, in at most so many lines.
+// Help returns the explanation of the keys and of the table, in at most lines lines.
 func (v *View) Help(w, lines int) []string {
 	var parts []termtext.Part
 	for _, k := range v.Keys {
@@ -153,8 +153,7 @@ func (v *View) times(s *control.Stats, w int) []termtext.Part {
 	return append(parts, termtext.Normal.Part(fmt.Sprintf("%d.%09d", s.BagTime.Sec, s.BagTime.Nsec)))
 }
 
-// status returns the state of play, the most important first, and what is told where there is
-// room.
+// status returns the state of play, the most important part first, and the parts that are shown where there is room.
 func (v *View) status(s *control.Stats, w int) (parts, extra []termtext.Part) {
 	var hz, bytes float64
 	for i := range s.Topics {
@@ -264,7 +263,7 @@ func named(w, most int, text func(names int) string) string {
 	return text(0)
 }
 
-// some joins the first names and the number of the others.
+// some returns the first names, and the number of the other names.
 func some(names []string, most int) string {
 	all := make([]string, 0, most)
 	for _, n := range names[:min(most, len(names))] {
@@ -326,7 +325,7 @@ func loop(s *control.Status) termtext.Part {
 	return termtext.Part{}
 }
 
-// marks returns the range of the loop, and whether it is less than everything.
+// marks returns the range of the loop, and whether that is only a part of the bags.
 func marks(s *control.Status) (from, to time.Duration, marked bool) {
 	to = s.MarkTo
 	if to == 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/term/keys"
 )
 
-// Display is the terminal of a program while that records or plays: the live screen, the keys, and
-// what runs until both have gone. Set the fields, then call Show.
+// Display is the terminal of a program that records or plays: the live screen, the keys, and jobs that end
+// with both. Set the fields, then call Show.
 type Display struct {
 	Console *term.Console
 	Out     *os.File       // where the console writes
@@ -24,12 +24,12 @@ type Display struct {
 	Log     *zap.Logger
 
 	terminal term.Terminal
-	ctx      context.Context //nolint:containedctx // of Show: jobs begin when keys are pressed
+	ctx      context.Context //nolint:containedctx // for the jobs, which begin when keys are pressed
 	end      context.CancelFunc
 	jobs     sync.WaitGroup
 }
 
-// Show acquires the terminal until Hide. The end of ctx is shown, too.
+// Show acquires the terminal until Hide. The screen stays after the end of ctx, while the program ends.
 func (d *Display) Show(ctx context.Context) {
 	d.ctx, d.end = context.WithCancel(context.WithoutCancel(ctx))
 	d.terminal.Input, d.terminal.Press = d.Input, d.Press

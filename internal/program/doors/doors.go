@@ -28,7 +28,7 @@ const Distro = "noetic"
 type Face interface {
 	web.Backend
 
-	// Commands returns all that can be ordered.
+	// Commands returns the commands of the program.
 	Commands() []command.Command
 	// KnownBy returns the service by which clients recognize the program.
 	KnownBy() string
@@ -38,8 +38,8 @@ type Face interface {
 	Service(ctx context.Context, node *tcpros.Node) sdnotify.State
 }
 
-// ServeWeb serves the web page, the API and the metrics of a face, if they are switched on, and what
-// live viewers can see, until end is called. source is not used if they are switched off.
+// ServeWeb serves the web page, the API, the metrics and the live view of a face, if --http is given, until end is
+// called. Without --http source may be nil.
 func ServeWeb(ctx context.Context, w *options.Web, node *tcpros.Node, log *zap.Logger, face Face, source *live.Source) (end func(), err error) {
 	if w.Listen == "" {
 		return func() {}, nil
@@ -70,8 +70,7 @@ func ServeGraph(node *tcpros.Node, log *zap.Logger, face Face) (end func(), err 
 	return server.Close, nil
 }
 
-// NotifySystemd tells systemd, if that has started the program, of the state of a face until end is
-// called.
+// NotifySystemd reports the state of a face to systemd, if systemd has started the program, until end is called.
 func NotifySystemd(ctx context.Context, node *tcpros.Node, log *zap.Logger, face Face) (end func()) {
 	end, err := sdnotify.Watch(ctx, func() sdnotify.State { return face.Service(ctx, node) })
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 // probeTimeout bounds a probe as a whole: container engines wait three seconds by default.
 const probeTimeout = 2 * time.Second
 
-// HealthcheckCommand as the first argument makes a program probe another instance that runs with
-// the same options. Container engines call it: an image without a base has no other program.
+// HealthcheckCommand is the first argument that makes a program probe another instance, which runs with the same
+// options. Container engines need it: an image without a base has no other program.
 const HealthcheckCommand = "healthcheck"
 
 // Healthcheck probes the web server that an instance with the same options serves on this machine,
@@ -39,7 +39,7 @@ func Healthcheck(name string, json bool, w *options.Web, args []string, err erro
 	return program.ExitOK
 }
 
-// maxAnswerBytes bounds what is read of the answer to a probe.
+// maxAnswerBytes is the number of bytes that are read of the answer to a probe.
 const maxAnswerBytes = 16 << 10
 
 // probe requests livez, readyz or healthz of the server with this address on this machine;

@@ -22,7 +22,7 @@ type Orders struct {
 	Log       *zap.Logger
 }
 
-// Keys returns what each key does, the most important first. The text of a mark is typed into
+// Keys returns the action of each key, the most important first. The text of a mark is typed into
 // prompt. A key that the recording has no use for is not shown, and answers why.
 func (o *Orders) Keys(prompt *term.Prompt) []term.Key[control.Stats] {
 	split, snapshot := splitName, is("snapshot")
@@ -71,8 +71,8 @@ func toggleName(s *control.Stats) string {
 	return "pause"
 }
 
-// toggle has done what does not wait for the disk when it returns: a second press finds
-// the state that the first one has made.
+// toggle pauses or resumes before it returns, so that a second press finds the state that the first press made. A
+// start has to wait for the disk, and is carried out later.
 func (o *Orders) toggle() {
 	s, err := o.Recording.Stats()
 	if err != nil {
@@ -100,8 +100,7 @@ func (o *Orders) mark(text string, at time.Time) {
 	})
 }
 
-// later carries out a command that may have to wait for the disk. The recorder logs what has come
-// of it.
+// later carries out a command that may have to wait for the disk. The recorder logs the result.
 func (o *Orders) later(service string) {
 	c := command.ByService(o.Commands, service)
 	o.Go(func(ctx context.Context) {

@@ -27,7 +27,7 @@ func Summary(s *control.Summary) string {
 		totals(s), files(s), snapshots(s), chunks(s), pickups(s), missing(s), stillWaiting(s), causes(s), missed(s), linksLost(s), refused(s)+unread(s)+heldUp(s), reconnected(s)+triggers(s))
 }
 
-// unread tells what could not be read of the master's replies.
+// unread returns the parts of the master's replies that could not be read.
 func unread(s *control.Summary) string {
 	if s.Unread == "" {
 		return ""
@@ -48,7 +48,7 @@ func totals(s *control.Summary) string {
 	return fmt.Sprintf("%s: %s, %s, %s%s\n", what, plural.Of(s.Messages(), "message"), humanize.IBytes(uint64(s.Bytes)), s.Duration.Round(100*time.Millisecond), last)
 }
 
-// snapshots tells of the bags of snapshots.
+// snapshots returns the number and the size of the snapshots.
 func snapshots(s *control.Summary) string {
 	n, bytes := s.Earlier.Snapshots, s.Earlier.SnapshotBytes
 	for _, f := range s.Files {
@@ -75,7 +75,7 @@ func chunks(s *control.Summary) string {
 	return "chunks: " + strings.Join(parts, ", ") + "\n"
 }
 
-// files tells of the other files than the last one. The deleted ones may be of earlier recordings.
+// files returns the number of files, and of deleted files; empty if there was one file. Deleted files may be those of earlier recordings.
 func files(s *control.Summary) string {
 	all, deleted, repeated := s.Earlier.Files-s.Earlier.Snapshots, s.Earlier.Deleted, uint64(0)
 	for _, f := range s.Files {
@@ -140,7 +140,7 @@ func topicCell(t *control.TopicSummary) string {
 	return cell
 }
 
-// noPublisher says why a topic has none.
+// noPublisher returns why a topic has no publisher.
 func noPublisher(w control.Waiting) string {
 	switch w {
 	case control.WaitingMaster:
@@ -194,7 +194,7 @@ func causes(s *control.Summary) string {
 	return strings.Join(parts, ", ")
 }
 
-// missed tells of messages that were published and never arrived.
+// missed returns the messages that were published and never arrived.
 func missed(s *control.Summary) string {
 	if n := s.Missed(); n > 0 {
 		return fmt.Sprintf("%d that were published and never arrived: the publisher's queue is too small, or the way to here too slow", n)
@@ -202,7 +202,7 @@ func missed(s *control.Summary) string {
 	return "none"
 }
 
-// triggers tells of each trigger what has become of it.
+// triggers returns one line for each trigger: how often it fired, and how often it did not.
 func triggers(s *control.Summary) string {
 	var text strings.Builder
 	for i := range s.Triggers {

@@ -27,7 +27,7 @@ type View struct {
 	Keys  []term.Key[control.Stats]     // named in the last line
 	Text  term.Prompt                   // the text of a mark while the user types it
 
-	Split     bool          // the recording goes on in the next file when a file is full
+	Split     bool          // the recording continues in a new file when a file is full
 	FileBytes int64         // a file is full with so many bytes; zero means never
 	FileTime  time.Duration // or after this time; zero means never
 
@@ -73,10 +73,9 @@ func (v *View) Frame(width, height int, help bool) []string {
 	return append(lines, footer...)
 }
 
-// look takes the next account. It counts all messages that have come, also those that
-// are lost or that pass in a pause: that shows that the sensors live. That sum never
-// falls, while messages that are lost later move from one count to another. Bytes are
-// only those taken in.
+// look updates the rates. The rate of a topic is of all messages that arrived, also of lost ones and of messages
+// during a pause: it shows that the sensor lives. The sum of the three counts never falls, although a message that
+// is lost later moves from one count to another. Bytes are those of messages taken into the buffer only.
 func (v *View) look(s *control.Stats) {
 	v.rates.Next(s.Elapsed)
 	for i := range s.Topics {
@@ -100,7 +99,7 @@ func (v *View) look(s *control.Stats) {
 
 func (v *View) pen() termtext.Pen { return termtext.Pen{Color: v.Color, ASCII: v.ASCII} }
 
-// rule tells the state, the time, the file and its size.
+// rule returns the first line: the state, the time, the file and its size.
 func (v *View) rule(s *control.Stats, w int) string {
 	state, as := strings.ToUpper(s.State.String()), termtext.Bold
 	switch {
@@ -125,7 +124,7 @@ func (v *View) rule(s *control.Stats, w int) string {
 	return v.pen().Rule(w, state, as, name, times...)
 }
 
-// fileSize tells how large the file is, and when it is full.
+// fileSize returns the size of the file, and the size at which the file is full.
 func (v *View) fileSize(s *control.Stats) string {
 	if v.FileBytes > 0 {
 		return size(s.FileBytes) + " of " + size(v.FileBytes)
@@ -133,8 +132,8 @@ func (v *View) fileSize(s *control.Stats) string {
 	return size(s.FileBytes)
 }
 
-// status tells of the whole recording, the most important first, and what is told where there is
-// room.
+// status returns the state of the whole recording, the most important part first, and the parts that are shown where
+// there is room.
 func (v *View) status(s *control.Stats) (parts, extra []termtext.Part) {
 	var hz, bytes float64
 	for i := range s.Topics {
@@ -161,7 +160,7 @@ func (v *View) status(s *control.Stats) (parts, extra []termtext.Part) {
 	return parts, extra
 }
 
-// losses tells of messages that arrived and are lost, and of those that never arrived.
+// losses returns the numbers of messages that arrived and are lost, and of messages that never arrived.
 func (v *View) losses(s *control.Stats) termtext.Part {
 	var dropped, missed uint64
 	for i := range s.Topics {
@@ -182,8 +181,9 @@ func (v *View) losses(s *control.Stats) termtext.Part {
 // nearlyFull is the share of the buffer from which on drops are near.
 const nearlyFull = 0.8
 
-// buffer tells how full the buffer is of what waits for the disk. What it keeps for a snapshot
-// makes room when there is need, but for a snapshot that is being written.
+// buffer returns the percentage of the buffer that holds messages waiting for the disk. Messages held for a later
+// snapshot do not count, as they are evicted when room is needed; those of a snapshot being written are not, and make
+// the buffer smaller.
 func (v *View) buffer(s *control.Stats) termtext.Part {
 	waiting := s.Buffered - s.Snapshots.Bytes
 	if s.BufferMost <= 0 {
@@ -201,7 +201,7 @@ func (v *View) buffer(s *control.Stats) termtext.Part {
 	return termtext.Normal.Part(text)
 }
 
-// snapshot tells how far back a snapshot would reach.
+// snapshot returns how far back a snapshot would reach.
 func (v *View) snapshot(s *control.Stats) termtext.Part {
 	switch {
 	case s.Snapshots.Mode == control.SnapshotOff:
@@ -226,7 +226,7 @@ func (v *View) disk(s *control.Stats) termtext.Part {
 	return termtext.Normal.Part(text)
 }
 
-// next tells when the file, or the recording, is over by itself.
+// next returns the time until the next file begins or the recording ends by itself.
 func (v *View) next(s *control.Stats) string {
 	switch {
 	case v.FileTime == 0 || s.File == "" || s.Ending:
@@ -264,13 +264,12 @@ type row struct {
 	taken     time.Time
 }
 
-// before puts the troubled rows first, the heavy ones next: where not all have room,
-// those are to be seen.
+// before sorts topics with losses first, then by bytes: these topics have to be visible if there is no room for all.
 func (r *row) before(o *row) int {
 	return cmp.Or(cmp.Compare(o.Dropped, r.Dropped), cmp.Compare(o.Missed, r.Missed), topictable.Heavier(r.Bytes, o.Bytes), strings.Compare(r.Topic, o.Topic))
 }
 
-// table returns at most so many lines.
+// table returns at most most lines.
 func (v *View) table(s *control.Stats, w, most int) []string {
 	rows := make([]row, len(s.Topics))
 	for i := range s.Topics {
@@ -291,7 +290,7 @@ func moreTopics(rest []row) []termtext.Part {
 	return topictable.Others(len(rest), hz, bytes, dropped, "lost")
 }
 
-// age tells how long ago the last message came.
+// age returns the time since the last message.
 func (r *row) age() string {
 	switch {
 	case !r.Last.IsZero():
@@ -313,7 +312,7 @@ func (v *View) footer(s *control.Stats, w, lines int) []string {
 	return term.Footer(v.pen(), v.Keys, s, w, lines)
 }
 
-// recordHelp explains the table, what is hardest to guess first.
+// recordHelp explains the table, the columns that are hardest to guess first.
 var recordHelp = termtext.Normal.Parts(
 	"lost: arrived, but not in the bag",
 	"missed: published, but never arrived",

@@ -33,7 +33,7 @@ func timeOf(ns uint64) rosbag.Time {
 	return rosbag.Time{Sec: math.MaxUint32, Nsec: 999999999}
 }
 
-// appendMessageHeader appends what precedes the payload of a message.
+// appendMessageHeader appends the header of a message, which stands before the payload.
 func appendMessageHeader(b []byte, subscription uint32, t rosbag.Time) []byte {
 	b = append(b, opMessageData)
 	b = binary.LittleEndian.AppendUint32(b, subscription)
@@ -95,7 +95,7 @@ const (
 	maxSpeed = 100
 )
 
-// limited returns the request with its values within what playback can do.
+// limited returns the request for playback, with its time and its speed moved into their limits.
 func (c *playbackControl) limited(first, last rosbag.Time) live.PlaybackRequest {
 	r := live.PlaybackRequest{Play: !c.pause, Speed: minSpeed, Seek: c.seek}
 	if speed := float64(c.speed); speed > minSpeed { // not NaN

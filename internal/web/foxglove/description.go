@@ -7,12 +7,12 @@ import (
 	"github.com/gorosbag/gorosbag/internal/live"
 )
 
-// description is what a viewer was told of the source. It is pure.
+// description is the state of the source as one viewer was last told. It is pure.
 type description struct {
 	session  string
 	info     []byte                    // the last server info
 	channels map[live.ChannelID]string // their topics
-	topics   map[string]live.ChannelID // those that are told
+	topics   map[string]live.ChannelID // the channel that was advertised for each topic
 	notices  map[string]string
 }
 
@@ -20,8 +20,8 @@ func newDescription() description {
 	return description{channels: map[live.ChannelID]string{}, topics: map[string]live.ChannelID{}, notices: map[string]string{}}
 }
 
-// update compares channels with what was told, and notes that the difference is told. Of several
-// channels of one topic only the first is told, because viewers show only one.
+// update compares channels with the description, and changes the description to them; the caller sends the
+// difference. Of several channels of one topic only the first is advertised, because viewers show only one.
 func (d *description) update(channels []live.Channel) (gone []live.ChannelID, fresh []live.Channel) {
 	open := make(map[live.ChannelID]bool, len(channels))
 	for i := range channels {

@@ -19,7 +19,7 @@ type graphCache struct {
 
 func newGraphCache() graphCache { return graphCache{turn: make(chan struct{}, 1)} }
 
-// get returns the graph, which is read again when it is older than maxAge.
+// get returns the graph, and reads it from the master if the stored graph is older than maxAge.
 func (c *graphCache) get(ctx context.Context, maxAge time.Duration, read func(context.Context) (live.Graph, error)) (live.Graph, error) {
 	select {
 	case c.turn <- struct{}{}:
@@ -71,7 +71,7 @@ func rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// compare returns what a viewer that knows one graph must be told to know another.
+// compare returns the update that changes one graph to another.
 func compare(old, now live.Graph) (u graphUpdate, changed bool) {
 	u = graphUpdate{
 		Op: "connectionGraphUpdate", Published: []publishedBy{}, Subscribed: []subscribedBy{}, Services: []providedBy{}, Topics: []string{}, Gone: []string{},

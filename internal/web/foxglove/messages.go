@@ -67,7 +67,7 @@ type status struct {
 	ID      string `json:"id,omitempty"`
 }
 
-// graphUpdate is what has changed in the connection graph.
+// graphUpdate holds the changes of the connection graph.
 type graphUpdate struct {
 	Op         string         `json:"op"`
 	Published  []publishedBy  `json:"publishedTopics"`
@@ -159,7 +159,7 @@ func parseRequest(b []byte) (r request, ok bool) {
 	return r, true
 }
 
-// refusals are the operations that are not offered, with what the viewer is told.
+// refusals are the operations that are not offered, with the texts for the viewer.
 var refusals = map[string]string{ //nolint:gochecknoglobals // a constant, but for the language
 	"advertise":                   noPublishing,
 	"unadvertise":                 noPublishing,
@@ -194,7 +194,7 @@ const (
 	graphFailed   = "The connection graph could not be read from the ROS master"
 )
 
-// plain returns a text of others as one line of bounded length.
+// plain returns a text of a peer as one line of bounded length.
 func plain(text string) string {
 	const most = 500
 	text = strings.ToValidUTF8(text, "\uFFFD")

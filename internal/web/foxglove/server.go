@@ -2,10 +2,10 @@
 // subprotocols foxglove.sdk.v1 and foxglove.websocket.v1 of WebSocket. Viewers see, and control
 // playback where there is one; publishing, parameters, services and assets are refused.
 //
-// A Server owns the connections that were upgraded, and what was told to each viewer. The caller of
-// ServeHTTP has authorized the request and checked its origin. What viewers see is a live.Source; no
-// viewer, however slow or hostile, makes the source wait. Memory for each viewer is bounded: that
-// of its frames by live.Limits, that of its requests by maxRequestBytes.
+// A Server owns the upgraded connections, and the description that each viewer was sent. The caller of ServeHTTP has
+// authorized the request and checked its origin. Viewers see a live.Source, and no viewer, however slow or hostile,
+// makes the source wait. The memory for each viewer is bounded: for frames by live.Limits, for requests by
+// maxRequestBytes.
 package foxglove
 
 import (
@@ -154,7 +154,7 @@ func (s *Server) all() []*session {
 	return all
 }
 
-// Viewers returns what is known of the viewers, the oldest first.
+// Viewers returns a report on each connected viewer, the oldest connection first.
 func (s *Server) Viewers() []live.Report {
 	all := s.all()
 	reports := make([]live.Report, len(all))
@@ -164,5 +164,5 @@ func (s *Server) Viewers() []live.Report {
 	return reports
 }
 
-// Total returns the account of all viewers that there were.
+// Total returns the sums over all viewers, also those that have left.
 func (s *Server) Total() live.Counts { return s.source.Store.Total() }

@@ -14,16 +14,15 @@ import (
 )
 
 const (
-	// writePiece is how much is written at once. A viewer that takes a piece in the time of
-	// timing.stalled is alive.
+	// writePiece is the number of bytes of one write. A viewer that reads a piece within timing.stalled is alive.
 	writePiece = 64 << 10
 
-	// heldBytes is how much is collected before it is written: messages are often small, and
-	// writing to a socket costs more than they do.
+	// heldBytes is the number of bytes that Write collects before it writes them to the socket: messages are
+	// often small, and a write to a socket costs more than copying a message.
 	heldBytes = 64 << 10
 
-	// What a viewer sends is limited: a flood of tiny frames, each of which costs more than its
-	// bytes, takes a small part of a processor.
+	// A viewer is read from at a limited rate, so that a flood of tiny frames takes only a small part of a
+	// processor: a frame costs more than its bytes.
 	readRate  = 128 << 10 // bytes in a second
 	readBurst = maxRequestBytes
 )
@@ -40,13 +39,13 @@ type wire struct {
 	reading  *rate.Limiter
 	life     context.Context //nolint:containedctx // ends the waiting of Read, which has none
 	end      context.CancelFunc
-	lastRead atomic.Int64  // when something arrived, in nanoseconds since 1970
+	lastRead atomic.Int64  // when bytes of the viewer last arrived, in nanoseconds since 1970
 	dirty    chan struct{} // holds a token while something may wait for flush
 
 	writing sync.Mutex // held while the socket is written to
 	spare   []byte     // memory for held
 
-	mu   sync.Mutex // held for a copy
+	mu   sync.Mutex // guards held; locked while bytes are copied, never during I/O
 	held []byte     // not written yet
 
 	ending atomic.Bool // nothing is held any more, and the deadline is final
@@ -121,7 +120,7 @@ func (w *wire) hold(b []byte) bool {
 	return true
 }
 
-// flush writes what was collected.
+// flush writes the collected bytes.
 func (w *wire) flush() error {
 	w.writing.Lock()
 	defer w.writing.Unlock()
@@ -168,7 +167,7 @@ func (w *wire) ping() error {
 	return err
 }
 
-// silence returns how long nothing has arrived.
+// silence returns the time since bytes of the viewer last arrived.
 func (w *wire) silence() time.Duration { return time.Since(time.Unix(0, w.lastRead.Load())) }
 
 // finish says that all writing must end within d.
@@ -177,8 +176,8 @@ func (w *wire) finish(d time.Duration) {
 	w.SetWriteDeadline(time.Now().Add(d)) //nolint:errcheck,gosec // a connection that is closed needs none
 }
 
-// closeTime is the time to write what is held when the connection is closed, such as the answer to a
-// close frame.
+// closeTime bounds the write of the collected bytes when the connection is closed, such as of the answer to a close
+// frame.
 const closeTime = 100 * time.Millisecond
 
 // Close implements net.Conn.

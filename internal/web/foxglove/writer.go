@@ -32,7 +32,7 @@ func newWriter(s *session, info *live.Info) *writer {
 	return w
 }
 
-// skips knows whether the viewer is told that messages are skipped.
+// skips is the state of the warning that messages are skipped.
 type skips struct {
 	counted  uint64    // skipped messages at the last look, without those that are too large
 	at       time.Time // when counted last grew
@@ -101,7 +101,7 @@ func (w *writer) run(ctx context.Context) error {
 	}
 }
 
-// greet sends what a viewer must know first.
+// greet sends the server info, the channels and the notices.
 func (w *writer) greet(info *live.Info) error {
 	if err := w.tellInfo(info); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (w *writer) greet(info *live.Info) error {
 	return w.tellNotices()
 }
 
-// tellInfo sends the server info, if it is another one than before.
+// tellInfo sends the server info if it differs from the info that was sent last.
 func (w *writer) tellInfo(info *live.Info) error {
 	message := encode(w.serverInfo(info))
 	if bytes.Equal(message, w.told.info) {
@@ -240,14 +240,14 @@ func (w *writer) tellState(request string, didSeek bool) error {
 	return w.conn.binary(appendState(w.conn.space(), w.state, didSeek, request))
 }
 
-// tellChange sends the state of playback to a viewer that can control it, if it is another one than
-// before.
+// tellChange sends the state of playback to a viewer that can control playback, if the state differs from the
+// state that was sent last.
 func (w *writer) tellChange() error {
 	if !w.s.controls() {
 		return nil
 	}
 	now := w.source.Playback.State()
-	if now.Status == w.state.Status && now.Speed == w.state.Speed { // exactly what was sent
+	if now.Status == w.state.Status && now.Speed == w.state.Speed { // the speeds are copies: no rounding
 		return nil
 	}
 	return w.tellState("", false)
@@ -287,8 +287,8 @@ func (w *writer) look() error {
 	return nil
 }
 
-// tellSkips warns once when messages are skipped, and takes the warning back when none were for a
-// while.
+// tellSkips warns the viewer once when messages are skipped, and removes the warning when no message was skipped
+// for timing.skipping.
 func (w *writer) tellSkips(now time.Time) error {
 	stats := w.s.viewer.Stats()
 	k := &w.skips

@@ -1,5 +1,5 @@
-// Package metrics holds what the metrics of all programs have in common: their descriptions, and
-// labels that stay few and valid whatever topics are called.
+// Package metrics describes the metrics of a program for Prometheus, and converts topic names to labels: a limited
+// number, of limited length, in valid UTF-8.
 package metrics
 
 import (

@@ -12,8 +12,8 @@ import (
 var (
 	references = regexp.MustCompile(`(?:src|href)="([^"]+)"|from "\./([^"]+)"`)
 	addresses  = regexp.MustCompile(`http://[^"]*`)
-	// forbidden is what would let text of peers become a part of the page, or load something
-	// from elsewhere.
+	// forbidden matches code that would make text of peers a part of the page, or load something from another
+	// server.
 	forbidden = []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "https:", "@import", "url(", "style=", "onclick", " javascript:"}
 )
 

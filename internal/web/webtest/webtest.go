@@ -14,7 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/web"
 )
 
-// Token is one that is long enough.
+// Token is a token that is long enough.
 const Token = "0123456789abcdef"
 
 // Client asks a server that ends with its test.
@@ -33,7 +33,7 @@ type Answer struct {
 	Body   string
 }
 
-// Options returns options that every test can do with: a master that answers.
+// Options returns the options of a server whose master answers.
 func Options() web.Options {
 	return web.Options{
 		Listen: "127.0.0.1:0", Node: "/node", Version: "1.2.3", MasterUp: func() bool { return true }, Unread: func() (now, ever string) { return "", "" }, Log: zap.NewNop(),
@@ -68,7 +68,7 @@ func NewClient(t *testing.T, s *web.Server, transport *http.Transport) *Client {
 }
 
 // Do sends a request. A body is JSON unless a header says otherwise. Headers have the form
-// "Name: value"; others are ignored.
+// "Name: value"; a text without a colon is ignored.
 func (c *Client) Do(method, path, body string, headers ...string) Answer {
 	c.t.Helper()
 	r, err := http.NewRequestWithContext(c.t.Context(), method, c.Address+path, strings.NewReader(body))
