@@ -175,7 +175,7 @@ func (w *Writer) Write(c *rosbag.Connection, t rosbag.Time, data []byte) error {
 	case len(data) > wire.MaxMessageBytes:
 		return &rosbag.LimitError{Offset: w.size, Op: rosbag.OpMessage, What: "message", Got: int64(len(data)), Limit: wire.MaxMessageBytes}
 	}
-	c, err := w.conns.of(c)
+	c, err := w.conns.own(c)
 	if err != nil {
 		return err
 	}

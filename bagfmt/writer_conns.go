@@ -17,9 +17,9 @@ type connSet struct {
 	byID  map[rosbag.ConnID]*rosbag.Connection
 	next  rosbag.ConnID
 	bytes int64                                     // of the records of all
-	added map[*rosbag.Connection]*rosbag.Connection // by the ones of other recordings that they stand for
+	byArg map[*rosbag.Connection]*rosbag.Connection // results of own, by its argument
 
-	given, found *rosbag.Connection // argument and result of the latest call of of
+	given, found *rosbag.Connection // argument and result of the latest call of own
 }
 
 func newConnSet() connSet { return connSet{byID: make(map[rosbag.ConnID]*rosbag.Connection)} }
@@ -47,6 +47,8 @@ func (s *connSet) adopt(c *rosbag.Connection) error {
 		return err
 	}
 	s.byID[c.ID] = c
+	delete(s.byArg, c) // another connection may have stood for c
+	s.given, s.found = nil, nil
 	s.bytes += int64(wire.ConnectionBytes(c))
 	if c.ID >= s.next && c.ID < math.MaxUint32 {
 		s.next = c.ID + 1
@@ -54,15 +56,15 @@ func (s *connSet) adopt(c *rosbag.Connection) error {
 	return nil
 }
 
-// of returns c, if it is a connection of the bag, otherwise the connection that stands for it.
-func (s *connSet) of(c *rosbag.Connection) (*rosbag.Connection, error) {
+// own returns c, if it is a connection of the bag, otherwise the connection that stands for it.
+func (s *connSet) own(c *rosbag.Connection) (*rosbag.Connection, error) {
 	if c == s.given {
 		return s.found, nil
 	}
-	own := c
-	if s.byID[c.ID] != c {
+	own := s.byArg[c]
+	if own == nil {
 		var err error
-		if own, err = s.own(c); err != nil {
+		if own, err = s.resolve(c); err != nil {
 			return nil, err
 		}
 	}
@@ -70,19 +72,18 @@ func (s *connSet) of(c *rosbag.Connection) (*rosbag.Connection, error) {
 	return own, nil
 }
 
-// own returns the connection that stands for c, one of another recording.
-func (s *connSet) own(c *rosbag.Connection) (*rosbag.Connection, error) {
-	if own := s.added[c]; own != nil {
-		return own, nil
+// resolve finds or adds what own returns for a connection that was not given before.
+func (s *connSet) resolve(c *rosbag.Connection) (own *rosbag.Connection, err error) {
+	own = c
+	if s.byID[c.ID] != c {
+		if own, err = s.add(c.Topic, c.Header); err != nil {
+			return nil, err
+		}
 	}
-	own, err := s.add(c.Topic, c.Header)
-	if err != nil {
-		return nil, err
+	if s.byArg == nil {
+		s.byArg = make(map[*rosbag.Connection]*rosbag.Connection)
 	}
-	if s.added == nil {
-		s.added = make(map[*rosbag.Connection]*rosbag.Connection)
-	}
-	s.added[c] = own
+	s.byArg[c] = own
 	return own, nil
 }
 
