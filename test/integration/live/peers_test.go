@@ -236,7 +236,7 @@ func TestViewOnly(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	n := g.Node("talker")
 	p := g.Advertise(n, "/t", false)
-	_, host := recordWithViewers(g, "-a")
+	_, host := recordWithViewers(g, "-a", "-x", "/rosout.*", "--no-services")
 	harness.Eventually(t, "the recorder is linked", func() bool { return p.Subscribers() == 1 })
 	before := subscribers(t, n)
 	params := func() string {

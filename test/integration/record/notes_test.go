@@ -107,7 +107,7 @@ func TestWrongNote(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	for note, want := range map[string]string{"robot": "write key=value", "a:b=c": "must not contain a colon", "a=": "the value is missing"} {
-		g.Start("gorecord", "-a", "-O", "out", "--note", note).Ended(1, fmt.Sprintf("--note %q: ", note), want)
+		g.Start("gorecord", "-a", "-O", "out", "--note", note).Ended(1, fmt.Sprintf("--note: %q: ", note), want)
 	}
 	if names := g.Bags("out"); len(names) > 0 {
 		t.Errorf("files: %v", names)
