@@ -6,9 +6,14 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/gorosbag/gorosbag/rosbag"
 )
+
+// Patience is how long a door waits for a command that need not be waited for to its end. The command is
+// carried out even if the door has given up.
+const Patience = 10 * time.Second
 
 // Command is a command that users can give to a program. A program declares each of its commands once, as an entry of
 // a list; each door serves the entries that have a name there.
@@ -23,7 +28,7 @@ type Command struct {
 	// Query says that the command changes nothing: doors do not log it.
 	Query bool
 	// Patient says that a service waits until the command is done, however long that takes;
-	// otherwise it gives up after ten seconds, and the command goes on.
+	// otherwise it gives up after Patience, and the command goes on.
 	Patient bool
 
 	// Do carries out the command. A Result that comes with a refusal may have fields only.

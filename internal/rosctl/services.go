@@ -4,17 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/command"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
-
-// patience is how long a call waits for a command that is not Patient. The command is carried out
-// even if the call has given up.
-const patience = 10 * time.Second
 
 // advertise advertises the service of a command. Calls that only query are not logged.
 func (s *Server) advertise(c *command.Command) error {
@@ -49,13 +44,13 @@ func (s *Server) advertise(c *command.Command) error {
 func call(ctx context.Context, c *command.Command, given command.Params) tcpros.Outcome {
 	if !c.Patient {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, patience)
+		ctx, cancel = context.WithTimeout(ctx, command.Patience)
 		defer cancel()
 	}
 	result, err := c.Run(ctx, given)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return tcpros.Outcome{Message: fmt.Sprintf("not done within %v: it will be, behind the messages that wait for the disk", patience)}
+		return tcpros.Outcome{Message: fmt.Sprintf("not done within %v: it will be, behind the messages that wait for the disk", command.Patience)}
 	case err != nil:
 		return tcpros.Outcome{Message: err.Error()}
 	}

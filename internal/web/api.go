@@ -65,7 +65,7 @@ func (s *Server) Commands(all []command.Command) {
 // the reason as its message, and the fields of the result.
 func (s *Server) command(c *command.Command) {
 	s.Handle("POST /api/v1/"+c.HTTP, func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), actionTimeout)
+		ctx, cancel := context.WithTimeout(r.Context(), command.Patience)
 		defer cancel()
 		result, err := s.perform(ctx, w, r, c)
 		s.poller.wake()

@@ -16,10 +16,6 @@ const (
 	shutdownTimeout = time.Second // for running requests at the end
 )
 
-// actionTimeout is how long an action waits for the disk. The action is carried out even if the
-// request times out.
-const actionTimeout = 10 * time.Second
-
 // maxWatchers is the number of clients that are sent events.
 const maxWatchers = 16
 
