@@ -21,7 +21,7 @@ func newHeap() *placeheap.Heap[*entry] {
 // and the first is the smallest of those that are left.
 func TestAnyEntry(t *testing.T) {
 	t.Parallel()
-	h, r := newHeap(), rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test repeats
+	h, r := newHeap(), rand.New(rand.NewPCG(1, 2))
 	var in []*entry
 	for i := range 2000 {
 		if grow := i < 1000; len(in) == 0 || r.IntN(3) > 0 == grow {
