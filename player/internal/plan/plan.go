@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"path"
 	"slices"
@@ -285,11 +286,9 @@ func (p *Plan) publisher(t *Topic, c *rosbag.Connection) *Publisher {
 // Refuse takes out topics that the graph refuses, with the reasons. It is part of making the plan: play
 // has not begun.
 func (p *Plan) Refuse(reasons map[*Topic]string) {
-	for _, b := range p.Bags {
-		for _, c := range b.Source.Connections() { // in a fixed order
-			if r := b.Routes[c]; r != nil && r.Topic != nil && reasons[r.Topic] != "" {
-				r.unplayable(p.Log, reasons[r.Topic])
-			}
+	for r := range p.routes() {
+		if r.Topic != nil && reasons[r.Topic] != "" {
+			r.unplayable(p.Log, reasons[r.Topic])
 		}
 	}
 	p.Latched = slices.DeleteFunc(p.Latched, func(l Latched) bool {
@@ -298,6 +297,19 @@ func (p *Plan) Refuse(reasons map[*Topic]string) {
 		}
 		return l.Route.Reason != ""
 	})
+}
+
+// routes returns the routes of all bags, in the order of the bags and of their connections.
+func (p *Plan) routes() iter.Seq[*Route] {
+	return func(yield func(*Route) bool) {
+		for _, b := range p.Bags {
+			for _, c := range b.Source.Connections() {
+				if r := b.Routes[c]; r != nil && !yield(r) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Keys returns the original publishers of each topic.

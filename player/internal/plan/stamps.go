@@ -62,9 +62,7 @@ func (p *Plan) findStamps() {
 // copyStamped has the reader copy the frames whose stamps will be set. It does not copy those
 // that are latched: they may be published again, with other stamps.
 func (p *Plan) copyStamped() {
-	for _, b := range p.Bags {
-		for _, r := range b.Routes {
-			r.Private = r.Topic != nil && r.Topic.Stamps != nil && !r.Publisher.Latching
-		}
+	for r := range p.routes() {
+		r.Private = r.Topic != nil && r.Topic.Stamps != nil && !r.Publisher.Latching
 	}
 }
