@@ -231,8 +231,8 @@ func (p *Plan) applyRouteOptions(o *Options) {
 	}
 }
 
-// Awaited returns the topics that need a subscriber before play begins, which with all are all topics. It is an error to
-// wait for a topic that is not played.
+// Awaited returns the topics that need a subscriber before play begins; with all, every topic. It is
+// an error to wait for a topic that is not played.
 func (p *Plan) Awaited(all bool) ([]*Topic, error) {
 	var wanted []*Topic
 	for _, t := range p.Topics {
