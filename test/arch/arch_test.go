@@ -42,7 +42,7 @@ var allowed = map[string][]string{
 	"bagfmt/internal/table":     {"bagfmt/internal/mcap", "bagfmt/internal/old", "bagfmt/internal/wire", "rosbag"},
 	"bagfmt/internal/wire":      {"internal/fields", "rosbag"},
 	"config":                    {"internal/nearest", "internal/units"},
-	"config/configtest":         {"config"},
+	"config/configtest":         {"config", "internal/testproc"},
 	"rosmsg":                    {},
 	"recorder":                  {"bagfmt", "bagfmt/chunk", "internal/bagnote", "internal/loglimit", "internal/msgheader", "internal/nearest", "internal/plural", "internal/topicmatch", "recorder/control", "recorder/internal/", "tcpros"},
 	"player":                    {"bagfmt", "internal/bagnote", "internal/loglimit", "internal/msgheader", "internal/msgtypes", "internal/nearest", "internal/stdmsg", "internal/topicmatch", "player/control", "player/internal/", "rosmsg", "tcpros"},
