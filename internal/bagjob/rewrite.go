@@ -104,11 +104,14 @@ const maxTold = 10
 // SayDropped names what MCAP files have beside messages and an output does not get.
 func (j *Job) SayDropped(inputs Inputs) {
 	for _, in := range inputs {
-		attachments, metadata := in.Extras()
+		m := in.MCAP()
+		if m == nil {
+			continue
+		}
 		for _, list := range []struct {
 			what  string
 			extra []bagfmt.MCAPExtra
-		}{{"attachment", attachments}, {"metadata record", metadata}} {
+		}{{"attachment", m.Attachments}, {"metadata record", m.Metadata}} {
 			for n, x := range list.extra {
 				if n == maxTold {
 					j.Say("%s: %s more are left out", explain.Name(in.Name), plural.Of(len(list.extra)-n, list.what))
