@@ -25,6 +25,21 @@ func controlOf(p *pipeline, o Options) *Control {
 	return c
 }
 
+// stored returns what stands on a topic in a bag.
+func stored(t *testing.T, path, topic string) (texts []string) {
+	t.Helper()
+	s := testlink.ScanBag(t, path)
+	for {
+		m, err := s.Next()
+		if err != nil {
+			return texts
+		}
+		if m.Conn.Topic == topic {
+			texts = append(texts, string(m.Data()[4:]))
+		}
+	}
+}
+
 // TestNotesBeginEachFile: whatever else begins files, and however the recording begins.
 func TestNotesBeginEachFile(t *testing.T) {
 	t.Parallel()

@@ -154,7 +154,8 @@ func New(ctx context.Context, o Options, bags []*source.Recording, resolve func(
 	}
 	selection.report(o.Log, p.recorded())
 	if latest.Before(p.Start) {
-		o.Log.Warn("the window begins behind the last message of the bags", zap.Duration("by", p.Start.Sub(latest)))
+		o.Log.Warn("the bags end before the time at which play begins: choose an earlier --start",
+			zap.Duration("start", o.Start), zap.Duration("length", latest.Sub(earliest).Truncate(time.Millisecond)))
 	}
 	if !found {
 		return p, cmp.Or[error](selection.nothing(p.recorded()), ErrNoMessages)

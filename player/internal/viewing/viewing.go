@@ -25,9 +25,8 @@ import (
 
 // Options says what viewers are told of a playback.
 type Options struct {
-	Name   string                                            // of the source, as viewers show it
-	Distro string                                            // of ROS
-	Graph  func(context.Context) (tcpros.SystemState, error) // asks the master; nil for no graph
+	Name  string                                            // of the source, as viewers show it
+	Graph func(context.Context) (tcpros.SystemState, error) // asks the master; nil for no graph
 }
 
 // Viewing has the channels of a playback and what viewers get of them. Its methods may be called from
@@ -82,7 +81,7 @@ func (v *Viewing) Source() *live.Source {
 func (v *Viewing) info() live.Info {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return live.Info{Name: v.options.Name, Session: v.session, Distro: v.options.Distro, Clock: true}
+	return live.Info{Name: v.options.Name, Session: v.session, Clock: true}
 }
 
 // Open is told of the topics of a plan that are published.
