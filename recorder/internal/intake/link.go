@@ -154,10 +154,10 @@ func (l *Link) Lost(messages int) {
 type LargeFrame struct {
 	link   *Link
 	size   int
-	relies bool         // its chunk has no connection record: the file that was filled when it began has that record
-	blocks bool         // its link waits while there is no room; otherwise the message is dropped
-	Turn   memory.Turn  // its chunk, and its lease if blocks is set
-	wait   account.Wait // the wait for a lease or memory
+	relies bool          // its chunk has no connection record: the file that was filled when it began has that record
+	blocks bool          // its link waits while there is no room; otherwise the message is dropped
+	Turn   memory.Turn   // its chunk, and its lease if blocks is set
+	wait   *account.Wait // the wait for a lease or memory; nil while the link does not wait
 }
 
 // Room implements tcpros.LargeFrame. Memory is there before the message takes it; without,
