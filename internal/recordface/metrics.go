@@ -94,6 +94,9 @@ func (s *recordSums) add(t *control.TopicStats, all *control.Stats) {
 	s.age = min(s.age, age)
 }
 
+// Describe implements prometheus.Collector.
+func (f *Face) Describe(ch chan<- *prometheus.Desc) { recordMetrics.Describe(ch) }
+
 // Collect implements prometheus.Collector. Without a recording there is nothing to tell.
 func (f *Face) Collect(ch chan<- prometheus.Metric) {
 	stats, err := f.control.Stats()
