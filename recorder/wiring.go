@@ -87,7 +87,7 @@ func (o *Options) subscriptions() subscribe.Config {
 func (o *Options) graph() *graph.Graph {
 	return &graph.Graph{Config: graph.Config{
 		Node: o.Node, Log: o.Log, Interval: o.PollInterval, Survey: o.survey,
-		Lists: o.Select.lists(), Selects: o.Select.selects, Excludes: o.Select.exclude.Match,
+		Lists: o.Select.lists(), Selects: o.Select.selects, Unmatched: o.Select.unmatched, Excludes: o.Select.exclude.Match,
 		Nodes: o.Select.Nodes, NodePublications: o.Select.NodePublications,
 	}}
 }
