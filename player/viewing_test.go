@@ -79,7 +79,7 @@ func viewed(t *testing.T, o Options, orders func(a *audience) ordersAt) {
 	bag := stateBag(t, bagfmt.WriterOptions{})
 	synctest.Test(t, func(t *testing.T) {
 		o.Bags = testplay.OpenBags(t, bag)
-		o.Viewing = NewViewing(ViewingOptions{Name: "goplay /play", Distro: "noetic"})
+		o.Viewing = NewViewing(ViewingOptions{Name: "goplay /play"})
 		steer(t, newFakeGraph(), o, orders(newAudience(t, o.Viewing)))
 	})
 }

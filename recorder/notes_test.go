@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
@@ -23,6 +24,21 @@ func controlOf(p *pipeline, o Options) *Control {
 	o.Log = zap.NewNop()
 	c.attach(sessionOn(p, o))
 	return c
+}
+
+// stored returns what stands on a topic in a bag.
+func stored(t *testing.T, path, topic string) (texts []string) {
+	t.Helper()
+	s := testlink.ScanBag(t, path)
+	for {
+		m, err := s.Next()
+		if err != nil {
+			return texts
+		}
+		if m.Conn.Topic == topic {
+			texts = append(texts, string(m.Data()[4:]))
+		}
+	}
 }
 
 // TestNotesBeginEachFile: whatever else begins files, and however the recording begins.
@@ -229,9 +245,7 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 		marked <- err
 	}()
 	testlink.WaitFor(t, func() bool {
-		p.Mu.Lock()
-		defer p.Mu.Unlock()
-		return len(p.Account.Waits) == 1
+		return slices.ContainsFunc(p.Accounts().LiveFigures(time.Now().Add(time.Hour)).Topics, func(f account.Figures) bool { return f.HeldUp > 0 })
 	})
 	if _, err := c.Split(t.Context()); err != nil {
 		t.Fatal(err)

@@ -267,3 +267,25 @@ func (r *session) record(ctx context.Context) error {
 		}
 	}
 }
+
+// tick does what is due: it seals an old chunk, begins a new file, keeps the sync interval
+// and reports what changed.
+func (r *session) tick(now time.Time) {
+	r.wall.Look(now, r.o.Log)
+	r.in.Tick(now)
+	r.sink.Tick(now)
+}
+
+// close ends the intake, writes what is queued and closes the files. Once
+// Options.Hurry is closed it counts the rest of the queue as dropped instead.
+func (r *session) close() error {
+	r.in.Close()
+	return r.sink.Close()
+}
+
+// abandon ends the intake and counts as lost what is not in a file: the disk hangs and is
+// not waited for.
+func (r *session) abandon() {
+	r.sink.Abandoned.Store(true)
+	r.in.Abandon()
+}

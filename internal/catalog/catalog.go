@@ -3,6 +3,7 @@ package catalog
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -24,7 +25,8 @@ const bagsInFlight = 8
 type Options struct {
 	All bool // read all bags, whatever is known of them
 
-	// Open opens a bag of the place. An error about what is in the bag is one of package rosbag.
+	// Open opens a bag of the place. An error about what is in the bag is one of package rosbag;
+	// ErrForeign says that the file is no bag in spite of its name.
 	Open func(ctx context.Context, bag string) (rosbag.Source, io.Closer, error)
 	// IsRecording reports whether a folder with a metadata.yaml is one recording of ROS 2, which Open
 	// opens, as it does files of databases. Nil takes no folder and no database for a recording.
@@ -33,9 +35,16 @@ type Options struct {
 	Listed func(n int)
 	// Read is told how many of the bags that have to be read were. It may be nil.
 	Read func(n, of int)
+	// Foreign is told of a file for which Open has returned ErrForeign. Calls come one at a time, as those
+	// of Problem. It may be nil if Open never does.
+	Foreign func(name string)
 	// Problem is told of a bag, or a file of the catalog, that cannot be read. Calls come one at a time.
 	Problem func(name string, err error)
 }
+
+// ErrForeign is what Open of Options returns of a file of another program: it is in no catalog, and nothing
+// is wrong with it.
+var ErrForeign = errors.New("a file of another program")
 
 // Catalog has the summaries of all bags of a place.
 type Catalog struct {
@@ -195,7 +204,11 @@ func (c *Catalog) read(ctx context.Context, bags []store.Entry, o Options) error
 			if done++; o.Read != nil {
 				o.Read(done, len(bags))
 			}
-			if err != nil {
+			switch {
+			case errors.Is(err, ErrForeign):
+				o.Foreign(bag.Name)
+				return nil
+			case err != nil:
 				c.Failed++
 				o.Problem(bag.Name, err)
 				return nil

@@ -27,7 +27,6 @@ type Source struct {
 type Info struct {
 	Name    string // shown by viewers, such as "gorecord /recorder"
 	Session string // another one for each recording or playback: viewers then drop what they have
-	Distro  string // of ROS, such as noetic
 	Clock   bool   // times are those of a clock that viewers must follow: of playback, or simulated
 }
 

@@ -20,10 +20,6 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Distro is the ROS distribution that viewers are told, whatever ROS_DISTRO is: Foxglove and Lichtblick take
-// every name but melodic and noetic for ROS 2.
-const Distro = "noetic"
-
 // Face is a program as its users see it.
 type Face interface {
 	web.Backend

@@ -17,12 +17,16 @@ const (
 	advertisedBytesAtOnce = 1 << 20 // of definitions
 )
 
+// distro is the ROS distribution that viewers are told, whatever ROS_DISTRO is: Foxglove and Lichtblick take
+// every name but melodic and noetic for ROS 2.
+const distro = "noetic"
+
 // serverInfo is the first message to a viewer.
 type serverInfo struct {
 	Op           string            `json:"op"`
 	Name         string            `json:"name"`
 	Capabilities []string          `json:"capabilities"`
-	Metadata     map[string]string `json:"metadata,omitempty"`
+	Metadata     map[string]string `json:"metadata"`
 	SessionID    string            `json:"sessionId,omitempty"`
 	DataStart    *stamp            `json:"dataStartTime,omitempty"`
 	DataEnd      *stamp            `json:"dataEndTime,omitempty"`

@@ -3,6 +3,9 @@ package foxglove
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -77,7 +80,22 @@ func (s *session) serve(life context.Context) {
 	s.conn.close() // which ends the reader
 	reading.Wait()
 	stats := viewer.Stats()
-	log.Info("viewer disconnected", loglimit.OnRequest(), zap.Uint64("messages", stats.Messages), zap.Uint64("skipped", stats.Skipped), zap.NamedError("why", err))
+	log.Info("viewer disconnected", loglimit.OnRequest(), zap.Uint64("messages", stats.Messages), zap.Uint64("skipped", stats.Skipped), zap.String("why", reason(err, s.server.timing.stalled)))
+}
+
+// reason says why the connection of a viewer has ended, in words for the log: without the addresses of the sockets, and
+// without the layers of the libraries. stalled is timing.stalled.
+func reason(err error, stalled time.Duration) string {
+	var system *os.SyscallError
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fmt.Sprintf("the viewer has read nothing for %v: it hangs, or its network is down", stalled)
+	case errors.Is(err, io.EOF):
+		return "the viewer has ended the connection without a close frame"
+	case errors.As(err, &system):
+		return "the connection broke: " + system.Err.Error()
+	}
+	return err.Error()
 }
 
 // refuse tells a viewer that there are too many.

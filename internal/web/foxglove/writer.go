@@ -127,9 +127,9 @@ func (w *writer) tellInfo(info *live.Info) error {
 }
 
 func (w *writer) serverInfo(info *live.Info) serverInfo {
-	i := serverInfo{Op: "serverInfo", Name: info.Name, Capabilities: []string{}, SessionID: info.Session}
-	if info.Distro != "" {
-		i.Metadata = map[string]string{"ROS_DISTRO": info.Distro}
+	i := serverInfo{
+		Op: "serverInfo", Name: info.Name, Capabilities: []string{}, SessionID: info.Session,
+		Metadata: map[string]string{"ROS_DISTRO": distro},
 	}
 	if info.Clock {
 		i.Capabilities = append(i.Capabilities, "time")

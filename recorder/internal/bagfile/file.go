@@ -234,10 +234,9 @@ func (b *File) Discard() error {
 
 // closeFile waits for a sync that is under way.
 func (b *File) closeFile() error {
-	return b.syncs.close(func() error {
-		defer b.Watchdog.Begin("closing", b.Path())()
-		return b.file.Close()
-	})
+	b.syncs.close()
+	defer b.Watchdog.Begin("closing", b.Path())()
+	return b.file.Close()
 }
 
 // SyncFailed reports whether a sync of the file has failed.

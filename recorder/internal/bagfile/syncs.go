@@ -16,7 +16,7 @@ type syncs struct {
 	err      error     // final: a failed sync is never repeated
 	syncedTo int64     // bytes known to be on the disk
 	idle     sync.Cond // busy became false
-	closed   bool      // the file is closed: a late interval sync has nothing to do
+	closed   bool      // the file is closed, or about to be: a late interval sync has nothing to do
 }
 
 // init is called once, before any other method. now is when the file was created.
@@ -70,15 +70,14 @@ func (s *syncs) finish(covered, end int64, err error, file string) error {
 	return nil
 }
 
-// close closes the file, after a sync that is under way.
-func (s *syncs) close(file func() error) error {
+// close waits for the sync that is under way, and lets no other one begin: the file may be closed then.
+func (s *syncs) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.busy {
 		s.idle.Wait()
 	}
 	s.closed = true
-	return file()
 }
 
 // failed returns the error of the sync that has failed; nil if none has.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 )
@@ -74,44 +75,61 @@ func NewSpace(least int64, text string, deletes bool, free func() (int64, error)
 	return &Space{min: least, text: text, Free: free, log: log, Full: make(chan struct{}), deletes: deletes, have: -1}
 }
 
-// Check looks once and reports whether the recording has to end. written is what was written
-// so far in the files of the recording, snapshots that in snapshots, file the name of the present
+// Check looks once and reports whether the recording has to end. written and snapshots are the bytes that
+// were written so far into the files of the recording and of snapshots. file is the name of the present
 // file, empty if there is none.
 func (d *Space) Check(now time.Time, written, snapshots int64, file string) (full bool) {
 	free, err := d.Free()
+	news, full := d.look(now, free, err, written, snapshots, file)
+	for _, n := range news {
+		d.log.Log(n.level, n.text, n.fields...)
+	}
+	return full
+}
+
+// line is a line for the log.
+type line struct {
+	level  zapcore.Level
+	text   string
+	fields []zap.Field
+}
+
+// look is Check for a disk with so many free bytes; err says why they are not known. It returns what to log.
+func (d *Space) look(now time.Time, free int64, err error, written, snapshots int64, file string) (news []line, full bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err != nil {
 		if !d.failed {
-			d.log.Warn("Failed to check filesystem stats", zap.Error(err))
+			news = append(news, line{zap.WarnLevel, "Failed to check filesystem stats", []zap.Field{zap.Error(err)}})
 		}
 		d.failed = true
-		return d.over
+		return news, d.over
 	}
 	d.failed, d.have = false, free
 	d.measure(now, written, snapshots)
 	left, known := d.left()
+	timeLeft := zap.String("time left", leftText(left, known))
 	switch {
 	case d.over:
 	case file == "": // nothing is recorded that could end
 	case d.min > 0 && free < d.min:
 		d.over = true
-		d.log.Error(LowSpace(d.text, file))
 		close(d.Full)
+		news = append(news, line{zap.ErrorLevel, LowSpace(d.text, file), nil})
 	case d.min > 0 && free/warnFactor < d.min && !d.warned:
 		d.warned = true
-		d.log.Warn("Less than 5 x "+d.text+" of space free on disk with '"+file+"'.", zap.String("time left", leftText(left, known)))
+		news = append(news, line{zap.WarnLevel, "Less than 5 x " + d.text + " of space free on disk with '" + file + "'.", []zap.Field{timeLeft}})
 	case free/warnFactor >= d.min:
 		d.warned = false
 	}
 	switch {
 	case known && left < lowTime && !d.lowTimeSaid && !d.over && d.seen >= rateKnownAfter:
 		d.lowTimeSaid = true
-		d.log.Warn("the disk will be full soon", zap.String("time left", leftText(left, known)), zap.Int64("free bytes", free), zap.String("file", file))
+		news = append(news, line{zap.WarnLevel, "the disk will be full soon", []zap.Field{timeLeft, zap.Int64("free bytes", free), zap.String("file", file)}})
 	case !known || left > 2*lowTime:
 		d.lowTimeSaid = false
 	}
-	return d.over
+	return news, d.over
 }
 
 // LowSpace is what stock says when less than least, as the user wrote it, is free for a bag.

@@ -46,8 +46,8 @@ type Sink struct {
 	outMu sync.Mutex // guards Out for other goroutines, which only read it
 	Out   *files.Bag // nil while stopped
 
-	halted    sync.Once
-	Failed    chan struct{} // closed: the file cannot be written, or not be made durable
+	halted    atomic.Bool   // Failed is closed
+	Failed    chan struct{} // closed: no file can be written
 	Abandoned atomic.Bool   // the sink is blocked by the disk and is not waited for
 }
 
@@ -92,7 +92,7 @@ func New(o Config) *Sink {
 	}
 	o.Bags.Log, o.Bags.Counts, o.Bags.OnlySnapshots = o.Log, o.Files, o.Keeps == OnlySnapshots
 	s.Bags = files.New(o.Bags)
-	s.packer = latch.Packer{Frames: o.Files, Compression: o.Compression, ChunkBytes: o.Files.ChunkBytes()}
+	s.packer = latch.Packer{Claims: o.Files, Compression: o.Compression, ChunkBytes: o.Files.ChunkBytes()}
 	if o.Keeps != NoSnapshots {
 		s.Snapshotter = snapshot.New(snapshot.Config{
 			Log: o.Log, In: o.Snapshots, Bags: s.Bags, Packer: s.packer, Only: o.Keeps == OnlySnapshots,
@@ -225,22 +225,19 @@ func (s *Sink) giveUp(c *memory.Chunk, cause account.DropCause) {
 	s.In.Lose(c, cause)
 }
 
-// halt ends the recording: no file can be written, or none be made durable.
+// halt ends the recording: no file can be written.
 func (s *Sink) halt() {
-	s.halted.Do(func() {
-		s.In.End()
-		close(s.Failed)
-	})
+	s.halted.Store(true)
+	s.In.End()
+	close(s.Failed)
 }
 
 // SkipsCompression reports whether what is queued will be given up.
-func (s *Sink) SkipsCompression() bool { return s.drainAborted() || isClosed(s.Failed) }
+func (s *Sink) SkipsCompression() bool { return s.drainAborted() || s.halted.Load() }
 
-func (s *Sink) drainAborted() bool { return isClosed(s.abortDrain) }
-
-func isClosed(c <-chan struct{}) bool {
+func (s *Sink) drainAborted() bool {
 	select {
-	case <-c:
+	case <-s.abortDrain:
 		return true
 	default:
 		return false

@@ -132,10 +132,12 @@ func (w *Writer) awaitTurn() error {
 	case <-turn.C:
 	case <-w.closing:
 	}
-	if isClosed(w.closing) {
+	select { // the end comes first where the turn has come, too
+	case <-w.closing:
 		return control.ErrNotRecording
+	default:
+		return nil
 	}
-	return nil
 }
 
 // open creates the bag of a snapshot and begins the snapshot; the first trigger came at at, the last one at
@@ -172,13 +174,4 @@ func (w *Writer) Failures() int {
 	w.Mu.Lock()
 	defer w.Mu.Unlock()
 	return w.counts.failed
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }

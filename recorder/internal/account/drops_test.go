@@ -1,4 +1,4 @@
-package recorder
+package account_test
 
 import (
 	"testing"
