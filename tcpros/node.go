@@ -259,7 +259,7 @@ func (n *Node) Master() *Master { return n.master }
 func (n *Node) Unread() (now, ever string) { return n.master.Unread() }
 
 // Subscribe starts receiving a topic. Registration happens in the background and is retried
-// for ever.
+// forever.
 func (n *Node) Subscribe(o SubscribeOptions) (*Subscription, error) {
 	o, err := o.withDefaults()
 	if err != nil {
