@@ -299,6 +299,7 @@ func TestClock(t *testing.T) {
 			return last
 		}
 		time.Sleep(2 * timeInterval) // in the bubble
+		synctest.Wait()
 		clocks()
 		s.control.mu.Lock()
 		s.control.status.BagTime = testplay.Base.Add(250 * ms) // play does not tell of that

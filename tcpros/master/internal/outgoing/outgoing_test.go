@@ -113,6 +113,21 @@ func TestSlowGivesWay(t *testing.T) {
 	})
 }
 
+// TestOneGivesWay: while a revoked message is in use no other is revoked, even if that becomes the slower one.
+func TestOneGivesWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := outgoing.New()
+		var endOld func()
+		endOld = get(t, b, "", outgoing.OutgoingBytes/4).Begin(func() { time.AfterFunc(10*time.Second, endOld) })
+		time.Sleep(5 * time.Second) // in the bubble
+		endBig := get(t, b, "", outgoing.OutgoingBytes/2).Begin(func() { t.Error("a second message is revoked") })
+		time.Sleep(3 * time.Second) // the product of the old message is larger, but grows more slowly
+		get(t, b, "", outgoing.OutgoingBytes/2).Begin(nil)()
+		endBig()
+	})
+}
+
 // TestSlowAfter: a message is revoked no sooner than two seconds after it was encoded.
 func TestSlowAfter(t *testing.T) {
 	t.Parallel()
