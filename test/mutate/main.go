@@ -49,7 +49,7 @@ var areas = []area{
 	{name: "player-timeline", dir: "player/internal/timeline"},
 	{name: "player-pacer", dir: "player", files: "conductor pacer steer", skip: overTheNetwork},
 	{name: "player-output", dir: "player/internal/output", tests: "player", skip: overTheNetwork},
-	{name: "player-stage", dir: "player/internal/stage", files: "live nodes wait"},
+	{name: "player-stage", dir: "player/internal/stage", files: "live wait"},
 	{name: "player-viewing", dir: "player/internal/viewing"},
 	{name: "player-transport", dir: "player/internal/transport"},
 	{name: "loglimit", dir: "internal/loglimit", files: "core limiter pace"},

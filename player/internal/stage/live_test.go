@@ -3,11 +3,14 @@ package stage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -66,5 +69,24 @@ func TestQuery(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestLogLive: others that listen are news, others that publish are a warning, and nobody is no line.
+func TestLogLive(t *testing.T) {
+	t.Parallel()
+	core, logs := observer.New(zap.InfoLevel)
+	LogLive(busyTopics, zap.New(core))
+	var got []string
+	for _, e := range logs.All() {
+		got = append(got, fmt.Sprint(e.Level, " ", e.Message, " ", e.ContextMap()["topics"]))
+	}
+	want := []string{"info these topics have subscribers already [/a: /x /y /c: /z]", "warn others publish these topics, too [/a: /other]"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	LogLive(nil, zap.New(core))
+	if logs.Len() != len(want) {
+		t.Errorf("nobody is there: %v", logs.All()[len(want):])
 	}
 }

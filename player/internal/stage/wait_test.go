@@ -67,6 +67,11 @@ func TestWaitForSubscribers(t *testing.T) {
 				if d := cmp.Diff(tc.missing, missing); d != "" {
 					t.Errorf("missing (-want +got):\n%s", d)
 				}
+				for i, e := range logs.FilterMessageSnippet("still waiting for subscribers").All() {
+					if at := e.Time.Sub(start); at != time.Duration(i+1)*3*time.Second {
+						t.Errorf("said so after %v", at)
+					}
+				}
 				if d := cmp.Diff(tc.said, listing(logs, "still waiting for subscribers", "topics")); d != "" {
 					t.Errorf("said (-want +got):\n%s", d)
 				}

@@ -304,7 +304,7 @@ func TestClock(t *testing.T) {
 		s.control.mu.Lock()
 		s.control.status.BagTime = testplay.Base.Add(250 * ms) // play does not tell of that
 		s.control.mu.Unlock()
-		time.Sleep(timeInterval)
+		time.Sleep(time.Second / 60)
 		synctest.Wait()
 		if at := clocks(); at != 250*ms {
 			t.Errorf("told %v, want 250ms", at)
