@@ -34,7 +34,7 @@ type Info struct {
 	First, Last rosbag.Time        // start of the first and end of the last chunk: what rosbag info shows
 	Compression []CompressionSum   // the most used first
 	Encryption  *rosbag.Encryption // nil: it is not encrypted
-	MCAP        *bagfmt.MCAPInfo   // nil: it is not of MCAP files
+	MCAP        *rosbag.MCAPInfo   // nil: it is not of MCAP files
 	Repeated    rosbag.Repeated    // messages that repeat what was latched where the bag begins
 	Sampled     int                // chunks that were looked at if not all: then Compression, and Frequency and Detail of topics, are estimates
 	Connections []Connection
@@ -106,7 +106,7 @@ func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 	}
 	bag, isBag := r.(*bagfmt.Reader)
 	i.Converted = !isBag
-	if s, ok := r.(interface{ MCAP() *bagfmt.MCAPInfo }); ok {
+	if s, ok := r.(interface{ MCAP() *rosbag.MCAPInfo }); ok {
 		i.MCAP = s.MCAP()
 	}
 	if isBag {

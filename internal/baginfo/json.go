@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -66,7 +65,7 @@ type jsonMetadata struct {
 }
 
 // newJSONMCAP returns what an MCAP file has beside messages, nil of a bag.
-func newJSONMCAP(m *bagfmt.MCAPInfo) *jsonMCAP {
+func newJSONMCAP(m *rosbag.MCAPInfo) *jsonMCAP {
 	if m == nil {
 		return nil
 	}

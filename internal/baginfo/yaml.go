@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -107,7 +106,7 @@ func (i *Info) pairs() []pair {
 }
 
 // extraPairs lists attachments or metadata records.
-func extraPairs(key string, list []bagfmt.MCAPExtra) pair {
+func extraPairs(key string, list []rosbag.MCAPExtra) pair {
 	p := pair{key: key, items: [][]pair{}}
 	for _, x := range list {
 		p.items = append(p.items, []pair{{key: "name", value: x.Name, from: quoted}, {key: "bytes", value: fmt.Sprint(x.Bytes)}})
