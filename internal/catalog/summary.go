@@ -1,12 +1,12 @@
-// Package catalog keeps a summary of each bag of a place in object storage or of a directory, so
-// that thousands of bags are searched with some tens of requests.
+// Package catalog keeps a summary of each bag in a place: a directory, or a folder of object storage. With a
+// catalog some tens of requests are enough to search thousands of bags.
 //
-// A summary is a line of JSON. The summaries of the bags below a folder are in the folder
-// .gorosbag-catalog beside them, in files of such lines compressed by gzip: one for each bag that
-// was just uploaded, and larger ones into which these are merged now and then. Names are never used
-// twice, and a file is deleted only after its lines were written to another one: a line may be
-// there twice, and then the newest counts, but none is lost, whoever dies when. The catalog is not
-// the truth: a bag without a summary, or with one of another size, is read instead.
+// A summary is a line of JSON. The summaries of the bags below a folder are in its subfolder
+// .gorosbag-catalog, in files of such lines that are compressed with gzip. Each upload of a bag writes a file
+// with one line; from time to time small files are merged into a larger one. The name of a file is never used
+// again, and a file is deleted only after its lines were written to another file. So a crash at any time may
+// leave a summary twice, of which the newest counts, but loses none. The catalog is a cache: a bag that has no
+// summary, or another size than its summary says, is read.
 package catalog
 
 import (
@@ -29,9 +29,9 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Summary is what the catalog knows of a bag.
+// Summary is what the catalog says about a bag.
 type Summary struct {
-	Bag      string            `json:"bag"` // name below the folder with the catalog
+	Bag      string            `json:"bag"` // path below the folder that has the catalog
 	Size     int64             `json:"size"`
 	SHA256   string            `json:"sha256"` // in hexadecimal; empty if unknown
 	Robot    string            `json:"robot"`  // the note "robot", otherwise the machine that uploaded the bag; may be empty
@@ -51,14 +51,14 @@ type Topic struct {
 	Messages uint64 `json:"messages"`
 }
 
-// Summarize reads the index of a bag. A file that cannot be read as a bag has a summary, too, with
-// an Error; an error is one of reading.
+// Summarize reads the index of a bag. If the content of the file is not that of a sound bag, the summary says
+// so in Error. The error that Summarize returns is one of reading the file.
 func Summarize(file io.ReaderAt, size int64, o bagfmt.ReaderOptions) (*Summary, error) {
 	r, err := bagfmt.NewReader(file, size, o)
 	return summarize(r, err, size)
 }
 
-// summarize describes a recording, or says why it could not be opened.
+// summarize is Summarize for a recording that was opened with the error err.
 func summarize(r rosbag.Source, err error, size int64) (*Summary, error) {
 	s := &Summary{Size: size, Topics: []Topic{}, Notes: map[string]string{}, Written: time.Now().UTC()}
 	if err == nil {
@@ -73,7 +73,7 @@ func summarize(r rosbag.Source, err error, size int64) (*Summary, error) {
 	return s, nil
 }
 
-// unfit reports whether an error is about the content of a file, not about reading it.
+// unfit reports whether an error is about the content of a file, rather than about reading the file.
 func unfit(err error) bool {
 	for _, known := range []error{rosbag.ErrNotBag, rosbag.ErrVersion, rosbag.ErrCorrupt, rosbag.ErrUnindexed, rosbag.ErrEncrypted} {
 		if errors.Is(err, known) {
@@ -108,14 +108,14 @@ func (s *Summary) describe(r rosbag.Source) error {
 	return err
 }
 
-// seconds returns a time with microseconds, more than which a float64 does not have.
+// seconds returns a time in seconds, cut to microseconds: a float64 has no room for more digits.
 func seconds(t rosbag.Time) float64 { return float64(t.Sec) + float64(t.Nsec/1000)/1e6 }
 
-// host is the key of the name of this machine in the metadata of objects.
+// host is the key of the host name in the metadata of objects.
 const host = "host"
 
-// Metadata returns what the object of a bag is to say of it: its notes, as they are now, and the
-// name of this machine.
+// Metadata returns the metadata for the object of a bag in a store: the notes that the bag has now, and the
+// name of this machine. With an error it returns the name alone.
 func Metadata(file io.ReaderAt, size int64) (map[string]string, error) {
 	m := map[string]string{}
 	r, err := bagfmt.NewReader(file, size, bagfmt.ReaderOptions{IndexOnly: true})
@@ -152,18 +152,18 @@ func encode(lines []*Summary) ([]byte, error) {
 }
 
 const (
-	maxLineBytes = 4 << 20   // of a summary: a bag of thousands of topics has a long one
-	maxFileBytes = 256 << 20 // of a file of the catalog, unpacked: more than packs holds
-	summaryBytes = 1 << 10   // of memory, at most, beside the text
-	topicBytes   = 128       // of a topic or a note
+	maxLineBytes = 4 << 20   // of the line of a summary; a bag with thousands of topics has a long one
+	maxFileBytes = 256 << 20 // of a file of the catalog, unpacked; packs writes smaller ones
+	summaryBytes = 1 << 10   // memory of a summary beside its texts, topics and notes, at most
+	topicBytes   = 128       // memory of a topic or a note beside its texts
 )
 
-// overhead returns the bytes of memory that a summary takes beside its text, about.
+// overhead returns about how many bytes of memory a summary takes beside its texts.
 func (s *Summary) overhead() int64 {
 	return int64(summaryBytes + topicBytes*(len(s.Topics)+len(s.Notes)))
 }
 
-// memory returns the bytes of memory that a summary takes, about.
+// memory returns about how many bytes of memory a summary takes.
 func (s *Summary) memory() int64 {
 	text := len(s.Bag) + len(s.Robot) + len(s.Error)
 	for _, t := range s.Topics {
@@ -177,8 +177,8 @@ func (s *Summary) memory() int64 {
 
 var errFileTooLong = fmt.Errorf("%w: far longer, when it is unpacked, than a file of a catalog is", store.ErrTooLarge)
 
-// decode reads a file of the catalog that unpacks to at most most bytes, and takes no more memory.
-// What is before damage is returned with the error.
+// decode returns the summaries in the content of a file. The content may unpack to at most most bytes, which
+// bound the memory of the summaries, too. With an error it returns the summaries before the damage.
 func decode(data []byte, most int64) (lines []*Summary, err error) {
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
