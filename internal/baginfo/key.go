@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/pytext"
 )
 
 // ErrNoKey says that a summary has nothing under a key.
@@ -90,20 +90,8 @@ func yamlLoaded(p *pair) string {
 	switch p.key {
 	case "duration", "start", "end", "frequency":
 		if f, err := strconv.ParseFloat(p.value, 64); err == nil {
-			return pythonFloat(f)
+			return string(pytext.AppendFloat(nil, f))
 		}
 	}
 	return p.value
-}
-
-// pythonFloat formats a number as Python does.
-func pythonFloat(f float64) string {
-	if size := math.Abs(f); size != 0 && (size < 1e-4 || size >= 1e16) {
-		return strconv.FormatFloat(f, 'e', -1, 64)
-	}
-	s := strconv.FormatFloat(f, 'f', -1, 64)
-	if !strings.Contains(s, ".") {
-		s += ".0"
-	}
-	return s
 }
