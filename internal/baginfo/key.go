@@ -12,7 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/pytext"
 )
 
-// ErrNoKey says that a summary has nothing under a key.
+// ErrNoKey says that a summary has no such key.
 var ErrNoKey = errors.New("no such key")
 
 // keyRE is a path into the YAML: duration, topics, topics[0], topics[-1].type.
@@ -81,8 +81,8 @@ func itemText(item []pair, indent string) string {
 	return strings.Join(lines, "\n"+indent)
 }
 
-// yamlLoaded returns a value as stock prints it after it has loaded its own YAML: numbers
-// with decimals lose trailing zeros but one.
+// yamlLoaded returns a value as rosbag info --key prints it. That program loads its own YAML, so that of the
+// zeros at the end of a number with decimals one is left at most.
 func yamlLoaded(p *pair) string {
 	if p.from != ours {
 		return escape.Text(p.value)
