@@ -10,11 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
-	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestLimitsInThePipeline(t *testing.T) {
@@ -84,45 +81,12 @@ func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
 		p.tick(now.Add(5 * time.Second))
 	}
 	p.Mu.Lock()
-	start, bytes := len(p.Latched.Start.Of), p.Pool.Latched
+	bytes := p.Pool.Latched
 	p.Mu.Unlock()
-	if _, n := heldByConnections(p); n > account.KeptLatched+1 || start > account.KeptLatched || bytes > 16<<10 {
-		t.Errorf("%d connections, %d latched messages from before the ring, %d bytes; want about %d", n, start, bytes, account.KeptLatched)
+	if _, n := heldByConnections(p); n > account.KeptLatched+1 || bytes > 16<<10 {
+		t.Errorf("%d connections, %d bytes of latched messages; want those of about %d", n, bytes, account.KeptLatched)
 	}
 	closePipeline(t, p)
-}
-
-// TestLatchedMessagesBeginAFileInOrder: that of the oldest connection first, with the time
-// of the file, in chunks of the usual size.
-func TestLatchedMessagesBeginAFileInOrder(t *testing.T) {
-	t.Parallel()
-	for chunkBytes, chunks := range map[int]int{1: 3, 3000: 1} {
-		p := bareIntake(-1, chunkBytes)
-		packer := latch.Packer{Frames: p.Files(), Compression: rosbag.CompressionNone, ChunkBytes: p.Files().ChunkBytes()}
-		for i, publisher := range []string{"/a", "/b", "/c"} {
-			p.Latched.Remember(&latchingConnection(p, publisher).Source, testlink.Frame(uint32(i), 0, 8))
-		}
-		at := rosbag.TimeOf(time.Now())
-		var got []rosbag.ConnID
-		written := 0
-		err := packer.Pack(p.PinLatched(nil), at, func(c *chunk.Sealed) error {
-			written++
-			for _, n := range c.Counts {
-				got = append(got, n.Conn.ID)
-			}
-			if c.Start != at || c.End != at {
-				t.Errorf("a chunk of the time %v to %v, want %v", c.Start, c.End, at)
-			}
-			p.Account.Repeated(c)
-			return nil
-		})
-		if err != nil || written != chunks || len(got) != 3 || got[0] != 0 || got[1] != 1 || got[2] != 2 {
-			t.Errorf("chunks of %d: %d with the messages of %v, %v; want %d in order", chunkBytes, written, got, err, chunks)
-		}
-		if n := p.Account.Connections.All[0].Topic.Repeated; n != 3 {
-			t.Errorf("%d counted as repeated, want 3", n)
-		}
-	}
 }
 
 // TestLargeMessagesBringTheirRecord: of a publisher without small ones the first, which may

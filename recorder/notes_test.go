@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
@@ -244,9 +245,7 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 		marked <- err
 	}()
 	testlink.WaitFor(t, func() bool {
-		p.Mu.Lock()
-		defer p.Mu.Unlock()
-		return len(p.Account.Waits) == 1
+		return slices.ContainsFunc(p.Accounts().LiveFigures(time.Now().Add(time.Hour)).Topics, func(f account.Figures) bool { return f.HeldUp > 0 })
 	})
 	if _, err := c.Split(t.Context()); err != nil {
 		t.Fatal(err)

@@ -61,3 +61,11 @@ func topicStats(topics []account.Figures) []control.TopicStats {
 	}
 	return all
 }
+
+// triggers returns the accounts of the triggers, nil without any.
+func (o *Options) triggers() []control.TriggerStats {
+	if o.Watch == nil {
+		return nil
+	}
+	return o.Watch.Triggers()
+}

@@ -18,50 +18,50 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// bagsInFlight is how many bags are read at the same time.
+// bagsInFlight is the number of bags that are read at the same time.
 const bagsInFlight = 8
 
 // Options are the options of Load.
 type Options struct {
-	All bool // read all bags, also those that have a good summary
+	All bool // read all bags, also those with a good summary
 
-	// Open opens a bag of the place. An error about what is in the bag is one of package rosbag;
-	// ErrForeign says that the file is no bag in spite of its name.
+	// Open opens a bag of the place. Errors about the content of the bag are errors of package rosbag;
+	// ErrForeign means that the file is no bag in spite of its name.
 	Open func(ctx context.Context, bag string) (rosbag.Source, io.Closer, error)
-	// IsRecording reports whether a folder with a metadata.yaml is a recording of ROS 2. Open is called for
-	// such folders, and for .db3 files. If IsRecording is nil, folders and .db3 files are left out.
+	// IsRecording reports whether a folder with a metadata.yaml is one recording of ROS 2, which Open
+	// opens, as it opens database files. If it is nil, no folder and no database counts as a recording.
 	IsRecording func(folder string) bool
 	// Listed is called with the number of objects that were listed so far. It may be nil.
 	Listed func(n int)
-	// Read is called with the number of bags that were read so far, of those that have to be. It may be nil.
+	// Read is called with the progress of reading bags. It may be nil.
 	Read func(n, of int)
-	// Foreign is called for each file for which Open returns ErrForeign. It may be nil if Open never does.
+	// Foreign is called for each file for which Open has returned ErrForeign, one call at a time, also
+	// with those of Problem. It may be nil if Open never returns ErrForeign.
 	Foreign func(name string)
-	// Problem is called for each bag, and each file of the catalog, that cannot be read. Calls of Foreign and
-	// Problem come one at a time.
+	// Problem is called for each bag, or file of the catalog, that cannot be read, one call at a time.
 	Problem func(name string, err error)
 }
 
-// ErrForeign is what Options.Open returns for a file of another program: the file gets no summary, and is no
-// problem.
+// ErrForeign is returned by Options.Open for a file of another program, which is not in a catalog and is
+// not damaged.
 var ErrForeign = errors.New("a file of another program")
 
 // Catalog has the summaries of all bags of a place.
 type Catalog struct {
 	Bags    []*Summary // by name
-	Read    int        // the number of bags that were read, because they had no good summary
-	Dropped int        // the number of summaries whose bags are gone
-	Failed  int        // the number of bags that could not be read, without those whose summary has an Error
+	Read    int        // bags that had no good summary and were read
+	Dropped int        // summaries of bags that are gone
+	Failed  int        // bags that could not be read; damaged bags have a summary with an Error instead
 
 	bucket *store.Bucket
 	homes  map[string]*home // by folder
 }
 
-// home is a folder that has a catalog, or the place itself.
+// home is a folder with a catalog, or the place itself.
 type home struct {
 	files   []string // of the catalog
-	bags    newest   // the bags below the folder, without those below another home in it
-	changed bool     // the files say something else than bags
+	bags    newest   // below the folder, and below no home in it
+	changed bool     // the files differ from bags
 }
 
 // Load lists a place and reads its catalogs, and the bags that have no summary there.
@@ -105,7 +105,7 @@ func Load(ctx context.Context, b *store.Bucket, o Options) (*Catalog, error) {
 	return c, nil
 }
 
-// list returns the bags of the place by name, and the files of its catalogs. It adds the homes.
+// list returns the bags by name, and the files of catalogs.
 func (c *Catalog) list(ctx context.Context, o Options) (bags map[string]store.Entry, files []string, err error) {
 	bags = map[string]store.Entry{}
 	var folders []string // that may be recordings of ROS 2
@@ -142,8 +142,7 @@ func (c *Catalog) list(ctx context.Context, o Options) (bags map[string]store.En
 // metadataName is the file that says what the recording of ROS 2 in its folder consists of.
 const metadataName = "metadata.yaml"
 
-// gather replaces the storage files in each folder that is a recording by one bag, which has the size of all of
-// them.
+// gather replaces the storage files in each folder that is a recording by one bag with the sum of their sizes.
 func gather(bags map[string]store.Entry, folders []string, isRecording func(folder string) bool) {
 	names := map[string][]string{} // of storage files, by folder
 	for name := range bags {
@@ -167,7 +166,7 @@ func gather(bags map[string]store.Entry, folders []string, isRecording func(fold
 // IsBag reports whether the name of an object is that of a bag or of an MCAP file.
 func IsBag(name string) bool { return ends(name, ".bag", ".mcap") }
 
-// ends reports whether a name has one of the endings. Hidden files, and those of catalogs, never have.
+// ends reports whether a name has one of the endings, and neither is hidden nor that of a file of a catalog.
 func ends(name string, endings ...string) bool {
 	return slices.Contains(endings, path.Ext(name)) && !strings.HasPrefix(path.Base(name), ".") && path.Base(path.Dir(name)) != Folder
 }
@@ -187,7 +186,7 @@ func (c *Catalog) keep(s *Summary) {
 	c.Bags = append(c.Bags, s)
 }
 
-// read makes the summaries of bags by reading them.
+// read reads bags.
 func (c *Catalog) read(ctx context.Context, bags []store.Entry, o Options) error {
 	var mu sync.Mutex
 	done := 0
@@ -239,8 +238,8 @@ func (c *Catalog) summarize(ctx context.Context, bag store.Entry, o Options) (*S
 	return s, nil
 }
 
-// Write brings the catalogs of the place up to date and merges their files. Catalogs that are up to date stay
-// as they are. Recorders may write to the same catalogs meanwhile.
+// Write updates the catalogs of the place and merges their files. It does not touch catalogs that are up
+// to date. Other programs may use the catalogs at the same time.
 func (c *Catalog) Write(ctx context.Context) error {
 	for _, folder := range slices.Sorted(maps.Keys(c.homes)) {
 		h := c.homes[folder]
@@ -261,8 +260,8 @@ func (c *Catalog) Write(ctx context.Context) error {
 	return nil
 }
 
-// Inventory returns the bags of a place, and the names of the bags that are in its catalogs only. It leaves out
-// recordings of ROS 2, whose names in catalogs are those of folders.
+// Inventory lists the bags of a place, and the names of bags that are in its catalogs but no longer in
+// the place. It leaves out recordings of ROS 2, which catalogs name by their folders.
 func Inventory(ctx context.Context, b *store.Bucket) (bags []store.Entry, missing []string, err error) {
 	c := &Catalog{bucket: b, homes: map[string]*home{}}
 	there, files, err := c.list(ctx, Options{})

@@ -1,12 +1,12 @@
-// Package catalog keeps a summary of each bag in a place: a directory, or a folder of object storage. With a
-// catalog some tens of requests are enough to search thousands of bags.
+// Package catalog keeps a summary of each bag of a place in object storage or of a directory, so
+// that thousands of bags are searched with some tens of requests.
 //
-// A summary is a line of JSON. The summaries of the bags below a folder are in its subfolder
-// .gorosbag-catalog, in files of such lines that are compressed with gzip. Each upload of a bag writes a file
-// with one line; from time to time small files are merged into a larger one. The name of a file is never used
-// again, and a file is deleted only after its lines were written to another file. So a crash at any time may
-// leave a summary twice, of which the newest counts, but loses none. The catalog is a cache: a bag that has no
-// summary, or another size than its summary says, is read.
+// A summary is a line of JSON. The summaries of the bags below a folder are in the folder
+// .gorosbag-catalog beside them, in files of such lines compressed by gzip: one file for each bag
+// that was just uploaded, and larger files into which these are merged from time to time. Names are
+// never used twice, and a file is deleted only after its lines were written to another one. A line
+// may therefore exist twice, and then the newest counts, but no line is lost when a program dies. The
+// bags decide: a bag without a summary, or with a summary of another size, is read.
 package catalog
 
 import (
@@ -29,9 +29,9 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Summary is what the catalog says about a bag.
+// Summary describes a bag in the catalog.
 type Summary struct {
-	Bag      string            `json:"bag"` // path below the folder that has the catalog
+	Bag      string            `json:"bag"` // name below the folder with the catalog
 	Size     int64             `json:"size"`
 	SHA256   string            `json:"sha256"` // in hexadecimal; empty if unknown
 	Robot    string            `json:"robot"`  // the note "robot", otherwise the machine that uploaded the bag; may be empty
@@ -51,14 +51,14 @@ type Topic struct {
 	Messages uint64 `json:"messages"`
 }
 
-// Summarize reads the index of a bag. If the content of the file is not that of a sound bag, the summary says
-// so in Error. The error that Summarize returns is one of reading the file.
+// Summarize reads the index of a bag. For a file that is not a good bag it returns a summary with an
+// Error; the returned error means that reading failed.
 func Summarize(file io.ReaderAt, size int64, o bagfmt.ReaderOptions) (*Summary, error) {
 	r, err := bagfmt.NewReader(file, size, o)
 	return summarize(r, err, size)
 }
 
-// summarize is Summarize for a recording that was opened with the error err.
+// summarize describes a recording, or says why it could not be opened.
 func summarize(r rosbag.Source, err error, size int64) (*Summary, error) {
 	s := &Summary{Size: size, Topics: []Topic{}, Notes: map[string]string{}, Written: time.Now().UTC()}
 	if err == nil {
@@ -73,7 +73,7 @@ func summarize(r rosbag.Source, err error, size int64) (*Summary, error) {
 	return s, nil
 }
 
-// unfit reports whether an error is about the content of a file, rather than about reading the file.
+// unfit reports whether an error is about the content of a file, not about reading it.
 func unfit(err error) bool {
 	for _, known := range []error{rosbag.ErrNotBag, rosbag.ErrVersion, rosbag.ErrCorrupt, rosbag.ErrUnindexed, rosbag.ErrEncrypted} {
 		if errors.Is(err, known) {
@@ -108,14 +108,14 @@ func (s *Summary) describe(r rosbag.Source) error {
 	return err
 }
 
-// seconds returns a time in seconds, cut to microseconds: a float64 has no room for more digits.
+// seconds returns a time with microseconds, the precision of a float64 for times of today.
 func seconds(t rosbag.Time) float64 { return float64(t.Sec) + float64(t.Nsec/1000)/1e6 }
 
-// host is the key of the host name in the metadata of objects.
+// host is the key of the name of this machine in the metadata of objects.
 const host = "host"
 
-// Metadata returns the metadata for the object of a bag in a store: the notes that the bag has now, and the
-// name of this machine. With an error it returns the name alone.
+// Metadata returns the metadata for the object of a bag: the present notes of the bag, and the name of
+// this machine.
 func Metadata(file io.ReaderAt, size int64) (map[string]string, error) {
 	m := map[string]string{}
 	r, err := bagfmt.NewReader(file, size, bagfmt.ReaderOptions{IndexOnly: true})
@@ -130,7 +130,7 @@ func Metadata(file io.ReaderAt, size int64) (map[string]string, error) {
 	return m, err
 }
 
-// thisHost returns the name of this machine as it can stand in metadata.
+// thisHost returns the name of this machine in a form that metadata permits.
 func thisHost() string {
 	name := url.QueryEscape(naming.Host())
 	return name[:min(len(name), 64)]
@@ -152,18 +152,18 @@ func encode(lines []*Summary) ([]byte, error) {
 }
 
 const (
-	maxLineBytes = 4 << 20   // of the line of a summary; a bag with thousands of topics has a long one
-	maxFileBytes = 256 << 20 // of a file of the catalog, unpacked; packs writes smaller ones
-	summaryBytes = 1 << 10   // memory of a summary beside its texts, topics and notes, at most
-	topicBytes   = 128       // memory of a topic or a note beside its texts
+	maxLineBytes = 4 << 20   // of a summary: a bag of thousands of topics has a long one
+	maxFileBytes = 256 << 20 // of a file of the catalog, unpacked: more than packs puts into one file
+	summaryBytes = 1 << 10   // of memory, at most, beside the text
+	topicBytes   = 128       // of a topic or a note
 )
 
-// overhead returns about how many bytes of memory a summary takes beside its texts.
+// overhead returns the bytes of memory that a summary takes beside its text, about.
 func (s *Summary) overhead() int64 {
 	return int64(summaryBytes + topicBytes*(len(s.Topics)+len(s.Notes)))
 }
 
-// memory returns about how many bytes of memory a summary takes.
+// memory returns the bytes of memory that a summary takes, about.
 func (s *Summary) memory() int64 {
 	text := len(s.Bag) + len(s.Robot) + len(s.Error)
 	for _, t := range s.Topics {
@@ -177,8 +177,8 @@ func (s *Summary) memory() int64 {
 
 var errFileTooLong = fmt.Errorf("%w: far longer, when it is unpacked, than a file of a catalog is", store.ErrTooLarge)
 
-// decode returns the summaries in the content of a file. The content may unpack to at most most bytes, which
-// bound the memory of the summaries, too. With an error it returns the summaries before the damage.
+// decode reads a file of the catalog that unpacks to at most most bytes, and takes no more memory.
+// If the file is damaged, decode returns the summaries before the damage with the error.
 func decode(data []byte, most int64) (lines []*Summary, err error) {
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {

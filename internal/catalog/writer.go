@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// mergeEvery is how many summaries are written from one check whether to merge files to the next. The first
-	// check comes after the first summary, because a process may upload only a few bags.
+	// mergeEvery is the number of summaries that are written between two checks for files to merge.
+	// The first check is at the start, because a process may upload only few bags.
 	mergeEvery = 32
 	// maxSmallFiles is how many small files a catalog may have before they are merged.
 	maxSmallFiles = 64
-	// maxMerged files, whose summaries take about maxMergedBytes of memory, are merged at a time: the recorder
-	// merges them.
+	// maxMerged and maxMergedBytes bound one merge, and the memory of the recorder that merges: the
+	// number of files that it reads, and roughly the bytes of their summaries.
 	maxMerged      = 1024
 	maxMergedBytes = 32 << 20
 
-	addTimeout = time.Minute // for all requests of one Add
+	addTimeout = time.Minute // of all requests for one summary
 )
 
 // Writer adds the summaries of bags that are uploaded. It is safe for concurrent use.
@@ -43,8 +43,8 @@ type Writer struct {
 // NewWriter returns a writer for the bags below the bucket's place.
 func NewWriter(b *store.Bucket, log *zap.Logger) *Writer { return &Writer{bucket: b, log: log} }
 
-// Add writes the summary of a bag that is in the store. After an error a later attempt may succeed. If the store
-// does not permit to write, Add logs that once and returns nil: gobag index can add the summary later.
+// Add writes the summary of a bag that is in the store. After an error a later attempt may succeed. If
+// the store does not permit the write, Add only logs that: gobag index can add the summary later.
 func (w *Writer) Add(ctx context.Context, bag string, size int64, sha256 string, file io.ReaderAt) error {
 	ctx, cancel := context.WithTimeout(ctx, addTimeout)
 	defer cancel()
@@ -82,7 +82,7 @@ func (w *Writer) Add(ctx context.Context, bag string, size int64, sha256 string,
 	return nil
 }
 
-// passing reports whether a request that failed with err may succeed later.
+// passing reports whether an attempt that failed may succeed later.
 func passing(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, store.ErrUnreachable)
 }
@@ -113,7 +113,7 @@ func (w *Writer) merge(ctx context.Context) error {
 			left -= s.memory()
 		}
 		if left < 0 {
-			return // the next merge takes the file
+			return // for the next time
 		}
 		for _, s := range found {
 			lines.add(s)
@@ -121,7 +121,7 @@ func (w *Writer) merge(ctx context.Context) error {
 		done = append(done, file)
 	}, func(file string, err error) {
 		if errors.Is(err, store.ErrTooLarge) {
-			return // gobag index merges it
+			return // for gobag index
 		}
 		w.log.Warn("a damaged summary for gobag find is dropped: run gobag index where bags are read", zap.String("file", file), zap.Error(err))
 	})

@@ -42,7 +42,7 @@ var allowed = map[string][]string{
 	"bagfmt/internal/table":     {"bagfmt/internal/mcap", "bagfmt/internal/old", "bagfmt/internal/wire", "rosbag"},
 	"bagfmt/internal/wire":      {"internal/fields", "rosbag"},
 	"config":                    {"internal/nearest", "internal/units"},
-	"config/configtest":         {"config"},
+	"config/configtest":         {"config", "internal/testproc"},
 	"rosmsg":                    {"internal/pytext"},
 	"internal/pytext":           {},
 	"recorder":                  {"bagfmt", "bagfmt/chunk", "internal/bagnote", "internal/loglimit", "internal/msgheader", "internal/nearest", "internal/plural", "internal/topicmatch", "recorder/control", "recorder/internal/", "tcpros"},
@@ -133,7 +133,7 @@ var allowed = map[string][]string{
 
 	"internal/playface/screen":       {"internal/bagnote", "internal/command", "internal/plural", "internal/term", "internal/term/keys", "internal/term/termtext", "internal/term/topictable", "player/control"},
 	"internal/recordface/screen":     {"internal/command", "internal/plural", "internal/recordface", "internal/term", "internal/term/keys", "internal/term/termtext", "internal/term/topictable", "recorder/control"},
-	"internal/program/doors":         {"internal/command", "internal/live", "internal/program", "internal/program/options", "internal/rosctl", "internal/sdnotify", "internal/term", "internal/term/keys", "internal/web", "internal/web/foxglove", "tcpros"},
+	"internal/program/doors":         {"internal/command", "internal/live", "internal/program", "internal/program/options", "internal/rosctl", "internal/sdnotify", "internal/term", "internal/term/keys", "internal/web", "internal/web/foxglove", "internal/xmlrpc", "tcpros"},
 	"internal/store/internal/answer": {"internal/store/internal/place"},
 	"internal/store/internal/place":  {},
 	"internal/store/internal/put":    {"internal/store/internal/answer", "internal/store/internal/place"},

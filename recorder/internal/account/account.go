@@ -19,9 +19,8 @@ type Accounts struct {
 	Topics      []*Topic // in the order of their subscription
 	own         []*Topic // the few topics of Topics on which the recorder itself publishes
 	Connections Connections
-	Waits       []*Wait // links that wait for room
-	Unread      string  // what could not be read of the master's last replies; empty for nothing
-	EverUnread  string  // what could not be read of any reply of the master; empty for nothing
+	Unread      string // what could not be read of the master's last replies; empty for nothing
+	EverUnread  string // what could not be read of any reply of the master; empty for nothing
 }
 
 // New returns an account of nothing.

@@ -42,7 +42,7 @@ func (a *Accounts) Figures(written bool, now time.Time) []Figures {
 		f := Figures{
 			Topic: t.Name, Typ: b.typ, Former: t.Publishers.Former, Refused: len(t.Publishers.refused), Linked: t.Linked,
 			Taken: t.Tally, Recorded: t.Recorded(written), Repeated: t.Repeated, Skipped: t.Sampler.Skipped, Passed: t.Passed, Dropped: t.Dropped,
-			Pickup: b.pickup, WaitsFor: b.waitsFor, HeldUp: a.HeldUp(t, now), Last: t.Last,
+			Pickup: b.pickup, WaitsFor: b.waitsFor, HeldUp: t.HeldUp(now), Last: t.Last,
 			Publishers: make([]PublisherFigures, 0, len(t.Publishers.All)),
 		}
 		for _, u := range t.Publishers.All {

@@ -41,7 +41,8 @@ type Topic struct {
 	Dropped      [DropCauses]uint64
 	toldDrops    *[DropCauses]loss.Told // drops that were reported; nil before the first drop
 	beginning    beginning
-	bufferNeeded int64 // bytes of the buffer that the largest message needs that was too large; zero for none
+	bufferNeeded int64   // bytes of the buffer that the largest message needs that was too large; zero for none
+	waits        []*Wait // links that wait for room
 	heldUp       heldUp
 }
 

@@ -53,9 +53,9 @@ type FileStart struct {
 	At      time.Time
 	Stamp   rosbag.Time // the time that the latched messages get
 	Part    int         // the number of the file
-	Latched []latch.Pinned
-	Missed  []latch.Pinned // those of Latched that came while nothing was recorded
-	Resumed bool           // no file begins: recording goes on, and Missed is all of Latched
+	Latched []*latch.Message
+	Missed  []*latch.Message // those of Latched that came while nothing was recorded
+	Resumed bool             // no file begins: recording goes on, and Missed is all of Latched
 }
 
 // File is a file that a command has opened or closed.

@@ -123,7 +123,7 @@ func (in *Intake) took(t *account.Topic, messages, bytes uint64) {
 // WaitForChunk makes sure of an open chunk, and waits for room where links wait. It returns false if there
 // is no room, or if messages of t are not wanted any more. mu is held.
 func (in *Intake) WaitForChunk(t *account.Topic) bool {
-	var b *account.Wait
+	var w *account.Wait
 	for in.Filling.Open == nil && in.accepts(t) { // another link may open one while we wait
 		// Beyond a minimum, the memory that is left is for a large message that waits.
 		if !in.Pool.LargeFirst() && in.OpenChunk() {
@@ -132,12 +132,9 @@ func (in *Intake) WaitForChunk(t *account.Topic) bool {
 		if !in.Pool.Blocks {
 			return false
 		}
-		if b == nil {
-			b = &account.Wait{Topic: t}
-			defer in.Account.EndWait(b)
-		}
-		in.wait(b)
+		w = in.wait(t, w)
 	}
+	t.EndWait(w, time.Now())
 	return in.Filling.Open != nil && in.accepts(t)
 }
 
@@ -163,10 +160,14 @@ func (in *Intake) sealLimit() int {
 	return int(max(min(int64(in.Pool.ChunkBytes), left), 0))
 }
 
-// wait waits until there may be room. mu is held, and released meanwhile.
-func (in *Intake) wait(w *account.Wait) {
-	in.Account.BeginWait(w, time.Now())
+// wait waits until there may be room for a link of t. w is the wait that goes on; nil if a wait begins. mu is
+// held, and released meanwhile.
+func (in *Intake) wait(t *account.Topic, w *account.Wait) *account.Wait {
+	if w == nil {
+		w = t.BeginWait(time.Now())
+	}
 	in.Room.Wait()
+	return w
 }
 
 // signal puts a token into a channel, unless it has one that its receiver has not seen yet.

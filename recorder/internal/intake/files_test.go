@@ -44,9 +44,9 @@ func TestRepeatedConnectionsAreKept(t *testing.T) {
 	in.Rotation = rotationAt(rotation.Options{}, 3, 0)
 	c := latchingConnection(in, "/a")
 	in.Latched.Remember(&c.Source, []byte("x"))
-	pinned := in.PinLatched(nil)
+	pinned := in.LatchedAtFile(nil)
 	in.Latched.Forget(&c.Source)
-	in.Files().Unpin(pinned)
+	in.Files().ReleaseLatched(pinned)
 	for closed, want := range map[int64]bool{3: false, 4: true} { // parts below this number
 		if in.closedParts.Store(closed); in.needed(c) == want {
 			t.Errorf("the parts below %d are closed: the connection may go: %v, want %v", closed, !want, want)
@@ -128,16 +128,4 @@ func TestChunksBeforeTheEndOfAFile(t *testing.T) {
 			t.Errorf("room for %d, compressed %v: a chunk is sealed beyond %d, want %d", c.left, c.compressed, got, c.want)
 		}
 	}
-}
-
-// ringOf returns an intake whose ring holds chunks of 100 bytes, one a second.
-func ringOf(chunks int, start time.Time) *Intake {
-	p := bareIntake(10_000, 100)
-	addRing(p, ring.Options{Most: 1 << 40})
-	for i := range chunks {
-		at := start.Add(time.Duration(i) * time.Second)
-		p.Ring.Push(ring.Chunk{Sealed: new(chunk.Sealed), Memory: make([]byte, 0, 100), Weight: 100, FirstAt: at, LastAt: at.Add(500 * time.Millisecond)})
-		p.Pool.Held += 100
-	}
-	return p
 }

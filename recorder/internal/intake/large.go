@@ -3,7 +3,6 @@ package intake
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
@@ -40,28 +39,27 @@ func (f *LargeFrame) awaitGrowth(more int64) bool {
 
 // startWait notes that f may have to wait. mu is held.
 func (f *LargeFrame) startWait() {
-	c := f.link.Connection
-	f.Turn.Waiting, f.Turn.Proven, f.wait = true, c.Proven, account.Wait{Topic: c.Topic}
+	f.Turn.Waiting, f.Turn.Proven = true, f.link.Connection.Proven
 }
 
 // endWait notes that f goes on, or is given up. mu is held.
 func (f *LargeFrame) endWait() {
-	in := f.link.In
 	f.Turn.Waiting = false
-	in.Account.EndWait(&f.wait)
+	f.link.Connection.Topic.EndWait(f.wait, time.Now())
+	f.wait = nil
 }
 
 // awaitLease waits for the turn of a message, and reports whether it has a lease: not if
 // it is not wanted any more. mu is held.
 func (f *LargeFrame) awaitLease() bool {
-	in := f.link.In
+	in, t := f.link.In, f.link.Connection.Topic
 	in.Pool.Turns.Enqueue(&f.Turn)
 	defer in.Pool.Turns.Dequeue(&f.Turn)
-	for in.accepts(f.wait.Topic) {
+	for in.accepts(t) {
 		if in.Pool.Turns.Grant(&f.Turn, time.Now()) {
 			return true
 		}
-		in.wait(&f.wait)
+		f.wait = in.wait(t, f.wait)
 	}
 	return false
 }
@@ -70,13 +68,13 @@ func (f *LargeFrame) awaitLease() bool {
 // whether it may; false means that it is not wanted any more. Shared chunks take no more
 // than their minimum meanwhile. mu is held.
 func (f *LargeFrame) awaitMemory(more int64) bool {
-	in := f.link.In
+	in, t := f.link.In, f.link.Connection.Topic
 	for {
 		free := in.Pool.Turns.Beside(&f.Turn, more)
 		if in.Pool.MakeRoom(free, memory.ForLarge) {
 			return true
 		}
-		if !in.accepts(f.wait.Topic) {
+		if !in.accepts(t) {
 			return false
 		}
 		in.SealOpen()                              // otherwise the open chunk keeps its memory until it is old
@@ -85,7 +83,7 @@ func (f *LargeFrame) awaitMemory(more int64) bool {
 			continue
 		}
 		in.Pool.Turns.SetShort(true)
-		in.wait(&f.wait)
+		f.wait = in.wait(t, f.wait)
 		in.Pool.Turns.SetShort(false)
 	}
 }

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"time"
@@ -10,7 +11,6 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -154,10 +154,10 @@ func (l *Link) Lost(messages int) {
 type LargeFrame struct {
 	link   *Link
 	size   int
-	relies bool         // its chunk has no connection record: the file that was filled when it began has that record
-	blocks bool         // its link waits while there is no room; otherwise the message is dropped
-	Turn   memory.Turn  // its chunk, and its lease if blocks is set
-	wait   account.Wait // the wait for a lease or memory
+	relies bool          // its chunk has no connection record: the file that was filled when it began has that record
+	blocks bool          // its link waits while there is no room; otherwise the message is dropped
+	Turn   memory.Turn   // its chunk, and its lease if blocks is set
+	wait   *account.Wait // the wait for a lease or memory; nil while the link does not wait
 }
 
 // Room implements tcpros.LargeFrame. Memory is there before the message takes it; without,
@@ -212,8 +212,7 @@ func (f *LargeFrame) Commit(received time.Time) {
 	f.Turn.Chunk.Builder.FinishMessage(rosbag.TimeOf(in.cfg.Sim.At(received)))
 	in.rotateIfDue(received)
 	if latest != nil {
-		in.Latched.Forget(&c.Source)
-		c.Last = latest
+		in.Latched.Keep(&c.Source, latest)
 	}
 	stored := !f.relies || c.HasRecord(in.Rotation.Part())
 	if !stored && in.accepts(c.Topic) && in.OpenChunk() {
@@ -226,19 +225,18 @@ func (f *LargeFrame) Commit(received time.Time) {
 }
 
 // latest returns a copy of a latching publisher's message, if there is memory for it.
-func (f *LargeFrame) latest() *latch.Message {
+func (f *LargeFrame) latest() []byte {
 	in, c := f.link.In, f.link.Connection
 	if !c.Latching {
 		return nil
 	}
 	in.Mu.Lock()
-	weight := in.Latched.Weight(f.size)
-	reserved := in.Latched.Reserve(weight, &c.Source)
+	reserved := in.Latched.Reserve(&c.Source, f.size)
 	in.Mu.Unlock()
 	if !reserved {
 		return nil
 	}
-	return &latch.Message{Frame: append([]byte(nil), f.Turn.Chunk.Builder.Frame()...), Counted: weight}
+	return bytes.Clone(f.Turn.Chunk.Builder.Frame())
 }
 
 // detachChunk gives the chunk away. Mu of the intake is held.

@@ -48,7 +48,7 @@ func (in *Intake) NextFile(now time.Time) {
 // fileStart returns how a file, or what follows a pause, begins now, with the latched
 // messages of all connections or of those that want says. mu is held.
 func (in *Intake) fileStart(now time.Time, want func(*latch.Source) bool) *command.FileStart {
-	o := &command.FileStart{At: now, Stamp: rosbag.TimeOf(in.cfg.Sim.At(now)), Part: in.Rotation.Part(), Latched: in.PinLatched(want)}
+	o := &command.FileStart{At: now, Stamp: rosbag.TimeOf(in.cfg.Sim.At(now)), Part: in.Rotation.Part(), Latched: in.LatchedAtFile(want)}
 	for _, l := range o.Latched {
 		if l.Missed {
 			o.Missed = append(o.Missed, l)
@@ -60,9 +60,9 @@ func (in *Intake) fileStart(now time.Time, want func(*latch.Source) bool) *comma
 	return o
 }
 
-// PinLatched returns the latched messages that a file begins with: of all publishers, or of those
-// that pass want if it is not nil. They stay as they are until unpin. mu is held.
-func (in *Intake) PinLatched(want func(*latch.Source) bool) []latch.Pinned {
+// LatchedAtFile returns the latched messages that a file begins with: of all publishers, or of those
+// that pass want if it is not nil. mu is held.
+func (in *Intake) LatchedAtFile(want func(*latch.Source) bool) []*latch.Message {
 	all := in.Latched.AtFile(in.Account.Sources(), want)
 	for _, l := range all {
 		in.Account.Connections.Of(l.Conn).NoteWritten(in.Rotation.Part())

@@ -45,53 +45,29 @@ func (d Snapshots) RepeatedInSnapshot(c *chunk.Sealed) {
 	d.in.Account.Repeated(c)
 }
 
-// UnpinState lets go of the state where a snapshot begins.
-func (d Snapshots) UnpinState(s *latch.State) {
+// EndState releases what is latched where a snapshot begins.
+func (d Snapshots) EndState(s *latch.State) {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
-	d.in.Latched.UnpinState(s)
+	d.in.Latched.End(s)
 }
 
-// AddBefore adds copies of messages that come before the snapshot in the ring.
-func (d Snapshots) AddBefore(s *latch.State, all []latch.Pinned) error {
-	in := d.in
-	var counted int64
-	for _, l := range all {
-		l.Counted = in.Latched.Weight(len(l.Frame))
-		counted += l.Counted
-	}
-	if counted > 0 && !in.Files().claimLatched(counted) {
+// AddCut adds copies of messages that are cut off the beginning of the ring to what is latched where a
+// snapshot begins.
+func (d Snapshots) AddCut(s *latch.State, cut []*latch.Message) error {
+	bytes := d.in.Latched.Count(cut)
+	if bytes > 0 && !d.in.Files().claim(bytes) {
 		return latch.ErrNoMemory
 	}
-	s.AddBefore(all)
+	s.AddCut(cut)
 	return nil
 }
 
-// GoBy lets the notes of a chunk pass the ring.
-func (d Snapshots) GoBy(c *ring.Chunk) {
-	in := d.in
-	in.Mu.Lock()
-	in.Latched.Pass(c.TakeNotes())
-	in.Mu.Unlock()
-}
-
-// LatchedIn returns the last message of each latching connection in a sealed chunk, the latest
-// first, with a copy if there is memory for that and the chunk itself takes more.
-func (d Snapshots) LatchedIn(c *memory.Chunk) []latch.Pinned {
-	in := d.in
-	latching := d.LatchingOf(c.Sealed)
-	if latching == nil {
-		return nil
-	}
-	all, counted := in.Latched.Notes(c, latching)
-	copied := counted <= int64(len(c.Sealed.Record))
-	if copied {
-		in.Mu.Lock()
-		copied = in.Ring.Claim(counted)
-		in.Mu.Unlock()
-	}
-	latch.Settle(all, copied)
-	return all
+// GoBy makes the notes of a chunk that passes the ring part of the state before the ring.
+func (d Snapshots) GoBy(c *latch.Chunk) {
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Latched.Pass(c)
 }
 
 // LoseFromSnapshot counts the messages of a chunk that should be in a snapshot and are not,
@@ -110,23 +86,25 @@ func (d Snapshots) SnapshotWritten(c *chunk.Sealed) {
 	d.in.Account.WrittenToSnapshot(c)
 }
 
-// ToRingChunk takes over a sealed chunk that the recording is done with.
-func (d Snapshots) ToRingChunk(c *memory.Chunk) ring.Chunk {
+// ToRingChunk takes over a sealed chunk that the recording is done with. The chunk is noted with the last
+// message of each latching connection: with a copy if there is memory for that and the chunk itself takes more.
+func (d Snapshots) ToRingChunk(c *memory.Chunk) *latch.Chunk {
 	in := d.in
-	notes := d.LatchedIn(c)
+	notes, bytes := in.Latched.Notes(c, d.LatchingOf(c.Sealed))
 	in.Mu.Lock()
+	copied := len(notes) > 0 && bytes <= int64(len(c.Sealed.Record)) && in.Ring.Claim(bytes)
 	own, counted := in.Ring.OwnMemory(c), c.Counted
 	in.Mu.Unlock()
-	kept := ring.Of(c, counted, own)
+	kept := latch.NewChunk(c, counted, own)
+	kept.Note(notes, copied)
 	if own != nil {
 		in.release(c)
 	}
-	in.Ring.Note(&kept, notes)
 	return kept
 }
 
 // AddToRing adds a chunk that the recording is done with.
-func (d Snapshots) AddToRing(c ring.Chunk) {
+func (d Snapshots) AddToRing(c *latch.Chunk) {
 	in := d.in
 	in.Mu.Lock()
 	in.Ring.Add(c)
@@ -142,11 +120,10 @@ func (d Snapshots) FreshChunk(n int) *memory.Chunk {
 }
 
 // GiveBack takes the memory of a chunk back.
-func (d Snapshots) GiveBack(c ring.Chunk) {
-	in := d.in
-	in.Mu.Lock()
-	in.Ring.Recycle(c)
-	in.Mu.Unlock()
+func (d Snapshots) GiveBack(c *latch.Chunk) {
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Latched.Leave(c)
 }
 
 // Count brings the account of a chunk up to date after the chunk has grown.
@@ -221,7 +198,7 @@ func (d Snapshots) EndRequest() {
 }
 
 // TakeRing gives the ring to a snapshot.
-func (d Snapshots) TakeRing(sn *ring.Taking) []ring.Chunk {
+func (d Snapshots) TakeRing(sn *ring.Taking) []*latch.Chunk {
 	in := d.in
 	in.Mu.Lock()
 	chunks := in.Ring.TakeFor(sn)

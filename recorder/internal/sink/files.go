@@ -59,20 +59,20 @@ func (s *Sink) closeFile(c *command.Command) {
 func (s *Sink) rotateFile(c *command.Command) error {
 	next := c.Start
 	if s.err != nil || s.drainAborted() {
-		s.In.Unpin(next.Latched)
+		s.In.ReleaseLatched(next.Latched)
 		return control.ErrNotRecording
 	}
 	old := s.Out
 	if s.LowDisk(time.Now()) {
 		old.Part = next.Part
-		s.In.Unpin(next.Latched)
+		s.In.ReleaseLatched(next.Latched)
 		return disk.ErrMinSpace
 	}
 	start := time.Now()
 	defer func() { s.Bags.Outputs.Watchdog.CountSplit(start) }()
 	if err := s.openNext(next.At, next.Part); err != nil {
 		old.Part = next.Part // the chunks of that part go into the old file
-		s.In.Unpin(next.Latched)
+		s.In.ReleaseLatched(next.Latched)
 		s.Log.Error("no next file: the recording goes on in the old one", zap.String("file", old.Target()), zap.Error(err))
 		return err
 	}
@@ -147,7 +147,7 @@ func (s *Sink) failover(c *chunk.Sealed, fault error) error {
 	s.Out.Part = next.Part
 	s.Snapshotter.KeepMissed(next)
 	err := s.repeatLatched(next)
-	s.In.Unpin(next.Latched)
+	s.In.ReleaseLatched(next.Latched)
 	if err == nil {
 		err = s.Out.WriteChunk(c)
 	}

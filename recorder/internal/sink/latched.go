@@ -10,7 +10,7 @@ import (
 // repeat writes the latched messages of next into the file and gives those from a pause to the snapshots,
 // too. An error is only logged: the next chunk meets the same trouble.
 func (s *Sink) repeat(next *command.FileStart) {
-	defer s.In.Unpin(next.Latched)
+	defer s.In.ReleaseLatched(next.Latched)
 	s.Snapshotter.KeepMissed(next)
 	if s.err != nil || s.In.OnlySnapshots() {
 		return

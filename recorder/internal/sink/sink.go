@@ -92,7 +92,7 @@ func New(o Config) *Sink {
 	}
 	o.Bags.Log, o.Bags.Counts, o.Bags.OnlySnapshots = o.Log, o.Files, o.Keeps == OnlySnapshots
 	s.Bags = files.New(o.Bags)
-	s.packer = latch.Packer{Frames: o.Files, Compression: o.Compression, ChunkBytes: o.Files.ChunkBytes()}
+	s.packer = latch.Packer{Claims: o.Files, Compression: o.Compression, ChunkBytes: o.Files.ChunkBytes()}
 	if o.Keeps != NoSnapshots {
 		s.Snapshotter = snapshot.New(snapshot.Config{
 			Log: o.Log, In: o.Snapshots, Bags: s.Bags, Packer: s.packer, Only: o.Keeps == OnlySnapshots,

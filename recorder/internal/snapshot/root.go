@@ -9,7 +9,6 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
-	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -18,18 +17,18 @@ import (
 // crash within the snapshot can be read then. A chunk that is one large message stays
 // as it is; so does one for which there is no memory. false means that nothing of it is
 // wanted.
-func (w *Writer) Root(sn *Snapshot, old ring.Chunk) (c ring.Chunk, wanted bool) {
+func (w *Writer) Root(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bool) {
 	var from time.Duration
 	before, span := sn.From.Sub(old.FirstAt), old.LastAt.Sub(old.FirstAt) // by the monotonic clock, whatever others do
 	if before > 0 && span > 0 {
 		from = before
-		if p := passageOf(&old); w.In.Simulated() || p.back > 0 {
+		if p := passageOf(old); w.In.Simulated() || p.back > 0 {
 			from = time.Duration(float64(before) / float64(span) * float64(p.passed))
 		}
 	}
-	if from > 0 && before > span && w.divide(sn, &old, from, nil) == nil {
+	if from > 0 && before > span && w.divide(sn, old, from, nil) == nil {
 		w.In.GiveBack(old)
-		return ring.Chunk{}, false
+		return nil, false
 	}
 	if old.UncompressedBytes > int64(max(2*w.In.ChunkBytes(), LeastLarge)) && old.MessageCount() == 1 {
 		return old, true
@@ -40,17 +39,17 @@ func (w *Writer) Root(sn *Snapshot, old ring.Chunk) (c ring.Chunk, wanted bool) 
 		return old, true
 	}
 	fresh.Builder.Reset(nil)
-	sn.addConns([]ring.Chunk{old}) // some may be new
+	sn.addConns([]*latch.Chunk{old}) // some may be new
 	for _, c := range sn.Conns {
 		fresh.Builder.AppendRun(c, rosbag.Time{}, nil, 0)
 	}
-	err := w.divide(sn, &old, from, &fresh.Builder)
+	err := w.divide(sn, old, from, &fresh.Builder)
 	switch {
 	case err == nil && fresh.Builder.Messages() == 0:
 		sn.Rooted = false
 		w.In.Release(fresh)
 		w.In.GiveBack(old)
-		return ring.Chunk{}, false
+		return nil, false
 	case err == nil:
 		fresh.Seal(w.pack)
 		err = fresh.Err
@@ -62,7 +61,7 @@ func (w *Writer) Root(sn *Snapshot, old ring.Chunk) (c ring.Chunk, wanted bool) 
 	}
 	w.In.GiveBack(old)
 	w.In.Count(fresh)
-	return ring.Chunk{Sealed: fresh.Sealed, Chunk: fresh}, true
+	return &latch.Chunk{Sealed: fresh.Sealed, Buffer: fresh}, true
 }
 
 // passage measures the time that passes by the stamps of messages in the order of their arrival.
@@ -97,7 +96,7 @@ func (p *passage) of(m *rosbag.Message) time.Duration {
 }
 
 // passageOf measures a whole chunk, as far as it can be read.
-func passageOf(c *ring.Chunk) (p passage) {
+func passageOf(c *latch.Chunk) (p passage) {
 	for m, err := range c.Messages() {
 		if err != nil {
 			break
@@ -111,14 +110,14 @@ func passageOf(c *ring.Chunk) (p passage) {
 // in their order: all of them if from is zero, also those with stamps before that of the first one,
 // as marks may have. What is latched before becomes part of the state where sn begins; there is an
 // error if there is no memory for that.
-func (w *Writer) divide(sn *Snapshot, c *ring.Chunk, from time.Duration, b *chunk.Builder) error {
+func (w *Writer) divide(sn *Snapshot, c *latch.Chunk, from time.Duration, b *chunk.Builder) error {
 	latching := w.In.LatchingOf(c.Sealed)
 	if b == nil && len(latching) == 0 {
 		return nil
 	}
-	var before []latch.Pinned
+	var cut []*latch.Message
 	var passed passage
-	last := map[*latch.Source]int{} // its place in before
+	last := map[*latch.Source]int{} // the place of its latest message in cut
 	for m, err := range c.Messages() {
 		switch {
 		case err != nil:
@@ -126,16 +125,16 @@ func (w *Writer) divide(sn *Snapshot, c *ring.Chunk, from time.Duration, b *chun
 		case (from == 0 || passed.of(m) >= from) && b != nil:
 			b.AppendRun(m.Conn, m.Time, m.Frame, 1)
 		case latching[m.Conn.ID] != nil:
-			l := latch.Pinned{Source: latching[m.Conn.ID], Message: &latch.Message{Frame: m.Frame}}
-			if i, ok := last[l.Source]; ok {
-				before[i].Message = nil // there is a later one
+			of := latching[m.Conn.ID]
+			if i, ok := last[of]; ok {
+				cut[i] = nil // there is a later one
 			}
-			last[l.Source] = len(before)
-			before = append(before, l)
+			last[of] = len(cut)
+			cut = append(cut, latch.Borrow(of, m.Frame))
 		}
 	}
-	before = slices.DeleteFunc(before, func(l latch.Pinned) bool { return l.Message == nil })
-	return w.In.AddBefore(&sn.State, before)
+	cut = slices.DeleteFunc(cut, func(l *latch.Message) bool { return l == nil })
+	return w.In.AddCut(&sn.State, cut)
 }
 
 // LeastLarge is how large a message is at least before its chunk is left as it is.

@@ -84,8 +84,8 @@ type Snapshot struct {
 type work struct {
 	snapshot   *Snapshot
 	begin, end bool
-	ring       []ring.Chunk
-	chunk      ring.Chunk
+	ring       []*latch.Chunk
+	chunk      *latch.Chunk
 }
 
 // New returns a writer that does not write yet.
@@ -146,9 +146,9 @@ func (w *Writer) Keep(c *memory.Chunk) {
 	case c.Sealed == nil:
 		w.In.Release(c)
 	case w.current != nil:
-		rc := w.In.ToRingChunk(c)
-		w.In.GoBy(&rc)
-		w.queue.Put(work{snapshot: w.current, chunk: rc})
+		kept := w.In.ToRingChunk(c)
+		w.In.GoBy(kept)
+		w.queue.Put(work{snapshot: w.current, chunk: kept})
 	default:
 		w.In.AddToRing(w.In.ToRingChunk(c))
 	}
@@ -177,7 +177,7 @@ func (w *Writer) run() {
 
 // openSnapshot writes what a snapshot begins with: the latched messages that are not
 // among the others, then the ring. It empties chunks as it goes.
-func (w *Writer) openSnapshot(sn *Snapshot, chunks []ring.Chunk) {
+func (w *Writer) openSnapshot(sn *Snapshot, chunks []*latch.Chunk) {
 	sn.addConns(chunks)
 	begin := sn.beginning(chunks)
 	kept, n := 0, 0
@@ -191,12 +191,12 @@ func (w *Writer) openSnapshot(sn *Snapshot, chunks []ring.Chunk) {
 	w.openWithLatched(sn, begin, chunks)
 	for i := range chunks {
 		w.addChunk(sn, chunks[i])
-		chunks[i] = ring.Chunk{} // nothing else may hold on to its memory
+		chunks[i] = nil // nothing else may hold on to its memory
 	}
 }
 
 // beginning returns when a snapshot begins that begins with chunks.
-func (sn *Snapshot) beginning(chunks []ring.Chunk) time.Time {
+func (sn *Snapshot) beginning(chunks []*latch.Chunk) time.Time {
 	if len(chunks) == 0 {
 		return sn.At
 	}
@@ -207,7 +207,7 @@ func (sn *Snapshot) beginning(chunks []ring.Chunk) time.Time {
 }
 
 // addConns adds the connections of chunks to those whose records are needed.
-func (sn *Snapshot) addConns(chunks []ring.Chunk) {
+func (sn *Snapshot) addConns(chunks []*latch.Chunk) {
 	known := map[*rosbag.Connection]bool{}
 	for _, c := range sn.Conns {
 		known[c] = true
@@ -223,8 +223,8 @@ func (sn *Snapshot) addConns(chunks []ring.Chunk) {
 }
 
 // openWithLatched writes what is latched at the beginning of a snapshot, with its time.
-func (w *Writer) openWithLatched(sn *Snapshot, begin time.Time, chunks []ring.Chunk) {
-	defer w.In.UnpinState(&sn.State)
+func (w *Writer) openWithLatched(sn *Snapshot, begin time.Time, chunks []*latch.Chunk) {
+	defer w.In.EndState(&sn.State)
 	at := rosbag.TimeOf(w.In.Stamp(sn.At))
 	seen := map[rosbag.ConnID]bool{}
 	for _, c := range chunks {
@@ -248,7 +248,7 @@ func (w *Writer) openWithLatched(sn *Snapshot, begin time.Time, chunks []ring.Ch
 }
 
 // addToSnapshot writes a chunk of the post-roll.
-func (w *Writer) addToSnapshot(sn *Snapshot, c ring.Chunk) {
+func (w *Writer) addToSnapshot(sn *Snapshot, c *latch.Chunk) {
 	if !sn.Rooted {
 		var wanted bool
 		if c, wanted = w.Root(sn, c); !wanted {
@@ -259,19 +259,19 @@ func (w *Writer) addToSnapshot(sn *Snapshot, c ring.Chunk) {
 }
 
 // addChunk writes a chunk, or counts why it does not.
-func (w *Writer) addChunk(sn *Snapshot, c ring.Chunk) {
+func (w *Writer) addChunk(sn *Snapshot, c *latch.Chunk) {
 	defer w.In.GiveBack(c)
 	switch {
 	case w.Aborted():
-		w.countMissing(sn, &c, account.DropAborted)
+		w.countMissing(sn, c, account.DropAborted)
 		return
 	case sn.Err != nil:
-		w.countMissing(sn, &c, account.DropDisk)
+		w.countMissing(sn, c, account.DropDisk)
 		return
 	}
 	if sn.Err = sn.Out.WriteChunk(c.Sealed); sn.Err != nil {
 		w.Log.Error("the snapshot ends here", zap.Error(sn.Err))
-		w.countMissing(sn, &c, account.DropDisk)
+		w.countMissing(sn, c, account.DropDisk)
 		return
 	}
 	w.Bags.CountStored(sn.Out, int64(len(c.Record)))
@@ -288,7 +288,7 @@ func (w *Writer) addChunk(sn *Snapshot, c ring.Chunk) {
 
 // countMissing counts messages that should be in a snapshot and are not. Beside a recording
 // they are in its bag.
-func (w *Writer) countMissing(sn *Snapshot, c *ring.Chunk, cause account.DropCause) {
+func (w *Writer) countMissing(sn *Snapshot, c *latch.Chunk, cause account.DropCause) {
 	sn.Missing += c.MessageCount()
 	if !w.Only {
 		return
