@@ -2,7 +2,7 @@
 // and of the configuration itself.
 package options
 
-import config "github.com/gorosbag/gorosbag/config"
+import "github.com/gorosbag/gorosbag/config"
 
 // Common is what the shared options set.
 type Common struct {
