@@ -253,7 +253,8 @@ var recordGrid = topictable.Table[row]{
 	},
 	Name: func(p termtext.Pen, r *row, left int) string { return topictable.TopicName(p, r.Topic, r.Type, left) },
 	Idle: func(r *row) bool { return r.hz == 0 },
-	More: moreTopics,
+	Load: func(r *row) (hz, bytes float64, lost uint64) { return r.hz, r.bytes, r.Dropped },
+	Lost: "lost",
 }
 
 // row is the account of a topic and its rates.
@@ -279,15 +280,6 @@ func (v *View) table(s *control.Stats, w, most int) []string {
 	}
 	slices.SortFunc(rows, func(a, b row) int { return a.before(&b) })
 	return recordGrid.Lines(v.pen(), rows, w, most)
-}
-
-func moreTopics(rest []row) []termtext.Part {
-	var hz, bytes float64
-	var dropped uint64
-	for i := range rest {
-		hz, bytes, dropped = hz+rest[i].hz, bytes+rest[i].bytes, dropped+rest[i].Dropped
-	}
-	return topictable.Others(len(rest), hz, bytes, dropped, "lost")
 }
 
 // age returns the time since the last message.
