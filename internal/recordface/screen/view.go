@@ -162,11 +162,7 @@ func (v *View) status(s *control.Stats) (parts, extra []termtext.Part) {
 
 // losses returns the numbers of messages that arrived and are lost, and of messages that never arrived.
 func (v *View) losses(s *control.Stats) termtext.Part {
-	var dropped, missed uint64
-	for i := range s.Topics {
-		dropped += s.Topics[i].Dropped
-		missed += s.Topics[i].Missed
-	}
+	dropped, missed := s.Dropped(), s.Missed()
 	switch {
 	case dropped+missed == 0:
 		return termtext.Normal.Part("nothing lost")
