@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -19,13 +20,14 @@ const (
 	surveyCalls   = 32                     // nodes that are tried at the same time
 )
 
-// nodeState is what the survey has found out about a node.
+// nodeState is what the survey has found out about a node. Topics are registered in this order.
 type nodeState int
 
 const (
-	nodeUnknown nodeState = iota // not tried in time, or not known whether it accepts connections
-	nodeLive                     // accepts connections
+	nodeLive    nodeState = iota // accepts connections
+	nodeUnknown                  // not tried in time, or not known whether it accepts connections
 	nodeDead                     // refuses connections, or the master does not know its address
+	noNode                       // for a topic that has lost its publishers since it was listed
 )
 
 // sortByLiveness puts topics with live publishers first, and those whose publishers are all dead last. It
@@ -43,28 +45,28 @@ func (g *Graph) sortByLiveness(ctx context.Context, names []string) (live int) {
 		}
 	}
 	g.tryNodes(ctx, nodes)
-	type rank struct{ state, turn int }
+	type rank struct {
+		state nodeState
+		turn  int
+	}
 	ranks := make(map[string]rank, len(names))
 	turns := map[string]int{} // by node
 	for _, name := range names {
-		best, of := nodeDead+1, ""
+		best, of := noNode, ""
 		for _, node := range state.Publishers[name] {
-			if s := [...]nodeState{nodeUnknown: 1, nodeLive: 0, nodeDead: 2}[nodes[node]]; s < best {
+			if s := nodes[node]; s < best {
 				best, of = s, node
 			}
 		}
-		ranks[name] = rank{int(best), turns[of]}
+		ranks[name] = rank{best, turns[of]}
 		turns[of]++
-		if best == 0 {
+		if best == nodeLive {
 			live++
 		}
 	}
 	slices.SortStableFunc(names, func(a, b string) int {
 		x, y := ranks[a], ranks[b]
-		if x.state != y.state {
-			return x.state - y.state
-		}
-		return x.turn - y.turn
+		return cmp.Or(cmp.Compare(x.state, y.state), cmp.Compare(x.turn, y.turn))
 	})
 	return live
 }
