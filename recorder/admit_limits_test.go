@@ -37,7 +37,7 @@ func TestLargeMessageLeavesRoomForLightTopics(t *testing.T) {
 	if n := lost(imu); n != 0 {
 		t.Errorf("the IMU lost %d of 200 messages to one large message of another topic", n)
 	}
-	if n := accountOf(second).Dropped[account.DropBufferFull]; n != 1 {
+	if n := accountOf(second).Dropped[control.DropBufferFull]; n != 1 {
 		t.Errorf("the large message was dropped %d times, want once: it takes the last room of the buffer", n)
 	}
 	if n := lost(first); n != 0 {

@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
@@ -72,7 +73,7 @@ func bytesLeft(p *intake.Intake) int64 {
 // topicAccount is what was counted of one topic.
 type topicAccount struct {
 	Recorded, Passed, Repeated uint64
-	Dropped                    [account.DropCauses]uint64
+	Dropped                    [control.DropCauses]uint64
 	waiting                    int64 // bytes that wait for the disk
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
@@ -245,7 +244,7 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 		marked <- err
 	}()
 	testlink.WaitFor(t, func() bool {
-		return slices.ContainsFunc(p.Accounts().LiveFigures(time.Now().Add(time.Hour)).Topics, func(f account.Figures) bool { return f.HeldUp > 0 })
+		return slices.ContainsFunc(p.Accounts().Stats(time.Now().Add(time.Hour)).Topics, func(f control.TopicStats) bool { return f.HeldUp > 0 })
 	})
 	if _, err := c.Split(t.Context()); err != nil {
 		t.Fatal(err)

@@ -227,7 +227,7 @@ func (o *Options) sink(in *intake.Intake, encoder *encode.Encoder, outputs *bagf
 	mode := map[control.SnapshotMode]sink.Mode{control.SnapshotOnly: sink.OnlySnapshots, control.SnapshotBeside: sink.BesideRecording}[o.Snapshot.Mode]
 	return sink.Config{
 		Log: o.Log, Files: in.Files(), Commands: in.Commands(), Snapshots: in.Snapshots(),
-		Encoder: encoder, Compression: o.Compression, Report: own.LossReport(o.Report, lossesNow(in.Accounts())), ReportTopic: own.ReportTopic, AbortDrain: o.Hurry,
+		Encoder: encoder, Compression: o.Compression, Report: own.LossReport(o.Report, func() control.Summary { return in.Accounts().Summary(time.Now()) }), ReportTopic: own.ReportTopic, AbortDrain: o.Hurry,
 		Keeps: mode, First: out,
 		Bags: files.Config{
 			Outputs: outputs, Retain: retain, Disk: disk.NewSpace(o.MinSpace, o.MinSpaceText, o.Retain.Enabled(), outputs.Free, o.Log),

@@ -123,7 +123,7 @@ func TestLargeMessagesHaveNumbers(t *testing.T) {
 	missed := func() uint64 {
 		p.Mu.Lock()
 		defer p.Mu.Unlock()
-		return l.Publisher.Account(time.Now()).Missed
+		return l.Publisher.Summary(time.Now()).Missed
 	}
 	for seq := range uint32(5) {
 		large(seq, false)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -115,7 +115,7 @@ func TestSizeWithoutSplitEnds(t *testing.T) {
 	}
 	byTime, _ := testlink.Numbers(t, filesOf(t, p)[0])
 	topic := l.Connection.Topic
-	if uint64(len(byTime[1])) != topic.Messages || topic.Dropped != [account.DropCauses]uint64{} {
+	if uint64(len(byTime[1])) != topic.Messages || topic.Dropped != [control.DropCauses]uint64{} {
 		t.Errorf("%d messages, %d counted, dropped %v", len(byTime[1]), topic.Messages, topic.Dropped)
 	}
 }

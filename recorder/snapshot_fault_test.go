@@ -17,6 +17,7 @@ import (
 	"weak"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
@@ -98,7 +99,7 @@ func TestSnapshotThatFails(t *testing.T) {
 	if err := p.close(); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("close returns %v", err)
 	}
-	if topic := l.Connection.Topic; topic.Dropped[account.DropDisk] != 100 || topic.Recorded(true) != (account.Tally{Messages: 1, Bytes: 100}) {
+	if topic := l.Connection.Topic; topic.Dropped[control.DropDisk] != 100 || topic.Recorded(true) != (account.Tally{Messages: 1, Bytes: 100}) {
 		t.Errorf("dropped %v, recorded %+v", topic.Dropped, topic.Recorded(true))
 	}
 }
@@ -234,7 +235,7 @@ func TestTriggerFlood(t *testing.T) {
 		if err := p.close(); err != nil {
 			t.Fatal(err)
 		}
-		if n := l.Connection.Topic.Dropped[account.DropBufferFull]; n != 0 {
+		if n := l.Connection.Topic.Dropped[control.DropBufferFull]; n != 0 {
 			t.Errorf("%d messages were dropped", n)
 		}
 	})

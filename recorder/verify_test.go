@@ -73,7 +73,7 @@ func TestExplainLinks(t *testing.T) {
 			r.in.Mode.State = tc.state
 			r.in.Mu.Unlock()
 			r.o.graph().ExplainLinks(t.Context(), r.in.Accounts())
-			a := u.Account(now)
+			a := u.Summary(now)
 			ended := !a.Away && !u.Overdue(now)
 			if a.Away != tc.lost || ended != tc.ended || (a.LinksLost == 1) != tc.lost {
 				t.Errorf("lost %v, ended %v, want %v, %v", a.Away, ended, tc.lost, tc.ended)
@@ -113,7 +113,7 @@ func TestJudgeNumbers(t *testing.T) {
 			<-r.in.Verifications
 			r.o.graph().JudgeNumbers(t.Context(), r.in.Accounts())
 			l.Frames(testlink.Numbered(16), 1, time.Now())
-			if got := l.Publisher.Account(time.Now()).Missed; got != tc.want {
+			if got := l.Publisher.Summary(time.Now()).Missed; got != tc.want {
 				t.Errorf("%d missed, want %d", got, tc.want)
 			}
 		})

@@ -1,6 +1,9 @@
 package account
 
-import "github.com/gorosbag/gorosbag/bagfmt/chunk"
+import (
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/control"
+)
 
 // eachCount calls do with the topic and the messages of each connection that has messages in a chunk.
 func (a *Accounts) eachCount(c *chunk.Sealed, do func(*Topic, Tally)) {
@@ -24,7 +27,7 @@ func (a *Accounts) Written(c *chunk.Sealed, part int) {
 // Abandon counts as lost to the disk all messages that are not in a file.
 func (a *Accounts) Abandon() {
 	for _, t := range a.Topics {
-		t.Dropped[DropDisk] += t.Messages - t.Written.Messages
+		t.Dropped[control.DropDisk] += t.Messages - t.Written.Messages
 		t.Tally = t.Written
 	}
 }
@@ -41,12 +44,12 @@ func (a *Accounts) Repeated(c *chunk.Sealed) {
 
 // Lost counts the messages of a chunk that should be in a snapshot and are not, where nothing else is
 // written.
-func (a *Accounts) Lost(c *chunk.Sealed, cause DropCause) {
+func (a *Accounts) Lost(c *chunk.Sealed, cause control.DropCause) {
 	a.eachCount(c, func(t *Topic, n Tally) { t.Dropped[cause] += n.Messages })
 }
 
 // LostWithChunk counts the messages of a chunk that will not be written.
-func (a *Accounts) LostWithChunk(c *chunk.Sealed, cause DropCause) {
+func (a *Accounts) LostWithChunk(c *chunk.Sealed, cause control.DropCause) {
 	a.eachCount(c, func(t *Topic, n Tally) {
 		t.Sub(n)
 		t.Dropped[cause] += n.Messages
@@ -65,6 +68,6 @@ func (a *Accounts) Deleted(content map[string]Tally, onlySnapshots bool) {
 			t.Sub(n)
 		}
 		t.Written.Sub(n)
-		t.Dropped[DropDeleted] += n.Messages
+		t.Dropped[control.DropDeleted] += n.Messages
 	}
 }

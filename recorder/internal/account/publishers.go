@@ -42,7 +42,7 @@ func (p *Publishers) refuse(uri string) {
 // addFormer adds the account of a publisher that is gone to those before.
 func addFormer(f *control.FormerPublishers, u *loss.Publisher, now time.Time) {
 	f.Count++
-	a := u.Account(now)
+	a := u.Summary(now)
 	f.Missed += a.Missed
 	f.LinksLost += a.LinksLost
 	f.Reconnected += a.Reconnected

@@ -54,19 +54,19 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, stamp rosbag
 		case c.Topic.AtLimit() || in.Mode.Full:
 			return
 		case in.Mode.Ended: // the file failed: the links go on until they are closed
-			c.Topic.Drop(account.DropDisk, uint64(count))
+			c.Topic.Drop(control.DropDisk, uint64(count))
 			return
 		case in.Mode.State != control.StateRecording: // paused or stopped while this link waited for room
 			c.NoteUnrecorded(count)
 			return
 		case !in.Pool.Admits(&c.Topic.Memory, in.Pool.Weight(len(run)+count*filling.RecordOverhead+c.NewRecord(in.Rotation.Part())), true):
-			c.Topic.Drop(account.DropBufferFull, uint64(count))
+			c.Topic.Drop(control.DropBufferFull, uint64(count))
 			return
 		case in.Filling.Open == nil && !in.WaitForChunk(c.Topic):
 			if !in.accepts(c.Topic) {
 				continue
 			}
-			c.Topic.Drop(account.DropBufferFull, uint64(count))
+			c.Topic.Drop(control.DropBufferFull, uint64(count))
 			return
 		}
 		n, size := in.fit(c.Topic, run, count)

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/filling"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -37,8 +37,8 @@ func TestWhatARunTakes(t *testing.T) {
 			in.Pool.Held = budget - memory.KeptChunks*chunkBytes - need + short
 			in.append(l.Connection, smallRun(), 3, time.Now())
 			of := l.Connection.Topic
-			if of.Messages != uint64(3*(1-short)) || of.Dropped[account.DropBufferFull] != uint64(3*short) {
-				t.Errorf("in the file %v, %d bytes too few: %d messages, %d dropped", inFile, short, of.Messages, of.Dropped[account.DropBufferFull])
+			if of.Messages != uint64(3*(1-short)) || of.Dropped[control.DropBufferFull] != uint64(3*short) {
+				t.Errorf("in the file %v, %d bytes too few: %d messages, %d dropped", inFile, short, of.Messages, of.Dropped[control.DropBufferFull])
 			}
 		}
 	}

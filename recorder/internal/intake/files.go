@@ -63,7 +63,7 @@ func (d Files) End() {
 }
 
 // Lose counts the messages of a chunk that will not be written.
-func (d Files) Lose(c *memory.Chunk, cause account.DropCause) {
+func (d Files) Lose(c *memory.Chunk, cause control.DropCause) {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
 	d.in.Account.LostWithChunk(c.Sealed, cause)

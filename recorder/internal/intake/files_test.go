@@ -24,14 +24,14 @@ func TestAbandonedMessages(t *testing.T) {
 		}
 		of := &account.Topic{Tally: account.Tally{Messages: 10, Bytes: 1000}}
 		of.Written = account.Tally{Messages: 7, Bytes: 700}
-		of.Dropped[account.DropDisk] = 1
+		of.Dropped[control.DropDisk] = 1
 		in.Account.Topics = []*account.Topic{of}
 		recorded, lost := account.Tally{Messages: 7, Bytes: 700}, uint64(1+3)
 		if only {
 			recorded, lost = account.Tally{Messages: 10, Bytes: 1000}, 1
 		}
-		if in.Abandon(); !in.Mode.Ended || of.Tally != recorded || of.Dropped[account.DropDisk] != lost {
-			t.Errorf("%s: ended %v, %+v, %d lost; want %+v and %d", name, in.Mode.Ended, of.Tally, of.Dropped[account.DropDisk], recorded, lost)
+		if in.Abandon(); !in.Mode.Ended || of.Tally != recorded || of.Dropped[control.DropDisk] != lost {
+			t.Errorf("%s: ended %v, %+v, %d lost; want %+v and %d", name, in.Mode.Ended, of.Tally, of.Dropped[control.DropDisk], recorded, lost)
 		}
 	}
 }

@@ -108,7 +108,7 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	case f.blocks || idle:
 		in.countUnwanted(c)
 	default:
-		c.Topic.Drop(account.DropBufferFull, 1)
+		c.Topic.Drop(control.DropBufferFull, 1)
 	}
 	return nil
 }
@@ -137,16 +137,16 @@ func (l *Link) Closed(err error) {
 	l.Publisher.End(err, time.Now())
 	switch {
 	case errors.Is(err, tcpros.ErrTooLarge):
-		l.Connection.Topic.Drop(account.DropOversize, 1)
+		l.Connection.Topic.Drop(control.DropOversize, 1)
 	case errors.Is(err, tcpros.ErrStalled):
-		l.Connection.Topic.Drop(account.DropLink, 1)
+		l.Connection.Topic.Drop(control.DropLink, 1)
 	}
 }
 
 // Lost implements tcpros.LostSink: UDPROS has lost messages.
 func (l *Link) Lost(messages int) {
 	l.In.Mu.Lock()
-	l.Connection.Topic.Drop(account.DropUDP, uint64(messages))
+	l.Connection.Topic.Drop(control.DropUDP, uint64(messages))
 	l.In.Mu.Unlock()
 }
 
@@ -187,7 +187,7 @@ func (f *LargeFrame) grow(count int64) bool {
 		return true
 	}
 	if in.accepts(t) {
-		t.Drop(account.DropBufferFull, 1)
+		t.Drop(control.DropBufferFull, 1)
 	} else {
 		in.countUnwanted(f.link.Connection)
 	}
@@ -276,7 +276,7 @@ func (in *Intake) countUnwanted(c *account.Connection) {
 	switch {
 	case in.Mode.Full || c.Topic.AtLimit(): // it is not wanted
 	case in.Mode.Ended:
-		c.Topic.Drop(account.DropDisk, 1)
+		c.Topic.Drop(control.DropDisk, 1)
 	default:
 		c.NoteUnrecorded(1)
 	}

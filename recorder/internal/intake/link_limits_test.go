@@ -33,7 +33,7 @@ func TestLargestMessage(t *testing.T) {
 			l := bareLink(in, record)
 			in.Account.Topics = append(in.Account.Topics, l.Connection.Topic)
 			f := l.Large(size)
-			if got := l.Connection.Topic.Dropped[account.DropOversize]; (f != nil) != want || (got == 0) != want {
+			if got := l.Connection.Topic.Dropped[control.DropOversize]; (f != nil) != want || (got == 0) != want {
 				t.Errorf("links wait %v: a message of %d bytes is received: %v, %d were too large", blocks, size, f != nil, got)
 			}
 			if f != nil {
@@ -152,7 +152,7 @@ func TestMessageThatGrows(t *testing.T) {
 				in.Pool.Held = max(in.Pool.Held, budget-c.left)
 			}
 		}
-		if got := l.Connection.Topic.Dropped[account.DropBufferFull]; took != (c.dropped == 0) || got != c.dropped {
+		if got := l.Connection.Topic.Dropped[control.DropBufferFull]; took != (c.dropped == 0) || got != c.dropped {
 			t.Errorf("%s: received %v, %d dropped; want %d", name, took, got, c.dropped)
 		}
 	}

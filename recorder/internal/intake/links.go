@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -86,7 +87,7 @@ func (d Links) LeaveTopic(t *account.Topic) {
 }
 
 // NoteWaiting notes what topics wait for at the end of the recording.
-func (d Links) NoteWaiting(waiting map[*account.Topic]account.Waiting) {
+func (d Links) NoteWaiting(waiting map[*account.Topic]control.Waiting) {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
 	for t, w := range waiting {

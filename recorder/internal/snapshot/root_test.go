@@ -71,7 +71,7 @@ func latchedBefore(sn *Snapshot) int { return len(sn.State.Latest(time.Time{}, n
 // useUp leaves so many bytes of the buffer of an intake.
 func useUp(t *testing.T, in *intake.Intake, left int64) {
 	t.Helper()
-	live := in.Accounts().LiveFigures(time.Now())
+	live := in.Accounts().Stats(time.Now())
 	if in.Snapshots().FreshChunk(int(live.BufferMost-live.Buffered-left)) == nil {
 		t.Fatalf("of %d bytes %d are used", live.BufferMost, live.Buffered)
 	}

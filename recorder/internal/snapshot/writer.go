@@ -15,7 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/plural"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
@@ -263,15 +263,15 @@ func (w *Writer) addChunk(sn *Snapshot, c *latch.Chunk) {
 	defer w.In.GiveBack(c)
 	switch {
 	case w.Aborted():
-		w.countMissing(sn, c, account.DropAborted)
+		w.countMissing(sn, c, control.DropAborted)
 		return
 	case sn.Err != nil:
-		w.countMissing(sn, c, account.DropDisk)
+		w.countMissing(sn, c, control.DropDisk)
 		return
 	}
 	if sn.Err = sn.Out.WriteChunk(c.Sealed); sn.Err != nil {
 		w.Log.Error("the snapshot ends here", zap.Error(sn.Err))
-		w.countMissing(sn, c, account.DropDisk)
+		w.countMissing(sn, c, control.DropDisk)
 		return
 	}
 	w.Bags.CountStored(sn.Out, int64(len(c.Record)))
@@ -288,7 +288,7 @@ func (w *Writer) addChunk(sn *Snapshot, c *latch.Chunk) {
 
 // countMissing counts messages that should be in a snapshot and are not. Beside a recording
 // they are in its bag.
-func (w *Writer) countMissing(sn *Snapshot, c *latch.Chunk, cause account.DropCause) {
+func (w *Writer) countMissing(sn *Snapshot, c *latch.Chunk, cause control.DropCause) {
 	sn.Missing += c.MessageCount()
 	if !w.Only {
 		return
