@@ -51,7 +51,7 @@ func (a *Accounts) Lost(c *chunk.Sealed, cause control.DropCause) {
 // LostWithChunk counts the messages of a chunk that will not be written.
 func (a *Accounts) LostWithChunk(c *chunk.Sealed, cause control.DropCause) {
 	a.eachCount(c, func(t *Topic, n Tally) {
-		t.Sub(n)
+		t.sub(n)
 		t.Dropped[cause] += n.Messages
 	})
 }
@@ -60,14 +60,14 @@ func (a *Accounts) LostWithChunk(c *chunk.Sealed, cause control.DropCause) {
 // tally of a topic has all messages that came, and none that came in a pause.
 func (a *Accounts) Deleted(content map[string]Tally, onlySnapshots bool) {
 	for name, n := range content {
-		t := a.Named(name)
+		t := named(a.Topics, name)
 		if t == nil {
 			continue
 		}
 		if !onlySnapshots {
-			t.Sub(n)
+			t.sub(n)
 		}
-		t.Written.Sub(n)
+		t.Written.sub(n)
 		t.Dropped[control.DropDeleted] += n.Messages
 	}
 }

@@ -19,7 +19,7 @@ func (t *Tally) Add(n Tally) {
 }
 
 // Sub takes n from the tally.
-func (t *Tally) Sub(n Tally) {
+func (t *Tally) sub(n Tally) {
 	t.Messages -= n.Messages
 	t.Bytes -= n.Bytes
 }

@@ -44,7 +44,7 @@ func TestRepeatedConnectionsAreKept(t *testing.T) {
 	in.Rotation = rotationAt(rotation.Options{}, 3, 0)
 	c := latchingConnection(in, "/a")
 	in.Latched.Remember(&c.Source, []byte("x"))
-	pinned := in.LatchedAtFile(nil)
+	pinned := in.latchedAtFile(nil)
 	in.Latched.Forget(&c.Source)
 	in.Files().ReleaseLatched(pinned)
 	for closed, want := range map[int64]bool{3: false, 4: true} { // parts below this number

@@ -17,9 +17,6 @@ type Links struct{ in *Intake }
 // ErrEnded refuses links that open too late.
 var ErrEnded = errors.New("the recording has ended")
 
-// Topic is the account of a topic, as the users of doors know it.
-type Topic = account.Topic
-
 // Links returns the door for subscriptions.
 func (in *Intake) Links() Links { return Links{in} }
 

@@ -51,7 +51,7 @@ type Publisher struct {
 // same process has the other end.
 func (u *Publisher) Watch(again bool) *Sequence {
 	if again && u.sequence != nil && u.Links == 1 {
-		u.sequence.Reopened()
+		u.sequence.reopened()
 	} else {
 		u.sequence, u.judged, u.foreign = new(Sequence), false, false
 	}

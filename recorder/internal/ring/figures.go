@@ -11,7 +11,7 @@ func (r *Ring) Stats(now time.Time) control.SnapshotStats {
 	if r == nil {
 		return control.SnapshotStats{}
 	}
-	s := control.SnapshotStats{Mode: control.SnapshotBeside, Held: r.Reach(now), Bytes: r.Bytes, Most: r.Most, Taken: r.Taken}
+	s := control.SnapshotStats{Mode: control.SnapshotBeside, Held: r.reach(now), Bytes: r.Bytes, Most: r.Most, Taken: r.Taken}
 	if r.Only {
 		s.Mode = control.SnapshotOnly
 	}
@@ -36,9 +36,9 @@ func (r *Ring) TakeShortage(now time.Time) *Shortage {
 	if r == nil || r.Window == 0 {
 		return nil
 	}
-	reach := r.Reach(now)
-	short := r.Short && !r.warned
-	r.Short = false
+	reach := r.reach(now)
+	short := r.short && !r.warned
+	r.short = false
 	r.warned = (r.warned || short) && reach < r.Window
 	if !short {
 		return nil

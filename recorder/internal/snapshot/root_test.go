@@ -81,7 +81,7 @@ func useUp(t *testing.T, in *intake.Intake, left int64) {
 // message, which stays as it is. What is latched before the window is kept for the beginning.
 func TestFirstChunkOfASnapshot(t *testing.T) {
 	t.Parallel()
-	const large = LeastLarge + 1000
+	const large = leastLarge + 1000
 	start := time.Unix(1000, 0)
 	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
 	for name, tc := range map[string]struct {
@@ -98,7 +98,7 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 		"large":                         {100, []int{large}, 0, true, false, 1, 0},
 		"of ordinary size":              {1 << 20, []int{large}, 0, true, true, 1, 0},
 		"large, and there is another":   {100, []int{large, 10}, 0, true, true, 2, 0},
-		"too small for large, by bytes": {100, []int{LeastLarge - 46 - 400}, 0, true, true, 1, 0},
+		"too small for large, by bytes": {100, []int{leastLarge - 46 - 400}, 0, true, true, 1, 0},
 	} {
 		w, in := writerOf(64<<20, tc.chunkBytes, nil)
 		c := linkOf(t, in, "/map", "/a").Connection
@@ -108,9 +108,9 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 		}
 		old := in.Snapshots().ToRingChunk(sealedChunk(t, in, start, at(len(tc.sizes)-1), messages...))
 		sn := &Snapshot{Taking: ring.Taking{From: at(tc.from)}}
-		got, wanted := w.Root(sn, old)
-		if wanted != tc.wanted || sn.Rooted != tc.rooted || latchedBefore(sn) != tc.latched {
-			t.Errorf("%s: wanted %v, rooted %v, %d latched before; want %v, %v, %d", name, wanted, sn.Rooted, latchedBefore(sn), tc.wanted, tc.rooted, tc.latched)
+		got, wanted := w.root(sn, old)
+		if wanted != tc.wanted || sn.rooted != tc.rooted || latchedBefore(sn) != tc.latched {
+			t.Errorf("%s: wanted %v, rooted %v, %d latched before; want %v, %v, %d", name, wanted, sn.rooted, latchedBefore(sn), tc.wanted, tc.rooted, tc.latched)
 		}
 		if wanted && got.MessageCount() != tc.messages {
 			t.Errorf("%s: %d messages, want %d", name, got.MessageCount(), tc.messages)
@@ -134,7 +134,7 @@ func TestFirstChunkAcrossAStepBack(t *testing.T) {
 				messages = append(messages, recorded{c, rosbag.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
 			}
 			sn := &Snapshot{Taking: ring.Taking{From: start.Add(from)}}
-			got, wanted := w.Root(sn, in.Snapshots().ToRingChunk(sealedChunk(t, in, start, start.Add(5*time.Second), messages...)))
+			got, wanted := w.root(sn, in.Snapshots().ToRingChunk(sealedChunk(t, in, start, start.Add(5*time.Second), messages...)))
 			var numbers []uint32
 			if wanted {
 				for m, err := range got.Messages() {
@@ -164,7 +164,7 @@ func TestFirstChunkAcrossAStepForward(t *testing.T) {
 			messages = append(messages, recorded{c, rosbag.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
 		}
 		sn := &Snapshot{Taking: ring.Taking{From: start.Add(from)}}
-		got, wanted := w.Root(sn, in.Snapshots().ToRingChunk(sealedChunk(t, in, start, start.Add(4*time.Second), messages...)))
+		got, wanted := w.root(sn, in.Snapshots().ToRingChunk(sealedChunk(t, in, start, start.Add(4*time.Second), messages...)))
 		if wanted != (want > 0) || wanted && got.MessageCount() != want || latchedBefore(sn) != 1 {
 			t.Errorf("from %v on: wanted %v, %d latched before; want %d messages and one", from, wanted, latchedBefore(sn), want)
 		}
@@ -182,7 +182,7 @@ func TestFirstChunkWithoutMemory(t *testing.T) {
 		recorded{c, rosbag.TimeOf(start), testlink.Frame(1, 1, 10)}, recorded{c, rosbag.TimeOf(start), testlink.Frame(1, 2, 10)}))
 	useUp(t, in, 1)
 	sn := &Snapshot{Taking: ring.Taking{From: start.Add(time.Hour)}}
-	if got, wanted := w.Root(sn, old); !wanted || got != old || latchedBefore(sn) != 0 {
+	if got, wanted := w.root(sn, old); !wanted || got != old || latchedBefore(sn) != 0 {
 		t.Errorf("wanted %v, the chunk as it is: %v, %d latched before", wanted, got == old, latchedBefore(sn))
 	}
 }
@@ -196,7 +196,7 @@ func TestFirstChunkBackdated(t *testing.T) {
 	sealed := sealedChunk(t, in, time.Time{}, time.Time{},
 		recorded{c, rosbag.Time{Sec: 500, Nsec: 2}, testlink.Frame(1, 0, 10)},
 		recorded{c, rosbag.Time{Sec: 500, Nsec: 1}, testlink.Frame(1, 1, 10)})
-	got, wanted := w.Root(new(Snapshot), in.Snapshots().ToRingChunk(sealed))
+	got, wanted := w.root(new(Snapshot), in.Snapshots().ToRingChunk(sealed))
 	if !wanted || got.MessageCount() != 2 {
 		t.Errorf("%d messages of 2", got.MessageCount())
 	}
@@ -217,7 +217,7 @@ func TestFirstChunkWithAMark(t *testing.T) {
 	}
 	sn := &Snapshot{Taking: ring.Taking{From: start.Add(300 * time.Millisecond)}}
 	old := in.Snapshots().ToRingChunk(sealedChunk(t, in, start, start.Add(900*time.Millisecond), messages...))
-	if got, wanted := w.Root(sn, old); !wanted || got.MessageCount() != 8 {
+	if got, wanted := w.root(sn, old); !wanted || got.MessageCount() != 8 {
 		t.Errorf("%d messages, want 7 and the mark", got.MessageCount())
 	}
 }

@@ -74,7 +74,7 @@ type counts struct {
 type Snapshot struct {
 	ring.Taking
 	Out               *files.Bag
-	Rooted            bool // the records of Taking.Conns have been written
+	rooted            bool // the records of Taking.Conns have been written
 	Messages, Missing uint64
 	Err               error
 }
@@ -181,8 +181,8 @@ func (w *Writer) openSnapshot(sn *Snapshot, chunks []*latch.Chunk) {
 	sn.addConns(chunks)
 	begin := sn.beginning(chunks)
 	kept, n := 0, 0
-	for ; n < len(chunks) && !sn.Rooted; n++ {
-		if c, wanted := w.Root(sn, chunks[n]); wanted {
+	for ; n < len(chunks) && !sn.rooted; n++ {
+		if c, wanted := w.root(sn, chunks[n]); wanted {
 			chunks[kept] = c
 			kept++
 		}
@@ -249,9 +249,9 @@ func (w *Writer) openWithLatched(sn *Snapshot, begin time.Time, chunks []*latch.
 
 // addToSnapshot writes a chunk of the post-roll.
 func (w *Writer) addToSnapshot(sn *Snapshot, c *latch.Chunk) {
-	if !sn.Rooted {
+	if !sn.rooted {
 		var wanted bool
-		if c, wanted = w.Root(sn, c); !wanted {
+		if c, wanted = w.root(sn, c); !wanted {
 			return
 		}
 	}
