@@ -210,7 +210,7 @@ func TestLimitStopsAtTheMessage(t *testing.T) {
 		}
 		l.Frames(run, 4, time.Now())
 	}
-	<-p.Limited
+	<-p.Links().Limited()
 	if l.Large(1<<20) != nil || !p.Links().ReachedLimit(l.Connection.Topic) {
 		t.Error("the topic goes on after its limit")
 	}

@@ -102,7 +102,7 @@ func TestSizeWithoutSplitEnds(t *testing.T) {
 	for n := range uint32(200) {
 		l.Frames(testlink.Frame(1, n, 20_000), 1, time.Now())
 	}
-	<-p.Filled
+	<-p.Commands().AtSize()
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}

@@ -184,11 +184,7 @@ func TestSnapshotIsNotWaitedForByADiskThatHangs(t *testing.T) {
 	}
 	closed := make(chan error)
 	go func() { closed <- p.close() }()
-	testlink.WaitFor(t, func() bool {
-		p.Mu.Lock()
-		defer p.Mu.Unlock()
-		return p.Mode.Ended
-	})
+	testlink.WaitFor(t, func() bool { return p.Accounts().Stats(time.Now()).Ending })
 	select {
 	case err := <-closed:
 		t.Fatalf("closed while a file was created: %v", err)

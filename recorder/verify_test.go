@@ -110,10 +110,10 @@ func TestJudgeNumbers(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.Frames(testlink.Numbered(append(testlink.Count(0, 10), testlink.Count(12, 3)...)...), 13, time.Now())
-			<-r.in.Verifications
+			<-r.in.Accounts().Doubtful()
 			r.o.graph().JudgeNumbers(t.Context(), r.in.Accounts())
 			l.Frames(testlink.Numbered(16), 1, time.Now())
-			if got := l.Publisher.Summary(time.Now()).Missed; got != tc.want {
+			if got := r.in.Accounts().Summary(time.Now()).Topics[0].Publishers[0].Missed; got != tc.want {
 				t.Errorf("%d missed, want %d", got, tc.want)
 			}
 		})

@@ -14,7 +14,7 @@ type Accounts struct{ in *Intake }
 func (in *Intake) Accounts() Accounts { return Accounts{in} }
 
 // Doubtful returns a channel that gets a token when there are sequence gaps that were not verified.
-func (d Accounts) Doubtful() <-chan struct{} { return d.in.Verifications }
+func (d Accounts) Doubtful() <-chan struct{} { return d.in.verifications }
 
 // Stats returns what the intake knows of the account of a recording under way.
 func (d Accounts) Stats(now time.Time) control.Stats {

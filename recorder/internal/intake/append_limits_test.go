@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/filling"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -55,7 +56,7 @@ func TestWhatARunCounts(t *testing.T) {
 	if of.Messages != 3 || of.Bytes != 3*96 || of.Memory.Waiting != 0 {
 		t.Errorf("%d messages of %d bytes, %d wait; want 3 of 288, and none", of.Messages, of.Bytes, of.Memory.Waiting)
 	}
-	in.SealOpen()
+	in.sealOpen()
 	if of.Memory.Waiting != runBytes {
 		t.Errorf("%d bytes wait, want %d", of.Memory.Waiting, runBytes)
 	}
@@ -76,7 +77,7 @@ func TestWhenAChunkIsSealed(t *testing.T) {
 	}
 	in := bareIntake(-1, 100)
 	in.OpenChunk()
-	if in.SealOpen(); in.Filling.Open == nil {
+	if in.sealOpen(); in.Filling.Open == nil {
 		t.Error("a chunk without messages is sealed")
 	}
 }
@@ -93,5 +94,18 @@ func TestWhenAnOldChunkIsSealed(t *testing.T) {
 	}
 	if in.Tick(received.Add(in.cfg.Flush)); in.Filling.Open != nil {
 		t.Error("open although it is old")
+	}
+}
+
+// TestRoomThatNobodyWants: an open chunk is no room for a topic that is not recorded.
+func TestRoomThatNobodyWants(t *testing.T) {
+	t.Parallel()
+	p := bareIntake(-1, 100)
+	p.Filling.Open = new(memory.Chunk)
+	for state, want := range map[control.State]bool{control.StateRecording: true, control.StatePaused: false} {
+		p.Mode.State = state
+		if got := p.waitForChunk(new(account.Topic)); got != want {
+			t.Errorf("in state %v there is room: %v, want %v", state, got, want)
+		}
 	}
 }

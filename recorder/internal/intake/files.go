@@ -92,7 +92,7 @@ func (d Files) Failover(now time.Time) *command.FileStart {
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	now = in.Filling.Later(now)
-	in.SealOpen()
+	in.sealOpen()
 	in.Rotation.NextPart(in.passed(now))
 	in.Filling.BeginFile(in.sealLimit())
 	return in.fileStart(now, nil)

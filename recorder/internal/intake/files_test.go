@@ -91,11 +91,11 @@ func TestFileEndsAtItsSize(t *testing.T) {
 			p.Rotation.Written(p.Rotation.Part(), 0, 1001-p.Rotation.Stored(), false)
 			p.checkSize(time.Now())
 		}
-		if split && (p.Rotation.Part() != 2 || p.Mode.Full || len(p.Filled) != 0) {
+		if split && (p.Rotation.Part() != 2 || p.Mode.Full || len(p.filled) != 0) {
 			t.Errorf("with splits: file %d after two ends, full: %v", p.Rotation.Part(), p.Mode.Full)
 		}
-		if !split && (p.Rotation.Part() != 0 || !p.Mode.Full || len(p.Filled) != 1) {
-			t.Errorf("without: file %d, full: %v, said %d times", p.Rotation.Part(), p.Mode.Full, len(p.Filled))
+		if !split && (p.Rotation.Part() != 0 || !p.Mode.Full || len(p.filled) != 1) {
+			t.Errorf("without: file %d, full: %v, said %d times", p.Rotation.Part(), p.Mode.Full, len(p.filled))
 		}
 	}
 }

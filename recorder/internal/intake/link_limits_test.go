@@ -27,7 +27,7 @@ func TestLargestMessage(t *testing.T) {
 		if blocks {
 			most = budget / 2
 		}
-		for size, want := range map[int]bool{most - LargeOverhead - record: true, most - LargeOverhead - record + 1: false} {
+		for size, want := range map[int]bool{most - largeOverhead - record: true, most - largeOverhead - record + 1: false} {
 			in := bareIntake(budget, 100)
 			in.Pool.Blocks = blocks
 			l := bareLink(in, record)
@@ -72,7 +72,7 @@ func TestLargeMessageTakesAFreeBuffer(t *testing.T) {
 	in.Pool.Put(free)
 	l := bareLink(in, 100)
 	l.Connection.Proven = true
-	if l.Large(2<<20 - LargeOverhead - 1000); l.frame.Turn.Chunk != free {
+	if l.Large(2<<20 - largeOverhead - 1000); l.frame.Turn.Chunk != free {
 		t.Error("it has another buffer")
 	}
 }

@@ -21,7 +21,7 @@ var ErrEnded = errors.New("the recording has ended")
 func (in *Intake) Links() Links { return Links{in} }
 
 // Limited returns a channel that gets a token when a topic reaches its limit.
-func (d Links) Limited() <-chan struct{} { return d.in.Limited }
+func (d Links) Limited() <-chan struct{} { return d.in.limited }
 
 // NewTopic returns an account that is not listed yet.
 func (d Links) NewTopic(name string) *account.Topic { return d.in.Account.NewTopic(name) }
@@ -105,7 +105,7 @@ func (d Links) NoteUnread(now, ever string) {
 func (d Links) UnblockLinks() {
 	in := d.in
 	in.Mu.Lock()
-	in.SealOpen()
+	in.sealOpen()
 	in.Pool.SetBudget(-1)
 	in.Mu.Unlock()
 }

@@ -17,7 +17,7 @@ func (in *Intake) checkSize(now time.Time) {
 	case !in.Mode.Full:
 		in.Mode.Full = true
 		in.Room.Broadcast()
-		in.Filled <- struct{}{} // never blocks: this is the only token
+		in.filled <- struct{}{} // never blocks: this is the only token
 	}
 }
 
@@ -41,7 +41,7 @@ func (in *Intake) rotateIfDue(now time.Time) {
 // while nothing is recorded: the first message afterwards will. mu is held.
 func (in *Intake) nextFile(now time.Time) {
 	if in.Mode.Records() {
-		in.Rotate(now)
+		in.rotate(now)
 	}
 }
 
@@ -72,9 +72,9 @@ func (in *Intake) latchedAtFile(want func(*latch.Source) bool) []*latch.Message 
 
 // Rotate makes all messages from now on go into the next file. The writer opens it
 // when it has written what is queued. mu is held.
-func (in *Intake) Rotate(now time.Time) *command.Command {
+func (in *Intake) rotate(now time.Time) *command.Command {
 	now = in.Filling.Later(now)
-	in.SealOpen()
+	in.sealOpen()
 	in.Rotation.Advance(in.passed(now))
 	in.Filling.BeginFile(in.sealLimit())
 	return in.Enqueue(&command.Command{Kind: command.Rotate, Start: in.fileStart(now, nil)})

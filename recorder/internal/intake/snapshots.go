@@ -164,7 +164,7 @@ func (d Snapshots) BeginSnapshot(sn *ring.Taking) bool {
 	if in.Mode.Ended {
 		return false
 	}
-	in.SealOpen()
+	in.sealOpen()
 	sn.State = latch.AtTrigger(in.Account.Sources())
 	in.Ring.Begin(sn)
 	in.Enqueue(&command.Command{Kind: command.Snapshot, Taking: sn})
@@ -218,7 +218,7 @@ func (d Snapshots) SnapshotClosed() {
 // until now. Mu is held.
 func (in *Intake) endSnapshot() {
 	if sn := in.Ring.End(); sn != nil {
-		in.SealOpen()
+		in.sealOpen()
 		in.Enqueue(&command.Command{Kind: command.EndSnapshot, Taking: sn})
 	}
 }
