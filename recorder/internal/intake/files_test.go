@@ -8,6 +8,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -126,6 +127,21 @@ func TestChunksBeforeTheEndOfAFile(t *testing.T) {
 		}
 		if got := p.sealLimit(); got != c.want {
 			t.Errorf("room for %d, compressed %v: a chunk is sealed beyond %d, want %d", c.left, c.compressed, got, c.want)
+		}
+	}
+}
+
+// TestWrittenChunkCountsInItsFile as what it takes there, and not as on its way any more.
+func TestWrittenChunkCountsInItsFile(t *testing.T) {
+	t.Parallel()
+	for part, want := range map[int][2]int64{3: {100 + 70, 500 - 200}, 2: {100, 500}} {
+		in := bareIntake(-1, 100)
+		in.Rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
+		in.Rotation.Queue(500)
+		c := &memory.Chunk{Part: part, Cost: 200, Sealed: new(chunk.Sealed)}
+		in.Files().Written(c, 70, part)
+		if got := [2]int64{in.Rotation.Stored(), 1000 - in.Rotation.Stored() - in.Rotation.Left()}; got != want {
+			t.Errorf("a chunk of file %d: %v bytes are stored and on their way in file 3, want %v", part, got, want)
 		}
 	}
 }

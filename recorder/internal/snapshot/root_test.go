@@ -17,6 +17,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
+	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // writerOf returns a writer of snapshots without a sink, and its intake, which has a buffer of limit bytes and
@@ -29,10 +30,10 @@ func writerOf(limit int64, chunkBytes int, sim *simtime.Sim) (*Writer, *intake.I
 	return New(Config{In: in.Snapshots(), Log: zap.NewNop()}), in
 }
 
-// linkOf opens a link of a latching publisher.
-func linkOf(t *testing.T, in *intake.Intake, topic, publisher string) *intake.Link {
+// linkOf opens a link of a publisher.
+func linkOf(t *testing.T, in *intake.Intake, info tcpros.LinkInfo) *intake.Link {
 	t.Helper()
-	l, err := in.Links().OpenLink(in.Links().AddTopicOf(topic, topic, time.Time{}), testlink.LatchedInfo(topic, publisher))
+	l, err := in.Links().OpenLink(in.Links().AddTopicOf(info.Topic, info.Topic, time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 		"too small for large, by bytes": {100, []int{leastLarge - 46 - 400}, 0, true, true, 1, 0},
 	} {
 		w, in := writerOf(64<<20, tc.chunkBytes, nil)
-		c := linkOf(t, in, "/map", "/a").Connection
+		c := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Connection
 		var messages []recorded
 		for i, size := range tc.sizes {
 			messages = append(messages, recorded{c, rosbag.TimeOf(at(i)), testlink.Frame(1, uint32(i), size)})
@@ -128,7 +129,7 @@ func TestFirstChunkAcrossAStepBack(t *testing.T) {
 			1500 * time.Millisecond: {2, 3, 4, 5}, 2500 * time.Millisecond: {2, 3, 4, 5}, 3500 * time.Millisecond: {4, 5}, 5 * time.Second: {5}, 6 * time.Second: nil,
 		} {
 			w, in := writerOf(64<<20, 100, sim)
-			c := linkOf(t, in, "/map", "/a").Connection
+			c := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Connection
 			var messages []recorded
 			for i, second := range []uint32{500, 501, 502, 10, 11, 12} { // one comes each second
 				messages = append(messages, recorded{c, rosbag.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
@@ -158,7 +159,7 @@ func TestFirstChunkAcrossAStepForward(t *testing.T) {
 	start := time.Unix(1000, 0)
 	for from, want := range map[time.Duration]uint64{1500 * time.Millisecond: 3, time.Hour: 0} {
 		w, in := writerOf(64<<20, 100, nil)
-		c := linkOf(t, in, "/map", "/a").Connection
+		c := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Connection
 		var messages []recorded
 		for i, second := range []uint32{500, 501, 502, 90_000, 90_001} { // one comes each second
 			messages = append(messages, recorded{c, rosbag.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
@@ -177,7 +178,7 @@ func TestFirstChunkWithoutMemory(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)
 	w, in := writerOf(10_000, 100, nil)
-	c := linkOf(t, in, "/map", "/a").Connection
+	c := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Connection
 	old := in.Snapshots().ToRingChunk(sealedChunk(t, in, start, start.Add(time.Second),
 		recorded{c, rosbag.TimeOf(start), testlink.Frame(1, 1, 10)}, recorded{c, rosbag.TimeOf(start), testlink.Frame(1, 2, 10)}))
 	useUp(t, in, 1)
@@ -192,7 +193,7 @@ func TestFirstChunkWithoutMemory(t *testing.T) {
 func TestFirstChunkBackdated(t *testing.T) {
 	t.Parallel()
 	w, in := writerOf(64<<20, 100, nil)
-	c := linkOf(t, in, "/map", "/a").Connection
+	c := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Connection
 	sealed := sealedChunk(t, in, time.Time{}, time.Time{},
 		recorded{c, rosbag.Time{Sec: 500, Nsec: 2}, testlink.Frame(1, 0, 10)},
 		recorded{c, rosbag.Time{Sec: 500, Nsec: 1}, testlink.Frame(1, 1, 10)})
@@ -207,7 +208,7 @@ func TestFirstChunkWithAMark(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)
 	w, in := writerOf(64<<20, 100, nil)
-	c, mark := linkOf(t, in, "/map", "/a").Connection, linkOf(t, in, bagnote.MarksTopic, "/b").Connection
+	c, mark := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Connection, linkOf(t, in, testlink.LatchedInfo(bagnote.MarksTopic, "/b")).Connection
 	var messages []recorded
 	for i := range 10 { // one comes each tenth of a second
 		messages = append(messages, recorded{c, rosbag.Time{Sec: 500, Nsec: uint32(i) * 1e8}, testlink.Frame(1, uint32(i), 10)})
@@ -227,7 +228,7 @@ func TestFirstChunkWithAMark(t *testing.T) {
 func TestMissedLatchedWithoutMemory(t *testing.T) {
 	t.Parallel()
 	w, in := writerOf(100_000, 100, nil)
-	small, large := linkOf(t, in, "/map", "/a"), linkOf(t, in, "/map", "/b") // the newest connection comes first
+	small, large := linkOf(t, in, testlink.LatchedInfo("/map", "/a")), linkOf(t, in, testlink.LatchedInfo("/map", "/b")) // the newest connection comes first
 	if err := in.Commands().Pause(); err != nil {
 		t.Fatal(err)
 	}

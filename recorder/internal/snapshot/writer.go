@@ -55,11 +55,11 @@ type Writer struct {
 	Limiter *rate.Limiter // limits how often snapshots start
 	closing chan struct{} // closed: no snapshot starts any more
 
-	Starting sync.Mutex // held while one snapshot starts; guards Outputs and latest
+	starting sync.Mutex // held while one snapshot starts; guards Outputs and latest
 	latest   *Snapshot  // the snapshot that started most recently; nil before the first
 
-	Mu     sync.Mutex // guards the following fields
-	Next   *request   // the snapshot that waits for its turn; nil for none
+	mu     sync.Mutex // guards the following fields
+	next   *request   // the snapshot that waits for its turn; nil for none
 	counts counts
 }
 
@@ -93,7 +93,7 @@ func New(o Config) *Writer {
 	return &Writer{
 		Config:  o,
 		queue:   queue.New[work](),
-		Limiter: rate.NewLimiter(rate.Every(snapshotEvery), Burst),
+		Limiter: rate.NewLimiter(rate.Every(snapshotEvery), burst),
 		closing: make(chan struct{}),
 	}
 }
@@ -111,13 +111,13 @@ func (w *Writer) Close() {
 		return
 	}
 	close(w.closing)
-	w.Starting.Lock()
-	defer w.Starting.Unlock()
+	w.starting.Lock()
+	defer w.starting.Unlock()
 	w.queue.Close()
 	w.writer.Wait()
 	taken := w.In.SnapshotsTaken()
-	w.Mu.Lock()
-	defer w.Mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.counts.triggers > uint64(taken) {
 		w.Log.Info("triggers shared snapshots", zap.Uint64("triggers", w.counts.triggers), zap.Int("snapshots", taken), zap.Int("failed", w.counts.failed))
 	}
