@@ -126,7 +126,7 @@ var allowed = map[string][]string{
 	"player/internal/source":    {"bagfmt", "internal/bagnote", "internal/loglimit", "player/control"},
 	"recorder/control":          {"internal/plural", "rosbag"},
 	"recorder/internal/bagfile": {"bagfmt", "bagfmt/chunk", "recorder/internal/bagname", "recorder/internal/disk"},
-	"recorder/internal/loss":    {"internal/msgheader"},
+	"recorder/internal/loss":    {"internal/msgheader", "recorder/control"},
 	"recorder/internal/sink":    {"bagfmt", "bagfmt/chunk", "internal/bagnote", "internal/loglimit", "internal/plural", "recorder/control", "recorder/internal/", "tcpros"},
 	"recorder/internal/queue":   {},
 	"recorder/internal/repair":  {"bagfmt", "bagfmt/chunk", "bagfmt/recovery", "internal/loglimit", "recorder/internal/bagfile", "recorder/internal/bagname", "recorder/internal/disk"},
@@ -167,7 +167,7 @@ var allowed = map[string][]string{
 	"recorder/internal/retention":    {"internal/loglimit", "recorder/internal/bagfile", "recorder/internal/bagname", "recorder/internal/disk"},
 	"recorder/internal/tap":          {"internal/live", "rosbag", "tcpros"},
 	"recorder/internal/latch":        {"bagfmt", "bagfmt/chunk", "recorder/internal/memory"},
-	"recorder/internal/ring":         {"bagfmt", "bagfmt/chunk", "recorder/internal/latch", "recorder/internal/memory"},
+	"recorder/internal/ring":         {"rosbag", "recorder/control", "recorder/internal/latch", "recorder/internal/memory"},
 
 	"tcpros":                          {"internal/fields", "internal/loglimit", "internal/stdmsg", "internal/xmlrpc", "tcpros/internal/"},
 	"tcpros/internal/endpoint":        {"internal/xmlrpc", "tcpros/internal/names"},
