@@ -8,7 +8,6 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 )
 
 // summary reads the accounts after the pipeline has been closed.
@@ -27,7 +26,7 @@ func (r *session) summary(d time.Duration) control.Summary {
 		s.Files = append(s.Files, control.FileSummary{File: s.File, Bytes: bytes})
 	}
 	topics, unread := r.in.Accounts().SummaryFigures(time.Now())
-	s.Topics, s.Unread = topicSummaries(topics), unread
+	s.Topics, s.Unread, s.NoMaster = topicSummaries(topics), unread, r.noMaster.Load()
 	for _, t := range s.Topics {
 		if len(t.Publishers)+t.Former.Count+t.Refused == 0 && slices.Contains(r.o.Select.literal, t.Topic) {
 			s.Missing = append(s.Missing, t.Topic)
@@ -37,12 +36,10 @@ func (r *session) summary(d time.Duration) control.Summary {
 	return s
 }
 
-// lossesNow returns what gives the account of what was lost until now.
-func lossesNow(accounts intake.Accounts) func() control.Summary {
-	return func() control.Summary {
-		topics, unread := accounts.SummaryFigures(time.Now())
-		return control.Summary{Topics: topicSummaries(topics), Unread: unread}
-	}
+// lossesNow returns the account of what was lost until now.
+func (r *session) lossesNow() control.Summary {
+	topics, unread := r.in.Accounts().SummaryFigures(time.Now())
+	return control.Summary{Topics: topicSummaries(topics), Unread: unread, NoMaster: r.noMaster.Load()}
 }
 
 // topicSummaries returns the accounts of topics by name.

@@ -29,7 +29,7 @@ func (r *session) wire(outputs *bagfile.Series, retain *retention.Retainer, out 
 	encoder := encode.New(r.o.encoder())
 	r.in = intake.New(r.o.intake(encoder))
 	r.own = own.New(r.in.Links(), r.o.Log)
-	r.sink = sink.New(r.o.sink(r.in, encoder, outputs, retain, out))
+	r.sink = sink.New(r.sinkConfig(encoder, outputs, retain, out))
 	encoder.Start(r.sink.SkipsCompression)
 	r.sink.Start()
 }
@@ -61,12 +61,13 @@ func (o *Options) limits() []account.Limit {
 	return append([]account.Limit{{Topics: "**", Count: o.Limit}}, o.Limits...)
 }
 
-// sink returns what the sink is made of; out is the file that is written, nil while stopped.
-func (o *Options) sink(in *intake.Intake, encoder *encode.Encoder, outputs *bagfile.Series, retain *retention.Retainer, out *files.Bag) sink.Config {
+// sinkConfig returns what the sink is made of; out is the file that is written, nil while stopped.
+func (r *session) sinkConfig(encoder *encode.Encoder, outputs *bagfile.Series, retain *retention.Retainer, out *files.Bag) sink.Config {
+	o, in := &r.o, r.in
 	mode := map[control.SnapshotMode]sink.Mode{control.SnapshotOnly: sink.OnlySnapshots, control.SnapshotBeside: sink.BesideRecording}[o.Snapshot.Mode]
 	return sink.Config{
 		Log: o.Log, Files: in.Files(), Commands: in.Commands(), Snapshots: in.Snapshots(),
-		Encoder: encoder, Compression: o.Compression, Report: own.LossReport(o.Report, lossesNow(in.Accounts())), ReportTopic: own.ReportTopic, AbortDrain: o.Hurry,
+		Encoder: encoder, Compression: o.Compression, Report: own.LossReport(o.Report, r.lossesNow), ReportTopic: own.ReportTopic, AbortDrain: o.Hurry,
 		Keeps: mode, First: out,
 		Bags: files.Config{
 			Outputs: outputs, Retain: retain, Disk: disk.NewSpace(o.MinSpace, o.MinSpaceText, o.Retain.Enabled(), outputs.Free, o.Log),
@@ -86,7 +87,7 @@ func (o *Options) subscriptions() subscribe.Config {
 func (o *Options) graph() *graph.Graph {
 	return &graph.Graph{Config: graph.Config{
 		Node: o.Node, Log: o.Log, Interval: o.PollInterval, Survey: o.survey,
-		Lists: o.Select.lists(), Selects: o.Select.selects, Excludes: o.Select.exclude.Match,
+		Lists: o.Select.lists(), Selects: o.Select.selects, Unmatched: o.Select.unmatched, Excludes: o.Select.exclude.Match,
 		Nodes: o.Select.Nodes, NodePublications: o.Select.NodePublications,
 	}}
 }
