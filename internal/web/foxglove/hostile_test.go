@@ -248,7 +248,7 @@ func TestStalled(t *testing.T) {
 	})
 	<-time.After(4 * time.Second)
 	if n := len(s.Viewers()); n != 1 {
-		t.Errorf("there are %d viewers: one that answers pings was given up", n)
+		t.Errorf("there are %d viewers: one that answers pings was disconnected", n)
 	}
 	silent.ws.CloseNow()
 	reading.Wait()
