@@ -44,8 +44,3 @@ func CheckDirectory(raw string) error {
 	}
 	return at.Explain(err)
 }
-
-// errNoDirectory returns the error for a directory that does not exist.
-func errNoDirectory(at place.Place) error {
-	return at.Fail(place.ErrNotFound, "no such directory: make it first, or add ?create_dir=true to the URL")
-}
