@@ -42,5 +42,8 @@ func CheckDirectory(raw string) error {
 	case err == nil:
 		err = writable(dir)
 	}
+	if errors.Is(err, fs.ErrPermission) {
+		return at.Fail(place.ErrDenied, "%v: give the user of this program write access to the directory", err)
+	}
 	return at.Explain(err)
 }
