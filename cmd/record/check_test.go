@@ -60,7 +60,7 @@ var wrongValues = map[string]string{
 	"all: true\nros_namespace: robot 7":                         `2: ros_namespace: "robot 7": ' ' at 6 is not valid, a-z, A-Z, 0-9, / and _ are`,
 	"all: true\nbind: robot7":                                   `2: bind: "robot7": want an IP address such as 10.0.0.5 or 0.0.0.0`,
 	"all: true\nembedded_master: 127.0.0.1:99999":               `2: embedded_master: "127.0.0.1:99999": want HOST:PORT, such as 127.0.0.1:11311, or true or false`,
-	"all: true\nmark_on:\n  - topic == \"/a\"\n  - 'topic == '": `4: mark_on: "topic == ": incomplete, at 1:9: want an expression as of gobag filter`,
+	"all: true\nmark_on:\n  - topic == \"/a\"\n  - 'topic == '": `4: mark_on: "topic == ": want an expression as of gobag filter: at 1:9: incomplete`,
 	"all: true\nmark_on: m.level > 2":                           `2: mark_on: "m.level > 2": the expression names no topic: begin with topic == "/NAME" && …, or topic in ["/A", "/B"] && …`,
 	"all: true\nsnapshot: true\nsnapshot_bytes: 200M":           `3: snapshot_bytes: "200M": does not fit into three quarters of --buffsize 256: want at most 192M, or a larger --buffsize`,
 }

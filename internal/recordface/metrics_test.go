@@ -62,7 +62,7 @@ gorecord_store_state{state="failing"} 1
 gorecord_store_state{state="ok"} 0
 gorecord_store_state{state="unchecked"} 0
 gorecord_store_state{state="unreachable"} 0
-# HELP gorecord_trigger_fired_total Times that a trigger has fired; absent without triggers, as are the following.
+# HELP gorecord_trigger_fired_total Times that a trigger has fired; absent without triggers, as all metrics of triggers are.
 # TYPE gorecord_trigger_fired_total counter
 gorecord_trigger_fired_total{option="mark-on",trigger="0"} 0
 gorecord_trigger_fired_total{option="mark-on",trigger="1"} 2

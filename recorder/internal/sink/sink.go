@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
@@ -179,14 +179,14 @@ func (s *Sink) Execute(c *command.Command) {
 func (s *Sink) store(c *memory.Chunk) {
 	switch {
 	case s.err != nil:
-		s.giveUp(c, account.DropDisk)
+		s.giveUp(c, control.DropDisk)
 		return
 	case s.drainAborted():
-		s.giveUp(c, account.DropAborted)
+		s.giveUp(c, control.DropAborted)
 		return
 	case c.Err != nil:
 		s.Log.Error("chunk lost", zap.Error(c.Err))
-		s.giveUp(c, account.DropCodec)
+		s.giveUp(c, control.DropCodec)
 		return
 	case c.Sealed == nil: // a compressor has skipped the chunk
 		c.Seal(nil)
@@ -194,7 +194,7 @@ func (s *Sink) store(c *memory.Chunk) {
 	if err := s.writeChunk(c.Sealed); err != nil {
 		s.err = err
 		s.halt()
-		s.giveUp(c, account.DropDisk)
+		s.giveUp(c, control.DropDisk)
 		return
 	}
 	s.written(c)
@@ -214,7 +214,7 @@ func (s *Sink) written(c *memory.Chunk) {
 }
 
 // giveUp counts the messages of a chunk that will not be written.
-func (s *Sink) giveUp(c *memory.Chunk, cause account.DropCause) {
+func (s *Sink) giveUp(c *memory.Chunk, cause control.DropCause) {
 	if c.Sealed == nil {
 		c.Seal(nil) // not compressed: only the counts are needed
 	}

@@ -1,4 +1,4 @@
-package rosmsg
+package pytext
 
 import (
 	"fmt"
@@ -7,34 +7,31 @@ import (
 	"unicode/utf8"
 )
 
-// Strings are written as PyYAML does, which rostopic echo uses: alone always between
-// double quotes, as items of a list in the simplest style that reads back the same.
-
 // yamlWidth is the column after which long text is folded.
 const yamlWidth = 80
 
-// yamlIndent is the indentation of folded lines. It does not take part in that of the
-// message around it.
+// yamlIndent is the indentation of folded lines, in addition to that of the message around them.
 const yamlIndent = 2
 
-// appendText writes a string that is a value of its own.
-func appendText(dst, b []byte) []byte {
+// AppendString appends a string as rostopic echo prints one that is no item of a list: between double quotes,
+// or ” if it is empty.
+func AppendString(dst, b []byte) []byte {
 	if len(b) == 0 {
 		return append(dst, "''"...)
 	}
-	if len(b) < yamlWidth && plainASCII(b) == len(b) {
+	if len(b) < yamlWidth && PlainASCII(b) == len(b) {
 		dst = append(dst, '"')
 		dst = append(dst, b...)
 		return append(dst, '"')
 	}
 	w := yamlWriter{dst: dst}
-	w.double([]rune(string(appendValid(nil, b))))
+	w.double([]rune(string(AppendValid(nil, b))))
 	return w.dst
 }
 
-// plainASCII returns how many bytes b begins with that are the same between double
-// quotes.
-func plainASCII(b []byte) int {
+// PlainASCII returns the number of bytes before the first byte of b that needs an escape between double
+// quotes or is not ASCII.
+func PlainASCII(b []byte) int {
 	for i, c := range b {
 		if c < ' ' || c > '~' || c == '"' || c == '\\' {
 			return i
@@ -43,9 +40,11 @@ func plainASCII(b []byte) int {
 	return len(b)
 }
 
-// appendTextItem writes a string as an item of a list that is indented as a whole.
-func appendTextItem(dst, b []byte, indent int) []byte {
-	text := string(appendValid(nil, b))
+// AppendItem appends a string as PyYAML prints an item of a list, "- " included, in the simplest style that
+// reads back the same. The list is indented by indent columns: further lines of the item begin with as many
+// blanks.
+func AppendItem(dst, b []byte, indent int) []byte {
+	text := string(AppendValid(nil, b))
 	w := yamlWriter{dst: append(dst, "- "...), column: 2, margin: indent}
 	runes := []rune(text)
 	switch f := analyze(runes); {
@@ -65,7 +64,7 @@ func appendTextItem(dst, b []byte, indent int) []byte {
 type yamlWriter struct {
 	dst    []byte
 	column int
-	margin int // put before each further line; does not count as columns
+	margin int // blanks before each further line, which column does not count
 }
 
 func (w *yamlWriter) put(s string) {
