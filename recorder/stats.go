@@ -21,3 +21,11 @@ func (r *session) stats() control.Stats {
 	s.Snapshots.Failed = p.Snapshotter.Failures()
 	return s
 }
+
+// triggers returns the accounts of the triggers, nil without any.
+func (o *Options) triggers() []control.TriggerStats {
+	if o.Watch == nil {
+		return nil
+	}
+	return o.Watch.Triggers()
+}

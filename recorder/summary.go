@@ -10,7 +10,7 @@ import (
 
 // summary reads the accounts after the pipeline has been closed.
 func (r *session) summary(d time.Duration) control.Summary {
-	s := r.in.Accounts().Summary(time.Now())
+	s := r.lossesNow()
 	s.Duration, s.Triggers = d, r.o.triggers()
 	if r.o.Adaptive {
 		s.Chunks = r.sink.Encoder.Stored()
@@ -30,5 +30,12 @@ func (r *session) summary(d time.Duration) control.Summary {
 		}
 	}
 	s.Missing = append(s.Missing, r.o.Select.unmatched()...)
+	return s
+}
+
+// lossesNow returns the account of what was lost until now.
+func (r *session) lossesNow() control.Summary {
+	s := r.in.Accounts().Summary(time.Now())
+	s.NoMaster = r.noMaster.Load()
 	return s
 }

@@ -9,7 +9,8 @@ import (
 // resolver resolves a name of ROS.
 type resolver = func(name string) (string, error)
 
-// checkStart returns the error with which the start would refuse to record, without a node.
+// checkStart returns the error with which the start would refuse to record, without a node, or an error of a directory
+// to upload to.
 func (s *settings) checkStart(log *zap.Logger, resolve resolver) error {
 	o := s.options(log)
 	set, err := newTriggers(s, &o, nil, resolve)
@@ -20,5 +21,8 @@ func (s *settings) checkStart(log *zap.Logger, resolve resolver) error {
 		o.Watch = set
 	}
 	fitMemory(&o, memoryLimit("/"), 0, log)
-	return recorder.Check(o, resolve)
+	if err := recorder.Check(o, resolve); err != nil {
+		return err
+	}
+	return s.upload.checkDirectory()
 }

@@ -34,7 +34,7 @@ type Info struct {
 	First, Last rosbag.Time        // start of the first and end of the last chunk: what rosbag info shows
 	Compression []CompressionSum   // the most used first
 	Encryption  *rosbag.Encryption // nil: it is not encrypted
-	MCAP        *bagfmt.MCAPInfo   // nil: it is a bag
+	MCAP        *bagfmt.MCAPInfo   // nil: it is not of MCAP files
 	Repeated    rosbag.Repeated    // messages that repeat what was latched where the bag begins
 	Sampled     int                // chunks that were looked at if not all: then Compression, and Frequency and Detail of topics, are estimates
 	Connections []Connection
@@ -106,8 +106,11 @@ func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 	}
 	bag, isBag := r.(*bagfmt.Reader)
 	i.Converted = !isBag
+	if s, ok := r.(interface{ MCAP() *bagfmt.MCAPInfo }); ok {
+		i.MCAP = s.MCAP()
+	}
 	if isBag {
-		i.Encryption, i.MCAP = bag.Encryption(), bag.MCAP()
+		i.Encryption = bag.Encryption()
 		if i.MCAP != nil {
 			i.Version = known.Format
 		}
@@ -159,7 +162,9 @@ func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 
 // hasChunks reports whether the format has chunks. In older formats the chunks of the Reader
 // are ranges of the file.
-func (i *Info) hasChunks() bool { return strings.HasPrefix(i.Version, "2.") || i.MCAP != nil }
+func (i *Info) hasChunks() bool {
+	return strings.HasPrefix(i.Version, "2.") || i.MCAP != nil && !i.Converted
+}
 
 func (i *Info) addCompression(r *bagfmt.Reader, o *Options) error {
 	sums := make(map[rosbag.Compression]*CompressionSum)

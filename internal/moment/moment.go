@@ -112,7 +112,7 @@ type Bags struct {
 	Mark        func(text string) (time.Duration, error) // the time of the mark whose text is text, or begins with text; since 1970
 }
 
-// errRelative is the error of a moment in bags of which nothing is known.
+// errRelative is the error for a relative moment in bags whose times are not known, such as a pipe.
 var errRelative = errors.New("where a pipe starts and ends, and which marks it has, is not known beforehand: give an absolute time, such as @1748682000 or a date")
 
 // In returns the moment as time since 1970. bags is nil for a pipe, in which only moments since

@@ -24,10 +24,9 @@ func PrintConfig(errs *Errors, c *config.Settings, o tcpros.NodeOptions, embedde
 	return ExitOK
 }
 
-// CheckConfig checks the ROS arguments of the node that would be started, then calls check for what
-// the start would refuse beside, prints ok if all is right, and returns the exit code: the values of
-// options have been checked. resolve resolves the names of that node. Variables that are no options
-// are named, and are no error. embedded is that of Join.
+// CheckConfig checks the ROS arguments of the node that would be started, then calls check for all else that the start
+// would refuse; the values of options were checked before. It prints ok or the errors, and returns the exit code.
+// resolve resolves names as that node does. Unknown variables are warnings. embedded is that of Join.
 func CheckConfig(errs *Errors, c *config.Settings, o tcpros.NodeOptions, embedded string, check func(resolve func(string) (string, error)) error) int {
 	_, err := describe(o, embedded)
 	var resolve func(string) (string, error)

@@ -16,7 +16,7 @@ import (
 // pauseRecording is a service of every gorecord. Clients recognize recorders by it.
 const pauseRecording = "pause_recording"
 
-// Commands returns all that can be ordered of a recording.
+// Commands returns the commands that steer a recording.
 func (f *Face) Commands() []command.Command {
 	return []command.Command{
 		{Service: "pause", HTTP: "pause", Do: order(f.pause)},

@@ -23,7 +23,7 @@ func openBucket(ctx context.Context, at place.Place) (*blob.Bucket, error) {
 	}
 	b, err := blob.OpenBucket(ctx, at.BucketURL())
 	if err != nil && at.URL.Scheme == place.SchemeFile && errors.Is(err, fs.ErrNotExist) {
-		return nil, at.Fail(place.ErrNotFound, "no such directory: make it first, or add ?create_dir=true to the URL")
+		return nil, errNoDirectory(at)
 	}
 	if err != nil {
 		return nil, at.Explain(err)

@@ -12,7 +12,6 @@ import (
 	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
 	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 	"github.com/gorosbag/gorosbag/internal/store/internal/put"
-	"github.com/gorosbag/gorosbag/internal/store/internal/ranges"
 )
 
 // metaHost is the key of the name of the machine that uploaded an object, in its metadata.
@@ -74,12 +73,12 @@ func (b *Bucket) Delete(ctx context.Context, name string) error {
 // come for 15 s.
 func (b *Bucket) Read(ctx context.Context, name string) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	stall := time.AfterFunc(ranges.StallTimeout, func() { cancel(ranges.ErrStalled) })
+	stall := time.AfterFunc(place.StallTimeout, func() { cancel(place.ErrStalled) })
 	body, err := newReader(answer.WithWholeObject(ctx), b.bucket, b.at.Object(name).Key, 0, -1)
 	if err != nil {
 		stall.Stop()
-		if errors.Is(context.Cause(ctx), ranges.ErrStalled) {
-			err = ranges.ErrStalled
+		if errors.Is(context.Cause(ctx), place.ErrStalled) {
+			err = place.ErrStalled
 		}
 		cancel(nil)
 		return nil, b.at.Object(name).Explain(err)
@@ -102,12 +101,12 @@ func (r *objectReader) Read(p []byte) (int, error) {
 	if r.b.meter.Limited() {
 		p = p[:min(len(p), put.ThrottleBytes)]
 	}
-	r.stall.Reset(ranges.StallTimeout)
+	r.stall.Reset(place.StallTimeout)
 	n, err := r.body.Read(p)
 	r.stall.Stop()
 	if err != nil && !errors.Is(err, io.EOF) {
-		if errors.Is(context.Cause(r.ctx), ranges.ErrStalled) {
-			err = ranges.ErrStalled
+		if errors.Is(context.Cause(r.ctx), place.ErrStalled) {
+			err = place.ErrStalled
 		}
 		return n, r.b.at.Object(r.name).Explain(err)
 	}

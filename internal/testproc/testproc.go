@@ -41,8 +41,8 @@ var guardian struct {
 	pipe io.Writer
 }
 
-// Main runs the tests of a package, under guard. TestMain calls Main before all else, since the
-// guardian also starts there.
+// Main runs the tests of a package, with a guardian. TestMain calls Main before anything else,
+// because the guardian runs the same function.
 func Main(run func() int) int {
 	if mark := os.Getenv(guardVar); mark != "" {
 		guard(mark, os.Stdin)

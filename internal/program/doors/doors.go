@@ -70,7 +70,7 @@ func ServeGraph(node *tcpros.Node, log *zap.Logger, face Face) (end func(), err 
 func NotifySystemd(ctx context.Context, node *tcpros.Node, log *zap.Logger, face Face) (end func()) {
 	end, err := sdnotify.Watch(ctx, func() sdnotify.State { return face.Service(ctx, node) })
 	if err != nil {
-		log.Warn("systemd hears nothing of us", zap.Error(err))
+		log.Warn("systemd is not notified", zap.Error(err))
 	}
 	return end
 }

@@ -32,9 +32,9 @@ func (c *Common) configuration() config.Group {
 			Print all options and where each value comes from, as YAML that --config reads, with defaults as comments, and how ROS names resolve, and
 			exit.`},
 		{Name: "check-config", CommandLine: true, Value: config.Switch(&c.CheckConfig), Help: `
-			Check all options, wherever they are set, and exit: with 0 and ok, or with 1 and one line for each error. The bags to play, and the
-			directory and the name of the bag to record, are checked, too. Nothing is recorded or played, and neither the ROS graph nor a store is
-			contacted.`},
+			Check all options, wherever they are set, and exit: with 0 and ok, or with 1 and one line for each error. The bags to play are checked,
+			too, and so are the directory and the name of the bag to record and a directory to upload to. Nothing is recorded or played, and neither
+			the ROS graph nor a store is contacted.`},
 		{Name: "man", CommandLine: true, Value: config.Manual(), Help: `Print the manual page and exit; to read it: --man | man -l -.`},
 	}}
 }

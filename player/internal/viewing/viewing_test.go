@@ -19,6 +19,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/rosbag"
+	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 const ms = time.Millisecond
@@ -401,4 +402,18 @@ func TestBeginAnew(t *testing.T) {
 			t.Errorf("range %v to %v", from, to)
 		}
 	})
+}
+
+// TestGraph: viewers see the graph that the master knows.
+func TestGraph(t *testing.T) {
+	t.Parallel()
+	want := tcpros.SystemState{Publishers: map[string][]string{"/a": {"/n"}}}
+	v := New(Options{Graph: func(context.Context) (tcpros.SystemState, error) { return want, nil }})
+	g, err := v.Source().Graph(t.Context())
+	if err != nil || len(g.Publishers["/a"]) != 1 {
+		t.Errorf("%v, %v", g, err)
+	}
+	if New(Options{}).Source().Graph != nil {
+		t.Error("there is a graph without a master")
+	}
 }

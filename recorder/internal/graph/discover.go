@@ -22,6 +22,7 @@ type Config struct {
 	Log              *zap.Logger
 	Lists            bool                         // ask the master for all topics
 	Selects          func(topic, typ string) bool // whether a topic that the master lists is wanted
+	Unmatched        func() []string              // patterns of topics and types that have selected no topic
 	Excludes         func(topic string) bool      // whether a topic of Nodes or NodePublications is not
 	Nodes            []string                     // the topics that these nodes subscribe to are wanted
 	NodePublications []string                     // the topics that these nodes publish are wanted
