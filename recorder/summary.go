@@ -10,7 +10,7 @@ import (
 
 // summary reads the accounts after the pipeline has been closed.
 func (r *session) summary(d time.Duration) control.Summary {
-	s := r.in.Accounts().Summary(time.Now())
+	s := r.lossesNow()
 	s.Duration, s.Triggers = d, r.o.triggers()
 	if r.o.Adaptive {
 		s.Chunks = r.sink.Encoder.Stored()
@@ -24,7 +24,6 @@ func (r *session) summary(d time.Duration) control.Summary {
 		s.Bytes += bytes
 		s.Files = append(s.Files, control.FileSummary{File: s.File, Bytes: bytes})
 	}
-	s.NoMaster = r.noMaster.Load()
 	for _, t := range s.Topics {
 		if len(t.Publishers)+t.Former.Count+t.Refused == 0 && slices.Contains(r.o.Select.literal, t.Topic) {
 			s.Missing = append(s.Missing, t.Topic)
