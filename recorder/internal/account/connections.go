@@ -213,7 +213,7 @@ func (s *Connections) Admit(t *Topic, known bool, h rosbag.Header, id, uri strin
 	if !known {
 		need = s.SizeOf(h)
 	}
-	if t.Publishers.Find(id) == nil {
+	if t.Publishers.find(id) == nil {
 		need += publisherSize(id)
 	}
 	if need == 0 || s.admits(t, need) {

@@ -18,7 +18,7 @@ type Publishers struct {
 }
 
 // Find returns the account of a publisher by its name, or nil.
-func (p *Publishers) Find(id string) *loss.Publisher {
+func (p *Publishers) find(id string) *loss.Publisher {
 	i := slices.IndexFunc(p.All, func(u *loss.Publisher) bool { return u.ID == id })
 	if i < 0 {
 		return nil
@@ -42,7 +42,7 @@ func (p *Publishers) refuse(uri string) {
 // addFormer adds the account of a publisher that is gone to those before.
 func addFormer(f *control.FormerPublishers, u *loss.Publisher, now time.Time) {
 	f.Count++
-	a := u.Account(now)
+	a := u.Summary(now)
 	f.Missed += a.Missed
 	f.LinksLost += a.LinksLost
 	f.Reconnected += a.Reconnected
@@ -62,7 +62,7 @@ func Clip(name string) string { return strings.Clone(name[:min(len(name), namedB
 
 // Publisher finds or makes the account of a publisher of t by its name. topic is the resolved name of t.
 func (a *Accounts) Publisher(t *Topic, id, topic string) *loss.Publisher {
-	if pub := t.Publishers.Find(id); pub != nil {
+	if pub := t.Publishers.find(id); pub != nil {
 		return pub
 	}
 	pub := &loss.Publisher{ID: id, Topic: strings.Clone(topic)}

@@ -105,7 +105,7 @@ func write(t *testing.T, b *files.Bag, messages int) {
 	if err := b.WriteChunk(sealed); err != nil {
 		t.Fatal(err)
 	}
-	b.Hold(sealed)
+	b.Count(sealed)
 }
 
 // failing is a file that cannot be closed.

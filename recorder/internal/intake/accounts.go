@@ -4,9 +4,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
-	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
 // Accounts is the door for what is counted, and for the doubts about publishers.
@@ -16,41 +14,27 @@ type Accounts struct{ in *Intake }
 func (in *Intake) Accounts() Accounts { return Accounts{in} }
 
 // Doubtful returns a channel that gets a token when there are sequence gaps that were not verified.
-func (d Accounts) Doubtful() <-chan struct{} { return d.in.Verifications }
+func (d Accounts) Doubtful() <-chan struct{} { return d.in.verifications }
 
-// Live is the account of a recording under way.
-type Live struct {
-	State      control.State
-	Ending     bool // nothing is taken in any more
-	Part       int  // the number of the last file, from 0
-	FileBytes  int64
-	Buffered   int64 // bytes of the buffer in use
-	BufferMost int64 // their bound; negative means none
-	Snapshots  ring.Figures
-	Unread     string
-	Topics     []account.Figures
-}
-
-// LiveFigures returns the account of a recording under way.
-func (d Accounts) LiveFigures(now time.Time) Live {
+// Stats returns what the intake knows of the account of a recording under way.
+func (d Accounts) Stats(now time.Time) control.Stats {
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	return Live{
+	return control.Stats{
 		State: in.Mode.State, Ending: in.Mode.Over(),
 		Part: max(in.Rotation.Part(), 0), FileBytes: in.Rotation.Stored(),
 		Buffered: in.Pool.Held - in.Pool.Idle, BufferMost: in.Pool.Limit,
-		Snapshots: in.Ring.Figures(now), Unread: in.Account.Unread, Topics: in.Account.Figures(in.Ring.IsOnly(), now),
+		Snapshots: in.Ring.Stats(now), Unread: in.Account.Unread, Topics: in.Account.Stats(now),
 	}
 }
 
-// SummaryFigures returns the accounts of all topics, in the order of their subscription, and what could
-// not be read of the master's replies at any time.
-func (d Accounts) SummaryFigures(now time.Time) (topics []account.Figures, unread string) {
+// Summary returns the accounts of all topics, and what could not be read of the master's replies at any time.
+func (d Accounts) Summary(now time.Time) control.Summary {
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	return in.Account.Figures(in.Ring.IsOnly(), now), in.Account.EverUnread
+	return control.Summary{Topics: in.Account.Summaries(in.Ring.IsOnly(), now), Unread: in.Account.EverUnread}
 }
 
 // FileBytes returns how much is written of the file that the intake fills.

@@ -54,19 +54,19 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, stamp rosbag
 		case c.Topic.AtLimit() || in.Mode.Full:
 			return
 		case in.Mode.Ended: // the file failed: the links go on until they are closed
-			c.Topic.Drop(account.DropDisk, uint64(count))
+			c.Topic.Drop(control.DropDisk, uint64(count))
 			return
 		case in.Mode.State != control.StateRecording: // paused or stopped while this link waited for room
 			c.NoteUnrecorded(count)
 			return
 		case !in.Pool.Admits(&c.Topic.Memory, in.Pool.Weight(len(run)+count*filling.RecordOverhead+c.NewRecord(in.Rotation.Part())), true):
-			c.Topic.Drop(account.DropBufferFull, uint64(count))
+			c.Topic.Drop(control.DropBufferFull, uint64(count))
 			return
-		case in.Filling.Open == nil && !in.WaitForChunk(c.Topic):
+		case in.Filling.Open == nil && !in.waitForChunk(c.Topic):
 			if !in.accepts(c.Topic) {
 				continue
 			}
-			c.Topic.Drop(account.DropBufferFull, uint64(count))
+			c.Topic.Drop(control.DropBufferFull, uint64(count))
 			return
 		}
 		n, size := in.fit(c.Topic, run, count)
@@ -80,7 +80,7 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, stamp rosbag
 		stamp = stamp.Add(time.Duration(n))
 		run, count = run[size:], count-n
 		if in.Filling.Full() {
-			in.SealOpen()
+			in.sealOpen()
 			in.checkSize(received)
 		}
 	}
@@ -93,7 +93,7 @@ func (in *Intake) fit(t *account.Topic, run []byte, count int) (n, size int) {
 }
 
 // SealOpen hands the open chunk on, if it has messages. mu is held.
-func (in *Intake) SealOpen() {
+func (in *Intake) sealOpen() {
 	if c := in.Filling.Take(); c != nil {
 		in.Pool.Settle(c)
 		in.submit(c)
@@ -116,13 +116,13 @@ func (in *Intake) took(t *account.Topic, messages, bytes uint64) {
 	t.Add(account.Tally{Messages: messages, Bytes: bytes})
 	if t.AtLimit() {
 		in.Room.Broadcast() // links of t need not wait any more
-		signal(in.Limited)
+		signal(in.limited)
 	}
 }
 
 // WaitForChunk makes sure of an open chunk, and waits for room where links wait. It returns false if there
 // is no room, or if messages of t are not wanted any more. mu is held.
-func (in *Intake) WaitForChunk(t *account.Topic) bool {
+func (in *Intake) waitForChunk(t *account.Topic) bool {
 	var w *account.Wait
 	for in.Filling.Open == nil && in.accepts(t) { // another link may open one while we wait
 		// Beyond a minimum, the memory that is left is for a large message that waits.

@@ -63,7 +63,7 @@ func (d Files) End() {
 }
 
 // Lose counts the messages of a chunk that will not be written.
-func (d Files) Lose(c *memory.Chunk, cause account.DropCause) {
+func (d Files) Lose(c *memory.Chunk, cause control.DropCause) {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
 	d.in.Account.LostWithChunk(c.Sealed, cause)
@@ -92,7 +92,7 @@ func (d Files) Failover(now time.Time) *command.FileStart {
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	now = in.Filling.Later(now)
-	in.SealOpen()
+	in.sealOpen()
 	in.Rotation.NextPart(in.passed(now))
 	in.Filling.BeginFile(in.sealLimit())
 	return in.fileStart(now, nil)

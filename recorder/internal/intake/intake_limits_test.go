@@ -62,8 +62,8 @@ func TestWhyAMessageIsLeft(t *testing.T) {
 		of := &account.Topic{Name: "/t"}
 		c.set(p, of)
 		p.countUnwanted(&account.Connection{Topic: of})
-		if of.Passed != c.passed || of.Dropped[account.DropDisk] != c.disk {
-			t.Errorf("%s: %d passed, %d lost to the disk; want %d and %d", name, of.Passed, of.Dropped[account.DropDisk], c.passed, c.disk)
+		if of.Passed != c.passed || of.Dropped[control.DropDisk] != c.disk {
+			t.Errorf("%s: %d passed, %d lost to the disk; want %d and %d", name, of.Passed, of.Dropped[control.DropDisk], c.passed, c.disk)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 // it is not wanted any more. mu is held.
 func (f *LargeFrame) awaitChunk(size, first int) *memory.Chunk {
 	in := f.link.In
-	in.SealOpen() // so that the memory of the open chunk comes back
+	in.sealOpen() // so that the memory of the open chunk comes back
 	defer f.endWait()
 	if f.startWait(); !f.awaitLease() {
 		return nil
@@ -77,7 +77,7 @@ func (f *LargeFrame) awaitMemory(more int64) bool {
 		if !in.accepts(t) {
 			return false
 		}
-		in.SealOpen()                              // otherwise the open chunk keeps its memory until it is old
+		in.sealOpen()                              // otherwise the open chunk keeps its memory until it is old
 		if c := in.Filling.TakeEmpty(); c != nil { // a chunk with connection records at most
 			in.Pool.Put(c)
 			continue

@@ -24,20 +24,20 @@ type Link struct {
 	Publisher  *loss.Publisher
 	seq        *loss.Sequence // nil if the messages have no numbers
 	frame      LargeFrame     // the large message that is under way
-	Watched    watchedFrame
+	watched    watchedFrame
 }
 
 // Frames implements tcpros.LinkSink.
 func (l *Link) Frames(run []byte, count int, received time.Time) {
 	if l.seq != nil {
-		l.CountMissed(l.seq.Run(run, count))
+		l.countMissed(l.seq.Run(run, count))
 	}
 	l.In.append(l.Connection, run, count, received)
 }
 
 // LargeOverhead is room for the records around a large frame in its chunk: its
 // connection, its own header, the chunk's header and index.
-const LargeOverhead = 16 << 10
+const largeOverhead = 16 << 10
 
 // trusted is how many bytes of an announced message are counted before they arrive.
 const trusted = 1 << 20
@@ -54,8 +54,8 @@ func (l *Link) Large(frameBytes int) tcpros.LargeFrame {
 	case f == nil:
 		l.seq.Unseen()
 	default:
-		l.Watched = watchedFrame{LargeFrame: f, link: l}
-		return &l.Watched
+		l.watched = watchedFrame{LargeFrame: f, link: l}
+		return &l.watched
 	}
 	return f
 }
@@ -82,7 +82,7 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	}
 	f := &l.frame
 	*f = LargeFrame{link: l, size: frameBytes, blocks: in.Pool.Blocks && !idle}
-	size := frameBytes + LargeOverhead + c.Bytes
+	size := frameBytes + largeOverhead + c.Bytes
 	f.Turn.Need = in.Pool.Weight(size)
 	if most := in.Pool.MostLarge(); most >= 0 && f.Turn.Need > most {
 		if idle {
@@ -108,7 +108,7 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	case f.blocks || idle:
 		in.countUnwanted(c)
 	default:
-		c.Topic.Drop(account.DropBufferFull, 1)
+		c.Topic.Drop(control.DropBufferFull, 1)
 	}
 	return nil
 }
@@ -137,16 +137,16 @@ func (l *Link) Closed(err error) {
 	l.Publisher.End(err, time.Now())
 	switch {
 	case errors.Is(err, tcpros.ErrTooLarge):
-		l.Connection.Topic.Drop(account.DropOversize, 1)
+		l.Connection.Topic.Drop(control.DropOversize, 1)
 	case errors.Is(err, tcpros.ErrStalled):
-		l.Connection.Topic.Drop(account.DropLink, 1)
+		l.Connection.Topic.Drop(control.DropLink, 1)
 	}
 }
 
 // Lost implements tcpros.LostSink: UDPROS has lost messages.
 func (l *Link) Lost(messages int) {
 	l.In.Mu.Lock()
-	l.Connection.Topic.Drop(account.DropUDP, uint64(messages))
+	l.Connection.Topic.Drop(control.DropUDP, uint64(messages))
 	l.In.Mu.Unlock()
 }
 
@@ -187,7 +187,7 @@ func (f *LargeFrame) grow(count int64) bool {
 		return true
 	}
 	if in.accepts(t) {
-		t.Drop(account.DropBufferFull, 1)
+		t.Drop(control.DropBufferFull, 1)
 	} else {
 		in.countUnwanted(f.link.Connection)
 	}
@@ -258,7 +258,7 @@ func (in *Intake) commit(chunk *memory.Chunk, c *account.Connection, payload int
 		return
 	}
 	if in.Filling.Has(c.Conn.ID) {
-		in.SealOpen() // the earlier messages of this publisher come first in the file
+		in.sealOpen() // the earlier messages of this publisher come first in the file
 	}
 	if stored {
 		c.NoteRecord(in.Rotation.Part())
@@ -276,7 +276,7 @@ func (in *Intake) countUnwanted(c *account.Connection) {
 	switch {
 	case in.Mode.Full || c.Topic.AtLimit(): // it is not wanted
 	case in.Mode.Ended:
-		c.Topic.Drop(account.DropDisk, 1)
+		c.Topic.Drop(control.DropDisk, 1)
 	default:
 		c.NoteUnrecorded(1)
 	}
@@ -316,7 +316,7 @@ func (f *watchedFrame) Commit(received time.Time) {
 	if len(f.head) < 8 {
 		w.Unseen()
 	} else {
-		f.link.CountMissed(w.Step(binary.LittleEndian.Uint32(f.head[4:])))
+		f.link.countMissed(w.Step(binary.LittleEndian.Uint32(f.head[4:])))
 	}
 	f.head = nil
 	f.LargeFrame.Commit(received)
@@ -324,7 +324,7 @@ func (f *watchedFrame) Commit(received time.Time) {
 
 // CountMissed counts n messages that never arrived; a negative n takes back messages that were counted
 // by mistake. Messages that would not have been recorded do not count.
-func (l *Link) CountMissed(n int) {
+func (l *Link) countMissed(n int) {
 	if n == 0 {
 		return
 	}
@@ -332,6 +332,6 @@ func (l *Link) CountMissed(n int) {
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if l.Publisher.AddMissed(n, in.accepts(l.Connection.Topic)) {
-		signal(in.Verifications)
+		signal(in.verifications)
 	}
 }

@@ -13,11 +13,11 @@ func (in *Intake) checkSize(now time.Time) {
 	switch {
 	case in.Rotation.Left() >= 0:
 	case in.Rotation.Splits():
-		in.NextFile(now)
+		in.nextFile(now)
 	case !in.Mode.Full:
 		in.Mode.Full = true
 		in.Room.Broadcast()
-		in.Filled <- struct{}{} // never blocks: this is the only token
+		in.filled <- struct{}{} // never blocks: this is the only token
 	}
 }
 
@@ -30,7 +30,7 @@ func (in *Intake) passed(now time.Time) time.Time {
 // rotateIfDue begins the next file, and ends a snapshot, where that is due. mu is held.
 func (in *Intake) rotateIfDue(now time.Time) {
 	if in.Rotation.Due(in.cfg.Sim.Steady(now)) {
-		in.NextFile(now)
+		in.nextFile(now)
 	}
 	if in.Ring.Due(now) {
 		in.endSnapshot()
@@ -39,16 +39,16 @@ func (in *Intake) rotateIfDue(now time.Time) {
 
 // NextFile begins the next file where a limit of the present one is reached, but not
 // while nothing is recorded: the first message afterwards will. mu is held.
-func (in *Intake) NextFile(now time.Time) {
+func (in *Intake) nextFile(now time.Time) {
 	if in.Mode.Records() {
-		in.Rotate(now)
+		in.rotate(now)
 	}
 }
 
 // fileStart returns how a file, or what follows a pause, begins now, with the latched
 // messages of all connections or of those that want says. mu is held.
 func (in *Intake) fileStart(now time.Time, want func(*latch.Source) bool) *command.FileStart {
-	o := &command.FileStart{At: now, Stamp: rosbag.TimeOf(in.cfg.Sim.At(now)), Part: in.Rotation.Part(), Latched: in.LatchedAtFile(want)}
+	o := &command.FileStart{At: now, Stamp: rosbag.TimeOf(in.cfg.Sim.At(now)), Part: in.Rotation.Part(), Latched: in.latchedAtFile(want)}
 	for _, l := range o.Latched {
 		if l.Missed {
 			o.Missed = append(o.Missed, l)
@@ -62,7 +62,7 @@ func (in *Intake) fileStart(now time.Time, want func(*latch.Source) bool) *comma
 
 // LatchedAtFile returns the latched messages that a file begins with: of all publishers, or of those
 // that pass want if it is not nil. mu is held.
-func (in *Intake) LatchedAtFile(want func(*latch.Source) bool) []*latch.Message {
+func (in *Intake) latchedAtFile(want func(*latch.Source) bool) []*latch.Message {
 	all := in.Latched.AtFile(in.Account.Sources(), want)
 	for _, l := range all {
 		in.Account.Connections.Of(l.Conn).NoteWritten(in.Rotation.Part())
@@ -72,9 +72,9 @@ func (in *Intake) LatchedAtFile(want func(*latch.Source) bool) []*latch.Message 
 
 // Rotate makes all messages from now on go into the next file. The writer opens it
 // when it has written what is queued. mu is held.
-func (in *Intake) Rotate(now time.Time) *command.Command {
+func (in *Intake) rotate(now time.Time) *command.Command {
 	now = in.Filling.Later(now)
-	in.SealOpen()
+	in.sealOpen()
 	in.Rotation.Advance(in.passed(now))
 	in.Filling.BeginFile(in.sealLimit())
 	return in.Enqueue(&command.Command{Kind: command.Rotate, Start: in.fileStart(now, nil)})

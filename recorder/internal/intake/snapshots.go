@@ -5,7 +5,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -72,7 +71,7 @@ func (d Snapshots) GoBy(c *latch.Chunk) {
 
 // LoseFromSnapshot counts the messages of a chunk that should be in a snapshot and are not,
 // where nothing else is written.
-func (d Snapshots) LoseFromSnapshot(c *chunk.Sealed, cause account.DropCause) {
+func (d Snapshots) LoseFromSnapshot(c *chunk.Sealed, cause control.DropCause) {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
 	d.in.Account.Lost(c, cause)
@@ -165,7 +164,7 @@ func (d Snapshots) BeginSnapshot(sn *ring.Taking) bool {
 	if in.Mode.Ended {
 		return false
 	}
-	in.SealOpen()
+	in.sealOpen()
 	sn.State = latch.AtTrigger(in.Account.Sources())
 	in.Ring.Begin(sn)
 	in.Enqueue(&command.Command{Kind: command.Snapshot, Taking: sn})
@@ -219,7 +218,7 @@ func (d Snapshots) SnapshotClosed() {
 // until now. Mu is held.
 func (in *Intake) endSnapshot() {
 	if sn := in.Ring.End(); sn != nil {
-		in.SealOpen()
+		in.sealOpen()
 		in.Enqueue(&command.Command{Kind: command.EndSnapshot, Taking: sn})
 	}
 }

@@ -14,7 +14,7 @@ func (in *Intake) Tick(now time.Time) {
 	in.Rotation.Schedule(in.passed(now))
 	in.rotateIfDue(now)
 	if in.Filling.Old(now, in.cfg.Flush) {
-		in.SealOpen()
+		in.sealOpen()
 	}
 	in.Pool.Turns.Expire(now)
 	told := news.News{Ring: in.Ring.TakeShortage(now), Latched: in.Latched.TakeShortage()}
@@ -34,7 +34,7 @@ func (in *Intake) Tick(now time.Time) {
 // Close ends the intake and queues the rest of it.
 func (in *Intake) Close() {
 	in.Mu.Lock()
-	in.SealOpen()
+	in.sealOpen()
 	in.endSnapshot()
 	in.Mode.Ended = true
 	in.Enqueue(&command.Command{Kind: command.Report})

@@ -104,7 +104,7 @@ func (w *Sequence) Unseen() { w.last++ }
 
 // Reopened prepares for another link to the same process. Its numbers go on, unless it
 // began to publish anew.
-func (w *Sequence) Reopened() {
+func (w *Sequence) reopened() {
 	if w.holes = 0; w.believed() {
 		w.first = w.last + 1
 	}

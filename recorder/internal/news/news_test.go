@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
@@ -66,12 +67,12 @@ func TestLog(t *testing.T) {
 		},
 		"drops": {
 			news.News{Drops: []account.Drops{
-				{Topic: "/a", Cause: account.DropBufferFull, Messages: 7},
-				{Topic: "/b", Cause: account.DropOversize, Messages: 1, BufferNeeded: 5<<20 + 1},
+				{Topic: "/a", Cause: control.DropBufferFull, Messages: 7},
+				{Topic: "/b", Cause: control.DropOversize, Messages: 1, BufferNeeded: 5<<20 + 1},
 			}},
 			[]string{
-				"warn messages dropped; cause " + account.DropBufferFull.String() + "; messages 7; topic /a",
-				"warn messages dropped; cause " + account.DropOversize.String() + "; messages 1; needed -b 6; topic /b",
+				"warn messages dropped; cause " + control.DropBufferFull.String() + "; messages 7; topic /a",
+				"warn messages dropped; cause " + control.DropOversize.String() + "; messages 1; needed -b 6; topic /b",
 			},
 		},
 	} {

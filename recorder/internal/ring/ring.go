@@ -30,7 +30,7 @@ type Ring struct {
 	Chunks  []*latch.Chunk
 	Bytes   int64
 	Spare   [][]byte // memory of chunks that fell out, to be used again
-	Short   bool     // a part of the window was reclaimed since TakeShortage looked
+	short   bool     // a part of the window was reclaimed since TakeShortage looked
 	warned  bool     // TakeShortage has returned a shortage, and the ring has not reached back to the window since
 
 	Current    *Taking   // the snapshot whose post-roll goes on; nil for none
@@ -64,13 +64,13 @@ func New(o Options, mem *memory.Memory, latched *latch.Store) *Ring {
 const MaxSpare = 4
 
 // Push adds a chunk as the newest.
-func (r *Ring) Push(c *latch.Chunk) {
+func (r *Ring) push(c *latch.Chunk) {
 	r.Chunks = append(r.Chunks, c)
 	r.Bytes += c.Bytes()
 }
 
 // Reach returns how far back the ring reaches.
-func (r *Ring) Reach(now time.Time) time.Duration {
+func (r *Ring) reach(now time.Time) time.Duration {
 	if len(r.Chunks) == 0 {
 		return 0
 	}
@@ -100,24 +100,24 @@ func (r *Ring) free(c *latch.Chunk) {
 
 // Add adds a chunk, and lets go of what is too old or too much.
 func (r *Ring) Add(c *latch.Chunk) {
-	r.Push(c)
+	r.push(c)
 	if c.Buffer != nil {
 		r.mem.Retire(c.Buffer)
 	}
-	r.Expire(c.LastAt)
+	r.expire(c.LastAt)
 	for r.Bytes > r.Most {
-		r.Short = true
-		r.DropOldest()
+		r.short = true
+		r.dropOldest()
 	}
 }
 
 // Expire lets go of chunks that came wholly before the window.
-func (r *Ring) Expire(now time.Time) {
+func (r *Ring) expire(now time.Time) {
 	if at := r.Requested; !at.IsZero() && now.After(at) {
 		now = at
 	}
 	for r.Window > 0 && len(r.Chunks) > 0 && now.Sub(r.Chunks[0].LastAt) > r.Window {
-		r.DropOldest()
+		r.dropOldest()
 	}
 }
 
@@ -130,8 +130,8 @@ func (r *Ring) reclaim() bool {
 		r.Spare[last] = nil
 		r.Spare = r.Spare[:last]
 	case len(r.Chunks) > 0:
-		r.Short = true
-		r.DropOldest()
+		r.short = true
+		r.dropOldest()
 	default:
 		return false
 	}
@@ -173,7 +173,7 @@ func (r *Ring) Reclaim(why memory.Purpose, filled int64) bool {
 }
 
 // DropOldest lets go of the oldest chunk.
-func (r *Ring) DropOldest() {
+func (r *Ring) dropOldest() {
 	oldest := r.Chunks[0]
 	r.Bytes -= oldest.Bytes()
 	r.Chunks[0] = nil
@@ -231,7 +231,7 @@ func (r *Ring) Request(at time.Time) {
 
 // TakeFor gives all chunks to a snapshot, and what is latched before them.
 func (r *Ring) TakeFor(sn *Taking) []*latch.Chunk {
-	r.Expire(sn.At)
+	r.expire(sn.At)
 	r.latched.AddStart(&sn.State)
 	chunks := r.takeAll()
 	for _, c := range chunks {

@@ -17,7 +17,7 @@ import (
 // crash within the snapshot can be read then. A chunk that is one large message stays
 // as it is; so does one for which there is no memory. false means that nothing of it is
 // wanted.
-func (w *Writer) Root(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bool) {
+func (w *Writer) root(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bool) {
 	var from time.Duration
 	before, span := sn.From.Sub(old.FirstAt), old.LastAt.Sub(old.FirstAt) // by the monotonic clock, whatever others do
 	if before > 0 && span > 0 {
@@ -30,10 +30,10 @@ func (w *Writer) Root(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bo
 		w.In.GiveBack(old)
 		return nil, false
 	}
-	if old.UncompressedBytes > int64(max(2*w.In.ChunkBytes(), LeastLarge)) && old.MessageCount() == 1 {
+	if old.UncompressedBytes > int64(max(2*w.In.ChunkBytes(), leastLarge)) && old.MessageCount() == 1 {
 		return old, true
 	}
-	sn.Rooted = true
+	sn.rooted = true
 	fresh := w.In.FreshChunk(int(old.UncompressedBytes))
 	if fresh == nil {
 		return old, true
@@ -46,7 +46,7 @@ func (w *Writer) Root(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bo
 	err := w.divide(sn, old, from, &fresh.Builder)
 	switch {
 	case err == nil && fresh.Builder.Messages() == 0:
-		sn.Rooted = false
+		sn.rooted = false
 		w.In.Release(fresh)
 		w.In.GiveBack(old)
 		return nil, false
@@ -138,4 +138,4 @@ func (w *Writer) divide(sn *Snapshot, c *latch.Chunk, from time.Duration, b *chu
 }
 
 // LeastLarge is how large a message is at least before its chunk is left as it is.
-const LeastLarge = 1 << 20
+const leastLarge = 1 << 20

@@ -79,9 +79,12 @@ func TestPlayNames(t *testing.T) {
 	eachPlayer(t, func(g *harness.Graph, player string) {
 		g.MakeBag("walk.bag", harness.Walk()...)
 		e := g.Listen("listener", "/chatter", "/space/clock")
-		cmd := g.Command(player, append(linked(player), "walk.bag", "-u", "0.3", "--clock", "__name:=named")...)
+		cmd := g.Command(player, append(linked(player), "walk.bag", "--loop", "--clock", "__name:=named")...)
 		cmd.Env = append(cmd.Env, "ROS_NAMESPACE=/space")
-		g.Launch(player, cmd).Ended(0)
+		p := g.Launch(player, cmd)
+		e.WaitFor("/chatter", 1)
+		e.WaitFor("/space/clock", 1)
+		p.Stop()
 		heard := map[string]bool{}
 		for _, c := range e.Received() {
 			heard[c.Topic+" of "+c.Caller] = true

@@ -37,7 +37,7 @@ func playRows() map[string]playRow {
 		"rate":               {args: "-r 2", hears: all, lasts: length / 2},
 		"slow rate":          {args: "--rate 0.7", hears: all, lasts: length * 10 / 7},
 		"delay":              {args: "walk.bag --delay 0.9", hears: all, lasts: length},
-		"immediate":          {args: "-i --queue 0", hears: all},
+		"immediate":          {args: "-i --queue 0 -k", hears: all, during: untilOnce}, // without -k stock ends before it has sent all
 		"queue":              {args: "--queue 1", hears: all, drops: true, lasts: length},
 		"try-future-version": {args: "--try-future-version", hears: all, lasts: length},
 		"wait, no delay":     {args: "walk.bag", hears: all, lasts: length},
@@ -87,6 +87,14 @@ func answers(g *harness.Graph, e *harness.Listener, paused bool, refusal string)
 		o := g.SetPaused(e.Node, "/player", paused)
 		return !o.Success && o.Message == refusal
 	})
+}
+
+// untilOnce ends play when all was heard.
+func untilOnce(_ *harness.Graph, e *harness.Listener, p *harness.Process) {
+	for topic, n := range map[string]int{"/state": 3, "/chatter": 13, "/other": 12} {
+		e.WaitFor(topic, n)
+	}
+	p.Signal(syscall.SIGINT)
 }
 
 // untilTwice ends play when all was heard twice.

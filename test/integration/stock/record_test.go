@@ -19,8 +19,8 @@ import (
 // The tests of the files stock_record_*_test.go hold gorecord against rosbag record,
 // each on the same graph and at the same time. Their tables have one row for each
 // command line; a number in a name is that of the behavior of rosbag that it checks.
-// Where stock is not installed, ours alone is checked; so it is with rows that run stock as
-// rosbag record, but for the long tests.
+// Ours alone is checked where stock is not installed, and, but for the long tests, in all rows but
+// the first of each table: what stock does in the others changes with ROS only.
 
 // want is how a recorder ends and what it leaves.
 type want struct {
@@ -45,6 +45,7 @@ type recordRow struct {
 	until   string         // and this file exists
 	signal  syscall.Signal // zero means SIGINT
 	apart   bool           // what the two record is not compared
+	first   bool           // of its table
 	ours    want
 	stock   *want // where it differs on purpose; nil: as ours
 	check   func(t *testing.T, o *outcome)
@@ -95,13 +96,17 @@ func TestStockRecord(t *testing.T) {
 }
 
 func stockRows() []recordRow {
-	return slices.Concat(usageRows(), nameRows(), selectRows(), endRows(), formatRows())
+	tables := [][]recordRow{usageRows(), nameRows(), selectRows(), endRows(), formatRows()}
+	for _, table := range tables {
+		table[0].first = true
+	}
+	return slices.Concat(tables...)
 }
 
 // run runs a row with both recorders.
 func (row *recordRow) run(t *testing.T, g *harness.Graph, dir string) {
 	outcomes := []*outcome{row.start(t, g, dir, "ours")}
-	if !harness.ROSMissing() && (!row.wrapper || harness.Full()) { // the wrapper is a second of Python for each row
+	if !harness.ROSMissing() && (row.first || harness.Full()) { // stock takes most of the time of a row
 		outcomes = append(outcomes, row.start(t, g, dir, "stock"))
 	}
 	for _, o := range outcomes {

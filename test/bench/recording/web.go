@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package recording
 
 import (
 	"context"
@@ -16,7 +16,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gorosbag/gorosbag/test/bench/child"
 	"github.com/gorosbag/gorosbag/test/bench/figures"
+	"github.com/gorosbag/gorosbag/test/bench/station"
 	"github.com/gorosbag/gorosbag/test/viewer"
 )
 
@@ -26,12 +28,12 @@ const watchedMost = 1.05
 
 // watched records the load without and with somebody who watches, in turn. A recorder
 // that runs for as long as messages are sent uses the same time in both, but for noise.
-func watched(ctx context.Context, b *bench, t *figures.Table) error {
+func watched(ctx context.Context, b *station.Bench, t *figures.Table) error {
 	s := scenario{topics: 40, size: 12_500, count: 1500, period: 10 * time.Millisecond} // 50 MB/s
 	var alone, seen []result
 	var events, scrapes int
-	for range b.rounds {
-		r, err := b.record(ctx, s, b.gorecord, "--overflow=block")
+	for range b.Rounds {
+		r, err := record(ctx, b, s, b.Gorecord, "--overflow=block")
 		if err != nil {
 			return err
 		}
@@ -41,7 +43,7 @@ func watched(ctx context.Context, b *bench, t *figures.Table) error {
 			return err
 		}
 		end := w.start(ctx)
-		r, err = b.record(ctx, s, b.gorecord, "--overflow=block", "--http="+w.address)
+		r, err = record(ctx, b, s, b.Gorecord, "--overflow=block", "--http="+w.address)
 		if err := errors.Join(err, end()); err != nil {
 			return err
 		}
@@ -49,8 +51,8 @@ func watched(ctx context.Context, b *bench, t *figures.Table) error {
 		events, scrapes = w.events, w.scrapes
 	}
 	t.Target(figures.Most(seen, result.lost) == 0, "0 lost", "%d of %d", figures.Most(seen, result.lost), seen[0].sent)
-	share := figures.Ratio(seen, alone, func(r result) float64 { return r.cpu.Seconds() })
-	cpu := func(r result) float64 { return r.cpu.Seconds() }
+	share := figures.Ratio(seen, alone, func(r result) float64 { return r.CPU.Seconds() })
+	cpu := func(r result) float64 { return r.CPU.Seconds() }
 	t.Target(share <= watchedMost, fmt.Sprintf("processor time <= %.2f of unwatched", watchedMost), "%.3f (%.2f beside %.2f s)", share, figures.Median(seen, cpu), figures.Median(alone, cpu))
 	t.Note("%d events and %d scrapes in a recording of %v", events, scrapes, seen[0].took.Round(time.Second))
 	return nil
@@ -165,18 +167,18 @@ const slowRate = 1000
 
 // viewed records 100 MB/s for no, one and eight viewers, and for a slow viewer beside a fast one, in
 // turn. Then it records as fast as possible, with and without the door for viewers.
-func viewed(ctx context.Context, b *bench, t *figures.Table) error {
+func viewed(ctx context.Context, b *station.Bench, t *figures.Table) error {
 	s := scenario{topics: 4, size: 250_000, count: 500, period: 10 * time.Millisecond} // 100 MB/s
 	flood := scenario{topics: 1, size: 100, count: 10_000_000}
 	var alone, one, eight, beside []viewedResult
 	var closed, open []result
 	var sent []time.Duration // processor time of a plain copy to a socket
-	for range b.rounds {
+	for range b.Rounds {
 		for _, group := range []struct {
 			results    *[]viewedResult
 			fast, slow int
 		}{{&alone, 0, 0}, {&one, 1, 0}, {&eight, 8, 0}, {&beside, 1, 1}} {
-			r, err := b.recordViewed(ctx, s, group.fast, group.slow)
+			r, err := recordViewed(ctx, b, s, group.fast, group.slow)
 			if err != nil {
 				return err
 			}
@@ -189,12 +191,12 @@ func viewed(ctx context.Context, b *bench, t *figures.Table) error {
 		sent = append(sent, cpu)
 	}
 	for range unviewedPairs {
-		r, err := b.record(ctx, flood, b.gorecord, "--overflow=block")
+		r, err := record(ctx, b, flood, b.Gorecord, "--overflow=block")
 		if err != nil {
 			return err
 		}
 		closed = append(closed, r)
-		if r, err = b.record(ctx, flood, b.gorecord, "--overflow=block", "--http=127.0.0.1:0"); err != nil {
+		if r, err = record(ctx, b, flood, b.Gorecord, "--overflow=block", "--http=127.0.0.1:0"); err != nil {
 			return err
 		}
 		open = append(open, r)
@@ -208,7 +210,7 @@ func viewed(ctx context.Context, b *bench, t *figures.Table) error {
 	}
 	perGB := func(all []viewedResult) float64 {
 		return figures.Median(all, func(r viewedResult) float64 {
-			return (r.cpu.Seconds() - figures.Median(alone, func(a viewedResult) float64 { return a.cpu.Seconds() })) / float64(r.viewed) * 1e9
+			return (r.CPU.Seconds() - figures.Median(alone, func(a viewedResult) float64 { return a.CPU.Seconds() })) / float64(r.viewed) * 1e9
 		})
 	}
 	plain := figures.Median(sent, time.Duration.Seconds) / (float64(s.topics*s.count*s.size) / 1e9)
@@ -219,7 +221,7 @@ func viewed(ctx context.Context, b *bench, t *figures.Table) error {
 	t.Note("a viewer sees %.0f %% of 100 MB/s, each of eight %.0f %%, one beside a viewer of %d B/s %.0f %%", share(one, 1), share(eight, 8), slowRate, share(beside, 1))
 	t.Note("memory %d MiB without, %d MiB with eight viewers", figures.Most(alone, viewedResult.peak)>>20, figures.Most(eight, viewedResult.peak)>>20)
 	best, bestClosed := figures.Most(open, result.rate), figures.Most(closed, result.rate)
-	t.Target(best >= unviewedLeast*bestClosed, fmt.Sprintf(">= %.2f of the rate without --http, nobody connected", unviewedLeast), "%.3f (%s beside %s)", best/bestClosed, speed(best, flood.size), speed(bestClosed, flood.size))
+	t.Target(best >= unviewedLeast*bestClosed, fmt.Sprintf(">= %.2f of the rate without --http, nobody connected", unviewedLeast), "%.3f (%s beside %s)", best/bestClosed, figures.Speed(best, flood.size), figures.Speed(bestClosed, flood.size))
 	return nil
 }
 
@@ -230,7 +232,7 @@ type viewedResult struct {
 }
 
 // recordViewed measures one recorder with viewers.
-func (b *bench) recordViewed(ctx context.Context, s scenario, fast, slow int) (viewedResult, error) {
+func recordViewed(ctx context.Context, b *station.Bench, s scenario, fast, slow int) (viewedResult, error) {
 	w, err := newWatcher()
 	if err != nil {
 		return viewedResult{}, err
@@ -249,7 +251,7 @@ func (b *bench) recordViewed(ctx context.Context, s scenario, fast, slow int) (v
 			}
 		})
 	}
-	r, err := b.record(ctx, s, b.gorecord, "--overflow=block", "--http="+w.address)
+	r, err := record(ctx, b, s, b.Gorecord, "--overflow=block", "--http="+w.address)
 	cancel()
 	wg.Wait()
 	if err == nil && fast > 0 && bytes.Load() == 0 {
@@ -257,10 +259,6 @@ func (b *bench) recordViewed(ctx context.Context, s scenario, fast, slow int) (v
 	}
 	return viewedResult{r, bytes.Load()}, err
 }
-
-// feedCommand is this program once more: bench feed <address> <messages> <bytes of each> writes to a
-// socket, which is the least that a server has to do for a viewer.
-const feedCommand = "feed"
 
 // plainSend returns the processor time of a process that writes messages to a socket.
 func plainSend(ctx context.Context, messages int64, size int) (time.Duration, error) {
@@ -273,7 +271,7 @@ func plainSend(ctx context.Context, messages int64, size int) (time.Duration, er
 	if err != nil {
 		return 0, err
 	}
-	cmd := exec.CommandContext(ctx, self, feedCommand, l.Addr().String(), strconv.FormatInt(messages, 10), strconv.Itoa(size))
+	cmd := exec.CommandContext(ctx, self, child.FeedCommand, l.Addr().String(), strconv.FormatInt(messages, 10), strconv.Itoa(size))
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		return 0, err

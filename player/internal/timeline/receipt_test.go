@@ -1,9 +1,10 @@
-package player
+package timeline
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,13 +16,23 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
-	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
+// planOf plans what options select.
+func planOf(t *testing.T, o plan.Options, bags ...*source.Recording) *plan.Plan {
+	t.Helper()
+	o.Log = zap.NewNop()
+	p, err := plan.New(t.Context(), o, bags, testplay.Resolve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // texts reads all that a plan selects, in order.
 func texts(p *plan.Plan) (out []string, damage []error) {
-	t := timeline.New(timeline.Options{Workers: 1, Damaged: func(e *control.DamageError) { damage = append(damage, e) }}, p).From(p.Start, nil, nil)
+	t := New(Options{Workers: 1, Damaged: func(e *control.DamageError) { damage = append(damage, e) }}, p).From(p.Start, nil, nil)
 	for m, r := t.Next(); m != nil; m, r = t.Next() {
 		if r == nil || r.Conn != m.Conn {
 			panic("route of another connection")
@@ -35,54 +46,54 @@ func TestTimeline(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		bags [][]testplay.Message
-		o    Options
+		o    plan.Options
 		want string
 	}{
 		"one bag, by time and not by place": {
 			[][]testplay.Message{testplay.Concat(testplay.Series(testplay.ConnA, "a", 2, 0, 4), testplay.Series(testplay.ConnB, "b", 1, 3))},
-			Options{},
+			plan.Options{},
 			"a1 b0 a0 b1 a2",
 		},
 		"equal stamps keep the order of the file": {
 			[][]testplay.Message{{
 				{Conn: testplay.ConnA, At: 5, Text: "1"}, {Conn: testplay.ConnB, At: 5, Text: "2"}, {Conn: testplay.ConnA, At: 5, Text: "3"}, {Conn: testplay.ConnA, At: 5, Text: "4"}, {Conn: testplay.ConnB, At: 5, Text: "5"},
 			}},
-			Options{},
+			plan.Options{},
 			"1 2 3 4 5",
 		},
 		"equal stamps keep the order of the bags": {
 			[][]testplay.Message{testplay.Series(testplay.ConnA, "x", 1, 2, 2), testplay.Series(testplay.ConnA, "y", 0, 2, 3), testplay.Series(testplay.ConnB, "z", 2)},
-			Options{},
+			plan.Options{},
 			"y0 x0 x1 x2 y1 z0 y2",
 		},
 		"bags that follow each other": {
 			[][]testplay.Message{testplay.Series(testplay.ConnA, "y", 1000, 1001), testplay.Series(testplay.ConnA, "x", 0, 1), nil},
-			Options{},
+			plan.Options{},
 			"x0 x1 y0 y1",
 		},
 		"window, both ends inclusive": {
 			[][]testplay.Message{testplay.Concat(testplay.Series(testplay.ConnA, "a", 0, 10, 20, 30, 40), testplay.Series(testplay.ConnB, "b", 9, 11, 30, 31))},
-			Options{Start: 10, Duration: 20},
+			plan.Options{Start: 10, Duration: 20},
 			"a1 b1 a2 a3 b2",
 		},
 		"window from the earliest message of all topics": {
 			[][]testplay.Message{testplay.Series(testplay.ConnA, "a", 5, 15), testplay.Series(testplay.ConnB, "b", 0, 10, 20)},
-			Options{Start: 10, Topics: []string{"/a"}},
+			plan.Options{Start: 10, Topics: []string{"/a"}},
 			"a1",
 		},
 		"window of a nanosecond": {
 			[][]testplay.Message{testplay.Series(testplay.ConnA, "a", 0, 10, 11)},
-			Options{Start: 10, Duration: 1},
+			plan.Options{Start: 10, Duration: 1},
 			"a1 a2",
 		},
 		"topic": {
 			[][]testplay.Message{testplay.Concat(testplay.Series(testplay.ConnA, "a", 0, 2), testplay.Series(testplay.ConnB, "b", 1))},
-			Options{Topics: []string{"/b"}},
+			plan.Options{Topics: []string{"/b"}},
 			"b0",
 		},
 		"topic without its slash": {
 			[][]testplay.Message{testplay.Concat(testplay.Series(testplay.ConnA, "a", 0, 2), testplay.Series(testplay.ConnB, "b", 1), testplay.Series(testplay.Conn{Topic: "c"}, "c", 3))},
-			Options{Topics: []string{"b", "/c"}},
+			plan.Options{Topics: []string{"b", "/c"}},
 			"b0 c0",
 		},
 	}
@@ -94,42 +105,12 @@ func TestTimeline(t *testing.T) {
 				for _, messages := range tc.bags {
 					bags = append(bags, testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: chunk}, messages...))
 				}
-				o := tc.o
-				o.Bags, o.Log = testplay.OpenBags(t, bags...), zap.NewNop()
-				p, err := testPlan(t.Context(), &o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got, damage := texts(p)
+				got, damage := texts(planOf(t, tc.o, testplay.OpenBags(t, bags...)...))
 				if d := cmp.Diff(tc.want, strings.Join(got, " ")); d != "" || damage != nil {
 					t.Errorf("damage %v, (-want +got):\n%s", damage, d)
 				}
 			})
 		}
-	}
-}
-
-func TestNothingSelected(t *testing.T) {
-	t.Parallel()
-	full := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", 0, time.Second)...)
-	empty := testplay.MakeBag(t, bagfmt.WriterOptions{})
-	tests := map[string]struct {
-		bag []byte
-		o   Options
-	}{
-		"empty bag":            {empty, Options{}},
-		"no such topic":        {full, Options{Topics: []string{"/x"}}},
-		"start after the end":  {full, Options{Start: time.Hour}},
-		"between the messages": {full, Options{Start: 1, Duration: 1}},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			tc.o.Bags, tc.o.Log = testplay.OpenBags(t, tc.bag), zap.NewNop()
-			if _, err := testPlan(t.Context(), &tc.o); !errors.Is(err, plan.ErrNoMessages) {
-				t.Errorf("got %v, want ErrNoMessages", err)
-			}
-		})
 	}
 }
 
@@ -143,12 +124,7 @@ func TestShrunkFile(t *testing.T) {
 	f := &shrinking{data: data}
 	b := testplay.Open(t, "shrinking", f, int64(len(data)), bagfmt.ReaderOptions{})
 	f.data = data[:cut:cut]
-	o := Options{Bags: []*source.Recording{b}, Log: zap.NewNop()}
-	p, err := testPlan(t.Context(), &o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, damage := texts(p)
+	got, damage := texts(planOf(t, plan.Options{}, b))
 	if d := cmp.Diff([]string{long + "0", long + "1"}, got); d != "" || len(damage) == 0 {
 		t.Errorf("damage %v, (-want +got):\n%s", damage, d)
 	}
@@ -197,12 +173,13 @@ func TestTimelineOpensInTurn(t *testing.T) {
 	bags = append(bags,
 		testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnB, "b", 6*sec)...),
 		testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", 7*sec)...))
-	p, _ := makePlan(t, Options{Topics: []string{"/a"}}, bags...)
+	p := planOf(t, plan.Options{Topics: []string{"/a"}}, testplay.OpenBags(t, bags...)...)
 	var cursors countedCursors
 	for _, b := range p.Bags {
 		b.Source = countedSource{b.Source, &cursors}
 	}
-	line := testOrder(p).From(testplay.Base.Add(2*sec), nil, nil)
+	order := New(Options{Workers: 1, Damaged: func(e *control.DamageError) { t.Error(e) }}, p)
+	line := order.From(testplay.Base.Add(2*sec), nil, nil)
 	defer line.Close()
 	onlyOne := func(when string) {
 		t.Helper()
@@ -222,7 +199,7 @@ func TestTimelineOpensInTurn(t *testing.T) {
 	if m, _ := line.Next(); m != nil || cursors.open != 0 || cursors.opened != 5 {
 		t.Errorf("%+v at the end, %+v, want 5 bags: without the one before the beginning, and that of another topic", m, cursors)
 	}
-	early := testOrder(p).From(testplay.Base, nil, nil)
+	early := order.From(testplay.Base, nil, nil)
 	early.Next()
 	early.Close() // one bag is open, the others never were
 	if m, _ := early.Next(); m != nil {
@@ -230,17 +207,37 @@ func TestTimelineOpensInTurn(t *testing.T) {
 	}
 }
 
-// Only play that is faster than it was recorded unpacks on several cores.
-func TestAheadWorkers(t *testing.T) {
+// stalledFile is a file whose reads do not return before they may.
+type stalledFile struct {
+	*bytes.Reader
+	stall atomic.Bool
+	wait  chan struct{}
+}
+
+func (f *stalledFile) ReadAt(p []byte, off int64) (int, error) {
+	if f.stall.Load() {
+		<-f.wait
+	}
+	return f.Reader.ReadAt(p, off)
+}
+
+// Who goes elsewhere does not wait for what is being unpacked for the old place.
+func TestTimelineCanceled(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct {
-		o    Options
-		want int
-	}{
-		{Options{Rate: 1}, 1}, {Options{Rate: 0.5}, 1}, {Options{Rate: 1.5}, 2}, {Options{Rate: 1, Immediate: true}, 2},
-	} {
-		if got := aheadWorkers(&tc.o); got != tc.want {
-			t.Errorf("rate %v, immediate %v: %d workers, want %d", tc.o.Rate, tc.o.Immediate, got, tc.want)
+	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: rosbag.CompressionBZ2}, testplay.Series(testplay.ConnA, "a", 0, 1, 2, 3, 4, 5, 6, 7)...)
+	file := &stalledFile{Reader: bytes.NewReader(data), wait: make(chan struct{})}
+	bag := testplay.Open(t, "bag", file, file.Size(), bagfmt.ReaderOptions{})
+	p := planOf(t, plan.Options{}, bag)
+	file.stall.Store(true)
+	cancel := make(chan struct{})
+	s := New(Options{Workers: 1, Damaged: func(e *control.DamageError) { t.Error(e) }}, p).From(p.Start, cancel, nil)
+	s.Begin()
+	close(cancel)
+	for range 2 {
+		if m, _ := s.Next(); m != nil {
+			t.Errorf("got %v after the end", m)
 		}
 	}
+	close(file.wait)
+	s.Close()
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package playing
 
 import (
 	"context"
@@ -19,6 +19,7 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/bench/figures"
+	"github.com/gorosbag/gorosbag/test/bench/station"
 	"github.com/gorosbag/gorosbag/test/probe"
 )
 
@@ -36,21 +37,21 @@ const (
 )
 
 // besideStuck plays to two subscribers of which one never reads, and without that one.
-func besideStuck(ctx context.Context, b *bench, t *figures.Table) error {
+func besideStuck(ctx context.Context, b *station.Bench, t *figures.Table) error {
 	p := pace{tape: tape{topics: 10, size: 50_000, count: 1000, period: 10 * time.Millisecond}}
-	return b.withTape(p.tape, func(bag string) error {
-		stuck := func(ctx context.Context, s *station) (func(), error) {
-			links, err := s.connect(ctx, "/stuck", p.names()...)
+	return p.use(b, func(bag string) error {
+		stuck := func(ctx context.Context, s *station.Station) (func(), error) {
+			links, err := connect(ctx, s, "/stuck", p.names()...)
 			return func() { probe.Close(links) }, err
 		}
 		var with, without []keeping
-		for range b.rounds {
-			k, err := p.keep(ctx, b, b.goplay, bag, stuck)
+		for range b.Rounds {
+			k, err := p.keep(ctx, b, b.Goplay, bag, stuck)
 			if err != nil {
 				return err
 			}
 			with = append(with, k)
-			if k, err = p.keep(ctx, b, b.goplay, bag, nil); err != nil {
+			if k, err = p.keep(ctx, b, b.Goplay, bag, nil); err != nil {
 				return err
 			}
 			without = append(without, k)
@@ -58,32 +59,32 @@ func besideStuck(ctx context.Context, b *bench, t *figures.Table) error {
 		wrong := figures.Most(with, func(k keeping) int { return k.Missed + k.Disordered })
 		t.Target(wrong == 0, "the other gets all, in order", "%d of %d missing or late", wrong, p.topics*p.count)
 		r := figures.Ratio(with, without, quantile(p99))
-		more := micro(figures.Median(with, quantile(p99)) - figures.Median(without, quantile(p99)))
+		more := figures.Micro(figures.Median(with, quantile(p99)) - figures.Median(without, quantile(p99)))
 		t.Target(r <= unchanged || more <= unchangedBy, "p99 of the other unchanged", "%.2f (%v beside %v)", r,
-			micro(figures.Median(with, quantile(p99))), micro(figures.Median(without, quantile(p99))))
+			figures.Micro(figures.Median(with, quantile(p99))), figures.Micro(figures.Median(without, quantile(p99))))
 		return nil
 	})
 }
 
 // opening is how a player began.
 type opening struct {
-	usage
+	station.Usage
 	first time.Duration // from the start of the process
 }
 
 // manyChunks starts to play a bag of so many chunks, and plays all of it.
-func manyChunks(ctx context.Context, b *bench, t *figures.Table) error {
+func manyChunks(ctx context.Context, b *station.Bench, t *figures.Table) error {
 	bag := tape{topics: 10, size: 100, count: 10_000, period: 10 * time.Millisecond, chunkBytes: 1}
-	return b.withTape(bag, func(path string) error {
+	return bag.use(b, func(path string) error {
 		var ours, stock []opening
-		for range b.rounds {
-			o, err := bag.open(ctx, b, b.goplay, path)
+		for range b.Rounds {
+			o, err := bag.open(ctx, b, b.Goplay, path)
 			if err != nil {
 				return err
 			}
 			ours = append(ours, o)
-			if b.rosplay != "" {
-				if o, err = bag.open(ctx, b, b.rosplay, path); err != nil {
+			if b.Rosplay != "" {
+				if o, err = bag.open(ctx, b, b.Rosplay, path); err != nil {
 					return err
 				}
 				stock = append(stock, o)
@@ -93,20 +94,20 @@ func manyChunks(ctx context.Context, b *bench, t *figures.Table) error {
 		first := time.Duration(figures.Median(ours, seconds) * float64(time.Second))
 		others := ""
 		if len(stock) > 0 {
-			others = fmt.Sprintf(" (stock %.0f ms, %d MiB)", 1e3*figures.Median(stock, seconds), figures.Most(stock, func(o opening) int64 { return o.memory })>>20)
+			others = fmt.Sprintf(" (stock %.0f ms, %d MiB)", 1e3*figures.Median(stock, seconds), figures.Most(stock, func(o opening) int64 { return o.Memory })>>20)
 		}
 		t.Target(first <= firstWithin, fmt.Sprintf("first message within %v", firstWithin), "%v%s", first.Round(time.Millisecond), others)
-		peak := figures.Most(ours, func(o opening) int64 { return o.memory })
+		peak := figures.Most(ours, func(o opening) int64 { return o.Memory })
 		t.Target(peak <= playMemory, fmt.Sprintf("memory <= %d MiB", playMemory>>20), "%d MiB", peak>>20)
 		return nil
 	})
 }
 
 // open plays a bag and notes when the first message comes.
-func (t tape) open(ctx context.Context, b *bench, program, bag string) (o opening, err error) {
+func (t tape) open(ctx context.Context, b *station.Bench, program, bag string) (o opening, err error) {
 	started := probe.Now()
-	o.usage, err = b.play(ctx, program, []string{"--immediate", "--quiet", "--delay=0", "--wait-for-subscribers", bag}, func(ctx context.Context, s *station) error {
-		links, err := s.connect(ctx, "/probe", t.names()...)
+	o.Usage, err = play(ctx, b, program, []string{"--immediate", "--quiet", "--delay=0", "--wait-for-subscribers", bag}, func(ctx context.Context, s *station.Station) error {
+		links, err := connect(ctx, s, "/probe", t.names()...)
 		if err != nil {
 			return err
 		}
@@ -130,19 +131,19 @@ type seeking struct {
 }
 
 // seeks jumps back and forth in a bag.
-func seeks(ctx context.Context, b *bench, t *figures.Table) error {
+func seeks(ctx context.Context, b *station.Bench, t *figures.Table) error {
 	bag := tape{topics: 20, size: 5000, count: 6000, period: 10 * time.Millisecond, compression: rosbag.CompressionLZ4}
 	return bag.seeks(ctx, b, t, seeking{name: "warm", target: seekWarm}, seeking{name: "cold", cold: true, target: seekCold})
 }
 
 // seeksSlow does so in one that takes long to unpack.
-func seeksSlow(ctx context.Context, b *bench, t *figures.Table) error {
+func seeksSlow(ctx context.Context, b *station.Bench, t *figures.Table) error {
 	bag := tape{topics: 20, size: 1000, count: 6000, period: 10 * time.Millisecond, compression: rosbag.CompressionBZ2}
 	return bag.seeks(ctx, b, t, seeking{name: "again", again: true, target: seekWarm}, seeking{name: "cold", cold: true, target: seekCold})
 }
 
-func (t tape) seeks(ctx context.Context, b *bench, tab *figures.Table, kinds ...seeking) error {
-	return b.withTape(t, func(path string) error {
+func (t tape) seeks(ctx context.Context, b *station.Bench, tab *figures.Table, kinds ...seeking) error {
+	return t.use(b, func(path string) error {
 		for _, kind := range kinds {
 			all, err := t.seek(ctx, b, path, kind)
 			if err != nil {
@@ -159,16 +160,16 @@ func (t tape) seeks(ctx context.Context, b *bench, tab *figures.Table, kinds ...
 
 // seek plays in this process, and returns how long after each order the first message
 // from there came.
-func (t tape) seek(ctx context.Context, b *bench, path string, kind seeking) (all []time.Duration, err error) {
+func (t tape) seek(ctx context.Context, b *station.Bench, path string, kind seeking) (all []time.Duration, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 2)) // as goplay does
 	ctx, cancel := context.WithTimeout(ctx, playPatience)
 	defer cancel()
-	s, err := b.station(ctx)
+	s, err := b.Station(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, s.remove()) }()
-	node, err := tcpros.NewNode(ctx, tcpros.NodeOptions{BaseName: "play", MasterURI: s.master.URI(), Getenv: func(string) string { return "" }})
+	defer func() { err = errors.Join(err, s.Remove()) }()
+	node, err := tcpros.NewNode(ctx, tcpros.NodeOptions{BaseName: "play", MasterURI: s.Master.URI(), Getenv: func(string) string { return "" }})
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +194,7 @@ func (t tape) seek(ctx context.Context, b *bench, path string, kind seeking) (al
 		})
 		played <- err
 	}()
-	links, err := s.connect(ctx, "/probe", t.names()...)
+	links, err := connect(ctx, s, "/probe", t.names()...)
 	if err != nil {
 		return nil, err
 	}
@@ -251,11 +252,11 @@ func forget(path string) error {
 }
 
 // clockGaps plays 300 MB/s and looks for gaps in the clock.
-func clockGaps(ctx context.Context, b *bench, t *figures.Table) error {
+func clockGaps(ctx context.Context, b *station.Bench, t *figures.Table) error {
 	bag := tape{topics: 1, size: 1_000_000, count: 1500, period: time.Second / 300}
-	return b.withTape(bag, func(path string) error {
+	return bag.use(b, func(path string) error {
 		var worst time.Duration
-		for range b.rounds {
+		for range b.Rounds {
 			gap, err := bag.clockGap(ctx, b, path)
 			if err != nil {
 				return err
@@ -267,14 +268,14 @@ func clockGaps(ctx context.Context, b *bench, t *figures.Table) error {
 	})
 }
 
-func (t tape) clockGap(ctx context.Context, b *bench, path string) (worst time.Duration, err error) {
-	_, err = b.play(ctx, b.goplay, []string{"--quiet", "--clock", "--wait-for-subscribers", path}, func(ctx context.Context, s *station) error {
-		clock, err := s.connect(ctx, "/probe", "/clock")
+func (t tape) clockGap(ctx context.Context, b *station.Bench, path string) (worst time.Duration, err error) {
+	_, err = play(ctx, b, b.Goplay, []string{"--quiet", "--clock", "--wait-for-subscribers", path}, func(ctx context.Context, s *station.Station) error {
+		clock, err := connect(ctx, s, "/probe", "/clock")
 		if err != nil {
 			return err
 		}
 		defer probe.Close(clock)
-		links, err := s.connect(ctx, "/probe", t.names()...)
+		links, err := connect(ctx, s, "/probe", t.names()...)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package recording
 
 import (
 	"context"
@@ -17,43 +17,37 @@ import (
 
 	"github.com/gorosbag/gorosbag/test/bench/child"
 	"github.com/gorosbag/gorosbag/test/bench/figures"
-)
-
-// The plain copy is this program once more: bench copy <file> <sync> <address>...
-const (
-	copyCommand  = "copy"
-	copySynced   = "interval"
-	copyUnsynced = "none"
+	"github.com/gorosbag/gorosbag/test/bench/station"
 )
 
 // plainCopy measures the copy, and what the compressor of the scenario needs for the same
 // bytes, if it has one.
-func (b *bench) plainCopy(ctx context.Context, s scenario) (_ result, err error) {
+func plainCopy(ctx context.Context, b *station.Bench, s scenario) (_ result, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return result{}, err
 	}
-	r, err := b.prepare(ctx, s.streams())
+	r, err := prepare(ctx, b, s.streams())
 	if err != nil {
 		return result{}, err
 	}
-	defer func() { err = errors.Join(err, r.remove()) }()
-	mode := copySynced
+	defer func() { err = errors.Join(err, r.Remove()) }()
+	mode := child.CopySynced
 	if s.unsynced {
-		mode = copyUnsynced
+		mode = child.CopyUnsynced
 	}
-	file := filepath.Join(r.dir, "stream")
-	args := []string{copyCommand, file, mode}
+	file := filepath.Join(r.Dir, "stream")
+	args := []string{child.CopyCommand, file, mode}
 	for _, p := range r.flow.pubs {
 		args = append(args, p.Address())
 	}
-	if err := r.start(ctx, s.command(self, args...)...); err != nil {
+	if err := r.Start(ctx, s.command(self, args...)...); err != nil {
 		return result{}, err
 	}
 	if err := r.flow.send(ctx); err != nil {
 		return result{}, err
 	}
-	use, err := r.wait()
+	use, err := r.Wait()
 	took := time.Since(r.flow.begun)
 	if err != nil {
 		return result{}, err
@@ -66,7 +60,7 @@ func (b *bench) plainCopy(ctx context.Context, s scenario) (_ result, err error)
 	if want := int64(messages) * int64(4+s.size); st.Size() != want {
 		return result{}, fmt.Errorf("the plain copy has %d of %d bytes", st.Size(), want)
 	}
-	res := result{usage: use, sent: messages, recorded: messages, bytes: int64(messages) * int64(s.size), took: took}
+	res := result{Usage: use, sent: messages, recorded: messages, bytes: int64(messages) * int64(s.size), took: took}
 	res.packing, err = s.pack(ctx, file, st.Size())
 	return res, err
 }
@@ -117,8 +111,8 @@ func lz4Time(ctx context.Context, file string, size int64) (time.Duration, error
 }
 
 // besideUnsynced is beside without waiting for the disk, and says how fast that is.
-func (s scenario) besideUnsynced(ctx context.Context, b *bench, t *figures.Table) error {
-	speed, err := diskSpeed(b.dir)
+func (s scenario) besideUnsynced(ctx context.Context, b *station.Bench, t *figures.Table) error {
+	speed, err := diskSpeed(b.Dir)
 	if err != nil {
 		return err
 	}

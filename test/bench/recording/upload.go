@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package recording
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/bench/figures"
+	"github.com/gorosbag/gorosbag/test/bench/station"
 	"github.com/gorosbag/gorosbag/test/load"
 )
 
@@ -32,25 +33,25 @@ const (
 // uploaded records 50 MB/s into files of 50 MB without and with uploads of them to a
 // server on this machine, in turn. The server and the checksums share its processors
 // and its disk with the recording, so it is a harder case than a network.
-func uploaded(ctx context.Context, b *bench, t *figures.Table) error {
+func uploaded(ctx context.Context, b *station.Bench, t *figures.Table) error {
 	const target = "0 lost"
-	if _, err := os.Stat(b.s3); errors.Is(err, fs.ErrNotExist) {
-		t.Skip(target, b.s3+" is not installed: make tools")
+	if _, err := os.Stat(b.S3); errors.Is(err, fs.ErrNotExist) {
+		t.Skip(target, b.S3+" is not installed: make tools")
 		return nil
 	}
 	var alone, beside []uploadResult
-	for range b.rounds {
-		r, err := b.recordSplits(ctx, false)
+	for range b.Rounds {
+		r, err := recordSplits(ctx, b, false)
 		if err != nil {
 			return err
 		}
 		alone = append(alone, r)
-		if r, err = b.recordSplits(ctx, true); err != nil {
+		if r, err = recordSplits(ctx, b, true); err != nil {
 			return err
 		}
 		beside = append(beside, r)
 	}
-	cpu := func(r uploadResult) float64 { return r.cpu.Seconds() }
+	cpu := func(r uploadResult) float64 { return r.CPU.Seconds() }
 	t.Target(figures.Most(beside, uploadResult.lost) == 0, target, "%d of %d (%d without)", figures.Most(beside, uploadResult.lost), beside[0].sent, figures.Most(alone, uploadResult.lost))
 	waits := func(r uploadResult) float64 { return float64(r.p99()) }
 	with, without := time.Duration(figures.Median(beside, waits)), time.Duration(figures.Median(alone, waits))
@@ -72,11 +73,11 @@ func (r uploadResult) p99() time.Duration { return r.waited[len(r.waited)*99/100
 
 func (r uploadResult) worst() time.Duration { return r.waited[len(r.waited)-1] }
 
-func (b *bench) recordSplits(ctx context.Context, upload bool) (res uploadResult, err error) {
+func recordSplits(ctx context.Context, b *station.Bench, upload bool) (res uploadResult, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	const period = uploadMessage * time.Second / splitRate
-	r, err := b.prepare(ctx, []stream{{
+	r, err := prepare(ctx, b, []stream{{
 		topic: "/load", size: uploadMessage, count: int(uploadSeconds * time.Second / period), period: period,
 		each: func(l *load.Link, due time.Time) error {
 			err := waitRead(ctx, l)
@@ -87,29 +88,30 @@ func (b *bench) recordSplits(ctx context.Context, upload bool) (res uploadResult
 	if err != nil {
 		return res, err
 	}
-	defer func() { err = errors.Join(err, r.remove()) }()
+	defer func() { err = errors.Join(err, r.Remove()) }()
 	args := []string{"--overflow=block", "--split", "--size=50", "-O", "load.bag", "/load"}
-	dir := filepath.Join(r.dir, storeDirectory)
+	dir := filepath.Join(r.Dir, storeDirectory)
 	if upload {
-		s3, err := b.serveS3(ctx, dir)
+		s3, err := serveS3(ctx, b, dir)
 		if err != nil {
 			return res, err
 		}
 		defer s3.end()
+		r.Env = []string{"AWS_ACCESS_KEY_ID=" + storeUser, "AWS_SECRET_ACCESS_KEY=" + storePassword}
 		args = append(args, "--upload="+s3.url, "--upload-wait=0s")
 	}
-	if err := r.start(ctx, append([]string{b.gorecord}, args...)...); err != nil {
+	if err := r.Start(ctx, append([]string{b.Gorecord}, args...)...); err != nil {
 		return res, err
 	}
 	if err := r.flow.send(ctx); err != nil {
-		return res, fmt.Errorf("%w\n%s", err, r.out.String())
+		return res, fmt.Errorf("%w\n%s", err, r.Out.String())
 	}
 	res.sent, res.stored = r.flow.sent[0], bytesOf(dir)
-	if res.usage, err = r.end(syscall.SIGINT); err != nil {
+	if res.Usage, err = r.End(syscall.SIGINT); err != nil {
 		return res, err
 	}
 	if upload && res.stored == 0 {
-		return res, fmt.Errorf("nothing was uploaded meanwhile\n%s", r.out.String())
+		return res, fmt.Errorf("nothing was uploaded meanwhile\n%s", r.Out.String())
 	}
 	if err := os.RemoveAll(dir); err != nil { // its bags are not those that count
 		return res, err
@@ -126,7 +128,7 @@ type s3 struct {
 	url string // of a bucket
 }
 
-func (b *bench) serveS3(ctx context.Context, dir string) (*s3, error) {
+func serveS3(ctx context.Context, b *station.Bench, dir string) (*s3, error) {
 	if err := os.MkdirAll(filepath.Join(dir, "bags"), 0o700); err != nil {
 		return nil, err
 	}
@@ -138,7 +140,7 @@ func (b *bench) serveS3(ctx context.Context, dir string) (*s3, error) {
 	if err := l.Close(); err != nil {
 		return nil, err
 	}
-	s := &s3{exec.CommandContext(ctx, b.s3, "--port", address, "--access", storeUser, "--secret", storePassword, "--quiet", "posix", dir), "s3://bags/robot?endpoint=http://" + address}
+	s := &s3{exec.CommandContext(ctx, b.S3, "--port", address, "--access", storeUser, "--secret", storePassword, "--quiet", "posix", dir), "s3://bags/robot?endpoint=http://" + address}
 	return s, s.cmd.Start()
 }
 

@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package recording
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/bench/figures"
+	"github.com/gorosbag/gorosbag/test/bench/station"
 )
 
 const (
@@ -54,7 +55,7 @@ func (s scenario) command(program string, args ...string) []string {
 
 // result is what one recorder made of one load.
 type result struct {
-	usage
+	station.Usage
 	packing        time.Duration // processor time of the compressor alone, for what was recorded
 	sent, recorded int
 	bytes          int64 // of what was recorded, payload
@@ -63,32 +64,32 @@ type result struct {
 
 func (r result) lost() int { return r.sent - r.recorded }
 
-func (r result) peak() int64 { return r.memory }
+func (r result) peak() int64 { return r.Memory }
 
 // rate returns the bytes a second that got into the bag, from the first one sent
 // until the bag was closed.
 func (r result) rate() float64 { return float64(r.bytes) / r.took.Seconds() }
 
 // cpuShare returns the processor seconds for each byte in the bag.
-func (r result) cpuShare() float64 { return r.cpu.Seconds() / float64(r.bytes) }
+func (r result) cpuShare() float64 { return r.CPU.Seconds() / float64(r.bytes) }
 
 // record measures one recorder.
-func (b *bench) record(ctx context.Context, s scenario, program string, args ...string) (_ result, err error) {
+func record(ctx context.Context, b *station.Bench, s scenario, program string, args ...string) (_ result, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	r, err := b.prepare(ctx, s.streams())
+	r, err := prepare(ctx, b, s.streams())
 	if err != nil {
 		return result{}, err
 	}
-	defer func() { err = errors.Join(err, r.remove()) }()
+	defer func() { err = errors.Join(err, r.Remove()) }()
 	args = slices.Concat(args, s.args, []string{"-O", "load.bag"}, r.flow.topics())
-	if err := r.start(ctx, s.command(program, args...)...); err != nil {
+	if err := r.Start(ctx, s.command(program, args...)...); err != nil {
 		return result{}, err
 	}
 	if err := r.flow.send(ctx); err != nil {
-		return result{}, fmt.Errorf("%w\n%s", err, r.out.String())
+		return result{}, fmt.Errorf("%w\n%s", err, r.Out.String())
 	}
-	use, err := r.end(syscall.SIGINT)
+	use, err := r.End(syscall.SIGINT)
 	took := time.Since(r.flow.begun)
 	if err != nil {
 		return result{}, err
@@ -97,7 +98,7 @@ func (b *bench) record(ctx context.Context, s scenario, program string, args ...
 	if err != nil {
 		return result{}, err
 	}
-	res := result{usage: use, took: took}
+	res := result{Usage: use, took: took}
 	for i, topic := range r.flow.topics() {
 		res.sent += r.flow.sent[i]
 		res.recorded += counts[topic]
@@ -108,29 +109,29 @@ func (b *bench) record(ctx context.Context, s scenario, program string, args ...
 
 // parts returns the processor seconds, for each byte, of all that a recorder cannot do without:
 // the copy and the compressor.
-func (r result) parts() float64 { return (r.cpu + r.packing).Seconds() / float64(r.bytes) }
+func (r result) parts() float64 { return (r.CPU + r.packing).Seconds() / float64(r.bytes) }
 
 // beside records with ours, with stock and with the plain copy, in turn, and judges the
 // medians.
-func (s scenario) beside(ctx context.Context, b *bench, t *figures.Table) error {
+func (s scenario) beside(ctx context.Context, b *station.Bench, t *figures.Table) error {
 	var ours, stock, plain []result
 	mode := []string{"--overflow=block"}
 	if s.unsynced {
 		mode = append(mode, "--sync=none")
 	}
-	for range b.rounds {
-		r, err := b.record(ctx, s, b.gorecord, mode...)
+	for range b.Rounds {
+		r, err := record(ctx, b, s, b.Gorecord, mode...)
 		if err != nil {
 			return err
 		}
 		ours = append(ours, r)
-		if b.stock != "" {
-			if r, err = b.record(ctx, s, b.stock); err != nil {
+		if b.Stock != "" {
+			if r, err = record(ctx, b, s, b.Stock); err != nil {
 				return err
 			}
 			stock = append(stock, r)
 		}
-		if r, err = b.plainCopy(ctx, s); err != nil {
+		if r, err = plainCopy(ctx, b, s); err != nil {
 			return err
 		}
 		plain = append(plain, r)
@@ -206,12 +207,5 @@ func (s scenario) judgeCPU(t *figures.Table, ours, stock []result) {
 
 // speed returns the median rate in the unit that suits the size of the messages.
 func (s scenario) speed(all []result) string {
-	return speed(figures.Median(all, result.rate), s.size)
-}
-
-func speed(rate float64, size int) string {
-	if size < 1<<16 {
-		return fmt.Sprintf("%.0fk messages/s", rate/float64(size)/1e3)
-	}
-	return fmt.Sprintf("%.0f MB/s", rate/1e6)
+	return figures.Speed(figures.Median(all, result.rate), s.size)
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package playing
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/bench/figures"
+	"github.com/gorosbag/gorosbag/test/bench/station"
 	"github.com/gorosbag/gorosbag/test/probe"
 )
 
@@ -37,11 +38,11 @@ func (p pace) rate() float64 {
 
 // keeping is how a player kept to its schedule.
 type keeping struct {
-	usage
+	station.Usage
 	probe.Timing
 }
 
-func (k keeping) cpuTime() float64 { return k.cpu.Seconds() }
+func (k keeping) cpuTime() float64 { return k.CPU.Seconds() }
 
 func quantile(of func(probe.Timing) time.Duration) func(keeping) float64 {
 	return func(k keeping) float64 { return of(k.Timing).Seconds() }
@@ -53,10 +54,10 @@ func p99(t probe.Timing) time.Duration { return t.P99 }
 
 // keep measures one player. others may connect when the probe has; what they return is
 // called when all messages have come.
-func (p pace) keep(ctx context.Context, b *bench, program, bag string, others func(context.Context, *station) (done func(), err error)) (k keeping, err error) {
+func (p pace) keep(ctx context.Context, b *station.Bench, program, bag string, others func(context.Context, *station.Station) (done func(), err error)) (k keeping, err error) {
 	args := []string{"--quiet", "--wait-for-subscribers", fmt.Sprintf("--rate=%g", p.rate()), bag}
-	k.usage, err = b.play(ctx, program, args, func(ctx context.Context, s *station) error {
-		links, err := s.connect(ctx, "/probe", p.names()...)
+	k.Usage, err = play(ctx, b, program, args, func(ctx context.Context, s *station.Station) error {
+		links, err := connect(ctx, s, "/probe", p.names()...)
 		if err != nil {
 			return err
 		}
@@ -87,15 +88,15 @@ func stamp(links []*probe.Link, size, most int) (all []probe.Arrival, err error)
 	return all, err
 }
 
-func (p pace) beside(ctx context.Context, b *bench, t *figures.Table) error {
-	return b.withTape(p.tape, func(bag string) error {
-		rounds, stock := b.rounds, b.rosplay
+func (p pace) beside(ctx context.Context, b *station.Bench, t *figures.Table) error {
+	return p.use(b, func(bag string) error {
+		rounds, stock := b.Rounds, b.Rosplay
 		if p.alone {
 			rounds, stock = 1, ""
 		}
 		var ours, theirs, plain []keeping
 		for range rounds {
-			k, err := p.keep(ctx, b, b.goplay, bag, nil)
+			k, err := p.keep(ctx, b, b.Goplay, bag, nil)
 			if err != nil {
 				return err
 			}
@@ -120,16 +121,16 @@ func (p pace) judge(t *figures.Table, ours, stock, plain []keeping) {
 	wrong := figures.Most(ours, func(k keeping) int { return k.Missed + k.Disordered })
 	t.Target(wrong == 0, "complete and in order", "%d of %d missing or late", wrong, p.topics*p.count)
 	if len(plain) > 0 {
-		t.Note("a thread that sleeps and writes: p50 %v, p99 %v%s; we are %.2f, %.2f times as late", micro(figures.Median(plain, quantile(p50))), micro(figures.Median(plain, quantile(p99))),
+		t.Note("a thread that sleeps and writes: p50 %v, p99 %v%s; we are %.2f, %.2f times as late", figures.Micro(figures.Median(plain, quantile(p50))), figures.Micro(figures.Median(plain, quantile(p99))),
 			ofProcessor(plain), figures.Ratio(ours, plain, quantile(p50)), figures.Ratio(ours, plain, quantile(p99)))
 	}
 	p.judgeQuantile(t, "p50", p.p50, p50, ours, stock)
 	p.judgeQuantile(t, "p99", p.p99, p99, ours, stock)
 	worst := figures.Median(ours, quantile(func(t probe.Timing) time.Duration { return t.P999 }))
 	if p.p999 > 0 {
-		t.Target(worst <= p.p999.Seconds(), fmt.Sprintf("p99.9 <= %v", p.p999), "%v%s", micro(worst), beside(stock, quantile(func(t probe.Timing) time.Duration { return t.P999 })))
+		t.Target(worst <= p.p999.Seconds(), fmt.Sprintf("p99.9 <= %v", p.p999), "%v%s", figures.Micro(worst), beside(stock, quantile(func(t probe.Timing) time.Duration { return t.P999 })))
 	} else {
-		t.Note("p99.9 %v%s", micro(worst), beside(stock, quantile(func(t probe.Timing) time.Duration { return t.P999 })))
+		t.Note("p99.9 %v%s", figures.Micro(worst), beside(stock, quantile(func(t probe.Timing) time.Duration { return t.P999 })))
 	}
 	if p.drift > 0 {
 		drift := slices.MaxFunc(ours, func(a, b keeping) int { return int(a.DriftPerMinute.Abs() - b.DriftPerMinute.Abs()) }).DriftPerMinute
@@ -140,7 +141,7 @@ func (p pace) judge(t *figures.Table, ours, stock, plain []keeping) {
 
 // judgeQuantile compares a quantile of the errors with that of stock.
 func (p pace) judgeQuantile(t *figures.Table, name string, share float64, of func(probe.Timing) time.Duration, ours, stock []keeping) {
-	value := micro(figures.Median(ours, quantile(of)))
+	value := figures.Micro(figures.Median(ours, quantile(of)))
 	target := fmt.Sprintf("%s <= %g of stock", name, share)
 	switch {
 	case share == 0:
@@ -182,10 +183,5 @@ func beside(stock []keeping, of func(keeping) float64) string {
 	if len(stock) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" beside %v", micro(figures.Median(stock, of)))
-}
-
-// micro is a time in seconds for people.
-func micro(seconds float64) time.Duration {
-	return time.Duration(seconds * float64(time.Second)).Round(time.Microsecond)
+	return fmt.Sprintf(" beside %v", figures.Micro(figures.Median(stock, of)))
 }

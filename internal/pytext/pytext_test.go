@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/rosmsg/internal/pytext"
+	"github.com/gorosbag/gorosbag/internal/pytext"
 )
 
 // The results of all tests are what Python 3.11 and PyYAML 6.0 print.

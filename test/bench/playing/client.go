@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package playing
 
 import (
 	"bufio"
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/bench/figures"
+	"github.com/gorosbag/gorosbag/test/bench/station"
 	"github.com/gorosbag/gorosbag/test/probe"
 )
 
@@ -43,7 +44,7 @@ type served struct {
 	begin     time.Duration // from the start of the player to the first callback
 }
 
-func (c client) beside(ctx context.Context, b *bench, t *figures.Table) error {
+func (c client) beside(ctx context.Context, b *station.Bench, t *figures.Table) error {
 	command, err := c.command(ctx, b)
 	if errors.Is(err, errNotInstalled) {
 		t.Skip("0 missing", err.Error())
@@ -52,16 +53,16 @@ func (c client) beside(ctx context.Context, b *bench, t *figures.Table) error {
 	if err != nil {
 		return err
 	}
-	return b.withTape(c.tape, func(bag string) error {
+	return c.use(b, func(bag string) error {
 		var ours, stock []served
-		for range b.rounds {
-			s, err := c.serve(ctx, b, command, b.goplay, bag)
+		for range b.Rounds {
+			s, err := c.serve(ctx, b, command, b.Goplay, bag)
 			if err != nil {
 				return err
 			}
 			ours = append(ours, s)
-			if b.rosplay != "" {
-				if s, err = c.serve(ctx, b, command, b.rosplay, bag); err != nil {
+			if b.Rosplay != "" {
+				if s, err = c.serve(ctx, b, command, b.Rosplay, bag); err != nil {
 					return err
 				}
 				stock = append(stock, s)
@@ -92,22 +93,22 @@ func (c client) judge(t *figures.Table, ours, stock []served) {
 		{"kernel p50", func(s served) float64 { return s.kernel.P50.Seconds() }},
 		{"kernel p99", func(s served) float64 { return s.kernel.P99.Seconds() }},
 	} {
-		measured := fmt.Sprintf("%s %v", value.name, micro(figures.Median(ours, value.of)))
+		measured := fmt.Sprintf("%s %v", value.name, figures.Micro(figures.Median(ours, value.of)))
 		if len(stock) > 0 {
-			measured += fmt.Sprintf(" beside %v (%.2f)", micro(figures.Median(stock, value.of)), figures.Ratio(ours, stock, value.of))
+			measured += fmt.Sprintf(" beside %v (%.2f)", figures.Micro(figures.Median(stock, value.of)), figures.Ratio(ours, stock, value.of))
 		}
 		t.Note("%s", measured)
 	}
 }
 
 // command returns how to start the subscriber, which is compiled if it has to be.
-func (c client) command(ctx context.Context, b *bench) ([]string, error) {
+func (c client) command(ctx context.Context, b *station.Bench) ([]string, error) {
 	name := map[string]string{"roscpp": "subscriber.cpp", "rospy": "subscriber.py"}[c.library]
 	source, err := subscribers.ReadFile("testdata/" + name)
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(b.dir, name)
+	path := filepath.Join(b.Dir, name)
 	if err := os.WriteFile(path, source, 0o600); err != nil {
 		return nil, err
 	}
@@ -118,7 +119,7 @@ func (c client) command(ctx context.Context, b *bench) ([]string, error) {
 		}
 		return []string{python, path}, nil
 	}
-	program := filepath.Join(b.dir, "subscriber")
+	program := filepath.Join(b.Dir, "subscriber")
 	if _, err := os.Stat(program); err == nil {
 		return []string{program}, nil
 	}
@@ -134,16 +135,16 @@ func (c client) command(ctx context.Context, b *bench) ([]string, error) {
 }
 
 // serve measures one player.
-func (c client) serve(ctx context.Context, b *bench, command []string, program, bag string) (r served, err error) {
+func (c client) serve(ctx context.Context, b *station.Bench, command []string, program, bag string) (r served, err error) {
 	ctx, cancel := context.WithTimeout(ctx, playPatience)
 	defer cancel()
-	s, err := b.station(ctx)
+	s, err := b.Station(ctx)
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, s.remove()) }()
+	defer func() { err = errors.Join(err, s.Remove()) }()
 	sub := exec.CommandContext(ctx, command[0], append(command[1:], c.names()...)...)
-	sub.Env = append(os.Environ(), "ROS_MASTER_URI="+s.master.URI(), "ROS_IP=127.0.0.1", "ROS_LOG_DIR="+s.dir)
+	sub.Env = append(os.Environ(), "ROS_MASTER_URI="+s.Master.URI(), "ROS_IP=127.0.0.1", "ROS_LOG_DIR="+s.Dir)
 	sub.Stderr = os.Stderr
 	out, err := sub.StdoutPipe()
 	if err != nil {
@@ -157,17 +158,17 @@ func (c client) serve(ctx context.Context, b *bench, command []string, program, 
 		return r, errors.Join(fmt.Errorf("the subscriber said %q", said), err, sub.Process.Kill(), sub.Wait())
 	}
 	started := probe.Now()
-	if err := s.start(ctx, program, "--quiet", bag); err != nil {
+	if err := s.Start(ctx, program, "--quiet", bag); err != nil {
 		return r, errors.Join(err, sub.Process.Kill(), sub.Wait())
 	}
-	links, err := s.connect(ctx, "/probe", c.names()...)
+	links, err := connect(ctx, s, "/probe", c.names()...)
 	if err == nil {
 		var all []probe.Arrival
 		all, err = stamp(links, c.size, c.topics*c.count) // ends with the player
 		r.kernel = probe.TimingOf(all, 1, settled)
 		probe.Close(links)
 	}
-	_, ended := s.wait()
+	_, ended := s.Wait()
 	err = errors.Join(err, ended, sub.Process.Signal(syscall.SIGINT))
 	var all []probe.Arrival
 	for scan := bufio.NewScanner(lines); scan.Scan(); {

@@ -14,7 +14,7 @@ const yamlWidth = 80
 const yamlIndent = 2
 
 // AppendString appends a string as rostopic echo prints one that is no item of a list: between double quotes,
-// or '' if it is empty.
+// or ” if it is empty.
 func AppendString(dst, b []byte) []byte {
 	if len(b) == 0 {
 		return append(dst, "''"...)

@@ -1,29 +1,19 @@
 //go:build linux
 
-package main
+package child
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"net"
-	"os"
-	"os/exec"
 	"runtime"
 	"strconv"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/gorosbag/gorosbag/test/load"
 	"github.com/gorosbag/gorosbag/test/probe"
+	"golang.org/x/sys/unix"
 )
-
-// The plain ticker is this program once more: bench tick <address> <messages> <period> <size>.
-// It is the least that a player has to do to keep to a schedule: one thread that sleeps until
-// a message is due, and one write.
-const tickCommand = "tick"
 
 // tick connects and sends messages at a period.
 func tick(address string, args []string) error {
@@ -90,41 +80,3 @@ const (
 	tickNice  = -10
 	tickSlice = 100 * time.Microsecond
 )
-
-// tick measures the plain ticker at the schedule of the tape, on one link.
-func (p pace) tick(ctx context.Context) (k keeping, err error) {
-	ctx, cancel := context.WithTimeout(ctx, playPatience)
-	defer cancel()
-	self, err := os.Executable()
-	if err != nil {
-		return k, err
-	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return k, err
-	}
-	defer l.Close() //nolint:errcheck // only listened on
-	messages := p.topics * p.count
-	period := time.Duration(float64(p.period) / float64(p.topics) / p.rate())
-	cmd := exec.CommandContext(ctx, self, tickCommand, l.Addr().String(), strconv.Itoa(messages), period.String(), strconv.Itoa(p.size))
-	if err := cmd.Start(); err != nil {
-		return k, err
-	}
-	conn, err := l.Accept()
-	if err != nil {
-		return k, err
-	}
-	link, err := probe.NewLink(conn)
-	if err != nil {
-		return k, err
-	}
-	defer probe.Close([]*probe.Link{link})
-	all, err := stamp([]*probe.Link{link}, p.size, messages)
-	k.Timing = probe.TimingOf(all, 1, settled)
-	err = errors.Join(err, cmd.Wait())
-	k.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	if err == nil && k.Missed+k.Disordered > 0 {
-		err = fmt.Errorf("the plain ticker sent %d messages, %d were missed", messages, k.Missed)
-	}
-	return k, err
-}

@@ -1,6 +1,8 @@
 //go:build linux
 
-package main
+// Package playing has the rows of playing: goplay beside stock's rosbag play, and beside a thread that
+// sleeps and writes.
+package playing
 
 import (
 	"context"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/rosbag"
+	"github.com/gorosbag/gorosbag/test/bench/station"
 	"github.com/gorosbag/gorosbag/test/load"
 	"github.com/gorosbag/gorosbag/test/probe"
 )
@@ -36,12 +39,8 @@ func (t tape) names() []string {
 	return names
 }
 
-// write makes the bag.
-func (t tape) write(path string) (err error) {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
+// write makes the bag and closes its file.
+func (t tape) write(f *os.File) (err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{Compression: t.compression, ChunkBytes: t.chunkBytes, Workers: 2})
 	if err != nil {
@@ -70,34 +69,36 @@ func (t tape) write(path string) (err error) {
 	return w.Close()
 }
 
-// withTape makes a bag, has it used and deletes it.
-func (b *bench) withTape(t tape, use func(bag string) error) error {
-	b.stations++
-	path := filepath.Join(b.dir, fmt.Sprintf("tape%d.bag", b.stations))
-	defer os.Remove(path) //nolint:errcheck // in our temporary directory
-	if err := t.write(path); err != nil {
+// use makes a bag, has it used and deletes it.
+func (t tape) use(b *station.Bench, do func(bag string) error) error {
+	f, err := os.CreateTemp(b.Dir, "tape*.bag")
+	if err != nil {
 		return err
 	}
-	return use(path)
+	defer os.Remove(f.Name()) //nolint:errcheck // in our temporary directory
+	if err := t.write(f); err != nil {
+		return err
+	}
+	return do(f.Name())
 }
 
 // play runs a player of a bag and has its subscriber do what it does while it plays.
 // It returns when both have ended.
-func (b *bench) play(ctx context.Context, program string, args []string, subscriber func(ctx context.Context, s *station) error) (_ usage, err error) {
+func play(ctx context.Context, b *station.Bench, program string, args []string, subscriber func(ctx context.Context, s *station.Station) error) (_ station.Usage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, playPatience)
 	defer cancel()
-	s, err := b.station(ctx)
+	s, err := b.Station(ctx)
 	if err != nil {
-		return usage{}, err
+		return station.Usage{}, err
 	}
-	defer func() { err = errors.Join(err, s.remove()) }()
-	if err := s.start(ctx, append([]string{program}, args...)...); err != nil {
-		return usage{}, err
+	defer func() { err = errors.Join(err, s.Remove()) }()
+	if err := s.Start(ctx, append([]string{program}, args...)...); err != nil {
+		return station.Usage{}, err
 	}
 	if err := subscriber(ctx, s); err != nil {
-		return usage{}, fmt.Errorf("%s: %w\n%s", filepath.Base(program), err, tail(s.out.String()))
+		return station.Usage{}, fmt.Errorf("%s: %w\n%s", filepath.Base(program), err, tail(s.Out.String()))
 	}
-	return s.wait()
+	return s.Wait()
 }
 
 // tail returns the end of what a player has printed: stock prints its state for each
@@ -105,6 +106,6 @@ func (b *bench) play(ctx context.Context, program string, args []string, subscri
 func tail(out string) string { return out[max(0, len(out)-2000):] }
 
 // connect subscribes to topics in the graph.
-func (s *station) connect(ctx context.Context, name string, topics ...string) ([]*probe.Link, error) {
-	return probe.Connect(ctx, s.master.Addr().String(), name, topics...)
+func connect(ctx context.Context, s *station.Station, name string, topics ...string) ([]*probe.Link, error) {
+	return probe.Connect(ctx, s.Master.Addr().String(), name, topics...)
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package recording
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/bench/figures"
+	"github.com/gorosbag/gorosbag/test/bench/station"
 	"github.com/gorosbag/gorosbag/test/load"
 )
 
@@ -33,11 +34,11 @@ const (
 // splits records into files of 1 MB. A message blocks from when it is due until the
 // kernel says that gorecord has read all of it: the buffers of the sockets, which hold
 // several MB, would hide what the publisher's own write could tell.
-func splits(ctx context.Context, b *bench, t *figures.Table) (err error) {
+func splits(ctx context.Context, b *station.Bench, t *figures.Table) (err error) {
 	const period = splitMessage * time.Second / splitRate
 	perFile := 1<<20/splitMessage + 1
 	var blocked []time.Duration
-	r, err := b.prepare(ctx, []stream{{
+	r, err := prepare(ctx, b, []stream{{
 		topic: "/load", size: splitMessage, count: (splitsWanted + 20) * perFile, period: period,
 		each: func(l *load.Link, due time.Time) error {
 			err := waitRead(ctx, l)
@@ -48,15 +49,15 @@ func splits(ctx context.Context, b *bench, t *figures.Table) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.remove()) }()
-	if err := r.start(ctx, b.gorecord, "--overflow=block", "--split", "--size=1", "-O", "load.bag", "/load"); err != nil {
+	defer func() { err = errors.Join(err, r.Remove()) }()
+	if err := r.Start(ctx, b.Gorecord, "--overflow=block", "--split", "--size=1", "-O", "load.bag", "/load"); err != nil {
 		return err
 	}
 	if err := r.flow.send(ctx); err != nil {
 		return err
 	}
 	took := time.Since(r.flow.begun)
-	if _, err := r.end(syscall.SIGINT); err != nil {
+	if _, err := r.End(syscall.SIGINT); err != nil {
 		return err
 	}
 	counts, err := r.count()
@@ -91,11 +92,11 @@ func waitRead(ctx context.Context, l *load.Link) error {
 
 // terminated ends a recording of 100 MB/s that is under way, and waits for an indexed
 // bag.
-func terminated(masterDead bool) func(ctx context.Context, b *bench, t *figures.Table) error {
-	return func(ctx context.Context, b *bench, t *figures.Table) error {
+func terminated(masterDead bool) func(ctx context.Context, b *station.Bench, t *figures.Table) error {
+	return func(ctx context.Context, b *station.Bench, t *figures.Table) error {
 		var all []time.Duration
-		for range b.rounds {
-			took, err := b.terminate(ctx, masterDead)
+		for range b.Rounds {
+			took, err := terminate(ctx, b, masterDead)
 			if err != nil {
 				return err
 			}
@@ -107,12 +108,12 @@ func terminated(masterDead bool) func(ctx context.Context, b *bench, t *figures.
 	}
 }
 
-func (b *bench) terminate(ctx context.Context, masterDead bool) (took time.Duration, err error) {
+func terminate(ctx context.Context, b *station.Bench, masterDead bool) (took time.Duration, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	flowing := make(chan struct{})
 	sent := 0
-	r, err := b.prepare(ctx, []stream{{
+	r, err := prepare(ctx, b, []stream{{
 		topic: "/load", size: 1 << 20, count: 1 << 20, period: 10 * time.Millisecond,
 		each: func(*load.Link, time.Time) error {
 			if sent++; sent == 200 {
@@ -125,11 +126,11 @@ func (b *bench) terminate(ctx context.Context, masterDead bool) (took time.Durat
 		return 0, err
 	}
 	defer func() {
-		if gone := r.remove(); !masterDead { // to whom the publisher cannot say goodbye
+		if gone := r.Remove(); !masterDead { // to whom the publisher cannot say goodbye
 			err = errors.Join(err, gone)
 		}
 	}()
-	if err := r.start(ctx, b.gorecord, "--overflow=block", "-O", "load.bag", "/load"); err != nil {
+	if err := r.Start(ctx, b.Gorecord, "--overflow=block", "-O", "load.bag", "/load"); err != nil {
 		return 0, err
 	}
 	ended := make(chan error, 1)
@@ -138,15 +139,15 @@ func (b *bench) terminate(ctx context.Context, masterDead bool) (took time.Durat
 	select {
 	case <-flowing:
 	case err := <-ended:
-		return 0, fmt.Errorf("the link ended early: %w\n%s", err, r.out.String())
+		return 0, fmt.Errorf("the link ended early: %w\n%s", err, r.Out.String())
 	}
 	if masterDead {
-		if err := r.master.Close(); err != nil {
+		if err := r.Master.Close(); err != nil {
 			return 0, err
 		}
 	}
 	start := time.Now()
-	_, err = r.end(syscall.SIGTERM)
+	_, err = r.End(syscall.SIGTERM)
 	took = time.Since(start)
 	cancel()
 	if lost := <-ended; lost == nil && err == nil {
@@ -165,7 +166,7 @@ func (b *bench) terminate(ctx context.Context, masterDead bool) (took time.Durat
 // overload floods a recorder whose disk takes 20 MB/s, and sends little but precious
 // messages beside. strace holds each write up for as long as such a disk would take
 // for a camera's chunk.
-func overload(ctx context.Context, b *bench, t *figures.Table) (err error) {
+func overload(ctx context.Context, b *station.Bench, t *figures.Table) (err error) {
 	const (
 		noLoss  = "0 IMU messages lost"
 		counted = "camera drops counted exactly"
@@ -179,7 +180,7 @@ func overload(ctx context.Context, b *bench, t *figures.Table) (err error) {
 	}
 	over := make(chan struct{})
 	left := int(overloadFor / (10 * time.Millisecond))
-	r, err := b.prepare(ctx, []stream{
+	r, err := prepare(ctx, b, []stream{
 		{topic: overloadImage, size: image, count: 1 << 30, until: over},
 		{topic: overloadIMU, size: 320, count: left, period: 10 * time.Millisecond, each: func(*load.Link, time.Time) error {
 			if left--; left == 0 {
@@ -191,16 +192,16 @@ func overload(ctx context.Context, b *bench, t *figures.Table) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.remove()) }()
+	defer func() { err = errors.Join(err, r.Remove()) }()
 	delay := fmt.Sprintf("inject=pwrite64:delay_enter=%d", image*1000/int(diskRate/1000))
-	if err := r.start(ctx, strace, "-D", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=pwrite64", "-e", delay,
-		b.gorecord, "-b", "64", "-O", "load.bag", overloadImage, overloadIMU); err != nil {
+	if err := r.Start(ctx, strace, "-D", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=pwrite64", "-e", delay,
+		b.Gorecord, "-b", "64", "-O", "load.bag", overloadImage, overloadIMU); err != nil {
 		return err
 	}
 	if err := r.flow.send(ctx); err != nil {
-		return fmt.Errorf("%w\n%s", err, r.out.String())
+		return fmt.Errorf("%w\n%s", err, r.Out.String())
 	}
-	use, err := r.end(syscall.SIGINT)
+	use, err := r.End(syscall.SIGINT)
 	if err != nil {
 		return err
 	}
@@ -208,7 +209,7 @@ func overload(ctx context.Context, b *bench, t *figures.Table) (err error) {
 	if err != nil {
 		return err
 	}
-	said, err := lostInSummary(r.out.String(), overloadImage)
+	said, err := lostInSummary(r.Out.String(), overloadImage)
 	if err != nil {
 		return err
 	}
@@ -216,7 +217,7 @@ func overload(ctx context.Context, b *bench, t *figures.Table) (err error) {
 	lost := images - counts[overloadImage]
 	t.Target(counts[overloadIMU] == imu, noLoss, "%d of %d", imu-counts[overloadIMU], imu)
 	t.Target(lost == said && lost > 0, counted, "%d of %d lost, %d counted", lost, images, said)
-	t.Note("memory %d MiB with -b 64", use.memory>>20)
+	t.Note("memory %d MiB with -b 64", use.Memory>>20)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 //go:build linux
 
-package main
+// Package machine measures what this machine can do at best, however a recorder or player is made.
+package machine
 
 import (
 	"context"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gorosbag/gorosbag/test/bench/figures"
+	"github.com/gorosbag/gorosbag/test/bench/station"
 )
 
 const (
@@ -21,10 +23,10 @@ const (
 	wakeUps     = 20_000
 )
 
-// machine says what this machine can do at best, however a recorder or player is made.
-func machine(_ context.Context, b *bench, t *figures.Table) error {
+// Measure says what this machine can do at best, however a recorder or player is made.
+func Measure(_ context.Context, b *station.Bench, t *figures.Table) error {
 	var copies, latencies, processor []float64
-	for range b.rounds {
+	for range b.Rounds {
 		copies = append(copies, memoryCopy())
 		latency, cpu, err := wakeUp()
 		if err != nil {
@@ -34,7 +36,7 @@ func machine(_ context.Context, b *bench, t *figures.Table) error {
 	}
 	middle := func(v []float64) float64 { slices.Sort(v); return v[len(v)/2] }
 	t.Note("memory copy %.1f GB/s", middle(copies)/1e9)
-	t.Note("a thread wakes another in %v, %v of processor time for both", micro(middle(latencies)), micro(middle(processor)))
+	t.Note("a thread wakes another in %v, %v of processor time for both", figures.Micro(middle(latencies)), figures.Micro(middle(processor)))
 	return nil
 }
 

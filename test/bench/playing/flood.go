@@ -1,13 +1,12 @@
 //go:build linux
 
-package main
+package playing
 
 import (
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/test/bench/child"
 	"github.com/gorosbag/gorosbag/test/bench/figures"
+	"github.com/gorosbag/gorosbag/test/bench/station"
 	"github.com/gorosbag/gorosbag/test/load"
 	"github.com/gorosbag/gorosbag/test/probe"
 )
@@ -28,16 +28,16 @@ type flood struct {
 
 // delivery is what came of a tape.
 type delivery struct {
-	usage
+	station.Usage
 	probe.Count
 }
 
 func (d delivery) rate() float64 { return float64(d.Bytes) / d.Last.Sub(d.First).Seconds() }
 
 // deliver measures one player.
-func (f flood) deliver(ctx context.Context, b *bench, program string, args ...string) (d delivery, err error) {
-	d.usage, err = b.play(ctx, program, args, func(ctx context.Context, s *station) error {
-		links, err := s.connect(ctx, "/reader", f.names()...)
+func (f flood) deliver(ctx context.Context, b *station.Bench, program string, args ...string) (d delivery, err error) {
+	d.Usage, err = play(ctx, b, program, args, func(ctx context.Context, s *station.Station) error {
+		links, err := connect(ctx, s, "/reader", f.names()...)
 		if err != nil {
 			return err
 		}
@@ -48,22 +48,22 @@ func (f flood) deliver(ctx context.Context, b *bench, program string, args ...st
 	return d, err
 }
 
-func (f flood) beside(ctx context.Context, b *bench, t *figures.Table) error {
-	return b.withTape(f.tape, func(bag string) error {
+func (f flood) beside(ctx context.Context, b *station.Bench, t *figures.Table) error {
+	return f.use(b, func(bag string) error {
 		args := []string{"--immediate", "--quiet", "--wait-for-subscribers", bag}
 		var ours, stock, unlimited, plain []delivery
-		for range b.rounds {
-			d, err := f.deliver(ctx, b, b.goplay, args...)
+		for range b.Rounds {
+			d, err := f.deliver(ctx, b, b.Goplay, args...)
 			if err != nil {
 				return err
 			}
 			ours = append(ours, d)
-			if b.rosplay != "" {
-				if d, err = f.deliver(ctx, b, b.rosplay, args...); err != nil {
+			if b.Rosplay != "" {
+				if d, err = f.deliver(ctx, b, b.Rosplay, args...); err != nil {
 					return err
 				}
 				stock = append(stock, d)
-				if d, err = f.deliver(ctx, b, b.rosplay, append([]string{"--queue=0"}, args...)...); err != nil {
+				if d, err = f.deliver(ctx, b, b.Rosplay, append([]string{"--queue=0"}, args...)...); err != nil {
 					return err
 				}
 				unlimited = append(unlimited, d)
@@ -78,7 +78,7 @@ func (f flood) beside(ctx context.Context, b *bench, t *figures.Table) error {
 		f.judge(t, ours, stock, plain)
 		if len(unlimited) > 0 {
 			t.Note("%.1fx stock --queue=0 (%s, %d lost, %d MiB of memory)", figures.Ratio(ours, unlimited, delivery.rate), f.speed(unlimited),
-				figures.Most(unlimited, f.lost), figures.Most(unlimited, func(d delivery) int64 { return d.memory })>>20)
+				figures.Most(unlimited, f.lost), figures.Most(unlimited, func(d delivery) int64 { return d.Memory })>>20)
 		}
 		return nil
 	})
@@ -114,15 +114,15 @@ func (f flood) judge(t *figures.Table, ours, stock, plain []delivery) {
 func (f flood) lost(d delivery) int { return f.count - d.Messages }
 
 // perGB returns the processor seconds for each GB delivered.
-func (d delivery) perGB() float64 { return 1e9 * d.cpu.Seconds() / float64(d.Bytes) }
+func (d delivery) perGB() float64 { return 1e9 * d.CPU.Seconds() / float64(d.Bytes) }
 
 // speed returns the median rate in the unit that suits the size of the messages.
 func (f flood) speed(all []delivery) string {
-	return speed(figures.Median(all, delivery.rate), f.size)
+	return figures.Speed(figures.Median(all, delivery.rate), f.size)
 }
 
 // send measures the plain copy of the messages, which lie back to back in a file.
-func (f flood) send(ctx context.Context, b *bench) (d delivery, err error) {
+func (f flood) send(ctx context.Context, b *station.Bench) (d delivery, err error) {
 	ctx, cancel := context.WithTimeout(ctx, playPatience)
 	defer cancel()
 	self, err := os.Executable()
@@ -134,12 +134,12 @@ func (f flood) send(ctx context.Context, b *bench) (d delivery, err error) {
 		return d, err
 	}
 	defer l.Close() //nolint:errcheck // only listened on
-	file := filepath.Join(b.dir, "frames")
+	file := filepath.Join(b.Dir, "frames")
 	defer os.Remove(file) //nolint:errcheck // in our temporary directory
 	if err := f.frames(file); err != nil {
 		return d, err
 	}
-	cmd := exec.CommandContext(ctx, self, sendCommand, l.Addr().String(), file)
+	cmd := exec.CommandContext(ctx, self, child.SendCommand, l.Addr().String(), file)
 	if err := cmd.Start(); err != nil {
 		return d, err
 	}
@@ -154,7 +154,7 @@ func (f flood) send(ctx context.Context, b *bench) (d delivery, err error) {
 	defer probe.Close([]*probe.Link{link})
 	d.Count, err = link.Count()
 	err = errors.Join(err, cmd.Wait())
-	d.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	d.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return d, err
 }
 
@@ -174,33 +174,4 @@ func (f flood) frames(path string) error {
 		}
 	}
 	return out.Close()
-}
-
-// The plain copy is this program once more: bench send <address> <file>. It is the least
-// that a player has to do: a read and a write for each MiB.
-const sendCommand = "send"
-
-func sendFile(address, path string) (err error) {
-	conn, err := net.Dial("tcp", address) //nolint:noctx // ends with the process
-	if err != nil {
-		return err
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close() //nolint:errcheck // read only
-	buf := make([]byte, child.CopyBuffer)
-	for {
-		n, err := f.Read(buf)
-		if errors.Is(err, io.EOF) {
-			return conn.Close()
-		}
-		if err != nil {
-			return err
-		}
-		if _, err := conn.Write(buf[:n]); err != nil {
-			return err
-		}
-	}
 }
