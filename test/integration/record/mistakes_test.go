@@ -135,7 +135,7 @@ var mistakes = []struct {
 	{"gomaster -p x", 1, `gomaster: --port: expected a valid 64 bit int but got "x"`},
 	{"gomaster --log-level loud", 1, `gomaster: --log-level must be one of "debug","info","warn","error" but got "loud"`},
 	{"gomaster --lisen 127.0.0.1", 1, `gomaster: unknown flag --lisen, did you mean "--listen"?`},
-	{"gomaster start", 1, "gomaster: unexpected argument start"},
+	{"gomaster start", 1, "gomaster: unexpected argument start: the only one is healthcheck; options begin with a dash"},
 	{"gomaster __hostname:=http://me", 1, `gomaster: host "http://me" must be a name or an IP address (see ROS_HOSTNAME and ROS_IP)`},
 }
 
