@@ -33,11 +33,8 @@ func (t *Topic) BeginWait(now time.Time) *Wait {
 	return w
 }
 
-// EndWait notes that a link goes on; w is nil if the link did not have to wait.
+// EndWait notes that a link goes on.
 func (t *Topic) EndWait(w *Wait, now time.Time) {
-	if w == nil {
-		return
-	}
 	t.heldUp.waits = slices.DeleteFunc(t.heldUp.waits, func(o *Wait) bool { return o == w })
 	took := now.Sub(w.since)
 	if took >= ReportedWait {

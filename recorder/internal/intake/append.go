@@ -69,7 +69,8 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, stamp rosbag
 			c.Topic.Drop(control.DropBufferFull, uint64(count))
 			return
 		}
-		n, size := in.fit(c.Topic, run, count)
+		wanted := int(c.Topic.Wanted(uint64(count)))
+		n, size := in.Filling.Fit(run, wanted, wanted == count)
 		in.Filling.Append(c.Conn, stamp, run[:size], n, received)
 		in.Filling.Open.Add(&c.Topic.Memory, in.Pool.Weight(size+n*filling.RecordOverhead))
 		c.NoteRecord(in.Rotation.Part())
@@ -84,12 +85,6 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, stamp rosbag
 			in.checkSize(received)
 		}
 	}
-}
-
-// fit returns how many frames of a run, and how many bytes, go into the open chunk. mu is held.
-func (in *Intake) fit(t *account.Topic, run []byte, count int) (n, size int) {
-	wanted := int(t.Wanted(uint64(count)))
-	return in.Filling.Fit(run, wanted, wanted == count)
 }
 
 // SealOpen hands the open chunk on, if it has messages. mu is held.
@@ -134,7 +129,9 @@ func (in *Intake) waitForChunk(t *account.Topic) bool {
 		}
 		w = in.wait(t, w)
 	}
-	t.EndWait(w, time.Now())
+	if w != nil {
+		t.EndWait(w, time.Now())
+	}
 	return in.Filling.Open != nil && in.accepts(t)
 }
 

@@ -45,8 +45,10 @@ func (f *LargeFrame) startWait() {
 // endWait notes that f goes on, or is given up. mu is held.
 func (f *LargeFrame) endWait() {
 	f.Turn.Waiting = false
-	f.link.Connection.Topic.EndWait(f.wait, time.Now())
-	f.wait = nil
+	if f.wait != nil {
+		f.link.Connection.Topic.EndWait(f.wait, time.Now())
+		f.wait = nil
+	}
 }
 
 // awaitLease waits for the turn of a message, and reports whether it has a lease: not if

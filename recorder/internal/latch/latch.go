@@ -72,7 +72,7 @@ type Store struct {
 // Shortage is what could not be kept for want of memory.
 type Shortage struct {
 	Text  string // empty for nothing
-	Topic string // empty if several topics are concerned
+	Topic string
 }
 
 // New returns an empty store. off says that files do not begin with latched messages.
