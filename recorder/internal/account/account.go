@@ -1,6 +1,6 @@
-// Package account counts what a recording takes in: topics, connections and publishers, what each
-// holds of the memory, what was recorded and what was lost, and why. It is pure: the caller has the
-// lock, which is that of the intake. Only the intake calls it; the answers are values.
+// Package account has the accounts of topics, connections and publishers: what each of them holds of the memory,
+// which messages were recorded, and which were lost and why. The package is pure: the caller has the lock of the
+// intake. Only the intake calls it; the answers are values.
 package account
 
 import (
@@ -83,8 +83,8 @@ func (a *Accounts) Sources() []*latch.Source {
 	return all
 }
 
-// ReleaseGone releases what is kept of publishers that are gone: the oldest latched messages,
-// accounts, and the connections that needed does not report. Without needed all connections stay.
+// ReleaseGone releases the oldest latched messages and accounts of publishers that are gone, and the connections
+// for which needed returns false. Without needed all connections stay.
 func (a *Accounts) ReleaseGone(latched *latch.Store, needed func(*Connection) bool, now time.Time) {
 	kept := map[*Topic]int{}
 	for _, c := range slices.Backward(a.Connections.All) {

@@ -27,7 +27,7 @@ type Drops struct {
 	BufferNeeded int64 // bytes, for DropOversize; zero if it is not known
 }
 
-// NewDrops returns what is to be reported of lost messages at now.
+// NewDrops returns the lost messages to report at now.
 func (a *Accounts) NewDrops(now time.Time) []Drops {
 	var all []Drops
 	for _, t := range a.Topics {

@@ -17,7 +17,7 @@ type Publishers struct {
 	refused map[string]struct{}      // addresses of publishers that were refused; nil for none
 }
 
-// Find returns the account of a publisher by its name, or nil.
+// find returns the account of a publisher by its name, or nil.
 func (p *Publishers) find(id string) *loss.Publisher {
 	i := slices.IndexFunc(p.All, func(u *loss.Publisher) bool { return u.ID == id })
 	if i < 0 {
@@ -93,13 +93,13 @@ func (a *Accounts) FoldPublishers(t *Topic, most int, which func(*loss.Publisher
 // publisherSize is how many bytes the account of a publisher takes.
 func publisherSize(id string) int64 { return ConnectionOverhead + namedBytes + int64(len(id)) }
 
-// PublisherNews is what is to be reported of one publisher.
+// PublisherNews is the news of one publisher.
 type PublisherNews struct {
 	Topic, Publisher string
 	loss.News
 }
 
-// PublisherNews returns what is to be reported of publishers at now.
+// PublisherNews returns the news of publishers at now that were not returned before.
 func (a *Accounts) PublisherNews(now time.Time) []PublisherNews {
 	var all []PublisherNews
 	for _, t := range a.Topics {

@@ -18,7 +18,7 @@ func (t *Tally) Add(n Tally) {
 	t.Bytes += n.Bytes
 }
 
-// Sub takes n from the tally.
+// sub takes n from the tally.
 func (t *Tally) sub(n Tally) {
 	t.Messages -= n.Messages
 	t.Bytes -= n.Bytes

@@ -18,7 +18,7 @@ type Wait struct {
 	reportedAt time.Time // zero if the wait was not reported
 }
 
-// heldUp is how the links of a topic were held up by a full buffer.
+// heldUp is how a full buffer holds up the links of a topic.
 type heldUp struct {
 	waits   []*Wait       // of the links that wait now
 	over    time.Duration // the sum of all waits that are over and were long enough for a report
@@ -33,11 +33,8 @@ func (t *Topic) BeginWait(now time.Time) *Wait {
 	return w
 }
 
-// EndWait notes that a link goes on; w is nil if the link did not have to wait.
+// EndWait notes that a link goes on.
 func (t *Topic) EndWait(w *Wait, now time.Time) {
-	if w == nil {
-		return
-	}
 	t.heldUp.waits = slices.DeleteFunc(t.heldUp.waits, func(o *Wait) bool { return o == w })
 	took := now.Sub(w.since)
 	if took >= ReportedWait {
@@ -59,14 +56,14 @@ func (t *Topic) HeldUp(now time.Time) time.Duration {
 	return all
 }
 
-// WaitNews is what is to be reported of the links of one topic.
+// WaitNews says that a link of a topic waits, or has waited.
 type WaitNews struct {
 	Topic string
 	Took  time.Duration
 	Over  bool // the links go on
 }
 
-// WaitNews returns what is to be reported of waits at now.
+// WaitNews returns the waits to report at now.
 func (a *Accounts) WaitNews(now time.Time) (all []WaitNews) {
 	for _, t := range a.Topics {
 		for _, w := range t.heldUp.waits {

@@ -7,10 +7,10 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 )
 
-// Accounts is the door for what is counted, and for the doubts about publishers.
+// Accounts is the door for the accounts of a recording, and for the doubts about publishers.
 type Accounts struct{ in *Intake }
 
-// Accounts returns the door for figures and doubts.
+// Accounts returns the door for accounts and doubts.
 func (in *Intake) Accounts() Accounts { return Accounts{in} }
 
 // Doubtful returns a channel that gets a token when there are sequence gaps that were not verified.
@@ -52,8 +52,8 @@ func (d Accounts) Overdue(now time.Time) []loss.Doubt {
 	return d.in.Account.Overdue(d.in.accepts, now)
 }
 
-// Unverified returns the publishers with gaps in their numbers, if it is not known whose numbers
-// they are.
+// Unverified returns the publishers with gaps in the numbers of their messages, if it is not known which node
+// has set the numbers.
 func (d Accounts) Unverified() []loss.Doubt {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
@@ -67,7 +67,8 @@ func (d Accounts) Explain(listed map[loss.Doubt]bool, now time.Time) {
 	d.in.Account.Explain(listed, now)
 }
 
-// Judge notes whether the numbers of a publisher are those of others, if it is still the same process.
+// Judge notes whether other nodes have set the numbers of a publisher's messages, if the publisher is still the
+// same process.
 func (d Accounts) Judge(about loss.Doubt, foreign bool) {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()

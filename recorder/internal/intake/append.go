@@ -16,9 +16,8 @@ import (
 
 // append copies a run of whole frames into the open chunk.
 func (in *Intake) append(c *account.Connection, run []byte, count int, received time.Time) {
-	// The last frame was complete at received; one nanosecond between the frames
-	// of a run keeps their order in every tool that sorts by time. With a clock of the
-	// graph's own many messages have one stamp, as in stock.
+	// The last frame was complete at received. The stamps of a run are one nanosecond apart, so that tools that
+	// sort by time keep the order. With a simulated clock many messages have one stamp, as in stock.
 	step := in.cfg.Sim.Step()
 	stamp := rosbag.TimeOf(in.cfg.Sim.At(received)).Add(-step * time.Duration(count-1))
 	in.Mu.Lock()
@@ -69,7 +68,8 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, stamp rosbag
 			c.Topic.Drop(control.DropBufferFull, uint64(count))
 			return
 		}
-		n, size := in.fit(c.Topic, run, count)
+		wanted := int(c.Topic.Wanted(uint64(count)))
+		n, size := in.Filling.Fit(run, wanted, wanted == count)
 		in.Filling.Append(c.Conn, stamp, run[:size], n, received)
 		in.Filling.Open.Add(&c.Topic.Memory, in.Pool.Weight(size+n*filling.RecordOverhead))
 		c.NoteRecord(in.Rotation.Part())
@@ -86,13 +86,7 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, stamp rosbag
 	}
 }
 
-// fit returns how many frames of a run, and how many bytes, go into the open chunk. mu is held.
-func (in *Intake) fit(t *account.Topic, run []byte, count int) (n, size int) {
-	wanted := int(t.Wanted(uint64(count)))
-	return in.Filling.Fit(run, wanted, wanted == count)
-}
-
-// SealOpen hands the open chunk on, if it has messages. mu is held.
+// sealOpen submits the open chunk, if the chunk has messages. mu is held.
 func (in *Intake) sealOpen() {
 	if c := in.Filling.Take(); c != nil {
 		in.Pool.Settle(c)
@@ -120,8 +114,8 @@ func (in *Intake) took(t *account.Topic, messages, bytes uint64) {
 	}
 }
 
-// WaitForChunk makes sure of an open chunk, and waits for room where links wait. It returns false if there
-// is no room, or if messages of t are not wanted any more. mu is held.
+// waitForChunk opens a chunk if none is open, and waits for room where links wait. It returns false if there is
+// no room, or if messages of t are no longer recorded. mu is held.
 func (in *Intake) waitForChunk(t *account.Topic) bool {
 	var w *account.Wait
 	for in.Filling.Open == nil && in.accepts(t) { // another link may open one while we wait
@@ -134,11 +128,13 @@ func (in *Intake) waitForChunk(t *account.Topic) bool {
 		}
 		w = in.wait(t, w)
 	}
-	t.EndWait(w, time.Now())
+	if w != nil {
+		t.EndWait(w, time.Now())
+	}
 	return in.Filling.Open != nil && in.accepts(t)
 }
 
-// OpenChunk makes sure of an open chunk if there is room for one. mu is held.
+// OpenChunk opens a chunk if none is open. It returns false if there is no room. mu is held.
 func (in *Intake) OpenChunk() bool {
 	if in.Filling.Open == nil {
 		c := in.Pool.Open()
@@ -170,7 +166,7 @@ func (in *Intake) wait(t *account.Topic, w *account.Wait) *account.Wait {
 	return w
 }
 
-// signal puts a token into a channel, unless it has one that its receiver has not seen yet.
+// signal puts a token into a channel of one token, unless the channel has one already.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -178,7 +174,7 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// release takes a chunk back after it was written or given up.
+// release takes the buffer of a chunk back, which was written or given up.
 func (in *Intake) release(c *memory.Chunk) {
 	in.Mu.Lock()
 	in.Pool.Put(c)

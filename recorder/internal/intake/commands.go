@@ -30,7 +30,7 @@ func (in *Intake) enter(s control.State) {
 	in.cfg.OnChange()
 }
 
-// BegunAt returns when the recording was started, zero while it is stopped.
+// BegunAt returns when the recording was started; zero while the recording is stopped.
 func (d Commands) BegunAt() time.Time {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
@@ -87,8 +87,8 @@ func (d Commands) RequestSplit(now time.Time) (*command.Command, error) {
 	return in.rotate(now), nil
 }
 
-// RequestStop ends the file behind what was received until now. The command is nil if there
-// is no file and none to come.
+// RequestStop ends the file behind the messages that were received until now. The command is nil if there is no
+// file, and no start under way.
 func (d Commands) RequestStop() (*command.Command, error) {
 	in := d.in
 	in.Mu.Lock()

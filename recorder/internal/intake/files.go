@@ -21,7 +21,7 @@ func (in *Intake) Files() Files { return Files{in} }
 // Next waits for the next chunk or command. ok is false when the intake is closed and the queue is empty.
 func (d Files) Next() (item command.Item, ok bool) { return d.in.queue.Take() }
 
-// Release takes a chunk back after it was written or given up.
+// Release takes the buffer of a chunk back, which was written or given up.
 func (d Files) Release(c *memory.Chunk) { d.in.release(c) }
 
 // claim counts n bytes for latched messages on their way to a file, if that many bytes are free.
@@ -85,8 +85,8 @@ func (d Files) Written(c *memory.Chunk, bytes int64, part int) {
 	in.Rotation.Written(c.Part, c.Cost, bytes, in.cfg.Encoder.Compresses())
 }
 
-// Failover makes all that comes from now on go into another file, which the sink has
-// opened after a fault, and returns how that begins.
+// Failover makes all messages from now on go into another file, which the sink has opened after a fault. It
+// returns how the file begins.
 func (d Files) Failover(now time.Time) *command.FileStart {
 	in := d.in
 	in.Mu.Lock()
@@ -98,8 +98,7 @@ func (d Files) Failover(now time.Time) *command.FileStart {
 	return in.fileStart(now, nil)
 }
 
-// FileOpened begins to record into the file that command c has opened, and returns how that
-// begins.
+// FileOpened begins to record into the file that command c has opened, and returns how the file begins.
 func (d Files) FileOpened(c *command.Command, now time.Time) *command.FileStart {
 	in := d.in
 	in.Mu.Lock()
@@ -125,7 +124,7 @@ func (d Files) NotOpened(c *command.Command) {
 	}
 }
 
-// FileClosed notes that the files up to that of part are closed.
+// FileClosed notes that the files of all parts up to part are closed.
 func (d Files) FileClosed(part int) {
 	in := d.in
 	in.closedParts.Store(int64(part) + 1)

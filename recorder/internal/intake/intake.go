@@ -1,7 +1,7 @@
-// Package intake makes a run of frames part of the right chunk: it has the one lock that a message
-// meets. The pure rooms account, filling, memory, latch, ring and rotation decide under that lock. The
-// intake queues chunks and commands for the sink, knows nothing of files, and answers with plain
-// figures. Callers have one of five doors: Links, Commands, Files, Snapshots and Accounts.
+// Package intake makes a run of frames part of the right chunk. It has the one lock that a message meets.
+// The pure rooms account, filling, memory, mode, latch, ring and rotation decide under that lock. The
+// intake queues chunks and commands for the sink, knows nothing of files, and answers with values.
+// Callers have one of five doors: Links, Commands, Files, Snapshots and Accounts.
 package intake
 
 import (

@@ -35,7 +35,7 @@ func (l *Link) Frames(run []byte, count int, received time.Time) {
 	l.In.append(l.Connection, run, count, received)
 }
 
-// LargeOverhead is room for the records around a large frame in its chunk: its
+// largeOverhead is room for the records around a large frame in its chunk: its
 // connection, its own header, the chunk's header and index.
 const largeOverhead = 16 << 10
 
@@ -60,9 +60,9 @@ func (l *Link) Large(frameBytes int) tcpros.LargeFrame {
 	return f
 }
 
-// takeLarge gives a large message a chunk of its own, into which it is read straight
-// from the socket: no copy, and no other topic waits for it. What was announced counts as
-// it arrives, whatever happens when the buffer is full: a false claim costs nothing.
+// takeLarge gives a large message a chunk of its own, into which the message is read straight from the socket:
+// nothing is copied, and no other topic waits. Bytes count for the buffer as they arrive, not when they are
+// announced: a false announcement costs nothing.
 func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	in, c := l.In, l.Connection
 	in.Mu.Lock()
@@ -116,9 +116,9 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 // begin starts the message in its chunk. Mu of the intake is held.
 func (f *LargeFrame) begin() {
 	in, c := f.link.In, f.link.Connection
-	// nil makes the chunk hold the record: it may be given up, so each one does until
-	// the record is safely in another. Where that costs less than a percent each one
-	// does anyway, and belongs to whatever file is written when it is complete.
+	// Without records the chunk gets the connection record. A message may be given up, so each chunk has the
+	// record until an earlier chunk of the file has it for certain. Where the record is less than a percent of
+	// the message, each chunk has it, and may go into whatever file is written when the message is complete.
 	var records *chunk.Records
 	if c.HasRecord(in.Rotation.Part()) && c.Bytes*recordShare > f.size {
 		records, f.relies = in.Filling.Records, true
@@ -195,7 +195,7 @@ func (f *LargeFrame) grow(count int64) bool {
 	return false
 }
 
-// giveUp takes the message out of its chunk and gives that back. Mu of the intake is held.
+// giveUp takes the message out of its chunk and gives the chunk back. Mu of the intake is held.
 func (f *LargeFrame) giveUp() {
 	in := f.link.In
 	f.Turn.Chunk.Builder.AbortMessage()
@@ -224,7 +224,7 @@ func (f *LargeFrame) Commit(received time.Time) {
 	in.commit(f.detachChunk(), c, f.size-4, received, stored)
 }
 
-// latest returns a copy of a latching publisher's message, if there is memory for it.
+// latest returns a copy of the frame of a latching publisher; nil if there is no memory for a copy.
 func (f *LargeFrame) latest() []byte {
 	in, c := f.link.In, f.link.Connection
 	if !c.Latching {
@@ -239,7 +239,7 @@ func (f *LargeFrame) latest() []byte {
 	return bytes.Clone(f.Turn.Chunk.Builder.Frame())
 }
 
-// detachChunk gives the chunk away. Mu of the intake is held.
+// detachChunk returns the chunk, which the message has no longer. Mu of the intake is held.
 func (f *LargeFrame) detachChunk() *memory.Chunk {
 	c := f.Turn.Chunk
 	f.Turn.Chunk = nil // the link must not keep a buffer that is let go
@@ -249,8 +249,8 @@ func (f *LargeFrame) detachChunk() *memory.Chunk {
 	return c
 }
 
-// commit hands on a chunk with one large message. stored says that the record of its
-// connection is in it or in an earlier one of the file. mu is held.
+// commit submits a chunk with one large message. stored says that the chunk, or an earlier chunk of the file, has
+// the record of the connection. mu is held.
 func (in *Intake) commit(chunk *memory.Chunk, c *account.Connection, payload int, received time.Time, stored bool) {
 	if !in.accepts(c.Topic) {
 		in.countUnwanted(c)
@@ -271,7 +271,7 @@ func (in *Intake) commit(chunk *memory.Chunk, c *account.Connection, payload int
 	in.checkSize(received)
 }
 
-// countUnwanted counts one message that is not wanted. mu is held.
+// countUnwanted counts one message that is not recorded. mu is held.
 func (in *Intake) countUnwanted(c *account.Connection) {
 	switch {
 	case in.Mode.Full || c.Topic.AtLimit(): // it is not wanted
@@ -322,7 +322,7 @@ func (f *watchedFrame) Commit(received time.Time) {
 	f.LargeFrame.Commit(received)
 }
 
-// CountMissed counts n messages that never arrived; a negative n takes back messages that were counted
+// countMissed counts n messages that never arrived; a negative n takes back messages that were counted
 // by mistake. Messages that would not have been recorded do not count.
 func (l *Link) countMissed(n int) {
 	if n == 0 {

@@ -76,7 +76,7 @@ func (d Links) ReachedLimit(t *account.Topic) bool {
 	return t.AtLimit()
 }
 
-// LeaveTopic releases what is kept of a topic without links, but for its account.
+// LeaveTopic releases the accounts of the publishers of a topic without links. The account of the topic stays.
 func (d Links) LeaveTopic(t *account.Topic) {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
@@ -124,8 +124,8 @@ func (in *Intake) connect(t *account.Topic, c *account.Connection, info tcpros.L
 	again := pub.URI == account.Clip(info.PublisherURI)
 	pub.Open(again, in.accepts(c.Topic), time.Now())
 	l := &Link{In: in, Connection: c, Publisher: pub}
-	// rospy sends a copy under a number of its own to each new subscriber of a latched
-	// topic, which nobody else gets. UDPROS counts what it loses itself.
+	// rospy sends each new subscriber of a latched topic a copy with a number that no other subscriber sees.
+	// UDPROS counts its losses itself.
 	if !c.Conn.Header.Latching() && info.Transport != "UDPROS" && loss.Numbered(c.Conn.Header.MessageDefinition()) {
 		l.seq = pub.Watch(again)
 	}

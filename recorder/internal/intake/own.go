@@ -11,7 +11,7 @@ import (
 // OwnType is the type of messages that the recorder itself publishes.
 type OwnType struct{ Name, MD5Sum, Definition string }
 
-// BackdateLimit is how far back MarkAt reaches. Messages of the past belong to files and
+// backdateLimit is how far back MarkAt reaches. Messages of the past belong to files and
 // snapshots that may be closed.
 const backdateLimit = time.Minute
 

@@ -37,16 +37,16 @@ func (in *Intake) rotateIfDue(now time.Time) {
 	}
 }
 
-// NextFile begins the next file where a limit of the present one is reached, but not
-// while nothing is recorded: the first message afterwards will. mu is held.
+// nextFile begins the next file because a limit of the present file is reached. While nothing is recorded it does
+// nothing: the first message afterwards begins the file. mu is held.
 func (in *Intake) nextFile(now time.Time) {
 	if in.Mode.Records() {
 		in.rotate(now)
 	}
 }
 
-// fileStart returns how a file, or what follows a pause, begins now, with the latched
-// messages of all connections or of those that want says. mu is held.
+// fileStart returns how a file, or the time after a pause, begins now: with the latched messages of all
+// connections, or of those that pass want if want is not nil. mu is held.
 func (in *Intake) fileStart(now time.Time, want func(*latch.Source) bool) *command.FileStart {
 	o := &command.FileStart{At: now, Stamp: rosbag.TimeOf(in.cfg.Sim.At(now)), Part: in.Rotation.Part(), Latched: in.latchedAtFile(want)}
 	for _, l := range o.Latched {
@@ -60,8 +60,8 @@ func (in *Intake) fileStart(now time.Time, want func(*latch.Source) bool) *comma
 	return o
 }
 
-// LatchedAtFile returns the latched messages that a file begins with: of all publishers, or of those
-// that pass want if it is not nil. mu is held.
+// latchedAtFile returns the latched messages that a file begins with: of all publishers, or of those
+// that pass want if want is not nil. mu is held.
 func (in *Intake) latchedAtFile(want func(*latch.Source) bool) []*latch.Message {
 	all := in.Latched.AtFile(in.Account.Sources(), want)
 	for _, l := range all {
@@ -70,8 +70,8 @@ func (in *Intake) latchedAtFile(want func(*latch.Source) bool) []*latch.Message 
 	return all
 }
 
-// Rotate makes all messages from now on go into the next file. The writer opens it
-// when it has written what is queued. mu is held.
+// rotate makes all messages from now on go into the next file, which the sink opens when it has written what is
+// queued. mu is held.
 func (in *Intake) rotate(now time.Time) *command.Command {
 	now = in.Filling.Later(now)
 	in.sealOpen()

@@ -37,7 +37,7 @@ func (d Snapshots) Simulated() bool { return d.in.cfg.Sim != nil }
 // Stamp returns the time of the recording at now.
 func (d Snapshots) Stamp(now time.Time) time.Time { return d.in.cfg.Sim.At(now) }
 
-// RepeatedInSnapshot accounts for latched messages that were written to a snapshot.
+// RepeatedInSnapshot counts the latched messages of a chunk that was written to a snapshot.
 func (d Snapshots) RepeatedInSnapshot(c *chunk.Sealed) {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
@@ -188,7 +188,7 @@ func (d Snapshots) RequestSnapshot(at time.Time) {
 	in.Mu.Unlock()
 }
 
-// EndRequest ends what RequestSnapshot has begun: the ring gives up chunks again.
+// EndRequest ends the request of RequestSnapshot: the ring gives up chunks again.
 func (d Snapshots) EndRequest() {
 	in := d.in
 	in.Mu.Lock()
@@ -214,8 +214,8 @@ func (d Snapshots) SnapshotClosed() {
 	in.Mu.Unlock()
 }
 
-// endSnapshot ends the snapshot that is being taken, if there is one, with what was received
-// until now. Mu is held.
+// endSnapshot ends the snapshot that is being taken, if there is one. Messages that were received until now belong
+// to the snapshot. mu is held.
 func (in *Intake) endSnapshot() {
 	if sn := in.Ring.End(); sn != nil {
 		in.sealOpen()

@@ -134,10 +134,10 @@ func (l *Turns) expire(now time.Time) (ended bool) {
 	return ended
 }
 
-// Begun reports whether the message has a chunk.
+// begun reports whether the message has a chunk.
 func (f *Turn) begun() bool { return f.Chunk != nil }
 
-// HeldBytes returns the memory that counts for the message.
+// heldBytes returns the memory that counts for the message.
 func (f *Turn) heldBytes() int64 {
 	if !f.begun() {
 		return 0

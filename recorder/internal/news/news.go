@@ -52,11 +52,7 @@ func (n *News) logShortages(log *zap.Logger) {
 		log.Warn("memory does not hold as much as snapshots are to begin with: give more, or compress",
 			zap.Duration("wanted", s.Wanted), zap.Duration("held", s.Held.Round(time.Millisecond)), zap.Int64("bytes", s.Bytes))
 	}
-	switch s := n.Latched; {
-	case s.Text == "":
-	case s.Topic == "":
-		log.Warn(s.Text)
-	default:
+	if s := n.Latched; s.Text != "" {
 		log.Warn(s.Text, zap.String("topic", s.Topic))
 	}
 }

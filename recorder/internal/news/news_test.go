@@ -52,7 +52,6 @@ func TestLog(t *testing.T) {
 		"latched messages of one topic": {
 			news.News{Latched: latch.Shortage{Text: "no room", Topic: "/map"}}, []string{"warn no room; topic /map"},
 		},
-		"latched messages of several topics": {news.News{Latched: latch.Shortage{Text: "no room"}}, []string{"warn no room"}},
 		"a publisher that lost much": {
 			news.News{Publishers: []account.PublisherNews{{Topic: "/t", Publisher: "/p", News: loss.News{Missed: 3, Lost: 2, Back: 1, Without: 1200*ms + 1}}}},
 			[]string{

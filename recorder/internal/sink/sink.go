@@ -53,29 +53,19 @@ type Sink struct {
 
 // Config is what a sink is made of.
 type Config struct {
-	Log         *zap.Logger
-	Files       intake.Files
-	Commands    intake.Commands
-	Snapshots   intake.Snapshots
-	Encoder     *encode.Encoder
-	Compression rosbag.Compression
-	Report      func(at time.Time) []byte // makes the account of losses; nil for none
-	ReportTopic string
-	AbortDrain  <-chan struct{} // closed: give up what is queued
-	Bags        files.Config    // without Log and Counts, which are those of the sink
-	Keeps       Mode
-	First       *files.Bag // the bag that is written; nil while stopped
+	Log          *zap.Logger
+	Files        intake.Files
+	Commands     intake.Commands
+	Snapshots    intake.Snapshots
+	Encoder      *encode.Encoder
+	Compression  rosbag.Compression
+	Report       func(at time.Time) []byte // makes the account of losses; nil for none
+	ReportTopic  string
+	AbortDrain   <-chan struct{} // closed: give up what is queued
+	Bags         files.Config    // without Log and Counts, which are those of the sink
+	SnapshotMode control.SnapshotMode
+	First        *files.Bag // the bag that is written; nil while stopped
 }
-
-// Mode says whether snapshots are written.
-type Mode int
-
-// The modes.
-const (
-	NoSnapshots Mode = iota
-	OnlySnapshots
-	BesideRecording
-)
 
 // New returns a sink that does not write yet.
 func New(o Config) *Sink {
@@ -90,13 +80,13 @@ func New(o Config) *Sink {
 		Out:         o.First,
 		Failed:      make(chan struct{}),
 	}
-	o.Bags.Log, o.Bags.Counts, o.Bags.OnlySnapshots = o.Log, o.Files, o.Keeps == OnlySnapshots
+	o.Bags.Log, o.Bags.Counts, o.Bags.OnlySnapshots = o.Log, o.Files, o.SnapshotMode == control.SnapshotOnly
 	s.Bags = files.New(o.Bags)
 	s.packer = latch.Packer{Claims: o.Files, Compression: o.Compression, ChunkBytes: o.Files.ChunkBytes()}
-	if o.Keeps != NoSnapshots {
+	if o.SnapshotMode != control.SnapshotOff {
 		s.Snapshotter = snapshot.New(snapshot.Config{
-			Log: o.Log, In: o.Snapshots, Bags: s.Bags, Packer: s.packer, Only: o.Keeps == OnlySnapshots,
-			Outputs: o.Bags.Outputs.SnapshotSeries(o.Keeps == BesideRecording), Aborted: s.drainAborted,
+			Log: o.Log, In: o.Snapshots, Bags: s.Bags, Packer: s.packer, Only: o.SnapshotMode == control.SnapshotOnly,
+			Outputs: o.Bags.Outputs.SnapshotSeries(o.SnapshotMode == control.SnapshotBeside), Aborted: s.drainAborted,
 		})
 	}
 	return s

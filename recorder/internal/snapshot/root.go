@@ -12,11 +12,10 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Root makes of the chunk that a snapshot begins with one that begins with the window,
-// and with the records of all connections that later chunks rely on: what is left by a
-// crash within the snapshot can be read then. A chunk that is one large message stays
-// as it is; so does one for which there is no memory. false means that nothing of it is
-// wanted.
+// root makes the first chunk of a snapshot anew: with the messages of the window only, and with the records of all
+// connections that later chunks rely on, so that the bag can be read even if a crash ends it. A chunk that is one
+// large message stays as it is, and so does a chunk if there is no memory for another. wanted is false if no message
+// of the chunk is in the window.
 func (w *Writer) root(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bool) {
 	var from time.Duration
 	before, span := sn.From.Sub(old.FirstAt), old.LastAt.Sub(old.FirstAt) // by the monotonic clock, whatever others do
@@ -77,8 +76,8 @@ type passage struct {
 // clockStep is how far a stamp is behind the latest one at least where the clock has gone back.
 const clockStep = time.Second
 
-// of returns the time from the first message to m. A mark may be about a moment before that of the
-// message before it: it comes with that one.
+// of returns the time from the first message to m. The stamp of a mark may be earlier than that of the message before
+// the mark: the mark comes at the time of that message.
 func (p *passage) of(m *rosbag.Message) time.Duration {
 	if m.Conn.Topic == bagnote.MarksTopic {
 		return p.passed
@@ -106,10 +105,10 @@ func passageOf(c *latch.Chunk) (p passage) {
 	return p
 }
 
-// divide appends the messages of c that come at from, counted from its first one, or later to b,
-// in their order: all of them if from is zero, also those with stamps before that of the first one,
-// as marks may have. What is latched before becomes part of the state where sn begins; there is an
-// error if there is no memory for that.
+// divide appends to b, in their order, the messages of c that come at from or later, counted from the first message.
+// If from is zero these are all messages, also those with earlier stamps than the first one, as marks may have. The
+// latched messages before from become part of the state where sn begins; it is an error if there is no memory for
+// them.
 func (w *Writer) divide(sn *Snapshot, c *latch.Chunk, from time.Duration, b *chunk.Builder) error {
 	latching := w.In.LatchingOf(c.Sealed)
 	if b == nil && len(latching) == 0 {
@@ -137,5 +136,5 @@ func (w *Writer) divide(sn *Snapshot, c *latch.Chunk, from time.Duration, b *chu
 	return w.In.AddCut(&sn.State, cut)
 }
 
-// LeastLarge is how large a message is at least before its chunk is left as it is.
+// leastLarge is the least size of a message whose chunk stays as it is, in bytes.
 const leastLarge = 1 << 20

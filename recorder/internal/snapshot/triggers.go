@@ -12,8 +12,8 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
-// Snapshots are taken one at a time, and after a burst one each second: a trigger that is
-// stuck must not fill the directory.
+// Snapshots are taken one at a time, and one each second after a burst: a trigger that fires
+// without end must not fill the directory.
 const (
 	burst         = 10
 	snapshotEvery = time.Second

@@ -123,7 +123,7 @@ func (w *Writer) Close() {
 	}
 }
 
-// Begin gives the ring to a snapshot, and what is kept from now on. The sink's goroutine
+// Begin gives the ring to a snapshot, and each chunk that Keep takes from now on. The sink's goroutine
 // calls it.
 func (w *Writer) Begin(of *ring.Taking) {
 	w.current = of.Job.(*Snapshot)
@@ -175,8 +175,8 @@ func (w *Writer) run() {
 	}
 }
 
-// openSnapshot writes what a snapshot begins with: the latched messages that are not
-// among the others, then the ring. It empties chunks as it goes.
+// openSnapshot writes the beginning of a snapshot: the latched messages from before the ring, then the ring.
+// It sets the entries of chunks to nil as they are written.
 func (w *Writer) openSnapshot(sn *Snapshot, chunks []*latch.Chunk) {
 	sn.addConns(chunks)
 	begin := sn.beginning(chunks)
@@ -222,7 +222,7 @@ func (sn *Snapshot) addConns(chunks []*latch.Chunk) {
 	}
 }
 
-// openWithLatched writes what is latched at the beginning of a snapshot, with its time.
+// openWithLatched writes the messages that are latched where a snapshot begins, with the time of the beginning.
 func (w *Writer) openWithLatched(sn *Snapshot, begin time.Time, chunks []*latch.Chunk) {
 	defer w.In.EndState(&sn.State)
 	at := rosbag.TimeOf(w.In.Stamp(sn.At))
@@ -258,7 +258,7 @@ func (w *Writer) addToSnapshot(sn *Snapshot, c *latch.Chunk) {
 	w.addChunk(sn, c)
 }
 
-// addChunk writes a chunk, or counts why it does not.
+// addChunk writes a chunk, or counts why it is not written.
 func (w *Writer) addChunk(sn *Snapshot, c *latch.Chunk) {
 	defer w.In.GiveBack(c)
 	switch {
