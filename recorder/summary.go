@@ -10,21 +10,18 @@ import (
 
 // summary reads the accounts after the pipeline has been closed.
 func (r *session) summary(d time.Duration) control.Summary {
-	s := r.in.Accounts().Summary(time.Now())
+	s, files := r.lossesNow(), r.sink.Bags.Finished.Account()
 	s.Duration, s.Triggers = d, r.o.triggers()
+	s.File, s.Bytes, s.Files, s.Earlier = files.File, files.Bytes, files.Files, files.Earlier
 	if r.o.Adaptive {
 		s.Chunks = r.sink.Encoder.Stored()
 	}
-	files := r.sink.Bags.Finished.Account()
-	s.File, s.Bytes, s.Earlier = files.Last, files.Bytes, files.Earlier
-	s.Files = files.Files
 	if out := r.sink.Current(); r.sink.Abandoned.Load() && out != nil {
 		bytes := r.in.Accounts().FileBytes()
 		s.File = out.Target() + bagname.ActiveSuffix
 		s.Bytes += bytes
 		s.Files = append(s.Files, control.FileSummary{File: s.File, Bytes: bytes})
 	}
-	s.NoMaster = r.noMaster.Load()
 	for _, t := range s.Topics {
 		if len(t.Publishers)+t.Former.Count+t.Refused == 0 && slices.Contains(r.o.Select.literal, t.Topic) {
 			s.Missing = append(s.Missing, t.Topic)
