@@ -20,7 +20,7 @@ func main() { os.Exit(program.OffMainThread(func() int { return run(os.Args[1:])
 
 func run(args []string) int {
 	if len(args) > 0 && args[0] == doors.HealthcheckCommand {
-		s, _, err := parse(args)
+		s, err := parse(args)
 		return doors.Healthcheck(name, &s.Common, s.record.Select.Topics, err)
 	}
 	console := term.NewConsole(os.Stderr, program.Terminal(os.Stderr))

@@ -60,7 +60,7 @@ func TestServices(t *testing.T) {
 	}{
 		{"pause", nil, "true: paused recording to /bags/a_0.bag"},
 		{"pause", nil, "true: already paused"},
-		{"start", nil, "true: already started, and paused: ~resume goes on to /bags/a_0.bag"},
+		{"start", nil, "true: already started, and paused: ~resume continues the recording to /bags/a_0.bag"},
 		{"resume", nil, "true: recording to /bags/a_0.bag"},
 		{"resume", nil, "true: already recording to /bags/a_0.bag"},
 		{"start", nil, "true: already recording to /bags/a_0.bag"},
