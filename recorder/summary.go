@@ -10,14 +10,12 @@ import (
 
 // summary reads the accounts after the pipeline has been closed.
 func (r *session) summary(d time.Duration) control.Summary {
-	s := r.lossesNow()
+	s, files := r.lossesNow(), r.sink.Bags.Finished.Account()
 	s.Duration, s.Triggers = d, r.o.triggers()
+	s.File, s.Bytes, s.Files, s.Earlier = files.File, files.Bytes, files.Files, files.Earlier
 	if r.o.Adaptive {
 		s.Chunks = r.sink.Encoder.Stored()
 	}
-	files := r.sink.Bags.Finished.Account()
-	s.File, s.Bytes, s.Earlier = files.Last, files.Bytes, files.Earlier
-	s.Files = files.Files
 	if out := r.sink.Current(); r.sink.Abandoned.Load() && out != nil {
 		bytes := r.in.Accounts().FileBytes()
 		s.File = out.Target() + bagname.ActiveSuffix

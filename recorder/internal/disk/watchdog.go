@@ -30,7 +30,7 @@ type Watchdog struct {
 	mu      sync.Mutex        // guards the following fields
 	pending []*operation      // operations in progress, the oldest first
 	spare   []*operation      // finished operations, whose memory is used again
-	looked  time.Time         // when Report, or the end of an operation, looked at pending last; zero before the first Report
+	looked  time.Time         // when pending was looked at last, to report or at an end; zero before the first Report
 	times   control.DiskTimes // how long finished operations took
 }
 

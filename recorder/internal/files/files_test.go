@@ -197,7 +197,7 @@ func TestLastBag(t *testing.T) {
 			t.Errorf("%s exists: %v", b.Target(), !want)
 		}
 	}
-	if a := f.Finished.Account(); a.Last != last.Target() || len(a.Files) != 3 || !a.Files[0].Deleted || a.Files[1].Deleted {
+	if a := f.Finished.Account(); a.File != last.Target() || len(a.Files) != 3 || !a.Files[0].Deleted || a.Files[1].Deleted {
 		t.Errorf("%+v", a)
 	}
 }

@@ -37,14 +37,6 @@ type FinishedBags struct {
 	more    int                  // number of errors after those
 }
 
-// filesAccount is the account of all files that are closed.
-type filesAccount struct {
-	Last    string // the last bag of the recording itself; empty if there was none
-	Bytes   int64
-	Files   []control.FileSummary // the latest ones
-	Earlier control.EarlierFiles
-}
-
 // finishedBag is one bag that is closed.
 type finishedBag struct {
 	control.Bag
@@ -174,9 +166,8 @@ func (l *FinishedBags) Open(id int) (*os.File, control.Bag, error) {
 	return f, b.Bag, err
 }
 
-// Account returns the account of the files.
-func (l *FinishedBags) Account() filesAccount {
-	var a filesAccount
+// Account returns what a summary says about files.
+func (l *FinishedBags) Account() (a control.Summary) {
 	listed := 0
 	for _, b := range l.List() {
 		_, deleted := l.Retain.Status(b.retained)
@@ -191,7 +182,7 @@ func (l *FinishedBags) Account() filesAccount {
 	defer l.mu.Unlock()
 	a.Bytes, a.Earlier = l.bytes, l.earlier
 	if l.file != "" {
-		a.Last = l.place.Path(l.file)
+		a.File = l.place.Path(l.file)
 	}
 	a.Earlier.Deleted = deleted + l.gone - listed
 	return a

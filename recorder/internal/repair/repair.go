@@ -59,9 +59,9 @@ type Options struct {
 	Series   *bagfile.Series
 	Log      *zap.Logger
 	Finished func(path string, bytes int64) // called for each bag that was recovered
-	Kept     func(bag, original string)     // called with the names of a bag and of the file that it was made from, and again when that file is renamed
+	Kept     func(bag, original string)     // called with a bag and the file that it was made from, and again when that file is renamed
 	Crowded  func() bool                    // reports whether much of the recording waits for the disk
-	Buffer   int64                          // size of the recorder's buffer in bytes: a chunk may be as long; negative for no limit
+	Buffer   int64                          // bytes of the recorder's buffer, which a chunk may be as long as; negative for no limit
 	MinSpace int64                          // bytes of the disk that have to stay free
 }
 
