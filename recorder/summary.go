@@ -17,7 +17,7 @@ func (r *session) summary(d time.Duration) control.Summary {
 		s.Chunks = r.sink.Encoder.Stored()
 	}
 	if out := r.sink.Current(); r.sink.Abandoned.Load() && out != nil {
-		bytes := r.in.Accounts().FileBytes()
+		bytes := r.in.Accounts().Stats(time.Now()).FileBytes
 		s.File = out.Target() + bagname.ActiveSuffix
 		s.Bytes += bytes
 		s.Files = append(s.Files, control.FileSummary{File: s.File, Bytes: bytes})

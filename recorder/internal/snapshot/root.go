@@ -29,7 +29,7 @@ func (w *Writer) root(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bo
 		w.In.GiveBack(old)
 		return nil, false
 	}
-	if old.UncompressedBytes > int64(max(2*w.In.ChunkBytes(), leastLarge)) && old.MessageCount() == 1 {
+	if old.UncompressedBytes > int64(max(2*w.Packer.ChunkBytes, leastLarge)) && old.MessageCount() == 1 {
 		return old, true
 	}
 	sn.rooted = true
