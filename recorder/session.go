@@ -298,3 +298,10 @@ func (r *session) abandon() {
 	r.sink.Abandoned.Store(true)
 	r.in.Abandon()
 }
+
+// lossesNow returns the account of what was lost until now.
+func (r *session) lossesNow() control.Summary {
+	s := r.in.Accounts().Summary(time.Now())
+	s.NoMaster = r.noMaster.Load()
+	return s
+}
