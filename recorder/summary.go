@@ -30,10 +30,3 @@ func (r *session) summary(d time.Duration) control.Summary {
 	s.Missing = append(s.Missing, r.o.Select.unmatched()...)
 	return s
 }
-
-// lossesNow returns the account of what was lost until now.
-func (r *session) lossesNow() control.Summary {
-	s := r.in.Accounts().Summary(time.Now())
-	s.NoMaster = r.noMaster.Load()
-	return s
-}

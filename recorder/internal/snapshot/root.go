@@ -18,7 +18,7 @@ import (
 // message, or for which there is no memory, stays as it is. wanted is false if no message is in the window.
 func (w *Writer) root(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bool) {
 	var from time.Duration
-	before, span := sn.From.Sub(old.FirstAt), old.LastAt.Sub(old.FirstAt) // by the monotonic clock; stamps may go by another one
+	before, span := sn.From.Sub(old.FirstAt), old.LastAt.Sub(old.FirstAt) // by the monotonic clock, not by stamps
 	if before > 0 && span > 0 {
 		from = before
 		if p := passageOf(old); w.In.Simulated() || p.back > 0 {
