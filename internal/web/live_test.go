@@ -44,7 +44,7 @@ func dial(t *testing.T, c *webtest.Client, path string, headers ...string) (ws *
 	defer cancel()
 	var resp *http.Response
 	err := webtest.Patiently(true, func() (err error) {
-		ws, resp, err = websocket.Dial(ctx, "ws"+strings.TrimPrefix(c.Address, "http")+path, &websocket.DialOptions{
+		ws, resp, err = websocket.Dial(ctx, "ws"+strings.TrimPrefix(c.Address, "http")+path, &websocket.DialOptions{ //nolint:bodyclose // closed below
 			Subprotocols: viewerProtocols, HTTPHeader: h, Host: h.Get("Host"), HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 		})
 		return err

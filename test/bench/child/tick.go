@@ -10,9 +10,10 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/gorosbag/gorosbag/test/load"
 	"github.com/gorosbag/gorosbag/test/probe"
-	"golang.org/x/sys/unix"
 )
 
 // tick connects and sends messages at a period.

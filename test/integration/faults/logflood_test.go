@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // Limits of the log: see internal/loglimit.
@@ -156,7 +157,7 @@ func TestUnreachablePublishers(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	const publishers = 1024
 	for i := range publishers {
-		g.Register(fmt.Sprintf("/dead%d", i), "/t", fmt.Sprintf("http://127.0.0.1:%d/", 1+i%1023)) // nobody listens there
+		peers.Register(g, fmt.Sprintf("/dead%d", i), "/t", fmt.Sprintf("http://127.0.0.1:%d/", 1+i%1023)) // nobody listens there
 	}
 	start := time.Now()
 	rec := g.Start("gorecord", "/t", "-O", "out", "__master:="+g.URI())

@@ -16,6 +16,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 	"github.com/gorosbag/gorosbag/test/viewer"
 )
 
@@ -30,7 +32,7 @@ func playForViewers(g *harness.Graph, args ...string) (play *harness.Process, ho
 
 // at returns the time of the bag of a test that is so many seconds behind its start, in ns.
 func at(seconds float64) uint64 {
-	return uint64(harness.BagStart().Add(time.Duration(seconds * float64(time.Second))).Std().UnixNano())
+	return uint64(bags.Start().Add(time.Duration(seconds * float64(time.Second))).Std().UnixNano())
 }
 
 // near reports whether two times of a bag are the same, but for d.
@@ -42,12 +44,12 @@ func near(a, b uint64, d time.Duration) bool {
 func numbered(g *harness.Graph, name string) string {
 	g.T.Helper()
 	path := filepath.Join(g.Dir, name)
-	w := harness.NewBag(g.T, path)
+	w := bags.New(g.T, path)
 	conn := func(topic, caller, latching string) *rosbag.Connection {
 		c, err := w.AddConnection(topic, rosbag.Header{
 			{Key: "callerid", Value: caller},
 			{Key: "latching", Value: latching},
-			{Key: "md5sum", Value: harness.StringMD5},
+			{Key: "md5sum", Value: peers.StringMD5},
 			{Key: "message_definition", Value: "string data\n"},
 			{Key: "topic", Value: topic},
 			{Key: "type", Value: "std_msgs/String"},
@@ -59,7 +61,7 @@ func numbered(g *harness.Graph, name string) string {
 	}
 	chat, a, b := conn("/chat", "/talker", "0"), conn("/map", "/a", "1"), conn("/map", "/b", "1")
 	write := func(c *rosbag.Connection, after time.Duration, text string) {
-		if err := w.Write(c, harness.BagStart().Add(after), harness.StringData(text)); err != nil {
+		if err := w.Write(c, bags.Start().Add(after), bags.StringData(text)); err != nil {
 			g.T.Fatal(err)
 		}
 	}
@@ -86,10 +88,10 @@ func numbered(g *harness.Graph, name string) string {
 func TestPlayed(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	bag := harness.DemoBag(t)
+	bag := bags.Demo(t)
 	player, host := playForViewers(g, "--pause", "--keep-alive", bag)
 	v := connect(t, host, viewer.Options{})
-	recorded := harness.Read(t, bag)
+	recorded := bags.Read(t, bag)
 	topics := slices.Sorted(func(yield func(string) bool) {
 		for name := range recorded {
 			if !yield(name) {
@@ -125,7 +127,7 @@ func TestPlayed(t *testing.T) {
 			if e.At > now+slack {
 				t.Errorf("%s: a message is %d ms ahead of the time", e.Topic, (e.At-now)/1e6)
 			}
-			if !slices.ContainsFunc(recorded[e.Topic].Messages, func(m harness.Message) bool {
+			if !slices.ContainsFunc(recorded[e.Topic].Messages, func(m bags.Message) bool {
 				return uint64(m.Time.Std().UnixNano()) == e.At && bytes.Equal(m.Data, e.Payload)
 			}) {
 				t.Fatalf("%s: the bag has no such message at %d", e.Topic, e.At)
@@ -273,7 +275,7 @@ func TestPlayWaits(t *testing.T) {
 	_, host := playForViewers(g, "--wait-for-subscribers", "--keep-alive", numbered(g, "n.bag"))
 	v := connect(t, host, viewer.Options{})
 	state(t, v, "play waits", func(s viewer.Playback) bool { return s.Status == 2 })
-	g.Listen("listener", "/chat", "/map")
+	peers.Listen(g, "listener", "/chat", "/map")
 	state(t, v, "play goes on", func(s viewer.Playback) bool { return s.Status == 0 && s.At >= at(0) })
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // mistakes are command lines with something wrong, the exit code that scripts rely on, and
@@ -147,7 +148,7 @@ var around = regexp.MustCompile(`(?m)^(\d{4}-\d\d-\d\d |Opening ).*\n`)
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	g := &harness.Graph{T: t, Port: harness.FreePort(t), Dir: t.TempDir()} // nothing gets as far as a master
-	demo, err := os.ReadFile(harness.DemoBag(t))
+	demo, err := os.ReadFile(bags.Demo(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // TestIdleCalls: a recorder of all topics that has nothing to do asks the master a few times a
@@ -25,7 +26,7 @@ func TestIdleCalls(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	const topics, measured, mostPerSecond = 50, 3 * time.Second, 10
 	hc := xmlrpc.NewHTTPClient(harness.Timeout)
-	listen := g.Node("listener")
+	listen := peers.Node(g, "listener")
 	for i := range topics {
 		_, err := xmlrpc.Call(t.Context(), hc, g.URI(), "registerPublisher", fmt.Sprint("/node", i), fmt.Sprint("/topic", i), "a/B", listen.URI())
 		if err != nil {

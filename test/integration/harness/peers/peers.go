@@ -1,4 +1,6 @@
-package harness
+// Package peers is nodes in the process of the tests: they publish to the programs under test, subscribe
+// to them and call their services.
+package peers
 
 import (
 	"context"
@@ -11,19 +13,20 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros"
+	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
 // Register tells the master of a publisher with this slave URI.
-func (g *Graph) Register(node, topic, uri string) {
+func Register(g *harness.Graph, node, topic, uri string) {
 	g.T.Helper()
-	_, err := xmlrpc.Call(g.T.Context(), xmlrpc.NewHTTPClient(Timeout), g.URI(), "registerPublisher", node, topic, "a/B", uri)
+	_, err := xmlrpc.Call(g.T.Context(), xmlrpc.NewHTTPClient(harness.Timeout), g.URI(), "registerPublisher", node, topic, "a/B", uri)
 	if err != nil {
 		g.T.Fatal(err)
 	}
 }
 
 // Node starts a node of ours in this process.
-func (g *Graph) Node(name string) *tcpros.Node {
+func Node(g *harness.Graph, name string) *tcpros.Node {
 	g.T.Helper()
 	n, err := tcpros.NewNode(g.T.Context(), tcpros.NodeOptions{
 		BaseName: name, MasterURI: g.URI(), Getenv: func(string) string { return "" },
@@ -42,7 +45,7 @@ func (g *Graph) Node(name string) *tcpros.Node {
 // FakePublisher registers a publisher at the master and has serve answer each of its
 // links, whose header was read. What it returns ends the publisher as a crash does:
 // the master hears nothing of it.
-func (g *Graph) FakePublisher(node, topic string, serve func(h tcpros.Header, conn net.Conn)) (crash func()) {
+func FakePublisher(g *harness.Graph, node, topic string, serve func(h tcpros.Header, conn net.Conn)) (crash func()) {
 	g.T.Helper()
 	data, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -84,19 +87,19 @@ func (g *Graph) FakePublisher(node, topic string, serve func(h tcpros.Header, co
 		}
 	})
 	g.T.Cleanup(crash)
-	g.Register(node, topic, "http://"+api.Addr().String()+"/")
+	Register(g, node, topic, "http://"+api.Addr().String()+"/")
 	return crash
 }
 
 // Talk publishes numbered strings fifty times a second; on /latched one, latched.
-func (g *Graph) Talk(name string, topics ...string) {
+func Talk(g *harness.Graph, name string, topics ...string) {
 	g.T.Helper()
-	n := g.Node(name)
+	n := Node(g, name)
 	var sources []*tcpros.Source
 	var pads []string
 	for _, topic := range topics {
 		latching := topic == "/latched"
-		s := g.Advertise(n, topic, latching).Source(latching)
+		s := Advertise(g, n, topic, latching).Source(latching)
 		if latching {
 			s.Publish(StringFrame(name))
 			continue
@@ -131,7 +134,7 @@ func (g *Graph) Talk(name string, topics ...string) {
 }
 
 // Advertise offers a topic of type std_msgs/String.
-func (g *Graph) Advertise(n *tcpros.Node, topic string, latching bool) *tcpros.Publication {
+func Advertise(g *harness.Graph, n *tcpros.Node, topic string, latching bool) *tcpros.Publication {
 	g.T.Helper()
 	p, err := n.Advertise(tcpros.AdvertiseOptions{
 		Topic: topic, Type: "std_msgs/String", MD5Sum: StringMD5, MessageDefinition: "string data\n", Latching: latching,

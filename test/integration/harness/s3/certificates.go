@@ -1,4 +1,4 @@
-package harness
+package s3
 
 import (
 	"crypto/ecdsa"
@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// MakeCertificates writes the certificate of a new CA, and certificate and key of a server at
+// makeCertificates writes the certificate of a new CA, and certificate and key of a server at
 // 127.0.0.1 that it has signed, all as PEM.
-func MakeCertificates(t *testing.T, ca, cert, key string) {
+func makeCertificates(t *testing.T, ca, cert, key string) {
 	t.Helper()
 	caKey, caTemplate := newKey(t), template("CA of a test")
 	caTemplate.IsCA, caTemplate.BasicConstraintsValid, caTemplate.KeyUsage = true, true, x509.KeyUsageCertSign

@@ -1,4 +1,4 @@
-package harness
+package peers
 
 import (
 	"encoding/binary"
@@ -10,6 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/rosout"
 	"github.com/gorosbag/gorosbag/rosmsg"
 	"github.com/gorosbag/gorosbag/tcpros"
+	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
 // RosoutLine is a message of /rosout.
@@ -23,7 +24,7 @@ type RosoutLine struct {
 }
 
 // DecodeRosout decodes the payload of a message of /rosout.
-func (g *Graph) DecodeRosout(payload []byte) (l RosoutLine) {
+func DecodeRosout(g *harness.Graph, payload []byte) (l RosoutLine) {
 	g.T.Helper()
 	typ, err := rosmsg.Parse(rosout.Type, rosout.Definition)
 	if err != nil {
@@ -38,18 +39,18 @@ func (g *Graph) DecodeRosout(payload []byte) (l RosoutLine) {
 
 // Rosout collects what is published on /rosout. It implements tcpros.LinkSink.
 type Rosout struct {
-	g *Graph
+	g *harness.Graph
 
 	mu    sync.Mutex
 	lines []RosoutLine
 	peers map[string]bool // that are connected
 }
 
-// Rosout subscribes to /rosout.
-func (g *Graph) Rosout() *Rosout {
+// HearRosout subscribes to /rosout.
+func HearRosout(g *harness.Graph) *Rosout {
 	g.T.Helper()
 	r := &Rosout{g: g, peers: map[string]bool{}}
-	_, err := g.Node("console").Subscribe(tcpros.SubscribeOptions{Topic: rosout.Topic, Type: rosout.Type, MD5Sum: rosout.MD5Sum, Open: func(i tcpros.LinkInfo) (tcpros.LinkSink, error) {
+	_, err := Node(g, "console").Subscribe(tcpros.SubscribeOptions{Topic: rosout.Topic, Type: rosout.Type, MD5Sum: rosout.MD5Sum, Open: func(i tcpros.LinkInfo) (tcpros.LinkSink, error) {
 		name, _ := i.Header.Get("callerid")
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -68,7 +69,7 @@ func (r *Rosout) Frames(run []byte, _ int, _ time.Time) {
 	defer r.mu.Unlock()
 	for len(run) > 0 {
 		size := 4 + int(binary.LittleEndian.Uint32(run))
-		r.lines = append(r.lines, r.g.DecodeRosout(run[4:size]))
+		r.lines = append(r.lines, DecodeRosout(r.g, run[4:size]))
 		run = run[size:]
 	}
 }

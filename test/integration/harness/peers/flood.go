@@ -1,29 +1,28 @@
-package harness
+package peers
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
+	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/load"
 )
 
 // Flood is a lossless publisher inside the test that sends one message after the
 // other to one subscriber.
 type Flood struct {
-	G    *Graph
+	G    *harness.Graph
 	Pub  *load.Publisher
 	Sent atomic.Int64
 	Done chan error
 }
 
-// Flood starts to publish count messages of 1 kB, about 100 a second, as soon as
+// NewFlood starts to publish count messages of 1 kB, about 100 a second, as soon as
 // there is a subscriber.
-func (g *Graph) Flood(topic string, count int) *Flood {
+func NewFlood(g *harness.Graph, topic string, count int) *Flood {
 	g.T.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*Timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*harness.Timeout)
 	pub, err := load.Advertise(ctx, "127.0.0.1:"+g.Port, "/flood"+topic, topic)
 	if err != nil {
 		cancel()
@@ -54,17 +53,8 @@ func (f *Flood) WaitDone() {
 	}
 }
 
-// StatIn returns the size of a file in the directory of the graph.
-func StatIn(g *Graph, name string) (int64, error) {
-	st, err := os.Stat(filepath.Join(g.Dir, name))
-	if err != nil {
-		return 0, err
-	}
-	return st.Size(), nil
-}
-
 // Offer advertises a topic of the load until the test ends.
-func (g *Graph) Offer(ctx context.Context, topic string) *load.Publisher {
+func Offer(ctx context.Context, g *harness.Graph, topic string) *load.Publisher {
 	g.T.Helper()
 	pub, err := load.Advertise(ctx, "127.0.0.1:"+g.Port, "/load"+topic, topic)
 	if err != nil {

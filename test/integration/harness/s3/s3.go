@@ -1,4 +1,6 @@
-package harness
+// Package s3 starts S3 servers for tests: a real one behind a proxy that counts requests and injects
+// faults.
+package s3
 
 import (
 	"context"
@@ -20,6 +22,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
 // versitygw is the S3 server of the tests; `make tools` builds it.
@@ -27,13 +30,13 @@ const versitygw = "../../../bin/tools/versitygw"
 
 // The credentials of the S3 server.
 const (
-	S3User     = "robot"
-	S3Password = "a secret of tests"
+	User     = "robot"
+	Password = "a secret of tests"
 )
 
-// S3Server is a real S3 server with one bucket, behind a proxy that counts requests and injects
+// Server is a real S3 server with one bucket, behind a proxy that counts requests and injects
 // faults.
-type S3Server struct {
+type Server struct {
 	t       *testing.T
 	program string
 	Dir     string // of the bucket: each object is a file in it
@@ -61,25 +64,25 @@ type S3Server struct {
 	most   int            // objects that were asked for at the same time
 }
 
-// NewS3 starts a server, or skips the test if it is not installed.
-func NewS3(t *testing.T) *S3Server {
+// New starts a server, or skips the test if it is not installed.
+func New(t *testing.T) *Server {
 	t.Helper()
-	s := newS3(t)
+	s := newServer(t)
 	s.Start()
 	t.Cleanup(s.Kill)
 	s.listen(s.withRefusals(s.proxy()))
 	return s
 }
 
-// NewS3TLS starts a server that speaks TLS, without the proxy, and returns the file with the
+// NewTLS starts a server that speaks TLS, without the proxy, and returns the file with the
 // certificate of its CA.
-func NewS3TLS(t *testing.T) (s *S3Server, ca string) {
+func NewTLS(t *testing.T) (s *Server, ca string) {
 	t.Helper()
-	s = newS3(t)
+	s = newServer(t)
 	dir := t.TempDir()
 	ca = filepath.Join(dir, "ca.pem")
 	cert, key := filepath.Join(dir, "server.pem"), filepath.Join(dir, "server.key")
-	MakeCertificates(t, ca, cert, key)
+	makeCertificates(t, ca, cert, key)
 	s.args = []string{"--cert", cert, "--key", key}
 	s.url = "https://127.0.0.1:" + s.port
 	s.Start()
@@ -87,13 +90,13 @@ func NewS3TLS(t *testing.T) (s *S3Server, ca string) {
 	return s, ca
 }
 
-// NewS3Small starts a server on a file system of so many MiB, which is not visible in Dir, or skips
+// NewSmall starts a server on a file system of so many MiB, which is not visible in Dir, or skips
 // the test where that cannot be mounted.
-func NewS3Small(t *testing.T, mib int) *S3Server {
+func NewSmall(t *testing.T, mib int) *Server {
 	t.Helper()
 	own := []string{"--mount", "--pid", "--fork", "--kill-child", "sh", "-c"}
-	Need(t, "unshare", append(own, "mount -t tmpfs tmpfs /mnt")...)
-	s := newS3(t)
+	harness.Need(t, "unshare", append(own, "mount -t tmpfs tmpfs /mnt")...)
+	s := newServer(t)
 	script := fmt.Sprintf(`mount -t tmpfs -o size=%dm tmpfs "$0" && mkdir "$0/bags" && exec "$@"`, mib)
 	s.within = slices.Concat([]string{"unshare"}, own, []string{script, filepath.Dir(s.Dir)})
 	s.Start()
@@ -102,15 +105,15 @@ func NewS3Small(t *testing.T, mib int) *S3Server {
 	return s
 }
 
-func newS3(t *testing.T) *S3Server {
+func newServer(t *testing.T) *Server {
 	t.Helper()
 	program, err := filepath.Abs(versitygw)
 	if err != nil {
 		t.Fatal(err)
 	}
-	Need(t, program, "--version")
-	s := &S3Server{
-		t: t, program: program, Dir: filepath.Join(t.TempDir(), "bags"), port: FreePort(t), Stored: map[string]map[string]int64{},
+	harness.Need(t, program, "--version")
+	s := &Server{
+		t: t, program: program, Dir: filepath.Join(t.TempDir(), "bags"), port: harness.FreePort(t), Stored: map[string]map[string]int64{},
 		link: rate.NewLimiter(rate.Inf, 1<<20), open: map[string]int{},
 	}
 	if err := os.Mkdir(s.Dir, 0o700); err != nil {
@@ -120,7 +123,7 @@ func newS3(t *testing.T) *S3Server {
 }
 
 // listen starts the proxy.
-func (s *S3Server) listen(proxy http.Handler) {
+func (s *Server) listen(proxy http.Handler) {
 	t := s.t
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -141,9 +144,9 @@ func (s *S3Server) listen(proxy http.Handler) {
 }
 
 // Start starts the server and waits until it answers.
-func (s *S3Server) Start() {
+func (s *Server) Start() {
 	s.t.Helper()
-	command := slices.Concat(s.within, []string{s.program, "--port", "127.0.0.1:" + s.port, "--access", S3User, "--secret", S3Password, "--quiet"},
+	command := slices.Concat(s.within, []string{s.program, "--port", "127.0.0.1:" + s.port, "--access", User, "--secret", Password, "--quiet"},
 		s.args, []string{"posix", filepath.Dir(s.Dir)})
 	cmd := exec.Command(command[0], command[1:]...)
 	if err := testproc.Start(cmd); err != nil {
@@ -157,7 +160,7 @@ func (s *S3Server) Start() {
 	s.Mu.Lock()
 	s.cmd, s.exited = cmd, exited
 	s.Mu.Unlock()
-	Eventually(s.t, "the S3 server listens", func() bool {
+	harness.Eventually(s.t, "the S3 server listens", func() bool {
 		c, err := net.Dial("tcp", "127.0.0.1:"+s.port)
 		if err == nil {
 			c.Close()
@@ -167,7 +170,7 @@ func (s *S3Server) Start() {
 }
 
 // Kill kills the server with SIGKILL.
-func (s *S3Server) Kill() {
+func (s *Server) Kill() {
 	s.Mu.Lock()
 	cmd, exited := s.cmd, s.exited
 	s.Mu.Unlock()
@@ -176,17 +179,17 @@ func (s *S3Server) Kill() {
 }
 
 // At returns the URL of an object in the bucket.
-func (s *S3Server) At(name string) string {
+func (s *Server) At(name string) string {
 	return "s3://bags/" + name + "?endpoint=" + s.url
 }
 
 // Environment returns the variables with the credentials.
-func (s *S3Server) Environment() []string {
-	return []string{"AWS_ACCESS_KEY_ID=" + S3User, "AWS_SECRET_ACCESS_KEY=" + S3Password}
+func (s *Server) Environment() []string {
+	return []string{"AWS_ACCESS_KEY_ID=" + User, "AWS_SECRET_ACCESS_KEY=" + Password}
 }
 
 // withRefusals refuses one request of n, after RefuseOneOf(n).
-func (s *S3Server) withRefusals(next http.Handler) http.Handler {
+func (s *Server) withRefusals(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.Mu.Lock()
 		s.asked++
@@ -202,14 +205,14 @@ func (s *S3Server) withRefusals(next http.Handler) http.Handler {
 	})
 }
 
-func (s *S3Server) begin(path string) {
+func (s *Server) begin(path string) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	s.open[path]++
 	s.most = max(s.most, len(s.open))
 }
 
-func (s *S3Server) end(path string) {
+func (s *Server) end(path string) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	if s.open[path]--; s.open[path] == 0 {
@@ -218,7 +221,7 @@ func (s *S3Server) end(path string) {
 }
 
 // AtOnce returns how many objects were asked for at the same time, at most.
-func (s *S3Server) AtOnce() int {
+func (s *Server) AtOnce() int {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	return s.most
@@ -226,20 +229,20 @@ func (s *S3Server) AtOnce() int {
 
 // Slow makes the server wait before each response, and limits the bytes per second of all
 // responses together.
-func (s *S3Server) Slow(delay time.Duration, bytesPerSecond int) {
+func (s *Server) Slow(delay time.Duration, bytesPerSecond int) {
 	s.Delay(delay)
 	s.link.SetLimit(rate.Limit(bytesPerSecond))
 }
 
 // RefuseOneOf makes the server refuse one request of n from now on.
-func (s *S3Server) RefuseOneOf(n int) {
+func (s *Server) RefuseOneOf(n int) {
 	s.Mu.Lock()
 	s.refuse = n
 	s.Mu.Unlock()
 }
 
 // proxy passes requests on and counts.
-func (s *S3Server) proxy() http.Handler {
+func (s *Server) proxy() http.Handler {
 	target := &url.URL{Scheme: "http", Host: "127.0.0.1:" + s.port}
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -255,7 +258,7 @@ func (s *S3Server) proxy() http.Handler {
 	}
 }
 
-func (s *S3Server) beforeRequest(r *http.Request) {
+func (s *Server) beforeRequest(r *http.Request) {
 	s.Mu.Lock()
 	frozen, delay := s.frozen, s.delay
 	if frozen {
@@ -283,7 +286,7 @@ func (s *S3Server) beforeRequest(r *http.Request) {
 	}
 }
 
-func (s *S3Server) afterResponse(r *http.Response) {
+func (s *Server) afterResponse(r *http.Response) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	switch {
@@ -308,7 +311,7 @@ func (s *S3Server) afterResponse(r *http.Response) {
 // countedBody counts what is read of an object.
 type countedBody struct {
 	io.ReadCloser
-	s *S3Server
+	s *Server
 }
 
 // Read implements io.Reader.
@@ -322,42 +325,42 @@ func (b *countedBody) Read(p []byte) (int, error) {
 }
 
 // Freeze makes the server hang: no request gets a response.
-func (s *S3Server) Freeze() {
+func (s *Server) Freeze() {
 	s.Mu.Lock()
 	s.frozen = true
 	s.Mu.Unlock()
 }
 
 // Delay makes the server wait before each response.
-func (s *S3Server) Delay(d time.Duration) {
+func (s *Server) Delay(d time.Duration) {
 	s.Mu.Lock()
 	s.delay = d
 	s.Mu.Unlock()
 }
 
 // Drop makes the server truncate all responses, or stop doing so.
-func (s *S3Server) Drop(broken bool) {
+func (s *Server) Drop(broken bool) {
 	s.Mu.Lock()
 	s.broken = broken
 	s.Mu.Unlock()
 }
 
 // Waiting reports whether a request came while the server was frozen or broken.
-func (s *S3Server) Waiting() bool {
+func (s *Server) Waiting() bool {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	return s.asking > 0
 }
 
 // Requests returns the number of requests so far.
-func (s *S3Server) Requests() int {
+func (s *Server) Requests() int {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	return s.asked
 }
 
 // Sent returns the number of bytes of objects sent to readers so far.
-func (s *S3Server) Sent() int64 {
+func (s *Server) Sent() int64 {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	return s.got

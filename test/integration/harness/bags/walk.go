@@ -1,20 +1,10 @@
-package harness
+package bags
 
 import (
 	"fmt"
 	"slices"
 	"time"
 )
-
-// StockQueue is the number of messages of a topic that stock's recorder queues. It drops the
-// oldest of more when a busy machine delays it.
-const StockQueue = 100
-
-// StockPlay is the player of ROS.
-const StockPlay = "/usr/lib/rosbag/play"
-
-// IsOurs reports whether the player is goplay.
-func IsOurs(player string) bool { return player == "goplay" }
 
 // Walk returns the messages of a bag of 1.2 s: two talkers, and a state that two nodes latch.
 // Stock has 32-bit float times: only with times such as 0.5 the limits of a window are exact.
@@ -56,10 +46,3 @@ func Mix(a, b []string) []string {
 
 // Twice returns the messages of two passes.
 func Twice(all []string) []string { return slices.Concat(all, all) }
-
-// The tolerances of the times of play: the machine is busy, and stock's times are in tenths of a
-// second.
-const (
-	SlackEarly = 60 * time.Millisecond
-	SlackLate  = 700 * time.Millisecond
-)

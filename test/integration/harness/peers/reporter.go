@@ -1,21 +1,22 @@
-package harness
+package peers
 
 import (
 	"encoding/binary"
 
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
+	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
 // Reporter is a node that publishes its progress, for rate control.
 type Reporter struct {
-	g   *Graph
+	g   *harness.Graph
 	pub *tcpros.Publication
 	To  *tcpros.Source
 }
 
 // Reports starts a publisher.
-func (g *Graph) Reports(n *tcpros.Node, topic, typ, md5, definition string) *Reporter {
+func Reports(g *harness.Graph, n *tcpros.Node, topic, typ, md5, definition string) *Reporter {
 	g.T.Helper()
 	pub, err := n.Advertise(tcpros.AdvertiseOptions{Topic: topic, Type: typ, MD5Sum: md5, MessageDefinition: definition})
 	if err != nil {

@@ -1,4 +1,5 @@
-package harness
+// Package bags makes the bags of tests, reads bags that programs have written, and compares them.
+package bags
 
 import (
 	"encoding/binary"
@@ -13,6 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagdiff"
 	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
 	"github.com/gorosbag/gorosbag/rosbag"
+	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
 // StringMessage is a std_msgs/String in a bag that a test creates.
@@ -23,13 +25,13 @@ type StringMessage struct {
 	Text        string
 }
 
-// BagStart is the start time of the bags of MakeBag.
-func BagStart() rosbag.Time { return rosbag.Time{Sec: 1_500_000_000} }
+// Start is the start time of the bags of Make.
+func Start() rosbag.Time { return rosbag.Time{Sec: 1_500_000_000} }
 
-// MakeBag writes a bag in the directory of the graph.
-func (g *Graph) MakeBag(name string, messages ...StringMessage) {
+// Make writes a bag in the directory of the graph.
+func Make(g *harness.Graph, name string, messages ...StringMessage) {
 	g.T.Helper()
-	w := NewBag(g.T, filepath.Join(g.Dir, name))
+	w := New(g.T, filepath.Join(g.Dir, name))
 	conns := map[StringMessage]*rosbag.Connection{}
 	slices.SortStableFunc(messages, func(a, b StringMessage) int { return int(a.At - b.At) })
 	for _, m := range messages {
@@ -52,7 +54,7 @@ func (g *Graph) MakeBag(name string, messages ...StringMessage) {
 				g.T.Fatal(err)
 			}
 		}
-		if err := w.Write(conns[key], BagStart().Add(m.At), StringData(m.Text)); err != nil {
+		if err := w.Write(conns[key], Start().Add(m.At), StringData(m.Text)); err != nil {
 			g.T.Fatal(err)
 		}
 	}
@@ -66,8 +68,8 @@ func StringData(text string) []byte {
 	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
 }
 
-// NewBag creates a bag file. It is complete when the Writer is closed.
-func NewBag(t *testing.T, path string) *bagfmt.Writer {
+// New creates a bag file. It is complete when the Writer is closed.
+func New(t *testing.T, path string) *bagfmt.Writer {
 	t.Helper()
 	f, err := os.Create(path)
 	if err != nil {
@@ -81,8 +83,8 @@ func NewBag(t *testing.T, path string) *bagfmt.Writer {
 	return w
 }
 
-// DemoBag returns the path of the bag in the repository.
-func DemoBag(t *testing.T) string {
+// Demo returns the path of the bag in the repository.
+func Demo(t *testing.T) string {
 	t.Helper()
 	path, err := filepath.Abs("../../../testdata/demo.bag")
 	if err != nil {
@@ -91,8 +93,8 @@ func DemoBag(t *testing.T) string {
 	return path
 }
 
-// Bags returns the finished bags whose names start with prefix, without it.
-func (g *Graph) Bags(prefix string) []string {
+// Names returns the finished bags whose names start with prefix, without it.
+func Names(g *harness.Graph, prefix string) []string {
 	g.T.Helper()
 	all, err := filepath.Glob(filepath.Join(g.Dir, prefix+"*.bag"))
 	if err != nil {
@@ -183,15 +185,6 @@ func SameTopics(t *testing.T, a, b string, keep func(*rosbag.Connection) bool) *
 	return r
 }
 
-// Size returns a file's size, -1 if it is not there.
-func Size(g *Graph, name string) int64 {
-	st, err := StatIn(g, name)
-	if err != nil {
-		return -1
-	}
-	return st
-}
-
 // AddMessages adds the messages of a bag to those of topics.
 func AddMessages(topics map[string][]string, path string) error {
 	f, err := os.Open(path)
@@ -236,7 +229,7 @@ func (d Dumped) Hashes() []string {
 }
 
 // Dump reads a bag with rosbag's Python API, by topic and callerid.
-func (g *Graph) Dump(bag string) map[string]Dumped {
+func Dump(g *harness.Graph, bag string) map[string]Dumped {
 	g.T.Helper()
 	var all map[string]Dumped
 	g.Python(&all, "dump.py", bag)
@@ -264,9 +257,9 @@ type Annotated struct {
 }
 
 // Annotations returns the notes and marks of bags.
-func (g *Graph) Annotations(bags ...string) []Annotated {
+func Annotations(g *harness.Graph, bags ...string) []Annotated {
 	g.T.Helper()
-	NeedROS(g.T)
+	harness.NeedROS(g.T)
 	var out []Annotated
 	g.Python(&out, "notes.py", bags...)
 	return out

@@ -1,6 +1,7 @@
 //go:build unix
 
-package harness
+// Package terminal shows the screens of programs in a terminal of tmux, and presses keys.
+package terminal
 
 import (
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
 // ShellPrompt is a prompt that no program prints.
@@ -18,12 +21,12 @@ const ShellPrompt = "shell-is-here>"
 
 // Terminal is a shell in a terminal.
 type Terminal struct {
-	G      *Graph
+	G      *harness.Graph
 	socket string
 }
 
-// Terminal opens a shell in a terminal of tmux, of that size.
-func (g *Graph) Terminal(width, height int) *Terminal {
+// Open opens a shell in a terminal of tmux, of that size.
+func Open(g *harness.Graph, width, height int) *Terminal {
 	g.T.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		if os.Getenv("GOROSBAG_REQUIRE_ROS") != "" {

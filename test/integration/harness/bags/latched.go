@@ -1,4 +1,4 @@
-package harness
+package bags
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/rosbag"
+	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // LatchedBag has the messages of the latching publishers of a bag.
@@ -53,11 +55,11 @@ func (l LatchedBag) At(at rosbag.Time) []string {
 
 // WaitForLatched plays a bag from a place on, and waits until a subscriber that comes while play
 // pauses there has what is latched.
-func (g *Graph) WaitForLatched(bag string, from time.Duration, topics, want []string) {
+func WaitForLatched(g *harness.Graph, bag string, from time.Duration, topics, want []string) {
 	g.T.Helper()
 	play := g.Start("goplay", bag, "-k", "--pause", "--start", fmt.Sprintf("%.3f", from.Seconds()), "__name:=player")
 	defer play.Stop()
-	listener := g.Listen("late", topics...)
+	listener := peers.Listen(g, "late", topics...)
 	defer func() { _ = listener.Node.Close(g.T.Context()) }()
 	var got []string
 	g.Eventually("what is latched in "+filepath.Base(bag), func() bool {

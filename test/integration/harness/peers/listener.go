@@ -1,4 +1,4 @@
-package harness
+package peers
 
 import (
 	"encoding/binary"
@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/tcpros"
+	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
 // Listener is a subscriber in this process that records all messages.
 type Listener struct {
-	G    *Graph
+	G    *harness.Graph
 	Node *tcpros.Node
 
 	subscriptions []*tcpros.Subscription
@@ -31,9 +32,9 @@ type Received struct {
 }
 
 // Listen subscribes to topics.
-func (g *Graph) Listen(name string, topics ...string) *Listener {
+func Listen(g *harness.Graph, name string, topics ...string) *Listener {
 	g.T.Helper()
-	l := &Listener{G: g, Node: g.Node(name)}
+	l := &Listener{G: g, Node: Node(g, name)}
 	for _, topic := range topics {
 		l.subscribe(topic)
 	}
