@@ -17,6 +17,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/framing"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -478,5 +479,31 @@ func TestNothingSelected(t *testing.T) {
 				t.Errorf("got %v, want ErrNoMessages", err)
 			}
 		})
+	}
+}
+
+// TestState: of each publisher the latest message counts, and among equal times the one that came last.
+func TestState(t *testing.T) {
+	t.Parallel()
+	route := func(id rosbag.ConnID, p *Publisher) *Route {
+		return &Route{Conn: &rosbag.Connection{ID: id}, Publisher: p}
+	}
+	one, two := &Publisher{}, &Publisher{Number: 1}
+	var s State
+	add := func(r *Route, sec uint32, frame string) {
+		s.Add(r, &rosbag.Message{Time: rosbag.Time{Sec: sec}, Frame: []byte(frame)})
+	}
+	add(route(2, one), 5, "first")
+	add(route(3, one), 5, "second")
+	add(route(4, one), 4, "older")
+	add(route(1, two), 5, "of another publisher")
+	unplayable := &Route{Reason: "refused"}
+	add(unplayable, 9, "skipped")
+	var got []string
+	for _, l := range s.Sorted() {
+		got = append(got, string(l.Frame))
+	}
+	if d := cmp.Diff([]string{"of another publisher", "second"}, got); d != "" || unplayable.Skipped.Load() != 1 {
+		t.Errorf("skipped %d, (-want +got):\n%s", unplayable.Skipped.Load(), d)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -117,7 +118,7 @@ func TestGoneSubscribersAreNotAwaited(t *testing.T) {
 	for i := range 100 {
 		crashed = append(crashed, fmt.Sprint("/crashed", i))
 	}
-	live := []LiveTopic{{Name: "/a", Subscribers: slices.Concat(crashed, []string{"/alive"})}, {Name: "/b", Subscribers: []string{"/crashed0"}}}
+	live := []LiveTopic{{Name: "/a", Subscribers: slices.Concat(crashed, []string{"/alive", "/linked"})}, {Name: "/b", Subscribers: []string{"/crashed0"}}}
 	for name, tc := range map[string]struct {
 		silent string // the node whose machine does not answer
 		took   time.Duration
@@ -130,7 +131,12 @@ func TestGoneSubscribersAreNotAwaited(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				core, logs := observer.New(zap.InfoLevel)
+				var mu sync.Mutex
+				tried := map[string]int{}
 				g := fakeGraph{gone: func(ctx context.Context, node string) bool {
+					mu.Lock()
+					tried[node]++
+					mu.Unlock()
 					if node == tc.silent {
 						<-ctx.Done()
 						return false
@@ -138,13 +144,16 @@ func TestGoneSubscribersAreNotAwaited(t *testing.T) {
 					return node != "/alive"
 				}}
 				start := time.Now()
-				topics := []Publication{linkedAfter("/a", map[string]time.Duration{"/alive": 300 * ms}), linkedAfter("/b", nil)}
+				topics := []Publication{linkedAfter("/a", map[string]time.Duration{"/alive": 300 * ms, "/linked": 0}), linkedAfter("/b", nil)}
 				WaitForLinks(t.Context(), g, topics, live, 2*time.Second, zap.New(core))
 				if took := time.Since(start); took != tc.took {
 					t.Errorf("took %v, want %v", took, tc.took)
 				}
 				if d := cmp.Diff(tc.warned, listing(logs, "have not connected", "topics")); d != "" {
 					t.Errorf("warned (-want +got):\n%s", d)
+				}
+				if tried["/crashed0"] != 1 || tried["/linked"] != 0 {
+					t.Errorf("/crashed0 was tried %d times, /linked %d times; want 1 and 0", tried["/crashed0"], tried["/linked"])
 				}
 				if said := listing(logs, "do not run any more", "nodes"); len(said) != 1 || !strings.HasPrefix(said[0], "[/crashed0 /crashed1 /crashed10 ") {
 					t.Errorf("gone: %q", said)

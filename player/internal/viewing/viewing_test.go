@@ -3,6 +3,7 @@ package viewing
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -201,6 +202,44 @@ func TestEarlier(t *testing.T) {
 	})
 }
 
+// TestEarlierThanTheWindow: of what was recorded before the first message, only latched messages are shown.
+func TestEarlierThanTheWindow(t *testing.T) {
+	t.Parallel()
+	data := bag(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := begin(t, data, 350*ms)
+		s.v.Begin(s.control, testplay.Base.Add(310*ms))
+		s.subscribe("/a", "/tf")
+		s.sees("one0 at 100ms", "two0 at 200ms")
+	})
+}
+
+// jumpingSource calls during before it reads what was published last.
+type jumpingSource struct {
+	rosbag.Indexed
+	during func()
+}
+
+func (s jumpingSource) Latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, rosbag.Found] {
+	s.during()
+	return s.Indexed.(rosbag.Latest).Latest(t, keep)
+}
+
+// TestJumpDuringRead: what was read for a place that play has left is not shown.
+func TestJumpDuringRead(t *testing.T) {
+	t.Parallel()
+	data := bag(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := begin(t, data, 0)
+		s.subscribe("/a")
+		s.sees("a0 at 0s")
+		once := sync.OnceFunc(func() { s.jump(650 * ms) })
+		s.plan.Bags[0].Source = jumpingSource{s.plan.Bags[0].Source, once}
+		s.jump(600 * ms)
+		s.sees("jump to 650ms", "a1 at 300ms") // a jump replaces what the viewer has not taken
+	})
+}
+
 // TestEarlierAtTheEnd: after Run a viewer gets nothing, and does not wait for it.
 func TestEarlierAtTheEnd(t *testing.T) {
 	t.Parallel()
@@ -230,6 +269,8 @@ func TestJump(t *testing.T) {
 		s.sees("a0 at 0s")
 		s.jump(600 * ms)
 		s.sees("jump to 600ms", "a1 at 300ms")
+		s.jump(300 * ms) // play is about to publish the message there
+		s.sees("jump to 300ms", "a0 at 0s")
 		s.v.Switched(s.topic("/a"), true)
 		s.jump(650 * ms)
 		s.sees("jump to 650ms")
@@ -258,11 +299,13 @@ func TestClock(t *testing.T) {
 			return last
 		}
 		time.Sleep(2 * timeInterval) // in the bubble
+		synctest.Wait()
 		clocks()
 		s.control.mu.Lock()
 		s.control.status.BagTime = testplay.Base.Add(250 * ms) // play does not tell of that
 		s.control.mu.Unlock()
-		time.Sleep(2 * timeInterval)
+		time.Sleep(timeInterval)
+		synctest.Wait()
 		if at := clocks(); at != 250*ms {
 			t.Errorf("told %v, want 250ms", at)
 		}
@@ -341,6 +384,7 @@ func TestStatusOf(t *testing.T) {
 		"paused":          {control.Status{Phase: control.PhasePlay, Paused: true, Starving: time.Second}, live.Paused},
 		"the disk":        {control.Status{Phase: control.PhasePlay, Starving: time.Second}, live.Buffering},
 		"a subscriber":    {control.Status{Phase: control.PhasePlay, Delayed: time.Second}, live.Buffering},
+		"keeping alive":   {control.Status{Phase: control.PhaseKeepAlive}, live.Ended},
 		"draining":        {control.Status{Phase: control.PhaseDrain, Paused: true}, live.Ended},
 		"done":            {control.Status{Phase: control.PhaseDone}, live.Ended},
 		"starving at end": {control.Status{Phase: control.PhaseDone, Starving: time.Second}, live.Ended},

@@ -14,22 +14,26 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/sublink"
 )
 
-// newServer returns the server of a node that publishes two topics and subscribes to one, without links.
+// newServer returns the server of a node that publishes two topics and subscribes to one. Its only link, to a
+// publisher, is not up.
 func newServer() *Server {
 	out := func(topic, typ string) *publink.Publication {
 		return publink.New(publink.Options{Type: typ, MD5Sum: "*"}, topic, "/n")
 	}
-	in := sublink.NewConnector(&sublink.Env{Log: zap.NewNop()})
+	in := sublink.New(sublink.NewConnector(&sublink.Env{Log: zap.NewNop(), NextLink: func() int { return 7 }}),
+		"/c", sublink.Options{Type: "std_msgs/Empty"})
+	in.SetPublishers(rosapi.Publishers{URIs: []string{"http://there:5/"}})
 	return &Server{
 		Name: "/n", URI: "http://here:1/", MasterURI: "http://master:2/", Host: "here", Port: 3, Log: zap.NewNop(),
 		Publications: func() []*publink.Publication {
 			return []*publink.Publication{out("/a", "std_msgs/String"), out("/b", "*")}
 		},
 		Subscriptions: func() []*sublink.Subscription {
-			return []*sublink.Subscription{sublink.New(in, "/c", sublink.Options{Type: "std_msgs/Empty"})}
+			return []*sublink.Subscription{in}
 		},
 		Publishes:       func(topic string) bool { return topic == "/a" },
 		PublisherUpdate: func(topic string, _ []string) bool { return topic == "/c" },
@@ -50,8 +54,8 @@ func TestAnswers(t *testing.T) {
 		"master":           {"getMasterUri", nil, []any{1, "", "http://master:2/"}},
 		"subscriptions":    {"getSubscriptions", nil, []any{1, "", []any{[]any{"/c", "std_msgs/Empty"}}}},
 		"publications":     {"getPublications", nil, []any{1, "", []any{[]any{"/a", "std_msgs/String"}, []any{"/b", "*"}}}},
-		"no links":         {"getBusInfo", nil, []any{1, "", []any{}}},
-		"no counts":        {"getBusStats", nil, []any{1, "", []any{[]any{[]any{"/a", 0, []any{}}, []any{"/b", 0, []any{}}}, []any{[]any{"/c", []any{}}}, []any{}}}},
+		"no link is up":    {"getBusInfo", nil, []any{1, "", []any{}}},
+		"no counts":        {"getBusStats", nil, []any{1, "", []any{[]any{[]any{"/a", 0, []any{}}, []any{"/b", 0, []any{}}}, []any{[]any{"/c", []any{[]any{7, 0, 0, -1, false}}}}, []any{}}}},
 		"parameter":        {"paramUpdate", []any{"/p", 1}, []any{1, "", 0}},
 		"publishers":       {"publisherUpdate", []any{"/c", []any{"http://x:4/"}}, []any{1, "", 0}},
 		"of another topic": {"publisherUpdate", []any{"/x", []any{}}, []any{1, "not subscribed", 0}},

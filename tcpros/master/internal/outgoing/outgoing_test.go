@@ -88,29 +88,57 @@ func TestShared(t *testing.T) {
 	})
 }
 
-// TestSlowGivesWay: when others wait, the message with the largest product of bytes and time is revoked
-// after two seconds, and gets no more users.
+// TestSlowGivesWay: when others wait, the message with the largest product of bytes and time is revoked. It
+// gets no more users, and while it is in use no other message is revoked.
 func TestSlowGivesWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, start := outgoing.New(), time.Now()
+		endSmall := get(t, b, "small", outgoing.OutgoingBytes/4).Begin(func() { t.Error("the smaller message is revoked") })
+		time.Sleep(100 * time.Millisecond) // in the bubble: the smaller message is older
 		var endBig func()
 		var revoked time.Duration
 		endBig = get(t, b, "big", outgoing.OutgoingBytes/2).Begin(func() {
 			revoked = time.Since(start)
-			time.AfterFunc(100*time.Millisecond, endBig) // its peer is told, and then it is released
+			get(t, b, "big", 1000).Begin(nil)() // another message, as that one gets no more users
+			time.AfterFunc(10*time.Second, endBig)
 		})
-		endSmall := get(t, b, "small", outgoing.OutgoingBytes/4).Begin(func() { t.Error("the smaller message is revoked") })
+		time.Sleep(3 * time.Second)
 		next := get(t, b, "next", outgoing.OutgoingBytes/2)
-		if revoked != 2*time.Second || time.Since(start) != 2100*time.Millisecond {
+		if revoked != 3100*time.Millisecond || time.Since(start) != 13100*time.Millisecond {
 			t.Errorf("revoked after %v, the next has room after %v", revoked, time.Since(start))
-		}
-		again := get(t, b, "big", 1000)
-		if len(again.Body) != 1000 {
-			t.Error("a revoked message got another user")
 		}
 		next.Begin(nil)()
 		endSmall()
+	})
+}
+
+// TestOneGivesWay: while a revoked message is in use no other is revoked, even if that becomes the slower one.
+func TestOneGivesWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := outgoing.New()
+		var endOld func()
+		endOld = get(t, b, "", outgoing.OutgoingBytes/4).Begin(func() { time.AfterFunc(10*time.Second, endOld) })
+		time.Sleep(5 * time.Second) // in the bubble
+		endBig := get(t, b, "", outgoing.OutgoingBytes/2).Begin(func() { t.Error("a second message is revoked") })
+		time.Sleep(3 * time.Second) // the product of the old message is larger, but grows more slowly
+		get(t, b, "", outgoing.OutgoingBytes/2).Begin(nil)()
+		endBig()
+	})
+}
+
+// TestSlowAfter: a message is revoked no sooner than two seconds after it was encoded.
+func TestSlowAfter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, start := outgoing.New(), time.Now()
+		var end func()
+		end = get(t, b, "", large).Begin(func() { end() })
+		get(t, b, "", large).Begin(nil)()
+		if took := time.Since(start); took != 2*time.Second {
+			t.Errorf("room after %v, want 2s", took)
+		}
 	})
 }
 
