@@ -168,10 +168,10 @@ func TestDirectoryThatMoves(t *testing.T) {
 			}
 			s := p.Bags.Finished.Account()
 			want := filepath.Join(moved, base)
-			if s.Last != want || len(s.Files) != 1 || s.Files[0].File != want {
-				t.Errorf("files of the summary: %s, %v, want %s", s.Last, s.Files, want)
+			if s.File != want || len(s.Files) != 1 || s.Files[0].File != want {
+				t.Errorf("files of the summary: %s, %v, want %s", s.File, s.Files, want)
 			}
-			byTime, _ := testlink.Numbers(t, s.Last)
+			byTime, _ := testlink.Numbers(t, s.File)
 			if len(byTime[1]) != int(sent) {
 				t.Errorf("%d messages in the bag, want %d", len(byTime[1]), sent)
 			}

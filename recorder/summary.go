@@ -10,14 +10,12 @@ import (
 
 // summary reads the accounts after the pipeline has been closed.
 func (r *session) summary(d time.Duration) control.Summary {
-	s := r.lossesNow()
+	s, files := r.lossesNow(), r.sink.Bags.Finished.Account()
 	s.Duration, s.Triggers = d, r.o.triggers()
+	s.File, s.Bytes, s.Files, s.Earlier = files.File, files.Bytes, files.Files, files.Earlier
 	if r.o.Adaptive {
 		s.Chunks = r.sink.Encoder.Stored()
 	}
-	files := r.sink.Bags.Finished.Account()
-	s.File, s.Bytes, s.Earlier = files.Last, files.Bytes, files.Earlier
-	s.Files = files.Files
 	if out := r.sink.Current(); r.sink.Abandoned.Load() && out != nil {
 		bytes := r.in.Accounts().Stats(time.Now()).FileBytes
 		s.File = out.Target() + bagname.ActiveSuffix
@@ -30,12 +28,5 @@ func (r *session) summary(d time.Duration) control.Summary {
 		}
 	}
 	s.Missing = append(s.Missing, r.o.Select.unmatched()...)
-	return s
-}
-
-// lossesNow returns the account of what was lost until now.
-func (r *session) lossesNow() control.Summary {
-	s := r.in.Accounts().Summary(time.Now())
-	s.NoMaster = r.noMaster.Load()
 	return s
 }

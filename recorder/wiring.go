@@ -84,11 +84,11 @@ func (o *Options) subscriptions() subscribe.Config {
 
 // graph returns what is asked about the graph of nodes.
 func (o *Options) graph() *graph.Graph {
-	return &graph.Graph{Config: graph.Config{
+	return &graph.Graph{
 		Node: o.Node, Log: o.Log, Interval: o.PollInterval, Survey: o.survey,
 		Lists: o.Select.lists(), Selects: o.Select.selects, Unmatched: o.Select.unmatched, Excludes: o.Select.exclude.Match,
 		Nodes: o.Select.Nodes, NodePublications: o.Select.NodePublications,
-	}}
+	}
 }
 
 // encoder returns how chunks are compressed.

@@ -277,7 +277,7 @@ func (w *Writer) addChunk(sn *Snapshot, c *latch.Chunk) {
 	w.Bags.CountStored(sn.Out, int64(len(c.Record)))
 	sn.Messages += c.MessageCount()
 	if w.Only {
-		sn.Out.Hold(c.Sealed)
+		sn.Out.Count(c.Sealed)
 		w.In.SnapshotWritten(c.Sealed)
 	}
 	if sn.Out.Mode == bagfile.SyncChunk {
