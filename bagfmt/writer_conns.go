@@ -19,8 +19,13 @@ type connSet struct {
 	bytes int64                                     // of the records of all
 	byArg map[*rosbag.Connection]*rosbag.Connection // results of own, by its argument
 
-	given, found *rosbag.Connection // argument and result of the latest call of own
+	// recent holds entries of byArg by the lower bits of the argument's id: for a small message a look
+	// into the map costs as much as the rest of Write.
+	recent [64]ownConn
 }
+
+// ownConn is an argument of connSet.own and its result.
+type ownConn struct{ arg, own *rosbag.Connection }
 
 func newConnSet() connSet { return connSet{byID: make(map[rosbag.ConnID]*rosbag.Connection)} }
 
@@ -48,7 +53,7 @@ func (s *connSet) adopt(c *rosbag.Connection) error {
 	}
 	s.byID[c.ID] = c
 	delete(s.byArg, c) // another connection may have stood for c
-	s.given, s.found = nil, nil
+	s.recent = [len(s.recent)]ownConn{}
 	s.bytes += int64(wire.ConnectionBytes(c))
 	if c.ID >= s.next && c.ID < math.MaxUint32 {
 		s.next = c.ID + 1
@@ -58,8 +63,9 @@ func (s *connSet) adopt(c *rosbag.Connection) error {
 
 // own returns c, if it is a connection of the bag, otherwise the connection that stands for it.
 func (s *connSet) own(c *rosbag.Connection) (*rosbag.Connection, error) {
-	if c == s.given {
-		return s.found, nil
+	latest := &s.recent[c.ID%rosbag.ConnID(len(s.recent))]
+	if c == latest.arg {
+		return latest.own, nil
 	}
 	own := s.byArg[c]
 	if own == nil {
@@ -68,7 +74,7 @@ func (s *connSet) own(c *rosbag.Connection) (*rosbag.Connection, error) {
 			return nil, err
 		}
 	}
-	s.given, s.found = c, own
+	*latest = ownConn{c, own}
 	return own, nil
 }
 

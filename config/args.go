@@ -37,12 +37,13 @@ func expand(args []string, all []*option) ([]string, error) {
 	return append(append(e.options, "--"), e.words...), nil
 }
 
+// expander is the state of expand.
 type expander struct {
 	long    map[string]*option
 	short   map[rune]*option
-	rest    []string // not read yet
-	options []string
-	words   []string
+	rest    []string // arguments that were not read yet
+	options []string // --name=value, or --name
+	words   []string // arguments that are no options
 }
 
 // next consumes one option with its values, or one word.
@@ -82,8 +83,8 @@ func (e *expander) longOption(arg string) error {
 	return nil
 }
 
-// addressFollows reports whether o has an optional address and the next argument is one: no
-// topic and no bag has such a name.
+// addressFollows reports whether the value of o is an optional address, and the next argument has the form of an
+// address, which no topic and no bag has.
 func (e *expander) addressFollows(o *option) bool {
 	return o.Value.address && len(e.rest) > 0 && hostPort.MatchString(e.rest[0])
 }
@@ -145,9 +146,8 @@ func (e *expander) emit(o *option, value string) {
 	e.options = append(e.options, "--"+o.Name+"="+value)
 }
 
-// find resolves a long option by its name or an unambiguous abbreviation. An abbreviation
-// that fits exactly one option of stock means that one: our own options must not make stock's
-// abbreviations ambiguous.
+// find returns the option with a long name, or with an unambiguous abbreviation of it. If an abbreviation fits exactly
+// one option that rosbag has, it means that option: our own options must not make abbreviations of rosbag ambiguous.
 func (e *expander) find(name string) (*option, error) {
 	if o, ok := e.long[name]; ok {
 		return o, nil
@@ -174,7 +174,7 @@ func (e *expander) find(name string) (*option, error) {
 	return nil, fmt.Errorf("option '--%s' is ambiguous: it could be %s", name, strings.Join(names, ", "))
 }
 
-// unrecognized returns stock's error for an unknown option, with the one that may be meant.
+// unrecognized returns rosbag's error for an unknown option, with the name of the option that may be meant.
 func unrecognized(name string, known []string) error {
 	slices.Sort(known)
 	if like := nearest.Name(name, known); like != "" {

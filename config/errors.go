@@ -26,7 +26,7 @@ func (e Errors) Error() string {
 // Unwrap returns the single errors.
 func (e Errors) Unwrap() []error { return e }
 
-// err returns e in order, or nil if it is empty.
+// err returns e in the order of the lines, or nil if e is empty.
 func (e Errors) err() error {
 	if len(e) == 0 {
 		return nil
@@ -79,7 +79,7 @@ func (o *option) at() string {
 	return "--" + o.Name
 }
 
-// valueText returns a value and what is wrong with it. The reason may begin with the value.
+// valueText returns a value and what is wrong with it. A reason that begins with the value does not repeat it.
 func valueText(value, reason string) string {
 	if quoted := strconv.Quote(value); !strings.HasPrefix(reason, quoted) {
 		return quoted + ": " + reason
@@ -87,8 +87,8 @@ func valueText(value, reason string) string {
 	return reason
 }
 
-// withoutCredentials removes credentials from URLs: user, password and, for http, the query.
-// A password in the endpoint of a store is an error later on.
+// withoutCredentials removes credentials from URLs: user, password and, for http, the query. The query of another URL
+// is removed if its endpoint has a password, which is an error later on.
 func withoutCredentials(values []string) []string {
 	shown := slices.Clone(values)
 	for i, v := range shown {

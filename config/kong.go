@@ -8,11 +8,11 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// noField is the type of an option that kong has by itself.
+// noField is Value.info of --help, which kong declares itself.
 var noField = reflect.TypeFor[struct{}]() //nolint:gochecknoglobals // a constant, but for the language
 
 // kong returns a parser of the options, which prints help, manual page and version, and completes command
-// lines. It reads no values: they are those of Option.Value.
+// lines. Values are read by Option.Value instead.
 func (p *Program) kong() (*kong.Kong, error) {
 	var fields []reflect.StructField
 	add := func(t reflect.Type, tags ...string) {
@@ -43,7 +43,7 @@ func (p *Program) kong() (*kong.Kong, error) {
 		kong.Vars{"version": p.Name + " " + p.Version})
 }
 
-// field returns the type that kong takes for the kind of an option.
+// field returns the type of the field that stands for the option in the struct that kong reads.
 func (v *Value) field() reflect.Type {
 	switch {
 	case v.info != nil:

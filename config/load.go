@@ -13,7 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/nearest"
 )
 
-// maxFileBytes is the limit of the size of a configuration file: ten times a file with all options.
+// maxFileBytes is the limit of the size of a configuration file: ten times the size of a file with all options.
 const maxFileBytes = 256 << 10
 
 // readFile sets options from the YAML file at path.
@@ -33,9 +33,8 @@ func readFile(path string, all []*option) error {
 	return readYAML(path, text, all)
 }
 
-// readYAML is readFile for the text of a file. What it accepts is flat: one mapping of
-// options to values, lists of values or mappings of values. Aliases are not followed, so that
-// the cost is linear in the length of the text.
+// readYAML is readFile for the text of a file. It accepts one mapping of options to values, lists of values or mappings
+// of values. It follows no aliases, so that its cost is linear in the length of the text.
 func readYAML(path string, text []byte, all []*option) error {
 	loader, err := yaml.NewLoader(strings.NewReader(string(text)))
 	if err != nil {
@@ -69,14 +68,14 @@ func (r *fileReader) syntaxError(text []byte, err error) error {
 		return fmt.Errorf("%s: %w", r.path, err)
 	}
 	at := where.Mark.Line
-	if where.ContextMark.Line > 0 && !strings.Contains(where.ContextMsg, "block") { // where the unterminated element begins
+	if where.ContextMark.Line > 0 && !strings.Contains(where.ContextMsg, "block") { // the unterminated element begins there
 		at = where.ContextMark.Line
 	}
 	lines := strings.Split(string(text), "\n")
 	if at < 1 || at > len(lines) {
 		return fmt.Errorf("%s: not valid YAML: %s", r.path, where.Message)
 	}
-	if strings.Contains(where.Message, "a tab character") { // the mark is that of the element before
+	if strings.Contains(where.Message, "a tab character") { // the mark is at the element before the tab
 		at = tabIndented(lines, at)
 	}
 	hint := "want KEY: VALUE, with a blank after the colon and the keys of one level in one column; text with special characters belongs into 'quotes'"
@@ -99,7 +98,7 @@ func tabIndented(lines []string, at int) int {
 
 func indentedByTab(line string) bool { return strings.HasPrefix(strings.TrimLeft(line, " "), "\t") }
 
-// abbreviate returns the start of a text.
+// abbreviate returns the first 60 bytes of a text, without white space around it.
 func abbreviate(s string) string {
 	const most = 60
 	if s = strings.TrimSpace(s); len(s) > most {
@@ -112,11 +111,12 @@ func abbreviate(s string) string {
 type fileReader struct {
 	path    string
 	options []*option
-	seen    map[*option]int // line
-	secret  bool            // the file has a secret, which errors must not quote
-	errs    Errors          // of all entries so far
+	seen    map[*option]int // the line that sets each option
+	secret  bool            // the file may have a secret, which errors must not quote
+	errs    Errors          // about the entries that were read
 }
 
+// holdsSecret reports whether a text has the key of an option with a secret.
 func (r *fileReader) holdsSecret(text string) bool {
 	return slices.ContainsFunc(r.options, func(o *option) bool {
 		return o.Secret && strings.Contains(snake(strings.ToLower(text)), o.key)
@@ -144,6 +144,7 @@ func (r *fileReader) root(n *yaml.Node) error {
 	return nil
 }
 
+// describe says what a node is: a list, a mapping, or its text.
 func describe(n *yaml.Node) string {
 	if n.Kind == yaml.SequenceNode {
 		return "a list"
@@ -196,7 +197,7 @@ func (r *fileReader) find(key string) *option {
 	return nil
 }
 
-// suggest returns a hint about the key that may have been meant.
+// suggest returns a hint at the key that may have been meant.
 func (r *fileReader) suggest(key string) string {
 	key = strings.TrimLeft(snake(strings.ToLower(key)), "_")
 	var keys []string

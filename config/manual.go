@@ -76,13 +76,13 @@ func seeAlso(self string) string {
 	return strings.Join(others, ", ")
 }
 
-// group is what stands under one heading.
+// group is the options under one heading.
 type group struct {
 	title string
 	flags []*kong.Flag
 }
 
-// groupsOf returns the flags as the help has them: those without a group first.
+// groupsOf returns the options in groups, in the order of the help. Options without a group come first.
 func groupsOf(flags []*kong.Flag) []group {
 	groups := []group{{}}
 	at := map[string]int{"": 0}
@@ -135,7 +135,7 @@ func (b *roff) request(name string, args ...string) {
 	b.out.WriteByte('\n')
 }
 
-// text writes a line of text. What begins with a dot or a quote would be a request.
+// text writes a line of text. A dot or a quote at its beginning is escaped: the line would be a request.
 func (b *roff) text(s string) {
 	s = escape(s)
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {

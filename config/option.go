@@ -31,7 +31,7 @@ type Option struct {
 type Group struct {
 	Title   string // empty means no heading; several groups with one title make one
 	Options []Option
-	Rules   func() []Rule // what has to hold between values; called after all options have set theirs; nil for nothing
+	Rules   func() []Rule // conditions between values; called after all values are stored; nil means none
 }
 
 // option is a declared option with its other names and its values.
@@ -157,8 +157,8 @@ func (o *option) fromEnvironment() Errors {
 	return o.read()
 }
 
-// unknownVariables returns warnings about variables that begin with prefix and name no option. They
-// are no errors: container engines derive variables from the names of services.
+// unknownVariables returns warnings about variables that begin with prefix and resemble the variable of an option, but
+// are none. Such variables are no errors: container engines derive variables from the names of services.
 func unknownVariables(prefix string, all []*option) []string {
 	var names, warnings []string
 	for _, o := range all {

@@ -45,7 +45,7 @@ func (s *Settings) Unknown() []string { return s.unknown }
 // Parse reads a command line (without the program's name), the environment, and the file that the option
 // config names, in this order of precedence, and stores the values. The error is one line that says which
 // option is wrong, where it was set, and what to write; several such errors are Errors. Options without an error are
-// stored also then. An option that only prints something, such as --help, ends the process.
+// stored even if others have one. An option that only prints something, such as --help, ends the process.
 func (p *Program) Parse(args []string) (*Settings, error) {
 	all := p.options()
 	s := &Settings{options: all}

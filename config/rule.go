@@ -28,8 +28,8 @@ func Each(options []string, check func(value string) error, values ...string) (r
 	return rules
 }
 
-// broken returns the error of a rule, or nil if the values obey it. It returns nil also if that is not certain:
-// one of the rule's options has a wrong value; or there are errors in other options (othersWrong), and an option of the rule
+// broken returns the error of a rule, or nil if the values obey it. It returns nil also if that is not certain: one of
+// the rule's options has a wrong value; or there are errors in other options (othersWrong), and an option of the rule
 // was not set, so that its name may have been misspelled.
 func (r *Rule) broken(all []*option, othersWrong bool) error {
 	if !r.Bad {
@@ -61,8 +61,8 @@ func (o *option) errorAbout(value, reason string) error {
 	return o.errorAt(0, value, reason)
 }
 
-// unmet returns an error about the options of a rule that were set. An option that is not on the command
-// line comes first: the user does not see that one.
+// unmet returns an error about the options of a rule that were set. An option that was set elsewhere than on the
+// command line is named first: the user does not see it there.
 func unmet(set []*option, reason string, all []*option) error {
 	if len(set) == 0 {
 		return &placedError{0, fileName(all) + reason}
@@ -85,7 +85,7 @@ func unmet(set []*option, reason string, all []*option) error {
 	return first.errorAt(0, value, reason)
 }
 
-// fileName returns the name of the file of options with a colon; nothing without a file.
+// fileName returns the name of the configuration file and a colon; empty without a file.
 func fileName(all []*option) string {
 	for _, o := range all {
 		if o.key == "config" && len(o.values) > 0 {

@@ -18,7 +18,7 @@ type OpenError = source.OpenError
 // NewCache returns a cache for all bags of one player.
 func NewCache() *bagfmt.Cache { return source.NewCache() }
 
-// NewBag makes a Bag of any recording. name is for messages. The caller keeps s usable until Run has
+// NewBag makes a Bag of s, which errors and log lines call name. The caller keeps s usable until Run has
 // returned. NewBag reads the marks of the recording, and gives up when ctx ends.
 func NewBag(ctx context.Context, name string, s rosbag.Indexed) (*Bag, error) {
 	return source.New(ctx, name, s)

@@ -45,7 +45,7 @@ type conductor struct {
 	completed bool               // the last message of the last pass has been published
 }
 
-// hold is what keeps a message that is due from being published.
+// hold says why a message that is due is not published.
 type hold struct {
 	full  *output.Topic // the topic whose full subscribers block play; nil if none
 	ahead time.Duration // how far play is ahead, while rate control blocks it
@@ -80,7 +80,7 @@ func newConductor(o *Options, p *plan.Plan, d *source.DamageLog, t follow.TimeBa
 	return c
 }
 
-// load sets, before play, the first message, the length, and how to stop.
+// load sets the time of the first message, the length and how to stop. It is called before play.
 func (c *conductor) load(zero rosbag.Time, length time.Duration, stop context.CancelFunc) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

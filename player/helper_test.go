@@ -34,7 +34,6 @@ type fakeGraph struct {
 	refuse      string // a topic that cannot be advertised
 	subscribers func() int
 	linked      func(topic, node string) bool
-	gone        func(ctx context.Context, node string) bool
 	room        func(topic string) bool // nil: there is always room
 	stats       func() []tcpros.SubscriberStats
 	frames      func(topic string, frame []byte) // gets what is published, instead of events
@@ -95,9 +94,7 @@ func (g *fakeGraph) Registered(ctx context.Context, topics []string) {
 
 func (g *fakeGraph) State(ctx context.Context) (tcpros.SystemState, error) { return g.state(ctx) }
 
-func (g *fakeGraph) Gone(ctx context.Context, node string) bool {
-	return g.gone != nil && g.gone(ctx, node)
-}
+func (g *fakeGraph) Gone(context.Context, string) bool { return false }
 
 func (g *fakeGraph) Names() []string { return []string{"/play"} }
 

@@ -38,7 +38,7 @@ type Options struct {
 	Deny   []string // refuse to publish on topics whose resolved names match
 
 	Start    time.Duration // offset of the window from the earliest message of all bags
-	Duration time.Duration // length of the window, end inclusive; zero means to the end
+	Duration time.Duration // length of the window, which includes its end; zero means to the end of the bags
 
 	// ByHeader plays by the stamps of headers instead of by the time of receipt. A stamp
 	// further than HeaderReach (zero means 1 s) from the time of receipt is ignored.
@@ -48,8 +48,8 @@ type Options struct {
 	Rate      float64 // bag time per wall time; zero means 1
 	Immediate bool    // publish without waiting for time; pausing still works
 	Paused    bool    // start paused
-	Loop      bool    // start again after the last message and the median distance of messages, at least 1 ms; for ever
-	LoopShift bool    // time goes on from pass to pass of a loop: stamps are shifted by the length of the passes before
+	Loop      bool    // start again, for ever; the gap between passes is the median gap between messages, at least 1 ms
+	LoopShift bool    // shift stamps by the length of the passes before, so that time goes on from pass to pass of a loop
 	KeepAlive bool    // stay in the graph after the last message, until the context ends
 
 	// NewNode, if it is not nil, opens a node with a full name. Run opens one for each
@@ -67,9 +67,9 @@ type Options struct {
 	LinkTimeout        time.Duration // wait this long for the links of subscribers that the master lists; zero means not at all
 	WaitForSubscribers bool          // begin only when each topic has a subscriber
 	WaitFor            []string      // begin only when the topics with these resolved names have a subscriber
-	WaitTimeout        time.Duration // stop waiting for them with a *WaitError; zero means never
+	WaitTimeout        time.Duration // how long to wait for subscribers before Run returns a *WaitError; zero means for ever
 
-	Stamps Stamps // stamps that messages are published with; LoopShift has no effect on others than those recorded
+	Stamps Stamps // stamps that messages are published with; LoopShift works with StampsRecorded only
 
 	Clock bool    // publish the bag time on topic clock
 	Hz    float64 // minimum frequency in wall time, 0.001 to 1e6; zero means 100
@@ -85,7 +85,7 @@ type Options struct {
 
 	Viewing *Viewing // shows what is played to live viewers; nil means none
 
-	// OnStart is called once, when play is prepared, with the control of this Run.
+	// OnStart is called once, with the control of this Run, when the first message has been read.
 	OnStart func(control.Control)
 	// OnStatus is called at each change of the phase, and ten times a second. The calls come
 	// one at a time from a goroutine of their own, so that a slow call does not delay play.
@@ -113,18 +113,18 @@ const (
 type Stamps int
 
 const (
-	// StampsRecorded keeps those of the bags.
+	// StampsRecorded keeps the stamps of the bags.
 	StampsRecorded Stamps = iota
-	// StampsNow moves them to the wall clock: a message that was stamped when it was received
-	// is stamped with the time at which it is published. Others keep their distance to that,
-	// divided by the rate, so that equal stamps stay equal and data stay in line with their
-	// transforms. This concerns the stamp of each std_msgs/Header, wherever it is, and
+	// StampsNow moves stamps to the wall clock: a stamp that is the time of receipt becomes the
+	// time at which the message is published. Other stamps keep their distance to the time of
+	// receipt, divided by the rate, so that equal stamps stay equal and data stay in line with
+	// their transforms. StampsNow sets the stamp of each std_msgs/Header, wherever it is, and
 	// messages of type rosgraph_msgs/Clock; stamps of zero stay zero. Options.Clock publishes
 	// the wall clock.
 	StampsNow
-	// StampsClock moves them in the same way to the clock that another node publishes on the
-	// topic clock, and play follows that clock: it begins with the first message of the clock,
-	// stands still with it, and Options.Rate is bag time per time of the clock.
+	// StampsClock moves stamps in the same way to the clock that another node publishes on the
+	// topic clock, and play follows that clock: play begins with the first message of the clock,
+	// stands still with the clock, and Options.Rate is bag time per time of the clock.
 	StampsClock
 )
 
@@ -135,7 +135,7 @@ type RateControl = follow.RateControl
 // ahead by a delay.
 func NewRateControl(delay time.Duration) *RateControl { return follow.NewRateControl(delay) }
 
-// Viewing shows what is played to live viewers, as Viewing.Source says.
+// Viewing shows what is played to live viewers; its method Source returns what a server shows them.
 type Viewing = viewing.Viewing
 
 // ViewingOptions says what viewers are told of a playback.

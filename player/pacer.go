@@ -14,9 +14,8 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
-// maxCatchUp is the longest delay, caused by full subscribers or a slow disk, that play
-// makes up for. A longer delay moves the schedule, so that a stop of a minute is not
-// followed by a burst of messages.
+// maxCatchUp is the longest delay, caused by full subscribers or a slow disk, that play makes up for.
+// A longer delay moves the schedule: a minute of waiting is not followed by a burst of messages.
 const maxCatchUp = 100 * time.Millisecond
 
 // When the log first names the subscribers that block play, and how often it repeats them.
@@ -62,8 +61,8 @@ func (p *pacer) run(ctx context.Context) {
 	c.timing.End(now)
 }
 
-// waitAtEnd is called when every message has been published. With keepAlive it waits for the next
-// read request. It reports whether play goes on.
+// waitAtEnd is called when every message has been published. With keepAlive it waits until a command
+// makes play read again. It reports whether play goes on.
 func (p *pacer) waitAtEnd(ctx context.Context) bool {
 	c := p.conductor
 	c.mu.Lock()
@@ -231,7 +230,7 @@ func (p *pacer) finishJump(it *readahead.Item) {
 func (p *pacer) publish(it *readahead.Item, w *itemWait) {
 	c := p.conductor
 	o := c.output
-	var m output.Message // set by field: the compiler would make a literal elsewhere and copy it, for 10 ns
+	var m output.Message // set field by field: a literal would be built elsewhere and copied, which takes 10 ns
 	m.Frame, m.Private, m.Recorded, m.Alone = it.Frame, it.Route.Private, it.At.Stamp, true
 	m.At.Pos, m.At.Due = it.Pos, w.now
 	tick := o.WantsClock(it.Pos)
@@ -253,5 +252,5 @@ func (p *pacer) publish(it *readahead.Item, w *itemWait) {
 	o.Publish(it.Route, &m)
 }
 
-// floodLate is the lateness from which on messages are left to the links to be sent together.
+// A message that is late by floodLate is not sent at once: links send it together with the next ones.
 const floodLate = time.Millisecond

@@ -86,23 +86,18 @@ func play(ctx context.Context, o *Options, g stage.Graph, t follow.TimeBase) (co
 
 // abandonablePlan makes the plan in a goroutine. If a read does not return, it returns soon
 // after ctx has ended and abandons the goroutine with its plan.
-func abandonablePlan(ctx context.Context, o *Options, what plan.Options, resolve func(string) (string, error)) (p *plan.Plan, err error) {
-	type result struct {
-		plan *plan.Plan
-		err  error
-	}
-	planned := make(chan result, 1)
+func abandonablePlan(ctx context.Context, o *Options, what plan.Options, resolve func(string) (string, error)) (*plan.Plan, error) {
+	var made *plan.Plan // made and failed are not read unless done is closed
+	var failed error
 	done := make(chan struct{})
 	// owner: abandonablePlan; ends when everything is read, or with ctx.
 	go func() {
 		defer close(done)
-		p, err := plan.New(ctx, what, o.Bags, resolve)
-		planned <- result{p, err}
+		made, failed = plan.New(ctx, what, o.Bags, resolve)
 	}()
 	select {
-	case r := <-planned:
-		<-done
-		return r.plan, r.err
+	case <-done:
+		return made, failed
 	case <-ctx.Done():
 		awaitReader(done, o.Log)
 		return nil, ctx.Err()

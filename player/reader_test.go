@@ -1,21 +1,16 @@
 package player
 
 import (
-	"bytes"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
-	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
-	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -54,43 +49,4 @@ func TestLoopByHeader(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", d)
 		}
 	})
-}
-
-// stalledFile is a file whose reads do not return before they may.
-type stalledFile struct {
-	*bytes.Reader
-	stall atomic.Bool
-	wait  chan struct{}
-}
-
-func (f *stalledFile) ReadAt(p []byte, off int64) (int, error) {
-	if f.stall.Load() {
-		<-f.wait
-	}
-	return f.Reader.ReadAt(p, off)
-}
-
-// Who goes elsewhere does not wait for what is being unpacked for the old place.
-func TestTimelineCanceled(t *testing.T) {
-	t.Parallel()
-	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: rosbag.CompressionBZ2}, testplay.Series(testplay.ConnA, "a", 0, 1, 2, 3, 4, 5, 6, 7)...)
-	file := &stalledFile{Reader: bytes.NewReader(data), wait: make(chan struct{})}
-	bag := testplay.Open(t, "bag", file, file.Size(), bagfmt.ReaderOptions{})
-	o := Options{Bags: []*source.Recording{bag}, Log: zap.NewNop()}
-	p, err := testPlan(t.Context(), &o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file.stall.Store(true)
-	cancel := make(chan struct{})
-	s := timeline.New(timeline.Options{Workers: 1, Damaged: func(e *control.DamageError) { t.Error(e) }}, p).From(p.Start, cancel, nil)
-	s.Begin()
-	close(cancel)
-	for range 2 {
-		if m, _ := s.Next(); m != nil {
-			t.Errorf("got %v after the end", m)
-		}
-	}
-	close(file.wait)
-	s.Close()
 }

@@ -175,14 +175,11 @@ func (r *run) publish(ctx context.Context) {
 		// owner: publish; ends with clockCtx.
 		wg.Go(func() { pacing.Repeat(clockCtx, time.Duration(float64(time.Second)/r.o.Hz), r.conductor.tick) })
 	}
-	paced := make(chan struct{})
-	// owner: publish; ends with ctx or after the last message. It may lock its
-	// thread, so it must be a goroutine that ends.
-	go func() {
-		defer close(paced)
-		(&pacer{conductor: r.conductor, keepAlive: r.o.KeepAlive, log: r.o.Log}).run(ctx)
-	}()
-	<-paced
+	var paced sync.WaitGroup
+	// owner: publish; ends with ctx or after the last message. The pacer may lock its thread, so it
+	// needs a goroutine that ends.
+	paced.Go(func() { (&pacer{conductor: r.conductor, keepAlive: r.o.KeepAlive, log: r.o.Log}).run(ctx) })
+	paced.Wait()
 }
 
 // summary returns the counts up to now.

@@ -1,7 +1,6 @@
 package player
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/framing"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/rosbag"
-	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // audience is a viewer of a playback in a test.
@@ -79,7 +77,7 @@ func viewed(t *testing.T, o Options, orders func(a *audience) ordersAt) {
 	bag := stateBag(t, bagfmt.WriterOptions{})
 	synctest.Test(t, func(t *testing.T) {
 		o.Bags = testplay.OpenBags(t, bag)
-		o.Viewing = NewViewing(ViewingOptions{Name: "goplay /play", Distro: "noetic"})
+		o.Viewing = NewViewing(ViewingOptions{Name: "goplay /play"})
 		steer(t, newFakeGraph(), o, orders(newAudience(t, o.Viewing)))
 	})
 }
@@ -277,18 +275,4 @@ func TestViewerWaits(t *testing.T) {
 			t.Errorf("at the end: %+v", s)
 		}
 	})
-}
-
-// TestViewerGraph: viewers see the graph that the master knows.
-func TestViewerGraph(t *testing.T) {
-	t.Parallel()
-	want := tcpros.SystemState{Publishers: map[string][]string{"/a": {"/n"}}}
-	v := NewViewing(ViewingOptions{Graph: func(context.Context) (tcpros.SystemState, error) { return want, nil }})
-	g, err := v.Source().Graph(t.Context())
-	if err != nil || len(g.Publishers["/a"]) != 1 {
-		t.Errorf("%v, %v", g, err)
-	}
-	if NewViewing(ViewingOptions{}).Source().Graph != nil {
-		t.Error("there is a graph without a master")
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/retention"
+	"github.com/gorosbag/gorosbag/recorder/internal/tap"
 )
 
 // Report says when the account of a recording is written at the end of its last bag,
@@ -52,3 +53,15 @@ var (
 	// the process should end.
 	ErrDiskHangs = disk.ErrDiskHangs
 )
+
+// Tap shows the messages of a recording to live viewers, as Tap.Source says.
+type Tap = tap.Tap
+
+// TapOptions says what viewers are told, and how much memory they may take.
+type TapOptions = tap.Options
+
+// DefaultTapMemory is the default of TapOptions.Memory.
+const DefaultTapMemory = tap.DefaultMemory
+
+// NewTap returns a tap for Options.Tap.
+func NewTap(o TapOptions) *Tap { return tap.New(o) }

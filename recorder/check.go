@@ -2,6 +2,8 @@ package recorder
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
@@ -28,4 +30,36 @@ func Check(o Options, resolve func(name string) (string, error)) error {
 		err = outputs.CheckFirst(time.Now())
 	}
 	return errors.Join(err, outputs.Close())
+}
+
+// checkNames finds names that no master would take, and limits that mean nothing,
+// before a file is created.
+func (o *Options) checkNames() error {
+	for _, l := range o.Limits {
+		if err := l.Check(); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Concat(o.Select.literal, o.Select.Nodes, o.Select.NodePublications) {
+		if _, err := o.resolve(name); err != nil {
+			return err
+		}
+	}
+	return o.checkWatched()
+}
+
+// ErrNotSelected means that a topic is to be watched and is not recorded.
+var ErrNotSelected = errors.New("a topic that a trigger watches is not recorded")
+
+// checkWatched returns an error for a topic to watch that is certainly not recorded.
+func (o *Options) checkWatched() error {
+	if o.Watch == nil {
+		return nil
+	}
+	for _, topic := range o.Watch.Topics() {
+		if !o.names(topic) && !o.Select.maySelect(topic) {
+			return fmt.Errorf("%w: %s", ErrNotSelected, topic)
+		}
+	}
+	return nil
 }

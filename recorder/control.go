@@ -2,11 +2,13 @@ package recorder
 
 import (
 	"context"
+	"errors"
 	"os"
 	"sync"
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/snapshot"
 )
 
 // Control is the control.Recording of one Run, for other goroutines: a terminal, ROS services, a
@@ -174,4 +176,48 @@ func (c *Control) OpenBag(id int) (*os.File, control.Bag, error) {
 		return nil, control.Bag{}, err
 	}
 	return r.sink.Bags.Finished.Open(id)
+}
+
+// Snapshot implements control.Recording.
+func (c *Control) Snapshot(ctx context.Context) (file string, err error) {
+	sn, err := c.beginSnapshot(ctx, time.Now())
+	if err != nil {
+		return "", err
+	}
+	select {
+	case <-sn.Out.Finished:
+		return sn.Out.Path(), errors.Join(sn.Err, sn.Out.Fault)
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// BeginSnapshot implements control.Recording.
+func (c *Control) BeginSnapshot(ctx context.Context, at time.Time) error {
+	_, err := c.beginSnapshot(ctx, at)
+	return err
+}
+
+// beginSnapshot begins a snapshot, or prolongs the one that is being taken.
+func (c *Control) beginSnapshot(ctx context.Context, at time.Time) (*snapshot.Snapshot, error) {
+	r, err := c.reach()
+	if err != nil {
+		return nil, err
+	}
+	type beginning struct {
+		*snapshot.Snapshot
+		err error
+	}
+	began := make(chan beginning, 1)
+	// owner: beginSnapshot; if that gives up before the disk has answered, the end of Run waits for it.
+	go func() {
+		sn, err := r.sink.Snapshotter.Trigger(at)
+		began <- beginning{sn, err}
+	}()
+	select {
+	case b := <-began:
+		return b.Snapshot, b.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }

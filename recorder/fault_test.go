@@ -13,15 +13,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
-	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -141,7 +139,7 @@ func TestFullDiskAlwaysHasRoomForTheIndex(t *testing.T) {
 				var counted, dropped uint64
 				for _, topic := range p.Account.Topics {
 					counted += topic.Messages
-					dropped += topic.Dropped[account.DropDisk]
+					dropped += topic.Dropped[control.DropDisk]
 				}
 				if used != size {
 					t.Errorf("after %d operations: the closed bags have %d bytes and take %d of the disk", v.after, size, used)
@@ -211,24 +209,12 @@ func TestHangingDisk(t *testing.T) {
 	}
 	topic := l.Connection.Topic
 	p.Mu.Lock()
-	if topic.Messages != 0 || topic.Dropped[account.DropDisk]+topic.Dropped[account.DropBufferFull] != messages {
+	if topic.Messages != 0 || topic.Dropped[control.DropDisk]+topic.Dropped[control.DropBufferFull] != messages {
 		t.Errorf("%d messages, dropped %v of %d", topic.Messages, topic.Dropped, messages)
 	}
 	p.Mu.Unlock()
 	close(g.open) // for the end of the test
 	testlink.WaitFor(t, func() bool { return p.Bags.Finished.Number() == 1 })
-}
-
-// setClock moves the wall clock of t by d and leaves the monotonic one. The time package
-// offers no way, and the machine's clock is not ours.
-func setClock(t *testing.T, now time.Time, d time.Duration) time.Time {
-	t.Helper()
-	moved := now
-	*(*uint64)(unsafe.Pointer(&moved)) += uint64(int64(d/time.Second)) << 30 // the seconds of time.Time.wall
-	if moved.Sub(now) != 0 || moved.Round(0).Sub(now.Round(0)) != d {
-		t.Fatal("time.Time is not what this test knows")
-	}
-	return moved
 }
 
 // TestClockJump: an hour to and fro makes no files but those of the wall clock, messages
@@ -245,7 +231,7 @@ func TestClockJump(t *testing.T) {
 			at := func(n uint32) time.Time { // 100 messages in a second; the clock is wrong from the 50th on
 				now := start.Add(time.Duration(n) * 10 * time.Millisecond)
 				if n >= 50 {
-					now = setClock(t, now, by)
+					now = testlink.SetClock(t, now, by)
 				}
 				return now
 			}
@@ -271,20 +257,6 @@ func TestClockJump(t *testing.T) {
 				t.Errorf("said %d times", n)
 			}
 		})
-	}
-}
-
-// TestClockJumpsAgainAndAgain: a clock that is never right is not worth a line each.
-func TestClockJumpsAgainAndAgain(t *testing.T) {
-	t.Parallel()
-	core, logs := observer.New(zap.WarnLevel)
-	var c simtime.Wall
-	now := time.Now()
-	for i := range 600 { // two and a half minutes
-		c.Look(setClock(t, now.Add(time.Duration(i)*250*time.Millisecond), time.Duration(i%2)*time.Second), zap.New(core))
-	}
-	if n := logs.Len(); n != 3 {
-		t.Errorf("said %d times", n)
 	}
 }
 

@@ -5,35 +5,16 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
-	"go.uber.org/zap"
-
-	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
-	"github.com/gorosbag/gorosbag/recorder/internal/ring"
-	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
-	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
-
-// ringOf returns an intake whose ring holds chunks of 100 bytes, one a second.
-func ringOf(chunks int, start time.Time) *intake.Intake {
-	p := bareIntake(10_000, 100)
-	addRing(p, ring.Options{Most: 1 << 40})
-	for i := range chunks {
-		at := start.Add(time.Duration(i) * time.Second)
-		p.Ring.Push(ring.Chunk{Sealed: new(chunk.Sealed), Memory: make([]byte, 0, 100), Weight: 100, FirstAt: at, LastAt: at.Add(500 * time.Millisecond)})
-		p.Pool.Held += 100
-	}
-	return p
-}
 
 // queuedTurns returns how many large messages wait for a lease. The caller has the lock of the intake.
 func queuedTurns(in *intake.Intake) int {
@@ -49,33 +30,6 @@ func largeWait(in *intake.Intake) bool {
 
 // turnOf returns the turn of a large message.
 func turnOf(f tcpros.LargeFrame) *memory.Turn { return &f.(*intake.LargeFrame).Turn }
-
-// addRing makes an intake keep chunks for snapshots.
-func addRing(in *intake.Intake, o ring.Options) { in.Ring = ring.New(o, in.Pool, &in.Latched) }
-
-// rotationAt is a rotation in the given part, of which so many bytes are stored.
-func rotationAt(o rotation.Options, part int, stored int64) rotation.Rotation {
-	r := rotation.New(o, time.Now(), 0)
-	for r.Part() < part {
-		r.NextPart(time.Now())
-	}
-	r.Written(part, 0, stored, false)
-	return r
-}
-
-// bareIntake is an intake without a file and without goroutines, for tests that look at
-// what it decides.
-func bareIntake(budget int64, chunkBytes int) *intake.Intake {
-	return bareIntakeAt(budget, chunkBytes, nil)
-}
-
-// bareIntakeAt is a bareIntake that goes by a clock of the graph; nil for the wall clock.
-func bareIntakeAt(budget int64, chunkBytes int, sim *simtime.Sim) *intake.Intake {
-	return intake.New(intake.Config{
-		Log: zap.NewNop(), Memory: memory.Options{Limit: budget, ChunkBytes: chunkBytes}, Sim: sim,
-		Encoder: encode.New(encode.Options{}), OnChange: func() {},
-	})
-}
 
 // bytesInUse returns how much of the buffer is used, and how much of that for latched
 // messages.
@@ -95,7 +49,7 @@ func bytesLeft(p *intake.Intake) int64 {
 // topicAccount is what was counted of one topic.
 type topicAccount struct {
 	Recorded, Passed, Repeated uint64
-	Dropped                    [account.DropCauses]uint64
+	Dropped                    [control.DropCauses]uint64
 	waiting                    int64 // bytes that wait for the disk
 }
 

@@ -10,11 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
-	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestLimitsInThePipeline(t *testing.T) {
@@ -32,7 +30,7 @@ func TestLimitsInThePipeline(t *testing.T) {
 	if third.Large(1<<20) == nil || third.Large(1<<20) != nil || few.Large(1<<20) != nil {
 		t.Error("large messages do not count like others")
 	}
-	<-p.Limited
+	<-p.Links().Limited()
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +38,7 @@ func TestLimitsInThePipeline(t *testing.T) {
 	if want := []uint32{0, 3, 6, 9, 12, 15, 18, 21, 24, 27}; !slices.Equal(byFile[1], want) || len(byFile[2]) != 4 {
 		t.Errorf("the bag holds %v", byFile)
 	}
-	if topic := third.Connection.Topic; topic.Sampler.Skipped != 21 || topic.Dropped != [account.DropCauses]uint64{} {
+	if topic := third.Connection.Topic; topic.Sampler.Skipped != 21 || topic.Dropped != [control.DropCauses]uint64{} {
 		t.Errorf("%d skipped, dropped %v", topic.Sampler.Skipped, topic.Dropped)
 	}
 }
@@ -84,45 +82,12 @@ func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
 		p.tick(now.Add(5 * time.Second))
 	}
 	p.Mu.Lock()
-	start, bytes := len(p.Latched.Start.Of), p.Pool.Latched
+	bytes := p.Pool.Latched
 	p.Mu.Unlock()
-	if _, n := heldByConnections(p); n > account.KeptLatched+1 || start > account.KeptLatched || bytes > 16<<10 {
-		t.Errorf("%d connections, %d latched messages from before the ring, %d bytes; want about %d", n, start, bytes, account.KeptLatched)
+	if _, n := heldByConnections(p); n > account.KeptLatched+1 || bytes > 16<<10 {
+		t.Errorf("%d connections, %d bytes of latched messages; want those of about %d", n, bytes, account.KeptLatched)
 	}
 	closePipeline(t, p)
-}
-
-// TestLatchedMessagesBeginAFileInOrder: that of the oldest connection first, with the time
-// of the file, in chunks of the usual size.
-func TestLatchedMessagesBeginAFileInOrder(t *testing.T) {
-	t.Parallel()
-	for chunkBytes, chunks := range map[int]int{1: 3, 3000: 1} {
-		p := bareIntake(-1, chunkBytes)
-		packer := latch.Packer{Frames: p.Files(), Compression: rosbag.CompressionNone, ChunkBytes: p.Files().ChunkBytes()}
-		for i, publisher := range []string{"/a", "/b", "/c"} {
-			p.Latched.Remember(&latchingConnection(p, publisher).Source, testlink.Frame(uint32(i), 0, 8))
-		}
-		at := rosbag.TimeOf(time.Now())
-		var got []rosbag.ConnID
-		written := 0
-		err := packer.Pack(p.PinLatched(nil), at, func(c *chunk.Sealed) error {
-			written++
-			for _, n := range c.Counts {
-				got = append(got, n.Conn.ID)
-			}
-			if c.Start != at || c.End != at {
-				t.Errorf("a chunk of the time %v to %v, want %v", c.Start, c.End, at)
-			}
-			p.Account.Repeated(c)
-			return nil
-		})
-		if err != nil || written != chunks || len(got) != 3 || got[0] != 0 || got[1] != 1 || got[2] != 2 {
-			t.Errorf("chunks of %d: %d with the messages of %v, %v; want %d in order", chunkBytes, written, got, err, chunks)
-		}
-		if n := p.Account.Connections.All[0].Topic.Repeated; n != 3 {
-			t.Errorf("%d counted as repeated, want 3", n)
-		}
-	}
 }
 
 // TestLargeMessagesBringTheirRecord: of a publisher without small ones the first, which may
@@ -161,9 +126,9 @@ func TestRecordBehindASplit(t *testing.T) {
 		m := l.Large(len(f))
 		testlink.Fill(m, f)
 		for range splits {
-			p.Mu.Lock()
-			p.Rotate(time.Now())
-			p.Mu.Unlock()
+			if _, err := p.Commands().RequestSplit(time.Now()); err != nil {
+				t.Fatal(err)
+			}
 		}
 		other.Frames(testlink.Frame(2, 0, 100), 1, time.Now())
 		m.Commit(time.Now())
@@ -199,9 +164,9 @@ func TestLargeMessageBehindASplit(t *testing.T) {
 			f := testlink.Frame(1, n, 200_000)
 			m := l.Large(len(f))
 			for range split {
-				p.Mu.Lock()
-				p.Rotate(time.Now())
-				p.Mu.Unlock()
+				if _, err := p.Commands().RequestSplit(time.Now()); err != nil {
+					t.Fatal(err)
+				}
 			}
 			testlink.Fill(m, f)
 			m.Commit(time.Now())
@@ -213,11 +178,9 @@ func TestLargeMessageBehindASplit(t *testing.T) {
 		if got := accountOf(l).Recorded; got != 3 {
 			t.Errorf("%s: %d messages, want 3", name, got)
 		}
-		l.In.Mu.Lock()
-		if want := uint64(100 + 2*200_000); l.Connection.Topic.Bytes != want {
-			t.Errorf("%s: %d bytes, want %d", name, l.Connection.Topic.Bytes, want)
+		if got, want := accountsNow(p)[0].Bytes, uint64(100+2*200_000); got != want {
+			t.Errorf("%s: %d bytes, want %d", name, got, want)
 		}
-		l.In.Mu.Unlock()
 		paths := filesOf(t, p)
 		if len(paths) != splits+1 {
 			t.Fatalf("%s: files %v", name, paths)

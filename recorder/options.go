@@ -14,20 +14,9 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
-	"github.com/gorosbag/gorosbag/recorder/internal/disk"
-	"github.com/gorosbag/gorosbag/recorder/internal/encode"
-	"github.com/gorosbag/gorosbag/recorder/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
-	"github.com/gorosbag/gorosbag/recorder/internal/own"
-	"github.com/gorosbag/gorosbag/recorder/internal/retention"
-	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
-	"github.com/gorosbag/gorosbag/recorder/internal/sink"
-	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -195,86 +184,12 @@ func (o Options) MemoryBytes() int64 {
 	return max(o.BufferBytes, least)
 }
 
-// intake returns what the intake is made of.
-func (o *Options) intake(encoder *encode.Encoder) intake.Config {
-	c := intake.Config{
-		Log:      o.Log,
-		Node:     o.Node.Name(),
-		Flush:    o.FlushInterval,
-		Limits:   o.limits(),
-		Memory:   memory.Options{Limit: o.MemoryBytes(), ChunkBytes: o.ChunkBytes, Blocks: o.Overflow == OverflowBlock},
-		Rotation: rotation.Options{Split: o.Split, MaxBytes: o.MaxBytes, Every: o.Duration, At: o.SplitAt, Stopped: o.Begin == control.StateStopped},
-		NoRepeat: o.NoRepeatLatched,
-		Begin:    o.Begin,
-		Sim:      o.sim,
-		OnChange: o.Control.notify,
-		Encoder:  encoder,
+// workers is the number of compression goroutines.
+func workers(c rosbag.Compression) int {
+	if c == rosbag.CompressionNone || c == "" {
+		return 0 // nothing to do but a checksum: the writer seals the chunk itself
 	}
-	if o.Snapshot.Mode != control.SnapshotOff {
-		kept := o.Snapshot.ring()
-		c.Ring = &kept
-	}
-	return c
-}
-
-// limits returns all limits, that of all topics first.
-func (o *Options) limits() []account.Limit {
-	return append([]account.Limit{{Topics: "**", Count: o.Limit}}, o.Limits...)
-}
-
-// sink returns what the sink is made of; out is the file that is written, nil while stopped.
-func (o *Options) sink(in *intake.Intake, encoder *encode.Encoder, outputs *bagfile.Series, retain *retention.Retainer, out *files.Bag) sink.Config {
-	mode := map[control.SnapshotMode]sink.Mode{control.SnapshotOnly: sink.OnlySnapshots, control.SnapshotBeside: sink.BesideRecording}[o.Snapshot.Mode]
-	return sink.Config{
-		Log: o.Log, Files: in.Files(), Commands: in.Commands(), Snapshots: in.Snapshots(),
-		Encoder: encoder, Compression: o.Compression, Report: own.LossReport(o.Report, lossesNow(in.Accounts())), ReportTopic: own.ReportTopic, AbortDrain: o.Hurry,
-		Keeps: mode, First: out,
-		Bags: files.Config{
-			Outputs: outputs, Retain: retain, Disk: disk.NewSpace(o.MinSpace, o.MinSpaceText, o.Retain.Enabled(), outputs.Free, o.Log),
-			Handover: o.handover(), OnOpen: o.onOpen, OnChange: o.Control.notify,
-		},
-	}
-}
-
-// subscriptions returns how topics are subscribed to.
-func (o *Options) subscriptions() subscribe.Config {
-	return subscribe.Config{
-		Node: o.Node, Log: o.Log, TCPNoDelay: o.TCPNoDelay, UDP: o.UDP, CountTopics: o.CountTopics, IsNamed: o.names, Watch: o.Watch, Tap: o.Tap,
-	}
-}
-
-// graph returns what is asked about the graph of nodes.
-func (o *Options) graph() *graph.Graph {
-	return &graph.Graph{Config: graph.Config{
-		Node: o.Node, Log: o.Log, Interval: o.PollInterval, Survey: o.survey,
-		Lists: o.Select.lists(), Selects: o.Select.selects, Excludes: o.Select.exclude.Match,
-		Nodes: o.Select.Nodes, NodePublications: o.Select.NodePublications,
-	}}
-}
-
-// encoder returns how chunks are compressed.
-func (o *Options) encoder() encode.Options {
-	e := encode.Options{Log: o.Log, Compression: o.Compression, Adaptive: o.Adaptive, Room: o.MemoryBytes(), Workers: workers(o.Compression)}
-	if e.Room < 0 {
-		e.Room = DefaultBufferBytes
-	}
-	return e
-}
-
-// checkNames finds names that no master would take, and limits that mean nothing,
-// before a file is created.
-func (o *Options) checkNames() error {
-	for _, l := range o.Limits {
-		if err := l.Check(); err != nil {
-			return err
-		}
-	}
-	for _, name := range slices.Concat(o.Select.literal, o.Select.Nodes, o.Select.NodePublications) {
-		if _, err := o.resolve(name); err != nil {
-			return err
-		}
-	}
-	return o.checkWatched()
+	return runtime.GOMAXPROCS(0)
 }
 
 // names reports whether the user has named a topic in full.
@@ -283,36 +198,4 @@ func (o *Options) names(topic string) bool {
 		resolved, err := o.resolve(name)
 		return err == nil && resolved == topic
 	})
-}
-
-// ErrNotSelected means that a topic is to be watched and is not recorded.
-var ErrNotSelected = errors.New("a topic that a trigger watches is not recorded")
-
-// checkWatched returns an error for a topic to watch that is certainly not recorded.
-func (o *Options) checkWatched() error {
-	if o.Watch == nil {
-		return nil
-	}
-	for _, topic := range o.Watch.Topics() {
-		if !o.names(topic) && !o.Select.maySelect(topic) {
-			return fmt.Errorf("%w: %s", ErrNotSelected, topic)
-		}
-	}
-	return nil
-}
-
-// triggers returns the accounts of the triggers, nil without any.
-func (o *Options) triggers() []control.TriggerStats {
-	if o.Watch == nil {
-		return nil
-	}
-	return o.Watch.Triggers()
-}
-
-// workers is the number of compression goroutines.
-func workers(c rosbag.Compression) int {
-	if c == rosbag.CompressionNone || c == "" {
-		return 0 // nothing to do but a checksum: the writer seals the chunk itself
-	}
-	return runtime.GOMAXPROCS(0)
 }

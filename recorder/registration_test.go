@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,16 +113,19 @@ func TestWaitingInSummary(t *testing.T) {
 		"master is away": {crashed, func() bool { return true }, []control.Waiting{control.WaitingMaster, control.WaitingMaster}},
 	} {
 		s := record(t, tc.uri, names, false, tc.ended)
+		if away := tc.uri != g.URI; s.NoMaster != away || strings.Contains(s.Losses(), "never answered") != away {
+			t.Errorf("%s: the master never answered: %v; %s", name, s.NoMaster, s.Losses())
+		}
 		got := make([]control.Waiting, 2)
 		for _, topic := range s.Topics {
-			if i := slices.Index(names, topic.Topic); i < 2 {
+			if i := slices.Index(names, topic.Topic); i >= 0 && i < 2 {
 				got[i] = topic.Waiting
 			}
 		}
 		if !slices.Equal(got, tc.want) {
 			t.Errorf("%s: topics wait for %v, want %v", name, got, tc.want)
 		}
-		if s.Waiting(control.WaitingMaster)+s.Waiting(control.WaitingPublisher)+s.Waiting(control.WaitingNone) != len(names) {
+		if s.Waiting(control.WaitingMaster)+s.Waiting(control.WaitingPublisher)+s.Waiting(control.WaitingNone) != len(s.Topics) {
 			t.Errorf("%s: the sums are wrong", name)
 		}
 	}

@@ -48,7 +48,7 @@ func TestRingNeedsNoMemoryOfItsOwn(t *testing.T) {
 	c := next.Chunk
 	c.Seal(nil)
 	rc := p.Snapshots().ToRingChunk(c)
-	if rc.Chunk != c {
+	if rc.Buffer != c {
 		t.Error("a copy was made beyond the buffer")
 	}
 	p.Snapshots().GiveBack(rc)

@@ -1,9 +1,14 @@
 package recorder
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/rosbag"
+	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 func TestSelection(t *testing.T) {
@@ -86,5 +91,49 @@ func TestUnmatched(t *testing.T) {
 	}
 	if got := sel.unmatched(); !slices.Equal(got, []string{"/b*", "x/Y"}) {
 		t.Errorf("unmatched: %q", got)
+	}
+}
+
+// watching is a watcher of some topics.
+type watching []string
+
+func (w watching) Topics() []string                               { return w }
+func (w watching) Open(string, rosbag.Header) control.LinkWatcher { return nil }
+func (w watching) Triggers() []control.TriggerStats               { return nil }
+
+// TestWatchedTopicsAreSelected: a topic to watch that is certainly not recorded is an error. Asking
+// does not make a glob count as matched.
+func TestWatchedTopicsAreSelected(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		selection Selection
+		fails     bool
+	}{
+		"all":                 {Selection{All: true}, false},
+		"all but it":          {Selection{All: true, Exclude: []string{"/w.*"}}, true},
+		"a glob":              {Selection{Topics: []string{"/wat*"}}, false},
+		"another glob":        {Selection{Topics: []string{"/x*"}}, true},
+		"an expression":       {Selection{Topics: []string{"/wa.*"}, Regex: true}, false},
+		"another expression":  {Selection{Topics: []string{"/x.*"}, Regex: true}, true},
+		"perhaps by type":     {Selection{Types: []string{"std_msgs/*"}}, false},
+		"by type, but it":     {Selection{Types: []string{"std_msgs/*"}, Exclude: []string{"/watched"}}, true},
+		"perhaps of a node":   {Selection{Nodes: []string{"/n"}}, false},
+		"of a node, but it":   {Selection{Nodes: []string{"/n"}, Exclude: []string{"/watched"}}, true},
+		"perhaps from a node": {Selection{NodePublications: []string{"/n"}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := Options{Node: new(tcpros.Node), Select: test.selection, Watch: watching{"/watched"}}
+			o, err := o.withDefaults()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := o.checkWatched(); errors.Is(err, ErrNotSelected) != test.fails || !test.fails && err != nil {
+				t.Errorf("error %v", err)
+			}
+			if n := len(o.Select.unmatched()); n != len(o.Select.include)+len(o.Select.types) {
+				t.Errorf("%d patterns count as not matched", n)
+			}
+		})
 	}
 }

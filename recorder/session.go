@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -30,6 +31,8 @@ type session struct {
 	sink    *sink.Sink
 	wall    simtime.Wall
 	late    bool // the master was away at the start: it may have a clock
+
+	noMaster atomic.Bool // the master has never answered; for any goroutine
 }
 
 // run is the owner loop: it subscribes, keeps time and ends the intake.
@@ -40,7 +43,10 @@ func (r *session) run(ctx context.Context) error {
 	defer func() {
 		r.in.Links().UnblockLinks()
 		r.subs.NoteWaiting()
-		r.noteUnread()
+		r.noteMaster()
+		if r.noMaster.Load() {
+			r.o.Log.Warn("the master never answered: no topic could be recorded", zap.String("master", r.o.Node.MasterURI()))
+		}
 		r.subs.Close()
 	}()
 	defer cancel()
@@ -95,7 +101,7 @@ func (r *session) run(ctx context.Context) error {
 		case seen := <-found:
 			r.subs.Update(seen)
 		case now := <-tick.C:
-			r.noteUnread()
+			r.noteMaster()
 			r.tick(now)
 		case <-r.in.Links().Limited():
 			if r.subs.EndLimited() && (r.o.Limit > 0 || !r.o.Select.polls()) {
@@ -167,8 +173,11 @@ func (r *session) answer(ctx context.Context, trigger *subscribe.Trigger) {
 	}, snapshots.Count)
 }
 
-// noteUnread notes what cannot be read of the master's replies.
-func (r *session) noteUnread() { r.in.Links().NoteUnread(r.o.Node.Unread()) }
+// noteMaster notes whether the master has ever answered, and what cannot be read of its replies.
+func (r *session) noteMaster() {
+	r.noMaster.Store(r.o.Node.Master().LastContact().Answers == 0)
+	r.in.Links().NoteUnread(r.o.Node.Unread())
+}
 
 // missing returns the resolved names of the topics that are recorded or watched by name. Nobody may
 // publish them.
@@ -266,4 +275,26 @@ func (r *session) record(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// tick does what is due: it seals an old chunk, begins a new file, keeps the sync interval
+// and reports what changed.
+func (r *session) tick(now time.Time) {
+	r.wall.Look(now, r.o.Log)
+	r.in.Tick(now)
+	r.sink.Tick(now)
+}
+
+// close ends the intake, writes what is queued and closes the files. Once
+// Options.Hurry is closed it counts the rest of the queue as dropped instead.
+func (r *session) close() error {
+	r.in.Close()
+	return r.sink.Close()
+}
+
+// abandon ends the intake and counts as lost what is not in a file: the disk hangs and is
+// not waited for.
+func (r *session) abandon() {
+	r.sink.Abandoned.Store(true)
+	r.in.Abandon()
 }

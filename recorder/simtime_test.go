@@ -1,15 +1,11 @@
 package recorder
 
 import (
-	"context"
 	"encoding/binary"
 	"slices"
 	"testing"
 	"time"
 
-	"go.uber.org/zap"
-
-	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -90,54 +86,6 @@ func TestSimStamps(t *testing.T) {
 		if got := stamps(t, tc.path, tc.topic); !slices.Equal(got, tc.want) {
 			t.Errorf("%s in %s: %v, want %v", tc.topic, tc.path, got, tc.want)
 		}
-	}
-}
-
-// TestSimClock: it begins once, tells once that a time has passed, and goes on when it
-// is not recorded any more.
-func TestSimClock(t *testing.T) {
-	t.Parallel()
-	sim := simtime.New()
-	sim.Release()
-	p := testPipeline(t, Options{}, nil)
-	topic := p.Links().AddTopicOf("/clock", "/clock", time.Time{})
-	if err := sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return p.Links().OpenLink(topic, info) }); err != nil {
-		t.Fatal(err)
-	}
-	sink, err := sim.Link(testlink.Info("/clock", "/sim"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sink.Frames(ticks(0), 1, time.Now())
-	ended, end := context.WithCancel(t.Context())
-	end()
-	if sim.Await(ended, zap.NewNop()) {
-		t.Error("begun at zero")
-	}
-	over := sim.Until(time.Unix(200, 5))
-	sink.Frames(ticks(1, 200), 2, time.Now())
-	sim.Await(t.Context(), zap.NewNop())
-	select {
-	case <-over:
-		t.Error("over at that very time")
-	default:
-	}
-	sink.Frames(ticks(201, 202), 2, time.Now())
-	if at := <-over; at != time.Unix(201, 5) {
-		t.Errorf("over at %v", at)
-	}
-	sim.Forget()
-	sink.Frames(ticks(300), 1, time.Now())
-	if at := sim.At(time.Now()); at != time.Unix(300, 5) {
-		t.Errorf("it is %v", at)
-	}
-	sink.Closed(nil)
-	if err := p.close(); err != nil {
-		t.Fatal(err)
-	}
-	s := control.Summary{Topics: accountsNow(p)}
-	if n := s.Messages(); n != 5 || topic.Linked != 0 {
-		t.Errorf("%d messages recorded, %d links", n, topic.Linked)
 	}
 }
 

@@ -1,14 +1,12 @@
 package recorder
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
-	"github.com/gorosbag/gorosbag/recorder/internal/snapshot"
 )
 
 // Snapshot says what the bag of a snapshot holds. No message is in two of them, but for
@@ -43,48 +41,4 @@ func (s Snapshot) withDefaults(o *Options, buffer int64) (Snapshot, error) {
 // ring returns what the intake keeps in memory for the next snapshot.
 func (s Snapshot) ring() ring.Options {
 	return ring.Options{Most: s.Bytes, Window: s.PreRoll, PostRoll: s.PostRoll, Only: s.Mode == control.SnapshotOnly}
-}
-
-// Snapshot implements control.Recording.
-func (c *Control) Snapshot(ctx context.Context) (file string, err error) {
-	sn, err := c.beginSnapshot(ctx, time.Now())
-	if err != nil {
-		return "", err
-	}
-	select {
-	case <-sn.Out.Finished:
-		return sn.Out.Path(), errors.Join(sn.Err, sn.Out.Fault)
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
-}
-
-// BeginSnapshot implements control.Recording.
-func (c *Control) BeginSnapshot(ctx context.Context, at time.Time) error {
-	_, err := c.beginSnapshot(ctx, at)
-	return err
-}
-
-// beginSnapshot begins a snapshot, or prolongs the one that is being taken.
-func (c *Control) beginSnapshot(ctx context.Context, at time.Time) (*snapshot.Snapshot, error) {
-	r, err := c.reach()
-	if err != nil {
-		return nil, err
-	}
-	type beginning struct {
-		*snapshot.Snapshot
-		err error
-	}
-	began := make(chan beginning, 1)
-	// owner: beginSnapshot; if that gives up before the disk has answered, the end of Run waits for it.
-	go func() {
-		sn, err := r.sink.Snapshotter.Trigger(at)
-		began <- beginning{sn, err}
-	}()
-	select {
-	case b := <-began:
-		return b.Snapshot, b.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }

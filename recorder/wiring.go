@@ -1,15 +1,20 @@
 package recorder
 
 import (
-	"time"
-
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
+	"github.com/gorosbag/gorosbag/recorder/internal/graph"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/retention"
+	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
+	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 )
 
 // wire makes what brings runs of frames from the links to the files:
@@ -24,29 +29,73 @@ func (r *session) wire(outputs *bagfile.Series, retain *retention.Retainer, out 
 	encoder := encode.New(r.o.encoder())
 	r.in = intake.New(r.o.intake(encoder))
 	r.own = own.New(r.in.Links(), r.o.Log)
-	r.sink = sink.New(r.o.sink(r.in, encoder, outputs, retain, out))
+	r.sink = sink.New(r.sinkConfig(encoder, outputs, retain, out))
 	encoder.Start(r.sink.SkipsCompression)
 	r.sink.Start()
 }
 
-// tick does what is due: it seals an old chunk, begins a new file, keeps the sync interval
-// and reports what changed.
-func (r *session) tick(now time.Time) {
-	r.wall.Look(now, r.o.Log)
-	r.in.Tick(now)
-	r.sink.Tick(now)
+// intake returns what the intake is made of.
+func (o *Options) intake(encoder *encode.Encoder) intake.Config {
+	c := intake.Config{
+		Log:      o.Log,
+		Node:     o.Node.Name(),
+		Flush:    o.FlushInterval,
+		Limits:   o.limits(),
+		Memory:   memory.Options{Limit: o.MemoryBytes(), ChunkBytes: o.ChunkBytes, Blocks: o.Overflow == OverflowBlock},
+		Rotation: rotation.Options{Split: o.Split, MaxBytes: o.MaxBytes, Every: o.Duration, At: o.SplitAt, Stopped: o.Begin == control.StateStopped},
+		NoRepeat: o.NoRepeatLatched,
+		Begin:    o.Begin,
+		Sim:      o.sim,
+		OnChange: o.Control.notify,
+		Encoder:  encoder,
+	}
+	if o.Snapshot.Mode != control.SnapshotOff {
+		kept := o.Snapshot.ring()
+		c.Ring = &kept
+	}
+	return c
 }
 
-// close ends the intake, writes what is queued and closes the files. Once
-// Options.Hurry is closed it counts the rest of the queue as dropped instead.
-func (r *session) close() error {
-	r.in.Close()
-	return r.sink.Close()
+// limits returns all limits, that of all topics first.
+func (o *Options) limits() []account.Limit {
+	return append([]account.Limit{{Topics: "**", Count: o.Limit}}, o.Limits...)
 }
 
-// abandon ends the intake and counts as lost what is not in a file: the disk hangs and is
-// not waited for.
-func (r *session) abandon() {
-	r.sink.Abandoned.Store(true)
-	r.in.Abandon()
+// sinkConfig returns what the sink is made of; out is the file that is written, nil while stopped.
+func (r *session) sinkConfig(encoder *encode.Encoder, outputs *bagfile.Series, retain *retention.Retainer, out *files.Bag) sink.Config {
+	o, in := &r.o, r.in
+	return sink.Config{
+		Log: o.Log, Files: in.Files(), Commands: in.Commands(), Snapshots: in.Snapshots(),
+		Encoder: encoder, Compression: o.Compression, Report: own.LossReport(o.Report, r.lossesNow), ReportTopic: own.ReportTopic, AbortDrain: o.Hurry,
+		SnapshotMode: o.Snapshot.Mode, First: out,
+		Bags: files.Config{
+			Outputs: outputs, Retain: retain, Disk: disk.NewSpace(o.MinSpace, o.MinSpaceText, o.Retain.Enabled(), outputs.Free, o.Log),
+			Handover: o.handover(), OnOpen: o.onOpen, OnChange: o.Control.notify,
+		},
+	}
+}
+
+// subscriptions returns how topics are subscribed to.
+func (o *Options) subscriptions() subscribe.Config {
+	return subscribe.Config{
+		Node: o.Node, Log: o.Log, TCPNoDelay: o.TCPNoDelay, UDP: o.UDP, CountTopics: o.CountTopics, IsNamed: o.names, Watch: o.Watch, Tap: o.Tap,
+	}
+}
+
+// graph returns what is asked about the graph of nodes.
+func (o *Options) graph() *graph.Graph {
+	return &graph.Graph{
+		Node: o.Node, Log: o.Log, Interval: o.PollInterval, Survey: o.survey,
+		Lists: o.Select.lists(), Selects: o.Select.selects, Unmatched: o.Select.unmatched, Excludes: o.Select.exclude.Match,
+		Nodes: o.Select.Nodes, NodePublications: o.Select.NodePublications,
+	}
+}
+
+// encoder returns how chunks are compressed.
+func (o *Options) encoder() encode.Options {
+	e := encode.Options{Log: o.Log, Compression: o.Compression, Adaptive: o.Adaptive, Room: o.MemoryBytes(), Workers: workers(o.Compression)}
+	if e.Room < 0 {
+		e.Room = DefaultBufferBytes
+	}
+	return e
 }

@@ -135,8 +135,8 @@ func (m *merge) sink(i int) {
 }
 
 func (l *lane) before(o *lane) bool {
-	if c := l.time.Compare(o.time); c != 0 {
-		return c < 0
+	if l.time != o.time {
+		return l.time.Before(o.time)
 	}
 	return l.number < o.number
 }

@@ -129,10 +129,13 @@ func (s *Sequence) stop() {
 
 // Begin makes the files that come first load ahead, if the filter has workers.
 func (s *Sequence) Begin() {
-	if !s.closed {
-		s.start()
-		s.merge.begin()
+	if s.closed {
+		return
 	}
+	if s.merge == nil {
+		s.start()
+	}
+	s.merge.begin()
 }
 
 // HasNext reports whether Next returns something, a message or an error. A message that Next has
@@ -153,17 +156,20 @@ func (s *Sequence) HasNext() bool {
 // fault is reported once, and again where Seek or SetFilter makes Next read the place again.
 func (s *Sequence) Next() (*Message, error) {
 	s.read()
-	m, err := s.ahead.msg, s.ahead.err
-	switch {
-	case isEnd(err):
+	m, file, err := s.ahead.msg, s.ahead.file, s.ahead.err
+	if isEnd(err) {
 		s.end()
 		return nil, io.EOF
-	case err == nil:
-		s.notify(s.ahead.file)
-		s.last = place{true, m.Time, s.ahead.file, m.Order}
 	}
-	s.file, s.ahead.known, s.ahead.msg = s.ahead.file, false, nil
-	return m, err
+	s.ahead.known, s.file = false, file
+	if err != nil {
+		return nil, err
+	}
+	if file != s.reading || s.ended || !s.started[file] {
+		s.enter(file)
+	}
+	s.last = place{true, m.Time, file, m.Order}
+	return m, nil
 }
 
 // File returns the number of the file of what Next has returned last, -1 before.
@@ -186,10 +192,12 @@ func (s *Sequence) read() {
 		a.msg, a.file, a.err = nil, s.file, errSequenceClosed
 		return
 	}
-	s.start()
+	if s.merge == nil {
+		s.start()
+	}
 	for {
 		a.msg, a.file, a.err = s.merge.next()
-		if a.err != nil || !s.returned(a.msg, a.file) {
+		if a.err != nil || !s.resume.valid || !s.returned(a.msg, a.file) {
 			return
 		}
 	}
@@ -198,7 +206,7 @@ func (s *Sequence) read() {
 // returned reports whether a message was returned, or skipped, before the present merge began.
 func (s *Sequence) returned(m *Message, file int) bool {
 	r := &s.resume
-	if !r.valid || m.Time != r.time || file > r.file {
+	if m.Time != r.time || file > r.file {
 		return false
 	}
 	return file < r.file || m.Order <= r.order
@@ -206,9 +214,6 @@ func (s *Sequence) returned(m *Message, file int) bool {
 
 // start makes the merge for the present filter and place.
 func (s *Sequence) start() {
-	if s.merge != nil {
-		return
-	}
 	s.resume = s.last
 	q := s.q
 	if q.Start.Before(s.from) {
@@ -233,16 +238,13 @@ func (s *Sequence) start() {
 	s.merge = newMerge(slices.Clip(lanes))
 }
 
-// notify calls FileChanged if a message is the first of its file.
-func (s *Sequence) notify(file int) {
-	present, ended := s.reading, ""
-	if s.ended {
-		present = -1
+// enter makes file the one that is read, and calls FileChanged if it was not read from before.
+func (s *Sequence) enter(file int) {
+	ended := ""
+	if s.reading >= 0 && !s.ended {
+		ended = s.files[s.reading].Name
 	}
-	if present >= 0 {
-		ended = s.files[present].Name
-	}
-	if s.o.FileChanged != nil && present != file && (!s.started[file] || s.ended) {
+	if s.o.FileChanged != nil && (s.ended || file != s.reading && !s.started[file]) {
 		s.o.FileChanged(ended, s.files[file].Name)
 	}
 	s.reading, s.started[file], s.ended = file, true, false

@@ -285,6 +285,25 @@ func TestSequenceSeekAmongFiles(t *testing.T) {
 	}
 }
 
+// TestSequenceSeekInFile seeks within the file that is read: it is not a new one, neither at once nor
+// when the reading comes back to it.
+func TestSequenceSeekInFile(t *testing.T) {
+	t.Parallel()
+	a, b := newMemory("a", 1, 3, 5), newMemory("b", 2, 4, 6)
+	var events []string
+	s := rosbag.NewSequence(files(a, b), rosbag.SequenceOptions{FileChanged: func(ended, begun string) { events = append(events, ended+">"+begun) }})
+	if _, err := s.Next(); err != nil {
+		t.Fatal(err)
+	}
+	s.Seek(rosbag.Time{})
+	if d := cmp.Diff(strings.Fields("a0 b0 a1 b1 a2 b2"), rest(t, s)); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(strings.Fields(">a a>b b>"), events); d != "" {
+		t.Error(d)
+	}
+}
+
 // TestSequenceErrors goes on behind what cannot be read, and names the file.
 func TestSequenceErrors(t *testing.T) {
 	t.Parallel()

@@ -35,15 +35,14 @@ func (t Time) Std() time.Time { return time.Unix(int64(t.Sec), int64(t.Nsec)).UT
 func (t Time) IsZero() bool { return t == Time{} }
 
 // Compare returns -1, 0 or 1 when t is before, the same as or after u.
-func (t Time) Compare(u Time) int {
-	if c := cmp.Compare(t.Sec, u.Sec); c != 0 {
-		return c
-	}
-	return cmp.Compare(t.Nsec, u.Nsec)
-}
+func (t Time) Compare(u Time) int { return cmp.Compare(t.key(), u.key()) }
 
 // Before reports whether t is before u.
-func (t Time) Before(u Time) bool { return t.Compare(u) < 0 }
+func (t Time) Before(u Time) bool { return t.key() < u.key() }
+
+// key returns a number that sorts as t does: merging compares times for each message, and one
+// comparison is cheaper than two.
+func (t Time) key() uint64 { return uint64(t.Sec)<<32 | uint64(t.Nsec) }
 
 // Sub returns t-u. It cannot overflow: 136 years fit a time.Duration.
 func (t Time) Sub(u Time) time.Duration {

@@ -3,6 +3,8 @@ package rosmsg
 import (
 	"strconv"
 	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/pytext"
 )
 
 // AppendCSVHeader appends the line that names the columns of AppendCSV, as rostopic
@@ -68,7 +70,7 @@ func (w *csvWriter) value(x *wire) error {
 			return err
 		}
 		if w.cell(); !w.names {
-			w.dst = appendValid(w.dst, b)
+			w.dst = pytext.AppendValid(w.dst, b)
 		}
 		return nil
 	}

@@ -7,6 +7,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/gorosbag/gorosbag/internal/pytext"
 )
 
 // JSONOptions choose among ways to write JSON.
@@ -144,7 +146,7 @@ func appendJSONFloat(dst []byte, f float64) []byte {
 	case math.IsInf(f, -1):
 		return append(dst, `"-Infinity"`...)
 	}
-	return appendFloat(dst, f)
+	return pytext.AppendFloat(dst, f)
 }
 
 // AppendJSONString appends a string as AppendJSON writes strings.
@@ -157,12 +159,12 @@ const hexDigits = "0123456789abcdef"
 func appendJSONString(dst, b []byte) []byte {
 	dst = append(dst, '"')
 	for {
-		n := plainASCII(b)
+		n := pytext.PlainASCII(b)
 		dst = append(dst, b[:n]...)
 		if b = b[n:]; len(b) == 0 {
 			return append(dst, '"')
 		}
-		r, n := decodeRune(b)
+		r, n := pytext.DecodeRune(b)
 		b = b[n:]
 		switch {
 		case r == '"' || r == '\\':

@@ -1,11 +1,12 @@
 package rosmsg
 
 import (
-	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/gorosbag/gorosbag/internal/pytext"
 )
 
 // TextOptions leave out what is long. They are the options of rostopic echo, which
@@ -57,7 +58,7 @@ func (w *textWriter) value(x *wire, indent int, shorten bool) error {
 	case String:
 		b, err := w.bytes()
 		if err == nil {
-			w.dst = appendText(w.dst, b)
+			w.dst = pytext.AppendString(w.dst, b)
 		}
 		return err
 	}
@@ -86,7 +87,7 @@ func appendTextScalar(dst []byte, k Kind, b []byte) []byte {
 	case k == Bool:
 		return append(dst, "False"...)
 	case k == Float32 || k == Float64:
-		return appendFloat(dst, float(k, b))
+		return pytext.AppendFloat(dst, float(k, b))
 	default:
 		return appendInteger(dst, k, b)
 	}
@@ -135,7 +136,7 @@ func (w *textWriter) field(x *wire, indent int, shorten bool) error {
 	case x.kind == String && w.o.NoStrings:
 		b, err := w.bytes()
 		if err == nil {
-			w.dst = fmt.Appendf(w.dst, `"<string length: %d>"`, utf8.RuneCount(appendValid(nil, b)))
+			w.dst = fmt.Appendf(w.dst, `"<string length: %d>"`, utf8.RuneCount(pytext.AppendValid(nil, b)))
 		}
 		return err
 	}
@@ -151,7 +152,7 @@ func (w *textWriter) array(x *wire, indent int) error {
 	}
 	n, err := w.count(x)
 	if err == nil {
-		w.dst = appendPythonBytes(w.dst, w.p[w.off:w.off+n])
+		w.dst = pytext.AppendBytes(w.dst, w.p[w.off:w.off+n])
 		w.off += n
 	}
 	return err
@@ -200,7 +201,7 @@ func (w *textWriter) items(x *wire, indent int) error {
 			if err != nil {
 				return under(err, "["+strconv.Itoa(i)+"]")
 			}
-			w.dst = appendTextItem(w.dst, b, indent)
+			w.dst = pytext.AppendItem(w.dst, b, indent)
 			continue
 		}
 		w.dst = append(w.dst, "- "...)
@@ -209,30 +210,4 @@ func (w *textWriter) items(x *wire, indent int) error {
 		}
 	}
 	return nil
-}
-
-// appendPythonBytes writes bytes as Python's repr does.
-func appendPythonBytes(dst, b []byte) []byte {
-	quote := byte('\'')
-	if bytes.IndexByte(b, '\'') >= 0 && bytes.IndexByte(b, '"') < 0 {
-		quote = '"'
-	}
-	dst = append(dst, 'b', quote)
-	for _, c := range b {
-		switch {
-		case c == quote || c == '\\':
-			dst = append(dst, '\\', c)
-		case c == '\n':
-			dst = append(dst, `\n`...)
-		case c == '\r':
-			dst = append(dst, `\r`...)
-		case c == '\t':
-			dst = append(dst, `\t`...)
-		case c < 0x20 || c >= 0x7f:
-			dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
-		default:
-			dst = append(dst, c)
-		}
-	}
-	return append(dst, quote)
 }

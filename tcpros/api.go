@@ -37,8 +37,8 @@ func CheckName(name string) error { return names.CheckName(name) }
 type (
 	// LookupHostFunc finds the addresses of a host name.
 	LookupHostFunc = endpoint.LookupHostFunc
-	// ResolveError says that a host name that a peer advertises has no address here. It matches
-	// ErrUnresolved.
+	// ResolveError says that this machine cannot resolve a host name that a peer advertises. It
+	// matches ErrUnresolved.
 	ResolveError = endpoint.ResolveError
 )
 

@@ -3,7 +3,6 @@ package tcpros
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
@@ -22,25 +21,17 @@ func Resolver(o NodeOptions) (resolve func(name string) (string, error), err err
 // namesOf returns the names of a node that is not started. The name of an anonymous node contains a
 // 0 in place of the time.
 func namesOf(o NodeOptions) (*names.Resolver, error) {
-	getenv := o.Getenv
-	if getenv == nil {
-		getenv = os.Getenv
-	}
 	anonymous := ""
 	if o.Anonymous && o.Args.Name == "" {
 		anonymous = "0"
 	}
-	return names.New(o.BaseName, anonymous, getenv("ROS_NAMESPACE"), o.Args)
+	return names.New(o.BaseName, anonymous, o.env("ROS_NAMESPACE"), o.Args)
 }
 
 // Describe explains, line by line, what NewNode would do with o, without starting anything:
 // the master, the node's name and advertised address, and how names resolve.
 func Describe(ctx context.Context, o NodeOptions) ([]string, error) {
-	getenv := o.Getenv
-	if getenv == nil {
-		getenv = os.Getenv
-	}
-	uri, hostport, err := endpoint.MasterURI(o.MasterURI, o.Args, getenv)
+	uri, hostport, err := endpoint.MasterURI(o.MasterURI, o.Args, o.env)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +39,7 @@ func Describe(ctx context.Context, o NodeOptions) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := endpoint.NewLocator(endpoint.NewDialer(o.LookupHost, defaultTiming().resolve), getenv).Find(ctx, o.Bind, o.Args, hostport)
+	at := endpoint.NewLocator(endpoint.NewDialer(o.LookupHost, defaultTiming().resolve), o.env).Find(ctx, o.Bind, o.Args, hostport)
 	if err := endpoint.CheckAdvertised(at.Host); err != nil {
 		return nil, err
 	}

@@ -21,8 +21,8 @@
 // All have ended when Node.Close returns, except those of service handlers that do not return
 // in time.
 //
-// The package is a face over rooms in internal/, from the lowest: names; endpoint (addresses),
-// wire (connection headers, the account of unfinished input); rosapi (calls to the master and to
-// nodes), udpros; registrar (registrations), sublink and publink (receiving and sending),
-// service; slaveapi (answers to others). They do not know the node.
+// The package is the public face of the rooms in internal/, from the lowest: names; endpoint
+// (addresses), wire (connection headers, the account of unfinished input); rosapi (calls to the
+// master and to nodes), udpros; registrar (registrations), sublink and publink (receiving and
+// sending), service; slaveapi (replies to other nodes). They do not know the node.
 package tcpros

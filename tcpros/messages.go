@@ -47,7 +47,7 @@ const (
 // DiagnosticArrayMD5Sum is the md5sum of DiagnosticArray.
 var DiagnosticArrayMD5Sum = stdmsg.DiagnosticArrayMD5Sum()
 
-// Messages of diagnostics.
+// Types of diagnostic_msgs.
 type (
 	// DiagnosticArray is a diagnostic_msgs/DiagnosticArray; AppendFrame makes a frame of it.
 	DiagnosticArray = stdmsg.DiagnosticArray

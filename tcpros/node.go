@@ -53,6 +53,14 @@ type NodeOptions struct {
 	timing *timing // set by tests only; nil means defaultTiming
 }
 
+// env returns the value of an environment variable for the node.
+func (o *NodeOptions) env(key string) string {
+	if o.Getenv == nil {
+		return os.Getenv(key)
+	}
+	return o.Getenv(key)
+}
+
 // Node is one ROS node.
 type Node struct {
 	name       string
@@ -106,10 +114,6 @@ type graph struct {
 // NewNode listens and serves, and returns at once even when the master is away.
 // ctx bounds this call only; the node lives until Close.
 func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
-	getenv := o.Getenv
-	if getenv == nil {
-		getenv = os.Getenv
-	}
 	n := &Node{
 		log: o.Log, onShutdown: o.OnShutdown, timing: defaultTiming(),
 		graph: graph{subs: map[string]*Subscription{}, pubs: map[string]*Publication{}, services: map[string]*Service{}},
@@ -123,7 +127,7 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	}
 	n.dialer = endpoint.NewDialer(o.LookupHost, n.timing.resolve)
 	n.pending = wire.NewPending(n.log)
-	uri, hostport, err := endpoint.MasterURI(o.MasterURI, o.Args, getenv)
+	uri, hostport, err := endpoint.MasterURI(o.MasterURI, o.Args, o.env)
 	if err != nil {
 		return nil, err
 	}
@@ -131,13 +135,13 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if o.Anonymous {
 		anonymous = strconv.FormatInt(time.Now().UnixNano(), 10)
 	}
-	if n.names, err = names.New(o.BaseName, anonymous, getenv("ROS_NAMESPACE"), o.Args); err != nil {
+	if n.names, err = names.New(o.BaseName, anonymous, o.env("ROS_NAMESPACE"), o.Args); err != nil {
 		return nil, err
 	}
 	n.name = n.names.Node
 	n.keepAlive.Store(true)
 	n.master = rosapi.NewMaster(uri, hostport, n.name, n.dialer, rosapi.NewHangWatch(n.log, n.timing.hangReport))
-	at := endpoint.NewLocator(n.dialer, getenv).Find(ctx, o.Bind, o.Args, hostport)
+	at := endpoint.NewLocator(n.dialer, o.env).Find(ctx, o.Bind, o.Args, hostport)
 	if err := endpoint.CheckAdvertised(at.Host); err != nil {
 		return nil, err
 	}
@@ -255,7 +259,7 @@ func (n *Node) Master() *Master { return n.master }
 func (n *Node) Unread() (now, ever string) { return n.master.Unread() }
 
 // Subscribe starts receiving a topic. Registration happens in the background and is retried
-// for ever.
+// forever.
 func (n *Node) Subscribe(o SubscribeOptions) (*Subscription, error) {
 	o, err := o.withDefaults()
 	if err != nil {

@@ -20,10 +20,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
-const (
-	acceptWait = 100 * time.Millisecond // after an error of accept, such as too many open files
-
-)
+// acceptWait is the time after an error of Accept, such as too many open files.
+const acceptWait = 100 * time.Millisecond
 
 // tcprosServer accepts connections of subscribers and of service clients.
 type tcprosServer struct {

@@ -60,7 +60,7 @@ func (s *Service) Close() {
 }
 
 // AdvertiseService advertises a service. Registration happens in the background and is
-// retried for ever. A node advertises a service once.
+// retried forever. A node advertises a service once.
 func (n *Node) AdvertiseService(o ServiceOptions) (*Service, error) {
 	o, err := o.withDefaults()
 	if err != nil {

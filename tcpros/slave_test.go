@@ -1,7 +1,6 @@
 package tcpros_test
 
 import (
-	"errors"
 	"net"
 	"net/url"
 	"os"
@@ -59,39 +58,6 @@ func TestSlaveAPI(t *testing.T) {
 	}
 	if u, err := url.Parse(n.URI()); err != nil || u.Hostname() != "127.0.0.1" || u.Path != "/" {
 		t.Errorf("URI is %s", n.URI())
-	}
-}
-
-func TestSlaveAPIRefuses(t *testing.T) {
-	n := newNode(t, nodeOptions("n", newMaster(t).URI()))
-	advertise(t, n, "/t", 0)
-	tests := []struct {
-		method string
-		args   []any
-		code   int
-		text   string
-	}{
-		{"requestTopic", []any{"/c", "/x", []any{[]any{"TCPROS"}}}, -1, "Not a publisher of [/x]"},
-		{"requestTopic", []any{"/c", "/t", []any{[]any{"UDPROS", "b", 1, 2}}}, 0, "no supported protocol implementations"},
-		{"requestTopic", []any{"/c", "/t", []any{}}, 0, "no supported protocol implementations"},
-		{"requestTopic", []any{"/c", "/t", []any{1, []any{}, []any{2}}}, 0, "no supported protocol implementations"},
-		{"requestTopic", []any{"/c", "/t"}, -1, ""},
-		{"requestTopic", []any{"/c", 1, 2}, -1, ""},
-		{"publisherUpdate", []any{"/c", "/t", []any{1}}, -1, ""},
-		{"publisherUpdate", []any{"/c", "/t", "x"}, -1, ""},
-		{"publisherUpdate", []any{"/c"}, -1, ""},
-	}
-	for _, tt := range tests {
-		got, err := reply(t, n.URI(), tt.method, tt.args...)
-		if err != nil || got[0] != tt.code || tt.text != "" && got[1] != tt.text {
-			t.Errorf("%s%v: %v, %v", tt.method, tt.args, got, err)
-		}
-	}
-	for _, c := range [][]any{{"nonsense", "/c"}, {"getPid"}, {"getPid", 7}, {"system.listMethods"}} {
-		f := (*xmlrpc.Fault)(nil)
-		if _, err := reply(t, n.URI(), c[0].(string), c[1:]...); !errors.As(err, &f) {
-			t.Errorf("%v: %v", c, err)
-		}
 	}
 }
 

@@ -46,16 +46,11 @@ A bag on standard output has no finished header, because that comes first and is
 known last: run gobag reindex on it. MCAP has no such limit.`
 }
 
-var (
-	errPaths  = errors.New("name the recording to convert, and what to write")
-	errDryRun = errors.New("--dry-run is for conversions to ROS 2 and from it")
-)
-
 // Run converts bags.
 func (f *convertFlags) Run(ctx context.Context, out bagjob.Output) error {
 	j := f.start(ctx, out)
 	if len(f.Paths) < 2 {
-		return errPaths
+		return errors.New("name the recording to convert, and what to write")
 	}
 	paths, to := f.Paths[:len(f.Paths)-1], f.Paths[len(f.Paths)-1]
 	if len(paths) > 1 && f.To != "ros2" {
@@ -95,7 +90,7 @@ func (f *convertFlags) Run(ctx context.Context, out bagjob.Output) error {
 	}
 	source, back := in[0].Source.(*ros2bag.Source)
 	if f.DryRun && !back {
-		return errDryRun
+		return errors.New("--dry-run is for conversions to ROS 2 and from it")
 	}
 	mcap := wantsMCAP(f.To, to)
 	sum, err := j.Rewrite(bagjob.Plan{Inputs: in, Out: to, MCAP: mcap, DryRun: f.DryRun, Sink: f.packing().Sink(in, mcap), Options: o, Finish: finish})
@@ -116,12 +111,11 @@ func (f *convertFlags) selection(j *bagjob.Job, in bagjob.Inputs) (o rebag.Optio
 		return o, nil, err
 	}
 	o.Latched = !f.NoLatched
-	selection := bagquery.Selection(f.selectFlags)
-	for _, text := range selection.GlobLike() {
+	for _, text := range f.GlobLike() {
 		j.Complain("%s", text)
 	}
 	if first != nil {
-		for _, asked := range selection.Unmatched(first) {
+		for _, asked := range f.Unmatched(first) {
 			j.Complain("%s: nothing there matches %s", explain.Name(in[0].Name), asked)
 		}
 	}

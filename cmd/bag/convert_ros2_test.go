@@ -209,6 +209,7 @@ func TestToROS2Usage(t *testing.T) {
 		"several to a bag": {[]string{demoBag, demoBag, out}, "gobag merge makes one"},
 		"size of a bag":    {[]string{demoBag, out, "--size", "5"}, "are for --to ros2"},
 		"bad size":         {[]string{demoBag, out, "--to", "ros2", "--size", "x"}, "write for example 500M"},
+		"bad format":       {[]string{demoBag, out, "--to", "ros3"}, `--to must be one of "bag","mcap","ros2" but got "ros3"; see gobag convert --help`},
 		"bad distro":       {[]string{demoBag, out, "--to", "ros2", "--distro", "noetic"}, "--distro"},
 		"bad rename":       {[]string{demoBag, out, "--to", "ros2", "--rename-type", "a/B"}, "write A/B=C/msg/D"},
 		"packed sqlite":    {[]string{demoBag, out, "--to", "ros2", "--storage", "sqlite3", "--compression", "zstd"}, "no chunks to compress"},

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/bagquery"
 	"github.com/gorosbag/gorosbag/internal/catalog"
+	"github.com/gorosbag/gorosbag/internal/db3"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/moment"
@@ -48,7 +50,8 @@ func (findFlags) Help() string {
   notes             notes.site or notes["hall no"]; "" where there is no such note
   bag               the name below the place
 
-A recording of ROS 2 is found by its directory, in a store by its MCAP files.
+A recording of ROS 2 is found by its directory, in a store by its MCAP files. A .db3 file
+that is a database of another program is passed over.
 
 What bags are like is told by a catalog, which gorecord --upload writes and gobag index
 makes. A bag that is not in it is read.
@@ -135,13 +138,19 @@ func loadCatalog(j *bagjob.Job, arg string, all bool) (*catalog.Catalog, *bagope
 		All: all,
 		Open: func(ctx context.Context, bag string) (rosbag.Source, io.Closer, error) {
 			r, err := bagopen.Open(ctx, p.Path(bag), bagopen.Options{IndexOnly: store.Remote(arg), Plain: true})
-			if err != nil {
+			switch {
+			case errors.Is(err, db3.ErrForeign) && path.Ext(bag) == ".db3": // not a folder whose metadata.yaml names it
+				return nil, nil, catalog.ErrForeign
+			case err != nil:
 				return nil, nil, err
 			}
 			return r.Source, r, nil
 		},
-		Listed:  func(n int) { j.Bar.Set(bagjob.Work{Title: "Listing " + store.Redact(arg)}, int64(n)) },
-		Read:    func(n, of int) { j.Bar.Set(bagjob.Work{Title: "Reading bags", Total: int64(of)}, int64(n)) },
+		Listed: func(n int) { j.Bar.Set(bagjob.Work{Title: "Listing " + store.Redact(arg)}, int64(n)) },
+		Read:   func(n, of int) { j.Bar.Set(bagjob.Work{Title: "Reading bags", Total: int64(of)}, int64(n)) },
+		Foreign: func(name string) {
+			j.Say("%s: is passed over: a database, but no recording of ROS 2", explain.Name(p.Path(name)))
+		},
 		Problem: func(name string, err error) { j.Lost(p.Path(name), err) },
 	}
 	if !p.Remote { // in stores, MCAP files are recordings by themselves

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -284,4 +285,57 @@ func TestFindROS2(t *testing.T) {
 		}
 	}
 	find(`topic == "/odom"`, dir, mcap, sqlite)
+}
+
+// TestFindForeignDatabase: databases of other programs, which end in .db3 too, are passed over with a line
+// that says so; damaged recordings are told, with the exit code 3.
+func TestFindForeignDatabase(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	makeBag(t, filepath.Join(dir, "a.bag"), time.Unix(1, 0), []string{"/imu"})
+	photos := filepath.Join(dir, "photos.db3")
+	db, err := sql.Open("sqlite", photos)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), "CREATE TABLE photos (name TEXT)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	passedOver := photos + ": is passed over: a database, but no recording of ROS 2\n"
+	check := func(wantCode int, wantErr string) {
+		t.Helper()
+		for _, args := range [][]string{{"find", `"/imu" in topics`, dir}, {"index", dir}, {"find", `"/imu" in topics`, dir}} {
+			code, stdout, stderr := gobag(args...)
+			if code != wantCode || !strings.Contains(stderr, passedOver) || !strings.Contains(stderr, wantErr) || args[0] == "find" && stdout != filepath.Join(dir, "a.bag")+"\n" {
+				t.Errorf("%s: code %d, want %d and %q\n%s%s", args[0], code, wantCode, wantErr, stdout, stderr)
+			}
+		}
+	}
+	check(0, "")
+	if code, stdout, stderr := gobag("find", "-q", "true", dir); code != 0 || stderr != "" {
+		t.Errorf("quiet: code %d\n%s%s", code, stdout, stderr)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "torn.db3"), []byte("SQLite format 3\x00"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check(3, filepath.Join(dir, "torn.db3")+": ")
+	// A folder that says to be a recording, and is none, is no file of another program.
+	claimed := filepath.Join(t.TempDir(), "run")
+	if err := os.MkdirAll(claimed, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{
+		os.Rename(photos, filepath.Join(claimed, "photos.db3")),
+		os.WriteFile(filepath.Join(claimed, "metadata.yaml"), []byte("version: 5\nstorage_identifier: sqlite3\nrelative_file_paths: [photos.db3]\n"), 0o600),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code, stdout, stderr := gobag("find", "true", filepath.Dir(claimed)); code != 3 || !strings.Contains(stderr, claimed+": photos.db3: has no tables topics and messages") {
+		t.Errorf("code %d\n%s%s", code, stdout, stderr)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -88,7 +89,8 @@ func run(ctx context.Context, args []string, out bagjob.Output) int {
 		return exit
 	}
 	if err != nil {
-		out.Complain("%v; see gobag %s--help", err, commandOf(err))
+		reason := strings.Replace(err.Error(), `must be one of "",`, "must be one of ", 1) // "" is the default, and no choice
+		out.Complain("%s; see gobag %s--help", reason, commandOf(err))
 		return program.ExitUsage
 	}
 	out.MaxChunk = int64(f.MaxChunk)

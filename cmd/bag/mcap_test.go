@@ -232,6 +232,18 @@ func TestExtrasAreNamed(t *testing.T) {
 	}
 	one, two := write(t, "one.mcap", mcapWithExtras(t, false, true)), write(t, "two.mcap", b.Bytes())
 	dir := filepath.Dir(write(t, "run_0.mcap", b.Bytes()))
+	for _, path := range []string{two, dir} {
+		for _, c := range []struct{ option, want string }{
+			{"--freq", "profile:     ros2\nlibrary:     mcap-go"},
+			{"--freq", "attachments: map.png (image/png, 0.0 KB)\nmetadata:    site (0.0 KB)\nduration:"},
+			{"--yaml", "attachments:\n    - name: \"map.png\"\n      bytes: 5\nmetadata:\n    - name: \"site\"\n"},
+			{"--json", `"attachments":[{"name":"map.png","media_type":"image/png","bytes":5}],"metadata":[{"name":"site","bytes":22}]}`},
+		} {
+			if code, stdout, stderr := gobag("info", c.option, path); code != 0 || !strings.Contains(stdout, c.want) {
+				t.Errorf("info %s %s: code %d, want %q in\n%s%s", c.option, path, code, c.want, stdout, stderr)
+			}
+		}
+	}
 	out := t.TempDir()
 	for i, args := range []string{
 		"convert " + two + " OUT.bag", "convert " + two + " OUT.bag --dry-run", "filter " + dir + " OUT.mcap", "split --duration 1s " + two + " OUT",
@@ -309,5 +321,25 @@ func TestReindexGrowingMCAP(t *testing.T) {
 	}
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, whole) {
 		t.Errorf("the file was replaced by one of %d bytes, %v", len(after), err)
+	}
+}
+
+// TestOutputNames: the summary says what the output is if its name says something else.
+func TestOutputNames(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ args, name, want string }{
+		{"convert", "run.bag", ""},
+		{"convert", "run.mcap", ""},
+		{"convert", "run", ""},
+		{"convert", "run.csv", "; it is a bag, although its name ends in .csv"},
+		{"filter", "run.db3", "; it is a bag, although its name ends in .db3"},
+		{"convert --to mcap", "run.bag", "; it is MCAP, although its name ends in .bag"},
+		{"convert --to bag", "run.mcap", "; it is a bag, although its name ends in .mcap"},
+	} {
+		out := filepath.Join(t.TempDir(), c.name)
+		code, _, stderr := gobag(append(strings.Fields(c.args), "../../bagfmt/testdata/cpp_lz4.bag", out)...)
+		if want := out + ": 26 messages" + c.want + "\n"; code != 0 || stderr != want {
+			t.Errorf("%s %s: code %d, %q; want %q", c.args, c.name, code, stderr, want)
+		}
 	}
 }

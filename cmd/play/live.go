@@ -1,7 +1,6 @@
 package main
 
 import (
-	"github.com/gorosbag/gorosbag/internal/program/doors"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -13,6 +12,6 @@ func newViewing(s *settings, node *tcpros.Node) *player.Viewing {
 		return nil
 	}
 	return player.NewViewing(player.ViewingOptions{
-		Name: "goplay " + node.Name(), Distro: doors.Distro, Graph: node.Master().SystemState,
+		Name: "goplay " + node.Name(), Graph: node.Master().SystemState,
 	})
 }

@@ -4,16 +4,11 @@ import (
 	"os"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/config/configtest"
 )
 
-// runVariable makes the test program run as gorecord.
-const runVariable = "RUN_GORECORD"
+// described is the program with the files that describe its options.
+var described = configtest.Program{Name: name, Word: "/t", Run: run, Options: func() *config.Program { return new(settings).program() }}
 
-func TestMain(m *testing.M) {
-	if os.Getenv(runVariable) != "" {
-		os.Exit(run(os.Args[1:]))
-	}
-	testproc.ClearOptions()
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { os.Exit(described.Main(m)) }

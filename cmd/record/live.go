@@ -1,7 +1,6 @@
 package main
 
 import (
-	"github.com/gorosbag/gorosbag/internal/program/doors"
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
@@ -17,7 +16,7 @@ func tapMessages(s *settings, o *recorder.Options, limit int64) (memory int64) {
 	}
 	memory = min(recorder.DefaultTapMemory, limit/viewersShare)
 	o.Tap = recorder.NewTap(recorder.TapOptions{
-		Name: "gorecord " + o.Node.Name(), Distro: doors.Distro, Memory: memory, Graph: o.Node.Master().SystemState,
+		Name: "gorecord " + o.Node.Name(), Memory: memory, Graph: o.Node.Master().SystemState,
 	})
 	return memory
 }

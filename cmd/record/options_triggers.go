@@ -49,7 +49,7 @@ func checkExpression(text string) error {
 	var bad *bagexpr.ExpressionError
 	switch {
 	case errors.As(err, &bad) && bad.Line > 0:
-		return fmt.Errorf("%s, at %d:%d: want an expression as of gobag filter", bad.Reason, bad.Line, bad.Column)
+		return fmt.Errorf("want an expression as of gobag filter: at %d:%d: %s", bad.Line, bad.Column, bad.Reason)
 	case bad != nil:
 		return errors.New(bad.Reason)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -38,6 +39,21 @@ func (u *uploadSettings) group() config.Group {
 		{Name: "upload-wait", Arg: "TIME", Default: "5s", Value: config.To(&u.wait, units.UnitTime, units.AtLeast(time.Duration(0), "must not be negative: want a time such as 5s")), Help: `
 			At the end, continue uploads for at most this time (default ${default}).`},
 	}}
+}
+
+// checkDirectory returns an error if uploads go to a directory of this machine that cannot be written to.
+func (u *uploadSettings) checkDirectory() error {
+	if u.to == "" {
+		return nil
+	}
+	to, err := upload.ParseDestination(u.to)
+	if err == nil {
+		err = store.CheckDirectory(to.URL)
+	}
+	if err != nil {
+		return fmt.Errorf("--upload: %w", err)
+	}
+	return nil
 }
 
 // checkUpload checks the URL of a store, whose path may hold {host} and letters of strftime.

@@ -35,7 +35,7 @@ const cancelTimeout = 2 * time.Second
 // handover hands the finished bags of a recording to the uploads.
 type handover struct {
 	*upload.Uploader
-	left map[string]bool // bags that wait for another place
+	left map[string]bool // names of bags that wait for an upload to another store
 }
 
 // Keeps implements recorder.Handover.
@@ -43,8 +43,8 @@ func (h handover) Keeps(path string) bool {
 	return h.Uploader.Keeps(path) || h.left[filepath.Base(path)]
 }
 
-// leftUploads is the Handover without uploads: bags that earlier recordings have left for them
-// are kept.
+// leftUploads is the Handover of a recording without uploads: it keeps the bags that earlier recordings have left to
+// upload.
 type leftUploads map[string]bool
 
 // Begun implements recorder.Handover.

@@ -13,14 +13,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/gorosbag/gorosbag/config"
 )
 
 var update = flag.Bool("update", false, "write the files that tests compare with anew") //nolint:gochecknoglobals // a flag
 
-// Golden compares text with the file at path, or writes that file.
-func Golden(t *testing.T, path, text string) {
+// golden compares text with the file at path, or writes that file.
+func golden(t *testing.T, path, text string) {
 	t.Helper()
 	if *update {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -39,9 +37,9 @@ func Golden(t *testing.T, path, text string) {
 // flagName matches the name of an option in the help.
 var flagName = regexp.MustCompile(`(?m)^  (?:-(.), |    )?--([a-z0-9-]+)(=?)`)
 
-// Names returns one line for each letter and each abbreviation of an option in help: the keys that it
-// sets, or the error. read reads a command line; word is an argument that is no option.
-func Names(help, word string, read func(args []string) ([]config.Setting, error)) string {
+// abbreviations returns one line for each letter and each abbreviation of an option in help: the keys that it
+// sets, or the error.
+func (p *Program) abbreviations(help string) string {
 	var b strings.Builder
 	seen := []string{"help", "man", "version"}
 	for _, m := range flagName.FindAllStringSubmatch(help, -1) {
@@ -57,22 +55,22 @@ func Names(help, word string, read func(args []string) ([]config.Setting, error)
 				continue
 			}
 			seen = append(seen, name)
-			args := []string{word, name}
+			args := []string{p.Word, name}
 			if m[3] != "" {
 				args = append(args, "5")
 			}
-			fmt.Fprintf(&b, "%s %s\n", name, keys(word, args, read))
+			fmt.Fprintf(&b, "%s %s\n", name, p.keys(args))
 		}
 	}
 	return b.String()
 }
 
-// keys returns the keys of the options that args set beside word, or the error.
-func keys(word string, args []string, read func(args []string) ([]config.Setting, error)) string {
-	settings, err := read(args)
+// keys returns the keys of the options that args set besides Word, or the error.
+func (p *Program) keys(args []string) string {
+	settings, err := p.list(args)
 	var keys []string
 	for _, s := range settings {
-		if s.Origin == "flag" && !slices.Equal(s.Values, []string{word}) {
+		if s.Origin == "flag" && !slices.Equal(s.Values, []string{p.Word}) {
 			keys = append(keys, s.Key)
 		}
 	}
@@ -82,8 +80,8 @@ func keys(word string, args []string, read func(args []string) ([]config.Setting
 	return strings.Join(keys, " ")
 }
 
-// Fields returns one line for each exported field of a struct that is not zero.
-func Fields(v any) string {
+// fields returns one line for each exported field of a struct that is not zero.
+func fields(v any) string {
 	var b strings.Builder
 	writeFields(&b, "", reflect.ValueOf(v))
 	return b.String()

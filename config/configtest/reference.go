@@ -7,18 +7,17 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/gorosbag/gorosbag/config"
 )
 
-// Reference compares the options of a program with its section of the page at path, or writes that section.
-func Reference(t *testing.T, path string, p *config.Program) {
+// CheckReference compares the options with their section of docs/options.md, or writes that section.
+func (p *Program) CheckReference(t *testing.T) {
 	t.Helper()
-	page, err := os.ReadFile(path) //nolint:gosec // a file of the test
+	const path = "../../docs/options.md"
+	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := p.Reference()
+	text, err := p.Options().Reference()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,15 +40,16 @@ func Reference(t *testing.T, path string, p *config.Program) {
 	}
 }
 
-// Variables checks that each option is in a group, and that its variable is called as the help says, which
-// does not name it each time anew.
-func Variables(t *testing.T, p *config.Program) {
+// CheckVariables checks that each option is in a group, and that its variable has the name that the introduction of
+// the help gives by a rule.
+func (p *Program) CheckVariables(t *testing.T) {
 	t.Helper()
-	text, err := p.Reference()
+	options, words := 0, p.Options().Words
+	text, err := p.Options().Reference()
 	if err != nil {
 		t.Fatal(err)
 	}
-	heading, options := "", 0
+	heading := ""
 	for line := range strings.Lines(text) {
 		if after, ok := strings.CutPrefix(line, "### "); ok {
 			heading = after
@@ -69,8 +69,8 @@ func Variables(t *testing.T, p *config.Program) {
 				t.Errorf("--%s is %q in a file and %q as a variable", name, key, variable)
 			}
 			continue
-		case p.Words.Option:
-			if key != p.Words.Name+"s" {
+		case words.Option:
+			if key != words.Name+"s" {
 				t.Errorf("--%s is %q in a file", name, key)
 			}
 		}
@@ -93,15 +93,16 @@ func Variables(t *testing.T, p *config.Program) {
 // outcommented matches the first line of an option that an example file only proposes.
 var outcommented = regexp.MustCompile(`^#([a-z0-9_]+):`)
 
-// Example loads a file that is installed, as it is, and with each of the options that it only proposes. against
-// names the option that a proposal stands against, needs another proposal that it needs.
-func Example(t *testing.T, path string, against, needs map[string]string, parse func(args []string) ([]config.Setting, error)) {
+// CheckExample loads the configuration file that is installed, as it is, and with each of the options that it only
+// proposes. A proposal may exclude another option of the file (against), or need another proposal (needs).
+func (p *Program) CheckExample(t *testing.T, against, needs map[string]string) {
 	t.Helper()
-	text, err := os.ReadFile(path) //nolint:gosec // a file of the test
+	path := "../../packaging/" + p.Name + ".yaml"
+	text, err := os.ReadFile(path) //nolint:gosec // a file of the repository
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings, err := parse([]string{"--config", path})
+	settings, err := p.list([]string{"--config", path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func Example(t *testing.T, path string, against, needs map[string]string, parse 
 		if err := os.WriteFile(file, []byte(proposing(lines, i, against[m[1]], needs[m[1]])), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		settings, err := parse([]string{"--config", file})
+		settings, err := p.list([]string{"--config", file})
 		if err != nil {
 			t.Errorf("%s:%d: %v", path, i+1, err)
 		}
@@ -137,8 +138,8 @@ func Example(t *testing.T, path string, against, needs map[string]string, parse 
 	}
 }
 
-// proposing returns the lines with the proposal in force that begins at line at, and what stands against
-// it out of force.
+// proposing returns the lines with the proposal that begins at line at in force, as well as the proposal needs, and
+// without the line of the option against.
 func proposing(lines []string, at int, against, needs string) string {
 	var out []string
 	for i, line := range lines {

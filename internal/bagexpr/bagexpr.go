@@ -45,7 +45,7 @@ const (
 	maxNodes = 2000     // of its syntax tree
 
 	// maxTypes and maxTypeBytes bound the message types that are remembered, and the text of
-	// their definitions: with each publisher of a live graph another one may come.
+	// their definitions: each publisher of a live graph may bring another type.
 	maxTypes     = 256
 	maxTypeBytes = 2 << 20
 
@@ -164,7 +164,7 @@ func (p *Program) Keep(conn *rosbag.Connection, m *rosbag.Message) (bool, error)
 // indexOutOfRange is the library's text for a computed index that is out of range.
 const indexOutOfRange = "index out of range"
 
-// Missing lists the evaluated fields that no message type had: most likely they are misspelt.
+// Missing lists the evaluated fields that no message type had: most likely they are misspelled.
 func (p *Program) Missing() []Lack {
 	var all []Lack
 	for _, path := range p.paths {

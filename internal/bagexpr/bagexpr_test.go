@@ -123,6 +123,7 @@ func TestCompileErrors(t *testing.T) {
 		{`topic = "/a"`, 7, `unexpected "=": write == to compare`},
 		{`topic == "/a" t`, 15, `unexpected "t"`},
 		{`topic == “/a”`, 10, `unrecognized character: U+201C '“': write text between " or '`},
+		{`"imu" in topic`, 7, `"in" finds an element of a list: to find a part of a text write TEXT contains PART, such as topic contains "imu"`},
 		{`foo`, 1, "unknown name foo"},
 		{`topic > 3`, 7, "mismatched types string and int"},
 		{`topic`, 0, "expected bool"},
@@ -139,6 +140,19 @@ func TestCompileErrors(t *testing.T) {
 		if !strings.Contains(err.Error(), test.want) || test.column != 0 && (e.Line != 1 || e.Column != test.column) {
 			t.Errorf("%.40q: %v, want %q at column %d", test.expr, err, test.want, test.column)
 		}
+	}
+}
+
+// TestInText: what a field is shows only with a message, so in can be refused only then.
+func TestInText(t *testing.T) {
+	t.Parallel()
+	p, err := bagexpr.Compile(`"b" in m.data`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.Keep(message("/a", "std_msgs/String", "string data", []byte("\x03\x00\x00\x00abc")))
+	if !errors.Is(err, bagexpr.ErrExpression) || !strings.Contains(err.Error(), "write TEXT contains PART") {
+		t.Errorf("%v", err)
 	}
 }
 

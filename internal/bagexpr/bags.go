@@ -20,9 +20,9 @@ type Bag struct {
 	Messages uint64            `expr:"messages"`
 	Topics   []string          `expr:"topics"`
 	Types    []string          `expr:"types"`
-	Notes    map[string]string `expr:"notes"` // those that it has not are ""
+	Notes    map[string]string `expr:"notes"` // a note that the bag does not have is ""
 
-	// One of the topics, which the expression is evaluated for.
+	// One of the topics: the expression is evaluated for each.
 	Topic string `expr:"topic"`
 	Type  string `expr:"type"`
 }

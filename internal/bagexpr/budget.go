@@ -8,7 +8,7 @@ import (
 )
 
 // ErrBudget is matched by the errors of an evaluation that would take too much memory or too many
-// steps. It ends before it does.
+// steps. The evaluation ends before it takes them.
 var ErrBudget = errors.New("the evaluation takes too much")
 
 // Limits of one evaluation. A unit is one step, and in memory the 16 bytes that a value takes in a
@@ -47,7 +47,7 @@ func (b *budget) reset(messageBytes int) {
 	*b = budget{steps: units(max(maxSteps, stepsAByte*messageBytes)), memory: maxMemory}
 }
 
-// spend takes steps and memory, which are about to be needed.
+// spend takes the steps and the memory that the next operation needs.
 func (b *budget) spend(steps, memory units) {
 	switch {
 	case b.err != nil:
@@ -61,7 +61,8 @@ func (b *budget) spend(steps, memory units) {
 	}
 }
 
-// size measures a value with all that is in it, as deep as steps are left.
+// size returns the size of a value with all that is in it. It stops when the value is larger than the steps that are
+// left.
 func (b *budget) size(x any) units {
 	s := sizer{left: b.steps}
 	s.measure(x, 0)
@@ -74,7 +75,7 @@ func (b *budget) size(x any) units {
 // stringUnits is the size of a string of n bytes.
 func stringUnits(n int) units { return 1 + units(n)/unitBytes }
 
-// sizer measures a value. left is negative once there is more of it than fits.
+// sizer measures a value. left is negative once the value is larger than the steps that were left.
 type sizer struct {
 	left units
 	deep bool // nested too deeply

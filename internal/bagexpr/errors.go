@@ -54,6 +54,8 @@ func reworded(text string) string {
 		return "unexpected " + m[1]
 	case strings.HasPrefix(text, "unexpected token EOF"), text == "unexpected end of expression":
 		return "incomplete"
+	case strings.HasPrefix(text, "invalid operation: in (") && strings.HasSuffix(text, " and string)"), text == `operator "in" not defined on string`:
+		return `"in" finds an element of a list: to find a part of a text write TEXT contains PART, such as topic contains "imu"`
 	case strings.ContainsAny(text, "“”‘’„«»"):
 		return text + `: write text between " or '`
 	}

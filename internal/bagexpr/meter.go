@@ -26,9 +26,9 @@ const (
 	callName = " call"
 )
 
-// machine evaluates an expression within the budget. The library looks at memory only after it was
-// taken, and at neither steps nor strings. So the expression is changed before it is compiled:
-// what takes more than a constant time becomes a call that spends from the budget first.
+// machine evaluates an expression within the budget. The library checks memory only after it was allocated, and counts
+// neither steps nor strings. So the expression is changed before it is compiled: each operation that takes more than a
+// constant time becomes a call that spends from the budget first.
 type machine struct {
 	code  *vm.Program
 	vm    vm.VM
@@ -37,13 +37,13 @@ type machine struct {
 	calls []call
 }
 
-// keptMemory is how much of what an evaluation created may stay in memory until the next one.
+// keptMemory is the number of units that an evaluation may leave in memory until the next evaluation.
 const keptMemory = maxMemory / 64
 
-// loop is a function with a predicate. It spends for all elements at once, before the first.
+// loop is a function with a predicate. It spends for all elements at once, before the predicate sees the first.
 type loop struct{ steps, memory units } // for each element
 
-// call is another function or operator.
+// call is a function without a predicate, or an operator.
 type call struct {
 	price func(b *budget, args []any)
 	do    func(args ...any) (any, error)
@@ -113,8 +113,8 @@ func (m *machine) call(args ...any) (any, error) {
 	return c.do(args...)
 }
 
-// ranges makes comparisons of what asks whether something is in a range of constants. The library
-// does so only if it knows the type, which it does of no field, and would make a list of the range.
+// ranges turns x in FROM..TO, where both are constants, into a comparison. The library does so only if it knows the
+// type of x, which it never does for a field; otherwise it makes a list of the range.
 type ranges machine
 
 // Visit implements ast.Visitor.
@@ -155,7 +155,7 @@ func integer(n ast.Node) (value int, ok bool) {
 
 // inRange reports whether one of the numbers from..to is equal to x.
 func inRange(x any, from, to int) bool {
-	var n int // the only one that can be
+	var n int // the only number of the range that can be equal to x
 	switch v := reflect.ValueOf(x); {
 	case v.CanInt():
 		n = int(v.Int())
@@ -169,7 +169,7 @@ func inRange(x any, from, to int) bool {
 	return from <= n && n <= to && runtime.Equal(n, x)
 }
 
-// meter makes calls of what takes more than a constant time.
+// meter turns operations that take more than a constant time into calls that spend from the budget.
 type meter machine
 
 // Visit implements ast.Visitor.
@@ -238,7 +238,7 @@ func implementation(f *builtin.Function) func(...any) (any, error) {
 	return f.Func
 }
 
-// operator returns the call for an operator. ok is false for one that takes a constant time.
+// operator returns the call for an operator. ok is false for an operator that takes a constant time.
 func operator(n *ast.BinaryNode) (c call, ok bool) {
 	binary := func(price func(*budget, []any), do func(a, b any) any) (call, bool) {
 		return call{price, func(args ...any) (any, error) { return do(args[0], args[1]), nil }}, true
@@ -272,7 +272,7 @@ func operator(n *ast.BinaryNode) (c call, ok bool) {
 		return binary(adding, runtime.Add)
 	}
 	if literal(n.Left) || literal(n.Right) {
-		return call{}, false // it is short
+		return call{}, false // the text is as short as the expression
 	}
 	switch n.Operator {
 	case "==":
@@ -297,8 +297,8 @@ func literal(n ast.Node) bool {
 	return ok
 }
 
-// fixed reports whether an operand is nil, a number or a bool, whatever the message: what is
-// compared with it, or added to it, is as small.
+// fixed reports whether an operand is nil, a number or a bool for every message. An operand that is compared with it,
+// or added to it, is then as small.
 func fixed(n ast.Node) bool {
 	switch n.(type) {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NilNode:
@@ -336,7 +336,7 @@ func text(holds func(s, part string) bool) func(a, b any) bool {
 // matching returns the operator matches. The pattern is compiled once if it is a constant.
 func matching(pattern ast.Node) call {
 	if constant, ok := pattern.(*ast.StringNode); ok {
-		if re, err := regexp.Compile(constant.Value); err == nil { // otherwise the library has said so
+		if re, err := regexp.Compile(constant.Value); err == nil { // otherwise the library reports the error
 			return call{
 				func(b *budget, args []any) { b.spend(b.product(args[:1])*stringUnits(len(constant.Value)), 0) },
 				func(args ...any) (any, error) { return matches(re, args[0]), nil },

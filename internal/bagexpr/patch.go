@@ -17,11 +17,11 @@ const lookupName = " lookup"
 type path struct {
 	text     string
 	optional bool // nil for a type without the field: it has a ?.
-	uses     int  // in the expression; zero if it is only the beginning of longer ones
+	uses     int  // in the expression; zero if the path is only the beginning of longer paths
 
-	inPredicates int      // uses as a list of which a predicate needs only some fields
-	fields       []string // these
-	elements     []any    // the maps for the elements of such a list, used again for each message
+	inPredicates int      // uses as a list of messages of which a predicate needs only some fields
+	fields       []string // the fields that predicates need
+	elements     []any    // maps for the elements of the list, which are used again for each message
 
 	found   bool               // a type has the field
 	missing *rosmsg.FieldError // error of a type without it
@@ -31,12 +31,12 @@ type path struct {
 	err     error
 }
 
-// partly reports whether of the elements of the list only p.fields are needed.
+// partly reports whether only p.fields of the elements of the list are needed.
 func (p *path) partly() bool { return len(p.fields) > 0 && p.inPredicates == p.uses }
 
 // element is a field of the elements of an array of messages, as x in
-// any(m.list, .x > 1). It is not looked up but a key of a map, so a misspelt one would
-// silently be nil.
+// any(m.list, .x > 1). It is the key of a map, and not looked up in the type, so a misspelled field would silently be
+// nil.
 type element struct {
 	array string // "list"
 	text  string // "x"
@@ -88,8 +88,8 @@ func (p *path) orNil(err error) (any, error) {
 type patcher struct {
 	program *Program
 	calls   map[ast.Node]int    // the number of the path that a call looks up
-	members map[ast.Node]string // of # in predicates
-	fields  map[ast.Node]string // the field of # that is used, by #; "" if more of it is
+	members map[ast.Node]string // the path below # of each member of # in a predicate
+	fields  map[ast.Node]string // the field of each # that is used; "" if more of # is used
 }
 
 // withoutElements are the functions that do not return elements of their list.

@@ -10,8 +10,8 @@ import (
 // createdByElement is the memory that functions with a predicate take for each element.
 var createdByElement = map[string]units{"filter": 1, "map": 1, "sortBy": 3, "groupBy": 4}
 
-// prices are those of the library's functions. nil is for those that take a constant time, and for
-// those with a predicate.
+// prices has the price of each function of the library; nil for a function that takes a constant time, and for a
+// function with a predicate, of which meter.loop knows the price.
 var prices = map[string]func(b *budget, args []any){
 	"all": nil, "none": nil, "any": nil, "one": nil, "filter": nil, "map": nil, "find": nil, "findIndex": nil, "findLast": nil,
 	"findLastIndex": nil, "count": nil, "sum": nil, "groupBy": nil, "sortBy": nil, "reduce": nil,
@@ -71,10 +71,10 @@ var prices = map[string]func(b *budget, args []any){
 	"sort":    linear(sorting, 2),
 }
 
-// sorting is the steps that a list takes to be sorted, for each element: the logarithm of the most.
+// sorting is the number of steps for each element of a list that is sorted: the logarithm of the largest length.
 const sorting = 20
 
-// linear is the price of what takes so much for each unit of its arguments.
+// linear is the price of a function that takes so many steps, and so much memory, for each unit of its arguments.
 func linear(steps, memory units) func(*budget, []any) {
 	return func(b *budget, args []any) {
 		size := b.sizes(args)
@@ -82,7 +82,7 @@ func linear(steps, memory units) func(*budget, []any) {
 	}
 }
 
-// copying is the price of what makes so many values of each element of its arguments.
+// copying is the price of a function that makes so many values of each element of its arguments.
 func copying(memory units) func(*budget, []any) {
 	return func(b *budget, args []any) {
 		for _, arg := range args {
@@ -111,7 +111,7 @@ func (b *budget) sizes(args []any) (sum units) {
 	return sum
 }
 
-// product is the price of what looks at all of the second argument for each byte of the first one.
+// product is the price of a function that reads all of its second argument for each byte of its first argument.
 func (b *budget) product(args []any) units {
 	product := 1 + length(args[0])
 	if len(args) > 1 {
@@ -120,7 +120,7 @@ func (b *budget) product(args []any) units {
 	return product
 }
 
-// lookup is the price of in.
+// lookup is the price of the operator in.
 func lookup(b *budget, args []any) {
 	if reflect.ValueOf(args[1]).Kind() == reflect.Map {
 		return
@@ -128,7 +128,7 @@ func lookup(b *budget, args []any) {
 	b.spend(b.sizes(args), 0)
 }
 
-// adding is the price of +. Of numbers and times it is nothing.
+// adding is the price of the operator +, which is zero for numbers and times.
 func adding(b *budget, args []any) {
 	left, _ := args[0].(string)
 	right, ok := args[1].(string)

@@ -34,8 +34,8 @@ func CompileTopics(text string, resolve func(name string) (string, error)) (*Pro
 }
 
 // Topics returns the names of the topics that the expression names, sorted: those that topic is
-// compared with, by == or in. They are resolved if the expression was compiled by CompileTopics,
-// and it can only be true for these.
+// compared with, by == or in. The names are resolved if the expression was compiled by CompileTopics.
+// The expression can be true for these topics only.
 func (p *Program) Topics() []string { return p.topics }
 
 // topicNames finds the names of topics in an expression and resolves them.
@@ -116,15 +116,15 @@ func isTopic(n ast.Node) bool {
 type Lack struct {
 	Field    string // "m.pose.positoin"
 	Reason   string // names the type and its fields
-	Optional bool   // it has a ?. before it: the expression reckons with a type without it
+	Optional bool   // it has a ?. before it: the expression allows for types without the field
 }
 
 // String returns the field and the reason.
 func (l Lack) String() string { return l.Field + ": " + l.Reason }
 
 // Lacking returns the fields of the expression that the message type of a connection does not
-// have, but for those with a ?. before them. Whether an evaluation would come to them is not
-// looked at. The error is that of Keep about a definition.
+// have, whether or not an evaluation would reach them, except fields with a ?. before them. The error is that of Keep
+// about a definition.
 func (p *Program) Lacking(conn *rosbag.Connection) ([]Lack, error) {
 	p.conn, p.state = nil, nil
 	s, err := p.stateOf(conn)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/plural"
@@ -94,8 +93,21 @@ func (j *Job) Rewrite(p Plan) (sum rebag.Summary, err error) {
 	if types := p.Inputs.typesWithoutDefinition(); p.MCAP && len(types) > 0 {
 		j.Say("%s: no reader can decode %s: the bag has no definition", explain.Name(out), strings.Join(types, ", "))
 	}
-	j.Say("%s: %s%s%s", explain.Name(out), plural.Of(sum.Messages, "message"), Repeated(sum), leftOut(sum))
+	j.Say("%s: %s%s%s%s", explain.Name(out), plural.Of(sum.Messages, "message"), Repeated(sum), leftOut(sum), p.misnamed())
 	return sum, j.Done()
+}
+
+// misnamed says what the output is if its name ends as that of something else. Such a name is allowed, as
+// stock allows it; but who writes to run.csv may expect CSV.
+func (p *Plan) misnamed() string {
+	what, want := "a bag", ".bag"
+	if p.MCAP {
+		what, want = "MCAP", ".mcap"
+	}
+	if ext := filepath.Ext(p.Out); ext != "" && ext != want {
+		return fmt.Sprintf("; it is %s, although its name ends in %s", what, explain.Name(ext))
+	}
+	return ""
 }
 
 // maxTold is how many extra records of one kind are named.
@@ -104,11 +116,14 @@ const maxTold = 10
 // SayDropped names what MCAP files have beside messages and an output does not get.
 func (j *Job) SayDropped(inputs Inputs) {
 	for _, in := range inputs {
-		attachments, metadata := in.Extras()
+		m := in.MCAP()
+		if m == nil {
+			continue
+		}
 		for _, list := range []struct {
 			what  string
-			extra []bagfmt.MCAPExtra
-		}{{"attachment", attachments}, {"metadata record", metadata}} {
+			extra []rosbag.MCAPExtra
+		}{{"attachment", m.Attachments}, {"metadata record", m.Metadata}} {
 			for n, x := range list.extra {
 				if n == maxTold {
 					j.Say("%s: %s more are left out", explain.Name(in.Name), plural.Of(len(list.extra)-n, list.what))

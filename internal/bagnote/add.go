@@ -7,7 +7,7 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// header is the connection header of notes that are added to a finished bag.
+// header returns the connection header of notes that gobag adds.
 func header() rosbag.Header {
 	return rosbag.Header{
 		{Key: "callerid", Value: "/gobag"},
@@ -19,15 +19,17 @@ func header() rosbag.Header {
 	}
 }
 
-// Add adds notes to the finished bag of size bytes in f, which needs a good index. Whatever happens
-// meanwhile, the bag is the old or the new one. now is the time of a bag without messages.
+// Add adds notes to the finished bag of size bytes in f, which needs a good index. If the process dies, the
+// bag is the old or the new one. A bag without messages gets the notes at the time now; any other gets the
+// same latched message twice:
 //
-// There is a message at the start, so that whatever is cut from the bag, and whoever subscribes
-// when it is played, has the notes; and the same at the end, behind what others have said of
-// the same keys meanwhile. rosbag info takes the end of the last chunk for that of the bag, so
-// the bag does not seem to be longer or shorter. Where the latest notes of the bag are plain,
-// the messages have those, too, and come from the same publisher, because a latched message
-// takes the place of the one before.
+//   - at its start, so that each part that is cut from the bag has the notes, as has each subscriber when the
+//     bag is played;
+//   - at its end, because of several notes with the same key the latest counts. At the end, and not later:
+//     rosbag info takes the end of the last chunk for that of the bag.
+//
+// If the latest notes of the bag are a latched message that has nothing else, the new messages repeat them,
+// and are of the same publisher: they take its place.
 func Add(f bagfmt.File, size int64, notes []Note, now rosbag.Time) error {
 	r, err := bagfmt.NewReader(f, size, bagfmt.ReaderOptions{IndexOnly: true})
 	if err != nil {
@@ -42,20 +44,20 @@ func Add(f bagfmt.File, size int64, notes []Note, now rosbag.Time) error {
 		return err
 	}
 	for _, m := range add {
-		if err := w.Write(m.Conn, m.Time, m.Data()); err != nil {
-			w.Abort()
-			return err
+		if err == nil {
+			err = w.Write(m.Conn, m.Time, m.Data())
 		}
 	}
-	if err := w.Close(); err != nil {
-		w.Abort()
-		return err
+	if err == nil {
+		err = w.Close()
 	}
-	return nil
+	if err != nil {
+		w.Abort()
+	}
+	return err
 }
 
-// additions returns the messages that add notes to a finished bag, of a new connection, which may be
-// earlier than what is there.
+// additions returns the messages that Add writes, in the order of time.
 func additions(r *bagfmt.Reader, notes []Note, now rosbag.Time) ([]*rosbag.Message, error) {
 	conn := &rosbag.Connection{Topic: NotesTopic, Header: header()}
 	t := textsOn(r, NotesTopic)

@@ -1,9 +1,9 @@
-// Package bagnote has the notes and marks of bags. A note is a key and a value and tells of
-// the bag as a whole; a mark is a line of text and tells of one moment in it.
+// Package bagnote reads and writes the notes and marks of bags. A note is a key with a value and describes
+// the whole bag; a mark is a line of text and describes one moment of it.
 //
-// Notes are messages of type std_msgs/String on /metadata, with a line "key: value" for each
-// note: the convention of rosbag_metadata and of bag-database. Marks are messages of that type
-// on a topic of our own, and the time of the message is that of the mark.
+// Notes are messages of type std_msgs/String on the topic /metadata, with a line "key: value" for each
+// note. That is the convention of rosbag_metadata and of bag-database. Marks are messages of the same type on
+// the topic /gorecord/marks; the time of the message is the time of the mark.
 package bagnote
 
 import (
@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 )
 
-// The topics, and what a std_msgs/String is.
+// The topics, and the type of their messages.
 const (
 	NotesTopic = "/metadata"
 	MarksTopic = "/gorecord/marks"
@@ -40,7 +40,7 @@ type Note struct {
 	Value string `json:"value"`
 }
 
-// ParseNote reads key=value as the user writes it. White space around both is dropped.
+// ParseNote parses key=value as users write it, and drops white space around the key and the value.
 func ParseNote(s string) (Note, error) {
 	key, value, ok := strings.Cut(s, "=")
 	n := Note{strings.TrimSpace(key), strings.TrimSpace(value)}
@@ -50,7 +50,7 @@ func ParseNote(s string) (Note, error) {
 	return n, n.check()
 }
 
-// ParseNotes reads several notes. Of a key that comes more than once the last value counts.
+// ParseNotes parses several notes. If a key comes more than once, its last value counts.
 func ParseNotes(list []string) ([]Note, error) {
 	var notes []Note
 	for _, s := range list {
@@ -65,7 +65,7 @@ func ParseNotes(list []string) ([]Note, error) {
 
 // NoteError says why a note cannot be written.
 type NoteError struct {
-	Note   string // its start, or its key
+	Note   string // the key, or the beginning of what the user wrote
 	Reason string
 }
 
@@ -76,7 +76,7 @@ func refuse(note, format string, args ...any) error {
 	return &NoteError{clip(note), fmt.Sprintf(format, args...)}
 }
 
-// Check reports why notes cannot be written.
+// Check returns an error if notes cannot be written to one bag.
 func Check(notes []Note) error {
 	for _, n := range notes {
 		if err := n.check(); err != nil {
@@ -84,12 +84,12 @@ func Check(notes []Note) error {
 		}
 	}
 	if n := len(Text(notes)); n > MaxNotesBytes {
-		return fmt.Errorf("the notes take %d bytes, at most %d are written", n, MaxNotesBytes)
+		return fmt.Errorf("the notes have %d bytes; at most %d are allowed", n, MaxNotesBytes)
 	}
 	return nil
 }
 
-// check reports why a note cannot be a line of the text.
+// check returns an error if n cannot be a line of the text.
 func (n Note) check() error {
 	switch {
 	case n.Key == "":
@@ -99,16 +99,16 @@ func (n Note) check() error {
 	case n.Value == "":
 		return refuse(n.Key, "the value is missing")
 	case len(n.Key) > MaxKeyBytes:
-		return refuse(n.Key, "the key has %d bytes, at most %d are written", len(n.Key), MaxKeyBytes)
+		return refuse(n.Key, "the key has %d bytes; at most %d are allowed", len(n.Key), MaxKeyBytes)
 	case len(n.Value) > MaxValueBytes:
-		return refuse(n.Key, "the value has %d bytes, at most %d are written", len(n.Value), MaxValueBytes)
+		return refuse(n.Key, "the value has %d bytes; at most %d are allowed", len(n.Value), MaxValueBytes)
 	case !oneLine(n.Key) || !oneLine(n.Value) || strings.TrimSpace(n.Key) != n.Key || strings.TrimSpace(n.Value) != n.Value:
 		return refuse(n.Key, "key and value must be one line of printable UTF-8 text")
 	}
 	return nil
 }
 
-// oneLine reports whether s is printable and has no line break.
+// oneLine reports whether s is UTF-8 of printable characters only, without line breaks.
 func oneLine(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
@@ -122,7 +122,7 @@ func clip(s string) string {
 	return cut(s, most) + "..."
 }
 
-// Merge returns notes with more: a key that is there gets the new value in its place.
+// Merge returns notes with more appended. Where notes has a key of more, the value is replaced.
 func Merge(notes []Note, more ...Note) []Note {
 	out := slices.Clone(notes)
 	for _, n := range more {
@@ -144,12 +144,12 @@ func Text(notes []Note) string {
 	return b.String()
 }
 
-// maxLines bounds how many notes are read of one message.
+// maxLines is how many notes of one message are read at most.
 const maxLines = 1000
 
-// FromText reads the notes of a message, whoever wrote it, as bag-database does: each line up
-// to the first colon is a key. Lines without one are left out. plain reports that the text has
-// nothing but notes as Text writes them.
+// FromText returns the notes in the text of a message of any program, as bag-database does: in each line, the
+// key ends at the first colon. Lines without a colon are left out. plain is true if the text is what Text
+// returns for the notes, but for blank lines.
 func FromText(text string) (notes []Note, plain bool) {
 	plain = true
 	for line := range strings.Lines(text) {
@@ -170,11 +170,11 @@ func FromText(text string) (notes []Note, plain bool) {
 	return notes, plain
 }
 
-// ErrMark says that a text cannot be that of a mark.
+// ErrMark says that a text is not allowed for a mark.
 var ErrMark = errors.New("the text of a mark must be one line of printable UTF-8")
 
-// CheckMark returns the text of a mark without white space around it. Its error matches
-// ErrMark.
+// CheckMark returns text without white space around it, or an error that matches ErrMark if it is not allowed
+// for a mark.
 func CheckMark(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	switch {
@@ -186,13 +186,13 @@ func CheckMark(text string) (string, error) {
 	return text, nil
 }
 
-// Encode returns the std_msgs/String with a text.
+// Encode returns text as a serialized std_msgs/String.
 func Encode(text string) []byte {
 	b := binary.LittleEndian.AppendUint32(make([]byte, 0, 4+len(text)), uint32(len(text)))
 	return append(b, text...)
 }
 
-// Decode returns the text of a std_msgs/String; false if data is none.
+// Decode returns the text of a serialized std_msgs/String; ok is false if data is none.
 func Decode(data []byte) (text string, ok bool) {
 	if len(data) < 4 || int64(binary.LittleEndian.Uint32(data)) != int64(len(data)-4) {
 		return "", false

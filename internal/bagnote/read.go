@@ -10,30 +10,30 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Mark is a line of text about a moment in a bag.
+// Mark is a line of text about a moment of a bag.
 type Mark struct {
 	Time rosbag.Time
 	Text string
 }
 
-// Limits of what is read. Anybody may publish on the topics.
+// Limits of what is read of a bag. Any node may publish on the topics.
 const (
 	MaxMarks      = 10_000
-	maxNoteTexts  = 1000
-	maxTextBytes  = 1 << 20 // of one message; longer ones are left out
-	maxNotesTotal = 10_000  // keys of a bag
+	maxNoteTexts  = 1000    // messages with notes that are all read
+	maxTextBytes  = 1 << 20 // of a message; longer ones are left out
+	maxNotesTotal = 10_000  // notes with different keys
 	maxNotesBytes = 4 * MaxNotesBytes
 )
 
-// Found is what a bag has.
+// Found is what Read returns.
 type Found struct {
-	Notes []Note // in the order in which their keys appeared; of each the latest value
+	Notes []Note // each with its latest value, in the order in which the keys appeared
 	Marks []Mark // by time, MaxMarks at most
-	More  uint64 // marks beyond those
+	More  uint64 // the number of marks that are not in Marks
 }
 
-// Read reads the notes and marks of a bag. One without them costs nothing beyond its index.
-// damaged is told what could not be read; an error that it returns ends the reading.
+// Read reads the notes and marks of a bag. If the bag has none, only its index is read. damaged is called for
+// what cannot be read; an error that it returns ends the reading.
 func Read(s rosbag.Source, damaged func(error) error) (Found, error) {
 	var f Found
 	notes, err := ReadNotes(s, damaged)
@@ -50,7 +50,7 @@ func ReadNotes(s rosbag.Source, damaged func(error) error) ([]Note, error) {
 	t := textsOn(s, NotesTopic)
 	c := collector{at: map[string]int{}}
 	var err error
-	if latest, ok := s.(rosbag.Latest); ok && t.messages > maxNoteTexts { // whoever publishes so many means the latest
+	if latest, ok := s.(rosbag.Latest); ok && t.messages > maxNoteTexts { // whoever publishes so often repeats: the latest messages have all
 		err = t.latest(latest, c.add, damaged)
 	} else {
 		err = t.each(func(m *rosbag.Message) bool {
@@ -64,8 +64,8 @@ func ReadNotes(s rosbag.Source, damaged func(error) error) ([]Note, error) {
 // collector collects the notes of messages.
 type collector struct {
 	notes []Note
-	bytes int            // of their keys and values
-	at    map[string]int // by key
+	bytes int            // of all keys and values
+	at    map[string]int // index in notes, by key
 }
 
 func (c *collector) add(m *rosbag.Message) {
@@ -94,8 +94,7 @@ func (c *collector) add(m *rosbag.Message) {
 	}
 }
 
-// ReadMarks reads the marks of a bag by time, MaxMarks at most, and tells how many more
-// there are.
+// ReadMarks returns the marks of a bag by time, MaxMarks at most, and the number of the others.
 func ReadMarks(s rosbag.Source, damaged func(error) error) (marks []Mark, more uint64, err error) {
 	t := textsOn(s, MarksTopic)
 	seen := uint64(0)
@@ -106,14 +105,14 @@ func ReadMarks(s rosbag.Source, damaged func(error) error) (marks []Mark, more u
 		}
 		return len(marks) < MaxMarks
 	}, damaged)
-	if len(marks) == MaxMarks && t.messages > seen { // the bag may count fewer than it has
+	if len(marks) == MaxMarks && t.messages > seen { // an index may count less than there is
 		more = t.messages - seen
 	}
 	return marks, more, err
 }
 
-// Find returns the number of the first mark with a text, or else of the first that begins
-// with it.
+// Find returns the index of the first mark with exactly this text or, if there is none, of the first mark
+// whose text begins with it.
 func Find(marks []Mark, text string) (int, bool) {
 	i := slices.IndexFunc(marks, func(m Mark) bool { return m.Text == text })
 	if i < 0 && text != "" {
@@ -122,7 +121,7 @@ func Find(marks []Mark, text string) (int, bool) {
 	return i, i >= 0
 }
 
-// Lookup is Find with an error that names the marks that there are.
+// Lookup returns the mark that Find finds, or an error that names the marks that there are.
 func Lookup(marks []Mark, text string) (Mark, error) {
 	if i, ok := Find(marks, text); ok {
 		return marks[i], nil
@@ -141,11 +140,11 @@ func Lookup(marks []Mark, text string) (Mark, error) {
 	return Mark{}, fmt.Errorf("no mark begins with %q; there are %s", clip(text), strings.Join(names, ", "))
 }
 
-// texts are the messages of a topic with texts.
+// texts reads the messages of type std_msgs/String on one topic.
 type texts struct {
 	source   rosbag.Source
-	conns    map[*rosbag.Connection]bool // anybody may publish on the topic: there may be thousands
-	messages uint64
+	conns    map[*rosbag.Connection]bool // a map, because any node may publish there: there may be thousands
+	messages uint64                      // as the index counts them
 }
 
 func textsOn(s rosbag.Source, topic string) texts {
@@ -168,7 +167,7 @@ func textsOn(s rosbag.Source, topic string) texts {
 	return t
 }
 
-// each calls take with the messages until it returns false.
+// each calls take for each message, by time, until take returns false.
 func (t *texts) each(take func(*rosbag.Message) bool, damaged func(error) error) error {
 	if t.messages == 0 {
 		return nil
@@ -185,7 +184,7 @@ func (t *texts) each(take func(*rosbag.Message) bool, damaged func(error) error)
 	return nil
 }
 
-// latest calls take with the last message of each connection, by time.
+// latest calls take for the last message of each connection, by time.
 func (t *texts) latest(s rosbag.Latest, take func(*rosbag.Message), damaged func(error) error) error {
 	var all []*rosbag.Message
 	for _, last := range s.Latest(t.source.Info().End, func(c *rosbag.Connection) bool { return t.conns[c] }) {
@@ -205,7 +204,7 @@ func (t *texts) latest(s rosbag.Latest, take func(*rosbag.Message), damaged func
 	return nil
 }
 
-// cut returns the beginning of s, at most so many bytes of it, in memory of its own.
+// cut returns a copy of at most the first most bytes of s.
 func cut(s string, most int) string {
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "")
@@ -213,8 +212,8 @@ func cut(s string, most int) string {
 	return strings.Clone(s)
 }
 
-// textOf returns the text of a message that is short enough.
-func textOf(m *rosbag.Message) (string, bool) {
+// textOf returns the text of m; ok is false if m is too long, or no std_msgs/String.
+func textOf(m *rosbag.Message) (text string, ok bool) {
 	if len(m.Data()) > maxTextBytes {
 		return "", false
 	}

@@ -137,17 +137,12 @@ func (r *Recording) Bag() *bagfmt.Reader {
 	return b
 }
 
-// Extras returns what the recording has beside messages, if it is of MCAP files; of a pipe nothing.
-func (r *Recording) Extras() (attachments, metadata []bagfmt.MCAPExtra) {
-	switch s := r.Source.(type) {
-	case *bagfmt.Reader:
-		if m := s.MCAP(); m != nil {
-			return m.Attachments, m.Metadata
-		}
-	case *ros2bag.Source:
-		return s.Extras()
+// MCAP returns what the recording has beside messages; nil if it is not of MCAP files, and of a pipe.
+func (r *Recording) MCAP() *rosbag.MCAPInfo {
+	if s, ok := r.Source.(interface{ MCAP() *rosbag.MCAPInfo }); ok {
+		return s.MCAP()
 	}
-	return nil, nil
+	return nil
 }
 
 // Messages returns what is wanted of the recording: of a file in time order, of a pipe in

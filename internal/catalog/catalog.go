@@ -3,6 +3,7 @@ package catalog
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -17,32 +18,40 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// bagsInFlight is how many bags are read at the same time.
+// bagsInFlight is the number of bags that are read at the same time.
 const bagsInFlight = 8
 
 // Options are the options of Load.
 type Options struct {
-	All bool // read all bags, whatever is known of them
+	All bool // read all bags, also those with a good summary
 
-	// Open opens a bag of the place. An error about what is in the bag is one of package rosbag.
+	// Open opens a bag of the place. Errors about the content of the bag are errors of package rosbag;
+	// ErrForeign means that the file is no bag in spite of its name.
 	Open func(ctx context.Context, bag string) (rosbag.Source, io.Closer, error)
 	// IsRecording reports whether a folder with a metadata.yaml is one recording of ROS 2, which Open
-	// opens, as it does files of databases. Nil takes no folder and no database for a recording.
+	// opens, as it opens database files. If it is nil, no folder and no database counts as a recording.
 	IsRecording func(folder string) bool
-	// Listed is told how many objects were listed so far. It may be nil.
+	// Listed is called with the number of objects that were listed so far. It may be nil.
 	Listed func(n int)
-	// Read is told how many of the bags that have to be read were. It may be nil.
+	// Read is called with the progress of reading bags. It may be nil.
 	Read func(n, of int)
-	// Problem is told of a bag, or a file of the catalog, that cannot be read. Calls come one at a time.
+	// Foreign is called for each file for which Open has returned ErrForeign, one call at a time, also
+	// with those of Problem. It may be nil if Open never returns ErrForeign.
+	Foreign func(name string)
+	// Problem is called for each bag, or file of the catalog, that cannot be read, one call at a time.
 	Problem func(name string, err error)
 }
+
+// ErrForeign is returned by Options.Open for a file of another program, which is not in a catalog and is
+// not damaged.
+var ErrForeign = errors.New("a file of another program")
 
 // Catalog has the summaries of all bags of a place.
 type Catalog struct {
 	Bags    []*Summary // by name
 	Read    int        // bags that had no good summary and were read
 	Dropped int        // summaries of bags that are gone
-	Failed  int        // bags that could not be read; those that are no good bags have a summary with an Error
+	Failed  int        // bags that could not be read; damaged bags have a summary with an Error instead
 
 	bucket *store.Bucket
 	homes  map[string]*home // by folder
@@ -52,7 +61,7 @@ type Catalog struct {
 type home struct {
 	files   []string // of the catalog
 	bags    newest   // below the folder, and below no home in it
-	changed bool     // the files do not say the same as bags
+	changed bool     // the files differ from bags
 }
 
 // Load lists a place and reads its catalogs, and the bags that have no summary there.
@@ -133,7 +142,7 @@ func (c *Catalog) list(ctx context.Context, o Options) (bags map[string]store.En
 // metadataName is the file that says what the recording of ROS 2 in its folder consists of.
 const metadataName = "metadata.yaml"
 
-// gather makes one bag of the storage files in each folder that is a recording, as large as they are together.
+// gather replaces the storage files in each folder that is a recording by one bag with the sum of their sizes.
 func gather(bags map[string]store.Entry, folders []string, isRecording func(folder string) bool) {
 	names := map[string][]string{} // of storage files, by folder
 	for name := range bags {
@@ -195,7 +204,11 @@ func (c *Catalog) read(ctx context.Context, bags []store.Entry, o Options) error
 			if done++; o.Read != nil {
 				o.Read(done, len(bags))
 			}
-			if err != nil {
+			switch {
+			case errors.Is(err, ErrForeign):
+				o.Foreign(bag.Name)
+				return nil
+			case err != nil:
 				c.Failed++
 				o.Problem(bag.Name, err)
 				return nil
@@ -225,8 +238,8 @@ func (c *Catalog) summarize(ctx context.Context, bag store.Entry, o Options) (*S
 	return s, nil
 }
 
-// Write brings the catalogs of the place up to date and merges their files. It changes nothing where
-// nothing is to be changed. Nobody else needs to wait meanwhile.
+// Write updates the catalogs of the place and merges their files. It does not touch catalogs that are up
+// to date. Other programs may use the catalogs at the same time.
 func (c *Catalog) Write(ctx context.Context) error {
 	for _, folder := range slices.Sorted(maps.Keys(c.homes)) {
 		h := c.homes[folder]
@@ -247,8 +260,8 @@ func (c *Catalog) Write(ctx context.Context) error {
 	return nil
 }
 
-// Inventory lists the bags of a place, and the names of those that its catalogs have but the place
-// has not. Recordings of ROS 2, which catalogs name by their folders, are not among them.
+// Inventory lists the bags of a place, and the names of bags that are in its catalogs but no longer in
+// the place. It leaves out recordings of ROS 2, which catalogs name by their folders.
 func Inventory(ctx context.Context, b *store.Bucket) (bags []store.Entry, missing []string, err error) {
 	c := &Catalog{bucket: b, homes: map[string]*home{}}
 	there, files, err := c.list(ctx, Options{})

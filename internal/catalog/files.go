@@ -18,7 +18,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
-// Folder is the folder of a catalog, beside the bags that it is about.
+// Folder is the folder of a catalog, beside the bags that the catalog describes.
 const Folder = ".gorosbag-catalog"
 
 const (
@@ -31,16 +31,17 @@ const (
 	requestsInFlight = 32
 )
 
-// readLimits bound what reading files takes.
+// readLimits bound the memory for reading files.
 type readLimits struct {
 	inFlight         int   // files at a time
-	packed, unpacked int64 // bytes of a file; a larger one is none of ours
+	packed, unpacked int64 // bytes of a file; larger files were not written by this package
 }
 
 // wholeFiles are the limits for files of any catalog.
 var wholeFiles = readLimits{inFlight: requestsInFlight, packed: 64 << 20, unpacked: maxFileBytes}
 
-// newName returns the name of a new file, which nobody uses again: what is read may be deleted.
+// newName returns the name of a new file. A name is never used twice, so that a file that was read can be
+// deleted.
 func newName(about string) string {
 	return path.Join(Folder, about+"-"+time.Now().UTC().Format("20060102T150405")+"-"+rand.Text()[:10]+suffix)
 }
@@ -54,9 +55,9 @@ func (n newest) add(s *Summary) {
 	}
 }
 
-// readFiles reads files of catalogs. read is called for each, one at a time, with its lines; the
-// names of bags in them are below the bucket's place. Files that are gone meanwhile are left out,
-// and problem is told of those that are damaged, or beyond the limits and not read.
+// readFiles reads files of catalogs. It calls read for each file, one call at a time, with the lines of
+// the file, in which names of bags are relative to the bucket's place. It skips files that were deleted
+// meanwhile, and calls problem for files that are damaged or exceed the limits.
 func readFiles(ctx context.Context, b *store.Bucket, files []string, limits readLimits, read func(file string, lines []*Summary), problem func(file string, err error)) error {
 	var mu sync.Mutex
 	intern := map[string]string{} // the same topics and types are in thousands of bags
@@ -69,7 +70,7 @@ func readFiles(ctx context.Context, b *store.Bucket, files []string, limits read
 			var lines []*Summary
 			switch {
 			case errors.Is(err, store.ErrNotFound):
-				return nil // merged into another one; its bags are read if that was not listed
+				return nil // merged into another file; the bags are read if that file was not listed
 			case err == nil:
 				lines, err = decode(data, limits.unpacked)
 			case !errors.Is(err, store.ErrTooLarge):
@@ -112,7 +113,7 @@ func isFile(name string) bool {
 	return path.Base(path.Dir(name)) == Folder && strings.HasSuffix(name, suffix)
 }
 
-// homeOf returns the folder that the catalog of a file is about.
+// homeOf returns the folder whose bags the catalog of a file describes.
 func homeOf(file string) string {
 	if home := path.Dir(path.Dir(file)); home != "." {
 		return home
@@ -120,7 +121,7 @@ func homeOf(file string) string {
 	return ""
 }
 
-// packs cuts summaries into what one file holds.
+// packs divides summaries into groups that fit one file each.
 func packs(all []*Summary) iter.Seq[[]*Summary] {
 	return func(yield func([]*Summary) bool) {
 		first, topics := 0, 0
@@ -163,7 +164,7 @@ func writePacks(ctx context.Context, b *store.Bucket, home string, all newest) (
 	return files, nil
 }
 
-// deleteFiles deletes files whose lines are in others.
+// deleteFiles deletes files whose lines are in other files.
 func deleteFiles(ctx context.Context, b *store.Bucket, files []string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(requestsInFlight)

@@ -2,11 +2,11 @@
 // that thousands of bags are searched with some tens of requests.
 //
 // A summary is a line of JSON. The summaries of the bags below a folder are in the folder
-// .gorosbag-catalog beside them, in files of such lines compressed by gzip: one for each bag that
-// was just uploaded, and larger ones into which these are merged now and then. Names are never used
-// twice, and a file is deleted only after its lines were written to another one: a line may be
-// there twice, and then the newest counts, but none is lost, whoever dies when. The catalog is not
-// the truth: a bag without a summary, or with one of another size, is read instead.
+// .gorosbag-catalog beside them, in files of such lines compressed by gzip: one file for each bag
+// that was just uploaded, and larger files into which these are merged from time to time. Names are
+// never used twice, and a file is deleted only after its lines were written to another one. A line
+// may therefore exist twice, and then the newest counts, but no line is lost when a program dies. The
+// bags decide: a bag without a summary, or with a summary of another size, is read.
 package catalog
 
 import (
@@ -29,7 +29,7 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Summary is what the catalog knows of a bag.
+// Summary describes a bag in the catalog.
 type Summary struct {
 	Bag      string            `json:"bag"` // name below the folder with the catalog
 	Size     int64             `json:"size"`
@@ -51,8 +51,8 @@ type Topic struct {
 	Messages uint64 `json:"messages"`
 }
 
-// Summarize reads the index of a bag. A file that cannot be read as a bag has a summary, too, with
-// an Error; an error is one of reading.
+// Summarize reads the index of a bag. For a file that is not a good bag it returns a summary with an
+// Error; the returned error means that reading failed.
 func Summarize(file io.ReaderAt, size int64, o bagfmt.ReaderOptions) (*Summary, error) {
 	r, err := bagfmt.NewReader(file, size, o)
 	return summarize(r, err, size)
@@ -108,14 +108,14 @@ func (s *Summary) describe(r rosbag.Source) error {
 	return err
 }
 
-// seconds returns a time with microseconds, more than which a float64 does not have.
+// seconds returns a time with microseconds, the precision of a float64 for times of today.
 func seconds(t rosbag.Time) float64 { return float64(t.Sec) + float64(t.Nsec/1000)/1e6 }
 
 // host is the key of the name of this machine in the metadata of objects.
 const host = "host"
 
-// Metadata returns what the object of a bag is to say of it: its notes, as they are now, and the
-// name of this machine.
+// Metadata returns the metadata for the object of a bag: the present notes of the bag, and the name of
+// this machine.
 func Metadata(file io.ReaderAt, size int64) (map[string]string, error) {
 	m := map[string]string{}
 	r, err := bagfmt.NewReader(file, size, bagfmt.ReaderOptions{IndexOnly: true})
@@ -130,7 +130,7 @@ func Metadata(file io.ReaderAt, size int64) (map[string]string, error) {
 	return m, err
 }
 
-// thisHost returns the name of this machine as it can stand in metadata.
+// thisHost returns the name of this machine in a form that metadata permits.
 func thisHost() string {
 	name := url.QueryEscape(naming.Host())
 	return name[:min(len(name), 64)]
@@ -153,7 +153,7 @@ func encode(lines []*Summary) ([]byte, error) {
 
 const (
 	maxLineBytes = 4 << 20   // of a summary: a bag of thousands of topics has a long one
-	maxFileBytes = 256 << 20 // of a file of the catalog, unpacked: more than packs holds
+	maxFileBytes = 256 << 20 // of a file of the catalog, unpacked: more than packs puts into one file
 	summaryBytes = 1 << 10   // of memory, at most, beside the text
 	topicBytes   = 128       // of a topic or a note
 )
@@ -178,7 +178,7 @@ func (s *Summary) memory() int64 {
 var errFileTooLong = fmt.Errorf("%w: far longer, when it is unpacked, than a file of a catalog is", store.ErrTooLarge)
 
 // decode reads a file of the catalog that unpacks to at most most bytes, and takes no more memory.
-// What is before damage is returned with the error.
+// If the file is damaged, decode returns the summaries before the damage with the error.
 func decode(data []byte, most int64) (lines []*Summary, err error) {
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {

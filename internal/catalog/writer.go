@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// mergeEvery is how many summaries are written between two looks at whether to merge files.
-	// The first comes at the start, since a process may upload only few bags.
+	// mergeEvery is the number of summaries that are written between two checks for files to merge.
+	// The first check is at the start, because a process may upload only few bags.
 	mergeEvery = 32
 	// maxSmallFiles is how many small files a catalog may have before they are merged.
 	maxSmallFiles = 64
-	// maxMerged and maxMergedBytes bound one merge, and the memory of the recorder that does it: how
-	// many files it reads, and about how many bytes their summaries take.
+	// maxMerged and maxMergedBytes bound one merge, and the memory of the recorder that merges: the
+	// number of files that it reads, and roughly the bytes of their summaries.
 	maxMerged      = 1024
 	maxMergedBytes = 32 << 20
 
@@ -43,9 +43,8 @@ type Writer struct {
 // NewWriter returns a writer for the bags below the bucket's place.
 func NewWriter(b *store.Bucket, log *zap.Logger) *Writer { return &Writer{bucket: b, log: log} }
 
-// Add writes the summary of a bag that the store has. An error is one after which a later attempt
-// may succeed. What the store does not permit is logged only: the bag is in the store, and gobag
-// index makes up for it.
+// Add writes the summary of a bag that is in the store. After an error a later attempt may succeed. If
+// the store does not permit the write, Add only logs that: gobag index can add the summary later.
 func (w *Writer) Add(ctx context.Context, bag string, size int64, sha256 string, file io.ReaderAt) error {
 	ctx, cancel := context.WithTimeout(ctx, addTimeout)
 	defer cancel()
@@ -83,7 +82,7 @@ func (w *Writer) Add(ctx context.Context, bag string, size int64, sha256 string,
 	return nil
 }
 
-// passing reports whether what failed may succeed later.
+// passing reports whether an attempt that failed may succeed later.
 func passing(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, store.ErrUnreachable)
 }
@@ -133,7 +132,8 @@ func (w *Writer) merge(ctx context.Context) error {
 	if err != nil || len(done) == 0 {
 		return err
 	}
-	if err := w.bucket.Delete(ctx, done[0]); errors.Is(err, store.ErrDenied) { // or each start would add the same lines again
+	// If the key may not delete, empty the new files: otherwise each start would add the same lines again.
+	if err := w.bucket.Delete(ctx, done[0]); errors.Is(err, store.ErrDenied) {
 		empty, e := encode(nil)
 		for _, pack := range packs {
 			e = errors.Join(e, w.bucket.WriteAll(ctx, pack, empty))

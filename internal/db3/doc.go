@@ -94,5 +94,8 @@ func explain(err error) error {
 // ErrCorrupt means that a database is damaged.
 var ErrCorrupt = errors.New("damaged database")
 
+// ErrForeign means that a database, which is sound as far as it was read, is no recording of ROS 2.
+var ErrForeign = errors.New("has no tables topics and messages as a recording of ROS 2 has: a database of another program?")
+
 // ErrNotDatabase means that a file is no database of SQLite, or an encrypted one.
 var ErrNotDatabase = errors.New("not a database of SQLite")

@@ -97,7 +97,7 @@ func (r *Reader) begin(ctx context.Context, o Options) error {
 		return err
 	}
 	if !tables["topics"].has("id", "name", "type", "serialization_format") || !tables["messages"].has("topic_id", "timestamp", "data") {
-		return errors.New("has no tables topics and messages as a recording of ROS 2 has: a database of another program?")
+		return ErrForeign
 	}
 	if tables["schema"].has("schema_version", "ros_distro") {
 		row := r.db.conn.QueryRowContext(ctx, "SELECT schema_version, ros_distro FROM schema LIMIT 1")

@@ -41,8 +41,8 @@ func (e *CorruptError) Error() string {
 // Is reports whether target is ErrCorrupt.
 func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
 
-// Field is one key and its value. The type is the one of recordings, so that headers of peers are
-// stored without a copy.
+// Field is one key and its value. It is the type of package rosbag, so that headers of peers are
+// stored in recordings without a copy.
 type Field = rosbag.Field
 
 // List is the fields of a block in their original order. Keys may repeat; Get returns the value of

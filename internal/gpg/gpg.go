@@ -1,7 +1,7 @@
 // Package gpg decrypts short OpenPGP messages, such as wrapped keys, through the program gpg
 // with the keys of the user.
 //
-// What is secret goes through pipes only: never through files, command lines, logs or errors.
+// Secrets pass through pipes only, never through files, command lines, logs or errors.
 // A passphrase comes from gpg-agent, which may ask the user, or from the environment.
 package gpg
 
@@ -22,29 +22,28 @@ import (
 	"golang.org/x/term"
 )
 
-// PassphraseVariable is the variable of the environment with the passphrase of the GPG key,
-// the one that rosbag's Python API reads. If it is unset or empty gpg-agent gives or asks for
-// the passphrase.
+// PassphraseVariable is the variable of the environment with the passphrase of the GPG key. rosbag's
+// Python API reads the same variable. If it is unset or empty, gpg-agent returns the passphrase or
+// asks the user.
 const PassphraseVariable = "ROSBAG_GPG_PASSPHRASE" //nolint:gosec // a name
 
 const (
 	maxPlain      = 64        // bytes of a decrypted message; an AES key has 32 at most
-	maxPassphrase = 4<<10 - 1 // bytes: a pipe of one page holds them, and a line break, before anybody reads
+	maxPassphrase = 4<<10 - 1 // bytes: with a line break they fit a pipe of one page before gpg reads
 	maxLine       = 16 << 10  // bytes of a line of gpg
-	maxKeyIDs     = 8         // keys that an error names
+	maxKeyIDs     = 8         // keys that an error names, at most
 	exitTimeout   = 5 * time.Second
 )
 
-// Errors that callers tell apart with errors.Is. Their texts say what to do.
+// Errors that callers distinguish with errors.Is. Their texts say what to do.
 var (
 	ErrNotInstalled = errors.New("the program gpg is not there; install GnuPG 2.1 or later (Debian: apt-get install gpg gpg-agent)")
 	ErrNoKey        = errors.New("the GPG keyring has no secret key for it")
 	ErrPassphrase   = errors.New("the GPG key needs its passphrase")
 )
 
-// Decrypt returns what is in message, an encrypted OpenPGP message, binary or armored, of a
-// few bytes. The message is untrusted. It may take as long as the user needs to give a
-// passphrase, and ends with ctx.
+// Decrypt decrypts message, a short OpenPGP message, binary or armored. The message is untrusted.
+// Decrypt may wait until the user has entered a passphrase, and ends with ctx.
 func Decrypt(ctx context.Context, message []byte) ([]byte, error) {
 	path, err := exec.LookPath("gpg")
 	if err != nil {
@@ -63,7 +62,7 @@ func Decrypt(ctx context.Context, message []byte) ([]byte, error) {
 		files = append(files, pipe)
 	}
 	var said report
-	cmd := exec.CommandContext(ctx, path, append(args, "--decrypt")...) //nolint:gosec // gpg of the user's PATH is what is meant
+	cmd := exec.CommandContext(ctx, path, append(args, "--decrypt")...) //nolint:gosec // gpg of the user's PATH
 	cmd.Env = environment(os.Environ())
 	cmd.ExtraFiles = files // the first is 3
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(message), &said
@@ -75,12 +74,12 @@ func Decrypt(ctx context.Context, message []byte) ([]byte, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("gpg: %w", err)
 	}
-	defer context.AfterFunc(ctx, func() { _ = stdout.Close() })() // also if a child of gpg keeps it open
+	defer context.AfterFunc(ctx, func() { _ = stdout.Close() })() // also if a child of gpg keeps stdout open
 	plain := make([]byte, maxPlain+1)
 	n, err := io.ReadFull(stdout, plain)
 	long := err == nil
 	if long {
-		_ = stdout.Close() // ends gpg, which may have gigabytes to say
+		_ = stdout.Close() // ends gpg, which may have gigabytes to write
 	}
 	err = cmd.Wait()
 	said.end()
@@ -114,8 +113,8 @@ func filledPipe(line string) (*os.File, error) {
 	return r, nil
 }
 
-// environment returns env for gpg, which gives it to gpg-agent, a daemon: without the
-// passphrase, and with the terminal that it may ask on.
+// environment returns env for gpg, without the passphrase, because gpg passes env to the daemon
+// gpg-agent, and with the terminal on which gpg-agent may ask the user.
 func environment(env []string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool { return strings.HasPrefix(entry, PassphraseVariable+"=") })
 	if os.Getenv("GPG_TTY") != "" {
@@ -125,21 +124,21 @@ func environment(env []string) []string {
 		if !term.IsTerminal(int(f.Fd())) {
 			continue
 		}
-		if name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd())); err == nil { // Linux only; else the user sets it
+		// On Linux only; on other systems the user sets the variable.
+		if name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd())); err == nil {
 			return append(env, "GPG_TTY="+name)
 		}
 	}
 	return env
 }
 
-// report takes what gpg writes to standard error: status lines for programs, and lines for
-// people.
+// report parses the standard error of gpg: status lines for programs, and lines for people.
 type report struct {
 	line      []byte
 	decrypted bool
 	noData    bool
 	keyIDs    []string // of secret keys that are missing
-	code      uint64   // why a secret key that is there could not be used, as libgpg-error counts; 0 if that was not tried
+	code      uint64   // code of libgpg-error: why an existing secret key could not be used; 0 if gpg did not try
 	reason    string   // the same for people
 	last      string   // the last line for people
 }
@@ -157,7 +156,7 @@ func (r *report) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// end takes the line.
+// end parses the line that is complete.
 func (r *report) end() {
 	line := string(r.line)
 	r.line = r.line[:0]
@@ -200,7 +199,7 @@ const (
 	codeFullyCanceled = 198
 )
 
-// failure says why gpg has failed. given says that it got a passphrase.
+// failure returns why gpg has failed. given reports whether gpg got a passphrase.
 func (r *report) failure(given bool) error {
 	const ask = "set " + PassphraseVariable + ", or let gpg-agent ask, which needs a pinentry and in a terminal GPG_TTY=$(tty)"
 	switch {

@@ -6,8 +6,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// frameOverhead is what each frame counts besides its payload, so that a flood of tiny messages is
-// bounded, too.
+// frameOverhead is the number of bytes that each frame counts besides its payload, so that a flood of
+// tiny messages is bounded, too.
 const frameOverhead = 128
 
 // backlog holds the frames that one viewer has not received yet, at most limit bytes of them. It is
@@ -28,7 +28,7 @@ type backlog struct {
 	counts  Counts
 }
 
-// Counts is what happened to the frames for one viewer.
+// Counts has the numbers of frames that one viewer received and skipped.
 type Counts struct {
 	Messages uint64 // received by the viewer
 	Bytes    uint64 // of their payload
@@ -46,9 +46,9 @@ func (c *Counts) add(other *Counts) {
 // lane is the frames of one channel.
 type lane struct {
 	id      ChannelID
-	latched fifo // from before the subscription: first in turn
+	latched fifo // from before the subscription; sent before live
 	live    fifo
-	turn    uint64 // number of the oldest frame since the viewer last received a frame of this channel; skipped frames count
+	turn    uint64 // number of the oldest frame, skipped ones included, since this channel was last served
 	owed    bool   // turn is valid: a frame came since then
 	joining bool   // its latched frames are not known yet: no frame may leave
 	marks   []mark // of latched frames, which may come once more as live frames
@@ -271,7 +271,7 @@ func (b *backlog) empty(l *lane) {
 	b.unqueue(l)
 }
 
-// jumpTo removes all frames: what follows is of another time.
+// jumpTo removes all frames, because later frames belong to another time.
 func (b *backlog) jumpTo(t rosbag.Time, jumps uint64) {
 	for _, l := range b.lanes {
 		b.empty(l)
@@ -299,7 +299,7 @@ func (b *backlog) take() (f Frame, ok bool) {
 	if f, ok = b.clock.take(first.turn); ok {
 		return f, true
 	}
-	if first.latched.len() > 0 { // a latched message may be old: it says nothing of the time
+	if first.latched.len() > 0 { // a latched message may be old, so its time does not advance the clock
 		return b.serve(first, &first.latched), true
 	}
 	if f, ok = b.clock.before(first.live.first()); ok {

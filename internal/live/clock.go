@@ -6,24 +6,24 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// clockInterval is the wall time between two times that are sent for messages, which is the rate of
-// screens: viewers draw what they have at their last time.
+// clockInterval is the wall time between two times that are sent to a viewer, one for each frame of a
+// screen: viewers draw the state at the last time that they received.
 const clockInterval = time.Second / 60
 
-// clock decides when one viewer is told the time. The time never goes back but by a jump, and it is
-// told before messages that are later by more than clockInterval.
+// clock decides when the time is sent to one viewer. The time goes back only by a jump, and it is
+// sent before messages that are later by more than clockInterval.
 type clock struct {
 	on      bool
-	told    rosbag.Time // the time that the viewer was told last
+	told    rosbag.Time // the time that was sent last
 	ever    bool        // told is valid
-	toldAt  time.Time   // wall time at which the viewer was told
-	pending rosbag.Time // the time that the viewer is told next
+	toldAt  time.Time   // wall time at which told was sent
+	pending rosbag.Time // the time to send next
 	number  uint64      // number of the frame that pending comes before
 	waiting bool        // pending is valid
 }
 
-// set notes that the time is t, after all frames with a lower number. A time of zero is not known
-// yet: telling it would make what follows a jump.
+// set notes that the time is t, after all frames with a lower number. Zero means that the time is not
+// known yet: sending zero would turn the next time into a jump.
 func (c *clock) set(t rosbag.Time, number uint64) {
 	if c.on && !t.IsZero() {
 		c.pending, c.number, c.waiting = t, number, true

@@ -33,8 +33,8 @@ func (f *Feed) Put(t rosbag.Time, payload []byte, retained int) {
 	f.store.tryDeliver()
 }
 
-// Close removes the channel. Viewers do not receive what they have not received so far. Closing
-// again has no effect.
+// Close removes the channel, with the messages that viewers have not received. Closing again has no
+// effect.
 func (f *Feed) Close() {
 	s := f.store
 	s.lock()

@@ -25,7 +25,7 @@ func (q *fifo) push(f numbered) {
 // pop removes the oldest frame.
 func (q *fifo) pop() Frame {
 	f := q.items[q.head].Frame
-	q.items[q.head] = numbered{} // lets the payload go
+	q.items[q.head] = numbered{} // releases the payload
 	q.head++
 	q.bytes -= f.charge()
 	if q.len() == 0 {

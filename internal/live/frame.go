@@ -22,7 +22,7 @@ type Kind uint8
 const (
 	Message Kind = iota // a message of a channel
 	Clock               // the time, for sources with Info.Clock
-	Jump                // play continues at another time; frames from before the jump are gone
+	Jump                // play continues at another time; frames from before the jump were removed
 )
 
 // Frame is what a viewer receives next.

@@ -19,7 +19,7 @@ type delivery struct {
 }
 
 // put adds a frame. Beyond the limit the frame is refused and counted, unless the inbox was empty: a
-// frame that is larger than the limit has to reach the viewers that have room for the frame.
+// frame that is larger than the limit must reach the viewers that have room for it.
 func (i *inbox) put(feed *Feed, frame *Frame) {
 	charge := frame.charge()
 	if held := i.bytes.Add(charge); held > i.limit && held > charge {
@@ -47,7 +47,7 @@ func (i *inbox) takeAll() (oldest *delivery) {
 	return oldest // older points to the newer one now
 }
 
-// mostRounds bounds how often one goroutine delivers what others put in the meantime.
+// mostRounds bounds how often one goroutine delivers frames that others put in the meantime.
 const mostRounds = 8
 
 // tryDeliver delivers the frames in the inbox. If another goroutine holds the lock, that goroutine
@@ -68,7 +68,7 @@ func (s *Store) tryDeliver() {
 	}
 }
 
-// lock takes the lock, and delivers what was put before.
+// lock takes the lock, and delivers the frames that were put before.
 func (s *Store) lock() {
 	s.mu.Lock()
 	s.deliver()

@@ -6,14 +6,14 @@ import "github.com/gorosbag/gorosbag/rosbag"
 // not block.
 type Playback interface {
 	// Range returns the times of the first and of the last message that are played; zero while
-	// they are not known. When they become known, Store.Change says so.
+	// they are not known. Store.Change is called when they become known.
 	Range() (first, last rosbag.Time)
 	State() PlaybackState
 	// Do seeks, sets the speed, and plays or pauses, in this order. It reports whether a jump
-	// follows, which is told by Store.Jump when it happens.
+	// follows; Store.Jump is called when the jump happens.
 	Do(PlaybackRequest) (jumps bool)
-	// Changed returns a channel that is closed at the next change of State, but for that of
-	// the time. Ask for the channel before State, so that no change is missed.
+	// Changed returns a channel that is closed at the next change of State other than a change of
+	// the time. Call Changed before State, so that no change is missed.
 	Changed() <-chan struct{}
 }
 

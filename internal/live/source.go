@@ -1,10 +1,11 @@
-// Package live is the contract between what has messages, which is a recording or a playback, and
-// what shows them to viewers. It owns the frames that viewers have not received yet.
+// Package live is the contract between a source of messages, which is a recording or a playback, and
+// a server that shows them to viewers. It owns the frames that viewers have not received yet.
 //
 // A recording or a playback fills a Store: it opens a Feed for each channel and puts messages into
-// the feed. A server describes the Source to its viewers, attaches a Viewer to the store for each of
-// them, and takes frames from it. Neither waits for the other: memory is bounded, and a viewer that
-// is too slow skips messages, which are counted for this viewer and are not losses of a recording.
+// the feed. A server describes the Source to its viewers, attaches a Viewer to the store for each
+// viewer, and takes frames from it. Source and server never wait for each other: memory is bounded,
+// and a viewer that is too slow skips messages, which are counted for this viewer and are not losses
+// of a recording.
 //
 // The package does no I/O, starts no goroutine and writes no log.
 package live
@@ -26,9 +27,8 @@ type Source struct {
 // Info describes a source.
 type Info struct {
 	Name    string // shown by viewers, such as "gorecord /recorder"
-	Session string // another one for each recording or playback: viewers then drop what they have
-	Distro  string // of ROS, such as noetic
-	Clock   bool   // times are those of a clock that viewers must follow: of playback, or simulated
+	Session string // differs for each recording or playback: viewers then discard their messages
+	Clock   bool   // viewers must follow the times, which are those of playback or of a simulated clock
 }
 
 // Graph is the connections between nodes: the nodes of each topic and of each service.

@@ -21,7 +21,7 @@ var (
 type Limits struct {
 	Viewer  int64 // bytes for one viewer; zero means 32 MiB
 	All     int64 // bytes for all viewers; zero means 64 MiB
-	Inbox   int64 // bytes that were put and not given to viewers yet, or one larger message; zero means 16 MiB
+	Inbox   int64 // bytes of frames not delivered to viewers yet, or one larger message; zero means 16 MiB
 	Viewers int   // viewers at a time; zero means 16
 }
 
@@ -78,8 +78,8 @@ func NewStore(limits Limits, latched func(ChannelID) []Frame) *Store {
 	return s
 }
 
-// Open adds a channel, whose ID the store chooses. Of the channels of one topic, viewers show only
-// the first.
+// Open adds a channel, and assigns its ID. If a topic has several channels, viewers show only the
+// first.
 func (s *Store) Open(c Channel) *Feed {
 	s.lock()
 	defer s.unlock()
@@ -102,9 +102,9 @@ func (s *Store) Channels() []Channel {
 	return all
 }
 
-// SetNotice sets what viewers are told of a topic, such as that it has a second type which they
-// cannot see. An empty text removes the notice. The text must not have figures that change: viewers
-// list each text on its own.
+// SetNotice sets a text that viewers show about a topic, such as that the topic has a second type
+// which they cannot see. An empty text removes the notice. The text must not contain figures that
+// change: viewers list each distinct text.
 func (s *Store) SetNotice(topic, text string) {
 	s.lock()
 	defer s.unlock()
@@ -127,14 +127,14 @@ func (s *Store) Notices() map[string]string {
 }
 
 // Changed returns a channel that is closed at the next change of the channels or notices, or by
-// Change. Ask for it before Channels, so that no change is missed.
+// Change. Call Changed before Channels, so that no change is missed.
 func (s *Store) Changed() <-chan struct{} {
 	s.lock()
 	defer s.unlock()
 	return s.changed
 }
 
-// Change says that Source.Info returns something else now.
+// Change reports that the result of Source.Info has changed.
 func (s *Store) Change() {
 	s.lock()
 	defer s.unlock()
@@ -147,7 +147,7 @@ func (s *Store) tellChange() {
 	s.changed = make(chan struct{})
 }
 
-// SetTime tells the viewers that follow a clock what time it is, after all messages that were put.
+// SetTime sends the time to the viewers that follow a clock, after all messages that were put.
 func (s *Store) SetTime(t rosbag.Time) {
 	s.lock()
 	defer s.unlock()
@@ -157,9 +157,9 @@ func (s *Store) SetTime(t rosbag.Time) {
 	}
 }
 
-// Jump says that playback continues at t, before or after the present time. Frames that viewers
-// have not received are dropped, and do not count as skipped. Messages that are valid at t, such as
-// latched ones, are to be put afterwards.
+// Jump reports that playback continues at t, before or after the present time. Frames that viewers
+// have not received are removed, and do not count as skipped. The caller then puts the messages that
+// are valid at t, such as latched ones.
 func (s *Store) Jump(t rosbag.Time) {
 	s.lock()
 	defer s.unlock()
@@ -192,7 +192,7 @@ func (s *Store) Attach(clock bool) (*Viewer, error) {
 	return v, nil
 }
 
-// Total returns the account of all viewers, with those that were closed.
+// Total returns the sums over all viewers, including closed ones.
 func (s *Store) Total() Counts {
 	s.lock()
 	defer s.unlock()
@@ -218,7 +218,7 @@ func (s *Store) share() {
 	}
 }
 
-// give gives a frame to the viewers that want it. Called with the lock.
+// give adds a frame to the backlogs of the viewers that are subscribed. Called with the lock.
 func (s *Store) give(f *Feed, frame *Frame) {
 	for _, v := range f.viewers {
 		v.backlog.push(v.backlog.lanes[f.channel.ID], frame)

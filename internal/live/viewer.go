@@ -17,20 +17,20 @@ type Viewer struct {
 	closed  bool
 }
 
-// ViewerStats is the account of a viewer.
+// ViewerStats has the figures of a viewer.
 type ViewerStats struct {
 	Counts
 
 	Channels    int   // subscribed to
-	QueuedBytes int64 // not received yet
-	LimitBytes  int64 // the most that QueuedBytes can be
+	QueuedBytes int64 // bytes of frames not received yet
+	LimitBytes  int64 // the maximum of QueuedBytes
 }
 
-// Report is what a server tells of a viewer.
+// Report describes a viewer of a server.
 type Report struct {
 	ViewerStats
 
-	Peer  string // its address
+	Peer  string // the address of the viewer
 	Since time.Time
 }
 
@@ -69,7 +69,7 @@ func (v *Viewer) Subscribe(id ChannelID) error {
 	}
 }
 
-// Unsubscribe removes a channel. Frames of it that were not received are dropped.
+// Unsubscribe removes a channel, with its frames that were not received.
 func (v *Viewer) Unsubscribe(id ChannelID) {
 	s := v.store
 	s.lock()
@@ -92,7 +92,7 @@ func (v *Viewer) FollowClock(on bool) {
 	v.backlog.clock.on = on
 }
 
-// SetTime tells this viewer what time it is, as Store.SetTime tells all of them.
+// SetTime sends the time to this viewer, as Store.SetTime does to all viewers.
 func (v *Viewer) SetTime(t rosbag.Time) {
 	v.store.lock()
 	defer v.store.unlock()

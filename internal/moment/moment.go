@@ -108,11 +108,12 @@ func checkYear(t time.Time) error {
 
 // Bags has the times to which moments in bags are relative.
 type Bags struct {
-	First, Last time.Duration                            // times of the earliest and the latest message, since 1970
-	Mark        func(text string) (time.Duration, error) // the time of the mark whose text is text, or begins with text; since 1970
+	First, Last time.Duration // times of the earliest and the latest message, since 1970
+	// Mark returns the time, since 1970, of the mark whose text is text or begins with text.
+	Mark func(text string) (time.Duration, error)
 }
 
-// errRelative is the error of a moment in bags of which nothing is known.
+// errRelative is the error for a relative moment in bags whose times are not known, such as a pipe.
 var errRelative = errors.New("where a pipe starts and ends, and which marks it has, is not known beforehand: give an absolute time, such as @1748682000 or a date")
 
 // In returns the moment as time since 1970. bags is nil for a pipe, in which only moments since

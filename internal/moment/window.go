@@ -18,8 +18,8 @@ type Window struct {
 // Length is how much of bags is selected, in the form of Seconds. It is positive.
 type Length time.Duration
 
-// UnmarshalText implements encoding.TextUnmarshaler. -u is the end in many tools, but how long in
-// rosbag play: a text that can only be meant as an end is an error that names --until.
+// UnmarshalText implements encoding.TextUnmarshaler. -u is the end in many tools, but the length in
+// rosbag play: a text that can only mean an end is an error that names --until.
 func (l *Length) UnmarshalText(text []byte) error {
 	var s Seconds
 	err := s.UnmarshalText(text)
@@ -38,8 +38,8 @@ func (l *Length) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q: this is a point in time, and this option says how long, as in rosbag play: for the end write --until %s", text, number)
 }
 
-// Times returns the first and the last instant of the window, since 1970, and whether it has a last
-// one. The first is not before the earliest message, but for a pipe, of which bags is nil.
+// Times returns the first and the last instant of the window, since 1970, and whether the window has a
+// last one. Unless bags is nil, as for a pipe, the first is not before the earliest message.
 func (w *Window) Times(bags *Bags) (start, end time.Duration, bounded bool, err error) {
 	asked := time.Duration(math.MinInt64)
 	if bags != nil {
@@ -72,8 +72,8 @@ func (w *Window) Times(bags *Bags) (start, end time.Duration, bounded bool, err 
 	return start, end, true, nil
 }
 
-// CheckNotEnd returns an error about an argument beside -e that is a time and no file: many tools
-// call the end of a selection -e. The error does not repeat the argument.
+// CheckNotEnd returns an error for an argument after -e that is a time and not a file: in many tools -e
+// is the end of a selection. The error does not repeat the argument.
 func CheckNotEnd(arg string) error {
 	isTime := new(Moment).UnmarshalText([]byte(arg)) == nil
 	if !isTime {

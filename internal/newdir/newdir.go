@@ -1,9 +1,10 @@
-// Package newdir makes directories that appear under their names when they are complete and on the
-// disk, or not at all. It is to directories what package newfile is to files.
+// Package newdir creates directories that get their names when they are complete and durable. It is to
+// directories what package newfile is to files.
 //
-// Until Commit, and if the process dies, what had the name before is unchanged. The package owns
-// its temporary directories; its callers make the files in them. Of a directory that is replaced
-// it deletes only files that its caller knows. Errors are for people and do not name the directory.
+// Until Commit, and after a crash, a directory that had the name before is unchanged. The package owns its
+// temporary directories; its callers write the files in them. Of a directory that is replaced it deletes only
+// files that its caller knows. Error texts are for users and leave out the name of the directory, which the
+// caller adds.
 package newdir
 
 import (
@@ -25,29 +26,29 @@ const (
 	fileMode = 0o640
 )
 
-// Dir is a directory that gets its name when it is complete.
+// Dir is a temporary directory that Commit renames.
 type Dir struct {
-	path  string
-	temp  string
-	known func(name string) bool // nil: a directory that exists is not replaced
-	files []string               // made by Create, in the order of making
+	path  string                 // the name that it gets
+	temp  string                 // the name that it has
+	known func(name string) bool // whether a file of the old directory may be deleted; nil: what exists is not replaced
+	files []string               // names that Create was called with
 	ended bool                   // committed or aborted
 }
 
-// Make makes a temporary directory that Commit renames to path. What exists is an error, here and
-// in Commit, unless replaces is set and path is a directory in which it knows all names. The caller
-// has to call Commit or Abort.
-func Make(path string, replaces func(name string) bool) (*Dir, error) {
+// Make makes a temporary directory that Commit renames to path. With a nil known it is an error if path
+// exists, here and in Commit. Otherwise a directory at path is replaced if it holds nothing but files whose
+// names known accepts. The caller has to call Commit or Abort.
+func Make(path string, known func(name string) bool) (*Dir, error) {
 	path = filepath.Clean(path)
-	d := &Dir{path: path, known: replaces}
+	d := &Dir{path: path, known: known}
 	switch _, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return nil, explain.Error(err)
-	case replaces == nil:
+	case known == nil:
 		return nil, newfile.ErrExists
 	default:
-		if err := d.replaceable(path); err != nil {
+		if err := d.replaceable(); err != nil {
 			return nil, err
 		}
 	}
@@ -62,21 +63,21 @@ func Make(path string, replaces func(name string) bool) (*Dir, error) {
 	return d, nil
 }
 
-// beside returns a new hidden name beside the directory.
+// beside returns a new hidden path beside that of the directory.
 func (d *Dir) beside(end string) string {
 	return filepath.Join(filepath.Dir(d.path), fmt.Sprintf(".%s.%s.%s", filepath.Base(d.path), rand.Text()[:8], end))
 }
 
-// replaceable returns an error if path is not a directory with known files only.
-func (d *Dir) replaceable(path string) error {
-	st, err := os.Lstat(path)
+// replaceable returns an error if the file at d.path is not a directory with known files only.
+func (d *Dir) replaceable() error {
+	st, err := os.Lstat(d.path)
 	switch {
 	case err != nil:
 		return explain.Error(err)
 	case !st.IsDir():
 		return errors.New("exists and is not a directory; name another one")
 	}
-	entries, err := os.ReadDir(path)
+	entries, err := os.ReadDir(d.path)
 	if err != nil {
 		return explain.Error(err)
 	}
@@ -100,8 +101,9 @@ func (d *Dir) Create(name string) (*os.File, error) {
 // Path returns the path of a file in the directory before Commit.
 func (d *Dir) Path(name string) string { return filepath.Join(d.temp, name) }
 
-// Commit makes files and directory durable, and renames the directory. After an error it is
-// removed, and what had the name before is unchanged, unless the error says otherwise.
+// Commit makes the files and the directory durable, and renames the directory. After an error it has removed
+// the temporary directory, and a directory that had the name before is unchanged, unless the error says
+// otherwise.
 func (d *Dir) Commit() error {
 	if d.ended {
 		return errors.New("gobag: directory committed twice")
@@ -115,7 +117,7 @@ func (d *Dir) Commit() error {
 		return explain.Error(err)
 	}
 	d.ended = true
-	return syncDir(filepath.Dir(d.path))
+	return newfile.SyncDir(filepath.Dir(d.path))
 }
 
 // sync makes everything durable but the name.
@@ -129,7 +131,7 @@ func (d *Dir) sync() error {
 			return err
 		}
 	}
-	return syncDir(d.temp)
+	return newfile.SyncDir(d.temp)
 }
 
 // publish gives the directory its name.
@@ -137,7 +139,7 @@ func (d *Dir) publish() error {
 	if _, err := os.Lstat(d.path); d.known == nil || errors.Is(err, fs.ErrNotExist) {
 		return d.rename()
 	}
-	if err := d.replaceable(d.path); err != nil { // again: much may have happened
+	if err := d.replaceable(); err != nil { // again: others may have changed it since Make
 		return err
 	}
 	err := exchange(d.temp, d.path)
@@ -157,7 +159,7 @@ func (d *Dir) publish() error {
 	return d.discard(old)
 }
 
-// rename never replaces anything but an empty directory.
+// rename gives the directory its name, if nothing but an empty directory has it.
 func (d *Dir) rename() error {
 	err := os.Rename(d.temp, d.path)
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENOTEMPTY) {
@@ -166,7 +168,8 @@ func (d *Dir) rename() error {
 	return err
 }
 
-// discard removes what was replaced. A file that somebody has added meanwhile stays.
+// discard deletes the known files of the directory that was replaced, and the directory if that is empty
+// then. Files that others have added meanwhile stay.
 func (d *Dir) discard(old string) error {
 	entries, err := os.ReadDir(old)
 	for _, e := range entries {
@@ -181,24 +184,11 @@ func (d *Dir) discard(old string) error {
 	return nil
 }
 
-// Abort removes the directory, unless it was committed. If that fails, a temporary directory
-// remains, recognizable by its name.
+// Abort removes the temporary directory, unless it was committed. If it cannot be removed, its name tells
+// what it is.
 func (d *Dir) Abort() {
 	if !d.ended {
 		d.ended = true
 		_ = os.RemoveAll(d.temp)
 	}
-}
-
-// syncDir makes the names in a directory durable, where that is possible: some file systems and
-// Windows do not support it, and a directory may be writable but not readable.
-func syncDir(dir string) error {
-	f, err := os.Open(dir) //nolint:gosec // the user names the directory
-	if err == nil {
-		err = errors.Join(f.Sync(), f.Close())
-	}
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
-		return nil
-	}
-	return err
 }

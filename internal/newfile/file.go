@@ -1,10 +1,10 @@
-// Package newfile makes files that appear under their names when they are complete and on the
-// disk, new versions of bags in place of the old ones with a backup of these, and locks of files
-// that are changed in place.
+// Package newfile creates files that get their names when they are complete and durable. It also puts new
+// versions of bags in place of the old ones, which become backups, and locks files that are changed in
+// place.
 //
-// Until Commit, and if the process dies, what had the name before is unchanged. The package owns
-// its temporary files; it neither reads nor writes what is in a file. Commands that write files
-// call it. Errors are for people and do not name the file.
+// Until Commit, and after a crash, a file that had the name before is unchanged. The package owns its
+// temporary files; their content is the business of its callers, the commands that write files. Error texts
+// are for users and leave out the name of the file, which the caller adds.
 package newfile
 
 import (
@@ -22,8 +22,7 @@ import (
 // outputMode is the permission of new files.
 const outputMode = 0o640
 
-// File is a file that gets its name atomically when it is complete. Until then, and if
-// the process dies, a file that had the name before is unchanged.
+// File is a temporary file that Commit renames.
 type File struct {
 	*os.File
 	path   string
@@ -31,7 +30,7 @@ type File struct {
 	closed bool // committed or aborted
 }
 
-// ErrExists means that a file is not overwritten.
+// ErrExists means that a file has the name already, and is not to be overwritten.
 var ErrExists = errors.New("exists; use --force to overwrite it")
 
 // Create creates a temporary file that Commit renames to path. Without force an existing
@@ -67,7 +66,7 @@ func Create(path string, force bool) (*File, error) {
 // Path returns the path that the file gets by Commit.
 func (p *File) Path() string { return p.path }
 
-// Commit makes the file durable and renames it. After an error the file is removed, and a file
+// Commit makes the file durable and renames it. After an error it has removed the temporary file, and a file
 // that had the name before is unchanged.
 func (p *File) Commit() error {
 	if p.closed {
@@ -88,7 +87,7 @@ func (p *File) Commit() error {
 		}
 		return err
 	}
-	return syncDir(filepath.Dir(p.path))
+	return SyncDir(filepath.Dir(p.path))
 }
 
 // publish gives the complete file its name.
@@ -115,8 +114,8 @@ func (p *File) publish() error {
 	return errors.Join(f.Close(), os.Rename(p.Name(), p.path))
 }
 
-// Abort removes the file, unless it was committed. If that fails, a temporary file remains,
-// recognizable by its name.
+// Abort removes the temporary file, unless it was committed. If the file cannot be removed, its name tells
+// what it is.
 func (p *File) Abort() {
 	if !p.closed {
 		p.closed = true
@@ -125,9 +124,9 @@ func (p *File) Abort() {
 	}
 }
 
-// syncDir makes the names in a directory durable, where that is possible: some file systems and
+// SyncDir makes the names in a directory durable, where that is possible: some file systems and
 // Windows do not support it, and a directory may be writable but not readable.
-func syncDir(dir string) error {
+func SyncDir(dir string) error {
 	d, err := os.Open(dir) //nolint:gosec // the user names the file in it
 	if err == nil {
 		err = errors.Join(d.Sync(), d.Close())
@@ -138,8 +137,8 @@ func syncDir(dir string) error {
 	return err
 }
 
-// isSyncUnsupported reports whether an error says that syncing a directory cannot be done, and
-// not that it failed.
+// isSyncUnsupported reports whether err says that the directory cannot be synced at all, rather than that
+// syncing has failed.
 func isSyncUnsupported(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL)
 }

@@ -227,10 +227,10 @@ func TestUnoffered(t *testing.T) {
 			t.Errorf("%v: %v", err, got)
 		}
 	}
-	if err := syncDir(t.TempDir()); err != nil {
+	if err := SyncDir(t.TempDir()); err != nil {
 		t.Error(err)
 	}
-	if err := syncDir(filepath.Join(t.TempDir(), "no")); !errors.Is(err, os.ErrNotExist) {
+	if err := SyncDir(filepath.Join(t.TempDir(), "no")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lock keeps others who lock the file from it until it is closed. It reports whether nobody
-// has it. A file system that knows no locks keeps nobody.
+// Lock locks f until it is closed. It returns false if another process has locked the file, and true also
+// where the file system has no locks.
 func Lock(f *os.File) bool {
 	return !errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK)
 }

@@ -12,26 +12,25 @@ import (
 	"github.com/gorosbag/gorosbag/internal/explain"
 )
 
-// Places assigns the paths of the new versions of the bags of one command: in another directory
-// with the same name, or instead of the original, which is renamed to NAME.orig.bag as by rosbag
-// compress, decompress and reindex. Even with --force, no path is that of an input or of another
-// result.
+// Places chooses the paths of the new versions of the bags of one command: the same name in another
+// directory, or the path of the original, which becomes NAME.orig.bag as with rosbag compress, decompress
+// and reindex. Even with --force, a new version never replaces an input or another new version.
 type Places struct {
 	dir    string
 	force  bool
 	inputs []input
-	made   []string // results
+	made   []string // paths of the new versions that are complete
 }
 
 // input is a bag as it was when the command started.
 type input struct {
 	path   string
 	st     os.FileInfo
-	placed bool
+	placed bool // Place has chosen a path for its new version
 }
 
-// NewPlaces makes the places for the bags of a command. dir is that of --output-dir; empty for in
-// place. With force, backups and other files that have the name of a result are overwritten.
+// NewPlaces returns the places for the bags at paths. dir is that of --output-dir; if it is empty, the
+// originals are replaced. With force, backups and other files that are in the way are overwritten.
 func NewPlaces(paths []string, dir string, force bool) *Places {
 	a := &Places{dir: dir, force: force}
 	for _, path := range paths {
@@ -42,13 +41,13 @@ func NewPlaces(paths []string, dir string, force bool) *Places {
 	return a
 }
 
-// Placement is the path of a new version, with the backup of the original.
+// Placement is the file of a new version, with the backup of the original.
 type Placement struct {
 	*File
 	original os.FileInfo
-	backup   string // empty: the original stays
+	backup   string // path of the backup; empty if the original is not replaced
 	kept     bool   // the backup is already a link to the original, made by a run that was interrupted
-	replaces bool   // there is another backup, and the user wants it overwritten
+	replaces bool   // another file has the path of the backup, and force allows to overwrite it
 	places   *Places
 }
 
@@ -90,8 +89,8 @@ func (a *Places) Place(path string) (*Placement, error) {
 	return p, nil
 }
 
-// refuseDuplicate refuses a file that was there before under this or another name: what has its
-// name now is the result, which is not to become the backup.
+// refuseDuplicate returns an error if Place was called for the same file before, under this or another name:
+// the file of that name is the new version by now, which must not become the backup.
 func (a *Places) refuseDuplicate(path string) error {
 	for i := range a.inputs {
 		x := &a.inputs[i]
@@ -109,7 +108,7 @@ func (a *Places) refuseDuplicate(path string) error {
 	return nil
 }
 
-// inPlace reports whether the new version of path gets its name.
+// inPlace reports whether the new version of path replaces the file at path.
 func (a *Places) inPlace(path string) (bool, error) {
 	if a.dir == "" {
 		return true, nil
@@ -128,7 +127,7 @@ func (a *Places) inPlace(path string) (bool, error) {
 	return os.SameFile(from, to), nil
 }
 
-// refuseOverwrite refuses a file that is an input or a result.
+// refuseOverwrite returns an error if the file at path to is an input or a new version.
 func (a *Places) refuseOverwrite(to string) error {
 	st, err := os.Stat(to)
 	if err != nil {
@@ -147,13 +146,13 @@ func (a *Places) refuseOverwrite(to string) error {
 	return nil
 }
 
-// findBackup finds the name of the backup of path.
+// findBackup chooses the path of the backup of path.
 func (p *Placement) findBackup(path string, st os.FileInfo) error {
 	ext := filepath.Ext(path)
 	p.backup = strings.TrimSuffix(path, ext) + ".orig" + ext
 	there, err := os.Lstat(p.backup)
 	if err != nil {
-		return nil //nolint:nilerr // keepOriginal tells any error but that there is none
+		return nil //nolint:nilerr // keepOriginal returns any error but that there is no such file
 	}
 	if p.kept = os.SameFile(there, st); p.kept { // not a link that leads to path
 		return nil
@@ -165,9 +164,9 @@ func (p *Placement) findBackup(path string, st os.FileInfo) error {
 	return p.places.refuseOverwrite(p.backup)
 }
 
-// Commit makes the new version durable and renames both files. At any time path is a complete
-// bag, the old or the new one, unless the file system has no links: then it is missing between
-// the two renames.
+// Commit makes the new version durable, and renames the original and the new version. At any time the file at
+// path is complete, the old or the new one. Only on a file system without links there is none between the
+// two renames.
 func (p *Placement) Commit() error {
 	switch now, err := os.Stat(p.path); {
 	case p.backup == "":
@@ -191,7 +190,7 @@ func (p *Placement) Commit() error {
 	return nil
 }
 
-// keepOriginal gives the original the name of the backup, and makes that durable.
+// keepOriginal makes the original the backup, and makes the name of the backup durable.
 func (p *Placement) keepOriginal() error {
 	if err := p.Sync(); err != nil || p.kept { // before anything changes
 		return err
@@ -206,11 +205,11 @@ func (p *Placement) keepOriginal() error {
 	if err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(p.backup))
+	return SyncDir(filepath.Dir(p.backup))
 }
 
-// link makes the backup a second name of the original. It overwrites what was
-// there when Place was called, if that is wanted, but nothing else.
+// link makes the path of the backup a second name of the original. It overwrites a file only if that was
+// there when Place was called, and with force.
 func (p *Placement) link() error {
 	if !p.replaces {
 		return os.Link(p.path, p.backup)
@@ -238,7 +237,7 @@ func (p *Placement) restore() {
 	}
 }
 
-// NotInput refuses an output that is one of the inputs, by whatever name.
+// NotInput returns an error if the file out is one of the inputs, also by another name.
 func NotInput(out string, inputs []string) error {
 	st, err := os.Stat(out)
 	if err != nil {

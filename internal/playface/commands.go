@@ -19,7 +19,7 @@ const pausePlayback = "pause_playback"
 // maxBurst bounds the messages that one request over HTTP may publish.
 const maxBurst = 1_000_000
 
-// Commands returns all that can be ordered of play.
+// Commands returns the commands that steer play.
 func (f *Face) Commands() []command.Command {
 	on := []command.Param{{Name: "on", Kind: command.Bool}}
 	return []command.Command{

@@ -13,11 +13,11 @@ var playMetrics = describePlayback() //nolint:gochecknoglobals // a constant, bu
 func describePlayback() *metrics.Set {
 	d := new(metrics.Set)
 	d.Add("goplay_messages_total", "Messages published, by topic.", "topic")
-	d.Add("goplay_bytes_total", "Bytes of their payload.", "topic")
+	d.Add("goplay_bytes_total", "Payload bytes of the messages published, by topic.", "topic")
 	d.Add("goplay_messages_dropped_total", "Messages that subscribers did not get because their queues were full.", "topic")
 	d.Add("goplay_damaged_places_total", "Places of the bags that are damaged or could not be read.")
-	d.Add("goplay_lost_in_damage_total", "Messages that were lost with them, at most; absent while their number is unknown.")
-	d.Add("goplay_subscribers", "Subscribers that are linked.", "topic")
+	d.Add("goplay_lost_in_damage_total", "Messages lost with damaged places of the bags, at most; absent while their number is unknown.")
+	d.Add("goplay_subscribers", "Subscribers with a link, by topic.", "topic")
 	d.Add("goplay_playing", "1 while messages are published, 0 while paused or not begun.")
 	d.Add("goplay_lag_seconds", "How long after its time the last message went out.")
 	d.Add("goplay_rate_requested", "Bag time per wall time that was asked for.")
@@ -30,6 +30,9 @@ func describePlayback() *metrics.Set {
 	d.Add("goplay_waiting_for", "Topics and subscribers that hold play up.")
 	return d
 }
+
+// Describe implements prometheus.Collector.
+func (f *Face) Describe(ch chan<- *prometheus.Desc) { playMetrics.Describe(ch) }
 
 // Collect implements prometheus.Collector. Before Attach there are no metrics.
 func (f *Face) Collect(ch chan<- prometheus.Metric) {

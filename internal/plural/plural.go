@@ -3,8 +3,8 @@ package plural
 
 import "fmt"
 
-// Of returns a number with the name of what it counts, which is followed by an s unless there is
-// one: Of(2, "message").
+// Of returns a number and the name of what it counts, which gets an s unless the number is 1: Of(2, "message") is
+// "2 messages".
 func Of[N ~int | ~int64 | ~uint32 | ~uint64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -7,8 +7,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// FlagsFirst moves a command's flags before its arguments: kong takes a list of
-// arguments to end at the first flag, and gobag echo a.bag -p /tf is what people write.
+// FlagsFirst moves a command's flags before its arguments. For kong, a list of arguments ends at the first flag, but
+// people write gobag echo a.bag -p /tf.
 func FlagsFirst(root *kong.Node, args []string) []string {
 	if len(args) == 0 {
 		return args
@@ -37,7 +37,7 @@ func FlagsFirst(root *kong.Node, args []string) []string {
 		default:
 			wants := wantsNext(arg, valued)
 			if wants && i+1 == len(args) {
-				words = append(words, arg) // last, or a bag would become its value
+				words = append(words, arg) // a flag without its value goes last: otherwise a bag would become the value
 				break
 			}
 			flags = append(flags, arg)

@@ -16,9 +16,10 @@ var doers = map[string]string{
 	"index": "gobag", "upload": "gobag", "audit": "gobag",
 }
 
-// CheckCommand returns an error for a command line that begins with a command of rosbag or gobag
-// which another program than own carries out, or own without that word: gobag play x.bag. Topics
-// may have such names: but for record and play a bag has to follow. So may files.
+// CheckCommand returns an error for a command line, such as gobag play x.bag, that begins with a command of rosbag or
+// gobag which another program than own carries out, or which own carries out without that word. Topics and files may
+// have the names of commands. So, for gorecord, a word other than record and play is a command only if a bag follows,
+// and the name of a file is never a command.
 func CheckCommand(own string, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -32,7 +33,7 @@ func CheckCommand(own string, args []string) error {
 	if !meant {
 		return nil
 	}
-	if _, err := os.Stat(word); err == nil { // only of such a word: the disk of a bag may not answer
+	if _, err := os.Stat(word); err == nil { // no other argument is looked up: the disk of a bag may hang
 		return nil
 	}
 	write := append([]string{doer}, rest...)

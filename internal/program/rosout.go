@@ -105,8 +105,8 @@ func (t tee) Write(e zapcore.Entry, fields []zap.Field) error {
 	return t[0].Write(e, fields)
 }
 
-// NewRosout returns the publisher of the lines of a log on /rosout, which begins with Graph.PublishLog; nil, which does
-// nothing, if the user has disabled it.
+// NewRosout returns a publisher of log lines on /rosout, which starts with Graph.PublishLog. If the user has disabled
+// it, NewRosout returns nil, whose methods do nothing.
 func NewRosout(disabled bool) *rosout.Publisher {
 	if disabled {
 		return nil

@@ -3,7 +3,6 @@ package rebag
 import (
 	"errors"
 	"io"
-	"sync"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -44,22 +43,25 @@ func (m *merge) open(i int, q rosbag.Query) rosbag.Cursor {
 	if in.Source == nil {
 		return &scanned{merge: m, number: i, s: in.Scanner, q: q, kept: make(map[*rosbag.Connection]bool), repeats: rosbag.NewRepeats(in.Scanner.Repeated())}
 	}
-	find := sync.OnceValue(func() *rosbag.Repeats { return rosbag.FindRepeats(in.Source) })
-	return &walked{in.Source.Cursor(q), find, &m.repeated[i]}
+	return &walked{Cursor: in.Source.Cursor(q), source: in.Source, repeated: &m.repeated[i]}
 }
 
 // walked is the cursor of a recording with an index.
 type walked struct {
 	rosbag.Cursor
-	repeats  func() *rosbag.Repeats
-	repeated *bool // of the latest message
+	source   rosbag.Source
+	begun    bool            // repeats is known
+	repeats  *rosbag.Repeats // of source
+	repeated *bool           // the latest message is one of repeats
 }
 
 // Next implements rosbag.Cursor.
 func (w *walked) Next() (*rosbag.Message, error) {
-	repeats := w.repeats()
+	if !w.begun {
+		w.begun, w.repeats = true, rosbag.FindRepeats(w.source)
+	}
 	m, err := w.Cursor.Next()
-	*w.repeated = err == nil && repeats.Is(m)
+	*w.repeated = err == nil && w.repeats.Is(m)
 	return m, err
 }
 

@@ -16,7 +16,7 @@ import (
 // pauseRecording is a service of every gorecord. Clients recognize recorders by it.
 const pauseRecording = "pause_recording"
 
-// Commands returns all that can be ordered of a recording.
+// Commands returns the commands that steer a recording.
 func (f *Face) Commands() []command.Command {
 	return []command.Command{
 		{Service: "pause", HTTP: "pause", Do: order(f.pause)},
@@ -100,7 +100,7 @@ func (f *Face) start(ctx context.Context, _ command.Params) (command.Result, err
 	text := "recording"
 	switch before.State {
 	case control.StatePaused:
-		text = "already started, and paused: ~resume goes on"
+		text = "already started, and paused: ~resume continues the recording"
 	case control.StateRecording:
 		text = "already recording"
 	case control.StateStopped:

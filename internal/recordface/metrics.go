@@ -16,13 +16,13 @@ var recordMetrics = describeRecording() //nolint:gochecknoglobals // a constant,
 func describeRecording() *metrics.Set {
 	d := new(metrics.Set)
 	d.Add("gorecord_messages_total", "Messages taken in, by topic.", "topic")
-	d.Add("gorecord_bytes_total", "Bytes of their payload.", "topic")
+	d.Add("gorecord_bytes_total", "Payload bytes of the messages taken in, by topic.", "topic")
 	d.Add("gorecord_messages_dropped_total", "Messages that were received and are not in the bag, by cause; absent until there are some.", "topic", "cause")
 	d.Add("gorecord_lost_total", "Messages of all topics that are not in the bag: dropped, by cause, or missed.", "cause")
 	d.Add("gorecord_messages_missed_total", "Messages that were published and never arrived, as far as publishers number theirs.", "topic")
 	d.Add("gorecord_messages_passed_total", "Messages that came while paused or stopped.", "topic")
 	d.Add("gorecord_links_lost_total", "Connections to publishers that broke: neither side closed them.", "topic")
-	d.Add("gorecord_publishers", "Publishers that are linked.", "topic")
+	d.Add("gorecord_publishers", "Publishers with a link, by topic.", "topic")
 	d.Add("gorecord_last_message_age_seconds", "Time since the last message; without any, since the beginning.", "topic")
 	d.Add("gorecord_recording", "1 while messages are recorded, 0 while paused or stopped.")
 	d.Add("gorecord_elapsed_seconds", "Time since the beginning.")
@@ -32,15 +32,15 @@ func describeRecording() *metrics.Set {
 	d.Add("gorecord_bags_deleted_total", "Bags that were deleted: to keep within limits, or after their upload.", "reason")
 	d.Add("gorecord_snapshots_total", "Snapshots that were taken.")
 	d.Add("gorecord_buffer_bytes", "Memory of the buffers in use.")
-	d.Add("gorecord_buffer_limit_bytes", "Its bound; absent without one.")
+	d.Add("gorecord_buffer_limit_bytes", "Limit of the memory of the buffers; absent without a limit.")
 	d.Add("gorecord_disk_free_bytes", "Free space on the disk that is recorded to; absent while not known.")
 	d.Add("gorecord_disk_seconds_until_full", "Time until the recording ends for want of space; absent while not known.")
-	d.Add("gorecord_uploads_waiting", "Finished bags that are not uploaded yet; absent without --upload, as are the following.")
-	d.Add("gorecord_uploads_waiting_bytes", "Bytes of those.")
+	d.Add("gorecord_uploads_waiting", "Finished bags that are not uploaded yet; absent without --upload, as all metrics of uploads and of the store are.")
+	d.Add("gorecord_uploads_waiting_bytes", "Bytes of the finished bags that are not uploaded yet.")
 	d.Add("gorecord_uploads_total", "Bags that were uploaded.")
 	d.Add("gorecord_uploads_last_timestamp_seconds", "When the last bag was uploaded, since 1970; 0 before the first.")
 	d.Add("gorecord_uploads_sent_bytes_total", "Bytes sent to the store, repetitions included.")
-	d.Add("gorecord_uploads_failures_total", "Tries that failed.")
+	d.Add("gorecord_uploads_failures_total", "Attempts to upload a bag that failed.")
 	d.Add("gorecord_uploads_refused_total", "Bags that stay here because the store has other objects of their names.")
 	d.Add("gorecord_uploads_lost_total", "Bags that were deleted before they were uploaded.")
 	d.Add("gorecord_store_state", "1 for the state of the store, 0 for the others.", "state")
@@ -49,7 +49,7 @@ func describeRecording() *metrics.Set {
 		d.Add(m.name, m.help, "option", "trigger")
 	}
 	d.Add("gorecord_write_seconds", "Times of writing to the bag.")
-	d.Add("gorecord_fsync_seconds", "Times of waiting until the disk has it.")
+	d.Add("gorecord_fsync_seconds", "Times of waiting until the disk has what was written.")
 	d.Add("gorecord_split_stall_seconds", "Times for which nothing was written because the next bag was opened; what arrives is buffered meanwhile.")
 	return d
 }
@@ -60,11 +60,11 @@ var triggerMetrics = []struct { //nolint:gochecknoglobals // a constant, but for
 	name, help string
 	value      func(*control.TriggerStats) uint64
 }{
-	{"gorecord_trigger_fired_total", "Times that a trigger has fired; absent without triggers, as are the following.", func(t *control.TriggerStats) uint64 { return t.Fired }},
-	{"gorecord_trigger_suppressed_total", "Times that its expression turned true within the pause after that.", func(t *control.TriggerStats) uint64 { return t.Suppressed }},
-	{"gorecord_trigger_refused_total", "Times that the recording did not do what it asked for.", func(t *control.TriggerStats) uint64 { return t.Refused }},
-	{"gorecord_trigger_skipped_total", "Messages of its topics that were not looked at.", func(t *control.TriggerStats) uint64 { return t.Skipped }},
-	{"gorecord_trigger_errors_total", "Messages for which it could not be evaluated.", func(t *control.TriggerStats) uint64 { return t.Errors }},
+	{"gorecord_trigger_fired_total", "Times that a trigger has fired; absent without triggers, as all metrics of triggers are.", func(t *control.TriggerStats) uint64 { return t.Fired }},
+	{"gorecord_trigger_suppressed_total", "Times that the expression of a trigger turned true within --trigger-pause after the trigger had fired.", func(t *control.TriggerStats) uint64 { return t.Suppressed }},
+	{"gorecord_trigger_refused_total", "Times that a trigger fired and the recording did not do what the trigger asks for.", func(t *control.TriggerStats) uint64 { return t.Refused }},
+	{"gorecord_trigger_skipped_total", "Messages of the topics of a trigger that were not evaluated: too large, or too many at once.", func(t *control.TriggerStats) uint64 { return t.Skipped }},
+	{"gorecord_trigger_errors_total", "Messages for which the expression of a trigger could not be evaluated.", func(t *control.TriggerStats) uint64 { return t.Errors }},
 }
 
 // recordSums are the counts of the topics with one label.
@@ -94,7 +94,10 @@ func (s *recordSums) add(t *control.TopicStats, all *control.Stats) {
 	s.age = min(s.age, age)
 }
 
-// Collect implements prometheus.Collector. Without a recording there is nothing to tell.
+// Describe implements prometheus.Collector.
+func (f *Face) Describe(ch chan<- *prometheus.Desc) { recordMetrics.Describe(ch) }
+
+// Collect implements prometheus.Collector. Without a recording there are no metrics.
 func (f *Face) Collect(ch chan<- prometheus.Metric) {
 	stats, err := f.control.Stats()
 	if err != nil {

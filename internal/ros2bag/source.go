@@ -265,23 +265,30 @@ func (s *Source) Report(written map[*rosbag.Connection]uint64, keep func(*rosbag
 // metadataRecord is the name of the metadata record in which rosbag2 keeps a copy of metadata.yaml.
 const metadataRecord = "rosbag2"
 
-// Extras returns what the MCAP files of the recording have beside messages, without the record that is
-// part of every recording.
-func (s *Source) Extras() (attachments, metadata []bagfmt.MCAPExtra) {
+// MCAP returns what the MCAP files of the recording have beside messages, without the metadata record that
+// is part of every recording, and the profile and library of the first file; nil if there are no such files.
+func (s *Source) MCAP() *rosbag.MCAPInfo {
+	var all *rosbag.MCAPInfo
 	for _, f := range s.files {
 		r, ok := f.raw.(*bagfmt.Reader)
-		if !ok || r.MCAP() == nil {
+		if !ok {
 			continue
 		}
 		m := r.MCAP()
-		attachments = append(attachments, m.Attachments...)
+		if m == nil { // a bag under the name of such a file
+			continue
+		}
+		if all == nil {
+			all = &rosbag.MCAPInfo{Profile: m.Profile, Library: m.Library}
+		}
+		all.Attachments = append(all.Attachments, m.Attachments...)
 		for _, x := range m.Metadata {
 			if x.Name != metadataRecord {
-				metadata = append(metadata, x)
+				all.Metadata = append(all.Metadata, x)
 			}
 		}
 	}
-	return attachments, metadata
+	return all
 }
 
 // Close closes the files that Open has opened.

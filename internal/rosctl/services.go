@@ -17,12 +17,8 @@ func (s *Server) advertise(c *command.Command) error {
 	if c.Query {
 		log = zap.NewNop()
 	}
-	t := tcpros.TriggerService
-	if c.Switch() {
-		t = tcpros.SetBoolService
-	}
 	_, err := s.Node.AdvertiseService(tcpros.ServiceOptions{
-		Name: "~" + c.Service, Type: t,
+		Name: "~" + c.Service, Type: serviceType(c),
 		Handle: func(ctx context.Context, request []byte) ([]byte, error) {
 			given := command.Params{}
 			if c.Switch() {
@@ -38,6 +34,14 @@ func (s *Server) advertise(c *command.Command) error {
 		},
 	})
 	return err
+}
+
+// serviceType returns the type of the service of a command.
+func serviceType(c *command.Command) tcpros.ServiceType {
+	if c.Switch() {
+		return tcpros.SetBoolService
+	}
+	return tcpros.TriggerService
 }
 
 // call carries out a command for a service.

@@ -10,7 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/stdmsg"
 )
 
-// The wire type of Message.
+// The topic of the lines and their type.
 const (
 	Topic = "/rosout"
 	Type  = "rosgraph_msgs/Log"

@@ -30,8 +30,8 @@ type State struct {
 }
 
 // Watch notifies systemd of the state that probe returns, once a second and more often if the
-// watchdog requires it, until end is called. After ctx is done the service is stopping. If probe
-// does not return, the program hangs: notifications stop, and the watchdog kills the program.
+// watchdog requires it, until end is called. Once ctx is done, it reports that the service is
+// stopping. If probe does not return, notifications stop, and the watchdog kills the program.
 func Watch(ctx context.Context, probe func() State) (end func(), err error) {
 	return watchWithTimeout(ctx, writeTimeout, probe)
 }

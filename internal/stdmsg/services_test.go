@@ -35,16 +35,39 @@ func TestSums(t *testing.T) {
 // TestOutcome checks the bytes of a response, and that an invalid response is an error.
 func TestOutcome(t *testing.T) {
 	t.Parallel()
-	const wire = "\x01\x03\x00\x00\x00yes"
-	if got := string((stdmsg.Outcome{Success: true, Message: "yes"}).Encode()); got != wire {
-		t.Errorf("encoded as %q, want %q", got, wire)
+	for wire, o := range map[string]stdmsg.Outcome{
+		"\x00\x00\x00\x00\x00":          {},
+		"\x01\x05\x00\x00\x00caf\u00e9": {Success: true, Message: "caf\u00e9"},
+		"\x00\x02\x00\x00\x00no":        {Message: "no"},
+	} {
+		if got := string(o.Encode()); got != wire {
+			t.Errorf("%+v is encoded as %q, want %q", o, got, wire)
+		}
+		if got, err := stdmsg.DecodeOutcome([]byte(wire)); err != nil || got != o {
+			t.Errorf("%q is decoded as %+v, %v", wire, got, err)
+		}
+		for i := range wire {
+			if got, err := stdmsg.DecodeOutcome([]byte(wire[:i])); err == nil {
+				t.Errorf("%q is decoded as %+v", wire[:i], got)
+			}
+		}
 	}
-	if o, err := stdmsg.DecodeOutcome([]byte(wire)); err != nil || !o.Success || o.Message != "yes" {
-		t.Errorf("decoded as %+v, %v", o, err)
-	}
-	for _, bad := range []string{"", "\x01", "\x01\x03\x00\x00", wire[:len(wire)-1], wire + "x", "\x01\xff\xff\xff\xffyes"} {
+	for _, bad := range []string{"\x01\x03\x00\x00\x00yesx", "\x01\xff\xff\xff\xffyes"} {
 		if o, err := stdmsg.DecodeOutcome([]byte(bad)); err == nil {
-			t.Errorf("%q decoded as %+v", bad, o)
+			t.Errorf("%q is decoded as %+v", bad, o)
+		}
+	}
+}
+
+// TestBool checks the bytes of a request, and that an invalid request is an error.
+func TestBool(t *testing.T) {
+	t.Parallel()
+	for wire, v := range map[string]bool{"\x00": false, "\x01": true} {
+		if got := string(stdmsg.EncodeBool(v)); got != wire {
+			t.Errorf("%v is encoded as %q, want %q", v, got, wire)
+		}
+		if got, err := stdmsg.DecodeBool([]byte(wire)); err != nil || got != v {
+			t.Errorf("%q is decoded as %v, %v", wire, got, err)
 		}
 	}
 	for _, bad := range []string{"", "\x01\x00"} {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
@@ -63,10 +62,6 @@ func (w *httpObject) get(ctx context.Context, offset, length int64) (*http.Respo
 	req.Header.Set("Accept-Encoding", "identity")
 	resp, err := w.client.Do(req)
 	if err != nil {
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
-			err = wrapped.Err // without the URL, in which there may be a signature
-		}
 		return nil, w.at.Explain(err)
 	}
 	if err = w.checkStatus(resp); err != nil {
@@ -85,6 +80,9 @@ func (w *httpObject) checkStatus(resp *http.Response) error {
 		return w.at.Fail(place.ErrNotFound, "%v", place.ErrNotFound)
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return w.at.Fail(place.ErrDenied, "%v (%s)", place.ErrDenied, resp.Status)
+	}
+	if resp.StatusCode >= http.StatusInternalServerError {
+		return w.at.Fail(place.ErrUnreachable, "the server says %s: try again later", resp.Status)
 	}
 	return w.at.Fail(nil, "the server says %s", resp.Status)
 }

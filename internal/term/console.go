@@ -203,7 +203,7 @@ func (c *Console) paint() {
 			c.drawn = nil
 		case c.redraw:
 			before = eraseFrame
-			c.drawn = nil // there may be less room for it than there was
+			c.drawn = nil // there may be less room for a frame than before
 		}
 		if c.terminal {
 			history = appendHistory(history, lines)
@@ -269,7 +269,7 @@ const (
 	nextLine   = "\r\x1b[B" // if there is one: unlike a newline it never scrolls
 	home       = "\x1b[H"
 	saveCursor = "\x1b7"
-	backToIt   = "\x1b8"
+	restore    = "\x1b8"    // the cursor
 	wrapOff    = "\x1b[?7l" // a line that is wider than we think stays one line
 	wrapOn     = "\x1b[?7h"
 
@@ -295,9 +295,8 @@ func compose(out, lines []byte, drawn, frame []string) []byte {
 		return out
 	}
 	out = append(out, '\r')
-	// Room is made only for a frame that grows. Drawn again, it does not scroll: the
-	// terminal may have shrunk and we do not know it yet. For the same reason nothing
-	// of a frame is there to scroll away while room is made.
+	// Make room only for a frame that grows. A frame of the same size must not scroll: the terminal may have shrunk
+	// without our knowing. For the same reason erase the present frame first, so that no part of it scrolls away.
 	if n := len(frame) - 1; n > 0 && n >= len(drawn) {
 		if len(drawn) > 0 {
 			out = append(out, eraseFrame...)
@@ -313,5 +312,5 @@ func compose(out, lines []byte, drawn, frame []string) []byte {
 		out = append(out, line...)
 		out = append(out, eraseRight...) // not before: the screen would flicker
 	}
-	return append(out, eraseBelow+wrapOn+backToIt...)
+	return append(out, eraseBelow+wrapOn+restore...)
 }

@@ -43,7 +43,7 @@ type Live struct {
 	redrawn       time.Time
 }
 
-// typist is a View that may be given a text to type.
+// typist is a View that takes a line of text at times: then keys are text.
 type typist interface{ Typing() bool }
 
 // typing reports whether keys are text.
@@ -122,8 +122,8 @@ func (l *Live) draw() {
 	defer l.mu.Unlock()
 	width, height := l.Size()
 	l.sized(width, height, false)
-	// What others write to the terminal moves the cursor, and nothing tells us: so a
-	// frame that has lost its place finds one in the end.
+	// Other programs may write to the terminal, which moves the cursor without our knowing. A complete redraw now and
+	// then gives a misplaced frame a place again.
 	if now := time.Now(); now.Sub(l.redrawn) >= redrawInterval {
 		l.Console.Redraw()
 		l.redrawn = now

@@ -27,8 +27,8 @@ type Terminal struct {
 	cancel context.CancelFunc
 	jobs   sync.WaitGroup // goroutines that end in End
 
-	typing sync.Mutex // guards deaf
-	deaf   func()     // stops reading keys and waits for it; nil while keys are not read
+	mu       sync.Mutex // guards stopKeys
+	stopKeys func()     // stops reading keys, and returns when no key is read any more; nil while keys are not read
 }
 
 // Begin acquires the terminal until End, or until ctx ends.
@@ -53,12 +53,12 @@ func (t *Terminal) End() {
 
 // leave restores the terminal before Ctrl-Z stops the program.
 func (t *Terminal) leave() {
-	t.typing.Lock()
-	if t.deaf != nil {
-		t.deaf()
+	t.mu.Lock()
+	if t.stopKeys != nil {
+		t.stopKeys()
 	}
-	t.deaf = nil
-	t.typing.Unlock()
+	t.stopKeys = nil
+	t.mu.Unlock()
 	if t.Live != nil {
 		t.Live.Hide(hideTimeout)
 	}
@@ -81,11 +81,11 @@ func (t *Terminal) listen(ctx context.Context) {
 	if press == nil {
 		press, text = t.Live.Press, t.Live.typing
 	}
-	t.typing.Lock()
-	defer t.typing.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
-	t.deaf = func() {
+	t.stopKeys = func() {
 		cancel()
 		<-done
 	}
@@ -113,8 +113,8 @@ func SizeOf(f *os.File) func() (width, height int) {
 	}
 }
 
-// Unicode reports whether the terminal shows more than ASCII, according to the environment.
-// Without a setting it is assumed to. The Linux console has few characters.
+// Unicode reports whether the terminal shows more than ASCII, according to the environment. Without a locale in the
+// environment it is assumed to. The Linux console is not: it has few characters.
 func Unicode() bool {
 	if os.Getenv("TERM") == "linux" {
 		return false
@@ -134,7 +134,7 @@ func PrintTable(console *Console, table string) {
 	out := NewConsole(os.Stdout, false)
 	out.Write([]byte(table)) //nolint:errcheck,gosec // a console takes everything
 	if err := out.Close(); err != nil {
-		console.Write([]byte(table)) //nolint:errcheck,gosec // as above: Ctrl-C has ended the tee behind us, too
+		console.Write([]byte(table)) //nolint:errcheck,gosec // as above; Ctrl-C may have ended the tee that reads standard output
 	}
 }
 

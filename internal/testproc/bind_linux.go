@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// bind has the kernel kill the child when its parent's thread dies.
+// bind makes the kernel kill the child when its parent's thread dies.
 func bind(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -29,8 +29,8 @@ func kill(mark string) (found bool) {
 		if err != nil {
 			continue
 		}
-		// Another process may have the number by now. p refers to one process for ever, so check
-		// the mark again.
+		// Another process may have the number by now. p always refers to the same process, so
+		// check the mark again.
 		if marked(pid, mark) {
 			found = true
 			_ = p.Kill()

@@ -41,8 +41,8 @@ var guardian struct {
 	pipe io.Writer
 }
 
-// Main runs the tests of a package, under guard. TestMain calls Main before all else, since the
-// guardian also starts there.
+// Main runs the tests of a package, with a guardian. TestMain calls Main before anything else,
+// because the guardian runs the same function.
 func Main(run func() int) int {
 	if mark := os.Getenv(guardVar); mark != "" {
 		guard(mark, os.Stdin)
@@ -79,8 +79,10 @@ func startGuardian(mark string) (bye func(), err error) {
 		return nil, err
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), guardVar+"="+mark, markVar+"=") // without a mark: the guardian outlives an outer run, if there is one
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}           // a signal to the group of the tests must not reach the guardian
+	// The guardian has no mark, so it outlives an outer run, and its own session, so signals to the group
+	// of the tests do not reach it.
+	cmd.Env = append(os.Environ(), guardVar+"="+mark, markVar+"=")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	pipe, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

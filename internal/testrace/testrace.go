@@ -3,9 +3,8 @@ package testrace
 
 import "testing"
 
-// Skip skips the test where the race detector is on, with the reason: the detector makes the
-// test many times slower and has nothing to find in it, or the detector changes what the test
-// measures.
+// Skip skips the test if the race detector is on, and logs the reason: the detector makes the test
+// many times slower and has nothing to find in it, or it changes what the test measures.
 func Skip(tb testing.TB, reason string) {
 	tb.Helper()
 	if Enabled {

@@ -175,7 +175,7 @@ func viewerMetrics(view LiveView, program string) (all []prometheus.Collector) {
 		all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name + suffix, Help: help}, func() float64 { return float64(value(view.Total())) }))
 	}
 	counter("_messages_total", "Messages sent to viewers.", func(c live.Counts) uint64 { return c.Messages })
-	counter("_bytes_total", "Bytes of their payload.", func(c live.Counts) uint64 { return c.Bytes })
+	counter("_bytes_total", "Payload bytes of the messages sent to viewers.", func(c live.Counts) uint64 { return c.Bytes })
 	counter("_skipped_total", "Messages that viewers were too slow for.", func(c live.Counts) uint64 { return c.Skipped })
 	return append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name + "s", Help: "Viewers connected."}, func() float64 { return float64(len(view.Viewers())) }))
 }

@@ -43,11 +43,12 @@ func (s *Server) pages() {
 		}
 		for _, e := range entries {
 			if path.Ext(e.Name()) != ".html" {
-				s.mux.HandleFunc("GET /static/"+e.Name(), asset(files, e.Name())) // also for the login
+				s.mux.HandleFunc("GET /static/"+e.Name(), asset(mustRead(files, e.Name()), path.Ext(e.Name()))) // also for the login
 			}
 		}
 	}
-	page := asset(s.backend.Pages(), s.backend.Program()+".html")
+	content := template.Must(frame("page.html").New("content").Parse(string(mustRead(s.backend.Pages(), s.backend.Program()+".html"))))
+	page := asset(s.render(content, false), ".html")
 	s.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		if !s.guard.admits(r) {
 			http.Redirect(w, r, "/login", http.StatusSeeOther)
@@ -65,13 +66,30 @@ func (s *Server) pages() {
 	s.mux.HandleFunc("POST /login", s.login)
 }
 
-// asset serves an embedded file. Browsers have to revalidate it each time: the next version of
+// frame returns the template of a page: what all pages have in common, with the parts that the file body defines.
+func frame(body string) *template.Template {
+	return template.Must(template.ParseFS(shared, "frame.html", body))
+}
+
+// render returns the page of a template. again says that a token was refused.
+func (s *Server) render(t *template.Template, again bool) []byte {
+	var b bytes.Buffer
+	err := t.ExecuteTemplate(&b, "frame.html", struct {
+		Program, Node string
+		Again         bool
+	}{s.backend.Program(), s.options.Node, again})
+	if err != nil {
+		panic("web: " + err.Error()) // the templates are in the program
+	}
+	return b.Bytes()
+}
+
+// asset serves a file with an extension. Browsers have to revalidate it each time: the next version of
 // the program may serve other content at the same address.
-func asset(files fs.FS, name string) http.HandlerFunc {
-	b := mustRead(files, name)
+func asset(b []byte, extension string) http.HandlerFunc {
 	sum := sha256.Sum256(b)
 	etag := strconv.Quote(hex.EncodeToString(sum[:8]))
-	kind := contentTypes[path.Ext(name)]
+	kind := contentTypes[extension]
 	return func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Type", kind)
@@ -91,13 +109,10 @@ func mustRead(files fs.FS, name string) []byte {
 
 // loginPage asks for the token.
 func (s *Server) loginPage(w http.ResponseWriter, status int) {
-	t := template.Must(template.New("login").Parse(string(mustRead(shared, "login.html"))))
+	page := s.render(frame("login.html"), status != http.StatusOK)
 	w.Header().Set("Content-Type", contentTypes[".html"])
 	w.WriteHeader(status)
-	t.Execute(w, struct { //nolint:errcheck,gosec // whoever has gone does not need it
-		Program, Node string
-		Again         bool
-	}{s.backend.Program(), s.options.Node, status != http.StatusOK})
+	w.Write(page) //nolint:errcheck,gosec // whoever has gone does not need it
 }
 
 // login exchanges the token for a cookie.

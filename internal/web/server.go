@@ -30,8 +30,8 @@ type Backend interface {
 
 	// Program returns the name of the program, with which its metrics begin.
 	Program() string
-	// Pages returns the files of the program's page, PROGRAM.html among them. Those of all
-	// programs, such as common.js, are there without it.
+	// Pages returns the files of the program's page: PROGRAM.html, the content between what the pages of all programs
+	// have in common, PROGRAM.js, and files that these load.
 	Pages() fs.FS
 	// Routes registers the endpoints of the program.
 	Routes(s *Server)

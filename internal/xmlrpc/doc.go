@@ -27,7 +27,7 @@ type Limits struct {
 	BodyBytes int64 // bytes of the whole HTTP body; zero means 1 MiB
 	Depth     int   // nesting of arrays and structs; zero means 16
 	Values    int   // values in one message, nested ones included; zero means one per 8 body bytes
-	TextBytes int64 // most bytes of a text between two tags that ReadBody does not skip; zero means BodyBytes, and that no text is skipped
+	TextBytes int64 // most bytes of a text between two tags; ReadBody skips longer texts. Zero means no limit
 }
 
 const (
@@ -59,7 +59,7 @@ var (
 	ErrLimit     = errors.New("limit exceeded")              // valid so far, but larger than Limits allows
 	ErrEncode    = errors.New("cannot be written")           // a Go value that XML-RPC, or ROS, cannot carry
 	ErrNotXMLRPC = errors.New("HTTP answer without XML-RPC") // the peer answers HTTP, but not this call
-	ErrTransport = errors.New("no answer")                   // the call got no answer, or not over HTTP as expected
+	ErrTransport = errors.New("no answer")                   // the call got no HTTP answer
 )
 
 // MalformedError says where a message stops being XML-RPC.

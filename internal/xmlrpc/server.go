@@ -33,7 +33,7 @@ type Answer struct {
 // ServerOptions configures a Server.
 type ServerOptions struct {
 	Limits  Limits        // limits of requests
-	Conns   int           // open connections; zero means 64
+	Conns   int           // most open connections; zero means 64
 	Timeout time.Duration // to receive a request, and to answer it; zero means 10 s
 	Log     *zap.Logger   // problems that no caller learns of, such as a failing accept; nil logs nothing
 }

@@ -9,7 +9,7 @@ type Summary struct {
 	Bytes          uint64        // payload, without the lengths of the frames
 	Played         time.Duration // bag time, all passes; at most 292 years
 	Elapsed        time.Duration // wall time from the first to the last message, pauses excluded
-	Achieved       float64       // Played / Elapsed, 0 if there is nothing to divide
+	Achieved       float64       // Played / Elapsed, 0 if Elapsed is 0
 	Timing         Timing
 	Starved        uint64         // times that play had to wait for the disk or for decompression
 	Dropped        uint64         // messages that a subscriber did not get because its queue was full
@@ -39,7 +39,7 @@ type Unplayable struct {
 	Type     string
 	MD5Sum   string
 	Reason   string
-	Remedy   string // the option of goplay that plays it, too, and before which other; empty if there is none
+	Remedy   string // the option of goplay that makes it playable, and which option it has to precede; may be empty
 	Messages uint64 // skipped during play
 }
 

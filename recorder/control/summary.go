@@ -19,6 +19,7 @@ type Summary struct {
 	Topics   []TopicSummary                // by name
 	Triggers []TriggerStats                // nil without Options.Watch
 	Missing  []string                      // names, expressions, globs and types asked for that never appeared
+	NoMaster bool                          // the master never answered, so that no topic could be recorded
 	Unread   string                        // what could not be read of the master's replies, so that topics may be missing; empty if nothing
 	Chunks   map[rosbag.Compression]uint64 // written in all files, by how they are compressed; nil without Options.Adaptive
 }
@@ -150,6 +151,9 @@ func (s *Summary) Losses() string {
 	}
 	if n := s.Refused(); n > 0 {
 		parts = append(parts, fmt.Sprintf("publishers were refused (%d)", n))
+	}
+	if s.NoMaster {
+		parts = append(parts, "the master never answered")
 	}
 	if s.Unread != "" {
 		parts = append(parts, fmt.Sprintf("replies of the master could not be read in full (%s)", s.Unread))

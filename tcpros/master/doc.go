@@ -21,8 +21,8 @@
 // roscore also starts the node /rosout, which gathers what nodes publish on /rosout and repeats it
 // on /rosout_agg, and a roslaunch server, listed below /roslaunch/uris. This package has neither,
 // and does not set the parameter: tools would call the servers that it lists. rostopic, rosnode
-// (cleanup too), rosparam, rosservice, roslaunch, roswtf and rosbag do without them; rqt_console
-// and others that read /rosout_agg stay empty unless the node rosout/rosout is run, while /rosout
+// (also cleanup), rosparam, rosservice, roslaunch, roswtf and rosbag work without them. rqt_console
+// and other tools that read /rosout_agg show nothing unless the node rosout/rosout runs; /rosout
 // itself works.
 //
 // The package makes network calls only from its queues, never while it holds a lock.

@@ -84,9 +84,9 @@ func (s *state) subscribeParam(c call) reply {
 	}
 	v := s.params.valueOrEmpty(key)
 	if s.reg.wasReplaced(from) {
-		// When a node of roscpp is shut down, it logs this, and for its first log line subscribes a
-		// parameter. rosmaster treats the call as a new node and shuts down the node that has just
-		// taken the name, so that both are gone.
+		// When a node of roscpp is shut down, it logs that, and subscribes a parameter for its first
+		// log line. rosmaster takes the call for a new node and shuts down the node that has just
+		// taken the name, so that both nodes end.
 		return success(v, "Subscribed to parameter [%s]", key)
 	}
 	s.notifyReplaced(from.caller, s.reg.register(paramSubscriber, subscriptionKey(key), from), "")

@@ -1,32 +1,31 @@
 package align
 
-// The reach of the search for what two lists have in common.
+// The limits of the search for what two lists have in common. Lists that exceed them are compared by number.
 const (
-	maxEdits = 20_000  // messages that only one of the lists has there
-	maxSteps = 1 << 31 // comparisons, of which lists that repeat themselves need most
+	maxEdits = 20_000  // messages that only one of the lists has
+	maxSteps = 1 << 31 // comparisons; lists that repeat themselves need most
 )
 
-// Run is N messages that are the same in both lists: those from A on of the first list, and
-// those from B on of the second.
+// Run is N consecutive messages that are equal in both lists: from index A on in the first list, and from
+// index B on in the second.
 type Run struct{ A, B, N int }
 
-// Difference is a message that has changed, or is in one list only, or elsewhere in the other.
+// Difference is a message that changed (A and B are set), moved (Moved is set, too), or is in one list only.
 type Difference struct {
-	A, B  int32 // the number in each list, or None
-	Moved bool  // else it has changed if it has both numbers
+	A, B  int32 // the index in each list, or None
+	Moved bool
 }
 
 // Result says how two lists differ.
 type Result struct {
 	Same      []Run        // in order
 	Different []Difference // in the order of A, if messages are not paired by stamp
-	// ByNumber is the first message of those that were compared by number because too few
-	// agree, or None.
+	// ByNumber is the index from which on messages were compared by number, because the lists have too little
+	// in common, or None.
 	ByNumber int
 }
 
-// Compare compares two lists. As few messages as possible are different, unless they are
-// compared by number from some message on.
+// Compare compares two lists. It finds as few differences as possible, except where it compares by number.
 func Compare(a, b *List, rule Rule) Result {
 	x := align(a.Items, b.Items)
 	differing := rule.between(x.runs, a, b)
@@ -50,15 +49,14 @@ func Compare(a, b *List, rule Rule) Result {
 	return r
 }
 
-// alignment says what two lists have in common in the same order. What is between its runs is
-// different.
+// alignment says what two lists have in common in the same order. Messages between its runs differ.
 type alignment struct {
 	runs     []Run
-	common   [2][]bool // messages whose payload is anywhere among the different ones of the other list
+	common   [2][]bool // for each message, whether the other list has the same payload anywhere outside the common start and end
 	byNumber int       // as in Result
 }
 
-// align finds the runs.
+// align finds the runs of two lists: their common start, their common end, and what alignMiddle finds.
 func align(a, b []Item) alignment {
 	x := alignment{common: [2][]bool{make([]bool, len(a)), make([]bool, len(b))}, byNumber: None}
 	start := 0
@@ -76,12 +74,12 @@ func align(a, b []Item) alignment {
 	return x
 }
 
-// agreeEarly chooses, of messages that one list has more often in a row, the last ones as
-// those that the other list lacks.
+// agreeEarly moves runs to the front where the messages allow it. If one list has three equal messages in
+// a row where the other has one, the first of them agrees then, and the last two are missing in the other.
 func (x *alignment) agreeEarly(a, b []Item) {
 	runs := x.runs
 	x.runs = nil
-	i, j := 0, 0 // behind what agrees
+	i, j := 0, 0 // behind the run before
 	for _, r := range runs {
 		for r.N > 0 && (i == r.A) != (j == r.B) && a[i].Sum == b[j].Sum {
 			x.common[0][r.A], x.common[1][r.B] = x.common[0][i], x.common[1][j]
@@ -94,8 +92,8 @@ func (x *alignment) agreeEarly(a, b []Item) {
 	}
 }
 
-// alignMiddle aligns what is between the common start and the common end. Messages that the
-// other list has nowhere need no search.
+// alignMiddle aligns the messages between the common start, which has start messages, and the common end. It
+// searches only among messages that both lists have.
 func (x *alignment) alignMiddle(a, b []Item, start int) {
 	inA, inB := shared(a, b)
 	if len(inA) == 0 {
@@ -124,7 +122,7 @@ func (x *alignment) alignMiddle(a, b []Item, start int) {
 	}
 }
 
-// add adds a run, or makes the last one longer.
+// add adds a run. If the run continues the last one, that becomes longer.
 func (x *alignment) add(r Run) {
 	if r.N == 0 {
 		return
@@ -139,7 +137,7 @@ func (x *alignment) add(r Run) {
 	x.runs = append(x.runs, r)
 }
 
-// shared returns the positions of the messages whose payload is in both lists.
+// shared returns the indexes of the messages whose payload is in both lists.
 func shared(a, b []Item) (inA, inB []int32) {
 	in := func(list, other []Item) (at []int32) {
 		known := make(map[Digest]struct{}, len(other))
@@ -156,7 +154,7 @@ func shared(a, b []Item) (inA, inB []int32) {
 	return in(a, b), in(b, a)
 }
 
-// picked returns the payloads of some of a list.
+// picked returns the digests of the messages at some indexes.
 func picked(list []Item, at []int32) []Digest {
 	all := make([]Digest, len(at))
 	for i, k := range at {

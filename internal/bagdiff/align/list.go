@@ -1,8 +1,8 @@
-// Package align compares the messages of one publisher in two bags: which are the same in the
-// same order, which have changed, which have moved and which one bag has alone.
+// Package align compares the messages of one publisher in two bags: which are equal in the same order, which
+// changed, which moved, and which are in one bag only.
 //
-// Its lists hold 16 bytes for each message, which the caller has collected. Everything here is
-// pure: no bag is read, and nothing is kept between two calls. The caller is bagdiff.
+// It is pure: the caller, bagdiff, reads the bags and collects 16 bytes of each message in lists. Nothing is
+// kept between two calls.
 package align
 
 import (
@@ -12,13 +12,13 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Digest stands for a payload. Its lowest bit says that the payload is longer than
-// smallPayload; the others are a hash, whose seed is another one in each comparison so that
-// nobody can make two payloads of the same digest.
+// Digest stands for a payload. Its lowest bit is set if the payload has more than smallPayload bytes; the
+// other bits are a hash. The seed of the hash is random, so that nobody can make two payloads with the same
+// digest.
 type Digest uint64
 
-// Small payloads, such as a bool, repeat by themselves: that one of them is in the other bag,
-// too, does not say that it has moved.
+// smallPayload is the size in bytes up to which payloads, such as a bool, are often equal by chance: if the
+// other bag has an equal one elsewhere, the message need not have moved.
 const smallPayload = 16
 
 // DigestOf returns the digest of a payload. Digests of another seed are not comparable.
@@ -30,10 +30,10 @@ func DigestOf(seed maphash.Seed, payload []byte) Digest {
 	return d
 }
 
-// Small reports whether the payload is.
+// Small reports whether the payload has at most smallPayload bytes.
 func (d Digest) Small() bool { return d&1 == 0 }
 
-// Item is what is kept of a message.
+// Item is what a list keeps of a message.
 type Item struct {
 	Sum  Digest
 	Time rosbag.Time
@@ -42,13 +42,13 @@ type Item struct {
 // List holds consecutive messages of a publisher in one bag.
 type List struct {
 	Items  []Item
-	Stamps []int64 // of the headers, in nanoseconds; nil unless messages are paired by stamp
+	Stamps []int64 // header stamps in nanoseconds; nil unless messages are paired by stamp
 }
 
-// Pop forgets the first message.
+// Pop removes the first message.
 func (l *List) Pop() { l.Items, l.Stamps = withoutFirst(l.Items), withoutFirst(l.Stamps) }
 
-// Cut returns the first n messages, and the others in memory of their own.
+// Cut splits the list behind the first n messages. rest is a copy, so that the memory of first can be freed.
 func (l *List) Cut(n int) (first, rest List) {
 	if first = *l; n == len(l.Items) {
 		return first, List{}
@@ -62,7 +62,7 @@ func (l *List) Cut(n int) (first, rest List) {
 
 func withoutFirst[T any](list []T) []T {
 	if len(list) < 2 {
-		return list[:0] // whose memory is used again
+		return list[:0] // the next append uses its memory again
 	}
 	return list[1:]
 }

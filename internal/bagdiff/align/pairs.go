@@ -6,20 +6,21 @@ import (
 	"slices"
 )
 
-// None is in place of a message that has no counterpart.
+// None stands for the index of a message that has no counterpart.
 const None = -1
 
-// pair is what belongs together: message a of A and message b of B, or one of them and None.
+// pair is message a of the first list and message b of the second, which differ and are compared with each
+// other; one of them may be None.
 type pair struct{ a, b int32 }
 
-// Rule says which of the messages that differ belong together: those of the same number
-// between messages that agree or, by stamp, those that are within a tolerance.
+// Rule says how messages that differ are paired: the first with the first after each run and so on or, by
+// stamp, those whose header stamps differ by at most Tolerance.
 type Rule struct {
 	ByStamp   bool
 	Tolerance int64 // nanoseconds
 }
 
-// between pairs what is between the runs of an alignment.
+// between pairs the messages between the runs of an alignment.
 func (r Rule) between(runs []Run, a, b *List) []pair {
 	var all []pair
 	a0, b0 := 0, 0
@@ -46,8 +47,9 @@ func (r Rule) between(runs []Run, a, b *List) []pair {
 	return all
 }
 
-// mergeStamps pairs messages x of A and y of B, which are sorted by their stamps: each with the
-// nearest one, if there are several within the tolerance.
+// mergeStamps appends pairs of the messages with the indexes x in the first list and y in the second, which
+// are sorted by stamp; a and b are all stamps of each list. Of several messages within the tolerance the
+// nearest is taken.
 func (r Rule) mergeStamps(all []pair, x, y []int32, a, b []int64) []pair {
 	off := func(i, j int) int64 {
 		if i >= len(x) || j >= len(y) {
@@ -72,7 +74,7 @@ func (r Rule) mergeStamps(all []pair, x, y []int32, a, b []int64) []pair {
 	return all
 }
 
-// sortedBy returns the numbers from one to another, sorted by the stamps of these messages.
+// sortedBy returns the indexes from from up to to, sorted by the stamps there.
 func sortedBy(stamps []int64, from, to int) []int32 {
 	all := make([]int32, 0, to-from)
 	for i := from; i < to; i++ {
@@ -82,22 +84,22 @@ func sortedBy(stamps []int64, from, to int) []int32 {
 	return all
 }
 
-// moveReach is how far a message may have moved that is in the place of another one.
-const moveReach = 1 << 10 // messages
+// moveReach is how many places a message may have moved that is paired with another one.
+const moveReach = 1 << 10
 
-// moves holds the counterpart of each message that is in the other list, but elsewhere: its
-// number plus 1, or 0.
+// moves holds, for each message of both lists, the index plus 1 that the message has in the other list if it
+// moved, or 0.
 type moves [2][]int32
 
-// loose is a message that differs from what is in its place.
+// loose is a message that is in no run.
 type loose struct {
 	sum  Digest
-	at   int32
-	with int32 // what is in its place, or None
+	at   int32 // its index
+	with int32 // the index of the message that it is paired with, or None
 }
 
-// moved finds what has moved. Of messages in each other's place, both may have: then they have
-// not changed. Those that are left over anyway may come from anywhere.
+// moved finds the messages that moved: those within moveReach first. Messages that are left over then, because
+// they are not paired, or because the message that they are paired with moved, may have moved any distance.
 func (r Rule) moved(differing []pair, common [2][]bool, a, b *List) moves {
 	m := moves{make([]int32, len(a.Items)), make([]int32, len(b.Items))}
 	var rest [2][]loose
@@ -123,8 +125,8 @@ func (r Rule) moved(differing []pair, common [2][]bool, a, b *List) moves {
 	return m
 }
 
-// join pairs messages of the same payload that are not further from each other than reach.
-// The lists are sorted by payload and number.
+// join notes as moved the messages that have the same digest in both lists, at indexes that differ by at most
+// reach. The lists are sorted by digest and index.
 func (m *moves) join(lists [2][]loose, reach int64) {
 	for a, b := lists[0], lists[1]; len(a) > 0 && len(b) > 0; {
 		x, y := a[0], b[0]

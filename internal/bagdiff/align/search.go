@@ -2,28 +2,29 @@ package align
 
 import "math"
 
-// search finds the longest common subsequence of two lists by the algorithm of Myers, in
-// memory of the order of the differences: paths from both ends meet in the middle of a
-// shortest one, and what is before and behind that is compared in the same way.
+// search finds the longest common subsequence of two lists by the algorithm of Myers ("An O(ND) Difference
+// Algorithm and Its Variations", section 4b): paths from both ends meet in the middle of a shortest path, and
+// the parts before and behind the meeting point are searched in the same way. Memory is in proportion to
+// the number of differences.
 type search struct {
 	a, b  []Digest
 	limit int   // of the length of the path from each end
 	steps int64 // comparisons that are left
 	runs  []Run
 
-	// How far the paths have come on each diagonal (x - y), relative to the diagonal of the
-	// corner that they start from.
+	// The furthest x that paths have reached on each diagonal (x - y). The index is relative to the diagonal
+	// of the corner that the paths start from.
 	forward, backward []int
 }
 
-// compare fills in runs. It reports false if the lists differ more than the limits allow.
+// compare sets runs. It returns false if the lists differ more than the limits allow.
 func (s *search) compare() bool {
 	s.limit = min(s.limit, len(s.a)+len(s.b))
 	s.forward, s.backward = make([]int, 2*s.limit+5), make([]int, 2*s.limit+5)
 	return s.between(0, len(s.a), 0, len(s.b))
 }
 
-// between compares a[a0:a1] with b[b0:b1].
+// between appends the runs of a[a0:a1] and b[b0:b1].
 func (s *search) between(a0, a1, b0, b1 int) bool {
 	n := 0
 	for a0+n < a1 && b0+n < b1 && s.a[a0+n] == s.b[b0+n] {
@@ -46,12 +47,12 @@ func (s *search) between(a0, a1, b0, b1 int) bool {
 	return true
 }
 
-// middle returns a point on a shortest path from (a0, b0) to (a1, b1). A step of a path leaves
-// out one message; messages that agree cost nothing.
+// middle returns a point on a shortest path from (a0, b0) to (a1, b1). Each step of a path leaves out one
+// message; equal messages cost no step.
 func (s *search) middle(a0, a1, b0, b1 int) (x, y int, ok bool) {
 	const beyond = math.MaxInt
-	least, most := a0-b1, a1-b0 // the diagonals that there are
-	from, to := a0-b0, a1-b1    // those of the corners
+	least, most := a0-b1, a1-b0 // the first and the last diagonal
+	from, to := a0-b0, a1-b1    // the diagonals of the corners
 	center := s.limit + 2
 	fwd, bwd := func(d int) *int { return &s.forward[d-from+center] }, func(d int) *int { return &s.backward[d-to+center] }
 	fmin, fmax, bmin, bmax := from, from, to, to

@@ -20,10 +20,6 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Distro is the ROS distribution that viewers are told, whatever ROS_DISTRO is: Foxglove and Lichtblick take
-// every name but melodic and noetic for ROS 2.
-const Distro = "noetic"
-
 // Face is a program as its users see it.
 type Face interface {
 	web.Backend
@@ -74,7 +70,7 @@ func ServeGraph(node *tcpros.Node, log *zap.Logger, face Face) (end func(), err 
 func NotifySystemd(ctx context.Context, node *tcpros.Node, log *zap.Logger, face Face) (end func()) {
 	end, err := sdnotify.Watch(ctx, func() sdnotify.State { return face.Service(ctx, node) })
 	if err != nil {
-		log.Warn("systemd hears nothing of us", zap.Error(err))
+		log.Warn("systemd is not notified", zap.Error(err))
 	}
 	return end
 }

@@ -12,11 +12,13 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/options"
 	"github.com/gorosbag/gorosbag/internal/web"
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
 // probeTimeout bounds a probe as a whole: container engines wait three seconds by default.
@@ -27,14 +29,14 @@ const probeTimeout = 2 * time.Second
 const HealthcheckCommand = "healthcheck"
 
 // Healthcheck probes the web server that an instance with the same options serves on this machine,
-// and returns the exit code. args are the arguments that are not options; the first is healthcheck.
+// and returns the exit code. words are the arguments that are not options; the first is HealthcheckCommand.
 // err is the error of the options.
-func Healthcheck(name string, json bool, w *options.Web, args []string, err error) int {
+func Healthcheck(name string, o *options.Common, words []string, err error) int {
 	if err == nil {
-		err = probe(context.Background(), w.Listen, w.Token(), args[1:])
+		err = probe(context.Background(), name, o.Web.Listen, o.Web.Token(), words[1:])
 	}
 	if err != nil {
-		return (&program.Errors{W: os.Stderr, Name: name, JSON: json}).Fail(program.ExitUsage, err)
+		return (&program.Errors{W: os.Stderr, Name: name, JSON: o.Log.JSON()}).Fail(program.ExitUsage, err)
 	}
 	return program.ExitOK
 }
@@ -42,9 +44,9 @@ func Healthcheck(name string, json bool, w *options.Web, args []string, err erro
 // maxAnswerBytes is the number of bytes that are read of the answer to a probe.
 const maxAnswerBytes = 16 << 10
 
-// probe requests livez, readyz or healthz of the server with this address on this machine;
-// the default is livez. It returns nil if the server is healthy.
-func probe(ctx context.Context, listen, token string, named []string) error {
+// probe requests livez, readyz or healthz of the server that the program name serves at listen, which is HOST:PORT, on
+// this machine; the default is livez. It returns nil if the server is healthy.
+func probe(ctx context.Context, name, listen, token string, named []string) error {
 	what := "livez"
 	switch len(named) {
 	case 0:
@@ -59,16 +61,14 @@ func probe(ctx context.Context, listen, token string, named []string) error {
 	if listen == "" {
 		return errors.New("healthcheck: no address: give --http or set its variable, as for the program to check")
 	}
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		return fmt.Errorf("healthcheck: --http %s: want HOST:PORT", listen)
-	}
+	host, port, _ := net.SplitHostPort(listen) // the option has been checked
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
+	at := net.JoinHostPort(host, port)
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/"+what, http.NoBody)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+"/"+what, http.NoBody)
 	if err != nil {
 		return fmt.Errorf("healthcheck: %w", err)
 	}
@@ -78,7 +78,7 @@ func probe(ctx context.Context, listen, token string, named []string) error {
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy: it is this machine
 	answer, err := client.Do(r)
 	if err != nil {
-		return fmt.Errorf("healthcheck: %w", err)
+		return noAnswer(name, at, err)
 	}
 	defer answer.Body.Close() //nolint:errcheck // only read from
 	if answer.StatusCode == http.StatusOK {
@@ -89,4 +89,15 @@ func probe(ctx context.Context, listen, token string, named []string) error {
 		return fmt.Errorf("healthcheck: %s: %s", what, answer.Status)
 	}
 	return fmt.Errorf("healthcheck: %s: %s", what, strings.Join(h.Problems, "; "))
+}
+
+// noAnswer returns the error of a probe that got no answer from the address at.
+func noAnswer(name, at string, err error) error {
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("healthcheck: nothing listens on %s: is %s running, with --http and this address?", at, name)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("healthcheck: no answer from %s within %v: the program hangs, or the machine is overloaded", at, probeTimeout)
+	}
+	return fmt.Errorf("healthcheck: no answer from %s: %s", at, xmlrpc.Reason(err))
 }

@@ -178,6 +178,9 @@ func lost(t *control.TopicSummary) uint64 {
 
 // causes lists drops by cause over all topics.
 func causes(s *control.Summary) string {
+	if s.NoMaster {
+		return "unknown, for the master never answered"
+	}
 	sum := map[string]uint64{}
 	for i := range s.Topics {
 		for cause, n := range s.Topics[i].Dropped {

@@ -104,3 +104,13 @@ func TestRecordSummaryOfPeers(t *testing.T) {
 		t.Errorf("nothing happened, but:\n%s", got)
 	}
 }
+
+// TestSummaryWithoutMaster: a recording that heard of no topic does not claim that nothing was lost.
+func TestSummaryWithoutMaster(t *testing.T) {
+	t.Parallel()
+	for noMaster, want := range map[bool]string{true: "lost: unknown, for the master never answered\n", false: "lost: none\n"} {
+		if got := screen.Summary(&control.Summary{NoMaster: noMaster}); !strings.Contains(got, want) {
+			t.Errorf("want %q in\n%s", want, got)
+		}
+	}
+}

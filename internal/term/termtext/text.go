@@ -13,7 +13,7 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Width is how many columns of a terminal s takes.
+// Width returns the number of columns of a terminal that s takes.
 func Width(s string) int { return uniseg.StringWidth(s) }
 
 // Head returns the longest start of s that is at most w columns wide.
@@ -78,7 +78,7 @@ func Right(s string, w int) string {
 	return strings.Repeat(" ", max(0, w-Width(s))) + s
 }
 
-// Style is how a text stands out, as the parameter of an SGR control sequence.
+// Style is the look of a text, as the parameter of an SGR control sequence.
 type Style string
 
 // Styles that all terminals with colors have.
@@ -97,7 +97,7 @@ type Pen struct {
 	ASCII bool // the terminal shows ASCII characters only
 }
 
-// Write returns s with the control sequences that make it stand out.
+// Write returns s with the control sequences of a style.
 func (p Pen) Write(s string, as Style) string {
 	if !p.Color || as == Normal || s == "" {
 		return s
@@ -111,10 +111,10 @@ type Part struct {
 	as   Style
 }
 
-// Part returns a piece of a line that stands out so.
+// Part returns a piece of a line in this style.
 func (as Style) Part(text string) Part { return Part{text, as} }
 
-// Parts returns several pieces that stand out so.
+// Parts returns several pieces of a line in this style.
 func (as Style) Parts(texts ...string) []Part {
 	all := make([]Part, len(texts))
 	for i, text := range texts {
@@ -123,7 +123,7 @@ func (as Style) Parts(texts ...string) []Part {
 	return all
 }
 
-// Mark stands before a problem, which is to be seen without colors, too.
+// Mark stands before a problem, so that the problem shows without colors, too.
 const Mark = "!"
 
 // Problem is a part about messages that are lost, or about to be.
@@ -132,9 +132,9 @@ func Problem(text string) Part { return Red.Part(Mark + " " + text) }
 // Warning is a part about a state that the user should know of.
 func Warning(text string) Part { return Yellow.Part(Mark + " " + text) }
 
-// Flow puts parts into at most so many lines, w columns wide, and then as many of extra as
-// fit into the last one. Parts without text, and those that find no room, are left out; not
-// the first, which is clipped.
+// Flow puts parts into lines of w columns, at most as many as lines says, and then as many of extra as fit into the
+// last line. It leaves out parts without text, and parts for which there is no room; only the first part is clipped
+// instead.
 func (p Pen) Flow(parts []Part, w, lines int, extra ...Part) []string {
 	const gap = "   "
 	var all []string
@@ -155,8 +155,8 @@ func (p Pen) Flow(parts []Part, w, lines int, extra ...Part) []string {
 	return all
 }
 
-// Rule is the line between the log and the frame: the state, the first of the times that
-// has room, and a name.
+// Rule returns the line between the log and the frame: the state, the first of the times for which there is room, and a
+// name.
 func (p Pen) Rule(w int, state string, as Style, name string, times ...string) string {
 	state = Head(state, w)
 	left, line := w-Width(state), p.Write(state, as)
@@ -210,7 +210,7 @@ func Short(x float64) string {
 	return fmt.Sprintf("%.3gG", x/1e9)
 }
 
-// Rate leaves no doubt that nothing comes.
+// Rate writes a rate as Short does, and zero as a dash: zero is not to be taken for a small rate.
 func Rate(x float64) string {
 	if x == 0 {
 		return "-"
@@ -218,7 +218,7 @@ func Rate(x float64) string {
 	return Short(x)
 }
 
-// DataRate leaves no doubt that nothing comes.
+// DataRate writes a rate as PerSecond does, and zero as a dash.
 func DataRate(bytes float64) string {
 	if bytes == 0 {
 		return "-"
@@ -243,7 +243,7 @@ func Clock(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
-// Exact writes a duration as a clock does, with so many digits after the point.
+// Exact writes a duration as a clock does, with digits digits after the point.
 func Exact(d time.Duration, digits int) string {
 	d = max(0, d)
 	tenths := d % time.Second

@@ -63,7 +63,7 @@ func (r *Rates) history(topic string) *[window]Amount {
 // Of returns the messages and bytes per second of a topic.
 func (r *Rates) Of(topic string) (hz, bytes float64) { return r.Over(topic, window-1) }
 
-// Over returns the messages and bytes per second of a topic since so many samples before the last.
+// Over returns the messages and bytes per second of a topic over the last samples intervals between samples.
 func (r *Rates) Over(topic string, samples int) (hz, bytes float64) {
 	past := r.topics[topic]
 	if past == nil || r.n < 2 {

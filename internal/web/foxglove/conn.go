@@ -13,13 +13,13 @@ const (
 	// WebSocket. Larger payloads are sent in frames of their own.
 	copiedBytes = 64 << 10
 
-	// fragmentBytes is the largest frame of a larger payload. The answer to a ping waits for the end
-	// of a frame, and the library closes a connection whose answer waits for 5 s.
+	// fragmentBytes is the largest WebSocket frame of a larger payload. A pong waits for the end of a
+	// frame, and the library closes a connection whose pong waits for 5 s.
 	fragmentBytes = 256 << 10
 )
 
-// conn sends messages of WebSocket. One goroutine sends, and one receives. What is sent may wait for
-// wire.flush. After an error nothing else can be sent: a message may be incomplete.
+// conn sends and receives WebSocket messages. One goroutine sends, and one receives. Sent messages may
+// wait for wire.flush. After an error nothing else can be sent, because a message may be incomplete.
 type conn struct {
 	ws      *websocket.Conn
 	wire    *wire
@@ -39,7 +39,7 @@ func (c *conn) receive() (websocket.MessageType, []byte, error) { return c.ws.Re
 // text sends a JSON message.
 func (c *conn) text(b []byte) error { return c.write(websocket.MessageText, b) }
 
-// binary sends a message that was appended to space, which it owns now.
+// binary sends a message that was appended to space, and owns its memory from now on.
 func (c *conn) binary(b []byte) error {
 	c.buffer = b
 	return c.write(websocket.MessageBinary, b)
@@ -75,7 +75,7 @@ func (c *conn) message(header, payload []byte) error {
 	return to.Close()
 }
 
-// farewell says why the connection is closed, and closes it, within d.
+// farewell sends the reason for closing, and closes the connection, within d.
 func (c *conn) farewell(l level, why string, code websocket.StatusCode, d time.Duration) {
 	c.wire.finish(d)
 	closing := time.AfterFunc(d, func() { c.wire.Close() }) //nolint:errcheck,gosec // nobody is left to tell
@@ -86,4 +86,4 @@ func (c *conn) farewell(l level, why string, code websocket.StatusCode, d time.D
 }
 
 // close closes the connection at once. Closing again has no effect.
-func (c *conn) close() { c.ws.CloseNow() } //nolint:errcheck,gosec // whoever has gone does not need it
+func (c *conn) close() { c.ws.CloseNow() } //nolint:errcheck,gosec // the viewer is gone

@@ -7,7 +7,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/live"
 )
 
-// description is the state of the source as one viewer was last told. It is pure.
+// description is the state of the source as it was last sent to one viewer. It does no I/O.
 type description struct {
 	session  string
 	info     []byte                    // the last server info

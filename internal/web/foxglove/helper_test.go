@@ -22,7 +22,7 @@ const deadline = 20 * time.Second
 
 func newSource(latched func(live.ChannelID) []live.Frame, limits live.Limits) live.Source {
 	return live.Source{Store: live.NewStore(limits, latched), Info: func() live.Info {
-		return live.Info{Name: "gorecord /test", Session: "session-1", Distro: "noetic"}
+		return live.Info{Name: "gorecord /test", Session: "session-1"}
 	}}
 }
 

@@ -17,12 +17,16 @@ const (
 	advertisedBytesAtOnce = 1 << 20 // of definitions
 )
 
+// distro is the ROS distribution that is sent to viewers, whatever ROS_DISTRO is: Foxglove and Lichtblick
+// assume ROS 2 for every name except melodic and noetic.
+const distro = "noetic"
+
 // serverInfo is the first message to a viewer.
 type serverInfo struct {
 	Op           string            `json:"op"`
 	Name         string            `json:"name"`
 	Capabilities []string          `json:"capabilities"`
-	Metadata     map[string]string `json:"metadata,omitempty"`
+	Metadata     map[string]string `json:"metadata"`
 	SessionID    string            `json:"sessionId,omitempty"`
 	DataStart    *stamp            `json:"dataStartTime,omitempty"`
 	DataEnd      *stamp            `json:"dataEndTime,omitempty"`
@@ -35,7 +39,7 @@ type stamp struct {
 
 func stampOf(t rosbag.Time) *stamp { return &stamp{t.Sec, t.Nsec} }
 
-// channel is a channel as it is advertised.
+// channel is the advertisement of a channel.
 type channel struct {
 	ID             live.ChannelID `json:"id"`
 	Topic          string         `json:"topic"`
@@ -49,7 +53,7 @@ func channelOf(c *live.Channel) channel {
 	return channel{c.ID, c.Topic, "ros1", c.Type, c.Definition, "ros1msg"}
 }
 
-// level is how grave a status is.
+// level is the severity of a status.
 type level int
 
 const (
@@ -58,8 +62,8 @@ const (
 	levelError
 )
 
-// status is a text for the user of a viewer. Texts are constant: viewers list each text on its own.
-// A status with an ID replaces the one before with the same ID.
+// status is a text for the user of a viewer. Texts are constant, because viewers list each distinct text.
+// A status with an ID replaces the previous status with the same ID.
 type status struct {
 	Op      string `json:"op"`
 	Level   level  `json:"level"`

@@ -9,7 +9,7 @@ import (
 // oldest: it has newer states.
 const maxAnswers = 64
 
-// mailbox holds the IDs of requests of any viewer whose answers were not sent to one viewer.
+// mailbox holds the IDs of requests, of any viewer, whose answers were not yet sent to one viewer.
 type mailbox struct {
 	wake chan struct{} // holds a token while there may be IDs
 
@@ -39,8 +39,8 @@ func (m *mailbox) takeAll() (ids []string) {
 	return ids
 }
 
-// seekRequest is the request that asked for the next jump. Its answer tells of the jump, so it
-// is sent when the jump happens, in its place among the messages.
+// seekRequest is the request that caused the next jump. The answer reports the jump, so it is sent
+// when the jump happens, at its place among the messages.
 type seekRequest struct {
 	mu      sync.Mutex
 	id      string // of the latest request
@@ -48,7 +48,7 @@ type seekRequest struct {
 	waiting bool   // this jump has not happened
 	timer   *time.Timer
 	jump    uint64 // the number of the latest jump that a request asked for; zero before the first
-	jumpID  string // the ID of the request that asked for this jump
+	jumpID  string // the ID of the request that caused this jump
 }
 
 // expect notes that the next jump after a number answers a request. When there is no jump within d,

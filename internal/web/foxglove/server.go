@@ -48,14 +48,14 @@ type Server struct {
 	done     sync.WaitGroup // for the sessions
 }
 
-// timing is when a viewer is given up. Tests shorten it.
+// timing has the intervals and timeouts of a viewer's connection. Tests shorten them.
 type timing struct {
-	stalled  time.Duration // the viewer has taken nothing that was sent, or has not answered a ping
-	ping     time.Duration // nothing was sent and nothing arrived, until a ping is sent
-	farewell time.Duration // for the last status and the close handshake
-	graph    time.Duration // between two looks at the connection graph
-	skipping time.Duration // without a skipped message, until the warning is taken back
-	seek     time.Duration // for the jump that a request asks for
+	stalled  time.Duration // time without progress of a write, or without a pong, until the viewer is disconnected
+	ping     time.Duration // time without a sent or received byte, until a ping is sent
+	farewell time.Duration // most time for the last status and the close handshake
+	graph    time.Duration // interval at which the connection graph is read
+	skipping time.Duration // time without a skipped message, until the warning is removed
+	seek     time.Duration // most time for the jump that a request causes
 }
 
 func defaultTiming() timing {

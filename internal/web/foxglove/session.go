@@ -3,6 +3,9 @@ package foxglove
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -13,8 +16,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 )
 
-// maxControl is how many answers to requests wait to be sent. A viewer that does not read them is
-// not read from.
+// maxControl bounds the answers to requests that wait to be sent. From a viewer that does not read
+// them, no further requests are read.
 const maxControl = 16
 
 // session serves one viewer. One goroutine reads the viewer's requests, and one writes.
@@ -60,7 +63,7 @@ func (s *session) serve(life context.Context) {
 	s.server.add(s)
 	defer s.server.remove(s)
 	log.Info("viewer connected", loglimit.OnRequest(), zap.Bool("sdk", s.sdk))
-	// A write that is under way when the server ends must end soon, too.
+	// A write that is in progress when the server ends must end soon, too.
 	stop := context.AfterFunc(life, func() { s.conn.wire.finish(s.server.timing.farewell) })
 	defer stop()
 	ctx, cancel := context.WithCancelCause(life)
@@ -77,7 +80,22 @@ func (s *session) serve(life context.Context) {
 	s.conn.close() // which ends the reader
 	reading.Wait()
 	stats := viewer.Stats()
-	log.Info("viewer disconnected", loglimit.OnRequest(), zap.Uint64("messages", stats.Messages), zap.Uint64("skipped", stats.Skipped), zap.NamedError("why", err))
+	log.Info("viewer disconnected", loglimit.OnRequest(), zap.Uint64("messages", stats.Messages), zap.Uint64("skipped", stats.Skipped), zap.String("why", reason(err, s.server.timing.stalled)))
+}
+
+// reason returns why the connection of a viewer has ended, as a text for the log: without the addresses of the sockets,
+// and without the prefixes of the libraries. stalled is timing.stalled.
+func reason(err error, stalled time.Duration) string {
+	var system *os.SyscallError
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fmt.Sprintf("the viewer has read nothing for %v: it hangs, or its network is down", stalled)
+	case errors.Is(err, io.EOF):
+		return "the viewer has ended the connection without a close frame"
+	case errors.As(err, &system):
+		return "the connection broke: " + system.Err.Error()
+	}
+	return err.Error()
 }
 
 // refuse tells a viewer that there are too many.

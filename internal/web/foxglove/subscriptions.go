@@ -18,7 +18,7 @@ func newSubscriptions() subscriptions {
 	return subscriptions{byID: map[uint32]live.ChannelID{}, byChannel: map[live.ChannelID]uint32{}}
 }
 
-// add adds a subscription, or returns the level and text of the status that says why not.
+// add adds a subscription, or returns the level and text of the status with the reason for refusing it.
 func (s *subscriptions) add(id uint32, channel live.ChannelID) (level, string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,8 +30,8 @@ const (
 // wire is the connection of a viewer. It bounds how long a write makes no progress, and how fast
 // the viewer may send.
 //
-// Write collects small writes, and flush writes them. So the answer to a ping does not wait for a slow
-// viewer: the library closes a connection whose answer waits for 5 s.
+// Write collects small writes, and flush writes them, so that a pong does not wait for a slow viewer:
+// the library closes a connection whose pong waits for 5 s.
 type wire struct {
 	net.Conn
 
@@ -48,7 +48,7 @@ type wire struct {
 	mu   sync.Mutex // guards held; locked while bytes are copied, never during I/O
 	held []byte     // not written yet
 
-	ending atomic.Bool // nothing is held any more, and the deadline is final
+	ending atomic.Bool // Write collects no more bytes, and the deadline is final
 }
 
 // upgrade hands a connection to the WebSocket library as a wire.
@@ -176,14 +176,13 @@ func (w *wire) finish(d time.Duration) {
 	w.SetWriteDeadline(time.Now().Add(d)) //nolint:errcheck,gosec // a connection that is closed needs none
 }
 
-// closeTime bounds the write of the collected bytes when the connection is closed, such as of the answer to a close
-// frame.
+// closeTime bounds the last write of collected bytes, such as the reply to a close frame.
 const closeTime = 100 * time.Millisecond
 
 // Close implements net.Conn.
 func (w *wire) Close() error {
 	w.finish(closeTime)
-	w.flush() //nolint:errcheck,gosec // whoever has gone does not need it
+	w.flush() //nolint:errcheck,gosec // the viewer may be gone
 	w.end()
 	return w.Conn.Close()
 }

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// framesAtOnce is how many frames are written before anything else is looked at.
+	// framesAtOnce is the number of frames that are written before the writer checks for other work.
 	framesAtOnce = 32
 
-	tick = time.Second // between two looks at what is skipped, and whether the viewer is alive
+	tick = time.Second // interval of the checks for skipped messages and for a viewer that does not answer
 )
 
 // writer writes to one viewer.
@@ -23,7 +23,7 @@ type writer struct {
 	told   description
 	pinged time.Time // when a ping was sent that was not answered; zero if there is none
 	skips  skips
-	state  live.PlaybackState // as it was sent last; its time does not count
+	state  live.PlaybackState // the state that was sent last; changes of its time are ignored
 }
 
 func newWriter(s *session, info *live.Info) *writer {
@@ -34,10 +34,10 @@ func newWriter(s *session, info *live.Info) *writer {
 
 // skips is the state of the warning that messages are skipped.
 type skips struct {
-	counted  uint64    // skipped messages at the last look, without those that are too large
+	counted  uint64    // skipped messages at the last check, without those that are too large
 	at       time.Time // when counted last grew
 	told     bool      // the viewer shows the warning
-	tooLarge bool      // the viewer was told of a message that is too large
+	tooLarge bool      // the viewer was warned of a message that is too large
 }
 
 // closedChannel is always ready.
@@ -127,9 +127,9 @@ func (w *writer) tellInfo(info *live.Info) error {
 }
 
 func (w *writer) serverInfo(info *live.Info) serverInfo {
-	i := serverInfo{Op: "serverInfo", Name: info.Name, Capabilities: []string{}, SessionID: info.Session}
-	if info.Distro != "" {
-		i.Metadata = map[string]string{"ROS_DISTRO": info.Distro}
+	i := serverInfo{
+		Op: "serverInfo", Name: info.Name, Capabilities: []string{}, SessionID: info.Session,
+		Metadata: map[string]string{"ROS_DISTRO": distro},
 	}
 	if info.Clock {
 		i.Capabilities = append(i.Capabilities, "time")
@@ -145,7 +145,7 @@ func (w *writer) serverInfo(info *live.Info) serverInfo {
 	return i
 }
 
-// describe tells the viewer what has changed in the source.
+// describe sends the changes of the source.
 func (w *writer) describe() error {
 	info := w.source.Info()
 	if info.Session != w.told.session {
@@ -178,7 +178,7 @@ func (w *writer) describe() error {
 	return w.tellNotices()
 }
 
-// drop ends the subscription to a channel, which the viewer is told to forget.
+// drop ends the subscription to a channel, and tells the viewer to remove the channel.
 func (w *writer) drop(id live.ChannelID) {
 	w.s.subs.removeChannel(id)
 	w.s.viewer.Unsubscribe(id)
@@ -266,7 +266,7 @@ func (w *writer) answerAll() error {
 	return nil
 }
 
-// look tells the viewer of skipped messages, and gives up a viewer that does not answer.
+// look warns the viewer of skipped messages, and disconnects a viewer that does not answer.
 func (w *writer) look() error {
 	if err := w.tellSkips(time.Now()); err != nil {
 		return err

@@ -140,3 +140,13 @@ func Decode[T any](t *testing.T, a Answer) (v T) {
 	}
 	return v
 }
+
+// JSON returns a value as JSON.
+func JSON(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

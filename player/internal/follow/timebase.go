@@ -9,8 +9,8 @@ import (
 // TimeBase is what play takes its time from.
 type TimeBase struct {
 	pacing.Sleeper
-	// Stamps returns what the clock that messages are stamped by said, as time since 1970, when the
-	// time of the sleeper was zero. It is nil if stamps stay as they were recorded.
+	// Stamps returns the reading, since 1970, that the clock for stamps had when the time of the
+	// sleeper was zero. It is nil if stamps stay as they were recorded.
 	Stamps   func() time.Duration
 	External *Clock // nil unless play follows the clock of another node
 	End      func() // releases the sleeper or the subscription

@@ -23,7 +23,7 @@ type clockPublisher struct {
 	source stage.Sender
 	topic  stage.Publication
 	own    bool // the bags do not have the topic
-	flood  bool // as many values as messages: the links may send several together
+	flood  bool // there are as many values as messages: links may send several together
 	frames clockFrames
 }
 
@@ -43,8 +43,8 @@ func (c *clockPublisher) close() {
 	}
 }
 
-// AdvertiseClock offers the clock topic. If the bags have that topic, too, both go out on it. With
-// flood, the clock goes out as often as messages, without waiting for time.
+// AdvertiseClock advertises the topic of the clock. If the bags have that topic, too, both are published
+// on it. With flood, play does not wait for time, and publishes the clock as often as messages.
 func (o *Output) AdvertiseClock(g stage.Graph, flood bool) error {
 	c := &clockPublisher{flood: flood}
 	name, err := g.Resolve(ClockTopic)
@@ -66,7 +66,7 @@ func (o *Output) AdvertiseClock(g stage.Graph, flood bool) error {
 	return nil
 }
 
-// WantsClock reports whether the clock has to go out before a message at a position: a node on
+// WantsClock reports whether the clock has to be published before a message at a position: a node on
 // simulated time must not receive a message from its future.
 func (o *Output) WantsClock(pos time.Duration) bool { return o.clock != nil && o.clockIsBehind(pos) }
 
@@ -92,8 +92,8 @@ func (o *Output) publishClock(now time.Duration) {
 	o.clock.publish(t)
 }
 
-// clockFrames makes the frames of the clock. They may be as many as messages, so
-// their memory comes in blocks. The zero value is ready.
+// clockFrames makes the frames of the clock. There may be as many as messages, so their memory comes in
+// blocks. The zero value is ready.
 type clockFrames struct{ block []byte }
 
 const (
@@ -108,8 +108,7 @@ func (f *clockFrames) frame(t rosbag.Time) []byte {
 	}
 	frame := f.block[:clockFrameBytes:clockFrameBytes]
 	f.block = f.block[clockFrameBytes:]
-	binary.LittleEndian.PutUint32(frame[0:], 8)
-	binary.LittleEndian.PutUint32(frame[4:], t.Sec)
-	binary.LittleEndian.PutUint32(frame[8:], t.Nsec)
+	binary.LittleEndian.PutUint32(frame, framing.ClockBytes)
+	framing.SetStamp(frame, framing.Length, t)
 	return frame
 }

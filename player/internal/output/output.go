@@ -35,7 +35,7 @@ type Options struct {
 // Viewers are shown what is played, besides the subscribers. The methods are called under the lock of
 // play, and must not wait.
 type Viewers interface {
-	// Open is told of the topics of the plan that are published.
+	// Open is told which topics of the plan are published.
 	Open(p *plan.Plan, topics []*plan.Topic)
 	// Show shows a message that was recorded at a time. The frame may change after the call.
 	Show(t *plan.Topic, recorded rosbag.Time, frame []byte)
@@ -51,7 +51,7 @@ type Output struct {
 	head     *transport.Head
 	topics   []*Topic  // by the number of the topic in the plan; nil if it is refused
 	outlets  []*outlet // by the number of the publisher in the plan; nil if its topic is refused
-	latching []*outlet // those that latch
+	latching []*outlet // outlets of publishers that latch
 	messages uint64    // published
 
 	stamper  *stamper        // nil if stamps stay as they were recorded
@@ -82,7 +82,7 @@ type Message struct {
 // the sleeper.
 type Moment struct{ Pos, Due time.Duration }
 
-// OnSchedule sets the moment of a message that has a deadline, and is late.
+// OnSchedule sets the moment of a message that has a deadline. late is how late the message is.
 func (o *Output) OnSchedule(m *Message, late time.Duration) {
 	if o.stamper != nil {
 		m.At = o.stamper.onSchedule(late)
@@ -156,8 +156,8 @@ func (o *Output) PublishState(now time.Duration) {
 }
 
 // SetLatched tells viewers of a jump, publishes the latched messages that are valid behind the jump,
-// and unlatches the other sources. At the end of a pass,
-// messages that are latched already are not published again, but only shown to viewers.
+// and unlatches the other sources. At the end of a pass, messages that are latched already are not
+// published again, but only shown to viewers.
 func (o *Output) SetLatched(latched []plan.Latched, endOfPass bool, now time.Duration) {
 	if o.viewers != nil {
 		zero, length := o.head.Span()

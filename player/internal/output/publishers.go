@@ -22,11 +22,11 @@ type Topic struct {
 	off       bool   // by Control.SetTopic
 }
 
-// Takes reports whether a message on a topic can be published now: the topic is off, or every
-// subscriber has room for the message.
+// Takes reports whether a message can be published on the topic now: every subscriber has room for a
+// message, or the topic is off.
 func (t *Topic) Takes() bool { return t.off || t.publication.Room() }
 
-// NotReading returns the subscribers of a topic that have no room for a message.
+// NotReading returns the subscribers of the topic that have no room for a message.
 func (t *Topic) NotReading() (names []string) {
 	for _, s := range t.publication.Stats() {
 		if s.Full {

@@ -31,7 +31,7 @@ type stamper struct {
 	offsets []int       // of the stamps in the message that is being stamped
 }
 
-// onSchedule returns the moment for a message that has a deadline and is late by so much. A late
+// onSchedule returns the moment for a message that has a deadline. late is how late the message is. A late
 // message is stamped as if it were published in time, unless play stays behind by more than maxLate.
 func (s *stamper) onSchedule(late time.Duration) Moment {
 	s.delay = min(max(s.delay, late-s.maxLate), late)
@@ -87,7 +87,7 @@ func (s *stamper) stamp(t *Topic, m *Message) []byte {
 // set sets the stamps at s.offsets. All stamps of a message are taken to be of one clock, so that
 // the distances between them stay.
 func (s *stamper) set(payload []byte, m *Message) {
-	behind := time.Duration(math.MaxInt64) // how far the stamp that is nearest to the time of receipt is behind it
+	behind := time.Duration(math.MaxInt64) // time of receipt less the stamp that is nearest to it
 	for _, i := range s.offsets {
 		if d := m.Recorded.Sub(framing.StampAt(payload, i)); d.Abs() < behind.Abs() {
 			behind = d
@@ -104,15 +104,15 @@ func (s *stamper) set(payload []byte, m *Message) {
 // that stamped them: of a robot whose clock is wrong, or of a simulation. They are learnt from
 // the messages.
 type clockSkews struct {
-	known [8]time.Duration // how far the other clock is behind; zero if unused
-	next  int              // the place for the next one
+	known [8]time.Duration // how far each other clock is behind; zero if the place is unused
+	next  int              // the place for the next skew
 }
 
 const (
-	// maxLatency is how far a stamp of the same clock is from the time of receipt at most. It
-	// is how long tf remembers transforms: nothing uses data that are older.
+	// maxLatency is the longest distance between the time of receipt and a stamp of the same clock.
+	// tf remembers transforms for that long: nothing uses data that are older.
 	maxLatency = 10 * time.Second
-	// maxSkewChange is how far stamps of another clock may differ from the first one.
+	// maxSkewChange is the most by which two messages that another clock stamped may differ in skew.
 	maxSkewChange = time.Second
 )
 

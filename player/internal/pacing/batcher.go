@@ -2,9 +2,9 @@ package pacing
 
 import "time"
 
-// A wake-up takes longer than sending a message. When the average gap between messages is
-// below batchGap, which is above 6.7 kHz, play sleeps for two gaps, at most MaxBatchDelay,
-// and sends all messages that became due in a batch.
+// A wake-up takes longer than sending a message. When the average gap between messages is below
+// batchGap, which means more than 6,700 messages a second, play sleeps for two gaps, at most
+// MaxBatchDelay, and then sends all messages that have become due.
 const (
 	MaxBatchDelay = 200 * time.Microsecond
 	GapWindow     = 64 // number of messages that the average covers
@@ -27,7 +27,7 @@ func (b *Batcher) Add(now, deadline time.Duration) {
 	b.density += (longestGap - gap - b.density) / GapWindow
 }
 
-// WakeUp returns until when to sleep for a deadline.
+// WakeUp returns when to wake up for a message with a deadline: then or, in a batch, later.
 func (b *Batcher) WakeUp(deadline time.Duration) time.Duration {
 	gap := longestGap - b.density
 	if gap >= batchGap {

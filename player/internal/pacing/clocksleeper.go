@@ -9,9 +9,9 @@ import (
 // was set, or nobody told it for a while.
 const maxTick = 10 * time.Second
 
-// ClockSleeper is a Sleeper that goes by a clock that others tell, such as that of a
-// simulator: time passes when the clock is told to have advanced, and in between stands
-// still. A jump of the clock takes no time.
+// ClockSleeper is a Sleeper that goes by a clock that others tell, such as the clock of a simulator:
+// time passes when Set tells that the clock has advanced, and stands still in between. A jump of the
+// clock takes no time.
 type ClockSleeper struct {
 	wake    chan struct{}
 	started chan struct{} // closed when the clock is first told
@@ -23,7 +23,7 @@ type ClockSleeper struct {
 	advanced time.Time     // when it last advanced, in real time
 }
 
-// NewClockSleeper returns a sleeper whose clock was not told yet.
+// NewClockSleeper returns a sleeper whose clock has not been told yet.
 func NewClockSleeper() *ClockSleeper {
 	return &ClockSleeper{wake: make(chan struct{}, 1), started: make(chan struct{}), deadline: forever}
 }

@@ -65,7 +65,7 @@ func (t *Timing) Elapsed(now time.Duration) time.Duration {
 	return max(d, 0)
 }
 
-// Achieved returns the bag time that was played per wall time, 0 if there is nothing to divide.
+// Achieved returns the bag time that was played per wall time, 0 before time has passed.
 func (t *Timing) Achieved(played, now time.Duration) float64 {
 	d := t.Elapsed(now)
 	if d <= 0 || played <= 0 {

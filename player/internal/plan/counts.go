@@ -46,10 +46,10 @@ func (p *Plan) Count(ctx context.Context) (Counts, error) {
 			if ctx.Err() != nil {
 				return c, ctx.Err()
 			}
-			if span.End.Before(p.Start) || !p.End.IsZero() && p.End.Before(span.Start) || !b.Plays(span) {
+			some, whole := p.overlap(span)
+			if !some || !b.Plays(span) {
 				continue
 			}
-			whole := !span.Start.Before(p.Start) && (p.End.IsZero() || !p.End.Before(span.End))
 			if whole && begun && !span.Start.Before(c.First) {
 				for _, n := range span.Counts {
 					perConn[n.Conn] += uint64(n.Count)

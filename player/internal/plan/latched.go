@@ -19,8 +19,8 @@ type Latched struct {
 }
 
 // LatchedBefore returns the last message before t of each wanted latched connection, and
-// calls damaged for each one that cannot be read. It excludes a message exactly at t: at the
-// start that is in the window, and stock sends it twice.
+// calls damaged for each one that cannot be read. It excludes a message at t itself: at the start,
+// that message is in the window, and stock sends it twice.
 func (b *Bag) LatchedBefore(t rosbag.Time, wanted func(*rosbag.Connection) bool, damaged func(*control.DamageError)) iter.Seq2[*rosbag.Connection, *rosbag.Message] {
 	return func(yield func(*rosbag.Connection, *rosbag.Message) bool) {
 		if t.IsZero() {
@@ -41,8 +41,7 @@ func (b *Bag) LatchedBefore(t rosbag.Time, wanted func(*rosbag.Connection) bool,
 // original publisher, as in split bags, the latest message counts.
 type State struct {
 	messages []Latched
-	times    []rosbag.Time // of messages
-	at       map[*Publisher]int
+	at       map[*Publisher]int // index in messages
 }
 
 // Add adds a latched message, unless a later one of the same original publisher is there. A message that
@@ -54,33 +53,25 @@ func (s *State) Add(r *Route, m *rosbag.Message) {
 	}
 	// A copy: the message may be held for long, and a view would retain its chunk.
 	l := Latched{r, slices.Clone(m.Frame), m.Time}
-	key := r.Publisher
-	at, known := s.at[key]
+	at, known := s.at[r.Publisher]
 	switch {
 	case !known:
 		if s.at == nil {
 			s.at = map[*Publisher]int{}
 		}
-		s.at[key] = len(s.messages)
-		s.messages, s.times = append(s.messages, l), append(s.times, m.Time)
-	case !m.Time.Before(s.times[at]):
-		s.messages[at], s.times[at] = l, m.Time
+		s.at[r.Publisher] = len(s.messages)
+		s.messages = append(s.messages, l)
+	case !m.Time.Before(s.messages[at].Recorded):
+		s.messages[at] = l
 	}
 }
 
 // Sorted returns the state by time, oldest first, so that the newest of several publishers
 // of a topic is published last.
 func (s *State) Sorted() []Latched {
-	order := make([]int, len(s.messages))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(s.times[a].Compare(s.times[b]), cmp.Compare(s.messages[a].Route.Conn.ID, s.messages[b].Route.Conn.ID))
+	sorted := slices.Clone(s.messages)
+	slices.SortStableFunc(sorted, func(a, b Latched) int {
+		return cmp.Or(a.Recorded.Compare(b.Recorded), cmp.Compare(a.Route.Conn.ID, b.Route.Conn.ID))
 	})
-	out := make([]Latched, len(order))
-	for i, from := range order {
-		out[i] = s.messages[from]
-	}
-	return out
+	return sorted
 }

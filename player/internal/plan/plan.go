@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"path"
 	"slices"
@@ -29,11 +30,9 @@ import (
 // was asked for is in the bags, the error is a *NotInBagsError.
 var ErrNoMessages = errors.New("no messages to play on specified topics")
 
-// Plan lists what will be played: the connections, the window, the names and types. It is
-// made once, before anything is advertised.
-//
-// What it holds does not change any more, but for Refuse, which is called before play begins, and
-// for the count of skipped messages.
+// Plan lists what will be played: the connections, the window, the names and types. It is made once,
+// before anything is advertised. Then it changes only by Refuse, which is called before play begins,
+// and by the counts of skipped messages.
 type Plan struct {
 	Log        *zap.Logger
 	selection  *selection
@@ -80,11 +79,11 @@ type Topic struct {
 	Type             string
 	MD5Sum           string
 	Definition       string
-	Stamps           *rosmsg.HeaderStamps // nil unless an option sets stamps, or the messages have none
+	Stamps           *rosmsg.HeaderStamps // where stamps are in a message; nil if messages have none or no option sets stamps
 	Latching         bool
 	StartsWithHeader bool // the messages begin with a std_msgs/Header
 	Pauses           bool // one of its routes has pauses set
-	Number           int  // its place in plan.topics
+	Number           int  // its index in Plan.Topics
 	publishers       map[PublisherID]*Publisher
 }
 
@@ -99,7 +98,7 @@ type PublisherID struct {
 type Publisher struct {
 	PublisherID
 	Topic  *Topic
-	Number int // its place in plan.publishers
+	Number int // its index in Plan.Publishers
 }
 
 // Route maps one connection of a bag to a topic.
@@ -110,11 +109,11 @@ type Route struct {
 	Topic     *Topic     // nil if reason is set
 	Publisher *Publisher // nil if reason is set
 	Reason    string     // why the connection cannot be played, empty if it can
-	remedy    string     // the option with which it could, and before which other; empty if there is none
+	remedy    string     // the option that makes it playable, and the option that it has to precede; empty if there is none
 
 	Pauses  bool // Options.PauseTopics
 	Clocked bool // Options.ClockTopics
-	Private bool // the reader copies frames, whose stamps are set when they are published
+	Private bool // the reader copies each frame, because its stamps are set when it is published
 
 	Skipped atomic.Uint64 // messages not played because of reason
 }
@@ -154,7 +153,8 @@ func New(ctx context.Context, o Options, bags []*source.Recording, resolve func(
 	}
 	selection.report(o.Log, p.recorded())
 	if latest.Before(p.Start) {
-		o.Log.Warn("the window begins behind the last message of the bags", zap.Duration("by", p.Start.Sub(latest)))
+		o.Log.Warn("the bags end before the time at which play begins: choose an earlier --start",
+			zap.Duration("start", o.Start), zap.Duration("length", latest.Sub(earliest).Truncate(time.Millisecond)))
 	}
 	if !found {
 		return p, cmp.Or[error](selection.nothing(p.recorded()), ErrNoMessages)
@@ -284,11 +284,9 @@ func (p *Plan) publisher(t *Topic, c *rosbag.Connection) *Publisher {
 // Refuse takes out topics that the graph refuses, with the reasons. It is part of making the plan: play
 // has not begun.
 func (p *Plan) Refuse(reasons map[*Topic]string) {
-	for _, b := range p.Bags {
-		for _, c := range b.Source.Connections() { // in a fixed order
-			if r := b.Routes[c]; r != nil && r.Topic != nil && reasons[r.Topic] != "" {
-				r.unplayable(p.Log, reasons[r.Topic])
-			}
+	for r := range p.routes() {
+		if r.Topic != nil && reasons[r.Topic] != "" {
+			r.unplayable(p.Log, reasons[r.Topic])
 		}
 	}
 	p.Latched = slices.DeleteFunc(p.Latched, func(l Latched) bool {
@@ -297,6 +295,19 @@ func (p *Plan) Refuse(reasons map[*Topic]string) {
 		}
 		return l.Route.Reason != ""
 	})
+}
+
+// routes returns the routes of all bags, in the order of the bags and of their connections.
+func (p *Plan) routes() iter.Seq[*Route] {
+	return func(yield func(*Route) bool) {
+		for _, b := range p.Bags {
+			for _, c := range b.Source.Connections() {
+				if r := b.Routes[c]; r != nil && !yield(r) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Keys returns the original publishers of each topic.

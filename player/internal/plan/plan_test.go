@@ -456,3 +456,27 @@ func TestFew(t *testing.T) {
 		t.Errorf("%d: %v", len(got), got)
 	}
 }
+
+func TestNothingSelected(t *testing.T) {
+	t.Parallel()
+	full := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", 0, time.Second)...)
+	empty := testplay.MakeBag(t, bagfmt.WriterOptions{})
+	tests := map[string]struct {
+		bag []byte
+		o   Options
+	}{
+		"empty bag":            {empty, Options{}},
+		"no such topic":        {full, Options{Topics: []string{"/x"}}},
+		"start after the end":  {full, Options{Start: time.Hour}},
+		"between the messages": {full, Options{Start: 1, Duration: 1}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tc.o.Log = zap.NewNop()
+			if _, err := New(t.Context(), tc.o, testplay.OpenBags(t, tc.bag), testplay.Resolve); !errors.Is(err, ErrNoMessages) {
+				t.Errorf("got %v, want ErrNoMessages", err)
+			}
+		})
+	}
+}

@@ -195,19 +195,16 @@ func (e *DenyError) Error() string {
 // published name: --prefix exists to play such a topic under another name.
 func (p *Plan) Denied() error {
 	var e DenyError
-	for _, b := range p.Bags {
-		for _, c := range b.Source.Connections() { // in a fixed order
-			if !b.Playable(c) {
-				continue
-			}
-			name := b.Routes[c].Topic.Name
-			text := name
-			if strings.TrimPrefix(c.Topic, "/") != strings.TrimPrefix(name, "/") {
-				text += " (recorded as " + c.Topic + ")"
-			}
-			if p.selection.deny.match(name) && !slices.Contains(e.Topics, text) {
-				e.Topics = append(e.Topics, text)
-			}
+	for r := range p.routes() {
+		if r.Reason != "" {
+			continue
+		}
+		text := r.Topic.Name
+		if strings.TrimPrefix(r.Conn.Topic, "/") != strings.TrimPrefix(text, "/") {
+			text += " (recorded as " + r.Conn.Topic + ")"
+		}
+		if p.Denies(r.Topic.Name) && !slices.Contains(e.Topics, text) {
+			e.Topics = append(e.Topics, text)
 		}
 	}
 	if len(e.Topics) == 0 {
@@ -224,20 +221,18 @@ func (p *Plan) applyRouteOptions(o *Options) {
 			return strings.TrimPrefix(name, "/") == strings.TrimPrefix(recorded, "/")
 		})
 	}
-	for _, b := range p.Bags {
-		for _, r := range b.Routes {
-			r.Pauses = names(o.PauseTopics, r.Conn.Topic)
-			r.Clocked = len(o.ClockTopics) == 0 || names(o.ClockTopics, r.Conn.Topic)
-			p.Pauses = p.Pauses || r.Pauses
-			if r.Topic != nil {
-				r.Topic.Pauses = r.Topic.Pauses || r.Pauses
-			}
+	for r := range p.routes() {
+		r.Pauses = names(o.PauseTopics, r.Conn.Topic)
+		r.Clocked = len(o.ClockTopics) == 0 || names(o.ClockTopics, r.Conn.Topic)
+		p.Pauses = p.Pauses || r.Pauses
+		if r.Topic != nil {
+			r.Topic.Pauses = r.Topic.Pauses || r.Pauses
 		}
 	}
 }
 
-// Awaited returns the topics that need a subscriber before play begins, which with all are all topics. It is an error to
-// wait for a topic that is not played.
+// Awaited returns the topics that need a subscriber before play begins; with all, every topic. It is
+// an error to wait for a topic that is not played.
 func (p *Plan) Awaited(all bool) ([]*Topic, error) {
 	var wanted []*Topic
 	for _, t := range p.Topics {

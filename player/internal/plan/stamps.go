@@ -30,12 +30,12 @@ func (t *Topic) headerStamps() (*rosmsg.HeaderStamps, error) {
 	return typ.HeaderStamps(), nil
 }
 
-// KnownDefinition returns the definition of a type that is played with stamps also if a bag has no
-// definition, by its md5sum, or "".
+// KnownDefinition returns the definition of a type, given by its md5sum, for bags that have none. It
+// returns "" for a type that is not known.
 func KnownDefinition(md5 string) string { return knownDefinitions[md5] }
 
-// knownDefinitions are those of types that are played with stamps also if a bag has no
-// definition, by their md5sum.
+// knownDefinitions are the definitions of types whose stamps are set even if a bag has no definition,
+// by md5sum.
 var knownDefinitions = map[string]string{ //nolint:gochecknoglobals // a constant, but for the language
 	framing.ClockMD5: "time clock",
 	"94810edda583a504dfda3829e70d7eec": strings.ReplaceAll( // tf2_msgs/TFMessage and tf/tfMessage
@@ -62,9 +62,7 @@ func (p *Plan) findStamps() {
 // copyStamped has the reader copy the frames whose stamps will be set. It does not copy those
 // that are latched: they may be published again, with other stamps.
 func (p *Plan) copyStamped() {
-	for _, b := range p.Bags {
-		for _, r := range b.Routes {
-			r.Private = r.Topic != nil && r.Topic.Stamps != nil && !r.Publisher.Latching
-		}
+	for r := range p.routes() {
+		r.Private = r.Topic != nil && r.Topic.Stamps != nil && !r.Publisher.Latching
 	}
 }

@@ -20,16 +20,15 @@ func (p *Plan) connectionsInWindow(ctx context.Context, s rosbag.Indexed) map[*r
 	var partial []int
 	for i := range s.NumSpans() {
 		span := s.Span(i)
-		switch {
-		case span.End.Before(p.Start) || !p.End.IsZero() && p.End.Before(span.Start):
-		case span.Start.Before(p.Start) || !p.End.IsZero() && p.End.Before(span.End):
-			partial = append(partial, i)
-		default:
+		switch some, whole := p.overlap(span); {
+		case whole:
 			for _, n := range span.Counts {
 				if n.Count > 0 {
 					present[n.Conn] = true
 				}
 			}
+		case some:
+			partial = append(partial, i)
 		}
 	}
 	for _, i := range partial {
@@ -64,6 +63,12 @@ func (p *Plan) probe(s rosbag.Indexed, i int, wanted, present map[*rosbag.Connec
 		}
 	}
 	return true
+}
+
+// overlap reports whether some of a span lies in the window, and whether the whole span does.
+func (p *Plan) overlap(s *rosbag.Span) (some, whole bool) {
+	some = !s.End.Before(p.Start) && (p.End.IsZero() || !p.End.Before(s.Start))
+	return some, some && p.inWindow(s.Start) && p.inWindow(s.End)
 }
 
 // inWindow reports whether t lies in the window.

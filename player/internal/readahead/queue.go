@@ -36,8 +36,8 @@ type Item struct {
 // Jump moves play to another position: after a seek or a step back, or at the end of a
 // pass. At the end of a pass, Pos of the item is the position where the pass ends.
 type Jump struct {
-	EndOfPass bool // the jump begins the next pass of a loop
-	To        time.Duration
+	EndOfPass bool           // the jump begins the next pass of a loop
+	To        time.Duration  // the position where play continues
 	Step      bool           // publish the message there even while paused
 	Shift     time.Duration  // what is added to stamps from here on, see Options.LoopShift
 	Latched   []plan.Latched // latched messages valid at To, oldest first; other publishers have no latched message there
@@ -65,7 +65,7 @@ type Queue struct {
 	notFull      chan struct{} // gets a token by a Pop that has made room, and by restart
 }
 
-// NewQueue returns a queue that is full at so many bytes, by the cost of items, or at so many items.
+// NewQueue returns a queue that is full when it has maxItems items, or when their cost is maxBytes.
 func NewQueue(maxBytes, maxItems int) *Queue {
 	return &Queue{
 		maxBytes: maxBytes, maxItems: maxItems, firstBytes: maxBytes, window: maxBytes,
@@ -142,8 +142,8 @@ func (q *Queue) Peek(ctx context.Context) (Item, bool) {
 	return *q.ring.first(), true
 }
 
-// await waits for an item. It returns true with mu held, or false without mu at the end of
-// the epoch or of ctx. Only waits with popping count as starvation.
+// await waits for an item. It returns true with mu held, and false without mu at the end of the
+// epoch or of ctx. Only waits with popping set count as starvation.
 func (q *Queue) await(ctx context.Context, popping bool) bool {
 	var began time.Time
 	var report *time.Timer // when to report the wait

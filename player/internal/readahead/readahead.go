@@ -11,18 +11,18 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
-// Readahead reads ahead of play: a reader that serves read requests on another core, and
-// the queue that it fills. A new request discards what was read for older ones.
+// Readahead is a reader and the queue that it fills. A new read request discards what was read for older
+// requests.
 type Readahead struct {
 	Queue  *Queue
 	reader *reader
 }
 
-// firstAheadShare of the bags in stores is read ahead before the first message is played.
+// Of bags in stores, one part in firstAheadShare is read ahead before the first message is played.
 const firstAheadShare = 100
 
-// firstAheadBytes returns what of the bags is read ahead before play has gone on: all that the
-// queue holds, but of bags in a store no more than a share of them, however fast the link is.
+// firstAheadBytes returns how many bytes are read ahead before the first message is played: as many as
+// the queue holds, but of bags in a store no more than a share of them, however fast the link is.
 func firstAheadBytes(p *plan.Plan) int {
 	var remote int64
 	for _, b := range p.Bags {

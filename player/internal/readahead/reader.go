@@ -27,7 +27,7 @@ type reader struct {
 
 	superseded chan struct{}  // closed when the latest request is superseded
 	closing    sync.WaitGroup // sequences that are being closed in the background
-	closeSlots chan struct{}  // bounds them to maxClosing
+	closeSlots chan struct{}  // bounds these sequences to maxClosing
 }
 
 // readRequest asks the reader to read from a place. It holds until the next request.
@@ -95,9 +95,9 @@ func (r *reader) run(ctx context.Context) {
 	}
 }
 
-// readPasses fills the queue until the bags, ctx or the epoch of the request end. With a loop
-// it continues with the next pass, so that play does not wait for the reader between passes.
-// It closes the epoch in the queue.
+// readPasses fills the queue until the bags, ctx or the epoch of the request end, and then closes the
+// epoch in the queue. With a loop it continues with the next pass, so that play does not wait for the
+// reader between passes.
 func (r *reader) readPasses(ctx context.Context, o readRequest) {
 	defer r.queue.Close(o.epoch)
 	step := false
@@ -141,8 +141,8 @@ type pass struct {
 	latched plan.State    // for arrival
 
 	count int           // messages queued
-	found bool          // there is a message at last
-	last  time.Duration // position of the latest message that was read; before the first, where the pass begins
+	found bool          // a message was read
+	last  time.Duration // position of the latest message that was read; before the first one, of the beginning of the pass
 }
 
 // passEnd is where a pass ends.
@@ -167,9 +167,9 @@ func (p *pass) end() passEnd {
 	return e
 }
 
-// followedBy returns where the pass ends if the first message of the next pass comes so long
-// after the beginning of that pass. Without a distance between the two messages, both would
-// have the same stamp in a loop that shifts stamps, and tf refuses repeated stamps.
+// followedBy returns where the pass ends. after is how long after the beginning of the next pass its
+// first message comes. In a loop that shifts stamps, the last message of a pass and the first one of
+// the next must not have the same stamp: tf refuses repeated stamps.
 func (e passEnd) followedBy(after time.Duration) time.Duration { return max(e.pos, e.next-after) }
 
 // queueMessages queues the messages from the requested place on. It reports whether all were queued.

@@ -2,7 +2,7 @@ package readahead
 
 // ring is a FIFO of items that knows their cost. It is pure; the zero value is an empty ring.
 type ring struct {
-	items []Item // the first item is at head; the place after the last one of the slice is the first
+	items []Item // circular: items[0] follows the last element
 	head  int    // the place of the first item
 	count int
 	bytes int // the cost of all items

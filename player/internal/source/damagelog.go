@@ -114,7 +114,7 @@ func (d *DamageLog) Found() []*control.DamageError {
 	return slices.Clone(d.lossy)
 }
 
-// Count sums up what found returns.
+// Count sums up what Found returns.
 func (d *DamageLog) Count() control.DamageCount {
 	d.mu.Lock()
 	defer d.mu.Unlock()

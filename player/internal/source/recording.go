@@ -41,8 +41,8 @@ func (e *OpenError) Error() string {
 // Unwrap returns the cause.
 func (e *OpenError) Unwrap() error { return e.Err }
 
-// Bounds of the caches for seeking and stepping back: decompressed chunks, of which up to 32 MiB
-// are those that are read ahead, and latched messages.
+// Bounds of the caches for seeking and stepping back: decompressed chunks, which include up to 32 MiB
+// of chunks that are read ahead, and latched messages.
 const (
 	cacheChunkBytes = 48 << 20
 	cacheFrameBytes = 16 << 20
@@ -51,7 +51,7 @@ const (
 // NewCache returns a cache for all bags of one player.
 func NewCache() *bagfmt.Cache { return bagfmt.NewCache(cacheChunkBytes, cacheFrameBytes) }
 
-// New makes a Recording of any recording. name is for messages. The caller keeps s usable until Run has
+// New makes a Recording of s, which errors and log lines call name. The caller keeps s usable until Run has
 // returned. New reads the marks of the recording, and gives up when ctx ends.
 func New(ctx context.Context, name string, s rosbag.Indexed) (*Recording, error) {
 	marks, err := readMarks(ctx, s)

@@ -16,7 +16,7 @@ import (
 // ready. Without an answer, play does not wait for subscribers to link.
 const queryGrace = time.Second
 
-// LiveTopic lists the publishers and subscribers of a topic, without play itself.
+// LiveTopic lists the publishers and subscribers of a topic other than play itself.
 type LiveTopic struct {
 	Name                    string
 	Publishers, Subscribers []string

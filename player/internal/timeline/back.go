@@ -43,7 +43,7 @@ func (c *spansByTime) countBefore(t rosbag.Time) int {
 // lastBefore returns the time of the latest message before t.
 func (c *spansByTime) lastBefore(t rosbag.Time) (best rosbag.Time, ok bool) {
 	for n := c.countBefore(t) - 1; n >= 0 && (!ok || best.Before(c.maxEnd[n])); n-- {
-		entries, _ := c.bag.Source.Index(c.spans[n], c.bag.Playable) // play reports what is wrong with it
+		entries, _ := c.bag.Source.Index(c.spans[n], c.bag.Playable) // play reports a damaged index
 		last := sort.Search(len(entries), func(i int) bool { return !entries[i].Time.Before(t) }) - 1
 		if last >= 0 && (!ok || best.Before(entries[last].Time)) {
 			best, ok = entries[last].Time, true
@@ -65,8 +65,8 @@ func (c *spansByTime) count(t rosbag.Time) (count int) {
 	return count
 }
 
-// Back returns the place n messages before another, or that of the first message, at zero. It
-// reports false if there is nothing before.
+// Back returns the place n messages before from, or the place of the first message, which is at zero.
+// It reports false if no message is before from.
 func (o *Order) Back(zero rosbag.Time, from transport.Place, n int) (to transport.Place, ok bool) {
 	if o.Reach > 0 {
 		return o.backByHeader(zero, from, n)
@@ -102,7 +102,7 @@ func (o *Order) Back(zero rosbag.Time, from transport.Place, n int) (to transpor
 	}
 }
 
-// backByHeader is back in the order of headers. No index has that order, so it reads the
+// backByHeader is Back in the order of headers. No index has that order, so backByHeader reads the
 // messages before the place, in windows that grow.
 func (o *Order) backByHeader(zero rosbag.Time, from transport.Place, n int) (to transport.Place, ok bool) {
 	for far := time.Second; ; far *= 4 {

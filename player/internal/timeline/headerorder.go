@@ -31,7 +31,7 @@ type headerOrder struct {
 	count     uint64      // messages read
 	readUntil rosbag.Time // everything up to this time of receipt has been read
 	ended     bool
-	returned  queued // the message that next returned last
+	returned  queued // the message that Next returned last
 }
 
 // queued is a message in the heap.
@@ -48,7 +48,7 @@ func (s *queued) less(o *queued) bool {
 	return s.seq < o.seq
 }
 
-// Next implements sequence. Unplayable messages are returned at once, unsorted.
+// Next implements Sequence. It returns unplayable messages at once, unsorted.
 func (h *headerOrder) Next() (*rosbag.Message, *plan.Route) {
 	for !h.ended && !h.ready() {
 		m, r := h.received.Next()
@@ -74,7 +74,7 @@ func (h *headerOrder) Next() (*rosbag.Message, *plan.Route) {
 	}
 	last := h.returned.msg.Time
 	h.returned = h.pop()
-	if h.returned.msg.Time.Before(last) { // it was read too late: see maxReorderBytes
+	if h.returned.msg.Time.Before(last) { // the message was read too late: see maxReorderBytes
 		h.returned.msg.Time = last
 	}
 	return &h.returned.msg, h.returned.route
@@ -121,8 +121,10 @@ func (o *Order) sortTime(m *rosbag.Message, r *plan.Route) rosbag.Time {
 	return m.Time
 }
 
+// Begin implements Sequence.
 func (h *headerOrder) Begin() { h.received.Begin() }
 
+// Close implements Sequence.
 func (h *headerOrder) Close() { h.received.Close() }
 
 func (h *headerOrder) push(x queued) {

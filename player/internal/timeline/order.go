@@ -1,6 +1,6 @@
 // Package timeline gives out the messages of a plan in the order of play, by time of receipt or by the
-// stamps of their headers, and finds the way back. One goroutine, that of the reader, uses an Order and
-// the Sequences of it; Close of a Sequence may run on another.
+// stamps of their headers, and finds the way back. One goroutine, the reader's, uses an Order and its
+// Sequences; another may close a Sequence.
 package timeline
 
 import (
@@ -13,7 +13,7 @@ import (
 
 // Options says in which order the messages of a plan come, and how they are read.
 type Options struct {
-	Reach   time.Duration // of the order by header; zero: by time of receipt
+	Reach   time.Duration // see Options.HeaderReach of play; zero means the order of receipt
 	Workers int           // decompression workers for each bag
 	Damaged func(*control.DamageError)
 }
@@ -38,17 +38,16 @@ func New(o Options, p *plan.Plan) *Order {
 type Sequence interface {
 	// Begin starts decompressing the first chunks on other cores.
 	Begin()
-	// Next returns the next message and its route, or nil at the end, and once it was canceled. Both
-	// are valid until the following call; the frame stays valid. It skips damage, which is reported
-	// once for each place.
+	// Next returns the next message and its route, or nil at the end and after a cancellation. Both
+	// are valid until the following call; the frame stays valid. Next skips damage, which is
+	// reported once for each place.
 	Next() (*rosbag.Message, *plan.Route)
 	// Close closes the cursors and their read-ahead.
 	Close()
 }
 
-// From returns the messages from a time on. In the order of headers it passes earlier
-// messages of latched connections to before, which may be nil. When cancel is closed it
-// ends early.
+// From returns the messages from a time on. In the order of headers, earlier messages of latched
+// connections are passed to before, which may be nil. The sequence ends early when cancel is closed.
 func (o *Order) From(t rosbag.Time, cancel <-chan struct{}, before func(*plan.Route, *rosbag.Message)) Sequence {
 	received := o.received(t.Add(-o.Reach), cancel)
 	if o.Reach == 0 {
@@ -57,8 +56,8 @@ func (o *Order) From(t rosbag.Time, cancel <-chan struct{}, before func(*plan.Ro
 	return &headerOrder{order: o, from: t, before: before, received: received}
 }
 
-// Latched returns what is latched before the messages that from returns. When cancel is closed it
-// returns an incomplete state early.
+// Latched returns what is latched before the messages that From returns for the same time. It returns
+// early, with an incomplete state, when cancel is closed.
 func (o *Order) Latched(from rosbag.Time, cancel <-chan struct{}) (s plan.State) {
 	for _, b := range o.plan.Bags {
 		for c, m := range b.LatchedBefore(from.Add(-o.Reach), b.Playable, o.Damaged) {

@@ -49,12 +49,10 @@ func played(b *plan.Bag) rosbag.File {
 	return f
 }
 
-// Begin starts decompressing the first chunks on other cores.
+// Begin implements Sequence.
 func (t *byReceipt) Begin() { t.messages.Begin() }
 
-// Next returns the next message and its route, or nil at the end, and once it was canceled. Both are
-// valid until the following call; the frame stays valid. It skips damage, which is reported once for
-// each place.
+// Next implements Sequence.
 func (t *byReceipt) Next() (*rosbag.Message, *plan.Route) {
 	for t.messages.HasNext() {
 		m, err := t.messages.Next()
@@ -63,12 +61,12 @@ func (t *byReceipt) Next() (*rosbag.Message, *plan.Route) {
 		case err == nil:
 			return m, b.Routes[m.Conn]
 		case errors.Is(err, rosbag.ErrCanceled):
-			return nil, nil // close closes the cursors, which may block
+			return nil, nil // Close closes the cursors, which may block
 		}
 		t.damaged(b.Damage(err))
 	}
 	return nil, nil
 }
 
-// Close closes the cursors and their read-ahead.
+// Close implements Sequence.
 func (t *byReceipt) Close() { t.messages.Close() }

@@ -28,7 +28,8 @@ func (t *Transport) Rebase(now time.Duration) { t.head.schedule.Begin(t.head.Pos
 // RebaseTo makes a position due now.
 func (t *Transport) RebaseTo(pos, now time.Duration) { t.head.schedule.Begin(pos, now) }
 
-// Skip makes the message at pos due now if the gap before it is too long, which it reports.
+// Skip makes the message at pos due now if the gap before it is longer than Options.SkipEmpty, and
+// reports whether it is.
 func (t *Transport) Skip(pos, now time.Duration) bool {
 	if t.skipEmpty == 0 || pos-t.head.last <= t.skipEmpty {
 		return false

@@ -81,8 +81,8 @@ func (h *Head) Anchor() (pos, due time.Duration) {
 }
 
 // PlayTime returns how long play takes from one position to another, negative if the second
-// is before the first. It takes the rates that play had on the way to the first, as far as
-// they are remembered. In immediate mode it takes no time.
+// is before the first. For the way to the first position, PlayTime uses the rates that play had
+// there, as far as they are remembered. In immediate mode play takes no time.
 func (h *Head) PlayTime(from, to time.Duration) time.Duration {
 	if h.schedule.Immediate {
 		return 0

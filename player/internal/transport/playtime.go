@@ -15,8 +15,8 @@ type rateChange struct {
 // rateChanges are the latest changes of the rate, in order.
 type rateChanges []rateChange
 
-// maxRateChanges bounds the rates that are remembered: as many changes as somebody makes
-// within the time that a sensor takes from its stamp to its message.
+// maxRateChanges bounds the rates that are remembered. Older rates matter only for a message that was
+// stamped before so many changes of the rate.
 const maxRateChanges = 16
 
 // end remembers the rate that ends at a position.
@@ -31,8 +31,8 @@ func (c *rateChanges) end(rate float64, pos time.Duration) {
 	*c = append(*c, rateChange{pos, rate})
 }
 
-// move is called when play moves without taking time, by a jump or a step: what is before the place
-// where play continues counts as played at the rates before.
+// move is called when play moves by a jump or a step, which takes no time. What is before the new
+// position counts as played at the same rates as what is before the old one.
 func (c rateChanges) move(by time.Duration) {
 	for i := range c {
 		c[i].pos = Sum(c[i].pos, by)

@@ -60,7 +60,7 @@ func (s *Schedule) Position(now time.Duration) time.Duration {
 	return addClamped(s.anchorPos, float64(now-s.anchorAt)*s.Rate)
 }
 
-// Pause stops at pos, which is where play is. It reports whether it was running.
+// Pause stops at pos, the position of play. It reports whether play was running.
 func (s *Schedule) Pause(pos time.Duration) bool {
 	if s.Paused {
 		return false
@@ -74,7 +74,7 @@ func (s *Schedule) Step(pos time.Duration) {
 	s.anchorPos = pos
 }
 
-// Resume goes on from where pause stopped. It reports whether it was paused.
+// Resume continues at now from the position of Pause. It reports whether play was paused.
 func (s *Schedule) Resume(now time.Duration) bool {
 	if !s.Paused {
 		return false

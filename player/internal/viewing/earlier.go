@@ -17,12 +17,12 @@ type request struct {
 	answer chan []live.Frame // has room for the answer
 }
 
-// answerTimeout is how long a viewer that subscribes waits for earlier messages. Later ones wait with
-// the viewer.
+// answerTimeout is how long a viewer that subscribes waits for earlier messages. It gets the messages
+// that are played in the meantime afterwards.
 const answerTimeout = time.Second
 
-// latched returns the latest message of each publisher of a channel: what a viewer sees that
-// subscribes now, also while play is paused.
+// latched returns the latest message of each publisher of a channel: what a new subscriber sees, also
+// while play is paused.
 func (v *Viewing) latched(id live.ChannelID) []live.Frame {
 	f := v.feedOf(id)
 	if f == nil {
@@ -44,7 +44,7 @@ func (v *Viewing) latched(id live.ChannelID) []live.Frame {
 	}
 }
 
-// feedOf returns the feed of a channel, nil if earlier messages of it are not to be shown.
+// feedOf returns the feed of a channel, nil if its earlier messages are not to be shown.
 func (v *Viewing) feedOf(id live.ChannelID) *feed {
 	v.mu.Lock()
 	defer v.mu.Unlock()

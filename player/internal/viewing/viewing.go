@@ -25,12 +25,11 @@ import (
 
 // Options says what viewers are told of a playback.
 type Options struct {
-	Name   string                                            // of the source, as viewers show it
-	Distro string                                            // of ROS
-	Graph  func(context.Context) (tcpros.SystemState, error) // asks the master; nil for no graph
+	Name  string                                            // of the source, as viewers show it
+	Graph func(context.Context) (tcpros.SystemState, error) // asks the master; nil for no graph
 }
 
-// Viewing has the channels of a playback and what viewers get of them. Its methods may be called from
+// Viewing has the channels of a playback and the messages that viewers get. Its methods may be called from
 // any goroutine.
 type Viewing struct {
 	options Options
@@ -41,9 +40,9 @@ type Viewing struct {
 	session string // another one for each playback
 	control control.Control
 	plan    *plan.Plan
-	topics  []*plan.Topic // that are published
+	topics  []*plan.Topic // the published topics
 	first   rosbag.Time   // time of the first message
-	feeds   []*feed       // by the number of the topic in the plan; nil if the topic is not published
+	feeds   []*feed       // by the number of the topic in the plan; nil if the topic is refused
 	jumps   uint64        // so far
 	changed chan struct{} // closed at the next change of the state of playback
 	ended   bool          // the bags are not read any more
@@ -53,8 +52,8 @@ type Viewing struct {
 type feed struct {
 	*live.Feed
 	topic *plan.Topic
-	off   bool   // the topic is not published: its earlier messages are not shown
-	shown uint64 // one more than the number of the last jump before the latest message
+	off   bool   // the topic is switched off: its earlier messages are not shown
+	shown uint64 // jumps before the latest message, plus one; zero before the first message
 }
 
 // New returns a Viewing without channels. They come with Begin.
@@ -82,10 +81,10 @@ func (v *Viewing) Source() *live.Source {
 func (v *Viewing) info() live.Info {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return live.Info{Name: v.options.Name, Session: v.session, Distro: v.options.Distro, Clock: true}
+	return live.Info{Name: v.options.Name, Session: v.session, Clock: true}
 }
 
-// Open is told of the topics of a plan that are published.
+// Open is told which topics of a plan are published, before Begin.
 func (v *Viewing) Open(p *plan.Plan, topics []*plan.Topic) { v.plan, v.topics = p, topics }
 
 // Begin offers the topics of the playback that c controls, whose first message is at first, in the
@@ -135,7 +134,7 @@ func (v *Viewing) Jumped(to rosbag.Time) {
 	v.change()
 }
 
-// change says that the state of playback is another one now.
+// change tells those who wait on Playback.Changed that the state of playback has changed.
 func (v *Viewing) change() {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -29,7 +29,7 @@ type Watchers struct {
 	mu      sync.Mutex
 	changed chan struct{}    // closed at the next change; nil if nobody has asked for it
 	pending []control.Status // one status for each phase that is not reported yet
-	done    bool             // the last phase was entered
+	done    bool             // no further phase comes
 }
 
 // New returns the watchers of a run of play. call, which may be nil, gets the status from Report.
@@ -109,8 +109,8 @@ func (w *Watchers) take() (s control.Status, queued, done bool) {
 	return s, true, false
 }
 
-// Finish says that the last phase was entered, and waits until Report has returned, which reported
-// tells, but at most for Grace.
+// Finish lets Report return once it has reported the last phase, and waits for that: until reported is
+// closed, but at most for Grace.
 func (w *Watchers) Finish(reported <-chan struct{}, log *zap.Logger) {
 	w.mu.Lock()
 	w.done = true

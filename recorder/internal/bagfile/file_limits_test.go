@@ -26,6 +26,7 @@ type faultyFile struct {
 	disk.Handle
 	syncErr     error
 	syncing     func() // called while a sync is under way
+	closing     func() // called while the file is closed
 	truncateErr error
 	most        int64 // what can be reserved at most
 	writeErr    error
@@ -44,6 +45,13 @@ func (d *faultyFile) Sync() error {
 		d.syncing()
 	}
 	return d.syncErr
+}
+
+func (d *faultyFile) Close() error {
+	if d.closing != nil {
+		d.closing()
+	}
+	return d.Handle.Close()
 }
 
 func (d *faultyFile) Truncate(size int64) error {
@@ -145,6 +153,29 @@ func TestWhenASyncIsDue(t *testing.T) {
 	check("failed", time.Hour, false)
 	if err := b.Sync(); err != nil {
 		t.Errorf("a failed sync is repeated: %v", err)
+	}
+}
+
+// TestNobodyWaitsForAFileToClose: while the disk takes its time over the close, others learn at once that no
+// sync is due, and a late sync has nothing to do.
+func TestNobodyWaitsForAFileToClose(t *testing.T) {
+	t.Parallel()
+	b, d := onDisk(t, SyncInterval)
+	write(t, b, 1)
+	synced := 0
+	d.syncing = func() { synced++ }
+	d.closing = func() {
+		d.closing = nil // the test closes the file, too
+		before := synced
+		if err := b.Sync(); err != nil || synced != before || b.SyncFailed() {
+			t.Errorf("a late sync: %v, %d times", err, synced-before)
+		}
+	}
+	if err := b.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	if d.closing != nil {
+		t.Error("the file was not closed")
 	}
 }
 

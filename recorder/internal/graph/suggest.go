@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/nearest"
+	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // The master is asked for topics with similar names after suggestAfter, then each time after twice
@@ -19,39 +21,79 @@ const (
 	suggestMost  = time.Minute
 )
 
-// Suggest logs, once for each of the missing topics that nobody publishes, which topics with similar names
-// have publishers: the name may be misspelled. The names are resolved. Suggest returns when there
-// is nothing left to suggest, or when ctx is done.
+// Suggest warns, once for each, of topics that nobody publishes and of patterns that select no topic: they
+// may be misspelled. It names published topics with similar names. missing are resolved names. Suggest
+// returns when there is nothing left to warn of, or when ctx is done.
 func (g *Graph) Suggest(ctx context.Context, missing []string) {
-	slices.Sort(missing)
-	missing = slices.Compact(missing)
-	named := slices.Clone(missing)
-	for wait := suggestAfter; len(missing) > 0; wait = min(2*wait, suggestMost) {
+	s := g.newSuggestions(missing)
+	for wait := suggestAfter; !s.done(); wait = min(2*wait, suggestMost) {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
 			return
 		}
-		topics, err := g.Node.Master().PublishedTopics(ctx)
-		if err != nil {
-			continue // the node reports trouble with the master
+		if topics, err := g.Node.Master().PublishedTopics(ctx); err == nil { // the node reports trouble with the master
+			s.look(topics)
 		}
-		var listed, others []string
-		for _, t := range topics {
-			listed = append(listed, t.Name)
-			if !slices.Contains(named, t.Name) && !strings.HasPrefix(t.Name, g.Node.Name()+"/") {
-				others = append(others, t.Name)
-			}
-		}
-		missing = slices.DeleteFunc(missing, func(topic string) bool {
-			if slices.Contains(listed, topic) {
-				return true
-			}
-			near := nearest.Topics(topic, others)
-			if len(near) > 0 {
-				g.Log.Warn("nobody publishes this topic; did you mean another?", loglimit.Each(), zap.String("topic", topic), zap.Strings("nearest", near))
-			}
-			return len(near) > 0
-		})
 	}
 }
+
+// suggestions is what Suggest may still warn of.
+type suggestions struct {
+	*Graph
+	named    []string // topics that the user named, whether they are published or not
+	missing  []string // those of named that were not seen, and not warned of
+	patterns []string // patterns that have selected no topic, and were not warned of
+}
+
+func (g *Graph) newSuggestions(missing []string) *suggestions {
+	missing = slices.Compact(slices.Sorted(slices.Values(missing)))
+	return &suggestions{Graph: g, named: missing, missing: slices.Clone(missing), patterns: g.Unmatched()}
+}
+
+// done reports whether there is nothing left to warn of.
+func (s *suggestions) done() bool { return len(s.missing)+len(s.patterns) == 0 }
+
+// look warns of what has no publisher among the topics that the master lists.
+func (s *suggestions) look(topics []tcpros.TopicInfo) {
+	var listed, others, types []string
+	for _, t := range topics {
+		listed = append(listed, t.Name)
+		types = append(types, t.Type)
+		if !slices.Contains(s.named, t.Name) && !strings.HasPrefix(t.Name, s.Node.Name()+"/") {
+			others = append(others, t.Name)
+		}
+		s.Selects(t.Name, t.Type) // a topic may be newer than the last round of discovery
+	}
+	s.missing = slices.DeleteFunc(s.missing, func(topic string) bool {
+		if slices.Contains(listed, topic) {
+			return true
+		}
+		near := nearest.Topics(topic, others)
+		if len(near) > 0 {
+			s.Log.Warn("nobody publishes this topic; did you mean another?", loglimit.Each(), zap.String("topic", topic), zap.Strings("nearest", near))
+		}
+		return len(near) > 0
+	})
+	unmatched := s.Unmatched()
+	s.patterns = slices.DeleteFunc(s.patterns, func(p string) bool { return !slices.Contains(unmatched, p) })
+	if !slices.ContainsFunc(others, func(topic string) bool { return !isLog(topic) }) {
+		return // no node of the robot has started
+	}
+	slices.Sort(types)
+	for _, p := range s.patterns {
+		near := nearest.Topics(wildcards.ReplaceAllString(p, ""), slices.Concat(others, slices.Compact(types)))
+		if len(near) > 0 {
+			s.Log.Warn("this pattern selects no topic yet; did you mean another?", loglimit.Each(), zap.String("pattern", p), zap.Strings("nearest", near))
+		} else {
+			s.Log.Warn("this pattern selects no topic yet", loglimit.Each(), zap.String("pattern", p))
+		}
+	}
+	s.patterns = nil
+}
+
+// wildcards matches what is not part of a name in a glob or in a regular expression.
+var wildcards = regexp.MustCompile(`\[[^\]]*\]|[^\w/]`)
+
+// isLog reports whether a topic is there in every graph.
+func isLog(topic string) bool { return topic == "/rosout" || topic == "/rosout_agg" }

@@ -21,21 +21,27 @@ func (in *Intake) Files() Files { return Files{in} }
 // Next waits for the next chunk or command. ok is false when the intake is closed and the queue is empty.
 func (d Files) Next() (item command.Item, ok bool) { return d.in.queue.Take() }
 
-// Release takes a chunk back after it was written or given up.
+// Release takes the buffer of a chunk back, which was written or given up.
 func (d Files) Release(c *memory.Chunk) { d.in.release(c) }
 
-// claimLatched counts n bytes for latched messages on their way to a file, if that many bytes are free.
-func (d Files) claimLatched(n int64) bool {
+// claim counts n bytes for latched messages on their way to a file, if that many bytes are free.
+func (d Files) claim(n int64) bool {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
 	return d.in.Latched.Claim(n)
 }
 
-// UnclaimLatched gives back what FrameOf has claimed.
-func (d Files) UnclaimLatched(n int64) {
+// ClaimLatched implements latch.Claims.
+func (d Files) ClaimLatched(unpacked int64) (claimed int64, ok bool) {
+	claimed = d.in.Latched.Weight(int(unpacked))
+	return claimed, d.claim(claimed)
+}
+
+// UnclaimLatched implements latch.Claims.
+func (d Files) UnclaimLatched(claimed int64) {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
-	d.in.Pool.UnuseLatched(n)
+	d.in.Pool.UnuseLatched(claimed)
 }
 
 // ChunkBytes returns the size at which chunks are sealed.
@@ -57,7 +63,7 @@ func (d Files) End() {
 }
 
 // Lose counts the messages of a chunk that will not be written.
-func (d Files) Lose(c *memory.Chunk, cause account.DropCause) {
+func (d Files) Lose(c *memory.Chunk, cause control.DropCause) {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
 	d.in.Account.LostWithChunk(c.Sealed, cause)
@@ -79,21 +85,20 @@ func (d Files) Written(c *memory.Chunk, bytes int64, part int) {
 	in.Rotation.Written(c.Part, c.Cost, bytes, in.cfg.Encoder.Compresses())
 }
 
-// Failover makes all that comes from now on go into another file, which the sink has
-// opened after a fault, and returns how that begins.
+// Failover makes all messages from now on go into another file, which the sink has opened after a fault. It
+// returns how the file begins.
 func (d Files) Failover(now time.Time) *command.FileStart {
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	now = in.Filling.Later(now)
-	in.SealOpen()
+	in.sealOpen()
 	in.Rotation.NextPart(in.passed(now))
 	in.Filling.BeginFile(in.sealLimit())
 	return in.fileStart(now, nil)
 }
 
-// FileOpened begins to record into the file that command c has opened, and returns how that
-// begins.
+// FileOpened begins to record into the file that command c has opened, and returns how the file begins.
 func (d Files) FileOpened(c *command.Command, now time.Time) *command.FileStart {
 	in := d.in
 	in.Mu.Lock()
@@ -119,17 +124,17 @@ func (d Files) NotOpened(c *command.Command) {
 	}
 }
 
-// FileClosed notes that the files up to that of part are closed.
+// FileClosed notes that the files of all parts up to part are closed.
 func (d Files) FileClosed(part int) {
 	in := d.in
 	in.closedParts.Store(int64(part) + 1)
 }
 
-// Unpin releases latched messages that a FileStart has pinned.
-func (d Files) Unpin(all []latch.Pinned) {
+// ReleaseLatched releases the latched messages of a FileStart.
+func (d Files) ReleaseLatched(all []*latch.Message) {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
-	d.in.Latched.Unpin(all)
+	d.in.Latched.Release(all)
 }
 
 // RepeatedInFile accounts for latched messages that were written to the file of part.
@@ -138,29 +143,6 @@ func (d Files) RepeatedInFile(c *chunk.Sealed, part int) {
 	defer d.in.Mu.Unlock()
 	d.in.Account.Repeated(c)
 	d.in.Rotation.Repeated(part, int64(len(c.Record)))
-}
-
-// FrameOf returns the frame of a latched message, and how many bytes it has claimed beside those that are
-// counted for the message. The caller gives them back with UnclaimLatched.
-func (d Files) FrameOf(l latch.Pinned) (frame []byte, claimed int64, err error) {
-	in := d.in
-	if l.Chunk == nil {
-		return l.Frame, 0, nil
-	}
-	claimed = in.Latched.Weight(int(l.Chunk.Sealed.UncompressedBytes))
-	if !d.claimLatched(claimed) {
-		return nil, 0, latch.ErrNoMemory
-	}
-	for m, err := range l.Chunk.Sealed.Messages() {
-		if err != nil {
-			d.UnclaimLatched(claimed)
-			return nil, 0, err
-		}
-		if m.Conn.ID == l.Conn.ID {
-			frame = m.Frame
-		}
-	}
-	return frame, claimed, nil
 }
 
 // OpenReport returns the connection that the account of losses is written to.

@@ -3,15 +3,14 @@ package intake
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
-// awaitChunk waits until a large message may be received and returns its chunk, nil if
-// it is not wanted any more. mu is held.
+// awaitChunk waits until a large message may be received and returns its chunk; nil if the topic is no longer
+// recorded. mu is held.
 func (f *LargeFrame) awaitChunk(size, first int) *memory.Chunk {
 	in := f.link.In
-	in.SealOpen() // so that the memory of the open chunk comes back
+	in.sealOpen() // so that the memory of the open chunk comes back
 	defer f.endWait()
 	if f.startWait(); !f.awaitLease() {
 		return nil
@@ -27,8 +26,8 @@ func (f *LargeFrame) awaitChunk(size, first int) *memory.Chunk {
 	return in.Pool.Get(first, first)
 }
 
-// awaitGrowth waits until a message that is received may take more bytes, and reports
-// whether it may. mu is held.
+// awaitGrowth waits until a message may take more bytes while it is received. It returns false if the topic is no
+// longer recorded. mu is held.
 func (f *LargeFrame) awaitGrowth(more int64) bool {
 	defer f.endWait()
 	f.startWait()
@@ -40,52 +39,51 @@ func (f *LargeFrame) awaitGrowth(more int64) bool {
 
 // startWait notes that f may have to wait. mu is held.
 func (f *LargeFrame) startWait() {
-	c := f.link.Connection
-	f.Turn.Waiting, f.Turn.Proven, f.wait = true, c.Proven, account.Wait{Topic: c.Topic}
+	f.Turn.Waiting, f.Turn.Proven = true, f.link.Connection.Proven
 }
 
-// endWait notes that f goes on, or is given up. mu is held.
+// endWait notes that f waits no longer. mu is held.
 func (f *LargeFrame) endWait() {
-	in := f.link.In
 	f.Turn.Waiting = false
-	in.Account.EndWait(&f.wait)
+	if f.wait != nil {
+		f.link.Connection.Topic.EndWait(f.wait, time.Now())
+		f.wait = nil
+	}
 }
 
-// awaitLease waits for the turn of a message, and reports whether it has a lease: not if
-// it is not wanted any more. mu is held.
+// awaitLease waits until a message has a lease. It returns false if the topic is no longer recorded. mu is held.
 func (f *LargeFrame) awaitLease() bool {
-	in := f.link.In
+	in, t := f.link.In, f.link.Connection.Topic
 	in.Pool.Turns.Enqueue(&f.Turn)
 	defer in.Pool.Turns.Dequeue(&f.Turn)
-	for in.accepts(f.wait.Topic) {
+	for in.accepts(t) {
 		if in.Pool.Turns.Grant(&f.Turn, time.Now()) {
 			return true
 		}
-		in.wait(&f.wait)
+		f.wait = in.wait(t, f.wait)
 	}
 	return false
 }
 
-// awaitMemory waits until a large message with a lease may take more bytes, and reports
-// whether it may; false means that it is not wanted any more. Shared chunks take no more
-// than their minimum meanwhile. mu is held.
+// awaitMemory waits until a large message with a lease may take more bytes. Shared chunks take no more than their
+// minimum meanwhile. It returns false if the topic is no longer recorded. mu is held.
 func (f *LargeFrame) awaitMemory(more int64) bool {
-	in := f.link.In
+	in, t := f.link.In, f.link.Connection.Topic
 	for {
 		free := in.Pool.Turns.Beside(&f.Turn, more)
 		if in.Pool.MakeRoom(free, memory.ForLarge) {
 			return true
 		}
-		if !in.accepts(f.wait.Topic) {
+		if !in.accepts(t) {
 			return false
 		}
-		in.SealOpen()                              // otherwise the open chunk keeps its memory until it is old
+		in.sealOpen()                              // otherwise the open chunk keeps its memory until it is old
 		if c := in.Filling.TakeEmpty(); c != nil { // a chunk with connection records at most
 			in.Pool.Put(c)
 			continue
 		}
 		in.Pool.Turns.SetShort(true)
-		in.wait(&f.wait)
+		f.wait = in.wait(t, f.wait)
 		in.Pool.Turns.SetShort(false)
 	}
 }

@@ -3,6 +3,7 @@ package intake
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
@@ -13,10 +14,13 @@ import (
 
 // largeOf is a large message of a link of its own, which needs so many bytes.
 func largeOf(in *Intake, need int64) *LargeFrame {
-	l := &Link{In: in, Connection: &account.Connection{Topic: new(Topic)}}
+	l := &Link{In: in, Connection: &account.Connection{Topic: new(account.Topic)}}
 	l.frame = LargeFrame{link: l, blocks: true, Turn: memory.Turn{Need: need}}
 	return &l.frame
 }
+
+// waits reports whether a link of a topic waits. The caller has the lock.
+func waits(t *account.Topic) bool { return t.HeldUp(time.Now().Add(time.Hour)) >= time.Hour }
 
 // TestLatchedMessagesBesideLargeOnes: where links wait, latched messages leave half of the buffer to
 // large ones, whether there are some or not.
@@ -71,7 +75,7 @@ func TestMemoryBesideSharedChunks(t *testing.T) {
 			in.Mode.Ended = true // so that nobody waits
 			in.Pool.Held, in.Pool.Shared = 9000, c.shared
 			f := largeOf(in, 5000)
-			f.wait.Topic, f.Turn.Shared = f.link.Connection.Topic, 100
+			f.Turn.Shared = 100
 			in.Mu.Lock()
 			if got := f.awaitMemory(more); got != want {
 				t.Errorf("with %d shared chunks there is room for %d bytes of 1000: %v, want %v", c.shared, more, got, want)
@@ -87,20 +91,20 @@ func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 	in := bareIntake(10_000, 100)
 	in.Mode.State, in.Pool.Blocks, in.Pool.Held = control.StateRecording, true, 10_000
 	f := largeOf(in, 5000)
-	f.wait.Topic, f.Turn.Shared = f.link.Connection.Topic, 100
+	f.Turn.Shared = 100
 	took := make(chan bool, 1)
 	go func() {
 		in.Mu.Lock()
 		defer in.Mu.Unlock()
 		took <- f.awaitMemory(1000)
 	}()
-	counts := func() (waits, short int) {
+	counts := func() (waiting bool, short int) {
 		in.Mu.Lock()
 		defer in.Mu.Unlock()
 		_, short = in.Pool.Turns.Waits()
-		return len(in.Account.Waits), short
+		return waits(f.link.Connection.Topic), short
 	}
-	testlink.WaitFor(t, func() bool { waits, _ := counts(); return waits == 1 })
+	testlink.WaitFor(t, func() bool { waiting, _ := counts(); return waiting })
 	if _, n := counts(); n != 1 {
 		t.Errorf("%d wait for memory, want 1", n)
 	}
@@ -125,7 +129,6 @@ func TestLatchedMessagesStay(t *testing.T) {
 	c := latchingConnection(in, "/a")
 	in.Latched.Remember(&c.Source, make([]byte, 2400)) // 4800 with its copy
 	f := largeOf(in, 5000)
-	f.wait.Topic = f.link.Connection.Topic
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if !f.awaitLease() || !f.awaitMemory(5000) || c.Last == nil {
@@ -141,7 +144,6 @@ func TestChunkWithoutMessagesMakesRoom(t *testing.T) {
 		in := bareIntake(100_000, 40_000)
 		in.Pool.Blocks, in.Mode.State = true, control.StateRecording
 		f := largeOf(in, 50_000)
-		f.wait.Topic = f.link.Connection.Topic
 		in.Mu.Lock()
 		defer in.Mu.Unlock()
 		if !in.OpenChunk() || !f.awaitLease() {
@@ -167,16 +169,15 @@ func TestNextInTheQueueIsTold(t *testing.T) {
 		taken := largeOf(in, 8000)
 		grantTo(t, in, &taken.Turn)
 		leases := make(chan bool, 2)
-		for i, need := range needs {
+		for _, need := range needs {
 			f := largeOf(in, need)
-			f.wait.Topic = f.link.Connection.Topic
 			f.Turn.Proven = need == 6000 // that is the first in the queue
 			go func() {
 				in.Mu.Lock()
 				defer in.Mu.Unlock()
 				leases <- f.awaitLease()
 			}()
-			testlink.WaitFor(t, func() bool { in.Mu.Lock(); defer in.Mu.Unlock(); return len(in.Account.Waits) == i+1 })
+			testlink.WaitFor(t, func() bool { in.Mu.Lock(); defer in.Mu.Unlock(); return waits(f.link.Connection.Topic) })
 		}
 		in.Mu.Lock()
 		in.Pool.Turns.End(&taken.Turn)

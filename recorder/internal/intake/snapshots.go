@@ -5,7 +5,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -38,65 +37,41 @@ func (d Snapshots) Simulated() bool { return d.in.cfg.Sim != nil }
 // Stamp returns the time of the recording at now.
 func (d Snapshots) Stamp(now time.Time) time.Time { return d.in.cfg.Sim.At(now) }
 
-// RepeatedInSnapshot accounts for latched messages that were written to a snapshot.
+// RepeatedInSnapshot counts the latched messages of a chunk that was written to a snapshot.
 func (d Snapshots) RepeatedInSnapshot(c *chunk.Sealed) {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
 	d.in.Account.Repeated(c)
 }
 
-// UnpinState lets go of the state where a snapshot begins.
-func (d Snapshots) UnpinState(s *latch.State) {
+// EndState releases what is latched where a snapshot begins.
+func (d Snapshots) EndState(s *latch.State) {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
-	d.in.Latched.UnpinState(s)
+	d.in.Latched.End(s)
 }
 
-// AddBefore adds copies of messages that come before the snapshot in the ring.
-func (d Snapshots) AddBefore(s *latch.State, all []latch.Pinned) error {
-	in := d.in
-	var counted int64
-	for _, l := range all {
-		l.Counted = in.Latched.Weight(len(l.Frame))
-		counted += l.Counted
-	}
-	if counted > 0 && !in.Files().claimLatched(counted) {
+// AddCut adds copies of messages that are cut off the beginning of the ring to what is latched where a
+// snapshot begins.
+func (d Snapshots) AddCut(s *latch.State, cut []*latch.Message) error {
+	bytes := d.in.Latched.Count(cut)
+	if bytes > 0 && !d.in.Files().claim(bytes) {
 		return latch.ErrNoMemory
 	}
-	s.AddBefore(all)
+	s.AddCut(cut)
 	return nil
 }
 
-// GoBy lets the notes of a chunk pass the ring.
-func (d Snapshots) GoBy(c *ring.Chunk) {
-	in := d.in
-	in.Mu.Lock()
-	in.Latched.Pass(c.TakeNotes())
-	in.Mu.Unlock()
-}
-
-// LatchedIn returns the last message of each latching connection in a sealed chunk, the latest
-// first, with a copy if there is memory for that and the chunk itself takes more.
-func (d Snapshots) LatchedIn(c *memory.Chunk) []latch.Pinned {
-	in := d.in
-	latching := d.LatchingOf(c.Sealed)
-	if latching == nil {
-		return nil
-	}
-	all, counted := in.Latched.Notes(c, latching)
-	copied := counted <= int64(len(c.Sealed.Record))
-	if copied {
-		in.Mu.Lock()
-		copied = in.Ring.Claim(counted)
-		in.Mu.Unlock()
-	}
-	latch.Settle(all, copied)
-	return all
+// GoBy makes the notes of a chunk that passes the ring part of the state before the ring.
+func (d Snapshots) GoBy(c *latch.Chunk) {
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Latched.Pass(c)
 }
 
 // LoseFromSnapshot counts the messages of a chunk that should be in a snapshot and are not,
 // where nothing else is written.
-func (d Snapshots) LoseFromSnapshot(c *chunk.Sealed, cause account.DropCause) {
+func (d Snapshots) LoseFromSnapshot(c *chunk.Sealed, cause control.DropCause) {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
 	d.in.Account.Lost(c, cause)
@@ -110,23 +85,25 @@ func (d Snapshots) SnapshotWritten(c *chunk.Sealed) {
 	d.in.Account.WrittenToSnapshot(c)
 }
 
-// ToRingChunk takes over a sealed chunk that the recording is done with.
-func (d Snapshots) ToRingChunk(c *memory.Chunk) ring.Chunk {
+// ToRingChunk takes over a sealed chunk that the recording is done with. The chunk is noted with the last
+// message of each latching connection: with a copy if there is memory for that and the chunk itself takes more.
+func (d Snapshots) ToRingChunk(c *memory.Chunk) *latch.Chunk {
 	in := d.in
-	notes := d.LatchedIn(c)
+	notes, bytes := in.Latched.Notes(c, d.LatchingOf(c.Sealed))
 	in.Mu.Lock()
+	copied := len(notes) > 0 && bytes <= int64(len(c.Sealed.Record)) && in.Ring.Claim(bytes)
 	own, counted := in.Ring.OwnMemory(c), c.Counted
 	in.Mu.Unlock()
-	kept := ring.Of(c, counted, own)
+	kept := latch.NewChunk(c, counted, own)
+	kept.Note(notes, copied)
 	if own != nil {
 		in.release(c)
 	}
-	in.Ring.Note(&kept, notes)
 	return kept
 }
 
 // AddToRing adds a chunk that the recording is done with.
-func (d Snapshots) AddToRing(c ring.Chunk) {
+func (d Snapshots) AddToRing(c *latch.Chunk) {
 	in := d.in
 	in.Mu.Lock()
 	in.Ring.Add(c)
@@ -142,11 +119,10 @@ func (d Snapshots) FreshChunk(n int) *memory.Chunk {
 }
 
 // GiveBack takes the memory of a chunk back.
-func (d Snapshots) GiveBack(c ring.Chunk) {
-	in := d.in
-	in.Mu.Lock()
-	in.Ring.Recycle(c)
-	in.Mu.Unlock()
+func (d Snapshots) GiveBack(c *latch.Chunk) {
+	d.in.Mu.Lock()
+	defer d.in.Mu.Unlock()
+	d.in.Latched.Leave(c)
 }
 
 // Count brings the account of a chunk up to date after the chunk has grown.
@@ -188,7 +164,7 @@ func (d Snapshots) BeginSnapshot(sn *ring.Taking) bool {
 	if in.Mode.Ended {
 		return false
 	}
-	in.SealOpen()
+	in.sealOpen()
 	sn.State = latch.AtTrigger(in.Account.Sources())
 	in.Ring.Begin(sn)
 	in.Enqueue(&command.Command{Kind: command.Snapshot, Taking: sn})
@@ -212,7 +188,7 @@ func (d Snapshots) RequestSnapshot(at time.Time) {
 	in.Mu.Unlock()
 }
 
-// EndRequest ends what RequestSnapshot has begun: the ring gives up chunks again.
+// EndRequest ends the request of RequestSnapshot: the ring gives up chunks again.
 func (d Snapshots) EndRequest() {
 	in := d.in
 	in.Mu.Lock()
@@ -221,7 +197,7 @@ func (d Snapshots) EndRequest() {
 }
 
 // TakeRing gives the ring to a snapshot.
-func (d Snapshots) TakeRing(sn *ring.Taking) []ring.Chunk {
+func (d Snapshots) TakeRing(sn *ring.Taking) []*latch.Chunk {
 	in := d.in
 	in.Mu.Lock()
 	chunks := in.Ring.TakeFor(sn)
@@ -238,11 +214,11 @@ func (d Snapshots) SnapshotClosed() {
 	in.Mu.Unlock()
 }
 
-// endSnapshot ends the snapshot that is being taken, if there is one, with what was received
-// until now. Mu is held.
+// endSnapshot ends the snapshot that is being taken, if there is one. Messages that were received until now belong
+// to the snapshot. mu is held.
 func (in *Intake) endSnapshot() {
 	if sn := in.Ring.End(); sn != nil {
-		in.SealOpen()
+		in.sealOpen()
 		in.Enqueue(&command.Command{Kind: command.EndSnapshot, Taking: sn})
 	}
 }

@@ -1,6 +1,7 @@
 // Package latch keeps the latest message of each latching publisher, for the files and the snapshots
-// that begin later. It is pure: the caller has the lock, which is that of the intake; a Message that
-// is pinned may be read without. The intake and the ring use it, and whoever writes what they hand on.
+// that begin later. The package is pure: the caller has the lock of the intake. The frame of a Message
+// that a caller was given may be read without the lock. The intake and the ring use latch, and whoever
+// writes the messages.
 package latch
 
 import (
@@ -28,32 +29,50 @@ type Source struct {
 	Last      *Message  // nil for none
 }
 
-// Message is the latest message of a latching publisher, to be repeated at the
-// start of each file. While it is pinned its frame does not
-// change, and may be read without the lock.
-type Message struct {
-	Frame   []byte
-	Chunk   *Held // in place of Frame: the message is the last one of its connection in this chunk
-	Pins    int   // writers that will read Frame or Chunk
-	Counted int64 // bytes that the memory counts for the message
-	Gone    bool  // released while pinned: the last Unpin gives the memory back
+// publisher is a node on a topic. A node that has come back with another header has several
+// connections.
+type publisher struct {
+	topic    string
+	callerID string
 }
 
-// Store keeps the latest message of each latching publisher: for the files that begin later,
-// and as the state where the ring of chunks for snapshots begins. The caller has the lock.
+func (c *Source) publisher() publisher { return publisher{c.Conn.Topic, c.Conn.Header.CallerID()} }
+
+// Message is a latched message. Its holders are counted: its Source while the message is the latest one,
+// the note of a chunk or the state before the ring, and each file and snapshot that will begin with it.
+// The last holder gives the memory back. The frame changes only while the Source alone has the message.
+type Message struct {
+	*Source
+	Frame   []byte // nil if the message is the last one of its connection in a chunk
+	chunk   *Chunk // that chunk; nil if there is a frame
+	holders int    // those that will release the message
+	counted int64  // bytes that the memory counts for the message
+	passed  uint64 // the place of the message in the order in which messages left the ring; zero before
+}
+
+// retain adds a holder of the message.
+func (l *Message) retain() *Message {
+	l.holders++
+	return l
+}
+
+// Store keeps the latest message of each latching publisher: for the files that begin later, and as the
+// state before the ring of chunks for snapshots. The caller has the lock.
 type Store struct {
-	mem   *memory.Memory
-	Off   bool // files do not begin with latched messages
-	Start ringStart
+	mem    *memory.Memory
+	Off    bool                 // files do not begin with latched messages
+	start  map[*Source]*Message // the state before the ring: the last messages in chunks that have left the ring or passed it
+	passed uint64               // messages that were part of the state before the ring
+	Free   func(*Chunk)         // takes back the memory of a chunk to which no message refers any more
 
 	shortage Shortage
-	Short    bool // a shortage was noted before
+	short    bool // a shortage was noted before
 }
 
 // Shortage is what could not be kept for want of memory.
 type Shortage struct {
 	Text  string // empty for nothing
-	Topic string // empty if several topics are concerned
+	Topic string
 }
 
 // New returns an empty store. off says that files do not begin with latched messages.
@@ -66,17 +85,11 @@ func (m *Store) TakeShortage() Shortage {
 	return s
 }
 
-// noteShortage notes why latched messages are not repeated, if it is the first reason.
+// noteShortage notes a shortage, if it is the first one.
 func (m *Store) noteShortage(text, topic string) {
-	if !m.Short {
-		m.Short, m.shortage = true, Shortage{text, topic}
+	if !m.short {
+		m.short, m.shortage = true, Shortage{text, topic}
 	}
-}
-
-// Pinned is a latched message on its way into a file.
-type Pinned struct {
-	*Source
-	*Message
 }
 
 // LastFrame returns the last of whole frames back to back.
@@ -90,71 +103,71 @@ func LastFrame(run []byte) []byte {
 	}
 }
 
-// Weight is what a latched message counts: for itself and for its copy on
-// the way to the file.
+// Weight returns how many bytes a latched message of n bytes counts: for itself and for its copy on the
+// way to the file.
 func (m *Store) Weight(n int) int64 { return 2 * m.mem.Weight(n) }
 
 // Remember keeps a copy of the latest message of c.
 func (m *Store) Remember(c *Source, frame []byte) {
-	if l := c.Last; l != nil && l.Pins == 0 && cap(l.Frame) >= len(frame) {
+	if l := c.Last; l != nil && l.holders == 1 && cap(l.Frame) >= len(frame) {
 		l.Frame = append(l.Frame[:0], frame...)
 		return
 	}
 	m.Forget(c)
-	weight := m.Weight(len(frame))
-	if !m.Reserve(weight, c) {
-		return
+	if m.Reserve(c, len(frame)) {
+		m.Keep(c, append([]byte(nil), frame...))
 	}
-	c.Last = &Message{Frame: append([]byte(nil), frame...), Counted: weight}
 }
 
-// Reserve takes n bytes of the budget for the latched message of c.
-// Beyond half of what shared chunks leave of the budget, or when it is used up, c is not
-// repeated until a later message of it finds room.
-func (m *Store) Reserve(n int64, c *Source) bool {
-	if (m.mem.LatchedFits(n) || m.yieldStart(n)) && m.mem.MakeRoom(n, memory.ForMessages) {
-		m.mem.UseLatched(n)
+// Reserve takes memory of the budget for a latched message of n bytes. Beyond half of what shared chunks
+// leave of the budget, or when it is used up, c is not repeated until a later message of it finds room.
+func (m *Store) Reserve(c *Source, n int) bool {
+	weight := m.Weight(n)
+	if (m.mem.LatchedFits(weight) || m.yieldStart(weight)) && m.mem.MakeRoom(weight, memory.ForMessages) {
+		m.mem.UseLatched(weight)
 		return true
 	}
 	m.noteShortage("no memory to repeat a latched message in the next file: -b is too small", c.Conn.Topic)
 	return false
 }
 
-// Forget releases the remembered message of c.
+// Keep makes frame, for which there is memory by Reserve, the latest message of c.
+func (m *Store) Keep(c *Source, frame []byte) {
+	m.Forget(c)
+	c.Last = &Message{Source: c, Frame: frame, holders: 1, counted: m.Weight(len(frame))}
+}
+
+// Forget releases the latest message of c.
 func (m *Store) Forget(c *Source) {
-	l := c.Last
-	if l == nil {
+	if c.Last != nil {
+		m.release(c.Last)
+		c.Last = nil
+	}
+}
+
+// release ends the part of one holder of a message.
+func (m *Store) release(l *Message) {
+	if l.holders--; l.holders > 0 {
 		return
 	}
-	c.Last = nil
-	if l.Pins > 0 {
-		l.Gone = true
-		return
-	}
-	m.releaseLatched(l)
-}
-
-func (m *Store) releaseLatched(l *Message) {
-	m.mem.UnuseLatched(l.Counted)
-	if l.Chunk != nil {
-		m.releaseHeld(l.Chunk)
+	m.mem.UnuseLatched(l.counted)
+	if l.chunk != nil {
+		m.unrefer(l.chunk)
 	}
 }
 
-// publisher is a node on a topic. One that has come back with another header has several
-// connections.
-type publisher struct {
-	topic    string
-	callerID string
+// Release releases messages that a file or a snapshot was given.
+func (m *Store) Release(all []*Message) {
+	for _, l := range all {
+		m.release(l)
+	}
 }
 
-func (c *Source) publisher() publisher { return publisher{c.Conn.Topic, c.Conn.Header.CallerID()} }
-
-// AtFile returns the latched messages of all publishers, or of those that pass want if it is not
-// nil. They stay as they are until unpin. Of one publisher that has come back with another header
-// only the connection with the latest message counts.
-func (m *Store) AtFile(sources []*Source, want func(*Source) bool) []Pinned {
-	var all []Pinned
+// AtFile returns the latched messages of all publishers, or of those that pass want if want is not nil, for
+// a file that begins now. The caller releases the messages. Of a publisher that has come back with another
+// header only the connection with the latest message counts.
+func (m *Store) AtFile(sources []*Source, want func(*Source) bool) []*Message {
+	var all []*Message
 	newest := map[publisher]*Source{}
 	for _, c := range sources {
 		if !c.Latching || c.Last == nil || m.Off && !c.EveryFile {
@@ -166,28 +179,11 @@ func (m *Store) AtFile(sources []*Source, want func(*Source) bool) []Pinned {
 		}
 	}
 	for _, c := range slices.Backward(sources) {
-		if newest[c.publisher()] != c || want != nil && !want(c) {
-			continue
+		if newest[c.publisher()] == c && (want == nil || want(c)) {
+			all = append(all, c.Last.retain())
 		}
-		all = append(all, c.pinLast())
 	}
 	return all
-}
-
-// pinLast returns the latched message of c, which stays as it is until unpin.
-func (c *Source) pinLast() Pinned {
-	c.Last.Pins++
-	return Pinned{c, c.Last}
-}
-
-// Unpin releases messages that were pinned.
-func (m *Store) Unpin(all []Pinned) {
-	for _, l := range all {
-		l.Pins--
-		if l.Gone && l.Pins == 0 {
-			m.releaseLatched(l.Message)
-		}
-	}
 }
 
 // Claim counts n bytes for latched messages on their way to a file, if that many bytes are free.

@@ -9,22 +9,22 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Frames finds the frames of latched messages, and counts the memory for that.
-type Frames interface {
-	FrameOf(l Pinned) (frame []byte, claimed int64, err error)
-	UnclaimLatched(n int64) // gives back what FrameOf has claimed
+// Claims counts the memory that chunks of latched messages take while they are unpacked.
+type Claims interface {
+	ClaimLatched(unpacked int64) (claimed int64, ok bool)
+	UnclaimLatched(claimed int64)
 }
 
 // Packer makes chunks of latched messages. It needs no lock.
 type Packer struct {
-	Frames      Frames
+	Claims      Claims
 	Compression rosbag.Compression
 	ChunkBytes  int // a chunk is sealed at this size
 }
 
 // Pack makes chunks of latched messages, with the time at, and hands them to write. A chunk is valid
 // during the call only. A message that cannot be had is left out and named in the error.
-func (p *Packer) Pack(all []Pinned, at rosbag.Time, write func(*chunk.Sealed) error) error {
+func (p *Packer) Pack(all []*Message, at rosbag.Time, write func(*chunk.Sealed) error) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -37,12 +37,12 @@ func (p *Packer) Pack(all []Pinned, at rosbag.Time, write func(*chunk.Sealed) er
 	var packed []byte
 	var missing error
 	for i, l := range slices.Backward(all) { // oldest connection first
-		frame, claimed, err := p.Frames.FrameOf(l)
+		frame, claimed, err := p.frame(l)
 		if err != nil {
 			missing = errors.Join(missing, fmt.Errorf("%s of %s: %w", l.Conn.Topic, l.Conn.Header.CallerID(), err))
 		} else {
 			b.AppendRun(l.Conn, at, frame, 1)
-			p.Frames.UnclaimLatched(claimed) // the builder has a copy
+			p.Claims.UnclaimLatched(claimed) // the builder has a copy
 		}
 		if b.Messages() == 0 || b.Len() <= p.ChunkBytes && i > 0 {
 			continue
@@ -60,4 +60,25 @@ func (p *Packer) Pack(all []Pinned, at rosbag.Time, write func(*chunk.Sealed) er
 		b.Reset(nil)
 	}
 	return missing
+}
+
+// frame returns the frame of a message, and how many bytes are claimed for that.
+func (p *Packer) frame(l *Message) (frame []byte, claimed int64, err error) {
+	if l.chunk == nil {
+		return l.Frame, 0, nil
+	}
+	claimed, ok := p.Claims.ClaimLatched(l.chunk.UncompressedBytes)
+	if !ok {
+		return nil, 0, ErrNoMemory
+	}
+	for m, err := range l.chunk.Messages() {
+		if err != nil {
+			p.Claims.UnclaimLatched(claimed)
+			return nil, 0, err
+		}
+		if m.Conn.ID == l.Conn.ID {
+			frame = m.Frame
+		}
+	}
+	return frame, claimed, nil
 }

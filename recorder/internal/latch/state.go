@@ -12,10 +12,9 @@ import (
 
 // State is what is latched where a snapshot begins. Whoever writes the snapshot owns it.
 type State struct {
-	atTrigger  []Pinned              // the latest message of each latching connection
-	unrecorded map[*Source]time.Time // when those came that were not recorded
-	AtStart    []Pinned              // the latest messages before the ring, in the order in which they came
-	Before     []Pinned              // those in what is cut off the beginning of the ring, in that order
+	atTrigger  []*Message            // the latest message of each latching connection
+	unrecorded map[*Source]time.Time // when those of atTrigger came that were not recorded
+	recorded   []*Message            // the latest messages before the ring, then those that are cut off its beginning, in the order in which they came
 }
 
 // AtTrigger returns what is latched now.
@@ -25,7 +24,7 @@ func AtTrigger(sources []*Source) State {
 		if !c.Latching || c.Last == nil {
 			continue
 		}
-		s.atTrigger = append(s.atTrigger, c.pinLast())
+		s.atTrigger = append(s.atTrigger, c.Last.retain())
 		if c.Missed {
 			s.unrecorded[c] = c.Latest
 		}
@@ -33,14 +32,42 @@ func AtTrigger(sources []*Source) State {
 	return s
 }
 
+// AddStart adds the state before the ring.
+func (m *Store) AddStart(s *State) {
+	inOrder := slices.SortedFunc(maps.Values(m.start), func(a, b *Message) int { return cmp.Compare(a.passed, b.passed) })
+	for _, l := range inOrder {
+		s.recorded = append(s.recorded, l.retain())
+	}
+}
+
+// Borrow returns a message of c whose frame belongs to a chunk. It counts nothing before Count.
+func Borrow(c *Source, frame []byte) *Message { return &Message{Source: c, Frame: frame, holders: 1} }
+
+// Count makes messages count copies of their frames, and returns how many bytes these are. Count needs no lock.
+func (m *Store) Count(all []*Message) (bytes int64) {
+	for _, l := range all {
+		l.counted = m.Weight(len(l.Frame))
+		bytes += l.counted
+	}
+	return bytes
+}
+
+// AddCut adds copies of messages that are cut off the beginning of the ring, each the latest of its
+// connection, in the order in which they came. The bytes of Count are claimed. AddCut needs no lock.
+func (s *State) AddCut(all []*Message) {
+	for _, l := range all {
+		l.Frame = bytes.Clone(l.Frame)
+	}
+	s.recorded = append(s.recorded, all...)
+}
+
 // Latest returns the latest message of each latching publisher from before begin, the newest
 // connection first. seen has the connections with messages in the snapshot.
-func (s *State) Latest(begin time.Time, seen map[rosbag.ConnID]bool) []Pinned {
-	newest := map[publisher]Pinned{}
-	offer := func(l Pinned) { newest[l.publisher()] = l }
-	recorded := slices.Concat(s.AtStart, s.Before)
+func (s *State) Latest(begin time.Time, seen map[rosbag.ConnID]bool) []*Message {
+	newest := map[publisher]*Message{}
+	offer := func(l *Message) { newest[l.publisher()] = l }
 	known := map[*Source]bool{}
-	for _, l := range recorded {
+	for _, l := range s.recorded {
 		known[l.Source] = true
 	}
 	for _, l := range s.atTrigger {
@@ -48,7 +75,7 @@ func (s *State) Latest(begin time.Time, seen map[rosbag.ConnID]bool) []Pinned {
 			offer(l)
 		}
 	}
-	for _, l := range recorded {
+	for _, l := range s.recorded {
 		offer(l)
 	}
 	for _, l := range s.atTrigger {
@@ -56,22 +83,12 @@ func (s *State) Latest(begin time.Time, seen map[rosbag.ConnID]bool) []Pinned {
 			offer(l)
 		}
 	}
-	return slices.SortedFunc(maps.Values(newest), func(a, b Pinned) int { return cmp.Compare(b.Conn.ID, a.Conn.ID) })
+	return slices.SortedFunc(maps.Values(newest), func(a, b *Message) int { return cmp.Compare(b.Conn.ID, a.Conn.ID) })
 }
 
-// UnpinState lets go of a state.
-func (m *Store) UnpinState(s *State) {
-	m.Unpin(s.atTrigger)
-	m.Unpin(s.AtStart)
-	m.Unpin(s.Before)
+// End releases the messages of a state.
+func (m *Store) End(s *State) {
+	m.Release(s.atTrigger)
+	m.Release(s.recorded)
 	*s = State{}
-}
-
-// AddBefore adds messages that come before the snapshot in the ring, for which counted bytes are
-// claimed. They are copied without the lock.
-func (s *State) AddBefore(all []Pinned) {
-	for _, l := range all {
-		l.Frame, l.Pins, l.Gone = bytes.Clone(l.Frame), 1, true
-	}
-	s.Before = append(s.Before, all...)
 }

@@ -46,19 +46,3 @@ func (r *Ring) spare(n int) []byte {
 	}
 	return nil
 }
-
-// Of returns a sealed chunk as the ring keeps it: with its record in own memory, or in its buffer if own is
-// nil. counted is what the memory counts for the buffer. The buffer of a chunk with own memory is to be given
-// back.
-func Of(c *memory.Chunk, counted int64, own []byte) Chunk {
-	kept := Chunk{Sealed: c.Sealed, Chunk: c, Weight: counted, FirstAt: c.FirstAt, LastAt: c.LastAt}
-	if own == nil {
-		return kept
-	}
-	sealed := *c.Sealed // which goes back with its buffer
-	own = append(own, sealed.Record...)
-	kept.Memory = own
-	sealed.Record, sealed.Counts, sealed.PayloadBytes = kept.Memory, slices.Clone(sealed.Counts), slices.Clone(sealed.PayloadBytes)
-	kept.Sealed, kept.Weight, kept.Chunk = &sealed, int64(cap(kept.Memory)), nil
-	return kept
-}

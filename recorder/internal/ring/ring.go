@@ -1,47 +1,16 @@
-// Package ring keeps sealed chunks for a snapshot, and knows which snapshot takes them. It is pure: the
-// caller has the lock, which is that of the intake. Only the intake calls it; whoever writes a snapshot
-// owns the Taking and the chunks that it was given.
+// Package ring keeps sealed chunks for a snapshot, and knows which snapshot takes them. The package is pure: the
+// caller has the lock of the intake. Only the intake calls it; whoever writes a snapshot owns the Taking and
+// the chunks of that snapshot.
 package ring
 
 import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
-
-// Chunk is a sealed chunk that waits in memory for a snapshot.
-type Chunk struct {
-	*chunk.Sealed
-	Chunk   *memory.Chunk // the buffer that has the record; nil if Memory has the record
-	Memory  []byte        // memory for the record alone; nil if Chunk has the record
-	Weight  int64         // bytes that the memory counts for Chunk or Memory
-	FirstAt time.Time     // when its first message came
-	LastAt  time.Time     // when its last message came
-
-	latched []latch.Pinned // the last message of each latching connection, until it has left the ring
-	Copied  int64          // bytes that the memory counts for copies of these messages
-	held    *latch.Held    // this chunk, for the messages that have no copy; nil if all have one
-}
-
-// TakeNotes returns the latched messages of the chunk, which has none from then on.
-func (c *Chunk) TakeNotes() []latch.Pinned {
-	notes := c.latched
-	c.latched, c.Copied = nil, 0
-	return notes
-}
-
-// MessageCount returns how many messages the chunk holds.
-func (c *Chunk) MessageCount() uint64 {
-	var n uint64
-	for _, m := range c.Counts {
-		n += uint64(m.Count)
-	}
-	return n
-}
 
 // Options says what a snapshot begins with, and how long it goes on.
 type Options struct {
@@ -51,17 +20,16 @@ type Options struct {
 	Only     bool          // nothing is written but snapshots
 }
 
-// Ring holds what a snapshot would begin with: the latest chunks, the oldest first. It knows which
+// Ring has the chunks that a snapshot would begin with: the latest chunks, the oldest first. It knows which
 // messages belong to the snapshot that is taken. Memory of the ring can be reclaimed at any time.
-// The caller has the lock.
 type Ring struct {
 	Options
 	mem     *memory.Memory
 	latched *latch.Store
-	Chunks  []Chunk
+	Chunks  []*latch.Chunk
 	Bytes   int64
 	Spare   [][]byte // memory of chunks that fell out, to be used again
-	Short   bool     // a part of the window was reclaimed since TakeShortage looked
+	short   bool     // a part of the window was reclaimed since TakeShortage looked
 	warned  bool     // TakeShortage has returned a shortage, and the ring has not reached back to the window since
 
 	Current    *Taking   // the snapshot whose post-roll goes on; nil for none
@@ -87,21 +55,21 @@ type Taking struct {
 // New returns an empty ring, whose memory mem may reclaim.
 func New(o Options, mem *memory.Memory, latched *latch.Store) *Ring {
 	r := &Ring{Options: o, mem: mem, latched: latched}
-	mem.Reserve = r
+	mem.Reserve, latched.Free = r, r.free
 	return r
 }
 
 // MaxSpare is how many pieces of memory the ring keeps to use again.
 const MaxSpare = 4
 
-// Push adds a chunk as the newest.
-func (r *Ring) Push(c Chunk) {
+// push adds a chunk as the newest.
+func (r *Ring) push(c *latch.Chunk) {
 	r.Chunks = append(r.Chunks, c)
-	r.Bytes += c.Weight + c.Copied
+	r.Bytes += c.Bytes()
 }
 
-// Reach returns how far back the ring reaches.
-func (r *Ring) Reach(now time.Time) time.Duration {
+// reach returns how far back the ring reaches.
+func (r *Ring) reach(now time.Time) time.Duration {
 	if len(r.Chunks) == 0 {
 		return 0
 	}
@@ -109,46 +77,17 @@ func (r *Ring) Reach(now time.Time) time.Duration {
 }
 
 // takeAll empties the ring.
-func (r *Ring) takeAll() []Chunk {
+func (r *Ring) takeAll() []*latch.Chunk {
 	all := slices.Clone(r.Chunks)
 	clear(r.Chunks)
 	r.Chunks, r.Bytes = r.Chunks[:0], 0
 	return all
 }
 
-// Note adds latched messages to a chunk.
-func (r *Ring) Note(c *Chunk, all []latch.Pinned) {
-	c.latched = all
-	holders := 1
-	for _, l := range all {
-		c.Copied += l.Counted
-		if l.Frame == nil {
-			holders++
-		}
-	}
-	if holders == 1 {
-		return
-	}
-	kept := Chunk{Chunk: c.Chunk, Memory: c.Memory, Weight: c.Weight}
-	c.held = &latch.Held{Sealed: c.Sealed, Chunk: c.Chunk, Weight: c.Weight, Holders: holders, Free: func() { r.free(kept) }}
-	for _, l := range all {
-		if l.Frame == nil {
-			l.Chunk = c.held
-		}
-	}
-}
-
-// Recycle takes the memory of a chunk back.
-func (r *Ring) Recycle(c Chunk) {
-	if c.held == nil || !r.latched.KeepHeld(c.held) {
-		r.free(c)
-	}
-}
-
 // free takes the memory of a chunk back to which no latched message refers.
-func (r *Ring) free(c Chunk) {
-	if c.Chunk != nil {
-		r.mem.Put(c.Chunk)
+func (r *Ring) free(c *latch.Chunk) {
+	if c.Buffer != nil {
+		r.mem.Put(c.Buffer)
 		return
 	}
 	if len(r.Spare) == MaxSpare || !r.mem.Fits(0) {
@@ -158,26 +97,26 @@ func (r *Ring) free(c Chunk) {
 	r.Spare = append(r.Spare, c.Memory)
 }
 
-// Add adds a chunk, and lets go of what is too old or too much.
-func (r *Ring) Add(c Chunk) {
-	r.Push(c)
-	if c.Chunk != nil {
-		r.mem.Retire(c.Chunk)
+// Add adds a chunk, and drops the oldest chunks that are outside the window or beyond the bound of the ring.
+func (r *Ring) Add(c *latch.Chunk) {
+	r.push(c)
+	if c.Buffer != nil {
+		r.mem.Retire(c.Buffer)
 	}
-	r.Expire(c.LastAt)
+	r.expire(c.LastAt)
 	for r.Bytes > r.Most {
-		r.Short = true
-		r.DropOldest()
+		r.short = true
+		r.dropOldest()
 	}
 }
 
-// Expire lets go of chunks that came wholly before the window.
-func (r *Ring) Expire(now time.Time) {
+// expire drops the chunks that came wholly before the window.
+func (r *Ring) expire(now time.Time) {
 	if at := r.Requested; !at.IsZero() && now.After(at) {
 		now = at
 	}
 	for r.Window > 0 && len(r.Chunks) > 0 && now.Sub(r.Chunks[0].LastAt) > r.Window {
-		r.DropOldest()
+		r.dropOldest()
 	}
 }
 
@@ -190,8 +129,8 @@ func (r *Ring) reclaim() bool {
 		r.Spare[last] = nil
 		r.Spare = r.Spare[:last]
 	case len(r.Chunks) > 0:
-		r.Short = true
-		r.DropOldest()
+		r.short = true
+		r.dropOldest()
 	default:
 		return false
 	}
@@ -232,14 +171,14 @@ func (r *Ring) Reclaim(why memory.Purpose, filled int64) bool {
 	return r.reclaim()
 }
 
-// DropOldest lets go of the oldest chunk.
-func (r *Ring) DropOldest() {
+// dropOldest drops the oldest chunk. Its notes become part of the state before the ring.
+func (r *Ring) dropOldest() {
 	oldest := r.Chunks[0]
-	r.Bytes -= oldest.Weight + oldest.Copied
-	r.latched.Pass(oldest.TakeNotes())
-	r.Chunks[0] = Chunk{}
+	r.Bytes -= oldest.Bytes()
+	r.Chunks[0] = nil
 	r.Chunks = r.Chunks[1:]
-	r.Recycle(oldest)
+	r.latched.Pass(oldest)
+	r.latched.Leave(oldest)
 }
 
 // IsOnly reports whether nothing is written but snapshots.
@@ -248,7 +187,7 @@ func (r *Ring) IsOnly() bool { return r != nil && r.Only }
 // Writing reports whether a snapshot is not complete.
 func (r *Ring) Writing() bool { return r != nil && r.Unfinished > 0 }
 
-// Due reports whether what was received at now comes after the post-roll.
+// Due reports whether a message that is received at now comes after the post-roll.
 func (r *Ring) Due(now time.Time) bool {
 	return r != nil && r.Current != nil && !now.Before(r.until)
 }
@@ -289,13 +228,13 @@ func (r *Ring) Request(at time.Time) {
 	}
 }
 
-// TakeFor gives all chunks to a snapshot, and what is latched before them.
-func (r *Ring) TakeFor(sn *Taking) []Chunk {
-	r.Expire(sn.At)
-	sn.State.AtStart = r.latched.PinStart()
+// TakeFor gives all chunks to a snapshot, and the state before the ring.
+func (r *Ring) TakeFor(sn *Taking) []*latch.Chunk {
+	r.expire(sn.At)
+	r.latched.AddStart(&sn.State)
 	chunks := r.takeAll()
-	for i := range chunks {
-		r.latched.Pass(chunks[i].TakeNotes())
+	for _, c := range chunks {
+		r.latched.Pass(c)
 	}
 	r.Pending--
 	return chunks

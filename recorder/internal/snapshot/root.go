@@ -9,48 +9,46 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
-	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Root makes of the chunk that a snapshot begins with one that begins with the window,
-// and with the records of all connections that later chunks rely on: what is left by a
-// crash within the snapshot can be read then. A chunk that is one large message stays
-// as it is; so does one for which there is no memory. false means that nothing of it is
-// wanted.
-func (w *Writer) Root(sn *Snapshot, old ring.Chunk) (c ring.Chunk, wanted bool) {
+// root makes the first chunk of a snapshot anew: with the messages of the window only, and with the records of all
+// connections that later chunks rely on, so that the bag can be read even if a crash ends it. A chunk that is one
+// large message stays as it is, and so does a chunk if there is no memory for another. wanted is false if no message
+// of the chunk is in the window.
+func (w *Writer) root(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bool) {
 	var from time.Duration
 	before, span := sn.From.Sub(old.FirstAt), old.LastAt.Sub(old.FirstAt) // by the monotonic clock, whatever others do
 	if before > 0 && span > 0 {
 		from = before
-		if p := passageOf(&old); w.In.Simulated() || p.back > 0 {
+		if p := passageOf(old); w.In.Simulated() || p.back > 0 {
 			from = time.Duration(float64(before) / float64(span) * float64(p.passed))
 		}
 	}
-	if from > 0 && before > span && w.divide(sn, &old, from, nil) == nil {
+	if from > 0 && before > span && w.divide(sn, old, from, nil) == nil {
 		w.In.GiveBack(old)
-		return ring.Chunk{}, false
+		return nil, false
 	}
-	if old.UncompressedBytes > int64(max(2*w.In.ChunkBytes(), LeastLarge)) && old.MessageCount() == 1 {
+	if old.UncompressedBytes > int64(max(2*w.In.ChunkBytes(), leastLarge)) && old.MessageCount() == 1 {
 		return old, true
 	}
-	sn.Rooted = true
+	sn.rooted = true
 	fresh := w.In.FreshChunk(int(old.UncompressedBytes))
 	if fresh == nil {
 		return old, true
 	}
 	fresh.Builder.Reset(nil)
-	sn.addConns([]ring.Chunk{old}) // some may be new
+	sn.addConns([]*latch.Chunk{old}) // some may be new
 	for _, c := range sn.Conns {
 		fresh.Builder.AppendRun(c, rosbag.Time{}, nil, 0)
 	}
-	err := w.divide(sn, &old, from, &fresh.Builder)
+	err := w.divide(sn, old, from, &fresh.Builder)
 	switch {
 	case err == nil && fresh.Builder.Messages() == 0:
-		sn.Rooted = false
+		sn.rooted = false
 		w.In.Release(fresh)
 		w.In.GiveBack(old)
-		return ring.Chunk{}, false
+		return nil, false
 	case err == nil:
 		fresh.Seal(w.pack)
 		err = fresh.Err
@@ -62,7 +60,7 @@ func (w *Writer) Root(sn *Snapshot, old ring.Chunk) (c ring.Chunk, wanted bool) 
 	}
 	w.In.GiveBack(old)
 	w.In.Count(fresh)
-	return ring.Chunk{Sealed: fresh.Sealed, Chunk: fresh}, true
+	return &latch.Chunk{Sealed: fresh.Sealed, Buffer: fresh}, true
 }
 
 // passage measures the time that passes by the stamps of messages in the order of their arrival.
@@ -78,8 +76,8 @@ type passage struct {
 // clockStep is how far a stamp is behind the latest one at least where the clock has gone back.
 const clockStep = time.Second
 
-// of returns the time from the first message to m. A mark may be about a moment before that of the
-// message before it: it comes with that one.
+// of returns the time from the first message to m. The stamp of a mark may be earlier than that of the message before
+// the mark: the mark comes at the time of that message.
 func (p *passage) of(m *rosbag.Message) time.Duration {
 	if m.Conn.Topic == bagnote.MarksTopic {
 		return p.passed
@@ -97,7 +95,7 @@ func (p *passage) of(m *rosbag.Message) time.Duration {
 }
 
 // passageOf measures a whole chunk, as far as it can be read.
-func passageOf(c *ring.Chunk) (p passage) {
+func passageOf(c *latch.Chunk) (p passage) {
 	for m, err := range c.Messages() {
 		if err != nil {
 			break
@@ -107,18 +105,18 @@ func passageOf(c *ring.Chunk) (p passage) {
 	return p
 }
 
-// divide appends the messages of c that come at from, counted from its first one, or later to b,
-// in their order: all of them if from is zero, also those with stamps before that of the first one,
-// as marks may have. What is latched before becomes part of the state where sn begins; there is an
-// error if there is no memory for that.
-func (w *Writer) divide(sn *Snapshot, c *ring.Chunk, from time.Duration, b *chunk.Builder) error {
+// divide appends to b, in their order, the messages of c that come at from or later, counted from the first message.
+// If from is zero these are all messages, also those with earlier stamps than the first one, as marks may have. The
+// latched messages before from become part of the state where sn begins; it is an error if there is no memory for
+// them.
+func (w *Writer) divide(sn *Snapshot, c *latch.Chunk, from time.Duration, b *chunk.Builder) error {
 	latching := w.In.LatchingOf(c.Sealed)
 	if b == nil && len(latching) == 0 {
 		return nil
 	}
-	var before []latch.Pinned
+	var cut []*latch.Message
 	var passed passage
-	last := map[*latch.Source]int{} // its place in before
+	last := map[*latch.Source]int{} // the place of its latest message in cut
 	for m, err := range c.Messages() {
 		switch {
 		case err != nil:
@@ -126,17 +124,17 @@ func (w *Writer) divide(sn *Snapshot, c *ring.Chunk, from time.Duration, b *chun
 		case (from == 0 || passed.of(m) >= from) && b != nil:
 			b.AppendRun(m.Conn, m.Time, m.Frame, 1)
 		case latching[m.Conn.ID] != nil:
-			l := latch.Pinned{Source: latching[m.Conn.ID], Message: &latch.Message{Frame: m.Frame}}
-			if i, ok := last[l.Source]; ok {
-				before[i].Message = nil // there is a later one
+			of := latching[m.Conn.ID]
+			if i, ok := last[of]; ok {
+				cut[i] = nil // there is a later one
 			}
-			last[l.Source] = len(before)
-			before = append(before, l)
+			last[of] = len(cut)
+			cut = append(cut, latch.Borrow(of, m.Frame))
 		}
 	}
-	before = slices.DeleteFunc(before, func(l latch.Pinned) bool { return l.Message == nil })
-	return w.In.AddBefore(&sn.State, before)
+	cut = slices.DeleteFunc(cut, func(l *latch.Message) bool { return l == nil })
+	return w.In.AddCut(&sn.State, cut)
 }
 
-// LeastLarge is how large a message is at least before its chunk is left as it is.
-const LeastLarge = 1 << 20
+// leastLarge is the least size of a message whose chunk stays as it is, in bytes.
+const leastLarge = 1 << 20

@@ -1,12 +1,237 @@
 package subscribe
 
 import (
+	"context"
+	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/internal/encode"
+	"github.com/gorosbag/gorosbag/recorder/internal/graph"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/testgraph"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/tcpros"
+	"github.com/gorosbag/gorosbag/tcpros/master"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// newNode starts a node, which ends with the test.
+func newNode(t *testing.T, masterURI, name string) *tcpros.Node {
+	t.Helper()
+	n, err := tcpros.NewNode(t.Context(), tcpros.NodeOptions{BaseName: name, MasterURI: masterURI, Getenv: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = n.Close(context.Background()) })
+	return n
+}
+
+// newIntake is an intake that ends each topic after so many messages; zero means never.
+func newIntake(limit int) *intake.Intake {
+	return intake.New(intake.Config{
+		Log: zap.NewNop(), Node: "/rec", Flush: time.Hour, Encoder: encode.New(encode.Options{}), OnChange: func() {},
+		Limits: []account.Limit{{Topics: "**", Count: limit}}, Memory: memory.Options{Limit: 8 << 20, ChunkBytes: 64 << 10},
+	})
+}
+
+// newSet is a set of a node in an empty graph, whose frames go to an intake.
+func newSet(t *testing.T, c Config) (*Set, *intake.Intake) {
+	t.Helper()
+	c.Node = newNode(t, testgraph.New(t).URI, "rec")
+	if c.Log == nil {
+		c.Log = zap.NewNop()
+	}
+	if c.IsNamed == nil {
+		c.IsNamed = func(string) bool { return false }
+	}
+	s, in := New(c), newIntake(2)
+	s.Record(in.Links())
+	s.LetIn()
+	return s, in
+}
+
+// topics returns the names of all accounts.
+func topics(in *intake.Intake) (names []string) {
+	all := in.Accounts().Summary(time.Now()).Topics
+	for _, f := range all {
+		names = append(names, f.Topic)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// TestAdd: one topic under two names is recorded once, under the first; a name that is none is an error.
+func TestAdd(t *testing.T) {
+	t.Parallel()
+	s, in := newSet(t, Config{})
+	defer s.Close()
+	for _, name := range []string{"chat", "/chat", "/other"} {
+		if err := s.Add(name, Named, time.Time{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := s.Add("not a name", Named, time.Time{}); err == nil {
+		t.Error("no error")
+	}
+	if d := cmp.Diff([]string{"/other", "chat"}, topics(in)); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestUpdate: what a round of discovery finds is subscribed to, but for topics of the recorder itself. A topic
+// that is refused is named once.
+func TestUpdate(t *testing.T) {
+	t.Parallel()
+	core, logs := observer.New(zap.WarnLevel)
+	s, in := newSet(t, Config{Log: zap.New(core)})
+	defer s.Close()
+	for _, found := range []graph.Found{
+		{Names: []string{"/a", "/rec/status", "/not a name"}, Live: 3},
+		{Names: []string{"/a", "/rec/status", "/not a name", "/b"}},
+		{Names: []string{"/unseen"}, Same: true}, // as the result before, so nobody looks
+	} {
+		s.Update(found)
+	}
+	if d := cmp.Diff([]string{"/a", "/b"}, topics(in)); d != "" {
+		t.Error(d)
+	}
+	if all := logs.All(); len(all) != 1 || all[0].ContextMap()["topic"] != "/not a name" {
+		t.Errorf("logged: %v", all)
+	}
+}
+
+// TestDeserted: of the topics that nobody publishes any more MostDeserted stay, and those that the user named.
+// A topic that comes back has the account that it had.
+func TestDeserted(t *testing.T) {
+	t.Parallel()
+	const named, linked, left = "/t000", "/t001", 3
+	s, in := newSet(t, Config{IsNamed: func(topic string) bool { return topic == named }})
+	defer s.Close()
+	var names []string
+	for i := range MostDeserted + left + 2 {
+		names = append(names, fmt.Sprintf("/t%03d", i))
+	}
+	s.Update(graph.Found{Names: names, All: true})
+	l, err := in.Links().OpenLink(s.subs[linked].topic, testlink.Info(linked, "/p"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]*account.Topic{}
+	for _, name := range names {
+		all[name] = s.subs[name].topic
+	}
+	s.Update(graph.Found{Names: []string{"/new"}, All: false}) // of one node: says nothing about others
+	if n := len(s.subs); n != len(names)+1 {
+		t.Fatalf("%d topics", n)
+	}
+	s.Update(graph.Found{Names: []string{"/new"}, All: true})
+	if n := len(s.subs); n != len(names)+1-left || s.subs[named] == nil || s.subs[linked] == nil {
+		t.Errorf("%d topics stay, want %d", n, len(names)+1-left)
+	}
+	l.Closed(nil)
+	s.Update(graph.Found{Names: names, All: true})
+	for _, name := range names {
+		if sub := s.subs[name]; sub == nil || sub.topic != all[name] {
+			t.Errorf("%s does not have the account that it had", name)
+		}
+	}
+	if n := len(topics(in)); n != len(names)+1 {
+		t.Errorf("%d accounts of %d topics", n, len(names)+1)
+	}
+}
+
+// TestEndLimited: a topic is left when it has its messages; the last one ends the recording.
+func TestEndLimited(t *testing.T) {
+	t.Parallel()
+	s, in := newSet(t, Config{})
+	defer s.Close()
+	for i, name := range []string{"/a", "/b"} {
+		if err := s.Add(name, Named, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		l, err := in.Links().OpenLink(s.subs[name].topic, testlink.Info(name, "/p"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i > 0 && s.EndLimited() {
+			t.Error("ended before its last topic")
+		}
+		l.Frames(testlink.Numbered(1, 2), 2, time.Now())
+	}
+	if !s.subs["/a"].ended || s.subs["/b"].ended {
+		t.Error("the wrong topic is left")
+	}
+	if !s.EndLimited() {
+		t.Error("not ended, although all topics have their messages")
+	}
+}
+
+// TestNoteWaiting: a topic that the master never heard of waits for the master.
+func TestNoteWaiting(t *testing.T) {
+	t.Parallel()
+	s := New(Config{Node: newNode(t, "http://127.0.0.1:1/", "rec"), Log: zap.NewNop(), IsNamed: func(string) bool { return true }})
+	in := newIntake(0)
+	s.Record(in.Links())
+	s.LetIn()
+	defer s.Close()
+	if err := s.Add("/a", Named, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	s.NoteWaiting()
+	if all := in.Accounts().Summary(time.Now()).Topics; len(all) != 1 || all[0].Waiting != control.WaitingMaster {
+		t.Errorf("%+v", all)
+	}
+}
+
+// TestLinksWait: links that open before the recording is there wait for it, or end with it.
+func TestLinksWait(t *testing.T) {
+	t.Parallel()
+	for name, begins := range map[string]bool{"begins": true, "does not begin": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, err := master.New(t.Context(), master.Options{Listen: "127.0.0.1:0"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close() //nolint:errcheck // of the test
+			robot := newNode(t, m.URI(), "robot")
+			pub, err := robot.Advertise(tcpros.AdvertiseOptions{
+				Topic: "/t", Type: "std_msgs/String", MD5Sum: "992ce8a1687cec8c8bd883ec73ca41d1", MessageDefinition: "string data\n", Latching: true,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			pub.Source(true).Publish(testlink.Frame(1, 1, 12))
+			s := New(Config{Node: newNode(t, m.URI(), "rec"), Log: zap.NewNop(), IsNamed: func(string) bool { return true }})
+			if err := s.Add("/t", Named, time.Time{}); err != nil {
+				t.Fatal(err)
+			}
+			if !begins {
+				s.Refuse()
+				return
+			}
+			in := newIntake(0)
+			s.Record(in.Links())
+			s.LetIn()
+			testlink.WaitFor(t, func() bool {
+				all := in.Accounts().Summary(time.Now()).Topics
+				return len(all) == 1 && all[0].Messages == 1
+			})
+			s.Close()
+		})
+	}
+}
 
 // TestLogSubscribed: what was subscribed to since the last line is one line, and none if
 // nothing was.

@@ -24,8 +24,7 @@ import (
 
 // Options says what viewers are told, and how much memory they may take.
 type Options struct {
-	Name   string // of the source, as viewers show it
-	Distro string // of ROS
+	Name string // of the source, as viewers show it
 	// Memory bounds all copies of messages: those that viewers have not received, and those of
 	// latching publishers. Zero means DefaultMemory.
 	Memory int64
@@ -104,7 +103,7 @@ func (t *Tap) Source() *live.Source {
 }
 
 func (t *Tap) info() live.Info {
-	return live.Info{Name: t.options.Name, Session: t.session, Distro: t.options.Distro, Clock: t.clock.Load() != nil}
+	return live.Info{Name: t.options.Name, Session: t.session, Clock: t.clock.Load() != nil}
 }
 
 // Follow says that messages are stamped by a clock of the graph, which viewers follow, too.

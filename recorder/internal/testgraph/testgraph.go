@@ -22,9 +22,10 @@ type Graph struct {
 	Publishers    map[string][]string // by topic
 	Nodes         map[string]string   // slave URIs
 	Services      map[string]bool
-	Subscriptions []any    // of every node
-	Registered    []string // topics in the order of their registration by subscribers
-	Listed        int      // how often the topics were asked for
+	Params        map[string]any // by key
+	Subscriptions []any          // of every node
+	Registered    []string       // topics in the order of their registration by subscribers
+	Listed        int            // how often the topics were asked for
 
 	Registers func(topic string) // if set, is called before a registration is answered, without the lock
 }
@@ -32,7 +33,7 @@ type Graph struct {
 // New starts a graph that ends with the test.
 func New(t *testing.T) *Graph {
 	t.Helper()
-	g := &Graph{}
+	g := &Graph{Nodes: map[string]string{}}
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -100,6 +101,10 @@ func (g *Graph) answer(_ context.Context, _, method string, args []any) (any, er
 	case "lookupService":
 		if g.Services[args[1].(string)] {
 			return []any{1, "", "rosrpc://127.0.0.1:1"}, nil
+		}
+	case "getParam":
+		if value, ok := g.Params[args[1].(string)]; ok {
+			return []any{1, "", value}, nil
 		}
 	case "getSubscriptions":
 		return []any{1, "", g.Subscriptions}, nil

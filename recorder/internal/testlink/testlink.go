@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -60,6 +61,9 @@ func with(info tcpros.LinkInfo, key, value string) tcpros.LinkInfo {
 	}
 	return info
 }
+
+// CallerID returns the name of the publisher of a link.
+func CallerID(info tcpros.LinkInfo) string { return rosbag.Header(info.Header).CallerID() }
 
 // Numbered makes frames back to back whose payloads begin with the numbers.
 func Numbered(seqs ...uint32) []byte {
@@ -165,6 +169,45 @@ func Large(t *testing.T, l tcpros.LinkSink, seq uint32, n int) {
 		rest = rest[copy(room, rest):]
 	}
 	f.Commit(time.Now())
+}
+
+// Sink keeps what a link hands over. It is for one goroutine. It implements tcpros.LinkSink.
+type Sink struct {
+	Messages int
+	Last     []byte // the last run
+	Larges   int    // large messages, which are refused
+	Ended    int    // calls of Closed
+	Err      error  // of the last one
+}
+
+// Frames implements tcpros.LinkSink.
+func (s *Sink) Frames(run []byte, count int, _ time.Time) {
+	s.Messages += count
+	s.Last = append(s.Last[:0], run...)
+}
+
+// Large implements tcpros.LinkSink.
+func (s *Sink) Large(int) tcpros.LargeFrame {
+	s.Larges++
+	return nil
+}
+
+// Closed implements tcpros.LinkSink.
+func (s *Sink) Closed(err error) {
+	s.Ended++
+	s.Err = err
+}
+
+// SetClock returns now as it is after the wall clock was moved by d: the monotonic clock stays. The time
+// package offers no way, and the machine's clock is not ours.
+func SetClock(tb testing.TB, now time.Time, d time.Duration) time.Time {
+	tb.Helper()
+	moved := now
+	*(*uint64)(unsafe.Pointer(&moved)) += uint64(int64(d/time.Second)) << 30 // the seconds of time.Time.wall
+	if moved.Sub(now) != 0 || moved.Round(0).Sub(now.Round(0)) != d {
+		tb.Fatal("time.Time is not what this test knows")
+	}
+	return moved
 }
 
 // Connection is a connection of a bag.

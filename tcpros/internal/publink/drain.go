@@ -21,7 +21,7 @@ func Drain(ctx context.Context, timeout time.Duration, all []*Publication) error
 	var left []Undrained
 	for _, p := range all {
 		for _, l := range p.stopPublishing() {
-			// owner: drain; ends when the subscriber has closed or timed out.
+			// owner: Drain; ends when the subscriber has closed or timed out.
 			wg.Go(func() {
 				reason := l.drain(ctx, timeout)
 				p.Remove(l)

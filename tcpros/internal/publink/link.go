@@ -219,7 +219,7 @@ func (l *Link) Serve() error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer l.close()
-	// owner: serve; ends when the link is closed.
+	// owner: Serve; ends when the link is closed.
 	wg.Go(l.write)
 	err := l.watch()
 	l.mu.Lock()

@@ -8,7 +8,7 @@ import (
 )
 
 // agenda orders the registrations by urgency, so that the most urgent one is found without a look
-// at all others. registrar.mu guards it.
+// at all others. book.mu guards it.
 type agenda struct {
 	due   placeheap.Heap[*entry] // entries that need a call now; the most urgent first
 	later placeheap.Heap[*entry] // entries that need a call at a later time; the earliest first

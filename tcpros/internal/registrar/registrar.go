@@ -19,7 +19,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 
-// Limits of the registrar. Its intervals are in timing.
+// Limits of the registrar. Its intervals are in Timing.
 const (
 	contactMinWait = 50 * time.Millisecond
 	contactMaxWait = time.Second

@@ -156,20 +156,15 @@ func (m *Master) SetParam(ctx context.Context, key string, value any) error {
 	if err := names.CheckName(key); err != nil {
 		return err
 	}
-	set := func(hc *http.Client) error {
-		c := apiparam.NewClient(m.hostport, m.callerID, hc)
-		switch v := value.(type) {
-		case bool:
-			return c.SetParamBool(key, v)
-		case int:
-			return c.SetParamInt(key, v)
-		default:
-			return errors.ErrUnsupported
-		}
-	}
-	switch value.(type) {
-	case bool, int:
-		return m.call(ctx, m.hostport, masterReply, "setParam", set)
+	switch v := value.(type) {
+	case bool:
+		return m.call(ctx, m.hostport, masterReply, "setParam", func(hc *http.Client) error {
+			return apiparam.NewClient(m.hostport, m.callerID, hc).SetParamBool(key, v)
+		})
+	case int:
+		return m.call(ctx, m.hostport, masterReply, "setParam", func(hc *http.Client) error {
+			return apiparam.NewClient(m.hostport, m.callerID, hc).SetParamInt(key, v)
+		})
 	}
 	// goroslib does not escape strings, and has no lists and maps.
 	_, err := m.Raw(ctx, m.uri, masterReply, "setParam", key, value)

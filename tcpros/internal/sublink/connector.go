@@ -51,7 +51,7 @@ type Connector struct {
 	refilled time.Time // when the last token was added
 }
 
-// linkSchedule is the state of one link in the connector. connector.mu guards it.
+// linkSchedule is the state of one link in the connector. Connector.mu guards it.
 type linkSchedule struct {
 	peer   *peer
 	place  int                    // in Subscription.links
@@ -178,7 +178,7 @@ func (c *Connector) begin(l *link) {
 	l.sched.running, l.sched.reached, l.sched.again = true, false, false
 	ctx, end := c.env.Child()
 	l.sched.end = end
-	// owner: Subscription.wait; ends when the attempt fails, the link ends, or with ctx.
+	// owner: Subscription.Wait; ends when the attempt fails, the link ends, or with ctx.
 	l.sub.attempts.Go(func() {
 		defer end()
 		var lived time.Duration

@@ -127,7 +127,7 @@ func (s *Subscription) removeLink(l *link) {
 	s.links = s.links[:last]
 }
 
-// NewLink returns a link to a publisher, or nil if the URI is not usable.
+// newLink returns a link to a publisher, or nil if the URI is not usable.
 func (s *Subscription) newLink(uri string) *link {
 	hostport, err := endpoint.SplitURI(uri)
 	if err != nil {

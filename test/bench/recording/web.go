@@ -118,7 +118,7 @@ func (w *watcher) get(ctx context.Context, path string) io.ReadCloser {
 
 // follow reads events to their end. Each is in one write.
 func (w *watcher) follow(ctx context.Context) {
-	for _, path := range []string{"/", "/static/style.css", "/static/record.js", "/static/common.js", "/api/v1/bags"} {
+	for _, path := range []string{"/", "/static/style.css", "/static/gorecord.js", "/static/common.js", "/api/v1/bags"} {
 		w.drain(w.get(ctx, path))
 	}
 	events := w.get(ctx, "/api/v1/events")

@@ -86,7 +86,7 @@ func TestPlayRefuses(t *testing.T) {
 		"until before start":  {"-s 1 --until 0.5", 1, "goplay: --until is 500ms before --start"},
 		"until before bag":    {"--until @1499999999", 1, "goplay: --until is 1s before the earliest message of the bags"},
 		"start after the end": {"-s 5", 0, "No messages to play on specified topics.  Exiting."},
-		"says by how much":    {"-s 5", 0, `the window begins behind the last message of the bags {"by": "3.8s"}`},
+		"says how long it is": {"-s 5", 0, `the bags end before the time at which play begins: choose an earlier --start {"start": "5s", "length": "1.2s"}`},
 		"nothing selected":    {"--topics /typo --bags walk.bag", 1, `"values": ["/typo"]`},
 		"bad expression":      {"-e -x (", 1, `goplay: --exclude: "(": missing closing ) at "("`},
 		"denied":              {"--deny /ch*", 1, "goplay: not to be played: /chatter."},

@@ -51,7 +51,12 @@ func TestNoMaster(t *testing.T) {
 	alone := &harness.Graph{T: t, Port: harness.FreePort(t), Dir: t.TempDir()}
 	rec = alone.Start("gorecord", "-a", "-O", "out")
 	rec.Printed("Failed to contact master")
-	rec.Stop()
+	rec.Signal(syscall.SIGINT)
+	rec.Ended(3,
+		`the master never answered: no topic could be recorded {"master": "http://127.0.0.1:`+alone.Port+`"}`,
+		"lost: unknown, for the master never answered",
+		"gorecord: the master never answered; see the summary",
+	)
 	bags.Read(t, filepath.Join(alone.Dir, "out.bag"))
 }
 

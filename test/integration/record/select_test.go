@@ -209,4 +209,7 @@ func TestMisspelled(t *testing.T) {
 	some := g.Record("-e", "/camera/*", "-O", "some")
 	some.Printed("-e /camera/* is a regular expression")
 	some.Stop()
+	none := g.Record("-e", "/camrea/.*", "-O", "none")
+	none.Printed(`this pattern selects no topic yet; did you mean another? {"pattern": "/camrea/.*", "nearest": ["/camera/image", "/camera/image_raw"]}`)
+	none.Stop()
 }

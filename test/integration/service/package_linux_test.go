@@ -282,6 +282,8 @@ func TestPackage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	d.run("install", "-d", "-o", "gorosbag", "/var/lib/gorecord/robot") // as systemd does for gorecord@robot
+	d.run("touch", "/var/lib/gorecord/robot/.robot.gorecord")
 	d.run("dpkg", "--purge", "gorosbag")
 	after := d.files()
 	for _, name := range slices.Sorted(maps.Keys(after)) {
@@ -292,6 +294,69 @@ func TestPackage(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		if _, ok := after[name]; !ok {
 			t.Errorf("%s is gone", name)
+		}
+	}
+}
+
+// repack makes an older package of one, with other default configurations.
+const repack = `
+dpkg-deb --raw-extract "$1" /older
+sed -i 's/^Version: .*/Version: 1.2.2/' /older/DEBIAN/control
+for f in gorecord goplay; do echo '# older' >>/older/etc/gorecord/$f.yaml; done
+dpkg-deb -Znone --build /older "$2"
+rm -r /older`
+
+// TestPackageUpgrade: an upgrade and a downgrade keep the configuration that was changed, the bags
+// and what is enabled. A configuration that nobody changed becomes that of the package.
+func TestPackageUpgrade(t *testing.T) {
+	t.Parallel()
+	d := newDebian(t)
+	deb := debianPackage(t)
+	read := func(name string) string {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(d.root, name))
+		if err != nil {
+			t.Error(err)
+		}
+		return string(text)
+	}
+	const config, link = "/etc/gorecord/gorecord.yaml", "/etc/systemd/system/multi-user.target.wants/gorecord.service"
+	if out, err := exec.Command("cp", deb, filepath.Join(d.root, "gorosbag.deb")).CombinedOutput(); err != nil {
+		t.Fatalf("%s", out)
+	}
+	defer d.run("rm", "-f", "/gorosbag.deb", "/older.deb")
+	d.run("sh", "-ec", repack, "sh", "/gorosbag.deb", "/older.deb")
+
+	d.run("dpkg", "--install", "/older.deb")
+	defer d.run("dpkg", "--purge", "gorosbag")
+	d.run("systemctl", "enable", "gorecord")
+	d.run("sh", "-c", "echo 'require: true' >>"+config)
+	d.run("touch", "/var/lib/gorecord/kept.bag")
+	defer d.run("rm", "-f", "/var/lib/gorecord/kept.bag")
+	changed := read(config)
+
+	for _, step := range []struct{ file, version string }{{"/gorosbag.deb", "1.2.3~test"}, {"/older.deb", "1.2.2"}} {
+		// Without this option dpkg asks which configuration to take.
+		out := d.run("dpkg", "--force-confold", "--install", step.file)
+		older := step.version == "1.2.2"
+		if strings.Contains(out, "downgrading gorosbag from 1.2.3~test to 1.2.2") != older {
+			t.Errorf("%s: %s", step.version, out)
+		}
+		if got := d.run("dpkg-query", "--show", "--showformat=${Version} ${db:Status-Abbrev}", "gorosbag"); got != step.version+" ii " {
+			t.Errorf("%s: installed is %q", step.version, got)
+		}
+		if got := read(config); got != changed {
+			t.Errorf("%s: the configuration is now\n%s", step.version, got)
+		}
+		for _, name := range []string{config + ".dpkg-dist", "/etc/gorecord/goplay.yaml"} {
+			if got := read(name); strings.HasSuffix(got, "# older\n") != older {
+				t.Errorf("%s: %s is of the other version:\n%s", step.version, name, got)
+			}
+		}
+		d.run("test", "-L", link)
+		d.run("test", "-e", "/var/lib/gorecord/kept.bag")
+		if out := d.run("gorecord", "--config="+config, "--check-config"); out != "ok\n" {
+			t.Errorf("%s: --check-config prints %q", step.version, out)
 		}
 	}
 }

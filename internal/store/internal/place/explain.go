@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -105,10 +104,12 @@ func (l Place) Explain(err error) error {
 		e.Reason, e.Advice = "the region of the bucket is not known", "set AWS_REGION, or add ?region=NAME to the URL"
 	case name == "PermanentRedirect" || name == "AuthorizationHeaderMalformed" || name == "301":
 		e.Advice = "the bucket is in another region: set AWS_REGION, or ?region=NAME in the URL"
+	case strings.Contains(text, "checksum did not match"): // of the SDK of S3
+		e.Reason, e.Advice = "the content does not match the checksum that the store has of it", "the object is damaged: upload the bag again"
 	case unavailable(err):
 		e.kind = ErrUnreachable
-	case unreachable(err):
-		e.kind, e.Advice = ErrUnreachable, networkAdvice(l.URL.Scheme)
+	default:
+		l.explainNetwork(e)
 	}
 	return e
 }
@@ -146,7 +147,10 @@ func (l Place) explainFile(e *Error) bool {
 	case errors.Is(e.Err, syscall.ENOSPC) || errors.Is(e.Err, syscall.EDQUOT):
 		e.Advice = adviceFull
 	case errors.Is(e.Err, fs.ErrPermission):
-		e.kind, e.Advice = ErrDenied, "give the user of this program write access to the directory"
+		e.kind, e.Advice = ErrDenied, "give the user of this program access: to the file to read it, to the directory to upload"
+	case errors.Is(e.Err, fs.ErrNotExist):
+		e.kind, e.Reason, e.Advice = ErrNotFound, "no such file", "check the name, and that the disk or network share is mounted"
+		return true
 	default:
 		return false
 	}
@@ -193,20 +197,6 @@ func credentialAdvice(scheme string) string {
 	return ""
 }
 
-// networkAdvice says which settings select the host of a store.
-func networkAdvice(scheme string) string {
-	switch scheme {
-	case SchemeS3:
-		return "check the network; another store than Amazon's needs AWS_ENDPOINT_URL or ?endpoint=http://HOST:PORT in the URL"
-	case SchemeAzure:
-		return "check the network and AZURE_STORAGE_ACCOUNT"
-	}
-	return "check the network"
-}
-
-// ErrIdle means that a request of an upload made no progress.
-var ErrIdle = errors.New("no progress for two minutes")
-
 // unavailable reports whether the store, or a proxy before it, asks to try again later.
 func unavailable(err error) bool {
 	var resp interface{ HTTPStatusCode() int }
@@ -218,13 +208,6 @@ func unavailable(err error) bool {
 		return true
 	}
 	return false
-}
-
-// unreachable reports whether the store did not answer.
-func unreachable(err error) bool {
-	var op *net.OpError
-	var dns *net.DNSError
-	return errors.As(err, &op) || errors.As(err, &dns) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrIdle)
 }
 
 // maxReasonBytes bounds what is kept and shown of the text of a server.

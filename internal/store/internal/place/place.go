@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -50,9 +51,56 @@ func Parse(raw string) (Place, error) {
 	case u.Scheme == SchemeFile && u.Host != "" && u.Host != "localhost":
 		return l, l.Fail(nil, "a file URL has three slashes: file:///%s%s", u.Host, u.Path)
 	case u.Scheme != SchemeFile && u.Host == "":
-		return l, l.Fail(nil, "names no bucket: want %s://bucket/name", u.Scheme)
+		return l, l.Fail(nil, "names no %s: want %[2]s://%[1]s/name", bucketOf(u.Scheme), u.Scheme)
+	case !validPort(u):
+		return l, l.Fail(nil, "%s is not a port: want 1 to 65535", u.Port())
+	case u.Scheme == SchemeS3:
+		return l, l.checkEndpoint()
 	}
 	return l, nil
+}
+
+// bucketOf returns the word for what stands in the place of the host.
+func bucketOf(scheme string) string {
+	switch scheme {
+	case SchemeHTTP, SchemeHTTPS:
+		return "host"
+	case SchemeAzure:
+		return "container"
+	}
+	return "bucket"
+}
+
+// validPort reports whether the port of a URL can be one; without a port it is that of the scheme.
+func validPort(u *url.URL) bool {
+	port := u.Port()
+	n, err := strconv.ParseUint(port, 10, 16)
+	return port == "" || err == nil && n > 0
+}
+
+// endpoint returns the address of a store of S3 that is not Amazon's, and the name of the setting
+// that holds it. Both are empty if neither the URL nor the environment names one.
+func (l Place) endpoint() (name, address string) {
+	if address = l.URL.Query().Get("endpoint"); address != "" {
+		return "the endpoint of the URL", address
+	}
+	for _, name := range []string{"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"} {
+		if address = os.Getenv(name); address != "" {
+			return name, address
+		}
+	}
+	return "", ""
+}
+
+// checkEndpoint returns an error if the address of a store of S3 cannot be one. The SDK would notice at
+// the first request only. The address is not told: that of a variable may hold a password.
+func (l Place) checkEndpoint() error {
+	name, address := l.endpoint()
+	u, err := url.Parse(address)
+	if name == "" || err == nil && (u.Scheme == SchemeHTTP || u.Scheme == SchemeHTTPS) && u.Hostname() != "" && validPort(u) {
+		return nil
+	}
+	return l.Fail(nil, "%s is not the address of a store: want http://HOST:PORT or https://HOST", name)
 }
 
 // String shows the Place without its parameters, which may hold secrets.
@@ -103,7 +151,7 @@ func (l Place) BucketURL() string {
 // s3Defaults sets defaults for stores other than Amazon's: few of them have a host name for
 // each bucket, and none needs a region.
 func (l Place) s3Defaults(q url.Values) {
-	if !q.Has("endpoint") && os.Getenv("AWS_ENDPOINT_URL") == "" && os.Getenv("AWS_ENDPOINT_URL_S3") == "" {
+	if name, _ := l.endpoint(); name == "" {
 		return
 	}
 	if !q.Has("use_path_style") && !q.Has("s3ForcePathStyle") {

@@ -35,7 +35,6 @@ const (
 	minRetryDelay = 100 * time.Millisecond
 	maxRetryDelay = time.Second
 	retryTimeout  = 30 * time.Second // without progress; then the read fails
-	StallTimeout  = 15 * time.Second // without a byte of a response
 )
 
 // Cache reads an object in blocks and caches the most recently used ones. Sequential reads
@@ -67,8 +66,8 @@ type block struct {
 	element   *list.Element
 }
 
-// New returns a Cache of the object of size bytes that from reads. Reads fail after ctx is done. at is
-// what errors name.
+// New returns a Cache of an object of size bytes, which the Reader from reads and errors call at. Reads
+// fail after ctx is done.
 func New(ctx context.Context, at place.Place, from Reader, size int64) *Cache {
 	c := &Cache{at: at, source: from, size: size, retryDelay: minRetryDelay, blocks: map[int64]*block{}, requests: make(chan struct{}, maxRequests)}
 	c.ctx, c.cancel = context.WithCancel(ctx)
@@ -184,7 +183,7 @@ func (c *Cache) startFetch(index, count int64, ahead int) *block {
 	}
 	blocks[0].readAhead = ahead
 	c.evict()
-	// owner: close; ends when the blocks have arrived or with ctx.
+	// owner: Close; ends when the blocks have arrived or with ctx.
 	c.fetches.Go(func() { c.fetchWithRetry(blocks) })
 	return blocks[0]
 }
@@ -235,18 +234,15 @@ func (c *Cache) fetchWithRetry(blocks []*block) {
 	}
 }
 
-// ErrStalled means that a request made no progress.
-var ErrStalled = fmt.Errorf("nothing came for %v", StallTimeout)
-
 // fetchOnce makes one request and returns the number of complete blocks.
 func (c *Cache) fetchOnce(blocks []*block) (n int, err error) {
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	defer cancel(nil)
-	stall := time.AfterFunc(StallTimeout, func() { cancel(ErrStalled) })
+	stall := time.AfterFunc(place.StallTimeout, func() { cancel(place.ErrStalled) })
 	defer stall.Stop()
 	defer func() {
-		if err != nil && errors.Is(context.Cause(ctx), ErrStalled) {
-			err = ErrStalled
+		if err != nil && errors.Is(context.Cause(ctx), place.ErrStalled) {
+			err = place.ErrStalled
 		}
 	}()
 	from := blocks[0].index * blockBytes
@@ -262,7 +258,7 @@ func (c *Cache) fetchOnce(blocks []*block) (n int, err error) {
 		m, err := io.ReadFull(r, data)
 		c.fetched.Add(int64(m))
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = errConnectionLost
+			err = place.ErrBrokenOff
 		}
 		if err != nil {
 			return n, fmt.Errorf("at %d: %w", b.index*blockBytes+int64(m), err)
@@ -284,13 +280,10 @@ type stallReader struct {
 func (c *stallReader) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	if n > 0 {
-		c.stall.Reset(StallTimeout)
+		c.stall.Reset(place.StallTimeout)
 	}
 	return n, err
 }
-
-// errConnectionLost replaces io.ErrUnexpectedEOF, which would mean that the object is truncated.
-var errConnectionLost = errors.New("the connection broke off")
 
 // fail fails blocks that could not be fetched. The next read requests them again.
 func (c *Cache) fail(blocks []*block, err error) {

@@ -59,7 +59,7 @@ func TestNetworkAway(t *testing.T) {
 	}{
 		"for seconds":    {away: 20 * time.Second, most: 22 * time.Second},
 		"hangs":          {away: time.Second, hang: true, most: 18 * time.Second},
-		"for long":       {away: time.Minute, most: 33 * time.Second, want: errConnectionLost.Error()},
+		"for long":       {away: time.Minute, most: 33 * time.Second, want: place.ErrBrokenOff.Error()},
 		"hangs for long": {away: time.Minute, hang: true, most: 50 * time.Second, want: "nothing came"},
 	} {
 		t.Run(name, func(t *testing.T) {

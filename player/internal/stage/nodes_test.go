@@ -1,0 +1,129 @@
+package stage
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/player/internal/plan"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+func TestNodeName(t *testing.T) {
+	t.Parallel()
+	for caller, want := range map[string]string{
+		"/talker":        "/talker",
+		"/cam/left":      "/cam/left",
+		"cam//left/":     "/cam/left",
+		"/1 odd-name":    "/n1_odd_name",
+		"/9/ok":          "/9/ok",
+		"/a/_private":    "/a/n_private",
+		"/Grüße":         "/Gr__e",
+		"":               "",
+		"///":            "",
+		"/0":             "/n0",
+		"/with\nnewline": "/with_newline",
+	} {
+		if got := nodeName(caller); got != want {
+			t.Errorf("%q becomes %q, want %q", caller, got, want)
+		}
+	}
+	longest := "/" + strings.Repeat("x", maxNodeName-1)
+	if nodeName(longest) != longest || nodeName(longest+"x") != "" {
+		t.Error("the limit of a name is another one")
+	}
+}
+
+// TestTooManyPublishers: more nodes than maxNodes are an error that says what to do.
+func TestTooManyPublishers(t *testing.T) {
+	t.Parallel()
+	g := NewManyNodes(newNode(t, "play"), func(context.Context, string) (*tcpros.Node, error) { return nil, nil }, zap.NewNop())
+	g.opened = make([]*tcpros.Node, maxNodes)
+	err := g.Publishers(t.Context(), []string{"/play", "", "/another"})
+	if err == nil || !strings.Contains(err.Error(), "more than 256 publishers: play them from one node") {
+		t.Errorf("got %v", err)
+	}
+	g.opened = nil
+}
+
+// TestRegisteredNodes: the nodes are registered when the master lists each topic with each node that
+// advertises it.
+func TestRegisteredNodes(t *testing.T) {
+	t.Parallel()
+	one, two := newNode(t, "one"), newNode(t, "two")
+	g := NewManyNodes(one, nil, zap.NewNop())
+	g.topics = map[*tcpros.Node][]string{one: {"/a", "/b"}, two: {"/a"}}
+	for name, tc := range map[string]struct {
+		publishers map[string][]string
+		want       bool
+	}{
+		"all":               {map[string][]string{"/a": {"/two", "/x", "/one"}, "/b": {"/one"}}, true},
+		"one node is left":  {map[string][]string{"/a": {"/one"}, "/b": {"/one"}}, false},
+		"one topic is left": {map[string][]string{"/a": {"/one", "/two"}}, false},
+		"another node":      {map[string][]string{"/a": {"/one", "/two"}, "/b": {"/two"}}, false},
+		"nothing":           {nil, false},
+	} {
+		if got := g.registered(&tcpros.SystemState{Publishers: tc.publishers}); got != tc.want {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
+// TestJointPublication: what several nodes publish counts as one publication.
+func TestJointPublication(t *testing.T) {
+	t.Parallel()
+	left, right, own := newNode(t, "left"), newNode(t, "right"), newNode(t, "play")
+	n := func(n int) func() int { return func() int { return n } }
+	a := &fakePublication{topic: "/t", subscribers: n(3), dropped: 2}
+	b := &fakePublication{topic: "/t", subscribers: n(1), dropped: 5}
+	a.linked, b.linked = linkedTo("/x", "/y").linked, linkedTo("/y", "/z").linked
+	g := NewManyNodes(own, nil, zap.NewNop())
+	g.byCaller = map[string]*tcpros.Node{"/left": left, "/left_again": left, "/right": right}
+	p := &jointPublication{graph: g, parts: []Publication{a, b}, byNode: map[*tcpros.Node]Publication{left: a, right: b}}
+
+	if p.Topic() != "/t" || p.Subscribers() != 1 || p.Dropped() != 7 {
+		t.Errorf("topic %s, %d subscribers, %d dropped", p.Topic(), p.Subscribers(), p.Dropped())
+	}
+	if got := fmt.Sprint(p.Linked("/x"), p.Linked("/y"), p.Linked("/z")); got != "false true false" {
+		t.Errorf("linked: %s", got)
+	}
+	if d := cmp.Diff(append(a.Stats(), b.Stats()...), p.Stats()); d != "" {
+		t.Errorf("stats (-want +got):\n%s", d)
+	}
+	for caller, want := range map[string]*fakePublication{"/left": a, "/left_again": a, "/right": b, "/unknown": a} {
+		if got := p.Source(plan.PublisherID{CallerID: caller}); got != (fakeSender{want}) {
+			t.Errorf("%s publishes by another node", caller)
+		}
+	}
+	if !p.Room() {
+		t.Error("no room")
+	}
+	if b.full = true; p.Room() {
+		t.Error("room, although a node has none")
+	}
+	if p.Close(); !a.closed || !b.closed {
+		t.Errorf("closed: %v, %v", a.closed, b.closed)
+	}
+}
+
+// newNode returns a node whose master does not exist.
+func newNode(t *testing.T, name string) *tcpros.Node {
+	t.Helper()
+	n, err := tcpros.NewNode(t.Context(), tcpros.NodeOptions{
+		BaseName: name, MasterURI: "http://127.0.0.1:1/", Bind: "127.0.0.1", Getenv: func(string) string { return "" },
+		Args: tcpros.Args{Hostname: "127.0.0.1"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel() // there is no master to tell
+		_ = n.Close(ctx)
+	})
+	return n
+}

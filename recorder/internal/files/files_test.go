@@ -1,0 +1,265 @@
+package files_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
+	"github.com/gorosbag/gorosbag/recorder/internal/files"
+	"github.com/gorosbag/gorosbag/recorder/internal/retention"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var errInjected = errors.New("injected")
+
+// told notes, in order, what others are told of the bags.
+type told struct {
+	mu      sync.Mutex
+	news    []string
+	deleted map[string]account.Tally
+}
+
+func (n *told) note(format string, args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.news = append(n.news, fmt.Sprintf(format, args...))
+}
+
+func (n *told) Begun(path string)             { n.note("begun %s", filepath.Base(path)) }
+func (n *told) Finished(path string, _ int64) { n.note("finished %s", filepath.Base(path)) }
+func (n *told) FileClosed(part int)           { n.note("closed part %d", part) }
+func (n *told) CountDeleted(c map[string]account.Tally) {
+	n.note("deleted")
+	n.deleted = c
+}
+
+// bags returns the bags of a recording in a directory of the test.
+func bags(t *testing.T, o files.Config) (*files.Files, *told) {
+	t.Helper()
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	var err error
+	if o.Outputs, err = bagfile.OpenSeries(bagname.Output{Name: filepath.Join(t.TempDir(), "x")}, bagfile.SyncNone, true, o.Log); err != nil {
+		t.Fatal(err)
+	}
+	n := &told{}
+	o.Retain = retention.New(retention.Limits{}, o.Log, o.Outputs.Free, func(string) bool { return false })
+	o.Disk = disk.NewSpace(0, "", false, o.Outputs.Free, o.Log)
+	o.Counts, o.Handover, o.OnChange = n, n, func() {}
+	f := files.New(o)
+	f.Start()
+	t.Cleanup(func() {
+		if err := o.Outputs.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f, n
+}
+
+// begin begins the next bag of the recording, which is of a part.
+func begin(t *testing.T, f *files.Files, part int) *files.Bag {
+	t.Helper()
+	b, err := f.Create(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Part = part
+	f.Opened(b)
+	return b
+}
+
+// write writes so many messages to a bag.
+func write(t *testing.T, b *files.Bag, messages int) {
+	t.Helper()
+	var c chunk.Builder
+	c.Reset(nil)
+	for n := range messages {
+		c.AppendRun(testlink.Connection(), rosbag.Time{Sec: 1}, testlink.Frame(0, uint32(n), 8), 1)
+	}
+	z, err := chunk.NewCompressor(rosbag.CompressionNone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := c.Seal(z, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.WriteChunk(sealed); err != nil {
+		t.Fatal(err)
+	}
+	b.Count(sealed)
+}
+
+// failing is a file that cannot be closed.
+type failing struct{ disk.Handle }
+
+func (f failing) Close() error { return errors.Join(errInjected, f.Handle.Close()) }
+
+// TestClosing: who is told of a bag that is closed depends on how it is closed, and on what it is.
+func TestClosing(t *testing.T) {
+	t.Parallel()
+	const begun, done, closed = "begun x_0.bag", "finished x_0.bag", "closed part 7"
+	for name, test := range map[string]struct {
+		before   func(t *testing.T, b *files.Bag)
+		news     []string
+		fault    error // of the bag
+		failed   error // of the recording
+		messages uint64
+	}{
+		"well": {func(*testing.T, *files.Bag) {}, []string{begun, done, closed}, nil, nil, 3},
+		"a snapshot": {
+			func(_ *testing.T, b *files.Bag) { b.Snapshot = true }, []string{begun, done}, nil, nil, 3,
+		},
+		"with a fault": {
+			func(_ *testing.T, b *files.Bag) { b.Wrap(func(h disk.Handle) disk.Handle { return failing{h} }) },
+			[]string{begun, closed}, errInjected, errInjected, 0,
+		},
+		"moved away": {
+			func(t *testing.T, b *files.Bag) {
+				t.Helper()
+				if err := os.Rename(b.Path(), filepath.Join(t.TempDir(), "elsewhere.bag")); err != nil {
+					t.Fatal(err)
+				}
+			}, []string{begun, closed}, bagfile.ErrMoved, nil, 0,
+		},
+		"deleted": {
+			func(t *testing.T, b *files.Bag) {
+				t.Helper()
+				if err := os.Remove(b.Path()); err != nil {
+					t.Fatal(err)
+				}
+			}, []string{begun, "deleted", closed}, bagfile.ErrDeleted, bagfile.ErrDeleted, 0,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, n := bags(t, files.Config{})
+			b := begin(t, f, 7)
+			write(t, b, 3)
+			test.before(t, b)
+			f.Leave(b)
+			if _, err := b.Closed(t.Context()); !errors.Is(err, test.fault) || (err != nil) != (test.fault != nil) {
+				t.Errorf("closed with %v, want %v", err, test.fault)
+			}
+			if err := f.Close(nil); !errors.Is(err, test.failed) || (err != nil) != (test.failed != nil) {
+				t.Errorf("the recording ends with %v, want %v", err, test.failed)
+			}
+			if d := cmp.Diff(test.news, n.news); d != "" {
+				t.Error(d)
+			}
+			if test.fault == bagfile.ErrDeleted && n.deleted["/t"].Messages != 3 { //nolint:errorlint // of the table
+				t.Errorf("deleted: %+v", n.deleted)
+			}
+			var listed uint64
+			for _, b := range f.Finished.Bags() {
+				listed += b.Messages
+			}
+			if listed != test.messages {
+				t.Errorf("%d messages in listed bags, want %d", listed, test.messages)
+			}
+		})
+	}
+}
+
+// TestLastBag: the last bag is closed with the recording, and no limit of the retention concerns it.
+func TestLastBag(t *testing.T) {
+	t.Parallel()
+	f, _ := bags(t, files.Config{})
+	f.Retain.Limits = retention.Limits{Files: 1}
+	first := begin(t, f, 0)
+	f.Leave(first)
+	second := begin(t, f, 1)
+	f.Leave(second)
+	last := begin(t, f, 2)
+	if err := f.Close(last); err != nil {
+		t.Fatal(err)
+	}
+	for b, want := range map[*files.Bag]bool{first: false, second: true, last: true} {
+		if testlink.Exists(b.Target()) != want {
+			t.Errorf("%s exists: %v", b.Target(), !want)
+		}
+	}
+	if a := f.Finished.Account(); a.File != last.Target() || len(a.Files) != 3 || !a.Files[0].Deleted || a.Files[1].Deleted {
+		t.Errorf("%+v", a)
+	}
+}
+
+// TestStored: bytes of snapshots are stored, and are not growth of the recording.
+func TestStored(t *testing.T) {
+	t.Parallel()
+	f, _ := bags(t, files.Config{})
+	f.CountStored(&files.Bag{}, 100)
+	f.CountStored(&files.Bag{Snapshot: true}, 30)
+	if n := f.Stored(); n != 130 {
+		t.Errorf("%d bytes stored", n)
+	}
+	if err := f.Close(nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOpened: the user, the handover and the one who is to tell others learn the name of a new bag.
+func TestOpened(t *testing.T) {
+	t.Parallel()
+	core, logs := observer.New(zap.InfoLevel)
+	var announced []string
+	f, n := bags(t, files.Config{Log: zap.New(core), OnOpen: func(target string) { announced = append(announced, target) }})
+	b := begin(t, f, 0)
+	if d := cmp.Diff([]string{b.Target()}, announced); d != "" || len(n.news) != 1 {
+		t.Errorf("handed over %v; %s", n.news, d)
+	}
+	if err := f.Close(b); err != nil {
+		t.Error(err)
+	}
+	var said []string
+	for _, e := range logs.All() {
+		said = append(said, e.Message+" "+e.ContextMap()["file"].(string))
+	}
+	if d := cmp.Diff([]string{"Recording to " + b.Target(), "Closing " + b.Target()}, said); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestDirectoryIsRenamed: bags stay in their directory, and the user learns its new path once.
+func TestDirectoryIsRenamed(t *testing.T) {
+	t.Parallel()
+	core, logs := observer.New(zap.WarnLevel)
+	f, _ := bags(t, files.Config{Log: zap.New(core)})
+	b := begin(t, f, 0)
+	old := filepath.Dir(b.Target())
+	if err := os.Rename(old, old+"-moved"); err != nil {
+		t.Fatal(err)
+	}
+	f.FollowDirectory()
+	f.FollowDirectory()
+	if b.Target() != filepath.Join(old+"-moved", "x_0.bag") {
+		t.Skip("this system does not tell the path of an open directory")
+	}
+	if err := f.Close(b); err != nil {
+		t.Error(err)
+	}
+	if all := logs.All(); len(all) != 1 || all[0].ContextMap()["path"] != old+"-moved" {
+		t.Errorf("logged: %v", all)
+	}
+	if !testlink.Exists(b.Target()) {
+		t.Error("the bag is not where it says")
+	}
+}

@@ -1,0 +1,205 @@
+package ring
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+)
+
+// ringOf returns a ring with chunks of 100 bytes, one a second, in a buffer of 10,000 bytes.
+func ringOf(chunks int, start time.Time) *Ring {
+	mem := memory.New(memory.Options{Limit: 10_000, ChunkBytes: 100})
+	latched := latch.New(mem, false)
+	r := New(Options{Most: 1 << 40}, mem, &latched)
+	for i := range chunks {
+		at := start.Add(time.Duration(i) * time.Second)
+		r.push(&latch.Chunk{Memory: make([]byte, 0, 100), Weight: 100, FirstAt: at, LastAt: at.Add(500 * time.Millisecond)})
+		mem.Use(100)
+	}
+	return r
+}
+
+// TestRingKeepsTheWindow: a chunk goes when its last message is older than the window, not
+// with it; without a window none goes for its age.
+func TestRingKeepsTheWindow(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	last := func(i int) time.Time { return start.Add(time.Duration(i)*time.Second + 500*time.Millisecond) }
+	for name, c := range map[string]struct {
+		window time.Duration
+		now    time.Time
+		left   int
+	}{
+		"as old as the window": {10 * time.Second, last(1).Add(10 * time.Second), 4},
+		"a nanosecond older":   {10 * time.Second, last(1).Add(10*time.Second + 1), 3},
+		"all":                  {10 * time.Second, start.Add(time.Hour), 0},
+		"no window":            {0, start.Add(time.Hour), 5},
+	} {
+		r := ringOf(5, start)
+		r.Window = c.window
+		r.expire(c.now)
+		if len(r.Chunks) != c.left || r.Bytes != int64(100*c.left) || r.short {
+			t.Errorf("%s: %d chunks of %d bytes left, want %d; too short: %v", name, len(r.Chunks), r.Bytes, c.left, r.short)
+		}
+		if c.left > 0 && r.reach(c.now) != c.now.Sub(start.Add(time.Duration(5-c.left)*time.Second)) {
+			t.Errorf("%s: it reaches %v back", name, r.reach(c.now))
+		}
+		if c.left == 0 && r.reach(c.now) != 0 {
+			t.Errorf("%s: an empty ring reaches %v back", name, r.reach(c.now))
+		}
+	}
+}
+
+// TestRingKeepsItsSize: it may have as much as was given to it, and what does not fit
+// pushes out the oldest, which is told.
+func TestRingKeepsItsSize(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	for most, want := range map[int64]int{600: 6, 599: 5, 100: 1, 99: 0} {
+		r := ringOf(5, start)
+		r.Most = most
+		at := start.Add(5 * time.Second)
+		r.Add(&latch.Chunk{Weight: 100, FirstAt: at, LastAt: at})
+		if len(r.Chunks) != want || r.short != (want < 6) {
+			t.Errorf("of %d bytes: %d chunks, want %d; told that it is too short: %v", most, len(r.Chunks), want, r.short)
+		}
+		if want > 0 && !r.Chunks[want-1].FirstAt.Equal(at) {
+			t.Errorf("of %d bytes: the newest chunk is not kept", most)
+		}
+	}
+}
+
+// TestRingGivesMemory: first what is spare, then the oldest chunks, until there is none.
+func TestRingGivesMemory(t *testing.T) {
+	t.Parallel()
+	r := ringOf(3, time.Now())
+	second := r.Chunks[1].FirstAt
+	r.Spare = [][]byte{make([]byte, 0, 70)}
+	r.mem.Held += 70
+	if r.Held() != 370 || r.mem.Reserve.Reclaimable() != 370 {
+		t.Errorf("the ring holds %d bytes, of which the intake may have %d; want 370", r.Held(), r.mem.Reserve.Reclaimable())
+	}
+	if !r.Reclaim(memory.ForAny, 0) || r.mem.Held != 300 || len(r.Spare) != 0 || r.short {
+		t.Errorf("with spare memory: %d held, %d pieces spare, too short: %v", r.mem.Held, len(r.Spare), r.short)
+	}
+	if r.Spare[:1][0] != nil {
+		t.Error("the memory that was given up is still there")
+	}
+	r.mem.SetBudget(250) // so that nothing is spare
+	before := r.Chunks
+	if !r.Reclaim(memory.ForAny, 0) || r.mem.Held != 200 || !r.short || !r.Chunks[0].FirstAt.Equal(second) || before[0] != nil {
+		t.Errorf("without: %d held, too short: %v", r.mem.Held, r.short)
+	}
+	for r.Reclaim(memory.ForAny, 0) {
+	}
+	if r.mem.Held-r.Held() != 0 || len(r.Chunks) != 0 || r.Bytes != 0 {
+		t.Errorf("at the end %d held, %d chunks", r.mem.Held, len(r.Chunks))
+	}
+}
+
+// TestSpareMemoryOfTheRing: four pieces are kept to be used again, none while the buffer
+// is too full; and a piece is used for what fills at least two thirds of it.
+func TestSpareMemoryOfTheRing(t *testing.T) {
+	t.Parallel()
+	r := ringOf(6, time.Now())
+	for range 6 {
+		r.dropOldest()
+	}
+	if len(r.Spare) != 4 || r.mem.Held != 400 {
+		t.Errorf("%d pieces spare, %d bytes held; want 4 of 100 bytes", len(r.Spare), r.mem.Held)
+	}
+	full := ringOf(1, time.Now())
+	full.mem.Held = full.mem.Budget + 1
+	full.dropOldest()
+	if len(full.Spare) != 0 || full.mem.Held != full.mem.Budget-99 {
+		t.Errorf("beyond the budget %d pieces are kept, %d bytes held", len(full.Spare), full.mem.Held)
+	}
+}
+
+// TestWhenTheIntakeGetsTheRing: what a snapshot was asked for is given up only for a
+// recording that would lose messages; where links wait they get no more than their own
+// part of the buffer.
+func TestWhenTheIntakeGetsTheRing(t *testing.T) {
+	t.Parallel()
+	type state struct {
+		blocks, asked, only bool
+		filled              int64
+		want                bool
+	}
+	for name, s := range map[string]state{
+		"recording loses":                    {want: true},
+		"recording loses, asked":             {asked: true, want: true},
+		"snapshots only":                     {only: true, want: true},
+		"snapshots only, asked":              {only: true, asked: true},
+		"links wait":                         {blocks: true, filled: 2500, want: true},
+		"links wait with a byte more":        {blocks: true, filled: 2501},
+		"links wait, asked":                  {blocks: true, asked: true, filled: 2500},
+		"however much is filled, when lossy": {filled: 9000, want: true},
+	} {
+		r := ringOf(3, time.Now())
+		r.Most = 7500
+		r.mem.Held = 300 + s.filled + 40 + 60
+		r.mem.Idle, r.mem.Latched = 40, 60
+		if s.blocks {
+			r.mem.Blocks = true
+		}
+		if s.only {
+			r.Only = true
+		}
+		if s.asked {
+			r.Pending = 1
+		}
+		if got := r.mem.ReclaimFor(memory.ForMessages); got != s.want {
+			t.Errorf("%s: memory of the ring was given: %v, want %v", name, got, s.want)
+		}
+	}
+	if memory.New(memory.Options{Limit: 100, ChunkBytes: 100}).ReclaimFor(memory.ForMessages) {
+		t.Error("without snapshots there is a ring")
+	}
+}
+
+// TestRingIsTakenWhole: a snapshot gets all chunks in order, and the next begins anew.
+func TestRingIsTakenWhole(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	r := ringOf(3, start)
+	all := r.TakeFor(&Taking{})
+	if len(all) != 3 || len(r.Chunks) != 0 || r.Bytes != 0 {
+		t.Fatalf("%d taken, %d chunks of %d bytes left", len(all), len(r.Chunks), r.Bytes)
+	}
+	r.push(&latch.Chunk{Weight: 7})
+	for i, c := range all {
+		if !c.FirstAt.Equal(start.Add(time.Duration(i) * time.Second)) {
+			t.Errorf("chunk %d is of %v", i, c.FirstAt)
+		}
+	}
+	if r.Bytes != 7 {
+		t.Errorf("%d bytes in the ring, want 7", r.Bytes)
+	}
+}
+
+// TestMemoryForCopiesInTheRing: they may displace the oldest chunks, but not those of a snapshot
+// that was requested.
+func TestMemoryForCopiesInTheRing(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		budget  int64 // of which the ring has 200
+		pending int
+		want    bool
+		chunks  int // left
+	}{
+		"there is room":                     {300, 0, true, 2},
+		"there is room beside the snapshot": {300, 1, true, 2},
+		"in place of a chunk":               {299, 0, true, 1},
+		"not in place of the snapshot":      {299, 1, false, 2},
+	} {
+		r := ringOf(2, time.Now())
+		r.mem.SetBudget(tc.budget)
+		r.Pending = tc.pending
+		if got := r.Claim(100); got != tc.want || len(r.Chunks) != tc.chunks {
+			t.Errorf("%s: %v, %d chunks are left; want %v, %d", name, got, len(r.Chunks), tc.want, tc.chunks)
+		}
+	}
+}

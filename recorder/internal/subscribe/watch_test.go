@@ -1,0 +1,81 @@
+package subscribe
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// watching notes what it is shown of one topic.
+type watching struct {
+	topics  []string
+	sink    *testlink.Sink
+	shown   int
+	skipped int
+	before  int // messages that the sink had when the last one was shown
+	stamp   time.Time
+}
+
+func (w *watching) Topics() []string                               { return w.topics }
+func (w *watching) Open(string, rosbag.Header) control.LinkWatcher { return w }
+func (w *watching) Triggers() []control.TriggerStats               { return nil }
+func (w *watching) Skipped(messages int)                           { w.skipped += messages }
+func (w *watching) Frames(_ []byte, count int, stamp, _ time.Time) {
+	w.shown += count
+	w.stamp = stamp
+	w.before = w.sink.Messages
+}
+
+// TestWatchedLink: a watcher is shown messages when the recording has them, with the time of the recording;
+// links of other topics are as without a watcher.
+func TestWatchedLink(t *testing.T) {
+	t.Parallel()
+	sink := &testlink.Sink{}
+	w := &watching{topics: []string{"/t"}, sink: sink}
+	if got := Watched(w, nil, "/other", testlink.Info("/other", "/p"), sink); got != tcpros.LinkSink(sink) {
+		t.Errorf("a link that is not watched is %T", got)
+	}
+	if got := Watched(nil, nil, "/t", testlink.Info("/t", "/p"), sink); got != tcpros.LinkSink(sink) {
+		t.Errorf("without a watcher the link is %T", got)
+	}
+	at := time.Now()
+	sim := simtime.New()
+	sim.Set(5e9)
+	for clock, want := range map[*simtime.Sim]time.Time{nil: at, sim: time.Unix(5, 0)} {
+		l := Watched(w, clock, "/t", testlink.Info("/t", "/p"), sink)
+		before := w.shown
+		l.Frames(append(testlink.Frame(0, 1, 8), testlink.Frame(0, 2, 8)...), 2, at)
+		if w.shown != before+2 || w.before != sink.Messages || !w.stamp.Equal(want) {
+			t.Errorf("shown %d, when the recording had %d, at %v", w.shown, w.before, w.stamp)
+		}
+	}
+	l := Watched(w, nil, "/t", testlink.Info("/t", "/p"), sink)
+	if l.Large(1<<20) != nil || w.skipped != 1 || sink.Larges != 1 {
+		t.Errorf("a large message: %d skipped", w.skipped)
+	}
+	if _, ok := l.(tcpros.LostSink); !ok {
+		t.Error("losses of UDPROS are not counted on a watched link")
+	}
+	if l.Closed(nil); sink.Ended != 1 {
+		t.Error("the sink is not closed with the link")
+	}
+}
+
+// TestWatchedLinkAllocations: the recorder's part of a watched message allocates nothing.
+// It is not parallel: what others allocate would count.
+func TestWatchedLinkAllocations(t *testing.T) { //nolint:paralleltest // it counts allocations
+	sink := &testlink.Sink{}
+	w := &watching{topics: []string{"/t"}, sink: sink}
+	run, now := testlink.Frame(0, 1, 100), time.Now()
+	for _, topic := range []string{"/t", "/other"} {
+		l := Watched(w, nil, topic, testlink.Info(topic, "/p"), sink)
+		if n := testing.AllocsPerRun(300, func() { l.Frames(run, 1, now) }); n != 0 {
+			t.Errorf("%s: %v allocations", topic, n)
+		}
+	}
+}
