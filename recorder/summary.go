@@ -17,7 +17,7 @@ func (r *session) summary(d time.Duration) control.Summary {
 		s.Chunks = r.sink.Encoder.Stored()
 	}
 	if out := r.sink.Current(); r.sink.Abandoned.Load() && out != nil {
-		bytes := r.in.Accounts().FileBytes()
+		bytes := r.in.Accounts().Stats(time.Now()).FileBytes
 		s.File = out.Target() + bagname.ActiveSuffix
 		s.Bytes += bytes
 		s.Files = append(s.Files, control.FileSummary{File: s.File, Bytes: bytes})
@@ -28,12 +28,5 @@ func (r *session) summary(d time.Duration) control.Summary {
 		}
 	}
 	s.Missing = append(s.Missing, r.o.Select.unmatched()...)
-	return s
-}
-
-// lossesNow returns the account of what was lost until now.
-func (r *session) lossesNow() control.Summary {
-	s := r.in.Accounts().Summary(time.Now())
-	s.NoMaster = r.noMaster.Load()
 	return s
 }

@@ -84,9 +84,9 @@ func TestServices(t *testing.T) {
 		}
 	}
 	f.change(func(s *control.Stats) { s.File, s.Snapshots.Mode = "", control.SnapshotOnly })
-	for service, want := range map[string]string{"pause": "true: paused recording", "stop": "true: stopped"} {
-		if got := answer(t, command.ByService(face.Commands(), service), nil); got != want {
-			t.Errorf("when only snapshots are written ~%s answers %q, want %q", service, got, want)
+	for _, step := range []struct{ service, want string }{{"pause", "true: paused recording"}, {"stop", "true: stopped"}} {
+		if got := answer(t, command.ByService(face.Commands(), step.service), nil); got != step.want {
+			t.Errorf("when only snapshots are written ~%s answers %q, want %q", step.service, got, step.want)
 		}
 	}
 }

@@ -129,8 +129,9 @@ func TestClosing(t *testing.T) {
 			func(_ *testing.T, b *files.Bag) { b.Snapshot = true }, []string{begun, done}, nil, nil, 3,
 		},
 		"with a fault": {
-			func(_ *testing.T, b *files.Bag) { b.Wrap(func(h disk.Handle) disk.Handle { return failing{h} }) },
-			[]string{begun, closed}, errInjected, errInjected, 0,
+			func(_ *testing.T, b *files.Bag) {
+				b.Wrap(func(h disk.Handle) disk.Handle { return failing{h} })
+			}, []string{begun, closed}, errInjected, errInjected, 0,
 		},
 		"moved away": {
 			func(t *testing.T, b *files.Bag) {

@@ -37,13 +37,6 @@ func (d Accounts) Summary(now time.Time) control.Summary {
 	return control.Summary{Topics: in.Account.Summaries(in.Ring.IsOnly(), now), Unread: in.Account.EverUnread}
 }
 
-// FileBytes returns how much is written of the file that the intake fills.
-func (d Accounts) FileBytes() int64 {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	return d.in.Rotation.Stored()
-}
-
 // Overdue returns the publishers that have been without a link for long, of topics that are
 // recorded now.
 func (d Accounts) Overdue(now time.Time) []loss.Doubt {

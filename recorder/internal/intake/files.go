@@ -47,9 +47,6 @@ func (d Files) UnclaimLatched(claimed int64) {
 // ChunkBytes returns the size at which chunks are sealed.
 func (d Files) ChunkBytes() int { return d.in.Pool.ChunkBytes }
 
-// OnlySnapshots reports whether nothing is written but snapshots.
-func (d Files) OnlySnapshots() bool { return d.in.Ring.IsOnly() }
-
 // Stamp returns the time of the recording at now.
 func (d Files) Stamp(now time.Time) time.Time { return d.in.cfg.Sim.At(now) }
 

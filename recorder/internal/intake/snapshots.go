@@ -28,9 +28,6 @@ func (d Snapshots) LatchingOf(c *chunk.Sealed) map[rosbag.ConnID]*latch.Source {
 	return d.in.Account.LatchingOf(c)
 }
 
-// ChunkBytes returns the size at which chunks are sealed.
-func (d Snapshots) ChunkBytes() int { return d.in.Pool.ChunkBytes }
-
 // Simulated reports whether the recording goes by a clock of the graph.
 func (d Snapshots) Simulated() bool { return d.in.cfg.Sim != nil }
 

@@ -12,7 +12,7 @@ import (
 func (s *Sink) repeat(next *command.FileStart) {
 	defer s.In.ReleaseLatched(next.Latched)
 	s.Snapshotter.KeepMissed(next)
-	if s.err != nil || s.In.OnlySnapshots() {
+	if s.err != nil || s.Bags.OnlySnapshots {
 		return
 	}
 	if err := s.repeatLatched(next); err != nil {

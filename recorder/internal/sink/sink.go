@@ -131,7 +131,7 @@ func (s *Sink) write() {
 		}
 		c := next.Chunk
 		s.Encoder.Await(c)
-		if !s.In.OnlySnapshots() {
+		if !s.Bags.OnlySnapshots {
 			s.store(c)
 		}
 		if s.Snapshotter == nil {

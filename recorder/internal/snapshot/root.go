@@ -12,13 +12,13 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// root makes the first chunk of a snapshot anew: with the messages of the window only, and with the records of all
-// connections that later chunks rely on, so that the bag can be read even if a crash ends it. A chunk that is one
-// large message stays as it is, and so does a chunk if there is no memory for another. wanted is false if no message
-// of the chunk is in the window.
+// root rewrites the first chunk of a snapshot. The new chunk has no messages from before the window; what they
+// latch becomes part of the state that the snapshot begins with. It begins with the records of all connections
+// that later chunks use, so that what a crash leaves of the snapshot can be read. A chunk that is one large
+// message, or for which there is no memory, stays as it is. wanted is false if no message is in the window.
 func (w *Writer) root(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bool) {
 	var from time.Duration
-	before, span := sn.From.Sub(old.FirstAt), old.LastAt.Sub(old.FirstAt) // by the monotonic clock, whatever others do
+	before, span := sn.From.Sub(old.FirstAt), old.LastAt.Sub(old.FirstAt) // by the monotonic clock, not by stamps
 	if before > 0 && span > 0 {
 		from = before
 		if p := passageOf(old); w.In.Simulated() || p.back > 0 {
@@ -29,7 +29,7 @@ func (w *Writer) root(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bo
 		w.In.GiveBack(old)
 		return nil, false
 	}
-	if old.UncompressedBytes > int64(max(2*w.In.ChunkBytes(), leastLarge)) && old.MessageCount() == 1 {
+	if old.UncompressedBytes > int64(max(2*w.Packer.ChunkBytes, leastLarge)) && old.MessageCount() == 1 {
 		return old, true
 	}
 	sn.rooted = true
@@ -38,7 +38,7 @@ func (w *Writer) root(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bo
 		return old, true
 	}
 	fresh.Builder.Reset(nil)
-	sn.addConns([]*latch.Chunk{old}) // some may be new
+	sn.addConns([]*latch.Chunk{old}) // a chunk of the post-roll may have new ones
 	for _, c := range sn.Conns {
 		fresh.Builder.AppendRun(c, rosbag.Time{}, nil, 0)
 	}
@@ -63,21 +63,21 @@ func (w *Writer) root(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bo
 	return &latch.Chunk{Sealed: fresh.Sealed, Buffer: fresh}, true
 }
 
-// passage measures the time that passes by the stamps of messages in the order of their arrival.
-// Publishers overtake each other by little; a larger step back is one of the clock, over which
-// no time passes.
+// passage measures how much time passes from message to message, by their stamps, in the order of their
+// arrival. A stamp that is a little behind the latest one means that a publisher was overtaken by another. A
+// stamp that is far behind means that the clock has gone back; no time passes then.
 type passage struct {
 	begun  bool
 	first  rosbag.Time
-	passed time.Duration // until the latest stamp
-	back   time.Duration // by which the clock has gone back, all steps together
+	passed time.Duration // from the first message to the latest stamp, without steps back of the clock
+	back   time.Duration // the sum of all steps back of the clock
 }
 
-// clockStep is how far a stamp is behind the latest one at least where the clock has gone back.
+// clockStep is how far behind the latest one a stamp has to be for a step back of the clock.
 const clockStep = time.Second
 
-// of returns the time from the first message to m. The stamp of a mark may be earlier than that of the message before
-// the mark: the mark comes at the time of that message.
+// of returns the time from the first message to m. A mark may have the time of an earlier moment, so it counts
+// as if it came together with the message before it.
 func (p *passage) of(m *rosbag.Message) time.Duration {
 	if m.Conn.Topic == bagnote.MarksTopic {
 		return p.passed
@@ -94,7 +94,7 @@ func (p *passage) of(m *rosbag.Message) time.Duration {
 	return at
 }
 
-// passageOf measures a whole chunk, as far as it can be read.
+// passageOf measures a whole chunk, or the part of it that can be read.
 func passageOf(c *latch.Chunk) (p passage) {
 	for m, err := range c.Messages() {
 		if err != nil {
@@ -105,10 +105,10 @@ func passageOf(c *latch.Chunk) (p passage) {
 	return p
 }
 
-// divide appends to b, in their order, the messages of c that come at from or later, counted from the first message.
-// If from is zero these are all messages, also those with earlier stamps than the first one, as marks may have. The
-// latched messages before from become part of the state where sn begins; it is an error if there is no memory for
-// them.
+// divide appends to b, in their order, the messages of c that come at least from after the first one. If from is
+// zero these are all messages, also marks with a time before the first message. The latched messages that are
+// cut off become part of the state that sn begins with; it is an error if there is no memory for them. With a
+// nil b, all messages are cut off.
 func (w *Writer) divide(sn *Snapshot, c *latch.Chunk, from time.Duration, b *chunk.Builder) error {
 	latching := w.In.LatchingOf(c.Sealed)
 	if b == nil && len(latching) == 0 {
@@ -136,5 +136,5 @@ func (w *Writer) divide(sn *Snapshot, c *latch.Chunk, from time.Duration, b *chu
 	return w.In.AddCut(&sn.State, cut)
 }
 
-// leastLarge is the least size of a message whose chunk stays as it is, in bytes.
+// LeastLarge is the size in bytes from which a message counts as large, so that its chunk may stay as it is.
 const leastLarge = 1 << 20

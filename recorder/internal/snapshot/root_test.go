@@ -12,6 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
@@ -27,7 +28,7 @@ func writerOf(limit int64, chunkBytes int, sim *simtime.Sim) (*Writer, *intake.I
 		Log: zap.NewNop(), Memory: memory.Options{Limit: limit, ChunkBytes: chunkBytes}, Sim: sim, OnChange: func() {},
 		Encoder: encode.New(encode.Options{}), Ring: &ring.Options{Most: 1 << 40},
 	})
-	return New(Config{In: in.Snapshots(), Log: zap.NewNop()}), in
+	return New(Config{In: in.Snapshots(), Log: zap.NewNop(), Packer: latch.Packer{ChunkBytes: chunkBytes}}), in
 }
 
 // linkOf opens a link of a publisher.

@@ -204,7 +204,7 @@ func TestLinksWait(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer m.Close() //nolint:errcheck // of the test
+			defer m.Close()
 			robot := newNode(t, m.URI(), "robot")
 			pub, err := robot.Advertise(tcpros.AdvertiseOptions{
 				Topic: "/t", Type: "std_msgs/String", MD5Sum: "992ce8a1687cec8c8bd883ec73ca41d1", MessageDefinition: "string data\n", Latching: true,
