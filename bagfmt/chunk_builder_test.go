@@ -427,6 +427,42 @@ func TestWriterTakesConnections(t *testing.T) {
 	}
 }
 
+// TestWriterAdopts: a connection that another one stood for is written as itself once it is adopted.
+func TestWriterAdopts(t *testing.T) {
+	t.Parallel()
+	var f memFile
+	w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &rosbag.Connection{ID: 5, Topic: "/t", Header: header("a/A")}
+	for i := range uint32(2) {
+		if err := w.Write(c, rosbag.Time{Sec: i}, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Adopt(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := bagfmt.NewReader(bytes.NewReader(f.b), int64(len(f.b)), bagfmt.ReaderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []rosbag.ConnID
+	for m, err := range rosbag.Messages(r, rosbag.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, m.Conn.ID)
+	}
+	if d := cmp.Diff([]rosbag.ConnID{0, 5}, ids); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestWriterRefuses(t *testing.T) {
 	t.Parallel()
 	var f memFile

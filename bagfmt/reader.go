@@ -71,19 +71,11 @@ func (r *Reader) Info() rosbag.Info {
 }
 
 // MCAP returns what an MCAP file has beside messages, nil of a bag. The caller must not modify it.
-func (r *Reader) MCAP() *MCAPInfo {
+func (r *Reader) MCAP() *rosbag.MCAPInfo {
 	if r.t.MCAP == nil {
 		return nil
 	}
-	known := &r.t.MCAP.Info
-	out := &MCAPInfo{Profile: known.Profile, Library: known.Library}
-	for _, x := range known.Attachments {
-		out.Attachments = append(out.Attachments, MCAPExtra(x))
-	}
-	for _, x := range known.Metadata {
-		out.Metadata = append(out.Metadata, MCAPExtra(x))
-	}
-	return out
+	return &r.t.MCAP.MCAPInfo
 }
 
 // Connections returns all connections by ascending id. Those of an MCAP file have the ids of its

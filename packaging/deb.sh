@@ -43,7 +43,8 @@ cp packaging/completions/zsh "$stage/usr/share/zsh/vendor-completions/_gorosbag"
 cp packaging/systemd/*.service "$stage/usr/lib/systemd/system/"
 cp LICENSE "$stage/usr/share/doc/gorosbag/copyright"
 CGO_ENABLED=0 "$host/inventory" -licenses "$stage/usr/share/doc/gorosbag/third-party-licenses.txt"
-gzip -9nc CHANGELOG.md >"$stage/usr/share/doc/gorosbag/changelog.gz"
+# apt takes changelog.gz for one in Debian's format.
+gzip -9nc CHANGELOG.md >"$stage/usr/share/doc/gorosbag/CHANGELOG.md.gz"
 chmod -R u=rwX,go=rX "$stage"
 
 $nfpm package --config packaging/nfpm.yaml --packager deb --target bin/deb/

@@ -6,9 +6,6 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
-	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -16,13 +13,13 @@ import (
 // kept free for topics with little traffic is dropped itself, and they lose nothing.
 func TestLargeMessageLeavesRoomForLightTopics(t *testing.T) {
 	t.Parallel()
-	const chunkBytes = 200_000
+	const chunkBytes, overhead = 200_000, 16 << 10 // the overhead is that of a large message in its chunk
 	d := newSlowDisk(t, Options{BufferBytes: 8 << 20, ChunkBytes: chunkBytes, Sync: SyncNone})
 	p := d.pipe
 	first, second, imu := open(t, p, "/camera", "/p"), open(t, p, "/map", "/p"), open(t, p, "/imu", "/p")
 	offer(first, testlink.Frame(0, 0, 5_000_000))
 	// There would be room for it, but for little else.
-	if m := second.Large(int(bytesLeft(p.Intake)) - intake.LargeOverhead - chunkBytes/2); m != nil {
+	if m := second.Large(int(bytesLeft(p.Intake)) - overhead - chunkBytes/2); m != nil {
 		t.Error("a large message that takes the last room of the buffer was begun")
 		m.Abort()
 	}
@@ -37,23 +34,10 @@ func TestLargeMessageLeavesRoomForLightTopics(t *testing.T) {
 	if n := lost(imu); n != 0 {
 		t.Errorf("the IMU lost %d of 200 messages to one large message of another topic", n)
 	}
-	if n := accountOf(second).Dropped[account.DropBufferFull]; n != 1 {
+	if n := accountOf(second).Dropped[control.DropBufferFull]; n != 1 {
 		t.Errorf("the large message was dropped %d times, want once: it takes the last room of the buffer", n)
 	}
 	if n := lost(first); n != 0 {
 		t.Errorf("a message that fits was dropped")
-	}
-}
-
-// TestRoomThatNobodyWants: an open chunk is no room for a topic that is not recorded.
-func TestRoomThatNobodyWants(t *testing.T) {
-	t.Parallel()
-	p := bareIntake(-1, 100)
-	p.Filling.Open = new(memory.Chunk)
-	for state, want := range map[control.State]bool{control.StateRecording: true, control.StatePaused: false} {
-		p.Mode.State = state
-		if got := p.WaitForChunk(new(account.Topic)); got != want {
-			t.Errorf("in state %v there is room: %v, want %v", state, got, want)
-		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/testrace"
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -222,7 +221,7 @@ func play(flow []flow, turn, perTurn int) {
 func checkLoss(t *testing.T, s *flow, written float64) {
 	t.Helper()
 	topic := s.link.Connection.Topic
-	lost := topic.Dropped[account.DropBufferFull]
+	lost := topic.Dropped[control.DropBufferFull]
 	if topic.Messages+lost != uint64(s.sent) {
 		t.Errorf("%s: %d recorded and %d dropped of %d", s.topic, topic.Messages, lost, s.sent)
 	}
@@ -356,7 +355,7 @@ func TestFullBufferOfNoUse(t *testing.T) {
 	p := d.pipe
 	l := open(t, p, "/t", "/p")
 	topic := l.Connection.Topic
-	for topic.Dropped[account.DropBufferFull] == 0 {
+	for topic.Dropped[control.DropBufferFull] == 0 {
 		offer(l, testlink.Frame(0, 0, 200_000))
 	}
 	before := topic.Dropped
@@ -386,7 +385,7 @@ func TestRingMakesRoom(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if topic := l.Connection.Topic; topic.Messages != 20 || topic.Dropped != [account.DropCauses]uint64{} {
+	if topic := l.Connection.Topic; topic.Messages != 20 || topic.Dropped != [control.DropCauses]uint64{} {
 		t.Errorf("%d of 20 recorded, dropped %v", topic.Messages, topic.Dropped)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
-	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -90,21 +89,6 @@ func TestChunksAreCounted(t *testing.T) {
 	chunks := uint64(testlink.OpenBag(t, p.Out.Target()).NumSpans())
 	if got := p.Encoder.Stored(); chunks < 2 || len(got) != 1 || got[rosbag.CompressionLZ4] != chunks {
 		t.Errorf("counted %v, want %d chunks", got, chunks)
-	}
-}
-
-// TestWrittenChunkCountsInItsFile as what it takes there, and not as on its way any more.
-func TestWrittenChunkCountsInItsFile(t *testing.T) {
-	t.Parallel()
-	for part, want := range map[int][2]int64{3: {100 + 70, 500 - 200}, 2: {100, 500}} {
-		in := bareIntake(-1, 100)
-		in.Rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
-		in.Rotation.Queue(500)
-		c := &memory.Chunk{Part: part, Cost: 200, Sealed: new(chunk.Sealed)}
-		in.Files().Written(c, 70, part)
-		if got := [2]int64{in.Rotation.Stored(), 1000 - in.Rotation.Stored() - in.Rotation.Left()}; got != want {
-			t.Errorf("a chunk of file %d: %v bytes are stored and on their way in file 3, want %v", part, got, want)
-		}
 	}
 }
 

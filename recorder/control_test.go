@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -162,7 +161,7 @@ func TestBordersAreExact(t *testing.T) {
 	if got := allNumbers(t, filesOf(t, p))[1]; !slices.Equal(got, expected) {
 		t.Errorf("the bags hold %v", got)
 	}
-	if topic := l.Connection.Topic; topic.Passed != 30 || topic.Messages != 40 || topic.Dropped != [account.DropCauses]uint64{} {
+	if topic := l.Connection.Topic; topic.Passed != 30 || topic.Messages != 40 || topic.Dropped != [control.DropCauses]uint64{} {
 		t.Errorf("%d recorded, %d passed, dropped %v", topic.Messages, topic.Passed, topic.Dropped)
 	}
 }
@@ -234,7 +233,7 @@ func TestCommandsWhileMessagesFlow(t *testing.T) {
 				if !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) {
 					t.Errorf("publisher %d: messages twice or out of order", i)
 				}
-				if topic.Messages != uint64(len(got)) || topic.Messages+topic.Passed != uint64(sent[i]) || topic.Dropped != [account.DropCauses]uint64{} {
+				if topic.Messages != uint64(len(got)) || topic.Messages+topic.Passed != uint64(sent[i]) || topic.Dropped != [control.DropCauses]uint64{} {
 					t.Errorf("publisher %d: %d sent, %d in the bags, %d counted there, %d passed, dropped %v",
 						i, sent[i], len(got), topic.Messages, topic.Passed, topic.Dropped)
 				}

@@ -17,7 +17,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -139,7 +139,7 @@ func TestFullDiskAlwaysHasRoomForTheIndex(t *testing.T) {
 				var counted, dropped uint64
 				for _, topic := range p.Account.Topics {
 					counted += topic.Messages
-					dropped += topic.Dropped[account.DropDisk]
+					dropped += topic.Dropped[control.DropDisk]
 				}
 				if used != size {
 					t.Errorf("after %d operations: the closed bags have %d bytes and take %d of the disk", v.after, size, used)
@@ -209,7 +209,7 @@ func TestHangingDisk(t *testing.T) {
 	}
 	topic := l.Connection.Topic
 	p.Mu.Lock()
-	if topic.Messages != 0 || topic.Dropped[account.DropDisk]+topic.Dropped[account.DropBufferFull] != messages {
+	if topic.Messages != 0 || topic.Dropped[control.DropDisk]+topic.Dropped[control.DropBufferFull] != messages {
 		t.Errorf("%d messages, dropped %v of %d", topic.Messages, topic.Dropped, messages)
 	}
 	p.Mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"golang.org/x/sys/unix"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
@@ -128,8 +128,8 @@ func TestFileThatLosesItsName(t *testing.T) {
 				}
 				lost = 0
 			}
-			if topic.Dropped[account.DropDeleted] != lost || topic.Messages != uint64(sent)-lost {
-				t.Errorf("%d messages counted and %d lost of %d; want %d lost", topic.Messages, topic.Dropped[account.DropDeleted], sent, lost)
+			if topic.Dropped[control.DropDeleted] != lost || topic.Messages != uint64(sent)-lost {
+				t.Errorf("%d messages counted and %d lost of %d; want %d lost", topic.Messages, topic.Dropped[control.DropDeleted], sent, lost)
 			}
 			if topic.Bytes != bytes {
 				t.Errorf("%d bytes counted, %d are in the bags", topic.Bytes, bytes)
@@ -168,10 +168,10 @@ func TestDirectoryThatMoves(t *testing.T) {
 			}
 			s := p.Bags.Finished.Account()
 			want := filepath.Join(moved, base)
-			if s.Last != want || len(s.Files) != 1 || s.Files[0].File != want {
-				t.Errorf("files of the summary: %s, %v, want %s", s.Last, s.Files, want)
+			if s.File != want || len(s.Files) != 1 || s.Files[0].File != want {
+				t.Errorf("files of the summary: %s, %v, want %s", s.File, s.Files, want)
 			}
-			byTime, _ := testlink.Numbers(t, s.Last)
+			byTime, _ := testlink.Numbers(t, s.File)
 			if len(byTime[1]) != int(sent) {
 				t.Errorf("%d messages in the bag, want %d", len(byTime[1]), sent)
 			}

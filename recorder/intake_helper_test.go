@@ -5,16 +5,12 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
-	"go.uber.org/zap"
-
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
-	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -35,25 +31,6 @@ func largeWait(in *intake.Intake) bool {
 // turnOf returns the turn of a large message.
 func turnOf(f tcpros.LargeFrame) *memory.Turn { return &f.(*intake.LargeFrame).Turn }
 
-// rotationAt is a rotation in the given part, of which so many bytes are stored.
-func rotationAt(o rotation.Options, part int, stored int64) rotation.Rotation {
-	r := rotation.New(o, time.Now(), 0)
-	for r.Part() < part {
-		r.NextPart(time.Now())
-	}
-	r.Written(part, 0, stored, false)
-	return r
-}
-
-// bareIntake is an intake without a file and without goroutines, for tests that look at
-// what it decides.
-func bareIntake(budget int64, chunkBytes int) *intake.Intake {
-	return intake.New(intake.Config{
-		Log: zap.NewNop(), Memory: memory.Options{Limit: budget, ChunkBytes: chunkBytes},
-		Encoder: encode.New(encode.Options{}), OnChange: func() {},
-	})
-}
-
 // bytesInUse returns how much of the buffer is used, and how much of that for latched
 // messages.
 func bytesInUse(p *intake.Intake) (all, forLatched int64) {
@@ -72,7 +49,7 @@ func bytesLeft(p *intake.Intake) int64 {
 // topicAccount is what was counted of one topic.
 type topicAccount struct {
 	Recorded, Passed, Repeated uint64
-	Dropped                    [account.DropCauses]uint64
+	Dropped                    [control.DropCauses]uint64
 	waiting                    int64 // bytes that wait for the disk
 }
 

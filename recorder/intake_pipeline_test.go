@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
@@ -29,7 +30,7 @@ func TestLimitsInThePipeline(t *testing.T) {
 	if third.Large(1<<20) == nil || third.Large(1<<20) != nil || few.Large(1<<20) != nil {
 		t.Error("large messages do not count like others")
 	}
-	<-p.Limited
+	<-p.Links().Limited()
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +38,7 @@ func TestLimitsInThePipeline(t *testing.T) {
 	if want := []uint32{0, 3, 6, 9, 12, 15, 18, 21, 24, 27}; !slices.Equal(byFile[1], want) || len(byFile[2]) != 4 {
 		t.Errorf("the bag holds %v", byFile)
 	}
-	if topic := third.Connection.Topic; topic.Sampler.Skipped != 21 || topic.Dropped != [account.DropCauses]uint64{} {
+	if topic := third.Connection.Topic; topic.Sampler.Skipped != 21 || topic.Dropped != [control.DropCauses]uint64{} {
 		t.Errorf("%d skipped, dropped %v", topic.Sampler.Skipped, topic.Dropped)
 	}
 }
@@ -125,9 +126,9 @@ func TestRecordBehindASplit(t *testing.T) {
 		m := l.Large(len(f))
 		testlink.Fill(m, f)
 		for range splits {
-			p.Mu.Lock()
-			p.Rotate(time.Now())
-			p.Mu.Unlock()
+			if _, err := p.Commands().RequestSplit(time.Now()); err != nil {
+				t.Fatal(err)
+			}
 		}
 		other.Frames(testlink.Frame(2, 0, 100), 1, time.Now())
 		m.Commit(time.Now())
@@ -163,9 +164,9 @@ func TestLargeMessageBehindASplit(t *testing.T) {
 			f := testlink.Frame(1, n, 200_000)
 			m := l.Large(len(f))
 			for range split {
-				p.Mu.Lock()
-				p.Rotate(time.Now())
-				p.Mu.Unlock()
+				if _, err := p.Commands().RequestSplit(time.Now()); err != nil {
+					t.Fatal(err)
+				}
 			}
 			testlink.Fill(m, f)
 			m.Commit(time.Now())
@@ -177,11 +178,9 @@ func TestLargeMessageBehindASplit(t *testing.T) {
 		if got := accountOf(l).Recorded; got != 3 {
 			t.Errorf("%s: %d messages, want 3", name, got)
 		}
-		l.In.Mu.Lock()
-		if want := uint64(100 + 2*200_000); l.Connection.Topic.Bytes != want {
-			t.Errorf("%s: %d bytes, want %d", name, l.Connection.Topic.Bytes, want)
+		if got, want := accountsNow(p)[0].Bytes, uint64(100+2*200_000); got != want {
+			t.Errorf("%s: %d bytes, want %d", name, got, want)
 		}
-		l.In.Mu.Unlock()
 		paths := filesOf(t, p)
 		if len(paths) != splits+1 {
 			t.Fatalf("%s: files %v", name, paths)

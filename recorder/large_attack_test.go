@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -257,7 +256,7 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 		testlink.WaitFor(t, func() bool { // it waits for the snapshot, or is dropped
 			p.Mu.Lock()
 			defer p.Mu.Unlock()
-			return largeWait(p.Intake) || l.Connection.Topic.Dropped[account.DropBufferFull] > 0
+			return largeWait(p.Intake) || l.Connection.Topic.Dropped[control.DropBufferFull] > 0
 		})
 		if got := chunks(); got < held {
 			t.Errorf("%v: %d of %d chunks are left", overflow, got, held)

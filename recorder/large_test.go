@@ -184,7 +184,7 @@ func TestBlockageIsReported(t *testing.T) {
 	l := open(t, p, "/t", "/p")
 	var sending sync.WaitGroup
 	sending.Go(func() { testlink.PublishPlain(l, 20) })
-	heldUp := func(at time.Time) time.Duration { return p.Accounts().LiveFigures(at).Topics[0].HeldUp }
+	heldUp := func(at time.Time) time.Duration { return p.Accounts().Stats(at).Topics[0].HeldUp }
 	var since time.Time // when the link began to wait, which may be a while ago
 	testlink.WaitFor(t, func() bool {
 		at := time.Now().Add(time.Hour)

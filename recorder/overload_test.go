@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -77,7 +78,7 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 	testlink.WaitFor(t, func() bool {
 		p.Mu.Lock()
 		defer p.Mu.Unlock()
-		return camera.Dropped[account.DropBufferFull] > 0
+		return camera.Dropped[control.DropBufferFull] > 0
 	})
 	err = imuPub.Pace(t.Context(), imuBytes, imuMessages, 2*time.Millisecond, func(int) { p.tick(time.Now()) })
 	close(stop)
@@ -93,12 +94,12 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 
 	byTime, _ := testlink.Numbers(t, p.Out.Target())
 	testlink.CheckCount(t, "imu", map[uint32][]uint32{0: byTime[imuBytes-4]}, 1, imuMessages)
-	recorded, dropped := len(byTime[cameraBytes-4]), camera.Dropped[account.DropBufferFull]
+	recorded, dropped := len(byTime[cameraBytes-4]), camera.Dropped[control.DropBufferFull]
 	t.Logf("camera: %d published, %d recorded, %d dropped", cameraMessages, recorded, dropped)
 	if uint64(recorded) != camera.Messages || recorded+int(dropped) != cameraMessages || recorded == 0 {
 		t.Errorf("camera: %d in the bag, %d counted, %d dropped, %d published", recorded, camera.Messages, dropped, cameraMessages)
 	}
-	if camera.Dropped != [account.DropCauses]uint64{account.DropBufferFull: dropped} || imu.Dropped != [account.DropCauses]uint64{} {
+	if camera.Dropped != [control.DropCauses]uint64{control.DropBufferFull: dropped} || imu.Dropped != [control.DropCauses]uint64{} {
 		t.Errorf("dropped: camera %v, imu %v", camera.Dropped, imu.Dropped)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -110,7 +111,7 @@ func testWriteFails(t *testing.T, at int, injected error) bool {
 	if indexed && kept != topic.Messages {
 		t.Errorf("write %d: %d messages in the bags, %d counted", at, kept, topic.Messages)
 	}
-	if sum := topic.Messages + topic.Dropped[account.DropDisk]; sum != 20 {
+	if sum := topic.Messages + topic.Dropped[control.DropDisk]; sum != 20 {
 		t.Errorf("write %d: %d messages accounted for, 20 sent", at, sum)
 	}
 	if topic.Bytes != topic.Messages*10_000 {
@@ -173,8 +174,8 @@ func TestSecondFaultEnds(t *testing.T) {
 	if err := p.close(); !errors.Is(err, errInjected) {
 		t.Fatalf("got %v", err)
 	}
-	if topic := l.Connection.Topic; p.Bags.Finished.Number() != 2 || topic.Tally != (account.Tally{}) || topic.Dropped[account.DropDisk] != 20 {
-		t.Errorf("%d files, %+v, %d dropped", p.Bags.Finished.Number(), topic.Tally, topic.Dropped[account.DropDisk])
+	if topic := l.Connection.Topic; p.Bags.Finished.Number() != 2 || topic.Tally != (account.Tally{}) || topic.Dropped[control.DropDisk] != 20 {
+		t.Errorf("%d files, %+v, %d dropped", p.Bags.Finished.Number(), topic.Tally, topic.Dropped[control.DropDisk])
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -57,11 +57,11 @@ func TestOverflowDropsTheNewestAndCounts(t *testing.T) {
 	if kept == 0 || kept > 110 || topic.Messages != uint64(kept) {
 		t.Errorf("kept %d, counted %d; the buffer holds about 100", kept, topic.Messages)
 	}
-	if d := topic.Dropped[account.DropBufferFull]; d != uint64(messages-kept) {
+	if d := topic.Dropped[control.DropBufferFull]; d != uint64(messages-kept) {
 		t.Errorf("%d dropped counted, %d kept of %d", d, kept, messages)
 	}
-	if topic.Dropped[account.DropOversize] != 1 {
-		t.Errorf("oversize counted %d times, want once", topic.Dropped[account.DropOversize])
+	if topic.Dropped[control.DropOversize] != 1 {
+		t.Errorf("oversize counted %d times, want once", topic.Dropped[control.DropOversize])
 	}
 }
 
@@ -168,8 +168,8 @@ func testHurry(t *testing.T, c rosbag.Compression) {
 	}
 	byTime, _ := testlink.Numbers(t, p.Out.Target())
 	topic := l.Connection.Topic
-	if got := uint64(len(byTime[1])); got != topic.Messages || topic.Dropped[account.DropAborted] != 100-got || got > 2 {
-		t.Errorf("%d messages in the bag, %d counted, %d dropped", got, topic.Messages, topic.Dropped[account.DropAborted])
+	if got := uint64(len(byTime[1])); got != topic.Messages || topic.Dropped[control.DropAborted] != 100-got || got > 2 {
+		t.Errorf("%d messages in the bag, %d counted, %d dropped", got, topic.Messages, topic.Dropped[control.DropAborted])
 	}
 }
 

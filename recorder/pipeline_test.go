@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/fields"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -101,7 +101,7 @@ func TestLargeMessageGivenUpHalfway(t *testing.T) {
 			}
 			left -= len(room)
 		}
-		if d := l.Connection.Topic.Dropped[account.DropBufferFull]; left > 0 && d != 1 {
+		if d := l.Connection.Topic.Dropped[control.DropBufferFull]; left > 0 && d != 1 {
 			t.Errorf("message %d: given up, %d counted", i, d)
 		}
 		if left == 0 {
@@ -210,7 +210,7 @@ func TestLimitStopsAtTheMessage(t *testing.T) {
 		}
 		l.Frames(run, 4, time.Now())
 	}
-	<-p.Limited
+	<-p.Links().Limited()
 	if l.Large(1<<20) != nil || !p.Links().ReachedLimit(l.Connection.Topic) {
 		t.Error("the topic goes on after its limit")
 	}

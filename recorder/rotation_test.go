@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -102,7 +102,7 @@ func TestSizeWithoutSplitEnds(t *testing.T) {
 	for n := range uint32(200) {
 		l.Frames(testlink.Frame(1, n, 20_000), 1, time.Now())
 	}
-	<-p.Filled
+	<-p.Commands().AtSize()
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestSizeWithoutSplitEnds(t *testing.T) {
 	}
 	byTime, _ := testlink.Numbers(t, filesOf(t, p)[0])
 	topic := l.Connection.Topic
-	if uint64(len(byTime[1])) != topic.Messages || topic.Dropped != [account.DropCauses]uint64{} {
+	if uint64(len(byTime[1])) != topic.Messages || topic.Dropped != [control.DropCauses]uint64{} {
 		t.Errorf("%d messages, %d counted, dropped %v", len(byTime[1]), topic.Messages, topic.Dropped)
 	}
 }

@@ -179,6 +179,13 @@ func (r *session) noteMaster() {
 	r.in.Links().NoteUnread(r.o.Node.Unread())
 }
 
+// lossesNow returns the account of what was lost until now.
+func (r *session) lossesNow() control.Summary {
+	s := r.in.Accounts().Summary(time.Now())
+	s.NoMaster = r.noMaster.Load()
+	return s
+}
+
 // missing returns the resolved names of the topics that are recorded or watched by name. Nobody may
 // publish them.
 func (r *session) missing() (topics []string) {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/snapshot"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -78,7 +77,7 @@ func TestCommandsAndSnapshots(t *testing.T) {
 			if mode == control.SnapshotBeside {
 				got = allNumbers(t, bags)[1]
 			}
-			if topic := l.Connection.Topic; mode == control.SnapshotBeside && len(got)+int(topic.Passed) != int(sent) || topic.Dropped != [account.DropCauses]uint64{} {
+			if topic := l.Connection.Topic; mode == control.SnapshotBeside && len(got)+int(topic.Passed) != int(sent) || topic.Dropped != [control.DropCauses]uint64{} {
 				t.Errorf("%d sent, %d in the bags, %d passed, dropped %v", sent, len(got), topic.Passed, topic.Dropped)
 			}
 		})

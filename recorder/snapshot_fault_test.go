@@ -8,19 +8,16 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 	"weak"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
-	"github.com/gorosbag/gorosbag/recorder/internal/snapshot"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -98,7 +95,7 @@ func TestSnapshotThatFails(t *testing.T) {
 	if err := p.close(); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("close returns %v", err)
 	}
-	if topic := l.Connection.Topic; topic.Dropped[account.DropDisk] != 100 || topic.Recorded(true) != (account.Tally{Messages: 1, Bytes: 100}) {
+	if topic := l.Connection.Topic; topic.Dropped[control.DropDisk] != 100 || topic.Recorded(true) != (account.Tally{Messages: 1, Bytes: 100}) {
 		t.Errorf("dropped %v, recorded %+v", topic.Dropped, topic.Recorded(true))
 	}
 }
@@ -183,11 +180,7 @@ func TestSnapshotIsNotWaitedForByADiskThatHangs(t *testing.T) {
 	}
 	closed := make(chan error)
 	go func() { closed <- p.close() }()
-	testlink.WaitFor(t, func() bool {
-		p.Mu.Lock()
-		defer p.Mu.Unlock()
-		return p.Mode.Ended
-	})
+	testlink.WaitFor(t, func() bool { return p.Accounts().Stats(time.Now()).Ending })
 	select {
 	case err := <-closed:
 		t.Fatalf("closed while a file was created: %v", err)
@@ -199,143 +192,5 @@ func TestSnapshotIsNotWaitedForByADiskThatHangs(t *testing.T) {
 	}
 	if left, err := filepath.Glob(filepath.Dir(p.Snapshotter.Outputs.Next(time.Now())) + "/*"); err != nil || len(left) != 0 {
 		t.Errorf("files %v, %v", left, err)
-	}
-}
-
-// TestTriggerFlood: a trigger that is stuck takes one snapshot at a time, and after a burst
-// one each second; every trigger gets the name of one that was begun after it.
-func TestTriggerFlood(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p := ringPipeline(t, Options{ChunkBytes: 1000})
-		l := open(t, p, "/t", "/p")
-		var mu sync.Mutex
-		bags := map[string]int{}
-		var wg sync.WaitGroup
-		const seconds = 5
-		for n := range uint32(1000 * seconds) {
-			l.Frames(testlink.Frame(1, n, 100), 1, time.Now())
-			wg.Go(func() {
-				sn, err := p.Snapshotter.Trigger(time.Now())
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				mu.Lock()
-				bags[sn.Out.Target()]++
-				mu.Unlock()
-			})
-			time.Sleep(time.Millisecond)
-		}
-		wg.Wait()
-		if n := len(bags); n < seconds || n > snapshot.Burst+seconds+1 {
-			t.Errorf("%d snapshots in %d s", n, seconds)
-		}
-		if err := p.close(); err != nil {
-			t.Fatal(err)
-		}
-		if n := l.Connection.Topic.Dropped[account.DropBufferFull]; n != 0 {
-			t.Errorf("%d messages were dropped", n)
-		}
-	})
-}
-
-// TestSnapshotsThatCannotBegin count, and are an error of the recording.
-func TestSnapshotsThatCannotBegin(t *testing.T) {
-	t.Parallel()
-	p := ringPipeline(t, Options{ChunkBytes: 1000})
-	if err := os.Remove(p.Bags.Outputs.Dir.Name()); err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		if _, err := p.Snapshotter.Trigger(time.Now()); err == nil {
-			t.Error("a snapshot in a directory that is gone")
-		}
-	}
-	if n := p.Snapshotter.Failures(); n != 3 {
-		t.Errorf("%d failures, want 3", n)
-	}
-	if err := p.close(); err == nil || !strings.Contains(err.Error(), "a snapshot could not begin") {
-		t.Errorf("close returns %v", err)
-	}
-}
-
-// TestTriggersThatWait: a snapshot that waits for its turn has all of the pre-roll of its first
-// trigger, and all of the post-roll of the last.
-func TestTriggersThatWait(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p := ringPipeline(t, Options{ChunkBytes: 1000, Snapshot: Snapshot{PreRoll: time.Second, PostRoll: time.Second}})
-		l := open(t, p, "/t", "/p")
-		n := uint32(0)
-		step := func(count int) { // ten messages a second
-			for range count {
-				l.Frames(testlink.Frame(1, n, 1000), 1, time.Now())
-				n++
-				time.Sleep(100 * time.Millisecond)
-				p.tick(time.Now())
-			}
-		}
-		step(20)
-		for range snapshot.Burst { // no more at once
-			p.Snapshotter.Limiter.Allow()
-		}
-		before := n
-		var names [2]string
-		var wg sync.WaitGroup
-		for i := range names {
-			wg.Go(func() {
-				sn, err := p.Snapshotter.Trigger(time.Now())
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				names[i] = sn.Out.Target()
-			})
-			step(5)
-		}
-		wg.Wait()
-		step(20)
-		if err := p.close(); err != nil {
-			t.Fatal(err)
-		}
-		got := numbersOf(t, names[0])
-		if names[0] != names[1] || got[0] > before-9 || got[len(got)-1] < before+14 {
-			t.Errorf("%v: messages %d to %d of %d, triggers at %d and %d", names, got[0], got[len(got)-1], n, before, before+5)
-		}
-	})
-}
-
-// TestTriggerWhileAnotherBegins: it prolongs that one, rather than to wait for its end.
-func TestTriggerWhileAnotherBegins(t *testing.T) {
-	t.Parallel()
-	p := ringPipeline(t, Options{ChunkBytes: 1000, Snapshot: Snapshot{PostRoll: time.Hour}})
-	p.Snapshotter.Starting.Lock() // the first one creates its file
-	var got [2]*snapshot.Snapshot
-	var wg sync.WaitGroup
-	for i := range got {
-		wg.Go(func() {
-			sn, err := p.Snapshotter.Trigger(time.Now())
-			if err != nil {
-				t.Error(err)
-			}
-			got[i] = sn
-		})
-		testlink.WaitFor(t, func() bool {
-			p.Snapshotter.Mu.Lock()
-			defer p.Snapshotter.Mu.Unlock()
-			return p.Snapshotter.Next != nil
-		})
-		p.Snapshotter.Mu.Lock()
-		p.Snapshotter.Next = nil // as when it is served
-		p.Snapshotter.Mu.Unlock()
-	}
-	p.Snapshotter.Starting.Unlock()
-	wg.Wait()
-	if got[0] == nil || got[0] != got[1] {
-		t.Errorf("two snapshots: %v, %v", got[0], got[1])
-	}
-	if err := p.close(); err != nil {
-		t.Fatal(err)
 	}
 }

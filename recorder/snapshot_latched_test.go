@@ -436,8 +436,8 @@ func TestMissedLatchedInADeletedSnapshot(t *testing.T) {
 		if l == chart {
 			want = 0
 		}
-		if topic.Messages != want || topic.Dropped[account.DropDeleted] != 1 || topic.Recorded(true) != (account.Tally{}) {
-			t.Errorf("%s: %d messages came, %d were deleted, %+v are recorded; want %d, 1 and 0", topic.Name, topic.Messages, topic.Dropped[account.DropDeleted], topic.Recorded(true), want)
+		if topic.Messages != want || topic.Dropped[control.DropDeleted] != 1 || topic.Recorded(true) != (account.Tally{}) {
+			t.Errorf("%s: %d messages came, %d were deleted, %+v are recorded; want %d, 1 and 0", topic.Name, topic.Messages, topic.Dropped[control.DropDeleted], topic.Recorded(true), want)
 		}
 	}
 }

@@ -18,7 +18,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/snapshot"
@@ -261,7 +260,7 @@ func TestSnapshotStaysInMemory(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if d := l.Connection.Topic.Dropped; d != [account.DropCauses]uint64{} {
+	if d := l.Connection.Topic.Dropped; d != [control.DropCauses]uint64{} {
 		t.Errorf("dropped %v", d)
 	}
 }

@@ -33,6 +33,5 @@ func flushOpen(p *pipeline) { p.tick(time.Now().Add(time.Minute)) }
 
 // accountsNow returns the account of all topics.
 func accountsNow(p *pipeline) []control.TopicSummary {
-	topics, _ := p.Accounts().SummaryFigures(time.Now())
-	return topicSummaries(topics)
+	return p.Accounts().Summary(time.Now()).Topics
 }

@@ -73,7 +73,7 @@ func TestExplainLinks(t *testing.T) {
 			r.in.Mode.State = tc.state
 			r.in.Mu.Unlock()
 			r.o.graph().ExplainLinks(t.Context(), r.in.Accounts())
-			a := u.Account(now)
+			a := u.Summary(now)
 			ended := !a.Away && !u.Overdue(now)
 			if a.Away != tc.lost || ended != tc.ended || (a.LinksLost == 1) != tc.lost {
 				t.Errorf("lost %v, ended %v, want %v, %v", a.Away, ended, tc.lost, tc.ended)
@@ -110,10 +110,10 @@ func TestJudgeNumbers(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.Frames(testlink.Numbered(append(testlink.Count(0, 10), testlink.Count(12, 3)...)...), 13, time.Now())
-			<-r.in.Verifications
+			<-r.in.Accounts().Doubtful()
 			r.o.graph().JudgeNumbers(t.Context(), r.in.Accounts())
 			l.Frames(testlink.Numbered(16), 1, time.Now())
-			if got := l.Publisher.Account(time.Now()).Missed; got != tc.want {
+			if got := r.in.Accounts().Summary(time.Now()).Topics[0].Publishers[0].Missed; got != tc.want {
 				t.Errorf("%d missed, want %d", got, tc.want)
 			}
 		})

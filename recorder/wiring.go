@@ -64,11 +64,10 @@ func (o *Options) limits() []account.Limit {
 // sinkConfig returns what the sink is made of; out is the file that is written, nil while stopped.
 func (r *session) sinkConfig(encoder *encode.Encoder, outputs *bagfile.Series, retain *retention.Retainer, out *files.Bag) sink.Config {
 	o, in := &r.o, r.in
-	mode := map[control.SnapshotMode]sink.Mode{control.SnapshotOnly: sink.OnlySnapshots, control.SnapshotBeside: sink.BesideRecording}[o.Snapshot.Mode]
 	return sink.Config{
 		Log: o.Log, Files: in.Files(), Commands: in.Commands(), Snapshots: in.Snapshots(),
 		Encoder: encoder, Compression: o.Compression, Report: own.LossReport(o.Report, r.lossesNow), ReportTopic: own.ReportTopic, AbortDrain: o.Hurry,
-		Keeps: mode, First: out,
+		SnapshotMode: o.Snapshot.Mode, First: out,
 		Bags: files.Config{
 			Outputs: outputs, Retain: retain, Disk: disk.NewSpace(o.MinSpace, o.MinSpaceText, o.Retain.Enabled(), outputs.Free, o.Log),
 			Handover: o.handover(), OnOpen: o.onOpen, OnChange: o.Control.notify,
@@ -85,11 +84,11 @@ func (o *Options) subscriptions() subscribe.Config {
 
 // graph returns what is asked about the graph of nodes.
 func (o *Options) graph() *graph.Graph {
-	return &graph.Graph{Config: graph.Config{
+	return &graph.Graph{
 		Node: o.Node, Log: o.Log, Interval: o.PollInterval, Survey: o.survey,
 		Lists: o.Select.lists(), Selects: o.Select.selects, Unmatched: o.Select.unmatched, Excludes: o.Select.exclude.Match,
 		Nodes: o.Select.Nodes, NodePublications: o.Select.NodePublications,
-	}}
+	}
 }
 
 // encoder returns how chunks are compressed.

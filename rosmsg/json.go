@@ -8,7 +8,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/gorosbag/gorosbag/rosmsg/internal/pytext"
+	"github.com/gorosbag/gorosbag/internal/pytext"
 )
 
 // JSONOptions choose among ways to write JSON.

@@ -37,13 +37,16 @@ func needROS(t *testing.T) {
 	if os.Getenv("GOROSBAG_WITHOUT_ROS") != "" {
 		t.Skip("GOROSBAG_WITHOUT_ROS is set")
 	}
-	err := exec.CommandContext(t.Context(), "/usr/bin/python3", "-c", "import rosbag, rostopic, genpy").Run()
+	// Without the package of a message stock prints all of its arrays, also with --noarr.
+	const packages = "import rosbag, rostopic, genpy, diagnostic_msgs, geometry_msgs, nav_msgs, sensor_msgs, tf2_msgs"
+	const install = "Debian 12: apt-get install ros-core python3-sensor-msgs python3-tf2-msgs python3-nav-msgs python3-diagnostic-msgs"
+	err := exec.CommandContext(t.Context(), "/usr/bin/python3", "-c", packages).Run()
 	switch {
 	case err == nil:
 	case os.Getenv("GOROSBAG_REQUIRE_ROS") != "":
-		t.Fatalf("GOROSBAG_REQUIRE_ROS is set, but ROS's Python is not installed: %v", err)
+		t.Fatalf("GOROSBAG_REQUIRE_ROS is set, but ROS's Python is not installed (%s): %v", install, err)
 	default:
-		t.Skip("ROS's Python is not installed (Debian 12: apt-get install ros-core)")
+		t.Skip("ROS's Python is not installed (" + install + ")")
 	}
 }
 

@@ -39,7 +39,7 @@ func TestMasterAwayAtStart(t *testing.T) {
 	n := newNode(t, o)
 	b := &inbox{}
 	subscribe(t, n, "/t", b)
-	if took := time.Since(start); took > patience { // the node retries for ever
+	if took := time.Since(start); took > patience { // the node retries forever
 		t.Errorf("start took %v", took)
 	}
 	lost := "Failed to contact master at [" + address + "].  Retrying..."

@@ -111,12 +111,11 @@ func (f *convertFlags) selection(j *bagjob.Job, in bagjob.Inputs) (o rebag.Optio
 		return o, nil, err
 	}
 	o.Latched = !f.NoLatched
-	selection := bagquery.Selection(f.selectFlags)
-	for _, text := range selection.GlobLike() {
+	for _, text := range f.GlobLike() {
 		j.Complain("%s", text)
 	}
 	if first != nil {
-		for _, asked := range selection.Unmatched(first) {
+		for _, asked := range f.Unmatched(first) {
 			j.Complain("%s: nothing there matches %s", explain.Name(in[0].Name), asked)
 		}
 	}

@@ -67,8 +67,7 @@ func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
 	}
 	defer in.Close()
 	source := in[0].Source // nil for a pipe
-	selection := bagquery.Selection(f.selectFlags)
-	for _, text := range selection.GlobLike() {
+	for _, text := range f.GlobLike() {
 		j.Complain("%s", text)
 	}
 	o, err := f.options(source)
@@ -77,7 +76,7 @@ func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
 	}
 	o.Latched = !f.NoLatched
 	if source != nil {
-		for _, asked := range selection.Unmatched(source) {
+		for _, asked := range f.Unmatched(source) {
 			j.Complain("%s: nothing there matches %s", explain.Name(f.In), asked)
 		}
 	}

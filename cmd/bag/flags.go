@@ -47,20 +47,7 @@ func wantsMCAP(to, out string) bool {
 }
 
 // selectFlags say which messages are wanted.
-type selectFlags struct {
-	Topic    []string `short:"t" sep:"none" placeholder:"PATTERN" completion-predictor:"topic" help:"Only these topics; * and ? stand for any characters, also for slashes, unlike those of goplay and gorecord. May be repeated, as the next three."`
-	Exclude  []string `short:"x" sep:"none" placeholder:"PATTERN" completion-predictor:"topic" help:"Not these topics."`
-	Type     []string `sep:"none" placeholder:"PATTERN" completion-predictor:"type" help:"Only these message types."`
-	CallerID []string `name:"callerid" sep:"none" placeholder:"PATTERN" help:"Only what these nodes published."`
-	Regex    bool     `short:"e" help:"Patterns are regular expressions for the whole name."`
-
-	moment.Window
-
-	Around *moment.Moment `placeholder:"TIME" help:"Only messages around this time, written as for --start: mark='door opened'."`
-	Margin moment.Seconds `default:"10s" placeholder:"TIME" help:"With --around: how long before and after (${default})."`
-
-	Rename []string `sep:"none" placeholder:"/A=/B" help:"Give a topic another name, as goplay --rename: FROM may be a glob, in which * stops at a slash, or with -e a regular expression; FROM:TYPE=TO renames the messages of one type only; /A:=/B is the same. The first that matches applies. May be repeated."`
-}
+type selectFlags struct{ bagquery.Selection }
 
 // latchedFlags say whether bags that begin in the middle of another repeat latched messages.
 type latchedFlags struct {
@@ -70,7 +57,7 @@ type latchedFlags struct {
 // concerned returns the choice of connections whose damage is told, nil for all. It does not look at
 // --callerid: who published what cannot be read may be unknown.
 func (f *selectFlags) concerned() (func(*rosbag.Connection) bool, error) {
-	s := bagquery.Selection(*f)
+	s := f.Selection
 	s.CallerID = nil
 	return s.Keep()
 }
@@ -78,14 +65,13 @@ func (f *selectFlags) concerned() (func(*rosbag.Connection) bool, error) {
 // options translates the flags. bag tells the times that relative ones refer to;
 // nil if they are not known beforehand.
 func (f *selectFlags) options(bag rosbag.Source) (o rebag.Options, err error) {
-	s := bagquery.Selection(*f)
-	if o.Keep, err = s.Keep(); err != nil {
+	if o.Keep, err = f.Keep(); err != nil {
 		return o, err
 	}
-	if o.Rename, err = s.Renames(); err != nil {
+	if o.Rename, err = f.Renames(); err != nil {
 		return o, err
 	}
-	o.Start, o.End, err = s.Times(bag)
+	o.Start, o.End, err = f.Times(bag)
 	return o, err
 }
 

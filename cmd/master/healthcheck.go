@@ -30,7 +30,7 @@ func healthcheck(ctx context.Context, f *flags, port string) error {
 	at := net.JoinHostPort(host, port)
 	answer, err := xmlrpc.Call(ctx, xmlrpc.NewHTTPClient(healthTimeout), "http://"+at+"/", "getPid", "/"+actionHealthcheck)
 	if err != nil {
-		return fmt.Errorf("%w at %s: %w", errNoMaster, at, err)
+		return fmt.Errorf("%w at %s: %s", errNoMaster, at, xmlrpc.Reason(err))
 	}
 	if reply, ok := answer.([]any); !ok || len(reply) != 3 || reply[0] != 1 {
 		return fmt.Errorf("%w at %s: something else does", errNoMaster, at)

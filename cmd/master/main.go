@@ -124,7 +124,7 @@ func run(args []string, getenv func(string) string, stdout io.Writer, errs *prog
 	return err
 }
 
-// parse reads the command line. errHelped means that --help did its work.
+// parse reads the command line. errHelpShown means that the help, the version or the manual page was printed.
 func parse(args []string, stdout, stderr io.Writer) (flags, error) {
 	var f flags
 	helped := false
@@ -138,7 +138,7 @@ func parse(args []string, stdout, stderr io.Writer) (flags, error) {
 		return f, errHelpShown
 	}
 	if err == nil && f.Action != "" && f.Action != actionHealthcheck {
-		err = fmt.Errorf("unexpected argument %s", f.Action) // kong's words for it
+		err = fmt.Errorf("unexpected argument %s: the only one is %s; options begin with a dash", f.Action, actionHealthcheck) // with kong's words
 	}
 	return f, err
 }

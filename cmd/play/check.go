@@ -8,16 +8,14 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/player"
 )
 
-// resolver resolves a name of ROS.
-type resolver = func(name string) (string, error)
-
 // checkStart returns the error with which the start would refuse to play, without a node. Stores are not contacted: if
 // any bag is in a store, the other bags are opened, but what would be played is not checked.
-func (s *settings) checkStart(log *zap.Logger, resolve resolver) error {
+func (s *settings) checkStart(log *zap.Logger, resolve program.Resolver) error {
 	ctx := context.Background()
 	local := slices.DeleteFunc(slices.Clone(s.selection.bags), store.IsURL)
 	bags, err := open(ctx, io.Discard, log, local, int64(s.selection.maxChunk))

@@ -16,49 +16,34 @@ import (
 	"github.com/gorosbag/gorosbag/internal/term/termtext"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
-	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 func main() { os.Exit(program.OffMainThread(func() int { return run(os.Args[1:]) })) }
 
 func run(args []string) int {
 	if len(args) > 0 && args[0] == doors.HealthcheckCommand {
-		return healthcheck(args)
+		s, err := parse(args)
+		return doors.Healthcheck(name, &s.Common, s.selection.bags, err)
 	}
 	out, errOut, end := consoles()
 	defer end()
-	errs := &program.Errors{W: errOut, Name: name}
-	if err := program.CheckCommand(name, args); err != nil {
-		return errs.Fail(program.ExitUsage, err)
-	}
-	args, rosArgs, err := tcpros.ParseArgs(args)
-	if err != nil {
-		return errs.Fail(program.ExitUsage, err)
-	}
-	s, all, err := parse(args)
-	errs.JSON = s.Log.JSON()
-	if err != nil {
-		return errs.Fail(program.ExitUsage, err)
-	}
-	node := tcpros.NodeOptions{BaseName: "play", Bind: s.ROS.Bind, Anonymous: true, Args: rosArgs, Getenv: s.ROS.Getenv}
-	if s.CheckConfig {
-		log := program.NewLog(errOut, program.LogTo(os.Stderr, s.Log, true))
-		return program.CheckConfig(errs, all, node, s.ROS.EmbeddedMaster, func(resolve resolver) error { return s.checkStart(log, resolve) })
-	}
-	if s.PrintConfig {
-		return program.PrintConfig(errs, all, node, s.ROS.EmbeddedMaster)
+	errs, s := &program.Errors{W: errOut, Name: name}, new(settings)
+	line, code := (&program.Command{Errs: errs, Node: "play", Common: &s.Common, Parse: s.program().Parse, Check: s.checkStart}).Read(args)
+	if line == nil {
+		return code
 	}
 	ctx, signals := program.Catch(context.Background()) // before any output: SIGPIPE must be ignored
 	defer signals.Close()
 	logTo := program.LogTo(os.Stderr, s.Log, s.control.quiet)
 	logTo.Rosout = program.NewRosout(s.ROS.NoRosout)
 	log := program.NewLog(errOut, logTo)
-	program.LogConfig(log, all)
+	program.LogConfig(log, line.Settings)
 
 	bags, err := open(ctx, out, log, s.selection.bags, int64(s.selection.maxChunk))
 	if err != nil {
 		return errs.Fail(program.ExitUsage, err)
 	}
+	node := line.Node
 	node.Log = log
 	if s.begin.dryRun {
 		node.Log = zap.NewNop() // there need not be a master

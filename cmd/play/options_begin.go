@@ -26,7 +26,7 @@ func (b *beginSettings) group(o *player.Options) config.Group {
 			Refuse to start when this topic would be published, whatever its name in the bag. A glob as for --topics. May be given several times.`},
 		{Name: "link-timeout", Arg: "TIME", Default: "2", Value: secondsTo(&o.LinkTimeout, notNegative), Help: `
 			Wait at most this long for subscribers that the master lists when play begins, so that they miss nothing (default ${default} s; 0: do not
-			wait). Those that do not run any more are not waited for. A warning names those that have not connected by then.`},
+			wait). Subscribers that do not run any more are not waited for. A warning names those that have not connected by then.`},
 		{Name: "wait-for-subscribers", Stock: true, Value: config.Switch(&o.WaitForSubscribers), Help: `Wait until each topic has a subscriber.`},
 		{Name: "wait-for", Arg: "TOPIC", Value: config.Texts(&o.WaitFor, notEmpty), Help: `
 			Wait until this topic, by its final name, has a subscriber. A glob as for --topics. May be given several times.`},

@@ -28,8 +28,8 @@ func clockOptions(o *player.Options) config.Group {
 	}
 	return config.Group{Title: "Clock", Rules: rules, Options: []config.Option{
 		{Name: "clock-topics", Arg: "TOPIC", Value: config.Texts(&o.ClockTopics, notEmpty), Help: `
-			With --clock: besides --hz, publish the time before messages of these topics only, by their names in the bag, not before all. May be given
-			several times.`},
+			With --clock: besides at --hz, publish the time before messages of these topics only, by their names in the bag, instead of before all
+			messages. May be given several times.`},
 		{Name: "clock-per-message", Value: config.Switch(&o.ClockPerMessage), Help: `
 			With --clock: publish the time before each message, even if it is the same as before.`},
 		{Name: "clock", Stock: true, Value: config.Switch(&o.Clock), Help: `

@@ -1,6 +1,6 @@
 package main
 
-import config "github.com/gorosbag/gorosbag/config"
+import "github.com/gorosbag/gorosbag/config"
 
 // controlSettings say how play is shown and steered.
 type controlSettings struct{ quiet, noScreen, noServices bool }

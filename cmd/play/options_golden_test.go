@@ -31,7 +31,7 @@ func TestMeanings(t *testing.T) {
 		t.Fatal(err)
 	}
 	described.CheckMeanings(t, func(args []string) (any, error) {
-		s, _, err := parse(args)
+		s, err := parse(args)
 		if err != nil {
 			return nil, err
 		}

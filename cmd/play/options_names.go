@@ -20,8 +20,8 @@ func (n *nameSettings) group(o *player.Options) config.Group {
 	}
 	return config.Group{Title: "Names", Rules: rules, Options: []config.Option{
 		{Name: "rename", Arg: "FROM=TO", Value: config.Texts(&o.Rename), Help: `
-			Play the topic FROM, by its name in the bag, as TO. In TO, the wildcards of a glob are replaced by what they matched
-			(/cam*/image=/old/cam*/image), with --regex $$1 does for a group. FROM:TYPE=TO applies to one type only, where a topic has several
+			Play the topic FROM, by its name in the bag, as TO. In TO, each wildcard of a glob is replaced by the text that it matched
+			(/cam*/image=/old/cam*/image), and with --regex $$1 by the text of the first group. FROM:TYPE=TO applies to one type only, where a topic has several
 			(/a:std_msgs/String=/a_text). The first match applies. Then --prefix is prepended, then names are resolved and remapped; /a:=/b remaps
 			names of the node. May be given several times.`},
 		{Name: "prefix", Short: "p", Arg: "PREFIX", Stock: true, Value: config.Text(&o.Prefix), Help: `

@@ -51,13 +51,13 @@ func (p *paceSettings) group(o *player.Options) config.Group {
 		{Name: "queue", Arg: "N", Default: "100", Stock: true, Value: config.To(&o.Queue, units.Int, units.AtLeast(0, wantQueue)), Help: `
 			Hold at most N messages for each subscriber, then drop the oldest (default ${default}, 0 = no limit).`},
 		{Name: "loop", Short: "l", Arg: "shift", Stock: true, Value: config.Optional(&p.loop, readLoop), Help: `
-			Repeat until interrupted. From the last message of a pass to the first one of the next it takes as long as between two messages (the
-			median, at least 1 ms). With --loop=shift time continues: in each pass the times of messages, the stamps in their headers and in tf, and
+			Repeat until interrupted. The time from the last message of a pass to the first message of the next pass is the median of the times
+			between messages, at least 1 ms. With --loop=shift time continues: in each pass the times of messages, the stamps in their headers and in tf, and
 			the clock are shifted by the length of the passes before, so that no stamp repeats.`},
 		{Name: "skip-empty", Arg: "SEC", Stock: true, Value: secondsTo(&o.SkipEmpty, notNegative), Help: `
 			Jump over gaps in the bags that are longer than this (0 = never).`},
 		{Name: "pause-topics", Arg: "TOPIC", Stock: true, Value: config.Many(config.Texts(&o.PauseTopics)), Help: `
-			Pause before each message of these topics, by their names in the bag; the leading / may be left out. The key t toggles it. Takes several
+			Pause before each message of these topics, by their names in the bag; the leading / may be left out. The key t switches it off and on. Takes several
 			values: give the bags before it, or after it with --bags.`},
 		{Name: "overflow", Default: "auto", Value: config.OneOf(&o.Overflow, "auto|drop|block", player.OverflowDefault, player.OverflowDrop, player.OverflowBlock), Help: `
 			When the queue of a subscriber is full: drop = drop the oldest of --queue messages, and count it; block = wait for it, so that every

@@ -48,8 +48,8 @@ func (c *selectionSettings) group(o *player.Options) config.Group {
 			Play in the order and with the timing of the times at which messages were received, or of their header.stamp (default ${default}).
 			Messages without a header keep the time at which they were received, and so do those whose stamp is further from it than --order-reach.`},
 		{Name: "order-reach", Arg: "TIME", Default: "1", Value: secondsTo(&o.HeaderReach, units.AtLeast(moment.Seconds(1), "must be positive: want seconds, such as 1")), Help: `
-			With --order=header: how far a stamp may be from the time at which the message was received (default ${default} s). So much of the bags is
-			read before the first message, and twice as much after a seek, which takes a while with bzip2. It is held in memory, up to 128 MiB.`},
+			With --order=header: how far a stamp may be from the time at which the message was received (default ${default} s). This much of the bags
+			is read before the first message, and twice as much after a seek, which takes a while with bzip2, and is held in memory, up to 128 MiB.`},
 		{Name: "max-chunk", Arg: "SIZE", Default: "512M", Value: config.To(&c.maxChunk, units.Text[units.ChunkLimit]), Help: `
 			Unpack compressed chunks of at most this size, such as 1G (default ${default}, at most 2047M). Larger ones are left out, and counted as
 			lost: a hostile bag of a few kB could fill the memory.`},

@@ -48,7 +48,7 @@ func TestStartAtMark(t *testing.T) {
 	for args, want := range map[string][2]time.Duration{
 		"--start mark=door": {30 * time.Second, 0}, "--start=mark=door_o": {}, "-s mark=doo --until mark=door": {10 * time.Second, 20 * time.Second},
 	} {
-		s, _, err := parse(append(strings.Fields(args), "x.bag"))
+		s, err := parse(append(strings.Fields(args), "x.bag"))
 		if err != nil {
 			t.Fatal(args, err)
 		}

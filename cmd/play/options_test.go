@@ -76,7 +76,7 @@ func TestPlay(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, _, err := parse(strings.Fields(tc.args))
+			got, err := parse(strings.Fields(tc.args))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +155,7 @@ func TestPlayHasStocksOptions(t *testing.T) {
 			if means > 1 || name[:end] == "wait-for" || slices.Contains([]string{"h", "he", "hel"}, name[:end]) {
 				continue // not clear in stock either, or the name of an option of ours
 			}
-			_, all, err := parse([]string{"--" + name[:end] + "=1", "x.bag"})
+			all, err := new(settings).program().Parse([]string{"--" + name[:end] + "=1", "x.bag"})
 			set := slices.ContainsFunc(all.List(), func(s config.Setting) bool {
 				return s.Key == strings.ReplaceAll(name, "-", "_") && s.Origin == "flag" && slices.Contains(s.Values, "1")
 			})
@@ -196,7 +196,7 @@ func TestPlayWindow(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.args, func(t *testing.T) {
 			t.Parallel()
-			s, _, err := parse(strings.Fields(tc.args + " x.bag"))
+			s, err := parse(strings.Fields(tc.args + " x.bag"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -257,7 +257,7 @@ func TestPlayErrors(t *testing.T) {
 	}
 	for args, want := range tests {
 		t.Run(args, func(t *testing.T) {
-			if _, _, err := parse(strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := parse(strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want an error with %q", err, want)
 			}
 		})
@@ -270,7 +270,7 @@ func TestPlayEnvironment(t *testing.T) {
 	t.Setenv("GOPLAY_DURATION", "2")
 	t.Setenv("GOPLAY_LOOP", "true")
 	t.Setenv("GOPLAY_EMBEDDED_MASTER", "0.0.0.0:1")
-	got, _, err := parse(strings.Fields("x.bag -r 3"))
+	got, err := parse(strings.Fields("x.bag -r 3"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,14 +284,14 @@ func TestPlayEnvironment(t *testing.T) {
 func TestPlayFile(t *testing.T) {
 	t.Parallel()
 	path := writeConfig(t, "bags: [a.bag, b.bag]\nrate: 2\nclock: true\ntopics:\n- /tf\n")
-	s, _, err := parse([]string{"--config=" + path})
+	s, err := parse([]string{"--config=" + path})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff([]string{"a.bag", "b.bag"}, s.selection.bags); d != "" || s.play.Rate != 2 || !s.play.Clock || len(s.play.Topics) != 1 {
 		t.Errorf("%+v", s.play)
 	}
-	s, _, err = parse([]string{"c.bag", "--config=" + path})
+	s, err = parse([]string{"c.bag", "--config=" + path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +302,7 @@ func TestPlayFile(t *testing.T) {
 		"rate: 2x": `rate: "2x": want a number`, "duration: 0": "duration: \"0\": Invalid duration, must be > 0.0",
 		"deny: ['']": "deny: a topic must not be empty: want a name, such as /tf",
 	} {
-		_, _, err := parse([]string{"--config=" + writeConfig(t, "bags: [a.bag]\n"+line+"\n")})
+		_, err := parse([]string{"--config=" + writeConfig(t, "bags: [a.bag]\n"+line+"\n")})
 		if err == nil || !strings.HasSuffix(err.Error(), "robot.yaml:2: "+want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
@@ -322,7 +322,7 @@ func writeConfig(t *testing.T, text string) string {
 func TestLoopWords(t *testing.T) {
 	t.Parallel()
 	for word, on := range map[string]bool{"true": true, "yes": true, "Yes": true, "TRUE": true, "false": false, "no": false, "False": false} {
-		if s, _, err := parse([]string{"x.bag", "--config", writeConfig(t, "loop: "+word+"\n")}); err != nil || s.play.Loop != on {
+		if s, err := parse([]string{"x.bag", "--config", writeConfig(t, "loop: "+word+"\n")}); err != nil || s.play.Loop != on {
 			t.Errorf("loop: %s: %v, %v", word, s.play.Loop, err)
 		}
 	}
@@ -332,7 +332,7 @@ func TestLoopWords(t *testing.T) {
 func TestRateLimits(t *testing.T) {
 	t.Parallel()
 	for _, rate := range []float64{-1, math.Nextafter(1e-6, 0), 1e-6, 1, 1e9, math.Nextafter(1e9, 2e9), math.NaN()} {
-		_, _, refused := parse([]string{"x.bag", fmt.Sprintf("--rate=%v", rate)})
+		_, refused := parse([]string{"x.bag", fmt.Sprintf("--rate=%v", rate)})
 		o := player.Options{Node: new(tcpros.Node), Bags: make([]*player.Bag, 1), Rate: rate, Queue: -1} // so that it ends early
 		_, err := player.Run(t.Context(), o)
 		var invalid *control.OptionError

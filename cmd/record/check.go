@@ -3,15 +3,13 @@ package main
 import (
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
-// resolver resolves a name of ROS.
-type resolver = func(name string) (string, error)
-
 // checkStart returns the error with which the start would refuse to record, without a node, or an error of a directory
 // to upload to.
-func (s *settings) checkStart(log *zap.Logger, resolve resolver) error {
+func (s *settings) checkStart(log *zap.Logger, resolve program.Resolver) error {
 	o := s.options(log)
 	set, err := newTriggers(s, &o, nil, resolve)
 	if err != nil {

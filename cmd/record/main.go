@@ -14,44 +14,29 @@ import (
 	"github.com/gorosbag/gorosbag/internal/recordface"
 	"github.com/gorosbag/gorosbag/internal/term"
 	"github.com/gorosbag/gorosbag/recorder"
-	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 func main() { os.Exit(program.OffMainThread(func() int { return run(os.Args[1:]) })) }
 
 func run(args []string) int {
 	if len(args) > 0 && args[0] == doors.HealthcheckCommand {
-		return healthcheck(args)
+		s, err := parse(args)
+		return doors.Healthcheck(name, &s.Common, s.record.Select.Topics, err)
 	}
 	console := term.NewConsole(os.Stderr, program.Terminal(os.Stderr))
 	defer console.Close() //nolint:errcheck // an error can no longer be reported
-	errs := &program.Errors{W: console, Name: name}
-	if err := program.CheckCommand(name, args); err != nil {
-		return errs.Fail(program.ExitUsage, err)
-	}
-	args, rosArgs, err := tcpros.ParseArgs(args)
-	if err != nil {
-		return errs.Fail(program.ExitUsage, err)
-	}
-	s, all, err := parse(args)
-	errs.JSON = s.Log.JSON()
-	if err != nil {
-		return errs.Fail(program.ExitUsage, err)
-	}
-	node := tcpros.NodeOptions{BaseName: "record", Bind: s.ROS.Bind, Anonymous: true, Args: rosArgs, Getenv: s.ROS.Getenv}
-	if s.CheckConfig {
-		log := program.NewLog(console, program.LogTo(os.Stderr, s.Log, true))
-		return program.CheckConfig(errs, all, node, s.ROS.EmbeddedMaster, func(resolve resolver) error { return s.checkStart(log, resolve) })
-	}
-	if s.PrintConfig {
-		return program.PrintConfig(errs, all, node, s.ROS.EmbeddedMaster)
+	errs, s := &program.Errors{W: console, Name: name}, new(settings)
+	line, code := (&program.Command{Errs: errs, Node: "record", Common: &s.Common, Parse: s.program().Parse, Check: s.checkStart}).Read(args)
+	if line == nil {
+		return code
 	}
 	ctx, signals := program.Catch(context.Background()) // before any output: SIGPIPE must be ignored
 	defer signals.Close()
 	logTo := program.LogTo(os.Stderr, s.Log, s.control.quiet)
 	logTo.Rosout = program.NewRosout(s.ROS.NoRosout)
 	log := program.NewLog(console, logTo)
-	program.LogConfig(log, all)
+	program.LogConfig(log, line.Settings)
+	node := line.Node
 	node.Log = log
 	if s.ROS.AllowRemoteShutdown {
 		node.OnShutdown = func(reason, peer string) {

@@ -60,10 +60,10 @@ func (s *settings) program() *config.Program {
 }
 
 // parse reads the command line, the environment and the file. Its error has all that is wrong.
-func parse(args []string) (*settings, *config.Settings, error) {
+func parse(args []string) (*settings, error) {
 	s := new(settings)
-	all, err := s.program().Parse(args)
-	return s, all, err
+	_, err := s.program().Parse(args)
+	return s, err
 }
 
 // complete sets what follows from several options.

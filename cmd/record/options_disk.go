@@ -40,7 +40,7 @@ func (d *diskSettings) group(o *recorder.Options, hasPauses func() bool) config.
 			With --split, --stopped or --start-on: delete the oldest closed files of this recorder, those of earlier runs included, while less than
 			this is free on the disk.`},
 		{Name: "pin", Arg: "TIME", Default: "5m", Value: config.To(&d.pin, units.Duration), Help: `
-			The service ~pin protects the bags of this last span of time from --max-splits, --max-bytes, --max-age and --keep-free (default
+			When the service ~pin is called, protect the bags of the last TIME from --max-splits, --max-bytes, --max-age and --keep-free (default
 			${default}).`},
 		{Name: "recover", Value: config.Switch(&o.Recover), Help: `
 			At the start, repair each X.bag.active that a crashed recorder left in the directory: make X.bag of it while recording, and rename the

@@ -25,7 +25,7 @@ func TestAbbreviations(t *testing.T) {
 func TestMeanings(t *testing.T) {
 	t.Parallel()
 	described.CheckMeanings(t, func(args []string) (any, error) {
-		s, _, err := parse(args)
+		s, err := parse(args)
 		if err != nil {
 			return nil, err
 		}

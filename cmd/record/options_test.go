@@ -62,7 +62,7 @@ func TestOptions(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.in, func(t *testing.T) {
 			t.Parallel()
-			_, _, err := parse(strings.Fields(tc.in))
+			_, err := parse(strings.Fields(tc.in))
 			switch {
 			case tc.wantErr == "" && err != nil:
 				t.Error(err)
@@ -76,7 +76,7 @@ func TestOptions(t *testing.T) {
 func TestOldSplit(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{"--split 7 /t", "--split=7 /t", "/t --split 7", "/t --split --size 7", "-e /t --split 7", "--topic /t --split 7"} {
-		s, _, err := parse(strings.Fields(in))
+		s, err := parse(strings.Fields(in))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestSplitValue(t *testing.T) {
 	for in, want := range map[string]split{
 		"--split": {on: true}, "--split=1": {on: true, mib: 1}, "--split=0": {on: true}, "--split=true": {on: true}, "--split=false": {},
 	} {
-		if s, _, err := parse([]string{in, "-a"}); err != nil || s.files.split != want {
+		if s, err := parse([]string{in, "-a"}); err != nil || s.files.split != want {
 			t.Errorf("%s: %+v, %v; want %+v", in, s.files.split, err, want)
 		}
 	}
@@ -101,14 +101,14 @@ func TestSplitValue(t *testing.T) {
 func TestUpload(t *testing.T) {
 	t.Parallel()
 	const url = "file:///bags/x?create_dir=true" // each build can write there, also one without drivers of clouds
-	s, _, err := parse([]string{"-a", "--upload", url, "--upload-rate=5M", "--upload-delete", "--upload-wait=0s"})
+	s, err := parse([]string{"-a", "--upload", url, "--upload-rate=5M", "--upload-delete", "--upload-wait=0s"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := (uploadSettings{to: url, rate: 5 << 20, remove: true}); s.upload != want {
 		t.Errorf("%+v, want %+v", s.upload, want)
 	}
-	if plain, _, err := parse([]string{"-a"}); err != nil || plain.upload.wait != 5*time.Second {
+	if plain, err := parse([]string{"-a"}); err != nil || plain.upload.wait != 5*time.Second {
 		t.Errorf("%+v, %v", plain.upload, err)
 	}
 	for want, args := range map[string][]string{
@@ -117,7 +117,7 @@ func TestUpload(t *testing.T) {
 		"--upload-delete need":   {"--upload-delete"},
 		"a number of bytes, or ": {"--upload=" + url, "--upload-rate=fast"},
 	} {
-		if _, _, err := parse(append(args, "-a")); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parse(append(args, "-a")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", args, err, want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/trigger"
 	"github.com/gorosbag/gorosbag/recorder"
 )
@@ -14,7 +15,7 @@ import (
 const evaluationWait = time.Second
 
 // newTriggers returns the triggers of the options; nil if there are none. finish ends the recording.
-func newTriggers(s *settings, o *recorder.Options, finish func(), resolve resolver) (*trigger.Set, error) {
+func newTriggers(s *settings, o *recorder.Options, finish func(), resolve program.Resolver) (*trigger.Set, error) {
 	t := &s.triggers
 	on := map[trigger.Kind][]string{
 		trigger.Snapshot: t.snapshot, trigger.Mark: t.mark, trigger.Pin: t.pin, trigger.Start: t.start, trigger.Stop: t.stop,

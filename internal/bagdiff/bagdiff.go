@@ -1,13 +1,13 @@
 // Package bagdiff compares two bags: topics, connection headers, the payloads of each
 // publisher in their order, and times.
 //
-// Both bags are read side by side, whatever their size. Nothing is kept of the messages of a
-// publisher while both bags agree, and 16 bytes of each one from the first difference on, of at
-// most maxKept messages. Publishers for which there is no room are left to another pass. One
-// that has no room alone is compared piece by piece. Package align compares what has been kept.
-// The messages that the report shows are read again.
+// Both bags are read side by side, whatever their size. While both bags agree about a publisher, nothing of its
+// messages is kept; from the first difference on, 16 bytes of each message are, of at most maxKept messages of
+// all publishers. Publishers for which there is no room are compared in another pass over the bags. A publisher
+// that needs more room alone is compared piece by piece. Package align compares what was kept. The messages
+// that the report shows are read again.
 //
-// The packages below are pure: align, headers and fields compare, report holds what has come out.
+// The packages below are pure: align, headers and fields compare, and report holds the result.
 package bagdiff
 
 import (
@@ -30,17 +30,17 @@ type Options struct {
 	ByHeader  bool
 	Tolerance time.Duration
 
-	// Times is how far the times of two messages may differ, if not nil; Spacing, how far
-	// they may when the median of all these differences is subtracted from each. With
-	// neither, times count in a copy only, in which most messages have the same time in both bags:
-	// there, every other one is a difference. In a recording of playback they are reported.
+	// Times, if not nil, is how far the times of two messages may differ. Spacing, if not nil, is how far they
+	// may differ once the median of all differences is subtracted from each. If both are nil, another time is a
+	// difference only where one bag is a copy of the other, so that most messages have the same time in both.
+	// Otherwise, as for a recording of playback, the report only tells how far the times differ.
 	Times, Spacing *time.Duration
 
 	Details int // messages that the report shows in detail
 	Workers int // goroutines that unpack chunks of each bag; zero starts none
 
-	// Damaged is told what cannot be read of a bag. An error that it returns ends Compare
-	// and is what Compare returns. Nil ignores damage but for the report's Complete.
+	// Damaged is called for what cannot be read of a bag. An error that it returns ends Compare, which returns
+	// it. If Damaged is nil, only Report.Complete tells of damage.
 	Damaged func(Side, error) error
 }
 
@@ -65,7 +65,7 @@ func Compare(ctx context.Context, a, b rosbag.Source, o Options) (*report.Report
 	return c.compare()
 }
 
-// compare reads all, and what needs another pass again.
+// compare makes passes over the bags until all streams are compared.
 func (c *comparison) compare() (*report.Report, error) {
 	c.seed = maphash.MakeSeed()
 	c.complete = c.intact(A) && c.intact(B)
@@ -92,14 +92,14 @@ type comparison struct {
 	bags   [2]rosbag.Source
 	topics []*topic // by name
 	seed   maphash.Seed
-	limit  int // messages that are kept
-	passes int
+	limit  int // the most messages to keep
+	passes int // so far
 
-	complete bool                // both bags could be read wholly
-	told     map[string]struct{} // damage, which a second pass meets again
+	complete bool                // all of both bags could be read so far
+	told     map[string]struct{} // damage that Damaged was called for: further passes find the same
 }
 
-// intact reports whether opening a bag has lost nothing of what is compared.
+// intact reports whether all that is compared could be found when the bag was opened.
 func (c *comparison) intact(s Side) bool {
 	for _, err := range c.bags[s].Info().Damage {
 		if Loses(err) && rosbag.Concerns(err, c.o.Keep) {
@@ -109,7 +109,7 @@ func (c *comparison) intact(s Side) bool {
 	return true
 }
 
-// Loses reports whether messages are lost, or may be, by what a Source tells.
+// Loses reports whether an error of a Source means that messages are missing, or may be.
 func Loses(err error) bool {
 	var bad *rosbag.CorruptError
 	if errors.As(err, &bad) && bad.Recovered {
@@ -118,7 +118,8 @@ func Loses(err error) bool {
 	return !errors.Is(err, rosbag.ErrUnindexed)
 }
 
-// damaged tells what cannot be read, once.
+// damaged calls Damaged for an error of reading, once for each error. It returns the error that ends the
+// comparison.
 func (c *comparison) damaged(s Side, err error) error {
 	if c.ctx.Err() != nil {
 		return c.ctx.Err()

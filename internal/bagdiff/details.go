@@ -13,14 +13,14 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// chosen is a detail that is shown.
+// chosen is a detail that the report shows.
 type chosen struct {
 	detail
 	stream *stream
 }
 
-// detail reads the first differences again and decodes them: the first of each stream, then
-// the second of each, and so on.
+// detail adds the differences that the report shows: the first of each stream, then the second of each, and so
+// on, until there are enough. It reads their messages again.
 func (c *comparison) detail(r *report.Report, all []*stream) error {
 	var list []chosen
 	most := 0
@@ -56,7 +56,7 @@ func (c *comparison) detail(r *report.Report, all []*stream) error {
 	return nil
 }
 
-// number sorts differences of a stream.
+// number returns the number by which the differences of a stream are sorted.
 func (d chosen) number() uint64 {
 	if d.kind == report.KindOnlyB {
 		return d.numbers[B]
@@ -64,7 +64,7 @@ func (d chosen) number() uint64 {
 	return d.numbers[A]
 }
 
-// describe reads what a difference is about.
+// describe returns a difference as the report shows it.
 func (c *comparison) describe(d chosen, types *fields.Types) report.Difference {
 	out := report.Difference{Topic: d.stream.topic.name, Publisher: d.stream.publisher, Kind: d.kind}
 	at := func(s Side) *report.Place {
@@ -96,7 +96,7 @@ func (c *comparison) describe(d chosen, types *fields.Types) report.Difference {
 
 var errGone = errors.New("it is not there any more")
 
-// read reads a message again: the one of its stream, its time and its payload.
+// read reads a message of a difference again. It finds the message by its stream, its time and its payload.
 func (c *comparison) read(s Side, d chosen) (*rosbag.Message, error) {
 	at := d.items[s].Time
 	q := rosbag.Query{Start: at, End: at, Keep: func(conn *rosbag.Connection) bool { return slices.Contains(d.stream.conns[s], conn) }}

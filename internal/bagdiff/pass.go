@@ -11,19 +11,22 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// maxKept bounds how many messages are kept, of both bags together.
+// maxKept is the most messages of both bags that are kept at a time.
 const maxKept = 1 << 20
 
 // pass reads both bags once, side by side, for some of the streams.
 type pass struct {
 	*comparison
-	streams []*stream // that are not put off
-	of      [2]map[*rosbag.Connection]*stream
-	kept    [2]int // messages in lists
-	ahead   [2]int // those of them that wait for the other bag
+	streams []*stream                         // without those that were put off
+	of      [2]map[*rosbag.Connection]*stream // the stream of each connection, for each bag
+	kept    [2]int                            // the number of messages in lists, for each bag
+
+	// ahead is the part of kept in streams in which the bags agree so far: messages that the other bag has yet
+	// to come to.
+	ahead [2]int
 }
 
-// run compares streams in one pass, and returns those that need another one.
+// run compares streams in one pass, and returns those that need another pass.
 func (c *comparison) run(streams []*stream) (again []*stream, err error) {
 	c.passes++
 	p := &pass{comparison: c, streams: slices.Clone(streams)}
@@ -48,8 +51,8 @@ func (c *comparison) run(streams []*stream) (again []*stream, err error) {
 	return slices.DeleteFunc(slices.Clone(streams), func(st *stream) bool { return !st.putOff }), nil
 }
 
-// read reads both bags to their ends. The bag goes on that is less ahead, or of which less is
-// kept, so that little waits for the other one.
+// read reads both bags to their ends. The next message is one of the bag that is less ahead or, if that is
+// equal, of which less is kept: so few messages have to wait for the other bag.
 func (p *pass) read(cursors [2]rosbag.Cursor) error {
 	var ended [2]bool
 	for n := 0; !ended[A] || !ended[B]; n++ {
@@ -77,7 +80,7 @@ func (p *pass) read(cursors [2]rosbag.Cursor) error {
 	return nil
 }
 
-// take gives a message to its stream.
+// take adds a message to its stream, and makes room if too many are kept.
 func (p *pass) take(st *stream, s Side, m *rosbag.Message) {
 	var stamp int64
 	if st.byHeader {
@@ -92,7 +95,7 @@ func (p *pass) take(st *stream, s Side, m *rosbag.Message) {
 	}
 }
 
-// count adds what a stream keeps to what all keep, or takes it away.
+// count adds the number of messages that a stream keeps to the totals, or subtracts it if sign is -1.
 func (p *pass) count(st *stream, sign int) {
 	for s := range p.kept {
 		n := sign * st.tally.kept(Side(s))
@@ -102,8 +105,8 @@ func (p *pass) count(st *stream, sign int) {
 	}
 }
 
-// shrink makes room by the stream that keeps most. If what it keeps of both bags is known to
-// differ, and is about as much, some of it is compared; otherwise it is left to another pass.
+// shrink makes room at the stream that keeps most. If the stream keeps about as many messages of each bag, or is
+// the only one, some of them are compared. Otherwise the stream is put off to another pass.
 func (p *pass) shrink() {
 	kept := func(st *stream) int { return st.tally.kept(A) + st.tally.kept(B) }
 	most := slices.MaxFunc(p.streams, func(a, b *stream) int { return cmp.Compare(kept(a), kept(b)) })

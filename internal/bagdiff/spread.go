@@ -10,8 +10,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// maxSamples is how many differences of time are kept of a stream for percentiles. If it
-// has more messages, they are a random sample.
+// maxSamples is how many differences of time of a stream are kept for percentiles. Of a stream with more messages
+// they are a random sample.
 const maxSamples = 1 << 13
 
 // spread is how far the times of a stream differ between the bags.
@@ -19,17 +19,17 @@ type spread struct {
 	count, identical uint64
 	least, most      extreme
 	sample           []time.Duration
-	random           *rand.Rand // nil while the sample is all
+	random           *rand.Rand // nil while sample has all differences
 }
 
-// extreme is the pair of messages that differs most, in one direction.
+// extreme is the pair of messages whose times differ most in one direction.
 type extreme struct {
-	by     time.Duration // B is later
-	number uint64        // in A
+	by     time.Duration // the time in B minus the time in A
+	number uint64        // of the message in A
 	time   rosbag.Time   // in A
 }
 
-// add takes a pair: message number of A, with the time at, which B has by later.
+// add adds a pair: the message of A with this number and the time at, and one of B that is later by by.
 func (s *spread) add(by time.Duration, number uint64, at rosbag.Time) {
 	if s.count == 0 || by < s.least.by {
 		s.least = extreme{by, number, at}
@@ -53,7 +53,7 @@ func (s *spread) add(by time.Duration, number uint64, at rosbag.Time) {
 	}
 }
 
-// furthest returns the pair that is furthest from center, and how far.
+// furthest returns the pair whose difference is furthest from center, and how far that is.
 func (s *spread) furthest(center time.Duration) (time.Duration, extreme) {
 	if s.count == 0 {
 		return 0, extreme{}
@@ -65,13 +65,13 @@ func (s *spread) furthest(center time.Duration) (time.Duration, extreme) {
 	return high, s.most
 }
 
-// weighted is a sample that stands for others of its stream, too.
+// weighted is a difference in a sample.
 type weighted struct {
 	by     time.Duration
-	weight float64
+	weight float64 // the number of differences of the stream that it stands for
 }
 
-// weigh puts the samples of streams together.
+// weigh returns the samples of all streams together.
 func weigh(all []*spread) []weighted {
 	var list []weighted
 	for _, s := range all {
@@ -82,7 +82,8 @@ func weigh(all []*spread) []weighted {
 	return list
 }
 
-// percentiles sorts the list and returns what those parts of it are not greater than.
+// percentiles sorts list, and returns for each part, such as 0.99, the difference that this part of list does
+// not exceed.
 func percentiles(list []weighted, parts ...float64) []time.Duration {
 	slices.SortFunc(list, func(a, b weighted) int { return cmp.Compare(a.by, b.by) })
 	var total float64

@@ -8,28 +8,28 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// topic is all that both bags have under one name.
+// topic is a topic that is in at least one of the bags.
 type topic struct {
 	name     string
 	conns    [2][]*rosbag.Connection
 	messages [2]uint64 // as the indexes say
-	joined   bool      // compared as one stream, though a bag has several publishers
-	matched  bool      // publishers are told apart, by their callerids
+	joined   bool      // there is one stream, although a bag has several publishers
+	matched  bool      // there is a stream for each callerid
 	streams  []*stream
 }
 
-// stream is what is compared in order: what one publisher has published on one topic or, if
-// the bags name the publishers differently, all that is on the topic.
+// stream is a sequence of messages that is compared in order: the messages of one publisher on one topic or, if
+// the bags name the publishers differently, all messages on the topic.
 type stream struct {
 	topic     *topic
 	publisher string // the callerid, if the topic has several streams
 	conns     [2][]*rosbag.Connection
-	byHeader  bool
+	byHeader  bool // messages are paired by their header stamps
 	putOff    bool // to another pass
 	tally     *tally
 }
 
-// findTopics finds the topics of both bags, and what of them is compared in order.
+// findTopics finds the topics of both bags and their streams.
 func (c *comparison) findTopics() {
 	known := make(map[string]*topic)
 	var counts [2]map[*rosbag.Connection]uint64
@@ -57,9 +57,9 @@ func (c *comparison) findTopics() {
 	}
 }
 
-// pairPublishers makes the streams of a topic that both bags have. Publishers are told apart
-// if both bags name the same ones. A player that stands for others has a name of its own,
-// and publishes in the order of the bag.
+// pairPublishers makes the streams of a topic that both bags have: one for each callerid if both bags have the
+// same callerids, otherwise one for all. A player, for example, has another callerid than the publishers
+// whose messages it plays, and publishes all of them in the order of the bag.
 func (t *topic) pairPublishers(counts [2]map[*rosbag.Connection]uint64, byHeader bool) {
 	callers := func(s Side, silent bool) []string {
 		var all []string

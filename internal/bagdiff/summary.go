@@ -10,7 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
 )
 
-// report puts together what the streams have found.
+// summary makes the report of what was found in the streams.
 func (c *comparison) summary(all []*stream) (*report.Report, error) {
 	r := &report.Report{Same: true, Complete: c.complete, Topics: []report.Topic{}, Differences: []report.Difference{}}
 	for s, b := range []*report.Bag{&r.A, &r.B} {
@@ -32,7 +32,7 @@ func (c *comparison) summary(all []*stream) (*report.Report, error) {
 	return r, c.detail(r, all)
 }
 
-// measure says how the times differ, and whether that counts.
+// measure returns how far the times differ, and whether that makes the bags different.
 func (c *comparison) measure(all []*stream) report.Times {
 	var spreads []*spread
 	var t report.Times
@@ -60,7 +60,7 @@ func (c *comparison) measure(all []*stream) report.Times {
 	return t
 }
 
-// summarize says what has come out for a topic.
+// summarize returns the result for a topic.
 func (c *comparison) summarize(t *topic, times *report.Times) report.Topic {
 	sum := report.Topic{Name: t.name, MessagesA: t.messages[A], MessagesB: t.messages[B]}
 	for s := range t.conns {
@@ -102,7 +102,7 @@ func (c *comparison) summarize(t *topic, times *report.Times) report.Topic {
 	return sum
 }
 
-// timeOff says how far the times of a stream are off, and whether that is a difference.
+// timeOff returns how far the times of a stream differ, and whether that is a difference.
 func (c *comparison) timeOff(st *stream, times *report.Times) (off time.Duration, counts bool) {
 	if c.o.Spacing != nil {
 		off, _ = st.tally.times.furthest(time.Duration(times.Shift))

@@ -7,32 +7,32 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
 )
 
-// tally compares the messages of a publisher in both bags, and holds what has come out.
+// tally compares the messages of a stream and holds the result.
 type tally struct {
 	rule  align.Rule
 	lists [2]align.List   // messages that are not compared yet
-	first [2]uint64       // the numbers of the first of them
-	last  [2]align.Digest // the ones before them
-	apart bool            // the lists begin with different messages
+	first [2]uint64       // the numbers of the first messages in lists, from 0
+	last  [2]align.Digest // of the messages before those
+	apart bool            // the first messages in lists differ
 
-	equal, changed, moved uint64
-	unpaired              [2]uint64
-	byNumber              uint64 // the first message that was compared by number, counted from 1; 0 if none was
-	over                  uint64 // times that differ by more than limit
+	equal, changed, moved uint64    // pairs of messages
+	unpaired              [2]uint64 // messages of each bag
+	byNumber              uint64    // the number, from 1, of the first message that was compared by number; 0 if none was
+	over                  uint64    // pairs whose times differ by more than limit
 	limit                 time.Duration
 	times                 spread
 
-	room    int // for details
+	room    int // the most details to keep, and the most of timed
 	details []detail
-	timed   []detail // pairs that differ in time
+	timed   []detail // pairs of equal or changed messages with another time
 }
 
 // detail is one difference.
 type detail struct {
 	kind    report.Kind
-	numbers [2]uint64 // from 0
+	numbers [2]uint64 // of the messages, from 0
 	items   [2]align.Item
-	repeats bool
+	repeats bool // the message, which is in one bag only, is the same as the one before it
 }
 
 func newTally(o Options, byHeader bool) *tally {
@@ -43,8 +43,8 @@ func newTally(o Options, byHeader bool) *tally {
 	return t
 }
 
-// add takes the next message of a bag. While the bags agree, it is kept only until the other
-// bag has come as far.
+// add adds the next message of a bag. While the bags agree, the message is kept only until the other bag comes to
+// its counterpart.
 func (t *tally) add(s Side, m align.Item, stamp int64) {
 	q, o := &t.lists[s], &t.lists[s.other()]
 	if !t.apart && len(o.Items) > 0 {
@@ -67,7 +67,7 @@ func (t *tally) add(s Side, m align.Item, stamp int64) {
 // kept returns how many messages of a bag are in the lists.
 func (t *tally) kept(s Side) int { return len(t.lists[s].Items) }
 
-// timesOf takes the times of two messages that belong together.
+// timesOf compares the times of two messages that are paired.
 func (t *tally) timesOf(numbers [2]uint64, items [2]align.Item) {
 	by := items[B].Time.Sub(items[A].Time)
 	t.times.add(by, numbers[A], items[A].Time)
@@ -79,14 +79,15 @@ func (t *tally) timesOf(numbers [2]uint64, items [2]align.Item) {
 	}
 }
 
-// settle compares what has been read of both bags.
+// settle compares all messages in the lists.
 func (t *tally) settle() { t.settleFirst([2]int{t.kept(A), t.kept(B)}) }
 
-// sureRun is how many messages in a row agree where lists that are too long are cut.
+// sureRun is how many equal messages in a row a run needs so that lists that are too long are cut behind it.
 const sureRun = 64
 
-// settleSome compares and forgets at least half of the lists: as far as they agree again for
-// sure or, if they do nowhere, the shorter one.
+// settleSome compares and removes at least half of the messages in the lists: those up to the end of the last run
+// of at least sureRun messages. If there is no such run, it takes of each list as many messages as the shorter
+// list has, or half of the list if that is more.
 func (t *tally) settleSome() {
 	lens := [2]int{t.kept(A), t.kept(B)}
 	n := min(lens[A], lens[B])
@@ -99,7 +100,7 @@ func (t *tally) settleSome() {
 	t.settleFirst(to)
 }
 
-// settleFirst compares the first messages of both lists, and forgets them.
+// settleFirst compares the first n messages of each list, and removes them.
 func (t *tally) settleFirst(n [2]int) {
 	var lists [2]align.List
 	for s := range lists {
@@ -141,7 +142,7 @@ func (t *tally) settleFirst(n [2]int) {
 	t.apart = t.kept(A) > 0 && t.kept(B) > 0
 }
 
-// messages returns the numbers of two messages of lists that are compared, and the messages.
+// messages returns the numbers of message i of A and message j of B in lists, and the messages.
 func (t *tally) messages(lists [2]align.List, i, j int32) ([2]uint64, [2]align.Item) {
 	return [2]uint64{t.first[A] + uint64(i), t.first[B] + uint64(j)}, [2]align.Item{lists[A].Items[i], lists[B].Items[j]}
 }

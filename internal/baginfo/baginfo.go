@@ -1,10 +1,9 @@
-// Package baginfo summarizes bags of any version: as text and YAML identical to those of
-// rosbag info, and as JSON.
+// Package baginfo summarizes recordings: as text and YAML, which for bags are those of rosbag info byte for
+// byte, and as JSON.
 //
-// It reads only the index, rebuilt by a scan if there is none, and messages only for details. Of
-// a bag in a store it looks at a sample of the chunks (ADR 0064).
-// Memory is proportional to the connections, plus 8 bytes per message for frequencies or
-// details.
+// It reads the index of a recording, and messages only for details. Of a bag in a store it looks at a sample
+// of the chunks (ADR 0064). Its memory is proportional to the number of connections, plus 8 bytes for each
+// message if frequencies or details are wanted.
 package baginfo
 
 import (
@@ -23,23 +22,26 @@ import (
 type Info struct {
 	Path        string
 	Version     string // of a bag; "mcap" of an MCAP file; for example "ROS 2, mcap" of a recording of ROS 2
-	Converted   bool   // read as a bag, but none: nothing is known of chunks and their compression
+	Converted   bool   // the recording is of ROS 2: nothing is known of chunks and their compression
 	Indexed     bool   // the bag has a valid index
 	Elapsed     bool   // times count from the start of the recording
-	Detailed    bool   // Connections and Topics have details
+	Detailed    bool   // the details in Connections and Topics are set
 	Size        int64
 	Messages    uint64
 	Chunks      int                // 0 in versions before 2.0
 	Start, End  rosbag.Time        // of the earliest and the latest message
-	First, Last rosbag.Time        // start of the first and end of the last chunk: what rosbag info shows
+	First, Last rosbag.Time        // start of the first chunk and end of the last: what rosbag info shows
 	Compression []CompressionSum   // the most used first
 	Encryption  *rosbag.Encryption // nil: it is not encrypted
-	MCAP        *bagfmt.MCAPInfo   // nil: it is not of MCAP files
-	Repeated    rosbag.Repeated    // messages that repeat what was latched where the bag begins
-	Sampled     int                // chunks that were looked at if not all: then Compression, and Frequency and Detail of topics, are estimates
+	MCAP        *rosbag.MCAPInfo   // nil: it is not of MCAP files
+	Repeated    rosbag.Repeated    // messages at the start of the bag that repeat latched ones
 	Connections []Connection
 	Topics      []Topic // by name
 	bagnote.Found
+
+	// Sampled is the number of chunks from which Compression, and Frequency and Detail of topics, are
+	// estimated; 0 if nothing is estimated.
+	Sampled int
 }
 
 // CompressionSum summarizes the chunks of one compression.
@@ -54,7 +56,7 @@ type CompressionSum struct {
 type Connection struct {
 	*rosbag.Connection
 	Messages uint64
-	Bytes    uint64 // payload, if detailed
+	Bytes    uint64 // of all payloads; 0 if Info.Detailed is false
 }
 
 // Topic summarizes the connections of one topic.
@@ -70,25 +72,25 @@ type Topic struct {
 
 // Options are the options of New.
 type Options struct {
-	// Frequencies are computed from the indexes of all chunks, which takes time
-	// in proportion to the number of messages.
+	// Frequencies asks for the frequencies of topics. Reading the indexes of all chunks for them takes time in
+	// proportion to the number of messages.
 	Frequencies bool
-	// Details need all messages to be read. They include the frequencies.
+	// Details asks for the details, for which all messages are read, and for the frequencies.
 	Details bool
-	// EmptyConnections keeps connections without messages, which rosbag info drops once it has
-	// read the index.
+	// EmptyConnections keeps connections without messages. rosbag info drops them whenever it reads the
+	// indexes of chunks.
 	EmptyConnections bool
-	// Sample, if not zero, is how many chunks of a bag with more of them are looked at. What
-	// only the chunks tell is then estimated. In object storage each chunk is a request or two.
+	// Sample limits how many chunks of a bag are looked at; 0 is no limit. If the bag has more chunks, what
+	// only chunks tell is estimated. In object storage each chunk costs one or two requests.
 	Sample int
-	// Workers unpack chunks for the details.
+	// Workers is the number of goroutines that unpack chunks for the details.
 	Workers int
-	// Damaged is called for each error of reading; an error that it returns ends New. If it
-	// is nil, New ends with the first error.
+	// Damaged is called for each error of reading. An error that Damaged returns ends New. If Damaged is nil,
+	// New ends with the first error.
 	Damaged func(error) error
 }
 
-// damaged handles an error of reading.
+// damaged passes an error of reading to Damaged, and returns the error that ends New.
 func (o *Options) damaged(err error) error {
 	if o.Damaged == nil {
 		return err
@@ -96,8 +98,8 @@ func (o *Options) damaged(err error) error {
 	return o.Damaged(err)
 }
 
-// New summarizes a recording. What only bags have, and formats that are read like them, is empty for
-// others: chunks, their compression, and encryption.
+// New summarizes a recording. Chunks, their compression and encryption are set for bags and for MCAP files of
+// ROS 1 only.
 func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 	known := r.Info()
 	i := &Info{
@@ -106,7 +108,7 @@ func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 	}
 	bag, isBag := r.(*bagfmt.Reader)
 	i.Converted = !isBag
-	if s, ok := r.(interface{ MCAP() *bagfmt.MCAPInfo }); ok {
+	if s, ok := r.(interface{ MCAP() *rosbag.MCAPInfo }); ok {
 		i.MCAP = s.MCAP()
 	}
 	if isBag {
@@ -129,7 +131,7 @@ func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 	}
 	i.addConnections(r)
 	if i.Version == "1.2" && i.Indexed {
-		o.Frequencies = true // rosbag info reads this index always
+		o.Frequencies = true // rosbag info always reads the index of version 1.2
 	}
 	i.Detailed = o.Details
 	var err error
@@ -160,8 +162,8 @@ func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 	return i, nil
 }
 
-// hasChunks reports whether the format has chunks. In older formats the chunks of the Reader
-// are ranges of the file.
+// hasChunks reports whether the format has chunks. In older versions of bags, the spans of the Reader are
+// ranges of the file.
 func (i *Info) hasChunks() bool {
 	return strings.HasPrefix(i.Version, "2.") || i.MCAP != nil && !i.Converted
 }
@@ -225,7 +227,7 @@ func (i *Info) addTopics(stamps map[string][]rosbag.Time) {
 		}
 		topicOf[n] = t
 	}
-	i.Topics = make([]Topic, len(at)) // at once: a Topic is large, and a bag may have a million
+	i.Topics = make([]Topic, len(at)) // append would copy: a Topic is large, and a bag may have a million
 	for n := range i.Connections {
 		c := &i.Connections[n]
 		t := &i.Topics[topicOf[n]]
@@ -247,10 +249,10 @@ func (i *Info) addTopics(stamps map[string][]rosbag.Time) {
 	slices.SortFunc(i.Topics, func(a, b Topic) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// indexesAhead is how many chunks ahead of the one whose index is read a store is asked.
+// indexesAhead is how many chunks ahead a store is asked for the indexes.
 const indexesAhead = 8
 
-// readIndexes collects the times of each topic.
+// readIndexes appends the times of messages to stamps, by topic.
 func readIndexes(r rosbag.Indexed, o *Options, stamps map[string][]rosbag.Time) error {
 	bag, isBag := r.(*bagfmt.Reader)
 	for i := range r.NumSpans() {
@@ -270,9 +272,8 @@ func readIndexes(r rosbag.Indexed, o *Options, stamps map[string][]rosbag.Time) 
 	return nil
 }
 
-// frequency returns 1/median of the periods between stamps, which it sorts. It
-// computes in seconds as floating point, as rosbag info does, to get the same last
-// digit.
+// frequency returns 1 divided by the median of the periods between stamps, which it sorts. To get the same last
+// digit as rosbag info, it computes as rosbag info does: in seconds, with floating point.
 func frequency(stamps []rosbag.Time) (float64, bool) {
 	if len(stamps) < 2 {
 		return 0, false
@@ -287,7 +288,7 @@ func frequency(stamps []rosbag.Time) (float64, bool) {
 	return medianFrequency(periods)
 }
 
-// medianFrequency returns 1/median of periods, at least one, which it sorts.
+// medianFrequency returns 1 divided by the median of periods, which must not be empty and are sorted.
 func medianFrequency(periods []float64) (float64, bool) {
 	slices.Sort(periods)
 	median := periods[len(periods)/2]
@@ -302,7 +303,8 @@ func medianFrequency(periods []float64) (float64, bool) {
 
 func seconds(t rosbag.Time) float64 { return float64(t.Sec) + float64(t.Nsec)/1e9 }
 
-// decimalTime returns t in seconds with nine decimals. Add carries a second and more of nanoseconds.
+// decimalTime returns t in seconds with nine decimals. In a bag the nanoseconds may be a second and more: Add
+// carries that.
 func decimalTime(t rosbag.Time) string { return t.Add(0).String() }
 
 // decimal returns d in seconds with nine decimals.

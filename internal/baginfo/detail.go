@@ -13,15 +13,15 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// gapPeriods is how many median periods of silence make a gap.
+// gapPeriods is how many median periods a topic has to be silent for a gap.
 const gapPeriods = 5
 
-// Detail is read from the messages of a topic.
+// Detail is what New finds out about a topic with Options.Details.
 type Detail struct {
-	Bytes      uint64        // payload
-	LongestGap time.Duration // between two messages
-	GapAt      rosbag.Time   // when it began
-	Gaps       int           // gaps of more than 5 median periods
+	Bytes      uint64        // of all payloads
+	LongestGap time.Duration // the longest time between two messages
+	GapAt      rosbag.Time   // when LongestGap began
+	Gaps       int           // the number of gaps of more than gapPeriods median periods
 }
 
 // addGaps finds the gaps between sorted stamps.
@@ -41,7 +41,7 @@ func (t *Topic) addGaps(stamps []rosbag.Time) {
 	}
 }
 
-// readMessages collects the times of each topic, and the bytes of each connection.
+// readMessages appends the times of messages to stamps, by topic, and counts the bytes of each connection.
 func (i *Info) readMessages(r rosbag.Source, o *Options, stamps map[string][]rosbag.Time) error {
 	at := make(map[*rosbag.Connection]*Connection, len(i.Connections))
 	for n := range i.Connections {
@@ -65,8 +65,8 @@ func (i *Info) readMessages(r rosbag.Source, o *Options, stamps map[string][]ros
 	}
 }
 
-// WriteDetails writes the details that stock does not show, after WriteText: publishers, bytes,
-// and gaps.
+// WriteDetails writes what follows WriteText with details: publishers, bytes and gaps, which rosbag info does
+// not show.
 func (i *Info) WriteDetails(w io.Writer) error {
 	var text strings.Builder
 	var rows [][]string
@@ -107,7 +107,7 @@ func orUnknown(s string) string {
 	return escape.Text(s)
 }
 
-// table writes rows in columns under a title; the last column is not padded.
+// table writes rows in columns behind a title, without blanks at the end of lines.
 func table(w *strings.Builder, title string, rows [][]string) {
 	var width []int
 	for _, r := range rows {

@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 	"io"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Times and durations are strings of decimal seconds with nanoseconds: numbers
-// would lose digits in most readers. They are null in a bag without messages.
+// jsonInfo is the summary as JSON. Times and durations are strings with decimal seconds down to nanoseconds,
+// because most readers would cut digits of numbers. They are null if there are no messages.
 type jsonInfo struct {
 	Path        string                     `json:"path"`
 	Version     string                     `json:"version"`
@@ -65,8 +64,8 @@ type jsonMetadata struct {
 	Bytes int64  `json:"bytes"` // of the content of its record
 }
 
-// newJSONMCAP returns what an MCAP file has beside messages, nil of a bag.
-func newJSONMCAP(m *bagfmt.MCAPInfo) *jsonMCAP {
+// newJSONMCAP returns m as JSON; nil if m is nil.
+func newJSONMCAP(m *rosbag.MCAPInfo) *jsonMCAP {
 	if m == nil {
 		return nil
 	}
@@ -94,7 +93,7 @@ type jsonConnection struct {
 	CallerID string        `json:"callerid"`
 	Latching bool          `json:"latching"`
 	Messages uint64        `json:"messages"`
-	Bytes    *uint64       `json:"bytes,omitempty"` // as all that can be left out, only with details
+	Bytes    *uint64       `json:"bytes,omitempty"` // with details, as each omitempty of topics
 }
 
 type jsonTopic struct {
@@ -110,9 +109,8 @@ type jsonTopic struct {
 	Gaps        *int     `json:"gaps,omitempty"` // silences of more than 5 median periods
 }
 
-// WriteJSON writes the summary as one line of JSON. Start and end are those of the
-// earliest and the latest message, which rosbag info does not tell if chunks are
-// not in the order of time.
+// WriteJSON writes the summary as one line of JSON. Start and end are the times of the earliest and the latest
+// message. Those that rosbag info shows differ if chunks are not in the order of time.
 func (i *Info) WriteJSON(w io.Writer) error {
 	out := jsonInfo{
 		Path: i.Path, Version: i.Version, Size: i.Size, Messages: i.Messages, Indexed: i.Indexed, Elapsed: i.Elapsed,

@@ -4,15 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/pytext"
 )
 
-// ErrNoKey says that a summary has nothing under a key.
+// ErrNoKey says that a summary has no such key.
 var ErrNoKey = errors.New("no such key")
 
 // keyRE is a path into the YAML: duration, topics, topics[0], topics[-1].type.
@@ -81,8 +81,8 @@ func itemText(item []pair, indent string) string {
 	return strings.Join(lines, "\n"+indent)
 }
 
-// yamlLoaded returns a value as stock prints it after it has loaded its own YAML: numbers
-// with decimals lose trailing zeros but one.
+// yamlLoaded returns a value as rosbag info --key prints it. That program loads its own YAML, so that of the
+// zeros at the end of a number with decimals one is left at most.
 func yamlLoaded(p *pair) string {
 	if p.from != ours {
 		return escape.Text(p.value)
@@ -90,20 +90,8 @@ func yamlLoaded(p *pair) string {
 	switch p.key {
 	case "duration", "start", "end", "frequency":
 		if f, err := strconv.ParseFloat(p.value, 64); err == nil {
-			return pythonFloat(f)
+			return string(pytext.AppendFloat(nil, f))
 		}
 	}
 	return p.value
-}
-
-// pythonFloat formats a number as Python does.
-func pythonFloat(f float64) string {
-	if size := math.Abs(f); size != 0 && (size < 1e-4 || size >= 1e16) {
-		return strconv.FormatFloat(f, 'e', -1, 64)
-	}
-	s := strconv.FormatFloat(f, 'f', -1, 64)
-	if !strings.Contains(s, ".") {
-		s += ".0"
-	}
-	return s
 }

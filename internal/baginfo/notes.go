@@ -5,21 +5,18 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/plural"
 )
 
-// maxShown bounds how many notes, and how many marks, the text shows.
+// maxShown is the most notes, and the most marks, that the text shows.
 const maxShown = 100
 
-// noteText is what the text has of repeated messages, notes and marks: nothing, if there are none.
+// noteText returns the part of the text about repeated messages, notes and marks; empty if there are none.
 func (i *Info) noteText() string {
 	var text strings.Builder
 	var rows [][]string
 	if n := i.Repeated.Count; n > 0 {
-		plural := "s"
-		if n == 1 {
-			plural = ""
-		}
-		table(&text, "repeated:", [][]string{{fmt.Sprintf("%d repeated latched message%s at the beginning", n, plural)}})
+		table(&text, "repeated:", [][]string{{plural.Of(n, "repeated latched message") + " at the beginning"}})
 	}
 	for n, note := range i.Notes {
 		if n == maxShown {
@@ -43,7 +40,7 @@ func (i *Info) noteText() string {
 
 func more(n uint64) string { return fmt.Sprintf("and %d more; --json tells them", n) }
 
-// notePairs is what the YAML has of repeated messages, notes and marks: nothing, if there are none.
+// notePairs returns the part of the YAML about repeated messages, notes and marks; nil if there are none.
 func (i *Info) notePairs() []pair {
 	var list []pair
 	if i.Repeated.Count > 0 {

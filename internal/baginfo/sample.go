@@ -11,14 +11,15 @@ import (
 )
 
 const (
-	// What a message record has beside the message, as every known writer writes it.
+	// The size in bytes of a message record without the payload, in the form that all known writers use.
 	messageOverhead     = 46
 	mcapMessageOverhead = 31
-	// minPeriods of a topic in a sample give a median; with fewer the average counts.
+	// minPeriods is the least number of periods in a sample whose median is used; with fewer periods the
+	// average of the whole bag is.
 	minPeriods = 5
 )
 
-// sampled returns the numbers of the chunks to look at, evenly spread, nil for all.
+// sampled returns the indexes of the chunks to look at, evenly spread; nil for all chunks.
 func (o *Options) sampled(r *bagfmt.Reader) []int {
 	n := r.NumSpans()
 	if o.Sample == 0 || n <= o.Sample || !r.Info().Indexed {
@@ -34,21 +35,22 @@ func (o *Options) sampled(r *bagfmt.Reader) []int {
 	return list
 }
 
-// estimate is what a sample of the chunks tells about all.
+// estimate collects what a sample of the chunks tells about all chunks.
 type estimate struct {
 	info    *Info
 	sizes   map[*rosbag.Connection]*messageSizes
 	periods map[string][]float64 // seconds, by topic
 }
 
-// messageSizes are those of a connection in the sample.
+// messageSizes are the sizes in bytes of messages of a connection in the sample.
 type messageSizes struct {
-	sum, count uint64
-	most       uint64 // of a message that a connection record may follow; zero if there was none
+	sum, count uint64 // of the messages whose sizes are known
+	// most bounds the size of a message that a connection record may follow, so that its size is not known; 0
+	// if there is no such message.
+	most uint64
 }
 
-// estimate fills in what only the chunks say, from a sample of them: compression, frequencies,
-// bytes and gaps.
+// estimate sets what only chunks tell, from a sample of them: compression, frequencies, bytes and gaps.
 func (i *Info) estimate(r *bagfmt.Reader, chunks []int, o *Options) error {
 	e := estimate{info: i, sizes: map[*rosbag.Connection]*messageSizes{}, periods: map[string][]float64{}}
 	sums := make(map[rosbag.Compression]*CompressionSum)
@@ -85,7 +87,7 @@ func (i *Info) estimate(r *bagfmt.Reader, chunks []int, o *Options) error {
 	return nil
 }
 
-// scale extends the sums of a sample to all chunks.
+// scale extrapolates the sums of a sample to all chunks.
 func (e *estimate) scale(sums map[rosbag.Compression]*CompressionSum, factor float64, looked int) {
 	for _, p := range sums {
 		p.Chunks = int(math.Round(float64(p.Chunks*e.info.Chunks) / float64(looked)))
@@ -95,7 +97,7 @@ func (e *estimate) scale(sums map[rosbag.Compression]*CompressionSum, factor flo
 	e.info.Compression = sortedCompressions(sums)
 }
 
-// addPeriods adds the periods within one chunk, whose entries are in the order of time.
+// addPeriods adds the periods between the messages of one chunk, whose entries are in the order of time.
 func (e *estimate) addPeriods(entries []rosbag.Entry) {
 	last := make(map[string]rosbag.Time)
 	for _, x := range entries {
@@ -141,7 +143,7 @@ func (e *estimate) addSizes(entries []rosbag.Entry, end uint64) {
 	}
 }
 
-// finish makes estimates of connections and topics.
+// finish sets the estimates of connections and topics.
 func (e *estimate) finish(r rosbag.Source, details bool) {
 	i := e.info
 	spans := spansOf(r)
@@ -178,11 +180,11 @@ func (e *estimate) finish(r rosbag.Source, details bool) {
 	}
 }
 
-// span is what the counts of chunks say about the times of a topic.
+// span is what the times and counts of chunks tell about a topic.
 type span struct {
-	first, last rosbag.Time   // of the chunks with messages of it
-	gap         time.Duration // between two of them: the topic was silent for at least as long
-	gapAt       rosbag.Time
+	first, last rosbag.Time   // start and end of the chunks that have messages of the topic
+	gap         time.Duration // the longest time between two of these chunks: the topic was silent at least as long
+	gapAt       rosbag.Time   // when gap began
 }
 
 // spansOf returns the span of each topic.

@@ -18,9 +18,9 @@ import (
 // row is one line of the text: a key, empty on continuation lines, and a value.
 type row struct{ key, value string }
 
-// WriteText writes the summary as rosbag info prints it, byte for byte, with start
-// and end in local time, and behind that what a bag has of repeated messages, notes and marks.
-// Control characters in names, which stock would send to the terminal, are escaped.
+// WriteText writes the summary as rosbag info prints it, byte for byte, with start and end in local time. The
+// repeated messages, notes and marks of the bag follow. Control characters in names, which rosbag info sends to
+// the terminal, are escaped.
 func (i *Info) WriteText(w io.Writer) error {
 	rows := []row{{"path", escape.Text(i.Path)}, {"version", i.version()}}
 	rows = append(rows, i.mcapRows()...)
@@ -60,7 +60,7 @@ func (i *Info) WriteText(w io.Writer) error {
 	return err
 }
 
-// mcapRows tells what an MCAP file has beside messages.
+// mcapRows returns the rows about what MCAP files have beside messages.
 func (i *Info) mcapRows() []row {
 	if i.MCAP == nil {
 		return nil
@@ -79,8 +79,8 @@ func (i *Info) mcapRows() []row {
 	return rows
 }
 
-// version names the version, and as rosbag info does for 1.2 that there is no index.
-// Older versions never have one.
+// version returns the version, and whether an index is missing, as rosbag info does for version 1.2. Older
+// versions never have an index.
 func (i *Info) version() string {
 	if !i.Indexed && (i.Version == "1.2" || i.hasChunks()) {
 		return i.Version + " (unindexed)"
@@ -88,10 +88,10 @@ func (i *Info) version() string {
 	return i.Version
 }
 
-// empty reports whether there is nothing to tell but the size.
+// empty reports whether nothing but the size of the file is known.
 func (i *Info) empty() bool { return i.Chunks == 0 && len(i.Connections) == 0 }
 
-// duration is the difference that rosbag info shows, as it computes it.
+// duration returns the duration in seconds, as rosbag info computes it.
 func (i *Info) duration() float64 { return seconds(i.Last) - seconds(i.First) }
 
 func (i *Info) timeRows() []row {
@@ -116,8 +116,7 @@ func (i *Info) timeRows() []row {
 	return []row{{"duration", text}, {"start", stamp(i.First)}, {"end", stamp(i.Last)}}
 }
 
-// stamp formats a time. The hundredths are rounded by themselves, without carry:
-// so does rosbag info.
+// stamp formats a time as rosbag info does: hundredths are rounded by themselves, without a carry.
 func stamp(t rosbag.Time) string {
 	s := seconds(t)
 	whole := math.Floor(s)

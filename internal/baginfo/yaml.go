@@ -8,12 +8,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// pair is a key of the YAML and its value: text, or a list of items.
+// pair is a key of the YAML with its value, which is a text or, if items is not nil, a list.
 type pair struct {
 	key   string
 	value string
@@ -21,16 +20,16 @@ type pair struct {
 	items [][]pair
 }
 
-// origin says whose text a value is.
+// origin says where a value comes from, and so whether it is quoted.
 type origin uint8
 
 const (
-	ours   origin = iota // a number, or one of our words
-	theirs               // of the bag or the user, and without quotes where YAML allows that, as stock has it
-	quoted               // of the bag, and always in quotes
+	ours   origin = iota // a number, or one of our words: never quoted
+	theirs               // from the bag or the user: quoted only where YAML needs it, because rosbag info never quotes
+	quoted               // from the bag, in lines that rosbag info does not have: always quoted
 )
 
-// yaml returns the value as it stands in YAML.
+// yaml returns the value as it is written in YAML.
 func (p *pair) yaml() string {
 	if p.from == quoted || p.from == theirs && !isPlain(p.value) {
 		return strconv.Quote(p.value) // its escapes are those of YAML, too
@@ -38,12 +37,12 @@ func (p *pair) yaml() string {
 	return p.value
 }
 
-// noText is what YAML reads as null, a boolean, a number or a time.
+// noText matches what YAML reads as null, a boolean, a number or a time.
 var noText = regexp.MustCompile(`^(?i:|~|null|true|false|yes|no|on|off|y|n|<<|=|` +
 	`[-+]?0[xob][0-9a-f_]+|[-+]?[0-9][0-9_]*(:[0-9]+)*(\.[0-9_]*)?(e[-+]?[0-9]+)?|[-+]?\.([0-9][0-9_]*(e[-+]?[0-9]+)?|inf|nan)|` +
 	`[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([t \t].*)?)$`)
 
-// isPlain reports whether a text stands for itself in YAML.
+// isPlain reports whether YAML reads s, without quotes, as the text s.
 func isPlain(s string) bool {
 	switch {
 	case noText.MatchString(s), escape.Text(s) != s, strings.ContainsRune("-?:,[]{}#&*!|>'\"%@` ", rune(s[0])):
@@ -52,9 +51,9 @@ func isPlain(s string) bool {
 	return !strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") && !strings.HasSuffix(s, " ")
 }
 
-// WriteYAML writes the summary as rosbag info --yaml prints it, byte for byte, except
-// that messages of bags before version 2.0 are counted by topic, where stock says 0, and
-// that a bag with repeated messages, notes or marks tells of these, too.
+// WriteYAML writes the summary as rosbag info --yaml prints it, byte for byte, with two exceptions: messages of
+// bags before version 2.0 are counted by topic, where rosbag info says 0; and repeated messages, notes and marks
+// of the bag are added.
 func (i *Info) WriteYAML(w io.Writer) error {
 	var b strings.Builder
 	for _, p := range i.pairs() {
@@ -76,7 +75,7 @@ func (i *Info) WriteYAML(w io.Writer) error {
 	return err
 }
 
-// pairs is the summary in the order of the YAML.
+// pairs returns the summary in the order of the YAML.
 func (i *Info) pairs() []pair {
 	list := []pair{{key: "path", value: i.Path, from: theirs}, {key: "version", value: i.version()}}
 	if m := i.MCAP; m != nil {
@@ -107,7 +106,7 @@ func (i *Info) pairs() []pair {
 }
 
 // extraPairs lists attachments or metadata records.
-func extraPairs(key string, list []bagfmt.MCAPExtra) pair {
+func extraPairs(key string, list []rosbag.MCAPExtra) pair {
 	p := pair{key: key, items: [][]pair{}}
 	for _, x := range list {
 		p.items = append(p.items, []pair{{key: "name", value: x.Name, from: quoted}, {key: "bytes", value: fmt.Sprint(x.Bytes)}})

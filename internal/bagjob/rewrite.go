@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/plural"
@@ -123,7 +122,7 @@ func (j *Job) SayDropped(inputs Inputs) {
 		}
 		for _, list := range []struct {
 			what  string
-			extra []bagfmt.MCAPExtra
+			extra []rosbag.MCAPExtra
 		}{{"attachment", m.Attachments}, {"metadata record", m.Metadata}} {
 			for n, x := range list.extra {
 				if n == maxTold {

@@ -138,8 +138,8 @@ func (r *Recording) Bag() *bagfmt.Reader {
 }
 
 // MCAP returns what the recording has beside messages; nil if it is not of MCAP files, and of a pipe.
-func (r *Recording) MCAP() *bagfmt.MCAPInfo {
-	if s, ok := r.Source.(interface{ MCAP() *bagfmt.MCAPInfo }); ok {
+func (r *Recording) MCAP() *rosbag.MCAPInfo {
+	if s, ok := r.Source.(interface{ MCAP() *rosbag.MCAPInfo }); ok {
 		return s.MCAP()
 	}
 	return nil

@@ -1,8 +1,8 @@
 // Package bagquery knows what the user selects of bags: topics, types and publishers by patterns,
 // times, and messages by an expression.
 //
-// It compares and translates, and keeps of a bag only what an expression has come to. Commands that
-// select call it, with options of their own; it writes nothing to users and opens no file.
+// It compares and translates, and keeps of a bag only what an expression has come to. Commands that select
+// call it, and have the options that it declares; it writes nothing to users and opens no file.
 package bagquery
 
 import (
@@ -20,20 +20,21 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Selection is what the user wants of a bag. The zero value selects everything.
+// Selection is what the user wants of a bag, and the options of commands that say so. The zero value selects
+// everything.
 type Selection struct {
-	Topic    []string // patterns of topics
-	Exclude  []string // patterns of topics that are not wanted
-	Type     []string // patterns of message types
-	CallerID []string // patterns of the nodes that published
-	Regex    bool     // patterns are regular expressions for the whole name; otherwise * and ? stand for any characters
+	Topic    []string `short:"t" sep:"none" placeholder:"PATTERN" completion-predictor:"topic" help:"Only these topics; * and ? stand for any characters, also for slashes, unlike those of goplay and gorecord. May be repeated, as the next three."`
+	Exclude  []string `short:"x" sep:"none" placeholder:"PATTERN" completion-predictor:"topic" help:"Not these topics."`
+	Type     []string `sep:"none" placeholder:"PATTERN" completion-predictor:"type" help:"Only these message types."`
+	CallerID []string `name:"callerid" sep:"none" placeholder:"PATTERN" help:"Only what these nodes published."`
+	Regex    bool     `short:"e" help:"Patterns are regular expressions for the whole name."`
 
 	moment.Window
 
-	Around *moment.Moment // in place of the window, what is around a moment; nil for the window
-	Margin moment.Seconds // how long before and after Around
+	Around *moment.Moment `placeholder:"TIME" help:"Only messages around this time, written as for --start: mark='door opened'."`
+	Margin moment.Seconds `default:"10s" placeholder:"TIME" help:"With --around: how long before and after (${default})."`
 
-	Rename []string // rules as of topicmatch.ParseRename; the first that matches applies
+	Rename []string `sep:"none" placeholder:"/A=/B" help:"Give a topic another name, as goplay --rename: FROM may be a glob, in which * stops at a slash, or with -e a regular expression; FROM:TYPE=TO renames the messages of one type only; /A:=/B is the same. The first that matches applies. May be repeated."`
 }
 
 // Times returns the first and the last instant that are wanted of a bag. The zero Time stands for

@@ -33,8 +33,7 @@ func TestDecodeIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzDecode: whatever a store has in a file of a catalog, it is decoded or an error, and what was
-// decoded can be written again.
+// FuzzDecode: decoding any file returns summaries or an error, and the summaries can be written again.
 func FuzzDecode(f *testing.F) {
 	good, err := encode([]*Summary{{Bag: "a.bag", Size: 5, Topics: []Topic{{"/t", "std_msgs/String", 2}}, Notes: map[string]string{"robot": "r2"}}, {Bag: "b.bag"}})
 	if err != nil {

@@ -132,7 +132,8 @@ func (w *Writer) merge(ctx context.Context) error {
 	if err != nil || len(done) == 0 {
 		return err
 	}
-	if err := w.bucket.Delete(ctx, done[0]); errors.Is(err, store.ErrDenied) { // or each start would add the same lines again
+	// If the key may not delete, empty the new files: otherwise each start would add the same lines again.
+	if err := w.bucket.Delete(ctx, done[0]); errors.Is(err, store.ErrDenied) {
 		empty, e := encode(nil)
 		for _, pack := range packs {
 			e = errors.Join(e, w.bucket.WriteAll(ctx, pack, empty))

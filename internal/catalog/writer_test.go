@@ -67,8 +67,8 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// TestMergeIsBounded: small files that unpack to much do not fill the memory of the recorder that
-// merges them: what is too much for one merge is left for the next one, and lost nowhere.
+// TestMergeIsBounded: small files that unpack to large ones do not fill the memory of the recorder that
+// merges them. Files beyond the bound of one merge are left for the next merge, and no line is lost.
 func TestMergeIsBounded(t *testing.T) {
 	testrace.Skip(t, "160 MB are packed, and a merge has a time limit")
 	t.Parallel()

@@ -62,7 +62,7 @@ func Decrypt(ctx context.Context, message []byte) ([]byte, error) {
 		files = append(files, pipe)
 	}
 	var said report
-	cmd := exec.CommandContext(ctx, path, append(args, "--decrypt")...) //nolint:gosec // gpg of the user's PATH is what is meant
+	cmd := exec.CommandContext(ctx, path, append(args, "--decrypt")...) //nolint:gosec // gpg of the user's PATH
 	cmd.Env = environment(os.Environ())
 	cmd.ExtraFiles = files // the first is 3
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(message), &said
@@ -124,7 +124,8 @@ func environment(env []string) []string {
 		if !term.IsTerminal(int(f.Fd())) {
 			continue
 		}
-		if name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd())); err == nil { // Linux only; else the user sets it
+		// On Linux only; on other systems the user sets the variable.
+		if name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd())); err == nil {
 			return append(env, "GPG_TTY="+name)
 		}
 	}

@@ -16,10 +16,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The tests run a gpg of their own. What the real one says is in its answers; that is run by
-// the tests of test/integration/bag.
+// These tests run a fake gpg that prints recorded output of the real program. The tests of
+// test/integration/bag run the real one.
 
-// fake makes a shell script the program gpg.
+// fake installs a shell script as the program gpg.
 func fake(t *testing.T, script string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -141,8 +141,8 @@ func TestNotInstalled(t *testing.T) {
 	}
 }
 
-// TestCanceled: who gives up does not wait for gpg, which waits for a passphrase, nor for a
-// child of it that keeps its output open.
+// TestCanceled: a canceled call waits neither for a gpg that waits for a passphrase nor for a child
+// of gpg that keeps the output open.
 func TestCanceled(t *testing.T) {
 	t.Setenv(gpg.PassphraseVariable, "")
 	dir := fake(t, "(read y <child) 2>/dev/null & echo >began; read x <never")

@@ -5,7 +5,9 @@ import "time"
 // Counter computes the increase of a counter over the last minute. The zero value is ready for the
 // first sample.
 type Counter struct {
-	samples []counterSample // oldest first; samples[0] is the base: the newest sample that is older than a minute, or the first sample ever
+	// samples are in order of time. The first is the newest one that is older than a minute, or the first
+	// sample ever.
+	samples []counterSample
 }
 
 type counterSample struct {

@@ -48,7 +48,7 @@ type lane struct {
 	id      ChannelID
 	latched fifo // from before the subscription; sent before live
 	live    fifo
-	turn    uint64 // number of the oldest frame since the viewer last received a frame of this channel; skipped frames count
+	turn    uint64 // number of the oldest frame, skipped ones included, since this channel was last served
 	owed    bool   // turn is valid: a frame came since then
 	joining bool   // its latched frames are not known yet: no frame may leave
 	marks   []mark // of latched frames, which may come once more as live frames

@@ -62,8 +62,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestLargeDoesNotStarve: neither does a topic with large messages displace small ones, nor do they
-// displace it.
+// TestLargeDoesNotStarve: a topic with large messages does not displace topics with small messages,
+// and they do not displace it.
 func TestLargeDoesNotStarve(t *testing.T) {
 	t.Parallel()
 	s := live.NewStore(live.Limits{Viewer: 20000}, nil)
@@ -118,8 +118,8 @@ func TestLatchedSurvive(t *testing.T) {
 	expect(t, v, "1:new")
 }
 
-// TestTooLarge: a message that is larger than the memory for a viewer is skipped, and not too small a
-// one for it.
+// TestTooLarge: a message that is larger than the memory for a viewer is skipped, and smaller messages
+// are not.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	s := live.NewStore(live.Limits{Viewer: 2000}, nil)
@@ -135,7 +135,7 @@ func TestTooLarge(t *testing.T) {
 	expect(t, v, "1:small...", "1:fits....")
 }
 
-// TestInboxIsBounded: while the store is locked, what is put is bounded, and what is refused counts.
+// TestInboxIsBounded: while the store is locked, the inbox is bounded, and refused frames are counted.
 func TestInboxIsBounded(t *testing.T) {
 	t.Parallel()
 	s := live.NewStore(live.Limits{Inbox: 10 * (1000 + overhead)}, nil)
@@ -174,7 +174,7 @@ func TestLargerThanInbox(t *testing.T) {
 	}
 }
 
-// TestSharesShrink: viewers that come take memory from those that are there.
+// TestSharesShrink: a new viewer reduces the memory of the others.
 func TestSharesShrink(t *testing.T) {
 	t.Parallel()
 	s := live.NewStore(live.Limits{Viewer: 10000, All: 10000}, nil)
@@ -195,8 +195,8 @@ func TestSharesShrink(t *testing.T) {
 	}
 }
 
-// TestClock: the time is told before later messages, at the rate of a screen, and never goes back but
-// by a jump.
+// TestClock: the time is sent before later messages, at the rate of a screen, and goes back only by a
+// jump.
 func TestClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -236,8 +236,8 @@ func TestClock(t *testing.T) {
 	})
 }
 
-// FuzzBacklog puts, takes, subscribes and jumps at random. The bounds are kept, each message comes at
-// most once and in the order of its topic, and what was not received is counted.
+// FuzzBacklog puts, takes, subscribes and jumps at random. The bounds hold, each message is received at
+// most once and in the order of its topic, and messages that are not received are counted.
 func FuzzBacklog(f *testing.F) {
 	f.Add([]byte("abcdefgh"), uint16(3000))
 	f.Add([]byte(strings.Repeat("\x00\x10\x20\x31\x42\x53\x64\x75\x86\x97\xa8\xb9\xca\xdb\xec\xfd", 20)), uint16(1500))

@@ -13,7 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// overhead is what a frame counts besides its payload.
+// overhead is the number of bytes that a frame counts besides its payload.
 const overhead = 128
 
 func at(sec uint32) rosbag.Time { return rosbag.Time{Sec: sec} }
@@ -177,14 +177,14 @@ func TestLatched(t *testing.T) {
 	})
 	f := open(s, "/tf_static")
 	latched = []live.Frame{{Time: at(1), Payload: []byte("one")}, {Time: at(2), Payload: []byte("two")}}
-	// A third publisher latches while the viewer subscribes: it is among the latched ones already.
+	// A third publisher latches while the viewer subscribes: its message is among the latched ones already.
 	third := live.Frame{Time: at(3), Payload: []byte("three")}
 	meanwhile = func() { f.Put(third.Time, third.Payload, 0); latched = append(latched, third) }
 	v := attach(t, s, f)
 	f.Put(at(4), []byte("new"), 0)
 	expect(t, v, "1:one", "1:two", "1:three", "1:new")
 
-	// What is among the latched ones may also be put afterwards.
+	// A message that is among the latched ones may also be put afterwards.
 	meanwhile = func() {}
 	w := attach(t, s, f)
 	f.Put(third.Time, third.Payload, 0)

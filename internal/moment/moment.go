@@ -108,8 +108,9 @@ func checkYear(t time.Time) error {
 
 // Bags has the times to which moments in bags are relative.
 type Bags struct {
-	First, Last time.Duration                            // times of the earliest and the latest message, since 1970
-	Mark        func(text string) (time.Duration, error) // the time of the mark whose text is text, or begins with text; since 1970
+	First, Last time.Duration // times of the earliest and the latest message, since 1970
+	// Mark returns the time, since 1970, of the mark whose text is text or begins with text.
+	Mark func(text string) (time.Duration, error)
 }
 
 // errRelative is the error for a relative moment in bags whose times are not known, such as a pipe.

@@ -45,10 +45,7 @@ func diagnostics(node string, s *control.Stats) []tcpros.DiagnosticStatus {
 }
 
 func playDiagnostics(node string, s *control.Stats) tcpros.DiagnosticStatus {
-	var dropped uint64
-	for i := range s.Topics {
-		dropped += s.Topics[i].Dropped
-	}
+	dropped := s.Dropped()
 	var bookmarks []string
 	for _, b := range s.Bookmarks {
 		bookmarks = append(bookmarks, precise(b))

@@ -31,6 +31,9 @@ func describePlayback() *metrics.Set {
 	return d
 }
 
+// Describe implements prometheus.Collector.
+func (f *Face) Describe(ch chan<- *prometheus.Desc) { playMetrics.Describe(ch) }
+
 // Collect implements prometheus.Collector. Before Attach there are no metrics.
 func (f *Face) Collect(ch chan<- prometheus.Metric) {
 	c, err := f.controlOrError()

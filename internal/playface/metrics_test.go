@@ -55,6 +55,12 @@ func TestMetricsAreDescribed(t *testing.T) {
 	webtest.CheckMetrics(t, playface.New(), "../../docs/http.md")
 }
 
+// TestCommandsAreDescribed checks that docs/http.md lists the commands that are served.
+func TestCommandsAreDescribed(t *testing.T) {
+	t.Parallel()
+	webtest.CheckCommands(t, "goplay", playface.New().Commands(), "../../docs/http.md")
+}
+
 // TestPlayMetrics: the numbers are those of the program.
 func TestPlayMetrics(t *testing.T) {
 	t.Parallel()

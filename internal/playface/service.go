@@ -29,9 +29,5 @@ func statusLine(s *control.Stats) string {
 	if s.Phase == control.PhasePlay && s.Paused {
 		state = "paused"
 	}
-	var dropped uint64
-	for i := range s.Topics {
-		dropped += s.Topics[i].Dropped
-	}
-	return fmt.Sprintf("%s, %.1f of %.1f s at rate %g, %s, %s dropped", state, s.Position.Seconds(), s.Length.Seconds(), s.Rate, plural.Of(len(s.Topics), "topic"), plural.Of(dropped, "message"))
+	return fmt.Sprintf("%s, %.1f of %.1f s at rate %g, %s, %s dropped", state, s.Position.Seconds(), s.Length.Seconds(), s.Rate, plural.Of(len(s.Topics), "topic"), plural.Of(s.Dropped(), "message"))
 }

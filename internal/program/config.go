@@ -10,47 +10,89 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/program/options"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// PrintConfig prints all options with their origins, and how ROS names resolve for the node
-// that would be started. It returns the exit code. embedded is that of Join.
-func PrintConfig(errs *Errors, c *config.Settings, o tcpros.NodeOptions, embedded string) int {
-	notes, err := describe(o, embedded)
-	notes = append(notes, c.Unknown()...)
-	if err := errors.Join(config.PrintSettings(os.Stdout, c.List(), notes), err); err != nil {
-		return errs.Fail(ExitUsage, err)
-	}
-	return ExitOK
+// Resolver resolves a name of ROS.
+type Resolver = func(name string) (string, error)
+
+// Command is a program that starts a node, with its options.
+type Command struct {
+	Errs   *Errors
+	Node   string                                        // name of the node, to which a number is appended
+	Common *options.Common                               // is set by Parse
+	Parse  func(args []string) (*config.Settings, error) // reads the arguments that are not for ROS
+	Check  func(log *zap.Logger, resolve Resolver) error // returns the error with which the start would refuse
 }
 
-// CheckConfig checks the ROS arguments of the node that would be started, then calls check for all else that the start
-// would refuse; the values of options were checked before. It prints ok or the errors, and returns the exit code.
-// resolve resolves names as that node does. Unknown variables are warnings. embedded is that of Join.
-func CheckConfig(errs *Errors, c *config.Settings, o tcpros.NodeOptions, embedded string, check func(resolve func(string) (string, error)) error) int {
-	_, err := describe(o, embedded)
-	var resolve func(string) (string, error)
-	if err == nil {
-		resolve, err = tcpros.Resolver(o)
+// Line is a command line that was read.
+type Line struct {
+	Settings *config.Settings
+	Node     tcpros.NodeOptions // without the log
+}
+
+// Read reads a command line, and carries out --check-config and --print-config. The result is nil if the program is to
+// end with code instead of starting.
+func (c *Command) Read(args []string) (l *Line, code int) {
+	if err := CheckCommand(c.Errs.Name, args); err != nil {
+		return nil, c.Errs.Fail(ExitUsage, err)
 	}
+	args, rosArgs, err := tcpros.ParseArgs(args)
+	if err != nil {
+		return nil, c.Errs.Fail(ExitUsage, err)
+	}
+	settings, err := c.Parse(args)
+	c.Errs.JSON = c.Common.Log.JSON()
+	if err != nil {
+		return nil, c.Errs.Fail(ExitUsage, err)
+	}
+	ros := &c.Common.ROS
+	l = &Line{settings, tcpros.NodeOptions{BaseName: c.Node, Bind: ros.Bind, Anonymous: true, Args: rosArgs, Getenv: ros.Getenv}}
+	do := c.print
+	switch {
+	case c.Common.CheckConfig:
+		do = c.check
+	case !c.Common.PrintConfig:
+		return l, ExitOK
+	}
+	if err := do(l); err != nil {
+		return nil, c.Errs.Fail(ExitUsage, err)
+	}
+	return nil, ExitOK
+}
+
+// print prints all options with their origins, and how ROS names resolve for the node that would be started.
+func (c *Command) print(l *Line) error {
+	notes, err := c.describe(l)
+	notes = append(notes, l.Settings.Unknown()...)
+	return errors.Join(config.PrintSettings(os.Stdout, l.Settings.List(), notes), err)
+}
+
+// check checks the ROS arguments of the node that would be started, then all else that the start would refuse, and
+// prints ok. The values of options were checked before. Unknown variables are warnings.
+func (c *Command) check(l *Line) error {
+	if _, err := c.describe(l); err != nil {
+		return err
+	}
+	resolve, err := tcpros.Resolver(l.Node)
 	if err == nil {
-		err = check(resolve)
+		err = c.Check(NewLog(c.Errs.W, LogTo(os.Stderr, c.Common.Log, true)), resolve)
 	}
 	if err != nil {
-		return errs.Fail(ExitUsage, err)
+		return err
 	}
-	for _, text := range c.Unknown() {
-		errs.Print(text)
+	for _, text := range l.Settings.Unknown() {
+		c.Errs.Print(text)
 	}
-	if _, err := fmt.Println("ok"); err != nil { //nolint:forbidigo // the answer
-		return errs.Fail(ExitUsage, err)
-	}
-	return ExitOK
+	_, err = fmt.Println("ok") //nolint:forbidigo // the answer
+	return err
 }
 
-// describe says what a node would be. embedded is that of Join.
-func describe(o tcpros.NodeOptions, embedded string) ([]string, error) {
-	if embedded != "" {
+// describe says what the node would be.
+func (c *Command) describe(l *Line) ([]string, error) {
+	o := l.Node
+	if embedded := c.Common.ROS.EmbeddedMaster; embedded != "" {
 		o.MasterURI = "http://" + embedded
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)

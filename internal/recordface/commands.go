@@ -100,7 +100,7 @@ func (f *Face) start(ctx context.Context, _ command.Params) (command.Result, err
 	text := "recording"
 	switch before.State {
 	case control.StatePaused:
-		text = "already started, and paused: ~resume goes on"
+		text = "already started, and paused: ~resume continues the recording"
 	case control.StateRecording:
 		text = "already recording"
 	case control.StateStopped:

@@ -60,7 +60,7 @@ func TestServices(t *testing.T) {
 	}{
 		{"pause", nil, "true: paused recording to /bags/a_0.bag"},
 		{"pause", nil, "true: already paused"},
-		{"start", nil, "true: already started, and paused: ~resume goes on to /bags/a_0.bag"},
+		{"start", nil, "true: already started, and paused: ~resume continues the recording to /bags/a_0.bag"},
 		{"resume", nil, "true: recording to /bags/a_0.bag"},
 		{"resume", nil, "true: already recording to /bags/a_0.bag"},
 		{"start", nil, "true: already recording to /bags/a_0.bag"},
@@ -84,9 +84,9 @@ func TestServices(t *testing.T) {
 		}
 	}
 	f.change(func(s *control.Stats) { s.File, s.Snapshots.Mode = "", control.SnapshotOnly })
-	for service, want := range map[string]string{"pause": "true: paused recording", "stop": "true: stopped"} {
-		if got := answer(t, command.ByService(face.Commands(), service), nil); got != want {
-			t.Errorf("when only snapshots are written ~%s answers %q, want %q", service, got, want)
+	for _, step := range []struct{ service, want string }{{"pause", "true: paused recording"}, {"stop", "true: stopped"}} {
+		if got := answer(t, command.ByService(face.Commands(), step.service), nil); got != step.want {
+			t.Errorf("when only snapshots are written ~%s answers %q, want %q", step.service, got, step.want)
 		}
 	}
 }

@@ -50,11 +50,7 @@ func recordDiagnostics(node string, s *control.Stats) tcpros.DiagnosticStatus {
 		{Key: "buffer bytes", Value: strconv.FormatInt(s.Buffered, 10)},
 		{Key: "buffer limit", Value: knownOr(s.BufferMost, "none")},
 	}}
-	var dropped, missed uint64
-	for i := range s.Topics {
-		dropped += s.Topics[i].Dropped
-		missed += s.Topics[i].Missed
-	}
+	dropped, missed := s.Dropped(), s.Missed()
 	d.Values = append(d.Values,
 		tcpros.DiagnosticValue{Key: "disk free bytes", Value: knownOr(s.DiskFree, "unknown")},
 		tcpros.DiagnosticValue{Key: "seconds until the disk is full", Value: knownOr(int64(s.TimeLeft/time.Second), "unknown")},

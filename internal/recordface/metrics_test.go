@@ -19,6 +19,12 @@ func TestMetricsAreDescribed(t *testing.T) {
 	webtest.CheckMetrics(t, recordface.New(new(recorder.Control), time.Minute), "../../docs/http.md")
 }
 
+// TestCommandsAreDescribed checks that docs/http.md lists the commands that are served.
+func TestCommandsAreDescribed(t *testing.T) {
+	t.Parallel()
+	webtest.CheckCommands(t, "gorecord", recordface.New(new(recorder.Control), time.Minute).Commands(), "../../docs/http.md")
+}
+
 // TestMetrics: losses are there by topic and cause and, over all topics, with the causes that have not occurred.
 func TestMetrics(t *testing.T) {
 	t.Parallel()

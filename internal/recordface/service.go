@@ -41,11 +41,9 @@ func notRecording(ctx context.Context, err error) string {
 
 // statusLine is what systemctl status shows.
 func statusLine(before, now *control.Stats) string {
-	var bytes, lost, bytesBefore uint64
+	var bytes, bytesBefore uint64
 	for i := range now.Topics {
-		t := &now.Topics[i]
-		bytes += t.Bytes
-		lost += t.Dropped + t.Missed
+		bytes += now.Topics[i].Bytes
 	}
 	for i := range before.Topics {
 		bytesBefore += before.Topics[i].Bytes
@@ -58,7 +56,7 @@ func statusLine(before, now *control.Stats) string {
 	if now.Ending {
 		state = "closing"
 	}
-	line := fmt.Sprintf("%s %s, %.1f MiB/s, %s lost", state, plural.Of(len(now.Topics), "topic"), rate/(1<<20), plural.Of(lost, "message"))
+	line := fmt.Sprintf("%s %s, %.1f MiB/s, %s lost", state, plural.Of(len(now.Topics), "topic"), rate/(1<<20), plural.Of(now.Dropped()+now.Missed(), "message"))
 	if now.File != "" {
 		line += fmt.Sprintf(", %s in %s", humanize.IBytes(uint64(max(now.FileBytes, 0))), filepath.Base(now.File))
 	}

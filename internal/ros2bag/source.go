@@ -267,8 +267,8 @@ const metadataRecord = "rosbag2"
 
 // MCAP returns what the MCAP files of the recording have beside messages, without the metadata record that
 // is part of every recording, and the profile and library of the first file; nil if there are no such files.
-func (s *Source) MCAP() *bagfmt.MCAPInfo {
-	var all *bagfmt.MCAPInfo
+func (s *Source) MCAP() *rosbag.MCAPInfo {
+	var all *rosbag.MCAPInfo
 	for _, f := range s.files {
 		r, ok := f.raw.(*bagfmt.Reader)
 		if !ok {
@@ -279,7 +279,7 @@ func (s *Source) MCAP() *bagfmt.MCAPInfo {
 			continue
 		}
 		if all == nil {
-			all = &bagfmt.MCAPInfo{Profile: m.Profile, Library: m.Library}
+			all = &rosbag.MCAPInfo{Profile: m.Profile, Library: m.Library}
 		}
 		all.Attachments = append(all.Attachments, m.Attachments...)
 		for _, x := range m.Metadata {

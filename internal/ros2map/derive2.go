@@ -53,7 +53,7 @@ func (d *deriver2) make(one *rosmsg.Type, name string) (*ros2msg.Type, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.Fields = append(t.Fields, ros2msg.Field{Name: names.name(ros2msg.LegalField(f.name), "_"), Value: v})
+		t.Fields = append(t.Fields, ros2msg.Field{Name: names.name(ros2msg.LegalName(f.name), "_"), Value: v})
 	}
 	d.pairing.same[pair{one, t}] = true
 	return t, nil

@@ -211,7 +211,7 @@ func (m *Mapper) makeStock2(name string) *ros2msg.Type {
 // legal is the name that rosidl accepts instead of that of a type with three parts.
 func legal(name2 string) string {
 	pkg, typ, _ := strings.Cut(name2, "/msg/")
-	return ros2msg.LegalPackage(pkg) + "/msg/" + ros2msg.LegalMessage(typ)
+	return ros2msg.LegalName(pkg) + "/msg/" + ros2msg.LegalMessage(typ)
 }
 
 // name2 is the name in ROS 2 of a ROS 1 type.

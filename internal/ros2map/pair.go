@@ -93,12 +93,12 @@ func (p *pairing) match(s *cdr.Struct, t pair) {
 	names := make(map[string]int, len(all2))
 	for j, f := range all2 {
 		peers2[j] = -1
-		names[ros2msg.LegalField(f.Name)] = j
+		names[ros2msg.LegalName(f.Name)] = j
 	}
 	for i, f := range all1 {
 		j, ok := i, p.same[t]
 		if !ok {
-			j, ok = names[ros2msg.LegalField(f.name)]
+			j, ok = names[ros2msg.LegalName(f.name)]
 		}
 		if peers1[i] = -1; !ok || peers2[j] >= 0 {
 			continue

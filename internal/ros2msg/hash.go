@@ -14,7 +14,7 @@ var typeIDs = [...]int{
 	Float64: 11, Bool: 15, Byte: 16, String: 17, WString: 18,
 }
 
-// What is added to the number of a type: bounded text, and arrays.
+// What is added to the number of a type for a bounded string, and for arrays.
 const (
 	boundedText       = 4
 	fixedArray        = 48
@@ -22,8 +22,8 @@ const (
 	unboundedSequence = 144
 )
 
-// Hash returns the hash by which ROS 2 tells versions of a type apart, since Iron: "RIHS01_"
-// and 64 hexadecimal digits. Constants and defaults are no part of it.
+// Hash returns the hash by which ROS 2, since Iron, tells versions of a type apart: "RIHS01_" and 64
+// hexadecimal digits. Constants and defaults do not count.
 func (t *Type) Hash() string {
 	all := t.Dependencies()
 	slices.SortFunc(all, func(a, b *Type) int { return strings.Compare(a.Name, b.Name) })

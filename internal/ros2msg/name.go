@@ -2,19 +2,16 @@ package ros2msg
 
 import "strings"
 
-// LegalPackage makes a name that rosidl accepts for a package or a field: small letters,
-// digits and single underscores, a letter first, no underscore last. A legal name stays.
-// Capitals become small without an underscore before them, as ros1_bridge compares names.
-func LegalPackage(name string) string { return squeeze(strings.ToLower(name), "f_") }
+// LegalName returns a name that rosidl accepts for a package or a field: lowercase letters, digits and single
+// underscores, with a letter first and no underscore last. A legal name stays as it is. A capital becomes a
+// lowercase letter, without an underscore before it: so ros1_bridge compares names.
+func LegalName(name string) string { return squeeze(strings.ToLower(name), "f_") }
 
-// LegalField is LegalPackage for fields, which have the same rules.
-func LegalField(name string) string { return LegalPackage(name) }
-
-// LegalConstant makes a name that rosidl accepts for a constant: the same in capitals.
+// LegalConstant returns a name that rosidl accepts for a constant: as LegalName, in capitals.
 func LegalConstant(name string) string { return squeeze(strings.ToUpper(name), "C_") }
 
-// squeeze drops the underscores that rosidl refuses, and whatever is no letter of ASCII, digit
-// or underscore. It puts first before a name that does not begin with a letter.
+// squeeze drops the underscores that rosidl refuses, and all characters but letters of ASCII, digits and
+// underscores. A name that does not begin with a letter then gets the prefix first.
 func squeeze(name, first string) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -34,9 +31,8 @@ func squeeze(name, first string) string {
 	return s
 }
 
-// LegalMessage makes a name that rosidl accepts for a message: letters and digits, a
-// capital first. A letter after a dropped underscore becomes a capital, so that
-// "raw_packet" is "RawPacket".
+// LegalMessage returns a name that rosidl accepts for a message: letters and digits, a capital first. A letter
+// after a dropped underscore becomes a capital: "RawPacket" for "raw_packet".
 func LegalMessage(name string) string {
 	var b strings.Builder
 	up := true

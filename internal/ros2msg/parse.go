@@ -18,8 +18,8 @@ func (b *block) pkg() string {
 	return pkg
 }
 
-// FullName returns a type's name with its three parts: "std_msgs/String" is
-// "std_msgs/msg/String". It returns the empty string if name is no name of a type.
+// FullName returns the name of a type with its three parts: "std_msgs/msg/String" for "std_msgs/String". It
+// returns the empty string if name is not of the form package/Type or package/msg/Type.
 func FullName(name string) string {
 	if len(name) > MaxNameBytes {
 		return ""
@@ -39,8 +39,8 @@ func FullName(name string) string {
 	return name
 }
 
-// isName says that s is a letter or an underscore, followed by letters, digits and
-// underscores. Bags have names that rosidl refuses, so this is more than rosidl accepts.
+// isName reports whether s is a letter or an underscore, followed by letters, digits and underscores. rosidl
+// accepts less, but bags have names that rosidl refuses.
 func isName(s string) bool {
 	for i, r := range s {
 		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
@@ -50,13 +50,13 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// isSeparator says that a line is one between two blocks. rosbag2 writes 80 characters;
-// other libraries write fewer.
+// isSeparator reports whether a line separates two blocks. rosbag2 writes 80 characters; other libraries
+// write fewer.
 func isSeparator(line string) bool {
 	return len(line) >= 3 && strings.Trim(line, "=") == ""
 }
 
-// blocks cuts a schema at its separators. The first block is the message itself.
+// blocks splits a schema at its separators. The first block is the definition of the message itself.
 func blocks(name, schema string) ([]*block, error) {
 	full := FullName(name)
 	switch {
@@ -97,9 +97,9 @@ func blocks(name, schema string) ([]*block, error) {
 	return all, nil
 }
 
-// Parse makes a type from its name, "pkg/msg/Type" or "pkg/Type", and a schema of encoding
-// "ros2msg". A type that the schema lacks is what missing returns for its full name; nil
-// makes it an error. missing itself may be nil. Errors are a [DefinitionError].
+// Parse makes a type from its name, "pkg/msg/Type" or "pkg/Type", and a schema of encoding "ros2msg". For the
+// full name of a type that the schema uses and lacks, missing returns the type, or nil if it does not know
+// the type either, which is an error. missing may be nil. Errors are of type [DefinitionError].
 func Parse(name, schema string, missing func(name string) *Type) (*Type, error) {
 	all, err := blocks(name, schema)
 	if err != nil {
@@ -114,12 +114,12 @@ func Parse(name, schema string, missing func(name string) *Type) (*Type, error) 
 	return p.parse(all[0], 1)
 }
 
-// parser turns blocks into types, each once.
+// parser makes a type of each block that is used, once.
 type parser struct {
-	blocks  map[string]*block
-	done    map[string]*Type // nil while the fields of the type are parsed
-	missing func(string) *Type
-	fields  int
+	blocks  map[string]*block  // by full name
+	done    map[string]*Type   // by full name; nil while the fields of the type are parsed
+	missing func(string) *Type // as in Parse
+	fields  int                // fields and constants so far, of all types
 }
 
 func (p *parser) parse(b *block, depth int) (*Type, error) {
@@ -133,7 +133,7 @@ func (p *parser) parse(b *block, depth int) (*Type, error) {
 	t := &Type{Name: b.name}
 	seen := make(map[string]bool)
 	for i, line := range b.lines {
-		code, _, _ := strings.Cut(line, "#") // also inside of quotes, as rosidl does
+		code, _, _ := strings.Cut(line, "#") // rosidl also cuts inside quotes
 		code = strings.TrimSpace(code)
 		if code == "" {
 			continue
@@ -177,7 +177,7 @@ func (p *parser) parse(b *block, depth int) (*Type, error) {
 	return t, nil
 }
 
-// value parses the type of a field, as "string<=5[<=10]".
+// value parses the type of a field, such as "string<=5[<=10]".
 func (p *parser) value(b *block, line int, typ string, depth int) (Value, error) {
 	fail := func(format string, args ...any) (Value, error) {
 		return Value{}, &DefinitionError{Type: b.name, Line: b.line + line, Reason: fmt.Sprintf(format, args...)}
@@ -218,13 +218,13 @@ func (p *parser) value(b *block, line int, typ string, depth int) (Value, error)
 	return v, err
 }
 
-// number parses the length of an array or the bound of a string.
+// number parses the length of an array, or the bound of a string: a number above 0.
 func number(digits string) (int, bool) {
 	n, err := strconv.ParseUint(digits, 10, 31)
 	return int(n), err == nil && n > 0
 }
 
-// find returns the type that a field of block b calls base.
+// find returns the type that a field of block b names base.
 func (p *parser) find(b *block, line int, base string, depth int) (*Type, error) {
 	candidates := []string{base}
 	switch {
@@ -263,13 +263,13 @@ func (p *parser) find(b *block, line int, base string, depth int) (*Type, error)
 	return nil, &DefinitionError{Type: b.name, Line: b.line + line, Reason: fmt.Sprintf("no definition of %q", clip(base))}
 }
 
-// The types that every definition may use without having them.
+// The types that a definition need not contain.
 const (
 	TimeType     = "builtin_interfaces/msg/Time"
 	DurationType = "builtin_interfaces/msg/Duration"
 )
 
-// builtin returns a new type for the name of a built-in one, and nil for others.
+// builtin returns a new TimeType or DurationType, and nil for other names.
 func builtin(name string) *Type {
 	if name != TimeType && name != DurationType {
 		return nil

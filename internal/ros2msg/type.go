@@ -1,12 +1,10 @@
-// Package ros2msg reads and writes the message definitions of ROS 2, without generated
-// code: the text that MCAP and rosbag2 call "ros2msg", and the hash of a type (RIHS01).
+// Package ros2msg reads and writes message definitions of ROS 2 in the form that MCAP and rosbag2 call
+// "ros2msg", and computes the hash of a type (RIHS01).
 //
-// It owns the grammar of that text and the rules for names, not the types themselves:
-// package ros2map has the types that ship with ROS, and is the only caller outside of
-// tests. Definitions may come from anywhere; the constants below bound them.
+// It owns the grammar of definitions and the rules for names. The types that ship with ROS are in package
+// ros2map, the only caller. Definitions may come from anywhere; the constants below bound them.
 //
-// It reads no file, starts no goroutine and logs nothing. A Type does not change once
-// made, unless its maker changes it.
+// It reads no file, starts no goroutine and logs nothing, and does not modify a Type that it has returned.
 package ros2msg
 
 import (
@@ -33,15 +31,15 @@ const (
 var (
 	// ErrDefinition is matched by every [DefinitionError].
 	ErrDefinition = errors.New("unusable message definition")
-	// ErrLimit is matched by errors about something beyond one of the limits.
+	// ErrLimit is matched by errors about definitions that exceed a limit.
 	ErrLimit = errors.New("limit exceeded")
 )
 
 // DefinitionError says why a definition cannot be used. It matches [ErrDefinition], and
 // [ErrLimit] if a limit is the reason.
 type DefinitionError struct {
-	Type   string // the type whose block has the fault
-	Line   int    // counted from 1 through the whole text; 0 if no line is to blame
+	Type   string // the type in whose block the error is
+	Line   int    // from 1, in the whole text; 0 if the error is about no single line
 	Reason string
 	Err    error
 }
@@ -58,10 +56,10 @@ func (e *DefinitionError) Is(target error) bool { return target == ErrDefinition
 
 func (e *DefinitionError) Unwrap() error { return e.Err }
 
-// Kind is what a value is, apart from being an array.
+// Kind is the kind of a value, or of each element if the value is an array.
 type Kind uint8
 
-// The kinds of values. char is a Uint8, as rosidl makes it.
+// The kinds of values. The type char is a Uint8, as in rosidl.
 const (
 	Bool Kind = iota + 1
 	Byte
@@ -92,7 +90,7 @@ var kindNames = [...]string{
 	WString: "wstring", Message: "message",
 }
 
-// String returns the name that definitions have for the kind.
+// String returns the name of the kind in definitions.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -120,7 +118,7 @@ type Value struct {
 	Length  int // of a Fixed array; the bound of a Bounded one
 }
 
-// String returns the value as definitions have it, as "geometry_msgs/Point[<=4]".
+// String returns the type of a field as definitions write it, for example "geometry_msgs/Point[<=4]".
 func (v Value) String() string {
 	s := v.Kind.String()
 	if v.Kind == Message {
@@ -156,13 +154,13 @@ type Constant struct {
 
 // Type is a message type.
 type Type struct {
-	Name      string // as "geometry_msgs/msg/Point"
+	Name      string // for example "geometry_msgs/msg/Point"
 	Fields    []Field
 	Constants []Constant
 }
 
-// Short returns the name as definitions have it, as "geometry_msgs/Point". Types of
-// services and actions keep their three parts.
+// Short returns the name as definitions write it, for example "geometry_msgs/Point". Names of types of
+// services and actions have three parts there, too.
 func (t *Type) Short() string {
 	if pkg, name, ok := strings.Cut(t.Name, "/msg/"); ok {
 		return pkg + "/" + name
@@ -170,8 +168,8 @@ func (t *Type) Short() string {
 	return t.Name
 }
 
-// Dependencies returns all types that t is made of, at any depth, each once, in the order
-// of their first use. t is not among them.
+// Dependencies returns the types of the fields of t, of their fields, and so on: each type once, in the order
+// of the first use, without t.
 func (t *Type) Dependencies() []*Type {
 	var all []*Type
 	seen := map[string]bool{t.Name: true}
@@ -192,8 +190,7 @@ func (t *Type) Dependencies() []*Type {
 // separator is the line between the blocks of a schema.
 var separator = strings.Repeat("=", 80)
 
-// Schema returns the definition of a type and of all types that it is made of, which is
-// what MCAP calls a schema of encoding "ros2msg".
+// Schema returns the definitions of t and of its Dependencies: what MCAP calls a schema of encoding "ros2msg".
 func (t *Type) Schema() string {
 	var b strings.Builder
 	t.text(&b)
@@ -204,7 +201,7 @@ func (t *Type) Schema() string {
 	return b.String()
 }
 
-// text writes the definition of the type alone.
+// text writes the definition of t without those of other types.
 func (t *Type) text(b *strings.Builder) {
 	for _, c := range t.Constants {
 		fmt.Fprintf(b, "%s %s=%s\n", c.Type, c.Name, c.Value)

@@ -18,7 +18,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 )
 
-// checkedAzure replaces the client of a bucket of Azure by one that checks what the server answers.
+// checkedAzure replaces the client of a bucket of Azure by one that checks the answers of the server.
 // The driver has accepted the URL.
 func checkedAzure(ctx context.Context, at place.Place, b *blob.Bucket) (*blob.Bucket, error) {
 	opener := azureblob.URLOpener{MakeClient: newAzureClient, ServiceURLOptions: *azureblob.NewDefaultServiceURLOptions()}
@@ -31,7 +31,7 @@ func checkedAzure(ctx context.Context, at place.Place, b *blob.Bucket) (*blob.Bu
 
 // newAzureClient returns a client with the credentials that the driver's own would use.
 func newAzureClient(service azureblob.ServiceURL, name azureblob.ContainerName) (*container.Client, error) {
-	place, err := url.JoinPath(string(service), string(name))
+	containerURL, err := url.JoinPath(string(service), string(name))
 	if err != nil {
 		return nil, err
 	}
@@ -48,9 +48,9 @@ func newAzureClient(service azureblob.ServiceURL, name azureblob.ContainerName) 
 		if err != nil {
 			return nil, err
 		}
-		return container.NewClientWithSharedKeyCredential(place, shared, o)
-	case os.Getenv("AZURE_STORAGE_SAS_TOKEN") != "": // it is in the URL
-		return container.NewClientWithNoCredential(place, o)
+		return container.NewClientWithSharedKeyCredential(containerURL, shared, o)
+	case os.Getenv("AZURE_STORAGE_SAS_TOKEN") != "": // the token is in the URL
+		return container.NewClientWithNoCredential(containerURL, o)
 	case connection != "":
 		return container.NewClientFromConnectionString(connection, string(name), o)
 	}
@@ -58,5 +58,5 @@ func newAzureClient(service azureblob.ServiceURL, name azureblob.ContainerName) 
 	if err != nil {
 		return nil, err
 	}
-	return container.NewClient(place, own, o)
+	return container.NewClient(containerURL, own, o)
 }

@@ -39,6 +39,11 @@ func openBucket(ctx context.Context, at place.Place) (*blob.Bucket, error) {
 	return b, nil
 }
 
+// errNoDirectory returns the error for a directory of a file URL that does not exist.
+func errNoDirectory(at place.Place) error {
+	return at.Fail(place.ErrNotFound, "no such directory: make or mount it first, or add ?create_dir=true to the URL")
+}
+
 // errNoDriver returns an error that says which build supports the scheme.
 func errNoDriver(at place.Place) error {
 	switch at.URL.Scheme {
@@ -56,8 +61,8 @@ func errNoDriver(at place.Place) error {
 type blobReader struct {
 	at      place.Place
 	bucket  *blob.Bucket
-	version *answer.Version // of which the size is known
-	modTime time.Time       // when it was opened
+	version *answer.Version // has the size of the object from the start
+	modTime time.Time       // of the object when it was opened
 }
 
 func openBlob(ctx context.Context, at place.Place) (ranges.Reader, int64, error) {
@@ -87,8 +92,8 @@ func (r *blobReader) Open(ctx context.Context, offset, length int64) (io.ReadClo
 	return body, nil
 }
 
-// sameSecond compares times of an object, where both are told. A driver that has no answer.Transport
-// below it tells versions apart only by them, and by the size.
+// sameSecond compares the times of an object; a time that is not known equals every other. A driver
+// without an answer.Transport tells versions apart only by their times and sizes.
 func sameSecond(a, b time.Time) bool {
 	return a.IsZero() || b.IsZero() || a.Truncate(time.Second).Equal(b.Truncate(time.Second))
 }

@@ -15,13 +15,13 @@ const (
 	checkName    = ".gorosbag-check"
 	checkContent = "gorecord --upload writes this object to check the store, and deletes it.\n"
 
-	// cleanupTimeout bounds the deletion of the object after a check was broken off.
+	// cleanupTimeout bounds the deletion of the object after a check was interrupted.
 	cleanupTimeout = time.Second
 )
 
 // Check writes a small object below the prefix, reads it back and deletes it. It returns an error
-// if the store cannot be uploaded to. That a key may do no more than that is none: unchecked says
-// what could not be done, and is empty if all could.
+// if the store takes no uploads. A key that may write, but not read or delete, is no error: unchecked
+// then says what could not be checked. It is empty if everything was checked.
 func (b *Bucket) Check(ctx context.Context) (unchecked string, err error) {
 	for range 2 { // another recorder with the same prefix may delete the object
 		unchecked, err = b.checkOnce(ctx)
@@ -32,7 +32,7 @@ func (b *Bucket) Check(ctx context.Context) (unchecked string, err error) {
 	return unchecked, err
 }
 
-// errVanished means that the store does not have what it has accepted.
+// errVanished means that the store does not have the object that it has accepted.
 var errVanished = errors.New("the store has accepted an object, but does not have it")
 
 func (b *Bucket) checkOnce(ctx context.Context) (unchecked string, err error) {
@@ -50,7 +50,7 @@ func (b *Bucket) checkOnce(ctx context.Context) (unchecked string, err error) {
 	case errors.Is(readErr, place.ErrTooLarge), readErr == nil && string(got) != checkContent:
 		readErr = at.Fail(nil, "the store returns other bytes than were written: check what is between it and this machine")
 	}
-	if ctx.Err() != nil { // an interrupted check is to leave nothing behind, either
+	if ctx.Err() != nil { // an interrupted check must leave nothing behind, either
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 		defer cancel()

@@ -42,10 +42,8 @@ func CheckDirectory(raw string) error {
 	case err == nil:
 		err = writable(dir)
 	}
+	if errors.Is(err, fs.ErrPermission) {
+		return at.Fail(place.ErrDenied, "%v: give the user of this program write access to the directory", err)
+	}
 	return at.Explain(err)
-}
-
-// errNoDirectory returns the error for a directory that does not exist.
-func errNoDirectory(at place.Place) error {
-	return at.Fail(place.ErrNotFound, "no such directory: make it first, or add ?create_dir=true to the URL")
 }

@@ -19,12 +19,12 @@ import (
 	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 )
 
-// checkedGS replaces the client of a bucket of Google by one that checks what the server answers.
-// With grpc=true or zonal=true in the URL there is no HTTP, and gRPC has its own limits; the client
+// checkedGS replaces the client of a bucket of Google by one that checks the answers of the server.
+// With grpc=true or zonal=true in the URL there is no HTTP, and gRPC has its own limits. The client
 // for an emulator cannot be replaced.
 func checkedGS(ctx context.Context, at place.Place, b *blob.Bucket) (*blob.Bucket, error) {
 	q := at.URL.Query()
-	grpc, _ := strconv.ParseBool(q.Get("grpc")) // the driver has checked them
+	grpc, _ := strconv.ParseBool(q.Get("grpc")) // the driver has checked the parameters
 	zonal, _ := strconv.ParseBool(q.Get("zonal"))
 	if grpc || zonal || os.Getenv("STORAGE_EMULATOR_HOST") != "" {
 		return b, nil

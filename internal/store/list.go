@@ -19,7 +19,7 @@ import (
 )
 
 // attrsSuffix ends the names of the files in which the driver for directories keeps the metadata
-// of objects. They are no objects.
+// of objects. Lists leave these files out.
 const attrsSuffix = ".attrs"
 
 // Entry is an object in a listing.

@@ -17,17 +17,17 @@ import (
 // metaHost is the key of the name of the machine that uploaded an object, in its metadata.
 const metaHost = "host"
 
-// Attributes are what a store knows of an object.
+// Attributes are what a store tells of an object.
 type Attributes struct {
 	Size    int64
 	ModTime time.Time
 	Version string // changes with the content; may be empty
-	SHA256  string // in hexadecimal, as the upload noted it; may be empty
-	MD5     []byte // as the store computed it; nil if it does not tell
+	SHA256  string // in hexadecimal, as the upload wrote it into the metadata; may be empty
+	MD5     []byte // as the store computed it; nil if the store does not tell
 	Host    string // of the upload; may be empty
 }
 
-// Attributes asks for what the store knows of an object.
+// Attributes asks the store for the attributes of an object.
 func (b *Bucket) Attributes(ctx context.Context, name string) (Attributes, error) {
 	a, err := attributes(ctx, b.bucket, b.at.Object(name).Key)
 	if err != nil {
@@ -36,7 +36,7 @@ func (b *Bucket) Attributes(ctx context.Context, name string) (Attributes, error
 	return Attributes{a.Size, a.ModTime, a.ETag, a.Metadata[put.MetaSHA256], a.MD5, a.Metadata[metaHost]}, nil
 }
 
-// ReadAll returns the content of an object; one of more than most bytes is an error.
+// ReadAll returns the content of an object. An object of more than most bytes is an error.
 func (b *Bucket) ReadAll(ctx context.Context, name string, most int64) ([]byte, error) {
 	body, err := newReader(answer.WithWholeObject(ctx), b.bucket, b.at.Object(name).Key, 0, -1)
 	if err != nil {
@@ -50,17 +50,17 @@ func (b *Bucket) ReadAll(ctx context.Context, name string, most int64) ([]byte, 
 	return data, b.at.Object(name).Explain(err)
 }
 
-// WriteAll writes a small object, whatever there was.
+// WriteAll writes a small object, and overwrites one of the same name.
 func (b *Bucket) WriteAll(ctx context.Context, name string, data []byte) error {
 	r := bytes.NewReader(data)
-	sums, err := put.Sum(ctx, r, r.Size(), r.Size()) // with one request
+	sums, err := put.Sum(ctx, r, r.Size(), r.Size()) // one part: it is sent with one request
 	if err != nil {
 		return err
 	}
 	return b.Put(put.Uncounted(ctx), &put.File{ReaderAt: r, Name: name, Sums: sums, Small: true})
 }
 
-// Delete deletes an object. One that is not there is no error.
+// Delete deletes an object. An object that is not there is no error.
 func (b *Bucket) Delete(ctx context.Context, name string) error {
 	err := answer.Survive(func() error { return b.bucket.Delete(ctx, b.at.Object(name).Key) })
 	if gcerrors.Code(err) == gcerrors.NotFound {
@@ -69,8 +69,8 @@ func (b *Bucket) Delete(ctx context.Context, name string) error {
 	return b.at.Object(name).Explain(err)
 }
 
-// Read returns the content of an object, at the rate of the bucket. A read fails when nothing has
-// come for 15 s.
+// Read returns the content of an object, at the rate of the bucket. A read fails when no byte has
+// arrived for place.StallTimeout.
 func (b *Bucket) Read(ctx context.Context, name string) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stall := time.AfterFunc(place.StallTimeout, func() { cancel(place.ErrStalled) })

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -101,6 +102,9 @@ func (b *Bucket) Put(ctx context.Context, f *put.File) error {
 
 // putWhole uploads with the driver, which may use multipart uploads but cannot resume them.
 func (b *Bucket) putWhole(ctx context.Context, f *put.File) error {
+	if err := b.checkDirectory(); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // before Close, this discards the object
 	w, err := b.bucket.NewWriter(ctx, b.at.Object(f.Name).Key, &blob.WriterOptions{
@@ -122,6 +126,19 @@ func (b *Bucket) putWhole(ctx context.Context, f *put.File) error {
 		return err
 	}
 	return b.syncObject(f.Name)
+}
+
+// checkDirectory returns an error if the directory of a file URL is gone, such as that of a disk which
+// was unmounted. The driver would make it again, on the disk of the system.
+func (b *Bucket) checkDirectory() error {
+	if b.at.URL.Scheme != place.SchemeFile || b.at.URL.Query().Get("create_dir") != "" {
+		return nil
+	}
+	_, err := os.Stat(b.at.File())
+	if errors.Is(err, fs.ErrNotExist) {
+		return errNoDirectory(b.at)
+	}
+	return b.at.Explain(err)
 }
 
 // syncObject makes an object in a directory durable: the local file may be deleted next.

@@ -8,8 +8,8 @@ import (
 )
 
 // embedRoots makes Mozilla's CA certificates, which are part of the program, those of a system
-// that has none, such as an image FROM scratch (ADR 0062). Parsing them takes milliseconds, so it
-// is left to programs that do open a store: the package fallback would do it at each start.
+// that has none, such as an image FROM scratch (ADR 0062). Parsing the certificates takes milliseconds,
+// so only programs that open a store do it: the package fallback would do it at each start.
 var embedRoots = sync.OnceFunc(func() { //nolint:gochecknoglobals // the roots of a process are global
 	roots := x509.NewCertPool()
 	for r := range bundle.Roots() {

@@ -18,9 +18,9 @@ import (
 	"github.com/gorosbag/gorosbag/internal/store/internal/put"
 )
 
-// checkedS3 replaces the client of an S3 bucket by one that checks what the server answers, and does
-// not log to standard error, which the driver cannot be asked for: it would tear the live screen,
-// and is no line of our log.
+// checkedS3 replaces the client of an S3 bucket by one that checks the answers of the server and logs
+// nothing. The driver has no option against the log of the SDK, which goes to standard error and would
+// tear the live screen.
 func checkedS3(ctx context.Context, at place.Place, b *blob.Bucket) (*blob.Bucket, error) {
 	var client *s3.Client
 	if !b.As(&client) {
@@ -42,7 +42,7 @@ func checkedS3(ctx context.Context, at place.Place, b *blob.Bucket) (*blob.Bucke
 	return silent, nil
 }
 
-// newS3Client returns an HTTP client with the settings of the SDK's own, which offers no place for a
+// newS3Client returns an HTTP client with the settings of the SDK's own client. That one takes no
 // http.RoundTripper, and follows redirects without end.
 func newS3Client(own s3.HTTPClient) s3.HTTPClient {
 	buildable, ok := own.(*awshttp.BuildableClient)

@@ -79,8 +79,10 @@ func startGuardian(mark string) (bye func(), err error) {
 		return nil, err
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), guardVar+"="+mark, markVar+"=") // without a mark: the guardian outlives an outer run, if there is one
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}           // a signal to the group of the tests must not reach the guardian
+	// The guardian has no mark, so it outlives an outer run, and its own session, so signals to the group
+	// of the tests do not reach it.
+	cmd.Env = append(os.Environ(), guardVar+"="+mark, markVar+"=")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	pipe, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

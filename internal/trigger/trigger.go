@@ -206,7 +206,7 @@ type linkRule struct {
 	edge edge
 }
 
-// Frames implements [recorder.LinkWatcher].
+// Frames implements [control.LinkWatcher].
 func (l *link) Frames(run []byte, count int, stamp, received time.Time) {
 	l.heard.Store(true)
 	if left := l.set.queue.put(l, run, count, stamp, received); left > 0 {
@@ -214,7 +214,7 @@ func (l *link) Frames(run []byte, count int, stamp, received time.Time) {
 	}
 }
 
-// Skipped implements [recorder.LinkWatcher].
+// Skipped implements [control.LinkWatcher].
 func (l *link) Skipped(messages int) {
 	l.heard.Store(true)
 	l.skip(messages)

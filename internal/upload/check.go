@@ -12,27 +12,27 @@ import (
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
-// StoreState is what the last contact with the store has shown.
+// StoreState is the state of the store that the last contact has shown.
 type StoreState int
 
-// The zero value means that there was none yet.
+// The zero value means that there was no contact yet.
 const (
-	Unchecked   StoreState = iota // since the start
-	OK                            // it takes uploads
-	Unreachable                   // it does not answer; robots leave their network
-	Failing                       // it refuses uploads, until somebody does something about it
+	Unchecked   StoreState = iota // no answer since the start
+	OK                            // the store takes uploads
+	Unreachable                   // the store does not answer; robots leave their network
+	Failing                       // the store refuses uploads until somebody corrects the cause
 )
 
 // StoreStats is the state of the store.
 type StoreStats struct {
 	State     StoreState
 	Since     time.Time
-	Err       string // why it is Unreachable or Failing, and what to do
+	Err       string // why the store is Unreachable or Failing, and what to do; empty otherwise
 	Unchecked string // what the permissions did not allow to check; may be empty
 }
 
-// checkStore checks the store until that, or an upload, has shown that it takes uploads: what is
-// wrong with it is known before the first bag is finished.
+// checkStore checks the store until a check or an upload has shown that the store takes uploads. So
+// problems are known before the first bag is finished.
 func (u *Uploader) checkStore(ctx context.Context) {
 	for wait := u.minRetryDelay; ctx.Err() == nil; wait = min(2*wait, u.maxRetryDelay) {
 		before := u.Stats()
@@ -74,8 +74,8 @@ func (u *Uploader) checked(began time.Time, unchecked string, err error) {
 	u.contacted(err)
 }
 
-// contacted records what an attempt has shown of the store, and logs a change for the worse, and
-// one for the better after that.
+// contacted records the state of the store that an attempt has shown. It logs a change for the worse,
+// and later one for the better.
 func (u *Uploader) contacted(err error) {
 	state := stateOf(err)
 	if state == Unchecked {
@@ -105,7 +105,7 @@ func (u *Uploader) contacted(err error) {
 	}
 }
 
-// stateOf returns the state that an error shows; Unchecked if it shows none.
+// stateOf returns the state of the store that the outcome of an attempt shows, Unchecked if it shows none.
 func stateOf(err error) StoreState {
 	var refused *store.Error
 	switch {

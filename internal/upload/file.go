@@ -24,8 +24,8 @@ type file struct {
 	marker    marker
 	hasMarker bool              // the marker is on the disk
 	sums      *store.Sums       // known after the first attempt
-	summedAs  os.FileInfo       // the file whose checksums sums are
-	metadata  map[string]string // of its object, if described: as the file was when it was summed
+	summedAs  os.FileInfo       // the version of the file that sums are of
+	metadata  map[string]string // of the object of that version; valid if described
 	described bool
 }
 
@@ -46,7 +46,7 @@ func (f *file) sum(ctx context.Context, to *store.Bucket, in *os.File) error {
 	return nil
 }
 
-// metadata returns what the object is to say of the file, which is read once for its sums.
+// metadata returns the metadata of the object of a file. It asks once for each version of the file.
 func (u *Uploader) metadata(f *file, in *os.File) (map[string]string, error) {
 	if u.Metadata == nil || f.described {
 		return f.metadata, nil
@@ -162,12 +162,12 @@ func (u *Uploader) uploadFile(ctx context.Context, f *file) error {
 	return u.afterUpload(f, in, match)
 }
 
-// send uploads the file unless the store has it, verifies the object, and records what that
-// showed of the store.
+// send uploads the file unless the store has it, verifies the object, and records the state of the
+// store that this has shown.
 func (u *Uploader) send(ctx context.Context, f *file, in *os.File) (store.Match, error) {
 	src := &source{ReaderAt: uncachedFile{in}}
 	match, err := u.transfer(ctx, f, in, src)
-	if !src.failed.Load() { // that would be our disk
+	if !src.failed.Load() { // a failed read says nothing about the store
 		u.contacted(err)
 	}
 	return match, err

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// folder is the directory of the bags and of their marker files. It has no lock: a file is in the
-// hands of one goroutine at a time, and other recorders are kept out by the lock of its marker.
+// folder is the directory of the bags and of their marker files. It has no lock: one goroutine at a
+// time works on a file, and the lock on the marker of the file keeps other recorders out.
 type folder struct {
 	dir  string // as the user gave it
 	root *os.Root
@@ -51,7 +51,7 @@ func (d *folder) remove(f *file, in *os.File) error {
 		return err
 	}
 	if st, err := in.Stat(); err != nil || !unchanged(now, f.summedAs) || !unchanged(st, f.summedAs) {
-		return errors.Join(err, errors.New("it has changed"))
+		return errors.Join(err, errors.New("the file has changed since its upload"))
 	}
 	return d.root.Remove(f.name)
 }

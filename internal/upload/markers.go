@@ -21,9 +21,9 @@ import (
 // marker is the content of the file .NAME.upload.
 type marker struct {
 	To       string `json:"to"`               // destination
-	Object   string `json:"object,omitempty"` // name of the object there, if that is not the name of the bag
+	Object   string `json:"object,omitempty"` // name of the object, if not the name of the bag
 	Upload   string `json:"upload,omitempty"` // ID of the multipart upload in progress
-	SHA256   string `json:"sha256,omitempty"` // of the file when that began
+	SHA256   string `json:"sha256,omitempty"` // of the file when the multipart upload began
 	Uploaded bool   `json:"uploaded,omitempty"`
 }
 
@@ -125,7 +125,7 @@ func (u *Uploader) writeMarkers(ctx context.Context) {
 		u.mu.Unlock()
 		for _, f := range unmarked {
 			if err := u.bags.writeMarker(f); err != nil {
-				u.Log.Error("cannot write the upload marker: if the recorder dies, the file is not uploaded", zap.String("file", u.bags.path(f)), zap.Error(err))
+				u.Log.Error("cannot write the upload marker: if the recorder dies, only gobag upload --all uploads the file", zap.String("file", u.bags.path(f)), zap.Error(err))
 			}
 			u.update(func() { u.unmarked = slices.DeleteFunc(u.unmarked, func(g *file) bool { return g == f }) })
 		}

@@ -28,16 +28,16 @@ type Options struct {
 	Log    *zap.Logger
 	Delete bool // delete local files when the store has a matching checksum
 
-	// Metadata returns what the object of a file of size bytes is to say of it, in ASCII and no
-	// more than stores take. nil means nothing.
+	// Metadata returns the metadata of the object of a file of size bytes: ASCII, and no more than
+	// stores take. nil means none.
 	Metadata func(file io.ReaderAt, size int64) (map[string]string, error)
 
-	// Object returns the name of the object of a bag that was begun at a time. nil means the name of
-	// the bag.
+	// Object returns the name of the object of a bag that was begun at the given time. nil means the
+	// name of the bag.
 	Object func(name string, begun time.Time) string
 
-	// Uploaded is called with the name of its object when the store has a bag, before that is no longer remembered here. After
-	// an error it is called again.
+	// Uploaded is called after the store has a bag, with the name of the object, before the marker of
+	// the bag is removed. After an error it is called again.
 	Uploaded func(ctx context.Context, object string, size int64, sha256 string, file io.ReaderAt) error
 
 	minRetryDelay, maxRetryDelay time.Duration // zero means 250 ms and 5 min
@@ -47,11 +47,11 @@ type Options struct {
 // Stats are counters of the uploads.
 type Stats struct {
 	Waiting       int   // finished files that are not uploaded yet, including the current one
-	WaitingBytes  int64 // of those
+	WaitingBytes  int64 // of the files that wait
 	Uploaded      int   // files since the start
 	UploadedBytes int64
 	LastUpload    time.Time // zero if there was none
-	Deleted       int       // of those files, deleted here
+	Deleted       int       // local files that were deleted after their upload
 	Sent          int64     // bytes over the network, including retries
 	File          string    // being uploaded; empty for none
 	Refused       int       // files whose name another object in the store has; they stay here
@@ -62,8 +62,8 @@ type Stats struct {
 	Store         StoreStats
 }
 
-// Uploader uploads the bags of one directory. Its methods are safe for concurrent use, and
-// except for Run they never wait for a disk or the network.
+// Uploader uploads the bags of one directory. Its methods are safe for concurrent use. Except for
+// New, Run and Close, none waits for a disk or the network.
 type Uploader struct {
 	Options
 	bags *folder
@@ -86,7 +86,7 @@ const (
 	finished // uploaded, or lost
 )
 
-// New also finds the files that former recorders have left for the same destination.
+// New returns an Uploader. It enqueues the files that former recorders have left for the same destination.
 func New(o Options) (*Uploader, error) {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
@@ -152,7 +152,7 @@ func (u *Uploader) Keeps(path string) bool {
 	return slices.ContainsFunc(u.files, func(f *file) bool { return f.name == name && f.state != finished })
 }
 
-// Finish reports that no bag will follow: Run returns when all are uploaded.
+// Finish reports that no bag will follow. Run then returns when all bags are uploaded.
 func (u *Uploader) Finish() { u.update(func() { u.finishing = true }) }
 
 // Stats returns the current counters.
@@ -184,13 +184,13 @@ func (u *Uploader) Run(ctx context.Context) {
 	var wg, check sync.WaitGroup
 	checkCtx, endCheck := context.WithCancel(ctx)
 	defer endCheck()
-	// owner: Run; ends with ctx, and no later than the other two.
+	// owner: Run; ends with ctx, or when the two goroutines below have ended.
 	check.Go(func() { u.checkStore(checkCtx) })
 	// owner: Run; both end with ctx or when everything is uploaded.
 	wg.Go(func() { u.writeMarkers(ctx) })
 	wg.Go(func() { runAtLowPriority(func() { u.uploadAll(ctx) }) })
 	wg.Wait()
-	endCheck() // nothing waits for it
+	endCheck() // no upload is left that needs the outcome
 	check.Wait()
 	u.countDeleted(ctx)
 }
@@ -256,7 +256,7 @@ func (u *Uploader) uploadAll(ctx context.Context) {
 			continue
 		}
 		if time.Since(began) > u.maxRetryDelay {
-			wait = u.minRetryDelay // it made progress
+			wait = u.minRetryDelay // such a long attempt made progress
 		}
 		if u.Bucket.Sent() == before || errors.Is(err, store.ErrChanged) {
 			u.moveToBack(f)

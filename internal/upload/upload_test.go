@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -103,15 +104,20 @@ func (r *testStore) stored(name string, want []byte) {
 	}
 }
 
-// away makes the store fail until back is called.
+// away removes the directory of the store, as when a disk is unmounted, until back is called. An
+// uploader must not make it again, on the disk of the system.
 func (r *testStore) away() (back func()) {
 	r.t.Helper()
 	aside := r.to + ".away"
-	if err := errors.Join(os.Rename(r.to, aside), os.WriteFile(r.to, nil, 0o600)); err != nil {
+	if err := os.Rename(r.to, aside); err != nil {
 		r.t.Fatal(err)
 	}
 	return func() {
-		if err := errors.Join(os.Remove(r.to), os.Rename(aside, r.to)); err != nil {
+		r.t.Helper()
+		if _, err := os.Lstat(r.to); !errors.Is(err, fs.ErrNotExist) {
+			r.t.Errorf("the directory was made again: %v", err)
+		}
+		if err := os.Rename(aside, r.to); err != nil {
 			r.t.Fatal(err)
 		}
 	}

@@ -40,10 +40,14 @@ func dial(t *testing.T, c *webtest.Client, path string, headers ...string) (ws *
 		name, value, _ := strings.Cut(one, ": ")
 		h.Add(name, value)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	ws, resp, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(c.Address, "http")+path, &websocket.DialOptions{
-		Subprotocols: viewerProtocols, HTTPHeader: h, Host: h.Get("Host"), HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+	var resp *http.Response
+	err := webtest.Patiently(true, func() (err error) {
+		ws, resp, err = websocket.Dial(ctx, "ws"+strings.TrimPrefix(c.Address, "http")+path, &websocket.DialOptions{ //nolint:bodyclose // closed below
+			Subprotocols: viewerProtocols, HTTPHeader: h, Host: h.Get("Host"), HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+		})
+		return err
 	})
 	if resp == nil {
 		t.Fatal(err)

@@ -122,6 +122,14 @@ type Stats struct {
 	WaitingFor []string     // what blocks play at present: topics without a subscriber, full subscribers, or a clock that stands still
 }
 
+// Dropped returns the number of messages that subscribers did not get because their queues were full.
+func (s *Stats) Dropped() (n uint64) {
+	for i := range s.Topics {
+		n += s.Topics[i].Dropped
+	}
+	return n
+}
+
 // TopicStats is the account of one topic.
 type TopicStats struct {
 	Name        string // as published

@@ -27,6 +27,22 @@ type Stats struct {
 	Topics     []TopicStats
 }
 
+// Dropped returns the number of messages that were received and are not in the bag.
+func (s *Stats) Dropped() (n uint64) {
+	for i := range s.Topics {
+		n += s.Topics[i].Dropped
+	}
+	return n
+}
+
+// Missed returns the number of messages that were published and never arrived, as far as publishers number messages.
+func (s *Stats) Missed() (n uint64) {
+	for i := range s.Topics {
+		n += s.Topics[i].Missed
+	}
+	return n
+}
+
 // TopicStats is the live account of one topic.
 type TopicStats struct {
 	Topic      string

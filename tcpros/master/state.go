@@ -18,7 +18,9 @@ type state struct {
 	notify     *notify.Notifier
 	version    atomic.Uint64 // counts changes of the fields below
 
-	mu     sync.Mutex // guards the fields below; held while a call runs and while its answer is encoded, never during a network call
+	// mu guards the fields below. It is held while a call runs and while the reply is encoded, never during
+	// a network call.
+	mu     sync.Mutex
 	reg    *registry
 	params *paramTree
 }

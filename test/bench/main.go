@@ -23,38 +23,32 @@ import (
 
 	"github.com/gorosbag/gorosbag/test/bench/child"
 	"github.com/gorosbag/gorosbag/test/bench/figures"
+	"github.com/gorosbag/gorosbag/test/bench/playing"
+	"github.com/gorosbag/gorosbag/test/bench/recording"
+	"github.com/gorosbag/gorosbag/test/bench/station"
 )
 
 func main() {
-	if len(os.Args) >= 5 && os.Args[1] == copyCommand {
-		exit(child.Copy(os.Args[2], os.Args[3] == copySynced, os.Args[4:]))
+	if is, err := child.Run(os.Args[1:]); is {
+		exit(err)
 	}
-	if len(os.Args) == 6 && os.Args[1] == tickCommand {
-		exit(tick(os.Args[2], os.Args[3:]))
-	}
-	if len(os.Args) == 4 && os.Args[1] == sendCommand {
-		exit(sendFile(os.Args[2], os.Args[3]))
-	}
-	if len(os.Args) == 5 && os.Args[1] == feedCommand {
-		exit(child.Feed(os.Args[2], os.Args[3], os.Args[4]))
-	}
-	var b bench
-	playing := flag.Bool("play", false, "measure playing, not recording")
-	flag.IntVar(&b.rounds, "n", 3, "rounds of each row; medians count")
+	var b station.Bench
+	play := flag.Bool("play", false, "measure playing, not recording")
+	flag.IntVar(&b.Rounds, "n", 3, "rounds of each row; medians count")
 	only := flag.String("row", "", "rows whose name contains this")
 	parent := flag.String("dir", "", "write the bags here (default: the temporary directory)")
-	flag.StringVar(&b.gorecord, "gorecord", "bin/gorecord", "our recorder")
-	flag.StringVar(&b.stock, "rosbag", "/usr/lib/rosbag/record", "stock's recorder")
-	flag.StringVar(&b.s3, "s3", "bin/tools/versitygw", "an S3 server for uploads")
-	flag.StringVar(&b.goplay, "goplay", "bin/goplay", "our player")
-	flag.StringVar(&b.rosplay, "rosplay", "/usr/lib/rosbag/play", "stock's player")
+	flag.StringVar(&b.Gorecord, "gorecord", "bin/gorecord", "our recorder")
+	flag.StringVar(&b.Stock, "rosbag", "/usr/lib/rosbag/record", "stock's recorder")
+	flag.StringVar(&b.S3, "s3", "bin/tools/versitygw", "an S3 server for uploads")
+	flag.StringVar(&b.Goplay, "goplay", "bin/goplay", "our player")
+	flag.StringVar(&b.Rosplay, "rosplay", "/usr/lib/rosbag/play", "stock's player")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	rows, how := recordRows, "gorecord --overflow block"
-	if *playing {
-		rows, how = playRows, "goplay"
+	rows, how := recording.Rows, "gorecord --overflow block"
+	if *play {
+		rows, how = playing.Rows, "goplay"
 	}
-	err := b.run(ctx, rows, how, *only, *parent)
+	err := run(ctx, &b, rows, how, *only, *parent)
 	stop()
 	exit(err)
 }
@@ -67,44 +61,35 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// bench is one run of the table.
-type bench struct {
-	rounds           int
-	gorecord, goplay string
-	stock, rosplay   string // empty where they are not installed
-	s3               string // may not be there
-	dir              string // for everything that is written
-	stations         int    // made so far
-}
-
-func (b *bench) run(ctx context.Context, rows []row, how, only, parent string) (err error) {
-	if b.rounds < 1 {
+// run measures the rows whose names contain only.
+func run(ctx context.Context, b *station.Bench, rows []station.Row, how, only, parent string) (err error) {
+	if b.Rounds < 1 {
 		return errors.New("-n must be at least 1")
 	}
-	for _, program := range []*string{&b.gorecord, &b.goplay, &b.s3} {
+	for _, program := range []*string{&b.Gorecord, &b.Goplay, &b.S3} {
 		if *program, err = filepath.Abs(*program); err != nil {
 			return err
 		}
 	}
-	if b.dir, err = os.MkdirTemp(parent, "gorosbag-bench-"); err != nil {
+	if b.Dir, err = os.MkdirTemp(parent, "gorosbag-bench-"); err != nil {
 		return err
 	}
-	defer os.RemoveAll(b.dir) //nolint:errcheck // a leftover in the temporary directory
-	for _, program := range []*string{&b.stock, &b.rosplay} {
+	defer os.RemoveAll(b.Dir) //nolint:errcheck // a leftover in the temporary directory
+	for _, program := range []*string{&b.Stock, &b.Rosplay} {
 		if _, err := os.Stat(*program); err != nil {
 			fmt.Printf("%s is not installed: ratios to it are not measured\n", *program)
 			*program = ""
 		}
 	}
-	fmt.Printf("%d cores, %s/%s, loopback, %s, medians of %d rounds in turn\n\n", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, how, b.rounds)
+	fmt.Printf("%d cores, %s/%s, loopback, %s, medians of %d rounds in turn\n\n", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, how, b.Rounds)
 	start, t := time.Now(), figures.NewTable(os.Stdout)
 	for _, r := range rows {
-		if !strings.Contains(r.name, only) {
+		if !strings.Contains(r.Name, only) {
 			continue
 		}
-		t.Row(r.name)
-		if err := r.measure(ctx, b, t); err != nil {
-			return fmt.Errorf("%s: %w", r.name, err)
+		t.Row(r.Name)
+		if err := r.Measure(ctx, b, t); err != nil {
+			return fmt.Errorf("%s: %w", r.Name, err)
 		}
 	}
 	return t.End(time.Since(start))

@@ -29,7 +29,7 @@ type area struct {
 
 var areas = []area{
 	{name: "recorder-intake", dir: "recorder/internal/intake", tests: "recorder", slow: slowRecorder},
-	{name: "recorder-latch", dir: "recorder/internal/latch", tests: "recorder", slow: slowRecorder},
+	{name: "recorder-latch", dir: "recorder/internal/latch"},
 	{name: "recorder-memory", dir: "recorder/internal/memory"},
 	{name: "recorder-ring", dir: "recorder/internal/ring", tests: "recorder", slow: slowRecorder},
 	{name: "recorder-rotation", dir: "recorder/internal/rotation"},

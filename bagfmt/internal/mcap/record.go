@@ -157,14 +157,11 @@ func (c *content) done(what string) error {
 	return nil
 }
 
-// Header is the first record of a file.
-type Header struct{ Profile, Library string }
-
-// ParseHeader parses the content of a header record.
-func ParseHeader(b []byte) (h Header, err error) {
+// ParseHeader parses the content of a header record, the first of a file.
+func ParseHeader(b []byte) (profile, library string, err error) {
 	c := content{b: b}
-	h.Profile, h.Library = c.text(), c.text()
-	return h, c.done("header")
+	profile, library = c.text(), c.text()
+	return profile, library, c.done("header")
 }
 
 // Footer is the last record of a file.
@@ -280,15 +277,8 @@ func ParseStatistics(b []byte) (messages uint64, err error) {
 	return messages, c.done("statistics")
 }
 
-// Extra is an attachment or a metadata record: what a bag has no place for.
-type Extra struct {
-	Name  string // untrusted
-	Type  string // media type of an attachment
-	Bytes int64  // of its data; of a metadata record, of its content
-}
-
 // ParseAttachmentIndex parses the content of an attachment index record.
-func ParseAttachmentIndex(b []byte) (x Extra, err error) {
+func ParseAttachmentIndex(b []byte) (x rosbag.MCAPExtra, err error) {
 	c := content{b: b}
 	c.take(4 * 8)
 	n := c.u64()
@@ -302,7 +292,7 @@ func ParseAttachmentIndex(b []byte) (x Extra, err error) {
 const AttachmentHeadBytes = 4 << 10
 
 // ParseAttachment parses the start of the content of an attachment record.
-func ParseAttachment(b []byte) (x Extra, err error) {
+func ParseAttachment(b []byte) (x rosbag.MCAPExtra, err error) {
 	c := content{b: b}
 	c.take(2 * 8)
 	x.Name, x.Type = c.text(), c.text()
@@ -311,14 +301,14 @@ func ParseAttachment(b []byte) (x Extra, err error) {
 }
 
 // ParseMetadata parses the start of the content of a metadata record that has n bytes.
-func ParseMetadata(b []byte, n int64) (x Extra, err error) {
+func ParseMetadata(b []byte, n int64) (x rosbag.MCAPExtra, err error) {
 	c := content{b: b}
 	x.Name, x.Bytes = c.text(), n
 	return x, c.done("metadata")
 }
 
 // ParseMetadataIndex parses the content of a metadata index record.
-func ParseMetadataIndex(b []byte) (x Extra, err error) {
+func ParseMetadataIndex(b []byte) (x rosbag.MCAPExtra, err error) {
 	c := content{b: b}
 	c.u64()
 	n := c.u64()

@@ -114,7 +114,7 @@ func (x *scan) next() (more bool, err error) {
 	case mcap.OpHeader:
 		var b []byte
 		if b, err = mcap.Grab(x.s, op, n, start); err == nil {
-			x.bag.MCAP.Header, _ = mcap.ParseHeader(b) // damage of it loses nothing
+			x.bag.MCAP.Profile, x.bag.MCAP.Library, _ = mcap.ParseHeader(b) // damage of it loses nothing
 		}
 	case mcap.OpAttachment, mcap.OpMetadata:
 		err = x.extra(op, n, start)
@@ -174,7 +174,7 @@ func (x *scan) extra(op mcap.Op, n, start int64) error {
 		return err
 	}
 	f := x.bag.MCAP
-	var extra mcap.Extra
+	var extra rosbag.MCAPExtra
 	if op == mcap.OpAttachment {
 		extra, err = mcap.ParseAttachment(b)
 		f.Attachments = append(f.Attachments, extra)

@@ -57,7 +57,7 @@ func (x *summary) open(s *wire.Stream) error {
 	if err != nil {
 		return err
 	}
-	if bag.MCAP.Header, err = mcap.ParseHeader(b); err != nil {
+	if bag.MCAP.Profile, bag.MCAP.Library, err = mcap.ParseHeader(b); err != nil {
 		return wire.Corrupt(start, rosbag.OpBagHeader, "%v", err)
 	}
 	bag.Prefetch(int64(f.Summary), bag.Size-int64(f.Summary))
@@ -153,7 +153,7 @@ func (x *summary) record(s *wire.Stream, op mcap.Op, n, start int64) error {
 	if err != nil {
 		return err
 	}
-	var extra mcap.Extra
+	var extra rosbag.MCAPExtra
 	switch op { //nolint:exhaustive // the others were passed over
 	case mcap.OpSchema:
 		return f.Channels.AddSchema(b, start)

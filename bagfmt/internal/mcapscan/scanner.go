@@ -82,7 +82,7 @@ func (s *Scanner) header() error {
 		return s.stop(err)
 	}
 	s.good = s.s.Off
-	if s.file.Header, err = mcap.ParseHeader(b); err != nil {
+	if s.file.Profile, s.file.Library, err = mcap.ParseHeader(b); err != nil {
 		return wire.Corrupt(start, rosbag.OpBagHeader, "%v", err)
 	}
 	return nil

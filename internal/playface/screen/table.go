@@ -36,7 +36,8 @@ var playGrid = topictable.Table[playRow]{
 	},
 	Name: func(p termtext.Pen, r *playRow, left int) string { return r.name(p, left) },
 	Idle: func(r *playRow) bool { return r.hz == 0 || r.Off },
-	More: morePlayed,
+	Load: func(r *playRow) (hz, bytes float64, lost uint64) { return r.hz, r.bytes, r.Dropped },
+	Lost: "dropped",
 }
 
 // table returns at most most lines.
@@ -87,14 +88,4 @@ func (r *playRow) name(p termtext.Pen, left int) string {
 		}
 		return arrow + some(to, n)
 	})
-}
-
-// morePlayed summarizes the rows without room.
-func morePlayed(rest []playRow) []termtext.Part {
-	var hz, bytes float64
-	var dropped uint64
-	for i := range rest {
-		hz, bytes, dropped = hz+rest[i].hz, bytes+rest[i].bytes, dropped+rest[i].Dropped
-	}
-	return topictable.Others(len(rest), hz, bytes, dropped, "dropped")
 }

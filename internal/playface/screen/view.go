@@ -278,10 +278,9 @@ func some(names []string, most int) string {
 
 // drops names the subscribers that were too slow, those with most losses first.
 func drops(s *control.Stats, w int) termtext.Part {
-	var sum uint64
+	sum := s.Dropped()
 	by := map[string]uint64{}
 	for i := range s.Topics {
-		sum += s.Topics[i].Dropped
 		for _, l := range s.Topics[i].Subscribers {
 			if l.Dropped > 0 {
 				by[l.CallerID] += l.Dropped

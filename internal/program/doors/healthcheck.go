@@ -29,14 +29,14 @@ const probeTimeout = 2 * time.Second
 const HealthcheckCommand = "healthcheck"
 
 // Healthcheck probes the web server that an instance with the same options serves on this machine,
-// and returns the exit code. args are the arguments that are not options; the first is healthcheck.
+// and returns the exit code. words are the arguments that are not options; the first is HealthcheckCommand.
 // err is the error of the options.
-func Healthcheck(name string, json bool, w *options.Web, args []string, err error) int {
+func Healthcheck(name string, o *options.Common, words []string, err error) int {
 	if err == nil {
-		err = probe(context.Background(), name, w.Listen, w.Token(), args[1:])
+		err = probe(context.Background(), name, o.Web.Listen, o.Web.Token(), words[1:])
 	}
 	if err != nil {
-		return (&program.Errors{W: os.Stderr, Name: name, JSON: json}).Fail(program.ExitUsage, err)
+		return (&program.Errors{W: os.Stderr, Name: name, JSON: o.Log.JSON()}).Fail(program.ExitUsage, err)
 	}
 	return program.ExitOK
 }

@@ -1,6 +1,6 @@
 package options
 
-import config "github.com/gorosbag/gorosbag/config"
+import "github.com/gorosbag/gorosbag/config"
 
 // Log is what the options of a program's log set. gomaster and gobag have them by the tags.
 type Log struct {

@@ -2,7 +2,7 @@
 // and of the configuration itself.
 package options
 
-import config "github.com/gorosbag/gorosbag/config"
+import "github.com/gorosbag/gorosbag/config"
 
 // Common is what the shared options set.
 type Common struct {
@@ -29,7 +29,7 @@ func (c *Common) configuration() config.Group {
 			Read options from this YAML file: its keys are the long options, with _ for -. The command line takes precedence over the environment, and
 			that over the file: option by option, a list as a whole.`},
 		{Name: "print-config", CommandLine: true, Value: config.Switch(&c.PrintConfig), Help: `
-			Print all options and where each value comes from, as YAML that --config reads, with defaults as comments, and how ROS names resolve, and
+			Print all options as YAML that --config reads, with defaults as comments, where each value comes from, and how ROS names resolve; then
 			exit.`},
 		{Name: "check-config", CommandLine: true, Value: config.Switch(&c.CheckConfig), Help: `
 			Check all options, wherever they are set, and exit: with 0 and ok, or with 1 and one line for each error. The bags to play are checked,

@@ -36,9 +36,9 @@ func (r *ROS) Group() config.Group {
 		{Name: "embedded-master", Arg: "HOST:PORT", Value: config.Address(&r.EmbeddedMaster, defaultMasterAddress, false), Help: `
 			Run a ROS master inside this program (default address ` + defaultMasterAddress + `).`},
 		{Name: "bind", Arg: "ADDR", Value: config.To(&r.Bind, readIP), Help: `
-			Listen on this address of this machine for the master, subscribers and service clients; 0.0.0.0 is all. Unless ROS_IP or ROS_HOSTNAME is
-			set, it is advertised, too (default: the address that ROS_IP or ROS_HOSTNAME names, all if this machine does not have it; without them
-			loopback where the master is on loopback, else the address of the host name).`},
+			Listen on this address of this machine for the master, subscribers and service clients; 0.0.0.0 means all addresses. Unless ROS_IP or
+			ROS_HOSTNAME is set, the address is advertised, too (default: the address that ROS_IP or ROS_HOSTNAME names, or all addresses if this
+			machine does not have that one; without these variables loopback if the master is on loopback, else the address of the host name).`},
 		{Name: "ros-master-uri", Env: "ROS_MASTER_URI", Arg: "URI", Value: config.Text(&r.MasterURI, UnlessEmpty(tcpros.CheckMasterURI)), Help: `
 			Where the ROS master is (default http://localhost:11311). The argument __master:= takes precedence.`},
 		{Name: "ros-hostname", Env: "ROS_HOSTNAME", Arg: "HOST", Value: config.Text(&r.Hostname, UnlessEmpty(tcpros.CheckHost)), Help: `

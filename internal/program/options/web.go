@@ -58,7 +58,7 @@ func (w *Web) Group(checkToken func(token string) error, checkListen func(addres
 			Require this token, of at least 16 characters. Every user of this machine can read a command line: use the variable or --http-token-file.`},
 		{Name: "http-token-file", Arg: "FILE", Value: config.Text(&w.tokenFile), Help: `Read the token from this file.`},
 		{Name: "http-host", Arg: "NAME", Value: config.Texts(&w.Hosts, UnlessEmpty(checkHostName)), Help: `
-			Accept requests for the host NAME, too, besides localhost, addresses, the name of this machine and the one in the ROS graph. May be given
+			Accept requests for the host NAME, too, besides localhost, addresses, the name of this machine and its name in the ROS graph. May be given
 			several times.`},
 		{Name: "http-origin", Arg: "ORIGIN", Value: config.Texts(&w.Origins, UnlessEmpty(checkOrigin)), Help: `
 			Let pages of these origins, such as https://viewer.example.org, open the live view, too, besides the pages of this server, the Foxglove

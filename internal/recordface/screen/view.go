@@ -162,11 +162,7 @@ func (v *View) status(s *control.Stats) (parts, extra []termtext.Part) {
 
 // losses returns the numbers of messages that arrived and are lost, and of messages that never arrived.
 func (v *View) losses(s *control.Stats) termtext.Part {
-	var dropped, missed uint64
-	for i := range s.Topics {
-		dropped += s.Topics[i].Dropped
-		missed += s.Topics[i].Missed
-	}
+	dropped, missed := s.Dropped(), s.Missed()
 	switch {
 	case dropped+missed == 0:
 		return termtext.Normal.Part("nothing lost")
@@ -253,7 +249,8 @@ var recordGrid = topictable.Table[row]{
 	},
 	Name: func(p termtext.Pen, r *row, left int) string { return topictable.TopicName(p, r.Topic, r.Type, left) },
 	Idle: func(r *row) bool { return r.hz == 0 },
-	More: moreTopics,
+	Load: func(r *row) (hz, bytes float64, lost uint64) { return r.hz, r.bytes, r.Dropped },
+	Lost: "lost",
 }
 
 // row is the account of a topic and its rates.
@@ -279,15 +276,6 @@ func (v *View) table(s *control.Stats, w, most int) []string {
 	}
 	slices.SortFunc(rows, func(a, b row) int { return a.before(&b) })
 	return recordGrid.Lines(v.pen(), rows, w, most)
-}
-
-func moreTopics(rest []row) []termtext.Part {
-	var hz, bytes float64
-	var dropped uint64
-	for i := range rest {
-		hz, bytes, dropped = hz+rest[i].hz, bytes+rest[i].bytes, dropped+rest[i].Dropped
-	}
-	return topictable.Others(len(rest), hz, bytes, dropped, "lost")
 }
 
 // age returns the time since the last message.

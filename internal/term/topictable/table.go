@@ -26,7 +26,10 @@ type Table[R any] struct {
 	Columns []Column[R]
 	Name    func(p termtext.Pen, r *R, left int) string // at most left columns wide
 	Idle    func(*R) bool                               // the row is dimmed
-	More    func(rest []R) []termtext.Part              // summarizes the rows without room
+
+	// The last line sums up the rows without room.
+	Load func(*R) (hz, bytes float64, lost uint64)
+	Lost string // what lost messages are called
 }
 
 // Lines returns the table in at most most lines, with the first rows if not all fit.
@@ -46,7 +49,7 @@ func (g *Table[R]) Lines(p termtext.Pen, rows []R, w, most int) []string {
 		lines = append(lines, g.line(p, &shown[i], w))
 	}
 	if rest := rows[len(shown):]; len(rest) > 0 {
-		lines = append(lines, strings.Join(p.Flow(g.More(rest), w, 1), ""))
+		lines = append(lines, strings.Join(p.Flow(g.others(rest), w, 1), ""))
 	}
 	return lines
 }
@@ -87,11 +90,17 @@ func (g *Table[R]) line(p termtext.Pen, r *R, w int) string {
 // not swap rows all the time.
 func Heavier(a, b uint64) int { return cmp.Compare(bits.Len64(b), bits.Len64(a)) }
 
-// Others summarizes topics without room; lost is the label for lost messages.
-func Others(topics int, hz, bytes float64, n uint64, lost string) []termtext.Part {
-	parts := []termtext.Part{termtext.Normal.Part(fmt.Sprintf("and %d more", topics)), termtext.Normal.Part(termtext.Short(hz) + " Hz"), termtext.Normal.Part(termtext.PerSecond(bytes))}
-	if n > 0 {
-		parts = slices.Insert(parts, 1, termtext.Problem(termtext.Count(n)+" "+lost))
+// others sums up the rows without room.
+func (g *Table[R]) others(rest []R) []termtext.Part {
+	var hz, bytes float64
+	var lost uint64
+	for i := range rest {
+		h, b, n := g.Load(&rest[i])
+		hz, bytes, lost = hz+h, bytes+b, lost+n
+	}
+	parts := termtext.Normal.Parts(fmt.Sprintf("and %d more", len(rest)), termtext.Short(hz)+" Hz", termtext.PerSecond(bytes))
+	if lost > 0 {
+		parts = slices.Insert(parts, 1, termtext.Problem(termtext.Count(lost)+" "+g.Lost))
 	}
 	return parts
 }

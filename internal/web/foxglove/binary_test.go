@@ -45,8 +45,8 @@ func TestGoldenServer(t *testing.T) {
 	}
 }
 
-// TestGoldenViewer checks playback requests against vectors of the protocol's own tests, and all that
-// is a byte too short or too long.
+// TestGoldenViewer checks playback requests against vectors of the protocol's own tests, and requests
+// that are a byte too short or too long.
 func TestGoldenViewer(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

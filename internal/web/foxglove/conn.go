@@ -86,4 +86,4 @@ func (c *conn) farewell(l level, why string, code websocket.StatusCode, d time.D
 }
 
 // close closes the connection at once. Closing again has no effect.
-func (c *conn) close() { c.ws.CloseNow() } //nolint:errcheck,gosec // whoever has gone does not need it
+func (c *conn) close() { c.ws.CloseNow() } //nolint:errcheck,gosec // the viewer is gone

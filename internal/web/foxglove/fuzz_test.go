@@ -8,8 +8,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// FuzzViewer parses what a viewer sends: text as JSON, the rest as a playback request. What is
-// accepted has what a request needs, and its values are limited.
+// FuzzViewer parses messages of a viewer: text as JSON, others as playback requests. An accepted request
+// is complete, and its values are within the limits.
 func FuzzViewer(f *testing.F) {
 	for _, seed := range []string{
 		`{"op":"subscribe","subscriptions":[{"id":1,"channelId":2}]}`, `{"op":"unsubscribe","subscriptionIds":[1,2]}`, `{"op":"subscribeConnectionGraph"}`, `{"op":1}`, `[]`,

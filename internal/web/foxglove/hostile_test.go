@@ -217,8 +217,8 @@ func TestFlood(t *testing.T) {
 	wait(t, func() bool { return len(s.Viewers()) == 1 })
 }
 
-// TestStalled checks that a viewer that reads nothing is given up, and one that is silent is asked
-// first.
+// TestStalled checks that a viewer that reads nothing is disconnected, and that a viewer that sends
+// nothing gets a ping first.
 func TestStalled(t *testing.T) {
 	t.Parallel()
 	source := newSource(nil, live.Limits{})
@@ -248,7 +248,7 @@ func TestStalled(t *testing.T) {
 	})
 	<-time.After(4 * time.Second)
 	if n := len(s.Viewers()); n != 1 {
-		t.Errorf("there are %d viewers: one that answers pings was given up", n)
+		t.Errorf("there are %d viewers: one that answers pings was disconnected", n)
 	}
 	silent.ws.CloseNow()
 	reading.Wait()

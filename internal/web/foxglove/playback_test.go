@@ -184,8 +184,8 @@ func TestPlaybackComesLater(t *testing.T) {
 	v.expectStates(state(1, 12, 1, false, ""))
 }
 
-// TestSeekWithoutJump checks that a seek is answered also if nothing comes of it, and when another
-// one follows.
+// TestSeekWithoutJump checks that a seek is answered also if no jump follows, and if another seek
+// follows.
 func TestSeekWithoutJump(t *testing.T) {
 	t.Parallel()
 	p, source := newPlayback()
@@ -197,8 +197,8 @@ func TestSeekWithoutJump(t *testing.T) {
 	v.expectStates(state(1, 12, 1, false, "a1"), state(1, 12, 1, false, "a2"))
 }
 
-// TestSeeksOverlap checks that a jump is told with the ID of the request that asked for it, also to a
-// viewer that learns of the jump after the next request.
+// TestSeeksOverlap checks that the answer for a jump has the ID of the request that caused the jump, also
+// for a viewer that receives it after the next request.
 func TestSeeksOverlap(t *testing.T) {
 	t.Parallel()
 	var r seekRequest
@@ -219,7 +219,7 @@ func TestSeeksOverlap(t *testing.T) {
 	}
 }
 
-// TestSpeedIsKept checks that a viewer which sends the speed that it was told does not change the
+// TestSpeedIsKept checks that a viewer that sends back the speed that it received does not change the
 // speed, also if the viewer could not set this speed.
 func TestSpeedIsKept(t *testing.T) {
 	t.Parallel()

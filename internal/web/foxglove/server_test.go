@@ -134,8 +134,8 @@ func TestView(t *testing.T) {
 	}
 }
 
-// TestChannelsChange checks that channels come and go, that one topic is told once, and that notices
-// become statuses.
+// TestChannelsChange checks that channels appear and disappear, that a topic is advertised once, and
+// that notices become statuses.
 func TestChannelsChange(t *testing.T) {
 	t.Parallel()
 	source := newSource(nil, live.Limits{})
@@ -175,7 +175,7 @@ func TestChannelsChange(t *testing.T) {
 	}
 }
 
-// TestSession checks that a viewer begins anew when the session is another one.
+// TestSession checks that everything is sent to a viewer again when the session changes.
 func TestSession(t *testing.T) {
 	t.Parallel()
 	source := newSource(nil, live.Limits{})
@@ -205,7 +205,7 @@ func TestSession(t *testing.T) {
 	wait(t, func() bool { return !f.Wanted() })
 }
 
-// TestClockComesLater checks that a viewer is told when times become those of a clock.
+// TestClockComesLater checks that a viewer is notified when the source begins to have a clock.
 func TestClockComesLater(t *testing.T) {
 	t.Parallel()
 	source := newSource(nil, live.Limits{})
@@ -228,8 +228,8 @@ func TestClockComesLater(t *testing.T) {
 	v.expectBinary(opMessageData)
 }
 
-// TestRefusals checks that all that is not viewing is refused with a constant text, and that the
-// viewer stays connected.
+// TestRefusals checks that every operation other than viewing is refused with a constant text, and that
+// the viewer stays connected.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	source := newSource(nil, live.Limits{})
@@ -288,7 +288,7 @@ func TestRefusals(t *testing.T) {
 	v.expectBinary(opMessageData)
 }
 
-// TestTooManyViewers checks that a viewer beyond the limit is told why.
+// TestTooManyViewers checks that a viewer beyond the limit gets the reason for being disconnected.
 func TestTooManyViewers(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t, newSource(nil, live.Limits{Viewers: 1}))
@@ -302,7 +302,7 @@ func TestTooManyViewers(t *testing.T) {
 	}
 }
 
-// TestClose checks that a viewer is told that the server ends.
+// TestClose checks that a viewer gets a message that the server ends.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	s, url := serve(t, newSource(nil, live.Limits{}))

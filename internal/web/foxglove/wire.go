@@ -182,7 +182,7 @@ const closeTime = 100 * time.Millisecond
 // Close implements net.Conn.
 func (w *wire) Close() error {
 	w.finish(closeTime)
-	w.flush() //nolint:errcheck,gosec // whoever has gone does not need it
+	w.flush() //nolint:errcheck,gosec // the viewer may be gone
 	w.end()
 	return w.Conn.Close()
 }

@@ -3,6 +3,7 @@ package webtest
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -88,7 +89,11 @@ func (c *Client) Do(method, path, body string, headers ...string) Answer {
 		}
 		r.Header.Set(name, value)
 	}
-	resp, err := c.HTTP.Do(r)
+	var resp *http.Response
+	err = Patiently(method == http.MethodGet, func() (err error) {
+		resp, err = c.HTTP.Do(r) //nolint:bodyclose // closed below
+		return err
+	})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -98,6 +103,21 @@ func (c *Client) Do(method, path, body string, headers ...string) Answer {
 		c.t.Fatal(err)
 	}
 	return Answer{resp.StatusCode, resp.Header, string(b)}
+}
+
+// lateAfter is when a server closes a connection at the earliest because the request, or its answer,
+// is late.
+const lateAfter = 5 * time.Second
+
+// Patiently sends a request. When the server has closed the connection because it was late, which
+// happens on a busy machine, Patiently sends the request again, if that is safe.
+func Patiently(again bool, send func() error) error {
+	for {
+		start := time.Now()
+		if err := send(); !again || !errors.Is(err, io.EOF) || time.Since(start) < lateAfter {
+			return err
+		}
+	}
 }
 
 // Get asks for a path.

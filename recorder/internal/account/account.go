@@ -1,6 +1,6 @@
-// Package account counts what a recording takes in: topics, connections and publishers, what each
-// holds of the memory, what was recorded and what was lost, and why. It is pure: the caller has the
-// lock, which is that of the intake. Only the intake calls it; the answers are values.
+// Package account has the accounts of topics, connections and publishers: what each of them holds of the memory,
+// which messages were recorded, and which were lost and why. The package is pure: the caller has the lock of the
+// intake. Only the intake calls it; the answers are values.
 package account
 
 import (
@@ -15,7 +15,7 @@ import (
 
 // Accounts has the accounts of all topics, connections and publishers of a recording.
 type Accounts struct {
-	Limits      []Limit
+	limits      []Limit
 	Topics      []*Topic // in the order of their subscription
 	own         []*Topic // the few topics of Topics on which the recorder itself publishes
 	Connections Connections
@@ -24,11 +24,11 @@ type Accounts struct {
 }
 
 // New returns an account of nothing.
-func New(limits []Limit) Accounts { return Accounts{Limits: limits} }
+func New(limits []Limit) Accounts { return Accounts{limits: limits} }
 
 // NewTopic returns the account of a topic that is not in the list yet.
 func (a *Accounts) NewTopic(name string) *Topic {
-	return &Topic{Name: name, Sampler: SamplerOf(a.Limits, name)}
+	return &Topic{Name: name, Sampler: SamplerOf(a.limits, name)}
 }
 
 // AddTopic makes an account for a topic that has the given name in the bag. resolved is the name in
@@ -40,7 +40,7 @@ func (a *Accounts) AddTopic(name, resolved string, since time.Time) *Topic {
 		t = &Topic{Name: name}
 		a.Topics = append(a.Topics, t)
 	}
-	t.Sampler, t.beginning.since = SamplerOf(a.Limits, resolved), since
+	t.Sampler, t.beginning.since = SamplerOf(a.limits, resolved), since
 	return t
 }
 
@@ -65,9 +65,7 @@ func (a *Accounts) List(t *Topic) {
 	}
 }
 
-// Named returns the account of the topic that has the given name in the bag, or nil.
-func (a *Accounts) Named(name string) *Topic { return named(a.Topics, name) }
-
+// named returns the account of the topic that has the given name in the bag, or nil.
 func named(topics []*Topic, name string) *Topic {
 	i := slices.IndexFunc(topics, func(t *Topic) bool { return t.Name == name })
 	if i < 0 {
@@ -85,8 +83,8 @@ func (a *Accounts) Sources() []*latch.Source {
 	return all
 }
 
-// ReleaseGone releases what is kept of publishers that are gone: the oldest latched messages,
-// accounts, and the connections that needed does not report. Without needed all connections stay.
+// ReleaseGone releases the oldest latched messages and accounts of publishers that are gone, and the connections
+// for which needed returns false. Without needed all connections stay.
 func (a *Accounts) ReleaseGone(latched *latch.Store, needed func(*Connection) bool, now time.Time) {
 	kept := map[*Topic]int{}
 	for _, c := range slices.Backward(a.Connections.All) {

@@ -1,6 +1,9 @@
 package account
 
-import "github.com/gorosbag/gorosbag/bagfmt/chunk"
+import (
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/control"
+)
 
 // eachCount calls do with the topic and the messages of each connection that has messages in a chunk.
 func (a *Accounts) eachCount(c *chunk.Sealed, do func(*Topic, Tally)) {
@@ -24,7 +27,7 @@ func (a *Accounts) Written(c *chunk.Sealed, part int) {
 // Abandon counts as lost to the disk all messages that are not in a file.
 func (a *Accounts) Abandon() {
 	for _, t := range a.Topics {
-		t.Dropped[DropDisk] += t.Messages - t.Written.Messages
+		t.Dropped[control.DropDisk] += t.Messages - t.Written.Messages
 		t.Tally = t.Written
 	}
 }
@@ -41,14 +44,14 @@ func (a *Accounts) Repeated(c *chunk.Sealed) {
 
 // Lost counts the messages of a chunk that should be in a snapshot and are not, where nothing else is
 // written.
-func (a *Accounts) Lost(c *chunk.Sealed, cause DropCause) {
+func (a *Accounts) Lost(c *chunk.Sealed, cause control.DropCause) {
 	a.eachCount(c, func(t *Topic, n Tally) { t.Dropped[cause] += n.Messages })
 }
 
 // LostWithChunk counts the messages of a chunk that will not be written.
-func (a *Accounts) LostWithChunk(c *chunk.Sealed, cause DropCause) {
+func (a *Accounts) LostWithChunk(c *chunk.Sealed, cause control.DropCause) {
 	a.eachCount(c, func(t *Topic, n Tally) {
-		t.Sub(n)
+		t.sub(n)
 		t.Dropped[cause] += n.Messages
 	})
 }
@@ -57,14 +60,14 @@ func (a *Accounts) LostWithChunk(c *chunk.Sealed, cause DropCause) {
 // tally of a topic has all messages that came, and none that came in a pause.
 func (a *Accounts) Deleted(content map[string]Tally, onlySnapshots bool) {
 	for name, n := range content {
-		t := a.Named(name)
+		t := named(a.Topics, name)
 		if t == nil {
 			continue
 		}
 		if !onlySnapshots {
-			t.Sub(n)
+			t.sub(n)
 		}
-		t.Written.Sub(n)
-		t.Dropped[DropDeleted] += n.Messages
+		t.Written.sub(n)
+		t.Dropped[control.DropDeleted] += n.Messages
 	}
 }

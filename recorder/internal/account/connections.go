@@ -105,8 +105,8 @@ func (s *Connections) SizeOf(h rosbag.Header) int64 {
 	return size
 }
 
-// admits decides whether the headers of t may take so many bytes more. As with messages, what a topic
-// holds is compared with what is left: the topic that holds most is refused first.
+// admits decides whether the headers of t may take so many bytes more. As with messages, the bytes that a topic
+// holds are compared with the bytes that are left: the topic that holds most is refused first.
 func (s *Connections) admits(t *Topic, bytes int64) bool {
 	return s.Held+bytes <= HeaderBytes && t.Headers+bytes <= memory.FairnessFactor*(HeaderBytes-s.Held)
 }
@@ -120,7 +120,7 @@ func (t *Topic) Find(h rosbag.Header) *Connection {
 	return t.Conns[i]
 }
 
-// Add makes a connection of t. It copies what it keeps of h.
+// Add makes a connection of t. It copies h.
 func (s *Connections) Add(t *Topic, h rosbag.Header) *Connection {
 	c := &Connection{Topic: t, size: ConnectionOverhead}
 	own := make(rosbag.Header, len(h))
@@ -213,7 +213,7 @@ func (s *Connections) Admit(t *Topic, known bool, h rosbag.Header, id, uri strin
 	if !known {
 		need = s.SizeOf(h)
 	}
-	if t.Publishers.Find(id) == nil {
+	if t.Publishers.find(id) == nil {
 		need += publisherSize(id)
 	}
 	if need == 0 || s.admits(t, need) {

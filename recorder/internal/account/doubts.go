@@ -24,8 +24,8 @@ func (a *Accounts) Overdue(recorded func(*Topic) bool, now time.Time) []loss.Dou
 	return a.doubts(func(t *Topic, u *loss.Publisher) bool { return u.Overdue(now) && recorded(t) })
 }
 
-// Unverified returns the publishers with gaps in their numbers, if it is not known whose numbers
-// they are.
+// Unverified returns the publishers with gaps in the numbers of their messages, if it is not known which node
+// has set the numbers.
 func (a *Accounts) Unverified() []loss.Doubt {
 	return a.doubts(func(_ *Topic, u *loss.Publisher) bool { return u.Unverified() })
 }
@@ -41,7 +41,8 @@ func (a *Accounts) Explain(listed map[loss.Doubt]bool, now time.Time) {
 	}
 }
 
-// Judge notes whether the numbers of a publisher are those of others, if it is still the same process.
+// Judge notes whether other nodes have set the numbers of a publisher's messages, if the publisher is still the
+// same process.
 func (a *Accounts) Judge(about loss.Doubt, foreign bool) {
 	for _, t := range a.Topics {
 		for _, u := range t.Publishers.All {

@@ -7,56 +7,40 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 )
 
-// DropCause says why messages that were received are not in the bag.
-type DropCause = control.DropCause
-
-// The causes.
-const (
-	DropBufferFull = control.DropBufferFull
-	DropOversize   = control.DropOversize
-	DropDisk       = control.DropDisk
-	DropAborted    = control.DropAborted
-	DropCodec      = control.DropCodec
-	DropLink       = control.DropLink
-	DropDeleted    = control.DropDeleted
-	DropUDP        = control.DropUDP
-	DropCauses     = control.DropCauses // the number of causes
-)
-
 // Drop counts messages that were received and are lost. Messages beyond the limit of the topic are
 // not wanted and do not count.
-func (t *Topic) Drop(cause DropCause, messages uint64) {
+func (t *Topic) Drop(cause control.DropCause, messages uint64) {
 	t.Dropped[cause] += t.Wanted(messages)
 }
 
 // DropOversize counts a message that is received only with a buffer of so many bytes or more.
 func (t *Topic) DropOversize(buffer int64) {
-	t.Drop(DropOversize, 1)
+	t.Drop(control.DropOversize, 1)
 	t.bufferNeeded = max(t.bufferNeeded, buffer)
 }
 
 // Drops is how many messages of a topic were lost since the report before, for one cause.
 type Drops struct {
 	Topic        string
-	Cause        DropCause
+	Cause        control.DropCause
 	Messages     uint64
 	BufferNeeded int64 // bytes, for DropOversize; zero if it is not known
 }
 
-// NewDrops returns what is to be reported of lost messages at now.
+// NewDrops returns the lost messages to report at now.
 func (a *Accounts) NewDrops(now time.Time) []Drops {
 	var all []Drops
 	for _, t := range a.Topics {
 		if t.toldDrops == nil {
-			if t.Dropped == [DropCauses]uint64{} {
+			if t.Dropped == [control.DropCauses]uint64{} {
 				continue
 			}
-			t.toldDrops = new([DropCauses]loss.Told)
+			t.toldDrops = new([control.DropCauses]loss.Told)
 		}
 		for cause, n := range t.Dropped {
 			if d := t.toldDrops[cause].News(n, now); d > 0 {
-				lost := Drops{Topic: t.Name, Cause: DropCause(cause), Messages: d}
-				if lost.Cause == DropOversize {
+				lost := Drops{Topic: t.Name, Cause: control.DropCause(cause), Messages: d}
+				if lost.Cause == control.DropOversize {
 					lost.BufferNeeded = t.bufferNeeded
 				}
 				all = append(all, lost)

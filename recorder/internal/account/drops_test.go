@@ -3,6 +3,7 @@ package account_test
 import (
 	"testing"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 )
 
@@ -21,9 +22,9 @@ func TestDropWithinTheLimit(t *testing.T) {
 		"more than the limit":    {limit: 10, recorded: 12, messages: 7, want: 0},
 	} {
 		of := &account.Topic{Tally: account.Tally{Messages: c.recorded}, Sampler: account.Sampler{Limit: c.limit}}
-		of.Dropped[account.DropDisk] = 1
-		of.Drop(account.DropDisk, c.messages)
-		want := [account.DropCauses]uint64{account.DropDisk: 1 + c.want}
+		of.Dropped[control.DropDisk] = 1
+		of.Drop(control.DropDisk, c.messages)
+		want := [control.DropCauses]uint64{control.DropDisk: 1 + c.want}
 		if of.Dropped != want {
 			t.Errorf("%s: dropped %v, want %v", name, of.Dropped, want)
 		}

@@ -1,56 +1,68 @@
 package account
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 )
 
-// Figures is what is known of one topic.
-type Figures struct {
-	Topic      string
-	Typ        string                   // of the first publisher; empty if there was none
-	Publishers []PublisherFigures       // in the order of their first connection
-	Former     control.FormerPublishers // publishers that were gone before
-	Refused    int                      // publishers, for want of memory for their headers
-	Linked     int                      // open links
-	Taken      Tally                    // messages that were put into chunks
-	Recorded   Tally                    // messages of Taken that are in bags, or about to be
-	Repeated   uint64                   // latched messages at the start of later files
-	Skipped    uint64                   // messages that the limits leave out
-	Passed     uint64                   // messages that came while the recording was paused or stopped
-	Dropped    [DropCauses]uint64
-	Pickup     time.Duration // from before the registration of the topic to the first link
-	WaitsFor   Waiting       // what a topic without a link waited for at the end
-	HeldUp     time.Duration // how long links of the topic were held up by a full buffer
-	Last       time.Time     // when the last message came
-}
-
-// PublisherFigures is what is known of one publisher.
-type PublisherFigures struct {
-	Id string
-	loss.Account
-}
-
-// Figures returns what is known of all topics at now, in the order of their subscription. written says
-// that only messages count as recorded that are in a file.
-func (a *Accounts) Figures(written bool, now time.Time) []Figures {
-	all := make([]Figures, 0, len(a.Topics))
+// Stats returns the live accounts of all topics at now, in the order of their subscription.
+func (a *Accounts) Stats(now time.Time) []control.TopicStats {
+	all := make([]control.TopicStats, 0, len(a.Topics))
 	for _, t := range a.Topics {
-		b := &t.beginning
-		f := Figures{
-			Topic: t.Name, Typ: b.typ, Former: t.Publishers.Former, Refused: len(t.Publishers.refused), Linked: t.Linked,
-			Taken: t.Tally, Recorded: t.Recorded(written), Repeated: t.Repeated, Skipped: t.Sampler.Skipped, Passed: t.Passed, Dropped: t.Dropped,
-			Pickup: b.pickup, WaitsFor: b.waitsFor, HeldUp: t.HeldUp(now), Last: t.Last,
-			Publishers: make([]PublisherFigures, 0, len(t.Publishers.All)),
+		s := control.TopicStats{
+			Topic: t.Name, Type: t.beginning.typ, Publishers: t.Linked, Refused: len(t.Publishers.refused),
+			Messages: t.Messages, Bytes: t.Bytes, Passed: t.Passed, Causes: t.causes(),
+			Missed: t.Publishers.Former.Missed, LinksLost: t.Publishers.Former.LinksLost, HeldUp: t.HeldUp(now), Last: t.Last,
+		}
+		for _, n := range t.Dropped {
+			s.Dropped += n
 		}
 		for _, u := range t.Publishers.All {
-			f.Publishers = append(f.Publishers, PublisherFigures{u.ID, u.Account(now)})
+			p := u.Summary(now)
+			s.Missed += p.Missed
+			s.LinksLost += p.LinksLost
 		}
-		all = append(all, f)
+		all = append(all, s)
 	}
 	return all
+}
+
+// Summaries returns the accounts of all topics at now, by name. written says that only messages that are in a
+// file count as recorded.
+func (a *Accounts) Summaries(written bool, now time.Time) []control.TopicSummary {
+	all := make([]control.TopicSummary, 0, len(a.Topics))
+	for _, t := range a.Topics {
+		recorded, b := t.Recorded(written), &t.beginning
+		s := control.TopicSummary{
+			Topic: t.Name, Type: b.typ, Former: t.Publishers.Former, Refused: len(t.Publishers.refused),
+			Messages: recorded.Messages, Bytes: recorded.Bytes, Repeated: t.Repeated,
+			Skipped: t.Sampler.Skipped, Passed: t.Passed, Dropped: t.causes(),
+			Pickup: b.pickup, Waiting: b.waitsFor, HeldUp: t.HeldUp(now),
+		}
+		for _, u := range t.Publishers.All {
+			s.Publishers = append(s.Publishers, u.Summary(now))
+		}
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b control.TopicSummary) int { return strings.Compare(a.Topic, b.Topic) })
+	return all
+}
+
+// causes returns how many messages were lost, by cause; nil for none.
+func (t *Topic) causes() (by map[string]uint64) {
+	for cause, n := range t.Dropped {
+		if n == 0 {
+			continue
+		}
+		if by == nil {
+			by = map[string]uint64{}
+		}
+		by[control.DropCause(cause).String()] = n
+	}
+	return by
 }
 
 // Recorded returns the messages of t that are in bags, or about to be; with written only those that

@@ -17,8 +17,8 @@ type Publishers struct {
 	refused map[string]struct{}      // addresses of publishers that were refused; nil for none
 }
 
-// Find returns the account of a publisher by its name, or nil.
-func (p *Publishers) Find(id string) *loss.Publisher {
+// find returns the account of a publisher by its name, or nil.
+func (p *Publishers) find(id string) *loss.Publisher {
 	i := slices.IndexFunc(p.All, func(u *loss.Publisher) bool { return u.ID == id })
 	if i < 0 {
 		return nil
@@ -42,7 +42,7 @@ func (p *Publishers) refuse(uri string) {
 // addFormer adds the account of a publisher that is gone to those before.
 func addFormer(f *control.FormerPublishers, u *loss.Publisher, now time.Time) {
 	f.Count++
-	a := u.Account(now)
+	a := u.Summary(now)
 	f.Missed += a.Missed
 	f.LinksLost += a.LinksLost
 	f.Reconnected += a.Reconnected
@@ -62,7 +62,7 @@ func Clip(name string) string { return strings.Clone(name[:min(len(name), namedB
 
 // Publisher finds or makes the account of a publisher of t by its name. topic is the resolved name of t.
 func (a *Accounts) Publisher(t *Topic, id, topic string) *loss.Publisher {
-	if pub := t.Publishers.Find(id); pub != nil {
+	if pub := t.Publishers.find(id); pub != nil {
 		return pub
 	}
 	pub := &loss.Publisher{ID: id, Topic: strings.Clone(topic)}
@@ -93,13 +93,13 @@ func (a *Accounts) FoldPublishers(t *Topic, most int, which func(*loss.Publisher
 // publisherSize is how many bytes the account of a publisher takes.
 func publisherSize(id string) int64 { return ConnectionOverhead + namedBytes + int64(len(id)) }
 
-// PublisherNews is what is to be reported of one publisher.
+// PublisherNews is the news of one publisher.
 type PublisherNews struct {
 	Topic, Publisher string
 	loss.News
 }
 
-// PublisherNews returns what is to be reported of publishers at now.
+// PublisherNews returns the news of publishers at now that were not returned before.
 func (a *Accounts) PublisherNews(now time.Time) []PublisherNews {
 	var all []PublisherNews
 	for _, t := range a.Topics {

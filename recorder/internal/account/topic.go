@@ -18,8 +18,8 @@ func (t *Tally) Add(n Tally) {
 	t.Bytes += n.Bytes
 }
 
-// Sub takes n from the tally.
-func (t *Tally) Sub(n Tally) {
+// sub takes n from the tally.
+func (t *Tally) sub(n Tally) {
 	t.Messages -= n.Messages
 	t.Bytes -= n.Bytes
 }
@@ -38,25 +38,21 @@ type Topic struct {
 	Headers      int64     // bytes of headers and publishers that Connections counts for the topic
 	Linked       int       // open links
 	Last         time.Time // when the last message came
-	Dropped      [DropCauses]uint64
-	toldDrops    *[DropCauses]loss.Told // drops that were reported; nil before the first drop
+	Dropped      [control.DropCauses]uint64
+	toldDrops    *[control.DropCauses]loss.Told // drops that were reported; nil before the first drop
 	beginning    beginning
-	bufferNeeded int64   // bytes of the buffer that the largest message needs that was too large; zero for none
-	waits        []*Wait // links that wait for room
+	bufferNeeded int64 // bytes of the buffer that the largest message needs that was too large; zero for none
 	heldUp       heldUp
 }
 
 // beginning is how a topic came to its first link.
 type beginning struct {
-	linked   bool          // there was a link
-	typ      string        // of the first publisher
-	since    time.Time     // a time before the topic was registered; zero if the topic was there before
-	pickup   time.Duration // from since to the first link
-	waitsFor Waiting       // noted at the end of a recording
+	linked   bool            // there was a link
+	typ      string          // of the first publisher
+	since    time.Time       // a time before the topic was registered; zero if the topic was there before
+	pickup   time.Duration   // from since to the first link
+	waitsFor control.Waiting // noted at the end of a recording
 }
-
-// Waiting says what a topic without any publisher so far was waiting for when the recording ended.
-type Waiting = control.Waiting
 
 // NotePickup notes that a link to a publisher opens. The first such link ends the time that the topic
 // waited for a publisher since its registration.
@@ -75,7 +71,7 @@ func (t *Topic) NoteLinked(typ string) {
 }
 
 // NoteWaiting notes what the topic waits for at the end of a recording, if it never had a link.
-func (t *Topic) NoteWaiting(w Waiting) {
+func (t *Topic) NoteWaiting(w control.Waiting) {
 	if !t.beginning.linked {
 		t.beginning.waitsFor = w
 	}

@@ -18,8 +18,9 @@ type Wait struct {
 	reportedAt time.Time // zero if the wait was not reported
 }
 
-// heldUp is how the links of a topic were held up by a full buffer.
+// heldUp is how a full buffer holds up the links of a topic.
 type heldUp struct {
+	waits   []*Wait       // of the links that wait now
 	over    time.Duration // the sum of all waits that are over and were long enough for a report
 	longest time.Duration // the longest wait that was reported and is over; zero after its end was reported
 	toldAt  time.Time     // when the end of a wait was last reported
@@ -28,16 +29,13 @@ type heldUp struct {
 // BeginWait returns the wait of a link that begins to wait now.
 func (t *Topic) BeginWait(now time.Time) *Wait {
 	w := &Wait{since: now}
-	t.waits = append(t.waits, w)
+	t.heldUp.waits = append(t.heldUp.waits, w)
 	return w
 }
 
-// EndWait notes that a link goes on; w is nil if the link did not have to wait.
+// EndWait notes that a link goes on.
 func (t *Topic) EndWait(w *Wait, now time.Time) {
-	if w == nil {
-		return
-	}
-	t.waits = slices.DeleteFunc(t.waits, func(o *Wait) bool { return o == w })
+	t.heldUp.waits = slices.DeleteFunc(t.heldUp.waits, func(o *Wait) bool { return o == w })
 	took := now.Sub(w.since)
 	if took >= ReportedWait {
 		t.heldUp.over += took
@@ -50,7 +48,7 @@ func (t *Topic) EndWait(w *Wait, now time.Time) {
 // HeldUp returns how long links of the topic were held up until now, in waits that are long enough for a report.
 func (t *Topic) HeldUp(now time.Time) time.Duration {
 	all := t.heldUp.over
-	for _, w := range t.waits {
+	for _, w := range t.heldUp.waits {
 		if took := now.Sub(w.since); took >= ReportedWait {
 			all += took
 		}
@@ -58,17 +56,17 @@ func (t *Topic) HeldUp(now time.Time) time.Duration {
 	return all
 }
 
-// WaitNews is what is to be reported of the links of one topic.
+// WaitNews says that a link of a topic waits, or has waited.
 type WaitNews struct {
 	Topic string
 	Took  time.Duration
 	Over  bool // the links go on
 }
 
-// WaitNews returns what is to be reported of waits at now.
+// WaitNews returns the waits to report at now.
 func (a *Accounts) WaitNews(now time.Time) (all []WaitNews) {
 	for _, t := range a.Topics {
-		for _, w := range t.waits {
+		for _, w := range t.heldUp.waits {
 			if took := now.Sub(w.since); took >= ReportedWait && now.Sub(w.reportedAt) >= reportAgain {
 				w.reportedAt = now
 				all = append(all, WaitNews{t.Name, took, false})

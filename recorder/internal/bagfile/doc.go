@@ -1,5 +1,5 @@
-// Package bagfile creates, syncs, closes and names the bag files of one recording.
+// Package bagfile creates, syncs, closes and names the bag files of one recording. It knows nothing of topics
+// and messages.
 //
-// Each type has its own lock or a single owner, and none is held while the disk is asked
-// for long. Nothing here knows of topics or messages.
+// Each type has a lock of its own or a single owner. No lock is held during I/O.
 package bagfile

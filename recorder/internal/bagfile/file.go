@@ -15,7 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// syncBytes and syncEvery bound what a power cut can take with SyncInterval.
+// syncBytes and syncEvery bound what a power cut can destroy with SyncInterval.
 const (
 	syncBytes = 32 << 20
 	syncEvery = time.Second
@@ -24,15 +24,15 @@ const (
 // Sync says when a recording waits for the disk.
 type Sync int
 
-// The zero value is the default of the durability contract.
+// The zero value is the default.
 const (
 	SyncInterval Sync = iota // every second or 32 MiB, beside the writing
 	SyncChunk                // after each chunk
 	SyncNone                 // never: the kernel decides
 )
 
-// File is one bag from its creation as X.bag.active to X.bag. One goroutine
-// writes, and then finishes; Sync and SyncDue may run beside it.
+// File is one bag from its creation as X.bag.active until it is X.bag. One goroutine writes and then finishes
+// the bag; Sync and SyncDue may be called beside it.
 type File struct {
 	disk.Place
 	Mode  Sync
@@ -40,28 +40,27 @@ type File struct {
 
 	file     disk.Handle
 	writer   *bagfmt.Writer
-	end      int64                       // bytes written; after a failed write, the end of the last good one
-	path     string                      // where the file is now
+	end      int64                       // bytes written; after a failed write, those before it
+	path     string                      // present path of the file, as long as its directory is not moved
 	stat     func() (fs.FileInfo, error) // of the open file
 	torn     bool                        // the last write failed
 	repeated rosbag.Repeated             // the repeated messages that the bag begins with
-	reserved int64                       // up to this offset the disk has room for the file
+	reserved int64                       // offset up to which room on the disk is reserved
 	looked   time.Time                   // when CheckName looked last
-	away     error                       // why the file does not have its name any more; nil while it has; final when the file is closed
+	away     error                       // why the file has lost its name; nil if it has not; set by Finish
 	syncs    syncs                       // what of the file is on the disk
 }
 
-// Wrap puts something between the bag and its file, such as faults in tests, before the
-// next operation.
+// Wrap replaces the file below the bag, in tests that inject faults.
 func (b *File) Wrap(wrap func(disk.Handle) disk.Handle) { b.file = wrap(b.file) }
 
-// Path returns where the bag is now: X.bag.active until it is finished.
+// Path returns the present path of the bag: X.bag.active until it is finished.
 func (b *File) Path() string { return b.Folder.Path(b.path) }
 
-// Bytes returns how much is written.
+// Bytes returns how many bytes are written.
 func (b *File) Bytes() int64 { return b.end }
 
-// Away returns why the bag does not have its name any more, if that is so; after Finish.
+// Away returns why the bag has lost its name, ErrMoved or ErrDeleted, or nil. It is called after Finish.
 func (b *File) Away() error { return b.away }
 
 // start writes the head of the bag.
@@ -70,8 +69,8 @@ func (b *File) start() (err error) {
 	return err
 }
 
-// Write appends to the file. It implements io.Writer for bagfmt.Writer. After an
-// error the next call writes over what was written in part.
+// Write appends to the file. It implements io.Writer for bagfmt.Writer. After an error, the next call
+// overwrites what was written in part.
 func (b *File) Write(p []byte) (int, error) {
 	defer b.Watchdog.Begin("write", b.Path())()
 	n, err := b.file.WriteAt(p, b.end)
@@ -91,8 +90,8 @@ func (b *File) WriteAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Truncate cuts off what a failed write left behind, for bagfmt.Writer. The file system frees the reserved
-// room behind size, too, so Truncate reserves the room for the index again.
+// Truncate cuts off what a failed write has left, for bagfmt.Writer. That frees the reserved room after size,
+// too, so Truncate reserves room for the index again.
 func (b *File) Truncate(size int64) error {
 	b.end = size
 	if !b.torn {
@@ -107,17 +106,16 @@ func (b *File) Truncate(size int64) error {
 	return nil
 }
 
-// LeastRoom is what has to be free on the disk for a bag to begin.
+// LeastRoom is how many bytes have to be free on the disk when a bag begins.
 const LeastRoom = reserveLeast
 
-// reserveLeast and reserveMost bound how far ahead of the writing room is reserved.
+// reserveLeast and reserveMost bound how many bytes are reserved ahead of the writing.
 const (
 	reserveLeast = 1 << 20
 	reserveMost  = 32 << 20
 )
 
-// reserveFirst makes sure that a bag has room for more than its head, so that a disk that is
-// full leaves no empty bags.
+// reserveFirst reserves room for more than the head of a bag, so that no empty bags are left on a full disk.
 func (b *File) reserveFirst(s *Series) error {
 	if free, err := disk.FreeBytes(s.Dir.Handle); err == nil && free < reserveLeast {
 		return fmt.Errorf("%w: %d bytes are free on the disk: %w", disk.ErrMinSpace, free, syscall.ENOSPC)
@@ -128,9 +126,8 @@ func (b *File) reserveFirst(s *Series) error {
 	return nil
 }
 
-// reserve makes sure, before c is written, of room for it and for the index that has to
-// follow. So a disk that is full, by whomever, ends the bag between two chunks and in
-// good order.
+// reserve reserves room for c and for the index after it, before c is written. So a disk that becomes full,
+// whatever fills it, ends the bag between two chunks, and the bag is indexed.
 func (b *File) reserve(c *chunk.Sealed) error {
 	need := b.end + int64(len(c.Record)) + b.writer.IndexBytes(c)
 	if need <= b.reserved {
@@ -149,17 +146,17 @@ func (b *File) reserve(c *chunk.Sealed) error {
 	return nil
 }
 
-// release gives back the room that the finished bag does not need, also the part that ext4 keeps of a
-// reservation that has failed.
+// release frees the reserved room that the finished bag does not need, including what ext4 keeps of a failed
+// reservation.
 func (b *File) release() error {
 	defer b.Watchdog.Begin("truncate", b.Path())()
 	b.reserved = 0
 	return b.file.Truncate(b.end)
 }
 
-// Sync waits for the disk. A sync that failed once is final and is not repeated:
-// the kernel may have thrown the data away and would report success. It has been
-// reported then, and the bag is finished without it, to be readable at least.
+// Sync waits until what was written is on the disk. It returns the error of a sync once. After a failed sync
+// there is no other one: the kernel may have dropped the data, and would report success. The bag is then
+// finished without a sync, so that it can be read at least.
 func (b *File) Sync() error {
 	if b.Mode == SyncNone {
 		return nil
@@ -171,7 +168,7 @@ func (b *File) Sync() error {
 	answered := b.Watchdog.Begin("sync", b.Path())
 	err := b.file.Sync()
 	if err == nil && end == covered {
-		err = b.syncDir() // the first time: the name must not get lost either
+		err = b.syncDir() // at the first sync: a power cut must not destroy the name either
 	}
 	answered()
 	return b.syncs.finish(covered, end, err, b.Path())
@@ -189,8 +186,7 @@ func (b *File) WriteChunk(c *chunk.Sealed) error {
 	return nil
 }
 
-// WriteRepeated is WriteChunk for latched messages that the bag begins with, repeated, all with
-// the same time.
+// WriteRepeated is WriteChunk for repeated latched messages at the start of a bag. All have the same time.
 func (b *File) WriteRepeated(c *chunk.Sealed) error {
 	if err := b.WriteChunk(c); err != nil {
 		return err
@@ -208,9 +204,9 @@ func (b *File) SyncDue(now time.Time) bool {
 	return b.Mode == SyncInterval && b.syncs.due(now)
 }
 
-// Finish writes the index, makes the bag durable and gives the bag its name. A bag that was moved away
-// keeps its new name, and loses nothing. After a failed write the writer first cuts the bag back to its
-// last whole chunk, so that the bag can be read and the index finds room.
+// Finish writes the index, syncs the bag and gives it its name. A bag that was moved away keeps the name that
+// it was given, and loses nothing. After a failed write, the writer first cuts the bag back to its last whole
+// chunk, so that the bag can be read and there is room for the index.
 func (b *File) Finish() error {
 	closed := b.writer.Close()
 	errs := []error{b.release()}
@@ -227,12 +223,12 @@ func (b *File) Finish() error {
 	return errors.Join(append(errs, b.syncs.failed())...)
 }
 
-// Discard removes a bag that has nothing in it.
+// Discard closes and removes a bag without messages.
 func (b *File) Discard() error {
 	return errors.Join(b.closeFile(), b.Folder.Remove(filepath.Base(b.Target())+bagname.ActiveSuffix))
 }
 
-// closeFile waits for a sync that is under way.
+// closeFile closes the file, after a sync that is under way.
 func (b *File) closeFile() error {
 	b.syncs.close()
 	defer b.Watchdog.Begin("closing", b.Path())()
@@ -244,7 +240,7 @@ func (b *File) SyncFailed() bool {
 	return b.syncs.failed() != nil
 }
 
-// rename drops the .active suffix, not over another file, and makes that durable.
+// rename removes the suffix .active from the name, unless another file has that name, and syncs the directory.
 func (b *File) rename() error {
 	defer b.Watchdog.Begin("renaming", b.Path())()
 	base := filepath.Base(b.Target())

@@ -15,18 +15,18 @@ import (
 // goneEvery is how often the writer looks whether its file still has its name.
 const goneEvery = 250 * time.Millisecond
 
-// ErrMoved means that the file has another name now; nothing in it is lost.
+// ErrMoved means that the file has another name; nothing in it is lost.
 var ErrMoved = errors.New("it was moved away while it was recorded, and is complete where it is now")
 
-// ErrDeleted means that what was written cannot be read any more.
+// ErrDeleted means that the file has no name any more, so that nobody can read it.
 var ErrDeleted = errors.New("it was deleted while it was recorded: what was in it is lost")
 
-// gone returns why the file does not have its name any more, if that is so.
+// gone returns ErrMoved or ErrDeleted if the file has lost its name, and otherwise nil.
 func (b *File) gone() error {
 	defer b.Watchdog.Begin("name check", b.Path())()
 	st, err := b.Folder.Lstat(filepath.Base(b.Target()) + bagname.ActiveSuffix)
 	if err == nil && os.SameFile(st, b.ID) || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil // also if it cannot be told
+		return nil // the file has its name, or that is not known
 	}
 	why := ErrMoved
 	if st, err := b.stat(); err == nil && disk.Unlinked(st) {
@@ -35,8 +35,7 @@ func (b *File) gone() error {
 	return fmt.Errorf("%s: %w", b.Path(), why)
 }
 
-// CheckName returns why the file does not have its name any more, if that is so. It looks
-// every 250 ms only.
+// CheckName returns ErrMoved or ErrDeleted if the file has lost its name. It looks at most every 250 ms.
 func (b *File) CheckName(now time.Time) error {
 	if now.Sub(b.looked) < goneEvery {
 		return nil

@@ -18,21 +18,20 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
-// Series creates the files of one recording, all in one directory that it holds
-// open: no symlink that is swapped in later can lead out of it. One goroutine
-// creates; the files themselves have their own owners.
+// Series creates the files of one recording in one directory. It keeps the directory open, so that a symlink
+// that is put in its place later has no effect. One goroutine creates files; each file has an owner of its
+// own.
 type Series struct {
 	bagname.Sequence
 	Dir      *disk.Folder
-	DirName  string // as the user wrote it
+	DirName  string // the directory as the user wrote it
 	Watchdog *disk.Watchdog
-	Wrap     func(disk.Handle) disk.Handle // puts faults between a bag and its file, for tests
+	Wrap     func(disk.Handle) disk.Handle // replaces the file below each bag, in tests that inject faults; nil for none
 
 	mode Sync
 }
 
-// OpenSeries opens the directory. numbered says that also the first file has its number in
-// the name.
+// OpenSeries opens the directory of a series. numbered means that also the name of the first file has a number.
 func OpenSeries(o bagname.Output, mode Sync, numbered bool, log *zap.Logger) (*Series, error) {
 	target := o.Target(time.Now(), 0)
 	if strings.ContainsFunc(target, unicode.IsControl) {
@@ -52,13 +51,13 @@ func OpenSeries(o bagname.Output, mode Sync, numbered bool, log *zap.Logger) (*S
 	return s, nil
 }
 
-// SnapshotSeries returns what creates the bags of snapshots in the same directory; beside says that
-// the recording has bags of its own.
+// SnapshotSeries returns a series for the bags of snapshots, in the same directory. beside means that the
+// recording has bags of its own.
 func (s *Series) SnapshotSeries(beside bool) *Series {
 	return &Series{Sequence: s.ForSnapshots(beside), mode: s.mode, DirName: s.DirName, Dir: s.Dir, Watchdog: s.Watchdog, Wrap: s.Wrap}
 }
 
-// CheckFirst returns the error of Create about a first file whose name is taken.
+// CheckFirst returns the error that Create would return because the name of the first file is taken.
 func (s *Series) CheckFirst(now time.Time) error {
 	if !s.Chosen() {
 		return nil // Create finds another name
@@ -72,8 +71,8 @@ func (s *Series) CheckFirst(now time.Time) error {
 	return nil
 }
 
-// Create creates the next file as X.bag.active, never over an existing one. Where the name is taken
-// the sequence of names gives another one.
+// Create creates the next file as X.bag.active. It never overwrites a file: if the name is taken, the sequence
+// gives another one.
 func (s *Series) Create(now time.Time) (*File, error) {
 	target := s.Next(now)
 	defer s.Watchdog.Begin("creation", target)()
@@ -112,10 +111,10 @@ func (s *Series) Create(now time.Time) (*File, error) {
 	return b, nil
 }
 
-// Path returns where the file of that name in the directory is now.
+// Path returns the present path of a file in the directory.
 func (s *Series) Path(name string) string { return s.Dir.Path(filepath.Join(s.DirName, name)) }
 
-// Place returns where a file of the directory is.
+// Place returns the place of a file in the directory.
 func (s *Series) Place(name string, st fs.FileInfo) disk.Place {
 	return disk.Place{Name: filepath.Join(s.DirName, name), Folder: s.Dir, ID: st, Watchdog: s.Watchdog}
 }
@@ -134,7 +133,7 @@ func createIn(dir *disk.Folder, base string, mode os.FileMode) (*os.File, error)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := dir.Lstat(base); err == nil { // one that was being written has got its name meanwhile
+	if _, err := dir.Lstat(base); err == nil { // another recorder has finished a bag of this name meanwhile
 		return nil, errors.Join(fmt.Errorf("%w: %s", fs.ErrExist, base), f.Close(), dir.Remove(base+bagname.ActiveSuffix))
 	}
 	return f, nil

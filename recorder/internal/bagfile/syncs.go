@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// syncs knows how much of a file is on the disk. The writer adds the bytes that it has written; one sync
-// at a time runs beside the writer. It is for concurrent use.
+// syncs knows how much of a file is on the disk. The writer adds what it writes, and one sync at a time runs
+// beside it. It is for concurrent use.
 type syncs struct {
 	mu       sync.Mutex
-	dirty    int64     // bytes written and not synced
+	dirty    int64     // bytes that are written and not synced
 	began    time.Time // when the last sync began
 	busy     bool      // a sync is under way
 	err      error     // final: a failed sync is never repeated
 	syncedTo int64     // bytes known to be on the disk
-	idle     sync.Cond // busy became false
+	idle     sync.Cond // signaled when busy becomes false
 	closed   bool      // the file is closed, or about to be: a late interval sync has nothing to do
 }
 
@@ -39,8 +39,8 @@ func (s *syncs) due(now time.Time) bool {
 	return !s.busy && s.err == nil && s.dirty > 0 && (s.dirty >= syncBytes || now.Sub(s.began) >= syncEvery)
 }
 
-// begin begins a sync when the one before has ended. The sync covers so many bytes, up to end. ok is
-// false where there is nothing to do.
+// begin waits for the sync before and begins another one, of the covered bytes before the offset end. ok is
+// false if there is nothing to sync any more.
 func (s *syncs) begin() (covered, end int64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,8 +54,7 @@ func (s *syncs) begin() (covered, end int64, ok bool) {
 	return s.dirty, s.syncedTo + s.dirty, true
 }
 
-// finish ends a sync that covers so many bytes, up to the offset end. err is the error of the operating
-// system.
+// finish ends a sync of the covered bytes before the offset end. err is the error of the operating system.
 func (s *syncs) finish(covered, end int64, err error, file string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package bagname names the bags of a recording: by what the user asks for, the date and a number. It
-// is pure: it does not look which names are taken.
+// Package bagname names the bags of a recording after the options of the user, the date and a number. It is
+// pure: it does not know which names are taken.
 package bagname
 
 import (
@@ -14,11 +14,11 @@ import (
 // ActiveSuffix marks a bag that is being written, as in stock.
 const ActiveSuffix = ".active"
 
-// OriginalSuffix marks, behind the name of a bag, the file that a repair has made the bag from.
+// OriginalSuffix follows the name of a bag in the name of the file that a repair has made the bag from.
 const OriginalSuffix = OrigSuffix + ActiveSuffix
 
-// OrigSuffix makes the name of an original in the ledger another one than that of the bag that was
-// made from it.
+// OrigSuffix follows the name of a bag in the ledger where the file that a repair has made the bag from is
+// meant.
 const OrigSuffix = ".orig"
 
 // Output says how the bags of a recording are named.
@@ -26,16 +26,16 @@ type Output struct {
 	Prefix string // PREFIX_<date>.bag; a trailing .bag of the prefix is dropped. Empty: <date>.bag
 	Name   string // NAME.bag, a trailing .bag is not doubled. Beats Prefix
 
-	// Template beats both: the letters of strftime, and {time} for the date as in other
-	// names, {split} for the number of the file and {host} for the name of the machine.
-	// A name that is taken gets a number behind.
+	// Template beats both. It may have the letters of strftime, {time} for the date as in other names, {split}
+	// for the number of the file and {host} for the name of the machine. If the name is taken, a number is
+	// added.
 	Template string
 
 	Mode fs.FileMode // of the files, whatever the umask; zero means 0640, and less if the umask says so
 }
 
-// Target returns where a finished bag goes. A number that is not negative is part of the name. The
-// parts and their order are stock's.
+// Target returns the path of a finished bag. A number that is not negative is part of the name. The parts and
+// their order are those of stock.
 func (o Output) Target(now time.Time, number int) string {
 	if o.Template != "" {
 		return strings.TrimSuffix(o.expand(now, max(number, 0)), ".bag") + ".bag"
@@ -55,7 +55,7 @@ func (o Output) Target(now time.Time, number int) string {
 	return strings.Join(parts, "_") + ".bag"
 }
 
-// Dir returns the directory that the bags of a recording that begins now go to.
+// Dir returns the directory of the bags.
 func (o Output) Dir() string {
 	dir, _ := filepath.Split(o.Target(time.Now(), 0))
 	return cmp.Or(dir, ".")

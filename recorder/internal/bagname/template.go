@@ -14,8 +14,8 @@ import (
 // dateLayout is the date in stock's names.
 const dateLayout = "2006-01-02-15-04-05"
 
-// Check refuses a template with what it does not know, and one that changes the
-// directory, which is opened once. Its error does not repeat the template.
+// Check returns an error for a template with unknown letters or braces, and for one whose directory is not
+// fixed: the directory is opened once. The error does not repeat the template.
 func (o Output) Check() error {
 	dir, name := filepath.Split(o.Template)
 	if strings.ContainsAny(dir, "%{") {
@@ -41,7 +41,7 @@ func (o Output) Check() error {
 	return nil
 }
 
-// expand fills a checked template in.
+// expand replaces the letters and braces of a checked template.
 func (o Output) expand(now time.Time, number int) string {
 	dir, name := filepath.Split(o.Template)
 	var out strings.Builder

@@ -1,7 +1,6 @@
-// Package command is what the intake hands to the goroutine that writes: chunks, and commands about files,
-// each at its place between the chunks. Files are touched by that goroutine only, so whatever users or limits ask for
-// travels in the same queue as the messages before it. The intake makes commands, the sink executes
-// them, and anybody may wait for one.
+// Package command has what the intake queues for the sink: chunks, and commands between them. Only the sink
+// touches files, so what users or limits ask for goes through the same queue as the messages before it. The
+// intake makes commands, the sink executes them, and any goroutine may wait for one.
 package command
 
 import (
@@ -35,24 +34,24 @@ const (
 	EndSnapshot             // end Taking
 )
 
-// Command is to be executed when all that was queued before is written.
+// Command is executed when everything that was queued before it is written.
 type Command struct {
 	Kind   Kind
 	Start  *FileStart
 	Taking *ring.Taking
 	Since  time.Time
 
-	Done   chan struct{} // closed when the command is executed; then the following fields are final
-	File   File          // the file that was closed or opened; nil for none
-	Pinned []string      // names of files
+	Done   chan struct{} // closed when the command has been executed; then the following fields are final
+	File   File          // the file that was opened, or that is being closed; nil for none
+	Pinned []string      // names of the files that Pin protects
 	Err    error
 }
 
-// FileStart is where in the queue a file begins, and with what.
+// FileStart is how a file begins at its place in the queue.
 type FileStart struct {
 	At      time.Time
-	Stamp   rosbag.Time // the time that the latched messages get
-	Part    int         // the number of the file
+	Stamp   rosbag.Time // the stamp that the latched messages get
+	Part    int         // the number of the file in the recording
 	Latched []*latch.Message
 	Missed  []*latch.Message // those of Latched that came while nothing was recorded
 	Resumed bool             // no file begins: recording goes on, and Missed is all of Latched
@@ -64,7 +63,7 @@ type File interface {
 	Closed(ctx context.Context) (string, error) // waits until the file is closed, and returns its name
 }
 
-// Wait waits until the command is executed, and returns its error. nil stands for a command that was not
+// Wait waits until the command has been executed, and returns its error. A nil *Command is one that was not
 // necessary.
 func (c *Command) Wait(ctx context.Context) error {
 	if c == nil {
@@ -78,7 +77,8 @@ func (c *Command) Wait(ctx context.Context) error {
 	}
 }
 
-// ClosedFile waits for the command and for the end of the file that the command closes.
+// ClosedFile waits until the command has been executed and its file is closed, and returns the name of the
+// file.
 func (c *Command) ClosedFile(ctx context.Context) (string, error) {
 	if err := c.Wait(ctx); err != nil || c == nil || c.File == nil {
 		return "", err

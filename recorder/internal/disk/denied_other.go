@@ -2,4 +2,5 @@
 
 package disk
 
+// WhyDenied never knows here.
 func WhyDenied(string) string { return "" }

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// WhyDenied says whose a directory is that may not be written to, who we are, and which command
-// helps; empty if that is not known.
+// WhyDenied explains why this process may not write to a directory: it names the owner of the directory, the
+// user of the process, and the command that helps. It returns an empty text if the owner is not known.
 func WhyDenied(dir string) string {
 	st, err := os.Stat(dir)
 	if err != nil {

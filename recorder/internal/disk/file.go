@@ -15,14 +15,14 @@ type Handle interface {
 	Close() error
 }
 
-// Identity tells a file from another one that has its name later. The number of a file that
-// was deleted may be used again, so the time of its creation is part of it.
+// Identity tells a file from another one that gets its name later. The inode of a deleted file may be used
+// again, so the time of creation is part of the identity.
 type Identity struct {
 	Inode uint64 `json:"inode"`
 	Born  int64  `json:"born"` // nanoseconds since 1970
 }
 
-// CreateFile creates a file with the mode of Output.Mode.
+// CreateFile creates a file; mode is that of bagname.Output.
 func CreateFile(dir *Folder, name string, mode os.FileMode) (*os.File, error) {
 	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
 	if err != nil || mode == 0 {
@@ -34,7 +34,7 @@ func CreateFile(dir *Folder, name string, mode os.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// InUse reports whether a recorder or a repair has the file.
+// InUse reports whether a recorder or a repair has locked the file.
 func InUse(dir *Folder, name string) bool {
 	f, err := dir.Open(name)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OSFile is an *os.File whose Sync leaves out times of access and change.
+// OSFile is an *os.File as a Handle.
 type OSFile struct{ *os.File }
 
-// Sync makes data and size durable, and then lets the kernel forget the pages: a
-// long recording must not push everything else out of memory, and pages that come
-// back at once are cheaper to fill than fresh ones.
+// Sync makes data and size durable, but not the times of access and change. Then it lets the kernel drop the
+// pages: a long recording must not push everything else out of memory, and pages that are free at once are
+// cheaper than new ones.
 func (f OSFile) Sync() error {
 	fd := int(f.Fd())
 	if err := unix.Fdatasync(fd); err != nil {
@@ -25,9 +25,8 @@ func (f OSFile) Sync() error {
 	return nil
 }
 
-// Reserve makes room for the bytes from..end of the file beside those that it has, and
-// leaves its size as it is. It fails where a write would for want of room. Not every
-// file system can do it: there it does nothing.
+// Reserve reserves room for the bytes of the file in the range from to end, and does not change its size. It
+// fails if a write would fail for want of room. On file systems that cannot reserve it does nothing.
 func (f OSFile) Reserve(from, end int64) error {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_FSIZE, &limit) == nil && uint64(end) > limit.Cur {
@@ -44,7 +43,7 @@ func (f OSFile) Reserve(from, end int64) error {
 	}
 }
 
-// handlePath returns the path of an open file, also after it was renamed.
+// handlePath returns the present path of an open file.
 func handlePath(f *os.File) (string, error) {
 	return os.Readlink("/proc/self/fd/" + strconv.Itoa(int(f.Fd())))
 }
@@ -55,26 +54,26 @@ func Unlinked(st fs.FileInfo) bool {
 	return ok && s.Nlink == 0
 }
 
-// Lock marks a file as that of a living recorder: the mark goes with the process. A
-// file system without locks goes without.
+// Lock marks a file as that of a living recorder. The mark ends with the process. File systems without locks
+// have no marks.
 func Lock(f *os.File) {
 	unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) //nolint:errcheck,gosec // nobody else has the new file
 }
 
-// Locked reports whether a living recorder has the file.
+// Locked reports whether a living recorder has marked the file.
 func Locked(f *os.File) bool {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); err != nil {
-		return true // also if it cannot be told
+		return true // also if that is not known
 	}
 	unix.Flock(int(f.Fd()), unix.LOCK_UN) //nolint:errcheck,gosec // closing the file does it, too
 	return false
 }
 
-// Claim takes a file of a dead recorder, so that no two of us repair it.
+// Claim marks the file of a dead recorder, so that only one process repairs it. It reports whether it could.
 func Claim(f *os.File) bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }
 
-// WritersOf asks for a read lease, which the kernel grants only if nobody, in whatever
-// container, has the file open for writing. f has to be open for reading only.
+// WritersOf reports whether any process, in whatever container, has the file open for writing: otherwise the
+// kernel grants a read lease. f has to be open for reading only.
 func WritersOf(f *os.File) Writers {
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
 	switch err {
@@ -84,20 +83,20 @@ func WritersOf(f *os.File) Writers {
 	case unix.EAGAIN:
 		return WritersSome
 	}
-	return WritersUnknown // no leases on this file system, or not our file
+	return WritersUnknown // the file system has no leases, or the file is another user's
 }
 
 // RenameNew renames within dir unless the new name exists.
 func RenameNew(dir *os.File, oldName, newName string) error {
 	fd := int(dir.Fd())
 	err := unix.Renameat2(fd, oldName, fd, newName, unix.RENAME_NOREPLACE)
-	if err == unix.EINVAL || err == unix.ENOSYS { // this file system cannot do it in one step
+	if err == unix.EINVAL || err == unix.ENOSYS { // this file system has no RENAME_NOREPLACE
 		return renameByLink(fd, oldName, newName)
 	}
 	return err
 }
 
-// renameByLink does it for file systems without RENAME_NOREPLACE, such as NFS.
+// renameByLink is RenameNew for file systems without RENAME_NOREPLACE, such as NFS.
 func renameByLink(fd int, oldName, newName string) error {
 	err := unix.Linkat(fd, oldName, fd, newName, 0)
 	switch err {
@@ -113,8 +112,8 @@ func renameByLink(fd int, oldName, newName string) error {
 	return err
 }
 
-// Identify returns what tells the file of a name in dir from others, and its size; ok is
-// false if that cannot be told, or if it is not a regular file.
+// Identify returns the identity, the size and the time of the last change of a file in dir. ok is false if the
+// file is not a regular one, or if the file system does not tell identities.
 func Identify(dir *Folder, name string) (id Identity, size int64, changed time.Time, ok bool) {
 	var st unix.Statx_t
 	const want = unix.STATX_BTIME | unix.STATX_INO | unix.STATX_SIZE | unix.STATX_MTIME | unix.STATX_TYPE

@@ -16,21 +16,22 @@ type OSFile struct{ *os.File }
 // Reserve does nothing here.
 func (OSFile) Reserve(int64, int64) error { return nil }
 
-// handlePath cannot be told here.
+// handlePath is not known here.
 func handlePath(*os.File) (string, error) { return "", errors.ErrUnsupported }
 
-// Unlinked cannot be told here.
+// Unlinked is not known here.
 func Unlinked(fs.FileInfo) bool { return false }
 
-// Lock marks nothing here, and so Locked takes every file for that of a living
-// recorder.
+// Lock does nothing here.
 func Lock(*os.File) {}
 
+// Locked takes every file for that of a living recorder.
 func Locked(*os.File) bool { return true }
 
-// Claim fails: whether the owner lives cannot be told here.
+// Claim fails, because nobody knows here whether the owner of the file lives.
 func Claim(*os.File) bool { return false }
 
+// WritersOf never knows here.
 func WritersOf(*os.File) Writers { return WritersUnknown }
 
 // RenameNew renames within dir unless the new name exists.
@@ -42,7 +43,7 @@ func RenameNew(dir *os.File, oldName, newName string) error {
 	return os.Rename(filepath.Join(dir.Name(), oldName), to)
 }
 
-// Identify cannot tell files apart here.
+// Identify knows no identities here.
 func Identify(*Folder, string) (id Identity, size int64, changed time.Time, ok bool) {
 	return Identity{}, 0, time.Time{}, false
 }

@@ -7,14 +7,14 @@ import (
 	"sync/atomic"
 )
 
-// Folder is an open directory. It can be made durable, and asked for its free space,
-// also when the process may open no further file. It is for concurrent use.
+// Folder is an open directory. Because it is open, it can be synced and its free space can be read also
+// when the process may open no more files. It is for concurrent use.
 type Folder struct {
 	*os.Root
 	Handle *os.File
 
-	name  string                 // under which it was opened
-	moved atomic.Pointer[string] // its path now, nil while name leads to it
+	name  string                 // the path that the directory was opened with
+	moved atomic.Pointer[string] // the path of the directory now; nil while name leads to it
 }
 
 // OpenFolder opens a directory.
@@ -33,8 +33,8 @@ func OpenFolder(name string) (*Folder, error) {
 // Close closes the directory.
 func (f *Folder) Close() error { return errors.Join(f.Handle.Close(), f.Root.Close()) }
 
-// Path returns where a file of this directory is now. path is the path of the file under the name
-// that the directory was opened with.
+// Path returns the present path of a file in the directory. path is its path from before the directory
+// was moved.
 func (f *Folder) Path(path string) string {
 	if now := f.moved.Load(); now != nil {
 		return filepath.Join(*now, filepath.Base(path))
@@ -42,22 +42,22 @@ func (f *Folder) Path(path string) string {
 	return path
 }
 
-// Follow finds the directory after it was renamed, or replaced by another one or a symlink.
-// It reports whether that is news, and then returns the path at which the directory is now.
-// Where the system does not tell the path of an open directory, there is no news.
+// Follow finds the directory after it was moved, or after something else got its name. changed means that
+// the directory has another path than at the last call; path is that path. On a system that does not tell
+// the path of an open directory, changed is always false.
 func (f *Folder) Follow() (path string, changed bool) {
 	if f.is(f.name) {
 		return f.name, f.moved.Swap(nil) != nil
 	}
 	path, err := handlePath(f.Handle)
-	if err != nil || !f.is(path) { // deleted, for example: the files themselves tell
+	if err != nil || !f.is(path) { // for example deleted, which File.CheckName of bagfile notices
 		return "", false
 	}
 	old := f.moved.Swap(&path)
 	return path, old == nil || *old != path
 }
 
-// is reports whether a path leads to this directory.
+// is reports whether path leads to the directory.
 func (f *Folder) is(path string) bool {
 	at, err := os.Stat(path)
 	if err != nil {

@@ -9,21 +9,22 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
-// Place is where a bag is, and what identifies it there.
+// Place is where a bag is, and what tells it from another file of the same name.
 type Place struct {
-	Name     string      // X.bag, as the user named it
-	Folder   *Folder     // not its own
-	ID       fs.FileInfo // device and inode: a file of this name may be another one by now
+	Name     string      // X.bag, with the directory as the user wrote it
+	Folder   *Folder     // shared with all files of the directory
+	ID       fs.FileInfo // device and inode of the bag
 	Watchdog *Watchdog
 }
 
-// Target returns the finished bag's name, X.bag, as the user will see it.
+// Target returns the path that the bag has once it is finished.
 func (b *Place) Target() string { return b.Folder.Path(b.Name) }
 
-// Path returns where the finished bag is now that was at path when it was closed.
+// Path returns the present path of the bag. path is its path when it was closed.
 func (b *Place) Path(path string) string { return b.Folder.Path(path) }
 
-// Reopen opens the finished file once more, if it is still the one that was recorded.
+// Reopen opens the finished bag, if it is still the file that was recorded and has this size. Otherwise it
+// returns control.ErrNoBag.
 func (b *Place) Reopen(size int64) (*os.File, error) {
 	base := filepath.Base(b.Target())
 	st, err := b.Folder.Lstat(base)
@@ -43,8 +44,8 @@ func (b *Place) Reopen(size int64) (*os.File, error) {
 	return f, nil
 }
 
-// is reports whether st is of the finished file. The number of one that was deleted may
-// be used again.
+// is reports whether st is that of the finished bag. The size counts, because the inode of a deleted file may be
+// used again.
 func (b *Place) is(st fs.FileInfo, size int64) bool {
 	return st.Mode().IsRegular() && st.Size() == size && os.SameFile(st, b.ID)
 }

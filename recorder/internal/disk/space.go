@@ -12,21 +12,21 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 )
 
-// warnFactor is how many times the least space is worth a warning, as in stock.
+// warnFactor is how many times the least space is little enough for a warning, as in stock.
 const warnFactor = 5
 
 // ErrMinSpace means that the recording ended because the disk is nearly full.
 var ErrMinSpace = errors.New("the disk is nearly full")
 
-// lowTime is the time left that is worth a warning; it is repeated when twice as much was
-// left meanwhile.
+// lowTime is the time left at which a warning is logged. There is another warning only if twice as much time
+// was left in between.
 const lowTime = 10 * time.Minute
 
-// rateKnownAfter is how long it takes to know how fast the disk fills.
+// rateKnownAfter is how long the growth of files is measured before a warning about the time left.
 const rateKnownAfter = 5 * time.Second
 
-// The times over which rates are smoothed. A snapshot writes within seconds what came in minutes:
-// taken for a rate, that would fill every disk.
+// The times over which rates are smoothed. A snapshot writes in seconds what was received in minutes, so its
+// rate is smoothed over minutes.
 const (
 	recordingSpan = 10 * time.Second
 	snapshotSpan  = 10 * time.Minute
@@ -34,33 +34,34 @@ const (
 
 // Space watches the disk that is recorded to. It is for concurrent use.
 type Space struct {
-	min     int64  // the recording ends when fewer bytes are free; zero does not look
+	min     int64  // the recording ends when fewer bytes are free; zero means never
 	text    string // min as the user wrote it
 	Free    func() (int64, error)
 	log     *zap.Logger
 	Full    chan struct{} // closed when the recording has to end
-	deletes bool          // old files are deleted, so that the rate of writing does not tell when the disk is full
+	deletes bool          // old files are deleted, so that rates do not tell when the disk will be full
 
-	mu          sync.Mutex // guards the following
+	mu          sync.Mutex // guards the following fields
 	over        bool       // Full is closed
-	warned      bool       // little space was logged
-	lowTimeSaid bool       // little time was logged
-	failed      bool       // the last look failed
+	warned      bool       // a warning about little space was logged
+	lowTimeSaid bool       // a warning about little time was logged
+	failed      bool       // the last check failed
 
-	have  int64         // bytes free at the last look; negative before the first
-	at    time.Time     // when the last look was
-	seen  time.Duration // for how long the rates have been measured
+	have  int64         // free bytes at the last check; negative before the first
+	at    time.Time     // time of the last check
+	seen  time.Duration // how long the rates have been measured
 	files flow          // growth of the recording's own files
 	snaps flow          // growth of the files of snapshots
 }
 
 // flow is how fast some files grow.
 type flow struct {
-	bytes int64   // written in all files at the last look
-	rate  float64 // bytes a second, smoothed
+	bytes int64   // written to all of the files at the last check
+	rate  float64 // bytes per second, smoothed
 }
 
-// measure follows what was written in all, after the time that has passed since the last look.
+// measure updates the rate. written is what was written to all of the files so far, passed the time since the
+// last check, and span the time over which the rate is smoothed.
 func (f *flow) measure(written int64, passed, span time.Duration) {
 	if passed > 0 {
 		f.rate += min(passed.Seconds()/span.Seconds(), 1) * (float64(written-f.bytes)/passed.Seconds() - f.rate)
@@ -68,14 +69,14 @@ func (f *flow) measure(written int64, passed, span time.Duration) {
 	f.bytes = written
 }
 
-// NewSpace watches for less than least bytes on the disk; zero does not look. text is least
-// as the user wrote it; deletes says that old files are deleted, so that what is written
-// does not tell when the disk is full.
+// NewSpace returns a Space that ends the recording when fewer than least bytes are free; zero means never. text
+// is least as the user wrote it. deletes means that old files are deleted, so that rates do not tell when the
+// disk will be full.
 func NewSpace(least int64, text string, deletes bool, free func() (int64, error), log *zap.Logger) *Space {
 	return &Space{min: least, text: text, Free: free, log: log, Full: make(chan struct{}), deletes: deletes, have: -1}
 }
 
-// Check looks once and reports whether the recording has to end. written and snapshots are the bytes that
+// Check checks the free space, and reports whether the recording has to end. written and snapshots are the bytes that
 // were written so far into the files of the recording and of snapshots. file is the name of the present
 // file, empty if there is none.
 func (d *Space) Check(now time.Time, written, snapshots int64, file string) (full bool) {
@@ -132,20 +133,21 @@ func (d *Space) look(now time.Time, free int64, err error, written, snapshots in
 	return news, d.over
 }
 
-// LowSpace is what stock says when less than least, as the user wrote it, is free for a bag.
+// LowSpace returns the text of stock for a bag whose disk has less than least free; least is as the user wrote
+// it.
 func LowSpace(least, bag string) string {
 	return "Less than " + least + " of space free on disk with " + bag + bagname.ActiveSuffix + ". Disabling recording."
 }
 
-// Short returns why no file should be begun, if there is too little space.
+// Short returns an error if there is too little space to begin a file.
 func (d *Space) Short() error {
 	if free, err := d.Free(); err != nil || free >= d.min {
-		return nil //nolint:nilerr // it is not known
+		return nil //nolint:nilerr // a file is better than none where the free space is not known
 	}
 	return fmt.Errorf("less than %s of space free on disk: %w", d.text, ErrMinSpace)
 }
 
-// measure keeps the rates at which the disk is filled.
+// measure updates the rates at which the disk is filled.
 func (d *Space) measure(now time.Time, written, snapshots int64) {
 	var passed time.Duration
 	if !d.at.IsZero() {
@@ -153,7 +155,7 @@ func (d *Space) measure(now time.Time, written, snapshots int64) {
 	}
 	span := recordingSpan
 	if d.files.rate == 0 {
-		span = passed // it begins with the first rate
+		span = passed // the first rate counts in full
 	}
 	d.files.measure(written, passed, span)
 	d.snaps.measure(snapshots, passed, snapshotSpan)
@@ -161,7 +163,7 @@ func (d *Space) measure(now time.Time, written, snapshots int64) {
 	d.at = now
 }
 
-// left says how long it will take until recording ends for want of space.
+// left returns how long it will take until the recording ends for want of space.
 func (d *Space) left() (left time.Duration, known bool) {
 	const most = 100 * 365 * 24 * 3600
 	rate := d.files.rate + d.snaps.rate
@@ -178,7 +180,7 @@ func leftText(left time.Duration, known bool) string {
 	return left.String()
 }
 
-// Forecast returns how many bytes are free, and in what time they will be used up; negative means unknown.
+// Forecast returns how many bytes are free, and how long they will last; negative means unknown.
 func (d *Space) Forecast() (free int64, left time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
-// note counts an operation that is over.
+// note adds the duration of a finished operation to times.
 func note(times *control.DiskTimes, what string, took time.Duration) {
 	switch what {
 	case "write":
@@ -23,7 +23,7 @@ func (s *Watchdog) CountSplit(start time.Time) {
 	s.mu.Unlock()
 }
 
-// Account returns how long the operations took that are over.
+// Account returns how long finished operations took.
 func (s *Watchdog) Account() control.DiskTimes {
 	s.mu.Lock()
 	defer s.mu.Unlock()

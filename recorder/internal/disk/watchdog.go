@@ -17,22 +17,21 @@ const (
 	hangAfter = 7 * time.Second // operations slower than this are not waited for at the end
 )
 
-// ErrDiskHangs means that the recording was to end, but the disk did not answer for
-// several seconds. Its last file has no index. What waits for the disk is left behind:
-// the process should end.
+// ErrDiskHangs means that the recording was to end, and the disk did not answer for several seconds. The last
+// file has no index. Goroutines that wait for the disk are left behind, so the process should end.
 var ErrDiskHangs = errors.New("the disk does not answer")
 
 // Watchdog measures I/O operations and reports those that take long. It is for concurrent
 // use.
 type Watchdog struct {
 	log   *zap.Logger
-	Limit time.Duration // an operation that takes longer is not waited for at the end; 7 s but in tests
+	Limit time.Duration // an operation that takes longer is not waited for at the end; 7 s except in tests
 
-	mu      sync.Mutex        // guards the following
-	pending []*operation      // operations under way, the oldest first
-	spare   []*operation      // operations that are over, to be used again
-	looked  time.Time         // when somebody looked at pending last; zero while nobody does
-	times   control.DiskTimes // how long the operations took that are over
+	mu      sync.Mutex        // guards the following fields
+	pending []*operation      // operations in progress, the oldest first
+	spare   []*operation      // finished operations, whose memory is used again
+	looked  time.Time         // when pending was looked at last, to report or at an end; zero before the first Report
+	times   control.DiskTimes // how long finished operations took
 }
 
 // operation is one operation on a file.
@@ -46,7 +45,7 @@ type operation struct {
 // NewWatchdog returns a watchdog that writes to log.
 func NewWatchdog(log *zap.Logger) *Watchdog { return &Watchdog{log: log, Limit: hangAfter} }
 
-// Begin notes an operation; the caller calls end when the operation is over.
+// Begin notes that an operation begins. The caller calls end when the operation is finished.
 func (s *Watchdog) Begin(what, file string) (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,8 +79,8 @@ func (s *Watchdog) end(a *operation) {
 	}
 }
 
-// excuse does not count a long time in which nobody looked at the operations: the process stood
-// still, because of Ctrl-Z or docker pause, and that is not the disk's doing.
+// excuse takes a long time in which nobody looked at the operations off their durations: the process was
+// stopped, by Ctrl-Z or docker pause, and the disk was not slow.
 func excuse(pending []*operation, still time.Duration) {
 	if still < slowAfter {
 		return
@@ -91,8 +90,8 @@ func excuse(pending []*operation, still time.Duration) {
 	}
 }
 
-// Report tells once of each operation that takes long. It has to be called much more
-// often than every slowAfter.
+// Report logs, once for each, operations that take long. It has to be called much more often than every
+// slowAfter.
 func (s *Watchdog) Report(now time.Time) {
 	s.mu.Lock()
 	if !s.looked.IsZero() {
@@ -113,7 +112,7 @@ func (s *Watchdog) Report(now time.Time) {
 	}
 }
 
-// Hanging returns an error if an operation is unanswered for longer than the limit.
+// Hanging returns ErrDiskHangs, with the operation, if one takes longer than Limit.
 func (s *Watchdog) Hanging(now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package encode compresses chunks on all cores, and compresses them less while that does not keep
-// up. The intake queues chunks, the sink awaits them in the order of the file.
+// Package encode compresses chunks on all cores, and with Adaptive chooses a faster compression while that does
+// not keep up. The intake queues chunks, and the sink awaits them in the order of the file.
 package encode
 
 import (
@@ -17,33 +17,33 @@ import (
 )
 
 const (
-	// A compressionController goes down where the queue to the compressors takes a quarter of the buffer,
-	// and to its second step where it takes half: long before messages are dropped.
+	// A compressionController goes one step down when the queue to the compressors holds 1/downShare of the
+	// buffer, and two steps down at twice as much, long before messages are dropped.
 	downShare = 4
-	// It goes up where the queue takes less than this part, for so long each step.
+	// It goes one step up each time that the queue has held less than 1/upShare of the buffer for upAfter.
 	upShare = 16
 	upAfter = 10 * time.Second
 )
 
-// compressionController chooses the compression of the next chunks. Only the queue to the compressors
-// counts: a slow disk is no reason to give it more to write. Encoder.mu guards it.
+// compressionController chooses the compression of the next chunks. It looks only at the queue to the
+// compressors: less compression would not help a slow disk. Encoder.mu guards it.
 type compressionController struct {
-	steps  []rosbag.Compression // from what was asked for down
+	steps  []rosbag.Compression // from the one asked for to the fastest
 	at     int                  // index of the present step
 	room   int64                // bytes of the whole buffer
 	queued int64                // bytes of the chunks in the queue to the compressors
-	short  time.Time            // since when the queue is short, or since the last step up; zero while it is long
+	short  time.Time            // since when the queue is short, or since the last step up; zero while the queue is long
 
-	stored map[rosbag.Compression]uint64 // chunks that were written
+	stored map[rosbag.Compression]uint64 // number of chunks that were written with each compression
 }
 
 // Options says how chunks are compressed.
 type Options struct {
 	Log         *zap.Logger
 	Compression rosbag.Compression
-	Adaptive    bool  // compress less, from bz2 to lz4 to none, while compression cannot keep up
+	Adaptive    bool  // compress less, from bz2 to lz4 to none, while compression does not keep up
 	Room        int64 // bytes of the whole buffer
-	Workers     int   // goroutines; zero: chunks are sealed by whoever awaits them
+	Workers     int   // number of goroutines; with zero, Await seals the chunks
 }
 
 func newCompressionController(o *Options) compressionController {
@@ -60,7 +60,7 @@ func newCompressionController(o *Options) compressionController {
 
 func (l *compressionController) compression() rosbag.Compression { return l.steps[l.at] }
 
-// look goes a step down or up where that is due, and reports whether it did.
+// look goes a step down or up if that is due, and reports whether it did.
 func (l *compressionController) look(now time.Time) bool {
 	if l.queued >= l.room/upShare {
 		l.short = time.Time{}
@@ -79,8 +79,7 @@ func (l *compressionController) look(now time.Time) bool {
 	return true
 }
 
-// Encoder compresses chunks on all cores, and compresses less where that does not keep up.
-// Without compression it does nothing.
+// Encoder compresses chunks with goroutines of its own; it has none without compression.
 type Encoder struct {
 	log     *zap.Logger
 	workers int
@@ -100,7 +99,7 @@ func New(o Options) *Encoder {
 	return e
 }
 
-// Start begins to compress. skip reports whether chunks will be given up anyway.
+// Start begins to compress. skip reports whether queued chunks will be given up, and need no compression.
 func (e *Encoder) Start(skip func() bool) {
 	for range e.workers {
 		// owner: Wait; ends when the queue is closed and empty.
@@ -111,7 +110,7 @@ func (e *Encoder) Start(skip func() bool) {
 // Wait waits for the compressors to end, after Close.
 func (e *Encoder) Wait() { e.wg.Wait() }
 
-// Close ends the queue.
+// Close ends the queue: Put is not called any more.
 func (e *Encoder) Close() {
 	if e.queue != nil {
 		e.queue.Close()
@@ -132,8 +131,8 @@ func (e *Encoder) Put(c *memory.Chunk) {
 	e.queue.Put(c)
 }
 
-// Await waits until a chunk that was queued is sealed, or seals it. One that will be given
-// up is not sealed.
+// Await waits until a chunk that was queued is sealed, or without compression seals it. A chunk that will be
+// given up stays unsealed.
 func (e *Encoder) Await(c *memory.Chunk) {
 	if e.queue != nil {
 		c.Await()
@@ -158,7 +157,7 @@ func (e *Encoder) compress(skip func() bool) {
 	}
 }
 
-// nextCompression says how to compress c, which has just left the queue.
+// nextCompression returns the compression for c, which has just left the queue.
 func (e *Encoder) nextCompression(c *memory.Chunk) rosbag.Compression {
 	e.mu.Lock()
 	l := &e.controller
@@ -177,7 +176,7 @@ func (e *Encoder) nextCompression(c *memory.Chunk) rosbag.Compression {
 	return next
 }
 
-// Written notes that a chunk was written.
+// Written counts a chunk that was written.
 func (e *Encoder) Written(c rosbag.Compression) {
 	e.mu.Lock()
 	e.controller.stored[c]++

@@ -10,17 +10,17 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 )
 
-// Bag is a file of the recording or of a snapshot, with what the recording knows of it.
+// Bag is a file of the recording or of a snapshot, with what is known of its content and its end.
 type Bag struct {
 	*bagfile.File
 	Snapshot bool
 	Last     bool                     // the last file of the recording
 	Part     int                      // the latest part of the recording that is in the file; owned by the writer
 	content  map[string]account.Tally // messages in the file, by topic; owned by the writer, then by the closer
-	retained *retention.Retained      // what the retention knows of the file; nil for a snapshot
+	retained *retention.Retained      // nil for a snapshot
 
-	Finished chan struct{} // closed when the file is closed and handed over; Fault and ended are final then
-	Fault    error         // why the file was not closed well
+	Finished chan struct{} // closed when the file is closed and handed over; then Fault and ended are final
+	Fault    error         // why the file is not whole under its name; nil if it is
 	ended    time.Time
 }
 
@@ -33,8 +33,8 @@ func Create(s *bagfile.Series, now time.Time) (*Bag, error) {
 	return &Bag{File: f, content: map[string]account.Tally{}, Finished: make(chan struct{})}, nil
 }
 
-// Hold counts messages that were written to the file.
-func (b *Bag) Hold(c *chunk.Sealed) {
+// Count adds the messages of a chunk that was written to the content of the file.
+func (b *Bag) Count(c *chunk.Sealed) {
 	for i, n := range c.Counts {
 		sum := b.content[n.Conn.Topic]
 		sum.Add(account.Tally{Messages: uint64(n.Count), Bytes: c.PayloadBytes[i]})
@@ -42,7 +42,7 @@ func (b *Bag) Hold(c *chunk.Sealed) {
 	}
 }
 
-// Closed waits until the file is closed, and returns its name, or why it was not closed well.
+// Closed waits until the file is closed. It returns the path of the file, and Fault.
 func (b *Bag) Closed(ctx context.Context) (string, error) {
 	select {
 	case <-b.Finished:

@@ -1,6 +1,6 @@
-// Package files has the bags of a recording, open and finished. It announces new bags, syncs, closes and
-// hands over bags beside the writing, remembers finished bags, and watches the disk. The goroutine that
-// writes a bag owns the Bag until Leave.
+// Package files has the bags of a recording, open and finished. It announces new bags, syncs and closes bags
+// beside the writing, hands them over, remembers finished bags, and watches the free space. The goroutine
+// that writes a bag owns the Bag until it calls Leave.
 package files
 
 import (
@@ -20,16 +20,16 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 )
 
-// Handover is told of the files of a recording, as the recorder's Handover documents.
+// Handover learns of the files of a recording, see Handover of package recorder.
 type Handover interface {
 	Begun(path string)
 	Finished(path string, bytes int64)
 }
 
-// Counts is told of files that are closed.
+// Counts learns of files that are closed.
 type Counts interface {
-	CountDeleted(content map[string]account.Tally) // a file was deleted while it was recorded
-	FileClosed(part int)                           // the files up to that of part are closed
+	CountDeleted(content map[string]account.Tally) // the file with these messages was deleted while it was recorded
+	FileClosed(part int)                           // the files of all parts up to this one are closed
 }
 
 // Config is what Files is made of.
@@ -41,8 +41,8 @@ type Config struct {
 	Retain        *retention.Retainer
 	Disk          *disk.Space
 	Handover      Handover
-	OnOpen        func(target string) // told of each new file; nil for nobody
-	OnChange      func()              // called after the file changed; must not wait
+	OnOpen        func(target string) // called with the name of each new file; nil for no function
+	OnChange      func()              // called after the recording got another file, or its files another path; must not wait
 }
 
 // Files is the bags of a recording. All methods but Start and Close are for concurrent use.
@@ -77,8 +77,8 @@ func (f *Files) Start() {
 	f.closer.Go(f.closeAll)
 }
 
-// Close waits until all bags are closed, the last one among them, which may be nil. Nothing is written
-// any more.
+// Close closes last, the bag that was written last, and waits until all bags are closed. last may be nil.
+// Nothing may be written any more.
 func (f *Files) Close(last *Bag) error {
 	close(f.syncRequests)
 	f.syncer.Wait()
@@ -91,7 +91,7 @@ func (f *Files) Close(last *Bag) error {
 	return f.Finished.Err()
 }
 
-// Leave leaves a bag that is written to the closer.
+// Leave hands a bag to the goroutine that closes bags. The caller does not touch the bag any more.
 func (f *Files) Leave(b *Bag) { f.closing <- b }
 
 // Create creates the next bag of the recording.
@@ -108,7 +108,7 @@ func (f *Files) CountStored(b *Bag, bytes int64) {
 	}
 }
 
-// Opened tells of a bag of the recording that is written from now on.
+// Opened announces a bag of the recording that is written from now on, and tells the retention.
 func (f *Files) Opened(b *Bag) {
 	f.Log.Info("Recording to", zap.String("file", b.Target()))
 	b.retained = f.Retain.Begin(b.Place)
@@ -116,7 +116,7 @@ func (f *Files) Opened(b *Bag) {
 	f.Announce(b)
 }
 
-// Announce tells others of a bag that is written from now on.
+// Announce tells the handover, and whoever Config.OnOpen tells, of a bag that is written from now on.
 func (f *Files) Announce(b *Bag) {
 	f.Handover.Begun(b.Target())
 	if f.OnOpen != nil {
@@ -124,8 +124,8 @@ func (f *Files) Announce(b *Bag) {
 	}
 }
 
-// FollowDirectory reports that the directory of the bags was renamed, or that something else
-// has its name now. The bags are written where it is; their names follow it.
+// FollowDirectory logs that the directory of the bags was moved, or that something else has its name now.
+// Bags stay in their directory, and their names follow it.
 func (f *Files) FollowDirectory() {
 	defer f.Outputs.Watchdog.Begin("name check", f.Outputs.DirName)()
 	if path, changed := f.Outputs.Dir.Follow(); changed {
@@ -135,8 +135,8 @@ func (f *Files) FollowDirectory() {
 	}
 }
 
-// Sync waits for the disk. A failure is final for the file: who writes goes on in another one, and Finish
-// returns the failure.
+// Sync syncs a bag and logs an error. The error is final for the file: the writer then goes on in another
+// file, and Finish returns the error.
 func (f *Files) Sync(b *Bag) {
 	if err := b.Sync(); err != nil {
 		f.Log.Error("sync failed", zap.Error(err))
@@ -150,12 +150,12 @@ func (f *Files) WakeSyncer(b *Bag, now time.Time) {
 	}
 	select {
 	case f.syncRequests <- b:
-	default: // one is about to start
+	default: // a sync is about to start
 	}
 }
 
-// LowDisk looks, and reports whether the recording has to end because the disk is nearly full. current
-// is the bag that is written; nil for none.
+// LowDisk checks the free space, and reports whether the recording has to end because the disk is nearly
+// full. current is the bag that is written; nil for none.
 func (f *Files) LowDisk(now time.Time, current *Bag) bool {
 	file := ""
 	if current != nil {

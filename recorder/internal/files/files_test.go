@@ -105,7 +105,7 @@ func write(t *testing.T, b *files.Bag, messages int) {
 	if err := b.WriteChunk(sealed); err != nil {
 		t.Fatal(err)
 	}
-	b.Hold(sealed)
+	b.Count(sealed)
 }
 
 // failing is a file that cannot be closed.
@@ -129,8 +129,9 @@ func TestClosing(t *testing.T) {
 			func(_ *testing.T, b *files.Bag) { b.Snapshot = true }, []string{begun, done}, nil, nil, 3,
 		},
 		"with a fault": {
-			func(_ *testing.T, b *files.Bag) { b.Wrap(func(h disk.Handle) disk.Handle { return failing{h} }) },
-			[]string{begun, closed}, errInjected, errInjected, 0,
+			func(_ *testing.T, b *files.Bag) {
+				b.Wrap(func(h disk.Handle) disk.Handle { return failing{h} })
+			}, []string{begun, closed}, errInjected, errInjected, 0,
 		},
 		"moved away": {
 			func(t *testing.T, b *files.Bag) {
@@ -197,7 +198,7 @@ func TestLastBag(t *testing.T) {
 			t.Errorf("%s exists: %v", b.Target(), !want)
 		}
 	}
-	if a := f.Finished.Account(); a.Last != last.Target() || len(a.Files) != 3 || !a.Files[0].Deleted || a.Files[1].Deleted {
+	if a := f.Finished.Account(); a.File != last.Target() || len(a.Files) != 3 || !a.Files[0].Deleted || a.Files[1].Deleted {
 		t.Errorf("%+v", a)
 	}
 }

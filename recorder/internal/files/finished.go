@@ -16,8 +16,8 @@ import (
 
 // Bounds of what is remembered.
 const (
-	KeptBags   = 256 // finished bags that are remembered one by one; earlier bags are remembered in sums
-	KeptFaults = 16
+	KeptBags   = 256 // finished bags that are remembered one by one; of earlier bags only sums are
+	KeptFaults = 16  // errors that are remembered; of later ones only the number is
 )
 
 // FinishedBags is what is remembered of bags that are closed. It is for concurrent use;
@@ -27,22 +27,14 @@ type FinishedBags struct {
 
 	mu      sync.Mutex
 	latest  []finishedBag        // the bag of number n is at n%KeptBags
-	count   int                  // bags
-	bytes   int64                // of all bags
-	file    string               // the name that the last bag of the recording itself had when it was closed; empty for none
+	count   int                  // number of all bags
+	bytes   int64                // size of all bags
+	file    string               // path of the last bag of the recording itself when it was closed; empty for none
 	place   disk.Place           // where that bag is
 	gone    int                  // bags that were deleted while they were recorded
-	earlier control.EarlierFiles // the account of bags that have left latest
-	faults  []error              // the first KeptFaults
-	more    int                  // faults after those
-}
-
-// filesAccount is the account of all files that are closed.
-type filesAccount struct {
-	Last    string // the last bag of the recording itself; empty if there was none
-	Bytes   int64
-	Files   []control.FileSummary // the latest ones
-	Earlier control.EarlierFiles
+	earlier control.EarlierFiles // the account of bags that are not in latest any more
+	faults  []error              // the first KeptFaults errors
+	more    int                  // number of errors after those
 }
 
 // finishedBag is one bag that is closed.
@@ -54,7 +46,8 @@ type finishedBag struct {
 	gone     bool // deleted while it was recorded
 }
 
-// Add adds a bag that is closed. own says that the bag is of the recording itself, not a snapshot beside it.
+// Add adds a bag that is closed. own means that the bag is one of the recording itself, and not a snapshot
+// beside it.
 func (l *FinishedBags) Add(b *Bag, fault error, own bool) {
 	f := finishedBag{
 		Bag:      control.Bag{Name: b.Path(), Bytes: b.Bytes(), Begun: b.Begun, Ended: b.ended, Snapshot: b.Snapshot},
@@ -93,14 +86,14 @@ func (l *FinishedBags) Add(b *Bag, fault error, own bool) {
 	*oldest = f
 }
 
-// Fail notes what went wrong with a file that is not closed yet.
+// Fail adds an error of a file that is not closed yet.
 func (l *FinishedBags) Fail(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.addFault(err)
 }
 
-// addFault is Fail for a caller that has the lock.
+// addFault is Fail for a caller that holds mu.
 func (l *FinishedBags) addFault(err error) {
 	if len(l.faults) == KeptFaults {
 		l.more++
@@ -109,7 +102,7 @@ func (l *FinishedBags) addFault(err error) {
 	l.faults = append(l.faults, err)
 }
 
-// Err returns what went wrong with files.
+// Err returns the errors of all files.
 func (l *FinishedBags) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,7 +120,7 @@ func (l *FinishedBags) Number() int {
 	return l.count
 }
 
-// List returns the latest bags, the oldest first, with the names that they have now.
+// List returns the latest bags, the oldest first, with their present paths.
 func (l *FinishedBags) List() []finishedBag {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -173,9 +166,8 @@ func (l *FinishedBags) Open(id int) (*os.File, control.Bag, error) {
 	return f, b.Bag, err
 }
 
-// Account returns the account of the files.
-func (l *FinishedBags) Account() filesAccount {
-	var a filesAccount
+// Account returns what a summary says about files.
+func (l *FinishedBags) Account() (a control.Summary) {
 	listed := 0
 	for _, b := range l.List() {
 		_, deleted := l.Retain.Status(b.retained)
@@ -190,7 +182,7 @@ func (l *FinishedBags) Account() filesAccount {
 	defer l.mu.Unlock()
 	a.Bytes, a.Earlier = l.bytes, l.earlier
 	if l.file != "" {
-		a.Last = l.place.Path(l.file)
+		a.File = l.place.Path(l.file)
 	}
 	a.Earlier.Deleted = deleted + l.gone - listed
 	return a

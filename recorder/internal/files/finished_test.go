@@ -38,7 +38,7 @@ func TestFoundByNumber(t *testing.T) {
 		}
 	}
 	sum := l.Account()
-	if want := (control.EarlierFiles{Files: 3, Snapshots: 1, SnapshotBytes: kept.Bytes()}); sum.Earlier != want || sum.Bytes != all*kept.Bytes() || sum.Last != kept.Path() {
+	if want := (control.EarlierFiles{Files: 3, Snapshots: 1, SnapshotBytes: kept.Bytes()}); sum.Earlier != want || sum.Bytes != all*kept.Bytes() || sum.File != kept.Path() {
 		t.Errorf("%+v", sum.Earlier)
 	}
 	if err := l.Err(); !errors.Is(err, errInjected) || len(err.Error()) > 40*files.KeptFaults {

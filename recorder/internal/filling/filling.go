@@ -1,5 +1,5 @@
-// Package filling is the chunk that messages of all topics go into, until it is sealed, and the connection
-// records that its file has. It is pure: the caller has the lock, which is that of the intake.
+// Package filling has the open chunk, which messages of all topics go into, and the connection records of the
+// file that is filled. The package is pure: the caller has the lock of the intake.
 package filling
 
 import (

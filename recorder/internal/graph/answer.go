@@ -16,8 +16,8 @@ import (
 // answerTimeout bounds one question about a publisher.
 const answerTimeout = 2 * time.Second
 
-// listedOf asks the master which publishers it still lists: by name and by process, as another may
-// have taken the name. It returns nil if the master does not say.
+// listedOf asks the master which of the publishers it still lists. The address has to be the same as well,
+// because another process may have taken the name. It returns nil if the master does not answer.
 func (g *Graph) listedOf(ctx context.Context, all []loss.Doubt) map[loss.Doubt]bool {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -45,9 +45,9 @@ func (g *Graph) listedOf(ctx context.Context, all []loss.Doubt) map[loss.Doubt]b
 	return listed
 }
 
-// passesOn reports whether the node of a publisher publishes messages as it got them, numbers and all.
-// That are those that receive messages of any type, such as throttle, drop, mux and
-// relay of topic_tools, and players of bags.
+// passesOn reports whether the node of a publisher republishes messages of others without changing their
+// numbers. Such nodes subscribe to messages of any type, as throttle, drop, mux and relay of topic_tools
+// do, or play bags.
 func (g *Graph) passesOn(ctx context.Context, d loss.Doubt) bool {
 	name := d.Publisher
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)

@@ -1,6 +1,6 @@
-// Package graph asks the master and the nodes: which topics there are, whose publishers live,
-// whether a publisher has ended, and whose numbers the messages of a publisher have. It keeps
-// nothing of the recording; the session asks it.
+// Package graph asks the master and the nodes which topics there are, which of their publishers are alive,
+// whether a publisher has ended, and whether a publisher numbers its messages itself. It knows nothing of
+// the recording.
 package graph
 
 import (
@@ -16,52 +16,48 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Config says what a Graph is asked for.
-type Config struct {
+// Graph asks the master and the nodes about the topics of a recording. It is for concurrent use.
+type Graph struct {
 	Node             *tcpros.Node
 	Log              *zap.Logger
 	Lists            bool                         // ask the master for all topics
-	Selects          func(topic, typ string) bool // whether a topic that the master lists is wanted
-	Unmatched        func() []string              // patterns of topics and types that have selected no topic
-	Excludes         func(topic string) bool      // whether a topic of Nodes or NodePublications is not
-	Nodes            []string                     // the topics that these nodes subscribe to are wanted
-	NodePublications []string                     // the topics that these nodes publish are wanted
-	Interval         time.Duration                // between the rounds of a Discoverer, at least
-	Survey           time.Duration                // for trying all nodes, SurveyTimeout usually
+	Selects          func(topic, typ string) bool // reports whether a topic that the master lists is recorded
+	Unmatched        func() []string              // returns the patterns of topics and types that have selected no topic
+	Excludes         func(topic string) bool      // reports whether a topic of Nodes or NodePublications is not recorded
+	Nodes            []string                     // record the topics that these nodes subscribe to
+	NodePublications []string                     // record the topics that these nodes publish
+	Interval         time.Duration                // the shortest time between two rounds of a Discoverer
+	Survey           time.Duration                // the longest time for trying all nodes; SurveyTimeout except in tests
 }
 
-// Graph asks the master and the nodes. It is for concurrent use.
-type Graph struct{ Config }
-
-// Found is what one round of discovery has found.
+// Found is the result of one round of discovery.
 type Found struct {
 	Names []string
-	Live  int       // so many of them, the first, have a publisher that answers, as far as is known
-	Since time.Time // when the round before began, in which new names were not there; zero in the first
-	All   bool      // a topic that is not among Names has no publisher
-	Same  bool      // Names are those of the result before
+	Live  int       // the first Live names have a publisher that answers, as far as is known
+	Since time.Time // when the round before began, in which new names were not listed; zero in the first round
+	All   bool      // topics that are not in Names have no publisher
+	Same  bool      // Names are the same as in the result before
 }
 
-// Discovery asks a big graph, or a master that answers slowly, less often. rosmaster is one
-// thread of Python, which takes half a millisecond for an answer and 1 us for each topic in it:
-// it is kept busy with that for half a percent of the time. What an answer takes is limited to
-// a larger share; one that is late says nothing, on a busy machine: the quickest of the last few
-// does.
+// A Discoverer asks less often the more topics there are, and the longer the master takes to answer.
+// rosmaster is one thread of Python, which takes 0.5 ms for an answer and 1 us for each topic in it:
+// with pollPerTopic, discovery takes about 0.5 % of that thread. A master that takes longer is busy for at
+// most 1/pollShare of the time. The quickest of the latest answers counts, because on a busy machine a
+// single answer may be late.
 const (
-	pollPerTopic = 470 * time.Microsecond // with 500 topics a new one is linked within 250 ms
+	pollPerTopic = 470 * time.Microsecond // in a graph of 500 topics, a new topic is linked within 250 ms
 	pollShare    = 20
-	pollMost     = time.Second // as often as stock, at least
-	pollLatest   = 4
+	pollMost     = time.Second // the longest wait: stock asks each second
+	pollLatest   = 4           // answers that are compared
 )
 
-// pollPace says how long to wait between rounds.
+// pollPace says how long to wait between two rounds.
 type pollPace struct {
-	interval time.Duration // at least
+	interval time.Duration // the shortest wait
 	took     []time.Duration
 }
 
-// next notes how long a round took, and how many topics it has listed, and returns the time
-// until the next.
+// next takes note of how long a round took and how many topics it listed, and returns how long to wait.
 func (p *pollPace) next(took time.Duration, topics int) time.Duration {
 	p.took = append(p.took[max(0, len(p.took)-pollLatest+1):], took)
 	wait := time.Duration(topics) * pollPerTopic
@@ -71,8 +67,8 @@ func (p *pollPace) next(took time.Duration, topics int) time.Duration {
 	return max(p.interval, min(wait, pollMost))
 }
 
-// Discoverers returns what asks for the names of selected topics: the master, and each
-// node of its own. A node that does not answer must not keep the others' topics waiting.
+// Discoverers returns one Discoverer for the topics that the master lists, and one for each node that the
+// user named: a node that does not answer must not hold up the topics of others.
 func (g *Graph) Discoverers() (all []Discoverer) {
 	if g.Lists {
 		known := statusTopics{tools: map[string]bool{}, robots: map[string]bool{}}
@@ -88,19 +84,21 @@ func (g *Graph) Discoverers() (all []Discoverer) {
 	return all
 }
 
-// Discoverer asks for the names of topics to record.
+// Discoverer asks the master or a node which topics to record.
 type Discoverer struct {
-	ask  func(context.Context) (names []string, of int) // no names if there was no answer; of is how many were listed, selected or not
-	rank func(ctx context.Context, names []string) int  // puts topics with live publishers first and returns how many those are
-	all  bool                                           // the answer has all topics with publishers that are selected
+	// ask returns the topics to record, none if there was no answer, and how many topics were listed.
+	ask func(context.Context) (names []string, listed int)
+	// rank puts topics with live publishers first, and returns how many there are.
+	rank func(ctx context.Context, names []string) int
+	all  bool // ask returns every topic to record that has a publisher
 }
 
 func noneLive(context.Context, []string) int { return 0 }
 
 func allLive(_ context.Context, names []string) int { return len(names) }
 
-// rankNew returns the rank of a Discoverer of what the master lists. While few topics are new
-// all count as live: registering those takes no longer than finding out.
+// rankNew returns the rank function for topics that the master lists. While few topics are new, all count
+// as live: to register them takes no longer than to try their nodes.
 func (g *Graph) rankNew() func(context.Context, []string) int {
 	before := map[string]bool{}
 	return func(ctx context.Context, names []string) int {
@@ -119,7 +117,7 @@ func (g *Graph) rankNew() func(context.Context, []string) int {
 	}
 }
 
-// Discover asks again and again and sends the names.
+// Discover asks again and again, and sends what it finds, until ctx is done.
 func (g *Graph) Discover(ctx context.Context, d Discoverer, found chan<- Found) {
 	wait := time.NewTimer(0)
 	defer wait.Stop()
@@ -133,15 +131,15 @@ func (g *Graph) Discover(ctx context.Context, d Discoverer, found chan<- Found) 
 			return
 		}
 		start := time.Now()
-		names, of := d.ask(ctx)
-		wait.Reset(pace.next(time.Since(start), of))
+		names, listed := d.ask(ctx)
+		wait.Reset(pace.next(time.Since(start), listed))
 		if len(names) == 0 {
 			before, last = start, nil
 			continue
 		}
 		result := Found{Names: names, Live: len(names), Since: before, All: d.all, Same: slices.Equal(names, last)}
 		if !result.Same {
-			last = slices.Clone(names) // rank orders names anew
+			last = slices.Clone(names) // rank changes the order of names
 			result.Live = d.rank(ctx, names)
 		}
 		select {
@@ -153,13 +151,12 @@ func (g *Graph) Discover(ctx context.Context, d Discoverer, found chan<- Found) 
 	}
 }
 
-// statusTopics is what is known of the topics named status that the master lists: whether
-// they are those of tools. It is asked once: a tool that ends takes back its services
-// before its status.
+// statusTopics remembers which of the topics named status belong to our tools, and which to robots. The
+// master is asked once for each: a tool that ends unregisters its services before its status topic.
 type statusTopics struct{ tools, robots map[string]bool }
 
-// listed asks the master. Trouble with it is the node's to report.
-func (g *Graph) listed(ctx context.Context, known statusTopics) (names []string, of int) {
+// listed returns the topics to record that the master lists. The node reports trouble with the master.
+func (g *Graph) listed(ctx context.Context, known statusTopics) (names []string, listed int) {
 	topics, err := g.Node.Master().PublishedTopics(ctx)
 	if err != nil {
 		g.Log.Debug("no topic list from the master", zap.Error(err))
@@ -180,9 +177,9 @@ func (g *Graph) listed(ctx context.Context, known statusTopics) (names []string,
 	return names, len(topics)
 }
 
-// ofTool reports whether a topic is what a player or another recorder of ours says about
-// itself: it is recorded only where it is named, or a recording of a bag that is played
-// would hold more than that bag. Such nodes register these services before their status.
+// ofTool reports whether a topic is the status of a goplay or of another gorecord, which register these
+// services before their status topic. Such a topic is recorded only if the user named it: the recording of
+// a bag that is played holds no more than that bag.
 func (g *Graph) ofTool(ctx context.Context, t tcpros.TopicInfo, known statusTopics) bool {
 	node, ok := strings.CutSuffix(t.Name, "/status")
 	if !ok || t.Type != tcpros.DiagnosticArrayType || known.robots[t.Name] {
@@ -197,18 +194,18 @@ func (g *Graph) ofTool(ctx context.Context, t tcpros.TopicInfo, known statusTopi
 			known.tools[t.Name] = true
 		}
 		if err == nil || !errors.Is(err, tcpros.ErrStatus) {
-			return true // if the master does not say it now, the next round finds out
+			return true // without an answer the next round finds out
 		}
 	}
 	known.robots[t.Name] = true
 	return false
 }
 
-// pollNode asks one node. Its topics stay subscribed to when it dies. Errors are logged
-// when it changes.
+// pollNode returns the function that asks one node for its topics. An error is logged when its text
+// changes. Topics of a node that ends stay subscribed to.
 func (g *Graph) pollNode(node, does string, ask func(context.Context, string) ([]tcpros.TopicInfo, error)) func(context.Context) ([]string, int) {
 	trouble := ""
-	return func(ctx context.Context) (names []string, of int) {
+	return func(ctx context.Context) (names []string, listed int) {
 		topics, err := g.nodeTopics(ctx, node, ask)
 		text := ""
 		if err != nil {

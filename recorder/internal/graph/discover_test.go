@@ -136,5 +136,5 @@ func graphOf(t *testing.T, g *testgraph.Graph) *Graph {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = n.Close(context.Background()) })
-	return &Graph{Config{Node: n, Log: zap.NewNop(), Excludes: func(string) bool { return false }}}
+	return &Graph{Node: n, Log: zap.NewNop(), Excludes: func(string) bool { return false }}
 }

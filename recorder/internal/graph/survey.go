@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -9,28 +10,29 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// A master may list thousands of topics of nodes that have crashed: it never forgets them. So
-// when it lists many new ones their nodes are tried before the topics are registered, which
-// takes a moment each. The limits keep that from holding up what it is to speed up.
+// A master never forgets the topics of nodes that have crashed, and may list thousands of them. Each
+// registration takes a moment. So when many listed topics are new, their nodes are tried first, and
+// topics of live nodes are registered first. Because the survey itself takes time, it has limits.
 const (
-	surveyFrom    = 200                    // new topics; fewer are registered as soon as they could be told apart
-	SurveyTimeout = 500 * time.Millisecond // for all nodes together
-	surveyShare   = 4                      // of that for one: its machine may be gone
+	surveyFrom    = 200                    // new topics; fewer are registered in the time of a survey
+	SurveyTimeout = 500 * time.Millisecond // the longest time for all nodes together
+	surveyShare   = 4                      // one node has 1/surveyShare of that time: its machine may be gone
 	surveyCalls   = 32                     // nodes that are tried at the same time
 )
 
-// nodeState is what the survey has found out about a node.
+// nodeState is what the survey has found out about a node. Topics are registered in this order.
 type nodeState int
 
 const (
-	nodeUnknown nodeState = iota // there was no time
-	nodeLive                     // its machine accepts connections to it
-	nodeDead
+	nodeLive    nodeState = iota // accepts connections
+	nodeUnknown                  // not tried in time, or not known whether it accepts connections
+	nodeDead                     // refuses connections, or the master does not know its address
+	noNode                       // for a topic that has lost its publishers since it was listed
 )
 
-// sortByLiveness puts topics with live publishers first and returns how many those are.
-// Topics of nodes that are known to be dead come last. Among equals the nodes take turns, so
-// that one with thousands of topics does not hold up another with one.
+// sortByLiveness puts topics with live publishers first, and those whose publishers are all dead last. It
+// returns how many topics have a live publisher. Within each group the nodes take turns, so that a node
+// with thousands of topics does not hold up a node with one.
 func (g *Graph) sortByLiveness(ctx context.Context, names []string) (live int) {
 	state, err := g.Node.Master().SystemState(ctx)
 	if err != nil {
@@ -43,33 +45,33 @@ func (g *Graph) sortByLiveness(ctx context.Context, names []string) (live int) {
 		}
 	}
 	g.tryNodes(ctx, nodes)
-	type rank struct{ state, turn int }
+	type rank struct {
+		state nodeState
+		turn  int
+	}
 	ranks := make(map[string]rank, len(names))
 	turns := map[string]int{} // by node
 	for _, name := range names {
-		best, of := nodeDead+1, ""
+		best, of := noNode, ""
 		for _, node := range state.Publishers[name] {
-			if s := [...]nodeState{nodeUnknown: 1, nodeLive: 0, nodeDead: 2}[nodes[node]]; s < best {
+			if s := nodes[node]; s < best {
 				best, of = s, node
 			}
 		}
-		ranks[name] = rank{int(best), turns[of]}
+		ranks[name] = rank{best, turns[of]}
 		turns[of]++
-		if best == 0 {
+		if best == nodeLive {
 			live++
 		}
 	}
 	slices.SortStableFunc(names, func(a, b string) int {
 		x, y := ranks[a], ranks[b]
-		if x.state != y.state {
-			return x.state - y.state
-		}
-		return x.turn - y.turn
+		return cmp.Or(cmp.Compare(x.state, y.state), cmp.Compare(x.turn, y.turn))
 	})
 	return live
 }
 
-// tryNodes tries the nodes and sets their states, as far as time permits.
+// tryNodes tries to connect to the nodes, and sets their states until the time of the survey is over.
 func (g *Graph) tryNodes(ctx context.Context, nodes map[string]nodeState) {
 	ctx, cancel := context.WithTimeout(ctx, g.Survey)
 	defer cancel()
@@ -89,7 +91,7 @@ func (g *Graph) tryNodes(ctx context.Context, nodes map[string]nodeState) {
 				if ctx.Err() != nil {
 					return
 				}
-				state := nodeDead // the master lists it and does not know it
+				state := nodeDead // the master lists the node for a topic, and does not know its address
 				if err == nil {
 					state = hosts.try(ctx, uri)
 				}
@@ -102,7 +104,7 @@ func (g *Graph) tryNodes(ctx context.Context, nodes map[string]nodeState) {
 	wg.Wait()
 }
 
-// dialed remembers which slave APIs accept connections.
+// dialed remembers which slave APIs accept connections: several nodes may share one.
 type dialed struct {
 	master  *tcpros.Master
 	timeout time.Duration

@@ -12,9 +12,9 @@ import (
 // verifyEvery is how often the master is asked about links that have ended.
 const verifyEvery = time.Second
 
-// Accounts has doubts about the losses of publishers, and takes the answers.
+// Accounts is what Verify asks for doubtful losses, and what gets the answers.
 type Accounts interface {
-	// Doubtful returns a channel that gets a token when Unverified has publishers.
+	// Doubtful returns a channel that gets a token when Unverified returns publishers.
 	Doubtful() <-chan struct{}
 	// Overdue returns the publishers that have been without a link for long.
 	Overdue(now time.Time) []loss.Doubt
@@ -27,8 +27,8 @@ type Accounts interface {
 	Judge(about loss.Doubt, foreign bool)
 }
 
-// Verify asks about doubtful losses until ctx is done. What links and messages show is ambiguous at
-// times, so the graph is asked before a loss is counted for a publisher.
+// Verify asks about doubtful losses until ctx is done. A link that ended, or a hole in the numbers of
+// messages, is not always a loss, so the graph is asked before a loss is counted.
 func (g *Graph) Verify(ctx context.Context, accounts Accounts) {
 	again := time.NewTicker(verifyEvery)
 	defer again.Stop()
@@ -56,8 +56,8 @@ func (g *Graph) ExplainLinks(ctx context.Context, accounts Accounts) {
 	}
 }
 
-// JudgeNumbers asks who numbers the messages in whose numbers there are holes. A publisher that does
-// not answer is taken to number its messages itself, as nearly all do.
+// JudgeNumbers finds out whether publishers with holes in their numbers number their messages themselves.
+// A publisher that does not answer counts as one that does, as nearly all do.
 func (g *Graph) JudgeNumbers(ctx context.Context, accounts Accounts) {
 	for _, d := range accounts.Unverified() {
 		foreign := g.passesOn(ctx, d)

@@ -16,9 +16,8 @@ import (
 
 // append copies a run of whole frames into the open chunk.
 func (in *Intake) append(c *account.Connection, run []byte, count int, received time.Time) {
-	// The last frame was complete at received; one nanosecond between the frames
-	// of a run keeps their order in every tool that sorts by time. With a clock of the
-	// graph's own many messages have one stamp, as in stock.
+	// The last frame was complete at received. The stamps of a run are one nanosecond apart, so that tools that
+	// sort by time keep the order. With a simulated clock many messages have one stamp, as in stock.
 	step := in.cfg.Sim.Step()
 	stamp := rosbag.TimeOf(in.cfg.Sim.At(received)).Add(-step * time.Duration(count-1))
 	in.Mu.Lock()
@@ -54,22 +53,23 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, stamp rosbag
 		case c.Topic.AtLimit() || in.Mode.Full:
 			return
 		case in.Mode.Ended: // the file failed: the links go on until they are closed
-			c.Topic.Drop(account.DropDisk, uint64(count))
+			c.Topic.Drop(control.DropDisk, uint64(count))
 			return
 		case in.Mode.State != control.StateRecording: // paused or stopped while this link waited for room
 			c.NoteUnrecorded(count)
 			return
 		case !in.Pool.Admits(&c.Topic.Memory, in.Pool.Weight(len(run)+count*filling.RecordOverhead+c.NewRecord(in.Rotation.Part())), true):
-			c.Topic.Drop(account.DropBufferFull, uint64(count))
+			c.Topic.Drop(control.DropBufferFull, uint64(count))
 			return
-		case in.Filling.Open == nil && !in.WaitForChunk(c.Topic):
+		case in.Filling.Open == nil && !in.waitForChunk(c.Topic):
 			if !in.accepts(c.Topic) {
 				continue
 			}
-			c.Topic.Drop(account.DropBufferFull, uint64(count))
+			c.Topic.Drop(control.DropBufferFull, uint64(count))
 			return
 		}
-		n, size := in.fit(c.Topic, run, count)
+		wanted := int(c.Topic.Wanted(uint64(count)))
+		n, size := in.Filling.Fit(run, wanted, wanted == count)
 		in.Filling.Append(c.Conn, stamp, run[:size], n, received)
 		in.Filling.Open.Add(&c.Topic.Memory, in.Pool.Weight(size+n*filling.RecordOverhead))
 		c.NoteRecord(in.Rotation.Part())
@@ -80,20 +80,14 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, stamp rosbag
 		stamp = stamp.Add(time.Duration(n))
 		run, count = run[size:], count-n
 		if in.Filling.Full() {
-			in.SealOpen()
+			in.sealOpen()
 			in.checkSize(received)
 		}
 	}
 }
 
-// fit returns how many frames of a run, and how many bytes, go into the open chunk. mu is held.
-func (in *Intake) fit(t *account.Topic, run []byte, count int) (n, size int) {
-	wanted := int(t.Wanted(uint64(count)))
-	return in.Filling.Fit(run, wanted, wanted == count)
-}
-
-// SealOpen hands the open chunk on, if it has messages. mu is held.
-func (in *Intake) SealOpen() {
+// sealOpen submits the open chunk, if the chunk has messages. mu is held.
+func (in *Intake) sealOpen() {
 	if c := in.Filling.Take(); c != nil {
 		in.Pool.Settle(c)
 		in.submit(c)
@@ -116,13 +110,13 @@ func (in *Intake) took(t *account.Topic, messages, bytes uint64) {
 	t.Add(account.Tally{Messages: messages, Bytes: bytes})
 	if t.AtLimit() {
 		in.Room.Broadcast() // links of t need not wait any more
-		signal(in.Limited)
+		signal(in.limited)
 	}
 }
 
-// WaitForChunk makes sure of an open chunk, and waits for room where links wait. It returns false if there
-// is no room, or if messages of t are not wanted any more. mu is held.
-func (in *Intake) WaitForChunk(t *account.Topic) bool {
+// waitForChunk opens a chunk if none is open, and waits for room where links wait. It returns false if there is
+// no room, or if messages of t are no longer recorded. mu is held.
+func (in *Intake) waitForChunk(t *account.Topic) bool {
 	var w *account.Wait
 	for in.Filling.Open == nil && in.accepts(t) { // another link may open one while we wait
 		// Beyond a minimum, the memory that is left is for a large message that waits.
@@ -134,11 +128,13 @@ func (in *Intake) WaitForChunk(t *account.Topic) bool {
 		}
 		w = in.wait(t, w)
 	}
-	t.EndWait(w, time.Now())
+	if w != nil {
+		t.EndWait(w, time.Now())
+	}
 	return in.Filling.Open != nil && in.accepts(t)
 }
 
-// OpenChunk makes sure of an open chunk if there is room for one. mu is held.
+// OpenChunk opens a chunk if none is open. It returns false if there is no room. mu is held.
 func (in *Intake) OpenChunk() bool {
 	if in.Filling.Open == nil {
 		c := in.Pool.Open()
@@ -170,7 +166,7 @@ func (in *Intake) wait(t *account.Topic, w *account.Wait) *account.Wait {
 	return w
 }
 
-// signal puts a token into a channel, unless it has one that its receiver has not seen yet.
+// signal puts a token into a channel of one token, unless the channel has one already.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -178,7 +174,7 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// release takes a chunk back after it was written or given up.
+// release takes the buffer of a chunk back, which was written or given up.
 func (in *Intake) release(c *memory.Chunk) {
 	in.Mu.Lock()
 	in.Pool.Put(c)

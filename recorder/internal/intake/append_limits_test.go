@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/filling"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -37,8 +38,8 @@ func TestWhatARunTakes(t *testing.T) {
 			in.Pool.Held = budget - memory.KeptChunks*chunkBytes - need + short
 			in.append(l.Connection, smallRun(), 3, time.Now())
 			of := l.Connection.Topic
-			if of.Messages != uint64(3*(1-short)) || of.Dropped[account.DropBufferFull] != uint64(3*short) {
-				t.Errorf("in the file %v, %d bytes too few: %d messages, %d dropped", inFile, short, of.Messages, of.Dropped[account.DropBufferFull])
+			if of.Messages != uint64(3*(1-short)) || of.Dropped[control.DropBufferFull] != uint64(3*short) {
+				t.Errorf("in the file %v, %d bytes too few: %d messages, %d dropped", inFile, short, of.Messages, of.Dropped[control.DropBufferFull])
 			}
 		}
 	}
@@ -55,7 +56,7 @@ func TestWhatARunCounts(t *testing.T) {
 	if of.Messages != 3 || of.Bytes != 3*96 || of.Memory.Waiting != 0 {
 		t.Errorf("%d messages of %d bytes, %d wait; want 3 of 288, and none", of.Messages, of.Bytes, of.Memory.Waiting)
 	}
-	in.SealOpen()
+	in.sealOpen()
 	if of.Memory.Waiting != runBytes {
 		t.Errorf("%d bytes wait, want %d", of.Memory.Waiting, runBytes)
 	}
@@ -76,7 +77,7 @@ func TestWhenAChunkIsSealed(t *testing.T) {
 	}
 	in := bareIntake(-1, 100)
 	in.OpenChunk()
-	if in.SealOpen(); in.Filling.Open == nil {
+	if in.sealOpen(); in.Filling.Open == nil {
 		t.Error("a chunk without messages is sealed")
 	}
 }
@@ -93,5 +94,18 @@ func TestWhenAnOldChunkIsSealed(t *testing.T) {
 	}
 	if in.Tick(received.Add(in.cfg.Flush)); in.Filling.Open != nil {
 		t.Error("open although it is old")
+	}
+}
+
+// TestRoomThatNobodyWants: an open chunk is no room for a topic that is not recorded.
+func TestRoomThatNobodyWants(t *testing.T) {
+	t.Parallel()
+	p := bareIntake(-1, 100)
+	p.Filling.Open = new(memory.Chunk)
+	for state, want := range map[control.State]bool{control.StateRecording: true, control.StatePaused: false} {
+		p.Mode.State = state
+		if got := p.waitForChunk(new(account.Topic)); got != want {
+			t.Errorf("in state %v there is room: %v, want %v", state, got, want)
+		}
 	}
 }

@@ -16,7 +16,7 @@ type Commands struct{ in *Intake }
 func (in *Intake) Commands() Commands { return Commands{in} }
 
 // AtSize returns a channel that gets a token when the one file has its size.
-func (d Commands) AtSize() <-chan struct{} { return d.in.Filled }
+func (d Commands) AtSize() <-chan struct{} { return d.in.filled }
 
 // accepts reports whether messages of t go into the bag now. mu is held.
 func (in *Intake) accepts(t *account.Topic) bool {
@@ -30,7 +30,7 @@ func (in *Intake) enter(s control.State) {
 	in.cfg.OnChange()
 }
 
-// BegunAt returns when the recording was started, zero while it is stopped.
+// BegunAt returns when the recording was started; zero while the recording is stopped.
 func (d Commands) BegunAt() time.Time {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
@@ -68,7 +68,7 @@ func (in *Intake) repeatMissed(now time.Time) {
 	repeat := in.fileStart(now, func(c *latch.Source) bool { return c.Missed })
 	repeat.Resumed = true
 	if len(repeat.Latched) > 0 {
-		in.SealOpen() // these messages came before
+		in.sealOpen() // these messages came before
 		in.Enqueue(&command.Command{Kind: command.Repeat, Start: repeat})
 	}
 }
@@ -84,11 +84,11 @@ func (d Commands) RequestSplit(now time.Time) (*command.Command, error) {
 	if in.Ring.IsOnly() {
 		return nil, control.ErrOnlySnapshots
 	}
-	return in.Rotate(now), nil
+	return in.rotate(now), nil
 }
 
-// RequestStop ends the file behind what was received until now. The command is nil if there
-// is no file and none to come.
+// RequestStop ends the file behind the messages that were received until now. The command is nil if there is no
+// file, and no start under way.
 func (d Commands) RequestStop() (*command.Command, error) {
 	in := d.in
 	in.Mu.Lock()
@@ -99,7 +99,7 @@ func (d Commands) RequestStop() (*command.Command, error) {
 	case in.Mode.State == control.StateStopped && in.Mode.Starting == nil:
 		return nil, nil
 	}
-	in.SealOpen()
+	in.sealOpen()
 	in.Mode.Starting = nil
 	in.Mode.Begun = time.Time{}
 	in.enter(control.StateStopped)
@@ -138,6 +138,6 @@ func (d Commands) RequestPin(since time.Time) (*command.Command, error) {
 	if in.Mode.Ended {
 		return nil, control.ErrNotRecording
 	}
-	in.SealOpen()
+	in.sealOpen()
 	return in.Enqueue(&command.Command{Kind: command.Pin, Since: since}), nil
 }

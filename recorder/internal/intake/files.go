@@ -21,7 +21,7 @@ func (in *Intake) Files() Files { return Files{in} }
 // Next waits for the next chunk or command. ok is false when the intake is closed and the queue is empty.
 func (d Files) Next() (item command.Item, ok bool) { return d.in.queue.Take() }
 
-// Release takes a chunk back after it was written or given up.
+// Release takes the buffer of a chunk back, which was written or given up.
 func (d Files) Release(c *memory.Chunk) { d.in.release(c) }
 
 // claim counts n bytes for latched messages on their way to a file, if that many bytes are free.
@@ -47,9 +47,6 @@ func (d Files) UnclaimLatched(claimed int64) {
 // ChunkBytes returns the size at which chunks are sealed.
 func (d Files) ChunkBytes() int { return d.in.Pool.ChunkBytes }
 
-// OnlySnapshots reports whether nothing is written but snapshots.
-func (d Files) OnlySnapshots() bool { return d.in.Ring.IsOnly() }
-
 // Stamp returns the time of the recording at now.
 func (d Files) Stamp(now time.Time) time.Time { return d.in.cfg.Sim.At(now) }
 
@@ -63,7 +60,7 @@ func (d Files) End() {
 }
 
 // Lose counts the messages of a chunk that will not be written.
-func (d Files) Lose(c *memory.Chunk, cause account.DropCause) {
+func (d Files) Lose(c *memory.Chunk, cause control.DropCause) {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
 	d.in.Account.LostWithChunk(c.Sealed, cause)
@@ -85,21 +82,20 @@ func (d Files) Written(c *memory.Chunk, bytes int64, part int) {
 	in.Rotation.Written(c.Part, c.Cost, bytes, in.cfg.Encoder.Compresses())
 }
 
-// Failover makes all that comes from now on go into another file, which the sink has
-// opened after a fault, and returns how that begins.
+// Failover makes all messages from now on go into another file, which the sink has opened after a fault. It
+// returns how the file begins.
 func (d Files) Failover(now time.Time) *command.FileStart {
 	in := d.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	now = in.Filling.Later(now)
-	in.SealOpen()
+	in.sealOpen()
 	in.Rotation.NextPart(in.passed(now))
 	in.Filling.BeginFile(in.sealLimit())
 	return in.fileStart(now, nil)
 }
 
-// FileOpened begins to record into the file that command c has opened, and returns how that
-// begins.
+// FileOpened begins to record into the file that command c has opened, and returns how the file begins.
 func (d Files) FileOpened(c *command.Command, now time.Time) *command.FileStart {
 	in := d.in
 	in.Mu.Lock()
@@ -125,7 +121,7 @@ func (d Files) NotOpened(c *command.Command) {
 	}
 }
 
-// FileClosed notes that the files up to that of part are closed.
+// FileClosed notes that the files of all parts up to part are closed.
 func (d Files) FileClosed(part int) {
 	in := d.in
 	in.closedParts.Store(int64(part) + 1)

@@ -8,6 +8,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -24,14 +25,14 @@ func TestAbandonedMessages(t *testing.T) {
 		}
 		of := &account.Topic{Tally: account.Tally{Messages: 10, Bytes: 1000}}
 		of.Written = account.Tally{Messages: 7, Bytes: 700}
-		of.Dropped[account.DropDisk] = 1
+		of.Dropped[control.DropDisk] = 1
 		in.Account.Topics = []*account.Topic{of}
 		recorded, lost := account.Tally{Messages: 7, Bytes: 700}, uint64(1+3)
 		if only {
 			recorded, lost = account.Tally{Messages: 10, Bytes: 1000}, 1
 		}
-		if in.Abandon(); !in.Mode.Ended || of.Tally != recorded || of.Dropped[account.DropDisk] != lost {
-			t.Errorf("%s: ended %v, %+v, %d lost; want %+v and %d", name, in.Mode.Ended, of.Tally, of.Dropped[account.DropDisk], recorded, lost)
+		if in.Abandon(); !in.Mode.Ended || of.Tally != recorded || of.Dropped[control.DropDisk] != lost {
+			t.Errorf("%s: ended %v, %+v, %d lost; want %+v and %d", name, in.Mode.Ended, of.Tally, of.Dropped[control.DropDisk], recorded, lost)
 		}
 	}
 }
@@ -44,7 +45,7 @@ func TestRepeatedConnectionsAreKept(t *testing.T) {
 	in.Rotation = rotationAt(rotation.Options{}, 3, 0)
 	c := latchingConnection(in, "/a")
 	in.Latched.Remember(&c.Source, []byte("x"))
-	pinned := in.LatchedAtFile(nil)
+	pinned := in.latchedAtFile(nil)
 	in.Latched.Forget(&c.Source)
 	in.Files().ReleaseLatched(pinned)
 	for closed, want := range map[int64]bool{3: false, 4: true} { // parts below this number
@@ -91,11 +92,11 @@ func TestFileEndsAtItsSize(t *testing.T) {
 			p.Rotation.Written(p.Rotation.Part(), 0, 1001-p.Rotation.Stored(), false)
 			p.checkSize(time.Now())
 		}
-		if split && (p.Rotation.Part() != 2 || p.Mode.Full || len(p.Filled) != 0) {
+		if split && (p.Rotation.Part() != 2 || p.Mode.Full || len(p.filled) != 0) {
 			t.Errorf("with splits: file %d after two ends, full: %v", p.Rotation.Part(), p.Mode.Full)
 		}
-		if !split && (p.Rotation.Part() != 0 || !p.Mode.Full || len(p.Filled) != 1) {
-			t.Errorf("without: file %d, full: %v, said %d times", p.Rotation.Part(), p.Mode.Full, len(p.Filled))
+		if !split && (p.Rotation.Part() != 0 || !p.Mode.Full || len(p.filled) != 1) {
+			t.Errorf("without: file %d, full: %v, said %d times", p.Rotation.Part(), p.Mode.Full, len(p.filled))
 		}
 	}
 }
@@ -126,6 +127,21 @@ func TestChunksBeforeTheEndOfAFile(t *testing.T) {
 		}
 		if got := p.sealLimit(); got != c.want {
 			t.Errorf("room for %d, compressed %v: a chunk is sealed beyond %d, want %d", c.left, c.compressed, got, c.want)
+		}
+	}
+}
+
+// TestWrittenChunkCountsInItsFile as what it takes there, and not as on its way any more.
+func TestWrittenChunkCountsInItsFile(t *testing.T) {
+	t.Parallel()
+	for part, want := range map[int][2]int64{3: {100 + 70, 500 - 200}, 2: {100, 500}} {
+		in := bareIntake(-1, 100)
+		in.Rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
+		in.Rotation.Queue(500)
+		c := &memory.Chunk{Part: part, Cost: 200, Sealed: new(chunk.Sealed)}
+		in.Files().Written(c, 70, part)
+		if got := [2]int64{in.Rotation.Stored(), 1000 - in.Rotation.Stored() - in.Rotation.Left()}; got != want {
+			t.Errorf("a chunk of file %d: %v bytes are stored and on their way in file 3, want %v", part, got, want)
 		}
 	}
 }

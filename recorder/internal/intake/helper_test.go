@@ -74,14 +74,6 @@ func bareIntake(budget int64, chunkBytes int) *Intake {
 	})
 }
 
-// bytesInUse returns how much of the buffer is used, and how much of that for latched
-// messages.
-func bytesInUse(p *Intake) (all, forLatched int64) {
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	return p.Pool.Held - p.Pool.Idle, p.Pool.Latched
-}
-
 // latchingConnection adds a connection of a latching publisher on /map.
 func latchingConnection(p *Intake, publisher string) *account.Connection {
 	c := &account.Connection{Source: latch.Source{Conn: &rosbag.Connection{ID: rosbag.ConnID(len(p.Account.Connections.All)), Topic: "/map", Header: rosbag.Header(testlink.Info("/map", publisher).Header)}, Latching: true}, Topic: &account.Topic{Name: "/map"}}

@@ -1,7 +1,7 @@
-// Package intake makes a run of frames part of the right chunk: it has the one lock that a message
-// meets. The pure rooms account, filling, memory, latch, ring and rotation decide under that lock. The
-// intake queues chunks and commands for the sink, knows nothing of files, and answers with plain
-// figures. Callers have one of five doors: Links, Commands, Files, Snapshots and Accounts.
+// Package intake makes a run of frames part of the right chunk. It has the one lock that a message meets.
+// The pure rooms account, filling, memory, mode, latch, ring and rotation decide under that lock. The
+// intake queues chunks and commands for the sink, knows nothing of files, and answers with values.
+// Callers have one of five doors: Links, Commands, Files, Snapshots and Accounts.
 package intake
 
 import (
@@ -46,9 +46,9 @@ type Intake struct {
 	reported *account.Connection // of the account of losses; nil until that is written
 
 	closedParts   atomic.Int64  // the files of all parts below this number are closed
-	Limited       chan struct{} // gets a token when a topic has reached its limit
-	Filled        chan struct{} // gets a token when the only file has its size
-	Verifications chan struct{} // gets a token when there are sequence gaps that were not verified
+	limited       chan struct{} // gets a token when a topic has reached its limit
+	filled        chan struct{} // gets a token when the only file has its size
+	verifications chan struct{} // gets a token when there are sequence gaps that were not verified
 }
 
 // Config is what an intake is made of.
@@ -76,9 +76,9 @@ func New(o Config) *Intake {
 		Rotation:      rotation.New(o.Rotation, o.Sim.Steady(time.Now()), o.Sim.GoneBack()),
 		Filling:       filling.New(),
 		Mode:          mode.Mode{State: o.Begin},
-		Limited:       make(chan struct{}, 1),
-		Filled:        make(chan struct{}, 1),
-		Verifications: make(chan struct{}, 1),
+		limited:       make(chan struct{}, 1),
+		filled:        make(chan struct{}, 1),
+		verifications: make(chan struct{}, 1),
 	}
 	in.Room.L = &in.Mu
 	if in.Mode.State != control.StateStopped {

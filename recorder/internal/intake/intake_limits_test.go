@@ -38,7 +38,8 @@ func TestHowManyMessagesFit(t *testing.T) {
 		p.Filling.Begin(new(memory.Chunk), c.fill)
 		topic := &account.Topic{Tally: account.Tally{Messages: c.messages}}
 		topic.Sampler.Limit = c.limit
-		if n, size := p.fit(topic, run, 10); n != c.want || size != c.want*(4+58) {
+		wanted := int(topic.Wanted(10))
+		if n, size := p.Filling.Fit(run, wanted, wanted == 10); n != c.want || size != c.want*(4+58) {
 			t.Errorf("%s: %d messages of %d bytes, want %d", name, n, size, c.want)
 		}
 	}
@@ -62,8 +63,8 @@ func TestWhyAMessageIsLeft(t *testing.T) {
 		of := &account.Topic{Name: "/t"}
 		c.set(p, of)
 		p.countUnwanted(&account.Connection{Topic: of})
-		if of.Passed != c.passed || of.Dropped[account.DropDisk] != c.disk {
-			t.Errorf("%s: %d passed, %d lost to the disk; want %d and %d", name, of.Passed, of.Dropped[account.DropDisk], c.passed, c.disk)
+		if of.Passed != c.passed || of.Dropped[control.DropDisk] != c.disk {
+			t.Errorf("%s: %d passed, %d lost to the disk; want %d and %d", name, of.Passed, of.Dropped[control.DropDisk], c.passed, c.disk)
 		}
 	}
 }

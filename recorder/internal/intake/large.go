@@ -6,11 +6,11 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
-// awaitChunk waits until a large message may be received and returns its chunk, nil if
-// it is not wanted any more. mu is held.
+// awaitChunk waits until a large message may be received and returns its chunk; nil if the topic is no longer
+// recorded. mu is held.
 func (f *LargeFrame) awaitChunk(size, first int) *memory.Chunk {
 	in := f.link.In
-	in.SealOpen() // so that the memory of the open chunk comes back
+	in.sealOpen() // so that the memory of the open chunk comes back
 	defer f.endWait()
 	if f.startWait(); !f.awaitLease() {
 		return nil
@@ -26,8 +26,8 @@ func (f *LargeFrame) awaitChunk(size, first int) *memory.Chunk {
 	return in.Pool.Get(first, first)
 }
 
-// awaitGrowth waits until a message that is received may take more bytes, and reports
-// whether it may. mu is held.
+// awaitGrowth waits until a message may take more bytes while it is received. It returns false if the topic is no
+// longer recorded. mu is held.
 func (f *LargeFrame) awaitGrowth(more int64) bool {
 	defer f.endWait()
 	f.startWait()
@@ -42,15 +42,16 @@ func (f *LargeFrame) startWait() {
 	f.Turn.Waiting, f.Turn.Proven = true, f.link.Connection.Proven
 }
 
-// endWait notes that f goes on, or is given up. mu is held.
+// endWait notes that f waits no longer. mu is held.
 func (f *LargeFrame) endWait() {
 	f.Turn.Waiting = false
-	f.link.Connection.Topic.EndWait(f.wait, time.Now())
-	f.wait = nil
+	if f.wait != nil {
+		f.link.Connection.Topic.EndWait(f.wait, time.Now())
+		f.wait = nil
+	}
 }
 
-// awaitLease waits for the turn of a message, and reports whether it has a lease: not if
-// it is not wanted any more. mu is held.
+// awaitLease waits until a message has a lease. It returns false if the topic is no longer recorded. mu is held.
 func (f *LargeFrame) awaitLease() bool {
 	in, t := f.link.In, f.link.Connection.Topic
 	in.Pool.Turns.Enqueue(&f.Turn)
@@ -64,9 +65,8 @@ func (f *LargeFrame) awaitLease() bool {
 	return false
 }
 
-// awaitMemory waits until a large message with a lease may take more bytes, and reports
-// whether it may; false means that it is not wanted any more. Shared chunks take no more
-// than their minimum meanwhile. mu is held.
+// awaitMemory waits until a large message with a lease may take more bytes. Shared chunks take no more than their
+// minimum meanwhile. It returns false if the topic is no longer recorded. mu is held.
 func (f *LargeFrame) awaitMemory(more int64) bool {
 	in, t := f.link.In, f.link.Connection.Topic
 	for {
@@ -77,7 +77,7 @@ func (f *LargeFrame) awaitMemory(more int64) bool {
 		if !in.accepts(t) {
 			return false
 		}
-		in.SealOpen()                              // otherwise the open chunk keeps its memory until it is old
+		in.sealOpen()                              // otherwise the open chunk keeps its memory until it is old
 		if c := in.Filling.TakeEmpty(); c != nil { // a chunk with connection records at most
 			in.Pool.Put(c)
 			continue

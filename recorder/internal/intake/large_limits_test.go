@@ -14,13 +14,13 @@ import (
 
 // largeOf is a large message of a link of its own, which needs so many bytes.
 func largeOf(in *Intake, need int64) *LargeFrame {
-	l := &Link{In: in, Connection: &account.Connection{Topic: new(Topic)}}
+	l := &Link{In: in, Connection: &account.Connection{Topic: new(account.Topic)}}
 	l.frame = LargeFrame{link: l, blocks: true, Turn: memory.Turn{Need: need}}
 	return &l.frame
 }
 
 // waits reports whether a link of a topic waits. The caller has the lock.
-func waits(t *Topic) bool { return t.HeldUp(time.Now().Add(time.Hour)) >= time.Hour }
+func waits(t *account.Topic) bool { return t.HeldUp(time.Now().Add(time.Hour)) >= time.Hour }
 
 // TestLatchedMessagesBesideLargeOnes: where links wait, latched messages leave half of the buffer to
 // large ones, whether there are some or not.

@@ -24,20 +24,20 @@ type Link struct {
 	Publisher  *loss.Publisher
 	seq        *loss.Sequence // nil if the messages have no numbers
 	frame      LargeFrame     // the large message that is under way
-	Watched    watchedFrame
+	watched    watchedFrame
 }
 
 // Frames implements tcpros.LinkSink.
 func (l *Link) Frames(run []byte, count int, received time.Time) {
 	if l.seq != nil {
-		l.CountMissed(l.seq.Run(run, count))
+		l.countMissed(l.seq.Run(run, count))
 	}
 	l.In.append(l.Connection, run, count, received)
 }
 
-// LargeOverhead is room for the records around a large frame in its chunk: its
+// largeOverhead is room for the records around a large frame in its chunk: its
 // connection, its own header, the chunk's header and index.
-const LargeOverhead = 16 << 10
+const largeOverhead = 16 << 10
 
 // trusted is how many bytes of an announced message are counted before they arrive.
 const trusted = 1 << 20
@@ -54,15 +54,15 @@ func (l *Link) Large(frameBytes int) tcpros.LargeFrame {
 	case f == nil:
 		l.seq.Unseen()
 	default:
-		l.Watched = watchedFrame{LargeFrame: f, link: l}
-		return &l.Watched
+		l.watched = watchedFrame{LargeFrame: f, link: l}
+		return &l.watched
 	}
 	return f
 }
 
-// takeLarge gives a large message a chunk of its own, into which it is read straight
-// from the socket: no copy, and no other topic waits for it. What was announced counts as
-// it arrives, whatever happens when the buffer is full: a false claim costs nothing.
+// takeLarge gives a large message a chunk of its own, into which the message is read straight from the socket:
+// nothing is copied, and no other topic waits. Bytes count for the buffer as they arrive, not when they are
+// announced: a false announcement costs nothing.
 func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	in, c := l.In, l.Connection
 	in.Mu.Lock()
@@ -82,7 +82,7 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	}
 	f := &l.frame
 	*f = LargeFrame{link: l, size: frameBytes, blocks: in.Pool.Blocks && !idle}
-	size := frameBytes + LargeOverhead + c.Bytes
+	size := frameBytes + largeOverhead + c.Bytes
 	f.Turn.Need = in.Pool.Weight(size)
 	if most := in.Pool.MostLarge(); most >= 0 && f.Turn.Need > most {
 		if idle {
@@ -108,7 +108,7 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	case f.blocks || idle:
 		in.countUnwanted(c)
 	default:
-		c.Topic.Drop(account.DropBufferFull, 1)
+		c.Topic.Drop(control.DropBufferFull, 1)
 	}
 	return nil
 }
@@ -116,9 +116,9 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 // begin starts the message in its chunk. Mu of the intake is held.
 func (f *LargeFrame) begin() {
 	in, c := f.link.In, f.link.Connection
-	// nil makes the chunk hold the record: it may be given up, so each one does until
-	// the record is safely in another. Where that costs less than a percent each one
-	// does anyway, and belongs to whatever file is written when it is complete.
+	// Without records the chunk gets the connection record. A message may be given up, so each chunk has the
+	// record until an earlier chunk of the file has it for certain. Where the record is less than a percent of
+	// the message, each chunk has it, and may go into whatever file is written when the message is complete.
 	var records *chunk.Records
 	if c.HasRecord(in.Rotation.Part()) && c.Bytes*recordShare > f.size {
 		records, f.relies = in.Filling.Records, true
@@ -137,16 +137,16 @@ func (l *Link) Closed(err error) {
 	l.Publisher.End(err, time.Now())
 	switch {
 	case errors.Is(err, tcpros.ErrTooLarge):
-		l.Connection.Topic.Drop(account.DropOversize, 1)
+		l.Connection.Topic.Drop(control.DropOversize, 1)
 	case errors.Is(err, tcpros.ErrStalled):
-		l.Connection.Topic.Drop(account.DropLink, 1)
+		l.Connection.Topic.Drop(control.DropLink, 1)
 	}
 }
 
 // Lost implements tcpros.LostSink: UDPROS has lost messages.
 func (l *Link) Lost(messages int) {
 	l.In.Mu.Lock()
-	l.Connection.Topic.Drop(account.DropUDP, uint64(messages))
+	l.Connection.Topic.Drop(control.DropUDP, uint64(messages))
 	l.In.Mu.Unlock()
 }
 
@@ -187,7 +187,7 @@ func (f *LargeFrame) grow(count int64) bool {
 		return true
 	}
 	if in.accepts(t) {
-		t.Drop(account.DropBufferFull, 1)
+		t.Drop(control.DropBufferFull, 1)
 	} else {
 		in.countUnwanted(f.link.Connection)
 	}
@@ -195,7 +195,7 @@ func (f *LargeFrame) grow(count int64) bool {
 	return false
 }
 
-// giveUp takes the message out of its chunk and gives that back. Mu of the intake is held.
+// giveUp takes the message out of its chunk and gives the chunk back. Mu of the intake is held.
 func (f *LargeFrame) giveUp() {
 	in := f.link.In
 	f.Turn.Chunk.Builder.AbortMessage()
@@ -224,7 +224,7 @@ func (f *LargeFrame) Commit(received time.Time) {
 	in.commit(f.detachChunk(), c, f.size-4, received, stored)
 }
 
-// latest returns a copy of a latching publisher's message, if there is memory for it.
+// latest returns a copy of the frame of a latching publisher; nil if there is no memory for a copy.
 func (f *LargeFrame) latest() []byte {
 	in, c := f.link.In, f.link.Connection
 	if !c.Latching {
@@ -239,7 +239,7 @@ func (f *LargeFrame) latest() []byte {
 	return bytes.Clone(f.Turn.Chunk.Builder.Frame())
 }
 
-// detachChunk gives the chunk away. Mu of the intake is held.
+// detachChunk returns the chunk, which the message has no longer. Mu of the intake is held.
 func (f *LargeFrame) detachChunk() *memory.Chunk {
 	c := f.Turn.Chunk
 	f.Turn.Chunk = nil // the link must not keep a buffer that is let go
@@ -249,8 +249,8 @@ func (f *LargeFrame) detachChunk() *memory.Chunk {
 	return c
 }
 
-// commit hands on a chunk with one large message. stored says that the record of its
-// connection is in it or in an earlier one of the file. mu is held.
+// commit submits a chunk with one large message. stored says that the chunk, or an earlier chunk of the file, has
+// the record of the connection. mu is held.
 func (in *Intake) commit(chunk *memory.Chunk, c *account.Connection, payload int, received time.Time, stored bool) {
 	if !in.accepts(c.Topic) {
 		in.countUnwanted(c)
@@ -258,7 +258,7 @@ func (in *Intake) commit(chunk *memory.Chunk, c *account.Connection, payload int
 		return
 	}
 	if in.Filling.Has(c.Conn.ID) {
-		in.SealOpen() // the earlier messages of this publisher come first in the file
+		in.sealOpen() // the earlier messages of this publisher come first in the file
 	}
 	if stored {
 		c.NoteRecord(in.Rotation.Part())
@@ -271,12 +271,12 @@ func (in *Intake) commit(chunk *memory.Chunk, c *account.Connection, payload int
 	in.checkSize(received)
 }
 
-// countUnwanted counts one message that is not wanted. mu is held.
+// countUnwanted counts one message that is not recorded. mu is held.
 func (in *Intake) countUnwanted(c *account.Connection) {
 	switch {
 	case in.Mode.Full || c.Topic.AtLimit(): // it is not wanted
 	case in.Mode.Ended:
-		c.Topic.Drop(account.DropDisk, 1)
+		c.Topic.Drop(control.DropDisk, 1)
 	default:
 		c.NoteUnrecorded(1)
 	}
@@ -316,15 +316,15 @@ func (f *watchedFrame) Commit(received time.Time) {
 	if len(f.head) < 8 {
 		w.Unseen()
 	} else {
-		f.link.CountMissed(w.Step(binary.LittleEndian.Uint32(f.head[4:])))
+		f.link.countMissed(w.Step(binary.LittleEndian.Uint32(f.head[4:])))
 	}
 	f.head = nil
 	f.LargeFrame.Commit(received)
 }
 
-// CountMissed counts n messages that never arrived; a negative n takes back messages that were counted
+// countMissed counts n messages that never arrived; a negative n takes back messages that were counted
 // by mistake. Messages that would not have been recorded do not count.
-func (l *Link) CountMissed(n int) {
+func (l *Link) countMissed(n int) {
 	if n == 0 {
 		return
 	}
@@ -332,6 +332,6 @@ func (l *Link) CountMissed(n int) {
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	if l.Publisher.AddMissed(n, in.accepts(l.Connection.Topic)) {
-		signal(in.Verifications)
+		signal(in.verifications)
 	}
 }

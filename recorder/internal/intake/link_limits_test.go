@@ -13,7 +13,7 @@ import (
 
 // bareLink is a link of an intake without a file, whose connection record takes so many bytes.
 func bareLink(in *Intake, recordBytes int) *Link {
-	return &Link{In: in, Connection: &account.Connection{Source: latch.Source{Conn: testlink.Connection(), Bytes: recordBytes}, Topic: new(Topic)}}
+	return &Link{In: in, Connection: &account.Connection{Source: latch.Source{Conn: testlink.Connection(), Bytes: recordBytes}, Topic: new(account.Topic)}}
 }
 
 // TestLargestMessage: one that fits the whole buffer with its connection record and what is
@@ -27,13 +27,13 @@ func TestLargestMessage(t *testing.T) {
 		if blocks {
 			most = budget / 2
 		}
-		for size, want := range map[int]bool{most - LargeOverhead - record: true, most - LargeOverhead - record + 1: false} {
+		for size, want := range map[int]bool{most - largeOverhead - record: true, most - largeOverhead - record + 1: false} {
 			in := bareIntake(budget, 100)
 			in.Pool.Blocks = blocks
 			l := bareLink(in, record)
 			in.Account.Topics = append(in.Account.Topics, l.Connection.Topic)
 			f := l.Large(size)
-			if got := l.Connection.Topic.Dropped[account.DropOversize]; (f != nil) != want || (got == 0) != want {
+			if got := l.Connection.Topic.Dropped[control.DropOversize]; (f != nil) != want || (got == 0) != want {
 				t.Errorf("links wait %v: a message of %d bytes is received: %v, %d were too large", blocks, size, f != nil, got)
 			}
 			if f != nil {
@@ -72,7 +72,7 @@ func TestLargeMessageTakesAFreeBuffer(t *testing.T) {
 	in.Pool.Put(free)
 	l := bareLink(in, 100)
 	l.Connection.Proven = true
-	if l.Large(2<<20 - LargeOverhead - 1000); l.frame.Turn.Chunk != free {
+	if l.Large(2<<20 - largeOverhead - 1000); l.frame.Turn.Chunk != free {
 		t.Error("it has another buffer")
 	}
 }
@@ -152,7 +152,7 @@ func TestMessageThatGrows(t *testing.T) {
 				in.Pool.Held = max(in.Pool.Held, budget-c.left)
 			}
 		}
-		if got := l.Connection.Topic.Dropped[account.DropBufferFull]; took != (c.dropped == 0) || got != c.dropped {
+		if got := l.Connection.Topic.Dropped[control.DropBufferFull]; took != (c.dropped == 0) || got != c.dropped {
 			t.Errorf("%s: received %v, %d dropped; want %d", name, took, got, c.dropped)
 		}
 	}

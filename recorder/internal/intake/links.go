@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -16,14 +17,11 @@ type Links struct{ in *Intake }
 // ErrEnded refuses links that open too late.
 var ErrEnded = errors.New("the recording has ended")
 
-// Topic is the account of a topic, as the users of doors know it.
-type Topic = account.Topic
-
 // Links returns the door for subscriptions.
 func (in *Intake) Links() Links { return Links{in} }
 
 // Limited returns a channel that gets a token when a topic reaches its limit.
-func (d Links) Limited() <-chan struct{} { return d.in.Limited }
+func (d Links) Limited() <-chan struct{} { return d.in.limited }
 
 // NewTopic returns an account that is not listed yet.
 func (d Links) NewTopic(name string) *account.Topic { return d.in.Account.NewTopic(name) }
@@ -78,7 +76,7 @@ func (d Links) ReachedLimit(t *account.Topic) bool {
 	return t.AtLimit()
 }
 
-// LeaveTopic releases what is kept of a topic without links, but for its account.
+// LeaveTopic releases the accounts of the publishers of a topic without links. The account of the topic stays.
 func (d Links) LeaveTopic(t *account.Topic) {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
@@ -86,7 +84,7 @@ func (d Links) LeaveTopic(t *account.Topic) {
 }
 
 // NoteWaiting notes what topics wait for at the end of the recording.
-func (d Links) NoteWaiting(waiting map[*account.Topic]account.Waiting) {
+func (d Links) NoteWaiting(waiting map[*account.Topic]control.Waiting) {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
 	for t, w := range waiting {
@@ -107,7 +105,7 @@ func (d Links) NoteUnread(now, ever string) {
 func (d Links) UnblockLinks() {
 	in := d.in
 	in.Mu.Lock()
-	in.SealOpen()
+	in.sealOpen()
 	in.Pool.SetBudget(-1)
 	in.Mu.Unlock()
 }
@@ -126,8 +124,8 @@ func (in *Intake) connect(t *account.Topic, c *account.Connection, info tcpros.L
 	again := pub.URI == account.Clip(info.PublisherURI)
 	pub.Open(again, in.accepts(c.Topic), time.Now())
 	l := &Link{In: in, Connection: c, Publisher: pub}
-	// rospy sends a copy under a number of its own to each new subscriber of a latched
-	// topic, which nobody else gets. UDPROS counts what it loses itself.
+	// rospy sends each new subscriber of a latched topic a copy with a number that no other subscriber sees.
+	// UDPROS counts its losses itself.
 	if !c.Conn.Header.Latching() && info.Transport != "UDPROS" && loss.Numbered(c.Conn.Header.MessageDefinition()) {
 		l.seq = pub.Watch(again)
 	}

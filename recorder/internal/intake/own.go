@@ -11,9 +11,9 @@ import (
 // OwnType is the type of messages that the recorder itself publishes.
 type OwnType struct{ Name, MD5Sum, Definition string }
 
-// BackdateLimit is how far back MarkAt reaches. Messages of the past belong to files and
+// backdateLimit is how far back MarkAt reaches. Messages of the past belong to files and
 // snapshots that may be closed.
-const BackdateLimit = time.Minute
+const backdateLimit = time.Minute
 
 // OpenMarks makes the link that marks come on, if they could be recorded now.
 func (d Links) OpenMarks(topic string, typ OwnType) (*Link, error) {
@@ -38,13 +38,13 @@ func (d Links) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error)
 	}
 	in.rotateIfDue(time.Now())
 	if in.Filling.Open == nil {
-		in.WaitForChunk(c.Topic) // a file may begin meanwhile
+		in.waitForChunk(c.Topic) // a file may begin meanwhile
 		if err := in.Mode.CanMark(); err != nil {
 			return time.Time{}, err
 		}
 	}
 	now := time.Now()
-	ago := min(max(now.Sub(at), 0), BackdateLimit)
+	ago := min(max(now.Sub(at), 0), backdateLimit)
 	stamp := in.cfg.Sim.At(now)
 	if in.cfg.Sim == nil { // a simulation may run at any rate
 		begun := in.Mode.Begun

@@ -13,11 +13,11 @@ func (in *Intake) checkSize(now time.Time) {
 	switch {
 	case in.Rotation.Left() >= 0:
 	case in.Rotation.Splits():
-		in.NextFile(now)
+		in.nextFile(now)
 	case !in.Mode.Full:
 		in.Mode.Full = true
 		in.Room.Broadcast()
-		in.Filled <- struct{}{} // never blocks: this is the only token
+		in.filled <- struct{}{} // never blocks: this is the only token
 	}
 }
 
@@ -30,25 +30,25 @@ func (in *Intake) passed(now time.Time) time.Time {
 // rotateIfDue begins the next file, and ends a snapshot, where that is due. mu is held.
 func (in *Intake) rotateIfDue(now time.Time) {
 	if in.Rotation.Due(in.cfg.Sim.Steady(now)) {
-		in.NextFile(now)
+		in.nextFile(now)
 	}
 	if in.Ring.Due(now) {
 		in.endSnapshot()
 	}
 }
 
-// NextFile begins the next file where a limit of the present one is reached, but not
-// while nothing is recorded: the first message afterwards will. mu is held.
-func (in *Intake) NextFile(now time.Time) {
+// nextFile begins the next file because a limit of the present file is reached. While nothing is recorded it does
+// nothing: the first message afterwards begins the file. mu is held.
+func (in *Intake) nextFile(now time.Time) {
 	if in.Mode.Records() {
-		in.Rotate(now)
+		in.rotate(now)
 	}
 }
 
-// fileStart returns how a file, or what follows a pause, begins now, with the latched
-// messages of all connections or of those that want says. mu is held.
+// fileStart returns how a file, or the time after a pause, begins now: with the latched messages of all
+// connections, or of those that pass want if want is not nil. mu is held.
 func (in *Intake) fileStart(now time.Time, want func(*latch.Source) bool) *command.FileStart {
-	o := &command.FileStart{At: now, Stamp: rosbag.TimeOf(in.cfg.Sim.At(now)), Part: in.Rotation.Part(), Latched: in.LatchedAtFile(want)}
+	o := &command.FileStart{At: now, Stamp: rosbag.TimeOf(in.cfg.Sim.At(now)), Part: in.Rotation.Part(), Latched: in.latchedAtFile(want)}
 	for _, l := range o.Latched {
 		if l.Missed {
 			o.Missed = append(o.Missed, l)
@@ -60,9 +60,9 @@ func (in *Intake) fileStart(now time.Time, want func(*latch.Source) bool) *comma
 	return o
 }
 
-// LatchedAtFile returns the latched messages that a file begins with: of all publishers, or of those
-// that pass want if it is not nil. mu is held.
-func (in *Intake) LatchedAtFile(want func(*latch.Source) bool) []*latch.Message {
+// latchedAtFile returns the latched messages that a file begins with: of all publishers, or of those
+// that pass want if want is not nil. mu is held.
+func (in *Intake) latchedAtFile(want func(*latch.Source) bool) []*latch.Message {
 	all := in.Latched.AtFile(in.Account.Sources(), want)
 	for _, l := range all {
 		in.Account.Connections.Of(l.Conn).NoteWritten(in.Rotation.Part())
@@ -70,11 +70,11 @@ func (in *Intake) LatchedAtFile(want func(*latch.Source) bool) []*latch.Message 
 	return all
 }
 
-// Rotate makes all messages from now on go into the next file. The writer opens it
-// when it has written what is queued. mu is held.
-func (in *Intake) Rotate(now time.Time) *command.Command {
+// rotate makes all messages from now on go into the next file, which the sink opens when it has written what is
+// queued. mu is held.
+func (in *Intake) rotate(now time.Time) *command.Command {
 	now = in.Filling.Later(now)
-	in.SealOpen()
+	in.sealOpen()
 	in.Rotation.Advance(in.passed(now))
 	in.Filling.BeginFile(in.sealLimit())
 	return in.Enqueue(&command.Command{Kind: command.Rotate, Start: in.fileStart(now, nil)})

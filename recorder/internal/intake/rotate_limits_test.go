@@ -20,7 +20,7 @@ func TestNoNextFile(t *testing.T) {
 		p := bareIntake(-1, 800)
 		p.Mode.State = control.StateRecording
 		set(p)
-		p.NextFile(time.Now())
+		p.nextFile(time.Now())
 		if began := p.Rotation.Part() == 1; began != (name == "recording") {
 			t.Errorf("%s: the next file began: %v", name, began)
 		}

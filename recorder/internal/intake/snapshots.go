@@ -5,7 +5,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -29,16 +28,13 @@ func (d Snapshots) LatchingOf(c *chunk.Sealed) map[rosbag.ConnID]*latch.Source {
 	return d.in.Account.LatchingOf(c)
 }
 
-// ChunkBytes returns the size at which chunks are sealed.
-func (d Snapshots) ChunkBytes() int { return d.in.Pool.ChunkBytes }
-
 // Simulated reports whether the recording goes by a clock of the graph.
 func (d Snapshots) Simulated() bool { return d.in.cfg.Sim != nil }
 
 // Stamp returns the time of the recording at now.
 func (d Snapshots) Stamp(now time.Time) time.Time { return d.in.cfg.Sim.At(now) }
 
-// RepeatedInSnapshot accounts for latched messages that were written to a snapshot.
+// RepeatedInSnapshot counts the latched messages of a chunk that was written to a snapshot.
 func (d Snapshots) RepeatedInSnapshot(c *chunk.Sealed) {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
@@ -72,7 +68,7 @@ func (d Snapshots) GoBy(c *latch.Chunk) {
 
 // LoseFromSnapshot counts the messages of a chunk that should be in a snapshot and are not,
 // where nothing else is written.
-func (d Snapshots) LoseFromSnapshot(c *chunk.Sealed, cause account.DropCause) {
+func (d Snapshots) LoseFromSnapshot(c *chunk.Sealed, cause control.DropCause) {
 	d.in.Mu.Lock()
 	defer d.in.Mu.Unlock()
 	d.in.Account.Lost(c, cause)
@@ -165,7 +161,7 @@ func (d Snapshots) BeginSnapshot(sn *ring.Taking) bool {
 	if in.Mode.Ended {
 		return false
 	}
-	in.SealOpen()
+	in.sealOpen()
 	sn.State = latch.AtTrigger(in.Account.Sources())
 	in.Ring.Begin(sn)
 	in.Enqueue(&command.Command{Kind: command.Snapshot, Taking: sn})
@@ -189,7 +185,7 @@ func (d Snapshots) RequestSnapshot(at time.Time) {
 	in.Mu.Unlock()
 }
 
-// EndRequest ends what RequestSnapshot has begun: the ring gives up chunks again.
+// EndRequest ends the request of RequestSnapshot: the ring gives up chunks again.
 func (d Snapshots) EndRequest() {
 	in := d.in
 	in.Mu.Lock()
@@ -215,11 +211,11 @@ func (d Snapshots) SnapshotClosed() {
 	in.Mu.Unlock()
 }
 
-// endSnapshot ends the snapshot that is being taken, if there is one, with what was received
-// until now. Mu is held.
+// endSnapshot ends the snapshot that is being taken, if there is one. Messages that were received until now belong
+// to the snapshot. mu is held.
 func (in *Intake) endSnapshot() {
 	if sn := in.Ring.End(); sn != nil {
-		in.SealOpen()
+		in.sealOpen()
 		in.Enqueue(&command.Command{Kind: command.EndSnapshot, Taking: sn})
 	}
 }

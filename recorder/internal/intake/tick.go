@@ -8,13 +8,13 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/news"
 )
 
-// Tick seals an old chunk, begins a new file when it is time and tells the news.
+// Tick seals an old chunk, begins the next file and ends a snapshot where that is due, and logs news.
 func (in *Intake) Tick(now time.Time) {
 	in.Mu.Lock()
 	in.Rotation.Schedule(in.passed(now))
 	in.rotateIfDue(now)
 	if in.Filling.Old(now, in.cfg.Flush) {
-		in.SealOpen()
+		in.sealOpen()
 	}
 	in.Pool.Turns.Expire(now)
 	told := news.News{Ring: in.Ring.TakeShortage(now), Latched: in.Latched.TakeShortage()}
@@ -31,10 +31,10 @@ func (in *Intake) Tick(now time.Time) {
 	told.Log(in.cfg.Log)
 }
 
-// Close ends the intake and queues the rest of it.
+// Close ends the intake: it queues the open chunk, the end of a snapshot and the account of losses.
 func (in *Intake) Close() {
 	in.Mu.Lock()
-	in.SealOpen()
+	in.sealOpen()
 	in.endSnapshot()
 	in.Mode.Ended = true
 	in.Enqueue(&command.Command{Kind: command.Report})
@@ -46,7 +46,7 @@ func (in *Intake) Close() {
 	in.queue.Close()
 }
 
-// Abandon ends the intake and counts as lost what is not in a file.
+// Abandon ends the intake and counts messages as lost that are not in a file.
 func (in *Intake) Abandon() {
 	in.Mu.Lock()
 	in.Mode.Ended = true
@@ -57,8 +57,8 @@ func (in *Intake) Abandon() {
 	in.Room.Broadcast()
 }
 
-// ReleaseGone forgets what is not needed of publishers that are gone: the oldest latched
-// messages, connections and accounts. mu is held.
+// ReleaseGone releases the oldest latched messages, connections and accounts of publishers that are gone. mu is
+// held.
 func (in *Intake) ReleaseGone(now time.Time) {
 	needed := in.needed
 	if in.Ring.Writing() { // the file of a snapshot has connections, too

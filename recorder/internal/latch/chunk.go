@@ -41,9 +41,9 @@ func NewChunk(c *memory.Chunk, counted int64, own []byte) *Chunk {
 		return kept
 	}
 	sealed := *c.Sealed // which goes back with its buffer
-	sealed.Record = append(own, c.Sealed.Record...)
-	sealed.Counts, sealed.PayloadBytes = slices.Clone(sealed.Counts), slices.Clone(sealed.PayloadBytes)
-	kept.Sealed, kept.Buffer, kept.Memory, kept.Weight = &sealed, nil, sealed.Record, int64(cap(sealed.Record))
+	own = append(own, c.Sealed.Record...)
+	sealed.Record, sealed.Counts, sealed.PayloadBytes = own, slices.Clone(sealed.Counts), slices.Clone(sealed.PayloadBytes)
+	kept.Sealed, kept.Buffer, kept.Memory, kept.Weight = &sealed, nil, own, int64(cap(own))
 	return kept
 }
 

@@ -59,6 +59,13 @@ func TestNotes(t *testing.T) {
 	if want := int64(2*Overhead + 2*(4+12) + 2*(4+11)); counted != want {
 		t.Errorf("the copies count %d bytes, want %d", counted, want)
 	}
+	kept := NewChunk(c, 5000, nil)
+	if kept.Note(notes, true); kept.Bytes() != 5000+counted {
+		t.Errorf("a chunk with copies counts %d bytes", kept.Bytes())
+	}
+	if kept.Note(notes, false); kept.Bytes() != 5000 {
+		t.Errorf("a chunk that notes refer to counts %d bytes", kept.Bytes())
+	}
 	if none, counted := w.Notes(c, nil); none != nil || counted != 0 {
 		t.Errorf("without latching connections: %d notes that count %d bytes", len(none), counted)
 	}
@@ -164,6 +171,26 @@ func TestLatestMessageComesFirst(t *testing.T) {
 		w.ForgetStart(b)
 		w.Forget(c)
 		w.check(t, name+", at the end", 0, 0)
+	}
+}
+
+// TestChunkInUseDoesNotYield: the memory of a chunk does not come back with one of two messages that refer to the
+// chunk, nor while a snapshot has the chunk.
+func TestChunkInUseDoesNotYield(t *testing.T) {
+	t.Parallel()
+	for name, needed := range map[string]func(w *world, c *Chunk, b *Source){
+		"nobody":          func(w *world, c *Chunk, _ *Source) { w.Leave(c) },
+		"another message": func(w *world, c *Chunk, b *Source) { w.Leave(c); w.start[b].retain() },
+		"a snapshot":      func(w *world, _ *Chunk, _ *Source) { w.mem.ToLatched(100) }, // as much as in the other cases
+	} {
+		w, a, b, c := newWorld(10_000), source(0, "/a"), source(1, "/b"), source(2, "/c")
+		kept := w.inRing(false, copyOf(a, 0), copyOf(b, 0))
+		w.Pass(kept)
+		needed(w, kept, b)
+		w.Remember(c, make([]byte, 2475)) // half of what a shared chunk leaves
+		if want := name == "nobody"; w.Holds(c) != want || w.Holds(a) == want {
+			t.Errorf("needed by %s: the later message is remembered: %v, the one before: %v", name, w.Holds(c), w.Holds(a))
+		}
 	}
 }
 

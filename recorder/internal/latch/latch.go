@@ -1,7 +1,7 @@
 // Package latch keeps the latest message of each latching publisher, for the files and the snapshots
-// that begin later. It is pure: the caller has the lock, which is that of the intake. The frame of a
-// Message that a caller was given may be read without the lock. The intake and the ring use latch, and
-// whoever writes the messages.
+// that begin later. The package is pure: the caller has the lock of the intake. The frame of a Message
+// that a caller was given may be read without the lock. The intake and the ring use latch, and whoever
+// writes the messages.
 package latch
 
 import (
@@ -72,7 +72,7 @@ type Store struct {
 // Shortage is what could not be kept for want of memory.
 type Shortage struct {
 	Text  string // empty for nothing
-	Topic string // empty if several topics are concerned
+	Topic string
 }
 
 // New returns an empty store. off says that files do not begin with latched messages.
@@ -85,7 +85,7 @@ func (m *Store) TakeShortage() Shortage {
 	return s
 }
 
-// noteShortage notes why latched messages are not repeated, if it is the first reason.
+// noteShortage notes a shortage, if it is the first one.
 func (m *Store) noteShortage(text, topic string) {
 	if !m.short {
 		m.short, m.shortage = true, Shortage{text, topic}
@@ -163,7 +163,7 @@ func (m *Store) Release(all []*Message) {
 	}
 }
 
-// AtFile returns the latched messages of all publishers, or of those that pass want if it is not nil, for
+// AtFile returns the latched messages of all publishers, or of those that pass want if want is not nil, for
 // a file that begins now. The caller releases the messages. Of a publisher that has come back with another
 // header only the connection with the latest message counts.
 func (m *Store) AtFile(sources []*Source, want func(*Source) bool) []*Message {

@@ -117,6 +117,29 @@ func TestLatestMessageTakesThePlace(t *testing.T) {
 	w.check(t, "longer", 24, 24)
 }
 
+// TestSameLengthAllocatesNothing: in steady state messages take the memory of the ones before.
+func TestSameLengthAllocatesNothing(t *testing.T) {
+	w, c, message := newWorld(10_000), source(0, "/a"), make([]byte, 64)
+	w.Remember(c, message)
+	if n := testing.AllocsPerRun(100, func() { w.Remember(c, message) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestFirstShortageIsTold, and no other: more of them would say the same.
+func TestFirstShortageIsTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(10_000)
+	w.Remember(source(0, "/a"), make([]byte, 10_000))
+	if w.TakeShortage() == (Shortage{}) {
+		t.Error("not told")
+	}
+	w.Remember(source(1, "/b"), make([]byte, 10_000))
+	if s := w.TakeShortage(); s != (Shortage{}) {
+		t.Errorf("told again: %+v", s)
+	}
+}
+
 // TestReserveThenKeep: a message that is copied without the lock counts from Reserve on.
 func TestReserveThenKeep(t *testing.T) {
 	t.Parallel()

@@ -66,12 +66,8 @@ func (s *State) AddCut(all []*Message) {
 func (s *State) Latest(begin time.Time, seen map[rosbag.ConnID]bool) []*Message {
 	newest := map[publisher]*Message{}
 	offer := func(l *Message) { newest[l.publisher()] = l }
-	known := map[*Source]bool{}
-	for _, l := range s.recorded {
-		known[l.Source] = true
-	}
 	for _, l := range s.atTrigger {
-		if !known[l.Source] && !seen[l.Conn.ID] { // it came in a pause, at the latest, or there was no memory before
+		if !seen[l.Conn.ID] { // for publishers of whom nothing is recorded: it came in a pause, or there was no memory
 			offer(l)
 		}
 	}

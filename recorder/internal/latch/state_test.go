@@ -33,7 +33,10 @@ func TestWhatIsLatchedWhereASnapshotBegins(t *testing.T) {
 			before: []int{0}, last: map[int]bool{0: true}, latest: time.Minute, want: "last 0",
 		},
 		"not that of a pause within the snapshot": {before: []int{0}, last: map[int]bool{0: true}, latest: time.Second, want: "before 0"},
-		"one of each publisher":                   {before: []int{0}, last: map[int]bool{2: false}, want: "last 2, before 0"},
+		"not a latest that was recorded, however long ago": {
+			before: []int{0}, last: map[int]bool{0: false}, latest: time.Minute, want: "before 0",
+		},
+		"one of each publisher": {before: []int{0}, last: map[int]bool{2: false}, want: "last 2, before 0"},
 	} {
 		w := newWorld(-1)
 		sources := []*Source{source(0, "/a"), source(1, "/a"), source(2, "/b")}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // Grace is how long after the end of a link the master is asked.
@@ -49,7 +51,7 @@ type Publisher struct {
 // same process has the other end.
 func (u *Publisher) Watch(again bool) *Sequence {
 	if again && u.sequence != nil && u.Links == 1 {
-		u.sequence.Reopened()
+		u.sequence.reopened()
 	} else {
 		u.sequence, u.judged, u.foreign = new(Sequence), false, false
 	}
@@ -136,18 +138,9 @@ func (u *Publisher) without(now time.Time) time.Duration {
 	return u.away
 }
 
-// Account is what is known to be lost of one publisher.
-type Account struct {
-	Missed      uint64 // messages that it numbered and that never arrived
-	LinksLost   int
-	Reconnected int           // links that came back and were not lost
-	Without     time.Duration // time without a link for either
-	Away        bool          // the last link that was lost did not come back
-}
-
-// Account returns what is known at now.
-func (u *Publisher) Account(now time.Time) Account {
-	return Account{u.missed, u.lost, u.back, u.without(now), u.gone}
+// Summary returns what is known to be lost of the publisher at now.
+func (u *Publisher) Summary(now time.Time) control.PublisherSummary {
+	return control.PublisherSummary{CallerID: u.ID, Missed: u.missed, LinksLost: u.lost, Reconnected: u.back, Without: u.without(now), Away: u.gone}
 }
 
 // News is what has not been reported of a publisher yet.

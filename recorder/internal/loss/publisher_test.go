@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -125,8 +126,8 @@ func TestMissedOfAPublisher(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	u := new(Publisher)
-	if u.AddMissed(3, false) || u.Unverified() || u.Account(now).Missed != 0 {
-		t.Errorf("messages that nobody wanted count: %+v", u.Account(now))
+	if u.AddMissed(3, false) || u.Unverified() || u.Summary(now).Missed != 0 {
+		t.Errorf("messages that nobody wanted count: %+v", u.Summary(now))
 	}
 	if !u.AddMissed(3, true) || !u.Unverified() {
 		t.Error("nothing is to be verified after a gap")
@@ -138,8 +139,8 @@ func TestMissedOfAPublisher(t *testing.T) {
 		t.Error("a publisher with a gap that was not reported is settled")
 	}
 	u.Judge(false)
-	if u.Unverified() || u.Account(now).Missed != 3 {
-		t.Errorf("after the verification: %+v", u.Account(now))
+	if u.Unverified() || u.Summary(now).Missed != 3 {
+		t.Errorf("after the verification: %+v", u.Summary(now))
 	}
 	if n, some := u.News(now); !some || n.Missed != 3 {
 		t.Errorf("news %+v, want 3 missed", n)
@@ -147,16 +148,16 @@ func TestMissedOfAPublisher(t *testing.T) {
 	if !u.Settled(now) {
 		t.Error("not settled, though all is known and was reported")
 	}
-	if u.AddMissed(2, true) || u.AddMissed(-1, true) || u.Account(now).Missed != 4 {
-		t.Errorf("2 more and 1 less: %+v", u.Account(now))
+	if u.AddMissed(2, true) || u.AddMissed(-1, true) || u.Summary(now).Missed != 4 {
+		t.Errorf("2 more and 1 less: %+v", u.Summary(now))
 	}
-	if u.AddMissed(-10, false); u.Account(now).Missed != 0 {
-		t.Errorf("more taken back than there was: %+v", u.Account(now))
+	if u.AddMissed(-10, false); u.Summary(now).Missed != 0 {
+		t.Errorf("more taken back than there was: %+v", u.Summary(now))
 	}
 	u.AddMissed(5, true)
 	u.Judge(true)
-	if u.AddMissed(5, true) || u.Account(now).Missed != 0 {
-		t.Errorf("gaps in the numbers of others count: %+v", u.Account(now))
+	if u.AddMissed(5, true) || u.Summary(now).Missed != 0 {
+		t.Errorf("gaps in the numbers of others count: %+v", u.Summary(now))
 	}
 }
 
@@ -216,7 +217,7 @@ func TestNewsOfLinks(t *testing.T) {
 	if n, some := u.News(at.Add(time.Hour)); some {
 		t.Errorf("news twice: %+v", n)
 	}
-	if got, want := u.Account(at), (Account{LinksLost: 1, Without: 20 * time.Second}); got != want {
+	if got, want := u.Summary(at), (control.PublisherSummary{LinksLost: 1, Without: 20 * time.Second}); got != want {
 		t.Errorf("account %+v, want %+v", got, want)
 	}
 	if !u.Settled(at) {

@@ -102,9 +102,9 @@ func (w *Sequence) restart(seq uint32) {
 // Unseen counts a message that came without its number being read.
 func (w *Sequence) Unseen() { w.last++ }
 
-// Reopened prepares for another link to the same process. Its numbers go on, unless it
+// reopened prepares for another link to the same process. Its numbers go on, unless it
 // began to publish anew.
-func (w *Sequence) Reopened() {
+func (w *Sequence) reopened() {
 	if w.holes = 0; w.believed() {
 		w.first = w.last + 1
 	}

@@ -68,7 +68,7 @@ func TestSeqAgain(t *testing.T) {
 	for first, want := range map[uint32]int{10: 0, 15: 5, 0: 0, 9: 0} {
 		var w Sequence
 		w.Run(testlink.Numbered(testlink.Count(0, 10)...), 10)
-		w.Reopened()
+		w.reopened()
 		got := w.Run(testlink.Numbered(testlink.Count(first, 10)...), 10)
 		got += w.Run(testlink.Numbered(first+10, first+12), 2) // also believed afterwards
 		if got != want+1 {
@@ -174,13 +174,13 @@ func TestHolesWhileTheLinkWasAway(t *testing.T) {
 	t.Parallel()
 	var young Sequence
 	got := missedOf(&young, testlink.Count(0, 3))
-	young.Reopened()
+	young.reopened()
 	if got += missedOf(&young, testlink.Count(5, 5)); got != 2 {
 		t.Errorf("of a young publisher %d are missing, want 2", got)
 	}
 	var w Sequence
 	got = missedOf(&w, testlink.Count(0, 10), testlink.Count(12, 3))
-	w.Reopened()
+	w.reopened()
 	got += missedOf(&w, testlink.Count(15, 3), testlink.Count(20, 3), []uint32{16}) // two sources from here on
 	if got != 2 {
 		t.Errorf("%d missing, want the 2 of the first link", got)

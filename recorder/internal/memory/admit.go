@@ -56,13 +56,13 @@ func (p *Memory) spare() int64 {
 	return p.Budget - (p.Held - p.Idle - reclaimable) - kept*p.SharedChunk()
 }
 
-// SharedChunk returns what a chunk for many messages takes of the buffer. A buffer that is
-// too small for what is usual is not kept free for nothing.
+// SharedChunk returns how many bytes of the buffer a chunk for many messages takes: the usual size of
+// such chunks, but at most an equal share of LeastChunks chunks.
 func (p *Memory) SharedChunk() int64 {
 	return min(p.Weight(p.Usual(p.ChunkBytes)), p.Budget/LeastChunks)
 }
 
-// Charge makes what is in c wait for the disk.
+// Charge notes that the messages in c wait for the disk.
 func (p *Memory) Charge(c *Chunk) {
 	for i := range c.usage {
 		u := &c.usage[i]
@@ -105,8 +105,8 @@ func (p *Memory) Open() *Chunk {
 	return c
 }
 
-// LargeFirst reports whether what is left of the buffer, but for a minimum, is for a large
-// message that waits for memory.
+// LargeFirst reports whether a large message waits for memory, and has all that is left of the buffer because
+// shared chunks have their minimum.
 func (p *Memory) LargeFirst() bool {
 	return p.Turns.short > 0 && p.Shared >= KeptChunks
 }

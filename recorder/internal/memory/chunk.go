@@ -55,8 +55,7 @@ func (c *Chunk) AddAlone(a *Account, n int64) {
 	c.usage = append(c.usage, chunkUsage{a, n})
 }
 
-// sealFill makes the next message of the account begin anew, if it has not gone on in another
-// chunk than c.
+// sealFill makes the next message of the account get another entry of usage, if the latest message went into c.
 func (a *Account) sealFill(c *Chunk) {
 	if a.fill.chunk == c {
 		a.fill.chunk = nil

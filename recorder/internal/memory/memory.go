@@ -1,7 +1,7 @@
 // Package memory decides about all bytes of the buffer of a recording: which chunks there are, who
-// gets room when little is left, and whose turn a large message is. It is pure: the caller has the
-// lock, which is that of the intake. Only the intake and what it calls use it; a Chunk belongs to
-// whoever has it.
+// gets room when little is left, and which large message is received next. The package is pure: the
+// caller has the lock of the intake. Only the intake and the rooms that it calls use the package. A
+// Chunk belongs to whoever has taken it from a queue.
 package memory
 
 import "math"
@@ -43,7 +43,7 @@ type Memory struct {
 	Reserve Reserve  // gives memory up that is not needed for sure; nil for none
 	Grown   int      // bytes of the largest buffer that an ordinary chunk came to
 	filling *Chunk   // the open chunk for the messages of many; nil for none
-	Turns   Turns    // whose turn a large message is, where links wait
+	Turns   Turns    // which large messages are received now, where links wait
 }
 
 // New returns a Memory of which nothing is used.
@@ -181,7 +181,7 @@ func (p *Memory) Usual(n int) int {
 	return size
 }
 
-// Settle counts what an ordinary chunk has come to, in place of what was claimed.
+// Settle counts the size that an ordinary chunk has grown to, in place of the size that was claimed.
 func (p *Memory) Settle(c *Chunk) {
 	n := c.Builder.Cap()
 	p.Grown = max(p.Grown, n)

@@ -56,8 +56,8 @@ type Turn struct {
 // publishers that have shown that they send what they announce.
 func (l *Turns) Enqueue(f *Turn) {
 	after := func(o *Turn) bool {
-		if f.Begun() != o.Begun() {
-			return f.Begun()
+		if f.begun() != o.begun() {
+			return f.begun()
 		}
 		return f.Proven && !o.Proven
 	}
@@ -94,10 +94,10 @@ func (l *Turns) claimed(but *Turn) (all, slow int64) {
 		switch {
 		case f == but:
 		case f.Granted:
-			all += max(f.Need, f.HeldBytes())
+			all += max(f.Need, f.heldBytes())
 		default:
-			all += f.HeldBytes()
-			slow += f.HeldBytes()
+			all += f.heldBytes()
+			slow += f.heldBytes()
 		}
 	}
 	return all, slow
@@ -106,7 +106,7 @@ func (l *Turns) claimed(but *Turn) (all, slow int64) {
 // heldBytes returns the memory that all messages hold.
 func (l *Turns) heldBytes() (bytes int64) {
 	for _, f := range l.active {
-		bytes += f.HeldBytes()
+		bytes += f.heldBytes()
 	}
 	return bytes
 }
@@ -134,12 +134,12 @@ func (l *Turns) expire(now time.Time) (ended bool) {
 	return ended
 }
 
-// Begun reports whether the message has a chunk.
-func (f *Turn) Begun() bool { return f.Chunk != nil }
+// begun reports whether the message has a chunk.
+func (f *Turn) begun() bool { return f.Chunk != nil }
 
-// HeldBytes returns the memory that counts for the message.
-func (f *Turn) HeldBytes() int64 {
-	if !f.Begun() {
+// heldBytes returns the memory that counts for the message.
+func (f *Turn) heldBytes() int64 {
+	if !f.begun() {
 		return 0
 	}
 	return f.Chunk.Counted

@@ -1,5 +1,5 @@
-// Package mode is what a recording does with messages now: whether they go into the bag, and what users may
-// ask for. It is pure: the caller has the lock, which is that of the intake.
+// Package mode says what a recording does with messages now: whether they go into the bag, and what users may
+// ask for. The package is pure: the caller has the lock of the intake.
 package mode
 
 import (

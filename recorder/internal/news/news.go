@@ -1,5 +1,5 @@
-// Package news is what a recording has to tell its user from time to time: messages and links that were
-// lost, links that wait, memory that is short. It has the texts; others find out what there is.
+// Package news has the log lines about a recording in progress: lost messages and links, links that wait, and
+// memory that is short. Other rooms find out what has happened.
 package news
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
-// News is what was not told yet. The zero value is nothing.
+// News is what has happened since the last News. The zero value is no news.
 type News struct {
 	Ring       *ring.Shortage // nil for none
 	Latched    latch.Shortage
@@ -22,7 +22,7 @@ type News struct {
 	Drops      []account.Drops
 }
 
-// Log writes a line for each.
+// Log writes one line for each piece of news.
 func (n *News) Log(log *zap.Logger) {
 	n.logShortages(log)
 	for _, p := range n.Publishers {
@@ -46,22 +46,18 @@ func (n *News) Log(log *zap.Logger) {
 	}
 }
 
-// logShortages tells of latched messages and of messages of the past for which there was no memory.
+// logShortages logs that there was no memory for latched messages, or for all that snapshots begin with.
 func (n *News) logShortages(log *zap.Logger) {
 	if s := n.Ring; s != nil {
 		log.Warn("memory does not hold as much as snapshots are to begin with: give more, or compress",
 			zap.Duration("wanted", s.Wanted), zap.Duration("held", s.Held.Round(time.Millisecond)), zap.Int64("bytes", s.Bytes))
 	}
-	switch s := n.Latched; {
-	case s.Text == "":
-	case s.Topic == "":
-		log.Warn(s.Text)
-	default:
+	if s := n.Latched; s.Text != "" {
 		log.Warn(s.Text, zap.String("topic", s.Topic))
 	}
 }
 
-// logPublisher tells of messages and links that were lost, and that a publisher is back.
+// logPublisher logs lost messages and links, and that a publisher is back.
 func logPublisher(log *zap.Logger, p account.PublisherNews) {
 	without := zap.Duration("without", p.Without.Round(time.Millisecond))
 	if p.Missed > 0 {

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
@@ -51,7 +52,6 @@ func TestLog(t *testing.T) {
 		"latched messages of one topic": {
 			news.News{Latched: latch.Shortage{Text: "no room", Topic: "/map"}}, []string{"warn no room; topic /map"},
 		},
-		"latched messages of several topics": {news.News{Latched: latch.Shortage{Text: "no room"}}, []string{"warn no room"}},
 		"a publisher that lost much": {
 			news.News{Publishers: []account.PublisherNews{{Topic: "/t", Publisher: "/p", News: loss.News{Missed: 3, Lost: 2, Back: 1, Without: 1200*ms + 1}}}},
 			[]string{
@@ -66,12 +66,12 @@ func TestLog(t *testing.T) {
 		},
 		"drops": {
 			news.News{Drops: []account.Drops{
-				{Topic: "/a", Cause: account.DropBufferFull, Messages: 7},
-				{Topic: "/b", Cause: account.DropOversize, Messages: 1, BufferNeeded: 5<<20 + 1},
+				{Topic: "/a", Cause: control.DropBufferFull, Messages: 7},
+				{Topic: "/b", Cause: control.DropOversize, Messages: 1, BufferNeeded: 5<<20 + 1},
 			}},
 			[]string{
-				"warn messages dropped; cause " + account.DropBufferFull.String() + "; messages 7; topic /a",
-				"warn messages dropped; cause " + account.DropOversize.String() + "; messages 1; needed -b 6; topic /b",
+				"warn messages dropped; cause " + control.DropBufferFull.String() + "; messages 7; topic /a",
+				"warn messages dropped; cause " + control.DropOversize.String() + "; messages 1; needed -b 6; topic /b",
 			},
 		},
 	} {

@@ -11,14 +11,15 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
-// Notes records notes, if there are any, before any message. Each file begins with them.
+// Notes records notes, if there are any, as one latched message with which each file begins. It comes before
+// the first message of others.
 func (w *Writer) Notes(notes []bagnote.Note) {
 	if len(notes) > 0 {
 		deliver(w.links.OpenNotes(bagnote.NotesTopic, text), TextFrame([]byte(bagnote.Text(notes))), time.Now())
 	}
 }
 
-// Mark records a mark, as control.Recording says. Its error says why the mark is not in the bag.
+// Mark implements Mark of control.Recording. An error says why the mark is not in the bag.
 func (w *Writer) Mark(line string, at time.Time) (control.Mark, error) {
 	m, err := w.mark(line, at)
 	if err == nil {

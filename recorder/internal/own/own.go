@@ -1,9 +1,9 @@
-// Package own writes what the recorder itself has to say into a bag: notes, marks, the parameters
-// and the graph of nodes, and the account of losses. Each is a message on a topic of its own; the
-// intake records it like a message of a publisher.
+// Package own makes the messages that the recorder itself adds to a bag: notes, marks, the parameters and the
+// graph of nodes, and the account of losses. Each kind has a topic of its own, and the intake records its
+// messages like those of a publisher.
 //
-// A Writer belongs to one recording. Mark may be called by any goroutine, the other methods by one
-// each.
+// A Writer belongs to one recording. Any goroutine may call Mark, and one goroutine at a time each of the
+// other methods.
 package own
 
 import (
@@ -18,33 +18,33 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Writer puts messages of the recorder itself into a recording.
+// Writer adds messages of the recorder itself to a recording.
 type Writer struct {
 	links intake.Links
 	log   *zap.Logger
 
 	mu       sync.Mutex   // guards the fields below
-	markLink *intake.Link // nil before the first mark: a bag without marks does not have their topic
-	marks    int          // marks that were recorded
+	markLink *intake.Link // nil before the first mark, so that a bag without marks does not have their topic
+	marks    int          // number of marks that were recorded
 }
 
 // New returns the writer of a recording.
 func New(links intake.Links, log *zap.Logger) *Writer { return &Writer{links: links, log: log} }
 
-// text is the type of the texts that the recorder publishes.
+// text is std_msgs/String, the type of all messages but the account of losses.
 var text = intake.OwnType{Name: bagnote.Type, MD5Sum: bagnote.MD5Sum, Definition: bagnote.Definition}
 
-// TextFrame returns a std_msgs/String as links carry it.
+// TextFrame returns a frame of a std_msgs/String.
 func TextFrame(s []byte) []byte {
 	frame := binary.LittleEndian.AppendUint32(make([]byte, 0, 8+len(s)), uint32(4+len(s)))
 	frame = binary.LittleEndian.AppendUint32(frame, uint32(len(s)))
 	return append(frame, s...)
 }
 
-// largeMessage is the size in bytes beyond which a message does not go through the open chunk.
+// largeMessage is the size in bytes above which a message is handed over as a large one.
 const largeMessage = 128 << 10
 
-// deliver hands a frame to a sink in the form that suits the size of the frame.
+// deliver hands a frame to a sink as a link does, which depends on the size of the frame.
 func deliver(sink tcpros.LinkSink, frame []byte, received time.Time) {
 	if len(frame) <= largeMessage {
 		sink.Frames(frame, 1, received)

@@ -134,7 +134,7 @@ func TestNoMarksTopicWithoutAMark(t *testing.T) {
 	if _, err := r.Mark("x", time.Now()); !errors.Is(err, control.ErrPaused) {
 		t.Errorf("paused: %v", err)
 	}
-	if topics, _ := r.in.Accounts().SummaryFigures(time.Now()); len(topics) != 0 {
+	if topics := r.in.Accounts().Summary(time.Now()).Topics; len(topics) != 0 {
 		t.Errorf("topics: %+v", topics)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Where Params puts the parameters and the node graph: std_msgs/String, latched, each with one
-// JSON text, which rosparam load also takes.
+// The topics of the parameters and of the graph of nodes. Each has one latched std_msgs/String with a JSON
+// text; rosparam load takes that of the parameters.
 const (
 	ParamsTopic = "/gorecord/params" // the tree of parameters
 	GraphTopic  = "/gorecord/graph"  // {"publishers", "subscribers": {topic: [node]}, "services": {service: [node]}, "types": {topic: type}}
@@ -28,8 +28,8 @@ const (
 	paramsRetry = time.Second // between attempts to reach the master
 )
 
-// Params asks the master for the parameters and for the graph, and records both. Errors are logged
-// and cost nothing else. Params returns when both are stored, or when ctx is done.
+// Params asks the master for the parameters and for the graph of nodes, and records both. Errors are only
+// logged. Params returns when both are recorded, or when ctx is done.
 func (w *Writer) Params(ctx context.Context, master *tcpros.Master) {
 	w.Store(ctx, ParamsTopic, func() (any, error) {
 		value, _, err := master.Param(ctx, "/")
@@ -49,7 +49,8 @@ func (w *Writer) Params(ctx context.Context, master *tcpros.Master) {
 	})
 }
 
-// Store records on a topic the value that ask returns, as soon as ask has no error.
+// Store records the value that ask returns on a topic. It calls ask each second until ask has no error, or
+// until ctx is done.
 func (w *Writer) Store(ctx context.Context, topic string, ask func() (any, error)) {
 	log := w.log.With(zap.String("topic", topic))
 	warned := false
@@ -73,7 +74,7 @@ func (w *Writer) Store(ctx context.Context, topic string, ask func() (any, error
 	}
 }
 
-// keep hands one value to the intake, as a link does.
+// keep records one value as a latched JSON text.
 func (w *Writer) keep(topic string, value any) error {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)
@@ -90,7 +91,7 @@ func (w *Writer) keep(topic string, value any) error {
 	return nil
 }
 
-// finite makes texts of the numbers that JSON does not have.
+// finite replaces numbers that JSON does not have, such as NaN, by texts.
 func finite(v any) any {
 	switch v := v.(type) {
 	case float64:

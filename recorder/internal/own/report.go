@@ -22,11 +22,11 @@ const (
 	ReportNever
 )
 
-// ReportTopic is where the account stands in the bag.
+// ReportTopic is the topic of the account in the bag.
 const ReportTopic = "/gorecord/summary"
 
-// diagnostics returns the account in the words of the graph: one status of the recording,
-// and one of each topic that has lost something.
+// diagnostics returns the account as a message: one status for the recording, and one for each topic that has
+// losses.
 func diagnostics(s *control.Summary, at time.Time) *tcpros.DiagnosticArray {
 	whole := tcpros.DiagnosticStatus{
 		Name: "gorecord", Message: "complete", Level: level(s.Dropped(), s.Losses() != ""),
@@ -49,7 +49,7 @@ func diagnostics(s *control.Summary, at time.Time) *tcpros.DiagnosticArray {
 	return d
 }
 
-// losses lists what is missing of one topic, and why.
+// losses lists what is missing from one topic, and why.
 func losses(t *control.TopicSummary) []tcpros.DiagnosticValue {
 	values := []tcpros.DiagnosticValue{number("messages", t.Messages)}
 	for _, cause := range slices.Sorted(maps.Keys(t.Dropped)) {
@@ -72,7 +72,7 @@ func number(key string, n uint64) tcpros.DiagnosticValue {
 	return tcpros.DiagnosticValue{Key: key, Value: strconv.FormatUint(n, 10)}
 }
 
-// level tells what was lost here from what others lost.
+// level is an error for messages that were dropped here, and a warning for other losses.
 func level(dropped uint64, lossy bool) tcpros.DiagnosticLevel {
 	switch {
 	case dropped > 0:
@@ -83,9 +83,9 @@ func level(dropped uint64, lossy bool) tcpros.DiagnosticLevel {
 	return tcpros.DiagnosticOK
 }
 
-// LossReport returns a function that makes the account of a recording, as a frame that is stamped with
-// the given time. The function returns nil where there is nothing to report; LossReport returns nil
-// where nothing is ever reported. account returns the account at present.
+// LossReport returns a function that makes the account of a recording as a frame with a stamp. That function
+// returns nil if there is nothing to report. LossReport itself returns nil if nothing is ever reported.
+// account returns the present account.
 func LossReport(when Report, account func() control.Summary) func(at time.Time) []byte {
 	if when == ReportNever {
 		return nil

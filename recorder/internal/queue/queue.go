@@ -1,10 +1,10 @@
-// Package queue is the FIFO between the intake and who works behind it.
+// Package queue is the FIFO between the intake and the rooms that work on its chunks.
 package queue
 
 import "sync"
 
-// FIFO is an unbounded queue for concurrent use: the memory budget of the intake bounds what
-// is in it, so that Put never blocks while the intake's lock is held.
+// FIFO is a queue for concurrent use. It has no bound of its own, so that Put never blocks under the intake's
+// lock; the memory budget of the intake bounds what is in it.
 type FIFO[T any] struct {
 	mu     sync.Mutex
 	filled sync.Cond
@@ -24,7 +24,7 @@ func New[T any]() *FIFO[T] {
 func (q *FIFO[T]) Put(v T) {
 	q.mu.Lock()
 	if q.head > 0 && len(q.items) == cap(q.items) {
-		n := copy(q.items, q.items[q.head:]) // reuse the room of what was taken
+		n := copy(q.items, q.items[q.head:]) // use the place of items that were taken
 		clear(q.items[n:])
 		q.items, q.head = q.items[:n], 0
 	}

@@ -1,4 +1,4 @@
-// Package repair makes whole bags of what recorders have left that died, beside a recording.
+// Package repair makes whole bags of files that crashed recorders have left, beside a recording.
 package repair
 
 import (
@@ -22,12 +22,12 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
-// Orphans returns the names of files in a directory that a recorder has left that died.
-// Those of living ones are locked, or open in a stock recorder.
+// Orphans returns the names of the files in a directory that crashed recorders have left. The files of living
+// recorders are locked, or a stock recorder has them open.
 func Orphans(dir *disk.Folder) []string {
 	entries, err := fs.ReadDir(dir.FS(), ".")
 	if err != nil {
-		return nil // the recording itself works: not its concern
+		return nil // the recording itself does not need to list the directory
 	}
 	var found []string
 	for _, e := range entries {
@@ -54,20 +54,19 @@ func Report(log *zap.Logger, dirName string, found []string) {
 	}
 }
 
-// Options says where to repair, and what the recording beside it needs. No field may be
-// nil.
+// Options says where to repair, and what the recording beside the repair needs. No field may be nil.
 type Options struct {
 	Series   *bagfile.Series
 	Log      *zap.Logger
-	Finished func(path string, bytes int64) // told of each bag that was recovered
-	Kept     func(bag, original string)     // told of the names in the directory of a bag and of the original that it was made from, and of each change
+	Finished func(path string, bytes int64) // called for each bag that was recovered
+	Kept     func(bag, original string)     // called with a bag and the file that it was made from, and again when that file is renamed
 	Crowded  func() bool                    // reports whether much of the recording waits for the disk
-	Buffer   int64                          // bytes that the recorder may hold: a chunk may be as long; negative for no limit
+	Buffer   int64                          // bytes of the recorder's buffer, which a chunk may be as long as; negative for no limit
 	MinSpace int64                          // bytes of the disk that have to stay free
 }
 
-// Start repairs the files of these names beside the recording until ctx is done or the
-// caller calls end. With wait, end waits for the repair, at most Series.Watchdog.Limit.
+// Start repairs the files of these names beside the recording, until ctx is done or the caller calls end. With
+// wait, end waits until the repair has ended, for at most Series.Watchdog.Limit.
 func Start(ctx context.Context, o Options, found []string) (end func(wait bool)) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -89,15 +88,13 @@ func Start(ctx context.Context, o Options, found []string) (end func(wait bool))
 	}
 }
 
-// repair makes whole bags of what dead recorders have left, one after the other, beside
-// the recording. The recording comes first: the repair takes half of one core and of the
-// disk at most, stops while much waits in the buffer, and ends with the recording. Its
-// errors are logged and cost nothing else.
+// repair makes whole bags of files that crashed recorders have left, one after the other. The recording comes
+// first: the repair uses at most half of one core and of the disk, pauses while much waits in the buffer, and
+// ends with the recording. Its errors are only logged.
 //
-// X.bag.active becomes X.bag, which must not exist, when that is complete and on the
-// disk. The original is only read, and kept as X.bag.orig.active. A repair that dies
-// anywhere is continued by the next. Memory is bounded by the longest chunk; a chunk that no buffer of
-// a recorder could have held is left out.
+// X.bag.active becomes X.bag, which must not exist, once X.bag is complete and on the disk. The original is
+// only read, and kept as X.bag.orig.active. The next repair continues one that has crashed. Memory is bounded
+// by the longest chunk; a chunk that is longer than the buffer of any recorder is left out.
 type repair struct {
 	Options
 	dir     *disk.Folder
@@ -157,14 +154,14 @@ func (r *repair) one(ctx context.Context, base string) error {
 		if st, err := r.dir.Lstat(temp); err != nil || !os.SameFile(st, made) {
 			return fmt.Errorf("%s exists: an output never overwrites; move one of both away", target)
 		}
-		r.setAside(base, target) // what is left to do of a repair that died
+		r.setAside(base, target) // the last step of a repair that has crashed
 		return r.dir.Remove(temp)
 	}
 	if free, err := disk.FreeBytes(r.dir.Handle); err == nil && free < st.Size()+r.MinSpace+spareBytes {
 		return fmt.Errorf("no room: %d bytes are free, %d are needed", free, st.Size()+r.MinSpace+spareBytes)
 	}
 	r.Log.Info("Recovering", zap.String("file", r.Series.Path(base)), zap.Int64("bytes", st.Size()))
-	defer r.dir.Remove(temp) //nolint:errcheck // it has its other name by then, or failed
+	defer r.dir.Remove(temp) //nolint:errcheck // the bag has its name by then, or was not made
 	rep, err := r.copy(ctx, in, st.Size(), temp)
 	if err != nil {
 		return err
@@ -187,7 +184,7 @@ func (r *repair) settled(ctx context.Context, in *os.File) (fs.FileInfo, error) 
 	return st, r.same(in, st)
 }
 
-// same fails if the file has changed, or may.
+// same returns an error if the file has changed, or if another process may change it.
 func (r *repair) same(in *os.File, before fs.FileInfo) error {
 	after, err := in.Stat()
 	named, lost := r.dir.Lstat(filepath.Base(in.Name()))
@@ -202,8 +199,7 @@ func (r *repair) same(in *os.File, before fs.FileInfo) error {
 	return nil
 }
 
-// copy writes what is good of the first size bytes to a file of the name temp, and
-// makes that durable.
+// copy writes what is intact of the first size bytes to a file called temp, and syncs that file.
 func (r *repair) copy(ctx context.Context, in *os.File, size int64, temp string) (recovery.Report, error) {
 	if err := r.dir.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a repair that died
 		return recovery.Report{}, err
@@ -236,11 +232,11 @@ func (r *repair) recover(ctx context.Context, in disk.OSFile, size int64, out di
 	return rep, w.Close()
 }
 
-// step makes way for the recording; it is called every few MiB.
+// step makes way for the recording. It is called every few MiB.
 func (r *repair) step(ctx context.Context, out disk.OSFile, at int64) error {
 	if at >= r.dirty+syncBytes {
 		r.dirty = at
-		if err := out.Sync(); err != nil { // the kernel must not have to hold up the recording for it
+		if err := out.Sync(); err != nil { // otherwise the kernel may hold up the recording while it writes all at once
 			return err
 		}
 	}
@@ -252,7 +248,7 @@ func (r *repair) step(ctx context.Context, out disk.OSFile, at int64) error {
 	return err
 }
 
-// pause waits.
+// pause waits for d, or until ctx is done.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -264,8 +260,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// publish gives the result its name, and then the original another one. Until then the
-// result has both names: so the next repair knows it if this one dies in between.
+// publish gives the new bag its name, and then renames the original. In between the bag has both names, so that
+// the next repair knows the bag if this one crashes.
 func (r *repair) publish(base, target, temp string, rep *recovery.Report) error {
 	err := r.dir.Link(temp, target)
 	if err != nil && !errors.Is(err, fs.ErrExist) { // no hard links: FAT on a USB stick
@@ -278,12 +274,12 @@ func (r *repair) publish(base, target, temp string, rep *recovery.Report) error 
 	return nil
 }
 
-// setAside hands the result over, renames the original and says so.
+// setAside hands the new bag over, renames the original and logs both.
 func (r *repair) setAside(base, target string, fields ...zap.Field) {
 	if st, err := r.dir.Lstat(target); err == nil {
 		r.Finished(r.Series.Path(target), st.Size())
 	}
-	r.Kept(target, base) // if this process dies here, the next one knows the bag
+	r.Kept(target, base) // so that the next run knows the bag if this process crashes here
 	orig := target + bagname.OriginalSuffix
 	if err := errors.Join(disk.RenameNew(r.dir.Handle, base, orig), r.dir.Handle.Sync()); err != nil {
 		orig = base
@@ -295,8 +291,7 @@ func (r *repair) setAside(base, target string, fields ...zap.Field) {
 	r.Log.Info("Recovered", fields...)
 }
 
-// sweep removes what repairs that died have left of files that are gone, or that were
-// repaired but for this.
+// sweep removes the temporary files of crashed repairs whose original is gone.
 func (r *repair) sweep() {
 	entries, err := fs.ReadDir(r.dir.FS(), ".")
 	if err != nil {

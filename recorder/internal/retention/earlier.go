@@ -14,9 +14,8 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
-// Load takes up the bags of earlier runs with the same output, as far as they are still what
-// was recorded. Without limits it does nothing. An error means that the limits hold for the
-// files of this run only.
+// Load adds the bags of earlier runs with the same output, if they are still the files that were recorded.
+// Without limits it does nothing. An error means that the limits hold for the files of this run only.
 func (r *Retainer) Load(s *bagfile.Series) error {
 	if !r.Enabled() {
 		return nil
@@ -40,9 +39,9 @@ func (r *Retainer) Load(s *bagfile.Series) error {
 	return nil
 }
 
-// find returns the file of an entry by the name that it has now: a recorder that died leaves
-// X.bag.active, and a repair keeps that as X.bag.orig.active. gone means that there is no such
-// file any more; else, without a file, that cannot be told.
+// find returns the file of an entry, which may have another name now: a recorder that died leaves
+// X.bag.active, and a repair keeps that file as X.bag.orig.active. Without a file, gone says whether the
+// file is known not to exist any more.
 func (e *entry) find(s *bagfile.Series, now time.Time) (f *Retained, gone bool) {
 	defer s.Watchdog.Begin("search", s.Path(e.Bag))()
 	gone = true
@@ -72,9 +71,9 @@ func (e *entry) find(s *bagfile.Series, now time.Time) (f *Retained, gone bool) 
 	return nil, gone
 }
 
-// Recovered tells of a bag that was made from what a recorder left that died. If that was of
-// the same output, the limits hold for the bag and for the original. It is called again when the
-// original gets another name.
+// Recovered tells the Retainer that a repair has made bag from original, a file that a dead recorder left.
+// If the original is of the same output, the limits hold for both files. A repair calls Recovered again when
+// the original gets another name.
 func (r *Retainer) Recovered(s *bagfile.Series, bag, original string) {
 	if r.adopt(s, bag, original) {
 		r.Enforce(time.Now())
@@ -83,10 +82,10 @@ func (r *Retainer) Recovered(s *bagfile.Series, bag, original string) {
 
 // adopt is Recovered without enforcing.
 func (r *Retainer) adopt(s *bagfile.Series, bag, original string) bool {
-	r.deleting.Lock() // the list does not change meanwhile
+	r.deleting.Lock() // nobody takes a file off the list
 	defer r.deleting.Unlock()
 	kept := bag + bagname.OrigSuffix
-	if r.moved(s, kept, original) { // the bag itself may be deleted by now
+	if r.moved(s, kept, original) { // the second call for this original; bag may be deleted by now
 		return true
 	}
 	r.mu.Lock()
@@ -110,7 +109,7 @@ func (r *Retainer) adopt(s *bagfile.Series, bag, original string) bool {
 	return true
 }
 
-// moved notes the name of an original that was taken up before. It reports whether it was.
+// moved notes the present name of an original that adopt has added before, and reports whether it has.
 func (r *Retainer) moved(s *bagfile.Series, kept, original string) bool {
 	id, _, _, ok := disk.Identify(s.Dir, original)
 	r.mu.Lock()
@@ -126,21 +125,22 @@ func (r *Retainer) moved(s *bagfile.Series, kept, original string) bool {
 	return true
 }
 
-// inRepair reports whether a repair has the file, or has just given it another name and does not
-// say so before that is on the disk. err is that of looking at its present name, base.
+// inRepair reports whether a repair works on the file, or has just renamed it: a repair calls Recovered only
+// once the new name is on the disk. base is the name of the file as far as is known, and err the error of a
+// look at it.
 func (f *Retained) inRepair(base string, err error) bool {
 	switch {
 	case !strings.HasSuffix(base, bagname.ActiveSuffix):
 		return false
 	case errors.Is(err, fs.ErrNotExist):
-		original := strings.TrimSuffix(f.bag, bagname.OrigSuffix) + bagname.OriginalSuffix // the repair may have told of it by its first name
+		original := strings.TrimSuffix(f.bag, bagname.OrigSuffix) + bagname.OriginalSuffix // the name that a repair gives
 		st, err := f.Folder.Lstat(original)
 		return err == nil && f.isStill(original, st)
 	}
 	return err == nil && disk.InUse(f.Folder, base)
 }
 
-// isStill reports whether the file of a name is the one that was recorded.
+// isStill reports whether the file of that name is the one that was recorded.
 func (f *Retained) isStill(name string, st fs.FileInfo) bool {
 	if id, _, _, ok := disk.Identify(f.Folder, name); ok && f.known != (disk.Identity{}) {
 		return id == f.known

@@ -19,12 +19,12 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
-// entry is one line of a ledger: a bag that was begun, or what has become of it.
+// entry is one line of a ledger: a bag that was begun, or what has become of that bag.
 type entry struct {
-	Bag     string        `json:"bag"` // its name when it is finished
+	Bag     string        `json:"bag"` // the name of the bag once it is finished
 	ID      disk.Identity `json:"id"`
 	Begun   bool          `json:"begun,omitempty"`
-	Name    string        `json:"name,omitempty"` // it has this name now: a repair has kept the original
+	Name    string        `json:"name,omitempty"` // the present name of the file, if a repair has renamed it
 	Pinned  bool          `json:"pinned,omitempty"`
 	Deleted bool          `json:"deleted,omitempty"`
 }
@@ -33,24 +33,24 @@ const (
 	longestLine   = 16 << 10
 	longestLedger = 16 << 20 // bytes; the rest of a longer ledger is not read
 	compactLines  = 1000     // a ledger of fewer lines is not compacted
-	longestLater  = 1 << 20  // bytes of lines that wait for a write that succeeds
+	longestLater  = 1 << 20  // bytes of lines that wait after a failed write
 )
 
-// ledger is a file beside the bags in which recorders of the same directory and output name
-// write which bags they have made, so that the retention of a later run knows them. Each
-// line has a checksum: one that was cut off by a crash is skipped. It is for concurrent use.
+// ledger is a file beside the bags that lists which bags recorders with the same directory and output name
+// have made, so that the retention of a later run knows them. Each line has a checksum; a line that a crash
+// has cut off is skipped. It is for concurrent use.
 type ledger struct {
 	dir  *disk.Folder
 	name string
 
-	mu    sync.Mutex
-	file  *os.File       // locked while this recorder has the ledger open; nil when closed
+	mu    sync.Mutex     // guards the following fields; held while lines are written, so that they do not mix
+	file  *os.File       // locked against other recorders; nil when closed
 	torn  bool           // the last line in the file is not complete
-	later []byte         // lines that could not be written yet
-	lines int            // in the file
-	bags  []entry        // in the order in which they were begun, those that were deleted among them
+	later []byte         // lines that wait after a failed write
+	lines int            // number of lines in the file
+	bags  []entry        // all bags in the order in which they were begun, deleted ones included
 	at    map[string]int // index in bags of the latest bag of each name
-	dead  int            // how many of bags were deleted
+	dead  int            // number of bags that were deleted
 }
 
 // errLedgerInUse means that another recorder with the same output is running.
@@ -72,7 +72,7 @@ func ledgerName(o bagname.Output) string {
 	return key + ".gorecord"
 }
 
-// openLedger opens a ledger, or makes one.
+// openLedger opens a ledger, and creates it if there is none.
 func openLedger(dir *disk.Folder, name string) (*ledger, error) {
 	before, err := dir.Lstat(name)
 	if err == nil && !before.Mode().IsRegular() {
@@ -87,7 +87,7 @@ func openLedger(dir *disk.Folder, name string) (*ledger, error) {
 	}
 	st, err := f.Stat()
 	named, lost := dir.Lstat(name)
-	if err != nil || lost != nil || !os.SameFile(st, named) { // another recorder has just written it anew
+	if err != nil || lost != nil || !os.SameFile(st, named) { // another recorder has just compacted the ledger
 		return nil, errors.Join(errLedgerInUse, f.Close())
 	}
 	l := &ledger{dir: dir, name: name, file: f, at: map[string]int{}}
@@ -97,7 +97,7 @@ func openLedger(dir *disk.Folder, name string) (*ledger, error) {
 	return l, nil
 }
 
-// read folds the lines of the file.
+// read applies the lines of the file.
 func (l *ledger) read() error {
 	in := bufio.NewReaderSize(io.LimitReader(l.file, longestLedger), longestLine)
 	for {
@@ -112,7 +112,7 @@ func (l *ledger) read() error {
 		case !errors.Is(err, io.EOF):
 			return err
 		case l.lines > 1 && len(l.bags) == 0:
-			return fmt.Errorf("%s holds something else", l.name) // nothing of it is ours
+			return fmt.Errorf("%s holds something else", l.name) // no line is an entry
 		default:
 			l.torn = len(line) > 0 // cut off by a crash
 			return nil
@@ -120,12 +120,12 @@ func (l *ledger) read() error {
 	}
 }
 
-// apply folds one entry.
+// apply changes bags as an entry says.
 func (l *ledger) apply(e entry) {
 	i, known := l.at[e.Bag]
 	known = known && !l.bags[i].Deleted
 	switch {
-	case e.Begun: // perhaps by the name of one that is gone
+	case e.Begun: // a bag of the same name may be listed, and is gone then
 		if known {
 			l.bags[i].Deleted = true
 			l.dead++
@@ -169,8 +169,8 @@ func (e *entry) line() ([]byte, error) {
 	return fmt.Appendf(nil, "%08x %s\n", crc32.ChecksumIEEE(text), text), nil
 }
 
-// compact writes the ledger anew without the bags that were deleted, if those are most. A
-// crash, or an error, leaves the old one or the new one.
+// compact replaces a long ledger with one without deleted bags, if those are the majority. A crash or an
+// error leaves the old ledger or the new one.
 func (l *ledger) compact() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -214,7 +214,7 @@ func (l *ledger) compact() error {
 	return errors.Join(old.Close(), l.dir.Handle.Sync())
 }
 
-// add writes a line. One that cannot be written is written with the next one that can.
+// add writes a line. A line that cannot be written is written with the next one.
 func (l *ledger) add(e entry) error {
 	line, err := e.line()
 	if err != nil {
@@ -250,7 +250,7 @@ func (l *ledger) sync() error {
 	if file == nil {
 		return nil
 	}
-	if err := file.Sync(); err != nil && !errors.Is(err, fs.ErrClosed) { // compact has synced the other
+	if err := file.Sync(); err != nil && !errors.Is(err, fs.ErrClosed) { // compact closes the file, and has synced the new one
 		return err
 	}
 	return nil

@@ -1,5 +1,5 @@
-// Package retention deletes old bags of a recording, and of earlier ones with the same output, as limits
-// ask. It knows the bags of earlier runs from a ledger, a file beside them.
+// Package retention deletes the old bags of a recording when limits are exceeded, and those of earlier
+// recordings with the same output, which it knows from a ledger, a file beside the bags.
 package retention
 
 import (
@@ -31,8 +31,7 @@ type Limits struct {
 // Enabled reports whether files are deleted.
 func (r Limits) Enabled() bool { return r != Limits{} }
 
-// exceeded reports whether files that may be deleted are too many, too large together, or the oldest of
-// them too old.
+// exceeded reports whether so many files of so many bytes, of which the oldest has that age, exceed a limit.
 func (r Limits) exceeded(files int, bytes int64, oldest time.Duration) bool {
 	return r.Files > 0 && files > r.Files || r.Bytes > 0 && bytes > r.Bytes || r.Age > 0 && oldest > r.Age
 }
@@ -48,20 +47,20 @@ type Retainer struct {
 	noteFailed atomic.Bool // a write to the ledger has failed, and this was logged
 	deleting   sync.Mutex  // held while one goroutine deletes files, however long the disk takes
 
-	mu      sync.Mutex  // guards the following; never held while the disk is asked
+	mu      sync.Mutex  // guards the following fields; never held while the disk is asked
 	files   []*Retained // files that were not deleted, the oldest first
 	deleted int         // files that this Retainer has deleted
-	gone    int         // files that this Retainer was to delete, those that others had deleted before included
+	gone    int         // deleted, and files that somebody else had deleted when this Retainer was to
 }
 
-// keptFiles is how many files the list has at most of which no limit will delete any.
+// keptFiles is the length of the list beyond which it forgets files that no limit will ever delete.
 const keptFiles = 256
 
 // Retained is one file of the recording. The Retainer's mu guards the fields that change.
 type Retained struct {
 	disk.Place
 	bag     string        // name of the bag in the ledger
-	known   disk.Identity // zero if the file system does not tell
+	known   disk.Identity // zero if the file system does not tell identities
 	bytes   int64
 	closed  time.Time // zero while the file is written
 	pinned  bool      // the file is never deleted
@@ -69,19 +68,19 @@ type Retained struct {
 	deleted bool
 }
 
-// closedUnpinned reports whether the file may be deleted, as far as this recording goes.
+// closedUnpinned reports whether the file may be deleted, unless an upload needs it.
 func (f *Retained) closedUnpinned() bool { return !f.closed.IsZero() && !f.pinned && !f.busy }
 
 // deletable reports whether the file may be deleted.
 func (r *Retainer) deletable(f *Retained) bool { return f.closedUnpinned() && !r.needed(f) }
 
-// needed reports whether a bag is still needed, by the name that it has when it is finished.
+// needed asks whether a bag is still needed for an upload, which knows it by its finished name.
 func (r *Retainer) needed(f *Retained) bool {
 	return r.need(filepath.Join(filepath.Dir(f.Target()), f.bag))
 }
 
-// New returns what deletes files as r says. free returns the bytes on the disk, need
-// reports whether a file is still needed; both may be called at any time.
+// New returns a Retainer with limits r. free returns the free bytes on the disk, need reports whether a
+// file is still needed; both may be called at any time.
 func New(r Limits, log *zap.Logger, free func() (int64, error), need func(string) bool) *Retainer {
 	return &Retainer{Limits: r, log: log, Free: free, need: need}
 }
@@ -89,7 +88,7 @@ func New(r Limits, log *zap.Logger, free func() (int64, error), need func(string
 // Close closes the ledger that Load has opened.
 func (r *Retainer) Close() error { return r.ledger.close() }
 
-// note writes an entry to the ledger. Without the entry the next run knows less of this one.
+// note writes an entry to the ledger. An error is logged once: it concerns only later runs.
 func (r *Retainer) note(w *disk.Watchdog, e entry) {
 	if r.ledger == nil || e.ID == (disk.Identity{}) {
 		return
@@ -113,7 +112,7 @@ func (r *Retainer) syncLedger(w *disk.Watchdog) {
 	}
 }
 
-// begun notes the file of a bag, and returns the identity of the file.
+// begun notes that a bag was begun in the file called name, and returns the identity of that file.
 func (r *Retainer) begun(at disk.Place, bag, name string) disk.Identity {
 	if r.ledger == nil {
 		return disk.Identity{}
@@ -123,7 +122,7 @@ func (r *Retainer) begun(at disk.Place, bag, name string) disk.Identity {
 	return id
 }
 
-// Begin tells of a file that is written from now on.
+// Begin adds a file that is written from now on.
 func (r *Retainer) Begin(at disk.Place) *Retained {
 	begun := &Retained{Place: at, bag: filepath.Base(at.Target())}
 	begun.known = r.begun(at, begun.bag, begun.bag+bagname.ActiveSuffix)
@@ -133,14 +132,14 @@ func (r *Retainer) Begin(at disk.Place) *Retained {
 	if len(r.files) <= keptFiles {
 		return begun
 	}
-	// Files that no limit will ever delete are listed for Pin only: the latest ones will do.
+	// Files that no limit will ever delete are listed only for Pin, which needs the latest ones.
 	if i := slices.IndexFunc(r.files, func(f *Retained) bool { return !f.closed.IsZero() && (f.pinned || !r.Enabled()) }); i >= 0 {
 		r.files = slices.Delete(r.files, i, i+1)
 	}
 	return begun
 }
 
-// Protect tells that a file is closed that must not be deleted.
+// Protect notes that a file is closed, and must not be deleted.
 func (r *Retainer) Protect(f *Retained, now time.Time) {
 	r.mu.Lock()
 	f.closed, f.pinned = now, true
@@ -148,7 +147,7 @@ func (r *Retainer) Protect(f *Retained, now time.Time) {
 	r.syncLedger(f.Watchdog)
 }
 
-// Add tells that a file is closed and enforces the limits.
+// Add notes that a file is closed, and enforces the limits.
 func (r *Retainer) Add(f *Retained, bytes int64, now time.Time) {
 	r.mu.Lock()
 	f.closed, f.bytes = now, bytes
@@ -157,8 +156,8 @@ func (r *Retainer) Add(f *Retained, bytes int64, now time.Time) {
 	r.Enforce(now)
 }
 
-// Pin protects the files that were written to at since or later and returns their
-// names, the oldest first.
+// Pin protects the files that were still written at since or later, and returns their names, the oldest
+// first.
 func (r *Retainer) Pin(since time.Time) []string {
 	r.mu.Lock()
 	var names []string
@@ -205,13 +204,13 @@ func (r *Retainer) diskCrowded() bool {
 	return err == nil && free < r.KeepFree
 }
 
-// takeOldest takes the oldest file that may be deleted off the list, if the limits do not hold.
-// A later Pin does not protect that file any more.
+// takeOldest takes the oldest file that may be deleted off the list, if a limit is exceeded. A later Pin
+// does not protect that file any more.
 func (r *Retainer) takeOldest(now time.Time, crowded bool) *Retained {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i := slices.IndexFunc(r.files, r.deletable)
-	if i < 0 && crowded { // a recording that goes on is worth more than an old file that is still needed
+	if i < 0 && crowded { // the present recording is worth more than an old file that waits for its upload
 		i = slices.IndexFunc(r.files, (*Retained).closedUnpinned)
 	}
 	if i < 0 {
@@ -233,8 +232,8 @@ func (r *Retainer) takeOldest(now time.Time, crowded bool) *Retained {
 	return oldest
 }
 
-// remove deletes a file if it is still the one that was recorded. What cannot be
-// deleted is not tried again, as in stock.
+// remove deletes a file if it is still the one that was recorded. A file that cannot be deleted is not
+// tried again, as in stock.
 func (r *Retainer) remove(b *Retained) {
 	defer b.Watchdog.Begin("removal", b.Target())()
 	base := filepath.Base(b.Target())
@@ -245,7 +244,7 @@ func (r *Retainer) remove(b *Retained) {
 		return
 	}
 	needed := r.needed(b)
-	if b.inRepair(base, err) { // Recovered will tell what has become of the file
+	if b.inRepair(base, err) { // the repair calls Recovered
 		r.mu.Lock()
 		b.busy = true
 		r.files = slices.Insert(r.files, 0, b)
@@ -295,15 +294,15 @@ func (r *Retainer) Deletions() int {
 	return r.deleted
 }
 
-// Gone returns for how many files Status says that they were deleted, by the Retainer or by others before.
-// Files of earlier runs count, too.
+// Gone returns how many files were deleted by the Retainer, or by others when the Retainer was to. Files
+// of earlier runs count, too.
 func (r *Retainer) Gone() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.gone
 }
 
-// endBusy makes files deletable that no repair works on any more. Its caller is the one that deletes.
+// endBusy makes files deletable again that no repair works on any more. The caller holds deleting.
 func (r *Retainer) endBusy() {
 	r.mu.Lock()
 	var busy []*Retained

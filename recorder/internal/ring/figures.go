@@ -1,31 +1,27 @@
 package ring
 
-import "time"
+import (
+	"time"
 
-// Figures is the account of the ring. The zero value says that there is none.
-type Figures struct {
-	On    bool
-	Only  bool          // nothing is written but snapshots
-	Held  time.Duration // how far back a snapshot would reach now
-	Bytes int64         // bytes of memory of the ring
-	Most  int64         // the bound of Bytes
-	Taken int           // snapshots until now
-	File  string        // the bag whose post-roll goes on; empty for none
-}
+	"github.com/gorosbag/gorosbag/recorder/control"
+)
 
-// Figures returns the account of the ring, which may be nil.
-func (r *Ring) Figures(now time.Time) Figures {
+// Stats returns the account of the ring, which may be nil, and of snapshots until they begin.
+func (r *Ring) Stats(now time.Time) control.SnapshotStats {
 	if r == nil {
-		return Figures{}
+		return control.SnapshotStats{}
 	}
-	f := Figures{On: true, Only: r.Only, Held: r.Reach(now), Bytes: r.Bytes, Most: r.Most, Taken: r.Taken}
+	s := control.SnapshotStats{Mode: control.SnapshotBeside, Held: r.reach(now), Bytes: r.Bytes, Most: r.Most, Taken: r.Taken}
+	if r.Only {
+		s.Mode = control.SnapshotOnly
+	}
 	if r.Window > 0 {
-		f.Held = min(f.Held, r.Window)
+		s.Held = min(s.Held, r.Window)
 	}
 	if r.Current != nil {
-		f.File = r.Current.Target()
+		s.File = r.Current.Target()
 	}
-	return f
+	return s
 }
 
 // Shortage is how much less than its window the ring holds.
@@ -40,9 +36,9 @@ func (r *Ring) TakeShortage(now time.Time) *Shortage {
 	if r == nil || r.Window == 0 {
 		return nil
 	}
-	reach := r.Reach(now)
-	short := r.Short && !r.warned
-	r.Short = false
+	reach := r.reach(now)
+	short := r.short && !r.warned
+	r.short = false
 	r.warned = (r.warned || short) && reach < r.Window
 	if !short {
 		return nil

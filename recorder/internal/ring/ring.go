@@ -1,6 +1,6 @@
-// Package ring keeps sealed chunks for a snapshot, and knows which snapshot takes them. It is pure: the
-// caller has the lock, which is that of the intake. Only the intake calls it; whoever writes a snapshot
-// owns the Taking and the chunks that it was given.
+// Package ring keeps sealed chunks for a snapshot, and knows which snapshot takes them. The package is pure: the
+// caller has the lock of the intake. Only the intake calls it; whoever writes a snapshot owns the Taking and
+// the chunks of that snapshot.
 package ring
 
 import (
@@ -20,9 +20,8 @@ type Options struct {
 	Only     bool          // nothing is written but snapshots
 }
 
-// Ring holds what a snapshot would begin with: the latest chunks, the oldest first. It knows which
+// Ring has the chunks that a snapshot would begin with: the latest chunks, the oldest first. It knows which
 // messages belong to the snapshot that is taken. Memory of the ring can be reclaimed at any time.
-// The caller has the lock.
 type Ring struct {
 	Options
 	mem     *memory.Memory
@@ -30,7 +29,7 @@ type Ring struct {
 	Chunks  []*latch.Chunk
 	Bytes   int64
 	Spare   [][]byte // memory of chunks that fell out, to be used again
-	Short   bool     // a part of the window was reclaimed since TakeShortage looked
+	short   bool     // a part of the window was reclaimed since TakeShortage looked
 	warned  bool     // TakeShortage has returned a shortage, and the ring has not reached back to the window since
 
 	Current    *Taking   // the snapshot whose post-roll goes on; nil for none
@@ -63,14 +62,14 @@ func New(o Options, mem *memory.Memory, latched *latch.Store) *Ring {
 // MaxSpare is how many pieces of memory the ring keeps to use again.
 const MaxSpare = 4
 
-// Push adds a chunk as the newest.
-func (r *Ring) Push(c *latch.Chunk) {
+// push adds a chunk as the newest.
+func (r *Ring) push(c *latch.Chunk) {
 	r.Chunks = append(r.Chunks, c)
 	r.Bytes += c.Bytes()
 }
 
-// Reach returns how far back the ring reaches.
-func (r *Ring) Reach(now time.Time) time.Duration {
+// reach returns how far back the ring reaches.
+func (r *Ring) reach(now time.Time) time.Duration {
 	if len(r.Chunks) == 0 {
 		return 0
 	}
@@ -98,26 +97,26 @@ func (r *Ring) free(c *latch.Chunk) {
 	r.Spare = append(r.Spare, c.Memory)
 }
 
-// Add adds a chunk, and lets go of what is too old or too much.
+// Add adds a chunk, and drops the oldest chunks that are outside the window or beyond the bound of the ring.
 func (r *Ring) Add(c *latch.Chunk) {
-	r.Push(c)
+	r.push(c)
 	if c.Buffer != nil {
 		r.mem.Retire(c.Buffer)
 	}
-	r.Expire(c.LastAt)
+	r.expire(c.LastAt)
 	for r.Bytes > r.Most {
-		r.Short = true
-		r.DropOldest()
+		r.short = true
+		r.dropOldest()
 	}
 }
 
-// Expire lets go of chunks that came wholly before the window.
-func (r *Ring) Expire(now time.Time) {
+// expire drops the chunks that came wholly before the window.
+func (r *Ring) expire(now time.Time) {
 	if at := r.Requested; !at.IsZero() && now.After(at) {
 		now = at
 	}
 	for r.Window > 0 && len(r.Chunks) > 0 && now.Sub(r.Chunks[0].LastAt) > r.Window {
-		r.DropOldest()
+		r.dropOldest()
 	}
 }
 
@@ -130,8 +129,8 @@ func (r *Ring) reclaim() bool {
 		r.Spare[last] = nil
 		r.Spare = r.Spare[:last]
 	case len(r.Chunks) > 0:
-		r.Short = true
-		r.DropOldest()
+		r.short = true
+		r.dropOldest()
 	default:
 		return false
 	}
@@ -172,8 +171,8 @@ func (r *Ring) Reclaim(why memory.Purpose, filled int64) bool {
 	return r.reclaim()
 }
 
-// DropOldest lets go of the oldest chunk.
-func (r *Ring) DropOldest() {
+// dropOldest drops the oldest chunk. Its notes become part of the state before the ring.
+func (r *Ring) dropOldest() {
 	oldest := r.Chunks[0]
 	r.Bytes -= oldest.Bytes()
 	r.Chunks[0] = nil
@@ -188,7 +187,7 @@ func (r *Ring) IsOnly() bool { return r != nil && r.Only }
 // Writing reports whether a snapshot is not complete.
 func (r *Ring) Writing() bool { return r != nil && r.Unfinished > 0 }
 
-// Due reports whether what was received at now comes after the post-roll.
+// Due reports whether a message that is received at now comes after the post-roll.
 func (r *Ring) Due(now time.Time) bool {
 	return r != nil && r.Current != nil && !now.Before(r.until)
 }
@@ -229,9 +228,9 @@ func (r *Ring) Request(at time.Time) {
 	}
 }
 
-// TakeFor gives all chunks to a snapshot, and what is latched before them.
+// TakeFor gives all chunks to a snapshot, and the state before the ring.
 func (r *Ring) TakeFor(sn *Taking) []*latch.Chunk {
-	r.Expire(sn.At)
+	r.expire(sn.At)
 	r.latched.AddStart(&sn.State)
 	chunks := r.takeAll()
 	for _, c := range chunks {

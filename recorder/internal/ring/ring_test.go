@@ -15,7 +15,7 @@ func ringOf(chunks int, start time.Time) *Ring {
 	r := New(Options{Most: 1 << 40}, mem, &latched)
 	for i := range chunks {
 		at := start.Add(time.Duration(i) * time.Second)
-		r.Push(&latch.Chunk{Memory: make([]byte, 0, 100), Weight: 100, FirstAt: at, LastAt: at.Add(500 * time.Millisecond)})
+		r.push(&latch.Chunk{Memory: make([]byte, 0, 100), Weight: 100, FirstAt: at, LastAt: at.Add(500 * time.Millisecond)})
 		mem.Use(100)
 	}
 	return r
@@ -39,15 +39,15 @@ func TestRingKeepsTheWindow(t *testing.T) {
 	} {
 		r := ringOf(5, start)
 		r.Window = c.window
-		r.Expire(c.now)
-		if len(r.Chunks) != c.left || r.Bytes != int64(100*c.left) || r.Short {
-			t.Errorf("%s: %d chunks of %d bytes left, want %d; too short: %v", name, len(r.Chunks), r.Bytes, c.left, r.Short)
+		r.expire(c.now)
+		if len(r.Chunks) != c.left || r.Bytes != int64(100*c.left) || r.short {
+			t.Errorf("%s: %d chunks of %d bytes left, want %d; too short: %v", name, len(r.Chunks), r.Bytes, c.left, r.short)
 		}
-		if c.left > 0 && r.Reach(c.now) != c.now.Sub(start.Add(time.Duration(5-c.left)*time.Second)) {
-			t.Errorf("%s: it reaches %v back", name, r.Reach(c.now))
+		if c.left > 0 && r.reach(c.now) != c.now.Sub(start.Add(time.Duration(5-c.left)*time.Second)) {
+			t.Errorf("%s: it reaches %v back", name, r.reach(c.now))
 		}
-		if c.left == 0 && r.Reach(c.now) != 0 {
-			t.Errorf("%s: an empty ring reaches %v back", name, r.Reach(c.now))
+		if c.left == 0 && r.reach(c.now) != 0 {
+			t.Errorf("%s: an empty ring reaches %v back", name, r.reach(c.now))
 		}
 	}
 }
@@ -62,8 +62,8 @@ func TestRingKeepsItsSize(t *testing.T) {
 		r.Most = most
 		at := start.Add(5 * time.Second)
 		r.Add(&latch.Chunk{Weight: 100, FirstAt: at, LastAt: at})
-		if len(r.Chunks) != want || r.Short != (want < 6) {
-			t.Errorf("of %d bytes: %d chunks, want %d; told that it is too short: %v", most, len(r.Chunks), want, r.Short)
+		if len(r.Chunks) != want || r.short != (want < 6) {
+			t.Errorf("of %d bytes: %d chunks, want %d; told that it is too short: %v", most, len(r.Chunks), want, r.short)
 		}
 		if want > 0 && !r.Chunks[want-1].FirstAt.Equal(at) {
 			t.Errorf("of %d bytes: the newest chunk is not kept", most)
@@ -81,16 +81,16 @@ func TestRingGivesMemory(t *testing.T) {
 	if r.Held() != 370 || r.mem.Reserve.Reclaimable() != 370 {
 		t.Errorf("the ring holds %d bytes, of which the intake may have %d; want 370", r.Held(), r.mem.Reserve.Reclaimable())
 	}
-	if !r.Reclaim(memory.ForAny, 0) || r.mem.Held != 300 || len(r.Spare) != 0 || r.Short {
-		t.Errorf("with spare memory: %d held, %d pieces spare, too short: %v", r.mem.Held, len(r.Spare), r.Short)
+	if !r.Reclaim(memory.ForAny, 0) || r.mem.Held != 300 || len(r.Spare) != 0 || r.short {
+		t.Errorf("with spare memory: %d held, %d pieces spare, too short: %v", r.mem.Held, len(r.Spare), r.short)
 	}
 	if r.Spare[:1][0] != nil {
 		t.Error("the memory that was given up is still there")
 	}
 	r.mem.SetBudget(250) // so that nothing is spare
 	before := r.Chunks
-	if !r.Reclaim(memory.ForAny, 0) || r.mem.Held != 200 || !r.Short || !r.Chunks[0].FirstAt.Equal(second) || before[0] != nil {
-		t.Errorf("without: %d held, too short: %v", r.mem.Held, r.Short)
+	if !r.Reclaim(memory.ForAny, 0) || r.mem.Held != 200 || !r.short || !r.Chunks[0].FirstAt.Equal(second) || before[0] != nil {
+		t.Errorf("without: %d held, too short: %v", r.mem.Held, r.short)
 	}
 	for r.Reclaim(memory.ForAny, 0) {
 	}
@@ -105,14 +105,14 @@ func TestSpareMemoryOfTheRing(t *testing.T) {
 	t.Parallel()
 	r := ringOf(6, time.Now())
 	for range 6 {
-		r.DropOldest()
+		r.dropOldest()
 	}
 	if len(r.Spare) != 4 || r.mem.Held != 400 {
 		t.Errorf("%d pieces spare, %d bytes held; want 4 of 100 bytes", len(r.Spare), r.mem.Held)
 	}
 	full := ringOf(1, time.Now())
 	full.mem.Held = full.mem.Budget + 1
-	full.DropOldest()
+	full.dropOldest()
 	if len(full.Spare) != 0 || full.mem.Held != full.mem.Budget-99 {
 		t.Errorf("beyond the budget %d pieces are kept, %d bytes held", len(full.Spare), full.mem.Held)
 	}
@@ -169,7 +169,7 @@ func TestRingIsTakenWhole(t *testing.T) {
 	if len(all) != 3 || len(r.Chunks) != 0 || r.Bytes != 0 {
 		t.Fatalf("%d taken, %d chunks of %d bytes left", len(all), len(r.Chunks), r.Bytes)
 	}
-	r.Push(&latch.Chunk{Weight: 7})
+	r.push(&latch.Chunk{Weight: 7})
 	for i, c := range all {
 		if !c.FirstAt.Equal(start.Add(time.Duration(i) * time.Second)) {
 			t.Errorf("chunk %d is of %v", i, c.FirstAt)

@@ -9,15 +9,14 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// patience is how long a recording waits for a clock before a warning, as stock does.
+// patience is how long a recording waits for the first time of the clock before it warns, as stock does.
 const patience = 2 * time.Second
 
-// param says whether the graph has a clock of its own.
+// param is the parameter that says whether the graph has a clock of its own.
 const param = "/use_sim_time"
 
-// Find asks the master whether the graph has a clock of its own. It returns nil for the wall clock.
-// away says that the master did not answer: all publishers are away with it, and the recording goes
-// by the wall clock.
+// Find asks the master whether the graph has a clock of its own, and returns that clock; nil for the wall
+// clock. away means that the master did not answer: the recording then goes by the wall clock.
 func Find(ctx context.Context, n *tcpros.Node) (sim *Sim, away bool, err error) {
 	value, _, err := n.Master().Param(ctx, param)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package simtime knows the time that a recording goes by: that of /clock in a graph with
-// /use_sim_time, or that of the wall, and whether the wall clock was set. Everybody in the
-// recorder may ask Sim; nil stands for the wall clock.
+// /use_sim_time, and otherwise the wall clock. It also notices when the wall clock is set. Any room of
+// the recorder may ask a Sim; a nil *Sim stands for the wall clock.
 package simtime
 
 import (
@@ -16,47 +16,48 @@ import (
 // Topic is the topic of the clock.
 const Topic = "/clock"
 
-// Sim is the time of a graph with /use_sim_time: that of the last /clock. Stamps
-// follow it, also backwards, as in stock; durations, splits and rates count the time that
-// passes on it, so that a simulator which is reset does not suspend them. A time of zero,
-// at which stock ends, is passed over. All that concerns this machine, such as when a
-// chunk is handed to the disk and the names of files, does not follow it. nil is the wall clock.
+// Sim is the clock of a graph with /use_sim_time. Its time is that of the latest message on /clock.
+//
+// Stamps follow the clock, also backward, as in stock. Durations, splits and rates count the time that
+// passes on the clock, so that a simulator that is reset does not suspend them. A time of zero, at which
+// stock ends, is ignored. What concerns this machine, such as the age of a chunk and the dates in names
+// of files, follows the wall clock.
 type Sim struct {
-	now   atomic.Int64  // nanoseconds since 1970; zero before the first
-	back  atomic.Int64  // nanoseconds by which it has gone back, all steps together
-	begun chan struct{} // closed with the first
-	held  chan struct{} // closed when the links need not wait for the file any more
-	let   sync.Once
-	sub   *tcpros.Subscription
+	now      atomic.Int64  // the time in nanoseconds since 1970; zero before the first message
+	back     atomic.Int64  // the sum of all steps back, in nanoseconds
+	begun    chan struct{} // closed when the clock has its first time
+	released chan struct{} // closed by Release
+	release  sync.Once
+	sub      *tcpros.Subscription
 
-	tick atomic.Pointer[func(now, before time.Time)] // told of each time; nil for nobody
+	tick atomic.Pointer[func(now, before time.Time)] // called with each time; nil for no function
 
-	mu    sync.Mutex
-	due   int64          // when to say that it is over, by steady; zero for never
-	over  chan time.Time // tells it
+	mu    sync.Mutex     // guards the following fields
+	due   int64          // the steady time, in nanoseconds, after which over gets the time; zero for never
+	over  chan time.Time // what Until returns
 	links []*clockLink
-	open  Open // makes the links that record /clock; nil while nobody wants it
+	open  Open // makes the sinks that record /clock; nil while /clock is not recorded
 }
 
 // clockLink receives the clock from one publisher. It implements tcpros.LinkSink.
 type clockLink struct {
 	clock *Sim
 	info  tcpros.LinkInfo
-	rec   atomic.Pointer[recording] // records it; nil while nobody wants it
+	rec   atomic.Pointer[recording] // nil while /clock is not recorded
 }
 
 // Open makes the sink that records /clock of one publisher.
 type Open func(tcpros.LinkInfo) (tcpros.LinkSink, error)
 
-// recording is the sink of a link that records what it receives.
+// recording is the sink that records /clock of one publisher.
 type recording struct{ tcpros.LinkSink }
 
-// New returns a clock that nobody has told the time yet.
+// New returns a clock that has no time yet.
 func New() *Sim {
-	return &Sim{begun: make(chan struct{}), held: make(chan struct{}), over: make(chan time.Time, 1)}
+	return &Sim{begun: make(chan struct{}), released: make(chan struct{}), over: make(chan time.Time, 1)}
 }
 
-// subscribe returns a clock that follows the topic of the clock.
+// subscribe returns a clock that follows Topic.
 func subscribe(n *tcpros.Node) (*Sim, error) {
 	c := New()
 	sub, err := n.Subscribe(tcpros.SubscribeOptions{
@@ -67,10 +68,10 @@ func subscribe(n *tcpros.Node) (*Sim, error) {
 	return c, err
 }
 
-// Topic returns the resolved name of the topic of the clock.
+// Topic returns the resolved name of Topic.
 func (c *Sim) Topic() string { return c.sub.Topic() }
 
-// At returns the time that what was received at received is stamped with.
+// At returns the stamp of a message that was received at a time of the wall clock.
 func (c *Sim) At(received time.Time) time.Time {
 	if c == nil {
 		return received
@@ -78,14 +79,14 @@ func (c *Sim) At(received time.Time) time.Time {
 	return time.Unix(0, c.now.Load())
 }
 
-// Steady returns the time that has passed by the clock when something was received at received:
-// what at returned, without the steps back. It is for intervals only.
+// Steady is At without the steps back of the clock: it never goes back. Only differences between two
+// steady times have a meaning.
 func (c *Sim) Steady(received time.Time) time.Time {
-	back := c.GoneBack() // read first: set changes it last, so that no reader sees a step back as one forward
+	back := c.GoneBack() // read before the time: follow changes back last, so no reader sees a step back as one forward
 	return c.At(received).Add(back)
 }
 
-// GoneBack returns how far steady is ahead of at.
+// GoneBack returns how far Steady is ahead of At.
 func (c *Sim) GoneBack() time.Duration {
 	if c == nil {
 		return 0
@@ -93,7 +94,7 @@ func (c *Sim) GoneBack() time.Duration {
 	return time.Duration(c.back.Load())
 }
 
-// Step is what lies between the stamps of messages that came together.
+// Step returns the distance between the stamps of messages that were received together.
 func (c *Sim) Step() time.Duration {
 	if c == nil {
 		return 1
@@ -101,11 +102,11 @@ func (c *Sim) Step() time.Duration {
 	return 0
 }
 
-// Release lets the links go on: what records the clock from the first message on is
-// there.
+// Release lets links hand messages on. Until then they wait, so that /clock is recorded from its first
+// message on if it is recorded at all.
 func (c *Sim) Release() {
 	if c != nil {
-		c.let.Do(func() { close(c.held) })
+		c.release.Do(func() { close(c.released) })
 	}
 }
 
@@ -117,8 +118,8 @@ func (c *Sim) Close() {
 	}
 }
 
-// Until returns what tells that the clock has passed t, a time of steady. Only the last call
-// counts.
+// Until returns a channel that gets the time once the clock has passed the steady time t. A call replaces
+// the calls before.
 func (c *Sim) Until(t time.Time) <-chan time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,10 +127,10 @@ func (c *Sim) Until(t time.Time) <-chan time.Time {
 	return c.over
 }
 
-// Tell makes f told of each time of the clock, with the time before it.
+// Tell makes the clock call f with each time, and with the time before.
 func (c *Sim) Tell(f func(now, before time.Time)) { c.tick.Store(&f) }
 
-// Set follows a message of the clock.
+// Set takes a time from a message on /clock, in nanoseconds since 1970.
 func (c *Sim) Set(now int64) {
 	if now == 0 {
 		return
@@ -140,7 +141,7 @@ func (c *Sim) Set(now int64) {
 	}
 }
 
-// follow makes now the time, and returns the time before.
+// follow makes now the time of the clock, and returns the time before.
 func (c *Sim) follow(now int64) (before int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,17 +150,17 @@ func (c *Sim) follow(now int64) (before int64) {
 		close(c.begun)
 	}
 	passed := now + c.back.Add(max(before-now, 0))
-	if c.due != 0 && passed > c.due { // stock, too, records what comes at that very time
+	if c.due != 0 && passed > c.due { // not at due itself: stock, too, records what comes at that very time
 		c.due = 0
 		select {
 		case c.over <- time.Unix(0, now):
-		default: // it is said already
+		default: // nobody has taken the time of an earlier call of Until
 		}
 	}
 	return before
 }
 
-// Link returns what receives the clock from one publisher.
+// Link returns the sink that receives /clock from one publisher.
 func (c *Sim) Link(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
 	l := &clockLink{clock: c, info: info}
 	c.mu.Lock()
@@ -171,7 +172,7 @@ func (c *Sim) Link(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
 	return l, nil
 }
 
-// record makes the link record what it receives. open is nil where nobody wants that.
+// record makes the link record what it receives. open is nil while /clock is not recorded.
 func (l *clockLink) record(open Open) error {
 	if open == nil {
 		return nil
@@ -183,8 +184,8 @@ func (l *clockLink) record(open Open) error {
 	return err
 }
 
-// Record makes the clock recorded, as any topic, from now on. A node has one
-// subscription to a topic: this one serves both.
+// Record makes links record /clock from now on. A node has one subscription to a topic, so this one
+// serves the clock and the recording.
 func (c *Sim) Record(open Open) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -197,7 +198,7 @@ func (c *Sim) Record(open Open) error {
 	return nil
 }
 
-// Forget ends that. The clock goes on.
+// Forget ends what Record began. The clock goes on.
 func (c *Sim) Forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -209,7 +210,7 @@ func (c *Sim) Forget() {
 	}
 }
 
-// Frames implements tcpros.LinkSink. A message of the clock is stamped with itself.
+// Frames implements tcpros.LinkSink. A message on /clock is stamped with its own time.
 func (l *clockLink) Frames(run []byte, count int, received time.Time) {
 	for range count {
 		size := 4 + int(binary.LittleEndian.Uint32(run))
@@ -217,7 +218,7 @@ func (l *clockLink) Frames(run []byte, count int, received time.Time) {
 			sec, nsec := binary.LittleEndian.Uint32(run[4:]), binary.LittleEndian.Uint32(run[8:])
 			l.clock.Set(int64(sec)*int64(time.Second) + int64(nsec))
 		}
-		<-l.clock.held
+		<-l.clock.released
 		if rec := l.rec.Load(); rec != nil {
 			rec.Frames(run[:size], 1, received)
 		}
@@ -225,7 +226,7 @@ func (l *clockLink) Frames(run []byte, count int, received time.Time) {
 	}
 }
 
-// Large implements tcpros.LinkSink. No clock is large.
+// Large implements tcpros.LinkSink. No message on /clock is large.
 func (l *clockLink) Large(int) tcpros.LargeFrame { return nil }
 
 // Closed implements tcpros.LinkSink.

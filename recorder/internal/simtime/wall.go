@@ -6,23 +6,23 @@ import (
 	"go.uber.org/zap"
 )
 
-// jumpLeast is the least step of the wall clock that is logged. A clock that is slewed
-// moves by less than a thousandth of the time that passes.
+// jumpLeast is the smallest step of the wall clock that is logged. A clock that is slewed gains or loses
+// less than a thousandth of the time that passes.
 const jumpLeast = 500 * time.Millisecond
 
-// jumpEvery bounds how often steps are logged.
+// jumpEvery is how often steps are logged at most.
 const jumpEvery = time.Minute
 
-// Wall notices when the wall clock is set. Messages keep the order in which they
-// came, whatever their stamps say; only the splits on the wall clock follow it.
+// Wall notices when the wall clock is set. Messages keep the order of their arrival then, whatever their
+// stamps say; only splits on the wall clock follow it.
 type Wall struct {
-	wall   int64     // nanoseconds since 1970 at the last look
-	last   time.Time // the same on the monotonic clock
-	logged time.Time
-	jumps  int // since then
+	wall   int64     // the wall clock at the last look, in nanoseconds since 1970
+	last   time.Time // the monotonic clock at the last look; zero before the first
+	logged time.Time // when a step was logged last
+	jumps  int       // steps since then
 }
 
-// Look compares both clocks with those of the last call.
+// Look logs a step of the wall clock since the last call: it compares the wall clock with the monotonic one.
 func (c *Wall) Look(now time.Time, log *zap.Logger) {
 	wall := now.UnixNano()
 	passed, passedOnWall := now.Sub(c.last), time.Duration(wall-c.wall)

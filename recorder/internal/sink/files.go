@@ -17,8 +17,8 @@ import (
 
 var errSyncFailed = errors.New("a sync has failed")
 
-// openFile opens the next file after a stop. What arrives before that is not recorded: a
-// file that cannot be had must not cost messages.
+// openFile opens the next file after a stop. Messages that arrive before the file is open are not recorded,
+// so that they are not lost if it cannot be opened.
 func (s *Sink) openFile(c *command.Command) error {
 	now := time.Now()
 	var out *files.Bag
@@ -42,10 +42,10 @@ func (s *Sink) openFile(c *command.Command) error {
 	return nil
 }
 
-// closeFile leaves the file to the closer.
+// closeFile hands the file to the goroutine that closes files.
 func (s *Sink) closeFile(c *command.Command) {
 	old := s.Out
-	if old == nil { // the start before failed
+	if old == nil { // no file could be opened after the stop before
 		return
 	}
 	c.File = old
@@ -53,9 +53,9 @@ func (s *Sink) closeFile(c *command.Command) {
 	s.Bags.Leave(old)
 }
 
-// rotateFile opens the next file and leaves the old one to the closer, so that what
-// is queued does not wait for the disk. A next file that cannot be had costs
-// nothing: the old one goes on.
+// rotateFile opens the next file, and hands the old one to the goroutine that closes files, so that the
+// queue does not wait until the old file is closed. If the next file cannot be opened, the recording goes
+// on in the old one and loses nothing.
 func (s *Sink) rotateFile(c *command.Command) error {
 	next := c.Start
 	if s.err != nil || s.drainAborted() {
@@ -81,7 +81,7 @@ func (s *Sink) rotateFile(c *command.Command) error {
 	return nil
 }
 
-// openNext replaces the file that is written with the one of part.
+// openNext creates the file of part, and writes to it from now on.
 func (s *Sink) openNext(at time.Time, part int) error {
 	out, err := s.Bags.Create(at)
 	if err != nil {
@@ -95,8 +95,8 @@ func (s *Sink) openNext(at time.Time, part int) error {
 	return nil
 }
 
-// writeChunk writes a chunk. After a fault that is not a full disk, of this write or of a
-// sync before it, the recording goes on in a new file, once.
+// writeChunk writes a chunk. If the write fails, or a sync before it has, the recording goes on in a new file,
+// once. On a full disk a new file would not help.
 func (s *Sink) writeChunk(c *chunk.Sealed) error {
 	if s.Out.SyncFailed() {
 		return s.failover(c, errSyncFailed)
@@ -120,11 +120,11 @@ func (s *Sink) writeChunk(c *chunk.Sealed) error {
 	return nil
 }
 
-// followInterval is how often the writer looks whether the directory was renamed.
+// followInterval is how often the writer checks the path of the directory.
 const followInterval = time.Second
 
-// failover goes on in a new file with c, after a fault of the disk only once. It returns
-// fault if that is not possible.
+// failover opens a new file and writes c to it. It returns fault if no file can be opened, or if the one
+// failover after a fault of the disk has been used.
 func (s *Sink) failover(c *chunk.Sealed, fault error) error {
 	old, gone := s.Out, errors.Is(fault, bagfile.ErrMoved) || errors.Is(fault, bagfile.ErrDeleted)
 	if s.failoverUsed && !gone {
@@ -140,7 +140,7 @@ func (s *Sink) failover(c *chunk.Sealed, fault error) error {
 		say = s.Log.Warn // nothing is lost
 	}
 	say("the recording goes on in a new file", zap.String("file", old.Target()), zap.String("next", s.Out.Target()), zap.NamedError("because", fault))
-	if !gone && !errors.Is(fault, errSyncFailed) { // the file itself returns these errors when it is closed
+	if !gone && !errors.Is(fault, errSyncFailed) { // the file returns those errors when it is closed
 		s.Bags.Finished.Fail(fault)
 	}
 	next := s.In.Failover(time.Now())
@@ -154,8 +154,8 @@ func (s *Sink) failover(c *chunk.Sealed, fault error) error {
 	return err
 }
 
-// diskFull reports whether err says that there is no room: another file on the same
-// disk would have none either.
+// diskFull reports whether err means that there is no room, which another file on the same disk would not
+// have either.
 func diskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
 )
 
-// repeat writes the latched messages of next into the file and gives those from a pause to the snapshots,
-// too. An error is only logged: the next chunk meets the same trouble.
+// repeat writes the latched messages of next to the file, and also gives those that came in a pause to the
+// snapshots. An error is only logged: the next chunk meets it again.
 func (s *Sink) repeat(next *command.FileStart) {
 	defer s.In.ReleaseLatched(next.Latched)
 	s.Snapshotter.KeepMissed(next)
-	if s.err != nil || s.In.OnlySnapshots() {
+	if s.err != nil || s.Bags.OnlySnapshots {
 		return
 	}
 	if err := s.repeatLatched(next); err != nil {
@@ -20,9 +20,8 @@ func (s *Sink) repeat(next *command.FileStart) {
 	}
 }
 
-// repeatLatched writes the latched messages at the start of a file, under their own
-// connections and with the time at which the file begins. The bag header
-// marks them, unless recording resumes within a file.
+// repeatLatched writes the latched messages of next to the file, on their own connections and with the time
+// at which the file begins. At the start of a file, the bag header marks them as repeated.
 func (s *Sink) repeatLatched(next *command.FileStart) error {
 	write := s.Out.WriteRepeated
 	if next.Resumed {

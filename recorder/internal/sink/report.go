@@ -12,9 +12,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// writeReport writes the account at the end of a file: all that was queued is in the
-// file, or counted as lost. A file that met a fault gets none: it needs
-// the room for its index.
+// writeReport writes the account of losses at the end of a file: everything that was queued before is in the
+// file, or counted as lost. After a fault the file gets no account: the room is for its index.
 func (s *Sink) writeReport() error {
 	if s.report == nil || s.Out == nil {
 		return nil
@@ -22,7 +21,7 @@ func (s *Sink) writeReport() error {
 	if s.err != nil {
 		return s.err
 	}
-	at := s.newest // as the last message, so that the bag does not seem to be longer
+	at := s.newest // the time of the last message, so that the account does not make the bag longer
 	if at.IsZero() {
 		at = rosbag.TimeOf(s.In.Stamp(time.Now()))
 	}

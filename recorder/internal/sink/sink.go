@@ -1,6 +1,6 @@
-// Package sink writes what the intake queues to the bags, in the order of the queue, and snapshots
-// beside it. It decides which file is written: its change, failover and end. Only the session makes a
-// sink.
+// Package sink writes the chunks that the intake queues to the bags, in the order of the queue, executes the
+// commands between them, and hands chunks on to snapshots. It decides which file is written, and when the
+// recording goes on in another one. Only the session makes a sink.
 package sink
 
 import (
@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
@@ -23,59 +23,49 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Sink writes what the intake queues to the files, in the order of the queue. Its one
-// goroutine, write, owns all fields that are not marked otherwise.
+// Sink writes what the intake queues to the files. Its one goroutine, write, owns all fields that do not say
+// otherwise.
 type Sink struct {
 	Log         *zap.Logger
 	In          intake.Files
 	commands    intake.Commands
 	Encoder     *encode.Encoder
-	packer      latch.Packer              // of the latched messages that files begin with
+	packer      latch.Packer              // packs the latched messages that files begin with
 	report      func(at time.Time) []byte // makes the account of losses; nil for none
-	abortDrain  <-chan struct{}           // closed when what is queued is to be given up
+	abortDrain  <-chan struct{}           // closed: give up what is queued
 	reportTopic string                    // topic of the account of losses
 	writer      sync.WaitGroup
 
 	Bags         *files.Files
 	Snapshotter  *snapshot.Writer
-	newest       rosbag.Time // the latest time of a message that was written
-	failoverUsed bool        // the single permitted failover has been used
-	followed     time.Time   // when the name of the directory was last checked
-	err          error       // why writing ended early
+	newest       rosbag.Time // the latest stamp of a message that was written
+	failoverUsed bool        // the one failover after a fault of the disk has been used
+	followed     time.Time   // when the path of the directory was checked last
+	err          error       // why writing ended early; nil while it goes on
 
 	outMu sync.Mutex // guards Out for other goroutines, which only read it
 	Out   *files.Bag // nil while stopped
 
 	halted    atomic.Bool   // Failed is closed
 	Failed    chan struct{} // closed: no file can be written
-	Abandoned atomic.Bool   // the sink is blocked by the disk and is not waited for
+	Abandoned atomic.Bool   // the disk blocks the sink, and nobody waits for it any more
 }
 
 // Config is what a sink is made of.
 type Config struct {
-	Log         *zap.Logger
-	Files       intake.Files
-	Commands    intake.Commands
-	Snapshots   intake.Snapshots
-	Encoder     *encode.Encoder
-	Compression rosbag.Compression
-	Report      func(at time.Time) []byte // makes the account of losses; nil for none
-	ReportTopic string
-	AbortDrain  <-chan struct{} // closed: give up what is queued
-	Bags        files.Config    // without Log and Counts, which are those of the sink
-	Keeps       Mode
-	First       *files.Bag // the bag that is written; nil while stopped
+	Log          *zap.Logger
+	Files        intake.Files
+	Commands     intake.Commands
+	Snapshots    intake.Snapshots
+	Encoder      *encode.Encoder
+	Compression  rosbag.Compression
+	Report       func(at time.Time) []byte // makes the account of losses; nil for none
+	ReportTopic  string
+	AbortDrain   <-chan struct{} // closed: give up what is queued
+	Bags         files.Config    // without Log and Counts, which are those of the sink
+	SnapshotMode control.SnapshotMode
+	First        *files.Bag // the bag that is written; nil while stopped
 }
-
-// Mode says whether snapshots are written.
-type Mode int
-
-// The modes.
-const (
-	NoSnapshots Mode = iota
-	OnlySnapshots
-	BesideRecording
-)
 
 // New returns a sink that does not write yet.
 func New(o Config) *Sink {
@@ -90,13 +80,13 @@ func New(o Config) *Sink {
 		Out:         o.First,
 		Failed:      make(chan struct{}),
 	}
-	o.Bags.Log, o.Bags.Counts, o.Bags.OnlySnapshots = o.Log, o.Files, o.Keeps == OnlySnapshots
+	o.Bags.Log, o.Bags.Counts, o.Bags.OnlySnapshots = o.Log, o.Files, o.SnapshotMode == control.SnapshotOnly
 	s.Bags = files.New(o.Bags)
 	s.packer = latch.Packer{Claims: o.Files, Compression: o.Compression, ChunkBytes: o.Files.ChunkBytes()}
-	if o.Keeps != NoSnapshots {
+	if o.SnapshotMode != control.SnapshotOff {
 		s.Snapshotter = snapshot.New(snapshot.Config{
-			Log: o.Log, In: o.Snapshots, Bags: s.Bags, Packer: s.packer, Only: o.Keeps == OnlySnapshots,
-			Outputs: o.Bags.Outputs.SnapshotSeries(o.Keeps == BesideRecording), Aborted: s.drainAborted,
+			Log: o.Log, In: o.Snapshots, Bags: s.Bags, Packer: s.packer, Only: o.SnapshotMode == control.SnapshotOnly,
+			Outputs: o.Bags.Outputs.SnapshotSeries(o.SnapshotMode == control.SnapshotBeside), Aborted: s.drainAborted,
 		})
 	}
 	return s
@@ -119,8 +109,8 @@ func (s *Sink) Start() {
 	}
 }
 
-// Close waits until all is written, closes the files and returns what went wrong with
-// them. The intake is closed before.
+// Close waits until everything that is queued is written, closes the files and returns their errors. The
+// intake has to be closed before.
 func (s *Sink) Close() error {
 	s.writer.Wait()
 	s.Encoder.Wait()
@@ -128,7 +118,7 @@ func (s *Sink) Close() error {
 	return errors.Join(s.err, s.Bags.Close(s.Out))
 }
 
-// write is the one goroutine that touches the file's data.
+// write is the one goroutine that writes to the file.
 func (s *Sink) write() {
 	for {
 		next, ok := s.In.Next()
@@ -141,7 +131,7 @@ func (s *Sink) write() {
 		}
 		c := next.Chunk
 		s.Encoder.Await(c)
-		if !s.In.OnlySnapshots() {
+		if !s.Bags.OnlySnapshots {
 			s.store(c)
 		}
 		if s.Snapshotter == nil {
@@ -152,7 +142,7 @@ func (s *Sink) write() {
 	}
 }
 
-// Execute does what a command says.
+// Execute executes a command.
 func (s *Sink) Execute(c *command.Command) {
 	switch c.Kind {
 	case command.Rotate:
@@ -175,48 +165,48 @@ func (s *Sink) Execute(c *command.Command) {
 	close(c.Done)
 }
 
-// store writes a chunk, or gives it up and counts why.
+// store writes a chunk, or gives it up and counts its messages as lost.
 func (s *Sink) store(c *memory.Chunk) {
 	switch {
 	case s.err != nil:
-		s.giveUp(c, account.DropDisk)
+		s.giveUp(c, control.DropDisk)
 		return
 	case s.drainAborted():
-		s.giveUp(c, account.DropAborted)
+		s.giveUp(c, control.DropAborted)
 		return
 	case c.Err != nil:
 		s.Log.Error("chunk lost", zap.Error(c.Err))
-		s.giveUp(c, account.DropCodec)
+		s.giveUp(c, control.DropCodec)
 		return
-	case c.Sealed == nil: // a compressor has skipped it
+	case c.Sealed == nil: // a compressor has skipped the chunk
 		c.Seal(nil)
 	}
 	if err := s.writeChunk(c.Sealed); err != nil {
 		s.err = err
 		s.halt()
-		s.giveUp(c, account.DropDisk)
+		s.giveUp(c, control.DropDisk)
 		return
 	}
 	s.written(c)
 	s.Bags.WakeSyncer(s.Out, time.Now())
 }
 
-// written accounts for a chunk that is in the file.
+// written counts a chunk that is in the file.
 func (s *Sink) written(c *memory.Chunk) {
 	bytes := int64(len(c.Sealed.Record))
 	s.Bags.CountStored(s.Out, bytes)
 	if s.newest.Before(c.Sealed.End) {
 		s.newest = c.Sealed.End
 	}
-	s.Out.Hold(c.Sealed)
+	s.Out.Count(c.Sealed)
 	s.Encoder.Written(c.Sealed.Compression)
 	s.In.Written(c, bytes, s.Out.Part)
 }
 
 // giveUp counts the messages of a chunk that will not be written.
-func (s *Sink) giveUp(c *memory.Chunk, cause account.DropCause) {
+func (s *Sink) giveUp(c *memory.Chunk, cause control.DropCause) {
 	if c.Sealed == nil {
-		c.Seal(nil) // not compressed: the counts are still to be had
+		c.Seal(nil) // not compressed: only the counts are needed
 	}
 	if c.Sealed == nil {
 		s.Log.Error("messages lost that cannot be counted", zap.Error(c.Err))
@@ -232,7 +222,7 @@ func (s *Sink) halt() {
 	close(s.Failed)
 }
 
-// SkipsCompression reports whether what is queued will be given up.
+// SkipsCompression reports whether the queued chunks will be given up, so that nobody needs to compress them.
 func (s *Sink) SkipsCompression() bool { return s.drainAborted() || s.halted.Load() }
 
 func (s *Sink) drainAborted() bool {
@@ -258,8 +248,9 @@ func (s *Sink) Current() *files.Bag {
 	return s.Out
 }
 
-// Pin protects files from the retention: at once those that there are, and what is
-// queued for files to come when it is written. It is for concurrent use.
+// Pin protects from the retention the files that hold messages since then, and returns their names. Files
+// that exist are protected at once, and those that queued chunks are written to when that is done. It is
+// for concurrent use.
 func (s *Sink) Pin(ctx context.Context, since time.Time) ([]string, error) {
 	s.Bags.Retain.Pin(since)
 	c, err := s.commands.RequestPin(since)
@@ -272,6 +263,6 @@ func (s *Sink) Pin(ctx context.Context, since time.Time) ([]string, error) {
 	return c.Pinned, nil
 }
 
-// LowDisk looks, and reports whether the recording has to end because the disk is nearly full. It is for
-// concurrent use.
+// LowDisk checks the free space, and reports whether the recording has to end because the disk is nearly
+// full. It is for concurrent use.
 func (s *Sink) LowDisk(now time.Time) bool { return s.Bags.LowDisk(now, s.Current()) }

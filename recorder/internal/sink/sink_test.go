@@ -12,7 +12,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
@@ -124,7 +123,7 @@ func (r *recording) end() error {
 }
 
 // check checks how many messages are in each bag, and why others are lost.
-func (r *recording) check(t *testing.T, dropped [account.DropCauses]uint64, bags ...int) {
+func (r *recording) check(t *testing.T, dropped [control.DropCauses]uint64, bags ...int) {
 	t.Helper()
 	var kept uint64
 	all := r.Bags.Finished.List()
@@ -172,10 +171,10 @@ func TestFaults(t *testing.T) {
 			if err := r.end(); !errors.Is(err, test.err) {
 				t.Errorf("ends with %v, want %v", err, test.err)
 			}
-			var dropped [account.DropCauses]uint64
+			var dropped [control.DropCauses]uint64
 			select {
 			case <-r.Failed:
-				dropped[account.DropDisk] = 3
+				dropped[control.DropDisk] = 3
 				if !test.failed || !r.SkipsCompression() {
 					t.Errorf("failed, and compresses what is given up: %v", !r.SkipsCompression())
 				}
@@ -203,8 +202,8 @@ func TestDrainAborted(t *testing.T) {
 	if err := r.end(); err != nil {
 		t.Error(err)
 	}
-	var dropped [account.DropCauses]uint64
-	dropped[account.DropAborted] = 3
+	var dropped [control.DropCauses]uint64
+	dropped[control.DropAborted] = 3
 	r.check(t, dropped, 2)
 }
 
@@ -239,7 +238,7 @@ func TestFilesOfCommands(t *testing.T) {
 	if err := r.end(); err != nil {
 		t.Error(err)
 	}
-	r.check(t, [account.DropCauses]uint64{}, 1, 2, 3)
+	r.check(t, [control.DropCauses]uint64{}, 1, 2, 3)
 }
 
 // TestTooLittleSpace: no file begins on a disk that is nearly full. A split then costs nothing, for the old
@@ -274,7 +273,7 @@ func TestTooLittleSpace(t *testing.T) {
 	if err := r.end(); err != nil {
 		t.Error(err)
 	}
-	r.check(t, [account.DropCauses]uint64{}, 2)
+	r.check(t, [control.DropCauses]uint64{}, 2)
 }
 
 // TestCommandsAtTheEnd: a command behind a fault that has ended the recording answers that nothing is

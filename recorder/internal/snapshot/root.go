@@ -12,14 +12,13 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Root makes of the chunk that a snapshot begins with one that begins with the window,
-// and with the records of all connections that later chunks rely on: what is left by a
-// crash within the snapshot can be read then. A chunk that is one large message stays
-// as it is; so does one for which there is no memory. false means that nothing of it is
-// wanted.
-func (w *Writer) Root(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bool) {
+// root rewrites the first chunk of a snapshot. The new chunk has no messages from before the window; what they
+// latch becomes part of the state that the snapshot begins with. It begins with the records of all connections
+// that later chunks use, so that what a crash leaves of the snapshot can be read. A chunk that is one large
+// message, or for which there is no memory, stays as it is. wanted is false if no message is in the window.
+func (w *Writer) root(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bool) {
 	var from time.Duration
-	before, span := sn.From.Sub(old.FirstAt), old.LastAt.Sub(old.FirstAt) // by the monotonic clock, whatever others do
+	before, span := sn.From.Sub(old.FirstAt), old.LastAt.Sub(old.FirstAt) // by the monotonic clock, not by stamps
 	if before > 0 && span > 0 {
 		from = before
 		if p := passageOf(old); w.In.Simulated() || p.back > 0 {
@@ -30,23 +29,23 @@ func (w *Writer) Root(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bo
 		w.In.GiveBack(old)
 		return nil, false
 	}
-	if old.UncompressedBytes > int64(max(2*w.In.ChunkBytes(), LeastLarge)) && old.MessageCount() == 1 {
+	if old.UncompressedBytes > int64(max(2*w.Packer.ChunkBytes, leastLarge)) && old.MessageCount() == 1 {
 		return old, true
 	}
-	sn.Rooted = true
+	sn.rooted = true
 	fresh := w.In.FreshChunk(int(old.UncompressedBytes))
 	if fresh == nil {
 		return old, true
 	}
 	fresh.Builder.Reset(nil)
-	sn.addConns([]*latch.Chunk{old}) // some may be new
+	sn.addConns([]*latch.Chunk{old}) // a chunk of the post-roll may have new ones
 	for _, c := range sn.Conns {
 		fresh.Builder.AppendRun(c, rosbag.Time{}, nil, 0)
 	}
 	err := w.divide(sn, old, from, &fresh.Builder)
 	switch {
 	case err == nil && fresh.Builder.Messages() == 0:
-		sn.Rooted = false
+		sn.rooted = false
 		w.In.Release(fresh)
 		w.In.GiveBack(old)
 		return nil, false
@@ -64,21 +63,21 @@ func (w *Writer) Root(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bo
 	return &latch.Chunk{Sealed: fresh.Sealed, Buffer: fresh}, true
 }
 
-// passage measures the time that passes by the stamps of messages in the order of their arrival.
-// Publishers overtake each other by little; a larger step back is one of the clock, over which
-// no time passes.
+// passage measures how much time passes from message to message, by their stamps, in the order of their
+// arrival. A stamp that is a little behind the latest one means that a publisher was overtaken by another. A
+// stamp that is far behind means that the clock has gone back; no time passes then.
 type passage struct {
 	begun  bool
 	first  rosbag.Time
-	passed time.Duration // until the latest stamp
-	back   time.Duration // by which the clock has gone back, all steps together
+	passed time.Duration // from the first message to the latest stamp, without steps back of the clock
+	back   time.Duration // the sum of all steps back of the clock
 }
 
-// clockStep is how far a stamp is behind the latest one at least where the clock has gone back.
+// clockStep is how far behind the latest one a stamp has to be for a step back of the clock.
 const clockStep = time.Second
 
-// of returns the time from the first message to m. A mark may be about a moment before that of the
-// message before it: it comes with that one.
+// of returns the time from the first message to m. A mark may have the time of an earlier moment, so it counts
+// as if it came together with the message before it.
 func (p *passage) of(m *rosbag.Message) time.Duration {
 	if m.Conn.Topic == bagnote.MarksTopic {
 		return p.passed
@@ -95,7 +94,7 @@ func (p *passage) of(m *rosbag.Message) time.Duration {
 	return at
 }
 
-// passageOf measures a whole chunk, as far as it can be read.
+// passageOf measures a whole chunk, or the part of it that can be read.
 func passageOf(c *latch.Chunk) (p passage) {
 	for m, err := range c.Messages() {
 		if err != nil {
@@ -106,10 +105,10 @@ func passageOf(c *latch.Chunk) (p passage) {
 	return p
 }
 
-// divide appends the messages of c that come at from, counted from its first one, or later to b,
-// in their order: all of them if from is zero, also those with stamps before that of the first one,
-// as marks may have. What is latched before becomes part of the state where sn begins; there is an
-// error if there is no memory for that.
+// divide appends to b, in their order, the messages of c that come at least from after the first one. If from is
+// zero these are all messages, also marks with a time before the first message. The latched messages that are
+// cut off become part of the state that sn begins with; it is an error if there is no memory for them. With a
+// nil b, all messages are cut off.
 func (w *Writer) divide(sn *Snapshot, c *latch.Chunk, from time.Duration, b *chunk.Builder) error {
 	latching := w.In.LatchingOf(c.Sealed)
 	if b == nil && len(latching) == 0 {
@@ -137,5 +136,5 @@ func (w *Writer) divide(sn *Snapshot, c *latch.Chunk, from time.Duration, b *chu
 	return w.In.AddCut(&sn.State, cut)
 }
 
-// LeastLarge is how large a message is at least before its chunk is left as it is.
-const LeastLarge = 1 << 20
+// LeastLarge is the size in bytes from which a message counts as large, so that its chunk may stay as it is.
+const leastLarge = 1 << 20

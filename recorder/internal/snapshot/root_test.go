@@ -12,11 +12,13 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
+	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // writerOf returns a writer of snapshots without a sink, and its intake, which has a buffer of limit bytes and
@@ -26,13 +28,13 @@ func writerOf(limit int64, chunkBytes int, sim *simtime.Sim) (*Writer, *intake.I
 		Log: zap.NewNop(), Memory: memory.Options{Limit: limit, ChunkBytes: chunkBytes}, Sim: sim, OnChange: func() {},
 		Encoder: encode.New(encode.Options{}), Ring: &ring.Options{Most: 1 << 40},
 	})
-	return New(Config{In: in.Snapshots(), Log: zap.NewNop()}), in
+	return New(Config{In: in.Snapshots(), Log: zap.NewNop(), Packer: latch.Packer{ChunkBytes: chunkBytes}}), in
 }
 
-// linkOf opens a link of a latching publisher.
-func linkOf(t *testing.T, in *intake.Intake, topic, publisher string) *intake.Link {
+// linkOf opens a link of a publisher.
+func linkOf(t *testing.T, in *intake.Intake, info tcpros.LinkInfo) *intake.Link {
 	t.Helper()
-	l, err := in.Links().OpenLink(in.Links().AddTopicOf(topic, topic, time.Time{}), testlink.LatchedInfo(topic, publisher))
+	l, err := in.Links().OpenLink(in.Links().AddTopicOf(info.Topic, info.Topic, time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +73,7 @@ func latchedBefore(sn *Snapshot) int { return len(sn.State.Latest(time.Time{}, n
 // useUp leaves so many bytes of the buffer of an intake.
 func useUp(t *testing.T, in *intake.Intake, left int64) {
 	t.Helper()
-	live := in.Accounts().LiveFigures(time.Now())
+	live := in.Accounts().Stats(time.Now())
 	if in.Snapshots().FreshChunk(int(live.BufferMost-live.Buffered-left)) == nil {
 		t.Fatalf("of %d bytes %d are used", live.BufferMost, live.Buffered)
 	}
@@ -81,7 +83,7 @@ func useUp(t *testing.T, in *intake.Intake, left int64) {
 // message, which stays as it is. What is latched before the window is kept for the beginning.
 func TestFirstChunkOfASnapshot(t *testing.T) {
 	t.Parallel()
-	const large = LeastLarge + 1000
+	const large = leastLarge + 1000
 	start := time.Unix(1000, 0)
 	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
 	for name, tc := range map[string]struct {
@@ -98,19 +100,19 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 		"large":                         {100, []int{large}, 0, true, false, 1, 0},
 		"of ordinary size":              {1 << 20, []int{large}, 0, true, true, 1, 0},
 		"large, and there is another":   {100, []int{large, 10}, 0, true, true, 2, 0},
-		"too small for large, by bytes": {100, []int{LeastLarge - 46 - 400}, 0, true, true, 1, 0},
+		"too small for large, by bytes": {100, []int{leastLarge - 46 - 400}, 0, true, true, 1, 0},
 	} {
 		w, in := writerOf(64<<20, tc.chunkBytes, nil)
-		c := linkOf(t, in, "/map", "/a").Connection
+		c := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Connection
 		var messages []recorded
 		for i, size := range tc.sizes {
 			messages = append(messages, recorded{c, rosbag.TimeOf(at(i)), testlink.Frame(1, uint32(i), size)})
 		}
 		old := in.Snapshots().ToRingChunk(sealedChunk(t, in, start, at(len(tc.sizes)-1), messages...))
 		sn := &Snapshot{Taking: ring.Taking{From: at(tc.from)}}
-		got, wanted := w.Root(sn, old)
-		if wanted != tc.wanted || sn.Rooted != tc.rooted || latchedBefore(sn) != tc.latched {
-			t.Errorf("%s: wanted %v, rooted %v, %d latched before; want %v, %v, %d", name, wanted, sn.Rooted, latchedBefore(sn), tc.wanted, tc.rooted, tc.latched)
+		got, wanted := w.root(sn, old)
+		if wanted != tc.wanted || sn.rooted != tc.rooted || latchedBefore(sn) != tc.latched {
+			t.Errorf("%s: wanted %v, rooted %v, %d latched before; want %v, %v, %d", name, wanted, sn.rooted, latchedBefore(sn), tc.wanted, tc.rooted, tc.latched)
 		}
 		if wanted && got.MessageCount() != tc.messages {
 			t.Errorf("%s: %d messages, want %d", name, got.MessageCount(), tc.messages)
@@ -128,13 +130,13 @@ func TestFirstChunkAcrossAStepBack(t *testing.T) {
 			1500 * time.Millisecond: {2, 3, 4, 5}, 2500 * time.Millisecond: {2, 3, 4, 5}, 3500 * time.Millisecond: {4, 5}, 5 * time.Second: {5}, 6 * time.Second: nil,
 		} {
 			w, in := writerOf(64<<20, 100, sim)
-			c := linkOf(t, in, "/map", "/a").Connection
+			c := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Connection
 			var messages []recorded
 			for i, second := range []uint32{500, 501, 502, 10, 11, 12} { // one comes each second
 				messages = append(messages, recorded{c, rosbag.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
 			}
 			sn := &Snapshot{Taking: ring.Taking{From: start.Add(from)}}
-			got, wanted := w.Root(sn, in.Snapshots().ToRingChunk(sealedChunk(t, in, start, start.Add(5*time.Second), messages...)))
+			got, wanted := w.root(sn, in.Snapshots().ToRingChunk(sealedChunk(t, in, start, start.Add(5*time.Second), messages...)))
 			var numbers []uint32
 			if wanted {
 				for m, err := range got.Messages() {
@@ -158,13 +160,13 @@ func TestFirstChunkAcrossAStepForward(t *testing.T) {
 	start := time.Unix(1000, 0)
 	for from, want := range map[time.Duration]uint64{1500 * time.Millisecond: 3, time.Hour: 0} {
 		w, in := writerOf(64<<20, 100, nil)
-		c := linkOf(t, in, "/map", "/a").Connection
+		c := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Connection
 		var messages []recorded
 		for i, second := range []uint32{500, 501, 502, 90_000, 90_001} { // one comes each second
 			messages = append(messages, recorded{c, rosbag.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
 		}
 		sn := &Snapshot{Taking: ring.Taking{From: start.Add(from)}}
-		got, wanted := w.Root(sn, in.Snapshots().ToRingChunk(sealedChunk(t, in, start, start.Add(4*time.Second), messages...)))
+		got, wanted := w.root(sn, in.Snapshots().ToRingChunk(sealedChunk(t, in, start, start.Add(4*time.Second), messages...)))
 		if wanted != (want > 0) || wanted && got.MessageCount() != want || latchedBefore(sn) != 1 {
 			t.Errorf("from %v on: wanted %v, %d latched before; want %d messages and one", from, wanted, latchedBefore(sn), want)
 		}
@@ -177,12 +179,12 @@ func TestFirstChunkWithoutMemory(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)
 	w, in := writerOf(10_000, 100, nil)
-	c := linkOf(t, in, "/map", "/a").Connection
+	c := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Connection
 	old := in.Snapshots().ToRingChunk(sealedChunk(t, in, start, start.Add(time.Second),
 		recorded{c, rosbag.TimeOf(start), testlink.Frame(1, 1, 10)}, recorded{c, rosbag.TimeOf(start), testlink.Frame(1, 2, 10)}))
 	useUp(t, in, 1)
 	sn := &Snapshot{Taking: ring.Taking{From: start.Add(time.Hour)}}
-	if got, wanted := w.Root(sn, old); !wanted || got != old || latchedBefore(sn) != 0 {
+	if got, wanted := w.root(sn, old); !wanted || got != old || latchedBefore(sn) != 0 {
 		t.Errorf("wanted %v, the chunk as it is: %v, %d latched before", wanted, got == old, latchedBefore(sn))
 	}
 }
@@ -192,11 +194,11 @@ func TestFirstChunkWithoutMemory(t *testing.T) {
 func TestFirstChunkBackdated(t *testing.T) {
 	t.Parallel()
 	w, in := writerOf(64<<20, 100, nil)
-	c := linkOf(t, in, "/map", "/a").Connection
+	c := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Connection
 	sealed := sealedChunk(t, in, time.Time{}, time.Time{},
 		recorded{c, rosbag.Time{Sec: 500, Nsec: 2}, testlink.Frame(1, 0, 10)},
 		recorded{c, rosbag.Time{Sec: 500, Nsec: 1}, testlink.Frame(1, 1, 10)})
-	got, wanted := w.Root(new(Snapshot), in.Snapshots().ToRingChunk(sealed))
+	got, wanted := w.root(new(Snapshot), in.Snapshots().ToRingChunk(sealed))
 	if !wanted || got.MessageCount() != 2 {
 		t.Errorf("%d messages of 2", got.MessageCount())
 	}
@@ -207,7 +209,7 @@ func TestFirstChunkWithAMark(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)
 	w, in := writerOf(64<<20, 100, nil)
-	c, mark := linkOf(t, in, "/map", "/a").Connection, linkOf(t, in, bagnote.MarksTopic, "/b").Connection
+	c, mark := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Connection, linkOf(t, in, testlink.LatchedInfo(bagnote.MarksTopic, "/b")).Connection
 	var messages []recorded
 	for i := range 10 { // one comes each tenth of a second
 		messages = append(messages, recorded{c, rosbag.Time{Sec: 500, Nsec: uint32(i) * 1e8}, testlink.Frame(1, uint32(i), 10)})
@@ -217,7 +219,7 @@ func TestFirstChunkWithAMark(t *testing.T) {
 	}
 	sn := &Snapshot{Taking: ring.Taking{From: start.Add(300 * time.Millisecond)}}
 	old := in.Snapshots().ToRingChunk(sealedChunk(t, in, start, start.Add(900*time.Millisecond), messages...))
-	if got, wanted := w.Root(sn, old); !wanted || got.MessageCount() != 8 {
+	if got, wanted := w.root(sn, old); !wanted || got.MessageCount() != 8 {
 		t.Errorf("%d messages, want 7 and the mark", got.MessageCount())
 	}
 }
@@ -227,7 +229,7 @@ func TestFirstChunkWithAMark(t *testing.T) {
 func TestMissedLatchedWithoutMemory(t *testing.T) {
 	t.Parallel()
 	w, in := writerOf(100_000, 100, nil)
-	small, large := linkOf(t, in, "/map", "/a"), linkOf(t, in, "/map", "/b") // the newest connection comes first
+	small, large := linkOf(t, in, testlink.LatchedInfo("/map", "/a")), linkOf(t, in, testlink.LatchedInfo("/map", "/b")) // the newest connection comes first
 	if err := in.Commands().Pause(); err != nil {
 		t.Fatal(err)
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
-// Snapshots are taken one at a time, and after a burst one each second: a trigger that is
-// stuck must not fill the directory.
+// Snapshots are taken one at a time, and one each second after a burst: a trigger that fires
+// without end must not fill the directory.
 const (
-	Burst         = 10
+	burst         = 10
 	snapshotEvery = time.Second
 )
 
@@ -48,17 +48,17 @@ func (w *Writer) TriggerAll(at, last time.Time, count int) (*Snapshot, error) {
 	if sn != nil || err != nil {
 		return sn, err
 	}
-	w.Mu.Lock()
-	r, first := w.Next, w.Next == nil
+	w.mu.Lock()
+	r, first := w.next, w.next == nil
 	if first {
 		r = &request{begun: make(chan struct{})}
-		w.Next = r
+		w.next = r
 	}
 	r.triggers += count
 	if last.After(r.last) {
 		r.last = last
 	}
-	w.Mu.Unlock()
+	w.mu.Unlock()
 	if first {
 		w.In.RequestSnapshot(at)
 		w.beginNext(r, at)
@@ -78,25 +78,25 @@ func (w *Writer) prolong(now time.Time) (*Snapshot, error) {
 
 // Count adds to the triggers that came until now.
 func (w *Writer) Count(triggers int) {
-	w.Mu.Lock()
-	defer w.Mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.counts.triggers += uint64(triggers)
 }
 
 // beginNext begins a snapshot when the one before is complete.
 func (w *Writer) beginNext(r *request, at time.Time) {
 	defer close(r.begun)
-	w.Starting.Lock()
-	defer w.Starting.Unlock()
+	w.starting.Lock()
+	defer w.starting.Unlock()
 	// Another may have begun meanwhile: to wait for its end would last as long as its post-roll.
 	if r.snapshot, r.err = w.prolong(at); r.snapshot == nil && r.err == nil {
 		w.In.RequestSnapshot(at) // the snapshot before may have ended the request
 		r.err = w.awaitTurn()
 	}
-	w.Mu.Lock()
-	w.Next = nil
+	w.mu.Lock()
+	w.next = nil
 	triggers, last := r.triggers, r.last
-	w.Mu.Unlock()
+	w.mu.Unlock()
 	switch {
 	case r.err != nil:
 	case r.snapshot != nil:
@@ -109,9 +109,9 @@ func (w *Writer) beginNext(r *request, at time.Time) {
 		w.In.EndRequest()
 	}
 	if r.err != nil && !errors.Is(r.err, control.ErrNotRecording) {
-		w.Mu.Lock()
+		w.mu.Lock()
 		w.counts.failed++
-		w.Mu.Unlock()
+		w.mu.Unlock()
 		w.Bags.Finished.Fail(fmt.Errorf("a snapshot could not begin: %w", r.err))
 	}
 }
@@ -171,7 +171,7 @@ func (w *Writer) Failures() int {
 	if w == nil {
 		return 0
 	}
-	w.Mu.Lock()
-	defer w.Mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	return w.counts.failed
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/plural"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
@@ -55,11 +55,11 @@ type Writer struct {
 	Limiter *rate.Limiter // limits how often snapshots start
 	closing chan struct{} // closed: no snapshot starts any more
 
-	Starting sync.Mutex // held while one snapshot starts; guards Outputs and latest
+	starting sync.Mutex // held while one snapshot starts; guards Outputs and latest
 	latest   *Snapshot  // the snapshot that started most recently; nil before the first
 
-	Mu     sync.Mutex // guards the following fields
-	Next   *request   // the snapshot that waits for its turn; nil for none
+	mu     sync.Mutex // guards the following fields
+	next   *request   // the snapshot that waits for its turn; nil for none
 	counts counts
 }
 
@@ -74,7 +74,7 @@ type counts struct {
 type Snapshot struct {
 	ring.Taking
 	Out               *files.Bag
-	Rooted            bool // the records of Taking.Conns have been written
+	rooted            bool // the records of Taking.Conns have been written
 	Messages, Missing uint64
 	Err               error
 }
@@ -93,7 +93,7 @@ func New(o Config) *Writer {
 	return &Writer{
 		Config:  o,
 		queue:   queue.New[work](),
-		Limiter: rate.NewLimiter(rate.Every(snapshotEvery), Burst),
+		Limiter: rate.NewLimiter(rate.Every(snapshotEvery), burst),
 		closing: make(chan struct{}),
 	}
 }
@@ -111,19 +111,19 @@ func (w *Writer) Close() {
 		return
 	}
 	close(w.closing)
-	w.Starting.Lock()
-	defer w.Starting.Unlock()
+	w.starting.Lock()
+	defer w.starting.Unlock()
 	w.queue.Close()
 	w.writer.Wait()
 	taken := w.In.SnapshotsTaken()
-	w.Mu.Lock()
-	defer w.Mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.counts.triggers > uint64(taken) {
 		w.Log.Info("triggers shared snapshots", zap.Uint64("triggers", w.counts.triggers), zap.Int("snapshots", taken), zap.Int("failed", w.counts.failed))
 	}
 }
 
-// Begin gives the ring to a snapshot, and what is kept from now on. The sink's goroutine
+// Begin gives the ring to a snapshot, and each chunk that Keep takes from now on. The sink's goroutine
 // calls it.
 func (w *Writer) Begin(of *ring.Taking) {
 	w.current = of.Job.(*Snapshot)
@@ -175,14 +175,14 @@ func (w *Writer) run() {
 	}
 }
 
-// openSnapshot writes what a snapshot begins with: the latched messages that are not
-// among the others, then the ring. It empties chunks as it goes.
+// openSnapshot writes the beginning of a snapshot: the latched messages from before the ring, then the ring.
+// It sets the entries of chunks to nil as they are written.
 func (w *Writer) openSnapshot(sn *Snapshot, chunks []*latch.Chunk) {
 	sn.addConns(chunks)
 	begin := sn.beginning(chunks)
 	kept, n := 0, 0
-	for ; n < len(chunks) && !sn.Rooted; n++ {
-		if c, wanted := w.Root(sn, chunks[n]); wanted {
+	for ; n < len(chunks) && !sn.rooted; n++ {
+		if c, wanted := w.root(sn, chunks[n]); wanted {
 			chunks[kept] = c
 			kept++
 		}
@@ -222,7 +222,7 @@ func (sn *Snapshot) addConns(chunks []*latch.Chunk) {
 	}
 }
 
-// openWithLatched writes what is latched at the beginning of a snapshot, with its time.
+// openWithLatched writes the messages that are latched where a snapshot begins, with the time of the beginning.
 func (w *Writer) openWithLatched(sn *Snapshot, begin time.Time, chunks []*latch.Chunk) {
 	defer w.In.EndState(&sn.State)
 	at := rosbag.TimeOf(w.In.Stamp(sn.At))
@@ -249,35 +249,35 @@ func (w *Writer) openWithLatched(sn *Snapshot, begin time.Time, chunks []*latch.
 
 // addToSnapshot writes a chunk of the post-roll.
 func (w *Writer) addToSnapshot(sn *Snapshot, c *latch.Chunk) {
-	if !sn.Rooted {
+	if !sn.rooted {
 		var wanted bool
-		if c, wanted = w.Root(sn, c); !wanted {
+		if c, wanted = w.root(sn, c); !wanted {
 			return
 		}
 	}
 	w.addChunk(sn, c)
 }
 
-// addChunk writes a chunk, or counts why it does not.
+// addChunk writes a chunk, or counts why it is not written.
 func (w *Writer) addChunk(sn *Snapshot, c *latch.Chunk) {
 	defer w.In.GiveBack(c)
 	switch {
 	case w.Aborted():
-		w.countMissing(sn, c, account.DropAborted)
+		w.countMissing(sn, c, control.DropAborted)
 		return
 	case sn.Err != nil:
-		w.countMissing(sn, c, account.DropDisk)
+		w.countMissing(sn, c, control.DropDisk)
 		return
 	}
 	if sn.Err = sn.Out.WriteChunk(c.Sealed); sn.Err != nil {
 		w.Log.Error("the snapshot ends here", zap.Error(sn.Err))
-		w.countMissing(sn, c, account.DropDisk)
+		w.countMissing(sn, c, control.DropDisk)
 		return
 	}
 	w.Bags.CountStored(sn.Out, int64(len(c.Record)))
 	sn.Messages += c.MessageCount()
 	if w.Only {
-		sn.Out.Hold(c.Sealed)
+		sn.Out.Count(c.Sealed)
 		w.In.SnapshotWritten(c.Sealed)
 	}
 	if sn.Out.Mode == bagfile.SyncChunk {
@@ -288,7 +288,7 @@ func (w *Writer) addChunk(sn *Snapshot, c *latch.Chunk) {
 
 // countMissing counts messages that should be in a snapshot and are not. Beside a recording
 // they are in its bag.
-func (w *Writer) countMissing(sn *Snapshot, c *latch.Chunk, cause account.DropCause) {
+func (w *Writer) countMissing(sn *Snapshot, c *latch.Chunk, cause control.DropCause) {
 	sn.Missing += c.MessageCount()
 	if !w.Only {
 		return

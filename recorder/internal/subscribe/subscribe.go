@@ -1,6 +1,6 @@
-// Package subscribe owns the subscriptions of a recording: which there are, what wraps the sinks of
-// their links, and when they are left. It knows nothing of memory and files: a link hands its frames
-// to the intake.
+// Package subscribe owns the subscriptions of a recording: which topics are subscribed to, what wraps the
+// sinks of their links, and when a topic is left. It knows nothing of memory and files: links hand their
+// frames to the intake.
 package subscribe
 
 import (
@@ -35,9 +35,9 @@ const (
 // maxMessageBytes is the limit of roscpp.
 const maxMessageBytes = 1_000_000_000
 
-// MostDeserted is how many topics without a publisher stay subscribed to, so that a publisher that
-// comes back is linked to at once. Beyond that the topics that were deserted first are left; like
-// new topics they are found again when the master lists them again.
+// MostDeserted is how many topics without a publisher stay subscribed to, so that a publisher that comes back
+// is linked to at once. If there are more, the topics that lost their publishers first are left. They are
+// found again, like new topics, when the master lists them again.
 const MostDeserted = 64
 
 // Config says how topics are subscribed to.
@@ -52,18 +52,18 @@ type Config struct {
 	Tap         *tap.Tap                   // shows the messages to live viewers; nil for none
 }
 
-// Set is the subscriptions of a recording. One goroutine owns a Set; the goroutines of links use what
-// does not change once they are let in.
+// Set has the subscriptions of a recording. One goroutine owns a Set. Goroutines of links use only fields
+// that do not change after LetIn.
 type Set struct {
 	Config
 	sim *simtime.Sim // nil stands for the wall clock
 
-	subs  map[string]*subscription  // by resolved topic
-	tried map[string]bool           // topics of the master that were refused or are in subs
+	subs  map[string]*subscription  // by resolved name of the topic
+	tried map[string]bool           // topics that discovery has found and that are in subs, or were refused
 	left  map[string]*account.Topic // accounts of topics that were left, by resolved name
-	fresh []string                  // with CountTopics: subscribed to and not logged yet
+	fresh []string                  // with CountTopics: names that were subscribed to and not logged yet
 
-	links     intake.Links  // where frames go, since Record
+	links     intake.Links  // where frames go; set by Record
 	recording bool          // Record was called
 	trigger   *Trigger      // nil without snapshots
 	ready     chan struct{} // closed when the links are let in
@@ -72,17 +72,17 @@ type Set struct {
 
 // subscription is the subscription to one topic.
 type subscription struct {
-	name  string               // as it was asked for
-	since time.Time            // before the topic was there; zero if that is not known
+	name  string               // as the user wrote it, or as it was found
+	since time.Time            // a time before the topic was there; zero if none is known
 	topic *account.Topic       // nil while the recording waits for the clock
-	sub   *tcpros.Subscription // nil for that of the clock
+	sub   *tcpros.Subscription // nil for /clock, whose subscription is that of the Sim
 	close func()
-	ended bool // the limit is reached: no longer subscribed
+	ended bool // the topic has all messages asked for, and is not subscribed to any more
 
-	deserted time.Time // since when no publisher is listed; zero if one is
+	deserted time.Time // since when no publisher is listed; zero while one is
 }
 
-// New returns a set without subscriptions. Until LetIn the links wait that open.
+// New returns a set without subscriptions. Links that open wait until LetIn or Refuse.
 func New(c Config) *Set {
 	return &Set{
 		Config: c, subs: map[string]*subscription{}, tried: map[string]bool{}, left: map[string]*account.Topic{},
@@ -90,13 +90,13 @@ func New(c Config) *Set {
 	}
 }
 
-// UseClock makes the recording go by the clock of the graph. It comes before the first subscription.
+// UseClock makes the recording go by the clock of the graph. It is called before the first subscription.
 func (s *Set) UseClock(sim *simtime.Sim) { s.sim = sim }
 
-// Record says where the frames of links go. Topics have accounts from now on.
+// Record sets where the frames of links go. Topics that are added from now on have an account at once.
 func (s *Set) Record(links intake.Links) { s.links, s.recording = links, true }
 
-// LetIn lets the links in that wait.
+// LetIn gives each topic an account, and lets links hand their frames on. It is called once, after Record.
 func (s *Set) LetIn() {
 	for resolved, sub := range s.subs {
 		if sub.topic == nil {
@@ -106,14 +106,14 @@ func (s *Set) LetIn() {
 	close(s.ready)
 }
 
-// Refuse ends all subscriptions of a recording that does not begin.
+// Refuse ends all subscriptions, of a recording that does not begin.
 func (s *Set) Refuse() {
 	close(s.refused)
 	s.Close()
 }
 
-// Update subscribes to new topics that a round of discovery has found, and leaves topics that are not
-// found any more.
+// Update subscribes to the new topics of a round of discovery, and leaves topics that have lost their
+// publishers.
 func (s *Set) Update(found graph.Found) {
 	if !found.Same { // a large graph is mostly the same each second
 		for i, name := range found.Names {
@@ -125,14 +125,13 @@ func (s *Set) Update(found graph.Found) {
 		}
 		s.LogNew()
 	}
-	if found.All && (!found.Same || len(s.subs) > len(found.Names)) { // otherwise no topic is deserted
+	if found.All && (!found.Same || len(s.subs) > len(found.Names)) { // otherwise every topic has a publisher
 		s.leaveDeserted(found.Names)
 	}
 }
 
-// consider subscribes to a topic that the master knows, if the topic is new. A name that is not valid
-// is logged once and costs only this topic. Topics under the name of this node, such as its status,
-// are recorded only where the user names them.
+// consider subscribes to a topic that discovery has found, if it is new. A name that is not valid is logged
+// once. Topics below the name of this node, such as its status, are recorded only if the user names them.
 func (s *Set) consider(name string, priority Priority, since time.Time) {
 	if s.tried[name] || strings.HasPrefix(name, s.Node.Name()+"/") {
 		return
@@ -143,9 +142,9 @@ func (s *Set) consider(name string, priority Priority, since time.Time) {
 	}
 }
 
-// Add subscribes to a topic under the name that was asked for, which is also the name in the bag, as
-// stock does it. One topic asked for under two names is recorded once, under the first name (stock
-// writes each message twice). since is a time before the topic was there, if that is known.
+// Add subscribes to a topic. name is as the user wrote it, and the bag has the same name, as in stock. A topic
+// that was asked for under two names is recorded once, under the first (stock writes each message twice).
+// since is a time before the topic was there; zero if none is known.
 func (s *Set) Add(name string, priority Priority, since time.Time) error {
 	resolved, err := s.Node.Resolve(name)
 	if err != nil {
@@ -195,9 +194,9 @@ func (s *Set) LogNew() {
 	s.fresh = nil
 }
 
-// account makes the account of a subscription.
+// account gives a subscription its account, the earlier one if the topic was left and comes back.
 func (s *Set) account(resolved string, sub *subscription) {
-	if t := s.left[resolved]; t != nil { // the topic comes back
+	if t := s.left[resolved]; t != nil {
 		sub.topic = t
 		delete(s.left, resolved)
 		return
@@ -205,14 +204,14 @@ func (s *Set) account(resolved string, sub *subscription) {
 	sub.topic = s.links.AddTopicOf(sub.name, resolved, sub.since)
 }
 
-// receive subscribes to a topic. Links that open before LetIn wait.
+// receive subscribes to a topic. Links that open wait until LetIn or Refuse.
 func (s *Set) receive(resolved string, priority Priority, sub *subscription) error {
 	received, err := s.Node.Subscribe(tcpros.SubscribeOptions{
 		Topic:      sub.name,
 		TCPNoDelay: s.TCPNoDelay,
 		UDP:        s.UDP,
 		Priority:   int(priority),
-		// A message that is larger than the buffer is refused, and counted, by itself.
+		// The intake refuses messages that are larger than the buffer, one by one, and counts them.
 		MaxMessageBytes: maxMessageBytes,
 		Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
 			select {
@@ -233,7 +232,8 @@ func (s *Set) receive(resolved string, priority Priority, sub *subscription) err
 	return err
 }
 
-// leaveDeserted leaves topics that were found, are not listed any more, and have no links.
+// leaveDeserted leaves topics that discovery had found and does not list any more, if they have no links. Of
+// these MostDeserted stay.
 func (s *Set) leaveDeserted(listed []string) {
 	if len(s.subs) <= MostDeserted {
 		return
@@ -272,8 +272,7 @@ func (s *Set) leaveDeserted(listed []string) {
 	}
 }
 
-// EndLimited leaves the topics that have all the messages asked for, and reports whether every topic
-// has.
+// EndLimited leaves the topics that have all messages asked for, and reports whether those are all topics.
 func (s *Set) EndLimited() bool {
 	all := true
 	for _, sub := range s.subs {
@@ -289,7 +288,7 @@ func (s *Set) EndLimited() bool {
 	return all
 }
 
-// NoteWaiting notes in the accounts what topics wait for. It comes before Close.
+// NoteWaiting notes in the accounts what topics still wait for. It is called before Close.
 func (s *Set) NoteWaiting() {
 	waiting := map[*account.Topic]control.Waiting{}
 	for _, sub := range s.subs {

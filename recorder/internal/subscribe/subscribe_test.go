@@ -63,7 +63,7 @@ func newSet(t *testing.T, c Config) (*Set, *intake.Intake) {
 
 // topics returns the names of all accounts.
 func topics(in *intake.Intake) (names []string) {
-	all, _ := in.Accounts().SummaryFigures(time.Now())
+	all := in.Accounts().Summary(time.Now()).Topics
 	for _, f := range all {
 		names = append(names, f.Topic)
 	}
@@ -189,7 +189,7 @@ func TestNoteWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.NoteWaiting()
-	if all, _ := in.Accounts().SummaryFigures(time.Now()); len(all) != 1 || all[0].WaitsFor != control.WaitingMaster {
+	if all := in.Accounts().Summary(time.Now()).Topics; len(all) != 1 || all[0].Waiting != control.WaitingMaster {
 		t.Errorf("%+v", all)
 	}
 }
@@ -204,7 +204,7 @@ func TestLinksWait(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer m.Close() //nolint:errcheck // of the test
+			defer m.Close()
 			robot := newNode(t, m.URI(), "robot")
 			pub, err := robot.Advertise(tcpros.AdvertiseOptions{
 				Topic: "/t", Type: "std_msgs/String", MD5Sum: "992ce8a1687cec8c8bd883ec73ca41d1", MessageDefinition: "string data\n", Latching: true,
@@ -225,8 +225,8 @@ func TestLinksWait(t *testing.T) {
 			s.Record(in.Links())
 			s.LetIn()
 			testlink.WaitFor(t, func() bool {
-				all, _ := in.Accounts().SummaryFigures(time.Now())
-				return len(all) == 1 && all[0].Taken.Messages == 1
+				all := in.Accounts().Summary(time.Now()).Topics
+				return len(all) == 1 && all[0].Messages == 1
 			})
 			s.Close()
 		})

@@ -21,20 +21,19 @@ const (
 	triggerMD5  = "d41d8cd98f00b204e9800998ecf8427e"
 )
 
-// Trigger is the topic that begins a snapshot with each message, as in stock. It is recorded as well
-// if the selection says so by name, expression or type.
+// Trigger is the topic of which each message begins a snapshot, as in stock. It is also recorded if the user
+// has selected it.
 type Trigger struct {
 	topic string               // resolved
-	sub   *tcpros.Subscription // nil if the topic is recorded
-	fired chan struct{}        // holds a token while messages wait
+	sub   *tcpros.Subscription // nil if the topic is recorded, and so has a subscription
+	fired chan struct{}        // holds a token while messages wait for an answer
 
 	mu          sync.Mutex
-	first, last time.Time // of the messages that wait to be answered
-	waiting     int       // how many messages wait
+	first, last time.Time // when the first and the last message that wait were received
+	waiting     int       // number of messages that wait for an answer
 }
 
-// Listen subscribes to the trigger of a resolved name. selects decides about a topic that the master
-// lists.
+// Listen subscribes to the trigger; name is resolved. selects reports whether a topic of a type is recorded.
 func (s *Set) Listen(name string, selects func(topic, typ string) bool) (*Trigger, error) {
 	t := &Trigger{topic: name, fired: make(chan struct{}, 1)}
 	s.trigger = t
@@ -42,7 +41,7 @@ func (s *Set) Listen(name string, selects func(topic, typ string) bool) (*Trigge
 	switch {
 	case s.IsNamed(name):
 		return t, s.Add(name, Named, time.Time{})
-	case selects(name, triggerType): // the recording lists the topic once there is a publisher
+	case selects(name, triggerType): // the topic is in the summary once it has a publisher
 		sub := &subscription{name: name, topic: s.links.NewTopic(name)}
 		if err := s.receive(name, Named, sub); err != nil {
 			return t, err
@@ -58,7 +57,8 @@ func (s *Set) Listen(name string, selects func(topic, typ string) bool) (*Trigge
 	return t, err
 }
 
-// fires makes messages of a recorded trigger begin snapshots. sink takes the messages.
+// fires returns a sink that begins a snapshot with each message, if the topic is the trigger and is recorded.
+// Otherwise it returns sink.
 func (s *Set) fires(topic string, sub *subscription, info tcpros.LinkInfo, sink tcpros.LinkSink) tcpros.LinkSink {
 	t := s.trigger
 	if t == nil || topic != t.topic {
@@ -71,7 +71,7 @@ func (s *Set) fires(topic string, sub *subscription, info tcpros.LinkInfo, sink 
 	return &triggerLink{sink, t}
 }
 
-// triggerLink passes messages on and begins a snapshot with each.
+// triggerLink hands messages on, and fires the trigger.
 type triggerLink struct {
 	tcpros.LinkSink
 	trigger *Trigger
@@ -83,7 +83,7 @@ func (l *triggerLink) Frames(run []byte, count int, received time.Time) {
 	l.trigger.fire(count, received)
 }
 
-// fire adds messages to those that wait. All that wait share one answer.
+// fire adds messages to those that wait. All messages that wait get one answer together.
 func (t *Trigger) fire(count int, received time.Time) {
 	t.mu.Lock()
 	if t.waiting == 0 {
@@ -100,7 +100,7 @@ func (t *Trigger) fire(count int, received time.Time) {
 	}
 }
 
-// take returns the messages that wait, which do not wait any more.
+// take returns how many messages wait, and when they were received. They do not wait any more.
 func (t *Trigger) take() (first, last time.Time, count int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,7 +108,7 @@ func (t *Trigger) take() (first, last time.Time, count int) {
 	return t.first, t.last, count
 }
 
-// ignore takes messages of a trigger that is not recorded.
+// ignore is the sink of a trigger that is not recorded.
 type ignore struct{}
 
 // Frames implements tcpros.LinkSink.
@@ -120,8 +120,9 @@ func (ignore) Large(int) tcpros.LargeFrame { return nil }
 // Closed implements tcpros.LinkSink.
 func (ignore) Closed(error) {}
 
-// Answer begins snapshots until ctx is done. begin begins a snapshot, or prolongs the current one, for
-// messages that came between two times. count counts messages that get no answer: the recording ends.
+// Answer begins snapshots until ctx is done. begin begins a snapshot, or prolongs the present one, for messages
+// that were received between two times. count gets the number of messages that are left when the recording
+// ends.
 func (t *Trigger) Answer(ctx context.Context, log *zap.Logger, begin func(first, last time.Time, messages int) error, count func(messages int)) {
 	var told loss.Told
 	failed := uint64(0)
@@ -130,7 +131,7 @@ func (t *Trigger) Answer(ctx context.Context, log *zap.Logger, begin func(first,
 		case <-t.fired:
 			first, last, messages := t.take()
 			if messages == 0 {
-				continue // answered with those before
+				continue // take has returned them together with those before
 			}
 			err := begin(first, last, messages)
 			if err == nil {
@@ -148,7 +149,7 @@ func (t *Trigger) Answer(ctx context.Context, log *zap.Logger, begin func(first,
 	}
 }
 
-// close ends the subscription, if it is the trigger's own.
+// close ends the subscription of a trigger that is not recorded. The Trigger may be nil.
 func (t *Trigger) close() {
 	if t != nil && t.sub != nil {
 		t.sub.Close()

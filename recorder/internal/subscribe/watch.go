@@ -10,8 +10,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Watched returns the sink for a link of a topic: l itself unless w watches the topic. w is nil where
-// nothing is watched; sim is nil for the wall clock.
+// Watched returns a sink that also shows messages to w, if w watches the topic, and otherwise l itself. w is
+// nil if nothing is watched; sim is nil for the wall clock.
 func Watched(w control.Watcher, sim *simtime.Sim, resolved string, info tcpros.LinkInfo, l tcpros.LinkSink) tcpros.LinkSink {
 	if w == nil || !slices.Contains(w.Topics(), resolved) {
 		return l
@@ -19,8 +19,8 @@ func Watched(w control.Watcher, sim *simtime.Sim, resolved string, info tcpros.L
 	return &watchedLink{l, sim, w.Open(resolved, rosbag.Header(info.Header))}
 }
 
-// watchedLink records messages and then shows them to a watcher: what a message triggers comes
-// behind the message.
+// watchedLink first records messages and then shows them to a watcher, so that what a message triggers comes
+// after the message.
 type watchedLink struct {
 	tcpros.LinkSink
 	sim     *simtime.Sim

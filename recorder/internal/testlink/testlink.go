@@ -85,14 +85,18 @@ func Count(first uint32, n int) []uint32 {
 	return seqs
 }
 
-// SendLarge sends one frame as a large message.
+// SendLarge sends one frame as a large message, in pieces, unless the link refuses it.
 func SendLarge(l tcpros.LinkSink, f []byte) {
 	large := l.Large(len(f))
 	if large == nil {
 		return // it is not wanted
 	}
 	for rest := f; len(rest) > 0; {
-		rest = rest[copy(large.Room(min(len(rest), 70_000)), rest):]
+		room := large.Room(min(len(rest), max(1000, len(rest)/4)))
+		if room == nil {
+			return
+		}
+		rest = rest[copy(room, rest):]
 	}
 	large.Commit(time.Now())
 }
@@ -125,12 +129,7 @@ func BeginLarge(t *testing.T, l tcpros.LinkSink, size, sent int) tcpros.LargeFra
 func Publish(l tcpros.LinkSink, publisher uint32, messages int) {
 	for n := 0; n < messages; {
 		if n%7 == 0 {
-			f := Frame(publisher, uint32(n), 3000)
-			large := l.Large(len(f))
-			for rest := f; len(rest) > 0; {
-				rest = rest[copy(large.Room(min(len(rest), 1000)), rest):]
-			}
-			large.Commit(time.Now())
+			SendLarge(l, Frame(publisher, uint32(n), 3000))
 			n++
 			continue
 		}
@@ -157,18 +156,7 @@ func Large(t *testing.T, l tcpros.LinkSink, seq uint32, n int) {
 	frame := Numbered(seq)
 	frame = append(frame, make([]byte, n)...)
 	frame[0], frame[1], frame[2], frame[3] = byte(n+12), byte((n+12)>>8), byte((n+12)>>16), byte((n+12)>>24)
-	f := l.Large(len(frame))
-	if f == nil {
-		return
-	}
-	for rest := frame; len(rest) > 0; {
-		room := f.Room(len(rest))
-		if room == nil {
-			return
-		}
-		rest = rest[copy(room, rest):]
-	}
-	f.Commit(time.Now())
+	SendLarge(l, frame)
 }
 
 // Sink keeps what a link hands over. It is for one goroutine. It implements tcpros.LinkSink.
@@ -203,7 +191,7 @@ func (s *Sink) Closed(err error) {
 func SetClock(tb testing.TB, now time.Time, d time.Duration) time.Time {
 	tb.Helper()
 	moved := now
-	*(*uint64)(unsafe.Pointer(&moved)) += uint64(int64(d/time.Second)) << 30 // the seconds of time.Time.wall
+	*(*uint64)(unsafe.Pointer(&moved)) += uint64(int64(d/time.Second)) << 30 //nolint:gosec // the seconds of time.Time.wall
 	if moved.Sub(now) != 0 || moved.Round(0).Sub(now.Round(0)) != d {
 		tb.Fatal("time.Time is not what this test knows")
 	}

@@ -1,7 +1,8 @@
 //go:build linux
 
-// Package child has what the benchmarks run as processes of their own, whose processor time is then
-// known: the least that a recorder or a server has to do.
+// Package child is what the benchmarks run as processes of their own, whose processor time is then
+// known: the least that a recorder, a player or a server has to do. Each is the program once more,
+// with a command and its arguments.
 package child
 
 import (
@@ -19,14 +20,48 @@ import (
 const (
 	// CopyBuffer is how many bytes a copy reads before it writes.
 	CopyBuffer = 1 << 20
-	// SyncBytes is how much Copy writes before it makes that durable, as gorecord --sync interval.
+	// SyncBytes is how much a copy writes before it makes that durable, as gorecord --sync interval.
 	SyncBytes = 32 << 20
 )
 
-// Copy subscribes to publishers at addresses and copies what the sockets give into one file. It is the least that any recorder has to do: wait for the sockets, read what is
+// The commands, and their arguments.
+const (
+	CopyCommand = "copy" // FILE SYNC ADDRESS...
+	FeedCommand = "feed" // ADDRESS MESSAGES BYTES-OF-EACH
+	SendCommand = "send" // ADDRESS FILE
+	TickCommand = "tick" // ADDRESS MESSAGES PERIOD BYTES-OF-EACH
+)
+
+// What SYNC may be.
+const (
+	CopySynced   = "interval"
+	CopyUnsynced = "none"
+)
+
+// Run runs the command in the arguments of the program. It reports whether there is one.
+func Run(args []string) (is bool, err error) {
+	if len(args) == 0 {
+		return false, nil
+	}
+	command, args := args[0], args[1:]
+	switch {
+	case command == CopyCommand && len(args) >= 3:
+		return true, copyLinks(args[0], args[1] == CopySynced, args[2:])
+	case command == FeedCommand && len(args) == 3:
+		return true, feed(args[0], args[1], args[2])
+	case command == SendCommand && len(args) == 2:
+		return true, sendFile(args[0], args[1])
+	case command == TickCommand && len(args) == 4:
+		return true, tick(args[0], args[1:])
+	}
+	return false, nil
+}
+
+// copyLinks subscribes to publishers at addresses and copies what the sockets give
+// into one file. It is the least that any recorder has to do: wait for the sockets, read what is
 // there, and write each MiB. With sync it also makes the file durable as gorecord does, on
 // another thread each 32 MiB, and lets the kernel forget the pages.
-func Copy(path string, sync bool, addresses []string) (err error) {
+func copyLinks(path string, sync bool, addresses []string) (err error) {
 	poll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return err
@@ -47,7 +82,7 @@ func Copy(path string, sync bool, addresses []string) (err error) {
 		return err
 	}
 	due, synced := make(chan struct{}, 1), make(chan error, 1)
-	// owner: Copy; ends when due is closed.
+	// owner: copyLinks; ends when due is closed.
 	go func() {
 		var err error
 		for range due {
@@ -136,8 +171,8 @@ func Durable(f *os.File) error {
 	return unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
 }
 
-// Feed writes messages to a socket, which is the least that a server has to do for a viewer.
-func Feed(address, messages, size string) error {
+// feed writes messages to a socket, which is the least that a server has to do for a viewer.
+func feed(address, messages, size string) error {
 	count, err := strconv.Atoi(messages)
 	if err != nil {
 		return err

@@ -23,6 +23,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // sample is what is known about an old bag of bagfmt/testdata/old.
@@ -131,8 +132,8 @@ func TestRewrittenForStock(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
 	g := &harness.Graph{T: t, Port: "1", Dir: t.TempDir()}
-	in := harness.DemoBag(t)
-	want := g.Dump(in)
+	in := bags.Demo(t)
+	want := bags.Dump(g, in)
 	for name, args := range map[string][]string{
 		"compress":   {"compress", "--output-dir", "c"},
 		"lz4":        {"compress", "--lz4", "--output-dir", "l"},
@@ -143,7 +144,7 @@ func TestRewrittenForStock(t *testing.T) {
 		}
 		g.Run("gobag", append(args, in)...)
 		out := filepath.Join(args[len(args)-1], filepath.Base(in))
-		if d := gocmp.Diff(want, g.Dump(out)); d != "" {
+		if d := gocmp.Diff(want, bags.Dump(g, out)); d != "" {
 			t.Errorf("%s: stock reads other things (-want +got):\n%.2000s", name, d)
 		}
 		g.Run("rosbag", "check", out)
@@ -154,7 +155,7 @@ func TestRewrittenForStock(t *testing.T) {
 		t.Fatalf("%d parts, %v", len(parts), err)
 	}
 	g.Run("gobag", append([]string{"merge", "-o", "merged.bag"}, parts...)...)
-	if d := gocmp.Diff(want, g.Dump("merged.bag")); d != "" {
+	if d := gocmp.Diff(want, bags.Dump(g, "merged.bag")); d != "" {
 		t.Errorf("split and merged: stock reads other things (-want +got):\n%.2000s", d)
 	}
 }
@@ -164,11 +165,11 @@ func TestInfoBesideStock(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
 	g := &harness.Graph{T: t, Port: "1", Dir: t.TempDir()}
-	bags, err := filepath.Glob("../../../bagfmt/testdata/*.bag")
-	if err != nil || len(bags) < 6 {
-		t.Fatalf("%d bags, %v", len(bags), err)
+	paths, err := filepath.Glob("../../../bagfmt/testdata/*.bag")
+	if err != nil || len(paths) < 6 {
+		t.Fatalf("%d bags, %v", len(paths), err)
 	}
-	bags = append(bags, harness.DemoBag(t), "../../../bagfmt/testdata/old/v12_indexed.bag")
+	paths = append(paths, bags.Demo(t), "../../../bagfmt/testdata/old/v12_indexed.bag")
 	var compared atomic.Int32
 	compare := func(t *testing.T, path string) {
 		for _, args := range [][]string{{}, {"--freq"}, {"-y"}, {"-y", "--freq"}, {"-y", "-k", "types"}, {"-y", "-k", "start"}} {
@@ -190,7 +191,7 @@ func TestInfoBesideStock(t *testing.T) {
 		}
 	}
 	t.Run("bag", func(t *testing.T) {
-		for _, path := range bags {
+		for _, path := range paths {
 			path, err := filepath.Abs(path)
 			if err != nil {
 				t.Fatal(err)
@@ -209,7 +210,7 @@ func TestInfoBesideStock(t *testing.T) {
 // TestInterruptedConvert sends signals to a command that works: nothing is left.
 func TestInterruptedConvert(t *testing.T) {
 	t.Parallel()
-	head, err := os.ReadFile(harness.DemoBag(t))
+	head, err := os.ReadFile(bags.Demo(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +251,7 @@ func testInterrupted(t *testing.T, head []byte, s syscall.Signal, args ...string
 // for the work, and nothing is left of a result that nobody wants.
 func TestNobodyReads(t *testing.T) {
 	t.Parallel()
-	whole, err := os.ReadFile(harness.DemoBag(t))
+	whole, err := os.ReadFile(bags.Demo(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // TestCutKeepsLatched plays cuts of bags. Subscribers get the latched messages that were valid at
@@ -14,16 +15,16 @@ import (
 func TestCutKeepsLatched(t *testing.T) {
 	t.Parallel()
 	for name, whole := range map[string]func(*harness.Graph) string{
-		"demo": func(g *harness.Graph) string { return harness.DemoBag(g.T) },
+		"demo": func(g *harness.Graph) string { return bags.Demo(g.T) },
 		"two": func(g *harness.Graph) string {
-			g.MakeBag("whole.bag",
-				harness.StringMessage{Topic: "/tf_static", Node: "/base", Latching: true, Text: "base"},
-				harness.StringMessage{Topic: "/tf_static", Node: "/arm", Latching: true, At: 100 * time.Millisecond, Text: "arm"},
-				harness.StringMessage{Topic: "/tf_static", Node: "/base", Latching: true, At: 200 * time.Millisecond, Text: "base and camera"},
-				harness.StringMessage{Topic: "/odom", Node: "/base", At: 300 * time.Millisecond, Text: "1"},
-				harness.StringMessage{Topic: "/odom", Node: "/base", At: 3 * time.Second, Text: "2"},
-				harness.StringMessage{Topic: "/tf_static", Node: "/arm", Latching: true, At: 4 * time.Second, Text: "arm with a gripper"},
-				harness.StringMessage{Topic: "/odom", Node: "/base", At: 5 * time.Second, Text: "3"})
+			bags.Make(g, "whole.bag",
+				bags.StringMessage{Topic: "/tf_static", Node: "/base", Latching: true, Text: "base"},
+				bags.StringMessage{Topic: "/tf_static", Node: "/arm", Latching: true, At: 100 * time.Millisecond, Text: "arm"},
+				bags.StringMessage{Topic: "/tf_static", Node: "/base", Latching: true, At: 200 * time.Millisecond, Text: "base and camera"},
+				bags.StringMessage{Topic: "/odom", Node: "/base", At: 300 * time.Millisecond, Text: "1"},
+				bags.StringMessage{Topic: "/odom", Node: "/base", At: 3 * time.Second, Text: "2"},
+				bags.StringMessage{Topic: "/tf_static", Node: "/arm", Latching: true, At: 4 * time.Second, Text: "arm with a gripper"},
+				bags.StringMessage{Topic: "/odom", Node: "/base", At: 5 * time.Second, Text: "3"})
 			return filepath.Join(g.Dir, "whole.bag")
 		},
 	} {
@@ -31,7 +32,7 @@ func TestCutKeepsLatched(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "gomaster")
 			path := whole(g)
-			bag := harness.ReadLatched(t, path)
+			bag := bags.ReadLatched(t, path)
 			half := (bag.End.Sub(bag.Start) / 2).Truncate(time.Millisecond)
 			start := fmt.Sprintf("+%.3fs", half.Seconds())
 			run(g, "gobag", "filter", "-q", "--start", start, path, "cut.bag")
@@ -45,9 +46,9 @@ func TestCutKeepsLatched(t *testing.T) {
 				t.Fatalf("nothing is latched at %v", at)
 			}
 			for played, from := range map[string]time.Duration{path: at, "cut.bag": after, "part_001.bag": after} {
-				g.WaitForLatched(played, from, bag.Topics(), want)
+				bags.WaitForLatched(g, played, from, bag.Topics(), want)
 			}
-			bare := harness.ReadLatched(t, filepath.Join(g.Dir, "bare.bag"))
+			bare := bags.ReadLatched(t, filepath.Join(g.Dir, "bare.bag"))
 			if got := bare.At(bare.Start.Add(after)); len(got) > 0 {
 				t.Errorf("--no-latched has %v", got)
 			}

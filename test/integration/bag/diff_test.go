@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // TestDiffOfPlay plays random bags and compares the recordings with them: they are the same.
@@ -22,11 +23,11 @@ func TestDiffOfPlay(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(1, uint64(round)))
 			g := harness.NewGraph(t, "gomaster")
-			var list []harness.StringMessage
+			var list []bags.StringMessage
 			topics := 1 + r.IntN(4)
 			for i := range 100 + r.IntN(200) {
 				topic := r.IntN(topics)
-				list = append(list, harness.StringMessage{
+				list = append(list, bags.StringMessage{
 					Topic:    fmt.Sprint("/topic", topic),
 					Node:     fmt.Sprint("/node", r.IntN(2)),
 					Latching: topic == 1,
@@ -34,7 +35,7 @@ func TestDiffOfPlay(t *testing.T) {
 					Text:     fmt.Sprint(i / 2),
 				})
 			}
-			g.MakeBag("run.bag", list...)
+			bags.Make(g, "run.bag", list...)
 			rec := g.Record("-a", "-x", "/rosout", "-O", "copy")
 			g.Start("goplay", "run.bag", "--wait-for-subscribers", "--overflow", "block").Ended(0)
 			rec.Stop()
@@ -45,11 +46,11 @@ func TestDiffOfPlay(t *testing.T) {
 			if code, out := diff(g, "--spacing", "1ns", "run.bag", "copy.bag"); code != 3 || !strings.Contains(out, "times too far off") {
 				t.Errorf("code %d\n%s", code, out)
 			}
-			slices.SortStableFunc(list, func(a, b harness.StringMessage) int { return int(a.At - b.At) })
+			slices.SortStableFunc(list, func(a, b bags.StringMessage) int { return int(a.At - b.At) })
 			at := r.IntN(len(list))
-			g.MakeBag("less.bag", slices.Concat(list[:at], list[at+1:])...)
+			bags.Make(g, "less.bag", slices.Concat(list[:at], list[at+1:])...)
 			list[at].Text += "!"
-			g.MakeBag("other.bag", list...)
+			bags.Make(g, "other.bag", list...)
 			for bag, want := range map[string]string{"less.bag": "1 message only in B", "other.bag": "1 message changed"} {
 				if code, out := diff(g, bag, "copy.bag"); code != 3 || !strings.Contains(out, want) {
 					t.Errorf("%s: code %d, want %q\n%s", bag, code, want, out)

@@ -11,6 +11,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // encrypt lets stock encrypt a copy of a bag for a user, in the directory of g.
@@ -36,7 +37,7 @@ func encrypt(g *harness.Graph, from, name, user string, args ...string) (path st
 func TestEncrypted(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
-	plain := harness.DemoBag(t)
+	plain := bags.Demo(t)
 	keys := harness.NewKeyring(t)
 	keys.AddKey("Ann Example <ann@example.org>", "")
 	for name, encrypted := range map[string]func(g *harness.Graph) string{
@@ -84,7 +85,7 @@ func TestEncrypted(t *testing.T) {
 				original = in
 			}
 			g.Env = nil // what was made needs no key
-			if d := gocmp.Diff(g.Dump(original), g.Dump("out/in.bag")); d != "" {
+			if d := gocmp.Diff(bags.Dump(g, original), bags.Dump(g, "out/in.bag")); d != "" {
 				t.Errorf("stock reads other things than were encrypted (-want +got):\n%.2000s", d)
 			}
 		})
@@ -100,7 +101,7 @@ func TestEncryptedPassphrase(t *testing.T) {
 	keys, others := harness.NewKeyring(t), harness.NewKeyring(t)
 	keys.AddKey("Bob Example", passphrase)
 	g := &harness.Graph{T: t, Port: "1", Dir: t.TempDir(), Env: keys.Env()}
-	in := encrypt(g, harness.DemoBag(t), "in.bag", "Bob Example", "--lz4")
+	in := encrypt(g, bags.Demo(t), "in.bag", "Bob Example", "--lz4")
 	keys.KillAgent() // it may know the passphrase of a new key
 	info := func(env ...string) (code int, said string) {
 		g.Env = append(keys.Env(), env...)

@@ -14,6 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/s3"
 )
 
 // memory is a file in memory, whose beginning may be written again.
@@ -85,7 +86,7 @@ func makeFleet(t *testing.T, dir string, bags int) (scans []string) {
 // takes 20 ms.
 func TestFindFleet(t *testing.T) {
 	t.Parallel()
-	s, g := harness.NewS3(t), harness.NewGraph(t, "gomaster")
+	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	const bags = 10_000
 	scans := makeFleet(t, s.Dir, bags)
 	// The directory is that of the store: its catalog is the same, and made without its requests.
@@ -114,7 +115,7 @@ func TestFindFleet(t *testing.T) {
 // TestFindUploaded: what gobag upload puts into a store is found by its notes, without being read.
 func TestFindUploaded(t *testing.T) {
 	t.Parallel()
-	s, g := harness.NewS3(t), harness.NewGraph(t, "gomaster")
+	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	makeFleet(t, g.Dir, 101)
 	inStore(g, s, 0, "upload", "-q", "--all", "r00", s.At("fleet/{host}/%Y"))
 	out := inStore(g, s, 0, "find", `notes.site == "hall 3" and "/scan" in topics`, s.At("fleet"))

@@ -8,15 +8,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // noted makes a bag in which nothing is said of itself.
 func noted(g *harness.Graph, name string) string {
 	g.T.Helper()
-	g.MakeBag(name,
-		harness.StringMessage{Topic: "/map", Node: "/base", Latching: true, Text: "map"},
-		harness.StringMessage{Topic: "/odom", Node: "/base", At: time.Second, Text: "1"},
-		harness.StringMessage{Topic: "/odom", Node: "/base", At: 3 * time.Second, Text: "2"})
+	bags.Make(g, name,
+		bags.StringMessage{Topic: "/map", Node: "/base", Latching: true, Text: "map"},
+		bags.StringMessage{Topic: "/odom", Node: "/base", At: time.Second, Text: "1"},
+		bags.StringMessage{Topic: "/odom", Node: "/base", At: 3 * time.Second, Text: "2"})
 	return filepath.Join(g.Dir, name)
 }
 
@@ -33,7 +34,7 @@ func TestNote(t *testing.T) {
 	run(g, "gobag", "note", "-q", path, "robot=r2")
 	run(g, "gobag", "split", "-q", "--duration", "2", path, "part")
 	want := map[string]string{"robot": "r2", "site": "hall 3"}
-	for i, b := range g.Annotations(path, filepath.Join(g.Dir, "part_000.bag"), filepath.Join(g.Dir, "part_001.bag")) {
+	for i, b := range bags.Annotations(g, path, filepath.Join(g.Dir, "part_000.bag"), filepath.Join(g.Dir, "part_001.bag")) {
 		if d := cmp.Diff(want, b.Tags); d != "" || b.Back > 0 {
 			t.Errorf("bag %d: goes back in time %d times; %s", i, b.Back, d)
 		}
@@ -45,7 +46,7 @@ func TestNote(t *testing.T) {
 		t.Errorf("gobag info:\n%s\nrosbag info:\n%s", got, want)
 	}
 	g.Run("rosbag", "reindex", "-q", path)
-	if d := cmp.Diff(want, g.Annotations(path)[0].Tags); d != "" {
+	if d := cmp.Diff(want, bags.Annotations(g, path)[0].Tags); d != "" {
 		t.Errorf("after rosbag reindex: %s", d)
 	}
 	g.Start("gobag", "note", path, "robot").Ended(1, "write key=value")

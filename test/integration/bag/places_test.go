@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/s3"
 )
 
 // inStore runs gobag with the credentials of s and returns what it prints, after an exit code.
-func inStore(g *harness.Graph, s *harness.S3Server, code int, args ...string) string {
+func inStore(g *harness.Graph, s *s3.Server, code int, args ...string) string {
 	g.T.Helper()
 	cmd := g.Command("gobag", args...)
 	cmd.Env = append(cmd.Env, s.Environment()...)
@@ -24,8 +26,8 @@ func inStore(g *harness.Graph, s *harness.S3Server, code int, args ...string) st
 // TestPlaces: a prefix, a pattern and a directory stand for the same bags.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
-	s, g := harness.NewS3(t), harness.NewGraph(t, "gomaster")
-	demo, err := os.ReadFile(harness.DemoBag(t))
+	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
+	demo, err := os.ReadFile(bags.Demo(t))
 	if err != nil {
 		t.Fatal(err)
 	}

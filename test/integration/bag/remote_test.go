@@ -16,6 +16,9 @@ import (
 
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
+	"github.com/gorosbag/gorosbag/test/integration/harness/s3"
 	"github.com/gorosbag/gorosbag/test/load"
 )
 
@@ -23,7 +26,7 @@ import (
 // its index is.
 func bigBag(t *testing.T, path string, mb int) (index int64) {
 	t.Helper()
-	w := harness.NewBag(t, path)
+	w := bags.New(t, path)
 	var conns []*rosbag.Connection
 	for _, topic := range []string{"/camera", "/odom"} {
 		c, err := w.AddConnection(topic, load.Header(topic))
@@ -70,7 +73,7 @@ func bigBag(t *testing.T, path string, mb int) (index int64) {
 }
 
 // storeProgram starts a program with the credentials of the store.
-func storeProgram(g *harness.Graph, s *harness.S3Server, name string, args ...string) *harness.Process {
+func storeProgram(g *harness.Graph, s *s3.Server, name string, args ...string) *harness.Process {
 	cmd := g.Command(name, args...)
 	cmd.Env = append(cmd.Env, append(s.Environment(), "XDG_CACHE_HOME="+g.Dir)...)
 	return g.Launch(name, cmd)
@@ -80,7 +83,7 @@ func storeProgram(g *harness.Graph, s *harness.S3Server, name string, args ...st
 // and the chunks that are needed, not the bag. 1 GB with GOROSBAG_FULL.
 func TestRemoteBag(t *testing.T) {
 	t.Parallel()
-	s, g := harness.NewS3(t), harness.NewGraph(t, "gomaster")
+	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	mb := 100
 	if harness.Full() {
 		mb = 1000
@@ -108,7 +111,7 @@ func TestRemoteBag(t *testing.T) {
 		if got > index+test.most<<20 {
 			t.Errorf("%v: %d bytes came over the network for an index of %d", test.args, got, index)
 		}
-		if strings.Contains(p.Out.String(), harness.S3Password) {
+		if strings.Contains(p.Out.String(), s3.Password) {
 			t.Errorf("%v: shows the password:\n%s", test.args, p.Out.String())
 		}
 	}
@@ -120,7 +123,7 @@ func TestRemoteBag(t *testing.T) {
 func TestRemoteCost(t *testing.T) {
 	harness.Long(t, "a quarter of a minute for a bag of 200 MB over a slow link")
 	t.Parallel()
-	s, g := harness.NewS3(t), harness.NewGraph(t, "gomaster")
+	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	const mb = 200 // docs/storage.md has the numbers of 500
 	index := bigBag(t, filepath.Join(s.Dir, "big.bag"), mb)
 	st, err := os.Stat(filepath.Join(s.Dir, "big.bag"))
@@ -136,7 +139,7 @@ func TestRemoteCost(t *testing.T) {
 		cmd.Env = append(cmd.Env, s.Environment()...)
 		p := g.Launch(args[0], cmd)
 		if args[0] == "goplay" {
-			g.Listen("subscriber", "/odom").WaitFor("/odom", 1)
+			peers.Listen(g, "subscriber", "/odom").WaitFor("/odom", 1)
 		} else if code := p.Wait(); code != 0 {
 			t.Errorf("%v: exit code %d:\n%s", args, code, p.Out.String())
 		}
@@ -162,7 +165,7 @@ func TestRemoteChunks(t *testing.T) {
 	harness.Long(t, "packs 10 MB with bz2")
 	t.Parallel()
 	harness.NeedROS(t)
-	s, g := harness.NewS3(t), harness.NewGraph(t, "gomaster")
+	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	keys := harness.NewKeyring(t)
 	keys.AddKey("Ann Example <ann@example.org>", "")
 	g.Env = append(g.Env, keys.Env()...)
@@ -210,7 +213,7 @@ func compressed(g *harness.Graph, path, how string) string {
 // TestSeveralRemoteBags: several bags in a store are read at a time, and printed in their order.
 func TestSeveralRemoteBags(t *testing.T) {
 	t.Parallel()
-	s, g := harness.NewS3(t), harness.NewGraph(t, "gomaster")
+	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	for n := range 8 {
 		bigBag(t, filepath.Join(s.Dir, fmt.Sprintf("run_%d.bag", n)), 1+n%2)
 	}
@@ -239,7 +242,7 @@ func TestSeveralRemoteBags(t *testing.T) {
 // end is no damage.
 func TestRemoteInterrupted(t *testing.T) {
 	t.Parallel()
-	s, g := harness.NewS3(t), harness.NewGraph(t, "gomaster")
+	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	bigBag(t, filepath.Join(s.Dir, "big.bag"), 60)
 	cmd := g.Command("goplay", s.At("big.bag"), "--rate", "0.2") // it must not have read all before the store hangs
 	cmd.Env = append(cmd.Env, s.Environment()...)
@@ -262,7 +265,7 @@ func TestRemoteInterrupted(t *testing.T) {
 // nothing, and is no damage.
 func TestRemoteAway(t *testing.T) {
 	t.Parallel()
-	s, g := harness.NewS3(t), harness.NewGraph(t, "gomaster")
+	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	bigBag(t, filepath.Join(s.Dir, "big.bag"), 60)
 	cmd := g.Command("goplay", s.At("big.bag"), "--rate", "0.5")
 	cmd.Env = append(cmd.Env, s.Environment()...)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // TestPlayROS2 plays a recording of ROS 2 and compares what arrives with the bag that it was made of.
@@ -17,7 +18,7 @@ func TestPlayROS2(t *testing.T) {
 		t.Run(storage, func(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "gomaster")
-			demo := harness.DemoBag(t)
+			demo := bags.Demo(t)
 			g.Run("gobag", "convert", demo, "ros2", "--to", "ros2", "--storage", storage, "--latched-apart")
 			g.Run("gobag", "convert", "ros2", "back.bag")
 			rec := g.Record("-a", "-x", "/rosout", "-O", "copy")
@@ -34,7 +35,7 @@ func TestPlayROS2(t *testing.T) {
 // conversion is not in its way.
 func TestKilledConvert(t *testing.T) {
 	t.Parallel()
-	head, err := os.ReadFile(harness.DemoBag(t))
+	head, err := os.ReadFile(bags.Demo(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func TestKilledConvert(t *testing.T) {
 		if len(left) != 1 || !strings.HasPrefix(left[0], ".out.") || !strings.HasSuffix(left[0], ".tmp") {
 			t.Errorf("left behind: %v", left)
 		}
-		g.Run("gobag", append(args[:1:1], append([]string{harness.DemoBag(t)}, args[2:]...)...)...)
+		g.Run("gobag", append(args[:1:1], append([]string{bags.Demo(t)}, args[2:]...)...)...)
 		if entries := files(t, filepath.Join(g.Dir, "out")); len(entries) != 2 {
 			t.Errorf("the next conversion has made %v", entries)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/s3"
 )
 
 // makeBags makes a directory with bags of so many MB.
@@ -29,7 +30,7 @@ func makeBags(t *testing.T, dir string, bags, mb int) {
 func TestStoreKilledWhileRead(t *testing.T) {
 	harness.Long(t, "reads are retried for half a minute")
 	t.Parallel()
-	s, g := harness.NewS3(t), harness.NewGraph(t, "gomaster")
+	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	bigBag(t, filepath.Join(s.Dir, "big.bag"), 100)
 	makeFleet(t, g.Dir, 50)
 	inStore(g, s, 0, "upload", "-q", "--all", "r00", s.At("fleet"))
@@ -68,7 +69,7 @@ func TestStoreKilledWhileRead(t *testing.T) {
 		case "find":
 			continue // it may have been faster
 		}
-		if code != want || !strings.Contains(out, "s3://bags/") || strings.Contains(out, "damaged") || strings.Contains(out, harness.S3Password) {
+		if code != want || !strings.Contains(out, "s3://bags/") || strings.Contains(out, "damaged") || strings.Contains(out, s3.Password) {
 			t.Errorf("%s: exit code %d:\n%.2000s", name, code, out)
 		}
 	}
@@ -85,7 +86,7 @@ func TestStoreKilledWhileRead(t *testing.T) {
 // the others wait here. What it took is sound, and there is room again after a while.
 func TestStoreFull(t *testing.T) {
 	t.Parallel()
-	s, g := harness.NewS3Small(t, 28), harness.NewGraph(t, "gomaster")
+	s, g := s3.NewSmall(t, 28), harness.NewGraph(t, "gomaster")
 	makeBags(t, filepath.Join(g.Dir, "bags"), 4, 8)
 	p := storeProgram(g, s, "gobag", "upload", "--all", "--delete", "bags", s.At("robot"))
 	if code := p.Wait(); code != 1 {
@@ -107,7 +108,7 @@ func TestStoreFull(t *testing.T) {
 // each part once.
 func TestUploadIsResumed(t *testing.T) {
 	t.Parallel()
-	s, g := harness.NewS3(t), harness.NewGraph(t, "gomaster")
+	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	makeBags(t, filepath.Join(g.Dir, "bags"), 1, 60) // of 8 parts
 	parts := make(chan int, 100)
 	s.Mu.Lock()

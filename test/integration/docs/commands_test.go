@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/testproc"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // elsewhere are beginnings of commands that this package does not run, and why.
@@ -156,7 +157,7 @@ func (c commandTest) run(t *testing.T, command string) {
 				t.Fatal(err)
 			}
 		}
-		g.Start("goplay", "--loop", "--quiet", harness.DemoBag(t))
+		g.Start("goplay", "--loop", "--quiet", bags.Demo(t))
 		p := start("")
 		p.Printed("Subscribing to")
 		p.Stop()
@@ -194,7 +195,7 @@ func makeBags(t *testing.T) string {
 	g := harness.NewGraph(t, "gomaster")
 	host := "127.0.0.1:" + harness.FreePort(t)
 	rec := g.Record("-a", "--lz4", "-O", "run1", "--min-space=100M", "--http="+host)
-	g.Run("goplay", harness.DemoBag(t), "--rate=8", "--wait-for-subscribers", "--overflow=block")
+	g.Run("goplay", bags.Demo(t), "--rate=8", "--wait-for-subscribers", "--overflow=block")
 	r, err := http.Post("http://"+host+"/api/v1/mark", "application/json", strings.NewReader(`{"text": "door opened"}`))
 	if err != nil {
 		t.Fatal(err)

@@ -23,6 +23,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/terminal"
 )
 
 // The pictures of README and docs, taken from the programs while gorecord records the demo bag,
@@ -41,7 +43,7 @@ func TestPictures(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	host := "127.0.0.1:" + harness.FreePort(t)
 	g.Env = append(g.Env, "GORECORD_HTTP="+host, "GORECORD_MIN_SPACE=100M")
-	demo, err := os.ReadFile(harness.DemoBag(t))
+	demo, err := os.ReadFile(bags.Demo(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,10 +52,10 @@ func TestPictures(t *testing.T) {
 	}
 
 	const play, record = "goplay demo.bag --loop=shift", "gorecord -a --lz4 --split -O run1"
-	player := g.Terminal(92, 22)
+	player := terminal.Open(g, 92, 22)
 	player.Keys(play, "Enter")
 	player.Shows("/imu/data")
-	recorder := g.Terminal(92, 22)
+	recorder := terminal.Open(g, 92, 22)
 	recorder.Keys(record, "Enter")
 	recorder.Shows("/imu/data : sensor_msgs/Imu")
 
@@ -111,7 +113,7 @@ func textOf(t *testing.T, svg []byte) string {
 
 // frame returns the live screen in a terminal with its colors, without the log above it: from the
 // line that shows the state on.
-func frame(t *testing.T, tm *harness.Terminal, state string) []string {
+func frame(t *testing.T, tm *terminal.Terminal, state string) []string {
 	t.Helper()
 	lines := strings.Split(strings.TrimRight(tm.Do("capture-pane", "-e", "-p"), "\n"), "\n")
 	for i, line := range lines {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 	"github.com/gorosbag/gorosbag/test/load"
 )
 
@@ -19,7 +21,7 @@ func TestAdaptive(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*harness.Timeout)
 	defer cancel()
 	const messages = 30
-	err := g.Offer(ctx, "/load").Serve(ctx, 1<<20, func(l *load.Link) error {
+	err := peers.Offer(ctx, g, "/load").Serve(ctx, 1<<20, func(l *load.Link) error {
 		_, err := l.Flood(messages, nil)
 		return err
 	})
@@ -33,7 +35,7 @@ func TestAdaptive(t *testing.T) {
 		}
 	}
 	bag := filepath.Join(g.Dir, "out.bag")
-	if n := len(harness.Read(t, bag)["/load"].Messages); n != messages {
+	if n := len(bags.Read(t, bag)["/load"].Messages); n != messages {
 		t.Errorf("%d of %d messages", n, messages)
 	}
 	g.Run("gobag", "check", bag)

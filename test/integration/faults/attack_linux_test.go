@@ -16,6 +16,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // The bound of reliability.md on what peers can make a recorder hold: its buffer and this.
@@ -27,7 +29,7 @@ const (
 // healthy publishes numbered messages at 100 Hz, and returns when all are sent and read.
 func healthy(g *harness.Graph, topic string, count int) (published chan error) {
 	published = make(chan error, 1)
-	pub := g.Offer(g.T.Context(), topic)
+	pub := peers.Offer(g.T.Context(), g, topic)
 	go func() {
 		published <- pub.Pace(g.T.Context(), 1000, count, 10*time.Millisecond, func(int) {})
 	}()
@@ -51,7 +53,7 @@ func survived(g *harness.Graph, rec *harness.Process, count, code int, texts ...
 	if peak > attackBuffer+besideBuffers {
 		g.T.Errorf("%d MiB of memory with a buffer of %d MiB", peak>>20, attackBuffer>>20)
 	}
-	if got := len(harness.Read(g.T, filepath.Join(g.Dir, "out.bag"))["/healthy"].Messages); got != count {
+	if got := len(bags.Read(g.T, filepath.Join(g.Dir, "out.bag"))["/healthy"].Messages); got != count {
 		g.T.Errorf("%d of %d messages of the healthy topic", got, count)
 	}
 }
@@ -81,7 +83,7 @@ func reply(node, topic, definition string) []byte {
 	return tcpros.AppendHeader(nil, tcpros.Header{
 		{Key: "callerid", Value: node},
 		{Key: "latching", Value: "0"},
-		{Key: "md5sum", Value: harness.StringMD5},
+		{Key: "md5sum", Value: peers.StringMD5},
 		{Key: "message_definition", Value: definition},
 		{Key: "topic", Value: topic},
 		{Key: "type", Value: "std_msgs/String"},
@@ -100,7 +102,7 @@ func TestAnnouncedMessages(t *testing.T) {
 			var begun atomic.Int32
 			for i := range liars {
 				node, topic := fmt.Sprintf("/liar%d", i), fmt.Sprintf("/large%d", i)
-				g.FakePublisher(node, topic, func(_ tcpros.Header, conn net.Conn) {
+				peers.FakePublisher(g, node, topic, func(_ tcpros.Header, conn net.Conn) {
 					message := binary.LittleEndian.AppendUint32(reply(node, topic, "string data\n"), announced)
 					if _, err := conn.Write(append(message, make([]byte, sent)...)); err != nil {
 						return
@@ -144,10 +146,10 @@ func TestChangingHeaders(t *testing.T) {
 	filler := strings.Repeat("# x\n", headerBytes/4)
 	for i := range publishers {
 		node := fmt.Sprintf("/bad%d", i)
-		g.FakePublisher(node, "/bad", func(_ tcpros.Header, conn net.Conn) {
+		peers.FakePublisher(g, node, "/bad", func(_ tcpros.Header, conn net.Conn) {
 			defer conn.Close()
 			n := links.Add(1)
-			conn.Write(append(reply(node, "/bad", fmt.Sprint("# ", n, "\nstring data\n", filler)), harness.StringFrame("x")...))
+			conn.Write(append(reply(node, "/bad", fmt.Sprint("# ", n, "\nstring data\n", filler)), peers.StringFrame("x")...))
 		})
 	}
 	rec := g.Start("gorecord", "/healthy", "/bad", "-O", "out", "-b", "64")

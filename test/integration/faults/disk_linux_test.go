@@ -15,12 +15,13 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 	"github.com/gorosbag/gorosbag/test/load"
 )
 
 // numbered publishes numbered messages of killBytes to the first subscriber, is done when
 // that has read them all, and keeps the link.
-func numbered(g *harness.Graph, count int, period time.Duration) *harness.Flood {
+func numbered(g *harness.Graph, count int, period time.Duration) *peers.Flood {
 	g.T.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*harness.Timeout)
 	pub, err := load.Advertise(ctx, "127.0.0.1:"+g.Port, "/numbered", killTopic)
@@ -28,7 +29,7 @@ func numbered(g *harness.Graph, count int, period time.Duration) *harness.Flood 
 		cancel()
 		g.T.Fatal(err)
 	}
-	f := &harness.Flood{G: g, Pub: pub, Done: make(chan error, 1)}
+	f := &peers.Flood{G: g, Pub: pub, Done: make(chan error, 1)}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // TestHugeName: a node registers a topic with a name of 17 MB. All other topics are recorded, those
@@ -20,8 +22,8 @@ func TestHugeName(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	huge := "/" + strings.Repeat("x", 17<<20)
 	listed := []any{[]any{huge, "std_msgs/String"}, []any{"/before", "std_msgs/String"}}
-	g.Talk("talker", "/before", "/later")
-	talker, asker := "", g.Node("asker")
+	peers.Talk(g, "talker", "/before", "/later")
+	talker, asker := "", peers.Node(g, "asker")
 	g.Eventually("the talker is registered", func() bool {
 		uri, err := asker.Master().LookupNode(t.Context(), "/talker")
 		talker = uri
@@ -64,7 +66,7 @@ func TestHugeName(t *testing.T) {
 	})
 	g.Eventually("both are recorded", func() bool {
 		topics := map[string][]string{}
-		_ = harness.AddMessages(topics, filepath.Join(g.Dir, "out.bag.active")) // it may have no header yet
+		_ = bags.AddMessages(topics, filepath.Join(g.Dir, "out.bag.active")) // it may have no header yet
 		return len(topics["/before"]) > 0 && len(topics["/later"]) > 0
 	})
 	rec.Signal(syscall.SIGINT)

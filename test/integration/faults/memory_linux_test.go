@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 	"github.com/gorosbag/gorosbag/test/load"
 )
 
@@ -74,7 +76,7 @@ func TestSmallContainer(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 2*harness.Timeout)
 	defer cancel()
-	camera := g.Offer(ctx, "/camera")
+	camera := peers.Offer(ctx, g, "/camera")
 	const cameraBytes, frames = 1 << 20, 1500
 	sent := 0
 	err := camera.Serve(ctx, cameraBytes, func(l *load.Link) (err error) { // it returns when all has been read
@@ -93,7 +95,7 @@ func TestSmallContainer(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	recorded := len(harness.Read(t, filepath.Join(g.Dir, "kept", "out.bag"))["/camera"].Messages)
+	recorded := len(bags.Read(t, filepath.Join(g.Dir, "kept", "out.bag"))["/camera"].Messages)
 	t.Logf("%d published, %d recorded; at most %s bytes of memory, page cache included", sent, recorded, bytes.TrimSpace(most))
 	harness.Contains(t, p.Out.String(), `the buffer is made smaller`, `"limit": "128 MiB", "buffer": "64 MiB"`, "lost: "+strconv.Itoa(sent-recorded)+" queue_full\n")
 	if recorded == 0 || recorded == sent {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/testproc"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // cable is a wire between two machines, which are network namespaces: what the kernel
@@ -110,17 +112,17 @@ func (c *cable) allowedOn(end, line string) {
 // ticking makes a bag of so many numbered messages, 50 a second.
 func (c *cable) ticking(name, topic string, count int) {
 	c.T.Helper()
-	var bag []harness.StringMessage
+	var bag []bags.StringMessage
 	for i := range count {
-		bag = append(bag, harness.StringMessage{Topic: topic, Node: "/clockwork", Latching: false, At: time.Duration(i) * 20 * time.Millisecond, Text: fmt.Sprintf("%05d", i)})
+		bag = append(bag, bags.StringMessage{Topic: topic, Node: "/clockwork", Latching: false, At: time.Duration(i) * 20 * time.Millisecond, Text: fmt.Sprintf("%05d", i)})
 	}
-	c.MakeBag(name, bag...)
+	bags.Make(c.Graph, name, bag...)
 }
 
 // recorded returns how many messages a topic has in a bag that is being written.
 func (c *cable) recorded(topic string) int {
 	topics := map[string][]string{}
-	harness.AddMessages(topics, filepath.Join(c.Dir, "out.bag.active")) // an error: it has no header yet
+	bags.AddMessages(topics, filepath.Join(c.Dir, "out.bag.active")) // an error: it has no header yet
 	return len(topics[topic])
 }
 
@@ -182,7 +184,7 @@ func TestDeadLink(t *testing.T) {
 			}
 			harness.Contains(t, rec.Out.String(), "broken links: /far on /far (1, ", "lost: none")
 			last := -1
-			for _, m := range harness.Read(t, filepath.Join(c.Dir, "out.bag"))["/near"].Messages {
+			for _, m := range bags.Read(t, filepath.Join(c.Dir, "out.bag"))["/near"].Messages {
 				var n int
 				if _, err := fmt.Sscanf(string(m.Data[4:]), "%d", &n); err != nil || last >= 0 && n != last+1 {
 					t.Fatalf("message %q of the publisher beside it follows on %d", m.Data[4:], last)
@@ -211,11 +213,11 @@ func TestHalfOpenSubscriber(t *testing.T) {
 			t.Parallel()
 			c := plug(t, near)
 			const messages = 300
-			var bag []harness.StringMessage
+			var bag []bags.StringMessage
 			for i := range messages {
-				bag = append(bag, harness.StringMessage{Topic: "/big", Node: "/camera", Latching: false, At: time.Duration(i) * 10 * time.Millisecond, Text: fmt.Sprintf("%03d", i) + strings.Repeat("x", 100_000)})
+				bag = append(bag, bags.StringMessage{Topic: "/big", Node: "/camera", Latching: false, At: time.Duration(i) * 10 * time.Millisecond, Text: fmt.Sprintf("%03d", i) + strings.Repeat("x", 100_000)})
 			}
-			c.MakeBag("big.bag", bag...)
+			bags.Make(c.Graph, "big.bag", bag...)
 			c.startOn(far, "gorecord", "/big", "-O", "gone").Printed("Recording to")
 			rec := c.startOn(near, "gorecord", "/big", "-O", "out", "--flush-interval", "50ms")
 			rec.Printed("Recording to")
@@ -230,7 +232,7 @@ func TestHalfOpenSubscriber(t *testing.T) {
 				t.Errorf("play ends %v after the cut", took)
 			}
 			rec.Stop()
-			got := harness.Read(t, filepath.Join(c.Dir, "out.bag"))["/big"].Messages
+			got := bags.Read(t, filepath.Join(c.Dir, "out.bag"))["/big"].Messages
 			if len(got) != messages {
 				t.Errorf("the other subscriber has %d of %d messages", len(got), messages)
 			}
@@ -253,11 +255,11 @@ func TestBadLine(t *testing.T) {
 		c.allowedOn(end, "tc qdisc add dev wire root tbf rate 1mbit burst 3000 limit 15000")
 		c.allowedOn(end, "iptables -A INPUT -i wire -m statistic --mode random --probability 0.05 -j DROP")
 	}
-	var bag []harness.StringMessage
+	var bag []bags.StringMessage
 	for i := range 300 { // 2.4 Mbit, which are due within 0.3 s
-		bag = append(bag, harness.StringMessage{Topic: "/t", Node: "/n", Latching: false, At: time.Duration(i) * time.Millisecond, Text: fmt.Sprintf("%03d", i) + strings.Repeat("x", 1000)})
+		bag = append(bag, bags.StringMessage{Topic: "/t", Node: "/n", Latching: false, At: time.Duration(i) * time.Millisecond, Text: fmt.Sprintf("%03d", i) + strings.Repeat("x", 1000)})
 	}
-	c.MakeBag("t.bag", bag...)
+	bags.Make(c.Graph, "t.bag", bag...)
 	rec := c.startOn(near, "gorecord", "/t", "-O", "out")
 	rec.Printed("Recording to")
 	stalls := c.Stalls(rec)
@@ -265,7 +267,7 @@ func TestBadLine(t *testing.T) {
 	still := stalls()
 	rec.Stop()
 	harness.Contains(t, rec.Out.String(), "lost: none", "missed: none", "broken links: none")
-	got := harness.Read(t, filepath.Join(c.Dir, "out.bag"))["/t"].Messages
+	got := bags.Read(t, filepath.Join(c.Dir, "out.bag"))["/t"].Messages
 	if len(got) != len(bag) {
 		t.Fatalf("%d messages of %d", len(got), len(bag))
 	}
@@ -285,7 +287,7 @@ func TestLinkIsReset(t *testing.T) {
 	t.Parallel()
 	harness.Need(t, "ss", "--version")
 	g := harness.NewGraph(t, "gomaster")
-	pub := g.Advertise(g.Node("robot"), "/t", false)
+	pub := peers.Advertise(g, peers.Node(g, "robot"), "/t", false)
 	rec := g.Record("/t", "-O", "out")
 	g.Eventually("the link", func() bool { return pub.Subscribers() == 1 })
 	src := pub.Source(false)
@@ -294,7 +296,7 @@ func TestLinkIsReset(t *testing.T) {
 		tick := time.NewTicker(10 * time.Millisecond)
 		defer tick.Stop()
 		for range count {
-			src.Publish(harness.StringFrame("tick"))
+			src.Publish(peers.StringFrame("tick"))
 			<-tick.C
 		}
 	}
@@ -309,8 +311,8 @@ func TestLinkIsReset(t *testing.T) {
 	rec.Signal(syscall.SIGINT)
 	ends(rec, 3)
 	harness.Contains(t, rec.Out.String(), "link lost", "broken links: /robot on /t (1, ", "lost: none")
-	got := harness.Read(t, filepath.Join(g.Dir, "out.bag"))["/t"]
-	if gap := harness.LongestGap(got); gap > slackStall { // 0.1 s on a machine that has nothing else to do
+	got := bags.Read(t, filepath.Join(g.Dir, "out.bag"))["/t"]
+	if gap := bags.LongestGap(got); gap > slackStall { // 0.1 s on a machine that has nothing else to do
 		t.Errorf("%v without messages", gap)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // TestNoteKilled kills gobag note before and behind each system call that changes the bag: it is
@@ -18,9 +19,9 @@ func TestNoteKilled(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "")
-	g.MakeBag("whole.bag",
-		harness.StringMessage{Topic: "/odom", Node: "/base", At: time.Second, Text: "1"},
-		harness.StringMessage{Topic: "/odom", Node: "/base", At: 3 * time.Second, Text: "2"})
+	bags.Make(g, "whole.bag",
+		bags.StringMessage{Topic: "/odom", Node: "/base", At: time.Second, Text: "1"},
+		bags.StringMessage{Topic: "/odom", Node: "/base", At: 3 * time.Second, Text: "2"})
 	whole, err := os.ReadFile(filepath.Join(g.Dir, "whole.bag"))
 	if err != nil {
 		t.Fatal(err)
@@ -46,14 +47,14 @@ func TestNoteKilled(t *testing.T) {
 		t.Fatalf("killed only at %v", killed)
 	}
 	olds := 0
-	for i, b := range g.Annotations(killed...) {
+	for i, b := range bags.Annotations(g, killed...) {
 		switch {
 		case len(b.Tags) == 0:
 			olds++
 		case !cmp.Equal(b.Tags, map[string]string{"robot": "r1"}):
 			t.Errorf("%s: %v", killed[i], b.Tags)
 		}
-		if odom := harness.Read(t, killed[i])["/odom"]; odom == nil || len(odom.Messages) != 2 {
+		if odom := bags.Read(t, killed[i])["/odom"]; odom == nil || len(odom.Messages) != 2 {
 			t.Errorf("%s has lost messages", killed[i])
 		}
 		g.Start("gobag", "note", "-q", killed[i], "robot=r1").Ended(0)
@@ -61,7 +62,7 @@ func TestNoteKilled(t *testing.T) {
 	if olds == 0 || olds == len(killed) {
 		t.Errorf("%d of %d are the old bag", olds, len(killed))
 	}
-	for i, b := range g.Annotations(killed...) {
+	for i, b := range bags.Annotations(g, killed...) {
 		if !cmp.Equal(b.Tags, map[string]string{"robot": "r1"}) {
 			t.Errorf("%s, after another run: %v", killed[i], b.Tags)
 		}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/testproc"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 	"github.com/gorosbag/gorosbag/test/load"
 )
 
@@ -53,7 +55,7 @@ func TestCameraCostsNoIMUMessage(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 2*harness.Timeout)
 	defer cancel()
-	camera, imu := g.Offer(ctx, "/camera"), g.Offer(ctx, "/imu")
+	camera, imu := peers.Offer(ctx, g, "/camera"), peers.Offer(ctx, g, "/imu")
 	stop, flooded := make(chan struct{}), make(chan error, 1)
 	sent := 0
 	go func() {
@@ -75,7 +77,7 @@ func TestCameraCostsNoIMUMessage(t *testing.T) {
 		t.Fatalf("exit code %d, want 3; it printed:\n%s", code, p.Out.String())
 	}
 
-	topics := harness.Read(t, filepath.Join(g.Dir, "kept", "out.bag"))
+	topics := bags.Read(t, filepath.Join(g.Dir, "kept", "out.bag"))
 	if n := len(topics["/imu"].Messages); n != imuMessages {
 		t.Errorf("%d of %d messages of the IMU", n, imuMessages)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/fields"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 	"github.com/gorosbag/gorosbag/test/load"
 )
 
@@ -122,7 +123,7 @@ func checkReindexed(g *harness.Graph, path, recorder string) {
 		g.T.Fatal(err)
 	}
 	stock := 0
-	for _, c := range g.Dump(stockCopy) {
+	for _, c := range bags.Dump(g, stockCopy) {
 		stock += len(c.Messages)
 	}
 	g.T.Logf("%s: %d bytes, %d whole messages, kept %d, stock keeps %d", recorder, len(killed), whole, len(kept), stock)
@@ -144,7 +145,7 @@ func stockReads(g *harness.Graph, path string, count int) {
 		g.T.Errorf("rosbag check says:\n%s", out)
 	}
 	read := 0
-	for _, c := range g.Dump(path) {
+	for _, c := range bags.Dump(g, path) {
 		read += len(c.Messages)
 	}
 	if read != count {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 	"github.com/gorosbag/gorosbag/test/load"
 )
 
@@ -183,16 +184,16 @@ func TestRetentionOnFullDisk(t *testing.T) {
 	if !strings.Contains(second, "lost: none") {
 		t.Errorf("a run with room after retention printed:\n%s", second)
 	}
-	bags, err := filepath.Glob(filepath.Join(g.Dir, "kept", "*.bag"))
+	kept, err := filepath.Glob(filepath.Join(g.Dir, "kept", "*.bag"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	messages := 0
-	for _, bag := range bags {
-		messages += len(harness.Read(t, bag)[killTopic].Messages)
+	for _, bag := range kept {
+		messages += len(bags.Read(t, bag)[killTopic].Messages)
 	}
 	if messages < 60 {
-		t.Errorf("%d messages in %v, want at least the 60 of the second run", messages, bags)
+		t.Errorf("%d messages in %v, want at least the 60 of the second run", messages, kept)
 	}
 	if n := strings.Count(third, "no space left on device"); n != 1 || strings.Contains(third, "Recording to") {
 		t.Errorf("a run without room printed:\n%s", third)

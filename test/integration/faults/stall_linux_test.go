@@ -19,6 +19,9 @@ import (
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/testproc"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
+	"github.com/gorosbag/gorosbag/test/integration/harness/terminal"
 )
 
 // stallingDisk is a file system that answers nothing while it is stalled, like NFS whose
@@ -218,21 +221,21 @@ func stallBag(g *harness.Graph) {
 		g.T.Fatal(err)
 	}
 	filling := strings.Repeat("x", 100_000)
-	var bag []harness.StringMessage
+	var bag []bags.StringMessage
 	for i := range stallMessages {
-		bag = append(bag, harness.StringMessage{Topic: "/t", Node: "/n", Latching: false, At: time.Duration(i) * stallPeriod, Text: fmt.Sprintf("%04d", i) + filling})
+		bag = append(bag, bags.StringMessage{Topic: "/t", Node: "/n", Latching: false, At: time.Duration(i) * stallPeriod, Text: fmt.Sprintf("%04d", i) + filling})
 	}
-	g.MakeBag("files/t.bag", bag...)
+	bags.Make(g, "files/t.bag", bag...)
 }
 
 // plays starts to play, as /player, when the disk has stalled: what is there then is what
 // was read ahead, however busy the machine is.
-func (d *stallingDisk) plays(e *harness.Listener, args ...string) *harness.Process {
+func (d *stallingDisk) plays(e *peers.Listener, args ...string) *harness.Process {
 	d.g.T.Helper()
 	play := d.g.Start("goplay", append(args, "--pause", "--wait-for-subscribers", "__name:=player")...)
-	d.g.Served(e.Node, "/player")
+	peers.Served(d.g, e.Node, "/player")
 	d.stall()
-	if o := d.g.SetPaused(e.Node, "/player", false); !o.Success {
+	if o := peers.SetPaused(d.g, e.Node, "/player", false); !o.Success {
 		d.g.T.Fatalf("%+v", o)
 	}
 	return play
@@ -247,13 +250,13 @@ func TestPlayFromStalledDisk(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	stallBag(g)
 	disk := newStallingDisk(g, "files", "mnt")
-	e := g.Listen("listener", "/t", "/clock")
+	e := peers.Listen(g, "listener", "/t", "/clock")
 	play := disk.plays(e, "mnt/t.bag", "--clock", "--overflow=block") // a busy machine may not let the listener read in time
 	play.Printed("play waits for the disk")
 	e.WaitFor("/clock", len(e.Texts("/clock"))+100) // what was played before is read by then
 	stood := len(e.Texts("/t"))
 	for _, pause := range []bool{true, false} {
-		if o := g.SetPaused(e.Node, "/player", pause); !o.Success {
+		if o := peers.SetPaused(g, e.Node, "/player", pause); !o.Success {
 			t.Errorf("pause %v: %+v", pause, o)
 		}
 	}
@@ -293,7 +296,7 @@ func TestScreenThirdRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	disk := newStallingDisk(g, "files", "mnt")
-	tm := g.Terminal(80, 24)
+	tm := terminal.Open(g, 80, 24)
 	before := tm.Modes()
 	tm.Keys("gorecord -a -O mnt/run --min-space 0; echo code $?", "Enter")
 	tm.Shows("RECORDING")
@@ -331,7 +334,7 @@ func TestInterruptOnStalledDisk(t *testing.T) {
 	stallBag(g)
 	for name, test := range map[string]func(t *testing.T, g *harness.Graph, d *stallingDisk){
 		"play": func(_ *testing.T, g *harness.Graph, d *stallingDisk) {
-			p := d.plays(g.Listen("ear_of_play", "/t"), "play/t.bag")
+			p := d.plays(peers.Listen(g, "ear_of_play", "/t"), "play/t.bag")
 			hangs(p)
 			d.interrupts(p, 0, "a read of a bag does not return", "lost: none")
 		},

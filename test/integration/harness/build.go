@@ -59,9 +59,12 @@ func Bin() string {
 }
 
 // build builds the four programs like releases. All packages share them: the first one builds
-// them, for the others the go command finds them up to date.
+// them, for the others the go command finds them up to date. It names programs after their
+// packages, so Bin has links with the names that users know.
 func build() error {
-	if err := os.MkdirAll(Bin(), 0o755); err != nil {
+	packages := []string{"./cmd/record", "./cmd/play", "./cmd/bag", "./cmd/master"}
+	built := filepath.Join(Bin(), "cmd")
+	if err := os.MkdirAll(built, 0o755); err != nil {
 		return err
 	}
 	lock, err := os.OpenFile(filepath.Join(Bin(), "lock"), os.O_RDWR|os.O_CREATE, 0o644)
@@ -72,12 +75,24 @@ func build() error {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
-	for _, program := range []string{"record", "play", "bag", "master"} {
-		cmd := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(Bin(), "go"+program), "./cmd/"+program)
-		cmd.Dir = root
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("build go%s: %w\n%s", program, err, out)
+	args := []string{"build", "-trimpath", "-ldflags=-s -w", "-o", built + string(filepath.Separator)}
+	cmd := exec.Command("go", append(args, packages...)...)
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the programs: %w\n%s", err, out)
+	}
+	for _, path := range packages {
+		name := filepath.Base(path)
+		link, target := filepath.Join(Bin(), "go"+name), filepath.Join("cmd", name)
+		if is, err := os.Readlink(link); err == nil && is == target {
+			continue // other packages may be using it
+		}
+		if err := os.RemoveAll(link); err != nil {
+			return err
+		}
+		if err := os.Symlink(target, link); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -2,5 +2,9 @@
 // always, against real ROS where it is installed. With GOROSBAG_REQUIRE_ROS=1 a missing
 // ROS is a failure; with GOROSBAG_WITHOUT_ROS=1 it is taken to be missing.
 //
-// Only the tests below test/integration import it.
+// It owns what runs: graphs, masters, programs, ports, and what a test needs of the machine. Packages
+// below it own the rest: bags what is recorded and played, peers the nodes in the process of the tests,
+// s3 the servers of uploads, terminal the screens.
+//
+// Only the tests below test/integration import them.
 package harness

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -63,4 +64,22 @@ func Contains(t *testing.T, out string, want ...string) {
 			t.Errorf("%q is missing in:\n%s", w, out)
 		}
 	}
+}
+
+// Size returns a file's size, -1 if it is not there.
+func Size(g *Graph, name string) int64 {
+	st, err := StatIn(g, name)
+	if err != nil {
+		return -1
+	}
+	return st
+}
+
+// StatIn returns the size of a file in the directory of the graph.
+func StatIn(g *Graph, name string) (int64, error) {
+	st, err := os.Stat(filepath.Join(g.Dir, name))
+	if err != nil {
+		return 0, err
+	}
+	return st.Size(), nil
 }

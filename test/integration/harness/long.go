@@ -51,7 +51,7 @@ func selectLong(dir, harness string) error {
 // function they mention. It goes by names alone, and so may return more.
 func longTests(dir, harness string) ([]string, error) {
 	mentions := map[string][]string{} // by the name of a function, method or variable
-	for _, d := range []string{dir, harness} {
+	for _, d := range []string{dir, harness, filepath.Join(harness, "*")} {
 		paths, err := filepath.Glob(filepath.Join(d, "*.go"))
 		if err != nil {
 			return nil, err

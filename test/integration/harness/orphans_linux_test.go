@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/testproc"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
@@ -36,7 +37,7 @@ func TestVictim(t *testing.T) {
 		g.StartPython("publish.py", "talker", "/chatter,std_msgs/String,50,0,20").Printed("ready") // forked
 	}
 	harness.NewGraph(t, "gomaster")
-	g.Start("goplay", harness.DemoBag(t), "--loop", "__name:=player").Printed(" done.")
+	g.Start("goplay", bags.Demo(t), "--loop", "__name:=player").Printed(" done.")
 	g.Start("/usr/bin/setsid", "sh", "-c", "sleep 600 & sleep 600; true") // in a session of its own
 	_, mark := testproc.Mark("")
 	mark = strings.TrimSuffix(mark, ".")

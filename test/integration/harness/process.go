@@ -20,6 +20,7 @@ type Process struct {
 	Cmd    *exec.Cmd
 	Out    Output
 	Exited chan struct{}
+	worker int // the process that does the work, if Cmd is a client of the server of Python; else 0
 	err    error
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
-// A roscore takes seconds to start, so a test that has left nothing behind in one passes it
-// on to the next.
+// What roscores of tests run is in testdata/roscore.py. A test that has left nothing behind in a
+// roscore passes it on to the next test. StartMaster starts the program roscore.
 var roscores struct {
 	sync.Mutex
 	idle    []*roscore
@@ -77,17 +77,28 @@ func newRoscore(t *testing.T) *roscore {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	script, err := filepath.Abs(filepath.Join(root, "test/integration/harness/testdata/roscore.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	c.process = startRoscore(t, c.uri(), func() *Process {
-		cmd := exec.Command("/usr/bin/roscore", "-p", c.port)
+		cmd := exec.Command("/usr/bin/python3", script, c.port)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), entry, "PATH=/usr/bin:"+os.Getenv("PATH"), "ROS_MASTER_URI="+c.uri(), "ROS_IP=127.0.0.1",
 			"ROS_HOME="+dir, "ROS_LOG_DIR="+filepath.Join(dir, "log"), "PYTHONUNBUFFERED=1")
+		if err := useForkServer(cmd); err != nil {
+			t.Fatal(err)
+		}
 		p, err := launch("roscore", cmd)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p
 	})
+	pid, ok := askMaster(t.Context(), c.uri(), "getPid")
+	if c.process.worker, _ = pid.(int); !ok || c.process.worker == 0 {
+		t.Fatalf("getPid of the roscore answers %v", pid)
+	}
 	return c
 }
 

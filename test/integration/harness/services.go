@@ -4,32 +4,7 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"github.com/gorosbag/gorosbag/tcpros"
 )
-
-// SetPaused calls ~pause_playback of a player and returns success and message.
-func (g *Graph) SetPaused(n *tcpros.Node, player string, paused bool) tcpros.Outcome {
-	g.T.Helper()
-	answer, err := n.CallService(g.T.Context(), player+"/pause_playback", tcpros.SetBoolService, tcpros.EncodeBool(paused))
-	if err != nil {
-		g.T.Fatal(err)
-	}
-	o, err := tcpros.DecodeOutcome(answer)
-	if err != nil {
-		g.T.Fatal(err)
-	}
-	return o
-}
-
-// Served waits until a player offers its service.
-func (g *Graph) Served(n *tcpros.Node, player string) {
-	g.T.Helper()
-	g.Eventually(player+" offers its service", func() bool {
-		_, err := n.Master().LookupService(g.T.Context(), player+"/pause_playback")
-		return err == nil
-	})
-}
 
 // Listed waits until `rosservice list` or `rostopic list`, as tool says, has all names: a
 // node registers them one after the other.

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -57,7 +58,7 @@ func (g *Graph) Stalls(programs ...*Process) (sum func() time.Duration) {
 
 // Waited returns how long the threads of a program and its descendants have waited for a CPU.
 func (p *Process) Waited() (sum time.Duration) {
-	for _, thread := range threadsBelow(p.Cmd.Process.Pid) {
+	for _, thread := range threadsBelow(p.pid()) {
 		text, _ := os.ReadFile(filepath.Join(thread, "schedstat"))
 		if fields := strings.Fields(string(text)); len(fields) == 3 { // ran, waited, how often
 			n, _ := strconv.ParseInt(fields[1], 10, 64)
@@ -66,6 +67,9 @@ func (p *Process) Waited() (sum time.Duration) {
 	}
 	return sum
 }
+
+// pid returns the process that does the work.
+func (p *Process) pid() int { return cmp.Or(p.worker, p.Cmd.Process.Pid) }
 
 // threadsBelow returns the directories of the threads of a process and of its descendants.
 func threadsBelow(pid int) (all []string) {
@@ -91,7 +95,7 @@ func (p *Process) WaitIdle() {
 	idle := 0
 	Eventually(p.T, p.Name+" has nothing to do", func() bool {
 		idle++
-		for _, thread := range threadsBelow(p.Cmd.Process.Pid) {
+		for _, thread := range threadsBelow(p.pid()) {
 			stat, _ := os.ReadFile(filepath.Join(thread, "stat"))
 			if at := strings.LastIndex(string(stat), ") "); at >= 0 && strings.ContainsAny(string(stat[at+2:at+3]), "RD") {
 				idle = 0

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 	"github.com/gorosbag/gorosbag/test/viewer"
 )
 
@@ -130,7 +132,7 @@ func TestOrigins(t *testing.T) {
 func TestOtherSite(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.Talk("talker", "/chat")
+	peers.Talk(g, "talker", "/chat")
 	_, host := recordWithViewers(g, "-a")
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, "<!doctype html><title>another site</title>")
@@ -158,7 +160,7 @@ func TestOtherSite(t *testing.T) {
 func TestBrowser(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.Talk("talker", "/chat", "/big")
+	peers.Talk(g, "talker", "/chat", "/big")
 	_, host := recordWithViewers(g, "-a")
 	b := newBrowser(t, "http://"+host+"/")
 	got := b.await(fmt.Sprintf(`new Promise(done => {
@@ -192,7 +194,7 @@ func TestPython(t *testing.T) {
 	t.Parallel()
 	harness.Need(t, "/usr/bin/python3", "-c", "import websocket")
 	g := harness.NewGraph(t, "gomaster")
-	g.Talk("talker", "/chat", "/latched", "/big")
+	peers.Talk(g, "talker", "/chat", "/latched", "/big")
 	rec, host := recordWithViewers(g, "-a")
 	var got struct {
 		Protocol string            `json:"protocol"`
@@ -210,7 +212,7 @@ func TestPython(t *testing.T) {
 		t.Errorf("the client got %+v", got)
 	}
 	rec.Stop()
-	bag := harness.Read(t, filepath.Join(g.Dir, "out.bag"))
+	bag := bags.Read(t, filepath.Join(g.Dir, "out.bag"))
 	recorded := map[string]bool{}
 	for name, topic := range bag {
 		for _, m := range topic.Messages {
@@ -234,8 +236,8 @@ func TestPython(t *testing.T) {
 func TestViewOnly(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	n := g.Node("talker")
-	p := g.Advertise(n, "/t", false)
+	n := peers.Node(g, "talker")
+	p := peers.Advertise(g, n, "/t", false)
 	_, host := recordWithViewers(g, "-a", "-x", "/rosout.*", "--no-services")
 	harness.Eventually(t, "the recorder is linked", func() bool { return p.Subscribers() == 1 })
 	before := subscribers(t, n)
@@ -301,7 +303,7 @@ func TestViewOnly(t *testing.T) {
 	}
 	subscribe(t, v, "/t")
 	harness.Eventually(t, "the viewer is served as before", func() bool {
-		p.Source(false).PublishNow(harness.StringFrame("x"))
+		p.Source(false).PublishNow(peers.StringFrame("x"))
 		return len(v.Messages("/t")) > 0
 	})
 }
@@ -311,7 +313,7 @@ func TestViewOnly(t *testing.T) {
 func TestStorm(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.Talk("talker", "/chat", "/big")
+	peers.Talk(g, "talker", "/chat", "/big")
 	rec, host := recordWithViewers(g, "-a")
 	good := watch(t, host, "/chat")
 	hostile := map[string]func(c *viewer.Conn) error{
@@ -401,7 +403,7 @@ func TestStorm(t *testing.T) {
 			t.Errorf("a viewer is closed with %v and no status before", closed)
 		}
 	}
-	if all := harness.Read(t, filepath.Join(g.Dir, "out.bag")); len(all["/chat"].Messages) < count {
+	if all := bags.Read(t, filepath.Join(g.Dir, "out.bag")); len(all["/chat"].Messages) < count {
 		t.Errorf("the bag has %d messages", len(all["/chat"].Messages))
 	}
 }
@@ -436,8 +438,8 @@ func TestSession(t *testing.T) {
 func TestGraph(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	n := g.Node("talker")
-	p := g.Advertise(n, "/t", false)
+	n := peers.Node(g, "talker")
+	p := peers.Advertise(g, n, "/t", false)
 	_, host := recordWithViewers(g, "-a")
 	v := connect(t, host, viewer.Options{})
 	offered(t, v, "/t")

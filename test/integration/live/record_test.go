@@ -15,6 +15,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 	"github.com/gorosbag/gorosbag/test/viewer"
 )
 
@@ -36,11 +38,11 @@ const nestedDefinition = "std_msgs/Header header\nfloat64 value\n" +
 func TestEveryTopic(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	n := g.Node("talker")
+	n := peers.Node(g, "talker")
 	const many = 250
 	publications := make([]*tcpros.Source, 0, many)
 	for i := range many {
-		publications = append(publications, g.Advertise(n, fmt.Sprintf("/many%03d", i), false).Source(false))
+		publications = append(publications, peers.Advertise(g, n, fmt.Sprintf("/many%03d", i), false).Source(false))
 	}
 	advertise := func(topic, typ, md5, definition string) *tcpros.Source {
 		p, err := n.Advertise(tcpros.AdvertiseOptions{Topic: topic, Type: typ, MD5Sum: md5, MessageDefinition: definition})
@@ -75,7 +77,7 @@ func TestEveryTopic(t *testing.T) {
 	harness.Eventually(t, "messages of each topic arrive", func() bool {
 		empty.PublishNow([]byte{0, 0, 0, 0})
 		nested.PublishNow(stamped)
-		publications[7].PublishNow(harness.StringFrame("text"))
+		publications[7].PublishNow(peers.StringFrame("text"))
 		if !sent && len(v.Messages("/many007")) > 0 { // the subscription is there
 			publications[7].PublishNow(large)
 			sent = true
@@ -84,7 +86,7 @@ func TestEveryTopic(t *testing.T) {
 			slices.ContainsFunc(v.Messages("/many007"), func(e viewer.Event) bool { return len(e.Payload) == len(large)-4 })
 	})
 	rec.Stop()
-	bag := harness.Read(t, filepath.Join(g.Dir, "out.bag"))
+	bag := bags.Read(t, filepath.Join(g.Dir, "out.bag"))
 	for _, topic := range []string{"/empty", "/nested", "/many007"} {
 		seen := v.Messages(topic)
 		recorded := map[uint64][]byte{}
@@ -104,8 +106,8 @@ func TestEveryTopic(t *testing.T) {
 func TestOneSubscription(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	n := g.Node("talker")
-	p := g.Advertise(n, "/t", false)
+	n := peers.Node(g, "talker")
+	p := peers.Advertise(g, n, "/t", false)
 	source := p.Source(false)
 	_, host := recordWithViewers(g, "-a", "-x", "/rosout.*", "--no-services") // services are registered later, and would change the graph, too
 	harness.Eventually(t, "the recorder is linked", func() bool { return p.Subscribers() == 1 })
@@ -116,7 +118,7 @@ func TestOneSubscription(t *testing.T) {
 			all = append(all, watch(t, host, "/t"))
 		}
 		harness.Eventually(t, "each viewer gets messages", func() bool {
-			source.PublishNow(harness.StringFrame("x"))
+			source.PublishNow(peers.StringFrame("x"))
 			return !slices.ContainsFunc(all, func(v *viewer.Viewer) bool { return len(v.Messages("/t")) == 0 })
 		})
 		if now := subscribers(t, n); now != before {
@@ -151,10 +153,10 @@ func subscribers(t *testing.T, n *tcpros.Node) string {
 func TestLatchedTopics(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	one, two := g.Node("one"), g.Node("two")
-	a, b := g.Advertise(one, "/map", true).Source(true), g.Advertise(two, "/map", true).Source(true)
-	a.PublishNow(harness.StringFrame("a1"))
-	b.PublishNow(harness.StringFrame("b1"))
+	one, two := peers.Node(g, "one"), peers.Node(g, "two")
+	a, b := peers.Advertise(g, one, "/map", true).Source(true), peers.Advertise(g, two, "/map", true).Source(true)
+	a.PublishNow(peers.StringFrame("a1"))
+	b.PublishNow(peers.StringFrame("b1"))
 	_, host := recordWithViewers(g, "-a")
 	g.Eventually("both are recorded", func() bool {
 		return webMessages(t, host, "/map") == 2
@@ -170,11 +172,11 @@ func TestLatchedTopics(t *testing.T) {
 		}
 	}
 	same(first, "a1", "b1")
-	a.PublishNow(harness.StringFrame("a2"))
+	a.PublishNow(peers.StringFrame("a2"))
 	same(first, "a1", "b1", "a2")
 	second := watch(t, host, "/map")
 	same(second, "a2", "b1")
-	b.PublishNow(harness.StringFrame("b2"))
+	b.PublishNow(peers.StringFrame("b2"))
 	same(second, "a2", "b1", "b2")
 	same(first, "a1", "b1", "a2", "b2")
 
@@ -198,7 +200,7 @@ func TestLatchedTopics(t *testing.T) {
 func TestTopicChanges(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	n, other := g.Node("talker"), g.Node("other")
+	n, other := peers.Node(g, "talker"), peers.Node(g, "other")
 	_, host := recordWithViewers(g, "-a")
 	v := connect(t, host, viewer.Options{})
 	offer := func(n *tcpros.Node, typ, md5, definition string) *tcpros.Publication {
@@ -208,12 +210,12 @@ func TestTopicChanges(t *testing.T) {
 		}
 		return p
 	}
-	p := offer(n, "std_msgs/String", harness.StringMD5, "string data\n")
+	p := offer(n, "std_msgs/String", peers.StringMD5, "string data\n")
 	offered(t, v, "/t")
 	was, _ := v.Channel("/t")
 	subscribe(t, v, "/t")
 	harness.Eventually(t, "messages arrive", func() bool {
-		p.Source(false).PublishNow(harness.StringFrame("x"))
+		p.Source(false).PublishNow(peers.StringFrame("x"))
 		return len(v.Messages("/t")) > 0
 	})
 	q := offer(other, "std_msgs/UInt32", "304a39449588c7f8ce2df6e8001c5fce", "uint32 data\n")
@@ -226,7 +228,7 @@ func TestTopicChanges(t *testing.T) {
 	for range 10 { // of the second type: not for this subscription
 		q.Source(false).PublishNow([]byte{4, 0, 0, 0, 1, 2, 3, 4})
 	}
-	p.Source(false).PublishNow(harness.StringFrame("last"))
+	p.Source(false).PublishNow(peers.StringFrame("last"))
 	harness.Eventually(t, "the last message arrives", func() bool { return slices.Contains(texts(v, "/t"), "last") })
 	if slices.ContainsFunc(v.Messages("/t"), func(e viewer.Event) bool { return bytes.Equal(e.Payload, []byte{1, 2, 3, 4}) }) {
 		t.Error("messages of another type are mixed in")
@@ -239,7 +241,7 @@ func TestTopicChanges(t *testing.T) {
 	})
 	q.Close()
 	harness.Eventually(t, "the topic is withdrawn", func() bool { return !slices.Contains(v.Topics(), "/t") })
-	offer(n, "std_msgs/String", harness.StringMD5, "string data\n")
+	offer(n, "std_msgs/String", peers.StringMD5, "string data\n")
 	offered(t, v, "/t")
 	if c, _ := v.Channel("/t"); c.SchemaName != "std_msgs/String" {
 		t.Errorf("the publisher that is back is offered as %+v", c)
@@ -264,9 +266,9 @@ func TestSlowViewer(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	ctx, cancel := context.WithTimeout(t.Context(), 10*harness.Timeout)
 	defer cancel()
-	images := g.Offer(ctx, "/images")
-	n := g.Node("talker")
-	small := g.Advertise(n, "/small", false).Source(false)
+	images := peers.Offer(ctx, g, "/images")
+	n := peers.Node(g, "talker")
+	small := peers.Advertise(g, n, "/small", false).Source(false)
 	rec, host := recordWithViewers(g, "/images", "/small")
 	const count, size = 800, 1_000_000
 	sent := make(chan error, 1)
@@ -296,7 +298,7 @@ func TestSlowViewer(t *testing.T) {
 		for i := 0; ; i++ {
 			select {
 			case <-tick.C:
-				small.PublishNow(harness.StringFrame(fmt.Sprintf("%06d", i)))
+				small.PublishNow(peers.StringFrame(fmt.Sprintf("%06d", i)))
 			case <-ctx.Done():
 				return
 			}
@@ -337,7 +339,7 @@ func TestSlowViewer(t *testing.T) {
 		t.Errorf("%d warnings: %+v", warnings, slow.Statuses())
 	}
 	rec.Stop() // exit code 0: nothing was lost
-	bag := harness.Read(t, filepath.Join(g.Dir, "out.bag"))
+	bag := bags.Read(t, filepath.Join(g.Dir, "out.bag"))
 	if got := len(bag["/images"].Messages); got != count {
 		t.Errorf("%d of %d images are recorded", got, count)
 	}
@@ -350,7 +352,7 @@ func TestSimTime(t *testing.T) {
 	if _, err := xmlrpc.Call(t.Context(), xmlrpc.NewHTTPClient(harness.Timeout), g.URI(), "setParam", "/test", "/use_sim_time", true); err != nil {
 		t.Fatal(err)
 	}
-	n := g.Node("simulator")
+	n := peers.Node(g, "simulator")
 	clock, err := n.Advertise(tcpros.AdvertiseOptions{Topic: "/clock", Type: "rosgraph_msgs/Clock", MD5Sum: "a9c97c1d230cfc112e270351a944ee47", MessageDefinition: "time clock\n"})
 	if err != nil {
 		t.Fatal(err)
@@ -358,7 +360,7 @@ func TestSimTime(t *testing.T) {
 	set := func(sec uint32) {
 		clock.Source(false).PublishNow(append(binary.LittleEndian.AppendUint32([]byte{8, 0, 0, 0}, sec), 0, 0, 0, 0))
 	}
-	chat := g.Advertise(n, "/chat", false).Source(false)
+	chat := peers.Advertise(g, n, "/chat", false).Source(false)
 	host := "127.0.0.1:" + harness.FreePort(t)
 	rec := g.Start("gorecord", "-a", "-O", "out", "--http="+host)
 	harness.Eventually(t, "the recording begins with the clock", func() bool {
@@ -376,7 +378,7 @@ func TestSimTime(t *testing.T) {
 	}
 	for _, sec := range []uint32{2000, 500} { // the second one is a reset of the simulator
 		harness.Eventually(t, fmt.Sprintf("the viewer is told %d s", sec), func() bool { set(sec); return told(uint64(sec)) }, func() string { return fmt.Sprint(times(v)) })
-		chat.PublishNow(harness.StringFrame(fmt.Sprint(sec)))
+		chat.PublishNow(peers.StringFrame(fmt.Sprint(sec)))
 		harness.Eventually(t, "a message comes with the stamp of the clock", func() bool {
 			return slices.ContainsFunc(v.Messages("/chat"), func(e viewer.Event) bool {
 				return string(e.Payload[4:]) == fmt.Sprint(sec) && e.At == uint64(sec)*1e9

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // longest is how long a bag may be that is played at its own rate each time the tests
@@ -28,13 +29,13 @@ func TestRecordingOfPlay(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "gomaster")
 			rate, timed := "1", true
-			if lengthOf(harness.Read(t, bag)) > longest && !harness.Full() {
+			if lengthOf(bags.Read(t, bag)) > longest && !harness.Full() {
 				rate, timed = "5", false
 			}
 			rec := g.Record("-a", "-O", "out", "--no-rosout")
 			g.Start("goplay", bag, "--no-rosout", "--wait-for-subscribers", "--queue", "0", "--rate", rate).Ended(0)
 			rec.Stop()
-			r := harness.Same(t, asOffered(t, bag), filepath.Join(g.Dir, "out.bag"))
+			r := bags.Same(t, asOffered(t, bag), filepath.Join(g.Dir, "out.bag"))
 			if !timed {
 				t.Logf("%d messages, at rate %s", r.Compared, rate)
 				return
@@ -60,8 +61,8 @@ func everyBag(t *testing.T) []string {
 // one for all publishers of a topic. It latches if one of them did.
 func asOffered(t *testing.T, path string) string {
 	t.Helper()
-	path, topics := filepath.Join(t.TempDir(), "offered.bag"), harness.Read(t, path)
-	w := harness.NewBag(t, path)
+	path, topics := filepath.Join(t.TempDir(), "offered.bag"), bags.Read(t, path)
+	w := bags.New(t, path)
 	for name, topic := range topics {
 		if len(topic.Messages) == 0 {
 			continue
@@ -97,7 +98,7 @@ func asOffered(t *testing.T, path string) string {
 }
 
 // lengthOf returns the time from the first to the last message.
-func lengthOf(topics map[string]*harness.Topic) time.Duration {
+func lengthOf(topics map[string]*bags.Topic) time.Duration {
 	var first, last time.Duration
 	for _, topic := range topics {
 		for _, m := range topic.Messages {
@@ -122,7 +123,7 @@ func realBags(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bags := []string{harness.DemoBag(t)}
+	bags := []string{bags.Demo(t)}
 	for _, path := range all {
 		head := make([]byte, 13)
 		f, err := os.Open(path)

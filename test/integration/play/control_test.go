@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // TestServicesSteerPlay: ROS's own tools steer play and see its state.
@@ -15,14 +17,14 @@ func TestServicesSteerPlay(t *testing.T) {
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "roscore")
 	g.StdSrvs()
-	g.MakeBag("walk.bag", harness.Walk()...)
-	e := g.Listen("listener", "/chatter", "/state")
+	bags.Make(g, "walk.bag", bags.Walk()...)
+	e := peers.Listen(g, "listener", "/chatter", "/state")
 	play := g.Start("goplay", "walk.bag", "-d", "0.6", "-k", "--pause", "__name:=player")
 	g.Listed("rosservice", "/player/bookmark", "/player/is_paused", "/player/loop", "/player/mark_from", "/player/mark_to", "/player/pause",
 		"/player/pause_on_topics", "/player/pause_playback", "/player/play", "/player/step", "/player/step_back", "/player/stop", "/player/toggle")
 	g.Listed("rostopic", "/player/burst", "/player/seek", "/player/seek_to", "/player/set_rate", "/player/status")
 	harness.Contains(t, g.Run("rostopic", "type", "/player/seek"), "std_msgs/Float64") // so that the shell completes a command
-	status := g.Listen("status", "/player/status")
+	status := peers.Listen(g, "status", "/player/status")
 	for _, s := range []struct {
 		do     string   // a service, or a topic
 		args   []string // type and value if it is a topic
@@ -66,8 +68,8 @@ func TestPlayWithoutServices(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "gomaster")
-	g.MakeBag("walk.bag", harness.Walk()...)
-	e := g.Listen("listener", "/chatter")
+	bags.Make(g, "walk.bag", bags.Walk()...)
+	e := peers.Listen(g, "listener", "/chatter")
 	g.Start("goplay", "walk.bag", "-l", "-q", "--no-services", "__name:=player")
 	e.WaitFor("/chatter", 1)
 	for _, tool := range []string{"rosservice", "rostopic"} {
@@ -82,24 +84,24 @@ func TestPlayWithoutServices(t *testing.T) {
 func TestStatusIsNotPartOfTheBag(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.MakeBag("walk.bag", harness.Walk()...)
+	bags.Make(g, "walk.bag", bags.Walk()...)
 	rec := g.Record("-a", "-x", "/rosout", "-O", "all", "__name:=rec")
 	named := g.Record("/player/status", "-O", "named", "__name:=named")
-	e := g.Listen("listener", "/player/status")
+	e := peers.Listen(g, "listener", "/player/status")
 	play := g.Start("goplay", "walk.bag", "-l", "-q", "__name:=player")
 	g.Eventually("status and messages are recorded", func() bool {
 		all, status := map[string][]string{}, map[string][]string{}
-		harness.AddMessages(all, g.Dir+"/all.bag.active") // an error: it has no header yet
-		harness.AddMessages(status, g.Dir+"/named.bag.active")
+		bags.AddMessages(all, g.Dir+"/all.bag.active") // an error: it has no header yet
+		bags.AddMessages(status, g.Dir+"/named.bag.active")
 		return len(e.Received()) > 0 && len(status) > 0 && len(all) >= 3
 	})
 	play.Stop()
 	rec.Stop()
 	named.Stop()
-	if topic := harness.Read(t, g.Dir+"/named.bag")["/player/status"]; topic == nil || len(topic.Messages) == 0 {
+	if topic := bags.Read(t, g.Dir+"/named.bag")["/player/status"]; topic == nil || len(topic.Messages) == 0 {
 		t.Error("the status is not recorded where it is named")
 	}
-	all := harness.Read(t, g.Dir+"/all.bag")
+	all := bags.Read(t, g.Dir+"/all.bag")
 	if all["/player/status"] != nil || all["/chatter"] == nil || len(all) != 3 {
 		t.Errorf("with -a: %v", all)
 	}
@@ -109,7 +111,7 @@ func TestStatusIsNotPartOfTheBag(t *testing.T) {
 func TestMarksSideBySide(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	p := startPlayer(g, harness.DemoBag(t), "--loop")
+	p := startPlayer(g, bags.Demo(t), "--loop")
 	p.begun()
 	for _, length := range []string{"0.000000001", "0.001"} {
 		p.post("marks", `{"from": 1, "to": 1`+length[1:]+`}`)

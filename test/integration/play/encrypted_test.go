@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // TestPlayEncrypted plays a bag that stock has encrypted, and refuses it without its key.
@@ -15,7 +16,7 @@ func TestPlayEncrypted(t *testing.T) {
 	keys := harness.NewKeyring(t)
 	keys.AddKey("Ann Example", "")
 	g := harness.NewGraph(t, "gomaster")
-	g.MakeBag("in.bag", harness.Walk()...)
+	bags.Make(g, "in.bag", bags.Walk()...)
 	want := hashes(t, filepath.Join(g.Dir, "in.bag"))
 	g.Env = keys.Env()
 	g.Run("rosbag", "encrypt", "-q", "-r", "Ann Example", "in.bag")

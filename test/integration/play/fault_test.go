@@ -17,6 +17,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // deafSubscriber connects to a topic of a player as soon as that is there, reads the
@@ -72,24 +74,24 @@ func deafSubscriber(g *harness.Graph, n *tcpros.Node, player, topic string) {
 func TestPlayToDeafSubscriber(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	var bag []harness.StringMessage
+	var bag []bags.StringMessage
 	// The queue holds four seconds: a busy machine may let the one who reads stand still. What
 	// it and the sockets hold is less than all.
 	const messages, period, queue = 240, 25 * time.Millisecond, "170"
 	for i := range messages {
-		bag = append(bag, harness.StringMessage{Topic: "/big", Node: "/camera", Latching: false, At: time.Duration(i) * period, Text: fmt.Sprintf("%03d", i) + strings.Repeat("x", 100_000)})
+		bag = append(bag, bags.StringMessage{Topic: "/big", Node: "/camera", Latching: false, At: time.Duration(i) * period, Text: fmt.Sprintf("%03d", i) + strings.Repeat("x", 100_000)})
 	}
-	bag = append(bag, harness.StringMessage{Topic: "/state", Node: "/s1", Latching: true, At: 0, Text: "A"})
-	g.MakeBag("big.bag", bag...)
-	e := g.Listen("listener", "/big", "/state")
+	bag = append(bag, bags.StringMessage{Topic: "/state", Node: "/s1", Latching: true, At: 0, Text: "A"})
+	bags.Make(g, "big.bag", bag...)
+	e := peers.Listen(g, "listener", "/big", "/state")
 	play := g.Start("goplay", "big.bag", "--pause", "--keep-alive", "--queue", queue, "__name:=player")
 	deafSubscriber(g, e.Node, "/player", "/big")
 	e.WaitLinked()
-	g.Served(e.Node, "/player")
+	peers.Served(g, e.Node, "/player")
 	stalls := g.Stalls(play)
-	g.SetPaused(e.Node, "/player", false)
+	peers.SetPaused(g, e.Node, "/player", false)
 	e.WaitFor("/big", 100)
-	late := g.Listen("late", "/state")
+	late := peers.Listen(g, "late", "/state")
 	late.WaitFor("/state", 1)
 	e.WaitFor("/big", messages)
 	still := stalls()
@@ -120,14 +122,14 @@ func TestPlayToDeafSubscriber(t *testing.T) {
 // while it is played, is played where it is good. What is not is said, with its place.
 func TestPlayDamagedBag(t *testing.T) {
 	t.Parallel()
-	var bag []harness.StringMessage
+	var bag []bags.StringMessage
 	for i := range 300 {
-		bag = append(bag, harness.StringMessage{Topic: "/t", Node: "/n", Latching: false, At: time.Duration(i) * 10 * time.Millisecond, Text: fmt.Sprintf("%03d", i) + strings.Repeat("y", 30_000)})
+		bag = append(bag, bags.StringMessage{Topic: "/t", Node: "/n", Latching: false, At: time.Duration(i) * 10 * time.Millisecond, Text: fmt.Sprintf("%03d", i) + strings.Repeat("y", 30_000)})
 	}
 	t.Run("damaged", func(t *testing.T) {
 		t.Parallel()
 		g := harness.NewGraph(t, "gomaster")
-		g.MakeBag("t.bag", bag...)
+		bags.Make(g, "t.bag", bag...)
 		path := filepath.Join(g.Dir, "t.bag")
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -140,7 +142,7 @@ func TestPlayDamagedBag(t *testing.T) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		e := g.Listen("listener", "/t")
+		e := peers.Listen(g, "listener", "/t")
 		p := g.Start("goplay", "t.bag", "--wait-for-subscribers", "--overflow", "block", "-r", "5")
 		p.Ended(3, "t.bag", " at ")
 		var lost []string // the chunk of the message
@@ -160,7 +162,7 @@ func TestPlayDamagedBag(t *testing.T) {
 	t.Run("cut", func(t *testing.T) {
 		t.Parallel()
 		g := harness.NewGraph(t, "gomaster")
-		g.MakeBag("t.bag", bag...)
+		bags.Make(g, "t.bag", bag...)
 		path := filepath.Join(g.Dir, "t.bag")
 		st, err := os.Stat(path)
 		if err != nil {
@@ -177,10 +179,10 @@ func TestPlayDamagedBag(t *testing.T) {
 	t.Run("shrinks", func(t *testing.T) {
 		t.Parallel()
 		g := harness.NewGraph(t, "gomaster")
-		g.MakeBag("t.bag", manyChunks(bag)...)
-		e := g.Listen("listener", "/t")
+		bags.Make(g, "t.bag", manyChunks(bag)...)
+		e := peers.Listen(g, "listener", "/t")
 		play := g.Start("goplay", "t.bag", "--wait-for-subscribers", "--pause", "--overflow", "block", "__name:=player")
-		g.Served(e.Node, "/player")
+		peers.Served(g, e.Node, "/player")
 		st, err := os.Stat(filepath.Join(g.Dir, "t.bag"))
 		if err != nil {
 			t.Fatal(err)
@@ -188,7 +190,7 @@ func TestPlayDamagedBag(t *testing.T) {
 		if err := os.Truncate(filepath.Join(g.Dir, "t.bag"), st.Size()/2); err != nil {
 			t.Fatal(err)
 		}
-		g.SetPaused(e.Node, "/player", false)
+		peers.SetPaused(g, e.Node, "/player", false)
 		play.Ended(3, "t.bag")
 		got := e.Texts("/t")
 		if half := len(manyChunks(bag)) / 2; len(got) < half-100 {
@@ -203,8 +205,8 @@ func TestPlayDamagedBag(t *testing.T) {
 }
 
 // manyChunks makes the bag longer than what is read ahead.
-func manyChunks(bag []harness.StringMessage) []harness.StringMessage {
-	var all []harness.StringMessage
+func manyChunks(bag []bags.StringMessage) []bags.StringMessage {
+	var all []bags.StringMessage
 	for i, m := range bag {
 		for j := range 10 {
 			m.At = time.Duration(i*10+j) * 300 * time.Microsecond
@@ -219,12 +221,12 @@ func manyChunks(bag []harness.StringMessage) []harness.StringMessage {
 func TestPlayLossless(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	var bag []harness.StringMessage
+	var bag []bags.StringMessage
 	for i := range 5000 {
-		bag = append(bag, harness.StringMessage{Topic: "/t", Node: "/n", Latching: false, At: time.Duration(i) * time.Microsecond, Text: fmt.Sprintf("%04d", i) + strings.Repeat("z", 2000)})
+		bag = append(bag, bags.StringMessage{Topic: "/t", Node: "/n", Latching: false, At: time.Duration(i) * time.Microsecond, Text: fmt.Sprintf("%04d", i) + strings.Repeat("z", 2000)})
 	}
-	g.MakeBag("fast.bag", bag...)
-	e := g.Listen("listener", "/t")
+	bags.Make(g, "fast.bag", bag...)
+	e := peers.Listen(g, "listener", "/t")
 	for _, args := range []string{"--overflow block", "--queue 0"} {
 		before := len(e.Received())
 		g.Start("goplay", append([]string{"fast.bag", "-i", "--wait-for-subscribers"}, strings.Fields(args)...)...).Ended(0, "lost: none")
@@ -245,13 +247,13 @@ func TestPlayLossless(t *testing.T) {
 func TestPlayHeldUp(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	var bag []harness.StringMessage
+	var bag []bags.StringMessage
 	for i := range 200 {
-		bag = append(bag, harness.StringMessage{Topic: "/big", Node: "/camera", Latching: false, At: time.Duration(i) * 10 * time.Millisecond, Text: strings.Repeat("x", 100_000)})
+		bag = append(bag, bags.StringMessage{Topic: "/big", Node: "/camera", Latching: false, At: time.Duration(i) * 10 * time.Millisecond, Text: strings.Repeat("x", 100_000)})
 	}
-	g.MakeBag("big.bag", bag...)
+	bags.Make(g, "big.bag", bag...)
 	play := g.Start("goplay", "big.bag", "--immediate", "--wait-for-subscribers", "__name:=player")
-	deafSubscriber(g, g.Listen("listener", "/other").Node, "/player", "/big")
+	deafSubscriber(g, peers.Listen(g, "listener", "/other").Node, "/player", "/big")
 	play.Printed("/deaf of /big")
 	stalls, began := g.Stalls(play), time.Now()
 	play.Signal(syscall.SIGINT)

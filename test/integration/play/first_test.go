@@ -11,23 +11,25 @@ import (
 
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // firstBag is a bag with the first messages of many topics: 100 in 700 ms of one, which is not
 // more than the queues of goplay and of stock's recorder hold, and 14 of each of 20 others.
-func firstBag(g *harness.Graph) (topics []string, bag []harness.StringMessage) {
+func firstBag(g *harness.Graph) (topics []string, bag []bags.StringMessage) {
 	say := func(topic string, period time.Duration, count int) {
 		topics = append(topics, topic)
 		for i := range count {
-			bag = append(bag, harness.StringMessage{Topic: topic, Node: "/robot", At: time.Duration(i) * period, Text: fmt.Sprint(topic, i)})
+			bag = append(bag, bags.StringMessage{Topic: topic, Node: "/robot", At: time.Duration(i) * period, Text: fmt.Sprint(topic, i)})
 		}
 	}
 	say("/fast", 7*time.Millisecond, 100)
 	for i := range 20 {
 		say(fmt.Sprintf("/t%d", i), 50*time.Millisecond, 14)
 	}
-	slices.SortStableFunc(bag, func(a, b harness.StringMessage) int { return int(a.At - b.At) })
-	g.MakeBag("many.bag", bag...)
+	slices.SortStableFunc(bag, func(a, b bags.StringMessage) int { return int(a.At - b.At) })
+	bags.Make(g, "many.bag", bag...)
 	return topics, bag
 }
 
@@ -44,7 +46,7 @@ type waitingSubscribers struct {
 }
 
 func newWaitingSubscribers(g *harness.Graph, topics []string) *waitingSubscribers {
-	s := &waitingSubscribers{g: g, topics: topics, watch: g.Node("watcher")}
+	s := &waitingSubscribers{g: g, topics: topics, watch: peers.Node(g, "watcher")}
 	s.rospy = g.StartPython("subscribe.py", append([]string{"python"}, topics...)...)
 	s.rospy.Printed("ready")
 	return s
@@ -70,14 +72,14 @@ func (s *waitingSubscribers) want(total int, text func(topic string, i int) (tex
 	s.g.Eventually("rospy has got all", func() bool { return s.heard() >= s.before+total }, func() string { return fmt.Sprint(s.heard() - s.before) })
 	s.roscpp.WaitIdle() // with SIGINT it forgets what it has not written
 	s.roscpp.Stop()
-	heard := harness.Read(s.g.T, filepath.Join(s.g.Dir, s.out))
+	heard := bags.Read(s.g.T, filepath.Join(s.g.Dir, s.out))
 	for _, topic := range s.topics {
 		if heard[topic] == nil {
 			s.g.T.Errorf("%s: roscpp got nothing of %s", s.out, topic)
 			continue
 		}
 		for i, m := range heard[topic].Messages {
-			if want, _ := text(topic, i); !bytes.Equal(m.Data, harness.StringData(want)) {
+			if want, _ := text(topic, i); !bytes.Equal(m.Data, bags.StringData(want)) {
 				s.g.T.Errorf("%s: message %d of %s that roscpp got is %q, want %q", s.out, i, topic, m.Data, want)
 				break
 			}
@@ -90,7 +92,7 @@ func (s *waitingSubscribers) want(total int, text func(topic string, i int) (tex
 
 // messagesOf returns for waitingSubscribers.want that each topic's messages from a time on come,
 // at least so many times.
-func messagesOf(bag []harness.StringMessage, from time.Duration, passes int) func(topic string, i int) (text string, more bool) {
+func messagesOf(bag []bags.StringMessage, from time.Duration, passes int) func(topic string, i int) (text string, more bool) {
 	all := map[string][]string{}
 	for _, m := range bag {
 		if m.At >= from {
@@ -131,9 +133,9 @@ func TestFirstMessagesOfCrowds(t *testing.T) {
 	harness.Long(t, "another start of nodes in Python")
 	harness.EachMasterForROS(t, func(_ *testing.T, g *harness.Graph) {
 		topics, bag := firstBag(g)
-		crowd := g.Node("crowd")
+		crowd := peers.Node(g, "crowd")
 		for i := range 500 {
-			g.Advertise(crowd, fmt.Sprintf("/crowd%d", i), false)
+			peers.Advertise(g, crowd, fmt.Sprintf("/crowd%d", i), false)
 		}
 		s := newWaitingSubscribers(g, topics)
 		s.again(1)

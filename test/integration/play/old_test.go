@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // oldBags are our own bags of old versions, and the real one where it is at hand.
@@ -45,7 +46,7 @@ func oldBags(t *testing.T) []string {
 func hashes(t *testing.T, path string) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
-	for name, topic := range harness.Read(t, path) {
+	for name, topic := range bags.Read(t, path) {
 		name = "/" + strings.TrimPrefix(name, "/")
 		for _, m := range topic.Messages {
 			sum := md5.Sum(m.Data)
@@ -112,7 +113,7 @@ func TestPlayOldBagsToROS(t *testing.T) {
 // TestPlayWithoutIndex plays what a killed recorder leaves.
 func TestPlayWithoutIndex(t *testing.T) {
 	t.Parallel()
-	demo, err := os.ReadFile(harness.DemoBag(t))
+	demo, err := os.ReadFile(bags.Demo(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +141,7 @@ func TestPlayWithoutIndex(t *testing.T) {
 				t.Errorf("exit code %d, want %d and %q\n%s", code, tc.code, tc.said, p.Out.String())
 			}
 			rec.Stop()
-			want, got := hashes(t, harness.DemoBag(t)), hashes(t, filepath.Join(g.Dir, "out.bag"))
+			want, got := hashes(t, bags.Demo(t)), hashes(t, filepath.Join(g.Dir, "out.bag"))
 			for topic, list := range want {
 				if n := len(got[topic]); n > len(list) || tc.code == 0 && n < len(list) || n == 0 && len(list) > 10 || !slices.Equal(list[:n], got[topic]) {
 					t.Errorf("%s: %d of %d messages, or other ones", topic, n, len(list))

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // heard is what subscribe.py prints about a message.
@@ -49,7 +51,7 @@ func TestPlayToROS(t *testing.T) {
 		t.Run(filepath.Base(bag), func(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "roscore")
-			want := byTopic(g.Dump(bag))
+			want := byTopic(bags.Dump(g, bag))
 			var topics []string
 			for topic := range want {
 				topics = append(topics, topic)
@@ -71,7 +73,7 @@ func TestPlayToROS(t *testing.T) {
 			still := stalls()
 			roscpp.Stop()
 			rospy.Stop()
-			compareWithStock(t, want, byTopic(g.Dump("out.bag")), still)
+			compareWithStock(t, want, byTopic(bags.Dump(g, "out.bag")), still)
 			got := map[string][]string{}
 			for _, h := range heardBy(rospy) {
 				got[h.Topic] = append(got[h.Topic], h.Data)
@@ -90,7 +92,7 @@ func rateFor(bag string) string {
 }
 
 // byTopic merges the connections of each topic in time order.
-func byTopic(conns map[string]harness.Dumped) map[string][]string {
+func byTopic(conns map[string]bags.Dumped) map[string][]string {
 	type stamped struct {
 		t    int64
 		data string
@@ -150,7 +152,7 @@ func TestLateSubscriberGetsEachLatchedMessage(t *testing.T) {
 	t.Parallel()
 	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
 		early := subscribe(g, "early", "/odom") // before the player: it plays for half a second only
-		play := g.Start("goplay", "--duration", "0.5", "--wait-for", "/odom", "--keep-alive", "--topics", "/tf_static", "/map", "/odom", "--bags", harness.DemoBag(t))
+		play := g.Start("goplay", "--duration", "0.5", "--wait-for", "/odom", "--keep-alive", "--topics", "/tf_static", "/map", "/odom", "--bags", bags.Demo(t))
 		g.Eventually("the player publishes", func() bool { return len(heardBy(early)) > 0 })
 		late := subscribe(g, "late", "/tf_static", "/map")
 		g.Eventually("three latched messages", func() bool { return len(heardBy(late)) >= 3 })
@@ -173,12 +175,12 @@ func TestLateSubscriberGetsEachLatchedMessage(t *testing.T) {
 func TestROSToolsSeeUs(t *testing.T) {
 	t.Parallel()
 	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
-		play := g.Start("goplay", harness.DemoBag(t), "--loop", "--quiet", "__name:=player")
+		play := g.Start("goplay", bags.Demo(t), "--loop", "--quiet", "__name:=player")
 		rec := g.Record("-a", "-O", "out", "__name:=recorder")
 		rec.Printed("/odom")
 		g.Eventually("something is recorded", func() bool { return harness.Size(g, "out.bag.active") > 20_000 })
 
-		watcher := g.Node("watcher")
+		watcher := peers.Node(g, "watcher")
 		g.Eventually("the master lists the recorder of /odom", func() bool { // it may have been the others that were recorded
 			state, err := watcher.Master().SystemState(t.Context())
 			return err == nil && slices.Contains(state.Subscribers["/odom"], "/recorder")
@@ -197,7 +199,7 @@ func TestROSToolsSeeUs(t *testing.T) {
 		if code := rec.Wait(); code != 0 {
 			t.Errorf("gorecord after rosnode kill: exit code %d\n%s", code, rec.Out.String())
 		}
-		harness.Read(t, filepath.Join(g.Dir, "out.bag"))
+		bags.Read(t, filepath.Join(g.Dir, "out.bag"))
 		play.Stop()
 		if out := g.Run("rosnode", "list"); strings.Contains(out, "/player") || strings.Contains(out, "/recorder") {
 			t.Errorf("left behind at the master: %s", out)
@@ -212,7 +214,7 @@ func TestROSNodesOverGomaster(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	g.StartPython("publish.py", "talker", "/chatter,std_msgs/String,50,0,20", "/latched,std_msgs/Int32,0,1,0").Printed("ready")
 	listener := subscribe(g, "listener", "/chatter", "/latched", "/odom")
-	g.Start("/usr/lib/rosbag/play", harness.DemoBag(t), "--loop", "--quiet", "__name:=roscpp_player")
+	g.Start("/usr/lib/rosbag/play", bags.Demo(t), "--loop", "--quiet", "__name:=roscpp_player")
 	roscpp := g.Start("/usr/lib/rosbag/record", "/chatter", "/latched", "/odom", "-O", "out", "__name:=roscpp_recorder")
 	for _, topic := range []string{"/chatter", "/latched", "/odom"} {
 		g.Eventually("the rospy listener hears "+topic, func() bool {
@@ -231,7 +233,7 @@ func TestROSNodesOverGomaster(t *testing.T) {
 		return strings.Count(g.Run("rosnode", "ping", "-a"), "xmlrpc reply from") >= 4
 	})
 	roscpp.Stop()
-	got := byTopic(g.Dump("out.bag"))
+	got := byTopic(bags.Dump(g, "out.bag"))
 	for _, topic := range []string{"/chatter", "/latched", "/odom"} {
 		if len(got[topic]) == 0 {
 			t.Errorf("the roscpp recorder got nothing of %s", topic)

@@ -10,6 +10,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // TestRosout: others hear what goplay logs, beside the recorded /rosout of the bag if it plays one.
@@ -19,8 +21,8 @@ func TestRosout(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "gomaster")
-			g.MakeBag("strings.bag", harness.Walk()...)
-			w := harness.NewBag(t, filepath.Join(g.Dir, "log.bag"))
+			bags.Make(g, "strings.bag", bags.Walk()...)
+			w := bags.New(t, filepath.Join(g.Dir, "log.bag"))
 			c, err := w.AddConnection(topic, rosbag.Header{
 				{Key: "callerid", Value: "/recorded"},
 				{Key: "md5sum", Value: rosout.MD5Sum},
@@ -32,20 +34,20 @@ func TestRosout(t *testing.T) {
 				t.Fatal(err)
 			}
 			// seq, stamp, frame_id; level; name, msg, file, function; line; topics
-			recorded := append(append(make([]byte, 16), 2), harness.StringData("/recorded")...)
+			recorded := append(append(make([]byte, 16), 2), bags.StringData("/recorded")...)
 			recorded = append(recorded, make([]byte, 4+4+4+4+4)...)
 			for i := range 3 {
-				if err := w.Write(c, harness.BagStart().Add(time.Duration(i)*100*time.Millisecond), recorded); err != nil {
+				if err := w.Write(c, bags.Start().Add(time.Duration(i)*100*time.Millisecond), recorded); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if err := w.Close(); err != nil {
 				t.Fatal(err)
 			}
-			console := g.Rosout()
+			console := peers.HearRosout(g)
 			play := g.Start("goplay", "log.bag", "--pause", "--keep-alive", "__name:=player")
 			console.Hears("/player")
-			caller := g.Node("caller")
+			caller := peers.Node(g, "caller")
 			g.Eventually("the service", func() bool {
 				_, err := caller.CallService(t.Context(), "/player/play", tcpros.TriggerService, nil)
 				return err == nil

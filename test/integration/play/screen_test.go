@@ -15,22 +15,25 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
+	"github.com/gorosbag/gorosbag/test/integration/harness/terminal"
 )
 
 // stroll is 100 s long: each second a word on /walk, and each ten seconds one on /stop.
-func stroll() []harness.StringMessage {
-	all := []harness.StringMessage{{Topic: "/map", Node: "/mapper", Latching: true, Text: "here"}}
+func stroll() []bags.StringMessage {
+	all := []bags.StringMessage{{Topic: "/map", Node: "/mapper", Latching: true, Text: "here"}}
 	for i := range 101 {
-		all = append(all, harness.StringMessage{Topic: "/walk", Node: "/walker", At: time.Duration(i) * time.Second, Text: strconv.Itoa(i)})
+		all = append(all, bags.StringMessage{Topic: "/walk", Node: "/walker", At: time.Duration(i) * time.Second, Text: strconv.Itoa(i)})
 		if i%10 == 5 {
-			all = append(all, harness.StringMessage{Topic: "/stop", Node: "/walker", At: time.Duration(i)*time.Second + time.Second/2, Text: strconv.Itoa(i)})
+			all = append(all, bags.StringMessage{Topic: "/stop", Node: "/walker", At: time.Duration(i)*time.Second + time.Second/2, Text: strconv.Itoa(i)})
 		}
 	}
 	return all
 }
 
 // last waits until the last word that was heard of /walk is this one.
-func last(e *harness.Listener, want string) {
+func last(e *peers.Listener, want string) {
 	e.G.T.Helper()
 	e.G.Eventually("the last word is "+want, func() bool {
 		words := e.Texts("/walk")
@@ -42,7 +45,7 @@ func last(e *harness.Listener, want string) {
 func smeared(all string) (odd []string) {
 	whole := regexp.MustCompile(`^(\d\d:\d\d:\d\d .*|Opening .*|Waiting .* done\.|Hit space to .*|Done\.|` +
 		`bookmarks:|  \d+\.\d{9}  --start \d+\.\d{9}|  messages  .* topic| +\d+ .* : std_msgs/String|\d+ messages, .*|late: .*|lost: .*|` +
-		`code \d+|\[1\]\+ .*|goplay .*|` + regexp.QuoteMeta(harness.ShellPrompt) + `.*|)$`)
+		`code \d+|\[1\]\+ .*|goplay .*|` + regexp.QuoteMeta(terminal.ShellPrompt) + `.*|)$`)
 	for line := range strings.Lines(all) {
 		if line = strings.TrimRight(line, " \n"); !whole.MatchString(line) {
 			odd = append(odd, line)
@@ -55,9 +58,9 @@ func smeared(all string) (odd []string) {
 func TestPlayScreenKeys(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.MakeBag("stroll.bag", stroll()...)
-	e := g.Listen("listener", "/walk", "/stop", "/map")
-	tm := g.Terminal(80, 24)
+	bags.Make(g, "stroll.bag", stroll()...)
+	e := peers.Listen(g, "listener", "/walk", "/stop", "/map")
+	tm := terminal.Open(g, 80, 24)
 	before := tm.Modes()
 	tm.Keys("goplay --pause --pause-topics /stop --bags stroll.bag", "Enter")
 	press := func(key, want string) {
@@ -136,9 +139,9 @@ func TestPlayScreenKeys(t *testing.T) {
 func TestPlayScreenLoop(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.MakeBag("stroll.bag", stroll()...)
-	e := g.Listen("listener", "/walk")
-	tm := g.Terminal(80, 24)
+	bags.Make(g, "stroll.bag", stroll()...)
+	e := peers.Listen(g, "listener", "/walk")
+	tm := terminal.Open(g, 80, 24)
 	tm.Keys("goplay --pause --rate 20 stroll.bag", "Enter")
 	tm.Shows("PAUSED 0:00.000 of 1:40.0")
 	tm.Keys("1")
@@ -174,15 +177,15 @@ func TestPlayScreenSizes(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	all := stroll()
 	for i := range 197 {
-		all = append(all, harness.StringMessage{Topic: fmt.Sprintf("/robot%d/state", i), Node: "/n", At: time.Second, Text: "x"})
+		all = append(all, bags.StringMessage{Topic: fmt.Sprintf("/robot%d/state", i), Node: "/n", At: time.Second, Text: "x"})
 	}
 	for i := range 100 {
-		all = append(all, harness.StringMessage{Topic: "/camera/image", Node: "/n", At: time.Duration(i) * time.Second, Text: strings.Repeat("x", 1000)})
+		all = append(all, bags.StringMessage{Topic: "/camera/image", Node: "/n", At: time.Duration(i) * time.Second, Text: strings.Repeat("x", 1000)})
 	}
-	all = append(all, harness.StringMessage{Topic: "/图像", Node: "/n", Text: "a name that ROS does not know"})
-	g.MakeBag("相机.bag", all...)
-	g.Listen("listener", "/walk")
-	tm := g.Terminal(80, 24)
+	all = append(all, bags.StringMessage{Topic: "/图像", Node: "/n", Text: "a name that ROS does not know"})
+	bags.Make(g, "相机.bag", all...)
+	peers.Listen(g, "listener", "/walk")
+	tm := terminal.Open(g, 80, 24)
 	tm.Keys("goplay --loop --rate 4 相机.bag", "Enter")
 	tm.Shows(" of 1:40.0 - 相机.bag -")
 	tm.Shows("/camera/image : std_msgs/String")
@@ -210,7 +213,7 @@ func TestPlayScreenSizes(t *testing.T) {
 	if s := tm.Screen(); strings.Contains(s, "space: pause") {
 		t.Errorf("of the screen stays:\n%s", s)
 	}
-	tm = g.Terminal(24, 12)
+	tm = terminal.Open(g, 24, 12)
 	tm.Keys("goplay --loop 相机.bag", "Enter")
 	tm.Framed("RUNNING", 24, 12)
 	tm.Keys("q")
@@ -223,13 +226,13 @@ func TestPlayScreenSlow(t *testing.T) {
 	t.Run("drop", func(t *testing.T) {
 		t.Parallel()
 		g := harness.NewGraph(t, "gomaster")
-		var bag []harness.StringMessage
+		var bag []bags.StringMessage
 		for i := range 3000 {
-			bag = append(bag, harness.StringMessage{Topic: "/big", Node: "/camera", At: time.Duration(i) * 10 * time.Millisecond, Text: strings.Repeat("x", 100_000)})
+			bag = append(bag, bags.StringMessage{Topic: "/big", Node: "/camera", At: time.Duration(i) * 10 * time.Millisecond, Text: strings.Repeat("x", 100_000)})
 		}
-		g.MakeBag("big.bag", bag...)
-		e := g.Listen("listener", "/big")
-		tm := g.Terminal(120, 30)
+		bags.Make(g, "big.bag", bag...)
+		e := peers.Listen(g, "listener", "/big")
+		tm := terminal.Open(g, 120, 30)
 		tm.Keys("goplay --loop --overflow drop --queue 2 big.bag -d 1 __name:=player", "Enter")
 		deafSubscriber(g, e.Node, "/player", "/big")
 		tm.Matches(` [1-9]\d* dropped: /deaf [1-9]`)
@@ -244,17 +247,17 @@ func TestPlayScreenSlow(t *testing.T) {
 	t.Run("rate control", func(t *testing.T) {
 		t.Parallel()
 		g := harness.NewGraph(t, "gomaster")
-		g.MakeBag("stroll.bag", stroll()...)
-		e := g.Listen("listener", "/walk")
-		r := g.Reports(e.Node, "/done", "geometry_msgs/PointStamped", "c63aecb41bfdfd6b7e1fac37c7cbe7bf", "Header header\nPoint point\n")
-		tm := g.Terminal(80, 24)
+		bags.Make(g, "stroll.bag", stroll()...)
+		e := peers.Listen(g, "listener", "/walk")
+		r := peers.Reports(g, e.Node, "/done", "geometry_msgs/PointStamped", "c63aecb41bfdfd6b7e1fac37c7cbe7bf", "Header header\nPoint point\n")
+		tm := terminal.Open(g, 80, 24)
 		tm.Keys("goplay --rate 10 --rate-control-topic /done --rate-control-max-delay 2.5 stroll.bag", "Enter")
 		tm.Shows("DELAYED 0:03.0 of")
 		tm.Matches(`a subscriber is \d\.\d s behind`)
 		r.WaitForSubscriber()
-		r.Report(harness.BagStart().Add(10 * time.Second))
+		r.Report(bags.Start().Add(10 * time.Second))
 		tm.Shows("DELAYED 0:13.0 of")
-		r.Report(harness.BagStart().Add(time.Hour))
+		r.Report(bags.Start().Add(time.Hour))
 		tm.Shows("RUNNING ")
 		last(e, "100")
 		tm.Prompt()
@@ -264,8 +267,8 @@ func TestPlayScreenSlow(t *testing.T) {
 // However play ends or is stopped, the terminal is as it was.
 func TestPlayScreenEnds(t *testing.T) {
 	t.Parallel()
-	signal := func(s ...syscall.Signal) func(*harness.Terminal) {
-		return func(tm *harness.Terminal) {
+	signal := func(s ...syscall.Signal) func(*terminal.Terminal) {
+		return func(tm *terminal.Terminal) {
 			pid := tm.Pid()
 			for i, s := range s {
 				if err := syscall.Kill(pid, s); err != nil && i == 0 { // or the one before has ended it
@@ -275,17 +278,17 @@ func TestPlayScreenEnds(t *testing.T) {
 		}
 	}
 	tests := map[string]struct {
-		end  func(*harness.Terminal)
+		end  func(*terminal.Terminal)
 		code string
 	}{
-		"q":            {func(tm *harness.Terminal) { tm.Keys("q") }, "code 0"},
-		"Ctrl-C":       {func(tm *harness.Terminal) { tm.Keys("C-c") }, "code 0"},
+		"q":            {func(tm *terminal.Terminal) { tm.Keys("q") }, "code 0"},
+		"Ctrl-C":       {func(tm *terminal.Terminal) { tm.Keys("C-c") }, "code 0"},
 		"SIGTERM":      {signal(syscall.SIGTERM), "code 0"},
 		"SIGHUP":       {signal(syscall.SIGHUP), "code 0"},
 		"SIGQUIT":      {signal(syscall.SIGQUIT), "code 2"},
 		"crash":        {signal(syscall.SIGSEGV), "code 134"},                              // as a panic: nothing of the program runs any more
 		"three at all": {signal(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP), "code "}, // 2, or 0 if the end was faster
-		"Ctrl-Z": {func(tm *harness.Terminal) {
+		"Ctrl-Z": {func(tm *terminal.Terminal) {
 			tm.Keys("C-z")
 			tm.Shows("Stopped")
 			tm.Keys("stty -a | grep -o ' icanon'", "Enter") // of the shell's terminal
@@ -303,8 +306,8 @@ func TestPlayScreenEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "gomaster")
-			g.MakeBag("stroll.bag", stroll()...)
-			tm := g.Terminal(80, 24)
+			bags.Make(g, "stroll.bag", stroll()...)
+			tm := terminal.Open(g, 80, 24)
 			before := tm.Modes()
 			tm.Keys("goplay stroll.bag; echo code $?", "Enter")
 			tm.Shows("RUNNING")
@@ -326,9 +329,9 @@ func TestPlayScreenEnds(t *testing.T) {
 func TestPlayScreenBackground(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.MakeBag("stroll.bag", stroll()...)
-	e := g.Listen("listener", "/walk")
-	tm := g.Terminal(80, 24)
+	bags.Make(g, "stroll.bag", stroll()...)
+	e := peers.Listen(g, "listener", "/walk")
+	tm := terminal.Open(g, 80, 24)
 	tm.Keys("goplay --loop --rate 4 --wait-for-subscribers --topics /walk --bags stroll.bag &", "Enter")
 	e.WaitFor("/walk", 5)
 	tm.JobControl("RUNNING", func() string {
@@ -344,9 +347,9 @@ func TestPlayScreenBackground(t *testing.T) {
 func TestPlayScreenBlocked(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.MakeBag("stroll.bag", stroll()...)
-	e := g.Listen("listener", "/walk")
-	tm := g.Terminal(80, 24)
+	bags.Make(g, "stroll.bag", stroll()...)
+	e := peers.Listen(g, "listener", "/walk")
+	tm := terminal.Open(g, 80, 24)
 	before := tm.Modes()
 	tm.Keys("goplay --pause --rate 20 --topics /walk --bags stroll.bag", "Enter")
 	tm.Shows("PAUSED")
@@ -383,9 +386,9 @@ func TestPlayNoScreen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "gomaster")
-			g.MakeBag("stroll.bag", stroll()...)
-			e := g.Listen("listener", "/walk")
-			tm := g.Terminal(80, 24)
+			bags.Make(g, "stroll.bag", stroll()...)
+			e := peers.Listen(g, "listener", "/walk")
+			tm := terminal.Open(g, 80, 24)
 			tm.Keys(tc.command, "Enter")
 			tm.Shows("Hit space to toggle paused, or 's' to step.")
 			e.WaitLinked()
@@ -410,8 +413,8 @@ func TestPlayScreenColors(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]bool{"goplay stroll.bag": true, "NO_COLOR=1 goplay stroll.bag": false} {
 		g := harness.NewGraph(t, "gomaster")
-		g.MakeBag("stroll.bag", stroll()...)
-		tm := g.Terminal(80, 24)
+		bags.Make(g, "stroll.bag", stroll()...)
+		tm := terminal.Open(g, 80, 24)
 		tm.Keys(command, "Enter")
 		tm.Shows("RUNNING")
 		if s := tm.Do("capture-pane", "-p", "-e"); strings.Contains(s, "\x1b[") != want {
@@ -426,8 +429,8 @@ func TestPlayScreenColors(t *testing.T) {
 func TestPlayKeysFromPipe(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.MakeBag("stroll.bag", stroll()...)
-	e := g.Listen("listener", "/walk")
+	bags.Make(g, "stroll.bag", stroll()...)
+	e := peers.Listen(g, "listener", "/walk")
 	keys, err := os.CreateTemp(g.Dir, "keys")
 	if err != nil {
 		t.Fatal(err)

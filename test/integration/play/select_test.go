@@ -16,30 +16,32 @@ import (
 
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // TestPlaySelects plays parts of a bag, chosen in all ways that stock does not have.
 func TestPlaySelects(t *testing.T) {
 	t.Parallel()
-	state, chatter, other := []string{"A0", "B0", "A1"}, harness.Count("c", 0, 12), harness.Count("o", 0, 11)
+	state, chatter, other := []string{"A0", "B0", "A1"}, bags.Count("c", 0, 12), bags.Count("o", 0, 11)
 	all := map[string][]string{"/state": state, "/chatter": chatter, "/other": other}
 	tests := map[string]struct {
 		args  string
 		hears map[string][]string // and nothing else of all topics
 		says  string
 	}{
-		"until":           {"--until 0.5", map[string][]string{"/state": {"A0", "B0"}, "/chatter": harness.Count("c", 0, 5), "/other": harness.Count("o", 0, 4)}, ""},
-		"until, end":      {"-s 0.85 --until -100ms", map[string][]string{"/state": {"B0", "A1"}, "/chatter": harness.Count("c", 9, 11), "/other": harness.Count("o", 8, 10)}, ""},
-		"from the end":    {"-s -0.25s --topics /chatter --bags walk.bag", map[string][]string{"/chatter": harness.Count("c", 10, 12)}, ""},
-		"stamps":          {"-s @1500000000.25 --until @1500000000.35 -x /state", map[string][]string{"/chatter": {"c3"}, "/other": harness.Count("o", 2, 3)}, ""},
-		"dates":           {"-s 2017-07-14T02:40:00.25Z -u 100ms -x /state", map[string][]string{"/chatter": {"c3"}, "/other": harness.Count("o", 2, 3)}, ""},
+		"until":           {"--until 0.5", map[string][]string{"/state": {"A0", "B0"}, "/chatter": bags.Count("c", 0, 5), "/other": bags.Count("o", 0, 4)}, ""},
+		"until, end":      {"-s 0.85 --until -100ms", map[string][]string{"/state": {"B0", "A1"}, "/chatter": bags.Count("c", 9, 11), "/other": bags.Count("o", 8, 10)}, ""},
+		"from the end":    {"-s -0.25s --topics /chatter --bags walk.bag", map[string][]string{"/chatter": bags.Count("c", 10, 12)}, ""},
+		"stamps":          {"-s @1500000000.25 --until @1500000000.35 -x /state", map[string][]string{"/chatter": {"c3"}, "/other": bags.Count("o", 2, 3)}, ""},
+		"dates":           {"-s 2017-07-14T02:40:00.25Z -u 100ms -x /state", map[string][]string{"/chatter": {"c3"}, "/other": bags.Count("o", 2, 3)}, ""},
 		"exclude":         {"-x /o* --exclude state", map[string][]string{"/chatter": chatter}, ""},
 		"glob":            {"--topics *at* /o?her --bags walk.bag", all, ""},
 		"expression":      {"-e --topics /(chatter|none) --bags walk.bag", map[string][]string{"/chatter": chatter}, ""},
 		"type":            {"--type std_msgs/*", all, ""},
 		"misspelled":      {"-d 0 --topics /chatter /oter --bags walk.bag", map[string][]string{"/chatter": chatter}, `"values": ["/oter"]`},
 		"rename":          {"--rename /chatter=/a/b --rename s*=/a/s*", map[string][]string{"/a/b": chatter, "/a/state": state, "/other": other}, ""},
-		"rename to one":   {"--rename /chatter=/one --rename other=/one -x /state", map[string][]string{"/one": harness.Mix(chatter, other)}, ""},
+		"rename to one":   {"--rename /chatter=/one --rename other=/one -x /state", map[string][]string{"/one": bags.Mix(chatter, other)}, ""},
 		"rename and more": {"--rename /chatter=/x -p /old /old/x:=/y -x /state -x /other", map[string][]string{"/y": chatter}, ""},
 		"groups":          {"-e --rename /(.).*=/$1 -x /other", map[string][]string{"/s": state, "/c": chatter}, ""},
 	}
@@ -53,8 +55,8 @@ func TestPlaySelects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "gomaster")
-			g.MakeBag("walk.bag", harness.Walk()...)
-			e := g.Listen("listener", slices.Sorted(maps.Keys(topics))...)
+			bags.Make(g, "walk.bag", bags.Walk()...)
+			e := peers.Listen(g, "listener", slices.Sorted(maps.Keys(topics))...)
 			args := strings.Fields(tc.args)
 			if !strings.Contains(tc.args, ".bag") {
 				args = append(args, "--bags", "walk.bag")
@@ -97,7 +99,7 @@ func TestPlayRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "gomaster")
-			g.MakeBag("walk.bag", harness.Walk()...)
+			bags.Make(g, "walk.bag", bags.Walk()...)
 			args := strings.Fields(tc.args)
 			if !strings.Contains(tc.args, ".bag") {
 				args = append(args, "--bags", "walk.bag")
@@ -115,14 +117,14 @@ func TestPlayRefuses(t *testing.T) {
 func TestPlayWaits(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.MakeBag("walk.bag", harness.Walk()...)
+	bags.Make(g, "walk.bag", bags.Walk()...)
 	p := g.Start("goplay", "walk.bag", "--wait-for", "/chatter", "--wait-timeout", "1m")
 	p.Printed(`still waiting for subscribers {"topics": ["/chatter"]}`)
-	e := g.Listen("listener", "/chatter")
+	e := peers.Listen(g, "listener", "/chatter")
 	if code := p.Wait(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	if d := cmp.Diff(harness.Count("c", 0, 12), e.Texts("/chatter")); d != "" {
+	if d := cmp.Diff(bags.Count("c", 0, 12), e.Texts("/chatter")); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	p = g.Start("goplay", "walk.bag", "--wait-for-subscribers")
@@ -137,8 +139,8 @@ func TestPlayWaits(t *testing.T) {
 func TestPlayDryRun(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.MakeBag("walk.bag", harness.Walk()...)
-	e := g.Listen("listener", "/chatter")
+	bags.Make(g, "walk.bag", bags.Walk()...)
+	e := peers.Listen(g, "listener", "/chatter")
 	g.Eventually("the listener is known", func() bool {
 		_, err := e.Node.Master().LookupNode(t.Context(), "/listener")
 		return err == nil
@@ -176,8 +178,8 @@ func TestPlayDryRun(t *testing.T) {
 func TestPlayAnnounces(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.MakeBag("walk.bag", harness.Walk()...)
-	e := g.Listen("listener", "/chatter")
+	bags.Make(g, "walk.bag", bags.Walk()...)
+	e := peers.Listen(g, "listener", "/chatter")
 	first := g.Start("goplay", "walk.bag", "--topics", "/chatter", "--keep-alive", "--wait-for-subscribers", "__name:=first")
 	e.WaitFor("/chatter", 13)
 	second := g.Start("goplay", "walk.bag", "--pause", "--delay", "3") // it waits a second longer for the master's answer
@@ -191,13 +193,13 @@ func TestPlayAnnounces(t *testing.T) {
 func TestPlayRespectsPublishers(t *testing.T) {
 	t.Parallel()
 	harness.EachMaster(t, func(t *testing.T, g *harness.Graph) {
-		g.MakeBag("walk.bag", harness.Walk()...)
-		live := g.Listen("talker", "/nothing") // has a name of the bag
+		bags.Make(g, "walk.bag", bags.Walk()...)
+		live := peers.Listen(g, "talker", "/nothing") // has a name of the bag
 		g.Eventually("the live node is known", func() bool {
 			_, err := live.Node.Master().LookupNode(t.Context(), "/talker")
 			return err == nil
 		})
-		e := g.Listen("listener", "/state", "/chatter", "/other")
+		e := peers.Listen(g, "listener", "/state", "/chatter", "/other")
 		p := g.Start("goplay", "walk.bag", "--respect-publishers", "--wait-for-subscribers", "--clock", "--keep-alive", "__name:=player")
 		e.WaitFor("/chatter", 13)
 		e.WaitFor("/other", 12)
@@ -217,7 +219,7 @@ func TestPlayRespectsPublishers(t *testing.T) {
 		if d := cmp.Diff([]string{"/player"}, state.Publishers["/clock"]); d != "" {
 			t.Errorf("clock (-want +got):\n%s", d)
 		}
-		late := g.Listen("late", "/state")
+		late := peers.Listen(g, "late", "/state")
 		late.WaitFor("/state", 2)
 		harness.Contains(t, p.Out.String(), `{"name": "/talker", "instead": "/talker_play"}`)
 		p.Stop()
@@ -239,7 +241,7 @@ func TestPlayRespectsPublishers(t *testing.T) {
 func TestPlayByHeader(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	w := harness.NewBag(t, filepath.Join(g.Dir, "late.bag"))
+	w := bags.New(t, filepath.Join(g.Dir, "late.bag"))
 	conn, err := w.AddConnection("/chatter", rosbag.Header{
 		{Key: "callerid", Value: "/talker"},
 		{Key: "md5sum", Value: "992ce8a1687cec8c8bd883ec73ca41d1"},
@@ -247,18 +249,18 @@ func TestPlayByHeader(t *testing.T) {
 		{Key: "type", Value: "test_msgs/Stamped"},
 	})
 	for i, stamp := range []int{0, 100, 300, 200, -1, 9000} { // in milliseconds; received each 100 ms
-		at := harness.BagStart().Add(time.Duration(stamp) * time.Millisecond)
+		at := bags.Start().Add(time.Duration(stamp) * time.Millisecond)
 		if stamp < 0 {
 			at = rosbag.Time{}
 		}
 		data := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(make([]byte, 4), at.Sec), at.Nsec)
-		data = append(binary.LittleEndian.AppendUint32(data, 0), harness.StringData(fmt.Sprint(i))...)
-		err = errors.Join(err, w.Write(conn, harness.BagStart().Add(time.Duration(i)*100*time.Millisecond), data))
+		data = append(binary.LittleEndian.AppendUint32(data, 0), bags.StringData(fmt.Sprint(i))...)
+		err = errors.Join(err, w.Write(conn, bags.Start().Add(time.Duration(i)*100*time.Millisecond), data))
 	}
 	if err = errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	e := g.Listen("listener", "/chatter")
+	e := peers.Listen(g, "listener", "/chatter")
 	p := g.Start("goplay", "late.bag", "--order", "header", "--wait-for-subscribers")
 	if code := p.Wait(); code != 0 {
 		t.Errorf("exit code %d", code)

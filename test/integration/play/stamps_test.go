@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // TestStampsNow: for nodes of ROS a bag with --stamps=now is a robot of now, whatever is
@@ -280,7 +281,7 @@ type simulator struct {
 }
 
 func newSimulator(g *harness.Graph) *simulator {
-	p, err := g.Node("simulator").Advertise(tcpros.AdvertiseOptions{
+	p, err := peers.Node(g, "simulator").Advertise(tcpros.AdvertiseOptions{
 		Topic: "/clock", Type: "rosgraph_msgs/Clock", MD5Sum: "a9c97c1d230cfc112e270351a944ee47", MessageDefinition: "time clock\n",
 	})
 	if err != nil {

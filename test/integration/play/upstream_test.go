@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // What rosbag's own tests of playing make sure of, with goplay among ROS's own programs.
@@ -29,7 +30,7 @@ func heardSince(p *harness.Process, n int) map[string][]string {
 func md5s(texts ...string) []string {
 	var all []string
 	for _, text := range texts {
-		sum := md5.Sum(harness.StringData(text))
+		sum := md5.Sum(bags.StringData(text))
 		all = append(all, hex.EncodeToString(sum[:]))
 	}
 	return all
@@ -42,9 +43,9 @@ func TestPlayAmongROS(t *testing.T) {
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "roscore")
 	g.StdSrvs()
-	g.MakeBag("walk.bag", harness.Walk()...)
+	bags.Make(g, "walk.bag", bags.Walk()...)
 	listener := subscribe(g, "listener", "/chatter", "/other", "/state")
-	state, chatter, other := []string{"A0", "B0", "A1"}, harness.Count("c", 0, 12), harness.Count("o", 0, 11)
+	state, chatter, other := []string{"A0", "B0", "A1"}, bags.Count("c", 0, 12), bags.Count("o", 0, 11)
 	for _, tc := range []struct {
 		name   string
 		args   string
@@ -53,7 +54,7 @@ func TestPlayAmongROS(t *testing.T) {
 	}{
 		{
 			"window", "walk.bag -s 0.25 -u 0.5",
-			map[string][]string{"/state": state, "/chatter": harness.Count("c", 3, 7), "/other": harness.Count("o", 2, 7)},
+			map[string][]string{"/state": state, "/chatter": bags.Count("c", 3, 7), "/other": bags.Count("o", 2, 7)},
 			nil,
 		},
 		{
@@ -81,9 +82,9 @@ func TestPlayAmongROS(t *testing.T) {
 		{
 			// The last one: nobody knows how much is on its way when it is interrupted.
 			"loop", "walk.bag -l -r 4 --queue 0",
-			map[string][]string{"/state": harness.Twice(state), "/chatter": harness.Twice(chatter), "/other": harness.Twice(other)},
+			map[string][]string{"/state": bags.Twice(state), "/chatter": bags.Twice(chatter), "/other": bags.Twice(other)},
 			func(p *harness.Process, heard int) {
-				g.Eventually("two passes", func() bool { return len(heardBy(listener)) >= heard+2*len(harness.Walk()) })
+				g.Eventually("two passes", func() bool { return len(heardBy(listener)) >= heard+2*len(bags.Walk()) })
 				p.Signal(syscall.SIGINT)
 			},
 		},
@@ -121,7 +122,7 @@ func TestPlayOfRecordingOfPlay(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "roscore")
-	g.MakeBag("first.bag", harness.Walk()...)
+	bags.Make(g, "first.bag", bags.Walk()...)
 	next := func(from, recorder, to string) {
 		t.Helper()
 		rec := g.Start(recorder, "-O", to, "/chatter", "/other", "/state")
@@ -137,11 +138,11 @@ func TestPlayOfRecordingOfPlay(t *testing.T) {
 	next("third", "/usr/lib/rosbag/record", "fourth")
 	want := asOffered(t, filepath.Join(g.Dir, "first.bag"))
 	for _, name := range []string{"second", "third", "fourth"} {
-		if r := harness.Same(t, want, filepath.Join(g.Dir, name+".bag")); r.Compared != uint64(len(harness.Walk())) {
-			t.Errorf("%s.bag: %d messages are compared of %d", name, r.Compared, len(harness.Walk()))
+		if r := bags.Same(t, want, filepath.Join(g.Dir, name+".bag")); r.Compared != uint64(len(bags.Walk())) {
+			t.Errorf("%s.bag: %d messages are compared of %d", name, r.Compared, len(bags.Walk()))
 		}
 	}
-	for key, conn := range g.Dump("fourth.bag") {
+	for key, conn := range bags.Dump(g, "fourth.bag") {
 		if latching := conn.Header["latching"]; (latching == "1") != (conn.Topic == "/state") {
 			t.Errorf("%s: latching=%s", key, latching)
 		}

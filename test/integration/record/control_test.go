@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // TestServicesSteerARecording: ROS's own tools pause, split, stop and start a recording,
@@ -17,7 +19,7 @@ func TestServicesSteerARecording(t *testing.T) {
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "roscore")
 	g.StdSrvs()
-	f := g.Flood("/t", 100_000)
+	f := peers.NewFlood(g, "/t", 100_000)
 	rec := g.Record("/t", "-O", "out", "--overflow=block", "__name:=rec")
 	f.WaitSent(20)
 	g.Listed("rosservice", "/rec/mark", "/rec/pause", "/rec/pause_recording", "/rec/pin", "/rec/resume", "/rec/snapshot", "/rec/split", "/rec/start", "/rec/stop")
@@ -62,12 +64,12 @@ func TestServicesSteerARecording(t *testing.T) {
 	}
 	f.WaitSent(f.Sent.Load() + 20)
 	rec.Stop()
-	if names := g.Bags("out"); !slices.Equal(names, []string{".bag", "_1.bag", "_2.bag"}) {
+	if names := bags.Names(g, "out"); !slices.Equal(names, []string{".bag", "_1.bag", "_2.bag"}) {
 		t.Errorf("files: %v", names)
 	}
 	last := -1
 	for _, name := range []string{"out.bag", "out_1.bag", "out_2.bag"} {
-		topic := harness.Read(t, filepath.Join(g.Dir, name))["/t"]
+		topic := bags.Read(t, filepath.Join(g.Dir, name))["/t"]
 		if topic == nil {
 			t.Errorf("%s: no messages", name)
 			continue
@@ -93,14 +95,14 @@ func TestResidentRecorder(t *testing.T) {
 	g.StartPython("publish.py", "one", "/chatter,std_msgs/String,50,0,20", "/latched,std_msgs/Int32,0,1,0").Printed("ready")
 	rec := g.Start("gorecord", "-a", "-O", "run", "--stopped", "__name:=rec")
 	rec.Printed("/latched") // it is subscribed to
-	if names := g.Bags("run"); len(names) > 0 {
+	if names := bags.Names(g, "run"); len(names) > 0 {
 		t.Errorf("files before the first start: %v", names)
 	}
 	for _, name := range []string{"run.bag", "run_1.bag"} {
 		harness.Contains(t, g.Call("/rec/start"), "recording to "+name)
 		recorded(g, name, 1, "/latched", "/chatter") // the links may not be there at the first start
 		harness.Contains(t, g.Call("/rec/stop"), "closed "+name)
-		topics := harness.Read(t, filepath.Join(g.Dir, name))
+		topics := bags.Read(t, filepath.Join(g.Dir, name))
 		if topics["/latched"] == nil || topics["/chatter"] == nil || topics["/rec/status"] != nil {
 			t.Errorf("%s holds %v", name, topics)
 		}
@@ -119,7 +121,7 @@ func TestDurationFromTheStart(t *testing.T) {
 	if code := rec.Wait(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	if names := g.Bags("run"); !slices.Equal(names, []string{".bag"}) {
+	if names := bags.Names(g, "run"); !slices.Equal(names, []string{".bag"}) {
 		t.Errorf("files: %v", names)
 	}
 }

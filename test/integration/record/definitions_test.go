@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/rosmsg"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // TestDefinitionsAreThoseOfROS: everything that gorecord and goplay publish, and that gorecord
@@ -21,12 +22,12 @@ import (
 func TestDefinitionsAreThoseOfROS(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.MakeBag("walk.bag", harness.Walk()...)
+	bags.Make(g, "walk.bag", bags.Walk()...)
 	rec := g.Record("-a", "/rec/status", "/play/status", "-O", "out", "--summary=always", "--params", "--note=robot=r1", `--mark-on=topic == "/chatter"`, "__name:=rec")
 	g.Start("goplay", "walk.bag", "--clock", "-q", "--wait-for", "/chatter", "__name:=play").Ended(0)
 	rec.Stop()
 	definitions, topics := map[string]string{}, map[string]string{}
-	for topic, of := range harness.Read(t, filepath.Join(g.Dir, "out.bag")) {
+	for topic, of := range bags.Read(t, filepath.Join(g.Dir, "out.bag")) {
 		for _, h := range of.Headers {
 			typ, text := h.Type(), h.MessageDefinition()
 			topics[topic] = typ

@@ -12,6 +12,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // TestControlCharactersInFileNames: a name that a terminal or a script would misread is refused,
@@ -40,10 +42,10 @@ func TestNoMaster(t *testing.T) {
 	g.Kind = "gomaster"
 	g.StartMaster()
 	rec.Printed("Connected to master at [127.0.0.1:" + g.Port + "]")
-	f := g.Flood("/late", 50)
+	f := peers.NewFlood(g, "/late", 50)
 	f.WaitDone()
 	rec.Stop()
-	if n := len(harness.Read(t, filepath.Join(g.Dir, "out.bag"))["/late"].Messages); n != 50 {
+	if n := len(bags.Read(t, filepath.Join(g.Dir, "out.bag"))["/late"].Messages); n != 50 {
 		t.Errorf("%d of 50 messages after the master came", n)
 	}
 	alone := &harness.Graph{T: t, Port: harness.FreePort(t), Dir: t.TempDir()}
@@ -55,7 +57,7 @@ func TestNoMaster(t *testing.T) {
 		"lost: unknown, for the master never answered",
 		"gorecord: the master never answered; see the summary",
 	)
-	harness.Read(t, filepath.Join(alone.Dir, "out.bag"))
+	bags.Read(t, filepath.Join(alone.Dir, "out.bag"))
 }
 
 // TestHostilePublishers: each gets one clear line, and the other topic loses nothing.
@@ -64,13 +66,13 @@ func TestHostilePublishers(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	rec := g.Record("-a", "-O", "out")
 	start := time.Now()
-	good := g.Flood("/good", 100)
+	good := peers.NewFlood(g, "/good", 100)
 	good.WaitSent(1)
 	header := tcpros.Header{
 		{Key: "callerid", Value: "/bad"}, {Key: "md5sum", Value: strings.Repeat("0", 32)}, {Key: "type", Value: "a/B"},
 	}
-	g.Register("/bad/nowhere", "/nowhere", "http://no-such-host.invalid:1234/")
-	g.Register("/bad/name", "/bad-name/image", "http://127.0.0.1:1/") // a name that ROS does not allow
+	peers.Register(g, "/bad/nowhere", "/nowhere", "http://no-such-host.invalid:1234/")
+	peers.Register(g, "/bad/name", "/bad-name/image", "http://127.0.0.1:1/") // a name that ROS does not allow
 	badPublisher(g, "/refuses", tcpros.AppendHeader(nil, tcpros.Header{{Key: "error", Value: "you are not welcome"}}))
 	badPublisher(g, "/huge", append(tcpros.AppendHeader(nil, header), 0xff, 0xff, 0xff, 0xff))
 	badPublisher(g, "/garbage", []byte("\x08\x00\x00\x00\x04\x00\x00\x00abcd"))
@@ -86,7 +88,7 @@ func TestHostilePublishers(t *testing.T) {
 	if code := rec.Wait(); code != 3 || !strings.Contains(rec.Out.String(), " oversize\n") {
 		t.Errorf("exit code %d: the message of 4 GiB is a loss:\n%s", code, rec.Out.String())
 	}
-	if n := len(harness.Read(t, filepath.Join(g.Dir, "out.bag"))["/good"].Messages); n != 100 {
+	if n := len(bags.Read(t, filepath.Join(g.Dir, "out.bag"))["/good"].Messages); n != 100 {
 		t.Errorf("%d of 100 messages of the good publisher", n)
 	}
 	for _, topic := range []string{"/nowhere", "/refuses", "/huge", "/garbage"} {
@@ -100,7 +102,7 @@ func TestHostilePublishers(t *testing.T) {
 // badPublisher answers every connection with the same bytes.
 func badPublisher(g *harness.Graph, topic string, answer []byte) {
 	g.T.Helper()
-	g.FakePublisher("/bad"+topic, topic, func(_ tcpros.Header, conn net.Conn) { conn.Write(answer) })
+	peers.FakePublisher(g, "/bad"+topic, topic, func(_ tcpros.Header, conn net.Conn) { conn.Write(answer) })
 }
 
 // TestSignalTwiceAtOnce: two signals within a second, as of timeout(1) and of supervisors
@@ -108,7 +110,7 @@ func badPublisher(g *harness.Graph, topic string, answer []byte) {
 func TestSignalTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	f := g.Flood("/t", 2000)
+	f := peers.NewFlood(g, "/t", 2000)
 	rec := g.Record("/t", "-O", "out", "--bz2", "--overflow=block", "--flush-interval=10s") // the last chunk is queued at the end
 	f.WaitSent(150)
 	rec.Signal(syscall.SIGSTOP) // both wait for it then, however slow this test is
@@ -118,14 +120,14 @@ func TestSignalTwiceAtOnce(t *testing.T) {
 	if code := rec.Wait(); code != 0 || strings.Contains(rec.Out.String(), "hurried_end") {
 		t.Errorf("exit code %d:\n%s", code, rec.Out.String())
 	}
-	harness.Read(t, filepath.Join(g.Dir, "out.bag"))
+	bags.Read(t, filepath.Join(g.Dir, "out.bag"))
 }
 
 // TestSignalsTwice: the second request does not spoil the bag.
 func TestSignalsTwice(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	f := g.Flood("/t", 100)
+	f := peers.NewFlood(g, "/t", 100)
 	rec := g.Record("/t", "-O", "out", "--bz2")
 	f.WaitSent(20)
 	rec.Signal(syscall.SIGINT)
@@ -134,7 +136,7 @@ func TestSignalsTwice(t *testing.T) {
 	if code := rec.Wait(); code != 0 && code != 3 {
 		t.Errorf("exit code %d:\n%s", code, rec.Out.String())
 	}
-	harness.Read(t, filepath.Join(g.Dir, "out.bag"))
+	bags.Read(t, filepath.Join(g.Dir, "out.bag"))
 }
 
 // TestNohup: a SIGHUP that was ignored at the start, as nohup does, stays ignored. A
@@ -142,14 +144,14 @@ func TestSignalsTwice(t *testing.T) {
 func TestNohup(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	f := g.Flood("/t", 60)
+	f := peers.NewFlood(g, "/t", 60)
 	cmd := g.Command("/bin/sh", "-c", `trap "" HUP INT; exec "$0" /t -O out`, filepath.Join(harness.Bin(), "gorecord"))
 	rec := g.Launch("gorecord", cmd)
 	f.WaitSent(10)
 	rec.Signal(syscall.SIGHUP)
 	f.WaitDone()
 	rec.Stop()
-	if n := len(harness.Read(t, filepath.Join(g.Dir, "out.bag"))["/t"].Messages); n != 60 {
+	if n := len(bags.Read(t, filepath.Join(g.Dir, "out.bag"))["/t"].Messages); n != 60 {
 		t.Errorf("%d of 60 messages", n)
 	}
 }
@@ -158,7 +160,7 @@ func TestNohup(t *testing.T) {
 func TestDamagedIndex(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	bag, err := os.ReadFile(harness.DemoBag(t))
+	bag, err := os.ReadFile(bags.Demo(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,5 +178,5 @@ func TestDamagedIndex(t *testing.T) {
 		t.Errorf("exit code %d:\n%s", code, play.Out.String())
 	}
 	rec.Stop()
-	harness.Same(t, harness.DemoBag(t), filepath.Join(g.Dir, "out.bag"))
+	bags.Same(t, bags.Demo(t), filepath.Join(g.Dir, "out.bag"))
 }

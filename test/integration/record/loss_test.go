@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // TestMissedMessages: what a publisher with too small a queue throws away is counted
@@ -30,7 +31,7 @@ func TestMissedMessages(t *testing.T) {
 	if code := rec.Wait(); code != 3 {
 		t.Errorf("exit code %d", code)
 	}
-	messages := harness.Read(t, filepath.Join(g.Dir, "out.bag"))["/cloud"].Messages
+	messages := bags.Read(t, filepath.Join(g.Dir, "out.bag"))["/cloud"].Messages
 	seq := func(i int) uint32 { return binary.LittleEndian.Uint32(messages[i].Data) }
 	// Numbers are believed once they have grown by one four times in a row. Then the gaps
 	// before that count, too: a busy publisher loses messages from the first one on.
@@ -83,7 +84,7 @@ func TestLostLinks(t *testing.T) {
 		}
 		rec := g.Record("-a", "-x", "/rosout.*", "-O", "out")
 		killed, ended, gone := start("one", "/killed"), start("two", "/ended"), start("three", "/gone")
-		player := g.Start("/usr/lib/rosbag/play", harness.DemoBag(t), "--loop", "--quiet", "__name:=roscpp_player")
+		player := g.Start("/usr/lib/rosbag/play", bags.Demo(t), "--loop", "--quiet", "__name:=roscpp_player")
 		other := g.Record("/gone", "-O", "other") // has a topic of its own
 		for _, topic := range []string{"/killed", "/ended", "/gone", "/imu/data"} {
 			rec.Printed(`"topic": "` + topic + `"`)
@@ -159,7 +160,7 @@ func TestNumbersOfOthers(t *testing.T) {
 	all := g.StartPython("publish.py", "one", "/all,geometry_msgs/PoseStamped,200,0,0")
 	record("relayed", g.Start("/usr/lib/topic_tools/drop", "/all", "1", "10", "/some"))
 	all.Stop()
-	messages := harness.Read(t, filepath.Join(g.Dir, "relayed.bag"))["/some"].Messages
+	messages := bags.Read(t, filepath.Join(g.Dir, "relayed.bag"))["/some"].Messages
 	seq := func(i int) int { return int(binary.LittleEndian.Uint32(messages[i].Data)) }
 	if last := len(messages) - 1; seq(last)-seq(0) < last+last/10 {
 		t.Fatalf("the relay leaves nothing out: %d messages", len(messages))

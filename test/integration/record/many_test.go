@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // TestManyTopics: a recorder of all topics comes to a graph with thousands of them, most of
@@ -41,18 +42,18 @@ func TestManyTopics(t *testing.T) {
 			}
 			wg.Wait()
 			linked := make(chan time.Time, 1)
-			g.FakePublisher("/healthy", "/z", func(_ tcpros.Header, conn net.Conn) {
+			peers.FakePublisher(g, "/healthy", "/z", func(_ tcpros.Header, conn net.Conn) {
 				linked <- time.Now()
 				_, _ = conn.Write(tcpros.AppendHeader(nil, tcpros.Header{
 					{Key: "callerid", Value: "/healthy"},
 					{Key: "latching", Value: "0"},
-					{Key: "md5sum", Value: harness.StringMD5},
+					{Key: "md5sum", Value: peers.StringMD5},
 					{Key: "message_definition", Value: "string data\n"},
 					{Key: "topic", Value: "/z"},
 					{Key: "type", Value: "std_msgs/String"},
 				}))
 			})
-			looker := g.Node("looker")
+			looker := peers.Node(g, "looker")
 			rec := g.Record("-a", "-x", "/rosout.*", "-O", "out")
 			stalls, start := g.Stalls(rec, g.Core), time.Now()
 			var first time.Duration

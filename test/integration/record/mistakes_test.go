@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // mistakes are command lines with something wrong, the exit code that scripts rely on, and
@@ -67,7 +68,7 @@ var mistakes = []struct {
 	{"gorecord -a --config typo.yaml --check-config", 1, "gorecord: typo.yaml:2: rat: there is no such option; the keys are the long options of --help, with _ for -\n" +
 		"gorecord: typo.yaml:3: buffsize: \"x\": want a whole number of MiB"},
 	{"gorecord -a --check-config", 0, "ok"},
-	{"gorecord -a --check-config --upload file:///nowhere", 1, "gorecord: --upload: file:///nowhere: no such directory: make it first, or add ?create_dir=true to the URL"},
+	{"gorecord -a --check-config --upload file:///nowhere", 1, "gorecord: --upload: file:///nowhere: no such directory: make or mount it first, or add ?create_dir=true to the URL"},
 	{"gorecord -a --check-config __master:=foo", 1, `gorecord: __master:= "foo": want http://HOST:PORT: write http://foo:11311`},
 	{"gorecord -a -O exists --check-config", 1, "gorecord: exists.bag exists: a recording never overwrites; choose another name or move it away"},
 	{"gorecord -a -o nowhere/x --check-config -O nowhere/run", 1, "gorecord: --output-prefix: \"nowhere/x\": Can't set both prefix and name. Leave out --output-prefix or --output-name"},
@@ -135,7 +136,7 @@ var mistakes = []struct {
 	{"gomaster -p x", 1, `gomaster: --port: expected a valid 64 bit int but got "x"`},
 	{"gomaster --log-level loud", 1, `gomaster: --log-level must be one of "debug","info","warn","error" but got "loud"`},
 	{"gomaster --lisen 127.0.0.1", 1, `gomaster: unknown flag --lisen, did you mean "--listen"?`},
-	{"gomaster start", 1, "gomaster: unexpected argument start"},
+	{"gomaster start", 1, "gomaster: unexpected argument start: the only one is healthcheck; options begin with a dash"},
 	{"gomaster __hostname:=http://me", 1, `gomaster: host "http://me" must be a name or an IP address (see ROS_HOSTNAME and ROS_IP)`},
 }
 
@@ -147,7 +148,7 @@ var around = regexp.MustCompile(`(?m)^(\d{4}-\d\d-\d\d |Opening ).*\n`)
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	g := &harness.Graph{T: t, Port: harness.FreePort(t), Dir: t.TempDir()} // nothing gets as far as a master
-	demo, err := os.ReadFile(harness.DemoBag(t))
+	demo, err := os.ReadFile(bags.Demo(t))
 	if err != nil {
 		t.Fatal(err)
 	}

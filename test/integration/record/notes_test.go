@@ -13,6 +13,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // TestNotesAndMarks: stock's Python reads the notes in each file, and the marks of a service, a
@@ -21,11 +23,11 @@ func TestNotesAndMarks(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "gomaster")
-	f := g.Flood("/t", 100_000)
+	f := peers.NewFlood(g, "/t", 100_000)
 	host := "127.0.0.1:" + harness.FreePort(t)
 	rec := g.Record("/t", "-O", "out", "--split", "--note", "robot=r1", "--note=site = hall 3", "--note", "robot=r2", "--http="+host, "__name:=rec")
 	f.WaitSent(20)
-	n := g.Node("marks")
+	n := peers.Node(g, "marks")
 	call := func(service string) string {
 		answer, err := n.CallService(t.Context(), service, tcpros.TriggerService, nil)
 		if err != nil {
@@ -51,7 +53,7 @@ func TestNotesAndMarks(t *testing.T) {
 	}
 	source := pub.Source(true)
 	for _, text := range []string{"door öffnet", "two\nlines", ""} {
-		data := harness.StringData(text)
+		data := bags.StringData(text)
 		source.Publish(append([]byte{byte(len(data)), 0, 0, 0}, data...))
 		if text == "door öffnet" {
 			rec.Printed(`Mark {"text": "door öffnet"}`)
@@ -71,10 +73,10 @@ func TestNotesAndMarks(t *testing.T) {
 	f.WaitSent(f.Sent.Load() + 20)
 	rec.Stop()
 	var paths []string
-	for _, name := range g.Bags("out") {
+	for _, name := range bags.Names(g, "out") {
 		paths = append(paths, filepath.Join(g.Dir, "out"+name))
 	}
-	bags := g.Annotations(paths...)
+	bags := bags.Annotations(g, paths...)
 	if len(bags) != 2 {
 		t.Fatalf("%d bags", len(bags))
 	}
@@ -109,7 +111,7 @@ func TestWrongNote(t *testing.T) {
 	for note, want := range map[string]string{"robot": "write key=value", "a:b=c": "must not contain a colon", "a=": "the value is missing"} {
 		g.Start("gorecord", "-a", "-O", "out", "--note", note).Ended(1, fmt.Sprintf("--note: %q: ", note), want)
 	}
-	if names := g.Bags("out"); len(names) > 0 {
+	if names := bags.Names(g, "out"); len(names) > 0 {
 		t.Errorf("files: %v", names)
 	}
 }

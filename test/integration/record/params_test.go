@@ -10,6 +10,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // TestParams: each file begins with the parameters and the node graph of the start.
@@ -22,9 +24,9 @@ func TestParams(t *testing.T) {
 		g.Run("rosparam", "set", "/robot/gains", "[1, 2.5, true, .inf]")
 		g.Run("rosparam", "set", "/robot_description", long)
 		g.Run("rosparam", "set", "/robot_description_semantic", long)
-		f := g.Flood("/t", 100_000)
+		f := peers.NewFlood(g, "/t", 100_000)
 		rec := g.Record("/t", "-O", "out", "--params", "--split", "__name:=rec")
-		n := g.Node("splits")
+		n := peers.Node(g, "splits")
 		for i := range 3 { // the first file has them as soon as the master has told them
 			recorded(g, "out_"+strconv.Itoa(i)+".bag", 1, "/gorecord/params", "/gorecord/graph", "/t")
 			if i == 2 {
@@ -36,8 +38,8 @@ func TestParams(t *testing.T) {
 			f.WaitSent(f.Sent.Load() + 20)
 		}
 		rec.Stop()
-		for i := range g.Bags("out_") {
-			topics := harness.Read(t, filepath.Join(g.Dir, "out_"+strconv.Itoa(i)+".bag"))
+		for i := range bags.Names(g, "out_") {
+			topics := bags.Read(t, filepath.Join(g.Dir, "out_"+strconv.Itoa(i)+".bag"))
 			var params struct {
 				Robot struct {
 					Name  string
@@ -64,7 +66,7 @@ func TestParams(t *testing.T) {
 				t.Errorf("file %d: graph %+v", i, graph)
 			}
 		}
-		if n := len(g.Bags("out_")); n < 3 {
+		if n := len(bags.Names(g, "out_")); n < 3 {
 			t.Errorf("%d files", n)
 		}
 	})

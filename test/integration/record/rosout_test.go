@@ -10,6 +10,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // TestRosout: others hear what the recorder logs, to its last line. A recorder that records
@@ -17,15 +19,15 @@ import (
 func TestRosout(t *testing.T) {
 	t.Parallel()
 	harness.EachMaster(t, func(t *testing.T, g *harness.Graph) {
-		console := g.Rosout()
+		console := peers.HearRosout(g)
 		rec := g.Record("-a", "-O", "out", "__name:=rec")
 		console.Hears("/rec")
 		rec.Printed(`"topic": "/rosout"`)
 		const topics = 5
-		n := g.Node("talker")
+		n := peers.Node(g, "talker")
 		for i := range topics { // "Subscribing to" each is a line
 			name := fmt.Sprint("/topic", i)
-			g.Advertise(n, name, true).Source(true).Publish(harness.StringFrame(name))
+			peers.Advertise(g, n, name, true).Source(true).Publish(peers.StringFrame(name))
 			rec.Printed(`"topic": "` + name + `"`)
 		}
 		recorded(g, "out.bag", 1, "/topic0", "/topic4", "/rosout")
@@ -49,7 +51,7 @@ func TestRosout(t *testing.T) {
 		}
 		for _, topic := range []string{"/rosout", "/rosout_agg"} {
 			seen := map[int]int{}
-			all := harness.Read(t, filepath.Join(g.Dir, "out.bag"))[topic]
+			all := bags.Read(t, filepath.Join(g.Dir, "out.bag"))[topic]
 			if topic == "/rosout_agg" && g.Kind == "gomaster" {
 				continue // there is no node rosout
 			} else if all == nil {
@@ -57,7 +59,7 @@ func TestRosout(t *testing.T) {
 				continue
 			}
 			for _, m := range all.Messages {
-				l := g.DecodeRosout(m.Data)
+				l := peers.DecodeRosout(g, m.Data)
 				if l.Name != "/rec" {
 					continue // of roscore, which other tests use, too
 				}
@@ -77,18 +79,18 @@ func TestRosout(t *testing.T) {
 func TestRosoutOfLosses(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	console := g.Rosout()
+	console := peers.HearRosout(g)
 	up := make(chan struct{}, 1)
-	crash := g.FakePublisher("/lidar", "/scan", func(_ tcpros.Header, conn net.Conn) {
+	crash := peers.FakePublisher(g, "/lidar", "/scan", func(_ tcpros.Header, conn net.Conn) {
 		h := tcpros.Header{
 			{Key: "callerid", Value: "/lidar"},
 			{Key: "latching", Value: "0"},
-			{Key: "md5sum", Value: harness.StringMD5},
+			{Key: "md5sum", Value: peers.StringMD5},
 			{Key: "message_definition", Value: "string data\n"},
 			{Key: "topic", Value: "/scan"},
 			{Key: "type", Value: "std_msgs/String"},
 		}
-		conn.Write(append(tcpros.AppendHeader(nil, h), harness.StringFrame("x")...))
+		conn.Write(append(tcpros.AppendHeader(nil, h), peers.StringFrame("x")...))
 		up <- struct{}{}
 	})
 	rec := g.Start("gorecord", "/scan", "-O", "out", "-q", "__name:=rec") // -q is for the terminal
@@ -116,10 +118,10 @@ func TestRosoutOfLosses(t *testing.T) {
 func TestNoRosout(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.Advertise(g.Node("talker"), "/t", true).Source(true).Publish(harness.StringFrame("x"))
+	peers.Advertise(g, peers.Node(g, "talker"), "/t", true).Source(true).Publish(peers.StringFrame("x"))
 	rec := g.Record("-a", "-O", "out", "--no-rosout", "__name:=rec")
 	recorded(g, "out.bag", 1, "/t")
-	state, err := g.Node("watcher").Master().SystemState(t.Context())
+	state, err := peers.Node(g, "watcher").Master().SystemState(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // TestPlayAndRecord is the main job: what goplay publishes, gorecord gets.
@@ -15,10 +17,10 @@ func TestPlayAndRecord(t *testing.T) {
 	t.Parallel()
 	harness.EachMaster(t, func(t *testing.T, g *harness.Graph) {
 		rec := g.Record("-a", "-x", "/rosout.*", "-O", "out")
-		g.Run("goplay", harness.DemoBag(t), "--wait-for-subscribers", "--overflow", "block", "--rate", "2")
+		g.Run("goplay", bags.Demo(t), "--wait-for-subscribers", "--overflow", "block", "--rate", "2")
 		rec.Stop()
 		// Rate 2 halves the spacing, so times are compared elsewhere.
-		if r := harness.Same(t, harness.DemoBag(t), filepath.Join(g.Dir, "out.bag")); r.Compared != 2163 {
+		if r := bags.Same(t, bags.Demo(t), filepath.Join(g.Dir, "out.bag")); r.Compared != 2163 {
 			t.Errorf("%d messages compared, the demo bag holds 2163", r.Compared)
 		}
 	})
@@ -28,7 +30,7 @@ func TestPlayAndRecord(t *testing.T) {
 func TestRecordEndsCleanly(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.Start("goplay", harness.DemoBag(t), "--loop", "--quiet")
+	g.Start("goplay", bags.Demo(t), "--loop", "--quiet")
 	ends := map[string]struct {
 		args []string
 		end  func(p *harness.Process)
@@ -50,7 +52,7 @@ func TestRecordEndsCleanly(t *testing.T) {
 			if code := p.Wait(); code != 0 {
 				t.Fatalf("exit code %d:\n%s", code, p.Out.String())
 			}
-			topics := harness.Read(t, filepath.Join(g.Dir, name+".bag"))
+			topics := bags.Read(t, filepath.Join(g.Dir, name+".bag"))
 			for _, topic := range []string{"/odom", "/imu/data"} {
 				if topics[topic] == nil || len(topics[topic].Messages) == 0 {
 					t.Fatalf("no messages of %s", topic)
@@ -73,7 +75,7 @@ func TestRecordEndsCleanly(t *testing.T) {
 func soFar(g *harness.Graph, bag string) map[string][]string {
 	topics := map[string][]string{}
 	for _, name := range []string{bag + ".active", bag} {
-		if harness.AddMessages(topics, filepath.Join(g.Dir, name)) == nil { // else it has no header yet, or another name
+		if bags.AddMessages(topics, filepath.Join(g.Dir, name)) == nil { // else it has no header yet, or another name
 			break
 		}
 		clear(topics)
@@ -97,9 +99,9 @@ func TestCompressions(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "gomaster")
 			rec := g.Record("-a", "-x", "/rosout", "-O", "out", flag)
-			g.Run("goplay", harness.DemoBag(t), "--wait-for-subscribers", "--overflow", "block", "--rate", "5")
+			g.Run("goplay", bags.Demo(t), "--wait-for-subscribers", "--overflow", "block", "--rate", "5")
 			rec.Stop()
-			harness.Same(t, harness.DemoBag(t), filepath.Join(g.Dir, "out.bag"))
+			bags.Same(t, bags.Demo(t), filepath.Join(g.Dir, "out.bag"))
 			g.Run("gobag", "info", "out.bag")
 		})
 	}
@@ -111,17 +113,17 @@ func TestMasterRestart(t *testing.T) {
 	t.Parallel()
 	harness.EachMaster(t, func(t *testing.T, g *harness.Graph) {
 		const running = 300
-		first := g.Flood("/before", running)
+		first := peers.NewFlood(g, "/before", running)
 		rec := g.Record("-a", "-x", "/rosout.*", "-O", "out")
 		first.WaitSent(20)
 		g.KillMaster()
 		first.WaitSent(100)
 		g.StartMaster()
-		second := g.Flood("/after", running)
+		second := peers.NewFlood(g, "/after", running)
 		second.WaitDone()
 		first.WaitDone()
 		rec.Stop()
-		topics := harness.Read(t, filepath.Join(g.Dir, "out.bag"))
+		topics := bags.Read(t, filepath.Join(g.Dir, "out.bag"))
 		for _, topic := range []string{"/before", "/after"} {
 			if topics[topic] == nil {
 				t.Fatalf("%s was not recorded:\n%s", topic, rec.Out.String())
@@ -160,13 +162,13 @@ func playAt(t *testing.T, rate string) (end func() (length, still time.Duration)
 	t.Helper()
 	g := harness.NewGraph(t, "gomaster")
 	rec := g.Record("/imu/data", "-O", "out")
-	play := g.Start("goplay", "--wait-for-subscribers", "--overflow", "block", "--topics", "/imu/data", "--bags", harness.DemoBag(t), "--duration", "2", "--rate", rate)
+	play := g.Start("goplay", "--wait-for-subscribers", "--overflow", "block", "--topics", "/imu/data", "--bags", bags.Demo(t), "--duration", "2", "--rate", rate)
 	stalls := g.Stalls(rec, play)
 	return func() (length, still time.Duration) {
 		play.Ended(0)
 		still = stalls()
 		rec.Stop()
-		m := harness.Read(t, filepath.Join(g.Dir, "out.bag"))["/imu/data"].Messages
+		m := bags.Read(t, filepath.Join(g.Dir, "out.bag"))["/imu/data"].Messages
 		if len(m) < 200 {
 			t.Fatalf("rate %s: %d messages", rate, len(m))
 		}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/terminal"
 )
 
 // The screen of gorecord as its user sees it: it follows the recording and the size
@@ -18,9 +20,9 @@ import (
 func TestRecordScreen(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	tm := g.Terminal(80, 24)
+	tm := terminal.Open(g, 80, 24)
 	before := tm.Modes()
-	g.Start("goplay", "--loop", "--quiet", harness.DemoBag(t))
+	g.Start("goplay", "--loop", "--quiet", bags.Demo(t))
 
 	tm.Keys("gorecord -a -O run --split", "Enter")
 	tm.Shows("/imu/data : sensor_msgs/Imu")
@@ -66,7 +68,7 @@ func TestRecordScreen(t *testing.T) {
 	if now := tm.Modes(); now != before {
 		t.Errorf("the modes of the terminal at the end:\n%s\nbefore:\n%s", now, before)
 	}
-	whole := regexp.MustCompile(`^(\d\d:\d\d:\d\d (?:WARN )?[A-Za-z].*|` + regexp.QuoteMeta(harness.ShellPrompt) + `.*|)$`)
+	whole := regexp.MustCompile(`^(\d\d:\d\d:\d\d (?:WARN )?[A-Za-z].*|` + regexp.QuoteMeta(terminal.ShellPrompt) + `.*|)$`)
 	log, table, ok := strings.Cut(tm.All(), "  messages  ")
 	if !ok || strings.Contains(table, "space:") {
 		t.Errorf("the table:\n%s", table)
@@ -83,8 +85,8 @@ func TestRecordScreen(t *testing.T) {
 func TestRecordScreenSizes(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	tm := g.Terminal(80, 24)
-	g.Start("goplay", "--loop", "--quiet", harness.DemoBag(t))
+	tm := terminal.Open(g, 80, 24)
+	g.Start("goplay", "--loop", "--quiet", bags.Demo(t))
 	tm.Keys("gorecord -a -O run", "Enter")
 	tm.Shows("/imu/data : sensor_msgs/Imu")
 	for _, size := range [][2]int{{60, 24}, {80, 30}, {200, 50}, {20, 12}, {10, 3}, {80, 24}} {
@@ -110,7 +112,7 @@ func TestRecordScreenUselessKeys(t *testing.T) {
 		"n": {"", `the key did nothing command=snapshot error="no snapshots are kept ready: record with --snapshot or --snapshot-beside"`},
 		"s": {" --snapshot", `the key did nothing command=split error="only snapshots are written: there is no bag to split"`},
 	} {
-		tm := g.Terminal(150, 24)
+		tm := terminal.Open(g, 150, 24)
 		tm.Keys("gorecord /t -O "+key+c.option, "Enter")
 		tm.Shows("q: quit")
 		tm.Keys(key)
@@ -125,7 +127,7 @@ func TestRecordScreenManyTopics(t *testing.T) {
 	t.Parallel()
 	for option, want := range map[string]string{"": "Subscribing to 40 topics", "--no-screen": "Subscribing to topic=/t40"} {
 		g := harness.NewGraph(t, "gomaster")
-		tm := g.Terminal(80, 24)
+		tm := terminal.Open(g, 80, 24)
 		tm.Keys("gorecord "+option+" -O run /t{1..40}", "Enter")
 		tm.Shows(want)
 		if n := strings.Count(tm.All(), "Subscribing to topic=/t"); (n == 0) != (option == "") {
@@ -141,7 +143,7 @@ func TestRecordScreenColors(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]bool{"gorecord -a -O run": true, "NO_COLOR=1 gorecord -a -O run": false} {
 		g := harness.NewGraph(t, "gomaster")
-		tm := g.Terminal(80, 24)
+		tm := terminal.Open(g, 80, 24)
 		tm.Keys(command, "Enter")
 		tm.Shows("RECORDING")
 		if s := tm.Do("capture-pane", "-p", "-e"); strings.Contains(s, "\x1b[") != want {
@@ -157,8 +159,8 @@ func TestRecordScreenColors(t *testing.T) {
 func TestRecordScreenBackground(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	tm := g.Terminal(80, 24)
-	g.Start("goplay", "--loop", "--quiet", harness.DemoBag(t))
+	tm := terminal.Open(g, 80, 24)
+	g.Start("goplay", "--loop", "--quiet", bags.Demo(t))
 	tm.Keys("gorecord -a -O run &", "Enter")
 	tm.Shows("Subscribing to ")
 	tm.JobControl("RECORDING", nil)
@@ -172,9 +174,9 @@ func TestRecordScreenBackground(t *testing.T) {
 func TestRecordScreenBlocked(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	tm := g.Terminal(80, 24)
+	tm := terminal.Open(g, 80, 24)
 	before := tm.Modes()
-	g.Start("goplay", "--loop", "--quiet", harness.DemoBag(t))
+	g.Start("goplay", "--loop", "--quiet", bags.Demo(t))
 	tm.Keys("gorecord -a -O run --split", "Enter")
 	tm.Shows("/imu/data : sensor_msgs/Imu")
 	pid := tm.Pid()
@@ -202,7 +204,7 @@ func TestRecordScreenBlocked(t *testing.T) {
 func TestRecordScreenTable(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	tm := g.Terminal(80, 24)
+	tm := terminal.Open(g, 80, 24)
 	tm.Keys("gorecord -a -O run | true", "Enter")
 	tm.Shows("RECORDING")
 	tm.Keys("C-c")
@@ -214,7 +216,7 @@ func TestRecordScreenTable(t *testing.T) {
 func TestRecordScreenHangup(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	tm := g.Terminal(80, 24)
+	tm := terminal.Open(g, 80, 24)
 	tm.Keys("gorecord -a -O run", "Enter")
 	tm.Shows("RECORDING")
 	tm.Do("kill-server")
@@ -233,8 +235,8 @@ func TestRecordNoScreen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "gomaster")
-			tm := g.Terminal(80, 24)
-			g.Start("goplay", "--loop", "--quiet", harness.DemoBag(t))
+			tm := terminal.Open(g, 80, 24)
+			g.Start("goplay", "--loop", "--quiet", bags.Demo(t))
 			tm.Keys(command, "Enter")
 			g.Eventually("something is recorded", func() bool {
 				info, err := os.Stat(filepath.Join(g.Dir, "run.bag.active"))

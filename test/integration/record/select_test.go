@@ -12,13 +12,15 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // TestSelect records with each way of selecting topics, beside each other.
 func TestSelect(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.Start("goplay", harness.DemoBag(t), "--loop", "--quiet", "__name:=player")
+	g.Start("goplay", bags.Demo(t), "--loop", "--quiet", "__name:=player")
 	first := g.Record("/odom", "/imu/data", "-O", "first", "__name:=first")
 	all := g.Record("-a", "-x", "/rosout.*", "-O", "all")
 	g.Eventually("every topic flows", func() bool { return harness.Size(g, "all.bag.active") > 200_000 })
@@ -45,7 +47,7 @@ func TestSelect(t *testing.T) {
 				p := g.Launch(name, cmd)
 				harness.Eventually(t, name+" records all that it should", func() bool {
 					topics := map[string][]string{}
-					harness.AddMessages(topics, filepath.Join(g.Dir, file+".bag.active")) // an error: it has no header yet
+					bags.AddMessages(topics, filepath.Join(g.Dir, file+".bag.active")) // an error: it has no header yet
 					return len(topics) >= max(len(tc.want), 1) && (tc.want != nil || len(topics) >= 5) &&
 						!slices.ContainsFunc(tc.want, func(topic string) bool { return len(topics[topic]) < 10 })
 				})
@@ -53,7 +55,7 @@ func TestSelect(t *testing.T) {
 				if code := p.Wait(); code != tc.code {
 					t.Errorf("exit code %d:\n%s", code, p.Out.String())
 				}
-				got := slices.Sorted(maps.Keys(harness.Read(t, filepath.Join(g.Dir, file+".bag"))))
+				got := slices.Sorted(maps.Keys(bags.Read(t, filepath.Join(g.Dir, file+".bag"))))
 				want := tc.want
 				if name == "publications" {
 					want = got
@@ -79,16 +81,16 @@ func TestNodeDies(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	const messages = 150
-	f := g.Flood("/t", messages) // to one subscriber: the recorder
+	f := peers.NewFlood(g, "/t", messages) // to one subscriber: the recorder
 	first := g.Record("/t", "-O", "first", "--overflow=block", "__name:=first")
 	f.WaitSent(10)
 	rec := g.Record("--node", "/first", "-O", "out")
 	rec.Printed("Subscribing to")
 	first.Stop()
-	second := g.Flood("/t", 50)
+	second := peers.NewFlood(g, "/t", 50)
 	second.WaitDone()
 	rec.Stop()
-	if topic := harness.Read(t, filepath.Join(g.Dir, "out.bag"))["/t"]; topic == nil || len(topic.Messages) < 50 {
+	if topic := bags.Read(t, filepath.Join(g.Dir, "out.bag"))["/t"]; topic == nil || len(topic.Messages) < 50 {
 		t.Errorf("not recorded after the node's end:\n%s", rec.Out.String())
 	}
 }
@@ -97,12 +99,12 @@ func TestNodeDies(t *testing.T) {
 func TestTopicLimits(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	third, few := g.Flood("/third", 200), g.Flood("/few", 200)
+	third, few := peers.NewFlood(g, "/third", 200), peers.NewFlood(g, "/few", 200)
 	rec := g.Record("/third", "few", "-O", "out", "--every", "/third=4", "--count", "/few=7")
 	third.WaitDone()
 	<-few.Done // all is read, or the recorder has what it wants and has closed the link
 	rec.Stop()
-	topics := harness.Read(t, filepath.Join(g.Dir, "out.bag"))
+	topics := bags.Read(t, filepath.Join(g.Dir, "out.bag"))
 	if n := len(topics["/third"].Messages); n != 50 {
 		t.Errorf("%d messages of 200 with --every 4", n)
 	}
@@ -124,14 +126,14 @@ func TestRecordOverUDP(t *testing.T) {
 	args := []string{"--udp", "/imu/data", "/chatter"}
 	rec := g.Record(append(args, "-O", "ours")...)
 	stock := g.Start("/usr/lib/rosbag/record", append(args, "-O", "stock", "__name:=stock_record")...)
-	g.Start("/usr/lib/rosbag/play", harness.DemoBag(t), "--loop", "--quiet", "__name:=roscpp_player")
+	g.Start("/usr/lib/rosbag/play", bags.Demo(t), "--loop", "--quiet", "__name:=roscpp_player")
 	g.Eventually("both are recorded", func() bool {
 		ours, stock := soFar(g, "ours.bag"), soFar(g, "stock.bag")
 		return len(ours["/imu/data"]) >= 50 && len(ours["/chatter"]) >= 50 && len(stock["/imu/data"]) > 0
 	})
 	rec.Stop()
 	stock.Stop()
-	ours, theirs := harness.Read(t, filepath.Join(g.Dir, "ours.bag")), harness.Read(t, filepath.Join(g.Dir, "stock.bag"))
+	ours, theirs := bags.Read(t, filepath.Join(g.Dir, "ours.bag")), bags.Read(t, filepath.Join(g.Dir, "stock.bag"))
 	for _, topic := range []string{"/imu/data", "/chatter"} {
 		if ours[topic] == nil || len(ours[topic].Messages) < 50 {
 			t.Errorf("%s is not recorded", topic)
@@ -164,9 +166,9 @@ func TestLateTopics(t *testing.T) {
 	harness.EachMaster(t, func(t *testing.T, g *harness.Graph) {
 		rec := g.Record("-a", "-x", "/rosout.*", "-O", "out")
 		stalls := g.Stalls(rec, g.Core)
-		g.Flood("/early", 5).WaitDone()
+		peers.NewFlood(g, "/early", 5).WaitDone()
 		for i := range 40 {
-			f := g.Flood("/late"+strconv.Itoa(i), 3)
+			f := peers.NewFlood(g, "/late"+strconv.Itoa(i), 3)
 			f.WaitDone()
 		}
 		bound := 250*time.Millisecond + stalls()
@@ -190,9 +192,9 @@ func TestLateTopics(t *testing.T) {
 func TestMisspelled(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	n := g.Node("camera_driver")
+	n := peers.Node(g, "camera_driver")
 	for _, topic := range []string{"/camera/image", "/camera/image_raw", "/state"} {
-		g.Advertise(n, topic, false)
+		peers.Advertise(g, n, topic, false)
 	}
 	rec := g.Record("/camera/imgae", "/camera/image_raw", "/unlike", "-O", "literal", "--mark-on", `topic == "/camera/imgae" && m.data == "x"`)
 	rec.Printed(`nobody publishes this topic; did you mean another? {"topic": "/camera/imgae", "nearest": ["/camera/image"]}`)

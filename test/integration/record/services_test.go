@@ -15,6 +15,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/testproc"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // getLoggers is a service whose Python class is always beside rospy.
@@ -45,7 +47,7 @@ func oneLogger(context.Context, []byte) ([]byte, error) {
 func TestServicesForROS(t *testing.T) {
 	t.Parallel()
 	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
-		n := g.Node("ours")
+		n := peers.Node(g, "ours")
 		serve(g, n, "/ours/loggers", getLoggers, oneLogger)
 		serve(g, n, "/ours/no", getLoggers, func(context.Context, []byte) ([]byte, error) { return nil, errors.New("not today") })
 		serve(g, n, "/ours/short", getLoggers, func(context.Context, []byte) ([]byte, error) { return []byte{1}, nil })
@@ -85,8 +87,8 @@ func TestServicesOfROS(t *testing.T) {
 	t.Parallel()
 	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
 		g.StartPython("refuse.py").Printed("ready")
-		g.Start("/usr/lib/rosbag/play", harness.DemoBag(t), "--loop", "--quiet", "__name:=player")
-		n := g.Node("ours")
+		g.Start("/usr/lib/rosbag/play", bags.Demo(t), "--loop", "--quiet", "__name:=player")
+		n := peers.Node(g, "ours")
 		g.Eventually("the player's service", func() bool {
 			_, err := n.Master().LookupService(t.Context(), "/player/pause_playback")
 			return err == nil
@@ -171,7 +173,7 @@ func TestServiceForROSCPP(t *testing.T) {
 		noCompiler(t, err)
 	}
 	g := harness.NewGraph(t, "gomaster")
-	n := g.Node("ours")
+	n := peers.Node(g, "ours")
 	serve(g, n, "/ours/set", tcpros.SetBoolService, func(_ context.Context, request []byte) ([]byte, error) {
 		on, err := tcpros.DecodeBool(request)
 		if err != nil {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // TestSimTime: under /use_sim_time nothing begins before the clock, stamps are those
@@ -50,7 +52,7 @@ func TestSimTime(t *testing.T) {
 			}
 		}
 		for _, bag := range []string{"", "_ends"} {
-			want, got := g.Dump("theirs" + bag + ".bag")["/chatter /clock"], g.Dump("ours" + bag + ".bag")["/chatter /clock"]
+			want, got := bags.Dump(g, "theirs"+bag+".bag")["/chatter /clock"], bags.Dump(g, "ours"+bag+".bag")["/chatter /clock"]
 			if d := cmp.Diff(want.Header, got.Header); d != "" {
 				t.Errorf("connection header (-stock +ours):\n%s", d)
 			}
@@ -68,7 +70,7 @@ func TestSimTime(t *testing.T) {
 				t.Errorf("%d messages of /chatter", n)
 			}
 		}
-		times := g.Dump("ours.bag")["/clock /clock"].Messages
+		times := bags.Dump(g, "ours.bag")["/clock /clock"].Messages
 		if len(times) < 135 { // of 140
 			t.Errorf("%d messages of /clock", len(times))
 		}
@@ -76,7 +78,7 @@ func TestSimTime(t *testing.T) {
 }
 
 // sameStamps counts the messages that both have with the same stamp.
-func sameStamps(a, b harness.Dumped) (n int) {
+func sameStamps(a, b bags.Dumped) (n int) {
 	stamps := map[string]int64{}
 	for _, m := range a.Messages {
 		stamps[m.Data] = m.T
@@ -107,7 +109,7 @@ func TestNoClock(t *testing.T) {
 func TestSimTimeStartsAgain(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	n := g.Node("simulator")
+	n := peers.Node(g, "simulator")
 	if err := n.Master().SetParam(t.Context(), "/use_sim_time", true); err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +123,7 @@ func TestSimTimeStartsAgain(t *testing.T) {
 	publications := []*tcpros.Publication{clock}
 	var sources []*tcpros.Source
 	for _, topic := range topics {
-		p := g.Advertise(n, topic, false)
+		p := peers.Advertise(g, n, topic, false)
 		publications, sources = append(publications, p), append(sources, p.Source(false))
 	}
 	rec := g.Start("gorecord", "/rate", "/every", "/both", "-O", "out", "--split", "--duration", "4",
@@ -140,16 +142,16 @@ func TestSimTimeStartsAgain(t *testing.T) {
 			frame := binary.LittleEndian.AppendUint32([]byte{8, 0, 0, 0}, uint32(now/time.Second))
 			ticks.Publish(binary.LittleEndian.AppendUint32(frame, uint32(now%time.Second)))
 			for _, s := range sources {
-				s.Publish(harness.StringFrame(fmt.Sprint(pass)))
+				s.Publish(peers.StringFrame(fmt.Sprint(pass)))
 			}
 		}
 	}
 	rec.WaitIdle()
 	rec.Stop()
 	kept := map[string]int{}
-	bags := g.Bags("out")
-	for _, bag := range bags {
-		for name, topic := range harness.Read(t, filepath.Join(g.Dir, "out"+bag)) {
+	names := bags.Names(g, "out")
+	for _, bag := range names {
+		for name, topic := range bags.Read(t, filepath.Join(g.Dir, "out"+bag)) {
 			for _, m := range topic.Messages {
 				kept[name+" "+string(m.Data[4:])]++
 			}
@@ -162,7 +164,7 @@ func TestSimTimeStartsAgain(t *testing.T) {
 			}
 		}
 	}
-	if len(bags) != 4 { // 15 s have passed
-		t.Errorf("files %v, want 4", bags)
+	if len(names) != 4 { // 15 s have passed
+		t.Errorf("files %v, want 4", names)
 	}
 }

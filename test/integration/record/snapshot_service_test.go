@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // TestSnapshotByService: rosservice takes snapshots beside a recording and without one,
@@ -18,7 +20,7 @@ func TestSnapshotByService(t *testing.T) {
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "gomaster")
 	g.StdSrvs()
-	only, beside := g.Flood("/only", 100_000), g.Flood("/beside", 100_000)
+	only, beside := peers.NewFlood(g, "/only", 100_000), peers.NewFlood(g, "/beside", 100_000)
 	g.Start("rostopic", "pub", "/map", "std_msgs/String", "data: map").Printed("publishing and latching")
 	recorders := []*harness.Process{
 		snapshotting(g, "/only", "/map", "--snapshot", "-O", "only", "__name:=only"),
@@ -56,8 +58,8 @@ func TestSnapshotByService(t *testing.T) {
 	if out := recorders[1].Out.String(); strings.Contains(out, "no publisher was seen") {
 		t.Errorf("a topic is listed that nobody asked for or publishes:\n%s", out)
 	}
-	for name, topic := range map[string]string{"only.bag": "/only", "only_1.bag": "/only", "run_snapshot_" + g.Bags("run_snapshot_")[0]: "/beside"} {
-		if topics := harness.Read(t, filepath.Join(g.Dir, name)); topics[topic] == nil || topics["/map"] == nil {
+	for name, topic := range map[string]string{"only.bag": "/only", "only_1.bag": "/only", "run_snapshot_" + bags.Names(g, "run_snapshot_")[0]: "/beside"} {
+		if topics := bags.Read(t, filepath.Join(g.Dir, name)); topics[topic] == nil || topics["/map"] == nil {
 			t.Errorf("%s: want %s and /map, there are %d topics", name, topic, len(topics))
 		}
 	}
@@ -70,11 +72,11 @@ func TestTriggerIsRecorded(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	rec := snapshotting(g, "-a", "--snapshot-beside", "-O", "run")
 	g.Start("rostopic", "pub", "/snapshot_trigger", "std_msgs/Empty") // latched, until the end
-	g.Eventually("a snapshot", func() bool { return len(g.Bags("run_snapshot_")) == 1 })
+	g.Eventually("a snapshot", func() bool { return len(bags.Names(g, "run_snapshot_")) == 1 })
 	recorded(g, "run.bag", 1, "/snapshot_trigger")
 	rec.Stop()
 	harness.Contains(t, rec.Out.String(), "/snapshot_trigger", "snapshots: 1, ")
-	if topic := harness.Read(t, filepath.Join(g.Dir, "run.bag"))["/snapshot_trigger"]; topic == nil || len(topic.Messages) != 1 {
+	if topic := bags.Read(t, filepath.Join(g.Dir, "run.bag"))["/snapshot_trigger"]; topic == nil || len(topic.Messages) != 1 {
 		t.Errorf("the bag holds %v of the trigger", topic)
 	}
 }
@@ -85,7 +87,7 @@ func TestNoServices(t *testing.T) {
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "gomaster")
 	rec := g.Record("/t", "-O", "out", "--no-services", "__name:=rec")
-	g.Flood("/t", 100).WaitSent(10)
+	peers.NewFlood(g, "/t", 100).WaitSent(10)
 	for _, tool := range []string{"rosservice", "rostopic"} {
 		if out := g.Run(tool, "list"); strings.Contains(out, "/rec/") {
 			t.Errorf("%s list:\n%s", tool, out)

@@ -16,6 +16,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 	"github.com/gorosbag/gorosbag/test/load"
 )
 
@@ -35,10 +37,10 @@ func TestSnapshotForROS(t *testing.T) {
 		g.Start("rostopic", "pub", "/tf_static", "tf2_msgs/TFMessage", "transforms: []").Printed("publishing and latching")
 		rec := snapshotting(g, "-a", "-x", "/rosout.*", "--snapshot", "--pre-roll", "1", "-O", "snap")
 		rec.Printed(`"/tf_static"`)
-		f := g.Flood("/t", 100_000)
+		f := peers.NewFlood(g, "/t", 100_000)
 		stalls := g.Stalls(rec)
 		f.WaitSent(350)
-		if names := g.Bags("snap"); len(names) != 0 {
+		if names := bags.Names(g, "snap"); len(names) != 0 {
 			t.Errorf("without a trigger there are %v", names)
 		}
 		trigger := map[string]func(){
@@ -51,12 +53,12 @@ func TestSnapshotForROS(t *testing.T) {
 			info := g.Run("rosbag", "info", name)
 			harness.Contains(t, info, "/tf_static", "tf2_msgs/TFMessage", "/t ")
 			g.Run("gobag", "check", name)
-			for _, d := range g.Dump(name) {
+			for _, d := range bags.Dump(g, name) {
 				if n := len(d.Messages); d.Topic == "/tf_static" && (n != 1 || d.Header["latching"] != "1" || !strings.HasPrefix(d.Header["callerid"], "/rostopic")) {
 					t.Errorf("%s: %d messages of /tf_static with %v", name, n, d.Header)
 				}
 			}
-			m := harness.Read(t, filepath.Join(g.Dir, name))["/t"].Messages
+			m := bags.Read(t, filepath.Join(g.Dir, name))["/t"].Messages
 			still := stalls() // what is sent or read late comes at once
 			stalls = g.Stalls(rec)
 			if span := m[len(m)-1].Time.Sub(m[0].Time); span > 1010*time.Millisecond+still || span < 500*time.Millisecond-still {
@@ -103,7 +105,7 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 	const snapshots = 12
 	for n := range snapshots {
 		rec.Signal(syscall.SIGUSR1)
-		g.Eventually(fmt.Sprintf("%d snapshots", n+1), func() bool { return len(g.Bags("out_snapshot_")) == n+1 })
+		g.Eventually(fmt.Sprintf("%d snapshots", n+1), func() bool { return len(bags.Names(g, "out_snapshot_")) == n+1 })
 	}
 	select {
 	case <-sent:
@@ -111,13 +113,13 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec.Signal(syscall.SIGUSR1)
-	g.Eventually("the last snapshot", func() bool { return len(g.Bags("out_snapshot_")) == snapshots+1 })
+	g.Eventually("the last snapshot", func() bool { return len(bags.Names(g, "out_snapshot_")) == snapshots+1 })
 	rec.Stop()
 	close(stopped)
 	seen := make([]int, messages)
-	for _, name := range g.Bags("out_snapshot_") {
+	for _, name := range bags.Names(g, "out_snapshot_") {
 		last := -1
-		if topic := harness.Read(t, filepath.Join(g.Dir, "out_snapshot_"+name))["/t"]; topic != nil {
+		if topic := bags.Read(t, filepath.Join(g.Dir, "out_snapshot_"+name))["/t"]; topic != nil {
 			for _, m := range topic.Messages {
 				n := int(m.Data[4]) | int(m.Data[5])<<8
 				if last >= 0 && n != last+1 {
@@ -133,7 +135,7 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 			t.Fatalf("message %d is %d times in the snapshots", n, times)
 		}
 	}
-	if n := len(harness.Read(t, filepath.Join(g.Dir, "out.bag"))["/t"].Messages); n != messages {
+	if n := len(bags.Read(t, filepath.Join(g.Dir, "out.bag"))["/t"].Messages); n != messages {
 		t.Errorf("%d of %d messages in the recording", n, messages)
 	}
 	harness.Contains(t, rec.Out.String(), "snapshots: 13, ", "lost: none")
@@ -142,7 +144,7 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 // triggers offers the topic of triggers.
 func triggers(g *harness.Graph) *tcpros.Publication {
 	g.T.Helper()
-	p, err := g.Node("stuck").Advertise(tcpros.AdvertiseOptions{Topic: "/snapshot_trigger", Type: "std_msgs/Empty", MD5Sum: "d41d8cd98f00b204e9800998ecf8427e"})
+	p, err := peers.Node(g, "stuck").Advertise(tcpros.AdvertiseOptions{Topic: "/snapshot_trigger", Type: "std_msgs/Empty", MD5Sum: "d41d8cd98f00b204e9800998ecf8427e"})
 	if err != nil {
 		g.T.Fatal(err)
 	}
@@ -155,7 +157,7 @@ func triggers(g *harness.Graph) *tcpros.Publication {
 func TestTriggerFlood(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	f := g.Flood("/t", 100_000)
+	f := peers.NewFlood(g, "/t", 100_000)
 	rec := snapshotting(g, "/t", "--snapshot-beside", "--pre-roll", "0.1", "-O", "out")
 	f.WaitSent(20)
 	stuck := triggers(g).Source(false)
@@ -190,10 +192,10 @@ func TestTriggerFlood(t *testing.T) {
 			}
 			sum += n
 		}
-		return sum >= count || len(g.Bags("out_snapshot_")) > 100
+		return sum >= count || len(bags.Names(g, "out_snapshot_")) > 100
 	})
 	rec.Stop()
-	bags, took := len(g.Bags("out_snapshot_")), time.Since(start)
+	bags, took := len(bags.Names(g, "out_snapshot_")), time.Since(start)
 	t.Logf("%d snapshots in %v, %d files open before and at most %d during that", bags, took, before, most)
 	if bags > burst+1+int(took/time.Second) {
 		t.Errorf("%d snapshots in %v", bags, took)
@@ -228,15 +230,15 @@ func TestSnapshotKeepsLatched(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	latch := func(node, topic string) func(text string) {
-		s := g.Advertise(g.Node(node), topic, true).Source(true)
-		return func(text string) { s.Publish(harness.StringFrame(text)) }
+		s := peers.Advertise(g, peers.Node(g, node), topic, true).Source(true)
+		return func(text string) { s.Publish(peers.StringFrame(text)) }
 	}
 	server, base, arm := latch("server", "/map"), latch("base", "/tf_static"), latch("arm", "/tf_static")
 	server("map")
 	base("base")
 	arm("arm")
 	rec := snapshotting(g, "/map", "/tf_static", "/t", "--snapshot-beside", "--pre-roll", "0.5", "-O", "run", "__name:=rec")
-	f := g.Flood("/t", 100_000)
+	f := peers.NewFlood(g, "/t", 100_000)
 	recorded(g, "run.bag", 1, "/map", "/t")
 	recorded(g, "run.bag", 2, "/tf_static")
 	const rounds = 20
@@ -248,10 +250,10 @@ func TestSnapshotKeepsLatched(t *testing.T) {
 			f.WaitSent(f.Sent.Load() + 5)
 		}
 		rec.Signal(syscall.SIGUSR1)
-		g.Eventually("a snapshot", func() bool { return len(g.Bags("run_snapshot_")) == round })
-		names := g.Bags("run_snapshot_")
+		g.Eventually("a snapshot", func() bool { return len(bags.Names(g, "run_snapshot_")) == round })
+		names := bags.Names(g, "run_snapshot_")
 		path := filepath.Join(g.Dir, "run_snapshot_"+names[len(names)-1])
-		snapshot := harness.ReadLatched(t, path)
+		snapshot := bags.ReadLatched(t, path)
 		within := 0
 		for _, m := range snapshot.Messages {
 			if m.Conn.Topic == "/map" && snapshot.Start.Before(m.Time) {
@@ -260,13 +262,13 @@ func TestSnapshotKeepsLatched(t *testing.T) {
 		}
 		if within == 2 {
 			rec.Stop()
-			whole := harness.ReadLatched(t, filepath.Join(g.Dir, "run.bag"))
+			whole := bags.ReadLatched(t, filepath.Join(g.Dir, "run.bag"))
 			const after = time.Millisecond // a message at the start itself comes when play goes on
 			want := whole.At(snapshot.Start.Add(after))
 			if len(want) != 3 {
 				t.Fatalf("%d publishers have latched something", len(want))
 			}
-			harness.NewGraph(t, "gomaster").WaitForLatched(path, after, whole.Topics(), want) // without the publishers
+			bags.WaitForLatched(harness.NewGraph(t, "gomaster"), path, after, whole.Topics(), want) // without the publishers
 			return
 		}
 		if round == rounds { // else the machine has stood still between the messages and the trigger

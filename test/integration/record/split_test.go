@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // TestSplitLosesNothing: the files together hold every message once, in order.
@@ -16,18 +18,18 @@ func TestSplitLosesNothing(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	const messages = 400
-	f := g.Flood("/t", messages)
+	f := peers.NewFlood(g, "/t", messages)
 	rec := g.Record("/t", "-O", "out", "--split", "--duration", "0.5", "--overflow=block")
 	f.WaitDone()
 	rec.Stop()
-	names := g.Bags("out")
+	names := bags.Names(g, "out")
 	if len(names) < 3 { // 8, unless the machine has stood still
 		t.Fatalf("files: %v", names)
 	}
 	n := 0
 	for i := range names {
 		name := filepath.Join(g.Dir, "out_"+strconv.Itoa(i)+".bag")
-		topic := harness.Read(t, name)["/t"]
+		topic := bags.Read(t, name)["/t"]
 		if topic == nil {
 			continue
 		}
@@ -53,13 +55,13 @@ func TestSplitMerged(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	const messages = 300
 	for _, name := range []string{"server", "arm"} {
-		g.Advertise(g.Node(name), "/latched", true).Source(true).Publish(harness.StringFrame(name))
+		peers.Advertise(g, peers.Node(g, name), "/latched", true).Source(true).Publish(peers.StringFrame(name))
 	}
-	f := g.Flood("/t", messages)
+	f := peers.NewFlood(g, "/t", messages)
 	rec := g.Record("/t", "/latched", "-O", "out", "--split", "--duration", "0.5", "--overflow=block", "--note", "robot=r1")
 	f.WaitDone()
 	rec.Stop()
-	names := g.Bags("out")
+	names := bags.Names(g, "out")
 	if len(names) < 3 {
 		t.Fatalf("files: %v", names)
 	}
@@ -74,7 +76,7 @@ func TestSplitMerged(t *testing.T) {
 	if out := g.Run("gobag", merge...); !strings.Contains(out, " repeated latched messages left out") {
 		t.Errorf("gobag %v:\n%s", merge, out)
 	}
-	got := harness.Read(t, filepath.Join(g.Dir, "merged.bag"))
+	got := bags.Read(t, filepath.Join(g.Dir, "merged.bag"))
 	for topic, want := range map[string]int{"/t": messages, "/latched": 2, "/metadata": 1} {
 		if got[topic] == nil || len(got[topic].Messages) != want {
 			t.Errorf("%s: want %d messages of %+v", topic, want, got[topic])
@@ -104,7 +106,7 @@ func TestSplitBesideStock(t *testing.T) {
 	// same for both.
 	for _, who := range []string{"ours", "theirs"} {
 		var left []int
-		for _, name := range g.Bags(who) {
+		for _, name := range bags.Names(g, who) {
 			n, err := strconv.Atoi(strings.Trim(name, "_.bag"))
 			if err != nil {
 				t.Fatal(err)
@@ -116,9 +118,9 @@ func TestSplitBesideStock(t *testing.T) {
 			t.Errorf("%s left files %v, want three in a row, of which the last is at least the sixth", who, left)
 		}
 	}
-	for _, name := range g.Bags("ours") {
+	for _, name := range bags.Names(g, "ours") {
 		found := false
-		for _, d := range g.Dump("ours" + name) {
+		for _, d := range bags.Dump(g, "ours"+name) {
 			if d.Topic != "/latched" {
 				continue
 			}
@@ -142,7 +144,7 @@ func TestMinSpace(t *testing.T) {
 	if want := "Less than 100000G of space free on disk with m1.bag.active. Disabling recording."; !strings.Contains(rec.Out.String(), want) {
 		t.Errorf("no %q in:\n%s", want, rec.Out.String())
 	}
-	if left := g.Bags("m1"); len(left) != 0 {
+	if left := bags.Names(g, "m1"); len(left) != 0 {
 		t.Errorf("left: %v", left)
 	}
 }
@@ -151,7 +153,7 @@ func TestMinSpace(t *testing.T) {
 func TestSizeEnds(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.Start("goplay", harness.DemoBag(t), "--loop", "--quiet", "--rate", "20")
+	g.Start("goplay", bags.Demo(t), "--loop", "--quiet", "--rate", "20")
 	rec := g.Record("-a", "-O", "out", "--size", "1")
 	if code := rec.Wait(); code != 0 {
 		t.Errorf("exit code %d:\n%s", code, rec.Out.String())
@@ -166,13 +168,13 @@ func TestSplitAt(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	const messages = 600
-	f := g.Flood("/t", messages)
+	f := peers.NewFlood(g, "/t", messages)
 	rec := g.Record("/t", "--split-at", "1s", "--name-template", "day_%Y_{split}", "--max-bytes", "1G", "--overflow=block")
 	f.WaitDone()
 	rec.Stop()
-	n, names := 0, g.Bags("day_")
+	n, names := 0, bags.Names(g, "day_")
 	for _, name := range names {
-		topic := harness.Read(t, filepath.Join(g.Dir, "day_"+name))["/t"]
+		topic := bags.Read(t, filepath.Join(g.Dir, "day_"+name))["/t"]
 		if topic == nil {
 			continue
 		}

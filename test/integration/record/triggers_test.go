@@ -11,6 +11,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // speaker publishes texts that steer a recording.
@@ -22,7 +24,7 @@ type speaker struct {
 
 func newSpeaker(g *harness.Graph, topic string) *speaker {
 	g.T.Helper()
-	pub := g.Advertise(g.Node("speaker"), topic, false)
+	pub := peers.Advertise(g, peers.Node(g, "speaker"), topic, false)
 	return &speaker{g, pub, pub.Source(false)}
 }
 
@@ -34,14 +36,14 @@ func (s *speaker) linked() {
 
 func (s *speaker) say(texts ...string) {
 	for _, text := range texts {
-		s.source.Publish(harness.StringFrame(text))
+		s.source.Publish(peers.StringFrame(text))
 	}
 }
 
 // texts returns what a bag holds of a topic of type std_msgs/String.
 func texts(t *testing.T, path, topic string) (all []string) {
 	t.Helper()
-	if found := harness.Read(t, path)[topic]; found != nil {
+	if found := bags.Read(t, path)[topic]; found != nil {
 		for _, m := range found.Messages {
 			all = append(all, string(m.Data[4:]))
 		}
@@ -60,21 +62,21 @@ func TestTriggersStartAndStop(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	s := newSpeaker(g, "/state")
-	n := g.Node("map")
-	latched := g.Advertise(n, "/map", true)
-	latched.Source(true).Publish(harness.StringFrame("the map"))
+	n := peers.Node(g, "map")
+	latched := peers.Advertise(g, n, "/map", true)
+	latched.Source(true).Publish(peers.StringFrame("the map"))
 	rec := g.Start("gorecord", "/state", "/map", "-O", "run", "--start-on", when("state", "go"), "--stop-on", when("/state", "halt"), "--trigger-pause", "0.000001")
 	s.linked()
 	g.Eventually("/map is linked", func() bool { return latched.Subscribers() == 1 })
 	s.say("idle")
-	if names := g.Bags("run"); len(names) > 0 {
+	if names := bags.Names(g, "run"); len(names) > 0 {
 		t.Errorf("files before the first start: %v", names)
 	}
 	for _, name := range []string{"run.bag", "run_1.bag"} {
 		s.say("go")
 		rec.Printed(`Recording to {"file": "` + name + `"}`)
 		g.Eventually("the mark of "+name, func() bool {
-			return strings.Count(rec.Out.String(), `Mark {"text": "start-on: `) == len(g.Bags("run"))+1
+			return strings.Count(rec.Out.String(), `Mark {"text": "start-on: `) == len(bags.Names(g, "run"))+1
 		})
 		s.say("on the way", "halt")
 		g.Closed(name)
@@ -129,7 +131,7 @@ func TestTriggersMarkPinSnapshot(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	s := newSpeaker(g, "/state")
-	n := g.Node("splitter")
+	n := peers.Node(g, "splitter")
 	rec := g.Record("/state", "-O", "run", "--split", "--max-splits=1", "--snapshot-beside", "__name:=rec",
 		"--mark-on", when("/state", "mark"), "--pin-on", when("/state", "pin"), "--snapshot-on", when("/state", "snap"), "--trigger-pause", "1h")
 	s.linked()
@@ -163,7 +165,7 @@ func TestTriggersMarkPinSnapshot(t *testing.T) {
 		t.Errorf("the pinned bag: %v", err)
 	}
 	snapshots := 0
-	for _, name := range g.Bags("") {
+	for _, name := range bags.Names(g, "") {
 		marks := texts(t, filepath.Join(g.Dir, name), marksTopic)
 		switch {
 		case name == "run_0.bag":
@@ -178,7 +180,7 @@ func TestTriggersMarkPinSnapshot(t *testing.T) {
 		}
 	}
 	if snapshots != 1 {
-		t.Errorf("%d snapshots in %v", snapshots, g.Bags(""))
+		t.Errorf("%d snapshots in %v", snapshots, bags.Names(g, ""))
 	}
 }
 
@@ -196,7 +198,7 @@ func TestTriggerOnDiagnostics(t *testing.T) {
 		`"field": "m.staus", "reason": "diagnostic_msgs/DiagnosticArray has no field \"staus\": it has header, status"}`)
 	g.Eventually("two marks", func() bool { return strings.Count(rec.Out.String(), `Mark {"text": "mark-on: `) >= 2 })
 	rec.Stop()
-	topics := harness.Read(t, filepath.Join(g.Dir, "run.bag"))
+	topics := bags.Read(t, filepath.Join(g.Dir, "run.bag"))
 	var turned []rosbag.Time
 	bad := false
 	for _, m := range topics["/diagnostics"].Messages {
@@ -260,7 +262,7 @@ func TestWrongTriggers(t *testing.T) {
 	} {
 		g.Start("gorecord", append(test.args, "-O", "out")...).Ended(1, test.want)
 	}
-	if names := g.Bags("out"); len(names) > 0 {
+	if names := bags.Names(g, "out"); len(names) > 0 {
 		t.Errorf("files: %v", names)
 	}
 	rec := g.Record("--type", "std_msgs/String", "-O", "silent", "--mark-on", `topic == "/nobody"`)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // numberBox takes the numbered strings of sender.cpp.
@@ -152,7 +153,7 @@ func TestUDPROS(t *testing.T) {
 				t.Skip("the kernel has no room for a message of 1 MB: net.core.rmem_max is below 2 MiB")
 			}
 			b := &numberBox{bytes: tt.bytes}
-			n := g.Node("udp")
+			n := peers.Node(g, "udp")
 			receiveUDP(g, n, "/t", b)
 			stalls := g.Stalls()
 			p := g.Start(sender, "/t", strconv.Itoa(tt.bytes), strconv.Itoa(tt.messages), strconv.Itoa(tt.hz))
@@ -180,7 +181,7 @@ func TestUDPROS(t *testing.T) {
 	}
 	t.Run("overflow", func(t *testing.T) {
 		b := &numberBox{bytes: 200_000, block: make(chan struct{})}
-		receiveUDP(g, g.Node("udp"), "/t", b)
+		receiveUDP(g, peers.Node(g, "udp"), "/t", b)
 		const messages = 200
 		p := g.Start(sender, "/t", "200000", strconv.Itoa(messages), "50")
 		g.Eventually("the link", func() bool { return len(b.links()) == 1 })
@@ -216,7 +217,7 @@ func TestUDPROSRest(t *testing.T) {
 	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
 		sender := compile(g, "sender.cpp")
 		b := &numberBox{bytes: 50}
-		s := receiveUDP(g, g.Node("udp"), "/t", b)
+		s := receiveUDP(g, peers.Node(g, "udp"), "/t", b)
 		p := g.Start(sender, "/t", "50", "0", "0")
 		g.Eventually("the latched message", func() bool { return b.last() == 0 })
 		start := time.Now()
@@ -238,7 +239,7 @@ func TestUDPROSWithRospy(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	var mu sync.Mutex
 	var got []string
-	_, err := g.Node("udp").Subscribe(tcpros.SubscribeOptions{Topic: "/p", UDP: true, Open: func(i tcpros.LinkInfo) (tcpros.LinkSink, error) {
+	_, err := peers.Node(g, "udp").Subscribe(tcpros.SubscribeOptions{Topic: "/p", UDP: true, Open: func(i tcpros.LinkInfo) (tcpros.LinkSink, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		got = append(got, i.Transport)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // TestBind checks that the programs listen where they are told, and nowhere else:
@@ -26,7 +27,7 @@ func TestBind(t *testing.T) {
 		{"gorecord", []string{"gorecord", "-a", "-O", "nowhere"}, "127.0.0.1"},
 		{"gorecord told", []string{"gorecord", "-a", "-O", "told", "--bind", "127.0.0.2"}, "127.0.0.2"},
 		{"gorecord all", []string{"gorecord", "-a", "-O", "all", "--bind=0.0.0.0"}, "0.0.0.0"},
-		{"goplay told", []string{"goplay", "--pause", "--bind", "127.0.0.2", harness.DemoBag(t)}, "127.0.0.2"},
+		{"goplay told", []string{"goplay", "--pause", "--bind", "127.0.0.2", bags.Demo(t)}, "127.0.0.2"},
 	} {
 		p := g.Start(tt.args[0], tt.args[1:]...)
 		var got []string
@@ -84,7 +85,7 @@ func TestNotReached(t *testing.T) {
 	t.Parallel()
 	harness.Long(t, "waits for two looks at the master's list, ten seconds apart, and for what changes between them")
 	g := harness.NewGraph(t, "gomaster")
-	g.Start("goplay", harness.DemoBag(t), "--loop", "--quiet", "--topics", "/odom")
+	g.Start("goplay", bags.Demo(t), "--loop", "--quiet", "--topics", "/odom")
 	cmd := g.Command("gorecord", "/odom", "-O", "out", "--bind", "127.0.0.1")
 	cmd.Env = append(cmd.Env, "ROS_IP=127.0.0.9")
 	rec := g.Launch("gorecord", cmd)
@@ -97,7 +98,7 @@ func TestNotReached(t *testing.T) {
 	for !strings.Contains(rec.Out.String(), "the master does not get through to this node") {
 		select {
 		case <-comes.C:
-			g.Start("goplay", harness.DemoBag(t), "--loop", "--quiet", "--topics", "/odom")
+			g.Start("goplay", bags.Demo(t), "--loop", "--quiet", "--topics", "/odom")
 		case <-deadline:
 			t.Fatal("nothing is said")
 		}

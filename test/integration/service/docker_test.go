@@ -17,6 +17,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/testproc"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // maxImageBytes is what an image may hold, unpacked: ADR 0101.
@@ -172,7 +173,7 @@ const (
 // took part.
 func sameAsDemo(t *testing.T, path string) {
 	t.Helper()
-	r := harness.SameTopics(t, harness.DemoBag(t), path, func(c *rosbag.Connection) bool {
+	r := bags.SameTopics(t, bags.Demo(t), path, func(c *rosbag.Connection) bool {
 		return !strings.HasPrefix(c.Topic, "/rosout") && !strings.HasSuffix(c.Topic, "/status")
 	})
 	if r.Compared != 2163 {
@@ -345,7 +346,7 @@ func TestComposeMasterAway(t *testing.T) {
 	files := c.bags()
 	checkBags(t, files)
 	late := 0
-	for name, topic := range harness.Read(t, files[0]) {
+	for name, topic := range bags.Read(t, files[0]) {
 		if strings.HasPrefix(name, "/late/") {
 			late += len(topic.Messages)
 		}

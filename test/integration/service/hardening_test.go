@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // service is what the test asks of a service in docker-compose.yml.
@@ -87,7 +88,7 @@ func withDefaults(text string) string {
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.Flood("/t", 100_000).WaitSent(0)
+	peers.NewFlood(g, "/t", 100_000).WaitSent(0)
 	rec := g.Command("gorecord", "/t", "-O", "out", "--snapshot-beside")
 	cmd := g.Command("/bin/sh", append([]string{"-c", `umask 000; exec "$@"`, "sh"}, rec.Args...)...)
 	p := g.Launch("gorecord", cmd)

@@ -13,6 +13,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // manager collects what a service tells systemd.
@@ -88,7 +90,7 @@ func TestSystemdHearsRecord(t *testing.T) {
 	}
 	g.StartMaster()
 	g.Eventually("it is ready", func() bool { return m.heard("READY=1") })
-	g.Talk("one", "/chatter")
+	peers.Talk(g, "one", "/chatter")
 	g.Eventually("it says what it does", func() bool { // of /chatter, and of its own /rosout
 		return m.heard("STATUS=recording 2 topics, ", "MiB/s, 0 messages lost, ", " in x.bag", "WATCHDOG=1")
 	})
@@ -103,7 +105,7 @@ func TestSystemdHearsPlay(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	m := newManager(t)
-	p := m.start(g, "goplay", "--loop", harness.DemoBag(t))
+	p := m.start(g, "goplay", "--loop", bags.Demo(t))
 	g.Eventually("it is ready", func() bool { return m.heard("READY=1", "WATCHDOG=1") })
 	g.Eventually("it plays", func() bool { return m.heard("STATUS=playing, ", " at rate 1, ", "0 messages dropped") })
 	p.Signal(syscall.SIGTERM)
@@ -118,13 +120,13 @@ func TestSystemdHearsPlay(t *testing.T) {
 func TestRemoteShutdownRefused(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
-		"gorecord": {"-a", "-O", "x"}, "goplay": {"--loop", "--keep-alive", harness.DemoBag(t)},
+		"gorecord": {"-a", "-O", "x"}, "goplay": {"--loop", "--keep-alive", bags.Demo(t)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "gomaster")
 			p := g.Start(name, append(args, "--allow-remote-shutdown=false", "__name:=service")...)
-			other := g.Node("other")
+			other := peers.Node(g, "other")
 			var uri string
 			g.Eventually("it is registered", func() (ok bool) {
 				var err error
@@ -203,7 +205,7 @@ func TestWrongConfig(t *testing.T) {
 	if err := os.WriteFile(path, []byte("all: true\nmax_byte: 5G\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, args := range map[string][]string{"gorecord": {"-a"}, "goplay": {harness.DemoBag(t)}} {
+	for name, args := range map[string][]string{"gorecord": {"-a"}, "goplay": {bags.Demo(t)}} {
 		out, err := g.Command(name, append(args, "--config", path)...).CombinedOutput()
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || exit.ExitCode() != 1 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // TestOwners: a recorder that runs as another user than the owner of its directory, as in a
@@ -115,7 +116,7 @@ func TestAddressOfAnotherMachine(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	g.Env = append(g.Env, "ROS_IP=10.99.99.99", "ROS_HOSTNAME=")
-	for _, args := range [][]string{{"gorecord", "/t", "-O", "x"}, {"goplay", "--pause", harness.DemoBag(t)}} {
+	for _, args := range [][]string{{"gorecord", "/t", "-O", "x"}, {"goplay", "--pause", bags.Demo(t)}} {
 		p := g.Start(args[0], args[1:]...)
 		p.Printed("none of this machine")
 		g.Eventually(args[0]+" listens on all addresses", func() bool {

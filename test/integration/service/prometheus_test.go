@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/testproc"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // monitoring is where the files for Prometheus and Grafana are.
@@ -39,7 +40,7 @@ func TestMonitoredMetrics(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	host := "127.0.0.1:" + harness.FreePort(t)
 	rec := g.Record("/silent", "/t", "-O", "out", "--upload=file://"+t.TempDir(), "--http="+host)
-	g.Flood("/t", 1000).WaitSent(5)
+	peers.NewFlood(g, "/t", 1000).WaitSent(5)
 	_, _, text := ask(t, "GET", "http://"+host+"/metrics", "")
 	served := map[string]bool{"up": true}
 	for _, m := range regexp.MustCompile(`(?m)^([a-z_]+)[ {]`).FindAllStringSubmatch(text, -1) {

@@ -17,6 +17,9 @@ import (
 
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
+	"github.com/gorosbag/gorosbag/test/integration/harness/s3"
 	"github.com/gorosbag/gorosbag/test/load"
 )
 
@@ -43,12 +46,12 @@ func soakTime(t *testing.T) time.Duration {
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	length := soakTime(t)
-	store, g := harness.NewS3(t), harness.NewGraph(t, "gomaster")
+	store, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	store.RefuseOneOf(3)
 	s := &soak{g: g, web: "127.0.0.1:" + harness.FreePort(t), sent: map[string]int{}, period: max(length/30, 5*time.Second)}
 	s.recorder = uploader(g, store, "-a", "-O", "out", "--split", "--duration", "2", "--snapshot-beside", "--pre-roll", "3s", "-b", "64",
 		"--http", s.web, "--upload-wait", "5m", "__name:=rec")
-	s.steady(g.Node("steady"))
+	s.steady(peers.Node(g, "steady"))
 
 	topics := max(int(length/(12*time.Second)), 2) // all of them come and go before the first measurement
 	begin, first := time.Now(), usage{}
@@ -105,7 +108,7 @@ func (s *soak) now(name string, every time.Duration, action func()) {
 
 // steady publishes numbered messages a hundred times a second until stopSteady is called.
 func (s *soak) steady(n *tcpros.Node) {
-	pub := s.g.Advertise(n, "/steady", false)
+	pub := peers.Advertise(s.g, n, "/steady", false)
 	s.g.Eventually("the recorder listens to /steady", func() bool { return pub.Subscribers() > 0 })
 	source := pub.Source(false)
 	stop, done := make(chan struct{}), make(chan struct{})
@@ -120,7 +123,7 @@ func (s *soak) steady(n *tcpros.Node) {
 				return
 			}
 			s.hold.Lock()
-			source.Publish(harness.StringFrame(fmt.Sprintf("%06d%0900d", s.sent["/steady"], 0)))
+			source.Publish(peers.StringFrame(fmt.Sprintf("%06d%0900d", s.sent["/steady"], 0)))
 			s.sent["/steady"]++
 			s.hold.Unlock()
 		}
@@ -258,7 +261,7 @@ func (s *soak) checkState() {
 }
 
 // checkBags checks that the bags hold what was sent, and the store the bags.
-func (s *soak) checkBags(store *harness.S3Server) {
+func (s *soak) checkBags(store *s3.Server) {
 	s.g.T.Helper()
 	names, err := filepath.Glob(filepath.Join(s.g.Dir, "out*.bag"))
 	if err != nil {
@@ -275,7 +278,7 @@ func (s *soak) checkBags(store *harness.S3Server) {
 			snapshots++
 			continue
 		}
-		for topic, messages := range harness.Read(s.g.T, name) {
+		for topic, messages := range bags.Read(s.g.T, name) {
 			got[topic] += len(messages.Messages)
 		}
 	}

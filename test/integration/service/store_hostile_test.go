@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // forgetfulStore takes objects, and lists them without the times that belong there.
@@ -52,7 +54,7 @@ func TestStoreForgetful(t *testing.T) {
 	server := httptest.NewServer(fake)
 	t.Cleanup(server.Close)
 	rec, _ := storeRecorder(g, "s3://bags/robot?endpoint="+server.URL, []string{"AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b"}, "-O", "out", "--split", "--duration", "1s", "--upload-wait", "0s")
-	f := g.Flood("/t", 1000)
+	f := peers.NewFlood(g, "/t", 1000)
 	harness.Eventually(t, "the store is asked for its summaries", func() bool {
 		fake.mu.Lock()
 		defer fake.mu.Unlock()
@@ -69,12 +71,12 @@ func TestStoreForgetful(t *testing.T) {
 func checkWhole(g *harness.Graph, topic string, want int) {
 	g.T.Helper()
 	n := 0
-	for _, name := range g.Bags("out") {
+	for _, name := range bags.Names(g, "out") {
 		if strings.HasSuffix(name, ".active") {
 			g.T.Errorf("out%s is left", name)
 			continue
 		}
-		if found := harness.Read(g.T, filepath.Join(g.Dir, "out"+name))[topic]; found != nil {
+		if found := bags.Read(g.T, filepath.Join(g.Dir, "out"+name))[topic]; found != nil {
 			n += len(found.Messages)
 		}
 	}

@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
+	"github.com/gorosbag/gorosbag/test/integration/harness/s3"
 )
 
 // storeHealth is what a recorder says of its store.
@@ -59,7 +62,7 @@ func storeRecorder(g *harness.Graph, url string, env []string, args ...string) (
 // what to do about it, and the recording begins regardless.
 func TestStoreChecked(t *testing.T) {
 	t.Parallel()
-	s, g := harness.NewS3(t), harness.NewGraph(t, "gomaster")
+	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	nobody := []string{"AWS_ACCESS_KEY_ID=", "AWS_SECRET_ACCESS_KEY=", "AWS_EC2_METADATA_DISABLED=true", "AWS_CONFIG_FILE=" + os.DevNull, "AWS_SHARED_CREDENTIALS_FILE=" + os.DevNull}
 	for _, test := range []struct {
 		name, url  string
@@ -69,7 +72,7 @@ func TestStoreChecked(t *testing.T) {
 		not        string
 	}{
 		{"good", s.At("robot"), s.Environment(), "ok", "The store takes uploads", "", "not checked"},
-		{"wrong secret", s.At("robot"), []string{"AWS_ACCESS_KEY_ID=" + harness.S3User, "AWS_SECRET_ACCESS_KEY=wrong"}, "failing", "The store refuses uploads", "the secret is wrong: check AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID"},
+		{"wrong secret", s.At("robot"), []string{"AWS_ACCESS_KEY_ID=" + s3.User, "AWS_SECRET_ACCESS_KEY=wrong"}, "failing", "The store refuses uploads", "the secret is wrong: check AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID"},
 		{"wrong key", s.At("robot"), []string{"AWS_ACCESS_KEY_ID=nobody", "AWS_SECRET_ACCESS_KEY=wrong"}, "failing", "The store refuses uploads", "the store does not know this key: check AWS_ACCESS_KEY_ID", ""},
 		{"no credentials", s.At("robot"), nobody, "failing", "The store refuses uploads", "no credentials were found: set AWS_ACCESS_KEY_ID", ""},
 		{"no bucket", strings.Replace(s.At("robot"), "s3://bags", "s3://nothing", 1), s.Environment(), "failing", "The store refuses uploads", "make the bucket first", ""},
@@ -96,7 +99,7 @@ func TestStoreChecked(t *testing.T) {
 // can be.
 func TestStoreAway(t *testing.T) {
 	t.Parallel()
-	s, g := harness.NewS3(t), harness.NewGraph(t, "gomaster")
+	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	s.Kill()
 	rec, health := storeRecorder(g, s.At("robot"), s.Environment(), "-O", "out")
 	health.is("unreachable", "")
@@ -110,19 +113,19 @@ func TestStoreAway(t *testing.T) {
 // TestStoreSlow: neither a slow store nor one that hangs delays the recording or its end.
 func TestStoreSlow(t *testing.T) {
 	t.Parallel()
-	s, g := harness.NewS3(t), harness.NewGraph(t, "gomaster")
+	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	s.Delay(300 * time.Millisecond)
 	rec, health := storeRecorder(g, s.At("robot"), s.Environment(), "-O", "slow")
 	health.is("ok", "")
 	rec.Stop()
 	s.Freeze()
-	f := g.Flood("/t", 100)
+	f := peers.NewFlood(g, "/t", 100)
 	rec, health = storeRecorder(g, s.At("robot"), s.Environment(), "-O", "hangs", "--upload-wait", "0s")
 	health.is("unchecked", "")
 	harness.Eventually(t, "the check waits", s.Waiting)
 	f.WaitDone()
 	rec.Stop()
-	if topic := harness.Read(t, filepath.Join(g.Dir, "hangs.bag"))["/t"]; topic == nil || len(topic.Messages) != 100 {
+	if topic := bags.Read(t, filepath.Join(g.Dir, "hangs.bag"))["/t"]; topic == nil || len(topic.Messages) != 100 {
 		t.Errorf("the bag has %v", topic)
 	}
 }
@@ -168,7 +171,7 @@ func TestStoreWriteOnly(t *testing.T) {
 		rec, health := storeRecorder(g, url, env, "-O", "out", "--upload-delete", "--upload-wait", "1m")
 		health.is("ok", "")
 		rec.Printed("reading it back (the key may not), deleting it (the key may not, so .gorosbag-check stays there)")
-		f := g.Flood("/t", 10)
+		f := peers.NewFlood(g, "/t", 10)
 		f.WaitDone()
 		rec.Stop()
 		harness.Contains(t, rec.Out.String(), summary)
@@ -197,9 +200,9 @@ func TestStoreWriteOnly(t *testing.T) {
 // says so.
 func TestStoreTLS(t *testing.T) {
 	t.Parallel()
-	s, ca := harness.NewS3TLS(t)
+	s, ca := s3.NewTLS(t)
 	g := harness.NewGraph(t, "gomaster")
-	f := g.Flood("/t", 100)
+	f := peers.NewFlood(g, "/t", 100)
 	nowhere := filepath.Join(g.Dir, "nowhere")
 	without := append(s.Environment(), "SSL_CERT_FILE="+nowhere, "SSL_CERT_DIR="+nowhere, "AWS_CA_BUNDLE=") // as in an image FROM scratch
 	with := append(s.Environment(), "SSL_CERT_FILE="+ca, "SSL_CERT_DIR="+nowhere, "AWS_CA_BUNDLE=")

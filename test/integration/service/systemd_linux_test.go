@@ -18,6 +18,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/testproc"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // bootScript makes process 1 of new namespaces that of a Debian. What it changes is in
@@ -88,7 +89,7 @@ func newMachine(t *testing.T) *machine {
 	// The cgroup namespace begins where the process is that makes it.
 	const enter = `echo $$ >"$1/cgroup.procs"; shift
 exec unshare --mount --pid --net --uts --ipc --cgroup --fork --kill-child=KILL -- sh -c "$@"`
-	cmd := exec.Command("sh", "-ec", enter, "sh", group, bootScript, "sh", d.root, t.TempDir(), deb, harness.DemoBag(t))
+	cmd := exec.Command("sh", "-ec", enter, "sh", group, bootScript, "sh", d.root, t.TempDir(), deb, bags.Demo(t))
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
 	p := (&harness.Graph{T: t}).Launch("systemd", cmd)
 	t.Cleanup(func() {

@@ -8,14 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
+	"github.com/gorosbag/gorosbag/test/integration/harness/s3"
 )
 
 // TestUploadNotes: an object has the notes of its bag as metadata, which the server keeps in an
 // extended attribute.
 func TestUploadNotes(t *testing.T) {
 	t.Parallel()
-	s, g := harness.NewS3(t), harness.NewGraph(t, "gomaster")
-	f := g.Flood("/t", 100)
+	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
+	f := peers.NewFlood(g, "/t", 100)
 	rec := uploader(g, s, "/t", "-O", "out", "--note", "robot=r1", "--note", "site=hall 3: Köln", "--upload-wait", "1m")
 	f.WaitDone()
 	rec.Stop()

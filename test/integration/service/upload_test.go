@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
+	"github.com/gorosbag/gorosbag/test/integration/harness/s3"
 )
 
 // uploadMB is how many MB TestUploadKilledTwice records in ten files.
@@ -22,7 +25,7 @@ const uploadMB = 500
 // camera publishes count messages of 1 MB, hundred a second at most.
 func camera(g *harness.Graph, topic string, count int) (done <-chan error) {
 	g.T.Helper()
-	pub := g.Offer(g.T.Context(), topic)
+	pub := peers.Offer(g.T.Context(), g, topic)
 	ended := make(chan error, 1)
 	go func() {
 		ended <- pub.Pace(g.T.Context(), 1<<20, count, 10*time.Millisecond, func(int) {})
@@ -31,7 +34,7 @@ func camera(g *harness.Graph, topic string, count int) (done <-chan error) {
 }
 
 // uploader starts gorecord with --upload to s.
-func uploader(g *harness.Graph, s *harness.S3Server, args ...string) *harness.Process {
+func uploader(g *harness.Graph, s *s3.Server, args ...string) *harness.Process {
 	g.T.Helper()
 	cmd := g.Command("gorecord", append([]string{"--upload", s.At("robot")}, args...)...)
 	cmd.Env = append(cmd.Env, s.Environment()...)
@@ -42,11 +45,11 @@ func uploader(g *harness.Graph, s *harness.S3Server, args ...string) *harness.Pr
 
 // checkStored compares what the server has with the bags here: all of them, the same,
 // and nothing that it had taken was sent again.
-func checkStored(g *harness.Graph, s *harness.S3Server, bags int) {
+func checkStored(g *harness.Graph, s *s3.Server, count int) {
 	g.T.Helper()
-	names := g.Bags("out")
-	if len(names) != bags {
-		g.T.Errorf("%d bags, want %d: %v", len(names), bags, names)
+	names := bags.Names(g, "out")
+	if len(names) != count {
+		g.T.Errorf("%d bags, want %d: %v", len(names), count, names)
 	}
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
@@ -87,7 +90,7 @@ func sum(t *testing.T, path string) [sha256.Size]byte {
 func TestUploadKilledTwice(t *testing.T) {
 	t.Parallel()
 	harness.Long(t, "uploads 500 MB, with retries, for half a minute")
-	s, g := harness.NewS3(t), harness.NewGraph(t, "gomaster")
+	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	mb := uploadMB
 	killed := make(chan struct{}, 2)
 	s.OnPart = func(n int) {
@@ -116,7 +119,7 @@ func TestUploadKilledTwice(t *testing.T) {
 	checkStored(g, s, 10)
 	n := 0
 	for i := range 10 {
-		if topic := harness.Read(t, filepath.Join(g.Dir, "out_"+strconv.Itoa(i)+".bag"))["/camera"]; topic != nil {
+		if topic := bags.Read(t, filepath.Join(g.Dir, "out_"+strconv.Itoa(i)+".bag"))["/camera"]; topic != nil {
 			n += len(topic.Messages)
 		}
 	}
@@ -130,7 +133,7 @@ func TestUploadKilledTwice(t *testing.T) {
 // upload where it was. It deletes them when the store has them.
 func TestUploadAfterKill(t *testing.T) {
 	t.Parallel()
-	s, g := harness.NewS3(t), harness.NewGraph(t, "gomaster")
+	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	rec := uploader(g, s, "/camera", "-O", "out", "--split", "--size", "40", "--upload-rate", "20M")
 	var once sync.Once
 	s.Mu.Lock()
@@ -145,7 +148,7 @@ func TestUploadAfterKill(t *testing.T) {
 		t.Fatalf("exit code %d; it was to be killed", code)
 	}
 	<-done // it has lost its subscriber
-	before := len(g.Bags("out"))
+	before := len(bags.Names(g, "out"))
 	if before == 0 {
 		t.Fatal("no finished bag waits")
 	}
@@ -164,8 +167,8 @@ func TestUploadAfterKill(t *testing.T) {
 // TestUploadDelete: what the store has is deleted here, and gobag reads it there.
 func TestUploadDelete(t *testing.T) {
 	t.Parallel()
-	s, g := harness.NewS3(t), harness.NewGraph(t, "gomaster")
-	f := g.Flood("/t", 100)
+	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
+	f := peers.NewFlood(g, "/t", 100)
 	rec := uploader(g, s, "/t", "-O", "out", "--upload-delete", "--upload-wait", "1m")
 	f.WaitDone()
 	rec.Stop()
@@ -185,7 +188,7 @@ func TestUploadDelete(t *testing.T) {
 	if p := g.Launch("gobag", cmd); p.Wait() != 0 {
 		t.Errorf("gobag convert:\n%s", p.Out.String())
 	}
-	if r := harness.Same(t, stored, filepath.Join(g.Dir, "copy.bag")); r.Compared != 100 {
+	if r := bags.Same(t, stored, filepath.Join(g.Dir, "copy.bag")); r.Compared != 100 {
 		t.Errorf("%d messages, want 100", r.Compared)
 	}
 	cmd = g.Command("gobag", "diff", "--times", "0", s.At("robot/out.bag"), "copy.bag")
@@ -199,7 +202,7 @@ func TestUploadDelete(t *testing.T) {
 // good health.
 func TestUploadShown(t *testing.T) {
 	t.Parallel()
-	s, g := harness.NewS3(t), harness.NewGraph(t, "gomaster")
+	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	if err := os.MkdirAll(filepath.Join(s.Dir, "robot"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +210,7 @@ func TestUploadShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := "127.0.0.1:" + harness.FreePort(t)
-	f := g.Flood("/t", 100)
+	f := peers.NewFlood(g, "/t", 100)
 	rec := uploader(g, s, "/t", "-O", "out", "--split", "--http", address)
 	f.WaitDone()
 	ask := func(path string) string {
@@ -234,7 +237,7 @@ func TestUploadShown(t *testing.T) {
 	harness.Eventually(t, "the other bag is uploaded", func() bool {
 		return strings.Contains(ask("/metrics"), "\ngorecord_uploads_total 1\n") && strings.Contains(ask("/api/v1/state"), `"done":1,`)
 	})
-	if text := ask("/metrics") + ask("/healthz") + ask("/api/v1/state") + rec.Out.String(); strings.Contains(text, harness.S3Password) || strings.Contains(text, harness.S3User+":") {
+	if text := ask("/metrics") + ask("/healthz") + ask("/api/v1/state") + rec.Out.String(); strings.Contains(text, s3.Password) || strings.Contains(text, s3.User+":") {
 		t.Errorf("shows who we are:\n%s", text)
 	}
 	rec.Stop()

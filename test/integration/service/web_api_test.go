@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // ask sends a request to a program and returns the answer.
@@ -51,7 +53,7 @@ func ask(t *testing.T, method, address, body string, headers ...string) (status 
 func TestRecorderHTTP(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	f := g.Flood("/t", 100_000)
+	f := peers.NewFlood(g, "/t", 100_000)
 	host := "http://127.0.0.1:" + harness.FreePort(t)
 	rec := g.Record("/t", "-O", "out", "--overflow=block", "--http="+strings.TrimPrefix(host, "http://"))
 	f.WaitSent(20)
@@ -202,7 +204,7 @@ func checkMetrics(g *harness.Graph, host string) {
 func TestHealthWithoutMaster(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	f := g.Flood("/t", 100_000)
+	f := peers.NewFlood(g, "/t", 100_000)
 	port := harness.FreePort(t)
 	rec := g.Record("/t", "-O", "out", "--http="+port)
 	f.WaitSent(20)
@@ -242,13 +244,13 @@ func TestHealthcheckIsATopic(t *testing.T) {
 func TestUnguardedAddress(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	for _, args := range [][]string{{"gorecord", "-a", "--http=0.0.0.0:0"}, {"goplay", harness.DemoBag(t), "--http=:0"}, {"gorecord", "-a", "--http=0.0.0.0:0", "--http-token=short"}} {
+	for _, args := range [][]string{{"gorecord", "-a", "--http=0.0.0.0:0"}, {"goplay", bags.Demo(t), "--http=:0"}, {"gorecord", "-a", "--http=0.0.0.0:0", "--http-token=short"}} {
 		p := g.Start(args[0], args[1:]...)
 		if code := p.Wait(); code != 1 || !strings.Contains(p.Out.String(), "token") {
 			t.Errorf("%v: exit code %d: %s", args, code, p.Out.String())
 		}
 	}
-	if bags := g.Bags(""); len(bags) > 0 {
+	if bags := bags.Names(g, ""); len(bags) > 0 {
 		t.Errorf("files: %q", bags)
 	}
 }

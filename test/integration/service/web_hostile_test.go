@@ -12,6 +12,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 	"github.com/gorosbag/gorosbag/test/load"
 )
 
@@ -38,7 +40,7 @@ func hostilePublishers(g *harness.Graph) {
 		})
 		answer = append(answer, "\x04\x00\x00\x00text"...)
 		topic := fmt.Sprintf("/hostile%d", i)
-		g.FakePublisher("/node"+topic, topic, func(_ tcpros.Header, conn net.Conn) { conn.Write(answer) })
+		peers.FakePublisher(g, "/node"+topic, topic, func(_ tcpros.Header, conn net.Conn) { conn.Write(answer) })
 	}
 }
 
@@ -47,7 +49,7 @@ func hostilePublishers(g *harness.Graph) {
 func manyTopics(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "many.bag")
-	w := harness.NewBag(t, path)
+	w := bags.New(t, path)
 	var conns []*rosbag.Connection
 	for i := range 100 {
 		topic := fmt.Sprintf("/robot%d/sensors/front_left_camera/image_rect_color/compressed%02d", i%7, i)

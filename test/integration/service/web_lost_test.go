@@ -15,6 +15,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 	"github.com/gorosbag/gorosbag/test/load"
 )
 
@@ -25,7 +27,7 @@ func TestLostConnection(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	host := "127.0.0.1:" + harness.FreePort(t)
-	g.Flood("/first", 100_000)
+	peers.NewFlood(g, "/first", 100_000)
 	rec := g.Start("gorecord", "/first", "-O", "one", "--http="+host)
 	b := openBrowser(t, host)
 	b.shows("#topics", "/first")
@@ -57,7 +59,7 @@ func TestEndedPlayback(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	host := "127.0.0.1:" + harness.FreePort(t)
-	play := g.Start("goplay", "--loop", "--quiet", harness.DemoBag(t), "--http="+host)
+	play := g.Start("goplay", "--loop", "--quiet", bags.Demo(t), "--http="+host)
 	b := openBrowser(t, host)
 	b.shows("#state", "Playing")
 	b.verdict()
@@ -101,7 +103,7 @@ func TestLossIsShown(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	host := "127.0.0.1:" + harness.FreePort(t)
 	rec := g.Record("/camera", "-O", "out", "--bz2", "-b", "4", "--http="+host)
-	camera := g.Offer(t.Context(), "/camera")
+	camera := peers.Offer(t.Context(), g, "/camera")
 	stop, flooded := make(chan struct{}), make(chan error, 1)
 	sent := 0
 	go func() {

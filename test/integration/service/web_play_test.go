@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // playback is what the tests ask of the state of goplay.
@@ -42,7 +43,7 @@ func TestPlayerPage(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	rec := g.Record("-a", "-O", "out")
 	host := "127.0.0.1:" + harness.FreePort(t)
-	play := g.Start("goplay", "--pause", "--wait-for-subscribers", "--overflow", "block", harness.DemoBag(t), "--http="+host)
+	play := g.Start("goplay", "--pause", "--wait-for-subscribers", "--overflow", "block", bags.Demo(t), "--http="+host)
 	play.Printed("web page")
 	b := openBrowser(t, host)
 	b.shows("#state", "Paused")
@@ -143,7 +144,7 @@ func TestPlayerPage(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	rec.Stop()
-	topics := harness.Read(t, filepath.Join(g.Dir, "out.bag"))
+	topics := bags.Read(t, filepath.Join(g.Dir, "out.bag"))
 	if imu, odom := topics["/imu/data"], topics["/odom"]; odom == nil || len(odom.Messages) < 20 || imu != nil && len(imu.Messages) > 20 {
 		t.Errorf("the topic that was off was published: %v, %v", imu, odom)
 	}
@@ -173,7 +174,7 @@ func TestExtremeCommands(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	address := "127.0.0.1:" + harness.FreePort(t)
 	host := "http://" + address
-	play := g.Start("goplay", "--pause", harness.DemoBag(t), "--http="+address)
+	play := g.Start("goplay", "--pause", bags.Demo(t), "--http="+address)
 	play.Printed("web page")
 	g.Eventually("the bag is open", func() bool { return webState[playback](t, address).Paused })
 	post := func(command, body string, want int) {

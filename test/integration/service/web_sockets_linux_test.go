@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // TestWebSockets: --http adds the one socket that it names, and without it there is none.
@@ -17,7 +18,7 @@ func TestWebSockets(t *testing.T) {
 	}{
 		{[]string{"gorecord", "-a", "-O", "plain"}, []string{"127.0.0.1", "127.0.0.1"}}, // the slave API and TCPROS
 		{[]string{"gorecord", "-a", "-O", "served", "--http=127.0.0.3:" + harness.FreePort(t)}, []string{"127.0.0.1", "127.0.0.1", "127.0.0.3"}},
-		{[]string{"goplay", "--pause", "--http=127.0.0.3:" + harness.FreePort(t), harness.DemoBag(t)}, []string{"127.0.0.1", "127.0.0.1", "127.0.0.3"}},
+		{[]string{"goplay", "--pause", "--http=127.0.0.3:" + harness.FreePort(t), bags.Demo(t)}, []string{"127.0.0.1", "127.0.0.1", "127.0.0.3"}},
 	} {
 		p := g.Start(tt.args[0], tt.args[1:]...)
 		var got []string

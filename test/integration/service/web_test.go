@@ -17,6 +17,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // recording is what the tests ask of the state of gorecord.
@@ -44,7 +46,7 @@ func (r recording) passed(topic string) int {
 func TestRecorderPage(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.Start("goplay", "--loop", "--quiet", harness.DemoBag(t))
+	g.Start("goplay", "--loop", "--quiet", bags.Demo(t))
 	host := "127.0.0.1:" + harness.FreePort(t)
 	rec := g.Start("gorecord", "-a", "-O", "out", "--snapshot-beside", "--http="+host)
 	rec.Printed("/imu/data")
@@ -93,15 +95,15 @@ func TestRecorderPage(t *testing.T) {
 	b.verdict()
 	rec.Stop()
 
-	if gap := harness.LongestGap(harness.Read(t, filepath.Join(g.Dir, "out.bag"))["/imu/data"]); gap < 500*time.Millisecond {
+	if gap := bags.LongestGap(bags.Read(t, filepath.Join(g.Dir, "out.bag"))["/imu/data"]); gap < 500*time.Millisecond {
 		t.Errorf("the pause is a gap of %v", gap)
 	}
-	bags := g.Bags("out")
-	if len(bags) != 4 {
-		t.Errorf("bags: %q", bags)
+	names := bags.Names(g, "out")
+	if len(names) != 4 {
+		t.Errorf("bags: %q", names)
 	}
-	for _, name := range bags {
-		if topics := harness.Read(t, filepath.Join(g.Dir, "out"+name)); topics["/imu/data"] == nil || topics["/tf_static"] == nil {
+	for _, name := range names {
+		if topics := bags.Read(t, filepath.Join(g.Dir, "out"+name)); topics["/imu/data"] == nil || topics["/tf_static"] == nil {
 			t.Errorf("out%s holds %v", name, topics)
 		}
 	}
@@ -112,7 +114,7 @@ func TestRecorderPage(t *testing.T) {
 func TestRecorderPageOpensLate(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.Flood("/t", 100_000)
+	peers.NewFlood(g, "/t", 100_000)
 	host := "127.0.0.1:" + harness.FreePort(t)
 	g.Start("gorecord", "/t", "-O", "out", "--snapshot", "-b", "2", "--http="+host).Printed("Subscribing to")
 	const before = 8

@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // TestUploadsAreShown: the page and the metrics tell what the store has got; a bag that comes
@@ -15,7 +16,7 @@ func TestUploadsAreShown(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	host := "127.0.0.1:" + harness.FreePort(t)
-	f := g.Flood("/t", 100_000)
+	f := peers.NewFlood(g, "/t", 100_000)
 	rec := g.Record("/t", "-O", "out", "--upload=file://"+t.TempDir(), "--http="+host)
 	f.WaitSent(5)
 	b := openBrowser(t, host)

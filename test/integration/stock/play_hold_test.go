@@ -10,11 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // standsStill waits until so many messages have come, and then for a while in which none
 // comes. It checks that there are no more of a topic than that, or at most as many more.
-func standsStill(e *harness.Listener, want map[string]int, more func() int) {
+func standsStill(e *peers.Listener, want map[string]int, more func() int) {
 	e.G.T.Helper()
 	const still = 400 * time.Millisecond
 	since, before := time.Now(), 0
@@ -68,16 +70,16 @@ func TestPlayRateControl(t *testing.T) {
 		t.Run(tc.delay, func(t *testing.T) {
 			t.Parallel()
 			eachPlayer(t, func(g *harness.Graph, player string) {
-				g.MakeBag("walk.bag", harness.Walk()...)
-				e := g.Listen("listener", "/chatter", "/other", "/state")
-				r := g.Reports(e.Node, "/done", point, md5, "# comment\n\nHeader header\nPoint point\n")
+				bags.Make(g, "walk.bag", bags.Walk()...)
+				e := peers.Listen(g, "listener", "/chatter", "/other", "/state")
+				r := peers.Reports(g, e.Node, "/done", point, md5, "# comment\n\nHeader header\nPoint point\n")
 				p := play(g, player, "walk.bag", "--wait-for-subscribers", "--rate-control-topic", "/done", "--rate-control-max-delay", tc.delay)
 				more := late(player, p)
 				standsStill(e, tc.first, more)
 				r.WaitForSubscriber()
-				r.Report(harness.BagStart().Add(500 * time.Millisecond))
+				r.Report(bags.Start().Add(500 * time.Millisecond))
 				standsStill(e, tc.then, more)
-				r.Report(harness.BagStart().Add(time.Hour))
+				r.Report(bags.Start().Add(time.Hour))
 				p.Ended(0, "Creating rate control topic subscriber... done.")
 				allOfWalk(g, player, e)
 			})
@@ -91,14 +93,14 @@ func TestPlayRateControlByTheWrongType(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
-		g.MakeBag("walk.bag", harness.Walk()...)
-		e := g.Listen("listener", "/chatter")
-		r := g.Reports(e.Node, "/done", "std_msgs/String", "992ce8a1687cec8c8bd883ec73ca41d1", "string data\n")
+		bags.Make(g, "walk.bag", bags.Walk()...)
+		e := peers.Listen(g, "listener", "/chatter")
+		r := peers.Reports(g, e.Node, "/done", "std_msgs/String", "992ce8a1687cec8c8bd883ec73ca41d1", "string data\n")
 		p := play(g, player, "walk.bag", "--rate-control-topic", "/done", "--rate-control-max-delay", "0.3")
 		r.WaitForSubscriber()
 		more := late(player, p)
 		standsStill(e, map[string]int{"/chatter": 4}, more)
-		text := harness.StringData(strings.Repeat("later", 10))
+		text := bags.StringData(strings.Repeat("later", 10))
 		r.To.Publish(append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...))
 		if harness.IsOurs(player) { // stock prints it when its buffer is full
 			p.Printed("Rate control topic is bad, header is not first. MSG may be malformed.")
@@ -114,17 +116,17 @@ func TestPlayPauseTopics(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
-		g.MakeBag("walk.bag", harness.Walk()...)
-		e := g.Listen("listener", "/chatter", "/other", "/state")
+		bags.Make(g, "walk.bag", bags.Walk()...)
+		e := peers.Listen(g, "listener", "/chatter", "/other", "/state")
 		p := play(g, player, "--wait-for-subscribers", "__name:=player", "--pause-topics", "/state", "--bags", "walk.bag")
-		g.Served(e.Node, "/player")
+		peers.Served(g, e.Node, "/player")
 		for i, want := range []map[string]int{
 			{"/chatter": 1, "/state": 0, "/other": 0},
 			{"/chatter": 1, "/state": 1, "/other": 0},
 			{"/chatter": 6, "/state": 2, "/other": 5},
 		} {
 			standsStill(e, want, none)
-			if o := g.SetPaused(e.Node, "/player", false); !o.Success {
+			if o := peers.SetPaused(g, e.Node, "/player", false); !o.Success {
 				g.T.Errorf("pause %d: %+v", i, o)
 			}
 		}
@@ -142,8 +144,8 @@ func TestPlayUnderSimTime(t *testing.T) {
 		t.Run(clock, func(t *testing.T) {
 			t.Parallel()
 			eachPlayer(t, func(g *harness.Graph, player string) {
-				g.MakeBag("walk.bag", harness.Walk()...)
-				e := g.Listen("listener", "/chatter")
+				bags.Make(g, "walk.bag", bags.Walk()...)
+				e := peers.Listen(g, "listener", "/chatter")
 				if err := e.Node.Master().SetParam(g.T.Context(), "/use_sim_time", true); err != nil {
 					g.T.Fatal(err)
 				}
@@ -151,7 +153,7 @@ func TestPlayUnderSimTime(t *testing.T) {
 				stalls := g.Stalls(p)
 				p.Ended(0)
 				got, still := e.Received(), stalls()
-				complete(g, player, "/chatter", harness.Count("c", 0, 12), e.Texts("/chatter"))
+				complete(g, player, "/chatter", bags.Count("c", 0, 12), e.Texts("/chatter"))
 				if len(got) < 11 {
 					return
 				}
@@ -169,19 +171,19 @@ func TestPlaySeveralLatched(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
-		var bag []harness.StringMessage
+		var bag []bags.StringMessage
 		want := map[string]bool{}
 		for i := range 10 {
 			node := fmt.Sprint("/frames", i)
-			bag = append(bag, harness.StringMessage{Topic: "/tf_static", Node: node, Latching: true, At: time.Duration(i) * time.Millisecond, Text: "old " + node})
-			bag = append(bag, harness.StringMessage{Topic: "/tf_static", Node: node, Latching: true, At: time.Duration(20+i) * time.Millisecond, Text: "new " + node})
+			bag = append(bag, bags.StringMessage{Topic: "/tf_static", Node: node, Latching: true, At: time.Duration(i) * time.Millisecond, Text: "old " + node})
+			bag = append(bag, bags.StringMessage{Topic: "/tf_static", Node: node, Latching: true, At: time.Duration(20+i) * time.Millisecond, Text: "new " + node})
 			want["new "+node] = true
 		}
-		g.MakeBag("static.bag", bag...)
-		e := g.Listen("listener", "/tf_static")
+		bags.Make(g, "static.bag", bag...)
+		e := peers.Listen(g, "listener", "/tf_static")
 		p := play(g, player, "static.bag", "-k", "--wait-for-subscribers")
 		e.WaitFor("/tf_static", len(bag))
-		late := g.Listen("late", "/tf_static")
+		late := peers.Listen(g, "late", "/tf_static")
 		late.WaitFor("/tf_static", len(want))
 		got := map[string]bool{}
 		for _, text := range late.Texts("/tf_static") {

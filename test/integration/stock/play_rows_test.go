@@ -14,6 +14,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // What TestPlayOptionsBesideStock does not cover of what is known of rosbag play, and
@@ -31,7 +33,7 @@ func TestPlayNothingSelected(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
-		g.MakeBag("walk.bag", harness.Walk()...)
+		bags.Make(g, "walk.bag", bags.Walk()...)
 		code := 0
 		if harness.IsOurs(player) {
 			code = 1 // a script should notice that nothing it asked for was played
@@ -45,7 +47,7 @@ func TestPlayUnindexed(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
-		g.MakeBag("walk.bag", harness.Walk()...)
+		bags.Make(g, "walk.bag", bags.Walk()...)
 		bag, err := os.ReadFile(filepath.Join(g.Dir, "walk.bag"))
 		if err != nil {
 			g.T.Fatal(err)
@@ -57,14 +59,14 @@ func TestPlayUnindexed(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(g.Dir, "crashed.bag"), bag, 0o600); err != nil {
 			g.T.Fatal(err)
 		}
-		e := g.Listen("listener", "/chatter")
+		e := peers.Listen(g, "listener", "/chatter")
 		p := play(g, player, "crashed.bag", "-r", "4")
 		if !harness.IsOurs(player) {
 			p.Ended(0, "is unindexed.  Run rosbag reindex.")
 			return
 		}
 		p.Wait()
-		if diff := cmp.Diff(harness.Count("c", 0, 12), e.Texts("/chatter")); diff != "" {
+		if diff := cmp.Diff(bags.Count("c", 0, 12), e.Texts("/chatter")); diff != "" {
 			g.T.Errorf("(-want +got):\n%s", diff)
 		}
 	})
@@ -77,11 +79,14 @@ func TestPlayNames(t *testing.T) {
 	harness.NeedROS(t)
 	anonymous := regexp.MustCompile(`^/play_[0-9]{19}$`)
 	eachPlayer(t, func(g *harness.Graph, player string) {
-		g.MakeBag("walk.bag", harness.Walk()...)
-		e := g.Listen("listener", "/chatter", "/space/clock")
-		cmd := g.Command(player, append(linked(player), "walk.bag", "-u", "0.3", "--clock", "__name:=named")...)
+		bags.Make(g, "walk.bag", bags.Walk()...)
+		e := peers.Listen(g, "listener", "/chatter", "/space/clock")
+		cmd := g.Command(player, append(linked(player), "walk.bag", "--loop", "--clock", "__name:=named")...)
 		cmd.Env = append(cmd.Env, "ROS_NAMESPACE=/space")
-		g.Launch(player, cmd).Ended(0)
+		p := g.Launch(player, cmd)
+		e.WaitFor("/chatter", 1)
+		e.WaitFor("/space/clock", 1)
+		p.Stop()
 		heard := map[string]bool{}
 		for _, c := range e.Received() {
 			heard[c.Topic+" of "+c.Caller] = true
@@ -103,8 +108,8 @@ func TestPlayClock(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
-		g.MakeBag("walk.bag", harness.Walk()...)
-		e := g.Listen("listener", "/clock")
+		bags.Make(g, "walk.bag", bags.Walk()...)
+		e := peers.Listen(g, "listener", "/clock")
 		p := play(g, player, "walk.bag", "--clock", "--hz", "10", "-r", "0.5")
 		stalls := g.Stalls(p)
 		p.Ended(0)
@@ -120,7 +125,7 @@ func TestPlayClock(t *testing.T) {
 			}
 			last = now
 		}
-		if end := harness.BagStart().Add(1200 * time.Millisecond); end.Before(last) {
+		if end := bags.Start().Add(1200 * time.Millisecond); end.Before(last) {
 			g.T.Errorf("the last clock is %v, the last message %v", last, end)
 		}
 		if took := clocks[len(clocks)-1].At.Sub(clocks[0].At); harness.IsOurs(player) && took < 2*time.Second-still {
@@ -139,8 +144,8 @@ func TestPlayKeys(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
-		g.MakeBag("walk.bag", harness.Walk()...)
-		e := g.Listen("listener", "/chatter", "/state", "/other")
+		bags.Make(g, "walk.bag", bags.Walk()...)
+		e := peers.Listen(g, "listener", "/chatter", "/state", "/other")
 		cmd := g.Command(player, "walk.bag", "--pause", "--wait-for-subscribers", "-d", linkTime(player), "__name:=player")
 		stdin, keys, err := os.Pipe()
 		if err != nil {
@@ -150,8 +155,8 @@ func TestPlayKeys(t *testing.T) {
 		defer keys.Close()
 		cmd.Stdin = stdin
 		p := g.Launch(player, cmd)
-		g.Served(e.Node, "/player")
-		g.SetPaused(e.Node, "/player", true) // it is in its loop when it answers
+		peers.Served(g, e.Node, "/player")
+		peers.SetPaused(g, e.Node, "/player", true) // it is in its loop when it answers
 		press := func(key string) {
 			if _, err := keys.WriteString(key); err != nil {
 				g.T.Fatal(err)
@@ -178,12 +183,12 @@ func TestPlayStateBeforeStart(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
-		g.MakeBag("walk.bag", harness.Walk()...)
-		e := g.Listen("listener", "/state", "/chatter")
+		bags.Make(g, "walk.bag", bags.Walk()...)
+		e := peers.Listen(g, "listener", "/state", "/chatter")
 		if harness.IsOurs(player) {
 			p := play(g, player, "walk.bag", "-s", "0.75", "--pause", "__name:=player")
 			e.WaitFor("/state", 2) // before all else: that comes on other links, which may be read before
-			g.SetPaused(e.Node, "/player", false)
+			peers.SetPaused(g, e.Node, "/player", false)
 			p.Ended(0)
 		} else {
 			play(g, player, "walk.bag", "-s", "0.75").Ended(0)
@@ -209,12 +214,12 @@ func TestPlayTopicsBySlash(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
-		g.MakeBag("walk.bag", harness.Walk()...)
+		bags.Make(g, "walk.bag", bags.Walk()...)
 		if !harness.IsOurs(player) {
 			play(g, player, "--topics", "chatter", "--bags", "walk.bag").Ended(0, "No messages to play on specified topics.  Exiting.")
 			return
 		}
-		e := g.Listen("listener", "/chatter")
+		e := peers.Listen(g, "listener", "/chatter")
 		play(g, player, "-r", "4", "--topics", "chatter", "--bags", "walk.bag").Ended(0)
 		e.WaitFor("/chatter", 13)
 	})
@@ -227,13 +232,13 @@ func TestPlayInterrupted(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
-		g.MakeBag("walk.bag", harness.Walk()...)
-		e := g.Listen("listener", "/chatter")
+		bags.Make(g, "walk.bag", bags.Walk()...)
+		e := peers.Listen(g, "listener", "/chatter")
 		interrupt := func(s syscall.Signal, args ...string) {
 			g.T.Helper()
 			heard := len(e.Received())
 			p := g.Start(player, append(append(linked(player), "walk.bag", "__name:=player"), args...)...)
-			g.Served(e.Node, "/player")
+			peers.Served(g, e.Node, "/player")
 			if !slices.Contains(args, "--wait-for-subscribers") {
 				g.Eventually("it plays", func() bool { return len(e.Received()) > heard })
 			}
@@ -252,7 +257,7 @@ func TestPlayInterrupted(t *testing.T) {
 }
 
 // gone checks that the master has forgotten a node.
-func gone(g *harness.Graph, e *harness.Listener, node string) {
+func gone(g *harness.Graph, e *peers.Listener, node string) {
 	g.T.Helper()
 	state, err := e.Node.Master().SystemState(g.T.Context())
 	if err != nil {
@@ -272,8 +277,8 @@ func gone(g *harness.Graph, e *harness.Listener, node string) {
 func TestPlayConflictingTypes(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.MakeBag("walk.bag", harness.Walk()...)
-	e := g.Listen("listener", "/chatter")
+	bags.Make(g, "walk.bag", bags.Walk()...)
+	e := peers.Listen(g, "listener", "/chatter")
 	bag, err := os.ReadFile(filepath.Join(g.Dir, "walk.bag"))
 	if err != nil {
 		t.Fatal(err)
@@ -283,7 +288,7 @@ func TestPlayConflictingTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.Start("goplay", "walk.bag", "other.bag", "-d", "0.6", "--link-timeout", "60", "-r", "4").Ended(3, "connection cannot be played", "882ce8a1687cec8c8bd883ec73ca41d2")
-	if diff := cmp.Diff(harness.Count("c", 0, 12), e.Texts("/chatter")); diff != "" {
+	if diff := cmp.Diff(bags.Count("c", 0, 12), e.Texts("/chatter")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -292,7 +297,7 @@ func TestPlayConflictingTypes(t *testing.T) {
 func TestPlayQuiet(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.MakeBag("walk.bag", harness.Walk()...)
+	bags.Make(g, "walk.bag", bags.Walk()...)
 	p := g.Start("goplay", "walk.bag", "-q", "-r", "10")
 	p.Ended(0)
 	if out := p.Out.String(); strings.Contains(out, "RUNNING") || strings.Contains(out, "lost:") || strings.Contains(out, "\r") {

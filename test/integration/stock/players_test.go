@@ -6,6 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // eachPlayer runs a test with stock's player and with ours, at the same time, each on a
@@ -62,9 +64,9 @@ func complete(g *harness.Graph, player, topic string, want, got []string) {
 }
 
 // allOfWalk checks that a player has published all of walk.
-func allOfWalk(g *harness.Graph, player string, e *harness.Listener) {
+func allOfWalk(g *harness.Graph, player string, e *peers.Listener) {
 	g.T.Helper()
-	least, all := len(harness.Walk()), len(harness.Walk())
+	least, all := len(bags.Walk()), len(bags.Walk())
 	if !harness.IsOurs(player) {
 		least -= stockLoses
 	}

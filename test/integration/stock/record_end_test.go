@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // endRows are how a recording ends, and goes on in the next file.
@@ -95,7 +96,7 @@ func splits(d time.Duration) func(*testing.T, *outcome) {
 			t.Errorf("%s: files %v", o.who, o.files)
 		}
 		for _, name := range o.files {
-			topic := harness.Read(t, filepath.Join(o.dir, name))["/chatter"]
+			topic := bags.Read(t, filepath.Join(o.dir, name))["/chatter"]
 			if topic == nil {
 				continue
 			}

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // TestStockHungMaster: 38, a master that hangs keeps stock from closing its bag.
 func TestStockHungMaster(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.Talk("one", "/chatter")
+	peers.Talk(g, "one", "/chatter")
 	all := both(g, "/chatter -O x", want{files: "x.bag", topics: "/chatter"})
 	waitRecorded(t, all)
 	g.Core.Signal(syscall.SIGSTOP)

@@ -14,6 +14,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // The tests below give both recorders a graph that changes or misbehaves, each its own.
@@ -56,7 +58,7 @@ func talkTo(conn net.Conn, h tcpros.Header, word string) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for i := 0; ; i++ {
-		if _, err := conn.Write(harness.StringFrame(word + " " + strconv.Itoa(i))); err != nil {
+		if _, err := conn.Write(peers.StringFrame(word + " " + strconv.Itoa(i))); err != nil {
 			return
 		}
 		<-tick.C
@@ -78,10 +80,10 @@ func chatterHeader(caller, typ, md5 string) tcpros.Header {
 func TestStockName(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.Talk("one", "/chatter")
+	peers.Talk(g, "one", "/chatter")
 	all := both(g, "/chatter -O x __name:=rec_{who} _n:=7 _f:=2.5 _on:=true _s:=abc", want{files: "x.bag", topics: "/chatter"})
 	waitRecorded(t, all)
-	n := g.Node("asks")
+	n := peers.Node(g, "asks")
 	for _, o := range all {
 		if _, err := n.Master().LookupNode(t.Context(), "/rec_"+o.who); err != nil {
 			t.Errorf("%s: %v", o.who, err)
@@ -100,9 +102,9 @@ func TestStockName(t *testing.T) {
 func TestStockOddHeader(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	g.FakePublisher("/one", "/chatter", func(_ tcpros.Header, conn net.Conn) {
+	peers.FakePublisher(g, "/one", "/chatter", func(_ tcpros.Header, conn net.Conn) {
 		talkTo(conn, tcpros.Header{
-			{Key: "zfoo", Value: "bar"}, {Key: "callerid", Value: "/one"}, {Key: "md5sum", Value: harness.StringMD5}, {Key: "type", Value: "std_msgs/String"},
+			{Key: "zfoo", Value: "bar"}, {Key: "callerid", Value: "/one"}, {Key: "md5sum", Value: peers.StringMD5}, {Key: "type", Value: "std_msgs/String"},
 		}, "odd")
 	})
 	all := both(g, "-a -O x", want{files: "x.bag", topics: "/chatter"})
@@ -122,18 +124,18 @@ func TestStockPublisherRestarts(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	publish := func(word, typ, md5 string) func() {
-		return g.FakePublisher("/phoenix", "/chatter", func(_ tcpros.Header, conn net.Conn) {
+		return peers.FakePublisher(g, "/phoenix", "/chatter", func(_ tcpros.Header, conn net.Conn) {
 			talkTo(conn, chatterHeader("/phoenix", typ, md5), word)
 		})
 	}
 	has := func(o *outcome, word string) bool {
 		return slices.ContainsFunc(o.soFar()["/chatter"], func(m string) bool { return strings.Contains(m, word) })
 	}
-	crash := publish("first", "std_msgs/String", harness.StringMD5)
+	crash := publish("first", "std_msgs/String", peers.StringMD5)
 	all := both(g, "/chatter -O x", want{files: "x.bag", topics: "/chatter"})
 	waitRecorded(t, all)
 	crash()
-	crash = publish("second", "std_msgs/String", harness.StringMD5)
+	crash = publish("second", "std_msgs/String", peers.StringMD5)
 	back := time.Now()
 	for _, o := range all {
 		harness.Eventually(t, o.who+" records again", func() bool { return has(o, "second") })
@@ -165,7 +167,7 @@ func TestStockBacksOff(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	var mu sync.Mutex
 	attempts := map[string][]time.Time{}
-	g.FakePublisher("/one", "/chatter", func(h tcpros.Header, conn net.Conn) {
+	peers.FakePublisher(g, "/one", "/chatter", func(h tcpros.Header, conn net.Conn) {
 		mu.Lock()
 		defer mu.Unlock()
 		caller, _ := h.Get("callerid")
@@ -203,9 +205,9 @@ func TestStockSubscriberHeader(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "gomaster")
 			headers := make(chan tcpros.Header, 10)
-			g.FakePublisher("/one", "/chatter", func(h tcpros.Header, conn net.Conn) {
+			peers.FakePublisher(g, "/one", "/chatter", func(h tcpros.Header, conn net.Conn) {
 				headers <- h
-				talkTo(conn, chatterHeader("/one", "std_msgs/String", harness.StringMD5), "one")
+				talkTo(conn, chatterHeader("/one", "std_msgs/String", peers.StringMD5), "one")
 			})
 			all := both(g, "/chatter -O x __name:={who} "+option, want{files: "x.bag", topics: "/chatter"})
 			waitRecorded(t, all)
@@ -237,7 +239,7 @@ func TestStockNoMaster(t *testing.T) {
 		o.p.Printed(o.want.says)
 	}
 	g.StartMaster()
-	g.Talk("one", "/chatter")
+	peers.Talk(g, "one", "/chatter")
 	waitRecorded(t, all)
 	endBoth(t, all, &recordRow{})
 }
@@ -247,10 +249,10 @@ func TestStockIsToldToEnd(t *testing.T) {
 	t.Parallel()
 	for reason, end := range map[string]func(*harness.Graph, string){
 		"new node registered with same name": func(g *harness.Graph, name string) {
-			g.Advertise(g.Node(name), "/other", false)
+			peers.Advertise(g, peers.Node(g, name), "/other", false)
 		},
 		"user request": func(g *harness.Graph, name string) {
-			n := g.Node("kills_" + name)
+			n := peers.Node(g, "kills_"+name)
 			uri, err := n.Master().LookupNode(g.T.Context(), "/"+name)
 			if err != nil {
 				g.T.Fatal(err)
@@ -263,7 +265,7 @@ func TestStockIsToldToEnd(t *testing.T) {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "gomaster")
-			g.Talk("one", "/chatter")
+			peers.Talk(g, "one", "/chatter")
 			all := both(g, "/chatter -O x __name:={who}", want{files: "x.bag", topics: "/chatter", says: "Shutdown request received."})
 			waitRecorded(t, all)
 			for _, o := range all {
@@ -282,7 +284,7 @@ func TestStockIsToldToEnd(t *testing.T) {
 func TestStockSameCounts(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	pub := g.Advertise(g.Node("one"), "/chatter", false)
+	pub := peers.Advertise(g, peers.Node(g, "one"), "/chatter", false)
 	s := pub.Source(false)
 	all := both(g, "/chatter -O x --split --duration 0.5", want{files: anything, topics: "/chatter"})
 	g.Eventually("both listen", func() bool { return pub.Subscribers() == len(all) })
@@ -290,7 +292,7 @@ func TestStockSameCounts(t *testing.T) {
 	tick := time.NewTicker(4 * time.Millisecond)
 	defer tick.Stop()
 	for i := range count {
-		s.Publish(harness.StringFrame("one " + strconv.Itoa(i)))
+		s.Publish(peers.StringFrame("one " + strconv.Itoa(i)))
 		<-tick.C
 		if i%40 == 39 { // stock's queue holds a hundred
 			for _, o := range all {
@@ -309,13 +311,13 @@ func TestStockSameCounts(t *testing.T) {
 func TestStockBurst(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	pub := g.Advertise(g.Node("one"), "/chatter", false)
+	pub := peers.Advertise(g, peers.Node(g, "one"), "/chatter", false)
 	s := pub.Source(false)
 	const count = 60_000
 	all := both(g, "/chatter -O x -l "+strconv.Itoa(count), want{files: "x.bag", topics: "/chatter"})
 	g.Eventually("both listen", func() bool { return pub.Subscribers() == len(all) })
 	for i := range count {
-		s.Publish(harness.StringFrame("one " + strconv.Itoa(i)))
+		s.Publish(peers.StringFrame("one " + strconv.Itoa(i)))
 	}
 	all[0].finish(t, &recordRow{check: messages("/chatter", count)})
 	for _, o := range all[1:] {
@@ -338,7 +340,7 @@ func TestStockBeginWrite(t *testing.T) {
 	}
 	endBoth(t, all, &recordRow{})
 	listener.Stop()
-	heard := harness.Read(t, filepath.Join(g.Dir, "heard.bag"))
+	heard := bags.Read(t, filepath.Join(g.Dir, "heard.bag"))
 	for _, o := range all {
 		topic := heard["/"+o.who+"/begin_write"]
 		if topic == nil || !topic.Headers[0].Latching() || topic.Headers[0].Type() != "std_msgs/String" {
@@ -361,18 +363,18 @@ func TestStockBeginWrite(t *testing.T) {
 func TestStockRepeatsLatched(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	s := g.Advertise(g.Node("one"), "/latched", true).Source(true)
-	s.Publish(harness.StringFrame("old"))
+	s := peers.Advertise(g, peers.Node(g, "one"), "/latched", true).Source(true)
+	s.Publish(peers.StringFrame("old"))
 	all := both(g, "/latched -O x --repeat-latched --split --duration 0.6", want{files: anything, topics: "/latched"})
 	waitRecorded(t, all)
-	s.Publish(harness.StringFrame("new"))
+	s.Publish(peers.StringFrame("new"))
 	for _, o := range all {
 		files := len(o.names(".bag"))
 		harness.Eventually(t, o.who+" has closed a later file", func() bool { return len(o.names(".bag")) >= files+2 })
 	}
 	endBoth(t, all, &recordRow{apart: true, check: func(t *testing.T, o *outcome) {
 		last := "x_" + strconv.Itoa(len(o.files)-1) + ".bag"
-		topic := harness.Read(t, filepath.Join(o.dir, last))["/latched"]
+		topic := bags.Read(t, filepath.Join(o.dir, last))["/latched"]
 		if topic == nil || len(topic.Messages) != 1 {
 			t.Fatalf("%s: %s has %+v", o.who, last, topic)
 		}

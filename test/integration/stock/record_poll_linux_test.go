@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // TestIdlePolling: rosmaster is one thread of Python, and a recorder that waits for new topics
@@ -32,7 +33,7 @@ func TestIdlePolling(t *testing.T) {
 			return v.([]any)[2]
 		}
 		pid := call("getPid").(int)
-		listen := g.Node("listener")
+		listen := peers.Node(g, "listener")
 		for i := range topics {
 			_, err := xmlrpc.Call(t.Context(), hc, g.URI(), "registerPublisher", fmt.Sprint("/node", i%nodes), fmt.Sprintf("/topic%03d", i), "a/B", listen.URI())
 			if err != nil {

@@ -14,13 +14,15 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // The tests of the files stock_record_*_test.go hold gorecord against rosbag record,
 // each on the same graph and at the same time. Their tables have one row for each
 // command line; a number in a name is that of the behavior of rosbag that it checks.
-// Where stock is not installed, ours alone is checked; so it is with rows that run stock as
-// rosbag record, but for the long tests.
+// Ours alone is checked where stock is not installed, and, but for the long tests, in all rows but
+// the first of each table: what stock does in the others changes with ROS only.
 
 // want is how a recorder ends and what it leaves.
 type want struct {
@@ -45,6 +47,7 @@ type recordRow struct {
 	until   string         // and this file exists
 	signal  syscall.Signal // zero means SIGINT
 	apart   bool           // what the two record is not compared
+	first   bool           // of its table
 	ours    want
 	stock   *want // where it differs on purpose; nil: as ours
 	check   func(t *testing.T, o *outcome)
@@ -58,7 +61,7 @@ type outcome struct {
 	talkers  map[string][]string // who must be heard on a topic of that last part; otherwise messages are counted
 	p        *harness.Process
 	files    []string
-	topics   map[string]*harness.Topic // of all files together
+	topics   map[string]*bags.Topic // of all files together
 }
 
 // stockGraph is what the rows share: a master and two nodes that talk all the time.
@@ -71,8 +74,8 @@ func stockGraph(t *testing.T) *harness.Graph {
 		kind = "gomaster"
 	}
 	g := harness.NewGraph(t, kind)
-	g.Talk("one", "/chatter", "/latched", "/big")
-	g.Talk("two", "/chatter", "/latched", "/ns/num")
+	peers.Talk(g, "one", "/chatter", "/latched", "/big")
+	peers.Talk(g, "two", "/chatter", "/latched", "/ns/num")
 	g.Record("/chatter", "/ns/num", "-O", "listener", "__name:=listener")
 	return g
 }
@@ -95,13 +98,17 @@ func TestStockRecord(t *testing.T) {
 }
 
 func stockRows() []recordRow {
-	return slices.Concat(usageRows(), nameRows(), selectRows(), endRows(), formatRows())
+	tables := [][]recordRow{usageRows(), nameRows(), selectRows(), endRows(), formatRows()}
+	for _, table := range tables {
+		table[0].first = true
+	}
+	return slices.Concat(tables...)
 }
 
 // run runs a row with both recorders.
 func (row *recordRow) run(t *testing.T, g *harness.Graph, dir string) {
 	outcomes := []*outcome{row.start(t, g, dir, "ours")}
-	if !harness.ROSMissing() && (!row.wrapper || harness.Full()) { // the wrapper is a second of Python for each row
+	if !harness.ROSMissing() && (row.first || harness.Full()) { // stock takes most of the time of a row
 		outcomes = append(outcomes, row.start(t, g, dir, "stock"))
 	}
 	for _, o := range outcomes {
@@ -243,7 +250,7 @@ func (o *outcome) lacks(other *outcome) string {
 func (o *outcome) soFar() map[string][]string {
 	topics := map[string][]string{}
 	for _, name := range append(o.names(".bag"), o.names(".bag.active")...) {
-		harness.AddMessages(topics, filepath.Join(o.dir, name)) // an error: it has its final name by now, or no header yet
+		bags.AddMessages(topics, filepath.Join(o.dir, name)) // an error: it has its final name by now, or no header yet
 	}
 	return topics
 }
@@ -269,12 +276,12 @@ func (o *outcome) finish(t *testing.T, row *recordRow) {
 			t.Errorf("%s left %v", o.who, left)
 		}
 	}
-	o.topics = map[string]*harness.Topic{}
+	o.topics = map[string]*bags.Topic{}
 	for _, name := range o.names(".bag") {
 		o.files = append(o.files, dates.ReplaceAllString(name, "DATE"))
-		for name, topic := range harness.Read(t, filepath.Join(o.dir, name)) {
+		for name, topic := range bags.Read(t, filepath.Join(o.dir, name)) {
 			if o.topics[name] == nil {
-				o.topics[name] = &harness.Topic{}
+				o.topics[name] = &bags.Topic{}
 			}
 			o.topics[name].Headers = append(o.topics[name].Headers, topic.Headers...)
 			o.topics[name].Messages = append(o.topics[name].Messages, topic.Messages...)
@@ -343,7 +350,7 @@ func compareOutcomes(t *testing.T, row *recordRow, outcomes []*outcome) {
 }
 
 // headers returns the connection headers by callerid.
-func headers(topic *harness.Topic) map[string]string {
+func headers(topic *bags.Topic) map[string]string {
 	all := map[string]string{}
 	for _, h := range topic.Headers {
 		all[h.CallerID()] = fmt.Sprint(h)
@@ -351,7 +358,7 @@ func headers(topic *harness.Topic) map[string]string {
 	return all
 }
 
-func payloads(topic *harness.Topic, caller string) []string {
+func payloads(topic *bags.Topic, caller string) []string {
 	var all []string
 	for _, m := range topic.Messages {
 		if m.CallerID == caller {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
 // TestUpstreamRecorder checks what the recorder tests of rosbag's own repository
@@ -22,7 +23,7 @@ func TestUpstreamRecorder(t *testing.T) {
 	for _, name := range []string{"chatter1", "chatter2"} {
 		g.Start("rostopic", "pub", "-r", "10", "/chatter", "std_msgs/String", name, "__name:="+name)
 	}
-	g.Start("/usr/lib/rosbag/play", harness.DemoBag(t), "--loop", "--quiet", "__name:=roscpp")
+	g.Start("/usr/lib/rosbag/play", bags.Demo(t), "--loop", "--quiet", "__name:=roscpp")
 	g.StartPython("publish.py", "latching", "/latched,std_msgs/Int32,0,1,0").Printed("ready")
 	g.Eventually("both talk", func() bool {
 		out, err := g.Command("rostopic", "info", "/chatter").Output()
@@ -38,7 +39,7 @@ func TestUpstreamRecorder(t *testing.T) {
 		"one publisher, two topics": func(g *harness.Graph) {
 			runRecorder(g, "/odom", "imu/data", "-O", "out", "--duration=6")
 			callers := map[string]bool{}
-			for key, conn := range g.Dump("out.bag") {
+			for key, conn := range bags.Dump(g, "out.bag") {
 				callers[key] = len(conn.Messages) > 0
 			}
 			if len(callers) != 2 || !callers["/odom /roscpp"] || !callers["imu/data /roscpp"] {
@@ -51,7 +52,7 @@ func TestUpstreamRecorder(t *testing.T) {
 			g.Eventually("both are recorded", func() bool { return len(here.soFar()["/latched"])*len(here.soFar()["/map"]) > 0 })
 			rec.Stop()
 			for key, caller := range map[string]string{"/latched /latching": "/latching", "/map /roscpp": "/roscpp"} {
-				conn := g.Dump("out.bag")[key]
+				conn := bags.Dump(g, "out.bag")[key]
 				if conn.Header["latching"] != "1" || conn.Header["callerid"] != caller {
 					g.T.Errorf("%s: header %v", key, conn.Header)
 				}

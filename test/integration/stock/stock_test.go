@@ -13,6 +13,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // TestRecordBesideStock records the same graph with both recorders at once.
@@ -25,17 +27,17 @@ func TestRecordBesideStock(t *testing.T) {
 		} {
 			g.StartPython("publish.py", args...).Printed("ready")
 		}
-		g.Start("/usr/lib/rosbag/play", harness.DemoBag(t), "--loop", "--quiet", "__name:=roscpp_player")
+		g.Start("/usr/lib/rosbag/play", bags.Demo(t), "--loop", "--quiet", "__name:=roscpp_player")
 		ours := g.Record("-a", "-O", "ours", "__name:=our_record")
 		theirs := g.Start("/usr/lib/rosbag/record", "-a", "-O", "theirs", "__name:=stock_record")
-		watcher := g.Node("watcher")
+		watcher := peers.Node(g, "watcher")
 		g.Eventually("both subscribe to what the nodes and the player publish", func() bool { return heardByAll(g, watcher, "/our_record", "/stock_record") >= 12 })
 		before := harness.Size(g, "theirs.bag.active")
 		g.Eventually("stock has recorded some of all", func() bool { return harness.Size(g, "theirs.bag.active") > before+40_000_000 })
 		theirs.Stop()
 		ours.Stop()
 
-		want, got := g.Dump("theirs.bag"), g.Dump("ours.bag")
+		want, got := bags.Dump(g, "theirs.bag"), bags.Dump(g, "ours.bag")
 		compared := 0
 		for key, w := range want {
 			if w.Topic == "/rosout_agg" || strings.Contains(key, "record") {
@@ -75,7 +77,7 @@ func heardByAll(g *harness.Graph, watcher *tcpros.Node, nodes ...string) (n int)
 	return n
 }
 
-func keys(m map[string]harness.Dumped) []string {
+func keys(m map[string]bags.Dumped) []string {
 	var all []string
 	for k := range m {
 		all = append(all, k)
@@ -151,7 +153,7 @@ func TestStockReadsOurs(t *testing.T) {
 			g.Eventually("some chunks are written", func() bool { return harness.Size(g, "ours.bag.active") > 60_000 })
 			rec.Stop()
 
-			before := g.Dump("ours.bag")
+			before := bags.Dump(g, "ours.bag")
 			if len(before) != 3 {
 				t.Fatalf("%d connections: %v", len(before), keys(before))
 			}
@@ -171,7 +173,7 @@ func TestStockReadsOurs(t *testing.T) {
 				if out := g.Run("rosbag", tool, "-q", "ours.bag"); strings.Contains(out, "rror") {
 					t.Errorf("rosbag %s:\n%s", tool, out)
 				}
-				after := g.Dump("ours.bag")
+				after := bags.Dump(g, "ours.bag")
 				for key, want := range before {
 					if d := cmp.Diff(want.Hashes(), after[key].Hashes()); d != "" {
 						t.Errorf("after rosbag %s: %s differs", tool, key)
@@ -188,17 +190,17 @@ func TestRepeatedForStock(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "gomaster")
-	g.MakeBag("whole.bag",
-		harness.StringMessage{Topic: "/map", Node: "/server", Latching: true, Text: "map"},
-		harness.StringMessage{Topic: "/tf_static", Node: "/arm", Latching: true, At: 100 * time.Millisecond, Text: "arm"},
-		harness.StringMessage{Topic: "/odom", Node: "/base", At: 300 * time.Millisecond, Text: "1"},
-		harness.StringMessage{Topic: "/odom", Node: "/base", At: 3 * time.Second, Text: "2"},
-		harness.StringMessage{Topic: "/odom", Node: "/base", At: 3100 * time.Millisecond, Text: "3"})
+	bags.Make(g, "whole.bag",
+		bags.StringMessage{Topic: "/map", Node: "/server", Latching: true, Text: "map"},
+		bags.StringMessage{Topic: "/tf_static", Node: "/arm", Latching: true, At: 100 * time.Millisecond, Text: "arm"},
+		bags.StringMessage{Topic: "/odom", Node: "/base", At: 300 * time.Millisecond, Text: "1"},
+		bags.StringMessage{Topic: "/odom", Node: "/base", At: 3 * time.Second, Text: "2"},
+		bags.StringMessage{Topic: "/odom", Node: "/base", At: 3100 * time.Millisecond, Text: "3"})
 	g.Run("gobag", "split", "-q", "--duration", "2", "whole.bag", "part")
 	if out := g.Run("gobag", "info", "part_001.bag"); !strings.Contains(out, "2 repeated latched messages at the beginning") {
 		t.Fatalf("gobag info:\n%s", out)
 	}
-	before := g.Dump("part_001.bag")
+	before := bags.Dump(g, "part_001.bag")
 	if len(before) != 3 {
 		t.Fatalf("%d connections: %v", len(before), keys(before))
 	}
@@ -213,7 +215,7 @@ func TestRepeatedForStock(t *testing.T) {
 	g.Run("rosbag", "filter", "part_001.bag", "filtered.bag", "True")
 	g.Run("rosbag", "reindex", "-q", "part_001.bag")
 	for _, name := range []string{"filtered.bag", "part_001.bag"} {
-		after := g.Dump(name)
+		after := bags.Dump(g, name)
 		for key, want := range before {
 			if d := cmp.Diff(want.Hashes(), after[key].Hashes()); d != "" {
 				t.Errorf("%s: %s differs", name, key)

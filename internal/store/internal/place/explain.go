@@ -104,6 +104,8 @@ func (l Place) Explain(err error) error {
 		e.Reason, e.Advice = "the region of the bucket is not known", "set AWS_REGION, or add ?region=NAME to the URL"
 	case name == "PermanentRedirect" || name == "AuthorizationHeaderMalformed" || name == "301":
 		e.Advice = "the bucket is in another region: set AWS_REGION, or ?region=NAME in the URL"
+	case strings.Contains(text, "checksum did not match"): // of the SDK of S3
+		e.Reason, e.Advice = "the content does not match the checksum that the store has of it", "the object is damaged: upload the bag again"
 	case unavailable(err):
 		e.kind = ErrUnreachable
 	default:

@@ -27,3 +27,17 @@ func TestNoCredentials(t *testing.T) {
 		}
 	}
 }
+
+// TestDamagedObject: the SDK of S3 names algorithms and sums, and not what to do.
+func TestDamagedObject(t *testing.T) {
+	t.Parallel()
+	at, err := Parse("s3://bags/a.bag")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = at.Explain(errors.New(`blob (key "a.bag") (code=Unknown): checksum did not match: algorithm CRC32, expect oicNBw==, actual ppvb4A==`))
+	const want = "s3://bags/a.bag: the content does not match the checksum that the store has of it: the object is damaged: upload the bag again"
+	if err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}

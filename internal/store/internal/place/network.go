@@ -38,12 +38,16 @@ func (l Place) explainNetwork(e *Error) {
 		if op.Op == "proxyconnect" {
 			e.Advice = "check the network, and the variables HTTPS_PROXY and HTTP_PROXY"
 		}
-	case errors.Is(e.Err, ErrIdle), errors.Is(e.Err, ErrStalled), errors.Is(e.Err, ErrBrokenOff):
+	case errors.Is(e.Err, ErrIdle):
 		l.noAnswer(e, e.Reason)
+	case errors.Is(e.Err, ErrStalled), errors.Is(e.Err, ErrBrokenOff): // the store is there, and may be unable to read this object
+		e.Advice = l.networkAdvice()
+	case errors.Is(e.Err, io.ErrUnexpectedEOF):
+		e.Reason, e.Advice = "the server breaks off in the middle of an answer", l.networkAdvice()
 	case timedOut(e.Err):
 		l.noAnswer(e, "the server does not answer in time")
-	case errors.Is(e.Err, io.ErrUnexpectedEOF), endsWithoutAnswer(e.Err):
-		l.noAnswer(e, "the server closes the connection without a complete answer")
+	case endsWithoutAnswer(e.Err):
+		l.noAnswer(e, "the server closes the connection without an answer")
 	case errors.Is(e.Err, http.ErrSchemeMismatch):
 		e.kind, e.Reason, e.Advice = ErrAnswer, "the server speaks HTTP without TLS", "write http:// in place of https://, or check the port"
 	case errors.As(e.Err, &record):

@@ -24,12 +24,12 @@ type Sender interface {
 type File struct {
 	io.ReaderAt
 	Name     string
-	Metadata map[string]string // of the object, in ASCII; beside it stands the checksum, under "sha256"
+	Metadata map[string]string // of the object, in ASCII; Put adds the checksum under MetaSHA256
 	Sums
 	Exclusive bool               // fail with ErrExists rather than overwrite an object; not all stores support it
 	Upload    string             // ID of an interrupted multipart upload to resume; may be empty
 	OnUpload  func(string) error // called with the ID of a new multipart upload
-	Small     bool               // worth to be sent again after a lost response
+	Small     bool               // may be sent again after a lost response
 }
 
 // AllMetadata returns the metadata of the object, with the checksum.

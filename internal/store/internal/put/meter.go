@@ -11,7 +11,7 @@ import (
 // ThrottleBytes is the burst of the rate limit, and the most that one read returns where a rate is set.
 const ThrottleBytes = 64 << 10
 
-// Meter counts the bytes that go to a store, and limits their rate. It is safe for concurrent use.
+// Meter counts the bytes that are sent to a store, and limits their rate. It is safe for concurrent use.
 type Meter struct {
 	limit *rate.Limiter // nil for none
 	sent  atomic.Int64
@@ -32,7 +32,7 @@ func (m *Meter) Sent() int64 { return m.sent.Load() }
 // Limited reports whether there is a rate.
 func (m *Meter) Limited() bool { return m.limit != nil }
 
-// Wait waits until n bytes may pass, at most ThrottleBytes. It fails with the cause of ctx's end.
+// Wait waits until n bytes, at most ThrottleBytes, may pass. When ctx ends first, Wait returns its cause.
 func (m *Meter) Wait(ctx context.Context, n int) error {
 	if m.limit == nil || n <= 0 {
 		return nil

@@ -84,8 +84,8 @@ func instrumented(c *s3.Client, meter *Meter) *s3.Client {
 	})
 }
 
-// conflictCodes are what stores answer when another request changes the same object, and, of
-// versitygw, the same directory. They ask for another try.
+// conflictCodes are the error codes of stores when another request changes the same object or, with
+// versitygw, the same directory. The request is to be repeated.
 var conflictCodes = []string{"OperationAborted", "ConditionalRequestConflict", "ExistingObjectIsDirectory"}
 
 // onlyConflicts retries nothing else: after a lost response a file would be sent twice.

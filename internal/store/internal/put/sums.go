@@ -25,7 +25,7 @@ type Sums struct {
 	Size      int64
 	SHA256    string // in hexadecimal, as in the metadata of the object
 	partBytes int64
-	parts     []partSums // one for each part of a multipart upload, otherwise one for the file
+	parts     []partSums // one for each part of a multipart upload, otherwise one for the whole file
 }
 
 // partSums are the checksums of a part: the MD5 that stores use, and a fast CRC to detect

@@ -36,8 +36,10 @@ const (
 type Notice struct {
 	Key    string
 	Method string
-	Args   func() []any // called with the lock of the state held, when the call is made: nodes get the latest state, and waiting notices have no copy of it
-	Once   bool         // a shutdown, which is not retried
+	// Args is called when the call is made, with the lock of the state held: nodes get the latest state, and
+	// waiting notices have no copy of it.
+	Args func() []any
+	Once bool // a shutdown, which is not retried
 }
 
 // queued is a notice that waits for one node.

@@ -14,7 +14,7 @@ import (
 
 // Bounds of the messages that peers have not read yet.
 const (
-	smallMessage  = 16 << 10        // bytes; messages up to this size are not counted, since connections and calls are limited
+	smallMessage  = 16 << 10        // bytes; smaller messages are not counted, since connections and calls are limited
 	OutgoingBytes = 16 << 20        // bytes of larger messages in memory; a single message may exceed the limit
 	slowAfter     = 2 * time.Second // a message that is in memory for longer is revoked when others wait
 )

@@ -22,7 +22,7 @@ import sys
 MARK = b'GOROSBAG_TEST_RUN='
 PR_SET_PDEATHSIG = 1
 
-for name in ('rospy', 'rosbag', 'rosgraph', 'rosnode', 'rosmsg', 'rosparam', 'rosservice', 'rostopic', 'roslib.message',
+for name in ('rospy', 'rosmaster.main', 'rosbag', 'rosgraph', 'rosnode', 'rosmsg', 'rosparam', 'rosservice', 'rostopic', 'roslib.message',
              'std_msgs.msg', 'geometry_msgs.msg', 'nav_msgs.msg', 'sensor_msgs.msg', 'tf2_msgs.msg', 'diagnostic_msgs.msg',
              'roscpp.srv', 'rosgraph_msgs.msg', 'std_srvs.srv', 'hashlib', 'logging.config', 'optparse', 'yaml'):
     try:

@@ -1,0 +1,111 @@
+// Package pytext prints scalars as Python 3 and PyYAML do, so that our output is that of rostopic echo and
+// rosbag info byte for byte.
+//
+// It is pure, and knows neither messages nor bags. Its callers are rosmsg and baginfo.
+package pytext
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// AppendFloat appends a float64 as repr prints it: the shortest digits that read back as the same number,
+// always with a dot or an exponent.
+func AppendFloat(dst []byte, f float64) []byte {
+	switch {
+	case math.IsNaN(f):
+		return append(dst, "nan"...)
+	case math.IsInf(f, 1):
+		return append(dst, "inf"...)
+	case math.IsInf(f, -1):
+		return append(dst, "-inf"...)
+	}
+	if abs := math.Abs(f); abs != 0 && (abs < 1e-4 || abs >= 1e16) {
+		return strconv.AppendFloat(dst, f, 'e', -1, 64)
+	}
+	start := len(dst)
+	dst = strconv.AppendFloat(dst, f, 'f', -1, 64)
+	for _, b := range dst[start:] {
+		if b == '.' {
+			return dst
+		}
+	}
+	return append(dst, ".0"...)
+}
+
+// AppendBytes appends bytes as repr prints them.
+func AppendBytes(dst, b []byte) []byte {
+	const hex = "0123456789abcdef"
+	quote := byte('\'')
+	if bytes.IndexByte(b, '\'') >= 0 && bytes.IndexByte(b, '"') < 0 {
+		quote = '"'
+	}
+	dst = append(dst, 'b', quote)
+	for _, c := range b {
+		switch {
+		case c == quote || c == '\\':
+			dst = append(dst, '\\', c)
+		case c == '\n':
+			dst = append(dst, `\n`...)
+		case c == '\r':
+			dst = append(dst, `\r`...)
+		case c == '\t':
+			dst = append(dst, `\t`...)
+		case c < 0x20 || c >= 0x7f:
+			dst = append(dst, '\\', 'x', hex[c>>4], hex[c&15])
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return append(dst, quote)
+}
+
+// DecodeRune decodes the first character of b as bytes.decode does with errors="replace", and returns its
+// length in bytes. Where b is not UTF-8, the longest beginning of a character becomes one U+FFFD.
+func DecodeRune(b []byte) (rune, int) {
+	r, n := utf8.DecodeRune(b)
+	if r != utf8.RuneError || n != 1 {
+		return r, n
+	}
+	want, low, high := 1, byte(0x80), byte(0xbf)
+	switch first := b[0]; {
+	case first >= 0xc2 && first <= 0xdf:
+	case first >= 0xe0 && first <= 0xef:
+		want = 2
+		switch first {
+		case 0xe0:
+			low = 0xa0
+		case 0xed:
+			high = 0x9f
+		}
+	case first >= 0xf0 && first <= 0xf4:
+		want = 3
+		switch first {
+		case 0xf0:
+			low = 0x90
+		case 0xf4:
+			high = 0x8f
+		}
+	default:
+		return utf8.RuneError, 1
+	}
+	for n = 1; n <= want && n < len(b) && b[n] >= low && b[n] <= high; n++ {
+		low, high = 0x80, 0xbf
+	}
+	return utf8.RuneError, n
+}
+
+// AppendValid appends b as UTF-8, with U+FFFD for what is none: see DecodeRune.
+func AppendValid(dst, b []byte) []byte {
+	if utf8.Valid(b) {
+		return append(dst, b...)
+	}
+	for len(b) > 0 {
+		r, n := DecodeRune(b)
+		dst = utf8.AppendRune(dst, r)
+		b = b[n:]
+	}
+	return dst
+}

@@ -1,0 +1,295 @@
+package snapshot
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
+	"github.com/gorosbag/gorosbag/recorder/internal/command"
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
+	"github.com/gorosbag/gorosbag/recorder/internal/encode"
+	"github.com/gorosbag/gorosbag/recorder/internal/files"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/retention"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// recording writes snapshots only, with a sink that hands all chunks to the writer.
+type recording struct {
+	*Writer
+	in      *intake.Intake
+	outputs *bagfile.Series
+	sink    sync.WaitGroup
+}
+
+// noHandover is told of bags in vain.
+type noHandover struct{}
+
+func (noHandover) Begun(string)           {}
+func (noHandover) Finished(string, int64) {}
+
+// record begins to record into a directory of the test. The caller closes the recording.
+func record(t *testing.T, o ring.Options) *recording {
+	t.Helper()
+	log := zap.NewNop()
+	outputs, err := bagfile.OpenSeries(bagname.Output{Name: filepath.Join(t.TempDir(), "test")}, bagfile.SyncNone, false, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Only = true
+	o.Most = 64 << 20
+	in := intake.New(intake.Config{
+		Log: log, Flush: time.Hour, Memory: memory.Options{Limit: 256 << 20, ChunkBytes: 1000},
+		OnChange: func() {}, Encoder: encode.New(encode.Options{}), Ring: &o,
+	})
+	bags := files.New(files.Config{
+		Log: log, Counts: in.Files(), OnlySnapshots: true, Outputs: outputs, Handover: noHandover{}, OnChange: func() {},
+		Retain: retention.New(retention.Limits{}, log, outputs.Free, func(string) bool { return false }),
+		Disk:   disk.NewSpace(0, "", false, outputs.Free, log),
+	})
+	packer := latch.Packer{Claims: in.Files(), Compression: rosbag.CompressionNone, ChunkBytes: in.Files().ChunkBytes()}
+	r := &recording{in: in, outputs: outputs, Writer: New(Config{
+		Log: log, In: in.Snapshots(), Bags: bags, Packer: packer, Only: true,
+		Outputs: outputs.SnapshotSeries(false), Aborted: func() bool { return false },
+	})}
+	bags.Start()
+	r.Start()
+	// owner: close; ends when the intake is closed.
+	r.sink.Go(func() {
+		for {
+			item, ok := in.Files().Next()
+			switch {
+			case !ok:
+				return
+			case item.Command == nil:
+				r.Keep(item.Chunk)
+				continue
+			case item.Command.Kind == command.Snapshot:
+				r.Begin(item.Command.Taking)
+			case item.Command.Kind == command.EndSnapshot:
+				r.End(item.Command.Taking)
+			}
+			close(item.Command.Done)
+		}
+	})
+	return r
+}
+
+// close writes all snapshots and returns what went wrong with them.
+func (r *recording) close(t *testing.T) error {
+	t.Helper()
+	r.in.Close()
+	r.sink.Wait()
+	r.Close()
+	err := r.Bags.Close(nil)
+	if err := r.outputs.Close(); err != nil {
+		t.Error(err)
+	}
+	return err
+}
+
+// numbersIn returns the numbers of the messages in a bag.
+func numbersIn(t *testing.T, path string) []uint32 {
+	t.Helper()
+	_, byFile := testlink.Numbers(t, path)
+	return byFile[1]
+}
+
+// TestTriggerFlood: a trigger that is stuck takes one snapshot at a time, and after a burst
+// one each second; every trigger gets the name of one that was begun after it.
+func TestTriggerFlood(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := record(t, ring.Options{})
+		l := linkOf(t, r.in, testlink.Info("/t", "/p"))
+		var mu sync.Mutex
+		bags := map[string]int{}
+		var wg sync.WaitGroup
+		const seconds = 5
+		for n := range uint32(1000 * seconds) {
+			l.Frames(testlink.Frame(1, n, 100), 1, time.Now())
+			wg.Go(func() {
+				sn, err := r.Trigger(time.Now())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				bags[sn.Out.Target()]++
+				mu.Unlock()
+			})
+			time.Sleep(time.Millisecond)
+		}
+		wg.Wait()
+		if n := len(bags); n < seconds || n > burst+seconds+1 {
+			t.Errorf("%d snapshots in %d s", n, seconds)
+		}
+		if err := r.close(t); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestSnapshotsThatCannotBegin count, and are an error of the recording.
+func TestSnapshotsThatCannotBegin(t *testing.T) {
+	t.Parallel()
+	r := record(t, ring.Options{})
+	if err := os.Remove(r.outputs.Dir.Name()); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := r.Trigger(time.Now()); err == nil {
+			t.Error("a snapshot in a directory that is gone")
+		}
+	}
+	if n := r.Failures(); n != 3 {
+		t.Errorf("%d failures, want 3", n)
+	}
+	if err := r.close(t); err == nil || !strings.Contains(err.Error(), "a snapshot could not begin") {
+		t.Errorf("close returns %v", err)
+	}
+}
+
+// TestTriggersThatWait: a snapshot that waits for its turn has all of the pre-roll of its first
+// trigger, and all of the post-roll of the last.
+func TestTriggersThatWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := record(t, ring.Options{Window: time.Second, PostRoll: time.Second})
+		l := linkOf(t, r.in, testlink.Info("/t", "/p"))
+		n := uint32(0)
+		step := func(count int) { // ten messages a second
+			for range count {
+				l.Frames(testlink.Frame(1, n, 1000), 1, time.Now())
+				n++
+				time.Sleep(100 * time.Millisecond)
+				r.in.Tick(time.Now())
+			}
+		}
+		step(20)
+		for range burst { // no more at once
+			r.Limiter.Allow()
+		}
+		before := n
+		var taken [2]*Snapshot
+		var wg sync.WaitGroup
+		for i := range taken {
+			wg.Go(func() {
+				var err error
+				if taken[i], err = r.Trigger(time.Now()); err != nil {
+					t.Error(err)
+				}
+			})
+			step(5)
+		}
+		wg.Wait()
+		step(20)
+		if err := r.close(t); err != nil {
+			t.Fatal(err)
+		}
+		if taken[0] != taken[1] {
+			t.Fatalf("two snapshots: %v, %v", taken[0], taken[1])
+		}
+		if got := numbersIn(t, taken[0].Out.Target()); got[0] > before-9 || got[len(got)-1] < before+14 {
+			t.Errorf("messages %d to %d of %d, triggers at %d and %d", got[0], got[len(got)-1], n, before, before+5)
+		}
+	})
+}
+
+// TestTriggerWhileAnotherBegins: it prolongs that one, rather than to wait for its end.
+func TestTriggerWhileAnotherBegins(t *testing.T) {
+	t.Parallel()
+	r := record(t, ring.Options{PostRoll: time.Hour})
+	r.starting.Lock() // the first one creates its file
+	var got [2]*Snapshot
+	var wg sync.WaitGroup
+	for i := range got {
+		wg.Go(func() {
+			var err error
+			if got[i], err = r.Trigger(time.Now()); err != nil {
+				t.Error(err)
+			}
+		})
+		testlink.WaitFor(t, func() bool {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			waits := r.next != nil
+			r.next = nil // as when it is served
+			return waits
+		})
+	}
+	r.starting.Unlock()
+	wg.Wait()
+	if got[0] == nil || got[0] != got[1] {
+		t.Errorf("two snapshots: %v, %v", got[0], got[1])
+	}
+	if err := r.close(t); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTriggersProlong: triggers in the post-roll move its end, and belong to one snapshot.
+func TestTriggersProlong(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		triggers []int // seconds; messages come each second, from 0 to 29
+		want     [][2]uint32
+	}{
+		"one":                        {[]int{10}, [][2]uint32{{5, 13}}},
+		"in the post-roll":           {[]int{10, 13}, [][2]uint32{{5, 16}}},
+		"again and again":            {[]int{10, 12, 14, 16}, [][2]uint32{{5, 19}}},
+		"as the post-roll has ended": {[]int{10, 14}, [][2]uint32{{5, 13}, {14, 17}}},
+		"later":                      {[]int{10, 20}, [][2]uint32{{5, 13}, {15, 23}}},
+	} {
+		r := record(t, ring.Options{Window: 5 * time.Second, PostRoll: 4 * time.Second})
+		l := linkOf(t, r.in, testlink.Info("/t", "/p"))
+		start := time.Now()
+		var taken []*Snapshot
+		next := tc.triggers
+		for n := range 30 {
+			at := start.Add(time.Duration(n) * time.Second)
+			l.Frames(testlink.Frame(1, uint32(n), 10), 1, at)
+			if len(next) == 0 || n != next[0] {
+				continue
+			}
+			next = next[1:]
+			sn, err := r.Trigger(at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(taken) == 0 || taken[len(taken)-1] != sn {
+				taken = append(taken, sn)
+			}
+		}
+		if err := r.close(t); err != nil {
+			t.Fatal(err)
+		}
+		var got [][2]uint32
+		for _, sn := range taken {
+			numbers := numbersIn(t, sn.Out.Target())
+			got = append(got, [2]uint32{numbers[0], numbers[len(numbers)-1]})
+			if sn.Messages != uint64(len(numbers)) {
+				t.Errorf("%s: %d messages are counted, %d in the bag", name, sn.Messages, len(numbers))
+			}
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: messages %v, want %v", name, got, tc.want)
+		}
+	}
+}

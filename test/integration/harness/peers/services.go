@@ -1,0 +1,29 @@
+package peers
+
+import (
+	"github.com/gorosbag/gorosbag/tcpros"
+	"github.com/gorosbag/gorosbag/test/integration/harness"
+)
+
+// SetPaused calls ~pause_playback of a player and returns success and message.
+func SetPaused(g *harness.Graph, n *tcpros.Node, player string, paused bool) tcpros.Outcome {
+	g.T.Helper()
+	answer, err := n.CallService(g.T.Context(), player+"/pause_playback", tcpros.SetBoolService, tcpros.EncodeBool(paused))
+	if err != nil {
+		g.T.Fatal(err)
+	}
+	o, err := tcpros.DecodeOutcome(answer)
+	if err != nil {
+		g.T.Fatal(err)
+	}
+	return o
+}
+
+// Served waits until a player offers its service.
+func Served(g *harness.Graph, n *tcpros.Node, player string) {
+	g.T.Helper()
+	g.Eventually(player+" offers its service", func() bool {
+		_, err := n.Master().LookupService(g.T.Context(), player+"/pause_playback")
+		return err == nil
+	})
+}
