@@ -79,8 +79,8 @@ func TestPlayWithoutServices(t *testing.T) {
 	}
 }
 
-// TestStatusIsNotPartOfTheBag: what a player says about itself is not recorded with all
-// else, but where it is named. What a robot calls status is.
+// TestStatusIsNotPartOfTheBag: -a does not record the ~status of a player, unless a topic on the
+// command line names it. It does record a topic that a robot calls status.
 func TestStatusIsNotPartOfTheBag(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
@@ -107,7 +107,7 @@ func TestStatusIsNotPartOfTheBag(t *testing.T) {
 	}
 }
 
-// TestMarksSideBySide: a loop between two marks that are as good as equal does not spin.
+// TestMarksSideBySide: a loop between two marks that are nearly equal does not use all of a processor.
 func TestMarksSideBySide(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")

@@ -69,8 +69,8 @@ func deafSubscriber(g *harness.Graph, n *tcpros.Node, player, topic string) {
 	}
 }
 
-// TestPlayToDeafSubscriber (N17): whoever never reads loses messages, which are counted
-// for him; others get all, on time, and latched topics also when they come late.
+// TestPlayToDeafSubscriber (N17): a subscriber that never reads loses messages, which are counted for
+// it. The others get all messages in time, and latched messages also when they subscribe late.
 func TestPlayToDeafSubscriber(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
@@ -118,8 +118,8 @@ func TestPlayToDeafSubscriber(t *testing.T) {
 	}
 }
 
-// TestPlayDamagedBag (N18): a bag that is damaged in the middle, or that becomes shorter
-// while it is played, is played where it is good. What is not is said, with its place.
+// TestPlayDamagedBag (N18): of a bag that is damaged in the middle, or that becomes shorter while it is
+// played, all intact messages are played. The log names the place of the damage.
 func TestPlayDamagedBag(t *testing.T) {
 	t.Parallel()
 	var bag []bags.StringMessage
@@ -242,8 +242,8 @@ func TestPlayLossless(t *testing.T) {
 	}
 }
 
-// TestPlayHeldUp: whoever never reads holds lossless play up. The log names him, and an
-// interrupt ends play at once all the same.
+// TestPlayHeldUp: a subscriber that never reads stops lossless play. The log names it, and an interrupt
+// ends play at once all the same.
 func TestPlayHeldUp(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")

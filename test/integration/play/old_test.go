@@ -71,7 +71,7 @@ func TestPlayOldBags(t *testing.T) {
 	}
 }
 
-// TestPlayOldBagsToROS plays them to stock's recorder and to a rospy node, also those
+// TestPlayOldBagsToROS plays bags of all old versions to stock's recorder and to a rospy node, also those
 // which do not say of what type their messages are.
 func TestPlayOldBagsToROS(t *testing.T) {
 	t.Parallel()

@@ -147,7 +147,8 @@ func compareOrder(t *testing.T, who string, want, got map[string][]string) {
 	}
 }
 
-// TestLateSubscriberGetsEachLatchedMessage: both publishers of /tf_static.
+// TestLateSubscriberGetsEachLatchedMessage: a late subscriber of /tf_static gets the latched message of
+// each of its two publishers.
 func TestLateSubscriberGetsEachLatchedMessage(t *testing.T) {
 	t.Parallel()
 	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {

@@ -220,7 +220,7 @@ func TestPlayScreenSizes(t *testing.T) {
 	tm.Prompt()
 }
 
-// Who holds play up, and who does not follow it, is to be seen.
+// The screen shows which subscriber stops play, and which subscriber loses messages.
 func TestPlayScreenSlow(t *testing.T) {
 	t.Parallel()
 	t.Run("drop", func(t *testing.T) {
@@ -370,7 +370,8 @@ func TestPlayScreenBlocked(t *testing.T) {
 	}
 }
 
-// Where no screen is wanted, or none can be, there are lines. Keys work all the same.
+// Without a terminal, or with the option that turns the screen off, goplay prints lines. Keys work all
+// the same.
 func TestPlayNoScreen(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -408,7 +409,7 @@ func TestPlayNoScreen(t *testing.T) {
 	}
 }
 
-// Colors are for those who want them (https://no-color.org).
+// The screen has colors unless NO_COLOR is set (https://no-color.org).
 func TestPlayScreenColors(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]bool{"goplay stroll.bag": true, "NO_COLOR=1 goplay stroll.bag": false} {
@@ -425,7 +426,7 @@ func TestPlayScreenColors(t *testing.T) {
 	}
 }
 
-// Stock reads keys from a pipe, too. Its end is none of play.
+// goplay reads keys from a pipe, as stock does. The end of the pipe does not end play.
 func TestPlayKeysFromPipe(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")

@@ -75,7 +75,7 @@ func TestPlaySelects(t *testing.T) {
 	}
 }
 
-// TestPlayRefuses is for wishes that make no sense, or are forbidden.
+// TestPlayRefuses: options that contradict each other, or that are forbidden, are errors.
 func TestPlayRefuses(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -113,7 +113,7 @@ func TestPlayRefuses(t *testing.T) {
 	}
 }
 
-// TestPlayWaits waits for one subscriber, says for whom, and ends when asked to.
+// TestPlayWaits: goplay waits for a subscriber, prints for which topic, and ends when it is told to.
 func TestPlayWaits(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
@@ -189,7 +189,7 @@ func TestPlayAnnounces(t *testing.T) {
 	first.Stop()
 }
 
-// TestPlayRespectsPublishers shows the graph as it was.
+// TestPlayRespectsPublishers: each publisher of the bag becomes a node of its own.
 func TestPlayRespectsPublishers(t *testing.T) {
 	t.Parallel()
 	harness.EachMaster(t, func(t *testing.T, g *harness.Graph) {

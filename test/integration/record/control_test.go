@@ -85,8 +85,8 @@ func TestServicesSteerARecording(t *testing.T) {
 	harness.Contains(t, rec.Out.String(), "while paused or stopped", "lost: none")
 }
 
-// TestResidentRecorder begins bags and ends them as it is told. Each begins with the
-// latched messages, and none holds what the recorder says about itself.
+// TestResidentRecorder: services start and stop the bags of a recorder that keeps running. Each bag
+// starts with the latched messages, and no bag has the messages that the recorder itself publishes.
 func TestResidentRecorder(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
@@ -110,7 +110,7 @@ func TestResidentRecorder(t *testing.T) {
 	rec.Stop()
 }
 
-// TestDurationFromTheStart: a recording that was not started yet does not end.
+// TestDurationFromTheStart: --duration counts from the start of the recording, not of the program.
 func TestDurationFromTheStart(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)

@@ -60,7 +60,8 @@ func TestNoMaster(t *testing.T) {
 	bags.Read(t, filepath.Join(alone.Dir, "out.bag"))
 }
 
-// TestHostilePublishers: each gets one clear line, and the other topic loses nothing.
+// TestHostilePublishers: the log has one clear line for each hostile publisher, and the topic of the
+// good publisher loses nothing.
 func TestHostilePublishers(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
@@ -123,7 +124,7 @@ func TestSignalTwiceAtOnce(t *testing.T) {
 	bags.Read(t, filepath.Join(g.Dir, "out.bag"))
 }
 
-// TestSignalsTwice: the second request does not spoil the bag.
+// TestSignalsTwice: a second signal does not damage the bag.
 func TestSignalsTwice(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
@@ -156,7 +157,7 @@ func TestNohup(t *testing.T) {
 	}
 }
 
-// TestDamagedIndex: what can be played is, and scripts hear of the damage.
+// TestDamagedIndex: goplay plays all messages that it can read, and its exit code reports the damage.
 func TestDamagedIndex(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")

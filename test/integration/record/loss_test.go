@@ -13,8 +13,8 @@ import (
 	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
-// TestMissedMessages: what a publisher with too small a queue throws away is counted
-// exactly, told from what we lost, and stands in the bag.
+// TestMissedMessages: messages that a publisher drops because its queue is too small are counted
+// exactly, as missed rather than lost, and the bag has the count.
 func TestMissedMessages(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
@@ -72,8 +72,8 @@ func TestMissedMessages(t *testing.T) {
 	g.Run("gobag", "check", "out.bag")
 }
 
-// TestLostLinks: a node that is killed is told from those that end, and from one that
-// ends and is started again.
+// TestLostLinks: the summary tells a node that was killed from nodes that end, and from a node that
+// ends and starts again.
 func TestLostLinks(t *testing.T) {
 	t.Parallel()
 	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
@@ -123,7 +123,8 @@ func TestLostLinks(t *testing.T) {
 	})
 }
 
-// TestQuickRestart: a node that is back at once, for whatever reason, is told and no loss.
+// TestQuickRestart: a node that is back at once, for whatever reason, is reported and does not count
+// as a loss.
 func TestQuickRestart(t *testing.T) {
 	t.Parallel()
 	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
@@ -141,8 +142,8 @@ func TestQuickRestart(t *testing.T) {
 	})
 }
 
-// TestNumbersOfOthers: what a relay leaves out is not missing, nor what is missing in a
-// bag that is played.
+// TestNumbersOfOthers: gaps in the sequence numbers of a relay, or of a bag that is played, do not
+// count as missed messages.
 func TestNumbersOfOthers(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)

@@ -104,7 +104,7 @@ func TestNotesAndMarks(t *testing.T) {
 	}
 }
 
-// TestWrongNote: a note that cannot be written is told before anything begins.
+// TestWrongNote: a note that cannot be written is an error before the recording starts.
 func TestWrongNote(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")

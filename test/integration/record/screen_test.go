@@ -81,7 +81,7 @@ func TestRecordScreen(t *testing.T) {
 	}
 }
 
-// Whatever sizes its terminal gets, there is one frame, and of the log nothing is lost.
+// After each change of the size of the terminal there is one frame, and no line of the log is lost.
 func TestRecordScreenSizes(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
@@ -138,7 +138,7 @@ func TestRecordScreenManyTopics(t *testing.T) {
 	}
 }
 
-// Colors are for those who want them (https://no-color.org).
+// The screen has colors unless NO_COLOR is set (https://no-color.org).
 func TestRecordScreenColors(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]bool{"gorecord -a -O run": true, "NO_COLOR=1 gorecord -a -O run": false} {
@@ -223,7 +223,7 @@ func TestRecordScreenHangup(t *testing.T) {
 	g.Closed("run.bag")
 }
 
-// Where no screen is wanted, or none can be, there is only the log.
+// Without a terminal, or with the option that turns the screen off, the program prints only its log.
 func TestRecordNoScreen(t *testing.T) {
 	t.Parallel()
 	for name, command := range map[string]string{

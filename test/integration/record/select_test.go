@@ -76,7 +76,7 @@ func TestSelect(t *testing.T) {
 	all.Stop()
 }
 
-// TestNodeDies: what a node subscribed to is recorded also when the node is gone.
+// TestNodeDies: --node records the topics of a node also after the node has ended.
 func TestNodeDies(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
@@ -95,7 +95,7 @@ func TestNodeDies(t *testing.T) {
 	}
 }
 
-// TestTopicLimits: single topics can be thinned out; that is no loss.
+// TestTopicLimits: messages left out by --every and --count do not count as lost.
 func TestTopicLimits(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
@@ -187,8 +187,9 @@ func TestLateTopics(t *testing.T) {
 	})
 }
 
-// TestMisspelled: a topic that nobody publishes is told of while the recording runs, with the one
-// that is meant. Expressions that are meant to be globs are told of at the start.
+// TestMisspelled: while the recording runs, the log names a topic that nobody publishes, and the
+// published topic with the most similar name. An expression that looks like a glob is reported at the
+// start.
 func TestMisspelled(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")

@@ -91,7 +91,7 @@ func sameStamps(a, b bags.Dumped) (n int) {
 	return n
 }
 
-// TestNoClock: a recording that waits for the clock ends at once, and well, without one.
+// TestNoClock: a recording that waits for the clock ends at once when it is told to, with exit code 0.
 func TestNoClock(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "roscore")

@@ -65,7 +65,7 @@ func TestSnapshotByService(t *testing.T) {
 	}
 }
 
-// TestTriggerIsRecorded: with -a it is a topic as any other, once somebody publishes it.
+// TestTriggerIsRecorded: -a records the topic of the trigger, too, as soon as somebody publishes it.
 func TestTriggerIsRecorded(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)

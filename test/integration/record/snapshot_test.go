@@ -206,7 +206,7 @@ func TestTriggerFlood(t *testing.T) {
 	harness.Contains(t, rec.Out.String(), fmt.Sprintf(`"triggers": %d`, count), "lost: none")
 }
 
-// TestSnapshotFails: a recording whose snapshot could not be written does not end well.
+// TestSnapshotFails: a snapshot that cannot be written is reported in the exit code of the recording.
 func TestSnapshotFails(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
@@ -277,7 +277,8 @@ func TestSnapshotKeepsLatched(t *testing.T) {
 	}
 }
 
-// TestSnapshotSignalWithoutSnapshots: it ends no recording.
+// TestSnapshotSignalWithoutSnapshots: the signal for a snapshot does not end a recording without
+// --snapshot.
 func TestSnapshotSignalWithoutSnapshots(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")

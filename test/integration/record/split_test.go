@@ -49,7 +49,7 @@ func TestSplitLosesNothing(t *testing.T) {
 	}
 }
 
-// TestSplitMerged: the files together are the recording, without what each repeats.
+// TestSplitMerged: the files of a recording, merged, are the recording without repeated messages.
 func TestSplitMerged(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
@@ -149,7 +149,7 @@ func TestMinSpace(t *testing.T) {
 	}
 }
 
-// TestSizeEnds: without --split the recording ends, quietly.
+// TestSizeEnds: without --split, --size ends the recording, with exit code 0.
 func TestSizeEnds(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")

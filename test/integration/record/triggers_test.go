@@ -126,7 +126,8 @@ func TestTriggerEndsRecording(t *testing.T) {
 	}
 }
 
-// TestTriggersMarkPinSnapshot: the others do what they say, at most once within the pause.
+// TestTriggersMarkPinSnapshot: --mark-on, --pin-on and --snapshot-on act at most once within the pause
+// between triggers.
 func TestTriggersMarkPinSnapshot(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
@@ -225,7 +226,7 @@ func level(data []byte) byte {
 	return data[header+count+first]
 }
 
-// TestEndlessTrigger: an expression that would take hours is given up, and the bag is complete.
+// TestEndlessTrigger: an expression that would take hours is aborted, and the bag is complete.
 func TestEndlessTrigger(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
@@ -244,7 +245,7 @@ func TestEndlessTrigger(t *testing.T) {
 	}
 }
 
-// TestWrongTriggers: what cannot work is told before anything begins.
+// TestWrongTriggers: a trigger that cannot work is an error before the recording starts.
 func TestWrongTriggers(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")

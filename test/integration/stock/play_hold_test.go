@@ -87,8 +87,8 @@ func TestPlayRateControl(t *testing.T) {
 	}
 }
 
-// TestPlayRateControlByTheWrongType: a type whose first field is no header says nothing,
-// and the player tells why it waits.
+// TestPlayRateControlByTheWrongType: messages whose first field is no header do not steer the rate, and
+// the player prints why it waits.
 func TestPlayRateControlByTheWrongType(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
@@ -135,8 +135,8 @@ func TestPlayPauseTopics(t *testing.T) {
 	})
 }
 
-// TestPlayUnderSimTime: on a graph with /use_sim_time a player lives by the wall, with and
-// without being the clock.
+// TestPlayUnderSimTime: on a graph with /use_sim_time a player goes by the system clock, with and
+// without --clock.
 func TestPlayUnderSimTime(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)

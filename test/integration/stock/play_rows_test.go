@@ -102,8 +102,8 @@ func TestPlayNames(t *testing.T) {
 	})
 }
 
-// TestPlayClock: the clock is told by the wall, also at another rate, never goes back, and
-// ends with the bag.
+// TestPlayClock: /clock is published at a steady rate of the system clock, also at another rate of play.
+// It never goes back, and ends with the bag.
 func TestPlayClock(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)

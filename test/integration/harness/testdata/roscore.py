@@ -1,6 +1,6 @@
 """Runs what a roscore runs, but for roslaunch: rosmaster in this process, and rosout beside it.
 
-roslaunch and its children take two seconds of processor time to start. Here the modules are there
+roslaunch and its children take more than a second of processor time to start. Here the modules are there
 already: see forkserver.py.
 
 Argument: the port of the master.
