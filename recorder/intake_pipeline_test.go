@@ -31,6 +31,9 @@ func TestLimitsInThePipeline(t *testing.T) {
 		t.Error("large messages do not count like others")
 	}
 	<-p.Links().Limited()
+	if s := p.Accounts().Stats(time.Now()).Topics; s[0].Topic != "/third" || s[0].LeftOut != 21 || s[0].Arrived() != 31 || s[1].LeftOut != 0 {
+		t.Errorf("%+v", s)
+	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
