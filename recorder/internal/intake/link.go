@@ -67,10 +67,12 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	in, c := l.In, l.Connection
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
+	announced := time.Now()
+	c.Topic.Last = announced // the link tells nothing more about a message that is not taken
 	// While nothing is recorded a latched message is received to be remembered, if that
 	// does not cost a wait.
 	idle := in.Mode.State != control.StateRecording
-	if !idle && c.Topic.Sampler.Thin && !c.Topic.Sampler.Keep(in.cfg.Sim.Steady(time.Now())) {
+	if !idle && c.Topic.Sampler.Thin && !c.Topic.Sampler.Keep(in.cfg.Sim.Steady(announced)) {
 		return nil
 	}
 	if c.Latching {
