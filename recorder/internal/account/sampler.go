@@ -62,16 +62,17 @@ func SamplerOf(limits []Limit, topic string) Sampler {
 	return s
 }
 
-// Keep decides about one message. A topic that is slower than its rate for a while gets no burst
-// afterwards: at most one message more than its rate allows.
+// Keep decides about one message. A message passes at due or later. The next is due one Gap after due, or at once if
+// the message came later than that. So early messages make up for late ones, and after a silence, however long, at most
+// one message passes that the rate does not allow.
 func (s *Sampler) Keep(received time.Time) bool {
 	s.seen++
 	if s.every > 1 && (s.seen-1)%s.every != 0 || s.Gap > 0 && received.Before(s.due) {
 		s.Skipped++
 		return false
 	}
-	if s.due = s.due.Add(s.Gap); received.Sub(s.due) > 0 {
-		s.due = received.Add(s.Gap - min(received.Sub(s.due), s.Gap))
+	if s.due = s.due.Add(s.Gap); s.due.Before(received) {
+		s.due = received
 	}
 	return true
 }

@@ -58,6 +58,20 @@ func TestShareWithoutBursts(t *testing.T) {
 	}
 }
 
+// TestJitterCostsNothing: a topic that has the rate of its limit is recorded in full, although its messages come
+// a little too early or too late.
+func TestJitterCostsNothing(t *testing.T) {
+	t.Parallel()
+	s := SamplerOf([]Limit{{Topics: "/a", MaxRate: 10}}, "/a")
+	start := time.Now()
+	for i := range 100 {
+		at := time.Duration(i)*100*time.Millisecond + []time.Duration{0, 5, -5}[i%3]*time.Millisecond
+		if !s.Keep(start.Add(at)) {
+			t.Errorf("message %d, at %v, is left out", i, at)
+		}
+	}
+}
+
 // TestWhichMessagesAreKept: of two limits of different kinds both hold. A rate lets one
 // message through for each of its intervals, and one more behind a pause, however long; a
 // step back of the clock matters to nothing else.
