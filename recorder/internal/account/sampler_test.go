@@ -30,11 +30,11 @@ func TestShare(t *testing.T) {
 			s := SamplerOf(tc.limits, tc.topic)
 			kept := 0
 			for i := range 10 * tc.hz {
-				if !s.Thin || s.Keep(start.Add(time.Duration(i)*time.Second/time.Duration(tc.hz))) {
+				if s.Keep(start.Add(time.Duration(i) * time.Second / time.Duration(tc.hz))) {
 					kept++
 				}
 			}
-			if kept < tc.want-1 || kept > tc.want+1 || s.Thin && kept+int(s.Skipped) != 10*tc.hz {
+			if kept < tc.want-1 || kept > tc.want+1 || kept+int(s.Skipped) != 10*tc.hz {
 				t.Errorf("%d kept, %d skipped, want %d", kept, s.Skipped, tc.want)
 			}
 		})

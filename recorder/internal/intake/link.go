@@ -72,7 +72,7 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	// While nothing is recorded a latched message is received to be remembered, if that
 	// does not cost a wait.
 	idle := in.Mode.State != control.StateRecording
-	if !idle && !in.hasEnough(c.Topic) && c.Topic.Sampler.Thin && !c.Topic.Sampler.Keep(in.cfg.Sim.Steady(announced)) {
+	if !idle && !in.hasEnough(c.Topic) && !c.Topic.Sampler.Keep(in.cfg.Sim.Steady(announced)) {
 		return nil
 	}
 	if c.Latching {

@@ -118,6 +118,24 @@ func TestLatchedMessageOfAThinTopic(t *testing.T) {
 	}
 }
 
+// TestLossesOfALimitedTopic: of messages that are too large, those that the limits select count as lost, and the
+// others as left out.
+func TestLossesOfALimitedTopic(t *testing.T) {
+	t.Parallel()
+	in := bareIntake(1<<20, 100)
+	l := bareLink(in, 100)
+	of := l.Connection.Topic
+	of.Sampler = account.SamplerOf([]account.Limit{{Topics: "**", Every: 3}}, "/t")
+	for range 6 {
+		if l.Large(2<<20) != nil {
+			t.Fatal("a message larger than the buffer is received")
+		}
+	}
+	if lost := of.Dropped[control.DropOversize]; lost != 2 || of.Sampler.Skipped != 4 {
+		t.Errorf("%d lost, %d left out; want 2 and 4", lost, of.Sampler.Skipped)
+	}
+}
+
 // TestLastOfLargeMessages: a large message that is not taken counts for the age of its topic all the same,
 // whether a limit leaves it out, it is too large, or nothing is recorded.
 func TestLastOfLargeMessages(t *testing.T) {
