@@ -266,7 +266,7 @@ func readIndexes(r rosbag.Indexed, o *Options, stamps map[string][]rosbag.Time) 
 			}
 		}
 		for _, e := range entries {
-			stamps[e.Conn.Topic] = append(stamps[e.Conn.Topic], e.Time)
+			stamps[e.Conn.Topic] = append(stamps[e.Conn.Topic], carried(e.Time))
 		}
 	}
 	return nil
@@ -303,9 +303,12 @@ func medianFrequency(periods []float64) (float64, bool) {
 
 func seconds(t rosbag.Time) float64 { return float64(t.Sec) + float64(t.Nsec)/1e9 }
 
-// decimalTime returns t in seconds with nine decimals. In a bag the nanoseconds may be a second and more: Add
-// carries that.
-func decimalTime(t rosbag.Time) string { return t.Add(0).String() }
+// carried returns t with less than a second of nanoseconds. In a bag there may be more, and such times sort
+// before those of the next second.
+func carried(t rosbag.Time) rosbag.Time { return t.Add(0) }
+
+// decimalTime returns t in seconds with nine decimals.
+func decimalTime(t rosbag.Time) string { return carried(t).String() }
 
 // decimal returns d in seconds with nine decimals.
 func decimal(d time.Duration) string {
