@@ -8,10 +8,8 @@ package baginfo
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
@@ -306,15 +304,3 @@ func seconds(t rosbag.Time) float64 { return float64(t.Sec) + float64(t.Nsec)/1e
 // carried returns t with less than a second of nanoseconds. In a bag there may be more, and such times sort
 // before those of the next second.
 func carried(t rosbag.Time) rosbag.Time { return t.Add(0) }
-
-// decimalTime returns t in seconds with nine decimals.
-func decimalTime(t rosbag.Time) string { return carried(t).String() }
-
-// decimal returns d in seconds with nine decimals.
-func decimal(d time.Duration) string {
-	sign := ""
-	if d < 0 {
-		sign, d = "-", -d
-	}
-	return fmt.Sprintf("%s%d.%09d", sign, d/time.Second, d%time.Second)
-}
