@@ -1,5 +1,9 @@
-// Package bagcheck verifies bags: records, the index against the messages, checksums, and
+// Package bagcheck verifies recordings: records, the index against the messages, checksums, and
 // message definitions.
+//
+// The memory of a check is proportional to the number of chunks and connections, not of messages. Beside that
+// it holds one unpacked chunk for the scan and one for each of Options.Workers, at most 8 MiB of the index
+// section and, with Options.Deep, about 64 MiB of messages and the unpacked chunks that they are in.
 package bagcheck
 
 import (
@@ -26,8 +30,10 @@ type Options struct {
 	UnwrapKey func(rosbag.Encryption) ([]byte, error)
 }
 
-// Check checks the bag of size bytes. It returns an error if the file is not a bag or cannot
-// be read, or if ctx is done.
+// Check checks a file of size bytes: a bag of any version, or an MCAP file with messages of ROS 1. A
+// bagfmt.Scanner reads both of them in file order; behind it, chunks are compared with the index that a
+// bagfmt.Reader has opened. Check returns an error if the file is neither of the two or cannot be read, or if
+// ctx is done.
 func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, error) {
 	o.Workers = max(o.Workers, 1)
 	c := &checker{ctx: ctx, o: o, report: &Report{Size: size, Damage: []Damage{}, Warnings: []Warning{}}}
@@ -44,7 +50,7 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 	var headErr error
 	input := r
 	if opened == nil {
-		if reader.Info().Format != "mcap" {
+		if reader.MCAP() == nil { // an MCAP file has no bag header
 			head, headErr = bagfmt.ReadBagHeader(r, size)
 		}
 		if input, err = keepTail(r, reader.IndexPos(), size); err != nil {
@@ -273,7 +279,7 @@ func (c *checker) index(r *bagfmt.Reader, found []bagfmt.VerifiedChunk) {
 		case f.IndexErr != nil:
 			c.indexDamage(f.IndexErr)
 		case f.Last.IsZero() && f.First.IsZero(): // no messages
-		case r.MCAP() != nil && !f.First.Before(chunk.Start) && !chunk.End.Before(f.Last): // beside those of other encodings
+		case c.report.isMCAP() && !f.First.Before(chunk.Start) && !chunk.End.Before(f.Last): // beside those of other encodings
 		case f.First != chunk.Start || f.Last != chunk.End:
 			c.add(Damage{Offset: chunk.Pos, Advice: adviceIndex, What: fmt.Sprintf(
 				"chunk info of the chunk at %d: from %s to %s, its index data from %s to %s", chunk.Pos, chunk.Start, chunk.End, f.First, f.Last)})

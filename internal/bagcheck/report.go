@@ -16,7 +16,7 @@ const maxDamage = 10_000
 
 // Report is what a check found.
 type Report struct {
-	Version     string    `json:"version"`
+	Version     string    `json:"version"` // that of a bagfmt.Scanner, or of rosbag.Info by CheckSource
 	Size        int64     `json:"size"`
 	Indexed     bool      `json:"indexed"`
 	Encrypted   bool      `json:"encrypted,omitempty"`
@@ -28,6 +28,9 @@ type Report struct {
 	More        int       `json:"more,omitempty"` // damage beyond the list
 	Warnings    []Warning `json:"warnings"`
 }
+
+// isMCAP reports whether the report is that of Check about an MCAP file.
+func (r *Report) isMCAP() bool { return r.Version == "mcap" }
 
 // Damage is one damaged place, or a topic that cannot be read.
 type Damage struct {
@@ -87,12 +90,12 @@ func (c *checker) damage(err error) {
 	case errors.Is(err, rosbag.ErrUnindexed):
 		d.What, d.Advice, d.Lost = "the bag was not closed and has no index", adviceIndex, false
 		at = location{13, rosbag.OpBagHeader}
-		if c.report.Version == "mcap" { // not all writers make indexes of all messages
+		if c.report.isMCAP() { // not all writers make indexes of all messages
 			d.What, at.offset = text(err), 8
 		}
 	}
 	d.Offset = at.offset
-	if _, told := c.seen[at]; told && at.offset >= 0 {
+	if _, known := c.seen[at]; known && at.offset >= 0 {
 		return
 	}
 	if c.seen == nil {
