@@ -29,7 +29,7 @@ func TestLargeMessageLeavesRoomForLightTopics(t *testing.T) {
 		}
 		flushOpen(p)
 	}
-	d.turn(math.MaxInt64 / 2)
+	d.turn(t, math.MaxInt64 / 2)
 	closePipeline(t, p)
 	if n := lost(p, imu); n != 0 {
 		t.Errorf("the IMU lost %d of 200 messages to one large message of another topic", n)

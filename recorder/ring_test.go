@@ -141,11 +141,7 @@ func TestTriggerKeepsWhatWasThere(t *testing.T) {
 	}
 	for n := uint32(0); n < before; n += 10 {
 		send(n, n+10)
-		testlink.WaitFor(t, func() bool {
-			p.Mu.Lock()
-			defer p.Mu.Unlock()
-			return p.Pool.Waiting == 0 // nothing but the open chunk is on its way
-		})
+		testlink.WaitFor(t, p.written)
 	}
 	release := holdWriter(p)
 	sn, err := p.Snapshotter.Trigger(time.Now())
