@@ -398,20 +398,41 @@ func TestRingMakesRoom(t *testing.T) {
 	}
 }
 
+// openRecordChunk opens a chunk that has nothing but the record of a large message: the message began in the file
+// before.
+func openRecordChunk(t *testing.T, p *pipeline) {
+	t.Helper()
+	info, _ := longRecordInfo()
+	l, err := p.Links().OpenLink(p.Links().AddTopicOf(info.Topic, info.Topic, time.Time{}), info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	offer(l, testlink.Frame(1, 0, 200_000)) // brings the record into the file
+	rest := testlink.Frame(1, 1, 200_000)
+	f := l.Large(len(rest))
+	rotate(t, p)
+	if f == nil || !testlink.Fill(f, rest) {
+		t.Fatal("a message was refused")
+	}
+	testlink.WaitFor(t, p.written)
+	f.Commit(time.Now())
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	if p.Filling.Open == nil || !p.Filling.Empty() {
+		t.Fatal("no chunk is open that has nothing but a record")
+	}
+}
+
 // TestHalfTheBufferBesideLatched: where links wait, a message that takes all the room for large ones
 // waits for no latched message. Nor does one that comes when a chunk is open that has nothing but a
 // record.
 func TestHalfTheBufferBesideLatched(t *testing.T) {
 	t.Parallel()
-	p := testPipeline(t, Options{BufferBytes: 8 << 20, ChunkBytes: 100_000, Overflow: OverflowBlock, Sync: SyncNone}, nil)
+	p := testPipeline(t, Options{BufferBytes: 8 << 20, ChunkBytes: 100_000, Overflow: OverflowBlock, Sync: SyncNone, Split: true}, nil)
 	maps, l := latching(t, p, "/map", "/server"), open(t, p, "/t", "/p")
 	offer(maps, testlink.Frame(0, 0, 1_500_000))
 	offer(l, testlink.Frame(0, 0, 3_700_000))
-	testlink.WaitFor(t, func() bool {
-		p.Mu.Lock()
-		defer p.Mu.Unlock()
-		return p.OpenChunk()
-	})
+	openRecordChunk(t, p)
 	offer(l, testlink.Frame(0, 0, 4_150_000))
 	if err := p.close(); err != nil {
 		t.Fatal(err)
