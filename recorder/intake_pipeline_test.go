@@ -178,7 +178,7 @@ func TestLargeMessageBehindASplit(t *testing.T) {
 		publish(1, splits)
 		publish(2, 0)
 		closePipeline(t, p)
-		if got := accountOf(l).Recorded; got != 3 {
+		if got := accountOf(p, l).Messages; got != 3 {
 			t.Errorf("%s: %d messages, want 3", name, got)
 		}
 		if got, want := accountsNow(p)[0].Bytes, uint64(100+2*200_000); got != want {
