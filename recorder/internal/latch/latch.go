@@ -61,7 +61,7 @@ func (l *Message) retain() *Message {
 type Store struct {
 	mem    *memory.Memory
 	Off    bool                 // files do not begin with latched messages
-	start  map[*Source]*Message // the state before the ring: the last messages in chunks that have left the ring or passed it
+	start  map[*Source]*Message // the state before the ring: the last messages in chunks that have left or passed it
 	passed uint64               // messages that were part of the state before the ring
 	Free   func(*Chunk)         // takes back the memory of a chunk to which no message refers any more
 
