@@ -196,7 +196,7 @@ func (e *echo) end() error {
 		var err error
 		if e.match != nil {
 			found, undecided := e.match.Finish(e.path)
-			err = errors.Join(tell(e.Job, e.match.CheckTopics(e.printer.Recorded())), undecided, tell(e.Job, found))
+			err = errors.Join(reportFindings(e.Job, e.match.CheckTopics(e.printer.Recorded())), undecided, reportFindings(e.Job, found))
 		}
 		if err == nil && !e.failed {
 			err = e.flags.refuse(e.selected, e.last)

@@ -78,7 +78,7 @@ func (o Output) ExitCode(err error) int {
 // Options are what the user wants of every command that may take long.
 type Options struct {
 	Force bool // overwrite files that exist
-	Quiet bool // show no progress bar and no summary; damage and errors are told anyway
+	Quiet bool // show no progress bar and no summary; damage and errors are printed anyway
 }
 
 // Job is the run of a command that may take long: it can be interrupted, shows its progress,

@@ -143,7 +143,7 @@ func kept(r *recovery.Report) string {
 	case r.Dropped > 0:
 		s += fmt.Sprintf(", lost %d or more", r.Dropped)
 	case r.Lossy():
-		s += ", and how many are lost cannot be told"
+		s += ", and how many are lost is unknown"
 	}
 	if r.Repeated > 0 {
 		s += fmt.Sprintf(", left out %s there twice", plural.Of(r.Repeated, "chunk"))

@@ -81,7 +81,7 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // endsEarly reports whether a response ends an upload to Google's store before its last part, whose
-// range names the size. The SDK would leave who sends the rest waiting for ever.
+// range names the size. The SDK would leave who sends the rest waiting forever.
 func endsEarly(req *http.Request, resp *http.Response) bool {
 	return strings.HasSuffix(req.Header.Get("Content-Range"), "/*") &&
 		resp.StatusCode < http.StatusMultipleChoices && resp.Header.Get("X-Http-Status-Code-Override") == ""
@@ -119,7 +119,7 @@ func checkRange(resp *http.Response, first, last int64) error {
 	case 3:
 		last = min(last, total-1)
 	default:
-		return place.BadAnswer("the server does not tell which bytes it sends")
+		return place.BadAnswer("the server does not report which bytes it sends")
 	}
 	if from != first || to != last {
 		return place.BadAnswer("the server sends the bytes %d to %d, %d to %d were requested", from, to, first, last)
