@@ -139,7 +139,7 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 	default:
 		c.report.Indexed = true
 		if end := scanner.Offset(); end < size && len(c.report.Damage) == 0 {
-			c.add(Damage{Offset: end, What: fmt.Sprintf("%s at %d behind the end of the bag", plural.Of(size-end, "byte"), end), Advice: adviceBehind})
+			c.add(Damage{Offset: end, What: fmt.Sprintf("%s at %d after the end of the bag", plural.Of(size-end, "byte"), end), Advice: adviceBehind})
 		}
 		c.header(&head, headErr, reader)
 		c.index(reader, v.found)

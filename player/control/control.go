@@ -91,7 +91,7 @@ type Status struct {
 	Paused   bool
 	Rate     float64       // requested
 	Achieved float64       // bag time per wall time so far, pauses excluded; 0 if not known yet
-	Late     time.Duration // how long after its deadline the last message went out
+	Late     time.Duration // how long after its deadline the last message was published
 	BagTime  rosbag.Time   // Position as a recorded time
 	Position time.Duration // since the first selected message
 	Length   time.Duration // from the first to the last selected message
