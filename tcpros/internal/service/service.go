@@ -234,7 +234,7 @@ func (s *Service) end(l *serviceLink) bool {
 // persistent.
 func (s *Service) serve(l *serviceLink, persistent bool) error {
 	for {
-		if persistent { // a persistent client may be idle for ever; keepalive detects a dead peer
+		if persistent { // a persistent client may be idle forever; keepalive detects a dead peer
 			if err := l.conn.SetDeadline(time.Time{}); err != nil {
 				return err
 			}
