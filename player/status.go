@@ -26,6 +26,8 @@ func (c *conductor) status() control.Status {
 		Phase:    c.phase,
 		Paused:   s.Paused,
 		Rate:     s.Rate,
+		Played:   s.Played,
+		Elapsed:  c.timing.Elapsed(now),
 		Achieved: c.timing.Achieved(s.Played, now),
 		Late:     c.timing.LastLate(),
 		BagTime:  s.BagTime,

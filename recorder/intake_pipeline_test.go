@@ -31,6 +31,9 @@ func TestLimitsInThePipeline(t *testing.T) {
 		t.Error("large messages do not count like others")
 	}
 	<-p.Links().Limited()
+	if s := p.Accounts().Stats(time.Now()).Topics; s[0].Topic != "/third" || s[0].LeftOut != 21 || s[0].Arrived() != 31 || s[1].LeftOut != 0 {
+		t.Errorf("%+v", s)
+	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -51,11 +54,11 @@ func TestWhichTopicsALimitMeans(t *testing.T) {
 	for topic, want := range map[string]account.Sampler{
 		"/cam/image": {Limit: 3},
 		"/image":     {Limit: 3},
-		"/scan":      {Limit: 7, Thin: true, Gap: time.Second / 2},
+		"/scan":      {Limit: 7, Gap: time.Second / 2},
 		"/cam/scan":  {Limit: 7},
 		"/other":     {Limit: 7},
 	} {
-		if got := account.SamplerOf(limits, topic); got != want {
+		if got := account.SamplerOf(limits, topic); got.Limit != want.Limit || got.Gap != want.Gap || got.KeepsAll() != (want.Gap == 0) {
 			t.Errorf("%s: %+v, want %+v", topic, got, want)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/command"
 	"github.com/gorosbag/gorosbag/internal/lastminute"
+	"github.com/gorosbag/gorosbag/internal/playface/pace"
 	"github.com/gorosbag/gorosbag/internal/web"
 	"github.com/gorosbag/gorosbag/player/control"
 )
@@ -23,7 +24,9 @@ type Face struct {
 	begun    chan struct{} // closed by Attach
 	recorded []bagnote.Mark
 
-	dropped lastminute.Counter // dropped messages; owned by Poll, whose calls come one at a time
+	// Owned by Poll, whose calls come one at a time.
+	dropped lastminute.Counter // dropped messages
+	pace    pace.Meter
 }
 
 // attached wraps the interface for an atomic pointer.

@@ -222,3 +222,30 @@ func TestPagesAreComplete(t *testing.T) {
 	backend, _ := playing("/t")
 	webtest.CheckFiles(t, webtest.Serve(t, backend), "assets")
 }
+
+// TestPace: beside the average since the first message, the page gets the rate that is achieved now, which a change of
+// the rate begins afresh.
+func TestPace(t *testing.T) {
+	t.Parallel()
+	face, f := playing("/t")
+	shows := func(when, want string) {
+		t.Helper()
+		_, state, _ := strings.Cut(webtest.JSON(t, face.Poll(time.Unix(0, 0)).State), `"rate":`)
+		if !strings.HasPrefix(state, want) {
+			t.Errorf("%s: %.60s, want %s", when, state, want)
+		}
+	}
+	play := func(wall, bag time.Duration) {
+		f.did("", func(s *control.Stats) {
+			s.Elapsed, s.Played = s.Elapsed+wall, s.Played+bag
+			s.Achieved = s.Played.Seconds() / s.Elapsed.Seconds()
+		})
+	}
+	shows("before play", `1,"pace":0,`)
+	play(10*time.Second, 10*time.Second)
+	shows("at the first rate", `1,"pace":1,"achieved":1,`)
+	f.SetRate(3)
+	shows("at once after the change", `3,"pace":0,"achieved":1,`)
+	play(10*time.Second, 20*time.Second)
+	shows("then", `3,"pace":2,"achieved":1.5,`)
+}

@@ -14,7 +14,8 @@ type playState struct {
 	Phase         string      `json:"phase"` // none, register, delay, wait, play, keep_alive, drain or done
 	Paused        bool        `json:"paused"`
 	Rate          float64     `json:"rate"`
-	Achieved      float64     `json:"achieved"` // 0 while not known
+	Pace          float64     `json:"pace"`     // rate that was achieved in the last seconds; 0 while not known
+	Achieved      float64     `json:"achieved"` // since the first message; 0 while not known
 	Late          float64     `json:"late"`
 	BagTime       float64     `json:"bag_time"` // seconds since 1970
 	Position      float64     `json:"position"`
@@ -66,8 +67,9 @@ func (f *Face) Poll(now time.Time) web.View {
 		return web.View{State: playState{Phase: "none", Bookmarks: []float64{}, WaitingFor: []string{}, Topics: []playTopic{}}, Health: h, NotReady: err.Error()}
 	}
 	stats := c.Stats()
+	f.pace.Add(&stats.Status)
 	s := playState{
-		Phase: phases[stats.Phase], Paused: stats.Paused, Rate: stats.Rate, Achieved: math.Round(stats.Achieved*1000) / 1000,
+		Phase: phases[stats.Phase], Paused: stats.Paused, Rate: stats.Rate, Pace: thousandths(f.pace.Pace()), Achieved: thousandths(stats.Achieved),
 		Late: stats.Late.Round(time.Microsecond).Seconds(), BagTime: float64(stats.BagTime.Std().UnixMilli()) / 1e3,
 		Position: web.Seconds(stats.Position), Length: web.Seconds(stats.Length), Pass: stats.Pass, Messages: stats.Messages,
 		Loop: stats.Loop, MarkFrom: web.Seconds(stats.MarkFrom), MarkTo: web.Seconds(stats.MarkTo), Bookmarks: make([]float64, len(stats.Bookmarks)),
@@ -92,3 +94,5 @@ func (f *Face) Poll(now time.Time) web.View {
 	}
 	return v
 }
+
+func thousandths(x float64) float64 { return math.Round(x*1000) / 1000 }

@@ -142,6 +142,7 @@ func topicDiagnostics(node string, s *control.Stats, t *control.TopicStats, hz f
 			{Key: "dropped", Value: strconv.FormatUint(t.Dropped, 10)},
 			{Key: "missed", Value: strconv.FormatUint(t.Missed, 10)},
 			{Key: "links lost", Value: strconv.Itoa(t.LinksLost)},
+			{Key: "left out, as asked", Value: strconv.FormatUint(t.LeftOut, 10)},
 			{Key: "while paused or stopped", Value: strconv.FormatUint(t.Passed, 10)},
 		},
 	}

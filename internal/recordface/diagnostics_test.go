@@ -37,7 +37,7 @@ func TestRecordStatus(t *testing.T) {
 	now := control.Stats{
 		Taken: start.Add(2 * time.Second), State: control.StatePaused, File: "b.bag", Part: 1, DiskFree: 5000, TimeLeft: 90 * time.Second,
 		Topics: []control.TopicStats{
-			{Topic: "/imu", Publishers: 1, Messages: 200, Dropped: 50, Missed: 3, Passed: 50, Bytes: 2048, Last: start.Add(time.Second)},
+			{Topic: "/imu", Publishers: 1, Messages: 200, Dropped: 50, Missed: 3, LeftOut: 20, Passed: 30, Bytes: 2048, Last: start.Add(time.Second)},
 			{Topic: "/odom", Type: "nav_msgs/Odometry", Messages: 7},
 			{Topic: "/crashed"},
 		},
@@ -61,7 +61,7 @@ func TestRecordStatus(t *testing.T) {
 			t.Errorf("%s: %s, want %s", key, got, want)
 		}
 	}
-	for key, want := range map[string]string{"messages": "200", "hz": "100.0", "while paused or stopped": "50", "seconds since the last": "1.0"} {
+	for key, want := range map[string]string{"messages": "200", "hz": "100.0", "left out, as asked": "20", "while paused or stopped": "30", "seconds since the last": "1.0"} {
 		if got := value(s, 1, key); got != want {
 			t.Errorf("/imu: %s: %s, want %s", key, got, want)
 		}

@@ -108,7 +108,7 @@ func TestState(t *testing.T) {
 		s.Handover = &control.HandoverStats{Waiting: 1, WaitingBytes: 2, Done: 3, DoneBytes: 4, Sent: 5, Failures: 6, Err: "no route", State: control.HandoverOK, StateSince: taken.Add(-time.Minute)}
 		s.Triggers = []control.TriggerStats{{Option: "stop-on", Expression: "topic == '/a'", Fired: 1, Suppressed: 2, Refused: 3, Skipped: 4, Errors: 5}}
 		s.Topics = []control.TopicStats{{
-			Topic: "/a", Type: "a/B", Publishers: 1, Messages: 10, Bytes: 100, Dropped: 2, Causes: map[string]uint64{"disk": 2}, Missed: 3, Passed: 4, Last: taken.Add(-2 * time.Second),
+			Topic: "/a", Type: "a/B", Publishers: 1, Messages: 10, Bytes: 100, Dropped: 2, Causes: map[string]uint64{"disk": 2}, Missed: 3, LeftOut: 5, Passed: 4, Last: taken.Add(-2 * time.Second),
 		}, {Topic: "/b"}}
 	})
 	view := face.Poll(taken)
@@ -118,8 +118,8 @@ func TestState(t *testing.T) {
 		`"snapshots":{"only":false,"held":5,"bytes":7,"taken":1,"file":"s.bag"},` +
 		`"uploads":{"waiting":1,"waiting_bytes":2,"done":3,"done_bytes":4,"sent":5,"failures":6,"refused":0,"lost":0,"error":"no route","store":{"state":"ok","for":60,"error":""}},` +
 		`"triggers":[{"option":"stop-on","expression":"topic == '/a'","fired":1,"suppressed":2,"refused":3,"skipped":4,"errors":5}],` +
-		`"topics":[{"topic":"/a","type":"a/B","publishers":1,"messages":10,"bytes":100,"hz":0,"bytes_per_second":0,"dropped":2,"causes":{"disk":2},"missed":3,"passed":4,"age":2},` +
-		`{"topic":"/b","type":"","publishers":0,"messages":0,"bytes":0,"hz":0,"bytes_per_second":0,"dropped":0,"missed":0,"passed":0,"age":null}]}`
+		`"topics":[{"topic":"/a","type":"a/B","publishers":1,"messages":10,"bytes":100,"hz":0,"bytes_per_second":0,"dropped":2,"causes":{"disk":2},"missed":3,"left_out":5,"passed":4,"age":2},` +
+		`{"topic":"/b","type":"","publishers":0,"messages":0,"bytes":0,"hz":0,"bytes_per_second":0,"dropped":0,"missed":0,"left_out":0,"passed":0,"age":null}]}`
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -134,7 +134,8 @@ func TestRates(t *testing.T) {
 		f.change(func(s *control.Stats) {
 			s.Taken, s.Elapsed = s.Taken.Add(after), s.Elapsed+after
 			s.Topics[0].Messages += messages
-			s.Topics[0].Passed += messages
+			s.Topics[0].LeftOut += messages / 2
+			s.Topics[0].Passed += messages - messages/2
 			s.Topics[0].Bytes += 100 * messages
 		})
 		_, rates, _ := strings.Cut(webtest.JSON(t, face.Poll(time.Unix(0, 0)).State), `"hz":`)

@@ -20,6 +20,7 @@ func describeRecording() *metrics.Set {
 	d.Add("gorecord_messages_dropped_total", "Messages that were received and are not in the bag, by cause; absent until there are some.", "topic", "cause")
 	d.Add("gorecord_lost_total", "Messages of all topics that are not in the bag: dropped, by cause, or missed.", "cause")
 	d.Add("gorecord_messages_missed_total", "Messages that were published and never arrived, as far as publishers number theirs.", "topic")
+	d.Add("gorecord_messages_left_out_total", "Messages that --max-rate and --every left out.", "topic")
 	d.Add("gorecord_messages_passed_total", "Messages that came while paused or stopped.", "topic")
 	d.Add("gorecord_links_lost_total", "Connections to publishers that broke: neither side closed them.", "topic")
 	d.Add("gorecord_publishers", "Publishers with a link, by topic.", "topic")
@@ -69,15 +70,16 @@ var triggerMetrics = []struct { //nolint:gochecknoglobals // a constant, but for
 
 // recordSums are the counts of the topics with one label.
 type recordSums struct {
-	messages, bytes, missed, passed, links, publishers float64
-	causes                                             map[string]float64
-	age                                                time.Duration // since the last message
+	messages, bytes, missed, leftOut, passed, links, publishers float64
+	causes                                                      map[string]float64
+	age                                                         time.Duration // since the last message
 }
 
 func (s *recordSums) add(t *control.TopicStats, all *control.Stats) {
 	s.messages += float64(t.Messages)
 	s.bytes += float64(t.Bytes)
 	s.missed += float64(t.Missed)
+	s.leftOut += float64(t.LeftOut)
 	s.passed += float64(t.Passed)
 	s.links += float64(t.LinksLost)
 	s.publishers += float64(t.Publishers)
@@ -199,6 +201,7 @@ func collectTopics(ch chan<- prometheus.Metric, stats *control.Stats) {
 		d.Counter(ch, "gorecord_messages_total", s.messages, topic)
 		d.Counter(ch, "gorecord_bytes_total", s.bytes, topic)
 		d.Counter(ch, "gorecord_messages_missed_total", s.missed, topic)
+		d.Counter(ch, "gorecord_messages_left_out_total", s.leftOut, topic)
 		d.Counter(ch, "gorecord_messages_passed_total", s.passed, topic)
 		d.Counter(ch, "gorecord_links_lost_total", s.links, topic)
 		d.Gauge(ch, "gorecord_publishers", s.publishers, topic)

@@ -28,7 +28,7 @@ func TestCommandsAreDescribed(t *testing.T) {
 // TestMetrics: losses are there by topic and cause and, over all topics, with the causes that have not occurred.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	face, f := recordingTo(control.TopicStats{Topic: "/a", Messages: 5, Dropped: 3, Causes: map[string]uint64{"disk": 1, "udp": 2}, Missed: 4}, control.TopicStats{Topic: "/b"})
+	face, f := recordingTo(control.TopicStats{Topic: "/a", Messages: 5, Dropped: 3, Causes: map[string]uint64{"disk": 1, "udp": 2}, Missed: 4, LeftOut: 6, Passed: 7}, control.TopicStats{Topic: "/b"})
 	f.change(func(s *control.Stats) {
 		s.Elapsed, s.DiskFree = time.Minute, 5000
 		s.Topics[1].Last = s.Taken.Add(-time.Second)
@@ -62,6 +62,14 @@ gorecord_lost_total{cause="udp"} 2
 # TYPE gorecord_messages_dropped_total counter
 gorecord_messages_dropped_total{cause="disk",topic="/a"} 1
 gorecord_messages_dropped_total{cause="udp",topic="/a"} 2
+# HELP gorecord_messages_left_out_total Messages that --max-rate and --every left out.
+# TYPE gorecord_messages_left_out_total counter
+gorecord_messages_left_out_total{topic="/a"} 6
+gorecord_messages_left_out_total{topic="/b"} 0
+# HELP gorecord_messages_passed_total Messages that came while paused or stopped.
+# TYPE gorecord_messages_passed_total counter
+gorecord_messages_passed_total{topic="/a"} 7
+gorecord_messages_passed_total{topic="/b"} 0
 # HELP gorecord_store_state 1 for the state of the store, 0 for the others.
 # TYPE gorecord_store_state gauge
 gorecord_store_state{state="failing"} 1
@@ -76,6 +84,7 @@ gorecord_trigger_fired_total{option="mark-on",trigger="1"} 2
 	// Not known and therefore absent: the limit of the buffer, and the time until the disk is full.
 	names := []string{
 		"gorecord_bags_deleted_total", "gorecord_disk_free_bytes", "gorecord_last_message_age_seconds", "gorecord_lost_total", "gorecord_messages_dropped_total",
+		"gorecord_messages_left_out_total", "gorecord_messages_passed_total",
 		"gorecord_store_state", "gorecord_trigger_fired_total", "gorecord_buffer_limit_bytes", "gorecord_disk_seconds_until_full",
 	}
 	if err := testutil.CollectAndCompare(face, strings.NewReader(want), names...); err != nil {

@@ -27,7 +27,7 @@ func (r *rates) update(s *control.Stats) bool {
 	for i := range r.base.Topics {
 		now, before := &s.Topics[i], &r.base.Topics[i]
 		r.topics = append(r.topics, rate{
-			messages: (float64(arrived(now)) - float64(arrived(before))) / passed.Seconds(),
+			messages: (float64(now.Arrived()) - float64(before.Arrived())) / passed.Seconds(),
 			bytes:    (float64(now.Bytes) - float64(before.Bytes)) / passed.Seconds(),
 		})
 	}
@@ -42,7 +42,3 @@ func (r *rates) of(topic int) rate {
 	}
 	return rate{}
 }
-
-// arrived returns the number of messages received on a topic, including those that were not
-// recorded.
-func arrived(t *control.TopicStats) uint64 { return t.Messages + t.Dropped + t.Passed }

@@ -84,6 +84,7 @@ type recordTopic struct {
 	Dropped        uint64            `json:"dropped"`
 	Causes         map[string]uint64 `json:"causes,omitempty"`
 	Missed         uint64            `json:"missed"`
+	LeftOut        uint64            `json:"left_out"`
 	Passed         uint64            `json:"passed"`
 	Age            *float64          `json:"age"` // since the last message
 }
@@ -153,7 +154,7 @@ func (f *Face) topic(stats *control.Stats, i int) recordTopic {
 	t := &stats.Topics[i]
 	r := recordTopic{
 		Topic: t.Topic, Type: t.Type, Publishers: t.Publishers, Messages: t.Messages, Bytes: t.Bytes,
-		Dropped: t.Dropped, Causes: t.Causes, Missed: t.Missed, Passed: t.Passed,
+		Dropped: t.Dropped, Causes: t.Causes, Missed: t.Missed, LeftOut: t.LeftOut, Passed: t.Passed,
 	}
 	now := f.rates.of(i)
 	r.Hz, r.BytesPerSecond = round(now.messages), math.Round(now.bytes)

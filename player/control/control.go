@@ -90,7 +90,9 @@ type Status struct {
 	Phase    Phase
 	Paused   bool
 	Rate     float64       // requested
-	Achieved float64       // bag time per wall time so far, pauses excluded; 0 if not known yet
+	Played   time.Duration // bag time so far, all passes; jumps excluded; at most 292 years
+	Elapsed  time.Duration // wall time since the first message, pauses excluded
+	Achieved float64       // Played / Elapsed, 0 if Elapsed is 0
 	Late     time.Duration // how long after its deadline the last message was published
 	BagTime  rosbag.Time   // Position as a recorded time
 	Position time.Duration // since the first selected message

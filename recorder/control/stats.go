@@ -54,11 +54,17 @@ type TopicStats struct {
 	Causes     map[string]uint64 // Dropped by cause; nil if nothing was dropped
 	Missed     uint64            // messages that were published and never arrived, as far as publishers number messages
 	LinksLost  int               // as in PublisherSummary
+	LeftOut    uint64            // as in TopicSummary
 	Passed     uint64            // messages that came while paused or stopped
 	HeldUp     time.Duration     // as in TopicSummary
 	Refused    int               // as in TopicSummary
 	Last       time.Time         // when the last message came; zero if none did
 }
+
+// Arrived returns the number of messages received, including those that were not recorded. The number never falls,
+// although a message that is lost later moves from Messages to Dropped. Messages beyond the number that a limit allows
+// are not included: the recorder ends the links of such a topic.
+func (t *TopicStats) Arrived() uint64 { return t.Messages + t.Dropped + t.Passed + t.LeftOut }
 
 // SnapshotStats is a live account of snapshots.
 type SnapshotStats struct {

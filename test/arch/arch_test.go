@@ -64,7 +64,7 @@ var allowed = map[string][]string{
 	"internal/live":             {"rosbag"},
 	"internal/loglimit":         {},
 	"internal/command":          {"rosbag"},
-	"internal/playface":         {"internal/bagnote", "internal/command", "internal/lastminute", "internal/plural", "internal/sdnotify", "internal/web", "internal/web/metrics", "player/control", "tcpros"},
+	"internal/playface":         {"internal/bagnote", "internal/command", "internal/lastminute", "internal/playface/pace", "internal/plural", "internal/sdnotify", "internal/web", "internal/web/metrics", "player/control", "tcpros"},
 	"internal/recordface":       {"bagfmt", "internal/baginfo", "internal/bagnote", "internal/command", "internal/lastminute", "internal/plural", "internal/sdnotify", "internal/web", "internal/web/metrics", "recorder/control", "tcpros"},
 	"internal/web":              {"internal/command", "internal/live", "internal/loglimit", "internal/web/metrics"},
 	"internal/web/metrics":      {},
@@ -131,7 +131,8 @@ var allowed = map[string][]string{
 	"recorder/internal/queue":   {},
 	"recorder/internal/repair":  {"bagfmt", "bagfmt/chunk", "bagfmt/recovery", "internal/loglimit", "recorder/internal/bagfile", "recorder/internal/bagname", "recorder/internal/disk"},
 
-	"internal/playface/screen":       {"internal/bagnote", "internal/command", "internal/plural", "internal/term", "internal/term/keys", "internal/term/termtext", "internal/term/topictable", "player/control"},
+	"internal/playface/pace":         {"player/control"},
+	"internal/playface/screen":       {"internal/bagnote", "internal/command", "internal/playface/pace", "internal/plural", "internal/term", "internal/term/keys", "internal/term/termtext", "internal/term/topictable", "player/control"},
 	"internal/recordface/screen":     {"internal/command", "internal/plural", "internal/recordface", "internal/term", "internal/term/keys", "internal/term/termtext", "internal/term/topictable", "recorder/control"},
 	"internal/program/doors":         {"internal/command", "internal/live", "internal/program", "internal/program/options", "internal/rosctl", "internal/sdnotify", "internal/term", "internal/term/keys", "internal/web", "internal/web/foxglove", "internal/xmlrpc", "tcpros"},
 	"internal/store/internal/answer": {"internal/store/internal/place"},

@@ -1,7 +1,6 @@
-import { $, el, set, plain, act, say, ends, follow, filtered, insert, name, count, short, bytes, clock, when } from "./common.js";
+import { $, el, set, plain, act, say, ends, follow, topicTable, name, count, short, bytes, clock, when } from "./common.js";
 
-const rows = new Map(); // by topic
-const filter = filtered(rows);
+const table = topicTable(newRow);
 const ladder = [0.1, 0.25, 0.5, 1, 2, 4, 8];
 const parts = 300; // of the timeline
 let s = null; // the latest state
@@ -34,7 +33,7 @@ follow((state) => {
   set($("length"), " / " + fine(s.length));
   buttons();
   figures();
-  topics();
+  table.show(s.topics, update);
   marks();
   draw();
   if (density === null || density.length !== s.length) load();
@@ -167,7 +166,7 @@ function buttons() {
 const times = (n) => (n >= 100 ? n.toFixed(0) : n >= 10 ? n.toFixed(1) : n.toFixed(2)) + "×";
 
 function figures() {
-  set($("achieved"), s.achieved ? times(s.achieved) : "–");
+  set($("pace"), s.pace ? times(s.pace) : "–");
   set($("asked"), "of " + times(s.rate) + " asked for");
   set($("messages"), count(s.messages));
   set($("pass"), s.pass ? "pass " + (s.pass + 1) : "");
@@ -177,29 +176,6 @@ function figures() {
   set($("lag"), (s.late * 1000 < 9.95 ? (s.late * 1000).toFixed(1) : (s.late * 1000).toFixed(0)) + " ms");
   $("lag").classList.toggle("bad", s.late > 1);
   set($("waiting"), s.starving ? "waiting for the disk" : s.delayed ? "held up by rate control" : s.waiting_for.length ? "waiting for " + plain(s.waiting_for.join(", ")) : "");
-}
-
-function topics() {
-  const body = $("topics").tBodies[0];
-  for (const t of s.topics) {
-    let row = rows.get(t.topic);
-    if (!row) {
-      row = newRow(t);
-      insert(rows, t.topic, row, body);
-      filter();
-    }
-    row.tr.classList.toggle("silent", !t.on);
-    row.on.checked = t.on;
-    set(row.messages, count(t.messages));
-    set(row.data, bytes(t.bytes));
-    set(row.subs, String(t.subscribers));
-    set(row.dropped, t.dropped ? short(t.dropped) : "–");
-    row.dropped.classList.toggle("bad", t.dropped > 0);
-    row.dropped.classList.toggle("muted", t.dropped === 0);
-  }
-  $("topics-none").hidden = s.topics.length > 0;
-  $("topics").hidden = s.topics.length === 0;
-  set($("topics-count"), s.topics.length ? count(s.topics.length) : "");
 }
 
 function newRow(t) {
@@ -212,6 +188,17 @@ function newRow(t) {
   const row = { tr: el("tr"), on, messages: cell("wide"), data: cell("wide"), subs: cell(""), dropped: cell("") };
   row.tr.append(el("td", "switch", "", on), name(t.topic, t.type), row.messages, row.data, row.subs, row.dropped);
   return row;
+}
+
+function update(row, t) {
+  row.tr.classList.toggle("silent", !t.on);
+  row.on.checked = t.on;
+  set(row.messages, count(t.messages));
+  set(row.data, bytes(t.bytes));
+  set(row.subs, String(t.subscribers));
+  set(row.dropped, t.dropped ? short(t.dropped) : "–");
+  row.dropped.classList.toggle("bad", t.dropped > 0);
+  row.dropped.classList.toggle("muted", t.dropped === 0);
 }
 
 function seek(to) {

@@ -3,6 +3,7 @@ package screen
 import (
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/playface/pace"
 	"github.com/gorosbag/gorosbag/internal/term"
 	"github.com/gorosbag/gorosbag/internal/term/topictable"
 	"github.com/gorosbag/gorosbag/player/control"
@@ -16,12 +17,11 @@ type track struct {
 	ran    time.Duration // wall time of play so far, without pauses and seeks
 	bag    time.Duration // bag time played so far, without seeks
 
-	paces                   topictable.Rates // rates of bag time by wall time, without pauses
-	runBagTime, runWallTime time.Duration    // the bag time and the wall time of paces
-	last                    control.Status
-	lastAt                  time.Time
-	begun                   bool
-	wasHeld, wasSeek        bool // at the last sample play was paused, or had just sought
+	pace             pace.Meter
+	last             control.Status
+	lastAt           time.Time
+	begun            bool
+	wasHeld, wasSeek bool // at the last sample play was paused, or had just sought
 }
 
 // add adds a sample.
@@ -48,17 +48,11 @@ func (t *track) add(s *control.Stats, now time.Time) {
 			t.rates.Set(topic.Name, a)
 		}
 	}
-	if t.last.Rate != s.Rate {
-		t.paces, t.runBagTime, t.runWallTime = topictable.Rates{}, 0, 0
-	}
 	if t.begun && !jumped && !held && !t.wasHeld {
-		t.runBagTime += further
-		t.runWallTime += now.Sub(t.lastAt)
 		t.ran += now.Sub(t.lastAt)
 		t.spark(s.Topics)
 	}
-	t.paces.Next(t.runWallTime)
-	t.paces.Set("", topictable.Amount{Messages: uint64(t.runBagTime)})
+	t.pace.Add(&s.Status)
 	t.last, t.lastAt, t.begun, t.wasHeld, t.wasSeek = s.Status, now, true, held, jumps && t.begun
 }
 
@@ -71,14 +65,4 @@ func (t *track) spark(topics []control.TopicStats) {
 		hz, _ := t.rates.Over(topics[i].Name, int(time.Second/term.Refresh))
 		t.sparks.Set(topics[i].Name, hz)
 	}
-}
-
-// pace returns the bag time per wall time of the last seconds; zero while it is not
-// known.
-func (t *track) pace() float64 {
-	if t.runWallTime < time.Second {
-		return 0
-	}
-	perSecond, _ := t.paces.Of("")
-	return perSecond / 1e9
 }

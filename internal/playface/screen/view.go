@@ -204,7 +204,7 @@ func (v *View) passed(s *control.Status) (text string) {
 // rate returns the requested rate and, if it is lower, the achieved one.
 func (v *View) rate(s *control.Stats) termtext.Part {
 	const nearly = 0.98
-	pace := v.track.pace()
+	pace := v.track.pace.Pace()
 	switch {
 	case v.Immediate && pace > 0:
 		return termtext.Normal.Part("at once, " + factor(pace))

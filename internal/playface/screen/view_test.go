@@ -46,6 +46,7 @@ func (f *fakePlay) Stats() control.Stats {
 	zero := rosbag.Time{Sec: 1748682000, Nsec: 5e8}
 	s := control.Stats{Status: control.Status{
 		Phase: control.PhasePlay, Rate: 1, BagTime: zero.Add(at), Position: at, Length: 10 * time.Minute, Late: 300 * time.Microsecond,
+		Played: at, Elapsed: at,
 	}}
 	topic := func(name, kind string, hz float64, bytes uint64, subscribers ...string) *control.TopicStats {
 		n := uint64(hz * at.Seconds())
@@ -201,7 +202,7 @@ func TestPlayStates(t *testing.T) {
 func TestPlayRates(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
-	var at time.Duration
+	var at, played, elapsed time.Duration
 	rate, seeks, paused, extra := 5.0, uint64(0), false, uint64(0)
 	set := func(change func()) {
 		mu.Lock()
@@ -217,7 +218,7 @@ func TestPlayRates(t *testing.T) {
 		f.change = func(s *control.Stats) {
 			mu.Lock()
 			defer mu.Unlock()
-			s.Rate, s.Seeks, s.Paused = rate, seeks, paused
+			s.Rate, s.Seeks, s.Paused, s.Played, s.Elapsed = rate, seeks, paused, played, elapsed
 			s.Topics = s.Topics[1:2]
 			s.Topics[0].Messages = uint64(400*s.Position.Seconds()) + extra
 		}
@@ -225,7 +226,10 @@ func TestPlayRates(t *testing.T) {
 		play := func(d time.Duration, times float64) {
 			for range int(d / term.Refresh) {
 				termtest.After(term.Refresh)
-				set(func() { at += time.Duration(float64(term.Refresh) * times) })
+				set(func() {
+					d := time.Duration(float64(term.Refresh) * times)
+					at, played, elapsed = at+d, played+d, elapsed+term.Refresh
+				})
 			}
 			termtest.After(term.Refresh)
 		}

@@ -1,7 +1,6 @@
-import { $, el, set, plain, broken, act, say, ends, follow, filtered, insert, name, count, short, bytes, hertz, clock, span, when } from "./common.js";
+import { $, el, set, plain, broken, act, say, ends, follow, topicTable, name, count, short, bytes, hertz, clock, span, when } from "./common.js";
 
-const rows = new Map(); // by topic
-const filter = filtered(rows);
+const table = topicTable(newRow);
 const points = 60; // of a sparkline: a minute
 let last = null;
 let finished = -1;
@@ -102,24 +101,12 @@ function reasons(...topics) {
 }
 
 function topics(s, time) {
-  const body = $("topics").tBodies[0];
-  for (const t of s.topics) {
-    let row = rows.get(t.topic);
-    if (!row) {
-      row = newRow(t);
-      insert(rows, t.topic, row, body);
-      filter();
-    }
-    update(row, t, time);
-  }
+  table.show(s.topics, (row, t) => update(row, t, time));
   if (time - seen > 1.9) minute(); // the page has just been opened, or has missed something
   seen = time;
-  $("topics-none").hidden = s.topics.length > 0;
-  $("topics").hidden = s.topics.length === 0;
   const box = $("topics").parentElement;
   box.classList.toggle("many", s.topics.length > 20); // the bags are to be found below
   box.tabIndex = s.topics.length > 20 ? 0 : -1;
-  set($("topics-count"), s.topics.length ? count(s.topics.length) : "");
 }
 
 function newRow(t) {
@@ -161,7 +148,7 @@ async function minute() {
     const r = await fetch("/api/v1/last_minute");
     if (!r.ok) return;
     for (const [topic, hz] of Object.entries(await r.json())) {
-      const row = rows.get(topic);
+      const row = table.rows.get(topic);
       if (!row || hz.length === 0) continue;
       row.values = hz;
       row.young = 0;

@@ -73,14 +73,14 @@ func (v *View) Frame(width, height int, help bool) []string {
 	return append(lines, footer...)
 }
 
-// look updates the rates. The rate of a topic is of all messages that arrived, also of lost ones and of messages
-// during a pause: it shows that the sensor lives. The sum of the three counts never falls, although a message that
-// is lost later moves from one count to another. Bytes are those of messages taken into the buffer only.
+// look updates the rates. The rate of a topic is of all messages that arrived, also of lost ones, of messages that
+// limits leave out, and of messages during a pause: it shows that the sensor lives. Bytes are those of messages taken
+// into the buffer only.
 func (v *View) look(s *control.Stats) {
 	v.rates.Next(s.Elapsed)
 	for i := range s.Topics {
 		t := &s.Topics[i]
-		v.rates.Set(t.Topic, topictable.Amount{Messages: t.Messages + t.Dropped + t.Passed, Bytes: t.Bytes})
+		v.rates.Set(t.Topic, topictable.Amount{Messages: t.Arrived(), Bytes: t.Bytes})
 	}
 	if v.sparks.Begin(s.Elapsed) {
 		for i := range s.Topics {

@@ -213,8 +213,31 @@ export function name(topic, type) {
   return cell;
 }
 
+// topicTable returns the rows of the table of topics, by topic, and show, which makes a row for each new topic and has
+// update set the cells of all rows.
+export function topicTable(make) {
+  const rows = new Map();
+  const filter = filtered(rows);
+  const show = (topics, update) => {
+    const body = $("topics").tBodies[0];
+    for (const t of topics) {
+      let row = rows.get(t.topic);
+      if (!row) {
+        row = make(t);
+        insert(rows, t.topic, row, body);
+        filter();
+      }
+      update(row, t);
+    }
+    $("topics-none").hidden = topics.length > 0;
+    $("topics").hidden = topics.length === 0;
+    set($("topics-count"), topics.length ? count(topics.length) : "");
+  };
+  return { rows, show };
+}
+
 // insert puts the row of a topic where its name belongs.
-export function insert(rows, topic, row, body) {
+function insert(rows, topic, row, body) {
   let next = null;
   for (const [other, r] of rows) if (other > topic && (next === null || other < next[0])) next = [other, r];
   rows.set(topic, row);
@@ -222,7 +245,7 @@ export function insert(rows, topic, row, body) {
 }
 
 // filtered hides the rows whose name does not hold what was typed.
-export function filtered(rows) {
+function filtered(rows) {
   const input = $("filter");
   const apply = () => {
     const want = input.value.toLowerCase();

@@ -81,10 +81,11 @@ func (t *Transport) NextPass(to, shift, now time.Duration) {
 	t.head.passEnded = true
 	t.head.shift = shift
 	t.head.place = Place{Stamp: t.head.zero.Add(to)}
+	begins := now
 	if !t.head.schedule.Immediate {
-		now = max(now, t.head.startedAt+minPassTime)
+		begins = max(now, t.head.startedAt+minPassTime)
 	}
-	t.head.startAt(to, now)
+	t.head.startAt(to, begins)
 }
 
 // Arrive completes a jump: the reader has reached the place. With step the message there is

@@ -90,7 +90,8 @@ func (h *Head) PlayTime(from, to time.Duration) time.Duration {
 	return h.rates.playTime(from, to, h.schedule.Rate)
 }
 
-// setRate sets the bag time per wall time, without a jump.
+// setRate sets the bag time per wall time, without a jump: play counts from its position, now. For a new rate together
+// with a jump, call setRate before startAt: startAt may let play begin later than now, which setRate would undo.
 func (h *Head) setRate(rate float64, now time.Duration) {
 	pos := h.Position(now)
 	h.rates.end(h.schedule.Rate, pos)
@@ -98,7 +99,7 @@ func (h *Head) setRate(rate float64, now time.Duration) {
 	h.schedule.Rate = rate
 }
 
-// startAt continues play at a position, now.
+// startAt continues play at a position, at now, which may be in the future.
 func (h *Head) startAt(pos, now time.Duration) {
 	h.leap(pos, now)
 	h.schedule.Begin(pos, now)

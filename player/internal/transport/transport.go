@@ -19,7 +19,8 @@ type Place struct {
 	Rank  int
 }
 
-// Loop says what to do at the end of a pass.
+// Loop says what to do at the end of a pass. A Transport changes and reads On, From and To. It passes the Loop on in each
+// ReadRequest, to the reader, which reads all fields; Shift and Immediate are for the reader only.
 type Loop struct {
 	On        bool
 	From, To  time.Duration // the repeated range; To is Forever for the last message

@@ -14,7 +14,7 @@ func (a *Accounts) Stats(now time.Time) []control.TopicStats {
 	for _, t := range a.Topics {
 		s := control.TopicStats{
 			Topic: t.Name, Type: t.beginning.typ, Publishers: t.Linked, Refused: len(t.Publishers.refused),
-			Messages: t.Messages, Bytes: t.Bytes, Passed: t.Passed, Causes: t.causes(),
+			Messages: t.Messages, Bytes: t.Bytes, LeftOut: t.Sampler.Skipped, Passed: t.Passed, Causes: t.causes(),
 			Missed: t.Publishers.Former.Missed, LinksLost: t.Publishers.Former.LinksLost, HeldUp: t.HeldUp(now), Last: t.Last,
 		}
 		for _, n := range t.Dropped {

@@ -28,9 +28,9 @@ func (l Limit) Check() error {
 // Sampler decides which messages of one topic are recorded.
 type Sampler struct {
 	Limit   uint64        // messages to record in all; zero means no limit
-	Thin    bool          // some messages are left out: every or Gap is set
-	every   uint64        // record each message of this number; 0 and 1 mean all
+	every   uint64        // record each message of this number; zero means all
 	Gap     time.Duration // between two recorded messages; zero means no bound
+	thins   bool          // another limit than Limit is set
 	seen    uint64        // messages that Keep has decided about
 	due     time.Time     // when the next message may be recorded
 	Skipped uint64        // messages that are left out
@@ -58,20 +58,31 @@ func SamplerOf(limits []Limit, topic string) Sampler {
 			s.Limit = uint64(l.Count)
 		}
 	}
-	s.Thin = s.Gap > 0 || s.every > 1
+	if s.every == 1 {
+		s.every = 0
+	}
+	s.thins = s != Sampler{Limit: s.Limit}
 	return s
 }
 
-// Keep decides about one message. A topic that is slower than its rate for a while gets no burst
-// afterwards: at most one message more than its rate allows.
+// KeepsAll reports whether Keep lets each message pass: then nobody has to call Keep, and runs stay whole.
+func (s *Sampler) KeepsAll() bool { return !s.thins }
+
+// Keep decides about one message, before the intake knows whether there is room and whether the message arrives in
+// full: what is left out takes no memory. No other message takes the place of one that passes and is then too large,
+// cut off or dropped: only messages that the limits select count as lost.
+//
+// A message passes at due or later. The next is due one Gap after due, or at once if
+// the message came later than that. So early messages make up for late ones, and after a silence, however long, at most
+// one message passes that the rate does not allow.
 func (s *Sampler) Keep(received time.Time) bool {
 	s.seen++
-	if s.every > 1 && (s.seen-1)%s.every != 0 || s.Gap > 0 && received.Before(s.due) {
+	if s.every > 0 && (s.seen-1)%s.every != 0 || s.Gap > 0 && received.Before(s.due) {
 		s.Skipped++
 		return false
 	}
-	if s.due = s.due.Add(s.Gap); received.Sub(s.due) > 0 {
-		s.due = received.Add(s.Gap - min(received.Sub(s.due), s.Gap))
+	if s.due = s.due.Add(s.Gap); s.due.Before(received) {
+		s.due = received
 	}
 	return true
 }

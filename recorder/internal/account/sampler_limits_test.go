@@ -44,8 +44,8 @@ func TestEveryNth(t *testing.T) {
 	t.Parallel()
 	for every, want := range map[int]string{1: "xxxxxxx", 2: "x.x.x.x", 3: "x..x..x"} {
 		s := SamplerOf([]Limit{{Topics: "/a", Every: every}}, "/a")
-		if s.Thin != (every > 1) {
-			t.Errorf("each %d: messages are looked at: %v", every, s.Thin)
+		if s.KeepsAll() != (every == 1) {
+			t.Errorf("each %d: all are kept: %v", every, s.KeepsAll())
 		}
 		got := ""
 		for range 7 {

@@ -30,11 +30,11 @@ func TestShare(t *testing.T) {
 			s := SamplerOf(tc.limits, tc.topic)
 			kept := 0
 			for i := range 10 * tc.hz {
-				if !s.Thin || s.Keep(start.Add(time.Duration(i)*time.Second/time.Duration(tc.hz))) {
+				if s.Keep(start.Add(time.Duration(i) * time.Second / time.Duration(tc.hz))) {
 					kept++
 				}
 			}
-			if kept < tc.want-1 || kept > tc.want+1 || s.Thin && kept+int(s.Skipped) != 10*tc.hz {
+			if kept < tc.want-1 || kept > tc.want+1 || kept+int(s.Skipped) != 10*tc.hz {
 				t.Errorf("%d kept, %d skipped, want %d", kept, s.Skipped, tc.want)
 			}
 		})
@@ -55,6 +55,20 @@ func TestShareWithoutBursts(t *testing.T) {
 	}
 	if kept > 2 {
 		t.Errorf("%d messages within 100 ms at 10 Hz", kept)
+	}
+}
+
+// TestJitterCostsNothing: a topic that has the rate of its limit is recorded in full, although its messages come
+// a little too early or too late.
+func TestJitterCostsNothing(t *testing.T) {
+	t.Parallel()
+	s := SamplerOf([]Limit{{Topics: "/a", MaxRate: 10}}, "/a")
+	start := time.Now()
+	for i := range 100 {
+		at := time.Duration(i)*100*time.Millisecond + []time.Duration{0, 5, -5}[i%3]*time.Millisecond
+		if !s.Keep(start.Add(at)) {
+			t.Errorf("message %d, at %v, is left out", i, at)
+		}
 	}
 }
 

@@ -32,13 +32,13 @@ func (in *Intake) append(c *account.Connection, run []byte, count int, received 
 	}
 	in.rotateIfDue(received)
 	in.Filling.Saw(received)
-	if !c.Topic.Sampler.Thin && step > 0 {
+	if c.Topic.Sampler.KeepsAll() && step > 0 {
 		in.add(c, run, count, stamp, received)
 		return
 	}
-	for count > 0 {
+	for count > 0 && !in.hasEnough(c.Topic) {
 		size := 4 + int(binary.LittleEndian.Uint32(run))
-		if !c.Topic.Sampler.Thin || c.Topic.Sampler.Keep(in.cfg.Sim.Steady(received)) {
+		if c.Topic.Sampler.Keep(in.cfg.Sim.Steady(received)) {
 			in.add(c, run[:size], 1, stamp, received)
 		}
 		stamp = stamp.Add(step)
@@ -50,7 +50,7 @@ func (in *Intake) append(c *account.Connection, run []byte, count int, received 
 func (in *Intake) add(c *account.Connection, run []byte, count int, stamp rosbag.Time, received time.Time) {
 	for count > 0 {
 		switch {
-		case c.Topic.AtLimit() || in.Mode.Full:
+		case in.hasEnough(c.Topic):
 			return
 		case in.Mode.Ended: // the file failed: the links go on until they are closed
 			c.Topic.Drop(control.DropDisk, uint64(count))

@@ -62,6 +62,39 @@ func TestWhatARunCounts(t *testing.T) {
 	}
 }
 
+// TestEnoughIsNotLeftOut: once a topic has its messages, or the file its size, those that come do not count as left out.
+func TestEnoughIsNotLeftOut(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		count             int
+		full              bool
+		recorded, leftOut uint64
+	}{
+		"without a count":       {0, false, 3, 3},
+		"with a count":          {2, false, 2, 1},
+		"the file has its size": {0, true, 0, 0},
+	} {
+		in := bareIntake(-1, 10_000)
+		in.Mode.Full = c.full
+		l := bareLink(in, 100)
+		of := l.Connection.Topic
+		of.Sampler = account.SamplerOf([]account.Limit{{Topics: "**", Every: 2, Count: c.count}}, "/t")
+		in.append(l.Connection, smallRun(), 3, time.Now())
+		in.append(l.Connection, smallRun(), 3, time.Now())
+		if of.Messages != c.recorded || of.Sampler.Skipped != c.leftOut {
+			t.Errorf("%s: %d messages, %d left out; want %d and %d", name, of.Messages, of.Sampler.Skipped, c.recorded, c.leftOut)
+		}
+		for range 2 { // the first one is taken if the topic has not enough
+			if f := l.Large(2000); f != nil {
+				f.Abort()
+			}
+		}
+		if enough := c.count > 0 || c.full; (of.Sampler.Skipped == c.leftOut) != enough {
+			t.Errorf("%s: %d left out after two large messages, %d before", name, of.Sampler.Skipped, c.leftOut)
+		}
+	}
+}
+
 // TestWhenAChunkIsSealed: when it has gone beyond its size, and not before it has a message.
 func TestWhenAChunkIsSealed(t *testing.T) {
 	t.Parallel()

@@ -23,6 +23,9 @@ func (in *Intake) accepts(t *account.Topic) bool {
 	return in.Mode.Records() && !t.AtLimit()
 }
 
+// hasEnough reports whether messages of t that come now are not wanted. Such messages are not counted. mu is held.
+func (in *Intake) hasEnough(t *account.Topic) bool { return in.Mode.Full || t.AtLimit() }
+
 // enter changes the state. Links that wait for room have to look again. mu is held.
 func (in *Intake) enter(s control.State) {
 	in.Mode.State = s

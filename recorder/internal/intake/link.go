@@ -67,16 +67,18 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	in, c := l.In, l.Connection
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
+	announced := time.Now()
+	c.Topic.Last = announced // the link tells nothing more about a message that is not taken
 	// While nothing is recorded a latched message is received to be remembered, if that
 	// does not cost a wait.
 	idle := in.Mode.State != control.StateRecording
-	if !idle && c.Topic.Sampler.Thin && !c.Topic.Sampler.Keep(in.cfg.Sim.Steady(time.Now())) {
+	if !idle && !in.hasEnough(c.Topic) && !c.Topic.Sampler.Keep(in.cfg.Sim.Steady(announced)) {
 		return nil
 	}
 	if c.Latching {
 		in.Latched.Forget(&c.Source) // it will not be the latest any more
 	}
-	if in.Mode.Ended || in.Mode.Full || c.Topic.AtLimit() || idle && !c.Latching {
+	if in.Mode.Ended || in.hasEnough(c.Topic) || idle && !c.Latching {
 		in.countUnwanted(c)
 		return nil
 	}
@@ -274,7 +276,7 @@ func (in *Intake) commit(chunk *memory.Chunk, c *account.Connection, payload int
 // countUnwanted counts one message that is not recorded. mu is held.
 func (in *Intake) countUnwanted(c *account.Connection) {
 	switch {
-	case in.Mode.Full || c.Topic.AtLimit(): // it is not wanted
+	case in.hasEnough(c.Topic):
 	case in.Mode.Ended:
 		c.Topic.Drop(control.DropDisk, 1)
 	default:

@@ -118,6 +118,49 @@ func TestLatchedMessageOfAThinTopic(t *testing.T) {
 	}
 }
 
+// TestLossesOfALimitedTopic: of messages that are too large, those that the limits select count as lost, and the
+// others as left out.
+func TestLossesOfALimitedTopic(t *testing.T) {
+	t.Parallel()
+	in := bareIntake(1<<20, 100)
+	l := bareLink(in, 100)
+	of := l.Connection.Topic
+	of.Sampler = account.SamplerOf([]account.Limit{{Topics: "**", Every: 3}}, "/t")
+	for range 6 {
+		if l.Large(2<<20) != nil {
+			t.Fatal("a message larger than the buffer is received")
+		}
+	}
+	if lost := of.Dropped[control.DropOversize]; lost != 2 || of.Sampler.Skipped != 4 {
+		t.Errorf("%d lost, %d left out; want 2 and 4", lost, of.Sampler.Skipped)
+	}
+}
+
+// TestLastOfLargeMessages: a large message that is not taken counts for the age of its topic all the same,
+// whether a limit leaves it out, it is too large, or nothing is recorded.
+func TestLastOfLargeMessages(t *testing.T) {
+	t.Parallel()
+	for name, set := range map[string]func(*Intake, *account.Topic){
+		"left out": func(_ *Intake, of *account.Topic) {
+			of.Sampler = account.SamplerOf([]account.Limit{{Topics: "**", Every: 2}}, "/t")
+			of.Sampler.Keep(time.Now())
+		},
+		"too large": func(in *Intake, _ *account.Topic) { in.Pool.Limit = 1000 },
+		"paused":    func(in *Intake, _ *account.Topic) { in.Mode.State = control.StatePaused },
+	} {
+		in := bareIntake(64<<20, 100)
+		l := bareLink(in, 100)
+		set(in, l.Connection.Topic)
+		before := time.Now()
+		if l.Large(2000) != nil {
+			t.Errorf("%s: the message is taken", name)
+		}
+		if l.Connection.Topic.Last.Before(before) {
+			t.Errorf("%s: the last message came at %v", name, l.Connection.Topic.Last)
+		}
+	}
+}
+
 // TestMessageThatGrows: more memory is refused where light topics find room only without it,
 // and what is counted already is not asked for again.
 func TestMessageThatGrows(t *testing.T) {

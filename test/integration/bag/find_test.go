@@ -83,14 +83,17 @@ func makeFleet(t *testing.T, dir string, bags int) (scans []string) {
 }
 
 // TestFindFleet: 10,000 bags are searched with tens of requests, in less than five seconds where each
-// takes 20 ms.
+// request takes 20 ms. make test searches 2,000.
 func TestFindFleet(t *testing.T) {
 	t.Parallel()
 	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
-	const bags = 10_000
+	bags := 2_000
+	if harness.Full() {
+		bags = 10_000
+	}
 	scans := makeFleet(t, s.Dir, bags)
 	// The directory is that of the store: its catalog is the same, and made without its requests.
-	harness.Contains(t, inStore(g, s, 0, "index", s.Dir), "10000 bags in the catalog, 10000 read")
+	harness.Contains(t, inStore(g, s, 0, "index", s.Dir), fmt.Sprintf("%d bags in the catalog, %d read", bags, bags))
 	s.Delay(20 * time.Millisecond)
 	before, began := s.Requests(), time.Now()
 	out := inStore(g, s, 0, "find", `topic == "/scan" and bag startsWith "r1"`, s.At(""))

@@ -254,7 +254,7 @@ func TestWrongTriggers(t *testing.T) {
 		want string
 	}{
 		{[]string{"-a", "--mark-on", `m.data == "x"`}, `--mark-on: "m.data == \"x\"": the expression names no topic: begin with topic == "/NAME" && `},
-		{[]string{"-a", "--stop-on", `topic == "/a" &&`}, `--stop-on: "topic == \"/a\" &&": incomplete, at 1:16`},
+		{[]string{"-a", "--stop-on", `topic == "/a" &&`}, `--stop-on: "topic == \"/a\" &&": want an expression as of gobag filter: at 1:16: incomplete`},
 		{[]string{"-a", "--pin-on", `topic == "/a b"`}, `--pin-on: "topic == \"/a b\"": ' ' at 2 is not valid`},
 		{[]string{"-a", "--snapshot-on", `topic == "/a"`}, "--snapshot-on needs --snapshot or --snapshot-beside"},
 		{[]string{"/b", "--start-on", `topic == "/a"`}, "a topic that a trigger watches is not recorded: /a"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // TestOwners: a recorder that runs as another user than the owner of its directory, as in a
@@ -108,6 +109,7 @@ func TestHostnameWithoutAddress(t *testing.T) {
 	p := g.Start("gorecord", "/t", "-O", "x")
 	p.Printed("cannot be resolved here")
 	p.Printed("no-such-robot.invalid")
+	peers.Subscribed(g, "/t") // a recording that the master never answered ends with another code
 	p.Stop()
 }
 
@@ -123,6 +125,9 @@ func TestAddressOfAnotherMachine(t *testing.T) {
 			got := listening(t, p.Cmd.Process.Pid)
 			return len(got) == 2 && got[0] == "0.0.0.0" && got[1] == "0.0.0.0"
 		})
+		if args[0] == "gorecord" {
+			peers.Subscribed(g, "/t") // as above
+		}
 		p.Stop()
 		if n := strings.Count(p.Out.String(), "none of this machine"); n != 1 {
 			t.Errorf("%s says so %d times", args[0], n)

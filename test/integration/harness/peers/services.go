@@ -27,3 +27,13 @@ func Served(g *harness.Graph, n *tcpros.Node, player string) {
 		return err == nil
 	})
 }
+
+// Subscribed waits until the master has a subscriber of a topic.
+func Subscribed(g *harness.Graph, topic string) {
+	g.T.Helper()
+	n := Node(g, "asker")
+	g.Eventually("somebody subscribes to "+topic, func() bool {
+		state, err := n.Master().SystemState(g.T.Context())
+		return err == nil && len(state.Subscribers[topic]) > 0
+	})
+}

@@ -48,9 +48,9 @@ type Server struct {
 	Mu     sync.Mutex
 	cmd    *exec.Cmd
 	exited chan struct{}
-	Stored map[string]map[string]int64 // bytes of acknowledged PUTs by key, and by part
+	Stored map[string]map[string]int64 // bytes of PUTs that the server has stored, by key, and by part
 	Again  []string                    // parts and objects that were uploaded twice
-	parts  int                         // part uploads so far, acknowledged or not
+	parts  int                         // part uploads so far, stored or not
 	OnPart func(n int)                 // called for each before it reaches the server
 	got    int64                       // bytes of objects sent to readers
 	frozen bool
@@ -247,7 +247,10 @@ func (s *Server) proxy() http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
-			r.Out.Host = r.In.Host // it is signed
+			r.Out.Host = r.In.Host             // it is signed
+			if r.In.Method == http.MethodPut { // what the server has stored counts, also when the client was killed meanwhile
+				r.Out = r.Out.WithContext(context.WithoutCancel(r.Out.Context()))
+			}
 			s.beforeRequest(r.In)
 		},
 		ModifyResponse: func(r *http.Response) error {
