@@ -138,7 +138,7 @@ func NewRateControl(delay time.Duration) *RateControl { return follow.NewRateCon
 // Viewing shows what is played to live viewers; its method Source returns what a server shows them.
 type Viewing = viewing.Viewing
 
-// ViewingOptions says what viewers are told of a playback.
+// ViewingOptions says what viewers learn of a playback.
 type ViewingOptions = viewing.Options
 
 // NewViewing returns a Viewing for the Options of one Run.

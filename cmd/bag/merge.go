@@ -22,8 +22,8 @@ was named first come first. Publishers with the same topic and the same connecti
 header become one connection; others stay apart.
 
 Later files of a recording, and those of a split bag, begin with what was latched before,
-repeated. Such a message is left out if another bag has it. Bags tell these messages from
-others if they were closed well, and by this version or a later one.`
+repeated. Such a message is left out if another bag has it. Bags distinguish these messages
+from others if they were closed well, and by this version or a later one.`
 }
 
 // Run merges bags.

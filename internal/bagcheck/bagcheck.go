@@ -267,7 +267,7 @@ func (c *checker) damage(err error) {
 		}
 	}
 	d.Offset = at.offset
-	if _, told := c.seen[at]; told && at.offset >= 0 {
+	if _, known := c.seen[at]; known && at.offset >= 0 {
 		return
 	}
 	if c.seen == nil {
@@ -328,7 +328,7 @@ func (c *checker) finish() {
 }
 
 // scan reads all records from front to back, which checks their structure and the
-// checksums of chunks. It tells v how far it is.
+// checksums of chunks. It reports its progress to v.
 func (c *checker) scan(s *bagfmt.Scanner, v *verification) error {
 	c.counts = make(map[*rosbag.Connection]*connState)
 	deep := newDeep(c)
@@ -408,7 +408,7 @@ func (c *checker) index(r *bagfmt.Reader, found []bagfmt.VerifiedChunk) {
 		for _, n := range chunk.Counts {
 			used[n.Conn] += uint64(n.Count)
 		}
-		if _, told := c.seen[location{chunk.Pos, rosbag.OpChunk}]; told {
+		if _, known := c.seen[location{chunk.Pos, rosbag.OpChunk}]; known {
 			continue
 		}
 		f := &found[i]
@@ -434,7 +434,7 @@ func (c *checker) index(r *bagfmt.Reader, found []bagfmt.VerifiedChunk) {
 func (c *checker) indexDamage(err error) {
 	var bad *rosbag.CorruptError
 	if errors.As(err, &bad) && bad.Op == rosbag.OpChunk {
-		if _, told := c.seen[location{bad.Offset, bad.Op}]; !told {
+		if _, known := c.seen[location{bad.Offset, bad.Op}]; !known {
 			e := *bad
 			e.Recovered = true
 			err = &e

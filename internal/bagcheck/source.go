@@ -10,7 +10,7 @@ import (
 // adviceSource is the advice for recordings that are no bags: there is no tool that mends them.
 const adviceSource = "gobag convert makes a bag of the other messages"
 
-// CheckSource reads all messages of a recording that is no bag, and tells what cannot be read. With
+// CheckSource reads all messages of a recording that is no bag, and reports what cannot be read. With
 // Options.Deep they are decoded, too.
 func CheckSource(ctx context.Context, s rosbag.Source, o Options) (*Report, error) {
 	info := s.Info()

@@ -1,5 +1,5 @@
 // Package control is the contract between a player and its front ends: what they may order and
-// what they are told. It holds words only, without a lock and without I/O; package player
+// what they can read. It holds words only, without a lock and without I/O; package player
 // implements Control. Options, in comments, are player.Options.
 package control
 

@@ -130,17 +130,17 @@ func checkRange(resp *http.Response, first, last int64) error {
 	return nil
 }
 
-// Version tells the versions of an object apart, so that reads do not mix two of them.
+// Version distinguishes the versions of an object, so that reads do not mix two of them.
 type Version struct {
 	mu   sync.Mutex
-	size int64  // negative until a response tells it
+	size int64  // negative until a response has it
 	tag  string // the ETag, or the time of the last change if there is no strong ETag; empty until a response has one
 }
 
 // NewVersion returns the Version of an object of size bytes; a negative size is not known yet.
 func NewVersion(size int64) *Version { return &Version{size: size} }
 
-// Size returns the length of the object, negative until a response tells it.
+// Size returns the length of the object, negative until a response has it.
 func (v *Version) Size() int64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -217,7 +217,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 		return 0, errTooLong
 	}
 	if int64(len(p)) > b.left {
-		p = p[:b.left+1] // one more tells whether it goes on
+		p = p[:b.left+1] // one byte more shows whether the body goes on
 	}
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= int64(n); b.left < 0 {

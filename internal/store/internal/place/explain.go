@@ -172,7 +172,7 @@ var deniedAdvice = map[string]string{
 	"InvalidToken":          "the session token is wrong: check AWS_SESSION_TOKEN",
 	"RequestTimeTooSkewed":  "the clock of this machine is wrong: set it",
 	"AccessDenied":          advicePermission,
-	"Forbidden":             "the key or its secret is wrong, or " + advicePermission, // all that the response to a HEAD tells
+	"Forbidden":             "the key or its secret is wrong, or " + advicePermission, // the response to a HEAD has no more than the status
 }
 
 const adviceKey = "the store does not know this key: check AWS_ACCESS_KEY_ID, or the profile that it comes from, and the endpoint"
