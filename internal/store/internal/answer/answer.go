@@ -14,14 +14,14 @@ import (
 )
 
 // Limits of what a server answers. A server may be broken, or in the hands of somebody else: its
-// answers must not fill the memory.
+// replies must not fill the memory.
 const (
 	maxErrorBytes  = 64 << 10 // of the body of an error; the rest is cut off
 	MaxAnswerBytes = 8 << 20  // of any other body but that of an object, such as a page of a list
 	MaxHeaderBytes = 64 << 10
 	maxHops        = 5      // redirects of one request
 	maxPages       = 10_000 // of a list, of mostly 1,000 objects each
-	maxSamePage    = 3      // answers in a row with the same page of a list: SDKs try that often
+	maxSamePage    = 3      // replies in a row with the same page of a list: SDKs try that often
 )
 
 // Transport is below every client of a store. It bounds what a server answers, whatever the
@@ -174,7 +174,7 @@ type versionOf struct{}
 type pages struct {
 	all  int
 	url  string // of the page that was requested last
-	same int    // answers with that page
+	same int    // replies with that page
 }
 
 // pagesOf is the key of the *pages that are requested with a context.
@@ -226,16 +226,16 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-var errTooLong = place.BadAnswer("the answer of the server is longer than any that makes sense")
+var errTooLong = place.BadAnswer("the reply of the server is longer than any that makes sense")
 
-// Survive calls a driver. Drivers use fields of an answer without a look at whether the server has
+// Survive calls a driver. Drivers use fields of a reply without a look at whether the server has
 // sent them: that is an error of this call, and must not end a recording.
 func Survive(call func() error) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
 		case runtime.Error:
-			err = place.BadAnswer("the answer of the server is incomplete (%v)", p)
+			err = place.BadAnswer("the reply of the server is incomplete (%v)", p)
 		default:
 			panic(p)
 		}

@@ -18,7 +18,7 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// Error says what a store answered, about what, and what to do.
+// Error says what a store replied, about what, and what to do.
 type Error struct {
 	URL    string // of the bucket or object, without secrets
 	Reason string // as the store words it
