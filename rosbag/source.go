@@ -114,7 +114,7 @@ type Found struct {
 
 // Sink takes messages in the order of the output, for example to write a bag.
 type Sink interface {
-	// Write adds a message. Connections are told apart by their pointer. data may be used again by
+	// Write adds a message. Connections are distinguished by their pointers. data may be used again by
 	// the caller when Write has returned.
 	Write(c *Connection, t Time, data []byte) error
 	// Close completes the output.

@@ -93,7 +93,7 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 	default:
 		c.report.Indexed = true
 		if end := scanner.Offset(); end < size && len(c.report.Damage) == 0 {
-			c.add(Damage{Offset: end, What: fmt.Sprintf("%s at %d behind the end of the bag", plural.Of(size-end, "byte"), end), Advice: adviceBehind})
+			c.add(Damage{Offset: end, What: fmt.Sprintf("%s at %d after the end of the bag", plural.Of(size-end, "byte"), end), Advice: adviceBehind})
 		}
 		c.header(&head, headErr, reader)
 		c.index(reader, v.found)
@@ -191,7 +191,7 @@ func (e *contextReader) Read(p []byte) (int, error) {
 }
 
 // scan reads all records from front to back, which checks their structure and the
-// checksums of chunks. It tells v how far it is.
+// checksums of chunks. It reports its progress to v.
 func (c *checker) scan(s *bagfmt.Scanner, v *verification) error {
 	c.counts = make(map[*rosbag.Connection]*connState)
 	deep := newDeep(c)
@@ -271,7 +271,7 @@ func (c *checker) index(r *bagfmt.Reader, found []bagfmt.VerifiedChunk) {
 		for _, n := range chunk.Counts {
 			used[n.Conn] += uint64(n.Count)
 		}
-		if _, told := c.seen[location{chunk.Pos, rosbag.OpChunk}]; told {
+		if _, known := c.seen[location{chunk.Pos, rosbag.OpChunk}]; known {
 			continue
 		}
 		f := &found[i]
@@ -297,7 +297,7 @@ func (c *checker) index(r *bagfmt.Reader, found []bagfmt.VerifiedChunk) {
 func (c *checker) indexDamage(err error) {
 	var bad *rosbag.CorruptError
 	if errors.As(err, &bad) && bad.Op == rosbag.OpChunk {
-		if _, told := c.seen[location{bad.Offset, bad.Op}]; !told {
+		if _, known := c.seen[location{bad.Offset, bad.Op}]; !known {
 			e := *bad
 			e.Recovered = true
 			err = &e

@@ -79,7 +79,7 @@ type Options struct {
 	// indexes of chunks.
 	EmptyConnections bool
 	// Sample limits how many chunks of a bag are looked at; 0 is no limit. If the bag has more chunks, what
-	// only chunks tell is estimated. In object storage each chunk costs one or two requests.
+	// only chunks contain is estimated. In object storage each chunk costs one or two requests.
 	Sample int
 	// Workers is the number of goroutines that unpack chunks for the details.
 	Workers int

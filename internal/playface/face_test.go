@@ -151,7 +151,7 @@ func TestPlayerHealth(t *testing.T) {
 		"well":        {func(*control.Stats) {}, false, 200, 200, 200, ""},
 		"paused":      {func(s *control.Stats) { s.Paused, s.Late = true, time.Minute }, false, 200, 200, 200, ""},
 		"master away": {func(*control.Stats) {}, true, 200, 503, 503, "the master does not answer"},
-		"late":        {func(s *control.Stats) { s.Late = 2 * time.Second }, false, 200, 200, 503, "messages go out 2s late"},
+		"late":        {func(s *control.Stats) { s.Late = 2 * time.Second }, false, 200, 200, 503, "messages are published 2s late"},
 		"waiting":     {func(s *control.Stats) { s.Phase, s.WaitingFor = control.PhaseWait, []string{"/t"} }, false, 200, 503, 503, "waiting for /t"},
 		"ended":       {func(s *control.Stats) { s.Phase = control.PhaseDone }, false, 200, 503, 200, ""},
 	}

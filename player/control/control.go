@@ -1,5 +1,5 @@
 // Package control is the contract between a player and its front ends: what they may order and
-// what they are told. It holds words only, without a lock and without I/O; package player
+// what they can read. It holds words only, without a lock and without I/O; package player
 // implements Control. Options, in comments, are player.Options.
 package control
 
@@ -100,7 +100,7 @@ type Status struct {
 	Played   time.Duration // bag time so far, all passes; jumps excluded; at most 292 years
 	Elapsed  time.Duration // wall time since the first message, pauses excluded
 	Achieved float64       // Played / Elapsed, 0 if Elapsed is 0
-	Late     time.Duration // how long after its deadline the last message went out
+	Late     time.Duration // how long after its deadline the last message was published
 	BagTime  rosbag.Time   // Position as a recorded time
 	Position time.Duration // since the first selected message
 	Length   time.Duration // from the first to the last selected message

@@ -55,7 +55,7 @@ type Topic struct {
 
 // Header is a difference between connection headers.
 type Header struct {
-	Publisher string `json:"publisher,omitempty"` // if publishers are told apart
+	Publisher string `json:"publisher,omitempty"` // if publishers are compared one by one
 	// OnlyIn is A or B if one bag has a connection more: with that value of the field in place of
 	// another one that both have.
 	OnlyIn string `json:"only_in,omitempty"`
@@ -87,7 +87,7 @@ func (s Seconds) MarshalJSON() ([]byte, error) {
 // Place is a message.
 type Place struct {
 	Topic     string `json:"topic,omitempty"`
-	Publisher string `json:"publisher,omitempty"` // if the topic has several, which are told apart
+	Publisher string `json:"publisher,omitempty"` // if the topic has several, which are compared one by one
 	Number    uint64 `json:"number"`              // from 1, of its publisher's or topic's
 	Time      Stamp  `json:"time"`
 }
@@ -116,7 +116,7 @@ const (
 // Difference is one of a message.
 type Difference struct {
 	Topic     string `json:"topic"`
-	Publisher string `json:"publisher,omitempty"` // if the topic has several, which are told apart
+	Publisher string `json:"publisher,omitempty"` // if the topic has several, which are compared one by one
 	Kind      Kind   `json:"kind"`
 	A         *Place `json:"a,omitempty"`
 	B         *Place `json:"b,omitempty"`
