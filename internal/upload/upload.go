@@ -80,7 +80,7 @@ type Uploader struct {
 type state int
 
 const (
-	recording state = iota // being recorded, or left unfinished by a dead recorder
+	recording state = iota // being recorded, or left unfinished by a crashed recorder
 	waiting
 	refused  // until the next start
 	finished // uploaded, or lost
