@@ -11,8 +11,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Reader reads a bag of any version, through its index if it has a good one. Its
-// methods may be called from several goroutines if the underlying io.ReaderAt may.
+// Reader reads a bag of any version, or an MCAP file, through its index if it has a good one. Its
+// methods may be called from several goroutines if those of the underlying io.ReaderAt may.
 type Reader struct {
 	t       *table.Table
 	lists   cursor.ChunkLists
@@ -56,7 +56,7 @@ func (r *Reader) Encryption() *rosbag.Encryption { return r.t.Decrypter.Encrypti
 // bag is read from front to back also where it has a good index, because that does not say which
 // messages were latched. Of an MCAP file the format is "mcap".
 //
-// At most 1000 errors of damage are kept. What a segment hides comes from Cursor.Next. A bag that starts
+// At most 1000 errors of damage are kept. What is damaged within a span comes from Cursor.Next. A bag that starts
 // behind the end of this one is damage, too: a Reader does not read it, recovery does.
 func (r *Reader) Info() rosbag.Info {
 	t := r.t
@@ -82,10 +82,10 @@ func (r *Reader) MCAP() *rosbag.MCAPInfo {
 // channels. The caller must not modify the slice.
 func (r *Reader) Connections() []*rosbag.Connection { return r.t.Conns }
 
-// NumSpans returns the number of segments, see Span.
+// NumSpans returns the number of spans, see Span.
 func (r *Reader) NumSpans() int { return len(r.t.Chunks) }
 
-// Span returns segment i, in file order: a chunk, or up to 1 MiB of messages that are in none.
+// Span returns span i, in file order: a chunk, or up to 1 MiB of messages that are in none.
 func (r *Reader) Span(i int) *rosbag.Span { return &r.t.Chunks[i].Span }
 
 // IndexPos returns where the index section starts, 0 if the bag was not opened through it.
@@ -136,8 +136,8 @@ func (r *Reader) Index(i int, keep func(*rosbag.Connection) bool) ([]rosbag.Entr
 	return out, nil
 }
 
-// PrefetchIndex tells the Prefetcher from which r reads, if it is one, that ChunkIndex and
-// ChunkHeader are going to be called for chunk i.
+// PrefetchIndex announces to the Prefetcher that r reads from, if it is one, that Index and ChunkHeader
+// are going to be called for chunk i.
 func (r *Reader) PrefetchIndex(i int) { r.t.PrefetchIndex(i) }
 
 // Cursor returns a Cursor at the start of what q selects. It reads nothing yet. It believes the

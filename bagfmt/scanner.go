@@ -23,7 +23,7 @@ type ScannerOptions struct {
 	UnwrapKey func(rosbag.Encryption) (key []byte, err error)
 }
 
-// Scanner reads a bag of any version from front to back without its index: any prefix
+// Scanner reads a bag of any version, or an MCAP file, from front to back without its index: any prefix
 // of a bag, closed or not, also what stock's recorder leaves when it is killed.
 type Scanner struct {
 	s        *wire.Stream
@@ -63,8 +63,9 @@ type skipData struct {
 	record int64 // offset of the record
 }
 
-// NewScanner reads what comes before the messages: the version line and the bag header
-// or, in a 1.0 bag, the table of topics.
+// NewScanner reads what comes before the messages: the version line and the bag header or, in a 1.0
+// bag, the table of topics; in an MCAP file, the header. What is no bag matches rosbag.ErrNotBag, a bag of an
+// unknown version ErrVersion, and one that is encrypted and whose key is missing ErrEncrypted.
 func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) {
 	var err error
 	if o.MaxChunkBytes, err = wire.ChunkLimit(o.MaxChunkBytes); err != nil {
@@ -113,7 +114,7 @@ func (s *Scanner) start() error {
 	return s.s.Skip(n, at, h.Op)
 }
 
-// Version returns the version of the bag, as Reader.Info does.
+// Version returns the version of the bag, as Reader.Info does, and "mcap" for an MCAP file.
 func (s *Scanner) Version() string { return s.version.Name }
 
 // Encryption returns what an encrypted bag says about itself, as Reader.Encryption does.

@@ -8,7 +8,7 @@ import (
 )
 
 // Verifier compares chunks with the index: it finds in each what a Cursor over all messages and
-// ChunkIndex find. It is not for concurrent use, but a Reader may have several.
+// Reader.Index find. It is not for concurrent use, but a Reader may have several.
 type Verifier struct {
 	bag  *table.Table
 	load load.Loader
@@ -30,7 +30,7 @@ type VerifiedChunk struct {
 	Messages    uint64      // that a Cursor gives out
 	First, Last rosbag.Time // of the index data, zero Times if there is none
 	Err         error       // of Cursor.Next
-	IndexErr    error       // of ChunkIndex
+	IndexErr    error       // of Reader.Index
 }
 
 // Verify reads chunk i of a bag with an index.

@@ -54,7 +54,7 @@ func TestVerifier(t *testing.T) {
 				}
 				entries, err := r.Index(i, nil)
 				if (err == nil) != (found.IndexErr == nil) || err == nil && len(entries) > 0 && found.Last != entries[len(entries)-1].Time {
-					t.Errorf("%s with a wrong byte at %d: chunk %d: %v, ChunkIndex %v", name, at, i, found.IndexErr, err)
+					t.Errorf("%s with a wrong byte at %d: chunk %d: %v, Index %v", name, at, i, found.IndexErr, err)
 				}
 			}
 			if got != want || errs != wantErrs {

@@ -72,7 +72,7 @@ type Connection struct {
 	Header Header
 }
 
-// ConnCount is the number of messages of one connection in a chunk.
+// ConnCount is the number of messages of one connection in a Span.
 type ConnCount struct {
 	Conn  *Connection
 	Count uint32

@@ -11,6 +11,9 @@ const nsecPerSec = uint64(time.Second)
 
 // Time is a ROS time as a bag stores it: seconds and nanoseconds since 1970 UTC.
 // The zero Time is a legal stamp.
+//
+// In a bag, Nsec may be a second or more. Compare and Before look at Sec first, as the order of messages
+// does: such a time is before those of the next second. Add(0) carries the nanoseconds.
 type Time struct{ Sec, Nsec uint32 }
 
 // maxTime is the last instant that a bag can store, in the year 2106.

@@ -33,6 +33,9 @@ it: records, lengths and positions; the index against the chunks; checksums; mes
 definitions against their md5sums. What is odd but harms nothing is a warning: missing
 definitions, connections without messages, messages out of the order of time.
 
+Recordings of ROS 2 are read in the order of time, and without the offsets of messages. So
+the last of these warnings is for bags and for MCAP files with messages of ROS 1 only.
+
 This is not rosbag check, which asks whether the messages of a bag need migration to
 newer definitions.
 

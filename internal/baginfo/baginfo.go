@@ -1,7 +1,10 @@
 // Package baginfo summarizes recordings: as text and YAML, which for bags are those of rosbag info byte for
 // byte, and as JSON.
 //
-// It reads the index of a recording, and messages only for details. Of a bag in a store it looks at a sample
+// Options.Details asks for what rosbag info does not show: the bytes of each connection, and the Detail of each
+// topic. WriteDetails and WriteJSON write them.
+//
+// New reads the index of a recording, and messages only for details. Of a bag in a store it looks at a sample
 // of the chunks (ADR 0064). Its memory is proportional to the number of connections, plus 8 bytes for each
 // message if frequencies or details are wanted.
 package baginfo
