@@ -225,7 +225,7 @@ type disk struct {
 	memFile
 	durable []byte
 	pending []func(b []byte) []byte // changes of the file since, a sector each
-	left    int                     // calls until it fails; negative for ever
+	left    int                     // calls until it fails; negative forever
 }
 
 var errCut = errors.New("cut")

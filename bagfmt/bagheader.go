@@ -9,7 +9,7 @@ import (
 // BagHeader is the first record of a 2.0 bag, which its writer completes last.
 type BagHeader struct {
 	Connections uint32 // in the index section; 0: the bag is empty, or was not closed
-	Chunks      uint32 // of which the index section tells
+	Chunks      uint32 // that the index section lists
 }
 
 // ReadBagHeader reads the bag header of the 2.0 bag of size bytes, also of an encrypted one.

@@ -21,7 +21,7 @@ type ReaderOptions struct {
 	// same time.
 	Interrupted func() error
 	// KeepForeign gives out also the connections and messages of an MCAP file that are not those of
-	// ROS 1, but for example cdr of ROS 2. Else a rosbag.EncodingError in the damage tells of each. See
+	// ROS 1, but for example cdr of ROS 2. Else the damage has a rosbag.EncodingError for each. See
 	// rosbag.KeyMCAPEncoding for what their connection headers hold.
 	KeepForeign bool
 	// UnwrapKey, if not nil, is asked for the AES key of an encrypted bag when that is opened.
@@ -49,7 +49,7 @@ type Cache struct{ c *table.Cache }
 func NewCache(chunks, frames int64) *Cache { return &Cache{table.NewCache(chunks, frames)} }
 
 // Prefetcher is an io.ReaderAt on which each read costs a request, such as an object in a store.
-// A Reader tells it what comes next, so that requests are large and overlap.
+// A Reader announces to it what comes next, so that requests are large and overlap.
 type Prefetcher interface {
 	io.ReaderAt
 	// Prefetch begins to read n bytes at off, or as many of them as it has room for, and does

@@ -69,7 +69,7 @@ func (w *Writer) writeSealed(wait func() bool) error {
 		j := w.ahead.Take()
 		if w.failed() == nil {
 			if w.sealErr = j.err; j.err == nil {
-				_ = w.writeChunk(j.chunk) // failed tells
+				_ = w.writeChunk(j.chunk) // failed returns the error
 			}
 		}
 		j.chunk, j.err = nil, nil

@@ -27,7 +27,7 @@ var _ interface {
 // NewReader opens a bag of size bytes, of any version, or an MCAP file. Of a bag with a good index
 // section, or a file with a good summary, it reads that and the header only. Any other one, not closed, torn,
 // damaged or of a version before 2.0, it reads from front to back, but passes over the
-// messages: Info().Damage tells why, and what could not be read.
+// messages: Info().Damage says why, and what could not be read.
 //
 // A file that is no bag matches ErrNotBag, a bag of an unknown version ErrVersion, an
 // encrypted one whose key is not there ErrEncrypted. With ReaderOptions.IndexOnly a bag
@@ -53,7 +53,7 @@ func (r *Reader) Encryption() *rosbag.Encryption { return r.t.Decrypter.Encrypti
 
 // Info implements rosbag.Source. The version of a bag is "0", "1.0", "1.1", "1.2" or "2.0", and with
 // FutureVersion any "2.x". Times of the versions 0, 1.0 and, of the first recorder, 1.1 are elapsed. A 1.2
-// bag is read from front to back also where it has a good index, because that does not tell which
+// bag is read from front to back also where it has a good index, because that does not say which
 // messages were latched. Of an MCAP file the format is "mcap".
 //
 // At most 1000 errors of damage are kept. What a segment hides comes from Cursor.Next. A bag that starts

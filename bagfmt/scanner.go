@@ -348,7 +348,7 @@ func (s *Scanner) readChunk(p *wire.ChunkPlace) error {
 	s.keep(stored)
 	if err != nil {
 		// The whole messages of a torn chunk are good: records were appended in order.
-		// No checksum can tell more.
+		// Its checksum is of the whole chunk, and cannot be verified.
 		p.Torn = true
 		data, _ := p.Decrypter.OpenChunk(p, stored) // a torn one is never wrong
 		s.chunk.walk = wire.ChunkWalk{Data: data}

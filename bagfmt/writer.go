@@ -160,7 +160,7 @@ func (w *Writer) IndexBytes(c *chunk.Sealed) int64 {
 }
 
 // SetRepeated says what Close writes into the bag header about messages that repeat latched
-// ones. A bag that was never closed does not tell.
+// ones. A bag that was never closed says nothing about them.
 func (w *Writer) SetRepeated(r rosbag.Repeated) { w.repeated = r }
 
 // Write adds a message of c, received at t. c comes from AddConnection or Connections; one of another
@@ -299,7 +299,7 @@ func (w *Writer) Close() error {
 	return lost
 }
 
-// writeHeader makes the bag header tell where the index section is.
+// writeHeader writes a bag header that says where the index section is.
 func (w *Writer) writeHeader(at io.WriterAt) error {
 	if w.old != nil {
 		return w.old.write(at, uint64(w.size), uint32(len(w.stored)), uint32(w.chunks))

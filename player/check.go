@@ -25,7 +25,7 @@ func check(p *plan.Plan, resolve func(string) (string, error), o *Options) ([]*p
 	return awaited, err
 }
 
-// checkClock makes sure that the clock does not go out on a topic of another type, nor
+// checkClock makes sure that the clock is not published on a topic of another type, nor
 // on one that must not be played.
 func checkClock(resolve func(string) (string, error), p *plan.Plan) error {
 	name, err := resolve(output.ClockTopic)

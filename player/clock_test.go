@@ -222,7 +222,7 @@ func TestClockThatNobodyHears(t *testing.T) {
 	})
 }
 
-// The clock must not go out on a topic that has another type.
+// The clock must not be published on a topic that has another type.
 func TestClockTopicOfAnotherType(t *testing.T) {
 	t.Parallel()
 	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.Conn{Topic: "/clock"}, "x", 0)...)

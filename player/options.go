@@ -48,7 +48,7 @@ type Options struct {
 	Rate      float64 // bag time per wall time; zero means 1
 	Immediate bool    // publish without waiting for time; pausing still works
 	Paused    bool    // start paused
-	Loop      bool    // start again, for ever; the gap between passes is the median gap between messages, at least 1 ms
+	Loop      bool    // start again, forever; the gap between passes is the median gap between messages, at least 1 ms
 	LoopShift bool    // shift stamps by the length of the passes before, so that time goes on from pass to pass of a loop
 	KeepAlive bool    // stay in the graph after the last message, until the context ends
 
@@ -67,7 +67,7 @@ type Options struct {
 	LinkTimeout        time.Duration // wait this long for the links of subscribers that the master lists; zero means not at all
 	WaitForSubscribers bool          // begin only when each topic has a subscriber
 	WaitFor            []string      // begin only when the topics with these resolved names have a subscriber
-	WaitTimeout        time.Duration // how long to wait for subscribers before Run returns a *WaitError; zero means for ever
+	WaitTimeout        time.Duration // how long to wait for subscribers before Run returns a *WaitError; zero means forever
 
 	Stamps Stamps // stamps that messages are published with; LoopShift works with StampsRecorded only
 
@@ -138,7 +138,7 @@ func NewRateControl(delay time.Duration) *RateControl { return follow.NewRateCon
 // Viewing shows what is played to live viewers; its method Source returns what a server shows them.
 type Viewing = viewing.Viewing
 
-// ViewingOptions says what viewers are told of a playback.
+// ViewingOptions says what viewers learn of a playback.
 type ViewingOptions = viewing.Options
 
 // NewViewing returns a Viewing for the Options of one Run.
@@ -193,17 +193,10 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// The limits of a rate. At the lowest a second in the bags takes twelve days, at the highest
-// a year takes 32 ms.
-const (
-	minRate = 1e-6
-	maxRate = 1e9
-)
-
 // checkRate returns an *OptionError for an invalid rate.
 func checkRate(rate float64) error {
-	if !(rate >= minRate && rate <= maxRate) { // also NaN
-		return &control.OptionError{Option: "Rate", Reason: fmt.Sprintf("must be between %g and %g", minRate, maxRate)}
+	if !(rate >= control.MinRate && rate <= control.MaxRate) { // also NaN
+		return &control.OptionError{Option: "Rate", Reason: fmt.Sprintf("must be between %g and %g", control.MinRate, control.MaxRate)}
 	}
 	return nil
 }

@@ -225,7 +225,7 @@ func (p *pacer) finishJump(it *readahead.Item) {
 	c.notifyChange()
 }
 
-// publish publishes a message on its topic. The clock goes out first: a node on simulated
+// publish publishes a message on its topic. The clock is published first: a node on simulated
 // time must not receive a message from its future.
 func (p *pacer) publish(it *readahead.Item, w *itemWait) {
 	c := p.conductor

@@ -20,7 +20,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Run plays until the last message, or for ever with Loop or KeepAlive, or until ctx ends,
+// Run plays until the last message, or forever with Loop or KeepAlive, or until ctx ends,
 // which is no error. The Summary lists what could not be played. Run returns ErrNoMessages
 // when there is nothing to play. The node stays open; it is drained unless ctx ended.
 func Run(ctx context.Context, o Options) (control.Summary, error) {

@@ -195,7 +195,7 @@ func TestHangingDisk(t *testing.T) {
 		t.Errorf("%d bytes held, more than the budget", held)
 	}
 	testlink.WaitFor(t, func() bool { return logs.FilterMessageSnippet("has not answered").Len() == 1 })
-	if s := r.stats(); s.Buffered == 0 || s.Ending { // a watchdog asks for them: it must not take this for a dead recorder
+	if s := r.stats(); s.Buffered == 0 || s.Ending { // a watchdog asks for them: it must not take this for a crashed recorder
 		t.Errorf("while the disk hangs: %+v", s)
 	}
 	cancel()

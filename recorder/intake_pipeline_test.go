@@ -41,8 +41,8 @@ func TestLimitsInThePipeline(t *testing.T) {
 	if want := []uint32{0, 3, 6, 9, 12, 15, 18, 21, 24, 27}; !slices.Equal(byFile[1], want) || len(byFile[2]) != 4 {
 		t.Errorf("the bag holds %v", byFile)
 	}
-	if topic := third.Connection.Topic; topic.Sampler.Skipped != 21 || topic.Dropped != [control.DropCauses]uint64{} {
-		t.Errorf("%d skipped, dropped %v", topic.Sampler.Skipped, topic.Dropped)
+	if topic := third.Connection.Topic; topic.Sampler.LeftOut != 21 || topic.Dropped != [control.DropCauses]uint64{} {
+		t.Errorf("%d left out, dropped %v", topic.Sampler.LeftOut, topic.Dropped)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Errors that callers tell apart with errors.Is.
+// Errors that callers distinguish with errors.Is.
 var (
 	ErrNotBag    = errors.New("not a bag")
 	ErrVersion   = errors.New("unsupported bag version")
@@ -45,11 +45,11 @@ func (e *VersionError) Is(target error) bool { return target == ErrVersion }
 // that ends too early also matches io.ErrUnexpectedEOF.
 type CorruptError struct {
 	Offset int64 // start of the damaged record in the file; for records inside a chunk, of the chunk
-	Op     Op    // kind of that record, 0 if it cannot be told
+	Op     Op    // kind of that record, 0 if it is unknown
 	Reason string
 	Err    error // cause, may be nil
 	// Recovered says that only an index is damaged and the chunk, which is whole, gave
-	// all its messages: nothing is lost. Cursors and the damage of an opened bag tell so.
+	// all its messages: nothing is lost. Cursors and Info().Damage set it.
 	Recovered bool
 }
 
@@ -72,7 +72,7 @@ func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
 // Unwrap returns the cause.
 func (e *CorruptError) Unwrap() error { return e.Err }
 
-// LimitError says that a bag asks for more than the reader was told to give. It
+// LimitError says that a bag needs more than the limits of the reader allow. It
 // matches ErrLimit. The bag may be sound.
 type LimitError struct {
 	Offset int64 // start of the record in the file; for a chunk and what is in it, of the chunk

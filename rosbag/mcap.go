@@ -4,7 +4,7 @@ package rosbag
 type MCAPInfo struct {
 	Profile, Library string
 	// Attachments and metadata records, in file order. A file that was opened by its summary may
-	// have more of them, if that does not tell of all.
+	// have more of them, if the summary does not list all.
 	Attachments []MCAPExtra
 	Metadata    []MCAPExtra
 }

@@ -1,7 +1,7 @@
 package rosbag
 
-// Repeats tells the repeated messages of a recording from others, in one pass over it. nil tells that
-// there are none.
+// Repeats distinguishes the repeated messages of a recording from others, in one pass over it. A nil
+// *Repeats finds none.
 type Repeats struct {
 	time Time
 	left uint32                 // repeated messages to come

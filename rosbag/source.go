@@ -114,7 +114,7 @@ type Found struct {
 
 // Sink takes messages in the order of the output, for example to write a bag.
 type Sink interface {
-	// Write adds a message. Connections are told apart by their pointer. data may be used again by
+	// Write adds a message. Connections are distinguished by their pointers. data may be used again by
 	// the caller when Write has returned.
 	Write(c *Connection, t Time, data []byte) error
 	// Close completes the output.
@@ -124,8 +124,9 @@ type Sink interface {
 	Abort()
 }
 
-// Messages gives out what q selects of a Source. A step with an error has no message; the loop may
-// go on, as after an error of Cursor.Next.
+// Messages gives out what q selects of a Source, in the order of a Cursor: by time, messages of the same
+// time in the order of the recording. A step with an error has no message; the loop may go on, as after
+// an error of Cursor.Next. Each Message is valid for its step only.
 func Messages(s Source, q Query) iter.Seq2[*Message, error] {
 	return func(yield func(*Message, error) bool) {
 		c := s.Cursor(q)

@@ -12,7 +12,7 @@ import (
 // up. Every node uses defaultTiming; only tests set shorter ones.
 type timing struct {
 	registrar         registrar.Timing
-	hangReport        time.Duration // time after which a call of the master without an answer is logged
+	hangReport        time.Duration // time after which a call of the master without a reply is logged
 	unregisterTimeout time.Duration // most time for an answer of the master during Close
 
 	links   sublink.Timing

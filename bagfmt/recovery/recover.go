@@ -138,7 +138,7 @@ func convert(s *bagfmt.Scanner, out *recoverOutput, progress *progressMeter) err
 			if errors.As(err, &e) {
 				at = e.Offset
 			}
-			out.report.skip(at, 0, 0, err) // the Scanner does not tell the length
+			out.report.skip(at, 0, 0, err) // the Scanner does not return the length
 			continue
 		}
 		c := conns[m.Conn]

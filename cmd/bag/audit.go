@@ -22,14 +22,14 @@ type auditFlags struct {
 	Rate    units.Size `placeholder:"SIZE" help:"Read at most this many bytes a second, such as 20M (default: as fast as it goes)."`
 	Journal string     `placeholder:"FILE" help:"File that notes what is verified (default: one for each place, in the directory for caches)."`
 	JSON    bool       `name:"json" help:"One line of JSON for each defect."`
-	Quiet   bool       `short:"q" help:"Show no progress bar and no summary; defects are told anyway."`
+	Quiet   bool       `short:"q" help:"Show no progress bar and no summary; defects are printed anyway."`
 	Place   string     `arg:"" name:"place" completion-predictor:"dir" help:"URL of a store such as s3://BUCKET/PREFIX, or a directory: with all that is below."`
 }
 
 // Help is the long help.
 func (auditFlags) Help() string {
 	return `Reads every bag of a place and compares it with the SHA-256 that its upload noted in the
-metadata of the object, or else with the MD5 that the store tells. Bags with neither, and bags
+metadata of the object, or else with the MD5 that the store reports. Bags with neither, and bags
 that the catalog of gobag find has but the store has not, are defects, too: gobag index drops
 those that were deleted on purpose.
 

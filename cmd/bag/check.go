@@ -28,7 +28,7 @@ type checkFlags struct {
 
 // Help is the long help.
 func (checkFlags) Help() string {
-	return `Reads bags wholly and tells each damage with its offset in the file and what to do about
+	return `Reads bags wholly and reports each damage with its offset in the file and what to do about
 it: records, lengths and positions; the index against the chunks; checksums; message
 definitions against their md5sums. What is odd but harms nothing is a warning: missing
 definitions, connections without messages, messages out of the order of time.
@@ -80,7 +80,7 @@ func (f *checkFlags) one(parent context.Context, j *bagjob.Job, path string) err
 	case err != nil:
 		return explain.Error(err)
 	}
-	return f.tell(j, path, report)
+	return f.finish(j, path, report)
 }
 
 // ros2 checks a recording of ROS 2, by reading it as others do.
@@ -97,11 +97,11 @@ func (f *checkFlags) ros2(ctx context.Context, j *bagjob.Job, path string) error
 	if err != nil {
 		return explain.Error(err)
 	}
-	return f.tell(j, path, report)
+	return f.finish(j, path, report)
 }
 
-// tell reports what was found.
-func (f *checkFlags) tell(j *bagjob.Job, path string, report *bagcheck.Report) error {
+// finish reports what was found, as text or as JSON.
+func (f *checkFlags) finish(j *bagjob.Job, path string, report *bagcheck.Report) error {
 	if !report.Sound {
 		j.SetLossy()
 	}

@@ -134,10 +134,10 @@ func (f *convertFlags) selection(j *bagjob.Job, in bagjob.Inputs) (o rebag.Optio
 	return o, func(uint64) error {
 		found, err := x.Finish(in[0].Name)
 		if err == nil {
-			err = tell(j, found)
+			err = reportFindings(j, found)
 		}
 		if err == nil && in[0].Source != nil {
-			err = tell(j, x.CheckTopics(topics))
+			err = reportFindings(j, x.CheckTopics(topics))
 		}
 		return err
 	}, nil

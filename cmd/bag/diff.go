@@ -177,7 +177,7 @@ func (d *diff) openSide(s bagdiff.Side, path string) (*bagopen.Recording, error)
 	return b, nil
 }
 
-// damage tells about what cannot be read of a bag. An error ends the comparison.
+// damage prints what cannot be read of a bag. An error ends the comparison.
 func (d *diff) damage(s bagdiff.Side, err error) error {
 	if err := d.Damaged(d.paths[s], err); err != nil {
 		return err
@@ -188,7 +188,7 @@ func (d *diff) damage(s bagdiff.Side, err error) error {
 
 // note puts damage into the report.
 func (d *diff) note(s bagdiff.Side, err error) {
-	if len(d.found[s]) < bagjob.MaxTold && !errors.Is(err, rosbag.ErrUnindexed) && rosbag.Concerns(err, d.Wanted) {
+	if len(d.found[s]) < bagjob.MaxReported && !errors.Is(err, rosbag.ErrUnindexed) && rosbag.Concerns(err, d.Wanted) {
 		d.found[s] = append(d.found[s], explain.Error(err).Error())
 	}
 }

@@ -117,7 +117,7 @@ type echo struct {
 	failed   bool
 }
 
-// sort tells bags from topics.
+// sort sorts the arguments into bags and topics.
 func (e *echo) sort(args []string) (bags []string, topics []*bagecho.Topic, err error) {
 	bags = slices.Clone(e.flags.Bag)
 	texts := slices.Clone(e.flags.Topic)
@@ -172,7 +172,7 @@ func exists(path string) error {
 	return fmt.Errorf("%s: no such file; topics begin with /", explain.Name(path))
 }
 
-// isTopic tells a topic from a file: it begins with a slash, unless bags are named
+// isTopic reports whether an argument is a topic and not a file: it begins with a slash, unless bags are named
 // otherwise, and no such file exists or is likely to be meant.
 func isTopic(arg string, haveBags bool) bool {
 	if arg == "-" || store.IsURL(arg) || !haveBags && !strings.HasPrefix(arg, "/") || bagopen.HasBagEnding(arg) || strings.HasSuffix(arg, ".active") {
@@ -182,8 +182,8 @@ func isTopic(arg string, haveBags bool) bool {
 	return err != nil
 }
 
-// end writes what is left, tells what was not there and returns what the exit code is
-// made of.
+// end writes what is left, prints what was not found and returns the errors that decide the exit
+// code.
 func (e *echo) end() error {
 	if err := e.w.Flush(); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return err
@@ -196,7 +196,7 @@ func (e *echo) end() error {
 		var err error
 		if e.match != nil {
 			found, undecided := e.match.Finish(e.path)
-			err = errors.Join(tell(e.Job, e.match.CheckTopics(e.printer.Recorded())), undecided, tell(e.Job, found))
+			err = errors.Join(reportFindings(e.Job, e.match.CheckTopics(e.printer.Recorded())), undecided, reportFindings(e.Job, found))
 		}
 		if err == nil && !e.failed {
 			err = e.flags.refuse(e.selected, e.last)

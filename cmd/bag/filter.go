@@ -89,7 +89,7 @@ func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
 			return err
 		}
 		if source != nil {
-			if err := tell(j, x.CheckTopics(in[0].Topics())); err != nil {
+			if err := reportFindings(j, x.CheckTopics(in[0].Topics())); err != nil {
 				return err
 			}
 		}
@@ -97,10 +97,10 @@ func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
 		p.Finish = func(selected uint64) error {
 			found, err := x.Finish(in[0].Name)
 			if err == nil {
-				err = tell(j, found)
+				err = reportFindings(j, found)
 			}
 			if err == nil && source == nil {
-				err = tell(j, x.CheckTopics(in[0].Topics()))
+				err = reportFindings(j, x.CheckTopics(in[0].Topics()))
 			}
 			if err == nil {
 				err = f.refuse(selected, in[0])

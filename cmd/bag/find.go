@@ -27,7 +27,7 @@ type findFlags struct {
 	readOnly
 
 	JSON   bool     `name:"json" help:"One line of JSON for each bag: its summary."`
-	Quiet  bool     `short:"q" help:"Show no progress bar, and do not tell what was found besides."`
+	Quiet  bool     `short:"q" help:"Show no progress bar, and do not print what was found besides."`
 	Expr   string   `arg:"" name:"expr" help:"What the bags have to be like."`
 	Places []string `arg:"" name:"place" completion-predictor:"dir" help:"Directories, or URLs of stores such as s3://BUCKET/PREFIX: with all that is below."`
 }
@@ -53,10 +53,10 @@ func (findFlags) Help() string {
 A recording of ROS 2 is found by its directory, in a store by its MCAP files. A .db3 file
 that is a database of another program is passed over.
 
-What bags are like is told by a catalog, which gorecord --upload writes and gobag index
+What bags are like is in a catalog, which gorecord --upload writes and gobag index
 makes. A bag that is not in it is read.
 
-The exit code is 0 also if no bag is found. Bags that cannot be read are told, and the exit
+The exit code is 0 also if no bag is found. Bags that cannot be read are named, and the exit
 code is 3.`
 }
 

@@ -23,7 +23,7 @@ func (readOnly) readsOnly() {}
 // jobFlags are the options of every command that writes files.
 type jobFlags struct {
 	Force bool `short:"f" help:"Overwrite files that exist."`
-	Quiet bool `short:"q" help:"Show no progress bar and no summary; damage and errors are told anyway."`
+	Quiet bool `short:"q" help:"Show no progress bar and no summary; damage and errors are printed anyway."`
 }
 
 // start starts the job of a command.
@@ -54,7 +54,7 @@ type latchedFlags struct {
 	NoLatched bool `name:"no-latched" help:"Do not repeat the latest earlier message of each latching publisher at the beginning."`
 }
 
-// concerned returns the choice of connections whose damage is told, nil for all. It does not look at
+// concerned returns the choice of connections whose damage is reported, nil for all. It does not look at
 // --callerid: who published what cannot be read may be unknown.
 func (f *selectFlags) concerned() (func(*rosbag.Connection) bool, error) {
 	s := f.Selection
@@ -62,7 +62,7 @@ func (f *selectFlags) concerned() (func(*rosbag.Connection) bool, error) {
 	return s.Keep()
 }
 
-// options translates the flags. bag tells the times that relative ones refer to;
+// options translates the flags. bag has the times that relative ones refer to;
 // nil if they are not known beforehand.
 func (f *selectFlags) options(bag rosbag.Source) (o rebag.Options, err error) {
 	if o.Keep, err = f.Keep(); err != nil {
@@ -105,8 +105,8 @@ func checkNotEnd(isRegex bool, arg string) error {
 	return nil
 }
 
-// tell writes what the user should know of an expression. It returns an error if that is misspelt.
-func tell(j *bagjob.Job, found bagquery.Findings) error {
+// reportFindings writes what the user should know of an expression. It returns an error if that is misspelt.
+func reportFindings(j *bagjob.Job, found bagquery.Findings) error {
 	for _, line := range found.Lines {
 		j.Complain("%s", line)
 	}

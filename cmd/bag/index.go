@@ -11,7 +11,7 @@ import (
 
 type indexFlags struct {
 	All    bool     `help:"Read all bags again, not only those that the catalog lacks."`
-	Quiet  bool     `short:"q" help:"Show no progress bar and no summary; what cannot be read is told anyway."`
+	Quiet  bool     `short:"q" help:"Show no progress bar and no summary; what cannot be read is printed anyway."`
 	Places []string `arg:"" name:"place" completion-predictor:"dir" help:"Directories, or URLs of stores such as s3://BUCKET/PREFIX: with all that is below."`
 }
 
@@ -21,7 +21,7 @@ func (indexFlags) Help() string {
 lacks, drops those that are gone, and merges its files. The catalog is in folders
 .gorosbag-catalog beside the bags; each file has lines of JSON, compressed by gzip.
 
-Recorders may upload meanwhile. Bags that cannot be read are told, and the exit code is 3.`
+Recorders may upload meanwhile. Bags that cannot be read are named, and the exit code is 3.`
 }
 
 // Run indexes places.

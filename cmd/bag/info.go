@@ -31,7 +31,7 @@ type infoFlags struct {
 // Help is the long help.
 func (infoFlags) Help() string {
 	return `A bag without an index, of an old version or from a killed recording, is read from
-front to back first. What is damaged is told, and the exit code is 3.
+front to back first. What is damaged is printed, and the exit code is 3.
 
 Of a large bag in a store only the index and a few chunks are read: compression,
 rates and bytes are then estimates, which --exact replaces by reading all chunks.`
@@ -73,7 +73,7 @@ func (f *infoFlags) Run(ctx context.Context, out bagjob.Output) error {
 		if slices.ContainsFunc(paths, func(p string) bool { return store.IsURL(p) || bagopen.IsROS2(ctx, p) }) {
 			fix = "gobag convert"
 		}
-		j.Complain("gobag check tells more about damage, %s makes a sound bag of what is there", fix)
+		j.Complain("gobag check shows more about damage, %s makes a sound bag of what is there", fix)
 	}
 	return errors.Join(failed, j.Done())
 }

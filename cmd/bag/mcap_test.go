@@ -71,7 +71,7 @@ func TestMCAPCommands(t *testing.T) {
 		{"diff " + in + " " + out("a.bag"), 0, "Same: 20 messages", ""},
 		{"filter " + in + " " + out("b.mcap") + " --until 4.5", 0, "", "b.mcap: 5 messages"},
 		{"merge " + out("a.bag") + " " + in + " -o " + out("m.mcap"), 0, "", "m.mcap: 40 messages"},
-		{"split --duration 10s " + in + " " + out("part"), 0, "", "20 messages in 2 parts"},
+		{"split --duration 10s " + in + " " + out("part"), 0, "", "20 messages in 2 files"},
 		{"compress --output-dir " + dir + " " + in, 0, "", "in.mcap: 20 messages"},
 		{"compress -f --bz2 --output-dir " + dir + " " + in, 1, "", "MCAP cannot be compressed with bz2"},
 		{"reindex --output-dir " + dir + " " + killed, 3, "", "killed.mcap: 15 messages"},

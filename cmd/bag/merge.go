@@ -21,9 +21,9 @@ func (mergeFlags) Help() string {
 was named first come first. Publishers with the same topic and the same connection
 header become one connection; others stay apart.
 
-Later files of a recording, and parts of a bag, begin with what was latched before,
-repeated. Such a message is left out if another bag has it. Bags tell these messages from
-others if they were closed well, and by this version or a later one.`
+Later files of a recording, and those of a split bag, begin with what was latched before,
+repeated. Such a message is left out if another bag has it. Bags distinguish these messages
+from others if they were closed well, and by this version or a later one.`
 }
 
 // Run merges bags.

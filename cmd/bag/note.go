@@ -17,7 +17,7 @@ import (
 )
 
 type noteFlags struct {
-	Quiet bool     `short:"q" help:"Do not tell what was done."`
+	Quiet bool     `short:"q" help:"Do not print what was done."`
 	Bag   string   `arg:"" name:"bag" completion-predictor:"bag" help:"A finished bag of version 2.0."`
 	Notes []string `arg:"" name:"key=value" sep:"none" help:"What the bag is to say of itself: robot=r1 site='hall 3'."`
 }
@@ -53,7 +53,7 @@ func addNotes(ctx context.Context, path string, notes []bagnote.Note) (err error
 	if store.IsURL(path) {
 		return errors.New("is not a local file; add notes before the upload")
 	}
-	look, _, err := bagopen.OpenBagFile(ctx, path) // tells what is no file
+	look, _, err := bagopen.OpenBagFile(ctx, path) // its error says what is no file
 	if err != nil {
 		return err
 	}

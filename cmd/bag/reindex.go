@@ -10,7 +10,7 @@ import (
 
 type reindexFlags struct {
 	Force     bool     `short:"f" help:"Overwrite the backup, or with --output-dir the result of that name."`
-	Quiet     bool     `short:"q" help:"Show no progress bar and no summary; what is lost is told anyway."`
+	Quiet     bool     `short:"q" help:"Show no progress bar and no summary; what is lost is printed anyway."`
 	OutputDir string   `name:"output-dir" placeholder:"DIR" completion-predictor:"dir" help:"Write to this directory and leave the input alone."`
 	Bags      []string `arg:"" name:"bag" completion-predictor:"bag" help:"Bags of any version, whole or not; directories stand for the bags in them."`
 }
@@ -28,7 +28,7 @@ disk. A bag that has such a backup already is skipped. A whole bag is indexed ag
 An MCAP file stays one, compressed with zstd; attachments and metadata records, which are named,
 are left out.
 
-Exit code 3 says that messages were lost, or may have been; each place is told.`
+Exit code 3 says that messages were lost, or may have been; each place is printed.`
 }
 
 // Run reindexes bags.

@@ -24,23 +24,23 @@ type splitFlags struct {
 	packFlags
 	latchedFlags
 	emptyFlags
-	Size     string `placeholder:"SIZE" help:"A part ends when it has this size: 500M, 2G; without unit MiB."`
-	Duration string `placeholder:"TIME" help:"Parts begin at multiples of this from the first message: 90s, 5m, 1h; without unit seconds."`
-	Topic    bool   `help:"Each topic has a part of its own."`
+	Size     string `placeholder:"SIZE" help:"A file ends when it has this size: 500M, 2G; without unit MiB."`
+	Duration string `placeholder:"TIME" help:"Files begin at multiples of this from the first message: 90s, 5m, 1h; without unit seconds."`
+	Topic    bool   `help:"Each topic has a file of its own."`
 	In       string `arg:"" name:"in" completion-predictor:"bag" help:"Bag of any version; - is standard input."`
 	Prefix   string `arg:"" name:"prefix" optional:"" completion-predictor:"file" help:"Beginning of the names, or a directory for them. Default: IN without .bag."`
 }
 
 // Help is the long help.
 func (splitFlags) Help() string {
-	return `Give --size, --duration or both, or --topic. The parts are PREFIX_000.bag, PREFIX_001.bag and so on, by topic PREFIX_TOPIC.bag with _
-for each / in the topic. A part without messages is not made. Parts that are complete
+	return `Give --size, --duration or both, or --topic. The files are PREFIX_000.bag, PREFIX_001.bag and so on, by topic PREFIX_TOPIC.bag with _
+for each / in the topic. A file without messages is not made. Files that are complete
 when something fails stay.
 
-Each part but the first begins with the latest earlier message of each latching
-publisher, such as /map and /tf_static, at the time of the part's first message, so that
+Each file but the first begins with the latest earlier message of each latching
+publisher, such as /map and /tf_static, at the time of the file's first message, so that
 it can be played alone. Those that would take more than half of --size are left out, and
-named. --no-latched leaves out all of them; parts by --topic have none.`
+named. --no-latched leaves out all of them; files by --topic have none.`
 }
 
 // cut translates the flags.
@@ -115,7 +115,7 @@ func (f *splitFlags) Run(ctx context.Context, out bagjob.Output) error {
 		return j.Failed(prefix, err)
 	}
 	for _, topic := range split.NotRepeated() {
-		j.Complain("%s: what is latched on %s is not repeated in each part: it would take more than half of --size", explain.Name(f.In), explain.Name(topic))
+		j.Complain("%s: what is latched on %s is not repeated in each file: it would take more than half of --size", explain.Name(f.In), explain.Name(topic))
 	}
 	if err := f.refuse(sum.Messages, in[0]); err != nil {
 		return err
@@ -123,24 +123,24 @@ func (f *splitFlags) Run(ctx context.Context, out bagjob.Output) error {
 	sum.Repeated = split.Repeated()
 	j.SayDropped(in)
 	j.SayPlain(in)
-	j.Say("%s: %s%s in %s", explain.Name(f.In), plural.Of(sum.Messages, "message"), bagjob.Repeated(sum), plural.Of(split.Count(), "part"))
+	j.Say("%s: %s%s in %s", explain.Name(f.In), plural.Of(sum.Messages, "message"), bagjob.Repeated(sum), plural.Of(split.Count(), "file"))
 	return j.Done()
 }
 
-// prefix returns what all names of parts begin with.
+// prefix returns what the names of all files of the split begin with.
 func (f *splitFlags) prefix() (string, error) {
 	if store.IsURL(f.Prefix) {
-		return "", fmt.Errorf("%s: gobag split writes local files only: name a directory here, and upload the parts with the tool of the store", explain.Name(f.Prefix))
+		return "", fmt.Errorf("%s: gobag split writes local files only: name a directory here, and upload the files with the tool of the store", explain.Name(f.Prefix))
 	}
 	if f.Prefix != "" && !namesDir(f.Prefix) {
 		return f.Prefix, nil
 	}
 	if f.In == "-" {
-		return "", errors.New("standard input has no name; give a prefix for the parts")
+		return "", errors.New("standard input has no name; give a prefix for the files")
 	}
 	if store.IsURL(f.In) {
 		if f.Prefix == "" {
-			return "", errors.New("gobag split writes local files only: give a directory or prefix for the parts, as in: gobag split --size 1G s3://bucket/run.bag ./parts/")
+			return "", errors.New("gobag split writes local files only: give a directory or prefix for the files, as in: gobag split --size 1G s3://bucket/run.bag ./parts/")
 		}
 		name := filepath.Base(store.Redact(f.In))
 		return filepath.Join(f.Prefix, bagopen.Stem(name)), nil
@@ -158,7 +158,7 @@ func namesDir(path string) bool {
 	return err == nil && st.IsDir() || os.IsPathSeparator(path[len(path)-1])
 }
 
-// refuseExisting refuses to mix new parts with those of another run.
+// refuseExisting refuses to mix new files with those of another run.
 func (f *splitFlags) refuseExisting(prefix string) error {
 	entries, err := os.ReadDir(filepath.Dir(prefix))
 	if err != nil {
@@ -167,7 +167,7 @@ func (f *splitFlags) refuseExisting(prefix string) error {
 	start := filepath.Base(prefix) + "_"
 	for _, e := range entries {
 		if name := e.Name(); !f.Force && strings.HasPrefix(name, start) && strings.HasSuffix(name, ".bag") {
-			return fmt.Errorf("%s exists and could be taken for a part; move it, choose another prefix, or use --force to overwrite parts",
+			return fmt.Errorf("%s exists and could be taken for a file of this split; move it, choose another prefix, or use --force to overwrite files",
 				explain.Name(filepath.Join(filepath.Dir(prefix), name)))
 		}
 	}

@@ -24,8 +24,8 @@ import (
 type uploadFlags struct {
 	All    bool       `help:"Upload all finished bags of the directory, not only those that wait for this upload."`
 	Rate   units.Size `placeholder:"SIZE" help:"Upload at most this many bytes a second, such as 5M."`
-	Delete bool       `help:"Delete a bag here when the store has it and tells the same size and checksum."`
-	Quiet  bool       `short:"q" help:"Show no progress bar, and tell only what went wrong."`
+	Delete bool       `help:"Delete a bag here when the store has it and reports the same size and checksum."`
+	Quiet  bool       `short:"q" help:"Show no progress bar, and print only what went wrong."`
 	Dir    string     `arg:"" name:"dir" completion-predictor:"dir" help:"Directory of the bags."`
 	URL    string     `arg:"" name:"url" help:"Where to: s3://BUCKET/PREFIX, gs://, azblob:// or file:///DIR. {host} and letters of strftime in it are filled in for each bag."`
 }
@@ -39,7 +39,7 @@ A gorecord may record into the directory meanwhile.
 
 A store that does not answer is asked again until it does; Ctrl-C ends that, and what is
 left waits for the next start of gobag upload or gorecord. Bags that were not taken, because
-the store has another object of their name, are told, and the exit code is 3.`
+the store has another object of their name, are named, and the exit code is 3.`
 }
 
 // Run uploads what waits in a directory.

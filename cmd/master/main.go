@@ -63,7 +63,8 @@ var (
 	errHelpShown = errors.New("help was shown")
 )
 
-// run serves until a signal. errs is told how errors are to be printed. An error that is not errStopped is one of usage or start-up.
+// run serves until a signal. It sets in errs how errors are printed. An error that is not errStopped is one of usage
+// or start-up.
 func run(args []string, getenv func(string) string, stdout io.Writer, errs *program.Errors) error {
 	if err := program.CheckCommand("gomaster", args); err != nil {
 		return err

@@ -17,7 +17,7 @@ const name = "goplay"
 // settings are what the options of goplay set.
 type settings struct {
 	options.Common
-	play player.Options // but for what only a running program has, such as the node, and what bags tell
+	play player.Options // but for what only a running program has, such as the node, and what is read from bags
 
 	selection selectionSettings
 	names     nameSettings

@@ -43,7 +43,7 @@ var wrongValues = map[string]string{
 	"all: true\noutput_prefix: ~/bags/x":                        `2: output_prefix: "~/bags/x": only a shell knows what ~ is, and only at the start of a word: write the directory in full`,
 	"all: true\nupload: ftp://store/bags":                       `2: upload: "ftp://store/bags": want s3://, gs://, azblob:// or file://`,
 	"all: true\nupload: s3://bags/{robot}":                      `2: upload: "s3://bags/{robot}": unknown {robot}: only {host} and letters of strftime are known`,
-	"all: true\nupload: s3://{host}/bags":                       `2: upload: "s3://{host}/bags": the bucket has to be the same for all bags; {host} can stand behind it`,
+	"all: true\nupload: s3://{host}/bags":                       `2: upload: "s3://{host}/bags": the bucket has to be the same for all bags; {host} can stand after it`,
 	"all: true\nupload: s3://bags/%Q":                           `2: upload: "s3://bags/%Q": unknown conversion "%Q"`,
 	"all: true\nupload: s3:///bags":                             `2: upload: "s3:///bags": names no bucket: want s3://bucket/name`,
 	"all: true\nupload: s3://key:hidden@bucket/bags":            `2: upload: "s3://not-shown@bucket/bags": credentials do not belong in the URL: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or ?anonymous=true for a public bucket`,

@@ -1,7 +1,7 @@
 // Package bagaudit verifies the bags of a place against the checksums of their uploads.
 //
 // An Audit owns its journal, the file that notes what is verified, so that an audit that was interrupted
-// continues there. The command gobag audit calls it. It tells nothing to users and looks into no bag.
+// continues there. The command gobag audit calls it. It prints nothing and does not parse bags.
 package bagaudit
 
 import (
@@ -190,7 +190,7 @@ func (a *Audit) defect(ctx context.Context, bag string, progress func(int)) (str
 		return "", err
 	}
 	defer body.Close()                  //nolint:errcheck // only read from
-	sha, sum := sha256.New(), md5.New() //nolint:gosec // what stores tell; not for security
+	sha, sum := sha256.New(), md5.New() //nolint:gosec // as stores report them; not for security
 	n, err := io.Copy(io.MultiWriter(sha, sum, countingWriter(progress)), io.LimitReader(body, want.Size+1))
 	got := hex.EncodeToString(sha.Sum(nil))
 	switch {

@@ -53,7 +53,7 @@ func (c *checker) definition(conn *rosbag.Connection, what string) {
 }
 
 const (
-	maxListedFailures = 3        // messages of a connection that are told
+	maxListedFailures = 3        // messages of a connection that are reported one by one
 	batchMessages     = 256      // decoded by one goroutine at a time
 	batchBytes        = 4 << 20  // a batch that keeps this much memory takes no further message
 	maxBatchBytes     = 64 << 20 // limits the memory that all batches keep
@@ -138,7 +138,7 @@ func (d *deep) add(m *rosbag.Message, st *connState, before int64) {
 	if st.deep == nil {
 		st.deep = &deepState{conn: m.Conn}
 		if hasDefinition(m.Conn.Header) {
-			st.deep.typ, _ = d.c.types.Of(m.Conn) // definitions tells why not
+			st.deep.typ, _ = d.c.types.Of(m.Conn) // definitions reports why it is nil
 		}
 		if st.deep.typ != nil {
 			st.deep.stamps = st.deep.typ.HeaderStamps()

@@ -33,14 +33,14 @@ type Options struct {
 	// Times, if not nil, is how far the times of two messages may differ. Spacing, if not nil, is how far they
 	// may differ once the median of all differences is subtracted from each. If both are nil, another time is a
 	// difference only where one bag is a copy of the other, so that most messages have the same time in both.
-	// Otherwise, as for a recording of playback, the report only tells how far the times differ.
+	// Otherwise, as for a recording of playback, the report only says how far the times differ.
 	Times, Spacing *time.Duration
 
 	Details int // messages that the report shows in detail
 	Workers int // goroutines that unpack chunks of each bag; zero starts none
 
 	// Damaged is called for what cannot be read of a bag. An error that it returns ends Compare, which returns
-	// it. If Damaged is nil, only Report.Complete tells of damage.
+	// it. If Damaged is nil, only Report.Complete shows that there is damage.
 	Damaged func(Side, error) error
 }
 
@@ -96,7 +96,7 @@ type comparison struct {
 	passes int // so far
 
 	complete bool                // all of both bags could be read so far
-	told     map[string]struct{} // damage that Damaged was called for: further passes find the same
+	reported map[string]struct{} // damage that Damaged was called for: further passes find the same
 }
 
 // intact reports whether all that is compared could be found when the bag was opened.
@@ -126,14 +126,14 @@ func (c *comparison) damaged(s Side, err error) error {
 	}
 	const most = 10_000
 	key := s.String() + err.Error()
-	if _, told := c.told[key]; told {
+	if _, known := c.reported[key]; known {
 		return nil
 	}
-	if c.told == nil {
-		c.told = make(map[string]struct{})
+	if c.reported == nil {
+		c.reported = make(map[string]struct{})
 	}
-	if len(c.told) < most {
-		c.told[key] = struct{}{}
+	if len(c.reported) < most {
+		c.reported[key] = struct{}{}
 	}
 	if Loses(err) {
 		c.complete = false

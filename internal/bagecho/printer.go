@@ -1,8 +1,8 @@
 // Package bagecho prints messages of recordings as text, as CSV or as JSON.
 //
 // A Printer owns how the messages of each connection of the current recording are decoded, and which
-// topics were shown. The command gobag echo calls it. It opens no file; what the user should know it
-// tells by functions of its options.
+// topics were shown. The command gobag echo calls it. It opens no file, and reports problems
+// through functions of its options.
 package bagecho
 
 import (
@@ -138,7 +138,7 @@ func (p *Printer) Print(w io.Writer, m *rosbag.Message) error {
 	return nil
 }
 
-// show puts what is printed of a message into p.buf, and tells for the first message
+// show puts what is printed of a message into p.buf, and reports for the first message
 // of a connection what is wrong with it.
 func (p *Printer) show(s *show, m *rosbag.Message) bool {
 	v, err := s.path.Lookup(m.Data())
@@ -151,8 +151,8 @@ func (p *Printer) show(s *show, m *rosbag.Message) bool {
 	if err == nil {
 		return true
 	}
-	if !s.told {
-		s.told = true
+	if !s.reported {
+		s.reported = true
 		p.o.Unshown(fmt.Errorf("%s at %s: %w", explain.Name(m.Conn.Topic), m.Time, err))
 	}
 	return errors.Is(err, rosmsg.ErrTrailing)
@@ -204,7 +204,7 @@ func escapeLines(b []byte) []byte {
 	return out
 }
 
-// Finish ends a recording with these connections: it tells how many messages were not shown.
+// Finish ends a recording with these connections: it reports how many messages were not shown.
 func (p *Printer) Finish(conns []*rosbag.Connection) {
 	for _, c := range conns {
 		p.recorded = append(p.recorded, absolute(c.Topic))
@@ -221,13 +221,13 @@ type show struct {
 	topic *Topic
 	field string // of the messages, with dots; empty for all
 
-	ready   bool
-	path    *rosmsg.Path // nil if they cannot be shown
-	told    bool
-	skipped int
+	ready    bool
+	path     *rosmsg.Path // nil if they cannot be shown
+	reported bool
+	skipped  int
 }
 
-// prepare finds out how messages are decoded, and tells once what is in the way.
+// prepare finds out how messages are decoded, and reports once what prevents it.
 func (p *Printer) prepare(s *show, c *rosbag.Connection) {
 	s.ready = true
 	typ, err := p.types.Of(c)

@@ -47,7 +47,7 @@ func absolute(topic string) string {
 	return "/" + topic
 }
 
-// match tells whether a topic is meant, and which field of its messages.
+// match reports whether a topic is meant, and returns which field of its messages.
 func (t *Topic) match(topic string) (field string, ok bool) {
 	topic = absolute(topic)
 	switch {

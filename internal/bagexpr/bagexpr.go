@@ -249,7 +249,7 @@ func (p *Program) elementsOf(v rosmsg.Value, at *path) ([]any, error) {
 		for _, name := range at.fields {
 			f, err := e.Field(name)
 			if errors.Is(err, rosmsg.ErrNoField) {
-				continue // Missing tells of it
+				continue // Missing reports it
 			}
 			if err != nil {
 				return nil, err

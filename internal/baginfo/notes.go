@@ -38,7 +38,7 @@ func (i *Info) noteText() string {
 	return text.String()
 }
 
-func more(n uint64) string { return fmt.Sprintf("and %d more; --json tells them", n) }
+func more(n uint64) string { return fmt.Sprintf("and %d more; --json shows them", n) }
 
 // notePairs returns the part of the YAML about repeated messages, notes and marks; nil if there are none.
 func (i *Info) notePairs() []pair {

@@ -35,7 +35,7 @@ func (o *Options) sampled(r *bagfmt.Reader) []int {
 	return list
 }
 
-// estimate collects what a sample of the chunks tells about all chunks.
+// estimate extrapolates from a sample of the chunks to all chunks.
 type estimate struct {
 	info    *Info
 	sizes   map[*rosbag.Connection]*messageSizes
@@ -50,7 +50,7 @@ type messageSizes struct {
 	most uint64
 }
 
-// estimate sets what only chunks tell, from a sample of them: compression, frequencies, bytes and gaps.
+// estimate sets what only chunks contain, from a sample of them: compression, frequencies, bytes and gaps.
 func (i *Info) estimate(r *bagfmt.Reader, chunks []int, o *Options) error {
 	e := estimate{info: i, sizes: map[*rosbag.Connection]*messageSizes{}, periods: map[string][]float64{}}
 	sums := make(map[rosbag.Compression]*CompressionSum)
@@ -180,7 +180,7 @@ func (e *estimate) finish(r rosbag.Source, details bool) {
 	}
 }
 
-// span is what the times and counts of chunks tell about a topic.
+// span is what is known of a topic from the times and counts of chunks.
 type span struct {
 	first, last rosbag.Time   // start and end of the chunks that have messages of the topic
 	gap         time.Duration // the longest time between two of these chunks: the topic was silent at least as long

@@ -68,7 +68,7 @@ func (b *Bar) Add(n int64, work Work) {
 	b.draw()
 }
 
-// Set tells how much of a piece of work is done. It starts the work, unless the same is running.
+// Set sets how much of a piece of work is done. It starts the work, unless the same is running.
 func (b *Bar) Set(work Work, done int64) {
 	if b.w == nil {
 		return

@@ -97,8 +97,8 @@ func (j *Job) Each(parent context.Context, title string, paths []string, do func
 // add takes over what was lost in a part of the job.
 func (j *Job) add(part *Job) {
 	j.lossy = j.lossy || part.lossy
-	if j.told == nil {
-		j.told = make(map[string]int)
+	if j.reported == nil {
+		j.reported = make(map[string]int)
 	}
-	maps.Copy(j.told, part.told)
+	maps.Copy(j.reported, part.reported)
 }

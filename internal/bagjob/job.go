@@ -1,7 +1,7 @@
-// Package bagjob runs a command on bags: it shows the progress, tells damage while the work goes on,
+// Package bagjob runs a command on bags: it shows the progress, reports damage while the work goes on,
 // lets several bags be worked on at a time, and says with which exit code the command ends.
 //
-// A Job owns the progress bar and what it has told about each file. The commands of gobag call it.
+// A Job owns the progress bar and the number of damaged places of each file. The commands of gobag call it.
 // It knows neither options nor what is done with a bag.
 package bagjob
 
@@ -29,7 +29,7 @@ var (
 	// ErrReported says that every failure has its line on standard error already.
 	ErrReported = errors.New("reported")
 	// ErrLossy says that the work is done, but that input was damaged or something got
-	// lost, which has been told.
+	// lost, which has been reported.
 	ErrLossy = errors.New("lossy")
 )
 
@@ -59,7 +59,7 @@ func (o Output) Complain(format string, args ...any) {
 	o.Errs.Print(fmt.Sprintf(format, args...))
 }
 
-// ExitCode tells about the error of a command and returns what it means to a script.
+// ExitCode prints the error of a command and returns the exit code of the program.
 func (o Output) ExitCode(err error) int {
 	switch {
 	case err == nil:
@@ -78,7 +78,7 @@ func (o Output) ExitCode(err error) int {
 // Options are what the user wants of every command that may take long.
 type Options struct {
 	Force bool // overwrite files that exist
-	Quiet bool // show no progress bar and no summary; damage and errors are told anyway
+	Quiet bool // show no progress bar and no summary; damage and errors are printed anyway
 }
 
 // Job is the run of a command that may take long: it can be interrupted, shows its progress,
@@ -89,13 +89,13 @@ type Job struct {
 	Ctx context.Context //nolint:containedctx // a job is one run of a command, whose context this is
 	Bar *Bar
 	// Wanted reports whether the user has selected the topic and the type of a connection: damage of other
-	// topics is not told. Nil wants all.
+	// topics is not reported. Nil wants all.
 	Wanted func(*rosbag.Connection) bool
 	// Definitions returns definitions of types that recordings of ROS 2 lack; nil knows none.
 	Definitions func(type2 string) (schema string, ok bool)
 
-	lossy bool
-	told  map[string]int // damage by path
+	lossy    bool
+	reported map[string]int // damage by path
 }
 
 // New starts a job.
@@ -111,22 +111,22 @@ func (j *Job) Say(format string, args ...any) {
 	}
 }
 
-// MaxTold is the number of damaged places of a file that are reported one by one.
-const MaxTold = 20
+// MaxReported is the number of damaged places of a file that are reported one by one.
+const MaxReported = 20
 
 // Lossy reports whether something was lost so far.
 func (j *Job) Lossy() bool { return j.lossy }
 
-// SetLossy records that something was lost, which the caller has told: Done returns ErrLossy.
+// SetLossy records that something was lost, which the caller has reported: Done returns ErrLossy.
 func (j *Job) SetLossy() { j.lossy = true }
 
 // Lost reports damage of a file. Done returns ErrLossy.
 func (j *Job) Lost(path string, err error) {
 	j.lossy = true
-	if j.told == nil {
-		j.told = make(map[string]int)
+	if j.reported == nil {
+		j.reported = make(map[string]int)
 	}
-	if j.told[path]++; j.told[path] <= MaxTold {
+	if j.reported[path]++; j.reported[path] <= MaxReported {
 		j.Bar.Hide()
 		j.Complain("%s: %v", explain.Name(path), explain.Error(err))
 	}
@@ -148,8 +148,8 @@ func (j *Job) Damaged(path string, err error) error {
 	return nil
 }
 
-// Told returns how many damaged places of a file were reported.
-func (j *Job) Told(path string) int { return j.told[path] }
+// Reported returns how many damaged places of a file were reported.
+func (j *Job) Reported(path string) int { return j.reported[path] }
 
 // Failed reports that a file could not be processed, and returns ErrReported. It reports neither
 // interrupts nor closed pipes.
@@ -165,8 +165,8 @@ func (j *Job) Failed(path string, err error) error {
 // Done ends the progress bar and returns ErrLossy if something was lost.
 func (j *Job) Done() error {
 	j.Bar.Clear()
-	for _, path := range slices.Sorted(maps.Keys(j.told)) {
-		if more := j.told[path] - MaxTold; more > 0 {
+	for _, path := range slices.Sorted(maps.Keys(j.reported)) {
+		if more := j.reported[path] - MaxReported; more > 0 {
 			j.Complain("%s: damaged in %s; gobag check lists them", explain.Name(path), plural.Of(more, "more place"))
 		}
 	}

@@ -46,7 +46,7 @@ type Recording struct {
 }
 
 // Open opens the recording at a path or URL. Its errors say what is wrong and what to do, but do not
-// name the file. Damage of a recording is no error: Source.Info tells it. Reading ends with ctx.
+// name the file. Damage of a recording is no error: Source.Info lists it. Reading ends with ctx.
 func Open(ctx context.Context, path string, o Options) (*Recording, error) {
 	if IsROS2Directory(ctx, path) {
 		return o.openROS2(ctx, path)
@@ -75,7 +75,7 @@ func Open(ctx context.Context, path string, o Options) (*Recording, error) {
 	return &Recording{Name: path, Source: s, Size: size, file: f}, nil
 }
 
-// source opens the recording in a file. Here formats are told apart: by the first bytes of the file,
+// source opens the recording in a file. Here formats are distinguished: by the first bytes of the file,
 // never by the end of its name. bagfmt reads bags and MCAP, and says what else it finds.
 func (o *Options) source(ctx context.Context, from io.ReaderAt, size int64) (rosbag.Indexed, error) {
 	r, err := o.reader(ctx, from, size, true)
@@ -88,7 +88,7 @@ func (o *Options) source(ctx context.Context, from io.ReaderAt, size int64) (ros
 		foreign, ros2 = foreign || ok, ros2 || encoding == "cdr"
 	}
 	switch {
-	case foreign && !ros2: // the reader leaves out what is of neither, and tells so
+	case foreign && !ros2: // the reader leaves out what is of neither, and reports that
 		if r, err = o.reader(ctx, from, size, false); err != nil {
 			return nil, err
 		}

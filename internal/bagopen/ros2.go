@@ -29,7 +29,7 @@ func isDatabase(path string, f io.ReaderAt) bool {
 }
 
 // IsROS2Directory reports whether the directory at path is one recording of ROS 2. MCAP files without a
-// metadata.yaml may as well be recordings of ROS 1, each by itself: the first one tells. A directory
+// metadata.yaml may as well be recordings of ROS 1, each by itself: the first one decides. A directory
 // with bags is one only if its metadata.yaml says so: other programs have files of these names, too.
 func IsROS2Directory(ctx context.Context, path string) bool {
 	if store.IsURL(path) || !ros2bag.IsDirectory(path) {

@@ -95,8 +95,8 @@ func OneLine(err error) error {
 type Expression struct {
 	failed    func(error)
 	program   *bagexpr.Program
-	told      map[*rosbag.Connection]bool
-	decided   bool // at least once
+	failing   map[*rosbag.Connection]bool // connections that failed was called for
+	decided   bool                        // at least once
 	undecided uint64
 }
 
@@ -107,7 +107,7 @@ func NewExpression(text string, failed func(error)) (*Expression, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Expression{failed: failed, program: p, told: make(map[*rosbag.Connection]bool)}, nil
+	return &Expression{failed: failed, program: p, failing: make(map[*rosbag.Connection]bool)}, nil
 }
 
 // Keep reports whether a message is selected. It never returns an error.
@@ -118,8 +118,8 @@ func (x *Expression) Keep(c *rosbag.Connection, m *rosbag.Message) (bool, error)
 		return keep, nil
 	}
 	x.undecided++
-	if !x.told[c] {
-		x.told[c] = true
+	if !x.failing[c] {
+		x.failing[c] = true
 		x.failed(fmt.Errorf("%s: %w; messages like this are left out", explain.Name(c.Topic), OneLine(err)))
 	}
 	return false, nil

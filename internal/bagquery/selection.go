@@ -203,7 +203,7 @@ func bagsOf(bag rosbag.Source) *moment.Bags {
 	return &moment.Bags{
 		First: info.Start.Sub(rosbag.Time{}), Last: info.End.Sub(rosbag.Time{}),
 		Mark: func(text string) (time.Duration, error) {
-			marks, _, err := bagnote.ReadMarks(bag, func(error) error { return nil }) // copying tells about damage
+			marks, _, err := bagnote.ReadMarks(bag, func(error) error { return nil }) // copying reports damage
 			if err != nil {
 				return 0, err
 			}

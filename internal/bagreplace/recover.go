@@ -64,13 +64,13 @@ func (r *run) reindex(path string) error {
 		return err
 	}
 	if rep.Messages == 0 && rep.Lossy() {
-		tell(r.j, path, &rep)
+		report(r.j, path, &rep)
 		return errNothing
 	}
 	if err := p.Commit(); err != nil {
 		return err
 	}
-	tell(r.j, path, &rep)
+	report(r.j, path, &rep)
 	r.j.Say("%s: %s%s", explain.Name(p.Path()), kept(&rep), original(p.Backup()))
 	return nil
 }
@@ -101,10 +101,10 @@ func recovered(j *bagjob.Job, in *os.File, size int64, p *newfile.Placement) (re
 	return rep, nil
 }
 
-// tell tells what was lost of a bag, and what was damaged without loss.
-func tell(j *bagjob.Job, path string, r *recovery.Report) {
+// report reports what was lost of a bag, and what was damaged without loss.
+func report(j *bagjob.Job, path string, r *recovery.Report) {
 	for n, err := range r.Repairs {
-		if n == bagjob.MaxTold {
+		if n == bagjob.MaxReported {
 			j.Say("%s: repaired in %s", explain.Name(path), plural.Of(len(r.Repairs)-n, "more place"))
 			break
 		}
@@ -112,7 +112,7 @@ func tell(j *bagjob.Job, path string, r *recovery.Report) {
 			j.Say("%s: repaired: %s", explain.Name(path), strings.TrimPrefix(explain.Error(err).Error(), "damaged: "))
 		}
 	}
-	var told uint64
+	var placed uint64 // lost messages whose place is known
 	for _, s := range r.Skipped {
 		what := explain.Error(s.Err).Error()
 		if s.Bytes > 0 {
@@ -123,13 +123,13 @@ func tell(j *bagjob.Job, path string, r *recovery.Report) {
 			continue
 		}
 		if s.Dropped > 0 {
-			told += s.Dropped
+			placed += s.Dropped
 			what += fmt.Sprintf("; lost: %s", plural.Of(s.Dropped, "message"))
 		}
 		j.Lost(path, errors.New(what))
 	}
-	if r.Dropped > told {
-		j.Lost(path, fmt.Errorf("the index knows of %s more that cannot be found", plural.Of(r.Dropped-told, "message")))
+	if r.Dropped > placed {
+		j.Lost(path, fmt.Errorf("the index knows of %s more that cannot be found", plural.Of(r.Dropped-placed, "message")))
 	}
 	if r.Lossy() {
 		j.SetLossy()
@@ -143,7 +143,7 @@ func kept(r *recovery.Report) string {
 	case r.Dropped > 0:
 		s += fmt.Sprintf(", lost %d or more", r.Dropped)
 	case r.Lossy():
-		s += ", and how many are lost cannot be told"
+		s += ", and how many are lost is unknown"
 	}
 	if r.Repeated > 0 {
 		s += fmt.Sprintf(", left out %s there twice", plural.Of(r.Repeated, "chunk"))

@@ -81,7 +81,7 @@ func (r *run) repack(path string, p Packing, unchanged func() error) error {
 	if err != nil {
 		return err
 	}
-	if sum.Messages == 0 && j.Told(path) > 0 {
+	if sum.Messages == 0 && j.Reported(path) > 0 {
 		return errNothing
 	}
 	after, err := to.Stat()

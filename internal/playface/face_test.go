@@ -151,7 +151,7 @@ func TestPlayerHealth(t *testing.T) {
 		"well":        {func(*control.Stats) {}, false, 200, 200, 200, ""},
 		"paused":      {func(s *control.Stats) { s.Paused, s.Late = true, time.Minute }, false, 200, 200, 200, ""},
 		"master away": {func(*control.Stats) {}, true, 200, 503, 503, "the master does not answer"},
-		"late":        {func(s *control.Stats) { s.Late = 2 * time.Second }, false, 200, 200, 503, "messages go out 2s late"},
+		"late":        {func(s *control.Stats) { s.Late = 2 * time.Second }, false, 200, 200, 503, "messages are published 2s late"},
 		"waiting":     {func(s *control.Stats) { s.Phase, s.WaitingFor = control.PhaseWait, []string{"/t"} }, false, 200, 503, 503, "waiting for /t"},
 		"ended":       {func(s *control.Stats) { s.Phase = control.PhaseDone }, false, 200, 503, 200, ""},
 	}
@@ -241,11 +241,13 @@ func TestPace(t *testing.T) {
 			s.Achieved = s.Played.Seconds() / s.Elapsed.Seconds()
 		})
 	}
-	shows("before play", `1,"pace":0,`)
+	shows("before play", `1,"pace":null,`)
 	play(10*time.Second, 10*time.Second)
 	shows("at the first rate", `1,"pace":1,"achieved":1,`)
 	f.SetRate(3)
-	shows("at once after the change", `3,"pace":0,"achieved":1,`)
+	shows("at once after the change", `3,"pace":null,"achieved":1,`)
 	play(10*time.Second, 20*time.Second)
 	shows("then", `3,"pace":2,"achieved":1.5,`)
+	play(10*time.Second, 0)
+	shows("standing still", `3,"pace":0,"achieved":1,`)
 }

@@ -25,7 +25,7 @@ func (f *Face) health(now time.Time, stats *control.Stats, dropped uint64) web.H
 	d := playDetails{phases[stats.Phase], web.Seconds(stats.Late), f.dropped.Add(now, dropped), append([]string{}, stats.WaitingFor...)}
 	h := web.Health{Details: d}
 	h.Require(d.Dropped == 0, fmt.Sprintf("%s %s dropped within the last minute: subscribers are too slow", plural.Of(d.Dropped, "message"), plural.Were(d.Dropped)))
-	h.Require(stats.Paused || stats.Late < tooLate, fmt.Sprintf("messages go out %v late", stats.Late.Round(time.Millisecond)))
+	h.Require(stats.Paused || stats.Late < tooLate, fmt.Sprintf("messages are published %v late", stats.Late.Round(time.Millisecond)))
 	h.Require(len(d.WaitingFor) == 0, "waiting for "+strings.Join(d.WaitingFor, ", "))
 	return h
 }

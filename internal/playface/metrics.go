@@ -19,7 +19,7 @@ func describePlayback() *metrics.Set {
 	d.Add("goplay_lost_in_damage_total", "Messages lost with damaged places of the bags, at most; absent while their number is unknown.")
 	d.Add("goplay_subscribers", "Subscribers with a link, by topic.", "topic")
 	d.Add("goplay_playing", "1 while messages are published, 0 while paused or not begun.")
-	d.Add("goplay_lag_seconds", "How long after its time the last message went out.")
+	d.Add("goplay_lag_seconds", "How long after its time the last message was published.")
 	d.Add("goplay_rate_requested", "Bag time per wall time that was asked for.")
 	d.Add("goplay_rate_achieved", "Bag time per wall time so far; absent while not known.")
 	d.Add("goplay_position_seconds", "Where play is, from the first message.")

@@ -399,7 +399,7 @@ func TestStaticTransformsOfTwoKinds(t *testing.T) {
 	}
 }
 
-// TestStaticTransformsBounded: a merged message does not grow for ever, and no transform is lost.
+// TestStaticTransformsBounded: a merged message does not grow forever, and no transform is lost.
 func TestStaticTransformsBounded(t *testing.T) {
 	t.Parallel()
 	a, b := conn("/tf_static", "tf2_msgs/TFMessage", "/a", true), conn("/tf_static", "tf2_msgs/TFMessage", "/b", true)

@@ -142,7 +142,7 @@ func list(dir fs.FS) (storage string, files []string, err error) {
 			continue
 		}
 		if storage != "" && s != storage {
-			return "", nil, errors.New("has .mcap and .db3 files, and no metadata.yaml that tells which belong together")
+			return "", nil, errors.New("has .mcap and .db3 files, and no metadata.yaml that says which belong together")
 		}
 		storage, files = s, append(files, e.Name())
 	}

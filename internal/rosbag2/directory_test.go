@@ -26,7 +26,7 @@ func TestReadDirectory(t *testing.T) {
 	}{
 		"by number":          {files: []string{"r_10.mcap", "r_2.mcap", "r_1.mcap", "notes.txt", ".x.mcap"}, want: []string{"r_1.mcap", "r_2.mcap", "r_10.mcap"}, storage: "mcap"},
 		"no number first":    {files: []string{"r_0.db3", "r_.db3"}, want: []string{"r_.db3", "r_0.db3"}, storage: "sqlite3"},
-		"two storages":       {files: []string{"r_0.mcap", "r_0.db3"}, fails: "no metadata.yaml that tells which"},
+		"two storages":       {files: []string{"r_0.mcap", "r_0.db3"}, fails: "no metadata.yaml that says which"},
 		"nothing":            {files: []string{"a.bag"}, fails: "neither metadata.yaml nor"},
 		"as metadata says":   {yaml: yaml("8", "mcap", "b.mcap", "a.mcap"), files: []string{"a.mcap", "b.mcap", "c.mcap", "c.db3"}, want: []string{"b.mcap", "a.mcap"}, storage: "mcap"},
 		"missing":            {yaml: yaml("8", "mcap", "a.mcap", "b.mcap"), files: []string{"b.mcap"}, want: []string{"b.mcap"}, storage: "mcap", damage: "a.mcap is missing"},
@@ -74,7 +74,7 @@ func TestReadDirectory(t *testing.T) {
 	}
 }
 
-// TestReadDirectoryPipes: nothing that is not a regular file is opened, which could wait for ever.
+// TestReadDirectoryPipes: nothing that is not a regular file is opened, which could wait forever.
 func TestReadDirectoryPipes(t *testing.T) {
 	t.Parallel()
 	pipe := &fstest.MapFile{Mode: fs.ModeNamedPipe}

@@ -312,7 +312,7 @@ func TestPatience(t *testing.T) {
 		want    string
 	}{
 		"in time": {false, 9 * time.Second, "true: done"},
-		"late":    {false, 11 * time.Second, "false: not done within 10s: it will be, behind the messages that wait for the disk"},
+		"late":    {false, 11 * time.Second, "false: not done within 10s: it will be, after the messages that wait for the disk"},
 		"patient": {true, time.Hour, "true: done"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -54,7 +54,7 @@ func call(ctx context.Context, c *command.Command, given command.Params) tcpros.
 	result, err := c.Run(ctx, given)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return tcpros.Outcome{Message: fmt.Sprintf("not done within %v: it will be, behind the messages that wait for the disk", command.Patience)}
+		return tcpros.Outcome{Message: fmt.Sprintf("not done within %v: it will be, after the messages that wait for the disk", command.Patience)}
 	case err != nil:
 		return tcpros.Outcome{Message: err.Error()}
 	}

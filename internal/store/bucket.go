@@ -93,7 +93,7 @@ func (r *blobReader) Open(ctx context.Context, offset, length int64) (io.ReadClo
 }
 
 // sameSecond compares the times of an object; a time that is not known equals every other. A driver
-// without an answer.Transport tells versions apart only by their times and sizes.
+// without an answer.Transport distinguishes versions only by their times and sizes.
 func sameSecond(a, b time.Time) bool {
 	return a.IsZero() || b.IsZero() || a.Truncate(time.Second).Equal(b.Truncate(time.Second))
 }

@@ -35,7 +35,7 @@ func openHTTP(ctx context.Context, at place.Place) (ranges.Reader, int64, error)
 	}
 	resp.Body.Close() //nolint:errcheck,gosec // only read from
 	if w.version.Size() < 0 {
-		return nil, 0, errors.Join(at.Fail(nil, "the server does not tell the size"), w.Close())
+		return nil, 0, errors.Join(at.Fail(nil, "the server does not report the size"), w.Close())
 	}
 	return w, w.version.Size(), nil
 }

@@ -17,13 +17,13 @@ import (
 // metaHost is the key of the name of the machine that uploaded an object, in its metadata.
 const metaHost = "host"
 
-// Attributes are what a store tells of an object.
+// Attributes are what a store reports about an object.
 type Attributes struct {
 	Size    int64
 	ModTime time.Time
 	Version string // changes with the content; may be empty
 	SHA256  string // in hexadecimal, as the upload wrote it into the metadata; may be empty
-	MD5     []byte // as the store computed it; nil if the store does not tell
+	MD5     []byte // as the store computed it; nil if the store does not report it
 	Host    string // of the upload; may be empty
 }
 

@@ -66,7 +66,7 @@ const (
 )
 
 // Compare compares the object of a name with the checksums of a file. A response that denies
-// access is Hidden: it may mean a key that may only write, or a wrong secret, and S3 does not tell
+// access is Hidden: it may mean a key that may only write, or a wrong secret, and S3 does not show
 // which before something is put.
 func (b *Bucket) Compare(ctx context.Context, name string, want *put.Sums) (Match, error) {
 	attrs, err := attributes(ctx, b.bucket, b.at.Object(name).Key)

@@ -16,7 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/store/internal/ranges"
 )
 
-// Errors of stores, which callers tell apart with errors.Is.
+// Errors of stores, which callers distinguish with errors.Is.
 var (
 	ErrNotFound    = place.ErrNotFound
 	ErrDenied      = place.ErrDenied

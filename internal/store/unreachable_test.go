@@ -66,7 +66,7 @@ func TestNoAnswer(t *testing.T) {
 		"unknown":     {"http://no-such-host.invalid", `host "no-such-host.invalid" is not known here: neither DNS nor /etc/hosts has it`, "check the network", store.ErrUnreachable},
 		"refused":     {"http://" + closed.Addr().String(), "cannot connect to " + closed.Addr().String() + ": connection refused", "check the network", store.ErrUnreachable},
 		"reset":       {"http://" + reset, "the connection to " + reset + " broke off: connection reset by peer", "check the network", store.ErrUnreachable},
-		"no answer":   {"http://" + nobody, "the server closes the connection without an answer", "check the network", store.ErrUnreachable},
+		"no answer":   {"http://" + nobody, "the server closes the connection without a reply", "check the network", store.ErrUnreachable},
 		"without TLS": {"https://" + strings.TrimPrefix(plain.URL, "http://"), "the server speaks HTTP without TLS", "write http:// in place of https://", store.ErrAnswer},
 		"with TLS":    {"http://" + alert, "the server wants TLS", "write https:// in place of http://", store.ErrAnswer},
 		"not HTTP":    {"http://" + ssh, "the server does not speak HTTP", "check the host and the port", store.ErrAnswer},

@@ -46,7 +46,7 @@ func (u *Uploader) checkStore(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if after := u.Stats(); after.Uploaded == before.Uploaded { // an upload tells more
+		if after := u.Stats(); after.Uploaded == before.Uploaded { // an upload proves more than a check
 			u.checked(began, unchecked, err)
 		}
 		if err == nil {

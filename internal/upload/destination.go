@@ -35,7 +35,7 @@ func ParseDestination(rawURL string) (Destination, error) {
 	}
 	bucket, name, _ := strings.Cut(name, "/")
 	if strings.ContainsAny(bucket, "{") {
-		return Destination{}, fmt.Errorf("%s: the bucket has to be the same for all bags; {host} can stand behind it", store.Redact(rawURL))
+		return Destination{}, fmt.Errorf("%s: the bucket has to be the same for all bags; {host} can stand after it", store.Redact(rawURL))
 	}
 	elements := strings.Split(name, "/")
 	dated := len(elements)

@@ -22,7 +22,7 @@ type file struct {
 	state     state
 	size      int64
 	marker    marker
-	hasMarker bool              // the marker is on the disk
+	hasMarker bool              // the marker file is on the disk
 	sums      *store.Sums       // known after the first attempt
 	summedAs  os.FileInfo       // the version of the file that sums are of
 	metadata  map[string]string // of the object of that version; valid if described
@@ -62,7 +62,7 @@ func unchanged(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// afterUpload deletes the local file, if requested, and the marker.
+// afterUpload deletes the local file, if requested, and the marker file.
 func (u *Uploader) afterUpload(f *file, in *os.File, match store.Match) error {
 	u.Log.Info("Uploaded", zap.String("file", u.bags.path(f)), zap.String("to", u.Bucket.Object(f.object())), zap.Int64("bytes", f.sums.Size))
 	switch {
@@ -126,7 +126,7 @@ func (u *Uploader) uploadFile(ctx context.Context, f *file) error {
 	defer lock.Close() //nolint:errcheck // nothing is left to write
 	in, err := u.bags.open(f)
 	if errors.Is(err, fs.ErrNotExist) && f.marker.Uploaded {
-		u.complete(f, nil) // deleted after its upload, before the marker was removed
+		u.complete(f, nil) // deleted after its upload, before the marker file was removed
 		return u.bags.removeMarker(f)
 	}
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,7 +11,7 @@ import (
 )
 
 // folder is the directory of the bags and of their marker files. It has no lock: one goroutine at a
-// time works on a file, and the lock on the marker of the file keeps other recorders out.
+// time works on a file, and the lock on its marker file keeps other recorders out.
 type folder struct {
 	dir  string // as the user gave it
 	root *os.Root
@@ -75,7 +75,7 @@ func (d *folder) readMarker(f *file) error {
 	return nil
 }
 
-// writeMarker writes the marker and makes it durable. It writes in place and does not replace
+// writeMarker writes the marker file and makes it durable. It writes in place and does not replace
 // the file, because the lock is on it.
 func (d *folder) writeMarker(f *file) error {
 	b, err := json.Marshal(f.marker)
@@ -98,7 +98,7 @@ func (d *folder) writeMarker(f *file) error {
 	return err
 }
 
-// removeMarker removes the marker of a file that needs no more work.
+// removeMarker removes the marker file of a bag that needs no more work.
 func (d *folder) removeMarker(f *file) error {
 	err := d.root.Remove(markerName(f))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -34,7 +34,7 @@ const (
 	maxMarkerBytes = 64 << 10
 )
 
-// readMarkers enqueues the files whose markers in the directory name the same destination.
+// readMarkers enqueues the files whose marker files in the directory name the same destination.
 func (u *Uploader) readMarkers() error {
 	entries, err := fs.ReadDir(u.bags.root.FS(), ".")
 	if err != nil {
@@ -49,7 +49,7 @@ func (u *Uploader) readMarkers() error {
 		f := &file{name: name[len(markerPrefix):], hasMarker: true}
 		switch err := u.bags.readMarker(f); {
 		case err != nil:
-			u.Log.Warn("not a valid upload marker, ignored", zap.String("file", e.Name()), zap.Error(err))
+			u.Log.Warn("not a valid marker file, ignored", zap.String("file", e.Name()), zap.Error(err))
 		case f.marker.To != u.Bucket.String():
 			elsewhere[f.marker.To]++
 		default:
@@ -81,7 +81,7 @@ func (u *Uploader) enqueue(f *file) {
 
 func markerName(f *file) string { return markerPrefix + f.name + markerSuffix }
 
-// Pending returns the names of the bags in a directory that, according to their markers, are not
+// Pending returns the names of the bags in a directory that, according to their marker files, are not
 // uploaded yet, to any destination.
 func Pending(dir string) map[string]bool {
 	pending := map[string]bool{}
@@ -110,14 +110,14 @@ func Pending(dir string) map[string]bool {
 		pending[bag] = finished == nil || active == nil
 	}
 	for name, there := range pending {
-		if !there { // a stale marker
+		if !there { // a stale marker file
 			delete(pending, name)
 		}
 	}
 	return pending
 }
 
-// writeMarkers writes the markers of new files.
+// writeMarkers writes the marker files of new bags.
 func (u *Uploader) writeMarkers(ctx context.Context) {
 	for {
 		u.mu.Lock()
@@ -125,7 +125,7 @@ func (u *Uploader) writeMarkers(ctx context.Context) {
 		u.mu.Unlock()
 		for _, f := range unmarked {
 			if err := u.bags.writeMarker(f); err != nil {
-				u.Log.Error("cannot write the upload marker: if the recorder dies, only gobag upload --all uploads the file", zap.String("file", u.bags.path(f)), zap.Error(err))
+				u.Log.Error("cannot write the marker file: if the recorder dies, only gobag upload --all uploads the file", zap.String("file", u.bags.path(f)), zap.Error(err))
 			}
 			u.update(func() { u.unmarked = slices.DeleteFunc(u.unmarked, func(g *file) bool { return g == f }) })
 		}

@@ -40,7 +40,7 @@ func (p uncachedFile) ReadAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
-// tryLock locks a marker for this process. On a file system without locks it always succeeds.
+// tryLock locks a marker file for this process. On a file system without locks it always succeeds.
 func tryLock(f *os.File) bool {
 	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != unix.EWOULDBLOCK
 }

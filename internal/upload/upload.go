@@ -36,7 +36,7 @@ type Options struct {
 	// name of the bag.
 	Object func(name string, begun time.Time) string
 
-	// Uploaded is called after the store has a bag, with the name of the object, before the marker of
+	// Uploaded is called after the store has a bag, with the name of the object, before the marker file of
 	// the bag is removed. After an error it is called again.
 	Uploaded func(ctx context.Context, object string, size int64, sha256 string, file io.ReaderAt) error
 
@@ -70,7 +70,7 @@ type Uploader struct {
 
 	mu        sync.Mutex
 	files     []*file // not uploaded yet, in order of creation
-	unmarked  []*file // files whose marker is not written yet
+	unmarked  []*file // files whose marker file is not written yet
 	stats     Stats
 	finishing bool
 	changed   chan struct{} // closed at the next change
@@ -80,7 +80,7 @@ type Uploader struct {
 type state int
 
 const (
-	recording state = iota // being recorded, or left unfinished by a dead recorder
+	recording state = iota // being recorded, or left unfinished by a crashed recorder
 	waiting
 	refused  // until the next start
 	finished // uploaded, or lost
@@ -133,7 +133,7 @@ func (u *Uploader) Add(path string, begun time.Time, bytes int64) {
 }
 
 // Finished reports a bag that is closed and has its final name. It ignores bags that neither
-// Begun nor a marker has announced.
+// Begun nor a marker file has announced.
 func (u *Uploader) Finished(path string, bytes int64) {
 	u.update(func() {
 		name := filepath.Base(path)

@@ -411,7 +411,7 @@ func TestTwoRecorders(t *testing.T) {
 	r.put(".f.bag.upload", []byte(`{`))
 	u, _ = r.start(func(o *Options) { o.Log = zap.New(logs) })
 	u.Finish()
-	if u.Keeps("e.bag") || !r.exists(".e.bag.upload") || !r.exists(".f.bag.upload") || seen.FilterMessageSnippet("another destination").Len() != 1 || seen.FilterMessageSnippet("not a valid upload marker").Len() != 1 {
+	if u.Keeps("e.bag") || !r.exists(".e.bag.upload") || !r.exists(".f.bag.upload") || seen.FilterMessageSnippet("another destination").Len() != 1 || seen.FilterMessageSnippet("not a valid marker file").Len() != 1 {
 		t.Errorf("markers of others: %v", seen.All())
 	}
 }

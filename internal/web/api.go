@@ -72,7 +72,7 @@ func (s *Server) command(c *command.Command) {
 		status, answer := http.StatusOK, any(resultAnswer{message: cmp.Or(result.Brief, result.Text), fields: result.Fields})
 		switch {
 		case errors.Is(err, context.DeadlineExceeded):
-			status, answer = http.StatusAccepted, resultAnswer{message: "it is being done, behind what waits for the disk"}
+			status, answer = http.StatusAccepted, resultAnswer{message: "it is being done, after what waits for the disk"}
 		case command.KindOf(err) == command.NoChange:
 			answer = resultAnswer{message: err.Error(), fields: result.Fields}
 		case err != nil:

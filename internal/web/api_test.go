@@ -18,7 +18,7 @@ func TestCommandAnswers(t *testing.T) {
 		for name, want := range map[string]webtest.Answer{
 			"pause": {Status: http.StatusOK, Body: `{"message":"pause it","paused":true}`},
 			"step":  {Status: http.StatusOK, Body: `{"message":"there is nothing to step to","paused":true}`},
-			"wait":  {Status: http.StatusAccepted, Body: `{"message":"it is being done, behind what waits for the disk"}`},
+			"wait":  {Status: http.StatusAccepted, Body: `{"message":"it is being done, after what waits for the disk"}`},
 		} {
 			if name == "step" {
 				c.Post("/api/v1/pause", "")

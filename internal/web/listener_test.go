@@ -23,7 +23,7 @@ type load struct {
 	first string        // what it sends at once
 	then  string        // and at intervals; nothing if empty
 	every time.Duration // the interval
-	stays time.Duration // until it connects again; zero means for ever
+	stays time.Duration // until it connects again; zero means forever
 }
 
 const host = " HTTP/1.1\r\nHost: localhost\r\n"

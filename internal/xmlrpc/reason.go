@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// transportError is a call without an answer. It matches ErrTransport and its cause.
+// transportError is a call without a reply. It matches ErrTransport and its cause.
 type transportError struct{ err error }
 
 func (e *transportError) Error() string { return ErrTransport.Error() + ": " + Reason(e.err) }

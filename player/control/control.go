@@ -1,5 +1,5 @@
 // Package control is the contract between a player and its front ends: what they may order and
-// what they are told. It holds words only, without a lock and without I/O; package player
+// what they can read. It holds words only, without a lock and without I/O; package player
 // implements Control. Options, in comments, are player.Options.
 package control
 
@@ -37,7 +37,7 @@ type Control interface {
 	// of the window is moved to the nearer end. The latched messages that are valid at the
 	// position are published first.
 	Seek(to time.Duration)
-	// SetRate sets the bag time per wall time, without a jump.
+	// SetRate sets the bag time per wall time, from MinRate to MaxRate, without a jump.
 	SetRate(rate float64) error
 	// SetLoop switches looping on or off: when play reaches the second mark, it continues at
 	// the first.
@@ -68,6 +68,13 @@ type Control interface {
 	Changed() <-chan struct{}
 }
 
+// The limits of a rate. At the lowest a second in the bags takes twelve days, at the highest
+// a year takes 32 ms.
+const (
+	MinRate = 1e-6
+	MaxRate = 1e9
+)
+
 // ErrBookmarks says that there are as many bookmarks as there can be.
 var ErrBookmarks = errors.New("there are 1000 bookmarks already, and no more can be set")
 
@@ -93,7 +100,7 @@ type Status struct {
 	Played   time.Duration // bag time so far, all passes; jumps excluded; at most 292 years
 	Elapsed  time.Duration // wall time since the first message, pauses excluded
 	Achieved float64       // Played / Elapsed, 0 if Elapsed is 0
-	Late     time.Duration // how long after its deadline the last message went out
+	Late     time.Duration // how long after its deadline the last message was published
 	BagTime  rosbag.Time   // Position as a recorded time
 	Position time.Duration // since the first selected message
 	Length   time.Duration // from the first to the last selected message

@@ -130,7 +130,7 @@ func (m *Master) Addr() net.Addr { return m.addr }
 func (m *Master) Failed() <-chan error { return m.failed }
 
 // Close stops the master. Calls in progress get a moment to be answered. When Close returns,
-// everything that New started has ended. Nodes are not told.
+// everything that New started has ended. Nodes are not notified.
 func (m *Master) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
 	defer cancel()

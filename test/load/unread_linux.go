@@ -59,7 +59,7 @@ func (l *Link) unacknowledged() (n int, err error) {
 		if info, err = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err != nil {
 			return
 		}
-		if info.State == tcpClose { // by a reset: what was on the way then counts for ever
+		if info.State == tcpClose { // by a reset: what was on the way then counts forever
 			err = errors.New("load: the subscriber has reset the link")
 			return
 		}

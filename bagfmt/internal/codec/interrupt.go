@@ -9,7 +9,7 @@ type Interruptible func() error
 // 0.2 s for as many.
 const interruptionBytes = 4 << 20
 
-// InterruptionError is an error of Interrupted, to be told from one about the bag.
+// InterruptionError is an error that Interrupted returned. Its type distinguishes it from an error about the bag.
 type InterruptionError struct{ Err error }
 
 // Error implements error.
@@ -31,7 +31,7 @@ type Pause struct {
 	next        int // where to ask
 }
 
-// Reached is told how far the search is.
+// Reached is called with the place that the search has reached.
 func (p *Pause) Reached(at int) error {
 	if p.Interrupted == nil || at < p.next {
 		return nil

@@ -37,7 +37,7 @@ func (d *Decompressor) unpackZstd(stored []byte, size int64, memory []byte) ([]b
 		}
 		out, err := d.zstd.DecodeAll(stored, memory[:0:room])
 		switch {
-		case err != nil && room < size: // the library tells in several ways that there is no room
+		case err != nil && room < size: // the library has several errors for too little room
 		case errors.Is(err, zstd.ErrDecoderSizeExceeded):
 			return nil, fmt.Errorf("zstd data holds more than %d bytes", size)
 		case err != nil:

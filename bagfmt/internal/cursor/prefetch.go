@@ -4,14 +4,14 @@ import "github.com/gorosbag/gorosbag/bagfmt/internal/table"
 
 const prefetchShare = 128 // a Cursor prefetches at most one part of so many of the bag
 
-// prefetcher tells a Prefetcher which chunks a Cursor is going to load: one at first, since
+// prefetcher announces to a Prefetcher which chunks a Cursor is going to load: one at first, since
 // after a seek few may be wanted, and one more with each that was opened.
 type prefetcher struct {
-	on     bool
-	limit  int64 // bytes ahead; one chunk is always prefetched
-	opened int   // chunks
-	told   int   // chunks that the Prefetcher knows of, opened ones included
-	ahead  int64 // bytes of those that are not opened
+	on        bool
+	limit     int64 // bytes ahead; one chunk is always prefetched
+	opened    int   // chunks
+	announced int   // chunks that the Prefetcher knows of, opened ones included
+	ahead     int64 // bytes of those that are not opened
 }
 
 func newPrefetcher(bag *table.Table) prefetcher {
@@ -20,14 +20,14 @@ func newPrefetcher(bag *table.Table) prefetcher {
 
 // next announces the first ones of pending.
 func (p *prefetcher) next(bag *table.Table, pending []int) {
-	for p.on && p.told-p.opened < len(pending) && p.told-p.opened < max(p.opened, 1) {
-		i := pending[p.told-p.opened]
+	for p.on && p.announced-p.opened < len(pending) && p.announced-p.opened < max(p.opened, 1) {
+		i := pending[p.announced-p.opened]
 		n := bag.ExtentEnd(i) - bag.Chunks[i].Pos
-		if p.told > p.opened && p.ahead+n > p.limit {
+		if p.announced > p.opened && p.ahead+n > p.limit {
 			return
 		}
 		bag.Prefetch(bag.Chunks[i].Pos, n)
-		p.told++
+		p.announced++
 		p.ahead += n
 	}
 }
@@ -36,7 +36,7 @@ func (p *prefetcher) next(bag *table.Table, pending []int) {
 func (p *prefetcher) open(bag *table.Table, i int) {
 	if p.on {
 		p.opened++
-		p.told = max(p.told, p.opened)
+		p.announced = max(p.announced, p.opened)
 		p.ahead = max(p.ahead-(bag.ExtentEnd(i)-bag.Chunks[i].Pos), 0)
 	}
 }

@@ -146,7 +146,7 @@ func (c *Channels) Foreign(id uint16) bool {
 func (c *Channels) Connection(id uint16) (*rosbag.Connection, error) {
 	ch := c.channels[id]
 	if ch == nil {
-		return nil, nil //nolint:nilnil // the caller knows how to tell
+		return nil, nil //nolint:nilnil // the caller reports a channel that is not defined
 	}
 	if ch.conn == nil && ch.wrong == nil {
 		header, err := c.header(id, ch)
@@ -187,8 +187,8 @@ func headerBytes(h rosbag.Header) int64 {
 	return n
 }
 
-// Connections returns the connections of all channels by ascending id, and tells of each channel
-// that has none. Channels of other encodings are told of if they have messages, as used says.
+// Connections returns the connections of all channels by ascending id, and an error for each channel
+// that has none; for a channel of another encoding only if used reports that it has messages.
 func (c *Channels) Connections(used func(id uint16) bool) (list []*rosbag.Connection, wrong []error) {
 	ids := make([]uint16, 0, len(c.channels))
 	for id := range c.channels {
@@ -210,7 +210,7 @@ func (c *Channels) Connections(used func(id uint16) bool) (list []*rosbag.Connec
 
 // header makes the connection header of a channel of ROS 1: the fields that each publisher sends, in
 // the order of stock's recorder, and then the other metadata. Without an md5sum in the metadata
-// the definition tells it.
+// it is computed from the definition.
 func (s *schema) header(ch *channel) rosbag.Header {
 	get := func(key, otherwise string) string {
 		if v, ok := ch.metadata.Get(key); ok {

@@ -50,7 +50,7 @@ func (op Op) Bag() rosbag.Op {
 	return 0
 }
 
-// Misplaced tells of a record of n bytes that does not belong in the data section, nil if it does.
+// Misplaced returns an error if a record of n bytes at offset at does not belong in the data section.
 // Records of unknown kinds are allowed everywhere.
 func (op Op) Misplaced(n, at int64) error {
 	switch op { //nolint:exhaustive // the others may be there
@@ -72,11 +72,12 @@ func (op Op) Misplaced(n, at int64) error {
 // Known reports whether records of this kind are known.
 func (op Op) Known() bool { return op >= OpHeader && op <= OpDataEnd }
 
-// NoEnd tells that the file ends at offset at, before the record that ends the messages: it was not
+// NoEnd returns the error that the file ends at offset at, before the record that ends the messages: it was not
 // closed, or is cut, and nobody knows what is missing.
 func NoEnd(at int64) error { return wire.Torn(at, 0, "head", 0, HeadBytes) }
 
-// CountDiffers tells that the statistics, in the record or section at offset at, know of another number of messages.
+// CountDiffers returns the error that the statistics, in the record or section at offset at, have another number of
+// messages.
 func CountDiffers(found, stated uint64, at int64) error {
 	return wire.Corrupt(at, 0, "%d messages were found, the statistics know of %d", found, stated)
 }

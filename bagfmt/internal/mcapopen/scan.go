@@ -139,12 +139,12 @@ func (x *scan) skip(n, start int64, op mcap.Op, wrong error) error {
 	return wrong
 }
 
-// another tells of a second file that starts at offset at.
+// another returns the error about a second file that starts at offset at.
 func (x *scan) another(at int64) error {
 	return wire.Corrupt(at, 0, "another MCAP file starts here")
 }
 
-// end ends the scan with err, unless the torn chunk was told.
+// end ends the scan with err, unless the torn chunk was reported.
 func (x *scan) end(err error) error {
 	if x.torn && errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
@@ -223,7 +223,7 @@ func (x *scan) message(n, start int64) error {
 // startChunk handles a chunk record at offset start and skips its data.
 func (x *scan) startChunk(n, start int64) (more bool, err error) {
 	x.seg.Close()
-	b, _ := x.s.R.Peek(mcap.MaxChunkHeadBytes) // what is missing ParseChunkHead tells
+	b, _ := x.s.R.Peek(mcap.MaxChunkHeadBytes) // ParseChunkHead reports what is missing
 	c := &x.chunk
 	c.place, c.uncertain, x.passed = wire.ChunkPlace{Pos: start}, false, 0
 	err = mcap.ParseChunkHead(b[:min(int64(len(b)), n)], n, &c.place)

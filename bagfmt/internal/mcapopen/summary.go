@@ -177,8 +177,8 @@ func (x *summary) record(s *wire.Stream, op mcap.Op, n, start int64) error {
 	return nil
 }
 
-// chunk adds the chunk of a chunk index record. How many messages of each channel it has, the sizes of
-// its message index records tell.
+// chunk adds the chunk of a chunk index record. The sizes of its message index records say how many
+// messages of each channel it has.
 func (x *summary) chunk(b []byte, at int64) error {
 	c, err := mcap.ParseChunkIndex(b)
 	size := uint64(x.bag.Size)

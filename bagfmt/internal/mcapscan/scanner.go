@@ -21,19 +21,19 @@ type Options struct {
 
 // Scanner reads an MCAP file from front to back.
 type Scanner struct {
-	s     *wire.Stream
-	o     Options
-	file  mcap.File
-	load  load.Loader
-	arena wire.Arena
-	skip  skipData        // to do before the next record
-	good  int64           // end of the last whole record
-	told  map[uint16]bool // channels whose messages are not given out, which was told
-	found uint64          // messages, those of other encodings included
-	lost  bool            // damage was told
-	ends  bool            // the end of the data section was read: no message follows
-	final bool            // the end is reached, or the next record cannot be found
-	msg   rosbag.Message
+	s        *wire.Stream
+	o        Options
+	file     mcap.File
+	load     load.Loader
+	arena    wire.Arena
+	skip     skipData        // to do before the next record
+	good     int64           // end of the last whole record
+	reported map[uint16]bool // channels without a connection, for which Next has returned the error
+	found    uint64          // messages, those of other encodings included
+	lost     bool            // damage was reported
+	ends     bool            // the end of the data section was read: no message follows
+	final    bool            // the end is reached, or the next record cannot be found
+	msg      rosbag.Message
 
 	chunk    mcap.Walk // over the data of the chunk that was read last
 	chunkPos int64     // of its record
@@ -47,10 +47,10 @@ type skipData struct {
 	record int64 // offset of the record
 }
 
-// New reads the header of the file. s is behind the magic. Next tells damage of the header, which loses
+// New reads the header of the file. s is behind the magic. Next returns damage of the header, which loses
 // no message.
 func New(s *wire.Stream, o Options) (*Scanner, error) {
-	x := &Scanner{s: s, o: o, told: make(map[uint16]bool)}
+	x := &Scanner{s: s, o: o, reported: make(map[uint16]bool)}
 	x.load.Unpack.Interrupted = o.Interrupted
 	x.good = s.Off
 	if err := x.header(); err != nil {
@@ -65,7 +65,7 @@ func New(s *wire.Stream, o Options) (*Scanner, error) {
 // header reads the first record, unless that is no header.
 func (s *Scanner) header() error {
 	start := s.s.Off
-	head, _ := s.s.R.Peek(mcap.HeadBytes) // what is missing ReadSmall tells
+	head, _ := s.s.R.Peek(mcap.HeadBytes) // ReadSmall reports what is missing
 	var n int64
 	if len(head) == mcap.HeadBytes {
 		op, length := mcap.ParseHead(head)
@@ -90,7 +90,7 @@ func (s *Scanner) header() error {
 
 // Connections returns the connections of the channels read so far, by ascending id.
 func (s *Scanner) Connections() []*rosbag.Connection {
-	list, _ := s.file.Channels.Connections(func(uint16) bool { return false }) // Next tells what is wrong
+	list, _ := s.file.Channels.Connections(func(uint16) bool { return false }) // Next returns the errors
 	return list
 }
 
@@ -133,7 +133,7 @@ func (s *Scanner) fromChunk() (*rosbag.Message, error) {
 			s.chunk = mcap.Walk{}
 			return nil, nil //nolint:nilnil // the caller goes on with the next record
 		case err != nil && s.chunkErr != nil:
-			continue // a torn chunk, which is told later
+			continue // a torn chunk, which is reported later
 		case err != nil:
 			return nil, wire.Corrupt(s.chunkPos, rosbag.OpChunk, "%v", err)
 		case op == mcap.OpSchema:
@@ -175,10 +175,10 @@ func (s *Scanner) connection(channel uint16, at int64) (*rosbag.Connection, erro
 		err = wire.Corrupt(at, rosbag.OpMessage, "messages of unknown channel %d", channel)
 	}
 	if err != nil {
-		if s.told[channel] {
-			return nil, nil //nolint:nilnil // it was told
+		if s.reported[channel] {
+			return nil, nil //nolint:nilnil // Next has returned err before
 		}
-		s.told[channel] = true
+		s.reported[channel] = true
 	}
 	return conn, err
 }
@@ -226,7 +226,7 @@ func (s *Scanner) record() (*rosbag.Message, error) {
 	return nil, s.done(s.s.Skip(n, start, op.Bag()))
 }
 
-// summary passes over a record of the summary. The statistics tell whether messages are missing.
+// summary passes over a record of the summary. The statistics show whether messages are missing.
 func (s *Scanner) summary(op mcap.Op, n, start int64) error {
 	if op == mcap.OpFooter {
 		return s.footer(n, start)

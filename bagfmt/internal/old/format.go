@@ -78,7 +78,7 @@ func (f *Format) Cut(b []byte, rec *Record) (head int, err error) {
 	return rec.cutLines(b, f.Layout)
 }
 
-// appendKey adds what tells connections apart to dst. No two records that differ in
+// appendKey appends what distinguishes connections to dst. No two records that differ in
 // it have the same key.
 func (rec *Record) appendKey(dst []byte, l wire.Layout) []byte {
 	if l == wire.LayoutV10 {
@@ -208,7 +208,7 @@ func (f *Format) UndeclaredErrors() []error {
 }
 
 // Next reads the record at the start of the stream into rec, up to its data. At the
-// end of the input it returns io.EOF. After an error rec.framed tells whether the
+// end of the input it returns io.EOF. After an error rec.Framed reports whether the
 // record can be passed over, rec.NeedsResync whether Resync may find another one.
 func (f *Format) Next(s *wire.Stream, rec *Record) error {
 	if f.Layout == wire.LayoutV12 {

@@ -93,7 +93,7 @@ func (rec *Record) readLines(s *wire.Stream, l wire.Layout) error {
 	}
 }
 
-// cutOff makes the error for a file that ends where only a line end would tell how long
+// cutOff makes the error for a file that ends before the line end that would show how long
 // something is.
 func cutOff(off int64, op rosbag.Op, what string, got int) *rosbag.CorruptError {
 	e := wire.Corrupt(off, op, "file ends after %d bytes of the %s", got, what)

@@ -28,8 +28,8 @@ const (
 // message follows.
 //
 // Of version 1.2 it takes the whole header of a message for one, of 1.1 the three lines
-// of a connection that is known. The others have too little before a message to tell
-// one from the inside of another.
+// of a connection that is known. The others have too little before a message to
+// distinguish it from the inside of another.
 func (f *Format) Resync(s *wire.Stream) error {
 	if f.Layout != wire.LayoutV12 && f.Layout != wire.LayoutV11 {
 		return io.EOF
@@ -72,7 +72,7 @@ func (f *Format) Resync(s *wire.Stream) error {
 }
 
 // messageStarts reports whether b starts with a message, and how many bytes it looked
-// at to tell.
+// at to find out.
 func (f *Format) messageStarts(b []byte) (cost int, ok bool) {
 	if f.Layout == wire.LayoutV12 {
 		return f.headerStarts(b)

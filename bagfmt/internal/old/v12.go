@@ -84,7 +84,7 @@ func (rec *Record) readV12(s *wire.Stream) error {
 // checkV12 returns an error if no record header can follow. It only peeks, because Resync
 // has to start at the same place.
 func checkV12(s *wire.Stream, start int64) error {
-	b, _ := s.R.Peek(2*len(s.Word) + 1) // reading on tells the error
+	b, _ := s.R.Peek(2*len(s.Word) + 1) // the next read returns the error
 	if len(b) <= 2*len(s.Word) {
 		return nil
 	}

@@ -38,7 +38,7 @@ func Open(r io.ReaderAt, size int64, o table.Options) (*table.Table, error) {
 		complete, err = scan(t)
 		if reason != nil {
 			// With the index section in its place, or met by the scan, nothing before it is
-			// missing: what else was lost the scan has told.
+			// missing: the scan has reported what else was lost.
 			reason.Recovered = complete
 		}
 	}

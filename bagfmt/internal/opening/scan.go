@@ -349,7 +349,7 @@ func (x *bagScan) endChunk() error {
 		x.bag.Damaged(wrong)
 		x.bag.Damaged(wire.Corrupt(info.Pos, rosbag.OpChunk, "it is of another bag, as is what follows"))
 		return nil
-	case c.place.Torn: // that was told
+	case c.place.Torn: // that was reported
 		info.Kind = table.KindTorn
 		x.seg.Segment(info, &found)
 		return nil

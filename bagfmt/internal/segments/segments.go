@@ -97,7 +97,7 @@ func (x *List) Finish() {
 			}
 			lost[n.id].count += uint64(n.n)
 			if bag.Chunks[i].Kind == table.KindChunk {
-				bag.Chunks[i].Kind = table.KindNoIndex // its index tells about them, too
+				bag.Chunks[i].Kind = table.KindNoIndex // its index includes the lost messages
 			}
 		}
 		bag.Chunks[i].Counts = slices.Clip(all[first:])

@@ -74,7 +74,7 @@ func (t *Tally) Entries(id rosbag.ConnID, b []byte) {
 	t.Add(id, n, first, last)
 }
 
-// Equal reports whether both have counted the same messages, as far as numbers tell.
+// Equal reports whether both have counted equally many messages of each connection.
 func (t *Tally) Equal(u *Tally) bool {
 	for id, n := range u.ByID {
 		if t.ByID[id] != n {

@@ -7,7 +7,7 @@ import (
 )
 
 // Prefetcher is an io.ReaderAt on which each read costs a request, such as an object in a store.
-// A Reader tells it what comes next, so that requests are large and overlap.
+// A Reader announces to it what comes next, so that requests are large and overlap.
 type Prefetcher interface {
 	io.ReaderAt
 	// Prefetch begins to read n bytes at off, or as many of them as it has room for, and does
@@ -51,7 +51,7 @@ func (r interruptiblePrefetcher) Prefetch(off, n int64) { r.to.Prefetch(off, n) 
 // MaxPrefetchBytes is how much is prefetched ahead of a cursor, or of an index section.
 const MaxPrefetchBytes = 4 << 20
 
-// Prefetch tells a Prefetcher about a range.
+// Prefetch announces a range to the Prefetcher from which the bag is read, if it is one.
 func (bag *Table) Prefetch(off, n int64) {
 	if p, ok := bag.File.(Prefetcher); ok && n > 0 {
 		p.Prefetch(off, min(n, bag.Size-off))
@@ -64,8 +64,8 @@ func (bag *Table) Prefetches() bool {
 	return ok
 }
 
-// PrefetchIndex tells the Prefetcher from which the bag is read, if it is one, that the header
-// and the index of chunk i are going to be read.
+// PrefetchIndex announces the header and the index of chunk i to the Prefetcher from which the bag
+// is read, if it is one.
 func (bag *Table) PrefetchIndex(i int) {
 	bag.Prefetch(bag.Chunks[i].Pos, wire.FirstHeadBytes)
 	n := bag.Chunks[i].IndexBytes

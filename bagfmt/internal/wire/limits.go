@@ -19,7 +19,7 @@ const (
 
 	// A chunk, stored or unpacked: sizes are u32, memory offsets int. Those that we
 	// build leave room for what a codec adds to data that cannot be packed, bz2 up to
-	// 2 %, so that readers can be told to take all of them. A reader's memory follows
+	// 2 %, so that a limit of readers can admit all of them. A reader's memory follows
 	// what is in the file and, when it unpacks, what comes out: a few kB of bz2 can be
 	// gigabytes, so compressed chunks have a lower limit unless the caller raises it.
 	HardMaxChunkBytes    = math.MaxInt32

@@ -119,7 +119,7 @@ func (h *RecordHeader) Parse(b []byte) error {
 	return wrong
 }
 
-// ErrNoOp says that a record header does not tell what the record is.
+// ErrNoOp says that a record header lacks the kind of the record.
 var ErrNoOp = errors.New("header without op field")
 
 // String names the fields of the set, for error texts.
@@ -261,7 +261,7 @@ func isMessageHeader(b []byte) bool {
 // CutRecord parses the record at the start of b, which is chunk data. tail is the
 // data with its length word: of a message record, its frame. A record that does
 // not lie wholly in b is an error that unwraps to io.ErrUnexpectedEOF. After an
-// error h.framed tells whether rest is good.
+// error h.Framed reports whether rest is good.
 func CutRecord(b []byte, h *RecordHeader) (tail, rest []byte, err error) {
 	h.Framed = false
 	n, err := sized(b, "header")

@@ -242,7 +242,7 @@ func (s *Stream) RecordAhead() bool {
 
 // BagAhead reports whether another bag comes next: no record can begin like that.
 func (s *Stream) BagAhead() bool {
-	b, _ := s.R.Peek(len(VersionPrefix)) // reading on tells the error
+	b, _ := s.R.Peek(len(VersionPrefix)) // the next read returns the error
 	return string(b) == VersionPrefix
 }
 

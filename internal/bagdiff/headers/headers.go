@@ -36,7 +36,7 @@ func headerOf(c *rosbag.Connection) header {
 }
 
 // Compare compares the headers of the connections that each bag has of a topic: each one of a
-// bag must be in the other one, of the same publisher if they are told apart.
+// bag must be in the other one, with publishers one of the same publisher.
 func Compare(connsA, connsB []*rosbag.Connection, publishers bool) []report.Header {
 	var all []report.Header
 	byName := func(conns []*rosbag.Connection) map[string][]header {

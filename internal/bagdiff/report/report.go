@@ -4,9 +4,9 @@ package report
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/decimal"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -55,7 +55,7 @@ type Topic struct {
 
 // Header is a difference between connection headers.
 type Header struct {
-	Publisher string `json:"publisher,omitempty"` // if publishers are told apart
+	Publisher string `json:"publisher,omitempty"` // if publishers are compared one by one
 	// OnlyIn is A or B if one bag has a connection more: with that value of the field in place of
 	// another one that both have.
 	OnlyIn string `json:"only_in,omitempty"`
@@ -81,17 +81,13 @@ type Seconds time.Duration
 
 // MarshalJSON implements json.Marshaler.
 func (s Seconds) MarshalJSON() ([]byte, error) {
-	sign := ""
-	if s < 0 {
-		sign, s = "-", -s
-	}
-	return json.Marshal(fmt.Sprintf("%s%d.%09d", sign, s/1e9, s%1e9))
+	return json.Marshal(decimal.Duration(time.Duration(s)))
 }
 
 // Place is a message.
 type Place struct {
 	Topic     string `json:"topic,omitempty"`
-	Publisher string `json:"publisher,omitempty"` // if the topic has several, which are told apart
+	Publisher string `json:"publisher,omitempty"` // if the topic has several, which are compared one by one
 	Number    uint64 `json:"number"`              // from 1, of its publisher's or topic's
 	Time      Stamp  `json:"time"`
 }
@@ -102,8 +98,8 @@ type Stamp rosbag.Time
 // MarshalJSON implements json.Marshaler.
 func (s Stamp) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
 
-// String returns decimal seconds. Add carries a second and more of nanoseconds.
-func (s Stamp) String() string { return rosbag.Time(s).Add(0).String() }
+// String returns decimal seconds.
+func (s Stamp) String() string { return decimal.Time(rosbag.Time(s)) }
 
 // Kind is a kind of difference between messages.
 type Kind string
@@ -120,7 +116,7 @@ const (
 // Difference is one of a message.
 type Difference struct {
 	Topic     string `json:"topic"`
-	Publisher string `json:"publisher,omitempty"` // if the topic has several, which are told apart
+	Publisher string `json:"publisher,omitempty"` // if the topic has several, which are compared one by one
 	Kind      Kind   `json:"kind"`
 	A         *Place `json:"a,omitempty"`
 	B         *Place `json:"b,omitempty"`

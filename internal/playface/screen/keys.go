@@ -59,7 +59,7 @@ func (s *Orders) Keys() []term.Key[control.Stats] {
 		{Press: []keys.Key{keys.Right}, Name: is("+5 s"), Help: "5 s on", Do: func() { s.move(short) }},
 		{Press: []keys.Key{keys.Up}, Name: is("faster"), Help: "faster (0.1 0.25 0.5 1 2 4 8)", Do: func() { s.rate(faster(s.Status().Rate)) }},
 		{Press: []keys.Key{keys.Down}, Name: is("slower"), Help: "slower", Do: func() { s.rate(slower(s.Status().Rate)) }},
-		{Press: []keys.Key{'b'}, Name: is("bookmark"), Help: "bookmark, for --start: told at the end", Do: func() { s.run("bookmark", nil) }},
+		{Press: []keys.Key{'b'}, Name: is("bookmark"), Help: "bookmark, for --start: shown at the end", Do: func() { s.run("bookmark", nil) }},
 		{Press: []keys.Key{'='}, Help: "rate 1", Do: func() { s.rate(1) }},
 		{Press: []keys.Key{keys.ShiftLeft, keys.PageUp}, Help: "60 s back", Do: func() { s.move(-long) }},
 		{Press: []keys.Key{keys.ShiftRight, keys.PageDown}, Help: "60 s on", Do: func() { s.move(long) }},

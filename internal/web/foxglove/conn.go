@@ -78,10 +78,10 @@ func (c *conn) message(header, payload []byte) error {
 // farewell sends the reason for closing, and closes the connection, within d.
 func (c *conn) farewell(l level, why string, code websocket.StatusCode, d time.Duration) {
 	c.wire.finish(d)
-	closing := time.AfterFunc(d, func() { c.wire.Close() }) //nolint:errcheck,gosec // nobody is left to tell
+	closing := time.AfterFunc(d, func() { c.wire.Close() }) //nolint:errcheck,gosec // nobody is left to inform
 	defer closing.Stop()
 	if c.text(encodeStatus(l, why, "")) == nil {
-		c.ws.Close(code, why) //nolint:errcheck,gosec // nobody is left to tell
+		c.ws.Close(code, why) //nolint:errcheck,gosec // nobody is left to inform
 	}
 }
 

@@ -35,13 +35,13 @@ type Options struct {
 // Viewers are shown what is played, besides the subscribers. The methods are called under the lock of
 // play, and must not wait.
 type Viewers interface {
-	// Open is told which topics of the plan are published.
+	// Open is called with the topics of the plan that are published.
 	Open(p *plan.Plan, topics []*plan.Topic)
 	// Show shows a message that was recorded at a time. The frame may change after the call.
 	Show(t *plan.Topic, recorded rosbag.Time, frame []byte)
-	// Jumped is told that play continues at a time in the bags. What is shown from now on is valid there.
+	// Jumped is called when play continues at another time in the bags. What is shown from now on is valid there.
 	Jumped(to rosbag.Time)
-	// Switched is told that a topic is published again, or not any more.
+	// Switched is called when a topic is published again, or is no longer published.
 	Switched(t *plan.Topic, off bool)
 }
 
@@ -155,7 +155,7 @@ func (o *Output) PublishState(now time.Duration) {
 	}
 }
 
-// SetLatched tells viewers of a jump, publishes the latched messages that are valid behind the jump,
+// SetLatched tells viewers of a jump, publishes the latched messages that are valid after the jump,
 // and unlatches the other sources. At the end of a pass, messages that are latched already are not
 // published again, but only shown to viewers.
 func (o *Output) SetLatched(latched []plan.Latched, endOfPass bool, now time.Duration) {

@@ -6,15 +6,15 @@ import (
 )
 
 // maxTick is the longest step by which a clock advances. A longer one is a jump: the clock
-// was set, or nobody told it for a while.
+// was set, or Set was not called for a while.
 const maxTick = 10 * time.Second
 
-// ClockSleeper is a Sleeper that goes by a clock that others tell, such as the clock of a simulator:
-// time passes when Set tells that the clock has advanced, and stands still in between. A jump of the
+// ClockSleeper is a Sleeper that follows a clock of somebody else, such as the clock of a simulator:
+// time passes when Set is called with a later time, and stands still in between. A jump of the
 // clock takes no time.
 type ClockSleeper struct {
 	wake    chan struct{}
-	started chan struct{} // closed when the clock is first told
+	started chan struct{} // closed when the clock is first set
 
 	mu       sync.Mutex
 	clock    time.Duration // what the clock said last
@@ -23,12 +23,12 @@ type ClockSleeper struct {
 	advanced time.Time     // when it last advanced, in real time
 }
 
-// NewClockSleeper returns a sleeper whose clock has not been told yet.
+// NewClockSleeper returns a sleeper whose clock has not been set yet.
 func NewClockSleeper() *ClockSleeper {
 	return &ClockSleeper{wake: make(chan struct{}, 1), started: make(chan struct{}), deadline: forever}
 }
 
-// Set tells the time of the clock, from any goroutine. A time of zero or less is none and is
+// Set sets the time of the clock, from any goroutine. A time of zero or less is none and is
 // ignored. Set returns by how much the clock has jumped; zero if it has not.
 func (s *ClockSleeper) Set(clock time.Duration) (jump time.Duration) {
 	if clock <= 0 {
@@ -56,7 +56,7 @@ func (s *ClockSleeper) Set(clock time.Duration) (jump time.Duration) {
 	return 0
 }
 
-// Started returns a channel that is closed when the clock is first told.
+// Started returns a channel that is closed when the clock is first set.
 func (s *ClockSleeper) Started() <-chan struct{} { return s.started }
 
 // At returns what the clock says when Now returns t, if it does not jump until then.
@@ -67,7 +67,7 @@ func (s *ClockSleeper) At(t time.Duration) time.Duration {
 }
 
 // Stopped returns for how long, in real time, the clock has not advanced. It is 0 before the
-// clock is first told.
+// clock is first set.
 func (s *ClockSleeper) Stopped() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +80,7 @@ func (s *ClockSleeper) Stopped() time.Duration {
 // Attach implements Sleeper.
 func (s *ClockSleeper) Attach() {}
 
-// Now implements Sleeper: the time since the clock was first told, by that clock.
+// Now implements Sleeper: the time since the clock was first set, by that clock.
 func (s *ClockSleeper) Now() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

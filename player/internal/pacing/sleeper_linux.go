@@ -53,7 +53,7 @@ func NewSleeper(log *zap.Logger) Sleeper {
 	return s
 }
 
-// Attach locks the calling goroutine to its thread for ever: the thread, with its timer
+// Attach locks the calling goroutine to its thread forever: the thread, with its timer
 // slack, ends with the goroutine.
 func (s *threadSleeper) Attach() {
 	runtime.LockOSThread()

@@ -14,7 +14,7 @@ import (
 )
 
 // headerStamps returns what finds the stamps in messages of the topic, or nil if they have
-// none. It is an error if the definition does not tell.
+// none. A definition that does not say where the stamps are is an error.
 func (t *Topic) headerStamps() (*rosmsg.HeaderStamps, error) {
 	definition := t.Definition
 	if definition == "" {
@@ -49,7 +49,7 @@ var knownDefinitions = map[string]string{ //nolint:gochecknoglobals // a constan
 }
 
 // findStamps prepares setting the stamps in the messages of each topic. Topics whose
-// definition does not tell where they are keep theirs.
+// definition does not say where they are keep theirs.
 func (p *Plan) findStamps() {
 	for _, t := range p.Topics {
 		var err error

@@ -78,11 +78,11 @@ func (d *DamageLog) write(e *control.DamageError) {
 	case e.Lossless():
 		d.log.Warn("an index of the bag is damaged, its messages are played", damageFields(e)...)
 	case e.IsReadError():
-		d.log.Error("a part of the bag could not be read, playing on behind it", damageFields(e)...)
+		d.log.Error("a part of the bag could not be read, playing on after it", damageFields(e)...)
 	case errors.Is(e, rosbag.ErrLimit):
-		d.log.Error("a chunk is larger than --max-chunk allows, playing on behind it", damageFields(e)...)
+		d.log.Error("a chunk is larger than --max-chunk allows, playing on after it", damageFields(e)...)
 	default:
-		d.log.Error("bag is damaged, playing on behind it", damageFields(e)...)
+		d.log.Error("bag is damaged, playing on after it", damageFields(e)...)
 	}
 }
 

@@ -45,11 +45,11 @@ func TestDamageLog(t *testing.T) {
 		got = append(got, fmt.Sprint(e.Level, " ", e.Message, " ", e.ContextMap()["bag"], " ", e.ContextMap()["offset"], " ", e.ContextMap()["lost messages"]))
 	}
 	want := []string{
-		"error bag is damaged, playing on behind it x.bag 100 at most 3",
-		"error bag is damaged, playing on behind it y.bag 100 at most 3",
-		"error bag is damaged, playing on behind it x.bag 100 at most 5",
-		"error a part of the bag could not be read, playing on behind it x.bag 7 an unknown number",
-		"error a chunk is larger than --max-chunk allows, playing on behind it x.bag 9 an unknown number",
+		"error bag is damaged, playing on after it x.bag 100 at most 3",
+		"error bag is damaged, playing on after it y.bag 100 at most 3",
+		"error bag is damaged, playing on after it x.bag 100 at most 5",
+		"error a part of the bag could not be read, playing on after it x.bag 7 an unknown number",
+		"error a chunk is larger than --max-chunk allows, playing on after it x.bag 9 an unknown number",
 		"warn an index of the bag is damaged, its messages are played x.bag 200 <nil>",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -19,7 +19,7 @@ func Marks(bags []*Recording) []bagnote.Mark {
 	return all
 }
 
-// readMarks reads the marks of a bag. What is damaged is left out: play tells about it.
+// readMarks reads the marks of a bag. What is damaged is left out: play reports it.
 func readMarks(ctx context.Context, s rosbag.Source) ([]bagnote.Mark, error) {
 	marks, _, err := bagnote.ReadMarks(s, func(error) error { return ctx.Err() })
 	return marks, err

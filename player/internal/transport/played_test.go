@@ -43,7 +43,7 @@ func TestPlayed(t *testing.T) {
 		"ended behind the end":           {func(p *Transport) { p.End(); p.Finish(300 * ms) }, time.Hour, 100 * ms},
 		"more than a Duration can hold":  {func(p *Transport) { long(p, 3) }, 0, math.MaxInt64},
 		"as much as a Duration can hold": {func(p *Transport) { long(p, 2) }, 0, 2 * maxBag},
-		"for ever":                       {func(p *Transport) { long(p, 100) }, 0, math.MaxInt64},
+		"forever":                        {func(p *Transport) { long(p, 100) }, 0, math.MaxInt64},
 		"at another rate":                {func(p *Transport) { p.SetNext(900 * ms); p.SetRate(2, 200*ms) }, 300 * ms, 400 * ms},
 		"play that waits for a clock":    {func(p *Transport) { p.SetNext(500 * ms); p.Rebase(100 * ms) }, 300 * ms, 300 * ms},
 		"a message that had no room":     {func(p *Transport) { p.SetNext(500 * ms); p.RebaseTo(500*ms, 900*ms) }, 900 * ms, 500 * ms},

@@ -194,7 +194,7 @@ func (t *Transport) SetLoop(on bool, now time.Duration) Effects {
 func (t *Transport) SetMarks(from, to, now time.Duration) (Effects, error) {
 	from, to = max(from, 0), min(to, t.head.length)
 	if from >= to {
-		return Effects{}, fmt.Errorf("marks at %v and %v: the second has to be behind the first, and both in the %v that are played",
+		return Effects{}, fmt.Errorf("marks at %v and %v: the second has to be after the first, and both in the %v that are played",
 			from, to, t.head.length)
 	}
 	t.loop.From, t.loop.To = from, to

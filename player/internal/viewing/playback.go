@@ -38,7 +38,7 @@ func (p playback) State() live.PlaybackState {
 	return live.PlaybackState{Status: statusOf(&s), Time: s.BagTime, Speed: s.Rate}
 }
 
-// statusOf returns what viewers are told of a status.
+// statusOf returns what viewers receive of a status.
 func statusOf(s *control.Status) live.PlaybackStatus {
 	switch {
 	case s.Phase < control.PhasePlay:

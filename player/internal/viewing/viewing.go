@@ -1,9 +1,9 @@
 // Package viewing shows what is played to live viewers, with the times in the bags, and lets them
 // control play.
 //
-// The output of play tells a Viewing of each message and of each jump, under the lock of play. That
+// The output of play calls a Viewing for each message and for each jump, under the lock of play. That
 // costs one atomic load for each message on a topic that no viewer wants; otherwise the message is
-// copied once for all viewers. Two goroutines of the Viewing tell viewers the time while there are
+// copied once for all viewers. Two goroutines of the Viewing send viewers the time while there are
 // no messages, and read from the bags what was published last before a place. Play never waits for
 // them, nor for a viewer.
 package viewing
@@ -23,7 +23,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Options says what viewers are told of a playback.
+// Options says what viewers learn of a playback.
 type Options struct {
 	Name  string                                            // of the source, as viewers show it
 	Graph func(context.Context) (tcpros.SystemState, error) // asks the master; nil for no graph
@@ -84,7 +84,7 @@ func (v *Viewing) info() live.Info {
 	return live.Info{Name: v.options.Name, Session: v.session, Clock: true}
 }
 
-// Open is told which topics of a plan are published, before Begin.
+// Open sets which topics of a plan are published, before Begin.
 func (v *Viewing) Open(p *plan.Plan, topics []*plan.Topic) { v.plan, v.topics = p, topics }
 
 // Begin offers the topics of the playback that c controls, whose first message is at first, in the
@@ -134,7 +134,7 @@ func (v *Viewing) Jumped(to rosbag.Time) {
 	v.change()
 }
 
-// change tells those who wait on Playback.Changed that the state of playback has changed.
+// change wakes those who wait on Playback.Changed: the state of playback has changed.
 func (v *Viewing) change() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -142,10 +142,10 @@ func (v *Viewing) change() {
 	v.changed = make(chan struct{})
 }
 
-// timeInterval is the wall time between two times that viewers are told: the rate of screens.
+// timeInterval is the wall time between two times that viewers receive: the rate of screens.
 const timeInterval = time.Second / 60
 
-// Run tells viewers of the time and of changes, and reads what they see after a jump, from Begin until
+// Run sends viewers the time and changes, and reads what they see after a jump, from Begin until
 // ctx ends.
 func (v *Viewing) Run(ctx context.Context) {
 	c := v.control

@@ -4,7 +4,7 @@ package placeheap
 
 import "container/heap"
 
-// Heap is a heap that tells each entry its index in List, so that any entry can be removed. List[0]
+// Heap is a heap that sets in each entry its index in List, so that any entry can be removed. List[0]
 // is the entry that sorts before all others.
 type Heap[E any] struct {
 	List   []E

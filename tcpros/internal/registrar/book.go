@@ -207,7 +207,7 @@ func (b *book) compare(nodes map[rosapi.Key][]string, callerID string) (unreache
 
 // refreshOldest requests new lists of publishers for the refreshMost topics whose lists are the
 // oldest, among topics with an unreached publisher: that publisher may have restarted with another
-// address. Nodes that have crashed stay listed for ever, and may have had many topics: requesting
+// address. Nodes that have crashed stay listed forever, and may have had many topics: requesting
 // all lists would keep the master busy. Called with b.mu held.
 func (b *book) refreshOldest(waiting []*entry, now time.Time) {
 	if len(waiting) > refreshMost {

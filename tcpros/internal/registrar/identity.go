@@ -177,7 +177,7 @@ func (r *Registrar) setNameTaken(taken bool) {
 
 // registerService registers a service. The first registration replaces any other provider,
 // as in ROS: the last one wins. It does not register a service again that another node has
-// taken over: the two nodes would replace each other for ever.
+// taken over: the two nodes would replace each other forever.
 func (r *Registrar) registerService(ctx context.Context, e *entry) error {
 	if r.book.everRegistered(e) {
 		uri, err := r.Master.LookupService(ctx, e.key.Name)

@@ -42,7 +42,7 @@ func (e *CallError) Error() string {
 // Unwrap returns the cause.
 func (e *CallError) Unwrap() error { return e.Err }
 
-// Unreachable reports whether err means that the master gave no valid answer.
+// Unreachable reports whether err means that the master sent no valid reply.
 func Unreachable(ctx context.Context, err error) bool {
 	if err == nil {
 		return false

@@ -27,7 +27,7 @@ type HangWatch struct {
 	episode loglimit.Episode
 }
 
-// NewHangWatch returns a watch that logs calls without an answer for the time of after.
+// NewHangWatch returns a watch that logs calls without a reply for the time of after.
 func NewHangWatch(log *zap.Logger, after time.Duration) *HangWatch {
 	return &HangWatch{log: log, after: after, methods: map[string]time.Time{}}
 }
@@ -41,7 +41,7 @@ func (w *HangWatch) watch(ctx context.Context, hostport, method string) (end fun
 	})
 	return func(err error) {
 		timer.Stop()
-		// A call that ended without an answer does not end a hang.
+		// A call that ended without a reply does not end a hang.
 		if ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
 			w.answered(hostport, method)
 		}

@@ -54,7 +54,7 @@ func (m *Master) NodePublications(ctx context.Context, uri string) ([]TopicInfo,
 	return m.topics(ctx, uri, SlaveReply, "getPublications")
 }
 
-// topics makes a call whose answer is rows of topic and type.
+// topics makes a call whose reply is rows of topic and type.
 func (m *Master) topics(ctx context.Context, uri string, l xmlrpc.Limits, method string) ([]TopicInfo, error) {
 	v, err := m.Raw(ctx, uri, l, method)
 	if err != nil {

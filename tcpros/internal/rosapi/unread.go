@@ -20,7 +20,7 @@ import (
 type unreadReplies struct {
 	mu   sync.Mutex
 	now  map[string]string // by method and topic, for polled methods: description of the unread part of the last reply
-	last string            // the latest description; kept for ever
+	last string            // the latest description; kept forever
 }
 
 // polled are the methods that the node calls repeatedly: a later reply shows when all of it can be

@@ -61,7 +61,7 @@ func (e *Env) call(ctx context.Context, name string, t Type, request []byte) ([]
 	if err := conn.SetDeadline(time.Time{}); err != nil {
 		return nil, err
 	}
-	return awaitAnswer(conn)
+	return awaitReply(conn)
 }
 
 // greet exchanges headers.
@@ -91,17 +91,17 @@ func (e *Env) greet(conn net.Conn, name string, t Type) error {
 	return nil
 }
 
-// awaitAnswer reads the answer: without a timeout for the first byte, with a timeout for all other
+// awaitReply reads the reply: without a timeout for the first byte, with a timeout for all other
 // bytes.
-func awaitAnswer(conn net.Conn) ([]byte, error) {
+func awaitReply(conn net.Conn) ([]byte, error) {
 	var first [1]byte
 	if _, err := io.ReadFull(conn, first[:]); err != nil {
 		if errors.Is(err, io.EOF) {
-			err = fmt.Errorf("the service closed the connection without an answer: %w", err)
+			err = fmt.Errorf("the service closed the connection without a reply: %w", err)
 		}
 		return nil, err
 	}
-	return readAnswer(io.MultiReader(strings.NewReader(string(first[:])), &wire.StallReader{Conn: conn}), wire.DefaultMaxMessage)
+	return readReply(io.MultiReader(strings.NewReader(string(first[:])), &wire.StallReader{Conn: conn}), wire.DefaultMaxMessage)
 }
 
 func orAny(md5 string) string {

@@ -10,7 +10,7 @@ import (
 // ErrService matches every *Error.
 var ErrService = errors.New("refused by the service")
 
-// Error is the answer of a service that refused a call.
+// Error is the reply of a service that refused a call.
 type Error struct {
 	Service string
 	Text    string

@@ -33,11 +33,10 @@ type Type struct {
 	ResponseType string // empty means Type and "Response"
 }
 
-// Handler answers one call. request is the serialized request, answer the serialized
-// response, both without their length; an error is sent to the client as the service's
+// Handler answers one call. request and response are serialized, without their length; an error is sent to the client as the service's
 // refusal. Calls of several clients run concurrently, each in a goroutine of its own. ctx
 // ends a grace period after the service is closed.
-type Handler func(ctx context.Context, request []byte) (answer []byte, err error)
+type Handler func(ctx context.Context, request []byte) (response []byte, err error)
 
 // Env is the node as its services and calls see it. No field changes while the node lives.
 type Env struct {
@@ -234,7 +233,7 @@ func (s *Service) end(l *serviceLink) bool {
 // persistent.
 func (s *Service) serve(l *serviceLink, persistent bool) error {
 	for {
-		if persistent { // a persistent client may be idle for ever; keepalive detects a dead peer
+		if persistent { // a persistent client may be idle forever; keepalive detects a dead peer
 			if err := l.conn.SetDeadline(time.Time{}); err != nil {
 				return err
 			}
@@ -248,14 +247,14 @@ func (s *Service) serve(l *serviceLink, persistent bool) error {
 		if !s.begin(l) {
 			return wire.ErrClosed
 		}
-		answer, ok := s.answer(request)
+		reply, ok := s.reply(request)
 		if !ok {
 			return wire.ErrClosed
 		}
 		if err := l.conn.SetDeadline(time.Now().Add(wire.StallAfter)); err != nil {
 			return err
 		}
-		if _, err := l.conn.Write(answer); err != nil {
+		if _, err := l.conn.Write(reply); err != nil {
 			return err
 		}
 		if !s.end(l) || !persistent {
@@ -275,18 +274,18 @@ func (s *Service) request(conn net.Conn) ([]byte, error) {
 	return request, nil
 }
 
-// answer runs the handler. ok is false if the call was abandoned, so that no handler can block the
-// node's Close.
-func (s *Service) answer(request []byte) (answer []byte, ok bool) {
+// reply runs the handler and returns its serialized result. ok is false if the call was abandoned, so
+// that no handler can block the node's Close.
+func (s *Service) reply(request []byte) (reply []byte, ok bool) {
 	done := make(chan []byte, 1)
-	// owner: answer, until the call is abandoned; ends with the handler.
+	// owner: reply, until the call is abandoned; ends with the handler.
 	go func() {
 		body, err := s.handle(request)
-		done <- appendAnswer(body, err)
+		done <- appendReply(body, err)
 	}()
 	select {
-	case answer = <-done:
-		return answer, true
+	case reply = <-done:
+		return reply, true
 	case <-s.abandoned:
 		return nil, false
 	}

@@ -92,23 +92,23 @@ func TestServiceLinkLimit(t *testing.T) {
 }
 
 func FuzzServiceAnswer(f *testing.F) {
-	f.Add(appendAnswer([]byte("x"), nil))
-	f.Add(appendAnswer(nil, errors.New("not today")))
-	f.Add(append(appendAnswer(nil, nil), "rest"...))
+	f.Add(appendReply([]byte("x"), nil))
+	f.Add(appendReply(nil, errors.New("not today")))
+	f.Add(append(appendReply(nil, nil), "rest"...))
 	f.Add([]byte("\x01\xff\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		const limit = 1 << 20
 		r := bytes.NewReader(in)
-		body, err := readAnswer(r, limit)
+		body, err := readReply(r, limit)
 		used := in[:len(in)-r.Len()]
 		refusal := (*Error)(nil)
 		switch {
 		case errors.As(err, &refusal):
-			if out := appendAnswer(nil, errors.New(refusal.Text)); !bytes.HasPrefix(used[5:], out[5:]) || used[0] != 0 {
+			if out := appendReply(nil, errors.New(refusal.Text)); !bytes.HasPrefix(used[5:], out[5:]) || used[0] != 0 {
 				t.Fatalf("refusal %q of %q", refusal.Text, used)
 			}
 		case err == nil:
-			if out := appendAnswer(body, nil); !bytes.Equal(out, used) {
+			if out := appendReply(body, nil); !bytes.Equal(out, used) {
 				t.Fatalf("round trip of %q gave %q", used, out)
 			}
 		}

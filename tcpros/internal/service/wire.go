@@ -32,9 +32,9 @@ func readCall(conn net.Conn, limit int64, reserve func(bytes int64) error) ([]by
 	return wire.ReadBlock(&wire.StallReader{Conn: conn}, n, reserve)
 }
 
-// appendAnswer serializes the result of a handler: <u8 ok><u32 length>, then the response or
+// appendReply serializes the result of a handler: <u8 ok><u32 length>, then the response or
 // the text of the error.
-func appendAnswer(body []byte, err error) []byte {
+func appendReply(body []byte, err error) []byte {
 	if len(body) > wire.HardMaxMessage {
 		body, err = nil, &wire.TooLargeError{Bytes: int64(len(body)), Limit: wire.HardMaxMessage}
 	}
@@ -48,9 +48,9 @@ func appendAnswer(body []byte, err error) []byte {
 	return append(b, body...)
 }
 
-// readAnswer reads an answer as appendAnswer serializes it. A refusal is a *Error. It
-// reads no byte beyond the answer.
-func readAnswer(r io.Reader, limit int64) ([]byte, error) {
+// readReply reads a reply as appendReply serializes it. A refusal is a *Error. It
+// reads no byte beyond the reply.
+func readReply(r io.Reader, limit int64) ([]byte, error) {
 	var head [5]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func readAnswer(r io.Reader, limit int64) ([]byte, error) {
 	n := int64(binary.LittleEndian.Uint32(head[1:]))
 	switch {
 	case head[0] > 1:
-		return nil, fmt.Errorf("service answer starts with %d, neither 0 nor 1", head[0])
+		return nil, fmt.Errorf("service reply starts with %d, neither 0 nor 1", head[0])
 	case head[0] == 0:
 		limit = min(limit, maxErrorBytes)
 	}

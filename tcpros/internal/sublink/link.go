@@ -66,7 +66,7 @@ type link struct {
 
 	// Owned by the goroutine of an attempt, and between attempts by the connector.
 	backoff  backoff
-	address  string // TCPROS address in the last answer to RequestTopic
+	address  string // TCPROS address in the last reply to RequestTopic
 	failures int    // attempts in a row without a link
 }
 
@@ -80,7 +80,7 @@ func (l *link) failed(err error, lived time.Duration) (wait time.Duration) {
 		l.backoff.reset()
 	}
 	most := l.backoff.timing.Most
-	if noAnswer(err) {
+	if noReply(err) {
 		most = l.backoff.timing.Silent
 	}
 	wait = l.backoff.wait(most)
@@ -207,10 +207,10 @@ func (l *link) receive(ctx context.Context, title linkTitle, peer string, sink L
 	return max(lived, 1), err
 }
 
-// noAnswer reports whether err means that no answer came, or that none could come. Such an error
+// noReply reports whether err means that no reply came, or that none could come. Such an error
 // says nothing about the publisher. Nothing signals that a network is up again, so these attempts
 // are repeated sooner, which costs little: most of them wait for a timeout.
-func noAnswer(err error) bool {
+func noReply(err error) bool {
 	if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
 		return !dns.IsNotFound
 	}

@@ -254,7 +254,7 @@ func TestLengthBomb(t *testing.T) {
 	}
 }
 
-// endless returns whole small frames for ever.
+// endless returns whole small frames forever.
 type endless struct {
 	frames []byte
 	at     int

@@ -38,7 +38,7 @@ type Subscription struct {
 	topic     string // resolved
 
 	attempts sync.WaitGroup // goroutines of links
-	sessions atomic.Int32   // links that are up, or that wait for the answer of their publisher
+	sessions atomic.Int32   // links that are up, or that wait for the reply of their publisher
 	up       atomic.Int32
 
 	// Guarded by connector.mu.

@@ -28,11 +28,11 @@ const (
 // errNoSender says that a publisher does not know our UDPROS link any more.
 var errNoSender = errors.New("the publisher does not send to this link any more")
 
-// udpReply bounds the answer to a request that offers UDPROS: the answer contains the publisher's
+// udpReply bounds the reply to a request that offers UDPROS: the reply contains the publisher's
 // header, with the message definition.
 var udpReply = xmlrpc.Limits{BodyBytes: 2 << 20, Depth: 4, Values: 256}
 
-// udpSource is the publisher's answer to a request for UDPROS.
+// udpSource is the publisher's reply to a request for UDPROS.
 type udpSource struct {
 	hostport string
 	connID   uint32
@@ -118,7 +118,7 @@ func parseUDPSource(proto []any) (*udpSource, error) {
 	return &udpSource{net.JoinHostPort(host, strconv.Itoa(port)), uint32(int32(id)), h}, h.CheckPublisher()
 }
 
-// udpAllowed returns the addresses that a publisher may send from: those of the host in the answer,
+// udpAllowed returns the addresses that a publisher may send from: those of the host in the reply,
 // those of the slave API, and those of this machine, where the publisher may run.
 func (l *link) udpAllowed(ctx context.Context, src *udpSource) ([]netip.Addr, error) {
 	n := l.sub.connector.env
@@ -146,7 +146,7 @@ func (l *link) udpAllowed(ctx context.Context, src *udpSource) ([]netip.Addr, er
 	return all, nil
 }
 
-// receiveUDP runs one UDPROS session, from the publisher's answer to its end.
+// receiveUDP runs one UDPROS session, from the publisher's reply to its end.
 func (l *link) receiveUDP(ctx context.Context, conn *net.UDPConn, src *udpSource) (time.Duration, error) {
 	allowed, err := l.udpAllowed(ctx, src)
 	if err != nil {
@@ -223,9 +223,9 @@ func (l *link) watchSender(ctx context.Context) error {
 	}
 }
 
-// sendsTo reports whether a publisher's answer to getBusInfo lists our link.
-func (l *link) sendsTo(answer any) bool {
-	rows, _ := answer.([]any)
+// sendsTo reports whether a publisher's reply to getBusInfo lists our link.
+func (l *link) sendsTo(reply any) bool {
+	rows, _ := reply.([]any)
 	for i := range rows {
 		row, _ := rosapi.Arg[[]any](rows, i)
 		to, _ := rosapi.Arg[string](row, 1)

@@ -13,7 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
-// Errors of a network that is down are distinguished from answers of a machine.
+// Errors of a network that is down are distinguished from replies of a machine.
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 0)
@@ -42,7 +42,7 @@ func TestUnanswered(t *testing.T) {
 		"refused in text": {&wire.PeerError{Text: "no"}, false},
 		"not taken":       {errors.Join(errOpen), false},
 	} {
-		if got := noAnswer(tt.err); got != tt.want {
+		if got := noReply(tt.err); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -57,7 +57,7 @@ func TestStoreKilledWhileRead(t *testing.T) {
 		return err == nil && strings.Contains(string(text), "run_")
 	})
 	s.Kill()
-	player.Printed("a part of the bag could not be read, playing on behind it")
+	player.Printed("a part of the bag could not be read, playing on after it")
 	player.Signal(syscall.SIGINT)
 	commands["goplay"] = player
 	for name, p := range commands {

@@ -246,7 +246,7 @@ func TestTopicChanges(t *testing.T) {
 	if c, _ := v.Channel("/t"); c.SchemaName != "std_msgs/String" {
 		t.Errorf("the publisher that is back is offered as %+v", c)
 	}
-	// An ID means one channel for ever.
+	// An ID means one channel forever.
 	of := map[uint32]viewer.Channel{}
 	for _, e := range v.Events() {
 		for _, c := range e.Channels {

@@ -357,7 +357,7 @@ func TestSystemd(t *testing.T) {
 	}
 }
 
-// mended waits until as many bags of dead recorders are whole again.
+// mended waits until as many bags of crashed recorders are whole again.
 func (m *machine) mended(dir string, n int) {
 	m.t.Helper()
 	harness.Eventually(m.t, fmt.Sprintf("%d bags are mended", n), func() bool {

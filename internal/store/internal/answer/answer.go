@@ -14,14 +14,14 @@ import (
 )
 
 // Limits of what a server answers. A server may be broken, or in the hands of somebody else: its
-// answers must not fill the memory.
+// replies must not fill the memory.
 const (
 	maxErrorBytes  = 64 << 10 // of the body of an error; the rest is cut off
 	MaxAnswerBytes = 8 << 20  // of any other body but that of an object, such as a page of a list
 	MaxHeaderBytes = 64 << 10
 	maxHops        = 5      // redirects of one request
 	maxPages       = 10_000 // of a list, of mostly 1,000 objects each
-	maxSamePage    = 3      // answers in a row with the same page of a list: SDKs try that often
+	maxSamePage    = 3      // replies in a row with the same page of a list: SDKs try that often
 )
 
 // Transport is below every client of a store. It bounds what a server answers, whatever the
@@ -81,7 +81,7 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // endsEarly reports whether a response ends an upload to Google's store before its last part, whose
-// range names the size. The SDK would leave who sends the rest waiting for ever.
+// range names the size. The SDK would leave who sends the rest waiting forever.
 func endsEarly(req *http.Request, resp *http.Response) bool {
 	return strings.HasSuffix(req.Header.Get("Content-Range"), "/*") &&
 		resp.StatusCode < http.StatusMultipleChoices && resp.Header.Get("X-Http-Status-Code-Override") == ""
@@ -119,7 +119,7 @@ func checkRange(resp *http.Response, first, last int64) error {
 	case 3:
 		last = min(last, total-1)
 	default:
-		return place.BadAnswer("the server does not tell which bytes it sends")
+		return place.BadAnswer("the server does not report which bytes it sends")
 	}
 	if from != first || to != last {
 		return place.BadAnswer("the server sends the bytes %d to %d, %d to %d were requested", from, to, first, last)
@@ -130,17 +130,17 @@ func checkRange(resp *http.Response, first, last int64) error {
 	return nil
 }
 
-// Version tells the versions of an object apart, so that reads do not mix two of them.
+// Version distinguishes the versions of an object, so that reads do not mix two of them.
 type Version struct {
 	mu   sync.Mutex
-	size int64  // negative until a response tells it
+	size int64  // negative until a response has it
 	tag  string // the ETag, or the time of the last change if there is no strong ETag; empty until a response has one
 }
 
 // NewVersion returns the Version of an object of size bytes; a negative size is not known yet.
 func NewVersion(size int64) *Version { return &Version{size: size} }
 
-// Size returns the length of the object, negative until a response tells it.
+// Size returns the length of the object, negative until a response has it.
 func (v *Version) Size() int64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -174,7 +174,7 @@ type versionOf struct{}
 type pages struct {
 	all  int
 	url  string // of the page that was requested last
-	same int    // answers with that page
+	same int    // replies with that page
 }
 
 // pagesOf is the key of the *pages that are requested with a context.
@@ -217,7 +217,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 		return 0, errTooLong
 	}
 	if int64(len(p)) > b.left {
-		p = p[:b.left+1] // one more tells whether it goes on
+		p = p[:b.left+1] // one byte more shows whether the body goes on
 	}
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= int64(n); b.left < 0 {
@@ -226,16 +226,16 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-var errTooLong = place.BadAnswer("the answer of the server is longer than any that makes sense")
+var errTooLong = place.BadAnswer("the reply of the server is longer than any that makes sense")
 
-// Survive calls a driver. Drivers use fields of an answer without a look at whether the server has
+// Survive calls a driver. Drivers use fields of a reply without a look at whether the server has
 // sent them: that is an error of this call, and must not end a recording.
 func Survive(call func() error) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
 		case runtime.Error:
-			err = place.BadAnswer("the answer of the server is incomplete (%v)", p)
+			err = place.BadAnswer("the reply of the server is incomplete (%v)", p)
 		default:
 			panic(p)
 		}

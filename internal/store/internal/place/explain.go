@@ -18,7 +18,7 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// Error says what a store answered, about what, and what to do.
+// Error says what a store replied, about what, and what to do.
 type Error struct {
 	URL    string // of the bucket or object, without secrets
 	Reason string // as the store words it
@@ -172,7 +172,7 @@ var deniedAdvice = map[string]string{
 	"InvalidToken":          "the session token is wrong: check AWS_SESSION_TOKEN",
 	"RequestTimeTooSkewed":  "the clock of this machine is wrong: set it",
 	"AccessDenied":          advicePermission,
-	"Forbidden":             "the key or its secret is wrong, or " + advicePermission, // all that the response to a HEAD tells
+	"Forbidden":             "the key or its secret is wrong, or " + advicePermission, // the response to a HEAD has no more than the status
 }
 
 const adviceKey = "the store does not know this key: check AWS_ACCESS_KEY_ID, or the profile that it comes from, and the endpoint"

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// StallTimeout is how long a read waits for the next byte of an answer.
+// StallTimeout is how long a read waits for the next byte of a reply.
 const StallTimeout = 15 * time.Second
 
 // Errors of requests that this program ended, or a server did.
@@ -24,7 +24,7 @@ var (
 	ErrBrokenOff = errors.New("the connection broke off") // io.ErrUnexpectedEOF would mean that the object is truncated
 )
 
-// explainNetwork explains why a server gave no answer, or none that is HTTP. It leaves other errors as
+// explainNetwork explains why a server sent no reply, or none that is HTTP. It leaves other errors as
 // they are.
 func (l Place) explainNetwork(e *Error) {
 	var dns *net.DNSError
@@ -43,11 +43,11 @@ func (l Place) explainNetwork(e *Error) {
 	case errors.Is(e.Err, ErrStalled), errors.Is(e.Err, ErrBrokenOff): // the store is there, and may be unable to read this object
 		e.Advice = l.networkAdvice()
 	case errors.Is(e.Err, io.ErrUnexpectedEOF):
-		e.Reason, e.Advice = "the server breaks off in the middle of an answer", l.networkAdvice()
+		e.Reason, e.Advice = "the server breaks off in the middle of a reply", l.networkAdvice()
 	case timedOut(e.Err):
 		l.noAnswer(e, "the server does not answer in time")
 	case endsWithoutAnswer(e.Err):
-		l.noAnswer(e, "the server closes the connection without an answer")
+		l.noAnswer(e, "the server closes the connection without a reply")
 	case errors.Is(e.Err, http.ErrSchemeMismatch):
 		e.kind, e.Reason, e.Advice = ErrAnswer, "the server speaks HTTP without TLS", "write http:// in place of https://, or check the port"
 	case errors.As(e.Err, &record):
@@ -59,7 +59,7 @@ func (l Place) explainNetwork(e *Error) {
 	}
 }
 
-// noAnswer makes e the error of a server that gave no answer.
+// noAnswer makes e the error of a server that sent no reply.
 func (l Place) noAnswer(e *Error, reason string) {
 	e.kind, e.Reason, e.Advice = ErrUnreachable, reason, l.networkAdvice()
 }
@@ -82,7 +82,7 @@ func connectionReason(err *net.OpError) string {
 	var errno syscall.Errno
 	switch {
 	case err.Timeout():
-		cause = "no answer in time"
+		cause = "no reply in time"
 	case errors.As(err, &errno):
 		cause = errno.Error()
 	}
@@ -100,13 +100,13 @@ func connectionReason(err *net.OpError) string {
 	return "the connection to " + peer + " broke off: " + cause
 }
 
-// timedOut reports whether a time limit has passed: of a request, of an answer or of a handshake.
+// timedOut reports whether a time limit has passed: of a request, of a reply or of a handshake.
 func timedOut(err error) bool {
 	var limit net.Error
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &limit) && limit.Timeout()
 }
 
-// endsWithoutAnswer reports whether the server has closed a connection in place of an answer. An
+// endsWithoutAnswer reports whether the server has closed a connection in place of a reply. An
 // io.EOF that is not of a request is the end of something else.
 func endsWithoutAnswer(err error) bool {
 	var request *url.Error

@@ -93,7 +93,7 @@ func (l Place) endpoint() (name, address string) {
 }
 
 // checkEndpoint returns an error if the address of a store of S3 cannot be one. The SDK would notice at
-// the first request only. The address is not told: that of a variable may hold a password.
+// the first request only. The error does not contain the address: that of a variable may hold a password.
 func (l Place) checkEndpoint() error {
 	name, address := l.endpoint()
 	u, err := url.Parse(address)

@@ -323,7 +323,7 @@ func (p *multipartUpload) sendPart(ctx context.Context, n int, data []byte) erro
 		return err
 	}
 	if out.ETag == nil || p.checksums && out.ChecksumCRC32 == nil {
-		return place.BadAnswer("the server accepts a part of an upload, but does not tell its checksum")
+		return place.BadAnswer("the server accepts a part of an upload, but does not report its checksum")
 	}
 	p.done[n] = types.CompletedPart{PartNumber: number, ETag: out.ETag}
 	if p.checksums {
