@@ -21,21 +21,6 @@ import (
 // turnOf returns the turn of a large message.
 func turnOf(f tcpros.LargeFrame) *memory.Turn { return &f.(*intake.LargeFrame).Turn }
 
-// bytesInUse returns how much of the buffer is used, and how much of that for latched
-// messages.
-func bytesInUse(p *intake.Intake) (all, forLatched int64) {
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	return p.Pool.Held - p.Pool.Idle, p.Pool.Latched
-}
-
-// bytesLeft returns how much of the buffer is neither used nor promised.
-func bytesLeft(p *intake.Intake) int64 {
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	return p.Pool.Budget - (p.Pool.Held - p.Pool.Idle)
-}
-
 // accountOf returns the account of the topic of a link.
 func accountOf(p *pipeline, l *intake.Link) control.TopicSummary {
 	all := accountsNow(p)

@@ -84,9 +84,7 @@ func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
 		}
 		p.tick(now.Add(5 * time.Second))
 	}
-	p.Mu.Lock()
-	bytes := p.Pool.Latched
-	p.Mu.Unlock()
+	bytes := p.usage().Latched
 	if _, n := heldByConnections(p); n > account.KeptLatched+1 || bytes > 16<<10 {
 		t.Errorf("%d connections, %d bytes of latched messages; want those of about %d", n, bytes, account.KeptLatched)
 	}

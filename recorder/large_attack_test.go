@@ -54,11 +54,7 @@ func TestProvenPublisherThatStops(t *testing.T) {
 		p := testPipeline(t, Options{BufferBytes: 16 << 20, Overflow: overflow}, nil)
 		liar, image := open(t, p, "/liar", "/p"), open(t, p, "/image", "/p")
 		testlink.SendLarge(liar, testlink.Frame(1, 0, size))
-		testlink.WaitFor(t, func() bool {
-			p.Mu.Lock()
-			defer p.Mu.Unlock()
-			return p.Pool.Idle > size
-		})
+		testlink.WaitFor(t, func() bool { return p.usage().Idle > size })
 		f := testlink.BeginLarge(t, liar, size, 200_000)
 		goesThrough(t, p, func() { offer(image, testlink.Frame(2, 0, 6<<20)) })
 		if got := accountOf(p, image).Messages; got != 1 {

@@ -70,13 +70,13 @@ func TestAnnouncedLatchedBytes(t *testing.T) {
 		p := testPipeline(t, Options{BufferBytes: 16 << 20, Overflow: overflow}, nil)
 		l := openLatched(t, p, "/map", "/p")
 		f := testlink.BeginLarge(t, l, 4<<20, 200_000)
-		if used, forLatched := bytesInUse(p.Intake); used > 2<<20 || forLatched != 0 {
-			t.Errorf("%d bytes in use, %d for latched messages, of 200 kB that came", used, forLatched)
+		if u := p.usage(); u.Held-u.Idle > 2<<20 || u.Latched != 0 {
+			t.Errorf("%d bytes in use, %d for latched messages, of 200 kB that came", u.Held-u.Idle, u.Latched)
 		}
 		f.Abort()
 		testlink.SendLarge(l, testlink.Frame(1, 0, 2<<20))
-		if _, forLatched := bytesInUse(p.Intake); forLatched < 2<<20 {
-			t.Errorf("%d bytes for latched messages: it was not remembered", forLatched)
+		if n := p.usage().Latched; n < 2<<20 {
+			t.Errorf("%d bytes for latched messages: it was not remembered", n)
 		}
 		if err := p.close(); err != nil {
 			t.Fatal(err)

@@ -244,11 +244,9 @@ func TestSnapshotStaysInMemory(t *testing.T) {
 		if n%100 == 0 {
 			p.tick(time.Now())
 		}
-		p.Mu.Lock()
-		if held := p.Pool.Held; held > buffer {
+		if held := p.usage().Held; held > buffer {
 			t.Fatalf("%d bytes held", held)
 		}
-		p.Mu.Unlock()
 	}
 	if n := logged.FilterMessageSnippet("memory does not hold").Len(); n != 1 {
 		t.Errorf("said %d times that memory is short", n)

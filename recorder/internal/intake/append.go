@@ -109,7 +109,7 @@ func (in *Intake) submit(c *memory.Chunk) {
 func (in *Intake) took(t *account.Topic, messages, bytes uint64) {
 	t.Add(account.Tally{Messages: messages, Bytes: bytes})
 	if t.AtLimit() {
-		in.Room.Broadcast() // links of t need not wait any more
+		in.room.Broadcast() // links of t need not wait any more
 		signal(in.limited)
 	}
 }
@@ -120,7 +120,7 @@ func (in *Intake) waitForChunk(t *account.Topic) bool {
 	var w *account.Wait
 	for in.Filling.Open == nil && in.accepts(t) { // another link may open one while we wait
 		// Beyond a minimum, the memory that is left is for a large message that waits.
-		if !in.Pool.LargeFirst() && in.OpenChunk() {
+		if !in.Pool.LargeFirst() && in.openChunk() {
 			break
 		}
 		if !in.Pool.Blocks {
@@ -134,8 +134,8 @@ func (in *Intake) waitForChunk(t *account.Topic) bool {
 	return in.Filling.Open != nil && in.accepts(t)
 }
 
-// OpenChunk opens a chunk if none is open. It returns false if there is no room. mu is held.
-func (in *Intake) OpenChunk() bool {
+// openChunk opens a chunk if none is open. It returns false if there is no room. mu is held.
+func (in *Intake) openChunk() bool {
 	if in.Filling.Open == nil {
 		c := in.Pool.Open()
 		if c == nil {
@@ -162,7 +162,7 @@ func (in *Intake) wait(t *account.Topic, w *account.Wait) *account.Wait {
 	if w == nil {
 		w = t.BeginWait(time.Now())
 	}
-	in.Room.Wait()
+	in.room.Wait()
 	return w
 }
 

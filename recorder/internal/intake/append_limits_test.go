@@ -109,7 +109,7 @@ func TestWhenAChunkIsSealed(t *testing.T) {
 		}
 	}
 	in := bareIntake(-1, 100)
-	in.OpenChunk()
+	in.openChunk()
 	if in.sealOpen(); in.Filling.Open == nil {
 		t.Error("a chunk without messages is sealed")
 	}

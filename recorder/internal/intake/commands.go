@@ -29,7 +29,7 @@ func (in *Intake) hasEnough(t *account.Topic) bool { return in.Mode.Full || t.At
 // enter changes the state. Links that wait for room have to look again. mu is held.
 func (in *Intake) enter(s control.State) {
 	in.Mode.State = s
-	in.Room.Broadcast()
+	in.room.Broadcast()
 	in.cfg.OnChange()
 }
 

@@ -56,7 +56,7 @@ func (d Files) End() {
 	in.Mu.Lock()
 	in.Mode.Ended = true
 	in.Mu.Unlock()
-	in.Room.Broadcast()
+	in.room.Broadcast()
 }
 
 // Lose counts the messages of a chunk that will not be written.

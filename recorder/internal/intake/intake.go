@@ -34,7 +34,7 @@ type Intake struct {
 	queue *queue.FIFO[command.Item] // to the sink, in file order
 
 	Mu       sync.Mutex
-	Room     sync.Cond // links that wait for room are woken: memory came back, or the wait is over
+	room     sync.Cond // links that wait for room are woken: memory came back, or the wait is over
 	Pool     *memory.Memory
 	Latched  latch.Store
 	Ring     *ring.Ring // nil without snapshots
@@ -80,11 +80,11 @@ func New(o Config) *Intake {
 		filled:        make(chan struct{}, 1),
 		verifications: make(chan struct{}, 1),
 	}
-	in.Room.L = &in.Mu
+	in.room.L = &in.Mu
 	if in.Mode.State != control.StateStopped {
 		in.Mode.Begun = o.Sim.Steady(time.Now())
 	}
-	o.Memory.Twice, o.Memory.Freed = o.Encoder.Compresses(), in.Room.Broadcast
+	o.Memory.Twice, o.Memory.Freed = o.Encoder.Compresses(), in.room.Broadcast
 	in.Pool = memory.New(o.Memory)
 	in.Latched = latch.New(in.Pool, o.NoRepeat)
 	if o.Ring != nil {

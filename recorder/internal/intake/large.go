@@ -9,7 +9,7 @@ import (
 // awaitChunk waits until a large message may be received and returns its chunk; nil if the topic is no longer
 // recorded. mu is held.
 func (f *LargeFrame) awaitChunk(size, first int) *memory.Chunk {
-	in := f.link.In
+	in := f.link.in
 	in.sealOpen() // so that the memory of the open chunk comes back
 	defer f.endWait()
 	if f.startWait(); !f.awaitLease() {
@@ -53,7 +53,7 @@ func (f *LargeFrame) endWait() {
 
 // awaitLease waits until a message has a lease. It returns false if the topic is no longer recorded. mu is held.
 func (f *LargeFrame) awaitLease() bool {
-	in, t := f.link.In, f.link.Connection.Topic
+	in, t := f.link.in, f.link.Connection.Topic
 	in.Pool.Turns.Enqueue(&f.Turn)
 	defer in.Pool.Turns.Dequeue(&f.Turn)
 	for in.accepts(t) {
@@ -68,7 +68,7 @@ func (f *LargeFrame) awaitLease() bool {
 // awaitMemory waits until a large message with a lease may take more bytes. Shared chunks take no more than their
 // minimum meanwhile. It returns false if the topic is no longer recorded. mu is held.
 func (f *LargeFrame) awaitMemory(more int64) bool {
-	in, t := f.link.In, f.link.Connection.Topic
+	in, t := f.link.in, f.link.Connection.Topic
 	for {
 		free := in.Pool.Turns.Beside(&f.Turn, more)
 		if in.Pool.MakeRoom(free, memory.ForLarge) {
@@ -90,7 +90,7 @@ func (f *LargeFrame) awaitMemory(more int64) bool {
 
 // hasLease reports whether a message has a lease, or gets one without a wait. mu is held.
 func (f *LargeFrame) hasLease() bool {
-	in := f.link.In
+	in := f.link.in
 	if f.Turn.Granted {
 		return true
 	}

@@ -14,7 +14,7 @@ import (
 
 // largeOf is a large message of a link of its own, which needs so many bytes.
 func largeOf(in *Intake, need int64) *LargeFrame {
-	l := &Link{In: in, Connection: &account.Connection{Topic: new(account.Topic)}}
+	l := &Link{in: in, Connection: &account.Connection{Topic: new(account.Topic)}}
 	l.frame = LargeFrame{link: l, blocks: true, Turn: memory.Turn{Need: need}}
 	return &l.frame
 }
@@ -110,7 +110,7 @@ func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 	}
 	in.Mu.Lock()
 	in.Pool.Held = 0
-	in.Room.Broadcast()
+	in.room.Broadcast()
 	in.Mu.Unlock()
 	if !<-took {
 		t.Error("no memory, though all came back")
@@ -146,7 +146,7 @@ func TestChunkWithoutMessagesMakesRoom(t *testing.T) {
 		f := largeOf(in, 50_000)
 		in.Mu.Lock()
 		defer in.Mu.Unlock()
-		if !in.OpenChunk() || !f.awaitLease() {
+		if !in.openChunk() || !f.awaitLease() {
 			t.Fatal("no chunk, or no lease")
 		}
 		in.Filling.Open.Builder.AppendRun(testlink.Connection(), rosbag.Time{}, nil, 0)

@@ -19,9 +19,9 @@ import (
 
 // Link receives the messages of one publisher. It implements tcpros.LinkSink.
 type Link struct {
-	In         *Intake
+	in         *Intake
 	Connection *account.Connection
-	Publisher  *loss.Publisher
+	publisher  *loss.Publisher
 	seq        *loss.Sequence // nil if the messages have no numbers
 	frame      LargeFrame     // the large message that is under way
 	watched    watchedFrame
@@ -32,7 +32,7 @@ func (l *Link) Frames(run []byte, count int, received time.Time) {
 	if l.seq != nil {
 		l.countMissed(l.seq.Run(run, count))
 	}
-	l.In.append(l.Connection, run, count, received)
+	l.in.append(l.Connection, run, count, received)
 }
 
 // largeOverhead is room for the records around a large frame in its chunk: its
@@ -64,7 +64,7 @@ func (l *Link) Large(frameBytes int) tcpros.LargeFrame {
 // nothing is copied, and no other topic waits. Bytes count for the buffer as they arrive, not when they are
 // announced: a false announcement costs nothing.
 func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
-	in, c := l.In, l.Connection
+	in, c := l.in, l.Connection
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	announced := time.Now()
@@ -117,7 +117,7 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 
 // begin starts the message in its chunk. Mu of the intake is held.
 func (f *LargeFrame) begin() {
-	in, c := f.link.In, f.link.Connection
+	in, c := f.link.in, f.link.Connection
 	// Without records the chunk gets the connection record. A message may be given up, so each chunk has the
 	// record until an earlier chunk of the file has it for certain. Where the record is less than a percent of
 	// the message, each chunk has it, and may go into whatever file is written when the message is complete.
@@ -132,11 +132,11 @@ func (f *LargeFrame) begin() {
 
 // Closed implements tcpros.LinkSink. The node has logged why.
 func (l *Link) Closed(err error) {
-	l.In.Mu.Lock()
-	defer l.In.Mu.Unlock()
+	l.in.Mu.Lock()
+	defer l.in.Mu.Unlock()
 	l.Connection.Links--
 	l.Connection.Topic.Linked--
-	l.Publisher.End(err, time.Now())
+	l.publisher.End(err, time.Now())
 	switch {
 	case errors.Is(err, tcpros.ErrTooLarge):
 		l.Connection.Topic.Drop(control.DropOversize, 1)
@@ -147,9 +147,9 @@ func (l *Link) Closed(err error) {
 
 // Lost implements tcpros.LostSink: UDPROS has lost messages.
 func (l *Link) Lost(messages int) {
-	l.In.Mu.Lock()
+	l.in.Mu.Lock()
 	l.Connection.Topic.Drop(control.DropUDP, uint64(messages))
-	l.In.Mu.Unlock()
+	l.in.Mu.Unlock()
 }
 
 // LargeFrame is a message on its way into a chunk of its own.
@@ -169,7 +169,7 @@ func (f *LargeFrame) Room(n int) []byte {
 		f.Turn.Arrived.Store(int64(f.Turn.Chunk.Builder.Len()))
 		n = min(n, memory.LeasePiece)
 	}
-	if next := f.link.In.Pool.Weight(f.Turn.Chunk.Builder.NextCap()); next > f.Turn.Chunk.Counted && !f.grow(next) {
+	if next := f.link.in.Pool.Weight(f.Turn.Chunk.Builder.NextCap()); next > f.Turn.Chunk.Counted && !f.grow(next) {
 		return nil
 	}
 	return f.Turn.Chunk.Builder.Room(n)
@@ -177,7 +177,7 @@ func (f *LargeFrame) Room(n int) []byte {
 
 // grow makes the message count so many bytes, or gives it up.
 func (f *LargeFrame) grow(count int64) bool {
-	in, t := f.link.In, f.link.Connection.Topic
+	in, t := f.link.in, f.link.Connection.Topic
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	grown := f.blocks && in.accepts(t) && f.awaitGrowth(count-f.Turn.Chunk.Counted)
@@ -199,14 +199,14 @@ func (f *LargeFrame) grow(count int64) bool {
 
 // giveUp takes the message out of its chunk and gives the chunk back. Mu of the intake is held.
 func (f *LargeFrame) giveUp() {
-	in := f.link.In
+	in := f.link.in
 	f.Turn.Chunk.Builder.AbortMessage()
 	in.Pool.Put(f.detachChunk())
 }
 
 // Commit implements tcpros.LargeFrame.
 func (f *LargeFrame) Commit(received time.Time) {
-	in, c := f.link.In, f.link.Connection
+	in, c := f.link.in, f.link.Connection
 	latest := f.latest()
 	in.Mu.Lock() // also guards in.Filling.Records, which the builder shares
 	defer in.Mu.Unlock()
@@ -217,7 +217,7 @@ func (f *LargeFrame) Commit(received time.Time) {
 		in.Latched.Keep(&c.Source, latest)
 	}
 	stored := !f.relies || c.HasRecord(in.Rotation.Part())
-	if !stored && in.accepts(c.Topic) && in.OpenChunk() {
+	if !stored && in.accepts(c.Topic) && in.openChunk() {
 		// The record that it relied on is in an earlier file. A chunk without messages may
 		// never be written: the next large message brings the record, too.
 		in.Filling.Open.Builder.AppendRun(c.Conn, rosbag.Time{}, nil, 0)
@@ -228,7 +228,7 @@ func (f *LargeFrame) Commit(received time.Time) {
 
 // latest returns a copy of the frame of a latching publisher; nil if there is no memory for a copy.
 func (f *LargeFrame) latest() []byte {
-	in, c := f.link.In, f.link.Connection
+	in, c := f.link.in, f.link.Connection
 	if !c.Latching {
 		return nil
 	}
@@ -246,7 +246,7 @@ func (f *LargeFrame) detachChunk() *memory.Chunk {
 	c := f.Turn.Chunk
 	f.Turn.Chunk = nil // the link must not keep a buffer that is let go
 	if f.blocks {
-		f.link.In.Pool.Turns.End(&f.Turn)
+		f.link.in.Pool.Turns.End(&f.Turn)
 	}
 	return c
 }
@@ -286,7 +286,7 @@ func (in *Intake) countUnwanted(c *account.Connection) {
 
 // Abort implements tcpros.LargeFrame: the link ended within the message.
 func (f *LargeFrame) Abort() {
-	in := f.link.In
+	in := f.link.in
 	in.Mu.Lock()
 	f.giveUp()
 	in.Mu.Unlock()
@@ -330,10 +330,10 @@ func (l *Link) countMissed(n int) {
 	if n == 0 {
 		return
 	}
-	in := l.In
+	in := l.in
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	if l.Publisher.AddMissed(n, in.accepts(l.Connection.Topic)) {
+	if l.publisher.AddMissed(n, in.accepts(l.Connection.Topic)) {
 		signal(in.verifications)
 	}
 }

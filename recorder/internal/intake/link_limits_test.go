@@ -13,7 +13,7 @@ import (
 
 // bareLink is a link of an intake without a file, whose connection record takes so many bytes.
 func bareLink(in *Intake, recordBytes int) *Link {
-	return &Link{In: in, Connection: &account.Connection{Source: latch.Source{Conn: testlink.Connection(), Bytes: recordBytes}, Topic: new(account.Topic)}}
+	return &Link{in: in, Connection: &account.Connection{Source: latch.Source{Conn: testlink.Connection(), Bytes: recordBytes}, Topic: new(account.Topic)}}
 }
 
 // TestLargestMessage: one that fits the whole buffer with its connection record and what is

@@ -58,7 +58,7 @@ func TestLargeMessagesHaveNumbers(t *testing.T) {
 		}
 		m.Commit(time.Now())
 	}
-	missed := func() uint64 { return l.Publisher.Summary(time.Now()).Missed }
+	missed := func() uint64 { return l.publisher.Summary(time.Now()).Missed }
 	for seq := range uint32(5) {
 		large(seq, false)
 	}

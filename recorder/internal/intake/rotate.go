@@ -16,7 +16,7 @@ func (in *Intake) checkSize(now time.Time) {
 		in.nextFile(now)
 	case !in.Mode.Full:
 		in.Mode.Full = true
-		in.Room.Broadcast()
+		in.room.Broadcast()
 		in.filled <- struct{}{} // never blocks: this is the only token
 	}
 }

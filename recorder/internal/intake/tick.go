@@ -25,7 +25,7 @@ func (in *Intake) Tick(now time.Time) {
 		in.warnAt = now
 		told.Drops = in.Account.NewDrops(now)
 		told.Publishers = in.Account.PublisherNews(now)
-		in.ReleaseGone(now)
+		in.releaseGone(now)
 	}
 	in.Mu.Unlock()
 	told.Log(in.cfg.Log)
@@ -40,7 +40,7 @@ func (in *Intake) Close() {
 	in.Enqueue(&command.Command{Kind: command.Report})
 	last := news.News{Latched: in.Latched.TakeShortage()}
 	in.Mu.Unlock()
-	in.Room.Broadcast()
+	in.room.Broadcast()
 	last.Log(in.cfg.Log)
 	in.cfg.Encoder.Close()
 	in.queue.Close()
@@ -54,12 +54,12 @@ func (in *Intake) Abandon() {
 		in.Account.Abandon()
 	}
 	in.Mu.Unlock()
-	in.Room.Broadcast()
+	in.room.Broadcast()
 }
 
-// ReleaseGone releases the oldest latched messages, connections and accounts of publishers that are gone. mu is
+// releaseGone releases the oldest latched messages, connections and accounts of publishers that are gone. mu is
 // held.
-func (in *Intake) ReleaseGone(now time.Time) {
+func (in *Intake) releaseGone(now time.Time) {
 	needed := in.needed
 	if in.Ring.Writing() { // the file of a snapshot has connections, too
 		needed = nil
