@@ -65,7 +65,7 @@ func TestJitterCostsNothing(t *testing.T) {
 	s := SamplerOf([]Limit{{Topics: "/a", MaxRate: 10}}, "/a")
 	start := time.Now()
 	for i := range 100 {
-		at := time.Duration(i)*100*time.Millisecond + []time.Duration{0, 5, -5}[i%3]*time.Millisecond
+		at := time.Duration(100*i+[]int{0, 5, -5}[i%3]) * time.Millisecond
 		if !s.Keep(start.Add(at)) {
 			t.Errorf("message %d, at %v, is left out", i, at)
 		}
