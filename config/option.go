@@ -31,7 +31,7 @@ type Option struct {
 type Group struct {
 	Title   string // empty means no heading; several groups with one title make one
 	Options []Option
-	Rules   func() []Rule // conditions between values; called after all values are stored; nil means none
+	Rules   func() []Rule // conditions between values; called after all values are stored and completed (Program.Complete); nil means none
 }
 
 // option is a declared option with its other names and its values.

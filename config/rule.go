@@ -62,7 +62,8 @@ func (o *option) errorAbout(value, reason string) error {
 }
 
 // unmet returns an error about the options of a rule that were set. An option that was set elsewhere than on the
-// command line is named first: the user does not see it there.
+// command line is named first: the user does not see it there. On the command line, a reason that names the option
+// stands alone.
 func unmet(set []*option, reason string, all []*option) error {
 	if len(set) == 0 {
 		return &placedError{0, fileName(all) + reason}
@@ -78,11 +79,24 @@ func unmet(set []*option, reason string, all []*option) error {
 	if len(others) > 0 {
 		reason += " (" + strings.Join(others, "; ") + ")"
 	}
+	if first.origin.place == onCommandLine && first.namedIn(reason) {
+		return &placedError{0, reason}
+	}
 	value := ""
 	if first.Value.kind == one {
 		value = first.values[0].text
 	}
 	return first.errorAt(0, value, reason)
+}
+
+// namedIn reports whether a reason names the option, as on a command line.
+func (o *option) namedIn(reason string) bool {
+	for _, rest := range strings.Split(reason, "--"+o.Name)[1:] {
+		if strings.TrimLeft(rest, "abcdefghijklmnopqrstuvwxyz0123456789-") == rest {
+			return true // this is the whole name
+		}
+	}
+	return false
 }
 
 // fileName returns the name of the configuration file and a colon; empty without a file.

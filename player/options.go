@@ -193,17 +193,10 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// The limits of a rate. At the lowest a second in the bags takes twelve days, at the highest
-// a year takes 32 ms.
-const (
-	minRate = 1e-6
-	maxRate = 1e9
-)
-
 // checkRate returns an *OptionError for an invalid rate.
 func checkRate(rate float64) error {
-	if !(rate >= minRate && rate <= maxRate) { // also NaN
-		return &control.OptionError{Option: "Rate", Reason: fmt.Sprintf("must be between %g and %g", minRate, maxRate)}
+	if !(rate >= control.MinRate && rate <= control.MaxRate) { // also NaN
+		return &control.OptionError{Option: "Rate", Reason: fmt.Sprintf("must be between %g and %g", control.MinRate, control.MaxRate)}
 	}
 	return nil
 }

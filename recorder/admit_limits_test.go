@@ -29,15 +29,15 @@ func TestLargeMessageLeavesRoomForLightTopics(t *testing.T) {
 		}
 		flushOpen(p)
 	}
-	d.turn(math.MaxInt64 / 2)
+	d.turn(t, math.MaxInt64 / 2)
 	closePipeline(t, p)
-	if n := lost(imu); n != 0 {
+	if n := lost(p, imu); n != 0 {
 		t.Errorf("the IMU lost %d of 200 messages to one large message of another topic", n)
 	}
-	if n := accountOf(second).Dropped[control.DropBufferFull]; n != 1 {
+	if n := accountOf(p, second).Dropped[control.DropBufferFull.String()]; n != 1 {
 		t.Errorf("the large message was dropped %d times, want once: it takes the last room of the buffer", n)
 	}
-	if n := lost(first); n != 0 {
+	if n := lost(p, first); n != 0 {
 		t.Errorf("a message that fits was dropped")
 	}
 }

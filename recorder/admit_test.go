@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,9 +16,12 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// slowDisk takes as many bytes as the test gives it. The pipeline's lock guards it.
+// slowDisk takes as many bytes as the test gives it.
 type slowDisk struct {
-	pipe    *pipeline
+	pipe *pipeline
+
+	mu      sync.Mutex // guards the fields below
+	given   sync.Cond  // wakes a write that waits for credit
 	credit  int64
 	waiting bool // a write waits for credit since the last turn
 }
@@ -25,6 +29,7 @@ type slowDisk struct {
 // newSlowDisk returns a pipeline that writes to one.
 func newSlowDisk(t testing.TB, o Options) *slowDisk {
 	d := new(slowDisk)
+	d.given.L = &d.mu
 	d.pipe = testPipeline(t, o, func(f disk.Handle) disk.Handle { return slowFile{f, d} })
 	return d
 }
@@ -37,33 +42,36 @@ type slowFile struct {
 
 func (f slowFile) WriteAt(b []byte, off int64) (int, error) {
 	d := f.disk
-	p := d.pipe
-	p.Mu.Lock()
+	d.mu.Lock()
 	for d.credit < int64(len(b)) {
 		d.waiting = true
-		p.Room.Broadcast()
-		p.Room.Wait()
+		d.given.Wait()
 	}
 	d.credit -= int64(len(b))
-	p.Mu.Unlock()
+	d.mu.Unlock()
 	return f.Handle.WriteAt(b, off)
 }
 
 // turn lets the disk take n bytes and waits until it has. A disk that had nothing to do
 // does not make up for it later.
-func (d *slowDisk) turn(n int64) {
-	p := d.pipe
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
+func (d *slowDisk) turn(t *testing.T, n int64) {
+	t.Helper()
+	d.mu.Lock()
 	if !d.waiting {
 		d.credit = 0
 	}
 	d.credit += n
 	d.waiting = false
-	p.Room.Broadcast()
-	for !d.waiting && p.Pool.Waiting > 0 {
-		p.Room.Wait()
-	}
+	d.mu.Unlock()
+	d.given.Broadcast()
+	testlink.WaitFor(t, func() bool { return d.full() || d.pipe.written() })
+}
+
+// full reports whether a write waits for credit.
+func (d *slowDisk) full() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.waiting
 }
 
 // flow is one publisher of a flow.
@@ -180,9 +188,9 @@ func TestOverload(t *testing.T) {
 				if turn%200 == 0 {
 					p.tick(time.Now().Add(time.Minute)) // the open chunk is old
 				}
-				d.turn(perTurn)
+				d.turn(t, perTurn)
 			}
-			d.turn(math.MaxInt64 / 2)
+			d.turn(t, math.MaxInt64/2)
 			if err := p.close(); err != nil {
 				t.Fatal(err)
 			}
@@ -280,7 +288,7 @@ func FuzzOverload(f *testing.F) {
 				cutOff(links[l], 600*size, &sent[l])
 			case 7:
 				doCommand(t, p, size)
-				d.turn(int64(300 * size))
+				d.turn(t, int64(300*size))
 			}
 			p.Mu.Lock()
 			if over := p.Pool.Held - p.Pool.Budget; over > p.Pool.Weight(p.Pool.Grown) { // a chunk is counted as it grew when it is sealed
@@ -288,7 +296,7 @@ func FuzzOverload(f *testing.F) {
 			}
 			p.Mu.Unlock()
 		}
-		d.turn(math.MaxInt64 / 2)
+		d.turn(t, math.MaxInt64/2)
 		if err := p.close(); err != nil {
 			t.Fatal(err)
 		}
@@ -366,7 +374,7 @@ func TestFullBufferOfNoUse(t *testing.T) {
 	if topic.Dropped != before {
 		t.Errorf("dropped %v, before %v", topic.Dropped, before)
 	}
-	d.turn(math.MaxInt64 / 2)
+	d.turn(t, math.MaxInt64/2)
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -380,7 +388,7 @@ func TestRingMakesRoom(t *testing.T) {
 	l := open(t, p, "/t", "/p")
 	for range 20 {
 		offer(l, testlink.Frame(0, 0, 4_500_000))
-		d.turn(math.MaxInt64 / 2)
+		d.turn(t, math.MaxInt64/2)
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
@@ -390,20 +398,41 @@ func TestRingMakesRoom(t *testing.T) {
 	}
 }
 
+// openRecordChunk opens a chunk that has nothing but the record of a large message: the message began in the file
+// before.
+func openRecordChunk(t *testing.T, p *pipeline) {
+	t.Helper()
+	info, _ := longRecordInfo()
+	l, err := p.Links().OpenLink(p.Links().AddTopicOf(info.Topic, info.Topic, time.Time{}), info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	offer(l, testlink.Frame(1, 0, 200_000)) // brings the record into the file
+	rest := testlink.Frame(1, 1, 200_000)
+	f := l.Large(len(rest))
+	rotate(t, p)
+	if f == nil || !testlink.Fill(f, rest) {
+		t.Fatal("a message was refused")
+	}
+	testlink.WaitFor(t, p.written)
+	f.Commit(time.Now())
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	if p.Filling.Open == nil || !p.Filling.Empty() {
+		t.Fatal("no chunk is open that has nothing but a record")
+	}
+}
+
 // TestHalfTheBufferBesideLatched: where links wait, a message that takes all the room for large ones
 // waits for no latched message. Nor does one that comes when a chunk is open that has nothing but a
 // record.
 func TestHalfTheBufferBesideLatched(t *testing.T) {
 	t.Parallel()
-	p := testPipeline(t, Options{BufferBytes: 8 << 20, ChunkBytes: 100_000, Overflow: OverflowBlock, Sync: SyncNone}, nil)
+	p := testPipeline(t, Options{BufferBytes: 8 << 20, ChunkBytes: 100_000, Overflow: OverflowBlock, Sync: SyncNone, Split: true}, nil)
 	maps, l := latching(t, p, "/map", "/server"), open(t, p, "/t", "/p")
 	offer(maps, testlink.Frame(0, 0, 1_500_000))
 	offer(l, testlink.Frame(0, 0, 3_700_000))
-	testlink.WaitFor(t, func() bool {
-		p.Mu.Lock()
-		defer p.Mu.Unlock()
-		return p.OpenChunk()
-	})
+	openRecordChunk(t, p)
 	offer(l, testlink.Frame(0, 0, 4_150_000))
 	if err := p.close(); err != nil {
 		t.Fatal(err)

@@ -398,11 +398,7 @@ func TestOthersWaitForRoomAcrossAPause(t *testing.T) {
 			testlink.SendLarge(large, testlink.Frame(2, n, 5000))
 		}
 	})
-	testlink.WaitFor(t, func() bool { // both come to it; the large one shows it
-		p.Mu.Lock()
-		defer p.Mu.Unlock()
-		return largeWait(p.Intake)
-	})
+	testlink.WaitFor(t, func() bool { return heldUp(p, "/s") && heldUp(p, "/l") })
 	if err := c.Pause(); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -106,15 +105,13 @@ func TestPublisherComesAndGoes(t *testing.T) {
 		}
 		defer sub.Close()
 	}
-	count := func(of func(*account.Topic) int) (n int) {
-		p.Mu.Lock()
-		defer p.Mu.Unlock()
-		for _, topic := range p.Account.Topics {
-			n += of(topic)
+	counts := func() (recorded, links int) {
+		for _, s := range p.Accounts().Stats(time.Now()).Topics {
+			recorded += int(s.Messages)
+			links += s.Publishers
 		}
-		return n
+		return recorded, links
 	}
-	recorded := func() int { return count(func(t *account.Topic) int { return int(t.Messages) }) }
 	goroutines, files := 0, 0
 	for i := range topics * cycles {
 		name, odd := topicName(i%topics), i/topics%2
@@ -128,13 +125,13 @@ func TestPublisherComesAndGoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		pub.Source(true).Publish(testlink.Frame(uint32(i%topics*2+odd), uint32(i/topics/2), 12))
-		testlink.WaitFor(t, func() bool { return recorded() == i+1 })
+		testlink.WaitFor(t, func() bool { recorded, _ := counts(); return recorded == i+1 })
 		pub.Close()
 		if i == topics {
 			goroutines, files = runtime.NumGoroutine(), openFiles()
 		}
 	}
-	testlink.WaitFor(t, func() bool { return count(func(t *account.Topic) int { return t.Linked }) == 0 })
+	testlink.WaitFor(t, func() bool { _, links := counts(); return links == 0 })
 	testlink.WaitFor(t, func() bool { return runtime.NumGoroutine() <= goroutines+4 && openFiles() <= files+4 })
 	if err := rec.Close(t.Context()); err != nil {
 		t.Error(err)

@@ -197,7 +197,7 @@ func TestHangingDisk(t *testing.T) {
 	}
 	p.Mu.Unlock()
 	testlink.WaitFor(t, func() bool { return logs.FilterMessageSnippet("has not answered").Len() == 1 })
-	if s := r.stats(); s.Buffered == 0 || s.Ending { // a watchdog asks for them: it must not take this for a dead recorder
+	if s := r.stats(); s.Buffered == 0 || s.Ending { // a watchdog asks for them: it must not take this for a crashed recorder
 		t.Errorf("while the disk hangs: %+v", s)
 	}
 	cancel()
@@ -207,12 +207,10 @@ func TestHangingDisk(t *testing.T) {
 	if sum := r.summary(time.Second); sum.File != p.Out.Path() || len(sum.Files) != 1 {
 		t.Errorf("the summary knows the files %v", sum.Files)
 	}
-	topic := l.Connection.Topic
-	p.Mu.Lock()
-	if topic.Messages != 0 || topic.Dropped[control.DropDisk]+topic.Dropped[control.DropBufferFull] != messages {
+	topic := accountOf(p, l)
+	if n := topic.Dropped[control.DropDisk.String()] + topic.Dropped[control.DropBufferFull.String()]; topic.Messages != 0 || n != messages {
 		t.Errorf("%d messages, dropped %v of %d", topic.Messages, topic.Dropped, messages)
 	}
-	p.Mu.Unlock()
 	close(g.open) // for the end of the test
 	testlink.WaitFor(t, func() bool { return p.Bags.Finished.Number() == 1 })
 }

@@ -35,7 +35,7 @@ func TestReserveOnARealFile(t *testing.T) {
 	}
 	testlink.PublishPlain(l, 3)
 	p.Links().UnblockLinks()
-	testlink.WaitFor(t, func() bool { p.Mu.Lock(); defer p.Mu.Unlock(); return p.Bags.Stored() > 0 })
+	testlink.WaitFor(t, func() bool { return p.Bags.Stored() > 0 })
 	if n := blocks(t, p.Out.Path()); n < reserveLeast+30_000 {
 		t.Errorf("%d bytes of blocks while recording, want %d more than are written", n, reserveLeast)
 	}
@@ -93,7 +93,7 @@ func TestFileThatLosesItsName(t *testing.T) {
 			l := open(t, p, "/t", "/p")
 			first := p.Out
 			l.Frames(testlink.Frame(1, 0, 30_000), 1, time.Now())
-			testlink.WaitFor(t, func() bool { p.Mu.Lock(); defer p.Mu.Unlock(); return p.Bags.Stored() > 0 })
+			testlink.WaitFor(t, func() bool { return p.Bags.Stored() > 0 })
 			if err := tc.lose(first.Path()); err != nil {
 				t.Fatal(err)
 			}

@@ -3,8 +3,10 @@ package recorder
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
@@ -15,18 +17,6 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
-
-// queuedTurns returns how many large messages wait for a lease. The caller has the lock of the intake.
-func queuedTurns(in *intake.Intake) int {
-	n, _ := in.Pool.Turns.Waits()
-	return n
-}
-
-// largeWait reports whether a large message waits. The caller has the lock of the intake.
-func largeWait(in *intake.Intake) bool {
-	queued, short := in.Pool.Turns.Waits()
-	return queued+short > 0
-}
 
 // turnOf returns the turn of a large message.
 func turnOf(f tcpros.LargeFrame) *memory.Turn { return &f.(*intake.LargeFrame).Turn }
@@ -46,27 +36,24 @@ func bytesLeft(p *intake.Intake) int64 {
 	return p.Pool.Budget - (p.Pool.Held - p.Pool.Idle)
 }
 
-// topicAccount is what was counted of one topic.
-type topicAccount struct {
-	Recorded, Passed, Repeated uint64
-	Dropped                    [control.DropCauses]uint64
-	waiting                    int64 // bytes that wait for the disk
-}
-
-// accountOf returns what was counted of the topic of a link.
-func accountOf(l *intake.Link) topicAccount {
-	l.In.Mu.Lock()
-	defer l.In.Mu.Unlock()
-	t := l.Connection.Topic
-	return topicAccount{t.Messages, t.Passed, t.Repeated, t.Dropped, t.Memory.Waiting}
+// accountOf returns the account of the topic of a link.
+func accountOf(p *pipeline, l *intake.Link) control.TopicSummary {
+	all := accountsNow(p)
+	return all[slices.IndexFunc(all, func(s control.TopicSummary) bool { return s.Topic == l.Connection.Topic.Name })]
 }
 
 // lost returns how many messages of the topic of a link were dropped, for whatever cause.
-func lost(l *intake.Link) (n uint64) {
-	for _, d := range accountOf(l).Dropped {
+func lost(p *pipeline, l *intake.Link) (n uint64) {
+	for _, d := range accountOf(p, l).Dropped {
 		n += d
 	}
 	return n
+}
+
+// heldUp reports whether links of a topic wait for room, however short.
+func heldUp(p *pipeline, topic string) bool {
+	all := p.Accounts().Stats(time.Now().Add(time.Hour)).Topics
+	return slices.ContainsFunc(all, func(s control.TopicStats) bool { return s.Topic == topic && s.HeldUp > 0 })
 }
 
 func latchingConnection(p *intake.Intake, publisher string) *account.Connection {

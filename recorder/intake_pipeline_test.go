@@ -41,8 +41,8 @@ func TestLimitsInThePipeline(t *testing.T) {
 	if want := []uint32{0, 3, 6, 9, 12, 15, 18, 21, 24, 27}; !slices.Equal(byFile[1], want) || len(byFile[2]) != 4 {
 		t.Errorf("the bag holds %v", byFile)
 	}
-	if topic := third.Connection.Topic; topic.Sampler.Skipped != 21 || topic.Dropped != [control.DropCauses]uint64{} {
-		t.Errorf("%d skipped, dropped %v", topic.Sampler.Skipped, topic.Dropped)
+	if topic := third.Connection.Topic; topic.Sampler.LeftOut != 21 || topic.Dropped != [control.DropCauses]uint64{} {
+		t.Errorf("%d left out, dropped %v", topic.Sampler.LeftOut, topic.Dropped)
 	}
 }
 
@@ -178,7 +178,7 @@ func TestLargeMessageBehindASplit(t *testing.T) {
 		publish(1, splits)
 		publish(2, 0)
 		closePipeline(t, p)
-		if got := accountOf(l).Recorded; got != 3 {
+		if got := accountOf(p, l).Messages; got != 3 {
 			t.Errorf("%s: %d messages, want 3", name, got)
 		}
 		if got, want := accountsNow(p)[0].Bytes, uint64(100+2*200_000); got != want {

@@ -61,7 +61,7 @@ func TestProvenPublisherThatStops(t *testing.T) {
 		})
 		f := testlink.BeginLarge(t, liar, size, 200_000)
 		goesThrough(t, p, func() { offer(image, testlink.Frame(2, 0, 6<<20)) })
-		if got := accountOf(image).Recorded; got != 1 {
+		if got := accountOf(p, image).Messages; got != 1 {
 			t.Errorf("%v: %d images recorded", overflow, got)
 		}
 		f.Abort()
@@ -105,7 +105,7 @@ func TestLatchedStaysBesideLarge(t *testing.T) {
 			f.Abort()
 		}
 	})
-	if n := lost(slow); n != 0 || room.Connection.Last == nil {
+	if n := lost(p, slow); n != 0 || room.Connection.Last == nil {
 		t.Errorf("%d messages given up, or a latched message was: %v", n, room.Connection.Last == nil)
 	}
 	closePipeline(t, p)
@@ -140,11 +140,7 @@ func TestWaitingIsNotBeingStuck(t *testing.T) {
 				}
 				f.Abort()
 			})
-			testlink.WaitFor(t, func() bool {
-				p.Mu.Lock()
-				defer p.Mu.Unlock()
-				return queuedTurns(p.Intake) == i+1
-			})
+			testlink.WaitFor(t, func() bool { return heldUp(p, fmt.Sprintf("/l%d", i+1)) })
 		}
 		frames[0].Abort()
 		waiting.Wait()
@@ -166,8 +162,8 @@ func TestLatchedMessageAcrossAPause(t *testing.T) {
 			t.Fatalf("%v: given up", overflow)
 		}
 		f.Commit(time.Now())
-		if l.Connection.Last == nil || accountOf(l).Passed != 1 {
-			t.Errorf("%v: not remembered, or not counted: %+v", overflow, accountOf(l))
+		if l.Connection.Last == nil || accountOf(p, l).Passed != 1 {
+			t.Errorf("%v: not remembered, or not counted: %+v", overflow, accountOf(p, l))
 		}
 		closePipeline(t, p)
 	}
@@ -207,8 +203,8 @@ func TestLeaseOutlivesLargerChunks(t *testing.T) {
 		}
 		all.Wait()
 	})
-	if lost(a)+lost(b) != 0 {
-		t.Errorf("%d messages lost", lost(a)+lost(b))
+	if lost(p, a)+lost(p, b) != 0 {
+		t.Errorf("%d messages lost", lost(p, a)+lost(p, b))
 	}
 	closePipeline(t, p)
 }
@@ -224,9 +220,7 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 		testlink.PublishPlain(small, messages)
 		flushOpen(p)
 		full := func() int64 {
-			p.Mu.Lock()
-			defer p.Mu.Unlock()
-			return p.Ring.Bytes
+			return p.Accounts().Stats(time.Now()).Snapshots.Bytes
 		}
 		testlink.WaitFor(t, func() bool { return full() > 9<<20 })
 		before := full()
@@ -254,9 +248,7 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 			offer(l, testlink.Frame(2, 0, 7<<20))
 		}()
 		testlink.WaitFor(t, func() bool { // it waits for the snapshot, or is dropped
-			p.Mu.Lock()
-			defer p.Mu.Unlock()
-			return largeWait(p.Intake) || l.Connection.Topic.Dropped[control.DropBufferFull] > 0
+			return heldUp(p, "/large") || lost(p, l) > 0
 		})
 		if got := chunks(); got < held {
 			t.Errorf("%v: %d of %d chunks are left", overflow, got, held)

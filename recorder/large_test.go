@@ -30,11 +30,7 @@ func TestAnnouncedBytesBlockNobody(t *testing.T) {
 	second := make(chan tcpros.LargeFrame, 1)
 	liar := open(t, p, "/liar2", "/p")
 	go func() { second <- liar.Large(size) }() // waits for the first
-	testlink.WaitFor(t, func() bool {
-		p.Mu.Lock()
-		defer p.Mu.Unlock()
-		return queuedTurns(p.Intake) == 1
-	})
+	testlink.WaitFor(t, func() bool { return heldUp(p, "/liar2") })
 	const messages = 2000 // more than the buffer holds
 	testlink.PublishPlain(small, messages)
 	var images sync.WaitGroup
@@ -43,16 +39,14 @@ func TestAnnouncedBytesBlockNobody(t *testing.T) {
 			testlink.SendLarge(image, testlink.Frame(2, n, 5<<20))
 		}
 	})
-	p.Mu.Lock()
 	later := time.Now().Add(memory.LeaseTime) // the liars lose their leases
-	p.Mu.Unlock()
 	p.tick(later)
 	second2 := <-second
 	testlink.Fill(second2, make([]byte, 200_000))
 	later = time.Now().Add(2 * memory.LeaseTime) // the second may have come to its lease late
 	testlink.WaitFor(t, func() bool {
 		p.tick(later)
-		return accountOf(image).Recorded == 5
+		return accountOf(p, image).Messages == 5
 	})
 	images.Wait()
 	first.Abort()
@@ -60,10 +54,10 @@ func TestAnnouncedBytesBlockNobody(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := accountOf(small).Recorded; got != messages {
+	if got := accountOf(p, small).Messages; got != messages {
 		t.Errorf("%d of %d small messages", got, messages)
 	}
-	if n := lost(small) + lost(image); n != 0 {
+	if n := lost(p, small) + lost(p, image); n != 0 {
 		t.Errorf("%d messages lost", n)
 	}
 }
@@ -168,7 +162,7 @@ func TestHalfReceivedMessages(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := lost(links[0]) + lost(links[1]); n != 0 {
+	if n := lost(p, links[0]) + lost(p, links[1]); n != 0 {
 		t.Errorf("%d counted as lost", n)
 	}
 	closePipeline(t, p)
@@ -184,11 +178,11 @@ func TestBlockageIsReported(t *testing.T) {
 	l := open(t, p, "/t", "/p")
 	var sending sync.WaitGroup
 	sending.Go(func() { testlink.PublishPlain(l, 20) })
-	heldUp := func(at time.Time) time.Duration { return p.Accounts().Stats(at).Topics[0].HeldUp }
+	waited := func(at time.Time) time.Duration { return p.Accounts().Stats(at).Topics[0].HeldUp }
 	var since time.Time // when the link began to wait, which may be a while ago
 	testlink.WaitFor(t, func() bool {
 		at := time.Now().Add(time.Hour)
-		since = at.Add(-heldUp(at))
+		since = at.Add(-waited(at))
 		return since.Before(at)
 	})
 	const text = "a publisher is held up"
@@ -203,7 +197,7 @@ func TestBlockageIsReported(t *testing.T) {
 	if said() != 1 {
 		t.Errorf("reported %d times, want once", said())
 	}
-	if got := heldUp(since.Add(account.ReportedWait)); got != account.ReportedWait {
+	if got := waited(since.Add(account.ReportedWait)); got != account.ReportedWait {
 		t.Errorf("held up for %v in the account, want %v", got, account.ReportedWait)
 	}
 	close(g.open)

@@ -71,7 +71,7 @@ type Options struct {
 	NoRepeatLatched bool
 	Retain          Retention // which of the recorded files are deleted
 
-	// Recover makes whole bags of what dead recorders left in the directory, beside the
+	// Recover makes whole bags of what crashed recorders left in the directory, beside the
 	// recording. Otherwise they are only named.
 	Recover bool
 

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -76,9 +77,9 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 		})
 	}()
 	testlink.WaitFor(t, func() bool {
-		p.Mu.Lock()
-		defer p.Mu.Unlock()
-		return camera.Dropped[control.DropBufferFull] > 0
+		return slices.ContainsFunc(accountsNow(p), func(s control.TopicSummary) bool {
+			return s.Topic == camera.Name && s.Dropped[control.DropBufferFull.String()] > 0
+		})
 	})
 	err = imuPub.Pace(t.Context(), imuBytes, imuMessages, 2*time.Millisecond, func(int) { p.tick(time.Now()) })
 	close(stop)

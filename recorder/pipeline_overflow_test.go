@@ -75,12 +75,7 @@ func TestOverflowBlocksAndLosesNothing(t *testing.T) {
 		defer close(done)
 		testlink.PublishPlain(l, 300)
 	}()
-	full := func() bool {
-		p.Mu.Lock()
-		defer p.Mu.Unlock()
-		return p.Filling.Open == nil && !p.Pool.Fits(int64(p.Pool.Usual(p.Pool.ChunkBytes)))
-	}
-	testlink.WaitFor(t, full)
+	testlink.WaitFor(t, func() bool { return heldUp(p, "/t") })
 	select {
 	case <-done:
 		t.Error("the publisher was not held up")
@@ -110,11 +105,7 @@ func TestLastCallReleasesALargeMessage(t *testing.T) {
 	}
 	second := make(chan tcpros.LargeFrame)
 	go func() { second <- large.Large(900_000) }()
-	testlink.WaitFor(t, func() bool {
-		p.Mu.Lock()
-		defer p.Mu.Unlock()
-		return queuedTurns(p.Intake) == 1
-	})
+	testlink.WaitFor(t, func() bool { return heldUp(p, "/large") })
 	p.Links().UnblockLinks()
 	if f := <-second; f != nil {
 		f.Abort()

@@ -35,11 +35,7 @@ func TestRingNeedsNoMemoryOfItsOwn(t *testing.T) {
 			l.Frames(testlink.Frame(1, n, 5000), 1, time.Now())
 		}
 	}()
-	testlink.WaitFor(t, func() bool { // it waits for room
-		p.Mu.Lock()
-		defer p.Mu.Unlock()
-		return p.Filling.Open == nil && !p.Pool.Fits(p.Pool.SharedChunk())
-	})
+	testlink.WaitFor(t, func() bool { return heldUp(p, "/t") })
 	next, _ := p.Intake.Files().Next() // in place of the writer
 	if next.Command != nil {           // that has not come to its command yet
 		go p.Execute(next.Command)
@@ -117,11 +113,7 @@ func TestRecordingComesBeforeTheRing(t *testing.T) {
 		}
 	}
 	publishSized(0, 1000)
-	testlink.WaitFor(t, func() bool {
-		p.Mu.Lock()
-		defer p.Mu.Unlock()
-		return p.Ring.Bytes > 1<<20
-	})
+	testlink.WaitFor(t, func() bool { return p.Accounts().Stats(time.Now()).Snapshots.Bytes > 1<<20 })
 	large := l.Large(1_000_000) // more than the ring leaves
 	if large == nil || !testlink.Fill(large, testlink.Frame(1, 1000, 1_000_000-4)) {
 		t.Fatal("a message was refused for the sake of the ring")
@@ -130,8 +122,8 @@ func TestRecordingComesBeforeTheRing(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := accountOf(l).Recorded; lost(l) != 0 || got != 1001 {
-		t.Errorf("%d of 1001 messages, %d lost", got, lost(l))
+	if got := accountOf(p, l).Messages; lost(p, l) != 0 || got != 1001 {
+		t.Errorf("%d of 1001 messages, %d lost", got, lost(p, l))
 	}
 }
 
@@ -149,11 +141,7 @@ func TestTriggerKeepsWhatWasThere(t *testing.T) {
 	}
 	for n := uint32(0); n < before; n += 10 {
 		send(n, n+10)
-		testlink.WaitFor(t, func() bool {
-			p.Mu.Lock()
-			defer p.Mu.Unlock()
-			return p.Pool.Waiting == 0 // nothing but the open chunk is on its way
-		})
+		testlink.WaitFor(t, p.written)
 	}
 	release := holdWriter(p)
 	sn, err := p.Snapshotter.Trigger(time.Now())

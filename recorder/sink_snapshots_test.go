@@ -54,7 +54,7 @@ func TestSnapshotTells(t *testing.T) {
 			if n, told := begun[0].ContextMap()["triggers"]; len(begun) != 1 || told != (atOnce > 1) || told && n != int64(atOnce) {
 				t.Errorf("begun %v, want %d triggers", begun, atOnce)
 			}
-			if n := accountOf(chart).Repeated; n != 1 {
+			if n := accountOf(p, chart).Repeated; n != 1 {
 				t.Errorf("%d latched messages repeated, want 1", n)
 			}
 			if got := sn.Messages; got != 11 {

@@ -131,10 +131,12 @@ func TestSnapshotIsNotWaitedFor(t *testing.T) {
 	}
 	var sn *snapshot.Snapshot
 	testlink.WaitFor(t, func() bool {
-		p.Mu.Lock()
-		defer p.Mu.Unlock()
-		if p.Ring.Current != nil {
-			sn = p.Ring.Current.Job.(*snapshot.Snapshot)
+		current, err := p.Snapshots().Prolong(time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if current != nil {
+			sn = current.Job.(*snapshot.Snapshot)
 		}
 		return sn != nil
 	})

@@ -312,7 +312,7 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 			closePipeline(t, w.p)
 			w.checkReleased()
 			for _, l := range w.links {
-				if n := lost(l); n != 0 {
+				if n := lost(w.p, l); n != 0 {
 					t.Errorf("%d messages lost", n)
 				}
 			}

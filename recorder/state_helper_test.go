@@ -20,6 +20,13 @@ func heapBesideBuffer(p *pipeline) int64 {
 	return int64(m.HeapAlloc) - p.Pool.Held
 }
 
+// written reports whether nothing but the open chunk is on its way to the disk.
+func (p *pipeline) written() bool {
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	return p.Pool.Waiting == 0
+}
+
 // closePipeline ends a recording that must end well.
 func closePipeline(t testing.TB, p *pipeline) {
 	t.Helper()

@@ -63,7 +63,7 @@ func TestExplainLinks(t *testing.T) {
 			}
 			l.Closed(io.EOF)
 			r.o.graph().ExplainLinks(t.Context(), r.in.Accounts())
-			u, now := l.Publisher, time.Now()
+			u, now := l.Connection.Topic.Publishers.All[0], time.Now()
 			if !u.Overdue(now.Add(2 * loss.Grace)) {
 				t.Fatal("decided at once")
 			}

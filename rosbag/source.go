@@ -124,8 +124,9 @@ type Sink interface {
 	Abort()
 }
 
-// Messages gives out what q selects of a Source. A step with an error has no message; the loop may
-// go on, as after an error of Cursor.Next.
+// Messages gives out what q selects of a Source, in the order of a Cursor: by time, messages of the same
+// time in the order of the recording. A step with an error has no message; the loop may go on, as after
+// an error of Cursor.Next. Each Message is valid for its step only.
 func Messages(s Source, q Query) iter.Seq2[*Message, error] {
 	return func(yield func(*Message, error) bool) {
 		c := s.Cursor(q)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/program/options"
 	"github.com/gorosbag/gorosbag/internal/units"
 	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // paceSettings are options about how play gets through the bags that have no field of their own in the player.
@@ -24,17 +26,9 @@ type loop struct {
 	shift bool // times go on from pass to pass
 }
 
-// Limits of the rate, the same as those of player.
-const (
-	minRate = 1e-6
-	maxRate = 1e9
-)
-
 func (p *paceSettings) group(o *player.Options) config.Group {
-	const (
-		wantRate  = "want a factor from 1e-06 to 1e+09, such as 0.5 or 2"
-		wantQueue = "must be 0 or positive: a number of messages for each subscriber; 0 is no limit"
-	)
+	const wantQueue = "must be 0 or positive: a number of messages for each subscriber; 0 is no limit"
+	wantRate := fmt.Sprintf("want a factor from %g to %g, such as 0.5 or 2", control.MinRate, control.MaxRate)
 	rules := func() []config.Rule {
 		return []config.Rule{{
 			Bad: o.Stamps == player.StampsClock && o.Immediate, Options: []string{"immediate", "stamps"},
@@ -42,7 +36,7 @@ func (p *paceSettings) group(o *player.Options) config.Group {
 		}}
 	}
 	return config.Group{Title: "How to play", Rules: rules, Options: []config.Option{
-		{Name: "rate", Short: "r", Arg: "FACTOR", Default: "1", Stock: true, Value: config.To(&o.Rate, units.Float, units.AtLeast(minRate, wantRate), units.AtMost(maxRate, wantRate)), Help: `
+		{Name: "rate", Short: "r", Arg: "FACTOR", Default: "1", Stock: true, Value: config.To(&o.Rate, units.Float, units.AtLeast(control.MinRate, wantRate), units.AtMost(control.MaxRate, wantRate)), Help: `
 			Multiply the speed by this factor (default ${default}).`},
 		{Name: "immediate", Short: "i", Stock: true, Value: config.Switch(&o.Immediate), Help: `
 			Play all messages as fast as the subscribers take them; see --overflow.`},

@@ -6,10 +6,10 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/decimal"
 	"github.com/gorosbag/gorosbag/internal/playface/screen"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/rosout"
@@ -80,13 +80,8 @@ func (r *reporter) bookmarks(s control.Status, bags []*player.Bag) {
 	r.print("bookmarks:\n")
 	for _, at := range s.Bookmarks {
 		stamp := zero.Add(at)
-		r.print(fmt.Sprintf("  %s  --start %s\n", stamp, seconds(stamp.Sub(first))))
+		r.print(fmt.Sprintf("  %s  --start %s\n", stamp, decimal.Duration(stamp.Sub(first))))
 	}
-}
-
-// seconds formats a duration with all its digits.
-func seconds(d time.Duration) string {
-	return fmt.Sprintf("%d.%09d", d/time.Second, d%time.Second)
 }
 
 func (r *reporter) print(text string) {

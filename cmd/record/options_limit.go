@@ -32,11 +32,12 @@ func (l *limitSettings) group(o *recorder.Options) config.Group {
 		{Name: "limit", Short: "l", Arg: "N", Stock: true, Value: config.To(&o.Limit, units.Int), Help: `
 			Record N messages of each topic, then end.`},
 		{Name: "max-rate", Arg: "TOPIC=HZ", Value: config.Pairs(&l.maxRate, units.Float, checkLimit), Help: `
-			Record at most this many messages a second of a topic, or of those that a glob matches. May be given several times.`},
+			Record at most this many messages a second of a topic, or of each topic that a glob matches. May be given several
+			times.`},
 		{Name: "every", Arg: "TOPIC=N", Value: config.Pairs(&l.every, units.Int, checkLimit), Help: `
-			Record only each Nth message of a topic, or of those that a glob matches. May be given several times.`},
+			Record only each Nth message of a topic, or of each topic that a glob matches. May be given several times.`},
 		{Name: "count", Arg: "TOPIC=N", Value: config.Pairs(&l.count, units.Int, checkLimit), Help: `
-			Record only N messages of a topic, or of each that a glob matches. May be given several times.`},
+			Record only N messages of a topic, or of each topic that a glob matches. May be given several times.`},
 	}}
 }
 

@@ -1,15 +1,17 @@
-// Package bagcheck verifies bags: records, the index against the messages, checksums, and
+// Package bagcheck verifies recordings: records, the index against the messages, checksums, and
 // message definitions.
+//
+// The memory of a check is proportional to the number of chunks and connections, not of messages. Beside that
+// it holds one unpacked chunk for the scan and one for each of Options.Workers, at most 8 MiB of the index
+// section and, with Options.Deep, about 64 MiB of messages and the unpacked chunks that they are in.
 package bagcheck
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
@@ -28,58 +30,10 @@ type Options struct {
 	UnwrapKey func(rosbag.Encryption) ([]byte, error)
 }
 
-// maxDamage bounds the list of a Report.
-const maxDamage = 10_000
-
-// Report is what a check found.
-type Report struct {
-	Version     string    `json:"version"`
-	Size        int64     `json:"size"`
-	Indexed     bool      `json:"indexed"`
-	Encrypted   bool      `json:"encrypted,omitempty"`
-	Chunks      int       `json:"chunks,omitempty"` // of an indexed bag
-	Connections int       `json:"connections"`
-	Messages    uint64    `json:"messages"` // that could be read
-	Sound       bool      `json:"sound"`
-	Damage      []Damage  `json:"damage"`
-	More        int       `json:"more,omitempty"` // damage beyond the list
-	Warnings    []Warning `json:"warnings"`
-}
-
-// Damage is one damaged place, or a topic that cannot be read.
-type Damage struct {
-	Offset int64  `json:"offset"` // in the file; -1 if unknown
-	What   string `json:"what"`
-	Advice string `json:"advice"`
-	Lost   bool   `json:"lost"` // messages are, or may be, lost
-	// LeftOut: nothing is damaged, but a topic has messages that cannot be read.
-	LeftOut bool `json:"left_out,omitempty"`
-}
-
-// Warning is an irregularity that does not make a bag unusable.
-type Warning struct {
-	Topic string `json:"topic,omitempty"`
-	What  string `json:"what"`
-}
-
-// Advice for the kinds of damage.
-const (
-	adviceIndex   = "gobag reindex makes a new index"
-	adviceLost    = "gobag reindex keeps the other messages"
-	adviceEnd     = "gobag reindex keeps what is before"
-	adviceBehind  = "not part of the bag; gobag reindex leaves it out"
-	adviceType    = "the messages cannot be read by their definition; where they are from may have the right one"
-	adviceChunk   = "a larger --max-chunk unpacks it; the bag may be sound"
-	adviceTime    = "programs take it for different times; the rest of the message is as it was"
-	adviceForeign = "they are no messages of ROS 1; the other topics are read"
-	adviceMessage = "the message does not fit its definition"
-)
-
-// nothingLost is put in front of adviceIndex if no other damage has lost messages.
-const nothingLost = "no message is lost; "
-
-// Check checks the bag of size bytes. It returns an error if the file is not a bag or cannot
-// be read, or if ctx is done.
+// Check checks a file of size bytes: a bag of any version, or an MCAP file with messages of ROS 1. A
+// bagfmt.Scanner reads both of them in file order; behind it, chunks are compared with the index that a
+// bagfmt.Reader has opened. Check returns an error if the file is neither of the two or cannot be read, or if
+// ctx is done.
 func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, error) {
 	o.Workers = max(o.Workers, 1)
 	c := &checker{ctx: ctx, o: o, report: &Report{Size: size, Damage: []Damage{}, Warnings: []Warning{}}}
@@ -96,7 +50,7 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 	var headErr error
 	input := r
 	if opened == nil {
-		if reader.Info().Format != "mcap" {
+		if reader.MCAP() == nil { // an MCAP file has no bag header
 			head, headErr = bagfmt.ReadBagHeader(r, size)
 		}
 		if input, err = keepTail(r, reader.IndexPos(), size); err != nil {
@@ -181,11 +135,6 @@ type checker struct {
 	types   msgtypes.Cache
 }
 
-type location struct {
-	offset int64
-	op     rosbag.Op
-}
-
 // connState is the state of the scan for one connection.
 type connState struct {
 	messages  uint64
@@ -239,92 +188,6 @@ func (e *contextReader) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	return e.r.Read(p)
-}
-
-// damage reports an error of bagfmt, once for each place.
-func (c *checker) damage(err error) {
-	d := Damage{Offset: -1, What: text(err), Advice: adviceLost, Lost: true}
-	at := location{offset: -1}
-	var bad *rosbag.CorruptError
-	var limit *rosbag.LimitError
-	var encoding *rosbag.EncodingError
-	switch {
-	case errors.As(err, &bad):
-		at = location{bad.Offset, bad.Op}
-		d.Advice, d.Lost = advice(bad)
-	case errors.As(err, &limit):
-		at = location{limit.Offset, limit.Op}
-		if limit.Op == rosbag.OpChunk {
-			d.Advice = adviceChunk
-		}
-	case errors.As(err, &encoding):
-		d.Advice, d.LeftOut = adviceForeign, true
-	case errors.Is(err, rosbag.ErrUnindexed):
-		d.What, d.Advice, d.Lost = "the bag was not closed and has no index", adviceIndex, false
-		at = location{13, rosbag.OpBagHeader}
-		if c.report.Version == "mcap" { // not all writers make indexes of all messages
-			d.What, at.offset = text(err), 8
-		}
-	}
-	d.Offset = at.offset
-	if _, known := c.seen[at]; known && at.offset >= 0 {
-		return
-	}
-	if c.seen == nil {
-		c.seen = make(map[location]struct{})
-	}
-	if len(c.seen) < maxDamage {
-		c.seen[at] = struct{}{}
-	}
-	c.add(d)
-}
-
-func (c *checker) add(d Damage) {
-	c.lost = c.lost || d.Lost
-	if len(c.report.Damage) >= maxDamage {
-		c.report.More++
-		return
-	}
-	c.report.Damage = append(c.report.Damage, d)
-}
-
-// advice says what to do about damage of a record, and whether messages are lost.
-func advice(bad *rosbag.CorruptError) (what string, lost bool) {
-	index := bad.Op == rosbag.OpIndexData || bad.Op == rosbag.OpChunkInfo || bad.Op == rosbag.OpBagHeader
-	switch {
-	case bad.Op == rosbag.OpBagHeader && errors.Is(bad, io.ErrUnexpectedEOF): // what was before the index section is missing, too
-		return adviceEnd, true
-	case bad.Recovered || index:
-		return adviceIndex, false
-	case errors.Is(bad, io.ErrUnexpectedEOF):
-		return adviceEnd, true
-	}
-	return adviceLost, true
-}
-
-// text returns the text of an error without the package name and the redundant cause.
-func text(err error) string {
-	return strings.TrimSuffix(err.Error(), ": "+io.ErrUnexpectedEOF.Error())
-}
-
-func (c *checker) warn(topic, format string, args ...any) {
-	c.report.Warnings = append(c.report.Warnings, Warning{topic, fmt.Sprintf(format, args...)})
-}
-
-// finish completes the advice, now that all damage is known, and sorts the report.
-func (c *checker) finish() {
-	for i := range c.report.Damage {
-		d := &c.report.Damage[i]
-		if d.Advice == adviceIndex && !c.lost {
-			d.Advice = nothingLost + d.Advice
-		}
-		if c.report.Encrypted {
-			d.Advice = strings.Replace(d.Advice, "gobag reindex", "gobag decrypt", 1) // reindex takes no encrypted bag
-		}
-	}
-	slices.SortStableFunc(c.report.Damage, func(a, b Damage) int { return cmp.Compare(a.Offset, b.Offset) })
-	slices.SortStableFunc(c.report.Warnings, func(a, b Warning) int { return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.What, b.What)) })
-	c.report.Sound = len(c.report.Damage) == 0
 }
 
 // scan reads all records from front to back, which checks their structure and the
@@ -416,7 +279,7 @@ func (c *checker) index(r *bagfmt.Reader, found []bagfmt.VerifiedChunk) {
 		case f.IndexErr != nil:
 			c.indexDamage(f.IndexErr)
 		case f.Last.IsZero() && f.First.IsZero(): // no messages
-		case r.MCAP() != nil && !f.First.Before(chunk.Start) && !chunk.End.Before(f.Last): // beside those of other encodings
+		case c.report.isMCAP() && !f.First.Before(chunk.Start) && !chunk.End.Before(f.Last): // beside those of other encodings
 		case f.First != chunk.Start || f.Last != chunk.End:
 			c.add(Damage{Offset: chunk.Pos, Advice: adviceIndex, What: fmt.Sprintf(
 				"chunk info of the chunk at %d: from %s to %s, its index data from %s to %s", chunk.Pos, chunk.Start, chunk.End, f.First, f.Last)})

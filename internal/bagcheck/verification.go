@@ -129,7 +129,7 @@ func (t *tailReader) ReadAt(p []byte, off int64) (n int, err error) {
 func (c *checker) header(h *bagfmt.BagHeader, err error, reader *bagfmt.Reader) {
 	const at = 13 // the bag header follows the version line
 	switch {
-	case reader.MCAP() != nil:
+	case c.report.isMCAP():
 		return
 	case err != nil:
 		c.damage(err)

@@ -8,10 +8,8 @@ package baginfo
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
@@ -266,7 +264,7 @@ func readIndexes(r rosbag.Indexed, o *Options, stamps map[string][]rosbag.Time) 
 			}
 		}
 		for _, e := range entries {
-			stamps[e.Conn.Topic] = append(stamps[e.Conn.Topic], e.Time)
+			stamps[e.Conn.Topic] = append(stamps[e.Conn.Topic], carried(e.Time))
 		}
 	}
 	return nil
@@ -303,15 +301,6 @@ func medianFrequency(periods []float64) (float64, bool) {
 
 func seconds(t rosbag.Time) float64 { return float64(t.Sec) + float64(t.Nsec)/1e9 }
 
-// decimalTime returns t in seconds with nine decimals. In a bag the nanoseconds may be a second and more: Add
-// carries that.
-func decimalTime(t rosbag.Time) string { return t.Add(0).String() }
-
-// decimal returns d in seconds with nine decimals.
-func decimal(d time.Duration) string {
-	sign := ""
-	if d < 0 {
-		sign, d = "-", -d
-	}
-	return fmt.Sprintf("%s%d.%09d", sign, d/time.Second, d%time.Second)
-}
+// carried returns t with less than a second of nanoseconds. In a bag there may be more, and such times sort
+// before those of the next second.
+func carried(t rosbag.Time) rosbag.Time { return t.Add(0) }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -167,6 +168,36 @@ func TestDetails(t *testing.T) {
 		}
 		if m := decode(t, i); m["topics"].([]any)[0].(map[string]any)["longest_gap"] != "1.000000000" {
 			t.Errorf("JSON: %v", m)
+		}
+	}
+}
+
+// TestOddTimes has a message with the nanoseconds of four seconds, which is later than those of the next seconds.
+func TestOddTimes(t *testing.T) {
+	t.Parallel()
+	at := func(sec, nsec uint32) rosbag.Time { return rosbag.Time{Sec: sec, Nsec: nsec} }
+	b := bag(t, "/t", at(6, 0), at(7, math.MaxUint32), at(8, 0), at(9, 0), at(10, 0)) // the second one is 11.3 s
+	r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		o    baginfo.Options
+		want baginfo.Detail
+	}{
+		"messages": {baginfo.Options{Details: true}, baginfo.Detail{LongestGap: 2 * time.Second, GapAt: at(6, 0)}},
+		"indexes":  {baginfo.Options{Frequencies: true}, baginfo.Detail{}},
+	} {
+		i, err := baginfo.New("x.bag", r, tc.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(tc.want, i.Topics[0].Detail); d != "" {
+			t.Errorf("%s: differs (-want +got):\n%s", name, d)
+		}
+		const want = 2 / (1 + 1.294967295) // the periods are 2, 1, 1 and 1.294967295 s
+		if got := i.Topics[0].Frequency; math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s: %v Hz, want %v", name, got, want)
 		}
 	}
 }

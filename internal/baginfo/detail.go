@@ -61,7 +61,7 @@ func (i *Info) readMessages(r rosbag.Source, o *Options, stamps map[string][]ros
 			continue
 		}
 		at[m.Conn].Bytes += uint64(len(m.Data()))
-		stamps[m.Conn.Topic] = append(stamps[m.Conn.Topic], m.Time)
+		stamps[m.Conn.Topic] = append(stamps[m.Conn.Topic], carried(m.Time))
 	}
 }
 

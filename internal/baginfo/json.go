@@ -6,12 +6,13 @@ import (
 	"io"
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/decimal"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// jsonInfo is the summary as JSON. Times and durations are strings with decimal seconds down to nanoseconds,
-// because most readers would cut digits of numbers. They are null if there are no messages.
+// jsonInfo is the summary as JSON. Times and durations are strings of package decimal. They are null if there
+// are no messages.
 type jsonInfo struct {
 	Path        string                     `json:"path"`
 	Version     string                     `json:"version"`
@@ -118,14 +119,14 @@ func (i *Info) WriteJSON(w io.Writer) error {
 		Connections: []jsonConnection{}, Topics: []jsonTopic{}, Notes: append([]bagnote.Note{}, i.Notes...), Marks: []jsonMark{}, MoreMarks: i.More,
 	}
 	for _, m := range i.Marks {
-		out.Marks = append(out.Marks, jsonMark{decimalTime(m.Time), m.Text})
+		out.Marks = append(out.Marks, jsonMark{decimal.Time(m.Time), m.Text})
 	}
 	if i.Messages > 0 {
-		start, end, duration := decimalTime(i.Start), decimalTime(i.End), decimal(i.End.Sub(i.Start))
+		start, end, duration := decimal.Time(i.Start), decimal.Time(i.End), decimal.Duration(i.End.Sub(i.Start))
 		out.Start, out.End, out.Duration = &start, &end, &duration
 	}
 	if r := i.Repeated; r.Count > 0 {
-		out.Repeated, out.RepeatedAt = r.Count, decimalTime(r.Time)
+		out.Repeated, out.RepeatedAt = r.Count, decimal.Time(r.Time)
 	}
 	if e := i.Encryption; e != nil {
 		out.Encryption = &jsonEncryption{e.Encryptor, e.User}
@@ -157,7 +158,7 @@ func (i *Info) WriteJSON(w io.Writer) error {
 				jt.Gaps = &t.Gaps
 			}
 			if t.LongestGap > 0 {
-				jt.LongestGap, jt.GapStart = decimal(t.LongestGap), decimalTime(t.GapAt)
+				jt.LongestGap, jt.GapStart = decimal.Duration(t.LongestGap), decimal.Time(t.GapAt)
 			}
 		}
 		out.Topics = append(out.Topics, jt)

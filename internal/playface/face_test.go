@@ -241,11 +241,13 @@ func TestPace(t *testing.T) {
 			s.Achieved = s.Played.Seconds() / s.Elapsed.Seconds()
 		})
 	}
-	shows("before play", `1,"pace":0,`)
+	shows("before play", `1,"pace":null,`)
 	play(10*time.Second, 10*time.Second)
 	shows("at the first rate", `1,"pace":1,"achieved":1,`)
 	f.SetRate(3)
-	shows("at once after the change", `3,"pace":0,"achieved":1,`)
+	shows("at once after the change", `3,"pace":null,"achieved":1,`)
 	play(10*time.Second, 20*time.Second)
 	shows("then", `3,"pace":2,"achieved":1.5,`)
+	play(10*time.Second, 0)
+	shows("standing still", `3,"pace":0,"achieved":1,`)
 }

@@ -14,7 +14,7 @@ type playState struct {
 	Phase         string      `json:"phase"` // none, register, delay, wait, play, keep_alive, drain or done
 	Paused        bool        `json:"paused"`
 	Rate          float64     `json:"rate"`
-	Pace          float64     `json:"pace"`     // rate that was achieved in the last seconds; 0 while not known
+	Pace          *float64    `json:"pace"`     // rate that was achieved in the last seconds
 	Achieved      float64     `json:"achieved"` // since the first message; 0 while not known
 	Late          float64     `json:"late"`
 	BagTime       float64     `json:"bag_time"` // seconds since 1970
@@ -69,13 +69,17 @@ func (f *Face) Poll(now time.Time) web.View {
 	stats := c.Stats()
 	f.pace.Add(&stats.Status)
 	s := playState{
-		Phase: phases[stats.Phase], Paused: stats.Paused, Rate: stats.Rate, Pace: thousandths(f.pace.Pace()), Achieved: thousandths(stats.Achieved),
+		Phase: phases[stats.Phase], Paused: stats.Paused, Rate: stats.Rate, Achieved: thousandths(stats.Achieved),
 		Late: stats.Late.Round(time.Microsecond).Seconds(), BagTime: float64(stats.BagTime.Std().UnixMilli()) / 1e3,
 		Position: web.Seconds(stats.Position), Length: web.Seconds(stats.Length), Pass: stats.Pass, Messages: stats.Messages,
 		Loop: stats.Loop, MarkFrom: web.Seconds(stats.MarkFrom), MarkTo: web.Seconds(stats.MarkTo), Bookmarks: make([]float64, len(stats.Bookmarks)),
 		PauseOnTopics: stats.PauseOnTopics, PausedBy: stats.PausedBy, Delayed: web.Seconds(stats.Delayed), Seeks: stats.Seeks,
 		Starved: stats.Starved, Starving: web.Seconds(stats.Starving), Ahead: stats.AheadBytes, WaitingFor: append([]string{}, stats.WaitingFor...),
 		Topics: make([]playTopic, len(stats.Topics)), Damaged: stats.Damage.Places,
+	}
+	if pace, ok := f.pace.Pace(); ok {
+		pace = thousandths(pace)
+		s.Pace = &pace
 	}
 	if stats.Damage.Unknown == 0 {
 		s.LostInDamage = &stats.Damage.Messages

@@ -224,9 +224,9 @@ func (f *Face) pinBags(ctx context.Context, given command.Params) (command.Resul
 	}
 	fields := []command.Field{{Name: "files", Value: names}}
 	if len(files) == 0 {
-		return command.Result{Text: fmt.Sprintf("no file holds anything of the last %v", last), Fields: fields}, nil
+		return command.Result{Text: fmt.Sprintf("no bag has messages of the last %v", last), Fields: fields}, nil
 	}
-	text := fmt.Sprintf("of the last %v, will not be deleted: ", last)
+	text := fmt.Sprintf("bags of the last %v are protected from deletion: ", last)
 	return command.Result{Text: text + list(files), Brief: text + strings.Join(names, " "), Fields: fields}, nil
 }
 

@@ -32,7 +32,7 @@ func (e *evaluator) item(it *item, frame []byte) {
 	if len(frame) == 0 {
 		return
 	}
-	l.message.Time, l.message.Frame = rosbag.TimeOf(it.stamp), frame
+	l.message.Time, l.message.Frame = rosbag.TimeOf(it.bagTime), frame
 	for _, r := range l.rules {
 		e.evaluate(r, l, it)
 	}

@@ -14,9 +14,9 @@ const (
 
 // item is a message that waits for evaluation or, with length 0, a link that has opened.
 type item struct {
-	link            *link
-	end             int // end of its frame in the bytes of the batch
-	stamp, received time.Time
+	link              *link
+	end               int // end of its frame in the bytes of the batch
+	bagTime, received time.Time
 }
 
 // batch is a list of messages back to back.
@@ -59,7 +59,7 @@ func newBatch() *batch {
 
 // put adds a run of count frames, and returns how many frames did not fit; these are the last
 // frames of the run.
-func (q *queue) put(l *link, run []byte, count int, stamp, received time.Time) (left int) {
+func (q *queue) put(l *link, run []byte, count int, bagTime, received time.Time) (left int) {
 	q.mu.Lock()
 	b := q.fill
 	empty := len(b.items) == 0
@@ -69,7 +69,7 @@ func (q *queue) put(l *link, run []byte, count int, stamp, received time.Time) (
 			break
 		}
 		b.bytes = append(b.bytes, run[:size]...)
-		b.items = append(b.items, item{l, len(b.bytes), stamp, received})
+		b.items = append(b.items, item{l, len(b.bytes), bagTime, received})
 		run, count = run[size:], count-1
 	}
 	wake := empty && len(b.items) > 0

@@ -207,9 +207,9 @@ type linkRule struct {
 }
 
 // Frames implements [control.LinkWatcher].
-func (l *link) Frames(run []byte, count int, stamp, received time.Time) {
+func (l *link) Frames(run []byte, count int, bagTime, received time.Time) {
 	l.heard.Store(true)
-	if left := l.set.queue.put(l, run, count, stamp, received); left > 0 {
+	if left := l.set.queue.put(l, run, count, bagTime, received); left > 0 {
 		l.skip(left)
 	}
 }

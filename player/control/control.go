@@ -37,7 +37,7 @@ type Control interface {
 	// of the window is moved to the nearer end. The latched messages that are valid at the
 	// position are published first.
 	Seek(to time.Duration)
-	// SetRate sets the bag time per wall time, without a jump.
+	// SetRate sets the bag time per wall time, from MinRate to MaxRate, without a jump.
 	SetRate(rate float64) error
 	// SetLoop switches looping on or off: when play reaches the second mark, it continues at
 	// the first.
@@ -67,6 +67,13 @@ type Control interface {
 	// the phase. Ask for it before Status, so that no change is missed.
 	Changed() <-chan struct{}
 }
+
+// The limits of a rate. At the lowest a second in the bags takes twelve days, at the highest
+// a year takes 32 ms.
+const (
+	MinRate = 1e-6
+	MaxRate = 1e9
+)
 
 // ErrBookmarks says that there are as many bookmarks as there can be.
 var ErrBookmarks = errors.New("there are 1000 bookmarks already, and no more can be set")

@@ -45,7 +45,7 @@ type Recording interface {
 	// snapshot has begun.
 	BeginSnapshot(ctx context.Context, at time.Time) error
 	// Pin protects the files that may hold messages of the last so much time from Options.Retain,
-	// for ever, and returns their names, the oldest first. Such files do not count for the limits
+	// forever, and returns their names, the oldest first. Such files do not count for the limits
 	// of Options.Retain either. The file that is written is one of them.
 	Pin(ctx context.Context, last time.Duration) (files []string, err error)
 	// Mark records a mark with the present time. Without a text the mark is "mark 1", "mark 2" and

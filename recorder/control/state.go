@@ -46,7 +46,8 @@ const (
 	WaitingPublisher         // for a publisher that the master lists and that was not reached
 )
 
-// DropCause says why messages that were received are not in the bag.
+// DropCause says why messages that were received are lost: they are not in the bag. Messages that limits leave out
+// (TopicStats.LeftOut), or that came while paused or stopped (Passed), are no loss and have no cause.
 type DropCause int
 
 // The causes.
@@ -54,7 +55,7 @@ const (
 	DropBufferFull DropCause = iota // no room in the buffer
 	DropOversize                    // one message larger than the buffer, or than half of the buffer where links wait
 	DropDisk                        // the file could not be written
-	DropAborted                     // skipped at the end on request
+	DropAborted                     // still in memory at the end, which the user cut short
 	DropCodec                       // the compressor failed
 	DropLink                        // the publisher stalled in the middle of the message
 	DropDeleted                     // the file was deleted while it was recorded

@@ -52,7 +52,7 @@ type TopicSummary struct {
 	Repeated   uint64             // latched messages that were repeated at the start of later files; not in Messages
 	Pickup     time.Duration      // at most so long after its registration a new topic was linked to; zero if it was there before
 	Waiting    Waiting            // what a topic that was never linked waited for at the end
-	Skipped    uint64             // messages left out as Options.Limits asks
+	LeftOut    uint64             // messages that Options.Limits leaves out; messages beyond a Count are not included
 	Passed     uint64             // messages that came while paused or stopped
 	Bytes      uint64             // of the payload of Messages
 	HeldUp     time.Duration      // publishers waited, with OverflowBlock, in waits of 3 s and more; what their queues did not hold is not in Dropped

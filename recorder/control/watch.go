@@ -21,9 +21,8 @@ type Watcher interface {
 // LinkWatcher looks at the messages of one publisher. Only the goroutine of its link calls it.
 type LinkWatcher interface {
 	// Frames is told of count complete frames back to back, valid during the call only, when
-	// the recording has them. stamp is the time of the last one in the bag, received that of
-	// its arrival.
-	Frames(run []byte, count int, stamp, received time.Time)
+	// the recording has them. bagTime is the time of the last frame in the bag; the frame arrived at received.
+	Frames(run []byte, count int, bagTime, received time.Time)
 	// Skipped is told of messages of more than 128 KiB. They are not collected for a watcher.
 	Skipped(messages int)
 }

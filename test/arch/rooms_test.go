@@ -24,6 +24,29 @@ type room struct {
 	fields  int // of the type with methods that has most, but for plainStructs
 }
 
+// measured is a room with what its figures are about.
+type measured struct {
+	room
+	cycleOf   []string // names of the files
+	methodsOf string   // name of the type
+	fieldsOf  string   // name of the type
+}
+
+// tooLarge returns what in the package is larger than a limit, and how a change that adds to it can fit.
+func (m *measured) tooLarge(limit room) (complaints []string) {
+	check := func(is, most int, what, advice string) {
+		if is > most {
+			complaints = append(complaints, fmt.Sprintf("%s are %d, more than %d: %s", what, is, most, advice))
+		}
+	}
+	check(m.cycle, limit.cycle, "the files that all refer to each other, directly or not,", strings.Join(m.cycleOf, ", ")+
+		". Put what you add where it needs no declaration of another of these files, or pass it what it needs")
+	check(m.lines, limit.lines, "the lines", "is it one idea? A part that can do without the rest becomes a package")
+	check(m.methods, limit.methods, "the methods of "+m.methodsOf, "make a function of what needs few of its fields, or a type of these fields with the methods on them")
+	check(m.fields, limit.fields, "the fields of "+m.fieldsOf, "make a type of fields that change together, with the methods on them")
+	return complaints
+}
+
 // roomLimits are for packages that are not in testdata/rooms.txt.
 var roomLimits = room{cycle: 6, lines: 1800, methods: 30, fields: 18}
 
@@ -49,19 +72,18 @@ func TestRooms(t *testing.T) {
 	rooms := measureRooms(t)
 	left := make(map[string]room)
 	for _, name := range slices.Sorted(maps.Keys(rooms)) {
-		r, limit := rooms[name], roomLimits
-		if listed, ok := limits[name]; ok {
+		m, limit := rooms[name], roomLimits
+		listed, isListed := limits[name]
+		if isListed {
 			limit = listed
 		}
-		excess := func(what string, is, most int) {
-			if is > most {
-				t.Errorf("%s: %s are %d, more than %d: is it one idea? If it came from a larger package, list it in %s", name, what, is, most, path)
+		for _, complaint := range m.tooLarge(limit) {
+			if !isListed {
+				complaint += ". If it came from a larger package, list it in " + path
 			}
+			t.Errorf("%s: %s", name, complaint)
 		}
-		excess("the files in a cycle", r.cycle, limit.cycle)
-		excess("the lines", r.lines, limit.lines)
-		excess("the methods of its largest type", r.methods, limit.methods)
-		excess("the fields of its largest type", r.fields, limit.fields)
+		r := m.room
 		r.lines = (r.lines + 49) / 50 * 50 // so that a bug fix of a few lines needs no new limit
 		lower := room{
 			max(min(r.cycle, limit.cycle), roomLimits.cycle), max(min(r.lines, limit.lines), roomLimits.lines),
@@ -82,8 +104,32 @@ func TestLargestCycle(t *testing.T) {
 		"a": {"b": true, "a": true}, "b": {"c": true}, "c": {"a": true, "d": true}, // a cycle, which uses the others
 		"d": {"e": true}, "e": {"d": true, "f": true},
 	}
-	if got := largestCycle(uses); got != 3 {
-		t.Errorf("%d files in a cycle, want 3", got)
+	if got, want := largestCycle(uses), []string{"a", "b", "c"}; !slices.Equal(got, want) {
+		t.Errorf("files in a cycle: %q, want %q", got, want)
+	}
+	if got := largestCycle(map[string]map[string]bool{"a": {"a": true, "b": true}}); len(got) != 0 {
+		t.Errorf("files in a cycle: %q, want none", got)
+	}
+}
+
+// TestTooLarge: somebody who adds a helper to a full package learns what is full, and what to do.
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	full := measured{room{cycle: 2, lines: 100, methods: 5, fields: 5}, []string{"a.go", "b.go"}, "Player", "Clock"}
+	for _, tc := range []struct {
+		limit room
+		want  []string // parts of the complaint
+	}{
+		{full.room, nil},
+		{room{1, 100, 5, 5}, []string{"are 2, more than 1: a.go, b.go. Put what"}},
+		{room{2, 99, 5, 5}, []string{"the lines are 100, more than 99: is it one idea?"}},
+		{room{2, 100, 4, 5}, []string{"the methods of Player are 5, more than 4: make a function"}},
+		{room{2, 100, 5, 4}, []string{"the fields of Clock are 5, more than 4: make a type"}},
+	} {
+		got := full.tooLarge(tc.limit)
+		if !slices.EqualFunc(got, tc.want, strings.Contains) {
+			t.Errorf("limit %+v: %q, want parts %q", tc.limit, got, tc.want)
+		}
 	}
 }
 
@@ -122,20 +168,21 @@ func writeRooms(t *testing.T, path string, all map[string]room) {
 }
 
 // measureRooms measures the packages of the module without their tests.
-func measureRooms(t *testing.T) map[string]room {
+func measureRooms(t *testing.T) map[string]measured {
 	t.Helper()
-	rooms := make(map[string]room)
+	rooms := make(map[string]measured)
 	for _, p := range checkedPackages(t).packages {
 		rooms[p.name()] = measureRoom(p)
 	}
 	return rooms
 }
 
-func measureRoom(p *checked) (r room) {
+func measureRoom(p *checked) (r measured) {
 	for _, f := range p.files {
 		r.lines += p.fset.File(f.Package).LineCount()
 	}
-	r.cycle = largestCycle(references(p.fset, p.types, p.info))
+	r.cycleOf = largestCycle(references(p.fset, p.types, p.info))
+	r.cycle = max(1, len(r.cycleOf))
 	for _, name := range p.types.Scope().Names() {
 		obj, ok := p.types.Scope().Lookup(name).(*types.TypeName)
 		if !ok || obj.IsAlias() {
@@ -146,9 +193,11 @@ func measureRoom(p *checked) (r room) {
 			continue
 		}
 		methods, fields := sizeOf(named, make(map[*types.Named]bool))
-		r.methods = max(r.methods, methods)
-		if methods > 0 && !isPlain(p.name()+"."+name) {
-			r.fields = max(r.fields, fields)
+		if methods > r.methods {
+			r.methods, r.methodsOf = methods, name
+		}
+		if methods > 0 && fields > r.fields && !isPlain(p.name()+"."+name) {
+			r.fields, r.fieldsOf = fields, name
 		}
 	}
 	return r
@@ -164,7 +213,7 @@ func references(fset *token.FileSet, pkg *types.Package, info *types.Info) map[s
 		if obj.Pkg() != pkg || !member && obj.Parent() != pkg.Scope() {
 			continue
 		}
-		from, to := fset.Position(id.Pos()).Filename, fset.Position(obj.Pos()).Filename
+		from, to := filepath.Base(fset.Position(id.Pos()).Filename), filepath.Base(fset.Position(obj.Pos()).Filename)
 		if uses[from] == nil {
 			uses[from] = make(map[string]bool)
 		}
@@ -173,8 +222,8 @@ func references(fset *token.FileSet, pkg *types.Package, info *types.Info) map[s
 	return uses
 }
 
-// largestCycle returns how many files are in the largest group whose files all reach each other.
-func largestCycle(uses map[string]map[string]bool) int {
+// largestCycle returns the largest group of files that all reach each other, in order; nil if no two files do.
+func largestCycle(uses map[string]map[string]bool) (largest []string) {
 	reached := make(map[string]map[string]bool)
 	for from := range uses {
 		seen := make(map[string]bool)
@@ -190,15 +239,17 @@ func largestCycle(uses map[string]map[string]bool) int {
 		}
 		reached[from] = seen
 	}
-	largest := 1
-	for from := range reached {
-		n := 1
+	for _, from := range slices.Sorted(maps.Keys(reached)) {
+		cycle := []string{from}
 		for to := range reached[from] {
 			if to != from && reached[to][from] {
-				n++
+				cycle = append(cycle, to)
 			}
 		}
-		largest = max(largest, n)
+		if len(cycle) > max(1, len(largest)) {
+			slices.Sort(cycle)
+			largest = cycle
+		}
 	}
 	return largest
 }

@@ -4,9 +4,9 @@ package report
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/decimal"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -81,11 +81,7 @@ type Seconds time.Duration
 
 // MarshalJSON implements json.Marshaler.
 func (s Seconds) MarshalJSON() ([]byte, error) {
-	sign := ""
-	if s < 0 {
-		sign, s = "-", -s
-	}
-	return json.Marshal(fmt.Sprintf("%s%d.%09d", sign, s/1e9, s%1e9))
+	return json.Marshal(decimal.Duration(time.Duration(s)))
 }
 
 // Place is a message.
@@ -102,8 +98,8 @@ type Stamp rosbag.Time
 // MarshalJSON implements json.Marshaler.
 func (s Stamp) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
 
-// String returns decimal seconds. Add carries a second and more of nanoseconds.
-func (s Stamp) String() string { return rosbag.Time(s).Add(0).String() }
+// String returns decimal seconds.
+func (s Stamp) String() string { return decimal.Time(rosbag.Time(s)) }
 
 // Kind is a kind of difference between messages.
 type Kind string

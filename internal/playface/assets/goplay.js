@@ -166,7 +166,7 @@ function buttons() {
 const times = (n) => (n >= 100 ? n.toFixed(0) : n >= 10 ? n.toFixed(1) : n.toFixed(2)) + "×";
 
 function figures() {
-  set($("pace"), s.pace ? times(s.pace) : "–");
+  set($("pace"), s.pace === null ? "–" : times(s.pace));
   set($("asked"), "of " + times(s.rate) + " asked for");
   set($("messages"), count(s.messages));
   set($("pass"), s.pass ? "pass " + (s.pass + 1) : "");

@@ -38,14 +38,14 @@ func (m *Meter) Add(s *control.Status) {
 	}
 }
 
-// Pace returns the bag time per wall time of the last seconds of play, or 0 while it is not known.
-func (m *Meter) Pace() float64 {
+// Pace returns the bag time per wall time of the last seconds of play. It reports false while that is not known.
+func (m *Meter) Pace() (pace float64, ok bool) {
 	if len(m.samples) == 0 {
-		return 0
+		return 0, false
 	}
-	elapsed := m.last.elapsed - m.samples[0].elapsed
+	played, elapsed := m.last.played-m.samples[0].played, m.last.elapsed-m.samples[0].elapsed
 	if elapsed < known {
-		return 0
+		return 0, false
 	}
-	return float64(m.last.played-m.samples[0].played) / float64(elapsed)
+	return float64(played) / float64(elapsed), true
 }

@@ -11,6 +11,7 @@ import (
 func TestPace(t *testing.T) {
 	t.Parallel()
 	const s = time.Second
+	const unknown = -1
 	type stretch struct {
 		rate float64       // that is asked for
 		wall time.Duration // of play
@@ -18,15 +19,15 @@ func TestPace(t *testing.T) {
 	}
 	tests := map[string]struct {
 		play []stretch
-		want float64
+		want float64 // unknown if it is not known
 	}{
-		"before a second":                {[]stretch{{2, 900 * time.Millisecond, 2}}, 0},
+		"before a second":                {[]stretch{{2, 900 * time.Millisecond, 2}}, unknown},
 		"after a second":                 {[]stretch{{2, s, 2}}, 2},
 		"slower than asked for":          {[]stretch{{2, time.Hour, 1.5}}, 1.5},
 		"half of the window is slower":   {[]stretch{{2, time.Hour, 2}, {2, 2 * s, 1}}, 1.5},
 		"the whole window is slower":     {[]stretch{{2, time.Hour, 2}, {2, 4 * s, 1}}, 1},
 		"play stands still":              {[]stretch{{2, time.Hour, 2}, {2, 4 * s, 0}}, 0},
-		"shortly after a change of rate": {[]stretch{{2, time.Hour, 2}, {1, 900 * time.Millisecond, 1}}, 0},
+		"shortly after a change of rate": {[]stretch{{2, time.Hour, 2}, {1, 900 * time.Millisecond, 1}}, unknown},
 		"after a change of rate":         {[]stretch{{2, time.Hour, 2}, {1, s, 1}}, 1},
 		"after a change of rate back":    {[]stretch{{1, time.Hour, 1}, {2, s, 2}, {1, s, 1}}, 1},
 		"paused":                         {[]stretch{{2, s, 2}, {2, 0, 0}}, 2},
@@ -36,8 +37,8 @@ func TestPace(t *testing.T) {
 			t.Run(name+", sampled each "+every.String(), func(t *testing.T) {
 				t.Parallel()
 				var m pace.Meter
-				if got := m.Pace(); got != 0 {
-					t.Errorf("without a sample: %v, want 0", got)
+				if got, ok := m.Pace(); ok {
+					t.Errorf("without a sample: %v", got)
 				}
 				var now control.Status
 				for _, p := range tc.play {
@@ -51,8 +52,8 @@ func TestPace(t *testing.T) {
 					}
 				}
 				m.Add(&now)
-				if got := m.Pace(); got != tc.want {
-					t.Errorf("%v, want %v", got, tc.want)
+				if got, ok := m.Pace(); ok != (tc.want != unknown) || ok && got != tc.want {
+					t.Errorf("%v, %v; want %v", got, ok, tc.want)
 				}
 			})
 		}

@@ -204,13 +204,13 @@ func (v *View) passed(s *control.Status) (text string) {
 // rate returns the requested rate and, if it is lower, the achieved one.
 func (v *View) rate(s *control.Stats) termtext.Part {
 	const nearly = 0.98
-	pace := v.track.pace.Pace()
+	pace, known := v.track.pace.Pace()
 	switch {
-	case v.Immediate && pace > 0:
+	case v.Immediate && known:
 		return termtext.Normal.Part("at once, " + factor(pace))
 	case v.Immediate:
 		return termtext.Normal.Part("at once")
-	case pace > 0 && pace < nearly*s.Rate:
+	case known && pace < nearly*s.Rate:
 		return termtext.Warning("rate " + factor(pace) + " of " + factor(s.Rate))
 	}
 	return termtext.Normal.Part("rate " + factor(s.Rate))

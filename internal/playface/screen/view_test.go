@@ -255,6 +255,8 @@ func TestPlayRates(t *testing.T) {
 		set(func() { rate = 0.1 })
 		play(20*time.Second, 0.1)
 		expect("slow", "rate 0.1x ")
+		play(5*time.Second, 0)
+		expect("standing still", "rate 0x of 0.1x")
 	})
 }
 

@@ -48,7 +48,7 @@ func TestToken(t *testing.T) {
 		"none":       {},
 		"given":      {args: "--http=:1 --http-token=abc", want: "abc"},
 		"file":       {args: "--http=:1 --http-token-file=" + token, want: "abc def"},
-		"both":       {args: "--http-token=abc --http-token-file=" + token, wantErr: "--http-token: there are two tokens: leave out --http-token or --http-token-file"},
+		"both":       {args: "--http-token=abc --http-token-file=" + token, wantErr: "there are two tokens: leave out --http-token or --http-token-file"},
 		"empty":      {args: "--http-token-file=" + empty, wantErr: `--http-token-file: "` + empty + `": the file is empty: want a token`},
 		"large":      {args: "--http-token-file=" + write("large", strings.Repeat("x", 5000)), wantErr: "longer than 4096 bytes"},
 		"away":       {args: "--http-token-file=" + filepath.Join(dir, "away"), wantErr: "no such file or directory: want a file with the token"},

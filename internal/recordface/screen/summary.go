@@ -131,8 +131,8 @@ func topicCell(t *control.TopicSummary) string {
 		return termtext.Plain(t.Topic)
 	}
 	cell := termtext.Plain(t.Topic) + " : " + termtext.Plain(t.Type)
-	if t.Skipped > 0 {
-		cell += fmt.Sprintf("  (%d more left out, as asked)", t.Skipped)
+	if t.LeftOut > 0 {
+		cell += fmt.Sprintf("  (%d more left out, as asked)", t.LeftOut)
 	}
 	if t.Passed > 0 {
 		cell += fmt.Sprintf("  (%d more while paused or stopped)", t.Passed)

@@ -14,7 +14,7 @@ func (a *Accounts) Stats(now time.Time) []control.TopicStats {
 	for _, t := range a.Topics {
 		s := control.TopicStats{
 			Topic: t.Name, Type: t.beginning.typ, Publishers: t.Linked, Refused: len(t.Publishers.refused),
-			Messages: t.Messages, Bytes: t.Bytes, LeftOut: t.Sampler.Skipped, Passed: t.Passed, Causes: t.causes(),
+			Messages: t.Messages, Bytes: t.Bytes, LeftOut: t.Sampler.LeftOut, Passed: t.Passed, Causes: t.causes(),
 			Missed: t.Publishers.Former.Missed, LinksLost: t.Publishers.Former.LinksLost, HeldUp: t.HeldUp(now), Last: t.Last,
 		}
 		for _, n := range t.Dropped {
@@ -39,7 +39,7 @@ func (a *Accounts) Summaries(written bool, now time.Time) []control.TopicSummary
 		s := control.TopicSummary{
 			Topic: t.Name, Type: b.typ, Former: t.Publishers.Former, Refused: len(t.Publishers.refused),
 			Messages: recorded.Messages, Bytes: recorded.Bytes, Repeated: t.Repeated,
-			Skipped: t.Sampler.Skipped, Passed: t.Passed, Dropped: t.causes(),
+			LeftOut: t.Sampler.LeftOut, Passed: t.Passed, Dropped: t.causes(),
 			Pickup: b.pickup, Waiting: b.waitsFor, HeldUp: t.HeldUp(now),
 		}
 		for _, u := range t.Publishers.All {

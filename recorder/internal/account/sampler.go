@@ -33,7 +33,7 @@ type Sampler struct {
 	thins   bool          // another limit than Limit is set
 	seen    uint64        // messages that Keep has decided about
 	due     time.Time     // when the next message may be recorded
-	Skipped uint64        // messages that are left out
+	LeftOut uint64        // messages that are left out
 }
 
 // SamplerOf returns the sampler of a topic. Where several limits match the topic, a later limit
@@ -78,7 +78,7 @@ func (s *Sampler) KeepsAll() bool { return !s.thins }
 func (s *Sampler) Keep(received time.Time) bool {
 	s.seen++
 	if s.every > 0 && (s.seen-1)%s.every != 0 || s.Gap > 0 && received.Before(s.due) {
-		s.Skipped++
+		s.LeftOut++
 		return false
 	}
 	if s.due = s.due.Add(s.Gap); s.due.Before(received) {

@@ -34,8 +34,8 @@ func TestRateIsExact(t *testing.T) {
 			t.Errorf("message %d after %v: recorded %v, want %v", i, c.at, got, c.want)
 		}
 	}
-	if s.Skipped != 5 || s.seen != 13 {
-		t.Errorf("%d of %d skipped, want 5 of 13", s.Skipped, s.seen)
+	if s.LeftOut != 5 || s.seen != 13 {
+		t.Errorf("%d of %d left out, want 5 of 13", s.LeftOut, s.seen)
 	}
 }
 

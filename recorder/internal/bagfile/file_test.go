@@ -32,7 +32,7 @@ func TestCreateBagNeverOverwrites(t *testing.T) {
 		want    string
 	}{
 		"finished bag": {func(dir string) error { return os.WriteFile(dir+"/x.bag", []byte("precious"), 0o600) }, "exists: a recording never overwrites"},
-		"active bag":   {func(dir string) error { return os.WriteFile(dir+"/x.bag.active", []byte("precious"), 0o600) }, "another recorder writes it or one died"},
+		"active bag":   {func(dir string) error { return os.WriteFile(dir+"/x.bag.active", []byte("precious"), 0o600) }, "another recorder writes it, or a recorder crashed"},
 		"symlink":      {func(dir string) error { return os.Symlink("/dev/null", dir+"/x.bag.active") }, "exists"},
 		"dangling":     {func(dir string) error { return os.Symlink("nothing", dir+"/x.bag") }, "exists"},
 		"no directory": {os.Remove, "does not exist: create it first"},

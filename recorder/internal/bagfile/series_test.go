@@ -34,7 +34,7 @@ func TestExplainCreate(t *testing.T) {
 	}{
 		{free, &fs.PathError{Op: "chmod", Path: "x", Err: syscall.EPERM}, syscall.EPERM, "cannot open free.bag.active: its file system does not take this mode of files (operation not permitted): record without --file-mode, or to another file system"},
 		{finished, fs.ErrExist, nil, "finished.bag exists: a recording never overwrites; choose another name or move it away"},
-		{active, fs.ErrExist, nil, "begun.bag.active exists: another recorder writes it or one died; choose another name, or move or reindex it"},
+		{active, fs.ErrExist, nil, "begun.bag.active exists: another recorder writes it, or a recorder crashed; choose another name, or move or reindex it"},
 		{free, syscall.ENOSPC, disk.ErrMinSpace, "cannot open free.bag.active: " + disk.ErrMinSpace.Error() + ": no space left on device"},
 		{free, syscall.EDQUOT, disk.ErrMinSpace, "cannot open free.bag.active: " + disk.ErrMinSpace.Error() + ": disk quota exceeded"},
 		{free, &fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, nil, "cannot open free.bag.active: no permission to write in " + dir + disk.WhyDenied(dir)},

@@ -69,7 +69,7 @@ func Locked(f *os.File) bool {
 	return false
 }
 
-// Claim marks the file of a dead recorder, so that only one process repairs it. It reports whether it could.
+// Claim marks the file of a crashed recorder, so that only one process repairs it. It reports whether it could.
 func Claim(f *os.File) bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }
 
 // WritersOf reports whether any process, in whatever container, has the file open for writing: otherwise the

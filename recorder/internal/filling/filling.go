@@ -71,12 +71,13 @@ func (f *Filling) Fit(run []byte, count int, all bool) (n, size int) {
 	return n, size
 }
 
-// Append copies n frames, of which the last came at received, into the open chunk.
-func (f *Filling) Append(c *rosbag.Connection, stamp rosbag.Time, frames []byte, n int, received time.Time) {
+// Append copies n frames into the open chunk. first is the time of the first frame in the bag, and the last frame came
+// at received.
+func (f *Filling) Append(c *rosbag.Connection, first rosbag.Time, frames []byte, n int, received time.Time) {
 	if f.Empty() {
 		f.begun = received
 	}
-	f.Open.Builder.AppendRun(c, stamp, frames, n)
+	f.Open.Builder.AppendRun(c, first, frames, n)
 }
 
 // Full reports whether the open chunk is to be sealed because of its size.

@@ -16,10 +16,10 @@ import (
 
 // append copies a run of whole frames into the open chunk.
 func (in *Intake) append(c *account.Connection, run []byte, count int, received time.Time) {
-	// The last frame was complete at received. The stamps of a run are one nanosecond apart, so that tools that
-	// sort by time keep the order. With a simulated clock many messages have one stamp, as in stock.
+	// The last frame was complete at received. The times of a run are one nanosecond apart, so that tools that
+	// sort by time keep the order. With a simulated clock many messages have the same time, as in stock.
 	step := in.cfg.Sim.Step()
-	stamp := rosbag.TimeOf(in.cfg.Sim.At(received)).Add(-step * time.Duration(count-1))
+	first := rosbag.TimeOf(in.cfg.Sim.At(received)).Add(-step * time.Duration(count-1))
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
 	c.Topic.Last, c.Latest = received, received
@@ -33,21 +33,21 @@ func (in *Intake) append(c *account.Connection, run []byte, count int, received 
 	in.rotateIfDue(received)
 	in.Filling.Saw(received)
 	if c.Topic.Sampler.KeepsAll() && step > 0 {
-		in.add(c, run, count, stamp, received)
+		in.add(c, run, count, first, received)
 		return
 	}
 	for count > 0 && !in.hasEnough(c.Topic) {
 		size := 4 + int(binary.LittleEndian.Uint32(run))
 		if c.Topic.Sampler.Keep(in.cfg.Sim.Steady(received)) {
-			in.add(c, run[:size], 1, stamp, received)
+			in.add(c, run[:size], 1, first, received)
 		}
-		stamp = stamp.Add(step)
+		first = first.Add(step)
 		run, count = run[size:], count-1
 	}
 }
 
-// add copies frames that the limits of the topic let pass. mu is held.
-func (in *Intake) add(c *account.Connection, run []byte, count int, stamp rosbag.Time, received time.Time) {
+// add copies frames that the limits of the topic let pass. first is the time of the first frame in the bag. mu is held.
+func (in *Intake) add(c *account.Connection, run []byte, count int, first rosbag.Time, received time.Time) {
 	for count > 0 {
 		switch {
 		case in.hasEnough(c.Topic):
@@ -70,14 +70,14 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, stamp rosbag
 		}
 		wanted := int(c.Topic.Wanted(uint64(count)))
 		n, size := in.Filling.Fit(run, wanted, wanted == count)
-		in.Filling.Append(c.Conn, stamp, run[:size], n, received)
+		in.Filling.Append(c.Conn, first, run[:size], n, received)
 		in.Filling.Open.Add(&c.Topic.Memory, in.Pool.Weight(size+n*filling.RecordOverhead))
 		c.NoteRecord(in.Rotation.Part())
 		in.took(c.Topic, uint64(n), uint64(size-4*n))
 		if c.Latching {
 			in.Latched.Remember(&c.Source, latch.LastFrame(run[:size]))
 		}
-		stamp = stamp.Add(time.Duration(n))
+		first = first.Add(time.Duration(n))
 		run, count = run[size:], count-n
 		if in.Filling.Full() {
 			in.sealOpen()

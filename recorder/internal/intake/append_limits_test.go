@@ -81,16 +81,16 @@ func TestEnoughIsNotLeftOut(t *testing.T) {
 		of.Sampler = account.SamplerOf([]account.Limit{{Topics: "**", Every: 2, Count: c.count}}, "/t")
 		in.append(l.Connection, smallRun(), 3, time.Now())
 		in.append(l.Connection, smallRun(), 3, time.Now())
-		if of.Messages != c.recorded || of.Sampler.Skipped != c.leftOut {
-			t.Errorf("%s: %d messages, %d left out; want %d and %d", name, of.Messages, of.Sampler.Skipped, c.recorded, c.leftOut)
+		if of.Messages != c.recorded || of.Sampler.LeftOut != c.leftOut {
+			t.Errorf("%s: %d messages, %d left out; want %d and %d", name, of.Messages, of.Sampler.LeftOut, c.recorded, c.leftOut)
 		}
 		for range 2 { // the first one is taken if the topic has not enough
 			if f := l.Large(2000); f != nil {
 				f.Abort()
 			}
 		}
-		if enough := c.count > 0 || c.full; (of.Sampler.Skipped == c.leftOut) != enough {
-			t.Errorf("%s: %d left out after two large messages, %d before", name, of.Sampler.Skipped, c.leftOut)
+		if enough := c.count > 0 || c.full; (of.Sampler.LeftOut == c.leftOut) != enough {
+			t.Errorf("%s: %d left out after two large messages, %d before", name, of.Sampler.LeftOut, c.leftOut)
 		}
 	}
 }

@@ -131,8 +131,8 @@ func TestLossesOfALimitedTopic(t *testing.T) {
 			t.Fatal("a message larger than the buffer is received")
 		}
 	}
-	if lost := of.Dropped[control.DropOversize]; lost != 2 || of.Sampler.Skipped != 4 {
-		t.Errorf("%d lost, %d left out; want 2 and 4", lost, of.Sampler.Skipped)
+	if lost := of.Dropped[control.DropOversize]; lost != 2 || of.Sampler.LeftOut != 4 {
+		t.Errorf("%d lost, %d left out; want 2 and 4", lost, of.Sampler.LeftOut)
 	}
 }
 

@@ -45,22 +45,22 @@ func (d Links) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error)
 	}
 	now := time.Now()
 	ago := min(max(now.Sub(at), 0), backdateLimit)
-	stamp := in.cfg.Sim.At(now)
+	bagTime := in.cfg.Sim.At(now)
 	if in.cfg.Sim == nil { // a simulation may run at any rate
 		begun := in.Mode.Begun
 		if in.Rotation.Begun().After(begun) {
 			begun = in.Rotation.Begun() // bags of a recording do not overlap
 		}
-		stamp = stamp.Add(-min(ago, max(stamp.Sub(begun), 0)))
+		bagTime = bagTime.Add(-min(ago, max(bagTime.Sub(begun), 0)))
 	}
 	in.Filling.Saw(now)
 	c.Topic.Last, c.Latest = now, now
 	before := c.Topic.Messages
-	in.add(c, frame, 1, rosbag.TimeOf(stamp), now)
+	in.add(c, frame, 1, rosbag.TimeOf(bagTime), now)
 	if c.Topic.Messages == before {
 		return time.Time{}, control.ErrNoRoom
 	}
-	return stamp, nil
+	return bagTime, nil
 }
 
 // OpenNotes makes the link that notes come on. They begin each file, also where other latched

@@ -133,7 +133,7 @@ func names(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// TestRepair: what a dead recorder left becomes a whole bag, and the original is kept.
+// TestRepair: what a crashed recorder left becomes a whole bag, and the original is kept.
 func TestRepair(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -244,7 +244,7 @@ func TestRepairLeavesAlone(t *testing.T) {
 	}
 }
 
-// TestRepairGoesOn where one died: whenever that was, the next does the rest.
+// TestRepairGoesOn where another repair crashed: wherever that was, the next repair does the rest.
 func TestRepairGoesOn(t *testing.T) {
 	t.Parallel()
 	link := func(t *testing.T, dir string, pairs ...string) { // a file in the next place
@@ -438,7 +438,7 @@ func TestWritersOf(t *testing.T) { // not beside others: until a child runs its 
 	}
 }
 
-// TestOrphans: files of living recorders are not taken for those of dead ones.
+// TestOrphans: files of living recorders are not taken for those of crashed recorders.
 func TestOrphans(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

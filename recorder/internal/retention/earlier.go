@@ -39,7 +39,7 @@ func (r *Retainer) Load(s *bagfile.Series) error {
 	return nil
 }
 
-// find returns the file of an entry, which may have another name now: a recorder that died leaves
+// find returns the file of an entry, which may have another name now: a crashed recorder leaves
 // X.bag.active, and a repair keeps that file as X.bag.orig.active. Without a file, gone says whether the
 // file is known not to exist any more.
 func (e *entry) find(s *bagfile.Series, now time.Time) (f *Retained, gone bool) {
@@ -71,7 +71,7 @@ func (e *entry) find(s *bagfile.Series, now time.Time) (f *Retained, gone bool) 
 	return nil, gone
 }
 
-// Recovered tells the Retainer that a repair has made bag from original, a file that a dead recorder left.
+// Recovered tells the Retainer that a repair has made bag from original, a file that a crashed recorder left.
 // If the original is of the same output, the limits hold for both files. A repair calls Recovered again when
 // the original gets another name.
 func (r *Retainer) Recovered(s *bagfile.Series, bag, original string) {

@@ -111,12 +111,12 @@ func TestWhenALedgerIsCompacted(t *testing.T) {
 		}
 	}
 	stale := func(dir string) {
-		if err := os.WriteFile(filepath.Join(dir, "ledger.new"), []byte("of a recorder that died"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "ledger.new"), []byte("of a crashed recorder"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got := ledgerOf(t, 600, 500, stale); got != 100 {
-		t.Errorf("%d lines where a recorder died over it, want 100", got)
+		t.Errorf("%d lines where a recorder crashed over it, want 100", got)
 	}
 	dir := t.TempDir()
 	l := testLedger(t, dir)

@@ -152,7 +152,7 @@ func closeHandle(b *bagfile.File) (err error) {
 	return err
 }
 
-// TestRetentionAfterACrash: what a dead recorder was writing counts as well, and so do the
+// TestRetentionAfterACrash: what a crashed recorder was writing counts as well, and so do the
 // bag that a repair makes of it and the original.
 func TestRetentionAfterACrash(t *testing.T) {
 	t.Parallel()
@@ -247,7 +247,7 @@ func TestDeathDuringARepair(t *testing.T) {
 	}
 }
 
-// TestOriginalsAreFound also where the recorder died before it noted what the repair did.
+// TestOriginalsAreFound also where the recorder crashed before it noted what the repair did.
 func TestOriginalsAreFound(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

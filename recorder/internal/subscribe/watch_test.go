@@ -18,16 +18,16 @@ type watching struct {
 	shown   int
 	skipped int
 	before  int // messages that the sink had when the last one was shown
-	stamp   time.Time
+	bagTime time.Time
 }
 
 func (w *watching) Topics() []string                               { return w.topics }
 func (w *watching) Open(string, rosbag.Header) control.LinkWatcher { return w }
 func (w *watching) Triggers() []control.TriggerStats               { return nil }
 func (w *watching) Skipped(messages int)                           { w.skipped += messages }
-func (w *watching) Frames(_ []byte, count int, stamp, _ time.Time) {
+func (w *watching) Frames(_ []byte, count int, bagTime, _ time.Time) {
 	w.shown += count
-	w.stamp = stamp
+	w.bagTime = bagTime
 	w.before = w.sink.Messages
 }
 
@@ -50,8 +50,8 @@ func TestWatchedLink(t *testing.T) {
 		l := Watched(w, clock, "/t", testlink.Info("/t", "/p"), sink)
 		before := w.shown
 		l.Frames(append(testlink.Frame(0, 1, 8), testlink.Frame(0, 2, 8)...), 2, at)
-		if w.shown != before+2 || w.before != sink.Messages || !w.stamp.Equal(want) {
-			t.Errorf("shown %d, when the recording had %d, at %v", w.shown, w.before, w.stamp)
+		if w.shown != before+2 || w.before != sink.Messages || !w.bagTime.Equal(want) {
+			t.Errorf("shown %d, when the recording had %d, at %v", w.shown, w.before, w.bagTime)
 		}
 	}
 	l := Watched(w, nil, "/t", testlink.Info("/t", "/p"), sink)

@@ -36,7 +36,7 @@ func TestServicesSteerARecording(t *testing.T) {
 		{"/rec/pause_recording", []string{"data: false"}, "Recording is now resumed", true, "recording: out.bag"},
 		{"/rec/split", nil, "closed out.bag, recording to out_1.bag", true, "recording: out_1.bag"},
 		{"/rec/resume", nil, "already recording to out_1.bag", true, ""},
-		{"/rec/pin", nil, "of the last 5m0s, will not be deleted: out.bag out_1.bag", true, ""},
+		{"/rec/pin", nil, "bags of the last 5m0s are protected from deletion: out.bag out_1.bag", true, ""},
 		{"/rec/stop", nil, "closed out_1.bag", true, "stopped"},
 		{"/rec/split", nil, "stopped: there is no bag before the next start", false, ""},
 		{"/rec/start", nil, "recording to out_2.bag", true, "recording: out_2.bag"},

@@ -70,7 +70,7 @@ func TestRecorderHTTP(t *testing.T) {
 		{"pause", "", 200, `{"message":"already paused"}`},
 		{"resume", "", 200, `{"message":"recording to out.bag"}`},
 		{"split", "", 200, `{"message":"closed out.bag, recording to out_1.bag","file":"out.bag"}`},
-		{"pin", `{"seconds":3600}`, 200, `{"message":"of the last 1h0m0s, will not be deleted: out.bag out_1.bag","files":["out.bag","out_1.bag"]}`},
+		{"pin", `{"seconds":3600}`, 200, `{"message":"bags of the last 1h0m0s are protected from deletion: out.bag out_1.bag","files":["out.bag","out_1.bag"]}`},
 		{"pin", `{"last":3600}`, 400, "unknown field"},
 		{"pin", `{"seconds":-1}`, 400, "seconds must be 0 or positive"},
 		{"snapshot", "", 409, "no snapshots are kept ready"},
