@@ -55,7 +55,7 @@ type Audit struct {
 }
 
 // Open opens the journal at a path, or with an empty path that of the place in the user's directory for
-// caches. It does not touch a file that is something else.
+// caches. A file with other content is an error, and stays unchanged.
 func Open(place *bagopen.Place, journal string) (*Audit, error) {
 	a := &Audit{place: place, known: make(map[string]Verdict)}
 	return a, a.openJournal(journal)

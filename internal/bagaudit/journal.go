@@ -44,7 +44,8 @@ func (a *Audit) openJournal(path string) error {
 	return nil
 }
 
-// readJournal reads the journal, whose first line says which place it is of.
+// readJournal reads the journal, whose first line names the place that is audited. It writes that line
+// into a file that is empty, or that has only the beginning of it.
 func (a *Audit) readJournal(f *os.File) error {
 	head, err := json.Marshal(map[string]string{"audit of": a.place.String()})
 	if err != nil {

@@ -107,7 +107,8 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 	return c.report, nil
 }
 
-// rememberKey returns what asks unwrap once, and keeps the key in key for the next time.
+// rememberKey returns a function that calls unwrap until it returns a key, stores that in key, and from then
+// on returns copies of it.
 func rememberKey(unwrap func(rosbag.Encryption) ([]byte, error), key *[]byte) func(rosbag.Encryption) ([]byte, error) {
 	if unwrap == nil {
 		return nil
@@ -119,7 +120,7 @@ func rememberKey(unwrap func(rosbag.Encryption) ([]byte, error), key *[]byte) fu
 				return nil, err
 			}
 		}
-		return bytes.Clone(*key), nil // who gets it overwrites it
+		return bytes.Clone(*key), nil // the caller overwrites what it gets
 	}
 }
 

@@ -76,7 +76,7 @@ func (v *verification) finish(ctx context.Context) {
 	v.stop()
 }
 
-// stop waits for the goroutines. It is harmless twice.
+// stop waits for the goroutines. A second call does nothing.
 func (v *verification) stop() {
 	if v.work != nil {
 		close(v.work)

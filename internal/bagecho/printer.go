@@ -35,7 +35,7 @@ type Options struct {
 	Format    Format
 	NoArrays  bool   // leave arrays out of text and CSV
 	NoStrings bool   // leave strings out of text and CSV
-	Escape    bool   // escape control characters of CSV, which has strings as they are
+	Escape    bool   // escape control characters in CSV, which otherwise has the strings unchanged
 	Limit     uint64 // print so many messages; 0 for all
 
 	Unshown func(error) // called with what keeps messages from being shown

@@ -63,8 +63,8 @@ func (t *Topic) match(topic string) (field string, ok bool) {
 	return field, ok
 }
 
-// problem says what kept a topic from being shown, if it is not that no message was
-// recorded. A topic that is in no bag may be similar to one that is recorded.
+// problem says why no message of a topic was shown. It is empty if one was shown, or if the topic is
+// in a bag and has no messages. For a topic that is in no bag it suggests similar ones that are recorded.
 func (t *Topic) problem(recorded []string) string {
 	switch {
 	case t.shown:

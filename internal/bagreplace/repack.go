@@ -19,7 +19,7 @@ type Packing struct {
 	Compression rosbag.Compression // of bags; empty: that of the bag
 	MCAP        rosbag.Compression // of MCAP files; empty: zstd
 	ChunkKiB    int                // size of a chunk before compression
-	Decrypt     bool               // encrypted bags, and no others, are wanted
+	Decrypt     bool               // decrypt; a bag that is not encrypted is an error
 }
 
 var (

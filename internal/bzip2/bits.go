@@ -14,7 +14,7 @@ var ErrCorrupt = errors.New("corrupt")
 // bitReader reads bits, the first one highest. Behind the end of data there are zeros.
 type bitReader struct {
 	data []byte
-	next int    // the byte of data that follows those in word, or a place behind the end
+	next int    // the byte of data that follows those in word, or a place after the end
 	word uint64 // the next bits, the first one highest
 	held uint   // how many of word have been counted
 }
@@ -46,10 +46,11 @@ func (r *bitReader) take(n uint) uint64 {
 	return v
 }
 
-// left returns how many bits are left; below zero when some were read that do not exist.
+// left returns how many bits are left. It is negative if bits after the end were read.
 func (r *bitReader) left() int { return 8*(len(r.data)-r.next) + int(r.held) }
 
-// corrupt returns the error for what has been read, unless it is only that data ends.
+// corrupt returns an error with the place and the reason, or io.ErrUnexpectedEOF if bits after the end were
+// read.
 func (r *bitReader) corrupt(reason string) error {
 	if r.left() < 0 {
 		return io.ErrUnexpectedEOF

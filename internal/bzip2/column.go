@@ -13,15 +13,15 @@ const (
 	runB        = 1  // the second of the codes of runs of zeros, in base two with the digits one and two
 	maxWordBits = 20 // of the codes that are read
 	lookupBits  = 10
-	spareBytes  = 8 // behind a column, so that words of bytes can be read and written
+	spareBytes  = 8 // after a column, so that words of bytes can be read and written
 )
 
 // wordTable finds the code of the first Huffman word in some bits: by lookup, or by its
 // place among all words of its length when it is longer.
 type wordTable struct {
 	lookup [1 << lookupBits]uint16 // code<<5 | length of the word, zero if that is longer
-	end    [maxWordBits + 1]uint64 // behind the words of each length
-	base   [maxWordBits + 1]int    // added to a word, its place in codes
+	end    [maxWordBits + 1]uint64 // of each length, the first value after its words
+	base   [maxWordBits + 1]int    // of each length; added to a word, it gives the index in codes
 	codes  [maxSymbols]uint16
 }
 
@@ -52,7 +52,8 @@ func (t *wordTable) fill(lengths []uint8) {
 	clear(t.lookup[filled:])
 }
 
-// long is what lookup holds, for longer words; zero if bits do not begin with a word.
+// long returns for a word of more than lookupBits bits what lookup has for shorter ones. It is zero if
+// bits do not begin with a word.
 func (t *wordTable) long(bits uint64) uint16 {
 	for length := lookupBits + 1; length <= maxWordBits; length++ {
 		if word := bits >> (64 - length); word < t.end[length] {
@@ -64,14 +65,14 @@ func (t *wordTable) long(bits uint64) uint16 {
 
 // columnReader reads the last column of the sorted rotations of a block.
 type columnReader struct {
-	column []byte      // with spareBytes of capacity behind it
+	column []byte      // with spareBytes of capacity after it
 	counts [256]uint32 // of each byte of column
 	lately [256]byte   // the bytes, ordered by when they came last
 	chosen []uint8     // the table of each group of codes
 	tables [maxTables]wordTable
 }
 
-// read reads a column of at most so many bytes.
+// read reads a column. One of more than most bytes is an error.
 func (c *columnReader) read(r *bitReader, most int) error {
 	ranges, symbols := r.take(16), 2
 	for high := range 16 {

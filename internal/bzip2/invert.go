@@ -14,11 +14,11 @@ const (
 // the origin gives the block, but each step waits for memory. So walks begin at many
 // rotations, evenly spaced and one of them the origin, and end where another one began,
 // several at a time; then their segments are joined. A link is 24 bits above the byte that
-// it passes. One to where a walk begins has the number of its segment instead, above those
-// of all rotations.
+// it passes. A link to a place where a walk begins has the number of a segment in place of that of a
+// rotation, counted on from the last rotation.
 type inverter struct {
 	links    []uint32
-	pieces   []piece // the first pieces of all segments, and all others behind them
+	pieces   []piece // the first pieces of all segments, and all others after them
 	walked   []byte
 	position [lanes]uint
 	passed   [lanes][pieceBytes]byte
@@ -27,12 +27,12 @@ type inverter struct {
 // piece is a part of a segment.
 type piece struct{ start, end, next int } // in walked; in pieces
 
-// invert replaces column, which has such counts of bytes, by the block.
+// invert replaces column by the block. counts has the number of each byte in column.
 func (v *inverter) invert(column []byte, counts *[256]uint32, origin int) {
 	v.link(column, counts, origin%segmentBytes)
 	v.walkAll(len(column), origin%segmentBytes)
 	at := origin / segmentBytes
-	for n := 0; n < len(column); at = v.pieces[at].next { // goes around if the block repeats itself
+	for n := 0; n < len(column); at = v.pieces[at].next { // the pieces form a ring, which is shorter than a block that repeats itself
 		n += copy(column[n:], v.walked[v.pieces[at].start:v.pieces[at].end])
 	}
 }

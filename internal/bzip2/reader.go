@@ -34,7 +34,7 @@ type Reader struct {
 	sum     checksum
 	column  columnReader
 	invert  inverter
-	block   []byte // what is left of it, and spareBytes behind it
+	block   []byte // what is left of it, and spareBytes after it
 	few     [roomForOneRun]byte
 	ready   []byte // what is left of few
 	err     error

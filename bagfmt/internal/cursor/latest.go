@@ -156,7 +156,8 @@ func (s *lastSearch) chunk(i int) error {
 	return err
 }
 
-// index returns chunk i with its entries. Those of a damaged index come with the data.
+// index returns chunk i with its entries. If its index is damaged, they are derived when the data is
+// loaded.
 func (s *lastSearch) index(i int) (*lastChunk, error) {
 	if x := s.open[i]; x != nil {
 		return x, nil

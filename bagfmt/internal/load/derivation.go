@@ -23,7 +23,7 @@ type derivation struct {
 	stopped error   // of table.Options.Interrupted
 }
 
-// run goes over data as far as it can be read. whole says that it was read wholly.
+// run adds the messages in data, as far as it can be read. whole reports whether all of it could be read.
 func (d *derivation) run(kind table.Kind, data []byte) (whole bool) {
 	switch {
 	case d.bag.MCAP != nil:
@@ -40,7 +40,7 @@ func (d *derivation) run(kind table.Kind, data []byte) (whole bool) {
 	return whole
 }
 
-// chunk goes over records of format V2.0.
+// chunk adds the messages of a chunk of a bag of version 2.0. whole is as in run.
 func (d *derivation) chunk(data []byte) (whole bool) {
 	w := wire.ChunkWalk{Data: data}
 	pause := codec.Pause{Interrupted: d.bag.Options.Interrupted}

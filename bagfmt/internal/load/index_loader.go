@@ -7,10 +7,10 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// IndexLoaders are the idle IndexLoaders of a bag.
+// IndexLoaders is a pool of the idle index loaders of a bag.
 type IndexLoaders struct{ pool sync.Pool }
 
-// Get returns a loader for r, to be put back.
+// Get returns a loader for bag. The caller returns it with Put.
 func (p *IndexLoaders) Get(bag *table.Table) *indexLoader {
 	if l, ok := p.pool.Get().(*indexLoader); ok {
 		return l
@@ -18,7 +18,7 @@ func (p *IndexLoaders) Get(bag *table.Table) *indexLoader {
 	return &indexLoader{Loader: Loader{once: true}, kept: make([]bool, len(bag.Conns))}
 }
 
-// Put takes back a loader that get has returned.
+// Put takes back a loader that Get has returned.
 func (p *IndexLoaders) Put(l *indexLoader) { p.pool.Put(l) }
 
 // indexLoader reads the indexes of chunks, one after the other. What it has for each

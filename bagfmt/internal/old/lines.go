@@ -17,7 +17,7 @@ var errShort = errors.New("ends inside the record")
 
 const stampBytes = 12 // time and length of a message
 
-// cutLines is Format.cut for the versions whose messages start with lines: none in
+// cutLines is Format.Cut for the versions whose messages start with lines: none in
 // version 0, the topic in 1.0, topic, md5sum and type in 1.1.
 func (rec *Record) cutLines(b []byte, l wire.Layout) (head int, err error) {
 	*rec = Record{Op: rosbag.OpMessage}

@@ -58,7 +58,7 @@ func (rec *Record) cutV12(b []byte) (head int, err error) {
 	return int(n) + wire.MinRecordBytes, err
 }
 
-// readV12 is Format.next for version 1.2.
+// readV12 is Format.Next for version 1.2.
 func (rec *Record) readV12(s *wire.Stream) error {
 	start := s.Off
 	*rec = Record{}

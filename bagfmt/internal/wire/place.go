@@ -10,9 +10,9 @@ type ChunkPlace struct {
 	Size        int64
 	Compression rosbag.Compression
 	CRC         uint32
-	Checked     bool       // crc counts
+	Checked     bool       // CRC is known and is to be compared
 	MCAP        bool       // a chunk of an MCAP file: CRC is of the unpacked data, by the polynomial of IEEE
-	Torn        bool       // its data, which is encrypted, is longer than what there is of it; stored is that
+	Torn        bool       // the file ends inside its data, which is encrypted; Stored is the number of bytes that are there
 	Op          rosbag.Op  // for error texts
 	Decrypter   *Decrypter // of its data
 }

@@ -146,8 +146,9 @@ func (s *Stream) RawHeader() error {
 	return s.readHeader(int(n), start)
 }
 
-// readHeader reads n bytes into s.Header. What fits the read buffer is not read
-// before it is there, so that a length alone allocates nothing.
+// readHeader reads n bytes into s.Header. A header that fits the read buffer must be
+// complete before memory for it is allocated, and a larger one is read piece by piece: a wrong length
+// alone allocates nothing.
 func (s *Stream) readHeader(n int, start int64) error {
 	if n <= s.R.Size() {
 		if b, err := s.R.Peek(n); err != nil {
