@@ -82,6 +82,7 @@ type scene struct {
 	plan    *plan.Plan
 	control *fakeControl
 	viewer  *live.Viewer
+	end     func() // ends Run, and waits for it
 }
 
 func bag(t *testing.T) []byte {
@@ -99,6 +100,12 @@ func bag(t *testing.T) []byte {
 // begin begins a playback of a bag at a time in it, in a bubble, and runs it until the test ends.
 func begin(t *testing.T, data []byte, at time.Duration) *scene {
 	t.Helper()
+	return beginWindow(t, data, at, 0)
+}
+
+// beginWindow is begin for a playback whose first message is at first.
+func beginWindow(t *testing.T, data []byte, at, first time.Duration) *scene {
+	t.Helper()
 	p, err := plan.New(t.Context(), plan.Options{Log: zap.NewNop()}, testplay.OpenBags(t, data), testplay.Resolve)
 	if err != nil {
 		t.Fatal(err)
@@ -106,11 +113,12 @@ func begin(t *testing.T, data []byte, at time.Duration) *scene {
 	c := newControl(control.Status{Phase: control.PhasePlay, Paused: true, Rate: 1, BagTime: testplay.Base.Add(at), Length: 700 * ms})
 	s := &scene{t: t, v: New(Options{Name: "goplay /play"}), plan: p, control: c}
 	s.v.Open(p, p.Topics)
-	s.v.Begin(c, testplay.Base)
-	ctx, end := context.WithCancel(t.Context())
+	s.v.Begin(c, testplay.Base.Add(first))
+	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { s.v.Run(ctx) })
-	t.Cleanup(func() { end(); running.Wait() })
+	s.end = func() { cancel(); running.Wait() }
+	t.Cleanup(s.end)
 	s.viewer, err = s.v.store.Attach(true)
 	if err != nil {
 		t.Fatal(err)
@@ -207,8 +215,7 @@ func TestEarlierThanTheWindow(t *testing.T) {
 	t.Parallel()
 	data := bag(t)
 	synctest.Test(t, func(t *testing.T) {
-		s := begin(t, data, 350*ms)
-		s.v.Begin(s.control, testplay.Base.Add(310*ms))
+		s := beginWindow(t, data, 350*ms, 310*ms)
 		s.subscribe("/a", "/tf")
 		s.sees("one0 at 100ms", "two0 at 200ms")
 	})
@@ -246,9 +253,7 @@ func TestEarlierAtTheEnd(t *testing.T) {
 	data := bag(t)
 	synctest.Test(t, func(t *testing.T) {
 		s := begin(t, data, 350*ms)
-		ctx, end := context.WithCancel(t.Context())
-		end()
-		s.v.Run(ctx)
+		s.end()
 		start := time.Now()
 		s.subscribe("/a")
 		s.sees()
