@@ -10,7 +10,6 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
-	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestLatchedAroundAPause: a bag is of no use without the map that came before the
@@ -56,10 +55,7 @@ func TestLatchedAroundAPause(t *testing.T) {
 // latching opens the link of a latching publisher.
 func latching(t testing.TB, p *pipeline, topic, publisher string) *intake.Link {
 	t.Helper()
-	info := testlink.Info(topic, publisher)
-	i := slices.IndexFunc(info.Header, func(f rosbag.Field) bool { return f.Key == "latching" })
-	info.Header[i].Value = "1"
-	l, err := p.Links().OpenLink(p.Links().AddTopicOf(topic, topic, time.Time{}), info)
+	l, err := p.Links().OpenLink(p.Links().AddTopicOf(topic, topic, time.Time{}), testlink.LatchedInfo(topic, publisher))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -407,9 +407,9 @@ func TestOthersWaitForRoomAcrossAPause(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, topic := range p.Account.Topics {
+	for _, topic := range accountsNow(p) {
 		if topic.Messages+topic.Passed != 20 || topic.Passed == 0 {
-			t.Errorf("%s: %d recorded, %d passed of 20", topic.Name, topic.Messages, topic.Passed)
+			t.Errorf("%s: %d recorded, %d passed of 20", topic.Topic, topic.Messages, topic.Passed)
 		}
 	}
 }

@@ -65,8 +65,8 @@ func TestTopicComesAndGoes(t *testing.T) {
 	if after := heap(); after > before+2<<20 {
 		t.Errorf("%d cycles take %d bytes", cycles-warm, after-before)
 	}
-	if len(p.Account.Connections.All) != 2 || len(topic.Publishers.All) != 1 || topic.Linked != 0 {
-		t.Errorf("%d connections, %d publishers, %d links", len(p.Account.Connections.All), len(topic.Publishers.All), topic.Linked)
+	if n := p.Accounts().Usage().Connections; n != 2 || len(topic.Publishers.All) != 1 || topic.Linked != 0 {
+		t.Errorf("%d connections, %d publishers, %d links", n, len(topic.Publishers.All), topic.Linked)
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)

@@ -137,9 +137,9 @@ func TestFullDiskAlwaysHasRoomForTheIndex(t *testing.T) {
 					}
 				}
 				var counted, dropped uint64
-				for _, topic := range p.Account.Topics {
+				for _, topic := range accountsNow(p) {
 					counted += topic.Messages
-					dropped += topic.Dropped[control.DropDisk]
+					dropped += topic.Dropped[control.DropDisk.String()]
 				}
 				if used != size {
 					t.Errorf("after %d operations: the closed bags have %d bytes and take %d of the disk", v.after, size, used)
@@ -191,7 +191,7 @@ func TestHangingDisk(t *testing.T) {
 	for n := range uint32(messages) {
 		l.Frames(testlink.Frame(1, n, 10_000), 1, time.Now())
 	}
-	if held := p.usage().Held; held > budget {
+	if held := p.Accounts().Usage().Held; held > budget {
 		t.Errorf("%d bytes held, more than the budget", held)
 	}
 	testlink.WaitFor(t, func() bool { return logs.FilterMessageSnippet("has not answered").Len() == 1 })

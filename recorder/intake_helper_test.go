@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -50,24 +49,12 @@ func latchingConnection(p *intake.Intake, publisher string) *account.Connection 
 	return c
 }
 
-// longRecordInfo is that of a publisher whose connection record is so long that large messages
-// rely on one in their file.
-func longRecordInfo() (info tcpros.LinkInfo, definition string) {
-	info, definition = testlink.Info("/scan", "/p"), strings.Repeat("uint32 n\n", 2000)
-	for i := range info.Header {
-		if info.Header[i].Key == "message_definition" {
-			info.Header[i].Value = definition
-		}
-	}
-	return info, definition
-}
-
-// records counts the connection records with a definition in a file.
-func records(t *testing.T, path, definition string) int {
+// records counts the connection records of a publisher in a file.
+func records(t *testing.T, path string, of tcpros.LinkInfo) int {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bytes.Count(b, []byte("message_definition="+definition))
+	return bytes.Count(b, []byte("message_definition="+rosbag.Header(of.Header).MessageDefinition()))
 }

@@ -54,7 +54,7 @@ func TestProvenPublisherThatStops(t *testing.T) {
 		p := testPipeline(t, Options{BufferBytes: 16 << 20, Overflow: overflow}, nil)
 		liar, image := open(t, p, "/liar", "/p"), open(t, p, "/image", "/p")
 		testlink.SendLarge(liar, testlink.Frame(1, 0, size))
-		testlink.WaitFor(t, func() bool { return p.usage().Idle > size })
+		testlink.WaitFor(t, func() bool { return p.Accounts().Usage().Idle > size })
 		f := testlink.BeginLarge(t, liar, size, 200_000)
 		goesThrough(t, p, func() { offer(image, testlink.Frame(2, 0, 6<<20)) })
 		if got := accountOf(p, image).Messages; got != 1 {
@@ -263,7 +263,7 @@ func TestAbandonedMessagesLeaveNothing(t *testing.T) {
 	p := testPipeline(t, Options{Split: true}, nil)
 	topic, before := p.Links().AddTopicOf("/bad", "/bad", time.Time{}), heapBesideBuffer(p)
 	for n := range publishers {
-		l, err := p.Links().OpenLink(topic, withDefinition("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, strings.Repeat("x", 1_000_000))))
+		l, err := p.Links().OpenLink(topic, testlink.DefinitionInfo("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, strings.Repeat("x", 1_000_000))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -293,7 +293,7 @@ func TestNamesAreBounded(t *testing.T) {
 		}
 		l.Closed(nil)
 	}
-	if bytes, _ := heldByConnections(p); bytes > 1<<20 {
+	if bytes := p.Accounts().Usage().Headers; bytes > 1<<20 {
 		t.Errorf("100 publishers count %d bytes", bytes)
 	}
 	closePipeline(t, p)

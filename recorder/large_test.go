@@ -68,14 +68,14 @@ func TestAnnouncedLatchedBytes(t *testing.T) {
 	t.Parallel()
 	for _, overflow := range []Overflow{OverflowDrop, OverflowBlock} {
 		p := testPipeline(t, Options{BufferBytes: 16 << 20, Overflow: overflow}, nil)
-		l := openLatched(t, p, "/map", "/p")
+		l := latching(t, p, "/map", "/p")
 		f := testlink.BeginLarge(t, l, 4<<20, 200_000)
-		if u := p.usage(); u.Held-u.Idle > 2<<20 || u.Latched != 0 {
+		if u := p.Accounts().Usage(); u.Held-u.Idle > 2<<20 || u.Latched != 0 {
 			t.Errorf("%d bytes in use, %d for latched messages, of 200 kB that came", u.Held-u.Idle, u.Latched)
 		}
 		f.Abort()
 		testlink.SendLarge(l, testlink.Frame(1, 0, 2<<20))
-		if n := p.usage().Latched; n < 2<<20 {
+		if n := p.Accounts().Usage().Latched; n < 2<<20 {
 			t.Errorf("%d bytes for latched messages: it was not remembered", n)
 		}
 		if err := p.close(); err != nil {

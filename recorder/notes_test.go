@@ -53,7 +53,7 @@ func TestNotesBeginEachFile(t *testing.T) {
 			p := testPipeline(t, o, nil)
 			p.own.Notes(notes)
 			c := controlOf(p, o)
-			l := openLatched(t, p, "/map", "/p1")
+			l := latching(t, p, "/map", "/p1")
 			l.Frames(testlink.Frame(1, 1, 10), 1, time.Now())
 			switch o.Begin {
 			case control.StatePaused:

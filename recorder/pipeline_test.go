@@ -108,8 +108,8 @@ func TestLargeMessageGivenUpHalfway(t *testing.T) {
 			defer f.Abort()
 		}
 	}
-	if given == 0 || p.Pool.Held > 16<<20 {
-		t.Errorf("%d given up, %d bytes held", given, p.Pool.Held)
+	if held := p.Accounts().Usage().Held; given == 0 || held > 16<<20 {
+		t.Errorf("%d given up, %d bytes held", given, held)
 	}
 	t.Cleanup(func() {
 		if err := p.close(); err != nil {

@@ -159,7 +159,7 @@ func TestLatchedBeginEachFile(t *testing.T) {
 		t.Run(fmt.Sprintf("off=%v", off), func(t *testing.T) {
 			t.Parallel()
 			p := testPipeline(t, Options{Split: true, Duration: time.Hour, NoRepeatLatched: off, Compression: rosbag.CompressionLZ4}, nil)
-			small, large := openLatched(t, p, "/map", "/p1"), openLatched(t, p, "/map", "/p2")
+			small, large := latching(t, p, "/map", "/p1"), latching(t, p, "/map", "/p2")
 			plain := open(t, p, "/t", "/p3")
 			for n := range uint32(3) {
 				testlink.SendLarge(large, testlink.Frame(2, n, 400_000))
@@ -196,26 +196,11 @@ func TestLatchedBeginEachFile(t *testing.T) {
 			if r := small.Connection.Topic.Repeated; !off && r != 2 || off && r != 0 {
 				t.Errorf("%d counted as repeated", r)
 			}
-			if p.Pool.Held < 0 || p.Pool.Latched < 0 {
-				t.Errorf("%d bytes held, %d latched", p.Pool.Held, p.Pool.Latched)
+			if u := p.Accounts().Usage(); u.Held < 0 || u.Latched < 0 {
+				t.Errorf("%d bytes held, %d latched", u.Held, u.Latched)
 			}
 		})
 	}
-}
-
-func openLatched(t *testing.T, p *pipeline, topic, publisher string) *intake.Link {
-	t.Helper()
-	info := testlink.Info(topic, publisher)
-	for i := range info.Header {
-		if info.Header[i].Key == "latching" {
-			info.Header[i].Value = "1"
-		}
-	}
-	l, err := p.Links().OpenLink(p.Links().AddTopicOf(topic, topic, time.Time{}), info)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
 }
 
 func checkLatchedConnections(t *testing.T, path string) {
@@ -238,7 +223,7 @@ func checkLatchedConnections(t *testing.T, path string) {
 func TestLatchedWithinTheBudget(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true, Duration: time.Hour, BufferBytes: 2 << 20, Overflow: OverflowBlock}, nil)
-	l := openLatched(t, p, "/map", "/p1")
+	l := latching(t, p, "/map", "/p1")
 	l.Frames(testlink.Frame(1, 0, 100), 1, time.Now())
 	testlink.SendLarge(l, testlink.Frame(1, 1, 1_200_000))
 	p.tick(p.Rotation.Next())
@@ -259,12 +244,7 @@ func TestLatchedWithinTheBudget(t *testing.T) {
 func TestLargeMessageAcrossASplit(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true, Duration: time.Hour}, nil)
-	info := testlink.Info("/t", "/p")
-	for i := range info.Header {
-		if info.Header[i].Key == "message_definition" {
-			info.Header[i].Value = strings.Repeat("uint32 n\n", 2000) // too long to go along with each message
-		}
-	}
+	info := testlink.LongRecordInfo("/t", "/p") // too long to go along with each message
 	l, err := p.Links().OpenLink(p.Links().AddTopicOf("/t", "/t", time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)

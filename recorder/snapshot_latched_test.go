@@ -205,21 +205,18 @@ func (w *latchedWorld) check(what, path string) {
 // checkAccount checks that every byte counts once, after all that was queued is done.
 func (w *latchedWorld) checkAccount(what string) {
 	w.t.Helper()
-	in := w.p.Intake
 	if _, err := w.p.Pin(w.t.Context(), w.now); err != nil { // behind what is queued
 		w.t.Fatal(err)
 	}
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	if in.Pool.Held != in.Pool.Idle+in.Ring.Held()+in.Pool.Latched {
-		w.t.Errorf("%s: %d bytes in use, %d free, %d in the ring, %d counted for what is latched", what,
-			in.Pool.Held, in.Pool.Idle, in.Ring.Held(), in.Pool.Latched)
+	u := w.p.Accounts().Usage()
+	if u.Held != u.Idle+u.Ring+u.Latched {
+		w.t.Errorf("%s: %d bytes in use, %d free, %d in the ring, %d counted for what is latched", what, u.Held, u.Idle, u.Ring, u.Latched)
 	}
-	if in.Pool.Waiting != 0 || in.Pool.Shared != 0 {
-		w.t.Errorf("%s: %d bytes wait for the disk, %d shared chunks are in use", what, in.Pool.Waiting, in.Pool.Shared)
+	if u.Waiting != 0 || u.Shared != 0 {
+		w.t.Errorf("%s: %d bytes wait for the disk, %d shared chunks are in use", what, u.Waiting, u.Shared)
 	}
-	if in.Pool.Limit >= 0 && in.Pool.Held > in.Pool.Limit {
-		w.t.Errorf("%s: %d bytes held of %d", what, in.Pool.Held, in.Pool.Limit)
+	if limit := w.p.o.MemoryBytes(); u.Held > limit {
+		w.t.Errorf("%s: %d bytes held of %d", what, u.Held, limit)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 // The tests of promises reach what the intake knows through these functions only.
@@ -16,18 +15,11 @@ func heapBesideBuffer(p *pipeline) int64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc) - p.usage().Held
-}
-
-// usage returns what the buffer is used for.
-func (p *pipeline) usage() memory.Usage {
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	return p.Pool.Usage
+	return int64(m.HeapAlloc) - p.Accounts().Usage().Held
 }
 
 // written reports whether nothing but the open chunk is on its way to the disk.
-func (p *pipeline) written() bool { return p.usage().Waiting == 0 }
+func (p *pipeline) written() bool { return p.Accounts().Usage().Waiting == 0 }
 
 // closePipeline ends a recording that must end well.
 func closePipeline(t testing.TB, p *pipeline) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 // Accounts is the door for the accounts of a recording, and for the doubts about publishers.
@@ -68,9 +69,21 @@ func (d Accounts) Judge(about loss.Doubt, foreign bool) {
 	d.in.Account.Judge(about, foreign)
 }
 
-// QueueCrowded reports whether much waits for the disk.
-func (d Accounts) QueueCrowded() bool {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	return d.in.Pool.Crowded()
+// Usage is what the memory of a recording is used for.
+type Usage struct {
+	memory.Usage
+	Ring        int64 // bytes of Held that are kept for snapshots
+	Headers     int64 // bytes of the headers of all connections, and of the accounts of publishers
+	Connections int   // connections that are not released
+}
+
+// Usage returns what the memory is used for now.
+func (d Accounts) Usage() Usage {
+	in := d.in
+	in.Mu.Lock()
+	defer in.Mu.Unlock()
+	return Usage{
+		Usage: in.Pool.Usage, Ring: in.Ring.Held(),
+		Headers: in.Account.Connections.Held, Connections: len(in.Account.Connections.All),
+	}
 }
