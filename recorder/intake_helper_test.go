@@ -8,17 +8,10 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
-	"github.com/gorosbag/gorosbag/recorder/internal/latch"
-	"github.com/gorosbag/gorosbag/recorder/internal/memory"
-	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
-
-// turnOf returns the turn of a large message.
-func turnOf(f tcpros.LargeFrame) *memory.Turn { return &f.(*intake.LargeFrame).Turn }
 
 // accountOf returns the account of the topic of a link.
 func accountOf(p *pipeline, l *intake.Link) control.TopicSummary {
@@ -38,15 +31,6 @@ func lost(p *pipeline, l *intake.Link) (n uint64) {
 func heldUp(p *pipeline, topic string) bool {
 	all := p.Accounts().Stats(time.Now().Add(time.Hour)).Topics
 	return slices.ContainsFunc(all, func(s control.TopicStats) bool { return s.Topic == topic && s.HeldUp > 0 })
-}
-
-func latchingConnection(p *intake.Intake, publisher string) *account.Connection {
-	c := &account.Connection{Source: latch.Source{Conn: &rosbag.Connection{ID: rosbag.ConnID(len(p.Account.Connections.All)), Topic: "/map", Header: rosbag.Header(testlink.Info("/map", publisher).Header)}, Latching: true}, Topic: &account.Topic{Name: "/map"}}
-	if len(p.Account.Connections.All) > 0 {
-		c.Topic = p.Account.Connections.All[0].Topic
-	}
-	p.Account.Connections.All = append(p.Account.Connections.All, c)
-	return c
 }
 
 // records counts the connection records of a publisher in a file.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -135,37 +134,6 @@ func tickAlong(p *pipeline) (stop func()) {
 		}
 	})
 	return func() { close(done); ticking.Wait() }
-}
-
-// TestHalfReceivedMessages: messages that are half received and have lost their leases are completed
-// one after the other.
-func TestHalfReceivedMessages(t *testing.T) {
-	t.Parallel()
-	const size, come = 11 << 20, 3 << 20
-	p := testPipeline(t, Options{BufferBytes: 32 << 20, Overflow: OverflowBlock}, nil)
-	links := [2]*intake.Link{open(t, p, "/a", "/p"), open(t, p, "/b", "/p")}
-	var frames [2]tcpros.LargeFrame
-	for i, l := range links {
-		frames[i] = testlink.BeginLarge(t, l, size, come)
-		p.Mu.Lock()
-		turnOf(frames[i]).Granted = false // as when others waited
-		p.Mu.Unlock()
-	}
-	var all sync.WaitGroup
-	for i, f := range frames {
-		all.Go(func() {
-			if !testlink.Fill(f, make([]byte, size-come)) {
-				t.Errorf("message %d is given up", i)
-				return
-			}
-			f.Abort()
-		})
-	}
-	all.Wait()
-	if n := lost(p, links[0]) + lost(p, links[1]); n != 0 {
-		t.Errorf("%d counted as lost", n)
-	}
-	closePipeline(t, p)
 }
 
 // TestBlockageIsReported: publishers that wait for three seconds are named, once and again

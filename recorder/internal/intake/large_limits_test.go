@@ -15,7 +15,7 @@ import (
 // largeOf is a large message of a link of its own, which needs so many bytes.
 func largeOf(in *Intake, need int64) *LargeFrame {
 	l := &Link{in: in, Connection: &account.Connection{Topic: new(account.Topic)}}
-	l.frame = LargeFrame{link: l, blocks: true, Turn: memory.Turn{Need: need}}
+	l.frame = LargeFrame{link: l, blocks: true, turn: memory.Turn{Need: need}}
 	return &l.frame
 }
 
@@ -57,8 +57,8 @@ func TestBufferOfTheMessageBefore(t *testing.T) {
 	if got := f.awaitChunk(50_000, 1000); got != free {
 		t.Error("it has another buffer")
 	}
-	if f.Turn.Waiting || !f.Turn.Granted || queuedTurns(in) != 0 {
-		t.Errorf("afterwards it waits: %v, has a lease: %v, and %d are in the queue", f.Turn.Waiting, f.Turn.Granted, queuedTurns(in))
+	if f.turn.Waiting || !f.turn.Granted || queuedTurns(in) != 0 {
+		t.Errorf("afterwards it waits: %v, has a lease: %v, and %d are in the queue", f.turn.Waiting, f.turn.Granted, queuedTurns(in))
 	}
 }
 
@@ -75,7 +75,7 @@ func TestMemoryBesideSharedChunks(t *testing.T) {
 			in.Mode.Ended = true // so that nobody waits
 			in.Pool.Held, in.Pool.Shared = 9000, c.shared
 			f := largeOf(in, 5000)
-			f.Turn.Shared = 100
+			f.turn.Shared = 100
 			in.Mu.Lock()
 			if got := f.awaitMemory(more); got != want {
 				t.Errorf("with %d shared chunks there is room for %d bytes of 1000: %v, want %v", c.shared, more, got, want)
@@ -91,7 +91,7 @@ func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 	in := bareIntake(10_000, 100)
 	in.Mode.State, in.Pool.Blocks, in.Pool.Held = control.StateRecording, true, 10_000
 	f := largeOf(in, 5000)
-	f.Turn.Shared = 100
+	f.turn.Shared = 100
 	took := make(chan bool, 1)
 	go func() {
 		in.Mu.Lock()
@@ -150,7 +150,7 @@ func TestChunkWithoutMessagesMakesRoom(t *testing.T) {
 			t.Fatal("no chunk, or no lease")
 		}
 		in.Filling.Open.Builder.AppendRun(testlink.Connection(), rosbag.Time{}, nil, 0)
-		if in.Pool.Fits(in.Pool.Turns.Beside(&f.Turn, 50_000)) {
+		if in.Pool.Fits(in.Pool.Turns.Beside(&f.turn, 50_000)) {
 			t.Fatal("there is room beside the chunk")
 		}
 		if !f.awaitMemory(50_000) || in.Filling.Open != nil {
@@ -167,11 +167,11 @@ func TestNextInTheQueueIsTold(t *testing.T) {
 		in := bareIntake(10_000, 100)
 		in.Mode.State = control.StateRecording
 		taken := largeOf(in, 8000)
-		grantTo(t, in, &taken.Turn)
+		grantTo(t, in, &taken.turn)
 		leases := make(chan bool, 2)
 		for _, need := range needs {
 			f := largeOf(in, need)
-			f.Turn.Proven = need == 6000 // that is the first in the queue
+			f.turn.Proven = need == 6000 // that is the first in the queue
 			go func() {
 				in.Mu.Lock()
 				defer in.Mu.Unlock()
@@ -180,7 +180,7 @@ func TestNextInTheQueueIsTold(t *testing.T) {
 			testlink.WaitFor(t, func() bool { in.Mu.Lock(); defer in.Mu.Unlock(); return waits(f.link.Connection.Topic) })
 		}
 		in.Mu.Lock()
-		in.Pool.Turns.End(&taken.Turn)
+		in.Pool.Turns.End(&taken.turn)
 		in.Mu.Unlock()
 		for range needs {
 			if !<-leases {

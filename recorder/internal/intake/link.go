@@ -85,26 +85,26 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	f := &l.frame
 	*f = LargeFrame{link: l, size: frameBytes, blocks: in.Pool.Blocks && !idle}
 	size := frameBytes + largeOverhead + c.Bytes
-	f.Turn.Need = in.Pool.Weight(size)
-	if most := in.Pool.MostLarge(); most >= 0 && f.Turn.Need > most {
+	f.turn.Need = in.Pool.Weight(size)
+	if most := in.Pool.MostLarge(); most >= 0 && f.turn.Need > most {
 		if idle {
 			in.countUnwanted(c)
 		} else {
-			c.Topic.DropOversize(in.Pool.LimitFor(f.Turn.Need))
+			c.Topic.DropOversize(in.Pool.LimitFor(f.turn.Need))
 		}
 		return nil
 	}
 	first := min(size, trusted+c.Bytes)
 	switch {
 	case f.blocks:
-		f.Turn.Chunk = f.awaitChunk(size, first)
-	case in.Pool.Admits(&c.Topic.Memory, f.Turn.Need, false):
-		if f.Turn.Chunk = in.Pool.Turns.Buffer(c.Proven, size); f.Turn.Chunk == nil {
-			f.Turn.Chunk = in.Pool.Get(first, first)
+		f.turn.Chunk = f.awaitChunk(size, first)
+	case in.Pool.Admits(&c.Topic.Memory, f.turn.Need, false):
+		if f.turn.Chunk = in.Pool.Turns.Buffer(c.Proven, size); f.turn.Chunk == nil {
+			f.turn.Chunk = in.Pool.Get(first, first)
 		}
 	}
 	switch {
-	case f.Turn.Chunk != nil:
+	case f.turn.Chunk != nil:
 		f.begin()
 		return f
 	case f.blocks || idle:
@@ -125,9 +125,9 @@ func (f *LargeFrame) begin() {
 	if c.HasRecord(in.Rotation.Part()) && c.Bytes*recordShare > f.size {
 		records, f.relies = in.Filling.Records, true
 	}
-	f.Turn.Chunk.Builder.Reset(records)
-	f.Turn.Chunk.Builder.BeginMessage(c.Conn, f.size)
-	in.Pool.Count(f.Turn.Chunk)
+	f.turn.Chunk.Builder.Reset(records)
+	f.turn.Chunk.Builder.BeginMessage(c.Conn, f.size)
+	in.Pool.Count(f.turn.Chunk)
 }
 
 // Closed implements tcpros.LinkSink. The node has logged why.
@@ -158,7 +158,7 @@ type LargeFrame struct {
 	size   int
 	relies bool          // its chunk has no connection record: the file that was filled when it began has that record
 	blocks bool          // its link waits while there is no room; otherwise the message is dropped
-	Turn   memory.Turn   // its chunk, and its lease if blocks is set
+	turn   memory.Turn   // its chunk, and its lease if blocks is set
 	wait   *account.Wait // the wait for a lease or memory; nil while the link does not wait
 }
 
@@ -166,13 +166,13 @@ type LargeFrame struct {
 // the message is given up.
 func (f *LargeFrame) Room(n int) []byte {
 	if f.blocks {
-		f.Turn.Arrived.Store(int64(f.Turn.Chunk.Builder.Len()))
+		f.turn.Arrived.Store(int64(f.turn.Chunk.Builder.Len()))
 		n = min(n, memory.LeasePiece)
 	}
-	if next := f.link.in.Pool.Weight(f.Turn.Chunk.Builder.NextCap()); next > f.Turn.Chunk.Counted && !f.grow(next) {
+	if next := f.link.in.Pool.Weight(f.turn.Chunk.Builder.NextCap()); next > f.turn.Chunk.Counted && !f.grow(next) {
 		return nil
 	}
-	return f.Turn.Chunk.Builder.Room(n)
+	return f.turn.Chunk.Builder.Room(n)
 }
 
 // grow makes the message count so many bytes, or gives it up.
@@ -180,8 +180,8 @@ func (f *LargeFrame) grow(count int64) bool {
 	in, t := f.link.in, f.link.Connection.Topic
 	in.Mu.Lock()
 	defer in.Mu.Unlock()
-	grown := f.blocks && in.accepts(t) && f.awaitGrowth(count-f.Turn.Chunk.Counted)
-	in.Pool.Grow(f.Turn.Chunk, count)
+	grown := f.blocks && in.accepts(t) && f.awaitGrowth(count-f.turn.Chunk.Counted)
+	in.Pool.Grow(f.turn.Chunk, count)
 	if !grown && (!f.blocks || !in.accepts(t) && f.hasLease()) { // what is not recorded may be remembered
 		grown = in.Pool.MakeRoom(0, memory.ForMessages) && in.Pool.FitsBeside(count, 0)
 	}
@@ -200,7 +200,7 @@ func (f *LargeFrame) grow(count int64) bool {
 // giveUp takes the message out of its chunk and gives the chunk back. Mu of the intake is held.
 func (f *LargeFrame) giveUp() {
 	in := f.link.in
-	f.Turn.Chunk.Builder.AbortMessage()
+	f.turn.Chunk.Builder.AbortMessage()
 	in.Pool.Put(f.detachChunk())
 }
 
@@ -211,7 +211,7 @@ func (f *LargeFrame) Commit(received time.Time) {
 	in.Mu.Lock() // also guards in.Filling.Records, which the builder shares
 	defer in.Mu.Unlock()
 	c.Topic.Last, c.Latest, c.Proven = received, received, true
-	f.Turn.Chunk.Builder.FinishMessage(rosbag.TimeOf(in.cfg.Sim.At(received)))
+	f.turn.Chunk.Builder.FinishMessage(rosbag.TimeOf(in.cfg.Sim.At(received)))
 	in.rotateIfDue(received)
 	if latest != nil {
 		in.Latched.Keep(&c.Source, latest)
@@ -238,15 +238,15 @@ func (f *LargeFrame) latest() []byte {
 	if !reserved {
 		return nil
 	}
-	return bytes.Clone(f.Turn.Chunk.Builder.Frame())
+	return bytes.Clone(f.turn.Chunk.Builder.Frame())
 }
 
 // detachChunk returns the chunk, which the message has no longer. Mu of the intake is held.
 func (f *LargeFrame) detachChunk() *memory.Chunk {
-	c := f.Turn.Chunk
-	f.Turn.Chunk = nil // the link must not keep a buffer that is let go
+	c := f.turn.Chunk
+	f.turn.Chunk = nil // the link must not keep a buffer that is let go
 	if f.blocks {
-		f.link.in.Pool.Turns.End(&f.Turn)
+		f.link.in.Pool.Turns.End(&f.turn)
 	}
 	return c
 }

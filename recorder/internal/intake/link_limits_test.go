@@ -72,7 +72,7 @@ func TestLargeMessageTakesAFreeBuffer(t *testing.T) {
 	in.Pool.Put(free)
 	l := bareLink(in, 100)
 	l.Connection.Proven = true
-	if l.Large(2<<20 - largeOverhead - 1000); l.frame.Turn.Chunk != free {
+	if l.Large(2<<20 - largeOverhead - 1000); l.frame.turn.Chunk != free {
 		t.Error("it has another buffer")
 	}
 }
@@ -211,10 +211,10 @@ func TestMessageWithoutALeaseInAPause(t *testing.T) {
 		l := bareLink(in, 100)
 		l.Connection.Latching = true
 		testlink.Fill(l.Large(8<<20), make([]byte, 1<<20))
-		l.frame.Turn.Granted = false
+		l.frame.turn.Granted = false
 		grantTo(t, in, holding(in, others, 100))
 		in.Mode.State = control.StatePaused
-		if got := l.frame.grow(l.frame.Turn.Chunk.Counted + 1000); got != want {
+		if got := l.frame.grow(l.frame.turn.Chunk.Counted + 1000); got != want {
 			t.Errorf("beside a message of %d bytes it goes on: %v", others, got)
 		}
 	}

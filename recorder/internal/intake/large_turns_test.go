@@ -1,0 +1,148 @@
+package intake
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+)
+
+// loseLease takes the lease from the large message of a link, as when others wait.
+func loseLease(l *Link) { locked(l.in, func() { l.frame.turn.Granted = false }) }
+
+// TestHalfReceivedMessages: messages that are half received and have lost their leases are completed
+// one after the other.
+func TestHalfReceivedMessages(t *testing.T) {
+	t.Parallel()
+	const size, come = 11 << 20, 3 << 20
+	in := recording(t, memory.Options{Limit: 32 << 20, ChunkBytes: 768 << 10, Blocks: true}, nil)
+	links := []*Link{linkOf(t, in, testlink.Info("/a", "/p")), linkOf(t, in, testlink.Info("/b", "/p"))}
+	for _, l := range links {
+		testlink.BeginLarge(t, l, size, come)
+		loseLease(l)
+	}
+	var all sync.WaitGroup
+	for i, l := range links {
+		all.Go(func() {
+			if !testlink.Fill(&l.frame, make([]byte, size-come)) {
+				t.Errorf("message %d is given up", i)
+				return
+			}
+			l.frame.Abort()
+		})
+	}
+	all.Wait()
+	if n := lost(links[0]) + lost(links[1]); n != 0 {
+		t.Errorf("%d counted as lost", n)
+	}
+}
+
+// TestLatchedStaysBesideLarge: neither announced bytes nor bytes that have arrived cost a latched
+// message its place in the next file, and a large message waits for no latched one.
+func TestLatchedStaysBesideLarge(t *testing.T) {
+	t.Parallel()
+	in := recording(t, memory.Options{Limit: 16 << 20, ChunkBytes: 768 << 10, Blocks: true}, nil)
+	static := linkOf(t, in, testlink.LatchedInfo("/tf_static", "/p"))
+	static.Frames(testlink.Frame(1, 0, 1000), 1, time.Now())
+	f := testlink.BeginLarge(t, linkOf(t, in, testlink.Info("/liar", "/p")), 8<<20-17<<10, 1000)
+	if static.Connection.Last == nil {
+		t.Error("announced bytes cost a latched message its place in the next file")
+	}
+	f.Abort()
+
+	slow, room := linkOf(t, in, testlink.Info("/slow", "/p")), linkOf(t, in, testlink.LatchedInfo("/map", "/p"))
+	f = testlink.BeginLarge(t, slow, 7<<20, 2<<20)
+	loseLease(slow)
+	testlink.SendLarge(room, testlink.Frame(2, 0, 3<<20))
+	finishes(t, in, func() {
+		if testlink.Fill(f, make([]byte, 5<<20)) {
+			f.Abort()
+		}
+	})
+	if n := lost(slow); n != 0 || room.Connection.Last == nil {
+		t.Errorf("%d messages given up, or a latched message was: %v", n, room.Connection.Last == nil)
+	}
+}
+
+// TestWaitingIsNotBeingStuck: when a message is complete, those that have waited for it take
+// turns; none is given up.
+func TestWaitingIsNotBeingStuck(t *testing.T) {
+	t.Parallel()
+	rounds := 10
+	if testing.Short() {
+		rounds = 3
+	}
+	for range rounds {
+		in := recording(t, memory.Options{Limit: 64 << 20, ChunkBytes: 768 << 10, Blocks: true}, nil)
+		var links [3]*Link
+		for i := range links {
+			links[i] = linkOf(t, in, testlink.Info(fmt.Sprintf("/l%d", i), "/p"))
+			testlink.BeginLarge(t, links[i], 10<<20, 2<<20)
+		}
+		for _, l := range links[1:] {
+			loseLease(l)
+		}
+		locked(in, func() { links[0].frame.turn.Need = 29 << 20 }) // so that the others wait for it
+		var waiting sync.WaitGroup
+		for i, l := range links[1:] {
+			waiting.Go(func() {
+				if !testlink.Fill(&l.frame, make([]byte, 8<<20)) {
+					t.Errorf("message %d was given up", i+1)
+					return
+				}
+				l.frame.Abort()
+			})
+			testlink.WaitFor(t, func() bool { return heldUp(l) })
+		}
+		links[0].frame.Abort()
+		waiting.Wait()
+	}
+}
+
+// TestLeaseOutlivesLargerChunks: the shared chunks may become larger while leases are out and
+// latched messages have all that they may have; that must not take the memory of the leases.
+func TestLeaseOutlivesLargerChunks(t *testing.T) {
+	t.Parallel()
+	const mib, come = 1 << 20, 8 << 20
+	const size = come + 400<<10
+	in := recording(t, memory.Options{Limit: 34 * mib, ChunkBytes: 768 << 10, Blocks: true}, nil)
+	links := []*Link{linkOf(t, in, testlink.Info("/a", "/p")), linkOf(t, in, testlink.Info("/b", "/p"))}
+	small, chart := linkOf(t, in, testlink.Info("/small", "/p")), linkOf(t, in, testlink.LatchedInfo("/map", "/p"))
+	for _, l := range links {
+		testlink.BeginLarge(t, l, size, come)
+	}
+	sharedChunk := func() (bytes int64) {
+		locked(in, func() { bytes = in.Pool.SharedChunk() })
+		return bytes
+	}
+	before := sharedChunk()
+	locked(in, func() {
+		in.Latched.Remember(&chart.Connection.Source, make([]byte, (17*mib-memory.KeptChunks*before)/2))
+		if chart.Connection.Last == nil {
+			t.Fatal("the latched message is not remembered")
+		}
+	})
+	for n := range uint32(60_000) { // their index takes as much as they do
+		small.Frames(testlink.Frame(1, n, 8), 1, time.Now())
+	}
+	if sharedChunk() <= before {
+		t.Fatal("the chunks did not grow")
+	}
+	finishes(t, in, func() {
+		var all sync.WaitGroup
+		for _, l := range links {
+			all.Go(func() {
+				if testlink.Fill(&l.frame, make([]byte, size-come)) {
+					l.frame.Abort()
+				}
+			})
+		}
+		all.Wait()
+	})
+	if n := lost(links[0]) + lost(links[1]); n != 0 {
+		t.Errorf("%d messages lost", n)
+	}
+}
