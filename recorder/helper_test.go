@@ -2,7 +2,6 @@ package recorder
 
 import (
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
-	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
@@ -74,24 +72,4 @@ func open(t testing.TB, p *pipeline, topic, publisher string) *intake.Link {
 		t.Fatal(err)
 	}
 	return l
-}
-
-// holdWriter makes the writer wait behind what is queued until now, until release.
-func holdWriter(p *pipeline) (release func()) {
-	const least = 1 // byte, which the disk does not seem to have when the writer is to open a file
-	held, asked := make(chan struct{}), make(chan struct{})
-	var others atomic.Bool
-	p.Bags.Disk = disk.NewSpace(least, "", false, func() (int64, error) {
-		if others.Swap(true) {
-			return least, nil
-		}
-		close(asked)
-		<-held
-		return 0, nil
-	}, p.Log)
-	p.Mu.Lock()
-	p.Enqueue(&command.Command{Kind: command.Open})
-	p.Mu.Unlock()
-	<-asked
-	return func() { close(held) }
 }

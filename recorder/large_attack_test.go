@@ -95,57 +95,6 @@ func TestLatchedMessageAcrossAPause(t *testing.T) {
 	}
 }
 
-// TestSnapshotBeforeLarge: what a snapshot was asked for is not given up for a large message
-// that comes after it, nor what the ring holds for one that was only announced.
-func TestSnapshotBeforeLarge(t *testing.T) {
-	t.Parallel()
-	for _, overflow := range []Overflow{OverflowBlock, OverflowDrop} {
-		p := ringPipeline(t, Options{BufferBytes: 16 << 20, Overflow: overflow, Snapshot: Snapshot{Mode: control.SnapshotOnly}})
-		small := open(t, p, "/small", "/p")
-		const messages = 1000
-		testlink.PublishPlain(small, messages)
-		flushOpen(p)
-		full := func() int64 {
-			return p.Accounts().Stats(time.Now()).Snapshots.Bytes
-		}
-		testlink.WaitFor(t, func() bool { return full() > 9<<20 })
-		before := full()
-		if f := open(t, p, "/liar", "/p").Large(7 << 20); f != nil {
-			f.Abort()
-		}
-		if after := full(); after < before-3<<20 {
-			t.Errorf("%v: announced bytes take %d bytes of the ring", overflow, before-after)
-		}
-		chunks := func() int { // the writer may still add some
-			p.Mu.Lock()
-			defer p.Mu.Unlock()
-			return len(p.Ring.Chunks)
-		}
-		held := chunks()
-		release := holdWriter(p)
-		sn, err := p.Snapshotter.Trigger(time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		l := open(t, p, "/large", "/p")
-		received := make(chan struct{})
-		go func() {
-			defer close(received)
-			offer(l, testlink.Frame(2, 0, 7<<20))
-		}()
-		testlink.WaitFor(t, func() bool { // it waits for the snapshot, or is dropped
-			return heldUp(p, "/large") || lost(p, l) > 0
-		})
-		if got := chunks(); got < held {
-			t.Errorf("%v: %d of %d chunks are left", overflow, got, held)
-		}
-		release()
-		<-received
-		<-sn.Out.Finished
-		closePipeline(t, p)
-	}
-}
-
 // TestAbandonedMessagesLeaveNothing: the headers of publishers that begin a large message and
 // go are released by the chunks, too.
 func TestAbandonedMessagesLeaveNothing(t *testing.T) {

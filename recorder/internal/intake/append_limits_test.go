@@ -142,3 +142,17 @@ func TestRoomThatNobodyWants(t *testing.T) {
 		}
 	}
 }
+
+// TestYoungBuffersAreReused: small chunks one after the other take one buffer.
+func TestYoungBuffersAreReused(t *testing.T) {
+	t.Parallel()
+	in := queueing(memory.Options{Limit: 256 << 20, ChunkBytes: 768 << 10}, nil)
+	l := linkOf(t, in, testlink.Info("/t", "/p"))
+	for n := range uint32(300) {
+		l.Frames(testlink.Frame(1, n, 100), 1, time.Now())
+		executeQueued(t, in)
+		if got := len(in.Pool.Free); got != 1 {
+			t.Fatalf("%d free buffers after %d small chunks", got, n+1)
+		}
+	}
+}

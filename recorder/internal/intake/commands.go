@@ -72,7 +72,7 @@ func (in *Intake) repeatMissed(now time.Time) {
 	repeat.Resumed = true
 	if len(repeat.Latched) > 0 {
 		in.sealOpen() // these messages came before
-		in.Enqueue(&command.Command{Kind: command.Repeat, Start: repeat})
+		in.enqueue(&command.Command{Kind: command.Repeat, Start: repeat})
 	}
 }
 
@@ -106,8 +106,8 @@ func (d Commands) RequestStop() (*command.Command, error) {
 	in.Mode.Starting = nil
 	in.Mode.Begun = time.Time{}
 	in.enter(control.StateStopped)
-	in.Enqueue(&command.Command{Kind: command.Report})
-	return in.Enqueue(&command.Command{Kind: command.Close}), nil
+	in.enqueue(&command.Command{Kind: command.Report})
+	return in.enqueue(&command.Command{Kind: command.Close}), nil
 }
 
 // RequestStart opens the next file and records from then on. The command is nil if there is a
@@ -128,7 +128,7 @@ func (d Commands) RequestStart() (*command.Command, error) {
 		in.repeatMissed(now)
 		return nil, nil
 	case in.Mode.Starting == nil:
-		in.Mode.Starting = in.Enqueue(&command.Command{Kind: command.Open})
+		in.Mode.Starting = in.enqueue(&command.Command{Kind: command.Open})
 	}
 	return in.Mode.Starting, nil
 }
@@ -142,5 +142,5 @@ func (d Commands) RequestPin(since time.Time) (*command.Command, error) {
 		return nil, control.ErrNotRecording
 	}
 	in.sealOpen()
-	return in.Enqueue(&command.Command{Kind: command.Pin, Since: since}), nil
+	return in.enqueue(&command.Command{Kind: command.Pin, Since: since}), nil
 }

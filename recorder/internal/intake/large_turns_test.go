@@ -146,3 +146,53 @@ func TestLeaseOutlivesLargerChunks(t *testing.T) {
 		t.Errorf("%d messages lost", n)
 	}
 }
+
+// openRecordChunk opens a chunk that has nothing but the record of a large message: the message began in the file
+// before.
+func openRecordChunk(t *testing.T, in *Intake) {
+	t.Helper()
+	l := linkOf(t, in, testlink.LongRecordInfo("/scan", "/p"))
+	testlink.SendLarge(l, testlink.Frame(1, 0, 200_000)) // brings the record into the file
+	f := testlink.BeginLarge(t, l, 200_000, 199_000)
+	split, err := in.Commands().RequestSplit(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-split.Done
+	if !testlink.Fill(f, make([]byte, 1000)) {
+		t.Fatal("a message was refused")
+	}
+	testlink.WaitFor(t, func() bool { return in.Accounts().Usage().Waiting == 0 })
+	f.Commit(time.Now())
+	locked(in, func() {
+		if in.Filling.Open == nil || !in.Filling.Empty() {
+			t.Fatal("no chunk is open that has nothing but a record")
+		}
+	})
+}
+
+// TestHalfTheBufferBesideLatched: where links wait, a message that takes all the room for large ones
+// waits for no latched message. Nor does one that comes when a chunk is open that has nothing but a
+// record.
+func TestHalfTheBufferBesideLatched(t *testing.T) {
+	t.Parallel()
+	in := recording(t, memory.Options{Limit: 8 << 20, ChunkBytes: 100_000, Blocks: true}, nil)
+	chart, l := linkOf(t, in, testlink.LatchedInfo("/map", "/server")), linkOf(t, in, testlink.Info("/t", "/p"))
+	testlink.SendLarge(chart, testlink.Frame(0, 0, 1_500_000))
+	testlink.SendLarge(l, testlink.Frame(0, 0, 3_700_000))
+	openRecordChunk(t, in)
+	testlink.SendLarge(l, testlink.Frame(0, 0, 4_150_000))
+	testlink.WaitFor(t, func() bool { return in.Accounts().Usage().Waiting == 0 })
+	locked(in, func() {
+		if chart.Connection.Topic.Messages != 1 || l.Connection.Topic.Messages != 2 {
+			t.Errorf("%d and %d recorded", chart.Connection.Topic.Messages, l.Connection.Topic.Messages)
+		}
+		open := int64(0) // a chunk without messages is not sealed
+		if c := in.Filling.Open; c != nil {
+			open = c.Counted
+		}
+		if p := in.Pool; p.Latched == 0 || p.Held != p.Idle+p.Latched+open {
+			t.Errorf("%d bytes for latched messages; %+v", p.Latched, p.Usage)
+		}
+	})
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -217,5 +218,23 @@ func TestMessageWithoutALeaseInAPause(t *testing.T) {
 		if got := l.frame.grow(l.frame.turn.Chunk.Counted + 1000); got != want {
 			t.Errorf("beside a message of %d bytes it goes on: %v", others, got)
 		}
+	}
+}
+
+// TestFullBufferOfNoUse: a large message that nobody wants is not one that was dropped for
+// want of room.
+func TestFullBufferOfNoUse(t *testing.T) {
+	t.Parallel()
+	in := queueing(memory.Options{Limit: 1 << 20, ChunkBytes: 10_000}, nil)
+	l := linkOf(t, in, testlink.Info("/t", "/p"))
+	topic := l.Connection.Topic
+	for topic.Dropped[control.DropBufferFull] == 0 {
+		testlink.SendLarge(l, testlink.Frame(0, 0, 200_000))
+	}
+	before := topic.Dropped
+	in.Mode.Full = true
+	testlink.SendLarge(l, testlink.Frame(0, 0, 200_000))
+	if topic.Dropped != before {
+		t.Errorf("dropped %v, before %v", topic.Dropped, before)
 	}
 }

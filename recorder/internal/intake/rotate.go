@@ -77,11 +77,11 @@ func (in *Intake) rotate(now time.Time) *command.Command {
 	in.sealOpen()
 	in.Rotation.Advance(in.passed(now))
 	in.Filling.BeginFile(in.sealLimit())
-	return in.Enqueue(&command.Command{Kind: command.Rotate, Start: in.fileStart(now, nil)})
+	return in.enqueue(&command.Command{Kind: command.Rotate, Start: in.fileStart(now, nil)})
 }
 
-// Enqueue gives a command its place among the chunks. mu is held.
-func (in *Intake) Enqueue(c *command.Command) *command.Command {
+// enqueue gives a command its place among the chunks. mu is held.
+func (in *Intake) enqueue(c *command.Command) *command.Command {
 	c.Done = make(chan struct{})
 	in.queue.Put(command.Item{Command: c})
 	return c

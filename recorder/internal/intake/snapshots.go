@@ -164,7 +164,7 @@ func (d Snapshots) BeginSnapshot(sn *ring.Taking) bool {
 	in.sealOpen()
 	sn.State = latch.AtTrigger(in.Account.Sources())
 	in.Ring.Begin(sn)
-	in.Enqueue(&command.Command{Kind: command.Snapshot, Taking: sn})
+	in.enqueue(&command.Command{Kind: command.Snapshot, Taking: sn})
 	if in.Ring.PostRoll == 0 {
 		in.endSnapshot()
 		return true
@@ -216,6 +216,6 @@ func (d Snapshots) SnapshotClosed() {
 func (in *Intake) endSnapshot() {
 	if sn := in.Ring.End(); sn != nil {
 		in.sealOpen()
-		in.Enqueue(&command.Command{Kind: command.EndSnapshot, Taking: sn})
+		in.enqueue(&command.Command{Kind: command.EndSnapshot, Taking: sn})
 	}
 }

@@ -37,7 +37,7 @@ func (in *Intake) Close() {
 	in.sealOpen()
 	in.endSnapshot()
 	in.Mode.Ended = true
-	in.Enqueue(&command.Command{Kind: command.Report})
+	in.enqueue(&command.Command{Kind: command.Report})
 	last := news.News{Latched: in.Latched.TakeShortage()}
 	in.Mu.Unlock()
 	in.room.Broadcast()
