@@ -92,16 +92,14 @@ func TestEachBagBeginsWithLatched(t *testing.T) {
 // its time counts from its beginning.
 func TestABagAfterAStopStandsAlone(t *testing.T) {
 	t.Parallel()
-	p, c := controlled(t, Options{Split: true, Duration: time.Hour})
+	p := pipelineSince(t, time.Now().Add(-2*time.Hour), Options{Split: true, Duration: time.Hour}, nil)
+	c := controlOf(p, Options{})
 	l := open(t, p, "/t", "/p")
-	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
+	l.Frames(testlink.Frame(1, 0, 10), 1, p.begun.Add(time.Second))
 	if _, err := c.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p.Mu.Lock()
-	p.Rotation.Restart(time.Now().Add(-2 * time.Hour)) // it was stopped for long
-	p.Mu.Unlock()
-	before := time.Now()
+	restarted := time.Now()
 	if _, err := c.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -113,8 +111,8 @@ func TestABagAfterAStopStandsAlone(t *testing.T) {
 	if _, byFile := testlink.Numbers(t, p.Out.Path()); !slices.Equal(byFile[1], []uint32{1}) {
 		t.Errorf("the open bag holds %v", byFile)
 	}
-	if s, err := c.Stats(); err != nil || s.Part != 2 || p.Rotation.Next().Before(before.Add(time.Hour)) {
-		t.Errorf("part %d, split in %v, %v", s.Part, p.Rotation.Next().Sub(before), err)
+	if p.tick(restarted.Add(time.Hour - 1)); partOf(p) != 1 {
+		t.Errorf("file %d is filled less than an hour after the start of file 1", partOf(p))
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)

@@ -291,8 +291,7 @@ func TestPauseWhileASplitIsDue(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{Split: true, Duration: time.Minute})
 	l := open(t, p, "/t", "/p")
-	start := p.Rotation.Next().Add(-time.Minute)
-	at := func(minutes float64) time.Time { return start.Add(time.Duration(minutes * float64(time.Minute))) }
+	at := func(minutes float64) time.Time { return p.begun.Add(time.Duration(minutes * float64(time.Minute))) }
 	l.Frames(testlink.Frame(1, 0, 10), 1, at(0.5))
 	if err := c.Pause(); err != nil {
 		t.Fatal(err)

@@ -263,7 +263,7 @@ func TestNoSplitOnAFullDisk(t *testing.T) {
 	p.Bags.Disk.Free = func() (int64, error) { return 999, nil }
 	l := open(t, p, "/t", "/p")
 	testlink.PublishPlain(l, 3)
-	l.Frames(testlink.Frame(1, 3, 100), 1, p.Rotation.Next())
+	l.Frames(testlink.Frame(1, 3, 100), 1, p.begun.Add(time.Hour))
 	<-p.Bags.Disk.Full
 	if err := p.close(); err != nil {
 		t.Fatal(err)

@@ -28,6 +28,7 @@ type pipeline struct {
 	*session
 	*intake.Intake
 	*sink.Sink
+	begun time.Time // when the recording began
 }
 
 // sessionOn is a session with other options that records with p.
@@ -37,6 +38,12 @@ func sessionOn(p *pipeline, o Options) *session {
 
 // testPipeline is a pipeline on a file in a directory of the test.
 func testPipeline(t testing.TB, o Options, wrap func(disk.Handle) disk.Handle) *pipeline {
+	t.Helper()
+	return pipelineSince(t, time.Now(), o, wrap)
+}
+
+// pipelineSince is a testPipeline whose recording began at a time that may be long ago.
+func pipelineSince(t testing.TB, begun time.Time, o Options, wrap func(disk.Handle) disk.Handle) *pipeline {
 	t.Helper()
 	o.Select.All, o.Node = true, new(tcpros.Node)
 	o, err := o.withDefaults()
@@ -61,8 +68,8 @@ func testPipeline(t testing.TB, o Options, wrap func(disk.Handle) disk.Handle) *
 	}
 	retain := retention.New(o.Retain, o.Log, outputs.Free, o.handover().Keeps)
 	r := &session{o: o}
-	r.wire(outputs, retain, out)
-	return &pipeline{session: r, Intake: r.in, Sink: r.sink}
+	r.wire(outputs, retain, out, begun)
+	return &pipeline{session: r, Intake: r.in, Sink: r.sink, begun: begun}
 }
 
 func open(t testing.TB, p *pipeline, topic, publisher string) *intake.Link {

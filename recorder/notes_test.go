@@ -12,7 +12,6 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
-	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -99,17 +98,13 @@ func TestNotesBeginEachFile(t *testing.T) {
 // in the bag.
 func TestMarks(t *testing.T) {
 	t.Parallel()
-	p := testPipeline(t, Options{Split: true, NoRepeatLatched: true}, nil)
+	began := time.Now()
+	p := pipelineSince(t, began.Add(-time.Hour), Options{Split: true, NoRepeatLatched: true}, nil)
 	c := controlOf(p, Options{})
 	if s, err := c.Stats(); err != nil || len(s.Topics) != 0 {
 		t.Errorf("topics before the first mark: %v, %v", s.Topics, err)
 	}
 	want := []string{"door opened", "mark 2", "late"}
-	began := time.Now()
-	p.Mu.Lock()
-	p.Mode.Begun = began.Add(-time.Hour)
-	p.Rotation = rotation.New(rotation.Options{}, p.Mode.Begun, 0)
-	p.Mu.Unlock()
 	for i, text := range []string{" door opened ", "", "late"} {
 		at := time.Now()
 		if i == 2 {
@@ -177,32 +172,16 @@ func TestMarks(t *testing.T) {
 // TestMarkOfThePastStaysInItsFile: bags of a recording do not overlap because of a mark.
 func TestMarkOfThePastStaysInItsFile(t *testing.T) {
 	t.Parallel()
-	p := testPipeline(t, Options{Split: true, NoRepeatLatched: true}, nil)
+	p := pipelineSince(t, time.Now().Add(-time.Hour), Options{Split: true, NoRepeatLatched: true}, nil)
 	c := controlOf(p, Options{})
-	p.Mu.Lock()
-	p.Mode.Begun = time.Now().Add(-time.Hour)
-	p.Mu.Unlock()
 	l := open(t, p, "/t", "/p")
-	for n, next := range []func(){
-		func() {},
-		func() {
+	for n := range uint32(2) {
+		l.Frames(testlink.Frame(1, n, 10), 1, time.Now())
+		if n > 0 {
 			if _, err := c.Split(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-		},
-		func() { // the next file is due when the mark comes
-			p.Mu.Lock()
-			begun := p.Rotation.Begun()
-			due := rotation.New(rotation.Options{Split: true, Every: time.Hour}, time.Now().Add(-2*time.Hour), 0)
-			for due.Part() < p.Rotation.Part() {
-				due.NextPart(begun)
-			}
-			p.Rotation = due
-			p.Mu.Unlock()
-		},
-	} {
-		l.Frames(testlink.Frame(1, uint32(n), 10), 1, time.Now())
-		next()
+		}
 		if _, err := c.MarkAt("late", time.Now().Add(-30*time.Second)); err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +190,7 @@ func TestMarkOfThePastStaysInItsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	paths := filesOf(t, p)
-	if len(paths) != 3 {
+	if len(paths) != 2 {
 		t.Fatalf("files %v", paths)
 	}
 	for i, path := range paths[1:] {

@@ -126,9 +126,8 @@ func TestSizeWithoutSplitEnds(t *testing.T) {
 func TestSplitOnAFixedGrid(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true, Duration: time.Second}, nil)
-	start := p.Rotation.Next().Add(-time.Second)
 	l := open(t, p, "/t", "/p")
-	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	at := func(ms int) time.Time { return p.begun.Add(time.Duration(ms) * time.Millisecond) }
 	for n, ms := range []int{100, 999, 1000, 1700, 2001, 9100, 10_000} {
 		l.Frames(testlink.Frame(1, uint32(n), 10), 1, at(ms))
 		if ms == 2001 {
@@ -166,7 +165,7 @@ func TestLatchedBeginEachFile(t *testing.T) {
 				run := append(testlink.Frame(1, 2*n, 50), testlink.Frame(1, 2*n+1, 80)...)
 				small.Frames(run, 2, time.Now())
 			}
-			next := p.Rotation.Next()
+			next := p.begun.Add(time.Hour)
 			plain.Frames(testlink.Frame(3, 0, 10), 1, next)
 			plain.Frames(testlink.Frame(3, 1, 10), 1, next.Add(time.Hour))
 			testlink.SendLarge(large, testlink.Frame(2, 3, 100)) // nothing waits for the writer: the old one is pinned
@@ -226,7 +225,7 @@ func TestLatchedWithinTheBudget(t *testing.T) {
 	l := latching(t, p, "/map", "/p1")
 	l.Frames(testlink.Frame(1, 0, 100), 1, time.Now())
 	testlink.SendLarge(l, testlink.Frame(1, 1, 1_200_000))
-	p.tick(p.Rotation.Next())
+	p.tick(p.begun.Add(time.Hour))
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +252,7 @@ func TestLargeMessageAcrossASplit(t *testing.T) {
 	testlink.SendLarge(l, testlink.Frame(1, 0, 300_000))
 	f := testlink.Frame(1, 1, 300_000)
 	large := l.Large(len(f))
-	p.tick(p.Rotation.Next())
+	p.tick(p.begun.Add(time.Hour))
 	plain.Frames(testlink.Frame(2, 0, 10), 1, time.Now())
 	for rest := f; len(rest) > 0; {
 		rest = rest[copy(large.Room(len(rest)), rest):]
@@ -278,7 +277,7 @@ func TestNextNameTaken(t *testing.T) {
 	}
 	l := open(t, p, "/t", "/p")
 	for n := range uint32(3) {
-		l.Frames(testlink.Frame(1, n, 10), 1, p.Rotation.Next())
+		l.Frames(testlink.Frame(1, n, 10), 1, p.begun.Add(time.Duration(n+1)*time.Second))
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)

@@ -63,6 +63,7 @@ type Config struct {
 	NoRepeat bool          // files do not begin with latched messages
 	Begin    control.State
 	Sim      *simtime.Sim // nil for the wall clock
+	Begun    time.Time    // when the recording begins, by the local clock
 	OnChange func()       // called after the recording state changed; must not wait
 	Encoder  *encode.Encoder
 }
@@ -73,7 +74,7 @@ func New(o Config) *Intake {
 		cfg:           o,
 		queue:         queue.New[command.Item](),
 		Account:       account.New(o.Limits),
-		Rotation:      rotation.New(o.Rotation, o.Sim.Steady(time.Now()), o.Sim.GoneBack()),
+		Rotation:      rotation.New(o.Rotation, o.Sim.Steady(o.Begun), o.Sim.GoneBack()),
 		Filling:       filling.New(),
 		Mode:          mode.Mode{State: o.Begin},
 		limited:       make(chan struct{}, 1),
@@ -82,7 +83,7 @@ func New(o Config) *Intake {
 	}
 	in.room.L = &in.Mu
 	if in.Mode.State != control.StateStopped {
-		in.Mode.Begun = o.Sim.Steady(time.Now())
+		in.Mode.Begun = o.Sim.Steady(o.Begun)
 	}
 	o.Memory.Twice, o.Memory.Freed = o.Encoder.Compresses(), in.room.Broadcast
 	in.Pool = memory.New(o.Memory)
