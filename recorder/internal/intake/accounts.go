@@ -20,53 +20,53 @@ func (d Accounts) Doubtful() <-chan struct{} { return d.in.verifications }
 // Stats returns what the intake knows of the account of a recording under way.
 func (d Accounts) Stats(now time.Time) control.Stats {
 	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	return control.Stats{
-		State: in.Mode.State, Ending: in.Mode.Over(),
-		Part: max(in.Rotation.Part(), 0), FileBytes: in.Rotation.Stored(),
-		Buffered: in.Pool.Held - in.Pool.Idle, BufferMost: in.Pool.Limit,
-		Snapshots: in.Ring.Stats(now), Unread: in.Account.Unread, Topics: in.Account.Stats(now),
+		State: in.mode.State, Ending: in.mode.Over(),
+		Part: max(in.rotation.Part(), 0), FileBytes: in.rotation.Stored(),
+		Buffered: in.pool.Held - in.pool.Idle, BufferMost: in.pool.Limit,
+		Snapshots: in.ring.Stats(now), Unread: in.accounts.Unread, Topics: in.accounts.Stats(now),
 	}
 }
 
 // Summary returns the accounts of all topics, and what could not be read of the master's replies at any time.
 func (d Accounts) Summary(now time.Time) control.Summary {
 	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	return control.Summary{Topics: in.Account.Summaries(in.Ring.IsOnly(), now), Unread: in.Account.EverUnread}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return control.Summary{Topics: in.accounts.Summaries(in.ring.IsOnly(), now), Unread: in.accounts.EverUnread}
 }
 
 // Overdue returns the publishers that have been without a link for long, of topics that are
 // recorded now.
 func (d Accounts) Overdue(now time.Time) []loss.Doubt {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	return d.in.Account.Overdue(d.in.accepts, now)
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	return d.in.accounts.Overdue(d.in.accepts, now)
 }
 
 // Unverified returns the publishers with gaps in the numbers of their messages, if it is not known which node
 // has set the numbers.
 func (d Accounts) Unverified() []loss.Doubt {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	return d.in.Account.Unverified()
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	return d.in.accounts.Unverified()
 }
 
 // Explain notes of publishers that are still without a link whether the master lists them.
 func (d Accounts) Explain(listed map[loss.Doubt]bool, now time.Time) {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	d.in.Account.Explain(listed, now)
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.accounts.Explain(listed, now)
 }
 
 // Judge notes whether other nodes have set the numbers of a publisher's messages, if the publisher is still the
 // same process.
 func (d Accounts) Judge(about loss.Doubt, foreign bool) {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	d.in.Account.Judge(about, foreign)
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.accounts.Judge(about, foreign)
 }
 
 // Usage is what the memory of a recording is used for.
@@ -80,10 +80,10 @@ type Usage struct {
 // Usage returns what the memory is used for now.
 func (d Accounts) Usage() Usage {
 	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	return Usage{
-		Usage: in.Pool.Usage, Ring: in.Ring.Held(),
-		Headers: in.Account.Connections.Held, Connections: len(in.Account.Connections.All),
+		Usage: in.pool.Usage, Ring: in.ring.Held(),
+		Headers: in.accounts.Connections.Held, Connections: len(in.accounts.Connections.All),
 	}
 }

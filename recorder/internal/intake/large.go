@@ -16,14 +16,14 @@ func (f *LargeFrame) awaitChunk(size, first int) *memory.Chunk {
 		return nil
 	}
 	c := f.link.Connection
-	if free := in.Pool.Turns.Buffer(c.Proven, size); free != nil {
+	if free := in.pool.Turns.Buffer(c.Proven, size); free != nil {
 		return free
 	}
-	if !f.awaitMemory(in.Pool.Weight(first)) {
-		in.Pool.Turns.End(&f.turn)
+	if !f.awaitMemory(in.pool.Weight(first)) {
+		in.pool.Turns.End(&f.turn)
 		return nil
 	}
-	return in.Pool.Get(first, first)
+	return in.pool.Get(first, first)
 }
 
 // awaitGrowth waits until a message may take more bytes while it is received. It returns false if the topic is no
@@ -54,10 +54,10 @@ func (f *LargeFrame) endWait() {
 // awaitLease waits until a message has a lease. It returns false if the topic is no longer recorded. mu is held.
 func (f *LargeFrame) awaitLease() bool {
 	in, t := f.link.in, f.link.Connection.Topic
-	in.Pool.Turns.Enqueue(&f.turn)
-	defer in.Pool.Turns.Dequeue(&f.turn)
+	in.pool.Turns.Enqueue(&f.turn)
+	defer in.pool.Turns.Dequeue(&f.turn)
 	for in.accepts(t) {
-		if in.Pool.Turns.Grant(&f.turn, time.Now()) {
+		if in.pool.Turns.Grant(&f.turn, time.Now()) {
 			return true
 		}
 		f.wait = in.wait(t, f.wait)
@@ -70,21 +70,21 @@ func (f *LargeFrame) awaitLease() bool {
 func (f *LargeFrame) awaitMemory(more int64) bool {
 	in, t := f.link.in, f.link.Connection.Topic
 	for {
-		free := in.Pool.Turns.Beside(&f.turn, more)
-		if in.Pool.MakeRoom(free, memory.ForLarge) {
+		free := in.pool.Turns.Beside(&f.turn, more)
+		if in.pool.MakeRoom(free, memory.ForLarge) {
 			return true
 		}
 		if !in.accepts(t) {
 			return false
 		}
 		in.sealOpen()                              // otherwise the open chunk keeps its memory until it is old
-		if c := in.Filling.TakeEmpty(); c != nil { // a chunk with connection records at most
-			in.Pool.Put(c)
+		if c := in.filling.TakeEmpty(); c != nil { // a chunk with connection records at most
+			in.pool.Put(c)
 			continue
 		}
-		in.Pool.Turns.SetShort(true)
+		in.pool.Turns.SetShort(true)
 		f.wait = in.wait(t, f.wait)
-		in.Pool.Turns.SetShort(false)
+		in.pool.Turns.SetShort(false)
 	}
 }
 
@@ -94,7 +94,7 @@ func (f *LargeFrame) hasLease() bool {
 	if f.turn.Granted {
 		return true
 	}
-	in.Pool.Turns.Enqueue(&f.turn)
-	defer in.Pool.Turns.Dequeue(&f.turn)
-	return in.Pool.Turns.Grant(&f.turn, time.Now())
+	in.pool.Turns.Enqueue(&f.turn)
+	defer in.pool.Turns.Dequeue(&f.turn)
+	return in.pool.Turns.Grant(&f.turn, time.Now())
 }

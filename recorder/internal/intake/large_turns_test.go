@@ -115,12 +115,12 @@ func TestLeaseOutlivesLargerChunks(t *testing.T) {
 		testlink.BeginLarge(t, l, size, come)
 	}
 	sharedChunk := func() (bytes int64) {
-		locked(in, func() { bytes = in.Pool.SharedChunk() })
+		locked(in, func() { bytes = in.pool.SharedChunk() })
 		return bytes
 	}
 	before := sharedChunk()
 	locked(in, func() {
-		in.Latched.Remember(&chart.Connection.Source, make([]byte, (17*mib-memory.KeptChunks*before)/2))
+		in.latched.Remember(&chart.Connection.Source, make([]byte, (17*mib-memory.KeptChunks*before)/2))
 		if chart.Connection.Last == nil {
 			t.Fatal("the latched message is not remembered")
 		}
@@ -165,7 +165,7 @@ func openRecordChunk(t *testing.T, in *Intake) {
 	testlink.WaitFor(t, func() bool { return in.Accounts().Usage().Waiting == 0 })
 	f.Commit(time.Now())
 	locked(in, func() {
-		if in.Filling.Open == nil || !in.Filling.Empty() {
+		if in.filling.Open == nil || !in.filling.Empty() {
 			t.Fatal("no chunk is open that has nothing but a record")
 		}
 	})
@@ -188,10 +188,10 @@ func TestHalfTheBufferBesideLatched(t *testing.T) {
 			t.Errorf("%d and %d recorded", chart.Connection.Topic.Messages, l.Connection.Topic.Messages)
 		}
 		open := int64(0) // a chunk without messages is not sealed
-		if c := in.Filling.Open; c != nil {
+		if c := in.filling.Open; c != nil {
 			open = c.Counted
 		}
-		if p := in.Pool; p.Latched == 0 || p.Held != p.Idle+p.Latched+open {
+		if p := in.pool; p.Latched == 0 || p.Held != p.Idle+p.Latched+open {
 			t.Errorf("%d bytes for latched messages; %+v", p.Latched, p.Usage)
 		}
 	})

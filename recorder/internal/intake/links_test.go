@@ -37,8 +37,8 @@ func TestDefinitionsAreShared(t *testing.T) {
 	for _, topic := range topics {
 		in.Links().LeaveTopic(topic)
 	}
-	if u := in.Accounts().Usage(); u.Connections != 0 || u.Headers != 0 || len(in.Account.Connections.Definitions) != 0 {
-		t.Errorf("%d connections, %d bytes, %d definitions are left", u.Connections, u.Headers, len(in.Account.Connections.Definitions))
+	if u := in.Accounts().Usage(); u.Connections != 0 || u.Headers != 0 || len(in.accounts.Connections.Definitions) != 0 {
+		t.Errorf("%d connections, %d bytes, %d definitions are left", u.Connections, u.Headers, len(in.accounts.Connections.Definitions))
 	}
 	for _, topic := range topics {
 		if topic.Headers != 0 {

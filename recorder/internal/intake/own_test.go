@@ -27,12 +27,12 @@ func TestMarkOfThePastBehindTheEndOfAFile(t *testing.T) {
 	t.Parallel()
 	in := queueing(memory.Options{Limit: 8 << 20, ChunkBytes: 100_000}, nil)
 	marks, began := openMarks(t, in), time.Now().Add(-2*time.Hour)
-	in.Mode.Begun, in.Rotation = began, rotation.New(rotation.Options{Split: true, Every: time.Hour}, began, 0)
+	in.mode.Begun, in.rotation = began, rotation.New(rotation.Options{Split: true, Every: time.Hour}, began, 0)
 	at, err := in.Links().AppendOwn(marks, testlink.Frame(1, 0, 10), time.Now().Add(-30*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if part, begun := in.Rotation.Part(), in.Rotation.Begun(); part != 1 || at.Before(begun) || !marks.Connection.HasRecord(1) {
+	if part, begun := in.rotation.Part(), in.rotation.Begun(); part != 1 || at.Before(begun) || !marks.Connection.HasRecord(1) {
 		t.Errorf("file %d; the mark is %v before it", part, begun.Sub(at))
 	}
 }
@@ -43,7 +43,7 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 	t.Parallel()
 	in := recording(t, memory.Options{Limit: 8 << 20, ChunkBytes: 100_000, Blocks: true}, nil)
 	marks := openMarks(t, in)
-	locked(in, func() { in.Pool.SetBudget(1) })
+	locked(in, func() { in.pool.SetBudget(1) })
 	var at time.Time
 	marked := make(chan error)
 	go func() {
@@ -57,8 +57,8 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 	}
 	var begun time.Time
 	locked(in, func() {
-		begun = in.Rotation.Begun()
-		in.Pool.SetBudget(8 << 20)
+		begun = in.rotation.Begun()
+		in.pool.SetBudget(8 << 20)
 	})
 	if err := <-marked; err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestMarkWithoutRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	executeQueued(t, in)
-	in.Pool.SetBudget(1)
+	in.pool.SetBudget(1)
 	if err := mark(); !errors.Is(err, control.ErrNoRoom) || marks.Connection.Topic.Messages != 1 {
 		t.Errorf("%v; %d marks are recorded", err, marks.Connection.Topic.Messages)
 	}

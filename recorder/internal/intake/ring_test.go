@@ -44,7 +44,7 @@ func TestRingForgetsTheOld(t *testing.T) {
 		l.Frames(testlink.Frame(1, n, 100), 1, start.Add(time.Duration(n)*time.Second))
 	}
 	executeQueued(t, in)
-	if n, first := len(in.Ring.Chunks), in.Ring.Chunks[0].FirstAt.Sub(start); n != 11 || first != 89*time.Second {
+	if n, first := len(in.ring.Chunks), in.ring.Chunks[0].FirstAt.Sub(start); n != 11 || first != 89*time.Second {
 		t.Errorf("the ring has %d chunks, from %v on; want 11 from 89 s on", n, first)
 	}
 }
@@ -113,17 +113,17 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 			testlink.PublishPlain(small, 50)
 			executeQueued(t, in)
 		}
-		held := in.Ring.Bytes
+		held := in.ring.Bytes
 		if held <= 9<<20 {
 			t.Fatalf("the ring has %d bytes", held)
 		}
 		if f := linkOf(t, in, testlink.Info("/liar", "/p")).Large(7 << 20); f != nil {
 			f.Abort()
 		}
-		if less := held - in.Ring.Bytes; less > 3<<20 {
+		if less := held - in.ring.Bytes; less > 3<<20 {
 			t.Errorf("links wait %v: announced bytes take %d bytes of the ring", blocks, less)
 		}
-		chunks := len(in.Ring.Chunks)
+		chunks := len(in.ring.Chunks)
 		sn := beginSnapshot(t, in)
 		l := linkOf(t, in, testlink.Info("/large", "/p"))
 		received := make(chan struct{})

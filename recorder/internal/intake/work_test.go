@@ -52,7 +52,7 @@ func execute(in *Intake, next command.Item) {
 	c := next.Chunk
 	c.Seal(nil)
 	in.Files().Written(c, int64(len(c.Sealed.Record)), c.Part)
-	if in.Ring == nil {
+	if in.ring == nil {
 		in.Files().Release(c)
 		return
 	}
@@ -93,8 +93,8 @@ func finishes(t *testing.T, in *Intake, do func()) {
 
 // locked calls do with the lock of an intake.
 func locked(in *Intake, do func()) {
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	do()
 }
 
