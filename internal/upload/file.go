@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -98,8 +97,7 @@ func (u *Uploader) afterUpload(f *file, in *os.File, match store.Match) error {
 // complete removes a file from the list.
 func (u *Uploader) complete(f *file, count func()) {
 	u.update(func() {
-		f.state = finished
-		u.files = slices.DeleteFunc(u.files, func(g *file) bool { return g == f })
+		u.remove(f)
 		u.stats.Err, u.stats.Retry = "", time.Time{}
 		if count != nil {
 			count()
