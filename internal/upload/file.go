@@ -45,6 +45,9 @@ func (f *file) sum(ctx context.Context, to *store.Bucket, in *os.File) error {
 	return nil
 }
 
+// forgetSums forgets what only reading the file tells.
+func (f *file) forgetSums() { f.sums, f.summedAs, f.metadata, f.described = nil, nil, nil, false }
+
 // metadata returns the metadata of the object of a file. It asks once for each version of the file.
 func (u *Uploader) metadata(f *file, in *os.File) (map[string]string, error) {
 	if u.Metadata == nil || f.described {
