@@ -58,7 +58,7 @@ func playDiagnostics(node string, s *control.Stats) tcpros.DiagnosticStatus {
 		{Key: "length", Value: precise(s.Length)},
 		{Key: "bag time", Value: fmt.Sprintf("%d.%09d", s.BagTime.Sec, s.BagTime.Nsec)},
 		{Key: "rate", Value: factor(s.Rate)},
-		{Key: "rate achieved", Value: factor(s.Achieved)},
+		{Key: "rate achieved", Value: factor(s.Achieved())},
 		{Key: "pass", Value: strconv.Itoa(s.Pass)},
 		{Key: "seeks", Value: strconv.FormatUint(s.Seeks, 10)},
 		{Key: "messages", Value: strconv.FormatUint(s.Messages, 10)},
