@@ -32,7 +32,7 @@ type SequenceOptions struct {
 }
 
 // Sequence reads many recordings as if they were one: the messages of all files in time order, of the
-// same time in the order of the files. Files that do not overlap in time, as the parts of a split
+// same time in the order of the files. Files that do not overlap in time, as the files of a split
 // recording, are read one after the other. It does what the SequentialReader of rosbag2 does.
 //
 // A Sequence opens no file itself, and is not for concurrent use.
