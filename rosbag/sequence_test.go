@@ -304,7 +304,7 @@ func TestSequenceSeekInFile(t *testing.T) {
 	}
 }
 
-// TestSequenceErrors goes on behind what cannot be read, and names the file.
+// TestSequenceErrors continues after what cannot be read, and names the file.
 func TestSequenceErrors(t *testing.T) {
 	t.Parallel()
 	a, b := newMemory("a", 1, 2, 3), newMemory("b", 4, 5, 6)

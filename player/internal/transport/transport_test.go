@@ -80,7 +80,7 @@ func TestClockOfPlay(t *testing.T) {
 	}
 	want(60*ms, 60*ms)
 	want(50*ms, 60*ms) // it never goes back
-	if p.head.ClockIsBehind(60*ms) || !p.head.ClockIsBehind(60*ms+1) {
+	if p.head.ClockIsBefore(60*ms) || !p.head.ClockIsBefore(60*ms+1) {
 		t.Error("the clock does not know what it has told")
 	}
 	if e := p.Seek(40*ms, 70*ms); !e.Moved {
@@ -312,7 +312,7 @@ func TestSkip(t *testing.T) {
 	if p.Skip(100*ms, 10*ms) || p.SetNext(100*ms) != 100*ms {
 		t.Error("a gap was skipped that is not longer")
 	}
-	if !p.Skip(101*ms, 10*ms) || p.SetNext(101*ms) != 10*ms || p.head.ClockIsBehind(101*ms) {
+	if !p.Skip(101*ms, 10*ms) || p.SetNext(101*ms) != 10*ms || p.head.ClockIsBefore(101*ms) {
 		t.Errorf("101 ms are due at %v, want 10ms", p.SetNext(101*ms))
 	}
 	p = playing(Options{SkipEmpty: 100 * ms}, 0, 90*ms)
