@@ -206,7 +206,7 @@ func (w *latchedWorld) check(what, path string) {
 func (w *latchedWorld) checkAccount(what string) {
 	w.t.Helper()
 	in := w.p.Intake
-	if _, err := w.p.Pin(w.t.Context(), w.now); err != nil { // behind what is queued
+	if _, err := w.p.Pin(w.t.Context(), w.now); err != nil { // after what is queued
 		w.t.Fatal(err)
 	}
 	in.Mu.Lock()

@@ -68,7 +68,7 @@ type Message struct {
 
 // Cursor walks over messages in time order; of equal times, in the order of writing.
 //
-// With an index it is one statement. Without one, and behind damage, it is careful: one statement
+// With an index it is one statement. Without one, and after damage, it is careful: one statement
 // sorts times and rows, outside of memory if they are many, and another fetches message by message.
 type Cursor struct {
 	r       *Reader
@@ -108,7 +108,7 @@ func (c *Cursor) begin(ctx context.Context) error {
 }
 
 // Next returns the next message. It is valid until the next call. The error is io.EOF at the end;
-// after one that is ErrCorrupt the next call goes on behind the damage.
+// after one that is ErrCorrupt the next call continues after the damage.
 func (c *Cursor) Next(ctx context.Context) (*Message, error) {
 	for c.ended == nil {
 		m, err := c.next(ctx)

@@ -133,7 +133,7 @@ func (w *Writer) flush() error {
 	return nil
 }
 
-// AddMetadata writes a metadata record behind the messages so far.
+// AddMetadata writes a metadata record after the messages so far.
 func (w *Writer) AddMetadata(name string, values map[string]string) error {
 	if err := w.flush(); err != nil {
 		return err

@@ -124,7 +124,7 @@ func TestRecordedMarks(t *testing.T) {
 	f := newFakePlayer("/t")
 	zero := f.stats.BagTime.Add(-f.stats.Position)
 	face := playface.New(bagnote.Mark{Time: zero.Add(-time.Second), Text: "before"}, bagnote.Mark{Time: zero.Add(1500 * time.Millisecond), Text: "<door>"},
-		bagnote.Mark{Time: zero.Add(time.Hour), Text: "behind"})
+		bagnote.Mark{Time: zero.Add(time.Hour), Text: "after"})
 	c := webtest.Serve(t, face)
 	if a := c.Get("/api/v1/recorded_marks"); a.Status != http.StatusServiceUnavailable {
 		t.Errorf("before the player: %d", a.Status)

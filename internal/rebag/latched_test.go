@@ -138,8 +138,8 @@ func TestLatchedOfSeveral(t *testing.T) {
 	}
 }
 
-// TestLatchedDamaged goes on behind a chunk that cannot be read, or ends. The chunk has the
-// latest messages of two publishers and messages behind the start: it is told once.
+// TestLatchedDamaged continues after a chunk that cannot be read, or ends. The chunk has the
+// latest messages of two publishers and messages after the start: it is told once.
 func TestLatchedDamaged(t *testing.T) {
 	t.Parallel()
 	in := bag(t, 100, said{"/map", "/map", 1, "old"}, said{"/map", "/map", 2, "new"}, said{"/map", "/map2", 2, "other"}, said{"/b", "/x", 8, "8"}, said{"/b", "/x", 9, "9"})

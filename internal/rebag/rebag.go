@@ -54,7 +54,7 @@ type Options struct {
 	Match func(*rosbag.Connection, *rosbag.Message) (bool, error)
 	// Rename returns the topic of a connection in the output.
 	Rename func(*rosbag.Connection) string
-	// Damaged is told each thing that could not be read. Copying goes on behind it;
+	// Damaged is told each thing that could not be read. Copying continues after it;
 	// an error that it returns ends that.
 	Damaged func(input string, err error) error
 	Workers int // goroutines that unpack chunks of each input

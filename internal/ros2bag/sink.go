@@ -51,7 +51,7 @@ type summary struct {
 	start, end uint64
 }
 
-// NewSink starts a recording with a name in dir, which the caller commits behind Close. Without dir
+// NewSink starts a recording with a name in dir, which the caller commits after Close. Without dir
 // nothing is written: the report tells what would be. Finishing files ends with ctx.
 func NewSink(ctx context.Context, dir *newdir.Dir, name string, o Options) (*Sink, error) {
 	m, err := ros2map.New(o.Distro, ros2map.Options{Rename: o.Rename})

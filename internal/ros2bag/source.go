@@ -134,7 +134,7 @@ func (s *Source) open(ctx context.Context, path, storage string, packed bool, o 
 	return r, nil
 }
 
-// add adds a file behind the others.
+// add adds a file after the others.
 func (s *Source) add(name string, r raw, t *translator, qos map[string]string) {
 	f := newTranslatedFile(r, len(s.files), t, qos)
 	for i := range f.spans {

@@ -266,7 +266,7 @@ func (u *Uploader) uploadAll(ctx context.Context) {
 	}
 }
 
-// moveToBack moves a file behind the others, which may succeed. A file with progress stays in
+// moveToBack moves a file after the others, which may succeed. A file with progress stays in
 // front: many half uploaded files are useless.
 func (u *Uploader) moveToBack(f *file) {
 	u.update(func() { u.files = append(slices.DeleteFunc(u.files, func(g *file) bool { return g == f }), f) })

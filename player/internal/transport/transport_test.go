@@ -142,11 +142,11 @@ func TestEffects(t *testing.T) {
 			pos: []time.Duration{0}, do: func(p *Transport) Effects { return p.Seek(-ms, 0) },
 			want: Effects{Changed: true, Moved: true, Read: true, Request: ReadRequest{From: at(0), Arrive: true, Loop: loop}},
 		},
-		"seek behind the end": {
+		"seek to a position after the end": {
 			pos: []time.Duration{0}, do: func(p *Transport) Effects { return p.Seek(time.Hour, 0) },
 			want: Effects{Changed: true, Moved: true, Read: true, Request: ReadRequest{From: at(time.Second), Arrive: true, Loop: loop}},
 		},
-		"seek after the end": {
+		"seek once play has ended": {
 			pos: []time.Duration{0}, do: func(p *Transport) Effects { p.End(); return p.Seek(0, 0) },
 			want: Effects{Changed: true, Moved: true, Read: true, Restarted: true, Request: ReadRequest{From: at(0), Arrive: true, Loop: loop}},
 		},
@@ -176,7 +176,7 @@ func TestEffects(t *testing.T) {
 			},
 			want: Effects{Changed: true, Read: true, Request: ReadRequest{From: at(0), Back: 1, Arrive: true, Loop: loop}},
 		},
-		"loop on: reading goes on behind the last message": {
+		"loop on: reading continues after the last message": {
 			pos: []time.Duration{0, 100 * ms}, do: func(p *Transport) Effects { return p.SetLoop(true, 0) },
 			want: Effects{Changed: true, Read: true, Request: ReadRequest{From: Place{zero.Add(100 * ms), 1}, Loop: Loop{On: true, To: Forever}}},
 		},
