@@ -56,7 +56,7 @@ func playDiagnostics(node string, s *control.Stats) tcpros.DiagnosticStatus {
 		{Key: "paused by topic", Value: s.PausedBy},
 		{Key: "position", Value: precise(s.Position)},
 		{Key: "length", Value: precise(s.Length)},
-		{Key: "bag time", Value: fmt.Sprintf("%d.%09d", s.BagTime.Sec, s.BagTime.Nsec)},
+		{Key: "bag time", Value: s.BagTime.String()},
 		{Key: "rate", Value: factor(s.Rate)},
 		{Key: "rate achieved", Value: factor(s.Achieved())},
 		{Key: "pass", Value: strconv.Itoa(s.Pass)},
