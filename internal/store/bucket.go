@@ -92,8 +92,8 @@ func (r *blobReader) Open(ctx context.Context, offset, length int64) (io.ReadClo
 	return body, nil
 }
 
-// sameSecond compares the times of an object; a time that is not known equals every other. A driver
-// without an response.Transport distinguishes versions only by their times and sizes.
+// sameSecond compares the times of an object; an unknown time equals every other. A driver without a
+// response.Transport distinguishes versions only by their times and sizes.
 func sameSecond(a, b time.Time) bool {
 	return a.IsZero() || b.IsZero() || a.Truncate(time.Second).Equal(b.Truncate(time.Second))
 }

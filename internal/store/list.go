@@ -80,7 +80,7 @@ const (
 	objectBytes  = 256       // of memory for an object, beside its name
 )
 
-// listRoom is how many bytes of memory a list may yet take, in the hands of the one who lists.
+// listRoom is how many bytes of memory the objects of a list may still take in the program that lists them.
 type listRoom int
 
 // take returns an error if there is no room for an object.
@@ -125,7 +125,7 @@ func (b *Bucket) listFiles(ctx context.Context, prefix string, deep bool) iter.S
 			case d.IsDir(), !strings.HasPrefix(name, prefix), strings.HasSuffix(name, attrsSuffix):
 				return nil
 			}
-			st, err := os.Stat(p) // of what a link names
+			st, err := os.Stat(p) // of the file that a link points to
 			if err != nil || !st.Mode().IsRegular() {
 				return nil //nolint:nilerr // deleted meanwhile
 			}
@@ -143,10 +143,9 @@ func (b *Bucket) listFiles(ctx context.Context, prefix string, deep bool) iter.S
 // URL returns the URL of an object, with the parameters of that of the bucket.
 func (b *Bucket) URL(name string) string { return b.at.Object(name).URL.String() }
 
-// Expand returns the URLs of the objects that a URL stands for, in the order of their names. One
-// that ends with a slash stands for the objects directly in that folder, one with * or [ for the
-// objects that it matches as path.Match does; no other stands for more than itself. want selects
-// objects by their names.
+// Expand returns the URLs of the objects that a URL stands for, in the order of their names. A URL that ends with a
+// slash stands for the objects directly in that folder, a URL with * or [ for the objects that it matches as
+// path.Match does, and any other URL for itself. want selects objects by their names.
 func Expand(ctx context.Context, rawURL string, want func(name string) bool) ([]string, error) {
 	at, err := place.Parse(rawURL)
 	if err != nil {

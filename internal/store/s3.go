@@ -42,8 +42,8 @@ func checkedS3(ctx context.Context, at place.Place, b *blob.Bucket) (*blob.Bucke
 	return silent, nil
 }
 
-// newS3Client returns an HTTP client with the settings of the SDK's own client. That one takes no
-// http.RoundTripper, and follows redirects without end.
+// newS3Client returns an HTTP client with the settings of the SDK's own client, which accepts no http.RoundTripper
+// and follows redirects without end.
 func newS3Client(own s3.HTTPClient) s3.HTTPClient {
 	buildable, ok := own.(*awshttp.BuildableClient)
 	if !ok {
