@@ -109,7 +109,7 @@ func (c *comparison) read(s Side, d chosen) (*rosbag.Message, error) {
 			return nil, c.ctx.Err()
 		case errors.Is(err, io.EOF), err == nil && m.Time != at:
 			return nil, errGone
-		case err != nil: // damage, which is known; the message may be behind it
+		case err != nil: // damage, which is known; the message may be after it
 		case align.DigestOf(c.seed, m.Data()) == d.items[s].Sum:
 			return m, nil
 		}

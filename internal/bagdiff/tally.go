@@ -82,7 +82,7 @@ func (t *tally) timesOf(numbers [2]uint64, items [2]align.Item) {
 // settle compares all messages in the lists.
 func (t *tally) settle() { t.settleFirst([2]int{t.kept(A), t.kept(B)}) }
 
-// sureRun is how many equal messages in a row a run needs so that lists that are too long are cut behind it.
+// sureRun is how many equal messages in a row a run needs so that lists that are too long are cut after it.
 const sureRun = 64
 
 // settleSome compares and removes at least half of the messages in the lists: those up to the end of the last run

@@ -290,7 +290,7 @@ func (s *Stream) IndexData(h *RecordHeader, start int64, keep bool) (next bool, 
 	return s.IndexEntries(h, n, start, keep)
 }
 
-// IndexEntries is indexData behind the length n.
+// IndexEntries is indexData after the length n.
 func (s *Stream) IndexEntries(h *RecordHeader, n, start int64, keep bool) (next bool, err error) {
 	s.Data = s.Data[:0]
 	take := func(n int64) error {

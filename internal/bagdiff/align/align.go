@@ -79,7 +79,7 @@ func align(a, b []Item) alignment {
 func (x *alignment) agreeEarly(a, b []Item) {
 	runs := x.runs
 	x.runs = nil
-	i, j := 0, 0 // behind the run before
+	i, j := 0, 0 // after the run before
 	for _, r := range runs {
 		for r.N > 0 && (i == r.A) != (j == r.B) && a[i].Sum == b[j].Sum {
 			x.common[0][r.A], x.common[1][r.B] = x.common[0][i], x.common[1][j]

@@ -48,7 +48,7 @@ type List struct {
 // Pop removes the first message.
 func (l *List) Pop() { l.Items, l.Stamps = withoutFirst(l.Items), withoutFirst(l.Stamps) }
 
-// Cut splits the list behind the first n messages. rest is a copy, so that the memory of first can be freed.
+// Cut splits the list after the first n messages. rest is a copy, so that the memory of first can be freed.
 func (l *List) Cut(n int) (first, rest List) {
 	if first = *l; n == len(l.Items) {
 		return first, List{}

@@ -4,7 +4,7 @@ import "math"
 
 // search finds the longest common subsequence of two lists by the algorithm of Myers ("An O(ND) Difference
 // Algorithm and Its Variations", section 4b): paths from both ends meet in the middle of a shortest path, and
-// the parts before and behind the meeting point are searched in the same way. Memory is in proportion to
+// the parts before and after the meeting point are searched in the same way. Memory is in proportion to
 // the number of differences.
 type search struct {
 	a, b  []Digest

@@ -73,7 +73,7 @@ func TestWhenFilesEnd(t *testing.T) {
 	}
 }
 
-// TestIntervalsThatNobodySaw make no files: the grid goes on behind them, and where it
+// TestIntervalsThatNobodySaw make no files: the grid continues after them, and where it
 // would have been.
 func TestIntervalsThatNobodySaw(t *testing.T) {
 	t.Parallel()

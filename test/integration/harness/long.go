@@ -15,14 +15,15 @@ import (
 	"testing"
 )
 
-// fullVar is the variable that makes the long tests run; with onlyLong no others of test/integration.
+// fullVar is the variable that makes the long tests run. With the value onlyLong, no other tests of
+// test/integration run.
 const (
 	fullVar  = "GOROSBAG_FULL"
 	onlyLong = "long"
 )
 
-// Long skips a test that make test leaves out. make test-full runs it. The reason is what it
-// takes.
+// Long skips a test that make test leaves out; make test-full runs it. The reason says what the
+// test takes, such as its time.
 func Long(t *testing.T, reason string) {
 	t.Helper()
 	if !Full() {
@@ -30,8 +31,8 @@ func Long(t *testing.T, reason string) {
 	}
 }
 
-// Full reports whether the long tests run, too. The go command runs a package again when the
-// answer changes, if one of its tests has asked.
+// Full reports whether the long tests run, too. If a test of a package has called Full, the go
+// command does not reuse the results of the package once the variable changes.
 func Full() bool { return os.Getenv(fullVar) != "" }
 
 // selectLong leaves out the tests of a package that are the same with and without Full: make test
@@ -41,14 +42,14 @@ func selectLong(dir, harness string) error {
 		return nil
 	}
 	names, err := longTests(dir, harness)
-	if err != nil || len(names) == 0 { // none asks Full, so that the go command would take the result for that of all
+	if err != nil || len(names) == 0 { // no test calls Full: the go command would take the result for that of all tests
 		return err
 	}
 	return flag.Set("test.run", "^("+strings.Join(names, "|")+")$")
 }
 
-// longTests returns the names of the tests in dir that ask Long or Full, themselves or in a
-// function they mention. It goes by names alone, and so may return more.
+// longTests returns the names of the tests in dir that call Long or Full, themselves or in a
+// function that they mention. It compares names only, and so may return more tests.
 func longTests(dir, harness string) ([]string, error) {
 	mentions := map[string][]string{} // by the name of a function, method or variable
 	for _, d := range []string{dir, harness, filepath.Join(harness, "*")} {
