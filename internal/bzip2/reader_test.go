@@ -84,7 +84,7 @@ func TestReaderStreams(t *testing.T) {
 	t.Parallel()
 	empty := pack(t, nil, 9)
 	list := []stream{{name: "three empty streams", packed: bytes.Repeat(empty, 3)}}
-	size := 250_000
+	size := 110_000 // two blocks
 	if full {
 		size = 2 << 20
 	}
