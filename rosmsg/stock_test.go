@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/testfull"
 	"github.com/gorosbag/gorosbag/internal/testrace"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -252,17 +253,11 @@ func eachMessage(t *testing.T, path string, do func(m *rosbag.Message, typ *rosm
 	}
 }
 
-// full makes the tests compare all that they can with stock: half a minute of processor time of
-// its Python.
-var full = os.Getenv("GOROSBAG_FULL") != ""
-
 // TestBagsBesideStock decodes and prints every message of the bags with both.
 func TestBagsBesideStock(t *testing.T) {
 	t.Parallel()
 	needROS(t)
-	if !full {
-		t.Skip("GOROSBAG_FULL is not set: takes seconds, and TestMadeBesideStock compares the same for fewer messages")
-	}
+	testfull.Skip(t, "seconds of processor time, half a minute with real bags; TestMadeBesideStock compares fewer messages")
 	for _, path := range bags(t) {
 		if st, err := os.Stat(path); testrace.Enabled && err == nil && st.Size() > 100_000 {
 			continue
@@ -322,7 +317,7 @@ func TestMadeBesideStock(t *testing.T) {
 	maker := maker{rand.New(rand.NewPCG(seed, 1))}
 	var in bytes.Buffer
 	n := 40
-	if full {
+	if testfull.Enabled() {
 		n = 250
 	}
 	all := make([]made, n)
