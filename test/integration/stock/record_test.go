@@ -21,8 +21,7 @@ import (
 // The tests of the files stock_record_*_test.go hold gorecord against rosbag record,
 // each on the same graph and at the same time. Their tables have one row for each
 // command line; a number in a name is that of the behavior of rosbag that it checks.
-// Ours alone is checked where stock is not installed, and, but for the long tests, in all rows but
-// the first of each table: what stock does in the others changes with ROS only.
+// Ours alone is checked where stock is not installed. All rows but the first of each table are long.
 
 // want is how a recorder ends and what it leaves.
 type want struct {
