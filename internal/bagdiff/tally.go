@@ -104,7 +104,7 @@ func (t *tally) settleSome() {
 func (t *tally) settleFirst(n [2]int) {
 	var lists [2]align.List
 	for s := range lists {
-		lists[s], t.lists[s] = t.lists[s].Cut(n[s])
+		lists[s] = t.lists[s].Cut(n[s])
 	}
 	r := align.Compare(&lists[A], &lists[B], t.rule)
 	if r.ByNumber != align.None && t.byNumber == 0 {
