@@ -58,9 +58,8 @@ func align(a, b []Item) Result {
 // alignMiddle aligns the messages between the common start, which has start messages, and the common end. It
 // searches only among messages that both lists have.
 func (r *Result) alignMiddle(a, b []Item, start int) {
-	inA, sumsA := shared(a, b, r.common[0][start:])
-	inB, sumsB := shared(b, a, r.common[1][start:])
-	if runs, ok := longestCommon(sumsA, sumsB, maxEdits/2, maxSteps); ok {
+	inA, inB := shared(a, b, r.common[0][start:]), shared(b, a, r.common[1][start:])
+	if runs, ok := longestCommon(picked(a, inA), picked(b, inB), maxEdits/2, maxSteps); ok {
 		for _, run := range runs {
 			for k := range run.N {
 				r.add(Run{start + int(inA[run.A+k]), start + int(inB[run.B+k]), 1})
@@ -76,9 +75,8 @@ func (r *Result) alignMiddle(a, b []Item, start int) {
 	}
 }
 
-// shared returns the messages whose payload the other list has, too: their indexes and their digests. It marks
-// them in common.
-func shared(list, other []Item, common []bool) (at []int32, sums []Digest) {
+// shared marks in common the messages whose payload the other list has, too, and returns their indexes.
+func shared(list, other []Item, common []bool) (at []int32) {
 	known := make(map[Digest]struct{}, len(other))
 	for i := range other {
 		known[other[i].Sum] = struct{}{}
@@ -88,11 +86,16 @@ func shared(list, other []Item, common []bool) (at []int32, sums []Digest) {
 			at = append(at, int32(i))
 		}
 	}
-	sums = make([]Digest, len(at))
-	for k, i := range at {
-		sums[k] = list[i].Sum
+	return at
+}
+
+// picked returns the digests of the messages at some indexes.
+func picked(list []Item, at []int32) []Digest {
+	all := make([]Digest, len(at))
+	for i, k := range at {
+		all[i] = list[k].Sum
 	}
-	return at, sums
+	return all
 }
 
 // agreeEarly moves runs to the front where the messages allow it. If one list has three equal messages in
