@@ -1,8 +1,7 @@
 // Command mutate changes one operator at a time in the code that must not be wrong, and
 // counts how many of these mutants the tests of its package notice. For each area below it
-// has gremlins list the mutants, runs the tests on each, and prints one row. An area takes
-// the time of its tests, and of linking them, once for each mutant. Gremlins itself cannot
-// run a part of the mutants that it lists.
+// runs the tests on each mutant and prints one row. An area takes the time of its tests, and
+// of linking them, once for each mutant.
 package main
 
 import (
@@ -80,7 +79,6 @@ func main() {
 }
 
 func run() error {
-	tool := flag.String("tool", "gremlins", "the gremlins program")
 	name := flag.String("area", "", "only areas whose name begins so")
 	only := flag.String("only", "", "only mutants whose place, path:line:column, matches this `pattern`")
 	sample := flag.Int("sample", 0, "at most so many mutants of each file, chosen at random; 0 for all")
@@ -97,7 +95,7 @@ func run() error {
 		if !strings.HasPrefix(a.name, *name) {
 			continue
 		}
-		all, err := a.list(ctx, *tool)
+		all, err := a.list()
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
 		}
@@ -106,7 +104,7 @@ func run() error {
 			return fmt.Errorf("%s: %w", a.name, err)
 		}
 		for _, m := range chosen {
-			if m.Status == lived {
+			if m.status == lived {
 				fmt.Printf("%s: %s\n", a.name, m)
 			}
 		}
@@ -123,7 +121,7 @@ func run() error {
 func (a *area) row(all int, tried []*mutant) string {
 	n := map[string]int{}
 	for _, m := range tried {
-		n[m.Status]++
+		n[m.status]++
 	}
 	noticed := n[killed] + n[timedOut]
 	return fmt.Sprintf("%-18s %7d %7d %7d %10d %7.1f",

@@ -9,57 +9,26 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"time"
 )
 
-// list has gremlins list the mutants of an area. What gremlins says of their coverage is not
-// used: constants and the conditions of cases count as not covered, whatever the tests do.
-func (a *area) list(ctx context.Context, tool string) ([]*mutant, error) {
+// list returns the mutants of an area.
+func (a *area) list() ([]*mutant, error) {
 	paths, err := a.paths()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "mutate")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir) //nolint:errcheck // what is left is small, and in the folder for that
-	out := filepath.Join(dir, "report.json")
-	cmd := exec.CommandContext(ctx, tool, "unleash", "./"+a.dir, "--dry-run", "--silent", "--output", out,
-		"--invert-logical", "--invert-loopctrl", "--invert-bitwise", "--invert-assignments", "--invert-bwassign")
-	flags := "-short -vet=off"
-	if a.skip != "" {
-		flags += " -skip=" + a.skip
-	}
-	cmd.Env = append(os.Environ(), "GOFLAGS="+flags)
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return nil, err
-	}
-	b, err := os.ReadFile(out)
-	if err != nil {
-		return nil, err
-	}
-	var report struct {
-		Files []struct {
-			Name      string `json:"file_name"`
-			Mutations []*mutant
-		}
-	}
-	if err := json.Unmarshal(b, &report); err != nil {
-		return nil, err
-	}
 	var all []*mutant
-	for _, f := range report.Files {
-		path := filepath.Join(a.dir, f.Name)
-		if !slices.Contains(paths, path) {
-			continue
+	for _, path := range paths {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
 		}
-		for _, m := range f.Mutations {
-			m.path = path
-			all = append(all, m)
+		mutants, err := mutantsOf(path, src)
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, mutants...)
 	}
 	return all, nil
 }
@@ -70,7 +39,7 @@ func (a *area) try(ctx context.Context, mutants []*mutant) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // as in list
+	defer os.RemoveAll(dir) //nolint:errcheck // what is left is small, and in the folder for that
 	program := filepath.Join(dir, "test")
 	if err := a.build(ctx, program, ""); err != nil {
 		return err
@@ -87,8 +56,8 @@ func (a *area) try(ctx context.Context, mutants []*mutant) error {
 			return err
 		}
 		if err := a.build(ctx, program, overlay); err != nil {
-			m.Status = notViable
-		} else if m.Status, err = a.test(ctx, program, timeout); err != nil {
+			m.status = notViable
+		} else if m.status, err = a.test(ctx, program, timeout); err != nil {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -124,12 +93,12 @@ func (a *area) test(ctx context.Context, program string, timeout time.Duration) 
 
 // overlay writes what go test -overlay reads.
 func (m *mutant) overlay(dir string) (path string, err error) {
-	src, err := m.source()
+	src, err := os.ReadFile(m.path)
 	if err != nil {
 		return "", err
 	}
 	changed := filepath.Join(dir, "mutant.go")
-	if err := os.WriteFile(changed, src, 0o600); err != nil {
+	if err := os.WriteFile(changed, m.apply(src), 0o600); err != nil {
 		return "", err
 	}
 	original, err := filepath.Abs(m.path)
