@@ -21,55 +21,64 @@ type area struct {
 	name  string // what -area selects: all areas that begin so
 	dir   string
 	files string // without .go, separated by spaces; empty for all
-	tests string // the folder of the tests; empty for dir
-	skip  string // tests that need a network or the wall clock, and know nothing of the files; a pattern of go test
-	slow  string // tests that run only on mutants that the others do not notice; a pattern of go test, instead of skip
+	tests string // folders whose tests run after those of dir, separated by spaces
 }
 
 var areas = []area{
-	{name: "recorder-intake", dir: "recorder/internal/intake", tests: "recorder", slow: slowRecorder},
+	{name: "recorder-account", dir: "recorder/internal/account", tests: "recorder"},
+	{name: "recorder-intake", dir: "recorder/internal/intake", tests: "recorder"},
 	{name: "recorder-latch", dir: "recorder/internal/latch"},
-	{name: "recorder-memory", dir: "recorder/internal/memory"},
-	{name: "recorder-ring", dir: "recorder/internal/ring", tests: "recorder", slow: slowRecorder},
-	{name: "recorder-rotation", dir: "recorder/internal/rotation"},
-	{name: "recorder-simtime", dir: "recorder/internal/simtime", tests: "recorder", slow: slowRecorder},
-	{name: "recorder-encode", dir: "recorder/internal/encode", tests: "recorder", slow: slowRecorder},
-	{name: "recorder-sink", dir: "recorder/internal/sink", tests: "recorder", slow: slowRecorder},
-	{name: "bagexpr", dir: "internal/bagexpr"},
-	{name: "recorder-loss", dir: "recorder/internal/loss"},
+	{name: "recorder-memory", dir: "recorder/internal/memory", tests: "recorder/internal/intake recorder"},
+	{name: "recorder-ring", dir: "recorder/internal/ring", tests: "recorder/internal/intake recorder"},
+	{name: "recorder-rotation", dir: "recorder/internal/rotation", tests: "recorder"},
+	{name: "recorder-simtime", dir: "recorder/internal/simtime", tests: "recorder"},
+	{name: "recorder-encode", dir: "recorder/internal/encode", tests: "recorder"},
+	{name: "recorder-sink", dir: "recorder/internal/sink", tests: "recorder"},
+	{name: "recorder-snapshot", dir: "recorder/internal/snapshot", tests: "recorder"},
+	{name: "recorder-loss", dir: "recorder/internal/loss", tests: "recorder"},
 	{name: "recorder-queue", dir: "recorder/internal/queue"},
-	{name: "recorder-bagfile", dir: "recorder/internal/bagfile"},
+	{name: "recorder-bagfile", dir: "recorder/internal/bagfile", tests: "recorder"},
 	{name: "recorder-bagname", dir: "recorder/internal/bagname"},
 	{name: "recorder-disk", dir: "recorder/internal/disk"},
 	{name: "recorder-retention", dir: "recorder/internal/retention"},
 	{name: "recorder-repair", dir: "recorder/internal/repair"},
-	{name: "player-plan", dir: "player/internal/plan"},
+	{name: "bagexpr", dir: "internal/bagexpr"},
+	{name: "player-plan", dir: "player/internal/plan", tests: "player"},
 	{name: "player-readahead", dir: "player/internal/readahead"},
-	{name: "player-timeline", dir: "player/internal/timeline"},
-	{name: "player-pacer", dir: "player", files: "conductor pacer steer", skip: overTheNetwork},
-	{name: "player-output", dir: "player/internal/output", tests: "player", skip: overTheNetwork},
-	{name: "player-stage", dir: "player/internal/stage", files: "live wait"},
+	{name: "player-timeline", dir: "player/internal/timeline", tests: "player"},
+	{name: "player-pacer", dir: "player", files: "conductor pacer steer"},
+	{name: "player-output", dir: "player/internal/output", tests: "player"},
+	{name: "player-stage", dir: "player/internal/stage", tests: "player"},
 	{name: "player-viewing", dir: "player/internal/viewing"},
-	{name: "player-transport", dir: "player/internal/transport"},
+	{name: "player-transport", dir: "player/internal/transport", tests: "player"},
 	{name: "loglimit", dir: "internal/loglimit", files: "core limiter pace"},
-	{name: "player-pacing", dir: "player/internal/pacing", files: "batcher timing sleeper sleeper_linux"},
-	{name: "tcpros-wire", dir: "tcpros/internal/wire", files: "header pending"},
+	{name: "player-pacing", dir: "player/internal/pacing", tests: "player"},
+	{name: "tcpros-wire", dir: "tcpros/internal/wire", tests: "tcpros/internal/sublink tcpros"},
 	{name: "tcpros-slaveapi", dir: "tcpros/internal/slaveapi"},
 	{name: "tcpros-placeheap", dir: "tcpros/internal/placeheap"},
 	{name: "tcpros-outgoing", dir: "tcpros/master/internal/outgoing"},
-	{name: "tcpros-sublink", dir: "tcpros/internal/sublink", files: "link read rawread_linux"},
-	{name: "tcpros-publink", dir: "tcpros/internal/publink", files: "link queue writer drain drain_linux rawwrite_linux"},
+	{name: "tcpros-registrar", dir: "tcpros/internal/registrar", tests: "tcpros"},
+	{name: "tcpros-sublink", dir: "tcpros/internal/sublink", tests: "tcpros"},
+	{name: "tcpros-publink", dir: "tcpros/internal/publink", tests: "tcpros"},
 	{name: "bagfmt-writer", dir: "bagfmt", files: "append writer writer_conns parallel_writer"},
 	{name: "bagfmt-chunk", dir: "bagfmt/chunk", tests: "bagfmt"},
-	{name: "bagfmt-encode", dir: "bagfmt/internal/wire", files: "record_encode", tests: "bagfmt"},
-	{name: "bagfmt-index", dir: "bagfmt/internal/load", files: "index", tests: "bagfmt"},
-	{name: "bagfmt-recover", dir: "bagfmt/recovery", tests: "bagfmt"},
+	{name: "bagfmt-wire", dir: "bagfmt/internal/wire", tests: "bagfmt"},
+	{name: "bagfmt-load", dir: "bagfmt/internal/load", tests: "bagfmt"},
+	{name: "bagfmt-opening", dir: "bagfmt/internal/opening", tests: "bagfmt"},
+	{name: "bagfmt-cursor", dir: "bagfmt/internal/cursor", tests: "bagfmt"},
+	{name: "bagfmt-table", dir: "bagfmt/internal/table", tests: "bagfmt"},
+	{name: "bagfmt-recovery", dir: "bagfmt/recovery", tests: "bagfmt"},
 }
 
-// overTheNetwork are the tests of the player that play to real nodes.
-const overTheNetwork = "ToSubscriber|SlowReader|Interrupt|OnTheWire|LateSubscriber|Respect"
-
-const slowRecorder = "HangingDisk|Flood|Store|ProvenPublisherThatStops|TakeNoHeap|TakeTurns|WaitingIsNotBeingStuck|RegistersInOrder|ComeAndGo|AcrossSplits"
+// slow are tests that take long, by folder, as patterns of go test. They run only on the
+// mutants that no other test notices.
+var slow = map[string]string{
+	"bagfmt": "AppendCut|MCAPIndexLength|Interrupted|ManyPublishers|LimitsFit|TornCompressed|ManyChunks|LeavesNothing|EncryptedCut|Beyond4GiB|OldMemory",
+	"recorder": "HangingDisk|Flood|Store|ProvenPublisherThatStops|TakeNoHeap|TakeTurns|WaitingIsNotBeingStuck|RegistersInOrder|ComeAndGo|" +
+		"AcrossSplits|AbandonedMessages",
+	"player": "ToSubscriber|SlowReader|Interrupt|OnTheWire|LateSubscriber|Respect", // with real nodes
+	"tcpros": "Hostile|ManyBad|ManyBombs|HungCall|SlowSubscriber|HalfHeaders|HeldUp|JoinAndDrain|AmongDead|AreReleased|Flood|TriedOnce",
+}
 
 func main() {
 	if err := run(); err != nil {
@@ -126,14 +135,6 @@ func (a *area) row(all int, tried []*mutant) string {
 	noticed := n[killed] + n[timedOut]
 	return fmt.Sprintf("%-18s %7d %7d %7d %10d %7.1f",
 		a.name, all, n[killed], n[lived], n[timedOut], 100*float64(noticed)/float64(max(noticed+n[lived], 1)))
-}
-
-// testDir returns the folder of the tests.
-func (a *area) testDir() string {
-	if a.tests != "" {
-		return a.tests
-	}
-	return a.dir
 }
 
 // paths returns the files of the area that are built here.

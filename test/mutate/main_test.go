@@ -1,22 +1,51 @@
 package main
 
 import (
-	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
-// TestAreas: each area names a package and files that exist.
+// TestAreas: each area names a package and files that exist, and has tests. Each pattern of
+// slow tests is that of a folder that areas use.
 func TestAreas(t *testing.T) {
 	t.Chdir("../..")
+	used := map[string]bool{}
 	for _, a := range areas {
-		if st, err := os.Stat(a.dir); err != nil || !st.IsDir() {
-			t.Errorf("%s: no directory %s", a.name, a.dir)
-		}
 		if _, err := a.paths(); err != nil {
 			t.Error(err)
 		}
+		stages := a.stages(t.TempDir())
+		if len(stages) == 0 {
+			t.Errorf("%s: no tests", a.name)
+		}
+		for _, s := range stages {
+			used[s.folder] = true
+		}
+		for folder := range strings.FieldsSeq(a.tests) {
+			if !used[folder] {
+				t.Errorf("%s: no tests in %s", a.name, folder)
+			}
+		}
+	}
+	for folder := range slow {
+		if !used[folder] {
+			t.Errorf("no area uses the tests of %s", folder)
+		}
+	}
+}
+
+// TestStages: the tests of the package itself come first, the slow ones of a folder last.
+func TestStages(t *testing.T) {
+	t.Chdir("../..")
+	var got []string
+	for _, s := range (&area{dir: "bagfmt/chunk", tests: "bagfmt"}).stages(t.TempDir()) {
+		got = append(got, s.folder+" "+s.which)
+	}
+	want := []string{"bagfmt/chunk -test.skip=", "bagfmt -test.skip=" + slow["bagfmt"], "bagfmt -test.run=" + slow["bagfmt"]}
+	if !slices.Equal(got, want) {
+		t.Errorf("stages %q, want %q", got, want)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -40,55 +41,96 @@ func (a *area) try(ctx context.Context, mutants []*mutant) error {
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // what is left is small, and in the folder for that
-	program := filepath.Join(dir, "test")
-	if err := a.build(ctx, program, ""); err != nil {
-		return err
+	stages := a.stages(dir)
+	for _, s := range stages {
+		if err := s.measure(ctx); err != nil {
+			return err
+		}
 	}
-	timeout := 5 * time.Minute
-	start := time.Now()
-	if status, err := a.test(ctx, program, timeout); err != nil || status != lived {
-		return fmt.Errorf("the tests of the unchanged package: %s, %w", status, err)
-	}
-	timeout = min(timeout, 10*time.Second+5*time.Since(start))
 	for i, m := range mutants {
 		overlay, err := m.overlay(dir)
 		if err != nil {
 			return err
 		}
-		if err := a.build(ctx, program, overlay); err != nil {
-			m.status = notViable
-		} else if m.status, err = a.test(ctx, program, timeout); err != nil {
-			return err
-		}
+		m.status, err = attempt(ctx, stages, overlay)
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if err != nil {
+			return err
 		}
 		fmt.Fprintf(os.Stderr, "%d/%d %s\n", i+1, len(mutants), m)
 	}
 	return nil
 }
 
-// build makes the test program of an area, with the files of an overlay if there is one.
-func (a *area) build(ctx context.Context, program, overlay string) error {
-	out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program, "-overlay="+overlay, "./"+a.testDir()).CombinedOutput()
+// attempt returns what becomes of a mutant: the tests run until one notices it.
+func attempt(ctx context.Context, stages []*stage, overlay string) (status string, err error) {
+	built := ""
+	for _, s := range stages {
+		if s.program != built {
+			if s.build(ctx, overlay) != nil {
+				return notViable, nil
+			}
+			built = s.program
+		}
+		if status, err = s.test(ctx); err != nil || status != lived {
+			return status, err
+		}
+	}
+	return lived, nil
+}
+
+// stage is a part of the tests of a package.
+type stage struct {
+	folder  string
+	program string
+	which   string // the argument of the test program that selects the part
+	timeout time.Duration
+}
+
+// stages returns the tests of an area in their order: those of its own package, which fail
+// soonest and are linked fastest, then those of other packages, each with the slow tests last.
+func (a *area) stages(dir string) []*stage {
+	var stages []*stage
+	for i, folder := range append([]string{a.dir}, strings.Fields(a.tests)...) {
+		if tests, _ := filepath.Glob(filepath.Join(folder, "*_test.go")); tests == nil {
+			continue
+		}
+		program := filepath.Join(dir, fmt.Sprintf("test%d", i))
+		stages = append(stages, &stage{folder: folder, program: program, which: "-test.skip=" + slow[folder]})
+		if slow[folder] != "" {
+			stages = append(stages, &stage{folder: folder, program: program, which: "-test.run=" + slow[folder]})
+		}
+	}
+	return stages
+}
+
+// measure runs the tests on the unchanged package, and sets their time limit.
+func (s *stage) measure(ctx context.Context) error {
+	if err := s.build(ctx, ""); err != nil {
+		return err
+	}
+	s.timeout = 5 * time.Minute
+	start := time.Now()
+	status, err := s.test(ctx)
+	if err != nil {
+		return err
+	}
+	if status != lived {
+		return fmt.Errorf("the tests of %s without a mutant: %s", s.folder, status)
+	}
+	s.timeout = min(s.timeout, 10*time.Second+5*time.Since(start))
+	return nil
+}
+
+// build makes the test program, with the files of an overlay if there is one.
+func (s *stage) build(ctx context.Context, overlay string) error {
+	out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", s.program, "-overlay="+overlay, "./"+s.folder).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
 	return nil
-}
-
-// test runs the tests of an area in their order.
-func (a *area) test(ctx context.Context, program string, timeout time.Duration) (status string, err error) {
-	stages := []string{"-test.skip=" + a.skip}
-	if a.slow != "" {
-		stages = []string{"-test.skip=" + a.slow, "-test.run=" + a.slow}
-	}
-	for _, which := range stages {
-		if status, err = a.runTests(ctx, program, timeout, which); err != nil || status != lived {
-			break
-		}
-	}
-	return status, err
 }
 
 // overlay writes what go test -overlay reads.
@@ -113,14 +155,14 @@ func (m *mutant) overlay(dir string) (path string, err error) {
 	return path, os.WriteFile(path, b, 0o600)
 }
 
-// runTests runs a test program until a test fails. A mutant may allocate without end, so that
-// it gets no more than 8 GB of address space where the shell can limit it.
-func (a *area) runTests(ctx context.Context, program string, timeout time.Duration, which string) (status string, err error) {
-	limit, cancel := context.WithTimeout(ctx, timeout+10*time.Second)
+// test runs the tests until one fails. A mutant may allocate without end, so that it gets no
+// more than 8 GB of address space where the shell can limit it.
+func (s *stage) test(ctx context.Context) (status string, err error) {
+	limit, cancel := context.WithTimeout(ctx, s.timeout+10*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(limit, "sh", "-c", `ulimit -v 8000000 2>/dev/null; exec "$@"`,
-		"sh", program, "-test.short", "-test.failfast", "-test.timeout="+timeout.String(), which)
-	cmd.Dir = a.testDir()
+		"sh", s.program, "-test.short", "-test.failfast", "-test.timeout="+s.timeout.String(), s.which)
+	cmd.Dir = s.folder
 	cmd.WaitDelay = 10 * time.Second
 	out := &verdict{failed: cancel} // failfast waits for the tests that run in parallel
 	cmd.Stdout, cmd.Stderr = out, out
