@@ -1,18 +1,22 @@
 // Command mutate changes one operator at a time in the code that must not be wrong, and
 // counts how many of these mutants the tests of its package notice. For each area below it
-// runs the tests on each mutant and prints one row. An area takes the time of its tests, and
-// of linking them, once for each mutant.
+// runs the tests on each mutant and prints one row.
+//
+// All mutants of an area are in one test program, behind switches, so that it is built once.
+// Each test first runs alone, to learn which mutants it reaches and how long it takes: a
+// mutant is tried with no other tests, the fast ones first. Mutants of constants, and of break
+// and continue, cannot have a switch: each has a program of its own and all tests.
 package main
 
 import (
 	"context"
 	"flag"
 	"fmt"
-	"go/build"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -70,16 +74,6 @@ var areas = []area{
 	{name: "bagfmt-recovery", dir: "bagfmt/recovery", tests: "bagfmt"},
 }
 
-// slow are tests that take long, by folder, as patterns of go test. They run only on the
-// mutants that no other test notices.
-var slow = map[string]string{
-	"bagfmt": "AppendCut|MCAPIndexLength|Interrupted|ManyPublishers|LimitsFit|TornCompressed|ManyChunks|LeavesNothing|EncryptedCut|Beyond4GiB|OldMemory",
-	"recorder": "HangingDisk|Flood|Store|ProvenPublisherThatStops|TakeNoHeap|TakeTurns|WaitingIsNotBeingStuck|RegistersInOrder|ComeAndGo|" +
-		"AcrossSplits|AbandonedMessages",
-	"player": "ToSubscriber|SlowReader|Interrupt|OnTheWire|LateSubscriber|Respect", // with real nodes
-	"tcpros": "Hostile|ManyBad|ManyBombs|HungCall|SlowSubscriber|HalfHeaders|HeldUp|JoinAndDrain|AmongDead|AreReleased|Flood|TriedOnce",
-}
-
 func main() {
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
@@ -99,21 +93,25 @@ func run() error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	rows := []string{fmt.Sprintf("%-18s %7s %7s %7s %10s %7s", "area", "all", "killed", "lived", "timed out", "%")}
+	rows := []string{fmt.Sprintf("%-18s %7s %7s %7s %10s %12s %7s", "area", "all", "killed", "lived", "timed out", "not reached", "%")}
 	for _, a := range areas {
 		if !strings.HasPrefix(a.name, *name) {
 			continue
 		}
-		all, err := a.list()
+		code, err := load(ctx, a.dir)
+		if err != nil {
+			return fmt.Errorf("%s: %w", a.name, err)
+		}
+		all, err := a.list(code)
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
 		}
 		chosen := choose(all, pattern, *sample, *seed)
-		if err := a.try(ctx, chosen); err != nil {
+		if err := a.try(ctx, code, chosen); err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
 		}
 		for _, m := range chosen {
-			if m.status == lived {
+			if m.status == lived || m.status == unreached {
 				fmt.Printf("%s: %s\n", a.name, m)
 			}
 		}
@@ -133,30 +131,25 @@ func (a *area) row(all int, tried []*mutant) string {
 		n[m.status]++
 	}
 	noticed := n[killed] + n[timedOut]
-	return fmt.Sprintf("%-18s %7d %7d %7d %10d %7.1f",
-		a.name, all, n[killed], n[lived], n[timedOut], 100*float64(noticed)/float64(max(noticed+n[lived], 1)))
+	return fmt.Sprintf("%-18s %7d %7d %7d %10d %12d %7.1f",
+		a.name, all, n[killed], n[lived], n[timedOut], n[unreached], 100*float64(noticed)/float64(max(noticed+n[lived]+n[unreached], 1)))
 }
 
-// paths returns the files of the area that are built here.
-func (a *area) paths() ([]string, error) {
-	if a.files == "" {
-		pkg, err := build.ImportDir(a.dir, 0)
-		if err != nil {
-			return nil, err
+// list returns the mutants of an area.
+func (a *area) list(code *code) ([]*mutant, error) {
+	var all []*mutant
+	wanted := strings.Fields(a.files)
+	for _, f := range code.files {
+		name := strings.TrimSuffix(filepath.Base(f.path), ".go")
+		if i := slices.Index(wanted, name); i >= 0 {
+			wanted = slices.Delete(wanted, i, i+1)
+		} else if a.files != "" {
+			continue
 		}
-		var paths []string
-		for _, name := range pkg.GoFiles {
-			paths = append(paths, filepath.Join(a.dir, name))
-		}
-		return paths, nil
+		all = append(all, code.mutants(f)...)
 	}
-	var paths []string
-	for name := range strings.FieldsSeq(a.files) {
-		path := filepath.Join(a.dir, name+".go")
-		if _, err := os.Stat(path); err != nil {
-			return nil, fmt.Errorf("correct the list of areas: %w", err)
-		}
-		paths = append(paths, path)
+	if len(wanted) > 0 {
+		return nil, fmt.Errorf("correct the list of areas: %s has no %s.go", a.dir, wanted[0])
 	}
-	return paths, nil
+	return all, nil
 }

@@ -1,87 +1,180 @@
 package main
 
 import (
+	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// TestAreas: each area names a package and files that exist, and has tests. Each pattern of
-// slow tests is that of a folder that areas use.
+// TestAreas: each area has mutants, and tests in each of its folders.
 func TestAreas(t *testing.T) {
 	t.Chdir("../..")
-	used := map[string]bool{}
 	for _, a := range areas {
-		if _, err := a.paths(); err != nil {
-			t.Error(err)
-		}
-		stages := a.stages(t.TempDir())
-		if len(stages) == 0 {
+		folders := a.folders()
+		if len(folders) == 0 {
 			t.Errorf("%s: no tests", a.name)
 		}
-		for _, s := range stages {
-			used[s.folder] = true
-		}
 		for folder := range strings.FieldsSeq(a.tests) {
-			if !used[folder] {
+			if !slices.Contains(folders, folder) {
 				t.Errorf("%s: no tests in %s", a.name, folder)
 			}
 		}
-	}
-	for folder := range slow {
-		if !used[folder] {
-			t.Errorf("no area uses the tests of %s", folder)
+		for file := range strings.FieldsSeq(a.files) {
+			if _, err := os.Stat(a.dir + "/" + file + ".go"); err != nil {
+				t.Errorf("%s: %v", a.name, err)
+			}
 		}
-	}
-}
-
-// TestStages: the tests of the package itself come first, the slow ones of a folder last.
-func TestStages(t *testing.T) {
-	t.Chdir("../..")
-	var got []string
-	for _, s := range (&area{dir: "bagfmt/chunk", tests: "bagfmt"}).stages(t.TempDir()) {
-		got = append(got, s.folder+" "+s.which)
-	}
-	want := []string{"bagfmt/chunk -test.skip=", "bagfmt -test.skip=" + slow["bagfmt"], "bagfmt -test.run=" + slow["bagfmt"]}
-	if !slices.Equal(got, want) {
-		t.Errorf("stages %q, want %q", got, want)
 	}
 }
 
 func TestMutants(t *testing.T) {
+	const begin = "package x\n\nvar c chan int; var ok bool; var s string\n"
 	for _, c := range []struct {
 		src  string
 		want []string
 	}{
 		{"var less = 1 <= 2", []string{"var less = 1 < 2", "var less = 1 > 2"}},
 		{"var sum = -1 + 2", []string{"var sum = +1 + 2", "var sum = -1 - 2"}},
-		{"var é, p = 4 &^ 1, &x", []string{"var é, p = 4 & 1, &x"}},
-		{"func f() { for { n++; n -= 2; break } }", []string{
-			"func f() { for { n--; n -= 2; break } }",
-			"func f() { for { n++; n += 2; break } }",
-			"func f() { for { n++; n -= 2; continue } }",
+		{"var é, p = 4 &^ 1, &c", []string{"var é, p = 4 & 1, &c"}},
+		{"func f(n int) { for { n++; n -= 2; break } }", []string{
+			"func f(n int) { for { n--; n -= 2; break } }",
+			"func f(n int) { for { n++; n += 2; break } }",
+			"func f(n int) { for { n++; n -= 2; continue } }",
 		}},
 		{"func f(p *int) bool { return !ok && *p == <-c }", []string{
 			"func f(p *int) bool { return !ok || *p == <-c }",
 			"func f(p *int) bool { return !ok && *p != <-c }",
 		}},
+		{`func f() { s += "a" + s }`, nil}, // there is no other operator for strings
 	} {
-		src := []byte("package x\n\n" + c.src)
-		mutants, err := mutantsOf("x.go", src)
-		if err != nil {
-			t.Fatal(err)
-		}
+		code := parse(t, begin+c.src)
 		var got []string
-		for _, m := range mutants {
-			got = append(got, string(m.apply(src))[len("package x\n\n"):])
+		for _, m := range code.mutants(code.files[0]) {
+			got = append(got, strings.TrimPrefix(string(m.apply(code.files[0].text)), begin))
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.src, got, c.want)
 		}
 	}
-	if _, err := mutantsOf("x.go", []byte("package x; var a = 1 +")); err == nil {
-		t.Error("a file that cannot be parsed has mutants")
+}
+
+// parse returns a package of one file, without imports.
+func parse(t *testing.T, src string) *code {
+	t.Helper()
+	code, err := check("x", []string{"x.go"}, func(string) ([]byte, error) { return []byte(src), nil }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code
+}
+
+// TestTry: what becomes of mutants with a switch and without one.
+func TestTry(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"go.mod": "module example.org/x\n\ngo 1.26\n",
+		"x/x.go": `package x
+
+import stamps "time"
+
+const limit = 2 * 5
+
+func In(n int) bool { return n >= 0 && n < limit || n == 100 && n>>1 == 50 }
+
+func Sum(ns ...int) (sum int) {
+	for i := 0; i < len(ns); i++ {
+		if ns[i] == 0 {
+			break
+		}
+		sum += ns[i]
+	}
+	return sum
+}
+
+func Twice(d stamps.Duration) stamps.Duration { return 2 * d }
+
+func Opposite(n int) int { return -n }
+
+func Unused(n int) int { return n + 1 }
+
+func Max(a, b int) int {
+	if a > b {
+		return a
+	}
+	return b
+}
+`,
+		"x/x_test.go": `package x
+
+import "testing"
+
+func TestIn(t *testing.T) {
+	for n, want := range map[int]bool{-1: false, 0: true, 9: true, 10: false, 100: true, 101: false} {
+		if In(n) != want {
+			t.Error(n)
+		}
+	}
+}
+
+func TestOthers(t *testing.T) {
+	if Sum(1, 2, 0, 3) != 3 || Sum(1) != 1 || Twice(3) != 6 || Opposite(1) != -1 || Max(1, 2) != 2 || Max(2, 1) != 2 {
+		t.Error("others")
+	}
+}
+`,
+	} {
+		if err := os.MkdirAll("x", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := &area{name: "x", dir: "x"}
+	code, err := load(t.Context(), a.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := a.list(code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.try(t.Context(), code, all); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range all {
+		if m.status != killed {
+			got = append(got, m.String())
+		}
+	}
+	want := []string{
+		"NOT REACHED: x/x.go:23:35: + becomes -",
+		"LIVED: x/x.go:26:7: > becomes >=", // the same
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("not killed:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestBatches: a mutant with a switch is tried with the tests that reach it, the fast ones first.
+func TestBatches(t *testing.T) {
+	slow, quick, other := &test{took: 2 * fast, reaches: map[int]bool{1: true}}, &test{reaches: map[int]bool{1: true}}, &test{}
+	s := &suite{tests: []*test{slow, quick, other}}
+	equal := func(a, b []*test) bool { return slices.Equal(a, b) }
+	for _, c := range []struct {
+		id   int
+		want [][]*test
+	}{
+		{0, [][]*test{{quick, other}, {slow}}},
+		{1, [][]*test{{quick}, {slow}}},
+		{2, nil},
+	} {
+		if got := s.batches(c.id); !slices.EqualFunc(got, c.want, equal) {
+			t.Errorf("mutant %d: %v, want %v", c.id, got, c.want)
+		}
 	}
 }
 

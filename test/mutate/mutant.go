@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"math/rand/v2"
 	"regexp"
@@ -14,10 +13,12 @@ import (
 // mutant is one changed operator.
 type mutant struct {
 	path string
+	node ast.Node       // the expression or statement of the operator
 	pos  token.Position // of the operator
 	from string         // the operator
 	to   string         // what takes its place
 
+	id     int    // of its switch, from 1; 0 for none
 	status string // what became of the mutant; empty until the tests ran
 }
 
@@ -27,6 +28,7 @@ const (
 	killed    = "KILLED"
 	timedOut  = "TIMED OUT"
 	lived     = "LIVED"
+	unreached = "NOT REACHED" // no test executes the operator
 )
 
 func (m *mutant) String() string {
@@ -57,37 +59,32 @@ var changes = map[token.Token][]string{
 }
 
 // mutantsOf returns the mutants of a file, in the order of its text.
-func mutantsOf(path string, src []byte) ([]*mutant, error) {
-	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, path, src, parser.SkipObjectResolution)
-	if err != nil {
-		return nil, err
-	}
+func mutantsOf(path string, files *token.FileSet, file *ast.File) []*mutant {
 	var mutants []*mutant
-	change := func(at token.Pos, operator token.Token) {
+	change := func(n ast.Node, at token.Pos, operator token.Token) {
 		for _, to := range changes[operator] {
-			mutants = append(mutants, &mutant{path: path, pos: files.Position(at), from: operator.String(), to: to})
+			mutants = append(mutants, &mutant{path: path, pos: files.Position(at), node: n, from: operator.String(), to: to})
 		}
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.BinaryExpr:
-			change(n.OpPos, n.Op)
+			change(n, n.OpPos, n.Op)
 		case *ast.UnaryExpr:
 			if n.Op == token.SUB { // the others take an address, receive or invert
-				change(n.OpPos, n.Op)
+				change(n, n.OpPos, n.Op)
 			}
 		case *ast.IncDecStmt:
-			change(n.TokPos, n.Tok)
+			change(n, n.TokPos, n.Tok)
 		case *ast.AssignStmt:
-			change(n.TokPos, n.Tok)
+			change(n, n.TokPos, n.Tok)
 		case *ast.BranchStmt:
-			change(n.TokPos, n.Tok)
+			change(n, n.TokPos, n.Tok)
 		}
 		return true
 	})
 	slices.SortStableFunc(mutants, inSource)
-	return mutants, nil
+	return mutants
 }
 
 // inSource compares the places of two mutants.

@@ -9,160 +9,234 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// list returns the mutants of an area.
-func (a *area) list() ([]*mutant, error) {
-	paths, err := a.paths()
-	if err != nil {
-		return nil, err
-	}
-	var all []*mutant
-	for _, path := range paths {
-		src, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		mutants, err := mutantsOf(path, src)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, mutants...)
-	}
-	return all, nil
-}
-
-// try runs the tests of an area on each mutant and notes what became of it.
-func (a *area) try(ctx context.Context, mutants []*mutant) error {
+// try runs tests on each mutant of an area and notes what became of it.
+func (a *area) try(ctx context.Context, code *code, mutants []*mutant) error {
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // what is left is small, and in the folder for that
-	stages := a.stages(dir)
-	for _, s := range stages {
-		if err := s.measure(ctx); err != nil {
-			return err
-		}
-	}
-	for i, m := range mutants {
-		overlay, err := m.overlay(dir)
-		if err != nil {
-			return err
-		}
-		m.status, err = attempt(ctx, stages, overlay)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(os.Stderr, "%d/%d %s\n", i+1, len(mutants), m)
-	}
-	return nil
-}
-
-// attempt returns what becomes of a mutant: the tests run until one notices it.
-func attempt(ctx context.Context, stages []*stage, overlay string) (status string, err error) {
-	built := ""
-	for _, s := range stages {
-		if s.program != built {
-			if s.build(ctx, overlay) != nil {
-				return notViable, nil
-			}
-			built = s.program
-		}
-		if status, err = s.test(ctx); err != nil || status != lived {
-			return status, err
-		}
-	}
-	return lived, nil
-}
-
-// stage is a part of the tests of a package.
-type stage struct {
-	folder  string
-	program string
-	which   string // the argument of the test program that selects the part
-	timeout time.Duration
-}
-
-// stages returns the tests of an area in their order: those of its own package, which fail
-// soonest and are linked fastest, then those of other packages, each with the slow tests last.
-func (a *area) stages(dir string) []*stage {
-	var stages []*stage
-	for i, folder := range append([]string{a.dir}, strings.Fields(a.tests)...) {
-		if tests, _ := filepath.Glob(filepath.Join(folder, "*_test.go")); tests == nil {
-			continue
-		}
-		program := filepath.Join(dir, fmt.Sprintf("test%d", i))
-		stages = append(stages, &stage{folder: folder, program: program, which: "-test.skip=" + slow[folder]})
-		if slow[folder] != "" {
-			stages = append(stages, &stage{folder: folder, program: program, which: "-test.run=" + slow[folder]})
-		}
-	}
-	return stages
-}
-
-// measure runs the tests on the unchanged package, and sets their time limit.
-func (s *stage) measure(ctx context.Context) error {
-	if err := s.build(ctx, ""); err != nil {
-		return err
-	}
-	s.timeout = 5 * time.Minute
-	start := time.Now()
-	status, err := s.test(ctx)
+	switched, err := a.overlaySwitches(dir, code, mutants)
 	if err != nil {
 		return err
 	}
-	if status != lived {
-		return fmt.Errorf("the tests of %s without a mutant: %s", s.folder, status)
+	left := mutants
+	for _, m := range mutants {
+		m.status = unreached
 	}
-	s.timeout = min(s.timeout, 10*time.Second+5*time.Since(start))
+	for i, folder := range a.folders() {
+		if len(left) == 0 {
+			break
+		}
+		s := &suite{folder: folder, program: filepath.Join(dir, fmt.Sprintf("switches%d", i)), single: filepath.Join(dir, "single")}
+		if err := s.build(ctx, s.program, switched); err != nil {
+			return fmt.Errorf("with switches: %w", err)
+		}
+		if err := s.survey(ctx, filepath.Join(dir, "reached")); err != nil {
+			return err
+		}
+		for i, m := range left {
+			if err := s.try(ctx, dir, m); err != nil {
+				return err
+			}
+			fmt.Fprintf(os.Stderr, "%s: %d/%d %s\n", folder, i+1, len(left), m)
+		}
+		left = slices.DeleteFunc(slices.Clone(left), func(m *mutant) bool { return m.status != lived && m.status != unreached })
+	}
 	return nil
 }
 
-// build makes the test program, with the files of an overlay if there is one.
-func (s *stage) build(ctx context.Context, overlay string) error {
-	out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", s.program, "-overlay="+overlay, "./"+s.folder).CombinedOutput()
+// folders returns the folders whose tests run. That of the package itself comes first: its
+// tests are fast, and leave few mutants for the others.
+func (a *area) folders() []string {
+	var folders []string
+	for _, folder := range append([]string{a.dir}, strings.Fields(a.tests)...) {
+		if tests, _ := filepath.Glob(filepath.Join(folder, "*_test.go")); tests != nil {
+			folders = append(folders, folder)
+		}
+	}
+	return folders
+}
+
+// overlaySwitches gives mutants switches, and returns the overlay with them.
+func (a *area) overlaySwitches(dir string, code *code, mutants []*mutant) (overlay string, err error) {
+	files := map[string][]byte{}
+	n := 0
+	for _, f := range code.files {
+		var of []*mutant
+		for _, m := range mutants {
+			if m.path == f.path {
+				of = append(of, m)
+			}
+		}
+		files[f.path], n = code.withSwitches(f, of, n)
+	}
+	files[filepath.Join(a.dir, "mutant_switches.go")] = switchFile(code.name, n)
+	return writeOverlay(dir, files)
+}
+
+// writeOverlay writes what go test -overlay reads, and returns its path.
+func writeOverlay(dir string, files map[string][]byte) (path string, err error) {
+	sub, err := os.MkdirTemp(dir, "overlay")
+	if err != nil {
+		return "", err
+	}
+	replace := map[string]string{}
+	for path, text := range files {
+		original, err := filepath.Abs(path)
+		if err != nil {
+			return "", err
+		}
+		replace[original] = filepath.Join(sub, filepath.Base(path))
+		if err := os.WriteFile(replace[original], text, 0o600); err != nil {
+			return "", err
+		}
+	}
+	b, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(sub, "overlay.json")
+	return path, os.WriteFile(path, b, 0o600)
+}
+
+// suite are the tests of a folder.
+type suite struct {
+	folder  string
+	program string // with switches
+	single  string // with one mutant that has no switch
+	tests   []*test
+}
+
+// test is what is known about one test.
+type test struct {
+	name    string
+	took    time.Duration
+	reaches map[int]bool // ids of mutants
+}
+
+// fast is how long a test of the first batch takes at most.
+const fast = 300 * time.Millisecond
+
+// batches returns the tests that reach a mutant, or all with id 0: the fast ones, then the
+// others, which run only on the mutants that no fast test notices.
+func (s *suite) batches(id int) [][]*test {
+	var first, then []*test
+	for _, t := range s.tests {
+		switch {
+		case id != 0 && !t.reaches[id]:
+		case t.took <= fast:
+			first = append(first, t)
+		default:
+			then = append(then, t)
+		}
+	}
+	var batches [][]*test
+	for _, b := range [][]*test{first, then} {
+		if len(b) > 0 {
+			batches = append(batches, b)
+		}
+	}
+	return batches
+}
+
+// try runs tests until one notices the mutant.
+func (s *suite) try(ctx context.Context, dir string, m *mutant) error {
+	program := s.program
+	if m.id == 0 {
+		src, err := os.ReadFile(m.path)
+		if err != nil {
+			return err
+		}
+		overlay, err := writeOverlay(dir, map[string][]byte{m.path: m.apply(src)})
+		if err != nil {
+			return err
+		}
+		program = s.single
+		if s.build(ctx, program, overlay) != nil {
+			m.status = notViable
+			return ctx.Err()
+		}
+	}
+	for _, batch := range s.batches(m.id) {
+		var err error
+		if m.status, err = s.run(ctx, program, batch, fmt.Sprintf("%s=%d", switchOn, m.id)); err != nil || m.status != lived {
+			return err
+		}
+	}
+	return nil
+}
+
+// survey runs each test alone, without a mutant.
+func (s *suite) survey(ctx context.Context, log string) error {
+	list := exec.CommandContext(ctx, s.program, "-test.list=^(Test|Fuzz|Example)")
+	list.Dir = s.folder
+	out, err := list.Output()
+	if err != nil {
+		return fmt.Errorf("the list of tests of %s: %w", s.folder, err)
+	}
+	for name := range strings.Lines(string(out)) {
+		t := &test{name: strings.TrimSpace(name), took: time.Minute, reaches: map[int]bool{}}
+		start := time.Now()
+		status, err := s.run(ctx, s.program, []*test{t}, reached+"="+log)
+		if err != nil {
+			return err
+		}
+		if status != lived {
+			fmt.Fprintf(os.Stderr, "%s: %s is left out: without a mutant it is %s\n", s.folder, t.name, status)
+			continue
+		}
+		t.took = time.Since(start)
+		ids, err := os.ReadFile(log)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		for line := range strings.Lines(string(ids)) {
+			id, err := strconv.Atoi(strings.TrimSpace(line))
+			if err != nil {
+				return err
+			}
+			t.reaches[id] = true
+		}
+		if err := os.RemoveAll(log); err != nil {
+			return err
+		}
+		s.tests = append(s.tests, t)
+	}
+	return nil
+}
+
+// build makes a test program, with the files of an overlay.
+func (s *suite) build(ctx context.Context, program, overlay string) error {
+	out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program, "-overlay="+overlay, "./"+s.folder).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
 	return nil
 }
 
-// overlay writes what go test -overlay reads.
-func (m *mutant) overlay(dir string) (path string, err error) {
-	src, err := os.ReadFile(m.path)
-	if err != nil {
-		return "", err
-	}
-	changed := filepath.Join(dir, "mutant.go")
-	if err := os.WriteFile(changed, m.apply(src), 0o600); err != nil {
-		return "", err
-	}
-	original, err := filepath.Abs(m.path)
-	if err != nil {
-		return "", err
-	}
-	b, err := json.Marshal(map[string]map[string]string{"Replace": {original: changed}})
-	if err != nil {
-		return "", err
-	}
-	path = filepath.Join(dir, "overlay.json")
-	return path, os.WriteFile(path, b, 0o600)
-}
-
-// test runs the tests until one fails. A mutant may allocate without end, so that it gets no
+// run runs tests until one fails. A mutant may allocate without end, so that the tests get no
 // more than 8 GB of address space where the shell can limit it.
-func (s *stage) test(ctx context.Context) (status string, err error) {
-	limit, cancel := context.WithTimeout(ctx, s.timeout+10*time.Second)
+func (s *suite) run(ctx context.Context, program string, tests []*test, env string) (status string, err error) {
+	timeout := 10 * time.Second
+	names := make([]string, len(tests))
+	for i, t := range tests {
+		names[i] = t.name
+		timeout += 5 * t.took
+	}
+	timeout = min(timeout, 5*time.Minute)
+	limit, cancel := context.WithTimeout(ctx, timeout+10*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(limit, "sh", "-c", `ulimit -v 8000000 2>/dev/null; exec "$@"`,
-		"sh", s.program, "-test.short", "-test.failfast", "-test.timeout="+s.timeout.String(), s.which)
+		"sh", program, "-test.short", "-test.failfast", "-test.timeout="+timeout.String(), "-test.run=^("+strings.Join(names, "|")+")$")
 	cmd.Dir = s.folder
+	cmd.Env = append(os.Environ(), env)
 	cmd.WaitDelay = 10 * time.Second
 	out := &verdict{failed: cancel} // failfast waits for the tests that run in parallel
 	cmd.Stdout, cmd.Stderr = out, out
