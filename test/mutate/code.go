@@ -179,6 +179,8 @@ func (w *switches) at(s *site) string {
 		return s.statement(of(n.X), "", n.Tok)
 	case *ast.AssignStmt:
 		return s.statement(of(n.Lhs[0]), of(n.Rhs[0]), n.Tok)
+	case *ast.BranchStmt:
+		return fmt.Sprintf("if mutantIs(%d) { %s }; %s", s.mutants[0].id, s.mutants[0].to, n.Tok)
 	}
 	panic(fmt.Sprintf("mutate: a site of type %T", s.node)) // kind knows these
 }
@@ -211,12 +213,13 @@ func (s *site) statement(x, y string, operator token.Token) string {
 }
 
 // kind returns the type of an expression, as the file can write it, and whether the node can
-// have switches. A constant cannot; nor can break and continue, as a function with an endless
-// loop need not return.
+// have switches. A constant cannot.
 func (w *switches) kind(n ast.Node) (string, bool) {
 	switch n := n.(type) {
 	case *ast.IncDecStmt, *ast.AssignStmt:
 		return "", true
+	case *ast.BranchStmt:
+		return "", n.Label == nil && w.inFiniteLoop(n)
 	case ast.Expr:
 		t := w.c.info.Types[n]
 		if t.Value != nil {
@@ -225,6 +228,27 @@ func (w *switches) kind(n ast.Node) (string, bool) {
 		return w.typeName(types.Default(t.Type))
 	}
 	return "", false
+}
+
+// inFiniteLoop reports whether the innermost loop around a statement has a condition: both
+// break and continue compile there. After an endless loop, a break needs a return.
+func (w *switches) inFiniteLoop(of ast.Node) bool {
+	finite := false
+	ast.Inspect(w.f.tree, func(n ast.Node) bool {
+		if n == nil || n.Pos() > of.Pos() || n.End() < of.End() {
+			return false
+		}
+		switch n := n.(type) { // the innermost comes last
+		case *ast.ForStmt:
+			finite = n.Cond != nil
+		case *ast.RangeStmt:
+			finite = true
+		case *ast.FuncLit:
+			finite = false
+		}
+		return true
+	})
+	return finite
 }
 
 // typeName returns the name of a type in the file, if the file can name it.

@@ -4,8 +4,8 @@
 //
 // All mutants of an area are in one test program, behind switches, so that it is built once.
 // Each test first runs alone, to learn which mutants it reaches and how long it takes: a
-// mutant is tried with no other tests, the fast ones first. Mutants of constants, and of break
-// and continue, cannot have a switch: each has a program of its own and all tests.
+// mutant is tried with no other tests, the fast ones first. A mutant of a constant cannot have a
+// switch, nor can some of break and continue: each has a program of its own and all tests.
 package main
 
 import (
