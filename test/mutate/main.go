@@ -2,7 +2,7 @@
 // counts how many of these mutants the tests of its package notice. For each area below it
 // runs the tests on each mutant and prints one row.
 //
-// All mutants of an area are in one test program, behind switches, so that it is built once.
+// All mutants are in the same test programs, behind switches, so that each is built once.
 // Each test first runs alone, to learn which mutants it reaches and how long it takes: a
 // mutant is tried with no other tests, the fast ones first. A mutant of a constant cannot have a
 // switch, nor can some of break and continue: each has a program of its own and all tests.
@@ -93,7 +93,7 @@ func run() error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	rows := []string{fmt.Sprintf("%-18s %7s %7s %7s %10s %12s %7s", "area", "all", "killed", "lived", "timed out", "not reached", "%")}
+	var chosen []*areaMutants
 	for _, a := range areas {
 		if !strings.HasPrefix(a.name, *name) {
 			continue
@@ -106,33 +106,45 @@ func run() error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
 		}
-		chosen := choose(all, pattern, *sample, *seed)
-		if err := a.try(ctx, code, chosen); err != nil {
-			return fmt.Errorf("%s: %w", a.name, err)
-		}
-		for _, m := range chosen {
-			if m.status == lived || m.status == unreached {
+		chosen = append(chosen, &areaMutants{&a, code, len(all), choose(all, pattern, *sample, *seed)})
+	}
+	if len(chosen) == 0 {
+		return fmt.Errorf("no area begins with %q", *name)
+	}
+	if err := tryAll(ctx, chosen); err != nil {
+		return err
+	}
+	for _, a := range chosen {
+		for _, m := range a.mutants {
+			if m.unnoticed() {
 				fmt.Printf("%s: %s\n", a.name, m)
 			}
 		}
-		rows = append(rows, a.row(len(all), chosen))
 	}
-	if len(rows) == 1 {
-		return fmt.Errorf("no area begins with %q", *name)
+	fmt.Printf("%-18s %7s %7s %7s %10s %12s %7s\n", "area", "all", "killed", "lived", "timed out", "not reached", "%")
+	for _, a := range chosen {
+		fmt.Println(a.row())
 	}
-	fmt.Println(strings.Join(rows, "\n"))
 	return nil
 }
 
+// areaMutants are the mutants of an area that are tried.
+type areaMutants struct {
+	*area
+	code    *code
+	all     int
+	mutants []*mutant
+}
+
 // row is the line of a table.
-func (a *area) row(all int, tried []*mutant) string {
+func (a *areaMutants) row() string {
 	n := map[string]int{}
-	for _, m := range tried {
+	for _, m := range a.mutants {
 		n[m.status]++
 	}
 	noticed := n[killed] + n[timedOut]
 	return fmt.Sprintf("%-18s %7d %7d %7d %10d %12d %7.1f",
-		a.name, all, n[killed], n[lived], n[timedOut], n[unreached], 100*float64(noticed)/float64(max(noticed+n[lived]+n[unreached], 1)))
+		a.name, a.all, n[killed], n[lived], n[timedOut], n[unreached], 100*float64(noticed)/float64(max(noticed+n[lived]+n[unreached], 1)))
 }
 
 // list returns the mutants of an area.

@@ -8,10 +8,16 @@ import (
 	"testing"
 )
 
-// TestAreas: each area has mutants, and tests in each of its folders.
+// TestAreas: each area has its files, and tests in each of its folders. Two areas of one package
+// would have the same switches.
 func TestAreas(t *testing.T) {
 	t.Chdir("../..")
+	dirs := map[string]string{}
 	for _, a := range areas {
+		if other, ok := dirs[a.dir]; ok {
+			t.Errorf("%s and %s are the same package", a.name, other)
+		}
+		dirs[a.dir] = a.name
 		folders := a.folders()
 		if len(folders) == 0 {
 			t.Errorf("%s: no tests", a.name)
@@ -164,7 +170,7 @@ func TestOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.try(t.Context(), code, all); err != nil {
+	if err := tryAll(t.Context(), []*areaMutants{{a, code, len(all), all}}); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -179,6 +185,19 @@ func TestOthers(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("not killed:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestFolders: the tests of an area itself come before those that other areas share, which run once.
+func TestFolders(t *testing.T) {
+	t.Chdir("../..")
+	got := folders([]*areaMutants{
+		{area: &area{dir: "bagfmt"}},
+		{area: &area{dir: "bagfmt/chunk", tests: "bagfmt"}},
+		{area: &area{dir: "bagfmt/internal/wire", tests: "bagfmt/internal/search bagfmt"}},
+	})
+	if want := []string{"bagfmt/chunk", "bagfmt/internal/wire", "bagfmt", "bagfmt/internal/search"}; !slices.Equal(got, want) {
+		t.Errorf("folders %v, want %v", got, want)
 	}
 }
 

@@ -35,6 +35,9 @@ func (m *mutant) String() string {
 	return fmt.Sprintf("%s: %s: %s becomes %s", m.status, m.place(), m.from, m.to)
 }
 
+// unnoticed reports whether no test has noticed the mutant.
+func (m *mutant) unnoticed() bool { return m.status == lived || m.status == unreached }
+
 func (m *mutant) place() string {
 	return fmt.Sprintf("%s:%d:%d", m.path, m.pos.Line, m.pos.Column)
 }

@@ -15,26 +15,29 @@ import (
 	"time"
 )
 
-// try runs tests on each mutant of an area and notes what became of it.
-func (a *area) try(ctx context.Context, code *code, mutants []*mutant) error {
+// tryAll runs tests on the mutants of some areas and notes what became of them.
+func tryAll(ctx context.Context, areas []*areaMutants) error {
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // what is left is small, and in the folder for that
-	switched, err := a.overlaySwitches(dir, code, mutants)
+	switched, err := overlaySwitches(dir, areas)
 	if err != nil {
 		return err
 	}
-	left := mutants
-	for _, m := range mutants {
-		m.status = unreached
-	}
-	for i, folder := range a.folders() {
-		if len(left) == 0 {
-			break
+	for _, folder := range folders(areas) {
+		var left []*mutant
+		for _, a := range areas {
+			if slices.Contains(a.folders(), folder) {
+				left = append(left, a.mutants...)
+			}
 		}
-		s := &suite{folder: folder, program: filepath.Join(dir, fmt.Sprintf("switches%d", i)), single: filepath.Join(dir, "single")}
+		left = slices.DeleteFunc(left, func(m *mutant) bool { return !m.unnoticed() })
+		if len(left) == 0 {
+			continue
+		}
+		s := &suite{folder: folder, program: filepath.Join(dir, "switches"), single: filepath.Join(dir, "single")}
 		if err := s.build(ctx, s.program, switched); err != nil {
 			return fmt.Errorf("with switches: %w", err)
 		}
@@ -47,13 +50,11 @@ func (a *area) try(ctx context.Context, code *code, mutants []*mutant) error {
 			}
 			fmt.Fprintf(os.Stderr, "%s: %d/%d %s\n", folder, i+1, len(left), m)
 		}
-		left = slices.DeleteFunc(slices.Clone(left), func(m *mutant) bool { return m.status != lived && m.status != unreached })
 	}
 	return nil
 }
 
-// folders returns the folders whose tests run. That of the package itself comes first: its
-// tests are fast, and leave few mutants for the others.
+// folders returns the folders whose tests run on an area.
 func (a *area) folders() []string {
 	var folders []string
 	for _, folder := range append([]string{a.dir}, strings.Fields(a.tests)...) {
@@ -64,20 +65,39 @@ func (a *area) folders() []string {
 	return folders
 }
 
-// overlaySwitches gives mutants switches, and returns the overlay with them.
-func (a *area) overlaySwitches(dir string, code *code, mutants []*mutant) (overlay string, err error) {
-	files := map[string][]byte{}
-	n := 0
-	for _, f := range code.files {
-		var of []*mutant
-		for _, m := range mutants {
-			if m.path == f.path {
-				of = append(of, m)
+// folders returns the folders whose tests run on some areas. Those of the areas themselves come
+// first: their tests are fast, and leave few mutants for the others.
+func folders(areas []*areaMutants) []string {
+	var own, others []string
+	for _, a := range areas {
+		for _, folder := range a.folders() {
+			if folder == a.dir {
+				own = append(own, folder)
+			} else if !slices.Contains(others, folder) {
+				others = append(others, folder)
 			}
 		}
-		files[f.path], n = code.withSwitches(f, of, n)
 	}
-	files[filepath.Join(a.dir, "mutant_switches.go")] = switchFile(code.name, n)
+	return append(slices.DeleteFunc(own, func(folder string) bool { return slices.Contains(others, folder) }), others...)
+}
+
+// overlaySwitches gives mutants switches, and returns the overlay with them.
+func overlaySwitches(dir string, areas []*areaMutants) (overlay string, err error) {
+	files := map[string][]byte{}
+	n := 0
+	for _, a := range areas {
+		for _, f := range a.code.files {
+			var of []*mutant
+			for _, m := range a.mutants {
+				m.status = unreached
+				if m.path == f.path {
+					of = append(of, m)
+				}
+			}
+			files[f.path], n = a.code.withSwitches(f, of, n)
+		}
+		files[filepath.Join(a.dir, "mutant_switches.go")] = switchFile(a.code.name, n)
+	}
 	return writeOverlay(dir, files)
 }
 
@@ -93,7 +113,7 @@ func writeOverlay(dir string, files map[string][]byte) (path string, err error) 
 		if err != nil {
 			return "", err
 		}
-		replace[original] = filepath.Join(sub, filepath.Base(path))
+		replace[original] = filepath.Join(sub, fmt.Sprintf("%d.go", len(replace)))
 		if err := os.WriteFile(replace[original], text, 0o600); err != nil {
 			return "", err
 		}
