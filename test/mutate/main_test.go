@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestAreas: each area has its files, and tests in each of its folders. Two areas of one package
@@ -203,19 +204,25 @@ func TestFolders(t *testing.T) {
 
 // TestBatches: a mutant with a switch is tried with the tests that reach it, the fast ones first.
 func TestBatches(t *testing.T) {
-	slow, quick, other := &test{took: 2 * fast, reaches: map[int]bool{1: true}}, &test{reaches: map[int]bool{1: true}}, &test{}
-	s := &suite{tests: []*test{slow, quick, other}}
-	equal := func(a, b []*test) bool { return slices.Equal(a, b) }
-	for _, c := range []struct {
-		id   int
-		want [][]*test
-	}{
-		{0, [][]*test{{quick, other}, {slow}}},
-		{1, [][]*test{{quick}, {slow}}},
-		{2, nil},
-	} {
-		if got := s.batches(c.id); !slices.EqualFunc(got, c.want, equal) {
-			t.Errorf("mutant %d: %v, want %v", c.id, got, c.want)
+	reaching := map[int]bool{1: true}
+	s := &suite{tests: []*test{
+		{name: "slow", took: nextBatch * firstBatch, reaches: reaching},
+		{name: "other"},
+		{name: "half", took: firstBatch / 2, reaches: reaching},
+		{name: "more", took: firstBatch/2 + 1, reaches: reaching},
+		{name: "long", took: time.Hour, reaches: reaching},
+	}}
+	for id, want := range map[int]string{0: "other half|more|slow|long", 1: "half|more|slow|long", 2: ""} {
+		var batches []string
+		for _, b := range s.batches(id) {
+			var names []string
+			for _, t := range b {
+				names = append(names, t.name)
+			}
+			batches = append(batches, strings.Join(names, " "))
+		}
+		if got := strings.Join(batches, "|"); got != want {
+			t.Errorf("mutant %d: %s, want %s", id, got, want)
 		}
 	}
 }

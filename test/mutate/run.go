@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -141,27 +142,25 @@ type test struct {
 	reaches map[int]bool // ids of mutants
 }
 
-// fast is how long a test of the first batch takes at most.
-const fast = 300 * time.Millisecond
+// firstBatch is how long the tests of the first batch take together at most, and nextBatch by which
+// factor the next ones may take longer: most mutants are noticed soon.
+const (
+	firstBatch = 200 * time.Millisecond
+	nextBatch  = 10
+)
 
-// batches returns the tests that reach a mutant, or all with id 0: the fast ones, then the
-// others, which run only on the mutants that no fast test notices.
-func (s *suite) batches(id int) [][]*test {
-	var first, then []*test
-	for _, t := range s.tests {
-		switch {
-		case id != 0 && !t.reaches[id]:
-		case t.took <= fast:
-			first = append(first, t)
-		default:
-			then = append(then, t)
+// batches returns the tests that reach a mutant, or all with id 0, the fast ones first.
+func (s *suite) batches(id int) (batches [][]*test) {
+	tests := slices.DeleteFunc(slices.Clone(s.tests), func(t *test) bool { return id != 0 && !t.reaches[id] })
+	slices.SortStableFunc(tests, func(a, b *test) int { return cmp.Compare(a.took, b.took) })
+	for limit := firstBatch; len(tests) > 0; limit *= nextBatch {
+		n, all := 0, time.Duration(0)
+		for n < len(tests) && (n == 0 || all+tests[n].took <= limit) {
+			all += tests[n].took
+			n++
 		}
-	}
-	var batches [][]*test
-	for _, b := range [][]*test{first, then} {
-		if len(b) > 0 {
-			batches = append(batches, b)
-		}
+		batches = append(batches, tests[:n])
+		tests = tests[n:]
 	}
 	return batches
 }
