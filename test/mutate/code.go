@@ -253,6 +253,9 @@ func (w *switches) inFiniteLoop(of ast.Node) bool {
 
 // typeName returns the name of a type in the file, if the file can name it.
 func (w *switches) typeName(t types.Type) (name string, ok bool) {
+	if n, is := types.Unalias(t).(*types.Named); is && !n.Obj().Exported() && n.Obj().Pkg() != nil && n.Obj().Pkg() != w.c.types {
+		return "", false
+	}
 	ok = true
 	name = types.TypeString(t, func(p *types.Package) string {
 		if p == w.c.types {

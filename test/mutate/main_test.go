@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -84,7 +85,11 @@ func TestTry(t *testing.T) {
 		"go.mod": "module example.org/x\n\ngo 1.26\n",
 		"x/x.go": `package x
 
-import stamps "time"
+import (
+	stamps "time"
+
+	"example.org/x/y"
+)
 
 const limit = 2 * 5
 
@@ -124,6 +129,8 @@ func Twice(d stamps.Duration) stamps.Duration { return 2 * d }
 
 func Opposite(n int) int { return -n }
 
+func Both() bool { return y.One|y.Two() == 3 }
+
 func Unused(n int) int { return n + 1 }
 
 func Max(a, b int) int {
@@ -132,6 +139,14 @@ func Max(a, b int) int {
 	}
 	return b
 }
+`,
+		"y/y.go": `package y
+
+type flags int
+
+const One flags = 1
+
+func Two() flags { return 2 }
 `,
 		"x/x_test.go": `package x
 
@@ -149,13 +164,13 @@ func TestOthers(t *testing.T) {
 	if First([]int{-1, 2}, 'a') != 1 || First([]int{2}, 'b') != 3 || First([]int{0}, 'b') != 1 || First(nil, 'a') != -1 {
 		t.Error("first")
 	}
-	if Sum(1, 2, 0, 3) != 3 || Sum(1) != 1 || Twice(3) != 6 || Opposite(1) != -1 || Max(1, 2) != 2 || Max(2, 1) != 2 {
+	if Sum(1, 2, 0, 3) != 3 || Sum(1) != 1 || Twice(3) != 6 || Opposite(1) != -1 || !Both() || Max(1, 2) != 2 || Max(2, 1) != 2 {
 		t.Error("others")
 	}
 }
 `,
 	} {
-		if err := os.MkdirAll("x", 0o700); err != nil {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -181,8 +196,8 @@ func TestOthers(t *testing.T) {
 		}
 	}
 	want := []string{
-		"NOT REACHED: x/x.go:43:35: + becomes -",
-		"LIVED: x/x.go:46:7: > becomes >=", // the same
+		"NOT REACHED: x/x.go:49:35: + becomes -",
+		"LIVED: x/x.go:52:7: > becomes >=", // the same
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("not killed:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
