@@ -7,15 +7,13 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"testing"
 
 	dsnet "github.com/dsnet/compress/bzip2"
-)
 
-// full makes tests use whole blocks throughout, for minutes on a busy machine.
-var full = os.Getenv("GOROSBAG_FULL") != ""
+	"github.com/gorosbag/gorosbag/internal/testfull"
+)
 
 // inputs are data of all shapes.
 func inputs() map[string][]byte {
@@ -28,7 +26,7 @@ func inputs() map[string][]byte {
 		return b
 	}
 	scale := 1
-	if full {
+	if testfull.Enabled() { // whole blocks throughout, for minutes on a busy machine
 		scale = 10
 	}
 	in := map[string][]byte{

@@ -111,6 +111,7 @@ var allowed = map[string][]string{
 	"internal/testbag":          {"bagfmt"},
 	"internal/faultnet":         {},
 	"internal/testproc":         {},
+	"internal/testfull":         {},
 	"internal/testrace":         {},
 	"player/internal/pacing":    {},
 	"player/internal/transport": {"bagfmt"},

@@ -45,6 +45,7 @@ func TestREADMECommands(t *testing.T) {
 // they accept their options.
 func TestDocsCommands(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs each command of the pages; TestREADMECommands runs those of README")
 	test := commandTest{made: makeBags(t), onlyOptions: true}
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	if err != nil {

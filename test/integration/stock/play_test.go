@@ -126,6 +126,7 @@ func lateToState(g *harness.Graph, e *peers.Listener, p *harness.Process) {
 // machine has stood still for longer than the player may be off.
 func TestPlayOptionsBesideStock(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "plays with stock as well, row by row")
 	harness.NeedROS(t)
 	for name, row := range playRows() {
 		t.Run(name, func(t *testing.T) {
