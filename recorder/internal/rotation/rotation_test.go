@@ -20,13 +20,13 @@ func TestRoomInAFile(t *testing.T) {
 		want  int64
 	}{
 		"no limit":               {Rotation{stored: 1 << 40}, math.MaxInt64},
-		"new":                    {Rotation{maxBytes: 1000}, 1000},
-		"written and on its way": {Rotation{maxBytes: 1000, stored: 400, flying: 250}, 350},
-		"exactly its size":       {Rotation{maxBytes: 1000, stored: 400, flying: 600}, 0},
-		"a byte more":            {Rotation{maxBytes: 1000, stored: 401, flying: 600}, -1},
-		"halved by compression":  {Rotation{maxBytes: 1000, stored: 400, flying: 200, built: 50, packed: 25}, 1000},
-		"compressed to nothing":  {Rotation{maxBytes: 1000, stored: 400, flying: 200, built: 50}, 600},
-		"grown by compression":   {Rotation{maxBytes: 1000, stored: 400, flying: 200, built: 50, packed: 100}, 100},
+		"new":                    {Rotation{ends: Options{MaxBytes: 1000}}, 1000},
+		"written and on its way": {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, flying: 250}, 350},
+		"exactly its size":       {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, flying: 600}, 0},
+		"a byte more":            {Rotation{ends: Options{MaxBytes: 1000}, stored: 401, flying: 600}, -1},
+		"halved by compression":  {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, flying: 200, built: 50, packed: 25}, 1000},
+		"compressed to nothing":  {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, flying: 200, built: 50}, 600},
+		"grown by compression":   {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, flying: 200, built: 50, packed: 100}, 100},
 	} {
 		if got := c.parts.Left(); got != c.want {
 			t.Errorf("%s: room for %d bytes of chunks, want %d", name, got, c.want)
