@@ -14,7 +14,7 @@ import (
 // on what was in it, and is bounded.
 func TestFinishedBagsTakeNoHeap(t *testing.T) { // not beside others: it measures the heap
 	testrace.Skip(t, "memory is measured, and the detector takes more")
-	const topics, splits = 200, 1000
+	const topics, splits = 200, 300
 	p := testPipeline(t, Options{Split: true, Sync: SyncNone, ChunkBytes: 16 << 10, BufferBytes: 1 << 20, Retain: Retention{Files: 3}}, nil)
 	var links []*intake.Link
 	for i := range topics {
@@ -39,7 +39,7 @@ func TestFinishedBagsTakeNoHeap(t *testing.T) { // not beside others: it measure
 	for n := 10; n < splits; n++ {
 		split(n)
 	}
-	if more := heapInUse() - before; more > 1<<20 {
+	if more := heapInUse() - before; more > splits<<10 {
 		t.Errorf("%d more bags take %d bytes, %d for each", splits-10, more, more/(splits-10))
 	}
 	if err := p.close(); err != nil {

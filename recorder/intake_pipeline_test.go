@@ -76,7 +76,7 @@ func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
 		}
 		l.Frames(testlink.Frame(1, n, 100), 1, now)
 		l.Closed(nil)
-		if _, err := p.Pin(t.Context(), now); err != nil { // behind the chunk
+		if _, err := p.Pin(t.Context(), now); err != nil { // after the chunk
 			t.Fatal(err)
 		}
 		p.tick(now.Add(5 * time.Second))
@@ -106,9 +106,9 @@ func TestLargeMessagesBringTheirRecord(t *testing.T) {
 	}
 }
 
-// TestRecordBehindASplit: a file has the record of each of its messages in a chunk, also of a
+// TestRecordAfterASplit: a file has the record of each of its messages in a chunk, also of a
 // large one that began when an earlier file, which has it, was filled.
-func TestRecordBehindASplit(t *testing.T) {
+func TestRecordAfterASplit(t *testing.T) {
 	t.Parallel()
 	for splits := range 3 {
 		info := testlink.LongRecordInfo("/scan", "/p")
@@ -140,10 +140,10 @@ func TestRecordBehindASplit(t *testing.T) {
 	}
 }
 
-// TestLargeMessageBehindASplit: a large message that relies on the record of its connection
+// TestLargeMessageAfterASplit: a large message that relies on the record of its connection
 // in one file and is complete in the next is followed by the record there, once, also
 // if no small message comes any more.
-func TestLargeMessageBehindASplit(t *testing.T) {
+func TestLargeMessageAfterASplit(t *testing.T) {
 	t.Parallel()
 	info := testlink.LongRecordInfo("/scan", "/p")
 	for name, splits := range map[string]int{"no split": 0, "a split": 1, "two": 2} {

@@ -140,7 +140,7 @@ func TestSnapshotLetsMemoryGo(t *testing.T) {
 }
 
 // TestSnapshotIsNotWaitedForByADiskThatHangs: who gives up waiting need not wait for the
-// file to be created either, and no file is created behind the end.
+// file to be created either, and no file is created after the end.
 func TestSnapshotIsNotWaitedForByADiskThatHangs(t *testing.T) {
 	t.Parallel()
 	c := new(Control)

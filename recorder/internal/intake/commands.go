@@ -90,7 +90,7 @@ func (d Commands) RequestSplit(now time.Time) (*command.Command, error) {
 	return in.rotate(now), nil
 }
 
-// RequestStop ends the file behind the messages that were received until now. The command is nil if there is no
+// RequestStop ends the file after the messages that were received until now. The command is nil if there is no
 // file, and no start under way.
 func (d Commands) RequestStop() (*command.Command, error) {
 	in := d.in

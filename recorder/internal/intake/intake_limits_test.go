@@ -45,7 +45,7 @@ func TestHowManyMessagesFit(t *testing.T) {
 	}
 }
 
-// TestWhyAMessageIsLeft: one that nobody asked for counts as nothing, one behind the end of
+// TestWhyAMessageIsLeft: one that nobody asked for counts as nothing, one after the end of
 // the file as lost to the disk, and any other as not recorded.
 func TestWhyAMessageIsLeft(t *testing.T) {
 	t.Parallel()

@@ -106,7 +106,7 @@ func TestCopiesOfLatchedInTheRing(t *testing.T) {
 			t.Errorf("a chunk that takes %d bytes more than the copies has copies of %d bytes, want %d", more, got, want)
 		}
 		if p.Snapshots().GoBy(kept); p.pool.Latched != want || !p.latched.Holds(&of.Source) {
-			t.Errorf("behind the chunk %d bytes are latched, want %d; remembered: %v", p.pool.Latched, want, p.latched.Holds(&of.Source))
+			t.Errorf("after the chunk %d bytes are latched, want %d; remembered: %v", p.pool.Latched, want, p.latched.Holds(&of.Source))
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
-// TestNoNextFile while nothing is recorded, or behind the end.
+// TestNoNextFile while nothing is recorded, or after the end.
 func TestNoNextFile(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*Intake){

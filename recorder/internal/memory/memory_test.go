@@ -1,6 +1,9 @@
 package memory
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // giveFree makes a chunk of another pool a free buffer of p.
 func giveFree(p *Memory, c *Chunk) {
@@ -113,6 +116,49 @@ func TestShortageTakesFreeBuffersFirst(t *testing.T) {
 	}
 	if p.Get(200_000, 200_000) != nil || yields != 4 || p.Held != 250_000 {
 		t.Errorf("too much was had: %d given up, %d held", yields, p.Held)
+	}
+}
+
+// TestWhatTheReserveIsTold: how much waits for the disk, that is all but free buffers, the reserve
+// itself, latched messages, and large messages that are received.
+func TestWhatTheReserveIsTold(t *testing.T) {
+	t.Parallel()
+	kept := &testReserve{}
+	p := New(Options{Limit: 100_000, ChunkBytes: 100})
+	p.Reserve = kept
+	for _, c := range []struct {
+		name string
+		use  func()
+		want int64
+	}{
+		{"chunks", func() { p.Use(1000) }, 1000},
+		{"the reserve", func() { kept.most = 2000; kept.piece = 2000; kept.yield = func() {}; p.Use(2000) }, 1000},
+		{"latched messages", func() { p.UseLatched(300) }, 1000},
+		{"a large message", func() { p.Turns.grant(claim(70, 70), 1, time.Now()); p.Use(70) }, 1000},
+		{"a free buffer", func() { p.Put(grownChunk(t, p, 400)) }, 1000},
+		{"more chunks", func() { p.Use(20) }, 1020},
+	} {
+		c.use()
+		most := kept.most
+		p.ReclaimFor(ForAny)
+		kept.most = most
+		if kept.filled != c.want {
+			t.Errorf("beside %s %d bytes wait for the disk, want %d", c.name, kept.filled, c.want)
+		}
+	}
+}
+
+// TestReclaimedBufferIsReused: a buffer that the reserve gives up serves as it is, where a new one
+// would not fit.
+func TestReclaimedBufferIsReused(t *testing.T) {
+	t.Parallel()
+	old := grownChunk(t, &Memory{Budget: -1}, 100_000)
+	size := old.Builder.Cap()
+	p := Memory{Budget: int64(size)}
+	p.Reserve = &testReserve{most: int64(size), piece: int64(size), yield: func() { p.Put(old) }}
+	p.Held, old.Counted = int64(size), int64(size)
+	if got := p.Get(size-1, size-1); got != old || p.Held != int64(size) {
+		t.Errorf("the buffer of the reserve is not reused, or %d bytes are held instead of %d", p.Held, size)
 	}
 }
 
