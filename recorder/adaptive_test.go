@@ -24,7 +24,7 @@ func TestAdaptive(t *testing.T) {
 	}
 	_, byFile := testlink.Numbers(t, p.Out.Target())
 	testlink.CheckCount(t, "in the file", byFile, 1, messages)
-	stored := p.Encoder.Stored()
+	stored := p.Chunks()
 	if len(stored) < 2 {
 		t.Errorf("chunks: %v", stored)
 	}

@@ -82,13 +82,14 @@ func TestSnapshotTells(t *testing.T) {
 	}
 }
 
-// TestSnapshotGivesTheRingBack: once a snapshot has the chunks of the ring, also one of several triggers, new
-// messages displace what the ring holds, and no link waits.
+// TestSnapshotGivesTheRingBack: once a snapshot has the chunks of the ring, also one of several triggers, a large
+// message displaces what the ring holds, and its link does not wait.
 func TestSnapshotGivesTheRingBack(t *testing.T) {
 	t.Parallel()
-	p := ringPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 50 << 10, Overflow: OverflowBlock, Snapshot: Snapshot{PostRoll: time.Hour}})
-	l := open(t, p, "/t", "/p")
-	testlink.PublishPlain(l, 500) // more than the buffer holds
+	p := ringPipeline(t, Options{BufferBytes: 16 << 20, Overflow: OverflowBlock, Snapshot: Snapshot{PostRoll: time.Hour}})
+	l, large := open(t, p, "/t", "/p"), open(t, p, "/large", "/p")
+	const fill = 1500 // messages, more than the ring holds
+	testlink.PublishPlain(l, fill)
 	now := time.Now()
 	sn, err := p.Snapshotter.TriggerAll(now, now, 2)
 	if err != nil {
@@ -99,6 +100,10 @@ func TestSnapshotGivesTheRingBack(t *testing.T) {
 	}
 	p.tick(now.Add(2 * time.Hour))
 	<-sn.Out.Finished
-	goesThrough(t, p, func() { testlink.PublishPlain(l, 500) })
+	testlink.PublishPlain(l, fill)
+	goesThrough(t, p, func() { testlink.SendLarge(large, testlink.Frame(2, 0, 7<<20)) })
+	if n := lost(p, large); n != 0 {
+		t.Errorf("%d large messages lost", n)
+	}
 	closePipeline(t, p)
 }

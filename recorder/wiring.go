@@ -31,7 +31,7 @@ func (r *session) wire(outputs *bagfile.Series, retain *retention.Retainer, out 
 	encoder := encode.New(r.o.encoder())
 	r.in = intake.New(r.o.intake(encoder, begun))
 	r.own = own.New(r.in.Links(), r.o.Log)
-	r.sink = sink.New(r.sinkConfig(encoder, outputs, retain, out))
+	r.sink = sink.New(r.sinkConfig(encoder, outputs, retain), out)
 	encoder.Start(r.sink.SkipsCompression)
 	r.sink.Start()
 }
@@ -64,13 +64,13 @@ func (o *Options) limits() []account.Limit {
 	return append([]account.Limit{{Topics: "**", Count: o.Limit}}, o.Limits...)
 }
 
-// sinkConfig returns what the sink is made of; out is the file that is written, nil while stopped.
-func (r *session) sinkConfig(encoder *encode.Encoder, outputs *bagfile.Series, retain *retention.Retainer, out *files.Bag) sink.Config {
+// sinkConfig returns what the sink is made of.
+func (r *session) sinkConfig(encoder *encode.Encoder, outputs *bagfile.Series, retain *retention.Retainer) sink.Config {
 	o, in := &r.o, r.in
 	return sink.Config{
 		Log: o.Log, Files: in.Files(), Commands: in.Commands(), Snapshots: in.Snapshots(),
 		Encoder: encoder, Compression: o.Compression, Report: own.LossReport(o.Report, r.lossesNow), ReportTopic: own.ReportTopic, AbortDrain: o.Hurry,
-		SnapshotMode: o.Snapshot.Mode, First: out,
+		SnapshotMode: o.Snapshot.Mode,
 		Bags: files.Config{
 			Outputs: outputs, Retain: retain, Disk: disk.NewSpace(o.MinSpace, o.MinSpaceText, o.Retain.Enabled(), outputs.Free, o.Log),
 			Handover: o.handover(), OnOpen: o.onOpen, OnChange: o.Control.notify,

@@ -21,9 +21,9 @@ func openMarks(t *testing.T, in *Intake) *Link {
 	return l
 }
 
-// TestMarkOfThePastBehindTheEndOfAFile: a mark that comes when the next file is due begins that file, and its time is
+// TestMarkOfThePastAfterTheEndOfAFile: a mark that comes when the next file is due begins that file, and its time is
 // not before the file.
-func TestMarkOfThePastBehindTheEndOfAFile(t *testing.T) {
+func TestMarkOfThePastAfterTheEndOfAFile(t *testing.T) {
 	t.Parallel()
 	in := queueing(memory.Options{Limit: 8 << 20, ChunkBytes: 100_000}, nil)
 	marks, began := openMarks(t, in), time.Now().Add(-2*time.Hour)
