@@ -15,7 +15,7 @@ import (
 	"gocloud.dev/blob/azureblob" // azblob://
 
 	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // checkedAzure replaces the client of a bucket of Azure by one that checks the answers of the server.

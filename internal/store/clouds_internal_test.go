@@ -20,7 +20,7 @@ import (
 	"gocloud.dev/gcp"
 
 	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // roundTripper answers as a function does.

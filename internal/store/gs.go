@@ -16,7 +16,7 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // checkedGS replaces the client of a bucket of Google by one that checks the answers of the server.

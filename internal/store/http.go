@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 	"github.com/gorosbag/gorosbag/internal/store/internal/ranges"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // httpTimeout bounds the time until the header of a response.

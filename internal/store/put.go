@@ -14,8 +14,8 @@ import (
 	"gocloud.dev/blob"
 
 	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 	"github.com/gorosbag/gorosbag/internal/store/internal/put"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // Bucket is a destination of uploads.

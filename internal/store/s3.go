@@ -14,8 +14,8 @@ import (
 	"gocloud.dev/blob/s3blob"
 
 	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 	"github.com/gorosbag/gorosbag/internal/store/internal/put"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // checkedS3 replaces the client of an S3 bucket by one that checks the answers of the server and logs

@@ -22,7 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // s3Sender uploads to S3 with the client of the driver, which itself cannot resume an
