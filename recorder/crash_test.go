@@ -160,7 +160,7 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-const crashMessages = 56
+const crashMessages = 42
 
 var imageSeed = maphash.MakeSeed()
 

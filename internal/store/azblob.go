@@ -14,8 +14,8 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/azureblob" // azblob://
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 	"github.com/gorosbag/gorosbag/internal/store/internal/response"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // checkedAzure replaces the client of a bucket of Azure by one that checks the responses of the server.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // TestReplacedUnchecked: also below a driver whose responses are not checked, as that for directories,

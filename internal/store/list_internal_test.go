@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // TestListRoom: a list with new names each time ends as well.

@@ -9,9 +9,9 @@ import (
 
 	"gocloud.dev/gcerrors"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 	"github.com/gorosbag/gorosbag/internal/store/internal/put"
 	"github.com/gorosbag/gorosbag/internal/store/internal/response"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // metaHost is the key of the name of the machine that uploaded an object, in its metadata.

@@ -11,9 +11,9 @@ import (
 	"io"
 	"os"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 	"github.com/gorosbag/gorosbag/internal/store/internal/put"
 	"github.com/gorosbag/gorosbag/internal/store/internal/ranges"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // Errors of stores, which callers distinguish with errors.Is.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // Limits of the response of a server. A server may be broken, or in the hands of somebody else: its
