@@ -50,9 +50,6 @@ func TestSnapshotTells(t *testing.T) {
 				p.tick(at(60))
 				<-sn.Out.Finished
 				closePipeline(t, p)
-				if p.Ring.Pending != 0 {
-					t.Errorf("%d snapshots wait for the ring", p.Ring.Pending)
-				}
 				begun := logs.FilterMessageSnippet("Triggered snapshot recording").All()
 				if n, told := begun[0].ContextMap()["triggers"]; len(begun) != 1 || told != (atOnce > 1) || told && n != int64(atOnce) {
 					t.Errorf("begun %v, want %d triggers", begun, atOnce)
@@ -83,4 +80,25 @@ func TestSnapshotTells(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSnapshotGivesTheRingBack: once a snapshot has the chunks of the ring, also one of several triggers, new
+// messages displace what the ring holds, and no link waits.
+func TestSnapshotGivesTheRingBack(t *testing.T) {
+	t.Parallel()
+	p := ringPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 50 << 10, Overflow: OverflowBlock, Snapshot: Snapshot{PostRoll: time.Hour}})
+	l := open(t, p, "/t", "/p")
+	testlink.PublishPlain(l, 500) // more than the buffer holds
+	now := time.Now()
+	sn, err := p.Snapshotter.TriggerAll(now, now, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := p.Snapshotter.Trigger(now); again != sn || err != nil {
+		t.Fatalf("the second trigger does not share the snapshot: %v", err)
+	}
+	p.tick(now.Add(2 * time.Hour))
+	<-sn.Out.Finished
+	goesThrough(t, p, func() { testlink.PublishPlain(l, 500) })
+	closePipeline(t, p)
 }

@@ -1,6 +1,8 @@
 package recorder
 
 import (
+	"time"
+
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
@@ -24,18 +26,18 @@ import (
 //
 // The rooms have a lock each and call down only: the sink calls the intake through its doors, and
 // the intake knows the queues behind it and nothing of files. What the intake wants done to a file
-// is a command in the queue. out is the first file, nil for none yet.
-func (r *session) wire(outputs *bagfile.Series, retain *retention.Retainer, out *files.Bag) {
+// is a command in the queue. out is the first file, nil for none yet. The recording begins at begun.
+func (r *session) wire(outputs *bagfile.Series, retain *retention.Retainer, out *files.Bag, begun time.Time) {
 	encoder := encode.New(r.o.encoder())
-	r.in = intake.New(r.o.intake(encoder))
+	r.in = intake.New(r.o.intake(encoder, begun))
 	r.own = own.New(r.in.Links(), r.o.Log)
 	r.sink = sink.New(r.sinkConfig(encoder, outputs, retain, out))
 	encoder.Start(r.sink.SkipsCompression)
 	r.sink.Start()
 }
 
-// intake returns what the intake is made of.
-func (o *Options) intake(encoder *encode.Encoder) intake.Config {
+// intake returns what the intake of a recording that begins at begun is made of.
+func (o *Options) intake(encoder *encode.Encoder, begun time.Time) intake.Config {
 	c := intake.Config{
 		Log:      o.Log,
 		Node:     o.Node.Name(),
@@ -46,6 +48,7 @@ func (o *Options) intake(encoder *encode.Encoder) intake.Config {
 		NoRepeat: o.NoRepeatLatched,
 		Begin:    o.Begin,
 		Sim:      o.sim,
+		Begun:    begun,
 		OnChange: o.Control.notify,
 		Encoder:  encoder,
 	}

@@ -31,7 +31,7 @@ type Options struct {
 }
 
 // Check checks a file of size bytes: a bag of any version, or an MCAP file with messages of ROS 1. A
-// bagfmt.Scanner reads both of them in file order; behind it, chunks are compared with the index that a
+// bagfmt.Scanner reads both of them in file order; after it, chunks are compared with the index that a
 // bagfmt.Reader has opened. Check returns an error if the file is neither of the two or cannot be read, or if
 // ctx is done.
 func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, error) {

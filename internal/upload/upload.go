@@ -282,7 +282,7 @@ func (u *Uploader) uploadAll(ctx context.Context) {
 // keptSums is how many bags may wait so that the checksums of each are kept between two attempts.
 const keptSums = 32
 
-// moveToBack moves a file behind the others, which may succeed. A file with progress stays in
+// moveToBack moves a file after the others, which may succeed. A file with progress stays in
 // front: many half uploaded files are useless. If many files come before, the next attempt is so late that
 // computing the checksums again costs less than their memory: a store may be away for weeks.
 func (u *Uploader) moveToBack(f *file) {

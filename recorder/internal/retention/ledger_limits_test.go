@@ -326,7 +326,7 @@ func TestFindEntry(t *testing.T) {
 		{"moved", []string{"a.bag", "moved.bag"}, "moved.bag", "moved.bag", false},
 		{"active, and another of its name", []string{"a.bag", "a.bag.active"}, "", "a.bag.active", false},
 		{"original, and others of its names", []string{"a.bag", "a.bag.active", "a.bag.orig.active"}, "", "a.bag.orig.active", false},
-		{"behind a name that cannot be looked at", []string{"a.bag"}, unreadable, "a.bag", false},
+		{"after a name that cannot be looked at", []string{"a.bag"}, unreadable, "a.bag", false},
 		{"gone", nil, "", "", true},
 		{"gone, and others of its names", []string{"a.bag", "a.bag.active", "other.bag"}, "", "", true},
 		{"perhaps gone", nil, unreadable, "", false},

@@ -276,7 +276,7 @@ func TestTooLittleSpace(t *testing.T) {
 	r.check(t, [control.DropCauses]uint64{}, 2)
 }
 
-// TestCommandsAtTheEnd: a command behind a fault that has ended the recording answers that nothing is
+// TestCommandsAtTheEnd: a command after a fault that has ended the recording answers that nothing is
 // recorded.
 func TestCommandsAtTheEnd(t *testing.T) {
 	t.Parallel()

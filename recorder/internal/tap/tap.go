@@ -3,7 +3,7 @@
 // A Tap wraps the sink of each link. Without a viewer of the topic that costs two atomic loads for
 // each run of frames, and one copy of the latest message of a latching publisher. With viewers, the
 // tap copies the frames of topics that they want, once for all viewers, and puts the copies into a
-// live.Store. The goroutine of the link never waits for a viewer, and the sink behind it knows
+// live.Store. The goroutine of the link never waits for a viewer, and the next sink knows
 // nothing of viewers: it gets each run first.
 package tap
 
