@@ -15,7 +15,7 @@ const waitingBag = 1 << 10
 // TestWaitingBagsTakeLittleMemory: a store may be away for weeks. An attempt leaves the checksums and the metadata
 // of a bag in memory, so each bag is tried once.
 func TestWaitingBagsTakeLittleMemory(t *testing.T) { // not parallel: it measures the heap
-	const bags = 250
+	const bags = 150
 	r := newTestStore(t)
 	u := r.stopped(func(o *Options) {
 		o.Metadata = func(io.ReaderAt, int64) (map[string]string, error) {
