@@ -209,7 +209,7 @@ func TestMemoryForCopiesInTheRing(t *testing.T) {
 func TestPostRoll(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
-	after := func(d time.Duration) time.Time { return start.Add(d) }
+	after := start.Add
 	var none *Ring
 	r := ringOf(0, start)
 	r.PostRoll, r.Window = 5*time.Second, 10*time.Second
