@@ -55,8 +55,7 @@ func load(ctx context.Context, dir string) (*code, error) {
 		path, export, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		exports[path] = export
 	}
-	read := func(path string) ([]byte, error) { return os.ReadFile(path) }
-	return check(p.Name, paths, read, func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	return check(p.Name, paths, os.ReadFile, func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 }
 
 // check parses a package and finds its types.

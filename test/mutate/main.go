@@ -84,10 +84,15 @@ func main() {
 func run() error {
 	name := flag.String("area", "", "only areas whose name begins so")
 	only := flag.String("only", "", "only mutants whose place, path:line:column, matches this `pattern`")
+	tests := flag.String("tests", "", "only tests whose name matches this `pattern`: the other tests may notice more")
 	sample := flag.Int("sample", 0, "at most so many mutants of each file, chosen at random; 0 for all")
 	seed := flag.Uint64("seed", 1, "for -sample: the same seed chooses the same mutants of the same source")
 	flag.Parse()
 	pattern, err := regexp.Compile(*only)
+	if err != nil {
+		return err
+	}
+	wanted, err := regexp.Compile(*tests)
 	if err != nil {
 		return err
 	}
@@ -111,7 +116,7 @@ func run() error {
 	if len(chosen) == 0 {
 		return fmt.Errorf("no area begins with %q", *name)
 	}
-	if err := tryAll(ctx, chosen); err != nil {
+	if err := tryAll(ctx, chosen, wanted); err != nil {
 		return err
 	}
 	for _, a := range chosen {

@@ -10,14 +10,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// tryAll runs tests on the mutants of some areas and notes what became of them.
-func tryAll(ctx context.Context, areas []*areaMutants) error {
+// tryAll runs the tests whose names match on the mutants of some areas, and notes what became of
+// the mutants.
+func tryAll(ctx context.Context, areas []*areaMutants, tests *regexp.Regexp) error {
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
 		return err
@@ -42,7 +44,7 @@ func tryAll(ctx context.Context, areas []*areaMutants) error {
 		if err := s.build(ctx, s.program, switched); err != nil {
 			return fmt.Errorf("with switches: %w", err)
 		}
-		if err := s.survey(ctx, filepath.Join(dir, "reached")); err != nil {
+		if err := s.survey(ctx, tests, filepath.Join(dir, "reached")); err != nil {
 			return err
 		}
 		for i, m := range left {
@@ -192,8 +194,9 @@ func (s *suite) try(ctx context.Context, dir string, m *mutant) error {
 	return nil
 }
 
-// survey runs each test alone, without a mutant.
-func (s *suite) survey(ctx context.Context, log string) error {
+// survey runs each test that matches alone, without a mutant. The test writes into the file log
+// which mutants it reaches.
+func (s *suite) survey(ctx context.Context, tests *regexp.Regexp, log string) error {
 	list := exec.CommandContext(ctx, s.program, "-test.list=^(Test|Fuzz|Example)")
 	list.Dir = s.folder
 	out, err := list.Output()
@@ -201,6 +204,9 @@ func (s *suite) survey(ctx context.Context, log string) error {
 		return fmt.Errorf("the list of tests of %s: %w", s.folder, err)
 	}
 	for name := range strings.Lines(string(out)) {
+		if !tests.MatchString(name) {
+			continue
+		}
 		t := &test{name: strings.TrimSpace(name), took: time.Minute, reaches: map[int]bool{}}
 		start := time.Now()
 		status, err := s.run(ctx, s.program, []*test{t}, reached+"="+log)
