@@ -149,7 +149,7 @@ func (s *Scanner) Offset() int64 {
 //
 // Another error says what could not be read. A file that ends inside a record is a
 // *CorruptError that unwraps to io.ErrUnexpectedEOF, after all whole messages. The
-// next call goes on behind the damaged record or, if that cannot be found or reading
+// next call continues after the damaged record or, if that cannot be found or reading
 // failed, returns io.EOF. Each fault is reported once, so that the end is always
 // reached.
 func (s *Scanner) Next() (*rosbag.Message, error) {
@@ -208,7 +208,7 @@ func (s *Scanner) fromChunk() (*rosbag.Message, error) {
 }
 
 // message returns a message from the record at offset at, nil if its connection is
-// unknown. Of many such messages of a connection in a chunk, or bare ones behind the
+// unknown. Of many such messages of a connection in a chunk, or bare ones after the
 // record of a chunk that was never completed, only the first is an error.
 func (s *Scanner) message(h *wire.RecordHeader, frame []byte, at int64) (*rosbag.Message, error) {
 	c := s.conns.Get(h.Conn)

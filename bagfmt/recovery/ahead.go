@@ -48,7 +48,7 @@ func newRecoverAhead(r io.ReaderAt, size int64, workers int) *recoverAhead {
 }
 
 // take returns the chunk at p, if it was read ahead and is intact. With more set it starts
-// reading the chunks behind it.
+// reading the chunks after it.
 func (a *recoverAhead) take(p *wire.ChunkPlace, more bool) *recoverJob {
 	var j *recoverJob
 	if first := a.queue.First(); first != nil && first.place == *p {

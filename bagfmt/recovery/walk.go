@@ -10,7 +10,7 @@ import (
 )
 
 // recoverWalker reads the top level records of the input in file order, and searches for
-// the next one behind damage.
+// the next one after damage.
 type recoverWalker struct {
 	in       *recoverInput
 	out      *recoverOutput
@@ -175,8 +175,8 @@ func (w *recoverWalker) indexData(h *wire.RecordHeader, start int64) error {
 	return nil
 }
 
-// lostIndexData continues behind index data that cannot be read. No message is lost with
-// it, except those of chunks behind it that are not found.
+// lostIndexData continues after index data that cannot be read. No message is lost with
+// it, except those of chunks after it that are not found.
 func (w *recoverWalker) lostIndexData(start int64, err error) error {
 	if failed := w.stage.release(); failed != nil {
 		return failed
@@ -269,7 +269,7 @@ func (w *recoverWalker) damagedRecord(h *wire.RecordHeader, start int64, err err
 	return nil
 }
 
-// lost continues behind the record at start, whose end is unknown: at the next record of an
+// lost continues after the record at start, whose end is unknown: at the next record of an
 // uncompressed chunk if there is one, else at the next chunk.
 func (w *recoverWalker) lost(start int64, err error) error {
 	if failed := w.stage.release(); failed != nil {

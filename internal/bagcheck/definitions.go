@@ -50,7 +50,7 @@ func (c *checker) definition(conn *rosbag.Connection, what string) {
 		c.warn(conn.Topic, "connection %d: %s", conn.ID, what)
 		return
 	}
-	c.add(Damage{Offset: -1, What: fmt.Sprintf("connection %d, %s: %s", conn.ID, conn.Topic, what), Advice: adviceType})
+	c.add(Damage{Offset: unknownOffset, What: fmt.Sprintf("connection %d, %s: %s", conn.ID, conn.Topic, what), Advice: adviceType})
 }
 
 const (
@@ -213,7 +213,7 @@ func (d *deep) report() {
 	for _, s := range d.states {
 		s.odd.report(d.c, s.conn, "the stamp of its header")
 		for n, f := range s.first {
-			what := fmt.Sprintf("message of %s at time %s before offset %d: %v", s.conn.Topic, f.time, f.before, f.err)
+			what := fmt.Sprintf("message of %s at time %s%s: %v", s.conn.Topic, f.time, beforeOffset(f.before), f.err)
 			if more := s.failed - uint64(n) - 1; n == len(s.first)-1 && more > 0 {
 				what += fmt.Sprintf("; and %d more of connection %d", more, s.conn.ID)
 			}

@@ -76,7 +76,7 @@ func (c *comparison) read(s Side, d *detail, at rosbag.Time) (*rosbag.Message, e
 			return nil, c.ctx.Err()
 		case errors.Is(err, io.EOF), err == nil && m.Time != at:
 			return nil, errGone
-		case err != nil: // damage, which is known; the message may be behind it
+		case err != nil: // damage, which is known; the message may be after it
 		case align.DigestOf(c.seed, m.Data()) == d.sums[s]:
 			return m, nil
 		}

@@ -78,7 +78,7 @@ func place(number uint64, m align.Item) *report.Place {
 // settle compares all messages in the lists.
 func (t *tally) settle() { t.settleFirst([2]int{t.kept(A), t.kept(B)}) }
 
-// sureRun is how many equal messages in a row a run needs so that lists that are too long are cut behind it.
+// sureRun is how many equal messages in a row a run needs so that lists that are too long are cut after it.
 const sureRun = 64
 
 // settleSome compares and removes at least half of the messages in the lists: those up to the end of the last run

@@ -43,7 +43,7 @@ func ReadSmall(s *wire.Stream, want Op) ([]byte, error) {
 	return Grab(s, op, n, start)
 }
 
-// Grab reads the content, of n bytes, of the record at start, behind its head. The result is valid until the next read.
+// Grab reads the content, of n bytes, of the record at start, after its head. The result is valid until the next read.
 func Grab(s *wire.Stream, op Op, n, start int64) ([]byte, error) {
 	limit := int64(MaxSmallBytes)
 	if op == OpMessageIndex { // that of a chunk of 2 GiB may be as large

@@ -47,7 +47,7 @@ type skipData struct {
 	record int64 // offset of the record
 }
 
-// New reads the header of the file. s is behind the magic. Next returns damage of the header, which loses
+// New reads the header of the file. s is after the magic. Next returns damage of the header, which loses
 // no message.
 func New(s *wire.Stream, o Options) (*Scanner, error) {
 	x := &Scanner{s: s, o: o, reported: make(map[uint16]bool)}
@@ -246,7 +246,7 @@ func (s *Scanner) summary(op mcap.Op, n, start int64) error {
 	return s.done(s.s.Skip(n, start, op.Bag()))
 }
 
-// footer passes over the footer and the magic behind it, which end the file.
+// footer passes over the footer and the magic after it, which end the file.
 func (s *Scanner) footer(n, start int64) error {
 	s.final = true
 	if err := s.done(s.s.Skip(n, start, 0)); err != nil {

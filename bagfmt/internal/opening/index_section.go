@@ -25,7 +25,7 @@ type indexSection struct {
 	counts []rosbag.ConnCount // of all chunks, so that a big bag makes few allocations
 }
 
-// open opens the bag through its index section. s is behind the version line.
+// open opens the bag through its index section. s is after the version line.
 func (x *indexSection) open(s *wire.Stream) error {
 	h, err := s.BagHeader()
 	if err != nil {
@@ -165,7 +165,7 @@ func (x *indexSection) addChunk(h *wire.RecordHeader, data []byte, at int64) err
 	case h.ChunkPos > uint64(bag.Size-wire.MinRecordBytes):
 		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d in a file of %d bytes", h.ChunkPos, bag.Size)
 	case int64(h.ChunkPos) >= bag.IndexPos:
-		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d, behind the start of the index section at %d", h.ChunkPos, bag.IndexPos)
+		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d, after the start of the index section at %d", h.ChunkPos, bag.IndexPos)
 	case int64(h.ChunkPos) <= last:
 		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d, not after %d", h.ChunkPos, last)
 	}

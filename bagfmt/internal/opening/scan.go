@@ -14,7 +14,7 @@ import (
 )
 
 // scanBag opens a 2.0 bag without its index section: it reads the top level records once.
-// It skips the data of chunks, because the index data behind has the times and counts. It
+// It skips the data of chunks, because the index data after each chunk has the times and counts. It
 // unpacks only chunks with unknown connections or without valid index data. complete reports whether
 // it met the end of the messages: the index section, or where that should be.
 func scanBag(bag *table.Table) (complete bool, err error) {
@@ -51,7 +51,7 @@ type bagScan struct {
 	chunk    openChunk
 	chunks   int   // chunk records read
 	infos    int   // chunk info records read
-	searches int   // for the next chunk behind damage
+	searches int   // searches for the next chunk after damage
 	section  int64 // position of the index section according to the bag header, 0 if that is invalid
 
 	unchunked    bool  // the records that follow are in no chunk: the last one was never completed, or is truncated
@@ -135,7 +135,7 @@ func (x *bagScan) skip(n, start int64, wrong error) (more bool, err error) {
 	return true, wrong
 }
 
-// resync continues at the next chunk behind the record at start, whose error is err.
+// resync continues at the next chunk after the record at start, whose error is err.
 func (x *bagScan) resync(start int64, err error) (more bool, _ error) {
 	if !wire.IsDamage(err) {
 		return false, err
@@ -164,7 +164,7 @@ func (x *bagScan) resync(start int64, err error) (more bool, _ error) {
 		return false, wire.Corrupt(at-firstChunkPos, 0, "another bag starts here")
 	case !ok:
 		if bad := wire.AsCorrupt(err); bad != nil && x.section > 0 && start >= x.section {
-			bad.Recovered = true // behind the start of the index section are no messages
+			bad.Recovered = true // no messages follow the start of the index section
 		}
 		return false, err
 	}

@@ -66,7 +66,7 @@ type Chunk struct {
 
 	Kind       Kind
 	Bytes      int64 // of a segment that is not a chunk record, and of a chunk record of MCAP: its length
-	IndexBytes int64 // of the message index records behind a chunk of MCAP
+	IndexBytes int64 // of the message index records after a chunk of MCAP
 }
 
 // Summarize computes what covers all chunks.

@@ -259,7 +259,7 @@ func (s *Stream) IndexData(h *RecordHeader, start int64, keep bool) (next bool, 
 	return s.IndexEntries(h, n, start, keep)
 }
 
-// IndexEntries is IndexData behind the length n.
+// IndexEntries is IndexData after the length n.
 func (s *Stream) IndexEntries(h *RecordHeader, n, start int64, keep bool) (next bool, err error) {
 	s.Data = s.Data[:0]
 	take := func(n int64) error {

@@ -103,7 +103,7 @@ func picked(list []Item, at []int32) []Digest {
 func (r *Result) agreeEarly(a, b []Item) {
 	runs := r.Same
 	r.Same = nil
-	i, j := 0, 0 // behind the run before
+	i, j := 0, 0 // after the run before
 	for _, run := range runs {
 		for run.N > 0 && (i == run.A) != (j == run.B) && a[i].Sum == b[j].Sum {
 			r.common[0][run.A], r.common[1][run.B] = r.common[0][i], r.common[1][j]

@@ -54,7 +54,7 @@ func (l *List) Cut(n int) (first List) {
 	return first
 }
 
-// splitAt splits a list behind its first n elements, if it has that many. rest is a copy, so that the memory of
+// splitAt splits a list after its first n elements, if it has that many. rest is a copy, so that the memory of
 // first can be freed.
 func splitAt[T any](list []T, n int) (first, rest []T) {
 	n = min(n, len(list))

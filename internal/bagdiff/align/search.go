@@ -4,7 +4,7 @@ import "math"
 
 // longestCommon finds the longest common subsequence of two lists by the algorithm of Myers ("An O(ND) Difference
 // Algorithm and Its Variations", section 4b): paths from both ends meet in the middle of a shortest path, and
-// the parts before and behind the meeting point are searched in the same way. Memory is in proportion to
+// the parts before and after the meeting point are searched in the same way. Memory is in proportion to
 // the number of differences. It returns false if a path from one end needs more than limit steps, or the
 // search more than steps comparisons.
 func longestCommon(a, b []Digest, limit int, steps int64) ([]Run, bool) {
