@@ -83,10 +83,8 @@ func (a *recoverAhead) startNext() bool {
 	if length > int64(n)-wire.MinRecordBytes || h.Parse(head[4:4+length]) != nil {
 		return false
 	}
-	p := wire.ChunkPlace{
-		Pos: a.next, Data: a.next + length + wire.MinRecordBytes, Stored: int64(binary.LittleEndian.Uint32(head[4+length:])),
-		Size: int64(h.Size), Compression: wire.CompressionNamed(h.Compression), CRC: h.CRC, Checked: h.Has&wire.HasCRC32C != 0, Op: rosbag.OpChunk,
-	}
+	p := h.ChunkPlace(a.next)
+	p.Data, p.Stored = a.next+length+wire.MinRecordBytes, int64(binary.LittleEndian.Uint32(head[4+length:]))
 	a.next = p.Data + p.Stored
 	switch {
 	case a.next > a.size:

@@ -203,8 +203,8 @@ func (w *recoverWalker) message(h *wire.RecordHeader, start int64) error {
 	if left := w.in.size - w.in.s.Off; n > left {
 		return w.tornRecord(start, rosbag.OpMessage, left, n)
 	}
-	if n > wire.MaxMessageBytes {
-		return w.lost(start, &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: n, Limit: wire.MaxMessageBytes})
+	if err := wire.CheckMessageBytes(start, n); err != nil {
+		return w.lost(start, err)
 	}
 	data, err := w.in.s.Grab(n, start, rosbag.OpMessage)
 	if err != nil {
@@ -228,8 +228,8 @@ func (w *recoverWalker) connection(h *wire.RecordHeader, start int64) error {
 	if left := w.in.size - w.in.s.Off; n > left {
 		return w.tornRecord(start, rosbag.OpConnection, left, n)
 	}
-	if n > wire.MaxConnectionBytes {
-		w.report.repair(&rosbag.LimitError{Offset: start, Op: rosbag.OpConnection, What: "connection header", Got: n, Limit: wire.MaxConnectionBytes})
+	if err := wire.CheckConnectionBytes(start, n); err != nil {
+		w.report.repair(err)
 		w.in.seek(w.in.s.Off + n)
 		return nil
 	}

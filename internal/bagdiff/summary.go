@@ -35,17 +35,16 @@ func (c *comparison) summary(all []*stream) (*report.Report, error) {
 
 // measure returns how far the times differ, and whether that makes the bags different.
 func (c *comparison) measure(all []*stream) report.Times {
-	var spreads []*spread
+	var list []weighted
 	var t report.Times
 	var count uint64
 	for _, st := range all {
 		x := &st.tally.times
-		spreads = append(spreads, x)
+		list = x.appendSample(list)
 		count += x.count
 		t.Identical += x.identical
 		t.Sampled = t.Sampled || x.random != nil
 	}
-	list := weigh(spreads)
 	shift := percentiles(list, 0.5)[0]
 	for i := range list {
 		list[i].by = (list[i].by - shift).Abs()

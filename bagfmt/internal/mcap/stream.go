@@ -58,3 +58,12 @@ func Grab(s *wire.Stream, op Op, n, start int64) ([]byte, error) {
 	}
 	return s.Grab(n, start, op.Bag())
 }
+
+// CheckMessageBytes returns an error for a message record at pos, with n bytes of content, that is too small or too
+// large.
+func CheckMessageBytes(pos, n int64) error {
+	if n < MessageHeadBytes {
+		return wire.Corrupt(pos, rosbag.OpMessage, "record of %d bytes", n)
+	}
+	return wire.CheckMessageBytes(pos, n-MessageHeadBytes)
+}

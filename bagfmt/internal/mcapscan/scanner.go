@@ -301,11 +301,8 @@ func (s *Scanner) definition(op mcap.Op, n, start int64) error {
 // message reads a message outside chunks, whose record has n bytes.
 func (s *Scanner) message(n, start int64) (*rosbag.Message, error) {
 	s.found++
-	switch size := n - mcap.MessageHeadBytes; {
-	case size < 0:
-		return nil, s.pass(n, start, wire.Corrupt(start, rosbag.OpMessage, "record of %d bytes", n))
-	case size > wire.MaxMessageBytes:
-		return nil, s.pass(n, start, &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: size, Limit: wire.MaxMessageBytes})
+	if err := mcap.CheckMessageBytes(start, n); err != nil {
+		return nil, s.pass(n, start, err)
 	}
 	var head [mcap.MessageHeadBytes]byte
 	b, err := s.s.R.Peek(len(head)) // s.s.Full would let head escape

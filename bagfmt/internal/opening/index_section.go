@@ -142,11 +142,11 @@ func (x *indexSection) record(s *wire.Stream) (known bool, err error) {
 // checkLength compares the length of the data of the record at offset at, n, with what it can have.
 func (x *indexSection) checkLength(h *wire.RecordHeader, n, at int64) error {
 	switch {
-	case h.Op == rosbag.OpConnection && n > wire.MaxConnectionBytes:
-		return &rosbag.LimitError{Offset: at, Op: rosbag.OpConnection, What: "connection header", Got: n, Limit: wire.MaxConnectionBytes}
-	case h.Op == rosbag.OpChunkInfo && int64(h.Count)*wire.CountEntryBytes != n:
+	case h.Op == rosbag.OpConnection:
+		return wire.CheckConnectionBytes(at, n)
+	case int64(h.Count)*wire.CountEntryBytes != n:
 		return wire.Corrupt(at, rosbag.OpChunkInfo, "claims %d connections in %d bytes", h.Count, n)
-	case h.Op == rosbag.OpChunkInfo && int64(h.Count) > int64(x.conns):
+	case int64(h.Count) > int64(x.conns):
 		return wire.Corrupt(at, rosbag.OpChunkInfo, "claims %d connections, %d are known", h.Count, x.conns)
 	}
 	return nil

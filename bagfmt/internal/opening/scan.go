@@ -27,7 +27,7 @@ func scanBag(bag *table.Table) (complete bool, err error) {
 	}
 	for more := true; more; {
 		if more, err = x.next(); err != nil {
-			if err = x.recordDamage(err); err != nil {
+			if err = bag.Tolerate(err); err != nil {
 				return false, err
 			}
 		}
@@ -68,15 +68,6 @@ type openChunk struct {
 	index     segments.Tally
 	bad       error // damage of its index data
 	uncertain bool  // some of its index data may be missing
-}
-
-// recordDamage adds damage to that of the Reader, and returns any other error.
-func (x *bagScan) recordDamage(err error) error {
-	if !wire.IsDamage(err) {
-		return err
-	}
-	x.bag.Damaged(err)
-	return nil
 }
 
 // next reads one record. more is false at the end.
@@ -187,14 +178,11 @@ func (x *bagScan) startChunk(n, start int64) (more bool, err error) {
 	if err := x.endChunk(); err != nil || x.otherBag {
 		return false, err
 	}
-	h := &x.h
 	x.seg.Close()
 	x.chunks++
 	x.unchunked, x.tornReported, x.skippedAt = false, false, 0
-	p := wire.ChunkPlace{
-		Pos: start, Data: x.s.Off, Stored: n, Size: int64(h.Size), Compression: rosbag.Compression(h.Compression),
-		CRC: h.CRC, Checked: h.Has&wire.HasCRC32C != 0, Op: rosbag.OpChunk, Decrypter: x.bag.Decrypter,
-	}
+	p := x.h.ChunkPlace(start)
+	p.Data, p.Stored, p.Decrypter = x.s.Off, n, x.bag.Decrypter
 	if n == 0 && p.Size == 0 {
 		// Stock's recorder starts a chunk like this and completes the header when the
 		// chunk is full. If it was killed before, the records follow outside of chunks.
@@ -277,8 +265,8 @@ func (x *bagScan) message(n, start int64) (more bool, err error) {
 		return false, err
 	}
 	id, t := x.h.Conn, x.h.Time
-	if n > wire.MaxMessageBytes {
-		return x.skip(n, start, &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: n, Limit: wire.MaxMessageBytes})
+	if err := wire.CheckMessageBytes(start, n); err != nil {
+		return x.skip(n, start, err)
 	}
 	if err := x.s.Skip(n, start, rosbag.OpMessage); err != nil {
 		return x.resync(start, err)
@@ -289,8 +277,8 @@ func (x *bagScan) message(n, start int64) (more bool, err error) {
 
 // connection adds a connection outside chunks.
 func (x *bagScan) connection(n, start int64) (more bool, err error) {
-	if n > wire.MaxConnectionBytes {
-		return x.skip(n, start, &rosbag.LimitError{Offset: start, Op: rosbag.OpConnection, What: "connection header", Got: n, Limit: wire.MaxConnectionBytes})
+	if err := wire.CheckConnectionBytes(start, n); err != nil {
+		return x.skip(n, start, err)
 	}
 	h := x.h
 	data, err := x.s.Grab(n, start, rosbag.OpConnection)
@@ -337,7 +325,7 @@ func (x *bagScan) endChunk() error {
 		x.seg.Segment(info, &c.index) // reading the chunk returns the error
 		return nil
 	case err != nil:
-		return x.recordDamage(err)
+		return x.bag.Tolerate(err)
 	}
 	var found segments.Tally
 	wrong := x.walk(data, &found)

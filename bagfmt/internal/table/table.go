@@ -101,6 +101,15 @@ func (bag *Table) Damaged(err error) {
 	}
 }
 
+// Tolerate notes an error that is damage, and returns any other.
+func (bag *Table) Tolerate(err error) error {
+	if !wire.IsDamage(err) {
+		return err
+	}
+	bag.Damaged(err)
+	return nil
+}
+
 // SetConnections makes list, which is by ascending id, the connections of the bag.
 func (bag *Table) SetConnections(list []*rosbag.Connection) {
 	bag.Conns = list
