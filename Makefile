@@ -9,7 +9,6 @@ LINT         := $(TOOLS)/golangci-lint
 VULN         := $(TOOLS)/govulncheck
 NFPM         := $(TOOLS)/nfpm
 S3           := $(TOOLS)/versitygw
-MUT          := $(TOOLS)/gremlins
 TYPECHECK    := $(TOOLS)/typecheck
 
 # One way to compile programs, tests, tools and what linters look at: on a new machine another
@@ -106,8 +105,8 @@ fuzz: ## every fuzz target for FUZZTIME
 	    echo "fuzz $$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x $$pkg; \
 	  done; done
 
-mutate: $(MUT) ## how many wrong operators the tests notice, by area; AREA=player for one, SAMPLE=60 for so many of each file, ONLY=ring.go:12 for a place
-	$(GO) run ./test/mutate -tool $(MUT) -area '$(AREA)' -sample '$(or $(SAMPLE),0)' -only '$(ONLY)'
+mutate: ## how many wrong operators the tests notice, by area; AREA=player for one, SAMPLE=60 for so many of each file, ONLY=ring.go:12 for a place, TESTS=Recover for some tests
+	$(GO) run ./test/mutate -area '$(AREA)' -sample '$(or $(SAMPLE),0)' -only '$(ONLY)' -tests '$(TESTS)'
 
 pictures: ## those of README and docs, in docs/img, from the programs while they play and record the demo bag
 	GOROSBAG_FULL=1 GOROSBAG_REQUIRE_CHROMIUM=1 $(GOTEST) -count=1 -run TestPictures ./test/integration/docs -update

@@ -29,6 +29,8 @@ func TestForeignFiles(t *testing.T) {
 		"# Überschrift\n":             `it is text that starts with "# Überschrift"`,
 		"#!/bin/sh\necho\n":           `it is text that starts with "#!/bin/sh"`,
 		"\x7fELF\x02\x01\x01\x00\x00": "it starts with the bytes 7f 45 4c 46 02 01 01 00; a bag",
+		"caf\xe9 au lait":             "it starts with the bytes 63 61 66 e9 20 61 75 20; a bag",
+		"the end is cut: \xc3":        `it is text that starts with "the end is cut: `,
 		"#\x00\x01":                   "it starts with the bytes 23 00 01",
 	} {
 		_, err := bagfmt.NewReader(strings.NewReader(start), int64(len(start)), bagfmt.ReaderOptions{})

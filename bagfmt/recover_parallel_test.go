@@ -75,3 +75,30 @@ func TestParallelRecoverEnds(t *testing.T) {
 		t.Error("-1 workers")
 	}
 }
+
+// TestParallelRecoverFindsAnotherChunk: the length of a chunk leads past the next ones, so that other
+// chunks are read ahead than those that are then found.
+func TestParallelRecoverFindsAnotherChunk(t *testing.T) {
+	t.Parallel()
+	conns, msgs := sample(60)
+	for _, comp := range []rosbag.Compression{rosbag.CompressionLZ4, rosbag.CompressionBZ2} {
+		full := chunked(t, comp, conns, msgs, 6)
+		chunks := recordsOf(t, full, 5)
+		for first := range 4 {
+			for past := first + 2; past < len(chunks); past++ {
+				length := chunks[first].dataAt
+				bad := setU32(full, length, uint32(chunks[past].off-length-4))
+				for _, workers := range []int{1, 3} {
+					sameRecovery(t, bad, workers)
+				}
+				out, rep, err := recoverWith(t, bad, 3)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := soundBag(t, out); !slices.Equal(got, msgs) {
+					t.Errorf("%s: chunk %d leads to chunk %d: %d of %d messages: %+v", comp, first, past, len(got), len(msgs), rep)
+				}
+			}
+		}
+	}
+}

@@ -122,7 +122,7 @@ type discardWriter struct{}
 func (discardWriter) Write(b []byte) (int, error) { return len(b), nil }
 
 // TestConnectionsOfChunks: an id has one meaning in a bag, and AddConnection takes ids
-// behind those of chunks.
+// after those of chunks.
 func TestConnectionsOfChunks(t *testing.T) {
 	t.Parallel()
 	w, err := bagfmt.NewWriter(&memFile{}, bagfmt.WriterOptions{})
@@ -498,7 +498,7 @@ func TestSealAtEveryFill(t *testing.T) {
 	}
 }
 
-// TestIndexData checks the bytes behind a chunk: a record for each connection with
+// TestIndexData checks the bytes after a chunk: a record for each connection with
 // messages, by ascending id, the entries in the order of times and then of places.
 func TestIndexData(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,6 @@
 package recorder
 
 import (
-	"runtime"
 	"strconv"
 	"testing"
 	"time"
@@ -10,15 +9,6 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
-
-// heapInUse returns the bytes of what is reachable.
-func heapInUse() int64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC() // what a sync.Pool held is free only after the second
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
 
 // TestFinishedBagsTakeNoHeap: what is remembered of a bag that is closed does not depend
 // on what was in it, and is bounded.

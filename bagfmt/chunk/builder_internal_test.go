@@ -90,3 +90,25 @@ func TestChunkMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestRoomFollowsWhatArrives: the memory of a message that claims to be long is bounded by what has
+// come of it, at most 1 MiB or the same again up to 4 MiB, and a quarter more beyond.
+func TestRoomFollowsWhatArrives(t *testing.T) {
+	t.Parallel()
+	const claimed, piece = 64 << 20, 64 << 10
+	var b Builder
+	b.Reset(nil)
+	b.BeginMessage(&rosbag.Connection{Topic: "/a"}, claimed)
+	for come := 0; come < claimed; {
+		most := come + max(1<<20, min(come, 4<<20), come/4) + 16<<10 // what the chunk has before the message
+		next := b.NextCap()
+		room := b.Room(piece)
+		if b.Cap() != next || b.Cap() > most {
+			t.Fatalf("%d bytes of memory after %d have come, want %d as said and at most %d", b.Cap(), come, next, most)
+		}
+		come += len(room)
+	}
+	if b.Cap() > claimed+16<<10 {
+		t.Errorf("%d bytes of memory for a message of %d", b.Cap(), claimed)
+	}
+}

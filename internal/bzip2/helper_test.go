@@ -60,7 +60,7 @@ type stream struct {
 	packed, want []byte
 }
 
-// checkUnpacks unpacks streams with every decoder at hand: all of them behind each other,
+// checkUnpacks unpacks streams with every decoder at hand: all of them one after the other,
 // as a decoder allocates megabytes, and each one alone if that goes wrong.
 func checkUnpacks(t *testing.T, list ...stream) {
 	t.Helper()

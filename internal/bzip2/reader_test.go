@@ -15,11 +15,11 @@ import (
 	"github.com/gorosbag/gorosbag/test/kinds"
 )
 
-// TestReaderReset uses one Reader for sound streams behind all that may be left of others.
+// TestReaderReset uses one Reader for sound streams after streams that may leave something.
 func TestReaderReset(t *testing.T) {
 	t.Parallel()
 	long := pack(t, bytes.Repeat([]byte("a longer stream, "), 1000), 9)
-	want := []byte("sound data behind other data")
+	want := []byte("sound data after other data")
 	sound := pack(t, want, 9)
 	flipped := bytes.Clone(sound)
 	flipped[12] ^= 1 // the checksum of the block
@@ -45,7 +45,7 @@ func TestReaderReset(t *testing.T) {
 		}
 		r.Reset(sound)
 		if got, err := io.ReadAll(&r); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("behind %s: %q, error %v", name, got, err)
+			t.Errorf("after %s: %q, error %v", name, got, err)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func TestIsStream(t *testing.T) {
 }
 
 // TestReaderStreams reads what different writers made of different data, also streams
-// behind each other and empty ones, in pieces of different sizes.
+// one after the other and empty ones, in pieces of different sizes.
 func TestReaderStreams(t *testing.T) {
 	t.Parallel()
 	empty := pack(t, nil, 9)
@@ -95,7 +95,7 @@ func TestReaderStreams(t *testing.T) {
 		list = append(list,
 			stream{kind.Name, pack(t, want, 9), want},
 			stream{kind.Name + ", many blocks", blocks, want},
-			stream{kind.Name + ", twice, an empty one between and behind", slices.Concat(blocks, empty, blocks, empty), slices.Concat(want, want)})
+			stream{kind.Name + ", twice, an empty one between and after", slices.Concat(blocks, empty, blocks, empty), slices.Concat(want, want)})
 	}
 	checkUnpacks(t, list...)
 	var r Reader

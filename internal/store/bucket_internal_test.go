@@ -11,7 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
-// TestReplacedUnchecked: also below a driver whose answers are not checked, as that for directories,
+// TestReplacedUnchecked: also below a driver whose responses are not checked, as that for directories,
 // an object that was replaced is noticed by its size or time.
 func TestReplacedUnchecked(t *testing.T) {
 	t.Parallel()

@@ -23,12 +23,12 @@ var (
 	ErrUnreachable = place.ErrUnreachable
 	ErrTooLarge    = place.ErrTooLarge
 	ErrExists      = place.ErrExists
-	ErrAnswer      = place.ErrAnswer
+	ErrBadResponse = place.ErrBadResponse
 	ErrChanged     = place.ErrChanged
 )
 
 type (
-	// Error says what a store answered, about what, and what to do.
+	// Error says what a store responded, about which object or bucket, and what to do.
 	Error = place.Error
 	// File is a file to upload.
 	File = put.File

@@ -1,19 +1,22 @@
 // Command mutate changes one operator at a time in the code that must not be wrong, and
 // counts how many of these mutants the tests of its package notice. For each area below it
-// has gremlins list the mutants, runs the tests on each, and prints one row. An area takes
-// the time of its tests, and of linking them, once for each mutant. Gremlins itself cannot
-// run a part of the mutants that it lists.
+// runs the tests on each mutant and prints one row.
+//
+// All mutants are in the same test programs, behind switches, so that each is built once.
+// Each test first runs alone, to learn which mutants it reaches and how long it takes: a
+// mutant is tried with no other tests, the fast ones first. A mutant of a constant cannot have a
+// switch, nor can some of break and continue: each has a program of its own and all tests.
 package main
 
 import (
 	"context"
 	"flag"
 	"fmt"
-	"go/build"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -22,55 +25,54 @@ type area struct {
 	name  string // what -area selects: all areas that begin so
 	dir   string
 	files string // without .go, separated by spaces; empty for all
-	tests string // the folder of the tests; empty for dir
-	skip  string // tests that need a network or the wall clock, and know nothing of the files; a pattern of go test
-	slow  string // tests that run only on mutants that the others do not notice; a pattern of go test, instead of skip
+	tests string // folders whose tests run after those of dir, separated by spaces
 }
 
 var areas = []area{
-	{name: "recorder-intake", dir: "recorder/internal/intake", tests: "recorder", slow: slowRecorder},
+	{name: "recorder-account", dir: "recorder/internal/account", tests: "recorder"},
+	{name: "recorder-intake", dir: "recorder/internal/intake", tests: "recorder"},
 	{name: "recorder-latch", dir: "recorder/internal/latch"},
-	{name: "recorder-memory", dir: "recorder/internal/memory"},
-	{name: "recorder-ring", dir: "recorder/internal/ring", tests: "recorder", slow: slowRecorder},
-	{name: "recorder-rotation", dir: "recorder/internal/rotation"},
-	{name: "recorder-simtime", dir: "recorder/internal/simtime", tests: "recorder", slow: slowRecorder},
-	{name: "recorder-encode", dir: "recorder/internal/encode", tests: "recorder", slow: slowRecorder},
-	{name: "recorder-sink", dir: "recorder/internal/sink", tests: "recorder", slow: slowRecorder},
-	{name: "bagexpr", dir: "internal/bagexpr"},
-	{name: "recorder-loss", dir: "recorder/internal/loss"},
+	{name: "recorder-memory", dir: "recorder/internal/memory", tests: "recorder/internal/intake recorder"},
+	{name: "recorder-ring", dir: "recorder/internal/ring", tests: "recorder/internal/intake recorder"},
+	{name: "recorder-rotation", dir: "recorder/internal/rotation", tests: "recorder"},
+	{name: "recorder-simtime", dir: "recorder/internal/simtime", tests: "recorder"},
+	{name: "recorder-encode", dir: "recorder/internal/encode", tests: "recorder"},
+	{name: "recorder-sink", dir: "recorder/internal/sink", tests: "recorder"},
+	{name: "recorder-snapshot", dir: "recorder/internal/snapshot", tests: "recorder"},
+	{name: "recorder-loss", dir: "recorder/internal/loss", tests: "recorder"},
 	{name: "recorder-queue", dir: "recorder/internal/queue"},
-	{name: "recorder-bagfile", dir: "recorder/internal/bagfile"},
+	{name: "recorder-bagfile", dir: "recorder/internal/bagfile", tests: "recorder"},
 	{name: "recorder-bagname", dir: "recorder/internal/bagname"},
 	{name: "recorder-disk", dir: "recorder/internal/disk"},
 	{name: "recorder-retention", dir: "recorder/internal/retention"},
 	{name: "recorder-repair", dir: "recorder/internal/repair"},
-	{name: "player-plan", dir: "player/internal/plan"},
+	{name: "bagexpr", dir: "internal/bagexpr"},
+	{name: "player-plan", dir: "player/internal/plan", tests: "player"},
 	{name: "player-readahead", dir: "player/internal/readahead"},
-	{name: "player-timeline", dir: "player/internal/timeline"},
-	{name: "player-pacer", dir: "player", files: "conductor pacer steer", skip: overTheNetwork},
-	{name: "player-output", dir: "player/internal/output", tests: "player", skip: overTheNetwork},
-	{name: "player-stage", dir: "player/internal/stage", files: "live wait"},
+	{name: "player-timeline", dir: "player/internal/timeline", tests: "player"},
+	{name: "player-pacer", dir: "player", files: "conductor pacer steer"},
+	{name: "player-output", dir: "player/internal/output", tests: "player"},
+	{name: "player-stage", dir: "player/internal/stage", tests: "player"},
 	{name: "player-viewing", dir: "player/internal/viewing"},
-	{name: "player-transport", dir: "player/internal/transport"},
+	{name: "player-transport", dir: "player/internal/transport", tests: "player"},
 	{name: "loglimit", dir: "internal/loglimit", files: "core limiter pace"},
-	{name: "player-pacing", dir: "player/internal/pacing", files: "batcher timing sleeper sleeper_linux"},
-	{name: "tcpros-wire", dir: "tcpros/internal/wire", files: "header pending"},
+	{name: "player-pacing", dir: "player/internal/pacing", tests: "player"},
+	{name: "tcpros-wire", dir: "tcpros/internal/wire", tests: "tcpros/internal/sublink tcpros"},
 	{name: "tcpros-slaveapi", dir: "tcpros/internal/slaveapi"},
 	{name: "tcpros-placeheap", dir: "tcpros/internal/placeheap"},
 	{name: "tcpros-outgoing", dir: "tcpros/master/internal/outgoing"},
-	{name: "tcpros-sublink", dir: "tcpros/internal/sublink", files: "link read rawread_linux"},
-	{name: "tcpros-publink", dir: "tcpros/internal/publink", files: "link queue writer drain drain_linux rawwrite_linux"},
+	{name: "tcpros-registrar", dir: "tcpros/internal/registrar", tests: "tcpros"},
+	{name: "tcpros-sublink", dir: "tcpros/internal/sublink", tests: "tcpros"},
+	{name: "tcpros-publink", dir: "tcpros/internal/publink", tests: "tcpros"},
 	{name: "bagfmt-writer", dir: "bagfmt", files: "append writer writer_conns parallel_writer"},
 	{name: "bagfmt-chunk", dir: "bagfmt/chunk", tests: "bagfmt"},
-	{name: "bagfmt-encode", dir: "bagfmt/internal/wire", files: "record_encode", tests: "bagfmt"},
-	{name: "bagfmt-index", dir: "bagfmt/internal/load", files: "index", tests: "bagfmt"},
-	{name: "bagfmt-recover", dir: "bagfmt/recovery", tests: "bagfmt"},
+	{name: "bagfmt-wire", dir: "bagfmt/internal/wire", tests: "bagfmt"},
+	{name: "bagfmt-load", dir: "bagfmt/internal/load", tests: "bagfmt"},
+	{name: "bagfmt-opening", dir: "bagfmt/internal/opening", tests: "bagfmt"},
+	{name: "bagfmt-cursor", dir: "bagfmt/internal/cursor", tests: "bagfmt"},
+	{name: "bagfmt-table", dir: "bagfmt/internal/table", tests: "bagfmt"},
+	{name: "bagfmt-recovery", dir: "bagfmt/recovery", tests: "bagfmt"},
 }
-
-// overTheNetwork are the tests of the player that play to real nodes.
-const overTheNetwork = "ToSubscriber|SlowReader|Interrupt|OnTheWire|LateSubscriber|Respect"
-
-const slowRecorder = "HangingDisk|Flood|Store|ProvenPublisherThatStops|TakeNoHeap|TakeTurns|WaitingIsNotBeingStuck|RegistersInOrder|ComeAndGo|AcrossSplits"
 
 func main() {
 	if err := run(); err != nil {
@@ -80,9 +82,9 @@ func main() {
 }
 
 func run() error {
-	tool := flag.String("tool", "gremlins", "the gremlins program")
 	name := flag.String("area", "", "only areas whose name begins so")
 	only := flag.String("only", "", "only mutants whose place, path:line:column, matches this `pattern`")
+	tests := flag.String("tests", "", "only tests whose name matches this `pattern`: the other tests may notice more")
 	sample := flag.Int("sample", 0, "at most so many mutants of each file, chosen at random; 0 for all")
 	seed := flag.Uint64("seed", 1, "for -sample: the same seed chooses the same mutants of the same source")
 	flag.Parse()
@@ -90,74 +92,81 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	wanted, err := regexp.Compile(*tests)
+	if err != nil {
+		return err
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	rows := []string{fmt.Sprintf("%-18s %7s %7s %7s %10s %7s", "area", "all", "killed", "lived", "timed out", "%")}
+	var chosen []*areaMutants
 	for _, a := range areas {
 		if !strings.HasPrefix(a.name, *name) {
 			continue
 		}
-		all, err := a.list(ctx, *tool)
+		code, err := load(ctx, a.dir)
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
 		}
-		chosen := choose(all, pattern, *sample, *seed)
-		if err := a.try(ctx, chosen); err != nil {
+		all, err := a.list(code)
+		if err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
 		}
-		for _, m := range chosen {
-			if m.Status == lived {
+		chosen = append(chosen, &areaMutants{&a, code, len(all), choose(all, pattern, *sample, *seed)})
+	}
+	if len(chosen) == 0 {
+		return fmt.Errorf("no area begins with %q", *name)
+	}
+	if err := tryAll(ctx, chosen, wanted); err != nil {
+		return err
+	}
+	for _, a := range chosen {
+		for _, m := range a.mutants {
+			if m.unnoticed() {
 				fmt.Printf("%s: %s\n", a.name, m)
 			}
 		}
-		rows = append(rows, a.row(len(all), chosen))
 	}
-	if len(rows) == 1 {
-		return fmt.Errorf("no area begins with %q", *name)
+	fmt.Printf("%-18s %7s %7s %7s %10s %12s %7s\n", "area", "all", "killed", "lived", "timed out", "not reached", "%")
+	for _, a := range chosen {
+		fmt.Println(a.row())
 	}
-	fmt.Println(strings.Join(rows, "\n"))
 	return nil
 }
 
+// areaMutants are the mutants of an area that are tried.
+type areaMutants struct {
+	*area
+	code    *code
+	all     int
+	mutants []*mutant
+}
+
 // row is the line of a table.
-func (a *area) row(all int, tried []*mutant) string {
+func (a *areaMutants) row() string {
 	n := map[string]int{}
-	for _, m := range tried {
-		n[m.Status]++
+	for _, m := range a.mutants {
+		n[m.status]++
 	}
 	noticed := n[killed] + n[timedOut]
-	return fmt.Sprintf("%-18s %7d %7d %7d %10d %7.1f",
-		a.name, all, n[killed], n[lived], n[timedOut], 100*float64(noticed)/float64(max(noticed+n[lived], 1)))
+	return fmt.Sprintf("%-18s %7d %7d %7d %10d %12d %7.1f",
+		a.name, a.all, n[killed], n[lived], n[timedOut], n[unreached], 100*float64(noticed)/float64(max(noticed+n[lived]+n[unreached], 1)))
 }
 
-// testDir returns the folder of the tests.
-func (a *area) testDir() string {
-	if a.tests != "" {
-		return a.tests
-	}
-	return a.dir
-}
-
-// paths returns the files of the area that are built here.
-func (a *area) paths() ([]string, error) {
-	if a.files == "" {
-		pkg, err := build.ImportDir(a.dir, 0)
-		if err != nil {
-			return nil, err
+// list returns the mutants of an area.
+func (a *area) list(code *code) ([]*mutant, error) {
+	var all []*mutant
+	wanted := strings.Fields(a.files)
+	for _, f := range code.files {
+		name := strings.TrimSuffix(filepath.Base(f.path), ".go")
+		if i := slices.Index(wanted, name); i >= 0 {
+			wanted = slices.Delete(wanted, i, i+1)
+		} else if a.files != "" {
+			continue
 		}
-		var paths []string
-		for _, name := range pkg.GoFiles {
-			paths = append(paths, filepath.Join(a.dir, name))
-		}
-		return paths, nil
+		all = append(all, code.mutants(f)...)
 	}
-	var paths []string
-	for name := range strings.FieldsSeq(a.files) {
-		path := filepath.Join(a.dir, name+".go")
-		if _, err := os.Stat(path); err != nil {
-			return nil, fmt.Errorf("correct the list of areas: %w", err)
-		}
-		paths = append(paths, path)
+	if len(wanted) > 0 {
+		return nil, fmt.Errorf("correct the list of areas: %s has no %s.go", a.dir, wanted[0])
 	}
-	return paths, nil
+	return all, nil
 }

@@ -170,7 +170,7 @@ func TestLZ4Damage(t *testing.T) {
 			}
 		}
 		if got, err := unpack(frame, len(data)); err != nil || !bytes.Equal(got, data) {
-			t.Fatalf("behind damage at %d: %v", i, err)
+			t.Fatalf("after damage at %d: %v", i, err)
 		}
 	}
 }
@@ -203,7 +203,7 @@ func FuzzFrame(f *testing.F) {
 		if got, err := d.Unpack(rosbag.CompressionLZ4, frame, int64(len(b)), nil); err != nil || !bytes.Equal(got, b) {
 			t.Fatalf("other data after packing and unpacking, error %v", err)
 		}
-		frame = append(frame[:lz4FrameBytes-8], b...) // as what stands behind the header of a frame
+		frame = append(frame[:lz4FrameBytes-8], b...) // as what stands after the header of a frame
 		want, err := io.ReadAll(io.LimitReader(lz4.NewReader(bytes.NewReader(frame)), 4*largeBlock))
 		got, gotErr := d.Unpack(rosbag.CompressionLZ4, frame, int64(len(want)), nil)
 		if gotErr == nil && (err != nil || !bytes.Equal(got, want)) {

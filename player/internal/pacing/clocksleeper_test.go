@@ -88,8 +88,14 @@ func TestClockSleeperSleeps(t *testing.T) {
 			t.Errorf("woken at %v", now)
 		}
 		s.SleepUntil(time.Millisecond) // is over
+		s.SleepUntil(s.Now())
 		if got := s.Stopped(); got != 0 {
 			t.Errorf("the clock has stopped for %v", got)
+		}
+		<-time.After(time.Minute)
+		s.Set(time.Second + 5*time.Millisecond)
+		if got := s.Stopped(); got != time.Minute {
+			t.Errorf("a clock that says the same time again has stopped for %v, want a minute", got)
 		}
 	})
 }

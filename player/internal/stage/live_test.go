@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,12 +77,12 @@ func TestQuery(t *testing.T) {
 func TestLogLive(t *testing.T) {
 	t.Parallel()
 	core, logs := observer.New(zap.InfoLevel)
-	LogLive(busyTopics, zap.New(core))
+	LogLive(append(slices.Clone(busyTopics), LiveTopic{"/d", []string{"/talker"}, nil}), zap.New(core))
 	var got []string
 	for _, e := range logs.All() {
 		got = append(got, fmt.Sprint(e.Level, " ", e.Message, " ", e.ContextMap()["topics"]))
 	}
-	want := []string{"info these topics have subscribers already [/a: /x /y /c: /z]", "warn others publish these topics, too [/a: /other]"}
+	want := []string{"info these topics have subscribers already [/a: /x /y /c: /z]", "warn others publish these topics, too [/a: /other /d: /talker]"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}

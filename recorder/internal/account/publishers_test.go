@@ -3,6 +3,7 @@ package account_test
 import (
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 	"time"
 
@@ -38,4 +39,38 @@ func TestFormerPublishers(t *testing.T) {
 	if topic.Publishers.Former != want || len(topic.Publishers.All) != 2 {
 		t.Errorf("%+v, %d left", topic.Publishers.Former, len(topic.Publishers.All))
 	}
+}
+
+// TestFoldTheOldest: of the publishers that are gone, the oldest lose their own account, and only as
+// many as are too many. What their accounts took of the memory is free again.
+func TestFoldTheOldest(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	var a account.Accounts
+	topic := &account.Topic{Name: "/t"}
+	held := []int64{0} // by the number of publishers
+	for n := range 5 {
+		a.Publisher(topic, fmt.Sprint(n), "/t")
+		held = append(held, a.Connections.Held)
+	}
+	all := func(*loss.Publisher) bool { return true }
+	a.FoldPublishers(topic, 5, all, now)
+	if got := publisherIDs(topic); len(got) != 5 || a.Connections.Held != held[5] {
+		t.Errorf("%v are left of five, which are not too many", got)
+	}
+	topic.Publishers.All[1].Links = 1
+	a.FoldPublishers(topic, 3, all, now)
+	if got := publisherIDs(topic); !slices.Equal(got, []string{"1", "3", "4"}) || topic.Publishers.Former.Count != 2 {
+		t.Errorf("%v are left, %d are former", got, topic.Publishers.Former.Count)
+	}
+	if a.Connections.Held != held[3] || topic.Headers != held[3] {
+		t.Errorf("three publishers take %d bytes, and %d when five were there before", held[3], a.Connections.Held)
+	}
+}
+
+func publisherIDs(t *account.Topic) (ids []string) {
+	for _, u := range t.Publishers.All {
+		ids = append(ids, u.ID)
+	}
+	return ids
 }

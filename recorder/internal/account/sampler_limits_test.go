@@ -60,3 +60,26 @@ func TestEveryNth(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitsOfATopic: of several limits of one kind, the last that names the topic holds. A topic
+// whose limit is only a number of messages is not thinned.
+func TestLimitsOfATopic(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		limits   []Limit
+		limit    uint64
+		keepsAll bool
+	}{
+		"none":              {nil, 0, true},
+		"number":            {[]Limit{{Topics: "/a", Count: 3}}, 3, true},
+		"last number":       {[]Limit{{Topics: "/a", Count: 3}, {Topics: "/**", Count: 1}}, 1, true},
+		"other topic":       {[]Limit{{Topics: "/a", Count: 3}, {Topics: "/b", Count: 1}}, 3, true},
+		"number and rate":   {[]Limit{{Topics: "/a", Count: 3}, {Topics: "/a", MaxRate: 5}}, 3, false},
+		"number and second": {[]Limit{{Topics: "/a", Count: 3}, {Topics: "/a", Every: 2}}, 3, false},
+		"each":              {[]Limit{{Topics: "/a", Every: 1}}, 0, true},
+	} {
+		if s := SamplerOf(c.limits, "/a"); s.Limit != c.limit || s.KeepsAll() != c.keepsAll {
+			t.Errorf("%s: at most %d messages, all kept %v; want %d, %v", name, s.Limit, s.KeepsAll(), c.limit, c.keepsAll)
+		}
+	}
+}

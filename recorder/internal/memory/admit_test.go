@@ -9,13 +9,15 @@ import (
 
 // testReserve is a reserve that gives up its memory in pieces.
 type testReserve struct {
-	most  int64 // bytes
-	asked bool  // new messages get none
-	piece int64
-	yield func() // called for each piece
+	most   int64 // bytes
+	asked  bool  // new messages get none
+	piece  int64
+	yield  func() // called for each piece
+	filled int64  // what the last call of Reclaim was told
 }
 
-func (r *testReserve) Reclaim(Purpose, int64) bool {
+func (r *testReserve) Reclaim(_ Purpose, filled int64) bool {
+	r.filled = filled
 	if r.most == 0 {
 		return false
 	}

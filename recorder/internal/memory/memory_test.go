@@ -1,6 +1,9 @@
 package memory
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // giveFree makes a chunk of another pool a free buffer of p.
 func giveFree(p *Memory, c *Chunk) {
@@ -116,6 +119,49 @@ func TestShortageTakesFreeBuffersFirst(t *testing.T) {
 	}
 }
 
+// TestWhatTheReserveIsTold: how much waits for the disk, that is all but free buffers, the reserve
+// itself, latched messages, and large messages that are received.
+func TestWhatTheReserveIsTold(t *testing.T) {
+	t.Parallel()
+	kept := &testReserve{}
+	p := New(Options{Limit: 100_000, ChunkBytes: 100})
+	p.Reserve = kept
+	for _, c := range []struct {
+		name string
+		use  func()
+		want int64
+	}{
+		{"chunks", func() { p.Use(1000) }, 1000},
+		{"the reserve", func() { kept.most = 2000; kept.piece = 2000; kept.yield = func() {}; p.Use(2000) }, 1000},
+		{"latched messages", func() { p.UseLatched(300) }, 1000},
+		{"a large message", func() { p.Turns.grant(claim(70, 70), 1, time.Now()); p.Use(70) }, 1000},
+		{"a free buffer", func() { p.Put(grownChunk(t, p, 400)) }, 1000},
+		{"more chunks", func() { p.Use(20) }, 1020},
+	} {
+		c.use()
+		most := kept.most
+		p.ReclaimFor(ForAny)
+		kept.most = most
+		if kept.filled != c.want {
+			t.Errorf("beside %s %d bytes wait for the disk, want %d", c.name, kept.filled, c.want)
+		}
+	}
+}
+
+// TestReclaimedBufferIsReused: a buffer that the reserve gives up serves as it is, where a new one
+// would not fit.
+func TestReclaimedBufferIsReused(t *testing.T) {
+	t.Parallel()
+	old := grownChunk(t, &Memory{Budget: -1}, 100_000)
+	size := old.Builder.Cap()
+	p := Memory{Budget: int64(size)}
+	p.Reserve = &testReserve{most: int64(size), piece: int64(size), yield: func() { p.Put(old) }}
+	p.Held, old.Counted = int64(size), int64(size)
+	if got := p.Get(size-1, size-1); got != old || p.Held != int64(size) {
+		t.Errorf("the buffer of the reserve is not reused, or %d bytes are held instead of %d", p.Held, size)
+	}
+}
+
 // TestFreeBuffersWithoutALimit: at most 64 MiB of them are kept.
 func TestFreeBuffersWithoutALimit(t *testing.T) {
 	t.Parallel()
@@ -150,7 +196,7 @@ func TestLargeBufferIsNotKeptBeyondTheLimit(t *testing.T) {
 func TestUsualSize(t *testing.T) {
 	t.Parallel()
 	for budget, want := range map[int64]int{-1: 1500, 1500: 1500, 1499: 1000} {
-		p := Memory{Budget: budget, Grown: 1500}
+		p := Memory{Budget: budget, Usage: Usage{Grown: 1500}}
 		if got := p.Usual(1000); got != want {
 			t.Errorf("budget %d: %d, want %d", budget, got, want)
 		}
@@ -174,5 +220,18 @@ func TestPoolFitsExactly(t *testing.T) {
 	p := Memory{Usage: Usage{Held: 4}, Budget: 10}
 	if !p.Fits(6) || p.Fits(7) {
 		t.Errorf("of 10 bytes with 4 in use, 6 more fit: %v, 7 more: %v", p.Fits(6), p.Fits(7))
+	}
+}
+
+// TestCrowded: much waits for the disk when it is more than an eighth of the buffer or, without a limit,
+// more than 32 MiB.
+func TestCrowded(t *testing.T) {
+	t.Parallel()
+	for limit, most := range map[int64]int64{8000: 1000, -1: 32 << 20} {
+		for waiting, want := range map[int64]bool{0: false, most: false, most + 1: true} {
+			if got := (Usage{Waiting: waiting}).Crowded(limit); got != want {
+				t.Errorf("%d bytes wait in a buffer of %d: crowded %v, want %v", waiting, limit, got, want)
+			}
+		}
 	}
 }

@@ -33,7 +33,7 @@ func TestLeasesAtTheirLimits(t *testing.T) {
 			t.Errorf("a lease for %d bytes, of 100 of which 50 are taken", need)
 		}
 		if l.grants(second, room) != want {
-			t.Errorf("behind one that needs %d of the 60 that will be free: a lease %v, want %v", need, !want, want)
+			t.Errorf("after one that needs %d of the 60 that will be free: a lease %v, want %v", need, !want, want)
 		}
 	}
 }
@@ -130,6 +130,36 @@ func TestWhatALeaseKeepsFree(t *testing.T) {
 		p.Turns.Enqueue(f)
 		if !p.Turns.Grant(f, time.Now()) || f.Shared != want {
 			t.Errorf("beside %d bytes of latched messages a lease keeps %d bytes free for a chunk, want %d", latched, f.Shared, want)
+		}
+	}
+}
+
+// TestNextMayBeFirst: who leaves the queue wakes those behind.
+func TestNextMayBeFirst(t *testing.T) {
+	t.Parallel()
+	woken := 0
+	p := New(Options{Limit: 10_000, ChunkBytes: 100})
+	p.Freed = func() { woken++ }
+	first, second := claim(1, 0), claim(1, 0)
+	p.Turns.Enqueue(first)
+	p.Turns.Enqueue(second)
+	if p.Turns.Dequeue(first); woken != 1 {
+		t.Errorf("the second message was woken %d times, want once", woken)
+	}
+	if p.Turns.Dequeue(second); woken != 1 {
+		t.Error("the last message of the queue woke somebody")
+	}
+}
+
+// TestBesideALease: a large message leaves room for each shared chunk that is not in use yet.
+func TestBesideALease(t *testing.T) {
+	t.Parallel()
+	for shared, want := range map[int]int64{0: 5200, 1: 5100, 2: 5000, 3: 5000} {
+		p := Memory{Usage: Usage{Shared: shared}}
+		f := &Turn{Shared: 100}
+		p.Turns.mem = &p
+		if got := p.Turns.Beside(f, 5000); got != want {
+			t.Errorf("with %d shared chunks %d bytes have to be free, want %d", shared, got, want)
 		}
 	}
 }

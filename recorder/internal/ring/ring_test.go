@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
@@ -201,5 +202,110 @@ func TestMemoryForCopiesInTheRing(t *testing.T) {
 		if got := r.Claim(100); got != tc.want || len(r.Chunks) != tc.chunks {
 			t.Errorf("%s: %v, %d chunks are left; want %v, %d", name, got, len(r.Chunks), tc.want, tc.chunks)
 		}
+	}
+}
+
+// TestPostRoll: it lasts for its time after the last trigger, and later triggers prolong it.
+func TestPostRoll(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	after := start.Add
+	var none *Ring
+	r := ringOf(0, start)
+	r.PostRoll, r.Window = 5*time.Second, 10*time.Second
+	if none.Due(after(time.Hour)) || r.Due(after(time.Hour)) || none.End() != nil || r.End() != nil {
+		t.Error("a post-roll is over that did not begin")
+	}
+	r.Prolong(after(time.Hour))
+	first := &Taking{At: start, Last: after(time.Second)}
+	r.Begin(first)
+	if !first.From.Equal(after(-10 * time.Second)) {
+		t.Errorf("the snapshot begins %v after its trigger", first.From.Sub(start))
+	}
+	for _, c := range []struct {
+		trigger, end time.Duration
+	}{
+		{0, 6 * time.Second}, // an earlier trigger shortens nothing
+		{time.Second, 6 * time.Second},
+		{2 * time.Second, 7 * time.Second},
+		{0, 7 * time.Second},
+	} {
+		r.Prolong(after(c.trigger))
+		if r.Due(after(c.end-1)) || !r.Due(after(c.end)) {
+			t.Errorf("with a trigger after %v, messages after %v belong to the snapshot: %v; want until then", c.trigger, c.end, !r.Due(after(c.end)))
+		}
+	}
+	if r.End() != first || r.End() != nil || r.Due(after(time.Hour)) {
+		t.Error("the snapshot is not taken once")
+	}
+	if r.Taken != 1 || r.Pending != 1 || !r.Writing() || none.Writing() {
+		t.Errorf("%d snapshots taken, %d pending", r.Taken, r.Pending)
+	}
+}
+
+// TestShortageIsToldOnce: again only after the ring has reached back to the window.
+func TestShortageIsToldOnce(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	var none *Ring
+	r := ringOf(5, start)
+	r.short = true
+	if none.TakeShortage(start) != nil || r.TakeShortage(start) != nil {
+		t.Error("a shortage without a window")
+	}
+	r.Window = 10 * time.Second
+	for _, c := range []struct {
+		name    string
+		reclaim bool
+		reach   time.Duration
+		told    bool
+	}{
+		{"nothing was reclaimed", false, 4 * time.Second, false},
+		{"reclaimed", true, 6 * time.Second, true},
+		{"still", false, 7 * time.Second, false},
+		{"reclaimed again", true, 8 * time.Second, false},
+		{"reclaimed while it reaches back", true, 10 * time.Second, false},
+		{"reclaimed afterwards", true, 9 * time.Second, true},
+	} {
+		r.short = c.reclaim
+		r.Chunks[0].FirstAt = start
+		got := r.TakeShortage(start.Add(c.reach))
+		if (got != nil) != c.told || c.told && *got != (Shortage{10 * time.Second, c.reach, r.Most}) {
+			t.Errorf("%s: %+v, want one: %v", c.name, got, c.told)
+		}
+	}
+}
+
+// TestWhatTheRingNeeds: the connections of messages that came since its oldest chunk began.
+func TestWhatTheRingNeeds(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	var none *Ring
+	r := ringOf(2, start)
+	if none.Needs(start) || ringOf(0, start).Needs(start) || r.Needs(start.Add(-1)) || !r.Needs(start) {
+		t.Error("the ring needs what it does not hold, or does not need what it holds")
+	}
+}
+
+// TestSnapshotStats: a ring holds no more than its window, and names the file of its snapshot.
+func TestSnapshotStats(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	var none *Ring
+	if got := none.Stats(start); got != (control.SnapshotStats{}) {
+		t.Errorf("without a ring: %+v", got)
+	}
+	r := ringOf(2, start)
+	r.Most = 1000
+	now := start.Add(20 * time.Second)
+	want := control.SnapshotStats{Mode: control.SnapshotBeside, Held: 20 * time.Second, Bytes: 200, Most: 1000}
+	if got := r.Stats(now); got != want {
+		t.Errorf("without a window: %+v, want %+v", got, want)
+	}
+	r.Window, r.Only = 15*time.Second, true
+	r.Begin(&Taking{Target: func() string { return "x.bag" }})
+	want.Mode, want.Held, want.Taken, want.File = control.SnapshotOnly, 15*time.Second, 1, "x.bag"
+	if got := r.Stats(now); got != want {
+		t.Errorf("with a window: %+v, want %+v", got, want)
 	}
 }

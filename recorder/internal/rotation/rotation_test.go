@@ -20,13 +20,13 @@ func TestRoomInAFile(t *testing.T) {
 		want  int64
 	}{
 		"no limit":               {Rotation{stored: 1 << 40}, math.MaxInt64},
-		"new":                    {Rotation{maxBytes: 1000}, 1000},
-		"written and on its way": {Rotation{maxBytes: 1000, stored: 400, flying: 250}, 350},
-		"exactly its size":       {Rotation{maxBytes: 1000, stored: 400, flying: 600}, 0},
-		"a byte more":            {Rotation{maxBytes: 1000, stored: 401, flying: 600}, -1},
-		"halved by compression":  {Rotation{maxBytes: 1000, stored: 400, flying: 200, built: 50, packed: 25}, 1000},
-		"compressed to nothing":  {Rotation{maxBytes: 1000, stored: 400, flying: 200, built: 50}, 600},
-		"grown by compression":   {Rotation{maxBytes: 1000, stored: 400, flying: 200, built: 50, packed: 100}, 100},
+		"new":                    {Rotation{ends: Options{MaxBytes: 1000}}, 1000},
+		"written and on its way": {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, flying: 250}, 350},
+		"exactly its size":       {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, flying: 600}, 0},
+		"a byte more":            {Rotation{ends: Options{MaxBytes: 1000}, stored: 401, flying: 600}, -1},
+		"halved by compression":  {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, flying: 200, built: 50, packed: 25}, 1000},
+		"compressed to nothing":  {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, flying: 200, built: 50}, 600},
+		"grown by compression":   {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, flying: 200, built: 50, packed: 100}, 100},
 	} {
 		if got := c.parts.Left(); got != c.want {
 			t.Errorf("%s: room for %d bytes of chunks, want %d", name, got, c.want)
@@ -73,7 +73,7 @@ func TestWhenFilesEnd(t *testing.T) {
 	}
 }
 
-// TestIntervalsThatNobodySaw make no files: the grid goes on behind them, and where it
+// TestIntervalsThatNobodySaw make no files: the grid continues after them, and where it
 // would have been.
 func TestIntervalsThatNobodySaw(t *testing.T) {
 	t.Parallel()
@@ -179,5 +179,55 @@ func TestSplitAtWallClock(t *testing.T) {
 	}
 	if want := []string{"12:20:00", "12:41:00", "15:20:00", "14:01:00"}; !slices.Equal(ends, want) {
 		t.Errorf("files end at %v, want %v", ends, want)
+	}
+}
+
+// TestWhatBelongsToTheFile: chunks and latched messages count for the present file only. A chunk
+// of the file before may be written after the rotation.
+func TestWhatBelongsToTheFile(t *testing.T) {
+	t.Parallel()
+	s := Rotation{ends: Options{MaxBytes: 1000}, number: 3}
+	for _, step := range []struct {
+		name         string
+		do           func()
+		stored, left int64
+	}{
+		{"queued", func() { s.Queue(300) }, 0, 700},
+		{"more queued", func() { s.Queue(200) }, 0, 500},
+		{"written", func() { s.Written(3, 300, 300, false) }, 300, 500},
+		{"written for the file before", func() { s.Written(2, 100, 100, false) }, 300, 500},
+		{"latched messages of the file before", func() { s.Repeated(2, 100) }, 300, 500},
+		{"latched messages", func() { s.Repeated(3, 100) }, 400, 400},
+		{"many latched messages", func() { s.Repeated(3, 5000) }, 900, -100},
+	} {
+		step.do()
+		if s.Stored() != step.stored || s.Left() != step.left {
+			t.Errorf("%s: %d bytes stored, %d left, want %d and %d", step.name, s.Stored(), s.Left(), step.stored, step.left)
+		}
+	}
+}
+
+// TestCompressionOfTheLastChunks: how much fits into the file follows the last few chunks, also
+// those of the file before.
+func TestCompressionOfTheLastChunks(t *testing.T) {
+	t.Parallel()
+	s := Rotation{ends: Options{MaxBytes: 1 << 20}, number: 1}
+	for _, c := range []struct {
+		ratio int64 // bytes of a chunk for each byte in the file
+		part  int
+	}{{4, 0}, {1, 0}, {10, 0}, {2, 1}} {
+		for range 20 {
+			s.Queue(4000)
+			s.Written(c.part, 4000, 4000/c.ratio, true)
+		}
+		room := s.ends.MaxBytes - s.Stored() - s.scale(s.flying)
+		if got := float64(s.Left()) / float64(room); got < 0.95*float64(c.ratio) || got > 1.05*float64(c.ratio) {
+			t.Errorf("after chunks compressed to 1/%d, %.2f bytes fit into each that is left", c.ratio, got)
+		}
+	}
+	before := s.Left()
+	s.Written(0, 4000, 4000, false)
+	if s.Left() != before {
+		t.Errorf("a chunk that was not compressed changes the room from %d to %d bytes", before, s.Left())
 	}
 }

@@ -293,3 +293,37 @@ func TestTriggersProlong(t *testing.T) {
 		}
 	}
 }
+
+// TestTriggersTogether: of triggers that come together, the last one says when the post-roll ends.
+func TestTriggersTogether(t *testing.T) {
+	t.Parallel()
+	r := record(t, ring.Options{PostRoll: 4 * time.Second})
+	l := linkOf(t, r.in, testlink.Info("/t", "/p"))
+	start := time.Now()
+	at := func(second int) time.Time { return start.Add(time.Duration(second) * time.Second) }
+	var taken []*Snapshot
+	for n := range 30 {
+		l.Frames(testlink.Frame(1, uint32(n), 10), 1, at(n))
+		first := map[int]int{10: 8, 13: 11}[n] // the first of three triggers, the last of which comes now
+		if first == 0 {
+			continue
+		}
+		sn, err := r.TriggerAll(at(first), at(n), 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken = append(taken, sn)
+	}
+	if err := r.close(t); err != nil {
+		t.Fatal(err)
+	}
+	if taken[0] != taken[1] {
+		t.Fatal("triggers in the post-roll began another snapshot")
+	}
+	if got := numbersIn(t, taken[0].Out.Target()); got[len(got)-1] != 16 {
+		t.Errorf("the last message is %d, want that before the end of the post-roll, 16", got[len(got)-1])
+	}
+	if r.counts.triggers != 6 {
+		t.Errorf("%d triggers, want 6", r.counts.triggers)
+	}
+}

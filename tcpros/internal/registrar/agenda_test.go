@@ -100,6 +100,51 @@ func TestReplacedEntry(t *testing.T) {
 	}
 }
 
+// TestUpdatesAreRationed: a burst of updates of a topic is confirmed without delay, and after that one
+// each interval, however many come. After a silence there is a burst again.
+func TestUpdatesAreRationed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newTestRegistrar()
+		r.Add(rosapi.Key{Name: "a"}, "", 0, nil)
+		e, _ := r.book.mostUrgent(time.Now())
+		r.answered(e)
+		confirmed := func() (n int) { // of updates that come without end
+			for {
+				r.PublisherUpdate("a", []string{"x"})
+				if e, _ := r.book.mostUrgent(time.Now()); e == nil {
+					return n
+				}
+				r.book.begin(e)
+				r.answered(e)
+				if n++; n > 1000 {
+					t.Fatal("all updates are confirmed")
+				}
+			}
+		}
+		for _, c := range []struct {
+			silence time.Duration
+			want    int
+		}{
+			{0, updateBurst},
+			{0, 0},
+			{r.Timing.UpdateEvery - 1, 0},
+			{1, 1},
+			{r.Timing.UpdateEvery, 1},
+			{3 * r.Timing.UpdateEvery, 3},
+			{time.Hour, updateBurst},
+		} {
+			time.Sleep(c.silence)
+			if got := confirmed(); got != c.want {
+				t.Errorf("%v later %d updates are confirmed, want %d", c.silence, got, c.want)
+			}
+			if _, due := r.book.mostUrgent(time.Now()); !due.After(time.Now()) {
+				t.Errorf("the next update is due at %v", due)
+			}
+		}
+	})
+}
+
 // TestRegistrationIsLinear: the cost of a registration grows with the logarithm of the number of
 // registrations. A search through all entries for the next one took 53 s with 20,000 entries.
 func TestRegistrationIsLinear(t *testing.T) {

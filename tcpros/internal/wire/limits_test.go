@@ -35,3 +35,28 @@ func TestPaced(t *testing.T) {
 		}
 	})
 }
+
+// A caller that sends a byte now and then does not keep its connection.
+func TestTrickle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		defer here.Close()
+		wg.Go(func() {
+			for {
+				if _, err := there.Write([]byte{1}); err != nil {
+					return
+				}
+				time.Sleep(7 * time.Second)
+			}
+		})
+		start := time.Now()
+		if _, err := ReadBlock(&StallReader{Conn: here}, 1000, func(int64) error { return nil }); !errors.Is(err, ErrStalled) {
+			t.Errorf("got %v, want %v", err, ErrStalled)
+		}
+		if took := time.Since(start); took != StallAfter {
+			t.Errorf("the connection ended after %v, want %v", took, StallAfter)
+		}
+	})
+}

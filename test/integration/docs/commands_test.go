@@ -189,7 +189,7 @@ func here(t *testing.T, command string) string {
 	return command
 }
 
-// makeBags records the demo bag, with a mark behind it, and returns a directory with that bag under
+// makeBags records the demo bag, with a mark after it, and returns a directory with that bag under
 // the names of the pages.
 func makeBags(t *testing.T) string {
 	t.Helper()

@@ -28,12 +28,12 @@ var fileCalls = map[uint64]string{
 }
 
 // TestKillAtEachCall kills the recorder at each system call that changes a bag: before
-// it, behind it, and writes also in their middle. The counting is the kernel's own, over
+// it, after it, and writes also in their middle. The counting is the kernel's own, over
 // all threads. After each, at most the last call is missing.
 func TestKillAtEachCall(t *testing.T) {
 	t.Parallel()
 	harness.Long(t, "traces each system call of some hundred recorders, for twenty seconds of processor")
-	for _, how := range []string{"before", "torn", "behind"} {
+	for _, how := range []string{"before", "torn", "after"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "gomaster")
@@ -118,7 +118,7 @@ func checkRest(g *harness.Graph, dir string, tr *tracer, messages int) {
 // tracer runs a program and kills it at one of its calls.
 type tracer struct {
 	at  int    // the number of the call; 0 is none
-	how string // before it, torn or behind; hang holds the thread there instead, fail does not run the call
+	how string // before it, torn or after; hang holds the thread there instead, fail does not run the call
 
 	// For fail: what the call fails with, which calls count, and whether all from that number on fail.
 	errno  unix.Errno

@@ -29,7 +29,7 @@ type Graph struct {
 	Core *Process
 
 	marked sync.Once
-	mark   string // in the environment of its programs, and of theirs
+	mark   string // in the environment of its programs and of their children
 }
 
 // EachMaster runs a test against the embedded master and, if installed, roscore, which is long:
@@ -40,7 +40,7 @@ func EachMaster(t *testing.T, test func(t *testing.T, g *Graph)) {
 }
 
 // EachMasterForROS is EachMaster for tests with nodes and tools of ROS. Here the embedded master is
-// long: the same Python, some seconds of processor for each node, once more.
+// long: the same programs in Python take some seconds of CPU time each, once more.
 func EachMasterForROS(t *testing.T, test func(t *testing.T, g *Graph)) {
 	t.Helper()
 	NeedROS(t)
@@ -143,8 +143,8 @@ func (g *Graph) Start(name string, args ...string) *Process {
 	return g.Launch(name, g.Command(name, args...))
 }
 
-// environmentMark is what marks the programs of the graph. What is left of them when the test ends,
-// and has ended them, is killed.
+// environmentMark returns the variable that marks the programs of the graph. Marked programs that
+// still run after the test has ended its programs are killed.
 func (g *Graph) environmentMark() string {
 	g.marked.Do(func() {
 		g.mark = strconv.FormatUint(graphs.Add(1), 10)

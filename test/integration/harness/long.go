@@ -18,8 +18,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/testfull"
 )
 
-// With the variable fullVar the long tests run, too; with the value onlyLong no other tests of
-// test/integration.
+// fullVar is the variable that makes the long tests run. With the value onlyLong, no other tests of
+// test/integration run.
 const (
 	fullVar  = "GOROSBAG_FULL"
 	onlyLong = "long"
@@ -30,8 +30,8 @@ var (
 	shortRan  bool     // make test has run all that is not long; set before the first test
 )
 
-// Long skips a test, or a case of a test, that make test leaves out. make test-full runs it. The
-// reason is what it takes.
+// Long skips a test, or a case of a test, that make test leaves out; make test-full runs it. The
+// reason says what the test takes, such as its time.
 func Long(t *testing.T, reason string) {
 	t.Helper()
 	testfull.Skip(t, reason)
@@ -74,15 +74,15 @@ func selectLong(dir, harness string) error {
 		return nil
 	}
 	names, err := longTests(dir, harness)
-	if err != nil || len(names) == 0 { // none asks Full, so that the go command would take the result for that of all
+	if err != nil || len(names) == 0 { // no test calls Full: the go command would take the result for that of all tests
 		return err
 	}
 	shortRan = true
 	return flag.Set("test.run", "^("+strings.Join(names, "|")+")$")
 }
 
-// longTests returns the names of the tests in dir that ask Long or Full, themselves or in a
-// function they mention. It goes by names alone, and so may return more.
+// longTests returns the names of the tests in dir that call Long or Full, themselves or in a
+// function that they mention. It compares names only, and so may return more tests.
 func longTests(dir, harness string) ([]string, error) {
 	mentions := map[string][]string{} // by the name of a function, method or variable
 	for _, d := range []string{dir, harness, filepath.Join(harness, "*")} {

@@ -203,7 +203,7 @@ func TestRecordScreenBlocked(t *testing.T) {
 	}
 }
 
-// A Ctrl-C that ends a recording ends the tee behind it, too. The table is not lost.
+// A Ctrl-C that ends a recording ends the tee that reads from it, too. The table is not lost.
 func TestRecordScreenTable(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")

@@ -64,7 +64,7 @@ func TestStoreForgetful(t *testing.T) {
 	rec.Printed("Summaries of bags for gobag find are not merged")
 	f.WaitDone()
 	rec.Stop()
-	harness.Contains(t, rec.Out.String(), "the reply of the server is incomplete")
+	harness.Contains(t, rec.Out.String(), "the response of the server is incomplete")
 	checkWhole(g, "/t", 1000)
 }
 

@@ -154,7 +154,7 @@ func TestLossIsShown(t *testing.T) {
 		for _, m := range buckets {
 			v, err := strconv.ParseFloat(m[2], 64)
 			if err != nil || v < before {
-				t.Errorf("%s: %v behind %v", m[0], v, before)
+				t.Errorf("%s: %v after %v", m[0], v, before)
 			}
 			before = v
 		}

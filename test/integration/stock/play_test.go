@@ -20,7 +20,7 @@ import (
 
 // playRow is one set of options, and what a subscriber gets.
 type playRow struct {
-	args   string              // behind the bag and a delay, unless it names bags itself; each player waits for subscribers
+	args   string              // after the bag and a delay, unless it names bags itself; each player waits for subscribers
 	hears  map[string][]string // by topic, of which there is nothing else
 	drops  bool                // of which some may be missing
 	lasts  time.Duration       // from the first message to the last; zero means any time

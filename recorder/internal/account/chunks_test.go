@@ -1,0 +1,113 @@
+package account
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// chunkFigures are the figures of a topic that the fate of a chunk changes.
+type chunkFigures struct {
+	Tally, Written Tally
+	Repeated       uint64
+	Dropped        map[string]uint64
+}
+
+// TestFateOfAChunk: whatever becomes of a chunk, its messages count once for their topics, and those
+// of a connection that was released for none.
+func TestFateOfAChunk(t *testing.T) {
+	t.Parallel()
+	before := chunkFigures{Tally: Tally{10, 100}, Written: Tally{4, 40}, Repeated: 1, Dropped: map[string]uint64{"disk": 1}}
+	for name, tc := range map[string]struct {
+		do   func(*Accounts, *chunk.Sealed)
+		a, b chunkFigures // of a topic with three messages of 25 bytes in the chunk, and of one with two of 15 bytes
+	}{
+		"written": {
+			func(a *Accounts, c *chunk.Sealed) { a.Written(c, 0) },
+			chunkFigures{Tally{10, 100}, Tally{7, 65}, 1, map[string]uint64{"disk": 1}},
+			chunkFigures{Tally{10, 100}, Tally{6, 55}, 1, map[string]uint64{"disk": 1}},
+		},
+		"written to a snapshot": {
+			(*Accounts).WrittenToSnapshot,
+			chunkFigures{Tally{10, 100}, Tally{7, 65}, 1, map[string]uint64{"disk": 1}},
+			chunkFigures{Tally{10, 100}, Tally{6, 55}, 1, map[string]uint64{"disk": 1}},
+		},
+		"repeated": {
+			(*Accounts).Repeated,
+			chunkFigures{Tally{10, 100}, Tally{4, 40}, 4, map[string]uint64{"disk": 1}},
+			chunkFigures{Tally{10, 100}, Tally{4, 40}, 3, map[string]uint64{"disk": 1}},
+		},
+		"missing in a snapshot": {
+			func(a *Accounts, c *chunk.Sealed) { a.Lost(c, control.DropDisk) },
+			chunkFigures{Tally{10, 100}, Tally{4, 40}, 1, map[string]uint64{"disk": 4}},
+			chunkFigures{Tally{10, 100}, Tally{4, 40}, 1, map[string]uint64{"disk": 3}},
+		},
+		"not written": {
+			func(a *Accounts, c *chunk.Sealed) { a.LostWithChunk(c, control.DropDisk) },
+			chunkFigures{Tally{7, 75}, Tally{4, 40}, 1, map[string]uint64{"disk": 4}},
+			chunkFigures{Tally{8, 85}, Tally{4, 40}, 1, map[string]uint64{"disk": 3}},
+		},
+		"never written": {
+			func(a *Accounts, _ *chunk.Sealed) { a.Abandon() },
+			chunkFigures{Tally{4, 40}, Tally{4, 40}, 1, map[string]uint64{"disk": 7}},
+			chunkFigures{Tally{4, 40}, Tally{4, 40}, 1, map[string]uint64{"disk": 7}},
+		},
+		"deleted": {
+			func(a *Accounts, _ *chunk.Sealed) {
+				a.Deleted(map[string]Tally{"/gone": {9, 9}, "/a": {3, 25}}, false)
+			},
+			chunkFigures{Tally{7, 75}, Tally{1, 15}, 1, map[string]uint64{"disk": 1, "deleted": 3}},
+			before,
+		},
+		"deleted snapshot": {
+			func(a *Accounts, _ *chunk.Sealed) {
+				a.Deleted(map[string]Tally{"/gone": {9, 9}, "/b": {2, 15}}, true)
+			},
+			before,
+			chunkFigures{Tally{10, 100}, Tally{2, 25}, 1, map[string]uint64{"disk": 1, "deleted": 2}},
+		},
+	} {
+		accounts := New(nil)
+		c := &chunk.Sealed{PayloadBytes: []uint64{70, 25, 15}}
+		for i, count := range []uint32{7, 3, 2} { // the first connection was released
+			topic := accounts.AddTopic([]string{"/released", "/a", "/b"}[i], "", time.Time{})
+			topic.Tally, topic.Written, topic.Repeated, topic.Dropped[control.DropDisk] = before.Tally, before.Written, before.Repeated, 1
+			of := accounts.Connections.Add(topic, rosbag.Header{{Key: "topic", Value: topic.Name}})
+			c.Counts = append(c.Counts, rosbag.ConnCount{Conn: of.Conn, Count: count})
+		}
+		accounts.Connections.Release(func(of *Connection) bool { return of.Topic.Name == "/released" })
+		tc.do(&accounts, c)
+		for i, want := range []chunkFigures{tc.a, tc.b} {
+			topic := accounts.Topics[i+1]
+			got := chunkFigures{topic.Tally, topic.Written, topic.Repeated, topic.causes()}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s, %s (-want +got):\n%s", name, topic.Name, diff)
+			}
+		}
+		if released := accounts.Topics[0]; name != "never written" && (released.Tally != before.Tally || released.Written != before.Written) {
+			t.Errorf("%s: messages of a connection that was released count as %+v", name, released.Tally)
+		}
+	}
+}
+
+// TestFileOfAConnection: a connection belongs to the last file that has its record or a message.
+func TestFileOfAConnection(t *testing.T) {
+	t.Parallel()
+	accounts := New(nil)
+	of := accounts.Connections.Add(accounts.AddTopic("/a", "/a", time.Time{}), nil)
+	c := &chunk.Sealed{Counts: []rosbag.ConnCount{{Conn: of.Conn, Count: 1}}, PayloadBytes: []uint64{1}}
+	if !of.Within(0) || of.WasStored() {
+		t.Error("a new connection is in a file")
+	}
+	if of.NoteRecord(0); of.Within(0) || !of.Within(1) || !of.WasStored() || !of.HasRecord(0) || of.HasRecord(1) {
+		t.Error("the record of a connection is not in the first file alone")
+	}
+	if accounts.Written(c, 2); of.Within(2) || !of.Within(3) || of.HasRecord(2) {
+		t.Error("a message is not in the third file alone")
+	}
+}
