@@ -413,7 +413,7 @@ func TestRecoverWithoutHead(t *testing.T) {
 	full := sampleBag(t, rosbag.CompressionLZ4)
 	want, _ := scanAll(t, full)
 	first := recordsOf(t, full, 5)[0].off
-	for name, head := range map[string]string{"": "", "bytes": "\x00\x01\x02\x03 what is left of a record", "text": "a line\nand another line\n"} {
+	for name, head := range map[string]string{"": "", "bytes": "\x00\x01\x02\x03 what is left of a record", "text": "a line\nand another line\n", "version 0": "/t\n*\nstd_msgs/String\n"} {
 		out, rep, err := recoverBag(t, append([]byte(head), full[first:]...))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
