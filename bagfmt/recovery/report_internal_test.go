@@ -104,3 +104,29 @@ func TestRepeatIsCompared(t *testing.T) {
 		t.Error("a chunk of another length is taken for a repeat")
 	}
 }
+
+// TestReportedLoss: as many messages are lost as the index counts, or as are there of unknown connections,
+// beside those that are kept.
+func TestReportedLoss(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		kept     int
+		orphans  uint64
+		expected uint64 // by the index
+		want     uint64
+	}{
+		{3, 0, 3, 0},
+		{3, 0, 0, 0}, // there is no index
+		{3, 0, 5, 2},
+		{3, 2, 5, 2},
+		{3, 2, 0, 2},
+		{3, 2, 7, 4},
+		{0, 2, 1, 2},
+	} {
+		s := chunkStage{report: &Report{}, index: chunkIndex{entries: make([]chunkMessage, c.kept), orphans: c.orphans}}
+		s.reportLoss(&stagedChunk{}, c.expected)
+		if s.report.Dropped != c.want || s.report.Lossy() != (c.want > 0) {
+			t.Errorf("%+v: %d messages are lost", c, s.report.Dropped)
+		}
+	}
+}
