@@ -16,8 +16,8 @@ TYPECHECK    := $(TOOLS)/typecheck
 export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
-# The linters look for what vet would find. Without DWARF the tests link in half the time.
-GOTEST := $(GO) test -vet=off -ldflags=-w
+# The linters look for what vet would find. Without symbols and DWARF the tests link in half the time.
+GOTEST := $(GO) test -vet=off -ldflags='-s -w'
 
 .PHONY: build tools test-tools duckdb demo test test-full race check fmt-check cross lint tidy vuln bench bench-record bench-play bench-convert soak fuzz mutate image deb release reproducible pictures clean
 

@@ -24,7 +24,7 @@ type File interface {
 const sectorBytes = 512
 
 // Append returns a Writer that adds messages to the closed bag of version 2.0 in f, of size bytes.
-// Nothing that is in the file is moved: chunks with the messages go behind it, and at Close an index
+// Nothing that is in the file is moved: chunks with the messages go after it, and at Close an index
 // section of everything, which is made durable. Only then the bag header gets the place of the new
 // index section, in one write of a few bytes within one sector. So the bag is the old or the new one
 // at any moment, whatever ends the process or the power.
@@ -32,7 +32,7 @@ const sectorBytes = 512
 // Writer.Connections gives the connections of the bag. More messages of one of them have to be later
 // than those that are there, because stock readers take the index of a connection to be in the order
 // of time from chunk to chunk; a new connection has no such limit. The old index section stays in the
-// middle of the file, where readers pass over it. What stands behind the index section is not part of
+// middle of the file, where readers pass over it. What stands after the index section is not part of
 // a bag, such as the rest of an Append that was interrupted: it is cut off first. What the bag says
 // about its repeated messages stays, whatever Writer.SetRepeated says.
 //
@@ -77,7 +77,7 @@ func Append(f File, size int64, o WriterOptions) (*Writer, error) {
 	return w, nil
 }
 
-// appender writes behind what a file holds already.
+// appender writes after what a file holds already.
 type appender struct {
 	File
 	at int64

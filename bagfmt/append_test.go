@@ -19,7 +19,7 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// additions are messages on the topic and with the header of an old connection, before and behind
+// additions are messages on the topic and with the header of an old connection, before and after
 // what is there, and of another topic.
 func additions(conns []*rosbag.Connection, round int) (add []addition, want []msg) {
 	like, at := &rosbag.Connection{Topic: conns[0].Topic, Header: conns[0].Header}, rosbag.Time{Sec: uint32(1000 + round)}
@@ -147,7 +147,7 @@ func TestAppendOften(t *testing.T) {
 	}
 }
 
-// disordered finds a connection behind the first ones whose chunks are not in the order of time.
+// disordered finds a connection after the first ones whose chunks are not in the order of time.
 func disordered(t *testing.T, b []byte, first int) *rosbag.Connection {
 	t.Helper()
 	r, err := openBag(b)
@@ -381,7 +381,7 @@ func (f *memFile) Truncate(size int64) error {
 	return nil
 }
 
-// appendTo writes more messages behind the bag in f, and returns what it holds then.
+// appendTo writes more messages after the bag in f, and returns what it holds then.
 func appendTo(t *testing.T, f *memFile, o bagfmt.WriterOptions, more []msg) []msg {
 	t.Helper()
 	w, err := bagfmt.Append(f, int64(len(f.b)), o)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/internal/testfull"
 	"github.com/gorosbag/gorosbag/internal/testrace"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -106,9 +107,8 @@ func TestBeyond4GiB(t *testing.T) {
 // TestBigChunks reads chunks of more than 256 MiB without options, as one big
 // message in a chunk of a recorder makes them.
 func TestBigChunks(t *testing.T) {
-	if !exhaustive || testrace.Enabled {
-		t.Skip("GOROSBAG_FULL is not set: takes seconds and 1 GiB of memory")
-	}
+	testfull.Skip(t, "takes seconds and 1 GiB of memory")
+	testrace.Skip(t, "takes seconds and 1 GiB of memory without it")
 	conns, _ := sample(0)
 	const size = 256 << 20 // what tcpros accepts
 	for _, comp := range compressions[:2] {

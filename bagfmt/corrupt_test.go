@@ -186,48 +186,48 @@ func corruptions(t *testing.T) map[string]damage {
 	}
 	flip := func(b []byte, at int) []byte { b = slices.Clone(b); b[at] ^= 8; return b }
 	return map[string]damage{
-		"sound":                      {full, -1, 0, 30, 30, false},
-		"crc32c flipped":             {flip(full, chunk[1].fields["crc32c"]), int64(chunk[1].off), 5, 30 - in(full, chunk[1]), 30 - in(full, chunk[1]), true},
-		"data flipped":               {flip(full, chunk[1].dataAt+60), int64(chunk[1].off), 5, 30 - in(full, chunk[1]), 30 - in(full, chunk[1]), true},
-		"lz4 data flipped":           {flip(lz, lzChunk[1].dataAt+30), int64(lzChunk[1].off), 5, 30 - in(lz, lzChunk[1]), 30 - in(lz, lzChunk[1]), true},
-		"lz4 size too big":           {setU32(lz, lzChunk[1].fields["size"], 5000), int64(lzChunk[1].off), 5, 30 - in(lz, lzChunk[1]), 30 - in(lz, lzChunk[1]), true},
-		"lz4 size too small":         {setU32(lz, lzChunk[1].fields["size"], 500), int64(lzChunk[1].off), 5, 30 - in(lz, lzChunk[1]), 30 - in(lz, lzChunk[1]), true},
-		"lz4 size of 4 GiB":          {setU32(lz, lzChunk[1].fields["size"], 1<<32-1), int64(lzChunk[1].off), 5, 30 - in(lz, lzChunk[1]), 30 - in(lz, lzChunk[1]), true},
-		"unknown compression":        {replace(lz, lzChunk[0].fields["compression"], "zip"), int64(lzChunk[0].off), 5, 0, 30 - in(lz, lzChunk[0]), true},
-		"size of an uncompressed":    {setU32(full, chunk[1].fields["size"], 1), -1, 0, 30, 30, false},
-		"index count too big":        {setU32(full, index[0].fields["count"], 1<<31), int64(index[0].off), 4, 30, 30, true},
-		"index count off by one":     {setU32(full, index[0].fields["count"], 2), int64(index[0].off), 4, 30, 30, true},
-		"index length 0":             {cutData(full, index[0]), int64(index[0].off), 4, 30, 0, false},
-		"index version 2":            {setU32(full, index[0].fields["ver"], 2), int64(index[0].off), 4, 30, 30, true},
-		"index of another":           {setU32(full, index[0].fields["conn"], 77), int64(index[0].off), 4, 30, 30, true},
-		"index offset wrong":         {setU32(full, index[0].dataAt+4+8, 3), int64(chunk[0].off), 5, 30, 30, true},
-		"index offset outside":       {setU32(full, index[0].dataAt+4+8, 1<<31), int64(chunk[0].off), 5, 30, 30, true},
-		"index time wrong":           {setU32(full, index[1].dataAt+4, 9), int64(chunk[0].off), 5, 30, 30, true},
-		"chunk length too big":       {setU32(full, chunk[last].dataAt, 1<<20), int64(chunk[last].off), 5, 30, 30 - in(full, chunk[last]), true},
-		"chunk header too long":      {setU32(full, chunk[1].off, 1<<21), int64(chunk[1].off), 0, in(full, chunk[0]), 30 - in(full, chunk[1]), false},
-		"chunk header length 0":      {setU32(full, chunk[1].off, 0), int64(chunk[1].off), 0, in(full, chunk[0]), 30 - in(full, chunk[1]), false},
-		"chunk header length 3":      {setU32(full, chunk[1].off, 3), int64(chunk[1].off), 0, in(full, chunk[0]), 30 - in(full, chunk[1]), false},
-		"chunk op unknown":           {setOp(full, chunk[1], 99), int64(chunk[1].off), 99, 30 - in(full, chunk[1]), 30 - in(full, chunk[1]), true},
-		"chunk skipped":              {setOp(full, chunk[1], 99), int64(chunk[1].dataAt + 4 + len(chunk[1].data)), 4, 30 - in(full, chunk[1]), 30 - in(full, chunk[1]), false},
-		"index position 0":           {setU64(full, head.fields["index_pos"], 0), -1, 0, 30, 0, true},
-		"index position past end":    {setU64(full, head.fields["index_pos"], 1<<40), 13, 3, 30, 0, true},
-		"index position 1<<63":       {setU64(full, head.fields["index_pos"], 1<<63), 13, 3, 30, 0, true},
-		"index position in header":   {setU64(full, head.fields["index_pos"], 5), 13, 3, 30, 0, true},
-		"index position in a chunk":  {setU64(full, head.fields["index_pos"], uint64(chunk[1].dataAt+9)), int64(chunk[1].dataAt + 9), 0, 30, 0, true},
-		"connection count 2^32-1":    {setU32(full, head.fields["conn_count"], 1<<32-1), 13, 3, 30, 0, true},
-		"chunk count too big":        {setU32(full, head.fields["chunk_count"], uint32(len(chunk)+1)), int64(len(full)), 0, 30, 0, true},
-		"chunk info version":         {setU32(full, infos[0].fields["ver"], 2), int64(infos[0].off), 6, 30, 0, true},
-		"chunk info count":           {setU32(full, infos[0].fields["count"], 1<<32-1), int64(infos[0].off), 6, 30, 0, true},
-		"chunk info position":        {setU64(full, infos[1].fields["chunk_pos"], uint64(chunk[0].off)), int64(infos[1].off), 6, 30, 0, true},
-		"chunk info position -1":     {setU64(full, infos[1].fields["chunk_pos"], 1<<64-1), int64(infos[1].off), 6, 30, 0, true},
-		"chunk info not at a chunk":  {setU64(full, infos[1].fields["chunk_pos"], uint64(index[0].off)), int64(chunk[0].off), 5, 30, 30 - in(full, chunk[1]), true},
-		"chunk info of nobody":       {setU32(full, infos[0].dataAt+4, 50), int64(infos[0].off), 6, 30, 0, true},
-		"connection field too long":  {setU32(full, conns[0].dataAt+4, 1<<31), int64(conns[0].off), 7, 30, 0, true},
-		"connection defined twice":   {setU32(full, conns[1].fields["conn"], 0), int64(conns[1].off), 7, 30, 0, true},
-		"connection topic missing":   {bytes.Replace(full, []byte("topic=/odom\x8b"), []byte("tapic=/odom\x8b"), 1), -1, 0, 30, 30, false},
-		"zero tail":                  {append(slices.Clone(full[:conns[0].off]), make([]byte, 5000)...), int64(conns[0].off), 0, 30, 0, false},
-		"garbage behind the bag":     {append(slices.Clone(full), bytes.Repeat([]byte("garbage"), 99)...), -1, 0, 30, 30, false},
-		"another bag behind the bag": {slices.Concat(full, full), int64(len(full)), 0, 30, 30, false},
+		"sound":                     {full, -1, 0, 30, 30, false},
+		"crc32c flipped":            {flip(full, chunk[1].fields["crc32c"]), int64(chunk[1].off), 5, 30 - in(full, chunk[1]), 30 - in(full, chunk[1]), true},
+		"data flipped":              {flip(full, chunk[1].dataAt+60), int64(chunk[1].off), 5, 30 - in(full, chunk[1]), 30 - in(full, chunk[1]), true},
+		"lz4 data flipped":          {flip(lz, lzChunk[1].dataAt+30), int64(lzChunk[1].off), 5, 30 - in(lz, lzChunk[1]), 30 - in(lz, lzChunk[1]), true},
+		"lz4 size too big":          {setU32(lz, lzChunk[1].fields["size"], 5000), int64(lzChunk[1].off), 5, 30 - in(lz, lzChunk[1]), 30 - in(lz, lzChunk[1]), true},
+		"lz4 size too small":        {setU32(lz, lzChunk[1].fields["size"], 500), int64(lzChunk[1].off), 5, 30 - in(lz, lzChunk[1]), 30 - in(lz, lzChunk[1]), true},
+		"lz4 size of 4 GiB":         {setU32(lz, lzChunk[1].fields["size"], 1<<32-1), int64(lzChunk[1].off), 5, 30 - in(lz, lzChunk[1]), 30 - in(lz, lzChunk[1]), true},
+		"unknown compression":       {replace(lz, lzChunk[0].fields["compression"], "zip"), int64(lzChunk[0].off), 5, 0, 30 - in(lz, lzChunk[0]), true},
+		"size of an uncompressed":   {setU32(full, chunk[1].fields["size"], 1), -1, 0, 30, 30, false},
+		"index count too big":       {setU32(full, index[0].fields["count"], 1<<31), int64(index[0].off), 4, 30, 30, true},
+		"index count off by one":    {setU32(full, index[0].fields["count"], 2), int64(index[0].off), 4, 30, 30, true},
+		"index length 0":            {cutData(full, index[0]), int64(index[0].off), 4, 30, 0, false},
+		"index version 2":           {setU32(full, index[0].fields["ver"], 2), int64(index[0].off), 4, 30, 30, true},
+		"index of another":          {setU32(full, index[0].fields["conn"], 77), int64(index[0].off), 4, 30, 30, true},
+		"index offset wrong":        {setU32(full, index[0].dataAt+4+8, 3), int64(chunk[0].off), 5, 30, 30, true},
+		"index offset outside":      {setU32(full, index[0].dataAt+4+8, 1<<31), int64(chunk[0].off), 5, 30, 30, true},
+		"index time wrong":          {setU32(full, index[1].dataAt+4, 9), int64(chunk[0].off), 5, 30, 30, true},
+		"chunk length too big":      {setU32(full, chunk[last].dataAt, 1<<20), int64(chunk[last].off), 5, 30, 30 - in(full, chunk[last]), true},
+		"chunk header too long":     {setU32(full, chunk[1].off, 1<<21), int64(chunk[1].off), 0, in(full, chunk[0]), 30 - in(full, chunk[1]), false},
+		"chunk header length 0":     {setU32(full, chunk[1].off, 0), int64(chunk[1].off), 0, in(full, chunk[0]), 30 - in(full, chunk[1]), false},
+		"chunk header length 3":     {setU32(full, chunk[1].off, 3), int64(chunk[1].off), 0, in(full, chunk[0]), 30 - in(full, chunk[1]), false},
+		"chunk op unknown":          {setOp(full, chunk[1], 99), int64(chunk[1].off), 99, 30 - in(full, chunk[1]), 30 - in(full, chunk[1]), true},
+		"chunk skipped":             {setOp(full, chunk[1], 99), int64(chunk[1].dataAt + 4 + len(chunk[1].data)), 4, 30 - in(full, chunk[1]), 30 - in(full, chunk[1]), false},
+		"index position 0":          {setU64(full, head.fields["index_pos"], 0), -1, 0, 30, 0, true},
+		"index position past end":   {setU64(full, head.fields["index_pos"], 1<<40), 13, 3, 30, 0, true},
+		"index position 1<<63":      {setU64(full, head.fields["index_pos"], 1<<63), 13, 3, 30, 0, true},
+		"index position in header":  {setU64(full, head.fields["index_pos"], 5), 13, 3, 30, 0, true},
+		"index position in a chunk": {setU64(full, head.fields["index_pos"], uint64(chunk[1].dataAt+9)), int64(chunk[1].dataAt + 9), 0, 30, 0, true},
+		"connection count 2^32-1":   {setU32(full, head.fields["conn_count"], 1<<32-1), 13, 3, 30, 0, true},
+		"chunk count too big":       {setU32(full, head.fields["chunk_count"], uint32(len(chunk)+1)), int64(len(full)), 0, 30, 0, true},
+		"chunk info version":        {setU32(full, infos[0].fields["ver"], 2), int64(infos[0].off), 6, 30, 0, true},
+		"chunk info count":          {setU32(full, infos[0].fields["count"], 1<<32-1), int64(infos[0].off), 6, 30, 0, true},
+		"chunk info position":       {setU64(full, infos[1].fields["chunk_pos"], uint64(chunk[0].off)), int64(infos[1].off), 6, 30, 0, true},
+		"chunk info position -1":    {setU64(full, infos[1].fields["chunk_pos"], 1<<64-1), int64(infos[1].off), 6, 30, 0, true},
+		"chunk info not at a chunk": {setU64(full, infos[1].fields["chunk_pos"], uint64(index[0].off)), int64(chunk[0].off), 5, 30, 30 - in(full, chunk[1]), true},
+		"chunk info of nobody":      {setU32(full, infos[0].dataAt+4, 50), int64(infos[0].off), 6, 30, 0, true},
+		"connection field too long": {setU32(full, conns[0].dataAt+4, 1<<31), int64(conns[0].off), 7, 30, 0, true},
+		"connection defined twice":  {setU32(full, conns[1].fields["conn"], 0), int64(conns[1].off), 7, 30, 0, true},
+		"connection topic missing":  {bytes.Replace(full, []byte("topic=/odom\x8b"), []byte("tapic=/odom\x8b"), 1), -1, 0, 30, 30, false},
+		"zero tail":                 {append(slices.Clone(full[:conns[0].off]), make([]byte, 5000)...), int64(conns[0].off), 0, 30, 0, false},
+		"garbage after the bag":     {append(slices.Clone(full), bytes.Repeat([]byte("garbage"), 99)...), -1, 0, 30, 30, false},
+		"another bag after the bag": {slices.Concat(full, full), int64(len(full)), 0, 30, 30, false},
 	}
 }
 
@@ -285,16 +285,16 @@ func checkDamage(t *testing.T, tc damage, errs []error) {
 	}
 }
 
-// countMessages counts the messages of a chunk by the index data records behind it.
+// countMessages counts the messages of a chunk by the index data records after it.
 func countMessages(t *testing.T, b []byte, c record) int {
 	t.Helper()
-	n, behind := 0, false
+	n, after := 0, false
 	for _, r := range records(t, b) {
-		if r.op == 4 && behind {
+		if r.op == 4 && after {
 			n += int(binary.LittleEndian.Uint32(b[r.fields["count"]:]))
 		}
 		if r.op != 4 {
-			behind = r.off == c.off
+			after = r.off == c.off
 		}
 	}
 	return n

@@ -114,7 +114,7 @@ func ExampleNewReader() {
 	var types rosmsg.Cache
 	for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 		if err != nil {
-			fmt.Println(err) // damage at this place; the loop goes on behind it
+			fmt.Println(err) // damage at this place; the loop continues after it
 			continue
 		}
 		t, err := types.Type(m.Conn.Header.Type(), m.Conn.Header.MessageDefinition())
@@ -155,7 +155,7 @@ func ExampleScanner() {
 			break
 		}
 		if err != nil {
-			fmt.Println(err) // damage at this place; the loop goes on behind it
+			fmt.Println(err) // damage at this place; the loop continues after it
 			continue
 		}
 		fmt.Println(m.Time, m.Conn.Topic, string(m.Data()[4:]))

@@ -57,7 +57,7 @@ func Example() {
 }
 
 // Read the messages of one topic in a range of time. A damaged part of the bag is
-// an error of one step; the loop goes on behind it.
+// an error of one step; the loop continues after it.
 func ExampleReader() {
 	bag := exampleBag()
 	r, err := bagfmt.NewReader(bytes.NewReader(bag), int64(len(bag)), bagfmt.ReaderOptions{})

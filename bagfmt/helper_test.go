@@ -8,43 +8,39 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/internal/testfull"
 	"github.com/gorosbag/gorosbag/internal/testrace"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// exhaustive makes the tests of damage visit every byte of every bag, and those that
-// need it take a gigabyte: two minutes of CPU together. Else they visit one byte in three,
-// so that each length and each number is hit, and one bit of it, in turn.
-var exhaustive = os.Getenv("GOROSBAG_FULL") != ""
-
-// every goes beyond that, and takes minutes for some tests. It is for one run of
+// every goes beyond what GOROSBAG_FULL does, and takes minutes for some tests. It is for one run of
 // "go test ./bagfmt -run 'Flips|Truncat|Cut' -every" after a change of a reader.
 var every = flag.Bool("every", false, "damage every bit and cut at every byte, also where GOROSBAG_FULL does not")
 
-// stride returns how far the places are apart that a test of damage visits: 1 where all
-// are visited, else coarse times what is usual.
+// stride returns how far the places are apart that a test of damage visits: 1 with GOROSBAG_FULL,
+// which takes two minutes of processor time for all tests. Else it is coarse times 7, so that each
+// record is hit at several places, and one bit of each byte, in turn.
 func stride(coarse int) int {
 	switch {
 	case testrace.Enabled:
 		return 13 // the detector makes the tests twenty times slower, and has nothing to find in them
-	case exhaustive || *every:
+	case testfull.Enabled() || *every:
 		return 1
 	}
-	return 3 * coarse
+	return 7 * coarse
 }
 
 // cuts yields the lengths to which a test cuts a bag, ascending, up to one byte less than all.
 func cuts(bag []byte, coarse int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for i := 0; i < len(bag)-1; i += stride(coarse) {
-			if !exhaustive && padding(bag, i) && i%256 >= stride(coarse) {
+			if !testfull.Enabled() && padding(bag, i) && i%256 >= stride(coarse) {
 				continue // few of those many that are all the same
 			}
 			if !yield(i) {
@@ -66,8 +62,8 @@ func flips(bag []byte, from, to, coarse, affordable int) iter.Seq2[int, byte] {
 			for bit := range 8 {
 				first, second := bit == (i+i/8)%8, bit == i%8
 				switch {
-				case *every, exhaustive && affordable == 8:
-				case exhaustive && affordable == 2 && (first || second):
+				case *every, testfull.Enabled() && affordable == 8:
+				case testfull.Enabled() && affordable == 2 && (first || second):
 				case first:
 				default:
 					continue

@@ -387,7 +387,7 @@ func TestOldGoesOn(t *testing.T) {
 	}
 }
 
-// TestOldFindsItsPlaceAgain has a message whose length is wrong: those behind the next
+// TestOldFindsItsPlaceAgain has a message whose length is wrong: those after the next
 // one or two are read, and there is one error.
 func TestOldFindsItsPlaceAgain(t *testing.T) {
 	t.Parallel()

@@ -55,7 +55,7 @@ func (s *Scanner) oldRecord(rec *old.Record, start int64) (*rosbag.Message, erro
 	conn := int32(-1)
 	switch {
 	case rec.Op == rosbag.OpMessage && rec.Length > wire.MaxMessageBytes:
-		err = &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: rec.Length, Limit: wire.MaxMessageBytes}
+		err = wire.CheckMessageBytes(start, rec.Length)
 	case rec.Op == rosbag.OpMessage:
 		conn, err = s.old.Connection(rec, start)
 	case rec.Op == rosbag.OpMessageDefinition:

@@ -178,7 +178,7 @@ func lasts(r *bagfmt.Reader) (list []string) {
 // stalled is a file whose reads do not return until they may.
 type stalled struct {
 	*bytes.Reader
-	from int64 // reads behind this
+	from int64 // reads after this
 	wait chan struct{}
 }
 

@@ -57,7 +57,7 @@ func (r *Reader) Encryption() *rosbag.Encryption { return r.t.Decrypter.Encrypti
 // messages were latched. Of an MCAP file the format is "mcap".
 //
 // At most 1000 errors of damage are kept. What is damaged within a span comes from Cursor.Next. A bag that starts
-// behind the end of this one is damage, too: a Reader does not read it, recovery does.
+// after the end of this one is damage, too: a Reader does not read it, recovery does.
 func (r *Reader) Info() rosbag.Info {
 	t := r.t
 	format, version := "bag", t.Version

@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/gorosbag/gorosbag/internal/testproc"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -65,21 +64,11 @@ func timed(t *testing.T, bag []byte, n int, find func(*testing.T, *Reader) int) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	began := processorTime(t)
+	began := testproc.CPUTime(t)
 	if found := find(t, r); found != n {
 		t.Fatalf("%d messages, want %d", found, n)
 	}
-	return processorTime(t) - began
-}
-
-// processorTime returns how long this process has run on all processors.
-func processorTime(t *testing.T) time.Duration {
-	t.Helper()
-	var used unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	return testproc.CPUTime(t) - began
 }
 
 func readIndexes(t *testing.T, r *Reader) (entries int) {

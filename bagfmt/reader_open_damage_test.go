@@ -119,7 +119,7 @@ func TestScanGoesOn(t *testing.T) {
 	}
 }
 
-// failingFile cannot be read behind an offset.
+// failingFile cannot be read after an offset.
 type failingFile struct {
 	*bytes.Reader
 	from int64

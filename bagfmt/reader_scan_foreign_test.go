@@ -20,7 +20,7 @@ func otherBag(tb testing.TB, comp rosbag.Compression) []byte {
 	return writeBag(tb, bagfmt.WriterOptions{Compression: comp, ChunkBytes: 1000}, conns, msgs)
 }
 
-// TestAnotherBagFollows puts a bag behind another one, whole or torn: what is read is of
+// TestAnotherBagFollows puts a bag after another one, whole or torn: what is read is of
 // the first one, and something tells that there is more. The ids of its connections
 // must not be taken for those of the first.
 func TestAnotherBagFollows(t *testing.T) {
@@ -78,7 +78,7 @@ func (f brokenFile) ReadAt(p []byte, off int64) (int, error) {
 	return f.Reader.ReadAt(p, off)
 }
 
-// TestSearchReadError has a damaged bag that cannot be read behind the damage: that
+// TestSearchReadError has a damaged bag that cannot be read after the damage: that
 // no chunk was found there is not for the damage.
 func TestSearchReadError(t *testing.T) {
 	t.Parallel()

@@ -79,7 +79,7 @@ func FuzzRecover(f *testing.F) {
 }
 
 // TestRecoverBare has damage in chunks without checksum that have no end, or no header:
-// what is behind it in the chunk is found.
+// what is after it in the chunk is found.
 func TestRecoverBare(t *testing.T) {
 	t.Parallel()
 	zeros := func(b []byte, at, n int) []byte {

@@ -18,8 +18,8 @@ func moreDamages(tb testing.TB, full []byte) map[string]func([]byte) []byte {
 	tb.Helper()
 	chunks, index, infos := recordsOf(tb, full, 5), recordsOf(tb, full, 4), recordsOf(tb, full, 6)
 	mid := chunks[1]
-	behind := mid.dataAt + 4 + len(mid.data)
-	incomplete := func(b []byte) []byte { return setU32(setU32(b, mid.fields["size"], 0), mid.dataAt, 0)[:behind] }
+	after := mid.dataAt + 4 + len(mid.data)
+	incomplete := func(b []byte) []byte { return setU32(setU32(b, mid.fields["size"], 0), mid.dataAt, 0)[:after] }
 	lost := func(b []byte) []byte { return setU32(b, mid.dataAt+4+50, 0xffffffff) }
 	head, section := recordsOf(tb, full, 3)[0].fields, recordsOf(tb, full, 7)[0].off
 	counts := func(b []byte, conns, chunks uint32) []byte { // and nothing else of the index section
@@ -36,7 +36,7 @@ func moreDamages(tb testing.TB, full []byte) map[string]func([]byte) []byte {
 		"incomplete":                  incomplete,
 		"incomplete, lost":            func(b []byte) []byte { return incomplete(lost(b)) },
 		"size 0":                      func(b []byte) []byte { return setU32(b, mid.fields["size"], 0) },
-		"lost, without index data":    func(b []byte) []byte { return slices.Delete(lost(b), behind, chunks[2].off) },
+		"lost, without index data":    func(b []byte) []byte { return slices.Delete(lost(b), after, chunks[2].off) },
 		"lost, another chunk info":    func(b []byte) []byte { return setU32(lost(b), infos[1].dataAt+4, 77) },
 		"another chunk info":          func(b []byte) []byte { return setU32(b, infos[1].dataAt+4, 77) },
 		"index data of more":          func(b []byte) []byte { return setU32(b, index[3].fields["count"], 3) },

@@ -183,7 +183,7 @@ func TestRecoverTwoBags(t *testing.T) {
 	}
 }
 
-// TestRecoverLateConnections has connection records only behind the messages.
+// TestRecoverLateConnections has connection records only after the messages.
 func TestRecoverLateConnections(t *testing.T) {
 	t.Parallel()
 	conns, msgs := sample(6)

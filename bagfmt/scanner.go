@@ -149,7 +149,7 @@ func (s *Scanner) Offset() int64 {
 //
 // Another error says what could not be read. A file that ends inside a record is a
 // *CorruptError that unwraps to io.ErrUnexpectedEOF, after all whole messages. The
-// next call goes on behind the damaged record or, if that cannot be found or reading
+// next call continues after the damaged record or, if that cannot be found or reading
 // failed, returns io.EOF. Each fault is reported once, so that the end is always
 // reached.
 func (s *Scanner) Next() (*rosbag.Message, error) {
@@ -208,7 +208,7 @@ func (s *Scanner) fromChunk() (*rosbag.Message, error) {
 }
 
 // message returns a message from the record at offset at, nil if its connection is
-// unknown. Of many such messages of a connection in a chunk, or bare ones behind the
+// unknown. Of many such messages of a connection in a chunk, or bare ones after the
 // record of a chunk that was never completed, only the first is an error.
 func (s *Scanner) message(h *wire.RecordHeader, frame []byte, at int64) (*rosbag.Message, error) {
 	c := s.conns.Get(h.Conn)
@@ -300,10 +300,8 @@ func (s *Scanner) stop(err error) error {
 
 // startChunk reads a chunk record and makes it the current chunk.
 func (s *Scanner) startChunk(h *wire.RecordHeader, start int64) error {
-	p := wire.ChunkPlace{
-		Pos: start, Size: int64(h.Size), Compression: wire.CompressionNamed(h.Compression),
-		CRC: h.CRC, Checked: h.Has&wire.HasCRC32C != 0, Decrypter: s.s.Decrypter,
-	}
+	p := h.ChunkPlace(start)
+	p.Decrypter = s.s.Decrypter
 	n, err := s.s.Length(start, rosbag.OpChunk)
 	if err != nil {
 		return s.stop(err)
@@ -375,9 +373,9 @@ func (s *Scanner) rawMessage(h *wire.RecordHeader, start int64) (*rosbag.Message
 	if err != nil {
 		return nil, s.stop(err)
 	}
-	if n > wire.MaxMessageBytes {
+	if err := wire.CheckMessageBytes(start, n); err != nil {
 		s.skip = skipData{n, start}
-		return nil, &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: n, Limit: wire.MaxMessageBytes}
+		return nil, err
 	}
 	frame, err := s.arena.Frame(s.s, n, start)
 	if err != nil {
@@ -393,9 +391,9 @@ func (s *Scanner) connection(h *wire.RecordHeader, start int64) error {
 	if err != nil {
 		return s.stop(err)
 	}
-	if n > wire.MaxConnectionBytes {
+	if err := wire.CheckConnectionBytes(start, n); err != nil {
 		s.skip = skipData{n, start}
-		return &rosbag.LimitError{Offset: start, Op: rosbag.OpConnection, What: "connection header", Got: n, Limit: wire.MaxConnectionBytes}
+		return err
 	}
 	data, err := s.s.Grab(n, start, rosbag.OpConnection)
 	if err != nil {

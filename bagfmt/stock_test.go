@@ -156,7 +156,7 @@ func wrongIndexLength(t *testing.T, b []byte, factor int) []byte {
 	return b
 }
 
-// swapIndexes swaps the first two index data records behind the first chunk.
+// swapIndexes swaps the first two index data records after the first chunk.
 func swapIndexes(t *testing.T, b []byte) []byte {
 	t.Helper()
 	x := recordsOf(t, b, 4)
@@ -218,7 +218,7 @@ func TestEncrypted(t *testing.T) {
 }
 
 // TestKilledRecorder scans what stock's recorder leaves when it is killed: chunks
-// with their indexes, then a chunk of length 0 with bare records behind it.
+// with their indexes, then a chunk of length 0 with bare records after it.
 func TestKilledRecorder(t *testing.T) {
 	t.Parallel()
 	full := sampleBag(t, rosbag.CompressionNone)

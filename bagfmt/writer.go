@@ -143,7 +143,7 @@ func (w *Writer) write(b []byte) error {
 // follows in the file is not part of the bag.
 func (w *Writer) Size() int64 { return w.size }
 
-// IndexBytes returns how many bytes Close will write behind the chunks at most, if c is
+// IndexBytes returns how many bytes Close will write after the chunks at most, if c is
 // written before. With nil it is about the chunks that are written. It is for those who
 // keep room for the index on a disk that fills.
 func (w *Writer) IndexBytes(c *chunk.Sealed) int64 {
@@ -327,7 +327,7 @@ func (w *Writer) Abort() {
 	}
 	_ = w.drain() // of what is given up
 	if t, ok := w.w.(truncater); ok && w.old != nil && !w.old.written {
-		_ = t.Truncate(w.old.end) // what stays is behind the bag, and no part of it
+		_ = t.Truncate(w.old.end) // what stays is after the bag, and no part of it
 	}
 }
 
@@ -342,7 +342,7 @@ func (w *Writer) sync() error {
 	return w.syncErr
 }
 
-// writeIndexSection writes all connection and chunk info records behind the last
+// writeIndexSection writes all connection and chunk info records after the last
 // whole chunk. size stays there: it is the index position.
 func (w *Writer) writeIndexSection() error {
 	ids := make([]rosbag.ConnID, 0, len(w.stored))

@@ -15,6 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/internal/testfull"
 	"github.com/gorosbag/gorosbag/internal/testrace"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -107,7 +108,7 @@ func TestMessageLimit(t *testing.T) {
 	if l := limitOf(t, w.Write(c, rosbag.Time{Sec: 1}, data)); l.Got != most+1 || l.Limit != most || l.Op != rosbag.OpMessage || l.Offset != w.Size() {
 		t.Errorf("got %+v", l)
 	}
-	if !exhaustive {
+	if !testfull.Enabled() {
 		return // the largest message that is taken would be copied: 2 GB
 	}
 	if err := w.Write(c, rosbag.Time{Sec: 1}, data[:most]); err != nil {
@@ -121,7 +122,7 @@ type discardWriter struct{}
 func (discardWriter) Write(b []byte) (int, error) { return len(b), nil }
 
 // TestConnectionsOfChunks: an id has one meaning in a bag, and AddConnection takes ids
-// behind those of chunks.
+// after those of chunks.
 func TestConnectionsOfChunks(t *testing.T) {
 	t.Parallel()
 	w, err := bagfmt.NewWriter(&memFile{}, bagfmt.WriterOptions{})
@@ -497,7 +498,7 @@ func TestSealAtEveryFill(t *testing.T) {
 	}
 }
 
-// TestIndexData checks the bytes behind a chunk: a record for each connection with
+// TestIndexData checks the bytes after a chunk: a record for each connection with
 // messages, by ascending id, the entries in the order of times and then of places.
 func TestIndexData(t *testing.T) {
 	t.Parallel()

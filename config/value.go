@@ -16,7 +16,7 @@ import (
 type Value struct {
 	kind    kind
 	choices []string     // all values that are allowed; nil means any that read accepts
-	number  string       // for pairs: what the text behind = has to be, such as "a number"
+	number  string       // for pairs: what the text after = has to be, such as "a number"
 	literal bool         // the value is no text: YAML needs no quotes around it
 	address bool         // for optional: if the next argument is HOST:PORT, it is the value
 	many    bool         // for list: all words up to the next option are values

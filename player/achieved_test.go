@@ -44,14 +44,14 @@ func TestAchievedRate(t *testing.T) {
 				maps.Copy(orders, tc.orders)
 				if tc.at > 0 {
 					orders[tc.at] = func(c control.Control) {
-						if got := c.Status().Achieved; got != tc.want {
-							t.Errorf("achieved %v, want %v", got, tc.want)
+						if s := c.Status(); s.Achieved() != tc.want {
+							t.Errorf("achieved %v, want %v", s.Achieved(), tc.want)
 						}
 						c.Stop()
 					}
 				}
-				if got := steer(t, newFakeGraph(), o, orders); got.Played != tc.played || got.Achieved != tc.want {
-					t.Errorf("played %v, achieved %v; want %v, %v", got.Played, got.Achieved, tc.played, tc.want)
+				if got := steer(t, newFakeGraph(), o, orders); got.Played != tc.played || got.Achieved() != tc.want {
+					t.Errorf("played %v, achieved %v; want %v, %v", got.Played, got.Achieved(), tc.played, tc.want)
 				}
 			})
 		})

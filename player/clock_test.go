@@ -118,7 +118,7 @@ func TestClock(t *testing.T) {
 }
 
 // While play waits for the disk the clock is still published, but stands: messages that are not
-// known yet may be anywhere behind the last one.
+// known yet may be anywhere after the last one.
 func TestClockWaitsForTheDisk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

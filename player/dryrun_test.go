@@ -105,7 +105,7 @@ func TestDryRunOfWhatIsDenied(t *testing.T) {
 }
 
 // TestRemedyBesideARule: a rule that renames the topic would apply instead of one that is added
-// behind it.
+// after it.
 func TestRemedyBesideARule(t *testing.T) {
 	t.Parallel()
 	other := testplay.Conn{Topic: "/a", Type: "std_msgs/Int32", MD5Sum: "da5909fbe378aeaf85e547e830cc1bb7"}

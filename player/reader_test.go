@@ -15,7 +15,7 @@ import (
 )
 
 // The state at the turn of a loop is that of the order of headers: what was received
-// before the loop, but belongs behind its beginning, is not in it.
+// before the loop, but belongs after its beginning, is not in it.
 func TestLoopByHeader(t *testing.T) {
 	t.Parallel()
 	const s = time.Second

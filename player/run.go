@@ -192,7 +192,6 @@ func (r *run) summary() control.Summary {
 	s.Unplayable = c.plan.Unplayable()
 	t, now := &c.timing, c.time.Now()
 	s.Played, s.Elapsed = c.transport.Head().Played(now), t.Elapsed(now)
-	s.Achieved = t.Achieved(s.Played, now)
 	s.Timing = control.Timing(t.Quantiles())
 	s.Starved = c.readahead.Queue.StarvedCount()
 	s.Damage, s.RebuiltIndexes = c.damage.Found(), c.damage.RebuiltIndexes()

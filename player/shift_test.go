@@ -92,7 +92,7 @@ func TestLoopOverAllStamps(t *testing.T) {
 		var at []time.Duration             // of the messages
 		s := steer(t, g, Options{Bags: testplay.OpenBags(t, bag), Rate: 1e9, Loop: true, LoopShift: true, Clock: true, Hz: 1}, ordersAt{
 			30 * time.Second: func(c control.Control) {
-				if s := c.Status(); s.Position < 0 || s.Position > s.Length || s.Pass != 3 || s.Achieved < 0 {
+				if s := c.Status(); s.Position < 0 || s.Position > s.Length || s.Pass != 3 || s.Achieved() < 0 {
 					t.Errorf("status %+v", s)
 				}
 				c.Stop()
@@ -120,7 +120,7 @@ func TestLoopOverAllStamps(t *testing.T) {
 		if d := cmp.Diff(want, at); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
 		}
-		if s.Played != transport.Forever || s.Achieved <= 0 {
+		if s.Played != transport.Forever || s.Achieved() <= 0 {
 			t.Errorf("summary %+v", s)
 		}
 	})

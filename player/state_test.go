@@ -182,7 +182,7 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
-// Gaps that are too long are jumped over; the spacing behind them stays.
+// Gaps that are too long are jumped over; the spacing after them stays.
 func TestSkipEmpty(t *testing.T) {
 	t.Parallel()
 	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "", 0, 100*ms, 5*time.Second, 5100*ms, 7*time.Second, 7100*ms)...)

@@ -28,7 +28,6 @@ func (c *conductor) status() control.Status {
 		Rate:     s.Rate,
 		Played:   s.Played,
 		Elapsed:  c.timing.Elapsed(now),
-		Achieved: c.timing.Achieved(s.Played, now),
 		Late:     c.timing.LastLate(),
 		BagTime:  s.BagTime,
 		Position: s.Position,

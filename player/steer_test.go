@@ -196,7 +196,7 @@ func TestSteer(t *testing.T) {
 			},
 			"0s 0; 100ms 1; 200ms 2; 300ms 3; 400ms 4; 500ms 5; 550ms 1; 650ms 2; 700ms drain",
 		},
-		"seek behind the loop": {
+		"seek after the loop": {
 			Options{Loop: true},
 			ordersAt{
 				50 * ms:  func(c control.Control) { _ = c.SetMarks(100*ms, 200*ms) },

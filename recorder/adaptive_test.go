@@ -24,14 +24,14 @@ func TestAdaptive(t *testing.T) {
 	}
 	_, byFile := testlink.Numbers(t, p.Out.Target())
 	testlink.CheckCount(t, "in the file", byFile, 1, messages)
-	stored := p.Encoder.Stored()
+	stored := p.Chunks()
 	if len(stored) < 2 {
 		t.Errorf("chunks: %v", stored)
 	}
 	if logs.FilterMessage("compression does not keep up: less of it for the next chunks").Len() == 0 {
 		t.Errorf("not told that compression does not keep up: %v", logs.All())
 	}
-	if p.Pool.Waiting != 0 || p.Pool.Held != p.Pool.Idle {
-		t.Errorf("at the end %d wait, %d of %d are idle", p.Pool.Waiting, p.Pool.Idle, p.Pool.Held)
+	if u := p.Accounts().Usage(); u.Waiting != 0 || u.Held != u.Idle {
+		t.Errorf("at the end %d wait, %d of %d are idle", u.Waiting, u.Idle, u.Held)
 	}
 }

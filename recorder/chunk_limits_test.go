@@ -87,7 +87,7 @@ func TestChunksAreCounted(t *testing.T) {
 	testlink.PublishPlain(open(t, p, "/t", "/p"), 20)
 	closePipeline(t, p)
 	chunks := uint64(testlink.OpenBag(t, p.Out.Target()).NumSpans())
-	if got := p.Encoder.Stored(); chunks < 2 || len(got) != 1 || got[rosbag.CompressionLZ4] != chunks {
+	if got := p.Chunks(); chunks < 2 || len(got) != 1 || got[rosbag.CompressionLZ4] != chunks {
 		t.Errorf("counted %v, want %d chunks", got, chunks)
 	}
 }

@@ -10,30 +10,9 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
-	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
-	"github.com/gorosbag/gorosbag/tcpros"
 )
-
-// withDefinition is linkInfo of a publisher with another definition.
-func withDefinition(topic, publisher, definition string) tcpros.LinkInfo {
-	info := testlink.Info(topic, publisher)
-	for i := range info.Header {
-		if info.Header[i].Key == "message_definition" {
-			info.Header[i].Value = definition
-		}
-	}
-	info.PublisherURI = "http://" + publisher + ":1/"
-	return info
-}
-
-// heldByConnections returns what the connections count, and how many there are.
-func heldByConnections(p *pipeline) (bytes int64, n int) {
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	return p.Account.Connections.Held, len(p.Account.Connections.All)
-}
 
 // rotate begins the next file and waits until the one before is closed.
 func rotate(t *testing.T, p *pipeline) {
@@ -47,42 +26,6 @@ func rotate(t *testing.T, p *pipeline) {
 	}
 }
 
-// TestDefinitionsAreShared: all connections with one definition hold it once, whosever
-// topic they are of, and the last of them gives it back.
-func TestDefinitionsAreShared(t *testing.T) {
-	t.Parallel()
-	p := testPipeline(t, Options{}, nil)
-	text := strings.Repeat("float64 x\n", 10_000)
-	var links []*intake.Link
-	for i := range 20 {
-		topic := p.Links().AddTopicOf(fmt.Sprintf("/t%d", i%3), fmt.Sprintf("/t%d", i%3), time.Time{})
-		l, err := p.Links().OpenLink(topic, withDefinition(topic.Name, fmt.Sprintf("/p%d", i), text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		links = append(links, l)
-	}
-	if bytes, n := heldByConnections(p); n != 20 || bytes > int64(len(text))+20*3000 {
-		t.Errorf("%d connections with one definition of %d bytes count %d", n, len(text), bytes)
-	}
-	for _, l := range links {
-		l.Closed(nil)
-	}
-	flushOpen(p)
-	for _, topic := range p.Account.Topics {
-		p.Account.FoldPublishers(topic, 0, func(*loss.Publisher) bool { return true }, time.Now())
-	}
-	if bytes, n := heldByConnections(p); n != 0 || bytes != 0 || len(p.Account.Connections.Definitions) != 0 {
-		t.Errorf("%d connections, %d bytes, %d definitions are left", n, bytes, len(p.Account.Connections.Definitions))
-	}
-	for _, topic := range p.Account.Topics {
-		if topic.Headers != 0 {
-			t.Errorf("%s: %d bytes are left", topic.Name, topic.Headers)
-		}
-	}
-	closePipeline(t, p)
-}
-
 // TestHeadersAreBounded: publishers whose headers differ at each connection are refused
 // when those hold too much, which is counted. Other topics find room for theirs. When the
 // bag is closed, all is given back.
@@ -93,7 +36,7 @@ func TestHeadersAreBounded(t *testing.T) {
 	big := strings.Repeat("x", 1<<20)
 	refused := 0
 	attack := func(n int) {
-		l, err := p.Links().OpenLink(bad, withDefinition("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, big)))
+		l, err := p.Links().OpenLink(bad, testlink.DefinitionInfo("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, big)))
 		if full := (*account.HeadersFullError)(nil); errors.As(err, &full) {
 			refused++
 			return
@@ -108,10 +51,10 @@ func TestHeadersAreBounded(t *testing.T) {
 		attack(n)
 	}
 	taken := 30 - refused
-	if bytes, _ := heldByConnections(p); bytes > account.HeaderBytes*memory.FairnessFactor/(memory.FairnessFactor+1)+1<<20 || taken < 10 {
+	if bytes := p.Accounts().Usage().Headers; bytes > account.HeaderBytes*memory.FairnessFactor/(memory.FairnessFactor+1)+1<<20 || taken < 10 {
 		t.Errorf("%d of 30 headers of 1 MiB were taken, %d bytes", taken, bytes)
 	}
-	if _, err := p.Links().OpenLink(p.Links().AddTopicOf("/good", "/good", time.Time{}), withDefinition("/good", "/good", big[:100_000])); err != nil {
+	if _, err := p.Links().OpenLink(p.Links().AddTopicOf("/good", "/good", time.Time{}), testlink.DefinitionInfo("/good", "/good", big[:100_000])); err != nil {
 		t.Errorf("a publisher of another topic: %v", err)
 	}
 	s := control.Summary{Topics: accountsNow(p)}
@@ -120,8 +63,8 @@ func TestHeadersAreBounded(t *testing.T) {
 	}
 	rotate(t, p)
 	p.tick(time.Now().Add(time.Hour))
-	if bytes, n := heldByConnections(p); n != 1 || bytes > 200_000 {
-		t.Errorf("%d connections, %d bytes after the bag is closed", n, bytes)
+	if u := p.Accounts().Usage(); u.Connections != 1 || u.Headers > 200_000 {
+		t.Errorf("%d connections, %d bytes after the bag is closed", u.Connections, u.Headers)
 	}
 	closePipeline(t, p)
 	if got := len(testlink.OpenBag(t, p.Bags.Finished.List()[0].Name).Connections()); got != taken {
@@ -138,8 +81,7 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 	sweep := func(p *pipeline) int {
 		at = at.Add(time.Minute) // in which flushOpen may have looked, too
 		p.tick(at)
-		_, n := heldByConnections(p)
-		return n
+		return p.Accounts().Usage().Connections
 	}
 	p := testPipeline(t, Options{Split: true}, nil)
 	idle, sent, remembered := open(t, p, "/idle", "/p"), open(t, p, "/sent", "/p"), latching(t, p, "/map", "/p")
@@ -223,7 +165,7 @@ func TestPublishersComeAndGo(t *testing.T) {
 	now := time.Now()
 	come := func(from, to int) {
 		for n := from; n < to; n++ {
-			l, err := p.Links().OpenLink(topic, withDefinition("/t", fmt.Sprintf("/p%d", n), definition))
+			l, err := p.Links().OpenLink(topic, testlink.DefinitionInfo("/t", fmt.Sprintf("/p%d", n), definition))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -248,8 +190,8 @@ func TestPublishersComeAndGo(t *testing.T) {
 	if n := len(s.Publishers) + s.Former.Count; n != publishers || len(s.Publishers) > account.KeptPublishers {
 		t.Errorf("%d publishers in the account, %d by name", n, len(s.Publishers))
 	}
-	if bytes, n := heldByConnections(p); n != 0 || bytes > account.KeptPublishers*2*account.ConnectionOverhead {
-		t.Errorf("%d connections, %d bytes are left", n, bytes)
+	if u := p.Accounts().Usage(); u.Connections != 0 || u.Headers > account.KeptPublishers*2*account.ConnectionOverhead {
+		t.Errorf("%d connections, %d bytes are left", u.Connections, u.Headers)
 	}
 	closePipeline(t, p)
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
-	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestLatchedAroundAPause: a bag is of no use without the map that came before the
@@ -56,10 +55,7 @@ func TestLatchedAroundAPause(t *testing.T) {
 // latching opens the link of a latching publisher.
 func latching(t testing.TB, p *pipeline, topic, publisher string) *intake.Link {
 	t.Helper()
-	info := testlink.Info(topic, publisher)
-	i := slices.IndexFunc(info.Header, func(f rosbag.Field) bool { return f.Key == "latching" })
-	info.Header[i].Value = "1"
-	l, err := p.Links().OpenLink(p.Links().AddTopicOf(topic, topic, time.Time{}), info)
+	l, err := p.Links().OpenLink(p.Links().AddTopicOf(topic, topic, time.Time{}), testlink.LatchedInfo(topic, publisher))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,16 +92,14 @@ func TestEachBagBeginsWithLatched(t *testing.T) {
 // its time counts from its beginning.
 func TestABagAfterAStopStandsAlone(t *testing.T) {
 	t.Parallel()
-	p, c := controlled(t, Options{Split: true, Duration: time.Hour})
+	p := pipelineSince(t, time.Now().Add(-2*time.Hour), Options{Split: true, Duration: time.Hour}, nil)
+	c := controlOf(p, Options{})
 	l := open(t, p, "/t", "/p")
-	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
+	l.Frames(testlink.Frame(1, 0, 10), 1, p.begun.Add(time.Second))
 	if _, err := c.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p.Mu.Lock()
-	p.Rotation.Restart(time.Now().Add(-2 * time.Hour)) // it was stopped for long
-	p.Mu.Unlock()
-	before := time.Now()
+	restarted := time.Now()
 	if _, err := c.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -117,8 +111,8 @@ func TestABagAfterAStopStandsAlone(t *testing.T) {
 	if _, byFile := testlink.Numbers(t, p.Out.Path()); !slices.Equal(byFile[1], []uint32{1}) {
 		t.Errorf("the open bag holds %v", byFile)
 	}
-	if s, err := c.Stats(); err != nil || s.Part != 2 || p.Rotation.Next().Before(before.Add(time.Hour)) {
-		t.Errorf("part %d, split in %v, %v", s.Part, p.Rotation.Next().Sub(before), err)
+	if p.tick(restarted.Add(time.Hour - 1)); partOf(p) != 1 {
+		t.Errorf("file %d is filled less than an hour after the start of file 1", partOf(p))
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)

@@ -291,8 +291,7 @@ func TestPauseWhileASplitIsDue(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{Split: true, Duration: time.Minute})
 	l := open(t, p, "/t", "/p")
-	start := p.Rotation.Next().Add(-time.Minute)
-	at := func(minutes float64) time.Time { return start.Add(time.Duration(minutes * float64(time.Minute))) }
+	at := func(minutes float64) time.Time { return p.begun.Add(time.Duration(minutes * float64(time.Minute))) }
 	l.Frames(testlink.Frame(1, 0, 10), 1, at(0.5))
 	if err := c.Pause(); err != nil {
 		t.Fatal(err)
@@ -407,9 +406,9 @@ func TestOthersWaitForRoomAcrossAPause(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, topic := range p.Account.Topics {
+	for _, topic := range accountsNow(p) {
 		if topic.Messages+topic.Passed != 20 || topic.Passed == 0 {
-			t.Errorf("%s: %d recorded, %d passed of 20", topic.Name, topic.Messages, topic.Passed)
+			t.Errorf("%s: %d recorded, %d passed of 20", topic.Topic, topic.Messages, topic.Passed)
 		}
 	}
 }

@@ -39,12 +39,6 @@ func TestTopicComesAndGoes(t *testing.T) {
 	p := testPipeline(t, Options{}, nil)
 	topic := p.Links().AddTopicOf("/t", "/t", time.Time{})
 	both := []tcpros.LinkInfo{testlink.Info("/t", "/p"), otherType(testlink.Info("/t", "/p"))}
-	heap := func() uint64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
 	cycle := func(i int) {
 		l, err := p.Links().OpenLink(topic, both[i%2])
 		if err != nil {
@@ -58,15 +52,15 @@ func TestTopicComesAndGoes(t *testing.T) {
 	for i := range warm {
 		cycle(i)
 	}
-	before := heap()
+	before := heapInUse()
 	for i := warm; i < cycles; i++ {
 		cycle(i)
 	}
-	if after := heap(); after > before+2<<20 {
+	if after := heapInUse(); after > before+2<<20 {
 		t.Errorf("%d cycles take %d bytes", cycles-warm, after-before)
 	}
-	if len(p.Account.Connections.All) != 2 || len(topic.Publishers.All) != 1 || topic.Linked != 0 {
-		t.Errorf("%d connections, %d publishers, %d links", len(p.Account.Connections.All), len(topic.Publishers.All), topic.Linked)
+	if n := p.Accounts().Usage().Connections; n != 2 || len(topic.Publishers.All) != 1 || topic.Linked != 0 {
+		t.Errorf("%d connections, %d publishers, %d links", n, len(topic.Publishers.All), topic.Linked)
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)

@@ -137,9 +137,9 @@ func TestFullDiskAlwaysHasRoomForTheIndex(t *testing.T) {
 					}
 				}
 				var counted, dropped uint64
-				for _, topic := range p.Account.Topics {
+				for _, topic := range accountsNow(p) {
 					counted += topic.Messages
-					dropped += topic.Dropped[control.DropDisk]
+					dropped += topic.Dropped[control.DropDisk.String()]
 				}
 				if used != size {
 					t.Errorf("after %d operations: the closed bags have %d bytes and take %d of the disk", v.after, size, used)
@@ -191,7 +191,7 @@ func TestHangingDisk(t *testing.T) {
 	for n := range uint32(messages) {
 		l.Frames(testlink.Frame(1, n, 10_000), 1, time.Now())
 	}
-	if held := p.usage().Held; held > budget {
+	if held := p.Accounts().Usage().Held; held > budget {
 		t.Errorf("%d bytes held, more than the budget", held)
 	}
 	testlink.WaitFor(t, func() bool { return logs.FilterMessageSnippet("has not answered").Len() == 1 })
@@ -263,7 +263,7 @@ func TestNoSplitOnAFullDisk(t *testing.T) {
 	p.Bags.Disk.Free = func() (int64, error) { return 999, nil }
 	l := open(t, p, "/t", "/p")
 	testlink.PublishPlain(l, 3)
-	l.Frames(testlink.Frame(1, 3, 100), 1, p.Rotation.Next())
+	l.Frames(testlink.Frame(1, 3, 100), 1, p.begun.Add(time.Hour))
 	<-p.Bags.Disk.Full
 	if err := p.close(); err != nil {
 		t.Fatal(err)

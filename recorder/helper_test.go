@@ -2,7 +2,6 @@ package recorder
 
 import (
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
-	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
@@ -30,6 +28,7 @@ type pipeline struct {
 	*session
 	*intake.Intake
 	*sink.Sink
+	begun time.Time // when the recording began
 }
 
 // sessionOn is a session with other options that records with p.
@@ -39,6 +38,12 @@ func sessionOn(p *pipeline, o Options) *session {
 
 // testPipeline is a pipeline on a file in a directory of the test.
 func testPipeline(t testing.TB, o Options, wrap func(disk.Handle) disk.Handle) *pipeline {
+	t.Helper()
+	return pipelineSince(t, time.Now(), o, wrap)
+}
+
+// pipelineSince is a testPipeline whose recording began at a time that may be long ago.
+func pipelineSince(t testing.TB, begun time.Time, o Options, wrap func(disk.Handle) disk.Handle) *pipeline {
 	t.Helper()
 	o.Select.All, o.Node = true, new(tcpros.Node)
 	o, err := o.withDefaults()
@@ -63,8 +68,8 @@ func testPipeline(t testing.TB, o Options, wrap func(disk.Handle) disk.Handle) *
 	}
 	retain := retention.New(o.Retain, o.Log, outputs.Free, o.handover().Keeps)
 	r := &session{o: o}
-	r.wire(outputs, retain, out)
-	return &pipeline{session: r, Intake: r.in, Sink: r.sink}
+	r.wire(outputs, retain, out, begun)
+	return &pipeline{session: r, Intake: r.in, Sink: r.sink, begun: begun}
 }
 
 func open(t testing.TB, p *pipeline, topic, publisher string) *intake.Link {
@@ -74,24 +79,4 @@ func open(t testing.TB, p *pipeline, topic, publisher string) *intake.Link {
 		t.Fatal(err)
 	}
 	return l
-}
-
-// holdWriter makes the writer wait behind what is queued until now, until release.
-func holdWriter(p *pipeline) (release func()) {
-	const least = 1 // byte, which the disk does not seem to have when the writer is to open a file
-	held, asked := make(chan struct{}), make(chan struct{})
-	var others atomic.Bool
-	p.Bags.Disk = disk.NewSpace(least, "", false, func() (int64, error) {
-		if others.Swap(true) {
-			return least, nil
-		}
-		close(asked)
-		<-held
-		return 0, nil
-	}, p.Log)
-	p.Mu.Lock()
-	p.Enqueue(&command.Command{Kind: command.Open})
-	p.Mu.Unlock()
-	<-asked
-	return func() { close(held) }
 }

@@ -4,22 +4,14 @@ import (
 	"bytes"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
-	"github.com/gorosbag/gorosbag/recorder/internal/latch"
-	"github.com/gorosbag/gorosbag/recorder/internal/memory"
-	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
-
-// turnOf returns the turn of a large message.
-func turnOf(f tcpros.LargeFrame) *memory.Turn { return &f.(*intake.LargeFrame).Turn }
 
 // accountOf returns the account of the topic of a link.
 func accountOf(p *pipeline, l *intake.Link) control.TopicSummary {
@@ -41,33 +33,12 @@ func heldUp(p *pipeline, topic string) bool {
 	return slices.ContainsFunc(all, func(s control.TopicStats) bool { return s.Topic == topic && s.HeldUp > 0 })
 }
 
-func latchingConnection(p *intake.Intake, publisher string) *account.Connection {
-	c := &account.Connection{Source: latch.Source{Conn: &rosbag.Connection{ID: rosbag.ConnID(len(p.Account.Connections.All)), Topic: "/map", Header: rosbag.Header(testlink.Info("/map", publisher).Header)}, Latching: true}, Topic: &account.Topic{Name: "/map"}}
-	if len(p.Account.Connections.All) > 0 {
-		c.Topic = p.Account.Connections.All[0].Topic
-	}
-	p.Account.Connections.All = append(p.Account.Connections.All, c)
-	return c
-}
-
-// longRecordInfo is that of a publisher whose connection record is so long that large messages
-// rely on one in their file.
-func longRecordInfo() (info tcpros.LinkInfo, definition string) {
-	info, definition = testlink.Info("/scan", "/p"), strings.Repeat("uint32 n\n", 2000)
-	for i := range info.Header {
-		if info.Header[i].Key == "message_definition" {
-			info.Header[i].Value = definition
-		}
-	}
-	return info, definition
-}
-
-// records counts the connection records with a definition in a file.
-func records(t *testing.T, path, definition string) int {
+// records counts the connection records of a publisher in a file.
+func records(t *testing.T, path string, of tcpros.LinkInfo) int {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bytes.Count(b, []byte("message_definition="+definition))
+	return bytes.Count(b, []byte("message_definition="+rosbag.Header(of.Header).MessageDefinition()))
 }

@@ -1,12 +1,9 @@
 package recorder
 
 import (
-	"bytes"
 	"fmt"
 	"math"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -79,14 +76,13 @@ func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
 		}
 		l.Frames(testlink.Frame(1, n, 100), 1, now)
 		l.Closed(nil)
-		if _, err := p.Pin(t.Context(), now); err != nil { // behind the chunk
+		if _, err := p.Pin(t.Context(), now); err != nil { // after the chunk
 			t.Fatal(err)
 		}
 		p.tick(now.Add(5 * time.Second))
 	}
-	bytes := p.usage().Latched
-	if _, n := heldByConnections(p); n > account.KeptLatched+1 || bytes > 16<<10 {
-		t.Errorf("%d connections, %d bytes of latched messages; want those of about %d", n, bytes, account.KeptLatched)
+	if u := p.Accounts().Usage(); u.Connections > account.KeptLatched+1 || u.Latched > 16<<10 {
+		t.Errorf("%d connections, %d bytes of latched messages; want those of about %d", u.Connections, u.Latched, account.KeptLatched)
 	}
 	closePipeline(t, p)
 }
@@ -95,7 +91,7 @@ func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
 // still be given up when it begins, and the next one for all others.
 func TestLargeMessagesBringTheirRecord(t *testing.T) {
 	t.Parallel()
-	info, definition := longRecordInfo()
+	info := testlink.LongRecordInfo("/scan", "/p")
 	p := testPipeline(t, Options{Sync: SyncNone}, nil)
 	l, err := p.Links().OpenLink(p.Links().AddTopicOf("/scan", "/scan", time.Time{}), info)
 	if err != nil {
@@ -105,17 +101,17 @@ func TestLargeMessagesBringTheirRecord(t *testing.T) {
 		testlink.SendLarge(l, testlink.Frame(1, n, 200_000))
 	}
 	closePipeline(t, p)
-	if n := records(t, p.Out.Target(), definition); n != 3 {
+	if n := records(t, p.Out.Target(), info); n != 3 {
 		t.Errorf("%d connection records, want two in chunks and one in the index", n)
 	}
 }
 
-// TestRecordBehindASplit: a file has the record of each of its messages in a chunk, also of a
+// TestRecordAfterASplit: a file has the record of each of its messages in a chunk, also of a
 // large one that began when an earlier file, which has it, was filled.
-func TestRecordBehindASplit(t *testing.T) {
+func TestRecordAfterASplit(t *testing.T) {
 	t.Parallel()
 	for splits := range 3 {
-		info, definition := longRecordInfo()
+		info := testlink.LongRecordInfo("/scan", "/p")
 		p := testPipeline(t, Options{Split: true, Sync: SyncNone}, nil)
 		l, err := p.Links().OpenLink(p.Links().AddTopicOf("/scan", "/scan", time.Time{}), info)
 		if err != nil {
@@ -138,23 +134,18 @@ func TestRecordBehindASplit(t *testing.T) {
 		if len(paths) != splits+1 {
 			t.Fatalf("%d splits: files %v", splits, paths)
 		}
-		if n := records(t, paths[splits], definition); n != 2 {
+		if n := records(t, paths[splits], info); n != 2 {
 			t.Errorf("%d splits: the last file has %d connection records, want one in a chunk and one in the index", splits, n)
 		}
 	}
 }
 
-// TestLargeMessageBehindASplit: a large message that relies on the record of its connection
+// TestLargeMessageAfterASplit: a large message that relies on the record of its connection
 // in one file and is complete in the next is followed by the record there, once, also
 // if no small message comes any more.
-func TestLargeMessageBehindASplit(t *testing.T) {
+func TestLargeMessageAfterASplit(t *testing.T) {
 	t.Parallel()
-	info := testlink.Info("/scan", "/p")
-	for i := range info.Header {
-		if info.Header[i].Key == "message_definition" {
-			info.Header[i].Value = strings.Repeat("uint32 n\n", 2000) // much, so that each message relies on one
-		}
-	}
+	info := testlink.LongRecordInfo("/scan", "/p")
 	for name, splits := range map[string]int{"no split": 0, "a split": 1, "two": 2} {
 		p := testPipeline(t, Options{Split: true, Sync: SyncNone}, nil)
 		l, err := p.Links().OpenLink(p.Links().AddTopicOf("/scan", "/scan", time.Time{}), info)
@@ -186,11 +177,7 @@ func TestLargeMessageBehindASplit(t *testing.T) {
 		if len(paths) != splits+1 {
 			t.Fatalf("%s: files %v", name, paths)
 		}
-		b, err := os.ReadFile(paths[splits])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := bytes.Count(b, []byte("message_definition=uint32 n\nuint32 n\n")); n != 2 {
+		if n := records(t, paths[splits], info); n != 2 {
 			t.Errorf("%s: the last file has %d connection records, want one in a chunk and one in the index", name, n)
 		}
 	}

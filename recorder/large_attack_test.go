@@ -3,14 +3,11 @@ package recorder
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
-	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // goesThrough does what must end although others hold on to memory.
@@ -54,7 +51,7 @@ func TestProvenPublisherThatStops(t *testing.T) {
 		p := testPipeline(t, Options{BufferBytes: 16 << 20, Overflow: overflow}, nil)
 		liar, image := open(t, p, "/liar", "/p"), open(t, p, "/image", "/p")
 		testlink.SendLarge(liar, testlink.Frame(1, 0, size))
-		testlink.WaitFor(t, func() bool { return p.usage().Idle > size })
+		testlink.WaitFor(t, func() bool { return p.Accounts().Usage().Idle > size })
 		f := testlink.BeginLarge(t, liar, size, 200_000)
 		goesThrough(t, p, func() { offer(image, testlink.Frame(2, 0, 6<<20)) })
 		if got := accountOf(p, image).Messages; got != 1 {
@@ -75,73 +72,6 @@ func TestNearlyHalfTheBuffer(t *testing.T) {
 	goesThrough(t, p, func() { testlink.PublishPlain(small, 500) })
 	f.Abort()
 	closePipeline(t, p)
-}
-
-// TestLatchedStaysBesideLarge: neither announced bytes nor bytes that have arrived cost a latched
-// message its place in the next file, and a large message waits for no latched one.
-func TestLatchedStaysBesideLarge(t *testing.T) {
-	t.Parallel()
-	p := testPipeline(t, Options{BufferBytes: 16 << 20, Overflow: OverflowBlock}, nil)
-	static := latching(t, p, "/tf_static", "/p")
-	static.Frames(testlink.Frame(1, 0, 1000), 1, time.Now())
-	f := testlink.BeginLarge(t, open(t, p, "/liar", "/p"), 8<<20-17<<10, 1000)
-	if static.Connection.Last == nil {
-		t.Error("announced bytes cost a latched message its place in the next file")
-	}
-	f.Abort()
-
-	slow, room := open(t, p, "/slow", "/p"), latching(t, p, "/map", "/p")
-	f = testlink.BeginLarge(t, slow, 7<<20, 2<<20)
-	p.Mu.Lock()
-	turnOf(f).Granted = false // as when others waited
-	p.Mu.Unlock()
-	testlink.SendLarge(room, testlink.Frame(2, 0, 3<<20))
-	goesThrough(t, p, func() {
-		if testlink.Fill(f, make([]byte, 5<<20)) {
-			f.Abort()
-		}
-	})
-	if n := lost(p, slow); n != 0 || room.Connection.Last == nil {
-		t.Errorf("%d messages given up, or a latched message was: %v", n, room.Connection.Last == nil)
-	}
-	closePipeline(t, p)
-}
-
-// TestWaitingIsNotBeingStuck: when a message is complete, those that have waited for it take
-// turns; none is given up.
-func TestWaitingIsNotBeingStuck(t *testing.T) {
-	t.Parallel()
-	rounds := 10
-	if testing.Short() {
-		rounds = 3
-	}
-	for range rounds {
-		p := testPipeline(t, Options{BufferBytes: 64 << 20, Overflow: OverflowBlock}, nil)
-		var frames [3]tcpros.LargeFrame
-		for i := range frames {
-			frames[i] = testlink.BeginLarge(t, open(t, p, fmt.Sprintf("/l%d", i), "/p"), 10<<20, 2<<20)
-		}
-		p.Mu.Lock()
-		for _, f := range frames[1:] {
-			turnOf(f).Granted = false // as when others waited
-		}
-		turnOf(frames[0]).Need = 29 << 20 // so that they wait for it
-		p.Mu.Unlock()
-		var waiting sync.WaitGroup
-		for i, f := range frames[1:] {
-			waiting.Go(func() {
-				if !testlink.Fill(f, make([]byte, 8<<20)) {
-					t.Errorf("message %d was given up", i+1)
-					return
-				}
-				f.Abort()
-			})
-			testlink.WaitFor(t, func() bool { return heldUp(p, fmt.Sprintf("/l%d", i+1)) })
-		}
-		frames[0].Abort()
-		waiting.Wait()
-		closePipeline(t, p)
-	}
 }
 
 // TestLatchedMessageAcrossAPause: it is remembered, whatever overflow does.
@@ -165,97 +95,6 @@ func TestLatchedMessageAcrossAPause(t *testing.T) {
 	}
 }
 
-// TestLeaseOutlivesLargerChunks: the shared chunks may become larger while leases are out and
-// latched messages have all that they may have; that must not take the memory of the leases.
-func TestLeaseOutlivesLargerChunks(t *testing.T) {
-	t.Parallel()
-	const mib, come = 1 << 20, 8 << 20
-	const size = come + 400<<10
-	p := testPipeline(t, Options{BufferBytes: 34 * mib, Overflow: OverflowBlock}, nil)
-	a, b, small := open(t, p, "/a", "/p"), open(t, p, "/b", "/p"), open(t, p, "/small", "/p")
-	frames := []tcpros.LargeFrame{testlink.BeginLarge(t, a, size, come), testlink.BeginLarge(t, b, size, come)}
-	p.Mu.Lock()
-	before := p.Pool.SharedChunk()
-	c := latchingConnection(p.Intake, "/map")
-	p.Latched.Remember(&c.Source, make([]byte, (17*mib-memory.KeptChunks*before)/2))
-	p.Mu.Unlock()
-	if c.Last == nil {
-		t.Fatal("the latched message is not remembered")
-	}
-	for n := range uint32(60_000) { // their index takes as much as they do
-		small.Frames(testlink.Frame(1, n, 8), 1, time.Now())
-	}
-	if p.Pool.SharedChunk() <= before {
-		t.Fatal("the chunks did not grow")
-	}
-	goesThrough(t, p, func() {
-		var all sync.WaitGroup
-		for _, f := range frames {
-			all.Go(func() {
-				if testlink.Fill(f, make([]byte, size-come)) {
-					f.Abort()
-				}
-			})
-		}
-		all.Wait()
-	})
-	if lost(p, a)+lost(p, b) != 0 {
-		t.Errorf("%d messages lost", lost(p, a)+lost(p, b))
-	}
-	closePipeline(t, p)
-}
-
-// TestSnapshotBeforeLarge: what a snapshot was asked for is not given up for a large message
-// that comes after it, nor what the ring holds for one that was only announced.
-func TestSnapshotBeforeLarge(t *testing.T) {
-	t.Parallel()
-	for _, overflow := range []Overflow{OverflowBlock, OverflowDrop} {
-		p := ringPipeline(t, Options{BufferBytes: 16 << 20, Overflow: overflow, Snapshot: Snapshot{Mode: control.SnapshotOnly}})
-		small := open(t, p, "/small", "/p")
-		const messages = 1000
-		testlink.PublishPlain(small, messages)
-		flushOpen(p)
-		full := func() int64 {
-			return p.Accounts().Stats(time.Now()).Snapshots.Bytes
-		}
-		testlink.WaitFor(t, func() bool { return full() > 9<<20 })
-		before := full()
-		if f := open(t, p, "/liar", "/p").Large(7 << 20); f != nil {
-			f.Abort()
-		}
-		if after := full(); after < before-3<<20 {
-			t.Errorf("%v: announced bytes take %d bytes of the ring", overflow, before-after)
-		}
-		chunks := func() int { // the writer may still add some
-			p.Mu.Lock()
-			defer p.Mu.Unlock()
-			return len(p.Ring.Chunks)
-		}
-		held := chunks()
-		release := holdWriter(p)
-		sn, err := p.Snapshotter.Trigger(time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		l := open(t, p, "/large", "/p")
-		received := make(chan struct{})
-		go func() {
-			defer close(received)
-			offer(l, testlink.Frame(2, 0, 7<<20))
-		}()
-		testlink.WaitFor(t, func() bool { // it waits for the snapshot, or is dropped
-			return heldUp(p, "/large") || lost(p, l) > 0
-		})
-		if got := chunks(); got < held {
-			t.Errorf("%v: %d of %d chunks are left", overflow, got, held)
-		}
-		release()
-		<-received
-		<-sn.Out.Finished
-		closePipeline(t, p)
-	}
-}
-
 // TestAbandonedMessagesLeaveNothing: the headers of publishers that begin a large message and
 // go are released by the chunks, too.
 func TestAbandonedMessagesLeaveNothing(t *testing.T) {
@@ -263,7 +102,7 @@ func TestAbandonedMessagesLeaveNothing(t *testing.T) {
 	p := testPipeline(t, Options{Split: true}, nil)
 	topic, before := p.Links().AddTopicOf("/bad", "/bad", time.Time{}), heapBesideBuffer(p)
 	for n := range publishers {
-		l, err := p.Links().OpenLink(topic, withDefinition("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, strings.Repeat("x", 1_000_000))))
+		l, err := p.Links().OpenLink(topic, testlink.DefinitionInfo("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, strings.Repeat("x", 1_000_000))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -293,7 +132,7 @@ func TestNamesAreBounded(t *testing.T) {
 		}
 		l.Closed(nil)
 	}
-	if bytes, _ := heldByConnections(p); bytes > 1<<20 {
+	if bytes := p.Accounts().Usage().Headers; bytes > 1<<20 {
 		t.Errorf("100 publishers count %d bytes", bytes)
 	}
 	closePipeline(t, p)

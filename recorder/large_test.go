@@ -12,7 +12,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
-	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -68,14 +67,14 @@ func TestAnnouncedLatchedBytes(t *testing.T) {
 	t.Parallel()
 	for _, overflow := range []Overflow{OverflowDrop, OverflowBlock} {
 		p := testPipeline(t, Options{BufferBytes: 16 << 20, Overflow: overflow}, nil)
-		l := openLatched(t, p, "/map", "/p")
+		l := latching(t, p, "/map", "/p")
 		f := testlink.BeginLarge(t, l, 4<<20, 200_000)
-		if u := p.usage(); u.Held-u.Idle > 2<<20 || u.Latched != 0 {
+		if u := p.Accounts().Usage(); u.Held-u.Idle > 2<<20 || u.Latched != 0 {
 			t.Errorf("%d bytes in use, %d for latched messages, of 200 kB that came", u.Held-u.Idle, u.Latched)
 		}
 		f.Abort()
 		testlink.SendLarge(l, testlink.Frame(1, 0, 2<<20))
-		if n := p.usage().Latched; n < 2<<20 {
+		if n := p.Accounts().Usage().Latched; n < 2<<20 {
 			t.Errorf("%d bytes for latched messages: it was not remembered", n)
 		}
 		if err := p.close(); err != nil {
@@ -135,37 +134,6 @@ func tickAlong(p *pipeline) (stop func()) {
 		}
 	})
 	return func() { close(done); ticking.Wait() }
-}
-
-// TestHalfReceivedMessages: messages that are half received and have lost their leases are completed
-// one after the other.
-func TestHalfReceivedMessages(t *testing.T) {
-	t.Parallel()
-	const size, come = 11 << 20, 3 << 20
-	p := testPipeline(t, Options{BufferBytes: 32 << 20, Overflow: OverflowBlock}, nil)
-	links := [2]*intake.Link{open(t, p, "/a", "/p"), open(t, p, "/b", "/p")}
-	var frames [2]tcpros.LargeFrame
-	for i, l := range links {
-		frames[i] = testlink.BeginLarge(t, l, size, come)
-		p.Mu.Lock()
-		turnOf(frames[i]).Granted = false // as when others waited
-		p.Mu.Unlock()
-	}
-	var all sync.WaitGroup
-	for i, f := range frames {
-		all.Go(func() {
-			if !testlink.Fill(f, make([]byte, size-come)) {
-				t.Errorf("message %d is given up", i)
-				return
-			}
-			f.Abort()
-		})
-	}
-	all.Wait()
-	if n := lost(p, links[0]) + lost(p, links[1]); n != 0 {
-		t.Errorf("%d counted as lost", n)
-	}
-	closePipeline(t, p)
 }
 
 // TestBlockageIsReported: publishers that wait for three seconds are named, once and again

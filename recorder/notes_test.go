@@ -12,7 +12,6 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
-	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -53,7 +52,7 @@ func TestNotesBeginEachFile(t *testing.T) {
 			p := testPipeline(t, o, nil)
 			p.own.Notes(notes)
 			c := controlOf(p, o)
-			l := openLatched(t, p, "/map", "/p1")
+			l := latching(t, p, "/map", "/p1")
 			l.Frames(testlink.Frame(1, 1, 10), 1, time.Now())
 			switch o.Begin {
 			case control.StatePaused:
@@ -99,17 +98,13 @@ func TestNotesBeginEachFile(t *testing.T) {
 // in the bag.
 func TestMarks(t *testing.T) {
 	t.Parallel()
-	p := testPipeline(t, Options{Split: true, NoRepeatLatched: true}, nil)
+	began := time.Now()
+	p := pipelineSince(t, began.Add(-time.Hour), Options{Split: true, NoRepeatLatched: true}, nil)
 	c := controlOf(p, Options{})
 	if s, err := c.Stats(); err != nil || len(s.Topics) != 0 {
 		t.Errorf("topics before the first mark: %v, %v", s.Topics, err)
 	}
 	want := []string{"door opened", "mark 2", "late"}
-	began := time.Now()
-	p.Mu.Lock()
-	p.Mode.Begun = began.Add(-time.Hour)
-	p.Rotation = rotation.New(rotation.Options{}, p.Mode.Begun, 0)
-	p.Mu.Unlock()
 	for i, text := range []string{" door opened ", "", "late"} {
 		at := time.Now()
 		if i == 2 {
@@ -177,32 +172,16 @@ func TestMarks(t *testing.T) {
 // TestMarkOfThePastStaysInItsFile: bags of a recording do not overlap because of a mark.
 func TestMarkOfThePastStaysInItsFile(t *testing.T) {
 	t.Parallel()
-	p := testPipeline(t, Options{Split: true, NoRepeatLatched: true}, nil)
+	p := pipelineSince(t, time.Now().Add(-time.Hour), Options{Split: true, NoRepeatLatched: true}, nil)
 	c := controlOf(p, Options{})
-	p.Mu.Lock()
-	p.Mode.Begun = time.Now().Add(-time.Hour)
-	p.Mu.Unlock()
 	l := open(t, p, "/t", "/p")
-	for n, next := range []func(){
-		func() {},
-		func() {
+	for n := range uint32(2) {
+		l.Frames(testlink.Frame(1, n, 10), 1, time.Now())
+		if n > 0 {
 			if _, err := c.Split(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-		},
-		func() { // the next file is due when the mark comes
-			p.Mu.Lock()
-			begun := p.Rotation.Begun()
-			due := rotation.New(rotation.Options{Split: true, Every: time.Hour}, time.Now().Add(-2*time.Hour), 0)
-			for due.Part() < p.Rotation.Part() {
-				due.NextPart(begun)
-			}
-			p.Rotation = due
-			p.Mu.Unlock()
-		},
-	} {
-		l.Frames(testlink.Frame(1, uint32(n), 10), 1, time.Now())
-		next()
+		}
 		if _, err := c.MarkAt("late", time.Now().Add(-30*time.Second)); err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +190,7 @@ func TestMarkOfThePastStaysInItsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	paths := filesOf(t, p)
-	if len(paths) != 3 {
+	if len(paths) != 2 {
 		t.Fatalf("files %v", paths)
 	}
 	for i, path := range paths[1:] {
@@ -221,73 +200,6 @@ func TestMarkOfThePastStaysInItsFile(t *testing.T) {
 		if got := stored(t, path, bagnote.MarksTopic); !slices.Equal(got, []string{"late"}) {
 			t.Errorf("%s: marks %q", path, got)
 		}
-	}
-}
-
-// TestMarkThatWaitsIsInItsFile: a mark that waits for room while a file begins has a time of that.
-func TestMarkThatWaitsIsInItsFile(t *testing.T) {
-	t.Parallel()
-	p := testPipeline(t, Options{Split: true, NoRepeatLatched: true, Overflow: OverflowBlock}, nil)
-	c := controlOf(p, Options{})
-	open(t, p, "/t", "/p").Frames(testlink.Frame(1, 0, 10), 1, time.Now())
-	flushOpen(p)
-	p.Mu.Lock()
-	budget := p.Pool.Budget
-	p.Pool.SetBudget(1)
-	p.Mu.Unlock()
-	var m control.Mark
-	marked := make(chan error)
-	go func() {
-		var err error
-		m, err = c.Mark("late")
-		marked <- err
-	}()
-	testlink.WaitFor(t, func() bool {
-		return slices.ContainsFunc(p.Accounts().Stats(time.Now().Add(time.Hour)).Topics, func(f control.TopicStats) bool { return f.HeldUp > 0 })
-	})
-	if _, err := c.Split(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	p.Mu.Lock()
-	begun := p.Rotation.Begun()
-	p.Pool.SetBudget(budget)
-	p.Mu.Unlock()
-	if err := <-marked; err != nil {
-		t.Fatal(err)
-	}
-	closePipeline(t, p)
-	if m.Time.Before(begun) {
-		t.Errorf("the mark is %v before the file that it is in", begun.Sub(m.Time))
-	}
-	if got := stored(t, filesOf(t, p)[1], bagnote.MarksTopic); !slices.Equal(got, []string{"late"}) {
-		t.Errorf("marks %q", got)
-	}
-}
-
-// TestMarkWithoutRoom: a mark that the buffer has no room for is an error.
-func TestMarkWithoutRoom(t *testing.T) {
-	t.Parallel()
-	p := testPipeline(t, Options{}, nil)
-	c := controlOf(p, Options{})
-	if _, err := c.Mark("first"); err != nil {
-		t.Fatal(err)
-	}
-	flushOpen(p)
-	p.Mu.Lock()
-	budget := p.Pool.Budget
-	p.Pool.SetBudget(1)
-	p.Mu.Unlock()
-	if _, err := c.Mark("second"); !errors.Is(err, control.ErrNoRoom) {
-		t.Errorf("%v", err)
-	}
-	p.Mu.Lock()
-	p.Pool.SetBudget(budget)
-	p.Mu.Unlock()
-	if err := p.close(); err != nil {
-		t.Fatal(err)
-	}
-	if got := stored(t, p.Out.Target(), bagnote.MarksTopic); !slices.Equal(got, []string{"first"}) {
-		t.Errorf("marks %q", got)
 	}
 }
 

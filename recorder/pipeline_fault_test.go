@@ -179,7 +179,7 @@ func TestSecondFaultEnds(t *testing.T) {
 	}
 }
 
-// broken takes the head of a bag and what is behind its chunks, but no chunk.
+// broken takes the head of a bag and what follows its chunks, but no chunk.
 type broken struct{ disk.Handle }
 
 func (b broken) WriteAt(p []byte, off int64) (int, error) {

@@ -39,7 +39,7 @@ func TestOverflowDropsTheNewestAndCounts(t *testing.T) {
 	if l.Large(5<<20) != nil {
 		t.Error("a message larger than the buffer was taken")
 	}
-	if held := p.Pool.Held; held > 1<<20 {
+	if held := p.Accounts().Usage().Held; held > 1<<20 {
 		t.Errorf("%d bytes held, more than the budget", held)
 	}
 	close(g.open)

@@ -108,37 +108,14 @@ func TestLargeMessageGivenUpHalfway(t *testing.T) {
 			defer f.Abort()
 		}
 	}
-	if given == 0 || p.Pool.Held > 16<<20 {
-		t.Errorf("%d given up, %d bytes held", given, p.Pool.Held)
+	if held := p.Accounts().Usage().Held; given == 0 || held > 16<<20 {
+		t.Errorf("%d given up, %d bytes held", given, held)
 	}
 	t.Cleanup(func() {
 		if err := p.close(); err != nil {
 			t.Error(err)
 		}
 	})
-}
-
-func TestPoolReusesYoungBuffers(t *testing.T) {
-	t.Parallel()
-	p := testPipeline(t, Options{Sync: SyncNone}, nil)
-	l := open(t, p, "/t", "/p")
-	now := time.Now()
-	for n := range uint32(300) {
-		l.Frames(testlink.Frame(1, n, 100), 1, now)
-		now = now.Add(time.Second)
-		p.tick(now)
-		testlink.WaitFor(t, func() bool { // it is written and its buffer free again
-			p.Mu.Lock()
-			defer p.Mu.Unlock()
-			return len(p.Pool.Free) > 0
-		})
-	}
-	if err := p.close(); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(p.Pool.Free); n > 1 {
-		t.Errorf("%d buffers for small chunks one after the other", n)
-	}
 }
 
 var errInjected = errors.New("injected")

@@ -59,7 +59,7 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 		r.subs.Refuse()
 		return control.Summary{}, errors.Join(err, outputs.Close())
 	}
-	r.wire(outputs, retain, out)
+	r.wire(outputs, retain, out, time.Now())
 	orphans := repair.Orphans(outputs.Dir)
 	if out != nil {
 		r.sink.Bags.Opened(out)

@@ -83,9 +83,9 @@ func TestRepeatedAreMarked(t *testing.T) {
 	}
 }
 
-// TestFileBeginsBehindTheOneBefore: a split does not begin the next file before a message that is in
+// TestFileBeginsAfterTheOneBefore: a split does not begin the next file before a message that is in
 // the old one, though that came after the time of the split was taken.
-func TestFileBeginsBehindTheOneBefore(t *testing.T) {
+func TestFileBeginsAfterTheOneBefore(t *testing.T) {
 	t.Parallel()
 	for _, large := range []bool{false, true} {
 		t.Run(fmt.Sprint("large=", large), func(t *testing.T) {

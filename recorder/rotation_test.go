@@ -126,9 +126,8 @@ func TestSizeWithoutSplitEnds(t *testing.T) {
 func TestSplitOnAFixedGrid(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true, Duration: time.Second}, nil)
-	start := p.Rotation.Next().Add(-time.Second)
 	l := open(t, p, "/t", "/p")
-	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	at := func(ms int) time.Time { return p.begun.Add(time.Duration(ms) * time.Millisecond) }
 	for n, ms := range []int{100, 999, 1000, 1700, 2001, 9100, 10_000} {
 		l.Frames(testlink.Frame(1, uint32(n), 10), 1, at(ms))
 		if ms == 2001 {
@@ -159,14 +158,14 @@ func TestLatchedBeginEachFile(t *testing.T) {
 		t.Run(fmt.Sprintf("off=%v", off), func(t *testing.T) {
 			t.Parallel()
 			p := testPipeline(t, Options{Split: true, Duration: time.Hour, NoRepeatLatched: off, Compression: rosbag.CompressionLZ4}, nil)
-			small, large := openLatched(t, p, "/map", "/p1"), openLatched(t, p, "/map", "/p2")
+			small, large := latching(t, p, "/map", "/p1"), latching(t, p, "/map", "/p2")
 			plain := open(t, p, "/t", "/p3")
 			for n := range uint32(3) {
 				testlink.SendLarge(large, testlink.Frame(2, n, 400_000))
 				run := append(testlink.Frame(1, 2*n, 50), testlink.Frame(1, 2*n+1, 80)...)
 				small.Frames(run, 2, time.Now())
 			}
-			next := p.Rotation.Next()
+			next := p.begun.Add(time.Hour)
 			plain.Frames(testlink.Frame(3, 0, 10), 1, next)
 			plain.Frames(testlink.Frame(3, 1, 10), 1, next.Add(time.Hour))
 			testlink.SendLarge(large, testlink.Frame(2, 3, 100)) // nothing waits for the writer: the old one is pinned
@@ -196,26 +195,11 @@ func TestLatchedBeginEachFile(t *testing.T) {
 			if r := small.Connection.Topic.Repeated; !off && r != 2 || off && r != 0 {
 				t.Errorf("%d counted as repeated", r)
 			}
-			if p.Pool.Held < 0 || p.Pool.Latched < 0 {
-				t.Errorf("%d bytes held, %d latched", p.Pool.Held, p.Pool.Latched)
+			if u := p.Accounts().Usage(); u.Held < 0 || u.Latched < 0 {
+				t.Errorf("%d bytes held, %d latched", u.Held, u.Latched)
 			}
 		})
 	}
-}
-
-func openLatched(t *testing.T, p *pipeline, topic, publisher string) *intake.Link {
-	t.Helper()
-	info := testlink.Info(topic, publisher)
-	for i := range info.Header {
-		if info.Header[i].Key == "latching" {
-			info.Header[i].Value = "1"
-		}
-	}
-	l, err := p.Links().OpenLink(p.Links().AddTopicOf(topic, topic, time.Time{}), info)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
 }
 
 func checkLatchedConnections(t *testing.T, path string) {
@@ -238,10 +222,10 @@ func checkLatchedConnections(t *testing.T, path string) {
 func TestLatchedWithinTheBudget(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true, Duration: time.Hour, BufferBytes: 2 << 20, Overflow: OverflowBlock}, nil)
-	l := openLatched(t, p, "/map", "/p1")
+	l := latching(t, p, "/map", "/p1")
 	l.Frames(testlink.Frame(1, 0, 100), 1, time.Now())
 	testlink.SendLarge(l, testlink.Frame(1, 1, 1_200_000))
-	p.tick(p.Rotation.Next())
+	p.tick(p.begun.Add(time.Hour))
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -259,12 +243,7 @@ func TestLatchedWithinTheBudget(t *testing.T) {
 func TestLargeMessageAcrossASplit(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true, Duration: time.Hour}, nil)
-	info := testlink.Info("/t", "/p")
-	for i := range info.Header {
-		if info.Header[i].Key == "message_definition" {
-			info.Header[i].Value = strings.Repeat("uint32 n\n", 2000) // too long to go along with each message
-		}
-	}
+	info := testlink.LongRecordInfo("/t", "/p") // too long to go along with each message
 	l, err := p.Links().OpenLink(p.Links().AddTopicOf("/t", "/t", time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
@@ -273,7 +252,7 @@ func TestLargeMessageAcrossASplit(t *testing.T) {
 	testlink.SendLarge(l, testlink.Frame(1, 0, 300_000))
 	f := testlink.Frame(1, 1, 300_000)
 	large := l.Large(len(f))
-	p.tick(p.Rotation.Next())
+	p.tick(p.begun.Add(time.Hour))
 	plain.Frames(testlink.Frame(2, 0, 10), 1, time.Now())
 	for rest := f; len(rest) > 0; {
 		rest = rest[copy(large.Room(len(rest)), rest):]
@@ -298,7 +277,7 @@ func TestNextNameTaken(t *testing.T) {
 	}
 	l := open(t, p, "/t", "/p")
 	for n := range uint32(3) {
-		l.Frames(testlink.Frame(1, n, 10), 1, p.Rotation.Next())
+		l.Frames(testlink.Frame(1, n, 10), 1, p.begun.Add(time.Duration(n+1)*time.Second))
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)

@@ -225,7 +225,7 @@ func (r *session) repairOrphans(ctx context.Context, found []string) (end func(e
 	}
 	stop := repair.Start(ctx, repair.Options{
 		Series: p.Bags.Outputs, Log: r.o.Log, Finished: p.Bags.Handover.Finished, Kept: func(bag, original string) { p.Bags.Retain.Recovered(p.Bags.Outputs, bag, original) },
-		Crowded: r.in.Accounts().QueueCrowded, Buffer: r.o.MemoryBytes(), MinSpace: r.o.MinSpace,
+		Crowded: func() bool { return r.in.Accounts().Usage().Crowded(r.o.MemoryBytes()) }, Buffer: r.o.MemoryBytes(), MinSpace: r.o.MinSpace,
 	}, found)
 	return func(err error) { stop(!errors.Is(err, ErrDiskHangs)) } // a repair would hang on the same disk
 }

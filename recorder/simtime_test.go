@@ -136,7 +136,7 @@ func TestSimClockStartsAgain(t *testing.T) {
 			kept[topic] = append(kept[topic], l.Connection.Topic.Messages-before[topic])
 		}
 	}
-	files, ofBig := p.Rotation.Part()+1, big.Connection.Topic.Messages
+	files, ofBig := partOf(p)+1, big.Connection.Topic.Messages
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -163,10 +163,10 @@ func TestSimSplitAtStartsAgain(t *testing.T) {
 	var ends []int64
 	for _, second := range []int64{99, 100, 109, 110, 115, 30, 39, 40, 49, 51} {
 		sim.Set(second * 1e9)
-		number := p.Rotation.Part()
+		number := partOf(p)
 		p.tick(time.Now())
 		l.Frames(testlink.Frame(1, uint32(second), 10), 1, time.Now())
-		if p.Rotation.Part() != number {
+		if partOf(p) != number {
 			ends = append(ends, second)
 		}
 	}

@@ -46,7 +46,7 @@ func TestCommandsAndSnapshots(t *testing.T) {
 			})
 			for i := range 3 {
 				commands.Go(func() {
-					for n := range 12 {
+					for n := range 6 {
 						if err := anyCommand(t.Context(), c, i+n); err != nil && !errors.Is(err, control.ErrStopped) && !errors.Is(err, control.ErrOnlySnapshots) {
 							t.Error(err)
 						}

@@ -205,36 +205,46 @@ func (w *latchedWorld) check(what, path string) {
 // checkAccount checks that every byte counts once, after all that was queued is done.
 func (w *latchedWorld) checkAccount(what string) {
 	w.t.Helper()
-	in := w.p.Intake
-	if _, err := w.p.Pin(w.t.Context(), w.now); err != nil { // behind what is queued
+	if _, err := w.p.Pin(w.t.Context(), w.now); err != nil { // after what is queued
 		w.t.Fatal(err)
 	}
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	if in.Pool.Held != in.Pool.Idle+in.Ring.Held()+in.Pool.Latched {
-		w.t.Errorf("%s: %d bytes in use, %d free, %d in the ring, %d counted for what is latched", what,
-			in.Pool.Held, in.Pool.Idle, in.Ring.Held(), in.Pool.Latched)
+	u := w.p.Accounts().Usage()
+	if u.Held != u.Idle+u.Ring+u.Latched {
+		w.t.Errorf("%s: %d bytes in use, %d free, %d in the ring, %d counted for what is latched", what, u.Held, u.Idle, u.Ring, u.Latched)
 	}
-	if in.Pool.Waiting != 0 || in.Pool.Shared != 0 {
-		w.t.Errorf("%s: %d bytes wait for the disk, %d shared chunks are in use", what, in.Pool.Waiting, in.Pool.Shared)
+	if u.Waiting != 0 || u.Shared != 0 {
+		w.t.Errorf("%s: %d bytes wait for the disk, %d shared chunks are in use", what, u.Waiting, u.Shared)
 	}
-	if in.Pool.Limit >= 0 && in.Pool.Held > in.Pool.Limit {
-		w.t.Errorf("%s: %d bytes held of %d", what, in.Pool.Held, in.Pool.Limit)
+	if limit := w.p.o.MemoryBytes(); u.Held > limit {
+		w.t.Errorf("%s: %d bytes held of %d", what, u.Held, limit)
 	}
 }
 
-// checkReleased checks that nobody but the connections has latched messages at the end.
+// checkReleased checks that no message is latched that nobody needs: when each publisher has latched a small message,
+// and a snapshot has taken the ring twice, little memory is used.
 func (w *latchedWorld) checkReleased() {
 	w.t.Helper()
-	in := w.p.Intake
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	for _, c := range in.Account.Connections.All {
-		in.Latched.Forget(&c.Source)
-		in.Latched.ForgetStart(&c.Source)
+	for range 2 {
+		for _, l := range w.links {
+			w.now = w.now.Add(time.Second)
+			f := testlink.Frame(7, 0, 8)
+			large := l.Large(len(f)) // takes the memory of the message before back
+			if !testlink.Fill(large, f) {
+				w.t.Fatal("no memory")
+			}
+			large.Commit(w.now)
+		}
+		sn, err := w.p.Snapshotter.Trigger(w.now)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.p.tick(w.now.Add(2 * time.Hour))
+		<-sn.Out.Finished
 	}
-	if in.Pool.Latched != 0 {
-		w.t.Errorf("%d bytes are counted for latched messages that nobody needs", in.Pool.Latched)
+	w.checkAccount("at the end")
+	const most = 2000 // bytes, of the last message of each publisher, its copy in the ring and one before the ring
+	if n := w.p.Accounts().Usage().Latched; n > most {
+		w.t.Errorf("%d bytes are counted for latched messages, of which %d are needed at most", n, most)
 	}
 }
 
@@ -243,7 +253,7 @@ func (w *latchedWorld) checkReleased() {
 // with another header, pauses and post-rolls.
 func TestSnapshotLatchedRandom(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(24) {
+	for seed := range uint64(12) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			t.Parallel()
 			rnd := rand.New(rand.NewPCG(seed, 1))
@@ -309,8 +319,8 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 				w.p.tick(w.now.Add(2 * time.Hour))
 				w.checkAccount(what)
 			}
-			closePipeline(t, w.p)
 			w.checkReleased()
+			closePipeline(t, w.p)
 			for _, l := range w.links {
 				if n := lost(w.p, l); n != 0 {
 					t.Errorf("%d messages lost", n)

@@ -244,7 +244,7 @@ func TestSnapshotStaysInMemory(t *testing.T) {
 		if n%100 == 0 {
 			p.tick(time.Now())
 		}
-		if held := p.usage().Held; held > buffer {
+		if held := p.Accounts().Usage().Held; held > buffer {
 			t.Fatalf("%d bytes held", held)
 		}
 	}

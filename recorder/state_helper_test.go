@@ -6,28 +6,27 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 // The tests of promises reach what the intake knows through these functions only.
 
-// heapBesideBuffer returns what is on the heap, but for what the buffer counts.
-func heapBesideBuffer(p *pipeline) int64 {
+// heapInUse returns the bytes of what is reachable.
+func heapInUse() int64 {
 	runtime.GC()
+	runtime.GC() // what a sync.Pool held is free only after the second
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc) - p.usage().Held
+	return int64(m.HeapAlloc)
 }
 
-// usage returns what the buffer is used for.
-func (p *pipeline) usage() memory.Usage {
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	return p.Pool.Usage
-}
+// heapBesideBuffer returns what is on the heap, but for what the buffer counts.
+func heapBesideBuffer(p *pipeline) int64 { return heapInUse() - p.Accounts().Usage().Held }
 
 // written reports whether nothing but the open chunk is on its way to the disk.
-func (p *pipeline) written() bool { return p.usage().Waiting == 0 }
+func (p *pipeline) written() bool { return p.Accounts().Usage().Waiting == 0 }
+
+// partOf returns the number of the file that is filled.
+func partOf(p *pipeline) int { return p.Accounts().Stats(time.Now()).Part }
 
 // closePipeline ends a recording that must end well.
 func closePipeline(t testing.TB, p *pipeline) {

@@ -14,7 +14,7 @@ func (r *session) summary(d time.Duration) control.Summary {
 	s.Duration, s.Triggers = d, r.o.triggers()
 	s.File, s.Bytes, s.Files, s.Earlier = files.File, files.Bytes, files.Files, files.Earlier
 	if r.o.Adaptive {
-		s.Chunks = r.sink.Encoder.Stored()
+		s.Chunks = r.sink.Chunks()
 	}
 	if out := r.sink.Current(); r.sink.Abandoned.Load() && out != nil {
 		bytes := r.in.Accounts().Stats(time.Now()).FileBytes

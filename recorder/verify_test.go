@@ -8,7 +8,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/testgraph"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -39,15 +38,15 @@ func TestExplainLinks(t *testing.T) {
 	listed, nobody := map[string][]string{"/t": {"/p"}}, map[string][]string{}
 	tests := map[string]struct {
 		graph       *testgraph.Graph
-		state       control.State
+		paused      bool
 		lost, ended bool
 	}{
-		"still listed":         {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": mine}}, control.StateRecording, true, false},
-		"listed no more":       {&testgraph.Graph{Publishers: nobody, Nodes: map[string]string{"/p": mine}}, control.StateRecording, false, true},
-		"another has its name": {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": other}}, control.StateRecording, false, true},
-		"left between":         {&testgraph.Graph{Publishers: listed}, control.StateRecording, false, true},
-		"the master is away":   {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": mine}, Away: true}, control.StateRecording, false, false},
-		"paused":               {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": mine}}, control.StatePaused, false, false},
+		"still listed":         {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": mine}}, false, true, false},
+		"listed no more":       {&testgraph.Graph{Publishers: nobody, Nodes: map[string]string{"/p": mine}}, false, false, true},
+		"another has its name": {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": other}}, false, false, true},
+		"left between":         {&testgraph.Graph{Publishers: listed}, false, false, true},
+		"the master is away":   {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": mine}, Away: true}, false, false, false},
+		"paused":               {&testgraph.Graph{Publishers: listed, Nodes: map[string]string{"/p": mine}}, true, false, false},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -67,11 +66,13 @@ func TestExplainLinks(t *testing.T) {
 			if !u.Overdue(now.Add(2 * loss.Grace)) {
 				t.Fatal("decided at once")
 			}
-			r.in.Mu.Lock()
 			u.Open(false, true, now) // and once more, a while ago
 			u.End(io.EOF, now.Add(-2*loss.Grace))
-			r.in.Mode.State = tc.state
-			r.in.Mu.Unlock()
+			if tc.paused {
+				if err := r.in.Commands().Pause(); err != nil {
+					t.Fatal(err)
+				}
+			}
 			r.o.graph().ExplainLinks(t.Context(), r.in.Accounts())
 			a := u.Summary(now)
 			ended := !a.Away && !u.Overdue(now)

@@ -1,6 +1,8 @@
 package recorder
 
 import (
+	"time"
+
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
@@ -24,18 +26,18 @@ import (
 //
 // The rooms have a lock each and call down only: the sink calls the intake through its doors, and
 // the intake knows the queues behind it and nothing of files. What the intake wants done to a file
-// is a command in the queue. out is the first file, nil for none yet.
-func (r *session) wire(outputs *bagfile.Series, retain *retention.Retainer, out *files.Bag) {
+// is a command in the queue. out is the first file, nil for none yet. The recording begins at begun.
+func (r *session) wire(outputs *bagfile.Series, retain *retention.Retainer, out *files.Bag, begun time.Time) {
 	encoder := encode.New(r.o.encoder())
-	r.in = intake.New(r.o.intake(encoder))
+	r.in = intake.New(r.o.intake(encoder, begun))
 	r.own = own.New(r.in.Links(), r.o.Log)
-	r.sink = sink.New(r.sinkConfig(encoder, outputs, retain, out))
+	r.sink = sink.New(r.sinkConfig(encoder, outputs, retain), out)
 	encoder.Start(r.sink.SkipsCompression)
 	r.sink.Start()
 }
 
-// intake returns what the intake is made of.
-func (o *Options) intake(encoder *encode.Encoder) intake.Config {
+// intake returns what the intake of a recording that begins at begun is made of.
+func (o *Options) intake(encoder *encode.Encoder, begun time.Time) intake.Config {
 	c := intake.Config{
 		Log:      o.Log,
 		Node:     o.Node.Name(),
@@ -46,6 +48,7 @@ func (o *Options) intake(encoder *encode.Encoder) intake.Config {
 		NoRepeat: o.NoRepeatLatched,
 		Begin:    o.Begin,
 		Sim:      o.sim,
+		Begun:    begun,
 		OnChange: o.Control.notify,
 		Encoder:  encoder,
 	}
@@ -61,13 +64,13 @@ func (o *Options) limits() []account.Limit {
 	return append([]account.Limit{{Topics: "**", Count: o.Limit}}, o.Limits...)
 }
 
-// sinkConfig returns what the sink is made of; out is the file that is written, nil while stopped.
-func (r *session) sinkConfig(encoder *encode.Encoder, outputs *bagfile.Series, retain *retention.Retainer, out *files.Bag) sink.Config {
+// sinkConfig returns what the sink is made of.
+func (r *session) sinkConfig(encoder *encode.Encoder, outputs *bagfile.Series, retain *retention.Retainer) sink.Config {
 	o, in := &r.o, r.in
 	return sink.Config{
 		Log: o.Log, Files: in.Files(), Commands: in.Commands(), Snapshots: in.Snapshots(),
 		Encoder: encoder, Compression: o.Compression, Report: own.LossReport(o.Report, r.lossesNow), ReportTopic: own.ReportTopic, AbortDrain: o.Hurry,
-		SnapshotMode: o.Snapshot.Mode, First: out,
+		SnapshotMode: o.Snapshot.Mode,
 		Bags: files.Config{
 			Outputs: outputs, Retain: retain, Disk: disk.NewSpace(o.MinSpace, o.MinSpaceText, o.Retain.Enabled(), outputs.Free, o.Log),
 			Handover: o.handover(), OnOpen: o.onOpen, OnChange: o.Control.notify,

@@ -43,7 +43,7 @@ func ExampleSequence() {
 	for s.HasNext() {
 		m, err := s.Next()
 		if err != nil {
-			fmt.Println(err) // damage of the file s.File(); the loop goes on behind it
+			fmt.Println(err) // damage of the file s.File(); the loop continues after it
 			continue
 		}
 		fmt.Println(m.Time, m.Conn.Topic)

@@ -6,7 +6,7 @@ import (
 )
 
 // merge gives out the messages of several cursors by time, of equal times those of the first lane
-// first. It opens the cursor of a lane when the time of the lane has come, so that of many parts of a
+// first. It opens the cursor of a lane when the time of the lane has come, so that of many files of a
 // recording one is read, and not all.
 type merge struct {
 	heap []*lane // the one with the earliest message first

@@ -32,7 +32,7 @@ type SequenceOptions struct {
 }
 
 // Sequence reads many recordings as if they were one: the messages of all files in time order, of the
-// same time in the order of the files. Files that do not overlap in time, as the parts of a split
+// same time in the order of the files. Files that do not overlap in time, as the files of a split
 // recording, are read one after the other. It does what the SequentialReader of rosbag2 does.
 //
 // A Sequence opens no file itself, and is not for concurrent use.
@@ -56,7 +56,7 @@ type Sequence struct {
 	}
 	file   int   // of what Next has returned last, -1 before
 	last   place // of the message that Next has returned last
-	resume place // where the present merge begins: what is not behind it was returned before
+	resume place // the present merge starts after this place; all messages up to it were returned before
 }
 
 // place is that of a message in a Sequence.
@@ -111,7 +111,7 @@ func (s *Sequence) SetFilter(q Query) {
 // ResetFilter makes Next give out every message, from the present place on.
 func (s *Sequence) ResetFilter() { s.SetFilter(Query{}) }
 
-// Seek makes Next go on with the first message at t or later, before or behind the present place. A
+// Seek makes Next go on with the first message at t or later, before or after the present place. A
 // filter stays as it is.
 func (s *Sequence) Seek(t Time) {
 	s.stop()

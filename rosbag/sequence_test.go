@@ -128,13 +128,13 @@ func openCursors(sources []*memory) (open, opened int) {
 	return open, opened
 }
 
-// TestSequenceOfParts reads the parts of a split recording: one after the other, and tells when.
-func TestSequenceOfParts(t *testing.T) {
+// TestSequenceOfSplit reads the files of a split recording: one after the other, and tells when.
+func TestSequenceOfSplit(t *testing.T) {
 	t.Parallel()
-	var parts []*memory
+	var split []*memory
 	var want, wantEvents []string
 	for i := range 12 {
-		parts = append(parts, newMemory(string(rune('a'+i)), uint32(10*i), uint32(10*i+1), uint32(10*i+9)))
+		split = append(split, newMemory(string(rune('a'+i)), uint32(10*i), uint32(10*i+1), uint32(10*i+9)))
 		before := ""
 		for n := range 3 {
 			want = append(want, fmt.Sprintf("%c%d", 'a'+i, n))
@@ -145,7 +145,7 @@ func TestSequenceOfParts(t *testing.T) {
 		wantEvents = append(wantEvents, fmt.Sprintf("%s>%c", before, 'a'+i))
 	}
 	var events []string
-	s := rosbag.NewSequence(files(parts...), rosbag.SequenceOptions{FileChanged: func(ended, begun string) { events = append(events, ended+">"+begun) }})
+	s := rosbag.NewSequence(files(split...), rosbag.SequenceOptions{FileChanged: func(ended, begun string) { events = append(events, ended+">"+begun) }})
 	if s.File() != -1 {
 		t.Errorf("file %d before the first message", s.File())
 	}
@@ -156,7 +156,7 @@ func TestSequenceOfParts(t *testing.T) {
 			t.Fatal(err)
 		}
 		got = append(got, string(m.Data()))
-		if open, _ := openCursors(parts); open > 2 || int(m.Data()[0]-'a') != s.File() {
+		if open, _ := openCursors(split); open > 2 || int(m.Data()[0]-'a') != s.File() {
 			t.Fatalf("%d cursors are open, file %d, message %s", open, s.File(), m.Data())
 		}
 	}
@@ -171,7 +171,7 @@ func TestSequenceOfParts(t *testing.T) {
 	if d := cmp.Diff(append(wantEvents, "l>"), events); d != "" {
 		t.Error(d)
 	}
-	if open, opened := openCursors(parts); open != 0 || opened != 12 {
+	if open, opened := openCursors(split); open != 0 || opened != 12 {
 		t.Errorf("%d of %d cursors are open", open, opened)
 	}
 }
@@ -252,22 +252,22 @@ func TestSequenceSeekAndFilter(t *testing.T) {
 // others, are opened, and FileChanged tells of them.
 func TestSequenceSeekAmongFiles(t *testing.T) {
 	t.Parallel()
-	var parts []*memory
+	var split []*memory
 	for i := range 5 {
-		parts = append(parts, newMemory(string(rune('a'+i)), uint32(10*i), uint32(10*i+5)))
+		split = append(split, newMemory(string(rune('a'+i)), uint32(10*i), uint32(10*i+5)))
 	}
 	var events []string
-	s := rosbag.NewSequence(files(parts...), rosbag.SequenceOptions{FileChanged: func(ended, begun string) { events = append(events, ended+">"+begun) }})
+	s := rosbag.NewSequence(files(split...), rosbag.SequenceOptions{FileChanged: func(ended, begun string) { events = append(events, ended+">"+begun) }})
 	for i := 4; i >= 0; i-- {
 		s.Seek(rosbag.Time{Sec: uint32(10 * i)})
-		_, before := openCursors(parts)
+		_, before := openCursors(split)
 		m, err := s.Next()
-		open, opened := openCursors(parts)
+		open, opened := openCursors(split)
 		if err != nil || m.Time.Sec != uint32(10*i) || opened != before+1 || open != 1 {
-			t.Fatalf("seek to part %d: %v, %v, %d cursors opened, %d open", i, m, err, opened-before, open)
+			t.Fatalf("seek to file %d: %v, %v, %d cursors opened, %d open", i, m, err, opened-before, open)
 		}
 		if want := fmt.Sprintf(">%c", 'a'+i); !strings.HasSuffix(events[len(events)-1], want) {
-			t.Errorf("seek to part %d: %v", i, events)
+			t.Errorf("seek to file %d: %v", i, events)
 		}
 	}
 	events = nil
@@ -304,7 +304,7 @@ func TestSequenceSeekInFile(t *testing.T) {
 	}
 }
 
-// TestSequenceErrors goes on behind what cannot be read, and names the file.
+// TestSequenceErrors continues after what cannot be read, and names the file.
 func TestSequenceErrors(t *testing.T) {
 	t.Parallel()
 	a, b := newMemory("a", 1, 2, 3), newMemory("b", 4, 5, 6)

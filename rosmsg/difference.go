@@ -114,7 +114,7 @@ func (d *differ) structs(a, b Value) bool {
 		if k, ok := places[name]; ok {
 			other, compared[k] = bs[k], true
 		} else if errB != nil {
-			continue // it may be behind what cannot be read
+			continue // it may be after what cannot be read
 		}
 		if !d.at(name, func() bool { return d.values(v, other) }) {
 			return false

@@ -124,7 +124,7 @@ func TestHeaderStamps(t *testing.T) {
 				t.Fatalf("error %v, (-want +got):\n%s", err, d)
 			}
 			if _, err := h.AppendOffsets(nil, append(slices.Clone(payload), 0)); err != nil {
-				t.Errorf("with a byte behind it: %v", err)
+				t.Errorf("with a byte after it: %v", err)
 			}
 			typ := parse(t, tc.name, tc.definition)
 			for n := range payload {

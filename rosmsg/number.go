@@ -6,27 +6,38 @@ import (
 	"strconv"
 )
 
-// appendInteger writes an integer of kind k.
-func appendInteger(dst []byte, k Kind, b []byte) []byte {
+// integer returns an integer of kind k, or a bool as 0 or 1. An uint64 above the largest int64 wraps.
+func integer(k Kind, b []byte) int64 {
 	//exhaustive:ignore
 	switch k {
 	case Uint8:
-		return strconv.AppendUint(dst, uint64(b[0]), 10)
+		return int64(b[0])
 	case Uint16:
-		return strconv.AppendUint(dst, uint64(binary.LittleEndian.Uint16(b)), 10)
+		return int64(binary.LittleEndian.Uint16(b))
 	case Uint32:
-		return strconv.AppendUint(dst, uint64(binary.LittleEndian.Uint32(b)), 10)
-	case Uint64:
-		return strconv.AppendUint(dst, binary.LittleEndian.Uint64(b), 10)
+		return int64(binary.LittleEndian.Uint32(b))
 	case Int8:
-		return strconv.AppendInt(dst, int64(int8(b[0])), 10)
+		return int64(int8(b[0]))
 	case Int16:
-		return strconv.AppendInt(dst, int64(int16(binary.LittleEndian.Uint16(b))), 10)
+		return int64(int16(binary.LittleEndian.Uint16(b)))
 	case Int32:
-		return strconv.AppendInt(dst, int64(int32(binary.LittleEndian.Uint32(b))), 10)
+		return int64(int32(binary.LittleEndian.Uint32(b)))
+	case Bool:
+		if b[0] != 0 {
+			return 1
+		}
+		return 0
 	default:
-		return strconv.AppendInt(dst, int64(binary.LittleEndian.Uint64(b)), 10)
+		return int64(binary.LittleEndian.Uint64(b))
 	}
+}
+
+// appendInteger writes an integer of kind k.
+func appendInteger(dst []byte, k Kind, b []byte) []byte {
+	if k == Uint64 {
+		return strconv.AppendUint(dst, binary.LittleEndian.Uint64(b), 10)
+	}
+	return strconv.AppendInt(dst, integer(k, b), 10)
 }
 
 func float(k Kind, b []byte) float64 {

@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/testfull"
 	"github.com/gorosbag/gorosbag/internal/testrace"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -252,15 +253,12 @@ func eachMessage(t *testing.T, path string, do func(m *rosbag.Message, typ *rosm
 	}
 }
 
-// TestBagsBesideStock decodes and prints every message of the bags with both. The bags of
-// others take stock's Python half a minute of processor time: with GOROSBAG_FULL=1 only.
+// TestBagsBesideStock decodes and prints every message of the bags with both.
 func TestBagsBesideStock(t *testing.T) {
 	t.Parallel()
 	needROS(t)
+	testfull.Skip(t, "seconds of processor time, half a minute with real bags; TestMadeBesideStock compares fewer messages")
 	for _, path := range bags(t) {
-		if filepath.Base(path) != "demo.bag" && os.Getenv("GOROSBAG_FULL") == "" {
-			continue
-		}
 		if st, err := os.Stat(path); testrace.Enabled && err == nil && st.Size() > 100_000 {
 			continue
 		}
@@ -318,9 +316,9 @@ func TestMadeBesideStock(t *testing.T) {
 	t.Logf("-seed %d", seed)
 	maker := maker{rand.New(rand.NewPCG(seed, 1))}
 	var in bytes.Buffer
-	n := 250
-	if testrace.Enabled {
-		n = 40
+	n := 40
+	if testfull.Enabled() {
+		n = 250
 	}
 	all := make([]made, n)
 	for i := range all {

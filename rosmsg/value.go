@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
-	"math"
 	"strconv"
 )
 
@@ -54,30 +53,8 @@ func (v Value) Bool() bool { return v.Float() != 0 }
 // Int returns an integer, or a bool as 0 or 1, and 0 for other kinds. An uint64 above
 // the largest int64 wraps: see Uint.
 func (v Value) Int() int64 {
-	if v.wire == nil {
-		return 0
-	}
-	b := v.p[v.off:]
-	switch v.wire.kind {
-	case Bool:
-		if b[0] != 0 {
-			return 1
-		}
-	case Int8:
-		return int64(int8(b[0]))
-	case Uint8:
-		return int64(b[0])
-	case Int16:
-		return int64(int16(binary.LittleEndian.Uint16(b)))
-	case Uint16:
-		return int64(binary.LittleEndian.Uint16(b))
-	case Int32:
-		return int64(int32(binary.LittleEndian.Uint32(b)))
-	case Uint32:
-		return int64(binary.LittleEndian.Uint32(b))
-	case Int64, Uint64:
-		return int64(binary.LittleEndian.Uint64(b))
-	case Float32, Float64, String, Time, Duration, Array, Struct:
+	if k := v.Kind(); k == Bool || k.integer() {
+		return integer(k, v.p[v.off:])
 	}
 	return 0
 }
@@ -90,10 +67,8 @@ func (v Value) Uint() uint64 { return uint64(v.Int()) }
 func (v Value) Float() float64 {
 	//exhaustive:ignore
 	switch k := v.Kind(); k {
-	case Float32:
-		return float64(math.Float32frombits(binary.LittleEndian.Uint32(v.p[v.off:])))
-	case Float64:
-		return math.Float64frombits(binary.LittleEndian.Uint64(v.p[v.off:]))
+	case Float32, Float64:
+		return float(k, v.p[v.off:])
 	case Time:
 		return v.Time().Seconds()
 	case Duration:
@@ -110,7 +85,7 @@ func (v Value) Time() Stamp {
 	if v.Kind() != Time {
 		return Stamp{}
 	}
-	return Stamp{binary.LittleEndian.Uint32(v.p[v.off:]), binary.LittleEndian.Uint32(v.p[v.off+4:])}
+	return stamp(v.p[v.off:])
 }
 
 // Duration returns a value of kind [Duration], and zero for other kinds.
@@ -118,7 +93,7 @@ func (v Value) Duration() Span {
 	if v.Kind() != Duration {
 		return Span{}
 	}
-	return Span{int32(binary.LittleEndian.Uint32(v.p[v.off:])), int32(binary.LittleEndian.Uint32(v.p[v.off+4:]))}
+	return span(v.p[v.off:])
 }
 
 // Bytes returns the bytes of a string, uint8[] or char[], and nil for other kinds.

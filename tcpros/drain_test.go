@@ -78,7 +78,7 @@ func TestDrainLeavesTransientTopics(t *testing.T) {
 	}
 	c, _ := dial(t, address, subscriberHeader("/idle", "/status"))
 	waitFor(t, "the link", func() bool { return p.Subscribers() == 1 })
-	other, _ := dial(t, address, subscriberHeader("/reader", "/t")) // of a topic behind the other
+	other, _ := dial(t, address, subscriberHeader("/reader", "/t")) // of a topic after the other
 	waitFor(t, "the other link", func() bool { return played.Subscribers() == 1 })
 	var read sync.WaitGroup
 	read.Go(func() {

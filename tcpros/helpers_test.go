@@ -157,7 +157,7 @@ func (s *boxSink) Frames(run []byte, count int, _ time.Time) {
 		run = run[4+n:]
 	}
 	if len(run) != 0 {
-		panic("bytes behind the last frame")
+		panic("bytes after the last frame")
 	}
 }
 

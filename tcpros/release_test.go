@@ -3,11 +3,11 @@ package tcpros_test
 import (
 	"fmt"
 	"net"
-	"os"
 	"runtime"
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/testfull"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -22,7 +22,7 @@ func heapNow() int64 {
 
 // rounds is the number of topics, or publishers, that come and go: 2000 in the long tests.
 func rounds() int {
-	if os.Getenv("GOROSBAG_FULL") != "" {
+	if testfull.Enabled() {
 		return 2000
 	}
 	return 200

@@ -191,7 +191,7 @@ func TestUDPLink(t *testing.T) {
 		t.Errorf("%d lost: %.500s", b.missing(), diff)
 	}
 	p.id += 3
-	p.send("behind a gap")
+	p.send("after a gap")
 	waitFor(t, "the message", func() bool { return b.count() == len(sent)+1 })
 	if b.missing() != 3 {
 		t.Errorf("%d lost, not 3", b.missing())

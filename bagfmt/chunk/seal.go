@@ -22,7 +22,7 @@ type Sealed struct {
 }
 
 // Seal finishes the chunk: it compresses the data, adds the header in front and
-// the index behind. The result is the builder's own, valid until its Reset; with
+// the index after it. The result is the builder's own, valid until its Reset; with
 // compression its Record is buf, grown if needed. The builder takes no messages until
 // Reset. Seal touches nothing but b, z and buf, so that it can run beside other
 // builders of the same file.

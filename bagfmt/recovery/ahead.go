@@ -48,7 +48,7 @@ func newRecoverAhead(r io.ReaderAt, size int64, workers int) *recoverAhead {
 }
 
 // take returns the chunk at p, if it was read ahead and is intact. With more set it starts
-// reading the chunks behind it.
+// reading the chunks after it.
 func (a *recoverAhead) take(p *wire.ChunkPlace, more bool) *recoverJob {
 	var j *recoverJob
 	if first := a.queue.First(); first != nil && first.place == *p {
@@ -83,10 +83,8 @@ func (a *recoverAhead) startNext() bool {
 	if length > int64(n)-wire.MinRecordBytes || h.Parse(head[4:4+length]) != nil {
 		return false
 	}
-	p := wire.ChunkPlace{
-		Pos: a.next, Data: a.next + length + wire.MinRecordBytes, Stored: int64(binary.LittleEndian.Uint32(head[4+length:])),
-		Size: int64(h.Size), Compression: wire.CompressionNamed(h.Compression), CRC: h.CRC, Checked: h.Has&wire.HasCRC32C != 0, Op: rosbag.OpChunk,
-	}
+	p := h.ChunkPlace(a.next)
+	p.Data, p.Stored = a.next+length+wire.MinRecordBytes, int64(binary.LittleEndian.Uint32(head[4+length:]))
 	a.next = p.Data + p.Stored
 	switch {
 	case a.next > a.size:

@@ -10,7 +10,7 @@ import (
 )
 
 // inputBag is the state of the bag that Recover is reading. A file may contain several
-// bags, one behind the other.
+// bags, one after the other.
 type inputBag struct {
 	conns  inputConns
 	counts expectedCounts
@@ -152,7 +152,7 @@ func (e *expectedCounts) addChunkInfo(pos int64, counts []byte) {
 	}
 }
 
-// has reports whether there is a chunk info for a chunk at pos: of one that was added behind
+// has reports whether there is a chunk info for a chunk at pos: of one that was added after
 // the first index section, for example.
 func (e *expectedCounts) has(pos int64) bool {
 	_, ok := e.find(pos)

@@ -1,8 +1,6 @@
 package recovery
 
 import (
-	"bytes"
-
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/search"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
@@ -41,10 +39,7 @@ func (e *lostError) Unwrap() error { return e.err }
 // find reads the chunk record at start, whose header is h, and seeks to its end. It returns
 // a lostError if there is no known end.
 func (f *chunkFinder) find(bag *inputBag, h *wire.RecordHeader, start int64) error {
-	p := wire.ChunkPlace{
-		Pos: start, Op: rosbag.OpChunk, Size: int64(h.Size), Compression: rosbag.Compression(bytes.Clone(h.Compression)),
-		CRC: h.CRC, Checked: h.Has&wire.HasCRC32C != 0,
-	}
+	p := h.ChunkPlace(start)
 	n, err := f.in.s.Length(start, rosbag.OpChunk)
 	if err != nil {
 		return &lostError{start, err}

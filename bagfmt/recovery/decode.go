@@ -44,7 +44,7 @@ type decodedChunk struct {
 }
 
 // chunkBuffer holds the stored data of a chunk, with space for a record header before it
-// and for index data behind it.
+// and for index data after it.
 type chunkBuffer struct{ b []byte }
 
 // resize returns memory for n bytes of stored data.
@@ -57,7 +57,7 @@ func (b *chunkBuffer) resize(n int64) []byte {
 	return b.b[wire.ChunkHeadroom:]
 }
 
-// seal adds the header of c before its stored data and the index data behind it, and
+// seal adds the header of c before its stored data and the index data after it, and
 // returns the result as a sealed chunk.
 func (b *chunkBuffer) seal(c *decodedChunk, index *chunkIndex) *chunk.Sealed {
 	kind := c.place.Compression

@@ -47,7 +47,7 @@ type chunkConn struct {
 	at     int  // while the index is built: offset of its next entry
 }
 
-// read reads the records of c. Behind a record that cannot be read it continues at the next
+// read reads the records of c. After a record that cannot be read it continues at the next
 // message in the index data, if the chunk has no checksum.
 func (x *chunkIndex) read(c *stagedChunk) {
 	*x = chunkIndex{entries: x.entries[:0], slots: x.slots[:0], byID: x.byID, byOut: x.byOut, order: x.order, sameIDs: true}
@@ -77,7 +77,7 @@ func (x *chunkIndex) read(c *stagedChunk) {
 			b = rest
 			continue
 		}
-		next := c.messageBehind(at)
+		next := c.messageAfter(at)
 		x.fail(c, at, next, err)
 		b = c.data[next:]
 	}
@@ -92,9 +92,9 @@ func (x *chunkIndex) fail(c *stagedChunk, at, next int, err error) {
 	}
 }
 
-// messageBehind returns the offset of the next message behind at according to the index
+// messageAfter returns the offset of the next message after at according to the index
 // data, or the end of the data.
-func (c *stagedChunk) messageBehind(at int) int {
+func (c *stagedChunk) messageAfter(at int) int {
 	i := sort.Search(len(c.offsets), func(i int) bool { return int64(c.offsets[i]) > int64(at) })
 	for ; i < len(c.offsets) && int64(c.offsets[i]) < int64(len(c.data)); i++ {
 		if _, _, _, _, ok := wire.CutMessage(c.data[c.offsets[i]:]); ok {

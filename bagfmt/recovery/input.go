@@ -82,7 +82,7 @@ func (in *recoverInput) chunkCanEndHere() bool {
 	return ok && op != rosbag.OpMessage && op != rosbag.OpMessageDefinition
 }
 
-// nextChunk returns the offset of the next chunk behind start, or the end of the file.
+// nextChunk returns the offset of the next chunk after start, or the end of the file.
 func (in *recoverInput) nextChunk(start int64) (next int64, ok bool) {
 	if start < in.searchedFrom || start >= in.foundChunk {
 		in.searchedFrom = start

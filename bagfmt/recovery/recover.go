@@ -32,7 +32,7 @@ type Options struct {
 // they are. From a chunk that is damaged or was never completed, Recover keeps the whole
 // messages, unless a checksum of the chunk says that they may be wrong, and compresses
 // them again as w does. It also compresses a chunk again if one of its connections needs
-// a new id, because the id has two meanings: as in files with several bags, one behind
+// a new id, because the id has two meanings: as in files with several bags, one after
 // the other.
 //
 //   - A chunk is intact if its crc32c field, lz4 checksum or bz2 checksum matches.

@@ -29,7 +29,7 @@ type Report struct {
 type SkippedRange struct {
 	Offset, Bytes int64  // 0 bytes: the record at Offset is incomplete
 	Dropped       uint64 // messages known to be lost with the range; 0 if their number is unknown
-	Trailing      bool   // in or behind the index section of the last bag: no message is lost
+	Trailing      bool   // in or after the index section of the last bag: no message is lost
 	Err           error
 }
 

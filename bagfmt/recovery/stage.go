@@ -152,7 +152,7 @@ func (s *chunkStage) copy(c *stagedChunk) error {
 type repeatFinder struct {
 	r        io.ReaderAt
 	seen     map[chunkKey]int64 // data offsets of the chunks read
-	possible bool               // repeats may follow: behind the end of a bag, or behind damage
+	possible bool               // repeats may follow: after the end of a bag, or after damage
 }
 
 // chunkKey distinguishes most chunks without comparing their data.

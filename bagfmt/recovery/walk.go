@@ -10,7 +10,7 @@ import (
 )
 
 // recoverWalker reads the top level records of the input in file order, and searches for
-// the next one behind damage.
+// the next one after damage.
 type recoverWalker struct {
 	in       *recoverInput
 	out      *recoverOutput
@@ -175,8 +175,8 @@ func (w *recoverWalker) indexData(h *wire.RecordHeader, start int64) error {
 	return nil
 }
 
-// lostIndexData continues behind index data that cannot be read. No message is lost with
-// it, except those of chunks behind it that are not found.
+// lostIndexData continues after index data that cannot be read. No message is lost with
+// it, except those of chunks after it that are not found.
 func (w *recoverWalker) lostIndexData(start int64, err error) error {
 	if failed := w.stage.release(); failed != nil {
 		return failed
@@ -203,8 +203,8 @@ func (w *recoverWalker) message(h *wire.RecordHeader, start int64) error {
 	if left := w.in.size - w.in.s.Off; n > left {
 		return w.tornRecord(start, rosbag.OpMessage, left, n)
 	}
-	if n > wire.MaxMessageBytes {
-		return w.lost(start, &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: n, Limit: wire.MaxMessageBytes})
+	if err := wire.CheckMessageBytes(start, n); err != nil {
+		return w.lost(start, err)
 	}
 	data, err := w.in.s.Grab(n, start, rosbag.OpMessage)
 	if err != nil {
@@ -228,8 +228,8 @@ func (w *recoverWalker) connection(h *wire.RecordHeader, start int64) error {
 	if left := w.in.size - w.in.s.Off; n > left {
 		return w.tornRecord(start, rosbag.OpConnection, left, n)
 	}
-	if n > wire.MaxConnectionBytes {
-		w.report.repair(&rosbag.LimitError{Offset: start, Op: rosbag.OpConnection, What: "connection header", Got: n, Limit: wire.MaxConnectionBytes})
+	if err := wire.CheckConnectionBytes(start, n); err != nil {
+		w.report.repair(err)
 		w.in.seek(w.in.s.Off + n)
 		return nil
 	}
@@ -269,7 +269,7 @@ func (w *recoverWalker) damagedRecord(h *wire.RecordHeader, start int64, err err
 	return nil
 }
 
-// lost continues behind the record at start, whose end is unknown: at the next record of an
+// lost continues after the record at start, whose end is unknown: at the next record of an
 // uncompressed chunk if there is one, else at the next chunk.
 func (w *recoverWalker) lost(start int64, err error) error {
 	if failed := w.stage.release(); failed != nil {

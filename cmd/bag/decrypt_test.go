@@ -68,7 +68,7 @@ func openCopy(t *testing.T) []byte {
 func TestDecrypt(t *testing.T) {
 	fakeGPG(t)
 	tests := map[string]struct {
-		args  []string // behind decrypt; IN is in.bag in DIR
+		args  []string // after decrypt; IN is in.bag in DIR
 		in    []byte   // nil: encryptedBag
 		code  int
 		files []string

@@ -212,7 +212,7 @@ func (e *echo) end() error {
 	return bagjob.ErrReported
 }
 
-// complainBetween complains about messages of the current bag behind those that were printed.
+// complainBetween complains about messages of the current bag after those that were printed.
 func (e *echo) complainBetween(err error) {
 	_ = e.w.Flush() // an error stays in the Writer
 	e.Complain("%s: %v", explain.Name(e.path), err)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,108 +20,6 @@ import (
 )
 
 const demoBag = "../../testdata/demo.bag"
-
-// echoBags are the bags whose messages stock's tools print in the same order: those of
-// others beside the checkout, and the demo.
-func echoBags(t *testing.T) []string {
-	t.Helper()
-	dir := os.Getenv("GOROSBAG_BAGS")
-	if dir == "" {
-		dir = "../../../shared/bags/real"
-	}
-	all, err := filepath.Glob(filepath.Join(dir, "*.bag"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	bags := []string{demoBag}
-	for _, path := range all {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		switch {
-		case filepath.Base(path) == "unsorted-chunks.bag": // stock goes through it out of order
-		case bytes.HasPrefix(b, []byte("#ROSRECORD")): // rostopic of ROS 1.15 fails for them
-		default:
-			bags = append(bags, path)
-		}
-	}
-	if len(bags) == 1 {
-		t.Log("no real bags: set GOROSBAG_BAGS to a directory of bags to print those too")
-	}
-	return bags
-}
-
-// TestEchoBesideStock prints bags with rostopic and with gobag.
-func TestEchoBesideStock(t *testing.T) {
-	t.Parallel()
-	if !importable(t, "rostopic", "rosbag") {
-		missing(t, "rostopic is not installed (Debian 12: apt-get install ros-core)")
-	}
-	// rostopic shortens what is inside of a field only if it finds the type of that installed.
-	shortens := importable(t, "std_msgs.msg", "geometry_msgs.msg", "sensor_msgs.msg", "nav_msgs.msg", "tf2_msgs.msg", "diagnostic_msgs.msg")
-	tests := map[string][][]string{}
-	for _, bag := range echoBags(t) {
-		tests[bag] = [][]string{{"-a"}, {"-a", "-p"}}
-	}
-	tests[demoBag] = append(
-		tests[demoBag], []string{"-a", "--noarr"}, []string{"-a", "--noarr", "--nostr", "-p"}, []string{"-a", "-n", "3"}, []string{"/odom"}, []string{"-p", "/scan"}, []string{"/odom/pose/pose"}, []string{"odom/header/stamp"}, []string{"-p", "/odom/header/stamp"},
-		[]string{"/odom/pose/covariance[0]"}, []string{"/tf/transforms"}, []string{"--nostr", "/tf/transforms[-1]/header/"}, []string{"-p", "/tf/transforms"},
-		[]string{"/camera/image/compressed/data"}, []string{"-p", "/camera/image/compressed"}, []string{"/diagnostics/status[0]/values"},
-		[]string{"--noarr", "/scan/ranges"}, []string{"/tf/transforms[9]"},
-	)
-	for bag, lines := range tests {
-		t.Run(filepath.Base(bag), func(t *testing.T) {
-			t.Parallel()
-			for _, args := range lines {
-				t.Run(strings.Join(args, " "), func(t *testing.T) {
-					t.Parallel()
-					if !shortens && !slices.Contains(args, "-p") && (slices.Contains(args, "--noarr") || slices.Contains(args, "--nostr")) {
-						missing(t, "message types are not installed (Debian 12: apt-get install python3-sensor-msgs python3-tf2-msgs python3-nav-msgs python3-diagnostic-msgs)")
-					}
-					cmd := exec.CommandContext(t.Context(), "rostopic", append([]string{"echo", "-b", bag}, args...)...)
-					cmd.Env = append(os.Environ(), "PATH=/usr/bin:"+os.Getenv("PATH"), "PYTHONIOENCODING=utf-8", "ROS_LOG_DIR="+t.TempDir())
-					want, err := cmd.Output()
-					if err != nil {
-						t.Fatalf("rostopic echo: %v", err)
-					}
-					_, got, stderr := gobag(append([]string{"echo", "-b", bag}, args...)...)
-					if string(want) != got {
-						t.Errorf("it differs (-stock +ours):\n%s\n%s", firstDifference(string(want), got), stderr)
-					}
-				})
-			}
-		})
-	}
-}
-
-// importable reports whether stock's Python has modules.
-func importable(t *testing.T, modules ...string) bool {
-	t.Helper()
-	if os.Getenv("GOROSBAG_WITHOUT_ROS") != "" {
-		return false
-	}
-	return exec.CommandContext(t.Context(), "/usr/bin/python3", "-c", "import "+strings.Join(modules, ", ")).Run() == nil
-}
-
-// missing skips the test, or fails it where ROS is required.
-func missing(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("GOROSBAG_REQUIRE_ROS") != "" {
-		t.Fatal("GOROSBAG_REQUIRE_ROS is set, but " + what)
-	}
-	t.Skip(what)
-}
-
-func firstDifference(want, got string) string {
-	w, g := strings.SplitAfter(want, "\n"), strings.SplitAfter(got, "\n")
-	for i := range min(len(w), len(g)) {
-		if w[i] != g[i] {
-			return cmp.Diff(w[i], g[i])
-		}
-	}
-	return cmp.Diff(len(w), len(g))
-}
 
 func TestEchoJSON(t *testing.T) {
 	t.Parallel()

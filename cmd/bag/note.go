@@ -28,7 +28,7 @@ func (noteFlags) Help() string {
 std_msgs/String on /metadata, which rosbag_metadata and bag-database read. A key that the
 bag has already gets the new value.
 
-The bag is not rewritten: the notes and a new index go behind it, and then the bag header
+The bag is not rewritten: the notes and a new index go after it, and then the bag header
 points at them. Whatever happens meanwhile, the bag is the old or the new one.`
 }
 

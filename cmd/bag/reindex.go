@@ -18,7 +18,7 @@ type reindexFlags struct {
 // Help is the long help.
 func (reindexFlags) Help() string {
 	return `Recovers valid bags from bags that were not closed, are truncated or damaged, or are of an
-old version. It keeps every message that is complete in the file, also those behind
+old version. It keeps every message that is complete in the file, also those after
 damage and in the chunk that was open when the recorder crashed, but none that a checksum
 proves wrong.
 

@@ -112,7 +112,7 @@ func TestReindexBackup(t *testing.T) {
 }
 
 // TestReindexSeveral writes two bags to a directory, one of an old version, and goes on
-// behind one that cannot be read.
+// after one that cannot be read.
 func TestReindexSeveral(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

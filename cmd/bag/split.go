@@ -107,9 +107,9 @@ func (f *splitFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if f.Topic {
 		wo.Workers = 0 // one for each topic would be too many
 	}
-	p := &bagjob.Parts{Prefix: prefix, Input: f.In, Options: wo, Force: f.Force}
-	defer p.Abort()
-	split := rebag.NewSplit(cut, p.Open)
+	files := &bagjob.SplitFiles{Prefix: prefix, Input: f.In, Options: wo, Force: f.Force}
+	defer files.Abort()
+	split := rebag.NewSplit(cut, files.Open)
 	sum, err := j.Copy(split, "Splitting "+filepath.Base(f.In), in, rebag.Options{})
 	if err != nil {
 		return j.Failed(prefix, err)

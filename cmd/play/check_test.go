@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// wrongValues are the texts of files with one wrong value each, with what the error says behind the name of the file:
+// wrongValues are the texts of files with one wrong value each, with what the error says after the name of the file:
 // the line, the key, the value and what is allowed.
 var wrongValues = map[string]string{
 	"bags: [x.bag]\nrte: 5":                               `2: rte: there is no such option; did you mean rate?`,

@@ -69,7 +69,7 @@ func pause(ctx context.Context, d time.Duration) {
 
 // progress logs the position, in stock's words.
 func (n *eventLog) progress(s *control.Stats) {
-	fields := []zap.Field{zap.Float64("rate", s.Rate), zap.Float64("achieved", float64(int(s.Achieved*100))/100)}
+	fields := []zap.Field{zap.Float64("rate", s.Rate), zap.Float64("achieved", float64(int(s.Achieved()*100))/100)}
 	if dropped := s.Dropped(); dropped > 0 {
 		fields = append(fields, zap.Uint64("dropped", dropped))
 	}

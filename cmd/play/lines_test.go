@@ -206,7 +206,7 @@ func TestLinesOnRequest(t *testing.T) {
 }
 
 // Changes are logged a moment after they come. Those from just before the end are not logged
-// behind it, as if play went on; bookmarks are.
+// after it, as if play went on; bookmarks are.
 func TestLinesAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	for phase, want := range map[control.Phase]string{

@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// wrongValues are the texts of files with one wrong value each, with what the error says behind the name of the file:
+// wrongValues are the texts of files with one wrong value each, with what the error says after the name of the file:
 // the line, the key, the value and what is allowed.
 var wrongValues = map[string]string{
 	"topics: [/a]\nmax_rte: 5":                                  `2: max_rte: there is no such option; did you mean max_rate?`,
@@ -38,7 +38,7 @@ var wrongValues = map[string]string{
 	"all: true\ncount: /a":                                      `2: count: "/a": want TOPIC=N, in a file written as TOPIC: N, where N is a whole number`,
 	"all: true\nnote:\n  - run=7\n  - lunch":                    `4: note: "lunch": write key=value`,
 	"all: true\nname_template: run_%Q":                          `2: name_template: "run_%Q": unknown conversion "%Q": want one of %s %A %B %F %H %I %M %S %T %Y %a %b %d %j %m %p %y %z, or %% for a percent sign`,
-	"all: true\nname_template: '%Y/run'":                        `2: name_template: "%Y/run": the directory has to be the same for all files: want letters of strftime, {time}, {split} and {host} behind the last slash only`,
+	"all: true\nname_template: '%Y/run'":                        `2: name_template: "%Y/run": the directory has to be the same for all files: want letters of strftime, {time}, {split} and {host} after the last slash only`,
 	"all: true\nname_template: run_{robot}":                     `2: name_template: "run_{robot}": unknown text in braces: want {time}, {split} or {host}`,
 	"all: true\noutput_prefix: ~/bags/x":                        `2: output_prefix: "~/bags/x": only a shell knows what ~ is, and only at the start of a word: write the directory in full`,
 	"all: true\nupload: ftp://store/bags":                       `2: upload: "ftp://store/bags": want s3://, gs://, azblob:// or file://`,

@@ -31,7 +31,7 @@ type Options struct {
 }
 
 // Check checks a file of size bytes: a bag of any version, or an MCAP file with messages of ROS 1. A
-// bagfmt.Scanner reads both of them in file order; behind it, chunks are compared with the index that a
+// bagfmt.Scanner reads both of them in file order; after it, chunks are compared with the index that a
 // bagfmt.Reader has opened. Check returns an error if the file is neither of the two or cannot be read, or if
 // ctx is done.
 func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, error) {
@@ -147,11 +147,22 @@ type connState struct {
 
 const nanosecondsOfSecond = 1_000_000_000
 
+// unknownOffset stands for the offset of a message in a recording whose reader does not tell it.
+const unknownOffset = -1
+
+// beforeOffset says where a message is, for a text; nothing if that is unknown.
+func beforeOffset(before int64) string {
+	if before == unknownOffset {
+		return ""
+	}
+	return fmt.Sprintf(" before offset %d", before)
+}
+
 // oddTimes are the times with the nanoseconds of a second or more.
 type oddTimes struct {
 	count  uint64
 	number uint64 // of the message with the first one
-	before int64  // that message is before this offset
+	before int64  // that message is before this offset, which may be unknownOffset
 	time   string
 }
 
@@ -170,7 +181,7 @@ func (o *oddTimes) report(c *checker, conn *rosbag.Connection, what string) {
 	if o.count == 0 {
 		return
 	}
-	text := fmt.Sprintf("message of %s before offset %d: %s is %s", conn.Topic, o.before, what, o.time)
+	text := fmt.Sprintf("message of %s%s: %s is %s", conn.Topic, beforeOffset(o.before), what, o.time)
 	if o.count > 1 {
 		text += fmt.Sprintf("; and %d more of connection %d", o.count-1, conn.ID)
 	}

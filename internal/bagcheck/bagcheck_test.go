@@ -176,16 +176,37 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// intHeader is a header of a definition that the messages of sound do not fit.
+var intHeader = rosbag.Header{
+	{Key: "type", Value: "std_msgs/Int32"},
+	{Key: "md5sum", Value: "da5909fbe378aeaf85e547e830cc1bb7"},
+	{Key: "message_definition", Value: "int32 data\n"},
+}
+
+// TestDeepSource: where a message is in a recording of another format is not known, and not said.
+func TestDeepSource(t *testing.T) {
+	t.Parallel()
+	b := sound(t, intHeader)
+	s, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := bagcheck.CheckSource(t.Context(), s, bagcheck.Options{Deep: true})
+	if err != nil || len(r.Damage) != 3 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for _, d := range r.Damage {
+		if d.Offset != -1 || !strings.HasPrefix(d.What, "message of /a at time ") || strings.Contains(d.What, "offset") {
+			t.Errorf("%+v", d)
+		}
+	}
+}
+
 // TestDeep has messages that do not fit their definition.
 func TestDeep(t *testing.T) {
 	t.Parallel()
-	h := rosbag.Header{
-		{Key: "type", Value: "std_msgs/Int32"},
-		{Key: "md5sum", Value: "da5909fbe378aeaf85e547e830cc1bb7"},
-		{Key: "message_definition", Value: "int32 data\n"},
-	}
 	for _, workers := range []int{0, 1, 4} {
-		b := sound(t, h)
+		b := sound(t, intHeader)
 		if r := check(t, b, bagcheck.Options{Workers: workers}); !r.Sound {
 			t.Errorf("not deep: %+v", r)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -49,7 +50,7 @@ func (c *checker) definition(conn *rosbag.Connection, what string) {
 		c.warn(conn.Topic, "connection %d: %s", conn.ID, what)
 		return
 	}
-	c.add(Damage{Offset: -1, What: fmt.Sprintf("connection %d, %s: %s", conn.ID, conn.Topic, what), Advice: adviceType})
+	c.add(Damage{Offset: unknownOffset, What: fmt.Sprintf("connection %d, %s: %s", conn.ID, conn.Topic, what), Advice: adviceType})
 }
 
 const (
@@ -80,15 +81,13 @@ type failure struct {
 
 // deep decodes messages on several goroutines.
 type deep struct {
-	c       *checker
-	states  []*deepState
-	batch   batch // takes the next message
-	number  uint64
-	memory  *semaphore.Weighted // maxBatchBytes, less the bytes of the batches that are not decoded yet
-	work    chan batch
-	wg      sync.WaitGroup
-	mu      sync.Mutex // guards failed, first and odd of states
-	stopped bool
+	c        *checker
+	states   []*deepState
+	batch    batch // takes the next message
+	number   uint64
+	memory   *semaphore.Weighted // maxBatchBytes, less the bytes of the batches that are not decoded yet
+	decoding errgroup.Group      // a goroutine for each batch
+	mu       sync.Mutex          // guards failed, first and odd of states
 }
 
 // batch has the messages that one goroutine decodes in a row.
@@ -106,33 +105,15 @@ type decodeTask struct {
 	data   []byte
 }
 
-// newDeep starts the goroutines, if there is something to decode.
 func newDeep(c *checker) *deep {
-	d := &deep{c: c}
-	if !c.o.Deep {
-		d.stopped = true
-		return d
-	}
-	d.memory = semaphore.NewWeighted(maxBatchBytes)
-	d.work = make(chan batch, c.o.Workers)
-	for range c.o.Workers {
-		// owner: checker.scan; ends when stop closes work.
-		d.wg.Go(func() {
-			var offsets []int
-			for b := range d.work {
-				for i := range b.tasks {
-					offsets = d.decode(&b.tasks[i], offsets[:0])
-				}
-				d.memory.Release(b.bytes)
-			}
-		})
-	}
+	d := &deep{c: c, memory: semaphore.NewWeighted(maxBatchBytes)}
+	d.decoding.SetLimit(c.o.Workers)
 	return d
 }
 
-// add queues a message for decoding. The caller does not reuse the memory of the message.
+// add adds a message to what is decoded, with Options.Deep. The caller does not reuse the memory of the message.
 func (d *deep) add(m *rosbag.Message, st *connState, before int64) {
-	if d.work == nil {
+	if !d.c.o.Deep {
 		return
 	}
 	if st.deep == nil {
@@ -159,15 +140,24 @@ func (d *deep) add(m *rosbag.Message, st *connState, before int64) {
 	}
 }
 
-// send hands the batch to the goroutines, and waits while the batches keep too much memory. After the end of
-// the check it drops the batch.
+// send decodes the batch on a goroutine of its own. It waits while the batches keep too much memory, or all
+// workers are busy. After the end of the check it drops the batch.
 func (d *deep) send() {
 	b := d.batch
 	d.batch = batch{tasks: make([]decodeTask, 0, len(b.tasks))}
 	b.bytes = min(b.bytes, maxBatchBytes)
-	if d.memory.Acquire(d.c.ctx, b.bytes) == nil {
-		d.work <- b
+	if d.memory.Acquire(d.c.ctx, b.bytes) != nil {
+		return
 	}
+	// owner: checker.scan or CheckSource; ends with the batch.
+	d.decoding.Go(func() error {
+		defer d.memory.Release(b.bytes)
+		var offsets []int
+		for i := range b.tasks {
+			offsets = d.decode(&b.tasks[i], offsets[:0])
+		}
+		return nil
+	})
 }
 
 // decode decodes one message. offsets is memory, which it returns.
@@ -210,17 +200,12 @@ func (d *deep) failed(s *decodeTask, err error) {
 	s.state.first = list[:min(len(list), maxListedFailures)]
 }
 
-// stop waits until everything is decoded.
+// stop waits until everything is decoded. A second call does nothing.
 func (d *deep) stop() {
-	if d.stopped {
-		return
-	}
-	d.stopped = true
 	if len(d.batch.tasks) > 0 {
 		d.send()
 	}
-	close(d.work)
-	d.wg.Wait()
+	_ = d.decoding.Wait() // decoding returns no error
 }
 
 // report notes the first failures of each connection.
@@ -228,7 +213,7 @@ func (d *deep) report() {
 	for _, s := range d.states {
 		s.odd.report(d.c, s.conn, "the stamp of its header")
 		for n, f := range s.first {
-			what := fmt.Sprintf("message of %s at time %s before offset %d: %v", s.conn.Topic, f.time, f.before, f.err)
+			what := fmt.Sprintf("message of %s at time %s%s: %v", s.conn.Topic, f.time, beforeOffset(f.before), f.err)
 			if more := s.failed - uint64(n) - 1; n == len(s.first)-1 && more > 0 {
 				what += fmt.Sprintf("; and %d more of connection %d", more, s.conn.ID)
 			}

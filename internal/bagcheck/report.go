@@ -71,8 +71,8 @@ type location struct {
 
 // damage reports an error of bagfmt, once for each place.
 func (c *checker) damage(err error) {
-	d := Damage{Offset: -1, What: text(err), Advice: adviceLost, Lost: true}
-	at := location{offset: -1}
+	d := Damage{Offset: unknownOffset, What: text(err), Advice: adviceLost, Lost: true}
+	at := location{offset: unknownOffset}
 	var bad *rosbag.CorruptError
 	var limit *rosbag.LimitError
 	var encoding *rosbag.EncodingError

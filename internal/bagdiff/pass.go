@@ -17,9 +17,9 @@ const maxKept = 1 << 20
 // pass reads both bags once, side by side, for some of the streams.
 type pass struct {
 	*comparison
-	streams []*stream                         // without those that were put off
-	of      [2]map[*rosbag.Connection]*stream // the stream of each connection, for each bag
-	kept    [2]int                            // the number of messages in lists, for each bag
+	streams []*stream                      // without those that were put off
+	of      map[*rosbag.Connection]*stream // the stream of each connection
+	kept    [2]int                         // the number of messages in lists, for each bag
 
 	// ahead is the part of kept in streams in which the bags agree so far: messages that the other bag has yet
 	// to come to.
@@ -29,17 +29,16 @@ type pass struct {
 // run compares streams in one pass, and returns those that need another pass.
 func (c *comparison) run(streams []*stream) (again []*stream, err error) {
 	c.passes++
-	p := &pass{comparison: c, streams: slices.Clone(streams)}
+	p := &pass{comparison: c, streams: slices.Clone(streams), of: make(map[*rosbag.Connection]*stream)}
+	for _, st := range streams {
+		st.tally = newTally(c.o, st.byHeader)
+		for _, conn := range slices.Concat(st.conns[:]...) {
+			p.of[conn] = st
+		}
+	}
 	var cursors [2]rosbag.Cursor
 	for s := range cursors {
-		p.of[s] = make(map[*rosbag.Connection]*stream)
-		for _, st := range streams {
-			st.putOff, st.tally = false, newTally(c.o, st.byHeader)
-			for _, conn := range st.conns[s] {
-				p.of[s][conn] = st
-			}
-		}
-		cursors[s] = c.bags[s].Cursor(rosbag.Query{Workers: c.o.Workers, Reuse: true, Keep: func(conn *rosbag.Connection) bool { return p.of[s][conn] != nil }})
+		cursors[s] = c.bags[s].Cursor(rosbag.Query{Workers: c.o.Workers, Reuse: true, Keep: func(conn *rosbag.Connection) bool { return p.of[conn] != nil }})
 		defer cursors[s].Close()
 	}
 	if err := p.read(cursors); err != nil {
@@ -48,7 +47,7 @@ func (c *comparison) run(streams []*stream) (again []*stream, err error) {
 	for _, st := range p.streams {
 		st.tally.settle()
 	}
-	return slices.DeleteFunc(slices.Clone(streams), func(st *stream) bool { return !st.putOff }), nil
+	return slices.DeleteFunc(slices.Clone(streams), func(st *stream) bool { return st.tally != nil }), nil
 }
 
 // read reads both bags to their ends. The next message is one of the bag that is less ahead or, if that is
@@ -72,7 +71,7 @@ func (p *pass) read(cursors [2]rosbag.Cursor) error {
 				return err
 			}
 		default:
-			if st := p.of[s][m.Conn]; !st.putOff {
+			if st := p.of[m.Conn]; st.tally != nil {
 				p.take(st, s, m)
 			}
 		}
@@ -116,6 +115,6 @@ func (p *pass) shrink() {
 		p.count(most, 1)
 		return
 	}
-	most.putOff, most.tally = true, nil
+	most.tally = nil
 	p.streams = slices.DeleteFunc(p.streams, func(st *stream) bool { return st == most })
 }

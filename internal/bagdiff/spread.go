@@ -71,13 +71,10 @@ type weighted struct {
 	weight float64 // the number of differences of the stream that it stands for
 }
 
-// weigh returns the samples of all streams together.
-func weigh(all []*spread) []weighted {
-	var list []weighted
-	for _, s := range all {
-		for _, by := range s.sample {
-			list = append(list, weighted{by, float64(s.count) / float64(len(s.sample))})
-		}
+// appendSample adds the sample to those of other streams.
+func (s *spread) appendSample(list []weighted) []weighted {
+	for _, by := range s.sample {
+		list = append(list, weighted{by, float64(s.count) / float64(len(s.sample))})
 	}
 	return list
 }

@@ -15,24 +15,14 @@ type tally struct {
 	last  [2]align.Digest // of the messages before those
 	apart bool            // the first messages in lists differ
 
-	equal, changed, moved uint64    // pairs of messages
-	unpaired              [2]uint64 // messages of each bag
-	byNumber              uint64    // the number, from 1, of the first message that was compared by number; 0 if none was
-	over                  uint64    // pairs whose times differ by more than limit
-	limit                 time.Duration
-	times                 spread
+	counts   report.Counts // of them OtherTimes are pairs whose times differ by more than limit
+	limit    time.Duration
+	byNumber uint64 // the number, from 1, of the first message that was compared by number; 0 if none was
+	times    spread
 
 	room    int // the most details to keep, and the most of timed
 	details []detail
 	timed   []detail // pairs of equal or changed messages with another time
-}
-
-// detail is one difference.
-type detail struct {
-	kind    report.Kind
-	numbers [2]uint64 // of the messages, from 0
-	items   [2]align.Item
-	repeats bool // the message, which is in one bag only, is the same as the one before it
 }
 
 func newTally(o Options, byHeader bool) *tally {
@@ -51,7 +41,7 @@ func (t *tally) add(s Side, m align.Item, stamp int64) {
 		if x := [2]align.Item{m, m}; o.Items[0].Sum == m.Sum {
 			x[s.other()] = o.Items[0]
 			t.timesOf(t.first, x)
-			t.equal++
+			t.counts.Equal++
 			t.first, t.last = [2]uint64{t.first[A] + 1, t.first[B] + 1}, [2]align.Digest{m.Sum, m.Sum}
 			o.Pop()
 			return
@@ -74,15 +64,21 @@ func (t *tally) timesOf(numbers [2]uint64, items [2]align.Item) {
 	if by.Abs() <= t.limit {
 		return
 	}
-	if t.over++; len(t.timed) < t.room {
-		t.timed = append(t.timed, detail{kind: report.KindTime, numbers: numbers, items: items})
+	if t.counts.OtherTimes++; len(t.timed) < t.room {
+		t.timed = append(t.timed, detail{Difference: report.Difference{
+			Kind: report.KindTime, A: place(numbers[A], items[A]), B: place(numbers[B], items[B]),
+		}})
 	}
+}
+
+func place(number uint64, m align.Item) *report.Place {
+	return &report.Place{Number: number + 1, Time: report.Stamp(m.Time)}
 }
 
 // settle compares all messages in the lists.
 func (t *tally) settle() { t.settleFirst([2]int{t.kept(A), t.kept(B)}) }
 
-// sureRun is how many equal messages in a row a run needs so that lists that are too long are cut behind it.
+// sureRun is how many equal messages in a row a run needs so that lists that are too long are cut after it.
 const sureRun = 64
 
 // settleSome compares and removes at least half of the messages in the lists: those up to the end of the last run
@@ -102,35 +98,35 @@ func (t *tally) settleSome() {
 
 // settleFirst compares the first n messages of each list, and removes them.
 func (t *tally) settleFirst(n [2]int) {
-	var lists [2]align.List
-	for s := range lists {
-		lists[s], t.lists[s] = t.lists[s].Cut(n[s])
-	}
+	lists := [2]align.List{t.lists[A].Cut(n[A]), t.lists[B].Cut(n[B])}
 	r := align.Compare(&lists[A], &lists[B], t.rule)
 	if r.ByNumber != align.None && t.byNumber == 0 {
 		t.byNumber = t.first[A] + uint64(r.ByNumber) + 1
 	}
+	paired := func(i, j int) {
+		t.timesOf([2]uint64{t.first[A] + uint64(i), t.first[B] + uint64(j)}, [2]align.Item{lists[A].Items[i], lists[B].Items[j]})
+	}
 	for _, same := range r.Same {
-		t.equal += uint64(same.N)
-		for k := range int32(same.N) {
-			t.timesOf(t.messages(lists, int32(same.A)+k, int32(same.B)+k))
+		t.counts.Equal += uint64(same.N)
+		for k := range same.N {
+			paired(same.A+k, same.B+k)
 		}
 	}
 	for _, d := range r.Different {
 		kind := report.KindChanged
 		switch {
 		case d.B == align.None:
-			t.unpaired[A]++
+			t.counts.OnlyA++
 			kind = report.KindOnlyA
 		case d.A == align.None:
-			t.unpaired[B]++
+			t.counts.OnlyB++
 			kind = report.KindOnlyB
 		case d.Moved:
-			t.moved++
+			t.counts.Moved++
 			kind = report.KindMoved
 		default:
-			t.changed++
-			t.timesOf(t.messages(lists, d.A, d.B))
+			t.counts.Changed++
+			paired(int(d.A), int(d.B))
 		}
 		t.show(kind, lists, d)
 	}
@@ -142,27 +138,23 @@ func (t *tally) settleFirst(n [2]int) {
 	t.apart = t.kept(A) > 0 && t.kept(B) > 0
 }
 
-// messages returns the numbers of message i of A and message j of B in lists, and the messages.
-func (t *tally) messages(lists [2]align.List, i, j int32) ([2]uint64, [2]align.Item) {
-	return [2]uint64{t.first[A] + uint64(i), t.first[B] + uint64(j)}, [2]align.Item{lists[A].Items[i], lists[B].Items[j]}
-}
-
 // show keeps a detail if there is room.
 func (t *tally) show(kind report.Kind, lists [2]align.List, different align.Difference) {
 	if len(t.details) >= t.room {
 		return
 	}
-	d := detail{kind: kind}
-	for s, at := range [2]int32{different.A, different.B} {
-		if at == align.None {
+	d := detail{Difference: report.Difference{Kind: kind}}
+	at := [2]int32{different.A, different.B}
+	for s, p := range [2]**report.Place{&d.A, &d.B} {
+		if at[s] == align.None {
 			continue
 		}
-		items, before := lists[s].Items, t.last[s]
-		d.numbers[s], d.items[s] = t.first[s]+uint64(at), items[at]
-		if at > 0 {
-			before = items[at-1].Sum
+		m, before := lists[s].Items[at[s]], t.last[s]
+		if at[s] > 0 {
+			before = lists[s].Items[at[s]-1].Sum
 		}
-		d.repeats = before == items[at].Sum && d.numbers[s] > 0
+		*p, d.sums[s] = place(t.first[s]+uint64(at[s]), m), m.Sum
+		d.Repeats = at[1-s] == align.None && (*p).Number > 1 && before == m.Sum
 	}
 	t.details = append(t.details, d)
 }

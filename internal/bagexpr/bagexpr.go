@@ -27,6 +27,7 @@
 package bagexpr
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -309,7 +310,9 @@ func (p *Program) newState(key typeKey) *typeState {
 		s.paths[i], s.pathErrs[i] = s.typ.Path(path.text)
 	}
 	for i := range p.elements {
-		p.elements[i].check(s.typ)
+		e := &p.elements[i]
+		found, missing := e.in(s.typ)
+		e.found, e.missing = e.found || found, cmp.Or(missing, e.missing)
 	}
 	return s
 }

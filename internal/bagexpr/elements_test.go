@@ -116,7 +116,7 @@ func TestNeededFieldsOfBadMessages(t *testing.T) {
 		want    error
 	}{
 		"cut":        {good[:40], rosmsg.ErrCorrupt},
-		"cut last":   {good[:len(good)-4], nil}, // nothing behind its level is looked at
+		"cut last":   {good[:len(good)-4], nil}, // nothing after its level is looked at
 		"too many":   {diagnostics(make([]byte, 1<<14+1)...), rosmsg.ErrLimit},
 		"just right": {diagnostics(make([]byte, 1<<14)...), nil},
 	} {

@@ -45,29 +45,13 @@ type element struct {
 	missing *rosmsg.FieldError
 }
 
-// check records whether the elements of a type have the field.
-func (e *element) check(t *rosmsg.Type) {
+// in looks for the field in the elements of a type. found is false and missing nil if the type has no such array.
+func (e *element) in(t *rosmsg.Type) (found bool, missing *rosmsg.FieldError) {
 	if _, err := t.Path(e.array + "[0]"); err != nil {
-		return // such messages have no such array
-	}
-	if missing := e.lackedBy(t); missing != nil {
-		e.missing = missing
-	} else {
-		e.found = true
-	}
-}
-
-// lackedBy returns why the elements of a type that has the array do not have the field; nil if
-// they have, or if there is no such array.
-func (e *element) lackedBy(t *rosmsg.Type) (missing *rosmsg.FieldError) {
-	if _, err := t.Path(e.array + "[0]"); err != nil {
-		return nil
+		return false, nil
 	}
 	_, err := t.Path(e.array + "[0]." + e.text)
-	if !errors.As(err, &missing) {
-		return nil
-	}
-	return missing
+	return !errors.As(err, &missing), missing
 }
 
 // lack returns that the elements of a type do not have the field.

@@ -140,7 +140,7 @@ func (p *Program) Lacking(conn *rosbag.Connection) ([]Lack, error) {
 		}
 	}
 	for _, e := range p.elements {
-		if missing := e.lackedBy(s.typ); missing != nil {
+		if _, missing := e.in(s.typ); missing != nil {
 			all = append(all, e.lack(missing))
 		}
 	}

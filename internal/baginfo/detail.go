@@ -107,7 +107,7 @@ func orUnknown(s string) string {
 	return escape.Text(s)
 }
 
-// table writes rows in columns behind a title, without blanks at the end of lines.
+// table writes rows in columns after a title, without blanks at the end of lines.
 func table(w *strings.Builder, title string, rows [][]string) {
 	var width []int
 	for _, r := range rows {

@@ -68,7 +68,7 @@ type atEnd struct{ *bytes.Buffer }
 
 func (f *atEnd) WriteAt(p []byte, off int64) (int, error) { return copy(f.Bytes()[off:], p), nil }
 
-// TestNotes: notes and marks stand behind all that scripts look for, and none of them controls
+// TestNotes: notes and marks stand after all that scripts look for, and none of them controls
 // a terminal.
 func TestNotes(t *testing.T) {
 	t.Parallel()
@@ -109,8 +109,8 @@ func TestNotes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, behind, _ := strings.Cut(text.String(), "notes:")
-	if d := cmp.Diff("        robot: r1\n              evil: \\x1b[2J: y\nmarks:        +2.00s  door: \"open\"\n              +3.00s  \\x1b]0;x\\x07\n", behind); d != "" {
+	_, after, _ := strings.Cut(text.String(), "notes:")
+	if d := cmp.Diff("        robot: r1\n              evil: \\x1b[2J: y\nmarks:        +2.00s  door: \"open\"\n              +3.00s  \\x1b]0;x\\x07\n", after); d != "" {
 		t.Errorf("text (-want +got):\n%s", d)
 	}
 	var loaded struct {

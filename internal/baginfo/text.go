@@ -65,18 +65,16 @@ func (i *Info) mcapRows() []row {
 	if i.MCAP == nil {
 		return nil
 	}
-	rows := []row{{"profile", escape.Text(i.MCAP.Profile)}, {"library", escape.Text(i.MCAP.Library)}}
-	key := "attachments"
+	var attachments, metadata []row
 	for _, x := range i.MCAP.Attachments {
-		rows = append(rows, row{key, fmt.Sprintf("%s (%s, %s)", escape.Text(x.Name), escape.Text(x.Type), byteSize(float64(x.Bytes)))})
-		key = ""
+		attachments = append(attachments, row{"", fmt.Sprintf("%s (%s, %s)", escape.Text(x.Name), escape.Text(x.Type), byteSize(float64(x.Bytes)))})
 	}
-	key = "metadata"
 	for _, x := range i.MCAP.Metadata {
-		rows = append(rows, row{key, fmt.Sprintf("%s (%s)", escape.Text(x.Name), byteSize(float64(x.Bytes)))})
-		key = ""
+		metadata = append(metadata, row{"", fmt.Sprintf("%s (%s)", escape.Text(x.Name), byteSize(float64(x.Bytes)))})
 	}
-	return rows
+	return slices.Concat(
+		[]row{{"profile", escape.Text(i.MCAP.Profile)}, {"library", escape.Text(i.MCAP.Library)}},
+		titled("attachments", attachments), titled("metadata", metadata))
 }
 
 // version returns the version, and whether an index is missing, as rosbag info does for version 1.2. Older

@@ -157,11 +157,9 @@ func textsOn(s rosbag.Source, topic string) texts {
 	if len(t.conns) == 0 {
 		return t
 	}
-	for i := range s.NumSpans() {
-		for _, n := range s.Span(i).Counts {
-			if t.conns[n.Conn] {
-				t.messages += uint64(n.Count)
-			}
+	for c, n := range rosbag.Counts(s) {
+		if t.conns[c] {
+			t.messages += n
 		}
 	}
 	return t

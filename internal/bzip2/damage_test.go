@@ -168,7 +168,7 @@ func TestCutData(t *testing.T) {
 	}
 }
 
-// TestFlippedBits: no flipped bit but those behind the end of a stream goes unnoticed.
+// TestFlippedBits: no flipped bit but those after the end of a stream goes unnoticed.
 func TestFlippedBits(t *testing.T) {
 	t.Parallel()
 	var r Reader

@@ -7,15 +7,13 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"testing"
 
 	dsnet "github.com/dsnet/compress/bzip2"
-)
 
-// full makes tests use whole blocks throughout, for minutes on a busy machine.
-var full = os.Getenv("GOROSBAG_FULL") != ""
+	"github.com/gorosbag/gorosbag/internal/testfull"
+)
 
 // inputs are data of all shapes.
 func inputs() map[string][]byte {
@@ -28,7 +26,7 @@ func inputs() map[string][]byte {
 		return b
 	}
 	scale := 1
-	if full {
+	if testfull.Enabled() { // whole blocks throughout, for minutes on a busy machine
 		scale = 10
 	}
 	in := map[string][]byte{
@@ -62,7 +60,7 @@ type stream struct {
 	packed, want []byte
 }
 
-// checkUnpacks unpacks streams with every decoder at hand: all of them behind each other,
+// checkUnpacks unpacks streams with every decoder at hand: all of them one after the other,
 // as a decoder allocates megabytes, and each one alone if that goes wrong.
 func checkUnpacks(t *testing.T, list ...stream) {
 	t.Helper()

@@ -35,8 +35,8 @@ type Options struct {
 	Listed func(n int)
 	// Read is called with the progress of reading bags. It may be nil.
 	Read func(n, of int)
-	// Foreign is called for each file for which Open has returned ErrForeign, one call at a time, also
-	// with those of Problem. It may be nil if Open never returns ErrForeign.
+	// Foreign is called for each file for which Open has returned ErrForeign. Calls of Foreign and Problem come one
+	// at a time. It may be nil if Open never returns ErrForeign.
 	Foreign func(name string)
 	// Problem is called for each bag, or file of the catalog, that cannot be read, one call at a time.
 	Problem func(name string, err error)
@@ -60,7 +60,7 @@ type Catalog struct {
 // home is a folder with a catalog, or the place itself.
 type home struct {
 	files   []string // of the catalog
-	bags    newest   // below the folder, and below no home in it
+	bags    newest   // bags below the folder, without those below another home in it
 	changed bool     // the files differ from bags
 }
 
@@ -275,7 +275,7 @@ func Inventory(ctx context.Context, b *store.Bucket) (bags []store.Entry, missin
 				gone[s.Bag] = true
 			}
 		}
-	}, func(string, error) {}) // gobag find tells of a damaged file
+	}, func(string, error) {}) // gobag find reports damaged files
 	bags = slices.SortedFunc(maps.Values(there), func(a, b store.Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return bags, slices.Sorted(maps.Keys(gone)), err
 }

@@ -175,7 +175,7 @@ func (s *Summary) memory() int64 {
 	return s.overhead() + int64(text)
 }
 
-var errFileTooLong = fmt.Errorf("%w: far longer, when it is unpacked, than a file of a catalog is", store.ErrTooLarge)
+var errFileTooLong = fmt.Errorf("%w: unpacks to far more bytes than a file of a catalog has", store.ErrTooLarge)
 
 // decode reads a file of the catalog that unpacks to at most most bytes, and takes no more memory.
 // If the file is damaged, decode returns the summaries before the damage with the error.

@@ -55,7 +55,7 @@ func (w *Writer) Add(ctx context.Context, bag string, size int64, sha256 string,
 	}
 	s, err := Summarize(file, size, bagfmt.ReaderOptions{IndexOnly: true, FutureVersion: true})
 	if err != nil {
-		w.log.Warn("no summary of a bag for gobag find: it cannot be read", zap.String("bag", bag), zap.Error(err))
+		w.log.Warn("no summary of a bag for gobag find: the bag cannot be read", zap.String("bag", bag), zap.Error(err))
 		return nil
 	}
 	s.Bag, s.SHA256, s.Robot = bag, sha256, cmp.Or(s.Robot, thisHost())
@@ -68,7 +68,7 @@ func (w *Writer) Add(ctx context.Context, bag string, size int64, sha256 string,
 			return err
 		}
 		w.denied = true
-		w.log.Warn("The store takes no summaries of bags for gobag find: gobag index makes up for that", zap.Stringer("to", w.bucket), zap.String("reason", store.Message(err)))
+		w.log.Warn("The store takes no summaries of bags for gobag find: run gobag index to write them", zap.Stringer("to", w.bucket), zap.String("reason", store.Message(err)))
 		return nil
 	}
 	w.added++
@@ -77,7 +77,7 @@ func (w *Writer) Add(ctx context.Context, bag string, size int64, sha256 string,
 	}
 	if err := w.merge(ctx); err != nil && !passing(ctx, err) {
 		w.unmerged = true
-		w.log.Warn("Summaries of bags for gobag find are not merged: gobag index makes up for that", zap.Stringer("to", w.bucket), zap.String("reason", store.Message(err)))
+		w.log.Warn("Summaries of bags for gobag find are not merged: run gobag index to merge them", zap.Stringer("to", w.bucket), zap.String("reason", store.Message(err)))
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func (w *Writer) merge(ctx context.Context) error {
 			small = append(small, e.Name)
 		}
 		if len(small) == maxMerged {
-			break // the others are for the next time
+			break // the next merge takes the others
 		}
 	}
 	if len(small) <= maxSmallFiles {
@@ -113,7 +113,7 @@ func (w *Writer) merge(ctx context.Context) error {
 			left -= s.memory()
 		}
 		if left < 0 {
-			return // for the next time
+			return // the next merge tries again
 		}
 		for _, s := range found {
 			lines.add(s)
@@ -121,7 +121,7 @@ func (w *Writer) merge(ctx context.Context) error {
 		done = append(done, file)
 	}, func(file string, err error) {
 		if errors.Is(err, store.ErrTooLarge) {
-			return // for gobag index
+			return // gobag index merges them
 		}
 		w.log.Warn("a damaged summary for gobag find is dropped: run gobag index where bags are read", zap.String("file", file), zap.Error(err))
 	})

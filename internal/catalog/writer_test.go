@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,20 +80,28 @@ func TestMergeIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	const files = 70
+	pack := func(text string) []byte {
+		var packed bytes.Buffer
+		z := gzip.NewWriter(&packed)
+		if _, err := io.WriteString(z, text); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return packed.Bytes()
+	}
+	long := pack(strings.Repeat("a", 2<<20)) // packed once: a gzip stream may have parts
 	for i := range files {
 		lines := 1
 		if i == 0 {
 			lines = 10 // of 2 MiB each: more than any good file has
 		}
-		var packed bytes.Buffer
-		z := gzip.NewWriter(&packed)
+		var packed []byte
 		for line := range lines {
-			fmt.Fprintf(z, `{"bag":"%d_%d.bag","notes":{"a":"%s"}}`+"\n", i, line, strings.Repeat("a", 2<<20))
+			packed = slices.Concat(packed, pack(fmt.Sprintf(`{"bag":"%d_%d.bag","notes":{"a":"`, i, line)), long, pack(`"}}`+"\n"))
 		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d.jsonl.gz", i)), packed.Bytes(), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d.jsonl.gz", i)), packed, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -101,7 +101,7 @@ func (r *source) uint32At(at int) uint32 {
 	return le.Uint32(r.b[at:])
 }
 
-// align passes the padding before a value. The position may then be behind the end.
+// align passes the padding before a value. The position may then be after the end.
 func (r *source) align(n int) { r.pos = (r.pos + n - 1) &^ (n - 1) }
 
 // string2 reads a string of CDR, without its NUL. It borrows from the source. Some

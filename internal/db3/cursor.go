@@ -13,16 +13,16 @@ import (
 
 // Query selects messages. Its zero value selects all.
 type Query struct {
-	Topics     []int64 // numbers of topics; nil selects all, an empty list none
+	Topics     []int64 // numbers of topics; nil selects all topics, an empty list none
 	Start, End int64   // inclusive, nanoseconds since 1970; End zero means no end
-	after      *place  // only what comes later, in the order of time and row
-	limit      int64   // of rows; zero means none
+	after      *place  // selects only messages that come later than this place, in the order of time and row
+	limit      int64   // maximum number of rows; zero means no limit
 }
 
 // place is a message's place in time order.
 type place struct{ at, row int64 }
 
-// statement returns the text that selects columns beside rowid and timestamp, in time order.
+// statement returns an SQL statement that selects rowid, timestamp and the given columns, in time order.
 func (q Query) statement(columns string) string {
 	var b strings.Builder
 	b.WriteString("SELECT rowid, timestamp")
@@ -46,8 +46,8 @@ func (q Query) statement(columns string) string {
 	return b.String()
 }
 
-// columns are the topic and the data of messages: the data of other topics is not loaded. They are
-// rows all the same, so that no row takes long, and a context is looked at between rows.
+// columns are the topic and the data of messages; the data of other topics is not loaded. Messages of other topics
+// are rows, too, so that each row comes soon, and the cursor can check its context between rows.
 func (q Query) columns() string {
 	if q.Topics == nil {
 		return "topic_id, data"
@@ -61,15 +61,15 @@ func (q Query) columns() string {
 
 // Message is a message of a file.
 type Message struct {
-	Topic int64 // number of the topic; a damaged file may have none with it
+	Topic int64 // number of the topic; in a damaged file there may be no topic with this number
 	At    int64 // nanoseconds since 1970
 	Data  []byte
 }
 
-// Cursor walks over messages in time order; of equal times, in the order of writing.
+// Cursor walks over messages in time order; messages with equal times come in the order of writing.
 //
-// With an index it is one statement. Without one, and behind damage, it is careful: one statement
-// sorts times and rows, outside of memory if they are many, and another fetches message by message.
+// With an index, one statement returns all messages. Without an index, and after damage, the cursor is careful: one
+// statement sorts times and rows, on disk if there are many, and another one fetches each message by its row.
 type Cursor struct {
 	r       *Reader
 	q       Query
@@ -108,7 +108,7 @@ func (c *Cursor) begin(ctx context.Context) error {
 }
 
 // Next returns the next message. It is valid until the next call. The error is io.EOF at the end;
-// after one that is ErrCorrupt the next call goes on behind the damage.
+// after one that is ErrCorrupt the next call continues after the damage.
 func (c *Cursor) Next(ctx context.Context) (*Message, error) {
 	for c.ended == nil {
 		m, err := c.next(ctx)
@@ -134,7 +134,7 @@ func (c *Cursor) Next(ctx context.Context) (*Message, error) {
 			if e := c.begin(ctx); e != nil {
 				c.ended = errors.Join(err, explain(e))
 			}
-		case c.rows.failed: // where the next message is cannot be told
+		case c.rows.failed: // the place of the next message is unknown
 			c.ended = err
 		default:
 			return nil, err
@@ -142,7 +142,7 @@ func (c *Cursor) Next(ctx context.Context) (*Message, error) {
 	}
 	ended := c.ended
 	if ctx.Err() == nil {
-		c.ended = io.EOF // an error is told once
+		c.ended = io.EOF // each error is returned once
 	}
 	return nil, ended
 }
@@ -207,7 +207,7 @@ type statement struct {
 	stmt   driver.Stmt
 	rows   driver.Rows
 	dest   []driver.Value
-	err    error // of query, for next
+	err    error // error of query, which next returns
 	failed bool  // next returned an error
 }
 
@@ -215,7 +215,7 @@ type statement struct {
 func (r *Reader) prepare(ctx context.Context, text string) (*statement, error) {
 	s := &statement{}
 	err := r.db.conn.Raw(func(conn any) (err error) {
-		s.stmt, err = conn.(driver.ConnPrepareContext).PrepareContext(ctx, text) // modernc.org/sqlite has it
+		s.stmt, err = conn.(driver.ConnPrepareContext).PrepareContext(ctx, text) // modernc.org/sqlite implements it
 		return err
 	})
 	return s, explain(err)
@@ -228,7 +228,7 @@ func (s *statement) query(ctx context.Context, args ...int64) {
 	for i, a := range args {
 		named[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
 	}
-	s.rows, s.err = s.stmt.(driver.StmtQueryContext).QueryContext(ctx, named) // modernc.org/sqlite has it
+	s.rows, s.err = s.stmt.(driver.StmtQueryContext).QueryContext(ctx, named) // modernc.org/sqlite implements it
 	if s.err == nil {
 		s.dest = make([]driver.Value, len(s.rows.Columns()))
 	}
@@ -250,7 +250,7 @@ func (s *statement) next() ([]driver.Value, error) {
 // end ends the rows.
 func (s *statement) end() {
 	if s.rows != nil {
-		_ = s.rows.Close() // next has told its errors
+		_ = s.rows.Close() // next has returned the errors of the rows
 		s.rows = nil
 	}
 }
@@ -261,6 +261,6 @@ func (s *statement) close() {
 		return
 	}
 	s.end()
-	_ = s.stmt.Close() // says again what next has told
+	_ = s.stmt.Close() // repeats an error that next has returned
 	s.stmt = nil
 }

@@ -1,10 +1,10 @@
-// Package db3 writes and reads storage files of the kind sqlite3 of ROS 2 recordings: databases
-// with the tables topics, messages and, since humble, schema and metadata.
+// Package db3 writes and reads the storage files of ROS 2 recordings that rosbag2 calls sqlite3: databases with the
+// tables topics, messages and, since humble, schema and metadata.
 //
-// What is written has schema 4, which foxy and later read. What is read may be of foxy or later,
-// may be damaged, and may be made to do harm: only plain tables are read, values have a largest
-// size, and a file gives out no more messages than have room in it. Memory does not depend on the
-// size of a file. The package decodes no message.
+// Files are written with schema 4, which foxy and later releases read. Files of foxy and later are read. A file may
+// be damaged, or crafted to do harm: the package reads plain tables only, limits the size of values, and returns no
+// more messages than the file has room for. Memory does not depend on the size of a file. The package decodes no
+// message.
 package db3
 
 import (
@@ -16,10 +16,10 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"modernc.org/sqlite" // and registers itself
+	"modernc.org/sqlite" // registers itself as a driver of database/sql, too
 )
 
-// MaxMessageBytes is the size of the largest message: SQLite's rows end at 1e9 bytes.
+// MaxMessageBytes is the size of the largest message: a row of SQLite has at most 1e9 bytes.
 const MaxMessageBytes = 999_999_000
 
 // database is an open file. SQLite runs one statement at a time on its one connection.

@@ -117,7 +117,7 @@ func (r *Reader) begin(ctx context.Context, o Options) error {
 	return err
 }
 
-// columns are those of a table.
+// columns are the names of the columns of a table.
 type columns []string
 
 func (c columns) has(names ...string) bool {
@@ -176,7 +176,7 @@ func (r *Reader) columns(ctx context.Context, table string) (columns, error) {
 		if hidden != 0 {
 			return fmt.Errorf("%s has a computed column; recorders make none", table)
 		}
-		if strings.EqualFold(name, "rowid") { // it would hide the number of the row, by which messages are found
+		if strings.EqualFold(name, "rowid") { // this column would hide the row number, by which messages are found
 			return fmt.Errorf("%s has a column %s; recorders make none", table, name)
 		}
 		all = append(all, name)
@@ -185,7 +185,7 @@ func (r *Reader) columns(ctx context.Context, table string) (columns, error) {
 	return all, err
 }
 
-// query runs a statement that has nothing of the file in it.
+// query runs a statement whose text contains nothing that was read from the file.
 func (r *Reader) query(ctx context.Context, statement string) (*sql.Rows, error) {
 	return r.db.conn.QueryContext(ctx, statement)
 }
@@ -233,7 +233,8 @@ func (r *Reader) readTopics(ctx context.Context, tables map[string]columns) erro
 	return r.readDefinitions(ctx, tables["message_definitions"].has("type_description_hash"), room)
 }
 
-// readDefinitions gives each topic the definition of its type and hash, else that of its type.
+// readDefinitions sets the definition of each topic: that of its type and hash if the file has one, otherwise that of
+// its type.
 func (r *Reader) readDefinitions(ctx context.Context, hashed bool, room int64) error {
 	hash := "''"
 	if hashed {
@@ -271,8 +272,8 @@ func (r *Reader) readDefinitions(ctx context.Context, hashed bool, room int64) e
 	return err
 }
 
-// readMetadata reads what the recorder wrote at its end. Text that cannot be parsed is the same as
-// none: nothing in it is needed.
+// readMetadata reads what the recorder wrote at its end. Text that cannot be parsed is ignored: the reader can do
+// without it.
 func (r *Reader) readMetadata(ctx context.Context) error {
 	var text string
 	err := r.db.conn.QueryRowContext(ctx, "SELECT metadata FROM metadata ORDER BY rowid DESC LIMIT 1").Scan(&text)
@@ -319,13 +320,13 @@ func (r *Reader) Schema() int { return r.schema }
 // Size returns the size of the file, with what a recorder left in a journal beside it.
 func (r *Reader) Size() int64 { return r.size }
 
-// Count is what a topic has.
+// Count says how many messages a topic has, and of what time.
 type Count struct {
 	Messages    uint64
 	First, Last int64 // nanoseconds since 1970
 }
 
-// Counts counts the messages of each topic by its number. It reads a page of each message.
+// Counts counts the messages of each topic by its number. It reads one page for each message.
 func (r *Reader) Counts(ctx context.Context) (map[int64]Count, error) {
 	rows, err := r.query(ctx, "SELECT topic_id, timestamp FROM messages LIMIT "+fmt.Sprint(r.maxRows()))
 	if err != nil {
@@ -355,10 +356,10 @@ func (r *Reader) Counts(ctx context.Context) (map[int64]Count, error) {
 	return all, explain(err)
 }
 
-// maxRows is more than the number of messages that have room in the file.
+// maxRows is an upper bound for the number of messages in the file.
 func (r *Reader) maxRows() int64 { return r.size/minRowBytes + 1 }
 
-// minRowBytes is less than what a message takes: length, rowid, header of five bytes.
+// minRowBytes is a lower bound for the bytes of a message: length, rowid and a header of five bytes.
 const minRowBytes = 7
 
 // Close closes the file.

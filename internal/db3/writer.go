@@ -11,11 +11,11 @@ import (
 	"github.com/gorosbag/gorosbag/internal/rosbag2"
 )
 
-// schemaVersion is that of iron and later.
+// schemaVersion is the version that iron and later releases write.
 const schemaVersion = 4
 
-// created are the statements that a new file begins with. The text of the tables is that of
-// rosbag2. Nothing protects the file against crashes: it has another name until it is complete.
+// created are the statements that create a file. The definitions of the tables are those of rosbag2. No journal
+// protects the file against crashes: it has a temporary name until it is complete.
 var created = []string{
 	"PRAGMA page_size = 32768", // twice as fast for images as 4096, and still small for small recordings
 	"PRAGMA journal_mode = OFF",
@@ -31,17 +31,17 @@ var created = []string{
 
 const (
 	batchRows  = 40        // rows of one statement: twice as fast as one row each
-	batchBytes = 128 << 10 // of their messages; a longer message has a statement of its own
+	batchBytes = 128 << 10 // bytes of their messages; a longer message has a statement of its own
 )
 
 // Writer writes one file. Its methods may not be called at the same time.
 type Writer struct {
 	db     *database
 	topics int
-	types  map[definedType]bool // that message_definitions has
-	rows   []row                // not written yet
-	data   []byte               // their messages
-	bytes  int64                // written, about
+	types  map[definedType]bool // rows of message_definitions
+	rows   []row                // pending rows
+	data   []byte               // messages of the pending rows
+	bytes  int64                // bytes written so far, roughly
 	one    driver.Stmt          // inserts one row; nil before the first
 	many   driver.Stmt          // inserts batchRows
 	args   []driver.NamedValue
@@ -50,14 +50,14 @@ type Writer struct {
 // definedType is a type with a definition: types may have several.
 type definedType struct{ name, hash string }
 
-// row is a message that waits to be written. Its data ends at end in Writer.data.
+// row is a pending message. Its data ends at end in Writer.data.
 type row struct {
 	topic, at int64
 	end       int
 }
 
-// Create makes the file at path, which may not exist. distro is the name of the ROS release in the
-// file. The caller has to call Finish or Abort.
+// Create creates the file at path, which must not exist. distro is the name of the ROS release in the file. The
+// caller has to call Finish or Abort.
 func Create(ctx context.Context, path, distro string) (*Writer, error) {
 	db, err := open(ctx, path, url.Values{"mode": {"rwc"}})
 	if err != nil {
@@ -78,14 +78,14 @@ func Create(ctx context.Context, path, distro string) (*Writer, error) {
 	return w, nil
 }
 
-// insert runs a statement that is rare.
+// insert runs a statement that is too rare to be prepared.
 func (w *Writer) insert(ctx context.Context, statement string, args ...any) error {
 	_, err := w.db.conn.ExecContext(ctx, statement, args...)
 	return explain(err)
 }
 
-// prepare compiles the statements that insert messages. They bypass package database/sql, which
-// would take as long as the insertion.
+// prepare compiles the statements that insert messages. They bypass package database/sql, which would take as long as
+// the insertion itself.
 func (w *Writer) prepare(ctx context.Context) error {
 	const first = "INSERT INTO messages(topic_id, timestamp, data) VALUES (?, ?, ?)"
 	w.args = make([]driver.NamedValue, 3*batchRows)
@@ -93,7 +93,7 @@ func (w *Writer) prepare(ctx context.Context) error {
 		w.args[i].Ordinal = i + 1
 	}
 	return w.db.conn.Raw(func(c any) error {
-		conn := c.(driver.ConnPrepareContext) // modernc.org/sqlite has it
+		conn := c.(driver.ConnPrepareContext) // modernc.org/sqlite implements it
 		var err error
 		if w.one, err = conn.PrepareContext(ctx, first); err != nil {
 			return err
@@ -132,7 +132,7 @@ func (w *Writer) Write(topic int, at int64, data []byte) error {
 			return err
 		}
 	}
-	w.bytes += int64(len(data)) + 16 // its keys and lengths
+	w.bytes += int64(len(data)) + 16 // estimate for keys and lengths
 	if len(data) > batchBytes {
 		return w.exec(ctx, w.one, w.fill(0, int64(topic), at, data))
 	}
@@ -141,7 +141,7 @@ func (w *Writer) Write(topic int, at int64, data []byte) error {
 	return nil
 }
 
-// flush writes the rows that wait.
+// flush writes the pending rows.
 func (w *Writer) flush(ctx context.Context) error {
 	all := len(w.rows) == batchRows
 	start := 0
@@ -174,7 +174,7 @@ func (w *Writer) fill(row int, topic, at int64, data []byte) []driver.NamedValue
 
 // exec runs a statement.
 func (w *Writer) exec(ctx context.Context, s driver.Stmt, args []driver.NamedValue) error {
-	_, err := s.(driver.StmtExecContext).ExecContext(ctx, args) // modernc.org/sqlite has it
+	_, err := s.(driver.StmtExecContext).ExecContext(ctx, args) // modernc.org/sqlite implements it
 	return explain(err)
 }
 
@@ -199,7 +199,7 @@ func (w *Writer) Finish(ctx context.Context, md *rosbag2.Metadata) error {
 	return w.close()
 }
 
-// Abort closes the file, which is not usable then. It may be called after Finish failed.
+// Abort closes the file, which is incomplete then. It may be called after Finish failed.
 func (w *Writer) Abort() { _ = w.close() }
 
 // close may be called twice.

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -24,7 +24,7 @@ import (
 func Error(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
-	var remote *store.Error
+	var remote *place.Error
 	var limit *rosbag.LimitError
 	text := err.Error()
 	switch {
@@ -55,14 +55,14 @@ func Error(err error) error {
 // OfStore reports whether err is an error of a store. It says nothing about the bag, and further
 // reads would fail as well, after as long a wait.
 func OfStore(err error) bool {
-	var remote *store.Error
+	var remote *place.Error
 	return errors.As(err, &remote)
 }
 
 // Name returns the name of a file, an object or a topic as it is shown: quoted if it could control
 // a terminal or nobody would see it, and without what may be secret in a URL.
 func Name(s string) string {
-	s = store.Redact(s)
+	s = place.Redact(s)
 	if q := strconv.Quote(s); s == "" || q[1:len(q)-1] != s {
 		return q
 	}

@@ -31,9 +31,9 @@ func (p *Pace) Take(now time.Time) bool {
 	return true
 }
 
-// Episode decides which changes of a state are logged. The state, such as a master that is away,
-// may begin and end many times a second. Its beginning is logged as often as Pace allows, and its
-// end if the beginning was logged. The zero value is ready. The caller has the lock.
+// Episode decides which changes of a state are logged. The state, such as a master that is away, may begin and end
+// many times a second. Its beginning is logged as often as Pace allows, and its end if the beginning was logged. The
+// zero value is ready. Calls must not run at the same time.
 type Episode struct {
 	pace     Pace
 	on       bool

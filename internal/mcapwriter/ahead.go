@@ -12,8 +12,8 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// ahead packs chunks on other goroutines while the Writer fills the next one. The Writer alone
-// fills and writes; what it hands over it does not touch before take.
+// ahead packs chunks on other goroutines while the Writer fills the next one. The Writer alone fills and writes
+// chunks. It does not touch a chunk between handing it over and take.
 type ahead struct {
 	compression mcap.CompressionFormat
 	packers     chan packer // the idle ones
@@ -90,8 +90,8 @@ type chunk struct {
 	done       chan struct{} // gets one token when the chunk is packed
 }
 
-// full reports whether there is no memory for another chunk: one is filled, as many as there are
-// packers are packed, and one waits for its turn.
+// full reports whether there is no memory for another chunk: one chunk is being filled, each packer packs one, and
+// one waits for its turn.
 func (a *ahead) full() bool { return len(a.free) == 0 && a.chunks >= cap(a.packers)+2 }
 
 // chunk returns an empty chunk.

@@ -27,7 +27,7 @@ type Writer struct {
 	w       *mcap.Writer
 	limit   int
 	ahead   *ahead
-	chunk   *chunk // that is filled; nil between chunks
+	chunk   *chunk // the chunk that is filled; nil between chunks
 	schemas int
 	lastID  int // of channels
 	start   uint64
@@ -36,7 +36,7 @@ type Writer struct {
 	count   []uint64 // messages by number of the channel
 }
 
-// errIDs is a limit of the format.
+// errIDs reports a limit of the format.
 var errIDs = errors.New("MCAP has room for 65535 types and as many topics")
 
 // New starts a file on w.
@@ -133,7 +133,7 @@ func (w *Writer) flush() error {
 	return nil
 }
 
-// AddMetadata writes a metadata record behind the messages so far.
+// AddMetadata writes a metadata record after the messages so far.
 func (w *Writer) AddMetadata(name string, values map[string]string) error {
 	if err := w.flush(); err != nil {
 		return err
@@ -141,8 +141,7 @@ func (w *Writer) AddMetadata(name string, values map[string]string) error {
 	return w.w.WriteMetadata(&mcap.Metadata{Name: name, Metadata: values})
 }
 
-// Size returns the bytes written so far. Chunks that are still being packed count with what they
-// have before.
+// Size returns the bytes written so far. Chunks that are not packed yet count with their size before packing.
 func (w *Writer) Size() int64 {
 	n := int64(w.w.Offset()) + w.ahead.unwritten()
 	if w.chunk != nil {
@@ -151,7 +150,7 @@ func (w *Writer) Size() int64 {
 	return n
 }
 
-// Close writes what is left and the summary. It does not close what the file is written to.
+// Close writes the pending chunks and the summary. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	if err := w.flush(); err != nil {
 		return err

@@ -25,7 +25,7 @@ func TestPlayStatus(t *testing.T) {
 	t.Parallel()
 	stats := control.Stats{
 		Status: control.Status{
-			Phase: control.PhasePlay, Rate: 5, Achieved: 3.0999, Position: 1500 * time.Millisecond, Length: time.Minute,
+			Phase: control.PhasePlay, Rate: 5, Played: 30_999 * time.Millisecond, Elapsed: 10 * time.Second, Position: 1500 * time.Millisecond, Length: time.Minute,
 			BagTime: rosbag.Time{Sec: 1000, Nsec: 7}, Messages: 12, Pass: 2, Bookmarks: []time.Duration{time.Second, 2 * time.Second},
 		},
 		WaitingFor: []string{"/map"},

@@ -22,7 +22,7 @@ type fakePlayer struct {
 
 func newFakePlayer(topics ...string) *fakePlayer {
 	f := &fakePlayer{stats: control.Stats{Status: control.Status{
-		Phase: control.PhasePlay, Rate: 1, Achieved: 0.9987, Late: 130 * time.Microsecond, BagTime: rosbag.TimeOf(time.Unix(1_748_682_000, 0)),
+		Phase: control.PhasePlay, Rate: 1, Played: 9987 * time.Millisecond, Elapsed: 10 * time.Second, Late: 130 * time.Microsecond, BagTime: rosbag.TimeOf(time.Unix(1_748_682_000, 0)),
 		Position: 21*time.Second + 300*time.Millisecond, Length: 75 * time.Second, MarkTo: 75 * time.Second, Messages: 48_211,
 	}}}
 	for i, topic := range topics {

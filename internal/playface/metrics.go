@@ -44,8 +44,8 @@ func (f *Face) Collect(ch chan<- prometheus.Metric) {
 	d.Gauge(ch, "goplay_playing", metrics.Bool(stats.Phase == control.PhasePlay && !stats.Paused))
 	d.Gauge(ch, "goplay_lag_seconds", stats.Late.Seconds())
 	d.Gauge(ch, "goplay_rate_requested", stats.Rate)
-	if stats.Achieved > 0 {
-		d.Gauge(ch, "goplay_rate_achieved", stats.Achieved)
+	if stats.Achieved() > 0 {
+		d.Gauge(ch, "goplay_rate_achieved", stats.Achieved())
 	}
 	d.Gauge(ch, "goplay_position_seconds", stats.Position.Seconds())
 	d.Gauge(ch, "goplay_length_seconds", stats.Length.Seconds())

@@ -69,7 +69,7 @@ func (f *Face) Poll(now time.Time) web.View {
 	stats := c.Stats()
 	f.pace.Add(&stats.Status)
 	s := playState{
-		Phase: phases[stats.Phase], Paused: stats.Paused, Rate: stats.Rate, Achieved: thousandths(stats.Achieved),
+		Phase: phases[stats.Phase], Paused: stats.Paused, Rate: stats.Rate, Achieved: thousandths(stats.Achieved()),
 		Late: stats.Late.Round(time.Microsecond).Seconds(), BagTime: float64(stats.BagTime.Std().UnixMilli()) / 1e3,
 		Position: web.Seconds(stats.Position), Length: web.Seconds(stats.Length), Pass: stats.Pass, Messages: stats.Messages,
 		Loop: stats.Loop, MarkFrom: web.Seconds(stats.MarkFrom), MarkTo: web.Seconds(stats.MarkTo), Bookmarks: make([]float64, len(stats.Bookmarks)),

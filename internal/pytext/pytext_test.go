@@ -39,6 +39,7 @@ func TestAppendValid(t *testing.T) {
 	for in, want := range map[string]string{
 		"\xe2\x82\xac": "€", "\xff": "\ufffd", "\xe2\x82": "\ufffd", "\xf0\x9f\x98a": "\ufffda",
 		"\xc0\x80": "\ufffd\ufffd", "\xed\xa0\x80": "\ufffd\ufffd\ufffd", "\xe0\x80": "\ufffd\ufffd",
+		"\xf0\x80": "\ufffd\ufffd", "\xf4\x90": "\ufffd\ufffd", "\xf4\x8f\xbf": "\ufffd", "\xf4\x8f\xbf\xf4\x8f\xbf": "\ufffd\ufffd",
 	} {
 		if got := string(pytext.AppendValid(nil, []byte(in))); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)

@@ -69,30 +69,9 @@ func DecodeRune(b []byte) (rune, int) {
 	if r != utf8.RuneError || n != 1 {
 		return r, n
 	}
-	want, low, high := 1, byte(0x80), byte(0xbf)
-	switch first := b[0]; {
-	case first >= 0xc2 && first <= 0xdf:
-	case first >= 0xe0 && first <= 0xef:
-		want = 2
-		switch first {
-		case 0xe0:
-			low = 0xa0
-		case 0xed:
-			high = 0x9f
-		}
-	case first >= 0xf0 && first <= 0xf4:
-		want = 3
-		switch first {
-		case 0xf0:
-			low = 0x90
-		case 0xf4:
-			high = 0x8f
-		}
-	default:
-		return utf8.RuneError, 1
-	}
-	for n = 1; n <= want && n < len(b) && b[n] >= low && b[n] <= high; n++ {
-		low, high = 0x80, 0xbf
+	// b[:n] begins a character as long as FullRune waits for more bytes.
+	for n < len(b) && !utf8.FullRune(b[:n+1]) {
+		n++
 	}
 	return utf8.RuneError, n
 }

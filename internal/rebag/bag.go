@@ -34,7 +34,7 @@ func (s *BagSink) Write(c *rosbag.Connection, t rosbag.Time, data []byte) error 
 	return s.write(c, t, data)
 }
 
-// WriteRepeated writes a message that repeats what was latched before.
+// WriteRepeated writes a message that repeats an earlier latched message.
 func (s *BagSink) WriteRepeated(c *rosbag.Connection, t rosbag.Time, data []byte) error {
 	if s.repeated.add(t) {
 		s.w.SetRepeated(s.repeated.Repeated)

@@ -13,13 +13,13 @@ type conns struct {
 	rename     func(*rosbag.Connection) string    // nil to keep topics
 	byInput    map[*rosbag.Connection]*outputConn // by input connection
 	byIdentity map[string]*rosbag.Connection      // by topic and header
-	lastInput  *rosbag.Connection                 // of the last message
+	lastInput  *rosbag.Connection                 // input connection of the last message
 	last       *outputConn                        // the outputConn of lastInput
 }
 
 // outputConn says which output connection gets the messages of an input connection.
 type outputConn struct {
-	conn     *rosbag.Connection // of the output
+	conn     *rosbag.Connection // the output connection
 	messages uint64             // messages of the input connection that were written
 }
 

@@ -138,8 +138,8 @@ func TestLatchedOfSeveral(t *testing.T) {
 	}
 }
 
-// TestLatchedDamaged goes on behind a chunk that cannot be read, or ends. The chunk has the
-// latest messages of two publishers and messages behind the start: it is told once.
+// TestLatchedDamaged continues after a chunk that cannot be read, or ends. The chunk has the
+// latest messages of two publishers and messages after the start: it is told once.
 func TestLatchedDamaged(t *testing.T) {
 	t.Parallel()
 	in := bag(t, 100, said{"/map", "/map", 1, "old"}, said{"/map", "/map", 2, "new"}, said{"/map", "/map2", 2, "other"}, said{"/b", "/x", 8, "8"}, said{"/b", "/x", 9, "9"})
@@ -163,10 +163,10 @@ func TestLatchedDamaged(t *testing.T) {
 	}
 }
 
-// parts splits a bag.
-func parts(t *testing.T, in []byte, cut rebag.SplitRule, o bagfmt.WriterOptions) ([][]said, *rebag.SplitSink) {
+// splitMessages returns the messages of each file that a bag is split into.
+func splitMessages(t *testing.T, in []byte, cut rebag.SplitRule, o bagfmt.WriterOptions) ([][]said, *rebag.SplitSink) {
 	t.Helper()
-	files, split := partFiles(t, in, cut, o)
+	files, split := splitFiles(t, in, cut, o)
 	var all [][]said
 	for _, b := range files {
 		all = append(all, heard(t, b))
@@ -174,18 +174,18 @@ func parts(t *testing.T, in []byte, cut rebag.SplitRule, o bagfmt.WriterOptions)
 	return all, split
 }
 
-// partFiles splits a bag into bags.
-func partFiles(t *testing.T, in []byte, cut rebag.SplitRule, o bagfmt.WriterOptions) ([][]byte, *rebag.SplitSink) {
+// splitFiles returns the files that a bag is split into.
+func splitFiles(t *testing.T, in []byte, cut rebag.SplitRule, o bagfmt.WriterOptions) ([][]byte, *rebag.SplitSink) {
 	t.Helper()
 	var files []*file
-	split := rebag.NewSplit(cut, func(int, string) (*rebag.Part, error) {
+	split := rebag.NewSplit(cut, func(int, string) (*rebag.SplitFile, error) {
 		f := &file{}
 		files = append(files, f)
 		sink, err := rebag.NewBag(f, o)
 		if err != nil {
 			return nil, err
 		}
-		return &rebag.Part{Sink: sink, Size: sink.Size, Done: func() error { return nil }}, nil
+		return &rebag.SplitFile{Sink: sink, Size: sink.Size, Done: func() error { return nil }}, nil
 	})
 	if _, err := rebag.Copy([]rebag.Input{{Source: open(t, in)}}, rebag.Options{}, split); err != nil {
 		t.Fatal(err)
@@ -197,12 +197,12 @@ func partFiles(t *testing.T, in []byte, cut rebag.SplitRule, o bagfmt.WriterOpti
 	return all, split
 }
 
-// TestSplitLatched begins parts with what is latched.
+// TestSplitLatched begins files with the latched messages.
 func TestSplitLatched(t *testing.T) {
 	t.Parallel()
 	in := bag(t, 1, said{"/map", "/map", 1, "old"}, said{"/x", "/x", 2, "2"}, said{"/map", "/map", 3, "new"}, said{"/x", "/x", 14, "14"},
 		said{"/map", "/map", 25, "newest"}, said{"/tf", "/map2", 26, "tf"}, said{"/x", "/x", 33, "33"})
-	got, split := parts(t, in, rebag.SplitRule{Latched: true, Duration: 10 * time.Second}, bagfmt.WriterOptions{})
+	got, split := splitMessages(t, in, rebag.SplitRule{Latched: true, Duration: 10 * time.Second}, bagfmt.WriterOptions{})
 	want := [][]said{
 		{{"/map", "/map", 1, "old"}, {"/x", "/x", 2, "2"}, {"/map", "/map", 3, "new"}},
 		{{"/map", "/map", 14, "new"}, {"/x", "/x", 14, "14"}},
@@ -214,7 +214,7 @@ func TestSplitLatched(t *testing.T) {
 	}
 }
 
-// TestSplitLargeLatched repeats what takes no more than half a part, whatever the compression.
+// TestSplitLargeLatched repeats latched messages that take no more than half of the size of a file, whatever the compression.
 func TestSplitLargeLatched(t *testing.T) {
 	t.Parallel()
 	const size = 16 << 10
@@ -224,13 +224,13 @@ func TestSplitLargeLatched(t *testing.T) {
 	}
 	in := bag(t, 1, list...)
 	for _, o := range []bagfmt.WriterOptions{{}, {Compression: rosbag.CompressionLZ4, Workers: 2, ChunkBytes: 1}} {
-		got, split := parts(t, in, rebag.SplitRule{Latched: true, Bytes: size}, o)
+		got, split := splitMessages(t, in, rebag.SplitRule{Latched: true, Bytes: size}, o)
 		if len(got) < 2 || len(got) > 12 || !slices.Equal(split.NotRepeated(), []string{"/map"}) || split.Repeated() != uint64(len(got)-1) {
-			t.Errorf("%d parts, %d repeated, not %v", len(got), split.Repeated(), split.NotRepeated())
+			t.Errorf("%d files, %d repeated, not %v", len(got), split.Repeated(), split.NotRepeated())
 		}
-		for i, part := range got[1:] {
-			if part[0].topic != "/tf_static" || part[1].topic != "/x" {
-				t.Errorf("part %d begins with %s, %s", i+1, part[0].topic, part[1].topic)
+		for i, messages := range got[1:] {
+			if messages[0].topic != "/tf_static" || messages[1].topic != "/x" {
+				t.Errorf("file %d begins with %s, %s", i+1, messages[0].topic, messages[1].topic)
 			}
 		}
 	}
@@ -267,15 +267,15 @@ func TestLatchedRandom(t *testing.T) {
 			}
 		}
 		bytes := int64(rnd.IntN(2)) * (4117 + 1<<rnd.IntN(12))
-		split, _ := parts(t, in, rebag.SplitRule{Latched: true, Duration: 7 * time.Second, Bytes: bytes}, bagfmt.WriterOptions{})
-		for i, part := range split {
-			first, last := part[0].sec, part[len(part)-1].sec
+		split, _ := splitMessages(t, in, rebag.SplitRule{Latched: true, Duration: 7 * time.Second, Bytes: bytes}, bagfmt.WriterOptions{})
+		for i, messages := range split {
+			first, last := messages[0].sec, messages[len(messages)-1].sec
 			for sec := first; sec <= last; sec++ {
 				if bytes > 0 && (sec == first && i > 0 || sec == last) {
-					continue // some messages of this second may be in the part before, or in the next
+					continue // some messages of this second may be in the file before or after
 				}
-				if want, got := latchedAt(list, sec), latchedAt(part, sec); !maps.Equal(want, got) {
-					t.Fatalf("round %d, part from %d, at %d: %v, want %v", round, first, sec, got, want)
+				if want, got := latchedAt(list, sec), latchedAt(messages, sec); !maps.Equal(want, got) {
+					t.Fatalf("round %d, file from %d, at %d: %v, want %v", round, first, sec, got, want)
 				}
 			}
 		}

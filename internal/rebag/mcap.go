@@ -11,8 +11,8 @@ import (
 type MCAPSink struct {
 	w        *mcapwriter.Writer
 	channels map[*rosbag.Connection]*mcapChannel
-	conn     *rosbag.Connection // of the last message
-	channel  *mcapChannel       // that of conn
+	conn     *rosbag.Connection // connection of the last message
+	channel  *mcapChannel       // channel of conn
 	schemas  map[mcapType]uint16
 }
 
@@ -49,7 +49,7 @@ func (s *MCAPSink) Write(c *rosbag.Connection, t rosbag.Time, data []byte) error
 	return s.w.Write(s.channel.id, seq, uint64(t.Sec)*1e9+uint64(t.Nsec), data)
 }
 
-// of returns the channel of a connection, which it writes if it is new.
+// of returns the channel of a connection, and writes it if it is new.
 func (s *MCAPSink) of(c *rosbag.Connection) (*mcapChannel, error) {
 	if channel := s.channels[c]; channel != nil {
 		return channel, nil
@@ -66,12 +66,12 @@ func (s *MCAPSink) of(c *rosbag.Connection) (*mcapChannel, error) {
 	return s.channels[c], nil
 }
 
-// mcapMetadata returns what the metadata of a channel says: the whole connection header but what the
-// schema says, with latching as the registry of MCAP has it.
+// mcapMetadata returns the metadata of a channel: all fields of the connection header that the schema does not have.
+// The field latching has the form that the registry of MCAP defines.
 func mcapMetadata(c *rosbag.Connection) map[string]string {
 	metadata := make(map[string]string, len(c.Header))
 	for _, f := range c.Header {
-		if _, twice := metadata[f.Key]; !twice { // readers of bags take the first one
+		if _, twice := metadata[f.Key]; !twice { // readers of bags use the first field of a name
 			metadata[f.Key] = f.Value
 		}
 	}

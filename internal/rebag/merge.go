@@ -8,13 +8,13 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// merge hands out the messages of all inputs, the earliest first, of equal times
-// those of the first input first.
+// merge returns the messages of all inputs in time order; of messages with equal times, that of the first input comes
+// first.
 type merge struct {
 	o        *Options
 	inputs   []Input
 	messages *rosbag.Sequence
-	repeated []bool // of each input: its latest message repeats what was latched where the input begins
+	repeated []bool // for each input: its latest message repeats a message that was latched where the input begins
 
 	start cutStart
 }
@@ -37,7 +37,8 @@ func newMerge(inputs []Input, o *Options) *merge {
 	return m
 }
 
-// open returns the cursor of an input, which tells whether its messages are repeated.
+// open returns the cursor of an input. The cursor notes in merge.repeated whether its latest message is a repeated
+// one.
 func (m *merge) open(i int, q rosbag.Query) rosbag.Cursor {
 	in := m.inputs[i]
 	if in.Source == nil {
@@ -65,10 +66,10 @@ func (w *walked) Next() (*rosbag.Message, error) {
 	return m, err
 }
 
-// scanned is the cursor of a bag that is read from front to back: its messages come in that order.
+// scanned is the cursor of a bag that is read from front to back: it returns messages in that order.
 type scanned struct {
 	merge   *merge
-	number  int // of the input
+	number  int // number of the input
 	s       *bagfmt.Scanner
 	q       rosbag.Query
 	kept    map[*rosbag.Connection]bool
@@ -103,8 +104,8 @@ func (s *scanned) Next() (*rosbag.Message, error) {
 // Close implements rosbag.Cursor.
 func (s *scanned) Close() {}
 
-// next returns the next message of all and the number of its input, io.EOF at the end. It is valid
-// until the next call. It tells about what cannot be read before it.
+// next returns the next message of all inputs and the number of its input, or io.EOF at the end. The message is valid
+// until the next call. Damage before the message is reported first.
 func (m *merge) next() (*rosbag.Message, int, error) {
 	for {
 		msg, err := m.messages.Next()
@@ -120,7 +121,7 @@ func (m *merge) next() (*rosbag.Message, int, error) {
 	}
 }
 
-// damaged tells about damage of an input. It returns an error that ends the copy.
+// damaged reports damage of an input. It returns an error that ends the copy.
 func (m *merge) damaged(input string, err error) error {
 	if m.o.Damaged == nil {
 		return err
@@ -131,5 +132,5 @@ func (m *merge) damaged(input string, err error) error {
 	return m.o.Damaged(input, err)
 }
 
-// close ends what reads ahead.
+// close ends goroutines that read ahead.
 func (m *merge) close() { m.messages.Close() }

@@ -1,9 +1,8 @@
-// Package rebag rewrites bags: messages of one or many, of any version, merged by
-// time and selected, go into one bag, into several, or into an MCAP file.
+// Package rebag rewrites bags: it merges the messages of one or many inputs, of any version, by time, selects some of
+// them, and writes them into one bag, into several, or into an MCAP file.
 //
-// Payloads, times, their order and what publishers said about themselves stay as
-// they are. It opens no files: it reads from bagfmt readers and writes to what its
-// caller makes.
+// Payloads, times, their order and the connection headers of publishers stay as they are. The package opens no files:
+// it reads from readers and writes to sinks that its caller opens.
 package rebag
 
 import (
@@ -14,15 +13,14 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// repeater is a Sink that marks messages which repeat what was latched where a cut begins, in the
-// output or in an input.
+// repeater is a Sink that marks messages which repeat what was latched where a file begins: the output, or an input.
 type repeater interface {
 	rosbag.Sink
-	// WriteRepeated is Write for such a message.
+	// WriteRepeated is Write for a message that repeats a latched one.
 	WriteRepeated(c *rosbag.Connection, t rosbag.Time, data []byte) error
 }
 
-// write writes a message to a sink. A sink that is no repeater gets a repeated message as any other.
+// write writes a message to a sink. A sink that is no repeater gets a repeated message like any other.
 func write(sink rosbag.Sink, c *rosbag.Connection, t rosbag.Time, data []byte, repeated bool) error {
 	if repeated {
 		if r, ok := sink.(repeater); ok {
@@ -42,11 +40,10 @@ type Input struct {
 // Options says what to read. The zero value of each field selects everything.
 type Options struct {
 	Start, End rosbag.Time // inclusive
-	// Latched begins the output with the latest message before Start of each latching
-	// publisher that Keep admits, at the time Start and by its own connection: what a
-	// subscriber gets that comes then. Match is asked about them, too. There are none if
-	// no input reaches Start. Of a Scanner, those count that come before the first message
-	// of the output.
+	// Latched begins the output with the latest message before Start of each latching publisher that Keep admits, at
+	// the time Start and on its own connection: what a subscriber receives that comes at Start. Match selects among
+	// these messages, too. There are none if no input reaches Start. Of a Scanner, only messages before the first
+	// message of the output count.
 	Latched bool
 	// Keep selects connections by their original names.
 	Keep func(*rosbag.Connection) bool
@@ -54,8 +51,8 @@ type Options struct {
 	Match func(*rosbag.Connection, *rosbag.Message) (bool, error)
 	// Rename returns the topic of a connection in the output.
 	Rename func(*rosbag.Connection) string
-	// Damaged is told each thing that could not be read. Copying goes on behind it;
-	// an error that it returns ends that.
+	// Damaged is called for each place that could not be read. Copying continues after the place, unless Damaged
+	// returns an error.
 	Damaged func(input string, err error) error
 	Workers int // goroutines that unpack chunks of each input
 }
@@ -64,17 +61,16 @@ type Options struct {
 type Summary struct {
 	Messages uint64
 	Bytes    uint64 // payload
-	Repeated uint64 // latched messages from before Options.Start, beside Messages
-	LeftOut  uint64 // repeated messages of inputs that other inputs have
+	Repeated uint64 // latched messages from before Options.Start, not counted in Messages
+	LeftOut  uint64 // repeated messages of inputs that were left out, because other inputs have them
 	// Written has the number of messages written of each input connection. It is nil if Copy has not
 	// reached the end of the inputs.
 	Written map[*rosbag.Connection]uint64
 }
 
-// Copy reads inputs, merged by time, into sink, and closes it. Where an input begins with
-// repeated messages, it leaves out those that another input has: what a recording has in many
-// files it has once in one. Those whose originals are in none of the inputs stay, and are marked
-// in the output, too.
+// Copy reads inputs, merged by time, into sink, and closes sink. Repeated messages at the start of an input are left
+// out if another input has them: a recording has them in many files, its copy has them once. Repeated messages whose
+// originals are in none of the inputs stay, and are marked in the output, too.
 func Copy(inputs []Input, o Options, sink rosbag.Sink) (Summary, error) {
 	done := false
 	defer func() {
@@ -133,8 +129,7 @@ func (c *copier) repeat(inputs []Input, first *rosbag.Message) error {
 	return nil
 }
 
-// write writes a message of an input, or one of latched messages with the number -1, if Match admits
-// it.
+// write writes a message of an input, if Match admits it. Latched messages from before the start have the input -1.
 func (c *copier) write(m *rosbag.Message, input int, repeated bool) error {
 	if c.o.Match != nil {
 		ok, err := c.o.Match(m.Conn, m)

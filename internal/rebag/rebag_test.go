@@ -173,7 +173,7 @@ func (w *watched) ReadAt(p []byte, off int64) (int, error) {
 	return w.Reader.ReadAt(p, off)
 }
 
-// TestMergeInTurn merges parts of a recording: each is read when those before it are
+// TestMergeInTurn merges the files of a recording: each is read when those before it are
 // over, so that memory is needed for one.
 func TestMergeInTurn(t *testing.T) {
 	t.Parallel()
@@ -305,7 +305,7 @@ func TestSplit(t *testing.T) {
 	in := bag(t, 1<<20, list...)
 	tests := map[string]struct {
 		cut  rebag.SplitRule
-		want []int // messages of each part
+		want []int // messages of each file
 	}{
 		"duration":  {rebag.SplitRule{Duration: 4 * time.Second}, []int{4, 4, 2, 2}},
 		"all":       {rebag.SplitRule{Duration: time.Hour}, []int{12}},
@@ -318,9 +318,9 @@ func TestSplit(t *testing.T) {
 			t.Parallel()
 			var files []*file
 			done := 0
-			split := rebag.NewSplit(tc.cut, func(n int, topic string) (*rebag.Part, error) {
+			split := rebag.NewSplit(tc.cut, func(n int, topic string) (*rebag.SplitFile, error) {
 				if n != len(files) || (topic != "") != tc.cut.Topic {
-					t.Errorf("part %d of %q", n, topic)
+					t.Errorf("file %d of %q", n, topic)
 				}
 				f := &file{}
 				files = append(files, f)
@@ -328,7 +328,7 @@ func TestSplit(t *testing.T) {
 				if err != nil {
 					return nil, err
 				}
-				return &rebag.Part{Sink: sink, Size: func() int64 { return sink.Size() }, Done: func() error { done++; return nil }}, nil
+				return &rebag.SplitFile{Sink: sink, Size: func() int64 { return sink.Size() }, Done: func() error { done++; return nil }}, nil
 			})
 			if _, err := rebag.Copy([]rebag.Input{{Source: open(t, in)}}, rebag.Options{}, split); err != nil {
 				t.Fatal(err)
@@ -336,12 +336,12 @@ func TestSplit(t *testing.T) {
 			var got []int
 			var all []said
 			for _, f := range files {
-				part := heard(t, f.b)
-				got = append(got, len(part))
-				all = append(all, part...)
+				messages := heard(t, f.b)
+				got = append(got, len(messages))
+				all = append(all, messages...)
 			}
 			if d := cmp.Diff(tc.want, got); d != "" || done != len(files) || split.Count() != done {
-				t.Errorf("%d of %d parts done; messages differ (-want +got):\n%s", done, split.Count(), d)
+				t.Errorf("%d of %d files done; messages differ (-want +got):\n%s", done, split.Count(), d)
 			}
 			if !tc.cut.Topic && !cmp.Equal(list, all, cmp.AllowUnexported(said{})) {
 				t.Errorf("messages differ: %v", all)

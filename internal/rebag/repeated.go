@@ -6,8 +6,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// sentLatched is what the output of several inputs has of latching publishers, to tell which
-// repeated messages of an input are in another one. It keeps a checksum of each latest message.
+// sentLatched knows which messages of latching publishers are in the output of several inputs. So Copy can tell which
+// repeated messages of an input come from another input, too. It keeps a checksum of the latest messages.
 type sentLatched struct {
 	of map[publisher]*sent
 }
@@ -15,8 +15,8 @@ type sentLatched struct {
 // sent is the latest message of a publisher.
 type sent struct {
 	sum   messageSum
-	from  int        // the input that it came from
-	other messageSum // the latest one of another input than from
+	from  int        // the input that the latest message came from
+	other messageSum // the latest message of any other input
 }
 
 // messageSum identifies a message among those of a publisher.
@@ -24,14 +24,14 @@ type messageSum [sha256.Size]byte
 
 func sumOf(m *rosbag.Message) (sum messageSum) {
 	h := sha256.New()
-	_, _ = h.Write(m.Frame) // begins with its length; and a hash never fails
+	_, _ = h.Write(m.Frame) // a frame begins with its length; a hash never fails
 	_, _ = h.Write([]byte(m.Conn.Header.MD5Sum()))
 	h.Sum(sum[:0])
 	return sum
 }
 
-// has reports whether the output has m, a repeated message of an input: as the latest message of its
-// publisher, or, since a new one may have come while the input began, as the latest one of other inputs.
+// has reports whether the output has m, a repeated message of an input: as the latest message of its publisher, or as
+// the latest message of other inputs, because a new message may have come while the input began.
 func (s *sentLatched) has(m *rosbag.Message, input int) bool {
 	l := s.of[publisherOf(m.Conn)]
 	if l == nil {
@@ -79,12 +79,12 @@ func (in *Input) repeated() rosbag.Repeated {
 	return in.Scanner.Repeated()
 }
 
-// repeatedOut finds out what an output says about its repeated messages. They have one time and
-// come before all others of that time; those for which this does not hold are ordinary ones there.
+// repeatedOut determines what an output records about its repeated messages. These have one time, and come before all
+// other messages of that time; a repeated message for which this does not hold is an ordinary one in the output.
 type repeatedOut struct {
 	rosbag.Repeated
-	begun  bool        // there are others
-	newest rosbag.Time // of them
+	begun  bool        // there are ordinary messages
+	newest rosbag.Time // latest time of the ordinary messages
 }
 
 // ordinary notes a message that repeats nothing.
@@ -95,7 +95,7 @@ func (r *repeatedOut) ordinary(t rosbag.Time) {
 	r.begun = true
 }
 
-// add notes a message that repeats another. It reports whether there is more to tell.
+// add notes a message that repeats another. It reports whether what the output records has changed.
 func (r *repeatedOut) add(t rosbag.Time) bool {
 	if r.begun && !r.newest.Before(t) || r.Count > 0 && r.Time != t {
 		r.ordinary(t)

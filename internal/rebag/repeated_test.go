@@ -15,8 +15,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// TestMergeOfParts: the parts of any bag, and parts of parts, merged in any order are the bag again.
-func TestMergeOfParts(t *testing.T) {
+// TestMergeOfSplit: a bag that is split, and of which a file is split again, is the same bag once its files are merged, in any order.
+func TestMergeOfSplit(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -32,7 +32,7 @@ func TestMergeOfParts(t *testing.T) {
 		}
 		whole := bag(t, 1+rng.IntN(300), in...)
 		cut := rebag.SplitRule{Latched: true, Duration: time.Duration(1+rng.IntN(20)) * time.Second}
-		files, split := partFiles(t, whole, cut, bagfmt.WriterOptions{ChunkBytes: 1 + rng.IntN(300)})
+		files, split := splitFiles(t, whole, cut, bagfmt.WriterOptions{ChunkBytes: 1 + rng.IntN(300)})
 		var marked uint64
 		for _, b := range files {
 			marked += uint64(open(t, b).Info().Repeated.Count)
@@ -41,7 +41,7 @@ func TestMergeOfParts(t *testing.T) {
 			t.Errorf("round %d: %d repeated messages are marked, of %d", round, marked, split.Repeated())
 		}
 		last := len(files) - 1
-		smaller, _ := partFiles(t, files[last], rebag.SplitRule{Latched: true, Duration: 3 * time.Second}, bagfmt.WriterOptions{})
+		smaller, _ := splitFiles(t, files[last], rebag.SplitRule{Latched: true, Duration: 3 * time.Second}, bagfmt.WriterOptions{})
 		files = append(files[:last:last], smaller...)
 		if got := merged(t, files, rng.IntN(2) == 0); !slices.Equal(got, in) {
 			t.Fatalf("round %d: merged differs (-want +got):\n%s", round, cmp.Diff(in, got, cmp.AllowUnexported(said{})))
@@ -145,11 +145,11 @@ func TestMergeRepeated(t *testing.T) {
 			0,
 			rosbag.Repeated{},
 		},
-		"a part between is missing": {
+		"a file between is missing": {
 			[][]byte{first, marked(t, 2, said{"/map", "/map", 5, "B"}, said{"/tf", "/map2", 5, "tf"})},
 			[]said{{"/map", "/map", 1, "A"}, {"/tf", "/map2", 2, "tf"}, {"/odom", "/x", 3, "3"}, {"/map", "/map", 5, "B"}},
 			1,
-			rosbag.Repeated{Count: 1, Time: rosbag.Time{Sec: 5}}, // merged with that part, it is left out
+			rosbag.Repeated{Count: 1, Time: rosbag.Time{Sec: 5}}, // the merge with that file leaves it out
 		},
 		"another node": {
 			[][]byte{first, marked(t, 1, said{"/map", "/map9", 5, "A"})},
@@ -196,7 +196,7 @@ func TestMergeRepeated(t *testing.T) {
 // TestRepeatedStaysMarked: what is marked in a bag is marked in what is made of it.
 func TestRepeatedStaysMarked(t *testing.T) {
 	t.Parallel()
-	part := marked(t, 2, said{"/map", "/map", 5, "A"}, said{"/tf", "/map2", 5, "tf"}, said{"/tf", "/map2", 5, "new"}, said{"/odom", "/x", 6, "6"}, said{"/odom", "/x", 8, "8"})
+	source := marked(t, 2, said{"/map", "/map", 5, "A"}, said{"/tf", "/map2", 5, "tf"}, said{"/tf", "/map2", 5, "new"}, said{"/odom", "/x", 6, "6"}, said{"/odom", "/x", 8, "8"})
 	mark := func(count, sec uint32) rosbag.Repeated {
 		return rosbag.Repeated{Count: count, Time: rosbag.Time{Sec: sec}}
 	}
@@ -213,7 +213,7 @@ func TestRepeatedStaysMarked(t *testing.T) {
 		"cut before":      {rebag.Options{Start: rosbag.Time{Sec: 1}, Latched: true}, mark(2, 5)},
 		"cut, no latched": {rebag.Options{Start: rosbag.Time{Sec: 7}}, rosbag.Repeated{}},
 	} {
-		out, _, err := copied(t, test.o, part)
+		out, _, err := copied(t, test.o, source)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,10 +221,10 @@ func TestRepeatedStaysMarked(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)
 		}
 	}
-	files, _ := partFiles(t, part, rebag.SplitRule{Latched: true, Duration: time.Second}, bagfmt.WriterOptions{})
+	files, _ := splitFiles(t, source, rebag.SplitRule{Latched: true, Duration: time.Second}, bagfmt.WriterOptions{})
 	for i, want := range []rosbag.Repeated{mark(2, 5), mark(2, 6), mark(2, 8)} {
 		if got := open(t, files[i]).Info().Repeated; got != want {
-			t.Errorf("part %d: %+v, want %+v", i, got, want)
+			t.Errorf("file %d: %+v, want %+v", i, got, want)
 		}
 	}
 }

@@ -8,32 +8,32 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Part is one output bag of a split.
-type Part struct {
+// SplitFile is one of the files that a bag is split into.
+type SplitFile struct {
 	rosbag.Sink
 	Size func() int64 // bytes so far, roughly
-	Done func() error // after Close
+	Done func() error // called after Close
 }
 
-// SplitRule says where a part ends and the next one starts.
+// SplitRule says where a file ends and the next one starts.
 type SplitRule struct {
-	Bytes    int64         // a part ends with the message that takes it beyond; 0: no limit
-	Duration time.Duration // parts begin at multiples of it from the first message; 0: no limit
-	Topic    bool          // each topic has a part of its own
-	// Latched begins each part but the first with the latest message of each latching
-	// publisher, at the time of the part's first message, as far as they take no more than
-	// half of Bytes.
+	Bytes    int64         // a file ends with the message that makes it larger than this; 0: no limit
+	Duration time.Duration // files begin at multiples of this, counted from the first message; 0: no limit
+	Topic    bool          // each topic has a file of its own
+	// Latched begins each file but the first with the latest message of each latching
+	// publisher, at the time of the first message of the file. Latched messages that would
+	// take more than half of Bytes are left out.
 	Latched bool
 }
 
-// SplitSink writes several bags. A part is created for its first message, so that none is
-// empty.
+// SplitSink writes several bags. It opens each file when the first message of the file is written,
+// so that no file is empty.
 type SplitSink struct {
 	cut           SplitRule
 	state         latchedState // if SplitRule.Latched
-	open          func(number int, byTopic string) (*Part, error)
-	current       *Part // the current one
-	byTopic       map[string]*Part
+	open          func(number int, byTopic string) (*SplitFile, error)
+	current       *SplitFile // the file that messages go into, unless SplitRule.Topic; nil between two files
+	byTopic       map[string]*SplitFile
 	count         int
 	intervalStart rosbag.Time // start of the current interval of SplitRule.Duration
 
@@ -41,10 +41,10 @@ type SplitSink struct {
 	leftOut  []string // topics of latched messages that did not fit
 }
 
-// NewSplit returns a sink that calls open for each part, numbered from 0. topic is empty
-// unless each topic has its own part.
-func NewSplit(cut SplitRule, open func(number int, topic string) (*Part, error)) *SplitSink {
-	return &SplitSink{cut: cut, open: open, byTopic: make(map[string]*Part)}
+// NewSplit returns a sink that calls open for each file, numbered from 0. topic is empty
+// unless each topic has a file of its own.
+func NewSplit(cut SplitRule, open func(number int, topic string) (*SplitFile, error)) *SplitSink {
+	return &SplitSink{cut: cut, open: open, byTopic: make(map[string]*SplitFile)}
 }
 
 // Write implements rosbag.Sink.
@@ -58,30 +58,30 @@ func (s *SplitSink) WriteRepeated(c *rosbag.Connection, t rosbag.Time, data []by
 }
 
 func (s *SplitSink) write(c *rosbag.Connection, t rosbag.Time, data []byte, repeated bool) error {
-	p, err := s.partFor(c, t)
+	f, err := s.fileFor(c, t)
 	if err != nil {
 		return err
 	}
 	if s.cut.Latched {
 		s.state.note(c, t, data)
 	}
-	return write(p.Sink, c, t, data, repeated)
+	return write(f.Sink, c, t, data, repeated)
 }
 
-// partFor returns the part for a message.
-func (s *SplitSink) partFor(c *rosbag.Connection, t rosbag.Time) (*Part, error) {
+// fileFor returns the file for a message.
+func (s *SplitSink) fileFor(c *rosbag.Connection, t rosbag.Time) (*SplitFile, error) {
 	if s.cut.Topic {
-		p := s.byTopic[c.Topic]
-		if p == nil {
+		f := s.byTopic[c.Topic]
+		if f == nil {
 			var err error
-			if p, err = s.openPart(c.Topic); err != nil {
+			if f, err = s.openFile(c.Topic); err != nil {
 				return nil, err
 			}
-			s.byTopic[c.Topic] = p
+			s.byTopic[c.Topic] = f
 		}
-		return p, nil
+		return f, nil
 	}
-	if s.current != nil && s.startsNextPart(t) {
+	if s.current != nil && s.startsNextFile(t) {
 		if err := s.current.finish(); err != nil {
 			return nil, err
 		}
@@ -92,7 +92,7 @@ func (s *SplitSink) partFor(c *rosbag.Connection, t rosbag.Time) (*Part, error) 
 			s.intervalStart = t
 		}
 		var err error
-		if s.current, err = s.openPart(""); err != nil {
+		if s.current, err = s.openFile(""); err != nil {
 			return nil, err
 		}
 		if err := s.writeLatched(c, t); err != nil {
@@ -103,7 +103,7 @@ func (s *SplitSink) partFor(c *rosbag.Connection, t rosbag.Time) (*Part, error) 
 }
 
 // writeLatched writes the latched messages at the time of the next message, except that of its
-// publisher. They take half a part at most; others are left out.
+// publisher. They take at most half of SplitRule.Bytes; others are left out.
 func (s *SplitSink) writeLatched(next *rosbag.Connection, t rosbag.Time) error {
 	all := slices.DeleteFunc(s.state.sorted(), func(l *latched) bool {
 		return publisherOf(l.conn) == publisherOf(next) && next.Header.Latching()
@@ -126,15 +126,15 @@ func (s *SplitSink) writeLatched(next *rosbag.Connection, t rosbag.Time) error {
 	return nil
 }
 
-func (s *SplitSink) openPart(topic string) (*Part, error) {
-	p, err := s.open(s.count, topic)
+func (s *SplitSink) openFile(topic string) (*SplitFile, error) {
+	f, err := s.open(s.count, topic)
 	s.count++
-	return p, err
+	return f, err
 }
 
-// startsNextPart reports whether a message of that time belongs to the next part. A message from
-// before the current interval, in a bag that is not in time order, does not.
-func (s *SplitSink) startsNextPart(t rosbag.Time) bool {
+// startsNextFile reports whether a message of that time belongs to the next file. A message that is
+// earlier than the current interval, in a bag that is not in time order, does not.
+func (s *SplitSink) startsNextFile(t rosbag.Time) bool {
 	if s.cut.Bytes > 0 && s.current.Size() >= s.cut.Bytes {
 		return true
 	}
@@ -149,11 +149,11 @@ func (s *SplitSink) startsNextPart(t rosbag.Time) bool {
 	return true
 }
 
-func (p *Part) finish() error {
-	if err := p.Close(); err != nil {
+func (f *SplitFile) finish() error {
+	if err := f.Close(); err != nil {
 		return err
 	}
-	return p.Done()
+	return f.Done()
 }
 
 // Close implements rosbag.Sink.
@@ -162,28 +162,28 @@ func (s *SplitSink) Close() error {
 	if s.current != nil {
 		all = append(all, s.current.finish())
 	}
-	for _, p := range s.byTopic {
-		all = append(all, p.finish())
+	for _, f := range s.byTopic {
+		all = append(all, f.finish())
 	}
 	return errors.Join(all...)
 }
 
-// Abort implements rosbag.Sink. Complete parts are kept.
+// Abort implements rosbag.Sink. Complete files are kept.
 func (s *SplitSink) Abort() {
 	if s.current != nil {
 		s.current.Abort()
 	}
-	for _, p := range s.byTopic {
-		p.Abort()
+	for _, f := range s.byTopic {
+		f.Abort()
 	}
 }
 
-// Count returns the number of parts so far.
+// Count returns the number of files so far.
 func (s *SplitSink) Count() int { return s.count }
 
-// Repeated returns the number of latched messages that were repeated at the start of parts.
+// Repeated returns the number of latched messages that were repeated at the start of files.
 func (s *SplitSink) Repeated() uint64 { return s.repeated }
 
 // NotRepeated returns the topics of latched messages that were left out because they are too
-// large for a part.
+// large for a file.
 func (s *SplitSink) NotRepeated() []string { return s.leftOut }

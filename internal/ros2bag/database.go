@@ -14,8 +14,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// dbFile is a db3 file as a recording of CDR messages, in the words that bagfmt has for channels of
-// MCAP files. Each cursor opens the file for itself, so that many may be used at a time.
+// dbFile is a db3 file as a recording of CDR messages, in the form in which bagfmt presents channels of MCAP files.
+// Each cursor opens the file for itself, so that several cursors may be used at a time.
 type dbFile struct {
 	ctx    context.Context //nolint:containedctx // the recording is open until this ends
 	path   string
@@ -132,7 +132,7 @@ func (f *dbFile) Index(_ int, keep func(*rosbag.Connection) bool) (all []rosbag.
 		switch {
 		case err == nil:
 			all = append(all, rosbag.Entry{Conn: m.Conn, Time: m.Time})
-		case !errors.Is(err, rosbag.ErrCorrupt): // as io.EOF
+		case !errors.Is(err, rosbag.ErrCorrupt): // such as io.EOF
 			if errors.Is(err, io.EOF) {
 				err = nil
 			}
@@ -203,7 +203,7 @@ func (c *dbCursor) Next() (*rosbag.Message, error) {
 		}
 		conn := c.f.byID[m.Topic]
 		if conn == nil {
-			return nil, damage(fmt.Errorf("a message is of topic %d, which there is not", m.Topic))
+			return nil, damage(fmt.Errorf("a message has the topic number %d, which no topic of the file has", m.Topic))
 		}
 		at := clamped(m.At)
 		if nanoseconds(at) != m.At {

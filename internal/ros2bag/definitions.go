@@ -13,9 +13,8 @@ const (
 	maxDefinitionBytes = 1 << 20
 )
 
-// Definitions returns the definitions of the .msg files in a directory and below, such as the src or
-// the share directory of a workspace: PACKAGE/msg/NAME.msg. Names that there are twice are taken from
-// the first file.
+// Definitions returns the definitions of the .msg files in a directory and below, such as the src or the share
+// directory of a workspace: PACKAGE/msg/NAME.msg. Of two files for the same name, the first counts.
 func Definitions(dir fs.FS) (func(type2 string) (schema string, ok bool), error) {
 	files := map[string]string{} // by "pkg/Name"
 	seen := 0
@@ -45,8 +44,8 @@ func Definitions(dir fs.FS) (func(type2 string) (schema string, ok bool), error)
 	}, nil
 }
 
-// schemaOf returns the definition of a type, followed by those of all types of its fields that there
-// are files of.
+// schemaOf returns the definition of a type, followed by the definitions of the types of its fields, as far as there
+// are files of them.
 func schemaOf(dir fs.FS, files map[string]string, name string) (string, bool) {
 	text, err := readDefinition(dir, files[name])
 	if files[name] == "" || err != nil {
@@ -85,7 +84,7 @@ func readDefinition(dir fs.FS, name string) (string, error) {
 	return string(text), err
 }
 
-// fieldTypes returns what may be the types of fields in the definition of a type, as "pkg/Name".
+// fieldTypes returns the possible types of the fields in the definition of a type, as "pkg/Name".
 func fieldTypes(of, text string) (all []string) {
 	pkg, _, _ := strings.Cut(of, "/")
 	for line := range strings.Lines(text) {

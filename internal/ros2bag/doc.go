@@ -1,9 +1,7 @@
-// Package ros2bag writes messages of ROS 1 as a recording of ROS 2, and reads a recording of ROS 2
-// as one of ROS 1.
+// Package ros2bag writes messages of ROS 1 as a recording of ROS 2, and reads a recording of ROS 2 as one of ROS 1.
 //
-// It owns the decisions about a recording as a whole: which topic has which type and quality of
-// service, what becomes of several types or publishers on one topic, which file a message goes to,
-// and the report of what was changed or lost. Types and payloads are the matter of package ros2map,
-// bytes of files that of db3, mcapwriter and bagfmt. Commands that convert or read recordings call
-// it.
+// It owns the decisions about a recording as a whole: which topic has which type and quality of service, what becomes
+// of several types or publishers on one topic, which file a message goes to, and the report of what was changed or
+// lost. Package ros2map converts types and payloads; packages db3, mcapwriter and bagfmt read and write the bytes of
+// files. Commands that convert or read recordings call it.
 package ros2bag

@@ -17,7 +17,7 @@ type Announced struct {
 	Count uint64 // zero if unknown
 }
 
-// route is the way of all messages of one topic and definition.
+// route says how all messages of one topic and definition are converted.
 type route struct {
 	*TopicReport
 	convert *ros2map.To2 // nil: no message can be converted
@@ -26,7 +26,7 @@ type route struct {
 	merge   *transforms // nil: messages stay as they are
 }
 
-// group identifies the messages with one way.
+// group identifies the messages that share a route.
 type group struct{ topic, kind, definition string }
 
 // plan assigns routes to connections.

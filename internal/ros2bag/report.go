@@ -6,7 +6,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/ros2map"
 )
 
-// TopicReport is what became of the messages of one topic and type.
+// TopicReport says what became of the messages of one topic and type.
 type TopicReport struct {
 	Topic    string
 	Type     string
@@ -18,13 +18,13 @@ type TopicReport struct {
 	Notes    []ros2map.Note // about every message
 	Counts   ros2map.Counts // about some messages
 	Warnings []string
-	Reason   string // why messages are missing, of the first; empty if none is
+	Reason   string // why the first missing message is missing; empty if none is
 }
 
-// Lost returns the number of messages that did not make it.
+// Lost returns the number of messages that are not in the output.
 func (t *TopicReport) Lost() uint64 { return t.In - t.Out }
 
-// Lossy returns what cannot be told from the result, in sentences.
+// Lossy returns, in sentences, the losses that the converted messages do not show.
 func (t *TopicReport) Lossy() (all []string) {
 	count := func(n int64, format string) {
 		if n > 0 {
@@ -38,12 +38,12 @@ func (t *TopicReport) Lossy() (all []string) {
 	return all
 }
 
-// Report is what became of a recording.
+// Report says what became of a recording.
 type Report struct {
 	Topics []*TopicReport // in the order of their connections
 }
 
-// Lost returns the number of messages that did not make it.
+// Lost returns the number of messages that are not in the output.
 func (r *Report) Lost() (n uint64) {
 	for _, t := range r.Topics {
 		n += t.Lost()
@@ -51,7 +51,7 @@ func (r *Report) Lost() (n uint64) {
 	return n
 }
 
-// failed notes a message that did not make it.
+// failed notes a message that is not in the output, because of err.
 func (t *TopicReport) failed(err error) {
 	if t.Reason == "" {
 		t.Reason = err.Error()

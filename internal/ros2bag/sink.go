@@ -19,7 +19,7 @@ type Options struct {
 	Compression string            // of MCAP's chunks: zstd, lz4 or none; empty means zstd
 	ChunkBytes  int               // of MCAP's chunks before compression; zero means 768 KiB
 	Workers     int               // goroutines that pack chunks
-	FileBytes   int64             // a file ends with the message that takes it there; zero means one file
+	FileBytes   int64             // a file ends with the message that makes it this large; zero means one file
 	Rename      map[string]string // types of ROS 1 to types of ROS 2
 	Apart       bool              // leave latched messages of several publishers apart
 	Announced   []Announced       // connections of the recording, for decisions about it as a whole
@@ -33,11 +33,11 @@ type Sink struct {
 	name   string      // of the recording, what its files are called
 	plan   *plan
 	routes map[*rosbag.Connection]*route
-	conn   *rosbag.Connection // of the last message
-	route  *route             // that of conn
+	conn   *rosbag.Connection // connection of the last message
+	route  *route             // route of conn
 	cdr    []byte
 
-	file  storage // that is written; nil before the first message and between files
+	file  storage // the file that is written; nil before the first message and between files
 	added []int   // number of each topic in file; 0: not added yet
 	part  summary // of file
 	total summary
@@ -51,8 +51,8 @@ type summary struct {
 	start, end uint64
 }
 
-// NewSink starts a recording with a name in dir, which the caller commits behind Close. Without dir
-// nothing is written: the report tells what would be. Finishing files ends with ctx.
+// NewSink starts a recording with a name in dir, which the caller commits after Close. Without dir nothing is
+// written, and the report says what would be. The end of ctx interrupts the completion of files.
 func NewSink(ctx context.Context, dir *newdir.Dir, name string, o Options) (*Sink, error) {
 	m, err := ros2map.New(o.Distro, ros2map.Options{Rename: o.Rename})
 	if err != nil {
@@ -66,7 +66,7 @@ func NewSink(ctx context.Context, dir *newdir.Dir, name string, o Options) (*Sin
 	}, nil
 }
 
-// Write converts a message. One that does not fit its type is left out, and counted in the report.
+// Write converts a message. A message that does not fit its type is left out, and counted in the report.
 func (s *Sink) Write(c *rosbag.Connection, t rosbag.Time, data []byte) error {
 	if c != s.conn {
 		s.conn, s.route = c, s.routeOf(c)

@@ -134,7 +134,7 @@ func (s *Source) open(ctx context.Context, path, storage string, packed bool, o 
 	return r, nil
 }
 
-// add adds a file behind the others.
+// add adds a file after the others.
 func (s *Source) add(name string, r raw, t *translator, qos map[string]string) {
 	f := newTranslatedFile(r, len(s.files), t, qos)
 	for i := range f.spans {
@@ -155,7 +155,7 @@ func (s *Source) finish(t *translator) {
 	s.info.Damage = slices.Concat(damage, s.info.Damage, t.damage)
 	s.conns, s.reports, s.about = t.conns, t.reports, t.about
 	s.info.Version = version(files)
-	s.info.Messages = 0 // of what can be given out
+	s.info.Messages = 0 // only those that can be translated count
 	for _, n := range rosbag.Counts(s) {
 		s.info.Messages += n
 	}

@@ -83,14 +83,14 @@ func (t *transforms) add(payload []byte) ([]byte, error) {
 // size if b is too short.
 func transform(b []byte) (child string, size int) {
 	const numbers = 7 * 8 // of translation and rotation
-	_, at := text(b, 3*4) // behind seq and stamp: the frame
+	_, at := text(b, 3*4) // after seq and stamp: the frame
 	if child, at = text(b, at); at < 0 || len(b)-at < numbers {
 		return "", -1
 	}
 	return child, at + numbers
 }
 
-// text returns the string at an offset and the offset behind it, negative if b is too short.
+// text returns the string at an offset and the offset after it, negative if b is too short.
 func text(b []byte, at int) (string, int) {
 	if at < 0 || len(b)-at < 4 {
 		return "", -1

@@ -22,8 +22,8 @@ type raw interface {
 // qosKey is the key of a channel's metadata with the quality of service of its publishers.
 const qosKey = "offered_qos_profiles"
 
-// translator makes connections of ROS 1 of channels of ROS 2: one for all channels, of all files, that
-// have the same topic, type, definition and latching.
+// translator maps channels of ROS 2 to connections of ROS 1. All channels, of all files, that have the same topic,
+// type, definition and latching share a connection.
 type translator struct {
 	mapper      *ros2map.Mapper
 	definitions func(type2 string) (schema string, ok bool) // for channels without one; may be nil
@@ -54,7 +54,7 @@ type translated struct {
 	report *TopicReport
 }
 
-// note adds what became of a message. One that cannot be converted counts as one that came in.
+// note records what became of a message. A message that cannot be converted counts as input only.
 func (t *translated) note(counts ros2map.Counts, err error) {
 	if err == nil && counts == (ros2map.Counts{}) {
 		return
@@ -75,7 +75,7 @@ func newTranslator(m *ros2map.Mapper, definitions func(string) (string, bool)) *
 	}
 }
 
-// of returns the translation of a channel with a number of messages, nil if they cannot be given out.
+// of returns the translation of a channel with a number of messages, nil if these cannot be translated.
 func (t *translator) of(c *rosbag.Connection, messages uint64, qos map[string]string) *translated {
 	encoding, foreign := c.Header.Get(rosbag.KeyMCAPEncoding)
 	if !foreign { // a channel of ROS 1
@@ -132,7 +132,7 @@ func (t *translator) add(key connKey, h rosbag.Header, to *ros2map.To1, report *
 	return made
 }
 
-// leaveOut tells of a topic that cannot be given out, once, and counts its messages.
+// leaveOut reports a topic that cannot be translated, once, and counts its messages.
 func (t *translator) leaveOut(c *rosbag.Connection, messages uint64, why error) {
 	about := &rosbag.Connection{Topic: c.Topic, Header: rosbag.Header{
 		{Key: rosbag.KeyCallerID, Value: callerID},
@@ -194,7 +194,7 @@ func (t *translator) schema(name, schema string) (string, error) {
 	return "", fmt.Errorf("the recording has no definition of %s; name a directory that has it with --definitions", name)
 }
 
-// translatedFile gives out a file as a recording of ROS 1. Connections are those of the translator.
+// translatedFile presents a file as a recording of ROS 1, with the connections of the translator.
 type translatedFile struct {
 	raw    raw
 	number int // of the file
@@ -224,7 +224,7 @@ func newTranslatedFile(r raw, number int, t *translator, qos map[string]string) 
 	return f
 }
 
-// wanted returns what a file has to look for, if keep wants connections of ROS 1.
+// wanted returns the filter for channels of a file that corresponds to keep, a filter for connections of ROS 1.
 func (f *translatedFile) wanted(keep func(*rosbag.Connection) bool) func(*rosbag.Connection) bool {
 	return func(c *rosbag.Connection) bool {
 		to := f.conns[c]
@@ -248,7 +248,7 @@ func (f *translatedFile) index(i int, keep func(*rosbag.Connection) bool) ([]ros
 	return all, err
 }
 
-// latest gives out the latest messages of connections.
+// latest returns the latest messages of connections.
 func (f *translatedFile) latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, rosbag.Found] {
 	return func(yield func(*rosbag.Connection, rosbag.Found) bool) {
 		for c, found := range f.raw.Latest(t, f.wanted(keep)) {
@@ -286,8 +286,8 @@ func (f *translatedFile) translate(to *translated, m *rosbag.Message, frame []by
 	return out, nil
 }
 
-// aboutOutput returns an error of reading the file. If it is about a connection of the file, the result is
-// about the connection that stands for that one.
+// aboutOutput returns an error of reading the file. If the error is about a connection of the file, the result is
+// about the corresponding connection of ROS 1.
 func (f *translatedFile) aboutOutput(err error) error {
 	var topic *rosbag.TopicError
 	if errors.As(err, &topic) {

@@ -111,7 +111,7 @@ func (d *deriver2) value(one value1) (ros2msg.Value, error) {
 	return v, nil
 }
 
-// constants gives a type the constants of a ROS 1 type that the grammar of ROS 2 can say.
+// constants gives a type the constants of a ROS 1 type that the grammar of ROS 2 can express.
 func (d *deriver2) constants(t *ros2msg.Type, one *rosmsg.Type) {
 	names := make(map[string]bool)
 	for _, c := range one.Constants() {
@@ -129,7 +129,7 @@ func (d *deriver2) constants(t *ros2msg.Type, one *rosmsg.Type) {
 	}
 }
 
-// constant2 is the type and the value of a constant in ROS 2, if its grammar can say them.
+// constant2 is the type and the value of a constant in ROS 2, if its grammar can express them.
 func constant2(c rosmsg.Constant) (typ, value string, ok bool) {
 	switch c.Type {
 	case "string":

@@ -46,7 +46,7 @@ func New(d Distro, o Options) (*Mapper, error) {
 	return m, nil
 }
 
-// To2 is the way of one ROS 1 type to ROS 2.
+// To2 converts messages of one ROS 1 type to ROS 2.
 type To2 struct {
 	Type   string // as "sensor_msgs/msg/Imu"
 	Schema string // the definition, encoding "ros2msg", with those of all types it is made of
@@ -57,7 +57,7 @@ type To2 struct {
 	options cdr.Options
 }
 
-// To1 is the way of one ROS 2 type to ROS 1.
+// To1 converts messages of one ROS 2 type to ROS 1.
 type To1 struct {
 	Type       string // as "sensor_msgs/Imu"
 	MD5Sum     string
@@ -208,7 +208,7 @@ func (m *Mapper) makeStock2(name string) *ros2msg.Type {
 	return t
 }
 
-// legal is the name that rosidl accepts instead of that of a type with three parts.
+// legal is the name that rosidl accepts in place of a name with three parts.
 func legal(name2 string) string {
 	pkg, typ, _ := strings.Cut(name2, "/msg/")
 	return ros2msg.LegalName(pkg) + "/msg/" + ros2msg.LegalMessage(typ)

@@ -25,7 +25,7 @@ type difference struct {
 // pairing lays types out side by side. It lives for one conversion.
 type pairing struct {
 	parts     map[string]*rosmsg.Type // the ROS 1 types by name
-	same      map[pair]bool           // types of which one was made of the other: fields have the same order
+	same      map[pair]bool           // pairs of which one type was made from the other: fields have the same order
 	done      map[pair]*cdr.Struct
 	different []difference
 	err       error // the last wstring field that ROS 1 lacks

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/internal/ros2map"
+	"github.com/gorosbag/gorosbag/internal/testfull"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -72,7 +73,11 @@ func TestFastCDR(t *testing.T) {
 	var script bytes.Buffer
 	var ours, texts []string
 	var padding [][]bool
-	for range 2000 {
+	n := 200
+	if testfull.Enabled() {
+		n = 2000
+	}
+	for range n {
 		m.types = nil
 		d, w := m.definition(3), &written{}
 		m.message(d, w)

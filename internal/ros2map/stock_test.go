@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/internal/ros2map"
+	"github.com/gorosbag/gorosbag/internal/testfull"
 )
 
 // stockTypes are the types that ship with noetic, from the table.
@@ -92,6 +93,7 @@ func randomMessages(t *testing.T, types []asked) []answer {
 // noetic, made by ROS's own Python, to each distribution and back.
 func TestStockTypesThereAndBack(t *testing.T) {
 	t.Parallel()
+	testfull.Skip(t, "seconds of processor time, half of them of stock's Python")
 	needROS(t)
 	m := newMapper(t, ros2map.Jazzy, ros2map.Options{})
 	var types []asked
@@ -110,6 +112,7 @@ func TestStockTypesThereAndBack(t *testing.T) {
 // noetic. Their ROS 1 definitions are ours: ROS's Python must be able to use them.
 func TestROS2TypesThereAndBack(t *testing.T) {
 	t.Parallel()
+	testfull.Skip(t, "a second of processor time, half of it of stock's Python")
 	needROS(t)
 	m := newMapper(t, ros2map.Rolling, ros2map.Options{})
 	text, err := os.ReadFile("testdata/hashes.txt")

@@ -27,7 +27,7 @@ var renames = map[string]string{
 	"std_msgs/Duration": ros2msg.DurationType,
 }
 
-// renamesBack is the way back. tf2_msgs/TFMessage is in both.
+// renamesBack maps the names of ROS 2 to those of ROS 1. tf2_msgs/TFMessage ships with both.
 var renamesBack = map[string]string{
 	"rcl_interfaces/msg/Log": "rosgraph_msgs/Log",
 	ros2msg.TimeType:         "std_msgs/Time",

@@ -3,7 +3,7 @@
 // recording.
 //
 // It reads and writes texts and lists directories through io/fs. It opens no storage file:
-// packages db3 and ros2mcap do. It decodes no message.
+// packages db3, bagfmt and mcapwriter do. It decodes no message.
 package rosbag2
 
 // Topic is a topic of a recording.

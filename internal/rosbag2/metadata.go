@@ -22,8 +22,7 @@ const MaxMetadataBytes = 4 << 20
 // MetadataName is the name of the file that describes a recording.
 const MetadataName = "metadata.yaml"
 
-// wrapper is the key that metadata.yaml has around everything. What storage files hold has no
-// such key.
+// wrapper is the key of metadata.yaml that contains all others. The copies in storage files have no such key.
 const wrapper = "rosbag2_bagfile_information"
 
 // Metadata is what metadata.yaml says about a recording. Times are nanoseconds since 1970.
@@ -54,8 +53,8 @@ type File struct {
 	Messages        uint64
 }
 
-// ParseMetadata parses the text of metadata.yaml of versions 1 to 9, or what storage files hold,
-// which has no rosbag2_bagfile_information around it. What later versions add is ignored.
+// ParseMetadata parses the text of metadata.yaml of versions 1 to 9, or the copy in a storage file, which has no
+// rosbag2_bagfile_information around it. Keys of later versions are ignored.
 func ParseMetadata(text []byte) (*Metadata, error) {
 	if len(text) > MaxMetadataBytes {
 		return nil, fmt.Errorf("has %d bytes; at most %d are read", len(text), MaxMetadataBytes)
@@ -166,7 +165,7 @@ func topicCount(n *yaml.Node) (TopicCount, error) {
 	return c, cmp.Or(m.err, t.err)
 }
 
-// Text returns metadata.yaml. Storage files hold the text of Inner.
+// Text returns metadata.yaml. Storage files contain the text of Inner.
 func (md *Metadata) Text() string {
 	var b strings.Builder
 	b.WriteString(wrapper + ":\n")

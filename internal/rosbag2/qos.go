@@ -77,7 +77,7 @@ const (
 	BestAvailableLiveliness
 )
 
-// names are what metadata.yaml calls the values since version 9. The index is the value.
+// names are the names of the values in metadata.yaml since version 9. The index is the value.
 var (
 	historyNames     = []string{"system_default", "keep_last", "keep_all", "unknown"}
 	reliabilityNames = []string{"system_default", "reliable", "best_effort", "unknown", "best_available"}

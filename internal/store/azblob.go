@@ -14,11 +14,11 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/azureblob" // azblob://
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/internal/response"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
-// checkedAzure replaces the client of a bucket of Azure by one that checks the answers of the server.
+// checkedAzure replaces the client of a bucket of Azure by one that checks the responses of the server.
 // The driver has accepted the URL.
 func checkedAzure(ctx context.Context, at place.Place, b *blob.Bucket) (*blob.Bucket, error) {
 	opener := azureblob.URLOpener{MakeClient: newAzureClient, ServiceURLOptions: *azureblob.NewDefaultServiceURLOptions()}
@@ -36,7 +36,7 @@ func newAzureClient(service azureblob.ServiceURL, name azureblob.ContainerName) 
 		return nil, err
 	}
 	o := new(container.ClientOptions)
-	o.Transport = &http.Client{Transport: answer.Transport{Next: answer.NewTransport()}}
+	o.Transport = &http.Client{Transport: response.Transport{Next: response.NewTransport()}}
 	account, key := os.Getenv("AZURE_STORAGE_ACCOUNT"), os.Getenv("AZURE_STORAGE_KEY")
 	connection := os.Getenv("AZURE_STORAGE_CONNECTION_STRING")
 	if connection == "" {

@@ -10,9 +10,9 @@ import (
 	"gocloud.dev/blob"
 	_ "gocloud.dev/blob/fileblob" // file://; large cloud drivers are left out of some builds
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 	"github.com/gorosbag/gorosbag/internal/store/internal/ranges"
+	"github.com/gorosbag/gorosbag/internal/store/internal/response"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // openBucket opens the bucket of a place.Place without a request to the store.
@@ -61,8 +61,8 @@ func errNoDriver(at place.Place) error {
 type blobReader struct {
 	at      place.Place
 	bucket  *blob.Bucket
-	version *answer.Version // has the size of the object from the start
-	modTime time.Time       // of the object when it was opened
+	version *response.Version // has the size of the object from the start
+	modTime time.Time         // of the object when it was opened
 }
 
 func openBlob(ctx context.Context, at place.Place) (ranges.Reader, int64, error) {
@@ -75,13 +75,13 @@ func openBlob(ctx context.Context, at place.Place) (ranges.Reader, int64, error)
 		bucket.Close() //nolint:errcheck,gosec // nothing was written
 		return nil, 0, at.Explain(err)
 	}
-	return &blobReader{at: at, bucket: bucket, version: answer.NewVersion(attrs.Size), modTime: attrs.ModTime}, attrs.Size, nil
+	return &blobReader{at: at, bucket: bucket, version: response.NewVersion(attrs.Size), modTime: attrs.ModTime}, attrs.Size, nil
 }
 
 func (r *blobReader) Close() error { return r.bucket.Close() }
 
 func (r *blobReader) Open(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
-	body, err := newReader(answer.WithVersion(ctx, r.version), r.bucket, r.at.Key, offset, length)
+	body, err := newReader(response.WithVersion(ctx, r.version), r.bucket, r.at.Key, offset, length)
 	if err != nil {
 		return nil, r.at.Explain(err)
 	}
@@ -92,15 +92,15 @@ func (r *blobReader) Open(ctx context.Context, offset, length int64) (io.ReadClo
 	return body, nil
 }
 
-// sameSecond compares the times of an object; a time that is not known equals every other. A driver
-// without an answer.Transport distinguishes versions only by their times and sizes.
+// sameSecond compares the times of an object; an unknown time equals every other. A driver without a
+// response.Transport distinguishes versions only by their times and sizes.
 func sameSecond(a, b time.Time) bool {
 	return a.IsZero() || b.IsZero() || a.Truncate(time.Second).Equal(b.Truncate(time.Second))
 }
 
 // attributes asks for the attributes of an object.
 func attributes(ctx context.Context, b *blob.Bucket, key string) (attrs *blob.Attributes, err error) {
-	err = answer.Survive(func() error {
+	err = response.Survive(func() error {
 		attrs, err = b.Attributes(ctx, key)
 		return err
 	})
@@ -109,7 +109,7 @@ func attributes(ctx context.Context, b *blob.Bucket, key string) (attrs *blob.At
 
 // newReader reads length bytes of an object from offset on; a negative length means to its end.
 func newReader(ctx context.Context, b *blob.Bucket, key string, offset, length int64) (body *blob.Reader, err error) {
-	err = answer.Survive(func() error {
+	err = response.Survive(func() error {
 		body, err = b.NewRangeReader(ctx, key, offset, length, nil)
 		return err
 	})

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
-// TestReplacedUnchecked: also below a driver whose answers are not checked, as that for directories,
+// TestReplacedUnchecked: also below a driver whose responses are not checked, as that for directories,
 // an object that was replaced is noticed by its size or time.
 func TestReplacedUnchecked(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,7 @@ import (
 
 	"gocloud.dev/blob"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // CheckUploadURL returns an error if a URL cannot be that of a place to upload to. The store is not

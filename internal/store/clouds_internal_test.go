@@ -19,11 +19,11 @@ import (
 	"gocloud.dev/blob/gcsblob"
 	"gocloud.dev/gcp"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/internal/response"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
-// roundTripper answers as a function does.
+// roundTripper responds as a function does.
 type roundTripper func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.
@@ -32,7 +32,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 // cloudBuckets opens a bucket of Google and one of Azure whose requests go to transport.
 func cloudBuckets(t *testing.T, transport http.RoundTripper) map[string]*Bucket {
 	t.Helper()
-	transport = answer.Transport{Next: transport}
+	transport = response.Transport{Next: transport}
 	gs, err := gcsblob.OpenBucket(t.Context(), gcp.NewAnonymousHTTPClient(transport), "bags", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -68,9 +68,9 @@ func (z zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestAnswersOfClouds: whatever the servers of Google and Azure answer, that is a result or an error,
+// TestResponsesOfClouds: whatever the servers of Google and Azure send, the outcome is a result or an error,
 // soon, never a panic, and little is read of it.
-func TestAnswersOfClouds(t *testing.T) {
+func TestResponsesOfClouds(t *testing.T) {
 	for name, test := range map[string]struct {
 		status int
 		body   string // endless if it is *
@@ -137,7 +137,7 @@ func TestAnswersOfClouds(t *testing.T) {
 					return err
 				},
 				"range": func(ctx context.Context) error {
-					r := blobReader{at: b.at.Object("a.bag"), bucket: b.bucket, version: answer.NewVersion(1000)}
+					r := blobReader{at: b.at.Object("a.bag"), bucket: b.bucket, version: response.NewVersion(1000)}
 					body, err := r.Open(ctx, 10, 10)
 					if err == nil {
 						body.Close()
@@ -160,7 +160,7 @@ func TestAnswersOfClouds(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				err := do(ctx)
 				cancel()
-				if errors.Is(err, context.DeadlineExceeded) || read > 2*answer.MaxAnswerBytes {
+				if errors.Is(err, context.DeadlineExceeded) || read > 2*response.MaxBodyBytes {
 					t.Errorf("%s, %s, %s: %d requests, %d bytes, %v", scheme, name, what, requests, read, err)
 				}
 			}

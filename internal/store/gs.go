@@ -15,11 +15,11 @@ import (
 	"golang.org/x/oauth2/google"
 	"google.golang.org/api/option"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/internal/response"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
-// checkedGS replaces the client of a bucket of Google by one that checks the answers of the server.
+// checkedGS replaces the client of a bucket of Google by one that checks the responses of the server.
 // With grpc=true or zonal=true in the URL there is no HTTP, and gRPC has its own limits. The client
 // for an emulator cannot be replaced.
 func checkedGS(ctx context.Context, at place.Place, b *blob.Bucket) (*blob.Bucket, error) {
@@ -29,7 +29,7 @@ func checkedGS(ctx context.Context, at place.Place, b *blob.Bucket) (*blob.Bucke
 	if grpc || zonal || os.Getenv("STORAGE_EMULATOR_HOST") != "" {
 		return b, nil
 	}
-	transport := answer.Transport{Next: answer.NewTransport()}
+	transport := response.Transport{Next: response.NewTransport()}
 	anonymous, _ := strconv.ParseBool(q.Get("anonymous"))
 	client, o := gcp.NewAnonymousHTTPClient(transport), new(gcsblob.Options)
 	if !anonymous && q.Get("access_id") != "-" {

@@ -7,7 +7,7 @@ import (
 
 	"gocloud.dev/blob"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // checkedGS returns the bucket: no driver opens one of Google.

@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 	"github.com/gorosbag/gorosbag/internal/store/internal/ranges"
+	"github.com/gorosbag/gorosbag/internal/store/internal/response"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // httpTimeout bounds the time until the header of a response.
@@ -20,15 +20,15 @@ const httpTimeout = 30 * time.Second
 type httpObject struct {
 	at      place.Place
 	client  *http.Client
-	version *answer.Version
+	version *response.Version
 }
 
 // openHTTP requests the first byte to learn the size. HEAD would fail with URLs that are signed for GET.
 func openHTTP(ctx context.Context, at place.Place) (ranges.Reader, int64, error) {
 	embedRoots()
-	transport := answer.NewTransport()
+	transport := response.NewTransport()
 	transport.ResponseHeaderTimeout = httpTimeout
-	w := &httpObject{at: at, client: &http.Client{Transport: answer.Transport{Next: transport}}, version: answer.NewVersion(-1)}
+	w := &httpObject{at: at, client: &http.Client{Transport: response.Transport{Next: transport}}, version: response.NewVersion(-1)}
 	resp, err := w.get(ctx, 0, 1)
 	if err != nil {
 		return nil, 0, errors.Join(err, w.Close())
@@ -54,7 +54,7 @@ func (w *httpObject) Open(ctx context.Context, offset, length int64) (io.ReadClo
 }
 
 func (w *httpObject) get(ctx context.Context, offset, length int64) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(answer.WithVersion(ctx, w.version), http.MethodGet, w.at.URL.String(), nil)
+	req, err := http.NewRequestWithContext(response.WithVersion(ctx, w.version), http.MethodGet, w.at.URL.String(), nil)
 	if err != nil {
 		return nil, w.at.Fail(nil, "not a URL")
 	}

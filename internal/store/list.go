@@ -14,8 +14,8 @@ import (
 
 	"gocloud.dev/blob"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/internal/response"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // attrsSuffix ends the names of the files in which the driver for directories keeps the metadata
@@ -29,7 +29,7 @@ type Entry struct {
 	ModTime time.Time
 }
 
-// List lists the objects below the place, by name. Stores answer with 1,000 objects per request.
+// List lists the objects below the place, by name. A store lists at most 1,000 objects per response.
 // A directory that does not exist is an error, a prefix without objects is not.
 func (b *Bucket) List(ctx context.Context) iter.Seq2[Entry, error] { return b.list(ctx, "", true) }
 
@@ -53,7 +53,7 @@ func (b *Bucket) list(ctx context.Context, prefix string, deep bool) iter.Seq2[E
 		o.Delimiter = "/"
 	}
 	return func(yield func(Entry, error) bool) {
-		ctx, left := answer.WithPages(ctx), listRoom(maxListBytes)
+		ctx, left := response.WithPages(ctx), listRoom(maxListBytes)
 		for objects := b.bucket.List(o); ; {
 			o, err := nextObject(ctx, objects)
 			if err == nil {
@@ -80,23 +80,23 @@ const (
 	objectBytes  = 256       // of memory for an object, beside its name
 )
 
-// listRoom is how many bytes of memory a list may yet take, in the hands of the one who lists.
+// listRoom is how many bytes of memory the objects of a list may still take in the program that lists them.
 type listRoom int
 
 // take returns an error if there is no room for an object.
 func (r *listRoom) take(name string) error {
 	if len(name) > maxNameBytes {
-		return place.BadAnswer("the server has an object with a name of %d bytes", len(name))
+		return place.BadResponse("the server has an object with a name of %d bytes", len(name))
 	}
 	if *r -= listRoom(objectBytes + len(name)); *r < 0 {
-		return place.BadAnswer("the server has too many objects for one list: name a folder in that place")
+		return place.BadResponse("the server has too many objects for one list: name a folder in that place")
 	}
 	return nil
 }
 
 // nextObject returns the next object of a list.
 func nextObject(ctx context.Context, objects *blob.ListIterator) (o *blob.ListObject, err error) {
-	err = answer.Survive(func() error {
+	err = response.Survive(func() error {
 		o, err = objects.Next(ctx)
 		return err
 	})
@@ -125,7 +125,7 @@ func (b *Bucket) listFiles(ctx context.Context, prefix string, deep bool) iter.S
 			case d.IsDir(), !strings.HasPrefix(name, prefix), strings.HasSuffix(name, attrsSuffix):
 				return nil
 			}
-			st, err := os.Stat(p) // of what a link names
+			st, err := os.Stat(p) // of the file that a link points to
 			if err != nil || !st.Mode().IsRegular() {
 				return nil //nolint:nilerr // deleted meanwhile
 			}
@@ -143,10 +143,9 @@ func (b *Bucket) listFiles(ctx context.Context, prefix string, deep bool) iter.S
 // URL returns the URL of an object, with the parameters of that of the bucket.
 func (b *Bucket) URL(name string) string { return b.at.Object(name).URL.String() }
 
-// Expand returns the URLs of the objects that a URL stands for, in the order of their names. One
-// that ends with a slash stands for the objects directly in that folder, one with * or [ for the
-// objects that it matches as path.Match does; no other stands for more than itself. want selects
-// objects by their names.
+// Expand returns the URLs of the objects that a URL stands for, in the order of their names. A URL that ends with a
+// slash stands for the objects directly in that folder, a URL with * or [ for the objects that it matches as
+// path.Match does, and any other URL for itself. want selects objects by their names.
 func Expand(ctx context.Context, rawURL string, want func(name string) bool) ([]string, error) {
 	at, err := place.Parse(rawURL)
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // TestListRoom: a list with new names each time ends as well.
@@ -15,7 +15,7 @@ func TestListRoom(t *testing.T) {
 	for ; err == nil && n < 10_000_000; n++ {
 		err = room.take("robot/2026-11-03/run_2026-11-03-04-05-06_12.bag")
 	}
-	if n < 1_000_000 || n > 2_000_000 || !errors.Is(err, place.ErrAnswer) {
+	if n < 1_000_000 || n > 2_000_000 || !errors.Is(err, place.ErrBadResponse) {
 		t.Errorf("%d objects, %v", n, err)
 	}
 }

@@ -9,9 +9,9 @@ import (
 
 	"gocloud.dev/gcerrors"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 	"github.com/gorosbag/gorosbag/internal/store/internal/put"
+	"github.com/gorosbag/gorosbag/internal/store/internal/response"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // metaHost is the key of the name of the machine that uploaded an object, in its metadata.
@@ -38,7 +38,7 @@ func (b *Bucket) Attributes(ctx context.Context, name string) (Attributes, error
 
 // ReadAll returns the content of an object. An object of more than most bytes is an error.
 func (b *Bucket) ReadAll(ctx context.Context, name string, most int64) ([]byte, error) {
-	body, err := newReader(answer.WithWholeObject(ctx), b.bucket, b.at.Object(name).Key, 0, -1)
+	body, err := newReader(response.WithWholeObject(ctx), b.bucket, b.at.Object(name).Key, 0, -1)
 	if err != nil {
 		return nil, b.at.Object(name).Explain(err)
 	}
@@ -62,7 +62,7 @@ func (b *Bucket) WriteAll(ctx context.Context, name string, data []byte) error {
 
 // Delete deletes an object. An object that is not there is no error.
 func (b *Bucket) Delete(ctx context.Context, name string) error {
-	err := answer.Survive(func() error { return b.bucket.Delete(ctx, b.at.Object(name).Key) })
+	err := response.Survive(func() error { return b.bucket.Delete(ctx, b.at.Object(name).Key) })
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (b *Bucket) Delete(ctx context.Context, name string) error {
 func (b *Bucket) Read(ctx context.Context, name string) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stall := time.AfterFunc(place.StallTimeout, func() { cancel(place.ErrStalled) })
-	body, err := newReader(answer.WithWholeObject(ctx), b.bucket, b.at.Object(name).Key, 0, -1)
+	body, err := newReader(response.WithWholeObject(ctx), b.bucket, b.at.Object(name).Key, 0, -1)
 	if err != nil {
 		stall.Stop()
 		if errors.Is(context.Cause(ctx), place.ErrStalled) {

@@ -13,9 +13,9 @@ import (
 
 	"gocloud.dev/blob"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 	"github.com/gorosbag/gorosbag/internal/store/internal/put"
+	"github.com/gorosbag/gorosbag/internal/store/internal/response"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // Bucket is a destination of uploads.
@@ -97,7 +97,7 @@ func (b *Bucket) Put(ctx context.Context, f *put.File) error {
 	if b.sender != nil {
 		send = b.sender.Put
 	}
-	return b.at.Object(f.Name).Explain(answer.Survive(func() error { return send(ctx, f) }))
+	return b.at.Object(f.Name).Explain(response.Survive(func() error { return send(ctx, f) }))
 }
 
 // putWhole uploads with the driver, which may use multipart uploads but cannot resume them.

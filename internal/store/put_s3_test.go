@@ -14,7 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
-// TestConflict: a store that answers once that another request changes the object, or its
+// TestConflict: a store that responds once that another request changes the object, or its
 // directory, is asked again. Other errors are not for the SDK to retry.
 func TestConflict(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "x")

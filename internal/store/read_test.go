@@ -38,7 +38,7 @@ type httpStore struct {
 	content []byte
 	bytes   atomic.Int64
 	gets    atomic.Int64
-	fail    atomic.Int64 // so many requests break off in the middle of the answer
+	fail    atomic.Int64 // so many requests break off in the middle of the response
 	tag     atomic.Value // string
 }
 
@@ -213,7 +213,7 @@ func TestBoundedMemory(t *testing.T) {
 	}
 }
 
-// TestBrokenConnections goes on where an answer broke off, after any number of tries.
+// TestBrokenConnections continues where a response broke off, after any number of tries.
 // How long it tries is for TestNetworkAway, with fake time.
 func TestBrokenConnections(t *testing.T) {
 	t.Parallel()
@@ -227,7 +227,7 @@ func TestBrokenConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.fail.Load() >= 0 {
-		t.Error("not all answers that break off were asked for")
+		t.Error("not all responses that break off were requested")
 	}
 }
 

@@ -13,12 +13,12 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 	"github.com/gorosbag/gorosbag/internal/store/internal/put"
+	"github.com/gorosbag/gorosbag/internal/store/internal/response"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
-// checkedS3 replaces the client of an S3 bucket by one that checks the answers of the server and logs
+// checkedS3 replaces the client of an S3 bucket by one that checks the responses of the server and logs
 // nothing. The driver has no option against the log of the SDK, which goes to standard error and would
 // tear the live screen.
 func checkedS3(ctx context.Context, at place.Place, b *blob.Bucket) (*blob.Bucket, error) {
@@ -42,16 +42,16 @@ func checkedS3(ctx context.Context, at place.Place, b *blob.Bucket) (*blob.Bucke
 	return silent, nil
 }
 
-// newS3Client returns an HTTP client with the settings of the SDK's own client. That one takes no
-// http.RoundTripper, and follows redirects without end.
+// newS3Client returns an HTTP client with the settings of the SDK's own client, which accepts no http.RoundTripper
+// and follows redirects without end.
 func newS3Client(own s3.HTTPClient) s3.HTTPClient {
 	buildable, ok := own.(*awshttp.BuildableClient)
 	if !ok {
 		buildable = awshttp.NewBuildableClient()
 	}
 	transport := buildable.GetTransport()
-	transport.MaxResponseHeaderBytes = answer.MaxHeaderBytes
-	return &http.Client{Transport: answer.Transport{Next: transport}, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+	transport.MaxResponseHeaderBytes = response.MaxHeaderBytes
+	return &http.Client{Transport: response.Transport{Next: transport}, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		switch r.Response.StatusCode {
 		case http.StatusTemporaryRedirect, http.StatusPermanentRedirect: // the others change the method
 			if r.URL.Host != via[len(via)-1].URL.Host {

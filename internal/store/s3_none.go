@@ -7,8 +7,8 @@ import (
 
 	"gocloud.dev/blob"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 	"github.com/gorosbag/gorosbag/internal/store/internal/put"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // checkedS3 returns the bucket: no driver opens one of S3.

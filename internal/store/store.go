@@ -11,9 +11,9 @@ import (
 	"io"
 	"os"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 	"github.com/gorosbag/gorosbag/internal/store/internal/put"
 	"github.com/gorosbag/gorosbag/internal/store/internal/ranges"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // Errors of stores, which callers distinguish with errors.Is.
@@ -23,12 +23,12 @@ var (
 	ErrUnreachable = place.ErrUnreachable
 	ErrTooLarge    = place.ErrTooLarge
 	ErrExists      = place.ErrExists
-	ErrAnswer      = place.ErrAnswer
+	ErrBadResponse = place.ErrBadResponse
 	ErrChanged     = place.ErrChanged
 )
 
 type (
-	// Error says what a store answered, about what, and what to do.
+	// Error says what a store responded, about which object or bucket, and what to do.
 	Error = place.Error
 	// File is a file to upload.
 	File = put.File

@@ -12,8 +12,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
-// newListener calls answer with each connection, after the first bytes of the request.
-func newListener(t *testing.T, answer func(net.Conn)) (addr string) {
+// newListener calls respond with each connection, after the first bytes of the request.
+func newListener(t *testing.T, respond func(net.Conn)) (addr string) {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -28,7 +28,7 @@ func newListener(t *testing.T, answer func(net.Conn)) (addr string) {
 				return
 			}
 			if _, err := c.Read(make([]byte, 1<<16)); err == nil {
-				answer(c)
+				respond(c)
 			}
 			c.Close()
 		}
@@ -40,9 +40,9 @@ func newListener(t *testing.T, answer func(net.Conn)) (addr string) {
 	return l.Addr().String()
 }
 
-// TestNoAnswer: of a server that does not answer, or not as a store does, people are told what
+// TestNoResponse: of a server that does not respond, or not as a store does, people are told what
 // happened and what to do, and no text of Go's. Only what may pass by itself is ErrUnreachable.
-func TestNoAnswer(t *testing.T) {
+func TestNoResponse(t *testing.T) {
 	t.Parallel()
 	reset := newListener(t, func(c net.Conn) {
 		if err := c.(*net.TCPConn).SetLinger(0); err != nil {
@@ -66,11 +66,11 @@ func TestNoAnswer(t *testing.T) {
 		"unknown":     {"http://no-such-host.invalid", `host "no-such-host.invalid" is not known here: neither DNS nor /etc/hosts has it`, "check the network", store.ErrUnreachable},
 		"refused":     {"http://" + closed.Addr().String(), "cannot connect to " + closed.Addr().String() + ": connection refused", "check the network", store.ErrUnreachable},
 		"reset":       {"http://" + reset, "the connection to " + reset + " broke off: connection reset by peer", "check the network", store.ErrUnreachable},
-		"no answer":   {"http://" + nobody, "the server closes the connection without a reply", "check the network", store.ErrUnreachable},
-		"without TLS": {"https://" + strings.TrimPrefix(plain.URL, "http://"), "the server speaks HTTP without TLS", "write http:// in place of https://", store.ErrAnswer},
-		"with TLS":    {"http://" + alert, "the server wants TLS", "write https:// in place of http://", store.ErrAnswer},
-		"not HTTP":    {"http://" + ssh, "the server does not speak HTTP", "check the host and the port", store.ErrAnswer},
-		"not TLS":     {"https://" + ssh, "the server does not speak TLS", "check the host and the port", store.ErrAnswer},
+		"no response": {"http://" + nobody, "the server closes the connection without a response", "check the network", store.ErrUnreachable},
+		"without TLS": {"https://" + strings.TrimPrefix(plain.URL, "http://"), "the server speaks HTTP without TLS", "write http:// in place of https://", store.ErrBadResponse},
+		"with TLS":    {"http://" + alert, "the server wants TLS", "write https:// in place of http://", store.ErrBadResponse},
+		"not HTTP":    {"http://" + ssh, "the server does not speak HTTP", "check the host and the port", store.ErrBadResponse},
+		"not TLS":     {"https://" + ssh, "the server does not speak TLS", "check the host and the port", store.ErrBadResponse},
 	} {
 		for scheme, url := range urlsAt(test.server, "a.bag") {
 			advice := test.advice
@@ -83,7 +83,7 @@ func TestNoAnswer(t *testing.T) {
 				if text := test.want + ": " + advice; err == nil || !strings.Contains(err.Error(), text) {
 					t.Errorf("%v, want %q", err, text)
 				}
-				if !errors.Is(err, test.is) || errors.Is(err, store.ErrUnreachable) && errors.Is(err, store.ErrAnswer) {
+				if !errors.Is(err, test.is) || errors.Is(err, store.ErrUnreachable) && errors.Is(err, store.ErrBadResponse) {
 					t.Errorf("%v is not %v", err, test.is)
 				}
 			})
@@ -94,7 +94,7 @@ func TestNoAnswer(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 0)
 		defer cancel()
 		for scheme, url := range urlsAt(plain.URL, "a.bag") {
-			if _, err := store.Open(ctx, url); !errors.Is(err, store.ErrUnreachable) || !strings.Contains(err.Error(), "does not answer in time: check the network") {
+			if _, err := store.Open(ctx, url); !errors.Is(err, store.ErrUnreachable) || !strings.Contains(err.Error(), "does not respond in time: check the network") {
 				t.Errorf("%s: %v", scheme, err)
 			}
 		}

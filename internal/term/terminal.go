@@ -23,7 +23,7 @@ type Terminal struct {
 	Press  func(keys.Key) // must not block; nil means Live.Press
 	Failed func(error)    // called when keys cannot be read
 
-	ctx    context.Context //nolint:containedctx // of Begin: Ctrl-Z and fg come in between
+	ctx    context.Context //nolint:containedctx // of Begin; Ctrl-Z and fg need it later
 	cancel context.CancelFunc
 	jobs   sync.WaitGroup // goroutines that end in End
 

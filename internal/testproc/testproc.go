@@ -9,6 +9,8 @@
 // of the tests. If the tests end without a message, the guardian kills all processes with the mark,
 // and runs the commands of AfterDeath.
 //
+// CPUTime measures the work of a test where the load of the machine would disturb a clock.
+//
 // Only tests import it.
 package testproc
 

@@ -18,7 +18,7 @@ type Rename struct {
 	used     bool
 }
 
-// typed matches FROM with a type behind it. No topic has a colon in its name, and the text behind a
+// typed matches FROM with a type after it. No topic has a colon in its name, and the text after a
 // colon in a regular expression is no type.
 var typed = regexp.MustCompile(`^(.+):([\w*?]+/[\w*?]+)$`)
 

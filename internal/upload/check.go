@@ -19,7 +19,7 @@ type StoreState int
 const (
 	Unchecked   StoreState = iota // no answer since the start
 	OK                            // the store takes uploads
-	Unreachable                   // the store does not answer; robots leave their network
+	Unreachable                   // the store does not respond, for example because a robot has left its network
 	Failing                       // the store refuses uploads until somebody corrects the cause
 )
 

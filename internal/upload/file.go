@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -45,6 +44,9 @@ func (f *file) sum(ctx context.Context, to *store.Bucket, in *os.File) error {
 	f.sums, f.summedAs, f.described = &sums, st, false
 	return nil
 }
+
+// forgetSums forgets what only reading the file tells.
+func (f *file) forgetSums() { f.sums, f.summedAs, f.metadata, f.described = nil, nil, nil, false }
 
 // metadata returns the metadata of the object of a file. It asks once for each version of the file.
 func (u *Uploader) metadata(f *file, in *os.File) (map[string]string, error) {
@@ -98,8 +100,7 @@ func (u *Uploader) afterUpload(f *file, in *os.File, match store.Match) error {
 // complete removes a file from the list.
 func (u *Uploader) complete(f *file, count func()) {
 	u.update(func() {
-		f.state = finished
-		u.files = slices.DeleteFunc(u.files, func(g *file) bool { return g == f })
+		u.remove(f)
 		u.stats.Err, u.stats.Retry = "", time.Time{}
 		if count != nil {
 			count()

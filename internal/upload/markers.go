@@ -76,7 +76,7 @@ func (u *Uploader) enqueue(f *file) {
 		}
 		f.state, f.size = waiting, st.Size()
 	}
-	u.files = append(u.files, f)
+	u.append(f)
 }
 
 func markerName(f *file) string { return markerPrefix + f.name + markerSuffix }

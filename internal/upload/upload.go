@@ -69,8 +69,9 @@ type Uploader struct {
 	bags *folder
 
 	mu        sync.Mutex
-	files     []*file // not uploaded yet, in order of creation
-	unmarked  []*file // files whose marker file is not written yet
+	files     []*file        // not uploaded yet, in order of creation
+	names     map[string]int // how many of files have a name; the retention asks about thousands of names at each split
+	unmarked  []*file        // files whose marker file is not written yet
 	stats     Stats
 	finishing bool
 	changed   chan struct{} // closed at the next change
@@ -82,8 +83,7 @@ type state int
 const (
 	recording state = iota // being recorded, or left unfinished by a crashed recorder
 	waiting
-	refused  // until the next start
-	finished // uploaded, or lost
+	refused // until the next start
 )
 
 // New returns an Uploader. It enqueues the files that former recorders have left for the same destination.
@@ -101,7 +101,7 @@ func New(o Options) (*Uploader, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &Uploader{Options: o, bags: bags, changed: make(chan struct{})}
+	u := &Uploader{Options: o, bags: bags, names: map[string]int{}, changed: make(chan struct{})}
 	u.stats.Store.Since = time.Now()
 	if err := u.readMarkers(); err != nil {
 		return nil, errors.Join(err, bags.close())
@@ -117,7 +117,7 @@ func (u *Uploader) Begun(path string) {
 	u.update(func() {
 		f := &file{name: filepath.Base(path)}
 		f.marker = marker{To: u.Bucket.String(), Object: u.objectName(f.name, time.Now())}
-		u.files = append(u.files, f)
+		u.append(f)
 		u.unmarked = append(u.unmarked, f)
 	})
 }
@@ -127,7 +127,7 @@ func (u *Uploader) Add(path string, begun time.Time, bytes int64) {
 	u.update(func() {
 		f := &file{name: filepath.Base(path), state: waiting, size: bytes}
 		f.marker = marker{To: u.Bucket.String(), Object: u.objectName(f.name, begun)}
-		u.files = append(u.files, f)
+		u.append(f)
 		u.unmarked = append(u.unmarked, f)
 	})
 }
@@ -148,8 +148,21 @@ func (u *Uploader) Finished(path string, bytes int64) {
 func (u *Uploader) Keeps(path string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	name := filepath.Base(path)
-	return slices.ContainsFunc(u.files, func(f *file) bool { return f.name == name && f.state != finished })
+	return u.names[filepath.Base(path)] > 0
+}
+
+// append adds a file to the list. The caller has mu, or the only reference.
+func (u *Uploader) append(f *file) {
+	u.files = append(u.files, f)
+	u.names[f.name]++
+}
+
+// remove removes a file from the list. The caller has mu.
+func (u *Uploader) remove(f *file) {
+	u.files = slices.DeleteFunc(u.files, func(g *file) bool { return g == f })
+	if u.names[f.name]--; u.names[f.name] == 0 {
+		delete(u.names, f.name)
+	}
 }
 
 // Finish reports that no bag will follow. Run then returns when all bags are uploaded.
@@ -266,8 +279,21 @@ func (u *Uploader) uploadAll(ctx context.Context) {
 	}
 }
 
-// moveToBack moves a file behind the others, which may succeed. A file with progress stays in
-// front: many half uploaded files are useless.
+// keptSums is how many bags may wait so that the checksums of each are kept between two attempts.
+const keptSums = 32
+
+// moveToBack moves a file after the others, which may succeed. A file with progress stays in
+// front: many half uploaded files are useless. If many files come before, the next attempt is so late that
+// computing the checksums again costs less than their memory: a store may be away for weeks.
 func (u *Uploader) moveToBack(f *file) {
-	u.update(func() { u.files = append(slices.DeleteFunc(u.files, func(g *file) bool { return g == f }), f) })
+	u.update(func() {
+		i := slices.Index(u.files, f)
+		if i < 0 {
+			return // the file is complete, and only its marker file is left
+		}
+		u.files = append(slices.Delete(u.files, i, i+1), f)
+		if len(u.files) > keptSums {
+			f.forgetSums()
+		}
+	})
 }

@@ -44,17 +44,7 @@ func newTestStore(t *testing.T) *testStore {
 // start runs an uploader until the test ends, or stop is called.
 func (r *testStore) start(change ...func(*Options)) (u *Uploader, stop func()) {
 	r.t.Helper()
-	bucket, err := store.OpenBucket(r.t.Context(), r.url, 0)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	o := Options{Bucket: bucket, Dir: r.dir, minRetryDelay: time.Millisecond, maxRetryDelay: 20 * time.Millisecond}
-	for _, c := range change {
-		c(&o)
-	}
-	if u, err = New(o); err != nil {
-		r.t.Fatal(err)
-	}
+	u = r.stopped(change...)
 	ctx, cancel := context.WithCancel(r.t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -69,12 +59,32 @@ func (r *testStore) start(change ...func(*Options)) (u *Uploader, stop func()) {
 		stopped = true
 		cancel()
 		<-done
-		if err := errors.Join(u.Close(), bucket.Close()); err != nil {
-			r.t.Error(err)
-		}
 	}
 	r.t.Cleanup(stop)
 	return u, stop
+}
+
+// stopped returns an uploader that does not run.
+func (r *testStore) stopped(change ...func(*Options)) *Uploader {
+	r.t.Helper()
+	bucket, err := store.OpenBucket(r.t.Context(), r.url, 0)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	o := Options{Bucket: bucket, Dir: r.dir, minRetryDelay: time.Millisecond, maxRetryDelay: 20 * time.Millisecond}
+	for _, c := range change {
+		c(&o)
+	}
+	u, err := New(o)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() {
+		if err := errors.Join(u.Close(), bucket.Close()); err != nil {
+			r.t.Error(err)
+		}
+	})
+	return u
 }
 
 // record makes a finished bag of n random bytes.
@@ -359,6 +369,34 @@ func TestOneThatFails(t *testing.T) {
 	r.stored("b.bag", b)
 	if s := u.Stats(); s.Waiting != 1 || !u.Keeps("a.bag") {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestListOfFiles: a name is kept as long as a file of that name is in the list, and a file that is complete does not
+// come back.
+func TestListOfFiles(t *testing.T) {
+	t.Parallel()
+	r := newTestStore(t)
+	u := r.stopped()
+	u.Begun(filepath.Join(r.dir, "a.bag"))
+	u.Begun(filepath.Join(r.dir, "b.bag"))
+	u.Add(filepath.Join(r.dir, "a.bag"), time.Now(), 0)
+	first, b, second := u.files[0], u.files[1], u.files[2]
+	for _, step := range []struct {
+		change func()
+		left   []*file
+		a, b   bool // is kept
+	}{
+		{func() { u.moveToBack(first) }, []*file{b, second, first}, true, true},
+		{func() { u.complete(first, nil) }, []*file{b, second}, true, true},
+		{func() { u.moveToBack(first) }, []*file{b, second}, true, true},
+		{func() { u.complete(second, nil) }, []*file{b}, false, true},
+		{func() { u.complete(b, nil) }, nil, false, false},
+	} {
+		step.change()
+		if !slices.Equal(u.files, step.left) || u.Keeps("a.bag") != step.a || u.Keeps("b.bag") != step.b {
+			t.Fatalf("%v are left, a.bag is kept: %t, b.bag: %t; want %+v", u.files, u.Keeps("a.bag"), u.Keeps("b.bag"), step)
+		}
 	}
 }
 

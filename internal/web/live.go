@@ -130,7 +130,7 @@ type liveState struct {
 // viewerApp is an application that shows live messages.
 type viewerApp struct {
 	Name string `json:"name"`
-	URL  string `json:"url"` // opens it, with the address of the live view behind
+	URL  string `json:"url"` // opens it, followed by the address of the live view
 }
 
 // viewerApps are the applications that have addresses for that, as their documentation says.

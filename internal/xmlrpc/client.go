@@ -28,19 +28,21 @@ func NewHTTPClient(timeout time.Duration) *http.Client {
 	d := &net.Dialer{Timeout: min(dialTimeout, timeout), KeepAlive: 15 * time.Second}
 	return &http.Client{
 		Timeout: timeout,
-		Transport: &http.Transport{
-			DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-				c, err := d.DialContext(ctx, network, addr)
-				limitSendBuffer(c)
-				return c, err
-			},
-			DisableCompression:     true,
-			MaxIdleConns:           256,
-			MaxIdleConnsPerHost:    2,
-			IdleConnTimeout:        10 * time.Second,
-			ResponseHeaderTimeout:  timeout,
-			MaxResponseHeaderBytes: 64 << 10,
-		},
+		Transport: NewTransport(func() *http.Transport {
+			return &http.Transport{
+				DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+					c, err := d.DialContext(ctx, network, addr)
+					limitSendBuffer(c)
+					return c, err
+				},
+				DisableCompression:     true,
+				MaxIdleConns:           256,
+				MaxIdleConnsPerHost:    2,
+				IdleConnTimeout:        10 * time.Second,
+				ResponseHeaderTimeout:  timeout,
+				MaxResponseHeaderBytes: 64 << 10,
+			}
+		}),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

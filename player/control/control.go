@@ -99,7 +99,6 @@ type Status struct {
 	Rate     float64       // requested
 	Played   time.Duration // bag time so far, all passes; jumps excluded; at most 292 years
 	Elapsed  time.Duration // wall time since the first message, pauses excluded
-	Achieved float64       // Played / Elapsed, 0 if Elapsed is 0
 	Late     time.Duration // how long after its deadline the last message was published
 	BagTime  rosbag.Time   // Position as a recorded time
 	Position time.Duration // since the first selected message
@@ -116,6 +115,9 @@ type Status struct {
 	Starving         time.Duration   // how long play has been waiting for the disk; zero below one second
 	Seeks            uint64          // jumps so far; after each the position is discontinuous
 }
+
+// Achieved returns the rate that play has achieved so far, as bag time per wall time; 0 before any wall time has passed.
+func (s *Status) Achieved() float64 { return achieved(s.Played, s.Elapsed) }
 
 // PositionOf returns the position of a recorded time, which may be outside of what is played.
 // It is known as soon as BagTime is.

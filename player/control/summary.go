@@ -9,7 +9,6 @@ type Summary struct {
 	Bytes          uint64        // payload, without the lengths of the frames
 	Played         time.Duration // bag time, all passes; at most 292 years
 	Elapsed        time.Duration // wall time from the first to the last message, pauses excluded
-	Achieved       float64       // Played / Elapsed, 0 if Elapsed is 0
 	Timing         Timing
 	Starved        uint64         // times that play had to wait for the disk or for decompression
 	Dropped        uint64         // messages that a subscriber did not get because its queue was full
@@ -19,6 +18,16 @@ type Summary struct {
 	RebuiltIndexes int            // damaged chunk indexes that were rebuilt without loss
 	Undelivered    error          // the error of Drain if subscribers did not receive everything
 	Interrupted    bool           // the context ended before the last message
+}
+
+// Achieved returns the rate that play achieved, as bag time per wall time; 0 if no wall time passed.
+func (s *Summary) Achieved() float64 { return achieved(s.Played, s.Elapsed) }
+
+func achieved(played, elapsed time.Duration) float64 {
+	if elapsed <= 0 {
+		return 0
+	}
+	return float64(played) / float64(elapsed)
 }
 
 // TopicSummary counts what was published on one topic.

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lengths and places of struct inet_diag_req_v2 and struct inet_diag_msg behind their
+// Lengths and places of struct inet_diag_req_v2 and struct inet_diag_msg after their
 // netlink header, linux/inet_diag.h.
 const (
 	diagHeader  = unix.SizeofNlMsghdr

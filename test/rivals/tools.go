@@ -110,7 +110,7 @@ func tool(ctx context.Context, program string, args ...string) (work, error) {
 	return work{took: time.Since(start)}, nil
 }
 
-// makeBag writes a bag. A killed one ends behind its last chunk.
+// makeBag writes a bag. That of a killed recorder ends after its last chunk.
 func makeBag(path string, in *input, o bagfmt.WriterOptions, killed bool) error {
 	f, err := os.Create(path)
 	if err != nil {

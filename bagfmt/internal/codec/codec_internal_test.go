@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"testing"
 
 	"github.com/pierrec/lz4/v4"
 
+	"github.com/gorosbag/gorosbag/internal/testfull"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/kinds"
 )
@@ -20,8 +20,6 @@ const (
 	window     = 65535   // how far back a match may be; bytes
 	largeBlock = 1 << 20 // of the frames that stock makes; bytes
 )
-
-var full = os.Getenv("GOROSBAG_FULL") != ""
 
 // samples are data of all sorts and sizes: around the limits of the format,
 // random, constant, repeating at short and long distances, and mixtures.
@@ -35,10 +33,10 @@ func samples(most int) [][]byte {
 			break
 		}
 		distances := []int{1, 2, 3, 4, 5, 7, 8, 13, 1000, window - 1, window, window + 1}
-		if n > 70_000 && !full {
+		if n > 70_000 && !testfull.Enabled() {
 			distances = []int{3, window - 1, window, window + 1}
 		}
-		if n > largeBlock && !full {
+		if n > largeBlock && !testfull.Enabled() {
 			distances = []int{window}
 		}
 		random, zero, mixed := make([]byte, n), make([]byte, n), make([]byte, n)
@@ -172,7 +170,7 @@ func TestLZ4Damage(t *testing.T) {
 			}
 		}
 		if got, err := unpack(frame, len(data)); err != nil || !bytes.Equal(got, data) {
-			t.Fatalf("behind damage at %d: %v", i, err)
+			t.Fatalf("after damage at %d: %v", i, err)
 		}
 	}
 }
@@ -205,7 +203,7 @@ func FuzzFrame(f *testing.F) {
 		if got, err := d.Unpack(rosbag.CompressionLZ4, frame, int64(len(b)), nil); err != nil || !bytes.Equal(got, b) {
 			t.Fatalf("other data after packing and unpacking, error %v", err)
 		}
-		frame = append(frame[:lz4FrameBytes-8], b...) // as what stands behind the header of a frame
+		frame = append(frame[:lz4FrameBytes-8], b...) // as what stands after the header of a frame
 		want, err := io.ReadAll(io.LimitReader(lz4.NewReader(bytes.NewReader(frame)), 4*largeBlock))
 		got, gotErr := d.Unpack(rosbag.CompressionLZ4, frame, int64(len(want)), nil)
 		if gotErr == nil && (err != nil || !bytes.Equal(got, want)) {

@@ -21,7 +21,7 @@ func TestBZ2WithHoles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []byte("sound data behind damaged data")
+	want := []byte("sound data after damaged data")
 	packed := z.Append(nil, want)
 	if got, err := d.Unpack(rosbag.CompressionBZ2, packed, int64(len(want)), nil); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("got %q, %v", got, err)

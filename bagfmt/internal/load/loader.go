@@ -69,11 +69,9 @@ func (l *Loader) Place(bag *table.Table, i int) (wire.ChunkPlace, error) {
 	case h.Op != rosbag.OpChunk:
 		return p, wire.Corrupt(pos, h.Op, "chunk info points here, where there is no chunk")
 	}
-	p.Data = pos + int64(n) + 4
-	p.Stored = int64(binary.LittleEndian.Uint32(l.head[n:]))
-	p.Size = int64(h.Size)
-	p.Compression = wire.CompressionNamed(h.Compression)
-	p.CRC, p.Checked = h.CRC, h.Has&wire.HasCRC32C != 0
+	p = h.ChunkPlace(pos)
+	p.Decrypter = bag.Decrypter
+	p.Data, p.Stored = pos+int64(n)+4, int64(binary.LittleEndian.Uint32(l.head[n:]))
 	if left := bag.Size - p.Data; p.Stored > left {
 		if bag.Chunks[i].Kind != table.KindTorn {
 			return p, wire.Torn(pos, rosbag.OpChunk, "data", left, p.Stored)

@@ -150,8 +150,8 @@ func (c *Channels) Connection(id uint16) (*rosbag.Connection, error) {
 	}
 	if ch.conn == nil && ch.wrong == nil {
 		header, err := c.header(id, ch)
-		if n := headerBytes(header); err == nil && n > wire.MaxConnectionBytes {
-			err = &rosbag.LimitError{Offset: ch.at, Op: rosbag.OpConnection, What: "connection header", Got: n, Limit: wire.MaxConnectionBytes}
+		if err == nil {
+			err = wire.CheckConnectionBytes(ch.at, headerBytes(header))
 		}
 		if ch.wrong = err; err == nil {
 			ch.conn = &rosbag.Connection{ID: rosbag.ConnID(id), Topic: ch.topic, Header: header}

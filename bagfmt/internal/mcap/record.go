@@ -150,7 +150,7 @@ func (c *content) bytes() []byte { return c.take(uint64(c.u32())) }
 // text is bytes as a string.
 func (c *content) text() string { return string(c.bytes()) }
 
-// done reports what is missing. Bytes behind the known fields are allowed: newer writers may add some.
+// done reports what is missing. Bytes after the known fields are allowed: newer writers may add some.
 func (c *content) done(what string) error {
 	if c.short {
 		return fmt.Errorf("%s ends inside its fields", what)
@@ -234,7 +234,7 @@ func ParseMessageIndex(b []byte) (channel uint16, entries []byte, err error) {
 		return 0, nil, err
 	}
 	if len(entries)%IndexEntryBytes != 0 || len(c.b) > 0 { // no checksum covers the length
-		return 0, nil, fmt.Errorf("message index has %d bytes of entries and %d bytes behind them", len(entries), len(c.b))
+		return 0, nil, fmt.Errorf("message index has %d bytes of entries and %d bytes after them", len(entries), len(c.b))
 	}
 	return channel, entries, nil
 }

@@ -43,7 +43,7 @@ func ReadSmall(s *wire.Stream, want Op) ([]byte, error) {
 	return Grab(s, op, n, start)
 }
 
-// Grab reads the content, of n bytes, of the record at start, behind its head. The result is valid until the next read.
+// Grab reads the content, of n bytes, of the record at start, after its head. The result is valid until the next read.
 func Grab(s *wire.Stream, op Op, n, start int64) ([]byte, error) {
 	limit := int64(MaxSmallBytes)
 	if op == OpMessageIndex { // that of a chunk of 2 GiB may be as large
@@ -57,4 +57,13 @@ func Grab(s *wire.Stream, op Op, n, start int64) ([]byte, error) {
 		return nil, &rosbag.LimitError{Offset: start, Op: op.Bag(), What: fmt.Sprintf("record of kind %#02x", byte(op)), Got: n, Limit: limit}
 	}
 	return s.Grab(n, start, op.Bag())
+}
+
+// CheckMessageBytes returns an error for a message record at pos, with n bytes of content, that is too small or too
+// large.
+func CheckMessageBytes(pos, n int64) error {
+	if n < MessageHeadBytes {
+		return wire.Corrupt(pos, rosbag.OpMessage, "record of %d bytes", n)
+	}
+	return wire.CheckMessageBytes(pos, n-MessageHeadBytes)
 }

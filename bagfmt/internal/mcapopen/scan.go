@@ -30,10 +30,9 @@ func Scan(bag *table.Table) (complete bool, err error) {
 	x.channels = &bag.MCAP.Channels
 	for more := true; more; {
 		if more, err = x.next(); err != nil {
-			if !wire.IsDamage(err) {
+			if err = bag.Tolerate(err); err != nil {
 				return false, err
 			}
-			bag.Damaged(err)
 		}
 	}
 	if err := x.endChunk(); err != nil {
@@ -190,11 +189,7 @@ func (x *scan) extra(op mcap.Op, n, start int64) error {
 
 // message adds a message outside chunks.
 func (x *scan) message(n, start int64) error {
-	if n < mcap.MessageHeadBytes || n-mcap.MessageHeadBytes > wire.MaxMessageBytes {
-		err := error(wire.Corrupt(start, rosbag.OpMessage, "record of %d bytes", n))
-		if n > mcap.MessageHeadBytes {
-			err = &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: n - mcap.MessageHeadBytes, Limit: wire.MaxMessageBytes}
-		}
+	if err := mcap.CheckMessageBytes(start, n); err != nil {
 		return x.skip(n, start, mcap.OpMessage, err)
 	}
 	b, err := x.s.R.Peek(mcap.MessageHeadBytes)
@@ -304,11 +299,7 @@ func (x *scan) endChunk() error {
 	}
 	data, err := x.load.Read(x.bag, &c.place)
 	if err != nil {
-		if wire.IsDamage(err) {
-			x.bag.Damaged(err)
-			return nil
-		}
-		return err
+		return x.bag.Tolerate(err)
 	}
 	var found segments.Tally
 	wrong := x.walk(data, &found)

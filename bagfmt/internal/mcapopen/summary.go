@@ -15,7 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// BySummary opens the file of bag through its summary. s is behind the magic. An error that is wire.IsDamage
+// BySummary opens the file of bag through its summary. s is after the magic. An error that is wire.IsDamage
 // says that there is no good summary.
 func BySummary(bag *table.Table, s *wire.Stream) error { return (&summary{bag: bag}).open(s) }
 
@@ -43,7 +43,7 @@ type indexedChunk struct {
 	n     int
 }
 
-// open opens the file through its summary. s is behind the magic.
+// open opens the file through its summary. s is after the magic.
 func (x *summary) open(s *wire.Stream) error {
 	bag := x.bag
 	bag.DataEnd = bag.Size

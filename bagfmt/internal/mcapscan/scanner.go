@@ -47,7 +47,7 @@ type skipData struct {
 	record int64 // offset of the record
 }
 
-// New reads the header of the file. s is behind the magic. Next returns damage of the header, which loses
+// New reads the header of the file. s is after the magic. Next returns damage of the header, which loses
 // no message.
 func New(s *wire.Stream, o Options) (*Scanner, error) {
 	x := &Scanner{s: s, o: o, reported: make(map[uint16]bool)}
@@ -246,7 +246,7 @@ func (s *Scanner) summary(op mcap.Op, n, start int64) error {
 	return s.done(s.s.Skip(n, start, op.Bag()))
 }
 
-// footer passes over the footer and the magic behind it, which end the file.
+// footer passes over the footer and the magic after it, which end the file.
 func (s *Scanner) footer(n, start int64) error {
 	s.final = true
 	if err := s.done(s.s.Skip(n, start, 0)); err != nil {
@@ -301,11 +301,8 @@ func (s *Scanner) definition(op mcap.Op, n, start int64) error {
 // message reads a message outside chunks, whose record has n bytes.
 func (s *Scanner) message(n, start int64) (*rosbag.Message, error) {
 	s.found++
-	switch size := n - mcap.MessageHeadBytes; {
-	case size < 0:
-		return nil, s.pass(n, start, wire.Corrupt(start, rosbag.OpMessage, "record of %d bytes", n))
-	case size > wire.MaxMessageBytes:
-		return nil, s.pass(n, start, &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: size, Limit: wire.MaxMessageBytes})
+	if err := mcap.CheckMessageBytes(start, n); err != nil {
+		return nil, s.pass(n, start, err)
 	}
 	var head [mcap.MessageHeadBytes]byte
 	b, err := s.s.R.Peek(len(head)) // s.s.Full would let head escape

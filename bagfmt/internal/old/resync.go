@@ -48,7 +48,7 @@ func (f *Format) Resync(s *wire.Stream) error {
 		}
 		last := len(b)
 		if err == nil {
-			last -= maxHeader // what starts behind it may be whole only with more bytes
+			last -= maxHeader // what starts after it may be whole only with more bytes
 		}
 		at, found := min(from, last), false
 		for ; at < last; at++ {

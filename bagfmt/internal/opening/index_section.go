@@ -25,7 +25,7 @@ type indexSection struct {
 	counts []rosbag.ConnCount // of all chunks, so that a big bag makes few allocations
 }
 
-// open opens the bag through its index section. s is behind the version line.
+// open opens the bag through its index section. s is after the version line.
 func (x *indexSection) open(s *wire.Stream) error {
 	h, err := s.BagHeader()
 	if err != nil {
@@ -142,11 +142,11 @@ func (x *indexSection) record(s *wire.Stream) (known bool, err error) {
 // checkLength compares the length of the data of the record at offset at, n, with what it can have.
 func (x *indexSection) checkLength(h *wire.RecordHeader, n, at int64) error {
 	switch {
-	case h.Op == rosbag.OpConnection && n > wire.MaxConnectionBytes:
-		return &rosbag.LimitError{Offset: at, Op: rosbag.OpConnection, What: "connection header", Got: n, Limit: wire.MaxConnectionBytes}
-	case h.Op == rosbag.OpChunkInfo && int64(h.Count)*wire.CountEntryBytes != n:
+	case h.Op == rosbag.OpConnection:
+		return wire.CheckConnectionBytes(at, n)
+	case int64(h.Count)*wire.CountEntryBytes != n:
 		return wire.Corrupt(at, rosbag.OpChunkInfo, "claims %d connections in %d bytes", h.Count, n)
-	case h.Op == rosbag.OpChunkInfo && int64(h.Count) > int64(x.conns):
+	case int64(h.Count) > int64(x.conns):
 		return wire.Corrupt(at, rosbag.OpChunkInfo, "claims %d connections, %d are known", h.Count, x.conns)
 	}
 	return nil
@@ -165,7 +165,7 @@ func (x *indexSection) addChunk(h *wire.RecordHeader, data []byte, at int64) err
 	case h.ChunkPos > uint64(bag.Size-wire.MinRecordBytes):
 		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d in a file of %d bytes", h.ChunkPos, bag.Size)
 	case int64(h.ChunkPos) >= bag.IndexPos:
-		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d, behind the start of the index section at %d", h.ChunkPos, bag.IndexPos)
+		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d, after the start of the index section at %d", h.ChunkPos, bag.IndexPos)
 	case int64(h.ChunkPos) <= last:
 		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d, not after %d", h.ChunkPos, last)
 	}

@@ -64,7 +64,7 @@ type indexV12 struct {
 // if reading fails.
 func (x *oldScan) run() error {
 	if err := x.f.Start(x.s); err != nil {
-		return x.recordDamage(err)
+		return x.bag.Tolerate(err)
 	}
 	var rec old.Record
 	for {
@@ -74,7 +74,7 @@ func (x *oldScan) run() error {
 			return nil
 		}
 		if err != nil {
-			if err := x.recordDamage(err); err != nil || !rec.Framed && !rec.NeedsResync {
+			if err := x.bag.Tolerate(err); err != nil || !rec.Framed && !rec.NeedsResync {
 				return err
 			}
 			if rec.NeedsResync {
@@ -86,23 +86,14 @@ func (x *oldScan) run() error {
 				return nil
 			}
 			if err != nil {
-				return x.recordDamage(err)
+				return x.bag.Tolerate(err)
 			}
 			continue
 		}
 		if err := x.record(&rec, start); err != nil {
-			return x.recordDamage(err)
+			return x.bag.Tolerate(err)
 		}
 	}
-}
-
-// recordDamage adds damage to that of the Reader, and returns any other error.
-func (x *oldScan) recordDamage(err error) error {
-	if !wire.IsDamage(err) {
-		return err
-	}
-	x.bag.Damaged(err)
-	return nil
 }
 
 // record skips the data of a record and adds it to the segments. An error ends the scan.
@@ -110,7 +101,7 @@ func (x *oldScan) record(rec *old.Record, start int64) error {
 	conn := int32(-1)
 	switch {
 	case rec.Op == rosbag.OpMessage && rec.Length > wire.MaxMessageBytes:
-		x.bag.Damaged(&rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: rec.Length, Limit: wire.MaxMessageBytes})
+		x.bag.Damaged(wire.CheckMessageBytes(start, rec.Length))
 	case rec.Op == rosbag.OpMessage && rec.Length > x.bag.Size-x.s.Off:
 		return wire.Torn(start, rosbag.OpMessage, "data", x.bag.Size-x.s.Off, rec.Length)
 	case rec.Op == rosbag.OpMessage:

@@ -14,7 +14,7 @@ import (
 )
 
 // scanBag opens a 2.0 bag without its index section: it reads the top level records once.
-// It skips the data of chunks, because the index data behind has the times and counts. It
+// It skips the data of chunks, because the index data after each chunk has the times and counts. It
 // unpacks only chunks with unknown connections or without valid index data. complete reports whether
 // it met the end of the messages: the index section, or where that should be.
 func scanBag(bag *table.Table) (complete bool, err error) {
@@ -27,7 +27,7 @@ func scanBag(bag *table.Table) (complete bool, err error) {
 	}
 	for more := true; more; {
 		if more, err = x.next(); err != nil {
-			if err = x.recordDamage(err); err != nil {
+			if err = bag.Tolerate(err); err != nil {
 				return false, err
 			}
 		}
@@ -51,7 +51,7 @@ type bagScan struct {
 	chunk    openChunk
 	chunks   int   // chunk records read
 	infos    int   // chunk info records read
-	searches int   // for the next chunk behind damage
+	searches int   // searches for the next chunk after damage
 	section  int64 // position of the index section according to the bag header, 0 if that is invalid
 
 	unchunked    bool  // the records that follow are in no chunk: the last one was never completed, or is truncated
@@ -68,15 +68,6 @@ type openChunk struct {
 	index     segments.Tally
 	bad       error // damage of its index data
 	uncertain bool  // some of its index data may be missing
-}
-
-// recordDamage adds damage to that of the Reader, and returns any other error.
-func (x *bagScan) recordDamage(err error) error {
-	if !wire.IsDamage(err) {
-		return err
-	}
-	x.bag.Damaged(err)
-	return nil
 }
 
 // next reads one record. more is false at the end.
@@ -144,7 +135,7 @@ func (x *bagScan) skip(n, start int64, wrong error) (more bool, err error) {
 	return true, wrong
 }
 
-// resync continues at the next chunk behind the record at start, whose error is err.
+// resync continues at the next chunk after the record at start, whose error is err.
 func (x *bagScan) resync(start int64, err error) (more bool, _ error) {
 	if !wire.IsDamage(err) {
 		return false, err
@@ -173,7 +164,7 @@ func (x *bagScan) resync(start int64, err error) (more bool, _ error) {
 		return false, wire.Corrupt(at-firstChunkPos, 0, "another bag starts here")
 	case !ok:
 		if bad := wire.AsCorrupt(err); bad != nil && x.section > 0 && start >= x.section {
-			bad.Recovered = true // behind the start of the index section are no messages
+			bad.Recovered = true // no messages follow the start of the index section
 		}
 		return false, err
 	}
@@ -187,14 +178,11 @@ func (x *bagScan) startChunk(n, start int64) (more bool, err error) {
 	if err := x.endChunk(); err != nil || x.otherBag {
 		return false, err
 	}
-	h := &x.h
 	x.seg.Close()
 	x.chunks++
 	x.unchunked, x.tornReported, x.skippedAt = false, false, 0
-	p := wire.ChunkPlace{
-		Pos: start, Data: x.s.Off, Stored: n, Size: int64(h.Size), Compression: rosbag.Compression(h.Compression),
-		CRC: h.CRC, Checked: h.Has&wire.HasCRC32C != 0, Op: rosbag.OpChunk, Decrypter: x.bag.Decrypter,
-	}
+	p := x.h.ChunkPlace(start)
+	p.Data, p.Stored, p.Decrypter = x.s.Off, n, x.bag.Decrypter
 	if n == 0 && p.Size == 0 {
 		// Stock's recorder starts a chunk like this and completes the header when the
 		// chunk is full. If it was killed before, the records follow outside of chunks.
@@ -277,8 +265,8 @@ func (x *bagScan) message(n, start int64) (more bool, err error) {
 		return false, err
 	}
 	id, t := x.h.Conn, x.h.Time
-	if n > wire.MaxMessageBytes {
-		return x.skip(n, start, &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: n, Limit: wire.MaxMessageBytes})
+	if err := wire.CheckMessageBytes(start, n); err != nil {
+		return x.skip(n, start, err)
 	}
 	if err := x.s.Skip(n, start, rosbag.OpMessage); err != nil {
 		return x.resync(start, err)
@@ -289,8 +277,8 @@ func (x *bagScan) message(n, start int64) (more bool, err error) {
 
 // connection adds a connection outside chunks.
 func (x *bagScan) connection(n, start int64) (more bool, err error) {
-	if n > wire.MaxConnectionBytes {
-		return x.skip(n, start, &rosbag.LimitError{Offset: start, Op: rosbag.OpConnection, What: "connection header", Got: n, Limit: wire.MaxConnectionBytes})
+	if err := wire.CheckConnectionBytes(start, n); err != nil {
+		return x.skip(n, start, err)
 	}
 	h := x.h
 	data, err := x.s.Grab(n, start, rosbag.OpConnection)
@@ -337,7 +325,7 @@ func (x *bagScan) endChunk() error {
 		x.seg.Segment(info, &c.index) // reading the chunk returns the error
 		return nil
 	case err != nil:
-		return x.recordDamage(err)
+		return x.bag.Tolerate(err)
 	}
 	var found segments.Tally
 	wrong := x.walk(data, &found)

@@ -1,2 +1,2 @@
-// Package search finds records of bags where no length leads to them: behind damage.
+// Package search finds the next record after a damaged place in a bag, where no length field leads to that record.
 package search

@@ -22,9 +22,9 @@ const (
 	parseFactor = 32
 )
 
-// Chunk returns the offset of the next plausible chunk record at or behind from, in a
+// Chunk returns the offset of the next plausible chunk record at or after from, in a
 // file of size bytes. A chunk record is plausible if its header is valid, its compression
-// is known, and its data ends where another record starts, or at or behind the end of the
+// is known, and its data ends where another record starts, or at or after the end of the
 // file.
 //
 // The chunk may be inside a message that contains a whole bag. So it is only for

@@ -53,7 +53,7 @@ func TestChunk(t *testing.T) {
 		"torn data":                {"xx" + chunk[:len(chunk)-1], 0, 2},
 		"torn header":              {"xx" + chunk[:len(chunk)-9], 0, -1},
 		"unknown compression":      {unknown + chunk, 0, int64(len(unknown))},
-		"behind the end":           {chunk, 1000, -1},
+		"after the end":            {chunk, 1000, -1},
 		"across a block boundary":  {strings.Repeat("z", blockBytes-30) + chunk, 0, blockBytes - 30},
 		"op at a block boundary":   {strings.Repeat("z", blockBytes-4-strings.Index(chunk, chunkOpField)) + chunk, 0, blockBytes - 4 - int64(strings.Index(chunk, chunkOpField))},
 		"far away":                 {strings.Repeat("z", 5*blockBytes+17) + chunk, 3, 5*blockBytes + 17},
@@ -88,7 +88,7 @@ func (b badBlock) ReadAt(p []byte, off int64) (int, error) {
 	return b.ReaderAt.ReadAt(p, off)
 }
 
-func TestBehindUnreadable(t *testing.T) {
+func TestAfterUnreadable(t *testing.T) {
 	t.Parallel()
 	chunk := chunkRecord(fields.List{{Key: "compression", Value: "none"}, {Key: "op", Value: "\x05"}, {Key: "size", Value: "\x04\x00\x00\x00"}}, "data")
 	in := strings.Repeat("z", 3*blockBytes) + chunk

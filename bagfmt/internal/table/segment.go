@@ -17,7 +17,7 @@ func (k Kind) Derived() bool { return k != KindChunk }
 
 // The kinds of segments.
 const (
-	KindChunk   Kind = iota // a chunk record, with index data behind it
+	KindChunk   Kind = iota // a chunk record, with index data after it
 	KindNoIndex             // a chunk record without good index data
 	KindTorn                // an encrypted chunk that is not compressed, cut by the end of the file
 	KindRecords             // records of format V2.0, or of MCAP, that are in no chunk

@@ -66,7 +66,7 @@ type Chunk struct {
 
 	Kind       Kind
 	Bytes      int64 // of a segment that is not a chunk record, and of a chunk record of MCAP: its length
-	IndexBytes int64 // of the message index records behind a chunk of MCAP
+	IndexBytes int64 // of the message index records after a chunk of MCAP
 }
 
 // Summarize computes what covers all chunks.
@@ -99,6 +99,15 @@ func (bag *Table) Damaged(err error) {
 	if len(bag.Damage) < MaxDamage {
 		bag.Damage = append(bag.Damage, err)
 	}
+}
+
+// Tolerate notes an error that is damage, and returns any other.
+func (bag *Table) Tolerate(err error) error {
+	if !wire.IsDamage(err) {
+		return err
+	}
+	bag.Damaged(err)
+	return nil
 }
 
 // SetConnections makes list, which is by ascending id, the connections of the bag.

@@ -23,12 +23,7 @@ func (a *Arena) Frame(s *Stream, n, start int64) (frame []byte, err error) {
 		word := binary.LittleEndian.AppendUint32(nil, uint32(n))
 		frame, err = ReadSized(io.MultiReader(bytes.NewReader(word), s.R), n+4, arenaBytes)
 		s.Off += int64(len(frame)) - 4
-		switch {
-		case err != nil && IsEnd(err):
-			err = Torn(start, rosbag.OpMessage, "data", int64(len(frame))-4, n)
-		case err != nil:
-			err = ReadError(s.Off, err)
-		}
+		err = s.readError(err, start, rosbag.OpMessage, "data", int64(len(frame))-4, n)
 	} else {
 		if int64(cap(a.free)-len(a.free)) < n+4 {
 			a.free = make([]byte, 0, arenaBytes)

@@ -51,6 +51,22 @@ func ChunkLimit(n int64) (int64, error) {
 	return n, nil
 }
 
+// CheckMessageBytes returns an error for a message of n bytes, of the record at pos, that is too large.
+func CheckMessageBytes(pos, n int64) error {
+	if n <= MaxMessageBytes {
+		return nil
+	}
+	return &rosbag.LimitError{Offset: pos, Op: rosbag.OpMessage, What: "message", Got: n, Limit: MaxMessageBytes}
+}
+
+// CheckConnectionBytes returns an error for a connection header of n bytes, of the record at pos, that is too large.
+func CheckConnectionBytes(pos, n int64) error {
+	if n <= MaxConnectionBytes {
+		return nil
+	}
+	return &rosbag.LimitError{Offset: pos, Op: rosbag.OpConnection, What: "connection header", Got: n, Limit: MaxConnectionBytes}
+}
+
 // FirstHeadBytes is more than the header of any known writer's chunk record.
 const FirstHeadBytes = 512
 

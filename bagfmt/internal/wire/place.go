@@ -17,6 +17,14 @@ type ChunkPlace struct {
 	Decrypter   *Decrypter // of its data
 }
 
+// ChunkPlace returns what h, the header of the chunk record at pos, says about the chunk. The caller knows where
+// the data is and who decrypts it.
+func (h *RecordHeader) ChunkPlace(pos int64) ChunkPlace {
+	return ChunkPlace{
+		Pos: pos, Op: rosbag.OpChunk, Size: int64(h.Size), Compression: compressionNamed(h.Compression), CRC: h.CRC, Checked: h.Has&HasCRC32C != 0,
+	}
+}
+
 // CheckSize compares the sizes of a chunk with the limit, and with what encryption makes.
 func (p *ChunkPlace) CheckSize(limit int64) error {
 	if p.Decrypter != nil && !p.Torn {
@@ -42,9 +50,9 @@ func CheckChunkSize(pos int64, c rosbag.Compression, stored, size, limit int64) 
 	return nil
 }
 
-// CompressionNamed returns the compression that a chunk header names, known or not,
+// compressionNamed returns the compression that a chunk header names, known or not,
 // and allocates only for one that is not.
-func CompressionNamed(name []byte) rosbag.Compression {
+func compressionNamed(name []byte) rosbag.Compression {
 	switch string(name) {
 	case string(rosbag.CompressionNone):
 		return rosbag.CompressionNone

@@ -8,8 +8,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// TestRecordsBehindOthers adds each kind of record behind other bytes.
-func TestRecordsBehindOthers(t *testing.T) {
+// TestRecordsAfterOthers adds each kind of record after other bytes.
+func TestRecordsAfterOthers(t *testing.T) {
 	t.Parallel()
 	c := &rosbag.Connection{ID: 7, Topic: "/a"}
 	for name, add := range map[string]func([]byte) []byte{

@@ -91,17 +91,30 @@ func ReadError(off int64, err error) error {
 	return &rosbag.ReadError{Offset: off, Err: err}
 }
 
-// Full fills b for the record at start.
-func (s *Stream) Full(b []byte, start int64, op rosbag.Op, what string) error {
-	n, err := io.ReadFull(s.R, b)
-	s.Off += int64(n)
+// readError makes the error of a read that got only some of the n bytes of a part of the record at start; nil if
+// err is.
+func (s *Stream) readError(err error, start int64, op rosbag.Op, what string, got, n int64) error {
 	switch {
 	case err == nil:
 		return nil
 	case IsEnd(err):
-		return Torn(start, op, what, int64(n), int64(len(b)))
+		return Torn(start, op, what, got, n)
 	}
 	return ReadError(s.Off, err)
+}
+
+// Full fills b for the record at start.
+func (s *Stream) Full(b []byte, start int64, op rosbag.Op, what string) error {
+	n, err := io.ReadFull(s.R, b)
+	s.Off += int64(n)
+	return s.readError(err, start, op, what, int64(n), int64(len(b)))
+}
+
+// fill reads n bytes for the record at start, as Fill does. If the file ends early it returns what is there.
+func (s *Stream) fill(n, start int64, op rosbag.Op, what string, memory []byte) ([]byte, error) {
+	b, err := Fill(s.R, n, memory)
+	s.Off += int64(len(b))
+	return b, s.readError(err, start, op, what, int64(len(b)), n)
 }
 
 // Next reads a record header into h, whose slices are valid until the next call.
@@ -149,30 +162,20 @@ func (s *Stream) RawHeader() error {
 // readHeader reads n bytes into s.Header. A header that fits the read buffer must be
 // complete before memory for it is allocated, and a larger one is read piece by piece: a wrong length
 // alone allocates nothing.
-func (s *Stream) readHeader(n int, start int64) error {
+func (s *Stream) readHeader(n int, start int64) (err error) {
 	if n <= s.R.Size() {
 		if b, err := s.R.Peek(n); err != nil {
 			if IsEnd(err) {
 				s.Off += int64(len(b))
-				return Torn(start, 0, "header", int64(len(b)), int64(n))
 			}
-			return ReadError(s.Off, err)
+			return s.readError(err, start, 0, "header", int64(len(b)), int64(n))
 		}
+		s.Header = slices.Grow(s.Header[:0], n)
+	} else if cap(s.Header) < n {
+		s.Header = make([]byte, s.R.Size())
 	}
-	if cap(s.Header) >= n || n <= s.R.Size() {
-		s.Header = slices.Grow(s.Header[:0], n)[:n]
-		return s.Full(s.Header, start, 0, "header")
-	}
-	b, err := ReadSized(s.R, int64(n), int64(s.R.Size()))
-	s.Off += int64(len(b))
-	s.Header = b
-	switch {
-	case err == nil:
-		return nil
-	case IsEnd(err):
-		return Torn(start, 0, "header", int64(len(b)), int64(n))
-	}
-	return ReadError(s.Off, err)
+	s.Header, err = s.fill(int64(n), start, 0, "header", s.Header)
+	return err
 }
 
 // Length reads the length word of the data of the record at start.
@@ -187,18 +190,20 @@ func (s *Stream) Length(start int64, op rosbag.Op) (int64, error) {
 // If the file ends early it returns what is there, and an error that unwraps to
 // io.ErrUnexpectedEOF.
 func (s *Stream) Bytes(n, start int64, op rosbag.Op, memory []byte) ([]byte, error) {
-	if int64(cap(memory)) < n {
-		memory = make([]byte, min(n, FirstReadBytes))
+	first := min(n, FirstReadBytes)
+	if s.file != nil { // no more than the file has
+		first = min(first, max(s.file.Size()-s.Off, 1))
 	}
-	b, err := Fill(s.R, n, memory)
-	s.Off += int64(len(b))
-	switch {
-	case err == nil:
-		return b, nil
-	case IsEnd(err):
-		return b, Torn(start, op, "data", int64(len(b)), n)
+	if int64(cap(memory)) < first {
+		memory = make([]byte, first)
 	}
-	return b, ReadError(s.Off, err)
+	return s.fill(n, start, op, "data", memory)
+}
+
+// Grab reads n bytes of data into memory that the next call of Grab reuses.
+func (s *Stream) Grab(n, start int64, op rosbag.Op) (data []byte, err error) {
+	s.Data, err = s.Bytes(n, start, op, s.Data)
+	return s.Data, err
 }
 
 // Skip passes over n bytes of the data of the record at start.
@@ -214,13 +219,8 @@ func (s *Stream) Skip(n, start int64, op rosbag.Op) error {
 	for left := n; left > 0; {
 		d, err := s.R.Discard(int(min(left, 1<<30)))
 		s.Off += int64(d)
-		left -= int64(d)
-		switch {
-		case err == nil:
-		case IsEnd(err):
-			return Torn(start, op, "data", n-left, n)
-		default:
-			return ReadError(s.Off, err)
+		if left -= int64(d); err != nil {
+			return s.readError(err, start, op, "data", n-left, n)
 		}
 	}
 	return nil
@@ -247,38 +247,7 @@ func (s *Stream) BagAhead() bool {
 	return string(b) == VersionPrefix
 }
 
-// Grab reads n bytes of data into memory that the next call of grab reuses.
-func (s *Stream) Grab(n, start int64, op rosbag.Op) ([]byte, error) {
-	s.Data = s.Data[:0]
-	err := s.grabMore(n, start, op)
-	return s.Data, err
-}
-
-// grabMore adds n bytes to what grab got, in s.data.
-func (s *Stream) grabMore(n, start int64, op rosbag.Op) error {
-	for left := n; left > 0; {
-		step := int(min(left, int64(max(FirstReadBytes, len(s.Data)))))
-		if s.file != nil { // no more than the file has
-			step = int(min(int64(step), max(s.file.Size()-s.Off, 1)))
-		}
-		at := len(s.Data)
-		s.Data = slices.Grow(s.Data, step)[:at+step]
-		got, err := io.ReadFull(s.R, s.Data[at:])
-		s.Off += int64(got)
-		left -= int64(got)
-		switch {
-		case err == nil:
-		case IsEnd(err):
-			s.Data = s.Data[:at+got]
-			return Torn(start, op, "data", n-left, n)
-		default:
-			return ReadError(s.Off, err)
-		}
-	}
-	return nil
-}
-
-// IndexData reads the length and, into s.data if keep is set, the entries of an
+// IndexData reads the length and, into s.Data if keep is set, the entries of an
 // index data record. Some stock versions stated a wrong length, and stock readers
 // look at the count alone; so the count is believed if a record follows where it
 // says. next reports whether a record follows after an error.
@@ -290,14 +259,15 @@ func (s *Stream) IndexData(h *RecordHeader, start int64, keep bool) (next bool, 
 	return s.IndexEntries(h, n, start, keep)
 }
 
-// IndexEntries is indexData behind the length n.
+// IndexEntries is IndexData after the length n.
 func (s *Stream) IndexEntries(h *RecordHeader, n, start int64, keep bool) (next bool, err error) {
 	s.Data = s.Data[:0]
 	take := func(n int64) error {
-		if keep {
-			return s.grabMore(n, start, rosbag.OpIndexData)
+		if !keep {
+			return s.Skip(n, start, rosbag.OpIndexData)
 		}
-		return s.Skip(n, start, rosbag.OpIndexData)
+		_, err := s.Grab(n, start, rosbag.OpIndexData)
+		return err
 	}
 	want := int64(h.Count) * IndexEntryBytes
 	if n == want {
@@ -314,18 +284,20 @@ func (s *Stream) IndexEntries(h *RecordHeader, n, start int64, keep bool) (next 
 		}
 		return true, wrong
 	}
-	keep = keep && want > n
-	if err := take(max(n, want) - min(n, want)); err != nil {
-		wrong.Err = errors.Unwrap(err)
-		return false, wrong
+	if want < n {
+		if err = s.Skip(n-want, start, rosbag.OpIndexData); err == nil && s.RecordAhead() {
+			return true, wrong
+		}
+	} else {
+		entries := s.Data
+		s.Data = nil // entries has the memory
+		if err = take(want - n); err == nil && s.RecordAhead() {
+			s.Data = append(entries, s.Data...)
+			return false, nil
+		}
 	}
-	if !s.RecordAhead() {
-		return false, wrong
-	}
-	if want > n {
-		return false, nil
-	}
-	return true, wrong
+	wrong.Err = errors.Unwrap(err)
+	return false, wrong
 }
 
 // ReadSized is fill with first bytes of fresh memory to begin with.

@@ -23,7 +23,7 @@ type ChunkWalk struct {
 }
 
 // Next returns the header and the length-prefixed data of the next record, io.EOF
-// at the end. After an error the walk goes on behind the damaged record or, if
+// at the end. After an error the walk continues after the damaged record or, if
 // that cannot be found, is at its end.
 func (w *ChunkWalk) Next() (*RecordHeader, []byte, error) {
 	if w.At >= len(w.Data) {

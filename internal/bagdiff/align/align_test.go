@@ -32,9 +32,9 @@ func compareLists(t *testing.T, a, b []int, p Rule) (o outcome) {
 	t.Helper()
 	x, y := listOf(a), listOf(b)
 	got := align(x.Items, y.Items)
-	o.byNumber = got.byNumber != None
+	o.byNumber = got.ByNumber != None
 	var seen [2][]int
-	for _, r := range got.runs {
+	for _, r := range got.Same {
 		for k := range r.N {
 			if seen[0], seen[1] = append(seen[0], r.A+k), append(seen[1], r.B+k); a[r.A+k] != b[r.B+k] {
 				t.Fatalf("pairs %d and %d of other messages", r.A+k, r.B+k)
@@ -43,25 +43,25 @@ func compareLists(t *testing.T, a, b []int, p Rule) (o outcome) {
 		o.equal += r.N
 	}
 	if !slices.IsSorted(seen[0]) || !slices.IsSorted(seen[1]) {
-		t.Fatalf("not in order: %v", got.runs)
+		t.Fatalf("not in order: %v", got.Same)
 	}
-	for _, d := range p.between(got.runs, x, y) {
+	for _, d := range p.between(got.Same, x, y) {
 		switch {
-		case d.b == None:
+		case d.B == None:
 			o.onlyAB++
-			o.script = append(o.script, fmt.Sprintf("-%d", a[d.a]))
-		case d.a == None:
+			o.script = append(o.script, fmt.Sprintf("-%d", a[d.A]))
+		case d.A == None:
 			o.onlyAB++
-			o.script = append(o.script, fmt.Sprintf("+%d", b[d.b]))
+			o.script = append(o.script, fmt.Sprintf("+%d", b[d.B]))
 		default:
 			o.changed++
-			o.script = append(o.script, fmt.Sprintf("%d->%d", a[d.a], b[d.b]))
+			o.script = append(o.script, fmt.Sprintf("%d->%d", a[d.A], b[d.B]))
 		}
-		if d.a != None {
-			seen[0] = append(seen[0], int(d.a))
+		if d.A != None {
+			seen[0] = append(seen[0], int(d.A))
 		}
-		if d.b != None {
-			seen[1] = append(seen[1], int(d.b))
+		if d.B != None {
+			seen[1] = append(seen[1], int(d.B))
 		}
 	}
 	for s, n := range [2]int{len(a), len(b)} {
@@ -237,17 +237,17 @@ func TestAlignByStamp(t *testing.T) {
 			x, y := listOf(tc.a), listOf(tc.b)
 			got := align(x.Items, y.Items)
 			pairs, only := 0, 0
-			for _, r := range got.runs {
+			for _, r := range got.Same {
 				pairs += r.N
 			}
 			p := Rule{ByStamp: true, Tolerance: tc.tolerance}
-			for _, d := range p.between(got.runs, x, y) {
-				if d.a == None || d.b == None {
+			for _, d := range p.between(got.Same, x, y) {
+				if d.A == None || d.B == None {
 					only++
 					continue
 				}
-				if pairs++; max(x.Stamps[d.a]-y.Stamps[d.b], y.Stamps[d.b]-x.Stamps[d.a]) > tc.tolerance {
-					t.Fatalf("pairs %d and %d", tc.a[d.a], tc.b[d.b])
+				if pairs++; max(x.Stamps[d.A]-y.Stamps[d.B], y.Stamps[d.B]-x.Stamps[d.A]) > tc.tolerance {
+					t.Fatalf("pairs %d and %d", tc.a[d.A], tc.b[d.B])
 				}
 			}
 			if pairs != tc.pairs || 2*pairs+only != len(tc.a)+len(tc.b) {
@@ -283,8 +283,8 @@ func TestAlignBounds(t *testing.T) {
 	}
 }
 
-// TestSearch compares with the longest common subsequence that a table gives.
-func TestSearch(t *testing.T) {
+// TestLongestCommon compares with the longest common subsequence that a table gives.
+func TestLongestCommon(t *testing.T) {
 	t.Parallel()
 	for round := range uint64(2000) {
 		r := rand.New(rand.NewPCG(*seed, round))
@@ -309,12 +309,12 @@ func TestSearch(t *testing.T) {
 			}
 		}
 		want := best[len(a)][len(b)]
-		s := &search{a: a, b: b, limit: 50, steps: maxSteps}
-		if !s.compare() {
+		runs, ok := longestCommon(a, b, 50, maxSteps)
+		if !ok {
 			t.Fatalf("seed %d, round %d: gives up", *seed, round)
 		}
 		got := 0
-		for _, r := range s.runs {
+		for _, r := range runs {
 			got += r.N
 		}
 		if got != want {
@@ -322,7 +322,7 @@ func TestSearch(t *testing.T) {
 		}
 		// Half of the difference is enough for the paths from both ends, not less.
 		edits := len(a) + len(b) - 2*want
-		if s = (&search{a: a, b: b, limit: edits / 4, steps: maxSteps}); edits > 7 && s.compare() {
+		if _, ok := longestCommon(a, b, edits/4, maxSteps); edits > 7 && ok {
 			t.Fatalf("seed %d, round %d: %d edits within a limit of %d", *seed, round, edits, edits/4)
 		}
 	}

@@ -7,7 +7,6 @@ package align
 
 import (
 	"hash/maphash"
-	"slices"
 
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -48,16 +47,18 @@ type List struct {
 // Pop removes the first message.
 func (l *List) Pop() { l.Items, l.Stamps = withoutFirst(l.Items), withoutFirst(l.Stamps) }
 
-// Cut splits the list behind the first n messages. rest is a copy, so that the memory of first can be freed.
-func (l *List) Cut(n int) (first, rest List) {
-	if first = *l; n == len(l.Items) {
-		return first, List{}
-	}
-	first.Items, rest.Items = l.Items[:n:n], slices.Clone(l.Items[n:])
-	if l.Stamps != nil {
-		first.Stamps, rest.Stamps = l.Stamps[:n:n], slices.Clone(l.Stamps[n:])
-	}
-	return first, rest
+// Cut removes the first n messages of the list, and returns them.
+func (l *List) Cut(n int) (first List) {
+	first.Items, l.Items = splitAt(l.Items, n)
+	first.Stamps, l.Stamps = splitAt(l.Stamps, n)
+	return first
+}
+
+// splitAt splits a list after its first n elements, if it has that many. rest is a copy, so that the memory of
+// first can be freed.
+func splitAt[T any](list []T, n int) (first, rest []T) {
+	n = min(n, len(list))
+	return list[:n:n], append(rest, list[n:]...)
 }
 
 func withoutFirst[T any](list []T) []T {

@@ -9,10 +9,6 @@ import (
 // None stands for the index of a message that has no counterpart.
 const None = -1
 
-// pair is message a of the first list and message b of the second, which differ and are compared with each
-// other; one of them may be None.
-type pair struct{ a, b int32 }
-
 // Rule says how messages that differ are paired: the first with the first after each run and so on or, by
 // stamp, those whose header stamps differ by at most Tolerance.
 type Rule struct {
@@ -20,9 +16,9 @@ type Rule struct {
 	Tolerance int64 // nanoseconds
 }
 
-// between pairs the messages between the runs of an alignment.
-func (r Rule) between(runs []Run, a, b *List) []pair {
-	var all []pair
+// between pairs the messages between the runs of two lists.
+func (r Rule) between(runs []Run, a, b *List) []Difference {
+	var all []Difference
 	a0, b0 := 0, 0
 	for i := range len(runs) + 1 {
 		next := Run{len(a.Items), len(b.Items), 0}
@@ -31,16 +27,17 @@ func (r Rule) between(runs []Run, a, b *List) []pair {
 		}
 		if r.ByStamp {
 			all = r.mergeStamps(all, sortedBy(a.Stamps, a0, next.A), sortedBy(b.Stamps, b0, next.B), a.Stamps, b.Stamps)
-		}
-		for ; !r.ByStamp && (a0 < next.A || b0 < next.B); a0, b0 = a0+1, b0+1 {
-			x := pair{None, None}
-			if a0 < next.A {
-				x.a = int32(a0)
+		} else {
+			for k := range max(next.A-a0, next.B-b0) {
+				d := Difference{A: None, B: None}
+				if a0+k < next.A {
+					d.A = int32(a0 + k)
+				}
+				if b0+k < next.B {
+					d.B = int32(b0 + k)
+				}
+				all = append(all, d)
 			}
-			if b0 < next.B {
-				x.b = int32(b0)
-			}
-			all = append(all, x)
 		}
 		a0, b0 = next.A+next.N, next.B+next.N
 	}
@@ -50,7 +47,7 @@ func (r Rule) between(runs []Run, a, b *List) []pair {
 // mergeStamps appends pairs of the messages with the indexes x in the first list and y in the second, which
 // are sorted by stamp; a and b are all stamps of each list. Of several messages within the tolerance the
 // nearest is taken.
-func (r Rule) mergeStamps(all []pair, x, y []int32, a, b []int64) []pair {
+func (r Rule) mergeStamps(all []Difference, x, y []int32, a, b []int64) []Difference {
 	off := func(i, j int) int64 {
 		if i >= len(x) || j >= len(y) {
 			return math.MaxInt64
@@ -61,13 +58,13 @@ func (r Rule) mergeStamps(all []pair, x, y []int32, a, b []int64) []pair {
 		by := off(i, j)
 		switch {
 		case j == len(y) || i < len(x) && by > r.Tolerance && a[x[i]] < b[y[j]] || off(i+1, j) < by:
-			all = append(all, pair{x[i], None})
+			all = append(all, Difference{A: x[i], B: None})
 			i++
 		case i == len(x) || by > r.Tolerance || off(i, j+1) < by:
-			all = append(all, pair{None, y[j]})
+			all = append(all, Difference{A: None, B: y[j]})
 			j++
 		default:
-			all = append(all, pair{x[i], y[j]})
+			all = append(all, Difference{A: x[i], B: y[j]})
 			i, j = i+1, j+1
 		}
 	}
@@ -98,22 +95,26 @@ type loose struct {
 	with int32 // the index of the message that it is paired with, or None
 }
 
-// moved finds the messages that moved: those within moveReach first. Messages that are left over then, because
-// they are not paired, or because the message that they are paired with moved, may have moved any distance.
-func (r Rule) moved(differing []pair, common [2][]bool, a, b *List) moves {
-	m := moves{make([]int32, len(a.Items)), make([]int32, len(b.Items))}
+// findMoves finds out which of the messages that differ have moved: those within moveReach first. Messages that
+// are left over then, because they are not paired, or because the message that they are paired with moved, may
+// have moved any distance. A message that moved is listed once, where it is in A.
+func (r Rule) findMoves(differing []Difference, common [2][]bool, a, b *List) []Difference {
 	var rest [2][]loose
-	for _, x := range differing {
-		if x.a != None && x.b != None && (r.ByStamp || a.Items[x.a].Sum.Small() || b.Items[x.b].Sum.Small()) {
+	for _, d := range differing {
+		if d.A != None && d.B != None && (r.ByStamp || a.Items[d.A].Sum.Small() || b.Items[d.B].Sum.Small()) {
 			continue
 		}
-		if x.a != None && common[0][x.a] {
-			rest[0] = append(rest[0], loose{a.Items[x.a].Sum, x.a, x.b})
+		if d.A != None && common[0][d.A] {
+			rest[0] = append(rest[0], loose{a.Items[d.A].Sum, d.A, d.B})
 		}
-		if x.b != None && common[1][x.b] {
-			rest[1] = append(rest[1], loose{b.Items[x.b].Sum, x.b, x.a})
+		if d.B != None && common[1][d.B] {
+			rest[1] = append(rest[1], loose{b.Items[d.B].Sum, d.B, d.A})
 		}
 	}
+	if len(rest[0]) == 0 || len(rest[1]) == 0 {
+		return differing
+	}
+	m := moves{make([]int32, len(a.Items)), make([]int32, len(b.Items))}
 	for s := range rest {
 		slices.SortFunc(rest[s], func(a, b loose) int { return cmp.Or(cmp.Compare(a.sum, b.sum), cmp.Compare(a.at, b.at)) })
 	}
@@ -122,7 +123,23 @@ func (r Rule) moved(differing []pair, common [2][]bool, a, b *List) moves {
 		rest[s] = slices.DeleteFunc(rest[s], func(l loose) bool { return l.with != None && m[1-s][l.with] == 0 })
 	}
 	m.join(rest, math.MaxInt32)
-	return m
+
+	all := make([]Difference, 0, len(differing))
+	for _, d := range differing {
+		movedA, movedB := d.A != None && m[0][d.A] != 0, d.B != None && m[1][d.B] != 0
+		switch {
+		case movedA:
+			all = append(all, Difference{A: d.A, B: m[0][d.A] - 1, Moved: true})
+		case d.A != None && movedB:
+			all = append(all, Difference{A: d.A, B: None})
+		case !movedB:
+			all = append(all, d)
+		}
+		if movedA && d.B != None && !movedB {
+			all = append(all, Difference{A: None, B: d.B})
+		}
+	}
+	return all
 }
 
 // join notes as moved the messages that have the same digest in both lists, at indexes that differ by at most

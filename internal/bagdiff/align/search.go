@@ -2,10 +2,19 @@ package align
 
 import "math"
 
-// search finds the longest common subsequence of two lists by the algorithm of Myers ("An O(ND) Difference
+// longestCommon finds the longest common subsequence of two lists by the algorithm of Myers ("An O(ND) Difference
 // Algorithm and Its Variations", section 4b): paths from both ends meet in the middle of a shortest path, and
-// the parts before and behind the meeting point are searched in the same way. Memory is in proportion to
-// the number of differences.
+// the parts before and after the meeting point are searched in the same way. Memory is in proportion to
+// the number of differences. It returns false if a path from one end needs more than limit steps, or the
+// search more than steps comparisons.
+func longestCommon(a, b []Digest, limit int, steps int64) ([]Run, bool) {
+	limit = min(limit, len(a)+len(b))
+	s := search{a: a, b: b, limit: limit, steps: steps, forward: make([]int, 2*limit+5), backward: make([]int, 2*limit+5)}
+	ok := s.between(0, len(a), 0, len(b))
+	return s.runs, ok
+}
+
+// search is one call of longestCommon.
 type search struct {
 	a, b  []Digest
 	limit int   // of the length of the path from each end
@@ -17,14 +26,7 @@ type search struct {
 	forward, backward []int
 }
 
-// compare sets runs. It returns false if the lists differ more than the limits allow.
-func (s *search) compare() bool {
-	s.limit = min(s.limit, len(s.a)+len(s.b))
-	s.forward, s.backward = make([]int, 2*s.limit+5), make([]int, 2*s.limit+5)
-	return s.between(0, len(s.a), 0, len(s.b))
-}
-
-// between appends the runs of a[a0:a1] and b[b0:b1].
+// between appends the runs of a[a0:a1] and b[b0:b1]. It returns false if the limits are reached.
 func (s *search) between(a0, a1, b0, b1 int) bool {
 	n := 0
 	for a0+n < a1 && b0+n < b1 && s.a[a0+n] == s.b[b0+n] {

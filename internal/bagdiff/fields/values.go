@@ -34,16 +34,10 @@ func compareValues(d rosmsg.Difference) report.Change {
 // valueText prints a value in a few words.
 func valueText(v rosmsg.Value) string {
 	switch v.Kind() {
-	case rosmsg.Bool:
-		return strconv.FormatBool(v.Bool())
-	case rosmsg.Int8, rosmsg.Int16, rosmsg.Int32, rosmsg.Int64:
-		return strconv.FormatInt(v.Int(), 10)
-	case rosmsg.Uint8, rosmsg.Uint16, rosmsg.Uint32, rosmsg.Uint64:
-		return strconv.FormatUint(v.Uint(), 10)
-	case rosmsg.Float32:
-		return strconv.FormatFloat(v.Float(), 'g', -1, 32)
-	case rosmsg.Float64:
-		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
+	case rosmsg.Bool, rosmsg.Int8, rosmsg.Int16, rosmsg.Int32, rosmsg.Int64, rosmsg.Uint8, rosmsg.Uint16, rosmsg.Uint32, rosmsg.Uint64,
+		rosmsg.Float32, rosmsg.Float64:
+		x, _ := v.Decode() // of a number the bytes are there, as Differences has read them
+		return fmt.Sprint(x)
 	case rosmsg.String:
 		return strconv.Quote(report.Shortened(v.Text()))
 	case rosmsg.Time:

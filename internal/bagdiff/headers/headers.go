@@ -38,28 +38,22 @@ func headerOf(c *rosbag.Connection) header {
 // Compare compares the headers of the connections that each bag has of a topic: each one of a
 // bag must be in the other one, with publishers one of the same publisher.
 func Compare(connsA, connsB []*rosbag.Connection, publishers bool) []report.Header {
-	var all []report.Header
 	byName := func(conns []*rosbag.Connection) map[string][]header {
 		m := make(map[string][]header)
 		for _, conn := range conns {
-			name, h := "", headerOf(conn)
+			name := ""
 			if publishers {
 				name = conn.Header.CallerID()
 			}
-			if !slices.ContainsFunc(m[name], func(x header) bool { return maps.Equal(x, h) }) {
+			if h := headerOf(conn); !contains(m[name], h) {
 				m[name] = append(m[name], h)
 			}
 		}
 		return m
 	}
 	a, b := byName(connsA), byName(connsB)
-	names := slices.Sorted(maps.Keys(a))
-	for name := range b {
-		if _, ok := a[name]; !ok {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
+	names := keys(a, b)
+	var all []report.Header
 	for _, name := range names {
 		x, y := a[name], b[name]
 		restX, restY := without(x, y), without(y, x)
@@ -79,53 +73,54 @@ func Compare(connsA, connsB []*rosbag.Connection, publishers bool) []report.Head
 	return all
 }
 
+// keys returns the keys of two maps, sorted.
+func keys[V any](a, b map[string]V) []string {
+	all := slices.AppendSeq(slices.Sorted(maps.Keys(a)), maps.Keys(b))
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func contains(list []header, h header) bool {
+	return slices.ContainsFunc(list, func(x header) bool { return maps.Equal(x, h) })
+}
+
 // without returns the headers that others lack.
 func without(list, others []header) []header {
-	return slices.DeleteFunc(slices.Clone(list), func(h header) bool {
-		return slices.ContainsFunc(others, func(x header) bool { return maps.Equal(x, h) })
-	})
+	return slices.DeleteFunc(slices.Clone(list), func(h header) bool { return contains(others, h) })
 }
 
 // pairHeaders says in what the headers differ that one bag has alone. Those that differ least
 // from each other are compared, the others with the nearest of all of the other bag.
 func pairHeaders(publisher string, restA, restB, allA, allB []header) []report.Header {
 	var list []report.Header
-	for len(restA) > 0 && len(restB) > 0 {
-		i, j := 0, nearest(restA[0], restB)
-		list = append(list, changes(publisher, "", restA[i], restB[j])...)
-		restA, restB = slices.Delete(restA, i, i+1), slices.Delete(restB, j, j+1)
-	}
 	for _, h := range restA {
-		list = append(list, changes(publisher, "A", h, allB[nearest(h, allB)])...)
+		only, others := "", restB
+		if len(restB) == 0 {
+			only, others = "A", allB
+		}
+		other := nearest(h, others)
+		list = append(list, changes(publisher, only, h, other)...)
+		restB = without(restB, []header{other})
 	}
 	for _, h := range restB {
-		list = append(list, changes(publisher, "B", allA[nearest(h, allA)], h)...)
+		list = append(list, changes(publisher, "B", nearest(h, allA), h)...)
 	}
 	return list
 }
 
-// nearest returns which of the headers differs least.
-func nearest(h header, from []header) int {
-	best, least := 0, -1
-	for i, x := range from {
-		if n := len(changes("", "", h, x)); least < 0 || n < least {
-			best, least = i, n
-		}
-	}
-	return best
+// nearest returns the header that differs least.
+func nearest(h header, from []header) header {
+	return slices.MinFunc(from, func(x, y header) int {
+		return cmp.Compare(len(changes("", "", h, x)), len(changes("", "", h, y)))
+	})
 }
 
 // changes lists the fields that differ, what matters most first.
 func changes(publisher, only string, a, b header) []report.Header {
-	keys := slices.Sorted(maps.Keys(a))
-	for k := range b {
-		if _, ok := a[k]; !ok {
-			keys = append(keys, k)
-		}
-	}
-	slices.SortFunc(keys, func(x, y string) int { return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x, y)) })
+	fields := keys(a, b)
+	slices.SortStableFunc(fields, func(x, y string) int { return cmp.Compare(rank(x), rank(y)) })
 	var list []report.Header
-	for _, k := range keys {
+	for _, k := range fields {
 		x, inA := a[k]
 		y, inB := b[k]
 		if x == y && inA == inB {

@@ -3,6 +3,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -37,21 +38,35 @@ type Bag struct {
 
 // Topic is what has come out for a topic.
 type Topic struct {
-	Name       string   `json:"topic"`
-	Differs    bool     `json:"differs"`
-	OnlyIn     string   `json:"only_in,omitempty"` // A or B, if the other one has no such topic
-	MessagesA  uint64   `json:"messages_a"`
-	MessagesB  uint64   `json:"messages_b"`
-	Headers    []Header `json:"headers,omitempty"`
-	Equal      uint64   `json:"equal"` // pairs of messages
-	Changed    uint64   `json:"changed,omitempty"`
-	OnlyA      uint64   `json:"only_in_a,omitempty"` // messages
-	OnlyB      uint64   `json:"only_in_b,omitempty"`
-	Moved      uint64   `json:"moved,omitempty"`      // messages that come elsewhere in the order
-	OtherTimes uint64   `json:"other_time,omitempty"` // messages; if times count
-	MaxTime    Seconds  `json:"max_time_off,omitempty"`
-	Notes      []string `json:"notes,omitempty"` // how it was compared, if not publisher by publisher and in order
+	Name      string   `json:"topic"`
+	Differs   bool     `json:"differs"`
+	OnlyIn    string   `json:"only_in,omitempty"` // A or B, if the other one has no such topic
+	MessagesA uint64   `json:"messages_a"`
+	MessagesB uint64   `json:"messages_b"`
+	Headers   []Header `json:"headers,omitempty"`
+	Counts
+	MaxTime Seconds  `json:"max_time_off,omitempty"`
+	Notes   []string `json:"notes,omitempty"` // how it was compared, if not publisher by publisher and in order
 }
+
+// Counts say what has come out for the messages of a topic.
+type Counts struct {
+	Equal      uint64 `json:"equal"` // pairs of messages
+	Changed    uint64 `json:"changed,omitempty"`
+	OnlyA      uint64 `json:"only_in_a,omitempty"` // messages
+	OnlyB      uint64 `json:"only_in_b,omitempty"`
+	Moved      uint64 `json:"moved,omitempty"`      // messages that come elsewhere in the order
+	OtherTimes uint64 `json:"other_time,omitempty"` // messages; if times count
+}
+
+// Add adds the counts of other messages.
+func (c *Counts) Add(o Counts) {
+	c.Equal, c.Changed, c.Moved = c.Equal+o.Equal, c.Changed+o.Changed, c.Moved+o.Moved
+	c.OnlyA, c.OnlyB, c.OtherTimes = c.OnlyA+o.OnlyA, c.OnlyB+o.OnlyB, c.OtherTimes+o.OtherTimes
+}
+
+// Differences returns the number of differences.
+func (c Counts) Differences() uint64 { return c.Changed + c.Moved + c.OnlyA + c.OnlyB + c.OtherTimes }
 
 // Header is a difference between connection headers.
 type Header struct {
@@ -126,6 +141,9 @@ type Difference struct {
 	More    int      `json:"more,omitempty"` // fields that are not listed
 	Note    string   `json:"note,omitempty"` // why there are no fields
 }
+
+// At returns the place of the message in A or, if only B has the message, in B.
+func (d Difference) At() *Place { return cmp.Or(d.A, d.B) }
 
 // Change is a field that differs.
 type Change struct {

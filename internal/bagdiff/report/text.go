@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -14,19 +15,21 @@ import (
 var sides = [2]string{"A", "B"}
 
 // WriteText writes the report for people: what has come out, the topics that differ, the
-// first differences, times.
+// first differences, notes, times.
 func (r *Report) WriteText(w io.Writer) error {
-	var b strings.Builder
-	b.WriteString(r.verdict() + "\n")
-	for s, bag := range []Bag{r.A, r.B} {
-		fmt.Fprintf(&b, "%s: %s, %s on %s\n", sides[s], escape.Text(bag.Path), plural.Of(bag.Messages, "message"), plural.Of(bag.Topics, "topic"))
-	}
-	r.writeTopics(&b)
-	r.writeDifferences(&b)
-	r.writeNotes(&b)
-	r.writeTimes(&b)
-	_, err := io.WriteString(w, b.String())
+	sections := []string{r.summary(), r.topicsText(), r.differencesText(), r.notesText(), r.timesText()}
+	sections = slices.DeleteFunc(sections, func(text string) bool { return text == "" })
+	_, err := io.WriteString(w, strings.Join(sections, "\n"))
 	return err
+}
+
+// summary says what has come out, and of which bags.
+func (r *Report) summary() string {
+	text := r.verdict() + "\n"
+	for s, bag := range []Bag{r.A, r.B} {
+		text += fmt.Sprintf("%s: %s, %s on %s\n", sides[s], escape.Text(bag.Path), plural.Of(bag.Messages, "message"), plural.Of(bag.Topics, "topic"))
+	}
+	return text
 }
 
 // verdict is the first line.
@@ -42,7 +45,7 @@ func (r *Report) verdict() string {
 		return fmt.Sprintf("%s: %s on %s", text, plural.Of(r.Compared, "message"), plural.Of(len(r.Topics), "topic"))
 	}
 	var topics, headers, times uint64
-	var sum Topic
+	var sum Counts
 	only := make(map[string]uint64)
 	for _, t := range r.Topics {
 		if !t.Differs {
@@ -56,8 +59,7 @@ func (r *Report) verdict() string {
 		if t.spaced() {
 			times++
 		}
-		sum.Changed, sum.OnlyA, sum.OnlyB, sum.Moved = sum.Changed+t.Changed, sum.OnlyA+t.OnlyA, sum.OnlyB+t.OnlyB, sum.Moved+t.Moved
-		sum.OtherTimes += t.OtherTimes
+		sum.Add(t.Counts)
 	}
 	var l list
 	l.add(only["A"], "topic", " only in A")
@@ -81,15 +83,15 @@ func (l *list) add(n uint64, of, what string) {
 	}
 }
 
-func (l *list) addMessages(t Topic) {
-	l.add(t.Changed, "message", " changed")
-	l.add(t.OnlyA, "message", " only in A")
-	l.add(t.OnlyB, "message", " only in B")
-	l.add(t.Moved, "message", " in another place")
+func (l *list) addMessages(c Counts) {
+	l.add(c.Changed, "message", " changed")
+	l.add(c.OnlyA, "message", " only in A")
+	l.add(c.OnlyB, "message", " only in B")
+	l.add(c.Moved, "message", " in another place")
 }
 
-// writeTopics writes a table of the topics that differ.
-func (r *Report) writeTopics(b *strings.Builder) {
+// topicsText is a table of the topics that differ.
+func (r *Report) topicsText() string {
 	rows := [][]string{{"topic", "A", "B", "difference"}}
 	for _, t := range r.Topics {
 		if !t.Differs {
@@ -112,7 +114,7 @@ func (r *Report) writeTopics(b *strings.Builder) {
 		}
 	}
 	if len(rows) == 1 {
-		return
+		return ""
 	}
 	var width [3]int
 	for _, cells := range rows {
@@ -120,19 +122,21 @@ func (r *Report) writeTopics(b *strings.Builder) {
 			width[i] = max(width[i], utf8.RuneCountInString(cells[i]))
 		}
 	}
-	b.WriteString("\n")
+	var b strings.Builder
 	for _, c := range rows {
-		fmt.Fprintf(b, "%-*s  %*s  %*s  %s\n", width[0], c[0], width[1], c[1], width[2], c[2], c[3])
+		fmt.Fprintf(&b, "%-*s  %*s  %*s  %s\n", width[0], c[0], width[1], c[1], width[2], c[2], c[3])
 	}
+	return b.String()
 }
 
 func (h Header) text() string {
-	text := fmt.Sprintf("%s: %s -> %s", escape.Text(h.Field), shown(h.A), shown(h.B))
+	field := escape.Text(h.Field)
+	text := fmt.Sprintf("%s: %s -> %s", field, shown(h.A), shown(h.B))
 	switch h.OnlyIn {
 	case "A":
-		text = fmt.Sprintf("only A has a connection with %s %s, not %s", escape.Text(h.Field), shown(h.A), shown(h.B))
+		text = fmt.Sprintf("only A has a connection with %s %s, not %s", field, shown(h.A), shown(h.B))
 	case "B":
-		text = fmt.Sprintf("only B has a connection with %s %s, not %s", escape.Text(h.Field), shown(h.B), shown(h.A))
+		text = fmt.Sprintf("only B has a connection with %s %s, not %s", field, shown(h.B), shown(h.A))
 	}
 	if h.Publisher != "" {
 		text = escape.Text(h.Publisher) + ": " + text
@@ -150,7 +154,7 @@ func shown(s string) string {
 
 func (t Topic) text() string {
 	var l list
-	l.addMessages(t)
+	l.addMessages(t.Counts)
 	l.add(t.OtherTimes, "message", fmt.Sprintf(" with another time, up to %s off", rounded(t.MaxTime)))
 	if t.spaced() {
 		l = append(l, fmt.Sprintf("times up to %s off", rounded(t.MaxTime)))
@@ -158,11 +162,9 @@ func (t Topic) text() string {
 	return strings.Join(l, ", ")
 }
 
-// writeDifferences writes the messages that are shown.
-func (r *Report) writeDifferences(b *strings.Builder) {
-	if len(r.Differences) > 0 {
-		b.WriteString("\n")
-	}
+// differencesText says in what messages differ.
+func (r *Report) differencesText() string {
+	var b strings.Builder
 	for _, d := range r.Differences {
 		b.WriteString(escape.Text(d.Topic))
 		if d.Publisher != "" {
@@ -173,32 +175,26 @@ func (r *Report) writeDifferences(b *strings.Builder) {
 			b.WriteString("    " + escape.Text(d.Note) + "\n")
 		}
 		for _, f := range d.Fields {
-			fmt.Fprintf(b, "    %s: %s -> %s", escape.Text(f.Path), escape.Text(f.A), escape.Text(f.B))
+			fmt.Fprintf(&b, "    %s: %s -> %s", escape.Text(f.Path), escape.Text(f.A), escape.Text(f.B))
 			if f.Note != "" {
 				b.WriteString(" (" + f.Note + ")")
 			}
 			b.WriteString("\n")
 		}
 		if d.More > 0 {
-			fmt.Fprintf(b, "    %s more\n", plural.Of(d.More, "field"))
+			fmt.Fprintf(&b, "    %s more\n", plural.Of(d.More, "field"))
 		}
 	}
 	if r.More > 0 {
-		if len(r.Differences) == 0 {
-			b.WriteString("\n")
-		}
-		fmt.Fprintf(b, "%s not shown\n", plural.Of(r.More, "difference"))
+		fmt.Fprintf(&b, "%s not shown\n", plural.Of(r.More, "difference"))
 	}
+	return b.String()
 }
 
 func (d Difference) text() string {
 	switch d.Kind {
 	case KindOnlyA, KindOnlyB:
-		at := d.A
-		if at == nil {
-			at = d.B
-		}
-		text := fmt.Sprintf("message %d at %s: %s", at.Number, at.Time, d.Kind)
+		text := fmt.Sprintf("message %d at %s: %s", d.At().Number, d.At().Time, d.Kind)
 		if d.Repeats {
 			text += ", where it repeats the message before it"
 		}
@@ -220,35 +216,30 @@ func numbers(d Difference) string {
 	return fmt.Sprintf("%d (%d in B)", d.A.Number, d.B.Number)
 }
 
-// writeNotes says how topics were compared, if not as others.
-func (r *Report) writeNotes(b *strings.Builder) {
-	first := true
+// notesText says how topics were compared, if not as others.
+func (r *Report) notesText() string {
+	var b strings.Builder
 	for _, t := range r.Topics {
 		for _, n := range t.Notes {
-			if first {
-				b.WriteString("\n")
-				first = false
-			}
-			fmt.Fprintf(b, "%s: %s\n", escape.Text(t.Name), escape.Text(n))
+			fmt.Fprintf(&b, "%s: %s\n", escape.Text(t.Name), escape.Text(n))
 		}
 	}
 	for s, bag := range []Bag{r.A, r.B} {
 		if len(bag.Damage) > 0 {
-			fmt.Fprintf(b, "%s is damaged: gobag check says how\n", sides[s])
+			fmt.Fprintf(&b, "%s is damaged: gobag check says how\n", sides[s])
 		}
 	}
+	return b.String()
 }
 
-// writeTimes says how far times differ.
-func (r *Report) writeTimes(b *strings.Builder) {
+// timesText says how far times differ.
+func (r *Report) timesText() string {
 	t := r.Times
-	if r.Compared == 0 {
-		return
-	}
-	b.WriteString("\n")
-	if t.Max == 0 && t.Shift == 0 {
-		b.WriteString("Times: the same\n")
-		return
+	switch {
+	case r.Compared == 0:
+		return ""
+	case t.Max == 0 && t.Shift == 0:
+		return "Times: the same\n"
 	}
 	text := "Times: "
 	switch {
@@ -267,7 +258,7 @@ func (r *Report) writeTimes(b *strings.Builder) {
 	if !t.Count {
 		text += ". That is no difference without --times or --spacing"
 	}
-	b.WriteString(text + "\n")
+	return text + "\n"
 }
 
 // rounded prints a duration with three or four digits.

@@ -93,7 +93,7 @@ func TestKeys(t *testing.T) {
 		{"far back", []keys.Key{keys.ShiftLeft, keys.PageUp}, here, "seek 1m0s"},
 		{"far on", []keys.Key{keys.ShiftRight, keys.PageDown}, here, "seek 3m0s"},
 		{"before the start", []keys.Key{keys.Left, keys.PageUp}, with(func(s *control.Status) { s.Position = time.Second }), "seek 0s"},
-		{"behind the end", []keys.Key{keys.Right, keys.PageDown}, with(func(s *control.Status) { s.Position = s.Length - time.Second }), "seek 10m0s"},
+		{"after the end", []keys.Key{keys.Right, keys.PageDown}, with(func(s *control.Status) { s.Position = s.Length - time.Second }), "seek 10m0s"},
 		{"start", []keys.Key{keys.Home, '0'}, here, "seek 0s"},
 		{"end", []keys.Key{keys.End}, here, "seek 10m0s"},
 		{"tenths", []keys.Key{'7'}, here, "seek 7m0s"},
@@ -111,8 +111,8 @@ func TestKeys(t *testing.T) {
 		{"first mark", []keys.Key{'['}, here, "marks 2m0s 10m0s"},
 		{"second mark", []keys.Key{']'}, here, "marks 0s 2m0s"},
 		{"first mark before the second", []keys.Key{'['}, with(func(s *control.Status) { s.MarkTo = 3 * time.Minute }), "marks 2m0s 3m0s"},
-		{"first mark behind the second", []keys.Key{'['}, with(func(s *control.Status) { s.MarkTo = time.Minute }), "marks 2m0s 10m0s"},
-		{"second mark behind the first", []keys.Key{']'}, with(func(s *control.Status) { s.MarkFrom = time.Minute }), "marks 1m0s 2m0s"},
+		{"first mark after the second", []keys.Key{'['}, with(func(s *control.Status) { s.MarkTo = time.Minute }), "marks 2m0s 10m0s"},
+		{"second mark after the first", []keys.Key{']'}, with(func(s *control.Status) { s.MarkFrom = time.Minute }), "marks 1m0s 2m0s"},
 		{"second mark before the first", []keys.Key{']'}, with(func(s *control.Status) { s.MarkFrom = 3 * time.Minute }), "marks 0s 2m0s"},
 		{"pause on topics", []keys.Key{'t'}, here, "topics true"},
 		{"pause on topics no more", []keys.Key{'t'}, with(func(s *control.Status) { s.PauseOnTopics = true }), "topics false"},
@@ -140,7 +140,7 @@ func TestKeys(t *testing.T) {
 func TestMarkKeys(t *testing.T) {
 	t.Parallel()
 	at := func(seconds uint32) rosbag.Time { return rosbag.Time{Sec: 1000 + seconds} }
-	marks := []bagnote.Mark{{Time: rosbag.Time{Sec: 1}, Text: "before"}, {Time: at(10), Text: "a"}, {Time: at(20), Text: "b"}, {Time: at(500), Text: "behind"}}
+	marks := []bagnote.Mark{{Time: rosbag.Time{Sec: 1}, Text: "before"}, {Time: at(10), Text: "a"}, {Time: at(20), Text: "b"}, {Time: at(500), Text: "after"}}
 	for _, tc := range []struct {
 		key   keys.Key
 		from  uint32

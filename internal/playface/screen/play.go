@@ -106,8 +106,8 @@ func Summary(s *control.Summary) string {
 	b := strings.Builder{}
 	b.WriteString(tab.Text())
 	fmt.Fprintf(&b, "%s, %s, %.1f s of the bags in %.1f s", plural.Of(s.Messages, "message"), humanize.IBytes(s.Bytes), s.Played.Seconds(), s.Elapsed.Seconds())
-	if s.Achieved > 0 {
-		fmt.Fprintf(&b, " (rate %.3g)", s.Achieved)
+	if s.Achieved() > 0 {
+		fmt.Fprintf(&b, " (rate %.3g)", s.Achieved())
 	}
 	if t := s.Timing; t.Messages > 0 {
 		fmt.Fprintf(&b, "\nlate: median %s, 99 %% below %s, at most %s", micros(t.P50), micros(t.P99), micros(t.Max))

@@ -78,7 +78,7 @@ func TestPlaySummary(t *testing.T) {
 	t.Parallel()
 	s := control.Summary{
 		Topics:   []control.TopicSummary{{Name: "/a\x1b[31m", Type: "std_msgs/String", Messages: 12, Bytes: 2048, Subscribers: 1, Dropped: 3}},
-		Messages: 12, Bytes: 2048, Played: 3 * time.Second, Elapsed: 1500 * time.Millisecond, Achieved: 2,
+		Messages: 12, Bytes: 2048, Played: 3 * time.Second, Elapsed: 1500 * time.Millisecond,
 		Timing:  control.Timing{Messages: 12, P50: 40400, P99: 100_000, Max: time.Millisecond},
 		Dropped: 3, Unstamped: 4,
 		Unplayable: []control.Unplayable{

@@ -137,7 +137,7 @@ func (v *View) times(s *control.Stats, w int) []termtext.Part {
 	if zone == nil {
 		zone = time.Local
 	}
-	utc := time.Unix(int64(s.BagTime.Sec), int64(s.BagTime.Nsec)).UTC()
+	utc := s.BagTime.Std()
 	local := utc.In(zone)
 	if w < needs {
 		return []termtext.Part{termtext.Normal.Part(utc.Format(hour + " UTC"))}
@@ -150,7 +150,7 @@ func (v *View) times(s *control.Stats, w int) []termtext.Part {
 	default:
 		parts = append(parts, termtext.Normal.Part(local.Format(day+" "+hour+" MST")))
 	}
-	return append(parts, termtext.Normal.Part(fmt.Sprintf("%d.%09d", s.BagTime.Sec, s.BagTime.Nsec)))
+	return append(parts, termtext.Normal.Part(s.BagTime.String()))
 }
 
 // status returns the state of play, the most important part first, and the parts that are shown where there is room.

@@ -25,12 +25,12 @@ type state int
 
 const (
 	ground      state = iota
-	afterEscape       // of anything
+	afterEscape       // the next byte selects the sequence
 	inControl         // CSI: parameters, then a final byte
 	inShift           // SS3: digits, then one byte
 	inLinux           // the Linux console's F1 to F5: one more byte
 	inMouse           // three more bytes
-	inString          // an answer of the terminal, up to BEL or ST
+	inString          // a response of the terminal, up to BEL or ST
 	inRune            // a character of several bytes
 )
 

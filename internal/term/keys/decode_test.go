@@ -111,7 +111,7 @@ func TestPasteOfText(t *testing.T) {
 		d.quiet()
 		text = false
 		if got := d.read([]byte(in)); got != nil {
-			t.Errorf("pasted behind the text: %v", got)
+			t.Errorf("pasted after the text: %v", got)
 		}
 		text = true
 	}
@@ -119,7 +119,7 @@ func TestPasteOfText(t *testing.T) {
 
 // What is pasted does not act, but a key that is held down does, and so does all that
 // comes through a pipe.
-// TestPasteOfLines: what is pasted behind the end of a text is no command, neither in that read
+// TestPasteOfLines: what is pasted after the end of a text is no command, neither in that read
 // nor in those that follow before a pause.
 func TestPasteOfLines(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// copiedBytes is the largest payload that is copied behind its header and sent in one frame of
+	// copiedBytes is the largest payload that is copied after its header and sent in one frame of
 	// WebSocket. Larger payloads are sent in frames of their own.
 	copiedBytes = 64 << 10
 
@@ -53,7 +53,7 @@ func (c *conn) write(kind websocket.MessageType, b []byte) error {
 	return c.ws.Write(c.forever, kind, b)
 }
 
-// message sends a header that was appended to space, and a payload behind.
+// message sends a header that was appended to space, and a payload after it.
 func (c *conn) message(header, payload []byte) error {
 	if len(payload) <= copiedBytes {
 		return c.binary(append(header, payload...))

@@ -71,7 +71,7 @@ func (o *Output) AdvertiseClock(g stage.Graph, flood bool) error {
 func (o *Output) WantsClock(pos time.Duration) bool { return o.clock != nil && o.clockIsBehind(pos) }
 
 func (o *Output) clockIsBehind(pos time.Duration) bool {
-	return o.clockAll || o.head.ClockIsBehind(pos) && o.clock.heard()
+	return o.clockAll || o.head.ClockIsBefore(pos) && o.clock.heard()
 }
 
 // Tick publishes the clock, if there is one and play has begun.

@@ -65,15 +65,6 @@ func (t *Timing) Elapsed(now time.Duration) time.Duration {
 	return max(d, 0)
 }
 
-// Achieved returns the bag time that was played per wall time, 0 before time has passed.
-func (t *Timing) Achieved(played, now time.Duration) float64 {
-	d := t.Elapsed(now)
-	if d <= 0 || played <= 0 {
-		return 0
-	}
-	return float64(played) / float64(d)
-}
-
 // LastLate returns how long after its deadline the last message was published.
 func (t *Timing) LastLate() time.Duration { return t.lastLate }
 

@@ -30,12 +30,12 @@ func (b *Bag) Damage(err error) *control.DamageError {
 	if !ok || e.Lossless() {
 		return e
 	}
-	// The place may be in the index records behind a chunk: the chunk is lost, too.
-	behind := sort.Search(b.Source.NumSpans(), func(i int) bool { return b.Source.Span(i).Pos > offset })
-	if behind == 0 {
+	// The place may be in the index records after a chunk: the chunk is lost, too.
+	next := sort.Search(b.Source.NumSpans(), func(i int) bool { return b.Source.Span(i).Pos > offset })
+	if next == 0 {
 		return e
 	}
-	for _, n := range b.Source.Span(behind - 1).Counts {
+	for _, n := range b.Source.Span(next - 1).Counts {
 		if b.Routes[n.Conn] != nil {
 			e.Messages += uint64(n.Count)
 		}

@@ -391,7 +391,7 @@ func TestBadSelection(t *testing.T) {
 		"rename":        {Options{Rename: []string{"/a"}}, control.ErrOption, "option Rename"},
 		"nothing":       {Options{Topics: []string{"/typo"}}, ErrNoMessages, ""},
 		"all excluded":  {Options{Exclude: []string{"**"}}, ErrNoMessages, ""},
-		"behind":        {Options{Start: time.Second}, ErrNoMessages, ""},
+		"after":         {Options{Start: time.Second}, ErrNoMessages, ""},
 		"denied":        {Options{Deny: []string{"/a", "/cam*/*"}}, nil, "not to be played: /a, /cam1/image, /cam2/image."},
 		"denied name":   {Options{Topics: []string{"/a"}, Rename: []string{"/a=/cmd_vel"}, Deny: []string{"cmd_vel"}}, nil, "not to be played: /cmd_vel (recorded as /a)."},
 		"denied prefix": {Options{Topics: []string{"/a"}, Prefix: "/robot", Deny: []string{"/robot/**"}}, nil, "not to be played: /robot/a (recorded as /a)."},

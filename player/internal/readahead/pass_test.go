@@ -102,7 +102,7 @@ func TestPassesOfAReader(t *testing.T) {
 			[]string{"arrive at 100ms step false", "100ms 0", "100ms 1", "turn at 101ms to 0s shift 0s", "0s 0", "100ms 0"},
 			false,
 		},
-		"from behind the loop": {
+		"from after the loop": {
 			transport.ReadRequest{From: from(100*milli + 1), Arrive: true, Loop: transport.Loop{On: true, To: 100 * milli}},
 			4,
 			[]string{"arrive at 100.000001ms step false", "200ms 0", "turn at 201ms to 0s shift 0s", "0s 0"},

@@ -234,7 +234,7 @@ func TestLossesOfAChunk(t *testing.T) {
 		},
 		"length of the chunk": {
 			damage: func(data []byte) {
-				at := pos + 4 + int64(binary.LittleEndian.Uint32(data[pos:])) // behind its header
+				at := pos + 4 + int64(binary.LittleEndian.Uint32(data[pos:])) // after its header
 				binary.LittleEndian.PutUint32(data[at:], 1<<31-16)
 			},
 			messages: []uint64{1}, played: 3,

@@ -8,7 +8,7 @@ type ring struct {
 	bytes int // the cost of all items
 }
 
-// append adds an item behind the others. The ring grows when it is full.
+// append adds an item after the others. The ring grows when it is full.
 func (r *ring) append(it Item, cost int) {
 	if r.count == len(r.items) {
 		grown := make([]Item, max(64, 2*len(r.items)))

@@ -168,7 +168,7 @@ func TestGoneSubscribersAreNotAwaited(t *testing.T) {
 	}
 }
 
-// TestWithoutLink: a topic that is not played does not hide those behind it.
+// TestWithoutLink: a topic that is not played does not hide those after it.
 func TestWithoutLink(t *testing.T) {
 	t.Parallel()
 	pub := linkedTo("/linked")

@@ -223,7 +223,7 @@ func Resolve(name string) (string, error) {
 	return name, nil
 }
 
-// HeaderBlock is what definitions with a header have behind them.
+// HeaderBlock is what definitions with a header have after them.
 var HeaderBlock = "\n" + strings.Repeat("=", 80) + "\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n"
 
 // TFMD5 is that of tf2_msgs/TFMessage and tf/tfMessage.

@@ -132,7 +132,7 @@ func TestHeaderOrderFromAnywhere(t *testing.T) {
 	}
 }
 
-// What cannot be played is no place to go back to, and does not keep play from what is behind it.
+// What cannot be played is no place to go back to, and does not keep play from what is after it.
 func TestHeaderOrderBackOverUnplayable(t *testing.T) {
 	t.Parallel()
 	p, _ := headerOrderOf(t, testplay.HeadedBag(t, bagfmt.WriterOptions{}, []testplay.Headed{

@@ -71,8 +71,8 @@ func (h *Head) Clock(now time.Duration) (rosbag.Time, bool) {
 	return h.time(h.clock), true
 }
 
-// ClockIsBehind reports whether the published clock is before a position.
-func (h *Head) ClockIsBehind(pos time.Duration) bool { return pos > h.clock }
+// ClockIsBefore reports whether the published clock is before a position.
+func (h *Head) ClockIsBefore(pos time.Duration) bool { return pos > h.clock }
 
 // Anchor returns the position from which the schedule counts, and when it is due. It does
 // not change while play goes on without a command or a delay.
@@ -119,7 +119,7 @@ func (h *Head) leap(pos, now time.Duration) {
 // between them. It excludes what play passed over by a jump or a step.
 func (h *Head) Played(now time.Duration) time.Duration {
 	pos := h.last
-	if !h.ended { // behind the last message only the clock goes on
+	if !h.ended { // after the last message only the clock advances
 		pos = h.Position(now)
 	}
 	return Sum(pos, -h.origin)

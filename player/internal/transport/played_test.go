@@ -30,9 +30,9 @@ func TestPlayed(t *testing.T) {
 			p.Arrive(at(900*ms), 900*ms, false, 310*ms)
 			p.SetNext(time.Second)
 		}, 350 * ms, 340 * ms},
-		"a gap that is left out":     {func(p *Transport) { p.skipEmpty = ms; p.Skip(700*ms, 100*ms); p.SetNext(time.Second) }, 150 * ms, 150 * ms},
-		"the second pass":            {func(p *Transport) { p.SetNext(200 * ms); p.NextPass(0, 0, 200*ms); p.SetNext(100 * ms) }, 250 * ms, 250 * ms},
-		"behind the end, play stays": {func(p *Transport) { p.End() }, time.Hour, 100 * ms},
+		"a gap that is left out":    {func(p *Transport) { p.skipEmpty = ms; p.Skip(700*ms, 100*ms); p.SetNext(time.Second) }, 150 * ms, 150 * ms},
+		"the second pass":           {func(p *Transport) { p.SetNext(200 * ms); p.NextPass(0, 0, 200*ms); p.SetNext(100 * ms) }, 250 * ms, 250 * ms},
+		"after the end, play stays": {func(p *Transport) { p.End() }, time.Hour, 100 * ms},
 		"again, after it stayed": {func(p *Transport) {
 			p.End()
 			p.Seek(0, time.Hour)
@@ -40,7 +40,7 @@ func TestPlayed(t *testing.T) {
 			p.SetNext(50 * ms)
 		}, 2 * time.Hour, 150 * ms},
 		"ended between two messages":     {func(p *Transport) { p.SetNext(500 * ms); p.Finish(300 * ms) }, time.Hour, 300 * ms},
-		"ended behind the end":           {func(p *Transport) { p.End(); p.Finish(300 * ms) }, time.Hour, 100 * ms},
+		"ended after the end":            {func(p *Transport) { p.End(); p.Finish(300 * ms) }, time.Hour, 100 * ms},
 		"more than a Duration can hold":  {func(p *Transport) { long(p, 3) }, 0, math.MaxInt64},
 		"as much as a Duration can hold": {func(p *Transport) { long(p, 2) }, 0, 2 * maxBag},
 		"forever":                        {func(p *Transport) { long(p, 100) }, 0, math.MaxInt64},

@@ -27,7 +27,7 @@ func TestDeadline(t *testing.T) {
 		"immediate":        {Schedule{Rate: 1, Immediate: true}, nil, time.Hour, 10 * ms},
 		"paused":           {Schedule{Rate: 1, Paused: true}, nil, 0, Forever},
 		"paused at once":   {Schedule{Rate: 1, Paused: true, Immediate: true}, nil, 0, Forever},
-		"behind position":  {Schedule{Rate: 1}, func(s *Schedule) { s.Begin(time.Second, 50*ms) }, 900 * ms, -50 * ms},
+		"after position":   {Schedule{Rate: 1}, func(s *Schedule) { s.Begin(time.Second, 50*ms) }, 900 * ms, -50 * ms},
 		"after pause": {Schedule{Rate: 2}, func(s *Schedule) {
 			s.Pause(400 * ms)
 			s.Resume(5 * time.Second)

@@ -80,7 +80,7 @@ func TestClockOfPlay(t *testing.T) {
 	}
 	want(60*ms, 60*ms)
 	want(50*ms, 60*ms) // it never goes back
-	if p.head.ClockIsBehind(60*ms) || !p.head.ClockIsBehind(60*ms+1) {
+	if p.head.ClockIsBefore(60*ms) || !p.head.ClockIsBefore(60*ms+1) {
 		t.Error("the clock does not know what it has told")
 	}
 	if e := p.Seek(40*ms, 70*ms); !e.Moved {
@@ -142,11 +142,11 @@ func TestEffects(t *testing.T) {
 			pos: []time.Duration{0}, do: func(p *Transport) Effects { return p.Seek(-ms, 0) },
 			want: Effects{Changed: true, Moved: true, Read: true, Request: ReadRequest{From: at(0), Arrive: true, Loop: loop}},
 		},
-		"seek behind the end": {
+		"seek to a position after the end": {
 			pos: []time.Duration{0}, do: func(p *Transport) Effects { return p.Seek(time.Hour, 0) },
 			want: Effects{Changed: true, Moved: true, Read: true, Request: ReadRequest{From: at(time.Second), Arrive: true, Loop: loop}},
 		},
-		"seek after the end": {
+		"seek once play has ended": {
 			pos: []time.Duration{0}, do: func(p *Transport) Effects { p.End(); return p.Seek(0, 0) },
 			want: Effects{Changed: true, Moved: true, Read: true, Restarted: true, Request: ReadRequest{From: at(0), Arrive: true, Loop: loop}},
 		},
@@ -176,7 +176,7 @@ func TestEffects(t *testing.T) {
 			},
 			want: Effects{Changed: true, Read: true, Request: ReadRequest{From: at(0), Back: 1, Arrive: true, Loop: loop}},
 		},
-		"loop on: reading goes on behind the last message": {
+		"loop on: reading continues after the last message": {
 			pos: []time.Duration{0, 100 * ms}, do: func(p *Transport) Effects { return p.SetLoop(true, 0) },
 			want: Effects{Changed: true, Read: true, Request: ReadRequest{From: Place{zero.Add(100 * ms), 1}, Loop: Loop{On: true, To: Forever}}},
 		},
@@ -312,7 +312,7 @@ func TestSkip(t *testing.T) {
 	if p.Skip(100*ms, 10*ms) || p.SetNext(100*ms) != 100*ms {
 		t.Error("a gap was skipped that is not longer")
 	}
-	if !p.Skip(101*ms, 10*ms) || p.SetNext(101*ms) != 10*ms || p.head.ClockIsBehind(101*ms) {
+	if !p.Skip(101*ms, 10*ms) || p.SetNext(101*ms) != 10*ms || p.head.ClockIsBefore(101*ms) {
 		t.Errorf("101 ms are due at %v, want 10ms", p.SetNext(101*ms))
 	}
 	p = playing(Options{SkipEmpty: 100 * ms}, 0, 90*ms)

@@ -5,23 +5,21 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
-// eachCount calls do with the topic and the messages of each connection that has messages in a chunk.
-func (a *Accounts) eachCount(c *chunk.Sealed, do func(*Topic, Tally)) {
+// eachCount calls do with each connection that has messages in a chunk, and with these messages.
+func (a *Accounts) eachCount(c *chunk.Sealed, do func(*Connection, Tally)) {
 	for i, n := range c.Counts {
 		if of := a.Connections.Of(n.Conn); of != nil {
-			do(of.Topic, Tally{uint64(n.Count), c.PayloadBytes[i]})
+			do(of, Tally{uint64(n.Count), c.PayloadBytes[i]})
 		}
 	}
 }
 
 // Written counts the messages of a chunk that is in the file of a part.
 func (a *Accounts) Written(c *chunk.Sealed, part int) {
-	for i, n := range c.Counts {
-		if of := a.Connections.Of(n.Conn); of != nil {
-			of.NoteWritten(part)
-			of.Topic.Written.Add(Tally{uint64(n.Count), c.PayloadBytes[i]})
-		}
-	}
+	a.eachCount(c, func(of *Connection, n Tally) {
+		of.NoteWritten(part)
+		of.Topic.Written.Add(n)
+	})
 }
 
 // Abandon counts as lost to the disk all messages that are not in a file.
@@ -34,25 +32,25 @@ func (a *Accounts) Abandon() {
 
 // WrittenToSnapshot counts the messages of a chunk that is in a snapshot, where nothing else is written.
 func (a *Accounts) WrittenToSnapshot(c *chunk.Sealed) {
-	a.eachCount(c, func(t *Topic, n Tally) { t.Written.Add(n) })
+	a.eachCount(c, func(of *Connection, n Tally) { of.Topic.Written.Add(n) })
 }
 
 // Repeated counts the latched messages in a chunk, which were repeated.
 func (a *Accounts) Repeated(c *chunk.Sealed) {
-	a.eachCount(c, func(t *Topic, n Tally) { t.Repeated += n.Messages })
+	a.eachCount(c, func(of *Connection, n Tally) { of.Topic.Repeated += n.Messages })
 }
 
 // Lost counts the messages of a chunk that should be in a snapshot and are not, where nothing else is
 // written.
 func (a *Accounts) Lost(c *chunk.Sealed, cause control.DropCause) {
-	a.eachCount(c, func(t *Topic, n Tally) { t.Dropped[cause] += n.Messages })
+	a.eachCount(c, func(of *Connection, n Tally) { of.Topic.Dropped[cause] += n.Messages })
 }
 
 // LostWithChunk counts the messages of a chunk that will not be written.
 func (a *Accounts) LostWithChunk(c *chunk.Sealed, cause control.DropCause) {
-	a.eachCount(c, func(t *Topic, n Tally) {
-		t.sub(n)
-		t.Dropped[cause] += n.Messages
+	a.eachCount(c, func(of *Connection, n Tally) {
+		of.Topic.sub(n)
+		of.Topic.Dropped[cause] += n.Messages
 	})
 }
 

@@ -8,19 +8,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
-	"github.com/gorosbag/gorosbag/tcpros"
 )
-
-// withDefinition is the header of a publisher with a message definition.
-func withDefinition(topic, publisher, definition string) tcpros.LinkInfo {
-	info := testlink.Info(topic, publisher)
-	for i := range info.Header {
-		if info.Header[i].Key == "message_definition" {
-			info.Header[i].Value = definition
-		}
-	}
-	return info
-}
 
 // TestConnectionAccount: what a header is said to take beforehand is what it then counts.
 func TestConnectionAccount(t *testing.T) {
@@ -28,7 +16,7 @@ func TestConnectionAccount(t *testing.T) {
 	var s account.Connections
 	topic := &account.Topic{Name: "/t"}
 	for i, definition := range []string{"a", "a", strings.Repeat("b", 1000), "", "a"} {
-		h := rosbag.Header(withDefinition("/t", fmt.Sprint("/p", i), definition).Header)
+		h := rosbag.Header(testlink.DefinitionInfo("/t", fmt.Sprint("/p", i), definition).Header)
 		before, said := s.Held, s.SizeOf(h)
 		c := s.Add(topic, h)
 		if got := s.Held - before; got != said || topic.Headers != s.Held {

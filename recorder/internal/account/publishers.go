@@ -71,6 +71,18 @@ func (a *Accounts) Publisher(t *Topic, id, topic string) *loss.Publisher {
 	return pub
 }
 
+// publishers calls yield with each publisher that has an account of its own, and with the topic of the publisher. It
+// implements iter.Seq2.
+func (a *Accounts) publishers(yield func(*Topic, *loss.Publisher) bool) {
+	for _, t := range a.Topics {
+		for _, u := range t.Publishers.All {
+			if !yield(t, u) {
+				return
+			}
+		}
+	}
+}
+
 // FoldPublishers adds accounts of publishers without a link, for which which returns true, to the
 // former publishers of t, the oldest first, until t has at most most accounts.
 func (a *Accounts) FoldPublishers(t *Topic, most int, which func(*loss.Publisher) bool, now time.Time) {
@@ -102,11 +114,9 @@ type PublisherNews struct {
 // PublisherNews returns the news of publishers at now that were not returned before.
 func (a *Accounts) PublisherNews(now time.Time) []PublisherNews {
 	var all []PublisherNews
-	for _, t := range a.Topics {
-		for _, u := range t.Publishers.All {
-			if n, some := u.News(now); some {
-				all = append(all, PublisherNews{t.Name, u.ID, n})
-			}
+	for t, u := range a.publishers {
+		if n, some := u.News(now); some {
+			all = append(all, PublisherNews{t.Name, u.ID, n})
 		}
 	}
 	return all

@@ -73,7 +73,7 @@ func TestJitterCostsNothing(t *testing.T) {
 }
 
 // TestWhichMessagesAreKept: of two limits of different kinds both hold. A rate lets one
-// message through for each of its intervals, and one more behind a pause, however long; a
+// message through for each of its intervals, and one more after a pause, however long; a
 // step back of the clock matters to nothing else.
 func TestWhichMessagesAreKept(t *testing.T) {
 	t.Parallel()

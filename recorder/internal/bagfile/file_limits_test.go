@@ -179,7 +179,7 @@ func TestNobodyWaitsForAFileToClose(t *testing.T) {
 	}
 }
 
-// TestWhatAFailedSyncMayLose: all behind the last one that succeeded.
+// TestWhatAFailedSyncMayLose: all after the last one that succeeded.
 func TestWhatAFailedSyncMayLose(t *testing.T) {
 	t.Parallel()
 	b, d := onDisk(t, SyncChunk)
@@ -200,7 +200,7 @@ func TestWhatAFailedSyncMayLose(t *testing.T) {
 // TestNameIsSyncedOnce: with the first sync that covers the head of the bag.
 func TestNameIsSyncedOnce(t *testing.T) {
 	t.Parallel()
-	for name, early := range map[string]bool{"lost before the first sync": true, "lost behind it": false} {
+	for name, early := range map[string]bool{"lost before the first sync": true, "lost after it": false} {
 		b, _ := onDisk(t, SyncChunk)
 		for i := range 2 {
 			if early == (i == 0) {

@@ -19,7 +19,7 @@ const dateLayout = "2006-01-02-15-04-05"
 func (o Output) Check() error {
 	dir, name := filepath.Split(o.Template)
 	if strings.ContainsAny(dir, "%{") {
-		return errors.New("the directory has to be the same for all files: want letters of strftime, {time}, {split} and {host} behind the last slash only")
+		return errors.New("the directory has to be the same for all files: want letters of strftime, {time}, {split} and {host} after the last slash only")
 	}
 	for i := 0; i < len(name); i++ {
 		switch rest := name[i:]; rest[0] {

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// Handle is what a bag needs of the operating system; tests put faults behind it.
+// Handle is what a bag needs of the operating system; tests inject faults through it.
 type Handle interface {
 	io.WriterAt
 	Sync() error

@@ -20,18 +20,18 @@ func (in *Intake) append(c *account.Connection, run []byte, count int, received 
 	// sort by time keep the order. With a simulated clock many messages have the same time, as in stock.
 	step := in.cfg.Sim.Step()
 	first := rosbag.TimeOf(in.cfg.Sim.At(received)).Add(-step * time.Duration(count-1))
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	c.Topic.Last, c.Latest = received, received
-	if in.Mode.State != control.StateRecording {
+	if in.mode.State != control.StateRecording {
 		c.NoteUnrecorded(count)
 		if c.Latching {
-			in.Latched.Remember(&c.Source, latch.LastFrame(run))
+			in.latched.Remember(&c.Source, latch.LastFrame(run))
 		}
 		return
 	}
 	in.rotateIfDue(received)
-	in.Filling.Saw(received)
+	in.filling.Saw(received)
 	if c.Topic.Sampler.KeepsAll() && step > 0 {
 		in.add(c, run, count, first, received)
 		return
@@ -52,16 +52,16 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, first rosbag
 		switch {
 		case in.hasEnough(c.Topic):
 			return
-		case in.Mode.Ended: // the file failed: the links go on until they are closed
+		case in.mode.Ended: // the file failed: the links go on until they are closed
 			c.Topic.Drop(control.DropDisk, uint64(count))
 			return
-		case in.Mode.State != control.StateRecording: // paused or stopped while this link waited for room
+		case in.mode.State != control.StateRecording: // paused or stopped while this link waited for room
 			c.NoteUnrecorded(count)
 			return
-		case !in.Pool.Admits(&c.Topic.Memory, in.Pool.Weight(len(run)+count*filling.RecordOverhead+c.NewRecord(in.Rotation.Part())), true):
+		case !in.pool.Admits(&c.Topic.Memory, in.pool.Weight(len(run)+count*filling.RecordOverhead+c.NewRecord(in.rotation.Part())), true):
 			c.Topic.Drop(control.DropBufferFull, uint64(count))
 			return
-		case in.Filling.Open == nil && !in.waitForChunk(c.Topic):
+		case in.filling.Open == nil && !in.waitForChunk(c.Topic):
 			if !in.accepts(c.Topic) {
 				continue
 			}
@@ -69,17 +69,17 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, first rosbag
 			return
 		}
 		wanted := int(c.Topic.Wanted(uint64(count)))
-		n, size := in.Filling.Fit(run, wanted, wanted == count)
-		in.Filling.Append(c.Conn, first, run[:size], n, received)
-		in.Filling.Open.Add(&c.Topic.Memory, in.Pool.Weight(size+n*filling.RecordOverhead))
-		c.NoteRecord(in.Rotation.Part())
+		n, size := in.filling.Fit(run, wanted, wanted == count)
+		in.filling.Append(c.Conn, first, run[:size], n, received)
+		in.filling.Open.Add(&c.Topic.Memory, in.pool.Weight(size+n*filling.RecordOverhead))
+		c.NoteRecord(in.rotation.Part())
 		in.took(c.Topic, uint64(n), uint64(size-4*n))
 		if c.Latching {
-			in.Latched.Remember(&c.Source, latch.LastFrame(run[:size]))
+			in.latched.Remember(&c.Source, latch.LastFrame(run[:size]))
 		}
 		first = first.Add(time.Duration(n))
 		run, count = run[size:], count-n
-		if in.Filling.Full() {
+		if in.filling.Full() {
 			in.sealOpen()
 			in.checkSize(received)
 		}
@@ -88,8 +88,8 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, first rosbag
 
 // sealOpen submits the open chunk, if the chunk has messages. mu is held.
 func (in *Intake) sealOpen() {
-	if c := in.Filling.Take(); c != nil {
-		in.Pool.Settle(c)
+	if c := in.filling.Take(); c != nil {
+		in.pool.Settle(c)
 		in.submit(c)
 	}
 }
@@ -97,10 +97,10 @@ func (in *Intake) sealOpen() {
 // submit gives a chunk to the encoder and the sink. mu is held, so that the
 // order of the queue is the order of the file.
 func (in *Intake) submit(c *memory.Chunk) {
-	in.Pool.Count(c)
-	in.Pool.Charge(c)
-	c.Part, c.Cost = in.Rotation.Part(), rotation.ChunkCost(&c.Builder)
-	in.Rotation.Queue(c.Cost)
+	in.pool.Count(c)
+	in.pool.Charge(c)
+	c.Part, c.Cost = in.rotation.Part(), rotation.ChunkCost(&c.Builder)
+	in.rotation.Queue(c.Cost)
 	in.cfg.Encoder.Put(c)
 	in.queue.Put(command.Item{Chunk: c})
 }
@@ -118,12 +118,12 @@ func (in *Intake) took(t *account.Topic, messages, bytes uint64) {
 // no room, or if messages of t are no longer recorded. mu is held.
 func (in *Intake) waitForChunk(t *account.Topic) bool {
 	var w *account.Wait
-	for in.Filling.Open == nil && in.accepts(t) { // another link may open one while we wait
+	for in.filling.Open == nil && in.accepts(t) { // another link may open one while we wait
 		// Beyond a minimum, the memory that is left is for a large message that waits.
-		if !in.Pool.LargeFirst() && in.openChunk() {
+		if !in.pool.LargeFirst() && in.openChunk() {
 			break
 		}
-		if !in.Pool.Blocks {
+		if !in.pool.Blocks {
 			return false
 		}
 		w = in.wait(t, w)
@@ -131,17 +131,17 @@ func (in *Intake) waitForChunk(t *account.Topic) bool {
 	if w != nil {
 		t.EndWait(w, time.Now())
 	}
-	return in.Filling.Open != nil && in.accepts(t)
+	return in.filling.Open != nil && in.accepts(t)
 }
 
 // openChunk opens a chunk if none is open. It returns false if there is no room. mu is held.
 func (in *Intake) openChunk() bool {
-	if in.Filling.Open == nil {
-		c := in.Pool.Open()
+	if in.filling.Open == nil {
+		c := in.pool.Open()
 		if c == nil {
 			return false
 		}
-		in.Filling.Begin(c, in.sealLimit())
+		in.filling.Begin(c, in.sealLimit())
 	}
 	return true
 }
@@ -149,11 +149,11 @@ func (in *Intake) openChunk() bool {
 // sealLimit returns the length beyond which the open chunk is sealed: the chunk size,
 // or less where the file has its size before. mu is held.
 func (in *Intake) sealLimit() int {
-	left := in.Rotation.Left()
+	left := in.rotation.Left()
 	if in.cfg.Encoder.Compresses() {
-		left = max(left, int64(in.Pool.ChunkBytes)/8) // an estimate: not worth many small chunks
+		left = max(left, int64(in.pool.ChunkBytes)/8) // an estimate: not worth many small chunks
 	}
-	return int(max(min(int64(in.Pool.ChunkBytes), left), 0))
+	return int(max(min(int64(in.pool.ChunkBytes), left), 0))
 }
 
 // wait waits until there may be room for a link of t. w is the wait that goes on; nil if a wait begins. mu is
@@ -176,7 +176,7 @@ func signal(c chan<- struct{}) {
 
 // release takes the buffer of a chunk back, which was written or given up.
 func (in *Intake) release(c *memory.Chunk) {
-	in.Mu.Lock()
-	in.Pool.Put(c)
-	in.Mu.Unlock()
+	in.mu.Lock()
+	in.pool.Put(c)
+	in.mu.Unlock()
 }

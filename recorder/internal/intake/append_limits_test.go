@@ -32,10 +32,10 @@ func TestWhatARunTakes(t *testing.T) {
 			in := bareIntake(budget, chunkBytes)
 			l := bareLink(in, record)
 			if inFile {
-				l.Connection.NoteRecord(in.Rotation.Part())
+				l.Connection.NoteRecord(in.rotation.Part())
 			}
-			in.Pool.Waiting, in.Pool.Waiters = 1, 1 // of another topic, so that this one is not light
-			in.Pool.Held = budget - memory.KeptChunks*chunkBytes - need + short
+			in.pool.Waiting, in.pool.Waiters = 1, 1 // of another topic, so that this one is not light
+			in.pool.Held = budget - memory.KeptChunks*chunkBytes - need + short
 			in.append(l.Connection, smallRun(), 3, time.Now())
 			of := l.Connection.Topic
 			if of.Messages != uint64(3*(1-short)) || of.Dropped[control.DropBufferFull] != uint64(3*short) {
@@ -75,7 +75,7 @@ func TestEnoughIsNotLeftOut(t *testing.T) {
 		"the file has its size": {0, true, 0, 0},
 	} {
 		in := bareIntake(-1, 10_000)
-		in.Mode.Full = c.full
+		in.mode.Full = c.full
 		l := bareLink(in, 100)
 		of := l.Connection.Topic
 		of.Sampler = account.SamplerOf([]account.Limit{{Topics: "**", Every: 2, Count: c.count}}, "/t")
@@ -100,17 +100,17 @@ func TestWhenAChunkIsSealed(t *testing.T) {
 	t.Parallel()
 	first := bareIntake(-1, 10_000)
 	first.append(bareLink(first, 100).Connection, smallRun(), 3, time.Now())
-	size := first.Filling.Open.Builder.Len()
+	size := first.filling.Open.Builder.Len()
 	for chunkBytes, open := range map[int]bool{size: true, size - 1: false} {
 		in := bareIntake(-1, chunkBytes)
 		in.append(bareLink(in, 100).Connection, smallRun(), 3, time.Now())
-		if (in.Filling.Open != nil) != open {
+		if (in.filling.Open != nil) != open {
 			t.Errorf("a chunk of %d bytes, with %d in it, is open: %v", chunkBytes, size, !open)
 		}
 	}
 	in := bareIntake(-1, 100)
 	in.openChunk()
-	if in.sealOpen(); in.Filling.Open == nil {
+	if in.sealOpen(); in.filling.Open == nil {
 		t.Error("a chunk without messages is sealed")
 	}
 }
@@ -122,10 +122,10 @@ func TestWhenAnOldChunkIsSealed(t *testing.T) {
 	in.cfg.Flush = time.Second
 	received := time.Now()
 	in.append(bareLink(in, 100).Connection, smallRun(), 3, received)
-	if in.Tick(received.Add(in.cfg.Flush - 1)); in.Filling.Open == nil {
+	if in.Tick(received.Add(in.cfg.Flush - 1)); in.filling.Open == nil {
 		t.Error("sealed before it is old")
 	}
-	if in.Tick(received.Add(in.cfg.Flush)); in.Filling.Open != nil {
+	if in.Tick(received.Add(in.cfg.Flush)); in.filling.Open != nil {
 		t.Error("open although it is old")
 	}
 }
@@ -134,11 +134,25 @@ func TestWhenAnOldChunkIsSealed(t *testing.T) {
 func TestRoomThatNobodyWants(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(-1, 100)
-	p.Filling.Open = new(memory.Chunk)
+	p.filling.Open = new(memory.Chunk)
 	for state, want := range map[control.State]bool{control.StateRecording: true, control.StatePaused: false} {
-		p.Mode.State = state
+		p.mode.State = state
 		if got := p.waitForChunk(new(account.Topic)); got != want {
 			t.Errorf("in state %v there is room: %v, want %v", state, got, want)
+		}
+	}
+}
+
+// TestYoungBuffersAreReused: small chunks one after the other take one buffer.
+func TestYoungBuffersAreReused(t *testing.T) {
+	t.Parallel()
+	in := queueing(memory.Options{Limit: 256 << 20, ChunkBytes: 768 << 10}, nil)
+	l := linkOf(t, in, testlink.Info("/t", "/p"))
+	for n := range uint32(300) {
+		l.Frames(testlink.Frame(1, n, 100), 1, time.Now())
+		executeQueued(t, in)
+		if got := len(in.pool.Free); got != 1 {
+			t.Fatalf("%d free buffers after %d small chunks", got, n+1)
 		}
 	}
 }

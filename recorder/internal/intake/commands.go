@@ -20,33 +20,33 @@ func (d Commands) AtSize() <-chan struct{} { return d.in.filled }
 
 // accepts reports whether messages of t go into the bag now. mu is held.
 func (in *Intake) accepts(t *account.Topic) bool {
-	return in.Mode.Records() && !t.AtLimit()
+	return in.mode.Records() && !t.AtLimit()
 }
 
 // hasEnough reports whether messages of t that come now are not wanted. Such messages are not counted. mu is held.
-func (in *Intake) hasEnough(t *account.Topic) bool { return in.Mode.Full || t.AtLimit() }
+func (in *Intake) hasEnough(t *account.Topic) bool { return in.mode.Full || t.AtLimit() }
 
 // enter changes the state. Links that wait for room have to look again. mu is held.
 func (in *Intake) enter(s control.State) {
-	in.Mode.State = s
+	in.mode.State = s
 	in.room.Broadcast()
 	in.cfg.OnChange()
 }
 
 // BegunAt returns when the recording was started; zero while the recording is stopped.
 func (d Commands) BegunAt() time.Time {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	return d.in.Mode.Begun
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	return d.in.mode.Begun
 }
 
 // Pause stops recording messages; the bag stays open.
 func (d Commands) Pause() error {
 	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	err := in.Mode.HasBag()
-	if err == nil && in.Mode.State == control.StateRecording {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	err := in.mode.HasBag()
+	if err == nil && in.mode.State == control.StateRecording {
 		in.enter(control.StatePaused)
 	}
 	return err
@@ -55,9 +55,9 @@ func (d Commands) Pause() error {
 // Resume records again. Latched messages that came meanwhile are written as at the beginning of a file.
 func (d Commands) Resume(now time.Time) error {
 	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	if err := in.Mode.HasBag(); err != nil || in.Mode.State == control.StateRecording {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if err := in.mode.HasBag(); err != nil || in.mode.State == control.StateRecording {
 		return err
 	}
 	in.enter(control.StateRecording)
@@ -72,75 +72,75 @@ func (in *Intake) repeatMissed(now time.Time) {
 	repeat.Resumed = true
 	if len(repeat.Latched) > 0 {
 		in.sealOpen() // these messages came before
-		in.Enqueue(&command.Command{Kind: command.Repeat, Start: repeat})
+		in.enqueue(&command.Command{Kind: command.Repeat, Start: repeat})
 	}
 }
 
 // RequestSplit begins the next file now, in whatever state but stopped.
 func (d Commands) RequestSplit(now time.Time) (*command.Command, error) {
 	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	if err := in.Mode.HasBag(); err != nil {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if err := in.mode.HasBag(); err != nil {
 		return nil, err
 	}
-	if in.Ring.IsOnly() {
+	if in.ring.IsOnly() {
 		return nil, control.ErrOnlySnapshots
 	}
 	return in.rotate(now), nil
 }
 
-// RequestStop ends the file behind the messages that were received until now. The command is nil if there is no
+// RequestStop ends the file after the messages that were received until now. The command is nil if there is no
 // file, and no start under way.
 func (d Commands) RequestStop() (*command.Command, error) {
 	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	switch {
-	case in.Mode.Over():
+	case in.mode.Over():
 		return nil, control.ErrNotRecording
-	case in.Mode.State == control.StateStopped && in.Mode.Starting == nil:
+	case in.mode.State == control.StateStopped && in.mode.Starting == nil:
 		return nil, nil
 	}
 	in.sealOpen()
-	in.Mode.Starting = nil
-	in.Mode.Begun = time.Time{}
+	in.mode.Starting = nil
+	in.mode.Begun = time.Time{}
 	in.enter(control.StateStopped)
-	in.Enqueue(&command.Command{Kind: command.Report})
-	return in.Enqueue(&command.Command{Kind: command.Close}), nil
+	in.enqueue(&command.Command{Kind: command.Report})
+	return in.enqueue(&command.Command{Kind: command.Close}), nil
 }
 
 // RequestStart opens the next file and records from then on. The command is nil if there is a
 // file already; two starts at the same time get the same command.
 func (d Commands) RequestStart() (*command.Command, error) {
 	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	switch {
-	case in.Mode.Over():
+	case in.mode.Over():
 		return nil, control.ErrNotRecording
-	case in.Mode.State != control.StateStopped:
+	case in.mode.State != control.StateStopped:
 		return nil, nil
-	case in.Ring.IsOnly(): // there is no file to open
+	case in.ring.IsOnly(): // there is no file to open
 		now := time.Now()
-		in.Mode.Begun = in.cfg.Sim.Steady(now)
+		in.mode.Begun = in.cfg.Sim.Steady(now)
 		in.enter(control.StateRecording)
 		in.repeatMissed(now)
 		return nil, nil
-	case in.Mode.Starting == nil:
-		in.Mode.Starting = in.Enqueue(&command.Command{Kind: command.Open})
+	case in.mode.Starting == nil:
+		in.mode.Starting = in.enqueue(&command.Command{Kind: command.Open})
 	}
-	return in.Mode.Starting, nil
+	return in.mode.Starting, nil
 }
 
 // RequestPin queues the protection of the files that are written to at since or later.
 func (d Commands) RequestPin(since time.Time) (*command.Command, error) {
 	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	if in.Mode.Ended {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.mode.Ended {
 		return nil, control.ErrNotRecording
 	}
 	in.sealOpen()
-	return in.Enqueue(&command.Command{Kind: command.Pin, Since: since}), nil
+	return in.enqueue(&command.Command{Kind: command.Pin, Since: since}), nil
 }

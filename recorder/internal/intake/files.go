@@ -26,26 +26,26 @@ func (d Files) Release(c *memory.Chunk) { d.in.release(c) }
 
 // claim counts n bytes for latched messages on their way to a file, if that many bytes are free.
 func (d Files) claim(n int64) bool {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	return d.in.Latched.Claim(n)
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	return d.in.latched.Claim(n)
 }
 
 // ClaimLatched implements latch.Claims.
 func (d Files) ClaimLatched(unpacked int64) (claimed int64, ok bool) {
-	claimed = d.in.Latched.Weight(int(unpacked))
+	claimed = d.in.latched.Weight(int(unpacked))
 	return claimed, d.claim(claimed)
 }
 
 // UnclaimLatched implements latch.Claims.
 func (d Files) UnclaimLatched(claimed int64) {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	d.in.Pool.UnuseLatched(claimed)
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.pool.UnuseLatched(claimed)
 }
 
 // ChunkBytes returns the size at which chunks are sealed.
-func (d Files) ChunkBytes() int { return d.in.Pool.ChunkBytes }
+func (d Files) ChunkBytes() int { return d.in.pool.ChunkBytes }
 
 // Stamp returns the time of the recording at now.
 func (d Files) Stamp(now time.Time) time.Time { return d.in.cfg.Sim.At(now) }
@@ -53,60 +53,60 @@ func (d Files) Stamp(now time.Time) time.Time { return d.in.cfg.Sim.At(now) }
 // End ends the intake: the file has failed.
 func (d Files) End() {
 	in := d.in
-	in.Mu.Lock()
-	in.Mode.Ended = true
-	in.Mu.Unlock()
+	in.mu.Lock()
+	in.mode.Ended = true
+	in.mu.Unlock()
 	in.room.Broadcast()
 }
 
 // Lose counts the messages of a chunk that will not be written.
 func (d Files) Lose(c *memory.Chunk, cause control.DropCause) {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	d.in.Account.LostWithChunk(c.Sealed, cause)
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.accounts.LostWithChunk(c.Sealed, cause)
 }
 
 // CountDeleted counts the messages of a deleted file, by topic, as lost.
 func (d Files) CountDeleted(content map[string]account.Tally) {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	d.in.Account.Deleted(content, d.in.Ring.IsOnly())
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.accounts.Deleted(content, d.in.ring.IsOnly())
 }
 
 // Written accounts for a chunk that takes so many bytes in the file of part.
 func (d Files) Written(c *memory.Chunk, bytes int64, part int) {
 	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	in.Account.Written(c.Sealed, part) // after a failover it is another file than the intake meant
-	in.Rotation.Written(c.Part, c.Cost, bytes, in.cfg.Encoder.Compresses())
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.accounts.Written(c.Sealed, part) // after a failover it is another file than the intake meant
+	in.rotation.Written(c.Part, c.Cost, bytes, in.cfg.Encoder.Compresses())
 }
 
 // Failover makes all messages from now on go into another file, which the sink has opened after a fault. It
 // returns how the file begins.
 func (d Files) Failover(now time.Time) *command.FileStart {
 	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	now = in.Filling.Later(now)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	now = in.filling.Later(now)
 	in.sealOpen()
-	in.Rotation.NextPart(in.passed(now))
-	in.Filling.BeginFile(in.sealLimit())
+	in.rotation.NextPart(in.passed(now))
+	in.filling.BeginFile(in.sealLimit())
 	return in.fileStart(now, nil)
 }
 
 // FileOpened begins to record into the file that command c has opened, and returns how the file begins.
 func (d Files) FileOpened(c *command.Command, now time.Time) *command.FileStart {
 	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	now = in.Filling.Later(now)
-	in.Rotation.Restart(in.passed(now))
-	in.Filling.BeginFile(in.sealLimit())
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	now = in.filling.Later(now)
+	in.rotation.Restart(in.passed(now))
+	in.filling.BeginFile(in.sealLimit())
 	next := in.fileStart(now, nil)
-	if in.Mode.Starting == c { // and not stopped again; then that command ends the file
-		in.Mode.Starting = nil
-		in.Mode.Begun = in.cfg.Sim.Steady(now)
+	if in.mode.Starting == c { // and not stopped again; then that command ends the file
+		in.mode.Starting = nil
+		in.mode.Begun = in.cfg.Sim.Steady(now)
 		in.enter(control.StateRecording)
 	}
 	return next
@@ -114,10 +114,10 @@ func (d Files) FileOpened(c *command.Command, now time.Time) *command.FileStart 
 
 // NotOpened notes that command c could not open a file.
 func (d Files) NotOpened(c *command.Command) {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	if d.in.Mode.Starting == c {
-		d.in.Mode.Starting = nil
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	if d.in.mode.Starting == c {
+		d.in.mode.Starting = nil
 	}
 }
 
@@ -129,24 +129,24 @@ func (d Files) FileClosed(part int) {
 
 // ReleaseLatched releases the latched messages of a FileStart.
 func (d Files) ReleaseLatched(all []*latch.Message) {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	d.in.Latched.Release(all)
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.latched.Release(all)
 }
 
 // RepeatedInFile accounts for latched messages that were written to the file of part.
 func (d Files) RepeatedInFile(c *chunk.Sealed, part int) {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	d.in.Account.Repeated(c)
-	d.in.Rotation.Repeated(part, int64(len(c.Record)))
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.accounts.Repeated(c)
+	d.in.rotation.Repeated(part, int64(len(c.Record)))
 }
 
 // OpenReport returns the connection that the account of losses is written to.
 func (d Files) OpenReport(topic string, typ OwnType) *rosbag.Connection {
 	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	if in.reported == nil {
 		in.reported = in.openOwn(topic, typ, true).Connection
 	}
@@ -157,10 +157,10 @@ func (d Files) OpenReport(topic string, typ OwnType) *rosbag.Connection {
 // returns the part of that file.
 func (d Files) OwnWritten(c *rosbag.Connection, bytes int) (part int) {
 	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	if of := in.Account.Connections.Of(c); of != nil {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if of := in.accounts.Connections.Of(c); of != nil {
 		in.took(of.Topic, 1, uint64(bytes))
 	}
-	return in.Rotation.Part()
+	return in.rotation.Part()
 }

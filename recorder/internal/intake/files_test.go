@@ -26,13 +26,13 @@ func TestAbandonedMessages(t *testing.T) {
 		of := &account.Topic{Tally: account.Tally{Messages: 10, Bytes: 1000}}
 		of.Written = account.Tally{Messages: 7, Bytes: 700}
 		of.Dropped[control.DropDisk] = 1
-		in.Account.Topics = []*account.Topic{of}
+		in.accounts.Topics = []*account.Topic{of}
 		recorded, lost := account.Tally{Messages: 7, Bytes: 700}, uint64(1+3)
 		if only {
 			recorded, lost = account.Tally{Messages: 10, Bytes: 1000}, 1
 		}
-		if in.Abandon(); !in.Mode.Ended || of.Tally != recorded || of.Dropped[control.DropDisk] != lost {
-			t.Errorf("%s: ended %v, %+v, %d lost; want %+v and %d", name, in.Mode.Ended, of.Tally, of.Dropped[control.DropDisk], recorded, lost)
+		if in.Abandon(); !in.mode.Ended || of.Tally != recorded || of.Dropped[control.DropDisk] != lost {
+			t.Errorf("%s: ended %v, %+v, %d lost; want %+v and %d", name, in.mode.Ended, of.Tally, of.Dropped[control.DropDisk], recorded, lost)
 		}
 	}
 }
@@ -42,11 +42,11 @@ func TestAbandonedMessages(t *testing.T) {
 func TestRepeatedConnectionsAreKept(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(10_000, 100)
-	in.Rotation = rotationAt(rotation.Options{}, 3, 0)
+	in.rotation = rotationAt(rotation.Options{}, 3, 0)
 	c := latchingConnection(in, "/a")
-	in.Latched.Remember(&c.Source, []byte("x"))
+	in.latched.Remember(&c.Source, []byte("x"))
 	pinned := in.latchedAtFile(nil)
-	in.Latched.Forget(&c.Source)
+	in.latched.Forget(&c.Source)
 	in.Files().ReleaseLatched(pinned)
 	for closed, want := range map[int64]bool{3: false, 4: true} { // parts below this number
 		if in.closedParts.Store(closed); in.needed(c) == want {
@@ -68,9 +68,9 @@ func TestRepeatedMessagesTakeRoomInTheirFile(t *testing.T) {
 		"of another file": {part: 2, bytes: 300, want: 100},
 	} {
 		in := bareIntake(-1, 100)
-		in.Rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
+		in.rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
 		in.Files().RepeatedInFile(&chunk.Sealed{Record: make([]byte, c.bytes)}, c.part)
-		if got := in.Rotation.Stored(); got != c.want {
+		if got := in.rotation.Stored(); got != c.want {
 			t.Errorf("%s: the file counts %d bytes, want %d", name, got, c.want)
 		}
 	}
@@ -82,21 +82,21 @@ func TestFileEndsAtItsSize(t *testing.T) {
 	t.Parallel()
 	for _, split := range []bool{false, true} {
 		p := bareIntake(-1, 800)
-		p.Mode.State = control.StateRecording
-		p.Rotation = rotationAt(rotation.Options{MaxBytes: 1000, Split: split}, 0, 1000)
+		p.mode.State = control.StateRecording
+		p.rotation = rotationAt(rotation.Options{MaxBytes: 1000, Split: split}, 0, 1000)
 		p.checkSize(time.Now())
-		if p.Rotation.Part() != 0 || p.Mode.Full {
+		if p.rotation.Part() != 0 || p.mode.Full {
 			t.Errorf("split %v: a file that has its size exactly has ended", split)
 		}
 		for range 2 {
-			p.Rotation.Written(p.Rotation.Part(), 0, 1001-p.Rotation.Stored(), false)
+			p.rotation.Written(p.rotation.Part(), 0, 1001-p.rotation.Stored(), false)
 			p.checkSize(time.Now())
 		}
-		if split && (p.Rotation.Part() != 2 || p.Mode.Full || len(p.filled) != 0) {
-			t.Errorf("with splits: file %d after two ends, full: %v", p.Rotation.Part(), p.Mode.Full)
+		if split && (p.rotation.Part() != 2 || p.mode.Full || len(p.filled) != 0) {
+			t.Errorf("with splits: file %d after two ends, full: %v", p.rotation.Part(), p.mode.Full)
 		}
-		if !split && (p.Rotation.Part() != 0 || !p.Mode.Full || len(p.filled) != 1) {
-			t.Errorf("without: file %d, full: %v, said %d times", p.Rotation.Part(), p.Mode.Full, len(p.filled))
+		if !split && (p.rotation.Part() != 0 || !p.mode.Full || len(p.filled) != 1) {
+			t.Errorf("without: file %d, full: %v, said %d times", p.rotation.Part(), p.mode.Full, len(p.filled))
 		}
 	}
 }
@@ -121,7 +121,7 @@ func TestChunksBeforeTheEndOfAFile(t *testing.T) {
 		{-1, true, 100},
 	} {
 		p := bareIntake(-1, 800)
-		p.Rotation = rotationAt(rotation.Options{MaxBytes: 10_000}, 0, 10_000-c.left)
+		p.rotation = rotationAt(rotation.Options{MaxBytes: 10_000}, 0, 10_000-c.left)
 		if c.compressed {
 			p.cfg.Encoder = encode.New(encode.Options{Compression: rosbag.CompressionLZ4, Workers: 1})
 		}
@@ -136,11 +136,11 @@ func TestWrittenChunkCountsInItsFile(t *testing.T) {
 	t.Parallel()
 	for part, want := range map[int][2]int64{3: {100 + 70, 500 - 200}, 2: {100, 500}} {
 		in := bareIntake(-1, 100)
-		in.Rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
-		in.Rotation.Queue(500)
+		in.rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
+		in.rotation.Queue(500)
 		c := &memory.Chunk{Part: part, Cost: 200, Sealed: new(chunk.Sealed)}
 		in.Files().Written(c, 70, part)
-		if got := [2]int64{in.Rotation.Stored(), 1000 - in.Rotation.Stored() - in.Rotation.Left()}; got != want {
+		if got := [2]int64{in.rotation.Stored(), 1000 - in.rotation.Stored() - in.rotation.Left()}; got != want {
 			t.Errorf("a chunk of file %d: %v bytes are stored and on their way in file 3, want %v", part, got, want)
 		}
 	}

@@ -18,29 +18,29 @@ import (
 
 // queuedTurns returns how many large messages wait for a lease. The caller has the lock.
 func queuedTurns(in *Intake) int {
-	n, _ := in.Pool.Turns.Waits()
+	n, _ := in.pool.Turns.Waits()
 	return n
 }
 
 // grantTo gives a message a lease at once.
 func grantTo(t testing.TB, in *Intake, f *memory.Turn) {
 	t.Helper()
-	in.Pool.Turns.Enqueue(f)
-	if !in.Pool.Turns.Grant(f, time.Now()) {
+	in.pool.Turns.Enqueue(f)
+	if !in.pool.Turns.Grant(f, time.Now()) {
 		t.Fatal("no lease")
 	}
-	in.Pool.Turns.Dequeue(f)
+	in.pool.Turns.Dequeue(f)
 }
 
 // holding is a large message that needs and holds so many bytes.
 func holding(in *Intake, need, holds int64) *memory.Turn {
 	f := &memory.Turn{Need: need, Chunk: new(memory.Chunk)}
-	in.Pool.Grow(f.Chunk, holds)
+	in.pool.Grow(f.Chunk, holds)
 	return f
 }
 
 // addRing makes an intake keep chunks for snapshots.
-func addRing(in *Intake, o ring.Options) { in.Ring = ring.New(o, in.Pool, &in.Latched) }
+func addRing(in *Intake, o ring.Options) { in.ring = ring.New(o, in.pool, &in.latched) }
 
 // rotationAt is a rotation in the given part, of which so many bytes are stored.
 func rotationAt(o rotation.Options, part int, stored int64) rotation.Rotation {
@@ -76,10 +76,10 @@ func bareIntake(budget int64, chunkBytes int) *Intake {
 
 // latchingConnection adds a connection of a latching publisher on /map.
 func latchingConnection(p *Intake, publisher string) *account.Connection {
-	c := &account.Connection{Source: latch.Source{Conn: &rosbag.Connection{ID: rosbag.ConnID(len(p.Account.Connections.All)), Topic: "/map", Header: rosbag.Header(testlink.Info("/map", publisher).Header)}, Latching: true}, Topic: &account.Topic{Name: "/map"}}
-	if len(p.Account.Connections.All) > 0 {
-		c.Topic = p.Account.Connections.All[0].Topic
+	c := &account.Connection{Source: latch.Source{Conn: &rosbag.Connection{ID: rosbag.ConnID(len(p.accounts.Connections.All)), Topic: "/map", Header: rosbag.Header(testlink.Info("/map", publisher).Header)}, Latching: true}, Topic: &account.Topic{Name: "/map"}}
+	if len(p.accounts.Connections.All) > 0 {
+		c.Topic = p.accounts.Connections.All[0].Topic
 	}
-	p.Account.Connections.All = append(p.Account.Connections.All, c)
+	p.accounts.Connections.All = append(p.accounts.Connections.All, c)
 	return c
 }

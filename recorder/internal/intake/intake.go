@@ -28,20 +28,20 @@ import (
 // Intake takes runs of frames from the links, decides what is recorded and in which file, and queues
 // chunks and commands for the sink.
 //
-// Mu guards all fields below it. It is held while one run is copied, never during I/O or compression.
+// mu guards the fields from room to reported. It is held while one run is copied, never during I/O or compression.
 type Intake struct {
 	cfg   Config
 	queue *queue.FIFO[command.Item] // to the sink, in file order
 
-	Mu       sync.Mutex
+	mu       sync.Mutex
 	room     sync.Cond // links that wait for room are woken: memory came back, or the wait is over
-	Pool     *memory.Memory
-	Latched  latch.Store
-	Ring     *ring.Ring // nil without snapshots
-	Rotation rotation.Rotation
-	Account  account.Accounts
-	Filling  filling.Filling
-	Mode     mode.Mode
+	pool     *memory.Memory
+	latched  latch.Store
+	ring     *ring.Ring // nil without snapshots
+	rotation rotation.Rotation
+	accounts account.Accounts
+	filling  filling.Filling
+	mode     mode.Mode
 	warnAt   time.Time           // when Tick last looked for news
 	reported *account.Connection // of the account of losses; nil until that is written
 
@@ -63,6 +63,7 @@ type Config struct {
 	NoRepeat bool          // files do not begin with latched messages
 	Begin    control.State
 	Sim      *simtime.Sim // nil for the wall clock
+	Begun    time.Time    // when the recording begins, by the local clock
 	OnChange func()       // called after the recording state changed; must not wait
 	Encoder  *encode.Encoder
 }
@@ -72,23 +73,23 @@ func New(o Config) *Intake {
 	in := &Intake{
 		cfg:           o,
 		queue:         queue.New[command.Item](),
-		Account:       account.New(o.Limits),
-		Rotation:      rotation.New(o.Rotation, o.Sim.Steady(time.Now()), o.Sim.GoneBack()),
-		Filling:       filling.New(),
-		Mode:          mode.Mode{State: o.Begin},
+		accounts:      account.New(o.Limits),
+		rotation:      rotation.New(o.Rotation, o.Sim.Steady(o.Begun), o.Sim.GoneBack()),
+		filling:       filling.New(),
+		mode:          mode.Mode{State: o.Begin},
 		limited:       make(chan struct{}, 1),
 		filled:        make(chan struct{}, 1),
 		verifications: make(chan struct{}, 1),
 	}
-	in.room.L = &in.Mu
-	if in.Mode.State != control.StateStopped {
-		in.Mode.Begun = o.Sim.Steady(time.Now())
+	in.room.L = &in.mu
+	if in.mode.State != control.StateStopped {
+		in.mode.Begun = o.Sim.Steady(o.Begun)
 	}
 	o.Memory.Twice, o.Memory.Freed = o.Encoder.Compresses(), in.room.Broadcast
-	in.Pool = memory.New(o.Memory)
-	in.Latched = latch.New(in.Pool, o.NoRepeat)
+	in.pool = memory.New(o.Memory)
+	in.latched = latch.New(in.pool, o.NoRepeat)
 	if o.Ring != nil {
-		in.Ring = ring.New(*o.Ring, in.Pool, &in.Latched)
+		in.ring = ring.New(*o.Ring, in.pool, &in.latched)
 	}
 	return in
 }

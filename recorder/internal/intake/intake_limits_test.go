@@ -35,17 +35,17 @@ func TestHowManyMessagesFit(t *testing.T) {
 		"more are left than fit": {fill: 3*record - 1, limit: 20, messages: 13, want: 3},
 	} {
 		p := bareIntake(-1, 100)
-		p.Filling.Begin(new(memory.Chunk), c.fill)
+		p.filling.Begin(new(memory.Chunk), c.fill)
 		topic := &account.Topic{Tally: account.Tally{Messages: c.messages}}
 		topic.Sampler.Limit = c.limit
 		wanted := int(topic.Wanted(10))
-		if n, size := p.Filling.Fit(run, wanted, wanted == 10); n != c.want || size != c.want*(4+58) {
+		if n, size := p.filling.Fit(run, wanted, wanted == 10); n != c.want || size != c.want*(4+58) {
 			t.Errorf("%s: %d messages of %d bytes, want %d", name, n, size, c.want)
 		}
 	}
 }
 
-// TestWhyAMessageIsLeft: one that nobody asked for counts as nothing, one behind the end of
+// TestWhyAMessageIsLeft: one that nobody asked for counts as nothing, one after the end of
 // the file as lost to the disk, and any other as not recorded.
 func TestWhyAMessageIsLeft(t *testing.T) {
 	t.Parallel()
@@ -53,11 +53,11 @@ func TestWhyAMessageIsLeft(t *testing.T) {
 		set          func(*Intake, *account.Topic)
 		passed, disk uint64
 	}{
-		"paused":           {func(p *Intake, _ *account.Topic) { p.Mode.State = control.StatePaused }, 1, 0},
-		"ended":            {func(p *Intake, _ *account.Topic) { p.Mode.Ended = true }, 0, 1},
-		"full":             {func(p *Intake, _ *account.Topic) { p.Mode.Full, p.Mode.Ended = true, true }, 0, 0},
-		"enough of it":     {func(p *Intake, t *account.Topic) { t.Sampler.Limit, t.Messages, p.Mode.Ended = 3, 3, true }, 0, 0},
-		"not enough of it": {func(p *Intake, t *account.Topic) { t.Sampler.Limit, t.Messages, p.Mode.Ended = 3, 2, true }, 0, 1},
+		"paused":           {func(p *Intake, _ *account.Topic) { p.mode.State = control.StatePaused }, 1, 0},
+		"ended":            {func(p *Intake, _ *account.Topic) { p.mode.Ended = true }, 0, 1},
+		"full":             {func(p *Intake, _ *account.Topic) { p.mode.Full, p.mode.Ended = true, true }, 0, 0},
+		"enough of it":     {func(p *Intake, t *account.Topic) { t.Sampler.Limit, t.Messages, p.mode.Ended = 3, 3, true }, 0, 0},
+		"not enough of it": {func(p *Intake, t *account.Topic) { t.Sampler.Limit, t.Messages, p.mode.Ended = 3, 2, true }, 0, 1},
 	} {
 		p := bareIntake(-1, 100)
 		of := &account.Topic{Name: "/t"}

@@ -16,14 +16,14 @@ func (f *LargeFrame) awaitChunk(size, first int) *memory.Chunk {
 		return nil
 	}
 	c := f.link.Connection
-	if free := in.Pool.Turns.Buffer(c.Proven, size); free != nil {
+	if free := in.pool.Turns.Buffer(c.Proven, size); free != nil {
 		return free
 	}
-	if !f.awaitMemory(in.Pool.Weight(first)) {
-		in.Pool.Turns.End(&f.Turn)
+	if !f.awaitMemory(in.pool.Weight(first)) {
+		in.pool.Turns.End(&f.turn)
 		return nil
 	}
-	return in.Pool.Get(first, first)
+	return in.pool.Get(first, first)
 }
 
 // awaitGrowth waits until a message may take more bytes while it is received. It returns false if the topic is no
@@ -31,7 +31,7 @@ func (f *LargeFrame) awaitChunk(size, first int) *memory.Chunk {
 func (f *LargeFrame) awaitGrowth(more int64) bool {
 	defer f.endWait()
 	f.startWait()
-	if !f.Turn.Granted && !f.awaitLease() {
+	if !f.turn.Granted && !f.awaitLease() {
 		return false
 	}
 	return f.awaitMemory(more)
@@ -39,12 +39,12 @@ func (f *LargeFrame) awaitGrowth(more int64) bool {
 
 // startWait notes that f may have to wait. mu is held.
 func (f *LargeFrame) startWait() {
-	f.Turn.Waiting, f.Turn.Proven = true, f.link.Connection.Proven
+	f.turn.Waiting, f.turn.Proven = true, f.link.Connection.Proven
 }
 
 // endWait notes that f waits no longer. mu is held.
 func (f *LargeFrame) endWait() {
-	f.Turn.Waiting = false
+	f.turn.Waiting = false
 	if f.wait != nil {
 		f.link.Connection.Topic.EndWait(f.wait, time.Now())
 		f.wait = nil
@@ -54,10 +54,10 @@ func (f *LargeFrame) endWait() {
 // awaitLease waits until a message has a lease. It returns false if the topic is no longer recorded. mu is held.
 func (f *LargeFrame) awaitLease() bool {
 	in, t := f.link.in, f.link.Connection.Topic
-	in.Pool.Turns.Enqueue(&f.Turn)
-	defer in.Pool.Turns.Dequeue(&f.Turn)
+	in.pool.Turns.Enqueue(&f.turn)
+	defer in.pool.Turns.Dequeue(&f.turn)
 	for in.accepts(t) {
-		if in.Pool.Turns.Grant(&f.Turn, time.Now()) {
+		if in.pool.Turns.Grant(&f.turn, time.Now()) {
 			return true
 		}
 		f.wait = in.wait(t, f.wait)
@@ -70,31 +70,31 @@ func (f *LargeFrame) awaitLease() bool {
 func (f *LargeFrame) awaitMemory(more int64) bool {
 	in, t := f.link.in, f.link.Connection.Topic
 	for {
-		free := in.Pool.Turns.Beside(&f.Turn, more)
-		if in.Pool.MakeRoom(free, memory.ForLarge) {
+		free := in.pool.Turns.Beside(&f.turn, more)
+		if in.pool.MakeRoom(free, memory.ForLarge) {
 			return true
 		}
 		if !in.accepts(t) {
 			return false
 		}
 		in.sealOpen()                              // otherwise the open chunk keeps its memory until it is old
-		if c := in.Filling.TakeEmpty(); c != nil { // a chunk with connection records at most
-			in.Pool.Put(c)
+		if c := in.filling.TakeEmpty(); c != nil { // a chunk with connection records at most
+			in.pool.Put(c)
 			continue
 		}
-		in.Pool.Turns.SetShort(true)
+		in.pool.Turns.SetShort(true)
 		f.wait = in.wait(t, f.wait)
-		in.Pool.Turns.SetShort(false)
+		in.pool.Turns.SetShort(false)
 	}
 }
 
 // hasLease reports whether a message has a lease, or gets one without a wait. mu is held.
 func (f *LargeFrame) hasLease() bool {
 	in := f.link.in
-	if f.Turn.Granted {
+	if f.turn.Granted {
 		return true
 	}
-	in.Pool.Turns.Enqueue(&f.Turn)
-	defer in.Pool.Turns.Dequeue(&f.Turn)
-	return in.Pool.Turns.Grant(&f.Turn, time.Now())
+	in.pool.Turns.Enqueue(&f.turn)
+	defer in.pool.Turns.Dequeue(&f.turn)
+	return in.pool.Turns.Grant(&f.turn, time.Now())
 }

@@ -15,7 +15,7 @@ import (
 // largeOf is a large message of a link of its own, which needs so many bytes.
 func largeOf(in *Intake, need int64) *LargeFrame {
 	l := &Link{in: in, Connection: &account.Connection{Topic: new(account.Topic)}}
-	l.frame = LargeFrame{link: l, blocks: true, Turn: memory.Turn{Need: need}}
+	l.frame = LargeFrame{link: l, blocks: true, turn: memory.Turn{Need: need}}
 	return &l.frame
 }
 
@@ -28,16 +28,16 @@ func TestLatchedMessagesBesideLargeOnes(t *testing.T) {
 	t.Parallel()
 	for _, large := range []bool{false, true} {
 		in := bareIntake(10_000, 100)
-		in.Pool.Blocks = true
+		in.pool.Blocks = true
 		if large {
 			grantTo(t, in, holding(in, 5000, 100))
 		}
 		for bytes, want := range map[int]bool{2400: true, 2401: false} {
 			c := latchingConnection(in, "/a")
-			if in.Latched.Remember(&c.Source, make([]byte, bytes)); (c.Last != nil) != want {
+			if in.latched.Remember(&c.Source, make([]byte, bytes)); (c.Last != nil) != want {
 				t.Errorf("a latched message of %d bytes is remembered: %v", bytes, !want)
 			}
-			in.Latched.Forget(&c.Source)
+			in.latched.Forget(&c.Source)
 		}
 	}
 }
@@ -47,18 +47,18 @@ func TestLatchedMessagesBesideLargeOnes(t *testing.T) {
 func TestBufferOfTheMessageBefore(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(10_000_000, 100)
-	in.Pool.Blocks, in.Mode.State = true, control.StateRecording
-	free := usedChunk(t, in.Pool, 50_000)
-	in.Pool.Put(free)
+	in.pool.Blocks, in.mode.State = true, control.StateRecording
+	free := usedChunk(t, in.pool, 50_000)
+	in.pool.Put(free)
 	f := largeOf(in, free.Counted)
 	f.link.Connection.Proven = true
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	if got := f.awaitChunk(50_000, 1000); got != free {
 		t.Error("it has another buffer")
 	}
-	if f.Turn.Waiting || !f.Turn.Granted || queuedTurns(in) != 0 {
-		t.Errorf("afterwards it waits: %v, has a lease: %v, and %d are in the queue", f.Turn.Waiting, f.Turn.Granted, queuedTurns(in))
+	if f.turn.Waiting || !f.turn.Granted || queuedTurns(in) != 0 {
+		t.Errorf("afterwards it waits: %v, has a lease: %v, and %d are in the queue", f.turn.Waiting, f.turn.Granted, queuedTurns(in))
 	}
 }
 
@@ -72,15 +72,15 @@ func TestMemoryBesideSharedChunks(t *testing.T) {
 	}{{0, 800}, {1, 900}, {2, 1000}, {3, 1000}} {
 		for more, want := range map[int64]bool{c.most: true, c.most + 1: false} {
 			in := bareIntake(10_000, 100)
-			in.Mode.Ended = true // so that nobody waits
-			in.Pool.Held, in.Pool.Shared = 9000, c.shared
+			in.mode.Ended = true // so that nobody waits
+			in.pool.Held, in.pool.Shared = 9000, c.shared
 			f := largeOf(in, 5000)
-			f.Turn.Shared = 100
-			in.Mu.Lock()
+			f.turn.Shared = 100
+			in.mu.Lock()
 			if got := f.awaitMemory(more); got != want {
 				t.Errorf("with %d shared chunks there is room for %d bytes of 1000: %v, want %v", c.shared, more, got, want)
 			}
-			in.Mu.Unlock()
+			in.mu.Unlock()
 		}
 	}
 }
@@ -89,29 +89,29 @@ func TestMemoryBesideSharedChunks(t *testing.T) {
 func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(10_000, 100)
-	in.Mode.State, in.Pool.Blocks, in.Pool.Held = control.StateRecording, true, 10_000
+	in.mode.State, in.pool.Blocks, in.pool.Held = control.StateRecording, true, 10_000
 	f := largeOf(in, 5000)
-	f.Turn.Shared = 100
+	f.turn.Shared = 100
 	took := make(chan bool, 1)
 	go func() {
-		in.Mu.Lock()
-		defer in.Mu.Unlock()
+		in.mu.Lock()
+		defer in.mu.Unlock()
 		took <- f.awaitMemory(1000)
 	}()
 	counts := func() (waiting bool, short int) {
-		in.Mu.Lock()
-		defer in.Mu.Unlock()
-		_, short = in.Pool.Turns.Waits()
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		_, short = in.pool.Turns.Waits()
 		return waits(f.link.Connection.Topic), short
 	}
 	testlink.WaitFor(t, func() bool { waiting, _ := counts(); return waiting })
 	if _, n := counts(); n != 1 {
 		t.Errorf("%d wait for memory, want 1", n)
 	}
-	in.Mu.Lock()
-	in.Pool.Held = 0
+	in.mu.Lock()
+	in.pool.Held = 0
 	in.room.Broadcast()
-	in.Mu.Unlock()
+	in.mu.Unlock()
 	if !<-took {
 		t.Error("no memory, though all came back")
 	}
@@ -125,14 +125,14 @@ func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 func TestLatchedMessagesStay(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(10_000, 100)
-	in.Pool.Blocks = true
+	in.pool.Blocks = true
 	c := latchingConnection(in, "/a")
-	in.Latched.Remember(&c.Source, make([]byte, 2400)) // 4800 with its copy
+	in.latched.Remember(&c.Source, make([]byte, 2400)) // 4800 with its copy
 	f := largeOf(in, 5000)
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	if !f.awaitLease() || !f.awaitMemory(5000) || c.Last == nil {
-		t.Errorf("no memory, or the latched message is forgotten: %d of %d bytes are held", in.Pool.Held, in.Pool.Budget)
+		t.Errorf("no memory, or the latched message is forgotten: %d of %d bytes are held", in.pool.Held, in.pool.Budget)
 	}
 }
 
@@ -142,19 +142,19 @@ func TestChunkWithoutMessagesMakesRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // a message that waits forever ends the test
 		in := bareIntake(100_000, 40_000)
-		in.Pool.Blocks, in.Mode.State = true, control.StateRecording
+		in.pool.Blocks, in.mode.State = true, control.StateRecording
 		f := largeOf(in, 50_000)
-		in.Mu.Lock()
-		defer in.Mu.Unlock()
+		in.mu.Lock()
+		defer in.mu.Unlock()
 		if !in.openChunk() || !f.awaitLease() {
 			t.Fatal("no chunk, or no lease")
 		}
-		in.Filling.Open.Builder.AppendRun(testlink.Connection(), rosbag.Time{}, nil, 0)
-		if in.Pool.Fits(in.Pool.Turns.Beside(&f.Turn, 50_000)) {
+		in.filling.Open.Builder.AppendRun(testlink.Connection(), rosbag.Time{}, nil, 0)
+		if in.pool.Fits(in.pool.Turns.Beside(&f.turn, 50_000)) {
 			t.Fatal("there is room beside the chunk")
 		}
-		if !f.awaitMemory(50_000) || in.Filling.Open != nil {
-			t.Errorf("the chunk keeps its memory: %+v", in.Pool.Usage)
+		if !f.awaitMemory(50_000) || in.filling.Open != nil {
+			t.Errorf("the chunk keeps its memory: %+v", in.pool.Usage)
 		}
 	})
 }
@@ -165,23 +165,23 @@ func TestNextInTheQueueIsTold(t *testing.T) {
 	t.Parallel()
 	for _, needs := range [][]int64{{3000, 6000}, {6000, 3000}} {
 		in := bareIntake(10_000, 100)
-		in.Mode.State = control.StateRecording
+		in.mode.State = control.StateRecording
 		taken := largeOf(in, 8000)
-		grantTo(t, in, &taken.Turn)
+		grantTo(t, in, &taken.turn)
 		leases := make(chan bool, 2)
 		for _, need := range needs {
 			f := largeOf(in, need)
-			f.Turn.Proven = need == 6000 // that is the first in the queue
+			f.turn.Proven = need == 6000 // that is the first in the queue
 			go func() {
-				in.Mu.Lock()
-				defer in.Mu.Unlock()
+				in.mu.Lock()
+				defer in.mu.Unlock()
 				leases <- f.awaitLease()
 			}()
-			testlink.WaitFor(t, func() bool { in.Mu.Lock(); defer in.Mu.Unlock(); return waits(f.link.Connection.Topic) })
+			testlink.WaitFor(t, func() bool { in.mu.Lock(); defer in.mu.Unlock(); return waits(f.link.Connection.Topic) })
 		}
-		in.Mu.Lock()
-		in.Pool.Turns.End(&taken.Turn)
-		in.Mu.Unlock()
+		in.mu.Lock()
+		in.pool.Turns.End(&taken.turn)
+		in.mu.Unlock()
 		for range needs {
 			if !<-leases {
 				t.Error("a message has no lease")

@@ -65,46 +65,46 @@ func (l *Link) Large(frameBytes int) tcpros.LargeFrame {
 // announced: a false announcement costs nothing.
 func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	in, c := l.in, l.Connection
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	announced := time.Now()
 	c.Topic.Last = announced // the link tells nothing more about a message that is not taken
 	// While nothing is recorded a latched message is received to be remembered, if that
 	// does not cost a wait.
-	idle := in.Mode.State != control.StateRecording
+	idle := in.mode.State != control.StateRecording
 	if !idle && !in.hasEnough(c.Topic) && !c.Topic.Sampler.Keep(in.cfg.Sim.Steady(announced)) {
 		return nil
 	}
 	if c.Latching {
-		in.Latched.Forget(&c.Source) // it will not be the latest any more
+		in.latched.Forget(&c.Source) // it will not be the latest any more
 	}
-	if in.Mode.Ended || in.hasEnough(c.Topic) || idle && !c.Latching {
+	if in.mode.Ended || in.hasEnough(c.Topic) || idle && !c.Latching {
 		in.countUnwanted(c)
 		return nil
 	}
 	f := &l.frame
-	*f = LargeFrame{link: l, size: frameBytes, blocks: in.Pool.Blocks && !idle}
+	*f = LargeFrame{link: l, size: frameBytes, blocks: in.pool.Blocks && !idle}
 	size := frameBytes + largeOverhead + c.Bytes
-	f.Turn.Need = in.Pool.Weight(size)
-	if most := in.Pool.MostLarge(); most >= 0 && f.Turn.Need > most {
+	f.turn.Need = in.pool.Weight(size)
+	if most := in.pool.MostLarge(); most >= 0 && f.turn.Need > most {
 		if idle {
 			in.countUnwanted(c)
 		} else {
-			c.Topic.DropOversize(in.Pool.LimitFor(f.Turn.Need))
+			c.Topic.DropOversize(in.pool.LimitFor(f.turn.Need))
 		}
 		return nil
 	}
 	first := min(size, trusted+c.Bytes)
 	switch {
 	case f.blocks:
-		f.Turn.Chunk = f.awaitChunk(size, first)
-	case in.Pool.Admits(&c.Topic.Memory, f.Turn.Need, false):
-		if f.Turn.Chunk = in.Pool.Turns.Buffer(c.Proven, size); f.Turn.Chunk == nil {
-			f.Turn.Chunk = in.Pool.Get(first, first)
+		f.turn.Chunk = f.awaitChunk(size, first)
+	case in.pool.Admits(&c.Topic.Memory, f.turn.Need, false):
+		if f.turn.Chunk = in.pool.Turns.Buffer(c.Proven, size); f.turn.Chunk == nil {
+			f.turn.Chunk = in.pool.Get(first, first)
 		}
 	}
 	switch {
-	case f.Turn.Chunk != nil:
+	case f.turn.Chunk != nil:
 		f.begin()
 		return f
 	case f.blocks || idle:
@@ -115,25 +115,25 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	return nil
 }
 
-// begin starts the message in its chunk. Mu of the intake is held.
+// begin starts the message in its chunk. mu is held.
 func (f *LargeFrame) begin() {
 	in, c := f.link.in, f.link.Connection
 	// Without records the chunk gets the connection record. A message may be given up, so each chunk has the
 	// record until an earlier chunk of the file has it for certain. Where the record is less than a percent of
 	// the message, each chunk has it, and may go into whatever file is written when the message is complete.
 	var records *chunk.Records
-	if c.HasRecord(in.Rotation.Part()) && c.Bytes*recordShare > f.size {
-		records, f.relies = in.Filling.Records, true
+	if c.HasRecord(in.rotation.Part()) && c.Bytes*recordShare > f.size {
+		records, f.relies = in.filling.Records, true
 	}
-	f.Turn.Chunk.Builder.Reset(records)
-	f.Turn.Chunk.Builder.BeginMessage(c.Conn, f.size)
-	in.Pool.Count(f.Turn.Chunk)
+	f.turn.Chunk.Builder.Reset(records)
+	f.turn.Chunk.Builder.BeginMessage(c.Conn, f.size)
+	in.pool.Count(f.turn.Chunk)
 }
 
 // Closed implements tcpros.LinkSink. The node has logged why.
 func (l *Link) Closed(err error) {
-	l.in.Mu.Lock()
-	defer l.in.Mu.Unlock()
+	l.in.mu.Lock()
+	defer l.in.mu.Unlock()
 	l.Connection.Links--
 	l.Connection.Topic.Linked--
 	l.publisher.End(err, time.Now())
@@ -147,9 +147,9 @@ func (l *Link) Closed(err error) {
 
 // Lost implements tcpros.LostSink: UDPROS has lost messages.
 func (l *Link) Lost(messages int) {
-	l.in.Mu.Lock()
+	l.in.mu.Lock()
 	l.Connection.Topic.Drop(control.DropUDP, uint64(messages))
-	l.in.Mu.Unlock()
+	l.in.mu.Unlock()
 }
 
 // LargeFrame is a message on its way into a chunk of its own.
@@ -158,7 +158,7 @@ type LargeFrame struct {
 	size   int
 	relies bool          // its chunk has no connection record: the file that was filled when it began has that record
 	blocks bool          // its link waits while there is no room; otherwise the message is dropped
-	Turn   memory.Turn   // its chunk, and its lease if blocks is set
+	turn   memory.Turn   // its chunk, and its lease if blocks is set
 	wait   *account.Wait // the wait for a lease or memory; nil while the link does not wait
 }
 
@@ -166,24 +166,24 @@ type LargeFrame struct {
 // the message is given up.
 func (f *LargeFrame) Room(n int) []byte {
 	if f.blocks {
-		f.Turn.Arrived.Store(int64(f.Turn.Chunk.Builder.Len()))
+		f.turn.Arrived.Store(int64(f.turn.Chunk.Builder.Len()))
 		n = min(n, memory.LeasePiece)
 	}
-	if next := f.link.in.Pool.Weight(f.Turn.Chunk.Builder.NextCap()); next > f.Turn.Chunk.Counted && !f.grow(next) {
+	if next := f.link.in.pool.Weight(f.turn.Chunk.Builder.NextCap()); next > f.turn.Chunk.Counted && !f.grow(next) {
 		return nil
 	}
-	return f.Turn.Chunk.Builder.Room(n)
+	return f.turn.Chunk.Builder.Room(n)
 }
 
 // grow makes the message count so many bytes, or gives it up.
 func (f *LargeFrame) grow(count int64) bool {
 	in, t := f.link.in, f.link.Connection.Topic
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	grown := f.blocks && in.accepts(t) && f.awaitGrowth(count-f.Turn.Chunk.Counted)
-	in.Pool.Grow(f.Turn.Chunk, count)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	grown := f.blocks && in.accepts(t) && f.awaitGrowth(count-f.turn.Chunk.Counted)
+	in.pool.Grow(f.turn.Chunk, count)
 	if !grown && (!f.blocks || !in.accepts(t) && f.hasLease()) { // what is not recorded may be remembered
-		grown = in.Pool.MakeRoom(0, memory.ForMessages) && in.Pool.FitsBeside(count, 0)
+		grown = in.pool.MakeRoom(0, memory.ForMessages) && in.pool.FitsBeside(count, 0)
 	}
 	if grown {
 		return true
@@ -197,31 +197,31 @@ func (f *LargeFrame) grow(count int64) bool {
 	return false
 }
 
-// giveUp takes the message out of its chunk and gives the chunk back. Mu of the intake is held.
+// giveUp takes the message out of its chunk and gives the chunk back. mu is held.
 func (f *LargeFrame) giveUp() {
 	in := f.link.in
-	f.Turn.Chunk.Builder.AbortMessage()
-	in.Pool.Put(f.detachChunk())
+	f.turn.Chunk.Builder.AbortMessage()
+	in.pool.Put(f.detachChunk())
 }
 
 // Commit implements tcpros.LargeFrame.
 func (f *LargeFrame) Commit(received time.Time) {
 	in, c := f.link.in, f.link.Connection
 	latest := f.latest()
-	in.Mu.Lock() // also guards in.Filling.Records, which the builder shares
-	defer in.Mu.Unlock()
+	in.mu.Lock() // also guards in.filling.Records, which the builder shares
+	defer in.mu.Unlock()
 	c.Topic.Last, c.Latest, c.Proven = received, received, true
-	f.Turn.Chunk.Builder.FinishMessage(rosbag.TimeOf(in.cfg.Sim.At(received)))
+	f.turn.Chunk.Builder.FinishMessage(rosbag.TimeOf(in.cfg.Sim.At(received)))
 	in.rotateIfDue(received)
 	if latest != nil {
-		in.Latched.Keep(&c.Source, latest)
+		in.latched.Keep(&c.Source, latest)
 	}
-	stored := !f.relies || c.HasRecord(in.Rotation.Part())
+	stored := !f.relies || c.HasRecord(in.rotation.Part())
 	if !stored && in.accepts(c.Topic) && in.openChunk() {
 		// The record that it relied on is in an earlier file. A chunk without messages may
 		// never be written: the next large message brings the record, too.
-		in.Filling.Open.Builder.AppendRun(c.Conn, rosbag.Time{}, nil, 0)
-		stored = !in.Filling.Empty()
+		in.filling.Open.Builder.AppendRun(c.Conn, rosbag.Time{}, nil, 0)
+		stored = !in.filling.Empty()
 	}
 	in.commit(f.detachChunk(), c, f.size-4, received, stored)
 }
@@ -232,21 +232,21 @@ func (f *LargeFrame) latest() []byte {
 	if !c.Latching {
 		return nil
 	}
-	in.Mu.Lock()
-	reserved := in.Latched.Reserve(&c.Source, f.size)
-	in.Mu.Unlock()
+	in.mu.Lock()
+	reserved := in.latched.Reserve(&c.Source, f.size)
+	in.mu.Unlock()
 	if !reserved {
 		return nil
 	}
-	return bytes.Clone(f.Turn.Chunk.Builder.Frame())
+	return bytes.Clone(f.turn.Chunk.Builder.Frame())
 }
 
-// detachChunk returns the chunk, which the message has no longer. Mu of the intake is held.
+// detachChunk returns the chunk, which the message has no longer. mu is held.
 func (f *LargeFrame) detachChunk() *memory.Chunk {
-	c := f.Turn.Chunk
-	f.Turn.Chunk = nil // the link must not keep a buffer that is let go
+	c := f.turn.Chunk
+	f.turn.Chunk = nil // the link must not keep a buffer that is let go
 	if f.blocks {
-		f.link.in.Pool.Turns.End(&f.Turn)
+		f.link.in.pool.Turns.End(&f.turn)
 	}
 	return c
 }
@@ -256,18 +256,18 @@ func (f *LargeFrame) detachChunk() *memory.Chunk {
 func (in *Intake) commit(chunk *memory.Chunk, c *account.Connection, payload int, received time.Time, stored bool) {
 	if !in.accepts(c.Topic) {
 		in.countUnwanted(c)
-		in.Pool.Put(chunk)
+		in.pool.Put(chunk)
 		return
 	}
-	if in.Filling.Has(c.Conn.ID) {
+	if in.filling.Has(c.Conn.ID) {
 		in.sealOpen() // the earlier messages of this publisher come first in the file
 	}
 	if stored {
-		c.NoteRecord(in.Rotation.Part())
+		c.NoteRecord(in.rotation.Part())
 	}
-	in.Filling.Saw(received)
+	in.filling.Saw(received)
 	chunk.FirstAt, chunk.LastAt = received, received
-	chunk.AddAlone(&c.Topic.Memory, in.Pool.Weight(chunk.Builder.Cap()))
+	chunk.AddAlone(&c.Topic.Memory, in.pool.Weight(chunk.Builder.Cap()))
 	in.submit(chunk)
 	in.took(c.Topic, 1, uint64(payload))
 	in.checkSize(received)
@@ -277,7 +277,7 @@ func (in *Intake) commit(chunk *memory.Chunk, c *account.Connection, payload int
 func (in *Intake) countUnwanted(c *account.Connection) {
 	switch {
 	case in.hasEnough(c.Topic):
-	case in.Mode.Ended:
+	case in.mode.Ended:
 		c.Topic.Drop(control.DropDisk, 1)
 	default:
 		c.NoteUnrecorded(1)
@@ -287,9 +287,9 @@ func (in *Intake) countUnwanted(c *account.Connection) {
 // Abort implements tcpros.LargeFrame: the link ended within the message.
 func (f *LargeFrame) Abort() {
 	in := f.link.in
-	in.Mu.Lock()
+	in.mu.Lock()
 	f.giveUp()
-	in.Mu.Unlock()
+	in.mu.Unlock()
 	in.cfg.Log.Debug("message cut off", zap.String("topic", f.link.Connection.Topic.Name))
 }
 
@@ -331,8 +331,8 @@ func (l *Link) countMissed(n int) {
 		return
 	}
 	in := l.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	if l.publisher.AddMissed(n, in.accepts(l.Connection.Topic)) {
 		signal(in.verifications)
 	}

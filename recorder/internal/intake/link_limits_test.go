@@ -8,6 +8,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -29,9 +30,9 @@ func TestLargestMessage(t *testing.T) {
 		}
 		for size, want := range map[int]bool{most - largeOverhead - record: true, most - largeOverhead - record + 1: false} {
 			in := bareIntake(budget, 100)
-			in.Pool.Blocks = blocks
+			in.pool.Blocks = blocks
 			l := bareLink(in, record)
-			in.Account.Topics = append(in.Account.Topics, l.Connection.Topic)
+			in.accounts.Topics = append(in.accounts.Topics, l.Connection.Topic)
 			f := l.Large(size)
 			if got := l.Connection.Topic.Dropped[control.DropOversize]; (f != nil) != want || (got == 0) != want {
 				t.Errorf("links wait %v: a message of %d bytes is received: %v, %d were too large", blocks, size, f != nil, got)
@@ -43,7 +44,7 @@ func TestLargestMessage(t *testing.T) {
 			if blocks {
 				needed++
 			}
-			if got := in.Account.NewDrops(time.Now()); len(got) != 1 || got[0].BufferNeeded != needed {
+			if got := in.accounts.NewDrops(time.Now()); len(got) != 1 || got[0].BufferNeeded != needed {
 				t.Errorf("links wait %v: %+v, want a buffer of %d bytes", blocks, got, needed)
 			}
 		}
@@ -59,7 +60,7 @@ func TestAnnouncedBytesCountLittle(t *testing.T) {
 	if f := bareLink(in, record).Large(20 << 20); f == nil {
 		t.Fatal("refused")
 	}
-	if got, want := in.Pool.Held, int64(1<<20+record); got != want {
+	if got, want := in.pool.Held, int64(1<<20+record); got != want {
 		t.Errorf("20 MiB that were announced count %d bytes, want %d", got, want)
 	}
 }
@@ -68,11 +69,11 @@ func TestAnnouncedBytesCountLittle(t *testing.T) {
 func TestLargeMessageTakesAFreeBuffer(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(64<<20, 100)
-	free := usedChunk(t, in.Pool, 2<<20)
-	in.Pool.Put(free)
+	free := usedChunk(t, in.pool, 2<<20)
+	in.pool.Put(free)
 	l := bareLink(in, 100)
 	l.Connection.Proven = true
-	if l.Large(2<<20 - largeOverhead - 1000); l.frame.Turn.Chunk != free {
+	if l.Large(2<<20 - largeOverhead - 1000); l.frame.turn.Chunk != free {
 		t.Error("it has another buffer")
 	}
 }
@@ -88,7 +89,7 @@ func TestWhichLargeMessagesRelyOnARecord(t *testing.T) {
 			t.Errorf("a message of %d bytes relies on a record that no file has", size)
 		}
 		l.frame.Abort()
-		l.Connection.NoteRecord(in.Rotation.Part())
+		l.Connection.NoteRecord(in.rotation.Part())
 		if l.Large(size); l.frame.relies != want {
 			t.Errorf("a message of %d bytes relies on the record: %v, want %v", size, !want, want)
 		}
@@ -100,7 +101,7 @@ func TestWhichLargeMessagesRelyOnARecord(t *testing.T) {
 func TestLatchedMessageOfAThinTopic(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(64<<20, 100)
-	in.Mode.State = control.StatePaused
+	in.mode.State = control.StatePaused
 	l := bareLink(in, 100)
 	l.Connection.Latching = true
 	l.Connection.Topic.Sampler = account.SamplerOf([]account.Limit{{Topics: "**", Every: 10}}, "/t")
@@ -145,8 +146,8 @@ func TestLastOfLargeMessages(t *testing.T) {
 			of.Sampler = account.SamplerOf([]account.Limit{{Topics: "**", Every: 2}}, "/t")
 			of.Sampler.Keep(time.Now())
 		},
-		"too large": func(in *Intake, _ *account.Topic) { in.Pool.Limit = 1000 },
-		"paused":    func(in *Intake, _ *account.Topic) { in.Mode.State = control.StatePaused },
+		"too large": func(in *Intake, _ *account.Topic) { in.pool.Limit = 1000 },
+		"paused":    func(in *Intake, _ *account.Topic) { in.mode.State = control.StatePaused },
 	} {
 		in := bareIntake(64<<20, 100)
 		l := bareLink(in, 100)
@@ -180,7 +181,7 @@ func TestMessageThatGrows(t *testing.T) {
 		in := bareIntake(budget, chunkBytes)
 		l := bareLink(in, 100)
 		if c.reused {
-			in.Pool.Put(usedChunk(t, in.Pool, 4<<20))
+			in.pool.Put(usedChunk(t, in.pool, 4<<20))
 			l.Connection.Proven = true
 		}
 		m := l.Large(3 << 20)
@@ -188,11 +189,11 @@ func TestMessageThatGrows(t *testing.T) {
 			t.Fatalf("%s: refused", name)
 		}
 		testlink.Fill(m, make([]byte, 900_000))
-		in.Pool.Held = budget - c.left
+		in.pool.Held = budget - c.left
 		took := true
 		for range 3 { // some of them need more memory
 			if took = took && testlink.Fill(m, make([]byte, 600_000)); took {
-				in.Pool.Held = max(in.Pool.Held, budget-c.left)
+				in.pool.Held = max(in.pool.Held, budget-c.left)
 			}
 		}
 		if got := l.Connection.Topic.Dropped[control.DropBufferFull]; took != (c.dropped == 0) || got != c.dropped {
@@ -207,15 +208,33 @@ func TestMessageWithoutALeaseInAPause(t *testing.T) {
 	t.Parallel()
 	for others, want := range map[int64]bool{1 << 20: true, 4 << 20: false} {
 		in := bareIntake(20<<20, 100)
-		in.Pool.Blocks = true
+		in.pool.Blocks = true
 		l := bareLink(in, 100)
 		l.Connection.Latching = true
 		testlink.Fill(l.Large(8<<20), make([]byte, 1<<20))
-		l.frame.Turn.Granted = false
+		l.frame.turn.Granted = false
 		grantTo(t, in, holding(in, others, 100))
-		in.Mode.State = control.StatePaused
-		if got := l.frame.grow(l.frame.Turn.Chunk.Counted + 1000); got != want {
+		in.mode.State = control.StatePaused
+		if got := l.frame.grow(l.frame.turn.Chunk.Counted + 1000); got != want {
 			t.Errorf("beside a message of %d bytes it goes on: %v", others, got)
 		}
+	}
+}
+
+// TestFullBufferOfNoUse: a large message that nobody wants is not one that was dropped for
+// want of room.
+func TestFullBufferOfNoUse(t *testing.T) {
+	t.Parallel()
+	in := queueing(memory.Options{Limit: 1 << 20, ChunkBytes: 10_000}, nil)
+	l := linkOf(t, in, testlink.Info("/t", "/p"))
+	topic := l.Connection.Topic
+	for topic.Dropped[control.DropBufferFull] == 0 {
+		testlink.SendLarge(l, testlink.Frame(0, 0, 200_000))
+	}
+	before := topic.Dropped
+	in.mode.Full = true
+	testlink.SendLarge(l, testlink.Frame(0, 0, 200_000))
+	if topic.Dropped != before {
+		t.Errorf("dropped %v, before %v", topic.Dropped, before)
 	}
 }

@@ -36,13 +36,7 @@ func TestWatchingAllocatesNothing(t *testing.T) {
 // that was given up, or is too short for a number, is no hole.
 func TestLargeMessagesHaveNumbers(t *testing.T) {
 	t.Parallel()
-	info := testlink.Info("/map", "/p")
-	for i := range info.Header {
-		if info.Header[i].Key == "message_definition" {
-			info.Header[i].Value = "Header header\nuint8[] data\n"
-		}
-	}
-	l := linkOf(t, bareIntake(-1, 100), info)
+	l := linkOf(t, bareIntake(-1, 100), testlink.DefinitionInfo("/map", "/p", "Header header\nuint8[] data\n"))
 	large := func(seq uint32, giveUp bool) {
 		f := testlink.Frame(seq, 0, 200_000)
 		m := l.Large(len(f))

@@ -24,21 +24,21 @@ func (in *Intake) Links() Links { return Links{in} }
 func (d Links) Limited() <-chan struct{} { return d.in.limited }
 
 // NewTopic returns an account that is not listed yet.
-func (d Links) NewTopic(name string) *account.Topic { return d.in.Account.NewTopic(name) }
+func (d Links) NewTopic(name string) *account.Topic { return d.in.accounts.NewTopic(name) }
 
 // AddTopicOf makes an account for a topic that has the given name in the bag. resolved is its name in
 // the graph. since is a time before the topic was registered; zero if that is not known.
 func (d Links) AddTopicOf(name, resolved string, since time.Time) *account.Topic {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	return d.in.Account.AddTopic(name, resolved, since)
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	return d.in.accounts.AddTopic(name, resolved, since)
 }
 
 // List makes sure that the account has t.
 func (d Links) List(t *account.Topic) {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	d.in.Account.List(t)
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.accounts.List(t)
 }
 
 // OpenLink finds or makes the connection of a publisher. A publisher that comes
@@ -46,15 +46,15 @@ func (d Links) List(t *account.Topic) {
 func (d Links) OpenLink(t *account.Topic, info tcpros.LinkInfo) (*Link, error) {
 	in := d.in
 	header := rosbag.Header(info.Header)
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	if in.Mode.Ended {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.mode.Ended {
 		return nil, ErrEnded
 	}
 	c := t.Find(header)
-	if in.Pool.Budget >= 0 {
+	if in.pool.Budget >= 0 {
 		id := account.PublisherID(header, info.PublisherURI)
-		if err := in.Account.Connections.Admit(t, c != nil, header, id, info.PublisherURI); err != nil {
+		if err := in.accounts.Connections.Admit(t, c != nil, header, id, info.PublisherURI); err != nil {
 			return nil, err
 		}
 	}
@@ -64,29 +64,29 @@ func (d Links) OpenLink(t *account.Topic, info tcpros.LinkInfo) (*Link, error) {
 
 // IsLinked reports whether a link of t is open.
 func (d Links) IsLinked(t *account.Topic) bool {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
 	return t.Linked > 0
 }
 
 // ReachedLimit reports whether as many messages of a topic are recorded as were asked for.
 func (d Links) ReachedLimit(t *account.Topic) bool {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
 	return t.AtLimit()
 }
 
 // LeaveTopic releases the accounts of the publishers of a topic without links. The account of the topic stays.
 func (d Links) LeaveTopic(t *account.Topic) {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	d.in.Account.FoldPublishers(t, 0, func(*loss.Publisher) bool { return true }, time.Now())
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.accounts.FoldPublishers(t, 0, func(*loss.Publisher) bool { return true }, time.Now())
 }
 
 // NoteWaiting notes what topics wait for at the end of the recording.
 func (d Links) NoteWaiting(waiting map[*account.Topic]control.Waiting) {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
 	for t, w := range waiting {
 		t.NoteWaiting(w)
 	}
@@ -95,19 +95,19 @@ func (d Links) NoteWaiting(waiting map[*account.Topic]control.Waiting) {
 // NoteUnread notes what could not be read of the master's last replies, and what at any time, so that
 // topics may be missing.
 func (d Links) NoteUnread(now, ever string) {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	d.in.Account.Unread, d.in.Account.EverUnread = now, ever
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.accounts.Unread, d.in.accounts.EverUnread = now, ever
 }
 
 // UnblockLinks lets the links that wait for room go on at once, budget or not: they are
 // about to be closed, and what they hold was received.
 func (d Links) UnblockLinks() {
 	in := d.in
-	in.Mu.Lock()
+	in.mu.Lock()
 	in.sealOpen()
-	in.Pool.SetBudget(-1)
-	in.Mu.Unlock()
+	in.pool.SetBudget(-1)
+	in.mu.Unlock()
 }
 
 // connect counts a link to a publisher and returns its sink. c is the connection with the header of the
@@ -116,11 +116,11 @@ func (in *Intake) connect(t *account.Topic, c *account.Connection, info tcpros.L
 	header := rosbag.Header(info.Header)
 	t.NoteLinked(header.Type())
 	if c == nil {
-		c = in.Account.Connections.Add(t, header)
-		c.Latching = header.Latching() && !in.Latched.Off
+		c = in.accounts.Connections.Add(t, header)
+		c.Latching = header.Latching() && !in.latched.Off
 	}
 	c.Links++
-	pub := in.Account.Publisher(c.Topic, account.PublisherID(header, info.PublisherURI), info.Topic)
+	pub := in.accounts.Publisher(c.Topic, account.PublisherID(header, info.PublisherURI), info.Topic)
 	again := pub.URI == account.Clip(info.PublisherURI)
 	pub.Open(again, in.accepts(c.Topic), time.Now())
 	l := &Link{in: in, Connection: c, publisher: pub}

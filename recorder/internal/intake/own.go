@@ -18,9 +18,9 @@ const backdateLimit = time.Minute
 // OpenMarks makes the link that marks come on, if they could be recorded now.
 func (d Links) OpenMarks(topic string, typ OwnType) (*Link, error) {
 	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	if err := in.Mode.CanMark(); err != nil {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if err := in.mode.CanMark(); err != nil {
 		return nil, err
 	}
 	return in.openOwn(topic, typ, false), nil
@@ -31,15 +31,15 @@ func (d Links) OpenMarks(topic string, typ OwnType) (*Link, error) {
 func (d Links) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error) {
 	in := d.in
 	c := l.Connection
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	if err := in.Mode.CanMark(); err != nil {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if err := in.mode.CanMark(); err != nil {
 		return time.Time{}, err
 	}
 	in.rotateIfDue(time.Now())
-	if in.Filling.Open == nil {
+	if in.filling.Open == nil {
 		in.waitForChunk(c.Topic) // a file may begin meanwhile
-		if err := in.Mode.CanMark(); err != nil {
+		if err := in.mode.CanMark(); err != nil {
 			return time.Time{}, err
 		}
 	}
@@ -47,13 +47,13 @@ func (d Links) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error)
 	ago := min(max(now.Sub(at), 0), backdateLimit)
 	bagTime := in.cfg.Sim.At(now)
 	if in.cfg.Sim == nil { // a simulation may run at any rate
-		begun := in.Mode.Begun
-		if in.Rotation.Begun().After(begun) {
-			begun = in.Rotation.Begun() // bags of a recording do not overlap
+		begun := in.mode.Begun
+		if in.rotation.Begun().After(begun) {
+			begun = in.rotation.Begun() // bags of a recording do not overlap
 		}
 		bagTime = bagTime.Add(-min(ago, max(bagTime.Sub(begun), 0)))
 	}
-	in.Filling.Saw(now)
+	in.filling.Saw(now)
 	c.Topic.Last, c.Latest = now, now
 	before := c.Topic.Messages
 	in.add(c, frame, 1, rosbag.TimeOf(bagTime), now)
@@ -66,8 +66,8 @@ func (d Links) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error)
 // OpenNotes makes the link that notes come on. They begin each file, also where other latched
 // messages do not.
 func (d Links) OpenNotes(topic string, typ OwnType) *Link {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
 	l := d.in.openOwn(topic, typ, true)
 	l.Connection.Latching, l.Connection.EveryFile = true, true
 	return l
@@ -75,8 +75,8 @@ func (d Links) OpenNotes(topic string, typ OwnType) *Link {
 
 // OpenLatched makes a link on which the recorder itself publishes, latched.
 func (d Links) OpenLatched(topic string, typ OwnType) *Link {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
 	return d.in.openOwn(topic, typ, true)
 }
 
@@ -93,6 +93,6 @@ func (in *Intake) openOwn(topic string, typ OwnType, latching bool) *Link {
 		{Key: "topic", Value: topic},
 		{Key: "type", Value: typ.Name},
 	}...)
-	t := in.Account.OwnTopic(topic)
+	t := in.accounts.OwnTopic(topic)
 	return in.connect(t, t.Find(rosbag.Header(h)), tcpros.LinkInfo{Topic: topic, PublisherURI: in.cfg.Node, Header: h})
 }

@@ -35,16 +35,16 @@ func TestRingChunkInMemoryOfItsOwn(t *testing.T) {
 	} {
 		p := bareIntake(10_000, 100)
 		addRing(p, ring.Options{})
-		p.Ring.Pending = c.asked
-		p.Pool.Held = c.counted + c.others
+		p.ring.Pending = c.asked
+		p.pool.Held = c.counted + c.others
 		of := &memory.Chunk{Counted: c.counted, Sealed: &chunk.Sealed{Record: make([]byte, c.record)}}
 		rc := p.Snapshots().ToRingChunk(of)
 		want := c.counted
 		if c.copied {
 			want = int64(c.record)
 		}
-		if copied := rc.Buffer == nil; copied != c.copied || rc.Weight != want || p.Pool.Held != want+c.others || copied && cap(rc.Memory) != c.record {
-			t.Errorf("%s: copied %v into %d bytes, %d of it in use, counted as %d", name, copied, cap(rc.Memory), p.Pool.Held-c.others, rc.Weight)
+		if copied := rc.Buffer == nil; copied != c.copied || rc.Weight != want || p.pool.Held != want+c.others || copied && cap(rc.Memory) != c.record {
+			t.Errorf("%s: copied %v into %d bytes, %d of it in use, counted as %d", name, copied, cap(rc.Memory), p.pool.Held-c.others, rc.Weight)
 		}
 	}
 }
@@ -55,12 +55,12 @@ func TestRingChunkInSpareMemory(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(10_000, 100)
 	addRing(p, ring.Options{})
-	r := p.Ring
+	r := p.ring
 	r.Spare = [][]byte{make([]byte, 0, 120)}
-	p.Pool.Held = 1000 + 120
+	p.pool.Held = 1000 + 120
 	rc := p.Snapshots().ToRingChunk(&memory.Chunk{Counted: 1000, Sealed: &chunk.Sealed{Record: make([]byte, 100)}})
-	if cap(rc.Memory) != 120 || rc.Weight != 120 || p.Pool.Held != 120 || len(r.Spare) != 0 {
-		t.Errorf("in memory of %d bytes, counted as %d; %d held, %d pieces spare", cap(rc.Memory), rc.Weight, p.Pool.Held, len(r.Spare))
+	if cap(rc.Memory) != 120 || rc.Weight != 120 || p.pool.Held != 120 || len(r.Spare) != 0 {
+		t.Errorf("in memory of %d bytes, counted as %d; %d held, %d pieces spare", cap(rc.Memory), rc.Weight, p.pool.Held, len(r.Spare))
 	}
 }
 
@@ -69,7 +69,7 @@ func TestNothingLatchedTakesNoMemory(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(10_000, 100)
 	addRing(p, ring.Options{})
-	p.Pool.Held = 10_001
+	p.pool.Held = 10_001
 	if err := p.Snapshots().AddCut(new(latch.State), nil); err != nil {
 		t.Error(err)
 	}
@@ -90,7 +90,7 @@ func TestCopiesOfLatchedInTheRing(t *testing.T) {
 		if c.Seal(nil); c.Err != nil {
 			t.Fatal(c.Err)
 		}
-		p.Pool.Grow(c, int64(len(c.Sealed.Record)))
+		p.pool.Grow(c, int64(len(c.Sealed.Record)))
 		return c
 	}
 	const some = 100
@@ -105,8 +105,8 @@ func TestCopiesOfLatchedInTheRing(t *testing.T) {
 		if got := kept.Bytes() - kept.Weight; got != want {
 			t.Errorf("a chunk that takes %d bytes more than the copies has copies of %d bytes, want %d", more, got, want)
 		}
-		if p.Snapshots().GoBy(kept); p.Pool.Latched != want || !p.Latched.Holds(&of.Source) {
-			t.Errorf("behind the chunk %d bytes are latched, want %d; remembered: %v", p.Pool.Latched, want, p.Latched.Holds(&of.Source))
+		if p.Snapshots().GoBy(kept); p.pool.Latched != want || !p.latched.Holds(&of.Source) {
+			t.Errorf("after the chunk %d bytes are latched, want %d; remembered: %v", p.pool.Latched, want, p.latched.Holds(&of.Source))
 		}
 	}
 }

@@ -11,11 +11,11 @@ import (
 // checkSize ends the file that has its size. mu is held.
 func (in *Intake) checkSize(now time.Time) {
 	switch {
-	case in.Rotation.Left() >= 0:
-	case in.Rotation.Splits():
+	case in.rotation.Left() >= 0:
+	case in.rotation.Splits():
 		in.nextFile(now)
-	case !in.Mode.Full:
-		in.Mode.Full = true
+	case !in.mode.Full:
+		in.mode.Full = true
 		in.room.Broadcast()
 		in.filled <- struct{}{} // never blocks: this is the only token
 	}
@@ -23,16 +23,16 @@ func (in *Intake) checkSize(now time.Time) {
 
 // passed returns the time that the rotation goes by. mu is held.
 func (in *Intake) passed(now time.Time) time.Time {
-	in.Rotation.SetBack(in.cfg.Sim.GoneBack())
+	in.rotation.SetBack(in.cfg.Sim.GoneBack())
 	return in.cfg.Sim.Steady(now)
 }
 
 // rotateIfDue begins the next file, and ends a snapshot, where that is due. mu is held.
 func (in *Intake) rotateIfDue(now time.Time) {
-	if in.Rotation.Due(in.cfg.Sim.Steady(now)) {
+	if in.rotation.Due(in.cfg.Sim.Steady(now)) {
 		in.nextFile(now)
 	}
-	if in.Ring.Due(now) {
+	if in.ring.Due(now) {
 		in.endSnapshot()
 	}
 }
@@ -40,7 +40,7 @@ func (in *Intake) rotateIfDue(now time.Time) {
 // nextFile begins the next file because a limit of the present file is reached. While nothing is recorded it does
 // nothing: the first message afterwards begins the file. mu is held.
 func (in *Intake) nextFile(now time.Time) {
-	if in.Mode.Records() {
+	if in.mode.Records() {
 		in.rotate(now)
 	}
 }
@@ -48,13 +48,13 @@ func (in *Intake) nextFile(now time.Time) {
 // fileStart returns how a file, or the time after a pause, begins now: with the latched messages of all
 // connections, or of those that pass want if want is not nil. mu is held.
 func (in *Intake) fileStart(now time.Time, want func(*latch.Source) bool) *command.FileStart {
-	o := &command.FileStart{At: now, Stamp: rosbag.TimeOf(in.cfg.Sim.At(now)), Part: in.Rotation.Part(), Latched: in.latchedAtFile(want)}
+	o := &command.FileStart{At: now, Stamp: rosbag.TimeOf(in.cfg.Sim.At(now)), Part: in.rotation.Part(), Latched: in.latchedAtFile(want)}
 	for _, l := range o.Latched {
 		if l.Missed {
 			o.Missed = append(o.Missed, l)
 		}
 	}
-	for _, c := range in.Account.Connections.All {
+	for _, c := range in.accounts.Connections.All {
 		c.Missed = false
 	}
 	return o
@@ -63,9 +63,9 @@ func (in *Intake) fileStart(now time.Time, want func(*latch.Source) bool) *comma
 // latchedAtFile returns the latched messages that a file begins with: of all publishers, or of those
 // that pass want if want is not nil. mu is held.
 func (in *Intake) latchedAtFile(want func(*latch.Source) bool) []*latch.Message {
-	all := in.Latched.AtFile(in.Account.Sources(), want)
+	all := in.latched.AtFile(in.accounts.Sources(), want)
 	for _, l := range all {
-		in.Account.Connections.Of(l.Conn).NoteWritten(in.Rotation.Part())
+		in.accounts.Connections.Of(l.Conn).NoteWritten(in.rotation.Part())
 	}
 	return all
 }
@@ -73,15 +73,15 @@ func (in *Intake) latchedAtFile(want func(*latch.Source) bool) []*latch.Message 
 // rotate makes all messages from now on go into the next file, which the sink opens when it has written what is
 // queued. mu is held.
 func (in *Intake) rotate(now time.Time) *command.Command {
-	now = in.Filling.Later(now)
+	now = in.filling.Later(now)
 	in.sealOpen()
-	in.Rotation.Advance(in.passed(now))
-	in.Filling.BeginFile(in.sealLimit())
-	return in.Enqueue(&command.Command{Kind: command.Rotate, Start: in.fileStart(now, nil)})
+	in.rotation.Advance(in.passed(now))
+	in.filling.BeginFile(in.sealLimit())
+	return in.enqueue(&command.Command{Kind: command.Rotate, Start: in.fileStart(now, nil)})
 }
 
-// Enqueue gives a command its place among the chunks. mu is held.
-func (in *Intake) Enqueue(c *command.Command) *command.Command {
+// enqueue gives a command its place among the chunks. mu is held.
+func (in *Intake) enqueue(c *command.Command) *command.Command {
 	c.Done = make(chan struct{})
 	in.queue.Put(command.Item{Command: c})
 	return c

@@ -7,21 +7,21 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
-// TestNoNextFile while nothing is recorded, or behind the end.
+// TestNoNextFile while nothing is recorded, or after the end.
 func TestNoNextFile(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*Intake){
-		"paused":    func(p *Intake) { p.Mode.State = control.StatePaused },
-		"stopped":   func(p *Intake) { p.Mode.State = control.StateStopped },
-		"ended":     func(p *Intake) { p.Mode.Ended = true },
-		"full":      func(p *Intake) { p.Mode.Full = true },
+		"paused":    func(p *Intake) { p.mode.State = control.StatePaused },
+		"stopped":   func(p *Intake) { p.mode.State = control.StateStopped },
+		"ended":     func(p *Intake) { p.mode.Ended = true },
+		"full":      func(p *Intake) { p.mode.Full = true },
 		"recording": func(*Intake) {},
 	} {
 		p := bareIntake(-1, 800)
-		p.Mode.State = control.StateRecording
+		p.mode.State = control.StateRecording
 		set(p)
 		p.nextFile(time.Now())
-		if began := p.Rotation.Part() == 1; began != (name == "recording") {
+		if began := p.rotation.Part() == 1; began != (name == "recording") {
 			t.Errorf("%s: the next file began: %v", name, began)
 		}
 	}

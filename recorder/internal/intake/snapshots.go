@@ -23,9 +23,9 @@ func (d Snapshots) Release(c *memory.Chunk) { d.in.release(c) }
 
 // LatchingOf returns the latching connections with messages in a chunk, nil if there are none.
 func (d Snapshots) LatchingOf(c *chunk.Sealed) map[rosbag.ConnID]*latch.Source {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	return d.in.Account.LatchingOf(c)
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	return d.in.accounts.LatchingOf(c)
 }
 
 // Simulated reports whether the recording goes by a clock of the graph.
@@ -36,22 +36,22 @@ func (d Snapshots) Stamp(now time.Time) time.Time { return d.in.cfg.Sim.At(now) 
 
 // RepeatedInSnapshot counts the latched messages of a chunk that was written to a snapshot.
 func (d Snapshots) RepeatedInSnapshot(c *chunk.Sealed) {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	d.in.Account.Repeated(c)
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.accounts.Repeated(c)
 }
 
 // EndState releases what is latched where a snapshot begins.
 func (d Snapshots) EndState(s *latch.State) {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	d.in.Latched.End(s)
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.latched.End(s)
 }
 
 // AddCut adds copies of messages that are cut off the beginning of the ring to what is latched where a
 // snapshot begins.
 func (d Snapshots) AddCut(s *latch.State, cut []*latch.Message) error {
-	bytes := d.in.Latched.Count(cut)
+	bytes := d.in.latched.Count(cut)
 	if bytes > 0 && !d.in.Files().claim(bytes) {
 		return latch.ErrNoMemory
 	}
@@ -61,36 +61,36 @@ func (d Snapshots) AddCut(s *latch.State, cut []*latch.Message) error {
 
 // GoBy makes the notes of a chunk that passes the ring part of the state before the ring.
 func (d Snapshots) GoBy(c *latch.Chunk) {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	d.in.Latched.Pass(c)
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.latched.Pass(c)
 }
 
 // LoseFromSnapshot counts the messages of a chunk that should be in a snapshot and are not,
 // where nothing else is written.
 func (d Snapshots) LoseFromSnapshot(c *chunk.Sealed, cause control.DropCause) {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	d.in.Account.Lost(c, cause)
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.accounts.Lost(c, cause)
 }
 
 // SnapshotWritten counts the messages of a chunk that is in a snapshot, where nothing else is
 // written.
 func (d Snapshots) SnapshotWritten(c *chunk.Sealed) {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	d.in.Account.WrittenToSnapshot(c)
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.accounts.WrittenToSnapshot(c)
 }
 
 // ToRingChunk takes over a sealed chunk that the recording is done with. The chunk is noted with the last
 // message of each latching connection: with a copy if there is memory for that and the chunk itself takes more.
 func (d Snapshots) ToRingChunk(c *memory.Chunk) *latch.Chunk {
 	in := d.in
-	notes, bytes := in.Latched.Notes(c, d.LatchingOf(c.Sealed))
-	in.Mu.Lock()
-	copied := len(notes) > 0 && bytes <= int64(len(c.Sealed.Record)) && in.Ring.Claim(bytes)
-	own, counted := in.Ring.OwnMemory(c), c.Counted
-	in.Mu.Unlock()
+	notes, bytes := in.latched.Notes(c, d.LatchingOf(c.Sealed))
+	in.mu.Lock()
+	copied := len(notes) > 0 && bytes <= int64(len(c.Sealed.Record)) && in.ring.Claim(bytes)
+	own, counted := in.ring.OwnMemory(c), c.Counted
+	in.mu.Unlock()
 	kept := latch.NewChunk(c, counted, own)
 	kept.Note(notes, copied)
 	if own != nil {
@@ -102,74 +102,74 @@ func (d Snapshots) ToRingChunk(c *memory.Chunk) *latch.Chunk {
 // AddToRing adds a chunk that the recording is done with.
 func (d Snapshots) AddToRing(c *latch.Chunk) {
 	in := d.in
-	in.Mu.Lock()
-	in.Ring.Add(c)
-	in.Pool.Signal() // what was queued is room now
-	in.Mu.Unlock()
+	in.mu.Lock()
+	in.ring.Add(c)
+	in.pool.Signal() // what was queued is room now
+	in.mu.Unlock()
 }
 
 // FreshChunk returns a buffer for n bytes, or nil.
 func (d Snapshots) FreshChunk(n int) *memory.Chunk {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	return d.in.Pool.Get(n, n)
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	return d.in.pool.Get(n, n)
 }
 
 // GiveBack takes the memory of a chunk back.
 func (d Snapshots) GiveBack(c *latch.Chunk) {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	d.in.Latched.Leave(c)
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.latched.Leave(c)
 }
 
 // Count brings the account of a chunk up to date after the chunk has grown.
 func (d Snapshots) Count(c *memory.Chunk) {
 	in := d.in
-	in.Mu.Lock()
-	in.Pool.Count(c)
-	in.Mu.Unlock()
+	in.mu.Lock()
+	in.pool.Count(c)
+	in.mu.Unlock()
 }
 
 // Prolong moves the end of a post-roll that goes on, and returns that snapshot, or nil.
 func (d Snapshots) Prolong(now time.Time) (*ring.Taking, error) {
 	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	if in.Mode.Ended {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.mode.Ended {
 		return nil, control.ErrNotRecording
 	}
-	if in.Ring.Due(now) {
+	if in.ring.Due(now) {
 		in.endSnapshot()
 	}
-	in.Ring.Prolong(now)
-	return in.Ring.Current, nil
+	in.ring.Prolong(now)
+	return in.ring.Current, nil
 }
 
 // SnapshotsTaken returns how many snapshots have begun.
 func (d Snapshots) SnapshotsTaken() int {
-	d.in.Mu.Lock()
-	defer d.in.Mu.Unlock()
-	return d.in.Ring.Taken
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	return d.in.ring.Taken
 }
 
 // BeginSnapshot makes all that was received until now, and the post-roll, part of sn.
 // It reports whether the recording still goes on.
 func (d Snapshots) BeginSnapshot(sn *ring.Taking) bool {
 	in := d.in
-	in.Mu.Lock()
-	defer in.Mu.Unlock()
-	if in.Mode.Ended {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.mode.Ended {
 		return false
 	}
 	in.sealOpen()
-	sn.State = latch.AtTrigger(in.Account.Sources())
-	in.Ring.Begin(sn)
-	in.Enqueue(&command.Command{Kind: command.Snapshot, Taking: sn})
-	if in.Ring.PostRoll == 0 {
+	sn.State = latch.AtTrigger(in.accounts.Sources())
+	in.ring.Begin(sn)
+	in.enqueue(&command.Command{Kind: command.Snapshot, Taking: sn})
+	if in.ring.PostRoll == 0 {
 		in.endSnapshot()
 		return true
 	}
-	for _, c := range in.Account.Connections.All {
+	for _, c := range in.accounts.Connections.All {
 		if c.WasStored() { // its record may be in a chunk that has gone
 			sn.Conns = append(sn.Conns, c.Conn)
 		}
@@ -180,42 +180,42 @@ func (d Snapshots) BeginSnapshot(sn *ring.Taking) bool {
 // RequestSnapshot keeps what the ring holds for a snapshot that waits for its turn.
 func (d Snapshots) RequestSnapshot(at time.Time) {
 	in := d.in
-	in.Mu.Lock()
-	in.Ring.Request(at)
-	in.Mu.Unlock()
+	in.mu.Lock()
+	in.ring.Request(at)
+	in.mu.Unlock()
 }
 
 // EndRequest ends the request of RequestSnapshot: the ring gives up chunks again.
 func (d Snapshots) EndRequest() {
 	in := d.in
-	in.Mu.Lock()
-	in.Ring.Requested = time.Time{}
-	in.Mu.Unlock()
+	in.mu.Lock()
+	in.ring.Requested = time.Time{}
+	in.mu.Unlock()
 }
 
 // TakeRing gives the ring to a snapshot.
 func (d Snapshots) TakeRing(sn *ring.Taking) []*latch.Chunk {
 	in := d.in
-	in.Mu.Lock()
-	chunks := in.Ring.TakeFor(sn)
-	in.Pool.Signal() // what was kept for the snapshot may be displaced now
-	in.Mu.Unlock()
+	in.mu.Lock()
+	chunks := in.ring.TakeFor(sn)
+	in.pool.Signal() // what was kept for the snapshot may be displaced now
+	in.mu.Unlock()
 	return chunks
 }
 
 // SnapshotClosed notes that all of a snapshot is written to its file.
 func (d Snapshots) SnapshotClosed() {
 	in := d.in
-	in.Mu.Lock()
-	in.Ring.Unfinished--
-	in.Mu.Unlock()
+	in.mu.Lock()
+	in.ring.Unfinished--
+	in.mu.Unlock()
 }
 
 // endSnapshot ends the snapshot that is being taken, if there is one. Messages that were received until now belong
 // to the snapshot. mu is held.
 func (in *Intake) endSnapshot() {
-	if sn := in.Ring.End(); sn != nil {
+	if sn := in.ring.End(); sn != nil {
 		in.sealOpen()
-		in.Enqueue(&command.Command{Kind: command.EndSnapshot, Taking: sn})
+		in.enqueue(&command.Command{Kind: command.EndSnapshot, Taking: sn})
 	}
 }

@@ -10,36 +10,36 @@ import (
 
 // Tick seals an old chunk, begins the next file and ends a snapshot where that is due, and logs news.
 func (in *Intake) Tick(now time.Time) {
-	in.Mu.Lock()
-	in.Rotation.Schedule(in.passed(now))
+	in.mu.Lock()
+	in.rotation.Schedule(in.passed(now))
 	in.rotateIfDue(now)
-	if in.Filling.Old(now, in.cfg.Flush) {
+	if in.filling.Old(now, in.cfg.Flush) {
 		in.sealOpen()
 	}
-	in.Pool.Turns.Expire(now)
-	told := news.News{Ring: in.Ring.TakeShortage(now), Latched: in.Latched.TakeShortage()}
-	if in.Pool.Blocks {
-		told.Waits = in.Account.WaitNews(now)
+	in.pool.Turns.Expire(now)
+	told := news.News{Ring: in.ring.TakeShortage(now), Latched: in.latched.TakeShortage()}
+	if in.pool.Blocks {
+		told.Waits = in.accounts.WaitNews(now)
 	}
 	if now.Sub(in.warnAt) >= time.Second {
 		in.warnAt = now
-		told.Drops = in.Account.NewDrops(now)
-		told.Publishers = in.Account.PublisherNews(now)
+		told.Drops = in.accounts.NewDrops(now)
+		told.Publishers = in.accounts.PublisherNews(now)
 		in.releaseGone(now)
 	}
-	in.Mu.Unlock()
+	in.mu.Unlock()
 	told.Log(in.cfg.Log)
 }
 
 // Close ends the intake: it queues the open chunk, the end of a snapshot and the account of losses.
 func (in *Intake) Close() {
-	in.Mu.Lock()
+	in.mu.Lock()
 	in.sealOpen()
 	in.endSnapshot()
-	in.Mode.Ended = true
-	in.Enqueue(&command.Command{Kind: command.Report})
-	last := news.News{Latched: in.Latched.TakeShortage()}
-	in.Mu.Unlock()
+	in.mode.Ended = true
+	in.enqueue(&command.Command{Kind: command.Report})
+	last := news.News{Latched: in.latched.TakeShortage()}
+	in.mu.Unlock()
 	in.room.Broadcast()
 	last.Log(in.cfg.Log)
 	in.cfg.Encoder.Close()
@@ -48,12 +48,12 @@ func (in *Intake) Close() {
 
 // Abandon ends the intake and counts messages as lost that are not in a file.
 func (in *Intake) Abandon() {
-	in.Mu.Lock()
-	in.Mode.Ended = true
-	if !in.Ring.IsOnly() { // otherwise it is not known what was to be written
-		in.Account.Abandon()
+	in.mu.Lock()
+	in.mode.Ended = true
+	if !in.ring.IsOnly() { // otherwise it is not known what was to be written
+		in.accounts.Abandon()
 	}
-	in.Mu.Unlock()
+	in.mu.Unlock()
 	in.room.Broadcast()
 }
 
@@ -61,18 +61,18 @@ func (in *Intake) Abandon() {
 // held.
 func (in *Intake) releaseGone(now time.Time) {
 	needed := in.needed
-	if in.Ring.Writing() { // the file of a snapshot has connections, too
+	if in.ring.Writing() { // the file of a snapshot has connections, too
 		needed = nil
 	}
-	in.Account.ReleaseGone(&in.Latched, needed, now)
+	in.accounts.ReleaseGone(&in.latched, needed, now)
 }
 
 // needed reports whether a file that is not closed, a chunk or a latched message has
 // the connection. mu is held.
 func (in *Intake) needed(c *account.Connection) bool {
 	switch {
-	case in.Latched.Holds(&c.Source), c.Topic.Memory.Waiting > 0, in.Filling.Has(c.Conn.ID), in.Ring.Needs(c.Latest):
+	case in.latched.Holds(&c.Source), c.Topic.Memory.Waiting > 0, in.filling.Has(c.Conn.ID), in.ring.Needs(c.Latest):
 		return true
 	}
-	return !in.Ring.IsOnly() && !c.Within(in.closedParts.Load())
+	return !in.ring.IsOnly() && !c.Within(in.closedParts.Load())
 }

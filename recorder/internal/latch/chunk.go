@@ -113,7 +113,7 @@ func (m *Store) Pass(c *Chunk) {
 	}
 }
 
-// Leave ends the time of a chunk in the ring or with a snapshot, behind Pass. The chunk stays for the latched
+// Leave ends the time of a chunk in the ring or with a snapshot, after Pass. The chunk stays for the latched
 // messages that refer to it, and counts for latched messages from then on. If these may not have so much, the
 // messages in the state before the ring are forgotten.
 func (m *Store) Leave(c *Chunk) {

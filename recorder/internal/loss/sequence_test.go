@@ -136,7 +136,7 @@ func TestHolesFromTheFirstMessageOn(t *testing.T) {
 		seqs []uint32
 		want int
 	}{
-		"behind the first":             {join(testlink.Count(1, 1), testlink.Count(4, 5)), 2},
+		"after the first":              {join(testlink.Count(1, 1), testlink.Count(4, 5)), 2},
 		"not proved yet":               {join(testlink.Count(1, 1), testlink.Count(4, 4)), 0},
 		"two holes":                    {join(testlink.Count(1, 2), testlink.Count(4, 3), testlink.Count(10, 5)), 4},
 		"and one later":                {join(testlink.Count(1, 1), testlink.Count(4, 5), testlink.Count(10, 1)), 3},

@@ -31,6 +31,17 @@ type Usage struct {
 	Waiting int64 // bytes of messages that wait for the disk
 	Waiters int   // topics with messages that wait for the disk
 	Shared  int   // chunks for the messages of many that are in use
+	Grown   int   // bytes of the largest buffer that an ordinary chunk came to
+}
+
+// Crowded reports whether much waits for the disk, in a buffer of limit bytes; negative means no limit.
+func (u Usage) Crowded(limit int64) bool {
+	const share, some = 8, 32 << 20
+	most := limit / share
+	if limit < 0 {
+		most = some
+	}
+	return u.Waiting > most
 }
 
 // Memory hands out chunk buffers and holds all of them, used or free, within one number of bytes.
@@ -41,7 +52,6 @@ type Memory struct {
 	Budget  int64    // the bound now: Options.Limit until SetBudget changes it; negative means no limit
 	Free    []*Chunk // buffers that are not in use
 	Reserve Reserve  // gives memory up that is not needed for sure; nil for none
-	Grown   int      // bytes of the largest buffer that an ordinary chunk came to
 	filling *Chunk   // the open chunk for the messages of many; nil for none
 	Turns   Turns    // which large messages are received now, where links wait
 }
@@ -160,16 +170,6 @@ func (p *Memory) largeShare(of int64) int64 {
 
 // keptShared returns the memory that shared chunks can always have.
 func (p *Memory) keptShared() int64 { return KeptChunks * p.SharedChunk() }
-
-// Crowded reports whether much waits for the disk.
-func (p *Memory) Crowded() bool {
-	const share, some = 8, 32 << 20
-	most := p.Limit / share
-	if p.Limit < 0 {
-		most = some
-	}
-	return p.Waiting > most
-}
 
 // Usual returns what a chunk that is sealed at n bytes is likely to hold: its last
 // message goes beyond that, and memory grows in steps.

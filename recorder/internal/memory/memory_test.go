@@ -196,7 +196,7 @@ func TestLargeBufferIsNotKeptBeyondTheLimit(t *testing.T) {
 func TestUsualSize(t *testing.T) {
 	t.Parallel()
 	for budget, want := range map[int64]int{-1: 1500, 1500: 1500, 1499: 1000} {
-		p := Memory{Budget: budget, Grown: 1500}
+		p := Memory{Budget: budget, Usage: Usage{Grown: 1500}}
 		if got := p.Usual(1000); got != want {
 			t.Errorf("budget %d: %d, want %d", budget, got, want)
 		}
@@ -220,5 +220,18 @@ func TestPoolFitsExactly(t *testing.T) {
 	p := Memory{Usage: Usage{Held: 4}, Budget: 10}
 	if !p.Fits(6) || p.Fits(7) {
 		t.Errorf("of 10 bytes with 4 in use, 6 more fit: %v, 7 more: %v", p.Fits(6), p.Fits(7))
+	}
+}
+
+// TestCrowded: much waits for the disk when it is more than an eighth of the buffer or, without a limit,
+// more than 32 MiB.
+func TestCrowded(t *testing.T) {
+	t.Parallel()
+	for limit, most := range map[int64]int64{8000: 1000, -1: 32 << 20} {
+		for waiting, want := range map[int64]bool{0: false, most: false, most + 1: true} {
+			if got := (Usage{Waiting: waiting}).Crowded(limit); got != want {
+				t.Errorf("%d bytes wait in a buffer of %d: crowded %v, want %v", waiting, limit, got, want)
+			}
+		}
 	}
 }

@@ -41,7 +41,7 @@ type Turns struct {
 
 // Turn is a large message for which its link waits.
 type Turn struct {
-	Chunk   *Chunk // that the message goes into; nil before it begins, and behind its end
+	Chunk   *Chunk // that the message goes into; nil before it begins, and after its end
 	Granted bool
 	Waiting bool         // the link waits for a lease or for memory
 	Need    int64        // bytes of memory for all of it, as the pool counts them

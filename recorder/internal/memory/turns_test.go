@@ -33,7 +33,7 @@ func TestLeasesAtTheirLimits(t *testing.T) {
 			t.Errorf("a lease for %d bytes, of 100 of which 50 are taken", need)
 		}
 		if l.grants(second, room) != want {
-			t.Errorf("behind one that needs %d of the 60 that will be free: a lease %v, want %v", need, !want, want)
+			t.Errorf("after one that needs %d of the 60 that will be free: a lease %v, want %v", need, !want, want)
 		}
 	}
 }

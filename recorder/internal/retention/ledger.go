@@ -40,17 +40,20 @@ const (
 // have made, so that the retention of a later run knows them. Each line has a checksum; a line that a crash
 // has cut off is skipped. It is for concurrent use.
 type ledger struct {
-	dir  *disk.Folder
-	name string
+	dir      *disk.Folder
+	name     string
+	syncFile func(*os.File) error // makes what was written to a file durable
 
-	mu    sync.Mutex     // guards the following fields; held while lines are written, so that they do not mix
-	file  *os.File       // locked against other recorders; nil when closed
-	torn  bool           // the last line in the file is not complete
-	later []byte         // lines that wait after a failed write
-	lines int            // number of lines in the file
-	bags  []entry        // all bags in the order in which they were begun, deleted ones included
-	at    map[string]int // index in bags of the latest bag of each name
-	dead  int            // number of bags that were deleted
+	mu         sync.Mutex     // guards the following fields; held while lines are written, so that they do not mix, and never during a sync
+	file       *os.File       // locked against other recorders; nil when closed
+	torn       bool           // the last line in the file is not complete
+	later      []byte         // lines that wait after a failed write
+	lines      int            // number of lines in the file
+	bags       []entry        // all bags in the order in which they were begun, deleted ones included
+	at         map[string]int // index in bags of the latest bag of each name
+	dead       int            // number of bags that were deleted
+	compacting bool           // another file is written, which will replace this one
+	added      []byte         // lines that were added since then and are not in that file; nil while not compacting
 }
 
 // errLedgerInUse means that another recorder with the same output is running.
@@ -90,7 +93,7 @@ func openLedger(dir *disk.Folder, name string) (*ledger, error) {
 	if err != nil || lost != nil || !os.SameFile(st, named) { // another recorder has just compacted the ledger
 		return nil, errors.Join(errLedgerInUse, f.Close())
 	}
-	l := &ledger{dir: dir, name: name, file: f, at: map[string]int{}}
+	l := &ledger{dir: dir, name: name, syncFile: (*os.File).Sync, file: f, at: map[string]int{}}
 	if err := l.read(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -170,14 +173,14 @@ func (e *entry) line() ([]byte, error) {
 }
 
 // compact replaces a long ledger with one without deleted bags, if those are the majority. A crash or an
-// error leaves the old ledger or the new one.
+// error leaves the old ledger or the new one, each with all lines that were synced. Lines can be added
+// meanwhile, without a wait for the disk.
 func (l *ledger) compact() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.file == nil || l.lines <= compactLines || l.dead <= len(l.bags)/2 {
-		return nil
+	text, due, err := l.beginCompacting()
+	if !due {
+		return err
 	}
-	bags := l.alive()
+	defer l.endCompacting()
 	temp := l.name + ".new"
 	if err := l.dir.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -186,32 +189,73 @@ func (l *ledger) compact() error {
 	if err != nil {
 		return err
 	}
-	var text []byte
-	for i := range bags {
-		line, err := bags[i].line()
-		if err != nil {
+	disk.Lock(f)
+	for lines := 0; ; {
+		lines += bytes.Count(text, []byte("\n"))
+		if _, err = f.Write(text); err == nil {
+			err = l.syncFile(f)
+		}
+		var old *os.File
+		if err == nil {
+			old, text, err = l.replace(f, temp, lines)
+		}
+		switch {
+		case err != nil:
 			return errors.Join(err, f.Close(), l.dir.Remove(temp))
+		case old != nil:
+			return errors.Join(old.Close(), l.syncFile(l.dir.Handle))
+		}
+	}
+}
+
+// beginCompacting reports whether the ledger is to be compacted now, and returns the lines of a new one.
+func (l *ledger) beginCompacting() (text []byte, due bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil || l.compacting || l.lines <= compactLines || l.dead <= len(l.bags)/2 {
+		return nil, false, nil
+	}
+	for _, e := range l.alive() {
+		line, err := e.line()
+		if err != nil {
+			return nil, false, err
 		}
 		text = append(text, line...)
 	}
-	disk.Lock(f)
-	if _, err = f.Write(text); err == nil {
-		err = f.Sync()
+	l.compacting = true
+	return text, true, nil
+}
+
+// endCompacting ends what beginCompacting has begun.
+func (l *ledger) endCompacting() {
+	l.mu.Lock()
+	l.compacting, l.added = false, nil
+	l.mu.Unlock()
+}
+
+// replace makes f, the file called temp with so many lines, the ledger, and returns the old file. If f does
+// not have all lines, replace returns those that are missing, and the old ledger stays.
+func (l *ledger) replace(f *os.File, temp string, lines int) (old *os.File, missing []byte, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return nil, nil, fs.ErrClosed
 	}
-	if err == nil {
-		err = l.dir.Rename(temp, l.name)
+	if len(l.added) > 0 {
+		missing, l.added = l.added, nil
+		return nil, missing, nil
 	}
-	if err != nil {
-		return errors.Join(err, f.Close(), l.dir.Remove(temp))
+	if err := l.dir.Rename(temp, l.name); err != nil {
+		return nil, nil, err
 	}
-	old := l.file
-	l.file, l.bags, l.lines, l.dead = f, bags, len(bags), 0
+	old = l.file
+	l.file, l.bags, l.lines, l.dead = f, l.alive(), lines, 0
 	l.torn, l.later = false, nil
 	clear(l.at)
-	for i := range bags {
-		l.at[bags[i].Bag] = i
+	for i := range l.bags {
+		l.at[l.bags[i].Bag] = i
 	}
-	return errors.Join(old.Close(), l.dir.Handle.Sync())
+	return old, nil, nil
 }
 
 // add writes a line. A line that cannot be written is written with the next one.
@@ -226,6 +270,9 @@ func (l *ledger) add(e entry) error {
 		return nil
 	}
 	l.apply(e)
+	if l.compacting {
+		l.added = append(l.added, line...)
+	}
 	if len(l.later)+len(line) <= longestLater {
 		l.later = append(l.later, line...)
 	}
@@ -250,7 +297,7 @@ func (l *ledger) sync() error {
 	if file == nil {
 		return nil
 	}
-	if err := file.Sync(); err != nil && !errors.Is(err, fs.ErrClosed) { // compact closes the file, and has synced the new one
+	if err := l.syncFile(file); err != nil && !errors.Is(err, fs.ErrClosed) { // compact closes the file, and has synced the new one
 		return err
 	}
 	return nil

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -131,6 +133,92 @@ func TestWhenALedgerIsCompacted(t *testing.T) {
 	if len(l.bags) > 1001 {
 		t.Errorf("%d bags in memory, of one that is written anew", len(l.bags))
 	}
+}
+
+// TestLinesBesideACompaction: whoever adds a line does not wait for the syncs of a compaction. The new ledger
+// has the lines that were added meanwhile, and is not compacted twice at a time.
+func TestLinesBesideACompaction(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l := testLedger(t, dir)
+	add := func(name string, deleted bool) {
+		if err := l.add(entry{Bag: name, ID: disk.Identity{Inode: 1, Born: 1}, Begun: !deleted, Deleted: deleted}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 600 {
+		add(fmt.Sprint(n), false)
+	}
+	for n := range 599 {
+		add(fmt.Sprint(n), true)
+	}
+	syncs := 0
+	l.syncFile = func(f *os.File) error {
+		switch syncs++; syncs {
+		case 1:
+			add("a.bag", false)
+			add("599", true)
+			if err := l.compact(); err != nil {
+				t.Error(err)
+			}
+		case 2: // of the lines that came meanwhile
+			add("b.bag", false)
+		}
+		return f.Sync()
+	}
+	if err := l.compact(); err != nil {
+		t.Fatal(err)
+	}
+	if want := 4; syncs != want { // the new ledger three times, and the directory
+		t.Errorf("%d syncs, want %d", syncs, want)
+	}
+	add("c.bag", false)
+	want := []string{"a.bag", "b.bag", "c.bag"}
+	for what, l := range map[string]*ledger{"in memory": l, "on the disk": reopened(t, l, dir)} {
+		var got []string
+		for _, e := range l.alive() {
+			got = append(got, e.Bag)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+		if l.lines < 5 || l.lines > 6 { // the end of a file that is read counts as a line
+			t.Errorf("%s: %d lines, want 5", what, l.lines)
+		}
+	}
+}
+
+// TestCompactionThatFails leaves the old ledger, and the next one succeeds.
+func TestCompactionThatFails(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l := testLedger(t, dir)
+	for n := range 1200 {
+		if err := l.add(entry{Bag: "a.bag", ID: disk.Identity{Inode: uint64(n), Born: 1}, Begun: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	injected := errors.New("injected")
+	l.syncFile = func(*os.File) error { return injected }
+	if err := l.compact(); !errors.Is(err, injected) || l.lines < 1200 {
+		t.Errorf("%v; %d lines", err, l.lines)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ledger.new")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the new ledger is left: %v", err)
+	}
+	l.syncFile = (*os.File).Sync
+	if err := l.compact(); err != nil || l.lines != 1 {
+		t.Errorf("%v; %d lines", err, l.lines)
+	}
+}
+
+// reopened closes a ledger, and opens it again.
+func reopened(t *testing.T, l *ledger, dir string) *ledger {
+	t.Helper()
+	if err := l.close(); err != nil {
+		t.Fatal(err)
+	}
+	return testLedger(t, dir)
 }
 
 // TestNotesThatCannotBeWritten take 1 MiB at most.
@@ -326,7 +414,7 @@ func TestFindEntry(t *testing.T) {
 		{"moved", []string{"a.bag", "moved.bag"}, "moved.bag", "moved.bag", false},
 		{"active, and another of its name", []string{"a.bag", "a.bag.active"}, "", "a.bag.active", false},
 		{"original, and others of its names", []string{"a.bag", "a.bag.active", "a.bag.orig.active"}, "", "a.bag.orig.active", false},
-		{"behind a name that cannot be looked at", []string{"a.bag"}, unreadable, "a.bag", false},
+		{"after a name that cannot be looked at", []string{"a.bag"}, unreadable, "a.bag", false},
 		{"gone", nil, "", "", true},
 		{"gone, and others of its names", []string{"a.bag", "a.bag.active", "other.bag"}, "", "", true},
 		{"perhaps gone", nil, unreadable, "", false},

@@ -37,7 +37,7 @@ func testSeries(t *testing.T, dir string) *bagfile.Series {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return s.SnapshotSeries(false) // a name that is taken gets a number behind
+	return s.SnapshotSeries(false) // a name that is taken gets a number after
 }
 
 // run is one run of a recorder.
@@ -322,7 +322,7 @@ func TestDamagedLedger(t *testing.T) {
 	next.end()
 	last := startRun(t, dir, Limits{Files: 9})
 	if len(last.r.files) != 2 {
-		t.Errorf("%d files are known behind a line that was cut off, want 2", len(last.r.files))
+		t.Errorf("%d files are known after a line that was cut off, want 2", len(last.r.files))
 	}
 	last.end()
 
@@ -395,7 +395,7 @@ func TestLedgerStaysSmall(t *testing.T) {
 	}
 }
 
-// TestLedgerAfterAFailedWrite: what could not be written is written later, behind what is left
+// TestLedgerAfterAFailedWrite: what could not be written is written later, after what is left
 // of the attempt.
 func TestLedgerAfterAFailedWrite(t *testing.T) {
 	t.Parallel()

@@ -137,8 +137,11 @@ func (r *Ring) reclaim() bool {
 	return true
 }
 
-// Held returns the bytes that count for the ring.
+// Held returns the bytes that count for the ring, which may be nil.
 func (r *Ring) Held() int64 {
+	if r == nil {
+		return 0
+	}
 	n := r.Bytes
 	for _, m := range r.Spare {
 		n += int64(cap(m))

@@ -23,17 +23,14 @@ type Options struct {
 // of a clock that does not go back, simtime.Sim.Steady, so that a clock that is set neither makes
 // a thousand files nor ends none.
 type Rotation struct {
-	split    bool          // go on in a next file; otherwise the recording ends
-	maxBytes int64         // end a file of this size; zero means no limit
-	every    time.Duration // end a file after this time; zero means never
-	at       time.Duration // end a file at multiples of this on the local clock; zero means never
-	back     time.Duration // how far the local clock is behind the times that the rotation is given
+	ends Options       // when files end; Every and At are zero without Split
+	back time.Duration // how far the local clock is behind the times that the rotation is given
 
 	number  int       // of the file that the intake fills, from 0; -1 before the first start
 	begun   time.Time // when that file began
-	grid    time.Time // when the present interval of every ends; the grid is fixed, as in stock
-	slot    int64     // the number of the interval of at, since 1970, that this file belongs to
-	slotEnd time.Time // when that interval of at ends
+	grid    time.Time // when the present interval of Every ends; the grid is fixed, as in stock
+	slot    int64     // the number of the interval of At, since 1970, that this file belongs to
+	slotEnd time.Time // when that interval of At ends
 	next    time.Time // when the next file begins; zero means never
 
 	stored int64 // bytes of this file that are written
@@ -45,19 +42,14 @@ type Rotation struct {
 // New returns the rotation of a recording that begins now. back is how far the local clock is
 // behind now.
 func New(o Options, now time.Time, back time.Duration) Rotation {
-	s := Rotation{split: o.Split, maxBytes: o.MaxBytes, back: back, begun: now}
+	s := Rotation{ends: o, back: back, number: -1}
+	if !o.Split {
+		s.ends.Every, s.ends.At = 0, 0
+	}
+	s.Restart(now)
 	if o.Stopped {
 		s.number = -1
 	}
-	if o.Split && o.Every > 0 {
-		s.every = o.Every
-		s.grid = now.Add(s.every)
-	}
-	if o.Split && o.At > 0 {
-		s.at = o.At
-		s.slot = s.slotAt(now)
-	}
-	s.Schedule(now)
 	return s
 }
 
@@ -68,20 +60,20 @@ func (s *Rotation) local(now time.Time) time.Duration {
 	return time.Duration(now.UnixNano()) - s.back + time.Duration(offset)*time.Second
 }
 
-func (s *Rotation) slotAt(now time.Time) int64 { return int64(s.local(now) / s.at) }
+func (s *Rotation) slotAt(now time.Time) int64 { return int64(s.local(now) / s.ends.At) }
 
 // Schedule finds the earliest end of the file. For the wall clock it is called every
 // now and then: that clock may be set. A clock that goes back a little does not end
 // a file again; one that goes back far is followed from then on.
 func (s *Rotation) Schedule(now time.Time) {
 	s.next = s.grid
-	if s.at == 0 {
+	if s.ends.At == 0 {
 		return
 	}
 	if slot := s.slotAt(now); slot < s.slot-1 {
 		s.slot = slot
 	}
-	s.slotEnd = now.Add(time.Duration(s.slot+1)*s.at - s.local(now))
+	s.slotEnd = now.Add(time.Duration(s.slot+1)*s.ends.At - s.local(now))
 	if s.next.IsZero() || s.slotEnd.Before(s.next) {
 		s.next = s.slotEnd
 	}
@@ -101,24 +93,24 @@ func (s *Rotation) NextPart(now time.Time) {
 // missed, by a process that was stopped, make no files.
 func (s *Rotation) Advance(now time.Time) {
 	s.NextPart(now)
-	if s.every > 0 && !now.Before(s.grid) {
+	if s.ends.Every > 0 && !now.Before(s.grid) {
 		late := now.Sub(s.grid)
-		s.grid = s.grid.Add(late - late%s.every + s.every)
+		s.grid = s.grid.Add(late - late%s.ends.Every + s.ends.Every)
 	}
-	if s.at > 0 && !now.Before(s.slotEnd) {
+	if s.ends.At > 0 && !now.Before(s.slotEnd) {
 		s.slot = max(s.slot+1, s.slotAt(now))
 	}
 	s.Schedule(now)
 }
 
 // Restart makes the part that begins now the present one, after a stop: the grid of
-// every begins anew.
+// Every begins anew.
 func (s *Rotation) Restart(now time.Time) {
 	s.NextPart(now)
-	if s.every > 0 {
-		s.grid = now.Add(s.every)
+	if s.ends.Every > 0 {
+		s.grid = now.Add(s.ends.Every)
 	}
-	if s.at > 0 {
+	if s.ends.At > 0 {
 		s.slot = s.slotAt(now)
 	}
 	s.Schedule(now)
@@ -135,10 +127,10 @@ func (s *Rotation) scale(n int64) int64 {
 // Left returns how many bytes of chunks still fit into the file, about: the chunks
 // that are being compressed are estimated.
 func (s *Rotation) Left() int64 {
-	if s.maxBytes == 0 {
+	if s.ends.MaxBytes == 0 {
 		return math.MaxInt64
 	}
-	left := s.maxBytes - s.stored - s.scale(s.flying)
+	left := s.ends.MaxBytes - s.stored - s.scale(s.flying)
 	if s.built == 0 || s.packed == 0 {
 		return left
 	}
@@ -149,7 +141,7 @@ func (s *Rotation) Left() int64 {
 func (s *Rotation) SetBack(back time.Duration) { s.back = back }
 
 // Splits reports whether a file that has its size is followed by another.
-func (s *Rotation) Splits() bool { return s.split }
+func (s *Rotation) Splits() bool { return s.ends.Split }
 
 // Part returns the number of the present file, from 0; -1 before the first start.
 func (s *Rotation) Part() int { return s.number }
@@ -183,7 +175,7 @@ func (s *Rotation) Written(part int, cost, bytes int64, compressed bool) {
 // is new.
 func (s *Rotation) Repeated(part int, bytes int64) {
 	if part == s.number {
-		s.stored += min(bytes, s.maxBytes/2)
+		s.stored += min(bytes, s.ends.MaxBytes/2)
 	}
 }
 

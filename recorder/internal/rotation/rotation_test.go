@@ -20,13 +20,13 @@ func TestRoomInAFile(t *testing.T) {
 		want  int64
 	}{
 		"no limit":               {Rotation{stored: 1 << 40}, math.MaxInt64},
-		"new":                    {Rotation{maxBytes: 1000}, 1000},
-		"written and on its way": {Rotation{maxBytes: 1000, stored: 400, flying: 250}, 350},
-		"exactly its size":       {Rotation{maxBytes: 1000, stored: 400, flying: 600}, 0},
-		"a byte more":            {Rotation{maxBytes: 1000, stored: 401, flying: 600}, -1},
-		"halved by compression":  {Rotation{maxBytes: 1000, stored: 400, flying: 200, built: 50, packed: 25}, 1000},
-		"compressed to nothing":  {Rotation{maxBytes: 1000, stored: 400, flying: 200, built: 50}, 600},
-		"grown by compression":   {Rotation{maxBytes: 1000, stored: 400, flying: 200, built: 50, packed: 100}, 100},
+		"new":                    {Rotation{ends: Options{MaxBytes: 1000}}, 1000},
+		"written and on its way": {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, flying: 250}, 350},
+		"exactly its size":       {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, flying: 600}, 0},
+		"a byte more":            {Rotation{ends: Options{MaxBytes: 1000}, stored: 401, flying: 600}, -1},
+		"halved by compression":  {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, flying: 200, built: 50, packed: 25}, 1000},
+		"compressed to nothing":  {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, flying: 200, built: 50}, 600},
+		"grown by compression":   {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, flying: 200, built: 50, packed: 100}, 100},
 	} {
 		if got := c.parts.Left(); got != c.want {
 			t.Errorf("%s: room for %d bytes of chunks, want %d", name, got, c.want)
@@ -73,7 +73,7 @@ func TestWhenFilesEnd(t *testing.T) {
 	}
 }
 
-// TestIntervalsThatNobodySaw make no files: the grid goes on behind them, and where it
+// TestIntervalsThatNobodySaw make no files: the grid continues after them, and where it
 // would have been.
 func TestIntervalsThatNobodySaw(t *testing.T) {
 	t.Parallel()
@@ -186,7 +186,7 @@ func TestSplitAtWallClock(t *testing.T) {
 // of the file before may be written after the rotation.
 func TestWhatBelongsToTheFile(t *testing.T) {
 	t.Parallel()
-	s := Rotation{maxBytes: 1000, number: 3}
+	s := Rotation{ends: Options{MaxBytes: 1000}, number: 3}
 	for _, step := range []struct {
 		name         string
 		do           func()
@@ -211,7 +211,7 @@ func TestWhatBelongsToTheFile(t *testing.T) {
 // those of the file before.
 func TestCompressionOfTheLastChunks(t *testing.T) {
 	t.Parallel()
-	s := Rotation{maxBytes: 1 << 20, number: 1}
+	s := Rotation{ends: Options{MaxBytes: 1 << 20}, number: 1}
 	for _, c := range []struct {
 		ratio int64 // bytes of a chunk for each byte in the file
 		part  int
@@ -220,7 +220,7 @@ func TestCompressionOfTheLastChunks(t *testing.T) {
 			s.Queue(4000)
 			s.Written(c.part, 4000, 4000/c.ratio, true)
 		}
-		room := s.maxBytes - s.Stored() - s.scale(s.flying)
+		room := s.ends.MaxBytes - s.Stored() - s.scale(s.flying)
 		if got := float64(s.Left()) / float64(room); got < 0.95*float64(c.ratio) || got > 1.05*float64(c.ratio) {
 			t.Errorf("after chunks compressed to 1/%d, %.2f bytes fit into each that is left", c.ratio, got)
 		}

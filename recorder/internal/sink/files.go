@@ -30,12 +30,12 @@ func (s *Sink) openFile(c *command.Command) error {
 		out, err = s.Bags.Create(now)
 	}
 	if err != nil {
-		s.In.NotOpened(c)
+		s.cfg.Files.NotOpened(c)
 		return err
 	}
 	c.File = out
 	s.setOut(out)
-	next := s.In.FileOpened(c, now)
+	next := s.cfg.Files.FileOpened(c, now)
 	out.Part = next.Part
 	s.Bags.Opened(out)
 	s.repeat(next)
@@ -59,21 +59,21 @@ func (s *Sink) closeFile(c *command.Command) {
 func (s *Sink) rotateFile(c *command.Command) error {
 	next := c.Start
 	if s.err != nil || s.drainAborted() {
-		s.In.ReleaseLatched(next.Latched)
+		s.cfg.Files.ReleaseLatched(next.Latched)
 		return control.ErrNotRecording
 	}
 	old := s.Out
 	if s.LowDisk(time.Now()) {
 		old.Part = next.Part
-		s.In.ReleaseLatched(next.Latched)
+		s.cfg.Files.ReleaseLatched(next.Latched)
 		return disk.ErrMinSpace
 	}
 	start := time.Now()
 	defer func() { s.Bags.Outputs.Watchdog.CountSplit(start) }()
 	if err := s.openNext(next.At, next.Part); err != nil {
 		old.Part = next.Part // the chunks of that part go into the old file
-		s.In.ReleaseLatched(next.Latched)
-		s.Log.Error("no next file: the recording goes on in the old one", zap.String("file", old.Target()), zap.Error(err))
+		s.cfg.Files.ReleaseLatched(next.Latched)
+		s.cfg.Log.Error("no next file: the recording goes on in the old one", zap.String("file", old.Target()), zap.Error(err))
 		return err
 	}
 	c.File = old
@@ -132,22 +132,22 @@ func (s *Sink) failover(c *chunk.Sealed, fault error) error {
 	}
 	s.failoverUsed = s.failoverUsed || !gone
 	if err := s.openNext(time.Now(), old.Part); err != nil {
-		s.Log.Error("no new file after the fault", zap.Error(err))
+		s.cfg.Log.Error("no new file after the fault", zap.Error(err))
 		return fault
 	}
-	say := s.Log.Error
+	say := s.cfg.Log.Error
 	if errors.Is(fault, bagfile.ErrMoved) {
-		say = s.Log.Warn // nothing is lost
+		say = s.cfg.Log.Warn // nothing is lost
 	}
 	say("the recording goes on in a new file", zap.String("file", old.Target()), zap.String("next", s.Out.Target()), zap.NamedError("because", fault))
 	if !gone && !errors.Is(fault, errSyncFailed) { // the file returns those errors when it is closed
 		s.Bags.Finished.Fail(fault)
 	}
-	next := s.In.Failover(time.Now())
+	next := s.cfg.Files.Failover(time.Now())
 	s.Out.Part = next.Part
 	s.Snapshotter.KeepMissed(next)
 	err := s.repeatLatched(next)
-	s.In.ReleaseLatched(next.Latched)
+	s.cfg.Files.ReleaseLatched(next.Latched)
 	if err == nil {
 		err = s.Out.WriteChunk(c)
 	}

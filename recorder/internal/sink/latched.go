@@ -10,13 +10,13 @@ import (
 // repeat writes the latched messages of next to the file, and also gives those that came in a pause to the
 // snapshots. An error is only logged: the next chunk meets it again.
 func (s *Sink) repeat(next *command.FileStart) {
-	defer s.In.ReleaseLatched(next.Latched)
+	defer s.cfg.Files.ReleaseLatched(next.Latched)
 	s.Snapshotter.KeepMissed(next)
 	if s.err != nil || s.Bags.OnlySnapshots {
 		return
 	}
 	if err := s.repeatLatched(next); err != nil {
-		s.Log.Warn("latched messages not repeated", zap.String("file", s.Out.Target()), zap.Error(err))
+		s.cfg.Log.Warn("latched messages not repeated", zap.String("file", s.Out.Target()), zap.Error(err))
 	}
 }
 
@@ -31,7 +31,7 @@ func (s *Sink) repeatLatched(next *command.FileStart) error {
 		if err := write(c); err != nil {
 			return err
 		}
-		s.In.RepeatedInFile(c, next.Part)
+		s.cfg.Files.RepeatedInFile(c, next.Part)
 		return nil
 	})
 }

@@ -15,7 +15,7 @@ import (
 // writeReport writes the account of losses at the end of a file: everything that was queued before is in the
 // file, or counted as lost. After a fault the file gets no account: the room is for its index.
 func (s *Sink) writeReport() error {
-	if s.report == nil || s.Out == nil {
+	if s.cfg.Report == nil || s.Out == nil {
 		return nil
 	}
 	if s.err != nil {
@@ -23,22 +23,22 @@ func (s *Sink) writeReport() error {
 	}
 	at := s.newest // the time of the last message, so that the account does not make the bag longer
 	if at.IsZero() {
-		at = rosbag.TimeOf(s.In.Stamp(time.Now()))
+		at = rosbag.TimeOf(s.cfg.Files.Stamp(time.Now()))
 	}
-	frame := s.report(at.Std())
+	frame := s.cfg.Report(at.Std())
 	if frame == nil {
 		return nil
 	}
-	conn := s.In.OpenReport(s.reportTopic, intake.OwnType{Name: tcpros.DiagnosticArrayType, MD5Sum: tcpros.DiagnosticArrayMD5Sum, Definition: tcpros.DiagnosticArrayDefinition})
+	conn := s.cfg.Files.OpenReport(s.cfg.ReportTopic, intake.OwnType{Name: tcpros.DiagnosticArrayType, MD5Sum: tcpros.DiagnosticArrayMD5Sum, Definition: tcpros.DiagnosticArrayDefinition})
 	if err := s.writeOwn(conn, at, frame); err != nil {
-		s.Log.Warn("the account of losses is not in the bag", zap.String("file", s.Out.Target()), zap.Error(err))
+		s.cfg.Log.Warn("the account of losses is not in the bag", zap.String("file", s.Out.Target()), zap.Error(err))
 	}
 	return nil
 }
 
 // writeOwn writes one message as a chunk.
 func (s *Sink) writeOwn(c *rosbag.Connection, at rosbag.Time, frame []byte) error {
-	z, err := chunk.NewCompressor(s.packer.Compression)
+	z, err := chunk.NewCompressor(s.cfg.Compression)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (s *Sink) writeOwn(c *rosbag.Connection, at rosbag.Time, frame []byte) erro
 	if err := s.Out.WriteChunk(chunk.Sealed); err != nil {
 		return err
 	}
-	chunk.Part = s.In.OwnWritten(c, len(frame)-4)
+	chunk.Part = s.cfg.Files.OwnWritten(c, len(frame)-4)
 	s.written(chunk)
 	return nil
 }

@@ -26,15 +26,9 @@ import (
 // Sink writes what the intake queues to the files. Its one goroutine, write, owns all fields that do not say
 // otherwise.
 type Sink struct {
-	Log         *zap.Logger
-	In          intake.Files
-	commands    intake.Commands
-	Encoder     *encode.Encoder
-	packer      latch.Packer              // packs the latched messages that files begin with
-	report      func(at time.Time) []byte // makes the account of losses; nil for none
-	abortDrain  <-chan struct{}           // closed: give up what is queued
-	reportTopic string                    // topic of the account of losses
-	writer      sync.WaitGroup
+	cfg    Config
+	packer latch.Packer // packs the latched messages that files begin with
+	writer sync.WaitGroup
 
 	Bags         *files.Files
 	Snapshotter  *snapshot.Writer
@@ -64,22 +58,11 @@ type Config struct {
 	AbortDrain   <-chan struct{} // closed: give up what is queued
 	Bags         files.Config    // without Log and Counts, which are those of the sink
 	SnapshotMode control.SnapshotMode
-	First        *files.Bag // the bag that is written; nil while stopped
 }
 
-// New returns a sink that does not write yet.
-func New(o Config) *Sink {
-	s := &Sink{
-		Log:         o.Log,
-		In:          o.Files,
-		commands:    o.Commands,
-		Encoder:     o.Encoder,
-		report:      o.Report,
-		reportTopic: o.ReportTopic,
-		abortDrain:  o.AbortDrain,
-		Out:         o.First,
-		Failed:      make(chan struct{}),
-	}
+// New returns a sink that does not write yet. first is the bag that it will write; nil while stopped.
+func New(o Config, first *files.Bag) *Sink {
+	s := &Sink{cfg: o, Out: first, Failed: make(chan struct{})}
 	o.Bags.Log, o.Bags.Counts, o.Bags.OnlySnapshots = o.Log, o.Files, o.SnapshotMode == control.SnapshotOnly
 	s.Bags = files.New(o.Bags)
 	s.packer = latch.Packer{Claims: o.Files, Compression: o.Compression, ChunkBytes: o.Files.ChunkBytes()}
@@ -113,7 +96,7 @@ func (s *Sink) Start() {
 // intake has to be closed before.
 func (s *Sink) Close() error {
 	s.writer.Wait()
-	s.Encoder.Wait()
+	s.cfg.Encoder.Wait()
 	s.Snapshotter.Close()
 	return errors.Join(s.err, s.Bags.Close(s.Out))
 }
@@ -121,7 +104,7 @@ func (s *Sink) Close() error {
 // write is the one goroutine that writes to the file.
 func (s *Sink) write() {
 	for {
-		next, ok := s.In.Next()
+		next, ok := s.cfg.Files.Next()
 		if !ok {
 			return
 		}
@@ -130,12 +113,12 @@ func (s *Sink) write() {
 			continue
 		}
 		c := next.Chunk
-		s.Encoder.Await(c)
+		s.cfg.Encoder.Await(c)
 		if !s.Bags.OnlySnapshots {
 			s.store(c)
 		}
 		if s.Snapshotter == nil {
-			s.In.Release(c)
+			s.cfg.Files.Release(c)
 		} else {
 			s.Snapshotter.Keep(c)
 		}
@@ -175,7 +158,7 @@ func (s *Sink) store(c *memory.Chunk) {
 		s.giveUp(c, control.DropAborted)
 		return
 	case c.Err != nil:
-		s.Log.Error("chunk lost", zap.Error(c.Err))
+		s.cfg.Log.Error("chunk lost", zap.Error(c.Err))
 		s.giveUp(c, control.DropCodec)
 		return
 	case c.Sealed == nil: // a compressor has skipped the chunk
@@ -199,8 +182,8 @@ func (s *Sink) written(c *memory.Chunk) {
 		s.newest = c.Sealed.End
 	}
 	s.Out.Count(c.Sealed)
-	s.Encoder.Written(c.Sealed.Compression)
-	s.In.Written(c, bytes, s.Out.Part)
+	s.cfg.Encoder.Written(c.Sealed.Compression)
+	s.cfg.Files.Written(c, bytes, s.Out.Part)
 }
 
 // giveUp counts the messages of a chunk that will not be written.
@@ -209,16 +192,16 @@ func (s *Sink) giveUp(c *memory.Chunk, cause control.DropCause) {
 		c.Seal(nil) // not compressed: only the counts are needed
 	}
 	if c.Sealed == nil {
-		s.Log.Error("messages lost that cannot be counted", zap.Error(c.Err))
+		s.cfg.Log.Error("messages lost that cannot be counted", zap.Error(c.Err))
 		return
 	}
-	s.In.Lose(c, cause)
+	s.cfg.Files.Lose(c, cause)
 }
 
 // halt ends the recording: no file can be written.
 func (s *Sink) halt() {
 	s.halted.Store(true)
-	s.In.End()
+	s.cfg.Files.End()
 	close(s.Failed)
 }
 
@@ -227,7 +210,7 @@ func (s *Sink) SkipsCompression() bool { return s.drainAborted() || s.halted.Loa
 
 func (s *Sink) drainAborted() bool {
 	select {
-	case <-s.abortDrain:
+	case <-s.cfg.AbortDrain:
 		return true
 	default:
 		return false
@@ -253,7 +236,7 @@ func (s *Sink) Current() *files.Bag {
 // for concurrent use.
 func (s *Sink) Pin(ctx context.Context, since time.Time) ([]string, error) {
 	s.Bags.Retain.Pin(since)
-	c, err := s.commands.RequestPin(since)
+	c, err := s.cfg.Commands.RequestPin(since)
 	if err == nil {
 		err = c.Wait(ctx)
 	}
@@ -262,6 +245,9 @@ func (s *Sink) Pin(ctx context.Context, since time.Time) ([]string, error) {
 	}
 	return c.Pinned, nil
 }
+
+// Chunks returns how many chunks were written with each compression. It is for concurrent use.
+func (s *Sink) Chunks() map[rosbag.Compression]uint64 { return s.cfg.Encoder.Stored() }
 
 // LowDisk checks the free space, and reports whether the recording has to end because the disk is nearly
 // full. It is for concurrent use.

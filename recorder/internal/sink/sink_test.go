@@ -90,12 +90,12 @@ func newRecording(t *testing.T, v *volume, abort <-chan struct{}) *recording {
 	})
 	s := sink.New(sink.Config{
 		Log: log, Files: in.Files(), Commands: in.Commands(), Snapshots: in.Snapshots(), Encoder: encoder, Compression: rosbag.CompressionNone,
-		AbortDrain: abort, First: first,
+		AbortDrain: abort,
 		Bags: files.Config{
 			Outputs: outputs, Retain: retention.New(retention.Limits{}, log, free, func(string) bool { return false }),
 			Disk: disk.NewSpace(leastSpace, "1M", false, free, log), Handover: handover{}, OnChange: func() {},
 		},
-	})
+	}, first)
 	s.Bags.Opened(first)
 	link, err := in.Links().OpenLink(in.Links().AddTopicOf("/t", "/t", time.Time{}), testlink.Info("/t", "/p"))
 	if err != nil {
@@ -276,7 +276,7 @@ func TestTooLittleSpace(t *testing.T) {
 	r.check(t, [control.DropCauses]uint64{}, 2)
 }
 
-// TestCommandsAtTheEnd: a command behind a fault that has ended the recording answers that nothing is
+// TestCommandsAtTheEnd: a command after a fault that has ended the recording answers that nothing is
 // recorded.
 func TestCommandsAtTheEnd(t *testing.T) {
 	t.Parallel()

@@ -149,11 +149,11 @@ func (l *link) Lost(messages int) {
 // firstRoom is how much memory a large message gets at first that only viewers want.
 const firstRoom = 1 << 20
 
-// largeFrame copies a large message for viewers as it arrives. The sink behind it may refuse the
+// largeFrame copies a large message for viewers as it arrives. The next sink may refuse the
 // message, such as while the recording is paused: viewers get it nevertheless.
 type largeFrame struct {
 	link  *link
-	frame tcpros.LargeFrame // of the sink behind; nil if that refused the message
+	frame tcpros.LargeFrame // of the next sink; nil if that refused the message
 	room  []byte            // what the link fills now
 	data  []byte            // what was copied before
 	full  bool              // there is no memory for the message: it is not shown

@@ -3,7 +3,7 @@
 // A Tap wraps the sink of each link. Without a viewer of the topic that costs two atomic loads for
 // each run of frames, and one copy of the latest message of a latching publisher. With viewers, the
 // tap copies the frames of topics that they want, once for all viewers, and puts the copies into a
-// live.Store. The goroutine of the link never waits for a viewer, and the sink behind it knows
+// live.Store. The goroutine of the link never waits for a viewer, and the next sink knows
 // nothing of viewers: it gets each run first.
 package tap
 
@@ -172,16 +172,12 @@ func (t *Tap) add(l *link, k kind, definition string) {
 		of = &topic{}
 		t.topics[l.topic] = of
 	}
-	var o *offer
-	for _, known := range of.kinds {
-		if known.kind == k {
-			o = known
-		}
+	i := slices.IndexFunc(of.kinds, func(known *offer) bool { return known.kind == k })
+	if i < 0 {
+		i = len(of.kinds)
+		of.kinds = append(of.kinds, &offer{kind: k, definition: definition})
 	}
-	if o == nil {
-		o = &offer{kind: k, definition: definition}
-		of.kinds = append(of.kinds, o)
-	}
+	o := of.kinds[i]
 	o.links = append(o.links, l)
 	l.feed.Store(o.feed)
 	t.offer(l.topic, of)
@@ -192,33 +188,19 @@ func (t *Tap) remove(l *link) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	of := t.topics[l.topic]
-	for i, o := range of.kinds {
-		if !o.remove(l) {
-			continue
+	i := slices.IndexFunc(of.kinds, func(o *offer) bool { return slices.Contains(o.links, l) })
+	o := of.kinds[i]
+	o.links = slices.DeleteFunc(o.links, func(other *link) bool { return other == l })
+	if len(o.links) == 0 {
+		if o.feed != nil {
+			o.feed.Close()
 		}
-		if len(o.links) == 0 {
-			if o.feed != nil {
-				o.feed.Close()
-			}
-			of.kinds = append(of.kinds[:i:i], of.kinds[i+1:]...)
-		}
-		break
+		of.kinds = slices.Delete(of.kinds, i, i+1)
 	}
 	t.offer(l.topic, of)
 	if len(of.kinds) == 0 {
 		delete(t.topics, l.topic)
 	}
-}
-
-// remove reports whether l was a link of o, which it is no more.
-func (o *offer) remove(l *link) bool {
-	for i, other := range o.links {
-		if other == l {
-			o.links = append(o.links[:i:i], o.links[i+1:]...)
-			return true
-		}
-	}
-	return false
 }
 
 // offer opens the channel for the first type of a topic, and tells viewers of the others.

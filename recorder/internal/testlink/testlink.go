@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"os"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 	"unsafe"
@@ -50,6 +51,19 @@ func LatchingInfo(topic, publisher string) tcpros.LinkInfo {
 // LatchedInfo is Info of a publisher that latches.
 func LatchedInfo(topic, publisher string) tcpros.LinkInfo {
 	return with(Info(topic, publisher), "latching", "1")
+}
+
+// DefinitionInfo is Info of a publisher with another definition, on a machine of its own.
+func DefinitionInfo(topic, publisher, definition string) tcpros.LinkInfo {
+	info := Info(topic, publisher)
+	info.PublisherURI = "http://" + publisher + ":1/"
+	return with(info, "message_definition", definition)
+}
+
+// LongRecordInfo is Info of a publisher whose connection record is so long that large messages rely on one record in
+// their file.
+func LongRecordInfo(topic, publisher string) tcpros.LinkInfo {
+	return DefinitionInfo(topic, publisher, strings.Repeat("uint32 n\n", 2000))
 }
 
 // with sets a field that the header of a link has.

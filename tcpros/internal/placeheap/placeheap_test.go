@@ -59,7 +59,7 @@ func TestRemovedEntriesAreFreed(t *testing.T) {
 	}
 	for i, e := range h.List[len(h.List):cap(h.List)] {
 		if e != nil {
-			t.Errorf("entry %d is held %d places behind the end", e.value, i)
+			t.Errorf("entry %d is held %d places after the end", e.value, i)
 		}
 	}
 }

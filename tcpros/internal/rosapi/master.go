@@ -57,7 +57,7 @@ type Master struct {
 	hostport string
 	callerID string
 	dialer   *endpoint.Dialer
-	http     http.RoundTripper
+	http     connections
 	hangs    *HangWatch
 	contact  contactCounts
 	unread   unreadReplies
@@ -85,20 +85,13 @@ func (m *Master) LastContact() Contact { return m.contact.read() }
 // callerID.
 func NewMaster(uri, hostport, callerID string, d *endpoint.Dialer, hangs *HangWatch) *Master {
 	m := &Master{uri: uri, hostport: hostport, callerID: callerID, dialer: d, hangs: hangs}
-	m.http = &http.Transport{
-		// No Proxy: the graph is local, and a proxy would see every parameter.
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			if address == hostport {
-				m.contact.dials.Add(1)
-			}
+	m.http = connections{
+		hostport: hostport,
+		master: newTransport(func(ctx context.Context, network, address string) (net.Conn, error) {
+			m.contact.dials.Add(1)
 			return d.DialContext(ctx, network, address)
-		},
-		DisableCompression:  true,
-		MaxIdleConnsPerHost: UnregisterCalls, // with fewer, most calls of unregisterAll would need a new connection
-		MaxIdleConns:        64,
-		IdleConnTimeout:     10 * time.Second,
-		// Below 64 kB: headers of XML-RPC servers are some 200 bytes.
-		MaxResponseHeaderBytes: 32 << 10,
+		}),
+		nodes: xmlrpc.NewTransport(func() *http.Transport { return newTransport(d.DialContext) }),
 	}
 	return m
 }
@@ -110,7 +103,7 @@ func (m *Master) HostPort() string { return m.hostport }
 func (m *Master) CallerID() string { return m.callerID }
 
 // Close closes idle connections.
-func (m *Master) Close() { m.http.(*http.Transport).CloseIdleConnections() }
+func (m *Master) Close() { m.http.closeIdle() }
 
 // URI returns the master's URI.
 func (m *Master) URI() string { return m.uri }

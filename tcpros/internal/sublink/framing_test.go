@@ -60,7 +60,7 @@ func TestReadsAskForWhatIsNeeded(t *testing.T) {
 		"and less":             {append(stream(2), small(2<<20)...), []int{8*k + 1, 16}, []int{16 * k, 16*k - 11}},
 		"nothing to move":      {stream(12 * k), []int{10 * k, 100, 16}, []int{16 * k, 6 * k, 6*k - 100}},
 		"growing keeps a rest": {append(stream(2), small(2<<20)...), []int{0, 16}, []int{16 * k, 32*k - 10}},
-		"behind a large one": {
+		"after a large one": {
 			append(append(stream(12), large...), small(2<<20)...),
 			[]int{0, 0, 16, 16},
 			[]int{16 * k, 184*k + 16, 4 * k, 32 * k},
@@ -165,7 +165,7 @@ func TestStallIsJudgedByTheFrame(t *testing.T) {
 		want error
 		at   time.Duration
 	}{
-		"behind much else": {func(c net.Conn) {
+		"after much else": {func(c net.Conn) {
 			_, _ = c.Write(append(bytes.Repeat(stream(1000), 700), stream(100)[:50]...))
 			time.Sleep(wire.StallAfter - time.Second)
 			_, _ = c.Write([]byte{1})

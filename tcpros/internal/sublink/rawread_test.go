@@ -64,7 +64,7 @@ func TestQuickReads(t *testing.T) {
 }
 
 // The end of the stream arrives together with the last data; the kernel signals both only once.
-func TestQuickReadsSeeAnEndBehindData(t *testing.T) {
+func TestQuickReadsSeeAnEndAfterData(t *testing.T) {
 	for name, end := range map[string]struct {
 		how  func(c *net.TCPConn) error
 		want error

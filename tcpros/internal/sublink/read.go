@@ -126,7 +126,7 @@ func (f *frameReader) markFrameBegun(ended int) {
 }
 
 // makeRoom moves an incomplete frame to the front when less than half of the buffer is free
-// behind it, and doubles a buffer that a read has filled. The buffer grows with data that
+// after it, and doubles a buffer that a read has filled. The buffer grows with data that
 // has arrived, never with an announced length.
 func (f *frameReader) makeRoom(full bool) {
 	switch {

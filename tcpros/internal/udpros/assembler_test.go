@@ -267,7 +267,7 @@ func TestUDPBombs(t *testing.T) {
 		"longer than it is":  {[][]byte{claim(10, 1492, 1)}, 1},
 		"far block":          {[][]byte{claim(wire.DefaultMaxMessage, 1492, blocksOf(wire.DefaultMaxMessage, 1492)), append(head(udpDataN, 1, 65535), make([]byte, 1492)...), append(head(udpDataN, 1, 30000), make([]byte, 1492)...)}, 0},
 		"block of odd size":  {[][]byte{claim(5000, 1492, 4), append(head(udpDataN, 1, 1), 'x')}, 0},
-		"block behind end":   {[][]byte{claim(5000, 1492, 4), append(head(udpDataN, 1, 4), make([]byte, 1492)...)}, 0},
+		"block after end":    {[][]byte{claim(5000, 1492, 4), append(head(udpDataN, 1, 4), make([]byte, 1492)...)}, 0},
 		"rest without start": {[][]byte{append(head(udpDataN, 1, 1), 'x'), append(head(udpDataN, 1, 2), 'x')}, 1},
 	} {
 		a := newAssembler()
@@ -299,7 +299,7 @@ func TestUDPAllocatesNothing(t *testing.T) {
 	}
 }
 
-// FuzzUDP cuts the input into datagrams, each behind a byte with its length.
+// FuzzUDP cuts the input into datagrams, each after a byte with its length.
 func FuzzUDP(f *testing.F) {
 	seed := func(ds ...[]byte) {
 		var in []byte

@@ -99,7 +99,7 @@ func (s sensor) encode() (all [variants][]byte, err error) {
 		if err := protocommon.MessageEncode(&frame, s.message(uint64(i))); err != nil {
 			return all, err
 		}
-		all[i] = frame.Bytes()[4:] // behind the length of the frame
+		all[i] = frame.Bytes()[4:] // after the length of the frame
 	}
 	return all, nil
 }

@@ -47,6 +47,7 @@ func (s *said) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &[]any{&
 // it finds the payloads that the makers of the bag wrote.
 func TestConvertOld(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock's tools in Python for seconds")
 	harness.NeedROS(t)
 	bags, err := filepath.Glob("../../../bagfmt/testdata/old/*.bag")
 	if err != nil || len(bags) < 30 {
@@ -130,6 +131,7 @@ func contents(t *testing.T, path string) map[string][]said {
 // TestRewrittenForStock lets stock's tools read what each command makes.
 func TestRewrittenForStock(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock's tools in Python for seconds")
 	harness.NeedROS(t)
 	g := &harness.Graph{T: t, Port: "1", Dir: t.TempDir()}
 	in := bags.Demo(t)
@@ -163,6 +165,7 @@ func TestRewrittenForStock(t *testing.T) {
 // TestInfoBesideStock compares the summaries of both programs, byte for byte.
 func TestInfoBesideStock(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock's tools in Python for seconds")
 	harness.NeedROS(t)
 	g := &harness.Graph{T: t, Port: "1", Dir: t.TempDir()}
 	paths, err := filepath.Glob("../../../bagfmt/testdata/*.bag")

@@ -51,9 +51,7 @@ func TestEncrypted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name == "lz4" || name == "bz2" {
-				harness.Long(t, "the same as without compression; the tests of bagfmt have bags of stock with both")
-			}
+			harness.LongCase(t, name != "none", "the same as without compression; the tests of bagfmt have bags of stock with both")
 			g := &harness.Graph{T: t, Port: "1", Dir: t.TempDir(), Env: keys.Env()}
 			in := encrypted(g)
 			before, err := os.ReadFile(in)
@@ -96,6 +94,7 @@ func TestEncrypted(t *testing.T) {
 // nowhere but where the user has put it.
 func TestEncryptedPassphrase(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "gpg makes two keys, and stock encrypts")
 	harness.NeedROS(t)
 	const passphrase = "correct-horse-battery-staple"
 	keys, others := harness.NewKeyring(t), harness.NewKeyring(t)

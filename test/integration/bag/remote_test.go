@@ -265,6 +265,7 @@ func TestRemoteInterrupted(t *testing.T) {
 // nothing, and is no damage.
 func TestRemoteAway(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "a fault: a store that fails or fills up")
 	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	bigBag(t, filepath.Join(s.Dir, "big.bag"), 60)
 	cmd := g.Command("goplay", s.At("big.bag"), "--rate", "0.5")

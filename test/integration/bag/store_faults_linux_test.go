@@ -86,6 +86,7 @@ func TestStoreKilledWhileRead(t *testing.T) {
 // the others wait here. What it took is sound, and there is room again after a while.
 func TestStoreFull(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "a fault: a store that fails or fills up")
 	s, g := s3.NewSmall(t, 28), harness.NewGraph(t, "gomaster")
 	makeBags(t, filepath.Join(g.Dir, "bags"), 4, 8)
 	p := storeProgram(g, s, "gobag", "upload", "--all", "--delete", "bags", s.At("robot"))
@@ -108,6 +109,7 @@ func TestStoreFull(t *testing.T) {
 // each part once.
 func TestUploadIsResumed(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "a fault: a store that fails or fills up")
 	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	makeBags(t, filepath.Join(g.Dir, "bags"), 1, 60) // of 8 parts
 	parts := make(chan int, 100)

@@ -45,6 +45,7 @@ func TestREADMECommands(t *testing.T) {
 // they accept their options.
 func TestDocsCommands(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs each command of the pages; TestREADMECommands runs those of README")
 	test := commandTest{made: makeBags(t), onlyOptions: true}
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	if err != nil {
@@ -188,7 +189,7 @@ func here(t *testing.T, command string) string {
 	return command
 }
 
-// makeBags records the demo bag, with a mark behind it, and returns a directory with that bag under
+// makeBags records the demo bag, with a mark after it, and returns a directory with that bag under
 // the names of the pages.
 func makeBags(t *testing.T) string {
 	t.Helper()

@@ -1,9 +1,11 @@
 package docs_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -54,32 +56,89 @@ func hasTitle(t *testing.T, path, anchor string) bool {
 	return false
 }
 
+// pageLink is a link of a page to a file of the repository.
+type pageLink struct {
+	place  string // page and line
+	target string // path of the file
+	title  string // anchor; empty for none
+}
+
+// links returns the links of a page that lead to no other server.
+func links(t *testing.T, page string) (all []pageLink) {
+	t.Helper()
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	for i, line := range prose(t, page) {
+		for _, found := range link.FindAllStringSubmatch(line, -1) {
+			if strings.Contains(found[1], "://") {
+				continue
+			}
+			file, title, _ := strings.Cut(found[1], "#")
+			target := page
+			if file != "" {
+				target = filepath.Join(filepath.Dir(page), file)
+			}
+			all = append(all, pageLink{fmt.Sprintf("%s:%d", page, i+1), target, title})
+		}
+	}
+	return all
+}
+
+// pages returns all pages.
+func pages(t *testing.T) (all []string) {
+	t.Helper()
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/adr/*.md"} {
+		some, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil || len(some) == 0 {
+			t.Fatalf("%s: %q, %v", pattern, some, err)
+		}
+		all = append(all, some...)
+	}
+	return all
+}
+
 // Links between pages lead to files and titles that exist.
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/adr/*.md"} {
-		pages, err := filepath.Glob(filepath.Join(root, pattern))
-		if err != nil || len(pages) == 0 {
-			t.Fatalf("%s: %q, %v", pattern, pages, err)
+	for _, page := range pages(t) {
+		for _, link := range links(t, page) {
+			if _, err := os.Stat(link.target); err != nil {
+				t.Errorf("%s: %v", link.place, err)
+			} else if link.title != "" && !hasTitle(t, link.target, link.title) {
+				t.Errorf("%s: %s has no title #%s", link.place, link.target, link.title)
+			}
 		}
-		for _, page := range pages {
-			for i, line := range prose(t, page) {
-				for _, found := range link.FindAllStringSubmatch(line, -1) {
-					if strings.Contains(found[1], "://") {
-						continue
-					}
-					file, title, _ := strings.Cut(found[1], "#")
-					target := page
-					if file != "" {
-						target = filepath.Join(filepath.Dir(page), file)
-					}
-					if _, err := os.Stat(target); err != nil {
-						t.Errorf("%s:%d: %v", page, i+1, err)
-					} else if title != "" && !hasTitle(t, target, title) {
-						t.Errorf("%s:%d: %s has no title #%s", page, i+1, target, title)
-					}
-				}
+	}
+}
+
+// TestArchive: the archives of a release have each page to which one of their pages leads.
+func TestArchive(t *testing.T) {
+	t.Parallel()
+	script, err := os.ReadFile(filepath.Join(root, "packaging/release.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`(?m)^pages="([^"]+)"`).FindSubmatch(script)
+	if names == nil {
+		t.Fatal("packaging/release.sh names no pages")
+	}
+	has := func(path string) bool {
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, _, _ := strings.Cut(filepath.ToSlash(name), "/")
+		return slices.Contains(strings.Fields(string(names[1])), first)
+	}
+	if !has(filepath.Join(root, "README.md")) {
+		t.Error("an archive has no README.md")
+	}
+	for _, page := range pages(t) {
+		if !has(page) {
+			continue
+		}
+		for _, link := range links(t, page) {
+			if !has(link.target) {
+				t.Errorf("%s: an archive does not have %s", link.place, link.target)
 			}
 		}
 	}

@@ -121,7 +121,7 @@ func escaped(text string) string {
 	return b.String()
 }
 
-// cells returns the characters of a line as tmux prints it, and the look behind them, with which
+// cells returns the characters of a line as tmux prints it, and the look at its end, with which
 // the next line begins.
 func cells(line string, l look) ([]cell, look, error) {
 	var row []cell

@@ -193,6 +193,7 @@ func TestFullDisk(t *testing.T) {
 // TestFileSizeLimit: EFBIG ends a recording as a full disk does.
 func TestFileSizeLimit(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "stops or kills dozens of programs")
 	g := harness.NewGraph(t, "gomaster")
 	numbered(g, 1<<20, time.Millisecond)
 	const limit = 1_000_000
@@ -210,6 +211,7 @@ func TestFileSizeLimit(t *testing.T) {
 // TestSlowDisk: nothing is lost while the buffer has room, and the wait is said.
 func TestSlowDisk(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "waits for a stalled disk")
 	g := harness.NewGraph(t, "gomaster")
 	const messages = 1000
 	f := numbered(g, messages, time.Millisecond)
@@ -249,6 +251,7 @@ func TestFileIsDeleted(t *testing.T) {
 // that is reported, and the paths that are printed from then on are those of files.
 func TestDirectoryIsRenamed(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "a fault: the directory of the bags is renamed")
 	g := harness.NewGraph(t, "gomaster")
 	dir, moved := filepath.Join(g.Dir, "bags"), filepath.Join(g.Dir, "moved")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -365,6 +368,7 @@ func TestNobodyReadsTheLog(t *testing.T) {
 // what is wrong, and does not spin.
 func TestFewFiles(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "a fault: a limit of open files")
 	g := harness.NewGraph(t, "gomaster")
 	const messages, others = 1500, 80
 	start := time.Now()

@@ -50,7 +50,7 @@ type killLane struct {
 	args    []string
 	random  *rand.Rand
 	pub     *load.Publisher
-	payload []byte              // of every message, behind its number
+	payload []byte              // of every message, after its number
 	kept    map[string][]uint32 // by the path that gobag reindex wrote
 	whole   map[string]int      // messages that were in whole chunks
 }

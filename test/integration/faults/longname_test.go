@@ -19,6 +19,7 @@ import (
 // that come later, too, and it is told that there was something that cannot be read.
 func TestHugeName(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "a fault: a name of 17 MB")
 	g := harness.NewGraph(t, "gomaster")
 	huge := "/" + strings.Repeat("x", 17<<20)
 	listed := []any{[]any{huge, "std_msgs/String"}, []any{"/before", "std_msgs/String"}}

@@ -250,6 +250,7 @@ func TestHalfOpenSubscriber(t *testing.T) {
 // waiting in the queue of a modem, each message arrives once and in order.
 func TestBadLine(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "a fault: a network that loses packets")
 	c := plug(t, near)
 	for _, end := range []string{near, far} {
 		c.allowedOn(end, "tc qdisc add dev wire root tbf rate 1mbit burst 3000 limit 15000")

@@ -13,10 +13,11 @@ import (
 	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
-// TestNoteKilled kills gobag note before and behind each system call that changes the bag: it is
+// TestNoteKilled kills gobag note before and after each system call that changes the bag: it is
 // the old or the new one, and another run adds the note.
 func TestNoteKilled(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "stops or kills dozens of programs")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "")
 	bags.Make(g, "whole.bag",
@@ -27,7 +28,7 @@ func TestNoteKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	var killed []string
-	for _, how := range []string{"before", "behind"} {
+	for _, how := range []string{"before", "after"} {
 		for at := 1; ; at++ {
 			path := filepath.Join(g.Dir, fmt.Sprintf("%s_%d.bag", how, at))
 			if err := os.WriteFile(path, whole, 0o600); err != nil {

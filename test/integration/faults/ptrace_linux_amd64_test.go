@@ -28,16 +28,14 @@ var fileCalls = map[uint64]string{
 }
 
 // TestKillAtEachCall kills the recorder at each system call that changes a bag: before
-// it, behind it, and writes also in their middle. The counting is the kernel's own, over
+// it, after it, and writes also in their middle. The counting is the kernel's own, over
 // all threads. After each, at most the last call is missing.
 func TestKillAtEachCall(t *testing.T) {
 	t.Parallel()
-	for _, how := range []string{"before", "torn", "behind"} {
+	harness.Long(t, "traces each system call of some hundred recorders, for twenty seconds of processor")
+	for _, how := range []string{"before", "torn", "after"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			if how != "torn" {
-				harness.Long(t, "traces each system call of some fifty recorders, for ten seconds of processor")
-			}
 			g := harness.NewGraph(t, "gomaster")
 			pub, err := load.Advertise(t.Context(), "127.0.0.1:"+g.Port, "/killed", killTopic)
 			if err != nil {
@@ -120,7 +118,7 @@ func checkRest(g *harness.Graph, dir string, tr *tracer, messages int) {
 // tracer runs a program and kills it at one of its calls.
 type tracer struct {
 	at  int    // the number of the call; 0 is none
-	how string // before it, torn or behind; hang holds the thread there instead, fail does not run the call
+	how string // before it, torn or after; hang holds the thread there instead, fail does not run the call
 
 	// For fail: what the call fails with, which calls count, and whether all from that number on fail.
 	errno  unix.Errno
@@ -297,6 +295,7 @@ func touchesBag(pid int, r *unix.PtraceRegs) bool {
 // lost; faults without end end it, and what was written is there.
 func TestDiskFaults(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "stops or kills dozens of programs")
 	for name, tc := range map[string]struct {
 		tr     tracer
 		active int // files that may be left
@@ -357,6 +356,7 @@ func TestDiskFaults(t *testing.T) {
 // at once when it is asked for three times.
 func TestHangingDisk(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "stops or kills dozens of programs")
 	// Equal signals that are pending count once: a busy machine sees fewer than are sent.
 	for name, signals := range map[string]int{"one signal": 1, "three signals or more": -1} {
 		t.Run(name, func(t *testing.T) {

@@ -31,6 +31,7 @@ const (
 // tools read the result.
 func TestReindexKilled(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "stops or kills dozens of programs")
 	harness.NeedROS(t)
 	for _, recorder := range []string{"gorecord", "/usr/lib/rosbag/record"} {
 		for _, args := range [][]string{nil, {"--lz4"}} {
@@ -185,7 +186,7 @@ func numbers(t *testing.T, path string) []uint32 {
 
 // wholeMessages counts the messages that are wholly in what is left of a recording, in
 // the plainest way: uncompressed ones by their records, compressed ones by the index
-// data behind their chunks. inChunks are those of whole chunks that rosbag reindex keeps
+// data after their chunks. inChunks are those of whole chunks that rosbag reindex keeps
 // for sure: in front of a torn record it may leave out the last one.
 func wholeMessages(t *testing.T, b []byte) (count, inChunks int) {
 	t.Helper()

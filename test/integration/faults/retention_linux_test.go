@@ -21,6 +21,7 @@ import (
 // directory.
 func TestRetentionOverRestarts(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "stops or kills dozens of programs")
 	const limit, size = 5 << 20, 1 << 20
 	restarts := 8
 	if harness.Full() {
@@ -97,6 +98,7 @@ func TestRetentionOverRestarts(t *testing.T) {
 // killed, and what --recover made of its last one.
 func TestEachLimitOverRestarts(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "stops or kills dozens of programs")
 	for _, limit := range [][2]string{{"--max-splits", "2"}, {"--max-bytes", "2M"}, {"--max-age", "2s"}, {"--keep-free", "900000000G"}} {
 		t.Run(limit[0], func(t *testing.T) {
 			t.Parallel()
@@ -173,6 +175,7 @@ exit $code`
 // ends with exit code 3 and leaves no file.
 func TestRetentionOnFullDisk(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "a fault: the disk is full")
 	harness.Need(t, "unshare", ownMounts("true")[1:]...)
 	g := harness.NewGraph(t, "gomaster")
 	publishToEach(g)

@@ -246,6 +246,7 @@ func (d *stallingDisk) plays(e *peers.Listener, args ...string) *harness.Process
 // an interrupt ends it at once.
 func TestPlayFromStalledDisk(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "waits for a stalled disk")
 	needStalls(t)
 	g := harness.NewGraph(t, "gomaster")
 	stallBag(g)
@@ -290,6 +291,7 @@ func TestPlayFromStalledDisk(t *testing.T) {
 // terminal is given back.
 func TestScreenThirdRequest(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "waits for a stalled disk")
 	needStalls(t)
 	g := harness.NewGraph(t, "gomaster")
 	if err := os.Mkdir(filepath.Join(g.Dir, "files"), 0o700); err != nil {
@@ -329,6 +331,7 @@ func TestScreenThirdRequest(t *testing.T) {
 // the disk answers no open, no read, and no close.
 func TestInterruptOnStalledDisk(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "waits for a stalled disk")
 	needStalls(t)
 	g := harness.NewGraph(t, "gomaster")
 	stallBag(g)
@@ -391,6 +394,7 @@ func TestInterruptOnStalledDisk(t *testing.T) {
 // ends, meets it.
 func TestRecordOnStalledDisk(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "waits for a stalled disk")
 	needStalls(t)
 	g := harness.NewGraph(t, "gomaster")
 	if err := os.Mkdir(filepath.Join(g.Dir, "empty"), 0o700); err != nil {

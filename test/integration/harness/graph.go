@@ -29,32 +29,33 @@ type Graph struct {
 	Core *Process
 
 	marked sync.Once
-	mark   string // in the environment of its programs, and of theirs
+	mark   string // in the environment of its programs and of their children
 }
 
-// EachMaster runs a test against the embedded master and, if installed, roscore.
+// EachMaster runs a test against the embedded master and, if installed, roscore, which is long:
+// another master in Python.
 func EachMaster(t *testing.T, test func(t *testing.T, g *Graph)) {
+	t.Helper()
+	eachMaster(t, "roscore", "the same with a master in Python", test)
+}
+
+// EachMasterForROS is EachMaster for tests with nodes and tools of ROS. Here the embedded master is
+// long: the same programs in Python take some seconds of CPU time each, once more.
+func EachMasterForROS(t *testing.T, test func(t *testing.T, g *Graph)) {
+	t.Helper()
+	NeedROS(t)
+	eachMaster(t, "gomaster", "nodes in Python for seconds, as with roscore", test)
+}
+
+func eachMaster(t *testing.T, long, reason string, test func(t *testing.T, g *Graph)) {
 	t.Helper()
 	for _, kind := range []string{"gomaster", "roscore"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
+			LongCase(t, kind == long, reason)
 			test(t, NewGraph(t, kind))
 		})
 	}
-}
-
-// EachMasterForROS is EachMaster for tests with nodes and tools of ROS. The embedded master
-// is long: the same Python, some seconds of processor for each node, once more.
-func EachMasterForROS(t *testing.T, test func(t *testing.T, g *Graph)) {
-	t.Helper()
-	NeedROS(t)
-	EachMaster(t, func(t *testing.T, g *Graph) {
-		t.Helper()
-		if g.Kind == "gomaster" {
-			Long(t, "nodes in Python for seconds, as with roscore")
-		}
-		test(t, g)
-	})
 }
 
 // NewGraph returns a graph with a master of that kind. A roscore may be reused from another test;
@@ -142,8 +143,8 @@ func (g *Graph) Start(name string, args ...string) *Process {
 	return g.Launch(name, g.Command(name, args...))
 }
 
-// environmentMark is what marks the programs of the graph. What is left of them when the test ends,
-// and has ended them, is killed.
+// environmentMark returns the variable that marks the programs of the graph. Marked programs that
+// still run after the test has ended its programs are killed.
 func (g *Graph) environmentMark() string {
 	g.marked.Do(func() {
 		g.mark = strconv.FormatUint(graphs.Add(1), 10)

@@ -17,7 +17,7 @@ type Keyring struct {
 	dir string
 }
 
-// NewKeyring makes an empty one.
+// NewKeyring creates an empty keyring.
 func NewKeyring(t *testing.T) *Keyring {
 	t.Helper()
 	Need(t, "gpg", "--version")
@@ -36,7 +36,7 @@ func NewKeyring(t *testing.T) *Keyring {
 	return k
 }
 
-// Env is what makes gpg, and all that runs it, use the keyring.
+// Env returns the environment variable with which gpg, and programs that run gpg, use the keyring.
 func (k *Keyring) Env() []string { return []string{"GNUPGHOME=" + k.dir, "GPG_TTY="} }
 
 // AddKey makes a key for a user. The passphrase may be empty.

@@ -12,27 +12,60 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/gorosbag/gorosbag/internal/testfull"
 )
 
-// fullVar is the variable that makes the long tests run; with onlyLong no others of test/integration.
+// fullVar is the variable that makes the long tests run. With the value onlyLong, no other tests of
+// test/integration run.
 const (
 	fullVar  = "GOROSBAG_FULL"
 	onlyLong = "long"
 )
 
-// Long skips a test that make test leaves out. make test-full runs it. The reason is what it
-// takes.
+var (
+	longNames sync.Map // the names of the tests and subtests that are long
+	shortRan  bool     // make test has run all that is not long; set before the first test
+)
+
+// Long skips a test, or a case of a test, that make test leaves out; make test-full runs it. The
+// reason says what the test takes, such as its time.
 func Long(t *testing.T, reason string) {
 	t.Helper()
-	if !Full() {
-		t.Skip("only with GOROSBAG_FULL=1: " + reason)
+	testfull.Skip(t, reason)
+	longNames.Store(t.Name(), true)
+}
+
+// LongCase is Long for the long cases of a test. make test-full leaves out the other cases, unless
+// the test itself is long.
+func LongCase(t *testing.T, long bool, reason string) {
+	t.Helper()
+	switch {
+	case long:
+		Long(t, reason)
+	case shortRan && !partOfLong(t.Name()):
+		t.Skip("make test has run it")
 	}
 }
 
-// Full reports whether the long tests run, too. The go command runs a package again when the
-// answer changes, if one of its tests has asked.
-func Full() bool { return os.Getenv(fullVar) != "" }
+// partOfLong reports whether a test, or one that it is a part of, is long.
+func partOfLong(name string) bool {
+	for {
+		if _, long := longNames.Load(name); long {
+			return true
+		}
+		end := strings.LastIndexByte(name, '/')
+		if end < 0 {
+			return false
+		}
+		name = name[:end]
+	}
+}
+
+// Full reports whether the long tests run, too.
+func Full() bool { return testfull.Enabled() }
 
 // selectLong leaves out the tests of a package that are the same with and without Full: make test
 // has run them. dir is the directory of the package, harness the one of this package.
@@ -41,14 +74,15 @@ func selectLong(dir, harness string) error {
 		return nil
 	}
 	names, err := longTests(dir, harness)
-	if err != nil || len(names) == 0 { // none asks Full, so that the go command would take the result for that of all
+	if err != nil || len(names) == 0 { // no test calls Full: the go command would take the result for that of all tests
 		return err
 	}
+	shortRan = true
 	return flag.Set("test.run", "^("+strings.Join(names, "|")+")$")
 }
 
-// longTests returns the names of the tests in dir that ask Long or Full, themselves or in a
-// function they mention. It goes by names alone, and so may return more.
+// longTests returns the names of the tests in dir that call Long or Full, themselves or in a
+// function that they mention. It compares names only, and so may return more tests.
 func longTests(dir, harness string) ([]string, error) {
 	mentions := map[string][]string{} // by the name of a function, method or variable
 	for _, d := range []string{dir, harness, filepath.Join(harness, "*")} {
@@ -71,7 +105,7 @@ func longTests(dir, harness string) ([]string, error) {
 			}
 		}
 	}
-	long := map[string]bool{"Long": true, "Full": true}
+	long := map[string]bool{"Long": true, "LongCase": true, "Full": true}
 	for before := 0; before != len(long); {
 		before = len(long)
 		for name, ids := range mentions {

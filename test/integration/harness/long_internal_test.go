@@ -35,3 +35,14 @@ func FuzzShort(f *testing.F) {}`,
 		t.Errorf("%v, %v, want %v", got, err, want)
 	}
 }
+
+// TestPartOfLong: the cases of a long test are long, those of other tests are not.
+func TestPartOfLong(t *testing.T) {
+	t.Parallel()
+	longNames.Store("TestA/b", true)
+	for name, want := range map[string]bool{"TestA/b": true, "TestA/b/c/d": true, "TestA": false, "TestA/bc": false, "TestB/b": false} {
+		if got := partOfLong(name); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}

@@ -8,7 +8,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/testproc"
 )
 
-// NeedROS skips the test where real ROS is not installed, or fails if it must be.
+// NeedROS skips the test where real ROS is not installed, or fails it where ROS is required.
 func NeedROS(t *testing.T) {
 	t.Helper()
 	const install = "real ROS is not installed (Debian 12: apt-get install ros-core python3-sensor-msgs python3-tf2-msgs python3-nav-msgs python3-diagnostic-msgs)"
@@ -35,8 +35,8 @@ func NeedTF2(t *testing.T) {
 	t.Skip(install)
 }
 
-// Need skips the test where a tool does not work, such as strace in a container that
-// may not trace. With GOROSBAG_REQUIRE_ROS=1, that is in CI, it has to.
+// Need skips the test where a tool does not work, such as strace in a container that forbids
+// tracing. With GOROSBAG_REQUIRE_ROS=1, as in CI, the test fails instead.
 func Need(t *testing.T, tool string, args ...string) {
 	t.Helper()
 	out, err := testproc.CombinedOutput(exec.Command(tool, args...))
@@ -66,7 +66,7 @@ func NeedChromium(t *testing.T) string {
 	return ""
 }
 
-// ROSMissing reports whether real ROS is not installed, or is to be taken for that.
+// ROSMissing reports whether real ROS is not installed, or tests have to run as if it were not.
 func ROSMissing() bool {
 	if os.Getenv("GOROSBAG_WITHOUT_ROS") != "" {
 		return true

@@ -18,11 +18,11 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 
-// victimVar makes TestVictim start programs and hang. It names the file where it tells the
-// mark that they carry, and the directory of its run.
+// victimVar makes TestVictim start programs and hang. Its value is the file into which TestVictim
+// writes the mark of these programs and the directory of its run.
 const victimVar = "HARNESS_TEST_VICTIM"
 
-// TestVictim is what TestNoOrphans ends.
+// TestVictim runs in a process that TestNoOrphans ends.
 func TestVictim(t *testing.T) {
 	tell := os.Getenv(victimVar)
 	if tell == "" {
@@ -73,8 +73,8 @@ func TestNoOrphans(t *testing.T) {
 	}
 }
 
-// victim runs TestVictim until it is killed, or hits its limit. It returns what that has told,
-// which is nothing if the limit came too soon.
+// victim runs TestVictim until it is killed, or hits its limit. It returns what TestVictim has
+// written, which is nothing if the limit came too soon.
 func victim(t *testing.T, limit time.Duration, kill bool, env string) string {
 	t.Helper()
 	tell := filepath.Join(t.TempDir(), "told")

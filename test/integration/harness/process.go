@@ -113,7 +113,7 @@ func (o *Output) Write(p []byte) (int, error) {
 	return o.b.Write(p)
 }
 
-// String returns all of it.
+// String returns everything that the program has printed.
 func (o *Output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -19,15 +19,16 @@ import (
 	"github.com/gorosbag/gorosbag/internal/testproc"
 )
 
-// Programs in ROS's Python are forked from a process that has imported its modules: see
-// testdata/forkserver.py. A test starts, instead of such a program, a client, which is
-// the executable of the tests again: it has that process run the program, passes signals on
-// and ends as the program has ended. So it can stand for it as a child of the tests.
+// Programs in ROS's Python are forked from a server process that has imported their modules: see
+// testdata/forkserver.py. In place of such a program, a test starts a client, which is the test
+// executable again. The client makes the server run the program, passes signals on, and ends in the
+// same way as the program: for the test, the client is the program.
 
-// serverVar makes a test executable such a client. It is the path of the server's socket.
+// serverVar is the variable that makes a test executable such a client. Its value is the path of
+// the socket of the server.
 const serverVar = "GOROSBAG_TEST_PYTHON"
 
-// killSignal has a client kill its program, and end as that does. A SIGKILL would end the
+// killSignal makes a client kill its program, and then end in the same way. SIGKILL would end the
 // client at once, and the program a while later.
 const killSignal = syscall.SIGALRM
 
@@ -36,13 +37,15 @@ func isForkClient(cmd *exec.Cmd) bool {
 	return slices.ContainsFunc(cmd.Env, func(entry string) bool { return strings.HasPrefix(entry, serverVar+"=") })
 }
 
-// serverMark leaves room for the marks of programs. See remark in testdata/forkserver.py.
+// serverMark leaves room for the marks of programs. See the remark in testdata/forkserver.py.
 var serverMark = "python" + strings.Repeat("-", 64)
 
-// pythonPrograms are the programs of ROS that rely on it for all that they do. A roscore does not.
+// pythonPrograms are the programs of ROS that do all their work in Python. A roscore starts other
+// programs.
 var pythonPrograms = []string{"rosbag", "rosmsg", "rosnode", "rosparam", "rosservice", "rostopic"}
 
-// useForkServer has a command forked if it is a program in ROS's Python.
+// useForkServer turns a command into that of a client if the command runs a program in ROS's
+// Python.
 func useForkServer(cmd *exec.Cmd) error {
 	script := 0
 	switch program := filepath.Base(cmd.Path); {
@@ -111,12 +114,12 @@ func runPython(socket string) int {
 	case status.Signaled():
 		signal.Reset(status.Signal())
 		_ = syscall.Kill(os.Getpid(), status.Signal())
-		select {} // until it comes
+		select {} // until the signal arrives
 	}
 	return status.ExitStatus()
 }
 
-// askServer has the server run what this process was started as.
+// askServer makes the server run the program that this process stands for.
 func askServer(socket string, signals <-chan os.Signal) (status syscall.WaitStatus, err error) {
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
 	if err != nil {

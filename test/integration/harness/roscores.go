@@ -15,8 +15,9 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
-// What roscores of tests run is in testdata/roscore.py. A test that has left nothing behind in a
-// roscore passes it on to the next test. StartMaster starts the program roscore.
+// roscores are the roscores of tests, which run testdata/roscore.py. The next test takes over the
+// roscore of a test that has left nothing registered in it. StartMaster starts the program roscore
+// instead.
 var roscores struct {
 	sync.Mutex
 	idle    []*roscore
@@ -141,8 +142,8 @@ func askMaster(ctx context.Context, uri, method string, args ...any) (value any,
 	return nil, false
 }
 
-// reset makes a roscore as new. It reports false where somebody is still registered, such
-// as a node that was killed.
+// reset deletes the parameters that a test has set in a roscore. It reports false if a node is
+// still registered, for example because it was killed.
 func (c *roscore) reset(ctx context.Context) bool {
 	select {
 	case <-c.process.Exited:
@@ -170,8 +171,8 @@ func (c *roscore) reset(ctx context.Context) bool {
 	return true
 }
 
-// registered counts the nodes in what getSystemState returns, at each topic and service. The
-// roscore's own does not count. What is no system state has one.
+// registered counts the nodes in the result of getSystemState, at each topic and service, except
+// the node of the roscore itself. For a result that is no system state it returns 1.
 func registered(state any) (count int) {
 	parts, ok := state.([]any)
 	if !ok || len(parts) != 3 {
@@ -195,7 +196,7 @@ func registered(state any) (count int) {
 	return count
 }
 
-// stopIdleRoscores ends those that no test has.
+// stopIdleRoscores ends the roscores that no test uses.
 func stopIdleRoscores() {
 	for c := idleRoscore(); c != nil; c = idleRoscore() {
 		testproc.Sweep(c.mark)

@@ -32,7 +32,7 @@ func (g *Graph) StdSrvs() {
 	g.T.Skip(install)
 }
 
-// Call has rosservice call a service and returns what it answers.
+// Call has rosservice call a service and returns the response.
 func (g *Graph) Call(name string, args ...string) string {
 	g.T.Helper()
 	return g.Run("rosservice", append([]string{"call", "--wait", name}, args...)...)

@@ -11,16 +11,16 @@ import (
 )
 
 // Stalls measures how long a busy machine delays the test and some programs, until the returned
-// function is called. That returns the sum of the longest delay of a timer of this process and
-// of the time that the threads of the programs and their descendants waited for a CPU. The latter
-// is known on Linux only.
+// function is called. The function returns the sum of two delays: the longest delay of a timer of
+// this process, and the time that the threads of the programs and of their descendants waited for a
+// CPU, which is known on Linux only.
 func (g *Graph) Stalls(programs ...*Process) (sum func() time.Duration) {
 	const (
 		every     = 5 * time.Millisecond
 		lookEvery = 10 // at the programs; what a thread has waited stays until it ends
 	)
 	stop, found := make(chan struct{}), make(chan time.Duration)
-	// owner: the caller; ends when it asks, or with the test.
+	// owner: the caller; ends when the caller asks for the sum, or with the test.
 	go func() {
 		tick := time.NewTicker(every)
 		defer tick.Stop()
@@ -28,7 +28,7 @@ func (g *Graph) Stalls(programs ...*Process) (sum func() time.Duration) {
 		waited := make([]time.Duration, len(programs))
 		look := func() (sum time.Duration) {
 			for i, p := range programs {
-				waited[i] = max(waited[i], p.Waited()) // threads take theirs along when they end
+				waited[i] = max(waited[i], p.Waited()) // the time of a thread is lost when it ends
 				sum += waited[i]
 			}
 			return sum
@@ -87,8 +87,9 @@ func threadsBelow(pid int) (all []string) {
 }
 
 // WaitIdle waits until a program is idle: in several consecutive polls none of its threads is
-// running, runnable or waiting for the disk. Then it has processed what was sent to it. This is
-// for programs of ROS, which do not report it. It works on Linux only; elsewhere it returns.
+// running, runnable or waiting for the disk. Then the program has processed what was sent to it.
+// Tests need WaitIdle for programs of ROS, which do not report that. It works on Linux only;
+// elsewhere it returns.
 func (p *Process) WaitIdle() {
 	p.T.Helper()
 	const looks = 5

@@ -131,6 +131,7 @@ func TestOrigins(t *testing.T) {
 // TestOtherSite: a page of another site cannot look into a robot with the browser of its user.
 func TestOtherSite(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "Chromium takes seconds of processor time")
 	g := harness.NewGraph(t, "gomaster")
 	peers.Talk(g, "talker", "/chat")
 	_, host := recordWithViewers(g, "-a")
@@ -159,6 +160,7 @@ func TestOtherSite(t *testing.T) {
 // TestBrowser: a page in Chromium subscribes and gets messages as binary frames.
 func TestBrowser(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "Chromium takes seconds of processor time")
 	g := harness.NewGraph(t, "gomaster")
 	peers.Talk(g, "talker", "/chat", "/big")
 	_, host := recordWithViewers(g, "-a")
@@ -312,6 +314,7 @@ func TestViewOnly(t *testing.T) {
 // bounded and cost the recording nothing; its end does not wait for them.
 func TestStorm(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "many viewers at once, for seconds")
 	g := harness.NewGraph(t, "gomaster")
 	peers.Talk(g, "talker", "/chat", "/big")
 	rec, host := recordWithViewers(g, "-a")

@@ -30,7 +30,7 @@ func playForViewers(g *harness.Graph, args ...string) (play *harness.Process, ho
 	return play, host
 }
 
-// at returns the time of the bag of a test that is so many seconds behind its start, in ns.
+// at returns the time of the bag of a test that is so many seconds after its start, in ns.
 func at(seconds float64) uint64 {
 	return uint64(bags.Start().Add(time.Duration(seconds * float64(time.Second))).Std().UnixNano())
 }
@@ -191,7 +191,7 @@ func TestControl(t *testing.T) {
 		}, func() string { return told(v.Events()) })
 	}
 	ask(viewer.Pause, 1, to(0), "a seek before the start", func(s viewer.Playback) bool { return s.DidSeek && s.At == at(0) })
-	ask(viewer.Pause, 1, to(math.MaxUint64), "a seek behind the end", func(s viewer.Playback) bool { return s.DidSeek && s.At == at(9.9) })
+	ask(viewer.Pause, 1, to(math.MaxUint64), "a seek after the end", func(s viewer.Playback) bool { return s.DidSeek && s.At == at(9.9) })
 	ask(viewer.Play, 2, to(at(1)), "seek, speed and play at once", func(s viewer.Playback) bool { return s.Status == 0 && s.Speed == 2 && s.DidSeek && s.At == at(1) })
 	ask(viewer.Pause, 2, nil, "pause", func(s viewer.Playback) bool { return s.Status == 1 && !s.DidSeek && s.At >= at(1) })
 	for _, speed := range []float32{0, -1, float32(math.NaN()), float32(math.Inf(-1)), float32(math.Inf(1)), 1e30} {

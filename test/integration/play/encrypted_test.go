@@ -12,6 +12,7 @@ import (
 // TestPlayEncrypted plays a bag that stock has encrypted, and refuses it without its key.
 func TestPlayEncrypted(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "gpg makes a key, and stock encrypts")
 	harness.NeedROS(t)
 	keys := harness.NewKeyring(t)
 	keys.AddKey("Ann Example", "")

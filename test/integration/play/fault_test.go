@@ -73,6 +73,7 @@ func deafSubscriber(g *harness.Graph, n *tcpros.Node, player, topic string) {
 // it. The others get all messages in time, and latched messages also when they subscribe late.
 func TestPlayToDeafSubscriber(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "a fault: a subscriber that does not read")
 	g := harness.NewGraph(t, "gomaster")
 	var bag []bags.StringMessage
 	// The queue holds four seconds: a busy machine may let the one who reads stand still. What

@@ -111,6 +111,7 @@ func messagesOf(bag []bags.StringMessage, from time.Duration, passes int) func(t
 // of a publisher.
 func TestFirstMessages(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "nodes and tools in Python for seconds")
 	harness.EachMasterForROS(t, func(_ *testing.T, g *harness.Graph) {
 		topics, bag := firstBag(g)
 		runs := 1

@@ -16,6 +16,7 @@ import (
 // and see its state, while messages flow. Each message is in one bag, or was passed by.
 func TestServicesSteerARecording(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "steers a recording with ROS's tools in Python for seconds")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "roscore")
 	g.StdSrvs()
@@ -89,6 +90,7 @@ func TestServicesSteerARecording(t *testing.T) {
 // starts with the latched messages, and no bag has the messages that the recorder itself publishes.
 func TestResidentRecorder(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "nodes in Python for seconds")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "gomaster")
 	g.StdSrvs()

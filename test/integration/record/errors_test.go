@@ -165,7 +165,7 @@ func TestDamagedIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := strings.Index(string(bag), "\x08\x00\x00\x00ver=\x01") // the first index record behind the first chunk
+	at := strings.Index(string(bag), "\x08\x00\x00\x00ver=\x01") // the first index record after the first chunk
 	if at < 0 {
 		t.Fatal("no index record in the demo bag")
 	}

@@ -21,9 +21,7 @@ func TestManyTopics(t *testing.T) {
 	t.Parallel()
 	for _, topics := range []int{1000, 20_000} {
 		t.Run(fmt.Sprint(topics), func(t *testing.T) {
-			if topics > 1000 {
-				harness.Long(t, "it takes ten seconds on an idle machine")
-			}
+			harness.LongCase(t, topics > 1000, "it takes ten seconds on an idle machine")
 			g := harness.NewGraph(t, "gomaster")
 			crashed := harness.FreePort(t)
 			const nodes, callers = 100, 4

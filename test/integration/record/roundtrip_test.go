@@ -111,6 +111,7 @@ func TestCompressions(t *testing.T) {
 // links that are up, and a publisher that starts afterwards is recorded too.
 func TestMasterRestart(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "a fault: the master restarts, with either master")
 	harness.EachMaster(t, func(t *testing.T, g *harness.Graph) {
 		const running = 300
 		first := peers.NewFlood(g, "/before", running)

@@ -84,6 +84,7 @@ func TestRecordScreen(t *testing.T) {
 // After each change of the size of the terminal there is one frame, and no line of the log is lost.
 func TestRecordScreenSizes(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "another size or state of the screen; TestRecordScreen runs the usual one")
 	g := harness.NewGraph(t, "gomaster")
 	tm := terminal.Open(g, 80, 24)
 	g.Start("goplay", "--loop", "--quiet", bags.Demo(t))
@@ -158,6 +159,7 @@ func TestRecordScreenColors(t *testing.T) {
 // others, until it gets it.
 func TestRecordScreenBackground(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "another size or state of the screen; TestRecordScreen runs the usual one")
 	g := harness.NewGraph(t, "gomaster")
 	tm := terminal.Open(g, 80, 24)
 	g.Start("goplay", "--loop", "--quiet", bags.Demo(t))
@@ -173,6 +175,7 @@ func TestRecordScreenBackground(t *testing.T) {
 // its end.
 func TestRecordScreenBlocked(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "another size or state of the screen; TestRecordScreen runs the usual one")
 	g := harness.NewGraph(t, "gomaster")
 	tm := terminal.Open(g, 80, 24)
 	before := tm.Modes()
@@ -200,7 +203,7 @@ func TestRecordScreenBlocked(t *testing.T) {
 	}
 }
 
-// A Ctrl-C that ends a recording ends the tee behind it, too. The table is not lost.
+// A Ctrl-C that ends a recording ends the tee that reads from it, too. The table is not lost.
 func TestRecordScreenTable(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
@@ -215,6 +218,7 @@ func TestRecordScreenTable(t *testing.T) {
 // A terminal that is closed ends the recording as any other signal does.
 func TestRecordScreenHangup(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "another size or state of the screen; TestRecordScreen runs the usual one")
 	g := harness.NewGraph(t, "gomaster")
 	tm := terminal.Open(g, 80, 24)
 	tm.Keys("gorecord -a -O run", "Enter")

@@ -46,6 +46,7 @@ func oneLogger(context.Context, []byte) ([]byte, error) {
 // after the master was restarted.
 func TestServicesForROS(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "steers a recording with ROS's tools in Python for seconds")
 	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
 		n := peers.Node(g, "ours")
 		serve(g, n, "/ours/loggers", getLoggers, oneLogger)
@@ -168,6 +169,7 @@ func noCompiler(t *testing.T, err error) {
 // TestServiceForROSCPP has a roscpp program call a service of ours.
 func TestServiceForROSCPP(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "builds and runs nodes in C++, for seconds")
 	harness.NeedROS(t)
 	if _, err := os.Stat("/usr/include/std_srvs/SetBool.h"); err != nil {
 		noCompiler(t, err)

@@ -17,6 +17,7 @@ import (
 // goes well with them.
 func TestSnapshotByService(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "steers a recording with ROS's tools in Python for seconds")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "gomaster")
 	g.StdSrvs()

@@ -88,6 +88,7 @@ func TestSplitMerged(t *testing.T) {
 // the latched message under its own header.
 func TestSplitBesideStock(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "records the same with stock")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "roscore")
 	g.StartPython("publish.py", "one", "/chatter,std_msgs/String,50,0,20", "/latched,std_msgs/Int32,0,1,0").Printed("ready")

@@ -139,6 +139,7 @@ func receiveUDP(g *harness.Graph, n *tcpros.Node, topic string, b *numberBox) *t
 // more than the kernel has room for.
 func TestUDPROS(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "nodes in Python for seconds")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "gomaster")
 	sender := compile(g, "sender.cpp")
@@ -158,7 +159,7 @@ func TestUDPROS(t *testing.T) {
 			stalls := g.Stalls()
 			p := g.Start(sender, "/t", strconv.Itoa(tt.bytes), strconv.Itoa(tt.messages), strconv.Itoa(tt.hz))
 			p.Printed("done")
-			harness.Eventually(t, "a message behind the end", func() bool { return b.last() >= tt.messages })
+			harness.Eventually(t, "a message after the end", func() bool { return b.last() >= tt.messages })
 			still := stalls()
 			came, lost := b.judge(t)
 			t.Logf("%d came, %d were lost; this process stood still for %v at most", came, lost, still)
@@ -187,7 +188,7 @@ func TestUDPROS(t *testing.T) {
 		g.Eventually("the link", func() bool { return len(b.links()) == 1 })
 		p.Printed("done") // 40 MB
 		close(b.block)
-		g.Eventually("messages behind the end", func() bool { return b.last() >= messages && b.count() >= 50 })
+		g.Eventually("messages after the end", func() bool { return b.last() >= messages && b.count() >= 50 })
 		came, lost := b.judge(t)
 		t.Logf("%d came, %d were lost", came, lost)
 		if lost < 10 || came < 50 {
@@ -214,6 +215,7 @@ func udpRoom(t *testing.T) int {
 // killed and comes back is received again.
 func TestUDPROSRest(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "nodes in Python for seconds")
 	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
 		sender := compile(g, "sender.cpp")
 		b := &numberBox{bytes: 50}

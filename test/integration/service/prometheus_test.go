@@ -23,6 +23,7 @@ const monitoring = "../../../packaging/"
 // TestAlertRules runs promtool: alerts fire for what is bad, and none does on a good day.
 func TestAlertRules(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "promtool takes a second")
 	harness.Need(t, "promtool", "--version")
 	for _, args := range [][]string{{"check", "rules", "gorosbag.rules.yml"}, {"test", "rules", "gorosbag.test.yml"}, {"check", "config", "--syntax-only", "prometheus.yml"}} {
 		c := exec.Command("promtool", args...)

@@ -49,6 +49,7 @@ func (s *forgetfulStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // TestStoreForgetful: a list whose entries lack what the driver of S3 relies on ends no recording.
 func TestStoreForgetful(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "a fault: a store that fails, is slow or lies")
 	g := harness.NewGraph(t, "gomaster")
 	fake := &forgetfulStore{objects: map[string]http.Header{}}
 	server := httptest.NewServer(fake)
@@ -63,7 +64,7 @@ func TestStoreForgetful(t *testing.T) {
 	rec.Printed("Summaries of bags for gobag find are not merged")
 	f.WaitDone()
 	rec.Stop()
-	harness.Contains(t, rec.Out.String(), "the reply of the server is incomplete")
+	harness.Contains(t, rec.Out.String(), "the response of the server is incomplete")
 	checkWhole(g, "/t", 1000)
 }
 
@@ -89,6 +90,7 @@ func checkWhole(g *harness.Graph, topic string, want int) {
 // bags are complete.
 func TestStoreHostile(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "a fault: a store that fails, is slow or lies")
 	g := harness.NewGraph(t, "gomaster")
 	endless := func(status int, text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {

@@ -99,6 +99,7 @@ func TestStoreChecked(t *testing.T) {
 // can be.
 func TestStoreAway(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "a fault: a store that fails, is slow or lies")
 	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	s.Kill()
 	rec, health := storeRecorder(g, s.At("robot"), s.Environment(), "-O", "out")
@@ -113,6 +114,7 @@ func TestStoreAway(t *testing.T) {
 // TestStoreSlow: neither a slow store nor one that hangs delays the recording or its end.
 func TestStoreSlow(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "a fault: a store that fails, is slow or lies")
 	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	s.Delay(300 * time.Millisecond)
 	rec, health := storeRecorder(g, s.At("robot"), s.Environment(), "-O", "slow")

@@ -133,6 +133,7 @@ func TestUploadKilledTwice(t *testing.T) {
 // upload where it was. It deletes them when the store has them.
 func TestUploadAfterKill(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "a fault: a store that fails, is slow or lies")
 	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	rec := uploader(g, s, "/camera", "-O", "out", "--split", "--size", "40", "--upload-rate", "20M")
 	var once sync.Once

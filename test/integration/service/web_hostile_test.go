@@ -82,6 +82,7 @@ func manyTopics(t *testing.T) string {
 // cannot be seen is written out. There are 100 topics.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "Chromium takes seconds of processor time")
 	g := harness.NewGraph(t, "gomaster")
 	name := hostileTag + `"'&` + hostileTurn
 	recorder, player := "127.0.0.1:"+harness.FreePort(t), "127.0.0.1:"+harness.FreePort(t)

@@ -25,6 +25,7 @@ import (
 // page has ended, which is no fault.
 func TestLostConnection(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "Chromium takes seconds of processor time")
 	g := harness.NewGraph(t, "gomaster")
 	host := "127.0.0.1:" + harness.FreePort(t)
 	peers.NewFlood(g, "/first", 100_000)
@@ -57,6 +58,7 @@ func TestLostConnection(t *testing.T) {
 // TestEndedPlayback: what was stopped from the page has ended, which is no fault.
 func TestEndedPlayback(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "Chromium takes seconds of processor time")
 	g := harness.NewGraph(t, "gomaster")
 	host := "127.0.0.1:" + harness.FreePort(t)
 	play := g.Start("goplay", "--loop", "--quiet", bags.Demo(t), "--http="+host)
@@ -73,6 +75,7 @@ func TestEndedPlayback(t *testing.T) {
 // and the page that is still open asks for the token.
 func TestLoginAfterRestart(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "Chromium takes seconds of processor time")
 	g := harness.NewGraph(t, "gomaster")
 	host := "127.0.0.1:" + harness.FreePort(t)
 	const token = "0123456789abcdef"
@@ -100,6 +103,7 @@ func TestLoginAfterRestart(t *testing.T) {
 // cause what the bag does not hold, the histograms add up, and page and probe say so.
 func TestLossIsShown(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "Chromium takes seconds of processor time")
 	g := harness.NewGraph(t, "gomaster")
 	host := "127.0.0.1:" + harness.FreePort(t)
 	rec := g.Record("/camera", "-O", "out", "--bz2", "-b", "4", "--http="+host)
@@ -150,7 +154,7 @@ func TestLossIsShown(t *testing.T) {
 		for _, m := range buckets {
 			v, err := strconv.ParseFloat(m[2], 64)
 			if err != nil || v < before {
-				t.Errorf("%s: %v behind %v", m[0], v, before)
+				t.Errorf("%s: %v after %v", m[0], v, before)
 			}
 			before = v
 		}

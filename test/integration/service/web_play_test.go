@@ -40,6 +40,7 @@ type playback struct {
 // does is what subscribers get.
 func TestPlayerPage(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "Chromium takes seconds of processor time")
 	g := harness.NewGraph(t, "gomaster")
 	rec := g.Record("-a", "-O", "out")
 	host := "127.0.0.1:" + harness.FreePort(t)
@@ -214,6 +215,7 @@ func TestExtremeCommands(t *testing.T) {
 // TestLoginPage: where a token is needed a browser is asked for it, and then let in.
 func TestLoginPage(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "Chromium takes seconds of processor time")
 	g := harness.NewGraph(t, "gomaster")
 	const token = "correct horse battery staple"
 	secret := filepath.Join(g.Dir, "token")

@@ -45,6 +45,7 @@ func (r recording) passed(topic string) int {
 // button does is in the bags.
 func TestRecorderPage(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "Chromium takes seconds of processor time")
 	g := harness.NewGraph(t, "gomaster")
 	g.Start("goplay", "--loop", "--quiet", bags.Demo(t))
 	host := "127.0.0.1:" + harness.FreePort(t)
@@ -113,6 +114,7 @@ func TestRecorderPage(t *testing.T) {
 // is full of what a snapshot would hold does not look like trouble.
 func TestRecorderPageOpensLate(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "Chromium takes seconds of processor time")
 	g := harness.NewGraph(t, "gomaster")
 	peers.NewFlood(g, "/t", 100_000)
 	host := "127.0.0.1:" + harness.FreePort(t)

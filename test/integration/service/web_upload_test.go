@@ -14,6 +14,7 @@ import (
 // leaves the focus of the keyboard where it is.
 func TestUploadsAreShown(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "Chromium takes seconds of processor time")
 	g := harness.NewGraph(t, "gomaster")
 	host := "127.0.0.1:" + harness.FreePort(t)
 	f := peers.NewFlood(g, "/t", 100_000)

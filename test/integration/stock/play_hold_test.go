@@ -58,6 +58,7 @@ func none() int { return 0 }
 // TestPlayRateControl: play runs ahead of the topic by the delay, and no further.
 func TestPlayRateControl(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	harness.NeedROS(t)
 	const point, md5 = "geometry_msgs/PointStamped", "c63aecb41bfdfd6b7e1fac37c7cbe7bf"
 	for _, tc := range []struct {
@@ -91,6 +92,7 @@ func TestPlayRateControl(t *testing.T) {
 // the player prints why it waits.
 func TestPlayRateControlByTheWrongType(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
 		bags.Make(g, "walk.bag", bags.Walk()...)
@@ -114,6 +116,7 @@ func TestPlayRateControlByTheWrongType(t *testing.T) {
 // TestPlayPauseTopics: play pauses before each message of these topics.
 func TestPlayPauseTopics(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
 		bags.Make(g, "walk.bag", bags.Walk()...)
@@ -139,6 +142,7 @@ func TestPlayPauseTopics(t *testing.T) {
 // without --clock.
 func TestPlayUnderSimTime(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	harness.NeedROS(t)
 	for _, clock := range []string{"--clock", "-q"} {
 		t.Run(clock, func(t *testing.T) {
@@ -169,6 +173,7 @@ func TestPlayUnderSimTime(t *testing.T) {
 // publishers of a topic, whatever node publishes it now.
 func TestPlaySeveralLatched(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
 		var bag []bags.StringMessage

@@ -23,6 +23,7 @@ import (
 
 func TestPlayBagThatIsNotThere(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
 		g.Start(player, "missing.bag").Ended(1, "missing.bag")
@@ -31,6 +32,7 @@ func TestPlayBagThatIsNotThere(t *testing.T) {
 
 func TestPlayNothingSelected(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
 		bags.Make(g, "walk.bag", bags.Walk()...)
@@ -45,6 +47,7 @@ func TestPlayNothingSelected(t *testing.T) {
 // TestPlayUnindexed: stock wants a reindex first; ours plays what there is.
 func TestPlayUnindexed(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
 		bags.Make(g, "walk.bag", bags.Walk()...)
@@ -76,6 +79,7 @@ func TestPlayUnindexed(t *testing.T) {
 // namespace; recorded names that begin with a slash are not.
 func TestPlayNames(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	harness.NeedROS(t)
 	anonymous := regexp.MustCompile(`^/play_[0-9]{19}$`)
 	eachPlayer(t, func(g *harness.Graph, player string) {
@@ -106,6 +110,7 @@ func TestPlayNames(t *testing.T) {
 // It never goes back, and ends with the bag.
 func TestPlayClock(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
 		bags.Make(g, "walk.bag", bags.Walk()...)
@@ -142,6 +147,7 @@ func le32(s string) uint32 {
 // paused, and space goes on.
 func TestPlayKeys(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
 		bags.Make(g, "walk.bag", bags.Walk()...)
@@ -181,6 +187,7 @@ func TestPlayKeys(t *testing.T) {
 // come twice, and one of the two may not come.
 func TestPlayStateBeforeStart(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
 		bags.Make(g, "walk.bag", bags.Walk()...)
@@ -212,6 +219,7 @@ func TestPlayStateBeforeStart(t *testing.T) {
 // slash that is missing.
 func TestPlayTopicsBySlash(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
 		bags.Make(g, "walk.bag", bags.Walk()...)
@@ -230,6 +238,7 @@ func TestPlayTopicsBySlash(t *testing.T) {
 // master after a SIGTERM.
 func TestPlayInterrupted(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
 		bags.Make(g, "walk.bag", bags.Walk()...)
@@ -276,6 +285,7 @@ func gone(g *harness.Graph, e *peers.Listener, node string) {
 // them, and says so.
 func TestPlayConflictingTypes(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	g := harness.NewGraph(t, "gomaster")
 	bags.Make(g, "walk.bag", bags.Walk()...)
 	e := peers.Listen(g, "listener", "/chatter")
@@ -296,6 +306,7 @@ func TestPlayConflictingTypes(t *testing.T) {
 // TestPlayQuiet: no status line, no table, but what matters.
 func TestPlayQuiet(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	g := harness.NewGraph(t, "gomaster")
 	bags.Make(g, "walk.bag", bags.Walk()...)
 	p := g.Start("goplay", "walk.bag", "-q", "-r", "10")

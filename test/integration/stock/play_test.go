@@ -20,7 +20,7 @@ import (
 
 // playRow is one set of options, and what a subscriber gets.
 type playRow struct {
-	args   string              // behind the bag and a delay, unless it names bags itself; each player waits for subscribers
+	args   string              // after the bag and a delay, unless it names bags itself; each player waits for subscribers
 	hears  map[string][]string // by topic, of which there is nothing else
 	drops  bool                // of which some may be missing
 	lasts  time.Duration       // from the first message to the last; zero means any time
@@ -126,6 +126,7 @@ func lateToState(g *harness.Graph, e *peers.Listener, p *harness.Process) {
 // machine has stood still for longer than the player may be off.
 func TestPlayOptionsBesideStock(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "plays with stock as well, row by row")
 	harness.NeedROS(t)
 	for name, row := range playRows() {
 		t.Run(name, func(t *testing.T) {

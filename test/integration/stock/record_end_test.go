@@ -42,7 +42,7 @@ func endRows() []recordRow {
 		{name: "25 max-splits without split, wrapper: silent", args: "--max-splits=2 /chatter -O x", wrapper: true, ours: maxSplits, stock: &want{files: "x.bag", topics: "/chatter"}},
 		{name: "split of a size", args: "--split 1024 /chatter -O x", ours: deprecated},
 		{name: "split of a size, wrapper", args: "--split 1024 /chatter -O x", wrapper: true, ours: deprecated},
-		{name: "split of a size, behind", args: "/chatter -O x --split=1024", ours: deprecated},
+		{name: "split of a size, after", args: "/chatter -O x --split=1024", ours: deprecated},
 		{name: "split without a limit", args: "/chatter -O x --split", ours: first},
 		{name: "split without a limit, wrapper", args: "/chatter -O x --split", wrapper: true, ours: first, stock: &want{code: 2, says: "Split specified without giving a maximum duration or size"}},
 		{name: "split before a topic", args: "--split /chatter -O x", ours: first, stock: &want{code: killed, says: "--split"}},

@@ -63,7 +63,7 @@ func chunkEach(t *testing.T, o *outcome) {
 	}
 }
 
-// chunks checks that the first chunk was closed behind the message that took it
+// chunks checks that the first chunk was closed after the message that took it
 // beyond limit, its compression, and how its data begin.
 func chunks(limit int64, c rosbag.Compression, magic string) func(*testing.T, *outcome) {
 	return func(t *testing.T, o *outcome) {

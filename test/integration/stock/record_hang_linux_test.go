@@ -12,6 +12,7 @@ import (
 // TestStockHungMaster: 38, a master that hangs keeps stock from closing its bag.
 func TestStockHungMaster(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	g := harness.NewGraph(t, "gomaster")
 	peers.Talk(g, "one", "/chatter")
 	all := both(g, "/chatter -O x", want{files: "x.bag", topics: "/chatter"})

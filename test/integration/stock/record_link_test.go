@@ -79,6 +79,7 @@ func chatterHeader(caller, typ, md5 string) tcpros.Header {
 // TestStockName: 14, the name of the node and its private parameters.
 func TestStockName(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	g := harness.NewGraph(t, "gomaster")
 	peers.Talk(g, "one", "/chatter")
 	all := both(g, "/chatter -O x __name:=rec_{who} _n:=7 _f:=2.5 _on:=true _s:=abc", want{files: "x.bag", topics: "/chatter"})
@@ -101,6 +102,7 @@ func TestStockName(t *testing.T) {
 // reader needs are there. Stock sorts them; ours leaves them as they came.
 func TestStockOddHeader(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	g := harness.NewGraph(t, "gomaster")
 	peers.FakePublisher(g, "/one", "/chatter", func(_ tcpros.Header, conn net.Conn) {
 		talkTo(conn, tcpros.Header{
@@ -122,6 +124,7 @@ func TestStockOddHeader(t *testing.T) {
 // name; then once more with another type, which stock does not record.
 func TestStockPublisherRestarts(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	g := harness.NewGraph(t, "gomaster")
 	publish := func(word, typ, md5 string) func() {
 		return peers.FakePublisher(g, "/phoenix", "/chatter", func(_ tcpros.Header, conn net.Conn) {
@@ -164,6 +167,7 @@ func TestStockPublisherRestarts(t *testing.T) {
 // after twice as long each time. Ours varies that by a fifth.
 func TestStockBacksOff(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	g := harness.NewGraph(t, "gomaster")
 	var mu sync.Mutex
 	attempts := map[string][]time.Time{}
@@ -200,6 +204,7 @@ func TestStockBacksOff(t *testing.T) {
 // TestStockSubscriberHeader: 45, what a publisher is told about its subscriber.
 func TestStockSubscriberHeader(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	for option, noDelay := range map[string]string{"": "0", "--tcpnodelay": "1"} {
 		t.Run(option, func(t *testing.T) {
 			t.Parallel()
@@ -233,6 +238,7 @@ func TestStockSubscriberHeader(t *testing.T) {
 // TestStockNoMaster: 36, both wait for a master, and record when it comes.
 func TestStockNoMaster(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	g := &harness.Graph{T: t, Kind: "gomaster", Port: harness.FreePort(t), Dir: t.TempDir()}
 	all := both(g, "/chatter -O x", want{files: "x.bag", topics: "/chatter", says: "Failed to contact master at [127.0.0.1:" + g.Port + "]"})
 	for _, o := range all {
@@ -247,6 +253,7 @@ func TestStockNoMaster(t *testing.T) {
 // TestStockIsToldToEnd: 40 and 41, by a node that takes the name, and by rosnode kill.
 func TestStockIsToldToEnd(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	for reason, end := range map[string]func(*harness.Graph, string){
 		"new node registered with same name": func(g *harness.Graph, name string) {
 			peers.Advertise(g, peers.Node(g, name), "/other", false)
@@ -283,6 +290,7 @@ func TestStockIsToldToEnd(t *testing.T) {
 // first to its last message, also at a split.
 func TestStockSameCounts(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	g := harness.NewGraph(t, "gomaster")
 	pub := peers.Advertise(g, peers.Node(g, "one"), "/chatter", false)
 	s := pub.Source(false)
@@ -310,6 +318,7 @@ func TestStockSameCounts(t *testing.T) {
 // hundred loses most.
 func TestStockBurst(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	g := harness.NewGraph(t, "gomaster")
 	pub := peers.Advertise(g, peers.Node(g, "one"), "/chatter", false)
 	s := pub.Source(false)
@@ -330,6 +339,7 @@ func TestStockBurst(t *testing.T) {
 // TestStockBeginWrite: 27, the name of each file on a latched topic in the namespace.
 func TestStockBeginWrite(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	g := harness.NewGraph(t, "gomaster")
 	listener := g.Record("/ours/begin_write", "/stock/begin_write", "-O", "heard", "--flush-interval", "50ms")
 	all := both(g, "-p --split --duration=0.8 __ns:=/{who} /nothing -O x", want{files: anything})
@@ -362,6 +372,7 @@ func TestStockBeginWrite(t *testing.T) {
 // neither who sent it nor that it latches.
 func TestStockRepeatsLatched(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	g := harness.NewGraph(t, "gomaster")
 	s := peers.Advertise(g, peers.Node(g, "one"), "/latched", true).Source(true)
 	s.Publish(peers.StringFrame("old"))

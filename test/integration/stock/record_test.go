@@ -21,8 +21,7 @@ import (
 // The tests of the files stock_record_*_test.go hold gorecord against rosbag record,
 // each on the same graph and at the same time. Their tables have one row for each
 // command line; a number in a name is that of the behavior of rosbag that it checks.
-// Ours alone is checked where stock is not installed, and, but for the long tests, in all rows but
-// the first of each table: what stock does in the others changes with ROS only.
+// Ours alone is checked where stock is not installed. All rows but the first of each table are long.
 
 // want is how a recorder ends and what it leaves.
 type want struct {
@@ -91,6 +90,7 @@ func TestStockRecord(t *testing.T) {
 		for i, row := range stockRows() {
 			t.Run(row.name, func(t *testing.T) {
 				t.Parallel()
+				harness.LongCase(t, !row.first, "both recorders, and stock takes most of the time")
 				row.run(t, g, fmt.Sprint("row", i))
 			})
 		}
@@ -108,7 +108,7 @@ func stockRows() []recordRow {
 // run runs a row with both recorders.
 func (row *recordRow) run(t *testing.T, g *harness.Graph, dir string) {
 	outcomes := []*outcome{row.start(t, g, dir, "ours")}
-	if !harness.ROSMissing() && (row.first || harness.Full()) { // stock takes most of the time of a row
+	if !harness.ROSMissing() {
 		outcomes = append(outcomes, row.start(t, g, dir, "stock"))
 	}
 	for _, o := range outcomes {

@@ -139,9 +139,7 @@ func TestStockReadsOurs(t *testing.T) {
 	for _, flag := range []string{"none", "--lz4", "--bz2"} {
 		t.Run(flag, func(t *testing.T) {
 			t.Parallel()
-			if flag != "none" {
-				harness.Long(t, "stock's tools in Python take ten seconds for each compression")
-			}
+			harness.LongCase(t, flag != "none", "stock's tools in Python take ten seconds for each compression")
 			g := harness.NewGraph(t, "gomaster")
 			args := []string{"-a", "-x", "/rosout.*", "-O", "ours", "--chunksize=100"}
 			if flag != "none" {
@@ -188,6 +186,7 @@ func TestStockReadsOurs(t *testing.T) {
 // messages. What they rewrite does not have them.
 func TestRepeatedForStock(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "runs stock as well")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "gomaster")
 	bags.Make(g, "whole.bag",

@@ -21,8 +21,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/internal/response"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // s3Sender uploads to S3 with the client of the driver, which itself cannot resume an
@@ -227,7 +227,7 @@ func (p *multipartUpload) resume(ctx context.Context) error {
 		return err
 	}
 	if aws.ToString(begun.UploadId) == "" {
-		return place.BadAnswer("the server begins a multipart upload, but does not say which")
+		return place.BadResponse("the server begins a multipart upload, but does not say which")
 	}
 	p.f.Upload, p.checksums = *begun.UploadId, begun.ChecksumAlgorithm == types.ChecksumAlgorithmCrc32
 	return p.f.OnUpload(p.f.Upload)
@@ -235,7 +235,7 @@ func (p *multipartUpload) resume(ctx context.Context) error {
 
 // listParts records the parts that the store has with the right size and checksum.
 func (p *multipartUpload) listParts(ctx context.Context) error {
-	ctx = answer.WithPages(ctx)
+	ctx = response.WithPages(ctx)
 	pages := s3.NewListPartsPaginator(p.client, &s3.ListPartsInput{Bucket: &p.at.URL.Host, Key: &p.key, UploadId: &p.f.Upload})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -323,7 +323,7 @@ func (p *multipartUpload) sendPart(ctx context.Context, n int, data []byte) erro
 		return err
 	}
 	if out.ETag == nil || p.checksums && out.ChecksumCRC32 == nil {
-		return place.BadAnswer("the server accepts a part of an upload, but does not report its checksum")
+		return place.BadResponse("the server accepts a part of an upload, but does not report its checksum")
 	}
 	p.done[n] = types.CompletedPart{PartNumber: number, ETag: out.ETag}
 	if p.checksums {

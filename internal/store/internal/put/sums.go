@@ -11,7 +11,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // Limits of multipart uploads. S3 accepts 10,000 parts of at least 5 MiB.

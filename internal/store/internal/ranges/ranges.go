@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // Reader reads byte ranges of an object.
@@ -298,5 +298,5 @@ func (c *Cache) fail(blocks []*block, err error) {
 
 // permanent reports whether a retry is useless.
 func permanent(err error) bool {
-	return errors.Is(err, place.ErrNotFound) || errors.Is(err, place.ErrDenied) || errors.Is(err, place.ErrChanged) || errors.Is(err, place.ErrAnswer)
+	return errors.Is(err, place.ErrNotFound) || errors.Is(err, place.ErrDenied) || errors.Is(err, place.ErrChanged) || errors.Is(err, place.ErrBadResponse)
 }

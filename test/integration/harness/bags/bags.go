@@ -93,7 +93,7 @@ func Demo(t *testing.T) string {
 	return path
 }
 
-// Names returns the finished bags whose names start with prefix, without it.
+// Names returns the finished bags whose names start with prefix, without the prefix.
 func Names(g *harness.Graph, prefix string) []string {
 	g.T.Helper()
 	all, err := filepath.Glob(filepath.Join(g.Dir, prefix+"*.bag"))
@@ -113,7 +113,7 @@ type Message struct {
 	Data     []byte
 }
 
-// Topic is all of one topic in a bag.
+// Topic has the connections and the messages of one topic of a bag.
 type Topic struct {
 	Headers  []rosbag.Header // of its connections
 	Messages []Message       // in time order
@@ -161,7 +161,7 @@ func openBag(t *testing.T, path string) *bagfmt.Reader {
 	return r
 }
 
-// Same compares two bags, as gobag diff does. What differs fails the test.
+// Same compares two bags, as gobag diff does. Each difference fails the test.
 func Same(t *testing.T, a, b string) *report.Report {
 	t.Helper()
 	return SameTopics(t, a, b, nil)
@@ -247,13 +247,13 @@ func LongestGap(topic *Topic) (longest time.Duration) {
 	return longest
 }
 
-// Annotated is what notes.py tells of a bag: its notes and marks as stock's Python reads them.
+// Annotated is what notes.py prints about a bag: its notes and marks as stock's Python reads them.
 type Annotated struct {
 	Tags  map[string]string // as bag-database reads /metadata
 	YAML  map[string]any    // as rosbag_metadata does: its first message
 	Marks [][2]any          // nanoseconds and text
 	Types []string
-	Back  int // messages with an earlier time than the one before
+	Back  int // messages with an earlier time than the message before
 }
 
 // Annotations returns the notes and marks of bags.

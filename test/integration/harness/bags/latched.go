@@ -53,8 +53,8 @@ func (l LatchedBag) At(at rosbag.Time) []string {
 	return slices.Sorted(maps.Values(last))
 }
 
-// WaitForLatched plays a bag from a place on, and waits until a subscriber that comes while play
-// pauses there has what is latched.
+// WaitForLatched plays a bag from a position, where play pauses, and waits until a subscriber that
+// comes then has received the latched messages.
 func WaitForLatched(g *harness.Graph, bag string, from time.Duration, topics, want []string) {
 	g.T.Helper()
 	play := g.Start("goplay", bag, "-k", "--pause", "--start", fmt.Sprintf("%.3f", from.Seconds()), "__name:=player")

@@ -45,7 +45,7 @@ func (f *Flood) WaitSent(n int64) {
 	f.G.Eventually("messages flow", func() bool { return f.Sent.Load() >= n })
 }
 
-// WaitDone waits until all are.
+// WaitDone waits until all messages are sent.
 func (f *Flood) WaitDone() {
 	f.G.T.Helper()
 	if err := <-f.Done; err != nil {

@@ -42,9 +42,9 @@ func Node(g *harness.Graph, name string) *tcpros.Node {
 	return n
 }
 
-// FakePublisher registers a publisher at the master and has serve answer each of its
-// links, whose header was read. What it returns ends the publisher as a crash does:
-// the master hears nothing of it.
+// FakePublisher registers a publisher at the master and calls serve for each of its links, after
+// the header was read. The returned function ends the publisher as a crash does: the master is not
+// told.
 func FakePublisher(g *harness.Graph, node, topic string, serve func(h tcpros.Header, conn net.Conn)) (crash func()) {
 	g.T.Helper()
 	data, err := net.Listen("tcp", "127.0.0.1:0")
@@ -145,7 +145,7 @@ func Advertise(g *harness.Graph, n *tcpros.Node, topic string, latching bool) *t
 	return p
 }
 
-// StringMD5 is that of std_msgs/String.
+// StringMD5 is the MD5 sum of std_msgs/String.
 const StringMD5 = "992ce8a1687cec8c8bd883ec73ca41d1"
 
 // StringFrame is a message of type std_msgs/String on the wire.

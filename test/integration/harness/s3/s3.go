@@ -143,7 +143,7 @@ func (s *Server) listen(proxy http.Handler) {
 	s.url = "http://" + l.Addr().String()
 }
 
-// Start starts the server and waits until it answers.
+// Start starts the server and waits until it responds.
 func (s *Server) Start() {
 	s.t.Helper()
 	command := slices.Concat(s.within, []string{s.program, "--port", "127.0.0.1:" + s.port, "--access", User, "--secret", Password, "--quiet"},

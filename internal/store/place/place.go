@@ -1,4 +1,5 @@
-// Package place knows the URLs of stores, and explains what goes wrong there.
+// Package place knows the URLs of stores, and explains what goes wrong there. It has no client of a
+// store, so that packages that only name errors do not link one.
 package place
 
 import (

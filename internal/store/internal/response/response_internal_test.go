@@ -1,4 +1,4 @@
-package answer
+package response
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
 // TestListEnds: a list with new pages and new names each time ends as well.
@@ -19,14 +19,14 @@ func TestListEnds(t *testing.T) {
 	n, err := 0, error(nil)
 	for ; err == nil && n <= 2*maxPages; n++ {
 		err = p.next(&http.Request{URL: &url.URL{Host: "store", RawQuery: strconv.Itoa(n)}})
-		p.answered()
+		p.count()
 	}
-	if n != maxPages+1 || !errors.Is(err, place.ErrAnswer) {
+	if n != maxPages+1 || !errors.Is(err, place.ErrBadResponse) {
 		t.Errorf("%d pages, %v", n, err)
 	}
 }
 
-// roundTripper answers as a function does.
+// roundTripper responds as a function does.
 type roundTripper func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.
@@ -45,10 +45,10 @@ func TestBodiesAreBounded(t *testing.T) {
 		"an error":          {status: 500, length: 1000, want: 1000},
 		"a long error":      {status: 500, length: maxErrorBytes + 1, want: maxErrorBytes},
 		"the error of many": {status: 416, ranged: "bytes=0-9", length: maxErrorBytes + 1, want: maxErrorBytes},
-		"a page":            {status: 200, length: MaxAnswerBytes, want: MaxAnswerBytes},
-		"a long page":       {status: 200, length: MaxAnswerBytes + 1, want: MaxAnswerBytes, err: place.ErrAnswer},
+		"a page":            {status: 200, length: MaxBodyBytes, want: MaxBodyBytes},
+		"a long page":       {status: 200, length: MaxBodyBytes + 1, want: MaxBodyBytes, err: place.ErrBadResponse},
 		"a range":           {status: 206, ranged: "bytes=0-9", length: 10, want: 10},
-		"more than a range": {status: 206, ranged: "bytes=0-9", length: 11, want: 10, err: place.ErrAnswer},
+		"more than a range": {status: 206, ranged: "bytes=0-9", length: 11, want: 10, err: place.ErrBadResponse},
 	} {
 		body := strings.NewReader(strings.Repeat("x", test.length))
 		client := http.Client{Transport: Transport{roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -79,10 +79,10 @@ func TestBodiesAreBounded(t *testing.T) {
 // TestFailuresAreNoPages: a page that comes after some failures is not one that is repeated.
 func TestFailuresAreNoPages(t *testing.T) {
 	t.Parallel()
-	answers := []int{0, 503, 500, 0, 429, 200, 200, 503, 200, 200}
+	statuses := []int{0, 503, 500, 0, 429, 200, 200, 503, 200, 200}
 	n := 0
 	client := http.Client{Transport: Transport{roundTripper(func(r *http.Request) (*http.Response, error) {
-		status := answers[n]
+		status := statuses[n]
 		n++
 		if status == 0 {
 			return nil, io.ErrUnexpectedEOF
@@ -90,7 +90,7 @@ func TestFailuresAreNoPages(t *testing.T) {
 		return &http.Response{StatusCode: status, Body: http.NoBody, Request: r}, nil
 	})}}
 	ctx := WithPages(t.Context())
-	for i, status := range answers {
+	for i, status := range statuses {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://store/?page=1", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -99,8 +99,8 @@ func TestFailuresAreNoPages(t *testing.T) {
 		if err == nil {
 			resp.Body.Close()
 		}
-		if last := i == len(answers)-1; errors.Is(err, place.ErrAnswer) != last || (err == nil) != (status > 0 && !last) {
-			t.Errorf("answer %d: %v", i, err)
+		if last := i == len(statuses)-1; errors.Is(err, place.ErrBadResponse) != last || (err == nil) != (status > 0 && !last) {
+			t.Errorf("response %d: %v", i, err)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// Error says what a store replied, about what, and what to do.
+// Error says what a store responded, about which object or bucket, and what to do.
 type Error struct {
 	URL    string // of the bucket or object, without secrets
 	Reason string // as the store words it
@@ -50,7 +50,7 @@ func Message(err error) string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is matches ErrNotFound, ErrDenied, ErrUnreachable, ErrExists, ErrAnswer and ErrChanged.
+// Is matches ErrNotFound, ErrDenied, ErrUnreachable, ErrExists, ErrBadResponse and ErrChanged.
 func (e *Error) Is(target error) bool { return e.kind != nil && e.kind == target }
 
 // Fail makes an Error about a Place.
@@ -64,7 +64,7 @@ func (l Place) Explain(err error) error {
 	if err == nil || errors.As(err, &ours) || errors.Is(err, context.Canceled) {
 		return err
 	}
-	var bad *AnswerError
+	var bad *ResponseError
 	if errors.As(err, &bad) {
 		return l.Fail(bad.kind, "%s", bad.reason)
 	}

@@ -1,5 +1,5 @@
-// Package answer bounds and checks what servers of objects answer, whatever the SDKs make of it.
-package answer
+// Package response bounds and checks the responses of stores and web servers, below the SDKs.
+package response
 
 import (
 	"context"
@@ -10,22 +10,22 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
-// Limits of what a server answers. A server may be broken, or in the hands of somebody else: its
-// replies must not fill the memory.
+// Limits of the response of a server. A server may be broken, or in the hands of somebody else: its
+// responses must not fill the memory.
 const (
 	maxErrorBytes  = 64 << 10 // of the body of an error; the rest is cut off
-	MaxAnswerBytes = 8 << 20  // of any other body but that of an object, such as a page of a list
+	MaxBodyBytes   = 8 << 20  // of any other body but that of an object, such as a page of a list
 	MaxHeaderBytes = 64 << 10
 	maxHops        = 5      // redirects of one request
 	maxPages       = 10_000 // of a list, of mostly 1,000 objects each
-	maxSamePage    = 3      // replies in a row with the same page of a list: SDKs try that often
+	maxSamePage    = 3      // responses in a row with the same page of a list: SDKs try that often
 )
 
-// Transport is below every client of a store. It bounds what a server answers, whatever the
-// client makes of it, and accepts a range of an object only if that was requested, and only of one
+// Transport is below every client of a store. It bounds the responses of a server, whatever the
+// client makes of them, and accepts a range of an object only if that was requested, and only of one
 // Version of the object.
 type Transport struct{ Next http.RoundTripper }
 
@@ -42,7 +42,7 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if req.Body != nil {
 			req.Body.Close() //nolint:errcheck,gosec // not sent
 		}
-		return nil, place.BadAnswer("the server redirects more than %d times", maxHops)
+		return nil, place.BadResponse("the server redirects more than %d times", maxHops)
 	}
 	list, isPage := req.Context().Value(pagesOf{}).(*pages)
 	if isPage {
@@ -55,13 +55,13 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if isPage && resp.StatusCode < http.StatusMultipleChoices {
-		list.answered()
+		list.count()
 	}
 	first, last, ranged := requestedRange(req)
 	switch {
 	case endsEarly(req, resp):
 		resp.Body.Close() //nolint:errcheck,gosec // not wanted
-		return nil, place.BadAnswer("the server ends an upload before it has all of it")
+		return nil, place.BadResponse("the server ends an upload before it has all of it")
 	case resp.StatusCode >= http.StatusMultipleChoices: // clients report its status whatever they make of its text
 		resp.Body = struct {
 			io.Reader
@@ -75,7 +75,7 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		resp.Body = &boundedBody{resp.Body, last - first + 1}
 	case req.Context().Value(wholeObject{}) == nil:
-		resp.Body = &boundedBody{resp.Body, MaxAnswerBytes}
+		resp.Body = &boundedBody{resp.Body, MaxBodyBytes}
 	}
 	return resp, nil
 }
@@ -110,7 +110,7 @@ func requestedRange(req *http.Request) (first, last int64, ok bool) {
 // the object.
 func checkRange(resp *http.Response, first, last int64) error {
 	if resp.StatusCode != http.StatusPartialContent {
-		return place.BadAnswer("the server sends no ranges: download the bag and name the file")
+		return place.BadResponse("the server sends no ranges: download the bag and name the file")
 	}
 	var from, to, total int64
 	switch n, _ := fmt.Sscanf(resp.Header.Get("Content-Range"), "bytes %d-%d/%d", &from, &to, &total); n {
@@ -119,10 +119,10 @@ func checkRange(resp *http.Response, first, last int64) error {
 	case 3:
 		last = min(last, total-1)
 	default:
-		return place.BadAnswer("the server does not report which bytes it sends")
+		return place.BadResponse("the server does not report which bytes it sends")
 	}
 	if from != first || to != last {
-		return place.BadAnswer("the server sends the bytes %d to %d, %d to %d were requested", from, to, first, last)
+		return place.BadResponse("the server sends the bytes %d to %d, %d to %d were requested", from, to, first, last)
 	}
 	if of, ok := resp.Request.Context().Value(versionOf{}).(*Version); ok {
 		return of.check(total, resp.Header)
@@ -174,7 +174,7 @@ type versionOf struct{}
 type pages struct {
 	all  int
 	url  string // of the page that was requested last
-	same int    // replies with that page
+	same int    // responses with that page
 }
 
 // pagesOf is the key of the *pages that are requested with a context.
@@ -187,16 +187,16 @@ func (l *pages) next(req *http.Request) error {
 	}
 	switch {
 	case l.same >= maxSamePage:
-		return place.BadAnswer("the server repeats a page of a list without end")
+		return place.BadResponse("the server repeats a page of a list without end")
 	case l.all >= maxPages:
-		return place.BadAnswer("the server's list has more than %d pages: name a folder in that place", maxPages)
+		return place.BadResponse("the server's list has more than %d pages: name a folder in that place", maxPages)
 	}
 	return nil
 }
 
-// answered counts the page that was requested last. An attempt that failed is none: how often it is
+// count counts the page that was requested last. An attempt that failed is none: how often it is
 // repeated, the SDKs bound.
-func (l *pages) answered() {
+func (l *pages) count() {
 	l.same++
 	l.all++
 }
@@ -226,16 +226,16 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-var errTooLong = place.BadAnswer("the reply of the server is longer than any that makes sense")
+var errTooLong = place.BadResponse("the response of the server is longer than any that makes sense")
 
-// Survive calls a driver. Drivers use fields of a reply without a look at whether the server has
+// Survive calls a driver. Drivers use fields of a response without a look at whether the server has
 // sent them: that is an error of this call, and must not end a recording.
 func Survive(call func() error) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
 		case runtime.Error:
-			err = place.BadAnswer("the reply of the server is incomplete (%v)", p)
+			err = place.BadResponse("the response of the server is incomplete (%v)", p)
 		default:
 			panic(p)
 		}

@@ -64,7 +64,7 @@ func TestRangesIgnored(t *testing.T) {
 		s.change(func() { s.ranges = false })
 		began := time.Now()
 		for _, off := range []int64{0, 2 << 20} {
-			if n, err := o.ReadAt(make([]byte, 100), off); !errors.Is(err, store.ErrAnswer) || !strings.Contains(err.Error(), "sends no ranges") || n != 0 {
+			if n, err := o.ReadAt(make([]byte, 100), off); !errors.Is(err, store.ErrBadResponse) || !strings.Contains(err.Error(), "sends no ranges") || n != 0 {
 				t.Errorf("%s: at %d: %d bytes, %v", name, off, n, err)
 			}
 		}
@@ -77,19 +77,19 @@ func TestRangesIgnored(t *testing.T) {
 // TestOtherRange: the bytes of another range than the requested one are an error.
 func TestOtherRange(t *testing.T) {
 	t.Parallel()
-	for _, answer := range []string{"bytes 1-100/1000", "bytes 0-10/1000", "bytes 0-2000/1000", "bytes */1000", "", "bytes 0-"} {
+	for _, header := range []string{"bytes 1-100/1000", "bytes 0-10/1000", "bytes 0-2000/1000", "bytes */1000", "", "bytes 0-"} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodHead || r.Header.Get("Range") == "bytes=0-0" {
 				http.ServeContent(w, r, "", time.Unix(1, 0), bytes.NewReader(make([]byte, 1000)))
 				return
 			}
-			w.Header().Set("Content-Range", answer)
+			w.Header().Set("Content-Range", header)
 			w.WriteHeader(http.StatusPartialContent)
 			w.Write(make([]byte, 1000))
 		}))
 		for name, url := range urlsAt(s.URL, "a.bag") {
-			if n, err := open(t, url).ReadAt(make([]byte, 100), 0); !errors.Is(err, store.ErrAnswer) || n != 0 {
-				t.Errorf("%s: %q: %d bytes, %v", name, answer, n, err)
+			if n, err := open(t, url).ReadAt(make([]byte, 100), 0); !errors.Is(err, store.ErrBadResponse) || n != 0 {
+				t.Errorf("%s: %q: %d bytes, %v", name, header, n, err)
 			}
 		}
 		s.Close()

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// StallTimeout is how long a read waits for the next byte of a reply.
+// StallTimeout is how long a read waits for the next byte of a response.
 const StallTimeout = 15 * time.Second
 
 // Errors of requests that this program ended, or a server did.
@@ -24,7 +24,7 @@ var (
 	ErrBrokenOff = errors.New("the connection broke off") // io.ErrUnexpectedEOF would mean that the object is truncated
 )
 
-// explainNetwork explains why a server sent no reply, or none that is HTTP. It leaves other errors as
+// explainNetwork explains why a server sent no response, or none that is HTTP. It leaves other errors as
 // they are.
 func (l Place) explainNetwork(e *Error) {
 	var dns *net.DNSError
@@ -32,35 +32,35 @@ func (l Place) explainNetwork(e *Error) {
 	var record tls.RecordHeaderError
 	switch {
 	case errors.As(e.Err, &dns):
-		l.noAnswer(e, hostReason(dns))
+		l.noResponse(e, hostReason(dns))
 	case errors.As(e.Err, &op):
-		l.noAnswer(e, connectionReason(op))
+		l.noResponse(e, connectionReason(op))
 		if op.Op == "proxyconnect" {
 			e.Advice = "check the network, and the variables HTTPS_PROXY and HTTP_PROXY"
 		}
 	case errors.Is(e.Err, ErrIdle):
-		l.noAnswer(e, e.Reason)
+		l.noResponse(e, e.Reason)
 	case errors.Is(e.Err, ErrStalled), errors.Is(e.Err, ErrBrokenOff): // the store is there, and may be unable to read this object
 		e.Advice = l.networkAdvice()
 	case errors.Is(e.Err, io.ErrUnexpectedEOF):
-		e.Reason, e.Advice = "the server breaks off in the middle of a reply", l.networkAdvice()
+		e.Reason, e.Advice = "the server breaks off in the middle of a response", l.networkAdvice()
 	case timedOut(e.Err):
-		l.noAnswer(e, "the server does not answer in time")
-	case endsWithoutAnswer(e.Err):
-		l.noAnswer(e, "the server closes the connection without a reply")
+		l.noResponse(e, "the server does not respond in time")
+	case endsWithoutResponse(e.Err):
+		l.noResponse(e, "the server closes the connection without a response")
 	case errors.Is(e.Err, http.ErrSchemeMismatch):
-		e.kind, e.Reason, e.Advice = ErrAnswer, "the server speaks HTTP without TLS", "write http:// in place of https://, or check the port"
+		e.kind, e.Reason, e.Advice = ErrBadResponse, "the server speaks HTTP without TLS", "write http:// in place of https://, or check the port"
 	case errors.As(e.Err, &record):
-		e.kind, e.Reason, e.Advice = ErrAnswer, "the server does not speak TLS", "check the host and the port"
+		e.kind, e.Reason, e.Advice = ErrBadResponse, "the server does not speak TLS", "check the host and the port"
 	case strings.Contains(e.Err.Error(), `malformed HTTP response "\x15\x03`): // an alert of TLS
-		e.kind, e.Reason, e.Advice = ErrAnswer, "the server wants TLS", "write https:// in place of http://, or check the port"
+		e.kind, e.Reason, e.Advice = ErrBadResponse, "the server wants TLS", "write https:// in place of http://, or check the port"
 	case strings.Contains(e.Err.Error(), "malformed HTTP"):
-		e.kind, e.Reason, e.Advice = ErrAnswer, "the server does not speak HTTP", "check the host and the port"
+		e.kind, e.Reason, e.Advice = ErrBadResponse, "the server does not speak HTTP", "check the host and the port"
 	}
 }
 
-// noAnswer makes e the error of a server that sent no reply.
-func (l Place) noAnswer(e *Error, reason string) {
+// noResponse makes e the error of a server that sent no response.
+func (l Place) noResponse(e *Error, reason string) {
 	e.kind, e.Reason, e.Advice = ErrUnreachable, reason, l.networkAdvice()
 }
 
@@ -71,7 +71,7 @@ func hostReason(err *net.DNSError) string {
 	case err.IsNotFound:
 		return fmt.Sprintf("host %q is not known here: neither DNS nor /etc/hosts has it", err.Name)
 	case err.IsTimeout:
-		return fmt.Sprintf("host %q is not found in time: the name server does not answer", err.Name)
+		return fmt.Sprintf("host %q is not found in time: the name server does not respond", err.Name)
 	}
 	return fmt.Sprintf("host %q is not found: %s", err.Name, err.Err)
 }
@@ -82,7 +82,7 @@ func connectionReason(err *net.OpError) string {
 	var errno syscall.Errno
 	switch {
 	case err.Timeout():
-		cause = "no reply in time"
+		cause = "timed out"
 	case errors.As(err, &errno):
 		cause = errno.Error()
 	}
@@ -100,15 +100,15 @@ func connectionReason(err *net.OpError) string {
 	return "the connection to " + peer + " broke off: " + cause
 }
 
-// timedOut reports whether a time limit has passed: of a request, of a reply or of a handshake.
+// timedOut reports whether a time limit has passed: of a request, of a response or of a handshake.
 func timedOut(err error) bool {
 	var limit net.Error
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &limit) && limit.Timeout()
 }
 
-// endsWithoutAnswer reports whether the server has closed a connection in place of a reply. An
+// endsWithoutResponse reports whether the server has closed a connection in place of a response. An
 // io.EOF that is not of a request is the end of something else.
-func endsWithoutAnswer(err error) bool {
+func endsWithoutResponse(err error) bool {
 	var request *url.Error
 	return errors.As(err, &request) && errors.Is(request.Err, io.EOF)
 }

@@ -1,0 +1,51 @@
+package place
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrNotFound means that there is no such object or bucket.
+	ErrNotFound = errors.New("no such object")
+	// ErrDenied means that the store denies access.
+	ErrDenied = errors.New("access denied")
+	// ErrUnreachable means that the store sent no response, or is not available at the moment.
+	ErrUnreachable = errors.New("unreachable")
+	// ErrTooLarge means that an object is larger than what is read of it.
+	ErrTooLarge = errors.New("too large")
+	// ErrExists means that there is an object where File.Exclusive demands none.
+	ErrExists = errors.New("there is another object of this name")
+	// ErrBadResponse means that the response of a server makes no sense. Asking again is useless.
+	ErrBadResponse = errors.New("not the response of a store")
+	// ErrChanged means that an object, or the file that is uploaded, has changed since it was
+	// opened.
+	ErrChanged = errors.New("changed while it was read")
+)
+
+// ResponseError says what is wrong with a response. RetryableError and NonRetriable keep the SDKs from
+// asking again.
+type ResponseError struct {
+	reason string
+	kind   error
+}
+
+// BadResponse returns an error about a response that cannot be used.
+func BadResponse(format string, args ...any) error {
+	return &ResponseError{fmt.Sprintf(format, args...), ErrBadResponse}
+}
+
+// Changed returns an error about a response with another version of an object.
+func Changed() error { return &ResponseError{ErrChanged.Error(), ErrChanged} }
+
+// Error implements error.
+func (e *ResponseError) Error() string { return e.reason }
+
+// Unwrap returns ErrBadResponse or ErrChanged.
+func (e *ResponseError) Unwrap() error { return e.kind }
+
+// RetryableError is called by the SDK of S3.
+func (*ResponseError) RetryableError() bool { return false }
+
+// NonRetriable marks the error for the SDK of Azure.
+func (*ResponseError) NonRetriable() {}

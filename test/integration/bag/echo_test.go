@@ -1,0 +1,100 @@
+package bag_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
+)
+
+// echoBags are the bags whose messages stock's tools print in the same order: the demo, and those of
+// others beside the checkout.
+func echoBags(t *testing.T) []string {
+	t.Helper()
+	dir := os.Getenv("GOROSBAG_BAGS")
+	if dir == "" {
+		dir = "../../../../shared/bags/real"
+	}
+	all, err := filepath.Glob(filepath.Join(dir, "*.bag"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := []string{bags.Demo(t)}
+	for _, path := range all {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if path, err = filepath.Abs(path); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case filepath.Base(path) == "unsorted-chunks.bag": // stock goes through it out of order
+		case bytes.HasPrefix(b, []byte("#ROSRECORD")): // rostopic of ROS 1.15 fails for them
+		default:
+			list = append(list, path)
+		}
+	}
+	if len(list) == 1 {
+		t.Log("no real bags: set GOROSBAG_BAGS to a directory of bags to print those too")
+	}
+	return list
+}
+
+// TestEchoBesideStock prints bags with rostopic and with gobag.
+func TestEchoBesideStock(t *testing.T) {
+	t.Parallel()
+	harness.NeedROS(t) // with types of messages: only with those does rostopic shorten what is inside of a field
+	const short = "-a"
+	tests := map[string][]string{}
+	for _, bag := range echoBags(t) {
+		tests[bag] = []string{short, "-a -p"}
+	}
+	tests[bags.Demo(t)] = append(
+		tests[bags.Demo(t)], "-a --noarr", "-a --noarr --nostr -p", "-a -n 3", "/odom", "-p /scan", "/odom/pose/pose", "odom/header/stamp", "-p /odom/header/stamp",
+		"/odom/pose/covariance[0]", "/tf/transforms", "--nostr /tf/transforms[-1]/header/", "-p /tf/transforms",
+		"/camera/image/compressed/data", "-p /camera/image/compressed", "/diagnostics/status[0]/values",
+		"--noarr /scan/ranges", "/tf/transforms[9]",
+	)
+	for bag, lines := range tests {
+		t.Run(filepath.Base(bag), func(t *testing.T) {
+			t.Parallel()
+			for _, args := range lines {
+				t.Run(args, func(t *testing.T) {
+					t.Parallel()
+					harness.LongCase(t, bag != bags.Demo(t) || args != short, "rostopic takes half a second for each line")
+					g := &harness.Graph{T: t, Port: "1", Dir: t.TempDir()} // no master
+					echo := func(program string) string {
+						cmd := g.Command(program, append([]string{"echo", "-b", bag}, strings.Fields(args)...)...)
+						cmd.Env = append(cmd.Env, "PYTHONIOENCODING=utf-8")
+						out, err := testproc.Output(cmd)
+						if err != nil && program == "rostopic" {
+							t.Fatalf("%s echo: %v", program, err)
+						}
+						return string(out)
+					}
+					if want, got := echo("rostopic"), echo("gobag"); want != got {
+						t.Errorf("it differs (-stock +ours):\n%s", firstDifference(want, got))
+					}
+				})
+			}
+		})
+	}
+}
+
+func firstDifference(want, got string) string {
+	w, g := strings.SplitAfter(want, "\n"), strings.SplitAfter(got, "\n")
+	for i := range min(len(w), len(g)) {
+		if w[i] != g[i] {
+			return cmp.Diff(w[i], g[i])
+		}
+	}
+	return cmp.Diff(len(w), len(g))
+}
