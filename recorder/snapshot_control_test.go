@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/testfull"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/snapshot"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -44,9 +45,13 @@ func TestCommandsAndSnapshots(t *testing.T) {
 					}
 				}
 			})
+			rounds := 6
+			if testfull.Enabled() {
+				rounds = 12
+			}
 			for i := range 3 {
 				commands.Go(func() {
-					for n := range 6 {
+					for n := range rounds {
 						if err := anyCommand(t.Context(), c, i+n); err != nil && !errors.Is(err, control.ErrStopped) && !errors.Is(err, control.ErrOnlySnapshots) {
 							t.Error(err)
 						}

@@ -33,6 +33,8 @@ it: records, lengths and positions; the index against the chunks; checksums; mes
 definitions against their md5sums. What is odd but harms nothing is a warning: missing
 definitions, connections without messages, messages out of the order of time.
 
+In JSON, offsets that are unknown are null.
+
 Recordings of ROS 2 are read in the order of time, and without the offsets of messages. So
 the last of these warnings is for bags and for MCAP files with messages of ROS 1 only.
 
@@ -138,7 +140,7 @@ func (f *checkFlags) print(j *bagjob.Job, path string, r *bagcheck.Report) error
 		}
 	}
 	for _, d := range r.Damage {
-		if d.Offset < 0 {
+		if d.Offset == bagcheck.UnknownOffset {
 			line("%s: %s", explain.Name(d.What), d.Advice)
 		} else {
 			line("offset %d: %s: %s", d.Offset, explain.Name(d.What), d.Advice)

@@ -93,7 +93,7 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 	default:
 		c.report.Indexed = true
 		if end := scanner.Offset(); end < size && len(c.report.Damage) == 0 {
-			c.add(Damage{Offset: end, What: fmt.Sprintf("%s at %d after the end of the bag", plural.Of(size-end, "byte"), end), Advice: adviceBehind})
+			c.add(Damage{Offset: Offset(end), What: fmt.Sprintf("%s at %d after the end of the bag", plural.Of(size-end, "byte"), end), Advice: adviceBehind})
 		}
 		c.header(&head, headErr, reader)
 		c.index(reader, v.found)
@@ -147,27 +147,16 @@ type connState struct {
 
 const nanosecondsOfSecond = 1_000_000_000
 
-// unknownOffset stands for the offset of a message in a recording whose reader does not tell it.
-const unknownOffset = -1
-
-// beforeOffset says where a message is, for a text; nothing if that is unknown.
-func beforeOffset(before int64) string {
-	if before == unknownOffset {
-		return ""
-	}
-	return fmt.Sprintf(" before offset %d", before)
-}
-
 // oddTimes are the times with the nanoseconds of a second or more.
 type oddTimes struct {
 	count  uint64
 	number uint64 // of the message with the first one
-	before int64  // that message is before this offset, which may be unknownOffset
+	before Offset // that message is before this offset
 	time   string
 }
 
 // add notes a time of a message.
-func (o *oddTimes) add(number uint64, before int64, secs, nsecs uint32) {
+func (o *oddTimes) add(number uint64, before Offset, secs, nsecs uint32) {
 	if nsecs < nanosecondsOfSecond {
 		return
 	}
@@ -181,7 +170,7 @@ func (o *oddTimes) report(c *checker, conn *rosbag.Connection, what string) {
 	if o.count == 0 {
 		return
 	}
-	text := fmt.Sprintf("message of %s%s: %s is %s", conn.Topic, beforeOffset(o.before), what, o.time)
+	text := fmt.Sprintf("message of %s%s: %s is %s", conn.Topic, o.before.asEnd(), what, o.time)
 	if o.count > 1 {
 		text += fmt.Sprintf("; and %d more of connection %d", o.count-1, conn.ID)
 	}
@@ -237,8 +226,9 @@ func (c *checker) scan(s *bagfmt.Scanner, v *verification) error {
 			st.backwards++
 		}
 		st.last = m.Time
-		st.oddTimes.add(c.report.Messages, s.Offset(), m.Time.Sec, m.Time.Nsec)
-		deep.add(m, st, s.Offset())
+		before := Offset(s.Offset())
+		st.oddTimes.add(c.report.Messages, before, m.Time.Sec, m.Time.Nsec)
+		deep.add(m, st, before)
 	}
 }
 
@@ -273,7 +263,7 @@ func (c *checker) index(r *bagfmt.Reader, found []bagfmt.VerifiedChunk) {
 		}
 	}
 	if read != c.report.Messages && len(c.report.Damage) == 0 && len(c.orphans) == 0 {
-		c.add(Damage{Offset: r.IndexPos(), Advice: adviceIndex, What: fmt.Sprintf(
+		c.add(Damage{Offset: Offset(r.IndexPos()), Advice: adviceIndex, What: fmt.Sprintf(
 			"index section at %d: leads to %s, the chunks hold %d", r.IndexPos(), plural.Of(read, "message"), c.report.Messages)})
 	}
 	c.report.Messages = max(c.report.Messages, read)
@@ -283,7 +273,7 @@ func (c *checker) index(r *bagfmt.Reader, found []bagfmt.VerifiedChunk) {
 		for _, n := range chunk.Counts {
 			used[n.Conn] += uint64(n.Count)
 		}
-		if _, known := c.seen[location{chunk.Pos, rosbag.OpChunk}]; known {
+		if _, known := c.seen[location{Offset(chunk.Pos), rosbag.OpChunk}]; known {
 			continue
 		}
 		f := &found[i]
@@ -293,7 +283,7 @@ func (c *checker) index(r *bagfmt.Reader, found []bagfmt.VerifiedChunk) {
 		case f.Last.IsZero() && f.First.IsZero(): // no messages
 		case c.report.isMCAP() && !f.First.Before(chunk.Start) && !chunk.End.Before(f.Last): // beside those of other encodings
 		case f.First != chunk.Start || f.Last != chunk.End:
-			c.add(Damage{Offset: chunk.Pos, Advice: adviceIndex, What: fmt.Sprintf(
+			c.add(Damage{Offset: Offset(chunk.Pos), Advice: adviceIndex, What: fmt.Sprintf(
 				"chunk info of the chunk at %d: from %s to %s, its index data from %s to %s", chunk.Pos, chunk.Start, chunk.End, f.First, f.Last)})
 		}
 	}
@@ -309,7 +299,7 @@ func (c *checker) index(r *bagfmt.Reader, found []bagfmt.VerifiedChunk) {
 func (c *checker) indexDamage(err error) {
 	var bad *rosbag.CorruptError
 	if errors.As(err, &bad) && bad.Op == rosbag.OpChunk {
-		if _, known := c.seen[location{bad.Offset, bad.Op}]; !known {
+		if _, known := c.seen[location{Offset(bad.Offset), bad.Op}]; !known {
 			e := *bad
 			e.Recovered = true
 			err = &e

@@ -50,7 +50,7 @@ func (c *checker) definition(conn *rosbag.Connection, what string) {
 		c.warn(conn.Topic, "connection %d: %s", conn.ID, what)
 		return
 	}
-	c.add(Damage{Offset: unknownOffset, What: fmt.Sprintf("connection %d, %s: %s", conn.ID, conn.Topic, what), Advice: adviceType})
+	c.add(Damage{Offset: UnknownOffset, What: fmt.Sprintf("connection %d, %s: %s", conn.ID, conn.Topic, what), Advice: adviceType})
 }
 
 const (
@@ -75,7 +75,7 @@ type deepState struct {
 type failure struct {
 	number uint64 // of the message among those of the bag
 	time   rosbag.Time
-	before int64 // it is before this offset
+	before Offset // it is before this offset
 	err    error
 }
 
@@ -101,7 +101,7 @@ type decodeTask struct {
 	state  *deepState
 	number uint64
 	time   rosbag.Time
-	before int64
+	before Offset
 	data   []byte
 }
 
@@ -112,7 +112,7 @@ func newDeep(c *checker) *deep {
 }
 
 // add adds a message to what is decoded, with Options.Deep. The caller does not reuse the memory of the message.
-func (d *deep) add(m *rosbag.Message, st *connState, before int64) {
+func (d *deep) add(m *rosbag.Message, st *connState, before Offset) {
 	if !d.c.o.Deep {
 		return
 	}
@@ -213,7 +213,7 @@ func (d *deep) report() {
 	for _, s := range d.states {
 		s.odd.report(d.c, s.conn, "the stamp of its header")
 		for n, f := range s.first {
-			what := fmt.Sprintf("message of %s at time %s%s: %v", s.conn.Topic, f.time, beforeOffset(f.before), f.err)
+			what := fmt.Sprintf("message of %s at time %s%s: %v", s.conn.Topic, f.time, f.before.asEnd(), f.err)
 			if more := s.failed - uint64(n) - 1; n == len(s.first)-1 && more > 0 {
 				what += fmt.Sprintf("; and %d more of connection %d", more, s.conn.ID)
 			}

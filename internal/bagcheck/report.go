@@ -2,6 +2,7 @@ package bagcheck
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -32,9 +33,31 @@ type Report struct {
 // isMCAP reports whether the report is that of Check about an MCAP file.
 func (r *Report) isMCAP() bool { return r.Version == "mcap" }
 
+// Offset is a place in a file. In JSON it is null if it is unknown.
+type Offset int64
+
+// UnknownOffset stands for a place that is unknown, such as that of a message whose reader does not tell it.
+const UnknownOffset Offset = -1
+
+// MarshalJSON implements json.Marshaler.
+func (o Offset) MarshalJSON() ([]byte, error) {
+	if o == UnknownOffset {
+		return []byte("null"), nil
+	}
+	return json.Marshal(int64(o))
+}
+
+// asEnd says, for a text, that a message is before the offset; nothing if the offset is unknown.
+func (o Offset) asEnd() string {
+	if o == UnknownOffset {
+		return ""
+	}
+	return fmt.Sprintf(" before offset %d", o)
+}
+
 // Damage is one damaged place, or a topic that cannot be read.
 type Damage struct {
-	Offset int64  `json:"offset"` // in the file; -1 if unknown
+	Offset Offset `json:"offset"`
 	What   string `json:"what"`
 	Advice string `json:"advice"`
 	Lost   bool   `json:"lost"` // messages are, or may be, lost
@@ -65,23 +88,23 @@ const (
 const nothingLost = "no message is lost; "
 
 type location struct {
-	offset int64
+	offset Offset
 	op     rosbag.Op
 }
 
 // damage reports an error of bagfmt, once for each place.
 func (c *checker) damage(err error) {
-	d := Damage{Offset: unknownOffset, What: text(err), Advice: adviceLost, Lost: true}
-	at := location{offset: unknownOffset}
+	d := Damage{Offset: UnknownOffset, What: text(err), Advice: adviceLost, Lost: true}
+	at := location{offset: UnknownOffset}
 	var bad *rosbag.CorruptError
 	var limit *rosbag.LimitError
 	var encoding *rosbag.EncodingError
 	switch {
 	case errors.As(err, &bad):
-		at = location{bad.Offset, bad.Op}
+		at = location{Offset(bad.Offset), bad.Op}
 		d.Advice, d.Lost = advice(bad)
 	case errors.As(err, &limit):
-		at = location{limit.Offset, limit.Op}
+		at = location{Offset(limit.Offset), limit.Op}
 		if limit.Op == rosbag.OpChunk {
 			d.Advice = adviceChunk
 		}
@@ -95,7 +118,7 @@ func (c *checker) damage(err error) {
 		}
 	}
 	d.Offset = at.offset
-	if _, known := c.seen[at]; known && at.offset >= 0 {
+	if _, known := c.seen[at]; known && at.offset != UnknownOffset {
 		return
 	}
 	if c.seen == nil {

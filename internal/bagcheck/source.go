@@ -36,7 +36,7 @@ func CheckSource(ctx context.Context, s rosbag.Source, o Options) (*Report, erro
 			continue
 		}
 		st := c.count(m)
-		deep.add(m, st, unknownOffset)
+		deep.add(m, st, UnknownOffset)
 	}
 	deep.stop()
 	deep.report()
@@ -54,6 +54,6 @@ func CheckSource(ctx context.Context, s rosbag.Source, o Options) (*Report, erro
 func (c *checker) unread(err error) {
 	if !errors.Is(err, rosbag.ErrUnindexed) {
 		_, leftOut := rosbag.AboutTopic(err)
-		c.add(Damage{Offset: unknownOffset, What: text(err), Advice: adviceSource, Lost: true, LeftOut: leftOut})
+		c.add(Damage{Offset: UnknownOffset, What: text(err), Advice: adviceSource, Lost: true, LeftOut: leftOut})
 	}
 }

@@ -45,7 +45,7 @@ func (f *file) sum(ctx context.Context, to *store.Bucket, in *os.File) error {
 	return nil
 }
 
-// forgetSums forgets what only reading the file tells.
+// forgetSums frees the checksums and the metadata, which the next attempt gets from the file again.
 func (f *file) forgetSums() { f.sums, f.summedAs, f.metadata, f.described = nil, nil, nil, false }
 
 // metadata returns the metadata of the object of a file. It asks once for each version of the file.

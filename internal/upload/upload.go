@@ -70,7 +70,7 @@ type Uploader struct {
 
 	mu        sync.Mutex
 	files     []*file        // not uploaded yet, in order of creation
-	names     map[string]int // how many of files have a name; the retention asks about thousands of names at each split
+	names     map[string]int // how many of files have each name: Keeps is asked about thousands of names at each split
 	unmarked  []*file        // files whose marker file is not written yet
 	stats     Stats
 	finishing bool

@@ -68,9 +68,9 @@ func (o *Output) AdvertiseClock(g stage.Graph, flood bool) error {
 
 // WantsClock reports whether the clock has to be published before a message at a position: a node on
 // simulated time must not receive a message from its future.
-func (o *Output) WantsClock(pos time.Duration) bool { return o.clock != nil && o.clockIsBehind(pos) }
+func (o *Output) WantsClock(pos time.Duration) bool { return o.clock != nil && o.clockIsBefore(pos) }
 
-func (o *Output) clockIsBehind(pos time.Duration) bool {
+func (o *Output) clockIsBefore(pos time.Duration) bool {
 	return o.clockAll || o.head.ClockIsBefore(pos) && o.clock.heard()
 }
 

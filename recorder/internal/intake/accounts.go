@@ -69,7 +69,8 @@ func (d Accounts) Judge(about loss.Doubt, foreign bool) {
 	d.in.accounts.Judge(about, foreign)
 }
 
-// Usage is what the memory of a recording is used for.
+// Usage is what the memory of a recording is used for. The program needs no more of it than Crowded; tests compare
+// the rest with the bounds that docs/promises.md gives.
 type Usage struct {
 	memory.Usage
 	Ring        int64 // bytes of Held that are kept for snapshots

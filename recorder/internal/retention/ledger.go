@@ -52,6 +52,7 @@ type ledger struct {
 	bags       []entry        // all bags in the order in which they were begun, deleted ones included
 	at         map[string]int // index in bags of the latest bag of each name
 	dead       int            // number of bags that were deleted
+	renamed    bool           // file has replaced another one, and the directory is not synced since then
 	compacting bool           // another file is written, which will replace this one
 	added      []byte         // lines that were added since then and are not in that file; nil while not compacting
 }
@@ -203,9 +204,20 @@ func (l *ledger) compact() error {
 		case err != nil:
 			return errors.Join(err, f.Close(), l.dir.Remove(temp))
 		case old != nil:
-			return errors.Join(old.Close(), l.syncFile(l.dir.Handle))
+			return errors.Join(old.Close(), l.syncName())
 		}
 	}
+}
+
+// syncName makes durable that the new ledger has replaced the old one.
+func (l *ledger) syncName() error {
+	if err := l.syncFile(l.dir.Handle); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.renamed = false
+	l.mu.Unlock()
+	return nil
 }
 
 // beginCompacting reports whether the ledger is to be compacted now, and returns the lines of a new one.
@@ -250,7 +262,7 @@ func (l *ledger) replace(f *os.File, temp string, lines int) (old *os.File, miss
 	}
 	old = l.file
 	l.file, l.bags, l.lines, l.dead = f, l.alive(), lines, 0
-	l.torn, l.later = false, nil
+	l.renamed, l.torn, l.later = true, false, nil
 	clear(l.at)
 	for i := range l.bags {
 		l.at[l.bags[i].Bag] = i
@@ -299,6 +311,12 @@ func (l *ledger) sync() error {
 	}
 	if err := l.syncFile(file); err != nil && !errors.Is(err, fs.ErrClosed) { // compact closes the file, and has synced the new one
 		return err
+	}
+	l.mu.Lock()
+	renamed := l.renamed
+	l.mu.Unlock()
+	if renamed { // a power cut would bring back the old ledger, which may lack these lines
+		return l.syncFile(l.dir.Handle)
 	}
 	return nil
 }

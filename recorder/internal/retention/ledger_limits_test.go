@@ -188,16 +188,67 @@ func TestLinesBesideACompaction(t *testing.T) {
 	}
 }
 
+// TestSyncBesideACompaction: lines are durable after a sync, also while nothing but the directory of the new ledger
+// has to be synced, and after that has failed: without the directory a power cut brings back the old ledger.
+func TestSyncBesideACompaction(t *testing.T) {
+	t.Parallel()
+	l := testLedger(t, t.TempDir())
+	addOften(t, l, 1200)
+	var synced []string
+	injected := errors.New("injected")
+	l.syncFile = func(f *os.File) error {
+		switch f {
+		case l.dir.Handle:
+			synced = append(synced, "directory")
+		case l.file:
+			synced = append(synced, "ledger")
+		default:
+			synced = append(synced, "new ledger")
+		}
+		if len(synced) != 2 {
+			return f.Sync()
+		}
+		addOften(t, l, 1)
+		if err := l.sync(); err != nil {
+			t.Error(err)
+		}
+		return injected
+	}
+	if err := l.compact(); !errors.Is(err, injected) {
+		t.Errorf("got %v, want %v", err, injected)
+	}
+	want := []string{"new ledger", "directory", "ledger", "directory"}
+	if err := l.sync(); err != nil {
+		t.Error(err)
+	}
+	if want = append(want, "ledger", "directory"); !slices.Equal(synced, want) {
+		t.Errorf("synced %v, want %v", synced, want)
+	}
+	addOften(t, l, 1200)
+	if err := errors.Join(l.compact(), l.sync()); err != nil {
+		t.Error(err)
+	}
+	if want = append(want, "new ledger", "directory", "ledger"); !slices.Equal(synced, want) {
+		t.Errorf("synced %v, want %v", synced, want)
+	}
+}
+
+// addOften begins a bag so many times, each time in place of the one before.
+func addOften(t *testing.T, l *ledger, times int) {
+	t.Helper()
+	for n := range times {
+		if err := l.add(entry{Bag: "a.bag", ID: disk.Identity{Inode: uint64(n), Born: 1}, Begun: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestCompactionThatFails leaves the old ledger, and the next one succeeds.
 func TestCompactionThatFails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	l := testLedger(t, dir)
-	for n := range 1200 {
-		if err := l.add(entry{Bag: "a.bag", ID: disk.Identity{Inode: uint64(n), Born: 1}, Begun: true}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	addOften(t, l, 1200)
 	injected := errors.New("injected")
 	l.syncFile = func(*os.File) error { return injected }
 	if err := l.compact(); !errors.Is(err, injected) || l.lines < 1200 {

@@ -37,7 +37,7 @@ func testSeries(t *testing.T, dir string) *bagfile.Series {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return s.SnapshotSeries(false) // a name that is taken gets a number after
+	return s.SnapshotSeries(false) // a name that is taken gets a number appended
 }
 
 // run is one run of a recorder.

@@ -3,6 +3,7 @@ package rosapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -79,6 +80,41 @@ func TestReplyLimits(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestContactIsThatOfTheMaster: calls to other nodes, however many of them are gone, neither count as contacts with the
+// master nor end its connection.
+func TestContactIsThatOfTheMaster(t *testing.T) {
+	t.Parallel()
+	answering := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "<methodResponse><params><param><value><array><data><value><int>1</int></value><value></value>"+
+			"<value><int>7</int></value></data></array></value></param></params></methodResponse>")
+	})
+	master, node := httptest.NewServer(answering), httptest.NewServer(answering)
+	defer master.Close()
+	defer node.Close()
+	m := NewMaster(master.URL, master.Listener.Addr().String(), "/n", endpoint.NewDialer(func(_ context.Context, host string) ([]netip.Addr, error) {
+		return nil, &net.DNSError{Name: host, IsNotFound: true}
+	}, time.Minute), NewHangWatch(zap.NewNop(), time.Hour))
+	defer m.Close()
+	askMaster := func() {
+		if pid, err := m.PID(t.Context()); pid != 7 || err != nil {
+			t.Fatalf("got %d, %v", pid, err)
+		}
+	}
+	askMaster()
+	if _, err := m.Raw(t.Context(), node.URL, masterReply, "getPid"); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 1000 {
+		if _, err := m.RequestTopic(t.Context(), fmt.Sprintf("gone%d:11311", n), "/t"); err == nil {
+			t.Fatal("a node answers that is gone")
+		}
+	}
+	askMaster()
+	if got, want := m.LastContact(), (Contact{Dials: 1, Answers: 2}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 
