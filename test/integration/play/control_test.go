@@ -14,7 +14,7 @@ import (
 // TestServicesSteerPlay: ROS's own tools steer play and see its state.
 func TestServicesSteerPlay(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes and tools in Python for seconds")
+	harness.Long(t, "runs nodes and tools in Python for seconds")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "roscore")
 	g.StdSrvs()

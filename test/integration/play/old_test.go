@@ -79,7 +79,7 @@ func TestPlayOldBagsToROS(t *testing.T) {
 	for _, bag := range oldBags(t) {
 		t.Run(filepath.Base(bag), func(t *testing.T) {
 			t.Parallel()
-			harness.LongCase(t, filepath.Base(bag) != "v12_indexed_latched.bag", "a node in Python, and the bag twice, for each old bag")
+			harness.LongCase(t, filepath.Base(bag) != "v12_indexed_latched.bag", "runs a node in Python, and plays twice, for each old bag")
 			g := harness.NewGraph(t, "roscore")
 			want := hashes(t, bag)
 			topics := slices.Sorted(maps.Keys(want))

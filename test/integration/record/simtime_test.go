@@ -20,7 +20,7 @@ import (
 // of the clock and durations go by it, all beside stock.
 func TestSimTime(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes in Python for seconds")
+	harness.Long(t, "runs nodes in Python for seconds")
 	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
 		g.Run("rosparam", "set", "/use_sim_time", "true")
 		const record = "/usr/lib/rosbag/record"
