@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/testfull"
 	"github.com/gorosbag/gorosbag/internal/testrace"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -72,7 +73,10 @@ func TestDiffRoundTrips(t *testing.T) {
 		"split, latched": {"split -q --duration 0.1 IN DIR/part", "merge -q -o DIR/out.bag DIR/part_*"},
 		"split by topic": {"split -q --topic IN DIR/part", "merge -q -o DIR/out.bag DIR/part_*"},
 	}
-	const rounds = 3
+	rounds := 3
+	if testfull.Enabled() {
+		rounds = 10
+	}
 	for name, commands := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
