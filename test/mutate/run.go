@@ -272,25 +272,35 @@ func (s *suite) run(ctx context.Context, program string, tests []*test, env stri
 		return "", ctx.Err()
 	case err == nil:
 		return lived, nil
-	case bytes.Contains(out.text, []byte("panic: test timed out")), errors.Is(limit.Err(), context.DeadlineExceeded):
+	case out.timedOut, errors.Is(limit.Err(), context.DeadlineExceeded):
 		return timedOut, nil
-	case errors.As(err, &exit):
+	case errors.As(err, &exit), errors.Is(err, exec.ErrWaitDelay): // the latter if a child of the tests outlives them
 		return killed, nil
 	}
 	return "", err
 }
 
-// verdict is the output of a test program. It calls failed when a test failed.
+// verdict reads the output of a test program. It calls failed when a test has failed, but not for the
+// tests that a timeout ends. It keeps no more of the output than it needs: a mutant may print without end.
 type verdict struct {
-	text   []byte
-	failed func()
+	failed   func()
+	timedOut bool
+	tail     []byte // of the output, shorter than a sign of a timeout
 }
+
+// What a test program prints.
+var (
+	signOfTimeout = []byte("panic: test timed out")
+	signOfFailure = []byte("--- FAIL: ")
+)
 
 // Write implements io.Writer.
 func (v *verdict) Write(b []byte) (int, error) {
-	v.text = append(v.text, b...)
-	if bytes.Contains(v.text, []byte("--- FAIL: ")) && !bytes.Contains(v.text, []byte("panic: test timed out")) {
+	text := slices.Concat(v.tail, b)
+	v.timedOut = v.timedOut || bytes.Contains(text, signOfTimeout)
+	if !v.timedOut && bytes.Contains(text, signOfFailure) {
 		v.failed()
 	}
+	v.tail = bytes.Clone(text[max(len(text)-len(signOfTimeout)+1, 0):])
 	return len(b), nil
 }
