@@ -144,8 +144,8 @@ type test struct {
 	reaches map[int]bool // ids of mutants
 }
 
-// firstBatch is how long the tests of the first batch take together at most, and nextBatch by which
-// factor the next ones may take longer: most mutants are noticed soon.
+// The tests of the first batch take at most firstBatch together, those of each next batch nextBatch times
+// as long as those of the batch before: the fast tests notice most mutants.
 const (
 	firstBatch = 200 * time.Millisecond
 	nextBatch  = 10
