@@ -256,12 +256,17 @@ func (s *suite) run(ctx context.Context, program string, tests []*test, env stri
 		timeout += 5 * t.took
 	}
 	timeout = min(timeout, 5*time.Minute)
+	temp, err := os.MkdirTemp(filepath.Dir(program), "temp") // tests that are killed leave their files there
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(temp) }() // a child that still writes there leaves little for the end
 	limit, cancel := context.WithTimeout(ctx, timeout+10*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(limit, "sh", "-c", `ulimit -v 8000000 2>/dev/null; exec "$@"`,
 		"sh", program, "-test.short", "-test.failfast", "-test.timeout="+timeout.String(), "-test.run=^("+strings.Join(names, "|")+")$")
 	cmd.Dir = s.folder
-	cmd.Env = append(os.Environ(), env)
+	cmd.Env = append(os.Environ(), env, "TMPDIR="+temp)
 	cmd.WaitDelay = 10 * time.Second
 	out := &verdict{failed: cancel} // failfast waits for the tests that run in parallel
 	cmd.Stdout, cmd.Stderr = out, out
