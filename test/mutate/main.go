@@ -43,7 +43,7 @@ var areas = []area{
 	{name: "recorder-loss", dir: "recorder/internal/loss", tests: "recorder"},
 	{name: "recorder-queue", dir: "recorder/internal/queue"},
 	{name: "recorder-bagfile", dir: "recorder/internal/bagfile", tests: "recorder"},
-	{name: "recorder-bagname", dir: "recorder/internal/bagname"},
+	{name: "recorder-bagname", dir: "recorder/internal/bagname", tests: "recorder/internal/bagfile recorder"},
 	{name: "recorder-disk", dir: "recorder/internal/disk"},
 	{name: "recorder-retention", dir: "recorder/internal/retention"},
 	{name: "recorder-repair", dir: "recorder/internal/repair"},
