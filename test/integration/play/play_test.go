@@ -47,7 +47,7 @@ func subscribe(g *harness.Graph, name string, topics ...string) *harness.Process
 func TestPlayToROS(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
-	for _, bag := range realBags(t) {
+	for _, bag := range bags.Real(t) {
 		t.Run(filepath.Base(bag), func(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "roscore")
