@@ -3,6 +3,7 @@ package bagfmt_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -370,6 +371,59 @@ func TestRecoverOldVersions(t *testing.T) {
 		}
 		if rep.Lossy() != (len(errs) > 0) || len(rep.Skipped) != len(errs) {
 			t.Errorf("%s: skipped %+v, the Scanner says %v", name, rep.Skipped, errs)
+		}
+	}
+}
+
+// TestRecoverTimesOfChunks: the index section says in which time the messages of a chunk lie, however
+// they are sorted, so that a reader finds each of them.
+func TestRecoverTimesOfChunks(t *testing.T) {
+	t.Parallel()
+	for _, comp := range compressions {
+		conns, _ := sample(3)
+		var msgs []msg
+		for _, second := range []uint32{50, 90, 70, 60, 10, 5, 20, 30, 7, 8, 9, 3} { // four in each chunk
+			msgs = append(msgs, msg{conns[len(msgs)%len(conns)].Topic, rosbag.Time{Sec: second}, fmt.Sprint(second)})
+		}
+		out, _, err := recoverBag(t, chunked(t, comp, conns, msgs, 4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := openBag(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range [][2]uint32{{50, 90}, {5, 30}, {3, 9}} {
+			if got := r.Span(i); got.Start.Sec != want[0] || got.End.Sec != want[1] {
+				t.Errorf("%s: chunk %d from %v to %v, want %v", comp, i, got.Start, got.End, want)
+			}
+		}
+		for _, m := range msgs {
+			if got, errs := readAll(t, out, rosbag.Query{Start: m.Time, End: m.Time}); len(errs) > 0 || !slices.Equal(got, []msg{m}) {
+				t.Errorf("%s: at %v %v, %v; want one message", comp, m.Time, got, errs)
+			}
+		}
+	}
+}
+
+// TestRecoverWithoutHead: a file that begins in the middle of a bag, with or without a torn record, is
+// recovered from its first chunk on.
+func TestRecoverWithoutHead(t *testing.T) {
+	t.Parallel()
+	full := sampleBag(t, rosbag.CompressionLZ4)
+	want, _ := scanAll(t, full)
+	first := recordsOf(t, full, 5)[0].off
+	for name, head := range map[string]string{"": "", "bytes": "\x00\x01\x02\x03 what is left of a record", "text": "a line\nand another line\n", "version 0": "/t\n*\nstd_msgs/String\n"} {
+		out, rep, err := recoverBag(t, append([]byte(head), full[first:]...))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := soundBag(t, out); !slices.Equal(got, want) || rep.Version != "2.0" {
+			t.Errorf("%s: %d of %d messages, version %s", name, len(got), len(want), rep.Version)
+		}
+		if skipped := len(rep.Skipped) > 0 && rep.Skipped[0].Offset == 0 && rep.Skipped[0].Bytes == int64(len(head)); skipped != (head != "") {
+			t.Errorf("%s: skipped %+v, want the first %d bytes", name, rep.Skipped, len(head))
 		}
 	}
 }

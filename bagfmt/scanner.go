@@ -41,7 +41,6 @@ type Scanner struct {
 	infos    int
 	orphans  map[rosbag.ConnID]int64 // unknown connections, with the last chunk that has messages of them
 	arena    wire.Arena              // of messages outside chunks
-	reusable []byte                  // with Reuse, the data of the last chunk
 	closed   bool
 	msg      rosbag.Message
 	repeated rosbag.Repeated
@@ -325,46 +324,14 @@ func (s *Scanner) startChunk(h *wire.RecordHeader, start int64) error {
 		s.skip = skipData{n, start}
 		return err
 	}
-	return s.readChunk(&p)
-}
-
-func (s *Scanner) readChunk(p *wire.ChunkPlace) error {
-	memory := s.reusable
-	s.reusable = nil
-	if p.Compression != rosbag.CompressionNone {
-		stored, err := s.s.Grab(p.Stored, p.Pos, rosbag.OpChunk)
-		if err != nil {
-			return s.stop(err)
-		}
-		s.good = s.s.Off
-		s.load.Memory = memory
-		data, err := s.load.Open(p, stored)
-		s.chunk.walk, s.chunk.complete = wire.ChunkWalk{Data: data}, err == nil
-		s.keep(data)
-		return err
-	}
-	stored, err := s.s.Bytes(p.Stored, p.Pos, rosbag.OpChunk, memory)
-	s.keep(stored)
-	if err != nil {
-		// The whole messages of a torn chunk are good: records were appended in order.
-		// Its checksum is of the whole chunk, and cannot be verified.
-		p.Torn = true
-		data, _ := p.Decrypter.OpenChunk(p, stored) // a torn one is never wrong
-		s.chunk.walk = wire.ChunkWalk{Data: data}
-		s.chunk.err = s.stop(err)
+	data, ended, err := s.load.FromStream(s.s, &p, s.o.Reuse)
+	s.chunk.walk = wire.ChunkWalk{Data: data}
+	if ended != nil {
+		s.chunk.err = s.stop(ended) // after the messages that are there
 		return nil
 	}
-	s.good = s.s.Off
-	data, err := s.load.Open(p, stored)
-	s.chunk.walk, s.chunk.complete = wire.ChunkWalk{Data: data}, err == nil
+	s.good, s.chunk.complete = s.s.Off, err == nil
 	return err
-}
-
-// keep notes data as memory that can be used again once its messages are over.
-func (s *Scanner) keep(data []byte) {
-	if s.o.Reuse {
-		s.reusable = data
-	}
 }
 
 // rawMessage reads a message record outside chunks.

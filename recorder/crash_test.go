@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
+	"github.com/gorosbag/gorosbag/internal/testfull"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -127,8 +128,8 @@ func TestPowerCut(t *testing.T) {
 	for _, c := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4} {
 		t.Run(string(c), func(t *testing.T) {
 			t.Parallel()
-			if testing.Short() && c != rosbag.CompressionNone {
-				t.Skip("one will do")
+			if c != rosbag.CompressionNone {
+				testfull.Skip(t, "the same operations as without compression, for two seconds of processor time")
 			}
 			ops := recordForPowerCut(t, c)
 			images := 0

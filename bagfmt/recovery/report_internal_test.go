@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"bytes"
 	"errors"
 	"testing"
 
@@ -46,5 +47,88 @@ func TestLostBytes(t *testing.T) {
 	var none chunkIndex
 	if err := none.missing(&stagedChunk{decodedChunk: whole}, 5); err == nil || err.Error() != wire.Corrupt(100, rosbag.OpChunk, "holds 0 messages, its index counts 5").Error() {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestLossy: what was skipped may have held messages, unless it is in or behind the index section.
+func TestLossy(t *testing.T) {
+	t.Parallel()
+	var r Report
+	if r.repair(errors.New("a test")); r.Lossy() {
+		t.Error("a repair loses messages")
+	}
+	position := r.addSkipped(SkippedRange{Bytes: 10, Trailing: true})
+	if r.Lossy() {
+		t.Error("what is behind the index section held messages")
+	}
+	r.setTrailing(position) // again
+	other := r.addSkipped(SkippedRange{Bytes: 5})
+	if !r.Lossy() {
+		t.Error("what was skipped held no messages")
+	}
+	if r.setTrailing(other); r.Lossy() || r.SkippedBytes != 15 {
+		t.Errorf("what turned out to be behind the index section held messages; %d bytes skipped", r.SkippedBytes)
+	}
+	for range maxReports {
+		r.skip(0, 1, 0, nil)
+	}
+	if len(r.Skipped) != maxReports || r.More != 2 || r.SkippedBytes != 15+maxReports || !r.Lossy() {
+		t.Errorf("%d skipped and %d more, %d bytes", len(r.Skipped), r.More, r.SkippedBytes)
+	}
+}
+
+// TestRepeatIsCompared: a chunk with the checksum and the length of another one is the same only if its
+// bytes are.
+func TestRepeatIsCompared(t *testing.T) {
+	t.Parallel()
+	first := bytes.Repeat([]byte("0123456789"), 1000)
+	of := func(stored []byte) *decodedChunk {
+		return &decodedChunk{place: wire.ChunkPlace{Data: 5}, stored: stored, crc: 7}
+	}
+	f := repeatFinder{r: bytes.NewReader(append([]byte("12345"), first...)), seen: map[chunkKey]int64{}}
+	for range 2 {
+		if f.isRepeat(of(first)) {
+			t.Error("a repeat where none is possible")
+		}
+	}
+	f.possible = true
+	if !f.isRepeat(of(bytes.Clone(first))) {
+		t.Error("a repeat is not found")
+	}
+	for _, at := range []int{0, 4096, len(first) - 1} {
+		other := bytes.Clone(first)
+		other[at]++
+		if f.isRepeat(of(other)) {
+			t.Errorf("a chunk that differs at %d is taken for a repeat", at)
+		}
+	}
+	if f.isRepeat(of(first[:5000])) || f.isRepeat(of(nil)) {
+		t.Error("a chunk of another length is taken for a repeat")
+	}
+}
+
+// TestReportedLoss: as many messages are lost as the index counts, or as are there of unknown connections,
+// beside those that are kept.
+func TestReportedLoss(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		kept     int
+		orphans  uint64
+		expected uint64 // by the index
+		want     uint64
+	}{
+		{3, 0, 3, 0},
+		{3, 0, 0, 0}, // there is no index
+		{3, 0, 5, 2},
+		{3, 2, 5, 2},
+		{3, 2, 0, 2},
+		{3, 2, 7, 4},
+		{0, 2, 1, 2},
+	} {
+		s := chunkStage{report: &Report{}, index: chunkIndex{entries: make([]chunkMessage, c.kept), orphans: c.orphans}}
+		s.reportLoss(&stagedChunk{}, c.expected)
+		if s.report.Dropped != c.want || s.report.Lossy() != (c.want > 0) {
+			t.Errorf("%+v: %d messages are lost", c, s.report.Dropped)
+		}
 	}
 }

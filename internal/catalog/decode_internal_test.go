@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gorosbag/gorosbag/internal/testfull"
 	"github.com/gorosbag/gorosbag/internal/testrace"
 )
 
@@ -60,6 +61,7 @@ func FuzzDecode(f *testing.F) {
 // TestPacksCanBeRead: no file is written that decode refuses, however many topics the bags have.
 func TestPacksCanBeRead(t *testing.T) {
 	testrace.Skip(t, "one goroutine writes and reads large packs")
+	testfull.Skip(t, "writes and reads packs of the largest size, for two seconds of processor time")
 	t.Parallel()
 	for _, test := range []struct {
 		bags, topics int

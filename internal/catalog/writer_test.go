@@ -16,6 +16,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/catalog"
 	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/internal/testfull"
 	"github.com/gorosbag/gorosbag/internal/testrace"
 )
 
@@ -73,6 +74,7 @@ func TestWriter(t *testing.T) {
 // merges them. Files beyond the bound of one merge are left for the next merge, and no line is lost.
 func TestMergeIsBounded(t *testing.T) {
 	testrace.Skip(t, "160 MB are packed, and a merge has a time limit")
+	testfull.Skip(t, "160 MB are unpacked and packed, for two seconds of processor time")
 	t.Parallel()
 	dir := t.TempDir()
 	folder := filepath.Join(dir, catalog.Folder)

@@ -186,36 +186,68 @@ func (l *Loader) readNew(bag *table.Table, p *wire.ChunkPlace) ([]byte, error) {
 		return nil, err
 	}
 	l.Unpack.Interrupted = bag.Options.Interrupted
-	return l.Open(p, stored)
+	return l.open(p, stored)
 }
 
-// Open checks the stored data of a chunk and unpacks it, into l.memory or fresh memory.
-func (l *Loader) Open(p *wire.ChunkPlace, stored []byte) ([]byte, error) {
+// FromStream reads the chunk at p, whose stored data comes next in s, and unpacks it. ended says that s has ended, or
+// failed, inside of the stored data: data is what is there of a chunk that is not compressed. Its whole messages are
+// good, because records were appended in order; its checksum is of the whole chunk, and cannot be verified. With reuse
+// the next call may use the memory of data.
+func (l *Loader) FromStream(s *wire.Stream, p *wire.ChunkPlace, reuse bool) (data []byte, ended, err error) {
+	if p.Compression != rosbag.CompressionNone {
+		stored, ended := s.Grab(p.Stored, p.Pos, rosbag.OpChunk)
+		if ended != nil {
+			return nil, ended, nil
+		}
+		if data, err = l.open(p, stored); reuse {
+			l.Memory = data
+		}
+		return data, nil, err
+	}
+	memory := l.Memory
+	l.Memory = nil
+	stored, ended := s.Bytes(p.Stored, p.Pos, rosbag.OpChunk, memory)
+	if reuse {
+		l.Memory = stored
+	}
+	if ended != nil {
+		p.Torn = true
+		data, err = p.Decrypter.OpenChunk(p, stored)
+	} else {
+		data, err = l.open(p, stored)
+	}
+	return data, ended, err
+}
+
+// open checks the stored data of a chunk and unpacks it, into l.Memory or fresh memory. With an error there is no data.
+func (l *Loader) open(p *wire.ChunkPlace, stored []byte) ([]byte, error) {
 	if p.Checked && !p.Torn && !p.MCAP {
 		if crc := crc32.Checksum(stored, wire.Castagnoli); crc != p.CRC {
 			return nil, wire.Corrupt(p.Pos, rosbag.OpChunk, "crc32c of its data is %08x, its header says %08x", crc, p.CRC)
 		}
 	}
-	stored, err := p.Decrypter.OpenChunk(p, stored)
-	if err != nil || p.Compression == rosbag.CompressionNone {
-		if err == nil {
-			err = checkMCAP(p, stored)
-		}
-		return stored, err // stock readers do not look at size
-	}
-	if p.Compression == rosbag.CompressionZstd && !p.MCAP {
-		return nil, wire.Corrupt(p.Pos, rosbag.OpChunk, "unknown compression %q", p.Compression)
-	}
-	data, err := l.Unpack.Unpack(p.Compression, stored, p.Size, l.Memory)
-	l.Memory = nil
-	var stop *codec.InterruptionError
+	data, err := p.Decrypter.OpenChunk(p, stored)
 	switch {
-	case errors.As(err, &stop):
-		return nil, stop.Err
 	case err != nil:
-		return nil, wire.Corrupt(p.Pos, rosbag.OpChunk, "%v", err)
+		return nil, err
+	case p.Compression == rosbag.CompressionNone: // stock readers do not look at size
+	case p.Compression == rosbag.CompressionZstd && !p.MCAP:
+		return nil, wire.Corrupt(p.Pos, rosbag.OpChunk, "unknown compression %q", p.Compression)
+	default:
+		data, err = l.Unpack.Unpack(p.Compression, data, p.Size, l.Memory)
+		l.Memory = nil
+		var stop *codec.InterruptionError
+		switch {
+		case errors.As(err, &stop):
+			return nil, stop.Err
+		case err != nil:
+			return nil, wire.Corrupt(p.Pos, rosbag.OpChunk, "%v", err)
+		}
 	}
-	return data, checkMCAP(p, data)
+	if err := checkMCAP(p, data); err != nil {
+		return nil, err
+	}
+	return data, nil
 }
 
 // Load reads the data of x and compares its entries with it. If they do not fit,

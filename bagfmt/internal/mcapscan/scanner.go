@@ -38,7 +38,6 @@ type Scanner struct {
 	chunk    mcap.Walk // over the data of the chunk that was read last
 	chunkPos int64     // of its record
 	chunkErr error     // to return at its end; before the first chunk, of the header
-	reusable []byte    // with Reuse, its data
 }
 
 // skipData is data of a record that a Scanner has not skipped yet.
@@ -361,45 +360,12 @@ func (s *Scanner) startChunk(n, start int64) error {
 	if err := s.s.Skip(p.Data-s.s.Off, start, rosbag.OpChunk); err != nil {
 		return s.stop(err)
 	}
-	data, err := s.data(&p)
+	data, ended, err := s.load.FromStream(s.s, &p, s.o.Reuse)
+	if ended != nil {
+		s.chunkErr = s.stop(ended) // after the messages that are there
+	} else {
+		s.good = s.s.Off
+	}
 	s.chunk = mcap.Walk{Data: data}
 	return err
-}
-
-// data reads the data of a chunk and unpacks it.
-func (s *Scanner) data(p *wire.ChunkPlace) ([]byte, error) {
-	memory := s.reusable
-	s.reusable = nil
-	if p.Compression != rosbag.CompressionNone {
-		stored, err := s.s.Grab(p.Stored, p.Pos, rosbag.OpChunk)
-		if err != nil {
-			return nil, s.stop(err)
-		}
-		s.good = s.s.Off
-		s.load.Memory = memory
-		data, err := s.load.Open(p, stored)
-		s.reuse(data)
-		if err != nil {
-			return nil, err
-		}
-		return data, nil
-	}
-	stored, err := s.s.Bytes(p.Stored, p.Pos, rosbag.OpChunk, memory)
-	s.reuse(stored)
-	if err != nil { // what is there was written in order: its whole messages are good
-		s.chunkErr = s.stop(err)
-		return stored, nil
-	}
-	s.good = s.s.Off
-	if stored, err = s.load.Open(p, stored); err != nil {
-		return nil, err
-	}
-	return stored, nil
-}
-
-// reuse notes data as memory that can be used again once its messages are over.
-func (s *Scanner) reuse(data []byte) {
-	if s.o.Reuse {
-		s.reusable = data
-	}
 }

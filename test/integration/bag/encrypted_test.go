@@ -36,6 +36,7 @@ func encrypt(g *harness.Graph, from, name, user string, args ...string) (path st
 // stock makes of them.
 func TestEncrypted(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "stock's tools in Python and gpg, for seconds")
 	harness.NeedROS(t)
 	plain := bags.Demo(t)
 	keys := harness.NewKeyring(t)
@@ -51,7 +52,6 @@ func TestEncrypted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			harness.LongCase(t, name != "none", "the same as without compression; the tests of bagfmt have bags of stock with both")
 			g := &harness.Graph{T: t, Port: "1", Dir: t.TempDir(), Env: keys.Env()}
 			in := encrypted(g)
 			before, err := os.ReadFile(in)

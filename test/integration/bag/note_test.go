@@ -26,6 +26,7 @@ func noted(g *harness.Graph, name string) string {
 // has the notes.
 func TestNote(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "stock's tools in Python read the bags")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "")
 	path := noted(g, "whole.bag")

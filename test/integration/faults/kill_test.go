@@ -39,7 +39,12 @@ func TestKillAnywhere(t *testing.T) {
 			for n := i; n < kills || len(l.kept) == 0 && n < 10*kills; n += len(lanes) { // a busy machine may have let none write
 				l.kill(n)
 			}
-			l.askStock()
+			if len(l.kept) == 0 {
+				t.Fatal("no recorder has written a message before it was killed")
+			}
+			if harness.Full() {
+				l.askStock()
+			}
 		})
 	}
 }
@@ -189,9 +194,6 @@ func (l *killLane) numbers(path string) []uint32 {
 // askStock has rosbag read our results, and reindex the same rests itself.
 func (l *killLane) askStock() {
 	l.T.Helper()
-	if len(l.kept) == 0 {
-		l.T.Fatal("no recorder has written a message before it was killed")
-	}
 	harness.NeedROS(l.T)
 	var rests, all []string
 	for ours := range l.kept {

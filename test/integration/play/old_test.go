@@ -75,11 +75,11 @@ func TestPlayOldBags(t *testing.T) {
 // which do not say of what type their messages are.
 func TestPlayOldBagsToROS(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "nodes and tools in Python for seconds")
 	harness.NeedROS(t)
 	for _, bag := range oldBags(t) {
 		t.Run(filepath.Base(bag), func(t *testing.T) {
 			t.Parallel()
-			harness.LongCase(t, filepath.Base(bag) != "v12_indexed_latched.bag", "runs a node in Python, and plays twice, for each old bag")
 			g := harness.NewGraph(t, "roscore")
 			want := hashes(t, bag)
 			topics := slices.Sorted(maps.Keys(want))

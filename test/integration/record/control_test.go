@@ -115,6 +115,7 @@ func TestResidentRecorder(t *testing.T) {
 // TestDurationFromTheStart: --duration counts from the start of the recording, not of the program.
 func TestDurationFromTheStart(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "calls services with ROS's tools in Python")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "gomaster")
 	g.StdSrvs()

@@ -69,6 +69,7 @@ func TestSnapshotByService(t *testing.T) {
 // TestTriggerIsRecorded: -a records the topic of the trigger, too, as soon as somebody publishes it.
 func TestTriggerIsRecorded(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "calls services with ROS's tools in Python")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "gomaster")
 	rec := snapshotting(g, "-a", "--snapshot-beside", "-O", "run")
@@ -85,6 +86,7 @@ func TestTriggerIsRecorded(t *testing.T) {
 // TestNoServices: on a graph with strict rules the recorder offers nothing.
 func TestNoServices(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "calls services with ROS's tools in Python")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "gomaster")
 	rec := g.Record("/t", "-O", "out", "--no-services", "__name:=rec")
