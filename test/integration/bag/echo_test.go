@@ -15,7 +15,7 @@ import (
 // TestEchoBesideStock prints bags with rostopic and with gobag.
 func TestEchoBesideStock(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "rostopic takes half a second for each of twenty lines")
+	harness.Long(t, "rostopic takes half a second for each command line")
 	harness.NeedROS(t) // with types of messages: only with those does rostopic shorten what is inside of a field
 	tests := map[string][]string{}
 	for _, bag := range bags.Real(t) {
