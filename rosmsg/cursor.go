@@ -120,7 +120,7 @@ func (c *cursor) count(w *wire) (int, error) {
 	return int(n), nil
 }
 
-// skip moves after a value.
+// skip moves past a value.
 func (c *cursor) skip(w *wire) error {
 	if w.size >= 0 {
 		if w.size > int64(len(c.p)-c.off) {

@@ -112,7 +112,7 @@ func TestJSON(t *testing.T) {
 }
 
 // TestCutPayload cuts a payload everywhere: whatever is done with it fails at the
-// right place, and never reads after the cut.
+// right place, and never reads past the cut.
 func TestCutPayload(t *testing.T) {
 	t.Parallel()
 	typ := parse(t, "p/Poses", poses)

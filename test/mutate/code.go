@@ -100,10 +100,10 @@ func (c *code) mutants(f *sourceFile) []*mutant {
 	})
 }
 
-// withSwitches returns the text of a file in which each of the mutants that can have a switch
-// is there beside the original, and gives these mutants the ids after last. The mutants are
-// those of the file.
-func (c *code) withSwitches(f *sourceFile, mutants []*mutant, last int) (text []byte, ids int) {
+// withSwitches returns the text of a file that has, beside each original operator, those of its
+// mutants that can have a switch. It numbers these mutants from last+1, and returns the last number.
+// The mutants are all of this file.
+func (c *code) withSwitches(f *sourceFile, mutants []*mutant, last int) (text []byte, newLast int) {
 	w := &switches{c: c, f: f}
 	for _, m := range mutants {
 		kind, ok := w.kind(m.node)
@@ -184,8 +184,8 @@ func (w *switches) at(s *site) string {
 	panic(fmt.Sprintf("mutate: a site of type %T", s.node)) // kind knows these
 }
 
-// shortCircuit has both operands once: with all copies of nested conditions, the text would
-// double with each operand.
+// shortCircuit writes each operand once: a copy for the mutant would double the text with each
+// operand of nested conditions.
 func shortCircuit(x, y string, operator token.Token, m *mutant) string {
 	return fmt.Sprintf("(func() bool { mutantOr := mutantIs(%d) != %t; if mutantLeft := bool(%s); mutantLeft == mutantOr { return mutantOr }; return %s }())",
 		m.id, operator == token.LOR, x, y)

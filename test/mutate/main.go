@@ -2,10 +2,11 @@
 // counts how many of these mutants the tests of its package notice. For each area below it
 // runs the tests on each mutant and prints one row.
 //
-// All mutants are in the same test programs, behind switches, so that each is built once.
-// Each test first runs alone, to learn which mutants it reaches and how long it takes: a
-// mutant is tried with no other tests, the fast ones first. A mutant of a constant cannot have a
-// switch, nor can some of break and continue: each has a program of its own and all tests.
+// The test program of a package has all mutants, each behind a switch, so that it is built
+// once. Each test first runs alone, which shows how long it takes and which mutants it
+// reaches. A mutant is then tried only with the tests that reach it, the fast ones first.
+// A constant cannot have a switch, nor can some break and continue statements: each of
+// their mutants gets a program of its own, and is tried with all tests. Tests run with -short.
 package main
 
 import (
@@ -22,7 +23,7 @@ import (
 
 // area is a part of a package.
 type area struct {
-	name  string // what -area selects: all areas that begin so
+	name  string // -area selects all areas whose name begins with its value
 	dir   string
 	files string // without .go, separated by spaces; empty for all
 	tests string // folders whose tests run after those of dir, separated by spaces
@@ -42,7 +43,7 @@ var areas = []area{
 	{name: "recorder-loss", dir: "recorder/internal/loss", tests: "recorder"},
 	{name: "recorder-queue", dir: "recorder/internal/queue"},
 	{name: "recorder-bagfile", dir: "recorder/internal/bagfile", tests: "recorder"},
-	{name: "recorder-bagname", dir: "recorder/internal/bagname"},
+	{name: "recorder-bagname", dir: "recorder/internal/bagname", tests: "recorder/internal/bagfile recorder"},
 	{name: "recorder-disk", dir: "recorder/internal/disk"},
 	{name: "recorder-retention", dir: "recorder/internal/retention"},
 	{name: "recorder-repair", dir: "recorder/internal/repair"},

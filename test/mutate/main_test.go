@@ -247,6 +247,34 @@ func TestBatches(t *testing.T) {
 	}
 }
 
+// TestVerdict: a test that fails ends the program, unless a timeout has ended the test. The output comes
+// in pieces.
+func TestVerdict(t *testing.T) {
+	const failure, timeout = "--- FAIL: TestX (0.00s)\n", "panic: test timed out after 10s\n"
+	for output, want := range map[string]struct{ failed, timedOut bool }{
+		"ok\nPASS\n":               {},
+		"x\n" + failure + "FAIL\n": {failed: true},
+		"x\n" + timeout + failure:  {timedOut: true},
+		"panic: x\n":               {},
+	} {
+		for size := 1; size <= len(output); size++ {
+			failed := false
+			v := &verdict{failed: func() { failed = true }}
+			for piece := range slices.Chunk([]byte(output), size) {
+				if n, err := v.Write(piece); n != len(piece) || err != nil {
+					t.Fatal(n, err)
+				}
+			}
+			if failed != want.failed || v.timedOut != want.timedOut {
+				t.Errorf("%q in pieces of %d: failed %v, timed out %v", output, size, failed, v.timedOut)
+			}
+			if len(v.tail) >= len(signOfTimeout) {
+				t.Errorf("%q: keeps %q", output, v.tail)
+			}
+		}
+	}
+}
+
 func TestSample(t *testing.T) {
 	list := func(order ...int) (all []*mutant) {
 		for _, line := range order {

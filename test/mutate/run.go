@@ -144,8 +144,8 @@ type test struct {
 	reaches map[int]bool // ids of mutants
 }
 
-// firstBatch is how long the tests of the first batch take together at most, and nextBatch by which
-// factor the next ones may take longer: most mutants are noticed soon.
+// The tests of the first batch take at most firstBatch together, those of each next batch nextBatch times
+// as long as those of the batch before: the fast tests notice most mutants.
 const (
 	firstBatch = 200 * time.Millisecond
 	nextBatch  = 10
@@ -256,12 +256,17 @@ func (s *suite) run(ctx context.Context, program string, tests []*test, env stri
 		timeout += 5 * t.took
 	}
 	timeout = min(timeout, 5*time.Minute)
+	temp, err := os.MkdirTemp(filepath.Dir(program), "temp") // tests that are killed leave their files there
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(temp) }() // a child that still writes there leaves little for the end
 	limit, cancel := context.WithTimeout(ctx, timeout+10*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(limit, "sh", "-c", `ulimit -v 8000000 2>/dev/null; exec "$@"`,
 		"sh", program, "-test.short", "-test.failfast", "-test.timeout="+timeout.String(), "-test.run=^("+strings.Join(names, "|")+")$")
 	cmd.Dir = s.folder
-	cmd.Env = append(os.Environ(), env)
+	cmd.Env = append(os.Environ(), env, "TMPDIR="+temp)
 	cmd.WaitDelay = 10 * time.Second
 	out := &verdict{failed: cancel} // failfast waits for the tests that run in parallel
 	cmd.Stdout, cmd.Stderr = out, out
@@ -272,25 +277,35 @@ func (s *suite) run(ctx context.Context, program string, tests []*test, env stri
 		return "", ctx.Err()
 	case err == nil:
 		return lived, nil
-	case bytes.Contains(out.text, []byte("panic: test timed out")), errors.Is(limit.Err(), context.DeadlineExceeded):
+	case out.timedOut, errors.Is(limit.Err(), context.DeadlineExceeded):
 		return timedOut, nil
-	case errors.As(err, &exit):
+	case errors.As(err, &exit), errors.Is(err, exec.ErrWaitDelay): // the latter if a child of the tests outlives them
 		return killed, nil
 	}
 	return "", err
 }
 
-// verdict is the output of a test program. It calls failed when a test failed.
+// verdict reads the output of a test program. It calls failed when a test has failed, but not for the
+// tests that a timeout ends. It keeps no more of the output than it needs: a mutant may print without end.
 type verdict struct {
-	text   []byte
-	failed func()
+	failed   func()
+	timedOut bool
+	tail     []byte // of the output, shorter than a sign of a timeout
 }
+
+// What a test program prints.
+var (
+	signOfTimeout = []byte("panic: test timed out")
+	signOfFailure = []byte("--- FAIL: ")
+)
 
 // Write implements io.Writer.
 func (v *verdict) Write(b []byte) (int, error) {
-	v.text = append(v.text, b...)
-	if bytes.Contains(v.text, []byte("--- FAIL: ")) && !bytes.Contains(v.text, []byte("panic: test timed out")) {
+	text := slices.Concat(v.tail, b)
+	v.timedOut = v.timedOut || bytes.Contains(text, signOfTimeout)
+	if !v.timedOut && bytes.Contains(text, signOfFailure) {
 		v.failed()
 	}
+	v.tail = bytes.Clone(text[max(len(text)-len(signOfTimeout)+1, 0):])
 	return len(b), nil
 }

@@ -101,3 +101,28 @@ func TestSnapshotNames(t *testing.T) {
 		}
 	}
 }
+
+// TestChosen: the user has chosen only the name of the first bag of a recording, and only with Name.
+func TestChosen(t *testing.T) {
+	t.Parallel()
+	named := Output{Name: "run1"}
+	second := Sequence{Output: named, Numbered: true}
+	second.Used()
+	recording := Sequence{Output: named}
+	for name, tc := range map[string]struct {
+		s    Sequence
+		want bool
+	}{
+		"a name":             {Sequence{Output: named}, true},
+		"a name with number": {Sequence{Output: named, Numbered: true}, true},
+		"the next bag":       {second, false},
+		"a prefix":           {Sequence{Output: Output{Prefix: "run"}}, false},
+		"a template":         {Sequence{Output: Output{Name: "run1", Template: "run_{time}"}}, false},
+		"nothing":            {Sequence{}, false},
+		"a snapshot":         {recording.ForSnapshots(false), false},
+	} {
+		if got := tc.s.Chosen(); got != tc.want {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}

@@ -36,7 +36,7 @@ func encrypt(g *harness.Graph, from, name, user string, args ...string) (path st
 // stock makes of them.
 func TestEncrypted(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "stock's tools in Python and gpg, for seconds")
+	harness.Long(t, "runs stock's tools in Python and gpg for seconds")
 	harness.NeedROS(t)
 	plain := bags.Demo(t)
 	keys := harness.NewKeyring(t)

@@ -26,7 +26,7 @@ func noted(g *harness.Graph, name string) string {
 // has the notes.
 func TestNote(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "stock's tools in Python read the bags")
+	harness.Long(t, "reads the bags with stock's tools in Python")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "")
 	path := noted(g, "whole.bag")

@@ -121,7 +121,7 @@ func TestRemoteBag(t *testing.T) {
 // the index section and 2 % of the bag at most, in 20 requests; check reads each byte once; and
 // goplay publishes after 3 %.
 func TestRemoteCost(t *testing.T) {
-	harness.Long(t, "a quarter of a minute for a bag of 200 MB over a slow link")
+	harness.Long(t, "reads a bag of 200 MB over a slow link, for 15 s")
 	t.Parallel()
 	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	const mb = 200 // docs/storage.md has the numbers of 500
@@ -265,7 +265,7 @@ func TestRemoteInterrupted(t *testing.T) {
 // nothing, and is no damage.
 func TestRemoteAway(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "a fault: a store that fails or fills up")
+	harness.Long(t, "a fault: the network is away")
 	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	bigBag(t, filepath.Join(s.Dir, "big.bag"), 60)
 	cmd := g.Command("goplay", s.At("big.bag"), "--rate", "0.5")

@@ -16,7 +16,7 @@ import (
 // nothing is lost, and stock reads a bag of several compressions.
 func TestAdaptive(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "much for the processor, for seconds")
+	harness.Long(t, "takes seconds of processor time")
 	g := harness.NewGraph(t, "gomaster")
 	rec := g.Record("/load", "-O", "out", "--bz2", "--adaptive", "-b", "16", "--overflow", "block")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*harness.Timeout)

@@ -94,7 +94,7 @@ func reply(node, topic, definition string) []byte {
 // hardly send them hold nobody up, whatever happens when the buffer is full.
 func TestAnnouncedMessages(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "much for the processor, for seconds")
+	harness.Long(t, "takes seconds of processor time")
 	for _, overflow := range []string{"drop", "block"} {
 		t.Run(overflow, func(t *testing.T) {
 			t.Parallel()
@@ -141,7 +141,7 @@ func trickle(conn net.Conn) {
 // in the end, which costs nobody else anything.
 func TestChangingHeaders(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "much for the processor, for seconds")
+	harness.Long(t, "takes seconds of processor time")
 	g := harness.NewGraph(t, "gomaster")
 	const publishers, headerBytes, count = 100, 1_000_000, 500
 	var links atomic.Int64

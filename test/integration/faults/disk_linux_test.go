@@ -193,7 +193,7 @@ func TestFullDisk(t *testing.T) {
 // TestFileSizeLimit: EFBIG ends a recording as a full disk does.
 func TestFileSizeLimit(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "stops or kills dozens of programs")
+	harness.Long(t, "a fault: a limit of the file size")
 	g := harness.NewGraph(t, "gomaster")
 	numbered(g, 1<<20, time.Millisecond)
 	const limit = 1_000_000
@@ -211,7 +211,7 @@ func TestFileSizeLimit(t *testing.T) {
 // TestSlowDisk: nothing is lost while the buffer has room, and the wait is said.
 func TestSlowDisk(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "waits for a stalled disk")
+	harness.Long(t, "a fault: a slow disk")
 	g := harness.NewGraph(t, "gomaster")
 	const messages = 1000
 	f := numbered(g, messages, time.Millisecond)

@@ -153,7 +153,7 @@ func TestHungMasterCall(t *testing.T) {
 // TestUnreachablePublishers: a thousand publishers that are registered and away are counted in one line.
 func TestUnreachablePublishers(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "half a minute, until each was tried three times")
+	harness.Long(t, "waits half a minute, until each publisher was tried three times")
 	g := harness.NewGraph(t, "gomaster")
 	const publishers = 1024
 	for i := range publishers {

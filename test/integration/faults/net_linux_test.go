@@ -132,7 +132,7 @@ func (c *cable) recorded(topic string) int {
 // does not keep the bag open.
 func TestDeadLink(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "waits for keepalive, for 40 s")
+	harness.Long(t, "waits 40 s for keepalive")
 	for name, tc := range map[string]struct {
 		master   string
 		player   string // at the far end; ours makes itself known again, of which stock knows nothing
@@ -200,7 +200,7 @@ func TestDeadLink(t *testing.T) {
 // dropped, ends in bounded time.
 func TestHalfOpenSubscriber(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "waits for the end of patience, for 20 s")
+	harness.Long(t, "waits 20 s, until the subscriber counts as gone")
 	for name, tc := range map[string]struct {
 		args string
 		most time.Duration

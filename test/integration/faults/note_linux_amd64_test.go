@@ -17,7 +17,7 @@ import (
 // the old or the new one, and another run adds the note.
 func TestNoteKilled(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "stops or kills dozens of programs")
+	harness.Long(t, "kills dozens of programs")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "")
 	bags.Make(g, "whole.bag",

@@ -41,7 +41,7 @@ exit $code`
 // slow topic beside it loses nothing, and what the camera loses is counted exactly.
 func TestCameraCostsNoIMUMessage(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "much for the processor, for seconds")
+	harness.Long(t, "takes seconds of processor time")
 	if out, err := exec.Command("unshare", "-m", "sh", "-c", "losetup -f && test -w "+blkio+"/cgroup.procs").CombinedOutput(); err != nil {
 		t.Skipf("no disk can be slowed down here: %v\n%s", err, out)
 	}

@@ -32,7 +32,7 @@ umount mnt`
 // is there, and in order.
 func TestPowerCutOnExt4(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "needs loop devices, and some ten seconds")
+	harness.Long(t, "needs loop devices, and takes ten seconds")
 	harness.Need(t, "unshare", ownMounts("mkfs.ext4 -V && losetup -f")[1:]...)
 	for i := range 4 {
 		g := harness.NewGraph(t, "gomaster")

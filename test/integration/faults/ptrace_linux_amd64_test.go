@@ -32,7 +32,7 @@ var fileCalls = map[uint64]string{
 // all threads. After each, at most the last call is missing.
 func TestKillAtEachCall(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "traces each system call of some hundred recorders, for twenty seconds of processor")
+	harness.Long(t, "traces each system call of some hundred recorders, for twenty seconds of processor time")
 	for _, how := range []string{"before", "torn", "after"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
@@ -295,7 +295,7 @@ func touchesBag(pid int, r *unix.PtraceRegs) bool {
 // lost; faults without end end it, and what was written is there.
 func TestDiskFaults(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "stops or kills dozens of programs")
+	harness.Long(t, "a fault: a disk that fails")
 	for name, tc := range map[string]struct {
 		tr     tracer
 		active int // files that may be left
@@ -356,7 +356,7 @@ func TestDiskFaults(t *testing.T) {
 // at once when it is asked for three times.
 func TestHangingDisk(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "stops or kills dozens of programs")
+	harness.Long(t, "a fault: a disk that hangs, for ten seconds")
 	// Equal signals that are pending count once: a busy machine sees fewer than are sent.
 	for name, signals := range map[string]int{"one signal": 1, "three signals or more": -1} {
 		t.Run(name, func(t *testing.T) {

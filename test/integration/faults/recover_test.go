@@ -31,7 +31,7 @@ const (
 // tools read the result.
 func TestReindexKilled(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "stops or kills dozens of programs")
+	harness.Long(t, "runs and kills stock as well")
 	harness.NeedROS(t)
 	for _, recorder := range []string{"gorecord", "/usr/lib/rosbag/record"} {
 		for _, args := range [][]string{nil, {"--lz4"}} {

@@ -21,12 +21,8 @@ import (
 // directory.
 func TestRetentionOverRestarts(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "stops or kills dozens of programs")
-	const limit, size = 5 << 20, 1 << 20
-	restarts := 8
-	if harness.Full() {
-		restarts = 50
-	}
+	harness.Long(t, "runs 50 recorders, and kills most of them")
+	const limit, size, restarts = 5 << 20, 1 << 20, 50
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -98,7 +94,7 @@ func TestRetentionOverRestarts(t *testing.T) {
 // killed, and what --recover made of its last one.
 func TestEachLimitOverRestarts(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "stops or kills dozens of programs")
+	harness.Long(t, "a fault: a recorder that is killed, for each limit")
 	for _, limit := range [][2]string{{"--max-splits", "2"}, {"--max-bytes", "2M"}, {"--max-age", "2s"}, {"--keep-free", "900000000G"}} {
 		t.Run(limit[0], func(t *testing.T) {
 			t.Parallel()

@@ -44,7 +44,7 @@ func EachMaster(t *testing.T, test func(t *testing.T, g *Graph)) {
 func EachMasterForROS(t *testing.T, test func(t *testing.T, g *Graph)) {
 	t.Helper()
 	NeedROS(t)
-	eachMaster(t, "gomaster", "nodes in Python for seconds, as with roscore", test)
+	eachMaster(t, "gomaster", "runs nodes in Python for seconds, as with roscore", test)
 }
 
 func eachMaster(t *testing.T, long, reason string, test func(t *testing.T, g *Graph)) {

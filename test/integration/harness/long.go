@@ -26,14 +26,19 @@ const (
 )
 
 var (
-	longNames sync.Map // the names of the tests and subtests that are long
-	shortRan  bool     // make test has run all that is not long; set before the first test
+	longNames  sync.Map // the names of the tests and subtests that are long
+	shortNames sync.Map // the names of the cases that LongCase has let run because they are not long
+	shortRan   bool     // make test has run all that is not long; set before the first test
 )
 
 // Long skips a test, or a case of a test, that make test leaves out; make test-full runs it. The
-// reason says what the test takes, such as its time.
+// reason says why: what the test takes, such as its time, or what kind of test it is, such as a fault.
+// Long fails inside a case that is not long: make test-full leaves out such a case with all its parts.
 func Long(t *testing.T, reason string) {
 	t.Helper()
+	if partOf(&shortNames, t.Name()) {
+		t.Fatal("neither make test nor make test-full would run this: call Long before LongCase or EachMaster, and no LongCase inside another one")
+	}
 	testfull.Skip(t, reason)
 	longNames.Store(t.Name(), true)
 }
@@ -45,15 +50,18 @@ func LongCase(t *testing.T, long bool, reason string) {
 	switch {
 	case long:
 		Long(t, reason)
-	case shortRan && !partOfLong(t.Name()):
+	case partOf(&longNames, t.Name()):
+	case shortRan:
 		t.Skip("make test has run it")
+	default:
+		shortNames.Store(t.Name(), true)
 	}
 }
 
-// partOfLong reports whether a test, or one that it is a part of, is long.
-func partOfLong(name string) bool {
+// partOf reports whether a test, or a test that it is a part of, is among names.
+func partOf(names *sync.Map, name string) bool {
 	for {
-		if _, long := longNames.Load(name); long {
+		if _, ok := names.Load(name); ok {
 			return true
 		}
 		end := strings.LastIndexByte(name, '/')

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 )
 
@@ -36,12 +37,13 @@ func FuzzShort(f *testing.F) {}`,
 	}
 }
 
-// TestPartOfLong: the cases of a long test are long, those of other tests are not.
-func TestPartOfLong(t *testing.T) {
+// TestPartOf: a case, and each part of the case, are parts of the case; other tests are not.
+func TestPartOf(t *testing.T) {
 	t.Parallel()
-	longNames.Store("TestA/b", true)
+	var names sync.Map
+	names.Store("TestA/b", true)
 	for name, want := range map[string]bool{"TestA/b": true, "TestA/b/c/d": true, "TestA": false, "TestA/bc": false, "TestB/b": false} {
-		if got := partOfLong(name); got != want {
+		if got := partOf(&names, name); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}

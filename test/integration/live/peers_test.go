@@ -314,7 +314,7 @@ func TestViewOnly(t *testing.T) {
 // bounded and cost the recording nothing; its end does not wait for them.
 func TestStorm(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "many viewers at once, for seconds")
+	harness.Long(t, "runs many viewers at once for seconds")
 	g := harness.NewGraph(t, "gomaster")
 	peers.Talk(g, "talker", "/chat", "/big")
 	rec, host := recordWithViewers(g, "-a")

@@ -262,7 +262,7 @@ func TestTopicChanges(t *testing.T) {
 // nothing; it still gets the small topic, and newer images instead of all.
 func TestSlowViewer(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "a recording at 100 MB/s for seconds")
+	harness.Long(t, "records 100 MB/s for seconds")
 	g := harness.NewGraph(t, "gomaster")
 	ctx, cancel := context.WithTimeout(t.Context(), 10*harness.Timeout)
 	defer cancel()

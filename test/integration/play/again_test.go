@@ -53,7 +53,7 @@ func TestRecordingOfPlay(t *testing.T) {
 func everyBag(t *testing.T) []string {
 	t.Helper()
 	old := slices.DeleteFunc(oldBags(t), func(path string) bool { return strings.Contains(path, "testdata") })
-	return append(realBags(t), old...)
+	return append(bags.Real(t), old...)
 }
 
 // asOffered writes a bag with the names and the connection headers under which a player
@@ -110,34 +110,4 @@ func lengthOf(topics map[string]*bags.Topic) time.Duration {
 		}
 	}
 	return last - first
-}
-
-// realBags are bags of others beside the checkout, or those that the demo is made of.
-func realBags(t *testing.T) []string {
-	t.Helper()
-	dir := os.Getenv("GOROSBAG_BAGS")
-	if dir == "" {
-		dir = "../../../../shared/bags/real"
-	}
-	all, err := filepath.Glob(filepath.Join(dir, "*.bag"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	bags := []string{bags.Demo(t)}
-	for _, path := range all {
-		head := make([]byte, 13)
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = f.Read(head)
-		f.Close()
-		if abs, absErr := filepath.Abs(path); err == nil && absErr == nil && string(head) == "#ROSBAG V2.0\n" {
-			bags = append(bags, abs)
-		}
-	}
-	if len(bags) == 1 {
-		t.Log("no real bags: set GOROSBAG_BAGS to a directory of V2.0 bags to play those too")
-	}
-	return bags
 }

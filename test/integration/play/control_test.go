@@ -14,7 +14,7 @@ import (
 // TestServicesSteerPlay: ROS's own tools steer play and see its state.
 func TestServicesSteerPlay(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes and tools in Python for seconds")
+	harness.Long(t, "runs nodes and tools in Python for seconds")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "roscore")
 	g.StdSrvs()
@@ -67,7 +67,7 @@ func TestServicesSteerPlay(t *testing.T) {
 // TestPlayWithoutServices: on a graph with strict rules the player offers nothing.
 func TestPlayWithoutServices(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes and tools in Python for seconds")
+	harness.Long(t, "runs nodes and tools in Python for seconds")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "gomaster")
 	bags.Make(g, "walk.bag", bags.Walk()...)

@@ -111,15 +111,11 @@ func messagesOf(bag []bags.StringMessage, from time.Duration, passes int) func(t
 // of a publisher.
 func TestFirstMessages(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes and tools in Python for seconds")
+	harness.Long(t, "runs nodes and tools in Python for seconds")
 	harness.EachMasterForROS(t, func(_ *testing.T, g *harness.Graph) {
 		topics, bag := firstBag(g)
-		runs := 1
-		if harness.Full() {
-			runs = 10
-		}
 		s := newWaitingSubscribers(g, topics)
-		for run := 1; run <= runs; run++ {
+		for run := range 10 {
 			s.again(run)
 			g.Start("goplay", "many.bag", "-q", "--link-timeout", "60").Ended(0)
 			s.want(len(bag), messagesOf(bag, 0, 1))
@@ -131,7 +127,7 @@ func TestFirstMessages(t *testing.T) {
 // names of the original publishers, after a seek, and of the second pass of a loop.
 func TestFirstMessagesOfCrowds(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "another start of nodes in Python")
+	harness.Long(t, "runs nodes and tools in Python for seconds")
 	harness.EachMasterForROS(t, func(_ *testing.T, g *harness.Graph) {
 		topics, bag := firstBag(g)
 		crowd := peers.Node(g, "crowd")

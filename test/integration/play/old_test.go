@@ -75,7 +75,7 @@ func TestPlayOldBags(t *testing.T) {
 // which do not say of what type their messages are.
 func TestPlayOldBagsToROS(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes and tools in Python for seconds")
+	harness.Long(t, "runs nodes and tools in Python for seconds")
 	harness.NeedROS(t)
 	for _, bag := range oldBags(t) {
 		t.Run(filepath.Base(bag), func(t *testing.T) {

@@ -47,7 +47,7 @@ func subscribe(g *harness.Graph, name string, topics ...string) *harness.Process
 func TestPlayToROS(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
-	for _, bag := range realBags(t) {
+	for _, bag := range bags.Real(t) {
 		t.Run(filepath.Base(bag), func(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "roscore")
@@ -151,7 +151,7 @@ func compareOrder(t *testing.T, who string, want, got map[string][]string) {
 // each of its two publishers.
 func TestLateSubscriberGetsEachLatchedMessage(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes and tools in Python for seconds")
+	harness.Long(t, "runs nodes and tools in Python for seconds")
 	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
 		early := subscribe(g, "early", "/odom") // before the player: it plays for half a second only
 		play := g.Start("goplay", "--duration", "0.5", "--wait-for", "/odom", "--keep-alive", "--topics", "/tf_static", "/map", "/odom", "--bags", bags.Demo(t))
@@ -176,7 +176,7 @@ func TestLateSubscriberGetsEachLatchedMessage(t *testing.T) {
 // TestROSToolsSeeUs runs what a person types against our nodes.
 func TestROSToolsSeeUs(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes and tools in Python for seconds")
+	harness.Long(t, "runs nodes and tools in Python for seconds")
 	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
 		play := g.Start("goplay", bags.Demo(t), "--loop", "--quiet", "__name:=player")
 		rec := g.Record("-a", "-O", "out", "__name:=recorder")
@@ -213,7 +213,7 @@ func TestROSToolsSeeUs(t *testing.T) {
 // TestROSNodesOverGomaster lets rospy and roscpp nodes talk to each other.
 func TestROSNodesOverGomaster(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes and tools in Python for seconds")
+	harness.Long(t, "runs nodes and tools in Python for seconds")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "gomaster")
 	g.StartPython("publish.py", "talker", "/chatter,std_msgs/String,50,0,20", "/latched,std_msgs/Int32,0,1,0").Printed("ready")

@@ -174,7 +174,7 @@ func TestPlayScreenLoop(t *testing.T) {
 // Two hundred topics, names of all kinds, and windows of all sizes.
 func TestPlayScreenSizes(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "another size or state of the screen; TestPlayScreenKeys runs the usual one")
+	harness.Long(t, "a variant of the screen; TestPlayScreenKeys tests the usual one")
 	g := harness.NewGraph(t, "gomaster")
 	all := stroll()
 	for i := range 197 {
@@ -224,7 +224,7 @@ func TestPlayScreenSizes(t *testing.T) {
 // The screen shows which subscriber stops play, and which subscriber loses messages.
 func TestPlayScreenSlow(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "another size or state of the screen; TestPlayScreenKeys runs the usual one")
+	harness.Long(t, "a variant of the screen; TestPlayScreenKeys tests the usual one")
 	t.Run("drop", func(t *testing.T) {
 		t.Parallel()
 		g := harness.NewGraph(t, "gomaster")
@@ -269,7 +269,7 @@ func TestPlayScreenSlow(t *testing.T) {
 // However play ends or is stopped, the terminal is as it was.
 func TestPlayScreenEnds(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "a dozen ways to end, each with a player of its own")
+	harness.Long(t, "runs a dozen players, one for each way to end")
 	signal := func(s ...syscall.Signal) func(*terminal.Terminal) {
 		return func(tm *terminal.Terminal) {
 			pid := tm.Pid()
@@ -331,7 +331,7 @@ func TestPlayScreenEnds(t *testing.T) {
 // others, until it gets it.
 func TestPlayScreenBackground(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "another size or state of the screen; TestPlayScreenKeys runs the usual one")
+	harness.Long(t, "a variant of the screen; TestPlayScreenKeys tests the usual one")
 	g := harness.NewGraph(t, "gomaster")
 	bags.Make(g, "stroll.bag", stroll()...)
 	e := peers.Listen(g, "listener", "/walk")
@@ -350,7 +350,7 @@ func TestPlayScreenBackground(t *testing.T) {
 // A terminal that takes nothing, as after Ctrl-S, does not hold up play, nor its end.
 func TestPlayScreenBlocked(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "another size or state of the screen; TestPlayScreenKeys runs the usual one")
+	harness.Long(t, "a variant of the screen; TestPlayScreenKeys tests the usual one")
 	g := harness.NewGraph(t, "gomaster")
 	bags.Make(g, "stroll.bag", stroll()...)
 	e := peers.Listen(g, "listener", "/walk")

@@ -21,7 +21,7 @@ import (
 // of the node.
 func TestStampsNow(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes and tools in Python for seconds")
+	harness.Long(t, "runs nodes and tools in Python for seconds")
 	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
 		harness.NeedTF2(t)
 		g.Run("python3", g.Script("stamps.py"), "write", "robot.bag")
@@ -55,7 +55,7 @@ func TestStampsNow(t *testing.T) {
 // TestStampsClock: play follows the clock of a simulator, and stamps with its time.
 func TestStampsClock(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes and tools in Python for seconds")
+	harness.Long(t, "runs nodes and tools in Python for seconds")
 	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
 		harness.NeedTF2(t)
 		g.Run("rosparam", "set", "/use_sim_time", "true")

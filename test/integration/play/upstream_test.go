@@ -40,7 +40,7 @@ func md5s(texts ...string) []string {
 // loop, what comes after pauses on topics, and what rate control lets through.
 func TestPlayAmongROS(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes and tools in Python for seconds")
+	harness.Long(t, "runs nodes and tools in Python for seconds")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "roscore")
 	g.StdSrvs()
@@ -121,7 +121,7 @@ func TestPlayAmongROS(t *testing.T) {
 // that bag, whoever recorded it.
 func TestPlayOfRecordingOfPlay(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes and tools in Python for seconds")
+	harness.Long(t, "runs nodes and tools in Python for seconds")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "roscore")
 	bags.Make(g, "first.bag", bags.Walk()...)

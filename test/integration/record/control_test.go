@@ -90,7 +90,7 @@ func TestServicesSteerARecording(t *testing.T) {
 // starts with the latched messages, and no bag has the messages that the recorder itself publishes.
 func TestResidentRecorder(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes in Python for seconds")
+	harness.Long(t, "runs nodes in Python for seconds")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "gomaster")
 	g.StdSrvs()

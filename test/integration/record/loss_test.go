@@ -17,7 +17,7 @@ import (
 // exactly, as missed rather than lost, and the bag has the count.
 func TestMissedMessages(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes in Python for seconds")
+	harness.Long(t, "runs nodes in Python for seconds")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "roscore")
 	rec := g.Record("/cloud", "-O", "out")
@@ -77,7 +77,7 @@ func TestMissedMessages(t *testing.T) {
 // ends and starts again.
 func TestLostLinks(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes in Python for seconds")
+	harness.Long(t, "runs nodes in Python for seconds")
 	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
 		start := func(node, topic string) *harness.Process {
 			p := g.StartPython("publish.py", node, topic+",geometry_msgs/PoseStamped,100,0,0")
@@ -129,7 +129,7 @@ func TestLostLinks(t *testing.T) {
 // as a loss.
 func TestQuickRestart(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes in Python for seconds")
+	harness.Long(t, "runs nodes in Python for seconds")
 	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
 		first := g.StartPython("publish.py", "one", "/pose,geometry_msgs/PoseStamped,100,0,0")
 		rec := g.Record("/pose", "-O", "out")
@@ -149,7 +149,7 @@ func TestQuickRestart(t *testing.T) {
 // count as missed messages.
 func TestNumbersOfOthers(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes in Python for seconds")
+	harness.Long(t, "runs nodes in Python for seconds")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "roscore")
 	record := func(name string, publisher *harness.Process) {

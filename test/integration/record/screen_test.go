@@ -84,7 +84,7 @@ func TestRecordScreen(t *testing.T) {
 // After each change of the size of the terminal there is one frame, and no line of the log is lost.
 func TestRecordScreenSizes(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "another size or state of the screen; TestRecordScreen runs the usual one")
+	harness.Long(t, "a variant of the screen; TestRecordScreen tests the usual one")
 	g := harness.NewGraph(t, "gomaster")
 	tm := terminal.Open(g, 80, 24)
 	g.Start("goplay", "--loop", "--quiet", bags.Demo(t))
@@ -159,7 +159,7 @@ func TestRecordScreenColors(t *testing.T) {
 // others, until it gets it.
 func TestRecordScreenBackground(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "another size or state of the screen; TestRecordScreen runs the usual one")
+	harness.Long(t, "a variant of the screen; TestRecordScreen tests the usual one")
 	g := harness.NewGraph(t, "gomaster")
 	tm := terminal.Open(g, 80, 24)
 	g.Start("goplay", "--loop", "--quiet", bags.Demo(t))
@@ -175,7 +175,7 @@ func TestRecordScreenBackground(t *testing.T) {
 // its end.
 func TestRecordScreenBlocked(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "another size or state of the screen; TestRecordScreen runs the usual one")
+	harness.Long(t, "a variant of the screen; TestRecordScreen tests the usual one")
 	g := harness.NewGraph(t, "gomaster")
 	tm := terminal.Open(g, 80, 24)
 	before := tm.Modes()
@@ -218,7 +218,7 @@ func TestRecordScreenTable(t *testing.T) {
 // A terminal that is closed ends the recording as any other signal does.
 func TestRecordScreenHangup(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "another size or state of the screen; TestRecordScreen runs the usual one")
+	harness.Long(t, "a variant of the screen; TestRecordScreen tests the usual one")
 	g := harness.NewGraph(t, "gomaster")
 	tm := terminal.Open(g, 80, 24)
 	tm.Keys("gorecord -a -O run", "Enter")

@@ -120,7 +120,7 @@ func TestTopicLimits(t *testing.T) {
 // which has none and which stock does not record, over TCPROS.
 func TestRecordOverUDP(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes in Python for seconds")
+	harness.Long(t, "runs nodes in Python for seconds")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "roscore")
 	g.StartPython("publish.py", "one", "/chatter,std_msgs/String,50,0,20").Printed("ready")

@@ -20,7 +20,7 @@ import (
 // of the clock and durations go by it, all beside stock.
 func TestSimTime(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes in Python for seconds")
+	harness.Long(t, "runs nodes in Python for seconds")
 	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
 		g.Run("rosparam", "set", "/use_sim_time", "true")
 		const record = "/usr/lib/rosbag/record"
@@ -95,7 +95,7 @@ func sameStamps(a, b bags.Dumped) (n int) {
 // TestNoClock: a recording that waits for the clock ends at once when it is told to, with exit code 0.
 func TestNoClock(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "a roscore, a master in Python")
+	harness.Long(t, "starts a roscore, a master in Python")
 	g := harness.NewGraph(t, "roscore")
 	g.Run("rosparam", "set", "/use_sim_time", "true")
 	rec := g.Start("gorecord", "-a", "-O", "out")

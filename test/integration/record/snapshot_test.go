@@ -33,7 +33,7 @@ func snapshotting(g *harness.Graph, args ...string) *harness.Process {
 // with the latched transforms that came long before.
 func TestSnapshotForROS(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes in Python for seconds")
+	harness.Long(t, "runs nodes in Python for seconds")
 	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
 		g.Start("rostopic", "pub", "/tf_static", "tf2_msgs/TFMessage", "transforms: []").Printed("publishing and latching")
 		rec := snapshotting(g, "-a", "-x", "/rosout.*", "--snapshot", "--pre-roll", "1", "-O", "snap")
@@ -76,7 +76,7 @@ func TestSnapshotForROS(t *testing.T) {
 // message once, as the recording does.
 func TestSnapshotsUnderLoad(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "much for the processor, for seconds")
+	harness.Long(t, "takes seconds of processor time")
 	g := harness.NewGraph(t, "gomaster")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*harness.Timeout)
 	defer cancel()

@@ -189,7 +189,7 @@ func TestTriggersMarkPinSnapshot(t *testing.T) {
 // bad. A field that is misspelt is reported when the publisher is linked.
 func TestTriggerOnDiagnostics(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes in Python for seconds")
+	harness.Long(t, "runs nodes in Python for seconds")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "gomaster")
 	const good = `topic == "/diagnostics" && any(m.status, {.level >= 2})`

@@ -139,7 +139,7 @@ func receiveUDP(g *harness.Graph, n *tcpros.Node, topic string, b *numberBox) *t
 // more than the kernel has room for.
 func TestUDPROS(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes in Python for seconds")
+	harness.Long(t, "runs nodes in Python for seconds")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "gomaster")
 	sender := compile(g, "sender.cpp")
@@ -215,7 +215,7 @@ func udpRoom(t *testing.T) int {
 // killed and comes back is received again.
 func TestUDPROSRest(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "nodes in Python for seconds")
+	harness.Long(t, "runs nodes in Python for seconds")
 	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
 		sender := compile(g, "sender.cpp")
 		b := &numberBox{bytes: 50}

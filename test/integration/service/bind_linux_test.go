@@ -83,7 +83,7 @@ func listening(t *testing.T, pid int) (addresses []string) {
 // that is not its own, still gets new publishers, and says what to set.
 func TestNotReached(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "waits for two looks at the master's list, ten seconds apart, and for what changes between them")
+	harness.Long(t, "waits for two polls of the master, ten seconds apart")
 	g := harness.NewGraph(t, "gomaster")
 	g.Start("goplay", bags.Demo(t), "--loop", "--quiet", "--topics", "/odom")
 	cmd := g.Command("gorecord", "/odom", "-O", "out", "--bind", "127.0.0.1")

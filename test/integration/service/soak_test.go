@@ -30,7 +30,7 @@ func soakTime(t *testing.T) time.Duration {
 	t.Helper()
 	text := os.Getenv("GOROSBAG_SOAK")
 	if text == "" {
-		harness.Long(t, "half a minute of everything at once; make soak runs it for half an hour")
+		harness.Long(t, "takes half a minute; make soak runs it for half an hour")
 		return 30 * time.Second
 	}
 	d, err := time.ParseDuration(text)

@@ -26,7 +26,7 @@ var webLoads = map[string]struct{ first, then string }{
 // hold up no probe.
 func TestProbesOfLoadedServer(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "a thousand connections, for seconds")
+	harness.Long(t, "keeps a thousand connections busy for seconds")
 	g := harness.NewGraph(t, "gomaster")
 	host := "127.0.0.1:" + harness.FreePort(t)
 	rec := g.Record("-a", "-O", "out", "--http="+host, "--http-token=0123456789abcdef")

@@ -285,7 +285,6 @@ func gone(g *harness.Graph, e *peers.Listener, node string) {
 // them, and says so.
 func TestPlayConflictingTypes(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "runs stock as well")
 	g := harness.NewGraph(t, "gomaster")
 	bags.Make(g, "walk.bag", bags.Walk()...)
 	e := peers.Listen(g, "listener", "/chatter")
@@ -306,7 +305,6 @@ func TestPlayConflictingTypes(t *testing.T) {
 // TestPlayQuiet: no status line, no table, but what matters.
 func TestPlayQuiet(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "runs stock as well")
 	g := harness.NewGraph(t, "gomaster")
 	bags.Make(g, "walk.bag", bags.Walk()...)
 	p := g.Start("goplay", "walk.bag", "-q", "-r", "10")

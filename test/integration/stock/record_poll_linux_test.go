@@ -19,7 +19,7 @@ import (
 func TestIdlePolling(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
-	harness.Long(t, "a minute for each of both recorders")
+	harness.Long(t, "takes a minute for each recorder")
 	const topics, nodes = 500, 20
 	took := map[string]time.Duration{}
 	for _, recorder := range []string{"gorecord", "/usr/lib/rosbag/record"} {

@@ -90,7 +90,7 @@ func TestStockRecord(t *testing.T) {
 		for i, row := range stockRows() {
 			t.Run(row.name, func(t *testing.T) {
 				t.Parallel()
-				harness.LongCase(t, !row.first, "both recorders, and stock takes most of the time")
+				harness.LongCase(t, !row.first, "runs both recorders; stock takes most of the time")
 				row.run(t, g, fmt.Sprint("row", i))
 			})
 		}

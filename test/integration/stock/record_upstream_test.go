@@ -17,7 +17,7 @@ import (
 // rosbag's Python API as judges.
 func TestUpstreamRecorder(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "asks tools of ROS in Python again and again, for half a minute of processor")
+	harness.Long(t, "asks tools of ROS in Python again and again, for half a minute of processor time")
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "roscore")
 	for _, name := range []string{"chatter1", "chatter2"} {

@@ -3,6 +3,7 @@ package bags
 
 import (
 	"encoding/binary"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -91,6 +92,37 @@ func Demo(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// Real returns the demo bag and the bags of format 2.0 in the directory that GOROSBAG_BAGS names, or in a
+// directory beside the checkout.
+func Real(t *testing.T) []string {
+	t.Helper()
+	dir := os.Getenv("GOROSBAG_BAGS")
+	if dir == "" {
+		dir = "../../../../shared/bags/real"
+	}
+	all, err := filepath.Glob(filepath.Join(dir, "*.bag"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := []string{Demo(t)}
+	for _, path := range all {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head := make([]byte, len("#ROSBAG V2.0\n"))
+		_, err = io.ReadFull(f, head)
+		f.Close()
+		if abs, absErr := filepath.Abs(path); err == nil && absErr == nil && string(head) == "#ROSBAG V2.0\n" {
+			list = append(list, abs)
+		}
+	}
+	if len(list) == 1 {
+		t.Log("no real bags: set GOROSBAG_BAGS to a directory of V2.0 bags to test those too")
+	}
+	return list
 }
 
 // Names returns the finished bags whose names start with prefix, without the prefix.
