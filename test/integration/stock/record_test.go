@@ -342,7 +342,7 @@ func compareOutcomes(t *testing.T, row *recordRow, outcomes []*outcome) {
 			if len(was) == 0 && len(is) == 0 {
 				continue
 			}
-			if _, err := common(was, is); err != nil {
+			if _, err := common(was, is, len(a.Messages)); err != nil {
 				t.Errorf("%s of %s: %v", topic, caller, err)
 			}
 		}
