@@ -10,8 +10,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// TestMissedMessages: holes are counted over small and large messages and over links,
-// and what is dropped here is no hole.
+// TestMissedMessages: gaps are counted over small and large messages and over links,
+// and what is dropped here is no gap.
 func TestMissedMessages(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{BufferBytes: 4 << 20}, nil)
@@ -47,7 +47,7 @@ func TestMissedMessages(t *testing.T) {
 	}
 }
 
-// TestNoNumbersOfLatched: their numbers have holes that are none.
+// TestNoNumbersOfLatched: their numbers have gaps that are none.
 func TestNoNumbersOfLatched(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{}, nil)

@@ -31,14 +31,14 @@ type Drops struct {
 func (a *Accounts) NewDrops(now time.Time) []Drops {
 	var all []Drops
 	for _, t := range a.Topics {
-		if t.toldDrops == nil {
+		if t.reportedDrops == nil {
 			if t.Dropped == [control.DropCauses]uint64{} {
 				continue
 			}
-			t.toldDrops = new([control.DropCauses]loss.Told)
+			t.reportedDrops = new([control.DropCauses]loss.Reported)
 		}
 		for cause, n := range t.Dropped {
-			if d := t.toldDrops[cause].News(n, now); d > 0 {
+			if d := t.reportedDrops[cause].Growth(n, now); d > 0 {
 				lost := Drops{Topic: t.Name, Cause: control.DropCause(cause), Messages: d}
 				if lost.Cause == control.DropOversize {
 					lost.BufferNeeded = t.bufferNeeded

@@ -26,23 +26,23 @@ func (t *Tally) sub(n Tally) {
 
 // Topic is the account of one subscription.
 type Topic struct {
-	Name         string
-	Tally                // messages that were put into chunks, without those dropped with their chunk
-	Written      Tally   // messages of Tally that are in a file
-	Repeated     uint64  // latched messages at the start of a later file or after a pause
-	Passed       uint64  // messages that came while the recording was paused or stopped
-	Sampler      Sampler // which messages are recorded
-	Memory       memory.Account
-	Publishers   Publishers
-	Conns        []*Connection
-	Headers      int64     // bytes of headers and publishers that Connections counts for the topic
-	Linked       int       // open links
-	Last         time.Time // when the last message came
-	Dropped      [control.DropCauses]uint64
-	toldDrops    *[control.DropCauses]loss.Told // drops that were reported; nil before the first drop
-	beginning    beginning
-	bufferNeeded int64 // bytes of the buffer that the largest message needs that was too large; zero for none
-	heldUp       heldUp
+	Name          string
+	Tally                 // messages that were put into chunks, without those dropped with their chunk
+	Written       Tally   // messages of Tally that are in a file
+	Repeated      uint64  // latched messages at the start of a later file or after a pause
+	Passed        uint64  // messages that came while the recording was paused or stopped
+	Sampler       Sampler // which messages are recorded
+	Memory        memory.Account
+	Publishers    Publishers
+	Conns         []*Connection
+	Headers       int64     // bytes of headers and publishers that Connections counts for the topic
+	Linked        int       // open links
+	Last          time.Time // when the last message came
+	Dropped       [control.DropCauses]uint64
+	reportedDrops *[control.DropCauses]loss.Reported // drops that were reported; nil before the first drop
+	beginning     beginning
+	bufferNeeded  int64 // bytes of the buffer that the largest message needs that was too large; zero for none
+	heldUp        heldUp
 }
 
 // beginning is how a topic came to its first link.

@@ -334,6 +334,6 @@ func (l *Link) countMissed(n int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if l.publisher.AddMissed(n, in.accepts(l.Connection.Topic)) {
-		signal(in.verifications)
+		signal(in.gaps)
 	}
 }

@@ -33,7 +33,7 @@ func TestWatchingAllocatesNothing(t *testing.T) {
 }
 
 // TestLargeMessagesHaveNumbers: they are read wherever the message goes in pieces. One
-// that was given up, or is too short for a number, is no hole.
+// that was given up, or is too short for a number, is no gap.
 func TestLargeMessagesHaveNumbers(t *testing.T) {
 	t.Parallel()
 	l := linkOf(t, bareIntake(-1, 100), testlink.DefinitionInfo("/map", "/p", "Header header\nuint8[] data\n"))

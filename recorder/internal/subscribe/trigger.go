@@ -124,7 +124,7 @@ func (ignore) Closed(error) {}
 // that were received between two times. count gets the number of messages that are left when the recording
 // ends.
 func (t *Trigger) Answer(ctx context.Context, log *zap.Logger, begin func(first, last time.Time, messages int) error, count func(messages int)) {
-	var told loss.Told
+	var reported loss.Reported
 	failed := uint64(0)
 	for {
 		select {
@@ -138,7 +138,7 @@ func (t *Trigger) Answer(ctx context.Context, log *zap.Logger, begin func(first,
 				continue
 			}
 			failed += uint64(messages)
-			if n := told.News(failed, last); n > 0 {
+			if n := reported.Growth(failed, last); n > 0 {
 				log.Error("no snapshot", zap.String("trigger", t.topic), zap.Uint64("times", n), zap.Error(err))
 			}
 		case <-ctx.Done():
