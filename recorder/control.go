@@ -198,7 +198,7 @@ func (c *Control) BeginSnapshot(ctx context.Context, at time.Time) error {
 	return err
 }
 
-// beginSnapshot begins a snapshot, or prolongs the one that is being taken.
+// beginSnapshot begins a snapshot, or extends the one that is being taken.
 func (c *Control) beginSnapshot(ctx context.Context, at time.Time) (*snapshot.Snapshot, error) {
 	r, err := c.reach()
 	if err != nil {

@@ -170,7 +170,7 @@ func (r *session) answer(ctx context.Context, trigger *subscribe.Trigger) {
 	trigger.Answer(ctx, r.o.Log, func(first, last time.Time, messages int) error {
 		_, err := snapshots.TriggerAll(first, last, messages)
 		return err
-	}, snapshots.Count)
+	}, snapshots.CountTriggers)
 }
 
 // noteMaster notes whether the master has ever answered, and what cannot be read of its replies.

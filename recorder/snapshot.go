@@ -15,7 +15,7 @@ type Snapshot struct {
 	Mode     control.SnapshotMode
 	PreRoll  time.Duration // how far a snapshot reaches back before the trigger; zero means as far as Bytes allow
 	Bytes    int64         // memory for the pre-roll, at most three quarters of the buffer; zero means three quarters
-	PostRoll time.Duration // how long a snapshot goes on after the trigger; another trigger in this time prolongs it
+	PostRoll time.Duration // how long a snapshot goes on after the trigger; another trigger in this time extends it
 }
 
 // withDefaults checks the options. buffer is the bound of all memory, negative for none.

@@ -37,7 +37,7 @@ type Recording interface {
 	// in the old one. A pause goes on, too.
 	Split(ctx context.Context) (closed string, err error)
 	// Snapshot writes a bag with what Options.Snapshot asks for, and returns its name when it is
-	// closed, after the post-roll. A snapshot that is being taken then is prolonged instead. The
+	// closed, after the post-roll. A snapshot that is being taken then is extended instead. The
 	// end of ctx ends the waiting, not the snapshot. The error may be ErrNotRecording or
 	// ErrNoSnapshots.
 	Snapshot(ctx context.Context) (file string, err error)

@@ -93,7 +93,7 @@ func (a *Accounts) ReleaseGone(latched *latch.Store, needed func(*Connection) bo
 		}
 		if kept[c.Topic]++; kept[c.Topic] > KeptLatched {
 			latched.Forget(&c.Source)
-			latched.ForgetStart(&c.Source)
+			latched.ForgetBeforeRing(&c.Source)
 		}
 	}
 	if needed != nil {

@@ -141,9 +141,9 @@ func (s *Sink) Execute(c *command.Command) {
 	case command.Pin:
 		c.Pinned = s.Bags.Retain.Pin(c.Since)
 	case command.Snapshot:
-		s.Snapshotter.Begin(c.Taking)
+		s.Snapshotter.Begin(c.Snapshot)
 	case command.EndSnapshot:
-		s.Snapshotter.End(c.Taking)
+		s.Snapshotter.End(c.Snapshot)
 	}
 	close(c.Done)
 }

@@ -120,7 +120,7 @@ func (ignore) Large(int) tcpros.LargeFrame { return nil }
 // Closed implements tcpros.LinkSink.
 func (ignore) Closed(error) {}
 
-// Answer begins snapshots until ctx is done. begin begins a snapshot, or prolongs the present one, for messages
+// Answer begins snapshots until ctx is done. begin begins a snapshot, or extends the present one, for messages
 // that were received between two times. count gets the number of messages that are left when the recording
 // ends.
 func (t *Trigger) Answer(ctx context.Context, log *zap.Logger, begin func(first, last time.Time, messages int) error, count func(messages int)) {
