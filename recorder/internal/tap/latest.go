@@ -10,8 +10,8 @@ import (
 )
 
 // latest keeps a copy of the latest message of one latching publisher. The goroutine of the link sets
-// it and never waits; any goroutine may take it. Until somebody takes the copy, the memory is used
-// again for the next message.
+// the copy and never waits; any goroutine may take it. Until somebody does, its memory is reused for the
+// next message.
 type latest struct {
 	copy atomic.Pointer[copied]
 }
@@ -91,7 +91,7 @@ func sortByTime(all []live.Frame) {
 // budget is an amount of memory.
 type budget struct {
 	limit    int64
-	forSmall int64 // of limit, what copies of more than largeCopy bytes cannot take
+	forSmall int64 // part of limit for copies of at most largeCopy bytes
 	used     atomic.Int64
 }
 
