@@ -15,7 +15,7 @@ import (
 func TestMissedMessages(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{BufferBytes: 4 << 20}, nil)
-	topic := p.Links().AddTopicOf("/t", "/t", time.Time{})
+	topic := p.Links().AddTopic("/t", "/t", time.Time{})
 	l, err := p.Links().OpenLink(topic, testlink.HeaderInfo("/t", "p"))
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestNoNumbersOfLatched(t *testing.T) {
 	udp := testlink.HeaderInfo("/t", "q")
 	udp.Transport = "UDPROS"
 	for _, info := range []tcpros.LinkInfo{info, udp, testlink.Info("/t", "r")} {
-		l, err := p.Links().OpenLink(p.Links().AddTopicOf("/t", "/t", time.Time{}), info)
+		l, err := p.Links().OpenLink(p.Links().AddTopic("/t", "/t", time.Time{}), info)
 		if err != nil {
 			t.Fatal(err)
 		}

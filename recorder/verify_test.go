@@ -56,7 +56,7 @@ func TestCheckLinks(t *testing.T) {
 			r := recordingIn(t, g)
 			info := testlink.HeaderInfo("/t", "/p")
 			info.PublisherURI = mine
-			l, err := r.in.Links().OpenLink(r.in.Links().AddTopicOf("/t", "/t", time.Time{}), info)
+			l, err := r.in.Links().OpenLink(r.in.Links().AddTopic("/t", "/t", time.Time{}), info)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +106,7 @@ func TestCheckNumbers(t *testing.T) {
 			r := recordingIn(t, g)
 			info := testlink.HeaderInfo("/t", tc.node)
 			info.PublisherURI = g.URI
-			l, err := r.in.Links().OpenLink(r.in.Links().AddTopicOf("/t", "/t", time.Time{}), info)
+			l, err := r.in.Links().OpenLink(r.in.Links().AddTopic("/t", "/t", time.Time{}), info)
 			if err != nil {
 				t.Fatal(err)
 			}

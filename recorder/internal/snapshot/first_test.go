@@ -34,7 +34,7 @@ func writerOf(limit int64, chunkBytes int, sim *simtime.Sim) (*Writer, *intake.I
 // linkOf opens a link of a publisher.
 func linkOf(t *testing.T, in *intake.Intake, info tcpros.LinkInfo) *intake.Link {
 	t.Helper()
-	l, err := in.Links().OpenLink(in.Links().AddTopicOf(info.Topic, info.Topic, time.Time{}), info)
+	l, err := in.Links().OpenLink(in.Links().AddTopic(info.Topic, info.Topic, time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -201,7 +201,7 @@ func (s *Set) account(resolved string, sub *subscription) {
 		delete(s.left, resolved)
 		return
 	}
-	sub.topic = s.links.AddTopicOf(sub.name, resolved, sub.since)
+	sub.topic = s.links.AddTopic(sub.name, resolved, sub.since)
 }
 
 // receive subscribes to a topic. Links that open wait until LetIn or Refuse.

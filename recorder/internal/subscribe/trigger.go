@@ -64,7 +64,7 @@ func (s *Set) fires(topic string, sub *subscription, info tcpros.LinkInfo, sink 
 	if t == nil || topic != t.topic {
 		return sink
 	}
-	s.links.List(sub.topic)
+	s.links.EnsureListed(sub.topic)
 	if rosbag.Header(info.Header).Type() != triggerType {
 		return sink
 	}
