@@ -13,13 +13,13 @@ func (t *Topic) Drop(cause control.DropCause, messages uint64) {
 	t.Dropped[cause] += t.Wanted(messages)
 }
 
-// DropOversize counts a message that is received only with a buffer of so many bytes or more.
+// DropOversize counts a message that is too large: the buffer would need at least the given number of bytes.
 func (t *Topic) DropOversize(buffer int64) {
 	t.Drop(control.DropOversize, 1)
 	t.bufferNeeded = max(t.bufferNeeded, buffer)
 }
 
-// Drops is how many messages of a topic were lost since the report before, for one cause.
+// Drops is how many messages of a topic were lost, for one cause, since the last report.
 type Drops struct {
 	Topic        string
 	Cause        control.DropCause
