@@ -84,7 +84,7 @@ func (r *Retainer) Recovered(s *bagfile.Series, bag, original string) {
 func (r *Retainer) adopt(s *bagfile.Series, bag, original string) bool {
 	r.deleting.Lock() // nobody takes a file off the list
 	defer r.deleting.Unlock()
-	kept := bag + bagname.OrigSuffix
+	kept := bag + bagname.LedgerSuffix
 	if r.moved(s, kept, original) { // the second call for this original; bag may be deleted by now
 		return true
 	}
@@ -133,7 +133,7 @@ func (f *Retained) inRepair(base string, err error) bool {
 	case !strings.HasSuffix(base, bagname.ActiveSuffix):
 		return false
 	case errors.Is(err, fs.ErrNotExist):
-		original := strings.TrimSuffix(f.bag, bagname.OrigSuffix) + bagname.OriginalSuffix // the name that a repair gives
+		original := strings.TrimSuffix(f.bag, bagname.LedgerSuffix) + bagname.OriginalSuffix // the name that a repair gives
 		st, err := f.Folder.Lstat(original)
 		return err == nil && f.isStill(original, st)
 	}
