@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Chunk is a buffer for one chunk. It is opened, sealed, compressed, written, and then free again.
@@ -77,7 +78,7 @@ func (c *Chunk) Seal(z *chunk.Compressor) {
 		}
 	}()
 	c.Sealed, c.Err = c.Builder.Seal(z, c.out[:0])
-	if z != nil && c.Err == nil {
+	if c.Err == nil && c.Sealed.Compression != rosbag.CompressionNone {
 		c.out = c.Sealed.Record
 	}
 }
