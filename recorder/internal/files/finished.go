@@ -14,13 +14,13 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 )
 
-// Bounds of what is remembered.
+// Bounds of FinishedBags.
 const (
-	KeptBags   = 256 // finished bags that are remembered one by one; of earlier bags only sums are
-	KeptFaults = 16  // errors that are remembered; of later ones only the number is
+	KeptBags   = 256 // finished bags that are remembered one by one; earlier ones are summed up
+	KeptFaults = 16  // errors that are remembered; later ones are counted
 )
 
-// FinishedBags is what is remembered of bags that are closed. It is for concurrent use;
+// FinishedBags remembers bags that are closed. It is for concurrent use;
 // its lock is never held together with another one.
 type FinishedBags struct {
 	Retain *retention.Retainer
@@ -32,7 +32,7 @@ type FinishedBags struct {
 	file    string               // path of the last bag of the recording itself when it was closed; empty for none
 	place   disk.Place           // where that bag is
 	gone    int                  // bags that were deleted while they were recorded
-	earlier control.EarlierFiles // the account of bags that are not in latest any more
+	earlier control.EarlierFiles // sums over bags that are not in latest any more
 	faults  []error              // the first KeptFaults errors
 	more    int                  // number of errors after those
 }
@@ -46,8 +46,8 @@ type finishedBag struct {
 	gone     bool // deleted while it was recorded
 }
 
-// Add adds a bag that is closed. own means that the bag is one of the recording itself, and not a snapshot
-// beside it.
+// Add adds a bag that is closed. own means that the bag is one of the recording itself, not of a snapshot beside
+// a recording.
 func (l *FinishedBags) Add(b *Bag, fault error, own bool) {
 	f := finishedBag{
 		Bag:      control.Bag{Name: b.Path(), Bytes: b.Bytes(), Begun: b.Begun, Ended: b.ended, Snapshot: b.Snapshot},
@@ -166,7 +166,7 @@ func (l *FinishedBags) Open(id int) (*os.File, control.Bag, error) {
 	return f, b.Bag, err
 }
 
-// Account returns what a summary says about files.
+// Account returns the parts of a Summary that are about files.
 func (l *FinishedBags) Account() (a control.Summary) {
 	listed := 0
 	for _, b := range l.List() {

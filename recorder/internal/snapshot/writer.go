@@ -303,7 +303,7 @@ func (w *Writer) closeSnapshot(sn *Snapshot) {
 	}
 	w.Log.Info("Snapshot", zap.String("file", sn.Out.Target()), zap.Uint64("messages", sn.Messages), zap.Int64("bytes", sn.Out.Bytes()))
 	w.In.SnapshotClosed()
-	w.Bags.Leave(sn.Out)
+	w.Bags.CloseLater(sn.Out)
 }
 
 // KeepMissed is Keep for latched messages that came while nothing was recorded: they count as if they came
