@@ -19,7 +19,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
-// entry is one line of a ledger: a bag that was begun, or what has become of that bag.
+// entry is one line of a ledger: a new bag, or a change of a bag.
 type entry struct {
 	Bag     string        `json:"bag"` // the name of the bag once it is finished
 	ID      disk.Identity `json:"id"`
@@ -33,12 +33,12 @@ const (
 	longestLine   = 16 << 10
 	longestLedger = 16 << 20 // bytes; the rest of a longer ledger is not read
 	compactLines  = 1000     // a ledger of fewer lines is not compacted
-	longestLater  = 1 << 20  // bytes of lines that wait after a failed write
+	longestLater  = 1 << 20  // most bytes of lines that wait after a failed write
 )
 
-// ledger is a file beside the bags that lists which bags recorders with the same directory and output name
-// have made, so that the retention of a later run knows them. Each line has a checksum; a line that a crash
-// has cut off is skipped. It is for concurrent use.
+// ledger is a file beside the bags that lists the bags of all recorders with the same directory and output name, for
+// the retention of later runs. Each line has a checksum; a line that a crash has cut off is skipped. It is for
+// concurrent use.
 type ledger struct {
 	dir      *disk.Folder
 	name     string
@@ -53,8 +53,8 @@ type ledger struct {
 	at         map[string]int // index in bags of the latest bag of each name
 	dead       int            // number of bags that were deleted
 	renamed    bool           // file has replaced another one, and the directory is not synced since then
-	compacting bool           // another file is written, which will replace this one
-	added      []byte         // lines that were added since then and are not in that file; nil while not compacting
+	compacting bool           // a new file is written, which will replace this one
+	added      []byte         // lines that the new file does not have yet; nil while not compacting
 }
 
 // errLedgerInUse means that another recorder with the same output is running.
@@ -124,12 +124,12 @@ func (l *ledger) read() error {
 	}
 }
 
-// apply changes bags as an entry says.
+// apply applies an entry to bags.
 func (l *ledger) apply(e entry) {
 	i, known := l.at[e.Bag]
 	known = known && !l.bags[i].Deleted
 	switch {
-	case e.Begun: // a bag of the same name may be listed, and is gone then
+	case e.Begun: // if a bag of the same name is listed, it has been deleted
 		if known {
 			l.bags[i].Deleted = true
 			l.dead++
@@ -173,9 +173,9 @@ func (e *entry) line() ([]byte, error) {
 	return fmt.Appendf(nil, "%08x %s\n", crc32.ChecksumIEEE(text), text), nil
 }
 
-// compact replaces a long ledger with one without deleted bags, if those are the majority. A crash or an
-// error leaves the old ledger or the new one, each with all lines that were synced. Lines can be added
-// meanwhile, without a wait for the disk.
+// compact replaces a long ledger with one without deleted bags, if these are the majority. A crash or an error
+// leaves either the old or the new ledger, with all lines that were synced. Other goroutines can add lines
+// meanwhile, and do not wait for the disk.
 func (l *ledger) compact() error {
 	text, due, err := l.beginCompacting()
 	if !due {
@@ -238,15 +238,15 @@ func (l *ledger) beginCompacting() (text []byte, due bool, err error) {
 	return text, true, nil
 }
 
-// endCompacting ends what beginCompacting has begun.
+// endCompacting ends beginCompacting.
 func (l *ledger) endCompacting() {
 	l.mu.Lock()
 	l.compacting, l.added = false, nil
 	l.mu.Unlock()
 }
 
-// replace makes f, the file called temp with so many lines, the ledger, and returns the old file. If f does
-// not have all lines, replace returns those that are missing, and the old ledger stays.
+// replace makes f, the file called temp with the given number of lines, the ledger, and returns the old file. If lines
+// are missing in f, replace returns them, and the old ledger stays.
 func (l *ledger) replace(f *os.File, temp string, lines int) (old *os.File, missing []byte, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -270,7 +270,7 @@ func (l *ledger) replace(f *os.File, temp string, lines int) (old *os.File, miss
 	return old, nil, nil
 }
 
-// add writes a line. A line that cannot be written is written with the next one.
+// add writes a line. After a failed write, the line is written together with the next one.
 func (l *ledger) add(e entry) error {
 	line, err := e.line()
 	if err != nil {
@@ -301,7 +301,7 @@ func (l *ledger) add(e entry) error {
 	return nil
 }
 
-// sync waits until what was written is on the disk.
+// sync waits until all lines are on the disk.
 func (l *ledger) sync() error {
 	l.mu.Lock()
 	file := l.file
