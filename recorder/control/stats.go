@@ -2,8 +2,8 @@ package control
 
 import "time"
 
-// Stats is a live account of a recording. Its slices and maps belong to the caller. A caller that
-// wants rates makes them of two accounts.
+// Stats is a live account of a recording. Its slices and maps belong to the caller. A caller computes
+// rates from two accounts.
 type Stats struct {
 	Taken      time.Time // when the account was made
 	State      State
