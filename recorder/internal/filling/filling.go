@@ -3,7 +3,6 @@
 package filling
 
 import (
-	"encoding/binary"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
@@ -62,7 +61,7 @@ func (f *Filling) Fit(run []byte, count int, all bool) (n, size int) {
 		return count, len(run)
 	}
 	for n < count && (n == 0 || free >= 0) {
-		frame := 4 + int(binary.LittleEndian.Uint32(run[size:]))
+		frame := rosbag.FrameLen(run[size:])
 		size += frame
 		free -= frame + RecordOverhead
 		n++

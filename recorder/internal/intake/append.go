@@ -1,14 +1,12 @@
 package intake
 
 import (
-	"encoding/binary"
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/filling"
-	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -26,7 +24,7 @@ func (in *Intake) append(c *account.Connection, run []byte, count int, received 
 	if in.mode.State != control.StateRecording {
 		c.NoteUnrecorded(count)
 		if c.Latching {
-			in.latched.Remember(&c.Source, latch.LastFrame(run))
+			in.latched.Remember(&c.Source, rosbag.LastFrame(run))
 		}
 		return
 	}
@@ -36,13 +34,14 @@ func (in *Intake) append(c *account.Connection, run []byte, count int, received 
 		in.add(c, run, count, first, received)
 		return
 	}
-	for count > 0 && !in.hasEnough(c.Topic) {
-		size := 4 + int(binary.LittleEndian.Uint32(run))
+	for frame := range rosbag.Frames(run) {
+		if in.hasEnough(c.Topic) {
+			return
+		}
 		if c.Topic.Sampler.Keep(in.cfg.Sim.Steady(received)) {
-			in.add(c, run[:size], 1, first, received)
+			in.add(c, frame, 1, first, received)
 		}
 		first = first.Add(step)
-		run, count = run[size:], count-1
 	}
 }
 
@@ -75,7 +74,7 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, first rosbag
 		c.NoteRecord(in.rotation.Part())
 		in.countRecorded(c.Topic, uint64(n), uint64(size-4*n))
 		if c.Latching {
-			in.latched.Remember(&c.Source, latch.LastFrame(run[:size]))
+			in.latched.Remember(&c.Source, rosbag.LastFrame(run[:size]))
 		}
 		first = first.Add(time.Duration(n))
 		run, count = run[size:], count-n

@@ -5,7 +5,6 @@
 package latch
 
 import (
-	"encoding/binary"
 	"errors"
 	"slices"
 	"time"
@@ -89,17 +88,6 @@ func (m *Store) TakeShortage() Shortage {
 func (m *Store) noteShortage(text, topic string) {
 	if !m.short {
 		m.short, m.shortage = true, Shortage{text, topic}
-	}
-}
-
-// LastFrame returns the last frame of a run.
-func LastFrame(run []byte) []byte {
-	for {
-		n := 4 + int(binary.LittleEndian.Uint32(run))
-		if n >= len(run) {
-			return run
-		}
-		run = run[n:]
 	}
 }
 

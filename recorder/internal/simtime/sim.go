@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -210,18 +211,16 @@ func (c *Sim) Forget() {
 }
 
 // Frames implements tcpros.LinkSink. A message on /clock is stamped with its own time.
-func (l *clockLink) Frames(run []byte, count int, received time.Time) {
-	for range count {
-		size := 4 + int(binary.LittleEndian.Uint32(run))
-		if size >= 12 {
-			sec, nsec := binary.LittleEndian.Uint32(run[4:]), binary.LittleEndian.Uint32(run[8:])
+func (l *clockLink) Frames(run []byte, _ int, received time.Time) {
+	for frame := range rosbag.Frames(run) {
+		if len(frame) >= 12 {
+			sec, nsec := binary.LittleEndian.Uint32(frame[4:]), binary.LittleEndian.Uint32(frame[8:])
 			l.clock.Set(int64(sec)*int64(time.Second) + int64(nsec))
 		}
 		<-l.clock.released
 		if rec := l.rec.Load(); rec != nil {
-			rec.Frames(run[:size], 1, received)
+			rec.Frames(frame, 1, received)
 		}
-		run = run[size:]
 	}
 }
 

@@ -1,7 +1,6 @@
 package tap
 
 import (
-	"encoding/binary"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -50,20 +49,14 @@ func (l *link) Frames(run []byte, count int, received time.Time) {
 	case feed != nil:
 		l.show(feed, run, count, received)
 	case l.latching:
-		payload := run
-		for n := frameBytes(payload); n < len(payload); n = frameBytes(payload) {
-			payload = payload[n:]
-		}
+		payload := rosbag.LastFrame(run)[lengthBytes:]
 		at, _ := l.stamp(received)
-		l.setKept(l.last.set(at, payload[lengthBytes:], &l.tap.latched))
+		l.setKept(l.last.set(at, payload, &l.tap.latched))
 		if feed := l.wanted(); feed != nil { // a viewer has subscribed in the meantime, and may have taken the message before
-			feed.Put(at, slices.Clone(payload[lengthBytes:]), 0)
+			feed.Put(at, slices.Clone(payload), 0)
 		}
 	}
 }
-
-// frameBytes returns the length of the first frame of a run.
-func frameBytes(run []byte) int { return lengthBytes + int(binary.LittleEndian.Uint32(run)) }
 
 // stamp returns the time of the last message of a run in the bag, and the distance between the times of the
 // messages of a run.
@@ -79,17 +72,15 @@ func (l *link) show(feed *live.Feed, run []byte, count int, received time.Time) 
 	at, step := l.stamp(received)
 	at = at.Add(-step * time.Duration(count-1))
 	for len(run) > 0 {
-		end := frameBytes(run)
-		for end < len(run) && end+frameBytes(run[end:]) <= blockBytes {
-			end += frameBytes(run[end:])
+		end := rosbag.FrameLen(run)
+		for end < len(run) && end+rosbag.FrameLen(run[end:]) <= blockBytes {
+			end += rosbag.FrameLen(run[end:])
 		}
 		block := slices.Clone(run[:end])
 		run = run[end:]
-		for len(block) > 0 {
-			n := frameBytes(block)
-			payload := block[lengthBytes:n:n]
-			block = block[n:]
-			if l.latching && len(run)+len(block) == 0 { // before Put, see link
+		for frame := range rosbag.Frames(block) {
+			payload := frame[lengthBytes:]
+			if count--; l.latching && count == 0 { // before Put, see link
 				l.setKept(l.last.set(at, payload, &l.tap.latched))
 			}
 			feed.Put(at, payload, 0)
