@@ -86,7 +86,7 @@ func (w *Writer) keep(topic string, value any) error {
 		return fmt.Errorf("%d bytes, at most %d are stored", line.Len(), MaxStored)
 	}
 	l := w.links.OpenLatched(topic, text)
-	deliver(l, TextFrame(bytes.TrimSpace(line.Bytes())), time.Now())
+	tcpros.Deliver(l, TextFrame(bytes.TrimSpace(line.Bytes())), time.Now())
 	l.Closed(nil)
 	return nil
 }
