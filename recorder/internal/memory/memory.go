@@ -206,11 +206,10 @@ func (p *Memory) Get(size, counted int) *Chunk {
 		return c
 	}
 	for !p.Fits(need) {
-		if len(p.Free) > 0 {
-			p.dropFree()
-		} else if !p.ReclaimFor(ForMessages) {
+		if !p.freeSome(ForMessages) {
 			return nil
-		} else if fit, _ := p.find(size); fit >= 0 {
+		}
+		if fit, _ := p.find(size); fit >= 0 {
 			return p.take(fit) // the reserve has given up a buffer that fits
 		}
 	}
@@ -262,13 +261,20 @@ func (p *Memory) Fits(more int64) bool { return p.Budget < 0 || p.Held+more <= p
 // MakeRoom gives up free buffers, and then the reserve, until more bytes fit. It reports whether they do.
 func (p *Memory) MakeRoom(more int64, why Purpose) bool {
 	for !p.Fits(more) {
-		if len(p.Free) > 0 {
-			p.dropFree()
-		} else if !p.ReclaimFor(why) {
+		if !p.freeSome(why) {
 			return false
 		}
 	}
 	return true
+}
+
+// freeSome gives up a free buffer or, if there is none, memory of the reserve. It reports whether there was any.
+func (p *Memory) freeSome(why Purpose) bool {
+	if len(p.Free) > 0 {
+		p.dropFree()
+		return true
+	}
+	return p.ReclaimFor(why)
 }
 
 // Count updates the count after the buffer of c has grown.

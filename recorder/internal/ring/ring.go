@@ -120,23 +120,6 @@ func (r *Ring) expire(now time.Time) {
 	}
 }
 
-// reclaim gives up memory of the ring, and reports whether there was any.
-func (r *Ring) reclaim() bool {
-	switch {
-	case len(r.Spare) > 0:
-		last := len(r.Spare) - 1
-		r.mem.Unuse(int64(cap(r.Spare[last])))
-		r.Spare[last] = nil
-		r.Spare = r.Spare[:last]
-	case len(r.Chunks) > 0:
-		r.short = true
-		r.dropOldest()
-	default:
-		return false
-	}
-	return true
-}
-
 // Held returns the bytes that count for the ring, which may be nil.
 func (r *Ring) Held() int64 {
 	if r == nil {
@@ -170,8 +153,18 @@ func (r *Ring) Reclaim(why memory.Purpose, filled int64) bool {
 		return false
 	case why == memory.ForMessages && r.Pending > 0 && (r.mem.Blocks || r.Only):
 		return false
+	case len(r.Spare) > 0:
+		last := len(r.Spare) - 1
+		r.mem.Unuse(int64(cap(r.Spare[last])))
+		r.Spare[last] = nil
+		r.Spare = r.Spare[:last]
+		return true
+	case len(r.Chunks) > 0:
+		r.short = true
+		r.dropOldest()
+		return true
 	}
-	return r.reclaim()
+	return false
 }
 
 // dropOldest drops the oldest chunk. Its latched messages become part of the state before the ring.

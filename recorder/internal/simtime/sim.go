@@ -43,14 +43,11 @@ type Sim struct {
 type clockLink struct {
 	clock *Sim
 	info  tcpros.LinkInfo
-	rec   atomic.Pointer[recording] // nil while /clock is not recorded
+	rec   atomic.Pointer[tcpros.LinkSink] // records /clock of the publisher; nil while /clock is not recorded
 }
 
 // Open makes the sink that records /clock of one publisher.
 type Open func(tcpros.LinkInfo) (tcpros.LinkSink, error)
-
-// recording is the sink that records /clock of one publisher.
-type recording struct{ tcpros.LinkSink }
 
 // New returns a clock that has no time yet.
 func New() *Sim {
@@ -179,7 +176,7 @@ func (l *clockLink) record(open Open) error {
 	}
 	rec, err := open(l.info)
 	if err == nil {
-		l.rec.Store(&recording{rec})
+		l.rec.Store(&rec)
 	}
 	return err
 }
@@ -205,7 +202,7 @@ func (c *Sim) Forget() {
 	c.open = nil
 	for _, l := range c.links {
 		if rec := l.rec.Swap(nil); rec != nil {
-			rec.Closed(nil)
+			(*rec).Closed(nil)
 		}
 	}
 }
@@ -219,7 +216,7 @@ func (l *clockLink) Frames(run []byte, _ int, received time.Time) {
 		}
 		<-l.clock.released
 		if rec := l.rec.Load(); rec != nil {
-			rec.Frames(frame, 1, received)
+			(*rec).Frames(frame, 1, received)
 		}
 	}
 }
@@ -233,6 +230,6 @@ func (l *clockLink) Closed(err error) {
 	defer l.clock.mu.Unlock()
 	l.clock.links = slices.DeleteFunc(l.clock.links, func(x *clockLink) bool { return x == l })
 	if rec := l.rec.Swap(nil); rec != nil {
-		rec.Closed(err)
+		(*rec).Closed(err)
 	}
 }
