@@ -26,7 +26,7 @@ func (f OSFile) Sync() error {
 }
 
 // Reserve reserves room for the bytes of the file in the range from to end, and does not change its size. It
-// fails if a write would fail for want of room. On file systems that cannot reserve it does nothing.
+// fails if a write would fail because there is no room. On file systems that cannot reserve it does nothing.
 func (f OSFile) Reserve(from, end int64) error {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_FSIZE, &limit) == nil && uint64(end) > limit.Cur {

@@ -28,7 +28,7 @@ const (
 // compressionController chooses the compression of the next chunks by the length of the queue to the compressors
 // alone: less compression would not help a slow disk. Encoder.mu guards it.
 type compressionController struct {
-	steps  []rosbag.Compression // from the one asked for to the fastest
+	steps  []rosbag.Compression // from Options.Compression to the fastest
 	at     int                  // index of the present step
 	room   int64                // bytes of the whole buffer
 	queued int64                // bytes of the chunks in the queue to the compressors

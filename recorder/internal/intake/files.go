@@ -73,7 +73,7 @@ func (d Files) CountDeleted(content map[string]account.Tally) {
 	d.in.accounts.Deleted(content, d.in.ring.IsOnly())
 }
 
-// Written counts a chunk that takes so many bytes in the file of part.
+// Written counts a chunk that takes the given number of bytes in the file of part.
 func (d Files) Written(c *memory.Chunk, bytes int64, part int) {
 	in := d.in
 	in.mu.Lock()

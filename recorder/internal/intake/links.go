@@ -69,7 +69,7 @@ func (d Links) IsLinked(t *account.Topic) bool {
 	return t.Linked > 0
 }
 
-// ReachedLimit reports whether as many messages of a topic are recorded as were asked for.
+// ReachedLimit reports whether a topic has a limit of messages and has reached it.
 func (d Links) ReachedLimit(t *account.Topic) bool {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()

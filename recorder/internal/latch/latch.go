@@ -1,7 +1,7 @@
 // Package latch keeps the latest message of each latching publisher, for the files and the snapshots
 // that begin later. The package is pure: the caller has the lock of the intake. The frame of a Message
-// that a caller was given may be read without the lock. The intake and the ring use latch, and whoever
-// writes the messages.
+// that a caller was given may be read without the lock. The intake, the ring and the
+// writers of the messages use latch.
 package latch
 
 import (
@@ -68,7 +68,7 @@ type Store struct {
 	short    bool // a shortage was noted before
 }
 
-// Shortage is what could not be kept for want of memory.
+// Shortage says for which latched message there was no memory.
 type Shortage struct {
 	Text  string // empty for nothing
 	Topic string

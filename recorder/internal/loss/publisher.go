@@ -8,7 +8,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
-// Grace is how long after the end of a link the master is asked.
+// Grace is how long after the end of a link the master is asked whether it still lists the publisher.
 const Grace = 5 * time.Second
 
 // Publisher is what is known of one publisher of a topic besides its messages.

@@ -1,5 +1,5 @@
 // Package ring keeps sealed chunks for a snapshot, and knows which snapshot takes them. The package is pure: the
-// caller has the lock of the intake. Only the intake calls it; whoever writes a snapshot owns the Snapshot
+// caller has the lock of the intake. Only the intake calls it; the writer of a snapshot owns the Snapshot
 // and its chunks.
 package ring
 
@@ -40,7 +40,7 @@ type Ring struct {
 	Unfinished int       // snapshots whose file is not complete
 }
 
-// Snapshot is what the ring gives to a snapshot. It travels in commands to whoever writes the snapshot, who
+// Snapshot is what the ring gives to a snapshot. It travels in commands to the writer of the snapshot, which
 // owns all fields.
 type Snapshot struct {
 	At     time.Time            // when the first trigger came

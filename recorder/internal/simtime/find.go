@@ -20,7 +20,7 @@ const param = "/use_sim_time"
 func Find(ctx context.Context, n *tcpros.Node) (sim *Sim, away bool, err error) {
 	value, _, err := n.Master().Param(ctx, param)
 	if err != nil {
-		return nil, true, nil //nolint:nilerr // away says so
+		return nil, true, nil //nolint:nilerr // away reports it
 	}
 	if value != true {
 		return nil, false, nil
