@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
@@ -20,13 +22,19 @@ func (r *Retainer) Load(s *bagfile.Series) error {
 	if !r.Enabled() {
 		return nil
 	}
-	ledger, err := openLedger(s.Dir, ledgerName(s.Output))
+	ledger, list, err := openLedger(s.Dir, ledgerName(s.Output))
 	if err != nil {
 		return err
 	}
+	bags := list.alive()
+	if list.isStale() {
+		if err := ledger.compact(bags); err != nil {
+			r.log.Debug("the list of bags stays as long as it is", zap.String("file", ledger.name), zap.Error(err))
+		}
+	}
 	r.ledger = ledger
 	now := time.Now()
-	for _, e := range ledger.alive() {
+	for _, e := range bags {
 		f, gone := e.find(s, now)
 		switch {
 		case f != nil:

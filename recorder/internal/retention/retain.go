@@ -107,7 +107,7 @@ func (r *Retainer) syncLedger(w *disk.Watchdog) {
 		return
 	}
 	defer w.Begin("sync", r.ledger.name)()
-	if err := errors.Join(r.ledger.sync(), r.ledger.compact()); err != nil {
+	if err := r.ledger.sync(); err != nil {
 		r.log.Debug("notes about bags are not on the disk", zap.String("file", r.ledger.name), zap.Error(err))
 	}
 }
