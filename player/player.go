@@ -1,5 +1,5 @@
 // Package player publishes the messages of bags again: in their original order, with their
-// original timing, on their topics, with the latching of each original publisher.
+// original timing, on their original topics, latched as by each original publisher.
 //
 // A reader goroutine merges the bags and reads ahead. The pacer, on a thread of its own,
 // waits for the deadline of each message and passes its frame, which is a slice of the bag,

@@ -6,8 +6,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// announce offers begin_write, on which stock tells the name of each file that it
-// begins, and returns what tells it.
+// announce advertises begin_write, on which stock publishes the name of each file that it
+// begins, and returns the function that publishes a name.
 func announce(n *tcpros.Node) (func(target string), error) {
 	pub, err := n.Advertise(tcpros.AdvertiseOptions{
 		Topic:             "begin_write",

@@ -48,13 +48,13 @@ var (
 	// ErrMinSpace means that the recording ended because the disk is nearly full.
 	ErrMinSpace = disk.ErrMinSpace
 
-	// ErrDiskHangs means that the recording was to end, but the disk did not answer for
-	// several seconds. Its last file has no index. What waits for the disk is left behind:
-	// the process should end.
+	// ErrDiskHangs means that the recording should end, but the disk did not answer for
+	// several seconds. The last file has no index. Goroutines that wait for the disk are left
+	// behind, so the process should end.
 	ErrDiskHangs = disk.ErrDiskHangs
 )
 
-// Tap shows the messages of a recording to live viewers, as Tap.Source says.
+// Tap shows the messages of a recording to live viewers. Its method Source returns what viewers can see.
 type Tap = tap.Tap
 
 // TapOptions says what viewers are told, and how much memory they may take.

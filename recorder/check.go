@@ -32,8 +32,7 @@ func Check(o Options, resolve func(name string) (string, error)) error {
 	return errors.Join(err, outputs.Close())
 }
 
-// checkNames finds names that no master would take, and limits that mean nothing,
-// before a file is created.
+// checkNames returns an error for invalid names and limits. It is called before a file is created.
 func (o *Options) checkNames() error {
 	for _, l := range o.Limits {
 		if err := l.Check(); err != nil {
@@ -48,10 +47,10 @@ func (o *Options) checkNames() error {
 	return o.checkWatched()
 }
 
-// ErrNotSelected means that a topic is to be watched and is not recorded.
+// ErrNotSelected means that a topic of Options.Watch is not recorded.
 var ErrNotSelected = errors.New("a topic that a trigger watches is not recorded")
 
-// checkWatched returns an error for a topic to watch that is certainly not recorded.
+// checkWatched returns an error for a topic of Options.Watch that is certainly not recorded.
 func (o *Options) checkWatched() error {
 	if o.Watch == nil {
 		return nil

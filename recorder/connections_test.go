@@ -32,7 +32,7 @@ func rotate(t *testing.T, p *pipeline) {
 func TestHeadersAreBounded(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true}, nil)
-	bad := p.Links().AddTopicOf("/bad", "/bad", time.Time{})
+	bad := p.Links().AddTopic("/bad", "/bad", time.Time{})
 	big := strings.Repeat("x", 1<<20)
 	refused := 0
 	attack := func(n int) {
@@ -54,7 +54,7 @@ func TestHeadersAreBounded(t *testing.T) {
 	if bytes := p.Accounts().Usage().Headers; bytes > account.HeaderBytes*memory.FairnessFactor/(memory.FairnessFactor+1)+1<<20 || taken < 10 {
 		t.Errorf("%d of 30 headers of 1 MiB were taken, %d bytes", taken, bytes)
 	}
-	if _, err := p.Links().OpenLink(p.Links().AddTopicOf("/good", "/good", time.Time{}), testlink.DefinitionInfo("/good", "/good", big[:100_000])); err != nil {
+	if _, err := p.Links().OpenLink(p.Links().AddTopic("/good", "/good", time.Time{}), testlink.DefinitionInfo("/good", "/good", big[:100_000])); err != nil {
 		t.Errorf("a publisher of another topic: %v", err)
 	}
 	s := control.Summary{Topics: accountsNow(p)}
@@ -136,7 +136,7 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 func TestGoneLatchedPublishers(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true}, nil)
-	topic := p.Links().AddTopicOf("/goal", "/goal", time.Time{})
+	topic := p.Links().AddTopic("/goal", "/goal", time.Time{})
 	for n := range uint32(100) {
 		info := testlink.LatchedInfo("/goal", fmt.Sprintf("/rostopic_%d", n))
 		l, err := p.Links().OpenLink(topic, info)
@@ -160,7 +160,7 @@ func TestGoneLatchedPublishers(t *testing.T) {
 func TestPublishersComeAndGo(t *testing.T) {
 	const publishers = 10_000
 	p := testPipeline(t, Options{Split: true}, nil)
-	topic := p.Links().AddTopicOf("/t", "/t", time.Time{})
+	topic := p.Links().AddTopic("/t", "/t", time.Time{})
 	definition := strings.Repeat("float64 x\n", 1000)
 	now := time.Now()
 	come := func(from, to int) {

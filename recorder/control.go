@@ -21,7 +21,7 @@ type Control struct {
 
 var _ control.Recording = (*Control)(nil)
 
-// attach begins, and with nil ends, what the control can reach.
+// attach sets the recording that the control acts on; nil for none.
 func (c *Control) attach(r *session) {
 	if c == nil {
 		return
@@ -32,7 +32,8 @@ func (c *Control) attach(r *session) {
 	c.notify()
 }
 
-func (c *Control) reach() (*session, error) {
+// current returns the recording, or ErrNotRecording.
+func (c *Control) current() (*session, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.recording == nil {
@@ -41,7 +42,7 @@ func (c *Control) reach() (*session, error) {
 	return c.recording, nil
 }
 
-// notify tells those who wait that the state or the file has changed.
+// notify closes the channel of Changed: the state or the file has changed.
 func (c *Control) notify() {
 	if c == nil {
 		return
@@ -69,7 +70,7 @@ func (c *Control) Changed() <-chan struct{} {
 
 // Stats implements control.Recording.
 func (c *Control) Stats() (control.Stats, error) {
-	r, err := c.reach()
+	r, err := c.current()
 	if err != nil {
 		return control.Stats{}, err
 	}
@@ -78,7 +79,7 @@ func (c *Control) Stats() (control.Stats, error) {
 
 // Pause implements control.Recording.
 func (c *Control) Pause() error {
-	r, err := c.reach()
+	r, err := c.current()
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func (c *Control) Pause() error {
 
 // Resume implements control.Recording.
 func (c *Control) Resume() error {
-	r, err := c.reach()
+	r, err := c.current()
 	if err != nil {
 		return err
 	}
@@ -96,47 +97,47 @@ func (c *Control) Resume() error {
 
 // Stop implements control.Recording.
 func (c *Control) Stop(ctx context.Context) (closed string, err error) {
-	r, err := c.reach()
+	r, err := c.current()
 	if err != nil {
 		return "", err
 	}
-	e, err := r.in.Commands().RequestStop()
+	stop, err := r.in.Commands().RequestStop()
 	if err != nil {
 		return "", err
 	}
-	return e.ClosedFile(ctx)
+	return stop.ClosedFile(ctx)
 }
 
 // Start implements control.Recording.
 func (c *Control) Start(ctx context.Context) (opened string, err error) {
-	r, err := c.reach()
+	r, err := c.current()
 	if err != nil {
 		return "", err
 	}
-	e, err := r.in.Commands().RequestStart()
+	start, err := r.in.Commands().RequestStart()
 	if err != nil {
 		return "", err
 	}
-	if err := e.Wait(ctx); err != nil {
+	if err := start.Wait(ctx); err != nil {
 		return "", err
 	}
-	if e != nil {
-		return e.File.Target(), nil
+	if start != nil {
+		return start.File.Target(), nil
 	}
 	return r.stats().File, nil
 }
 
 // Split implements control.Recording.
 func (c *Control) Split(ctx context.Context) (closed string, err error) {
-	r, err := c.reach()
+	r, err := c.current()
 	if err != nil {
 		return "", err
 	}
-	e, err := r.in.Commands().RequestSplit(time.Now())
+	split, err := r.in.Commands().RequestSplit(time.Now())
 	if err != nil {
 		return "", err
 	}
-	return e.ClosedFile(ctx)
+	return split.ClosedFile(ctx)
 }
 
 // Mark implements control.Recording.
@@ -144,7 +145,7 @@ func (c *Control) Mark(text string) (control.Mark, error) { return c.MarkAt(text
 
 // MarkAt implements control.Recording.
 func (c *Control) MarkAt(text string, at time.Time) (control.Mark, error) {
-	r, err := c.reach()
+	r, err := c.current()
 	if err != nil {
 		return control.Mark{}, err
 	}
@@ -153,7 +154,7 @@ func (c *Control) MarkAt(text string, at time.Time) (control.Mark, error) {
 
 // Pin implements control.Recording.
 func (c *Control) Pin(ctx context.Context, last time.Duration) (files []string, err error) {
-	r, err := c.reach()
+	r, err := c.current()
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +163,7 @@ func (c *Control) Pin(ctx context.Context, last time.Duration) (files []string, 
 
 // Bags implements control.Recording.
 func (c *Control) Bags() ([]control.Bag, error) {
-	r, err := c.reach()
+	r, err := c.current()
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +172,7 @@ func (c *Control) Bags() ([]control.Bag, error) {
 
 // OpenBag implements control.Recording.
 func (c *Control) OpenBag(id int) (*os.File, control.Bag, error) {
-	r, err := c.reach()
+	r, err := c.current()
 	if err != nil {
 		return nil, control.Bag{}, err
 	}
@@ -198,9 +199,9 @@ func (c *Control) BeginSnapshot(ctx context.Context, at time.Time) error {
 	return err
 }
 
-// beginSnapshot begins a snapshot, or prolongs the one that is being taken.
+// beginSnapshot begins a snapshot, or extends the one in its post-roll.
 func (c *Control) beginSnapshot(ctx context.Context, at time.Time) (*snapshot.Snapshot, error) {
-	r, err := c.reach()
+	r, err := c.current()
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +210,7 @@ func (c *Control) beginSnapshot(ctx context.Context, at time.Time) (*snapshot.Sn
 		err error
 	}
 	began := make(chan beginning, 1)
-	// owner: beginSnapshot; if that gives up before the disk has answered, the end of Run waits for it.
+	// owner: beginSnapshot; if ctx ends before the disk has answered, the end of Run waits for the goroutine.
 	go func() {
 		sn, err := r.sink.Snapshotter.Trigger(at)
 		began <- beginning{sn, err}

@@ -37,7 +37,7 @@ func otherType(info tcpros.LinkInfo) tcpros.LinkInfo {
 // costs two connections, however often, and no memory.
 func TestTopicComesAndGoes(t *testing.T) {
 	p := testPipeline(t, Options{}, nil)
-	topic := p.Links().AddTopicOf("/t", "/t", time.Time{})
+	topic := p.Links().AddTopic("/t", "/t", time.Time{})
 	both := []tcpros.LinkInfo{testlink.Info("/t", "/p"), otherType(testlink.Info("/t", "/p"))}
 	cycle := func(i int) {
 		l, err := p.Links().OpenLink(topic, both[i%2])
@@ -90,7 +90,7 @@ func TestPublisherComesAndGoes(t *testing.T) {
 	const topics, cycles = 12, 4 // of each topic: the master is asked at once about so many changes, then each second
 	for i := range topics {
 		name := topicName(i)
-		topic := p.Links().AddTopicOf(name, name, time.Time{})
+		topic := p.Links().AddTopic(name, name, time.Time{})
 		sub, err := rec.Subscribe(tcpros.SubscribeOptions{Topic: name, Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
 			return p.Links().OpenLink(topic, info)
 		}})

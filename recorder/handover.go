@@ -2,14 +2,14 @@ package recorder
 
 import "github.com/gorosbag/gorosbag/recorder/control"
 
-// Handover is told of the files of a recording, those of snapshots among them, and may
-// need the finished ones for a while. Its methods must not wait for anything. A file is
-// named by where the user will see it.
+// Handover is told of the files of a recording, including those of snapshots, and may
+// need finished files for a while. Its methods must not wait for anything. The name of a
+// file is the one that the user will see.
 type Handover interface {
 	Begun(path string)                 // the file is recorded from now on
 	Finished(path string, bytes int64) // the file is closed and has its final name, or was recovered
-	Keeps(path string) bool            // Options.Retain must not delete the file yet, unless its KeepFree asks for that
-	Handed() *control.HandoverStats    // what has become of the files
+	Keeps(path string) bool            // whether Options.Retain must not delete the file yet, except for its KeepFree
+	Handed() *control.HandoverStats    // counts of the files
 }
 
 // noHandover is a Handover that needs no files.

@@ -74,7 +74,7 @@ func pipelineSince(t testing.TB, begun time.Time, o Options, wrap func(disk.Hand
 
 func open(t testing.TB, p *pipeline, topic, publisher string) *intake.Link {
 	t.Helper()
-	l, err := p.Links().OpenLink(p.Links().AddTopicOf(topic, topic, time.Time{}), testlink.Info(topic, publisher))
+	l, err := p.Links().OpenLink(p.Links().AddTopic(topic, topic, time.Time{}), testlink.Info(topic, publisher))
 	if err != nil {
 		t.Fatal(err)
 	}

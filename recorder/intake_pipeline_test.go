@@ -66,7 +66,7 @@ func TestWhichTopicsALimitMeans(t *testing.T) {
 func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{Snapshot: Snapshot{PreRoll: time.Second}})
-	topic := p.Links().AddTopicOf("/goal", "/goal", time.Time{})
+	topic := p.Links().AddTopic("/goal", "/goal", time.Time{})
 	now := time.Now()
 	for n := range uint32(100) {
 		now = now.Add(10 * time.Second)
@@ -93,7 +93,7 @@ func TestLargeMessagesBringTheirRecord(t *testing.T) {
 	t.Parallel()
 	info := testlink.LongRecordInfo("/scan", "/p")
 	p := testPipeline(t, Options{Sync: SyncNone}, nil)
-	l, err := p.Links().OpenLink(p.Links().AddTopicOf("/scan", "/scan", time.Time{}), info)
+	l, err := p.Links().OpenLink(p.Links().AddTopic("/scan", "/scan", time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestRecordAfterASplit(t *testing.T) {
 	for splits := range 3 {
 		info := testlink.LongRecordInfo("/scan", "/p")
 		p := testPipeline(t, Options{Split: true, Sync: SyncNone}, nil)
-		l, err := p.Links().OpenLink(p.Links().AddTopicOf("/scan", "/scan", time.Time{}), info)
+		l, err := p.Links().OpenLink(p.Links().AddTopic("/scan", "/scan", time.Time{}), info)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestLargeMessageAfterASplit(t *testing.T) {
 	info := testlink.LongRecordInfo("/scan", "/p")
 	for name, splits := range map[string]int{"no split": 0, "a split": 1, "two": 2} {
 		p := testPipeline(t, Options{Split: true, Sync: SyncNone}, nil)
-		l, err := p.Links().OpenLink(p.Links().AddTopicOf("/scan", "/scan", time.Time{}), info)
+		l, err := p.Links().OpenLink(p.Links().AddTopic("/scan", "/scan", time.Time{}), info)
 		if err != nil {
 			t.Fatal(err)
 		}

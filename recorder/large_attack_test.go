@@ -100,7 +100,7 @@ func TestLatchedMessageAcrossAPause(t *testing.T) {
 func TestAbandonedMessagesLeaveNothing(t *testing.T) {
 	const publishers = 60
 	p := testPipeline(t, Options{Split: true}, nil)
-	topic, before := p.Links().AddTopicOf("/bad", "/bad", time.Time{}), heapBesideBuffer(p)
+	topic, before := p.Links().AddTopic("/bad", "/bad", time.Time{}), heapBesideBuffer(p)
 	for n := range publishers {
 		l, err := p.Links().OpenLink(topic, testlink.DefinitionInfo("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, strings.Repeat("x", 1_000_000))))
 		if err != nil {
@@ -122,7 +122,7 @@ func TestAbandonedMessagesLeaveNothing(t *testing.T) {
 func TestNamesAreBounded(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{}, nil)
-	topic := p.Links().AddTopicOf("/bad", "/bad", time.Time{})
+	topic := p.Links().AddTopic("/bad", "/bad", time.Time{})
 	for n := range 100 {
 		info := testlink.Info("/bad", "")
 		info.PublisherURI = fmt.Sprint("http://", n, strings.Repeat("x", 500_000))

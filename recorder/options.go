@@ -27,14 +27,14 @@ const (
 	DefaultFlushInterval = time.Second
 	DefaultPollInterval  = 200 * time.Millisecond
 
-	// Unlimited as BufferBytes lets the buffer grow as long as there is memory.
+	// Unlimited as BufferBytes sets no limit.
 	Unlimited = -1
 )
 
 // Overflow says what happens when the buffer is full.
 type Overflow int
 
-// The zero value drops: a robot's topics must go on whatever the disk does.
+// The zero value drops: a slow disk must not hold up the topics of a robot.
 const (
 	OverflowDrop  Overflow = iota // drop the newest messages of the heaviest topics and count them
 	OverflowBlock                 // stop reading the sockets until there is room; one message may take half of BufferBytes
@@ -55,7 +55,7 @@ type Options struct {
 	Overflow    Overflow
 
 	FlushInterval time.Duration // seal a chunk that is not full at this age; zero means 1 s
-	PollInterval  time.Duration // ask the master for new topics this often, less often in a big graph; zero means 200 ms
+	PollInterval  time.Duration // ask the master for new topics this often, and less often in a large graph; zero means 200 ms
 	Sync          Sync
 
 	Limit    int           // end after this many messages on each topic; zero means none
@@ -71,41 +71,41 @@ type Options struct {
 	NoRepeatLatched bool
 	Retain          Retention // which of the recorded files are deleted
 
-	// Recover makes whole bags of what crashed recorders left in the directory, beside the
-	// recording. Otherwise they are only named.
+	// Recover makes complete bags of files that crashed recorders left in the directory, while the
+	// recording goes on. Otherwise the files are only logged.
 	Recover bool
 
 	Snapshot Snapshot // whether snapshots are taken, and what they hold
 
-	MinSpace     int64  // end when less than this is free on the disk; zero does not look
+	MinSpace     int64  // end when fewer bytes are free on the disk; zero means never
 	MinSpaceText string // how the user wrote it, for messages
 
 	TCPNoDelay bool // ask the publishers for TCP_NODELAY
 	UDP        bool // receive over UDPROS from publishers that have it
 
-	// Hurry, when closed, makes a Run that is ending skip what is still queued
-	// (counted as dropped) and close the bag at once.
+	// Hurry, when closed, makes a Run that is ending drop and count the messages in the
+	// queue, and close the bag at once.
 	Hurry <-chan struct{}
 
 	Notes  []bagnote.Note // begin each file, latched, as std_msgs/String on /metadata
 	Params bool           // store the parameters and the node graph as they are at the start, latched
 	Report Report         // when the account of what was lost is written into the bag
 
-	Publish bool // tell the name of each file on begin_write as it begins
+	Publish bool // publish the name of each new file on begin_write
 
 	CountTopics bool // log how many topics are subscribed to, and their names at debug level only
 
 	Control *Control      // steers and watches the recording; nil for none
-	Begin   control.State // paused or stopped: as if Control had been told so before the first message
+	Begin   control.State // the state before the first command of Control
 
 	Handover Handover        // takes the finished files; nil for none
 	Watch    control.Watcher // looks at messages of some topics; nil for none
 	Tap      *Tap            // shows the messages to live viewers; nil for none
 
-	onOpen  func(target string)               // told of each new file
+	onOpen  func(target string)               // called with the name of each new file
 	resolve func(name string) (string, error) // resolves names; nil means that Node does
 	sim     *simtime.Sim                      // nil stands for the wall clock
-	survey  time.Duration                     // for trying all nodes; zero means graph.SurveyTimeout
+	survey  time.Duration                     // graph.Graph.Survey; zero means graph.SurveyTimeout
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -164,8 +164,8 @@ func (o Options) withDefaults() (Options, error) {
 	return o, o.Select.compile(namespace)
 }
 
-// MemoryBytes returns the bound of all buffers together, negative for none:
-// BufferBytes, but enough for four chunks, and for two and one for each compressor.
+// MemoryBytes returns the bound of all buffers together; negative means none. It is BufferBytes, but at least
+// enough for four chunks, and with compression for two chunks and one for each compressor.
 func (o Options) MemoryBytes() int64 {
 	switch {
 	case o.BufferBytes < 0:
@@ -187,7 +187,7 @@ func (o Options) MemoryBytes() int64 {
 // workers is the number of compression goroutines.
 func workers(c rosbag.Compression) int {
 	if c == rosbag.CompressionNone || c == "" {
-		return 0 // nothing to do but a checksum: the writer seals the chunk itself
+		return 0 // sealing is only a checksum, which the sink makes
 	}
 	return runtime.GOMAXPROCS(0)
 }

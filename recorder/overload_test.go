@@ -47,7 +47,7 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 	defer node.Close(t.Context())
 	p := testPipeline(t, Options{BufferBytes: 16 << 20}, func(f disk.Handle) disk.Handle { return &throttled{Handle: f, rate: 20_000_000} })
 	subscribe := func(name string) (*account.Topic, *load.Publisher) {
-		topic := p.Links().AddTopicOf(name, name, time.Time{})
+		topic := p.Links().AddTopic(name, name, time.Time{})
 		pub, err := load.Advertise(t.Context(), m.Addr().String(), "/pub"+name, name)
 		if err != nil {
 			t.Fatal(err)

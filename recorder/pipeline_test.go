@@ -159,7 +159,7 @@ func (f told) WriteAt(p []byte, off int64) (int, error) {
 func TestSameHeaderSameConnection(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{}, nil)
-	topic := p.Links().AddTopicOf("/t", "/t", time.Time{})
+	topic := p.Links().AddTopic("/t", "/t", time.Time{})
 	info := testlink.Info("/t", "/p")
 	first, err1 := p.Links().OpenLink(topic, info)
 	again, err2 := p.Links().OpenLink(topic, info)

@@ -10,12 +10,12 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// TestMissedMessages: holes are counted over small and large messages and over links,
-// and what is dropped here is no hole.
+// TestMissedMessages: gaps are counted over small and large messages and over links,
+// and what is dropped here is no gap.
 func TestMissedMessages(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{BufferBytes: 4 << 20}, nil)
-	topic := p.Links().AddTopicOf("/t", "/t", time.Time{})
+	topic := p.Links().AddTopic("/t", "/t", time.Time{})
 	l, err := p.Links().OpenLink(topic, testlink.HeaderInfo("/t", "p"))
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestMissedMessages(t *testing.T) {
 	}
 }
 
-// TestNoNumbersOfLatched: their numbers have holes that are none.
+// TestNoNumbersOfLatched: their numbers have gaps that are none.
 func TestNoNumbersOfLatched(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{}, nil)
@@ -55,7 +55,7 @@ func TestNoNumbersOfLatched(t *testing.T) {
 	udp := testlink.HeaderInfo("/t", "q")
 	udp.Transport = "UDPROS"
 	for _, info := range []tcpros.LinkInfo{info, udp, testlink.Info("/t", "r")} {
-		l, err := p.Links().OpenLink(p.Links().AddTopicOf("/t", "/t", time.Time{}), info)
+		l, err := p.Links().OpenLink(p.Links().AddTopic("/t", "/t", time.Time{}), info)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,10 +1,10 @@
 // Package recorder subscribes to ROS topics and writes what arrives to bag files.
 //
 // The links hand runs of raw frames to the intake, which copies them once into the
-// open chunk. Full or old chunks are swapped against a free buffer, compressed by the encoder on
-// all cores and written in order by the sink. One number, Options.BufferBytes,
-// bounds the memory of all that; what does not fit is dropped and counted by topic
-// and cause, or holds up the publishers, as Options.Overflow says.
+// open chunk. When that chunk is full or old, a free buffer takes its place, the encoder compresses the
+// chunk on one of all cores, and the sink writes chunks in order. Options.BufferBytes bounds the memory of
+// all buffers; messages that do not fit are dropped and counted by topic
+// and cause, or hold up the publishers, as Options.Overflow says.
 //
 // Nothing on the network can delay the closing of a bag: Run closes the file and
 // leaves it to the caller to close the node, which talks to the master.
@@ -27,9 +27,9 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 )
 
-// Run records until ctx is done, the duration is over, every topic has reached the
-// limit, or the file cannot be written. It returns when the bag is closed and
-// everything it started has ended, but for ErrDiskHangs and a recovery that hangs. The summary is valid also with
+// Run records until ctx is done, the duration is over, every topic has reached its
+// limit, or no file can be written. It returns when the bag is closed and
+// everything it started has ended, except after ErrDiskHangs, or if a recovery hangs. The summary is valid even with
 // an error.
 func Run(ctx context.Context, o Options) (control.Summary, error) {
 	o, err := o.withDefaults()
@@ -82,15 +82,15 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 	return sum, nil
 }
 
-// openFirst makes room as Options.Retain asks, and opens the first file if the recording
-// begins with one.
+// openFirst deletes files as Options.Retain says if there is too little room, and opens the first file if the
+// recording begins with one.
 func (r *session) openFirst(outputs *bagfile.Series) (*retention.Retainer, *files.Bag, error) {
 	retain := retention.New(r.o.Retain, r.o.Log, outputs.Free, r.o.handover().Keeps)
 	if err := retain.Load(outputs); err != nil {
 		r.o.Log.Warn("bags of earlier recordings do not count for the limits of this one", zap.Error(err))
 	}
 	if free, err := outputs.Free(); err == nil && free < max(r.o.MinSpace, bagfile.LeastRoom) {
-		retain.Enforce(r.started) // otherwise beside the recording
+		retain.Enforce(r.started) // otherwise watchDisk does it
 	}
 	if r.o.Begin == control.StateStopped || r.o.Snapshot.Mode == control.SnapshotOnly {
 		return retain, nil, nil

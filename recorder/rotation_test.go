@@ -244,7 +244,7 @@ func TestLargeMessageAcrossASplit(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true, Duration: time.Hour}, nil)
 	info := testlink.LongRecordInfo("/t", "/p") // too long to go along with each message
-	l, err := p.Links().OpenLink(p.Links().AddTopicOf("/t", "/t", time.Time{}), info)
+	l, err := p.Links().OpenLink(p.Links().AddTopic("/t", "/t", time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func (s *Selection) compile(namespace string) error {
 // lists reports whether the selection needs the master's list of topics.
 func (s *Selection) lists() bool { return s.All || len(s.include) > 0 || len(s.types) > 0 }
 
-// polls reports whether the selection needs to ask again and again.
+// polls reports whether the selection needs to ask the master or nodes repeatedly.
 func (s *Selection) polls() bool {
 	return s.lists() || len(s.Nodes) > 0 || len(s.NodePublications) > 0
 }
@@ -72,8 +72,8 @@ func (s *Selection) selects(topic, typ string) bool {
 	return s.All || byName || byType
 }
 
-// maySelect reports whether a topic may be recorded without being named in full: by type or by node
-// is known only when it has a publisher.
+// maySelect reports whether a topic may be recorded although it is not named in full. Whether a type or a node
+// selects the topic is known only when the topic has a publisher.
 func (s *Selection) maySelect(topic string) bool {
 	unknown := len(s.types)+len(s.Nodes)+len(s.NodePublications) > 0
 	return !s.exclude.Covers(topic) && (s.All || unknown || s.include.Covers(topic))

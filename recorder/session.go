@@ -20,8 +20,8 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 )
 
-// session is one Run: the rooms that it is made of, wired, and the loop that keeps time. Its own
-// goroutine owns the fields.
+// session is one Run: it connects the rooms, and has the loop with the timers. The goroutine of the loop owns the
+// fields.
 type session struct {
 	o       Options
 	started time.Time
@@ -30,12 +30,12 @@ type session struct {
 	own     *own.Writer
 	sink    *sink.Sink
 	wall    simtime.Wall
-	late    bool // the master was away at the start: it may have a clock
+	late    bool // the master was away at the start, so it is not known whether the graph has a clock
 
 	noMaster atomic.Bool // the master has never answered; for any goroutine
 }
 
-// run is the owner loop: it subscribes, keeps time and ends the intake.
+// run subscribes, and then is the loop with the timers until the recording ends.
 func (r *session) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -108,7 +108,7 @@ func (r *session) run(ctx context.Context) error {
 				return nil
 			}
 		case <-r.sink.Failed:
-			return nil // the sink keeps the error and returns it from close
+			return nil // close returns the error
 		case <-r.sink.Bags.Disk.Full:
 			return ErrMinSpace
 		case <-r.in.Commands().AtSize():
@@ -139,7 +139,7 @@ func (r *session) awaitClock(ctx context.Context) (bool, error) {
 	r.o.Tap.Follow(r.o.sim)
 	for _, name := range r.o.Select.literal {
 		if resolved, err := r.o.Node.Resolve(name); err != nil || resolved == r.o.sim.Topic() {
-			continue // checkNames has no doubt; the clock waits by itself
+			continue // checkNames has found no error; Await waits for the clock
 		}
 		if err := r.subs.Add(name, subscribe.Named, time.Time{}); err != nil {
 			return false, err
@@ -170,10 +170,10 @@ func (r *session) answer(ctx context.Context, trigger *subscribe.Trigger) {
 	trigger.Answer(ctx, r.o.Log, func(first, last time.Time, messages int) error {
 		_, err := snapshots.TriggerAll(first, last, messages)
 		return err
-	}, snapshots.Count)
+	}, snapshots.CountTriggers)
 }
 
-// noteMaster notes whether the master has ever answered, and what cannot be read of its replies.
+// noteMaster notes whether the master has ever answered, and which parts of its replies could not be read.
 func (r *session) noteMaster() {
 	r.noMaster.Store(r.o.Node.Master().LastContact().Answers == 0)
 	r.in.Links().NoteUnread(r.o.Node.Unread())
@@ -186,8 +186,8 @@ func (r *session) lossesNow() control.Summary {
 	return s
 }
 
-// missing returns the resolved names of the topics that are recorded or watched by name. Nobody may
-// publish them.
+// missing returns the resolved names of the topics that are recorded or watched by name: any of them may be
+// misspelled.
 func (r *session) missing() (topics []string) {
 	for _, name := range r.o.Select.literal {
 		if resolved, err := r.o.Node.Resolve(name); err == nil {
@@ -200,7 +200,7 @@ func (r *session) missing() (topics []string) {
 	return topics
 }
 
-// over returns a channel that gets the time when the duration has elapsed; nil where there is no duration.
+// over returns a channel that gets the time when Options.Duration has elapsed; nil if the recording has none.
 func (r *session) over() <-chan time.Time {
 	begun := r.in.Commands().BegunAt()
 	if r.o.Duration == 0 || r.o.Split || begun.IsZero() {
@@ -215,8 +215,8 @@ func (r *session) over() <-chan time.Time {
 // diskEvery is how often the free space is checked, and old files are deleted.
 const diskEvery = time.Second
 
-// repairOrphans logs the names of the orphans, or begins to repair them. end ends the repair; the caller
-// gives end the error of the recording.
+// repairOrphans begins to repair the orphans, or only logs their names. end ends the repair; the caller passes the
+// error of the recording to end.
 func (r *session) repairOrphans(ctx context.Context, found []string) (end func(error)) {
 	p := r.sink
 	if !r.o.Recover {
@@ -249,19 +249,19 @@ func (r *session) watchDisk(ctx context.Context) {
 	}
 }
 
-// record runs the recording, closes its files, and says when the disk takes long. Once
-// ctx is done it does not wait for a disk that hangs.
+// record runs the recording, closes its files, and logs when the disk takes long. After
+// ctx is done, it does not wait for a disk that hangs.
 func (r *session) record(ctx context.Context) error {
 	var err error
 	ended := make(chan struct{})
-	// owner: record, which waits for it unless the disk hangs.
+	// owner: record; ends when the files are closed, unless the disk hangs.
 	go func() {
 		defer close(ended)
 		err = r.run(ctx)
 		err = errors.Join(err, r.close())
 	}()
 	watchdog := r.sink.Bags.Outputs.Watchdog
-	asked, end := time.Time{}, ctx.Done()
+	endedAt, end := time.Time{}, ctx.Done()
 	tick := time.NewTicker(watchdog.Limit / 20)
 	defer tick.Stop()
 	for {
@@ -269,11 +269,11 @@ func (r *session) record(ctx context.Context) error {
 		case <-ended:
 			return err
 		case <-end:
-			asked, end = time.Now(), nil
+			endedAt, end = time.Now(), nil
 		case <-tick.C:
-			now := time.Now() // the tick may be from before a stop of the process
+			now := time.Now() // the tick may be old, if the process was stopped
 			watchdog.Report(now)
-			if asked.IsZero() || now.Sub(asked) < watchdog.Limit {
+			if endedAt.IsZero() || now.Sub(endedAt) < watchdog.Limit {
 				continue
 			}
 			if hangs := watchdog.Hanging(now); hangs != nil {
@@ -284,23 +284,23 @@ func (r *session) record(ctx context.Context) error {
 	}
 }
 
-// tick does what is due: it seals an old chunk, begins a new file, keeps the sync interval
-// and reports what changed.
+// tick calls what has to be called regularly: it seals an old chunk, begins a new file, starts a sync, and logs
+// news.
 func (r *session) tick(now time.Time) {
 	r.wall.Look(now, r.o.Log)
 	r.in.Tick(now)
 	r.sink.Tick(now)
 }
 
-// close ends the intake, writes what is queued and closes the files. Once
-// Options.Hurry is closed it counts the rest of the queue as dropped instead.
+// close ends the intake, writes the queue and closes the files. After
+// Options.Hurry is closed, it drops the rest of the queue instead.
 func (r *session) close() error {
 	r.in.Close()
 	return r.sink.Close()
 }
 
-// abandon ends the intake and counts as lost what is not in a file: the disk hangs and is
-// not waited for.
+// abandon ends the intake and counts as lost all messages that are not in a file: the disk hangs, and Run does
+// not wait for it.
 func (r *session) abandon() {
 	r.sink.Abandoned.Store(true)
 	r.in.Abandon()

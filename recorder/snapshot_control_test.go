@@ -136,7 +136,7 @@ func TestSnapshotIsNotWaitedFor(t *testing.T) {
 	}
 	var sn *snapshot.Snapshot
 	testlink.WaitFor(t, func() bool {
-		current, err := p.Snapshots().Prolong(time.Now())
+		current, err := p.Snapshots().Extend(time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

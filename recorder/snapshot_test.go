@@ -269,7 +269,7 @@ func TestSnapshotHasLatchedMessages(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{Snapshot: Snapshot{PreRoll: 10 * time.Second}})
 	l := open(t, p, "/t", "/p")
-	old, err1 := p.Links().OpenLink(p.Links().AddTopicOf("/tf_static", "/tf_static", time.Time{}), testlink.LatchedInfo("/tf_static", "/old"))
+	old, err1 := p.Links().OpenLink(p.Links().AddTopic("/tf_static", "/tf_static", time.Time{}), testlink.LatchedInfo("/tf_static", "/old"))
 	fresh, err2 := p.Links().OpenLink(old.Connection.Topic, testlink.LatchedInfo("/tf_static", "/fresh"))
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)

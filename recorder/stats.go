@@ -6,7 +6,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
-// stats reads the accounts of a recording under way.
+// stats returns the live account of the recording.
 func (r *session) stats() control.Stats {
 	p, now := r.sink, time.Now()
 	s := r.in.Accounts().Stats(now)

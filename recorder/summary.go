@@ -8,7 +8,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 )
 
-// summary reads the accounts after the pipeline has been closed.
+// summary returns the account of the recording, after its end.
 func (r *session) summary(d time.Duration) control.Summary {
 	s, files := r.lossesNow(), r.sink.Bags.Finished.Account()
 	s.Duration, s.Triggers = d, r.o.triggers()

@@ -31,8 +31,8 @@ func recordingIn(t *testing.T, g *testgraph.Graph) *session {
 	return sessionOn(p, Options{Log: zap.NewNop(), Node: n})
 }
 
-// TestExplainLinks: a link is lost only if the master lists that very process.
-func TestExplainLinks(t *testing.T) {
+// TestCheckLinks: a link is lost only if the master lists that very process.
+func TestCheckLinks(t *testing.T) {
 	t.Parallel()
 	const mine, other = "http://127.0.0.1:1/", "http://127.0.0.1:2/"
 	listed, nobody := map[string][]string{"/t": {"/p"}}, map[string][]string{}
@@ -56,12 +56,12 @@ func TestExplainLinks(t *testing.T) {
 			r := recordingIn(t, g)
 			info := testlink.HeaderInfo("/t", "/p")
 			info.PublisherURI = mine
-			l, err := r.in.Links().OpenLink(r.in.Links().AddTopicOf("/t", "/t", time.Time{}), info)
+			l, err := r.in.Links().OpenLink(r.in.Links().AddTopic("/t", "/t", time.Time{}), info)
 			if err != nil {
 				t.Fatal(err)
 			}
 			l.Closed(io.EOF)
-			r.o.graph().ExplainLinks(t.Context(), r.in.Accounts())
+			r.o.graph().CheckLinks(t.Context(), r.in.Accounts())
 			u, now := l.Connection.Topic.Publishers.All[0], time.Now()
 			if !u.Overdue(now.Add(2 * loss.Grace)) {
 				t.Fatal("decided at once")
@@ -73,7 +73,7 @@ func TestExplainLinks(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			r.o.graph().ExplainLinks(t.Context(), r.in.Accounts())
+			r.o.graph().CheckLinks(t.Context(), r.in.Accounts())
 			a := u.Summary(now)
 			ended := !a.Away && !u.Overdue(now)
 			if a.Away != tc.lost || ended != tc.ended || (a.LinksLost == 1) != tc.lost {
@@ -83,8 +83,8 @@ func TestExplainLinks(t *testing.T) {
 	}
 }
 
-// TestJudgeNumbers: holes count in the numbers that a node gives its messages itself.
-func TestJudgeNumbers(t *testing.T) {
+// TestCheckNumbers: gaps count in the numbers that a node gives its messages itself.
+func TestCheckNumbers(t *testing.T) {
 	t.Parallel()
 	typed := []any{[]any{"/in", "sensor_msgs/Imu"}}
 	tests := map[string]struct {
@@ -106,13 +106,13 @@ func TestJudgeNumbers(t *testing.T) {
 			r := recordingIn(t, g)
 			info := testlink.HeaderInfo("/t", tc.node)
 			info.PublisherURI = g.URI
-			l, err := r.in.Links().OpenLink(r.in.Links().AddTopicOf("/t", "/t", time.Time{}), info)
+			l, err := r.in.Links().OpenLink(r.in.Links().AddTopic("/t", "/t", time.Time{}), info)
 			if err != nil {
 				t.Fatal(err)
 			}
 			l.Frames(testlink.Numbered(append(testlink.Count(0, 10), testlink.Count(12, 3)...)...), 13, time.Now())
-			<-r.in.Accounts().Doubtful()
-			r.o.graph().JudgeNumbers(t.Context(), r.in.Accounts())
+			<-r.in.Accounts().Gaps()
+			r.o.graph().CheckNumbers(t.Context(), r.in.Accounts())
 			l.Frames(testlink.Numbered(16), 1, time.Now())
 			if got := r.in.Accounts().Summary(time.Now()).Topics[0].Publishers[0].Missed; got != tc.want {
 				t.Errorf("%d missed, want %d", got, tc.want)

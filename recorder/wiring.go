@@ -19,14 +19,14 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 )
 
-// wire makes what brings runs of frames from the links to the files:
+// wire makes and connects the rooms between the links and the files:
 //
 //	links -> intake -> encoder -> sink -> bag
 //	                     \-> snapshots -> bag of a snapshot
 //
-// The rooms have a lock each and call down only: the sink calls the intake through its doors, and
-// the intake knows the queues behind it and nothing of files. What the intake wants done to a file
-// is a command in the queue. out is the first file, nil for none yet. The recording begins at begun.
+// Each room has its own lock and calls in one direction only: the sink calls the intake through its doors, and
+// the intake knows the queues behind it and nothing of files. If the intake wants something done to a file,
+// it queues a command. out is the first file; nil for none yet. The recording begins at begun.
 func (r *session) wire(outputs *bagfile.Series, retain *retention.Retainer, out *files.Bag, begun time.Time) {
 	encoder := encode.New(r.o.encoder())
 	r.in = intake.New(r.o.intake(encoder, begun))
@@ -36,7 +36,7 @@ func (r *session) wire(outputs *bagfile.Series, retain *retention.Retainer, out 
 	r.sink.Start()
 }
 
-// intake returns what the intake of a recording that begins at begun is made of.
+// intake returns the configuration of the intake of a recording that begins at begun.
 func (o *Options) intake(encoder *encode.Encoder, begun time.Time) intake.Config {
 	c := intake.Config{
 		Log:      o.Log,
@@ -64,7 +64,7 @@ func (o *Options) limits() []account.Limit {
 	return append([]account.Limit{{Topics: "**", Count: o.Limit}}, o.Limits...)
 }
 
-// sinkConfig returns what the sink is made of.
+// sinkConfig returns the configuration of the sink.
 func (r *session) sinkConfig(encoder *encode.Encoder, outputs *bagfile.Series, retain *retention.Retainer) sink.Config {
 	o, in := &r.o, r.in
 	return sink.Config{
@@ -78,14 +78,14 @@ func (r *session) sinkConfig(encoder *encode.Encoder, outputs *bagfile.Series, r
 	}
 }
 
-// subscriptions returns how topics are subscribed to.
+// subscriptions returns the configuration of the subscriptions.
 func (o *Options) subscriptions() subscribe.Config {
 	return subscribe.Config{
 		Node: o.Node, Log: o.Log, TCPNoDelay: o.TCPNoDelay, UDP: o.UDP, CountTopics: o.CountTopics, IsNamed: o.names, Watch: o.Watch, Tap: o.Tap,
 	}
 }
 
-// graph returns what is asked about the graph of nodes.
+// graph returns the client that asks the master and the nodes about topics.
 func (o *Options) graph() *graph.Graph {
 	return &graph.Graph{
 		Node: o.Node, Log: o.Log, Interval: o.PollInterval, Survey: o.survey,
@@ -94,7 +94,7 @@ func (o *Options) graph() *graph.Graph {
 	}
 }
 
-// encoder returns how chunks are compressed.
+// encoder returns the options of the encoder.
 func (o *Options) encoder() encode.Options {
 	e := encode.Options{Log: o.Log, Compression: o.Compression, Adaptive: o.Adaptive, Room: o.MemoryBytes(), Workers: workers(o.Compression)}
 	if e.Room < 0 {

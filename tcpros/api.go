@@ -2,6 +2,7 @@ package tcpros
 
 import (
 	"io"
+	"time"
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
@@ -148,6 +149,9 @@ type (
 	// UDPROS; -1 corrects the count for a message that arrived late.
 	LostSink = sublink.LostSink
 )
+
+// Deliver passes one frame to a sink as a TCPROS link does: by Frames or, if it is longer than 128 KiB, by Large.
+func Deliver(sink LinkSink, frame []byte, received time.Time) { sublink.Deliver(sink, frame, received) }
 
 // Services.
 type (

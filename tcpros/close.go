@@ -50,7 +50,7 @@ func (n *Node) Close(ctx context.Context) error {
 	for _, s := range subs {
 		s.in.Wait()
 	}
-	n.tasks.wait()
+	n.tasks.wg.Wait()
 	return err
 }
 

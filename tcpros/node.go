@@ -95,12 +95,20 @@ type address struct {
 
 // tasks are the goroutines of a node.
 type tasks struct {
-	stopReg func()                          // stops the registrar
-	stopAll func()                          // cancels the context of everything that start runs
-	start   func(func(ctx context.Context)) // runs a function in a goroutine until stopAll
-	child   func() (context.Context, context.CancelFunc)
-	wait    func() // waits for all goroutines of start
+	ctx     context.Context //nolint:containedctx // the lifetime of all goroutines; stopAll ends it
+	stopAll context.CancelFunc
+	wg      sync.WaitGroup
+	stopReg func() // stops the registrar
 }
+
+// start runs a function in a goroutine. The context ends with stopAll.
+func (t *tasks) start(f func(context.Context)) {
+	// owner: Node; ends with Close, or when f returns.
+	t.wg.Go(func() { f(t.ctx) })
+}
+
+// child returns a context that ends with stopAll.
+func (t *tasks) child() (context.Context, context.CancelFunc) { return context.WithCancel(t.ctx) }
 
 // graph has the subscriptions, publications and services of a node, by resolved name.
 type graph struct {
@@ -209,16 +217,9 @@ func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, a names.Args) er
 	return nil
 }
 
-// launch sets start, stopAll and wait, and runs the registrar, which is stopped first.
+// launch begins the lifetime of the node, and runs the registrar, which stopReg stops first.
 func (n *Node) launch() {
-	var wg sync.WaitGroup
-	all, stopAll := context.WithCancel(context.Background()) // Close ends it
-	n.tasks.stopAll, n.tasks.wait = stopAll, wg.Wait
-	n.tasks.start = func(f func(context.Context)) {
-		// owner: Node; ends with Close, or when f returns.
-		wg.Go(func() { f(all) })
-	}
-	n.tasks.child = func() (context.Context, context.CancelFunc) { return context.WithCancel(all) }
+	n.tasks.ctx, n.tasks.stopAll = context.WithCancel(context.Background())
 	ctx, cancel := n.tasks.child()
 	calls, cancelCalls := n.tasks.child()
 	ended := make(chan struct{})

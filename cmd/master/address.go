@@ -26,7 +26,7 @@ func splitRemaps(args []string) (rest []string, remaps map[string]string) {
 	return rest, remaps
 }
 
-// choosePort returns the port asked for, or that of ROS_MASTER_URI, or the usual one.
+// choosePort returns the port of the flag, or that of ROS_MASTER_URI, or the default.
 func choosePort(flag int, masterURI string) (string, error) {
 	const highest = 65535
 	switch {

@@ -123,7 +123,7 @@ func checkBag(bag string, isRegex bool) error {
 func (c *selectionSettings) setWindow(o *player.Options) (err error) {
 	first, last, ok := player.Span(o.Bags)
 	if !ok {
-		return nil // Run says so
+		return nil // player.Run returns the error
 	}
 	marks := player.RecordedMarks(o.Bags)
 	o.Start, o.Duration, err = part(&c.window, &moment.Bags{

@@ -1,6 +1,6 @@
-// Package control is the contract between a player and its front ends: what they may order and
-// what they can read. It holds words only, without a lock and without I/O; package player
-// implements Control. Options, in comments, are player.Options.
+// Package control is the contract between a player and its front ends: which commands they have and
+// what they can read. It has only types, no lock and no I/O; package player implements Control. Options, in
+// comments, are player.Options.
 package control
 
 import (

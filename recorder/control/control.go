@@ -1,6 +1,6 @@
-// Package control is the contract between a recording and its front ends: what they may order and
-// what they are told. It holds words only, without a lock and without I/O. Package recorder
-// implements Recording. Options, in comments, are recorder.Options.
+// Package control is the contract between a recording and its front ends: which commands they have and
+// what they can read. It has only types, no lock and no I/O. Package recorder implements Recording. Options, in
+// comments, are recorder.Options.
 package control
 
 import (
@@ -13,12 +13,12 @@ import (
 // Recording controls and observes the recording of one Run. All methods may be called at any time
 // by any goroutine; before and after the Run they return ErrNotRecording.
 //
-// A command for a state that is reached already is no error. A command that has to wait for the
-// file waits behind the messages that are queued for the file, and while ctx lasts; the end of ctx
-// does not take the command back.
+// A command for a state that is reached already is no error. A command that concerns the file waits
+// until the messages that were queued before it are written, or until ctx is done; then the command is
+// carried out nevertheless.
 type Recording interface {
-	// Pause makes messages that arrive from now on pass, unrecorded but counted. The bag stays
-	// open. The error may be ErrNotRecording or ErrStopped.
+	// Pause makes the recording count messages that arrive from now on, instead of recording them. The bag
+	// stays open. The error may be ErrNotRecording or ErrStopped.
 	Pause() error
 	// Resume ends a pause. The latest latched messages that came meanwhile are recorded first. The
 	// error may be ErrNotRecording or ErrStopped.
@@ -36,17 +36,17 @@ type Recording interface {
 	// Options.Sync says. A next file that cannot be opened is an error, and the recording goes on
 	// in the old one. A pause goes on, too.
 	Split(ctx context.Context) (closed string, err error)
-	// Snapshot writes a bag with what Options.Snapshot asks for, and returns its name when it is
-	// closed, after the post-roll. A snapshot that is being taken then is prolonged instead. The
-	// end of ctx ends the waiting, not the snapshot. The error may be ErrNotRecording or
+	// Snapshot writes a bag with the messages that Options.Snapshot says, and returns its name when it is
+	// closed, after the post-roll. A snapshot in its post-roll is extended instead. The end of ctx ends
+	// the waiting, not the snapshot. The error may be ErrNotRecording or
 	// ErrNoSnapshots.
 	Snapshot(ctx context.Context) (file string, err error)
 	// BeginSnapshot is Snapshot for something that happened at the given time. It returns when the
 	// snapshot has begun.
 	BeginSnapshot(ctx context.Context, at time.Time) error
-	// Pin protects the files that may hold messages of the last so much time from Options.Retain,
-	// forever, and returns their names, the oldest first. Such files do not count for the limits
-	// of Options.Retain either. The file that is written is one of them.
+	// Pin protects the files that may have messages of the time last before now, forever, from deletion by
+	// Options.Retain, and returns their names, the oldest first. The present file is one of them. Such
+	// files do not count for the limits of Options.Retain either.
 	Pin(ctx context.Context, last time.Duration) (files []string, err error)
 	// Mark records a mark with the present time. Without a text the mark is "mark 1", "mark 2" and
 	// so on. A text that is more than a line, or too long, is an error that matches

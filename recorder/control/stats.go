@@ -2,8 +2,8 @@ package control
 
 import "time"
 
-// Stats is a live account of a recording. Its slices and maps belong to the caller. A caller that
-// wants rates makes them of two accounts.
+// Stats is a live account of a recording. Its slices and maps belong to the caller. A caller computes
+// rates from two accounts.
 type Stats struct {
 	Taken      time.Time // when the account was made
 	State      State
@@ -16,7 +16,7 @@ type Stats struct {
 	Buffered   int64         // bytes of all buffers in use
 	BufferMost int64         // the bound of Buffered; negative means none
 	DiskFree   int64         // bytes free on the disk that is recorded to; negative if not known
-	TimeLeft   time.Duration // until the recording ends for want of space, as fast as of late, with snapshots as of the last ten minutes; negative if not known, or if old files are deleted
+	TimeLeft   time.Duration // until the disk is too full, at the present rate, for which snapshots count over ten minutes; negative if not known, or if old files are deleted
 	Disk       DiskTimes
 	Finished   int // bags that were finished: Recording.Bags has the latest ones
 	Deleted    int // bags, also of earlier runs, that the recorder has deleted as Options.Retain asks

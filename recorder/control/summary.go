@@ -9,7 +9,7 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Summary is the account of one recording.
+// Summary is the final account of one recording.
 type Summary struct {
 	File     string        // the last bag; empty if there was none
 	Bytes    int64         // of all files
@@ -18,7 +18,7 @@ type Summary struct {
 	Duration time.Duration
 	Topics   []TopicSummary                // by name
 	Triggers []TriggerStats                // nil without Options.Watch
-	Missing  []string                      // names, expressions, globs and types asked for that never appeared
+	Missing  []string                      // requested names, expressions, globs and types that never appeared
 	NoMaster bool                          // the master never answered, so that no topic could be recorded
 	Unread   string                        // what could not be read of the master's replies, so that topics may be missing; empty if nothing
 	Chunks   map[rosbag.Compression]uint64 // written in all files, by how they are compressed; nil without Options.Adaptive
@@ -47,10 +47,10 @@ type TopicSummary struct {
 	Type       string             // of the first publisher; empty if there was none
 	Publishers []PublisherSummary // in order of their first connection
 	Former     FormerPublishers   // publishers that were gone before
-	Refused    int                // publishers, for want of memory for their headers; at most 256 are told apart
+	Refused    int                // publishers whose headers there was no memory for; at most 256 are distinguished
 	Messages   uint64             // messages in the bags
 	Repeated   uint64             // latched messages that were repeated at the start of later files; not in Messages
-	Pickup     time.Duration      // at most so long after its registration a new topic was linked to; zero if it was there before
+	Pickup     time.Duration      // upper bound of the time from the registration of a new topic to its first link; zero if the topic was there before
 	Waiting    Waiting            // what a topic that was never linked waited for at the end
 	LeftOut    uint64             // messages that Options.Limits leaves out; messages beyond a Count are not included
 	Passed     uint64             // messages that came while paused or stopped
@@ -127,7 +127,7 @@ func (s *Summary) LinksLost() (n int) {
 	return n
 }
 
-// Refused returns how many publishers were refused for want of memory for their headers.
+// Refused returns how many publishers were refused because there was no memory for their headers.
 func (s *Summary) Refused() (n int) {
 	for i := range s.Topics {
 		n += s.Topics[i].Refused
@@ -136,8 +136,8 @@ func (s *Summary) Refused() (n int) {
 }
 
 // Losses says in words what is not in the bag; empty if nothing is known to be
-// missing. A link that was lost counts: what its publisher had still to say is gone,
-// and it is not known how much that was.
+// missing. A lost link is a loss: messages of its publisher are missing, and it is not known
+// how many.
 func (s *Summary) Losses() string {
 	var parts []string
 	if n := s.Dropped(); n > 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Watcher looks at the messages of some recorded topics as they arrive, whatever the state of
+// Watcher gets the messages of some recorded topics as they arrive, whatever the state of
 // the recording. Its methods are called by many goroutines and must not wait for anything.
 type Watcher interface {
 	// Topics returns the resolved names of the topics to watch. Run returns an error that
@@ -20,9 +20,9 @@ type Watcher interface {
 
 // LinkWatcher looks at the messages of one publisher. Only the goroutine of its link calls it.
 type LinkWatcher interface {
-	// Frames is told of count complete frames back to back, valid during the call only, when
-	// the recording has them. bagTime is the time of the last frame in the bag; the frame arrived at received.
+	// Frames gets a run of count frames, valid during the call only, after the recording has
+	// got them. bagTime is the time of the last frame in the bag; received is when it was received.
 	Frames(run []byte, count int, bagTime, received time.Time)
-	// Skipped is told of messages of more than 128 KiB. They are not collected for a watcher.
+	// Skipped counts messages of more than 128 KiB, which a watcher does not get.
 	Skipped(messages int)
 }

@@ -143,7 +143,7 @@ var allowed = map[string][]string{
 	"internal/store/internal/ranges":   {"internal/store/place"},
 	"recorder/internal/graph":          {"internal/loglimit", "internal/nearest", "recorder/internal/loss", "tcpros"},
 	"recorder/internal/rotation":       {"bagfmt", "bagfmt/chunk"},
-	"recorder/internal/simtime":        {"tcpros"},
+	"recorder/internal/simtime":        {"rosbag", "tcpros"},
 	"recorder/internal/testgraph":      {"internal/xmlrpc"},
 	"recorder/internal/encode":         {"bagfmt", "bagfmt/chunk", "recorder/internal/memory", "recorder/internal/queue"},
 	"recorder/internal/memory":         {"bagfmt", "bagfmt/chunk"},

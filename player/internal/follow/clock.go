@@ -2,7 +2,6 @@ package follow
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"time"
 
@@ -62,17 +61,15 @@ func (c *Clock) TimeBase(end func()) TimeBase {
 func (c *Clock) Topic() string { return c.topic }
 
 // Frames implements tcpros.LinkSink.
-func (c *Clock) Frames(run []byte, count int, _ time.Time) {
-	for range count {
-		end := framing.Length + int(binary.LittleEndian.Uint32(run))
-		if end == framing.Length+framing.ClockBytes {
-			t := framing.StampAt(run, framing.Length)
+func (c *Clock) Frames(run []byte, _ int, _ time.Time) {
+	for frame := range rosbag.Frames(run) {
+		if len(frame) == framing.Length+framing.ClockBytes {
+			t := framing.StampAt(frame, framing.Length)
 			if jump := c.Set(t.Sub(rosbag.Time{})); jump != 0 {
 				c.log.Warn("the clock that play follows has jumped: play goes on where it is", zap.String("topic", c.topic),
 					zap.Duration("by", jump), zap.Stringer("to", t))
 			}
 		}
-		run = run[end:]
 	}
 }
 

@@ -1,7 +1,6 @@
 package follow
 
 import (
-	"encoding/binary"
 	"time"
 
 	"go.uber.org/zap"
@@ -47,12 +46,7 @@ type rateLink struct {
 }
 
 // Frames implements tcpros.LinkSink. It reports the stamp of the last frame.
-func (l *rateLink) Frames(run []byte, count int, _ time.Time) {
-	for range count - 1 {
-		run = run[4+int(binary.LittleEndian.Uint32(run)):]
-	}
-	l.report(run)
-}
+func (l *rateLink) Frames(run []byte, _ int, _ time.Time) { l.report(rosbag.LastFrame(run)) }
 
 func (l *rateLink) report(frame []byte) {
 	if sec, nsec, ok := msgheader.Stamp(frame[4:]); ok && !l.noStamp {

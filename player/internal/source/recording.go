@@ -54,7 +54,7 @@ func NewCache() *bagfmt.Cache { return bagfmt.NewCache(cacheChunkBytes, cacheFra
 // New makes a Recording of s, which errors and log lines call name. The caller keeps s usable until Run has
 // returned. New reads the marks of the recording, and gives up when ctx ends.
 func New(ctx context.Context, name string, s rosbag.Indexed) (*Recording, error) {
-	marks, err := readMarks(ctx, s)
+	marks, _, err := bagnote.ReadMarks(s, func(error) error { return ctx.Err() }) // without damaged ones: play reports these
 	if err != nil {
 		return nil, &OpenError{Bag: name, Err: err}
 	}

@@ -15,8 +15,8 @@ type rateChange struct {
 // rateChanges are the latest changes of the rate, in order.
 type rateChanges []rateChange
 
-// maxRateChanges bounds the rates that are remembered. Older rates matter only for a message that was
-// stamped before so many changes of the rate.
+// maxRateChanges bounds the rates that are remembered. An older rate matters only for a message with a stamp
+// from before that many changes.
 const maxRateChanges = 16
 
 // end remembers the rate that ends at a position.

@@ -95,7 +95,7 @@ func (v *Viewing) showEarlier(ctx context.Context) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.jumps != jump {
-		return // the next jump is looked at anew
+		return // showEarlier is called again for the next jump
 	}
 	shown := make([]bool, len(v.feeds))
 	for i, f := range v.feeds {

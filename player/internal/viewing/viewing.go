@@ -88,7 +88,7 @@ func (v *Viewing) info() live.Info {
 func (v *Viewing) Open(p *plan.Plan, topics []*plan.Topic) { v.plan, v.topics = p, topics }
 
 // Begin offers the topics of the playback that c controls, whose first message is at first, in the
-// order of the plan. Viewers that were there before begin anew. No message has been published yet.
+// order of the plan. Viewers that are connected already get a new session. No message has been published yet.
 func (v *Viewing) Begin(c control.Control, first rosbag.Time) {
 	v.mu.Lock()
 	v.session, v.control, v.first = strconv.FormatInt(time.Now().UnixNano(), 10), c, first

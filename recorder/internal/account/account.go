@@ -1,6 +1,6 @@
-// Package account has the accounts of topics, connections and publishers: what each of them holds of the memory,
-// which messages were recorded, and which were lost and why. The package is pure: the caller has the lock of the
-// intake. Only the intake calls it; the answers are values.
+// Package account has the accounts of topics, connections and publishers: how much memory each of them uses,
+// how many messages were recorded, and how many were lost and why. The package is pure: the caller has the lock of
+// the intake. Only the intake calls it, and gets values.
 package account
 
 import (
@@ -19,14 +19,14 @@ type Accounts struct {
 	Topics      []*Topic // in the order of their subscription
 	own         []*Topic // the few topics of Topics on which the recorder itself publishes
 	Connections Connections
-	Unread      string // what could not be read of the master's last replies; empty for nothing
-	EverUnread  string // what could not be read of any reply of the master; empty for nothing
+	Unread      string // which parts of the master's last replies could not be read; empty if none
+	EverUnread  string // which parts of any reply of the master could not be read; empty if none
 }
 
-// New returns an account of nothing.
+// New returns the accounts of a recording without topics.
 func New(limits []Limit) Accounts { return Accounts{limits: limits} }
 
-// NewTopic returns the account of a topic that is not in the list yet.
+// NewTopic returns the account of a topic that is not listed before EnsureListed.
 func (a *Accounts) NewTopic(name string) *Topic {
 	return &Topic{Name: name, Sampler: SamplerOf(a.limits, name)}
 }
@@ -58,8 +58,8 @@ func (a *Accounts) OwnTopic(name string) *Topic {
 	return t
 }
 
-// List puts t into the list of topics, unless the list has it.
-func (a *Accounts) List(t *Topic) {
+// EnsureListed adds t to the topics, unless it is there.
+func (a *Accounts) EnsureListed(t *Topic) {
 	if !slices.Contains(a.Topics, t) {
 		a.Topics = append(a.Topics, t)
 	}
@@ -93,7 +93,7 @@ func (a *Accounts) ReleaseGone(latched *latch.Store, needed func(*Connection) bo
 		}
 		if kept[c.Topic]++; kept[c.Topic] > KeptLatched {
 			latched.Forget(&c.Source)
-			latched.ForgetStart(&c.Source)
+			latched.ForgetBeforeRing(&c.Source)
 		}
 	}
 	if needed != nil {

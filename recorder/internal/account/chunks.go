@@ -1,25 +1,30 @@
 package account
 
 import (
+	"iter"
+
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
-// eachCount calls do with each connection that has messages in a chunk, and with these messages.
-func (a *Accounts) eachCount(c *chunk.Sealed, do func(*Connection, Tally)) {
-	for i, n := range c.Counts {
-		if of := a.Connections.Of(n.Conn); of != nil {
-			do(of, Tally{uint64(n.Count), c.PayloadBytes[i]})
+// tallies returns the connections that have messages in a chunk, and how many messages each of them has. Connections
+// that were released are left out.
+func (a *Accounts) tallies(c *chunk.Sealed) iter.Seq2[*Connection, Tally] {
+	return func(yield func(*Connection, Tally) bool) {
+		for i, n := range c.Counts {
+			if of := a.Connections.Of(n.Conn); of != nil && !yield(of, Tally{uint64(n.Count), c.PayloadBytes[i]}) {
+				return
+			}
 		}
 	}
 }
 
 // Written counts the messages of a chunk that is in the file of a part.
 func (a *Accounts) Written(c *chunk.Sealed, part int) {
-	a.eachCount(c, func(of *Connection, n Tally) {
+	for of, n := range a.tallies(c) {
 		of.NoteWritten(part)
 		of.Topic.Written.Add(n)
-	})
+	}
 }
 
 // Abandon counts as lost to the disk all messages that are not in a file.
@@ -30,32 +35,37 @@ func (a *Accounts) Abandon() {
 	}
 }
 
-// WrittenToSnapshot counts the messages of a chunk that is in a snapshot, where nothing else is written.
+// WrittenToSnapshot counts the messages of a chunk that is in a snapshot, if nothing else is written.
 func (a *Accounts) WrittenToSnapshot(c *chunk.Sealed) {
-	a.eachCount(c, func(of *Connection, n Tally) { of.Topic.Written.Add(n) })
+	for of, n := range a.tallies(c) {
+		of.Topic.Written.Add(n)
+	}
 }
 
-// Repeated counts the latched messages in a chunk, which were repeated.
+// Repeated counts the repeated latched messages in a chunk.
 func (a *Accounts) Repeated(c *chunk.Sealed) {
-	a.eachCount(c, func(of *Connection, n Tally) { of.Topic.Repeated += n.Messages })
+	for of, n := range a.tallies(c) {
+		of.Topic.Repeated += n.Messages
+	}
 }
 
-// Lost counts the messages of a chunk that should be in a snapshot and are not, where nothing else is
-// written.
+// Lost counts as lost the messages of a chunk that should be in a snapshot, if nothing else is written.
 func (a *Accounts) Lost(c *chunk.Sealed, cause control.DropCause) {
-	a.eachCount(c, func(of *Connection, n Tally) { of.Topic.Dropped[cause] += n.Messages })
+	for of, n := range a.tallies(c) {
+		of.Topic.Dropped[cause] += n.Messages
+	}
 }
 
-// LostWithChunk counts the messages of a chunk that will not be written.
+// LostWithChunk counts as lost the messages of a chunk that will not be written.
 func (a *Accounts) LostWithChunk(c *chunk.Sealed, cause control.DropCause) {
-	a.eachCount(c, func(of *Connection, n Tally) {
+	for of, n := range a.tallies(c) {
 		of.Topic.sub(n)
 		of.Topic.Dropped[cause] += n.Messages
-	})
+	}
 }
 
-// Deleted takes the messages of a deleted file, by topic, for lost. Where only snapshots are written, the
-// tally of a topic has all messages that came, and none that came in a pause.
+// Deleted counts as lost the messages of a deleted file, by topic. If only snapshots are written, the tally of a topic
+// stays: it has all messages that were received outside pauses, whether they are in a file or not.
 func (a *Accounts) Deleted(content map[string]Tally, onlySnapshots bool) {
 	for name, n := range content {
 		t := named(a.Topics, name)

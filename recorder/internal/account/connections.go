@@ -20,38 +20,38 @@ const (
 	ConnectionOverhead = 512
 	fieldOverhead      = 40
 
-	// KeptPublishers is how many publishers of each topic that are gone keep an account of their own.
+	// KeptPublishers is how many publishers of a topic have an account of their own; more only if all have links.
 	KeptPublishers = 16
-	// KeptLatched is how many latched messages of publishers that are gone are kept of each topic.
+	// KeptLatched is how many latched messages of publishers that are gone are kept for each topic.
 	KeptLatched = 16
 
-	namedBytes = 256 // of the name of a publisher that are kept, and of its address
+	namedBytes = 256 // most bytes of the name of a publisher that are kept, and of its address
 )
 
 // Connections owns the connection headers of all publishers. The header of a publisher that is gone is
 // released when no file, chunk or latched message needs it any more.
 type Connections struct {
 	All         []*Connection          // by id
-	next        rosbag.ConnID          // ids are not used again: a snapshot may outlive a connection
+	next        rosbag.ConnID          // never reused: a snapshot may outlive a connection
 	Held        int64                  // bytes of all headers and publishers
 	Definitions map[string]*definition // by their text
 }
 
-// Connection is one publisher's header on one topic. Several links may come and
-// go on it.
+// Connection is the header of one publisher on one topic. All links with that header share it, one after the
+// other or at the same time.
 type Connection struct {
 	latch.Source
 	Topic      *Topic
 	Links      int         // open links
 	Proven     bool        // the publisher has sent a large message to the end
-	stored     int         // 1 + number of the last file with the record of the connection, written or queued; 0 for none
-	written    int         // 1 + number of the last file to which a message of the connection was written; 0 for none
+	stored     int         // 1 + part of the last file with the connection record, written or queued; 0 for none
+	written    int         // 1 + part of the last file with a message of the connection; 0 for none
 	size       int64       // bytes that Connections counts for the header, without its definition
 	definition *definition // nil if the header has none
 }
 
-// HasRecord reports whether the file of a part has the record of the connection, or will have before
-// any later chunk.
+// HasRecord reports whether the file of a part has the connection record, or will have it before any chunk that
+// is queued from now on.
 func (c *Connection) HasRecord(part int) bool { return c.stored == part+1 }
 
 // NewRecord returns how many bytes the record of the connection takes if the file of a part does not have it.
@@ -71,7 +71,7 @@ func (c *Connection) NoteRecord(part int) { c.stored = part + 1 }
 // NoteWritten notes that a message of the connection was written to the file of a part.
 func (c *Connection) NoteWritten(part int) { c.written = part + 1 }
 
-// Within reports whether only files of parts below before have the connection.
+// Within reports whether only files of parts before the given one have the connection.
 func (c *Connection) Within(before int64) bool { return int64(max(c.stored, c.written)) <= before }
 
 // NoteUnrecorded counts messages that came while nothing was recorded.
@@ -86,7 +86,7 @@ func (c *Connection) NoteUnrecorded(messages int) {
 type definition struct {
 	text  string
 	uses  int
-	owner *Topic // the first topic with the definition, whose headers it counts for
+	owner *Topic // the first topic with the definition; the bytes count for its headers
 }
 
 const definitionKey = "message_definition"
@@ -105,8 +105,8 @@ func (s *Connections) SizeOf(h rosbag.Header) int64 {
 	return size
 }
 
-// admits decides whether the headers of t may take so many bytes more. As with messages, the bytes that a topic
-// holds are compared with the bytes that are left: the topic that holds most is refused first.
+// admits decides whether the headers of t may take more bytes. As memory.Memory.Admits does for messages, it compares
+// the bytes that a topic holds with the bytes that are left, so that the topic with most is refused first.
 func (s *Connections) admits(t *Topic, bytes int64) bool {
 	return s.Held+bytes <= HeaderBytes && t.Headers+bytes <= memory.FairnessFactor*(HeaderBytes-s.Held)
 }
@@ -153,7 +153,7 @@ func (s *Connections) Of(conn *rosbag.Connection) *Connection {
 	return s.All[i]
 }
 
-// share returns the one copy of a definition.
+// share returns the shared copy of a definition.
 func (s *Connections) share(t *Topic, text string) *definition {
 	d := s.Definitions[text]
 	if d == nil {
@@ -195,7 +195,7 @@ func (s *Connections) Release(which func(*Connection) bool) {
 	}
 }
 
-// HeadersFullError is the error for a publisher that is refused for want of memory.
+// HeadersFullError is the error for a publisher that is refused because there is no memory for its header.
 type HeadersFullError struct {
 	bytes int64 // of the header
 	held  int64 // bytes that the headers of its topic hold
@@ -206,8 +206,8 @@ func (e *HeadersFullError) Error() string {
 	return fmt.Sprintf("no memory for its connection header of %d bytes: the headers of its topic hold %d of %d; they are kept until the bag is closed: split the recording, or find out why they differ", e.bytes, e.held, HeaderBytes)
 }
 
-// Admit returns an error if there is no memory for the header of a publisher, unless the topic has a
-// connection with that header, and for the account of the publisher.
+// Admit returns a *HeadersFullError if there is no memory for the account of a publisher and, unless known says that
+// the topic has a connection with this header, for the header.
 func (s *Connections) Admit(t *Topic, known bool, h rosbag.Header, id, uri string) error {
 	need := int64(0)
 	if !known {

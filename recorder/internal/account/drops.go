@@ -13,13 +13,13 @@ func (t *Topic) Drop(cause control.DropCause, messages uint64) {
 	t.Dropped[cause] += t.Wanted(messages)
 }
 
-// DropOversize counts a message that is received only with a buffer of so many bytes or more.
+// DropOversize counts a message that is too large: the buffer would need at least the given number of bytes.
 func (t *Topic) DropOversize(buffer int64) {
 	t.Drop(control.DropOversize, 1)
 	t.bufferNeeded = max(t.bufferNeeded, buffer)
 }
 
-// Drops is how many messages of a topic were lost since the report before, for one cause.
+// Drops is how many messages of a topic were lost, for one cause, since the last report.
 type Drops struct {
 	Topic        string
 	Cause        control.DropCause
@@ -31,14 +31,14 @@ type Drops struct {
 func (a *Accounts) NewDrops(now time.Time) []Drops {
 	var all []Drops
 	for _, t := range a.Topics {
-		if t.toldDrops == nil {
+		if t.reportedDrops == nil {
 			if t.Dropped == [control.DropCauses]uint64{} {
 				continue
 			}
-			t.toldDrops = new([control.DropCauses]loss.Told)
+			t.reportedDrops = new([control.DropCauses]loss.Reported)
 		}
 		for cause, n := range t.Dropped {
-			if d := t.toldDrops[cause].News(n, now); d > 0 {
+			if d := t.reportedDrops[cause].Growth(n, now); d > 0 {
 				lost := Drops{Topic: t.Name, Cause: control.DropCause(cause), Messages: d}
 				if lost.Cause == control.DropOversize {
 					lost.BufferNeeded = t.bufferNeeded

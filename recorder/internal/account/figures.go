@@ -30,8 +30,8 @@ func (a *Accounts) Stats(now time.Time) []control.TopicStats {
 	return all
 }
 
-// Summaries returns the accounts of all topics at now, by name. written says that only messages that are in a
-// file count as recorded.
+// Summaries returns the accounts of all topics at now, by name. With written, only messages that are in a file
+// count as recorded.
 func (a *Accounts) Summaries(written bool, now time.Time) []control.TopicSummary {
 	all := make([]control.TopicSummary, 0, len(a.Topics))
 	for _, t := range a.Topics {
@@ -65,7 +65,7 @@ func (t *Topic) causes() (by map[string]uint64) {
 	return by
 }
 
-// Recorded returns the messages of t that are in bags, or about to be; with written only those that
+// Recorded returns the messages of t that are in bags or on the way there; with written, only those that
 // are in a file.
 func (t *Topic) Recorded(written bool) Tally {
 	if written {

@@ -10,10 +10,10 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Publishers are the publishers of one topic. The latest ones have an account each.
+// Publishers are the publishers of one topic. The latest ones have an account each; earlier ones are summed up.
 type Publishers struct {
 	All     []*loss.Publisher        // in the order of their first connection
-	Former  control.FormerPublishers // publishers that were gone before
+	Former  control.FormerPublishers // sums over earlier publishers, which are gone
 	refused map[string]struct{}      // addresses of publishers that were refused; nil for none
 }
 
@@ -26,10 +26,10 @@ func (p *Publishers) find(id string) *loss.Publisher {
 	return p.All[i]
 }
 
-// mostRefused is how many refused publishers of a topic are told apart.
+// mostRefused bounds the addresses of refused publishers that are remembered for a topic.
 const mostRefused = 256
 
-// refuse counts a publisher that was refused, once.
+// refuse counts a refused publisher, each address once.
 func (p *Publishers) refuse(uri string) {
 	if p.refused == nil {
 		p.refused = map[string]struct{}{}
@@ -39,7 +39,7 @@ func (p *Publishers) refuse(uri string) {
 	}
 }
 
-// addFormer adds the account of a publisher that is gone to those before.
+// addFormer adds the account of a publisher that is gone to the sums of former publishers.
 func addFormer(f *control.FormerPublishers, u *loss.Publisher, now time.Time) {
 	f.Count++
 	a := u.Summary(now)
@@ -57,7 +57,7 @@ func PublisherID(h rosbag.Header, uri string) string {
 	return Clip(uri)
 }
 
-// Clip returns a copy of a name or an address, cut to the length that a sensible one has at most.
+// Clip returns a copy of a name or an address, cut to namedBytes.
 func Clip(name string) string { return strings.Clone(name[:min(len(name), namedBytes)]) }
 
 // Publisher finds or makes the account of a publisher of t by its name. topic is the resolved name of t.
@@ -71,8 +71,7 @@ func (a *Accounts) Publisher(t *Topic, id, topic string) *loss.Publisher {
 	return pub
 }
 
-// publishers calls yield with each publisher that has an account of its own, and with the topic of the publisher. It
-// implements iter.Seq2.
+// publishers is an iter.Seq2 of the publishers that have accounts of their own, with their topics.
 func (a *Accounts) publishers(yield func(*Topic, *loss.Publisher) bool) {
 	for _, t := range a.Topics {
 		for _, u := range t.Publishers.All {
@@ -83,8 +82,8 @@ func (a *Accounts) publishers(yield func(*Topic, *loss.Publisher) bool) {
 	}
 }
 
-// FoldPublishers adds accounts of publishers without a link, for which which returns true, to the
-// former publishers of t, the oldest first, until t has at most most accounts.
+// FoldPublishers makes publishers of t former ones until at most most accounts are left: the oldest first, and
+// only publishers without a link for which which returns true.
 func (a *Accounts) FoldPublishers(t *Topic, most int, which func(*loss.Publisher) bool, now time.Time) {
 	p := &t.Publishers
 	more := len(p.All) - most
@@ -111,7 +110,7 @@ type PublisherNews struct {
 	loss.News
 }
 
-// PublisherNews returns the news of publishers at now that were not returned before.
+// PublisherNews returns the news of publishers to report at now.
 func (a *Accounts) PublisherNews(now time.Time) []PublisherNews {
 	var all []PublisherNews
 	for t, u := range a.publishers {

@@ -25,7 +25,7 @@ func TestFormerPublishers(t *testing.T) {
 		for i := range 5 {
 			u.End(io.EOF, now.Add(-200*time.Millisecond))
 			if i < 2 {
-				u.Explain(true)
+				u.SetListed(true)
 			}
 			u.Open(false, true, now)
 		}

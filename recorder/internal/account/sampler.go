@@ -8,8 +8,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/topicmatch"
 )
 
-// Limit says how much of some topics is recorded. Several limits of one topic hold together; of one
-// kind the last one counts. Zero values mean no limit.
+// Limit says how much of some topics is recorded. Zero values mean no limit. Of several limits that match one topic,
+// each field is that of the last one which sets it.
 type Limit struct {
 	Topics  string  // a name, or a glob; a name that is not absolute matches the end of topics
 	MaxRate float64 // messages a second
@@ -17,7 +17,7 @@ type Limit struct {
 	Count   int     // end with the topic after this many messages
 }
 
-// Check returns an error for a limit that means nothing.
+// Check returns an error for a limit without a topic or with a wrong number.
 func (l Limit) Check() error {
 	if l.Topics == "" || !(l.MaxRate >= 0) || l.MaxRate > 1e9 || l.Every < 0 || l.Count < 0 {
 		return fmt.Errorf("limit of %q: want a topic and a positive number", l.Topics)
@@ -36,8 +36,7 @@ type Sampler struct {
 	LeftOut uint64        // messages that are left out
 }
 
-// SamplerOf returns the sampler of a topic. Where several limits match the topic, a later limit
-// overrides the earlier ones of its kind.
+// SamplerOf returns the sampler of a topic.
 func SamplerOf(limits []Limit, topic string) Sampler {
 	var s Sampler
 	for _, l := range limits {
@@ -65,16 +64,16 @@ func SamplerOf(limits []Limit, topic string) Sampler {
 	return s
 }
 
-// KeepsAll reports whether Keep lets each message pass: then nobody has to call Keep, and runs stay whole.
+// KeepsAll reports whether Keep keeps each message. If so, the caller need not call it, and runs stay whole.
 func (s *Sampler) KeepsAll() bool { return !s.thins }
 
-// Keep decides about one message, before the intake knows whether there is room and whether the message arrives in
-// full: what is left out takes no memory. No other message takes the place of one that passes and is then too large,
-// cut off or dropped: only messages that the limits select count as lost.
+// Keep decides whether one message is recorded, before the intake knows whether there is room and whether the message
+// arrives in full: messages that are left out take no memory. If a message is kept, and then is too large, cut off or
+// dropped, no other message takes its place: only messages that the limits select count as lost.
 //
-// A message passes at due or later. The next is due one Gap after due, or at once if
-// the message came later than that. So early messages make up for late ones, and after a silence, however long, at most
-// one message passes that the rate does not allow.
+// A message is kept at due or later. The next one is due one Gap after due, or at once if this message came later than
+// that. So the average rate stays right although messages are early or late, and after a silence of any length at most
+// one message is kept that the rate does not allow.
 func (s *Sampler) Keep(received time.Time) bool {
 	s.seen++
 	if s.every > 0 && (s.seen-1)%s.every != 0 || s.Gap > 0 && received.Before(s.due) {

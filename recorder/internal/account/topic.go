@@ -24,30 +24,30 @@ func (t *Tally) sub(n Tally) {
 	t.Bytes -= n.Bytes
 }
 
-// Topic is the account of one subscription.
+// Topic is the account of one topic.
 type Topic struct {
-	Name         string
-	Tally                // messages that were put into chunks, without those dropped with their chunk
-	Written      Tally   // messages of Tally that are in a file
-	Repeated     uint64  // latched messages at the start of a later file or after a pause
-	Passed       uint64  // messages that came while the recording was paused or stopped
-	Sampler      Sampler // which messages are recorded
-	Memory       memory.Account
-	Publishers   Publishers
-	Conns        []*Connection
-	Headers      int64     // bytes of headers and publishers that Connections counts for the topic
-	Linked       int       // open links
-	Last         time.Time // when the last message came
-	Dropped      [control.DropCauses]uint64
-	toldDrops    *[control.DropCauses]loss.Told // drops that were reported; nil before the first drop
-	beginning    beginning
-	bufferNeeded int64 // bytes of the buffer that the largest message needs that was too large; zero for none
-	heldUp       heldUp
+	Name          string
+	Tally                 // messages that were put into chunks, without those dropped with their chunk
+	Written       Tally   // messages of Tally that are in a file
+	Repeated      uint64  // latched messages at the start of a later file or after a pause
+	Passed        uint64  // messages that came while the recording was paused or stopped
+	Sampler       Sampler // which messages are recorded
+	Memory        memory.Account
+	Publishers    Publishers
+	Conns         []*Connection
+	Headers       int64     // bytes of headers and publishers that Connections counts for the topic
+	Linked        int       // open links
+	Last          time.Time // when the last message came
+	Dropped       [control.DropCauses]uint64
+	reportedDrops *[control.DropCauses]loss.Reported // drops that were reported; nil before the first drop
+	beginning     beginning
+	bufferNeeded  int64 // bytes of the buffer into which the largest refused message would fit; zero if none was too large
+	heldUp        heldUp
 }
 
-// beginning is how a topic came to its first link.
+// beginning is what is known of a topic from before and at its first link.
 type beginning struct {
-	linked   bool            // there was a link
+	linked   bool            // there has been a link
 	typ      string          // of the first publisher
 	since    time.Time       // a time before the topic was registered; zero if the topic was there before
 	pickup   time.Duration   // from since to the first link
@@ -77,7 +77,7 @@ func (t *Topic) NoteWaiting(w control.Waiting) {
 	}
 }
 
-// Wanted returns how many of so many messages are recorded until the limit.
+// Wanted returns how many of the given messages are recorded before the topic reaches its limit.
 func (t *Topic) Wanted(messages uint64) uint64 {
 	if limit := t.Sampler.Limit; limit > 0 {
 		return min(messages, limit-min(t.Messages, limit))
@@ -85,5 +85,5 @@ func (t *Topic) Wanted(messages uint64) uint64 {
 	return messages
 }
 
-// AtLimit reports whether as many messages are recorded as were asked for.
+// AtLimit reports whether the topic has a limit of messages and has reached it.
 func (t *Topic) AtLimit() bool { return t.Sampler.Limit > 0 && t.Messages >= t.Sampler.Limit }

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// A wait of a publisher that lasts so long is reported.
+// A wait that lasts as long as ReportedWait is reported, and then again each reportAgain.
 const (
 	ReportedWait = 3 * time.Second
 	reportAgain  = 10 * time.Second
 )
 
-// Wait is one wait of a link for room in the buffer, until the link goes on. Each link waits for itself: where
-// the buffer stays full, links of one topic that are served in turn would together seem to wait without end.
+// Wait is one wait of a link for room in the buffer. Waits are counted for each link, not for each topic: while the
+// buffer is full, some link of a busy topic waits all the time, although each one goes on after a moment.
 type Wait struct {
 	since      time.Time
 	reportedAt time.Time // zero if the wait was not reported
@@ -21,8 +21,8 @@ type Wait struct {
 // heldUp is how a full buffer holds up the links of a topic.
 type heldUp struct {
 	waits   []*Wait       // of the links that wait now
-	over    time.Duration // the sum of all waits that are over and were long enough for a report
-	longest time.Duration // the longest wait that was reported and is over; zero after its end was reported
+	over    time.Duration // sum of the waits that are over and lasted as long as ReportedWait
+	longest time.Duration // longest wait that is over and was reported, but not its end; zero if there is none
 	toldAt  time.Time     // when the end of a wait was last reported
 }
 
@@ -45,7 +45,7 @@ func (t *Topic) EndWait(w *Wait, now time.Time) {
 	}
 }
 
-// HeldUp returns how long links of the topic were held up until now, in waits that are long enough for a report.
+// HeldUp returns how long links of the topic have waited in all, in waits as long as ReportedWait.
 func (t *Topic) HeldUp(now time.Time) time.Duration {
 	all := t.heldUp.over
 	for _, w := range t.heldUp.waits {

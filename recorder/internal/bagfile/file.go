@@ -26,13 +26,13 @@ type Sync int
 
 // The zero value is the default.
 const (
-	SyncInterval Sync = iota // every second or 32 MiB, beside the writing
+	SyncInterval Sync = iota // every second or 32 MiB, while writing goes on
 	SyncChunk                // after each chunk
 	SyncNone                 // never: the kernel decides
 )
 
 // File is one bag from its creation as X.bag.active until it is X.bag. One goroutine writes and then finishes
-// the bag; Sync and SyncDue may be called beside it.
+// the bag; other goroutines may call Sync and SyncDue.
 type File struct {
 	disk.Place
 	Mode  Sync
@@ -46,9 +46,9 @@ type File struct {
 	torn     bool                        // the last write failed
 	repeated rosbag.Repeated             // the repeated messages that the bag begins with
 	reserved int64                       // offset up to which room on the disk is reserved
-	looked   time.Time                   // when CheckName looked last
+	looked   time.Time                   // when CheckName last looked
 	away     error                       // why the file has lost its name; nil if it has not; set by Finish
-	syncs    syncs                       // what of the file is on the disk
+	syncs    syncs                       // how much of the file is on the disk
 }
 
 // Wrap replaces the file below the bag, in tests that inject faults.
@@ -70,7 +70,7 @@ func (b *File) start() (err error) {
 }
 
 // Write appends to the file. It implements io.Writer for bagfmt.Writer. After an error, the next call
-// overwrites what was written in part.
+// overwrites what a part of the write has left.
 func (b *File) Write(p []byte) (int, error) {
 	defer b.Watchdog.Begin("write", b.Path())()
 	n, err := b.file.WriteAt(p, b.end)
@@ -146,17 +146,17 @@ func (b *File) reserve(c *chunk.Sealed) error {
 	return nil
 }
 
-// release frees the reserved room that the finished bag does not need, including what ext4 keeps of a failed
-// reservation.
+// release frees the reserved room that the finished bag does not need, including the blocks that ext4 keeps of a
+// failed reservation.
 func (b *File) release() error {
 	defer b.Watchdog.Begin("truncate", b.Path())()
 	b.reserved = 0
 	return b.file.Truncate(b.end)
 }
 
-// Sync waits until what was written is on the disk. It returns the error of a sync once. After a failed sync
-// there is no other one: the kernel may have dropped the data, and would report success. The bag is then
-// finished without a sync, so that it can be read at least.
+// Sync waits until the bytes that were written are on the disk. It returns the error of a failed sync once. A failed
+// sync is not repeated: the kernel may have dropped the data, and would report success. The bag is then finished
+// without a sync, so that it can at least be read.
 func (b *File) Sync() error {
 	if b.Mode == SyncNone {
 		return nil
@@ -204,9 +204,9 @@ func (b *File) SyncDue(now time.Time) bool {
 	return b.Mode == SyncInterval && b.syncs.due(now)
 }
 
-// Finish writes the index, syncs the bag and gives it its name. A bag that was moved away keeps the name that
-// it was given, and loses nothing. After a failed write, the writer first cuts the bag back to its last whole
-// chunk, so that the bag can be read and there is room for the index.
+// Finish writes the index, syncs the bag and gives it its final name. A bag that somebody has moved keeps its new
+// name, and loses nothing. After a failed write, the writer first cuts the bag back to its last whole chunk, so
+// that the bag can be read and there is room for the index.
 func (b *File) Finish() error {
 	closed := b.writer.Close()
 	errs := []error{b.release()}
@@ -228,7 +228,7 @@ func (b *File) Discard() error {
 	return errors.Join(b.closeFile(), b.Folder.Remove(filepath.Base(b.Target())+bagname.ActiveSuffix))
 }
 
-// closeFile closes the file, after a sync that is under way.
+// closeFile closes the file, after the sync that is in progress.
 func (b *File) closeFile() error {
 	b.syncs.close()
 	defer b.Watchdog.Begin("closing", b.Path())()

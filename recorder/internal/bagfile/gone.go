@@ -12,13 +12,13 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
-// goneEvery is how often the writer looks whether its file still has its name.
+// goneEvery is how often the writer checks whether its file still has its name.
 const goneEvery = 250 * time.Millisecond
 
 // ErrMoved means that the file has another name; nothing in it is lost.
 var ErrMoved = errors.New("it was moved away while it was recorded, and is complete where it is now")
 
-// ErrDeleted means that the file has no name any more, so that nobody can read it.
+// ErrDeleted means that the file has no name any more, so that its content is lost when it is closed.
 var ErrDeleted = errors.New("it was deleted while it was recorded: what was in it is lost")
 
 // gone returns ErrMoved or ErrDeleted if the file has lost its name, and otherwise nil.

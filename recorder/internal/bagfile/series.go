@@ -19,8 +19,7 @@ import (
 )
 
 // Series creates the files of one recording in one directory. It keeps the directory open, so that a symlink
-// that is put in its place later has no effect. One goroutine creates files; each file has an owner of its
-// own.
+// that takes its place later has no effect. One goroutine creates files; each file has its own owner.
 type Series struct {
 	bagname.Sequence
 	Dir      *disk.Folder
@@ -31,7 +30,7 @@ type Series struct {
 	mode Sync
 }
 
-// OpenSeries opens the directory of a series. numbered means that also the name of the first file has a number.
+// OpenSeries opens the directory of a series. numbered means that the name of the first file has a number, too.
 func OpenSeries(o bagname.Output, mode Sync, numbered bool, log *zap.Logger) (*Series, error) {
 	target := o.Target(time.Now(), 0)
 	if strings.ContainsFunc(target, unicode.IsControl) {
@@ -119,7 +118,7 @@ func (s *Series) Place(name string, st fs.FileInfo) disk.Place {
 	return disk.Place{Name: filepath.Join(s.DirName, name), Folder: s.Dir, ID: st, Watchdog: s.Watchdog}
 }
 
-// maxVariants is how many names are tried where one is taken.
+// maxVariants is how many names are tried.
 const maxVariants = 10_000
 
 // Close closes the directory.
@@ -165,7 +164,7 @@ func fileExists(path string) bool {
 	return err == nil
 }
 
-// Free returns what is free on the disk.
+// Free returns how many bytes are free on the disk.
 func (s *Series) Free() (int64, error) {
 	defer s.Watchdog.Begin("free space check", s.Dir.Name())()
 	return disk.FreeBytes(s.Dir.Handle)

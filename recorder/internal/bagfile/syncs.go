@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// syncs knows how much of a file is on the disk. The writer adds what it writes, and one sync at a time runs
-// beside it. It is for concurrent use.
+// syncs knows how much of a file is on the disk. The writer adds the bytes that it writes, while one sync at a time
+// may run. It is for concurrent use.
 type syncs struct {
 	mu       sync.Mutex
 	dirty    int64     // bytes that are written and not synced
 	began    time.Time // when the last sync began
-	busy     bool      // a sync is under way
+	busy     bool      // a sync is in progress
 	err      error     // final: a failed sync is never repeated
 	syncedTo int64     // bytes known to be on the disk
 	idle     sync.Cond // signaled when busy becomes false
@@ -39,8 +39,8 @@ func (s *syncs) due(now time.Time) bool {
 	return !s.busy && s.err == nil && s.dirty > 0 && (s.dirty >= syncBytes || now.Sub(s.began) >= syncEvery)
 }
 
-// begin waits for the sync before and begins another one, of the covered bytes before the offset end. ok is
-// false if there is nothing to sync any more.
+// begin waits for the sync in progress and begins another one, of the covered bytes before the offset end. ok is
+// false if no other sync may begin.
 func (s *syncs) begin() (covered, end int64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +69,7 @@ func (s *syncs) finish(covered, end int64, err error, file string) error {
 	return nil
 }
 
-// close waits for the sync that is under way, and lets no other one begin: the file may be closed then.
+// close waits for the sync in progress, and lets no other one begin, so that the file may be closed.
 func (s *syncs) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,28 +14,27 @@ import (
 // ActiveSuffix marks a bag that is being written, as in stock.
 const ActiveSuffix = ".active"
 
-// OriginalSuffix follows the name of a bag in the name of the file that a repair has made the bag from.
-const OriginalSuffix = OrigSuffix + ActiveSuffix
+// OriginalSuffix is added to the name of a repaired bag to name the original: the file that the repair has read.
+const OriginalSuffix = LedgerSuffix + ActiveSuffix
 
-// OrigSuffix follows the name of a bag in the ledger where the file that a repair has made the bag from is
-// meant.
-const OrigSuffix = ".orig"
+// LedgerSuffix is added to the name of a repaired bag to name the original in the ledger, where all files stand with
+// their names without ActiveSuffix.
+const LedgerSuffix = ".orig"
 
-// Output says how the bags of a recording are named.
+// Output says how the bags of a recording are named. Name takes precedence over Prefix, and Template over both.
 type Output struct {
 	Prefix string // PREFIX_<date>.bag; a trailing .bag of the prefix is dropped. Empty: <date>.bag
-	Name   string // NAME.bag, a trailing .bag is not doubled. Beats Prefix
+	Name   string // NAME.bag; a trailing .bag of the name is not doubled
 
-	// Template beats both. It may have the letters of strftime, {time} for the date as in other names, {split}
-	// for the number of the file and {host} for the name of the machine. If the name is taken, a number is
-	// added.
+	// Template may have the letters of strftime, {time} for the date as in other names, {split} for the number
+	// of the file and {host} for the name of the machine. If the name is taken, a number is added.
 	Template string
 
-	Mode fs.FileMode // of the files, whatever the umask; zero means 0640, and less if the umask says so
+	Mode fs.FileMode // of the files, regardless of the umask; zero means 0640, reduced by the umask
 }
 
-// Target returns the path of a finished bag. A number that is not negative is part of the name. The parts and
-// their order are those of stock.
+// Target returns the path of a finished bag. A negative number is not part of the name. The parts and their
+// order are those of stock.
 func (o Output) Target(now time.Time, number int) string {
 	if o.Template != "" {
 		return strings.TrimSuffix(o.expand(now, max(number, 0)), ".bag") + ".bag"

@@ -10,7 +10,7 @@ import (
 // Sequence names one bag after the other. One goroutine owns a Sequence.
 type Sequence struct {
 	Output
-	Numbered bool // the first bag, too, has its number in the name
+	Numbered bool // the name of the first bag has a number, too
 
 	plain  bool // names have no number, unless a name is taken
 	number int  // the number of the next bag
@@ -29,10 +29,9 @@ func (s *Sequence) Chosen() bool {
 	return !s.plain && s.Template == "" && s.number == 0 && s.Name != ""
 }
 
-// Another returns a name in place of the next name, which is taken; n counts the tries from 1. The name
-// has the next number; for the first bag of a recording, whose name has the date, it has a date that is n
-// seconds later: a supervisor may restart a recorder within a second. ok is false for a name that is
-// Chosen.
+// Another returns a name in place of the next name, which is taken; n counts the tries from 1. Of a first bag
+// named by date, the date is n seconds later: a supervisor may restart a recorder within a second. Other names
+// get the next number. ok is false for a name that is Chosen.
 func (s *Sequence) Another(now time.Time, n int) (target string, ok bool) {
 	switch {
 	case s.plain || s.Template != "":
@@ -49,8 +48,8 @@ func (s *Sequence) Another(now time.Time, n int) (target string, ok bool) {
 // Used notes that a bag has the next name, or another one in its place.
 func (s *Sequence) Used() { s.number++ }
 
-// ForSnapshots returns the names of the bags of snapshots: the name that was asked for, and with beside,
-// where the recording has bags of its own, the word snapshot after it.
+// ForSnapshots returns the names of the bags of snapshots: the name that the user wants, followed by the word
+// snapshot if beside says that the recording has bags of its own.
 func (s *Sequence) ForSnapshots(beside bool) Sequence {
 	o := Sequence{Output: s.Output, plain: true}
 	if !beside {

@@ -30,16 +30,16 @@ const (
 	Close                   // end the file
 	Report                  // write the account of losses
 	Pin                     // protect the files since Since from the retention
-	Snapshot                // give the ring, and then the chunks that follow, to Taking
-	EndSnapshot             // end Taking
+	Snapshot                // give the ring, and then the chunks that follow, to Command.Snapshot
+	EndSnapshot             // end Command.Snapshot
 )
 
 // Command is executed when everything that was queued before it is written.
 type Command struct {
-	Kind   Kind
-	Start  *FileStart
-	Taking *ring.Taking
-	Since  time.Time
+	Kind     Kind
+	Start    *FileStart
+	Snapshot *ring.Snapshot
+	Since    time.Time
 
 	Done   chan struct{} // closed when the command has been executed; then the following fields are final
 	File   File          // the file that was opened, or that is being closed; nil for none
@@ -63,8 +63,8 @@ type File interface {
 	Closed(ctx context.Context) (string, error) // waits until the file is closed, and returns its name
 }
 
-// Wait waits until the command has been executed, and returns its error. A nil *Command is one that was not
-// necessary.
+// Wait waits until the command has been executed, and returns its error. A nil Command stands for one that was
+// not necessary.
 func (c *Command) Wait(ctx context.Context) error {
 	if c == nil {
 		return nil

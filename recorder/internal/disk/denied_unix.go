@@ -10,7 +10,7 @@ import (
 )
 
 // WhyDenied explains why this process may not write to a directory: it names the owner of the directory, the
-// user of the process, and the command that helps. It returns an empty text if the owner is not known.
+// user of the process, and the command that corrects it. It returns an empty text if the owner is not known.
 func WhyDenied(dir string) string {
 	st, err := os.Stat(dir)
 	if err != nil {

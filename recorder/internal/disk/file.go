@@ -15,8 +15,8 @@ type Handle interface {
 	Close() error
 }
 
-// Identity tells a file from another one that gets its name later. The inode of a deleted file may be used
-// again, so the time of creation is part of the identity.
+// Identity distinguishes a file from another one that gets its name later. The inode of a deleted file may be
+// reused, so the time of creation is part of the identity.
 type Identity struct {
 	Inode uint64 `json:"inode"`
 	Born  int64  `json:"born"` // nanoseconds since 1970
@@ -40,6 +40,6 @@ func InUse(dir *Folder, name string) bool {
 	if err != nil {
 		return false
 	}
-	defer f.Close() //nolint:errcheck // only looked at
+	defer f.Close() //nolint:errcheck // nothing was written
 	return Locked(f)
 }

@@ -14,8 +14,8 @@ import (
 type OSFile struct{ *os.File }
 
 // Sync makes data and size durable, but not the times of access and change. Then it lets the kernel drop the
-// pages: a long recording must not push everything else out of memory, and pages that are free at once are
-// cheaper than new ones.
+// pages of the file: a long recording must not push everything else out of memory, and the kernel reuses free
+// pages at less cost than it evicts others.
 func (f OSFile) Sync() error {
 	fd := int(f.Fd())
 	if err := unix.Fdatasync(fd); err != nil {
@@ -26,7 +26,7 @@ func (f OSFile) Sync() error {
 }
 
 // Reserve reserves room for the bytes of the file in the range from to end, and does not change its size. It
-// fails if a write would fail for want of room. On file systems that cannot reserve it does nothing.
+// fails if a write would fail because there is no room. On file systems that cannot reserve it does nothing.
 func (f OSFile) Reserve(from, end int64) error {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_FSIZE, &limit) == nil && uint64(end) > limit.Cur {
@@ -54,8 +54,8 @@ func Unlinked(st fs.FileInfo) bool {
 	return ok && s.Nlink == 0
 }
 
-// Lock marks a file as that of a living recorder. The mark ends with the process. File systems without locks
-// have no marks.
+// Lock marks a file as that of a living recorder. The mark ends with the process. On file systems without locks
+// nothing is marked.
 func Lock(f *os.File) {
 	unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) //nolint:errcheck,gosec // nobody else has the new file
 }
@@ -63,7 +63,7 @@ func Lock(f *os.File) {
 // Locked reports whether a living recorder has marked the file.
 func Locked(f *os.File) bool {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); err != nil {
-		return true // also if that is not known
+		return true // also if the file system cannot tell
 	}
 	unix.Flock(int(f.Fd()), unix.LOCK_UN) //nolint:errcheck,gosec // closing the file does it, too
 	return false
@@ -72,8 +72,8 @@ func Locked(f *os.File) bool {
 // Claim marks the file of a crashed recorder, so that only one process repairs it. It reports whether it could.
 func Claim(f *os.File) bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }
 
-// WritersOf reports whether any process, in whatever container, has the file open for writing: otherwise the
-// kernel grants a read lease. f has to be open for reading only.
+// WritersOf reports whether any process, even in another container, has the file open for writing: only if none has,
+// the kernel grants a read lease. f has to be open for reading only.
 func WritersOf(f *os.File) Writers {
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
 	switch err {
@@ -113,7 +113,7 @@ func renameByLink(fd int, oldName, newName string) error {
 }
 
 // Identify returns the identity, the size and the time of the last change of a file in dir. ok is false if the
-// file is not a regular one, or if the file system does not tell identities.
+// file is not a regular one, or if the file system does not report all of that.
 func Identify(dir *Folder, name string) (id Identity, size int64, changed time.Time, ok bool) {
 	var st unix.Statx_t
 	const want = unix.STATX_BTIME | unix.STATX_INO | unix.STATX_SIZE | unix.STATX_MTIME | unix.STATX_TYPE

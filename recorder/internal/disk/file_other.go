@@ -13,25 +13,25 @@ import (
 // OSFile is an *os.File.
 type OSFile struct{ *os.File }
 
-// Reserve does nothing here.
+// Reserve does nothing: this system is not supported.
 func (OSFile) Reserve(int64, int64) error { return nil }
 
-// handlePath is not known here.
+// handlePath returns errors.ErrUnsupported.
 func handlePath(*os.File) (string, error) { return "", errors.ErrUnsupported }
 
-// Unlinked is not known here.
+// Unlinked returns false: this system does not report the number of names.
 func Unlinked(fs.FileInfo) bool { return false }
 
-// Lock does nothing here.
+// Lock does nothing: this system has no such locks.
 func Lock(*os.File) {}
 
-// Locked takes every file for that of a living recorder.
+// Locked returns true: every file may be that of a living recorder.
 func Locked(*os.File) bool { return true }
 
-// Claim fails, because nobody knows here whether the owner of the file lives.
+// Claim returns false: the recorder of the file may be alive.
 func Claim(*os.File) bool { return false }
 
-// WritersOf never knows here.
+// WritersOf returns WritersUnknown.
 func WritersOf(*os.File) Writers { return WritersUnknown }
 
 // RenameNew renames within dir unless the new name exists.
@@ -43,7 +43,7 @@ func RenameNew(dir *os.File, oldName, newName string) error {
 	return os.Rename(filepath.Join(dir.Name(), oldName), to)
 }
 
-// Identify knows no identities here.
+// Identify returns false: this system does not report identities.
 func Identify(*Folder, string) (id Identity, size int64, changed time.Time, ok bool) {
 	return Identity{}, 0, time.Time{}, false
 }

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Folder is an open directory. Because it is open, it can be synced and its free space can be read also
-// when the process may open no more files. It is for concurrent use.
+// Folder is an open directory. Because it is open, it can be synced and its free space can be read even
+// if the process may open no more files. It is for concurrent use.
 type Folder struct {
 	*os.Root
 	Handle *os.File
@@ -43,7 +43,7 @@ func (f *Folder) Path(path string) string {
 }
 
 // Follow finds the directory after it was moved, or after something else got its name. changed means that
-// the directory has another path than at the last call; path is that path. On a system that does not tell
+// its path is another one than at the last call; path is the new path. On a system that does not report
 // the path of an open directory, changed is always false.
 func (f *Folder) Follow() (path string, changed bool) {
 	if f.is(f.name) {

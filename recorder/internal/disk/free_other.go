@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// FreeBytes returns what is free for us on the disk of an open directory.
+// FreeBytes returns how many bytes this process can still write to the disk of an open directory.
 func FreeBytes(dir *os.File) (int64, error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir.Name(), &st); err != nil {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// FreeBytes returns what is free for us on the disk of an open directory.
+// FreeBytes returns how many bytes this process can still write to the disk of an open directory.
 func FreeBytes(dir *os.File) (int64, error) {
 	name, err := windows.UTF16PtrFromString(dir.Name())
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
-// Place is where a bag is, and what tells it from another file of the same name.
+// Place is where a bag is, and what distinguishes it from another file of the same name.
 type Place struct {
 	Name     string      // X.bag, with the directory as the user wrote it
 	Folder   *Folder     // shared with all files of the directory

@@ -18,8 +18,8 @@ const warnFactor = 5
 // ErrMinSpace means that the recording ended because the disk is nearly full.
 var ErrMinSpace = errors.New("the disk is nearly full")
 
-// lowTime is the time left at which a warning is logged. There is another warning only if twice as much time
-// was left in between.
+// lowTime is the time left below which a warning is logged. The warning is repeated only after more than twice this
+// time was left in between.
 const lowTime = 10 * time.Minute
 
 // rateKnownAfter is how long the growth of files is measured before a warning about the time left.
@@ -39,19 +39,19 @@ type Space struct {
 	Free    func() (int64, error)
 	log     *zap.Logger
 	Full    chan struct{} // closed when the recording has to end
-	deletes bool          // old files are deleted, so that rates do not tell when the disk will be full
+	deletes bool          // old files are deleted, so that the time left cannot be computed from rates
 
-	mu          sync.Mutex // guards the following fields
-	over        bool       // Full is closed
-	warned      bool       // a warning about little space was logged
-	lowTimeSaid bool       // a warning about little time was logged
-	failed      bool       // the last check failed
+	mu           sync.Mutex // guards the following fields
+	over         bool       // Full is closed
+	warned       bool       // a warning about the space left was logged
+	warnedOfTime bool       // a warning about the time left was logged
+	failed       bool       // the last check failed
 
-	have  int64         // free bytes at the last check; negative before the first
-	at    time.Time     // time of the last check
-	seen  time.Duration // how long the rates have been measured
-	files flow          // growth of the recording's own files
-	snaps flow          // growth of the files of snapshots
+	freeBytes int64         // at the last check; negative before the first
+	at        time.Time     // time of the last check
+	measured  time.Duration // how long the rates have been measured
+	files     flow          // growth of the recording's own files
+	snapshots flow          // growth of the files of snapshots
 }
 
 // flow is how fast some files grow.
@@ -70,10 +70,9 @@ func (f *flow) measure(written int64, passed, span time.Duration) {
 }
 
 // NewSpace returns a Space that ends the recording when fewer than least bytes are free; zero means never. text
-// is least as the user wrote it. deletes means that old files are deleted, so that rates do not tell when the
-// disk will be full.
+// is least as the user wrote it. deletes means that old files are deleted, so that the time left cannot be computed.
 func NewSpace(least int64, text string, deletes bool, free func() (int64, error), log *zap.Logger) *Space {
-	return &Space{min: least, text: text, Free: free, log: log, Full: make(chan struct{}), deletes: deletes, have: -1}
+	return &Space{min: least, text: text, Free: free, log: log, Full: make(chan struct{}), deletes: deletes, freeBytes: -1}
 }
 
 // Check checks the free space, and reports whether the recording has to end. written and snapshots are the bytes that
@@ -81,22 +80,22 @@ func NewSpace(least int64, text string, deletes bool, free func() (int64, error)
 // file, empty if there is none.
 func (d *Space) Check(now time.Time, written, snapshots int64, file string) (full bool) {
 	free, err := d.Free()
-	news, full := d.look(now, free, err, written, snapshots, file)
+	news, full := d.evaluate(now, free, err, written, snapshots, file)
 	for _, n := range news {
 		d.log.Log(n.level, n.text, n.fields...)
 	}
 	return full
 }
 
-// line is a line for the log.
+// line is one line of the log.
 type line struct {
 	level  zapcore.Level
 	text   string
 	fields []zap.Field
 }
 
-// look is Check for a disk with so many free bytes; err says why they are not known. It returns what to log.
-func (d *Space) look(now time.Time, free int64, err error, written, snapshots int64, file string) (news []line, full bool) {
+// evaluate is Check for a disk with the given free bytes; err says why they are not known. It returns what to log.
+func (d *Space) evaluate(now time.Time, free int64, err error, written, snapshots int64, file string) (news []line, full bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err != nil {
@@ -106,7 +105,7 @@ func (d *Space) look(now time.Time, free int64, err error, written, snapshots in
 		d.failed = true
 		return news, d.over
 	}
-	d.failed, d.have = false, free
+	d.failed, d.freeBytes = false, free
 	d.measure(now, written, snapshots)
 	left, known := d.left()
 	timeLeft := zap.String("time left", leftText(left, known))
@@ -124,16 +123,16 @@ func (d *Space) look(now time.Time, free int64, err error, written, snapshots in
 		d.warned = false
 	}
 	switch {
-	case known && left < lowTime && !d.lowTimeSaid && !d.over && d.seen >= rateKnownAfter:
-		d.lowTimeSaid = true
+	case known && left < lowTime && !d.warnedOfTime && !d.over && d.measured >= rateKnownAfter:
+		d.warnedOfTime = true
 		news = append(news, line{zap.WarnLevel, "the disk will be full soon", []zap.Field{timeLeft, zap.Int64("free bytes", free), zap.String("file", file)}})
 	case !known || left > 2*lowTime:
-		d.lowTimeSaid = false
+		d.warnedOfTime = false
 	}
 	return news, d.over
 }
 
-// LowSpace returns the text of stock for a bag whose disk has less than least free; least is as the user wrote
+// LowSpace returns stock's text for a bag whose disk has less than least bytes free. least is as the user wrote
 // it.
 func LowSpace(least, bag string) string {
 	return "Less than " + least + " of space free on disk with " + bag + bagname.ActiveSuffix + ". Disabling recording."
@@ -142,7 +141,7 @@ func LowSpace(least, bag string) string {
 // Short returns an error if there is too little space to begin a file.
 func (d *Space) Short() error {
 	if free, err := d.Free(); err != nil || free >= d.min {
-		return nil //nolint:nilerr // a file is better than none where the free space is not known
+		return nil //nolint:nilerr // if the free space is not known, a file that may not fit is better than none
 	}
 	return fmt.Errorf("less than %s of space free on disk: %w", d.text, ErrMinSpace)
 }
@@ -158,19 +157,19 @@ func (d *Space) measure(now time.Time, written, snapshots int64) {
 		span = passed // the first rate counts in full
 	}
 	d.files.measure(written, passed, span)
-	d.snaps.measure(snapshots, passed, snapshotSpan)
-	d.seen += passed
+	d.snapshots.measure(snapshots, passed, snapshotSpan)
+	d.measured += passed
 	d.at = now
 }
 
-// left returns how long it will take until the recording ends for want of space.
+// left returns how long it will take until the recording ends because the disk is nearly full.
 func (d *Space) left() (left time.Duration, known bool) {
 	const most = 100 * 365 * 24 * 3600
-	rate := d.files.rate + d.snaps.rate
+	rate := d.files.rate + d.snapshots.rate
 	if d.deletes || rate < 1 {
 		return 0, false
 	}
-	return time.Duration(min(max(float64(d.have-d.min), 0)/rate, most)) * time.Second, true
+	return time.Duration(min(max(float64(d.freeBytes-d.min), 0)/rate, most)) * time.Second, true
 }
 
 func leftText(left time.Duration, known bool) string {
@@ -185,8 +184,8 @@ func (d *Space) Forecast() (free int64, left time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	left, known := d.left()
-	if !known || d.have < 0 {
+	if !known || d.freeBytes < 0 {
 		left = -1
 	}
-	return d.have, left
+	return d.freeBytes, left
 }

@@ -17,8 +17,8 @@ const (
 	hangAfter = 7 * time.Second // operations slower than this are not waited for at the end
 )
 
-// ErrDiskHangs means that the recording was to end, and the disk did not answer for several seconds. The last
-// file has no index. Goroutines that wait for the disk are left behind, so the process should end.
+// ErrDiskHangs means that the recording should end, and the disk did not answer for several seconds. The last file
+// has no index. Goroutines that wait for the disk are left behind, so the process should end.
 var ErrDiskHangs = errors.New("the disk does not answer")
 
 // Watchdog measures I/O operations and reports those that take long. It is for concurrent
@@ -29,8 +29,8 @@ type Watchdog struct {
 
 	mu      sync.Mutex        // guards the following fields
 	pending []*operation      // operations in progress, the oldest first
-	spare   []*operation      // finished operations, whose memory is used again
-	looked  time.Time         // when pending was looked at last, to report or at an end; zero before the first Report
+	spare   []*operation      // finished operations, whose memory is reused
+	looked  time.Time         // when durations were checked last, by Report or at the end of an operation; zero before the first Report
 	times   control.DiskTimes // how long finished operations took
 }
 
@@ -50,48 +50,47 @@ func (s *Watchdog) Begin(what, file string) (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.spare) == 0 {
-		a := new(operation)
-		a.end = func() { s.end(a) }
-		s.spare = append(s.spare, a)
+		op := new(operation)
+		op.end = func() { s.end(op) }
+		s.spare = append(s.spare, op)
 	}
 	last := len(s.spare) - 1
-	a := s.spare[last]
+	op := s.spare[last]
 	s.spare = s.spare[:last]
-	a.what, a.file, a.began, a.reported = what, file, time.Now(), false
-	s.pending = append(s.pending, a)
-	return a.end
+	op.what, op.file, op.began, op.reported = what, file, time.Now(), false
+	s.pending = append(s.pending, op)
+	return op.end
 }
 
-func (s *Watchdog) end(a *operation) {
+func (s *Watchdog) end(op *operation) {
 	s.mu.Lock()
 	if now := time.Now(); !s.looked.IsZero() {
 		excuse(s.pending, now.Sub(s.looked))
 		s.looked = now
 	}
-	took, over := time.Since(a.began), *a
-	note(&s.times, a.what, took)
-	i := slices.Index(s.pending, a)
+	took, what, file := time.Since(op.began), op.what, op.file // op may be reused once mu is released
+	note(&s.times, what, took)
+	i := slices.Index(s.pending, op)
 	s.pending = slices.Delete(s.pending, i, i+1)
-	s.spare = append(s.spare, a)
+	s.spare = append(s.spare, op)
 	s.mu.Unlock()
 	if took >= slowAfter {
-		s.log.Warn("slow disk", zap.String("operation", over.what), zap.String("file", over.file), zap.Duration("took", took.Round(time.Millisecond)))
+		s.log.Warn("slow disk", zap.String("operation", what), zap.String("file", file), zap.Duration("took", took.Round(time.Millisecond)))
 	}
 }
 
-// excuse takes a long time in which nobody looked at the operations off their durations: the process was
-// stopped, by Ctrl-Z or docker pause, and the disk was not slow.
-func excuse(pending []*operation, still time.Duration) {
-	if still < slowAfter {
+// excuse subtracts from the durations of operations a long time in which nobody looked at them: then the process
+// was stopped, by Ctrl-Z or docker pause, and the disk was not slow.
+func excuse(pending []*operation, unwatched time.Duration) {
+	if unwatched < slowAfter {
 		return
 	}
-	for _, a := range pending {
-		a.began = a.began.Add(still)
+	for _, op := range pending {
+		op.began = op.began.Add(unwatched)
 	}
 }
 
-// Report logs, once for each, operations that take long. It has to be called much more often than every
-// slowAfter.
+// Report logs operations that take long, each once. It has to be called much more often than every slowAfter.
 func (s *Watchdog) Report(now time.Time) {
 	s.mu.Lock()
 	if !s.looked.IsZero() {
@@ -99,16 +98,16 @@ func (s *Watchdog) Report(now time.Time) {
 	}
 	s.looked = now
 	var late []operation
-	for _, a := range s.pending {
-		if !a.reported && now.Sub(a.began) >= slowAfter {
-			a.reported = true
-			late = append(late, *a)
+	for _, op := range s.pending {
+		if !op.reported && now.Sub(op.began) >= slowAfter {
+			op.reported = true
+			late = append(late, *op)
 		}
 	}
 	s.mu.Unlock()
-	for _, a := range late {
-		s.log.Warn("the disk has not answered yet: what arrives waits in the buffer", zap.String("operation", a.what), zap.String("file", a.file),
-			zap.Duration("after", now.Sub(a.began).Round(time.Millisecond)))
+	for _, op := range late {
+		s.log.Warn("the disk has not answered yet: messages wait in the buffer", zap.String("operation", op.what), zap.String("file", op.file),
+			zap.Duration("after", now.Sub(op.began).Round(time.Millisecond)))
 	}
 }
 
@@ -119,7 +118,7 @@ func (s *Watchdog) Hanging(now time.Time) error {
 	if len(s.pending) == 0 || now.Sub(s.pending[0].began) < s.Limit {
 		return nil
 	}
-	a := s.pending[0]
+	op := s.pending[0]
 	return fmt.Errorf("%w: the %s of %s takes longer than %v; the file stays without an index: recover it with gobag reindex when the disk is back",
-		ErrDiskHangs, a.what, a.file, now.Sub(a.began).Round(time.Second))
+		ErrDiskHangs, op.what, op.file, now.Sub(op.began).Round(time.Second))
 }

@@ -1,5 +1,5 @@
-// Package encode compresses chunks on all cores, and with Adaptive chooses a faster compression while that does
-// not keep up. The intake queues chunks, and the sink awaits them in the order of the file.
+// Package encode compresses chunks on all cores, and with Adaptive chooses a faster compression while compression
+// does not keep up. The intake queues chunks, and the sink awaits them in the order of the file.
 package encode
 
 import (
@@ -25,10 +25,10 @@ const (
 	upAfter = 10 * time.Second
 )
 
-// compressionController chooses the compression of the next chunks. It looks only at the queue to the
-// compressors: less compression would not help a slow disk. Encoder.mu guards it.
+// compressionController chooses the compression of the next chunks by the length of the queue to the compressors
+// alone: less compression would not help a slow disk. Encoder.mu guards it.
 type compressionController struct {
-	steps  []rosbag.Compression // from the one asked for to the fastest
+	steps  []rosbag.Compression // from Options.Compression to the fastest
 	at     int                  // index of the present step
 	room   int64                // bytes of the whole buffer
 	queued int64                // bytes of the chunks in the queue to the compressors
@@ -60,8 +60,8 @@ func newCompressionController(o *Options) compressionController {
 
 func (l *compressionController) compression() rosbag.Compression { return l.steps[l.at] }
 
-// look goes a step down or up if that is due, and reports whether it did.
-func (l *compressionController) look(now time.Time) bool {
+// update goes a step down or up if that is due, and reports whether it did.
+func (l *compressionController) update(now time.Time) bool {
 	if l.queued >= l.room/upShare {
 		l.short = time.Time{}
 	} else if l.short.IsZero() {
@@ -131,8 +131,8 @@ func (e *Encoder) Put(c *memory.Chunk) {
 	e.queue.Put(c)
 }
 
-// Await waits until a chunk that was queued is sealed, or without compression seals it. A chunk that will be
-// given up stays unsealed.
+// Await waits until a queued chunk is sealed; without compression, it seals the chunk. A chunk that will be given
+// up stays unsealed.
 func (e *Encoder) Await(c *memory.Chunk) {
 	if e.queue != nil {
 		c.Await()
@@ -143,7 +143,7 @@ func (e *Encoder) Await(c *memory.Chunk) {
 
 // compress is one compression goroutine.
 func (e *Encoder) compress(skip func() bool) {
-	z := compressors{}
+	compressors := map[rosbag.Compression]*chunk.Compressor{} // made when they are first needed
 	for {
 		c, ok := e.queue.Take()
 		if !ok {
@@ -151,7 +151,14 @@ func (e *Encoder) compress(skip func() bool) {
 		}
 		compression := e.nextCompression(c)
 		if !skip() {
-			z.seal(c, compression)
+			z := compressors[compression]
+			if z == nil {
+				z, c.Err = chunk.NewCompressor(compression)
+				compressors[compression] = z
+			}
+			if c.Err == nil {
+				c.Seal(z)
+			}
 		}
 		c.Done()
 	}
@@ -163,7 +170,7 @@ func (e *Encoder) nextCompression(c *memory.Chunk) rosbag.Compression {
 	l := &e.controller
 	l.queued -= c.Counted
 	before := l.at
-	stepped := l.look(time.Now())
+	stepped := l.update(time.Now())
 	next, down := l.compression(), l.at > before
 	e.mu.Unlock()
 	switch {
@@ -188,24 +195,4 @@ func (e *Encoder) Stored() map[rosbag.Compression]uint64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return maps.Clone(e.controller.stored)
-}
-
-// compressors compresses chunks in any of the compressions of a compressionController. One goroutine owns it.
-type compressors map[rosbag.Compression]*chunk.Compressor
-
-// seal makes the record of a chunk.
-func (z compressors) seal(c *memory.Chunk, compression rosbag.Compression) {
-	if compression == rosbag.CompressionNone {
-		c.Seal(nil)
-		return
-	}
-	if z[compression] == nil {
-		made, err := chunk.NewCompressor(compression)
-		if err != nil {
-			c.Err = err
-			return
-		}
-		z[compression] = made
-	}
-	c.Seal(z[compression])
 }

@@ -57,7 +57,7 @@ func TestLadder(t *testing.T) {
 			now = now.Add(look.after)
 			l.queued = look.queued
 			before := l.at
-			if stepped := l.look(now); stepped != (l.at != before) {
+			if stepped := l.update(now); stepped != (l.at != before) {
 				t.Errorf("%s: look %d says %v", name, i, stepped)
 			}
 			if got := l.compression(); got != look.want {

@@ -10,7 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 )
 
-// Bag is a file of the recording or of a snapshot, with what is known of its content and its end.
+// Bag is a file of the recording or of a snapshot, with the counts of its messages.
 type Bag struct {
 	*bagfile.File
 	Snapshot bool
@@ -20,7 +20,7 @@ type Bag struct {
 	retained *retention.Retained      // nil for a snapshot
 
 	Finished chan struct{} // closed when the file is closed and handed over; then Fault and ended are final
-	Fault    error         // why the file is not whole under its name; nil if it is
+	Fault    error         // why the file is incomplete, or has lost its name; nil if neither
 	ended    time.Time
 }
 

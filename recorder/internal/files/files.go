@@ -1,6 +1,6 @@
 // Package files has the bags of a recording, open and finished. It announces new bags, syncs and closes bags
-// beside the writing, hands them over, remembers finished bags, and watches the free space. The goroutine
-// that writes a bag owns the Bag until it calls Leave.
+// while others are written, hands them over, remembers finished bags, and watches the free space. The goroutine
+// that writes a bag owns the Bag until it calls CloseLater.
 package files
 
 import (
@@ -20,19 +20,19 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 )
 
-// Handover learns of the files of a recording, see Handover of package recorder.
+// Handover is told of the files of a recording, see Handover of package recorder.
 type Handover interface {
 	Begun(path string)
 	Finished(path string, bytes int64)
 }
 
-// Counts learns of files that are closed.
+// Counts is told of files that are closed.
 type Counts interface {
 	CountDeleted(content map[string]account.Tally) // the file with these messages was deleted while it was recorded
 	FileClosed(part int)                           // the files of all parts up to this one are closed
 }
 
-// Config is what Files is made of.
+// Config configures Files.
 type Config struct {
 	Log           *zap.Logger
 	Counts        Counts
@@ -42,7 +42,7 @@ type Config struct {
 	Disk          *disk.Space
 	Handover      Handover
 	OnOpen        func(target string) // called with the name of each new file; nil for no function
-	OnChange      func()              // called after the recording got another file, or its files another path; must not wait
+	OnChange      func()              // called after the recording has another file, or its files another path; must not wait
 }
 
 // Files is the bags of a recording. All methods but Start and Close are for concurrent use.
@@ -58,7 +58,7 @@ type Files struct {
 	closer       sync.WaitGroup
 }
 
-// New returns the bags of a recording, none yet.
+// New returns Files without a bag.
 func New(o Config) *Files {
 	f := &Files{Config: o, syncRequests: make(chan *Bag, 1), closing: make(chan *Bag)}
 	f.Finished.Retain = o.Retain
@@ -77,22 +77,22 @@ func (f *Files) Start() {
 	f.closer.Go(f.closeAll)
 }
 
-// Close closes last, the bag that was written last, and waits until all bags are closed. last may be nil.
-// Nothing may be written any more.
+// Close closes last, the bag that is still open, and waits until all bags are closed. last may be nil. No bag may be
+// written any more.
 func (f *Files) Close(last *Bag) error {
 	close(f.syncRequests)
 	f.syncer.Wait()
 	if last != nil {
 		last.Last = true
-		f.Leave(last)
+		f.CloseLater(last)
 	}
 	close(f.closing)
 	f.closer.Wait()
 	return f.Finished.Err()
 }
 
-// Leave hands a bag to the goroutine that closes bags. The caller does not touch the bag any more.
-func (f *Files) Leave(b *Bag) { f.closing <- b }
+// CloseLater hands a bag to the goroutine that closes bags. The caller does not use the bag any more.
+func (f *Files) CloseLater(b *Bag) { f.closing <- b }
 
 // Create creates the next bag of the recording.
 func (f *Files) Create(now time.Time) (*Bag, error) { return Create(f.Outputs, now) }
@@ -108,7 +108,7 @@ func (f *Files) CountStored(b *Bag, bytes int64) {
 	}
 }
 
-// Opened announces a bag of the recording that is written from now on, and tells the retention.
+// Opened announces a bag of the recording that is written from now on, to the retention as well.
 func (f *Files) Opened(b *Bag) {
 	f.Log.Info("Recording to", zap.String("file", b.Target()))
 	b.retained = f.Retain.Begin(b.Place)
@@ -116,7 +116,7 @@ func (f *Files) Opened(b *Bag) {
 	f.Announce(b)
 }
 
-// Announce tells the handover, and whoever Config.OnOpen tells, of a bag that is written from now on.
+// Announce tells Config.Handover and Config.OnOpen of a bag that is written from now on.
 func (f *Files) Announce(b *Bag) {
 	f.Handover.Begun(b.Target())
 	if f.OnOpen != nil {
@@ -165,7 +165,7 @@ func (f *Files) LowDisk(now time.Time, current *Bag) bool {
 	return f.Disk.Check(now, f.stored.Load()-snapped, snapped, file)
 }
 
-// closeAll closes bags beside the writing of the next.
+// closeAll closes bags while the next ones are written.
 func (f *Files) closeAll() {
 	for b := range f.closing {
 		err := b.Finish()

@@ -156,7 +156,7 @@ func TestClosing(t *testing.T) {
 			b := begin(t, f, 7)
 			write(t, b, 3)
 			test.before(t, b)
-			f.Leave(b)
+			f.CloseLater(b)
 			if _, err := b.Closed(t.Context()); !errors.Is(err, test.fault) || (err != nil) != (test.fault != nil) {
 				t.Errorf("closed with %v, want %v", err, test.fault)
 			}
@@ -186,9 +186,9 @@ func TestLastBag(t *testing.T) {
 	f, _ := bags(t, files.Config{})
 	f.Retain.Limits = retention.Limits{Files: 1}
 	first := begin(t, f, 0)
-	f.Leave(first)
+	f.CloseLater(first)
 	second := begin(t, f, 1)
-	f.Leave(second)
+	f.CloseLater(second)
 	last := begin(t, f, 2)
 	if err := f.Close(last); err != nil {
 		t.Fatal(err)

@@ -14,25 +14,25 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 )
 
-// Bounds of what is remembered.
+// Bounds of FinishedBags.
 const (
-	KeptBags   = 256 // finished bags that are remembered one by one; of earlier bags only sums are
-	KeptFaults = 16  // errors that are remembered; of later ones only the number is
+	KeptBags   = 256 // finished bags that are remembered one by one; earlier ones are summed up
+	KeptFaults = 16  // errors that are remembered; later ones are counted
 )
 
-// FinishedBags is what is remembered of bags that are closed. It is for concurrent use;
+// FinishedBags remembers bags that are closed. It is for concurrent use;
 // its lock is never held together with another one.
 type FinishedBags struct {
 	Retain *retention.Retainer
 
 	mu      sync.Mutex
-	latest  []finishedBag        // the bag of number n is at n%KeptBags
+	latest  []finishedBag        // the last KeptBags bags, the oldest first
 	count   int                  // number of all bags
 	bytes   int64                // size of all bags
 	file    string               // path of the last bag of the recording itself when it was closed; empty for none
 	place   disk.Place           // where that bag is
 	gone    int                  // bags that were deleted while they were recorded
-	earlier control.EarlierFiles // the account of bags that are not in latest any more
+	earlier control.EarlierFiles // sums over bags that are not in latest any more
 	faults  []error              // the first KeptFaults errors
 	more    int                  // number of errors after those
 }
@@ -46,8 +46,8 @@ type finishedBag struct {
 	gone     bool // deleted while it was recorded
 }
 
-// Add adds a bag that is closed. own means that the bag is one of the recording itself, and not a snapshot
-// beside it.
+// Add adds a bag that is closed. own means that the bag is one of the recording itself, not of a snapshot beside
+// a recording.
 func (l *FinishedBags) Add(b *Bag, fault error, own bool) {
 	f := finishedBag{
 		Bag:      control.Bag{Name: b.Path(), Bytes: b.Bytes(), Begun: b.Begun, Ended: b.ended, Snapshot: b.Snapshot},
@@ -73,17 +73,17 @@ func (l *FinishedBags) Add(b *Bag, fault error, own bool) {
 	l.bytes += b.Bytes()
 	f.ID = l.count
 	l.count++
-	if len(l.latest) < KeptBags {
-		l.latest = append(l.latest, f)
+	l.latest = append(l.latest, f)
+	if len(l.latest) <= KeptBags {
 		return
 	}
-	oldest := &l.latest[f.ID%KeptBags]
+	oldest := l.latest[0]
+	l.latest = slices.Delete(l.latest, 0, 1)
 	l.earlier.Files++
 	if oldest.Snapshot {
 		l.earlier.Snapshots++
 		l.earlier.SnapshotBytes += oldest.Bytes
 	}
-	*oldest = f
 }
 
 // Fail adds an error of a file that is not closed yet.
@@ -124,11 +124,7 @@ func (l *FinishedBags) Number() int {
 func (l *FinishedBags) List() []finishedBag {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	oldest := l.count % max(len(l.latest), 1)
-	if len(l.latest) < KeptBags {
-		oldest = 0
-	}
-	all := slices.Concat(l.latest[oldest:], l.latest[:oldest])
+	all := slices.Clone(l.latest)
 	for i := range all {
 		all[i].Name = all[i].Place.Path(all[i].Name)
 	}
@@ -150,23 +146,18 @@ func (l *FinishedBags) Bags() []control.Bag {
 
 // Open opens a bag by its number.
 func (l *FinishedBags) Open(id int) (*os.File, control.Bag, error) {
-	l.mu.Lock()
-	known := id >= 0 && id < l.count && id >= l.count-KeptBags
-	var b finishedBag
-	if known {
-		b = l.latest[id%KeptBags]
-	}
-	l.mu.Unlock()
-	if !known || b.faulty {
+	latest := l.List()
+	i := slices.IndexFunc(latest, func(b finishedBag) bool { return b.ID == id })
+	if i < 0 || latest[i].faulty {
 		return nil, control.Bag{}, control.ErrNoBag
 	}
+	b := latest[i]
 	b.Pinned, b.Deleted = l.Retain.Status(b.retained)
-	b.Name = b.Place.Path(b.Name)
 	f, err := b.Place.Reopen(b.Bytes)
 	return f, b.Bag, err
 }
 
-// Account returns what a summary says about files.
+// Account returns the parts of a Summary that are about files.
 func (l *FinishedBags) Account() (a control.Summary) {
 	listed := 0
 	for _, b := range l.List() {

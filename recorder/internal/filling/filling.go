@@ -1,9 +1,8 @@
-// Package filling has the open chunk, which messages of all topics go into, and the connection records of the
-// file that is filled. The package is pure: the caller has the lock of the intake.
+// Package filling has the open chunk, into which messages of all topics go, and knows which connection records the
+// present file has. The package is pure: the caller has the lock of the intake.
 package filling
 
 import (
-	"encoding/binary"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
@@ -18,13 +17,13 @@ const RecordOverhead = 42
 // Filling is the open chunk.
 type Filling struct {
 	Open    *memory.Chunk  // nil until the next message
-	Records *chunk.Records // the connection records of the file that is filled
+	Records *chunk.Records // the connection records of the present file
 	begun   time.Time      // when Open got its first message
 	sealAt  int            // seal Open once it holds more bytes than this
 	latest  time.Time      // when the latest message came, into whatever chunk
 }
 
-// New returns a filling without a chunk, for a file without records.
+// New returns a Filling without an open chunk, for a file without records.
 func New() Filling { return Filling{Records: new(chunk.Records)} }
 
 // Begin makes c the open chunk, which is to be sealed once it holds more than sealAt bytes.
@@ -33,7 +32,7 @@ func (f *Filling) Begin(c *memory.Chunk, sealAt int) {
 	f.Open, f.sealAt = c, sealAt
 }
 
-// BeginFile makes the chunk write connection records anew, for another file. An open chunk has no messages.
+// BeginFile makes the next chunks write connection records again, for another file. An open chunk has no messages.
 func (f *Filling) BeginFile(sealAt int) {
 	f.Records = new(chunk.Records)
 	if f.Open != nil {
@@ -44,9 +43,8 @@ func (f *Filling) BeginFile(sealAt int) {
 // Saw notes that a message came.
 func (f *Filling) Saw(at time.Time) { f.latest = f.Later(at) }
 
-// Later returns at, or the time of the latest message if that is later. Whoever begins a file, and the
-// links, take the time before they have the lock: a file must not begin before a message that is in the
-// file before.
+// Later returns at, or the time of the latest message if that is later. Callers read the clock before they have the
+// lock, so at may be too early: a file must not begin before a message that is in the file before.
 func (f *Filling) Later(at time.Time) time.Time {
 	if at.Before(f.latest) {
 		return f.latest
@@ -54,16 +52,16 @@ func (f *Filling) Later(at time.Time) time.Time {
 	return at
 }
 
-// Fit returns how many of count frames of a run go into the open chunk, and how many bytes these are: as
-// in stock a chunk is closed after the message that takes it past its size. all says that the messages
-// of the run are wanted whatever their number; else count is a bound.
+// Fit returns how many of the first count frames of a run go into the open chunk, and how many bytes these are: as
+// in stock, a chunk ends with the message that makes it longer than its size. all says that the run has no more than
+// count frames.
 func (f *Filling) Fit(run []byte, count int, all bool) (n, size int) {
 	free := f.sealAt - f.Open.Builder.Len()
 	if all && len(run)+count*RecordOverhead <= free {
 		return count, len(run)
 	}
 	for n < count && (n == 0 || free >= 0) {
-		frame := 4 + int(binary.LittleEndian.Uint32(run[size:]))
+		frame := rosbag.FrameLen(run[size:])
 		size += frame
 		free -= frame + RecordOverhead
 		n++
@@ -71,8 +69,8 @@ func (f *Filling) Fit(run []byte, count int, all bool) (n, size int) {
 	return n, size
 }
 
-// Append copies n frames into the open chunk. first is the time of the first frame in the bag, and the last frame came
-// at received.
+// Append copies n frames into the open chunk. first is the time of the first frame in the bag, and received is when
+// the last frame was received.
 func (f *Filling) Append(c *rosbag.Connection, first rosbag.Time, frames []byte, n int, received time.Time) {
 	if f.Empty() {
 		f.begun = received
@@ -94,7 +92,7 @@ func (f *Filling) Empty() bool { return f.Open.Builder.Messages() == 0 }
 // Has reports whether the open chunk has messages or the record of a connection.
 func (f *Filling) Has(c rosbag.ConnID) bool { return f.Open != nil && f.Open.Builder.HasConn(c) }
 
-// Take returns the open chunk, which ends, or nil if it has no message.
+// Take ends the open chunk and returns it; nil if there is none or it has no message.
 func (f *Filling) Take() *memory.Chunk {
 	c := f.Open
 	if c == nil || f.Empty() {
@@ -105,7 +103,8 @@ func (f *Filling) Take() *memory.Chunk {
 	return c
 }
 
-// TakeEmpty returns the open chunk if it has no message, or nil. Its connection records are written anew.
+// TakeEmpty ends and returns the open chunk if it has no message; nil otherwise. The next chunk writes its connection
+// records again.
 func (f *Filling) TakeEmpty() *memory.Chunk {
 	c := f.Open
 	if c == nil || !f.Empty() {

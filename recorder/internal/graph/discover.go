@@ -32,22 +32,22 @@ type Graph struct {
 
 // Found is the result of one round of discovery.
 type Found struct {
-	Names []string
-	Live  int       // the first Live names have a publisher that answers, as far as is known
-	Since time.Time // when the round before began, in which new names were not listed; zero in the first round
-	All   bool      // topics that are not in Names have no publisher
+	Names []string  // topics to record
+	Live  int       // how many of Names, which come first, have a publisher that answers, as far as is known
+	Since time.Time // when the round before began, which did not list the new names; zero in the first round
+	All   bool      // other topics to record have no publisher
 	Same  bool      // Names are the same as in the result before
 }
 
 // A Discoverer asks less often the more topics there are, and the longer the master takes to answer.
 // rosmaster is one thread of Python, which takes 0.5 ms for an answer and 1 us for each topic in it:
-// with pollPerTopic, discovery takes about 0.5 % of that thread. A master that takes longer is busy for at
+// with pollPerTopic, discovery takes about 0.5 % of that thread. Of a slower master, discovery takes at
 // most 1/pollShare of the time. The quickest of the latest answers counts, because on a busy machine a
 // single answer may be late.
 const (
 	pollPerTopic = 470 * time.Microsecond // in a graph of 500 topics, a new topic is linked within 250 ms
 	pollShare    = 20
-	pollMost     = time.Second // the longest wait: stock asks each second
+	pollMost     = time.Second // the longest wait; stock asks each second
 	pollLatest   = 4           // answers that are compared
 )
 
@@ -57,7 +57,7 @@ type pollPace struct {
 	took     []time.Duration
 }
 
-// next takes note of how long a round took and how many topics it listed, and returns how long to wait.
+// next returns how long to wait after a round that took the given time and listed the given number of topics.
 func (p *pollPace) next(took time.Duration, topics int) time.Duration {
 	p.took = append(p.took[max(0, len(p.took)-pollLatest+1):], took)
 	wait := time.Duration(topics) * pollPerTopic
@@ -117,7 +117,7 @@ func (g *Graph) rankNew() func(context.Context, []string) int {
 	}
 }
 
-// Discover asks again and again, and sends what it finds, until ctx is done.
+// Discover asks repeatedly, and sends the results to found, until ctx is done.
 func (g *Graph) Discover(ctx context.Context, d Discoverer, found chan<- Found) {
 	wait := time.NewTimer(0)
 	defer wait.Stop()
@@ -155,7 +155,8 @@ func (g *Graph) Discover(ctx context.Context, d Discoverer, found chan<- Found) 
 // master is asked once for each: a tool that ends unregisters its services before its status topic.
 type statusTopics struct{ tools, robots map[string]bool }
 
-// listed returns the topics to record that the master lists. The node reports trouble with the master.
+// listed returns the topics to record that the master lists. Errors are logged at debug level only, because the node
+// logs when the master is away.
 func (g *Graph) listed(ctx context.Context, known statusTopics) (names []string, listed int) {
 	topics, err := g.Node.Master().PublishedTopics(ctx)
 	if err != nil {
@@ -194,27 +195,27 @@ func (g *Graph) ofTool(ctx context.Context, t tcpros.TopicInfo, known statusTopi
 			known.tools[t.Name] = true
 		}
 		if err == nil || !errors.Is(err, tcpros.ErrStatus) {
-			return true // without an answer the next round finds out
+			return true // there was no answer: the next round asks again
 		}
 	}
 	known.robots[t.Name] = true
 	return false
 }
 
-// pollNode returns the function that asks one node for its topics. An error is logged when its text
-// changes. Topics of a node that ends stay subscribed to.
+// pollNode returns the function that asks one node for its topics. An error is logged when its text differs from
+// that of the last one. Topics of a node that has ended stay subscribed to.
 func (g *Graph) pollNode(node, does string, ask func(context.Context, string) ([]tcpros.TopicInfo, error)) func(context.Context) ([]string, int) {
-	trouble := ""
+	last := "" // text of the last error
 	return func(ctx context.Context) (names []string, listed int) {
 		topics, err := g.nodeTopics(ctx, node, ask)
 		text := ""
 		if err != nil {
 			text = err.Error()
 		}
-		if text != trouble && text != "" && ctx.Err() == nil {
+		if text != last && text != "" && ctx.Err() == nil {
 			g.Log.Warn("cannot ask the node what it "+does, zap.String("node", node), zap.Error(err))
 		}
-		trouble = text
+		last = text
 		for _, t := range topics {
 			if !g.Excludes(t.Name) {
 				names = append(names, t.Name)

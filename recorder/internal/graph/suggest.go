@@ -21,9 +21,9 @@ const (
 	suggestMost  = time.Minute
 )
 
-// Suggest warns, once for each, of topics that nobody publishes and of patterns that select no topic: they
-// may be misspelled. It names published topics with similar names. missing are resolved names. Suggest
-// returns when there is nothing left to warn of, or when ctx is done.
+// Suggest logs a warning about each topic that nobody publishes, if a published topic has a similar name, and about each
+// pattern that selects no topic: they may be misspelled. missing are resolved names. Suggest returns when there is
+// nothing left to warn of, or when ctx is done.
 func (g *Graph) Suggest(ctx context.Context, missing []string) {
 	s := g.newSuggestions(missing)
 	for wait := suggestAfter; !s.done(); wait = min(2*wait, suggestMost) {
@@ -32,17 +32,17 @@ func (g *Graph) Suggest(ctx context.Context, missing []string) {
 		case <-ctx.Done():
 			return
 		}
-		if topics, err := g.Node.Master().PublishedTopics(ctx); err == nil { // the node reports trouble with the master
+		if topics, err := g.Node.Master().PublishedTopics(ctx); err == nil { // the node logs that the master is away
 			s.look(topics)
 		}
 	}
 }
 
-// suggestions is what Suggest may still warn of.
+// suggestions has the topics and patterns that Suggest may still warn of.
 type suggestions struct {
 	*Graph
 	named    []string // topics that the user named, whether they are published or not
-	missing  []string // those of named that were not seen, and not warned of
+	missing  []string // those of named that were neither listed nor warned of
 	patterns []string // patterns that have selected no topic, and were not warned of
 }
 
@@ -54,7 +54,7 @@ func (g *Graph) newSuggestions(missing []string) *suggestions {
 // done reports whether there is nothing left to warn of.
 func (s *suggestions) done() bool { return len(s.missing)+len(s.patterns) == 0 }
 
-// look warns of what has no publisher among the topics that the master lists.
+// look warns of topics and patterns that are not among the topics that the master lists.
 func (s *suggestions) look(topics []tcpros.TopicInfo) {
 	var listed, others, types []string
 	for _, t := range topics {
@@ -92,8 +92,8 @@ func (s *suggestions) look(topics []tcpros.TopicInfo) {
 	s.patterns = nil
 }
 
-// wildcards matches what is not part of a name in a glob or in a regular expression.
+// wildcards matches the parts of a glob or a regular expression that are not parts of a name.
 var wildcards = regexp.MustCompile(`\[[^\]]*\]|[^\w/]`)
 
-// isLog reports whether a topic is there in every graph.
+// isLog reports whether a topic is one of those that every graph has.
 func isLog(topic string) bool { return topic == "/rosout" || topic == "/rosout_agg" }

@@ -11,10 +11,10 @@ import (
 )
 
 // A master never forgets the topics of nodes that have crashed, and may list thousands of them. Each
-// registration takes a moment. So when many listed topics are new, their nodes are tried first, and
-// topics of live nodes are registered first. Because the survey itself takes time, it has limits.
+// registration takes a moment. So if many listed topics are new, a survey first tries to connect to their
+// nodes, and topics of live nodes are registered first. The survey takes time, too, so it has limits.
 const (
-	surveyFrom    = 200                    // new topics; fewer are registered in the time of a survey
+	surveyFrom    = 200                    // new topics; registering fewer takes no longer than a survey
 	SurveyTimeout = 500 * time.Millisecond // the longest time for all nodes together
 	surveyShare   = 4                      // one node has 1/surveyShare of that time: its machine may be gone
 	surveyCalls   = 32                     // nodes that are tried at the same time
@@ -71,7 +71,7 @@ func (g *Graph) sortByLiveness(ctx context.Context, names []string) (live int) {
 	return live
 }
 
-// tryNodes tries to connect to the nodes, and sets their states until the time of the survey is over.
+// tryNodes tries to connect to the nodes and sets their states, until the time of the survey is over.
 func (g *Graph) tryNodes(ctx context.Context, nodes map[string]nodeState) {
 	ctx, cancel := context.WithTimeout(ctx, g.Survey)
 	defer cancel()
@@ -104,7 +104,7 @@ func (g *Graph) tryNodes(ctx context.Context, nodes map[string]nodeState) {
 	wg.Wait()
 }
 
-// dialed remembers which slave APIs accept connections: several nodes may share one.
+// dialed remembers which slave APIs accept connections. Several nodes may share a slave API.
 type dialed struct {
 	master  *tcpros.Master
 	timeout time.Duration

@@ -12,61 +12,61 @@ import (
 // verifyEvery is how often the master is asked about links that have ended.
 const verifyEvery = time.Second
 
-// Accounts is what Verify asks for doubtful losses, and what gets the answers.
+// Accounts has the losses to verify, and gets the results.
 type Accounts interface {
-	// Doubtful returns a channel that gets a token when Unverified returns publishers.
-	Doubtful() <-chan struct{}
+	// Gaps returns a channel that gets a token when Unverified returns publishers.
+	Gaps() <-chan struct{}
 	// Overdue returns the publishers that have been without a link for long.
-	Overdue(now time.Time) []loss.Doubt
-	// Explain notes whether the master lists publishers that are without a link.
-	Explain(listed map[loss.Doubt]bool, now time.Time)
-	// Unverified returns the publishers with holes in their numbers, if it is not known who numbers
-	// the messages.
-	Unverified() []loss.Doubt
-	// Judge notes whether the numbers of a publisher are those of others.
-	Judge(about loss.Doubt, foreign bool)
+	Overdue(now time.Time) []loss.PublisherKey
+	// SetListed sets whether the master lists publishers that are without a link.
+	SetListed(listed map[loss.PublisherKey]bool, now time.Time)
+	// Unverified returns the publishers with gaps in the numbers of their messages of which it is not known
+	// whether they number their messages themselves.
+	Unverified() []loss.PublisherKey
+	// SetForeign sets whether another node numbers the messages of a publisher.
+	SetForeign(k loss.PublisherKey, foreign bool)
 }
 
-// Verify asks about doubtful losses until ctx is done. A link that ended, or a hole in the numbers of
-// messages, is not always a loss, so the graph is asked before a loss is counted.
+// Verify verifies losses until ctx is done. Not every link that ends and not every gap in the numbers of
+// messages is a loss, so the master and the nodes are asked before a loss is counted.
 func (g *Graph) Verify(ctx context.Context, accounts Accounts) {
 	again := time.NewTicker(verifyEvery)
 	defer again.Stop()
 	for {
 		select {
 		case <-again.C:
-			g.ExplainLinks(ctx, accounts)
-		case <-accounts.Doubtful():
-			g.JudgeNumbers(ctx, accounts)
+			g.CheckLinks(ctx, accounts)
+		case <-accounts.Gaps():
+			g.CheckNumbers(ctx, accounts)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// ExplainLinks asks the master which publishers without a link it still lists.
-func (g *Graph) ExplainLinks(ctx context.Context, accounts Accounts) {
+// CheckLinks asks the master which publishers without a link it still lists.
+func (g *Graph) CheckLinks(ctx context.Context, accounts Accounts) {
 	now := time.Now()
 	all := accounts.Overdue(now)
 	if len(all) == 0 {
 		return
 	}
-	if listed := g.listedOf(ctx, all); listed != nil {
-		accounts.Explain(listed, now)
+	if listed := g.stillListed(ctx, all); listed != nil {
+		accounts.SetListed(listed, now)
 	}
 }
 
-// JudgeNumbers finds out whether publishers with holes in their numbers number their messages themselves.
-// A publisher that does not answer counts as one that does, as nearly all do.
-func (g *Graph) JudgeNumbers(ctx context.Context, accounts Accounts) {
-	for _, d := range accounts.Unverified() {
-		foreign := g.passesOn(ctx, d)
+// CheckNumbers finds out whether publishers with gaps in their numbers number their messages themselves, as
+// nearly all do. A publisher that does not answer counts as one of these.
+func (g *Graph) CheckNumbers(ctx context.Context, accounts Accounts) {
+	for _, k := range accounts.Unverified() {
+		foreign := g.isRelay(ctx, k)
 		if ctx.Err() != nil {
 			return
 		}
-		accounts.Judge(d, foreign)
+		accounts.SetForeign(k, foreign)
 		if foreign {
-			g.Log.Debug("numbers of messages are those of others: holes do not count", zap.String("topic", d.Topic), zap.String("publisher", d.Publisher))
+			g.Log.Debug("another node numbers the messages of this publisher: gaps do not count", zap.String("topic", k.Topic), zap.String("publisher", k.Publisher))
 		}
 	}
 }

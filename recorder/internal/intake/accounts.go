@@ -8,16 +8,16 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
-// Accounts is the door for the accounts of a recording, and for the doubts about publishers.
+// Accounts is the door for the accounts of a recording, and for verifying losses.
 type Accounts struct{ in *Intake }
 
-// Accounts returns the door for accounts and doubts.
+// Accounts returns the door for accounts.
 func (in *Intake) Accounts() Accounts { return Accounts{in} }
 
-// Doubtful returns a channel that gets a token when there are sequence gaps that were not verified.
-func (d Accounts) Doubtful() <-chan struct{} { return d.in.verifications }
+// Gaps returns a channel that gets a token when there are sequence gaps that are not verified.
+func (d Accounts) Gaps() <-chan struct{} { return d.in.gaps }
 
-// Stats returns what the intake knows of the account of a recording under way.
+// Stats returns the part of the live account of a recording that the intake knows.
 func (d Accounts) Stats(now time.Time) control.Stats {
 	in := d.in
 	in.mu.Lock()
@@ -30,7 +30,7 @@ func (d Accounts) Stats(now time.Time) control.Stats {
 	}
 }
 
-// Summary returns the accounts of all topics, and what could not be read of the master's replies at any time.
+// Summary returns the accounts of all topics, and which parts of the master's replies could not be read.
 func (d Accounts) Summary(now time.Time) control.Summary {
 	in := d.in
 	in.mu.Lock()
@@ -40,37 +40,37 @@ func (d Accounts) Summary(now time.Time) control.Summary {
 
 // Overdue returns the publishers that have been without a link for long, of topics that are
 // recorded now.
-func (d Accounts) Overdue(now time.Time) []loss.Doubt {
+func (d Accounts) Overdue(now time.Time) []loss.PublisherKey {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
 	return d.in.accounts.Overdue(d.in.accepts, now)
 }
 
-// Unverified returns the publishers with gaps in the numbers of their messages, if it is not known which node
-// has set the numbers.
-func (d Accounts) Unverified() []loss.Doubt {
+// Unverified returns the publishers with gaps in the numbers of their messages of which it is not known
+// whether they number their messages themselves.
+func (d Accounts) Unverified() []loss.PublisherKey {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
 	return d.in.accounts.Unverified()
 }
 
-// Explain notes of publishers that are still without a link whether the master lists them.
-func (d Accounts) Explain(listed map[loss.Doubt]bool, now time.Time) {
+// SetListed sets whether the master lists publishers. Those that have a link again are left out.
+func (d Accounts) SetListed(listed map[loss.PublisherKey]bool, now time.Time) {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
-	d.in.accounts.Explain(listed, now)
+	d.in.accounts.SetListed(listed, now)
 }
 
-// Judge notes whether other nodes have set the numbers of a publisher's messages, if the publisher is still the
-// same process.
-func (d Accounts) Judge(about loss.Doubt, foreign bool) {
+// SetForeign sets whether another node numbers the messages of a publisher, if the publisher is still the same
+// process.
+func (d Accounts) SetForeign(k loss.PublisherKey, foreign bool) {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
-	d.in.accounts.Judge(about, foreign)
+	d.in.accounts.SetForeign(k, foreign)
 }
 
-// Usage is what the memory of a recording is used for. The program needs no more of it than Crowded; tests compare
-// the rest with the bounds that docs/promises.md gives.
+// Usage is what the memory of a recording is used for. The program uses only Crowded; tests compare the fields
+// with the bounds in docs/promises.md.
 type Usage struct {
 	memory.Usage
 	Ring        int64 // bytes of Held that are kept for snapshots

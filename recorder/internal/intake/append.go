@@ -1,14 +1,12 @@
 package intake
 
 import (
-	"encoding/binary"
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/filling"
-	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -26,7 +24,7 @@ func (in *Intake) append(c *account.Connection, run []byte, count int, received 
 	if in.mode.State != control.StateRecording {
 		c.NoteUnrecorded(count)
 		if c.Latching {
-			in.latched.Remember(&c.Source, latch.LastFrame(run))
+			in.latched.Remember(&c.Source, rosbag.LastFrame(run))
 		}
 		return
 	}
@@ -36,13 +34,14 @@ func (in *Intake) append(c *account.Connection, run []byte, count int, received 
 		in.add(c, run, count, first, received)
 		return
 	}
-	for count > 0 && !in.hasEnough(c.Topic) {
-		size := 4 + int(binary.LittleEndian.Uint32(run))
+	for frame := range rosbag.Frames(run) {
+		if in.hasEnough(c.Topic) {
+			return
+		}
 		if c.Topic.Sampler.Keep(in.cfg.Sim.Steady(received)) {
-			in.add(c, run[:size], 1, first, received)
+			in.add(c, frame, 1, first, received)
 		}
 		first = first.Add(step)
-		run, count = run[size:], count-1
 	}
 }
 
@@ -52,7 +51,7 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, first rosbag
 		switch {
 		case in.hasEnough(c.Topic):
 			return
-		case in.mode.Ended: // the file failed: the links go on until they are closed
+		case in.mode.Ended: // the file has failed; the links go on until they are closed
 			c.Topic.Drop(control.DropDisk, uint64(count))
 			return
 		case in.mode.State != control.StateRecording: // paused or stopped while this link waited for room
@@ -73,9 +72,9 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, first rosbag
 		in.filling.Append(c.Conn, first, run[:size], n, received)
 		in.filling.Open.Add(&c.Topic.Memory, in.pool.Weight(size+n*filling.RecordOverhead))
 		c.NoteRecord(in.rotation.Part())
-		in.took(c.Topic, uint64(n), uint64(size-4*n))
+		in.countRecorded(c.Topic, uint64(n), uint64(size-4*n))
 		if c.Latching {
-			in.latched.Remember(&c.Source, latch.LastFrame(run[:size]))
+			in.latched.Remember(&c.Source, rosbag.LastFrame(run[:size]))
 		}
 		first = first.Add(time.Duration(n))
 		run, count = run[size:], count-n
@@ -105,21 +104,21 @@ func (in *Intake) submit(c *memory.Chunk) {
 	in.queue.Put(command.Item{Chunk: c})
 }
 
-// took counts messages of t that were put into a chunk.
-func (in *Intake) took(t *account.Topic, messages, bytes uint64) {
+// countRecorded counts messages of t that were put into a chunk.
+func (in *Intake) countRecorded(t *account.Topic, messages, bytes uint64) {
 	t.Add(account.Tally{Messages: messages, Bytes: bytes})
 	if t.AtLimit() {
-		in.room.Broadcast() // links of t need not wait any more
+		in.room.Broadcast() // links of t no longer need room
 		signal(in.limited)
 	}
 }
 
-// waitForChunk opens a chunk if none is open, and waits for room where links wait. It returns false if there is
-// no room, or if messages of t are no longer recorded. mu is held.
+// waitForChunk opens a chunk if none is open. If there is no room, it waits if links wait for room at all
+// (OverflowBlock). It returns false if there is no room, or if messages of t are no longer recorded. mu is held.
 func (in *Intake) waitForChunk(t *account.Topic) bool {
 	var w *account.Wait
 	for in.filling.Open == nil && in.accepts(t) { // another link may open one while we wait
-		// Beyond a minimum, the memory that is left is for a large message that waits.
+		// Beyond their minimum, shared chunks leave the memory to a large message that waits.
 		if !in.pool.LargeFirst() && in.openChunk() {
 			break
 		}
@@ -146,18 +145,18 @@ func (in *Intake) openChunk() bool {
 	return true
 }
 
-// sealLimit returns the length beyond which the open chunk is sealed: the chunk size,
-// or less where the file has its size before. mu is held.
+// sealLimit returns the length beyond which the open chunk is sealed: the chunk size, or less if the file
+// reaches its maximum size before. mu is held.
 func (in *Intake) sealLimit() int {
 	left := in.rotation.Left()
 	if in.cfg.Encoder.Compresses() {
-		left = max(left, int64(in.pool.ChunkBytes)/8) // an estimate: not worth many small chunks
+		left = max(left, int64(in.pool.ChunkBytes)/8) // left is an estimate, which is not worth many small chunks
 	}
 	return int(max(min(int64(in.pool.ChunkBytes), left), 0))
 }
 
-// wait waits until there may be room for a link of t. w is the wait that goes on; nil if a wait begins. mu is
-// held, and released meanwhile.
+// wait waits until there may be room for a link of t. w is the wait of the link so far; nil if it begins now. mu
+// is held, but not while wait blocks.
 func (in *Intake) wait(t *account.Topic, w *account.Wait) *account.Wait {
 	if w == nil {
 		w = t.BeginWait(time.Now())
@@ -174,7 +173,7 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// release takes the buffer of a chunk back, which was written or given up.
+// release takes back the buffer of a chunk that was written or given up.
 func (in *Intake) release(c *memory.Chunk) {
 	in.mu.Lock()
 	in.pool.Put(c)

@@ -9,13 +9,13 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 )
 
-// Commands is the door for what users ask a recording to do.
+// Commands is the door for the commands of users.
 type Commands struct{ in *Intake }
 
-// Commands returns the door for users.
+// Commands returns the door for commands.
 func (in *Intake) Commands() Commands { return Commands{in} }
 
-// AtSize returns a channel that gets a token when the one file has its size.
+// AtSize returns a channel that gets a token when the only file has reached its maximum size.
 func (d Commands) AtSize() <-chan struct{} { return d.in.filled }
 
 // accepts reports whether messages of t go into the bag now. mu is held.
@@ -23,10 +23,11 @@ func (in *Intake) accepts(t *account.Topic) bool {
 	return in.mode.Records() && !t.AtLimit()
 }
 
-// hasEnough reports whether messages of t that come now are not wanted. Such messages are not counted. mu is held.
+// hasEnough reports whether further messages of t are unwanted: the topic has reached its limit, or the only file its
+// maximum size. Unwanted messages are not counted. mu is held.
 func (in *Intake) hasEnough(t *account.Topic) bool { return in.mode.Full || t.AtLimit() }
 
-// enter changes the state. Links that wait for room have to look again. mu is held.
+// enter changes the state, and makes links that wait for room check the state. mu is held.
 func (in *Intake) enter(s control.State) {
 	in.mode.State = s
 	in.room.Broadcast()
@@ -71,12 +72,12 @@ func (in *Intake) repeatMissed(now time.Time) {
 	repeat := in.fileStart(now, func(c *latch.Source) bool { return c.Missed })
 	repeat.Resumed = true
 	if len(repeat.Latched) > 0 {
-		in.sealOpen() // these messages came before
+		in.sealOpen() // its messages were recorded before the pause
 		in.enqueue(&command.Command{Kind: command.Repeat, Start: repeat})
 	}
 }
 
-// RequestSplit begins the next file now, in whatever state but stopped.
+// RequestSplit begins the next file now, whether the recording is paused or not. A stopped recording has no file.
 func (d Commands) RequestSplit(now time.Time) (*command.Command, error) {
 	in := d.in
 	in.mu.Lock()
@@ -133,7 +134,7 @@ func (d Commands) RequestStart() (*command.Command, error) {
 	return in.mode.Starting, nil
 }
 
-// RequestPin queues the protection of the files that are written to at since or later.
+// RequestPin queues a command that protects the files that were written to at since or later.
 func (d Commands) RequestPin(since time.Time) (*command.Command, error) {
 	in := d.in
 	in.mu.Lock()

@@ -12,16 +12,16 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Files is the door for whoever writes the bags, in the order of the queue.
+// Files is the door for the sink, which writes the bags in the order of the queue.
 type Files struct{ in *Intake }
 
-// Files returns the door for whoever writes bags.
+// Files returns the door for the sink.
 func (in *Intake) Files() Files { return Files{in} }
 
 // Next waits for the next chunk or command. ok is false when the intake is closed and the queue is empty.
 func (d Files) Next() (item command.Item, ok bool) { return d.in.queue.Take() }
 
-// Release takes the buffer of a chunk back, which was written or given up.
+// Release takes back the buffer of a chunk that was written or given up.
 func (d Files) Release(c *memory.Chunk) { d.in.release(c) }
 
 // claim counts n bytes for latched messages on their way to a file, if that many bytes are free.
@@ -59,7 +59,7 @@ func (d Files) End() {
 	in.room.Broadcast()
 }
 
-// Lose counts the messages of a chunk that will not be written.
+// Lose counts as lost the messages of a chunk that will not be written.
 func (d Files) Lose(c *memory.Chunk, cause control.DropCause) {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
@@ -73,12 +73,12 @@ func (d Files) CountDeleted(content map[string]account.Tally) {
 	d.in.accounts.Deleted(content, d.in.ring.IsOnly())
 }
 
-// Written accounts for a chunk that takes so many bytes in the file of part.
+// Written counts a chunk that takes the given number of bytes in the file of part.
 func (d Files) Written(c *memory.Chunk, bytes int64, part int) {
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.accounts.Written(c.Sealed, part) // after a failover it is another file than the intake meant
+	in.accounts.Written(c.Sealed, part) // after a failover, part is not c.Part
 	in.rotation.Written(c.Part, c.Cost, bytes, in.cfg.Encoder.Compresses())
 }
 
@@ -90,7 +90,7 @@ func (d Files) Failover(now time.Time) *command.FileStart {
 	defer in.mu.Unlock()
 	now = in.filling.Later(now)
 	in.sealOpen()
-	in.rotation.NextPart(in.passed(now))
+	in.rotation.NextPart(in.rotationTime(now))
 	in.filling.BeginFile(in.sealLimit())
 	return in.fileStart(now, nil)
 }
@@ -101,10 +101,10 @@ func (d Files) FileOpened(c *command.Command, now time.Time) *command.FileStart 
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	now = in.filling.Later(now)
-	in.rotation.Restart(in.passed(now))
+	in.rotation.Restart(in.rotationTime(now))
 	in.filling.BeginFile(in.sealLimit())
 	next := in.fileStart(now, nil)
-	if in.mode.Starting == c { // and not stopped again; then that command ends the file
+	if in.mode.Starting == c { // otherwise a later stop has queued the end of this file
 		in.mode.Starting = nil
 		in.mode.Begun = in.cfg.Sim.Steady(now)
 		in.enter(control.StateRecording)
@@ -134,7 +134,7 @@ func (d Files) ReleaseLatched(all []*latch.Message) {
 	d.in.latched.Release(all)
 }
 
-// RepeatedInFile accounts for latched messages that were written to the file of part.
+// RepeatedInFile counts latched messages that were repeated in the file of part.
 func (d Files) RepeatedInFile(c *chunk.Sealed, part int) {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
@@ -142,7 +142,7 @@ func (d Files) RepeatedInFile(c *chunk.Sealed, part int) {
 	d.in.rotation.Repeated(part, int64(len(c.Record)))
 }
 
-// OpenReport returns the connection that the account of losses is written to.
+// OpenReport returns the connection of the account of losses.
 func (d Files) OpenReport(topic string, typ OwnType) *rosbag.Connection {
 	in := d.in
 	in.mu.Lock()
@@ -160,7 +160,7 @@ func (d Files) OwnWritten(c *rosbag.Connection, bytes int) (part int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if of := in.accounts.Connections.Of(c); of != nil {
-		in.took(of.Topic, 1, uint64(bytes))
+		in.countRecorded(of.Topic, 1, uint64(bytes))
 	}
 	return in.rotation.Part()
 }

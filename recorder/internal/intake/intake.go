@@ -34,7 +34,7 @@ type Intake struct {
 	queue *queue.FIFO[command.Item] // to the sink, in file order
 
 	mu       sync.Mutex
-	room     sync.Cond // links that wait for room are woken: memory came back, or the wait is over
+	room     sync.Cond // wakes links that wait for room: memory was freed, or they need not wait any more
 	pool     *memory.Memory
 	latched  latch.Store
 	ring     *ring.Ring // nil without snapshots
@@ -42,16 +42,16 @@ type Intake struct {
 	accounts account.Accounts
 	filling  filling.Filling
 	mode     mode.Mode
-	warnAt   time.Time           // when Tick last looked for news
-	reported *account.Connection // of the account of losses; nil until that is written
+	newsAt   time.Time           // when Tick last looked for news of topics and publishers
+	reported *account.Connection // connection of the account of losses; nil until that is written
 
-	closedParts   atomic.Int64  // the files of all parts below this number are closed
-	limited       chan struct{} // gets a token when a topic has reached its limit
-	filled        chan struct{} // gets a token when the only file has its size
-	verifications chan struct{} // gets a token when there are sequence gaps that were not verified
+	closedParts atomic.Int64  // the files of all parts below this number are closed
+	limited     chan struct{} // gets a token when a topic has reached its limit
+	filled      chan struct{} // gets a token when the only file has reached its maximum size
+	gaps        chan struct{} // gets a token when there are sequence gaps that are not verified
 }
 
-// Config is what an intake is made of.
+// Config configures an Intake.
 type Config struct {
 	Log      *zap.Logger
 	Node     string        // our name
@@ -71,15 +71,15 @@ type Config struct {
 // New returns an intake that records as soon as there are links.
 func New(o Config) *Intake {
 	in := &Intake{
-		cfg:           o,
-		queue:         queue.New[command.Item](),
-		accounts:      account.New(o.Limits),
-		rotation:      rotation.New(o.Rotation, o.Sim.Steady(o.Begun), o.Sim.GoneBack()),
-		filling:       filling.New(),
-		mode:          mode.Mode{State: o.Begin},
-		limited:       make(chan struct{}, 1),
-		filled:        make(chan struct{}, 1),
-		verifications: make(chan struct{}, 1),
+		cfg:      o,
+		queue:    queue.New[command.Item](),
+		accounts: account.New(o.Limits),
+		rotation: rotation.New(o.Rotation, o.Sim.Steady(o.Begun), o.Sim.GoneBack()),
+		filling:  filling.New(),
+		mode:     mode.Mode{State: o.Begin},
+		limited:  make(chan struct{}, 1),
+		filled:   make(chan struct{}, 1),
+		gaps:     make(chan struct{}, 1),
 	}
 	in.room.L = &in.mu
 	if in.mode.State != control.StateStopped {

@@ -42,8 +42,8 @@ const largeOverhead = 16 << 10
 // trusted is how many bytes of an announced message are counted before they arrive.
 const trusted = 1 << 20
 
-// recordShare is the least ratio of a message to its connection record at which the
-// record goes along with each one.
+// recordShare says when the chunk of a large message carries a connection record of its own: if the
+// message is at least this many times as long as the record.
 const recordShare = 100
 
 // Large implements tcpros.LinkSink.
@@ -68,9 +68,9 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	announced := time.Now()
-	c.Topic.Last = announced // the link tells nothing more about a message that is not taken
-	// While nothing is recorded a latched message is received to be remembered, if that
-	// does not cost a wait.
+	c.Topic.Last = announced // there is no other call for a message that is refused
+	// While nothing is recorded, a latched message is received if that needs no wait: the next file
+	// or the end of the pause needs it.
 	idle := in.mode.State != control.StateRecording
 	if !idle && !in.hasEnough(c.Topic) && !c.Topic.Sampler.Keep(in.cfg.Sim.Steady(announced)) {
 		return nil
@@ -118,9 +118,9 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 // begin starts the message in its chunk. mu is held.
 func (f *LargeFrame) begin() {
 	in, c := f.link.in, f.link.Connection
-	// Without records the chunk gets the connection record. A message may be given up, so each chunk has the
-	// record until an earlier chunk of the file has it for certain. Where the record is less than a percent of
-	// the message, each chunk has it, and may go into whatever file is written when the message is complete.
+	// With nil records, the chunk gets the connection record. The message may be given up, so each chunk gets the
+	// record until an earlier chunk of the file certainly has it. If the record is less than a percent of the
+	// message, each chunk gets it, and can be written to any file that is open when the message is complete.
 	var records *chunk.Records
 	if c.HasRecord(in.rotation.Part()) && c.Bytes*recordShare > f.size {
 		records, f.relies = in.filling.Records, true
@@ -156,14 +156,13 @@ func (l *Link) Lost(messages int) {
 type LargeFrame struct {
 	link   *Link
 	size   int
-	relies bool          // its chunk has no connection record: the file that was filled when it began has that record
+	relies bool          // the chunk has no connection record, but relies on that in the file that was open when the message began
 	blocks bool          // its link waits while there is no room; otherwise the message is dropped
 	turn   memory.Turn   // its chunk, and its lease if blocks is set
 	wait   *account.Wait // the wait for a lease or memory; nil while the link does not wait
 }
 
-// Room implements tcpros.LargeFrame. Memory is there before the message takes it; without,
-// the message is given up.
+// Room implements tcpros.LargeFrame. The message is given up if there is no memory for the next bytes.
 func (f *LargeFrame) Room(n int) []byte {
 	if f.blocks {
 		f.turn.Arrived.Store(int64(f.turn.Chunk.Builder.Len()))
@@ -175,14 +174,15 @@ func (f *LargeFrame) Room(n int) []byte {
 	return f.turn.Chunk.Builder.Room(n)
 }
 
-// grow makes the message count so many bytes, or gives it up.
+// grow reserves memory, count bytes in all, for the message. It returns false if there is none, and gives the
+// message up.
 func (f *LargeFrame) grow(count int64) bool {
 	in, t := f.link.in, f.link.Connection.Topic
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	grown := f.blocks && in.accepts(t) && f.awaitGrowth(count-f.turn.Chunk.Counted)
 	in.pool.Grow(f.turn.Chunk, count)
-	if !grown && (!f.blocks || !in.accepts(t) && f.hasLease()) { // what is not recorded may be remembered
+	if !grown && (!f.blocks || !in.accepts(t) && f.hasLease()) { // a latched message that is not recorded is remembered
 		grown = in.pool.MakeRoom(0, memory.ForMessages) && in.pool.FitsBeside(count, 0)
 	}
 	if grown {
@@ -207,27 +207,27 @@ func (f *LargeFrame) giveUp() {
 // Commit implements tcpros.LargeFrame.
 func (f *LargeFrame) Commit(received time.Time) {
 	in, c := f.link.in, f.link.Connection
-	latest := f.latest()
+	latched := f.latchedCopy()
 	in.mu.Lock() // also guards in.filling.Records, which the builder shares
 	defer in.mu.Unlock()
 	c.Topic.Last, c.Latest, c.Proven = received, received, true
 	f.turn.Chunk.Builder.FinishMessage(rosbag.TimeOf(in.cfg.Sim.At(received)))
 	in.rotateIfDue(received)
-	if latest != nil {
-		in.latched.Keep(&c.Source, latest)
+	if latched != nil {
+		in.latched.Keep(&c.Source, latched)
 	}
 	stored := !f.relies || c.HasRecord(in.rotation.Part())
 	if !stored && in.accepts(c.Topic) && in.openChunk() {
-		// The record that it relied on is in an earlier file. A chunk without messages may
-		// never be written: the next large message brings the record, too.
+		// The record that the chunk relies on is in an earlier file, so the open chunk gets it. An open
+		// chunk without messages may never be written: then the next large message has the record, too.
 		in.filling.Open.Builder.AppendRun(c.Conn, rosbag.Time{}, nil, 0)
 		stored = !in.filling.Empty()
 	}
 	in.commit(f.detachChunk(), c, f.size-4, received, stored)
 }
 
-// latest returns a copy of the frame of a latching publisher; nil if there is no memory for a copy.
-func (f *LargeFrame) latest() []byte {
+// latchedCopy returns a copy of the frame if its publisher latches; nil if there is no memory for a copy.
+func (f *LargeFrame) latchedCopy() []byte {
 	in, c := f.link.in, f.link.Connection
 	if !c.Latching {
 		return nil
@@ -241,18 +241,18 @@ func (f *LargeFrame) latest() []byte {
 	return bytes.Clone(f.turn.Chunk.Builder.Frame())
 }
 
-// detachChunk returns the chunk, which the message has no longer. mu is held.
+// detachChunk takes the chunk from the message. mu is held.
 func (f *LargeFrame) detachChunk() *memory.Chunk {
 	c := f.turn.Chunk
-	f.turn.Chunk = nil // the link must not keep a buffer that is let go
+	f.turn.Chunk = nil // the link, which lives on, must not keep a freed buffer alive
 	if f.blocks {
 		f.link.in.pool.Turns.End(&f.turn)
 	}
 	return c
 }
 
-// commit submits a chunk with one large message. stored says that the chunk, or an earlier chunk of the file, has
-// the record of the connection. mu is held.
+// commit submits a chunk with one large message. stored says that the chunk, or an earlier chunk of the same file,
+// has the connection record. mu is held.
 func (in *Intake) commit(chunk *memory.Chunk, c *account.Connection, payload int, received time.Time, stored bool) {
 	if !in.accepts(c.Topic) {
 		in.countUnwanted(c)
@@ -269,7 +269,7 @@ func (in *Intake) commit(chunk *memory.Chunk, c *account.Connection, payload int
 	chunk.FirstAt, chunk.LastAt = received, received
 	chunk.AddAlone(&c.Topic.Memory, in.pool.Weight(chunk.Builder.Cap()))
 	in.submit(chunk)
-	in.took(c.Topic, 1, uint64(payload))
+	in.countRecorded(c.Topic, 1, uint64(payload))
 	in.checkSize(received)
 }
 
@@ -304,7 +304,7 @@ type watchedFrame struct {
 func (f *watchedFrame) Room(n int) []byte {
 	room := f.LargeFrame.Room(n)
 	if room == nil {
-		f.link.seq.Unseen() // it is counted as dropped
+		f.link.seq.Unseen() // the message was counted as dropped, so it is not missed
 		f.head = nil
 	} else if f.head == nil {
 		f.head = room
@@ -334,6 +334,6 @@ func (l *Link) countMissed(n int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if l.publisher.AddMissed(n, in.accepts(l.Connection.Topic)) {
-		signal(in.verifications)
+		signal(in.gaps)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // linkOf opens a link of a publisher.
 func linkOf(t *testing.T, in *Intake, info tcpros.LinkInfo) *Link {
 	t.Helper()
-	l, err := in.Links().OpenLink(in.Links().AddTopicOf(info.Topic, info.Topic, time.Time{}), info)
+	l, err := in.Links().OpenLink(in.Links().AddTopic(info.Topic, info.Topic, time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestWatchingAllocatesNothing(t *testing.T) {
 }
 
 // TestLargeMessagesHaveNumbers: they are read wherever the message goes in pieces. One
-// that was given up, or is too short for a number, is no hole.
+// that was given up, or is too short for a number, is no gap.
 func TestLargeMessagesHaveNumbers(t *testing.T) {
 	t.Parallel()
 	l := linkOf(t, bareIntake(-1, 100), testlink.DefinitionInfo("/map", "/p", "Header header\nuint8[] data\n"))

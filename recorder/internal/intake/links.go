@@ -11,10 +11,10 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Links is the door for subscriptions, and for what the recorder itself puts into a bag.
+// Links is the door for subscriptions, and for messages of the recorder itself.
 type Links struct{ in *Intake }
 
-// ErrEnded refuses links that open too late.
+// ErrEnded is the error for a link that opens after the end of the recording.
 var ErrEnded = errors.New("the recording has ended")
 
 // Links returns the door for subscriptions.
@@ -26,19 +26,19 @@ func (d Links) Limited() <-chan struct{} { return d.in.limited }
 // NewTopic returns an account that is not listed yet.
 func (d Links) NewTopic(name string) *account.Topic { return d.in.accounts.NewTopic(name) }
 
-// AddTopicOf makes an account for a topic that has the given name in the bag. resolved is its name in
-// the graph. since is a time before the topic was registered; zero if that is not known.
-func (d Links) AddTopicOf(name, resolved string, since time.Time) *account.Topic {
+// AddTopic makes an account for a topic that has the given name in the bag. resolved is its name in
+// the graph. since is a time before the topic was registered; zero if none is known.
+func (d Links) AddTopic(name, resolved string, since time.Time) *account.Topic {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
 	return d.in.accounts.AddTopic(name, resolved, since)
 }
 
-// List makes sure that the account has t.
-func (d Links) List(t *account.Topic) {
+// EnsureListed adds t to the accounts, unless it is there.
+func (d Links) EnsureListed(t *account.Topic) {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
-	d.in.accounts.List(t)
+	d.in.accounts.EnsureListed(t)
 }
 
 // OpenLink finds or makes the connection of a publisher. A publisher that comes
@@ -69,7 +69,7 @@ func (d Links) IsLinked(t *account.Topic) bool {
 	return t.Linked > 0
 }
 
-// ReachedLimit reports whether as many messages of a topic are recorded as were asked for.
+// ReachedLimit reports whether a topic has a limit of messages and has reached it.
 func (d Links) ReachedLimit(t *account.Topic) bool {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
@@ -92,16 +92,16 @@ func (d Links) NoteWaiting(waiting map[*account.Topic]control.Waiting) {
 	}
 }
 
-// NoteUnread notes what could not be read of the master's last replies, and what at any time, so that
-// topics may be missing.
+// NoteUnread notes which parts of the master's replies could not be read, so that topics may be missing: now is
+// about the last replies, ever about all.
 func (d Links) NoteUnread(now, ever string) {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
 	d.in.accounts.Unread, d.in.accounts.EverUnread = now, ever
 }
 
-// UnblockLinks lets the links that wait for room go on at once, budget or not: they are
-// about to be closed, and what they hold was received.
+// UnblockLinks lets the links that wait for room go on at once, and removes the limit of the buffer: the links are
+// about to be closed, and the messages that they hold were received.
 func (d Links) UnblockLinks() {
 	in := d.in
 	in.mu.Lock()
@@ -111,7 +111,7 @@ func (d Links) UnblockLinks() {
 }
 
 // connect counts a link to a publisher and returns its sink. c is the connection with the header of the
-// link; nil if that is to be made. mu is held.
+// link; with nil, connect makes one. mu is held.
 func (in *Intake) connect(t *account.Topic, c *account.Connection, info tcpros.LinkInfo) *Link {
 	header := rosbag.Header(info.Header)
 	t.NoteLinked(header.Type())

@@ -20,7 +20,7 @@ func TestDefinitionsAreShared(t *testing.T) {
 	var topics []*account.Topic
 	for i := range 20 {
 		name := fmt.Sprintf("/t%d", i%3)
-		topic := in.Links().AddTopicOf(name, name, time.Time{})
+		topic := in.Links().AddTopic(name, name, time.Time{})
 		l, err := in.Links().OpenLink(topic, testlink.DefinitionInfo(name, fmt.Sprintf("/p%d", i), text))
 		if err != nil {
 			t.Fatal(err)

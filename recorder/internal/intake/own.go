@@ -11,11 +11,11 @@ import (
 // OwnType is the type of messages that the recorder itself publishes.
 type OwnType struct{ Name, MD5Sum, Definition string }
 
-// backdateLimit is how far back MarkAt reaches. Messages of the past belong to files and
-// snapshots that may be closed.
+// backdateLimit is how far back a message can be dated: older messages are in files and snapshots
+// that may be closed.
 const backdateLimit = time.Minute
 
-// OpenMarks makes the link that marks come on, if they could be recorded now.
+// OpenMarks makes the link for marks, if a mark could be recorded now.
 func (d Links) OpenMarks(topic string, typ OwnType) (*Link, error) {
 	in := d.in
 	in.mu.Lock()
@@ -26,8 +26,8 @@ func (d Links) OpenMarks(topic string, typ OwnType) (*Link, error) {
 	return in.openOwn(topic, typ, false), nil
 }
 
-// AppendOwn records a message of the recorder's own with a time that may have passed, but not
-// before the open file began, and returns that by the clock of the recording.
+// AppendOwn records a message of the recorder itself, dated back to at, but by no more than
+// backdateLimit, and not to before the open file began. It returns the time of the message in the bag.
 func (d Links) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error) {
 	in := d.in
 	c := l.Connection
@@ -38,7 +38,7 @@ func (d Links) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error)
 	}
 	in.rotateIfDue(time.Now())
 	if in.filling.Open == nil {
-		in.waitForChunk(c.Topic) // a file may begin meanwhile
+		in.waitForChunk(c.Topic) // the state may change meanwhile
 		if err := in.mode.CanMark(); err != nil {
 			return time.Time{}, err
 		}
@@ -46,7 +46,7 @@ func (d Links) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error)
 	now := time.Now()
 	ago := min(max(now.Sub(at), 0), backdateLimit)
 	bagTime := in.cfg.Sim.At(now)
-	if in.cfg.Sim == nil { // a simulation may run at any rate
+	if in.cfg.Sim == nil { // a simulation may run at any rate: its messages are not dated back
 		begun := in.mode.Begun
 		if in.rotation.Begun().After(begun) {
 			begun = in.rotation.Begun() // bags of a recording do not overlap
@@ -63,8 +63,8 @@ func (d Links) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error)
 	return bagTime, nil
 }
 
-// OpenNotes makes the link that notes come on. They begin each file, also where other latched
-// messages do not.
+// OpenNotes makes the link for notes. Each file begins with them, even if files do not begin with other
+// latched messages.
 func (d Links) OpenNotes(topic string, typ OwnType) *Link {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
@@ -73,15 +73,14 @@ func (d Links) OpenNotes(topic string, typ OwnType) *Link {
 	return l
 }
 
-// OpenLatched makes a link on which the recorder itself publishes, latched.
+// OpenLatched makes a link for latched messages of the recorder itself.
 func (d Links) OpenLatched(topic string, typ OwnType) *Link {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
 	return d.in.openOwn(topic, typ, true)
 }
 
-// openOwn makes a link on which the recorder itself publishes, beside others on the topic if
-// that is recorded, too. mu is held.
+// openOwn makes a link for messages of the recorder itself. Others may publish the topic, too. mu is held.
 func (in *Intake) openOwn(topic string, typ OwnType, latching bool) *Link {
 	h := tcpros.Header{{Key: "callerid", Value: in.cfg.Node}}
 	if latching {

@@ -105,7 +105,7 @@ func TestCopiesOfLatchedInTheRing(t *testing.T) {
 		if got := kept.Bytes() - kept.Weight; got != want {
 			t.Errorf("a chunk that takes %d bytes more than the copies has copies of %d bytes, want %d", more, got, want)
 		}
-		if p.Snapshots().GoBy(kept); p.pool.Latched != want || !p.latched.Holds(&of.Source) {
+		if p.Snapshots().PassRing(kept); p.pool.Latched != want || !p.latched.Holds(&of.Source) {
 			t.Errorf("after the chunk %d bytes are latched, want %d; remembered: %v", p.pool.Latched, want, p.latched.Holds(&of.Source))
 		}
 	}

@@ -50,10 +50,10 @@ func TestRingForgetsTheOld(t *testing.T) {
 }
 
 // beginSnapshot begins a snapshot, whose command is queued.
-func beginSnapshot(t *testing.T, in *Intake) *ring.Taking {
+func beginSnapshot(t *testing.T, in *Intake) *ring.Snapshot {
 	t.Helper()
 	now := time.Now()
-	sn := &ring.Taking{At: now, Last: now}
+	sn := &ring.Snapshot{At: now, Last: now}
 	if !in.Snapshots().BeginSnapshot(sn) {
 		t.Fatal("the recording has ended")
 	}
@@ -61,7 +61,7 @@ func beginSnapshot(t *testing.T, in *Intake) *ring.Taking {
 }
 
 // takeRing executes what is queued before a snapshot, and gives the ring to the snapshot.
-func takeRing(t *testing.T, in *Intake, sn *ring.Taking) []*latch.Chunk {
+func takeRing(t *testing.T, in *Intake, sn *ring.Snapshot) []*latch.Chunk {
 	t.Helper()
 	for {
 		next, _ := in.Files().Next()

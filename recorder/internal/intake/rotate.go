@@ -8,7 +8,7 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// checkSize ends the file that has its size. mu is held.
+// checkSize ends the file if it has reached its maximum size. mu is held.
 func (in *Intake) checkSize(now time.Time) {
 	switch {
 	case in.rotation.Left() >= 0:
@@ -21,13 +21,13 @@ func (in *Intake) checkSize(now time.Time) {
 	}
 }
 
-// passed returns the time that the rotation goes by. mu is held.
-func (in *Intake) passed(now time.Time) time.Time {
+// rotationTime returns now by the clock of the rotation. mu is held.
+func (in *Intake) rotationTime(now time.Time) time.Time {
 	in.rotation.SetBack(in.cfg.Sim.GoneBack())
 	return in.cfg.Sim.Steady(now)
 }
 
-// rotateIfDue begins the next file, and ends a snapshot, where that is due. mu is held.
+// rotateIfDue begins the next file, and ends a post-roll, if that is due. mu is held.
 func (in *Intake) rotateIfDue(now time.Time) {
 	if in.rotation.Due(in.cfg.Sim.Steady(now)) {
 		in.nextFile(now)
@@ -37,16 +37,16 @@ func (in *Intake) rotateIfDue(now time.Time) {
 	}
 }
 
-// nextFile begins the next file because a limit of the present file is reached. While nothing is recorded it does
-// nothing: the first message afterwards begins the file. mu is held.
+// nextFile begins the next file, because the present file has reached a limit. While nothing is recorded, nextFile does
+// nothing: the first message that is recorded again begins the file. mu is held.
 func (in *Intake) nextFile(now time.Time) {
 	if in.mode.Records() {
 		in.rotate(now)
 	}
 }
 
-// fileStart returns how a file, or the time after a pause, begins now: with the latched messages of all
-// connections, or of those that pass want if want is not nil. mu is held.
+// fileStart returns how a file that begins now, or the time after a pause, begins: with the latched messages of all
+// connections, or of those for which want is true if want is not nil. mu is held.
 func (in *Intake) fileStart(now time.Time, want func(*latch.Source) bool) *command.FileStart {
 	o := &command.FileStart{At: now, Stamp: rosbag.TimeOf(in.cfg.Sim.At(now)), Part: in.rotation.Part(), Latched: in.latchedAtFile(want)}
 	for _, l := range o.Latched {
@@ -61,7 +61,7 @@ func (in *Intake) fileStart(now time.Time, want func(*latch.Source) bool) *comma
 }
 
 // latchedAtFile returns the latched messages that a file begins with: of all publishers, or of those
-// that pass want if want is not nil. mu is held.
+// for which want is true if want is not nil. mu is held.
 func (in *Intake) latchedAtFile(want func(*latch.Source) bool) []*latch.Message {
 	all := in.latched.AtFile(in.accounts.Sources(), want)
 	for _, l := range all {
@@ -70,17 +70,17 @@ func (in *Intake) latchedAtFile(want func(*latch.Source) bool) []*latch.Message 
 	return all
 }
 
-// rotate makes all messages from now on go into the next file, which the sink opens when it has written what is
-// queued. mu is held.
+// rotate makes all messages from now on go into the next file, which the sink opens after it has written the chunks
+// in the queue. mu is held.
 func (in *Intake) rotate(now time.Time) *command.Command {
 	now = in.filling.Later(now)
 	in.sealOpen()
-	in.rotation.Advance(in.passed(now))
+	in.rotation.Advance(in.rotationTime(now))
 	in.filling.BeginFile(in.sealLimit())
 	return in.enqueue(&command.Command{Kind: command.Rotate, Start: in.fileStart(now, nil)})
 }
 
-// enqueue gives a command its place among the chunks. mu is held.
+// enqueue queues a command behind the chunks that were submitted. mu is held.
 func (in *Intake) enqueue(c *command.Command) *command.Command {
 	c.Done = make(chan struct{})
 	in.queue.Put(command.Item{Command: c})

@@ -12,13 +12,13 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Snapshots is the door for whoever takes and writes snapshots.
+// Snapshots is the door for the writer of snapshots.
 type Snapshots struct{ in *Intake }
 
-// Snapshots returns the door for whoever writes snapshots.
+// Snapshots returns the door for snapshots.
 func (in *Intake) Snapshots() Snapshots { return Snapshots{in} }
 
-// Release takes a chunk back that no snapshot has.
+// Release takes back a chunk that no snapshot has.
 func (d Snapshots) Release(c *memory.Chunk) { d.in.release(c) }
 
 // LatchingOf returns the latching connections with messages in a chunk, nil if there are none.
@@ -41,15 +41,15 @@ func (d Snapshots) RepeatedInSnapshot(c *chunk.Sealed) {
 	d.in.accounts.Repeated(c)
 }
 
-// EndState releases what is latched where a snapshot begins.
+// EndState releases the messages that are latched where a snapshot begins.
 func (d Snapshots) EndState(s *latch.State) {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
 	d.in.latched.End(s)
 }
 
-// AddCut adds copies of messages that are cut off the beginning of the ring to what is latched where a
-// snapshot begins.
+// AddCut adds copies of messages that are cut off the beginning of the ring to the messages that are latched where
+// a snapshot begins.
 func (d Snapshots) AddCut(s *latch.State, cut []*latch.Message) error {
 	bytes := d.in.latched.Count(cut)
 	if bytes > 0 && !d.in.Files().claim(bytes) {
@@ -59,40 +59,40 @@ func (d Snapshots) AddCut(s *latch.State, cut []*latch.Message) error {
 	return nil
 }
 
-// GoBy makes the notes of a chunk that passes the ring part of the state before the ring.
-func (d Snapshots) GoBy(c *latch.Chunk) {
+// PassRing adds the latched messages of a chunk that goes past the ring to the state before the ring.
+func (d Snapshots) PassRing(c *latch.Chunk) {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
 	d.in.latched.Pass(c)
 }
 
-// LoseFromSnapshot counts the messages of a chunk that should be in a snapshot and are not,
-// where nothing else is written.
+// LoseFromSnapshot counts as lost the messages of a chunk that should be in a snapshot, if nothing else is
+// written.
 func (d Snapshots) LoseFromSnapshot(c *chunk.Sealed, cause control.DropCause) {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
 	d.in.accounts.Lost(c, cause)
 }
 
-// SnapshotWritten counts the messages of a chunk that is in a snapshot, where nothing else is
-// written.
+// SnapshotWritten counts the messages of a chunk that is in a snapshot, if nothing else is written.
 func (d Snapshots) SnapshotWritten(c *chunk.Sealed) {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
 	d.in.accounts.WrittenToSnapshot(c)
 }
 
-// ToRingChunk takes over a sealed chunk that the recording is done with. The chunk is noted with the last
-// message of each latching connection: with a copy if there is memory for that and the chunk itself takes more.
+// ToRingChunk takes over a sealed chunk that the recording is done with, and finds the last message of each
+// latching connection in the chunk. These are copied if there is memory for that and the chunk itself takes
+// more.
 func (d Snapshots) ToRingChunk(c *memory.Chunk) *latch.Chunk {
 	in := d.in
-	notes, bytes := in.latched.Notes(c, d.LatchingOf(c.Sealed))
+	all, bytes := in.latched.LatchedIn(c, d.LatchingOf(c.Sealed))
 	in.mu.Lock()
-	copied := len(notes) > 0 && bytes <= int64(len(c.Sealed.Record)) && in.ring.Claim(bytes)
+	copied := len(all) > 0 && bytes <= int64(len(c.Sealed.Record)) && in.ring.Claim(bytes)
 	own, counted := in.ring.OwnMemory(c), c.Counted
 	in.mu.Unlock()
 	kept := latch.NewChunk(c, counted, own)
-	kept.Note(notes, copied)
+	kept.SetLatched(all, copied)
 	if own != nil {
 		in.release(c)
 	}
@@ -104,11 +104,11 @@ func (d Snapshots) AddToRing(c *latch.Chunk) {
 	in := d.in
 	in.mu.Lock()
 	in.ring.Add(c)
-	in.pool.Signal() // what was queued is room now
+	in.pool.Signal() // chunks in the ring can be displaced
 	in.mu.Unlock()
 }
 
-// FreshChunk returns a buffer for n bytes, or nil.
+// FreshChunk returns a buffer for n bytes; nil if there is no memory.
 func (d Snapshots) FreshChunk(n int) *memory.Chunk {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
@@ -130,8 +130,8 @@ func (d Snapshots) Count(c *memory.Chunk) {
 	in.mu.Unlock()
 }
 
-// Prolong moves the end of a post-roll that goes on, and returns that snapshot, or nil.
-func (d Snapshots) Prolong(now time.Time) (*ring.Taking, error) {
+// Extend extends the post-roll in progress, and returns its snapshot; nil if there is none.
+func (d Snapshots) Extend(now time.Time) (*ring.Snapshot, error) {
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -141,7 +141,7 @@ func (d Snapshots) Prolong(now time.Time) (*ring.Taking, error) {
 	if in.ring.Due(now) {
 		in.endSnapshot()
 	}
-	in.ring.Prolong(now)
+	in.ring.Extend(now)
 	return in.ring.Current, nil
 }
 
@@ -152,9 +152,9 @@ func (d Snapshots) SnapshotsTaken() int {
 	return d.in.ring.Taken
 }
 
-// BeginSnapshot makes all that was received until now, and the post-roll, part of sn.
-// It reports whether the recording still goes on.
-func (d Snapshots) BeginSnapshot(sn *ring.Taking) bool {
+// BeginSnapshot makes all that was received until now, and the post-roll, part of sn. It reports false if the
+// recording has ended.
+func (d Snapshots) BeginSnapshot(sn *ring.Snapshot) bool {
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -164,20 +164,20 @@ func (d Snapshots) BeginSnapshot(sn *ring.Taking) bool {
 	in.sealOpen()
 	sn.State = latch.AtTrigger(in.accounts.Sources())
 	in.ring.Begin(sn)
-	in.enqueue(&command.Command{Kind: command.Snapshot, Taking: sn})
+	in.enqueue(&command.Command{Kind: command.Snapshot, Snapshot: sn})
 	if in.ring.PostRoll == 0 {
 		in.endSnapshot()
 		return true
 	}
 	for _, c := range in.accounts.Connections.All {
-		if c.WasStored() { // its record may be in a chunk that has gone
+		if c.WasStored() { // its record may be in a chunk that is not in memory any more
 			sn.Conns = append(sn.Conns, c.Conn)
 		}
 	}
 	return true
 }
 
-// RequestSnapshot keeps what the ring holds for a snapshot that waits for its turn.
+// RequestSnapshot keeps the window before a trigger in the ring for a snapshot that waits for its turn.
 func (d Snapshots) RequestSnapshot(at time.Time) {
 	in := d.in
 	in.mu.Lock()
@@ -185,7 +185,7 @@ func (d Snapshots) RequestSnapshot(at time.Time) {
 	in.mu.Unlock()
 }
 
-// EndRequest ends the request of RequestSnapshot: the ring gives up chunks again.
+// EndRequest ends RequestSnapshot: the ring gives up chunks again.
 func (d Snapshots) EndRequest() {
 	in := d.in
 	in.mu.Lock()
@@ -194,16 +194,16 @@ func (d Snapshots) EndRequest() {
 }
 
 // TakeRing gives the ring to a snapshot.
-func (d Snapshots) TakeRing(sn *ring.Taking) []*latch.Chunk {
+func (d Snapshots) TakeRing(sn *ring.Snapshot) []*latch.Chunk {
 	in := d.in
 	in.mu.Lock()
 	chunks := in.ring.TakeFor(sn)
-	in.pool.Signal() // what was kept for the snapshot may be displaced now
+	in.pool.Signal() // the ring gives up chunks again
 	in.mu.Unlock()
 	return chunks
 }
 
-// SnapshotClosed notes that all of a snapshot is written to its file.
+// SnapshotClosed notes that a snapshot is complete in its file.
 func (d Snapshots) SnapshotClosed() {
 	in := d.in
 	in.mu.Lock()
@@ -211,11 +211,11 @@ func (d Snapshots) SnapshotClosed() {
 	in.mu.Unlock()
 }
 
-// endSnapshot ends the snapshot that is being taken, if there is one. Messages that were received until now belong
-// to the snapshot. mu is held.
+// endSnapshot ends the post-roll in progress, if there is one. Messages that were received until now belong to its
+// snapshot. mu is held.
 func (in *Intake) endSnapshot() {
 	if sn := in.ring.End(); sn != nil {
 		in.sealOpen()
-		in.enqueue(&command.Command{Kind: command.EndSnapshot, Taking: sn})
+		in.enqueue(&command.Command{Kind: command.EndSnapshot, Snapshot: sn})
 	}
 }

@@ -8,30 +8,30 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/news"
 )
 
-// Tick seals an old chunk, begins the next file and ends a snapshot where that is due, and logs news.
+// Tick seals an old chunk, begins the next file and ends a post-roll if that is due, and logs news.
 func (in *Intake) Tick(now time.Time) {
 	in.mu.Lock()
-	in.rotation.Schedule(in.passed(now))
+	in.rotation.Schedule(in.rotationTime(now))
 	in.rotateIfDue(now)
 	if in.filling.Old(now, in.cfg.Flush) {
 		in.sealOpen()
 	}
 	in.pool.Turns.Expire(now)
-	told := news.News{Ring: in.ring.TakeShortage(now), Latched: in.latched.TakeShortage()}
+	found := news.News{Ring: in.ring.TakeShortage(now), Latched: in.latched.TakeShortage()}
 	if in.pool.Blocks {
-		told.Waits = in.accounts.WaitNews(now)
+		found.Waits = in.accounts.WaitNews(now)
 	}
-	if now.Sub(in.warnAt) >= time.Second {
-		in.warnAt = now
-		told.Drops = in.accounts.NewDrops(now)
-		told.Publishers = in.accounts.PublisherNews(now)
+	if now.Sub(in.newsAt) >= time.Second {
+		in.newsAt = now
+		found.Drops = in.accounts.NewDrops(now)
+		found.Publishers = in.accounts.PublisherNews(now)
 		in.releaseGone(now)
 	}
 	in.mu.Unlock()
-	told.Log(in.cfg.Log)
+	found.Log(in.cfg.Log)
 }
 
-// Close ends the intake: it queues the open chunk, the end of a snapshot and the account of losses.
+// Close ends the intake: it queues the open chunk, the end of a post-roll and the account of losses.
 func (in *Intake) Close() {
 	in.mu.Lock()
 	in.sealOpen()
@@ -50,7 +50,7 @@ func (in *Intake) Close() {
 func (in *Intake) Abandon() {
 	in.mu.Lock()
 	in.mode.Ended = true
-	if !in.ring.IsOnly() { // otherwise it is not known what was to be written
+	if !in.ring.IsOnly() { // with snapshots only, it is not known which messages would have been written
 		in.accounts.Abandon()
 	}
 	in.mu.Unlock()
@@ -67,8 +67,7 @@ func (in *Intake) releaseGone(now time.Time) {
 	in.accounts.ReleaseGone(&in.latched, needed, now)
 }
 
-// needed reports whether a file that is not closed, a chunk or a latched message has
-// the connection. mu is held.
+// needed reports whether a file that is not closed, a chunk or a latched message needs the connection. mu is held.
 func (in *Intake) needed(c *account.Connection) bool {
 	switch {
 	case in.latched.Holds(&c.Source), c.Topic.Memory.Waiting > 0, in.filling.Has(c.Conn.ID), in.ring.Needs(c.Latest):

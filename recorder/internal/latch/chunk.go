@@ -10,15 +10,15 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Overhead is about how many bytes the note of a chunk takes beside its copy of a message.
+// Overhead is about how many bytes a latched message of a chunk takes beside its copy of the frame.
 const Overhead = 256
 
 // Chunk is a sealed chunk that stays in memory after the recording is done with it: in the ring, with a
 // snapshot, and then as long as latched messages refer to it.
 //
-// Its notes are the last message of each latching connection in the chunk. A note costs nothing on the way
-// of its message into the chunk. It is a copy, or refers to the chunk where that takes less memory: a large
-// map is a chunk of its own, and packed well.
+// It lists the last message of each latching connection in the chunk, which are found only now, so that a
+// message costs nothing more on its way into the chunk. Such a Message has a copy of its frame, or refers to
+// the chunk if that takes less memory: a large map is a chunk of its own, and well compressed.
 type Chunk struct {
 	*chunk.Sealed
 	Buffer  *memory.Chunk // the buffer that has the record; nil if Memory has the record
@@ -27,8 +27,8 @@ type Chunk struct {
 	FirstAt time.Time     // when its first message came
 	LastAt  time.Time     // when its last message came
 
-	notes    []*Message // until the chunk has left the ring or passed it
-	messages int        // messages that refer to the chunk
+	latched  []*Message // the last message of each latching connection; nil once they are in the state before the ring
+	messages int        // latched messages that refer to the chunk
 	left     bool       // only these messages need the chunk, and its Weight counts for latched messages
 }
 
@@ -56,18 +56,19 @@ func (c *Chunk) MessageCount() uint64 {
 	return n
 }
 
-// Bytes returns what the memory counts for the chunk and its notes.
+// Bytes returns what the memory counts for the chunk and its latched messages.
 func (c *Chunk) Bytes() int64 {
 	n := c.Weight
-	for _, l := range c.notes {
+	for _, l := range c.latched {
 		n += l.counted
 	}
 	return n
 }
 
-// Notes returns the notes of a sealed chunk, the latest message first, and how many bytes copies of them
-// count. The frames are those of the chunk. Notes needs no lock.
-func (m *Store) Notes(c *memory.Chunk, latching map[rosbag.ConnID]*Source) (all []*Message, counted int64) {
+// LatchedIn returns the last message of each latching connection in a sealed chunk, the latest message first,
+// and how many bytes copies of these messages count. The frames are those of the chunk. LatchedIn needs no
+// lock.
+func (m *Store) LatchedIn(c *memory.Chunk, latching map[rosbag.ConnID]*Source) (all []*Message, counted int64) {
 	for conn, frame := range c.Builder.LastFrames(func(conn *rosbag.Connection) bool { return latching[conn.ID] != nil }) {
 		l := &Message{Source: latching[conn.ID], Frame: frame, holders: 1, counted: Overhead + m.Weight(len(frame))}
 		all = append(all, l)
@@ -76,10 +77,11 @@ func (m *Store) Notes(c *memory.Chunk, latching map[rosbag.ConnID]*Source) (all 
 	return all, counted
 }
 
-// Note adds notes to the chunk: copies, for which there is memory, or references to the chunk.
-func (c *Chunk) Note(notes []*Message, copied bool) {
-	c.notes = notes
-	for _, l := range notes {
+// SetLatched sets the last messages that LatchedIn has returned. With copied, for which there must be memory,
+// they get copies of their frames; otherwise they refer to the chunk.
+func (c *Chunk) SetLatched(all []*Message, copied bool) {
+	c.latched = all
+	for _, l := range all {
 		if copied {
 			l.Frame = bytes.Clone(l.Frame)
 			continue
@@ -89,39 +91,40 @@ func (c *Chunk) Note(notes []*Message, copied bool) {
 	}
 }
 
-// Pass makes the notes of a chunk part of the state before the ring: the chunk leaves the ring, or passes it.
+// Pass adds the latched messages of a chunk to the state before the ring: the chunk leaves the ring, or goes
+// past it to a snapshot.
 func (m *Store) Pass(c *Chunk) {
-	notes := c.notes
-	c.notes = nil
-	for _, l := range slices.Backward(notes) {
-		m.ForgetStart(l.Source)
+	all := c.latched
+	c.latched = nil
+	for _, l := range slices.Backward(all) {
+		m.ForgetBeforeRing(l.Source)
 		m.mem.ToLatched(l.counted) // a chunk counts for latched messages from Leave on
 		switch {
 		case l.Released:
 			m.release(l)
 		case l.counted > 0 && !m.mem.LatchedFits(0):
 			m.release(l)
-			m.noteNoStart(l.Source)
+			m.noteMissingBeforeRing(l.Source)
 		default:
-			if m.start == nil {
-				m.start = map[*Source]*Message{}
+			if m.beforeRing == nil {
+				m.beforeRing = map[*Source]*Message{}
 			}
 			m.passed++
 			l.passed = m.passed
-			m.start[l.Source] = l
+			m.beforeRing[l.Source] = l
 		}
 	}
 }
 
-// Leave ends the time of a chunk in the ring or with a snapshot, after Pass. The chunk stays for the latched
-// messages that refer to it, and counts for latched messages from then on. If these may not have so much, the
-// messages in the state before the ring are forgotten.
+// Leave is called after Pass, when neither the ring nor a snapshot needs the chunk any more. The chunk stays in
+// memory for the latched messages that refer to it, and counts for latched messages from then on. If latched
+// messages may not have that much, those in the state before the ring are forgotten.
 func (m *Store) Leave(c *Chunk) {
 	if c.messages > 0 && !m.mem.LatchedFits(c.Weight) {
-		for of, l := range m.start {
+		for of, l := range m.beforeRing {
 			if l.chunk == c {
-				m.ForgetStart(of)
-				m.noteNoStart(of)
+				m.ForgetBeforeRing(of)
+				m.noteMissingBeforeRing(of)
 			}
 		}
 	}
@@ -136,7 +139,7 @@ func (m *Store) Leave(c *Chunk) {
 	}
 }
 
-// unrefer notes that one message less refers to a chunk.
+// unrefer removes one reference of a message to a chunk.
 func (m *Store) unrefer(c *Chunk) {
 	if c.messages--; c.messages == 0 && c.left {
 		m.mem.ToLatched(-c.Weight)
@@ -144,27 +147,27 @@ func (m *Store) unrefer(c *Chunk) {
 	}
 }
 
-// noteNoStart notes that a latched message will be missing in the next snapshot.
-func (m *Store) noteNoStart(c *Source) {
+// noteMissingBeforeRing notes that a latched message from before the ring will be missing in the next snapshot.
+func (m *Store) noteMissingBeforeRing(c *Source) {
 	m.noteShortage("no memory for a latched message from before the next snapshot: -b is too small", c.Conn.Topic)
 }
 
 // Holds reports whether a latched message of c is remembered.
-func (m *Store) Holds(c *Source) bool { return c.Last != nil || m.start[c] != nil }
+func (m *Store) Holds(c *Source) bool { return c.Last != nil || m.beforeRing[c] != nil }
 
-// ForgetStart releases the message of c in the state before the ring.
-func (m *Store) ForgetStart(c *Source) {
-	if l := m.start[c]; l != nil {
-		delete(m.start, c)
+// ForgetBeforeRing releases the message of c in the state before the ring.
+func (m *Store) ForgetBeforeRing(c *Source) {
+	if l := m.beforeRing[c]; l != nil {
+		delete(m.beforeRing, c)
 		m.release(l)
 	}
 }
 
-// yieldStart forgets the state before the ring if n bytes for a later message fit then. It reports whether
-// they do.
-func (m *Store) yieldStart(n int64) bool {
+// yieldBeforeRing forgets the state before the ring if that makes room for n bytes of a later message. It reports
+// whether there is room.
+func (m *Store) yieldBeforeRing(n int64) bool {
 	unneeded := map[*Chunk]int{} // messages that refer to the chunk and would be released
-	for _, l := range m.start {
+	for _, l := range m.beforeRing {
 		if l.holders > 1 {
 			continue
 		}
@@ -178,9 +181,9 @@ func (m *Store) yieldStart(n int64) bool {
 	if !m.mem.LatchedFits(n) {
 		return false
 	}
-	for c := range m.start {
-		m.ForgetStart(c)
-		m.noteNoStart(c)
+	for c := range m.beforeRing {
+		m.ForgetBeforeRing(c)
+		m.noteMissingBeforeRing(c)
 	}
 	return true
 }

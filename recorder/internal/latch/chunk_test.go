@@ -16,10 +16,10 @@ func copyOf(c *Source, counted int64) *Message {
 	return &Message{Source: c, Frame: make([]byte, counted), holders: 1, counted: counted}
 }
 
-// inRing counts a chunk of 100 bytes in the ring with the given notes: copies, or references to the chunk.
-func (w *world) inRing(copied bool, notes ...*Message) *Chunk {
+// inRing counts a chunk of 100 bytes in the ring with the given latched messages: copies, or references to the chunk.
+func (w *world) inRing(copied bool, latched ...*Message) *Chunk {
 	c := &Chunk{Sealed: new(chunk.Sealed), Memory: make([]byte, 0, 100), Weight: 100}
-	c.Note(notes, copied)
+	c.SetLatched(latched, copied)
 	w.mem.Use(c.Bytes())
 	return c
 }
@@ -44,45 +44,45 @@ func sealed(t *testing.T, frames func(i int) []byte, of ...*Source) *memory.Chun
 	return c
 }
 
-// TestNotes: the notes of a chunk are the last messages of the latching connections, the latest first. They
+// TestLatchedIn: these are the last messages of the latching connections in a chunk, the latest first. They
 // count their copies.
-func TestNotes(t *testing.T) {
+func TestLatchedIn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(-1)
 	a, b, plain := source(0, "/a"), source(1, "/b"), source(2, "/c")
 	frames := func(i int) []byte { return frame(10+i, byte(i)) }
 	c := sealed(t, frames, a, b, a, plain)
-	notes, counted := w.Notes(c, map[rosbag.ConnID]*Source{0: a, 1: b})
-	if len(notes) != 2 || notes[0].Source != a || notes[1].Source != b || !bytes.Equal(notes[0].Frame, frames(2)) || !bytes.Equal(notes[1].Frame, frames(1)) {
-		t.Fatalf("%d notes: %+v", len(notes), notes)
+	latched, counted := w.LatchedIn(c, map[rosbag.ConnID]*Source{0: a, 1: b})
+	if len(latched) != 2 || latched[0].Source != a || latched[1].Source != b || !bytes.Equal(latched[0].Frame, frames(2)) || !bytes.Equal(latched[1].Frame, frames(1)) {
+		t.Fatalf("%d latched messages: %+v", len(latched), latched)
 	}
 	if want := int64(2*Overhead + 2*(4+12) + 2*(4+11)); counted != want {
 		t.Errorf("the copies count %d bytes, want %d", counted, want)
 	}
 	kept := NewChunk(c, 5000, nil)
-	if kept.Note(notes, true); kept.Bytes() != 5000+counted {
+	if kept.SetLatched(latched, true); kept.Bytes() != 5000+counted {
 		t.Errorf("a chunk with copies counts %d bytes", kept.Bytes())
 	}
-	if kept.Note(notes, false); kept.Bytes() != 5000 {
-		t.Errorf("a chunk that notes refer to counts %d bytes", kept.Bytes())
+	if kept.SetLatched(latched, false); kept.Bytes() != 5000 {
+		t.Errorf("a chunk that latched messages refer to counts %d bytes", kept.Bytes())
 	}
-	if none, counted := w.Notes(c, nil); none != nil || counted != 0 {
-		t.Errorf("without latching connections: %d notes that count %d bytes", len(none), counted)
+	if none, counted := w.LatchedIn(c, nil); none != nil || counted != 0 {
+		t.Errorf("without latching connections: %d latched messages that count %d bytes", len(none), counted)
 	}
 }
 
 // TestNotesOutliveTheirBuffer if they are copies.
-func TestNotesOutliveTheirBuffer(t *testing.T) {
+func TestLatchedInOutliveTheirBuffer(t *testing.T) {
 	t.Parallel()
 	w, a := newWorld(-1), source(0, "/a")
 	c := sealed(t, func(int) []byte { return frame(10, 1) }, a)
-	notes, _ := w.Notes(c, map[rosbag.ConnID]*Source{0: a})
+	latched, _ := w.LatchedIn(c, map[rosbag.ConnID]*Source{0: a})
 	kept := NewChunk(c, 5000, make([]byte, 0, len(c.Sealed.Record)+7))
-	kept.Note(notes, true)
+	kept.SetLatched(latched, true)
 	c.Builder.Reset(nil)
 	c.Builder.AppendRun(a.Conn, rosbag.Time{}, frame(10, 9), 1)
-	if !bytes.Equal(notes[0].Frame, frame(10, 1)) {
-		t.Errorf("the note is %v now", notes[0].Frame)
+	if !bytes.Equal(latched[0].Frame, frame(10, 1)) {
+		t.Errorf("the copy is %v now", latched[0].Frame)
 	}
 	for m, err := range kept.Messages() {
 		if err != nil || !bytes.Equal(m.Frame, frame(10, 1)) {
@@ -131,7 +131,7 @@ func TestStateBeforeTheRingIsBounded(t *testing.T) {
 		if told := w.TakeShortage() != (Shortage{}); told == tc.want {
 			t.Errorf("%s: told: %v", name, told)
 		}
-		w.ForgetStart(of)
+		w.ForgetBeforeRing(of)
 		if w.check(t, name+", forgotten", tc.others, tc.others); w.Holds(of) || len(w.freed) != 1 {
 			t.Errorf("%s: forgotten: %v, %d chunks freed", name, !w.Holds(of), len(w.freed))
 		}
@@ -159,7 +159,7 @@ func TestLatestMessageComesFirst(t *testing.T) {
 		w.check(t, name+", before", 1100, 1100)
 		var s State
 		if tc.writing {
-			w.AddStart(&s)
+			w.AddBeforeRing(&s)
 		}
 		w.Remember(c, make([]byte, tc.bytes))
 		yielded := tc.want && tc.bytes > 1925
@@ -167,8 +167,8 @@ func TestLatestMessageComesFirst(t *testing.T) {
 			t.Errorf("%s: remembered: %v, want %v; those before: %v and %v", name, w.Holds(c), tc.want, w.Holds(a), w.Holds(b))
 		}
 		w.End(&s)
-		w.ForgetStart(a)
-		w.ForgetStart(b)
+		w.ForgetBeforeRing(a)
+		w.ForgetBeforeRing(b)
 		w.Forget(c)
 		w.check(t, name+", at the end", 0, 0)
 	}
@@ -180,7 +180,7 @@ func TestChunkInUseDoesNotYield(t *testing.T) {
 	t.Parallel()
 	for name, needed := range map[string]func(w *world, c *Chunk, b *Source){
 		"nobody":          func(w *world, c *Chunk, _ *Source) { w.Leave(c) },
-		"another message": func(w *world, c *Chunk, b *Source) { w.Leave(c); w.start[b].retain() },
+		"another message": func(w *world, c *Chunk, b *Source) { w.Leave(c); w.beforeRing[b].retain() },
 		"a snapshot":      func(w *world, _ *Chunk, _ *Source) { w.mem.ToLatched(100) }, // as much as in the other cases
 	} {
 		w, a, b, c := newWorld(10_000), source(0, "/a"), source(1, "/b"), source(2, "/c")
@@ -205,10 +205,10 @@ func TestChunkCountsOnce(t *testing.T) {
 	w.check(t, "with a snapshot", 100, 0)
 	w.Leave(c)
 	w.check(t, "alone", 100, 100)
-	w.ForgetStart(a)
+	w.ForgetBeforeRing(a)
 	var s State
-	w.AddStart(&s)
-	w.ForgetStart(b)
+	w.AddBeforeRing(&s)
+	w.ForgetBeforeRing(b)
 	if w.check(t, "needed by the next snapshot", 100, 100); len(s.recorded) != 1 || s.recorded[0].Source != b {
 		t.Errorf("the snapshot begins with %d messages", len(s.recorded))
 	}
@@ -246,7 +246,7 @@ func TestChunkInABufferIsRetired(t *testing.T) {
 	w.mem.Charge(buffer)
 	buffer.Seal(nil)
 	c := NewChunk(buffer, buffer.Counted, nil)
-	c.Note([]*Message{copyOf(a, 0)}, false)
+	c.SetLatched([]*Message{copyOf(a, 0)}, false)
 	if w.drop(c); w.mem.Waiting != 0 || topic.Waiting != 0 || w.mem.Shared != 0 {
 		t.Errorf("%d bytes wait for the disk, %d of the topic; %d shared chunks", w.mem.Waiting, topic.Waiting, w.mem.Shared)
 	}
@@ -278,7 +278,7 @@ func TestStateBeforeTheRing(t *testing.T) {
 	w.drop(w.inRing(true, copyOf(b, 2), copyOf(a, 1))) // the latest first
 	w.drop(w.inRing(true, copyOf(a, 4), copyOf(c, 3)))
 	var s State
-	w.AddStart(&s)
+	w.AddBeforeRing(&s)
 	var got []int
 	for _, l := range s.recorded {
 		got = append(got, len(l.Frame))
@@ -291,8 +291,8 @@ func TestStateBeforeTheRing(t *testing.T) {
 // holders is who has latched messages beside the store.
 type holders struct {
 	sources []*Source
-	ring    []*Chunk // with notes
-	taken   []*Chunk // whose notes have passed, with snapshots
+	ring    []*Chunk // with latched messages
+	taken   []*Chunk // whose latched messages have passed, with snapshots
 	files   [][]*Message
 	states  []State
 }
@@ -315,7 +315,7 @@ func (h *holders) check(t *testing.T, w *world) {
 		if c.Last != nil {
 			counts[c.Last]++
 		}
-		if l := w.start[c]; l != nil {
+		if l := w.beforeRing[c]; l != nil {
 			counts[l]++
 		}
 	}
@@ -354,7 +354,7 @@ func TestEveryByteCountsOnce(t *testing.T) {
 			case 1:
 				w.Forget(c)
 			case 2:
-				w.ForgetStart(c)
+				w.ForgetBeforeRing(c)
 			case 3, 4:
 				h.ring = append(h.ring, w.inRing(rnd.IntN(2) == 0, copyOf(c, int64(rnd.IntN(400)))))
 			case 5:
@@ -365,7 +365,7 @@ func TestEveryByteCountsOnce(t *testing.T) {
 			case 6:
 				h.files = append(h.files, w.AtFile(h.sources, nil))
 				s := AtTrigger(h.sources)
-				w.AddStart(&s)
+				w.AddBeforeRing(&s)
 				for _, c := range h.ring {
 					w.Pass(c)
 				}
@@ -381,7 +381,7 @@ func TestEveryByteCountsOnce(t *testing.T) {
 		}
 		for _, c := range h.sources {
 			w.Forget(c)
-			w.ForgetStart(c)
+			w.ForgetBeforeRing(c)
 		}
 		if w.check(t, "at the end", 0, 0); t.Failed() {
 			t.Fatalf("seed %d", seed)

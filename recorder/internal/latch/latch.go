@@ -1,11 +1,10 @@
 // Package latch keeps the latest message of each latching publisher, for the files and the snapshots
 // that begin later. The package is pure: the caller has the lock of the intake. The frame of a Message
-// that a caller was given may be read without the lock. The intake and the ring use latch, and whoever
-// writes the messages.
+// that a caller was given may be read without the lock. The intake, the ring and the
+// writers of the messages use latch.
 package latch
 
 import (
-	"encoding/binary"
 	"errors"
 	"slices"
 	"time"
@@ -17,7 +16,7 @@ import (
 // ErrNoMemory says that the latched messages before a snapshot are not in it.
 var ErrNoMemory = errors.New("no memory for what is latched before it")
 
-// Source is a connection as far as latched messages go: one header of one publisher on one topic.
+// Source is a connection with its latched message: one header of one publisher on one topic.
 type Source struct {
 	Conn      *rosbag.Connection
 	Bytes     int       // of the record of the connection, about
@@ -25,7 +24,7 @@ type Source struct {
 	Latching  bool      // its latest message begins each file
 	EveryFile bool      // its latest message begins each file even with Store.Off
 	Missed    bool      // the latest message came while nothing was recorded
-	Released  bool      // the recording has forgotten the connection
+	Released  bool      // the accounts have released the connection
 	Last      *Message  // nil for none
 }
 
@@ -39,12 +38,12 @@ type publisher struct {
 func (c *Source) publisher() publisher { return publisher{c.Conn.Topic, c.Conn.Header.CallerID()} }
 
 // Message is a latched message. Its holders are counted: its Source while the message is the latest one,
-// the note of a chunk or the state before the ring, and each file and snapshot that will begin with it.
-// The last holder gives the memory back. The frame changes only while the Source alone has the message.
+// a chunk or the state before the ring, and each file and snapshot that will begin with it. The last holder
+// gives the memory back. The frame changes only while the Source is the only holder.
 type Message struct {
 	*Source
-	Frame   []byte // nil if the message is the last one of its connection in a chunk
-	chunk   *Chunk // that chunk; nil if there is a frame
+	Frame   []byte // nil if chunk has it, as the last message of the connection there
+	chunk   *Chunk // that has the frame; nil if Frame is set
 	holders int    // those that will release the message
 	counted int64  // bytes that the memory counts for the message
 	passed  uint64 // the place of the message in the order in which messages left the ring; zero before
@@ -59,17 +58,17 @@ func (l *Message) retain() *Message {
 // Store keeps the latest message of each latching publisher: for the files that begin later, and as the
 // state before the ring of chunks for snapshots. The caller has the lock.
 type Store struct {
-	mem    *memory.Memory
-	Off    bool                 // files do not begin with latched messages
-	start  map[*Source]*Message // the state before the ring: the last messages in chunks that have left or passed it
-	passed uint64               // messages that were part of the state before the ring
-	Free   func(*Chunk)         // takes back the memory of a chunk to which no message refers any more
+	mem        *memory.Memory
+	Off        bool                 // files do not begin with latched messages
+	beforeRing map[*Source]*Message // the state before the ring: the last messages in chunks that have left or passed it
+	passed     uint64               // messages that were added to the state before the ring
+	Free       func(*Chunk)         // takes back the memory of a chunk to which no message refers any more
 
 	shortage Shortage
 	short    bool // a shortage was noted before
 }
 
-// Shortage is what could not be kept for want of memory.
+// Shortage says for which latched message there was no memory.
 type Shortage struct {
 	Text  string // empty for nothing
 	Topic string
@@ -92,17 +91,6 @@ func (m *Store) noteShortage(text, topic string) {
 	}
 }
 
-// LastFrame returns the last of whole frames back to back.
-func LastFrame(run []byte) []byte {
-	for {
-		n := 4 + int(binary.LittleEndian.Uint32(run))
-		if n >= len(run) {
-			return run
-		}
-		run = run[n:]
-	}
-}
-
 // Weight returns how many bytes a latched message of n bytes counts: for itself and for its copy on the
 // way to the file.
 func (m *Store) Weight(n int) int64 { return 2 * m.mem.Weight(n) }
@@ -119,11 +107,11 @@ func (m *Store) Remember(c *Source, frame []byte) {
 	}
 }
 
-// Reserve takes memory of the budget for a latched message of n bytes. Beyond half of what shared chunks
-// leave of the budget, or when it is used up, c is not repeated until a later message of it finds room.
+// Reserve takes memory for a latched message of n bytes. If there is none, or if latched messages have their
+// share already (see memory.LatchedFits), files do not begin with a message of c until a later one finds room.
 func (m *Store) Reserve(c *Source, n int) bool {
 	weight := m.Weight(n)
-	if (m.mem.LatchedFits(weight) || m.yieldStart(weight)) && m.mem.MakeRoom(weight, memory.ForMessages) {
+	if (m.mem.LatchedFits(weight) || m.yieldBeforeRing(weight)) && m.mem.MakeRoom(weight, memory.ForMessages) {
 		m.mem.UseLatched(weight)
 		return true
 	}
@@ -145,7 +133,7 @@ func (m *Store) Forget(c *Source) {
 	}
 }
 
-// release ends the part of one holder of a message.
+// release removes one holder of a message.
 func (m *Store) release(l *Message) {
 	if l.holders--; l.holders > 0 {
 		return
@@ -156,7 +144,7 @@ func (m *Store) release(l *Message) {
 	}
 }
 
-// Release releases messages that a file or a snapshot was given.
+// Release releases the messages that a file or a snapshot begins with.
 func (m *Store) Release(all []*Message) {
 	for _, l := range all {
 		m.release(l)

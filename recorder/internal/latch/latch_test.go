@@ -231,14 +231,3 @@ func TestClaim(t *testing.T) {
 		}
 	}
 }
-
-// TestLastFrame: of a run of frames the last one is remembered.
-func TestLastFrame(t *testing.T) {
-	t.Parallel()
-	a, b := frame(8, 1), frame(30, 2)
-	for _, run := range [][]byte{b, slices.Concat(a, b), slices.Concat(b, a, b)} {
-		if got := LastFrame(run); !bytes.Equal(got, b) {
-			t.Errorf("of %d bytes the last message is %v", len(run), got)
-		}
-	}
-}

@@ -13,11 +13,11 @@ import (
 // State is what is latched where a snapshot begins. Whoever writes the snapshot owns it.
 type State struct {
 	atTrigger  []*Message            // the latest message of each latching connection
-	unrecorded map[*Source]time.Time // when those of atTrigger came that were not recorded
+	unrecorded map[*Source]time.Time // those of atTrigger that were not recorded, and when they came
 	recorded   []*Message            // the latest messages before the ring, then those that are cut off its beginning, in the order in which they came
 }
 
-// AtTrigger returns what is latched now.
+// AtTrigger returns the state at the time of a trigger, which is now.
 func AtTrigger(sources []*Source) State {
 	s := State{unrecorded: map[*Source]time.Time{}}
 	for _, c := range sources {
@@ -32,9 +32,9 @@ func AtTrigger(sources []*Source) State {
 	return s
 }
 
-// AddStart adds the state before the ring.
-func (m *Store) AddStart(s *State) {
-	inOrder := slices.SortedFunc(maps.Values(m.start), func(a, b *Message) int { return cmp.Compare(a.passed, b.passed) })
+// AddBeforeRing adds the state before the ring to s.
+func (m *Store) AddBeforeRing(s *State) {
+	inOrder := slices.SortedFunc(maps.Values(m.beforeRing), func(a, b *Message) int { return cmp.Compare(a.passed, b.passed) })
 	for _, l := range inOrder {
 		s.recorded = append(s.recorded, l.retain())
 	}
@@ -67,7 +67,7 @@ func (s *State) Latest(begin time.Time, seen map[rosbag.ConnID]bool) []*Message 
 	newest := map[publisher]*Message{}
 	offer := func(l *Message) { newest[l.publisher()] = l }
 	for _, l := range s.atTrigger {
-		if !seen[l.Conn.ID] { // for publishers of whom nothing is recorded: it came in a pause, or there was no memory
+		if !seen[l.Conn.ID] { // nothing of the publisher is recorded: the message came in a pause, or there was no memory
 			offer(l)
 		}
 	}

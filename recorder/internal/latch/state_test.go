@@ -54,7 +54,7 @@ func TestWhatIsLatchedWhereASnapshotBegins(t *testing.T) {
 		for _, c := range sources {
 			c.Missed, c.Latest = false, trigger // later messages do not change what was latched
 		}
-		w.AddStart(&s)
+		w.AddBeforeRing(&s)
 		var cut []*Message
 		for _, i := range tc.cut {
 			cut = append(cut, Borrow(sources[i], message("cut ", i)))
@@ -80,7 +80,7 @@ func TestWhatIsLatchedWhereASnapshotBegins(t *testing.T) {
 		w.End(&s)
 		for _, c := range sources {
 			w.Forget(c)
-			w.ForgetStart(c)
+			w.ForgetBeforeRing(c)
 		}
 		w.check(t, name, 0, 0)
 	}
@@ -111,7 +111,7 @@ func TestStateOfNothing(t *testing.T) {
 	w.Remember(plain, []byte("x"))
 	plain.Latching = false
 	s := AtTrigger([]*Source{silent, plain})
-	w.AddStart(&s)
+	w.AddBeforeRing(&s)
 	if got := s.Latest(time.Now(), nil); len(got) != 0 || w.Count(nil) != 0 {
 		t.Errorf("%d messages", len(got))
 	}

@@ -68,11 +68,11 @@ func TestLinksLost(t *testing.T) {
 					events = events[1:]
 				}
 				if u.Overdue(start.Add(at)) {
-					u.Explain(listed)
+					u.SetListed(listed)
 				}
 			}
-			if got := u.without(start.Add(time.Minute)); u.lost != tc.lost || u.back != tc.back || got != tc.without {
-				t.Errorf("%d lost, %d back, %v without, want %d, %d, %v", u.lost, u.back, got, tc.lost, tc.back, tc.without)
+			if got := u.withoutLink(start.Add(time.Minute)); u.lost != tc.lost || u.reconnected != tc.back || got != tc.without {
+				t.Errorf("%d lost, %d back, %v without, want %d, %d, %v", u.lost, u.reconnected, got, tc.lost, tc.back, tc.without)
 			}
 		})
 	}
@@ -82,11 +82,11 @@ func TestLinksLost(t *testing.T) {
 // and nothing of it is told twice.
 func TestSaid(t *testing.T) {
 	t.Parallel()
-	var s Told
+	var s Reported
 	start := time.Now()
 	told, times := uint64(0), 0
 	for i := range 60 {
-		if n := s.News(uint64(10+i), start.Add(time.Duration(i)*time.Second)); n > 0 {
+		if n := s.Growth(uint64(10+i), start.Add(time.Duration(i)*time.Second)); n > 0 {
 			told += n
 			times++
 		}
@@ -94,7 +94,7 @@ func TestSaid(t *testing.T) {
 	if told != 10+50 || times != 6 {
 		t.Errorf("told %d in %d lines, want 60 in 6", told, times)
 	}
-	if s.News(20, start.Add(time.Hour)) != 0 || s.News(22, start.Add(time.Hour)) != 2 {
+	if s.Growth(20, start.Add(time.Hour)) != 0 || s.Growth(22, start.Add(time.Hour)) != 2 {
 		t.Error("what was taken back is told, or what came then is not")
 	}
 }
@@ -104,7 +104,7 @@ func TestSettled(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	for what, u := range map[string]Publisher{
-		"is asked about":  {down: now.Add(-time.Minute)},
+		"is asked about":  {downSince: now.Add(-time.Minute)},
 		"was not told of": {lost: 1},
 	} {
 		if u.Settled(now) {
@@ -112,7 +112,7 @@ func TestSettled(t *testing.T) {
 		}
 	}
 	for what, u := range map[string]Publisher{
-		"ended": {down: now, ended: true}, "is gone": {down: now, gone: true}, "never answers": {down: now.Add(-time.Hour)}, "was closed": {},
+		"ended": {downSince: now, unregistered: true}, "is gone": {downSince: now, lostNow: true}, "never answers": {downSince: now.Add(-time.Hour)}, "was closed": {},
 	} {
 		if !u.Settled(now) {
 			t.Errorf("a publisher that %s is not settled", what)
@@ -138,7 +138,7 @@ func TestMissedOfAPublisher(t *testing.T) {
 	if u.Settled(now) {
 		t.Error("a publisher with a gap that was not reported is settled")
 	}
-	u.Judge(false)
+	u.SetForeign(false)
 	if u.Unverified() || u.Summary(now).Missed != 3 {
 		t.Errorf("after the verification: %+v", u.Summary(now))
 	}
@@ -155,7 +155,7 @@ func TestMissedOfAPublisher(t *testing.T) {
 		t.Errorf("more taken back than there was: %+v", u.Summary(now))
 	}
 	u.AddMissed(5, true)
-	u.Judge(true)
+	u.SetForeign(true)
 	if u.AddMissed(5, true) || u.Summary(now).Missed != 0 {
 		t.Errorf("gaps in the numbers of others count: %+v", u.Summary(now))
 	}
@@ -181,7 +181,7 @@ func TestWatch(t *testing.T) {
 				t.Fatal("no sequence")
 			}
 			u.AddMissed(1, true)
-			u.Judge(true)
+			u.SetForeign(true)
 			u.Links = tc.links
 			next := u.Watch(tc.again)
 			missing := missedOf(next, testlink.Count(26, 20)) // 21 to 25 did not come
@@ -201,7 +201,7 @@ func TestNewsOfLinks(t *testing.T) {
 	if u.Overdue(now.Add(Grace)) || !u.Overdue(now.Add(Grace+1)) {
 		t.Error("overdue at the wrong time")
 	}
-	u.Explain(true)
+	u.SetListed(true)
 	if u.Overdue(now.Add(time.Hour)) {
 		t.Error("overdue, though it is explained")
 	}
@@ -224,18 +224,18 @@ func TestNewsOfLinks(t *testing.T) {
 		t.Error("not settled, though all was reported")
 	}
 	u.AddMissed(1, true)
-	u.Judge(false)
+	u.SetForeign(false)
 	u.lost++
 	if n, some := u.News(at.Add(time.Minute)); !some || n.Missed != 1 || n.Lost != 1 {
 		t.Errorf("news %+v of a message and a link that are lost", n)
 	}
-	for _, each := range []Publisher{{missed: 1}, {lost: 1}, {back: 1}, {missed: 1, lost: 1}, {lost: 1, back: 1}, {missed: 1, back: 1}} {
-		each.judged = true
+	for _, each := range []Publisher{{missed: 1}, {lost: 1}, {reconnected: 1}, {missed: 1, lost: 1}, {lost: 1, reconnected: 1}, {missed: 1, reconnected: 1}} {
+		each.verified = true
 		if _, some := each.News(at); !some {
 			t.Errorf("no news of %+v", each)
 		}
 	}
-	if u.lost, u.toldLost = 2, (Told{1, at}); u.Settled(at) {
+	if u.lost, u.reportedLost = 2, (Reported{1, at}); u.Settled(at) {
 		t.Error("settled with a lost link that was not reported")
 	}
 }

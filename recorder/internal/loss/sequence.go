@@ -1,6 +1,6 @@
 // Package loss finds out what publishers have sent that never arrived: gaps in the sequence
-// numbers of their messages, and links that were lost. It does no I/O and has no lock: the
-// caller's guards it.
+// numbers of their messages, and links that were lost. It does no I/O and has no lock: that of
+// the caller guards it.
 package loss
 
 import (
@@ -10,38 +10,39 @@ import (
 )
 
 // Publishers number the messages of a topic in header.seq, before their queue for
-// this subscriber drops any. A number that does not come is a message that never
-// reached us: the publisher's queue was full because the network or we took too long,
-// or the link was away.
+// this subscriber drops any. A missing number is a message that never reached this
+// node: the publisher's queue was full because the network or this node was too slow,
+// or there was no link.
 //
-// Not every publisher's numbers say that. Many set none; relays pass those of others
-// on, or of several; players repeat them. So the numbers of a publisher are believed
-// only once they have grown by exactly one seqProof times in a row; then the holes before
-// that count, too. Numbers that go back before those, as a player's do that begins again,
-// must be proved anew. Numbers that go back among those that were seen or left out come
-// from several sources: what was counted is taken back, and the link is not looked at any
-// more. What remains is a relay that leaves out less than each fifth message on purpose.
+// The numbers of some publishers mean something else. Many nodes set none; relays pass
+// on the numbers of one node or of several; players repeat them. So the numbers of a
+// publisher are believed only after they have grown by exactly one seqProof times in a
+// row; then gaps before that count, too. Numbers that go back to before the first one,
+// as those of a player that begins again, must prove themselves again. Numbers that go
+// back to between the first and the last one come from several nodes: what was counted
+// is taken back, and later numbers of the link are ignored. One case is not recognized: a
+// relay that leaves out, on purpose, less than each fifth message.
 const (
 	seqProof = 4
-	seqMost  = 1 << 24 // a step beyond is no hole: 100 messages a second for two days
+	seqMost  = 1 << 24 // a larger step is no gap: this is 100 messages a second for two days
 )
 
 // Sequence finds the gaps in the numbers of one publisher. The goroutine of its link owns it.
 type Sequence struct {
-	begun  bool   // last is set
-	off    bool   // the numbers are not the publisher's own
-	first  uint32 // since it may be believed
-	last   uint32
-	streak int // steps of one, up to seqProof
-	early  int // missing since first, to be counted when it is believed
-	holes  int // counted since first
+	begun   bool   // last is set
+	off     bool   // the numbers are not the publisher's own
+	first   uint32 // the number after the last restart
+	last    uint32
+	streak  int // steps of one in a row, up to seqProof
+	early   int // missing since first, to be counted when the numbers are believed
+	counted int // missing since first, and counted
 }
 
-// believed reports whether a gap would be a hole.
+// believed reports whether gaps count.
 func (w *Sequence) believed() bool { return w.streak >= seqProof }
 
-// Run looks at whole frames back to back and returns how many messages are missing
-// in front of and between them; negative takes some back.
+// Run reads the numbers of whole frames back to back, and returns how many messages are missing
+// before and between the frames. A negative result takes back messages that were counted by mistake.
 func (w *Sequence) Run(frames []byte, count int) (missing int) {
 	if w.off {
 		return 0
@@ -64,12 +65,12 @@ func (w *Sequence) Run(frames []byte, count int) (missing int) {
 	return missing
 }
 
-// Step looks at one number.
+// Step is Run for one number.
 func (w *Sequence) Step(seq uint32) (missing int) {
 	if w.off {
 		return 0
 	}
-	delta := int32(seq - w.last) // they wrap around
+	delta := int32(seq - w.last) // numbers wrap around
 	switch {
 	case !w.begun:
 		w.restart(seq)
@@ -77,20 +78,20 @@ func (w *Sequence) Step(seq uint32) (missing int) {
 		w.last = seq
 		if w.streak = min(w.streak+1, seqProof); w.believed() {
 			missing, w.early = w.early, 0
-			w.holes += missing
+			w.counted += missing
 		}
 	case int32(seq-w.first) <= 0 || delta > seqMost || delta <= 0 && !w.believed():
 		w.restart(seq)
-	case !w.believed(): // its queue may be too small from the first message on
+	case !w.believed(): // the publisher's queue may be too small from the first message on
 		w.early += int(delta) - 1
 		w.last, w.streak = seq, 0
 	case delta > 0:
 		missing = int(delta) - 1
-		w.holes += missing
+		w.counted += missing
 		w.last = seq
-	default: // back among those since first
+	default: // back to between first and last
 		w.off = true
-		missing = -w.holes
+		missing = -w.counted
 	}
 	return missing
 }
@@ -99,13 +100,13 @@ func (w *Sequence) restart(seq uint32) {
 	*w = Sequence{begun: true, first: seq, last: seq}
 }
 
-// Unseen counts a message that came without its number being read.
+// Unseen counts a message that arrived and whose number was not read.
 func (w *Sequence) Unseen() { w.last++ }
 
-// reopened prepares for another link to the same process. Its numbers go on, unless it
-// began to publish anew.
+// reopened prepares for another link to the same process. The numbers go on, unless the process
+// has advertised the topic again.
 func (w *Sequence) reopened() {
-	if w.holes = 0; w.believed() {
+	if w.counted = 0; w.believed() {
 		w.first = w.last + 1
 	}
 }

@@ -129,7 +129,7 @@ func missedOf(w *Sequence, runs ...[]uint32) (missing int) {
 
 // TestHolesFromTheFirstMessageOn: a publisher that drops some of its first messages is
 // believed as soon as four numbers in a row have followed, and then those count, too. Until
-// then nothing is said, and what goes back in between was no hole.
+// then nothing is said, and what goes back in between was no gap.
 func TestHolesFromTheFirstMessageOn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -138,16 +138,16 @@ func TestHolesFromTheFirstMessageOn(t *testing.T) {
 	}{
 		"after the first":              {join(testlink.Count(1, 1), testlink.Count(4, 5)), 2},
 		"not proved yet":               {join(testlink.Count(1, 1), testlink.Count(4, 4)), 0},
-		"two holes":                    {join(testlink.Count(1, 2), testlink.Count(4, 3), testlink.Count(10, 5)), 4},
+		"two gaps":                     {join(testlink.Count(1, 2), testlink.Count(4, 3), testlink.Count(10, 5)), 4},
 		"and one later":                {join(testlink.Count(1, 1), testlink.Count(4, 5), testlink.Count(10, 1)), 3},
 		"begins again before":          {join(testlink.Count(1, 1), testlink.Count(4, 3), testlink.Count(1, 5)), 0},
 		"repeated before":              {join(testlink.Count(1, 1), testlink.Count(4, 3), testlink.Count(6, 5)), 0},
 		"from somewhere else before":   {join(testlink.Count(1, 2), testlink.Count(3+1<<25, 5)), 0},
 		"several sources, seen later":  {join(testlink.Count(1, 1), testlink.Count(4, 5), []uint32{3}, []uint32{100}), 0},
-		"a hole as large as may be":    {join(testlink.Count(0, 5), []uint32{4 + seqMost}), seqMost - 1},
-		"one number more is no hole":   {join(testlink.Count(0, 5), []uint32{5 + seqMost}), 0},
+		"a gap as large as may be":     {join(testlink.Count(0, 5), []uint32{4 + seqMost}), seqMost - 1},
+		"one number more is no gap":    {join(testlink.Count(0, 5), []uint32{5 + seqMost}), 0},
 		"four steps are proof":         {join(testlink.Count(0, 5), []uint32{6}), 1},
-		"begins again, with holes":     {join(testlink.Count(10, 5), []uint32{20, 10}, testlink.Count(21, 5), []uint32{40}), 5 + 10 + 14},
+		"begins again, with gaps":      {join(testlink.Count(10, 5), []uint32{20, 10}, testlink.Count(21, 5), []uint32{40}), 5 + 10 + 14},
 		"the one before those of ours": {join(testlink.Count(10, 5), []uint32{20, 11}, testlink.Count(21, 5), []uint32{40}), 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,29 +1,28 @@
 package memory
 
 const (
-	// FairnessFactor bounds what a topic may hold of a memory limit, in multiples of what is free:
-	// of the buffer by its queued messages, and of account.HeaderBytes by its connection headers. One topic
-	// alone can take 4/5 of the limit. Of n topics that each would take more, each gets 4/(4n+1):
-	// equal shares, and some memory is always free.
+	// FairnessFactor bounds what a topic may hold of a memory limit, in multiples of what is free. The
+	// limits are the buffer, for its queued messages, and account.HeaderBytes, for its connection headers. A
+	// single topic can take 4/5 of the limit. If n topics would each take more than their share, each gets
+	// 4/(4n+1): the shares are equal, and some memory is always free.
 	FairnessFactor = 4
 
-	// lightTopicDivisor makes a topic light that has less waiting than the mean of all topics,
-	// divided by this. All light topics together have less than that part of it all.
+	// A topic is light if it has less waiting than the mean of all topics divided by lightTopicDivisor. All
+	// light topics together have less waiting than this part of the whole.
 	lightTopicDivisor = 4
 
-	// KeptChunks is for how many shared chunks only light topics may take the last memory.
+	// KeptChunks is the number of shared chunks whose memory is reserved, for light topics only.
 	KeptChunks = 2
 )
 
-// Admits decides, with OverflowDrop, whether n bytes of an account go into the buffer. It compares
-// what the topic has waiting with what is free, which is the same for all topics. A topic
-// that is refused therefore has more waiting than every topic that is admitted: the newest
-// messages of the heaviest topics are dropped first. What a topic has waiting is its rate
-// times the time to the disk, so a topic below its fair share of the disk's rate never
-// reaches the limit, whatever the others do.
+// Admits decides, with OverflowDrop, whether n bytes of an account go into the buffer. It compares the bytes that
+// the topic has waiting with the free bytes, which are the same for all topics. So a topic that is refused has more
+// waiting than every topic that is admitted: the newest messages of the heaviest topics are dropped first. A topic
+// has as many bytes waiting as its rate times the time to the disk, so a topic below its fair share of the disk's
+// rate never reaches the limit, whatever the others do.
 //
-// Two shared chunks are reserved, or one beside the open one, so that light topics find
-// room when the open chunk is full or old. Only light topics may use them.
+// The memory of two shared chunks, or of one beside the open chunk, is reserved, so that light topics find room
+// when the open chunk is full or old.
 func (p *Memory) Admits(a *Account, n int64, shared bool) bool {
 	if p.Blocks || p.Budget < 0 {
 		return true
@@ -35,19 +34,18 @@ func (p *Memory) Admits(a *Account, n int64, shared bool) bool {
 	return after <= FairnessFactor*p.spare() && p.FitsBeside(n, n)
 }
 
-// FitsBeside reports whether the shared chunks have room beside more bytes for a message
-// of size bytes. A message for which the whole buffer is too small with them may have all
-// of that.
+// FitsBeside reports whether more bytes, for a message of size bytes, leave room for the reserved shared chunks. A
+// message that does not fit into the buffer beside them may use their memory, too.
 func (p *Memory) FitsBeside(size, more int64) bool {
 	return more <= p.spare() || size+KeptChunks*p.SharedChunk() > p.Budget
 }
 
-// spare returns how much of the buffer is left beside the shared chunks, less than zero
-// when light topics have used that.
+// spare returns how many bytes of the buffer are free beside the reserved shared chunks. The number is negative when
+// light topics have used the reserve.
 func (p *Memory) spare() int64 {
 	kept := int64(KeptChunks)
 	if p.filling != nil {
-		kept-- // it is taken already: to open a chunk changes nothing
+		kept-- // the open chunk has its memory already
 	}
 	reclaimable := int64(0)
 	if p.Reserve != nil {
@@ -56,13 +54,13 @@ func (p *Memory) spare() int64 {
 	return p.Budget - (p.Held - p.Idle - reclaimable) - kept*p.SharedChunk()
 }
 
-// SharedChunk returns how many bytes of the buffer a chunk for many messages takes: the usual size of
-// such chunks, but at most an equal share of LeastChunks chunks.
+// SharedChunk returns how many bytes a shared chunk takes: the usual size of such chunks, but at most
+// 1/LeastChunks of the buffer.
 func (p *Memory) SharedChunk() int64 {
 	return min(p.Weight(p.Usual(p.ChunkBytes)), p.Budget/LeastChunks)
 }
 
-// Charge notes that the messages in c wait for the disk.
+// Charge counts the messages in c as waiting for the disk.
 func (p *Memory) Charge(c *Chunk) {
 	for i := range c.usage {
 		u := &c.usage[i]
@@ -71,16 +69,16 @@ func (p *Memory) Charge(c *Chunk) {
 		}
 		u.account.Waiting += u.bytes
 		p.Waiting += u.bytes
-		u.account.sealFill(c)
+		u.account.closeEntry(c)
 	}
 	c.charged = true
 }
 
-// discharge notes that the messages in c do not wait for the disk any more. The chunk keeps its messages.
+// discharge ends Charge: the messages in c do not wait for the disk any more. The chunk keeps them.
 func (p *Memory) discharge(c *Chunk) {
 	for i := range c.usage {
 		u := &c.usage[i]
-		u.account.sealFill(c)
+		u.account.closeEntry(c)
 		if !c.charged {
 			continue
 		}
@@ -93,7 +91,7 @@ func (p *Memory) discharge(c *Chunk) {
 	c.charged = false
 }
 
-// Open returns a chunk for the messages of many, or nil if there is no room for one.
+// Open returns an empty shared chunk; nil if there is no room for one.
 func (p *Memory) Open() *Chunk {
 	size := p.Usual(p.ChunkBytes)
 	c := p.Get(size, size)
@@ -105,8 +103,8 @@ func (p *Memory) Open() *Chunk {
 	return c
 }
 
-// LargeFirst reports whether a large message waits for memory, and has all that is left of the buffer because
-// shared chunks have their minimum.
+// LargeFirst reports whether a large message with a lease waits for memory, and shared chunks, which have their
+// minimum, must leave the rest of the buffer to it.
 func (p *Memory) LargeFirst() bool {
 	return p.Turns.short > 0 && p.Shared >= KeptChunks
 }

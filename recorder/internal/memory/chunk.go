@@ -5,22 +5,23 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Chunk is a buffer on its way: open, sealed, compressed, written, free again.
+// Chunk is a buffer for one chunk. It is opened, sealed, compressed, written, and then free again.
 type Chunk struct {
 	Builder chunk.Builder
 	Sealed  *chunk.Sealed // nil before it is sealed, or if that failed
 	Err     error         // why it could not be sealed
 	Part    int           // the number of the file that the chunk belongs to
-	Cost    int64         // bytes of the chunk and its index in the file, about, before compression
+	Cost    int64         // about how many bytes the chunk and its index take in the file without compression
 	FirstAt time.Time     // when its first message came
 	LastAt  time.Time     // when its last message came
 
 	out     []byte        // the compressed record
-	ready   chan struct{} // one token: the compressor is done
-	Counted int64         // bytes that the pool counts for the chunk
-	shared  bool          // the chunk holds the messages of many
+	ready   chan struct{} // gets a token when the compressor is done
+	Counted int64         // bytes that Memory counts for the chunk
+	shared  bool          // the chunk is for messages of all topics, not for one large message
 	usage   []chunkUsage  // how many bytes of each account are in the chunk
 	charged bool          // the chunk waits for the disk
 }
@@ -33,32 +34,32 @@ type chunkUsage struct {
 
 // Account is how much of the buffer the messages of one topic take while they wait for the disk.
 type Account struct {
-	Waiting int64 // bytes, as the pool counts them
-	fill    struct {
+	Waiting int64 // bytes, as Memory counts them
+	entry   struct {
 		chunk *Chunk // the shared chunk that the latest message went into
-		at    int    // the place of the account among the usage of that chunk
+		at    int    // index of the account in Chunk.usage
 	}
 }
 
-// Add notes that n bytes in the chunk, which is shared with others, are of an account.
+// Add adds n bytes of an account to the usage of a shared chunk.
 func (c *Chunk) Add(a *Account, n int64) {
-	f := &a.fill
-	if f.chunk != c {
-		f.chunk, f.at = c, len(c.usage)
+	e := &a.entry
+	if e.chunk != c {
+		e.chunk, e.at = c, len(c.usage)
 		c.usage = append(c.usage, chunkUsage{account: a})
 	}
-	c.usage[f.at].bytes += n
+	c.usage[e.at].bytes += n
 }
 
-// AddAlone notes that the n bytes in the chunk are all of one account.
+// AddAlone sets the usage of a chunk of one message: n bytes of an account.
 func (c *Chunk) AddAlone(a *Account, n int64) {
 	c.usage = append(c.usage, chunkUsage{a, n})
 }
 
-// sealFill makes the next message of the account get another entry of usage, if the latest message went into c.
-func (a *Account) sealFill(c *Chunk) {
-	if a.fill.chunk == c {
-		a.fill.chunk = nil
+// closeEntry makes the next message of the account get another entry of usage, if the latest message went into c.
+func (a *Account) closeEntry(c *Chunk) {
+	if a.entry.chunk == c {
+		a.entry.chunk = nil
 	}
 }
 
@@ -68,8 +69,8 @@ func (c *Chunk) Done() { c.ready <- struct{}{} }
 // Await waits until a compressor is done with the chunk.
 func (c *Chunk) Await() { <-c.ready }
 
-// Seal makes the record of a chunk. A codec that panics costs this chunk, which is
-// counted, not the recording.
+// Seal makes the record of a chunk. If the codec panics, this chunk is lost and
+// counted, and the recording goes on.
 func (c *Chunk) Seal(z *chunk.Compressor) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -77,7 +78,7 @@ func (c *Chunk) Seal(z *chunk.Compressor) {
 		}
 	}()
 	c.Sealed, c.Err = c.Builder.Seal(z, c.out[:0])
-	if z != nil && c.Err == nil {
+	if c.Err == nil && c.Sealed.Compression != rosbag.CompressionNone {
 		c.out = c.Sealed.Record
 	}
 }

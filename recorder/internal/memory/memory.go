@@ -1,7 +1,7 @@
-// Package memory decides about all bytes of the buffer of a recording: which chunks there are, who
-// gets room when little is left, and which large message is received next. The package is pure: the
+// Package memory decides about all bytes of the buffer of a recording: which chunks there are, which
+// topics get room when little is left, and which large message is received next. The package is pure: the
 // caller has the lock of the intake. Only the intake and the rooms that it calls use the package. A
-// Chunk belongs to whoever has taken it from a queue.
+// Chunk belongs to the goroutine that took it from a queue.
 package memory
 
 import "math"
@@ -9,32 +9,32 @@ import "math"
 const (
 	keepFree = 64 << 20 // the most that free buffers hold when the budget has no limit
 
-	// LeastChunks is how many chunks the budget has room for: one to fill, one to write, one kept
-	// free, and some choice.
+	// LeastChunks is how many chunks the budget has room for at least: one to fill, one to write, one
+	// in reserve, and one more, so that none of these has to wait for another.
 	LeastChunks = 4
 )
 
 // Options of a Memory.
 type Options struct {
 	Limit      int64  // bytes of all buffers together; negative means no limit
-	ChunkBytes int    // a chunk for the messages of many is sealed at this size
-	Twice      bool   // each buffer counts double: it will be compressed into a second one
-	Blocks     bool   // links wait for room, rather than that messages are dropped
+	ChunkBytes int    // a shared chunk is sealed at this size
+	Twice      bool   // each buffer counts twice, because it is compressed into a second one
+	Blocks     bool   // links wait for room; otherwise messages are dropped
 	Freed      func() // called when there may be room again; nil for nobody
 }
 
 // Usage is how much of the buffer is used, and what for.
 type Usage struct {
-	Held    int64 // bytes of all buffers, in use and free, and of all else that counts
+	Held    int64 // bytes of all buffers, in use and free, and those counted by Use and UseLatched
 	Idle    int64 // bytes of Held that are free buffers
 	Latched int64 // bytes of Held that are for latched messages
 	Waiting int64 // bytes of messages that wait for the disk
 	Waiters int   // topics with messages that wait for the disk
-	Shared  int   // chunks for the messages of many that are in use
-	Grown   int   // bytes of the largest buffer that an ordinary chunk came to
+	Shared  int   // shared chunks in use
+	Grown   int   // bytes of the largest buffer of a shared chunk so far
 }
 
-// Crowded reports whether much waits for the disk, in a buffer of limit bytes; negative means no limit.
+// Crowded reports whether many bytes wait for the disk, for a buffer of limit bytes; negative means no limit.
 func (u Usage) Crowded(limit int64) bool {
 	const share, some = 8, 32 << 20
 	most := limit / share
@@ -44,31 +44,31 @@ func (u Usage) Crowded(limit int64) bool {
 	return u.Waiting > most
 }
 
-// Memory hands out chunk buffers and holds all of them, used or free, within one number of bytes.
+// Memory gives out chunk buffers, and keeps all of them together, used or free, within one number of bytes.
 // Buffers are reused: in steady state nothing is allocated. The caller has the lock.
 type Memory struct {
 	Options
 	Usage
 	Budget  int64    // the bound now: Options.Limit until SetBudget changes it; negative means no limit
 	Free    []*Chunk // buffers that are not in use
-	Reserve Reserve  // gives memory up that is not needed for sure; nil for none
-	filling *Chunk   // the open chunk for the messages of many; nil for none
+	Reserve Reserve  // memory that can be reclaimed; nil for none
+	filling *Chunk   // the open shared chunk; nil for none
 	Turns   Turns    // which large messages are received now, where links wait
 }
 
-// New returns a Memory of which nothing is used.
+// New returns a Memory without buffers.
 func New(o Options) *Memory {
 	p := &Memory{Options: o, Budget: o.Limit}
 	p.Turns.mem = p
 	return p
 }
 
-// Purpose says what memory of a reserve is for.
+// Purpose says what reclaimed memory is for.
 type Purpose int
 
 // The purposes.
 const (
-	ForAny      Purpose = iota // whatever it costs
+	ForAny      Purpose = iota // anything: the reserve must give up what it can
 	ForMessages                // new messages
 	ForLarge                   // a large message that is received already
 )
@@ -77,19 +77,19 @@ const (
 type Reserve interface {
 	Held() int64        // bytes, as the Memory counts them
 	Reclaimable() int64 // bytes of Held that new messages may displace
-	// Reclaim gives memory up, and reports whether there was any for that purpose. filled is how
+	// Reclaim gives up some memory, and reports whether there was any for that purpose. filled is how
 	// many bytes of the buffer beside the reserve are used.
 	Reclaim(p Purpose, filled int64) bool
 }
 
-// Signal tells that there may be room again.
+// Signal calls Options.Freed: there may be room again.
 func (p *Memory) Signal() {
 	if p.Freed != nil {
 		p.Freed()
 	}
 }
 
-// ReclaimFor gives up memory of the reserve, and reports whether there was any.
+// ReclaimFor makes the reserve give up some memory, and reports whether it did.
 func (p *Memory) ReclaimFor(why Purpose) bool {
 	if p.Reserve == nil {
 		return false
@@ -103,10 +103,10 @@ func (p *Memory) SetBudget(n int64) {
 	p.Signal()
 }
 
-// Use counts n bytes that are no chunk. The caller has made sure that they fit.
+// Use counts n bytes that belong to no chunk. The caller has made sure that they fit.
 func (p *Memory) Use(n int64) { p.Held += n }
 
-// Unuse gives n bytes back that Use has counted.
+// Unuse gives back n bytes that Use has counted.
 func (p *Memory) Unuse(n int64) {
 	p.Held -= n
 	p.Signal()
@@ -118,7 +118,7 @@ func (p *Memory) UseLatched(n int64) {
 	p.Latched += n
 }
 
-// UnuseLatched gives n bytes back that UseLatched has counted.
+// UnuseLatched gives back n bytes that UseLatched has counted.
 func (p *Memory) UnuseLatched(n int64) {
 	p.Latched -= n
 	p.Unuse(n)
@@ -127,10 +127,9 @@ func (p *Memory) UnuseLatched(n int64) {
 // ToLatched counts n bytes, which are counted already, for latched messages.
 func (p *Memory) ToLatched(n int64) { p.Latched += n }
 
-// LatchedFits reports whether latched messages may have n bytes more: half of what a shared chunk
-// leaves of the buffer. Where links wait, half of the buffer is for large messages, and latched
-// messages have what the kept shared chunks leave of the other half, but at least an eighth of the
-// buffer.
+// LatchedFits reports whether latched messages may have n bytes more. They may have half of what a shared chunk
+// leaves of the buffer. If links wait for room, half of the buffer is for large messages, and latched messages
+// may have what the reserved shared chunks leave of the other half, but at least an eighth of the buffer.
 func (p *Memory) LatchedFits(n int64) bool {
 	const least = 8 // part of the buffer
 	most := (p.Budget - p.SharedChunk()) / 2
@@ -140,12 +139,12 @@ func (p *Memory) LatchedFits(n int64) bool {
 	return p.Budget < 0 || p.Latched+n <= most
 }
 
-// MostLarge returns how much of the buffer a large message may take at most, negative for no
-// bound. Where links wait, that is the room for all large messages together: half of the buffer.
+// MostLarge returns how much of the buffer a large message may take at most; negative for no
+// bound. If links wait for room, that is the room for all large messages together: half of the buffer.
 // Latched messages and shared chunks have the other half.
 func (p *Memory) MostLarge() int64 { return p.largeShare(p.Limit) }
 
-// LimitFor returns the limit of the buffer with which a large message is received that takes n bytes.
+// LimitFor returns the smallest limit of the buffer that admits a large message of n bytes.
 func (p *Memory) LimitFor(n int64) int64 {
 	if p.Blocks {
 		return 2 * n
@@ -153,7 +152,7 @@ func (p *Memory) LimitFor(n int64) int64 {
 	return n
 }
 
-// largeRoom returns how much of the buffer all large messages may take together where links wait.
+// largeRoom returns how much of the buffer all large messages may take together if links wait for room.
 func (p *Memory) largeRoom() int64 {
 	if p.Budget < 0 {
 		return math.MaxInt64
@@ -168,11 +167,11 @@ func (p *Memory) largeShare(of int64) int64 {
 	return of
 }
 
-// keptShared returns the memory that shared chunks can always have.
+// keptShared returns the bytes that are reserved for shared chunks.
 func (p *Memory) keptShared() int64 { return KeptChunks * p.SharedChunk() }
 
-// Usual returns what a chunk that is sealed at n bytes is likely to hold: its last
-// message goes beyond that, and memory grows in steps.
+// Usual returns the likely size of the buffer of a chunk that is sealed at n bytes: the last message goes beyond
+// n, and buffers grow in steps.
 func (p *Memory) Usual(n int) int {
 	size := max(n, p.Grown)
 	if p.Budget >= 0 && p.Weight(size) > p.Budget {
@@ -181,7 +180,7 @@ func (p *Memory) Usual(n int) int {
 	return size
 }
 
-// Settle counts the size that an ordinary chunk has grown to, in place of the size that was claimed.
+// Settle counts the size that the buffer of a shared chunk has grown to, in place of the size that was expected.
 func (p *Memory) Settle(c *Chunk) {
 	n := c.Builder.Cap()
 	p.Grown = max(p.Grown, n)
@@ -192,9 +191,9 @@ func (p *Memory) Settle(c *Chunk) {
 	}
 }
 
-// Get returns a buffer for a chunk of about size bytes, of which counted are
-// counted from the start, or nil if that would go beyond the budget. A free buffer
-// that is much too large is not spent on a small chunk.
+// Get returns a buffer for a chunk of about size bytes, of which counted bytes are
+// counted from the start; nil if that would exceed the budget. A free buffer
+// that is much too large is not used for a small chunk.
 func (p *Memory) Get(size, counted int) *Chunk {
 	fit, small := p.find(size)
 	if fit >= 0 {
@@ -202,17 +201,16 @@ func (p *Memory) Get(size, counted int) *Chunk {
 	}
 	need := p.Weight(size)
 	if small >= 0 && p.Fits(need-p.Free[small].Counted) {
-		c := p.take(small) // sealed young, before it had grown
+		c := p.take(small) // too small, because it was sealed early: it will grow
 		p.Grow(c, p.Weight(counted))
 		return c
 	}
 	for !p.Fits(need) {
-		if len(p.Free) > 0 {
-			p.dropFree()
-		} else if !p.ReclaimFor(ForMessages) {
+		if !p.freeSome(ForMessages) {
 			return nil
-		} else if fit, _ := p.find(size); fit >= 0 {
-			return p.take(fit) // what was given up is as good as new
+		}
+		if fit, _ := p.find(size); fit >= 0 {
+			return p.take(fit) // the reserve has given up a buffer that fits
 		}
 	}
 	c := &Chunk{ready: make(chan struct{}, 1)}
@@ -220,8 +218,8 @@ func (p *Memory) Get(size, counted int) *Chunk {
 	return c
 }
 
-// find returns the smallest free buffer that is large enough, and the largest that is
-// not; negative for none.
+// find returns the index of the smallest free buffer that is large enough, but not much too large, and of the
+// largest that is too small; negative for none.
 func (p *Memory) find(size int) (fit, small int) {
 	fit, small = -1, -1
 	for i, c := range p.Free {
@@ -236,7 +234,7 @@ func (p *Memory) find(size int) (fit, small int) {
 	return fit, small
 }
 
-// Weight is what a buffer of n bytes counts.
+// Weight returns how many bytes are counted for a buffer of n bytes.
 func (p *Memory) Weight(n int) int64 {
 	if p.Twice {
 		return 2 * int64(n)
@@ -254,7 +252,7 @@ func (p *Memory) take(i int) *Chunk {
 	return c
 }
 
-// dropFree leaves one free buffer to the garbage collector.
+// dropFree gives up the last free buffer.
 func (p *Memory) dropFree() { p.Held -= p.take(len(p.Free) - 1).Counted }
 
 // Fits reports whether more bytes fit into the budget.
@@ -263,16 +261,23 @@ func (p *Memory) Fits(more int64) bool { return p.Budget < 0 || p.Held+more <= p
 // MakeRoom gives up free buffers, and then the reserve, until more bytes fit. It reports whether they do.
 func (p *Memory) MakeRoom(more int64, why Purpose) bool {
 	for !p.Fits(more) {
-		if len(p.Free) > 0 {
-			p.dropFree()
-		} else if !p.ReclaimFor(why) {
+		if !p.freeSome(why) {
 			return false
 		}
 	}
 	return true
 }
 
-// Count brings the account up to date after the buffer of c has grown.
+// freeSome gives up a free buffer or, if there is none, memory of the reserve. It reports whether there was any.
+func (p *Memory) freeSome(why Purpose) bool {
+	if len(p.Free) > 0 {
+		p.dropFree()
+		return true
+	}
+	return p.ReclaimFor(why)
+}
+
+// Count updates the count after the buffer of c has grown.
 func (p *Memory) Count(c *Chunk) { p.Grow(c, p.Weight(c.Builder.Cap())) }
 
 // Grow makes c count at least now bytes.
@@ -283,7 +288,7 @@ func (p *Memory) Grow(c *Chunk, now int64) {
 	}
 }
 
-// unshare makes c none of the chunks for the messages of many that are in use.
+// unshare removes c from the shared chunks in use.
 func (p *Memory) unshare(c *Chunk) {
 	if c.shared {
 		c.shared = false
@@ -297,8 +302,8 @@ func (p *Memory) Retire(c *Chunk) {
 	p.unshare(c)
 }
 
-// Put takes a buffer back. Buffers that grew past the budget with one large
-// message, or pile up after a burst, are let go.
+// Put takes back a buffer. Free buffers that exceed the budget are given up, and without a budget those
+// beyond keepFree, which a burst may leave.
 func (p *Memory) Put(c *Chunk) {
 	c.Sealed, c.Err = nil, nil
 	if p.filling == c {
@@ -310,7 +315,7 @@ func (p *Memory) Put(c *Chunk) {
 	}
 	clear(c.usage)
 	c.usage = c.usage[:0]
-	p.Held -= c.Counted // what was claimed may not have come
+	p.Held -= c.Counted // more than the capacity, if the expected bytes have not arrived
 	c.Counted = 0
 	p.Count(c)
 	p.Free = append(p.Free, c)

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// reuseDivisor bounds the free buffers that are reused for announced bytes: to this part
-	// of the whole buffer.
+	// reuseDivisor bounds the size of a free buffer that is reused for announced bytes: to this part of
+	// the whole buffer.
 	reuseDivisor = 8
 
 	leaseBytes = 1 << 20 // a large message keeps its lease if this many bytes of it arrive within LeaseTime
@@ -23,15 +23,14 @@ const (
 // Turns decides, where links wait for room instead of dropping, which large messages are
 // received now and which wait.
 //
-// What has arrived of a large message stays in memory until the message is complete. Two messages
-// that are half received could wait for each other's memory forever, so each message needs a
-// lease: of the room for large messages, which is half of the buffer, enough for all of the message
-// must be left beside all others. Leases bind large messages only. Bytes that were announced and
-// have not arrived take no memory from others. A message that arrives slowly while others wait
-// loses its lease; from then on it counts with what has arrived, and it waits for another lease
-// when it needs more memory. The room never shrinks, and memory grows under a lease only. So the
-// message that had a lease last can always have one again, and all messages are completed one
-// after the other.
+// The bytes of a large message stay in memory until the message is complete. Two messages that are half
+// received could wait for each other's memory forever, so each message needs a lease. A message gets one
+// when the room for large messages, which is half of the buffer, has enough for the whole message beside
+// all others. Leases bind large messages only: bytes that were announced and have not arrived take no
+// memory from other topics. A message that arrives slowly while others wait loses its lease. From then on
+// only the bytes that have arrived count, and the message waits for another lease when it needs more
+// memory. The room never shrinks, and a message grows only while it has a lease. So the message that had a
+// lease last can always have one again, and all messages are completed one after the other.
 type Turns struct {
 	mem    *Memory // whose buffer the messages go into
 	active []*Turn // messages that have a lease or hold memory, the oldest first
@@ -41,15 +40,15 @@ type Turns struct {
 
 // Turn is a large message for which its link waits.
 type Turn struct {
-	Chunk   *Chunk // that the message goes into; nil before it begins, and after its end
-	Granted bool
+	Chunk   *Chunk       // of the message; nil before the message begins, and after its end
+	Granted bool         // the message has a lease
 	Waiting bool         // the link waits for a lease or for memory
-	Need    int64        // bytes of memory for all of it, as the pool counts them
+	Need    int64        // bytes of memory for the whole message, as Memory counts them
 	Proven  bool         // the publisher has sent a whole large message before
-	Shared  int64        // bytes that stay free for each of the kept shared chunks that is not in use
+	Shared  int64        // bytes that have to stay free for each reserved shared chunk that is not in use
 	Arrived atomic.Int64 // bytes that have arrived; the link counts them without the lock
 	seen    int64        // Arrived when the message last moved fast enough to keep its lease
-	seenAt  time.Time    // when that was
+	seenAt  time.Time    // when seen was set
 }
 
 // Enqueue puts f in the queue for a lease: first the messages that hold memory already, then those of
@@ -87,8 +86,8 @@ func (l *Turns) grants(f *Turn, room int64) bool {
 	return false
 }
 
-// claimed returns the memory of all messages but one, those with a lease counted in
-// whole, and the part of it that those without a lease hold.
+// claimed returns the memory of all messages but one, and the part of it that messages without a lease have. A
+// message with a lease counts in whole.
 func (l *Turns) claimed(but *Turn) (all, slow int64) {
 	for _, f := range l.active {
 		switch {
@@ -119,14 +118,14 @@ func (l *Turns) grant(f *Turn, shared int64, now time.Time) {
 	f.Granted, f.Shared, f.seen, f.seenAt = true, shared, f.Arrived.Load(), now
 }
 
-// expire ends the leases of messages that have not moved as they should while others wait
-// for one, and reports whether there were any.
+// expire ends the leases of messages that arrive too slowly while others wait for a lease, and reports whether
+// there were any.
 func (l *Turns) expire(now time.Time) (ended bool) {
 	for _, s := range l.active {
 		switch {
 		case !s.Granted:
 		case s.Waiting || s.Arrived.Load()-s.seen >= leaseBytes:
-			s.seen, s.seenAt = s.Arrived.Load(), now // a wait for memory is not its fault
+			s.seen, s.seenAt = s.Arrived.Load(), now // the message waits for memory, not for its publisher
 		case len(l.queue) > 0 && now.Sub(s.seenAt) >= LeaseTime:
 			s.Granted, ended = false, true
 		}
@@ -145,9 +144,9 @@ func (f *Turn) heldBytes() int64 {
 	return f.Chunk.Counted
 }
 
-// reusable returns the index of a free buffer for a large message, negative for none. It
-// counts in whole although nothing has arrived, so only a publisher that has sent such a
-// message before gets one, and only of a small part of the whole buffer.
+// reusable returns the index of a free buffer for a large message; negative for none. The buffer counts in whole
+// although nothing has arrived, so only a publisher that has sent a large message before gets one, and only one of
+// a small part of the whole buffer.
 func (l *Turns) reusable(proven bool, size int) int {
 	p := l.mem
 	fit, _ := p.find(size)
@@ -201,14 +200,14 @@ func (l *Turns) End(f *Turn) {
 	l.mem.Signal() // others may have a lease now
 }
 
-// Expire ends the leases of messages that have not moved as they should while others wait for one.
+// Expire ends the leases of messages that arrive too slowly while others wait for a lease.
 func (l *Turns) Expire(now time.Time) {
 	if l.expire(now) {
 		l.mem.Signal()
 	}
 }
 
-// Beside returns how many bytes have to be free before f, which has a lease, may take more.
+// Beside returns how many bytes have to be free so that f, which has a lease, may take more bytes.
 func (l *Turns) Beside(f *Turn, more int64) int64 {
 	return more + max(0, KeptChunks-int64(l.mem.Shared))*f.Shared
 }

@@ -1,5 +1,5 @@
-// Package mode says what a recording does with messages now: whether they go into the bag, and what users may
-// ask for. The package is pure: the caller has the lock of the intake.
+// Package mode says what a recording does with messages now: whether they go into the bag, and which commands are
+// possible. The package is pure: the caller has the lock of the intake.
 package mode
 
 import (
@@ -13,9 +13,9 @@ import (
 type Mode struct {
 	State    control.State
 	Begun    time.Time        // when the recording was started, by the steady clock of Sim; zero while it is stopped
-	Starting *command.Command // opens the file that a stopped recording waits for; nil for none
-	Ended    bool             // nothing more is recorded: the file has failed, or all links are closed
-	Full     bool             // the only file has reached its size: messages that come now are not wanted
+	Starting *command.Command // opens the next file of a stopped recording; nil if none is queued
+	Ended    bool             // no more messages are recorded: the file has failed, or all links are closed
+	Full     bool             // the only file has reached its maximum size: further messages are unwanted
 }
 
 // Records reports whether messages go into the bag.
@@ -24,7 +24,7 @@ func (m *Mode) Records() bool { return m.State == control.StateRecording && !m.O
 // Over reports whether the recording ends.
 func (m *Mode) Over() bool { return m.Ended || m.Full }
 
-// HasBag returns why nothing can be done to the bag: the recording ends, or is stopped.
+// HasBag returns an error if there is no bag that a command could act on: the recording ends, or is stopped.
 func (m *Mode) HasBag() error {
 	switch {
 	case m.Over():
@@ -35,7 +35,7 @@ func (m *Mode) HasBag() error {
 	return nil
 }
 
-// CanMark returns why nothing can be recorded now.
+// CanMark returns an error if no mark can be recorded now.
 func (m *Mode) CanMark() error {
 	err := m.HasBag()
 	if err == nil && m.State == control.StatePaused {

@@ -1,5 +1,5 @@
-// Package news has the log lines about a recording in progress: lost messages and links, links that wait, and
-// memory that is short. Other rooms find out what has happened.
+// Package news logs what happens during a recording: lost messages and links, links that wait, and shortages of
+// memory. Other rooms find out what has happened.
 package news
 
 import (

@@ -9,13 +9,14 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Notes records notes, if there are any, as one latched message with which each file begins. It comes before
-// the first message of others.
+// Notes records notes, if there are any, as one latched message with which each file begins. Notes is called before
+// links to publishers open.
 func (w *Writer) Notes(notes []bagnote.Note) {
 	if len(notes) > 0 {
-		deliver(w.links.OpenNotes(bagnote.NotesTopic, text), TextFrame([]byte(bagnote.Text(notes))), time.Now())
+		tcpros.Deliver(w.links.OpenNotes(bagnote.NotesTopic, text), TextFrame([]byte(bagnote.Text(notes))), time.Now())
 	}
 }
 

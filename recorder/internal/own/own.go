@@ -9,13 +9,11 @@ package own
 import (
 	"encoding/binary"
 	"sync"
-	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
-	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // Writer adds messages of the recorder itself to a recording.
@@ -39,27 +37,4 @@ func TextFrame(s []byte) []byte {
 	frame := binary.LittleEndian.AppendUint32(make([]byte, 0, 8+len(s)), uint32(4+len(s)))
 	frame = binary.LittleEndian.AppendUint32(frame, uint32(len(s)))
 	return append(frame, s...)
-}
-
-// largeMessage is the size in bytes above which a message is handed over as a large one.
-const largeMessage = 128 << 10
-
-// deliver hands a frame to a sink as a link does, which depends on the size of the frame.
-func deliver(sink tcpros.LinkSink, frame []byte, received time.Time) {
-	if len(frame) <= largeMessage {
-		sink.Frames(frame, 1, received)
-		return
-	}
-	large := sink.Large(len(frame))
-	if large == nil {
-		return // counted by the sink
-	}
-	for len(frame) > 0 {
-		room := large.Room(len(frame))
-		if room == nil {
-			return
-		}
-		frame = frame[copy(room, frame):]
-	}
-	large.Commit(received)
 }

@@ -22,7 +22,7 @@ const (
 )
 
 const (
-	// MaxStored is the largest text that is stored, in bytes.
+	// MaxStored is the size in bytes of the longest text that is stored.
 	MaxStored = 16 << 20
 
 	paramsRetry = time.Second // between attempts to reach the master
@@ -64,7 +64,7 @@ func (w *Writer) Store(ctx context.Context, topic string, ask func() (any, error
 		}
 		if !warned && ctx.Err() == nil {
 			warned = true
-			log.Warn("not stored yet: the master does not say", zap.Error(err))
+			log.Warn("not stored yet: the master does not answer", zap.Error(err))
 		}
 		select {
 		case <-time.After(paramsRetry):
@@ -86,12 +86,12 @@ func (w *Writer) keep(topic string, value any) error {
 		return fmt.Errorf("%d bytes, at most %d are stored", line.Len(), MaxStored)
 	}
 	l := w.links.OpenLatched(topic, text)
-	deliver(l, TextFrame(bytes.TrimSpace(line.Bytes())), time.Now())
+	tcpros.Deliver(l, TextFrame(bytes.TrimSpace(line.Bytes())), time.Now())
 	l.Closed(nil)
 	return nil
 }
 
-// finite replaces numbers that JSON does not have, such as NaN, by texts.
+// finite replaces the numbers that JSON cannot represent, NaN and infinities, by texts.
 func finite(v any) any {
 	switch v := v.(type) {
 	case float64:

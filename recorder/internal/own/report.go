@@ -72,7 +72,7 @@ func number(key string, n uint64) tcpros.DiagnosticValue {
 	return tcpros.DiagnosticValue{Key: key, Value: strconv.FormatUint(n, 10)}
 }
 
-// level is an error for messages that were dropped here, and a warning for other losses.
+// level returns an error for messages that the recorder has dropped, and a warning for other losses.
 func level(dropped uint64, lossy bool) tcpros.DiagnosticLevel {
 	switch {
 	case dropped > 0:

@@ -3,8 +3,8 @@ package queue
 
 import "sync"
 
-// FIFO is a queue for concurrent use. It has no bound of its own, so that Put never blocks under the intake's
-// lock; the memory budget of the intake bounds what is in it.
+// FIFO is a queue for concurrent use. It has no bound, so that Put never blocks under the lock of the intake; the
+// memory of its chunks is bounded by the buffer.
 type FIFO[T any] struct {
 	mu     sync.Mutex
 	filled sync.Cond
@@ -24,7 +24,7 @@ func New[T any]() *FIFO[T] {
 func (q *FIFO[T]) Put(v T) {
 	q.mu.Lock()
 	if q.head > 0 && len(q.items) == cap(q.items) {
-		n := copy(q.items, q.items[q.head:]) // use the place of items that were taken
+		n := copy(q.items, q.items[q.head:]) // reuse the places of items that were taken
 		clear(q.items[n:])
 		q.items, q.head = q.items[:n], 0
 	}
@@ -49,7 +49,7 @@ func (q *FIFO[T]) Take() (v T, ok bool) {
 	return v, true
 }
 
-// Close lets Take return false once the queue is empty.
+// Close makes Take return false once the queue is empty.
 func (q *FIFO[T]) Close() {
 	q.mu.Lock()
 	q.closed = true

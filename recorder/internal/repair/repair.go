@@ -1,4 +1,4 @@
-// Package repair makes whole bags of files that crashed recorders have left, beside a recording.
+// Package repair makes complete bags of files that crashed recorders have left, while a recording goes on.
 package repair
 
 import (
@@ -27,7 +27,7 @@ import (
 func Orphans(dir *disk.Folder) []string {
 	entries, err := fs.ReadDir(dir.FS(), ".")
 	if err != nil {
-		return nil // the recording itself does not need to list the directory
+		return nil // a recording need not list the directory
 	}
 	var found []string
 	for _, e := range entries {
@@ -46,7 +46,7 @@ func Orphans(dir *disk.Folder) []string {
 	return found
 }
 
-// Report names orphans that are not to be repaired.
+// Report logs the names of orphans that are not to be repaired.
 func Report(log *zap.Logger, dirName string, found []string) {
 	for _, base := range found {
 		log.Warn("left by a crashed recorder: recover it with gobag reindex, or record with --recover", loglimit.Each(),
@@ -54,7 +54,7 @@ func Report(log *zap.Logger, dirName string, found []string) {
 	}
 }
 
-// Options says where to repair, and what the recording beside the repair needs. No field may be nil.
+// Options says where to repair, and how to leave the disk to the recording. No field may be nil.
 type Options struct {
 	Series   *bagfile.Series
 	Log      *zap.Logger
@@ -73,7 +73,7 @@ func Start(ctx context.Context, o Options, found []string) (end func(wait bool))
 	// owner: the function returned; ends when ctx is done or all are repaired.
 	go func() {
 		defer close(done)
-		newRepair(o).all(ctx, found)
+		newRepair(o).repairAll(ctx, found)
 	}()
 	return func(wait bool) {
 		cancel()
@@ -88,12 +88,12 @@ func Start(ctx context.Context, o Options, found []string) (end func(wait bool))
 	}
 }
 
-// repair makes whole bags of files that crashed recorders have left, one after the other. The recording comes
-// first: the repair uses at most half of one core and of the disk, pauses while much waits in the buffer, and
+// repair makes complete bags of files that crashed recorders have left, one after the other. The recording comes
+// first: the repair uses at most half of one core and of the disk, pauses while many bytes wait in the buffer, and
 // ends with the recording. Its errors are only logged.
 //
 // X.bag.active becomes X.bag, which must not exist, once X.bag is complete and on the disk. The original is
-// only read, and kept as X.bag.orig.active. The next repair continues one that has crashed. Memory is bounded
+// only read, and kept as X.bag.orig.active. If a repair crashes, the next one completes it. Memory is bounded
 // by the longest chunk; a chunk that is longer than the buffer of any recorder is left out.
 type repair struct {
 	Options
@@ -108,7 +108,7 @@ const (
 	syncBytes    = 32 << 20 // written between two syncs
 	settleTime   = 2 * time.Second
 	spareBytes   = 64 << 20  // bytes that must be free beside MinSpace
-	longestChunk = 256 << 20 // the longest chunk at least
+	longestChunk = 256 << 20 // chunks of at least this size are accepted
 	repairSuffix = ".recovering"
 )
 
@@ -116,12 +116,12 @@ func newRepair(o Options) *repair {
 	return &repair{Options: o, dir: o.Series.Dir, settle: settleTime, writers: disk.WritersOf}
 }
 
-// all repairs the files of these names until ctx is done.
-func (r *repair) all(ctx context.Context, names []string) {
+// repairAll repairs files until ctx is done.
+func (r *repair) repairAll(ctx context.Context, names []string) {
 	r.sweep()
 	for _, base := range names {
 		file := zap.String("file", r.Series.Path(base))
-		switch err := r.one(ctx, base); {
+		switch err := r.repairFile(ctx, base); {
 		case err != nil && ctx.Err() != nil:
 			r.Log.Warn("not recovered before the recording ended: it is as it was", loglimit.Each(), file)
 			return
@@ -131,8 +131,8 @@ func (r *repair) all(ctx context.Context, names []string) {
 	}
 }
 
-// one repairs one file.
-func (r *repair) one(ctx context.Context, base string) error {
+// repairFile repairs one file.
+func (r *repair) repairFile(ctx context.Context, base string) error {
 	target := strings.TrimSuffix(base, bagname.ActiveSuffix)
 	in, err := r.dir.Open(base)
 	if err != nil {
@@ -166,7 +166,7 @@ func (r *repair) one(ctx context.Context, base string) error {
 	if err != nil {
 		return err
 	}
-	if err := r.same(in, st); err != nil {
+	if err := r.checkUnchanged(in, st); err != nil {
 		return err
 	}
 	return r.publish(base, target, temp, &rep)
@@ -181,11 +181,11 @@ func (r *repair) settled(ctx context.Context, in *os.File) (fs.FileInfo, error) 
 	if err := pause(ctx, r.settle); err != nil {
 		return nil, err
 	}
-	return st, r.same(in, st)
+	return st, r.checkUnchanged(in, st)
 }
 
-// same returns an error if the file has changed, or if another process may change it.
-func (r *repair) same(in *os.File, before fs.FileInfo) error {
+// checkUnchanged returns an error if the file has changed, or if another process may change it.
+func (r *repair) checkUnchanged(in *os.File, before fs.FileInfo) error {
 	after, err := in.Stat()
 	named, lost := r.dir.Lstat(filepath.Base(in.Name()))
 	switch {
@@ -260,8 +260,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// publish gives the new bag its name, and then renames the original. In between the bag has both names, so that
-// the next repair knows the bag if this one crashes.
+// publish gives the new bag its name, and then renames the original. In between the bag has both names, by which
+// the next repair recognizes it if this one crashes.
 func (r *repair) publish(base, target, temp string, rep *recovery.Report) error {
 	err := r.dir.Link(temp, target)
 	if err != nil && !errors.Is(err, fs.ErrExist) { // no hard links: FAT on a USB stick

@@ -53,7 +53,7 @@ func TestNoRoomToRepair(t *testing.T) {
 	r, logs := repairing(t, dir)
 	r.MinSpace = 1 << 60
 	var free, needed int64
-	err := r.one(t.Context(), "a.bag.active")
+	err := r.repairFile(t.Context(), "a.bag.active")
 	if err == nil {
 		t.Fatal("repaired without room")
 	}
@@ -77,7 +77,7 @@ func TestResultOfAnother(t *testing.T) {
 	writeFile(t, dir+"/a.bag")
 	writeFile(t, dir+"/.a.bag.recovering")
 	r, logs := repairing(t, dir)
-	r.all(t.Context(), Orphans(r.dir))
+	r.repairAll(t.Context(), Orphans(r.dir))
 	if logs.FilterMessageSnippet("not recovered").Len() != 1 {
 		t.Errorf("logged %v", logs.All())
 	}
@@ -94,11 +94,11 @@ func TestOrphanThatIsReplaced(t *testing.T) {
 	if err := os.Rename(dir+"/a.bag.active", dir+"/b.bag.active"); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.same(in, st); err == nil {
+	if err := r.checkUnchanged(in, st); err == nil {
 		t.Error("not noticed without a file of that name")
 	}
 	orphan(t, dir, "a", 200_000)
-	if err := r.same(in, st); err == nil {
+	if err := r.checkUnchanged(in, st); err == nil {
 		t.Error("not noticed with another file of that name")
 	}
 }
@@ -125,7 +125,7 @@ func TestWhatARepairTells(t *testing.T) {
 				}
 			}
 		}
-		r.all(t.Context(), []string{"a.bag.active"})
+		r.repairAll(t.Context(), []string{"a.bag.active"})
 		st, err := os.Stat(dir + "/a.bag")
 		if err != nil {
 			t.Fatalf("%v, logged %v", err, logs.All())

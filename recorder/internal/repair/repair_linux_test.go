@@ -146,7 +146,7 @@ func TestRepair(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.all(t.Context(), Orphans(r.dir))
+	r.repairAll(t.Context(), Orphans(r.dir))
 	if got := names(t, dir); !slices.Equal(got, []string{"a.bag", "a.bag.orig.active"}) {
 		t.Fatalf("in the directory: %v, logged %v", got, logs.All())
 	}
@@ -169,7 +169,7 @@ func TestRepairBesideALargeBuffer(t *testing.T) {
 	want := orphan(t, dir, "a", 200_000)
 	r, _ := repairing(t, dir)
 	r.Buffer = 2 << 30
-	if err := r.one(t.Context(), "a.bag.active"); err != nil {
+	if err := r.repairFile(t.Context(), "a.bag.active"); err != nil {
 		t.Fatal(err)
 	}
 	checkRecovered(t, dir+"/a.bag", want)
@@ -229,7 +229,7 @@ func TestRepairLeavesAlone(t *testing.T) {
 				tc.change(r)
 			}
 			was := names(t, dir)
-			r.all(t.Context(), []string{"a.bag.active"})
+			r.repairAll(t.Context(), []string{"a.bag.active"})
 			if got := names(t, dir); !slices.Equal(got, was) {
 				t.Errorf("in the directory: %v, before %v", got, was)
 			}
@@ -270,13 +270,13 @@ func TestRepairGoesOn(t *testing.T) {
 			dir := t.TempDir()
 			want := orphan(t, dir, "a", 200_000)
 			first, _ := repairing(t, dir)
-			first.all(t.Context(), Orphans(first.dir))
+			first.repairAll(t.Context(), Orphans(first.dir))
 			if err := os.Rename(dir+"/a.bag.orig.active", dir+"/a.bag.active"); err != nil {
 				t.Fatal(err)
 			}
 			r, logs := repairing(t, dir)
 			died(t, dir)
-			r.all(t.Context(), Orphans(r.dir))
+			r.repairAll(t.Context(), Orphans(r.dir))
 			if got := names(t, dir); !slices.Equal(got, []string{"a.bag", "a.bag.orig.active"}) {
 				t.Fatalf("in the directory: %v, logged %v", got, logs.All())
 			}
@@ -339,7 +339,7 @@ func TestRepairOfAFileThatGrows(t *testing.T) {
 	if err := os.Truncate(dir+"/a.bag.active", 300_000); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.same(in, st); err == nil {
+	if err := r.checkUnchanged(in, st); err == nil {
 		t.Error("not noticed")
 	}
 }
@@ -355,7 +355,7 @@ func TestRepairEndsWithTheRecording(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.all(ctx, Orphans(r.dir))
+		r.repairAll(ctx, Orphans(r.dir))
 	}()
 	cancel()
 	<-done

@@ -9,24 +9,32 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
-// Load adds the bags of earlier runs with the same output, if they are still the files that were recorded.
-// Without limits it does nothing. An error means that the limits hold for the files of this run only.
+// Load adds the bags of earlier runs with the same output, as far as they are still the files that were recorded.
+// Without limits it does nothing. After an error the limits hold for the files of this run only.
 func (r *Retainer) Load(s *bagfile.Series) error {
 	if !r.Enabled() {
 		return nil
 	}
-	ledger, err := openLedger(s.Dir, ledgerName(s.Output))
+	ledger, list, err := openLedger(s.Dir, ledgerName(s.Output))
 	if err != nil {
 		return err
 	}
+	bags := list.alive()
+	if list.isStale() {
+		if err := ledger.compact(bags); err != nil {
+			r.log.Debug("the list of bags stays as long as it is", zap.String("file", ledger.name), zap.Error(err))
+		}
+	}
 	r.ledger = ledger
 	now := time.Now()
-	for _, e := range ledger.alive() {
+	for _, e := range bags {
 		f, gone := e.find(s, now)
 		switch {
 		case f != nil:
@@ -40,8 +48,8 @@ func (r *Retainer) Load(s *bagfile.Series) error {
 }
 
 // find returns the file of an entry, which may have another name now: a crashed recorder leaves
-// X.bag.active, and a repair keeps that file as X.bag.orig.active. Without a file, gone says whether the
-// file is known not to exist any more.
+// X.bag.active, and a repair keeps that file as X.bag.orig.active. If find returns nil, gone says that the
+// file certainly does not exist any more.
 func (e *entry) find(s *bagfile.Series, now time.Time) (f *Retained, gone bool) {
 	defer s.Watchdog.Begin("search", s.Path(e.Bag))()
 	gone = true
@@ -82,9 +90,9 @@ func (r *Retainer) Recovered(s *bagfile.Series, bag, original string) {
 
 // adopt is Recovered without enforcing.
 func (r *Retainer) adopt(s *bagfile.Series, bag, original string) bool {
-	r.deleting.Lock() // nobody takes a file off the list
+	r.deleting.Lock() // so that no file leaves the list
 	defer r.deleting.Unlock()
-	kept := bag + bagname.OrigSuffix
+	kept := bag + bagname.LedgerSuffix
 	if r.moved(s, kept, original) { // the second call for this original; bag may be deleted by now
 		return true
 	}
@@ -126,14 +134,14 @@ func (r *Retainer) moved(s *bagfile.Series, kept, original string) bool {
 }
 
 // inRepair reports whether a repair works on the file, or has just renamed it: a repair calls Recovered only
-// once the new name is on the disk. base is the name of the file as far as is known, and err the error of a
-// look at it.
+// after the new name is on the disk. base is the last known name of the file, and err the error of Lstat for
+// that name.
 func (f *Retained) inRepair(base string, err error) bool {
 	switch {
 	case !strings.HasSuffix(base, bagname.ActiveSuffix):
 		return false
 	case errors.Is(err, fs.ErrNotExist):
-		original := strings.TrimSuffix(f.bag, bagname.OrigSuffix) + bagname.OriginalSuffix // the name that a repair gives
+		original := strings.TrimSuffix(f.bag, bagname.LedgerSuffix) + bagname.OriginalSuffix // the name that a repair gives
 		st, err := f.Folder.Lstat(original)
 		return err == nil && f.isStill(original, st)
 	}

@@ -2,13 +2,14 @@ package retention
 
 import (
 	"bufio"
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -19,7 +20,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
-// entry is one line of a ledger: a bag that was begun, or what has become of that bag.
+// entry is one line of a ledger: a new bag, or a change of a bag.
 type entry struct {
 	Bag     string        `json:"bag"` // the name of the bag once it is finished
 	ID      disk.Identity `json:"id"`
@@ -31,30 +32,36 @@ type entry struct {
 
 const (
 	longestLine   = 16 << 10
-	longestLedger = 16 << 20 // bytes; the rest of a longer ledger is not read
-	compactLines  = 1000     // a ledger of fewer lines is not compacted
-	longestLater  = 1 << 20  // bytes of lines that wait after a failed write
+	longestLedger = 256 << 20 // bytes; the rest of a longer ledger is not read
+	compactLines  = 1000      // a ledger of fewer lines is not compacted
+	longestLater  = 1 << 20   // most bytes of lines that wait after a failed write
 )
 
-// ledger is a file beside the bags that lists which bags recorders with the same directory and output name
-// have made, so that the retention of a later run knows them. Each line has a checksum; a line that a crash
-// has cut off is skipped. It is for concurrent use.
+// ledger is a file beside the bags that lists the bags of all recorders with the same directory and output name, for
+// the retention of later runs. Each line has a checksum; a line that a crash has cut off is skipped. It is for
+// concurrent use.
 type ledger struct {
 	dir      *disk.Folder
 	name     string
 	syncFile func(*os.File) error // makes what was written to a file durable
 
-	mu         sync.Mutex     // guards the following fields; held while lines are written, so that they do not mix, and never during a sync
-	file       *os.File       // locked against other recorders; nil when closed
-	torn       bool           // the last line in the file is not complete
-	later      []byte         // lines that wait after a failed write
-	lines      int            // number of lines in the file
-	bags       []entry        // all bags in the order in which they were begun, deleted ones included
-	at         map[string]int // index in bags of the latest bag of each name
-	dead       int            // number of bags that were deleted
-	renamed    bool           // file has replaced another one, and the directory is not synced since then
-	compacting bool           // another file is written, which will replace this one
-	added      []byte         // lines that were added since then and are not in that file; nil while not compacting
+	mu    sync.Mutex // guards the following fields; held while lines are written, so that they do not mix, and never during a sync
+	file  *os.File   // locked against other recorders; nil when closed
+	torn  bool       // the last line in the file is not complete
+	later []byte     // lines that wait after a failed write
+}
+
+// listing is the content of a ledger.
+type listing struct {
+	bags  map[string]listedBag // the bags that were not deleted, by name
+	lines int
+	begun int // number of bags, deleted ones included
+}
+
+// listedBag is one bag of a listing.
+type listedBag struct {
+	entry
+	number int // of the bag, in the order in which bags were begun
 }
 
 // errLedgerInUse means that another recorder with the same output is running.
@@ -77,82 +84,79 @@ func ledgerName(o bagname.Output) string {
 }
 
 // openLedger opens a ledger, and creates it if there is none.
-func openLedger(dir *disk.Folder, name string) (*ledger, error) {
+func openLedger(dir *disk.Folder, name string) (*ledger, listing, error) {
 	before, err := dir.Lstat(name)
 	if err == nil && !before.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", name)
+		return nil, listing{}, fmt.Errorf("%s is not a file", name)
 	}
 	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o640)
 	if err != nil {
-		return nil, err
+		return nil, listing{}, err
 	}
 	if !disk.Claim(f) {
-		return nil, errors.Join(errLedgerInUse, f.Close())
+		return nil, listing{}, errors.Join(errLedgerInUse, f.Close())
 	}
 	st, err := f.Stat()
 	named, lost := dir.Lstat(name)
 	if err != nil || lost != nil || !os.SameFile(st, named) { // another recorder has just compacted the ledger
-		return nil, errors.Join(errLedgerInUse, f.Close())
+		return nil, listing{}, errors.Join(errLedgerInUse, f.Close())
 	}
-	l := &ledger{dir: dir, name: name, syncFile: (*os.File).Sync, file: f, at: map[string]int{}}
-	if err := l.read(); err != nil {
-		return nil, errors.Join(err, f.Close())
+	l := &ledger{dir: dir, name: name, syncFile: (*os.File).Sync, file: f}
+	list, err := l.read()
+	if err != nil {
+		return nil, listing{}, errors.Join(err, f.Close())
 	}
-	return l, nil
+	return l, list, nil
 }
 
-// read applies the lines of the file.
-func (l *ledger) read() error {
+// read reads the file.
+func (l *ledger) read() (listing, error) {
+	list := listing{bags: map[string]listedBag{}}
 	in := bufio.NewReaderSize(io.LimitReader(l.file, longestLedger), longestLine)
 	for {
 		line, err := in.ReadSlice('\n')
-		l.lines++
+		list.lines++
 		e, ok := parseEntry(string(line))
 		if ok {
-			l.apply(e)
+			list.apply(e)
 		}
 		switch {
 		case err == nil || errors.Is(err, bufio.ErrBufferFull):
 		case !errors.Is(err, io.EOF):
-			return err
-		case l.lines > 1 && len(l.bags) == 0:
-			return fmt.Errorf("%s holds something else", l.name) // no line is an entry
+			return list, err
+		case list.lines > 1 && list.begun == 0:
+			return list, fmt.Errorf("%s holds something else", l.name) // no line is a new bag
 		default:
 			l.torn = len(line) > 0 // cut off by a crash
-			return nil
+			return list, nil
 		}
 	}
 }
 
-// apply changes bags as an entry says.
-func (l *ledger) apply(e entry) {
-	i, known := l.at[e.Bag]
-	known = known && !l.bags[i].Deleted
+// apply applies an entry to the bags.
+func (l *listing) apply(e entry) {
+	b, known := l.bags[e.Bag]
 	switch {
-	case e.Begun: // a bag of the same name may be listed, and is gone then
-		if known {
-			l.bags[i].Deleted = true
-			l.dead++
-		}
-		l.at[e.Bag] = len(l.bags)
-		l.bags = append(l.bags, e)
-	case known && l.bags[i].ID == e.ID:
-		b := &l.bags[i]
+	case e.Begun: // if a bag of the same name is listed, it has been deleted
+		l.begun++
+		l.bags[e.Bag] = listedBag{e, l.begun}
+	case !known || b.ID != e.ID:
+	case e.Deleted:
+		delete(l.bags, e.Bag)
+	default:
 		b.Pinned = b.Pinned || e.Pinned
-		if e.Name != "" {
-			b.Name = e.Name
-		}
-		if e.Deleted {
-			b.Deleted = true
-			l.dead++
-		}
+		b.Name = cmp.Or(e.Name, b.Name)
+		l.bags[e.Bag] = b
 	}
 }
 
 // alive returns the bags that were not deleted, in the order in which they were begun.
-func (l *ledger) alive() []entry {
-	return slices.DeleteFunc(slices.Clone(l.bags), func(e entry) bool { return e.Deleted })
+func (l *listing) alive() []listedBag {
+	return slices.SortedFunc(maps.Values(l.bags), func(a, b listedBag) int { return cmp.Compare(a.number, b.number) })
 }
+
+// isStale reports whether the ledger is long, and most of its bags were deleted.
+func (l *listing) isStale() bool { return l.lines > compactLines && 2*len(l.bags) < l.begun }
 
 // parseEntry reads a line; ok is false if it is damaged.
 func parseEntry(line string) (e entry, ok bool) {
@@ -173,15 +177,17 @@ func (e *entry) line() ([]byte, error) {
 	return fmt.Appendf(nil, "%08x %s\n", crc32.ChecksumIEEE(text), text), nil
 }
 
-// compact replaces a long ledger with one without deleted bags, if those are the majority. A crash or an
-// error leaves the old ledger or the new one, each with all lines that were synced. Lines can be added
-// meanwhile, without a wait for the disk.
-func (l *ledger) compact() error {
-	text, due, err := l.beginCompacting()
-	if !due {
-		return err
+// compact replaces the ledger with one that has only the given bags. It is called before lines are added. A crash or an
+// error leaves either the old or the new ledger.
+func (l *ledger) compact(bags []listedBag) error {
+	var text []byte
+	for i := range bags {
+		line, err := bags[i].line()
+		if err != nil {
+			return err
+		}
+		text = append(text, line...)
 	}
-	defer l.endCompacting()
 	temp := l.name + ".new"
 	if err := l.dir.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -191,86 +197,23 @@ func (l *ledger) compact() error {
 		return err
 	}
 	disk.Lock(f)
-	for lines := 0; ; {
-		lines += bytes.Count(text, []byte("\n"))
-		if _, err = f.Write(text); err == nil {
-			err = l.syncFile(f)
-		}
-		var old *os.File
-		if err == nil {
-			old, text, err = l.replace(f, temp, lines)
-		}
-		switch {
-		case err != nil:
-			return errors.Join(err, f.Close(), l.dir.Remove(temp))
-		case old != nil:
-			return errors.Join(old.Close(), l.syncName())
-		}
+	if _, err = f.Write(text); err == nil {
+		err = l.syncFile(f)
 	}
-}
-
-// syncName makes durable that the new ledger has replaced the old one.
-func (l *ledger) syncName() error {
-	if err := l.syncFile(l.dir.Handle); err != nil {
-		return err
+	if err == nil {
+		err = l.dir.Rename(temp, l.name)
+	}
+	if err != nil {
+		return errors.Join(err, f.Close(), l.dir.Remove(temp))
 	}
 	l.mu.Lock()
-	l.renamed = false
+	old := l.file
+	l.file, l.torn = f, false
 	l.mu.Unlock()
-	return nil
+	return errors.Join(old.Close(), l.syncFile(l.dir.Handle))
 }
 
-// beginCompacting reports whether the ledger is to be compacted now, and returns the lines of a new one.
-func (l *ledger) beginCompacting() (text []byte, due bool, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.file == nil || l.compacting || l.lines <= compactLines || l.dead <= len(l.bags)/2 {
-		return nil, false, nil
-	}
-	for _, e := range l.alive() {
-		line, err := e.line()
-		if err != nil {
-			return nil, false, err
-		}
-		text = append(text, line...)
-	}
-	l.compacting = true
-	return text, true, nil
-}
-
-// endCompacting ends what beginCompacting has begun.
-func (l *ledger) endCompacting() {
-	l.mu.Lock()
-	l.compacting, l.added = false, nil
-	l.mu.Unlock()
-}
-
-// replace makes f, the file called temp with so many lines, the ledger, and returns the old file. If f does
-// not have all lines, replace returns those that are missing, and the old ledger stays.
-func (l *ledger) replace(f *os.File, temp string, lines int) (old *os.File, missing []byte, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.file == nil {
-		return nil, nil, fs.ErrClosed
-	}
-	if len(l.added) > 0 {
-		missing, l.added = l.added, nil
-		return nil, missing, nil
-	}
-	if err := l.dir.Rename(temp, l.name); err != nil {
-		return nil, nil, err
-	}
-	old = l.file
-	l.file, l.bags, l.lines, l.dead = f, l.alive(), lines, 0
-	l.renamed, l.torn, l.later = true, false, nil
-	clear(l.at)
-	for i := range l.bags {
-		l.at[l.bags[i].Bag] = i
-	}
-	return old, nil, nil
-}
-
-// add writes a line. A line that cannot be written is written with the next one.
+// add writes a line. After a failed write, the line is written together with the next one.
 func (l *ledger) add(e entry) error {
 	line, err := e.line()
 	if err != nil {
@@ -280,10 +223,6 @@ func (l *ledger) add(e entry) error {
 	defer l.mu.Unlock()
 	if l.file == nil {
 		return nil
-	}
-	l.apply(e)
-	if l.compacting {
-		l.added = append(l.added, line...)
 	}
 	if len(l.later)+len(line) <= longestLater {
 		l.later = append(l.later, line...)
@@ -296,12 +235,11 @@ func (l *ledger) add(e entry) error {
 		l.torn = true
 		return err
 	}
-	l.lines += bytes.Count(l.later, []byte("\n"))
 	l.torn, l.later = false, l.later[:0]
 	return nil
 }
 
-// sync waits until what was written is on the disk.
+// sync waits until all lines are on the disk.
 func (l *ledger) sync() error {
 	l.mu.Lock()
 	file := l.file
@@ -309,16 +247,7 @@ func (l *ledger) sync() error {
 	if file == nil {
 		return nil
 	}
-	if err := l.syncFile(file); err != nil && !errors.Is(err, fs.ErrClosed) { // compact closes the file, and has synced the new one
-		return err
-	}
-	l.mu.Lock()
-	renamed := l.renamed
-	l.mu.Unlock()
-	if renamed { // a power cut would bring back the old ledger, which may lack these lines
-		return l.syncFile(l.dir.Handle)
-	}
-	return nil
+	return l.syncFile(file)
 }
 
 func (l *ledger) close() error {

@@ -1,7 +1,6 @@
 package retention
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -47,235 +46,137 @@ func TestDamagedLines(t *testing.T) {
 func TestEntriesOfOneBag(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	l := testLedger(t, dir)
 	one, two := disk.Identity{Inode: 1, Born: 1}, disk.Identity{Inode: 2, Born: 2}
-	for _, e := range []entry{
-		{Bag: "a.bag", ID: one, Begun: true},
-		{Bag: "b.bag", ID: one, Pinned: true},  // was not begun
-		{Bag: "a.bag", ID: two, Deleted: true}, // another file
-		{Bag: "a.bag", ID: one, Name: "c"},
-		{Bag: "a.bag", ID: one},
-	} {
-		if err := l.add(e); err != nil {
+	add := func(entries ...entry) {
+		t.Helper()
+		l, _ := testLedger(t, dir)
+		for _, e := range entries {
+			if err := l.add(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := l.close(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	check := func(want entry) {
 		t.Helper()
-		if got := l.alive(); len(got) != 1 || got[0] != want {
+		l, list := testLedger(t, dir)
+		if got := list.alive(); len(got) != 1 || got[0].entry != want {
 			t.Errorf("alive: %+v, want %+v", got, want)
 		}
+		if err := l.close(); err != nil {
+			t.Fatal(err)
+		}
 	}
+	add(
+		entry{Bag: "a.bag", ID: one, Begun: true},
+		entry{Bag: "b.bag", ID: one, Pinned: true},  // was not begun
+		entry{Bag: "a.bag", ID: two, Deleted: true}, // another file
+		entry{Bag: "a.bag", ID: one, Name: "c"},
+		entry{Bag: "a.bag", ID: one},
+	)
 	check(entry{Bag: "a.bag", ID: one, Begun: true, Name: "c"})
-	if err := l.add(entry{Bag: "a.bag", ID: two, Begun: true}); err != nil {
-		t.Fatal(err)
-	}
+	add(entry{Bag: "a.bag", ID: one, Pinned: true})
+	check(entry{Bag: "a.bag", ID: one, Begun: true, Name: "c", Pinned: true})
+	add(entry{Bag: "a.bag", ID: two, Begun: true})
 	check(entry{Bag: "a.bag", ID: two, Begun: true})
 }
 
-// ledgerOf makes a ledger of some bags, of which the first were deleted, and counts the lines
-// of its file after it was compacted, if that is due.
-func ledgerOf(t *testing.T, bags, deleted int, prepare func(dir string)) (lines int) {
+// ledgerOf writes a ledger of some bags, of which the first were deleted.
+func ledgerOf(t *testing.T, dir string, bags, deleted int) {
 	t.Helper()
-	dir := t.TempDir()
-	l := testLedger(t, dir)
-	for n := range bags {
-		if err := l.add(entry{Bag: fmt.Sprint(n), ID: disk.Identity{Inode: 1, Born: 1}, Begun: true}); err != nil {
+	l, _ := testLedger(t, dir)
+	for n := range bags + deleted {
+		if err := l.add(entry{Bag: fmt.Sprint(n % bags), ID: disk.Identity{Inode: 1, Born: 1}, Begun: n < bags, Deleted: n >= bags}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for n := range deleted {
-		if err := l.add(entry{Bag: fmt.Sprint(n), ID: disk.Identity{Inode: 1, Born: 1}, Deleted: true}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if prepare != nil {
-		prepare(dir)
-	}
-	if err := l.compact(); err != nil {
-		t.Error(err)
-	}
-	b, err := os.ReadFile(filepath.Join(dir, "ledger"))
-	if err != nil {
+	if err := l.close(); err != nil {
 		t.Fatal(err)
 	}
-	return bytes.Count(b, []byte("\n"))
 }
 
-// TestWhenALedgerIsCompacted: of a thousand lines, if most bags were deleted.
-func TestWhenALedgerIsCompacted(t *testing.T) {
+// TestWhenALedgerIsStale: of a thousand lines, if most bags were deleted.
+func TestWhenALedgerIsStale(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ bags, deleted, lines int }{
-		{600, 399, 999}, {600, 400, 200}, {800, 400, 1200}, {800, 401, 399}, {10, 10, 20}, // the end of the file counts as a line
+	for _, c := range []struct {
+		bags, deleted int
+		want          bool
+	}{
+		{600, 399, false}, {600, 400, true}, {800, 400, false}, {800, 401, true}, {10, 10, false}, // the end of the file counts as a line
 	} {
-		if got := ledgerOf(t, c.bags, c.deleted, nil); got != c.lines {
-			t.Errorf("of %d bags %d were deleted: %d lines, want %d", c.bags, c.deleted, got, c.lines)
+		dir := t.TempDir()
+		ledgerOf(t, dir, c.bags, c.deleted)
+		if _, list := testLedger(t, dir); list.isStale() != c.want || len(list.bags) != c.bags-c.deleted {
+			t.Errorf("of %d bags %d were deleted: stale %v with %d bags, want %v", c.bags, c.deleted, list.isStale(), len(list.bags), c.want)
 		}
-	}
-	stale := func(dir string) {
-		if err := os.WriteFile(filepath.Join(dir, "ledger.new"), []byte("of a crashed recorder"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := ledgerOf(t, 600, 500, stale); got != 100 {
-		t.Errorf("%d lines where a recorder crashed over it, want 100", got)
-	}
-	dir := t.TempDir()
-	l := testLedger(t, dir)
-	for n := range 2000 { // a name that is used again
-		if err := l.add(entry{Bag: "a.bag", ID: disk.Identity{Inode: uint64(n), Born: 1}, Begun: true}); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.compact(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(l.bags) > 1001 {
-		t.Errorf("%d bags in memory, of one that is written anew", len(l.bags))
 	}
 }
 
-// TestLinesBesideACompaction: whoever adds a line does not wait for the syncs of a compaction. The new ledger
-// has the lines that were added meanwhile, and is not compacted twice at a time.
-func TestLinesBesideACompaction(t *testing.T) {
+// TestCompaction leaves the bags that are there, in their order, and the ledger can be added to.
+func TestCompaction(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	l := testLedger(t, dir)
-	add := func(name string, deleted bool) {
-		if err := l.add(entry{Bag: name, ID: disk.Identity{Inode: 1, Born: 1}, Begun: !deleted, Deleted: deleted}); err != nil {
-			t.Fatal(err)
-		}
+	ledgerOf(t, dir, 20, 17)
+	if err := os.WriteFile(filepath.Join(dir, "ledger.new"), []byte("of a crashed recorder"), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	for n := range 600 {
-		add(fmt.Sprint(n), false)
-	}
-	for n := range 599 {
-		add(fmt.Sprint(n), true)
-	}
-	syncs := 0
+	l, list := testLedger(t, dir)
+	var synced []string
 	l.syncFile = func(f *os.File) error {
-		switch syncs++; syncs {
-		case 1:
-			add("a.bag", false)
-			add("599", true)
-			if err := l.compact(); err != nil {
-				t.Error(err)
-			}
-		case 2: // of the lines that came meanwhile
-			add("b.bag", false)
-		}
+		synced = append(synced, filepath.Base(f.Name()))
 		return f.Sync()
 	}
-	if err := l.compact(); err != nil {
+	if err := l.compact(list.alive()); err != nil {
 		t.Fatal(err)
 	}
-	if want := 4; syncs != want { // the new ledger three times, and the directory
-		t.Errorf("%d syncs, want %d", syncs, want)
+	if want := []string{"ledger.new", "."}; !slices.Equal(synced, want) {
+		t.Errorf("synced %v, want %v: a power cut must not bring back a ledger without later lines", synced, want)
 	}
-	add("c.bag", false)
-	want := []string{"a.bag", "b.bag", "c.bag"}
-	for what, l := range map[string]*ledger{"in memory": l, "on the disk": reopened(t, l, dir)} {
-		var got []string
-		for _, e := range l.alive() {
-			got = append(got, e.Bag)
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", what, got, want)
-		}
-		if l.lines < 5 || l.lines > 6 { // the end of a file that is read counts as a line
-			t.Errorf("%s: %d lines, want 5", what, l.lines)
-		}
+	if err := errors.Join(l.add(entry{Bag: "next", ID: disk.Identity{Inode: 1, Born: 1}, Begun: true}), l.sync(), l.close()); err != nil {
+		t.Fatal(err)
+	}
+	_, list = testLedger(t, dir)
+	var got []string
+	for _, b := range list.alive() {
+		got = append(got, b.Bag)
+	}
+	if want := []string{"17", "18", "19", "next"}; !slices.Equal(got, want) || list.begun != 4 {
+		t.Errorf("%v of %d, want %v", got, list.begun, want)
 	}
 }
 
-// TestSyncBesideACompaction: lines are durable after a sync, also while nothing but the directory of the new ledger
-// has to be synced, and after that has failed: without the directory a power cut brings back the old ledger.
-func TestSyncBesideACompaction(t *testing.T) {
-	t.Parallel()
-	l := testLedger(t, t.TempDir())
-	addOften(t, l, 1200)
-	var synced []string
-	injected := errors.New("injected")
-	l.syncFile = func(f *os.File) error {
-		switch f {
-		case l.dir.Handle:
-			synced = append(synced, "directory")
-		case l.file:
-			synced = append(synced, "ledger")
-		default:
-			synced = append(synced, "new ledger")
-		}
-		if len(synced) != 2 {
-			return f.Sync()
-		}
-		addOften(t, l, 1)
-		if err := l.sync(); err != nil {
-			t.Error(err)
-		}
-		return injected
-	}
-	if err := l.compact(); !errors.Is(err, injected) {
-		t.Errorf("got %v, want %v", err, injected)
-	}
-	want := []string{"new ledger", "directory", "ledger", "directory"}
-	if err := l.sync(); err != nil {
-		t.Error(err)
-	}
-	if want = append(want, "ledger", "directory"); !slices.Equal(synced, want) {
-		t.Errorf("synced %v, want %v", synced, want)
-	}
-	addOften(t, l, 1200)
-	if err := errors.Join(l.compact(), l.sync()); err != nil {
-		t.Error(err)
-	}
-	if want = append(want, "new ledger", "directory", "ledger"); !slices.Equal(synced, want) {
-		t.Errorf("synced %v, want %v", synced, want)
-	}
-}
-
-// addOften begins a bag so many times, each time in place of the one before.
-func addOften(t *testing.T, l *ledger, times int) {
-	t.Helper()
-	for n := range times {
-		if err := l.add(entry{Bag: "a.bag", ID: disk.Identity{Inode: uint64(n), Born: 1}, Begun: true}); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// TestCompactionThatFails leaves the old ledger, and the next one succeeds.
+// TestCompactionThatFails leaves the old ledger, and a later one succeeds.
 func TestCompactionThatFails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	l := testLedger(t, dir)
-	addOften(t, l, 1200)
+	ledgerOf(t, dir, 20, 17)
+	l, list := testLedger(t, dir)
 	injected := errors.New("injected")
 	l.syncFile = func(*os.File) error { return injected }
-	if err := l.compact(); !errors.Is(err, injected) || l.lines < 1200 {
-		t.Errorf("%v; %d lines", err, l.lines)
+	if err := l.compact(list.alive()); !errors.Is(err, injected) {
+		t.Errorf("got %v, want %v", err, injected)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "ledger.new")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the new ledger is left: %v", err)
 	}
-	l.syncFile = (*os.File).Sync
-	if err := l.compact(); err != nil || l.lines != 1 {
-		t.Errorf("%v; %d lines", err, l.lines)
-	}
-}
-
-// reopened closes a ledger, and opens it again.
-func reopened(t *testing.T, l *ledger, dir string) *ledger {
-	t.Helper()
-	if err := l.close(); err != nil {
+	if err := errors.Join(l.add(entry{Bag: "next", ID: disk.Identity{Inode: 1, Born: 1}, Begun: true}), l.close()); err != nil {
 		t.Fatal(err)
 	}
-	return testLedger(t, dir)
+	l, list = testLedger(t, dir)
+	if list.begun != 21 || len(list.bags) != 4 {
+		t.Errorf("%d bags of %d, want 4 of 21", len(list.bags), list.begun)
+	}
+	if err := l.compact(list.alive()); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestNotesThatCannotBeWritten take 1 MiB at most.
 func TestNotesThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
-	l := testLedger(t, t.TempDir())
+	l, _ := testLedger(t, t.TempDir())
 	l.file.Close()
 	e := entry{Bag: strings.Repeat("a", 5000), ID: disk.Identity{Inode: 1, Born: 1}, Pinned: true}
 	line, err := e.line()
@@ -292,10 +193,10 @@ func TestNotesThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// TestSyncOfALedger tells of errors, but not of a file that is closed meanwhile.
+// TestSyncOfALedger returns errors, but a ledger that is closed needs no sync.
 func TestSyncOfALedger(t *testing.T) {
 	t.Parallel()
-	l := testLedger(t, t.TempDir())
+	l, _ := testLedger(t, t.TempDir())
 	if err := l.sync(); err != nil {
 		t.Error(err)
 	}
@@ -308,8 +209,8 @@ func TestSyncOfALedger(t *testing.T) {
 	if err := l.sync(); err == nil {
 		t.Error("an error is not told")
 	}
-	if err := errors.Join(pipe.Close(), l.sync()); err != nil {
-		t.Errorf("closed meanwhile: %v", err)
+	if err := pipe.Close(); err != nil {
+		t.Error(err)
 	}
 	l.file = file
 	if err := errors.Join(l.close(), l.sync()); err != nil {

@@ -350,49 +350,60 @@ func TestDamagedLedger(t *testing.T) {
 }
 
 // testLedger opens the ledger of a directory until the test ends.
-func testLedger(t *testing.T, dir string) *ledger {
+func testLedger(t *testing.T, dir string) (*ledger, listing) {
 	t.Helper()
 	folder, err := disk.OpenFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { folder.Close() })
-	l, err := openLedger(folder, "ledger")
+	l, list, err := openLedger(folder, "ledger")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.close() })
-	return l
+	return l, list
 }
 
-// TestLedgerStaysSmall however many bags come and go.
-func TestLedgerStaysSmall(t *testing.T) {
+// TestLedgerIsCompactedAtTheStart of a run, if most of its bags were deleted.
+func TestLedgerIsCompactedAtTheStart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	l := testLedger(t, dir)
-	const bags = 5000
+	r := startRun(t, dir, Limits{Files: 2})
+	const bags = 600
 	for n := range bags {
 		name := fmt.Sprint(n, ".bag")
-		for _, e := range []entry{{Bag: name, ID: disk.Identity{Inode: uint64(n), Born: 1}, Begun: true}, {Bag: fmt.Sprint(n-10, ".bag"), ID: disk.Identity{Inode: uint64(n - 10), Born: 1}, Deleted: true}} {
-			if err := l.add(e); err != nil {
+		for _, e := range []entry{{Bag: name, ID: disk.Identity{Inode: uint64(n), Born: 1}, Begun: true}, {Bag: name, ID: disk.Identity{Inode: uint64(n), Born: 1}, Deleted: true}} {
+			if err := r.r.ledger.add(e); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := l.compact(); err != nil { // as when a bag is closed
-			t.Fatal(err)
-		}
 	}
-	if st, err := os.Stat(filepath.Join(dir, "ledger")); err != nil || st.Size() > 200<<10 || len(l.bags) > 1000 {
-		t.Errorf("%v, %v, %d bags in memory", st.Size(), err, len(l.bags))
-	}
-	if err := l.close(); err != nil {
+	r.bag()
+	r.end()
+	ledger := filepath.Join(dir, ".robot.gorecord")
+	before, err := os.Stat(ledger)
+	if err != nil {
 		t.Fatal(err)
 	}
-	again := testLedger(t, dir)
-	alive := again.alive()
-	if len(alive) != 10 || alive[0].Bag != fmt.Sprint(bags-10, ".bag") {
-		t.Errorf("%d bags are left", len(alive))
+	next := startRun(t, dir, Limits{Files: 2})
+	if len(next.r.files) != 1 {
+		t.Errorf("%d files are known, want 1", len(next.r.files))
 	}
+	next.bag()
+	next.end()
+	after, err := os.Stat(ledger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after.Size() > before.Size()/100 {
+		t.Errorf("%d bytes, then %d", before.Size(), after.Size())
+	}
+	last := startRun(t, dir, Limits{Files: 2})
+	if len(last.r.files) != 2 {
+		t.Errorf("%d files are known, want 2", len(last.r.files))
+	}
+	last.end()
 }
 
 // TestLedgerAfterAFailedWrite: what could not be written is written later, after what is left
@@ -400,7 +411,7 @@ func TestLedgerStaysSmall(t *testing.T) {
 func TestLedgerAfterAFailedWrite(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	l := testLedger(t, dir)
+	l, _ := testLedger(t, dir)
 	good := l.file
 	if _, err := good.WriteString("half a li"); err != nil {
 		t.Fatal(err)
@@ -420,8 +431,8 @@ func TestLedgerAfterAFailedWrite(t *testing.T) {
 	if err := errors.Join(l.close(), bad.Close()); err != nil {
 		t.Fatal(err)
 	}
-	again := testLedger(t, dir)
-	if alive := again.alive(); len(alive) != 2 || alive[0].Bag != "a.bag" {
+	_, list := testLedger(t, dir)
+	if alive := list.alive(); len(alive) != 2 || alive[0].Bag != "a.bag" {
 		t.Errorf("%v", alive)
 	}
 }
@@ -602,16 +613,12 @@ func FuzzLedger(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, "ledger"), append(head, line...), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		l := testLedger(t, dir)
-		before := l.alive()
-		l.lines, l.dead = compactLines+1, len(l.bags) // so that it does
-		if err := errors.Join(l.compact(), l.close()); err != nil {
+		l, before := testLedger(t, dir)
+		if err := errors.Join(l.compact(before.alive()), l.close()); err != nil {
 			t.Fatal(err)
 		}
-		again := testLedger(t, dir)
-		after := again.alive()
-		if len(after) != len(before) {
-			t.Errorf("%d bags, then %d", len(before), len(after))
+		if _, after := testLedger(t, dir); !slices.EqualFunc(after.alive(), before.alive(), func(a, b listedBag) bool { return a.entry == b.entry }) {
+			t.Errorf("%+v, then %+v", before.alive(), after.alive())
 		}
 	})
 }

@@ -1,5 +1,5 @@
-// Package retention deletes the old bags of a recording when limits are exceeded, and those of earlier
-// recordings with the same output, which it knows from a ledger, a file beside the bags.
+// Package retention deletes the old bags of a recording when limits are exceeded. Bags of earlier recordings with the
+// same output count, too: they are listed in a ledger, a file beside the bags.
 package retention
 
 import (
@@ -18,9 +18,9 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
-// Limits say which closed files of a recording are deleted, the oldest first: only
-// files that this recording made, or earlier ones with the same directory and output name,
-// and none that Pin protects. Zero values delete nothing; all limits hold together.
+// Limits say which closed files are deleted, the oldest first: only files of this recording,
+// or of earlier ones with the same directory and output name, and none that Pin protects. A
+// file is deleted if any limit is exceeded; a zero value is no limit.
 type Limits struct {
 	Files    int           // keep at most this many closed files, as stock's --max-splits
 	Bytes    int64         // keep at most this much in closed files
@@ -28,10 +28,10 @@ type Limits struct {
 	KeepFree int64         // delete while less than this is free on the disk
 }
 
-// Enabled reports whether files are deleted.
+// Enabled reports whether there is any limit.
 func (r Limits) Enabled() bool { return r != Limits{} }
 
-// exceeded reports whether so many files of so many bytes, of which the oldest has that age, exceed a limit.
+// exceeded reports whether a number of files with a number of bytes, the oldest of a given age, exceed a limit.
 func (r Limits) exceeded(files int, bytes int64, oldest time.Duration) bool {
 	return r.Files > 0 && files > r.Files || r.Bytes > 0 && bytes > r.Bytes || r.Age > 0 && oldest > r.Age
 }
@@ -41,16 +41,16 @@ type Retainer struct {
 	Limits
 	log  *zap.Logger
 	Free func() (int64, error)  // returns the free bytes on the disk
-	need func(path string) bool // reports whether the file is still needed, for an upload
+	need func(path string) bool // reports whether a file still has to be uploaded
 
-	ledger     *ledger     // nil without limits, or where no ledger can be opened
+	ledger     *ledger     // nil without limits, or if no ledger can be opened
 	noteFailed atomic.Bool // a write to the ledger has failed, and this was logged
-	deleting   sync.Mutex  // held while one goroutine deletes files, however long the disk takes
+	deleting   sync.Mutex  // held while one goroutine deletes files, also while it waits for the disk
 
-	mu      sync.Mutex  // guards the following fields; never held while the disk is asked
+	mu      sync.Mutex  // guards the following fields; never held during I/O
 	files   []*Retained // files that were not deleted, the oldest first
 	deleted int         // files that this Retainer has deleted
-	gone    int         // deleted, and files that somebody else had deleted when this Retainer was to
+	gone    int         // deleted, and files that were gone already when this Retainer wanted to delete them
 }
 
 // keptFiles is the length of the list beyond which it forgets files that no limit will ever delete.
@@ -60,7 +60,7 @@ const keptFiles = 256
 type Retained struct {
 	disk.Place
 	bag     string        // name of the bag in the ledger
-	known   disk.Identity // zero if the file system does not tell identities
+	known   disk.Identity // zero if the file system does not report identities
 	bytes   int64
 	closed  time.Time // zero while the file is written
 	pinned  bool      // the file is never deleted
@@ -74,13 +74,13 @@ func (f *Retained) closedUnpinned() bool { return !f.closed.IsZero() && !f.pinne
 // deletable reports whether the file may be deleted.
 func (r *Retainer) deletable(f *Retained) bool { return f.closedUnpinned() && !r.needed(f) }
 
-// needed asks whether a bag is still needed for an upload, which knows it by its finished name.
+// needed reports whether a bag still has to be uploaded. Uploads know a bag by its finished name.
 func (r *Retainer) needed(f *Retained) bool {
 	return r.need(filepath.Join(filepath.Dir(f.Target()), f.bag))
 }
 
 // New returns a Retainer with limits r. free returns the free bytes on the disk, need reports whether a
-// file is still needed; both may be called at any time.
+// file still has to be uploaded; both may be called at any time.
 func New(r Limits, log *zap.Logger, free func() (int64, error), need func(string) bool) *Retainer {
 	return &Retainer{Limits: r, log: log, Free: free, need: need}
 }
@@ -107,12 +107,12 @@ func (r *Retainer) syncLedger(w *disk.Watchdog) {
 		return
 	}
 	defer w.Begin("sync", r.ledger.name)()
-	if err := errors.Join(r.ledger.sync(), r.ledger.compact()); err != nil {
+	if err := r.ledger.sync(); err != nil {
 		r.log.Debug("notes about bags are not on the disk", zap.String("file", r.ledger.name), zap.Error(err))
 	}
 }
 
-// begun notes that a bag was begun in the file called name, and returns the identity of that file.
+// begun notes in the ledger that the file called name has become the file of a bag, and returns its identity.
 func (r *Retainer) begun(at disk.Place, bag, name string) disk.Identity {
 	if r.ledger == nil {
 		return disk.Identity{}
@@ -132,7 +132,7 @@ func (r *Retainer) Begin(at disk.Place) *Retained {
 	if len(r.files) <= keptFiles {
 		return begun
 	}
-	// Files that no limit will ever delete are listed only for Pin, which needs the latest ones.
+	// A file that no limit can delete any more is listed only for Pin, which needs the latest files.
 	if i := slices.IndexFunc(r.files, func(f *Retained) bool { return !f.closed.IsZero() && (f.pinned || !r.Enabled()) }); i >= 0 {
 		r.files = slices.Delete(r.files, i, i+1)
 	}
@@ -204,8 +204,8 @@ func (r *Retainer) diskCrowded() bool {
 	return err == nil && free < r.KeepFree
 }
 
-// takeOldest takes the oldest file that may be deleted off the list, if a limit is exceeded. A later Pin
-// does not protect that file any more.
+// takeOldest removes the oldest file that may be deleted from the list, and returns it, if a limit is exceeded. Pin does
+// not protect that file any more.
 func (r *Retainer) takeOldest(now time.Time, crowded bool) *Retained {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -294,15 +294,15 @@ func (r *Retainer) Deletions() int {
 	return r.deleted
 }
 
-// Gone returns how many files were deleted by the Retainer, or by others when the Retainer was to. Files
-// of earlier runs count, too.
+// Gone returns how many files the Retainer has deleted, or has found deleted by others. Files of earlier runs
+// count, too.
 func (r *Retainer) Gone() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.gone
 }
 
-// endBusy makes files deletable again that no repair works on any more. The caller holds deleting.
+// endBusy clears the busy flag of files that no repair works on any more. The caller holds deleting.
 func (r *Retainer) endBusy() {
 	r.mu.Lock()
 	var busy []*Retained

@@ -6,7 +6,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
-// Stats returns the account of the ring, which may be nil, and of snapshots until they begin.
+// Stats returns the live account of the ring, which may be nil, and of the snapshots that have begun.
 func (r *Ring) Stats(now time.Time) control.SnapshotStats {
 	if r == nil {
 		return control.SnapshotStats{}
@@ -30,8 +30,8 @@ type Shortage struct {
 	Bytes        int64 // the bound of the ring
 }
 
-// TakeShortage returns what to tell if memory has not reached back as far as was asked for: once, and again
-// if it did meanwhile. The ring may be nil.
+// TakeShortage returns a shortage if the ring has lost a part of its window: once, and again only after the ring
+// has reached back to the whole window. The ring may be nil.
 func (r *Ring) TakeShortage(now time.Time) *Shortage {
 	if r == nil || r.Window == 0 {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
-// Claim counts n bytes for what the ring keeps of a chunk, if there are so many. The chunks of a requested
+// Claim reserves n bytes for copies of latched messages, and reports whether it could. The chunks of a requested
 // snapshot must not displace each other.
 func (r *Ring) Claim(n int64) bool {
 	if !r.mem.Fits(n) && (r.Pending > 0 || !r.mem.MakeRoom(n, memory.ForAny)) {
@@ -18,7 +18,7 @@ func (r *Ring) Claim(n int64) bool {
 
 // OwnMemory returns memory for the record of a sealed chunk, nil if the record stays in its buffer: the
 // record fills the buffer well, or all memory waits for the disk. A record that does not fill its
-// buffer well, because it is packed or was sealed young, gets memory of its own, so that the ring
+// buffer well, because it is compressed or was sealed early, gets memory of its own, so that the ring
 // reaches far back.
 func (r *Ring) OwnMemory(c *memory.Chunk) []byte {
 	n := len(c.Sealed.Record)

@@ -1,6 +1,6 @@
 // Package ring keeps sealed chunks for a snapshot, and knows which snapshot takes them. The package is pure: the
-// caller has the lock of the intake. Only the intake calls it; whoever writes a snapshot owns the Taking and
-// the chunks of that snapshot.
+// caller has the lock of the intake. Only the intake calls it; the writer of a snapshot owns the Snapshot
+// and its chunks.
 package ring
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Options says what a snapshot begins with, and how long it goes on.
+// Options says how far back a snapshot reaches, and how long it goes on.
 type Options struct {
 	Most     int64         // bytes of the ring
 	Window   time.Duration // how far back a snapshot reaches at most; zero means as far as there is memory
@@ -20,8 +20,8 @@ type Options struct {
 	Only     bool          // nothing is written but snapshots
 }
 
-// Ring has the chunks that a snapshot would begin with: the latest chunks, the oldest first. It knows which
-// messages belong to the snapshot that is taken. Memory of the ring can be reclaimed at any time.
+// Ring has the chunks with which a snapshot would begin: the latest ones, the oldest first. It knows which snapshot
+// is in its post-roll. Memory of the ring can be reclaimed at any time.
 type Ring struct {
 	Options
 	mem     *memory.Memory
@@ -32,24 +32,24 @@ type Ring struct {
 	short   bool     // a part of the window was reclaimed since TakeShortage looked
 	warned  bool     // TakeShortage has returned a shortage, and the ring has not reached back to the window since
 
-	Current    *Taking   // the snapshot whose post-roll goes on; nil for none
+	Current    *Snapshot // the snapshot in its post-roll; nil for none
 	until      time.Time // when the post-roll ends
 	Pending    int       // snapshots that have begun and do not have the chunks of the ring yet
 	Requested  time.Time // the first trigger of a snapshot that waits for its turn; zero for none
-	Taken      int       // snapshots that have begun
+	Taken      int       // number of snapshots that have begun
 	Unfinished int       // snapshots whose file is not complete
 }
 
-// Taking is a snapshot that is taken. It travels in commands to whoever writes the snapshot, who
+// Snapshot is what the ring gives to a snapshot. It travels in commands to the writer of the snapshot, which
 // owns all fields.
-type Taking struct {
+type Snapshot struct {
 	At     time.Time            // when the first trigger came
 	Last   time.Time            // when the last trigger came before the snapshot began
 	From   time.Time            // messages from before this time are left out; zero leaves out none
 	State  latch.State          // what is latched where the snapshot begins
 	Conns  []*rosbag.Connection // connections whose records may be needed at the beginning
 	Target func() string        // returns the final name of the bag
-	Job    any                  // the snapshot as its writer knows it
+	Job    any                  // the writer's own value for the snapshot
 }
 
 // New returns an empty ring, whose memory mem may reclaim.
@@ -84,7 +84,7 @@ func (r *Ring) takeAll() []*latch.Chunk {
 	return all
 }
 
-// free takes the memory of a chunk back to which no latched message refers.
+// free takes back the memory of a chunk to which no latched message refers.
 func (r *Ring) free(c *latch.Chunk) {
 	if c.Buffer != nil {
 		r.mem.Put(c.Buffer)
@@ -120,23 +120,6 @@ func (r *Ring) expire(now time.Time) {
 	}
 }
 
-// reclaim gives up memory of the ring, and reports whether there was any.
-func (r *Ring) reclaim() bool {
-	switch {
-	case len(r.Spare) > 0:
-		last := len(r.Spare) - 1
-		r.mem.Unuse(int64(cap(r.Spare[last])))
-		r.Spare[last] = nil
-		r.Spare = r.Spare[:last]
-	case len(r.Chunks) > 0:
-		r.short = true
-		r.dropOldest()
-	default:
-		return false
-	}
-	return true
-}
-
 // Held returns the bytes that count for the ring, which may be nil.
 func (r *Ring) Held() int64 {
 	if r == nil {
@@ -170,11 +153,21 @@ func (r *Ring) Reclaim(why memory.Purpose, filled int64) bool {
 		return false
 	case why == memory.ForMessages && r.Pending > 0 && (r.mem.Blocks || r.Only):
 		return false
+	case len(r.Spare) > 0:
+		last := len(r.Spare) - 1
+		r.mem.Unuse(int64(cap(r.Spare[last])))
+		r.Spare[last] = nil
+		r.Spare = r.Spare[:last]
+		return true
+	case len(r.Chunks) > 0:
+		r.short = true
+		r.dropOldest()
+		return true
 	}
-	return r.reclaim()
+	return false
 }
 
-// dropOldest drops the oldest chunk. Its notes become part of the state before the ring.
+// dropOldest drops the oldest chunk. Its latched messages become part of the state before the ring.
 func (r *Ring) dropOldest() {
 	oldest := r.Chunks[0]
 	r.Bytes -= oldest.Bytes()
@@ -187,7 +180,7 @@ func (r *Ring) dropOldest() {
 // IsOnly reports whether nothing is written but snapshots.
 func (r *Ring) IsOnly() bool { return r != nil && r.Only }
 
-// Writing reports whether a snapshot is not complete.
+// Writing reports whether the file of a snapshot is not complete.
 func (r *Ring) Writing() bool { return r != nil && r.Unfinished > 0 }
 
 // Due reports whether a message that is received at now comes after the post-roll.
@@ -195,15 +188,15 @@ func (r *Ring) Due(now time.Time) bool {
 	return r != nil && r.Current != nil && !now.Before(r.until)
 }
 
-// Prolong moves the end of a post-roll that goes on.
-func (r *Ring) Prolong(now time.Time) {
+// Extend extends the post-roll in progress, if there is one.
+func (r *Ring) Extend(now time.Time) {
 	if end := now.Add(r.PostRoll); r.Current != nil && end.After(r.until) {
 		r.until = end
 	}
 }
 
-// Begin makes sn the snapshot that is taken.
-func (r *Ring) Begin(sn *Taking) {
+// Begin makes sn the snapshot that chunks belong to from now on.
+func (r *Ring) Begin(sn *Snapshot) {
 	if r.Window > 0 {
 		sn.From = sn.At.Add(-r.Window)
 	}
@@ -214,8 +207,8 @@ func (r *Ring) Begin(sn *Taking) {
 	r.Current, r.until = sn, sn.Last.Add(r.PostRoll)
 }
 
-// End returns the snapshot that was taken, which is none any more; nil if there was none.
-func (r *Ring) End() *Taking {
+// End ends the post-roll, and returns its snapshot; nil if there is none.
+func (r *Ring) End() *Snapshot {
 	if r == nil {
 		return nil
 	}
@@ -224,7 +217,7 @@ func (r *Ring) End() *Taking {
 	return sn
 }
 
-// Request keeps what the ring holds for a snapshot that waits for its turn.
+// Request keeps the window before a trigger for a snapshot that waits for its turn.
 func (r *Ring) Request(at time.Time) {
 	if r.Requested.IsZero() {
 		r.Requested = at
@@ -232,9 +225,9 @@ func (r *Ring) Request(at time.Time) {
 }
 
 // TakeFor gives all chunks to a snapshot, and the state before the ring.
-func (r *Ring) TakeFor(sn *Taking) []*latch.Chunk {
+func (r *Ring) TakeFor(sn *Snapshot) []*latch.Chunk {
 	r.expire(sn.At)
-	r.latched.AddStart(&sn.State)
+	r.latched.AddBeforeRing(&sn.State)
 	chunks := r.takeAll()
 	for _, c := range chunks {
 		r.latched.Pass(c)

@@ -166,7 +166,7 @@ func TestRingIsTakenWhole(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
 	r := ringOf(3, start)
-	all := r.TakeFor(&Taking{})
+	all := r.TakeFor(&Snapshot{})
 	if len(all) != 3 || len(r.Chunks) != 0 || r.Bytes != 0 {
 		t.Fatalf("%d taken, %d chunks of %d bytes left", len(all), len(r.Chunks), r.Bytes)
 	}
@@ -205,7 +205,7 @@ func TestMemoryForCopiesInTheRing(t *testing.T) {
 	}
 }
 
-// TestPostRoll: it lasts for its time after the last trigger, and later triggers prolong it.
+// TestPostRoll: it lasts for its time after the last trigger, and later triggers extend it.
 func TestPostRoll(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
@@ -216,8 +216,8 @@ func TestPostRoll(t *testing.T) {
 	if none.Due(after(time.Hour)) || r.Due(after(time.Hour)) || none.End() != nil || r.End() != nil {
 		t.Error("a post-roll is over that did not begin")
 	}
-	r.Prolong(after(time.Hour))
-	first := &Taking{At: start, Last: after(time.Second)}
+	r.Extend(after(time.Hour))
+	first := &Snapshot{At: start, Last: after(time.Second)}
 	r.Begin(first)
 	if !first.From.Equal(after(-10 * time.Second)) {
 		t.Errorf("the snapshot begins %v after its trigger", first.From.Sub(start))
@@ -230,7 +230,7 @@ func TestPostRoll(t *testing.T) {
 		{2 * time.Second, 7 * time.Second},
 		{0, 7 * time.Second},
 	} {
-		r.Prolong(after(c.trigger))
+		r.Extend(after(c.trigger))
 		if r.Due(after(c.end-1)) || !r.Due(after(c.end)) {
 			t.Errorf("with a trigger after %v, messages after %v belong to the snapshot: %v; want until then", c.trigger, c.end, !r.Due(after(c.end)))
 		}
@@ -303,7 +303,7 @@ func TestSnapshotStats(t *testing.T) {
 		t.Errorf("without a window: %+v, want %+v", got, want)
 	}
 	r.Window, r.Only = 15*time.Second, true
-	r.Begin(&Taking{Target: func() string { return "x.bag" }})
+	r.Begin(&Snapshot{Target: func() string { return "x.bag" }})
 	want.Mode, want.Held, want.Taken, want.File = control.SnapshotOnly, 15*time.Second, 1, "x.bag"
 	if got := r.Stats(now); got != want {
 		t.Errorf("with a window: %+v, want %+v", got, want)

@@ -1,5 +1,5 @@
-// Package rotation knows when the next file of a recording begins: on a grid of time, at
-// multiples of a time on the wall, or at a size. It is pure: the caller has the clock and the
+// Package rotation knows when the next file of a recording begins: in fixed intervals since the start, at
+// multiples of a time on the local clock, or at a size. It is pure: the caller has the clock and the
 // lock. Only the intake uses it.
 package rotation
 
@@ -13,29 +13,29 @@ import (
 // Options says when files end. The zero value of each field means never.
 type Options struct {
 	Split    bool          // go on in a next file; otherwise the recording ends
-	MaxBytes int64         // end a file of this size
+	MaxBytes int64         // end a file at this size
 	Every    time.Duration // with Split: end a file after this time since the start
 	At       time.Duration // with Split: end a file at multiples of this on the local clock
 	Stopped  bool          // there is no file before Restart
 }
 
-// Rotation knows when the recording goes on to the next file. All times that it is given are
-// of a clock that does not go back, simtime.Sim.Steady, so that a clock that is set neither makes
-// a thousand files nor ends none.
+// Rotation knows when the recording goes on to the next file. All times that it gets are of a clock that
+// does not go back, simtime.Sim.Steady: if the clock is set, there must be neither a thousand files nor an
+// endless one.
 type Rotation struct {
 	ends Options       // when files end; Every and At are zero without Split
-	back time.Duration // how far the local clock is behind the times that the rotation is given
+	back time.Duration // how far the local clock is behind the times that the rotation gets
 
 	number  int       // of the file that the intake fills, from 0; -1 before the first start
 	begun   time.Time // when that file began
-	grid    time.Time // when the present interval of Every ends; the grid is fixed, as in stock
+	grid    time.Time // when the present interval of Every ends; intervals count from the start, as in stock
 	slot    int64     // the number of the interval of At, since 1970, that this file belongs to
 	slotEnd time.Time // when that interval of At ends
 	next    time.Time // when the next file begins; zero means never
 
 	stored int64 // bytes of this file that are written
-	flying int64 // bytes of chunks that are queued and not written, before compression
-	built  int64 // bytes of the chunks that were written lately, before compression
+	queued int64 // bytes of chunks that are queued and not written, before compression
+	plain  int64 // bytes of the chunks that were written lately, before compression
 	packed int64 // bytes of the same chunks after compression
 }
 
@@ -53,7 +53,7 @@ func New(o Options, now time.Time, back time.Duration) Rotation {
 	return s
 }
 
-// local returns the time on the wall since 1970 in the local zone, so that hours and
+// local returns the local time as a duration since 1970, so that hours and
 // days begin where people expect them.
 func (s *Rotation) local(now time.Time) time.Duration {
 	_, offset := now.Zone()
@@ -62,9 +62,9 @@ func (s *Rotation) local(now time.Time) time.Duration {
 
 func (s *Rotation) slotAt(now time.Time) int64 { return int64(s.local(now) / s.ends.At) }
 
-// Schedule finds the earliest end of the file. For the wall clock it is called every
-// now and then: that clock may be set. A clock that goes back a little does not end
-// a file again; one that goes back far is followed from then on.
+// Schedule finds the earliest end of the file. Because of Options.At it has to be called regularly: the local
+// clock may be set. If that clock goes back to the interval before, no file ends a second time; if it
+// goes back further, files follow it.
 func (s *Rotation) Schedule(now time.Time) {
 	s.next = s.grid
 	if s.ends.At == 0 {
@@ -79,18 +79,18 @@ func (s *Rotation) Schedule(now time.Time) {
 	}
 }
 
-// Due reports whether what was received at now belongs into the next file.
+// Due reports whether a message that is received at now belongs into the next file.
 func (s *Rotation) Due(now time.Time) bool { return !s.next.IsZero() && !now.Before(s.next) }
 
 // NextPart counts a part that begins now.
 func (s *Rotation) NextPart(now time.Time) {
 	s.number++
 	s.begun = now
-	s.stored, s.flying = 0, 0
+	s.stored, s.queued = 0, 0
 }
 
-// Advance makes the part that now belongs to the present one. Intervals that were
-// missed, by a process that was stopped, make no files.
+// Advance begins the part that now belongs to. Intervals that have passed in between, while the process was
+// stopped, get no files.
 func (s *Rotation) Advance(now time.Time) {
 	s.NextPart(now)
 	if s.ends.Every > 0 && !now.Before(s.grid) {
@@ -103,8 +103,7 @@ func (s *Rotation) Advance(now time.Time) {
 	s.Schedule(now)
 }
 
-// Restart makes the part that begins now the present one, after a stop: the grid of
-// Every begins anew.
+// Restart begins a part after a stop: the intervals of Every count from now.
 func (s *Rotation) Restart(now time.Time) {
 	s.NextPart(now)
 	if s.ends.Every > 0 {
@@ -116,31 +115,31 @@ func (s *Rotation) Restart(now time.Time) {
 	s.Schedule(now)
 }
 
-// scale estimates what n bytes of chunks become in the file.
+// scale estimates how many bytes n bytes of chunks become by compression.
 func (s *Rotation) scale(n int64) int64 {
-	if s.built == 0 {
+	if s.plain == 0 {
 		return n
 	}
-	return int64(float64(n) * float64(s.packed) / float64(s.built))
+	return int64(float64(n) * float64(s.packed) / float64(s.plain))
 }
 
-// Left returns how many bytes of chunks still fit into the file, about: the chunks
-// that are being compressed are estimated.
+// Left returns about how many bytes of chunks still fit into the file: the sizes of chunks
+// that are not compressed yet are estimates.
 func (s *Rotation) Left() int64 {
 	if s.ends.MaxBytes == 0 {
 		return math.MaxInt64
 	}
-	left := s.ends.MaxBytes - s.stored - s.scale(s.flying)
-	if s.built == 0 || s.packed == 0 {
+	left := s.ends.MaxBytes - s.stored - s.scale(s.queued)
+	if s.plain == 0 || s.packed == 0 {
 		return left
 	}
-	return int64(float64(left) * float64(s.built) / float64(s.packed))
+	return int64(float64(left) * float64(s.plain) / float64(s.packed))
 }
 
 // SetBack sets how far the local clock is behind the times of the rotation.
 func (s *Rotation) SetBack(back time.Duration) { s.back = back }
 
-// Splits reports whether a file that has its size is followed by another.
+// Splits reports whether a file that has reached its maximum size is followed by another.
 func (s *Rotation) Splits() bool { return s.ends.Split }
 
 // Part returns the number of the present file, from 0; -1 before the first start.
@@ -156,30 +155,30 @@ func (s *Rotation) Next() time.Time { return s.next }
 func (s *Rotation) Stored() int64 { return s.stored }
 
 // Queue counts a chunk on its way to the present file; cost is that of ChunkCost.
-func (s *Rotation) Queue(cost int64) { s.flying += cost }
+func (s *Rotation) Queue(cost int64) { s.queued += cost }
 
-// Written counts a chunk of the given part that has become so many bytes in a file.
-// compressed says that both differ.
+// Written counts a chunk of the given part: cost is that of ChunkCost, and bytes is its size in the file.
+// compressed says that the chunk was compressed.
 func (s *Rotation) Written(part int, cost, bytes int64, compressed bool) {
 	if compressed {
-		s.built += cost - s.built/4 // the last few chunks say most
+		s.plain += cost - s.plain/4 // the last few chunks weigh most
 		s.packed += bytes - s.packed/4
 	}
 	if part == s.number {
-		s.flying -= cost
+		s.queued -= cost
 		s.stored += bytes
 	}
 }
 
-// Repeated counts bytes of latched messages at the beginning of part, but leaves room for what
-// is new.
+// Repeated counts bytes of latched messages at the beginning of part, up to half of the file: the rest is for
+// new messages.
 func (s *Rotation) Repeated(part int, bytes int64) {
 	if part == s.number {
 		s.stored += min(bytes, s.ends.MaxBytes/2)
 	}
 }
 
-// ChunkCost is what a chunk and its index take in the file without compression.
+// ChunkCost returns about how many bytes a chunk and its index take in the file without compression.
 func ChunkCost(b *chunk.Builder) int64 {
 	const indexEntry, headers = 12, 160
 	return int64(b.Len()) + indexEntry*int64(b.Messages()) + headers

@@ -21,12 +21,12 @@ func TestRoomInAFile(t *testing.T) {
 	}{
 		"no limit":               {Rotation{stored: 1 << 40}, math.MaxInt64},
 		"new":                    {Rotation{ends: Options{MaxBytes: 1000}}, 1000},
-		"written and on its way": {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, flying: 250}, 350},
-		"exactly its size":       {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, flying: 600}, 0},
-		"a byte more":            {Rotation{ends: Options{MaxBytes: 1000}, stored: 401, flying: 600}, -1},
-		"halved by compression":  {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, flying: 200, built: 50, packed: 25}, 1000},
-		"compressed to nothing":  {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, flying: 200, built: 50}, 600},
-		"grown by compression":   {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, flying: 200, built: 50, packed: 100}, 100},
+		"written and on its way": {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, queued: 250}, 350},
+		"exactly its size":       {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, queued: 600}, 0},
+		"a byte more":            {Rotation{ends: Options{MaxBytes: 1000}, stored: 401, queued: 600}, -1},
+		"halved by compression":  {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, queued: 200, plain: 50, packed: 25}, 1000},
+		"compressed to nothing":  {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, queued: 200, plain: 50}, 600},
+		"grown by compression":   {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, queued: 200, plain: 50, packed: 100}, 100},
 	} {
 		if got := c.parts.Left(); got != c.want {
 			t.Errorf("%s: room for %d bytes of chunks, want %d", name, got, c.want)
@@ -86,10 +86,10 @@ func TestIntervalsThatNobodySaw(t *testing.T) {
 		1234 * time.Second: 1250 * time.Second,
 	} {
 		s := New(Options{Split: true, Every: 10 * time.Second}, start, 0)
-		s.stored, s.flying = 5, 7
+		s.stored, s.queued = 5, 7
 		s.Advance(start.Add(10*time.Second + late))
-		if s.number != 1 || s.stored != 0 || s.flying != 0 || !s.next.Equal(start.Add(next)) {
-			t.Errorf("%v late: file %d ends %v after the first began, want file 1 at %v; %d and %d bytes in it", late, s.number, s.next.Sub(start), next, s.stored, s.flying)
+		if s.number != 1 || s.stored != 0 || s.queued != 0 || !s.next.Equal(start.Add(next)) {
+			t.Errorf("%v late: file %d ends %v after the first began, want file 1 at %v; %d and %d bytes in it", late, s.number, s.next.Sub(start), next, s.stored, s.queued)
 		}
 	}
 	s := New(Options{Split: true, Every: 10 * time.Second}, start, 0)
@@ -108,11 +108,11 @@ func TestGridAfterAStop(t *testing.T) {
 	if s.number != -1 {
 		t.Errorf("file %d before the first start", s.number)
 	}
-	s.stored, s.flying = 5, 7
+	s.stored, s.queued = 5, 7
 	again := start.Add(3 * time.Hour)
 	s.Restart(again)
-	if s.number != 0 || s.stored != 0 || s.flying != 0 || !s.next.Equal(again.Add(25*time.Minute)) {
-		t.Errorf("file %d ends %v after its start, want file 0 after 25m; %d and %d bytes in it", s.number, s.next.Sub(again), s.stored, s.flying)
+	if s.number != 0 || s.stored != 0 || s.queued != 0 || !s.next.Equal(again.Add(25*time.Minute)) {
+		t.Errorf("file %d ends %v after its start, want file 0 after 25m; %d and %d bytes in it", s.number, s.next.Sub(again), s.stored, s.queued)
 	}
 	s.Advance(s.next)
 	s.Advance(s.next)
@@ -220,7 +220,7 @@ func TestCompressionOfTheLastChunks(t *testing.T) {
 			s.Queue(4000)
 			s.Written(c.part, 4000, 4000/c.ratio, true)
 		}
-		room := s.ends.MaxBytes - s.Stored() - s.scale(s.flying)
+		room := s.ends.MaxBytes - s.Stored() - s.scale(s.queued)
 		if got := float64(s.Left()) / float64(room); got < 0.95*float64(c.ratio) || got > 1.05*float64(c.ratio) {
 			t.Errorf("after chunks compressed to 1/%d, %.2f bytes fit into each that is left", c.ratio, got)
 		}

@@ -12,7 +12,7 @@ import (
 // patience is how long a recording waits for the first time of the clock before it warns, as stock does.
 const patience = 2 * time.Second
 
-// param is the parameter that says whether the graph has a clock of its own.
+// param says whether the graph has a clock of its own.
 const param = "/use_sim_time"
 
 // Find asks the master whether the graph has a clock of its own, and returns that clock; nil for the wall
@@ -20,7 +20,7 @@ const param = "/use_sim_time"
 func Find(ctx context.Context, n *tcpros.Node) (sim *Sim, away bool, err error) {
 	value, _, err := n.Master().Param(ctx, param)
 	if err != nil {
-		return nil, true, nil //nolint:nilerr // away says so
+		return nil, true, nil //nolint:nilerr // away reports it
 	}
 	if value != true {
 		return nil, false, nil

@@ -1,6 +1,6 @@
-// Package simtime knows the time that a recording goes by: that of /clock in a graph with
+// Package simtime has the clock of a recording: that of /clock in a graph with
 // /use_sim_time, and otherwise the wall clock. It also notices when the wall clock is set. Any room of
-// the recorder may ask a Sim; a nil *Sim stands for the wall clock.
+// the recorder may use a Sim; a nil *Sim stands for the wall clock.
 package simtime
 
 import (
@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -18,10 +19,9 @@ const Topic = "/clock"
 
 // Sim is the clock of a graph with /use_sim_time. Its time is that of the latest message on /clock.
 //
-// Stamps follow the clock, also backward, as in stock. Durations, splits and rates count the time that
-// passes on the clock, so that a simulator that is reset does not suspend them. A time of zero, at which
-// stock ends, is ignored. What concerns this machine, such as the age of a chunk and the dates in names
-// of files, follows the wall clock.
+// Stamps follow the clock, also backward, as in stock. Durations, splits and rates count only the time that
+// passes on the clock, so that they go on after a simulator is reset. A time of zero, at which stock ends, is
+// ignored. The age of a chunk, dates in names of files and the like follow the wall clock.
 type Sim struct {
 	now      atomic.Int64  // the time in nanoseconds since 1970; zero before the first message
 	back     atomic.Int64  // the sum of all steps back, in nanoseconds
@@ -30,7 +30,7 @@ type Sim struct {
 	release  sync.Once
 	sub      *tcpros.Subscription
 
-	tick atomic.Pointer[func(now, before time.Time)] // called with each time; nil for no function
+	tick atomic.Pointer[func(now, before time.Time)] // the function of Tell; nil for none
 
 	mu    sync.Mutex     // guards the following fields
 	due   int64          // the steady time, in nanoseconds, after which over gets the time; zero for never
@@ -43,14 +43,11 @@ type Sim struct {
 type clockLink struct {
 	clock *Sim
 	info  tcpros.LinkInfo
-	rec   atomic.Pointer[recording] // nil while /clock is not recorded
+	rec   atomic.Pointer[tcpros.LinkSink] // records /clock of the publisher; nil while /clock is not recorded
 }
 
 // Open makes the sink that records /clock of one publisher.
 type Open func(tcpros.LinkInfo) (tcpros.LinkSink, error)
-
-// recording is the sink that records /clock of one publisher.
-type recording struct{ tcpros.LinkSink }
 
 // New returns a clock that has no time yet.
 func New() *Sim {
@@ -79,10 +76,10 @@ func (c *Sim) At(received time.Time) time.Time {
 	return time.Unix(0, c.now.Load())
 }
 
-// Steady is At without the steps back of the clock: it never goes back. Only differences between two
-// steady times have a meaning.
+// Steady is At without the steps back of the clock: it never goes back. Only the difference between two
+// steady times has a meaning.
 func (c *Sim) Steady(received time.Time) time.Time {
-	back := c.GoneBack() // read before the time: follow changes back last, so no reader sees a step back as one forward
+	back := c.GoneBack() // read before At: follow changes back last, so a step back never looks like one forward
 	return c.At(received).Add(back)
 }
 
@@ -102,8 +99,8 @@ func (c *Sim) Step() time.Duration {
 	return 0
 }
 
-// Release lets links hand messages on. Until then they wait, so that /clock is recorded from its first
-// message on if it is recorded at all.
+// Release lets links pass on messages. Until then they wait, so that /clock, if it is recorded, is recorded from
+// its first message on.
 func (c *Sim) Release() {
 	if c != nil {
 		c.release.Do(func() { close(c.released) })
@@ -179,13 +176,13 @@ func (l *clockLink) record(open Open) error {
 	}
 	rec, err := open(l.info)
 	if err == nil {
-		l.rec.Store(&recording{rec})
+		l.rec.Store(&rec)
 	}
 	return err
 }
 
-// Record makes links record /clock from now on. A node has one subscription to a topic, so this one
-// serves the clock and the recording.
+// Record makes links record /clock from now on. A node has only one subscription to a topic, so the one of the
+// clock serves the recording, too.
 func (c *Sim) Record(open Open) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -198,31 +195,29 @@ func (c *Sim) Record(open Open) error {
 	return nil
 }
 
-// Forget ends what Record began. The clock goes on.
+// Forget ends Record. The clock goes on.
 func (c *Sim) Forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open = nil
 	for _, l := range c.links {
 		if rec := l.rec.Swap(nil); rec != nil {
-			rec.Closed(nil)
+			(*rec).Closed(nil)
 		}
 	}
 }
 
 // Frames implements tcpros.LinkSink. A message on /clock is stamped with its own time.
-func (l *clockLink) Frames(run []byte, count int, received time.Time) {
-	for range count {
-		size := 4 + int(binary.LittleEndian.Uint32(run))
-		if size >= 12 {
-			sec, nsec := binary.LittleEndian.Uint32(run[4:]), binary.LittleEndian.Uint32(run[8:])
+func (l *clockLink) Frames(run []byte, _ int, received time.Time) {
+	for frame := range rosbag.Frames(run) {
+		if len(frame) >= 12 {
+			sec, nsec := binary.LittleEndian.Uint32(frame[4:]), binary.LittleEndian.Uint32(frame[8:])
 			l.clock.Set(int64(sec)*int64(time.Second) + int64(nsec))
 		}
 		<-l.clock.released
 		if rec := l.rec.Load(); rec != nil {
-			rec.Frames(run[:size], 1, received)
+			(*rec).Frames(frame, 1, received)
 		}
-		run = run[size:]
 	}
 }
 
@@ -235,6 +230,6 @@ func (l *clockLink) Closed(err error) {
 	defer l.clock.mu.Unlock()
 	l.clock.links = slices.DeleteFunc(l.clock.links, func(x *clockLink) bool { return x == l })
 	if rec := l.rec.Swap(nil); rec != nil {
-		rec.Closed(err)
+		(*rec).Closed(err)
 	}
 }

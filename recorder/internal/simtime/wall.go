@@ -13,8 +13,8 @@ const jumpLeast = 500 * time.Millisecond
 // jumpEvery is how often steps are logged at most.
 const jumpEvery = time.Minute
 
-// Wall notices when the wall clock is set. Messages keep the order of their arrival then, whatever their
-// stamps say; only splits on the wall clock follow it.
+// Wall notices when the wall clock is set. Messages in bags keep the order of their arrival even then, whatever
+// their stamps say; only splits by the local clock follow it.
 type Wall struct {
 	wall   int64     // the wall clock at the last look, in nanoseconds since 1970
 	last   time.Time // the monotonic clock at the last look; zero before the first
@@ -31,7 +31,7 @@ func (c *Wall) Look(now time.Time, log *zap.Logger) {
 	if step := passedOnWall - passed; first || step.Abs() < jumpLeast {
 		return
 	} else if c.jumps++; c.logged.IsZero() || now.Sub(c.logged) >= jumpEvery {
-		log.Warn("the clock was set, or the machine slept: stamps follow it, messages stay in the order in which they came",
+		log.Warn("the clock was set, or the machine slept: stamps follow the clock, and messages keep the order of their arrival",
 			zap.Duration("by", step.Round(time.Millisecond)), zap.Int("times", c.jumps))
 		c.logged, c.jumps = now, 0
 	}

@@ -50,7 +50,7 @@ func (s *Sink) closeFile(c *command.Command) {
 	}
 	c.File = old
 	s.setOut(nil)
-	s.Bags.Leave(old)
+	s.Bags.CloseLater(old)
 }
 
 // rotateFile opens the next file, and hands the old one to the goroutine that closes files, so that the
@@ -81,7 +81,7 @@ func (s *Sink) rotateFile(c *command.Command) error {
 	return nil
 }
 
-// openNext creates the file of part, and writes to it from now on.
+// openNext creates the file of part, which is written from now on.
 func (s *Sink) openNext(at time.Time, part int) error {
 	out, err := s.Bags.Create(at)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Sink) openNext(at time.Time, part int) error {
 	old := s.Out
 	s.setOut(out)
 	s.Bags.Opened(out)
-	s.Bags.Leave(old)
+	s.Bags.CloseLater(old)
 	return nil
 }
 
@@ -135,11 +135,11 @@ func (s *Sink) failover(c *chunk.Sealed, fault error) error {
 		s.cfg.Log.Error("no new file after the fault", zap.Error(err))
 		return fault
 	}
-	say := s.cfg.Log.Error
+	logFault := s.cfg.Log.Error
 	if errors.Is(fault, bagfile.ErrMoved) {
-		say = s.cfg.Log.Warn // nothing is lost
+		logFault = s.cfg.Log.Warn // nothing is lost
 	}
-	say("the recording goes on in a new file", zap.String("file", old.Target()), zap.String("next", s.Out.Target()), zap.NamedError("because", fault))
+	logFault("the recording goes on in a new file", zap.String("file", old.Target()), zap.String("next", s.Out.Target()), zap.NamedError("because", fault))
 	if !gone && !errors.Is(fault, errSyncFailed) { // the file returns those errors when it is closed
 		s.Bags.Finished.Fail(fault)
 	}
@@ -154,8 +154,8 @@ func (s *Sink) failover(c *chunk.Sealed, fault error) error {
 	return err
 }
 
-// diskFull reports whether err means that there is no room, which another file on the same disk would not
-// have either.
+// diskFull reports whether err means that there is no room: another file on the same disk would have none
+// either.
 func diskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // repeat writes the latched messages of next to the file, and also gives those that came in a pause to the
-// snapshots. An error is only logged: the next chunk meets it again.
+// snapshots. An error is only logged: if the file has failed, the next chunk gets the same error.
 func (s *Sink) repeat(next *command.FileStart) {
 	defer s.cfg.Files.ReleaseLatched(next.Latched)
 	s.Snapshotter.KeepMissed(next)

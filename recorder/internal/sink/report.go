@@ -12,8 +12,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// writeReport writes the account of losses at the end of a file: everything that was queued before is in the
-// file, or counted as lost. After a fault the file gets no account: the room is for its index.
+// writeReport writes the account of losses at the end of a file: all messages that were queued before are in the
+// file, or counted as lost. After a fault the file gets no account, because its index needs the room.
 func (s *Sink) writeReport() error {
 	if s.cfg.Report == nil || s.Out == nil {
 		return nil
@@ -42,16 +42,16 @@ func (s *Sink) writeOwn(c *rosbag.Connection, at rosbag.Time, frame []byte) erro
 	if err != nil {
 		return err
 	}
-	chunk := new(memory.Chunk)
-	chunk.Builder.Reset(nil)
-	chunk.Builder.AppendRun(c, at, frame, 1)
-	if chunk.Sealed, err = chunk.Builder.Seal(z, nil); err != nil {
+	own := new(memory.Chunk)
+	own.Builder.Reset(nil)
+	own.Builder.AppendRun(c, at, frame, 1)
+	if own.Sealed, err = own.Builder.Seal(z, nil); err != nil {
 		return err
 	}
-	if err := s.Out.WriteChunk(chunk.Sealed); err != nil {
+	if err := s.Out.WriteChunk(own.Sealed); err != nil {
 		return err
 	}
-	chunk.Part = s.cfg.Files.OwnWritten(c, len(frame)-4)
-	s.written(chunk)
+	own.Part = s.cfg.Files.OwnWritten(c, len(frame)-4)
+	s.written(own)
 	return nil
 }

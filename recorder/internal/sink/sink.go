@@ -23,7 +23,7 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Sink writes what the intake queues to the files. Its one goroutine, write, owns all fields that do not say
+// Sink writes the chunks that the intake queues to bags. Its one goroutine, write, owns all fields that do not say
 // otherwise.
 type Sink struct {
 	cfg    Config
@@ -42,10 +42,10 @@ type Sink struct {
 
 	halted    atomic.Bool   // Failed is closed
 	Failed    chan struct{} // closed: no file can be written
-	Abandoned atomic.Bool   // the disk blocks the sink, and nobody waits for it any more
+	Abandoned atomic.Bool   // the disk blocks the sink, and the recording does not wait for it any more
 }
 
-// Config is what a sink is made of.
+// Config configures a Sink.
 type Config struct {
 	Log          *zap.Logger
 	Files        intake.Files
@@ -55,7 +55,7 @@ type Config struct {
 	Compression  rosbag.Compression
 	Report       func(at time.Time) []byte // makes the account of losses; nil for none
 	ReportTopic  string
-	AbortDrain   <-chan struct{} // closed: give up what is queued
+	AbortDrain   <-chan struct{} // closed: give up the queue
 	Bags         files.Config    // without Log and Counts, which are those of the sink
 	SnapshotMode control.SnapshotMode
 }
@@ -75,7 +75,7 @@ func New(o Config, first *files.Bag) *Sink {
 	return s
 }
 
-// Tick keeps the sync interval.
+// Tick starts a sync if one is due.
 func (s *Sink) Tick(now time.Time) {
 	if out := s.Current(); out != nil {
 		s.Bags.WakeSyncer(out, now)
@@ -141,9 +141,9 @@ func (s *Sink) Execute(c *command.Command) {
 	case command.Pin:
 		c.Pinned = s.Bags.Retain.Pin(c.Since)
 	case command.Snapshot:
-		s.Snapshotter.Begin(c.Taking)
+		s.Snapshotter.Begin(c.Snapshot)
 	case command.EndSnapshot:
-		s.Snapshotter.End(c.Taking)
+		s.Snapshotter.End(c.Snapshot)
 	}
 	close(c.Done)
 }
@@ -186,10 +186,10 @@ func (s *Sink) written(c *memory.Chunk) {
 	s.cfg.Files.Written(c, bytes, s.Out.Part)
 }
 
-// giveUp counts the messages of a chunk that will not be written.
+// giveUp counts as lost the messages of a chunk that will not be written.
 func (s *Sink) giveUp(c *memory.Chunk, cause control.DropCause) {
 	if c.Sealed == nil {
-		c.Seal(nil) // not compressed: only the counts are needed
+		c.Seal(nil) // without compression, since only the counts are needed
 	}
 	if c.Sealed == nil {
 		s.cfg.Log.Error("messages lost that cannot be counted", zap.Error(c.Err))
@@ -231,9 +231,8 @@ func (s *Sink) Current() *files.Bag {
 	return s.Out
 }
 
-// Pin protects from the retention the files that hold messages since then, and returns their names. Files
-// that exist are protected at once, and those that queued chunks are written to when that is done. It is
-// for concurrent use.
+// Pin protects the files that hold messages since the given time from deletion, and returns their names. Files that
+// exist are protected at once, and those that queued chunks go to when they are written. It is for concurrent use.
 func (s *Sink) Pin(ctx context.Context, since time.Time) ([]string, error) {
 	s.Bags.Retain.Pin(since)
 	c, err := s.cfg.Commands.RequestPin(since)

@@ -97,7 +97,7 @@ func newRecording(t *testing.T, v *volume, abort <-chan struct{}) *recording {
 		},
 	}, first)
 	s.Bags.Opened(first)
-	link, err := in.Links().OpenLink(in.Links().AddTopicOf("/t", "/t", time.Time{}), testlink.Info("/t", "/p"))
+	link, err := in.Links().OpenLink(in.Links().AddTopic("/t", "/t", time.Time{}), testlink.Info("/t", "/p"))
 	if err != nil {
 		t.Fatal(err)
 	}

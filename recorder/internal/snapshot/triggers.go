@@ -12,14 +12,14 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
-// Snapshots are taken one at a time, and one each second after a burst: a trigger that fires
+// Snapshots are taken one at a time, and after a burst at most one each second: a trigger that fires
 // without end must not fill the directory.
 const (
 	burst         = 10
 	snapshotEvery = time.Second
 )
 
-// request is a snapshot that is to begin, for all triggers that come before it does.
+// request is a snapshot that is to begin, for all triggers that come before it begins.
 type request struct {
 	triggers int
 	last     time.Time     // when the last of these triggers came
@@ -28,8 +28,8 @@ type request struct {
 	err      error
 }
 
-// Trigger begins a snapshot, or prolongs the one whose post-roll goes on. While another is
-// written, all triggers together begin the next one.
+// Trigger begins a snapshot, or extends the one in its post-roll. While another snapshot is written, all
+// triggers together begin the next one.
 func (w *Writer) Trigger(now time.Time) (*Snapshot, error) {
 	return w.TriggerAll(now, now, 1)
 }
@@ -39,11 +39,11 @@ func (w *Writer) TriggerAll(at, last time.Time, count int) (*Snapshot, error) {
 	if w == nil {
 		return nil, control.ErrNoSnapshots
 	}
-	w.Count(count)
-	sn, err := w.prolong(at)
+	w.CountTriggers(count)
+	sn, err := w.extend(at)
 	if sn != nil && last.After(at) {
-		at = last // of the next snapshot, if the post-roll has ended before it
-		sn, err = w.prolong(at)
+		at = last // the post-roll may have ended between the two times
+		sn, err = w.extend(at)
 	}
 	if sn != nil || err != nil {
 		return sn, err
@@ -67,17 +67,17 @@ func (w *Writer) TriggerAll(at, last time.Time, count int) (*Snapshot, error) {
 	return r.snapshot, r.err
 }
 
-// prolong moves the end of the post-roll that goes on, and returns its snapshot; nil for none.
-func (w *Writer) prolong(now time.Time) (*Snapshot, error) {
-	of, err := w.In.Prolong(now)
+// extend extends the post-roll in progress, and returns its snapshot; nil if there is none.
+func (w *Writer) extend(now time.Time) (*Snapshot, error) {
+	of, err := w.In.Extend(now)
 	if of == nil {
 		return nil, err
 	}
 	return of.Job.(*Snapshot), err
 }
 
-// Count adds to the triggers that came until now.
-func (w *Writer) Count(triggers int) {
+// CountTriggers adds to the number of triggers.
+func (w *Writer) CountTriggers(triggers int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.counts.triggers += uint64(triggers)
@@ -88,9 +88,9 @@ func (w *Writer) beginNext(r *request, at time.Time) {
 	defer close(r.begun)
 	w.starting.Lock()
 	defer w.starting.Unlock()
-	// Another may have begun meanwhile: to wait for its end would last as long as its post-roll.
-	if r.snapshot, r.err = w.prolong(at); r.snapshot == nil && r.err == nil {
-		w.In.RequestSnapshot(at) // the snapshot before may have ended the request
+	// Another snapshot may have begun meanwhile. It is extended: waiting for its end would take its whole post-roll.
+	if r.snapshot, r.err = w.extend(at); r.snapshot == nil && r.err == nil {
+		w.In.RequestSnapshot(at) // again: the snapshot before may have ended the request
 		r.err = w.awaitTurn()
 	}
 	w.mu.Lock()
@@ -101,7 +101,7 @@ func (w *Writer) beginNext(r *request, at time.Time) {
 	case r.err != nil:
 	case r.snapshot != nil:
 		w.In.EndRequest()
-		_, r.err = w.prolong(last)
+		_, r.err = w.extend(last)
 	default:
 		r.snapshot, r.err = w.open(at, last, triggers)
 	}
@@ -116,7 +116,7 @@ func (w *Writer) beginNext(r *request, at time.Time) {
 	}
 }
 
-// awaitTurn waits until the latest snapshot is complete and the limiter allows another one. Starting is
+// awaitTurn waits until the latest snapshot is complete and the limiter allows another one. w.starting is
 // held.
 func (w *Writer) awaitTurn() error {
 	if w.latest != nil {
@@ -132,7 +132,7 @@ func (w *Writer) awaitTurn() error {
 	case <-turn.C:
 	case <-w.closing:
 	}
-	select { // the end comes first where the turn has come, too
+	select { // closing counts even if the turn has come at the same time
 	case <-w.closing:
 		return control.ErrNotRecording
 	default:
@@ -141,7 +141,7 @@ func (w *Writer) awaitTurn() error {
 }
 
 // open creates the bag of a snapshot and begins the snapshot; the first trigger came at at, the last one at
-// last. Starting is held.
+// last. w.starting is held.
 func (w *Writer) open(at, last time.Time, triggers int) (*Snapshot, error) {
 	if err := w.Bags.Disk.Short(); err != nil {
 		return nil, err
@@ -151,9 +151,9 @@ func (w *Writer) open(at, last time.Time, triggers int) (*Snapshot, error) {
 		return nil, err
 	}
 	out.Snapshot = true
-	sn := &Snapshot{Out: out, Taking: ring.Taking{At: at, Last: last, Target: out.Target}}
+	sn := &Snapshot{Out: out, Snapshot: ring.Snapshot{At: at, Last: last, Target: out.Target}}
 	sn.Job = sn
-	if !w.In.BeginSnapshot(&sn.Taking) {
+	if !w.In.BeginSnapshot(&sn.Snapshot) {
 		return nil, errors.Join(control.ErrNotRecording, out.Discard())
 	}
 	w.latest = sn

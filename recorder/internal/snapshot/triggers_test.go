@@ -81,9 +81,9 @@ func record(t *testing.T, o ring.Options) *recording {
 				r.Keep(item.Chunk)
 				continue
 			case item.Command.Kind == command.Snapshot:
-				r.Begin(item.Command.Taking)
+				r.Begin(item.Command.Snapshot)
 			case item.Command.Kind == command.EndSnapshot:
-				r.End(item.Command.Taking)
+				r.End(item.Command.Snapshot)
 			}
 			close(item.Command.Done)
 		}
@@ -212,7 +212,7 @@ func TestTriggersThatWait(t *testing.T) {
 	})
 }
 
-// TestTriggerWhileAnotherBegins: it prolongs that one, rather than to wait for its end.
+// TestTriggerWhileAnotherBegins: it extends that one, rather than to wait for its end.
 func TestTriggerWhileAnotherBegins(t *testing.T) {
 	t.Parallel()
 	r := record(t, ring.Options{PostRoll: time.Hour})

@@ -28,7 +28,7 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Config is what a Writer is made of.
+// Config configures a Writer.
 type Config struct {
 	Log     *zap.Logger
 	In      intake.Snapshots
@@ -44,7 +44,7 @@ type Config struct {
 //	sink -> ring -> (trigger) -> its one goroutine, run
 //	    \-> (post-roll) --------/
 //
-// A chunk belongs to one of them. nil means that there are no snapshots.
+// A chunk belongs to one of them at a time. A nil Writer takes no snapshots.
 type Writer struct {
 	Config
 	pack    *chunk.Compressor // owned by run; nil if there is none
@@ -69,18 +69,16 @@ type counts struct {
 	failed   int
 }
 
-// Snapshot is a snapshot that is written. The goroutine that writes it owns all fields but Out, Taking.At
-// and Taking.Last.
+// Snapshot is a snapshot that is written. The goroutine that writes it owns all fields but Out, At and Last.
 type Snapshot struct {
-	ring.Taking
+	ring.Snapshot
 	Out               *files.Bag
-	rooted            bool // the records of Taking.Conns have been written
+	firstDone         bool // rewriteFirst is not called any more: it has rewritten a chunk, or found no memory
 	Messages, Missing uint64
 	Err               error
 }
 
-// work is what is to be done to the file of a snapshot: to begin it with the ring,
-// to end it, or else to add a chunk.
+// work is what is to be done to the file of a snapshot: begin it with the ring, end it, or else add a chunk.
 type work struct {
 	snapshot   *Snapshot
 	begin, end bool
@@ -104,7 +102,7 @@ func (w *Writer) Start() {
 	w.writer.Go(w.run)
 }
 
-// Close waits until all snapshots are written, and those that come too late are given up. It
+// Close waits until all snapshots are written that have begun; those that wait for their turn are given up. It
 // logs how many triggers there were, if there were more than snapshots.
 func (w *Writer) Close() {
 	if w == nil {
@@ -123,15 +121,14 @@ func (w *Writer) Close() {
 	}
 }
 
-// Begin gives the ring to a snapshot, and each chunk that Keep takes from now on. The sink's goroutine
-// calls it.
-func (w *Writer) Begin(of *ring.Taking) {
+// Begin gives a snapshot the ring, and each chunk that Keep gets from now on. The sink's goroutine calls it.
+func (w *Writer) Begin(of *ring.Snapshot) {
 	w.current = of.Job.(*Snapshot)
 	w.queue.Put(work{snapshot: w.current, ring: w.In.TakeRing(of), begin: true})
 }
 
-// End ends the snapshot that Begin has begun. The sink's goroutine calls it.
-func (w *Writer) End(of *ring.Taking) {
+// End ends the snapshot of Begin: later chunks go into the ring. The sink's goroutine calls it.
+func (w *Writer) End(of *ring.Snapshot) {
 	w.current = nil
 	w.queue.Put(work{snapshot: of.Job.(*Snapshot), end: true})
 }
@@ -147,7 +144,7 @@ func (w *Writer) Keep(c *memory.Chunk) {
 		w.In.Release(c)
 	case w.current != nil:
 		kept := w.In.ToRingChunk(c)
-		w.In.GoBy(kept)
+		w.In.PassRing(kept)
 		w.queue.Put(work{snapshot: w.current, chunk: kept})
 	default:
 		w.In.AddToRing(w.In.ToRingChunk(c))
@@ -158,7 +155,7 @@ func (w *Writer) Keep(c *memory.Chunk) {
 func (w *Writer) run() {
 	z, err := chunk.NewCompressor(w.Packer.Compression)
 	if err == nil {
-		w.pack = z // else the first chunk of a snapshot is not packed
+		w.pack = z // otherwise the first chunk of a snapshot is not compressed
 	}
 	for {
 		work, ok := w.queue.Take()
@@ -181,8 +178,8 @@ func (w *Writer) openSnapshot(sn *Snapshot, chunks []*latch.Chunk) {
 	sn.addConns(chunks)
 	begin := sn.beginning(chunks)
 	kept, n := 0, 0
-	for ; n < len(chunks) && !sn.rooted; n++ {
-		if c, wanted := w.root(sn, chunks[n]); wanted {
+	for ; n < len(chunks) && !sn.firstDone; n++ {
+		if c, wanted := w.rewriteFirst(sn, chunks[n]); wanted {
 			chunks[kept] = c
 			kept++
 		}
@@ -195,7 +192,7 @@ func (w *Writer) openSnapshot(sn *Snapshot, chunks []*latch.Chunk) {
 	}
 }
 
-// beginning returns when a snapshot begins that begins with chunks.
+// beginning returns when a snapshot begins whose first chunks are those of the ring.
 func (sn *Snapshot) beginning(chunks []*latch.Chunk) time.Time {
 	if len(chunks) == 0 {
 		return sn.At
@@ -206,7 +203,7 @@ func (sn *Snapshot) beginning(chunks []*latch.Chunk) time.Time {
 	return sn.From
 }
 
-// addConns adds the connections of chunks to those whose records are needed.
+// addConns adds the connections of chunks to sn.Conns.
 func (sn *Snapshot) addConns(chunks []*latch.Chunk) {
 	known := map[*rosbag.Connection]bool{}
 	for _, c := range sn.Conns {
@@ -222,7 +219,7 @@ func (sn *Snapshot) addConns(chunks []*latch.Chunk) {
 	}
 }
 
-// openWithLatched writes the messages that are latched where a snapshot begins, with the time of the beginning.
+// openWithLatched writes the messages that are latched where a snapshot begins, with the time of its beginning.
 func (w *Writer) openWithLatched(sn *Snapshot, begin time.Time, chunks []*latch.Chunk) {
 	defer w.In.EndState(&sn.State)
 	at := rosbag.TimeOf(w.In.Stamp(sn.At))
@@ -249,9 +246,9 @@ func (w *Writer) openWithLatched(sn *Snapshot, begin time.Time, chunks []*latch.
 
 // addToSnapshot writes a chunk of the post-roll.
 func (w *Writer) addToSnapshot(sn *Snapshot, c *latch.Chunk) {
-	if !sn.rooted {
+	if !sn.firstDone {
 		var wanted bool
-		if c, wanted = w.root(sn, c); !wanted {
+		if c, wanted = w.rewriteFirst(sn, c); !wanted {
 			return
 		}
 	}
@@ -286,8 +283,8 @@ func (w *Writer) addChunk(sn *Snapshot, c *latch.Chunk) {
 	w.Bags.WakeSyncer(sn.Out, time.Now())
 }
 
-// countMissing counts messages that should be in a snapshot and are not. Beside a recording
-// they are in its bag.
+// countMissing counts messages that should be in a snapshot and are not. With a recording beside, its bag has
+// them.
 func (w *Writer) countMissing(sn *Snapshot, c *latch.Chunk, cause control.DropCause) {
 	sn.Missing += c.MessageCount()
 	if !w.Only {
@@ -296,7 +293,7 @@ func (w *Writer) countMissing(sn *Snapshot, c *latch.Chunk, cause control.DropCa
 	w.In.LoseFromSnapshot(c.Sealed, cause)
 }
 
-// closeSnapshot leaves the file to the closer.
+// closeSnapshot hands the file to the goroutine that closes files.
 func (w *Writer) closeSnapshot(sn *Snapshot) {
 	if sn.Missing > 0 {
 		sn.Err = errors.Join(sn.Err, fmt.Errorf("%s missing in the snapshot %s", plural.Of(sn.Missing, "message"), sn.Out.Target()))
@@ -306,11 +303,11 @@ func (w *Writer) closeSnapshot(sn *Snapshot) {
 	}
 	w.Log.Info("Snapshot", zap.String("file", sn.Out.Target()), zap.Uint64("messages", sn.Messages), zap.Int64("bytes", sn.Out.Bytes()))
 	w.In.SnapshotClosed()
-	w.Bags.Leave(sn.Out)
+	w.Bags.CloseLater(sn.Out)
 }
 
-// KeepMissed is Keep for latched messages that came while nothing was recorded: they count from
-// then on as if they had come now.
+// KeepMissed is Keep for latched messages that came while nothing was recorded: they count as if they came
+// now.
 func (w *Writer) KeepMissed(next *command.FileStart) {
 	if w == nil {
 		return

@@ -1,6 +1,6 @@
-// Package subscribe owns the subscriptions of a recording: which topics are subscribed to, what wraps the
-// sinks of their links, and when a topic is left. It knows nothing of memory and files: links hand their
-// frames to the intake.
+// Package subscribe owns the subscriptions of a recording: which topics are subscribed to, which sinks
+// wrap those of their links, and when a subscription ends. It knows nothing of memory and files: links hand
+// their frames to the intake.
 package subscribe
 
 import (
@@ -25,7 +25,7 @@ import (
 // tcpros.SubscribeOptions.Priority.
 type Priority int
 
-// The order, the first first.
+// The priorities, the highest first.
 const (
 	Named Priority = iota // the user asked for the topic by name
 	Live                  // the topic has a publisher that answers, as far as is known
@@ -35,9 +35,9 @@ const (
 // maxMessageBytes is the limit of roscpp.
 const maxMessageBytes = 1_000_000_000
 
-// MostDeserted is how many topics without a publisher stay subscribed to, so that a publisher that comes back
-// is linked to at once. If there are more, the topics that lost their publishers first are left. They are
-// found again, like new topics, when the master lists them again.
+// MostDeserted is how many topics without a publisher stay subscribed to, so that there is a link at once when a
+// publisher comes back. Of more such topics, those that lost their publishers first are left. Discovery finds
+// them again, like new topics, when the master lists them again.
 const MostDeserted = 64
 
 // Config says how topics are subscribed to.
@@ -52,22 +52,22 @@ type Config struct {
 	Tap         *tap.Tap                   // shows the messages to live viewers; nil for none
 }
 
-// Set has the subscriptions of a recording. One goroutine owns a Set. Goroutines of links use only fields
+// Set has the subscriptions of a recording. One goroutine owns a Set. The goroutines of links use only fields
 // that do not change after LetIn.
 type Set struct {
 	Config
 	sim *simtime.Sim // nil stands for the wall clock
 
 	subs  map[string]*subscription  // by resolved name of the topic
-	tried map[string]bool           // topics that discovery has found and that are in subs, or were refused
+	known map[string]bool           // topics that discovery has found before and that were not left since; some were refused
 	left  map[string]*account.Topic // accounts of topics that were left, by resolved name
-	fresh []string                  // with CountTopics: names that were subscribed to and not logged yet
+	fresh []string                  // with CountTopics: names of new subscriptions that are not logged yet
 
 	links     intake.Links  // where frames go; set by Record
 	recording bool          // Record was called
 	trigger   *Trigger      // nil without snapshots
 	ready     chan struct{} // closed when the links are let in
-	refused   chan struct{} // closed when the links will never be let in
+	refused   chan struct{} // closed if the links will not be let in
 }
 
 // subscription is the subscription to one topic.
@@ -77,7 +77,7 @@ type subscription struct {
 	topic *account.Topic       // nil while the recording waits for the clock
 	sub   *tcpros.Subscription // nil for /clock, whose subscription is that of the Sim
 	close func()
-	ended bool // the topic has all messages asked for, and is not subscribed to any more
+	ended bool // the topic has reached its limit, and is not subscribed to any more
 
 	deserted time.Time // since when no publisher is listed; zero while one is
 }
@@ -85,7 +85,7 @@ type subscription struct {
 // New returns a set without subscriptions. Links that open wait until LetIn or Refuse.
 func New(c Config) *Set {
 	return &Set{
-		Config: c, subs: map[string]*subscription{}, tried: map[string]bool{}, left: map[string]*account.Topic{},
+		Config: c, subs: map[string]*subscription{}, known: map[string]bool{}, left: map[string]*account.Topic{},
 		ready: make(chan struct{}), refused: make(chan struct{}),
 	}
 }
@@ -106,7 +106,7 @@ func (s *Set) LetIn() {
 	close(s.ready)
 }
 
-// Refuse ends all subscriptions, of a recording that does not begin.
+// Refuse ends all subscriptions. It is called instead of LetIn if the recording does not begin.
 func (s *Set) Refuse() {
 	close(s.refused)
 	s.Close()
@@ -133,17 +133,17 @@ func (s *Set) Update(found graph.Found) {
 // consider subscribes to a topic that discovery has found, if it is new. A name that is not valid is logged
 // once. Topics below the name of this node, such as its status, are recorded only if the user names them.
 func (s *Set) consider(name string, priority Priority, since time.Time) {
-	if s.tried[name] || strings.HasPrefix(name, s.Node.Name()+"/") {
+	if s.known[name] || strings.HasPrefix(name, s.Node.Name()+"/") {
 		return
 	}
-	s.tried[name] = true
+	s.known[name] = true
 	if err := s.Add(name, priority, since); err != nil {
 		s.Log.Warn("topic not recorded", zap.String("topic", name), zap.Error(err))
 	}
 }
 
 // Add subscribes to a topic. name is as the user wrote it, and the bag has the same name, as in stock. A topic
-// that was asked for under two names is recorded once, under the first (stock writes each message twice).
+// that is named in two ways is recorded once, under the first name; stock writes each of its messages twice.
 // since is a time before the topic was there; zero if none is known.
 func (s *Set) Add(name string, priority Priority, since time.Time) error {
 	resolved, err := s.Node.Resolve(name)
@@ -201,7 +201,7 @@ func (s *Set) account(resolved string, sub *subscription) {
 		delete(s.left, resolved)
 		return
 	}
-	sub.topic = s.links.AddTopicOf(sub.name, resolved, sub.since)
+	sub.topic = s.links.AddTopic(sub.name, resolved, sub.since)
 }
 
 // receive subscribes to a topic. Links that open wait until LetIn or Refuse.
@@ -223,7 +223,7 @@ func (s *Set) receive(resolved string, priority Priority, sub *subscription) err
 			if err != nil {
 				return nil, err
 			}
-			return s.Tap.Link(resolved, l.Connection.Conn.Header, s.fires(resolved, sub, info, Watched(s.Watch, s.sim, resolved, info, l))), nil
+			return s.Tap.Link(resolved, l.Connection.Conn.Header, s.withTrigger(resolved, sub, info, Watched(s.Watch, s.sim, resolved, info, l))), nil
 		},
 	})
 	if err == nil {
@@ -232,8 +232,8 @@ func (s *Set) receive(resolved string, priority Priority, sub *subscription) err
 	return err
 }
 
-// leaveDeserted leaves topics that discovery had found and does not list any more, if they have no links. Of
-// these MostDeserted stay.
+// leaveDeserted leaves topics that discovery has found before and does not list any more, and that have no links.
+// MostDeserted of them stay.
 func (s *Set) leaveDeserted(listed []string) {
 	if len(s.subs) <= MostDeserted {
 		return
@@ -247,7 +247,7 @@ func (s *Set) leaveDeserted(listed []string) {
 		switch {
 		case present[resolved]:
 			sub.deserted = time.Time{}
-		case sub.ended || sub.topic == nil || !s.tried[resolved] || s.IsNamed(resolved): // a named topic is waited for
+		case sub.ended || sub.topic == nil || !s.known[resolved] || s.IsNamed(resolved): // a named topic is waited for
 		case s.links.IsLinked(sub.topic):
 			sub.deserted = time.Time{}
 		default:
@@ -267,12 +267,12 @@ func (s *Set) leaveDeserted(listed []string) {
 		s.links.LeaveTopic(sub.topic)
 		s.left[resolved] = sub.topic
 		delete(s.subs, resolved)
-		delete(s.tried, resolved)
+		delete(s.known, resolved)
 		s.Log.Debug("topic left: it has no publisher", zap.String("topic", resolved))
 	}
 }
 
-// EndLimited leaves the topics that have all messages asked for, and reports whether those are all topics.
+// EndLimited leaves the topics that have reached their limit, and reports whether all topics have.
 func (s *Set) EndLimited() bool {
 	all := true
 	for _, sub := range s.subs {
@@ -288,7 +288,7 @@ func (s *Set) EndLimited() bool {
 	return all
 }
 
-// NoteWaiting notes in the accounts what topics still wait for. It is called before Close.
+// NoteWaiting notes in the accounts what topics without a link still wait for. It is called before Close.
 func (s *Set) NoteWaiting() {
 	waiting := map[*account.Topic]control.Waiting{}
 	for _, sub := range s.subs {

@@ -21,7 +21,7 @@ const (
 	triggerMD5  = "d41d8cd98f00b204e9800998ecf8427e"
 )
 
-// Trigger is the topic of which each message begins a snapshot, as in stock. It is also recorded if the user
+// Trigger is a topic each of whose messages begins a snapshot, as in stock. The topic is also recorded if the user
 // has selected it.
 type Trigger struct {
 	topic string               // resolved
@@ -33,11 +33,12 @@ type Trigger struct {
 	waiting     int       // number of messages that wait for an answer
 }
 
-// Listen subscribes to the trigger; name is resolved. selects reports whether a topic of a type is recorded.
+// Listen subscribes to the trigger, whose resolved name is name. selects reports whether a topic with a type is
+// recorded.
 func (s *Set) Listen(name string, selects func(topic, typ string) bool) (*Trigger, error) {
 	t := &Trigger{topic: name, fired: make(chan struct{}, 1)}
 	s.trigger = t
-	s.tried[name] = true
+	s.known[name] = true
 	switch {
 	case s.IsNamed(name):
 		return t, s.Add(name, Named, time.Time{})
@@ -57,14 +58,14 @@ func (s *Set) Listen(name string, selects func(topic, typ string) bool) (*Trigge
 	return t, err
 }
 
-// fires returns a sink that begins a snapshot with each message, if the topic is the trigger and is recorded.
+// withTrigger returns a sink that begins a snapshot with each message, if the topic is the trigger and is recorded.
 // Otherwise it returns sink.
-func (s *Set) fires(topic string, sub *subscription, info tcpros.LinkInfo, sink tcpros.LinkSink) tcpros.LinkSink {
+func (s *Set) withTrigger(topic string, sub *subscription, info tcpros.LinkInfo, sink tcpros.LinkSink) tcpros.LinkSink {
 	t := s.trigger
 	if t == nil || topic != t.topic {
 		return sink
 	}
-	s.links.List(sub.topic)
+	s.links.EnsureListed(sub.topic)
 	if rosbag.Header(info.Header).Type() != triggerType {
 		return sink
 	}
@@ -83,7 +84,7 @@ func (l *triggerLink) Frames(run []byte, count int, received time.Time) {
 	l.trigger.fire(count, received)
 }
 
-// fire adds messages to those that wait. All messages that wait get one answer together.
+// fire adds messages to those that wait. All messages that wait are answered together.
 func (t *Trigger) fire(count int, received time.Time) {
 	t.mu.Lock()
 	if t.waiting == 0 {
@@ -100,7 +101,7 @@ func (t *Trigger) fire(count int, received time.Time) {
 	}
 }
 
-// take returns how many messages wait, and when they were received. They do not wait any more.
+// take returns how many messages wait, and when the first and the last were received, and ends their wait.
 func (t *Trigger) take() (first, last time.Time, count int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,25 +121,25 @@ func (ignore) Large(int) tcpros.LargeFrame { return nil }
 // Closed implements tcpros.LinkSink.
 func (ignore) Closed(error) {}
 
-// Answer begins snapshots until ctx is done. begin begins a snapshot, or prolongs the present one, for messages
-// that were received between two times. count gets the number of messages that are left when the recording
-// ends.
+// Answer begins snapshots until ctx is done: it calls begin, which begins a snapshot or extends the present one, for
+// messages that were received from first to last. When ctx is done, it passes the number of messages that still
+// wait to count.
 func (t *Trigger) Answer(ctx context.Context, log *zap.Logger, begin func(first, last time.Time, messages int) error, count func(messages int)) {
-	var told loss.Told
+	var reported loss.Reported
 	failed := uint64(0)
 	for {
 		select {
 		case <-t.fired:
 			first, last, messages := t.take()
 			if messages == 0 {
-				continue // take has returned them together with those before
+				continue // an earlier take has returned them
 			}
 			err := begin(first, last, messages)
 			if err == nil {
 				continue
 			}
 			failed += uint64(messages)
-			if n := told.News(failed, last); n > 0 {
+			if n := reported.Growth(failed, last); n > 0 {
 				log.Error("no snapshot", zap.String("trigger", t.topic), zap.Uint64("times", n), zap.Error(err))
 			}
 		case <-ctx.Done():

@@ -107,7 +107,7 @@ func TestTriggerOfAnotherType(t *testing.T) {
 		info tcpros.LinkInfo
 		want bool
 	}{"empty": {empty("/go"), true}, "numbered": {testlink.Info("/go", "/p"), false}, "elsewhere": {empty("/t"), false}} {
-		if _, fires := s.fires(test.info.Topic, sub, test.info, sink).(*triggerLink); fires != test.want {
+		if _, fires := s.withTrigger(test.info.Topic, sub, test.info, sink).(*triggerLink); fires != test.want {
 			t.Errorf("%s begins snapshots: %v", name, fires)
 		}
 	}

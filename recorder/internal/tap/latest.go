@@ -1,8 +1,8 @@
 package tap
 
 import (
-	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/gorosbag/gorosbag/internal/live"
@@ -10,77 +10,62 @@ import (
 )
 
 // latest keeps a copy of the latest message of one latching publisher. The goroutine of the link sets
-// it and never waits; any goroutine may take it. Until somebody takes the copy, the memory is used
-// again for the next message.
+// the copy, and any goroutine may take it. Until somebody does, its memory is reused for the next message.
 type latest struct {
-	copy atomic.Pointer[copied]
+	mu     sync.Mutex // held while a message is copied
+	kept   bool       // there is a copy
+	shared bool       // the copy was taken, so it must not change any more
+	time   rosbag.Time
+	copy   []byte
+	charge int64 // bytes that the copy takes of the budget
 }
-
-// copied is a copy of a message.
-type copied struct {
-	state   atomic.Int32 // who may use the copy
-	time    rosbag.Time
-	payload []byte
-	charge  int64 // bytes that the copy takes of the budget
-}
-
-// The states of a copy.
-const (
-	free         = iota // the link may write over it
-	beingWritten        // by the link
-	shared              // others have it: it does not change any more
-)
 
 // set keeps a copy of a message, if the memory for such copies has room for it, and reports whether
 // it does.
 func (l *latest) set(t rosbag.Time, payload []byte, memory *budget) bool {
-	c := l.copy.Load()
-	if c != nil && cap(c.payload) >= len(payload) && c.state.CompareAndSwap(free, beingWritten) {
-		c.time, c.payload = t, append(c.payload[:0], payload...)
-		c.state.Store(free)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.kept && !l.shared && cap(l.copy) >= len(payload) {
+		l.time, l.copy = t, append(l.copy[:0], payload...)
 		return true
 	}
-	l.drop(memory)
-	charge := int64(len(payload))
-	if !memory.take(charge) {
-		return false
+	l.free(memory)
+	if l.kept = memory.take(int64(len(payload))); l.kept {
+		l.time, l.copy, l.charge = t, slices.Clone(payload), int64(len(payload))
 	}
-	l.copy.Store(&copied{time: t, payload: slices.Clone(payload), charge: charge})
-	return true
+	return l.kept
 }
 
 // share keeps a message whose payload does not change, as set does.
 func (l *latest) share(t rosbag.Time, payload []byte, memory *budget) bool {
-	l.drop(memory)
-	charge := int64(cap(payload))
-	if !memory.take(charge) {
-		return false
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.free(memory)
+	if l.kept = memory.take(int64(cap(payload))); l.kept {
+		l.time, l.copy, l.charge, l.shared = t, payload, int64(cap(payload)), true
 	}
-	c := &copied{time: t, payload: payload, charge: charge}
-	c.state.Store(shared)
-	l.copy.Store(c)
-	return true
+	return l.kept
 }
 
 // drop frees the copy.
 func (l *latest) drop(memory *budget) {
-	if c := l.copy.Swap(nil); c != nil {
-		memory.free(c.charge)
-	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.free(memory)
 }
 
-// take returns the message, which does not change any more. It waits while the link copies one.
+// free is drop for a caller that holds mu.
+func (l *latest) free(memory *budget) {
+	memory.free(l.charge)
+	l.kept, l.shared, l.copy, l.charge = false, false, nil, 0
+}
+
+// take returns the message, which does not change any more.
 func (l *latest) take() (live.Frame, bool) {
-	for {
-		c := l.copy.Load()
-		if c == nil {
-			return live.Frame{}, false
-		}
-		if c.state.CompareAndSwap(free, shared) || c.state.Load() == shared {
-			return live.Frame{Time: c.time, Payload: c.payload}, true
-		}
-		runtime.Gosched()
-	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shared = true
+	return live.Frame{Time: l.time, Payload: l.copy}, l.kept
 }
 
 // sortByTime sorts messages, the oldest first.
@@ -91,7 +76,7 @@ func sortByTime(all []live.Frame) {
 // budget is an amount of memory.
 type budget struct {
 	limit    int64
-	forSmall int64 // of limit, what copies of more than largeCopy bytes cannot take
+	forSmall int64 // part of limit for copies of at most largeCopy bytes
 	used     atomic.Int64
 }
 

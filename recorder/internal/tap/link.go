@@ -1,7 +1,6 @@
 package tap
 
 import (
-	"encoding/binary"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -20,9 +19,9 @@ const blockBytes = 16 << 10
 
 // link passes the messages of one publisher on and shows them. It implements tcpros.LostSink.
 //
-// The link sets last before it looks whether viewers want the message and puts the message into the
-// feed. A viewer first subscribes to the feed and then takes last, so a viewer that subscribes
-// meanwhile gets the message at least once. The store leaves out the second copy.
+// The link first sets last, and then puts the message into the feed if viewers want it. A viewer first
+// subscribes to the feed, and then takes last. So a viewer that subscribes at the same moment gets the
+// message at least once; the store leaves out the second copy.
 type link struct {
 	tcpros.LinkSink
 	tap      *Tap
@@ -30,7 +29,7 @@ type link struct {
 	latching bool
 	feed     atomic.Pointer[live.Feed] // nil if viewers do not see the type of the messages
 	last     latest                    // message of a latching publisher
-	letGo    atomic.Bool               // last has no room for the latest message
+	notKept  atomic.Bool               // last has no room for the latest message
 	tooLarge atomic.Bool               // a message was too large for viewers
 	large    largeFrame                // the large message that arrives
 }
@@ -50,23 +49,17 @@ func (l *link) Frames(run []byte, count int, received time.Time) {
 	case feed != nil:
 		l.show(feed, run, count, received)
 	case l.latching:
-		payload := run
-		for n := frameBytes(payload); n < len(payload); n = frameBytes(payload) {
-			payload = payload[n:]
-		}
+		payload := rosbag.LastFrame(run)[lengthBytes:]
 		at, _ := l.stamp(received)
-		l.keep(l.last.set(at, payload[lengthBytes:], &l.tap.latched))
-		if feed := l.wanted(); feed != nil { // a viewer that came in the meantime may have got the message before
-			feed.Put(at, slices.Clone(payload[lengthBytes:]), 0)
+		l.setKept(l.last.set(at, payload, &l.tap.latched))
+		if feed := l.wanted(); feed != nil { // a viewer has subscribed in the meantime, and may have taken the message before
+			feed.Put(at, slices.Clone(payload), 0)
 		}
 	}
 }
 
-// frameBytes returns the length of the first frame of a run.
-func frameBytes(run []byte) int { return lengthBytes + int(binary.LittleEndian.Uint32(run)) }
-
-// stamp returns the time of the last message of a run, and the distance of the others to each other:
-// those that the recording has.
+// stamp returns the time of the last message of a run in the bag, and the distance between the times of the
+// messages of a run.
 func (l *link) stamp(received time.Time) (last rosbag.Time, step time.Duration) {
 	if c := l.tap.clock.Load(); c != nil {
 		return rosbag.TimeOf((*c).At(received)), (*c).Step()
@@ -79,18 +72,16 @@ func (l *link) show(feed *live.Feed, run []byte, count int, received time.Time) 
 	at, step := l.stamp(received)
 	at = at.Add(-step * time.Duration(count-1))
 	for len(run) > 0 {
-		end := frameBytes(run)
-		for end < len(run) && end+frameBytes(run[end:]) <= blockBytes {
-			end += frameBytes(run[end:])
+		end := rosbag.FrameLen(run)
+		for end < len(run) && end+rosbag.FrameLen(run[end:]) <= blockBytes {
+			end += rosbag.FrameLen(run[end:])
 		}
 		block := slices.Clone(run[:end])
 		run = run[end:]
-		for len(block) > 0 {
-			n := frameBytes(block)
-			payload := block[lengthBytes:n:n]
-			block = block[n:]
-			if l.latching && len(run)+len(block) == 0 { // before Put, see link
-				l.keep(l.last.set(at, payload, &l.tap.latched))
+		for frame := range rosbag.Frames(block) {
+			payload := frame[lengthBytes:]
+			if count--; l.latching && count == 0 { // before Put, see link
+				l.setKept(l.last.set(at, payload, &l.tap.latched))
 			}
 			feed.Put(at, payload, 0)
 			at = at.Add(step)
@@ -98,23 +89,23 @@ func (l *link) show(feed *live.Feed, run []byte, count int, received time.Time) 
 	}
 }
 
-// keep notes whether the latest message of a latching publisher is kept.
-func (l *link) keep(kept bool) {
-	if l.letGo.Load() == !kept {
+// setKept notes whether the latest message of a latching publisher is kept.
+func (l *link) setKept(kept bool) {
+	if l.notKept.Load() == !kept {
 		return
 	}
-	l.letGo.Store(!kept)
-	l.tap.renew(l.topic)
+	l.notKept.Store(!kept)
+	l.tap.updateNotice(l.topic)
 }
 
 // hide notes that the latest message is not shown: there is no memory for it.
 func (l *link) hide() {
 	if !l.tooLarge.Swap(true) {
-		l.tap.renew(l.topic)
+		l.tap.updateNotice(l.topic)
 	}
 	if l.latching {
 		l.last.drop(&l.tap.latched)
-		l.keep(false)
+		l.setKept(false)
 	}
 }
 
@@ -146,7 +137,7 @@ func (l *link) Lost(messages int) {
 	}
 }
 
-// firstRoom is how much memory a large message gets at first that only viewers want.
+// firstRoom is how much memory a large message gets at first if the next sink has refused it.
 const firstRoom = 1 << 20
 
 // largeFrame copies a large message for viewers as it arrives. The next sink may refuse the
@@ -156,7 +147,7 @@ type largeFrame struct {
 	frame tcpros.LargeFrame // of the next sink; nil if that refused the message
 	room  []byte            // what the link fills now
 	data  []byte            // what was copied before
-	full  bool              // there is no memory for the message: it is not shown
+	full  bool              // there is no memory for the message, so it is not shown
 }
 
 // Room implements tcpros.LargeFrame.
@@ -171,7 +162,7 @@ func (f *largeFrame) Room(n int) []byte {
 	default:
 		f.room = make([]byte, min(n, max(firstRoom, len(f.data))))
 	}
-	if f.room == nil { // the link discards the rest, and calls no more
+	if f.room == nil { // the link discards the rest, and makes no further call
 		f.end()
 	}
 	return f.room
@@ -214,7 +205,7 @@ func (f *largeFrame) Commit(received time.Time) {
 	at, _ := l.stamp(received)
 	payload := data[lengthBytes:]
 	if l.latching { // before Put, see link
-		l.keep(l.last.share(at, payload, &l.tap.latched))
+		l.setKept(l.last.share(at, payload, &l.tap.latched))
 	}
 	if feed := l.feed.Load(); feed != nil {
 		feed.Put(at, payload, 0)
@@ -230,7 +221,7 @@ func (f *largeFrame) Abort() {
 	}
 }
 
-// end lets all memory of the message go.
+// end frees the memory of the message.
 func (f *largeFrame) end() {
 	f.link.tap.partial.free(int64(len(f.data)))
 	*f = largeFrame{link: f.link}

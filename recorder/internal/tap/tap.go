@@ -43,7 +43,7 @@ const (
 	viewerTwelfths  = 4
 )
 
-// Tap has the channels of a recording and what viewers get of them. Its methods may be called from
+// Tap has the channels of a recording and the messages that viewers get. Its methods may be called from
 // any goroutine, and on a nil Tap, which shows nothing.
 type Tap struct {
 	options Options
@@ -67,7 +67,7 @@ type Clock interface {
 	At(received time.Time) time.Time
 	// Step is the distance between the stamps of messages that were received together.
 	Step() time.Duration
-	// Tell makes f told of each time of the clock, with the time before it.
+	// Tell makes the clock call f with each of its times, and with the time before.
 	Tell(f func(now, before time.Time))
 }
 
@@ -106,7 +106,7 @@ func (t *Tap) info() live.Info {
 	return live.Info{Name: t.options.Name, Session: t.session, Clock: t.clock.Load() != nil}
 }
 
-// Follow says that messages are stamped by a clock of the graph, which viewers follow, too.
+// Follow makes viewers follow a clock of the graph, by which messages are stamped.
 func (t *Tap) Follow(c Clock) {
 	if t == nil {
 		return
@@ -119,9 +119,8 @@ func (t *Tap) Follow(c Clock) {
 // tickInterval is the least wall time between two times that viewers are told.
 const tickInterval = time.Second / 60
 
-// tick tells viewers what the clock of the graph says now. It said before until now: when that is
-// later than now, time has gone back. tick waits for the lock of the store, at most once each
-// tickInterval and when time goes back.
+// tick tells viewers the time of the clock of the graph. before is its time until now: if that is later, time
+// has gone back. tick takes the lock of the store, but only once each tickInterval and when time goes back.
 func (t *Tap) tick(now, before time.Time) {
 	wall := time.Now().UnixNano()
 	switch {
@@ -143,28 +142,28 @@ func (t *Tap) Link(topic string, header rosbag.Header, sink tcpros.LinkSink) tcp
 		return sink
 	}
 	l := &link{LinkSink: sink, tap: t, topic: topic, latching: header.Latching()}
-	t.add(l, kind{header.Type(), header.MD5Sum()}, header.MessageDefinition())
+	t.add(l, msgType{header.Type(), header.MD5Sum()}, header.MessageDefinition())
 	return l
 }
 
 // topic is a recorded topic that has links. Tap.mu guards it.
 type topic struct {
-	kinds []*offer // in the order in which they came; viewers see the first
+	variants []*variant // in the order in which they came; viewers see the first
 }
 
-// kind tells the types of a topic apart.
-type kind struct{ typ, md5 string }
+// msgType is the type of messages, whose name alone does not identify it.
+type msgType struct{ name, md5 string }
 
-// offer is one type of a topic, and the links of the publishers that have the type.
-type offer struct {
-	kind
+// variant is one type of a topic, and the links of the publishers that have the type.
+type variant struct {
+	msgType
 	definition string
 	links      []*link
 	feed       *live.Feed // nil if viewers do not see it
 }
 
 // add adds a link to its topic.
-func (t *Tap) add(l *link, k kind, definition string) {
+func (t *Tap) add(l *link, typ msgType, definition string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	of := t.topics[l.topic]
@@ -172,15 +171,15 @@ func (t *Tap) add(l *link, k kind, definition string) {
 		of = &topic{}
 		t.topics[l.topic] = of
 	}
-	i := slices.IndexFunc(of.kinds, func(known *offer) bool { return known.kind == k })
+	i := slices.IndexFunc(of.variants, func(v *variant) bool { return v.msgType == typ })
 	if i < 0 {
-		i = len(of.kinds)
-		of.kinds = append(of.kinds, &offer{kind: k, definition: definition})
+		i = len(of.variants)
+		of.variants = append(of.variants, &variant{msgType: typ, definition: definition})
 	}
-	o := of.kinds[i]
-	o.links = append(o.links, l)
-	l.feed.Store(o.feed)
-	t.offer(l.topic, of)
+	v := of.variants[i]
+	v.links = append(v.links, l)
+	l.feed.Store(v.feed)
+	t.update(l.topic, of)
 }
 
 // remove takes a link out of its topic.
@@ -188,30 +187,30 @@ func (t *Tap) remove(l *link) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	of := t.topics[l.topic]
-	i := slices.IndexFunc(of.kinds, func(o *offer) bool { return slices.Contains(o.links, l) })
-	o := of.kinds[i]
-	o.links = slices.DeleteFunc(o.links, func(other *link) bool { return other == l })
-	if len(o.links) == 0 {
-		if o.feed != nil {
-			o.feed.Close()
+	i := slices.IndexFunc(of.variants, func(v *variant) bool { return slices.Contains(v.links, l) })
+	v := of.variants[i]
+	v.links = slices.DeleteFunc(v.links, func(other *link) bool { return other == l })
+	if len(v.links) == 0 {
+		if v.feed != nil {
+			v.feed.Close()
 		}
-		of.kinds = slices.Delete(of.kinds, i, i+1)
+		of.variants = slices.Delete(of.variants, i, i+1)
 	}
-	t.offer(l.topic, of)
-	if len(of.kinds) == 0 {
+	t.update(l.topic, of)
+	if len(of.variants) == 0 {
 		delete(t.topics, l.topic)
 	}
 }
 
-// offer opens the channel for the first type of a topic, and tells viewers of the others.
-func (t *Tap) offer(name string, of *topic) {
-	if len(of.kinds) == 0 {
+// update opens the channel for the first type of a topic, and tells viewers what they cannot see. mu is held.
+func (t *Tap) update(name string, of *topic) {
+	if len(of.variants) == 0 {
 		t.store.SetNotice(name, "")
 		return
 	}
-	first := of.kinds[0]
+	first := of.variants[0]
 	if first.feed == nil {
-		first.feed = t.store.Open(live.Channel{Topic: name, Type: first.typ, MD5Sum: first.md5, Definition: first.definition})
+		first.feed = t.store.Open(live.Channel{Topic: name, Type: first.name, MD5Sum: first.md5, Definition: first.definition})
 		for _, l := range first.links {
 			l.feed.Store(first.feed)
 		}
@@ -219,7 +218,7 @@ func (t *Tap) offer(name string, of *topic) {
 	t.store.SetNotice(name, of.notice(name))
 }
 
-// Bounds of a notice. The publishers of a topic choose their types, and the texts of them.
+// Bounds of a notice: publishers may name any number of types, with names of any length.
 const (
 	noticeTypes     = 4   // types that a notice names
 	noticeTypeBytes = 256 // bytes of the name of a type, and of its md5sum
@@ -228,13 +227,13 @@ const (
 // notice says what of a topic viewers cannot see; empty if they see all.
 func (of *topic) notice(name string) string {
 	var texts []string
-	if hidden := of.kinds[1:]; len(hidden) > 0 {
+	if hidden := of.variants[1:]; len(hidden) > 0 {
 		named := hidden[:min(len(hidden), noticeTypes)]
 		names := make([]string, len(named))
-		for i, o := range named {
-			names[i] = clip(o.typ)
-			if o.typ == of.kinds[0].typ {
-				names[i] += " with md5sum " + clip(o.md5)
+		for i, v := range named {
+			names[i] = clip(v.name)
+			if v.name == of.variants[0].name {
+				names[i] += " with md5sum " + clip(v.md5)
 			}
 		}
 		if more := len(hidden) - len(named); more > 0 {
@@ -245,24 +244,24 @@ func (of *topic) notice(name string) string {
 	if of.any(func(l *link) bool { return l.tooLarge.Load() }) {
 		texts = append(texts, fmt.Sprintf("Topic %s has messages that are too large for viewers: they are recorded, but not shown.", name))
 	}
-	if of.any(func(l *link) bool { return l.letGo.Load() }) {
+	if of.any(func(l *link) bool { return l.notKept.Load() }) {
 		texts = append(texts, fmt.Sprintf("Topic %s has a latched message that is too large to be kept for viewers that come later.", name))
 	}
 	return strings.Join(texts, " ")
 }
 
-// clip cuts a text of a publisher to the length that a notice has room for.
+// clip cuts the text of a publisher to noticeTypeBytes.
 func clip(text string) string { return text[:min(len(text), noticeTypeBytes)] }
 
-// any reports whether is holds for a link whose messages viewers see.
-func (of *topic) any(is func(*link) bool) bool { return slices.ContainsFunc(of.kinds[0].links, is) }
+// any reports whether is is true for any link whose messages viewers see.
+func (of *topic) any(is func(*link) bool) bool { return slices.ContainsFunc(of.variants[0].links, is) }
 
-// renew tells viewers of a topic what they cannot see now.
-func (t *Tap) renew(topic string) {
+// updateNotice tells viewers what they cannot see of a topic now.
+func (t *Tap) updateNotice(topic string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if of := t.topics[topic]; of != nil {
-		t.offer(topic, of)
+		t.update(topic, of)
 	}
 }
 
@@ -271,20 +270,20 @@ func (t *Tap) latchedOf(id live.ChannelID) []live.Frame {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, of := range t.topics {
-		if first := of.kinds[0]; first.feed.Channel().ID == id {
+		if first := of.variants[0]; first.feed.Channel().ID == id {
 			return first.latched()
 		}
 	}
 	return nil
 }
 
-// repeatLatched shows the latched messages again after a jump to a time, because viewers drop at a jump
-// what they have. The messages get this time: their own times may be later than that.
+// repeatLatched shows the latched messages again after a jump to a time, because at a jump viewers drop the
+// messages that they have. The messages get the time of the jump: their own times may be later.
 func (t *Tap) repeatLatched(now rosbag.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, of := range t.topics {
-		first := of.kinds[0]
+		first := of.variants[0]
 		if !first.feed.Wanted() {
 			continue
 		}
@@ -295,8 +294,8 @@ func (t *Tap) repeatLatched(now rosbag.Time) {
 }
 
 // latched returns the latest message of each latching publisher, the oldest first.
-func (o *offer) latched() (all []live.Frame) {
-	for _, l := range o.links {
+func (v *variant) latched() (all []live.Frame) {
+	for _, l := range v.links {
 		if f, ok := l.last.take(); ok {
 			all = append(all, f)
 		}

@@ -288,7 +288,7 @@ func TCPROSAddress(proto []any) (string, error) {
 
 // call runs one call of a goroslib client with an HTTP client of our own.
 func (m *Master) call(ctx context.Context, hostport string, l xmlrpc.Limits, method string, do func(*http.Client) error) error {
-	return m.answered(ctx, hostport, l, method, new(reply), do)
+	return m.run(ctx, hostport, l, method, new(reply), do)
 }
 
 // Raw makes a call that goroslib does not support, or makes slowly.
@@ -304,7 +304,7 @@ func (m *Master) exchange(ctx context.Context, uri string, l xmlrpc.Limits, got 
 		return nil, &CallError{Method: method, Host: uri, Err: err}
 	}
 	got.keep = true
-	err = m.answered(ctx, hostport, l, method, got, func(hc *http.Client) error {
+	err = m.run(ctx, hostport, l, method, got, func(hc *http.Client) error {
 		_, err := xmlrpc.Call(ctx, hc, uri, method, append([]any{m.callerID}, args...)...)
 		return err
 	})
@@ -314,8 +314,8 @@ func (m *Master) exchange(ctx context.Context, uri string, l xmlrpc.Limits, got 
 	return got.value, nil
 }
 
-// answered runs one call with an HTTP client, and records the outcome.
-func (m *Master) answered(ctx context.Context, hostport string, l xmlrpc.Limits, method string, got *reply, do func(*http.Client) error) error {
+// run runs one call with an HTTP client, and records the outcome.
+func (m *Master) run(ctx context.Context, hostport string, l xmlrpc.Limits, method string, got *reply, do func(*http.Client) error) error {
 	end := func(error) {}
 	if hostport == m.hostport {
 		end = m.hangs.watch(ctx, hostport, method)

@@ -40,6 +40,26 @@ type LargeFrame interface {
 	Abort()
 }
 
+// Deliver passes one frame to a sink as a TCPROS link does: by Frames or, if it is long, by Large.
+func Deliver(sink LinkSink, frame []byte, received time.Time) {
+	if len(frame) <= largeFrameBytes {
+		sink.Frames(frame, 1, received)
+		return
+	}
+	large := sink.Large(len(frame))
+	if large == nil {
+		return
+	}
+	for len(frame) > 0 {
+		room := large.Room(len(frame))
+		if room == nil {
+			return
+		}
+		frame = frame[copy(room, frame):]
+	}
+	large.Commit(received)
+}
+
 // LostSink is a LinkSink that counts messages lost by UDPROS. The link's goroutine calls Lost;
 // -1 corrects the count for a message that arrived late.
 type LostSink interface {

@@ -49,7 +49,7 @@ func (r *udpReader) run() error {
 		}
 		if frame != nil {
 			r.stats.frames.Add(1)
-			r.deliver(frame, time.Now())
+			Deliver(r.sink, frame, time.Now())
 		}
 	}
 }
@@ -75,24 +75,4 @@ func (r *udpReader) report(lost int) {
 	if lost != 0 && r.lost != nil {
 		r.lost(lost)
 	}
-}
-
-// deliver passes a frame to the sink, by Frames or by Large.
-func (r *udpReader) deliver(frame []byte, received time.Time) {
-	if len(frame) <= largeFrameBytes {
-		r.sink.Frames(frame, 1, received)
-		return
-	}
-	large := r.sink.Large(len(frame))
-	if large == nil {
-		return
-	}
-	for len(frame) > 0 {
-		room := large.Room(len(frame))
-		if room == nil {
-			return
-		}
-		frame = frame[copy(room, frame):]
-	}
-	large.Commit(received)
 }

@@ -12,16 +12,17 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// root rewrites the first chunk of a snapshot. The new chunk has no messages from before the window; what they
-// latch becomes part of the state that the snapshot begins with. It begins with the records of all connections
-// that later chunks use, so that what a crash leaves of the snapshot can be read. A chunk that is one large
-// message, or for which there is no memory, stays as it is. wanted is false if no message is in the window.
-func (w *Writer) root(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bool) {
+// rewriteFirst rewrites the first chunk of a snapshot. The new chunk has no messages from before the window; those
+// that are latched become part of the state that the snapshot begins with. The new chunk begins with the records
+// of all connections that later chunks use, so that what a crash leaves of the snapshot can be read. A chunk with
+// one large message, or for which there is no memory, stays as it is. wanted is false if no message is in the
+// window.
+func (w *Writer) rewriteFirst(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bool) {
 	var from time.Duration
 	before, span := sn.From.Sub(old.FirstAt), old.LastAt.Sub(old.FirstAt) // by the monotonic clock, not by stamps
 	if before > 0 && span > 0 {
 		from = before
-		if p := passageOf(old); w.In.Simulated() || p.back > 0 {
+		if p := clockOf(old); w.In.Simulated() || p.back > 0 {
 			from = time.Duration(float64(before) / float64(span) * float64(p.passed))
 		}
 	}
@@ -32,7 +33,7 @@ func (w *Writer) root(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bo
 	if old.UncompressedBytes > int64(max(2*w.Packer.ChunkBytes, leastLarge)) && old.MessageCount() == 1 {
 		return old, true
 	}
-	sn.rooted = true
+	sn.firstDone = true
 	fresh := w.In.FreshChunk(int(old.UncompressedBytes))
 	if fresh == nil {
 		return old, true
@@ -45,7 +46,7 @@ func (w *Writer) root(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bo
 	err := w.divide(sn, old, from, &fresh.Builder)
 	switch {
 	case err == nil && fresh.Builder.Messages() == 0:
-		sn.rooted = false
+		sn.firstDone = false
 		w.In.Release(fresh)
 		w.In.GiveBack(old)
 		return nil, false
@@ -63,10 +64,10 @@ func (w *Writer) root(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bo
 	return &latch.Chunk{Sealed: fresh.Sealed, Buffer: fresh}, true
 }
 
-// passage measures how much time passes from message to message, by their stamps, in the order of their
-// arrival. A stamp that is a little behind the latest one means that a publisher was overtaken by another. A
-// stamp that is far behind means that the clock has gone back; no time passes then.
-type passage struct {
+// stampClock measures time by the stamps of messages, in the order of their arrival. A stamp that is a little
+// behind the latest one is that of a publisher that another one has overtaken. A stamp that is far behind means
+// that the clock was set back; then no time passes.
+type stampClock struct {
 	begun  bool
 	first  rosbag.Time
 	passed time.Duration // from the first message to the latest stamp, without steps back of the clock
@@ -76,9 +77,9 @@ type passage struct {
 // clockStep is how far behind the latest one a stamp has to be for a step back of the clock.
 const clockStep = time.Second
 
-// of returns the time from the first message to m. A mark may have the time of an earlier moment, so it counts
-// as if it came together with the message before it.
-func (p *passage) of(m *rosbag.Message) time.Duration {
+// at returns the time from the first message to m. A mark may be dated back, so it counts as if it came together
+// with the message before it.
+func (p *stampClock) at(m *rosbag.Message) time.Duration {
 	if m.Conn.Topic == bagnote.MarksTopic {
 		return p.passed
 	}
@@ -94,34 +95,34 @@ func (p *passage) of(m *rosbag.Message) time.Duration {
 	return at
 }
 
-// passageOf measures a whole chunk, or the part of it that can be read.
-func passageOf(c *latch.Chunk) (p passage) {
+// clockOf returns the clock after all messages of a chunk, or after those that can be read.
+func clockOf(c *latch.Chunk) (p stampClock) {
 	for m, err := range c.Messages() {
 		if err != nil {
 			break
 		}
-		p.of(m)
+		p.at(m)
 	}
 	return p
 }
 
-// divide appends to b, in their order, the messages of c that come at least from after the first one. If from is
-// zero these are all messages, also marks with a time before the first message. The latched messages that are
-// cut off become part of the state that sn begins with; it is an error if there is no memory for them. With a
-// nil b, all messages are cut off.
+// divide cuts off the messages of c that come earlier than from after the first one, and appends the others to b in
+// their order. If from is zero, no message is cut off, not even a mark with a time before the first message; with a
+// nil b, all messages are. The latched messages among those cut off become part of the state that sn begins with;
+// it is an error if there is no memory for them.
 func (w *Writer) divide(sn *Snapshot, c *latch.Chunk, from time.Duration, b *chunk.Builder) error {
 	latching := w.In.LatchingOf(c.Sealed)
 	if b == nil && len(latching) == 0 {
 		return nil
 	}
 	var cut []*latch.Message
-	var passed passage
-	last := map[*latch.Source]int{} // the place of its latest message in cut
+	var clock stampClock
+	last := map[*latch.Source]int{} // the index in cut of the latest message of each source
 	for m, err := range c.Messages() {
 		switch {
 		case err != nil:
 			return err
-		case (from == 0 || passed.of(m) >= from) && b != nil:
+		case (from == 0 || clock.at(m) >= from) && b != nil:
 			b.AppendRun(m.Conn, m.Time, m.Frame, 1)
 		case latching[m.Conn.ID] != nil:
 			of := latching[m.Conn.ID]
@@ -136,5 +137,5 @@ func (w *Writer) divide(sn *Snapshot, c *latch.Chunk, from time.Duration, b *chu
 	return w.In.AddCut(&sn.State, cut)
 }
 
-// LeastLarge is the size in bytes from which a message counts as large, so that its chunk may stay as it is.
+// leastLarge is the size in bytes from which a message counts as large, so that its chunk may stay as it is.
 const leastLarge = 1 << 20

@@ -34,7 +34,7 @@ func writerOf(limit int64, chunkBytes int, sim *simtime.Sim) (*Writer, *intake.I
 // linkOf opens a link of a publisher.
 func linkOf(t *testing.T, in *intake.Intake, info tcpros.LinkInfo) *intake.Link {
 	t.Helper()
-	l, err := in.Links().OpenLink(in.Links().AddTopicOf(info.Topic, info.Topic, time.Time{}), info)
+	l, err := in.Links().OpenLink(in.Links().AddTopic(info.Topic, info.Topic, time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,12 +87,12 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 	start := time.Unix(1000, 0)
 	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
 	for name, tc := range map[string]struct {
-		chunkBytes     int
-		sizes          []int
-		from           int // seconds, where the window begins; the messages come one a second
-		wanted, rooted bool
-		messages       uint64 // left
-		latched        int    // of before the window
+		chunkBytes   int
+		sizes        []int
+		from         int // seconds, where the window begins; the messages come one a second
+		wanted, done bool
+		messages     uint64 // left
+		latched      int    // of before the window
 	}{
 		"small":                         {100, []int{10, 10}, 0, true, true, 2, 0},
 		"cut":                           {100, []int{10, 10, 10}, 1, true, true, 2, 1},
@@ -109,10 +109,10 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 			messages = append(messages, recorded{c, rosbag.TimeOf(at(i)), testlink.Frame(1, uint32(i), size)})
 		}
 		old := in.Snapshots().ToRingChunk(sealedChunk(t, in, start, at(len(tc.sizes)-1), messages...))
-		sn := &Snapshot{Taking: ring.Taking{From: at(tc.from)}}
-		got, wanted := w.root(sn, old)
-		if wanted != tc.wanted || sn.rooted != tc.rooted || latchedBefore(sn) != tc.latched {
-			t.Errorf("%s: wanted %v, rooted %v, %d latched before; want %v, %v, %d", name, wanted, sn.rooted, latchedBefore(sn), tc.wanted, tc.rooted, tc.latched)
+		sn := &Snapshot{Snapshot: ring.Snapshot{From: at(tc.from)}}
+		got, wanted := w.rewriteFirst(sn, old)
+		if wanted != tc.wanted || sn.firstDone != tc.done || latchedBefore(sn) != tc.latched {
+			t.Errorf("%s: wanted %v, done %v, %d latched before; want %v, %v, %d", name, wanted, sn.firstDone, latchedBefore(sn), tc.wanted, tc.done, tc.latched)
 		}
 		if wanted && got.MessageCount() != tc.messages {
 			t.Errorf("%s: %d messages, want %d", name, got.MessageCount(), tc.messages)
@@ -135,8 +135,8 @@ func TestFirstChunkAcrossAStepBack(t *testing.T) {
 			for i, second := range []uint32{500, 501, 502, 10, 11, 12} { // one comes each second
 				messages = append(messages, recorded{c, rosbag.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
 			}
-			sn := &Snapshot{Taking: ring.Taking{From: start.Add(from)}}
-			got, wanted := w.root(sn, in.Snapshots().ToRingChunk(sealedChunk(t, in, start, start.Add(5*time.Second), messages...)))
+			sn := &Snapshot{Snapshot: ring.Snapshot{From: start.Add(from)}}
+			got, wanted := w.rewriteFirst(sn, in.Snapshots().ToRingChunk(sealedChunk(t, in, start, start.Add(5*time.Second), messages...)))
 			var numbers []uint32
 			if wanted {
 				for m, err := range got.Messages() {
@@ -165,8 +165,8 @@ func TestFirstChunkAcrossAStepForward(t *testing.T) {
 		for i, second := range []uint32{500, 501, 502, 90_000, 90_001} { // one comes each second
 			messages = append(messages, recorded{c, rosbag.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
 		}
-		sn := &Snapshot{Taking: ring.Taking{From: start.Add(from)}}
-		got, wanted := w.root(sn, in.Snapshots().ToRingChunk(sealedChunk(t, in, start, start.Add(4*time.Second), messages...)))
+		sn := &Snapshot{Snapshot: ring.Snapshot{From: start.Add(from)}}
+		got, wanted := w.rewriteFirst(sn, in.Snapshots().ToRingChunk(sealedChunk(t, in, start, start.Add(4*time.Second), messages...)))
 		if wanted != (want > 0) || wanted && got.MessageCount() != want || latchedBefore(sn) != 1 {
 			t.Errorf("from %v on: wanted %v, %d latched before; want %d messages and one", from, wanted, latchedBefore(sn), want)
 		}
@@ -183,8 +183,8 @@ func TestFirstChunkWithoutMemory(t *testing.T) {
 	old := in.Snapshots().ToRingChunk(sealedChunk(t, in, start, start.Add(time.Second),
 		recorded{c, rosbag.TimeOf(start), testlink.Frame(1, 1, 10)}, recorded{c, rosbag.TimeOf(start), testlink.Frame(1, 2, 10)}))
 	useUp(t, in, 1)
-	sn := &Snapshot{Taking: ring.Taking{From: start.Add(time.Hour)}}
-	if got, wanted := w.root(sn, old); !wanted || got != old || latchedBefore(sn) != 0 {
+	sn := &Snapshot{Snapshot: ring.Snapshot{From: start.Add(time.Hour)}}
+	if got, wanted := w.rewriteFirst(sn, old); !wanted || got != old || latchedBefore(sn) != 0 {
 		t.Errorf("wanted %v, the chunk as it is: %v, %d latched before", wanted, got == old, latchedBefore(sn))
 	}
 }
@@ -198,7 +198,7 @@ func TestFirstChunkBackdated(t *testing.T) {
 	sealed := sealedChunk(t, in, time.Time{}, time.Time{},
 		recorded{c, rosbag.Time{Sec: 500, Nsec: 2}, testlink.Frame(1, 0, 10)},
 		recorded{c, rosbag.Time{Sec: 500, Nsec: 1}, testlink.Frame(1, 1, 10)})
-	got, wanted := w.root(new(Snapshot), in.Snapshots().ToRingChunk(sealed))
+	got, wanted := w.rewriteFirst(new(Snapshot), in.Snapshots().ToRingChunk(sealed))
 	if !wanted || got.MessageCount() != 2 {
 		t.Errorf("%d messages of 2", got.MessageCount())
 	}
@@ -217,9 +217,9 @@ func TestFirstChunkWithAMark(t *testing.T) {
 			messages = append(messages, recorded{mark, rosbag.Time{Sec: 490}, testlink.Frame(1, 0, 10)})
 		}
 	}
-	sn := &Snapshot{Taking: ring.Taking{From: start.Add(300 * time.Millisecond)}}
+	sn := &Snapshot{Snapshot: ring.Snapshot{From: start.Add(300 * time.Millisecond)}}
 	old := in.Snapshots().ToRingChunk(sealedChunk(t, in, start, start.Add(900*time.Millisecond), messages...))
-	if got, wanted := w.root(sn, old); !wanted || got.MessageCount() != 8 {
+	if got, wanted := w.rewriteFirst(sn, old); !wanted || got.MessageCount() != 8 {
 		t.Errorf("%d messages, want 7 and the mark", got.MessageCount())
 	}
 }
@@ -245,7 +245,7 @@ func TestMissedLatchedWithoutMemory(t *testing.T) {
 	}
 	useUp(t, in, int64(len(message)+large.Connection.Bytes))
 	w.KeepMissed(item.Command.Start)
-	chunks := in.Snapshots().TakeRing(new(ring.Taking))
+	chunks := in.Snapshots().TakeRing(new(ring.Snapshot))
 	if len(chunks) != 1 || chunks[0].Counts[0].Conn != small.Connection.Conn {
 		t.Fatalf("%d messages are kept, want the small one", len(chunks))
 	}
