@@ -83,7 +83,8 @@ func check(name string, paths []string, read func(path string) ([]byte, error), 
 	return c, err
 }
 
-// mutants returns the mutants of a file. Strings can be added, but nothing else.
+// mutants returns the mutants of a file. Strings can be added, but nothing else, and the types in
+// a constraint have no other operator than |.
 func (c *code) mutants(f *sourceFile) []*mutant {
 	return slices.DeleteFunc(mutantsOf(f.path, c.set, f.tree), func(m *mutant) bool {
 		var operand ast.Expr
@@ -94,6 +95,9 @@ func (c *code) mutants(f *sourceFile) []*mutant {
 			operand = n.Lhs[0]
 		default:
 			return false
+		}
+		if c.info.Types[operand].IsType() {
+			return true
 		}
 		t, ok := c.info.Types[operand].Type.Underlying().(*types.Basic)
 		return ok && t.Info()&types.IsString != 0

@@ -55,7 +55,8 @@ func TestMutants(t *testing.T) {
 			"func f(p *int) bool { return !ok || *p == <-c }",
 			"func f(p *int) bool { return !ok && *p != <-c }",
 		}},
-		{`func f() { s += "a" + s }`, nil}, // there is no other operator for strings
+		{`func f() { s += "a" + s }`, nil},   // there is no other operator for strings
+		{"type n[N int | float64] []N", nil}, // nor for types
 	} {
 		code := parse(t, begin+c.src)
 		var got []string

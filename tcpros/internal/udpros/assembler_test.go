@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"flag"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -156,7 +157,8 @@ func TestUDPGaps(t *testing.T) {
 
 func TestUDPLate(t *testing.T) {
 	t.Parallel()
-	one := func(i int) []byte { return datagrams(udpID(i), udpFrame(i, 4), DatagramBytes)[0] }
+	const payload = 4
+	one := func(i int) []byte { return datagrams(udpID(i), udpFrame(i, payload), DatagramBytes)[0] }
 	for name, tt := range map[string]struct {
 		order []int
 		want  []int
@@ -167,12 +169,14 @@ func TestUDPLate(t *testing.T) {
 		"over wrap": {[]int{253, 256, 255, 254, 257}, []int{253, 256, 255, 254, 257}, 0},
 		"one late":  {[]int{0, 3, 1, 4}, []int{0, 3, 1, 4}, 1},
 		"copies":    {[]int{0, 2, 1, 1, 2, 0, 3, 3, 2}, []int{0, 2, 1, 3}, 0},
+		"copy of 2": {[]int{0, 3, 1, 1, 2, 4}, []int{0, 3, 1, 2, 4}, 0},
 		"first":     {[]int{5, 4, 5, 6, 4}, []int{5, 4, 6}, 0},
+		"latest":    {[]int{0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 2}, []int{0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 2}, 0},
 	} {
-		a := newAssembler()
+		a := &Assembler{Max: payload}
 		var want []string
 		for _, i := range tt.want {
-			want = append(want, string(udpFrame(i, 4)))
+			want = append(want, string(udpFrame(i, payload)))
 		}
 		var ds [][]byte
 		for _, i := range tt.order {
@@ -181,6 +185,30 @@ func TestUDPLate(t *testing.T) {
 		got, lost := feed(a, ds...)
 		if diff := cmp.Diff(want, got); diff != "" || lost != tt.lost {
 			t.Errorf("%s: %d lost: %s", name, lost, diff)
+		}
+	}
+}
+
+// An empty message is delivered late, too.
+func TestUDPLateEmpty(t *testing.T) {
+	t.Parallel()
+	a := newAssembler()
+	for _, i := range []int{0, 2, 1} {
+		if got, _ := feed(a, datagrams(udpID(i), udpFrame(i, 0), DatagramBytes)...); len(got) != 1 {
+			t.Errorf("message %d: %d frames", i, len(got))
+		}
+	}
+}
+
+// A datagram is kept while one of up to udpAhead datagrams before it is missing.
+func TestUDPAhead(t *testing.T) {
+	t.Parallel()
+	ds := datagrams(1, udpFrame(0, 700), HeaderBytes+10)
+	for early, want := range map[int]int{1 + udpAhead: 1, 2 + udpAhead: 0} {
+		a := newAssembler()
+		feed(a, ds[0], ds[early])
+		if got, _ := feed(a, slices.Concat(ds[1:early], ds[early+1:])...); len(got) != want {
+			t.Errorf("block %d after block 0: %d frames, want %d", early, len(got), want)
 		}
 	}
 }
