@@ -29,6 +29,9 @@ func (r *rates) update(s *control.Stats) bool {
 	r.topics = make(map[string]rate, len(s.Topics))
 	for i := range s.Topics {
 		now := &s.Topics[i]
+		if now.Topic == control.EndedTopics {
+			continue // its messages came earlier
+		}
 		before := earlier[now.Topic]
 		if before != nil && now.Arrived() >= before.Arrived() { // fewer are those of a topic that ended and came back
 			r.topics[now.Topic] = rate{

@@ -126,7 +126,7 @@ func (u *Publisher) Explain(listed bool) {
 // Settled reports whether everything about a publisher without a link is known and was reported.
 func (u *Publisher) Settled(now time.Time) bool {
 	known := u.down.IsZero() || u.ended || u.gone || now.Sub(u.down) > time.Minute
-	told := u.toldMissed.total == u.missed && u.toldLost.total == uint64(u.lost) && u.toldBack.total == uint64(u.back+u.found)
+	told := u.toldMissed.All(u.missed) && u.toldLost.All(uint64(u.lost)) && u.toldBack.All(uint64(u.back+u.found))
 	return known && told
 }
 
@@ -177,6 +177,12 @@ func (s *Told) News(total uint64, now time.Time) uint64 {
 	*s = Told{total, now}
 	return n
 }
+
+// All reports whether nothing of a total is still to be reported.
+func (s *Told) All(total uint64) bool { return s.total == total }
+
+// Skip notes that n more were reported elsewhere.
+func (s *Told) Skip(n uint64) { s.total += n }
 
 // Doubt is a publisher about which the graph is asked. URI tells the process from others of the same name.
 type Doubt struct{ Topic, Publisher, URI string }
