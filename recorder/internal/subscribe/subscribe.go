@@ -162,7 +162,7 @@ func (s *Set) Add(name string, priority Priority, since time.Time) error {
 			if err != nil {
 				return nil, err
 			}
-			return s.Tap.Link(resolved, l.Connection.Conn.Header, l), nil
+			return s.Tap.Link(resolved, l.Conn().Header, l), nil
 		})
 		sub.close = s.sim.Forget
 	} else {
@@ -212,7 +212,7 @@ func (s *Set) receive(resolved string, priority Priority, sub *subscription) err
 			if err != nil {
 				return nil, err
 			}
-			return s.Tap.Link(resolved, l.Connection.Conn.Header, s.fires(resolved, sub, info, Watched(s.Watch, s.sim, resolved, info, l))), nil
+			return s.Tap.Link(resolved, l.Conn().Header, s.fires(resolved, sub, info, Watched(s.Watch, s.sim, resolved, info, l))), nil
 		},
 	})
 	if err == nil {
