@@ -11,6 +11,7 @@ nfpm=${1:-nfpm}
 go=${GO:-go}
 stage=bin/deb/stage
 host=bin/deb/host # programs of this machine, which write the man pages and the licenses
+pages="ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md README.md SECURITY.md docs" # complete: TestArchive follows their links
 host_build() { env -u GOARCH -u GOARM -u GOOS CGO_ENABLED=0 "$go" build -trimpath -ldflags="-s -w" -o "$host/" "$@"; }
 
 goarch=$($go env GOARCH)
@@ -41,10 +42,10 @@ for p in gorecord goplay gobag; do
 done
 cp packaging/completions/zsh "$stage/usr/share/zsh/vendor-completions/_gorosbag"
 cp packaging/systemd/*.service "$stage/usr/lib/systemd/system/"
-cp LICENSE "$stage/usr/share/doc/gorosbag/copyright"
-CGO_ENABLED=0 "$host/inventory" -licenses "$stage/usr/share/doc/gorosbag/third-party-licenses.txt"
-# apt takes changelog.gz for one in Debian's format.
-gzip -9nc CHANGELOG.md >"$stage/usr/share/doc/gorosbag/CHANGELOG.md.gz"
+doc=$stage/usr/share/doc/gorosbag
+cp -r $pages "$doc/" # a robot without a network has them, too
+cp LICENSE "$doc/copyright"
+CGO_ENABLED=0 "$host/inventory" -licenses "$doc/third-party-licenses.txt"
 chmod -R u=rwX,go=rX "$stage"
 
 $nfpm package --config packaging/nfpm.yaml --packager deb --target bin/deb/

@@ -17,7 +17,6 @@ version=${version#v}
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 GOFLAGS="${GOFLAGS:-} -buildvcs=true"
 export SOURCE_DATE_EPOCH GOFLAGS
-pages="ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md LICENSE README.md SECURITY.md docs" # complete: TestArchive follows their links
 umask 022
 rm -rf "$out" bin/deb
 mkdir -p "$out"
@@ -35,14 +34,11 @@ for machine in ${MACHINES:-amd64 arm64 armv7}; do
 		;;
 	esac
 	stage=bin/deb/stage/usr
-	# Programs and documents where /usr/local has them, and nothing beside. A robot without a network has
-	# the pages, too. Not through a pipe, which would hide that tar failed.
-	doc=share/doc/gorosbag
+	# What the package has, where /usr/local has it, and nothing beside. Not through a pipe, which would hide that
+	# tar failed.
 	tar --create --file="$name.tar" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --sort=name --mtime="@$SOURCE_DATE_EPOCH" \
-		--exclude=share/doc --transform="s,zsh/vendor-completions,zsh/site-functions,;s,^\([A-Z]*\.md\|LICENSE\|docs\|third-party\),$doc/&," \
-		--transform="s,^,gorosbag-$version/," \
-		$pages -C "$stage/$doc" third-party-licenses.txt \
-		-C "$PWD/$stage" bin share
+		--transform="s,zsh/vendor-completions,zsh/site-functions,;s,doc/gorosbag/copyright,doc/gorosbag/LICENSE,;s,^,gorosbag-$version/," \
+		-C "$stage" bin share
 	gzip -9n "$name.tar"
 	bin/deb/host/inventory -sbom "$name.cdx.json" -version "$version" "$stage"/bin/*
 	[ -z "${IMAGES:-}" ] || GO=$go packaging/images.sh "$version" "$out/gorosbag-images-linux-$machine.tar.gz"

@@ -45,7 +45,7 @@ func TestLatchedAroundAPause(t *testing.T) {
 			if got := allNumbers(t, filesOf(t, p)); !slices.Equal(got[1], []uint32{1}) || !slices.Equal(got[2], []uint32{0}) {
 				t.Errorf("the bag holds %v", got)
 			}
-			if topic := before.Connection.Topic; topic.Repeated != 1 || topic.Passed != 2 || topic.Messages != 0 {
+			if topic := accountOf(p, before); topic.Repeated != 1 || topic.Passed != 2 || topic.Messages != 0 {
 				t.Errorf("%d repeated, %d passed, %d recorded", topic.Repeated, topic.Passed, topic.Messages)
 			}
 		})

@@ -40,8 +40,8 @@ func TestStartThatCannotBe(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := allNumbers(t, filesOf(t, p)); !slices.Equal(got[1], []uint32{1}) || l.Connection.Topic.Passed != 1 {
-		t.Errorf("the bag holds %v; %d passed", got, l.Connection.Topic.Passed)
+	if got := allNumbers(t, filesOf(t, p)); !slices.Equal(got[1], []uint32{1}) || accountOf(p, l).Passed != 1 {
+		t.Errorf("the bag holds %v; %d passed", got, accountOf(p, l).Passed)
 	}
 }
 
@@ -119,7 +119,7 @@ func TestStopTakesAStartBack(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := allNumbers(t, filesOf(t, p)); !slices.Equal(got[1], []uint32{0}) || l.Connection.Topic.Passed != 1 {
-		t.Errorf("the bags hold %v; %d passed", got, l.Connection.Topic.Passed)
+	if got := allNumbers(t, filesOf(t, p)); !slices.Equal(got[1], []uint32{0}) || accountOf(p, l).Passed != 1 {
+		t.Errorf("the bags hold %v; %d passed", got, accountOf(p, l).Passed)
 	}
 }

@@ -115,7 +115,7 @@ func TestFileThatLosesItsName(t *testing.T) {
 			}
 			byTime, _ := testlink.Numbers(t, p.Out.Target())
 			inSecond := uint64(len(byTime[1]))
-			topic := l.Connection.Topic
+			topic := accountOf(p, l)
 			if inSecond < 2 || byTime[1][inSecond-1] != 1e6 {
 				t.Errorf("the second file holds %v", byTime[1])
 			}
@@ -128,8 +128,8 @@ func TestFileThatLosesItsName(t *testing.T) {
 				}
 				lost = 0
 			}
-			if topic.Dropped[control.DropDeleted] != lost || topic.Messages != uint64(sent)-lost {
-				t.Errorf("%d messages counted and %d lost of %d; want %d lost", topic.Messages, topic.Dropped[control.DropDeleted], sent, lost)
+			if topic.Dropped[control.DropDeleted.String()] != lost || topic.Messages != uint64(sent)-lost {
+				t.Errorf("%d messages counted and %d lost of %d; want %d lost", topic.Messages, topic.Dropped[control.DropDeleted.String()], sent, lost)
 			}
 			if topic.Bytes != bytes {
 				t.Errorf("%d bytes counted, %d are in the bags", topic.Bytes, bytes)

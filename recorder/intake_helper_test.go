@@ -16,7 +16,7 @@ import (
 // accountOf returns the account of the topic of a link.
 func accountOf(p *pipeline, l *intake.Link) control.TopicSummary {
 	all := accountsNow(p)
-	return all[slices.IndexFunc(all, func(s control.TopicSummary) bool { return s.Topic == l.Connection.Topic.Name })]
+	return all[slices.IndexFunc(all, func(s control.TopicSummary) bool { return s.Topic == l.Conn().Topic })]
 }
 
 // lost returns how many messages of the topic of a link were dropped, for whatever cause.

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
@@ -38,8 +37,8 @@ func TestLimitsInThePipeline(t *testing.T) {
 	if want := []uint32{0, 3, 6, 9, 12, 15, 18, 21, 24, 27}; !slices.Equal(byFile[1], want) || len(byFile[2]) != 4 {
 		t.Errorf("the bag holds %v", byFile)
 	}
-	if topic := third.Connection.Topic; topic.Sampler.LeftOut != 21 || topic.Dropped != [control.DropCauses]uint64{} {
-		t.Errorf("%d left out, dropped %v", topic.Sampler.LeftOut, topic.Dropped)
+	if topic := accountOf(p, third); topic.LeftOut != 21 || topic.Dropped != nil {
+		t.Errorf("%d left out, dropped %v", topic.LeftOut, topic.Dropped)
 	}
 }
 

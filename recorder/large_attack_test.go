@@ -88,7 +88,7 @@ func TestLatchedMessageAcrossAPause(t *testing.T) {
 			t.Fatalf("%v: given up", overflow)
 		}
 		f.Commit(time.Now())
-		if l.Connection.Last == nil || accountOf(p, l).Passed != 1 {
+		if p.Accounts().Usage().Latched == 0 || accountOf(p, l).Passed != 1 {
 			t.Errorf("%v: not remembered, or not counted: %+v", overflow, accountOf(p, l))
 		}
 		closePipeline(t, p)

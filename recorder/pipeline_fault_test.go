@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
@@ -107,11 +106,11 @@ func testWriteFails(t *testing.T, at int, injected error) bool {
 		byTime, _ := testlink.Numbers(t, b.Name)
 		kept += uint64(len(byTime[1]))
 	}
-	topic := l.Connection.Topic
+	topic := accountOf(p, l)
 	if indexed && kept != topic.Messages {
 		t.Errorf("write %d: %d messages in the bags, %d counted", at, kept, topic.Messages)
 	}
-	if sum := topic.Messages + topic.Dropped[control.DropDisk]; sum != 20 {
+	if sum := topic.Messages + topic.Dropped[control.DropDisk.String()]; sum != 20 {
 		t.Errorf("write %d: %d messages accounted for, 20 sent", at, sum)
 	}
 	if topic.Bytes != topic.Messages*10_000 {
@@ -174,8 +173,8 @@ func TestSecondFaultEnds(t *testing.T) {
 	if err := p.close(); !errors.Is(err, errInjected) {
 		t.Fatalf("got %v", err)
 	}
-	if topic := l.Connection.Topic; p.Bags.Finished.Number() != 2 || topic.Tally != (account.Tally{}) || topic.Dropped[control.DropDisk] != 20 {
-		t.Errorf("%d files, %+v, %d dropped", p.Bags.Finished.Number(), topic.Tally, topic.Dropped[control.DropDisk])
+	if topic := accountOf(p, l); p.Bags.Finished.Number() != 2 || topic.Messages+topic.Bytes != 0 || topic.Dropped[control.DropDisk.String()] != 20 {
+		t.Errorf("%d files, %d messages, %d bytes, dropped %v", p.Bags.Finished.Number(), topic.Messages, topic.Bytes, topic.Dropped)
 	}
 }
 

@@ -53,15 +53,15 @@ func TestOverflowDropsTheNewestAndCounts(t *testing.T) {
 			t.Fatalf("message %d at place %d: not the newest were dropped", v, i)
 		}
 	}
-	topic := l.Connection.Topic
+	topic := accountOf(p, l)
 	if kept == 0 || kept > 110 || topic.Messages != uint64(kept) {
 		t.Errorf("kept %d, counted %d; the buffer holds about 100", kept, topic.Messages)
 	}
-	if d := topic.Dropped[control.DropBufferFull]; d != uint64(messages-kept) {
+	if d := topic.Dropped[control.DropBufferFull.String()]; d != uint64(messages-kept) {
 		t.Errorf("%d dropped counted, %d kept of %d", d, kept, messages)
 	}
-	if topic.Dropped[control.DropOversize] != 1 {
-		t.Errorf("oversize counted %d times, want once", topic.Dropped[control.DropOversize])
+	if topic.Dropped[control.DropOversize.String()] != 1 {
+		t.Errorf("oversize counted %d times, want once", topic.Dropped[control.DropOversize.String()])
 	}
 }
 
@@ -158,9 +158,9 @@ func testHurry(t *testing.T, c rosbag.Compression) {
 		t.Fatal(err)
 	}
 	byTime, _ := testlink.Numbers(t, p.Out.Target())
-	topic := l.Connection.Topic
-	if got := uint64(len(byTime[1])); got != topic.Messages || topic.Dropped[control.DropAborted] != 100-got || got > 2 {
-		t.Errorf("%d messages in the bag, %d counted, %d dropped", got, topic.Messages, topic.Dropped[control.DropAborted])
+	topic := accountOf(p, l)
+	if got := uint64(len(byTime[1])); got != topic.Messages || topic.Dropped[control.DropAborted.String()] != 100-got || got > 2 {
+		t.Errorf("%d messages in the bag, %d counted, %d dropped", got, topic.Messages, topic.Dropped[control.DropAborted.String()])
 	}
 }
 

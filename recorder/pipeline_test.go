@@ -45,11 +45,12 @@ func TestPipelineKeepsEachPublishersOrder(t *testing.T) {
 func TestAbortedMessageLeavesTheConnection(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{}, nil)
-	l := open(t, p, "/t", "/p")
+	topic := p.Links().AddTopic("/t", "/t", time.Time{})
+	l, err1 := p.Links().OpenLink(topic, testlink.Info("/t", "/p"))
 	f := l.Large(500_000)
 	f.Room(1000)
-	other, err := p.Links().OpenLink(l.Connection.Topic, testlink.Info("/t", "/p")) // it came back meanwhile
-	if err != nil {
+	other, err2 := p.Links().OpenLink(topic, testlink.Info("/t", "/p")) // it came back meanwhile
+	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
 	other.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
@@ -70,7 +71,7 @@ func TestClaimsCostNothing(t *testing.T) {
 	f := liar.Large(7 << 20)
 	f.Room(1000)
 	testlink.PublishPlain(honest, 100)
-	if n := honest.Connection.Topic.Messages; n != 100 {
+	if n := accountOf(p, honest).Messages; n != 100 {
 		t.Errorf("%d of 100 messages", n)
 	}
 	f.Abort()
@@ -101,7 +102,7 @@ func TestLargeMessageGivenUpHalfway(t *testing.T) {
 			}
 			left -= len(room)
 		}
-		if d := l.Connection.Topic.Dropped[control.DropBufferFull]; left > 0 && d != 1 {
+		if d := accountOf(p, l).Dropped[control.DropBufferFull.String()]; left > 0 && d != 1 {
 			t.Errorf("message %d: given up, %d counted", i, d)
 		}
 		if left == 0 {
@@ -168,7 +169,7 @@ func TestSameHeaderSameConnection(t *testing.T) {
 	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}
-	if first.Connection != again.Connection || first.Connection == other.Connection {
+	if first.Conn() != again.Conn() || first.Conn() == other.Conn() {
 		t.Error("a connection is one publisher's header on one topic")
 	}
 	if err := p.close(); err != nil {
@@ -179,7 +180,11 @@ func TestSameHeaderSameConnection(t *testing.T) {
 func TestLimitStopsAtTheMessage(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Limit: 5}, nil)
-	l := open(t, p, "/t", "/p")
+	topic := p.Links().AddTopic("/t", "/t", time.Time{})
+	l, err := p.Links().OpenLink(topic, testlink.Info("/t", "/p"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for n := uint32(0); n < 8; n += 4 {
 		var run []byte
 		for i := range uint32(4) {
@@ -188,7 +193,7 @@ func TestLimitStopsAtTheMessage(t *testing.T) {
 		l.Frames(run, 4, time.Now())
 	}
 	<-p.Links().Limited()
-	if l.Large(1<<20) != nil || !p.Links().ReachedLimit(l.Connection.Topic) {
+	if l.Large(1<<20) != nil || !p.Links().ReachedLimit(topic) {
 		t.Error("the topic goes on after its limit")
 	}
 	if err := p.close(); err != nil {

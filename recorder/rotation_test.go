@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -114,8 +113,8 @@ func TestSizeWithoutSplitEnds(t *testing.T) {
 		t.Errorf("%d bytes; stock stops at 1.00 to 1.07 MiB", st.Size())
 	}
 	byTime, _ := testlink.Numbers(t, filesOf(t, p)[0])
-	topic := l.Connection.Topic
-	if uint64(len(byTime[1])) != topic.Messages || topic.Dropped != [control.DropCauses]uint64{} {
+	topic := accountOf(p, l)
+	if uint64(len(byTime[1])) != topic.Messages || topic.Dropped != nil {
 		t.Errorf("%d messages, %d counted, dropped %v", len(byTime[1]), topic.Messages, topic.Dropped)
 	}
 }
@@ -192,7 +191,7 @@ func TestLatchedBeginEachFile(t *testing.T) {
 					checkLatchedConnections(t, path)
 				}
 			}
-			if r := small.Connection.Topic.Repeated; !off && r != 2 || off && r != 0 {
+			if r := accountOf(p, small).Repeated; !off && r != 2 || off && r != 0 {
 				t.Errorf("%d counted as repeated", r)
 			}
 			if u := p.Accounts().Usage(); u.Held < 0 || u.Latched < 0 {
@@ -321,7 +320,7 @@ func TestEveryWriteFailsOnceAcrossSplits(t *testing.T) {
 				kept += len(byTime[1])
 			}
 		}
-		if topic := l.Connection.Topic; topic.Messages != 20 || closed && kept != 20 {
+		if topic := accountOf(p, l); topic.Messages != 20 || closed && kept != 20 {
 			t.Errorf("write %d: %d messages in the bags, %d counted", at, kept, topic.Messages)
 		}
 	}
@@ -354,5 +353,5 @@ func BenchmarkSplits(b *testing.B) {
 	b.ReportMetric(float64(waits[len(waits)*999/1000].Microseconds()), "p99.9-µs")
 	b.ReportMetric(float64(waits[len(waits)-1].Microseconds()), "max-µs")
 	b.ReportMetric(float64(p.Bags.Finished.Number()), "files")
-	b.ReportMetric(float64(uint64(sent)-l.Connection.Topic.Messages), "lost")
+	b.ReportMetric(float64(uint64(sent)-accountOf(p, l).Messages), "lost")
 }

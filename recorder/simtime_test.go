@@ -111,7 +111,7 @@ func TestSimClockStartsAgain(t *testing.T) {
 	for pass := range 3 {
 		before := map[string]uint64{}
 		for topic, l := range links {
-			before[topic] = l.Connection.Topic.Messages
+			before[topic] = accountOf(p, l).Messages
 		}
 		for second := range uint32(6) {
 			if pass+int(second) > 0 {
@@ -133,10 +133,10 @@ func TestSimClockStartsAgain(t *testing.T) {
 			}
 		}
 		for topic, l := range links {
-			kept[topic] = append(kept[topic], l.Connection.Topic.Messages-before[topic])
+			kept[topic] = append(kept[topic], accountOf(p, l).Messages-before[topic])
 		}
 	}
-	files, ofBig := partOf(p)+1, big.Connection.Topic.Messages
+	files, ofBig := partOf(p)+1, accountOf(p, big).Messages
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}

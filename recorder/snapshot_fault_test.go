@@ -13,7 +13,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -94,8 +93,8 @@ func TestSnapshotThatFails(t *testing.T) {
 	if err := p.close(); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("close returns %v", err)
 	}
-	if topic := l.Connection.Topic; topic.Dropped[control.DropDisk] != 100 || topic.Recorded(true) != (account.Tally{Messages: 1, Bytes: 100}) {
-		t.Errorf("dropped %v, recorded %+v", topic.Dropped, topic.Recorded(true))
+	if topic := accountOf(p, l); topic.Dropped[control.DropDisk.String()] != 100 || topic.Messages != 1 || topic.Bytes != 100 {
+		t.Errorf("dropped %v, recorded %d messages, %d bytes", topic.Dropped, topic.Messages, topic.Bytes)
 	}
 }
 

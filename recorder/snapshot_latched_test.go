@@ -19,7 +19,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/testfull"
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -165,7 +164,7 @@ func (w *latchedWorld) send() {
 	} else {
 		l.Frames(f, 1, w.now)
 	}
-	c := l.Connection.Conn
+	c := l.Conn()
 	publisher := c.Topic + c.Header.CallerID()
 	switch {
 	case !c.Header.Latching():
@@ -280,14 +279,17 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 			o.Log = zap.New(core)
 			w := &latchedWorld{t: t, p: ringPipeline(t, o), rnd: rnd, now: time.Now(), unheard: map[string]uint32{}}
 			w.p.Snapshotter.Limiter.SetLimit(rate.Inf)
-			for i := range 4 {
+			topic := w.p.Links().AddTopic("/map", "/map", time.Time{})
+			first, err1 := w.p.Links().OpenLink(topic, testlink.LatchedInfo("/map", "/node0"))
+			w.links = append(w.links, first)
+			for i := 1; i < 4; i++ {
 				w.links = append(w.links, latching(t, w.p, "/map", fmt.Sprint("/node", i)))
 			}
 			w.links = append(w.links, latching(t, w.p, "/tf_static", "/node0"), open(t, w.p, "/odom", "/node0"), open(t, w.p, "/odom", "/node1"))
 			again := testlink.LatchedInfo("/map", "/node0")
 			again.Header = append(again.Header, rosbag.Field{Key: "tcp_nodelay", Value: "1"})
-			l, err := w.p.Links().OpenLink(w.links[0].Connection.Topic, again)
-			if err != nil {
+			l, err2 := w.p.Links().OpenLink(topic, again)
+			if err := errors.Join(err1, err2); err != nil {
 				t.Fatal(err)
 			}
 			w.links = append(w.links, l)
@@ -447,14 +449,10 @@ func TestMissedLatchedInADeletedSnapshot(t *testing.T) {
 	if err := p.close(); !errors.Is(err, bagfile.ErrDeleted) {
 		t.Fatal(err)
 	}
-	for _, l := range []*intake.Link{chart, odom} {
-		topic := l.Connection.Topic
-		want := uint64(1)
-		if l == chart {
-			want = 0
-		}
-		if topic.Messages != want || topic.Dropped[control.DropDeleted] != 1 || topic.Recorded(true) != (account.Tally{}) {
-			t.Errorf("%s: %d messages came, %d were deleted, %+v are recorded; want %d, 1 and 0", topic.Name, topic.Messages, topic.Dropped[control.DropDeleted], topic.Recorded(true), want)
+	for i, came := range p.Accounts().Stats(time.Now()).Topics {
+		recorded, want := accountOf(p, []*intake.Link{chart, odom}[i]), uint64(i)
+		if came.Topic != recorded.Topic || came.Messages != want || recorded.Dropped[control.DropDeleted.String()] != 1 || recorded.Messages+recorded.Bytes != 0 {
+			t.Errorf("%s: %d messages came, dropped %v, %d are recorded; want %d, 1 deleted, and 0", recorded.Topic, came.Messages, recorded.Dropped, recorded.Messages, want)
 		}
 	}
 }

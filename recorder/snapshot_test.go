@@ -219,7 +219,7 @@ func TestSnapshotsInARow(t *testing.T) {
 					byTime, _ := testlink.Numbers(t, p.Out.Target())
 					testlink.CheckCount(t, "in the recording", map[uint32][]uint32{1: byTime[1]}, 1, messages)
 				}
-				if m := links[0].Connection.Topic.Messages; m != messages {
+				if m := accountOf(p, links[0]).Messages; m != messages {
 					t.Errorf("%d messages counted", m)
 				}
 			})
@@ -258,7 +258,7 @@ func TestSnapshotStaysInMemory(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if d := l.Connection.Topic.Dropped; d != [control.DropCauses]uint64{} {
+	if d := accountOf(p, l).Dropped; d != nil {
 		t.Errorf("dropped %v", d)
 	}
 }
@@ -269,8 +269,9 @@ func TestSnapshotHasLatchedMessages(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{Snapshot: Snapshot{PreRoll: 10 * time.Second}})
 	l := open(t, p, "/t", "/p")
-	old, err1 := p.Links().OpenLink(p.Links().AddTopic("/tf_static", "/tf_static", time.Time{}), testlink.LatchedInfo("/tf_static", "/old"))
-	fresh, err2 := p.Links().OpenLink(old.Connection.Topic, testlink.LatchedInfo("/tf_static", "/fresh"))
+	topic := p.Links().AddTopic("/tf_static", "/tf_static", time.Time{})
+	old, err1 := p.Links().OpenLink(topic, testlink.LatchedInfo("/tf_static", "/old"))
+	fresh, err2 := p.Links().OpenLink(topic, testlink.LatchedInfo("/tf_static", "/fresh"))
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}

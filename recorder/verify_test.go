@@ -56,13 +56,14 @@ func TestCheckLinks(t *testing.T) {
 			r := recordingIn(t, g)
 			info := testlink.HeaderInfo("/t", "/p")
 			info.PublisherURI = mine
-			l, err := r.in.Links().OpenLink(r.in.Links().AddTopic("/t", "/t", time.Time{}), info)
+			topic := r.in.Links().AddTopic("/t", "/t", time.Time{})
+			l, err := r.in.Links().OpenLink(topic, info)
 			if err != nil {
 				t.Fatal(err)
 			}
 			l.Closed(io.EOF)
 			r.o.graph().CheckLinks(t.Context(), r.in.Accounts())
-			u, now := l.Connection.Topic.Publishers.All[0], time.Now()
+			u, now := topic.Publishers.All[0], time.Now()
 			if !u.Overdue(now.Add(2 * loss.Grace)) {
 				t.Fatal("decided at once")
 			}

@@ -70,7 +70,7 @@ func ExampleSequence_SetFilter() {
 	}
 	fmt.Println(m.Time, m.Conn.Topic)
 
-	s.ResetFilter()
+	s.SetFilter(rosbag.Query{})
 	s.Seek(rosbag.Time{Sec: 1})
 	if m, err = s.Next(); err != nil {
 		panic(err)

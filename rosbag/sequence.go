@@ -102,14 +102,11 @@ func (s *Sequence) Info() Info {
 	return all
 }
 
-// SetFilter makes Next give out only what q selects, from the present place on.
+// SetFilter makes Next give out only what q selects, from the present place on; with the zero Query all messages.
 func (s *Sequence) SetFilter(q Query) {
 	s.stop()
 	s.q = q
 }
-
-// ResetFilter makes Next give out every message, from the present place on.
-func (s *Sequence) ResetFilter() { s.SetFilter(Query{}) }
 
 // Seek makes Next go on with the first message at t or later, before or after the present place. A
 // filter stays as it is.

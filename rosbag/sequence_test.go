@@ -234,7 +234,7 @@ func TestSequenceSeekAndFilter(t *testing.T) {
 				t.Fatalf("filter after %d messages: got %s, want %s", n, m.Data(), all[at-1])
 			}
 		}
-		s.ResetFilter()
+		s.SetFilter(rosbag.Query{})
 		if got := rest(t, s); !slices.Equal(got, all[at:]) {
 			t.Fatalf("filter after %d messages, for one: %s", n, cmp.Diff(all[at:], got))
 		}

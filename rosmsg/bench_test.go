@@ -55,7 +55,7 @@ func TestNoAllocation(t *testing.T) {
 		"Lookup":  func() error { _, err := path.Lookup(payload); return err },
 		"element": func() error { _, err := deep.Lookup(payload); return err },
 		"Check":   func() error { return typ.Check(payload) },
-		"JSON":    func() error { _, err := typ.AppendJSON(buf, payload, rosmsg.JSONOptions{}); return err },
+		"JSON":    func() error { _, err := typ.AppendJSON(buf, payload); return err },
 		"CSV":     func() error { _, err := typ.Message(payload).AppendCSV(buf, 1, rosmsg.TextOptions{}); return err },
 	} {
 		var failed error
@@ -84,7 +84,7 @@ func BenchmarkMessage(b *testing.B) {
 			{"lookup", func() error { _, err := path.Lookup(payload); return err }},
 			{"check", func() error { return typ.Check(payload) }},
 			{"decode", func() error { _, err := typ.Decode(payload); return err }},
-			{"json", func() error { _, err := typ.AppendJSON(buf, payload, rosmsg.JSONOptions{}); return err }},
+			{"json", func() error { _, err := typ.AppendJSON(buf, payload); return err }},
 			{"text", func() error { _, err := typ.AppendText(buf, payload, rosmsg.TextOptions{}); return err }},
 		} {
 			b.Run("op="+bench.name+"/type="+typ.Name(), func(b *testing.B) {

@@ -30,7 +30,7 @@ func short(v rosmsg.Value) string {
 	if v.Kind() == rosmsg.Array || v.Kind() == rosmsg.Struct {
 		return fmt.Sprintf("%s of %d", v.Type(), v.Len())
 	}
-	b, err := v.AppendJSON(nil, rosmsg.JSONOptions{})
+	b, err := v.AppendJSON(nil)
 	if err != nil {
 		return err.Error()
 	}

@@ -43,7 +43,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	line, err := t.AppendJSON(nil, payload(), rosmsg.JSONOptions{})
+	line, err := t.AppendJSON(nil, payload())
 	if err != nil {
 		panic(err)
 	}
@@ -153,22 +153,19 @@ func ExampleFieldError() {
 	// point.w of geometry_msgs/PointStamped: geometry_msgs/Point has no field "w": it has x, y, z
 }
 
-// Bytes are base64 in JSON, and a list of numbers where that is asked for.
+// Bytes are base64 in JSON.
 func ExampleType_AppendJSON() {
 	t, err := rosmsg.Parse("my_msgs/Blob", "uint8[] data")
 	if err != nil {
 		panic(err)
 	}
-	for _, o := range []rosmsg.JSONOptions{{}, {ByteLists: true}} {
-		line, err := t.AppendJSON(nil, []byte("\x03\x00\x00\x00abc"), o)
-		if err != nil {
-			panic(err)
-		}
-		fmt.Printf("%s\n", line)
+	line, err := t.AppendJSON(nil, []byte("\x03\x00\x00\x00abc"))
+	if err != nil {
+		panic(err)
 	}
+	fmt.Printf("%s\n", line)
 	// Output:
 	// {"data":"YWJj"}
-	// {"data":[97,98,99]}
 }
 
 // A whole message as rostopic echo prints it.

@@ -75,7 +75,7 @@ func FuzzDecode(f *testing.F) {
 		if errors.Is(decodeErr, rosmsg.ErrLimit) {
 			return // bounds what is unfolded, which Check does not do
 		}
-		line, jsonErr := typ.AppendJSON(nil, payload, rosmsg.JSONOptions{})
+		line, jsonErr := typ.AppendJSON(nil, payload)
 		text, textErr := typ.AppendText(nil, payload, rosmsg.TextOptions{})
 		_, csvErr := typ.Message(payload).AppendCSV(nil, 0, rosmsg.TextOptions{})
 		for what, err := range map[string]error{"decode": decodeErr, "JSON": jsonErr, "text": textErr, "CSV": csvErr} {
@@ -108,7 +108,7 @@ func FuzzDecode(f *testing.F) {
 				whole = append(whole, ',')
 			}
 			whole = append(rosmsg.AppendJSONString(whole, field.Name), ':')
-			if whole, err = v.AppendJSON(whole, rosmsg.JSONOptions{}); err != nil {
+			if whole, err = v.AppendJSON(whole); err != nil {
 				t.Fatalf("field %q: %v", field.Name, err)
 			}
 		}

@@ -11,12 +11,6 @@ import (
 	"github.com/gorosbag/gorosbag/internal/pytext"
 )
 
-// JSONOptions choose among ways to write JSON.
-type JSONOptions struct {
-	// ByteLists writes uint8[] and char[] as lists of numbers instead of base64.
-	ByteLists bool
-}
-
 // AppendJSON appends the value as JSON on one line and returns the extended slice:
 // on an error, as far as it came, except that a message followed by bytes that are
 // not its own is complete when the error is [ErrTrailing].
@@ -27,25 +21,24 @@ type JSONOptions struct {
 // time or duration is {"secs":1,"nsecs":2} with the numbers of the payload. uint8[]
 // and char[] are base64 strings, as rosbridge writes them: as lists, images would take
 // three times the room. Bytes of strings that are not UTF-8 become U+FFFD.
-func (v Value) AppendJSON(dst []byte, o JSONOptions) ([]byte, error) {
+func (v Value) AppendJSON(dst []byte) ([]byte, error) {
 	if v.wire == nil {
 		return append(dst, "null"...), nil
 	}
-	w := jsonWriter{cursor: v.cursor(), dst: dst, start: len(dst), o: o}
+	w := jsonWriter{cursor: v.cursor(), dst: dst, start: len(dst)}
 	err := w.value(v.wire)
 	return w.dst, v.finish(&w.cursor, err)
 }
 
 // AppendJSON appends a payload as JSON: see [Value.AppendJSON].
-func (t *Type) AppendJSON(dst, payload []byte, o JSONOptions) ([]byte, error) {
-	return t.Message(payload).AppendJSON(dst, o)
+func (t *Type) AppendJSON(dst, payload []byte) ([]byte, error) {
+	return t.Message(payload).AppendJSON(dst)
 }
 
 type jsonWriter struct {
 	cursor
 	dst   []byte
 	start int
-	o     JSONOptions
 }
 
 func (w *jsonWriter) value(x *wire) error {
@@ -99,7 +92,7 @@ func (w *jsonWriter) array(x *wire) error {
 	if err != nil {
 		return err
 	}
-	if x.raw() && !w.o.ByteLists {
+	if x.raw() {
 		w.dst = append(w.dst, '"')
 		w.dst = base64.StdEncoding.AppendEncode(w.dst, w.p[w.off:w.off+n])
 		w.dst = append(w.dst, '"')

@@ -45,7 +45,7 @@ func TestLookup(t *testing.T) {
 			t.Errorf("%q: %v", test.path, err)
 			continue
 		}
-		got, err := v.AppendJSON(nil, rosmsg.JSONOptions{})
+		got, err := v.AppendJSON(nil)
 		if err != nil || string(got) != test.json || p.Type() != test.typ || v.Type() != test.typ || p.String() != test.path {
 			t.Errorf("%q: %s of type %s, error %v, want %s of type %s", test.path, got, p.Type(), err, test.json, test.typ)
 		}
@@ -135,7 +135,7 @@ func TestElements(t *testing.T) {
 		}
 		var got []string
 		for e, err := range v.Elements() {
-			text, jsonErr := e.AppendJSON(nil, rosmsg.JSONOptions{})
+			text, jsonErr := e.AppendJSON(nil)
 			if err != nil || jsonErr != nil {
 				t.Fatalf("%s: %v, %v", path, err, jsonErr)
 			}

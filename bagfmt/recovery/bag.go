@@ -15,10 +15,11 @@ type inputBag struct {
 	conns  inputConns
 	counts expectedCounts
 
-	unterminated bool // the last chunk has no known end: its records are read one by one
-	inIndex      bool // the index section has started
-	checksums    bool // a chunk had a crc32c field; its writer then gives one to all chunks
-	chunkInfos   int  // chunk info records read
+	index        int64 // where the index section begins, according to the bag header; 0 if it does not say
+	unterminated bool  // the last chunk has no known end: its records are read one by one
+	inIndex      bool  // the index section has started
+	checksums    bool  // a chunk had a crc32c field; its writer then gives one to all chunks
+	chunkInfos   int   // chunk info records read
 }
 
 func newInputBag(out *recoverOutput) *inputBag {
@@ -44,6 +45,7 @@ func (b *inputBag) readIndex(in *recoverInput, base int64, h *wire.RecordHeader)
 		report.repair(&rosbag.CorruptError{Offset: base + int64(len(wire.VersionLine)), Op: rosbag.OpBagHeader, Reason: "no index section", Err: rosbag.ErrUnindexed})
 		return
 	}
+	b.index = at
 	wrong := wire.Corrupt(base+int64(len(wire.VersionLine)), rosbag.OpBagHeader, "no index section at %d, where it says", h.IndexPos)
 	if at >= in.size || !in.recordAt(at) {
 		if h.IndexPos != uint64(in.size-base) || h.ChunkCount > 0 || h.ConnCount > 0 {

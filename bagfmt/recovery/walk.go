@@ -287,7 +287,9 @@ func (w *recoverWalker) lost(start int64, err error) error {
 		w.report.repair(err) // the bag header: recovery of the chunks does not need it
 		return nil
 	}
-	position := w.report.addSkipped(SkippedRange{Offset: start, Bytes: next - start, Err: err, Trailing: !ok && w.bag.inIndex})
+	// Of the first record of the index section the file may have too few bytes to tell what it is.
+	cut := start == w.bag.index && wire.IsEnd(err)
+	position := w.report.addSkipped(SkippedRange{Offset: start, Bytes: next - start, Err: err, Trailing: !ok && (w.bag.inIndex || cut)})
 	w.stage.retractable = 0
 	if ok && w.bag.inIndex && w.report.More == 0 {
 		w.stage.retractable = position

@@ -173,7 +173,7 @@ func (p *Printer) append(dst []byte, v rosmsg.Value, m *rosbag.Message, field st
 			dst = rosmsg.AppendJSONString(append(dst, `,"field":`...), field)
 		}
 		dst = append(dst, `,"msg":`...)
-		dst, err = v.AppendJSON(dst, rosmsg.JSONOptions{})
+		dst, err = v.AppendJSON(dst)
 		return append(dst, "}\n"...), err
 	case CSV:
 		if !p.titled {

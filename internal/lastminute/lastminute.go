@@ -29,6 +29,9 @@ func (r *Rates) Add(second int64, rate float64) {
 // oldest returns the first second whose rate is still available.
 func (r *Rates) oldest() int64 { return max(r.first, r.next-Seconds) }
 
+// Over reports whether at a second no rate is left: the last one is older than a minute.
+func (r *Rates) Over(second int64) bool { return second-r.next >= Seconds }
+
 // Values returns the rates, the oldest first.
 func (r *Rates) Values() []float64 {
 	all := make([]float64, 0, Seconds)

@@ -35,7 +35,7 @@ func (r *rosoutLines) Frames(run []byte, _ int, _ time.Time) {
 	for len(run) > 0 {
 		size := 4 + int(run[0]) + int(run[1])<<8
 		m := map[string]any{}
-		text, err := r.typ.Message(run[4:size]).AppendJSON(nil, rosmsg.JSONOptions{})
+		text, err := r.typ.Message(run[4:size]).AppendJSON(nil)
 		if err != nil || json.Unmarshal(text, &m) != nil {
 			r.got = append(r.got, fmt.Sprintf("%v: %s", err, text))
 			return

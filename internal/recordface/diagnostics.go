@@ -27,7 +27,7 @@ func diagnostics(node string, s *control.Stats, r *rates) []tcpros.DiagnosticSta
 	r.update(s)
 	parts := []tcpros.DiagnosticStatus{recordDiagnostics(node, s)}
 	for i := range s.Topics {
-		parts = append(parts, topicDiagnostics(node, s, &s.Topics[i], r.of(i).messages))
+		parts = append(parts, topicDiagnostics(node, s, &s.Topics[i], r.topics[s.Topics[i].Topic].messages))
 	}
 	return parts
 }

@@ -1,6 +1,7 @@
 package recordface_test
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/gorosbag/gorosbag/internal/lastminute"
 	"github.com/gorosbag/gorosbag/internal/recordface"
 	"github.com/gorosbag/gorosbag/internal/web"
 	"github.com/gorosbag/gorosbag/internal/web/webtest"
@@ -155,6 +157,40 @@ func TestRates(t *testing.T) {
 		if got := poll(step.after, step.messages); got != step.want {
 			t.Errorf("poll %d: hz %s, want %s", i, got, step.want)
 		}
+	}
+}
+
+// TestTopicsThatAreGone: the rates of a topic are its own when others come and go, and its last minute ends when it is
+// gone for a minute.
+func TestTopicsThatAreGone(t *testing.T) {
+	t.Parallel()
+	face, f := recordingTo(control.TopicStats{Topic: "/a"}, control.TopicStats{Topic: "/b"})
+	poll := func(change func(s *control.Stats)) string {
+		f.change(func(s *control.Stats) {
+			s.Taken, s.Elapsed = s.Taken.Add(time.Second), s.Elapsed+time.Second
+			s.Topics = slices.Clone(s.Topics)
+			change(s)
+		})
+		return webtest.JSON(t, face.Poll(time.Unix(0, 0)).State)
+	}
+	poll(func(*control.Stats) {})
+	poll(func(s *control.Stats) { s.Topics[0].Messages, s.Topics[1].Messages = 10, 20 })
+	got := poll(func(s *control.Stats) {
+		s.Topics = append(s.Topics[1:], control.TopicStats{Topic: "/a"})
+		s.Topics[0].Messages += 30
+	})
+	for topic, hz := range map[string]string{"/a": `"hz":0,`, "/b": `"hz":30,`} {
+		_, of, _ := strings.Cut(got, `"topic":"`+topic+`"`)
+		if of, _, _ = strings.Cut(of, "}"); !strings.Contains(of, hz) {
+			t.Errorf("%s: no %s in %s", topic, hz, got)
+		}
+	}
+	for range lastminute.Seconds + 1 {
+		poll(func(s *control.Stats) { s.Topics = s.Topics[:1] })
+	}
+	c := webtest.Serve(t, face, func(o *web.Options) { o.Node = "/rec" })
+	if minutes := webtest.Decode[map[string][]float64](t, c.Get("/api/v1/last_minute")); len(minutes) != 1 || minutes["/b"] == nil {
+		t.Errorf("the last minute of %v", slices.Sorted(maps.Keys(minutes)))
 	}
 }
 

@@ -184,11 +184,13 @@ func collectTopics(ch chan<- prometheus.Metric, stats *control.Stats) {
 		lost[cause] = 0
 	}
 	for i := range stats.Topics {
-		label := labels.Label(stats.Topics[i].Topic)
-		if sums[label] == nil {
-			sums[label] = &recordSums{age: stats.Elapsed}
+		if name := stats.Topics[i].Topic; name != control.EndedTopics { // whose growth would look like messages that arrive
+			label := labels.Label(name)
+			if sums[label] == nil {
+				sums[label] = &recordSums{age: stats.Elapsed}
+			}
+			sums[label].add(&stats.Topics[i], stats)
 		}
-		sums[label].add(&stats.Topics[i], stats)
 		lost[missedCause] += float64(stats.Topics[i].Missed)
 		for cause, n := range stats.Topics[i].Causes {
 			lost[cause] += float64(n)

@@ -25,10 +25,12 @@ func TestCommandsAreDescribed(t *testing.T) {
 	webtest.CheckCommands(t, "gorecord", recordface.New(new(recorder.Control), time.Minute).Commands(), "../../docs/http.md")
 }
 
-// TestMetrics: losses are there by topic and cause and, over all topics, with the causes that have not occurred.
+// TestMetrics: losses are there by topic and cause and, over all topics, with the causes that have not occurred. Topics
+// that ended count in the sums only.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	face, f := recordingTo(control.TopicStats{Topic: "/a", Messages: 5, Dropped: 3, Causes: map[string]uint64{"disk": 1, "udp": 2}, Missed: 4, LeftOut: 6, Passed: 7}, control.TopicStats{Topic: "/b"})
+	face, f := recordingTo(control.TopicStats{Topic: "/a", Messages: 5, Dropped: 3, Causes: map[string]uint64{"disk": 1, "udp": 2}, Missed: 4, LeftOut: 6, Passed: 7}, control.TopicStats{Topic: "/b"},
+		control.TopicStats{Topic: control.EndedTopics, Messages: 50, Dropped: 1, Causes: map[string]uint64{"link": 1}, Missed: 1})
 	f.change(func(s *control.Stats) {
 		s.Elapsed, s.DiskFree = time.Minute, 5000
 		s.Topics[1].Last = s.Taken.Add(-time.Second)
@@ -53,8 +55,8 @@ gorecord_lost_total{cause="codec"} 0
 gorecord_lost_total{cause="deleted"} 0
 gorecord_lost_total{cause="disk"} 1
 gorecord_lost_total{cause="hurried_end"} 0
-gorecord_lost_total{cause="link"} 0
-gorecord_lost_total{cause="missed"} 4
+gorecord_lost_total{cause="link"} 1
+gorecord_lost_total{cause="missed"} 5
 gorecord_lost_total{cause="oversize"} 0
 gorecord_lost_total{cause="queue_full"} 0
 gorecord_lost_total{cause="udp"} 2

@@ -1,6 +1,7 @@
 package recordface
 
 import (
+	"maps"
 	"math"
 	"path/filepath"
 	"time"
@@ -136,15 +137,16 @@ func (f *Face) Poll(now time.Time) web.View {
 func (f *Face) keepMinute(stats *control.Stats) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for i, r := range f.rates.topics {
-		topic := stats.Topics[i].Topic
+	second := int64(stats.Elapsed / time.Second)
+	for topic, r := range f.rates.topics {
 		minute := f.minutes[topic]
 		if minute == nil {
 			minute = new(lastminute.Rates)
 			f.minutes[topic] = minute
 		}
-		minute.Add(int64(stats.Elapsed/time.Second), round(r.messages))
+		minute.Add(second, round(r.messages))
 	}
+	maps.DeleteFunc(f.minutes, func(_ string, minute *lastminute.Rates) bool { return minute.Over(second) })
 }
 
 // round rounds a rate to tenths, as the page shows rates.
@@ -156,7 +158,7 @@ func (f *Face) topic(stats *control.Stats, i int) recordTopic {
 		Topic: t.Topic, Type: t.Type, Publishers: t.Publishers, Messages: t.Messages, Bytes: t.Bytes,
 		Dropped: t.Dropped, Causes: t.Causes, Missed: t.Missed, LeftOut: t.LeftOut, Passed: t.Passed,
 	}
-	now := f.rates.of(i)
+	now := f.rates.topics[t.Topic]
 	r.Hz, r.BytesPerSecond = round(now.messages), math.Round(now.bytes)
 	if !t.Last.IsZero() {
 		age := web.Seconds(max(stats.Taken.Sub(t.Last), 0))

@@ -375,7 +375,7 @@ func show(frame []byte) (s shown, err error) {
 	if err != nil {
 		return s, err
 	}
-	text, err := typ.AppendJSON(nil, frame[4:], rosmsg.JSONOptions{})
+	text, err := typ.AppendJSON(nil, frame[4:])
 	if err != nil {
 		return s, err
 	}

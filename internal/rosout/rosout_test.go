@@ -109,7 +109,7 @@ func (l *listener) Frames(run []byte, _ int, _ time.Time) {
 	}
 	for len(run) > 0 {
 		size := 4 + int(run[0]) + int(run[1])<<8
-		text, err := typ.Message(run[4:size]).AppendJSON(nil, rosmsg.JSONOptions{})
+		text, err := typ.Message(run[4:size]).AppendJSON(nil)
 		m := map[string]any{}
 		if err != nil || json.Unmarshal(text, &m) != nil {
 			l.t.Errorf("%v: %s", err, text)

@@ -29,7 +29,7 @@ func TestDiagnosticArray(t *testing.T) {
 	if n := int(binary.LittleEndian.Uint32(frame)); n != len(frame)-4 {
 		t.Errorf("a frame of %d bytes says %d", len(frame)-4, n)
 	}
-	got, err := typ.AppendJSON(nil, frame[4:], rosmsg.JSONOptions{})
+	got, err := typ.AppendJSON(nil, frame[4:])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,29 +65,46 @@ const (
 	Hidden              // the key may not see what the store has
 )
 
-// Compare compares the object of a name with the checksums of a file. A response that denies
-// access is Hidden: it may mean a key that may only write, or a wrong secret, and S3 does not show
-// which before something is put.
-func (b *Bucket) Compare(ctx context.Context, name string, want *put.Sums) (Match, error) {
+// Found is what a store has under the name of an object.
+type Found struct {
+	attrs  *blob.Attributes // nil if there is no object, or if the key may not see it
+	hidden bool
+}
+
+// Find asks the store for the object of a name. Its errors mean that the store does not answer, or cannot be used. A
+// response that denies access is no error: it may mean a key that may only write, or a wrong secret, and S3 does not
+// show which before something is put.
+func (b *Bucket) Find(ctx context.Context, name string) (Found, error) {
+	if err := b.checkDirectory(); err != nil {
+		return Found{}, err
+	}
 	attrs, err := attributes(ctx, b.bucket, b.at.Object(name).Key)
-	if err != nil {
-		err = b.at.Object(name).Explain(err)
-		switch {
-		case errors.Is(err, place.ErrNotFound):
-			return Absent, nil
-		case errors.Is(err, place.ErrDenied):
-			return Hidden, nil
-		}
-		return Absent, err
+	if err == nil {
+		return Found{attrs: attrs}, nil
 	}
-	tag := strings.Trim(attrs.ETag, `"`)
+	err = b.at.Object(name).Explain(err)
 	switch {
-	case attrs.Size != want.Size || attrs.Metadata[put.MetaSHA256] != want.SHA256:
-		return Other, nil
-	case want.WholeMD5() != nil && bytes.Equal(attrs.MD5, want.WholeMD5()), tag == want.ETag():
-		return Proven, nil
+	case errors.Is(err, place.ErrNotFound):
+		return Found{}, nil
+	case errors.Is(err, place.ErrDenied):
+		return Found{hidden: true}, nil
 	}
-	return Same, nil
+	return Found{}, err
+}
+
+// Compare compares what was found with the checksums of a file.
+func (f Found) Compare(want *put.Sums) Match {
+	switch {
+	case f.hidden:
+		return Hidden
+	case f.attrs == nil:
+		return Absent
+	case f.attrs.Size != want.Size || f.attrs.Metadata[put.MetaSHA256] != want.SHA256:
+		return Other
+	case want.WholeMD5() != nil && bytes.Equal(f.attrs.MD5, want.WholeMD5()), strings.Trim(f.attrs.ETag, `"`) == want.ETag():
+		return Proven
+	}
+	return Same
 }
 
 // Put uploads a file. The object appears when it is complete and its checksum matches. An

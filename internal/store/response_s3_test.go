@@ -76,8 +76,8 @@ var operations = map[string]func(ctx context.Context, b *store.Bucket, url strin
 	"put":       func(ctx context.Context, b *store.Bucket, _ string) error { return put(ctx, b, 100, "") },
 	"put parts": func(ctx context.Context, b *store.Bucket, _ string) error { return put(ctx, b, twoParts, "") },
 	"resume":    func(ctx context.Context, b *store.Bucket, _ string) error { return put(ctx, b, twoParts, "an ID") },
-	"compare": func(ctx context.Context, b *store.Bucket, _ string) error {
-		_, err := b.Compare(ctx, "a.bag", &store.Sums{})
+	"find": func(ctx context.Context, b *store.Bucket, _ string) error {
+		_, err := b.Find(ctx, "a.bag")
 		return err
 	},
 	"delete": func(ctx context.Context, b *store.Bucket, _ string) error { return b.Delete(ctx, "a.bag") },

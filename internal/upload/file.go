@@ -139,9 +139,6 @@ func (u *Uploader) uploadFile(ctx context.Context, f *file) error {
 		return err
 	}
 	defer in.Close() //nolint:errcheck // only read from
-	if err := f.sum(ctx, u.Bucket, in); err != nil {
-		return err
-	}
 	match, err := u.send(ctx, f, in)
 	if err != nil {
 		return err
@@ -189,10 +186,19 @@ func (s *source) ReadAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
+// transfer asks the store before it reads the file: while the store is away, checksums of one bag after the other
+// would be computed in vain.
 func (u *Uploader) transfer(ctx context.Context, f *file, in *os.File, src *source) (store.Match, error) {
-	match, err := u.Bucket.Compare(ctx, f.object(), f.sums)
-	if err != nil || match != store.Absent && match != store.Hidden {
-		return match, err
+	found, err := u.Bucket.Find(ctx, f.object())
+	if err != nil {
+		return store.Absent, err
+	}
+	if err := f.sum(ctx, u.Bucket, in); err != nil {
+		return store.Absent, err
+	}
+	match := found.Compare(f.sums)
+	if match != store.Absent && match != store.Hidden {
+		return match, nil
 	}
 	put := store.File{ReaderAt: src, Name: f.object(), Sums: *f.sums, Exclusive: match == store.Hidden, OnUpload: func(id string) error {
 		f.marker.Upload, f.marker.SHA256 = id, f.sums.SHA256
@@ -210,9 +216,11 @@ func (u *Uploader) transfer(ctx context.Context, f *file, in *os.File, src *sour
 	case err != nil:
 		return match, err
 	}
-	match, err = u.Bucket.Compare(ctx, f.object(), f.sums)
-	if err == nil && match == store.Absent {
-		err = errors.New("the store has accepted the file but does not have it")
+	if found, err = u.Bucket.Find(ctx, f.object()); err != nil {
+		return store.Absent, err
 	}
-	return match, err
+	if match = found.Compare(f.sums); match == store.Absent {
+		return match, errors.New("the store has accepted the file but does not have it")
+	}
+	return match, nil
 }

@@ -12,17 +12,18 @@ import (
 // TestSoak of test/integration/service relies on it.
 const waitingBag = 1 << 10
 
-// TestWaitingBagsTakeLittleMemory: a store may be away for weeks. An attempt leaves the checksums and the metadata
-// of a bag in memory, so each bag is tried once.
+// TestWaitingBagsTakeLittleMemory: a store may refuse uploads for weeks. An attempt leaves the checksums and the
+// metadata of a bag in memory, so each bag is tried once.
 func TestWaitingBagsTakeLittleMemory(t *testing.T) { // not parallel: it measures the heap
 	const bags = 150
 	r := newTestStore(t)
+	var back func()
 	u := r.stopped(func(o *Options) {
 		o.Metadata = func(io.ReaderAt, int64) (map[string]string, error) {
+			back = r.away() // the store has answered, but does not take the bag
 			return map[string]string{"host": "robot-17"}, nil
 		}
 	})
-	r.away()
 	try := func(names ...string) (inUse int64) {
 		t.Helper()
 		for _, name := range names {
@@ -31,6 +32,7 @@ func TestWaitingBagsTakeLittleMemory(t *testing.T) { // not parallel: it measure
 			if u.uploadFile(t.Context(), f) == nil || f.sums == nil || !f.described {
 				t.Fatalf("%s: uploaded, or not read", name)
 			}
+			back()
 			u.moveToBack(f)
 		}
 		var m runtime.MemStats

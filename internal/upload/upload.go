@@ -284,7 +284,7 @@ const keptSums = 32
 
 // moveToBack moves a file after the others, which may succeed. A file with progress stays in
 // front: many half uploaded files are useless. If many files come before, the next attempt is so late that
-// computing the checksums again costs less than their memory: a store may be away for weeks.
+// computing the checksums again costs less than their memory: a store may refuse uploads for weeks.
 func (u *Uploader) moveToBack(f *file) {
 	u.update(func() {
 		i := slices.Index(u.files, f)

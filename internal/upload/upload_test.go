@@ -201,6 +201,33 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
+// TestStoreIsAskedFirst: no bag is read for an attempt to upload it to a store that is away.
+func TestStoreIsAskedFirst(t *testing.T) {
+	t.Parallel()
+	r := newTestStore(t)
+	u := r.stopped(func(o *Options) {
+		o.Metadata = func(io.ReaderAt, int64) (map[string]string, error) {
+			t.Error("the notes of the bag were read")
+			return nil, nil
+		}
+	})
+	back := r.away()
+	content := r.record(u, "a.bag", 1000)
+	f := u.files[0]
+	if err := u.uploadFile(t.Context(), f); err == nil || f.sums != nil {
+		t.Errorf("%v; the bag was read: %t", err, f.sums != nil)
+	}
+	if s := u.Stats(); s.Store.State != Failing {
+		t.Errorf("the store counts as %v", s.Store.State)
+	}
+	back()
+	u.Metadata = nil
+	if err := u.uploadFile(t.Context(), f); err != nil {
+		t.Error(err)
+	}
+	r.stored("a.bag", content)
+}
+
 // TestMetadataIsReadOnce of a file, however many attempts its upload takes, unless it failed.
 func TestMetadataIsReadOnce(t *testing.T) {
 	t.Parallel()

@@ -43,6 +43,10 @@ func (s *Stats) Missed() (n uint64) {
 	return n
 }
 
+// EndedTopics stands for the name of a topic in the account of the topics that have ended, together: where very many
+// topics have lost their publishers, only the latest ones keep accounts of their own. It is no valid name.
+const EndedTopics = "(topics that ended)"
+
 // TopicStats is the live account of one topic.
 type TopicStats struct {
 	Topic      string

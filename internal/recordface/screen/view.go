@@ -79,8 +79,9 @@ func (v *View) Frame(width, height int, help bool) []string {
 func (v *View) look(s *control.Stats) {
 	v.rates.Next(s.Elapsed)
 	for i := range s.Topics {
-		t := &s.Topics[i]
-		v.rates.Set(t.Topic, topictable.Amount{Messages: t.Arrived(), Bytes: t.Bytes})
+		if t := &s.Topics[i]; t.Topic != control.EndedTopics { // whose messages came earlier
+			v.rates.Set(t.Topic, topictable.Amount{Messages: t.Arrived(), Bytes: t.Bytes})
+		}
 	}
 	if v.sparks.Begin(s.Elapsed) {
 		for i := range s.Topics {

@@ -1,6 +1,7 @@
 package topictable
 
 import (
+	"maps"
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/term"
@@ -19,15 +20,22 @@ const minSampleInterval = term.Refresh * 3 / 4
 type Rates struct {
 	at     [window]time.Duration
 	n      int // samples so far; the next one is stored at n%window
-	topics map[string]*[window]Amount
+	topics map[string]*history
+}
+
+// history is the samples of a topic.
+type history struct {
+	past [window]Amount
+	set  int // the value of Rates.n when the latest of them was set
 }
 
 // Amount is a sample of counters, which never decrease.
 type Amount struct{ Messages, Bytes uint64 }
 
 // Next begins the next sample. The next sample replaces the last one if that is too close to the one
-// before.
+// before. Topics of which the whole window has no sample are forgotten.
 func (r *Rates) Next(at time.Duration) {
+	maps.DeleteFunc(r.topics, func(_ string, h *history) bool { return r.n-h.set >= window })
 	if r.n >= 2 && r.at[(r.n-1)%window]-r.at[(r.n-2)%window] < minSampleInterval {
 		r.n--
 	}
@@ -36,11 +44,11 @@ func (r *Rates) Next(at time.Duration) {
 }
 
 // Set adds the counters of a topic to the sample.
-func (r *Rates) Set(topic string, a Amount) { r.history(topic)[(r.n-1)%window] = a }
+func (r *Rates) Set(topic string, a Amount) { r.history(topic).past[(r.n-1)%window] = a }
 
 // Skip excludes everything since the last sample from the rate of a topic.
 func (r *Rates) Skip(topic string, a Amount) {
-	past := r.history(topic)
+	past := &r.history(topic).past
 	last := past[(r.n-1)%window]
 	for i := range past {
 		past[i].Messages += a.Messages - last.Messages
@@ -48,16 +56,17 @@ func (r *Rates) Skip(topic string, a Amount) {
 	}
 }
 
-func (r *Rates) history(topic string) *[window]Amount {
-	past := r.topics[topic]
-	if past == nil { // its earlier samples are zero
-		past = new([window]Amount)
+func (r *Rates) history(topic string) *history {
+	h := r.topics[topic]
+	if h == nil { // its earlier samples are zero
+		h = new(history)
 		if r.topics == nil {
-			r.topics = map[string]*[window]Amount{}
+			r.topics = map[string]*history{}
 		}
-		r.topics[topic] = past
+		r.topics[topic] = h
 	}
-	return past
+	h.set = r.n
+	return h
 }
 
 // Of returns the messages and bytes per second of a topic.
@@ -65,8 +74,8 @@ func (r *Rates) Of(topic string) (hz, bytes float64) { return r.Over(topic, wind
 
 // Over returns the messages and bytes per second of a topic over the last samples intervals between samples.
 func (r *Rates) Over(topic string, samples int) (hz, bytes float64) {
-	past := r.topics[topic]
-	if past == nil || r.n < 2 {
+	h := r.topics[topic]
+	if h == nil || r.n < 2 {
 		return 0, 0
 	}
 	newest, oldest := (r.n-1)%window, max(0, r.n-1-samples)%window
@@ -74,5 +83,5 @@ func (r *Rates) Over(topic string, samples int) (hz, bytes float64) {
 	if d <= 0 {
 		return 0, 0
 	}
-	return float64(past[newest].Messages-past[oldest].Messages) / d, float64(past[newest].Bytes-past[oldest].Bytes) / d
+	return float64(h.past[newest].Messages-h.past[oldest].Messages) / d, float64(h.past[newest].Bytes-h.past[oldest].Bytes) / d
 }

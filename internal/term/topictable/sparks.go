@@ -1,6 +1,7 @@
 package topictable
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -17,12 +18,13 @@ type Sparks struct {
 }
 
 // Begin reports whether a second is complete that has no rates yet. The caller then sets the rate
-// of each topic.
+// of each topic. Topics whose rates were not set for a minute are forgotten.
 func (k *Sparks) Begin(at time.Duration) bool {
 	seconds := int64(at / time.Second)
 	if seconds <= k.next {
 		return false
 	}
+	maps.DeleteFunc(k.topics, func(_ string, r *lastminute.Rates) bool { return r.Over(k.next) })
 	k.next = seconds
 	return true
 }

@@ -18,6 +18,8 @@ type Accounts struct {
 	limits      []Limit
 	Topics      []*Topic // in the order of their subscription
 	own         []*Topic // the few topics of Topics on which the recorder itself publishes
+	left        []*Topic // the topics of Topics that nobody publishes any more, in the order in which they were left
+	ended       *Topic   // of Topics: the sum of the topics that were left before those; nil if there are none
 	Connections Connections
 	Unread      string // which parts of the master's last replies could not be read; empty if none
 	EverUnread  string // which parts of any reply of the master could not be read; empty if none
@@ -31,10 +33,14 @@ func (a *Accounts) NewTopic(name string) *Topic {
 	return &Topic{Name: name, Sampler: SamplerOf(a.limits, name)}
 }
 
-// AddTopic makes an account for a topic that has the given name in the bag. resolved is the name in
-// the graph, which limits refer to. since is a time before the topic was registered; zero if the topic
-// was there before.
+// AddTopic makes an account for a topic that has the given name in the bag, or finds that of a topic that was left.
+// resolved is the name in the graph, which limits refer to. since is a time before the topic was registered; zero if
+// the topic was there before.
 func (a *Accounts) AddTopic(name, resolved string, since time.Time) *Topic {
+	if t := named(a.left, name); t != nil {
+		a.left = slices.DeleteFunc(a.left, func(l *Topic) bool { return l == t })
+		return t
+	}
 	t := named(a.own, name)
 	if t == nil {
 		t = &Topic{Name: name}
@@ -83,18 +89,21 @@ func (a *Accounts) Sources() []*latch.Source {
 	return all
 }
 
-// ReleaseGone releases the oldest latched messages and accounts of publishers that are gone, and the connections
-// for which needed returns false. Without needed all connections stay.
+// ReleaseGone releases the oldest latched messages and accounts of publishers and topics that are gone, and the
+// connections for which needed returns false. Without needed all connections stay.
 func (a *Accounts) ReleaseGone(latched *latch.Store, needed func(*Connection) bool, now time.Time) {
-	kept := map[*Topic]int{}
+	kept, all := map[*Topic]int{}, 0
 	for _, c := range slices.Backward(a.Connections.All) {
 		if c.Links > 0 || !latched.Holds(&c.Source) {
 			continue
 		}
-		if kept[c.Topic]++; kept[c.Topic] > KeptLatched {
+		if kept[c.Topic] == KeptLatched || all == KeptLatchedOfAll {
 			latched.Forget(&c.Source)
 			latched.ForgetBeforeRing(&c.Source)
+			continue
 		}
+		kept[c.Topic]++
+		all++
 	}
 	if needed != nil {
 		a.Connections.Release(func(c *Connection) bool { return !needed(c) })
@@ -102,6 +111,7 @@ func (a *Accounts) ReleaseGone(latched *latch.Store, needed func(*Connection) bo
 	for _, t := range a.Topics {
 		a.FoldPublishers(t, KeptPublishers, func(u *loss.Publisher) bool { return u.Settled(now) }, now)
 	}
+	a.foldTopics()
 }
 
 // LatchingOf returns the latching connections with messages in a chunk, nil if there are none.

@@ -163,13 +163,15 @@ func (g *Graph) listed(ctx context.Context, known statusTopics) (names []string,
 		g.Log.Debug("no topic list from the master", zap.Error(err))
 		return nil, 0
 	}
-	present := make(map[string]bool, len(known.tools))
+	present := make(map[string]bool, len(known.tools)+len(known.robots))
 	for _, t := range topics {
-		if known.tools[t.Name] {
+		if known.tools[t.Name] || known.robots[t.Name] {
 			present[t.Name] = true
 		}
 	}
-	maps.DeleteFunc(known.tools, func(name string, _ bool) bool { return !present[name] }) // a robot may take the name
+	for _, names := range []map[string]bool{known.tools, known.robots} {
+		maps.DeleteFunc(names, func(name string, _ bool) bool { return !present[name] }) // another node may take the name
+	}
 	for _, t := range topics {
 		if g.Selects(t.Name, t.Type) && !g.ofTool(ctx, t, known) {
 			names = append(names, t.Name)

@@ -92,6 +92,25 @@ func TestStatusOfTools(t *testing.T) {
 	}
 }
 
+// TestStatusTopicsThatAreGone: what was found out about a name ends with its topic, as another node may take the name.
+func TestStatusTopicsThatAreGone(t *testing.T) {
+	t.Parallel()
+	g := testgraph.New(t)
+	g.Publishers = map[string][]string{"/rec/status": {"/rec"}, "/battery/status": {"/battery"}}
+	r := graphOf(t, g)
+	r.Selects = func(string, string) bool { return true }
+	known := statusTopics{
+		tools:  map[string]bool{"/rec/status": true, "/play_1/status": true},
+		robots: map[string]bool{"/battery/status": true, "/arm_7/status": true},
+	}
+	if _, listed := r.listed(t.Context(), known); listed != 2 {
+		t.Fatalf("%d topics listed", listed)
+	}
+	if len(known.tools) != 1 || !known.tools["/rec/status"] || len(known.robots) != 1 || !known.robots["/battery/status"] {
+		t.Errorf("known are tools %v and robots %v", known.tools, known.robots)
+	}
+}
+
 // TestNodeThatDoesNotAnswer: its machine is gone, or it hangs. The topics of others are
 // found as soon as ever.
 func TestNodeThatDoesNotAnswer(t *testing.T) {

@@ -32,12 +32,12 @@ func TestWhatARunTakes(t *testing.T) {
 			in := bareIntake(budget, chunkBytes)
 			l := bareLink(in, record)
 			if inFile {
-				l.Connection.NoteRecord(in.rotation.Part())
+				l.connection.NoteRecord(in.rotation.Part())
 			}
 			in.pool.Waiting, in.pool.Waiters = 1, 1 // of another topic, so that this one is not light
 			in.pool.Held = budget - memory.KeptChunks*chunkBytes - need + short
-			in.append(l.Connection, smallRun(), 3, time.Now())
-			of := l.Connection.Topic
+			in.append(l.connection, smallRun(), 3, time.Now())
+			of := l.connection.Topic
 			if of.Messages != uint64(3*(1-short)) || of.Dropped[control.DropBufferFull] != uint64(3*short) {
 				t.Errorf("in the file %v, %d bytes too few: %d messages, %d dropped", inFile, short, of.Messages, of.Dropped[control.DropBufferFull])
 			}
@@ -51,8 +51,8 @@ func TestWhatARunCounts(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(-1, 10_000)
 	l := bareLink(in, 100)
-	in.append(l.Connection, smallRun(), 3, time.Now())
-	of := l.Connection.Topic
+	in.append(l.connection, smallRun(), 3, time.Now())
+	of := l.connection.Topic
 	if of.Messages != 3 || of.Bytes != 3*96 || of.Memory.Waiting != 0 {
 		t.Errorf("%d messages of %d bytes, %d wait; want 3 of 288, and none", of.Messages, of.Bytes, of.Memory.Waiting)
 	}
@@ -77,10 +77,10 @@ func TestEnoughIsNotLeftOut(t *testing.T) {
 		in := bareIntake(-1, 10_000)
 		in.mode.Full = c.full
 		l := bareLink(in, 100)
-		of := l.Connection.Topic
+		of := l.connection.Topic
 		of.Sampler = account.SamplerOf([]account.Limit{{Topics: "**", Every: 2, Count: c.count}}, "/t")
-		in.append(l.Connection, smallRun(), 3, time.Now())
-		in.append(l.Connection, smallRun(), 3, time.Now())
+		in.append(l.connection, smallRun(), 3, time.Now())
+		in.append(l.connection, smallRun(), 3, time.Now())
 		if of.Messages != c.recorded || of.Sampler.LeftOut != c.leftOut {
 			t.Errorf("%s: %d messages, %d left out; want %d and %d", name, of.Messages, of.Sampler.LeftOut, c.recorded, c.leftOut)
 		}
@@ -99,11 +99,11 @@ func TestEnoughIsNotLeftOut(t *testing.T) {
 func TestWhenAChunkIsSealed(t *testing.T) {
 	t.Parallel()
 	first := bareIntake(-1, 10_000)
-	first.append(bareLink(first, 100).Connection, smallRun(), 3, time.Now())
+	first.append(bareLink(first, 100).connection, smallRun(), 3, time.Now())
 	size := first.filling.Open.Builder.Len()
 	for chunkBytes, open := range map[int]bool{size: true, size - 1: false} {
 		in := bareIntake(-1, chunkBytes)
-		in.append(bareLink(in, 100).Connection, smallRun(), 3, time.Now())
+		in.append(bareLink(in, 100).connection, smallRun(), 3, time.Now())
 		if (in.filling.Open != nil) != open {
 			t.Errorf("a chunk of %d bytes, with %d in it, is open: %v", chunkBytes, size, !open)
 		}
@@ -121,7 +121,7 @@ func TestWhenAnOldChunkIsSealed(t *testing.T) {
 	in := bareIntake(-1, 10_000)
 	in.cfg.Flush = time.Second
 	received := time.Now()
-	in.append(bareLink(in, 100).Connection, smallRun(), 3, received)
+	in.append(bareLink(in, 100).connection, smallRun(), 3, received)
 	if in.Tick(received.Add(in.cfg.Flush - 1)); in.filling.Open == nil {
 		t.Error("sealed before it is old")
 	}

@@ -148,7 +148,7 @@ func (d Files) OpenReport(topic string, typ OwnType) *rosbag.Connection {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.reported == nil {
-		in.reported = in.openOwn(topic, typ, true).Connection
+		in.reported = in.openOwn(topic, typ, true).connection
 	}
 	return in.reported.Conn
 }

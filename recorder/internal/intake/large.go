@@ -15,7 +15,7 @@ func (f *LargeFrame) awaitChunk(size, first int) *memory.Chunk {
 	if f.startWait(); !f.awaitLease() {
 		return nil
 	}
-	c := f.link.Connection
+	c := f.link.connection
 	if free := in.pool.Turns.Buffer(c.Proven, size); free != nil {
 		return free
 	}
@@ -39,21 +39,21 @@ func (f *LargeFrame) awaitGrowth(more int64) bool {
 
 // startWait notes that f may have to wait. mu is held.
 func (f *LargeFrame) startWait() {
-	f.turn.Waiting, f.turn.Proven = true, f.link.Connection.Proven
+	f.turn.Waiting, f.turn.Proven = true, f.link.connection.Proven
 }
 
 // endWait notes that f waits no longer. mu is held.
 func (f *LargeFrame) endWait() {
 	f.turn.Waiting = false
 	if f.wait != nil {
-		f.link.Connection.Topic.EndWait(f.wait, time.Now())
+		f.link.connection.Topic.EndWait(f.wait, time.Now())
 		f.wait = nil
 	}
 }
 
 // awaitLease waits until a message has a lease. It returns false if the topic is no longer recorded. mu is held.
 func (f *LargeFrame) awaitLease() bool {
-	in, t := f.link.in, f.link.Connection.Topic
+	in, t := f.link.in, f.link.connection.Topic
 	in.pool.Turns.Enqueue(&f.turn)
 	defer in.pool.Turns.Dequeue(&f.turn)
 	for in.accepts(t) {
@@ -68,7 +68,7 @@ func (f *LargeFrame) awaitLease() bool {
 // awaitMemory waits until a large message with a lease may take more bytes. Shared chunks take no more than their
 // minimum meanwhile. It returns false if the topic is no longer recorded. mu is held.
 func (f *LargeFrame) awaitMemory(more int64) bool {
-	in, t := f.link.in, f.link.Connection.Topic
+	in, t := f.link.in, f.link.connection.Topic
 	for {
 		free := in.pool.Turns.Beside(&f.turn, more)
 		if in.pool.MakeRoom(free, memory.ForLarge) {

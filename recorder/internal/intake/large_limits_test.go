@@ -14,7 +14,7 @@ import (
 
 // largeOf is a large message of a link of its own, which needs so many bytes.
 func largeOf(in *Intake, need int64) *LargeFrame {
-	l := &Link{in: in, Connection: &account.Connection{Topic: new(account.Topic)}}
+	l := &Link{in: in, connection: &account.Connection{Topic: new(account.Topic)}}
 	l.frame = LargeFrame{link: l, blocks: true, turn: memory.Turn{Need: need}}
 	return &l.frame
 }
@@ -51,7 +51,7 @@ func TestBufferOfTheMessageBefore(t *testing.T) {
 	free := usedChunk(t, in.pool, 50_000)
 	in.pool.Put(free)
 	f := largeOf(in, free.Counted)
-	f.link.Connection.Proven = true
+	f.link.connection.Proven = true
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if got := f.awaitChunk(50_000, 1000); got != free {
@@ -102,7 +102,7 @@ func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		_, short = in.pool.Turns.Waits()
-		return waits(f.link.Connection.Topic), short
+		return waits(f.link.connection.Topic), short
 	}
 	testlink.WaitFor(t, func() bool { waiting, _ := counts(); return waiting })
 	if _, n := counts(); n != 1 {
@@ -177,7 +177,7 @@ func TestNextInTheQueueIsTold(t *testing.T) {
 				defer in.mu.Unlock()
 				leases <- f.awaitLease()
 			}()
-			testlink.WaitFor(t, func() bool { in.mu.Lock(); defer in.mu.Unlock(); return waits(f.link.Connection.Topic) })
+			testlink.WaitFor(t, func() bool { in.mu.Lock(); defer in.mu.Unlock(); return waits(f.link.connection.Topic) })
 		}
 		in.mu.Lock()
 		in.pool.Turns.End(&taken.turn)

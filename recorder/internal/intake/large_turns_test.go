@@ -48,7 +48,7 @@ func TestLatchedStaysBesideLarge(t *testing.T) {
 	static := linkOf(t, in, testlink.LatchedInfo("/tf_static", "/p"))
 	static.Frames(testlink.Frame(1, 0, 1000), 1, time.Now())
 	f := testlink.BeginLarge(t, linkOf(t, in, testlink.Info("/liar", "/p")), 8<<20-17<<10, 1000)
-	if static.Connection.Last == nil {
+	if static.connection.Last == nil {
 		t.Error("announced bytes cost a latched message its place in the next file")
 	}
 	f.Abort()
@@ -62,8 +62,8 @@ func TestLatchedStaysBesideLarge(t *testing.T) {
 			f.Abort()
 		}
 	})
-	if n := lost(slow); n != 0 || room.Connection.Last == nil {
-		t.Errorf("%d messages given up, or a latched message was: %v", n, room.Connection.Last == nil)
+	if n := lost(slow); n != 0 || room.connection.Last == nil {
+		t.Errorf("%d messages given up, or a latched message was: %v", n, room.connection.Last == nil)
 	}
 }
 
@@ -120,8 +120,8 @@ func TestLeaseOutlivesLargerChunks(t *testing.T) {
 	}
 	before := sharedChunk()
 	locked(in, func() {
-		in.latched.Remember(&chart.Connection.Source, make([]byte, (17*mib-memory.KeptChunks*before)/2))
-		if chart.Connection.Last == nil {
+		in.latched.Remember(&chart.connection.Source, make([]byte, (17*mib-memory.KeptChunks*before)/2))
+		if chart.connection.Last == nil {
 			t.Fatal("the latched message is not remembered")
 		}
 	})
@@ -184,8 +184,8 @@ func TestHalfTheBufferBesideLatched(t *testing.T) {
 	testlink.SendLarge(l, testlink.Frame(0, 0, 4_150_000))
 	testlink.WaitFor(t, func() bool { return in.Accounts().Usage().Waiting == 0 })
 	locked(in, func() {
-		if chart.Connection.Topic.Messages != 1 || l.Connection.Topic.Messages != 2 {
-			t.Errorf("%d and %d recorded", chart.Connection.Topic.Messages, l.Connection.Topic.Messages)
+		if chart.connection.Topic.Messages != 1 || l.connection.Topic.Messages != 2 {
+			t.Errorf("%d and %d recorded", chart.connection.Topic.Messages, l.connection.Topic.Messages)
 		}
 		open := int64(0) // a chunk without messages is not sealed
 		if c := in.filling.Open; c != nil {

@@ -20,19 +20,22 @@ import (
 // Link receives the messages of one publisher. It implements tcpros.LinkSink.
 type Link struct {
 	in         *Intake
-	Connection *account.Connection
+	connection *account.Connection
 	publisher  *loss.Publisher
 	seq        *loss.Sequence // nil if the messages have no numbers
 	frame      LargeFrame     // the large message that is under way
 	watched    watchedFrame
 }
 
+// Conn returns the connection of the bag that the messages of the link belong to.
+func (l *Link) Conn() *rosbag.Connection { return l.connection.Conn }
+
 // Frames implements tcpros.LinkSink.
 func (l *Link) Frames(run []byte, count int, received time.Time) {
 	if l.seq != nil {
 		l.countMissed(l.seq.Run(run, count))
 	}
-	l.in.append(l.Connection, run, count, received)
+	l.in.append(l.connection, run, count, received)
 }
 
 // largeOverhead is room for the records around a large frame in its chunk: its
@@ -64,7 +67,7 @@ func (l *Link) Large(frameBytes int) tcpros.LargeFrame {
 // nothing is copied, and no other topic waits. Bytes count for the buffer as they arrive, not when they are
 // announced: a false announcement costs nothing.
 func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
-	in, c := l.in, l.Connection
+	in, c := l.in, l.connection
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	announced := time.Now()
@@ -117,7 +120,7 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 
 // begin starts the message in its chunk. mu is held.
 func (f *LargeFrame) begin() {
-	in, c := f.link.in, f.link.Connection
+	in, c := f.link.in, f.link.connection
 	// With nil records, the chunk gets the connection record. The message may be given up, so each chunk gets the
 	// record until an earlier chunk of the file certainly has it. If the record is less than a percent of the
 	// message, each chunk gets it, and can be written to any file that is open when the message is complete.
@@ -134,21 +137,21 @@ func (f *LargeFrame) begin() {
 func (l *Link) Closed(err error) {
 	l.in.mu.Lock()
 	defer l.in.mu.Unlock()
-	l.Connection.Links--
-	l.Connection.Topic.Linked--
+	l.connection.Links--
+	l.connection.Topic.Linked--
 	l.publisher.End(err, time.Now())
 	switch {
 	case errors.Is(err, tcpros.ErrTooLarge):
-		l.Connection.Topic.Drop(control.DropOversize, 1)
+		l.connection.Topic.Drop(control.DropOversize, 1)
 	case errors.Is(err, tcpros.ErrStalled):
-		l.Connection.Topic.Drop(control.DropLink, 1)
+		l.connection.Topic.Drop(control.DropLink, 1)
 	}
 }
 
 // Lost implements tcpros.LostSink: UDPROS has lost messages.
 func (l *Link) Lost(messages int) {
 	l.in.mu.Lock()
-	l.Connection.Topic.Drop(control.DropUDP, uint64(messages))
+	l.connection.Topic.Drop(control.DropUDP, uint64(messages))
 	l.in.mu.Unlock()
 }
 
@@ -177,7 +180,7 @@ func (f *LargeFrame) Room(n int) []byte {
 // grow reserves memory, count bytes in all, for the message. It returns false if there is none, and gives the
 // message up.
 func (f *LargeFrame) grow(count int64) bool {
-	in, t := f.link.in, f.link.Connection.Topic
+	in, t := f.link.in, f.link.connection.Topic
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	grown := f.blocks && in.accepts(t) && f.awaitGrowth(count-f.turn.Chunk.Counted)
@@ -191,7 +194,7 @@ func (f *LargeFrame) grow(count int64) bool {
 	if in.accepts(t) {
 		t.Drop(control.DropBufferFull, 1)
 	} else {
-		in.countUnwanted(f.link.Connection)
+		in.countUnwanted(f.link.connection)
 	}
 	f.giveUp()
 	return false
@@ -206,7 +209,7 @@ func (f *LargeFrame) giveUp() {
 
 // Commit implements tcpros.LargeFrame.
 func (f *LargeFrame) Commit(received time.Time) {
-	in, c := f.link.in, f.link.Connection
+	in, c := f.link.in, f.link.connection
 	latched := f.latchedCopy()
 	in.mu.Lock() // also guards in.filling.Records, which the builder shares
 	defer in.mu.Unlock()
@@ -228,7 +231,7 @@ func (f *LargeFrame) Commit(received time.Time) {
 
 // latchedCopy returns a copy of the frame if its publisher latches; nil if there is no memory for a copy.
 func (f *LargeFrame) latchedCopy() []byte {
-	in, c := f.link.in, f.link.Connection
+	in, c := f.link.in, f.link.connection
 	if !c.Latching {
 		return nil
 	}
@@ -290,7 +293,7 @@ func (f *LargeFrame) Abort() {
 	in.mu.Lock()
 	f.giveUp()
 	in.mu.Unlock()
-	in.cfg.Log.Debug("message cut off", zap.String("topic", f.link.Connection.Topic.Name))
+	in.cfg.Log.Debug("message cut off", zap.String("topic", f.link.connection.Topic.Name))
 }
 
 // watchedFrame reads the sequence number of a large message when the message is complete.
@@ -333,7 +336,7 @@ func (l *Link) countMissed(n int) {
 	in := l.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if l.publisher.AddMissed(n, in.accepts(l.Connection.Topic)) {
+	if l.publisher.AddMissed(n, in.accepts(l.connection.Topic)) {
 		signal(in.gaps)
 	}
 }

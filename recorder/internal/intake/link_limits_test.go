@@ -14,7 +14,7 @@ import (
 
 // bareLink is a link of an intake without a file, whose connection record takes so many bytes.
 func bareLink(in *Intake, recordBytes int) *Link {
-	return &Link{in: in, Connection: &account.Connection{Source: latch.Source{Conn: testlink.Connection(), Bytes: recordBytes}, Topic: new(account.Topic)}}
+	return &Link{in: in, connection: &account.Connection{Source: latch.Source{Conn: testlink.Connection(), Bytes: recordBytes}, Topic: new(account.Topic)}}
 }
 
 // TestLargestMessage: one that fits the whole buffer with its connection record and what is
@@ -32,9 +32,9 @@ func TestLargestMessage(t *testing.T) {
 			in := bareIntake(budget, 100)
 			in.pool.Blocks = blocks
 			l := bareLink(in, record)
-			in.accounts.Topics = append(in.accounts.Topics, l.Connection.Topic)
+			in.accounts.Topics = append(in.accounts.Topics, l.connection.Topic)
 			f := l.Large(size)
-			if got := l.Connection.Topic.Dropped[control.DropOversize]; (f != nil) != want || (got == 0) != want {
+			if got := l.connection.Topic.Dropped[control.DropOversize]; (f != nil) != want || (got == 0) != want {
 				t.Errorf("links wait %v: a message of %d bytes is received: %v, %d were too large", blocks, size, f != nil, got)
 			}
 			if f != nil {
@@ -72,7 +72,7 @@ func TestLargeMessageTakesAFreeBuffer(t *testing.T) {
 	free := usedChunk(t, in.pool, 2<<20)
 	in.pool.Put(free)
 	l := bareLink(in, 100)
-	l.Connection.Proven = true
+	l.connection.Proven = true
 	if l.Large(2<<20 - largeOverhead - 1000); l.frame.turn.Chunk != free {
 		t.Error("it has another buffer")
 	}
@@ -89,7 +89,7 @@ func TestWhichLargeMessagesRelyOnARecord(t *testing.T) {
 			t.Errorf("a message of %d bytes relies on a record that no file has", size)
 		}
 		l.frame.Abort()
-		l.Connection.NoteRecord(in.rotation.Part())
+		l.connection.NoteRecord(in.rotation.Part())
 		if l.Large(size); l.frame.relies != want {
 			t.Errorf("a message of %d bytes relies on the record: %v, want %v", size, !want, want)
 		}
@@ -103,8 +103,8 @@ func TestLatchedMessageOfAThinTopic(t *testing.T) {
 	in := bareIntake(64<<20, 100)
 	in.mode.State = control.StatePaused
 	l := bareLink(in, 100)
-	l.Connection.Latching = true
-	l.Connection.Topic.Sampler = account.SamplerOf([]account.Limit{{Topics: "**", Every: 10}}, "/t")
+	l.connection.Latching = true
+	l.connection.Topic.Sampler = account.SamplerOf([]account.Limit{{Topics: "**", Every: 10}}, "/t")
 	for n := range uint32(3) {
 		m := l.Large(2000)
 		if m == nil {
@@ -113,7 +113,7 @@ func TestLatchedMessageOfAThinTopic(t *testing.T) {
 		f := testlink.Frame(1, n, 1996)
 		testlink.Fill(m, f)
 		m.Commit(time.Now())
-		if c := l.Connection; c.Last == nil || !bytes.Equal(c.Last.Frame, f) {
+		if c := l.connection; c.Last == nil || !bytes.Equal(c.Last.Frame, f) {
 			t.Errorf("message %d is not remembered", n)
 		}
 	}
@@ -125,7 +125,7 @@ func TestLossesOfALimitedTopic(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(1<<20, 100)
 	l := bareLink(in, 100)
-	of := l.Connection.Topic
+	of := l.connection.Topic
 	of.Sampler = account.SamplerOf([]account.Limit{{Topics: "**", Every: 3}}, "/t")
 	for range 6 {
 		if l.Large(2<<20) != nil {
@@ -151,13 +151,13 @@ func TestLastOfLargeMessages(t *testing.T) {
 	} {
 		in := bareIntake(64<<20, 100)
 		l := bareLink(in, 100)
-		set(in, l.Connection.Topic)
+		set(in, l.connection.Topic)
 		before := time.Now()
 		if l.Large(2000) != nil {
 			t.Errorf("%s: the message is taken", name)
 		}
-		if l.Connection.Topic.Last.Before(before) {
-			t.Errorf("%s: the last message came at %v", name, l.Connection.Topic.Last)
+		if l.connection.Topic.Last.Before(before) {
+			t.Errorf("%s: the last message came at %v", name, l.connection.Topic.Last)
 		}
 	}
 }
@@ -182,7 +182,7 @@ func TestMessageThatGrows(t *testing.T) {
 		l := bareLink(in, 100)
 		if c.reused {
 			in.pool.Put(usedChunk(t, in.pool, 4<<20))
-			l.Connection.Proven = true
+			l.connection.Proven = true
 		}
 		m := l.Large(3 << 20)
 		if m == nil {
@@ -196,7 +196,7 @@ func TestMessageThatGrows(t *testing.T) {
 				in.pool.Held = max(in.pool.Held, budget-c.left)
 			}
 		}
-		if got := l.Connection.Topic.Dropped[control.DropBufferFull]; took != (c.dropped == 0) || got != c.dropped {
+		if got := l.connection.Topic.Dropped[control.DropBufferFull]; took != (c.dropped == 0) || got != c.dropped {
 			t.Errorf("%s: received %v, %d dropped; want %d", name, took, got, c.dropped)
 		}
 	}
@@ -210,7 +210,7 @@ func TestMessageWithoutALeaseInAPause(t *testing.T) {
 		in := bareIntake(20<<20, 100)
 		in.pool.Blocks = true
 		l := bareLink(in, 100)
-		l.Connection.Latching = true
+		l.connection.Latching = true
 		testlink.Fill(l.Large(8<<20), make([]byte, 1<<20))
 		l.frame.turn.Granted = false
 		grantTo(t, in, holding(in, others, 100))
@@ -227,7 +227,7 @@ func TestFullBufferOfNoUse(t *testing.T) {
 	t.Parallel()
 	in := queueing(memory.Options{Limit: 1 << 20, ChunkBytes: 10_000}, nil)
 	l := linkOf(t, in, testlink.Info("/t", "/p"))
-	topic := l.Connection.Topic
+	topic := l.connection.Topic
 	for topic.Dropped[control.DropBufferFull] == 0 {
 		testlink.SendLarge(l, testlink.Frame(0, 0, 200_000))
 	}

@@ -82,7 +82,7 @@ func TestLargeMessagesHaveNumbers(t *testing.T) {
 			t.Errorf("first piece of %d bytes: %d missing, want %d", first, n, want)
 		}
 	}
-	if n := l.Connection.Topic.Messages; n != 11 {
+	if n := l.connection.Topic.Messages; n != 11 {
 		t.Errorf("%d messages, want 11", n)
 	}
 }

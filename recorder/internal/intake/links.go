@@ -26,8 +26,8 @@ func (d Links) Limited() <-chan struct{} { return d.in.limited }
 // NewTopic returns an account that is not listed yet.
 func (d Links) NewTopic(name string) *account.Topic { return d.in.accounts.NewTopic(name) }
 
-// AddTopic makes an account for a topic that has the given name in the bag. resolved is its name in
-// the graph. since is a time before the topic was registered; zero if none is known.
+// AddTopic makes an account for a topic that has the given name in the bag, or finds that of a topic that was left.
+// resolved is its name in the graph. since is a time before the topic was registered; zero if that is not known.
 func (d Links) AddTopic(name, resolved string, since time.Time) *account.Topic {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
@@ -76,11 +76,12 @@ func (d Links) ReachedLimit(t *account.Topic) bool {
 	return t.AtLimit()
 }
 
-// LeaveTopic releases the accounts of the publishers of a topic without links. The account of the topic stays.
+// LeaveTopic notes that a topic without links is not subscribed to any more. Only AddTopic may return its account
+// again.
 func (d Links) LeaveTopic(t *account.Topic) {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
-	d.in.accounts.FoldPublishers(t, 0, func(*loss.Publisher) bool { return true }, time.Now())
+	d.in.accounts.Leave(t, time.Now())
 }
 
 // NoteWaiting notes what topics wait for at the end of the recording.
@@ -123,7 +124,7 @@ func (in *Intake) connect(t *account.Topic, c *account.Connection, info tcpros.L
 	pub := in.accounts.Publisher(c.Topic, account.PublisherID(header, info.PublisherURI), info.Topic)
 	again := pub.URI == account.Clip(info.PublisherURI)
 	pub.Open(again, in.accepts(c.Topic), time.Now())
-	l := &Link{in: in, Connection: c, publisher: pub}
+	l := &Link{in: in, connection: c, publisher: pub}
 	// rospy sends each new subscriber of a latched topic a copy with a number that no other subscriber sees.
 	// UDPROS counts its losses itself.
 	if !c.Conn.Header.Latching() && info.Transport != "UDPROS" && loss.Numbered(c.Conn.Header.MessageDefinition()) {

@@ -30,7 +30,7 @@ func (d Links) OpenMarks(topic string, typ OwnType) (*Link, error) {
 // backdateLimit, and not to before the open file began. It returns the time of the message in the bag.
 func (d Links) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error) {
 	in := d.in
-	c := l.Connection
+	c := l.connection
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if err := in.mode.CanMark(); err != nil {
@@ -69,7 +69,7 @@ func (d Links) OpenNotes(topic string, typ OwnType) *Link {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
 	l := d.in.openOwn(topic, typ, true)
-	l.Connection.Latching, l.Connection.EveryFile = true, true
+	l.connection.Latching, l.connection.EveryFile = true, true
 	return l
 }
 

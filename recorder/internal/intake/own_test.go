@@ -32,7 +32,7 @@ func TestMarkOfThePastAfterTheEndOfAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if part, begun := in.rotation.Part(), in.rotation.Begun(); part != 1 || at.Before(begun) || !marks.Connection.HasRecord(1) {
+	if part, begun := in.rotation.Part(), in.rotation.Begun(); part != 1 || at.Before(begun) || !marks.connection.HasRecord(1) {
 		t.Errorf("file %d; the mark is %v before it", part, begun.Sub(at))
 	}
 }
@@ -63,7 +63,7 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 	if err := <-marked; err != nil {
 		t.Fatal(err)
 	}
-	if at.Before(begun) || !marks.Connection.HasRecord(1) {
+	if at.Before(begun) || !marks.connection.HasRecord(1) {
 		t.Errorf("the mark is %v before the file that it is in", begun.Sub(at))
 	}
 }
@@ -82,7 +82,7 @@ func TestMarkWithoutRoom(t *testing.T) {
 	}
 	executeQueued(t, in)
 	in.pool.SetBudget(1)
-	if err := mark(); !errors.Is(err, control.ErrNoRoom) || marks.Connection.Topic.Messages != 1 {
-		t.Errorf("%v; %d marks are recorded", err, marks.Connection.Topic.Messages)
+	if err := mark(); !errors.Is(err, control.ErrNoRoom) || marks.connection.Topic.Messages != 1 {
+		t.Errorf("%v; %d marks are recorded", err, marks.connection.Topic.Messages)
 	}
 }

@@ -126,7 +126,7 @@ func (u *Publisher) SetListed(listed bool) {
 // Settled reports whether everything about a publisher without a link is known and was reported.
 func (u *Publisher) Settled(now time.Time) bool {
 	known := u.downSince.IsZero() || u.unregistered || u.lostNow || now.Sub(u.downSince) > time.Minute
-	reported := u.reportedMissed.total == u.missed && u.reportedLost.total == uint64(u.lost) && u.reportedBack.total == uint64(u.reconnected+u.regained)
+	reported := u.reportedMissed.All(u.missed) && u.reportedLost.All(uint64(u.lost)) && u.reportedBack.All(uint64(u.reconnected+u.regained))
 	return known && reported
 }
 
@@ -177,6 +177,12 @@ func (s *Reported) Growth(total uint64, now time.Time) uint64 {
 	*s = Reported{total, now}
 	return n
 }
+
+// All reports whether nothing of a total is still to be reported.
+func (s *Reported) All(total uint64) bool { return s.total == total }
+
+// Skip notes that n more were reported elsewhere.
+func (s *Reported) Skip(n uint64) { s.total += n }
 
 // PublisherKey identifies one process that publishes a topic. URI tells the process from others of the same name.
 type PublisherKey struct{ Topic, Publisher, URI string }

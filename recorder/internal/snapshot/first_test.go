@@ -9,7 +9,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
@@ -43,7 +42,7 @@ func linkOf(t *testing.T, in *intake.Intake, info tcpros.LinkInfo) *intake.Link 
 
 // recorded is a message in a chunk.
 type recorded struct {
-	c     *account.Connection
+	c     *rosbag.Connection
 	at    rosbag.Time
 	frame []byte
 }
@@ -57,7 +56,7 @@ func sealedChunk(t *testing.T, in *intake.Intake, first, last time.Time, message
 	}
 	c.Builder.Reset(nil)
 	for _, m := range messages {
-		c.Builder.AppendRun(m.c.Conn, m.at, m.frame, 1)
+		c.Builder.AppendRun(m.c, m.at, m.frame, 1)
 	}
 	in.Snapshots().Count(c)
 	if c.Seal(nil); c.Err != nil {
@@ -103,7 +102,7 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 		"too small for large, by bytes": {100, []int{leastLarge - 46 - 400}, 0, true, true, 1, 0},
 	} {
 		w, in := writerOf(64<<20, tc.chunkBytes, nil)
-		c := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Connection
+		c := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Conn()
 		var messages []recorded
 		for i, size := range tc.sizes {
 			messages = append(messages, recorded{c, rosbag.TimeOf(at(i)), testlink.Frame(1, uint32(i), size)})
@@ -130,7 +129,7 @@ func TestFirstChunkAcrossAStepBack(t *testing.T) {
 			1500 * time.Millisecond: {2, 3, 4, 5}, 2500 * time.Millisecond: {2, 3, 4, 5}, 3500 * time.Millisecond: {4, 5}, 5 * time.Second: {5}, 6 * time.Second: nil,
 		} {
 			w, in := writerOf(64<<20, 100, sim)
-			c := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Connection
+			c := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Conn()
 			var messages []recorded
 			for i, second := range []uint32{500, 501, 502, 10, 11, 12} { // one comes each second
 				messages = append(messages, recorded{c, rosbag.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
@@ -160,7 +159,7 @@ func TestFirstChunkAcrossAStepForward(t *testing.T) {
 	start := time.Unix(1000, 0)
 	for from, want := range map[time.Duration]uint64{1500 * time.Millisecond: 3, time.Hour: 0} {
 		w, in := writerOf(64<<20, 100, nil)
-		c := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Connection
+		c := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Conn()
 		var messages []recorded
 		for i, second := range []uint32{500, 501, 502, 90_000, 90_001} { // one comes each second
 			messages = append(messages, recorded{c, rosbag.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
@@ -179,7 +178,7 @@ func TestFirstChunkWithoutMemory(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)
 	w, in := writerOf(10_000, 100, nil)
-	c := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Connection
+	c := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Conn()
 	old := in.Snapshots().ToRingChunk(sealedChunk(t, in, start, start.Add(time.Second),
 		recorded{c, rosbag.TimeOf(start), testlink.Frame(1, 1, 10)}, recorded{c, rosbag.TimeOf(start), testlink.Frame(1, 2, 10)}))
 	useUp(t, in, 1)
@@ -194,7 +193,7 @@ func TestFirstChunkWithoutMemory(t *testing.T) {
 func TestFirstChunkBackdated(t *testing.T) {
 	t.Parallel()
 	w, in := writerOf(64<<20, 100, nil)
-	c := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Connection
+	c := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Conn()
 	sealed := sealedChunk(t, in, time.Time{}, time.Time{},
 		recorded{c, rosbag.Time{Sec: 500, Nsec: 2}, testlink.Frame(1, 0, 10)},
 		recorded{c, rosbag.Time{Sec: 500, Nsec: 1}, testlink.Frame(1, 1, 10)})
@@ -209,7 +208,7 @@ func TestFirstChunkWithAMark(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)
 	w, in := writerOf(64<<20, 100, nil)
-	c, mark := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Connection, linkOf(t, in, testlink.LatchedInfo(bagnote.MarksTopic, "/b")).Connection
+	c, mark := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Conn(), linkOf(t, in, testlink.LatchedInfo(bagnote.MarksTopic, "/b")).Conn()
 	var messages []recorded
 	for i := range 10 { // one comes each tenth of a second
 		messages = append(messages, recorded{c, rosbag.Time{Sec: 500, Nsec: uint32(i) * 1e8}, testlink.Frame(1, uint32(i), 10)})
@@ -243,10 +242,14 @@ func TestMissedLatchedWithoutMemory(t *testing.T) {
 	if item.Command == nil || len(item.Command.Start.Missed) != 2 {
 		t.Fatalf("queued: %+v, want both messages", item.Command)
 	}
-	useUp(t, in, int64(len(message)+large.Connection.Bytes))
+	record := 0 // bytes, about
+	for _, f := range large.Conn().Header {
+		record += 5 + len(f.Key) + len(f.Value)
+	}
+	useUp(t, in, int64(len(message)+record))
 	w.KeepMissed(item.Command.Start)
 	chunks := in.Snapshots().TakeRing(new(ring.Snapshot))
-	if len(chunks) != 1 || chunks[0].Counts[0].Conn != small.Connection.Conn {
+	if len(chunks) != 1 || chunks[0].Counts[0].Conn != small.Conn() {
 		t.Fatalf("%d messages are kept, want the small one", len(chunks))
 	}
 }

@@ -58,10 +58,9 @@ type Set struct {
 	Config
 	sim *simtime.Sim // nil stands for the wall clock
 
-	subs  map[string]*subscription  // by resolved name of the topic
-	known map[string]bool           // topics that discovery has found before and that were not left since; some were refused
-	left  map[string]*account.Topic // accounts of topics that were left, by resolved name
-	fresh []string                  // with CountTopics: names of new subscriptions that are not logged yet
+	subs  map[string]*subscription // by resolved name of the topic
+	known map[string]bool          // topics that discovery has found before and that were not left since; some were refused
+	fresh []string                 // with CountTopics: names of new subscriptions that are not logged yet
 
 	links     intake.Links  // where frames go; set by Record
 	recording bool          // Record was called
@@ -85,7 +84,7 @@ type subscription struct {
 // New returns a set without subscriptions. Links that open wait until LetIn or Refuse.
 func New(c Config) *Set {
 	return &Set{
-		Config: c, subs: map[string]*subscription{}, known: map[string]bool{}, left: map[string]*account.Topic{},
+		Config: c, subs: map[string]*subscription{}, known: map[string]bool{},
 		ready: make(chan struct{}), refused: make(chan struct{}),
 	}
 }
@@ -100,7 +99,7 @@ func (s *Set) Record(links intake.Links) { s.links, s.recording = links, true }
 func (s *Set) LetIn() {
 	for resolved, sub := range s.subs {
 		if sub.topic == nil {
-			s.account(resolved, sub)
+			sub.topic = s.links.AddTopic(sub.name, resolved, sub.since)
 		}
 	}
 	close(s.ready)
@@ -155,7 +154,7 @@ func (s *Set) Add(name string, priority Priority, since time.Time) error {
 	}
 	sub := &subscription{name: name, since: since}
 	if s.recording {
-		s.account(resolved, sub)
+		sub.topic = s.links.AddTopic(sub.name, resolved, sub.since)
 	}
 	if s.sim != nil && resolved == s.sim.Topic() {
 		err = s.sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
@@ -163,7 +162,7 @@ func (s *Set) Add(name string, priority Priority, since time.Time) error {
 			if err != nil {
 				return nil, err
 			}
-			return s.Tap.Link(resolved, l.Connection.Conn.Header, l), nil
+			return s.Tap.Link(resolved, l.Conn().Header, l), nil
 		})
 		sub.close = s.sim.Forget
 	} else {
@@ -194,16 +193,6 @@ func (s *Set) LogNew() {
 	s.fresh = nil
 }
 
-// account gives a subscription its account, the earlier one if the topic was left and comes back.
-func (s *Set) account(resolved string, sub *subscription) {
-	if t := s.left[resolved]; t != nil {
-		sub.topic = t
-		delete(s.left, resolved)
-		return
-	}
-	sub.topic = s.links.AddTopic(sub.name, resolved, sub.since)
-}
-
 // receive subscribes to a topic. Links that open wait until LetIn or Refuse.
 func (s *Set) receive(resolved string, priority Priority, sub *subscription) error {
 	received, err := s.Node.Subscribe(tcpros.SubscribeOptions{
@@ -223,7 +212,7 @@ func (s *Set) receive(resolved string, priority Priority, sub *subscription) err
 			if err != nil {
 				return nil, err
 			}
-			return s.Tap.Link(resolved, l.Connection.Conn.Header, s.withTrigger(resolved, sub, info, Watched(s.Watch, s.sim, resolved, info, l))), nil
+			return s.Tap.Link(resolved, l.Conn().Header, s.withTrigger(resolved, sub, info, Watched(s.Watch, s.sim, resolved, info, l))), nil
 		},
 	})
 	if err == nil {
@@ -265,7 +254,6 @@ func (s *Set) leaveDeserted(listed []string) {
 		sub := s.subs[resolved]
 		sub.close()
 		s.links.LeaveTopic(sub.topic)
-		s.left[resolved] = sub.topic
 		delete(s.subs, resolved)
 		delete(s.known, resolved)
 		s.Log.Debug("topic left: it has no publisher", zap.String("topic", resolved))

@@ -14,13 +14,19 @@ import (
 // inStore runs gobag with the credentials of s and returns what it prints, after an exit code.
 func inStore(g *harness.Graph, s *s3.Server, code int, args ...string) string {
 	g.T.Helper()
-	cmd := g.Command("gobag", args...)
-	cmd.Env = append(cmd.Env, s.Environment()...)
-	p := g.Launch("gobag", cmd)
+	p := launchInStore(g, s, args...)
 	if got := p.Wait(); got != code {
 		g.T.Errorf("gobag %q: exit code %d, want %d\n%s", args, got, code, p.Out.String())
 	}
 	return p.Out.String()
+}
+
+// launchInStore starts a command on the bags of a store.
+func launchInStore(g *harness.Graph, s *s3.Server, args ...string) *harness.Process {
+	g.T.Helper()
+	cmd := g.Command("gobag", args...)
+	cmd.Env = append(cmd.Env, s.Environment()...)
+	return g.Launch("gobag", cmd)
 }
 
 // TestPlaces: a prefix, a pattern and a directory stand for the same bags.

@@ -110,16 +110,17 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestArchive: the archives of a release have each page to which one of their pages leads.
+// TestArchive: the Debian package, and the archives, which are made of it, have each page to which one of their pages
+// leads.
 func TestArchive(t *testing.T) {
 	t.Parallel()
-	script, err := os.ReadFile(filepath.Join(root, "packaging/release.sh"))
+	script, err := os.ReadFile(filepath.Join(root, "packaging/deb.sh"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	names := regexp.MustCompile(`(?m)^pages="([^"]+)"`).FindSubmatch(script)
 	if names == nil {
-		t.Fatal("packaging/release.sh names no pages")
+		t.Fatal("packaging/deb.sh names no pages")
 	}
 	has := func(path string) bool {
 		name, err := filepath.Rel(root, path)
@@ -130,7 +131,7 @@ func TestArchive(t *testing.T) {
 		return slices.Contains(strings.Fields(string(names[1])), first)
 	}
 	if !has(filepath.Join(root, "README.md")) {
-		t.Error("an archive has no README.md")
+		t.Error("a package has no README.md")
 	}
 	for _, page := range pages(t) {
 		if !has(page) {
@@ -138,7 +139,7 @@ func TestArchive(t *testing.T) {
 		}
 		for _, link := range links(t, page) {
 			if !has(link.target) {
-				t.Errorf("%s: an archive does not have %s", link.place, link.target)
+				t.Errorf("%s: a package does not have %s", link.place, link.target)
 			}
 		}
 	}

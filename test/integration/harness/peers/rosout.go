@@ -30,7 +30,7 @@ func DecodeRosout(g *harness.Graph, payload []byte) (l RosoutLine) {
 	if err != nil {
 		g.T.Fatal(err)
 	}
-	text, err := typ.Message(payload).AppendJSON(nil, rosmsg.JSONOptions{})
+	text, err := typ.Message(payload).AppendJSON(nil)
 	if err != nil || json.Unmarshal(text, &l) != nil {
 		g.T.Errorf("a message of /rosout: %v: %s", err, text)
 	}

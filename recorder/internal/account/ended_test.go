@@ -1,0 +1,149 @@
+package account_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// TestTopicsThatEnded: of the topics that were left the latest ones keep an account of their own. The counts of the
+// others are in the sums, and their losses are not reported again.
+func TestTopicsThatEnded(t *testing.T) {
+	t.Parallel()
+	const ended = 3
+	now := time.Now()
+	a := account.New(nil)
+	stays := a.AddTopic("/stays", "/stays", time.Time{})
+	stays.Add(account.Tally{Messages: 5, Bytes: 50})
+	for n := range account.KeptTopics + ended {
+		topic := a.AddTopic(fmt.Sprint("/", n), fmt.Sprint("/", n), time.Time{})
+		topic.Add(account.Tally{Messages: 7, Bytes: 70})
+		topic.Written.Add(account.Tally{Messages: 6, Bytes: 60})
+		topic.Repeated, topic.Passed, topic.Sampler.LeftOut = 1, 2, 3
+		topic.Last = now.Add(time.Duration(n) * time.Second)
+		topic.Drop(control.DropDisk, 4)
+		a.Publisher(topic, "/p", topic.Name).AddMissed(1, true)
+		wait := topic.BeginWait(now)
+		topic.EndWait(wait, now.Add(account.ReportedWait))
+		a.Leave(topic, now)
+	}
+	of := func(written bool) map[string]control.TopicSummary {
+		all := map[string]control.TopicSummary{}
+		for _, s := range a.Summaries(written, now) {
+			all[s.Topic] = s
+		}
+		return all
+	}
+	release := func() { a.ReleaseGone(new(latch.Store), func(*account.Connection) bool { return false }, now) }
+	if release(); len(a.Topics) != 1+account.KeptTopics+ended {
+		t.Fatalf("%d accounts before the losses are reported", len(a.Topics))
+	}
+	if n := len(a.NewDrops(now)); n != account.KeptTopics+ended {
+		t.Errorf("%d losses reported", n)
+	}
+	release()
+	release() // there are no more to fold
+	if n := len(a.Topics); n != 1+account.KeptTopics+1 {
+		t.Errorf("%d accounts are left", n)
+	}
+	want := control.TopicSummary{
+		Topic: control.EndedTopics, Former: control.FormerPublishers{Count: ended, Missed: ended}, Messages: 7 * ended, Bytes: 70 * ended,
+		Repeated: ended, Passed: 2 * ended, LeftOut: 3 * ended, HeldUp: ended * account.ReportedWait, Dropped: map[string]uint64{"disk": 4 * ended},
+	}
+	all := of(false)
+	if d := cmp.Diff(want, all[control.EndedTopics]); d != "" {
+		t.Errorf("together (-want +got):\n%s", d)
+	}
+	if n := of(true)[control.EndedTopics].Messages; n != 6*ended {
+		t.Errorf("%d messages written, want %d", n, 6*ended)
+	}
+	if all["/2"].Topic != "" || all["/3"].Messages != 7 || all["/stays"].Messages != 5 {
+		t.Error("the accounts of the wrong topics are left")
+	}
+	if s := a.Stats(now); s[len(s)-1].Topic != control.EndedTopics || !s[len(s)-1].Last.Equal(now.Add(2*time.Second)) {
+		t.Errorf("the last of the live accounts is %+v", s[len(s)-1])
+	}
+	if told := a.NewDrops(now.Add(time.Hour)); len(told) != 0 {
+		t.Errorf("reported again: %+v", told)
+	}
+	if back := a.AddTopic("/3", "/3", now); back.Messages != 7 {
+		t.Errorf("a topic that comes back has %d messages", back.Messages)
+	}
+	if back := a.AddTopic("/2", "/2", now); back.Messages != 0 {
+		t.Errorf("a topic that comes back after its account ended has %d messages", back.Messages)
+	}
+}
+
+// TestTopicsThatStay: the account of a topic that was left stays while it is needed.
+func TestTopicsThatStay(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	a := account.New([]account.Limit{{Topics: "/limited", Count: 3}})
+	var all []*account.Topic
+	for _, name := range []string{"/limited", "/own", "/connected", "/linked", "/waited", "/over"} {
+		all = append(all, a.AddTopic(name, name, time.Time{}))
+	}
+	own, connected, linked, waited := all[1], all[2], all[3], all[4]
+	a.OwnTopic(own.Name)
+	a.Connections.Add(connected, rosbag.Header(testlink.Info("/connected", "/p").Header))
+	a.Publisher(linked, "/p", "/linked").Links = 1
+	wait := waited.BeginWait(now)
+	a.WaitNews(now.Add(account.ReportedWait)) // which says that it waits, and not yet that it goes on
+	waited.EndWait(wait, now.Add(account.ReportedWait))
+	for _, topic := range all {
+		a.Leave(topic, now)
+	}
+	for n := range account.KeptTopics {
+		a.Leave(a.AddTopic(fmt.Sprint("/", n), "", time.Time{}), now)
+	}
+	a.ReleaseGone(new(latch.Store), nil, now)
+	for _, topic := range all {
+		if stays := slices.Contains(a.Topics, topic); stays != (topic.Name != "/over") {
+			t.Errorf("%s: the account stays: %t", topic.Name, stays)
+		}
+	}
+}
+
+// TestLatchedMessagesThatAreGone: of publishers that are gone the latest messages are kept, so many of each topic, and
+// so many of all.
+func TestLatchedMessagesThatAreGone(t *testing.T) {
+	t.Parallel()
+	a := account.New(nil)
+	latched := latch.New(memory.New(memory.Options{Limit: -1}), false)
+	publish := func(topic *account.Topic, n int) *account.Connection {
+		c := a.Connections.Add(topic, rosbag.Header(testlink.LatchedInfo(topic.Name, fmt.Sprint("/p", n)).Header))
+		latched.Remember(&c.Source, testlink.Frame(1, 1, 10))
+		return c
+	}
+	lives := publish(a.AddTopic("/lives", "/lives", time.Time{}), 0)
+	lives.Links = 1
+	const topics = account.KeptLatchedOfAll + 10
+	for n := range topics {
+		topic := a.AddTopic(fmt.Sprint("/", n), "", time.Time{})
+		publish(topic, n)
+	}
+	last := a.Topics[topics]
+	for n := range 2 * account.KeptLatched {
+		publish(last, n)
+	}
+	a.ReleaseGone(&latched, latchedOnly(&latched), time.Now())
+	first := slices.IndexFunc(a.Topics[1:], func(t *account.Topic) bool { return len(t.Conns) > 0 })
+	if n := len(a.Connections.All); n != 1+account.KeptLatchedOfAll || lives.Last == nil || len(last.Conns) != account.KeptLatched || first != 10+account.KeptLatched-1 {
+		t.Errorf("%d connections, %d of the last topic; the first with one is %d", n, len(last.Conns), first)
+	}
+}
+
+// latchedOnly says that connections are needed for latched messages.
+func latchedOnly(latched *latch.Store) func(*account.Connection) bool {
+	return func(c *account.Connection) bool { return latched.Holds(&c.Source) }
+}
