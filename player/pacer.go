@@ -132,7 +132,7 @@ type itemWait struct {
 	blocked           bool          // the disk was slow, or a subscriber had no room
 	nextReport        time.Duration // when to log the full subscribers; zero if none was full
 	now               time.Duration // the time of the last check
-	deadline          time.Duration
+	deadline          time.Duration // when the item is due at the present rate
 }
 
 // The methods below are called with the lock of the conductor held.

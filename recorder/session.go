@@ -167,8 +167,8 @@ func (r *session) listen() (*subscribe.Trigger, error) {
 // answer begins snapshots for messages of the trigger until ctx is done.
 func (r *session) answer(ctx context.Context, trigger *subscribe.Trigger) {
 	snapshots := r.sink.Snapshotter
-	trigger.Answer(ctx, r.o.Log, func(first, last time.Time, messages int) error {
-		_, err := snapshots.TriggerAll(first, last, messages)
+	trigger.Answer(ctx, r.o.Log, func(m subscribe.Messages) error {
+		_, err := snapshots.TriggerAll(m.First, m.Last, m.Count)
 		return err
 	}, snapshots.CountTriggers)
 }

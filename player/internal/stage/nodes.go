@@ -189,7 +189,7 @@ func (g *ManyNodes) Advertise(o tcpros.AdvertiseOptions, keys []plan.PublisherID
 
 // Registered implements Graph: it waits until the master knows each topic of each node.
 func (g *ManyNodes) Registered(ctx context.Context, _ []string) {
-	var known time.Time // when the master first answered
+	var known time.Time // since when the master has answered; zero while it does not
 	for ctx.Err() == nil {
 		state, err := g.State(ctx)
 		switch {
@@ -197,16 +197,15 @@ func (g *ManyNodes) Registered(ctx context.Context, _ []string) {
 			known = time.Time{}
 		case known.IsZero():
 			known = time.Now()
-			fallthrough
-		default:
-			if g.registered(&state) || time.Since(known) > registerTimeout {
-				return
-			}
+		}
+		if err == nil && (g.registered(&state) || time.Since(known) > registerTimeout) {
+			return
 		}
 		pacing.Wait(ctx, registerPoll)
 	}
 }
 
+// registered reports whether the master knows each topic of each node.
 func (g *ManyNodes) registered(state *tcpros.SystemState) bool {
 	for n, topics := range g.topics {
 		for _, t := range topics {

@@ -118,7 +118,7 @@ func TestNoFileWithoutSpace(t *testing.T) {
 // TestTimeLeftIsBounded: a disk that fills ever so slowly does so in a hundred years at most.
 func TestTimeLeftIsBounded(t *testing.T) {
 	t.Parallel()
-	d := Space{have: 1 << 62, files: flow{rate: 1}}
+	d := Space{freeBytes: 1 << 62, files: flow{rate: 1}}
 	if left, known := d.left(); !known || left != 100*365*24*time.Hour {
 		t.Errorf("%v, %v", left, known)
 	}

@@ -195,7 +195,7 @@ func (p *Memory) Settle(c *Chunk) {
 // counted from the start; nil if that would exceed the budget. A free buffer
 // that is much too large is not used for a small chunk.
 func (p *Memory) Get(size, counted int) *Chunk {
-	fit, small := p.find(size)
+	fit, small := fitting(p.Free, size)
 	if fit >= 0 {
 		return p.take(fit)
 	}
@@ -209,7 +209,7 @@ func (p *Memory) Get(size, counted int) *Chunk {
 		if !p.freeSome(ForMessages) {
 			return nil
 		}
-		if fit, _ := p.find(size); fit >= 0 {
+		if fit, _ := fitting(p.Free, size); fit >= 0 {
 			return p.take(fit) // the reserve has given up a buffer that fits
 		}
 	}
@@ -218,16 +218,16 @@ func (p *Memory) Get(size, counted int) *Chunk {
 	return c
 }
 
-// find returns the index of the smallest free buffer that is large enough, but not much too large, and of the
+// fitting returns the index of the smallest free buffer that is large enough, but not much too large, and of the
 // largest that is too small; negative for none.
-func (p *Memory) find(size int) (fit, small int) {
+func fitting(free []*Chunk, size int) (fit, small int) {
 	fit, small = -1, -1
-	for i, c := range p.Free {
+	for i, c := range free {
 		n := c.Builder.Cap()
 		switch {
-		case n >= size && n <= 4*size && (fit < 0 || n < p.Free[fit].Builder.Cap()):
+		case n >= size && n <= 4*size && (fit < 0 || n < free[fit].Builder.Cap()):
 			fit = i
-		case n < size && (small < 0 || n > p.Free[small].Builder.Cap()):
+		case n < size && (small < 0 || n > free[small].Builder.Cap()):
 			small = i
 		}
 	}

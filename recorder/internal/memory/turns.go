@@ -149,7 +149,7 @@ func (f *Turn) heldBytes() int64 {
 // a small part of the whole buffer.
 func (l *Turns) reusable(proven bool, size int) int {
 	p := l.mem
-	fit, _ := p.find(size)
+	fit, _ := fitting(p.Free, size)
 	if fit < 0 || p.Budget < 0 {
 		return fit
 	}

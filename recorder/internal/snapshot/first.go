@@ -18,15 +18,8 @@ import (
 // one large message, or for which there is no memory, stays as it is. wanted is false if no message is in the
 // window.
 func (w *Writer) rewriteFirst(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bool) {
-	var from time.Duration
-	before, span := sn.From.Sub(old.FirstAt), old.LastAt.Sub(old.FirstAt) // by the monotonic clock, not by stamps
-	if before > 0 && span > 0 {
-		from = before
-		if p := clockOf(old); w.In.Simulated() || p.back > 0 {
-			from = time.Duration(float64(before) / float64(span) * float64(p.passed))
-		}
-	}
-	if from > 0 && before > span && w.divide(sn, old, from, nil) == nil {
+	from := w.windowIn(sn, old)
+	if from > 0 && sn.From.After(old.LastAt) && w.divide(sn, old, from, nil) == nil {
 		w.In.GiveBack(old)
 		return nil, false
 	}
@@ -62,6 +55,20 @@ func (w *Writer) rewriteFirst(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, w
 	w.In.GiveBack(old)
 	w.In.Count(fresh)
 	return &latch.Chunk{Sealed: fresh.Sealed, Buffer: fresh}, true
+}
+
+// windowIn returns how long after the first message of a chunk the window of a snapshot begins, by the stamps of the
+// messages. It is zero if the whole chunk is in the window.
+func (w *Writer) windowIn(sn *Snapshot, c *latch.Chunk) time.Duration {
+	before, span := sn.From.Sub(c.FirstAt), c.LastAt.Sub(c.FirstAt) // by the monotonic clock
+	if before <= 0 || span <= 0 {
+		return 0
+	}
+	// Stamps of a simulated or set clock pass at another rate: the part of the span counts then.
+	if clock := clockOf(c); w.In.Simulated() || clock.back > 0 {
+		return time.Duration(float64(before) / float64(span) * float64(clock.passed))
+	}
+	return before
 }
 
 // stampClock measures time by the stamps of messages, in the order of their arrival. A stamp that is a little

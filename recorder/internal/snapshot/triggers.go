@@ -105,10 +105,11 @@ func (w *Writer) beginNext(r *request, at time.Time) {
 	default:
 		r.snapshot, r.err = w.open(at, last, triggers)
 	}
-	if r.err != nil {
-		w.In.EndRequest()
+	if r.err == nil {
+		return
 	}
-	if r.err != nil && !errors.Is(r.err, control.ErrNotRecording) {
+	w.In.EndRequest()
+	if !errors.Is(r.err, control.ErrNotRecording) {
 		w.mu.Lock()
 		w.counts.failed++
 		w.mu.Unlock()

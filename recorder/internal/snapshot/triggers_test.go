@@ -244,8 +244,8 @@ func TestTriggerWhileAnotherBegins(t *testing.T) {
 	}
 }
 
-// TestTriggersProlong: triggers in the post-roll move its end, and belong to one snapshot.
-func TestTriggersProlong(t *testing.T) {
+// TestTriggersExtend: triggers in the post-roll move its end, and belong to one snapshot.
+func TestTriggersExtend(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		triggers []int // seconds; messages come each second, from 0 to 29

@@ -24,19 +24,27 @@ const (
 // Trigger is a topic each of whose messages begins a snapshot, as in stock. The topic is also recorded if the user
 // has selected it.
 type Trigger struct {
-	topic string               // resolved
-	sub   *tcpros.Subscription // nil if the topic is recorded, and so has a subscription
-	fired chan struct{}        // holds a token while messages wait for an answer
+	topic   string               // resolved
+	sub     *tcpros.Subscription // nil if the topic is recorded, and so has a subscription
+	mu      sync.Mutex           // held while messages are put into waiting
+	waiting chan Messages        // has room for one: all messages that wait for an answer
+}
 
-	mu          sync.Mutex
-	first, last time.Time // when the first and the last message that wait were received
-	waiting     int       // number of messages that wait for an answer
+// Messages are messages of the trigger that are answered together.
+type Messages struct {
+	First, Last time.Time // when the first and the last one were received
+	Count       int
+}
+
+// newTrigger returns a trigger without a subscription.
+func newTrigger(topic string) *Trigger {
+	return &Trigger{topic: topic, waiting: make(chan Messages, 1)}
 }
 
 // Listen subscribes to the trigger, whose resolved name is name. selects reports whether a topic with a type is
 // recorded.
 func (s *Set) Listen(name string, selects func(topic, typ string) bool) (*Trigger, error) {
-	t := &Trigger{topic: name, fired: make(chan struct{}, 1)}
+	t := newTrigger(name)
 	s.trigger = t
 	s.known[name] = true
 	switch {
@@ -84,29 +92,20 @@ func (l *triggerLink) Frames(run []byte, count int, received time.Time) {
 	l.trigger.fire(count, received)
 }
 
-// fire adds messages to those that wait. All messages that wait are answered together.
+// fire adds messages to those that wait.
 func (t *Trigger) fire(count int, received time.Time) {
 	t.mu.Lock()
-	if t.waiting == 0 {
-		t.first, t.last = received, received
-	}
-	if received.After(t.last) {
-		t.last = received
-	}
-	t.waiting += count
-	t.mu.Unlock()
-	select {
-	case t.fired <- struct{}{}:
-	default: // there is a token already
-	}
-}
-
-// take returns how many messages wait, and when the first and the last were received, and ends their wait.
-func (t *Trigger) take() (first, last time.Time, count int) {
-	t.mu.Lock()
 	defer t.mu.Unlock()
-	count, t.waiting = t.waiting, 0
-	return t.first, t.last, count
+	m := Messages{received, received, count}
+	select {
+	case earlier := <-t.waiting:
+		m.First, m.Count = earlier.First, earlier.Count+count
+		if earlier.Last.After(received) {
+			m.Last = earlier.Last
+		}
+	default:
+	}
+	t.waiting <- m // does not block: there is room, and nobody else puts messages
 }
 
 // ignore is the sink of a trigger that is not recorded.
@@ -121,32 +120,29 @@ func (ignore) Large(int) tcpros.LargeFrame { return nil }
 // Closed implements tcpros.LinkSink.
 func (ignore) Closed(error) {}
 
-// Answer begins snapshots until ctx is done: it calls begin, which begins a snapshot or extends the present one, for
-// messages that were received from first to last. When ctx is done, it passes the number of messages that still
-// wait to count.
-func (t *Trigger) Answer(ctx context.Context, log *zap.Logger, begin func(first, last time.Time, messages int) error, count func(messages int)) {
+// Answer begins snapshots until ctx is done: for messages it calls begin, which begins a snapshot or extends the present
+// one. Meanwhile, further messages wait. When ctx is done, Answer passes the number of messages that still wait to count.
+func (t *Trigger) Answer(ctx context.Context, log *zap.Logger, begin func(Messages) error, count func(messages int)) {
 	var reported loss.Reported
 	failed := uint64(0)
-	for {
+	for ctx.Err() == nil {
 		select {
-		case <-t.fired:
-			first, last, messages := t.take()
-			if messages == 0 {
-				continue // an earlier take has returned them
-			}
-			err := begin(first, last, messages)
+		case m := <-t.waiting:
+			err := begin(m)
 			if err == nil {
 				continue
 			}
-			failed += uint64(messages)
-			if n := reported.Growth(failed, last); n > 0 {
+			failed += uint64(m.Count)
+			if n := reported.Growth(failed, m.Last); n > 0 {
 				log.Error("no snapshot", zap.String("trigger", t.topic), zap.Uint64("times", n), zap.Error(err))
 			}
 		case <-ctx.Done():
-			_, _, messages := t.take()
-			count(messages)
-			return
 		}
+	}
+	select {
+	case m := <-t.waiting:
+		count(m.Count)
+	default:
 	}
 }
 

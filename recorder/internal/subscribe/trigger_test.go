@@ -13,17 +13,11 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// answered is one call of what begins snapshots.
-type answered struct {
-	first, last time.Time
-	messages    int
-}
-
 // TestTriggerAnswersTogether: messages that come before an answer share it, whatever order their times are in;
 // those that come too late are counted.
 func TestTriggerAnswersTogether(t *testing.T) {
 	t.Parallel()
-	trigger := &Trigger{topic: "/snapshot_trigger", fired: make(chan struct{}, 1)}
+	trigger := newTrigger("/snapshot_trigger")
 	recorded := &testlink.Sink{}
 	l := &triggerLink{recorded, trigger}
 	at := time.Unix(1700000000, 0)
@@ -32,20 +26,19 @@ func TestTriggerAnswersTogether(t *testing.T) {
 	l.Frames(testlink.Frame(0, 3, 8), 3, at.Add(time.Second))
 	core, logs := observer.New(zap.ErrorLevel)
 	ctx, cancel := context.WithCancel(t.Context())
-	var answers []answered
+	var answers []Messages
 	left := 0
-	trigger.Answer(ctx, zap.New(core), func(first, last time.Time, messages int) error {
-		answers = append(answers, answered{first, last, messages})
+	trigger.Answer(ctx, zap.New(core), func(m Messages) error {
+		answers = append(answers, m)
 		if len(answers) == 1 {
 			l.Frames(testlink.Frame(0, 4, 8), 1, at.Add(time.Minute)) // needs an answer of its own
 			return errors.New("no room")
 		}
 		l.Frames(testlink.Frame(0, 5, 8), 1, at.Add(time.Hour))
-		<-trigger.fired // so that only the end of the recording is left to answer
 		cancel()
 		return nil
 	}, func(messages int) { left += messages })
-	want := []answered{{at, at.Add(2 * time.Second), 5}, {at.Add(time.Minute), at.Add(time.Minute), 1}}
+	want := []Messages{{at, at.Add(2 * time.Second), 5}, {at.Add(time.Minute), at.Add(time.Minute), 1}}
 	if len(answers) != 2 || answers[0] != want[0] || answers[1] != want[1] || left != 1 {
 		t.Errorf("answers %v, want %v; %d left", answers, want, left)
 	}
