@@ -72,7 +72,6 @@ type Notifier struct {
 type queue struct {
 	pending *list.List // of *queued
 	byKey   map[string]*list.Element
-	dropped uint64
 }
 
 // New returns a notifier of a state that a lock guards, and whose changes are counted.
@@ -123,8 +122,7 @@ func (n *Notifier) Send(uri string, x *Notice) {
 	}
 	q.byKey[x.Key] = q.pending.PushBack(&queued{Notice: x})
 	if q.pending.Len() > maxPending {
-		q.pop()
-		q.dropped++
+		n.log.Warn("too many notices for a node, notice dropped", zap.String("uri", uri), zap.String("what", q.pop().Key))
 	}
 	if !running {
 		// owner: notifier.close; ends when the queue is empty or ctx is done.
