@@ -22,13 +22,12 @@ import (
 
 // Bounds of the queues to nodes.
 const (
-	maxPending  = 10_000          // queued notices for one node; a further notice drops the oldest
-	maxQueues   = 8192            // nodes with queued notices; notices for further nodes are dropped
-	maxCalls    = 1024            // concurrent calls; at most half of them to suspect nodes
-	callTimeout = 5 * time.Second // for one call
-	maxAttempts = 4               // to deliver one notice
-	minBackoff  = 500 * time.Millisecond
-	maxBackoff  = 4 * time.Second
+	maxPending  = 10_000                 // queued notices for one node; a further notice drops the oldest
+	maxQueues   = 8192                   // nodes with queued notices; notices for further nodes are dropped
+	maxCalls    = 1024                   // concurrent calls; at most half of them to suspect nodes
+	callTimeout = 5 * time.Second        // for one call
+	maxAttempts = 4                      // to deliver one notice
+	minBackoff  = 500 * time.Millisecond // after the first attempt; doubles with each further attempt
 )
 
 // Notice is one call to a node, or to several. A later notice with the same key replaces an earlier
@@ -184,7 +183,7 @@ func (n *Notifier) run(uri string, q *queue) {
 		}
 		n.requeue(q, x)
 		select {
-		case <-time.After(min(minBackoff<<(x.attempts-1), maxBackoff)):
+		case <-time.After(minBackoff << (x.attempts - 1)):
 		case <-n.ctx.Done():
 			return
 		}
