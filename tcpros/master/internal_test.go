@@ -224,3 +224,25 @@ func TestRunID(t *testing.T) {
 		}
 	}
 }
+
+// Nodes on other machines need a host that they can reach in the URI, not the address of all interfaces.
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ in, want Options }{
+		{Options{}, Options{Listen: "127.0.0.1:11311", URIHost: "127.0.0.1"}},
+		{Options{Listen: ":0"}, Options{Listen: ":0", URIHost: "localhost"}},
+		{Options{Listen: "0.0.0.0:1"}, Options{Listen: "0.0.0.0:1", URIHost: "localhost"}},
+		{Options{Listen: "[::]:1"}, Options{Listen: "[::]:1", URIHost: "localhost"}},
+		{Options{Listen: "10.0.0.7:1"}, Options{Listen: "10.0.0.7:1", URIHost: "10.0.0.7"}},
+		{Options{Listen: "robot:1"}, Options{Listen: "robot:1", URIHost: "robot"}},
+		{Options{Listen: "0.0.0.0:1", URIHost: "a.local"}, Options{Listen: "0.0.0.0:1", URIHost: "a.local"}},
+	} {
+		got, err := tt.in.withDefaults()
+		if err != nil || got.Listen != tt.want.Listen || got.URIHost != tt.want.URIHost || got.Log == nil {
+			t.Errorf("%+v: %+v, %v", tt.in, got, err)
+		}
+	}
+	if _, err := (Options{Listen: "robot"}).withDefaults(); err == nil {
+		t.Error("an address without a port is accepted")
+	}
+}

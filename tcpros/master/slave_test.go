@@ -114,3 +114,42 @@ func (s *slave) next(t *testing.T) []any {
 		return nil
 	}
 }
+
+// Values may be nested as deeply as parameters may be, also in a system.multicall.
+func TestDeepValues(t *testing.T) {
+	t.Parallel()
+	_, c := start(t, master.Options{})
+	nested := func(depth int) (v any) {
+		for v = 1; depth > 0; depth-- {
+			v = []any{v}
+		}
+		return v
+	}
+	for depth, want := range map[int]int{63: 1, 64: -1} { // and one element of the name
+		if code, text, _ := c.triple("setParam", "/n", "/a", nested(depth)); code != want {
+			t.Errorf("depth %d: code %d, %s", depth, code, text)
+		}
+		v, err := c.call("system.multicall", []any{map[string]any{"methodName": "setParam", "params": []any{"/n", "/a", nested(depth)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code := v.([]any)[0].([]any)[0].([]any)[0]; code != want {
+			t.Errorf("depth %d in system.multicall: %v", depth, v)
+		}
+	}
+}
+
+// A node can shut down the master only where the options permit it.
+func TestShutdown(t *testing.T) {
+	t.Parallel()
+	_, refusing := start(t, master.Options{})
+	if code, text, _ := refusing.triple("shutdown", "/n", "done"); code != 0 {
+		t.Errorf("code %d, %s", code, text)
+	}
+	asked := make(chan string, 1)
+	_, c := start(t, master.Options{OnShutdown: func(caller, reason, _ string) { asked <- caller + " " + reason }})
+	c.ok("shutdown", "/n", "done")
+	if got := <-asked; got != "/n done" {
+		t.Errorf("got %q", got)
+	}
+}
