@@ -119,6 +119,9 @@ func TestParamTreeIsBounded(t *testing.T) {
 	if err := tree.set("/nil", []any{nil}); err == nil {
 		t.Error("the tree took a nil")
 	}
+	if err := tree.set("/bytes", make([]byte, maxParamBytes)); err == nil {
+		t.Error("the tree took more bytes than its limit")
+	}
 	// Names are counted as they are sent.
 	if err := newParamTree().set("/names", map[string]any{strings.Repeat(`"`, maxParamBytes/4): 1}); err == nil {
 		t.Error("the tree took a name that takes more than its limit in a message")

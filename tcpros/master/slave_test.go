@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,6 +137,9 @@ func TestDeepValues(t *testing.T) {
 		if code := v.([]any)[0].([]any)[0].([]any)[0]; code != want {
 			t.Errorf("depth %d in system.multicall: %v", depth, v)
 		}
+		if code, text, _ := c.triple("setParam", "/n", strings.Repeat("/a", depth+1), 1); code != want {
+			t.Errorf("%d names: code %d, %s", depth+1, code, text)
+		}
 	}
 }
 
@@ -151,5 +155,23 @@ func TestShutdown(t *testing.T) {
 	c.ok("shutdown", "/n", "done")
 	if got := <-asked; got != "/n done" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// The master has the same port on all its addresses, or does not start.
+func TestAlsoListen(t *testing.T) {
+	t.Parallel()
+	m, _ := start(t, master.Options{AlsoListen: []string{"127.0.0.2", "127.0.0.3"}})
+	hc := xmlrpc.NewHTTPClient(patience)
+	defer hc.CloseIdleConnections()
+	for _, host := range []string{"127.0.0.1", "127.0.0.2", "127.0.0.3"} {
+		uri := fmt.Sprintf("http://%s:%d/", host, m.Addr().(*net.TCPAddr).Port)
+		if _, err := xmlrpc.Call(t.Context(), hc, uri, "getPid", "/n"); err != nil {
+			t.Error(err)
+		}
+	}
+	const elsewhere = "192.0.2.1" // no address of any machine
+	if _, err := master.New(t.Context(), master.Options{Listen: "127.0.0.1:0", AlsoListen: []string{"127.0.0.2", elsewhere}}); err == nil || !strings.Contains(err.Error(), elsewhere) {
+		t.Errorf("got %v", err)
 	}
 }
