@@ -10,6 +10,7 @@ func TestAddress(t *testing.T) {
 	}{
 		"off":              {args: []string{"/t"}},
 		"bare":             {args: []string{"--http", "/t"}, want: httpAddress},
+		"bare at the end":  {args: []string{"/t", "--http"}, want: httpAddress},
 		"address":          {args: []string{"--http", "127.0.0.1:9000", "/t"}, want: "127.0.0.1:9000"},
 		"address with =":   {args: []string{"--http=[::1]:9000", "/t"}, want: "[::1]:9000"},
 		"any address":      {args: []string{"--http", ":9000", "/t"}, want: ":9000"},

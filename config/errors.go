@@ -53,8 +53,8 @@ type placedError struct {
 func (e *placedError) Error() string { return e.text }
 
 // errorAt returns an error about the option: where it was set, its name there, the value unless that is
-// empty or secret, and the reason. line is that of the value in the file; zero stands for the first line
-// of the option.
+// empty or secret, and the reason. line is that of the value in the file; zero stands for the line of the
+// key.
 func (o *option) errorAt(line int, value, reason string) *placedError {
 	if value != "" && !o.Secret {
 		reason = valueText(withoutCredentials([]string{value})[0], reason)
@@ -62,10 +62,8 @@ func (o *option) errorAt(line int, value, reason string) *placedError {
 	if o.origin.path == "" {
 		return &placedError{0, o.at() + ": " + reason}
 	}
-	if line == 0 && len(o.values) > 0 {
-		line = o.values[0].line
-	}
-	return &placedError{max(line, 1), fmt.Sprintf("%s:%d: %s: %s", o.origin.path, max(line, 1), o.key, reason)}
+	line = cmp.Or(line, o.origin.line)
+	return &placedError{line, fmt.Sprintf("%s:%d: %s: %s", o.origin.path, line, o.key, reason)}
 }
 
 // at returns where the option was set, and its name there.

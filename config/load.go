@@ -171,7 +171,7 @@ func (r *fileReader) entry(key, value *yaml.Node) error {
 		return r.errorAt(key, name, "set twice, first in line %d; remove one", r.seen[o])
 	}
 	r.seen[o] = key.Line
-	o.origin = origin{place: fmt.Sprintf("%s:%d", r.path, key.Line), path: r.path}
+	o.origin = origin{place: fmt.Sprintf("%s:%d", r.path, key.Line), path: r.path, line: key.Line}
 	if err := r.values(o, name, value); err != nil {
 		o.bad = true
 		return err

@@ -24,6 +24,7 @@ max-rate: {/imu: 10, "/a b": 2.5}
 every:
   /scan: 3
 count: /scan=9
+note: {robot: r7, "a=b": c}
 buffsize: 010
 split: 100
 max_age: 1.5m
@@ -40,7 +41,7 @@ ros_master_uri: http://robot:11311
 	}
 	want := sample{
 		Topics: []string{"/imu", "/tf"}, Exclude: []string{"/camera/.*,x", "*?"}, MaxRate: map[string]float64{"/imu": 10, "/a b": 2.5},
-		Every: map[string]int{"/scan": 3}, Count: map[string]int{"/scan": 9}, Buffsize: 10, Chunksize: 768, Split: split{true, 100},
+		Every: map[string]int{"/scan": 3}, Count: map[string]int{"/scan": 9}, Notes: []string{"robot=r7", "a=b=c"}, Buffsize: 10, Chunksize: 768, Split: split{true, 100},
 		MaxAge: 90 * time.Second, MaxBytes: 5 << 30, MinSpace: 1 << 30, LZ4: true, FlushInterval: 2 * time.Second, Overflow: "drop",
 		Master: masterAddress, MasterURI: "http://robot:11311",
 	}
@@ -131,6 +132,9 @@ func TestFileErrors(t *testing.T) {
 		"list of a time":           {"flush_interval: [1s]\n", "robot.yaml:1: flush_interval: a list, but the option has one value (want a time with its unit, such as 500ms or 5s)"},
 		"list of one":              {"output_name: [x]\n", "robot.yaml:1: output_name: a list, but the option has one value (want NAME)"},
 		"mapping of one":           {"output_name: {x: y}\n", "robot.yaml:1: output_name: keys and values, but the option has none (want NAME)"},
+		"mapping of a list":        {"topics: {/a: 1}\n", "robot.yaml:1: topics: keys and values, but the option has none (want TOPIC)"},
+		"empty list":               {"lz4: true\ntopics: []\n", "robot.yaml:2: topics: No topics specified. Name topics, or use -a for all"},
+		"open quote at the end":    {"all: true\noutput_name: \"x", `robot.yaml:2: not valid YAML: `},
 		"no blank in a pair":       {"all: true\nmax_rate: {/imu:10}\n", "robot.yaml:2: max_rate: /imu:10: there is no value"},
 		"too deep":                 {"topics: [[/a]]\n", "robot.yaml:1: topics: want one value here, not a list"},
 		"no value":                 {"all: true\nexclude:\n#  - /a\n", "robot.yaml:2: exclude: there is no value; give one, or remove the line"},
@@ -265,7 +269,7 @@ func TestErrorsElsewhere(t *testing.T) {
 func TestPrintedIsReadAgain(t *testing.T) {
 	t.Parallel()
 	in := strings.Fields(`/a /b* -x ^/c.*$ -x "#,: --max-rate /imu=10 --max-rate *=.5 -O true -b 010 --split=0100 --min-space 5G --overflow block ` +
-		`--embedded-master --type /tab` + "\tx")
+		`--embedded-master --lz4 --allow-remote-shutdown=false --every /a=1 --every /a=2 --type /tab` + "\tx")
 	_, first, err := parseSample(in...)
 	if err != nil {
 		t.Fatal(err)
@@ -290,7 +294,8 @@ func TestPrintedIsReadAgain(t *testing.T) {
 	if d := cmp.Diff(strings.Split(text.String(), "\n"), strings.Split(again.String(), "\n")); d != "" {
 		t.Errorf("(-first +second):\n%s", d)
 	}
-	for _, want := range []string{"buffsize: 010 # flag", "min_space: 5G # flag", "\n# chunksize: 768 # default\n", "# max_age: not set", "max_rate: # flag\n  /imu: 10\n"} {
+	for _, want := range []string{"buffsize: 010 # flag", "min_space: 5G # flag", "\n# chunksize: 768 # default\n", "# max_age: not set", "max_rate: # flag\n  /imu: 10\n",
+		"every: # flag\n  - \"/a=1\"\n  - \"/a=2\"\n", "lz4: true # flag\n", "allow_remote_shutdown: false # flag\n", "output_name: \"true\" # flag\n"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
 		}
@@ -364,7 +369,7 @@ func FuzzConfig(f *testing.F) {
 // TestURLsAreShownWithoutSecrets: options are logged, and logs are read by many.
 func TestURLsAreShownWithoutSecrets(t *testing.T) {
 	t.Parallel()
-	args := []string{"https://robot:hidden@h/x.bag", "https://h/y.bag?X-Amz-Signature=hidden", "s3://b/z.bag?endpoint=http://h", "s3://b/z.bag?endpoint=http://u:hidden@h", "plain.bag"}
+	args := []string{"first.bag", "https://robot:hidden@h/x.bag", "https://h/y.bag?X-Amz-Signature=hidden", "s3://b/z.bag?endpoint=http://h", "s3://b/z.bag?endpoint=http://u:hidden@h", "last.bag"}
 	_, all, err := parseSample(args...)
 	if err != nil {
 		t.Fatal(err)
@@ -374,7 +379,7 @@ func TestURLsAreShownWithoutSecrets(t *testing.T) {
 		if strings.Contains(text, "hidden") {
 			t.Errorf("%s shows %s", s.Key, text)
 		}
-		if s.Key == "topics" && text != "https://not-shown@h/x.bag https://h/y.bag?not-shown s3://b/z.bag?endpoint=http://h s3://b/z.bag?not-shown plain.bag" {
+		if s.Key == "topics" && text != "first.bag https://not-shown@h/x.bag https://h/y.bag?not-shown s3://b/z.bag?endpoint=http://h s3://b/z.bag?not-shown last.bag" {
 			t.Error(text)
 		}
 	}

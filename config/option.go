@@ -66,6 +66,7 @@ func (o *option) texts() []string {
 type origin struct {
 	place string // empty means the default
 	path  string // of the file whose line is in place; empty elsewhere
+	line  int    // of the key in the file; zero elsewhere
 }
 
 const onCommandLine = "flag"

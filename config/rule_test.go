@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/gorosbag/gorosbag/config"
@@ -19,7 +20,7 @@ func TestRuleNamesOptionOnce(t *testing.T) {
 	} {
 		parse := func(args ...string) error {
 			maximum, split := 0, false
-			p := config.Program{Name: "gosample", Groups: []config.Group{{
+			p := config.Program{Name: "gosample", Groups: []config.Group{{Title: "Without rules"}, {
 				Options: []config.Option{
 					{Name: "max", Arg: "N", Value: config.To(&maximum, units.Int)},
 					{Name: "split", Value: config.Switch(&split)},
@@ -39,5 +40,21 @@ func TestRuleNamesOptionOnce(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 		t.Setenv("GOSAMPLE_MAX", "")
+	}
+}
+
+// Each value that is not empty has its rule. An error about a value that no user gave names no place.
+func TestEach(t *testing.T) {
+	wrong := func(string) error { return errors.New("is wrong") }
+	if rules := config.Each([]string{"max"}, wrong, "", "a", "", "b"); len(rules) != 2 || rules[0].Value != "a" || rules[1].Value != "b" {
+		t.Errorf("%+v", rules)
+	}
+	text := ""
+	p := config.Program{Name: "gosample", Groups: []config.Group{{
+		Options: []config.Option{{Name: "max", Arg: "N", Default: "3", Value: config.Text(&text)}, {Name: "config", Arg: "FILE", Value: config.Text(new(string))}},
+		Rules:   func() []config.Rule { return config.Each([]string{"max"}, wrong, text) },
+	}}}
+	if _, err := p.Parse(nil); err == nil || err.Error() != "is wrong" {
+		t.Errorf("got %v", err)
 	}
 }

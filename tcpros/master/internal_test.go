@@ -1,17 +1,24 @@
 package master
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros/master/internal/notify"
+	"github.com/gorosbag/gorosbag/tcpros/master/internal/outgoing"
 )
 
 func TestNames(t *testing.T) {
@@ -112,6 +119,9 @@ func TestParamTreeIsBounded(t *testing.T) {
 	if err := tree.set("/nil", []any{nil}); err == nil {
 		t.Error("the tree took a nil")
 	}
+	if err := tree.set("/bytes", make([]byte, maxParamBytes)); err == nil {
+		t.Error("the tree took more bytes than its limit")
+	}
 	// Names are counted as they are sent.
 	if err := newParamTree().set("/names", map[string]any{strings.Repeat(`"`, maxParamBytes/4): 1}); err == nil {
 		t.Error("the tree took a name that takes more than its limit in a message")
@@ -158,5 +168,84 @@ func TestTypesAreSwept(t *testing.T) {
 	r.publisherType("/new", "a/B")
 	if d := cmp.Diff(map[string]string{"/t0": "a/B", "/new": "a/B"}, r.types); d != "" {
 		t.Error(d)
+	}
+}
+
+// newHandler returns a master without a server.
+func newHandler(t *testing.T) *Master {
+	t.Helper()
+	m := &Master{methods: methods(), answers: outgoing.New(), state: newState("http://h:1/", nil, zap.NewNop())}
+	t.Cleanup(m.state.notify.Close)
+	return m
+}
+
+// A change is made once, also if its answer is encoded twice: answers that are not small wait for room.
+func TestChangesAreMadeOnce(t *testing.T) {
+	t.Parallel()
+	m := newHandler(t)
+	key := "/" + strings.Repeat("<", maxNameBytes-1) // in an answer, each character takes four bytes
+	if err := m.state.params.set(key, 1); err != nil {
+		t.Fatal(err)
+	}
+	v, err := m.handle(t.Context(), "peer", "deleteParam", []any{"/n", key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := xmlrpc.ParseResponse(v.(*xmlrpc.Answer).Body, xmlrpc.Limits{})
+	if err != nil || answer.([]any)[0] != codeSuccess {
+		t.Errorf("the parameter was deleted, and the answer is %.60v, %v", answer, err)
+	}
+}
+
+// A system.multicall runs no call before there is room for all results.
+func TestMulticallWaitsForRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newHandler(t)
+		if err := m.state.params.set("/big", strings.Repeat("x", maxMulticallBytes*3/4)); err != nil {
+			t.Fatal(err)
+		}
+		calls := []any{[]any{map[string]any{"methodName": "getParam", "params": []any{"/n", "/big"}}}}
+		for i, want := range []error{nil, nil, context.DeadlineExceeded} { // of 16 MiB, 6 and 12 are in use
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			if _, err := m.handle(ctx, "peer", "system.multicall", calls); !errors.Is(err, want) {
+				t.Errorf("call %d: %v", i, err)
+			}
+			cancel()
+		}
+	})
+}
+
+func TestRunID(t *testing.T) {
+	t.Parallel()
+	for at, want := range map[int64]string{
+		0:             "^13814000-1dd2-11b2-",
+		1_000_000_000: "^83424000-a4c4-11d5-",
+	} {
+		if got := newRunID(time.Unix(at, 0)); !regexp.MustCompile(want + "[89ab][0-9a-f]{3}-[0-9a-f][13579bdf][0-9a-f]{10}$").MatchString(got) {
+			t.Errorf("at %d: %s, want %s", at, got, want)
+		}
+	}
+}
+
+// Nodes on other machines need a host that they can reach in the URI, not the address of all interfaces.
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ in, want Options }{
+		{Options{}, Options{Listen: "127.0.0.1:11311", URIHost: "127.0.0.1"}},
+		{Options{Listen: ":0"}, Options{Listen: ":0", URIHost: "localhost"}},
+		{Options{Listen: "0.0.0.0:1"}, Options{Listen: "0.0.0.0:1", URIHost: "localhost"}},
+		{Options{Listen: "[::]:1"}, Options{Listen: "[::]:1", URIHost: "localhost"}},
+		{Options{Listen: "10.0.0.7:1"}, Options{Listen: "10.0.0.7:1", URIHost: "10.0.0.7"}},
+		{Options{Listen: "robot:1"}, Options{Listen: "robot:1", URIHost: "robot"}},
+		{Options{Listen: "0.0.0.0:1", URIHost: "a.local"}, Options{Listen: "0.0.0.0:1", URIHost: "a.local"}},
+	} {
+		got, err := tt.in.withDefaults()
+		if err != nil || got.Listen != tt.want.Listen || got.URIHost != tt.want.URIHost || got.Log == nil {
+			t.Errorf("%+v: %+v, %v", tt.in, got, err)
+		}
+	}
+	if _, err := (Options{Listen: "robot"}).withDefaults(); err == nil {
+		t.Error("an address without a port is accepted")
 	}
 }

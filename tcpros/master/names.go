@@ -2,11 +2,8 @@ package master
 
 import "strings"
 
-// canonical collapses slashes and removes a trailing slash.
+// canonical collapses slashes and removes a trailing slash. The name is not empty.
 func canonical(name string) string {
-	if name == "" || name == "/" {
-		return name
-	}
 	parts := strings.Join(elements(name), "/")
 	if name[0] == '/' {
 		return "/" + parts
@@ -51,7 +48,7 @@ func resolve(name, caller string) string {
 
 // join appends name to the namespace ns, unless name is global.
 func join(ns, name string) string {
-	if strings.HasPrefix(name, "/") || ns == "" {
+	if strings.HasPrefix(name, "/") {
 		return name
 	}
 	return strings.TrimSuffix(ns, "/") + "/" + name

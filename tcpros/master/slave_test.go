@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,5 +113,65 @@ func (s *slave) next(t *testing.T) []any {
 	case <-time.After(patience):
 		t.Fatal("the node was not called")
 		return nil
+	}
+}
+
+// Values may be nested as deeply as parameters may be, also in a system.multicall.
+func TestDeepValues(t *testing.T) {
+	t.Parallel()
+	_, c := start(t, master.Options{})
+	nested := func(depth int) (v any) {
+		for v = 1; depth > 0; depth-- {
+			v = []any{v}
+		}
+		return v
+	}
+	for depth, want := range map[int]int{63: 1, 64: -1} { // and one element of the name
+		if code, text, _ := c.triple("setParam", "/n", "/a", nested(depth)); code != want {
+			t.Errorf("depth %d: code %d, %s", depth, code, text)
+		}
+		v, err := c.call("system.multicall", []any{map[string]any{"methodName": "setParam", "params": []any{"/n", "/a", nested(depth)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code := v.([]any)[0].([]any)[0].([]any)[0]; code != want {
+			t.Errorf("depth %d in system.multicall: %v", depth, v)
+		}
+		if code, text, _ := c.triple("setParam", "/n", strings.Repeat("/a", depth+1), 1); code != want {
+			t.Errorf("%d names: code %d, %s", depth+1, code, text)
+		}
+	}
+}
+
+// A node can shut down the master only where the options permit it.
+func TestShutdown(t *testing.T) {
+	t.Parallel()
+	_, refusing := start(t, master.Options{})
+	if code, text, _ := refusing.triple("shutdown", "/n", "done"); code != 0 {
+		t.Errorf("code %d, %s", code, text)
+	}
+	asked := make(chan string, 1)
+	_, c := start(t, master.Options{OnShutdown: func(caller, reason, _ string) { asked <- caller + " " + reason }})
+	c.ok("shutdown", "/n", "done")
+	if got := <-asked; got != "/n done" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// The master has the same port on all its addresses, or does not start.
+func TestAlsoListen(t *testing.T) {
+	t.Parallel()
+	m, _ := start(t, master.Options{AlsoListen: []string{"127.0.0.2", "127.0.0.3"}})
+	hc := xmlrpc.NewHTTPClient(patience)
+	defer hc.CloseIdleConnections()
+	for _, host := range []string{"127.0.0.1", "127.0.0.2", "127.0.0.3"} {
+		uri := fmt.Sprintf("http://%s:%d/", host, m.Addr().(*net.TCPAddr).Port)
+		if _, err := xmlrpc.Call(t.Context(), hc, uri, "getPid", "/n"); err != nil {
+			t.Error(err)
+		}
+	}
+	const elsewhere = "192.0.2.1" // no address of any machine
+	if _, err := master.New(t.Context(), master.Options{Listen: "127.0.0.1:0", AlsoListen: []string{"127.0.0.2", elsewhere}}); err == nil || !strings.Contains(err.Error(), elsewhere) {
+		t.Errorf("got %v", err)
 	}
 }

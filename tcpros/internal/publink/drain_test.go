@@ -3,6 +3,8 @@ package publink
 import (
 	"io"
 	"net"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,5 +57,18 @@ func TestDrainWaitsForProgress(t *testing.T) {
 				<-served
 			})
 		})
+	}
+}
+
+// The error names eight subscribers and counts the others.
+func TestDrainErrorText(t *testing.T) {
+	t.Parallel()
+	one := Undrained{"/t", "/s", 3, "left early"}
+	const text = ` /t by "/s" (left early, 3 queued)`
+	for n, more := range map[int]string{1: "", 8: "", 9: " and 1 more", 20: " and 12 more"} {
+		err := &DrainError{Subscribers: slices.Repeat([]Undrained{one}, n)}
+		if want := "not taken to the end:" + strings.Repeat(text, min(n, 8)) + more; err.Error() != want {
+			t.Errorf("got %s, want %s", err, want)
+		}
 	}
 }

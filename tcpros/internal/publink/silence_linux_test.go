@@ -4,7 +4,52 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
+
+func TestAckState(t *testing.T) {
+	t.Parallel()
+	const s = time.Second
+	for name, tt := range map[string]struct {
+		info unix.TCPInfo
+		want ackState
+	}{
+		"idle":              {unix.TCPInfo{Last_data_sent: 1000, Last_ack_recv: 3000}, ackState{false, 3 * s, 0}},
+		"sent just now":     {unix.TCPInfo{Unacked: 1, Last_data_sent: 1000, Last_ack_recv: 3000}, ackState{true, 3 * s, 0}},
+		"heard afterwards":  {unix.TCPInfo{Unacked: 1, Last_data_sent: 3000, Last_ack_recv: 1000}, ackState{false, s, 0}},
+		"heard at once":     {unix.TCPInfo{Unacked: 1, Last_data_sent: 3000, Last_ack_recv: 3000}, ackState{false, 3 * s, 0}},
+		"window is probed":  {unix.TCPInfo{Probes: 1, Last_data_sent: 3000, Last_ack_recv: 3000}, ackState{true, 3 * s, 1}},
+		"all counters grow": {unix.TCPInfo{Retransmits: 1, Probes: 2, Total_retrans: 4, Last_ack_recv: 3000}, ackState{true, 3 * s, 7}},
+	} {
+		if got := ackStateIn(&tt.info); got != tt.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+		}
+	}
+}
+
+// A connection that is no socket, or is closed, has no state.
+func TestAckStateOfConnection(t *testing.T) {
+	t.Parallel()
+	pipe, _ := net.Pipe()
+	closed, _ := tcpPair(t)
+	_ = closed.Close()
+	for _, c := range []net.Conn{pipe, closed} {
+		if got := ackStateOf(c); got != (ackState{}) {
+			t.Errorf("%T: %+v", c, got)
+		}
+	}
+	open, _ := tcpPair(t)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.After(10 * time.Second); ackStateOf(open).sinceAck == 0; {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal("the time since the last acknowledgment stays zero")
+		}
+	}
+}
 
 // The kernel of a subscriber that does not read still acknowledges. Data beyond its window is sent
 // again at growing intervals, without an outstanding acknowledgment in between: after 0.2 s, 0.4 s,

@@ -9,11 +9,13 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
@@ -55,6 +57,81 @@ func TestServiceDeadlines(t *testing.T) {
 				_ = here.Close()
 			})
 		})
+	}
+}
+
+// A service forgets a caller that it has answered. With no caller, or only idle ones, it ends at once.
+func TestServiceEndsAtOnce(t *testing.T) {
+	for _, persistent := range []string{"0", "1"} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			env := &Env{CallerID: "/n", Log: zap.NewNop(), Pending: wire.NewPending(zap.NewNop()), Timing: DefaultTiming()}
+			s := New(env, "/s", Options{MaxRequestBytes: 1 << 10, Handle: func(_ context.Context, request []byte) ([]byte, error) { return request, nil }}, ctx, cancel)
+			here, there := net.Pipe()
+			defer there.Close()
+			served := make(chan struct{})
+			go func() {
+				defer close(served)
+				if text := s.Serve(here, wire.Header{{Key: "persistent", Value: persistent}}, env.Pending.Begin(here, "")); text != "" {
+					t.Error(text)
+				}
+			}()
+			read := env.Pending.Begin(there, "")
+			if _, err := read.Header(); err != nil {
+				t.Error(err)
+			}
+			read.End()
+			_, _ = there.Write(frameOf([]byte("x")))
+			if reply, err := readReply(there, 1<<10); string(reply) != "x" || err != nil {
+				t.Errorf("got %q, %v", reply, err)
+			}
+			synctest.Wait()
+			if n := strconv.Itoa(len(s.links)); n != persistent {
+				t.Errorf("persistent=%s: %s callers", persistent, n)
+			}
+			start := time.Now()
+			s.Stop(t.Context())
+			if took := time.Since(start); took != 0 || ctx.Err() == nil {
+				t.Errorf("persistent=%s: ended after %v, %v", persistent, took, ctx.Err())
+			}
+			<-served
+		})
+	}
+}
+
+// A caller names the type of the service if it knows the type.
+func TestCallerHeader(t *testing.T) {
+	for typ, want := range map[Type]wire.Header{
+		{}: {{Key: "callerid", Value: "/n"}, {Key: "md5sum", Value: "*"}, {Key: "service", Value: "/s"}},
+		{Type: "a/B", MD5Sum: "1"}: {
+			{Key: "callerid", Value: "/n"}, {Key: "md5sum", Value: "1"}, {Key: "service", Value: "/s"}, {Key: "type", Value: "a/B"},
+		},
+	} {
+		here, there := net.Pipe()
+		env := &Env{CallerID: "/n", Pending: wire.NewPending(zap.NewNop())}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if err := env.greet(here, "/s", typ); err != nil {
+				t.Error(err)
+			}
+		})
+		read := env.Pending.Begin(there, "")
+		if got, err := read.Header(); err != nil || !cmp.Equal(want, got) {
+			t.Errorf("got %v, %v, want %v", got, err, want)
+		}
+		read.End()
+		_, _ = there.Write(wire.AppendHeader(nil, wire.Header{{Key: "callerid", Value: "/m"}}))
+		wg.Wait()
+		_, _ = here.Close(), there.Close()
+	}
+}
+
+// The text of a long refusal arrives up to its limit.
+func TestLongRefusal(t *testing.T) {
+	reply := appendReply(nil, errors.New(strings.Repeat("x", maxErrorBytes+1)))
+	refusal := (*Error)(nil)
+	if _, err := readReply(bytes.NewReader(reply), wire.DefaultMaxMessage); !errors.As(err, &refusal) || len(refusal.Text) != maxErrorBytes {
+		t.Errorf("got %.100v", err)
 	}
 }
 

@@ -435,3 +435,19 @@ func TestNotConnected(t *testing.T) {
 		t.Error("takes a node whose host is not known for one that answers")
 	}
 }
+
+// Attempts that start more often than retryEvery do not delay the next token.
+func TestTokensComeBack(t *testing.T) {
+	c := NewConnector(&Env{})
+	c.tokens = 0
+	start := c.refilled
+	for at := time.Duration(0); at <= 3*retryEvery; at += retryEvery / 4 {
+		c.start(start.Add(at))
+	}
+	if c.tokens != 3 {
+		t.Errorf("%d tokens after three intervals", c.tokens)
+	}
+	if c.start(start.Add(time.Hour)); c.tokens != retryBurst {
+		t.Errorf("%d tokens after an hour", c.tokens)
+	}
+}

@@ -22,13 +22,12 @@ import (
 
 // Bounds of the queues to nodes.
 const (
-	maxPending  = 10_000          // queued notices for one node; a further notice drops the oldest
-	maxQueues   = 8192            // nodes with queued notices; notices for further nodes are dropped
-	maxCalls    = 1024            // concurrent calls; at most half of them to suspect nodes
-	callTimeout = 5 * time.Second // for one call
-	maxAttempts = 4               // to deliver one notice
-	minBackoff  = 500 * time.Millisecond
-	maxBackoff  = 4 * time.Second
+	maxPending  = 10_000                 // queued notices for one node; a further notice drops the oldest
+	maxQueues   = 8192                   // nodes with queued notices; notices for further nodes are dropped
+	maxCalls    = 1024                   // concurrent calls; at most half of them to suspect nodes
+	callTimeout = 5 * time.Second        // for one call
+	maxAttempts = 4                      // to deliver one notice
+	minBackoff  = 500 * time.Millisecond // after the first attempt; doubles with each further attempt
 )
 
 // Notice is one call to a node, or to several. A later notice with the same key replaces an earlier
@@ -72,7 +71,6 @@ type Notifier struct {
 type queue struct {
 	pending *list.List // of *queued
 	byKey   map[string]*list.Element
-	dropped uint64
 }
 
 // New returns a notifier of a state that a lock guards, and whose changes are counted.
@@ -123,8 +121,7 @@ func (n *Notifier) Send(uri string, x *Notice) {
 	}
 	q.byKey[x.Key] = q.pending.PushBack(&queued{Notice: x})
 	if q.pending.Len() > maxPending {
-		q.pop()
-		q.dropped++
+		n.log.Warn("too many notices for a node, notice dropped", zap.String("uri", uri), zap.String("what", q.pop().Key))
 	}
 	if !running {
 		// owner: notifier.close; ends when the queue is empty or ctx is done.
@@ -186,7 +183,7 @@ func (n *Notifier) run(uri string, q *queue) {
 		}
 		n.requeue(q, x)
 		select {
-		case <-time.After(min(minBackoff<<(x.attempts-1), maxBackoff)):
+		case <-time.After(minBackoff << (x.attempts - 1)):
 		case <-n.ctx.Done():
 			return
 		}

@@ -1,17 +1,23 @@
 package notify
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
 // transport makes a RoundTripper of a function.
@@ -55,6 +61,47 @@ func TestBackoffIsPerNotice(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Only a call that got no answer is repeated: not one that was answered or refused, and no shutdown.
+func TestAttempts(t *testing.T) {
+	t.Parallel()
+	ok, err := xmlrpc.EncodeResponse(1<<10, []any{1, "", 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fault := xmlrpc.AppendFault(nil, &xmlrpc.Fault{Code: 1, Text: "no such method"})
+	for name, tt := range map[string]struct {
+		answer []byte
+		err    error
+		once   bool
+		want   int
+	}{
+		"answered":  {answer: ok, want: 1},
+		"fault":     {answer: fault, want: 1},
+		"refused":   {err: syscall.ECONNREFUSED, want: 1},
+		"no answer": {err: errors.New("no route to host"), want: maxAttempts},
+		"shutdown":  {err: errors.New("no route to host"), once: true, want: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				n := newTestNotifier()
+				defer n.Close()
+				calls := 0
+				n.http.Transport = transport(func(*http.Request) (*http.Response, error) {
+					calls++
+					return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(tt.answer))}, tt.err
+				})
+				n.Send("http://node:1/", &Notice{Key: "k", Method: "m", Args: noArgs, Once: tt.once})
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if calls != tt.want {
+					t.Errorf("%d calls, want %d", calls, tt.want)
+				}
+			})
+		})
+	}
 }
 
 // For any number of hanging nodes, a node that answers is notified at once.
@@ -119,10 +166,12 @@ func TestQueuesAreBounded(t *testing.T) {
 	})
 }
 
-// A node that accepts no call costs bounded memory, and its newest notices stay queued.
+// A node that accepts no call costs bounded memory, and its newest notices stay queued. The log has the others.
 func TestQueueIsBounded(t *testing.T) {
 	t.Parallel()
 	n := newTestNotifier()
+	core, log := observer.New(zap.WarnLevel)
+	n.log = zap.New(core)
 	defer n.Close()
 	for range maxCalls {
 		n.callSlots <- struct{}{} // as if all calls were in progress
@@ -147,5 +196,8 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 	if last, _ := q.pending.Back().Value.(*queued); last.Key != fmt.Sprint(3*maxPending-1) {
 		t.Errorf("last is %s", last.Key)
+	}
+	if got := log.Len(); got != 2*maxPending {
+		t.Errorf("%d dropped notices in the log, want %d", got, 2*maxPending)
 	}
 }
