@@ -37,15 +37,15 @@ func TestTriggerAnswersTogether(t *testing.T) {
 	trigger.Answer(ctx, zap.New(core), func(first, last time.Time, messages int) error {
 		answers = append(answers, answered{first, last, messages})
 		if len(answers) == 1 {
-			l.Frames(testlink.Frame(0, 4, 8), 1, at.Add(time.Minute)) // needs an answer of its own
+			l.Frames(testlink.Frame(0, 4, 8), 1, at.Add(5*time.Second)) // needs an answer of its own
 			return errors.New("no room")
 		}
 		l.Frames(testlink.Frame(0, 5, 8), 1, at.Add(time.Hour))
 		<-trigger.fired // so that only the end of the recording is left to answer
 		cancel()
-		return nil
+		return errors.New("no room yet") // is too soon to be logged
 	}, func(messages int) { left += messages })
-	want := []answered{{at, at.Add(2 * time.Second), 5}, {at.Add(time.Minute), at.Add(time.Minute), 1}}
+	want := []answered{{at, at.Add(2 * time.Second), 5}, {at.Add(5 * time.Second), at.Add(5 * time.Second), 1}}
 	if len(answers) != 2 || answers[0] != want[0] || answers[1] != want[1] || left != 1 {
 		t.Errorf("answers %v, want %v; %d left", answers, want, left)
 	}
