@@ -15,8 +15,11 @@ func TestConnectionAccount(t *testing.T) {
 	t.Parallel()
 	var s account.Connections
 	topic := &account.Topic{Name: "/t"}
-	for i, definition := range []string{"a", "a", strings.Repeat("b", 1000), "", "a"} {
+	for i, definition := range []string{"a", "a", strings.Repeat("b", 1000), "", "a", "a"} {
 		h := rosbag.Header(testlink.DefinitionInfo("/t", fmt.Sprint("/p", i), definition).Header)
+		if i == 5 { // only the first definition is one
+			h = append(h, rosbag.Field{Key: "message_definition", Value: "a"})
+		}
 		before, said := s.Held, s.SizeOf(h)
 		c := s.Add(topic, h)
 		if got := s.Held - before; got != said || topic.Headers != s.Held {
@@ -27,14 +30,14 @@ func TestConnectionAccount(t *testing.T) {
 		}
 	}
 	s.Release(func(c *account.Connection) bool { return c.Conn.ID != 4 })
-	if len(s.Definitions) != 1 || len(topic.Conns) != 1 || s.All[0].Conn.ID != 4 {
+	if len(s.Definitions) != 1 || s.Definitions["a"] == nil || len(topic.Conns) != 1 || s.All[0].Conn.ID != 4 {
 		t.Errorf("%d definitions, %d connections", len(s.Definitions), len(topic.Conns))
 	}
 	s.Release(func(*account.Connection) bool { return true })
 	if s.Held != 0 || topic.Headers != 0 || len(s.Definitions) != 0 {
 		t.Errorf("%d bytes are left", s.Held)
 	}
-	if c := s.Add(topic, nil); c.Conn.ID != 5 {
-		t.Errorf("id %d is used again", c.Conn.ID)
+	if c := s.Add(topic, rosbag.Header{{Key: "ab", Value: "cde"}, {Key: "f"}}); c.Conn.ID != 6 || c.Bytes != 4+len("ab=cde")+4+len("f=") {
+		t.Errorf("id %d is used again, or %d bytes of a record", c.Conn.ID, c.Bytes)
 	}
 }

@@ -1,8 +1,11 @@
 package account
 
 import (
+	"math"
 	"testing"
 	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 )
 
 // TestRateIsExact: at ten a second a message is due a tenth after the one before, and not
@@ -74,12 +77,56 @@ func TestLimitsOfATopic(t *testing.T) {
 		"number":            {[]Limit{{Topics: "/a", Count: 3}}, 3, true},
 		"last number":       {[]Limit{{Topics: "/a", Count: 3}, {Topics: "/**", Count: 1}}, 1, true},
 		"other topic":       {[]Limit{{Topics: "/a", Count: 3}, {Topics: "/b", Count: 1}}, 3, true},
+		"other topic first": {[]Limit{{Topics: "/b", Count: 1}, {Topics: "/a", Count: 3}}, 3, true},
 		"number and rate":   {[]Limit{{Topics: "/a", Count: 3}, {Topics: "/a", MaxRate: 5}}, 3, false},
 		"number and second": {[]Limit{{Topics: "/a", Count: 3}, {Topics: "/a", Every: 2}}, 3, false},
 		"each":              {[]Limit{{Topics: "/a", Every: 1}}, 0, true},
 	} {
 		if s := SamplerOf(c.limits, "/a"); s.Limit != c.limit || s.KeepsAll() != c.keepsAll {
 			t.Errorf("%s: at most %d messages, all kept %v; want %d, %v", name, s.Limit, s.KeepsAll(), c.limit, c.keepsAll)
+		}
+	}
+}
+
+// TestLimitThatMeansNothing: a limit without a topic, or with a number that no messages can have, is an error.
+func TestLimitThatMeansNothing(t *testing.T) {
+	t.Parallel()
+	for _, l := range []Limit{
+		{Topics: "/a"}, {Topics: "/a", MaxRate: 1e9, Every: 1, Count: 1}, {Topics: "/a", MaxRate: 1e-9},
+	} {
+		if err := l.Check(); err != nil {
+			t.Errorf("%+v: %v", l, err)
+		}
+	}
+	for _, l := range []Limit{
+		{MaxRate: 1, Every: 1, Count: 1},
+		{Topics: "/a", MaxRate: -1},
+		{Topics: "/a", MaxRate: math.NaN()},
+		{Topics: "/a", MaxRate: math.Inf(1)},
+		{Topics: "/a", MaxRate: 1e9 + 1},
+		{Topics: "/a", Every: -1},
+		{Topics: "/a", Count: -1},
+	} {
+		if l.Check() == nil {
+			t.Errorf("%+v is no error", l)
+		}
+	}
+}
+
+// TestMessagesInAPause: messages that come while nothing is recorded are counted until the topic has as many as
+// its limit says. The latest one of a publisher that latches is missing in the bag.
+func TestMessagesInAPause(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ limit, recorded, passed uint64 }{{0, 0, 3}, {0, 9, 3}, {5, 4, 3}, {5, 5, 0}, {5, 6, 0}} {
+		of := &Topic{Tally: Tally{Messages: c.recorded}, Sampler: Sampler{Limit: c.limit}}
+		for _, latching := range []bool{true, false} {
+			of.Passed = 0
+			conn := &Connection{Topic: of, Source: latch.Source{Latching: latching}}
+			conn.NoteUnrecorded(1)
+			conn.NoteUnrecorded(2)
+			if of.Passed != c.passed || conn.Missed != (latching && c.passed > 0) {
+				t.Errorf("limit %d, %d recorded: %d passed, want %d; missed %v", c.limit, c.recorded, of.Passed, c.passed, conn.Missed)
+			}
 		}
 	}
 }

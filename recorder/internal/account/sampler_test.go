@@ -21,6 +21,7 @@ func TestShare(t *testing.T) {
 		"every":         {[]Limit{{Topics: "/a", Every: 3}}, "/a", 30, 100},
 		"other topic":   {[]Limit{{Topics: "/b", Every: 3}}, "/a", 30, 300},
 		"glob":          {[]Limit{{Topics: "/*/image", MaxRate: 1}}, "/cam/image", 30, 10},
+		"whole name":    {[]Limit{{Topics: "/image", MaxRate: 1}}, "/cam/image", 30, 300},
 		"end of names":  {[]Limit{{Topics: "image", MaxRate: 1}}, "/cam/image", 30, 10},
 		"last one wins": {[]Limit{{Topics: "/**", MaxRate: 1}, {Topics: "/a", MaxRate: 5}}, "/a", 30, 50},
 	}

@@ -64,5 +64,7 @@ func TestLinksWaitApart(t *testing.T) {
 	if news := a.WaitNews(now); len(news) != 1 || topic.HeldUp(now) != account.ReportedWait {
 		t.Errorf("one stands: %+v, held up for %v", news, topic.HeldUp(now))
 	}
-	topic.EndWait(stands, now)
+	if topic.EndWait(stands, now); topic.HeldUp(now) != account.ReportedWait {
+		t.Errorf("it goes on: held up for %v", topic.HeldUp(now))
+	}
 }

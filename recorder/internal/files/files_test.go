@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
@@ -176,6 +177,17 @@ func TestClosing(t *testing.T) {
 			if listed != test.messages {
 				t.Errorf("%d messages in listed bags, want %d", listed, test.messages)
 			}
+			r, _, err := f.Finished.Open(0)
+			if (err == nil) != (test.fault == nil) {
+				t.Errorf("the bag is opened: %v", err)
+			}
+			if r != nil {
+				r.Close()
+			}
+			gone := test.fault == bagfile.ErrDeleted //nolint:errorlint // of the table
+			if a := f.Finished.Account(); len(a.Files) != 1 || a.Files[0].Deleted != gone || a.Earlier != (control.EarlierFiles{}) {
+				t.Errorf("deleted %v: %+v, earlier %+v", gone, a.Files, a.Earlier)
+			}
 		})
 	}
 }
@@ -203,14 +215,45 @@ func TestLastBag(t *testing.T) {
 	}
 }
 
+// TestFaultyBagIsKept: no limit of the retention concerns a bag that is not whole.
+func TestFaultyBagIsKept(t *testing.T) {
+	t.Parallel()
+	f, _ := bags(t, files.Config{})
+	f.Retain.Limits = retention.Limits{Files: 1}
+	var all []*files.Bag
+	for part := range 4 {
+		b := begin(t, f, part)
+		if part == 0 {
+			b.Wrap(func(h disk.Handle) disk.Handle { return failing{h} })
+		}
+		f.CloseLater(b)
+		all = append(all, b)
+	}
+	if err := f.Close(nil); !errors.Is(err, errInjected) {
+		t.Error(err)
+	}
+	for i, want := range []bool{true, false, false, true} {
+		if testlink.Exists(all[i].Path()) != want {
+			t.Errorf("bag %d exists: %v", i, !want)
+		}
+	}
+}
+
 // TestStored: bytes of snapshots are stored, and are not growth of the recording.
 func TestStored(t *testing.T) {
 	t.Parallel()
 	f, _ := bags(t, files.Config{})
-	f.CountStored(&files.Bag{}, 100)
-	f.CountStored(&files.Bag{Snapshot: true}, 30)
-	if n := f.Stored(); n != 130 {
+	f.Disk.Free = func() (int64, error) { return 1_000_000, nil }
+	now := time.Now()
+	f.LowDisk(now, nil)
+	f.CountStored(&files.Bag{}, 1000)
+	f.CountStored(&files.Bag{Snapshot: true}, 300)
+	if n := f.Stored(); n != 1300 {
 		t.Errorf("%d bytes stored", n)
+	}
+	f.LowDisk(now.Add(10*time.Second), nil)
+	if _, left := f.Disk.Forecast(); left.Round(time.Minute) != 166*time.Minute { // 100 bytes a second, and few of snapshots
+		t.Errorf("the disk will be full in %v", left)
 	}
 	if err := f.Close(nil); err != nil {
 		t.Error(err)

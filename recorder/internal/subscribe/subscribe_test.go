@@ -115,11 +115,11 @@ func TestUpdate(t *testing.T) {
 // A topic that comes back has the account that it had.
 func TestDeserted(t *testing.T) {
 	t.Parallel()
-	const named, linked, left = "/t000", "/t001", 3
+	const named, linked, ended, left = "/t000", "/t001", "/t002", 3
 	s, in := newSet(t, Config{IsNamed: func(topic string) bool { return topic == named }})
 	defer s.Close()
 	var names []string
-	for i := range MostDeserted + left + 2 {
+	for i := range MostDeserted + left + 3 {
 		names = append(names, fmt.Sprintf("/t%03d", i))
 	}
 	s.Update(graph.Found{Names: names, All: true})
@@ -127,6 +127,8 @@ func TestDeserted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.subs[ended].close()
+	s.subs[ended].ended = true
 	all := map[string]*account.Topic{}
 	for _, name := range names {
 		all[name] = s.subs[name].topic
@@ -136,10 +138,14 @@ func TestDeserted(t *testing.T) {
 		t.Fatalf("%d topics", n)
 	}
 	s.Update(graph.Found{Names: []string{"/new"}, All: true})
-	if n := len(s.subs); n != len(names)+1-left || s.subs[named] == nil || s.subs[linked] == nil {
+	if n := len(s.subs); n != len(names)+1-left || s.subs[named] == nil || s.subs[linked] == nil || s.subs[ended] == nil {
 		t.Errorf("%d topics stay, want %d", n, len(names)+1-left)
 	}
 	l.Closed(nil)
+	s.Update(graph.Found{Names: []string{"/new"}, All: true, Same: true})
+	if n := len(s.subs); n != len(names)-left || s.subs[linked] == nil {
+		t.Errorf("%d topics stay when one more is deserted, want %d", n, len(names)-left)
+	}
 	s.Update(graph.Found{Names: names, All: true})
 	for _, name := range names {
 		if sub := s.subs[name]; sub == nil || sub.topic != all[name] {

@@ -31,14 +31,14 @@ func TestTriggerAnswersTogether(t *testing.T) {
 	trigger.Answer(ctx, zap.New(core), func(m Messages) error {
 		answers = append(answers, m)
 		if len(answers) == 1 {
-			l.Frames(testlink.Frame(0, 4, 8), 1, at.Add(time.Minute)) // needs an answer of its own
+			l.Frames(testlink.Frame(0, 4, 8), 1, at.Add(5*time.Second)) // needs an answer of its own
 			return errors.New("no room")
 		}
 		l.Frames(testlink.Frame(0, 5, 8), 1, at.Add(time.Hour))
 		cancel()
-		return nil
+		return errors.New("no room yet") // is too soon to be logged
 	}, func(messages int) { left += messages })
-	want := []Messages{{at, at.Add(2 * time.Second), 5}, {at.Add(time.Minute), at.Add(time.Minute), 1}}
+	want := []Messages{{at, at.Add(2 * time.Second), 5}, {at.Add(5 * time.Second), at.Add(5 * time.Second), 1}}
 	if len(answers) != 2 || answers[0] != want[0] || answers[1] != want[1] || left != 1 {
 		t.Errorf("answers %v, want %v; %d left", answers, want, left)
 	}
