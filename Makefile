@@ -32,11 +32,12 @@ demo: build ## play the demo bag, record it, compare
 # Most tests below test/integration wait for programs rather than for the processor, so
 # more of them run at a time than there are processors, and more packages: fewer in CI, where
 # the linters and the race detector run beside them. The go command starts the packages in the
-# order of its arguments. With another time limit it would not take the cached results of make
-# test for make test-full.
+# order of its arguments: first those that wait for minutes in make test-full or take longest in
+# make test, so that none of them runs alone at the end. With another time limit it would not take
+# the cached results of make test for make test-full.
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
 AT_A_TIME := -timeout 30m -parallel 8 -p $(if $(GOROSBAG_REQUIRE_ROS),3,$(shell echo $$(($(PROCESSORS) < 4 ? 4 : $(PROCESSORS)))))
-ALL := $(addprefix ./test/integration/,record service stock bag) ./... # those that take longest first
+ALL := $(addprefix ./test/integration/,install service faults play record stock docs bag live) ./tcpros ./recorder ./bagfmt ./cmd/bag ./tcpros/master ./...
 test: ## all tests but the long ones; those with real ROS run where it is installed
 	$(GOTEST) $(AT_A_TIME) $(ALL)
 

@@ -19,9 +19,9 @@ import (
 
 // elsewhere are beginnings of commands that this package does not run, and why.
 var elsewhere = []struct{ beginning, why string }{
-	{"docker compose", "TestComposeDemo and others in test/integration/service"},
-	{"systemctl", "TestSystemd in test/integration/service"},
-	{"apt install", "TestPackage in test/integration/service"},
+	{"docker compose", "TestComposeDemo and others in test/integration/install"},
+	{"systemctl", "TestSystemd in test/integration/install"},
+	{"apt install", "TestPackage in test/integration/install"},
 	{"editor", "for people"},
 	{"export", "the credentials of a store"},
 	{"rosservice", "needs ROS; test/integration/record and play call the services"},

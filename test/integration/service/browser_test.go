@@ -178,38 +178,36 @@ func (b *browser) press(selector string) {
 	b.do(chromedp.WaitEnabled(chromedp.CSS(selector)), chromedp.Focus(chromedp.CSS(selector)), chromedp.KeyEvent(kb.Enter))
 }
 
-// screenshots takes pictures, and leaves a page that looks as before.
-func (b *browser) screenshots(name string) {
-	b.t.Helper()
-	b.pictures(name)
-	b.do(chromedp.EmulateViewport(windowWidth, windowHeight), chromedp.Reload())
-}
-
-// pictures takes those of the page on a desk and on a phone, in light and dark,
-// and checks that nothing hangs over its edge. They are for eyes: with
-// GOROSBAG_SCREENSHOTS they stay in that directory.
-func (b *browser) pictures(name string) {
+// fits checks that the page is not wider than its window, on a desk and on a phone. With
+// GOROSBAG_SCREENSHOTS it also writes pictures into that directory, in light and dark: for people to look
+// at, and expensive, because Chromium renders them in software.
+func (b *browser) fits(name string) {
 	b.t.Helper()
 	dir := os.Getenv("GOROSBAG_SCREENSHOTS")
-	if dir == "" {
-		dir = b.t.TempDir()
-	}
 	for _, size := range []struct{ width, height int64 }{{1280, 900}, {390, 844}} {
-		for _, scheme := range []string{"light", "dark"} {
-			b.do(chromedp.EmulateViewport(size.width, size.height, chromedp.EmulateScale(2)))
-			command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-			what := fmt.Sprintf("%s-%d-%s", name, size.width, scheme)
-			if overflow := b.eval("document.documentElement.scrollWidth - innerWidth"); overflow != "0" {
-				b.t.Errorf("%s: the page is %s pixels wider than the window", what, overflow)
-			}
-			png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-			if err != nil {
-				b.t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(dir, what+".png"), png, 0o600); err != nil {
-				b.t.Fatal(err)
-			}
+		what := fmt.Sprintf("%s-%d", name, size.width)
+		b.do(chromedp.EmulateViewport(size.width, size.height, chromedp.EmulateScale(2)))
+		if overflow := b.eval("document.documentElement.scrollWidth - innerWidth"); overflow != "0" {
+			b.t.Errorf("%s: the page is %s pixels wider than the window", what, overflow)
 		}
+		if dir != "" {
+			b.picture(filepath.Join(dir, what+"-light.png"), "light")
+			b.picture(filepath.Join(dir, what+"-dark.png"), "dark")
+		}
+	}
+	b.do(chromedp.EmulateViewport(windowWidth, windowHeight))
+}
+
+// picture writes a picture of the whole page in a color scheme.
+func (b *browser) picture(path, scheme string) {
+	b.t.Helper()
+	command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, png, 0o600); err != nil {
+		b.t.Fatal(err)
 	}
 }
 

@@ -7,4 +7,4 @@ import (
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
-func TestMain(m *testing.M) { os.Exit(harness.Main(m, removeImages)) }
+func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }

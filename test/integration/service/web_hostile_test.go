@@ -104,7 +104,7 @@ func TestHostileNames(t *testing.T) {
 			b.press("#bags summary") // the page moves while topics come
 			b.shows("#bags .info", hostileTag)
 		}
-		b.screenshots(page)
+		b.fits(page)
 		if got := b.eval(`[window.got, document.querySelectorAll("main img, main script, main [onmouseover], main a:not(.button, #live-how a)").length].join()`); got != ",0" {
 			t.Errorf("%s: a name has become more than text: %s", page, got)
 		}

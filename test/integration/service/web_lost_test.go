@@ -34,7 +34,7 @@ func TestLostConnection(t *testing.T) {
 	b.shows("#topics", "/first")
 	b.click("#stop")
 	b.shows("#state", "Stopped")
-	b.pictures("gorecord-stopped")
+	b.fits("gorecord-stopped")
 	b.click("#stop")
 	b.shows("#state", "Recording")
 	b.verdict() // from here on the browser may complain
@@ -42,7 +42,7 @@ func TestLostConnection(t *testing.T) {
 	rec.Wait()
 	b.shows("#gone", "No answer from gorecord since")
 	b.shows("#link", "no answer")
-	b.pictures("gorecord-lost")
+	b.fits("gorecord-lost")
 	b.click("#pause")
 	b.shows("#said", "No answer")
 
@@ -52,7 +52,7 @@ func TestLostConnection(t *testing.T) {
 	harness.Eventually(t, "all is well again", func() bool {
 		return b.eval(`[document.getElementById("gone").hidden, document.getElementById("topics").hidden, document.querySelectorAll("#topics tbody tr").length].join()`) == "true,true,0"
 	})
-	b.pictures("gorecord-empty")
+	b.fits("gorecord-empty")
 }
 
 // TestEndedPlayback: what was stopped from the page has ended, which is no fault.
@@ -68,7 +68,7 @@ func TestEndedPlayback(t *testing.T) {
 	b.press("#stop")
 	play.Wait()
 	b.shows("#gone", "goplay has ended")
-	b.pictures("goplay-ended")
+	b.fits("goplay-ended")
 }
 
 // TestLoginAfterRestart: a program that was started anew does not know who had logged in,
@@ -120,7 +120,7 @@ func TestLossIsShown(t *testing.T) {
 	b := openBrowser(t, host)
 	b.shows("#lostsub", "queue full")
 	b.shows("#lostsub", "last minute")
-	b.pictures("gorecord-loss")
+	b.fits("gorecord-loss")
 	b.verdict()
 	close(stop)
 	if err := <-flooded; err != nil {

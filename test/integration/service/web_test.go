@@ -92,7 +92,7 @@ func TestRecorderPage(t *testing.T) {
 	b.shows("#bags li:last-child .info", "/imu/data")
 	b.download(g)
 	harness.Eventually(t, "the table moves again", func() bool { return strings.HasPrefix(b.cell("/imu/data", 2), "1") })
-	b.screenshots("gorecord")
+	b.fits("gorecord")
 	b.verdict()
 	rec.Stop()
 

@@ -1,4 +1,4 @@
-package service_test
+package install_test
 
 import (
 	"bytes"

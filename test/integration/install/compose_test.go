@@ -1,19 +1,14 @@
-package service_test
+package install_test
 
 import (
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"go.yaml.in/yaml/v4"
-
-	"github.com/gorosbag/gorosbag/test/integration/harness"
-	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
 
 // service is what the test asks of a service in docker-compose.yml.
@@ -82,35 +77,4 @@ func TestComposeIsHardened(t *testing.T) {
 // withDefaults replaces the variables in a text of docker-compose.yml by their defaults.
 func withDefaults(text string) string {
 	return regexp.MustCompile(`\$\{[A-Z_]+:-([^}]*)\}`).ReplaceAllString(text, "$1")
-}
-
-// TestPermissions: others cannot read what is recorded, whatever the umask lets through.
-func TestPermissions(t *testing.T) {
-	t.Parallel()
-	g := harness.NewGraph(t, "gomaster")
-	peers.NewFlood(g, "/t", 100_000).WaitSent(0)
-	rec := g.Command("gorecord", "/t", "-O", "out", "--snapshot-beside")
-	cmd := g.Command("/bin/sh", append([]string{"-c", `umask 000; exec "$@"`, "sh"}, rec.Args...)...)
-	p := g.Launch("gorecord", cmd)
-	p.Printed("Subscribing to")
-	closed := func(name string) {
-		t.Helper()
-		g.Closed(name)
-		st, err := os.Lstat(filepath.Join(g.Dir, name))
-		if err != nil || st.Mode() != 0o640 {
-			t.Errorf("%s: mode %v, %v", name, st.Mode(), err)
-		}
-	}
-	closed("out.bag.active")
-	p.Signal(syscall.SIGUSR1) // a snapshot
-	harness.Eventually(t, "there is a snapshot", func() bool {
-		names, err := filepath.Glob(filepath.Join(g.Dir, "out_snapshot*.bag"))
-		if err != nil || len(names) == 0 {
-			return false
-		}
-		closed(filepath.Base(names[0]))
-		return true
-	})
-	p.Stop()
-	closed("out.bag")
 }
