@@ -58,7 +58,8 @@ func align(a, b []Item) Result {
 // alignMiddle aligns the messages between the common start, which has start messages, and the common end. It
 // searches only among messages that both lists have.
 func (r *Result) alignMiddle(a, b []Item, start int) {
-	inA, inB := shared(a, b, r.common[0][start:]), shared(b, a, r.common[1][start:])
+	known := make(map[Digest]struct{}, max(len(a), len(b))) // one for both: each takes as much memory as the lists
+	inA, inB := shared(a, b, known, r.common[0][start:]), shared(b, a, known, r.common[1][start:])
 	if runs, ok := longestCommon(picked(a, inA), picked(b, inB), maxEdits/2, maxSteps); ok {
 		for _, run := range runs {
 			for k := range run.N {
@@ -75,9 +76,11 @@ func (r *Result) alignMiddle(a, b []Item, start int) {
 	}
 }
 
-// shared marks in common the messages whose payload the other list has, too, and returns their indexes.
-func shared(list, other []Item, common []bool) (at []int32) {
-	known := make(map[Digest]struct{}, len(other))
+// shared marks in common the messages whose payload the other list has, too, and returns their indexes. It needs known,
+// whose content it replaces.
+func shared(list, other []Item, known map[Digest]struct{}, common []bool) []int32 {
+	clear(known)
+	at := make([]int32, 0, min(len(list), len(other)))
 	for i := range other {
 		known[other[i].Sum] = struct{}{}
 	}

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -424,4 +425,29 @@ func FuzzCompare(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestMemory: comparing long lists takes a bounded multiple of their memory, garbage included: of garbage that comes faster
+// than the collector works, a process once took half as much again as usual.
+func TestMemory(t *testing.T) { // not parallel: it measures the heap
+	const messages, most = 1 << 17, 80 // bytes for each message of a list of 16 bytes each
+	var values [2][]int
+	for i := range messages {
+		if values[0] = append(values[0], i); i%100 != 0 {
+			values[1] = append(values[1], i)
+		}
+	}
+	a, b := listOf(values[0]), listOf(values[1])
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r := Compare(a, b, Rule{})
+	runtime.ReadMemStats(&after)
+	if len(r.Different) != messages/100+1 {
+		t.Errorf("%d differences", len(r.Different))
+	}
+	each := (after.TotalAlloc - before.TotalAlloc) / messages
+	t.Logf("%d bytes for each message", each)
+	if each > most {
+		t.Errorf("%d bytes for each message, want %d at most", each, most)
+	}
 }
