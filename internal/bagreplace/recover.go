@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
@@ -71,7 +72,7 @@ func (r *run) reindex(path string) error {
 		return err
 	}
 	report(r.j, path, &rep)
-	r.j.Say("%s: %s%s", explain.Name(p.Path()), kept(&rep), original(p.Backup()))
+	r.j.Say("%s: %s%s%s", explain.Name(p.Path()), kept(&rep), original(p.Backup()), finalName(p.Path()))
 	return nil
 }
 
@@ -134,6 +135,15 @@ func report(j *bagjob.Job, path string, r *recovery.Report) {
 	if r.Lossy() {
 		j.SetLossy()
 	}
+}
+
+// finalName says how to rename a bag that has the name of one that is being recorded.
+func finalName(path string) string {
+	name, active := strings.CutSuffix(path, ".active")
+	if !active {
+		return ""
+	}
+	return "; rename it to " + explain.Name(filepath.Base(name))
 }
 
 // kept says what is in the new version of a bag.
