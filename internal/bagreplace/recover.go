@@ -21,6 +21,8 @@ import (
 // errNoReindex says which command takes encrypted bags.
 var errNoReindex = errors.New("is encrypted; gobag decrypt makes a plain bag with an index of what can be read in it")
 
+var errWritten = errors.New("is still being written; reindex it when its recorder has ended")
+
 // mcapChunkKiB is the size of the chunks of an MCAP file that is recovered.
 const mcapChunkKiB = 768
 
@@ -40,12 +42,15 @@ func (r *run) reindex(path string) error {
 		return err
 	}
 	defer in.Close() //nolint:errcheck // only read from
+	if isRecorded(in) {
+		return errWritten
+	}
 	unchanged := func() error {
 		switch after, err := in.Stat(); {
 		case err != nil:
 			return explain.Error(err)
 		case after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()):
-			return errors.New("is still being written; reindex it when its recorder has ended")
+			return errWritten // by a recorder that does not lock its file, such as rosbag
 		}
 		return nil
 	}
