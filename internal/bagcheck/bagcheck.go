@@ -295,11 +295,12 @@ func (c *checker) index(r *bagfmt.Reader, found []bagfmt.VerifiedChunk) {
 }
 
 // indexDamage reports an error of reading through the index. If the scan could read the
-// chunk, only the index is damaged.
+// chunk, only the index is damaged. Where the scan found messages of unknown connections, the
+// reader, which has all connections, knows whether messages are lost.
 func (c *checker) indexDamage(err error) {
 	var bad *rosbag.CorruptError
 	if errors.As(err, &bad) && bad.Op == rosbag.OpChunk {
-		if _, known := c.seen[location{Offset(bad.Offset), bad.Op}]; !known {
+		if _, known := c.seen[location{Offset(bad.Offset), bad.Op}]; !known && len(c.orphans) == 0 {
 			e := *bad
 			e.Recovered = true
 			err = &e

@@ -363,3 +363,19 @@ func TestDeepMemory(t *testing.T) { // not parallel: others take memory, too
 		t.Errorf("%d MiB in use", most>>20)
 	}
 }
+
+// TestUnknownConnection: a message of a bag of stock, whose chunks have no checksums, names a connection that
+// does not exist. It is lost, although its index entry is there.
+func TestUnknownConnection(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../../bagfmt/testdata/cpp_none.bag")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound := check(t, b, bagcheck.Options{})
+	b[bytes.Index(b, []byte("\x04\x00\x00\x00op=\x02"))-1] = 0xff // the highest byte of conn
+	r := check(t, b, bagcheck.Options{})
+	if r.Messages != sound.Messages-1 || len(r.Damage) != 1 || !r.Damage[0].Lost || strings.Contains(r.Damage[0].Advice, "no message is lost") {
+		t.Errorf("%d of %d messages: %+v", r.Messages, sound.Messages, r.Damage)
+	}
+}

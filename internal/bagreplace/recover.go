@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
@@ -19,6 +20,8 @@ import (
 
 // errNoReindex says which command takes encrypted bags.
 var errNoReindex = errors.New("is encrypted; gobag decrypt makes a plain bag with an index of what can be read in it")
+
+var errWritten = errors.New("is still being written; reindex it when its recorder has ended")
 
 // mcapChunkKiB is the size of the chunks of an MCAP file that is recovered.
 const mcapChunkKiB = 768
@@ -39,12 +42,15 @@ func (r *run) reindex(path string) error {
 		return err
 	}
 	defer in.Close() //nolint:errcheck // only read from
+	if isRecorded(in) {
+		return errWritten
+	}
 	unchanged := func() error {
 		switch after, err := in.Stat(); {
 		case err != nil:
 			return explain.Error(err)
 		case after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()):
-			return errors.New("is still being written; reindex it when its recorder has ended")
+			return errWritten // by a recorder that does not lock its file, such as rosbag
 		}
 		return nil
 	}
@@ -71,7 +77,7 @@ func (r *run) reindex(path string) error {
 		return err
 	}
 	report(r.j, path, &rep)
-	r.j.Say("%s: %s%s", explain.Name(p.Path()), kept(&rep), original(p.Backup()))
+	r.j.Say("%s: %s%s%s", explain.Name(p.Path()), kept(&rep), original(p.Backup()), finalName(p.Path()))
 	return nil
 }
 
@@ -134,6 +140,15 @@ func report(j *bagjob.Job, path string, r *recovery.Report) {
 	if r.Lossy() {
 		j.SetLossy()
 	}
+}
+
+// finalName says how to rename a bag that has the name of one that is being recorded.
+func finalName(path string) string {
+	name, active := strings.CutSuffix(path, ".active")
+	if !active {
+		return ""
+	}
+	return "; rename it to " + explain.Name(filepath.Base(name))
 }
 
 // kept says what is in the new version of a bag.

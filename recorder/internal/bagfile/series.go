@@ -147,7 +147,7 @@ func explainCreate(target string, err error) error {
 	case errors.Is(err, fs.ErrExist) && !fileExists(target+bagname.ActiveSuffix):
 		return fmt.Errorf("%s exists: a recording never overwrites; choose another name or move it away", target)
 	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("%s exists: another recorder writes it, or a recorder crashed; choose another name, or move or reindex it", target+bagname.ActiveSuffix)
+		return fmt.Errorf("%s exists: another recorder writes it, or a recorder crashed; choose another name, or recover it with gobag reindex and rename it", target+bagname.ActiveSuffix)
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
 		return fmt.Errorf("cannot open %s: %w: %w", target+bagname.ActiveSuffix, disk.ErrMinSpace, err)
 	case errors.Is(err, fs.ErrPermission):
@@ -155,6 +155,8 @@ func explainCreate(target string, err error) error {
 		return fmt.Errorf("cannot open %s: no permission to write in %s%s", target+bagname.ActiveSuffix, dir, disk.WhyDenied(dir))
 	case errors.Is(err, syscall.EROFS):
 		return fmt.Errorf("cannot open %s: %w: name another directory, or in a container mount one", target+bagname.ActiveSuffix, err)
+	case errors.As(err, &path):
+		err = path.Err // the error that is returned names the file
 	}
 	return fmt.Errorf("cannot open %s: %w", target+bagname.ActiveSuffix, err)
 }

@@ -34,11 +34,12 @@ func TestExplainCreate(t *testing.T) {
 	}{
 		{free, &fs.PathError{Op: "chmod", Path: "x", Err: syscall.EPERM}, syscall.EPERM, "cannot open free.bag.active: its file system does not take this mode of files (operation not permitted): record without --file-mode, or to another file system"},
 		{finished, fs.ErrExist, nil, "finished.bag exists: a recording never overwrites; choose another name or move it away"},
-		{active, fs.ErrExist, nil, "begun.bag.active exists: another recorder writes it, or a recorder crashed; choose another name, or move or reindex it"},
+		{active, fs.ErrExist, nil, "begun.bag.active exists: another recorder writes it, or a recorder crashed; choose another name, or recover it with gobag reindex and rename it"},
 		{free, syscall.ENOSPC, disk.ErrMinSpace, "cannot open free.bag.active: " + disk.ErrMinSpace.Error() + ": no space left on device"},
 		{free, syscall.EDQUOT, disk.ErrMinSpace, "cannot open free.bag.active: " + disk.ErrMinSpace.Error() + ": disk quota exceeded"},
 		{free, &fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, nil, "cannot open free.bag.active: no permission to write in " + dir + disk.WhyDenied(dir)},
 		{free, syscall.EROFS, syscall.EROFS, "cannot open free.bag.active: read-only file system: name another directory, or in a container mount one"},
+		{free, &fs.PathError{Op: "openat", Path: "free.bag.active", Err: syscall.ENAMETOOLONG}, syscall.ENAMETOOLONG, "cannot open free.bag.active: file name too long"},
 		{free, syscall.EIO, syscall.EIO, "cannot open free.bag.active: input/output error"},
 	} {
 		err := explainCreate(tc.target, tc.err)

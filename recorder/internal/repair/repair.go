@@ -49,7 +49,7 @@ func Orphans(dir *disk.Folder) []string {
 // Report logs the names of orphans that are not to be repaired.
 func Report(log *zap.Logger, dirName string, found []string) {
 	for _, base := range found {
-		log.Warn("left by a crashed recorder: recover it with gobag reindex, or record with --recover", loglimit.Each(),
+		log.Warn("left by a crashed recorder: record with --recover, or recover it with gobag reindex and rename it", loglimit.Each(),
 			zap.String("file", filepath.Join(dirName, base)))
 	}
 }
