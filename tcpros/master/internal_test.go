@@ -101,6 +101,31 @@ func TestParamTreeSize(t *testing.T) {
 	}
 }
 
+func TestMeasure(t *testing.T) {
+	t.Parallel()
+	const member = 1 + 2*scalarCost // of a name of one letter
+	for _, tt := range []struct {
+		v     any
+		depth int // the least that is enough
+		want  int64
+	}{
+		{1, 0, scalarCost},
+		{"abc", 0, scalarCost + 3},
+		{[]byte("ab"), 0, scalarCost + 2},
+		{[]any{1, "a"}, 1, containerCost + 2*scalarCost + 1},
+		{[]any{[]any{}}, 2, 2 * containerCost},
+		{map[string]any{"a": 1, "b": "b"}, 1, containerCost + 2*member + 2*scalarCost + 1},
+		{map[string]any{"a": map[string]any{"b": []any{}}}, 3, 3*containerCost + 2*member},
+	} {
+		if got, err := measure(tt.v, tt.depth); got != tt.want || err != nil {
+			t.Errorf("%v: %d, want %d, %v", tt.v, got, tt.want, err)
+		}
+		if _, err := measure(tt.v, tt.depth-1); tt.depth > 0 && !errors.Is(err, errTooDeep) {
+			t.Errorf("%v: depth %d is enough, %v", tt.v, tt.depth-1, err)
+		}
+	}
+}
+
 func TestParamTreeIsBounded(t *testing.T) {
 	t.Parallel()
 	tree := newParamTree()
@@ -145,6 +170,49 @@ func TestRegistryIsBounded(t *testing.T) {
 	}
 	if len(m.reg.nodes) != 0 {
 		t.Error("a node was registered")
+	}
+}
+
+// The number of registrations that bounds the registry stays correct over any sequence of changes,
+// each registration belongs to a node, and each node has one.
+func TestRegistryCounts(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	r := newRegistry()
+	for step := range 5000 {
+		c := ref{fmt.Sprint("/n", rnd.IntN(3)), fmt.Sprint("http://h:", rnd.IntN(2))}
+		name, at := fmt.Sprint("/x", rnd.IntN(3)), fmt.Sprint("rosrpc://h:", rnd.IntN(2))
+		k := []kind{publisher, subscriber, paramSubscriber}[rnd.IntN(3)]
+		switch rnd.IntN(5) {
+		case 0:
+			r.registerService(name, c, at)
+		case 1:
+			r.unregisterService(name, c.caller, at)
+		case 2:
+			r.register(k, name, c)
+		default:
+			r.unregister(k, name, c)
+		}
+		ofNodes, listed := 0, len(r.services)
+		for caller, n := range r.nodes {
+			ofNodes += len(n.regs)
+			if len(n.regs) == 0 {
+				t.Fatalf("step %d: %s has no registration", step, caller)
+			}
+		}
+		for _, names := range r.refs {
+			for name, list := range names {
+				listed += len(list)
+				if len(list) == 0 {
+					t.Fatalf("step %d: %s has no node", step, name)
+				}
+			}
+		}
+		if r.count != ofNodes || r.count != listed {
+			t.Fatalf("step %d: %d registrations counted, %d of nodes, %d listed", step, r.count, ofNodes, listed)
+		}
 	}
 }
 
