@@ -148,10 +148,9 @@ func (u *Uploader) writeMarkers(ctx context.Context) {
 	}
 }
 
-// backOff waits before the next attempt, with jitter, so that many recorders do not retry at
-// the same time.
+// backOff waits before the next attempt.
 func (u *Uploader) backOff(ctx context.Context, f *file, err error, wait time.Duration) {
-	wait = wait/2 + rand.N(wait/2+1) //nolint:gosec // it spreads load
+	wait = jittered(wait)
 	u.Log.Warn("not uploaded yet", zap.String("file", u.bags.path(f)), zap.Duration("next try in", wait.Round(time.Millisecond)), zap.Error(err))
 	u.update(func() {
 		u.stats.Err, u.stats.Retry = err.Error(), time.Now().Add(wait)
@@ -160,10 +159,18 @@ func (u *Uploader) backOff(ctx context.Context, f *file, err error, wait time.Du
 			f.sums = nil
 		}
 	})
-	t := time.NewTimer(wait)
-	defer t.Stop()
+	sleep(ctx, wait)
+}
+
+// jittered returns a wait of about the given length, so that many recorders do not retry at the same time.
+func jittered(wait time.Duration) time.Duration {
+	return wait/2 + rand.N(wait/2+1) //nolint:gosec // it spreads load
+}
+
+// sleep waits, at most until ctx is done.
+func sleep(ctx context.Context, wait time.Duration) {
 	select {
-	case <-t.C:
+	case <-time.After(wait):
 	case <-ctx.Done():
 	}
 }
