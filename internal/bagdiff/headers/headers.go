@@ -35,8 +35,8 @@ func headerOf(c *rosbag.Connection) header {
 	return h
 }
 
-// Compare compares the headers of the connections that each bag has of a topic: each one of a
-// bag must be in the other one, with publishers one of the same publisher.
+// Compare compares the headers of the connections that each bag has of a topic: the other bag must
+// have each of them, too, and if publishers is set, of the same publisher.
 func Compare(connsA, connsB []*rosbag.Connection, publishers bool) []report.Header {
 	byName := func(conns []*rosbag.Connection) map[string][]header {
 		m := make(map[string][]header)
@@ -89,8 +89,9 @@ func without(list, others []header) []header {
 	return slices.DeleteFunc(slices.Clone(list), func(h header) bool { return contains(others, h) })
 }
 
-// pairHeaders says in what the headers differ that one bag has alone. Those that differ least
-// from each other are compared, the others with the nearest of all of the other bag.
+// pairHeaders says in what the headers differ that only one bag has, restA and restB. Each one of A is
+// compared with the nearest one of B, which is then taken. What is left over is compared with the nearest
+// of all headers of the other bag.
 func pairHeaders(publisher string, restA, restB, allA, allB []header) []report.Header {
 	var list []report.Header
 	for _, h := range restA {
