@@ -53,16 +53,22 @@ func Compare(connsA, connsB []*rosbag.Connection, publishers bool) []report.Head
 	}
 	a, b := byName(connsA), byName(connsB)
 	names := keys(a, b)
+	ofAll := func(m map[string][]header) (list []header) {
+		for _, name := range names { // in order: of several that are as near, the first is compared
+			list = append(list, m[name]...)
+		}
+		return list
+	}
 	var all []report.Header
 	for _, name := range names {
 		x, y := a[name], b[name]
 		restX, restY := without(x, y), without(y, x)
 		// A publisher without messages may be missing: nobody has heard of it.
 		if len(y) == 0 {
-			y = slices.Concat(slices.Collect(maps.Values(b))...)
+			y = ofAll(b)
 			restX, restY = without(x, y), nil
 		} else if len(x) == 0 {
-			x = slices.Concat(slices.Collect(maps.Values(a))...)
+			x = ofAll(a)
 			restX, restY = nil, without(y, x)
 		}
 		if len(names) == 1 {
