@@ -119,8 +119,13 @@ var measuring = zapcore.NewConsoleEncoder(zapcore.EncoderConfig{
 
 // fieldCost returns an upper bound of the bytes of a field in a line.
 func fieldCost(f zap.Field) int {
-	if f.Type == zapcore.StringType { // without a copy: texts may be long
+	switch {
+	case f.Type == zapcore.SkipType:
+		return 0
+	case f.Type == zapcore.StringType: // without a copy: texts may be long
 		return keyCost(f) + cost(f.String)
+	case f.Interface == nil: // a number or a duration
+		return keyCost(f) + 24
 	}
 	encoded, err := measuring.EncodeEntry(zapcore.Entry{}, []zap.Field{f})
 	if err != nil {
