@@ -29,16 +29,16 @@ const sectorBytes = 512
 // index section, in one write of a few bytes within one sector. So the bag is the old or the new one
 // at any moment, whatever ends the process or the power.
 //
-// Writer.Connections gives the connections of the bag. More messages of one of them have to be later
-// than those that are there, because stock readers take the index of a connection to be in the order
-// of time from chunk to chunk; a new connection has no such limit. The old index section stays in the
-// middle of the file, where readers pass over it. What stands after the index section is not part of
-// a bag, such as the rest of an Append that was interrupted: it is cut off first. What the bag says
-// about its repeated messages stays, whatever Writer.SetRepeated says.
+// Writer.Connections returns the connections of the bag. New messages of one of them have to be later
+// than its old ones, because stock readers expect the index of a connection to be in the order of time
+// from chunk to chunk. New connections have no such limit. The old index section stays in the middle of
+// the file, where readers pass over it. What follows the old index section, such as the rest of an
+// interrupted Append, is not part of the bag, and is cut off first. What the bag says about its repeated
+// messages stays, whatever Writer.SetRepeated says.
 //
-// A bag without a good index matches ErrUnindexed or ErrCorrupt, and one of another version
-// ErrVersion; they are not touched: recovery makes a good bag of the first, and a copy one of the
-// second.
+// The error for a bag without a good index matches ErrUnindexed or ErrCorrupt, that for a bag of another
+// version ErrVersion. Such a bag is not touched: of the former recovery makes a good bag, of the latter a
+// copy is one.
 func Append(f File, size int64, o WriterOptions) (*Writer, error) {
 	bag, err := opening.Open(f, size, table.Options{IndexOnly: true})
 	switch {

@@ -13,7 +13,7 @@ type BagHeader struct {
 }
 
 // ReadBagHeader reads the bag header of the 2.0 bag of size bytes, also of an encrypted one.
-// Else its errors are those of NewReader.
+// Its other errors are those of NewReader.
 func ReadBagHeader(r io.ReaderAt, size int64) (BagHeader, error) {
 	s := wire.NewStream(io.NewSectionReader(r, 0, size), 0, wire.SmallBufferBytes)
 	_, h, err := s.Preamble(true)

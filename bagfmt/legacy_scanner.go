@@ -49,7 +49,7 @@ func (s *Scanner) nextOld() (*rosbag.Message, error) {
 	return nil, io.EOF
 }
 
-// old.Record reads the data of a record. It returns a message only if that is one.
+// oldRecord reads the data of a record. It returns a message only if that is one.
 func (s *Scanner) oldRecord(rec *old.Record, start int64) (*rosbag.Message, error) {
 	var err error
 	conn := int32(-1)

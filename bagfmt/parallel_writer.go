@@ -9,8 +9,8 @@ import (
 )
 
 // sealAhead seals chunks of one Writer on other goroutines while the Writer fills
-// the next one. The Writer alone fills and writes; what it hands over it does not
-// touch before it takes it back. So the file is the same for any number of workers.
+// the next one. Only the Writer fills and writes chunks, and it does not touch a chunk
+// between Start and Take. So the file is the same for any number of workers.
 type sealAhead = ahead.Queue[sealJob, *chunk.Compressor]
 
 // sealJob is a chunk with all the memory it needs.

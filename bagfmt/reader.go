@@ -24,14 +24,14 @@ var _ interface {
 	rosbag.Latest
 } = (*Reader)(nil)
 
-// NewReader opens a bag of size bytes, of any version, or an MCAP file. Of a bag with a good index
-// section, or a file with a good summary, it reads that and the header only. Any other one, not closed, torn,
-// damaged or of a version before 2.0, it reads from front to back, but passes over the
+// NewReader opens a bag of size bytes, of any version, or an MCAP file. If the bag has a good index
+// section, or the file a good summary, it reads only that and the header. A bag that was not closed, is
+// torn or damaged, or has a version before 2.0, it reads from front to back, but passes over the
 // messages: Info().Damage says why, and what could not be read.
 //
-// A file that is no bag matches ErrNotBag, a bag of an unknown version ErrVersion, an
-// encrypted one whose key is not there ErrEncrypted. With ReaderOptions.IndexOnly a bag
-// without an index matches ErrUnindexed, a damaged one ErrCorrupt.
+// The error for a file that is no bag matches ErrNotBag, for a bag of an unknown version ErrVersion, and
+// for an encrypted bag without its key ErrEncrypted. With ReaderOptions.IndexOnly, that for a bag without
+// an index matches ErrUnindexed, for a damaged one ErrCorrupt.
 func NewReader(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
 	t, err := opening.Open(r, size, o.table())
 	if err != nil {
@@ -53,7 +53,7 @@ func (r *Reader) Encryption() *rosbag.Encryption { return r.t.Decrypter.Encrypti
 
 // Info implements rosbag.Source. The version of a bag is "0", "1.0", "1.1", "1.2" or "2.0", and with
 // FutureVersion any "2.x". Times of the versions 0, 1.0 and, of the first recorder, 1.1 are elapsed. A 1.2
-// bag is read from front to back also where it has a good index, because that does not say which
+// bag is read from front to back even if its index is good, because the index does not say which
 // messages were latched. Of an MCAP file the format is "mcap".
 //
 // At most 1000 errors of damage are kept. What is damaged within a span comes from Cursor.Next. A bag that starts

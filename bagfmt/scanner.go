@@ -373,8 +373,8 @@ func (s *Scanner) connection(h *wire.RecordHeader, start int64) error {
 	return s.conns.Add(h, data, start)
 }
 
-// indexData passes over an index data record. One that counts messages which the
-// chunk before it does not hold follows another chunk, whose record is so damaged
+// indexData passes over an index data record. If it counts messages that the chunk
+// before it does not hold, it belongs to another chunk, whose record is so damaged
 // that it was skipped as unknown.
 func (s *Scanner) indexData(h *wire.RecordHeader, start int64) error {
 	count := int64(h.Count)

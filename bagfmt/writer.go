@@ -1,10 +1,10 @@
 package bagfmt
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
@@ -143,9 +143,8 @@ func (w *Writer) write(b []byte) error {
 // follows in the file is not part of the bag.
 func (w *Writer) Size() int64 { return w.size }
 
-// IndexBytes returns how many bytes Close will write after the chunks at most, if c is
-// written before. With nil it is about the chunks that are written. It is for those who
-// keep room for the index on a disk that fills.
+// IndexBytes returns the most bytes that Close will write after the chunks so far and, unless
+// it is nil, after c. Who records to a disk that fills keeps that much room for the index.
 func (w *Writer) IndexBytes(c *chunk.Sealed) int64 {
 	n := w.conns.bytes + int64(len(w.infos))
 	if c == nil {
@@ -345,11 +344,7 @@ func (w *Writer) sync() error {
 // writeIndexSection writes all connection and chunk info records after the last
 // whole chunk. size stays there: it is the index position.
 func (w *Writer) writeIndexSection() error {
-	ids := make([]rosbag.ConnID, 0, len(w.stored))
-	for id := range w.stored {
-		ids = append(ids, id)
-	}
-	slices.SortFunc(ids, cmp.Compare[rosbag.ConnID])
+	ids := slices.Sorted(maps.Keys(w.stored))
 	write := w.write
 	if w.writeErr != nil {
 		at, ok := w.w.(io.WriterAt)

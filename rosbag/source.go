@@ -2,7 +2,6 @@ package rosbag
 
 import (
 	"errors"
-	"io"
 	"iter"
 )
 
@@ -133,7 +132,7 @@ func Messages(s Source, q Query) iter.Seq2[*Message, error] {
 		defer c.Close()
 		for {
 			m, err := c.Next()
-			if errors.Is(err, io.EOF) && !errors.Is(err, ErrCorrupt) {
+			if isEnd(err) {
 				return
 			}
 			if !yield(m, err) || errors.Is(err, ErrCanceled) {
@@ -155,9 +154,9 @@ func Counts(s Source) map[*Connection]uint64 {
 	return counts
 }
 
-// Latched returns, of each latching connection that keep wants, nil for all, the latest message with
-// a time of at most t: what a subscriber that comes at t gets, if a node continues on no other
-// connection and in no other recording. A Source that is no Latest has none.
+// Latched returns, of each latching connection that keep wants, the latest message with a time of at most
+// t. A nil keep wants all. A subscriber that comes at t gets these messages, unless a node publishes on
+// another connection or in another recording in the meantime. A Source that is no Latest has none.
 func Latched(s Source, t Time, keep func(*Connection) bool) iter.Seq2[*Connection, Found] {
 	l, ok := s.(Latest)
 	if !ok {

@@ -7,14 +7,14 @@ import (
 	"strconv"
 )
 
-// cursor reads a payload. Its nodes are what may still be unfolded.
+// cursor reads a payload.
 type cursor struct {
 	p     []byte
 	off   int
-	nodes int
+	nodes int // messages and arrays that the payload may still unfold into
 }
 
-// node pays for a message or an array.
+// node counts a message or an array. It returns an error if that is one too many.
 func (c *cursor) node() error {
 	if c.nodes--; c.nodes < 0 {
 		return &DecodeError{Offset: c.off, Reason: fmt.Sprintf("%d bytes unfold into too many messages and arrays", len(c.p)), err: ErrLimit}
@@ -22,7 +22,7 @@ func (c *cursor) node() error {
 	return nil
 }
 
-// room checks how much is printed.
+// room returns an error if more was printed than the payload allows.
 func (c *cursor) room(printed int) error {
 	if printed > freeOutput+outputPerByte*len(c.p) {
 		return &DecodeError{Offset: c.off, Reason: fmt.Sprintf("%d bytes print as too many", len(c.p)), err: ErrLimit}
@@ -30,7 +30,7 @@ func (c *cursor) room(printed int) error {
 	return nil
 }
 
-// value makes the value at the cursor, of which as much is there as its methods need.
+// value makes the value at the cursor, after a check that all is there that its methods need.
 func (c *cursor) value(w *wire, root *Type) (Value, error) {
 	v := Value{wire: w, p: c.p, off: c.off, root: root}
 	var err error
@@ -89,13 +89,13 @@ func (c *cursor) bytes() ([]byte, error) {
 	return b, nil
 }
 
-// shortAfter is short for what follows a length word, which the error's offset is of.
+// shortAfter is short for what follows a length word. The cursor is at the length word.
 func (c *cursor) shortAfter(n int64, what string) error {
 	return &DecodeError{Offset: c.off, Reason: fmt.Sprintf("%s of %d bytes, %d left", what, n, len(c.p)-c.off-4), err: io.ErrUnexpectedEOF}
 }
 
-// count reads an array's length, if it is in the payload, and checks that as many
-// elements can be there.
+// count returns an array's length, which it reads unless it is fixed, and checks that the
+// rest of the payload has room for as many elements.
 func (c *cursor) count(w *wire) (int, error) {
 	n := int64(w.length)
 	if w.length < 0 {
@@ -169,8 +169,8 @@ func (c *cursor) skip(w *wire) error {
 	return nil
 }
 
-// skipShort finds the field of a run, of those that are always as long, that the
-// payload ends in.
+// skipShort makes the error of a payload that ends in the fields of fixed size of a run: it
+// finds the field.
 func (c *cursor) skipShort(w *wire, r run) error {
 	last := r.field
 	if last < 0 {

@@ -168,7 +168,8 @@ func (c *cursor) array(w *wire) (any, error) {
 	return scalars(w.elem.kind, b, n), nil
 }
 
-// each decodes n elements. It makes no room for more than the cursor lets them be.
+// each decodes n elements. Until the cursor has counted them, it makes no room for more than
+// the payload may unfold into.
 func each[T any](c *cursor, n int, decode func() (T, error)) ([]T, error) {
 	all := make([]T, 0, min(n, c.nodes+1))
 	for i := range n {

@@ -108,8 +108,9 @@ func modern(name string) string {
 // headerType is what a field of type Header means in every package.
 const headerType = "std_msgs/Header"
 
-// checkType checks the name of a block. Bags say odd things there, nothing and "*" among
-// them; but errors print names, and each field of a type has a copy.
+// checkType checks the name of a block. It accepts the odd names that bags have, such as
+// none and "*", but none that is very long or not printable: errors print names, and each
+// field has a copy of that of its type.
 func checkType(root, name string, line int) error {
 	switch {
 	case len(name) > maxNameBytes:

@@ -16,10 +16,10 @@ type Difference struct {
 
 // Differences yields where a and b differ, which may be of different types. Fields are
 // compared by name, elements of arrays by number, and both by their bytes in the payload,
-// so that one NaN differs from another. Structs are looked into. So are arrays, of which
-// those of different length come themselves, too, before the elements that both have;
-// uint8[] and char[] are one value. An error, of a payload that ends early, is the last
-// thing it yields.
+// so that one NaN differs from another. Structs are compared by their fields, and arrays
+// by the elements that both have; if their lengths differ, the arrays come before these.
+// uint8[] and char[] are one value. It ends with the first error, of a payload that ends
+// early.
 func Differences(a, b Value) iter.Seq2[Difference, error] {
 	return func(yield func(Difference, error) bool) {
 		d := differ{yield: yield}
@@ -128,7 +128,7 @@ func (d *differ) structs(a, b Value) bool {
 	return d.fail(errA, errB)
 }
 
-// fields returns the fields of a message, with an error those before it.
+// fields returns the fields of a message; with an error, the fields before the bad one.
 func (v Value) fields() ([]Value, error) {
 	all := make([]Value, 0, len(v.wire.msg.fields))
 	c := cursor{p: v.p, off: v.off}

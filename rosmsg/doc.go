@@ -2,9 +2,10 @@
 //
 // A definition is the text that connection headers and bags carry: the message's own
 // fields and constants, then a block for each type that it is made of. [Parse] turns
-// it into a [Type], and a [Cache] does so once for each; a Type computes the md5sum as ROS does, decodes payloads into
-// values of Go ([Type.Decode]), finds single fields without decoding the rest
-// ([Type.Path], [Path.Lookup]) and prints messages as JSON, as text and as CSV.
+// it into a [Type], and a [Cache] does so once for each. A Type computes the md5sum as
+// ROS does, decodes payloads into values of Go ([Type.Decode]), finds single fields
+// without decoding the rest ([Type.Path], [Path.Lookup]) and prints messages as JSON,
+// as text and as CSV.
 //
 // The rules are those of ROS's own tools. Where those are lenient by accident, the
 // package is not: a payload that ends early is an error with the field's path and the
@@ -15,9 +16,10 @@
 //
 // Definitions and payloads may come from anywhere. A definition has at most 1 MiB,
 // 1024 types that nest at most 64 deep, 32768 fields, names of 256 bytes, and arrays of
-// 16777216 elements where their length is fixed or an element occupies no bytes. A payload of n bytes decodes into at most 300 n bytes plus 2 MiB, even if
-// its definition asks for a billion elements without content, and prints as at most
-// 256 n bytes plus 4 MiB, give or take one value.
+// 16777216 elements where their length is fixed or an element occupies no bytes. A
+// payload of n bytes decodes into at most 300 n bytes plus 2 MiB, even if its definition
+// asks for a billion elements without content, and prints as at most 256 n bytes plus
+// 4 MiB, give or take one value.
 //
 // The package logs nothing, opens nothing and starts no goroutine. A Type and a Path
 // never change once made and may be used by many goroutines.

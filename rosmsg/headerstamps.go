@@ -40,19 +40,19 @@ func (h *HeaderStamps) AppendOffsets(dst []int, payload []byte) ([]int, error) {
 	return c.offsets, nil
 }
 
-// stampPlan is what finding the stamps in a message takes. Whatever holds no stamp and is
-// always as long is passed over in one step.
+// stampPlan says how to find the stamps in a message: in few steps, because fields of fixed
+// size that have no stamp are passed over together.
 type stampPlan struct {
 	msg   *Type
 	steps []stampStep
 }
 
-// stampStep goes over bytes that are always as many, then over a field that is a stamp, has
-// stamps or varies in size.
+// stampStep passes over fields of fixed size, then over a field that is a stamp, has stamps
+// or varies in size.
 type stampStep struct {
-	fixed int64
-	from  int // the first field of these bytes
-	field int // -1 after the last one
+	fixed int64 // bytes of the fields of fixed size
+	from  int   // the first of them
+	field int   // the field after them; -1 if the message ends with them
 	stamp bool
 	plan  *stampPlan // of the field, or of the elements of an array; nil if there is no stamp in it
 }
@@ -88,14 +88,6 @@ func (all stampPlans) of(t *Type) *stampPlan {
 	return p
 }
 
-// element is the layout of an array's elements, or of the value itself.
-func (w *wire) element() *wire {
-	if w.kind == Array {
-		return w.elem
-	}
-	return w
-}
-
 // stampCursor collects the offsets of stamps.
 type stampCursor struct {
 	cursor
@@ -121,7 +113,8 @@ func (c *stampCursor) message(p *stampPlan) error {
 	return nil
 }
 
-// short finds the field, of those that are always as long, that the payload ends in.
+// short makes the error of a payload that ends in the fields of fixed size of a step: it
+// finds the field.
 func (c *stampCursor) short(t *Type, s *stampStep) error {
 	for _, f := range t.fields[s.from:] {
 		if err := c.skip(f.wire); err != nil {

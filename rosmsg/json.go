@@ -11,9 +11,9 @@ import (
 	"github.com/gorosbag/gorosbag/internal/pytext"
 )
 
-// AppendJSON appends the value as JSON on one line and returns the extended slice:
-// on an error, as far as it came, except that a message followed by bytes that are
-// not its own is complete when the error is [ErrTrailing].
+// AppendJSON appends the value as JSON on one line and returns the extended slice. With
+// an error, the value is written up to the damage; with [ErrTrailing], which is about
+// the bytes after a message, the message is complete.
 //
 // A message is an object with its fields in order. Integers are numbers in full, also
 // of 64 bits; floats have the digits that identify them as a float64, and NaN and the

@@ -116,7 +116,7 @@ func (w *textWriter) message(t *Type, indent int, shorten bool) error {
 	return nil
 }
 
-// field writes the value of a field, or what it would be.
+// field writes the value of a field or, if the options leave it out, its type and length.
 func (w *textWriter) field(x *wire, indent int, shorten bool) error {
 	switch {
 	case !shorten:

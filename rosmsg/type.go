@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -39,7 +40,7 @@ var kinds = map[string]Kind{
 	"string": String, "time": Time, "duration": Duration,
 }
 
-// size is the number of bytes of a kind that always has as many, and -1 of others.
+// size is the number of bytes of a kind of fixed size, and -1 of others.
 func (k Kind) size() int64 {
 	switch k {
 	case Bool, Int8, Uint8:
@@ -71,6 +72,14 @@ type wire struct {
 	normal bool   // a time that ROS brings in order: a field of the message itself
 }
 
+// element is the layout of an array's elements, or of the value itself.
+func (w *wire) element() *wire {
+	if w.kind == Array {
+		return w.elem
+	}
+	return w
+}
+
 // raw says that the value is kept as bytes: uint8[] and char[].
 func (w *wire) raw() bool { return w.kind == Array && w.elem.kind == Uint8 }
 
@@ -91,11 +100,12 @@ type field struct {
 	offset int64 // in the message; -1 if something before it varies in size
 }
 
-// run is what skipping a message takes: bytes that are always as many, then a value
-// that varies. Fields without content take nothing, however many there are.
+// run is a part of a message: fields of fixed size, then a field whose size varies. A
+// message is skipped run by run, so that fields without content cost nothing, however
+// many there are.
 type run struct {
-	fixed int64
-	field int // -1 after the last one that varies
+	fixed int64 // bytes of the fields of fixed size
+	field int   // the field that varies; -1 if the message ends with the fixed ones
 }
 
 // Field is one field of a type.
@@ -116,7 +126,7 @@ const EmptyMD5Sum = "d41d8cd98f00b204e9800998ecf8427e"
 func (t *Type) MD5Sum() string { return t.md5sum }
 
 // Constants returns the type's constants in order.
-func (t *Type) Constants() []Constant { return append([]Constant(nil), t.constants...) }
+func (t *Type) Constants() []Constant { return slices.Clone(t.constants) }
 
 // Fields returns the type's fields in order.
 func (t *Type) Fields() []Field {
@@ -135,10 +145,7 @@ func (t *Type) Dependencies() []*Type {
 	var walk func(t *Type)
 	walk = func(t *Type) {
 		for _, f := range t.fields {
-			w := f.wire
-			if w.kind == Array {
-				w = w.elem
-			}
+			w := f.wire.element()
 			if w.kind == Struct && !seen[w.msg] {
 				seen[w.msg] = true
 				all = append(all, w.msg)
@@ -223,14 +230,13 @@ func (c *compiler) compile(b *block, depth int) (*Type, error) {
 		}
 	}
 	t.wire = wire{kind: Struct, name: t.name, msg: t, size: size, least: least}
-	t.runs = t.merge()
+	t.runs = t.makeRuns()
 	t.md5sum = checksum(t, s)
 	c.done[b.name] = t
 	return t, nil
 }
 
-// merge makes the runs of a type.
-func (t *Type) merge() []run {
+func (t *Type) makeRuns() []run {
 	var all []run
 	fixed := int64(0)
 	for i, f := range t.fields {
@@ -314,10 +320,8 @@ func checksum(t *Type, s *spec) string {
 	}
 	for i, f := range s.fields {
 		typ := f.typ
-		if w := t.fields[i].wire; w.kind == Struct {
+		if w := t.fields[i].wire.element(); w.kind == Struct {
 			typ = w.msg.md5sum
-		} else if w.kind == Array && w.elem.kind == Struct {
-			typ = w.elem.msg.md5sum
 		}
 		fmt.Fprintf(&b, "%s %s\n", typ, f.name)
 	}

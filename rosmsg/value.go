@@ -132,8 +132,8 @@ func (v Value) Len() int {
 // OfMessages reports whether the value is an array of messages.
 func (v Value) OfMessages() bool { return v.Kind() == Array && v.wire.elem.kind == Struct }
 
-// Elements iterates over an array; over nothing for other kinds. An error is the last
-// thing it gives.
+// Elements iterates over an array; over nothing for other kinds. It ends with the first
+// error.
 func (v Value) Elements() iter.Seq2[Value, error] {
 	return func(yield func(Value, error) bool) {
 		if v.Kind() != Array {
@@ -247,13 +247,13 @@ func (t *Type) blame(err error) error {
 	return err
 }
 
-// cursor returns a cursor at the value, with what it may unfold into.
+// cursor returns a cursor at the value, with a count of what its payload may unfold into.
 func (v Value) cursor() cursor {
 	return cursor{p: v.p, off: v.off, nodes: freeNodes + nodesPerByte*len(v.p)}
 }
 
-// finish ends what was done with the whole of a value: an error gets the message's
-// type, and nothing may follow the message itself.
+// finish ends a pass over a whole value, which err has ended if it is not nil: it adds the
+// message's type to err, and checks that nothing follows if the value is the message.
 func (v Value) finish(c *cursor, err error) error {
 	if err != nil {
 		return v.root.blame(err)

@@ -1,6 +1,7 @@
 package chunk
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -69,12 +70,7 @@ var errEmpty = errors.New("chunk without messages")
 // appendIndex adds one index data record for each connection, by ascending id, and
 // fills c.Counts and c.PayloadBytes.
 func (b *Builder) appendIndex(out []byte, c *Sealed) []byte {
-	slices.SortFunc(b.used, func(x, y int32) int {
-		if b.slots[x].conn.ID < b.slots[y].conn.ID {
-			return -1
-		}
-		return 1 // no two slots share an id
-	})
+	slices.SortFunc(b.used, func(x, y int32) int { return cmp.Compare(b.slots[x].conn.ID, b.slots[y].conn.ID) })
 	size := len(b.used)*wire.IndexHeaderBytes + len(b.entries)*wire.IndexEntryBytes
 	out = slices.Grow(out, size)
 	for _, s := range b.used {

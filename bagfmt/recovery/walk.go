@@ -56,7 +56,7 @@ func (w *recoverWalker) walk() error {
 	return w.progress.err
 }
 
-// wire.VersionLine skips the version line at the start of a bag. It reports false if there is
+// versionLine skips the version line at the start of a bag. It reports false if there is
 // none.
 func (w *recoverWalker) versionLine() bool {
 	b, _ := w.in.s.R.Peek(wire.MaxVersionLineBytes) // fewer at the end of the file

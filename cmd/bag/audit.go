@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -80,14 +79,9 @@ func (f *auditFlags) Run(ctx context.Context, out bagjob.Output) (err error) {
 
 // print prints a defect.
 func (f *auditFlags) print(w io.Writer, v bagaudit.Verdict) error {
-	text := fmt.Sprintf("%s: %s", explain.Name(v.Bag), escape.Text(v.Defect))
 	if f.JSON {
-		line, err := json.Marshal(v)
-		if err != nil {
-			return err
-		}
-		text = string(escape.JSON(string(line)))
+		return escape.WriteJSON(w, v)
 	}
-	_, err := fmt.Fprintln(w, text)
+	_, err := fmt.Fprintf(w, "%s: %s\n", explain.Name(v.Bag), escape.Text(v.Defect))
 	return err
 }

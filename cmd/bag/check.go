@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -116,14 +115,10 @@ func (f *checkFlags) finish(j *bagjob.Job, path string, report *bagcheck.Report)
 		}
 	}
 	if f.JSON {
-		line, err := json.Marshal(struct {
+		return escape.WriteJSON(j.Stdout, struct {
 			Path string `json:"path"`
 			*bagcheck.Report
 		}{path, report})
-		if err == nil {
-			_, err = j.Stdout.Write(append(escape.JSON(string(line)), '\n'))
-		}
-		return err
 	}
 	return f.print(j, path, report)
 }

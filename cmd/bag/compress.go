@@ -53,8 +53,8 @@ NAME.bag, when it is complete and on the disk. A bag that has such a backup alre
 skipped. Connections stay as they are. An MCAP file stays one; attachments and metadata
 records, which are named, are left out.`
 
-// repack rewrites bags. A name that is none, such as that of an option taken for one, keeps all from it:
-// they are rewritten in place.
+// repack rewrites bags. It checks first that all are there, because bags are rewritten in place: a name may be a
+// misspelt option.
 func (f *repackFlags) repack(ctx context.Context, out bagjob.Output, p bagreplace.Packing) error {
 	j := bagjob.New(ctx, out, bagjob.Options{Force: f.Force, Quiet: f.Quiet})
 	paths, err := bagopen.Names(ctx, f.Bags)

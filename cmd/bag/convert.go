@@ -7,10 +7,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/bagquery"
-	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/newfile"
-	"github.com/gorosbag/gorosbag/internal/rebag"
 	"github.com/gorosbag/gorosbag/internal/ros2bag"
 	"github.com/gorosbag/gorosbag/internal/ros2job"
 )
@@ -77,10 +74,11 @@ func (f *convertFlags) Run(ctx context.Context, out bagjob.Output) error {
 		return err
 	}
 	defer in.Close()
-	o, finish, err := f.selection(j, in)
+	o, finish, err := f.choose(j, in, f.Expr)
 	if err != nil {
 		return err
 	}
+	o.Latched = !f.NoLatched
 	if f.To == "ros2" {
 		storage, err := f.sinkOptions()
 		if err != nil {
@@ -98,47 +96,4 @@ func (f *convertFlags) Run(ctx context.Context, out bagjob.Output) error {
 		err = errors.Join(err, f.jobOptions().Back(j, to, source, sum, o))
 	}
 	return err
-}
-
-// selection translates the flags that select messages. finish says what the user should know of the
-// expression when all messages were read.
-func (f *convertFlags) selection(j *bagjob.Job, in bagjob.Inputs) (o rebag.Options, finish func(uint64) error, err error) {
-	first := in[0].Source
-	if len(in) > 1 {
-		first = nil // times are those of no recording
-	}
-	if o, err = f.options(first); err != nil {
-		return o, nil, err
-	}
-	o.Latched = !f.NoLatched
-	for _, text := range f.GlobLike() {
-		j.Complain("%s", text)
-	}
-	if first != nil {
-		for _, asked := range f.Unmatched(first) {
-			j.Complain("%s: nothing there matches %s", explain.Name(in[0].Name), asked)
-		}
-	}
-	if f.Expr == "" {
-		return o, func(uint64) error { return nil }, nil
-	}
-	x, err := bagquery.NewExpression(f.Expr, func(err error) { j.Lost(in[0].Name, err) })
-	if err != nil {
-		return o, nil, err
-	}
-	var topics []string
-	for _, r := range in {
-		topics = append(topics, r.Topics()...)
-	}
-	o.Match = x.Keep
-	return o, func(uint64) error {
-		found, err := x.Finish(in[0].Name)
-		if err == nil {
-			err = reportFindings(j, found)
-		}
-		if err == nil && in[0].Source != nil {
-			err = reportFindings(j, x.CheckTopics(topics))
-		}
-		return err
-	}, nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -140,8 +139,8 @@ func (f *diffFlags) options() (o bagdiff.Options, err error) {
 	return o, err
 }
 
-// anyTopic returns an error if neither bag has a topic that was asked for: nothing is the
-// same as nothing.
+// anyTopic returns an error if neither bag has a topic that was asked for: otherwise a
+// misspelt topic would make the bags equal.
 func (f *diffFlags) anyTopic(bags [2]*bagopen.Recording) error {
 	for _, p := range f.Topic {
 		re, err := bagquery.AnyOf([]string{p}, false)
@@ -197,10 +196,5 @@ func (f *diffFlags) print(out bagjob.Output, r *report.Report) error {
 	if !f.JSON {
 		return r.WriteText(out.Stdout)
 	}
-	line, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	_, err = out.Stdout.Write(append(escape.JSON(string(line)), '\n'))
-	return err
+	return escape.WriteJSON(out.Stdout, r)
 }

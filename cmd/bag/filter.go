@@ -5,8 +5,6 @@ import (
 	"errors"
 
 	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/bagquery"
-	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/newfile"
 )
 
@@ -66,48 +64,20 @@ func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
 		return err
 	}
 	defer in.Close()
-	source := in[0].Source // nil for a pipe
-	for _, text := range f.GlobLike() {
-		j.Complain("%s", text)
-	}
-	o, err := f.options(source)
+	o, finish, err := f.choose(j, in, f.Expr+f.Last)
 	if err != nil {
 		return err
 	}
 	o.Latched = !f.NoLatched
-	if source != nil {
-		for _, asked := range f.Unmatched(source) {
-			j.Complain("%s: nothing there matches %s", explain.Name(f.In), asked)
-		}
-	}
 	mcap := wantsMCAP("", f.Out)
-	p := bagjob.Plan{Inputs: in, Out: f.Out, MCAP: mcap, Sink: f.packing().Sink(in, mcap), Options: o}
-	p.Finish = func(selected uint64) error { return f.refuse(selected, in[0]) }
-	if text := f.Expr + f.Last; text != "" {
-		x, err := bagquery.NewExpression(text, func(err error) { j.Lost(in[0].Name, err) })
-		if err != nil {
-			return err
-		}
-		if source != nil {
-			if err := reportFindings(j, x.CheckTopics(in[0].Topics())); err != nil {
+	_, err = j.Rewrite(bagjob.Plan{
+		Inputs: in, Out: f.Out, MCAP: mcap, Sink: f.packing().Sink(in, mcap), Options: o,
+		Finish: func(selected uint64) error {
+			if err := finish(selected); err != nil {
 				return err
 			}
-		}
-		p.Options.Match = x.Keep
-		p.Finish = func(selected uint64) error {
-			found, err := x.Finish(in[0].Name)
-			if err == nil {
-				err = reportFindings(j, found)
-			}
-			if err == nil && source == nil {
-				err = reportFindings(j, x.CheckTopics(in[0].Topics()))
-			}
-			if err == nil {
-				err = f.refuse(selected, in[0])
-			}
-			return err
-		}
-	}
-	_, err = j.Rewrite(p)
+			return f.refuse(selected, in[0])
+		},
+	})
 	return err
 }

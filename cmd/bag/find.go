@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -114,8 +113,7 @@ func (f *findFlags) print(w *bufio.Writer, s *catalog.Summary) {
 		_, _ = fmt.Fprintln(w, escape.Line(s.Bag))
 		return
 	}
-	line, _ := json.Marshal(s) // of strings and numbers
-	_, _ = w.Write(append(escape.JSON(string(line)), '\n'))
+	_ = escape.WriteJSON(w, s)
 }
 
 // parseDate returns a time of an expression in seconds since 1970.

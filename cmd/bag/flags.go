@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/bagjob"
@@ -62,17 +63,60 @@ func (f *selectFlags) concerned() (func(*rosbag.Connection) bool, error) {
 	return s.Keep()
 }
 
-// options translates the flags. bag has the times that relative ones refer to;
-// nil if they are not known beforehand.
-func (f *selectFlags) options(bag rosbag.Source) (o rebag.Options, err error) {
+// choose returns the options by which what the user has selected of in is copied, by flags and by an expression, which
+// may be empty. Names that are not recorded are reported before anything is written. finish is to be called after the
+// last message: it reports what the expression came to.
+func (f *selectFlags) choose(j *bagjob.Job, in bagjob.Inputs, expr string) (o rebag.Options, finish func(uint64) error, err error) {
+	for _, text := range f.GlobLike() {
+		j.Complain("%s", text)
+	}
 	if o.Keep, err = f.Keep(); err != nil {
-		return o, err
+		return o, nil, err
 	}
 	if o.Rename, err = f.Renames(); err != nil {
-		return o, err
+		return o, nil, err
 	}
-	o.Start, o.End, err = f.Times(bag)
-	return o, err
+	source := in[0].Source // nil for a pipe
+	if len(in) > 1 {
+		source = nil // times are those of no recording
+	}
+	if o.Start, o.End, err = f.Times(source); err != nil {
+		return o, nil, err
+	}
+	if source != nil {
+		for _, asked := range f.Unmatched(source) {
+			j.Complain("%s: nothing there matches %s", explain.Name(in[0].Name), asked)
+		}
+	}
+	if expr == "" {
+		return o, func(uint64) error { return nil }, nil
+	}
+	x, err := bagquery.NewExpression(expr, func(err error) { j.Lost(in[0].Name, err) })
+	if err != nil {
+		return o, nil, err
+	}
+	o.Match = x.Keep
+	checkTopics := func() error {
+		var recorded []string
+		for _, r := range in {
+			recorded = append(recorded, r.Topics()...)
+		}
+		return reportFindings(j, x.CheckTopics(recorded))
+	}
+	piped := slices.ContainsFunc(in, func(r *bagopen.Recording) bool { return r.Pipe != nil }) // its topics are known at its end
+	if !piped {
+		err = checkTopics()
+	}
+	return o, func(uint64) error {
+		found, err := x.Finish(in[0].Name)
+		if err == nil {
+			err = reportFindings(j, found)
+		}
+		if err == nil && piped {
+			err = checkTopics()
+		}
+		return err
+	}, err
 }
 
 // emptyFlags say whether a command that selects nothing fails.

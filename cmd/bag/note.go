@@ -48,7 +48,7 @@ func (f *noteFlags) Run(ctx context.Context, out bagjob.Output) error {
 	return nil
 }
 
-// addNotes adds notes to the bag of a name.
+// addNotes adds notes to the bag at path.
 func addNotes(ctx context.Context, path string, notes []bagnote.Note) (err error) {
 	if store.IsURL(path) {
 		return errors.New("is not a local file; add notes before the upload")

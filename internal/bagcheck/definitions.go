@@ -1,9 +1,11 @@
 package bagcheck
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -191,12 +193,9 @@ func (d *deep) failed(s *decodeTask, err error) {
 	defer d.mu.Unlock()
 	s.state.failed++
 	f := failure{s.number, s.time, s.before, err}
-	list := s.state.first
-	at := len(list)
-	for at > 0 && list[at-1].number > f.number { // batches end in any order
-		at--
-	}
-	list = append(list[:at:at], append([]failure{f}, list[at:]...)...)
+	// Batches end in any order.
+	at, _ := slices.BinarySearchFunc(s.state.first, f, func(a, b failure) int { return cmp.Compare(a.number, b.number) })
+	list := slices.Insert(s.state.first, at, f)
 	s.state.first = list[:min(len(list), maxListedFailures)]
 }
 

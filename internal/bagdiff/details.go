@@ -74,7 +74,7 @@ func (c *comparison) read(s Side, d *detail, at rosbag.Time) (*rosbag.Message, e
 		switch {
 		case c.ctx.Err() != nil:
 			return nil, c.ctx.Err()
-		case errors.Is(err, io.EOF), err == nil && m.Time != at:
+		case errors.Is(err, io.EOF) && !errors.Is(err, rosbag.ErrCorrupt), err == nil && m.Time != at:
 			return nil, errGone
 		case err != nil: // damage, which is known; the message may be after it
 		case align.DigestOf(c.seed, m.Data()) == d.sums[s]:

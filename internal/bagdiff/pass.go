@@ -64,7 +64,7 @@ func (p *pass) read(cursors [2]rosbag.Cursor) error {
 		}
 		m, err := cursors[s].Next()
 		switch {
-		case errors.Is(err, io.EOF):
+		case errors.Is(err, io.EOF) && !errors.Is(err, rosbag.ErrCorrupt):
 			ended[s] = true
 		case err != nil:
 			if err := p.damaged(s, err); err != nil {

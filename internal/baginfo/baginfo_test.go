@@ -172,6 +172,48 @@ func TestDetails(t *testing.T) {
 	}
 }
 
+// damagedFirst is a recording whose cursor begins with damage.
+type damagedFirst struct {
+	rosbag.Indexed
+	damage error
+}
+
+func (d damagedFirst) Cursor(q rosbag.Query) rosbag.Cursor {
+	return &damagedCursor{d.Indexed.Cursor(q), d.damage}
+}
+
+type damagedCursor struct {
+	rosbag.Cursor
+	damage error
+}
+
+func (c *damagedCursor) Next() (*rosbag.Message, error) {
+	if err := c.damage; err != nil {
+		c.damage = nil
+		return nil, err
+	}
+	return c.Cursor.Next()
+}
+
+// TestDetailsAfterDamage: damage that ends like a file, inside of a chunk for example, is not the end of the bag.
+func TestDetailsAfterDamage(t *testing.T) {
+	t.Parallel()
+	b := bagOf(t, "/t", []byte("four"), rosbag.Time{Sec: 1}, rosbag.Time{Sec: 2})
+	r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var damage []error
+	source := damagedFirst{r, &rosbag.CorruptError{Op: rosbag.OpChunk, Reason: "a test", Err: io.EOF}}
+	i, err := baginfo.New("x.bag", source, baginfo.Options{Details: true, Damaged: func(err error) error {
+		damage = append(damage, err)
+		return nil
+	}})
+	if err != nil || len(damage) != 1 || i.Connections[0].Bytes != 2*4 {
+		t.Errorf("error %v, damage %v, %d bytes", err, damage, i.Connections[0].Bytes)
+	}
+}
+
 // TestOddTimes has a message with the nanoseconds of four seconds, which is later than those of the next seconds.
 func TestOddTimes(t *testing.T) {
 	t.Parallel()

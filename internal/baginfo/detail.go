@@ -1,7 +1,6 @@
 package baginfo
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -47,14 +46,8 @@ func (i *Info) readMessages(r rosbag.Source, o *Options, stamps map[string][]ros
 	for n := range i.Connections {
 		at[i.Connections[n].Connection] = &i.Connections[n]
 	}
-	c := r.Cursor(rosbag.Query{Workers: o.Workers, Reuse: true})
-	defer c.Close()
-	for {
-		m, err := c.Next()
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
+	for m, err := range rosbag.Messages(r, rosbag.Query{Workers: o.Workers, Reuse: true}) {
+		if err != nil {
 			if err := o.damaged(err); err != nil {
 				return err
 			}
@@ -63,6 +56,7 @@ func (i *Info) readMessages(r rosbag.Source, o *Options, stamps map[string][]ros
 		at[m.Conn].Bytes += uint64(len(m.Data()))
 		stamps[m.Conn.Topic] = append(stamps[m.Conn.Topic], carried(m.Time))
 	}
+	return nil
 }
 
 // WriteDetails writes what follows WriteText with details: publishers, bytes and gaps, which rosbag info does

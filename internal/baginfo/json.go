@@ -1,8 +1,6 @@
 package baginfo
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
@@ -163,12 +161,5 @@ func (i *Info) WriteJSON(w io.Writer) error {
 		}
 		out.Topics = append(out.Topics, jt)
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(out); err != nil {
-		return err
-	}
-	_, err := w.Write(escape.JSON(b.String()))
-	return err
+	return escape.WriteJSON(w, out)
 }

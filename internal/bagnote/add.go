@@ -25,8 +25,8 @@ func header() rosbag.Header {
 //
 //   - at its start, so that each part that is cut from the bag has the notes, as has each subscriber when the
 //     bag is played;
-//   - at its end, because of several notes with the same key the latest counts. At the end, and not later:
-//     rosbag info takes the end of the last chunk for that of the bag.
+//   - at its end, because the latest of several notes with the same key counts; not later, because rosbag
+//     info takes the end of the last chunk for that of the bag.
 //
 // If the latest notes of the bag are a latched message that has nothing else, the new messages repeat them,
 // and are of the same publisher: they take its place.

@@ -2,6 +2,7 @@ package bagopen
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -13,45 +14,40 @@ import (
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
-// Names returns the names of the bags that arguments mean: a pattern that the shell has not
-// expanded becomes the files that match it, a directory the bags in it, by name, unless it is a
-// recording of ROS 2. URLs are
-// treated alike; that of a folder in a store ends with a slash. Other arguments stay as they are.
+// Names returns the names of the bags that arguments mean: a pattern that the shell has not expanded becomes the files
+// that match it, a directory the bags in it, by name, unless it is a recording of ROS 2. URLs are treated alike; that of a
+// folder in a store ends with a slash. Other arguments stay as they are.
 func Names(ctx context.Context, args []string) ([]string, error) {
 	var paths []string
 	for _, arg := range args {
-		if store.IsURL(arg) {
-			found, err := bagsAt(ctx, arg)
-			if err != nil {
-				return nil, err
-			}
-			paths = append(paths, found...)
-			continue
+		found, err := namesOf(ctx, arg)
+		if err != nil {
+			return nil, err
 		}
-		st, err := os.Stat(arg)
-		switch {
-		case err == nil && st.IsDir() && IsROS2Directory(ctx, arg):
-		case err == nil && st.IsDir():
-			found, err := bagsIn(arg)
-			if err != nil {
-				return nil, err
-			}
-			paths = append(paths, found...)
-			continue
-		case err != nil && strings.ContainsAny(arg, "*?["):
-			found, err := filepath.Glob(arg)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", explain.Name(arg), err)
-			}
-			if len(found) == 0 {
-				return nil, fmt.Errorf("%s: no such files", explain.Name(arg))
-			}
-			paths = append(paths, found...)
-			continue
-		}
-		paths = append(paths, arg)
+		paths = append(paths, found...)
 	}
 	return paths, nil
+}
+
+func namesOf(ctx context.Context, arg string) ([]string, error) {
+	if store.IsURL(arg) {
+		return bagsAt(ctx, arg)
+	}
+	st, err := os.Stat(arg)
+	switch {
+	case err == nil && st.IsDir() && !IsROS2Directory(ctx, arg):
+		return bagsIn(arg)
+	case err != nil && strings.ContainsAny(arg, "*?["):
+		found, err := filepath.Glob(arg)
+		if err == nil && len(found) == 0 {
+			err = errors.New("no such files")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", explain.Name(arg), err)
+		}
+		return found, nil
+	}
+	return []string{arg}, nil
 }
 
 // bagsAt names the bags that a URL means.
@@ -87,9 +83,8 @@ func Stem(name string) string {
 // ActiveSuffix ends the name of a bag that is being recorded.
 const ActiveSuffix = ".bag.active"
 
-// bagsIn lists the bags directly in a directory, those that are being recorded or
-// were torn included. The backup NAME.orig.bag of a bag beside it is the same again,
-// and not listed.
+// bagsIn lists the bags directly in a directory, those that are being recorded or were torn included. NAME.orig.bag is
+// left out if NAME.bag is there: it is the same bag, before a command changed it in place.
 func bagsIn(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -176,7 +176,7 @@ type Struct struct {
 
 // LimitError says that a plan cannot be made. It matches [ErrLimit].
 type LimitError struct {
-	Type   string // ROS 2 name of the struct to blame
+	Type   string // ROS 2 name of the struct, or path of the field, to blame
 	Reason string
 }
 

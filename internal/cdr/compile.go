@@ -1,6 +1,7 @@
 package cdr
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -246,7 +247,7 @@ func (c *compiler) emit(p *plan, v Value, on side, name1, name2 string) error {
 		s.op, s.bound = opSequence, v.Length
 		s.least1, s.least2 = 4, 4
 	case v.Array == Fixed && (v.Length <= 0 || v.Length > math.MaxInt32/8):
-		return &LimitError{Type: join(name1, name2), Reason: fmt.Sprintf("an array of %d elements", v.Length)}
+		return &LimitError{Type: cmp.Or(name2, name1), Reason: fmt.Sprintf("an array of %d elements", v.Length)}
 	case width > 0:
 		n := 1
 		if v.Array == Fixed {

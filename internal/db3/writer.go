@@ -141,25 +141,21 @@ func (w *Writer) Write(topic int, at int64, data []byte) error {
 	return nil
 }
 
-// flush writes the pending rows.
+// flush writes the pending rows: all with one statement if there are as many as that takes, otherwise one by one.
 func (w *Writer) flush(ctx context.Context) error {
-	all := len(w.rows) == batchRows
+	full := len(w.rows) == batchRows
 	start := 0
 	for i, r := range w.rows {
-		at := 0
-		if all {
-			at = i
-		}
-		args := w.fill(at, r.topic, r.at, w.data[start:r.end:r.end])
+		data := w.data[start:r.end:r.end]
 		start = r.end
-		if !all {
-			if err := w.exec(ctx, w.one, args); err != nil {
-				return err
-			}
+		if full {
+			w.fill(i, r.topic, r.at, data)
+		} else if err := w.exec(ctx, w.one, w.fill(0, r.topic, r.at, data)); err != nil {
+			return err
 		}
 	}
 	w.rows, w.data = w.rows[:0], w.data[:0]
-	if all {
+	if full {
 		return w.exec(ctx, w.many, w.args)
 	}
 	return nil

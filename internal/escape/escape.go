@@ -2,7 +2,9 @@
 package escape
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -48,4 +50,16 @@ func JSON(text string) []byte {
 		}
 	}
 	return b
+}
+
+// WriteJSON writes a value as one line of JSON, escaped as by JSON.
+func WriteJSON(w io.Writer, v any) error {
+	var line strings.Builder
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false) // the line is read by people, too
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(JSON(line.String()))
+	return err
 }

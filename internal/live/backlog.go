@@ -2,6 +2,7 @@ package live
 
 import (
 	"hash/maphash"
+	"slices"
 
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -137,13 +138,11 @@ func (b *backlog) push(l *lane, f *Frame) {
 
 // comesAgain reports whether f was received as a latched message.
 func (l *lane) comesAgain(f *Frame) bool {
-	for i, m := range l.marks {
-		if m.time == f.Time && m == markOf(f) {
-			l.marks = append(l.marks[:i], l.marks[i+1:]...)
-			return true
-		}
+	i := slices.IndexFunc(l.marks, func(m mark) bool { return m.time == f.Time && m == markOf(f) })
+	if i >= 0 {
+		l.marks = slices.Delete(l.marks, i, i+1)
 	}
-	return false
+	return i >= 0
 }
 
 func (b *backlog) append(l *lane, to *fifo, f *Frame) {
@@ -252,11 +251,8 @@ func (b *backlog) drop(l *lane, q *fifo) Frame {
 }
 
 func (b *backlog) unqueue(l *lane) {
-	for i, other := range b.queued {
-		if other == l {
-			b.queued = append(b.queued[:i], b.queued[i+1:]...)
-			return
-		}
+	if i := slices.Index(b.queued, l); i >= 0 {
+		b.queued = slices.Delete(b.queued, i, i+1)
 	}
 }
 

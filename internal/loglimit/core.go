@@ -97,14 +97,21 @@ func (c *core) Write(e zapcore.Entry, fields []zap.Field) error {
 		peer, _ = identify(fields, c.peer, c.rank)
 	}
 	fields, _ = cutFields(fields, lineBytes-cost(e.Message)-(withBytes-c.left))
-	if !problem && !request {
-		return c.inner.Write(e, fields)
+	if problem || request {
+		write, extra := c.limiter.admit(peer, e, func() zapcore.Core { return c.inner.With(fields) })
+		if !write {
+			return nil
+		}
+		fields = append(fields[:len(fields):len(fields)], extra...)
 	}
-	write, told := c.limiter.admit(peer, e, func() zapcore.Core { return c.inner.With(fields) })
-	if !write {
-		return nil
-	}
-	return c.inner.Write(e, append(fields[:len(fields):len(fields)], told...))
+	pass(c.inner, e, fields)
+	return nil
+}
+
+// pass writes a line to inner; if that is a tee, to those of its cores that want the level of the line. Errors of
+// writing are ignored, because a log has nowhere to report them.
+func pass(inner zapcore.Core, e zapcore.Entry, fields []zap.Field) {
+	inner.Check(e, nil).Write(fields...)
 }
 
 // Sync implements zapcore.Core.

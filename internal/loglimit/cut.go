@@ -1,11 +1,8 @@
 package loglimit
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 	"unicode/utf8"
 
 	"go.uber.org/zap"
@@ -31,21 +28,16 @@ func Cut(text string, most int) string {
 	if len(text) <= most && cost(text) <= most {
 		return text
 	}
-	for keep := prefix(text, most-markBytes); ; keep-- { // a mark is shorter than markBytes
-		if keep <= 0 || utf8.RuneStart(text[keep]) {
-			keep = max(keep, 0)
-			// Clone the text, so that the rest of a long text is freed.
-			return fmt.Sprintf("%s... [%d of %d bytes cut]", strings.Clone(text[:keep]), len(text)-keep, len(text))
-		}
-	}
+	kept := text[:prefix(text, most-markBytes)]
+	return fmt.Sprintf("%s... [%d of %d bytes cut]", kept, len(text)-len(kept), len(text))
 }
 
-const markBytes = 52
+const markBytes = 52 // more than the mark of Cut has
 
 // prefix returns the length of the longest prefix of text whose cost is at most most.
 func prefix(text string, most int) int {
-	for i := range len(text) {
-		if most -= byteCost(text, i); most < 0 {
+	for i, r := range text {
+		if most -= runeCost(r); most < 0 {
 			return i
 		}
 	}
@@ -55,33 +47,24 @@ func prefix(text string, most int) int {
 // cost returns an upper bound of the bytes of text in a field. It stops counting when the text does
 // not fit into a line.
 func cost(text string) (n int) {
-	for i := 0; i < len(text) && n <= MaxLine; i++ {
-		n += byteCost(text, i)
+	for _, r := range text {
+		if n += runeCost(r); n > MaxLine {
+			break
+		}
 	}
 	return n
 }
 
-// byteCost returns an upper bound of the bytes that a field needs for the byte of text at i. A byte
-// beyond ASCII that is no part of a character is written as \ufffd.
-func byteCost(text string, i int) int {
-	switch b := text[i]; {
-	case b < ' ' || b == 0x7f:
+// runeCost returns an upper bound of the bytes of a character in a field. A byte that is no part of a
+// character is a utf8.RuneError here, and is written as \ufffd.
+func runeCost(r rune) int {
+	switch {
+	case r < ' ' || r == 0x7f || r == utf8.RuneError:
 		return 6
-	case b == '"' || b == '\\':
+	case r == '"' || r == '\\':
 		return 2
-	case b < utf8.RuneSelf:
-		return 1
 	}
-	if r, size := utf8.DecodeRuneInString(text[i:]); size > 1 && r != utf8.RuneError {
-		return 1
-	}
-	// The later bytes of a good character are those that follow its first byte.
-	for back := 1; back < utf8.UTFMax && back <= i; back++ {
-		if _, size := utf8.DecodeRuneInString(text[i-back:]); size > back {
-			return 1
-		}
-	}
-	return 6
+	return utf8.RuneLen(r)
 }
 
 // cutFields returns fields of at most most bytes together, and their bytes. The longest fields are
@@ -96,7 +79,7 @@ func cutFields(fields []zap.Field, most int) (fitting []zap.Field, used int) {
 	if used <= most {
 		return fields, used
 	}
-	limit := levelOf(costs, most)
+	limit := fieldLimit(costs, most)
 	used = 0
 	for i, f := range fields {
 		c := costs[i]
@@ -113,8 +96,9 @@ func cutFields(fields []zap.Field, most int) (fitting []zap.Field, used int) {
 	return fitting, used
 }
 
-// levelOf returns the limit that makes the sum of costs, each cut to it, at most most.
-func levelOf(costs []int, most int) int {
+// fieldLimit returns the limit for each field with which fields of these costs take at most most bytes together: what
+// short fields do not use is left for the longer ones.
+func fieldLimit(costs []int, most int) int {
 	sorted := slices.Sorted(slices.Values(costs))
 	for i, c := range sorted {
 		share := most / (len(sorted) - i)
@@ -128,61 +112,27 @@ func levelOf(costs []int, most int) int {
 
 func keyCost(f zap.Field) int { return cost(f.Key) + len(`"": "", `) }
 
+// measuring encodes fields in the longest of the forms that a log has: as JSON with spaces.
+var measuring = zapcore.NewConsoleEncoder(zapcore.EncoderConfig{
+	EncodeTime: zapcore.RFC3339NanoTimeEncoder, EncodeDuration: zapcore.StringDurationEncoder, SkipLineEnding: true,
+})
+
 // fieldCost returns an upper bound of the bytes of a field in a line.
 func fieldCost(f zap.Field) int {
 	switch {
 	case f.Type == zapcore.SkipType:
 		return 0
-	case f.Type == zapcore.StringType:
+	case f.Type == zapcore.StringType: // without a copy: texts may be long
 		return keyCost(f) + cost(f.String)
-	case slices.Contains(numbers, f.Type):
+	case f.Interface == nil: // a number or a duration
 		return keyCost(f) + 24
 	}
-	n := 0
-	for key, v := range values(f) {
-		n += cost(key) + len(`"": "", `) + valueCost(v)
-	}
-	return n
-}
-
-func valueCost(v any) int {
-	switch v := v.(type) {
-	case string:
-		return cost(v)
-	case []any:
-		n := 2
-		for _, x := range v {
-			n += valueCost(x) + len(`"",`)
-		}
-		return n
-	case map[string]any:
-		n := 2
-		for key, x := range v {
-			n += cost(key) + valueCost(x) + len(`"":"",`)
-		}
-		return n
-	case time.Time, time.Duration:
-		return 40
-	}
-	b, err := json.Marshal(v)
+	encoded, err := measuring.EncodeEntry(zapcore.Entry{}, []zap.Field{f})
 	if err != nil {
-		return cost(fmt.Sprint(v))
+		return keyCost(f) + MaxLine // text says what can be said of the field
 	}
-	return len(b)
-}
-
-// numbers are the types of fields whose values have a fixed size.
-var numbers = []zapcore.FieldType{
-	zapcore.BoolType, zapcore.DurationType, zapcore.Float64Type, zapcore.Float32Type,
-	zapcore.Int64Type, zapcore.Int32Type, zapcore.Int16Type, zapcore.Int8Type,
-	zapcore.Uint64Type, zapcore.Uint32Type, zapcore.Uint16Type, zapcore.Uint8Type,
-}
-
-// values returns what a field adds to a line: an error may add more than its text.
-func values(f zap.Field) map[string]any {
-	m := zapcore.NewMapObjectEncoder()
-	f.AddTo(m)
-	return m.Fields
+	defer encoded.Free()
+	return encoded.Len() // the braces around the field stand for the separator after it
 }
 
 // text returns the value of a field.
@@ -190,9 +140,7 @@ func text(f zap.Field) string {
 	if f.Type == zapcore.StringType {
 		return f.String
 	}
-	v := values(f)
-	if s, ok := v[f.Key].(string); ok {
-		return s
-	}
-	return fmt.Sprint(v[f.Key])
+	m := zapcore.NewMapObjectEncoder()
+	f.AddTo(m)
+	return fmt.Sprint(m.Fields[f.Key])
 }

@@ -214,7 +214,7 @@ func (l *limiter) writeHeld(k *kind, last bool) {
 	k.written(p, now)
 	l.mu.Unlock()
 	h.entry.Time = now
-	_ = h.core.Write(h.entry, extra) // no caller is left to get the error; zap also ignores such errors
+	pass(h.core, h.entry, extra)
 }
 
 // flush writes all held lines.

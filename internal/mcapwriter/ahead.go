@@ -1,7 +1,9 @@
 package mcapwriter
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"maps"
@@ -60,22 +62,12 @@ func (a *ahead) packer(compression string) (packer, error) {
 func newLZ4() packer {
 	z := lz4.NewWriter(nil)
 	return func(dst, records []byte) ([]byte, error) {
-		out := appender(dst)
-		z.Reset(&out)
+		out := bytes.NewBuffer(dst)
+		z.Reset(out)
 		_, err := z.Write(records)
-		if e := z.Close(); err == nil {
-			err = e
-		}
-		return out, err
+		err = errors.Join(err, z.Close()) // writes the end of the frame
+		return out.Bytes(), err
 	}
-}
-
-// appender is a slice that is written to.
-type appender []byte
-
-func (a *appender) Write(p []byte) (int, error) {
-	*a = append(*a, p...)
-	return len(p), nil
 }
 
 // chunk has all the memory that a chunk needs.

@@ -13,7 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// phaseTexts are the texts of the status for the phases of Run.
+// phaseTexts are what a status says of the phases of Run.
 var phaseTexts = [...]string{ //nolint:gochecknoglobals // a constant, but for the language
 	control.PhaseRegister:  "registering topics",
 	control.PhaseDelay:     "waiting after advertising",

@@ -22,10 +22,7 @@ func (f *Face) Service(_ context.Context, node *tcpros.Node) sdnotify.State {
 
 // statusLine returns the status for systemctl.
 func statusLine(s *control.Stats) string {
-	state := map[control.Phase]string{
-		control.PhaseRegister: "registering", control.PhaseDelay: "waiting before the first message", control.PhaseWait: "waiting for subscribers",
-		control.PhasePlay: "playing", control.PhaseKeepAlive: "all is played", control.PhaseDrain: "waiting for subscribers to read", control.PhaseDone: "done",
-	}[s.Phase]
+	state := phaseTexts[s.Phase]
 	if s.Phase == control.PhasePlay && s.Paused {
 		state = "paused"
 	}

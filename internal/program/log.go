@@ -59,7 +59,7 @@ func NewLog(w io.Writer, o LogOptions) *zap.Logger {
 	if o.Rosout == nil {
 		return zap.New(loglimit.Core(core))
 	}
-	return zap.New(loglimit.Core(tee{core, &rosoutCore{out: o.Rosout}}), zap.AddCaller()) // the place in the source, for /rosout only
+	return zap.New(loglimit.Core(zapcore.NewTee(core, &rosoutCore{out: o.Rosout})), zap.AddCaller()) // the place in the source, for /rosout only
 }
 
 // encoder returns the encoder for lines that programs read.

@@ -74,37 +74,6 @@ func rosoutLevel(l zapcore.Level) rosout.Level {
 	return rosout.Fatal
 }
 
-// tee writes each line to those of two cores that want its level.
-type tee [2]zapcore.Core
-
-// Enabled implements zapcore.LevelEnabler.
-func (t tee) Enabled(l zapcore.Level) bool { return t[0].Enabled(l) || t[1].Enabled(l) }
-
-// With implements zapcore.Core.
-func (t tee) With(fields []zap.Field) zapcore.Core { return tee{t[0].With(fields), t[1].With(fields)} }
-
-// Check implements zapcore.Core.
-func (t tee) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if t.Enabled(e.Level) {
-		return ce.AddCore(e, t)
-	}
-	return ce
-}
-
-// Sync implements zapcore.Core.
-func (t tee) Sync() error { return t[0].Sync() }
-
-// Write implements zapcore.Core.
-func (t tee) Write(e zapcore.Entry, fields []zap.Field) error {
-	if t[1].Enabled(e.Level) {
-		_ = t[1].Write(e, fields) // it only queues
-	}
-	if !t[0].Enabled(e.Level) {
-		return nil
-	}
-	return t[0].Write(e, fields)
-}
-
 // NewRosout returns a publisher of log lines on /rosout, which starts with Graph.PublishLog. If the user has disabled
 // it, NewRosout returns nil, whose methods do nothing.
 func NewRosout(disabled bool) *rosout.Publisher {

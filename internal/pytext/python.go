@@ -27,12 +27,10 @@ func AppendFloat(dst []byte, f float64) []byte {
 	}
 	start := len(dst)
 	dst = strconv.AppendFloat(dst, f, 'f', -1, 64)
-	for _, b := range dst[start:] {
-		if b == '.' {
-			return dst
-		}
+	if bytes.IndexByte(dst[start:], '.') < 0 {
+		dst = append(dst, ".0"...)
 	}
-	return append(dst, ".0"...)
+	return dst
 }
 
 // AppendBytes appends bytes as repr prints them.

@@ -13,8 +13,8 @@ const yamlWidth = 80
 // yamlIndent is the indentation of folded lines, in addition to that of the message around them.
 const yamlIndent = 2
 
-// AppendString appends a string as rostopic echo prints one that is no item of a list: between double quotes,
-// or ” if it is empty.
+// AppendString appends a string as rostopic echo prints one that is no item of a list: between double quotes. An empty
+// string is two single quotes.
 func AppendString(dst, b []byte) []byte {
 	if len(b) == 0 {
 		return append(dst, "''"...)

@@ -150,7 +150,7 @@ func (f *dbFile) Latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.
 		c.q.End = max(nanoseconds(t), 1)
 		for {
 			m, err := c.Next()
-			if errors.Is(err, io.EOF) || err != nil && !errors.Is(err, rosbag.ErrCorrupt) {
+			if err != nil && !errors.Is(err, rosbag.ErrCorrupt) { // such as io.EOF
 				break
 			}
 			if err == nil {

@@ -1,7 +1,6 @@
 package ros2job
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -65,11 +64,7 @@ func (r *report) json(w io.Writer) error {
 		r.Written += t.Out
 		r.Topics = append(r.Topics, one)
 	}
-	line, err := json.Marshal(r)
-	if err == nil {
-		_, err = fmt.Fprintf(w, "%s\n", line)
-	}
-	return err
+	return escape.WriteJSON(w, r)
 }
 
 // text prints the report as text: a line for each topic, then what is changed in all messages of a

@@ -18,6 +18,16 @@ func (b *block) pkg() string {
 	return pkg
 }
 
+// fail makes the error for a line of the block, counted from 0.
+func (b *block) fail(line int, format string, args ...any) error {
+	return &DefinitionError{Type: b.name, Line: b.line + line, Reason: fmt.Sprintf(format, args...)}
+}
+
+// failLimit is fail for an error that matches ErrLimit.
+func (b *block) failLimit(line int, format string, args ...any) error {
+	return &DefinitionError{Type: b.name, Line: b.line + line, Reason: fmt.Sprintf(format, args...), Err: ErrLimit}
+}
+
 // FullName returns the name of a type with its three parts: "std_msgs/msg/String" for "std_msgs/String". It
 // returns the empty string if name is not of the form package/Type or package/msg/Type.
 func FullName(name string) string {
@@ -125,9 +135,9 @@ type parser struct {
 func (p *parser) parse(b *block, depth int) (*Type, error) {
 	switch {
 	case depth > MaxDepth:
-		return nil, &DefinitionError{Type: b.name, Line: b.line, Reason: fmt.Sprintf("types nest deeper than %d", MaxDepth), Err: ErrLimit}
+		return nil, b.failLimit(0, "types nest deeper than %d", MaxDepth)
 	case len(p.done) >= MaxTypes:
-		return nil, &DefinitionError{Type: b.name, Line: b.line, Reason: fmt.Sprintf("made of more than %d types", MaxTypes), Err: ErrLimit}
+		return nil, b.failLimit(0, "made of more than %d types", MaxTypes)
 	}
 	p.done[b.name] = nil
 	t := &Type{Name: b.name}
@@ -138,22 +148,19 @@ func (p *parser) parse(b *block, depth int) (*Type, error) {
 		if code == "" {
 			continue
 		}
-		fail := func(format string, args ...any) error {
-			return &DefinitionError{Type: b.name, Line: b.line + i, Reason: fmt.Sprintf(format, args...)}
-		}
 		if p.fields++; p.fields > MaxFields {
-			return nil, &DefinitionError{Type: b.name, Line: b.line + i, Reason: fmt.Sprintf("made of more than %d fields and constants", MaxFields), Err: ErrLimit}
+			return nil, b.failLimit(i, "made of more than %d fields and constants", MaxFields)
 		}
 		typ, rest, _ := strings.Cut(code, " ")
 		rest = strings.TrimSpace(rest)
 		if name, value, ok := strings.Cut(rest, "="); ok {
 			name = strings.TrimSpace(name)
 			if !isName(name) || len(name) > MaxNameBytes {
-				return nil, fail("%q is no name for a constant", clip(name))
+				return nil, b.fail(i, "%q is no name for a constant", clip(name))
 			}
 			if _, ok := kinds[typ]; !ok {
 				if base, _, bounded := strings.Cut(typ, "<="); !bounded || kinds[base] != String && kinds[base] != WString {
-					return nil, fail("%q is no type for a constant", clip(typ))
+					return nil, b.fail(i, "%q is no type for a constant", clip(typ))
 				}
 			}
 			t.Constants = append(t.Constants, Constant{Type: typ, Name: name, Value: strings.TrimSpace(value)})
@@ -161,10 +168,10 @@ func (p *parser) parse(b *block, depth int) (*Type, error) {
 		}
 		name, def, _ := strings.Cut(rest, " ")
 		if !isName(name) || len(name) > MaxNameBytes {
-			return nil, fail("%q is no name for a field", clip(name))
+			return nil, b.fail(i, "%q is no name for a field", clip(name))
 		}
 		if seen[name] {
-			return nil, fail("a second field %q", name)
+			return nil, b.fail(i, "a second field %q", name)
 		}
 		seen[name] = true
 		v, err := p.value(b, i, typ, depth)
@@ -179,9 +186,6 @@ func (p *parser) parse(b *block, depth int) (*Type, error) {
 
 // value parses the type of a field, such as "string<=5[<=10]".
 func (p *parser) value(b *block, line int, typ string, depth int) (Value, error) {
-	fail := func(format string, args ...any) (Value, error) {
-		return Value{}, &DefinitionError{Type: b.name, Line: b.line + line, Reason: fmt.Sprintf(format, args...)}
-	}
 	var v Value
 	base, brackets, array := strings.Cut(typ, "[")
 	if array {
@@ -191,11 +195,11 @@ func (p *parser) value(b *block, line int, typ string, depth int) (Value, error)
 		case closed && inner == "":
 			v.Array = Unbounded
 		case !closed || !ok:
-			return fail("%q is no array", clip(typ))
+			return Value{}, b.fail(line, "%q is no array", clip(typ))
 		case bounded:
 			v.Array, v.Length = Bounded, n
 		case n > MaxArrayLength:
-			return Value{}, &DefinitionError{Type: b.name, Line: b.line + line, Reason: fmt.Sprintf("array of %d elements, at most %d", n, MaxArrayLength), Err: ErrLimit}
+			return Value{}, b.failLimit(line, "array of %d elements, at most %d", n, MaxArrayLength)
 		default:
 			v.Array, v.Length = Fixed, n
 		}
@@ -205,7 +209,7 @@ func (p *parser) value(b *block, line int, typ string, depth int) (Value, error)
 	if bounded {
 		n, ok := number(digits)
 		if kind != String && kind != WString || !ok {
-			return fail("%q is no type", clip(typ))
+			return Value{}, b.fail(line, "%q is no type", clip(typ))
 		}
 		v.Bound = n
 	}
@@ -240,11 +244,11 @@ func (p *parser) find(b *block, line int, base string, depth int) (*Type, error)
 	}
 	for _, name := range candidates {
 		if name = FullName(name); name == "" {
-			return nil, &DefinitionError{Type: b.name, Line: b.line + line, Reason: fmt.Sprintf("%q is no name for a type", clip(base))}
+			return nil, b.fail(line, "%q is no name for a type", clip(base))
 		}
 		t, known := p.done[name]
 		if known && t == nil {
-			return nil, &DefinitionError{Type: b.name, Line: b.line + line, Reason: fmt.Sprintf("%s contains itself", name)}
+			return nil, b.fail(line, "%s contains itself", name)
 		}
 		if sub := p.blocks[name]; sub != nil && !known {
 			return p.parse(sub, depth+1)
@@ -260,7 +264,7 @@ func (p *parser) find(b *block, line int, base string, depth int) (*Type, error)
 			return t, nil
 		}
 	}
-	return nil, &DefinitionError{Type: b.name, Line: b.line + line, Reason: fmt.Sprintf("no definition of %q", clip(base))}
+	return nil, b.fail(line, "no definition of %q", clip(base))
 }
 
 // The types that a definition need not contain.

@@ -46,7 +46,7 @@ func (b *Bucket) checkOnce(ctx context.Context) (unchecked string, err error) {
 	case errors.Is(readErr, place.ErrDenied):
 		skipped, readErr = append(skipped, "reading it back (the key may not)"), nil
 	case errors.Is(readErr, place.ErrNotFound):
-		readErr = &Error{URL: at.String(), Reason: errVanished.Error(), Err: errVanished}
+		readErr = at.Fail(errVanished, "%v", errVanished)
 	case errors.Is(readErr, place.ErrTooLarge), readErr == nil && string(got) != checkContent:
 		readErr = at.Fail(nil, "the store returns other bytes than were written: check what is between it and this machine")
 	}

@@ -64,17 +64,16 @@ func Open(ctx context.Context, rawURL string) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at.URL.Scheme == place.SchemeFile {
-		return openFile(at)
-	}
-	if at.Key == "" && at.URL.Scheme != place.SchemeHTTP && at.URL.Scheme != place.SchemeHTTPS {
-		return nil, at.Fail(nil, "names no object: want %s/name.bag", at)
-	}
 	var r ranges.Reader
 	var size int64
-	if at.URL.Scheme == place.SchemeHTTP || at.URL.Scheme == place.SchemeHTTPS {
+	switch {
+	case at.URL.Scheme == place.SchemeFile:
+		return openFile(at)
+	case at.URL.Scheme == place.SchemeHTTP, at.URL.Scheme == place.SchemeHTTPS:
 		r, size, err = openHTTP(ctx, at)
-	} else {
+	case at.Key == "":
+		return nil, at.Fail(nil, "names no object: want %s/name.bag", at)
+	default:
 		r, size, err = openBlob(ctx, at)
 	}
 	if err != nil {

@@ -164,12 +164,10 @@ func (c *Console) Close() error {
 
 // closedWithin reports whether c is closed within the time given.
 func closedWithin(c <-chan struct{}, within time.Duration) bool {
-	t := time.NewTimer(within)
-	defer t.Stop()
 	select {
 	case <-c:
 		return true
-	case <-t.C:
+	case <-time.After(within):
 		return false
 	}
 }

@@ -3,7 +3,6 @@ package upload
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"go.uber.org/zap"
@@ -52,12 +51,7 @@ func (u *Uploader) checkStore(ctx context.Context) {
 		if err == nil {
 			return
 		}
-		t := time.NewTimer(wait/2 + rand.N(wait/2+1)) //nolint:gosec // it spreads load
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-		}
+		sleep(ctx, jittered(wait))
 	}
 }
 

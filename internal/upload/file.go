@@ -143,11 +143,6 @@ func (u *Uploader) uploadFile(ctx context.Context, f *file) error {
 	if err != nil {
 		return err
 	}
-	if match != store.Other && u.Uploaded != nil {
-		if err := u.Uploaded(ctx, f.object(), f.sums.Size, f.sums.SHA256, uncachedFile{in}); err != nil {
-			return err
-		}
-	}
 	if match == store.Other {
 		u.Log.Error("not uploaded: the store has another object of this name, which is not overwritten: give each recorder a destination of its own", loglimit.Each(),
 			zap.String("file", u.bags.path(f)), zap.Stringer("to", u.Bucket))
@@ -156,6 +151,11 @@ func (u *Uploader) uploadFile(ctx context.Context, f *file) error {
 			u.stats.Refused++
 		})
 		return nil
+	}
+	if u.Uploaded != nil {
+		if err := u.Uploaded(ctx, f.object(), f.sums.Size, f.sums.SHA256, uncachedFile{in}); err != nil {
+			return err
+		}
 	}
 	return u.afterUpload(f, in, match)
 }

@@ -42,11 +42,11 @@ func (u *Uploader) readMarkers() error {
 	}
 	elsewhere := map[string]int{}
 	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), markerSuffix)
-		if !ok || !strings.HasPrefix(name, markerPrefix) || !e.Type().IsRegular() {
+		name, ok := bagOf(e)
+		if !ok {
 			continue
 		}
-		f := &file{name: name[len(markerPrefix):], hasMarker: true}
+		f := &file{name: name, hasMarker: true}
 		switch err := u.bags.readMarker(f); {
 		case err != nil:
 			u.Log.Warn("not a valid marker file, ignored", zap.String("file", e.Name()), zap.Error(err))
@@ -81,6 +81,15 @@ func (u *Uploader) enqueue(f *file) {
 
 func markerName(f *file) string { return markerPrefix + f.name + markerSuffix }
 
+// bagOf returns the name of the bag of a marker file, and whether an entry of the directory is one.
+func bagOf(e fs.DirEntry) (name string, ok bool) {
+	name, ok = strings.CutSuffix(e.Name(), markerSuffix)
+	if ok {
+		name, ok = strings.CutPrefix(name, markerPrefix)
+	}
+	return name, ok && e.Type().IsRegular()
+}
+
 // Pending returns the names of the bags in a directory that, according to their marker files, are not
 // uploaded yet, to any destination.
 func Pending(dir string) map[string]bool {
@@ -95,8 +104,8 @@ func Pending(dir string) map[string]bool {
 		return pending
 	}
 	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), markerSuffix)
-		if !ok || !strings.HasPrefix(name, markerPrefix) || !e.Type().IsRegular() {
+		name, ok := bagOf(e)
+		if !ok {
 			continue
 		}
 		var m marker
@@ -104,14 +113,10 @@ func Pending(dir string) map[string]bool {
 		if err != nil || len(b) > maxMarkerBytes || json.Unmarshal(b, &m) != nil || m.Uploaded {
 			continue
 		}
-		bag := name[len(markerPrefix):]
-		_, finished := root.Lstat(bag)
-		_, active := root.Lstat(bag + activeSuffix)
-		pending[bag] = finished == nil || active == nil
-	}
-	for name, there := range pending {
-		if !there { // a stale marker file
-			delete(pending, name)
+		_, active := root.Lstat(name + activeSuffix) // first: a recorder may rename the bag at any time
+		_, finished := root.Lstat(name)
+		if active == nil || finished == nil { // otherwise the marker file is stale
+			pending[name] = true
 		}
 	}
 	return pending
@@ -143,10 +148,9 @@ func (u *Uploader) writeMarkers(ctx context.Context) {
 	}
 }
 
-// backOff waits before the next attempt, with jitter, so that many recorders do not retry at
-// the same time.
+// backOff waits before the next attempt.
 func (u *Uploader) backOff(ctx context.Context, f *file, err error, wait time.Duration) {
-	wait = wait/2 + rand.N(wait/2+1) //nolint:gosec // it spreads load
+	wait = jittered(wait)
 	u.Log.Warn("not uploaded yet", zap.String("file", u.bags.path(f)), zap.Duration("next try in", wait.Round(time.Millisecond)), zap.Error(err))
 	u.update(func() {
 		u.stats.Err, u.stats.Retry = err.Error(), time.Now().Add(wait)
@@ -155,10 +159,18 @@ func (u *Uploader) backOff(ctx context.Context, f *file, err error, wait time.Du
 			f.sums = nil
 		}
 	})
-	t := time.NewTimer(wait)
-	defer t.Stop()
+	sleep(ctx, wait)
+}
+
+// jittered returns a wait of about the given length, so that many recorders do not retry at the same time.
+func jittered(wait time.Duration) time.Duration {
+	return wait/2 + rand.N(wait/2+1) //nolint:gosec // it spreads load
+}
+
+// sleep waits, at most until ctx is done.
+func sleep(ctx context.Context, wait time.Duration) {
 	select {
-	case <-t.C:
+	case <-time.After(wait):
 	case <-ctx.Done():
 	}
 }

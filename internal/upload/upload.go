@@ -113,19 +113,15 @@ func New(o Options) (*Uploader, error) {
 func (u *Uploader) Close() error { return u.bags.close() }
 
 // Begun reports a new bag that is being recorded.
-func (u *Uploader) Begun(path string) {
-	u.update(func() {
-		f := &file{name: filepath.Base(path)}
-		f.marker = marker{To: u.Bucket.String(), Object: u.objectName(f.name, time.Now())}
-		u.append(f)
-		u.unmarked = append(u.unmarked, f)
-	})
-}
+func (u *Uploader) Begun(path string) { u.add(&file{name: filepath.Base(path)}, time.Now()) }
 
 // Add reports a finished bag that is to be uploaded, and when it was begun.
 func (u *Uploader) Add(path string, begun time.Time, bytes int64) {
+	u.add(&file{name: filepath.Base(path), state: waiting, size: bytes}, begun)
+}
+
+func (u *Uploader) add(f *file, begun time.Time) {
 	u.update(func() {
-		f := &file{name: filepath.Base(path), state: waiting, size: bytes}
 		f.marker = marker{To: u.Bucket.String(), Object: u.objectName(f.name, begun)}
 		u.append(f)
 		u.unmarked = append(u.unmarked, f)

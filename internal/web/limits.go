@@ -28,10 +28,8 @@ const minTokenBytes = 16
 
 // rest waits for a while, or until ctx ends or one of the channels is readable or closed.
 func rest(ctx context.Context, pause time.Duration, first, second <-chan struct{}) {
-	t := time.NewTimer(pause)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(pause):
 	case <-first:
 	case <-second:
 	case <-ctx.Done():

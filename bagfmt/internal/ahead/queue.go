@@ -68,8 +68,8 @@ func (q *Queue[J, W]) Start(j *J) {
 	}()
 }
 
-// First returns the oldest job of the queue, nil if there is none. Only what Start was given may be read
-// of it.
+// First returns the oldest job of the queue, nil if there is none. Because a worker may be busy with it,
+// the caller may only read what Start was given.
 func (q *Queue[J, W]) First() *J {
 	if len(q.queue) == 0 {
 		return nil
@@ -77,8 +77,7 @@ func (q *Queue[J, W]) First() *J {
 	return q.queue[0].job
 }
 
-// Wait waits until the oldest job is done. It reports false if cancel was closed before. A nil cancel never
-// is.
+// Wait waits until the oldest job is done. It reports false if cancel, which may be nil, was closed before.
 func (q *Queue[J, W]) Wait(cancel <-chan struct{}) bool {
 	x := &q.queue[0]
 	if x.ready {

@@ -14,8 +14,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// An unpacked chunk gets firstUnpackBytes, and this many times its stored size, at once; what
-// claims more has to show it first.
+// To be unpacked, a chunk gets firstUnpackBytes plus firstUnpackRatio times its stored size at first. It
+// gets more, up to the size that it claims, only when that is full.
 const (
 	firstUnpackRatio = 16
 	firstUnpackBytes = 64 << 10

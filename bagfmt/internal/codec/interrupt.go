@@ -2,11 +2,11 @@ package codec
 
 import "io"
 
-// Interruptible is an option Interrupted, nil if nobody interrupts.
+// Interruptible is the value of an option Interrupted; nil means that nobody interrupts.
 type Interruptible func() error
 
-// interruptionBytes is after how many unpacked bytes Interrupted is asked again: bz2 takes up to
-// 0.2 s for as many.
+// interruptionBytes is the number of unpacked bytes after which Interrupted is called again: bz2 takes
+// up to 0.2 s for them.
 const interruptionBytes = 4 << 20
 
 // InterruptionError is an error that Interrupted returned. Its type distinguishes it from an error about the bag.
@@ -15,7 +15,7 @@ type InterruptionError struct{ Err error }
 // Error implements error.
 func (i *InterruptionError) Error() string { return i.Err.Error() }
 
-// check asks whether to go on.
+// check returns an error if the work is interrupted.
 func (f Interruptible) check() error {
 	if f != nil {
 		if err := f(); err != nil {
@@ -25,10 +25,10 @@ func (f Interruptible) check() error {
 	return nil
 }
 
-// Pause asks Interrupted each time that interruptionBytes more were searched.
+// Pause calls Interrupted each time that interruptionBytes more were searched.
 type Pause struct {
 	Interrupted Interruptible
-	next        int // where to ask
+	next        int // place of the next call
 }
 
 // Reached is called with the place that the search has reached.

@@ -13,8 +13,8 @@ const (
 	zstdBlockLeast = 3 + 1     // bytes of a block: its head and what it repeats
 )
 
-// unpackZstd is Unpack for zstd. memory has room for the first bytes at least. A frame that needs more
-// room than there is is unpacked again with more, so that memory follows what comes out.
+// unpackZstd is Unpack for zstd. memory has room for the first bytes at least. A frame that does not fit
+// is unpacked again with more room, so that memory follows what comes out.
 func (d *Decompressor) unpackZstd(stored []byte, size int64, memory []byte) ([]byte, error) {
 	// Damaged data would be tried with more and more memory, up to what a few bytes claim.
 	if most := int64(len(stored)/zstdBlockLeast) * zstdBlockBytes; size > most {

@@ -11,8 +11,8 @@ import (
 )
 
 // loadAhead reads chunks for one Cursor before it needs them, on other goroutines.
-// It delivers sound chunks only: what is wrong with the others the Cursor finds out
-// when it comes to them, as without it. So errors come at the same place.
+// It delivers sound chunks only. The others the Cursor loads itself when it comes to
+// them, so that errors come at the same place with and without a loadAhead.
 type loadAhead struct {
 	bag   *table.Table
 	keep  []bool

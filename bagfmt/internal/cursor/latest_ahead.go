@@ -16,7 +16,7 @@ import (
 type ChunkLists struct {
 	mu     sync.Mutex
 	order  []int32           // all chunks: the one with the latest end first, of equal ones the last in the file
-	of     map[int32][]int32 // by index in Table.conns, in the same order
+	of     map[int32][]int32 // by index in Table.Conns, in the same order
 	Passes int               // through all chunks
 }
 

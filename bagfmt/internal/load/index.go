@@ -19,7 +19,7 @@ type Entry struct {
 	// Offset in the chunk data: of the message record as long as only index data is
 	// known, of the frame in it once the data was loaded and checked.
 	Offset uint32
-	Conn   int32 // index in Table.conns
+	Conn   int32 // index in Table.Conns
 }
 
 // TimeKey returns a time as a number that sorts.

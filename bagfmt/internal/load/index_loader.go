@@ -26,7 +26,7 @@ func (p *IndexLoaders) Put(l *indexLoader) { p.pool.Put(l) }
 // as connections.
 type indexLoader struct {
 	Loader
-	kept []bool // by index in Table.conns; all false between two calls
+	kept []bool // by index in Table.Conns; all false between two calls
 }
 
 // Load returns the entries of chunk i.

@@ -21,7 +21,7 @@ type Loader struct {
 	stored   []byte
 	s        *wire.Stream
 	Unpack   codec.Decompressor
-	expect   []uint64 // by index in Table.conns: messages the chunk info promises, +1; 0 = no index data to come
+	expect   []uint64 // by index in Table.Conns: messages the chunk info promises, +1; 0 = no index data to come
 	expectOf int      // the chunk that expect is about
 	once     bool     // no second call of entries follows: take no larger buffer than this one needs
 	Memory   []byte   // for the data of the next chunk, if it is enough; what holds data then
@@ -148,7 +148,7 @@ func readAt(r io.ReaderAt, b []byte, off int64, p wire.ChunkPlace) error {
 	return wire.ReadError(off, err)
 }
 
-// data reads and unpacks segment i, into l.memory or fresh memory.
+// data reads and unpacks segment i, into l.Memory or fresh memory.
 func (l *Loader) data(bag *table.Table, i int) ([]byte, wire.ChunkPlace, error) {
 	p, err := l.Place(bag, i)
 	if err != nil {
@@ -158,7 +158,7 @@ func (l *Loader) data(bag *table.Table, i int) ([]byte, wire.ChunkPlace, error) 
 	return data, p, err
 }
 
-// Read reads and unpacks the segment at p, into l.memory or fresh memory, unless the cache
+// Read reads and unpacks the segment at p, into l.Memory or fresh memory, unless the cache
 // has it.
 func (l *Loader) Read(bag *table.Table, p *wire.ChunkPlace) ([]byte, error) {
 	if err := p.CheckSize(bag.Options.MaxChunkBytes); err != nil {
@@ -317,8 +317,8 @@ func (x *Chunk) hold(data []byte) {
 	}
 }
 
-// Release forgets the data of x, but not what it was: entries stay good for it. It
-// returns the memory.
+// Release takes the data of x from it, and returns its memory. A checksum stays, which shows
+// whether the entries are good for the data when that is loaded again.
 func (x *Chunk) Release() []byte {
 	data := x.Data
 	x.sum, x.evicted, x.Data = crc32.Checksum(data, wire.Castagnoli), true, nil

@@ -3,6 +3,7 @@ package mcap
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -190,12 +191,7 @@ func headerBytes(h rosbag.Header) int64 {
 // Connections returns the connections of all channels by ascending id, and an error for each channel
 // that has none; for a channel of another encoding only if used reports that it has messages.
 func (c *Channels) Connections(used func(id uint16) bool) (list []*rosbag.Connection, wrong []error) {
-	ids := make([]uint16, 0, len(c.channels))
-	for id := range c.channels {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	for _, id := range ids {
+	for _, id := range slices.Sorted(maps.Keys(c.channels)) {
 		conn, err := c.Connection(id)
 		if conn != nil {
 			list = append(list, conn)
@@ -248,8 +244,8 @@ func (ch *channel) others(without ...string) rosbag.Header {
 	return list
 }
 
-// latching returns what a connection header says for what metadata says: converters copy
-// headers, others write truth values.
+// latching converts the value in the metadata to that in a connection header. Converters copy the value
+// of a header; other writers have a truth value.
 func latching(v string) string {
 	switch v {
 	case "true", "True":

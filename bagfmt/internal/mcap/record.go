@@ -220,8 +220,8 @@ func compressionNamed(name []byte) rosbag.Compression {
 	return rosbag.Compression(name)
 }
 
-// Packed reports whether a chunk of compression c can be unpacked, if it has to be.
-func Packed(c rosbag.Compression) bool {
+// KnownCompression reports whether a chunk of compression c can be read.
+func KnownCompression(c rosbag.Compression) bool {
 	return c == rosbag.CompressionNone || c == rosbag.CompressionLZ4 || c == rosbag.CompressionZstd
 }
 

@@ -130,7 +130,7 @@ func (x *scan) next() (more bool, err error) {
 	return true, x.skip(start+mcap.HeadBytes+n-x.s.Off, start, op, err)
 }
 
-// skip skips n bytes of the record at start. It returns wrong unless that is nil.
+// skip skips n bytes of the record at start. It returns wrong or, if that is nil, the error of skipping.
 func (x *scan) skip(n, start int64, op mcap.Op, wrong error) error {
 	if err := x.s.Skip(n, start, op.Bag()); wrong == nil {
 		return err
@@ -233,7 +233,7 @@ func (x *scan) startChunk(n, start int64) (more bool, err error) {
 		return true, x.skip(c.place.Data-x.s.Off, start, mcap.OpChunk, wire.Torn(start, rosbag.OpChunk, "data", left, c.place.Stored))
 	case c.place.Stored > left:
 		return false, wire.Torn(start, rosbag.OpChunk, "data", left, c.place.Stored)
-	case !mcap.Packed(c.place.Compression):
+	case !mcap.KnownCompression(c.place.Compression):
 		err = wire.Corrupt(start, rosbag.OpChunk, "unknown compression %q", c.place.Compression)
 	default:
 		err = c.place.CheckSize(x.bag.Options.MaxChunkBytes)
@@ -326,7 +326,7 @@ func (x *scan) endChunk() error {
 
 // knows reports whether all channels of counts are known.
 func (x *scan) knows(counts map[rosbag.ConnID]uint32) bool {
-	for id := range maps.Keys(counts) {
+	for id := range counts {
 		if !x.channels.Known(uint16(id)) {
 			return false
 		}

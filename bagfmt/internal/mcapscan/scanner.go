@@ -351,7 +351,7 @@ func (s *Scanner) startChunk(n, start int64) error {
 	case err != nil:
 		return s.pass(n, start, wire.Corrupt(start, rosbag.OpChunk, "%v", err))
 	}
-	if err = p.CheckSize(s.o.MaxChunkBytes); !mcap.Packed(p.Compression) {
+	if err = p.CheckSize(s.o.MaxChunkBytes); !mcap.KnownCompression(p.Compression) {
 		err = wire.Corrupt(start, rosbag.OpChunk, "unknown compression %q", p.Compression)
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
@@ -92,8 +93,8 @@ func (rec *Record) appendKey(dst []byte, l wire.Layout) []byte {
 	return append(dst, rec.latching...)
 }
 
-// Find returns the connection of a message, as an index in conns. key is memory for
-// the caller to keep.
+// Find returns the connection of a message, as an index in Conns. It uses the memory of key,
+// and returns it for the next call.
 func (f *Format) Find(rec *Record, key []byte) (conn int32, keyMemory []byte, ok bool) {
 	if f.Layout == wire.LayoutV0 {
 		return 0, key, true
@@ -103,7 +104,7 @@ func (f *Format) Find(rec *Record, key []byte) (conn int32, keyMemory []byte, ok
 	return conn, key, ok
 }
 
-// Connection is find for the first pass over a file, which makes the connections. It
+// Connection is Find for the first pass over a file, which makes the connections. It
 // returns -1 for a message that has none: of an undeclared topic, or one too many. Only
 // the first one of a topic is an error.
 func (f *Format) Connection(rec *Record, at int64) (conn int32, err error) {
@@ -195,14 +196,11 @@ func (f *Format) Finish() {
 
 // UndeclaredErrors describes the messages of undeclared topics, in file order.
 func (f *Format) UndeclaredErrors() []error {
-	var list []*rosbag.CorruptError
-	for topic, u := range f.undeclared {
-		list = append(list, wire.Corrupt(u.first, rosbag.OpMessage, "%d messages of topic %q, which the bag does not declare", u.count, topic))
-	}
-	slices.SortFunc(list, func(a, b *rosbag.CorruptError) int { return cmp.Compare(a.Offset, b.Offset) })
-	errs := make([]error, len(list))
-	for i, e := range list {
-		errs[i] = e
+	byPlace := func(a, b string) int { return cmp.Compare(f.undeclared[a].first, f.undeclared[b].first) }
+	var errs []error
+	for _, topic := range slices.SortedFunc(maps.Keys(f.undeclared), byPlace) {
+		u := f.undeclared[topic]
+		errs = append(errs, wire.Corrupt(u.first, rosbag.OpMessage, "%d messages of topic %q, which the bag does not declare", u.count, topic))
 	}
 	return errs
 }

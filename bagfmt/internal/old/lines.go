@@ -59,7 +59,7 @@ func (rec *Record) cutLines(b []byte, l wire.Layout) (head int, err error) {
 	return head + stampBytes, nil
 }
 
-// readLines is Format.next for messages that start with lines.
+// readLines is Format.Next for messages that start with lines.
 func (rec *Record) readLines(s *wire.Stream, l wire.Layout) error {
 	start := s.Off
 	*rec = Record{}

@@ -27,9 +27,9 @@ const (
 // that lost its place: the length of a message before was wrong. It returns io.EOF if no
 // message follows.
 //
-// Of version 1.2 it takes the whole header of a message for one, of 1.1 the three lines
-// of a connection that is known. The others have too little before a message to
-// distinguish it from the inside of another.
+// It recognizes a message of version 1.2 by its whole header, one of 1.1 by the three
+// lines of a known connection. In other versions, too little stands before a message to
+// distinguish its start from the inside of another message.
 func (f *Format) Resync(s *wire.Stream) error {
 	if f.Layout != wire.LayoutV12 && f.Layout != wire.LayoutV11 {
 		return io.EOF

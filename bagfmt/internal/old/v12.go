@@ -39,7 +39,7 @@ var errNotOld = errors.New("version 1.2 has no such record")
 // the file.
 const IndexEntryBytes = 16
 
-// cutV12 is Format.cut for version 1.2.
+// cutV12 is Format.Cut for version 1.2.
 func (rec *Record) cutV12(b []byte) (head int, err error) {
 	*rec = Record{}
 	if len(b) < 4 {

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"container/list"
 	"sync"
 )
@@ -64,7 +65,7 @@ func (c *Cache) Chunk(key Key, unpack func() ([]byte, error)) ([]byte, error) {
 	return x.data, x.err
 }
 
-// Frame returns a message that keep has stored, or nil.
+// Frame returns a message that Keep has stored, or nil.
 func (c *Cache) Frame(key Key) []byte {
 	if c == nil {
 		return nil
@@ -83,7 +84,7 @@ func (c *Cache) Keep(key Key, frame []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.frames.fits(frame) {
-		c.frames.put(key, append([]byte(nil), frame...))
+		c.frames.put(key, bytes.Clone(frame))
 	}
 }
 

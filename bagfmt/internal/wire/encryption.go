@@ -57,14 +57,14 @@ func ParseEncryption(header []byte) *rosbag.Encryption {
 	return &e
 }
 
-// Decrypter decrypts what is encrypted in one bag. A nil *decrypter is that of a plain bag.
+// Decrypter decrypts what is encrypted in one bag. A nil *Decrypter is that of a plain bag.
 // It may be used by several goroutines.
 type Decrypter struct {
 	about rosbag.Encryption
 	block cipher.Block
 }
 
-// NewDecrypter returns the decrypter for a bag that says about, nil if that is nil.
+// NewDecrypter returns the Decrypter of the bag that about describes, nil if about is nil.
 func NewDecrypter(about *rosbag.Encryption, unwrap func(rosbag.Encryption) ([]byte, error)) (*Decrypter, error) {
 	switch {
 	case about == nil:
@@ -102,7 +102,7 @@ func checkSealed(n int64) error {
 	return nil
 }
 
-// open decrypts sealed in place and returns the part of it that is plain data then.
+// open decrypts sealed in place, and returns the data without what encryption adds.
 func (d *Decrypter) open(sealed []byte) ([]byte, error) {
 	if err := checkSealed(int64(len(sealed))); err != nil {
 		return nil, err
@@ -121,8 +121,7 @@ func (d *Decrypter) open(sealed []byte) ([]byte, error) {
 	return data[:end:end], nil
 }
 
-// openTorn is open for the beginning of encrypted data: of what is decrypted nothing is
-// taken for padding.
+// openTorn is open for encrypted data whose end may be missing: it takes nothing for padding.
 func (d *Decrypter) openTorn(sealed []byte) []byte {
 	n := len(sealed) / aes.BlockSize * aes.BlockSize
 	if n < 2*aes.BlockSize {

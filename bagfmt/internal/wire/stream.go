@@ -91,8 +91,8 @@ func ReadError(off int64, err error) error {
 	return &rosbag.ReadError{Offset: off, Err: err}
 }
 
-// readError makes the error of a read that got only some of the n bytes of a part of the record at start; nil if
-// err is.
+// readError makes the error of a read that ended with err after got of n bytes, of a part of the record at start. It
+// returns nil if err is nil.
 func (s *Stream) readError(err error, start int64, op rosbag.Op, what string, got, n int64) error {
 	switch {
 	case err == nil:
@@ -305,9 +305,9 @@ func ReadSized(r io.Reader, size, first int64) ([]byte, error) {
 	return Fill(r, size, make([]byte, min(size, first)))
 }
 
-// Fill reads size bytes, into buf as far as its capacity goes, and what is more
-// into fresh memory that doubles, so that memory follows what arrives and not what a
-// length claims. With an error it returns what it got.
+// Fill reads size bytes into buf. If they exceed its capacity, Fill moves to fresh memory, which
+// doubles each time that it is full: memory follows what arrives and not what a length claims. With
+// an error it returns what it got.
 func Fill(r io.Reader, size int64, buf []byte) ([]byte, error) {
 	buf = buf[:min(size, int64(cap(buf)))]
 	for at := 0; ; {

@@ -42,16 +42,8 @@ func OrderLines(a, b []byte) (md5, typ []byte) {
 
 // ParseTopicCount parses the number of topics.
 func ParseTopicCount(line []byte) (n int, ok bool) {
-	if len(line) == 0 || len(line) > maxCountDigits {
-		return 0, false
-	}
-	for _, c := range line {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-	}
-	v, err := strconv.ParseInt(string(line), 10, 32)
-	return int(v), err == nil
+	v, err := strconv.ParseUint(string(line), 10, 31) // unlike ParseInt, it takes no sign
+	return int(v), err == nil && len(line) <= maxCountDigits
 }
 
 // topicCountFollows reports whether the line at offset at is a number of topics. Nothing

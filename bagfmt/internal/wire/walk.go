@@ -8,7 +8,7 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// FrameAt returns the frame at offset, which resolve or a derivation has checked.
+// FrameAt returns the frame at offset, which package load has checked.
 func FrameAt(data []byte, offset uint32) []byte {
 	b := data[offset:]
 	n := int64(binary.LittleEndian.Uint32(b)) + 4

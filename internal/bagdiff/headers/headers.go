@@ -35,8 +35,8 @@ func headerOf(c *rosbag.Connection) header {
 	return h
 }
 
-// Compare compares the headers of the connections that each bag has of a topic: each one of a
-// bag must be in the other one, with publishers one of the same publisher.
+// Compare compares the headers of the connections that each bag has of a topic: the other bag must
+// have each of them, too, and if publishers is set, of the same publisher.
 func Compare(connsA, connsB []*rosbag.Connection, publishers bool) []report.Header {
 	byName := func(conns []*rosbag.Connection) map[string][]header {
 		m := make(map[string][]header)
@@ -53,16 +53,22 @@ func Compare(connsA, connsB []*rosbag.Connection, publishers bool) []report.Head
 	}
 	a, b := byName(connsA), byName(connsB)
 	names := keys(a, b)
+	ofAll := func(m map[string][]header) (list []header) {
+		for _, name := range names { // in order: of several that are as near, the first is compared
+			list = append(list, m[name]...)
+		}
+		return list
+	}
 	var all []report.Header
 	for _, name := range names {
 		x, y := a[name], b[name]
 		restX, restY := without(x, y), without(y, x)
 		// A publisher without messages may be missing: nobody has heard of it.
 		if len(y) == 0 {
-			y = slices.Concat(slices.Collect(maps.Values(b))...)
+			y = ofAll(b)
 			restX, restY = without(x, y), nil
 		} else if len(x) == 0 {
-			x = slices.Concat(slices.Collect(maps.Values(a))...)
+			x = ofAll(a)
 			restX, restY = nil, without(y, x)
 		}
 		if len(names) == 1 {
@@ -89,8 +95,9 @@ func without(list, others []header) []header {
 	return slices.DeleteFunc(slices.Clone(list), func(h header) bool { return contains(others, h) })
 }
 
-// pairHeaders says in what the headers differ that one bag has alone. Those that differ least
-// from each other are compared, the others with the nearest of all of the other bag.
+// pairHeaders says in what the headers differ that only one bag has, restA and restB. Each one of A is
+// compared with the nearest one of B, which is then taken. What is left over is compared with the nearest
+// of all headers of the other bag.
 func pairHeaders(publisher string, restA, restB, allA, allB []header) []report.Header {
 	var list []report.Header
 	for _, h := range restA {

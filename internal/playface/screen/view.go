@@ -3,6 +3,7 @@ package screen
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -290,11 +291,7 @@ func drops(s *control.Stats, w int) termtext.Part {
 	if sum == 0 {
 		return termtext.Normal.Part("nothing dropped")
 	}
-	var names []string
-	for name := range by {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
+	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
 		return cmp.Or(cmp.Compare(by[b], by[a]), strings.Compare(a, b))
 	})
 	for i, name := range names {

@@ -54,25 +54,25 @@ func (e *Error) Unwrap() error { return e.Err }
 func (e *Error) Is(target error) bool { return e.kind != nil && e.kind == target }
 
 // Fail makes an Error about a Place.
-func (l Place) Fail(kind error, format string, args ...any) error {
-	return &Error{URL: l.String(), Reason: fmt.Sprintf(format, args...), kind: kind}
+func (p Place) Fail(kind error, format string, args ...any) error {
+	return &Error{URL: p.String(), Reason: fmt.Sprintf(format, args...), kind: kind}
 }
 
 // Explain makes an Error of what an SDK returned.
-func (l Place) Explain(err error) error {
+func (p Place) Explain(err error) error {
 	var ours *Error
 	if err == nil || errors.As(err, &ours) || errors.Is(err, context.Canceled) {
 		return err
 	}
 	var bad *ResponseError
 	if errors.As(err, &bad) {
-		return l.Fail(bad.kind, "%s", bad.reason)
+		return p.Fail(bad.kind, "%s", bad.reason)
 	}
-	e := &Error{URL: l.String(), Err: err, Reason: reason(err)}
+	e := &Error{URL: p.String(), Err: err, Reason: reason(err)}
 	if len(e.Reason) > maxReasonBytes {
 		e.Reason = strings.ToValidUTF8(e.Reason[:maxReasonBytes], "") + "…"
 	}
-	if l.explainCertificate(e) || l.explainFile(e) {
+	if p.explainCertificate(e) || p.explainFile(e) {
 		return e
 	}
 	code := gcerrors.Code(err)
@@ -97,10 +97,10 @@ func (l Place) Explain(err error) error {
 	case deniedAdvice[name] != "":
 		e.kind, e.Advice = ErrDenied, deniedAdvice[name]
 	case noCredentials.MatchString(text):
-		e.kind, e.Reason, e.Advice = ErrDenied, "no credentials were found", credentialAdvice(l.URL.Scheme)
+		e.kind, e.Reason, e.Advice = ErrDenied, "no credentials were found", credentialAdvice(p.URL.Scheme)
 	case code == gcerrors.PermissionDenied:
-		e.kind, e.Advice = ErrDenied, credentialAdvice(l.URL.Scheme)
-	case l.URL.Scheme == SchemeS3 && (strings.Contains(text, "Missing Region") || strings.Contains(text, "Invalid region: region was not a valid DNS name") || strings.Contains(text, "invalid region")):
+		e.kind, e.Advice = ErrDenied, credentialAdvice(p.URL.Scheme)
+	case p.URL.Scheme == SchemeS3 && (strings.Contains(text, "Missing Region") || strings.Contains(text, "Invalid region: region was not a valid DNS name") || strings.Contains(text, "invalid region")):
 		e.Reason, e.Advice = "the region of the bucket is not known", "set AWS_REGION, or add ?region=NAME to the URL"
 	case name == "PermanentRedirect" || name == "AuthorizationHeaderMalformed" || name == "301":
 		e.Advice = "the bucket is in another region: set AWS_REGION, or ?region=NAME in the URL"
@@ -109,14 +109,14 @@ func (l Place) Explain(err error) error {
 	case unavailable(err):
 		e.kind = ErrUnreachable
 	default:
-		l.explainNetwork(e)
+		p.explainNetwork(e)
 	}
 	return e
 }
 
 // explainCertificate explains why the certificate of a server is not trusted, and reports whether
 // that is the problem.
-func (l Place) explainCertificate(e *Error) bool {
+func (p Place) explainCertificate(e *Error) bool {
 	var unknown x509.UnknownAuthorityError
 	var invalid x509.CertificateInvalidError
 	var host x509.HostnameError
@@ -124,7 +124,7 @@ func (l Place) explainCertificate(e *Error) bool {
 	case errors.As(e.Err, &unknown):
 		e.Reason = "the certificate of the server is signed by a CA that is not trusted here"
 		e.Advice = "set SSL_CERT_FILE to a PEM file with the certificate of that CA (in a container: mount it)"
-		if l.URL.Scheme == SchemeS3 && os.Getenv("AWS_CA_BUNDLE") != "" { // the SDK then looks nowhere else
+		if p.URL.Scheme == SchemeS3 && os.Getenv("AWS_CA_BUNDLE") != "" { // the SDK then looks nowhere else
 			e.Advice = "add the certificate of that CA to the file that AWS_CA_BUNDLE names, or unset that and set SSL_CERT_FILE"
 		}
 	case errors.As(e.Err, &invalid) && invalid.Reason == x509.Expired:
@@ -140,9 +140,9 @@ func (l Place) explainCertificate(e *Error) bool {
 }
 
 // explainFile explains errors of a directory, and reports whether it is one.
-func (l Place) explainFile(e *Error) bool {
+func (p Place) explainFile(e *Error) bool {
 	switch {
-	case l.URL.Scheme != SchemeFile:
+	case p.URL.Scheme != SchemeFile:
 		return false
 	case errors.Is(e.Err, syscall.ENOSPC) || errors.Is(e.Err, syscall.EDQUOT):
 		e.Advice = adviceFull

@@ -26,28 +26,28 @@ var (
 
 // explainNetwork explains why a server sent no response, or none that is HTTP. It leaves other errors as
 // they are.
-func (l Place) explainNetwork(e *Error) {
+func (p Place) explainNetwork(e *Error) {
 	var dns *net.DNSError
 	var op *net.OpError
 	var record tls.RecordHeaderError
 	switch {
 	case errors.As(e.Err, &dns):
-		l.noResponse(e, hostReason(dns))
+		p.noResponse(e, hostReason(dns))
 	case errors.As(e.Err, &op):
-		l.noResponse(e, connectionReason(op))
+		p.noResponse(e, connectionReason(op))
 		if op.Op == "proxyconnect" {
 			e.Advice = "check the network, and the variables HTTPS_PROXY and HTTP_PROXY"
 		}
 	case errors.Is(e.Err, ErrIdle):
-		l.noResponse(e, e.Reason)
+		p.noResponse(e, e.Reason)
 	case errors.Is(e.Err, ErrStalled), errors.Is(e.Err, ErrBrokenOff): // the store is there, and may be unable to read this object
-		e.Advice = l.networkAdvice()
+		e.Advice = p.networkAdvice()
 	case errors.Is(e.Err, io.ErrUnexpectedEOF):
-		e.Reason, e.Advice = "the server breaks off in the middle of a response", l.networkAdvice()
+		e.Reason, e.Advice = "the server breaks off in the middle of a response", p.networkAdvice()
 	case timedOut(e.Err):
-		l.noResponse(e, "the server does not respond in time")
+		p.noResponse(e, "the server does not respond in time")
 	case endsWithoutResponse(e.Err):
-		l.noResponse(e, "the server closes the connection without a response")
+		p.noResponse(e, "the server closes the connection without a response")
 	case errors.Is(e.Err, http.ErrSchemeMismatch):
 		e.kind, e.Reason, e.Advice = ErrBadResponse, "the server speaks HTTP without TLS", "write http:// in place of https://, or check the port"
 	case errors.As(e.Err, &record):
@@ -60,8 +60,8 @@ func (l Place) explainNetwork(e *Error) {
 }
 
 // noResponse makes e the error of a server that sent no response.
-func (l Place) noResponse(e *Error, reason string) {
-	e.kind, e.Reason, e.Advice = ErrUnreachable, reason, l.networkAdvice()
+func (p Place) noResponse(e *Error, reason string) {
+	e.kind, e.Reason, e.Advice = ErrUnreachable, reason, p.networkAdvice()
 }
 
 // hostReason returns why a host has no address here, without the address of the name server, which
@@ -114,10 +114,10 @@ func endsWithoutResponse(err error) bool {
 }
 
 // networkAdvice says which settings select the server of a store.
-func (l Place) networkAdvice() string {
-	switch l.URL.Scheme {
+func (p Place) networkAdvice() string {
+	switch p.URL.Scheme {
 	case SchemeS3:
-		if name, _ := l.endpoint(); name != "" {
+		if name, _ := p.endpoint(); name != "" {
 			return "check the network and " + name
 		}
 		return "check the network; another store than Amazon's needs AWS_ENDPOINT_URL or ?endpoint=http://HOST:PORT in the URL"

@@ -43,22 +43,22 @@ func Parse(raw string) (Place, error) {
 	if err != nil {
 		return Place{}, &Error{URL: Redact(raw), Reason: "not a URL: want s3://bucket/name or alike"}
 	}
-	l := Place{URL: u, Key: strings.TrimPrefix(path.Clean("/"+u.Path), "/")}
+	p := Place{URL: u, Key: strings.TrimPrefix(path.Clean("/"+u.Path), "/")}
 	switch {
 	case !IsURL(raw):
-		return l, l.Fail(nil, "want s3://, gs://, azblob:// or file://")
+		return p, p.Fail(nil, "want s3://, gs://, azblob:// or file://")
 	case u.Scheme != SchemeHTTP && u.Scheme != SchemeHTTPS && (u.User != nil || strings.Contains(u.Query().Get("endpoint"), "@")):
-		return l, l.Fail(ErrDenied, "credentials do not belong in the URL: %s", credentialAdvice(u.Scheme))
+		return p, p.Fail(ErrDenied, "credentials do not belong in the URL: %s", credentialAdvice(u.Scheme))
 	case u.Scheme == SchemeFile && u.Host != "" && u.Host != "localhost":
-		return l, l.Fail(nil, "a file URL has three slashes: file:///%s%s", u.Host, u.Path)
+		return p, p.Fail(nil, "a file URL has three slashes: file:///%s%s", u.Host, u.Path)
 	case u.Scheme != SchemeFile && u.Host == "":
-		return l, l.Fail(nil, "names no %s: want %[2]s://%[1]s/name", bucketOf(u.Scheme), u.Scheme)
+		return p, p.Fail(nil, "names no %s: want %[2]s://%[1]s/name", bucketOf(u.Scheme), u.Scheme)
 	case !validPort(u):
-		return l, l.Fail(nil, "%s is not a port: want 1 to 65535", u.Port())
+		return p, p.Fail(nil, "%s is not a port: want 1 to 65535", u.Port())
 	case u.Scheme == SchemeS3:
-		return l, l.checkEndpoint()
+		return p, p.checkEndpoint()
 	}
-	return l, nil
+	return p, nil
 }
 
 // bucketOf returns the word for what stands in the place of the host.
@@ -81,8 +81,8 @@ func validPort(u *url.URL) bool {
 
 // endpoint returns the address of a store of S3 that is not Amazon's, and the name of the setting
 // that holds it. Both are empty if neither the URL nor the environment names one.
-func (l Place) endpoint() (name, address string) {
-	if address = l.URL.Query().Get("endpoint"); address != "" {
+func (p Place) endpoint() (name, address string) {
+	if address = p.URL.Query().Get("endpoint"); address != "" {
 		return "the endpoint of the URL", address
 	}
 	for _, name := range []string{"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"} {
@@ -95,18 +95,18 @@ func (l Place) endpoint() (name, address string) {
 
 // checkEndpoint returns an error if the address of a store of S3 cannot be one. The SDK would notice at
 // the first request only. The error does not contain the address: that of a variable may hold a password.
-func (l Place) checkEndpoint() error {
-	name, address := l.endpoint()
+func (p Place) checkEndpoint() error {
+	name, address := p.endpoint()
 	u, err := url.Parse(address)
 	if name == "" || err == nil && (u.Scheme == SchemeHTTP || u.Scheme == SchemeHTTPS) && u.Hostname() != "" && validPort(u) {
 		return nil
 	}
-	return l.Fail(nil, "%s is not the address of a store: want http://HOST:PORT or https://HOST", name)
+	return p.Fail(nil, "%s is not the address of a store: want http://HOST:PORT or https://HOST", name)
 }
 
 // String shows the Place without its parameters, which may hold secrets.
-func (l Place) String() string {
-	u := url.URL{Scheme: l.URL.Scheme, Host: l.URL.Host, Path: l.URL.Path}
+func (p Place) String() string {
+	u := url.URL{Scheme: p.URL.Scheme, Host: p.URL.Host, Path: p.URL.Path}
 	return u.String()
 }
 
@@ -129,21 +129,21 @@ func Redact(raw string) string {
 }
 
 // File returns the local path of a file URL.
-func (l Place) File() string { return filepath.FromSlash(l.URL.Path) }
+func (p Place) File() string { return filepath.FromSlash(p.URL.Path) }
 
 // BucketURL returns the URL of the bucket for gocloud.dev/blob, with defaults that most
 // stores need.
-func (l Place) BucketURL() string {
-	u := url.URL{Scheme: l.URL.Scheme, Host: l.URL.Host}
-	q := l.URL.Query()
-	switch l.URL.Scheme {
+func (p Place) BucketURL() string {
+	u := url.URL{Scheme: p.URL.Scheme, Host: p.URL.Host}
+	q := p.URL.Query()
+	switch p.URL.Scheme {
 	case SchemeFile:
-		u.Host, u.Path = "", l.URL.Path
+		u.Host, u.Path = "", p.URL.Path
 		if !q.Has("no_tmp_dir") {
 			q.Set("no_tmp_dir", "true") // the system's directory may be another disk, from which nothing can be renamed
 		}
 	case SchemeS3:
-		l.s3Defaults(q)
+		p.s3Defaults(q)
 	}
 	u.RawQuery = q.Encode()
 	return u.String()
@@ -151,8 +151,8 @@ func (l Place) BucketURL() string {
 
 // s3Defaults sets defaults for stores other than Amazon's: few of them have a host name for
 // each bucket, and none needs a region.
-func (l Place) s3Defaults(q url.Values) {
-	if name, _ := l.endpoint(); name == "" {
+func (p Place) s3Defaults(q url.Values) {
+	if name, _ := p.endpoint(); name == "" {
 		return
 	}
 	if !q.Has("use_path_style") && !q.Has("s3ForcePathStyle") {
@@ -169,21 +169,21 @@ func (l Place) s3Defaults(q url.Values) {
 
 // Identity identifies the bucket, without parameters that only affect the access. It
 // contains no secrets.
-func (l Place) Identity() string {
-	s := l.String()
-	if endpoint := l.URL.Query().Get("endpoint"); endpoint != "" {
+func (p Place) Identity() string {
+	s := p.String()
+	if endpoint := p.URL.Query().Get("endpoint"); endpoint != "" {
 		s += "?endpoint=" + Redact(endpoint)
 	}
 	return strings.TrimSuffix(s, "/")
 }
 
 // Object returns the place of the object that has a name below a place.
-func (l Place) Object(name string) Place {
-	u := *l.URL
+func (p Place) Object(name string) Place {
+	u := *p.URL
 	u.Path = path.Join("/", u.Path, name)
 	key := name // the path of a directory is the bucket's
 	if u.Scheme != SchemeFile {
-		key = path.Join(l.Key, name)
+		key = path.Join(p.Key, name)
 	}
 	return Place{URL: &u, Key: key}
 }

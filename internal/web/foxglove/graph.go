@@ -57,17 +57,10 @@ func (s *session) watchGraph(ctx context.Context) {
 			told = graph
 		}
 		failed = err != nil
-		rest(ctx, s.server.timing.graph)
-	}
-}
-
-// rest waits for d, or for the end of ctx.
-func rest(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
+		select {
+		case <-time.After(s.server.timing.graph):
+		case <-ctx.Done():
+		}
 	}
 }
 
@@ -106,14 +99,9 @@ func compare(old, now live.Graph) (u graphUpdate, changed bool) {
 // different yields the names whose nodes differ, with their nodes now, in order.
 func different(old, now map[string][]string) func(yield func(string, []string) bool) {
 	return func(yield func(string, []string) bool) {
-		names := map[string]bool{}
-		for name := range old {
-			names[name] = true
-		}
-		for name := range now {
-			names[name] = true
-		}
-		for _, name := range slices.Sorted(maps.Keys(names)) {
+		names := slices.AppendSeq(slices.Collect(maps.Keys(old)), maps.Keys(now))
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
 			if slices.Equal(old[name], now[name]) {
 				continue
 			}
