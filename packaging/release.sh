@@ -18,6 +18,7 @@ SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 GOFLAGS="${GOFLAGS:-} -buildvcs=true"
 export SOURCE_DATE_EPOCH GOFLAGS
 pages="ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md LICENSE README.md SECURITY.md docs" # complete: TestArchive follows their links
+samples="docker-compose.yml packaging/grafana/*.json packaging/prometheus/*.yml"        # pages name them; the token beside them is a secret
 umask 022
 rm -rf "$out" bin/deb
 mkdir -p "$out"
@@ -39,9 +40,9 @@ for machine in ${MACHINES:-amd64 arm64 armv7}; do
 	# the pages, too. Not through a pipe, which would hide that tar failed.
 	doc=share/doc/gorosbag
 	tar --create --file="$name.tar" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --sort=name --mtime="@$SOURCE_DATE_EPOCH" \
-		--exclude=share/doc --transform="s,zsh/vendor-completions,zsh/site-functions,;s,^\([A-Z]*\.md\|LICENSE\|docs\|third-party\),$doc/&," \
+		--exclude=share/doc --transform="s,zsh/vendor-completions,zsh/site-functions,;s,^\([A-Z]*\.md\|LICENSE\|docs\|third-party\|docker-compose\|packaging\),$doc/&," \
 		--transform="s,^,gorosbag-$version/," \
-		$pages -C "$stage/$doc" third-party-licenses.txt \
+		$pages $samples -C "$stage/$doc" third-party-licenses.txt \
 		-C "$PWD/$stage" bin share
 	gzip -9n "$name.tar"
 	bin/deb/host/inventory -sbom "$name.cdx.json" -version "$version" "$stage"/bin/*
