@@ -19,7 +19,7 @@ export GOFLAGS := $(GOFLAGS) -trimpath
 # The linters look for what vet would find. Without symbols and DWARF the tests link in half the time.
 GOTEST := $(GO) test -vet=off -ldflags='-s -w'
 
-.PHONY: build tools test-tools duckdb demo test test-full race check fmt-check cross lint tidy vuln bench bench-record bench-play bench-convert soak fuzz mutate image deb release reproducible pictures clean
+.PHONY: build tools test-tools test-clouds duckdb demo test test-full race check fmt-check cross lint tidy vuln bench bench-record bench-play bench-convert soak fuzz mutate image deb release reproducible pictures clean
 
 build: ## the four programs, static, in bin/; TAGS='gs azblob' for the storage of Google and Azure, too
 	@mkdir -p bin
@@ -57,6 +57,9 @@ race:
 tools: test-tools $(LINT) $(VULN) ## what check, deb and the tests need, in bin/tools
 
 test-tools: $(NFPM) $(S3) ## what make deb and the tests of uploads need
+
+test-clouds: ## the drivers of Google and Azure, against a server that speaks their APIs; compiling the SDKs takes minutes
+	$(GOTEST) -tags 'gs azblob' ./internal/store
 
 duckdb: $(TOOLS)/duckdb ## what TestDuckDB runs the query of docs/storage.md with; needs a C++ compiler
 

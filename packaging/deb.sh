@@ -12,6 +12,7 @@ go=${GO:-go}
 stage=bin/deb/stage
 host=bin/deb/host # programs of this machine, which write the man pages and the licenses
 pages="ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md README.md SECURITY.md docs" # complete: TestArchive follows their links
+samples="docker-compose.yml packaging/grafana/*.json packaging/prometheus/*.yml" # the pages name them; the token beside them is a secret
 host_build() { env -u GOARCH -u GOARM -u GOOS CGO_ENABLED=0 "$go" build -trimpath -ldflags="-s -w" -o "$host/" "$@"; }
 
 goarch=$($go env GOARCH)
@@ -44,6 +45,7 @@ cp packaging/completions/zsh "$stage/usr/share/zsh/vendor-completions/_gorosbag"
 cp packaging/systemd/*.service "$stage/usr/lib/systemd/system/"
 doc=$stage/usr/share/doc/gorosbag
 cp -r $pages "$doc/" # a robot without a network has them, too
+cp --parents $samples "$doc/"
 cp LICENSE "$doc/copyright"
 CGO_ENABLED=0 "$host/inventory" -licenses "$doc/third-party-licenses.txt"
 chmod -R u=rwX,go=rX "$stage"

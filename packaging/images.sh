@@ -5,9 +5,9 @@
 #
 #   packaging/images.sh TAG [ARCHIVE.tar.gz]
 #
-# No image is pulled, and for the machine at hand the legacy builder is enough. CLOUD=1
-# makes images that can reach every object storage; their tags end in -cloud, and the
-# SDKs make them twice as large. IMAGE_DIR is where the programs are put together.
+# No image is pulled, and neither buildx nor BuildKit is needed. CLOUD=1 makes images that can
+# reach every object storage; their tags end in -cloud, and the SDKs make them twice as large.
+# IMAGE_DIR is where the programs are put together.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -19,15 +19,8 @@ tags=nocloud
 [ -z "${CLOUD:-}" ] || tags='gs azblob'
 
 machine=$($go env GOARCH)
-foreign=
-if [ "$machine" != "$($go env GOHOSTARCH)" ]; then
-	[ "$machine" != arm ] || machine=arm/v${GOARM:-7}
-	if ! docker buildx version >/dev/null 2>&1; then
-		echo "images for $machine: docker buildx is not installed" >&2
-		exit 1
-	fi
-	foreign="--platform linux/$machine"
-fi
+platform=linux/$machine
+[ "$machine" != arm ] || platform=$platform/v${GOARM:-7}
 
 rm -rf "$dir"
 mkdir -p "$dir/bags"
@@ -39,12 +32,17 @@ revision=$(git rev-parse HEAD 2>/dev/null || echo unknown)
 created=$(date -u -d "@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}" +%Y-%m-%dT%H:%M:%SZ)
 images=
 for t in gomaster gorecord goplay gobag demo; do
-	# shellcheck disable=SC2086 # $foreign is no word, or two
-	docker build -q $foreign -f packaging/Dockerfile --target $t -t gorosbag/$t:"$tag" \
+	# The legacy builder does not distinguish machines in its cache: an image would get the machine of an earlier one.
+	docker build -q --no-cache --platform "$platform" -f packaging/Dockerfile --target $t -t gorosbag/$t:"$tag" \
 		--label org.opencontainers.image.title="$t" --label org.opencontainers.image.version="$tag" \
 		--label org.opencontainers.image.revision="$revision" --label org.opencontainers.image.created="$created" \
 		--label org.opencontainers.image.source=https://github.com/gorosbag/gorosbag \
 		--label org.opencontainers.image.licenses=Apache-2.0 "$dir"
+	built=$(docker image inspect --format '{{.Architecture}}' "gorosbag/$t:$tag")
+	if [ "$built" != "$machine" ]; then
+		echo "images: the builder made an image for $built, not $machine" >&2
+		exit 1
+	fi
 	images="$images gorosbag/$t:$tag"
 done
 if [ -n "$archive" ]; then # not through a pipe, which would hide that docker failed

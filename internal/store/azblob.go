@@ -5,11 +5,13 @@ package store
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/azureblob" // azblob://
@@ -59,4 +61,19 @@ func newAzureClient(service azureblob.ServiceURL, name azureblob.ContainerName) 
 		return nil, err
 	}
 	return container.NewClient(containerURL, own, o)
+}
+
+// uploadAzure uploads an object. The writer of the driver ends by a nil pointer, in place of the error of the store,
+// when an upload fails. Upload of the driver does not, but it is used only without ContentMD5.
+func uploadAzure(ctx context.Context, b *blob.Bucket, key string, body io.Reader, o *blob.WriterOptions) error {
+	sum := o.ContentMD5
+	o.ContentMD5 = nil
+	o.BeforeWrite = func(as func(any) bool) error {
+		var azure *blockblob.UploadStreamOptions
+		if as(&azure) {
+			azure.HTTPHeaders.BlobContentMD5 = sum
+		}
+		return nil
+	}
+	return b.Upload(ctx, key, body, o)
 }

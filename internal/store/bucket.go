@@ -18,6 +18,9 @@ import (
 // openBucket opens the bucket of a place.Place without a request to the store.
 func openBucket(ctx context.Context, at place.Place) (*blob.Bucket, error) {
 	embedRoots()
+	if at.URL.Scheme == place.SchemeGS {
+		return openGS(ctx, at)
+	}
 	if !blob.DefaultURLMux().ValidBucketScheme(at.URL.Scheme) {
 		return nil, errNoDriver(at)
 	}
@@ -31,8 +34,6 @@ func openBucket(ctx context.Context, at place.Place) (*blob.Bucket, error) {
 	switch at.URL.Scheme {
 	case place.SchemeS3:
 		return checkedS3(ctx, at, b)
-	case place.SchemeGS:
-		return checkedGS(ctx, at, b)
 	case place.SchemeAzure:
 		return checkedAzure(ctx, at, b)
 	}

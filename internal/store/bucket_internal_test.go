@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,5 +49,28 @@ func TestReplacedUnchecked(t *testing.T) {
 		if !errors.Is(err, tt.want) {
 			t.Errorf("%d bytes of second %d: %v", tt.size, tt.at, err)
 		}
+	}
+}
+
+// TestChangedDuringUpload: a file whose content is no longer that of its checksums becomes no object, and the error
+// does not speak of another object.
+func TestChangedDuringUpload(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b, err := OpenBucket(t.Context(), "file://"+filepath.ToSlash(dir), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	sums, err := b.Sum(t.Context(), strings.NewReader("a bag"), 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = b.Put(t.Context(), &File{ReaderAt: strings.NewReader("a bug"), Name: "a.bag", Sums: sums})
+	if !errors.Is(err, ErrChanged) {
+		t.Error(err)
+	}
+	if found, err := os.ReadDir(dir); err != nil || len(found) > 0 {
+		t.Errorf("%v, %v", found, err)
 	}
 }

@@ -4,14 +4,16 @@ package store
 
 import (
 	"context"
-	"errors"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 
+	"cloud.google.com/go/storage"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/gcsblob" // gs://
 	"gocloud.dev/gcp"
+	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
 	"google.golang.org/api/option"
 
@@ -19,42 +21,60 @@ import (
 	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
-// checkedGS replaces the client of a bucket of Google by one that checks the responses of the server.
-// With grpc=true or zonal=true in the URL there is no HTTP, and gRPC has its own limits. The client
-// for an emulator cannot be replaced.
-func checkedGS(ctx context.Context, at place.Place, b *blob.Bucket) (*blob.Bucket, error) {
+// gsAttempts bounds how often the SDK of Google sends a request. Without a bound it repeats requests without
+// end while the store is not reachable, and nobody learns why.
+const gsAttempts = 3
+
+// openGS opens a bucket of Google with a client that checks the responses of the server. The opener of the driver
+// prints to standard output if there are no credentials. With grpc=true or zonal=true in the URL there is no HTTP,
+// and gRPC has its own limits.
+func openGS(ctx context.Context, at place.Place) (*blob.Bucket, error) {
 	q := at.URL.Query()
-	grpc, _ := strconv.ParseBool(q.Get("grpc")) // the driver has checked the parameters
+	grpc, _ := strconv.ParseBool(q.Get("grpc")) // the driver checks the parameters
 	zonal, _ := strconv.ParseBool(q.Get("zonal"))
-	if grpc || zonal || os.Getenv("STORAGE_EMULATOR_HOST") != "" {
-		return b, nil
-	}
-	transport := response.Transport{Next: response.NewTransport()}
 	anonymous, _ := strconv.ParseBool(q.Get("anonymous"))
-	client, o := gcp.NewAnonymousHTTPClient(transport), new(gcsblob.Options)
-	if !anonymous && q.Get("access_id") != "-" {
-		var err error
-		if client, o, err = newGSClient(ctx, at, transport); err != nil {
-			return b, nil //nolint:nilerr // each request fails for the same reason, before it is sent
+	anonymous = anonymous || q.Get("access_id") == "-"
+	transport := response.Transport{Next: response.NewTransport()}
+	opener := gcsblob.URLOpener{Client: gcp.NewAnonymousHTTPClient(transport)}
+	switch {
+	case anonymous && !grpc && !zonal: // the driver would replace the client
+		q.Del("anonymous")
+		q.Del("access_id")
+	case !anonymous && os.Getenv("STORAGE_EMULATOR_HOST") == "":
+		if err := authenticateGS(ctx, &opener, transport, q.Get("universe_domain")); err != nil {
+			return nil, at.Explain(err)
 		}
 	}
-	safe, err := gcsblob.OpenBucket(ctx, client, at.URL.Host, o)
-	if err = errors.Join(err, b.Close()); err != nil {
+	b, err := opener.OpenBucketURL(ctx, &url.URL{Scheme: place.SchemeGS, Host: at.URL.Host, RawQuery: q.Encode()})
+	if err != nil {
 		return nil, at.Explain(err)
 	}
-	return safe, nil
+	var client *storage.Client
+	if b.As(&client) {
+		client.SetRetry(storage.WithMaxAttempts(gsAttempts))
+	}
+	return b, nil
 }
 
-// newGSClient returns a client with the credentials of this machine.
-func newGSClient(ctx context.Context, at place.Place, transport http.RoundTripper) (*gcp.HTTPClient, *gcsblob.Options, error) {
-	creds, err := gcp.DefaultCredentialsWithParams(ctx, google.CredentialsParams{UniverseDomain: at.URL.Query().Get("universe_domain")})
-	if err != nil {
-		return nil, nil, err
+// authenticateGS gives an opener the credentials of this machine. If there are none, each request fails and says so,
+// as those of the other stores do: a recorder starts without an upload, too.
+func authenticateGS(ctx context.Context, o *gcsblob.URLOpener, transport http.RoundTripper, universe string) error {
+	creds, err := gcp.DefaultCredentialsWithParams(ctx, google.CredentialsParams{UniverseDomain: universe})
+	if err == nil {
+		o.TokenSource = creds.TokenSource
+		universe, err = creds.GetUniverseDomain()
 	}
-	universe, err := creds.GetUniverseDomain()
 	if err != nil {
-		return nil, nil, err
+		o.TokenSource = noToken{err}
+	} else {
+		o.Options.ClientOptions = []option.ClientOption{option.WithUniverseDomain(universe)}
 	}
-	client, err := gcp.NewHTTPClient(transport, creds.TokenSource)
-	return client, &gcsblob.Options{ClientOptions: []option.ClientOption{option.WithUniverseDomain(universe)}}, err
+	o.Client, err = gcp.NewHTTPClient(transport, o.TokenSource)
+	return err
 }
+
+// noToken is the source of tokens of a machine without credentials.
+type noToken struct{ err error }
+
+// Token implements oauth2.TokenSource.
+func (n noToken) Token() (*oauth2.Token, error) { return nil, n.err }

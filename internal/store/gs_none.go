@@ -10,5 +10,5 @@ import (
 	"github.com/gorosbag/gorosbag/internal/store/place"
 )
 
-// checkedGS returns the bucket: no driver opens one of Google.
-func checkedGS(_ context.Context, _ place.Place, b *blob.Bucket) (*blob.Bucket, error) { return b, nil }
+// openGS returns an error: this build has no driver.
+func openGS(_ context.Context, at place.Place) (*blob.Bucket, error) { return nil, errNoDriver(at) }

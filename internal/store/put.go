@@ -124,17 +124,22 @@ func (b *Bucket) putWhole(ctx context.Context, f *put.File) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // before Close, this discards the object
-	w, err := b.bucket.NewWriter(ctx, b.at.Object(f.Name).Key, &blob.WriterOptions{
+	key, body := b.at.Object(f.Name).Key, f.CheckedReader(b.meter.Reader(ctx, io.NewSectionReader(f, 0, f.Size)))
+	o := &blob.WriterOptions{
 		ContentType: put.ContentType,
 		ContentMD5:  f.WholeMD5(),
 		Metadata:    f.AllMetadata(),
 		BufferSize:  put.MinPartBytes, MaxConcurrency: 1,
 		IfNotExist: f.Exclusive,
-	})
+	}
+	if b.at.URL.Scheme == place.SchemeAzure {
+		return uploadAzure(ctx, b.bucket, key, body, o)
+	}
+	w, err := b.bucket.NewWriter(ctx, key, o)
 	if err != nil {
 		return err
 	}
-	if _, err = io.Copy(w, b.meter.Reader(ctx, io.NewSectionReader(f, 0, f.Size))); err != nil {
+	if _, err = io.Copy(w, body); err != nil {
 		cancel()
 		w.Close() //nolint:errcheck,gosec // the error is that of the copy
 		return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -72,7 +73,7 @@ func (p Place) Explain(err error) error {
 	if len(e.Reason) > maxReasonBytes {
 		e.Reason = strings.ToValidUTF8(e.Reason[:maxReasonBytes], "") + "…"
 	}
-	if p.explainCertificate(e) || p.explainFile(e) {
+	if p.explainCertificate(e) || p.explainFile(e) || p.explainCloud(e) {
 		return e
 	}
 	code := gcerrors.Code(err)
@@ -85,9 +86,11 @@ func (p Place) Explain(err error) error {
 	switch {
 	case name == "NoSuchBucket":
 		e.kind, e.Advice = ErrNotFound, "make the bucket first, or check its name and the region"
-	case strings.Contains(text, "unknown query parameter"):
+	case strings.Contains(text, "unknown query parameter"), strings.Contains(text, "invalid query parameter"):
 		_, e.Reason, _ = strings.Cut(text, ": ")
 		e.Advice = "check the spelling of the query parameters of the URL"
+	case errors.As(err, new(*net.DNSError)): // the driver of Azure calls an unknown host a missing object
+		p.explainNetwork(e)
 	case code == gcerrors.NotFound || name == "NotFound" || name == "NoSuchKey":
 		e.kind, e.Reason = ErrNotFound, ErrNotFound.Error()
 	case code == gcerrors.FailedPrecondition || name == "PreconditionFailed":
@@ -98,7 +101,7 @@ func (p Place) Explain(err error) error {
 		e.kind, e.Advice = ErrDenied, deniedAdvice[name]
 	case noCredentials.MatchString(text):
 		e.kind, e.Reason, e.Advice = ErrDenied, "no credentials were found", credentialAdvice(p.URL.Scheme)
-	case code == gcerrors.PermissionDenied:
+	case code == gcerrors.PermissionDenied, strings.Contains(text, "decode account key"):
 		e.kind, e.Advice = ErrDenied, credentialAdvice(p.URL.Scheme)
 	case p.URL.Scheme == SchemeS3 && (strings.Contains(text, "Missing Region") || strings.Contains(text, "Invalid region: region was not a valid DNS name") || strings.Contains(text, "invalid region")):
 		e.Reason, e.Advice = "the region of the bucket is not known", "set AWS_REGION, or add ?region=NAME to the URL"
@@ -120,10 +123,13 @@ func (p Place) explainCertificate(e *Error) bool {
 	var unknown x509.UnknownAuthorityError
 	var invalid x509.CertificateInvalidError
 	var host x509.HostnameError
+	var path *fs.PathError
 	switch {
+	case p.URL.Scheme == SchemeS3 && errors.As(e.Err, &path) && path.Path == os.Getenv("AWS_CA_BUNDLE"):
+		e.Reason, e.Advice = path.Error(), "AWS_CA_BUNDLE has to name a PEM file with certificates that this program can read, or to be unset"
 	case errors.As(e.Err, &unknown):
 		e.Reason = "the certificate of the server is signed by a CA that is not trusted here"
-		e.Advice = "set SSL_CERT_FILE to a PEM file with the certificate of that CA (in a container: mount it)"
+		e.Advice = adviceCertFile()
 		if p.URL.Scheme == SchemeS3 && os.Getenv("AWS_CA_BUNDLE") != "" { // the SDK then looks nowhere else
 			e.Advice = "add the certificate of that CA to the file that AWS_CA_BUNDLE names, or unset that and set SSL_CERT_FILE"
 		}
@@ -137,6 +143,23 @@ func (p Place) explainCertificate(e *Error) bool {
 		return false
 	}
 	return true
+}
+
+// adviceCertFile says how this program learns of a CA. Go passes over a file that it cannot read.
+func adviceCertFile() string {
+	const set = "set SSL_CERT_FILE to a PEM file with the certificate of that CA (in a container: mount it)"
+	name := os.Getenv("SSL_CERT_FILE")
+	if name == "" {
+		return set
+	}
+	text, err := os.ReadFile(name) //nolint:gosec // certificates are public
+	switch {
+	case err != nil:
+		return fmt.Sprintf("SSL_CERT_FILE names a file that this program cannot read (%v): in a container mount it, and let the user of this program read it", err)
+	case !x509.NewCertPool().AppendCertsFromPEM(text):
+		return fmt.Sprintf("SSL_CERT_FILE names a file without a certificate in PEM (%s)", name)
+	}
+	return fmt.Sprintf("add the certificate of that CA to the file that SSL_CERT_FILE names (%s)", name)
 }
 
 // explainFile explains errors of a directory, and reports whether it is one.
@@ -200,10 +223,12 @@ func credentialAdvice(scheme string) string {
 // unavailable reports whether the store, or a proxy before it, asks to try again later.
 func unavailable(err error) bool {
 	var resp interface{ HTTPStatusCode() int }
-	if !errors.As(err, &resp) {
-		return false
-	}
-	switch resp.HTTPStatusCode() {
+	return errors.As(err, &resp) && temporary(resp.HTTPStatusCode())
+}
+
+// temporary reports whether a status may change without anybody's help.
+func temporary(status int) bool {
+	switch status {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, http.StatusTooManyRequests:
 		return true
 	}

@@ -208,7 +208,7 @@ func TestStoreTLS(t *testing.T) {
 	nowhere := filepath.Join(g.Dir, "nowhere")
 	without := append(s.Environment(), "SSL_CERT_FILE="+nowhere, "SSL_CERT_DIR="+nowhere, "AWS_CA_BUNDLE=") // as in an image FROM scratch
 	with := append(s.Environment(), "SSL_CERT_FILE="+ca, "SSL_CERT_DIR="+nowhere, "AWS_CA_BUNDLE=")
-	const problem = "the certificate of the server is signed by a CA that is not trusted here: set SSL_CERT_FILE to a PEM file"
+	const problem = "the certificate of the server is signed by a CA that is not trusted here: SSL_CERT_FILE names a file that this program cannot read"
 
 	rec, health := storeRecorder(g, s.At("robot"), without, "-O", "out", "--upload-wait", "0s")
 	health.is("failing", problem)

@@ -99,3 +99,25 @@ func (s *Sums) ETag() string {
 	}
 	return hex.EncodeToString(h.Sum(nil)) + "-" + strconv.Itoa(len(s.parts))
 }
+
+// CheckedReader returns r, a reader of the whole file, with an end that is place.ErrChanged if the file has
+// changed since Sum. Sum has made one part.
+func (s *Sums) CheckedReader(r io.Reader) io.Reader {
+	return &checkedReader{r: r, want: s.parts[0].crc}
+}
+
+type checkedReader struct {
+	r    io.Reader
+	crc  uint32
+	want uint32
+}
+
+// Read implements io.Reader.
+func (c *checkedReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.crc = crc32.Update(c.crc, castagnoli, p[:n])
+	if errors.Is(err, io.EOF) && c.crc != c.want {
+		err = place.ErrChanged
+	}
+	return n, err
+}
