@@ -21,6 +21,8 @@ import (
 // errNoReindex says which command takes encrypted bags.
 var errNoReindex = errors.New("is encrypted; gobag decrypt makes a plain bag with an index of what can be read in it")
 
+var errWritten = errors.New("is still being written; reindex it when its recorder has ended")
+
 // mcapChunkKiB is the size of the chunks of an MCAP file that is recovered.
 const mcapChunkKiB = 768
 
@@ -45,7 +47,7 @@ func (r *run) reindex(path string) error {
 		case err != nil:
 			return explain.Error(err)
 		case after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()):
-			return errors.New("is still being written; reindex it when its recorder has ended")
+			return errWritten // by a recorder that does not lock its file, such as rosbag
 		}
 		return nil
 	}
@@ -57,6 +59,9 @@ func (r *run) reindex(path string) error {
 		return err
 	}
 	defer p.Abort()
+	if p.Backup() != "" && !newfile.Lock(in) { // gorecord locks its file
+		return errWritten
+	}
 	rep, err := recovered(r.j, in, before.Size(), p)
 	if err != nil {
 		return err
