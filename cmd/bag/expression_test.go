@@ -122,3 +122,11 @@ func TestPythonTimes(t *testing.T) {
 		t.Errorf("code %d, %s", code, stderr)
 	}
 }
+
+// TestExpressionWithoutValue: --expr at the end of the command line selects not everything, but is an error.
+func TestExpressionWithoutValue(t *testing.T) {
+	t.Parallel()
+	if code, stdout, stderr := gobag("echo", goodBag, "--expr"); code != 1 || stdout != "" || stderr != "gobag: --expr: missing value; see gobag echo --help\n" {
+		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+}

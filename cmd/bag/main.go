@@ -68,6 +68,7 @@ func run(ctx context.Context, args []string, out bagjob.Output) int {
 		kong.Description("Look into ROS bags of any version, repair and rewrite them."),
 		kong.Writers(out.Stdout, out.Stderr),
 		kong.WithHyphenPrefixedParameters(true), // --end -5s
+		program.TextsAsTheyAre(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(code int) { exit = code }),
 		kong.Vars{"version": "gobag " + program.Version()},
