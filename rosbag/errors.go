@@ -32,8 +32,11 @@ func (e *VersionError) Error() string {
 		return "file of MCAP, where a bag of version 2.0 is needed"
 	}
 	note := ""
-	if e.Version == "1.3" { // for one day, in the sources only
+	switch e.Version {
+	case "1.3": // for one day, in the sources only
 		note = ", which was never released"
+	case "0", "1.0", "1.1", "1.2": // which are read, but not added to
+		return fmt.Sprintf("bag version %s, where a bag of version 2.0 is needed", e.Version)
 	}
 	return fmt.Sprintf("bag version %s%s; this reader knows 0, 1.0, 1.1, 1.2 and 2.0", e.Version, note)
 }

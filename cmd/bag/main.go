@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"os/signal"
-	"reflect"
 	"strings"
 	"syscall"
 
@@ -69,7 +68,7 @@ func run(ctx context.Context, args []string, out bagjob.Output) int {
 		kong.Description("Look into ROS bags of any version, repair and rewrite them."),
 		kong.Writers(out.Stdout, out.Stderr),
 		kong.WithHyphenPrefixedParameters(true), // --end -5s
-		kong.KindMapper(reflect.String, kong.MapperFunc(unchanged)),
+		program.TextsAsTheyAre(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(code int) { exit = code }),
 		kong.Vars{"version": "gobag " + program.Version()},
@@ -98,21 +97,6 @@ func run(ctx context.Context, args []string, out bagjob.Output) int {
 	out.MaxChunk = int64(f.MaxChunk)
 	kctx.Bind(out)
 	return out.ExitCode(perform(ctx, kctx))
-}
-
-// unchanged stores a text as it is. Kong converts texts by way of JSON, which replaces bytes that are not UTF-8: names
-// of files may have them.
-func unchanged(ctx *kong.DecodeContext, target reflect.Value) error {
-	t, err := ctx.Scan.PopValue("string")
-	if err != nil {
-		return err
-	}
-	text, ok := t.Value.(string)
-	if !ok { // the end of the command line
-		return errors.New("missing value")
-	}
-	target.SetString(text)
-	return nil
 }
 
 // errStuck says why a command ended early.

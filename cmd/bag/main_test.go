@@ -65,6 +65,7 @@ func TestUnusable(t *testing.T) {
 		path string
 		want string
 	}{
+		"pipe":      {"-", "standard input cannot be read here; copy the bag to a file"},
 		"missing":   {filepath.Join(t.TempDir(), "no.bag"), "no such file"},
 		"directory": {t.TempDir(), "no bags in this directory"},
 		"pattern":   {filepath.Join(t.TempDir(), "*.bag"), "no such files"},

@@ -36,7 +36,7 @@ func TestNote(t *testing.T) {
 		"no value":   {good, []string{"a"}, `note "a": write key=value`},
 		"two lines":  {good, []string{"a=b\nc"}, "must be one line"},
 		"no note":    {good, nil, "expected \"<key=value> ...\""},
-		"old format": {readFile(t, "../../bagfmt/testdata/old/v12_indexed.bag"), []string{"a=b"}, "gobag convert"},
+		"old format": {readFile(t, "../../bagfmt/testdata/old/v12_indexed.bag"), []string{"a=b"}, "is a bag version 1.2, where a bag of version 2.0 is needed; gobag convert makes one"},
 	} {
 		path := write(t, "a.bag", tc.b)
 		code, _, stderr := gobag(append([]string{"note", path}, tc.args...)...)

@@ -39,10 +39,7 @@ func run(args []string) int {
 	node := line.Node
 	node.Log = log
 	if s.ROS.AllowRemoteShutdown {
-		node.OnShutdown = func(reason, peer string) {
-			log.Warn("Shutdown request received.", zap.String("reason", reason), zap.String("peer", peer))
-			signals.End()
-		}
+		node.OnShutdown = func(string, string) { signals.End() } // the node logs it
 	}
 	graph, err := program.Join(ctx, node, s.ROS.EmbeddedMaster)
 	if err != nil {

@@ -34,7 +34,7 @@ func (f *fileSettings) group(o *recorder.Options) config.Group {
 	return config.Group{Title: "Names and splits", Rules: rules, Options: []config.Option{
 		{Name: "output-prefix", Short: "o", Arg: "PREFIX", Stock: true, Value: config.Text(&o.Output.Prefix, checkFileName), Help: `
 			Name the bag PREFIX_<date>.bag.`},
-		{Name: "output-name", Short: "O", Arg: "NAME", Stock: true, Value: config.Text(&o.Output.Name, checkFileName), Help: `
+		{Name: "output-name", Short: "O", Arg: "NAME", Stock: true, Value: config.Text(&o.Output.Name, checkFileName, checkBaseName), Help: `
 			Name the bag NAME.bag.`},
 		{Name: "name-template", Arg: "NAME", Value: config.Text(&o.Output.Template, checkFileName, checkTemplate), Help: `
 			Name the bags by the letters of strftime (run_%Y%m%d_%H%M) and {time}, {split} and {host}. If the name exists, a number is appended.`},
@@ -123,6 +123,14 @@ func checkFileName(name string) error {
 		return errors.New("want no control characters")
 	case strings.HasPrefix(name, "~/"):
 		return errors.New("only a shell knows what ~ is, and only at the start of a word: write the directory in full")
+	}
+	return nil
+}
+
+// checkBaseName refuses a directory as the name of a bag: the bag would be hidden, dir/.bag.
+func checkBaseName(name string) error {
+	if strings.HasSuffix(name, "/") {
+		return errors.New("want a name after the last slash; --output-prefix takes a directory, and adds the date")
 	}
 	return nil
 }

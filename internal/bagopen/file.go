@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/gorosbag/gorosbag/internal/explain"
@@ -53,6 +54,8 @@ func OpenBagFile(ctx context.Context, path string) (*os.File, os.FileInfo, error
 func OpenRegular(path string) (*os.File, os.FileInfo, error) {
 	st, err := os.Stat(path)
 	switch {
+	case path == "-" && errors.Is(err, fs.ErrNotExist):
+		return nil, nil, errors.New("standard input cannot be read here; copy the bag to a file")
 	case err != nil:
 		return nil, nil, explain.Error(err)
 	case st.IsDir():

@@ -39,16 +39,20 @@ var pythonHints = []struct {
 	found *regexp.Regexp
 	write string
 }{
-	{regexp.MustCompile(`\b(True|False|None)\b`), "true, false and nil"},
 	{regexp.MustCompile(`\bm\._type\b`), "type for m._type"},
 	{regexp.MustCompile(`\.startswith\(`), `topic startsWith "x" for topic.startswith("x")`},
 	{regexp.MustCompile(`\.endswith\(`), `topic endsWith "x" for topic.endswith("x")`},
 	{regexp.MustCompile(`\bin \(`), "a list in [...] for a tuple in (...)"},
 	{regexp.MustCompile(`\bis (not )?`), "== and != for is and is not"},
 	{regexp.MustCompile(`\blambda\b|\bfor \w+ in\b`), "any(m.list, # > 1) or filter(...) for lambdas and comprehensions"},
+	{regexp.MustCompile(`\bnot [^(]*[=<>]`), "not (a == b) for not a == b"},
+	{regexp.MustCompile(`\bif\b.*\belse\b`), "a ? b : c for b if a else c"},
+	{regexp.MustCompile(`\bstr\(`), "string(x) for str(x)"},
 	{regexp.MustCompile(`\bre\.\w+\(`), `topic matches "^/cam" for re.match`},
 	{regexp.MustCompile(`\bt\.`), "t, which is in seconds, for the members of t"},
 }
+
+var pythonConstRE = regexp.MustCompile(`unknown name (True|False|None)\b`)
 
 var literalRE = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`)
 
@@ -65,6 +69,9 @@ func compileExpression(text string) (*bagexpr.Program, error) {
 	p, err := bagexpr.Compile(b.String())
 	if err == nil {
 		return p, nil
+	}
+	if pythonConstRE.MatchString(err.Error()) {
+		return nil, fmt.Errorf("%w; this is not Python: write true, false and nil", OneLine(err))
 	}
 	code := literalRE.ReplaceAllString(text, `""`)
 	for _, h := range pythonHints {

@@ -62,6 +62,9 @@ func (r *run) reindex(path string) error {
 		return err
 	}
 	defer p.Abort()
+	if p.Backup() != "" && !newfile.Lock(in) { // gorecord locks its file
+		return errWritten
+	}
 	rep, err := recovered(r.j, in, before.Size(), p)
 	if err != nil {
 		return err

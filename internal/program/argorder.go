@@ -1,6 +1,8 @@
 package program
 
 import (
+	"errors"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -69,4 +71,21 @@ func HelpCommand(args []string) []string {
 		return append(args[1:len(args):len(args)], "--help")
 	}
 	return args
+}
+
+// TextsAsTheyAre is an option of kong, which otherwise converts texts by way of JSON: that replaces bytes that are not
+// UTF-8, which names of files may have. A flag without a value at the end of the arguments is an error.
+func TextsAsTheyAre() kong.Option {
+	return kong.KindMapper(reflect.String, kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
+		t, err := ctx.Scan.PopValue("string")
+		if err != nil {
+			return err
+		}
+		text, ok := t.Value.(string)
+		if !ok { // the end of the arguments
+			return errors.New("missing value")
+		}
+		target.SetString(text)
+		return nil
+	}))
 }

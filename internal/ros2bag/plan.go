@@ -146,12 +146,13 @@ func profile(latching int) rosbag2.Profile {
 func (p *plan) name(r *route) {
 	name := legalName(r.Topic)
 	if first := p.names[name]; first != nil && !first.same(r) {
-		if first.Topic == r.Topic {
-			r.Warnings = append(r.Warnings, "messages of another type have this topic; a topic of ROS 2 has one type")
-		}
+		shared := first.Topic == r.Topic
 		name += "_" + strings.ReplaceAll(r.Type, "/", "_")
 		for base, n := name, 2; p.names[name] != nil && !p.names[name].same(r); n++ {
 			name = fmt.Sprintf("%s_%d", base, n)
+		}
+		if shared {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("a topic of ROS 2 has one type: messages of %s go to %s", r.Type, name))
 		}
 	}
 	r.topic.Name, r.OutTopic = name, name

@@ -154,7 +154,7 @@ func explainCreate(target string, err error) error {
 		dir := filepath.Dir(target)
 		return fmt.Errorf("cannot open %s: no permission to write in %s%s", target+bagname.ActiveSuffix, dir, disk.WhyDenied(dir))
 	case errors.Is(err, syscall.EROFS):
-		return fmt.Errorf("cannot open %s: %w: name another directory, or in a container mount one", target+bagname.ActiveSuffix, err)
+		return fmt.Errorf("cannot open %s: %w: name another directory, or in a container mount one", target+bagname.ActiveSuffix, syscall.EROFS)
 	case errors.As(err, &path):
 		err = path.Err // the error that is returned names the file
 	}

@@ -38,7 +38,7 @@ func TestExplainCreate(t *testing.T) {
 		{free, syscall.ENOSPC, disk.ErrMinSpace, "cannot open free.bag.active: " + disk.ErrMinSpace.Error() + ": no space left on device"},
 		{free, syscall.EDQUOT, disk.ErrMinSpace, "cannot open free.bag.active: " + disk.ErrMinSpace.Error() + ": disk quota exceeded"},
 		{free, &fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, nil, "cannot open free.bag.active: no permission to write in " + dir + disk.WhyDenied(dir)},
-		{free, syscall.EROFS, syscall.EROFS, "cannot open free.bag.active: read-only file system: name another directory, or in a container mount one"},
+		{free, &fs.PathError{Op: "openat", Path: "free.bag.active", Err: syscall.EROFS}, syscall.EROFS, "cannot open free.bag.active: read-only file system: name another directory, or in a container mount one"},
 		{free, &fs.PathError{Op: "openat", Path: "free.bag.active", Err: syscall.ENAMETOOLONG}, syscall.ENAMETOOLONG, "cannot open free.bag.active: file name too long"},
 		{free, syscall.EIO, syscall.EIO, "cannot open free.bag.active: input/output error"},
 	} {

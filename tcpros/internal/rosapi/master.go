@@ -54,6 +54,7 @@ var (
 // means that the other side answered and refused.
 type Master struct {
 	uri      string
+	api      string // the URL that all calls use; like roscpp, they ignore a path in uri
 	hostport string
 	callerID string
 	dialer   *endpoint.Dialer
@@ -84,7 +85,7 @@ func (m *Master) LastContact() Contact { return m.contact.read() }
 // NewMaster returns a client of the master at uri, whose host:port is hostport, for the node
 // callerID.
 func NewMaster(uri, hostport, callerID string, d *endpoint.Dialer, hangs *HangWatch) *Master {
-	m := &Master{uri: uri, hostport: hostport, callerID: callerID, dialer: d, hangs: hangs}
+	m := &Master{uri: uri, api: "http://" + hostport + "/", hostport: hostport, callerID: callerID, dialer: d, hangs: hangs}
 	m.http = connections{
 		hostport: hostport,
 		master: newTransport(func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -137,7 +138,7 @@ func (m *Master) LookupService(ctx context.Context, name string) (uri string, er
 // bool, string, float64, time.Time, []byte, []any or map[string]any.
 func (m *Master) Param(ctx context.Context, key string) (value any, ok bool, err error) {
 	// goroslib reads a parameter only as a type known beforehand.
-	value, err = m.Raw(ctx, m.uri, paramReply, "getParam", key)
+	value, err = m.Raw(ctx, m.api, paramReply, "getParam", key)
 	if errors.Is(err, ErrStatus) {
 		return nil, false, nil
 	}
@@ -160,7 +161,7 @@ func (m *Master) SetParam(ctx context.Context, key string, value any) error {
 		})
 	}
 	// goroslib does not escape strings, and has no lists and maps.
-	_, err := m.Raw(ctx, m.uri, masterReply, "setParam", key, value)
+	_, err := m.Raw(ctx, m.api, masterReply, "setParam", key, value)
 	return err
 }
 
@@ -176,7 +177,7 @@ func (m *Master) PID(ctx context.Context) (pid int, err error) {
 // RegisterSubscriber registers a subscription of the node whose slave API is at uri, and returns
 // the URIs of the publishers.
 func (m *Master) RegisterSubscriber(ctx context.Context, topic, typ, uri string) ([]string, error) {
-	v, err := m.exchange(ctx, m.uri, masterReply, &reply{topic: topic}, "registerSubscriber", topic, typ, uri) // goroslib cannot leave out texts that are too long
+	v, err := m.exchange(ctx, m.api, masterReply, &reply{topic: topic}, "registerSubscriber", topic, typ, uri) // goroslib cannot leave out texts that are too long
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +190,7 @@ func (m *Master) RegisterSubscriber(ctx context.Context, topic, typ, uri string)
 
 // RegisterPublisher registers a publication of the node whose slave API is at uri.
 func (m *Master) RegisterPublisher(ctx context.Context, topic, typ, uri string) error {
-	_, err := m.Raw(ctx, m.uri, masterReply, "registerPublisher", topic, typ, uri) // any subscriber may have a URI that is too long
+	_, err := m.Raw(ctx, m.api, masterReply, "registerPublisher", topic, typ, uri) // any subscriber may have a URI that is too long
 	return err
 }
 

@@ -118,6 +118,28 @@ func TestContactIsThatOfTheMaster(t *testing.T) {
 	}
 }
 
+// TestPathOfTheMaster: the master of stock answers calls to / and /RPC2 only, and roscpp ignores the path of the URI.
+func TestPathOfTheMaster(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" && r.URL.Path != "/RPC2" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, "<methodResponse><params><param><value><array><data><value><int>1</int></value><value></value>"+
+			"<value><array><data></data></array></value></data></array></value></param></params></methodResponse>")
+	}))
+	defer srv.Close()
+	m := NewMaster(srv.URL+"/robot", srv.Listener.Addr().String(), "/n", endpoint.NewDialer(nil, 0), NewHangWatch(zap.NewNop(), time.Hour))
+	defer m.Close()
+	if _, err := m.PublishedTopics(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := m.Param(t.Context(), "/a"); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestAccepts: a node is known not to run only if its machine refuses the connection.
 func TestAccepts(t *testing.T) {
 	t.Parallel()

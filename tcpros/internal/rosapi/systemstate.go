@@ -15,7 +15,7 @@ type SystemState struct {
 
 // SystemState asks for the whole graph.
 func (m *Master) SystemState(ctx context.Context) (SystemState, error) {
-	v, err := m.Raw(ctx, m.uri, masterReply, "getSystemState") // goroslib takes three times as long
+	v, err := m.Raw(ctx, m.api, masterReply, "getSystemState") // goroslib takes three times as long
 	if err != nil {
 		return SystemState{}, err
 	}
@@ -52,5 +52,5 @@ func nodesBy(list any) (map[string][]string, bool) {
 // TopicTypes lists all topics whose type the master knows, also those without a
 // publisher.
 func (m *Master) TopicTypes(ctx context.Context) ([]TopicInfo, error) {
-	return m.topics(ctx, m.uri, masterReply, "getTopicTypes") // goroslib cannot leave out texts that are too long
+	return m.topics(ctx, m.api, masterReply, "getTopicTypes") // goroslib cannot leave out texts that are too long
 }

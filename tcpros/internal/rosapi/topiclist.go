@@ -25,7 +25,7 @@ func (m *Master) PublishedTopics(ctx context.Context) ([]TopicInfo, error) {
 	m.topicsMu.Lock()
 	defer m.topicsMu.Unlock()
 	got := reply{body: m.listed.body, last: &m.listed.sum}
-	v, err := m.exchange(ctx, m.uri, masterReply, &got, "getPublishedTopics", "") // goroslib takes three times as long
+	v, err := m.exchange(ctx, m.api, masterReply, &got, "getPublishedTopics", "") // goroslib takes three times as long
 	if m.listed.body = got.body[:0]; cap(got.body) > sameListMost {
 		m.listed.body = nil
 	}

@@ -108,7 +108,7 @@ func (s *Server) shutdown(peer string, args []any) any {
 		s.Log.Warn("shutdown request refused", zap.String("peer", peer), zap.String("reason", reason))
 		return refused(-1, "this node does not let others shut it down", 0)
 	}
-	s.Log.Warn("shutdown request received", zap.String("peer", peer), zap.String("reason", reason))
+	s.Log.Warn("Shutdown request received.", zap.String("peer", peer), zap.String("reason", reason))
 	s.Shutdown(reason, peer)
 	return done("", 0)
 }

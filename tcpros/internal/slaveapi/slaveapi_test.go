@@ -113,9 +113,9 @@ func TestShutdown(t *testing.T) {
 		code   int
 		logged string
 	}{
-		"accepted":      {true, []any{"user request"}, 1, "shutdown request received"},
-		"without words": {true, nil, 1, "shutdown request received"},
-		"endless words": {true, []any{long}, 1, "shutdown request received"},
+		"accepted":      {true, []any{"user request"}, 1, "Shutdown request received."},
+		"without words": {true, nil, 1, "Shutdown request received."},
+		"endless words": {true, []any{long}, 1, "Shutdown request received."},
 		"refused":       {false, []any{"user request"}, -1, "shutdown request refused"},
 	} {
 		s, asked := newServer(), []string(nil)

@@ -44,6 +44,7 @@ var mistakes = []struct {
 	{"gorecord -a -j --lz4", 1, "gorecord: Can only use one type of compression: leave out --bz2 or --lz4"},
 	{"gorecord -a -o a -O b", 1, "gorecord: Can't set both prefix and name. Leave out --output-prefix or --output-name"},
 	{"gorecord -a -O ~/x", 1, "gorecord: --output-name: \"~/x\": only a shell knows what ~ is, and only at the start of a word: write the directory in full"},
+	{"gorecord -a -O none/", 1, `gorecord: --output-name: "none/": want a name after the last slash; --output-prefix takes a directory, and adds the date`},
 	{"gorecord -a --min-space 1T", 1, `gorecord: --min-space: "1T": want a number of bytes, or one with K, M or G`},
 	{"gorecord -a --sync sometimes", 1, `gorecord: --sync: "sometimes": want one of none, interval, chunk`},
 	{"gorecord -a --overflow wait", 1, `gorecord: --overflow: "wait": want one of drop, block`},
