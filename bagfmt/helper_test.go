@@ -23,15 +23,17 @@ import (
 // "go test ./bagfmt -run 'Flips|Truncat|Cut' -every" after a change of a reader.
 var every = flag.Bool("every", false, "damage every bit and cut at every byte, also where GOROSBAG_FULL does not")
 
-// stride returns how far the places are apart that a test of damage visits: 1 with GOROSBAG_FULL,
-// which takes two minutes of processor time for all tests. Else it is coarse times 7, so that each
-// record is hit at several places, and one bit of each byte, in turn.
+// stride returns how far the places are apart that a test of damage visits: with GOROSBAG_FULL half
+// of coarse, so 1 for most tests. Else it is coarse times 7, so that each record is hit at several
+// places, and one bit of each byte, in turn.
 func stride(coarse int) int {
 	switch {
 	case testrace.Enabled:
 		return 13 // the detector makes the tests twenty times slower, and has nothing to find in them
-	case testfull.Enabled() || *every:
+	case *every:
 		return 1
+	case testfull.Enabled():
+		return max(1, coarse/2)
 	}
 	return 7 * coarse
 }
