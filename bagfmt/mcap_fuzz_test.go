@@ -97,11 +97,12 @@ func TestMCAPDamage(t *testing.T) {
 	t.Parallel()
 	messages := mcapMessages()
 	want := wantMCAP(messages, ofROS1)
-	for _, form := range mcapForms {
+	for n, form := range mcapForms {
 		t.Run(form.name, func(t *testing.T) {
 			t.Parallel()
 			b := mcapFile(t, form.options, messages)
-			for i, mask := range flips(b, 8, len(b), 5, 1) {
+			first := 8 + n%2 // forms have most records in common: where only every second byte is visited, each is in half of the forms
+			for i, mask := range flips(b, first, len(b), 5, 1) {
 				read, scanned, lost, lostScanned := readMCAP(t, flipped(b, i, mask))
 				if !form.options.IncludeCRC || form.options.SkipStatistics { // then a record may become another one
 					continue

@@ -19,8 +19,9 @@ import (
 	"github.com/gorosbag/gorosbag/test/integration/harness/s3"
 )
 
-// uploadMB is how many MB TestUploadKilledTwice records in ten files.
-const uploadMB = 500
+// uploadMB is how many MB TestUploadKilledTwice records in ten files: a file has four parts, more than
+// are under way at a time.
+const uploadMB = 320
 
 // camera publishes count messages of 1 MB, hundred a second at most.
 func camera(g *harness.Graph, topic string, count int) (done <-chan error) {
@@ -89,7 +90,7 @@ func sum(t *testing.T, path string) [sha256.Size]byte {
 // recorded and uploaded. Nothing is lost, and nothing is sent twice.
 func TestUploadKilledTwice(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "uploads 500 MB, with retries, for half a minute")
+	harness.Long(t, "uploads 320 MB, with retries, for half a minute")
 	s, g := s3.New(t), harness.NewGraph(t, "gomaster")
 	mb := uploadMB
 	killed := make(chan struct{}, 2)
