@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/testgraph"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -79,9 +81,11 @@ func TestStatusOfTools(t *testing.T) {
 			t.Errorf("%s %s: %t", tc.topic, tc.typ, got)
 		}
 	}
-	delete(g.Services, "/rec/pause_recording") // it ends
-	if !r.ofTool(t.Context(), tcpros.TopicInfo{Name: "/rec/status", Type: tcpros.DiagnosticArrayType}, known) {
-		t.Error("a tool that ends is taken for a robot")
+	g.Services = nil // the tools end
+	for _, topic := range []string{"/rec/status", "/play_1/status"} {
+		if !r.ofTool(t.Context(), tcpros.TopicInfo{Name: topic, Type: tcpros.DiagnosticArrayType}, known) {
+			t.Errorf("%s: a tool that ends is taken for a robot", topic)
+		}
 	}
 	late, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -125,6 +129,81 @@ func TestNodeThatDoesNotAnswer(t *testing.T) {
 	}
 	if took > 4*time.Second {
 		t.Errorf("took %v", took)
+	}
+}
+
+// TestTroubleWithANode: why a node cannot be asked is logged once, and again when something else is the reason, or
+// when the node has been there meanwhile.
+func TestTroubleWithANode(t *testing.T) {
+	t.Parallel()
+	g := testgraph.New(t)
+	g.Subscriptions = []any{[]any{"/t", "std_msgs/String"}, []any{"/left_out", "std_msgs/String"}}
+	core, logs := observer.New(zap.WarnLevel)
+	r := graphOf(t, g)
+	r.Log, r.Excludes = zap.New(core), func(topic string) bool { return topic == "/left_out" }
+	ask := r.pollNode("/node", "subscribes to", r.Node.Master().NodeSubscriptions)
+	there := map[string]string{"/node": g.URI}
+	for i, step := range []struct {
+		nodes  map[string]string
+		away   bool
+		logged int // in all
+	}{
+		{nil, false, 1}, {nil, false, 1}, {nil, true, 2}, {nil, true, 2}, {there, false, 2}, {there, false, 2}, {nil, false, 3},
+	} {
+		g.Mu.Lock()
+		g.Nodes, g.Away = step.nodes, step.away
+		g.Mu.Unlock()
+		names, listed := ask(t.Context())
+		if want := len(step.nodes); len(names) != want || listed != 2*want {
+			t.Errorf("step %d: %d topics, of which %v are recorded", i, listed, names)
+		}
+		if n := logs.Len(); n != step.logged {
+			t.Errorf("step %d: %d warnings, want %d", i, n, step.logged)
+		}
+	}
+	g.Mu.Lock()
+	g.Away = true
+	g.Mu.Unlock()
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if ask(ended); logs.Len() != 3 {
+		t.Error("the end of the recording is logged as trouble")
+	}
+}
+
+// TestDiscoverSelected: of the topics that the master lists, those that are selected are found, however late they
+// come, but not the status of our own tools.
+func TestDiscoverSelected(t *testing.T) {
+	t.Parallel()
+	g := testgraph.New(t)
+	r := graphOf(t, g)
+	r.Lists, r.Interval = true, time.Millisecond
+	r.Selects = func(topic, _ string) bool { return topic != "/left_out" }
+	all := r.Discoverers()
+	if r.Nodes = []string{"/node"}; !all[0].all || r.Discoverers()[0].all {
+		t.Error("only without nodes the topics that the master lists are all topics")
+	}
+	if r.NodePublications = []string{"/node"}; r.Discoverers()[0].all {
+		t.Error("only without nodes the topics that the master lists are all topics")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	found := make(chan Found)
+	wg.Go(func() { r.Discover(ctx, all[0], found) })
+	testlink.WaitFor(t, func() bool {
+		g.Mu.Lock()
+		defer g.Mu.Unlock()
+		return g.Listed > 1
+	})
+	g.Mu.Lock()
+	g.Publishers = map[string][]string{"/t": {"/node"}, "/left_out": {"/node"}}
+	g.Mu.Unlock()
+	for _, same := range []bool{false, true} {
+		if got := <-found; !slices.Equal(got.Names, []string{"/t"}) || got.Live != 1 || got.Same != same || got.Since.IsZero() || !got.All {
+			t.Errorf("found %+v, want /t; as before: %v", got, same)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,6 +37,7 @@ func TestSuggestions(t *testing.T) {
 		"a glob, misspelled":              {globs: []string{"/camrea/*"}, listed: []tcpros.TopicInfo{image}, want: []string{"/camrea/* [/camera/image]"}, done: true},
 		"a glob, unlike all":              {globs: []string{"/odom/**"}, listed: []tcpros.TopicInfo{image, own}, want: []string{"/odom/** []"}, done: true},
 		"a glob, and no robot":            {globs: []string{"/odom/**"}, listed: []tcpros.TopicInfo{own, log}},
+		"a name, a glob, and no robot":    {missing: []string{"/odom"}, globs: []string{"/odom/**"}, listed: []tcpros.TopicInfo{own, log}},
 		"a type, misspelled":              {types: []string{"sensor_msgs/Imgae"}, listed: []tcpros.TopicInfo{image, log}, want: []string{"sensor_msgs/Imgae [sensor_msgs/Image]"}, done: true},
 		"a type that matches, and a glob": {types: []string{"*/Image"}, globs: []string{"/imu*"}, listed: []tcpros.TopicInfo{image}, want: []string{"/imu* []"}, done: true},
 	} {
@@ -63,6 +65,9 @@ func TestSuggestions(t *testing.T) {
 				}
 				if near == nil {
 					near = []any{}
+				}
+				if asks := strings.HasSuffix(e.Message, "did you mean another?"); asks != (len(near.([]any)) > 0) {
+					t.Errorf("logged: %s %v", e.Message, near)
 				}
 				got = append(got, fmt.Sprint(what, " ", near))
 			}
