@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/live"
@@ -166,7 +167,7 @@ func TestMessages(t *testing.T) {
 	if c := channel(t, s, "/t"); c.Type != text || c.MD5Sum != "md5 of "+text || c.Definition != "definition of "+text {
 		t.Errorf("channel %+v", c)
 	}
-	if i := s.Info(); i.Name != "gorecord /r" || i.Session == "" || i.Clock {
+	if i := s.Info(); i.Name != "gorecord /r" || i.Session == "" || i.Clock || s.Graph != nil {
 		t.Errorf("info %+v", i)
 	}
 	l.(tcpros.LostSink).Lost(3)
@@ -426,7 +427,7 @@ func TestTypes(t *testing.T) {
 	frames(a, 1, "text")
 	frames(b, 1, "four")
 	want(t, taken(v), "text at 1.000000000")
-	if n := s.Store.Notices()["/t"]; !strings.Contains(n, number) || strings.Contains(n, text) {
+	if n := s.Store.Notices()["/t"]; !strings.Contains(n, number) || strings.Contains(n, text) || strings.Contains(n, "more") {
 		t.Errorf("notice %q", n)
 	}
 	changed := s.Store.Changed()
@@ -489,6 +490,36 @@ func TestClock(t *testing.T) {
 	want(t, taken(v), "kind 2 at 50", "again at 50.000000000")
 }
 
+// TestClockWithoutMessages: viewers are told the time without a message, too, as often as a screen shows it.
+func TestClockWithoutMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tp := tap.New(tap.Options{})
+		c := &simulated{now: time.Unix(0, 0)}
+		tp.Follow(c)
+		tp.Link("/t", header("/a", text, false), &sink{})
+		v := watch(t, tp.Source(), "/t")
+		c.set(100)
+		want(t, taken(v), "kind 1 at 100")
+		time.Sleep(time.Second/60 - 1)
+		c.set(101)
+		want(t, taken(v))
+		time.Sleep(time.Nanosecond)
+		c.set(102)
+		want(t, taken(v), "kind 1 at 102")
+	})
+}
+
+// TestMemoryOfViewers: one viewer has a third of the memory at most, all together have five twelfths.
+func TestMemoryOfViewers(t *testing.T) {
+	tp := tap.New(tap.Options{Memory: 12 << 20})
+	tp.Link("/t", header("/a", text, false), &sink{})
+	for _, most := range []int64{4 << 20, 5 << 19} {
+		if v := watch(t, tp.Source(), "/t"); v.Stats().LimitBytes != most {
+			t.Errorf("a viewer has %d bytes, want %d", v.Stats().LimitBytes, most)
+		}
+	}
+}
+
 // TestLatchedAfterJump: when the time of the graph goes back, viewers drop what they have, and get the
 // latched messages again.
 func TestLatchedAfterJump(t *testing.T) {
@@ -501,6 +532,9 @@ func TestLatchedAfterJump(t *testing.T) {
 	frames(a, 1, "old", "first")
 	c.set(101)
 	frames(b, 1, "second")
+	for i := range 9 { // nobody sees these
+		frames(tp.Link(fmt.Sprint("/other", i), header("/a", text, true), &sink{}), 1, "other")
+	}
 	v := watch(t, s, "/map")
 	c.set(50)
 	want(t, taken(v), "kind 2 at 50", "first at 50.000000000", "second at 50.000000000")
