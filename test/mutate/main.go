@@ -44,7 +44,7 @@ var areas = []area{
 	{name: "recorder-queue", dir: "recorder/internal/queue"},
 	{name: "recorder-bagfile", dir: "recorder/internal/bagfile", tests: "recorder"},
 	{name: "recorder-bagname", dir: "recorder/internal/bagname", tests: "recorder/internal/bagfile recorder"},
-	{name: "recorder-disk", dir: "recorder/internal/disk"},
+	{name: "recorder-disk", dir: "recorder/internal/disk", tests: "recorder/internal/bagfile recorder/internal/files recorder/internal/retention recorder/internal/repair"},
 	{name: "recorder-retention", dir: "recorder/internal/retention"},
 	{name: "recorder-repair", dir: "recorder/internal/repair"},
 	{name: "recorder-files", dir: "recorder/internal/files", tests: "recorder"},
