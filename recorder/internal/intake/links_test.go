@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -44,5 +45,41 @@ func TestDefinitionsAreShared(t *testing.T) {
 		if topic.Headers != 0 {
 			t.Errorf("%s: %d bytes are left", topic.Name, topic.Headers)
 		}
+	}
+}
+
+// TestNoMemoryForAHeader: a publisher with another header is refused, and one that comes back is not. Without a limit
+// of the buffer none is.
+func TestNoMemoryForAHeader(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []int64{1 << 20, -1} {
+		in := bareIntake(limit, 100)
+		topic := in.Links().AddTopicOf("/t", "/t", time.Time{})
+		open := func(definition string) error {
+			_, err := in.Links().OpenLink(topic, testlink.DefinitionInfo("/t", "/p", definition))
+			return err
+		}
+		if err := open("uint32 a\n"); err != nil {
+			t.Fatal(err)
+		}
+		in.accounts.Connections.Held = account.HeaderBytes
+		if err := open("uint32 a\n"); err != nil {
+			t.Errorf("limit %d: it comes back: %v", limit, err)
+		}
+		var full *account.HeadersFullError
+		if err := open("uint32 b\n"); errors.As(err, &full) != (limit >= 0) {
+			t.Errorf("limit %d: another header: %v", limit, err)
+		}
+	}
+}
+
+// TestBuffered: memory that is kept for the next chunk is not in use.
+func TestBuffered(t *testing.T) {
+	t.Parallel()
+	in := bareIntake(8<<20, 10_000)
+	used, free := usedChunk(t, in.pool, 20_000), usedChunk(t, in.pool, 10_000)
+	in.pool.Put(free)
+	if s := in.Accounts().Stats(time.Now()); s.Buffered != used.Counted || s.BufferMost != 8<<20 || in.pool.Idle == 0 {
+		t.Errorf("%d of %d bytes are in use, want %d", s.Buffered, s.BufferMost, used.Counted)
 	}
 }
