@@ -39,6 +39,7 @@ func TestAnotherBagFollows(t *testing.T) {
 			"index cut off":                      {open[:section], second},
 			"torn in a chunk":                    {open[:chunks[2].off+100], second},
 			"torn in a header":                   {open[:chunks[2].off+10], second},
+			"torn, and one of the same topics":   {open[:chunks[2].off+100], first},
 			"torn, second one not closed":        {open[:chunks[2].off+100], unindexed(t, second)[:section]},
 			"torn, second one without its start": {open[:chunks[2].off+100], unindexed(t, second)[20:section]},
 		}

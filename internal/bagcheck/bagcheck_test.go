@@ -177,6 +177,35 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// TestOutOfOrder: messages that are earlier than the one before on their connection are counted, those of each
+// connection for itself.
+func TestOutOfOrder(t *testing.T) {
+	t.Parallel()
+	var f file
+	w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, topic := range []string{"/turned", "/sorted"} {
+		c, err := w.AddConnection(topic, stringHeader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, sec := range map[string][]uint32{"/turned": {5, 3, 4, 1, 1}, "/sorted": {1, 2, 2}}[topic] {
+			if err := w.Write(c, rosbag.Time{Sec: sec}, []byte("\x04\x00\x00\x00text")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := check(t, f.b, bagcheck.Options{})
+	if len(r.Warnings) != 1 || r.Warnings[0].Topic != "/turned" || !strings.HasPrefix(r.Warnings[0].What, "2 messages of connection 0 out of the order") {
+		t.Errorf("%+v", r.Warnings)
+	}
+}
+
 // intHeader is a header of a definition that the messages of sound do not fit.
 var intHeader = rosbag.Header{
 	{Key: "type", Value: "std_msgs/Int32"},

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
@@ -118,6 +119,17 @@ func text(t *testing.T, r *report.Report) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// TestTotals: each bag has its own number of topics and messages.
+func TestTotals(t *testing.T) {
+	t.Parallel()
+	a, b := write(t, slices.Concat(numbered("/x", "/n", 10, 0, 1), numbered("/z", "/n", 1, 0, 1))), write(t, slices.Concat(numbered("/x", "/n", 9, 0, 1), numbered("/y", "/n", 3, 0, 1)))
+	r, _ := compared(t, a, b, 100, Options{})
+	wantA, wantB := report.Bag{Version: "2.0", Topics: 2, Messages: 11}, report.Bag{Version: "2.0", Topics: 2, Messages: 12}
+	if d := cmp.Diff([]report.Bag{wantA, wantB}, []report.Bag{r.A, r.B}); d != "" || r.Compared != 9 {
+		t.Errorf("%d messages compared (-want +got):\n%s", r.Compared, d)
+	}
 }
 
 // TestFarApart has topics in another order in the other bag: those that cannot be remembered

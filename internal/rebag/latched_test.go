@@ -138,6 +138,31 @@ func TestLatchedOfSeveral(t *testing.T) {
 	}
 }
 
+// TestLatchedBesideAScan takes the latest messages of a bag with an index after one that is read from front to back.
+func TestLatchedBesideAScan(t *testing.T) {
+	t.Parallel()
+	scanned := bag(t, 1, said{"/map", "/map", 1, "a1"}, said{"/b", "/x", 9, "9"})
+	indexed := bag(t, 1, said{"/map", "/map2", 2, "b2"}, said{"/c", "/x", 8, "8"})
+	s, err := bagfmt.NewScanner(bytes.NewReader(scanned), bagfmt.ScannerOptions{Reuse: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var f file
+	sink, err := rebag.NewBag(&f, bagfmt.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := []rebag.Input{{Name: "scanned", Scanner: s}, {Name: "indexed", Source: open(t, indexed)}}
+	if _, err := rebag.Copy(in, rebag.Options{Latched: true, Start: rosbag.Time{Sec: 5}}, sink); err != nil {
+		t.Fatal(err)
+	}
+	want := []said{{"/map", "/map", 5, "a1"}, {"/map", "/map2", 5, "b2"}, {"/c", "/x", 8, "8"}, {"/b", "/x", 9, "9"}}
+	if d := cmp.Diff(want, heard(t, f.b), cmp.AllowUnexported(said{})); d != "" {
+		t.Errorf("differs (-want +got):\n%s", d)
+	}
+}
+
 // TestLatchedDamaged continues after a chunk that cannot be read, or ends. The chunk has the
 // latest messages of two publishers and messages after the start: it is told once.
 func TestLatchedDamaged(t *testing.T) {
@@ -148,18 +173,20 @@ func TestLatchedDamaged(t *testing.T) {
 	}
 	at := bytes.Index(in, []byte("new")) - 4 // its length
 	in[at+3] = 0x7f
-	told := 0
-	o := rebag.Options{Latched: true, Start: rosbag.Time{Sec: 2}, Damaged: func(string, error) error {
-		told++
-		return nil
-	}}
-	got, _, err := copied(t, o, in)
-	if want := (said{"/map", "/map", 2, "old"}); err != nil || told != 1 || got == nil || heard(t, got)[0] != want {
-		t.Errorf("%v, told %d times, %v", err, told, heard(t, got))
-	}
-	o.Damaged = nil
-	if _, _, err := copied(t, o, in); !errors.Is(err, rosbag.ErrCorrupt) {
-		t.Errorf("nobody wants to know, and got %v", err)
+	for _, start := range []uint32{2, 5} { // the chunk is only read for the latched messages if all of it is before the start
+		told := 0
+		o := rebag.Options{Latched: true, Start: rosbag.Time{Sec: start}, Damaged: func(string, error) error {
+			told++
+			return nil
+		}}
+		got, _, err := copied(t, o, in)
+		if want := (said{"/map", "/map", start, "old"}); err != nil || told != 1 || got == nil || heard(t, got)[0] != want {
+			t.Errorf("from %d: %v, told %d times, %v", start, err, told, heard(t, got))
+		}
+		o.Damaged = nil
+		if _, _, err := copied(t, o, in); !errors.Is(err, rosbag.ErrCorrupt) {
+			t.Errorf("from %d: nobody wants to know, and got %v", start, err)
+		}
 	}
 }
 

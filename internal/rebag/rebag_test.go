@@ -148,6 +148,13 @@ func TestMerge(t *testing.T) {
 		if want := (rebag.Summary{Messages: 7, Bytes: 13, Written: sum.Written}); !cmp.Equal(want, sum) {
 			t.Errorf("got %+v, want %+v", sum, want)
 		}
+		written := map[string]int{}
+		for c, n := range sum.Written {
+			written[c.Topic+c.Header.CallerID()] += int(n)
+		}
+		if d := cmp.Diff(map[string]int{"/a/x": 3, "/a/z": 1, "/b/y": 2, "/m/map": 1}, written); d != "" {
+			t.Errorf("written differs (-want +got):\n%s", d)
+		}
 		// Equal publishers of both bags are one connection, others are not.
 		conns := open(t, got).Connections()
 		if len(conns) != 4 {
@@ -269,6 +276,40 @@ func TestErrorsEndTheCopy(t *testing.T) {
 	_, err := rebag.NewMCAP(&file{}, "bz2", 1, 1)
 	if err == nil {
 		t.Error("MCAP takes bz2")
+	}
+}
+
+// broken is a bag in memory that cannot be read any more once it is gone.
+type broken struct {
+	*bytes.Reader
+	gone bool
+}
+
+func (b *broken) ReadAt(p []byte, off int64) (int, error) {
+	if b.gone {
+		return 0, errTest
+	}
+	return b.Reader.ReadAt(p, off)
+}
+
+// TestReadError: a bag whose disk fails is not taken for one that ends.
+func TestReadError(t *testing.T) {
+	t.Parallel()
+	in := bag(t, 1, said{"/a", "/x", 1, "1"})
+	for _, workers := range []int{0, 2} {
+		f := &broken{Reader: bytes.NewReader(in)}
+		r, err := bagfmt.NewReader(f, f.Size(), bagfmt.ReaderOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.gone = true
+		sink, err := rebag.NewBag(&file{}, bagfmt.WriterOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := rebag.Copy([]rebag.Input{{Source: r}}, rebag.Options{Workers: workers}, sink); !errors.Is(err, errTest) {
+			t.Errorf("%d workers: %v", workers, err)
+		}
 	}
 }
 

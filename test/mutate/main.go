@@ -51,6 +51,11 @@ var areas = []area{
 	{name: "recorder-subscribe", dir: "recorder/internal/subscribe", tests: "recorder"},
 	{name: "recorder-graph", dir: "recorder/internal/graph", tests: "recorder"},
 	{name: "recorder-tap", dir: "recorder/internal/tap", tests: "recorder"},
+	{name: "rebag", dir: "internal/rebag"},
+	{name: "bagcheck", dir: "internal/bagcheck"},
+	{name: "baginfo", dir: "internal/baginfo"},
+	{name: "bagdiff", dir: "internal/bagdiff"},
+	{name: "bagdiff-align", dir: "internal/bagdiff/align", tests: "internal/bagdiff"},
 	{name: "bagexpr", dir: "internal/bagexpr"},
 	{name: "player-plan", dir: "player/internal/plan", tests: "player"},
 	{name: "player-readahead", dir: "player/internal/readahead"},
@@ -81,6 +86,10 @@ var areas = []area{
 	{name: "bagfmt-opening", dir: "bagfmt/internal/opening", tests: "bagfmt"},
 	{name: "bagfmt-cursor", dir: "bagfmt/internal/cursor", tests: "bagfmt"},
 	{name: "bagfmt-table", dir: "bagfmt/internal/table", tests: "bagfmt"},
+	{name: "bagfmt-codec", dir: "bagfmt/internal/codec", tests: "bagfmt"},
+	{name: "bagfmt-old", dir: "bagfmt/internal/old", tests: "bagfmt"},
+	{name: "bagfmt-search", dir: "bagfmt/internal/search", tests: "bagfmt"},
+	{name: "bagfmt-segments", dir: "bagfmt/internal/segments", tests: "bagfmt"},
 	{name: "bagfmt-recovery", dir: "bagfmt/recovery", tests: "bagfmt"},
 }
 

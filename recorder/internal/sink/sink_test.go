@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
@@ -69,9 +70,12 @@ type recording struct {
 }
 
 // newRecording begins a recording that splits its files, on a disk with room for all.
-func newRecording(t *testing.T, v *volume, abort <-chan struct{}) *recording {
+func newRecording(t *testing.T, v *volume, o sink.Config) *recording {
 	t.Helper()
-	log := zap.NewNop()
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	log := o.Log
 	v.free.Store(1 << 40)
 	outputs, err := bagfile.OpenSeries(bagname.Output{Name: filepath.Join(t.TempDir(), "x")}, bagfile.SyncNone, true, log)
 	if err != nil {
@@ -89,14 +93,12 @@ func newRecording(t *testing.T, v *volume, abort <-chan struct{}) *recording {
 		Log: log, Node: "/rec", Flush: time.Hour, Encoder: encoder, OnChange: func() {}, Rotation: rotation.Options{Split: true},
 		Memory: memory.Options{Limit: 64 << 20, ChunkBytes: messageBytes / 2},
 	})
-	s := sink.New(sink.Config{
-		Log: log, Files: in.Files(), Commands: in.Commands(), Snapshots: in.Snapshots(), Encoder: encoder, Compression: rosbag.CompressionNone,
-		AbortDrain: abort,
-		Bags: files.Config{
-			Outputs: outputs, Retain: retention.New(retention.Limits{}, log, free, func(string) bool { return false }),
-			Disk: disk.NewSpace(leastSpace, "1M", false, free, log), Handover: handover{}, OnChange: func() {},
-		},
-	}, first)
+	o.Files, o.Commands, o.Snapshots, o.Encoder, o.Compression = in.Files(), in.Commands(), in.Snapshots(), encoder, rosbag.CompressionNone
+	o.Bags = files.Config{
+		Outputs: outputs, Retain: retention.New(retention.Limits{}, log, free, func(string) bool { return false }),
+		Disk: disk.NewSpace(leastSpace, "1M", false, free, log), Handover: handover{}, OnChange: func() {},
+	}
+	s := sink.New(o, first)
 	s.Bags.Opened(first)
 	link, err := in.Links().OpenLink(in.Links().AddTopic("/t", "/t", time.Time{}), testlink.Info("/t", "/p"))
 	if err != nil {
@@ -168,7 +170,7 @@ func TestFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := &volume{err: test.err}
-			r := newRecording(t, v, nil)
+			r := newRecording(t, v, sink.Config{})
 			r.send(2)
 			if _, err := r.Pin(t.Context(), time.Now()); err != nil { // what was sent before is written now
 				t.Fatal(err)
@@ -195,11 +197,61 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestFaultAfterAFailover: the recording goes on in a new file once, however long ago that was.
+func TestFaultAfterAFailover(t *testing.T) {
+	t.Parallel()
+	v := &volume{err: errInjected}
+	r := newRecording(t, v, sink.Config{})
+	for _, messages := range []int{1, 2} {
+		v.faults.Store(1)
+		r.send(messages)
+		if _, err := r.Pin(t.Context(), time.Now()); err != nil && !errors.Is(err, control.ErrNotRecording) {
+			t.Fatal(err)
+		}
+	}
+	if err := r.end(); !errors.Is(err, errInjected) {
+		t.Errorf("ends with %v", err)
+	}
+	r.check(t, [control.DropCauses]uint64{control.DropDisk: 2}, 0, 1)
+}
+
+// TestReport: the account of losses is the last message of a bag, with the time of the message before, and counts
+// for its topic.
+func TestReport(t *testing.T) {
+	t.Parallel()
+	core, logs := observer.New(zap.WarnLevel)
+	frame := testlink.Frame(2, 0, 100)
+	var at time.Time
+	r := newRecording(t, &volume{}, sink.Config{
+		Log: zap.New(core), ReportTopic: "/losses", Report: func(now time.Time) []byte { at = now; return frame },
+	})
+	r.send(2)
+	if err := r.end(); err != nil {
+		t.Error(err)
+	}
+	var last *rosbag.Message
+	for m, err := range rosbag.Messages(testlink.OpenBag(t, r.Bags.Finished.List()[0].Name), rosbag.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = &rosbag.Message{Conn: m.Conn, Time: m.Time}
+	}
+	if last.Conn.Topic != "/losses" || !last.Time.Std().Equal(at) {
+		t.Errorf("the last message is on %s at %v, want /losses at %v", last.Conn.Topic, last.Time.Std(), at)
+	}
+	if s := r.in.Accounts().Summary(time.Now()).Topics; len(s) != 2 || s[0].Topic != "/losses" || s[0].Messages != 1 || s[0].Bytes != 100 {
+		t.Errorf("counted: %+v", s)
+	}
+	if all := logs.All(); len(all) > 0 {
+		t.Errorf("logged: %v", all)
+	}
+}
+
 // TestDrainAborted: what is still queued is given up and counted, and the bag is closed.
 func TestDrainAborted(t *testing.T) {
 	t.Parallel()
 	abort := make(chan struct{})
-	r := newRecording(t, &volume{}, abort)
+	r := newRecording(t, &volume{}, sink.Config{AbortDrain: abort})
 	r.send(2)
 	if _, err := r.Pin(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
@@ -218,7 +270,7 @@ func TestDrainAborted(t *testing.T) {
 // its file.
 func TestFilesOfCommands(t *testing.T) {
 	t.Parallel()
-	r := newRecording(t, &volume{}, nil)
+	r := newRecording(t, &volume{}, sink.Config{})
 	r.send(1)
 	c, err := r.in.Commands().RequestSplit(time.Now())
 	if err != nil {
@@ -253,7 +305,7 @@ func TestFilesOfCommands(t *testing.T) {
 func TestTooLittleSpace(t *testing.T) {
 	t.Parallel()
 	v := &volume{}
-	r := newRecording(t, v, nil)
+	r := newRecording(t, v, sink.Config{})
 	r.send(1)
 	v.free.Store(leastSpace - 1)
 	c, err := r.in.Commands().RequestSplit(time.Now())
@@ -288,7 +340,7 @@ func TestTooLittleSpace(t *testing.T) {
 func TestCommandsAtTheEnd(t *testing.T) {
 	t.Parallel()
 	v := &volume{err: syscall.ENOSPC}
-	r := newRecording(t, v, nil)
+	r := newRecording(t, v, sink.Config{})
 	v.faults.Store(1)
 	r.send(1)
 	c, err := r.in.Commands().RequestSplit(time.Now())

@@ -194,6 +194,8 @@ func TestNoteWaiting(t *testing.T) {
 	if err := s.Add("/a", Named, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
+	s.subs["/clock"] = &subscription{topic: in.Links().NewTopic("/clock"), close: func() {}} // has no subscription of its own
+	s.subs["/early"] = &subscription{sub: s.subs["/a"].sub, close: func() {}}                // has no account yet
 	s.NoteWaiting()
 	if all := in.Accounts().Summary(time.Now()).Topics; len(all) != 1 || all[0].Waiting != control.WaitingMaster {
 		t.Errorf("%+v", all)
