@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/tcpros"
+	"github.com/gorosbag/gorosbag/tcpros/master"
 )
 
 func TestNodeName(t *testing.T) {
@@ -110,11 +113,43 @@ func TestJointPublication(t *testing.T) {
 	}
 }
 
+// A node is gone if the master does not know it, or if its machine refuses a connection to it.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	m, err := master.New(t.Context(), master.Options{Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	g := OneNode{newNodeAt(t, "play", m.URI())}
+	hc := xmlrpc.NewHTTPClient(time.Minute)
+	defer hc.CloseIdleConnections()
+	for node, uri := range map[string]string{"/alive": g.URI(), "/crashed": "http://127.0.0.1:1/", "/unusable": "http://:0/"} {
+		if _, err := xmlrpc.Call(t.Context(), hc, m.URI(), "registerSubscriber", node, "/t", "std_msgs/String", uri); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for node, want := range map[string]bool{"/alive": false, "/crashed": true, "/unusable": false, "/unknown": true} {
+		if got := g.Gone(t.Context(), node); got != want {
+			t.Errorf("%s: %v, want %v", node, got, want)
+		}
+	}
+	if (OneNode{newNode(t, "without_master")}).Gone(t.Context(), "/alive") {
+		t.Error("gone, although no master says so")
+	}
+}
+
 // newNode returns a node whose master does not exist.
 func newNode(t *testing.T, name string) *tcpros.Node {
 	t.Helper()
+	return newNodeAt(t, name, "http://127.0.0.1:1/")
+}
+
+// newNodeAt returns a node of a master.
+func newNodeAt(t *testing.T, name, masterURI string) *tcpros.Node {
+	t.Helper()
 	n, err := tcpros.NewNode(t.Context(), tcpros.NodeOptions{
-		BaseName: name, MasterURI: "http://127.0.0.1:1/", Bind: "127.0.0.1", Getenv: func(string) string { return "" },
+		BaseName: name, MasterURI: masterURI, Bind: "127.0.0.1", Getenv: func(string) string { return "" },
 		Args: tcpros.Args{Hostname: "127.0.0.1"},
 	})
 	if err != nil {
