@@ -189,22 +189,10 @@ func (g *ManyNodes) Advertise(o tcpros.AdvertiseOptions, keys []plan.PublisherID
 
 // Registered implements Graph: it waits until the master knows each topic of each node.
 func (g *ManyNodes) Registered(ctx context.Context, _ []string) {
-	var known time.Time // when the master first answered
-	for ctx.Err() == nil {
+	awaitRegistered(ctx, func() (known, registered bool) {
 		state, err := g.State(ctx)
-		switch {
-		case err != nil:
-			known = time.Time{}
-		case known.IsZero():
-			known = time.Now()
-			fallthrough
-		default:
-			if g.registered(&state) || time.Since(known) > registerTimeout {
-				return
-			}
-		}
-		pacing.Wait(ctx, registerPoll)
-	}
+		return err == nil, err == nil && g.registered(&state)
+	})
 }
 
 func (g *ManyNodes) registered(state *tcpros.SystemState) bool {
