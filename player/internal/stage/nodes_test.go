@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -110,6 +111,67 @@ func TestJointPublication(t *testing.T) {
 	}
 	if p.Close(); !a.closed || !b.closed {
 		t.Errorf("closed: %v, %v", a.closed, b.closed)
+	}
+}
+
+// Play waits until its topics are registered, but only for a time once the master knows its node.
+func TestAwaitRegistered(t *testing.T) {
+	t.Parallel()
+	const never = time.Hour
+	for name, tt := range map[string]struct {
+		known, lost, registered, end time.Duration
+		took                         time.Duration
+	}{
+		"at once":            {0, never, 0, never, 0},
+		"later":              {0, never, time.Second, never, time.Second},
+		"no master at first": {time.Minute, never, 0, never, time.Minute},
+		"not all":            {time.Second, never, never, never, time.Second + registerTimeout + registerPoll},
+		"no master":          {never, never, 0, time.Minute, time.Minute},
+		"the master is lost": {0, time.Second, never, time.Minute, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), tt.end)
+				defer cancel()
+				start := time.Now()
+				awaitRegistered(ctx, func() (known, registered bool) {
+					at := time.Since(start)
+					return at >= tt.known && at < tt.lost, at >= tt.registered
+				})
+				if took := time.Since(start); took != tt.took {
+					t.Errorf("took %v, want %v", took, tt.took)
+				}
+			})
+		})
+	}
+}
+
+// What is registered at a real master.
+func TestRegistered(t *testing.T) {
+	t.Parallel()
+	m, err := master.New(t.Context(), master.Options{Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	one, other := OneNode{newNodeAt(t, "one", m.URI())}, OneNode{newNodeAt(t, "other", m.URI())}
+	many := NewManyNodes(one.Node, nil, zap.NewNop())
+	for _, g := range []OneNode{one, other} {
+		if _, err := g.Advertise(tcpros.AdvertiseOptions{Topic: "/t" + g.Name(), Type: "std_msgs/String", MD5Sum: tcpros.AnyMD5}, nil); err != nil {
+			t.Fatal(err)
+		}
+		many.topics[g.Node] = []string{"/t" + g.Name()}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	one.Registered(ctx, []string{"/t/one"})
+	many.Registered(ctx, nil)
+	if ctx.Err() != nil || !one.published(ctx, []string{"/t/one", "/t/other"}) || one.published(ctx, []string{"/t/one", "/never"}) {
+		t.Error("not what is registered")
+	}
+	if m.Close(); one.published(ctx, nil) {
+		t.Error("published without a master")
 	}
 }
 
