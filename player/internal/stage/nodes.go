@@ -191,7 +191,7 @@ func (g *ManyNodes) Advertise(o tcpros.AdvertiseOptions, keys []plan.PublisherID
 func (g *ManyNodes) Registered(ctx context.Context, _ []string) {
 	awaitRegistered(ctx, func() (known, registered bool) {
 		state, err := g.State(ctx)
-		return err == nil, err == nil && g.registered(&state)
+		return err == nil, g.registered(&state)
 	})
 }
 
