@@ -146,6 +146,10 @@ func TestLinkIsUpWhileItReceives(t *testing.T) {
 			}
 			return io.EOF
 		})
+		l.sub.links = []*link{l}
+		if row := l.sub.Rows()[0]; row.Up || row.Transport != "" || row.Title != "" {
+			t.Errorf("after its end: %+v", row)
+		}
 		if l.isUp.Load() || l.sub.Publishers() != 0 || lived <= 0 {
 			t.Errorf("up %v, %d publishers, lived %v", l.isUp.Load(), l.sub.Publishers(), lived)
 		}
