@@ -262,6 +262,36 @@ func TestPacer(t *testing.T) {
 	}
 }
 
+// howSender notes whether messages are sent at once.
+type howSender struct {
+	stage.Sender
+	how []string
+}
+
+func (s *howSender) Publish([]byte)    { s.how = append(s.how, "together") }
+func (s *howSender) PublishNow([]byte) { s.how = append(s.how, "at once") }
+
+// A message that is late by floodLate is sent together with the next ones.
+func TestLateMessagesAreSentTogether(t *testing.T) {
+	t.Parallel()
+	for late, want := range map[time.Duration]string{floodLate - 1: "at once", floodLate: "together"} {
+		synctest.Test(t, func(t *testing.T) {
+			to := &howSender{}
+			q := readahead.NewQueue(32<<20, 1<<10)
+			p, route := testPacer(transport.Schedule{}, lateSleeper{pacing.NewTimerSleeper(), late}, q, to)
+			p.conductor.load(rosbag.Time{Sec: 100}, time.Second, nil)
+			for _, pos := range []time.Duration{0, 100 * ms} {
+				q.Push(t.Context(), readahead.Item{Route: route, Frame: []byte{1, 0, 0, 0, 0}, Pos: pos})
+			}
+			q.Close(0)
+			p.run(t.Context())
+			if !slices.Equal(to.how, []string{"at once", want}) {
+				t.Errorf("late by %v: %q, want the second %q", late, to.how, want)
+			}
+		})
+	}
+}
+
 func TestPacerEndsWithContext(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]transport.Schedule{"waiting": {}, "paused": {Paused: true}} {

@@ -42,9 +42,6 @@ func (r *run) reindex(path string) error {
 		return err
 	}
 	defer in.Close() //nolint:errcheck // only read from
-	if isRecorded(in) {
-		return errWritten
-	}
 	unchanged := func() error {
 		switch after, err := in.Stat(); {
 		case err != nil:

@@ -265,6 +265,32 @@ func TestChangesAreMadeOnce(t *testing.T) {
 	}
 }
 
+// A node that was replaced does not replace the other one when it subscribes a parameter once more.
+func TestReplacedNodeSubscribes(t *testing.T) {
+	t.Parallel()
+	const first, second, third = "http://127.0.0.1:1/a", "http://127.0.0.1:1/b", "http://127.0.0.1:1/c"
+	m := newHandler(t)
+	for _, tt := range []struct {
+		call string
+		args []any
+		want string // URI of the node afterwards
+	}{
+		{"registerPublisher", []any{"/n", "/t", "a/B", first}, first},
+		{"registerPublisher", []any{"/n", "/t", "a/B", second}, second},
+		{"subscribeParam", []any{"/n", first, "/k"}, second},
+		{"subscribeParam", []any{"/n", second, "/k"}, second},
+		{"subscribeParam", []any{"/n", third, "/k"}, third},
+		{"subscribeParam", []any{"/other", first, "/k"}, third},
+	} {
+		if _, err := m.handle(t.Context(), "peer", tt.call, tt.args); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.state.reg.nodes["/n"].uri; got != tt.want {
+			t.Errorf("%s%v: the node is at %s, want %s", tt.call, tt.args, got, tt.want)
+		}
+	}
+}
+
 // A system.multicall runs no call before there is room for all results.
 func TestMulticallWaitsForRoom(t *testing.T) {
 	t.Parallel()

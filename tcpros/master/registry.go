@@ -91,7 +91,7 @@ func (r *registry) node(c ref) (*node, replacement) {
 // wasReplaced reports whether the present node with the name of c has replaced c.
 func (r *registry) wasReplaced(c ref) bool {
 	n, ok := r.nodes[c.caller]
-	return ok && n.uri != c.uri && n.replaced == c.uri
+	return ok && n.replaced == c.uri
 }
 
 // removeNode removes a node with all its registrations and returns the topics it published.

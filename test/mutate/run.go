@@ -203,7 +203,7 @@ func (s *suite) survey(ctx context.Context, tests *regexp.Regexp, log string) er
 	if err != nil {
 		return fmt.Errorf("the list of tests of %s: %w", s.folder, err)
 	}
-	for _, name := range strings.Fields(string(out)) {
+	for name := range strings.FieldsSeq(string(out)) {
 		if !tests.MatchString(name) {
 			continue
 		}

@@ -189,20 +189,10 @@ func (g *ManyNodes) Advertise(o tcpros.AdvertiseOptions, keys []plan.PublisherID
 
 // Registered implements Graph: it waits until the master knows each topic of each node.
 func (g *ManyNodes) Registered(ctx context.Context, _ []string) {
-	var known time.Time // since when the master has answered; zero while it does not
-	for ctx.Err() == nil {
+	awaitRegistered(ctx, func() (known, registered bool) {
 		state, err := g.State(ctx)
-		switch {
-		case err != nil:
-			known = time.Time{}
-		case known.IsZero():
-			known = time.Now()
-		}
-		if err == nil && (g.registered(&state) || time.Since(known) > registerTimeout) {
-			return
-		}
-		pacing.Wait(ctx, registerPoll)
-	}
+		return err == nil, g.registered(&state)
+	})
 }
 
 // registered reports whether the master knows each topic of each node.

@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/tcpros"
+	"github.com/gorosbag/gorosbag/tcpros/master"
 )
 
 func TestNodeName(t *testing.T) {
@@ -110,11 +114,104 @@ func TestJointPublication(t *testing.T) {
 	}
 }
 
+// Play waits until its topics are registered, but only for a time once the master knows its node.
+func TestAwaitRegistered(t *testing.T) {
+	t.Parallel()
+	const never = time.Hour
+	for name, tt := range map[string]struct {
+		known, lost, registered, end time.Duration
+		took                         time.Duration
+	}{
+		"at once":            {0, never, 0, never, 0},
+		"later":              {0, never, time.Second, never, time.Second},
+		"no master at first": {time.Minute, never, 0, never, time.Minute},
+		"not all":            {time.Second, never, never, never, time.Second + registerTimeout + registerPoll},
+		"no master":          {never, never, 0, time.Minute, time.Minute},
+		"the master is lost": {0, time.Second, never, time.Minute, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), tt.end)
+				defer cancel()
+				start := time.Now()
+				awaitRegistered(ctx, func() (known, registered bool) {
+					at := time.Since(start)
+					return at >= tt.known && at < tt.lost, at >= tt.registered
+				})
+				if took := time.Since(start); took != tt.took {
+					t.Errorf("took %v, want %v", took, tt.took)
+				}
+			})
+		})
+	}
+}
+
+// What is registered at a real master.
+func TestRegistered(t *testing.T) {
+	t.Parallel()
+	m, err := master.New(t.Context(), master.Options{Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	one, other := OneNode{newNodeAt(t, "one", m.URI())}, OneNode{newNodeAt(t, "other", m.URI())}
+	many := NewManyNodes(one.Node, nil, zap.NewNop())
+	for _, g := range []OneNode{one, other} {
+		if _, err := g.Advertise(tcpros.AdvertiseOptions{Topic: "/t" + g.Name(), Type: "std_msgs/String", MD5Sum: tcpros.AnyMD5}, nil); err != nil {
+			t.Fatal(err)
+		}
+		many.topics[g.Node] = []string{"/t" + g.Name()}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	one.Registered(ctx, []string{"/t/one"})
+	many.Registered(ctx, nil)
+	if ctx.Err() != nil || !one.published(ctx, []string{"/t/one", "/t/other"}) || one.published(ctx, []string{"/t/one", "/never"}) {
+		t.Error("not what is registered")
+	}
+	if m.Close(); one.published(ctx, nil) {
+		t.Error("published without a master")
+	}
+}
+
+// A node is gone if the master does not know it, or if its machine refuses a connection to it.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	m, err := master.New(t.Context(), master.Options{Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	g := OneNode{newNodeAt(t, "play", m.URI())}
+	hc := xmlrpc.NewHTTPClient(time.Minute)
+	defer hc.CloseIdleConnections()
+	for node, uri := range map[string]string{"/alive": g.URI(), "/crashed": "http://127.0.0.1:1/", "/unusable": "http://:0/"} {
+		if _, err := xmlrpc.Call(t.Context(), hc, m.URI(), "registerSubscriber", node, "/t", "std_msgs/String", uri); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for node, want := range map[string]bool{"/alive": false, "/crashed": true, "/unusable": false, "/unknown": true} {
+		if got := g.Gone(t.Context(), node); got != want {
+			t.Errorf("%s: %v, want %v", node, got, want)
+		}
+	}
+	if (OneNode{newNode(t, "without_master")}).Gone(t.Context(), "/alive") {
+		t.Error("gone, although no master says so")
+	}
+}
+
 // newNode returns a node whose master does not exist.
 func newNode(t *testing.T, name string) *tcpros.Node {
 	t.Helper()
+	return newNodeAt(t, name, "http://127.0.0.1:1/")
+}
+
+// newNodeAt returns a node of a master.
+func newNodeAt(t *testing.T, name, masterURI string) *tcpros.Node {
+	t.Helper()
 	n, err := tcpros.NewNode(t.Context(), tcpros.NodeOptions{
-		BaseName: name, MasterURI: "http://127.0.0.1:1/", Bind: "127.0.0.1", Getenv: func(string) string { return "" },
+		BaseName: name, MasterURI: masterURI, Bind: "127.0.0.1", Getenv: func(string) string { return "" },
 		Args: tcpros.Args{Hostname: "127.0.0.1"},
 	})
 	if err != nil {

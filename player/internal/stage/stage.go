@@ -95,8 +95,8 @@ func (g OneNode) Gone(ctx context.Context, node string) bool {
 // Names implements Graph.
 func (g OneNode) Names() []string { return []string{g.Name()} }
 
-// registerPoll is how often Registered asks the master. Once the master knows the node,
-// Registered waits for its topics for at most registerTimeout.
+// registerPoll is how often awaitRegistered asks the master. Once the master knows the node,
+// awaitRegistered waits for its topics for at most registerTimeout.
 const (
 	registerPoll    = 20 * time.Millisecond
 	registerTimeout = 2 * time.Second
@@ -105,20 +105,32 @@ const (
 // Registered implements Graph. Without a master it waits, as stock does: messages that are
 // published without a master reach no subscriber.
 func (g OneNode) Registered(ctx context.Context, topics []string) {
-	var known time.Time // when the master first knew the node
-	for ; ctx.Err() == nil; pacing.Wait(ctx, registerPoll) {
+	awaitRegistered(ctx, func() (known, registered bool) {
 		if !g.MasterUp() {
-			continue // the node itself polls for the master, less often
+			return false, false // the node itself polls for the master, less often
 		}
 		uri, err := g.Master().LookupNode(ctx, g.Name())
 		if err != nil || uri != g.URI() {
-			known = time.Time{}
+			return false, false
+		}
+		return true, g.published(ctx, topics)
+	})
+}
+
+// awaitRegistered waits until ask reports that the topics are registered. It gives up registerTimeout
+// after ask has reported that the master knows the node.
+func awaitRegistered(ctx context.Context, ask func() (known, registered bool)) {
+	var since time.Time // when the master first knew the node; zero if the master does not know it
+	for ; ctx.Err() == nil; pacing.Wait(ctx, registerPoll) {
+		known, registered := ask()
+		if !known {
+			since = time.Time{}
 			continue
 		}
-		if known.IsZero() {
-			known = time.Now()
+		if since.IsZero() {
+			since = time.Now()
 		}
-		if time.Since(known) > registerTimeout || g.published(ctx, topics) {
+		if registered || time.Since(since) > registerTimeout {
 			return
 		}
 	}

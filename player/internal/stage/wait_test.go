@@ -110,6 +110,9 @@ func TestWaitForLinks(t *testing.T) {
 				if d := cmp.Diff(tc.warned, listing(logs, "have not connected", "topics")); d != "" {
 					t.Errorf("warned (-want +got):\n%s", d)
 				}
+				if n := logs.FilterMessageSnippet("do not run any more").Len(); n != 0 {
+					t.Errorf("%d warnings of nodes that are gone", n)
+				}
 			})
 		})
 	}

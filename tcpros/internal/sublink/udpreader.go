@@ -43,7 +43,7 @@ func (r *udpReader) run() error {
 		r.stats.bytes.Add(uint64(n))
 		frame, lost := r.frames.Add(buf[:n])
 		r.report(lost)
-		if lost > 0 && r.frames.Large > 0 {
+		if r.frames.Large > 0 {
 			r.onTooLarge(&wire.TooLargeError{Bytes: r.frames.Large, Limit: r.frames.Max})
 			r.frames.Large = 0
 		}

@@ -1,0 +1,160 @@
+package sublink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
+)
+
+// failingLink is a link of a node on host, without a connector that runs, and its log.
+func failingLink(host string) (*link, *observer.ObservedLogs) {
+	core, logs := observer.New(zap.DebugLevel)
+	c := NewConnector(&Env{Log: zap.New(core), Host: host, Timing: DefaultTiming(), NextLink: func() int { return 1 }})
+	return New(c, "/t", Options{}).newLink("http://10.0.0.7:1/"), logs
+}
+
+// What the log says when an attempt fails three times in a row, or when a link ends.
+func TestFailuresInLog(t *testing.T) {
+	t.Parallel()
+	call := func(answered bool, err error) error {
+		return &rosapi.CallError{Method: "requestTopic", Host: "h", Err: err, Answered: answered}
+	}
+	thrice := func(text string) []string { return []string{text, text, text} }
+	third := func(text string) []string { return []string{"debug no link yet", "debug no link yet", text} }
+	const ended = "debug link ended"
+	const loopback = "; it advertises a loopback address: if it runs on another machine, set ROS_HOSTNAME or ROS_IP there"
+	for name, tt := range map[string]struct {
+		err   error
+		wasUp bool
+		state func(l *link)
+		want  []string
+	}{
+		"host is not known":      {err: call(false, &endpoint.ResolveError{Host: "robot"}), want: thrice("warn cannot resolve the host of a publisher: set ROS_HOSTNAME or ROS_IP on its machine to a name or address that is known here")},
+		"too many links":         {err: errTooMany, want: thrice("warn too many publishers: not all are connected to")},
+		"refuses":                {err: &wire.PeerError{Text: "no"}, want: thrice("warn publisher refuses the link")},
+		"bad header":             {err: &wire.HeaderError{Reason: "no md5sum"}, want: thrice("warn publisher answers no proper connection header")},
+		"no header":              {err: &wire.HeaderError{Reason: "closed", Err: io.EOF}, want: third("warn publisher is listed but not reached")},
+		"large message":          {err: &wire.TooLargeError{Bytes: 2, Limit: 1}, wasUp: true, want: thrice("warn message too large: link closed")},
+		"stalled":                {err: fmt.Errorf("x: %w", wire.ErrStalled), wasUp: true, want: thrice("warn publisher stopped in the middle of a message: link closed")},
+		"ended":                  {err: io.EOF, wasUp: true, want: thrice(ended)},
+		"ended inside a message": {err: io.ErrUnexpectedEOF, wasUp: true, want: thrice(ended)},
+		"reset":                  {err: syscall.ECONNRESET, wasUp: true, want: thrice(ended)},
+		"reset at once":          {err: syscall.ECONNRESET, want: third("warn publisher is listed but not reached")},
+		"lost":                   {err: syscall.ETIMEDOUT, wasUp: true, want: thrice("warn link lost")},
+		"refused":                {err: call(false, errRefusedPeer), want: third("warn publisher is listed but not reached")},
+		"refused, and orphan":    {err: call(false, errRefusedPeer), state: func(l *link) { l.orphan.Store(true) }, want: third("warn publisher of an earlier master is not reached: it may be gone, or must register again")},
+		"refused at loopback":    {err: call(false, errRefusedPeer), state: func(l *link) { l.hostport = "127.0.0.1:1" }, want: third("warn publisher is listed but not reached" + loopback)},
+		"TCPROS at loopback":     {err: errRefusedPeer, state: func(l *link) { l.address = "localhost:1" }, want: third("warn publisher is listed but not reached" + loopback)},
+		"no address":             {err: call(true, errors.New("answered 7")), want: third("warn publisher answers no usable TCPROS address")},
+		"does not know it":       {err: call(true, rosapi.ErrStatus), want: third("warn publisher is listed but says that it does not offer the topic")},
+		"not taken":              {err: fmt.Errorf("%w: full", errOpen), want: third("warn link to a publisher not taken by this node")},
+		"not listed":             {err: errRefusedPeer, state: func(l *link) { l.listed.Store(false) }},
+	} {
+		l, logs := failingLink("10.0.0.1")
+		if tt.state != nil {
+			tt.state(l)
+		}
+		lived := time.Duration(0)
+		if tt.wasUp {
+			lived = 1
+		}
+		for range 3 {
+			l.failed(tt.err, lived)
+		}
+		var got []string
+		for _, e := range logs.All() {
+			got = append(got, e.Level.String()+" "+e.Message)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	l, logs := failingLink("127.0.0.1") // the whole graph is on this machine
+	l.hostport = "127.0.0.1:1"
+	for range 3 {
+		l.failed(errRefusedPeer, 0)
+	}
+	if got := logs.FilterMessage("publisher is listed but not reached").Len(); got != 1 {
+		t.Errorf("on one machine: %v", logs.All())
+	}
+}
+
+// The log counts the publishers of the topic that were not reached, if there are several.
+func TestUnreachedInLog(t *testing.T) {
+	t.Parallel()
+	for failing, want := range []any{0: nil, 1: nil, 2: int64(2), 3: int64(3)} {
+		l, logs := failingLink("10.0.0.1")
+		for i := range 4 {
+			l.sub.links = append(l.sub.links, &link{sched: linkSchedule{failing: i < failing}})
+		}
+		for range 3 {
+			l.failed(errRefusedPeer, 0)
+		}
+		if got := logs.FilterLevelExact(zap.WarnLevel).All()[0].ContextMap()["unreached"]; got != want {
+			t.Errorf("%d publishers: unreached=%v, want %v", failing, got, want)
+		}
+	}
+}
+
+// A link that was up for long is retried soon.
+func TestWaitAfterFailure(t *testing.T) {
+	t.Parallel()
+	l, _ := failingLink("10.0.0.1")
+	healthy, first := l.backoff.timing.Healthy, l.backoff.timing.First
+	for _, tt := range []struct {
+		lived time.Duration
+		times int // first
+	}{{0, 1}, {0, 2}, {healthy - 1, 4}, {healthy, 1}, {0, 2}, {healthy + 1, 1}} {
+		want := time.Duration(tt.times) * first
+		if got := l.failed(io.EOF, tt.lived); got < want*8/10 || got > want*12/10 {
+			t.Errorf("after %v: waits for %v, want about %v", tt.lived, got, want)
+		}
+	}
+}
+
+// closedSink is a sink that notes how its link ended.
+type closedSink struct {
+	LinkSink
+	err error
+}
+
+func (s *closedSink) Closed(err error) { s.err = err }
+
+// A link is up while its messages are read. A link that the node itself ends has no error.
+func TestLinkIsUpWhileItReceives(t *testing.T) {
+	t.Parallel()
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for ctx, want := range map[context.Context]error{t.Context(): io.EOF, ended: nil} {
+		l, _ := failingLink("10.0.0.1")
+		sink := &closedSink{err: errOpen}
+		lived, err := l.receive(ctx, linkTitle{"TCPROS", "a title"}, "peer", sink, func() error {
+			if !l.isUp.Load() || l.sub.Publishers() != 1 {
+				t.Errorf("up %v, %d publishers", l.isUp.Load(), l.sub.Publishers())
+			}
+			return io.EOF
+		})
+		l.sub.links = []*link{l}
+		if row := l.sub.Rows()[0]; row.Up || row.Transport != "" || row.Title != "" {
+			t.Errorf("after its end: %+v", row)
+		}
+		if l.isUp.Load() || l.sub.Publishers() != 0 || lived <= 0 {
+			t.Errorf("up %v, %d publishers, lived %v", l.isUp.Load(), l.sub.Publishers(), lived)
+		}
+		if !errors.Is(err, want) || sink.err != err { //nolint:errorlint // the same error
+			t.Errorf("%v, the sink %v, want %v", err, sink.err, want)
+		}
+	}
+}
