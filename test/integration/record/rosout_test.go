@@ -37,7 +37,8 @@ func TestRosout(t *testing.T) {
 		lines := console.Of("/rec")
 		for i, l := range lines {
 			texts[l.Text]++
-			if l.Header.Seq != lines[0].Header.Seq+i || l.Level != 2 {
+			slowDisk := strings.HasPrefix(l.Text, "slow disk ") // of a busy machine; the one warning that may come
+			if l.Header.Seq != lines[0].Header.Seq+i || l.Level != 2 && !slowDisk {
 				t.Errorf("line %d is %+v", i, l)
 			}
 		}
