@@ -294,8 +294,10 @@ func TestPrintedIsReadAgain(t *testing.T) {
 	if d := cmp.Diff(strings.Split(text.String(), "\n"), strings.Split(again.String(), "\n")); d != "" {
 		t.Errorf("(-first +second):\n%s", d)
 	}
-	for _, want := range []string{"buffsize: 010 # flag", "min_space: 5G # flag", "\n# chunksize: 768 # default\n", "# max_age: not set", "max_rate: # flag\n  /imu: 10\n",
-		"every: # flag\n  - \"/a=1\"\n  - \"/a=2\"\n", "lz4: true # flag\n", "allow_remote_shutdown: false # flag\n", "output_name: \"true\" # flag\n"} {
+	for _, want := range []string{
+		"buffsize: 010 # flag", "min_space: 5G # flag", "\n# chunksize: 768 # default\n", "# max_age: not set", "max_rate: # flag\n  /imu: 10\n",
+		"every: # flag\n  - \"/a=1\"\n  - \"/a=2\"\n", "lz4: true # flag\n", "allow_remote_shutdown: false # flag\n", "output_name: \"true\" # flag\n",
+	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
 		}
