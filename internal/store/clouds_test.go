@@ -30,7 +30,7 @@ func TestClouds(t *testing.T) {
 	c.use(t)
 	content := make([]byte, 20<<20)
 	for i := range content {
-		content[i] = byte(rand.Uint32()) //nolint:gosec // any bytes
+		content[i] = byte(rand.Uint32())
 	}
 	for _, base := range []string{"gs://bags/robot7", "azblob://bags/robot7"} {
 		b, err := store.OpenBucket(t.Context(), base, 0)
