@@ -71,7 +71,7 @@ fmt-check: $(LINT)
 cross: $(TYPECHECK) ## whether the sources fit the robots' other machines, and each storage
 	GOARCH=arm $(TYPECHECK) -tags nocloud ./... # the other word size; the libraries of stores are the same everywhere, and large
 	$(TYPECHECK) -tags nocloud ./internal/store ./internal/upload ./cmd/...
-	$(TYPECHECK) -tags gs,azblob ./internal/store
+	$(TYPECHECK) -tags gs,azblob -tests ./internal/store # with the tests that only make test-clouds runs
 
 lint: $(LINT)
 	$(LINT) run ./...

@@ -49,7 +49,7 @@ func TestReindex(t *testing.T) {
 		want   uint64
 		stderr []string
 	}{
-		"killed":  {"a.bag.active", killed, nil, 0, []string{"a.bag.active", "a.bag.orig.active"}, 115, []string{"kept 115 messages; the original is ", "a.bag.orig.active; rename it to a.bag\n", "was not completed"}},
+		"killed":  {"a.bag.active", killed, nil, 0, []string{"a.bag.active", "a.bag.orig.active"}, 115, []string{"kept 115 messages; the original is ", "a.bag.orig.active; rename a.bag.active to a.bag\n", "was not completed"}},
 		"torn":    {"a.bag", killed[:len(killed)-5], nil, 3, []string{"a.bag", "a.orig.bag"}, 114, []string{"truncated: message at ", "bytes 1", "kept 114 messages, and how many are lost"}},
 		"quiet":   {"a.bag", killed, []string{"-q"}, 0, []string{"a.bag", "a.orig.bag"}, 115, nil},
 		"good":    {"a.bag", good, nil, 0, []string{"a.bag", "a.orig.bag"}, 26, []string{"kept 26 messages"}},

@@ -148,7 +148,7 @@ func finalName(path string) string {
 	if !active {
 		return ""
 	}
-	return "; rename it to " + explain.Name(filepath.Base(name))
+	return fmt.Sprintf("; rename %s to %s", explain.Name(filepath.Base(path)), explain.Name(filepath.Base(name)))
 }
 
 // kept says what is in the new version of a bag.

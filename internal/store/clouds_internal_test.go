@@ -19,6 +19,7 @@ import (
 	"gocloud.dev/blob/gcsblob"
 	"gocloud.dev/gcp"
 
+	"github.com/gorosbag/gorosbag/internal/store/internal/put"
 	"github.com/gorosbag/gorosbag/internal/store/internal/response"
 	"github.com/gorosbag/gorosbag/internal/store/place"
 )
@@ -53,7 +54,7 @@ func cloudBuckets(t *testing.T, transport http.RoundTripper) map[string]*Bucket 
 		if err != nil {
 			t.Fatal(err)
 		}
-		buckets[at.URL.Scheme] = &Bucket{at: at, bucket: b}
+		buckets[at.URL.Scheme] = &Bucket{at: at, bucket: b, meter: put.NewMeter(0)}
 		t.Cleanup(func() { b.Close() })
 	}
 	return buckets

@@ -45,7 +45,7 @@ func newCloud(t *testing.T) *cloud {
 	t.Helper()
 	c := &cloud{objects: map[string]cloudObject{}, staged: map[string][]byte{}}
 	c.Server = httptest.NewServer(c)
-	t.Cleanup(c.Server.Close)
+	t.Cleanup(c.Close)
 	return c
 }
 

@@ -311,8 +311,6 @@ func TestOpenErrors(t *testing.T) {
 		{url: "http://host:65536/x.bag", want: "65536 is not a port: want 1 to 65535"},
 		{url: "https:///x.bag", want: "names no host: want https://host/name"},
 		{url: "azblob:///x.bag", want: "names no container: want azblob://container/name"},
-		{url: "gs://bucket/x.bag", want: "-tags gs"},
-		{url: "azblob://bucket/x.bag", want: "-tags azblob"},
 		{url: whole.URL + "/whole?sig=hidden", want: "sends no ranges"},
 		{url: whole.URL + "/gone?sig=hidden", want: "no such object", is: store.ErrNotFound},
 		{url: "http://user:hidden@" + host + "/no", want: "access denied (403", is: store.ErrDenied},

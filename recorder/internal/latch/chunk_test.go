@@ -71,8 +71,8 @@ func TestLatchedIn(t *testing.T) {
 	}
 }
 
-// TestNotesOutliveTheirBuffer if they are copies.
-func TestLatchedInOutliveTheirBuffer(t *testing.T) {
+// TestCopiesOutliveTheirBuffer: latched messages that are copied stay when the buffer of their chunk is used again.
+func TestCopiesOutliveTheirBuffer(t *testing.T) {
 	t.Parallel()
 	w, a := newWorld(-1), source(0, "/a")
 	c := sealed(t, func(int) []byte { return frame(10, 1) }, a)

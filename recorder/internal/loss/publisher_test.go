@@ -78,24 +78,24 @@ func TestLinksLost(t *testing.T) {
 	}
 }
 
-// TestSaid: a number that grows all the time is told at once and then now and then,
-// and nothing of it is told twice.
-func TestSaid(t *testing.T) {
+// TestReported: the growth of a number is reported at once and then every 10 s, and nothing of it is
+// reported twice.
+func TestReported(t *testing.T) {
 	t.Parallel()
 	var s Reported
 	start := time.Now()
-	told, times := uint64(0), 0
+	sum, times := uint64(0), 0
 	for i := range 60 {
 		if n := s.Growth(uint64(10+i), start.Add(time.Duration(i)*time.Second)); n > 0 {
-			told += n
+			sum += n
 			times++
 		}
 	}
-	if told != 10+50 || times != 6 {
-		t.Errorf("told %d in %d lines, want 60 in 6", told, times)
+	if sum != 10+50 || times != 6 {
+		t.Errorf("reported %d in %d lines, want 60 in 6", sum, times)
 	}
 	if s.Growth(20, start.Add(time.Hour)) != 0 || s.Growth(22, start.Add(time.Hour)) != 2 {
-		t.Error("what was taken back is told, or what came then is not")
+		t.Error("what was taken back is reported, or what came then is not")
 	}
 }
 

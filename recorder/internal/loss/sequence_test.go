@@ -127,10 +127,10 @@ func missedOf(w *Sequence, runs ...[]uint32) (missing int) {
 	return missing
 }
 
-// TestHolesFromTheFirstMessageOn: a publisher that drops some of its first messages is
+// TestGapsFromTheFirstMessageOn: a publisher that drops some of its first messages is
 // believed as soon as four numbers in a row have followed, and then those count, too. Until
 // then nothing is said, and what goes back in between was no gap.
-func TestHolesFromTheFirstMessageOn(t *testing.T) {
+func TestGapsFromTheFirstMessageOn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		seqs []uint32

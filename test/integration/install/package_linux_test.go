@@ -253,7 +253,9 @@ func TestPackage(t *testing.T) {
 	if out := d.run("gorecord", "--config=/etc/gorecord/gorecord.yaml", "--print-config"); !strings.Contains(out, "/etc/gorecord/gorecord.yaml:") {
 		t.Errorf("--print-config prints %.500q", out)
 	}
-	d.run("test", "-e", "/usr/share/doc/gorosbag/docs/img/web.png")
+	for _, name := range []string{"README.md", "docs/img/web.png", "docker-compose.yml", "packaging/prometheus/prometheus.yml", "packaging/grafana/gorosbag.json"} {
+		d.run("test", "-f", "/usr/share/doc/gorosbag/"+name)
+	}
 	if out := d.run("stat", "--format=%U:%G", "/var/lib/gorecord"); out != "gorosbag:gorosbag\n" {
 		t.Errorf("the bags' directory belongs to %s", out)
 	}
