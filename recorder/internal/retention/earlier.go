@@ -29,7 +29,7 @@ func (r *Retainer) Load(s *bagfile.Series) error {
 	bags := list.alive()
 	if list.isStale() {
 		if err := ledger.compact(bags); err != nil {
-			r.log.Debug("the list of bags stays as long as it is", zap.String("file", ledger.name), zap.Error(err))
+			r.log.Debug("compacting the list of bags failed", zap.String("file", ledger.name), zap.Error(err))
 		}
 	}
 	r.ledger = ledger

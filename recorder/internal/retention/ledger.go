@@ -48,6 +48,7 @@ type ledger struct {
 	mu    sync.Mutex // guards the following fields; held while lines are written, so that they do not mix, and never during a sync
 	file  *os.File   // locked against other recorders; nil when closed
 	torn  bool       // the last line in the file is not complete
+	moved bool       // compact has renamed the file, and the directory is not synced since
 	later []byte     // lines that wait after a failed write
 }
 
@@ -208,9 +209,9 @@ func (l *ledger) compact(bags []listedBag) error {
 	}
 	l.mu.Lock()
 	old := l.file
-	l.file, l.torn = f, false
+	l.file, l.torn, l.moved = f, false, true
 	l.mu.Unlock()
-	return errors.Join(old.Close(), l.syncFile(l.dir.Handle))
+	return errors.Join(old.Close(), l.sync())
 }
 
 // add writes a line. After a failed write, the line is written together with the next one.
@@ -239,15 +240,24 @@ func (l *ledger) add(e entry) error {
 	return nil
 }
 
-// sync waits until all lines are on the disk.
+// sync waits until all lines are on the disk, under the name of the ledger.
 func (l *ledger) sync() error {
 	l.mu.Lock()
-	file := l.file
+	file, moved := l.file, l.moved
 	l.mu.Unlock()
 	if file == nil {
 		return nil
 	}
-	return l.syncFile(file)
+	err := l.syncFile(file)
+	if err != nil || !moved {
+		return err
+	}
+	if err = l.syncFile(l.dir.Handle); err == nil {
+		l.mu.Lock()
+		l.moved = false
+		l.mu.Unlock()
+	}
+	return err
 }
 
 func (l *ledger) close() error {
