@@ -186,14 +186,18 @@ func (s *source) ReadAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
-// transfer asks the store before it reads the file: while the store is away, checksums of one bag after the other
-// would be computed in vain.
+// transfer sends the file if the store does not have it, and verifies the object.
 func (u *Uploader) transfer(ctx context.Context, f *file, in *os.File, src *source) (store.Match, error) {
-	found, err := u.Bucket.Find(ctx, f.object())
-	if err != nil {
-		return store.Absent, err
+	if f.sums == nil { // while the store is away, checksums of one bag after the other would be computed in vain
+		if _, err := u.Bucket.Find(ctx, f.object()); err != nil {
+			return store.Absent, err
+		}
 	}
 	if err := f.sum(ctx, u.Bucket, in); err != nil {
+		return store.Absent, err
+	}
+	found, err := u.Bucket.Find(ctx, f.object()) // just before Put, which would overwrite what another recorder sends meanwhile
+	if err != nil {
 		return store.Absent, err
 	}
 	match := found.Compare(f.sums)
