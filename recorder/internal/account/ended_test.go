@@ -76,6 +76,10 @@ func TestTopicsThatEnded(t *testing.T) {
 	if told := a.NewDrops(now.Add(time.Hour)); len(told) != 0 {
 		t.Errorf("reported again: %+v", told)
 	}
+	a.Deleted(map[string]account.Tally{"/0": {Messages: 6, Bytes: 60}}, true)
+	if got := of(true)[control.EndedTopics]; got.Messages != 6*(ended-1) || got.Dropped["deleted"] != 6 {
+		t.Errorf("after a file of an ended topic was deleted: %+v", got)
+	}
 	if back := a.AddTopic("/3", "/3", now); back.Messages != 7 {
 		t.Errorf("a topic that comes back has %d messages", back.Messages)
 	}
