@@ -46,14 +46,14 @@ func TestClouds(t *testing.T) {
 			t.Fatal(err)
 		}
 		file := &store.File{ReaderAt: bytes.NewReader(content), Name: "a.bag", Sums: sums, Exclusive: true}
-		if match, err := b.Compare(t.Context(), "a.bag", &sums); err != nil || match != store.Absent {
-			t.Errorf("%s: before the upload: %v, %v", base, match, err)
+		if found, err := b.Find(t.Context(), "a.bag"); err != nil || found.Compare(&sums) != store.Absent {
+			t.Errorf("%s: before the upload: %v, %v", base, found.Compare(&sums), err)
 		}
 		if err := b.Put(t.Context(), file); err != nil {
 			t.Fatalf("%s: %v", base, err)
 		}
-		if match, err := b.Compare(t.Context(), "a.bag", &sums); err != nil || match != store.Proven {
-			t.Errorf("%s: after the upload: %v, %v", base, match, err)
+		if found, err := b.Find(t.Context(), "a.bag"); err != nil || found.Compare(&sums) != store.Proven {
+			t.Errorf("%s: after the upload: %v, %v", base, found.Compare(&sums), err)
 		}
 		if err := b.Put(t.Context(), file); !errors.Is(err, store.ErrExists) {
 			t.Errorf("%s: uploaded again: %v", base, err)
