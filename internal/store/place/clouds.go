@@ -18,16 +18,16 @@ var (
 
 // explainCloud explains the response of a store of Google or Azure, and reports whether it did. The driver calls
 // the denial of a permission by Google a missing object.
-func (l Place) explainCloud(e *Error) bool {
+func (p Place) explainCloud(e *Error) bool {
 	text := e.Err.Error()
 	if found := noKeyFile.FindStringSubmatch(text); found != nil {
-		e.kind, e.Reason, e.Advice = ErrDenied, found[1], credentialAdvice(l.URL.Scheme)
+		e.kind, e.Reason, e.Advice = ErrDenied, found[1], credentialAdvice(p.URL.Scheme)
 		return true
 	}
 	if found := noToken.FindStringSubmatch(text); found != nil {
-		e.kind, e.Reason, e.Advice = ErrDenied, "Google does not accept the key: "+strings.ReplaceAll(found[1], "\n", ", "), credentialAdvice(l.URL.Scheme)
+		e.kind, e.Reason, e.Advice = ErrDenied, "Google does not accept the key: "+clip(strings.ReplaceAll(found[1], "\n", ", ")), credentialAdvice(p.URL.Scheme)
 		if strings.Contains(found[0], `Post "`) { // the request failed
-			l.noResponse(e, "Google's server of tokens is not reachable: "+found[1])
+			p.noResponse(e, "Google's server of tokens is not reachable: "+clip(found[1]))
 		}
 		return true
 	}
@@ -43,14 +43,14 @@ func (l Place) explainCloud(e *Error) bool {
 	if said == "" {
 		said = found[1] + " " + http.StatusText(status)
 	}
-	e.Reason = "the store says " + secrets.ReplaceAllString(said, "$1=…")
+	e.Reason = "the store says " + clip(secrets.ReplaceAllString(said, "$1=…"))
 	switch {
 	case status == http.StatusUnauthorized, said == "AuthenticationFailed":
-		e.kind, e.Advice = ErrDenied, "the store does not accept the credentials: "+credentialAdvice(l.URL.Scheme)
+		e.kind, e.Advice = ErrDenied, "the store does not accept the credentials: "+credentialAdvice(p.URL.Scheme)
 	case status == http.StatusForbidden:
-		e.kind, e.Advice = ErrDenied, cloudPermission[l.URL.Scheme]
+		e.kind, e.Advice = ErrDenied, cloudPermission[p.URL.Scheme]
 	case said == "ContainerNotFound", strings.Contains(said, "bucket does not exist"):
-		e.kind, e.Advice = ErrNotFound, "make the "+bucketOf(l.URL.Scheme)+" first, or check its name"
+		e.kind, e.Advice = ErrNotFound, "make the "+bucketOf(p.URL.Scheme)+" first, or check its name"
 	case status == http.StatusNotFound:
 		e.kind, e.Reason = ErrNotFound, ErrNotFound.Error()
 	case status == http.StatusPreconditionFailed, said == "BlobAlreadyExists":

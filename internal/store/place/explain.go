@@ -69,10 +69,7 @@ func (p Place) Explain(err error) error {
 	if errors.As(err, &bad) {
 		return p.Fail(bad.kind, "%s", bad.reason)
 	}
-	e := &Error{URL: p.String(), Err: err, Reason: reason(err)}
-	if len(e.Reason) > maxReasonBytes {
-		e.Reason = strings.ToValidUTF8(e.Reason[:maxReasonBytes], "") + "…"
-	}
+	e := &Error{URL: p.String(), Err: err, Reason: clip(reason(err))}
 	if p.explainCertificate(e) || p.explainFile(e) || p.explainCloud(e) {
 		return e
 	}
@@ -237,6 +234,14 @@ func temporary(status int) bool {
 
 // maxReasonBytes bounds what is kept and shown of the text of a server.
 const maxReasonBytes = 1 << 10
+
+// clip cuts the text of a server to maxReasonBytes.
+func clip(text string) string {
+	if len(text) <= maxReasonBytes {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxReasonBytes], "") + "…"
+}
 
 // requestIDs matches request IDs, which only clutter error messages.
 var requestIDs = regexp.MustCompile(`(https response error )?StatusCode: \d+, RequestID: [^,]*, (HostID: [^,]*, )?`)

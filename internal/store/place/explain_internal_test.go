@@ -78,6 +78,26 @@ func TestCloudResponses(t *testing.T) {
 	}
 }
 
+// TestLongResponses: of a long text of a server the beginning is shown.
+func TestLongResponses(t *testing.T) {
+	t.Parallel()
+	at, err := Parse("gs://bags")
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("x", 1<<20)
+	for _, text := range []string{
+		long,
+		"googleapi: Error 400: " + long + ", invalid",
+		"oauth2: cannot fetch token: 400 Bad Request\nResponse: " + long,
+		`oauth2: cannot fetch token: Post "https://oauth2.googleapis.com/token": ` + long,
+	} {
+		if got := Message(at.Explain(errors.New(text))); len(got) > 2*maxReasonBytes || !strings.Contains(got, "xxx…") {
+			t.Errorf("%.60s: %d bytes", text, len(got))
+		}
+	}
+}
+
 // TestUnknownHost: the driver of Azure calls a host that is not known a missing object.
 func TestUnknownHost(t *testing.T) {
 	t.Parallel()

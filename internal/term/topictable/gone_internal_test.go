@@ -41,3 +41,22 @@ func TestTopicsThatAreGone(t *testing.T) {
 		t.Error("the topic that stays has no rate")
 	}
 }
+
+// TestTopicThatComesBack: the counters of a topic that comes back begin at zero. It has no rate until the samples from
+// before are out of the window.
+func TestTopicThatComesBack(t *testing.T) {
+	t.Parallel()
+	var r Rates
+	for sample := range 2 * window {
+		n := uint64(100)
+		if sample > 0 {
+			n = uint64(sample)
+		}
+		r.Next(time.Duration(sample) * term.Refresh)
+		r.Set("/back", Amount{n, n})
+		hz, bytes := r.Of("/back")
+		if fresh := sample >= window; hz != bytes || hz < 0 || hz > 100 || fresh != (hz > 0) {
+			t.Fatalf("after %d samples: %v messages and %v bytes each second", sample, hz, bytes)
+		}
+	}
+}

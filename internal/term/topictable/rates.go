@@ -29,7 +29,7 @@ type history struct {
 	set  int // the value of Rates.n when the latest of them was set
 }
 
-// Amount is a sample of counters, which never decrease.
+// Amount is a sample of counters.
 type Amount struct{ Messages, Bytes uint64 }
 
 // Next begins the next sample. The next sample replaces the last one if that is too close to the one
@@ -83,5 +83,10 @@ func (r *Rates) Over(topic string, samples int) (hz, bytes float64) {
 	if d <= 0 {
 		return 0, 0
 	}
-	return float64(h.past[newest].Messages-h.past[oldest].Messages) / d, float64(h.past[newest].Bytes-h.past[oldest].Bytes) / d
+	now, before := h.past[newest], h.past[oldest]
+	return growth(now.Messages, before.Messages) / d, growth(now.Bytes, before.Bytes) / d
 }
+
+// growth returns by how much a counter has grown; zero if it was replaced by a new one, as that of a topic that comes
+// back. Skip may have shifted both values below zero.
+func growth(now, before uint64) float64 { return float64(max(0, int64(now-before))) }

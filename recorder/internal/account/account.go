@@ -97,7 +97,7 @@ func (a *Accounts) ReleaseGone(latched *latch.Store, needed func(*Connection) bo
 		if c.Links > 0 || !latched.Holds(&c.Source) {
 			continue
 		}
-		if kept[c.Topic] == KeptLatched || all == KeptLatchedOfAll {
+		if kept[c.Topic] == KeptLatched || all >= KeptLatchedOfAll && !slices.Contains(a.own, c.Topic) {
 			latched.Forget(&c.Source)
 			latched.ForgetBeforeRing(&c.Source)
 			continue

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"iter"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
@@ -64,11 +65,12 @@ func (a *Accounts) LostWithChunk(c *chunk.Sealed, cause control.DropCause) {
 	}
 }
 
-// Deleted counts as lost the messages of a deleted file, by topic. If only snapshots are written, the tally of a topic
-// stays: it has all messages that were received outside pauses, whether they are in a file or not.
+// Deleted counts as lost the messages of a deleted file, by topic. The topics of a snapshot may have ended before its
+// file is closed. If only snapshots are written, the tally of a topic stays: it has all messages that were received
+// outside pauses, whether they are in a file or not.
 func (a *Accounts) Deleted(content map[string]Tally, onlySnapshots bool) {
 	for name, n := range content {
-		t := named(a.Topics, name)
+		t := cmp.Or(named(a.Topics, name), a.ended)
 		if t == nil {
 			continue
 		}

@@ -25,7 +25,8 @@ const (
 	// KeptLatched is how many latched messages of publishers that are gone are kept for each topic.
 	KeptLatched = 16
 	// KeptLatchedOfAll is how many latched messages of publishers that are gone are kept of all topics: each keeps
-	// its header, and where a robot makes new topics for months, these would fill HeaderBytes.
+	// its header, and where a robot makes new topics for months, these would fill HeaderBytes. The few topics of the
+	// recorder itself, such as that of the parameters, stay beyond that.
 	KeptLatchedOfAll = 1024
 
 	namedBytes = 256 // most bytes of the name of a publisher that are kept, and of its address

@@ -76,6 +76,10 @@ func TestTopicsThatEnded(t *testing.T) {
 	if told := a.NewDrops(now.Add(time.Hour)); len(told) != 0 {
 		t.Errorf("reported again: %+v", told)
 	}
+	a.Deleted(map[string]account.Tally{"/0": {Messages: 6, Bytes: 60}}, true)
+	if got := of(true)[control.EndedTopics]; got.Messages != 6*(ended-1) || got.Dropped["deleted"] != 6 {
+		t.Errorf("after a file of an ended topic was deleted: %+v", got)
+	}
 	if back := a.AddTopic("/3", "/3", now); back.Messages != 7 {
 		t.Errorf("a topic that comes back has %d messages", back.Messages)
 	}
@@ -115,7 +119,7 @@ func TestTopicsThatStay(t *testing.T) {
 }
 
 // TestLatchedMessagesThatAreGone: of publishers that are gone the latest messages are kept, so many of each topic, and
-// so many of all.
+// so many of all; those of the recorder itself stay.
 func TestLatchedMessagesThatAreGone(t *testing.T) {
 	t.Parallel()
 	a := account.New(nil)
@@ -127,18 +131,19 @@ func TestLatchedMessagesThatAreGone(t *testing.T) {
 	}
 	lives := publish(a.AddTopic("/lives", "/lives", time.Time{}), 0)
 	lives.Links = 1
+	own := publish(a.OwnTopic("/parameters"), 0)
 	const topics = account.KeptLatchedOfAll + 10
 	for n := range topics {
 		topic := a.AddTopic(fmt.Sprint("/", n), "", time.Time{})
 		publish(topic, n)
 	}
-	last := a.Topics[topics]
+	last := a.Topics[1+topics]
 	for n := range 2 * account.KeptLatched {
 		publish(last, n)
 	}
 	a.ReleaseGone(&latched, latchedOnly(&latched), time.Now())
-	first := slices.IndexFunc(a.Topics[1:], func(t *account.Topic) bool { return len(t.Conns) > 0 })
-	if n := len(a.Connections.All); n != 1+account.KeptLatchedOfAll || lives.Last == nil || len(last.Conns) != account.KeptLatched || first != 10+account.KeptLatched-1 {
+	first := slices.IndexFunc(a.Topics[2:], func(t *account.Topic) bool { return len(t.Conns) > 0 })
+	if n := len(a.Connections.All); n != 2+account.KeptLatchedOfAll || lives.Last == nil || own.Last == nil || len(last.Conns) != account.KeptLatched || first != 10+account.KeptLatched-1 {
 		t.Errorf("%d connections, %d of the last topic; the first with one is %d", n, len(last.Conns), first)
 	}
 }

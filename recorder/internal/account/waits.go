@@ -20,10 +20,10 @@ type Wait struct {
 
 // heldUp is how a full buffer holds up the links of a topic.
 type heldUp struct {
-	waits   []*Wait       // of the links that wait now
-	over    time.Duration // sum of the waits that are over and lasted as long as ReportedWait
-	longest time.Duration // longest wait that is over and was reported, but not its end; zero if there is none
-	toldAt  time.Time     // when the end of a wait was last reported
+	waits      []*Wait       // of the links that wait now
+	over       time.Duration // sum of the waits that are over and lasted as long as ReportedWait
+	longest    time.Duration // longest wait that is over and was reported, but not its end; zero if there is none
+	reportedAt time.Time     // when the end of a wait was last reported
 }
 
 // BeginWait returns the wait of a link that begins to wait now.
@@ -72,9 +72,9 @@ func (a *Accounts) WaitNews(now time.Time) (all []WaitNews) {
 				all = append(all, WaitNews{t.Name, took, false})
 			}
 		}
-		if h := &t.heldUp; h.longest > 0 && now.Sub(h.toldAt) >= reportAgain {
+		if h := &t.heldUp; h.longest > 0 && now.Sub(h.reportedAt) >= reportAgain {
 			all = append(all, WaitNews{t.Name, h.longest, true})
-			h.longest, h.toldAt = 0, now
+			h.longest, h.reportedAt = 0, now
 		}
 	}
 	return all
