@@ -32,7 +32,7 @@ type entry struct {
 
 const (
 	longestLine   = 16 << 10
-	longestLedger = 256 << 20 // bytes; the rest of a longer ledger is not read
+	longestLedger = 256 << 20 // bytes; of a longer ledger the end is read, with the latest bags
 	compactLines  = 1000      // a ledger of fewer lines is not compacted
 	longestLater  = 1 << 20   // most bytes of lines that wait after a failed write
 )
@@ -103,17 +103,20 @@ func openLedger(dir *disk.Folder, name string) (*ledger, listing, error) {
 		return nil, listing{}, errors.Join(errLedgerInUse, f.Close())
 	}
 	l := &ledger{dir: dir, name: name, syncFile: (*os.File).Sync, file: f}
-	list, err := l.read()
+	list, err := l.read(max(0, st.Size()-longestLedger))
 	if err != nil {
 		return nil, listing{}, errors.Join(err, f.Close())
 	}
 	return l, list, nil
 }
 
-// read reads the file.
-func (l *ledger) read() (listing, error) {
+// read reads the file from an offset on, which may be within a line.
+func (l *ledger) read(from int64) (listing, error) {
 	list := listing{bags: map[string]listedBag{}}
-	in := bufio.NewReaderSize(io.LimitReader(l.file, longestLedger), longestLine)
+	if _, err := l.file.Seek(from, io.SeekStart); err != nil {
+		return list, err
+	}
+	in := bufio.NewReaderSize(l.file, longestLine)
 	for {
 		line, err := in.ReadSlice('\n')
 		list.lines++

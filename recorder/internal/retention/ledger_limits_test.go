@@ -114,6 +114,30 @@ func TestWhenALedgerIsStale(t *testing.T) {
 	}
 }
 
+// TestEndOfALongLedger: the latest bags are read, whatever the line at the offset is.
+func TestEndOfALongLedger(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ledgerOf(t, dir, 9, 0)
+	l, _ := testLedger(t, dir)
+	st, err := l.file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := st.Size() / 9
+	list, err := l.read(6*line + line/2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, b := range list.alive() {
+		got = append(got, b.Bag)
+	}
+	if want := []string{"7", "8"}; !slices.Equal(got, want) || l.torn {
+		t.Errorf("%v, torn %v; want %v", got, l.torn, want)
+	}
+}
+
 // TestCompaction leaves the bags that are there, in their order, and the ledger can be added to.
 func TestCompaction(t *testing.T) {
 	t.Parallel()
