@@ -159,9 +159,16 @@ func TestOverflowBlockRoom(t *testing.T) {
 			if diff := cmp.Diff([]string{"/slow"}, full(stats)); diff != "" {
 				t.Error(diff)
 			}
-			wg.Go(func() { free(c, address) })
+			done := make(chan struct{})
+			wg.Go(func() {
+				defer close(done)
+				free(c, address)
+			})
 			<-freed
 			waitFor(t, "room", p.Room)
+			if name != "reads" { // which ends with the publication
+				<-done
+			}
 			src.Publish(big)
 			if p.Dropped() != 0 {
 				t.Errorf("%d dropped", p.Dropped())
