@@ -73,12 +73,7 @@ func (t *Topic) merge(o *Topic) {
 		t.Dropped[cause] += n
 		t.reportedDrops[cause].Skip(n)
 	}
-	f, of := &t.Publishers.Former, &o.Publishers.Former
-	f.Count += of.Count
-	f.Missed += of.Missed
-	f.LinksLost += of.LinksLost
-	f.Reconnected += of.Reconnected
-	f.Without += of.Without
+	addFormer(&t.Publishers.Former, o.Publishers.Former)
 	for uri := range o.Publishers.refused {
 		t.Publishers.refuse(uri)
 	}

@@ -39,14 +39,13 @@ func (p *Publishers) refuse(uri string) {
 	}
 }
 
-// addFormer adds the account of a publisher that is gone to the sums of former publishers.
-func addFormer(f *control.FormerPublishers, u *loss.Publisher, now time.Time) {
-	f.Count++
-	a := u.Summary(now)
-	f.Missed += a.Missed
-	f.LinksLost += a.LinksLost
-	f.Reconnected += a.Reconnected
-	f.Without += a.Without
+// addFormer adds sums of former publishers to f.
+func addFormer(f *control.FormerPublishers, more control.FormerPublishers) {
+	f.Count += more.Count
+	f.Missed += more.Missed
+	f.LinksLost += more.LinksLost
+	f.Reconnected += more.Reconnected
+	f.Without += more.Without
 }
 
 // PublisherID is the name of a publisher, or its address if its header has no name.
@@ -95,7 +94,8 @@ func (a *Accounts) FoldPublishers(t *Topic, most int, which func(*loss.Publisher
 			return false
 		}
 		more--
-		addFormer(&p.Former, u, now)
+		s := u.Summary(now)
+		addFormer(&p.Former, control.FormerPublishers{Count: 1, Missed: s.Missed, LinksLost: s.LinksLost, Reconnected: s.Reconnected, Without: s.Without})
 		a.Connections.charge(t, -publisherSize(u.ID))
 		return true
 	})
