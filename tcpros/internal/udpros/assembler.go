@@ -185,7 +185,7 @@ func (a *Assembler) begin(blocks uint16, body []byte) bool {
 func (a *Assembler) addPart(block uint16, body []byte) []byte {
 	i := int(int16(block - uint16(a.next))) // the distance on a ring of 65536
 	at := a.next + i
-	if i < 0 || i > udpAhead || len(body) != min(a.size, a.total-at*a.size) { // no length is right after the last block
+	if i < 0 || i > udpAhead || len(body) != min(a.size, a.total-at*a.size) { // after the last block no body fits: none is empty
 		return nil
 	}
 	a.grow(at*a.size + len(body))
