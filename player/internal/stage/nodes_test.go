@@ -150,11 +150,7 @@ func TestAwaitRegistered(t *testing.T) {
 // What is registered at a real master.
 func TestRegistered(t *testing.T) {
 	t.Parallel()
-	m, err := master.New(t.Context(), master.Options{Listen: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
+	m := newMaster(t)
 	one, other := OneNode{newNodeAt(t, "one", m.URI())}, OneNode{newNodeAt(t, "other", m.URI())}
 	many := NewManyNodes(one.Node, nil, zap.NewNop())
 	for _, g := range []OneNode{one, other} {
@@ -178,11 +174,7 @@ func TestRegistered(t *testing.T) {
 // A node is gone if the master does not know it, or if its machine refuses a connection to it.
 func TestGone(t *testing.T) {
 	t.Parallel()
-	m, err := master.New(t.Context(), master.Options{Listen: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
+	m := newMaster(t)
 	g := OneNode{newNodeAt(t, "play", m.URI())}
 	hc := xmlrpc.NewHTTPClient(time.Minute)
 	defer hc.CloseIdleConnections()
@@ -205,6 +197,17 @@ func TestGone(t *testing.T) {
 func newNode(t *testing.T, name string) *tcpros.Node {
 	t.Helper()
 	return newNodeAt(t, name, "http://127.0.0.1:1/")
+}
+
+// newMaster starts a master, which ends with the test.
+func newMaster(t *testing.T) *master.Master {
+	t.Helper()
+	m, err := master.New(t.Context(), master.Options{Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
 }
 
 // newNodeAt returns a node of a master.
