@@ -78,7 +78,7 @@ func (d Snapshots) LoseFromSnapshot(c *chunk.Sealed, cause control.DropCause) {
 func (d Snapshots) SnapshotWritten(c *chunk.Sealed) {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
-	d.in.accounts.WrittenToSnapshot(c)
+	d.in.accounts.Written(c, -1)
 }
 
 // ToRingChunk takes over a sealed chunk that the recording is done with, and finds the last message of each
