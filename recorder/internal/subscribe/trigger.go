@@ -44,7 +44,7 @@ func (s *Set) Listen(name string, selects func(topic, typ string) bool, fire fun
 	var err error
 	t.sub, err = s.Node.Subscribe(tcpros.SubscribeOptions{
 		Topic: TriggerTopic, Type: triggerType, MD5Sum: triggerMD5,
-		Open: func(tcpros.LinkInfo) (tcpros.LinkSink, error) { return &triggerLink{ignore{}, t}, nil },
+		Open: func(tcpros.LinkInfo) (tcpros.LinkSink, error) { return &triggerLink{wrapper{ignore{}}, t}, nil },
 	})
 	return err
 }
@@ -60,12 +60,12 @@ func (s *Set) withTrigger(topic string, sub *subscription, info tcpros.LinkInfo,
 	if rosbag.Header(info.Header).Type() != triggerType {
 		return sink
 	}
-	return &triggerLink{sink, t}
+	return &triggerLink{wrapper{sink}, t}
 }
 
 // triggerLink hands messages on, and fires the trigger.
 type triggerLink struct {
-	tcpros.LinkSink
+	wrapper
 	trigger *trigger
 }
 

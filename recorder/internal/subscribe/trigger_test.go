@@ -14,7 +14,7 @@ func TestTriggerFires(t *testing.T) {
 	t.Parallel()
 	recorded := &testlink.Sink{}
 	var fired []int
-	l := &triggerLink{recorded, &trigger{topic: "/go", fire: func(topic string, messages int, received time.Time) {
+	l := &triggerLink{wrapper{recorded}, &trigger{topic: "/go", fire: func(topic string, messages int, received time.Time) {
 		if topic != "/go" || !received.Equal(time.Unix(1700000000, 0)) {
 			t.Errorf("fired by %s at %v", topic, received)
 		}
