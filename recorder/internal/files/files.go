@@ -94,9 +94,6 @@ func (f *Files) Close(last *Bag) error {
 // CloseLater hands a bag to the goroutine that closes bags. The caller does not use the bag any more.
 func (f *Files) CloseLater(b *Bag) { f.closing <- b }
 
-// Create creates the next bag of the recording.
-func (f *Files) Create(now time.Time) (*Bag, error) { return Create(f.Outputs, now) }
-
 // Stored returns how many bytes of chunks were written, in all files.
 func (f *Files) Stored() int64 { return f.stored.Load() }
 

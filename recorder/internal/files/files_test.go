@@ -78,7 +78,7 @@ func bags(t *testing.T, o files.Config) (*files.Files, *told) {
 // begin begins the next bag of the recording, which is of a part.
 func begin(t *testing.T, f *files.Files, part int) *files.Bag {
 	t.Helper()
-	b, err := f.Create(time.Now())
+	b, err := files.Create(f.Outputs, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func (s *Sink) openFile(c *command.Command) error {
 		err = s.Bags.Disk.Short()
 	}
 	if err == nil {
-		out, err = s.Bags.Create(now)
+		out, err = files.Create(s.Bags.Outputs, now)
 	}
 	if err != nil {
 		s.cfg.Files.NotOpened(c)
@@ -83,7 +83,7 @@ func (s *Sink) rotateFile(c *command.Command) error {
 
 // openNext creates the file of part, which is written from now on.
 func (s *Sink) openNext(at time.Time, part int) error {
-	out, err := s.Bags.Create(at)
+	out, err := files.Create(s.Bags.Outputs, at)
 	if err != nil {
 		return err
 	}
