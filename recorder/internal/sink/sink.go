@@ -170,19 +170,16 @@ func (s *Sink) store(c *memory.Chunk) {
 		return
 	}
 	s.written(c)
-	s.Bags.WakeSyncer(s.Out, time.Now())
 }
 
 // written counts a chunk that is in the file.
 func (s *Sink) written(c *memory.Chunk) {
-	bytes := int64(len(c.Sealed.Record))
-	s.Bags.CountStored(s.Out, bytes)
 	if s.newest.Before(c.Sealed.End) {
 		s.newest = c.Sealed.End
 	}
 	s.Out.Count(c.Sealed)
 	s.cfg.Encoder.Written(c.Sealed.Compression)
-	s.cfg.Files.Written(c, bytes, s.Out.Part)
+	s.cfg.Files.Written(c, int64(len(c.Sealed.Record)), s.Out.Part)
 }
 
 // giveUp counts as lost the messages of a chunk that will not be written.

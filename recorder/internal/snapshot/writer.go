@@ -253,21 +253,16 @@ func (w *Writer) addChunk(sn *Snapshot, c *latch.Chunk) {
 		w.countMissing(sn, c, control.DropDisk)
 		return
 	}
-	if sn.Err = sn.Out.WriteChunk(c.Sealed); sn.Err != nil {
+	if sn.Err = w.Bags.WriteChunk(sn.Out, c.Sealed); sn.Err != nil {
 		w.Log.Error("the snapshot ends here", zap.Error(sn.Err))
 		w.countMissing(sn, c, control.DropDisk)
 		return
 	}
-	w.Bags.CountStored(sn.Out, int64(len(c.Record)))
 	sn.Messages += c.MessageCount()
 	if w.Only {
 		sn.Out.Count(c.Sealed)
 		w.In.SnapshotWritten(c.Sealed)
 	}
-	if sn.Out.Mode == bagfile.SyncChunk {
-		w.Bags.Sync(sn.Out)
-	}
-	w.Bags.WakeSyncer(sn.Out, time.Now())
 }
 
 // countMissing counts messages that should be in a snapshot and are not. With a recording beside, its bag has
