@@ -213,11 +213,11 @@ func TestSnapshotsInARow(t *testing.T) {
 					t.Fatal(err)
 				}
 				got := allNumbers(t, slices.Compact(paths))
-				testlink.CheckCount(t, "in the snapshots", map[uint32][]uint32{1: got[1]}, 1, messages)
-				testlink.CheckCount(t, "large ones", map[uint32][]uint32{2: got[2]}, 1, messages/1000)
+				checkCount(t, "in the snapshots", map[uint32][]uint32{1: got[1]}, 1, messages)
+				checkCount(t, "large ones", map[uint32][]uint32{2: got[2]}, 1, messages/1000)
 				if mode == control.SnapshotBeside {
 					byTime, _ := testlink.Numbers(t, p.Out.Target())
-					testlink.CheckCount(t, "in the recording", map[uint32][]uint32{1: byTime[1]}, 1, messages)
+					checkCount(t, "in the recording", map[uint32][]uint32{1: byTime[1]}, 1, messages)
 				}
 				if m := accountOf(p, links[0]).Messages; m != messages {
 					t.Errorf("%d messages counted", m)
