@@ -167,7 +167,7 @@ func (l *FinishedBags) Account() (a control.Summary) {
 		}
 		a.Files = append(a.Files, control.FileSummary{File: b.Name, Bytes: b.Bytes, Deleted: deleted, Snapshot: b.Snapshot})
 	}
-	deleted := l.Retain.Gone()
+	_, deleted := l.Retain.Deletions()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.Bytes, a.Earlier = l.bytes, l.earlier
