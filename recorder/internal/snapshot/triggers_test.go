@@ -57,9 +57,10 @@ func record(t *testing.T, o ring.Options) *recording {
 	}
 	o.Only = true
 	o.Most = 64 << 20
+	encoder := encode.New(encode.Options{})
 	in := intake.New(intake.Config{
 		Log: log, Flush: time.Hour, Memory: memory.Options{Limit: 256 << 20, ChunkBytes: 1000},
-		OnChange: func() {}, Encoder: encode.New(encode.Options{}), Ring: &o,
+		OnChange: func() {}, Encoder: encoder, Ring: &o,
 	})
 	bags := files.New(files.Config{
 		Log: log, Counts: in.Files(), OnlySnapshots: true, Outputs: outputs, Handover: noHandover{}, OnChange: func() {},
@@ -81,6 +82,7 @@ func record(t *testing.T, o ring.Options) *recording {
 			case !ok:
 				return
 			case item.Command == nil:
+				encoder.Await(item.Chunk)
 				r.Keep(item.Chunk)
 				continue
 			case item.Command.Kind == command.Snapshot:

@@ -123,11 +123,8 @@ func (w *Writer) End(of *ring.Snapshot) {
 // Keep takes a chunk that the recording is done with, for the snapshot that is being taken
 // or for the ring. The sink's goroutine calls it.
 func (w *Writer) Keep(c *memory.Chunk) {
-	if c.Sealed == nil {
-		c.Seal(nil) // a compressor has failed, or skipped it
-	}
 	switch {
-	case c.Sealed == nil:
+	case c.Sealed == nil: // its messages cannot be read
 		w.In.Release(c)
 	case w.current != nil:
 		kept := w.In.ToRingChunk(c)
@@ -304,6 +301,7 @@ func (w *Writer) KeepMissed(next *command.FileStart) {
 		c.Builder.AppendRun(l.Conn, next.Stamp, l.Frame, 1)
 		c.FirstAt, c.LastAt = next.At, next.At
 		w.In.Count(c)
+		c.Seal(nil)
 		w.Keep(c)
 	}
 }
