@@ -67,7 +67,7 @@ func New(o Config, first *files.Bag) *Sink {
 	s.packer = latch.Packer{Claims: o.Files, Compression: o.Compression, ChunkBytes: o.Files.ChunkBytes()}
 	if o.SnapshotMode != control.SnapshotOff {
 		s.Snapshotter = snapshot.New(snapshot.Config{
-			Log: o.Log, In: o.Snapshots, Bags: s.Bags, Packer: s.packer, Only: o.SnapshotMode == control.SnapshotOnly,
+			Log: o.Log, In: o.Snapshots, Bags: s.Bags, Packer: s.packer,
 			Outputs: o.Bags.Outputs.SnapshotSeries(o.SnapshotMode == control.SnapshotBeside), Aborted: s.drainAborted,
 		})
 	}

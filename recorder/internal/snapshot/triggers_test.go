@@ -69,7 +69,7 @@ func record(t *testing.T, o ring.Options) *recording {
 	})
 	packer := latch.Packer{Claims: in.Files(), Compression: rosbag.CompressionNone, ChunkBytes: in.Files().ChunkBytes()}
 	r := &recording{in: in, outputs: outputs, Writer: New(Config{
-		Log: log, In: in.Snapshots(), Bags: bags, Packer: packer, Only: true,
+		Log: log, In: in.Snapshots(), Bags: bags, Packer: packer,
 		Outputs: outputs.SnapshotSeries(false), Aborted: func() bool { return false },
 	})}
 	bags.Start()

@@ -34,7 +34,6 @@ type Config struct {
 	In      intake.Snapshots
 	Bags    *files.Files
 	Packer  latch.Packer
-	Only    bool            // nothing is written but snapshots
 	Outputs *bagfile.Series // creates the bags of snapshots
 	Aborted func() bool     // reports whether what is queued is to be given up
 }
@@ -256,7 +255,7 @@ func (w *Writer) addChunk(sn *Snapshot, c *latch.Chunk) {
 		return
 	}
 	sn.Messages += c.MessageCount()
-	if w.Only {
+	if w.Bags.OnlySnapshots {
 		sn.Out.Count(c.Sealed)
 		w.In.SnapshotWritten(c.Sealed)
 	}
@@ -266,7 +265,7 @@ func (w *Writer) addChunk(sn *Snapshot, c *latch.Chunk) {
 // them.
 func (w *Writer) countMissing(sn *Snapshot, c *latch.Chunk, cause control.DropCause) {
 	sn.Missing += c.MessageCount()
-	if !w.Only {
+	if !w.Bags.OnlySnapshots {
 		return
 	}
 	w.In.LoseFromSnapshot(c.Sealed, cause)
