@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"strconv"
 )
 
 // cursor reads a payload.
@@ -148,7 +147,7 @@ func (c *cursor) skip(w *wire) error {
 		}
 		for i := range n {
 			if err := c.skip(w.elem); err != nil {
-				return under(err, "["+strconv.Itoa(i)+"]")
+				return underElement(err, i)
 			}
 		}
 	default:

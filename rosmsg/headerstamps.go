@@ -1,7 +1,5 @@
 package rosmsg
 
-import "strconv"
-
 // clockMD5 identifies rosgraph_msgs/Clock, which is nothing but a time.
 const clockMD5 = "a9c97c1d230cfc112e270351a944ee47"
 
@@ -145,7 +143,7 @@ func (c *stampCursor) collect(s *stampStep, w *wire) error {
 	}
 	for i := range n { // count saw that there is room for each
 		if err := c.message(s.plan); err != nil {
-			return under(err, "["+strconv.Itoa(i)+"]")
+			return underElement(err, i)
 		}
 	}
 	return nil
