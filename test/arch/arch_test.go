@@ -151,7 +151,7 @@ var allowed = map[string][]string{
 	"internal/bagaudit":                {"internal/bagopen", "internal/catalog", "internal/explain", "internal/newfile", "internal/store"},
 	"internal/bagecho":                 {"internal/bagquery", "internal/escape", "internal/explain", "internal/msgtypes", "internal/nearest", "rosbag", "rosmsg"},
 	"internal/bagreplace":              {"bagfmt", "bagfmt/recovery", "internal/bagjob", "internal/bagopen", "internal/explain", "internal/newfile", "internal/plural", "internal/rebag", "internal/store", "rosbag"},
-	"internal/mcapwriter":              {},
+	"internal/mcapwriter":              {"internal/ahead"},
 	"internal/newdir":                  {"internal/explain", "internal/newfile"},
 	"internal/ros2bag":                 {"bagfmt", "internal/db3", "internal/mcapwriter", "internal/newdir", "internal/ros2map", "internal/rosbag2", "rosbag"},
 	"internal/ros2job":                 {"internal/bagjob", "internal/escape", "internal/explain", "internal/newdir", "internal/plural", "internal/rebag", "internal/ros2bag", "internal/ros2map", "internal/rosbag2", "rosbag"},
