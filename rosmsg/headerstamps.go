@@ -1,8 +1,5 @@
 package rosmsg
 
-// clockMD5 identifies rosgraph_msgs/Clock, which is nothing but a time.
-const clockMD5 = "a9c97c1d230cfc112e270351a944ee47"
-
 // HeaderStamps finds the stamps in messages of one type: the field stamp of each
 // std_msgs/Header, wherever it is in the message, and the time of a rosgraph_msgs/Clock.
 // Other times, such as those in the IDs of actionlib's goals, are none.

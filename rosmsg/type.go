@@ -125,6 +125,9 @@ func (t *Type) Name() string { return t.name }
 // empty definition; of another type it means that none was recorded.
 const EmptyMD5Sum = "d41d8cd98f00b204e9800998ecf8427e"
 
+// clockMD5 identifies rosgraph_msgs/Clock, which is nothing but a time.
+const clockMD5 = "a9c97c1d230cfc112e270351a944ee47"
+
 // MD5Sum returns the checksum by which ROS tells versions of a type apart, computed
 // from the definition: 32 hexadecimal digits.
 func (t *Type) MD5Sum() string { return t.md5sum }
