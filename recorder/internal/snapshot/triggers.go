@@ -143,21 +143,17 @@ func (w *Writer) EndTriggers() {
 // beginNext begins the snapshot that is asked for when the one before is complete.
 func (w *Writer) beginNext(r *request) {
 	defer close(r.begun)
-	var out *files.Bag
-	sn, err := w.extend(r.at) // the snapshot before may have begun after this one was asked for
+	sn, err := w.join(r)
 	if sn == nil && err == nil {
 		w.awaitTurn()
+		var out *files.Bag
 		out, err = w.create(r.at)
-	}
-	w.triggers.mu.Lock()
-	w.triggers.next = nil // r is final but for its result
-	w.triggers.mu.Unlock()
-	switch {
-	case err != nil:
-	case out == nil:
-		_, err = w.extend(r.last)
-	default:
-		sn, err = w.begin(out, r)
+		w.triggers.mu.Lock()
+		w.triggers.next = nil // r is final but for its result
+		w.triggers.mu.Unlock()
+		if err == nil {
+			sn, err = w.begin(out, r)
+		}
 	}
 	if r.snapshot, r.err = sn, err; err == nil {
 		return
@@ -170,6 +166,21 @@ func (w *Writer) beginNext(r *request) {
 	if r.messages > 0 {
 		w.logFailed(r.topic, r.messages, err)
 	}
+}
+
+// join extends the post-roll in progress for all triggers of r, and returns its snapshot, which may have begun after r
+// was asked for. It returns nil if there is no post-roll, or if the post-roll ends before the last of the triggers.
+func (w *Writer) join(r *request) (*Snapshot, error) {
+	w.triggers.mu.Lock()
+	defer w.triggers.mu.Unlock()
+	sn, err := w.extend(r.at)
+	if sn != nil && r.last.After(r.at) {
+		sn, err = w.extend(r.last)
+	}
+	if sn != nil || err != nil {
+		w.triggers.next = nil // r is final but for its result
+	}
+	return sn, err
 }
 
 // awaitTurn waits until the latest snapshot is complete and the limiter allows another one. The last snapshot of a

@@ -260,6 +260,26 @@ func TestTriggerWhileAnotherBegins(t *testing.T) {
 	}
 }
 
+// TestPostRollEndsBetweenTriggers: a trigger that comes after the post-roll begins another snapshot, although it waits
+// together with one that came in the post-roll.
+func TestPostRollEndsBetweenTriggers(t *testing.T) {
+	t.Parallel()
+	r := record(t, ring.Options{PostRoll: time.Minute})
+	now := time.Now()
+	first, begin := r.askAndHold(t, 1, now)
+	begin()
+	r.Outputs.Wrap = nil
+	late := &request{at: now, last: now.Add(time.Hour), begun: make(chan struct{})}
+	r.triggers.asked <- late
+	<-late.begun
+	if late.err != nil || late.snapshot == nil || late.snapshot == first.snapshot {
+		t.Errorf("no snapshot of its own: %v, %v", late.snapshot, late.err)
+	}
+	if err := r.close(t); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestTriggersThatBeginNoSnapshot: those that are messages are logged, because nobody else gets the error.
 func TestTriggersThatBeginNoSnapshot(t *testing.T) {
 	t.Parallel()
