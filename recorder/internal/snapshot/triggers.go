@@ -184,10 +184,14 @@ func (w *Writer) join(r *request) (*Snapshot, error) {
 }
 
 // awaitTurn waits until the latest snapshot is complete and the limiter allows another one. The last snapshot of a
-// recording need not wait for the limiter.
+// recording waits for neither: the recording writes its last messages only after that snapshot has begun.
 func (w *Writer) awaitTurn() {
 	if w.latest != nil {
-		<-w.latest.Out.Finished
+		select {
+		case <-w.latest.Out.Finished:
+		case <-w.triggers.ending:
+			return
+		}
 	}
 	turn := time.NewTimer(w.Limiter.Reserve().Delay())
 	defer turn.Stop()

@@ -280,6 +280,55 @@ func TestPostRollEndsBetweenTriggers(t *testing.T) {
 	}
 }
 
+// slow is a file whose further chunks are written when ready is closed.
+type slow struct {
+	disk.Handle
+	ready chan struct{}
+}
+
+func (s slow) WriteAt(b []byte, at int64) (int, error) {
+	if at > 0 { // the file has its beginning
+		<-s.ready
+	}
+	return s.Handle.WriteAt(b, at)
+}
+
+// TestEndDuringASnapshot: the end of the triggers, before which the recording does not write its last messages, does
+// not wait for a snapshot that is being written, although another one is asked for.
+func TestEndDuringASnapshot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := record(t, ring.Options{})
+		l := linkOf(t, r.in, testlink.Info("/t", "/p"))
+		ready := make(chan struct{})
+		r.Outputs.Wrap = func(f disk.Handle) disk.Handle { return slow{f, ready} }
+		var taken [2]*Snapshot
+		for i := range taken {
+			l.Frames(testlink.Frame(1, uint32(i), 100), 1, time.Now())
+			r.OnMessages("/snapshot_trigger", 1, time.Now())
+			synctest.Wait() // the first one is being written, the second one waits
+			taken[i] = r.latest
+		}
+		if taken[0] == nil || taken[1] != taken[0] {
+			t.Fatalf("snapshots %v", taken)
+		}
+		r.EndTriggers()
+		taken[1] = r.latest
+		r.in.Close()
+		close(ready)
+		r.sink.Wait()
+		r.Close()
+		if err := errors.Join(r.Bags.Close(nil), r.outputs.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for i, sn := range taken {
+			if got := numbersIn(t, sn.Out.Target()); !slices.Equal(got, []uint32{uint32(i)}) {
+				t.Errorf("snapshot %d: messages %v", i, got)
+			}
+		}
+	})
+}
+
 // TestTriggersThatBeginNoSnapshot: those that are messages are logged, because nobody else gets the error.
 func TestTriggersThatBeginNoSnapshot(t *testing.T) {
 	t.Parallel()
