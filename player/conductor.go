@@ -75,7 +75,7 @@ func newConductor(o *Options, p *plan.Plan, d *source.DamageLog, t follow.TimeBa
 	}
 	c.output = output.New(published)
 	c.readahead.Queue.OnSlow = func(waits time.Duration) {
-		o.Log.Warn("play waits for the disk", zap.Duration("for", waits.Round(time.Second)))
+		o.Log.Warn("play waits for the disk or the store", zap.Duration("for", waits.Round(time.Second)))
 	}
 	return c
 }

@@ -188,6 +188,16 @@ func TestPacer(t *testing.T) {
 			pos:  []time.Duration{0, 10 * ms, 20 * ms, 100 * ms},
 			want: []string{"0s message 0", "40ms message 1", "40ms message 2", "130ms message 3"},
 		},
+		"late by as much as play makes up for": {
+			late: maxOversleep,
+			pos:  []time.Duration{0, 10 * ms, 20 * ms},
+			want: []string{"0s message 0", "1.01s message 1", "1.01s message 2"},
+		},
+		"a program that was stopped": {
+			late: maxOversleep + ms,
+			pos:  []time.Duration{0, 10 * ms, 20 * ms},
+			want: []string{"0s message 0", "1.011s message 1", "2.022s message 2"},
+		},
 		"pause": {
 			pos: []time.Duration{0, 100 * ms, 200 * ms},
 			orders: func(c control.Control) map[time.Duration]func() {

@@ -18,6 +18,10 @@ import (
 // A longer delay moves the schedule: a minute of waiting is not followed by a burst of messages.
 const maxCatchUp = 100 * time.Millisecond
 
+// maxOversleep is the longest delay of a wake-up that play makes up for. A longer one means that the whole program did
+// not run: somebody stopped it (Ctrl+Z, SIGSTOP), or the virtual machine stood still. That moves the schedule, too.
+const maxOversleep = time.Second
+
 // When the log first names the subscribers that block play, and how often it repeats them.
 const (
 	firstFullReport    = 3 * time.Second
@@ -122,14 +126,25 @@ func (p *pacer) playItem(ctx context.Context, it *readahead.Item, starved bool) 
 		c.mu.Unlock()
 		c.time.SleepUntil(until)
 		c.mu.Lock()
+		p.noteOversleep(c.time.Now()-until, &w)
 	}
+}
+
+// noteOversleep notes that play has woken up so late that the program cannot have run meanwhile. The clock of a
+// simulator may advance in long steps, which say nothing about this program.
+func (p *pacer) noteOversleep(late time.Duration, w *itemWait) {
+	if late <= maxOversleep || p.conductor.time.External != nil {
+		return
+	}
+	w.blocked = true
+	p.log.Warn("the program was stopped for a while: play continues where it was", zap.Duration("for", late.Round(time.Millisecond)))
 }
 
 // itemWait is the state of the wait for one item.
 type itemWait struct {
 	rateControlPassed bool          // rate control permits the item
 	paused            bool          // play was paused for the topic of the item
-	blocked           bool          // the disk was slow, or a subscriber had no room
+	blocked           bool          // the disk was slow, a subscriber had no room, or the program was stopped
 	nextReport        time.Duration // when to log the full subscribers; zero if none was full
 	now               time.Duration // the time of the last check
 	deadline          time.Duration // when the item is due at the present rate

@@ -232,3 +232,19 @@ func TestEncryptedWithoutKey(t *testing.T) {
 		}
 	}
 }
+
+// TestEncryptedNotInCatalog: find and index say why the key does not help, and ask nobody for it.
+func TestEncryptedNotInCatalog(t *testing.T) {
+	calls := fakeGPG(t)
+	path := write(t, "in.bag", readFile(t, encryptedBag))
+	for _, args := range [][]string{{"find", "messages > 0"}, {"index"}} {
+		code, _, stderr := gobag(append(args, filepath.Dir(path))...)
+		want := "gobag: " + path + ": encrypted bag: the catalog, which is not encrypted, does not list what is in it\n"
+		if code != 3 || !strings.Contains(stderr, want) {
+			t.Errorf("%v: code %d, stderr %q, want %q", args, code, stderr, want)
+		}
+	}
+	if _, err := os.Stat(calls); err == nil {
+		t.Error("gpg was run")
+	}
+}

@@ -31,6 +31,20 @@ func TestRemoteAdvice(t *testing.T) {
 	}
 }
 
+// TestRemoteNotReplaced: commands that replace a bag name those that copy it from a store.
+func TestRemoteNotReplaced(t *testing.T) {
+	t.Parallel()
+	path := write(t, "in.bag", readFile(t, goodBag))
+	for _, command := range []string{"compress", "decompress", "decrypt", "reindex"} {
+		for _, args := range [][]string{{command}, {command, "--output-dir", t.TempDir()}} {
+			code, stdout, stderr := gobag(append(args, "file://"+path)...)
+			if want := "gobag: file://" + path + ": is not a local file; gobag convert makes a "; code != 1 || stdout != "" || !strings.HasPrefix(stderr, want) {
+				t.Errorf("%v: exit code %d\n%s%s, want %q", args, code, stdout, stderr, want)
+			}
+		}
+	}
+}
+
 // TestStoreLost: a store that refuses in the middle of a bag ends the command with its error; that
 // is no damage of the bag.
 func TestStoreLost(t *testing.T) {

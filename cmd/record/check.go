@@ -3,6 +3,7 @@ package main
 import (
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/cgroup"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/recorder"
 )
@@ -18,7 +19,7 @@ func (s *settings) checkStart(log *zap.Logger, resolve program.Resolver) error {
 	if set != nil {
 		o.Watch = set
 	}
-	fitMemory(&o, memoryLimit("/"), 0, log)
+	fitMemory(&o, cgroup.MemoryLimit("/"), 0, log)
 	if err := recorder.Check(o, resolve); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/cgroup"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/doors"
@@ -61,7 +62,7 @@ func run(args []string) int {
 	}
 	defer endTriggers()
 	memory += up.memory()
-	limit := memoryLimit("/")
+	limit := cgroup.MemoryLimit("/")
 	memory += tapMessages(s, &o, limit)
 	fitMemory(&o, limit, memory, log)
 	limitMemory(o.MemoryBytes(), memory+masterMemory(s.ROS.EmbeddedMaster))

@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/rebag"
+	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -37,6 +38,9 @@ func Repack(j *bagjob.Job, paths []string, outputDir string, p Packing) error {
 // repack packs one bag anew. unchanged returns an error if the original was written to meanwhile. If
 // unchanged is nil, an original without an index is not replaced.
 func (r *run) repack(path string, p Packing, unchanged func() error) error {
+	if store.IsURL(path) {
+		return errors.New("is not a local file; gobag convert makes a local copy, with the --compression that you name")
+	}
 	j := r.j
 	b, err := j.Open(path)
 	if err != nil {

@@ -58,6 +58,10 @@ func Summarize(file io.ReaderAt, size int64, o bagfmt.ReaderOptions) (*Summary, 
 	return summarize(r, err, size)
 }
 
+// encrypted is the Error of an encrypted bag. No key is asked for: everybody who can read the catalog would see the
+// topics and notes of the bag.
+const encrypted = "encrypted bag: the catalog, which is not encrypted, does not list what is in it"
+
 // summarize describes a recording, or says why it could not be opened.
 func summarize(r rosbag.Source, err error, size int64) (*Summary, error) {
 	s := &Summary{Size: size, Topics: []Topic{}, Notes: map[string]string{}, Written: time.Now().UTC()}
@@ -67,7 +71,10 @@ func summarize(r rosbag.Source, err error, size int64) (*Summary, error) {
 	if err != nil && !unfit(err) {
 		return nil, err
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, rosbag.ErrEncrypted):
+		s.Error = encrypted
+	case err != nil:
 		s.Error = err.Error()
 	}
 	return s, nil

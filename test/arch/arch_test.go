@@ -94,6 +94,7 @@ var allowed = map[string][]string{
 	"internal/msgtypes":         {"rosbag", "rosmsg"},
 	"internal/rebag":            {"bagfmt", "internal/mcapwriter"},
 	"internal/cdr":              {},
+	"internal/cgroup":           {},
 	"internal/ros2map":          {"internal/cdr", "internal/ros2msg", "rosmsg"},
 	"internal/ros2msg":          {},
 	"internal/rosctl":           {"internal/command", "internal/loglimit", "internal/stdmsg", "rosbag", "tcpros"},

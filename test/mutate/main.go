@@ -65,6 +65,7 @@ var areas = []area{
 	{name: "player-stage", dir: "player/internal/stage", tests: "player"},
 	{name: "player-viewing", dir: "player/internal/viewing"},
 	{name: "player-transport", dir: "player/internal/transport", tests: "player"},
+	{name: "cgroup", dir: "internal/cgroup"},
 	{name: "loglimit", dir: "internal/loglimit", files: "core limiter pace"},
 	{name: "player-pacing", dir: "player/internal/pacing", tests: "player"},
 	{name: "tcpros-wire", dir: "tcpros/internal/wire", tests: "tcpros/internal/sublink tcpros"},

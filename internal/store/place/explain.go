@@ -90,6 +90,9 @@ func (p Place) Explain(err error) error {
 		p.explainNetwork(e)
 	case code == gcerrors.NotFound || name == "NotFound" || name == "NoSuchKey":
 		e.kind, e.Reason = ErrNotFound, ErrNotFound.Error()
+		if p.URL.Scheme == SchemeS3 { // whose HEAD has no body that would name what is missing
+			e.Advice = "check the name, also that of the bucket"
+		}
 	case code == gcerrors.FailedPrecondition || name == "PreconditionFailed":
 		e.kind, e.Reason = ErrExists, ErrExists.Error()
 	case slices.Contains(fullCodes, name):

@@ -148,6 +148,8 @@ func explainCreate(target string, err error) error {
 		return fmt.Errorf("%s exists: a recording never overwrites; choose another name or move it away", target)
 	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("%s exists: another recorder writes it, or a recorder crashed; choose another name, or recover it with gobag reindex and rename it", target+bagname.ActiveSuffix)
+	case errors.Is(err, syscall.ENOSPC) && disk.NoInodes(filepath.Dir(target)):
+		return fmt.Errorf("cannot open %s: %w: it has no inode left for another file (see df -i): %w", target+bagname.ActiveSuffix, disk.ErrMinSpace, err)
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
 		return fmt.Errorf("cannot open %s: %w: %w", target+bagname.ActiveSuffix, disk.ErrMinSpace, err)
 	case errors.Is(err, fs.ErrPermission):

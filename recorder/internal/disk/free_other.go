@@ -15,3 +15,6 @@ func FreeBytes(dir *os.File) (int64, error) {
 	}
 	return int64(st.Bavail) * int64(st.Bsize), nil
 }
+
+// NoInodes returns false: only on Linux the number of free inodes is read.
+func NoInodes(string) bool { return false }

@@ -16,3 +16,6 @@ func FreeBytes(dir *os.File) (int64, error) {
 	err = windows.GetDiskFreeSpaceEx(name, &free, nil, nil)
 	return int64(free), err
 }
+
+// NoInodes returns false: only on Linux the number of free inodes is read.
+func NoInodes(string) bool { return false }

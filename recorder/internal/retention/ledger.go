@@ -68,6 +68,9 @@ type listedBag struct {
 // errLedgerInUse means that another recorder with the same output is running.
 var errLedgerInUse = errors.New("another recorder with the same output is running")
 
+// errNoIdentities means that a file cannot be told from another one that gets its name later: a ledger is useless.
+var errNoIdentities = errors.New("the file system does not report when a file was created")
+
 // ledgerName returns the name of the ledger of an output.
 func ledgerName(o bagname.Output) string {
 	key := strings.TrimSuffix(o.Name, ".bag")
@@ -93,6 +96,9 @@ func openLedger(dir *disk.Folder, name string) (*ledger, listing, error) {
 	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o640)
 	if err != nil {
 		return nil, listing{}, err
+	}
+	if _, _, _, ok := disk.Identify(dir, name); !ok {
+		return nil, listing{}, errors.Join(errNoIdentities, f.Close())
 	}
 	if !disk.Claim(f) {
 		return nil, listing{}, errors.Join(errLedgerInUse, f.Close())

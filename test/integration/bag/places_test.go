@@ -69,6 +69,8 @@ func TestPlaces(t *testing.T) {
 		s.At("r9/*"):  "gobag: s3://bags/r9/*: no such objects\n",
 		s.At("r7/c["): "a [ without its ]",
 		strings.Replace(s.At("r7/"), "//bags", "//nothing", 1): "make the bucket first",
+
+		strings.Replace(s.At("r7/a.bag"), "//bags", "//nothing", 1): "gobag: s3://nothing/r7/a.bag: no such object: check the name, also that of the bucket\n",
 	} {
 		harness.Contains(t, inStore(g, s, 1, "info", place), want)
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 	"github.com/gorosbag/gorosbag/test/load"
@@ -214,4 +216,38 @@ func TestFullDiskAtTheStart(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(g.Dir, "out.bag.active")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
+}
+
+// noInodes runs its arguments on a tmpfs that has room for bytes, but for no file.
+const noInodes = `mkdir small && mount -t tmpfs -o size=6m,nr_inodes=2 tmpfs small && cd small && touch last || exit 99
+exec "$@"`
+
+// TestNoInodes: df shows free space then, so the line says what is missing.
+func TestNoInodes(t *testing.T) {
+	t.Parallel()
+	harness.Need(t, "unshare", ownMounts("true")[1:]...)
+	g := harness.NewGraph(t, "gomaster")
+	rec := g.Launch("gorecord", under(g, ownMounts(noInodes)))
+	rec.Ended(3, "cannot open out.bag.active: the disk is nearly full: it has no inode left for another file (see df -i)")
+}
+
+// TestLimitsWithoutIdentities: where files cannot be told from each other, as on NTFS with ntfs-3g, the limits hold for
+// one run only, which the log says.
+func TestLimitsWithoutIdentities(t *testing.T) {
+	t.Parallel()
+	harness.Long(t, "mounts a file system of FUSE")
+	needStalls(t)
+	g := harness.NewGraph(t, "gomaster")
+	if err := os.Mkdir(filepath.Join(g.Dir, "files"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	disk := newStallingDisk(g, "files", "mnt")
+	var st unix.Statx_t
+	if err := unix.Statx(unix.AT_FDCWD, disk.dir, 0, unix.STATX_BTIME, &st); err != nil || st.Mask&unix.STATX_BTIME != 0 {
+		t.Skipf("this fuse2fs reports when a file was created (%v)", err)
+	}
+	rec := g.Start("gorecord", killTopic, "-O", "mnt/out", "--min-space=0", "--split", "--size", "1", "--max-splits", "2")
+	rec.Printed("bags of earlier recordings do not count for the limits of this one")
+	rec.Printed("the file system does not report when a file was created")
+	rec.Stop()
 }

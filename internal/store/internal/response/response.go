@@ -62,6 +62,9 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	case endsEarly(req, resp):
 		resp.Body.Close() //nolint:errcheck,gosec // not wanted
 		return nil, place.BadResponse("the server ends an upload before it has all of it")
+	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable && ranged && hadByte(req, first):
+		resp.Body.Close() //nolint:errcheck,gosec // not wanted
+		return nil, place.Changed() // shorter than it was: asking again is useless
 	case resp.StatusCode >= http.StatusMultipleChoices: // clients report its status whatever they make of its text
 		resp.Body = struct {
 			io.Reader
@@ -128,6 +131,12 @@ func checkRange(resp *http.Response, first, last int64) error {
 		return of.check(total, resp.Header)
 	}
 	return nil
+}
+
+// hadByte reports whether the Version of the object that a request expects has the byte at an offset.
+func hadByte(req *http.Request, offset int64) bool {
+	of, ok := req.Context().Value(versionOf{}).(*Version)
+	return ok && offset < of.Size()
 }
 
 // Version distinguishes the versions of an object, so that reads do not mix two of them.

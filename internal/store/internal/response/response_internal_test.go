@@ -1,6 +1,7 @@
 package response
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -72,6 +73,30 @@ func TestBodiesAreBounded(t *testing.T) {
 		}
 		if err := resp.Body.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestRangeBeyondTheEnd: an object that has lost the requested bytes has changed, and is not asked for again. Of one
+// whose length is not known, or never had these bytes, the response is left as it is.
+func TestRangeBeyondTheEnd(t *testing.T) {
+	t.Parallel()
+	client := http.Client{Transport: Transport{roundTripper(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusRequestedRangeNotSatisfiable, Body: http.NoBody, Request: r}, nil
+	})}}
+	for size, changed := range map[int64]bool{-1: false, 100: false, 101: true} {
+		ctx := context.WithValue(t.Context(), versionOf{}, NewVersion(size))
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://store/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Range", "bytes=100-199")
+		resp, err := client.Do(req)
+		if errors.Is(err, place.ErrChanged) != changed || (err == nil) == changed {
+			t.Errorf("of %d bytes: %v", size, err)
+		}
+		if err == nil {
+			resp.Body.Close()
 		}
 	}
 }
