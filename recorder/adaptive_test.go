@@ -23,7 +23,7 @@ func TestAdaptive(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, byFile := testlink.Numbers(t, p.Out.Target())
-	testlink.CheckCount(t, "in the file", byFile, 1, messages)
+	checkCount(t, "in the file", byFile, 1, messages)
 	stored := p.Chunks()
 	if len(stored) < 2 {
 		t.Errorf("chunks: %v", stored)

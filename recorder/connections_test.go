@@ -117,7 +117,7 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 	if n := sweep(withRing); n != 1 {
 		t.Error("the ring has a message without its connection")
 	}
-	sn, err := withRing.Snapshotter.Trigger(time.Now())
+	sn, err := withRing.Snapshotter.Trigger(t.Context(), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -205,20 +205,5 @@ func (c *Control) beginSnapshot(ctx context.Context, at time.Time) (*snapshot.Sn
 	if err != nil {
 		return nil, err
 	}
-	type beginning struct {
-		*snapshot.Snapshot
-		err error
-	}
-	began := make(chan beginning, 1)
-	// owner: beginSnapshot; if ctx ends before the disk has answered, the end of Run waits for the goroutine.
-	go func() {
-		sn, err := r.sink.Snapshotter.Trigger(at)
-		began <- beginning{sn, err}
-	}()
-	select {
-	case b := <-began:
-		return b.Snapshot, b.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return r.sink.Snapshotter.Trigger(ctx, at)
 }

@@ -90,7 +90,7 @@ func TestNextFileThatCannotBe(t *testing.T) {
 	if got := bases(filesOf(t, p)); !slices.Equal(got, []string{"test.bag"}) {
 		t.Errorf("files %v", got)
 	}
-	testlink.CheckCount(t, "in the old file", allNumbers(t, filesOf(t, p)), 1, 2)
+	checkCount(t, "in the old file", allNumbers(t, filesOf(t, p)), 1, 2)
 }
 
 // TestStopTakesAStartBack: the later command counts, also while the writer is busy.

@@ -66,7 +66,7 @@ func TestTopicComesAndGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	byTime, _ := testlink.Numbers(t, p.Out.Target())
-	testlink.CheckCount(t, "two types", byTime, 2, cycles/2)
+	checkCount(t, "two types", byTime, 2, cycles/2)
 	for _, c := range testlink.OpenBag(t, p.Out.Target()).Connections() {
 		if c.Topic != "/t" {
 			continue // the account of losses
@@ -134,7 +134,7 @@ func TestPublisherComesAndGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	byTime, _ := testlink.Numbers(t, p.Out.Target())
-	testlink.CheckCount(t, "two types of each topic", byTime, 2*topics, cycles/2)
+	checkCount(t, "two types of each topic", byTime, 2*topics, cycles/2)
 	if losses := (&control.Summary{Topics: accountsNow(p)}).Losses(); losses != "" {
 		t.Errorf("%s, although nothing was lost", losses)
 	}

@@ -243,9 +243,9 @@ func TestClockJump(t *testing.T) {
 				t.Fatalf("files %v", paths)
 			}
 			byTime, byFile := testlink.Numbers(t, paths[0])
-			testlink.CheckCount(t, "in the file", byFile, 1, 100)
+			checkCount(t, "in the file", byFile, 1, 100)
 			if by > 0 {
-				testlink.CheckCount(t, "by time", byTime, 1, 100)
+				checkCount(t, "by time", byTime, 1, 100)
 			} else if !slices.Equal(byTime[1][:2], []uint32{50, 51}) || len(byTime[1]) != 100 {
 				t.Errorf("by their stamps, which are of the clock: %v", byTime[1])
 			}
@@ -269,7 +269,7 @@ func TestNoSplitOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	byTime, _ := testlink.Numbers(t, filesOf(t, p)[0])
-	if testlink.CheckCount(t, "in the only file", byTime, 1, 4); p.Bags.Finished.Number() != 1 {
+	if checkCount(t, "in the only file", byTime, 1, 4); p.Bags.Finished.Number() != 1 {
 		t.Errorf("%d files", p.Bags.Finished.Number())
 	}
 }

@@ -80,3 +80,22 @@ func open(t testing.TB, p *pipeline, topic, publisher string) *intake.Link {
 	}
 	return l
 }
+
+// checkCount checks that the numbers 0 to n-1 are all there, in order.
+func checkCount(t *testing.T, what string, got map[uint32][]uint32, publishers, n int) {
+	t.Helper()
+	if len(got) != publishers {
+		t.Errorf("%s: %d publishers, want %d", what, len(got), publishers)
+	}
+	for publisher, all := range got {
+		if len(all) != n {
+			t.Errorf("%s: publisher %d: %d messages, want %d", what, publisher, len(all), n)
+		}
+		for i, v := range all {
+			if int(v) != i {
+				t.Errorf("%s: publisher %d: message %d at place %d", what, publisher, v, i)
+				break
+			}
+		}
+	}
+}

@@ -112,9 +112,9 @@ func TestLargeMessagesTakeTurns(t *testing.T) {
 	}
 	byTime, _ := testlink.Numbers(t, p.Out.Target())
 	for i := range uint32(publishers) {
-		testlink.CheckCount(t, "large", map[uint32][]uint32{i: byTime[i]}, 1, messages)
+		checkCount(t, "large", map[uint32][]uint32{i: byTime[i]}, 1, messages)
 	}
-	testlink.CheckCount(t, "small", map[uint32][]uint32{publishers: byTime[publishers]}, 1, 3000)
+	checkCount(t, "small", map[uint32][]uint32{publishers: byTime[publishers]}, 1, 3000)
 }
 
 // tickAlong does what the recording's own goroutine does, until stop is called.

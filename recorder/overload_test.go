@@ -94,7 +94,7 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 	}
 
 	byTime, _ := testlink.Numbers(t, p.Out.Target())
-	testlink.CheckCount(t, "imu", map[uint32][]uint32{0: byTime[imuBytes-4]}, 1, imuMessages)
+	checkCount(t, "imu", map[uint32][]uint32{0: byTime[imuBytes-4]}, 1, imuMessages)
 	recorded, dropped := len(byTime[cameraBytes-4]), camera.Dropped[control.DropBufferFull]
 	t.Logf("camera: %d published, %d recorded, %d dropped", cameraMessages, recorded, dropped)
 	if uint64(recorded) != camera.Messages || recorded+int(dropped) != cameraMessages || recorded == 0 {

@@ -145,7 +145,7 @@ func TestFailedSyncMovesOn(t *testing.T) {
 		byTime, _ := testlink.Numbers(t, b.Name)
 		kept = append(kept, byTime[1]...)
 	}
-	testlink.CheckCount(t, "in both files", map[uint32][]uint32{1: kept}, 1, 20)
+	checkCount(t, "in both files", map[uint32][]uint32{1: kept}, 1, 20)
 	if good := p.Bags.Finished.List()[1].Name; !slices.Equal(handed.names, []string{good}) {
 		t.Errorf("handed over: %v, want only %s", handed.names, good)
 	}

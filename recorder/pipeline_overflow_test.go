@@ -87,8 +87,8 @@ func TestOverflowBlocksAndLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	byTime, byFile := testlink.Numbers(t, p.Out.Target())
-	testlink.CheckCount(t, "by time", byTime, 1, 300)
-	testlink.CheckCount(t, "in the file", byFile, 1, 300)
+	checkCount(t, "by time", byTime, 1, 300)
+	checkCount(t, "in the file", byFile, 1, 300)
 }
 
 // TestLastCallReleasesALargeMessage: at the end a link that waits for room for a
@@ -116,7 +116,7 @@ func TestLastCallReleasesALargeMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, byFile := testlink.Numbers(t, p.Out.Target())
-	testlink.CheckCount(t, "in the file", byFile, 1, 1)
+	checkCount(t, "in the file", byFile, 1, 1)
 }
 
 func TestEndReleasesABlockedPublisher(t *testing.T) {

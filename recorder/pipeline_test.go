@@ -33,8 +33,8 @@ func TestPipelineKeepsEachPublishersOrder(t *testing.T) {
 					t.Fatal(err)
 				}
 				byTime, byFile := testlink.Numbers(t, p.Out.Target())
-				testlink.CheckCount(t, "by time", byTime, publishers, messages)
-				testlink.CheckCount(t, "in the file", byFile, publishers, messages)
+				checkCount(t, "by time", byTime, publishers, messages)
+				checkCount(t, "in the file", byFile, publishers, messages)
 			})
 		}
 	}
@@ -59,7 +59,7 @@ func TestAbortedMessageLeavesTheConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, byFile := testlink.Numbers(t, p.Out.Target())
-	testlink.CheckCount(t, "in the file", byFile, 1, 1)
+	checkCount(t, "in the file", byFile, 1, 1)
 }
 
 // TestClaimsCostNothing: a publisher that announces much and sends little takes no
@@ -200,7 +200,7 @@ func TestLimitStopsAtTheMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	byTime, _ := testlink.Numbers(t, p.Out.Target())
-	testlink.CheckCount(t, "by time", byTime, 1, 5)
+	checkCount(t, "by time", byTime, 1, 5)
 }
 
 // TestLargeAllocatesNothing: nor does a message with a chunk of its own, from the link to

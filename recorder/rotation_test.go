@@ -61,7 +61,7 @@ func TestSplitBySize(t *testing.T) {
 			if n := len(got[1]); n < messages {
 				t.Errorf("%d messages of %d", n, messages)
 			}
-			testlink.CheckCount(t, "large ones", map[uint32][]uint32{2: got[2]}, 1, 40)
+			checkCount(t, "large ones", map[uint32][]uint32{2: got[2]}, 1, 40)
 			for i, path := range paths {
 				if want := fmt.Sprintf("test_%d.bag", i); filepath.Base(path) != want {
 					t.Errorf("file %d is %s, want %s", i, path, want)
@@ -288,7 +288,7 @@ func TestNextNameTaken(t *testing.T) {
 	if !slices.Equal(bases, []string{"test_0.bag", "test_2.bag", "test_3.bag", "test_4.bag"}) {
 		t.Errorf("files: %v", bases)
 	}
-	testlink.CheckCount(t, "in all files", allNumbers(t, filesOf(t, p)), 1, 3)
+	checkCount(t, "in all files", allNumbers(t, filesOf(t, p)), 1, 3)
 	if b, err := os.ReadFile(taken); err != nil || string(b) != "precious" {
 		t.Errorf("the other file holds %q, %v", b, err)
 	}

@@ -52,8 +52,7 @@ func (r *session) run(ctx context.Context) error {
 	defer cancel()
 
 	r.subs.Record(r.in.Links())
-	trigger, err := r.listen()
-	if err != nil {
+	if err := r.listen(); err != nil {
 		return err
 	}
 	r.own.Notes(r.o.Notes)
@@ -73,10 +72,6 @@ func (r *session) run(ctx context.Context) error {
 	for _, d := range asked.Discoverers() {
 		// owner: run; ends when ctx is done.
 		wg.Go(func() { asked.Discover(ctx, d, found) })
-	}
-	if trigger != nil {
-		// owner: run; ends when ctx is done.
-		wg.Go(func() { r.answer(ctx, trigger) })
 	}
 	if r.o.Params {
 		// owner: run; ends when ctx is done or both are stored.
@@ -149,28 +144,19 @@ func (r *session) awaitClock(ctx context.Context) (bool, error) {
 	return r.o.sim.Await(ctx, r.o.Log), nil
 }
 
-// listen subscribes to the trigger of snapshots; nil without snapshots.
-func (r *session) listen() (*subscribe.Trigger, error) {
+// listen subscribes to the trigger of snapshots, if there are any.
+func (r *session) listen() error {
 	if r.o.Snapshot.Mode == control.SnapshotOff {
-		return nil, nil
+		return nil
 	}
 	name, err := r.o.Node.Resolve(subscribe.TriggerTopic)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s := r.o.Snapshot
 	r.o.Log.Info("Keeping the latest messages for snapshots", zap.String("trigger", name),
 		zap.Int64("bytes", s.Bytes), zap.Duration("pre-roll", s.PreRoll), zap.Duration("post-roll", s.PostRoll))
-	return r.subs.Listen(name, r.o.Select.selects)
-}
-
-// answer begins snapshots for messages of the trigger until ctx is done.
-func (r *session) answer(ctx context.Context, trigger *subscribe.Trigger) {
-	snapshots := r.sink.Snapshotter
-	trigger.Answer(ctx, r.o.Log, func(m subscribe.Messages) error {
-		_, err := snapshots.TriggerAll(m.First, m.Last, m.Count)
-		return err
-	}, snapshots.CountTriggers)
+	return r.subs.Listen(name, r.o.Select.selects, r.sink.Snapshotter.OnMessages)
 }
 
 // noteMaster notes whether the master has ever answered, and which parts of its replies could not be read.
@@ -292,9 +278,10 @@ func (r *session) tick(now time.Time) {
 	r.sink.Tick(now)
 }
 
-// close ends the intake, writes the queue and closes the files. After
+// close begins the snapshot that is asked for, ends the intake, writes the queue and closes the files. After
 // Options.Hurry is closed, it drops the rest of the queue instead.
 func (r *session) close() error {
+	r.sink.Snapshotter.EndTriggers()
 	r.in.Close()
 	return r.sink.Close()
 }

@@ -38,12 +38,11 @@ func TestSnapshotTells(t *testing.T) {
 					odom.Frames(testlink.Frame(1, uint32(s), 1000), 1, at(s))
 				}
 				atOnce, shared := max(triggers-2, 0)*triggers, triggers == 2
-				sn, err := p.Snapshotter.TriggerAll(at(20), at(20), max(atOnce, 1))
-				if err != nil {
-					t.Fatal(err)
-				}
+				p.Snapshotter.OnMessages("/snapshot_trigger", max(atOnce, 1), at(20))
+				synctest.Wait()
+				sn := currentSnapshot(t, p)
 				if shared {
-					if again, err := p.Snapshotter.Trigger(at(20)); again != sn || err != nil {
+					if again, err := p.Snapshotter.Trigger(t.Context(), at(20)); again != sn || err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -91,11 +90,12 @@ func TestSnapshotGivesTheRingBack(t *testing.T) {
 	const fill = 1500 // messages, more than the ring holds
 	testlink.PublishPlain(l, fill)
 	now := time.Now()
-	sn, err := p.Snapshotter.TriggerAll(now, now, 2)
+	p.Snapshotter.OnMessages("/snapshot_trigger", 2, now)
+	sn, err := p.Snapshotter.Trigger(t.Context(), now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := p.Snapshotter.Trigger(now); again != sn || err != nil {
+	if again, err := p.Snapshotter.Trigger(t.Context(), now); again != sn || err != nil {
 		t.Fatalf("the second trigger does not share the snapshot: %v", err)
 	}
 	p.tick(now.Add(2 * time.Hour))

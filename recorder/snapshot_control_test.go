@@ -123,6 +123,19 @@ func TestSnapshotThroughControl(t *testing.T) {
 	}
 }
 
+// currentSnapshot returns the snapshot in its post-roll; nil for none.
+func currentSnapshot(t *testing.T, p *pipeline) *snapshot.Snapshot {
+	t.Helper()
+	current, err := p.Snapshots().Trigger(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if current == nil {
+		return nil
+	}
+	return current.Job.(*snapshot.Snapshot)
+}
+
 // TestSnapshotIsNotWaitedFor: the end of the waiting is not the end of the snapshot.
 func TestSnapshotIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
@@ -136,13 +149,7 @@ func TestSnapshotIsNotWaitedFor(t *testing.T) {
 	}
 	var sn *snapshot.Snapshot
 	testlink.WaitFor(t, func() bool {
-		current, err := p.Snapshots().Extend(time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if current != nil {
-			sn = current.Job.(*snapshot.Snapshot)
-		}
+		sn = currentSnapshot(t, p)
 		return sn != nil
 	})
 	open(t, p, "/t", "/p").Frames(testlink.Frame(1, 0, 10), 1, time.Now())

@@ -31,7 +31,7 @@ func TestTornSnapshotCanBeRead(t *testing.T) {
 		l.Frames(testlink.Frame(1, uint32(n), 50), 1, start.Add(time.Duration(n)*time.Second/10))
 	}
 	end := start.Add(100 * time.Second)
-	sn, err := p.Snapshotter.Trigger(end)
+	sn, err := p.Snapshotter.Trigger(t.Context(), end)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestSnapshotThatFails(t *testing.T) {
 		l.Frames(testlink.Frame(1, n, 100), 1, time.Now())
 	}
 	p.Snapshotter.Outputs.Wrap = func(f disk.Handle) disk.Handle { return failing{f} }
-	sn, err := p.Snapshotter.Trigger(time.Now())
+	sn, err := p.Snapshotter.Trigger(t.Context(), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestSnapshotLetsMemoryGo(t *testing.T) {
 }
 
 // TestSnapshotIsNotWaitedForByADiskThatHangs: who gives up waiting need not wait for the
-// file to be created either, and no file is created after the end.
+// file to be created either. The end of the recording waits for the snapshot, and accepts no trigger after that.
 func TestSnapshotIsNotWaitedForByADiskThatHangs(t *testing.T) {
 	t.Parallel()
 	c := new(Control)
@@ -161,7 +161,10 @@ func TestSnapshotIsNotWaitedForByADiskThatHangs(t *testing.T) {
 	}
 	closed := make(chan error)
 	go func() { closed <- p.close() }()
-	testlink.WaitFor(t, func() bool { return p.Accounts().Stats(time.Now()).Ending })
+	testlink.WaitFor(t, func() bool {
+		_, err := c.Snapshot(ctx)
+		return errors.Is(err, control.ErrNotRecording)
+	})
 	select {
 	case err := <-closed:
 		t.Fatalf("closed while a file was created: %v", err)
@@ -171,7 +174,7 @@ func TestSnapshotIsNotWaitedForByADiskThatHangs(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Fatal(err)
 	}
-	if left, err := filepath.Glob(filepath.Dir(p.Snapshotter.Outputs.Next(time.Now())) + "/*"); err != nil || len(left) != 0 {
+	if left, err := filepath.Glob(filepath.Dir(p.Snapshotter.Outputs.Next(time.Now())) + "/*.bag"); err != nil || len(left) != 1 {
 		t.Errorf("files %v, %v", left, err)
 	}
 }

@@ -234,7 +234,7 @@ func (w *latchedWorld) checkReleased() {
 			}
 			large.Commit(w.now)
 		}
-		sn, err := w.p.Snapshotter.Trigger(w.now)
+		sn, err := w.p.Snapshotter.Trigger(w.t.Context(), w.now)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -311,7 +311,7 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 					w.resume()
 				}
 				what := fmt.Sprint("snapshot ", snapshot)
-				sn, err := w.p.Snapshotter.Trigger(w.now)
+				sn, err := w.p.Snapshotter.Trigger(t.Context(), w.now)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -439,7 +439,7 @@ func TestMissedLatchedInADeletedSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	odom.Frames(testlink.Frame(2, 0, 10), 1, time.Now())
-	sn, err := p.Snapshotter.Trigger(time.Now())
+	sn, err := p.Snapshotter.Trigger(t.Context(), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ import (
 // take takes a snapshot and returns it when it is closed.
 func take(t testing.TB, p *pipeline, now time.Time) *snapshot.Snapshot {
 	t.Helper()
-	sn, err := p.Snapshotter.Trigger(now)
+	sn, err := p.Snapshotter.Trigger(t.Context(), now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestSnapshotHasTheWindow(t *testing.T) {
 					}
 				}
 				send(0, 30)
-				sn, err := p.Snapshotter.Trigger(at(29.5)) // 19.5 to 34.5
+				sn, err := p.Snapshotter.Trigger(t.Context(), at(29.5)) // 19.5 to 34.5
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -105,7 +105,7 @@ func TestSnapshotHasTheWindow(t *testing.T) {
 // take2 takes a snapshot whose post-roll is over at end.
 func take2(t *testing.T, p *pipeline, now, end time.Time) string {
 	t.Helper()
-	sn, err := p.Snapshotter.Trigger(now)
+	sn, err := p.Snapshotter.Trigger(t.Context(), now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,9 +148,9 @@ func TestSnapshotProlonged(t *testing.T) {
 		var err error
 		switch n {
 		case 3:
-			first, err = p.Snapshotter.Trigger(now)
+			first, err = p.Snapshotter.Trigger(t.Context(), now)
 		case 7:
-			second, err = p.Snapshotter.Trigger(now)
+			second, err = p.Snapshotter.Trigger(t.Context(), now)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -194,7 +194,7 @@ func TestSnapshotsInARow(t *testing.T) {
 				}()
 				var paths []string
 				for len(paths) < snapshots {
-					sn, err := p.Snapshotter.Trigger(time.Now())
+					sn, err := p.Snapshotter.Trigger(t.Context(), time.Now())
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -204,7 +204,7 @@ func TestSnapshotsInARow(t *testing.T) {
 					p.tick(time.Now())
 				}
 				<-done
-				sn, err := p.Snapshotter.Trigger(time.Now())
+				sn, err := p.Snapshotter.Trigger(t.Context(), time.Now())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -213,11 +213,11 @@ func TestSnapshotsInARow(t *testing.T) {
 					t.Fatal(err)
 				}
 				got := allNumbers(t, slices.Compact(paths))
-				testlink.CheckCount(t, "in the snapshots", map[uint32][]uint32{1: got[1]}, 1, messages)
-				testlink.CheckCount(t, "large ones", map[uint32][]uint32{2: got[2]}, 1, messages/1000)
+				checkCount(t, "in the snapshots", map[uint32][]uint32{1: got[1]}, 1, messages)
+				checkCount(t, "large ones", map[uint32][]uint32{2: got[2]}, 1, messages/1000)
 				if mode == control.SnapshotBeside {
 					byTime, _ := testlink.Numbers(t, p.Out.Target())
-					testlink.CheckCount(t, "in the recording", map[uint32][]uint32{1: byTime[1]}, 1, messages)
+					checkCount(t, "in the recording", map[uint32][]uint32{1: byTime[1]}, 1, messages)
 				}
 				if m := accountOf(p, links[0]).Messages; m != messages {
 					t.Errorf("%d messages counted", m)
@@ -319,7 +319,7 @@ func TestSnapshotEndsWithTheRecording(t *testing.T) {
 	p := ringPipeline(t, Options{Snapshot: Snapshot{PostRoll: time.Hour}})
 	l := open(t, p, "/t", "/p")
 	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
-	sn, err := p.Snapshotter.Trigger(time.Now())
+	sn, err := p.Snapshotter.Trigger(t.Context(), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func TestSnapshotEndsWithTheRecording(t *testing.T) {
 	if got := numbersOf(t, sn.Out.Target()); !slices.Equal(got, sequence(0, 2)) {
 		t.Errorf("messages %v", got)
 	}
-	if _, err := p.Snapshotter.Trigger(time.Now()); !errors.Is(err, control.ErrNotRecording) {
+	if _, err := p.Snapshotter.Trigger(t.Context(), time.Now()); !errors.Is(err, control.ErrNotRecording) {
 		t.Errorf("after the end: %v", err)
 	}
 	left, err := filepath.Glob(filepath.Dir(sn.Out.Target()) + "/*")

@@ -17,7 +17,7 @@ func (r *session) stats() control.Stats {
 	}
 	s.DiskFree, s.TimeLeft = p.Bags.Disk.Forecast()
 	s.Disk, s.Finished = p.Bags.Outputs.Watchdog.Account(), p.Bags.Finished.Number()
-	s.Deleted = p.Bags.Finished.Retain.Deletions()
+	s.Deleted, _ = p.Bags.Finished.Retain.Deletions()
 	s.Snapshots.Failed = p.Snapshotter.Failures()
 	return s
 }

@@ -76,6 +76,7 @@ func BenchmarkMessage(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
+		stamps, offsets := typ.HeaderStamps(), make([]int, 0, 1<<4)
 		buf := make([]byte, 0, 1<<16)
 		for _, bench := range []struct {
 			name string
@@ -83,6 +84,7 @@ func BenchmarkMessage(b *testing.B) {
 		}{
 			{"lookup", func() error { _, err := path.Lookup(payload); return err }},
 			{"check", func() error { return typ.Check(payload) }},
+			{"stamps", func() error { _, err := stamps.AppendOffsets(offsets, payload); return err }},
 			{"decode", func() error { _, err := typ.Decode(payload); return err }},
 			{"json", func() error { _, err := typ.AppendJSON(buf, payload); return err }},
 			{"text", func() error { _, err := typ.AppendText(buf, payload, rosmsg.TextOptions{}); return err }},

@@ -144,7 +144,7 @@ func (w *csvWriter) array(x *wire) error {
 		err := w.value(x.elem)
 		w.name = w.name[:length]
 		if err != nil {
-			return under(err, "["+strconv.Itoa(i)+"]")
+			return underElement(err, i)
 		}
 	}
 	return nil

@@ -4,14 +4,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"strconv"
 )
 
 // cursor reads a payload.
 type cursor struct {
-	p     []byte
-	off   int
-	nodes int // messages and arrays that the payload may still unfold into
+	p      []byte
+	off    int
+	nodes  int    // messages and arrays that the payload may still unfold into
+	stamps *[]int // what skip appends the offsets of stamps to; nil if nobody asks for them
 }
 
 // node counts a message or an array. It returns an error if that is one too many.
@@ -120,17 +120,17 @@ func (c *cursor) count(w *wire) (int, error) {
 	return int(n), nil
 }
 
-// skip moves past a value.
+// skip moves past a value, and notes where the stamps in it are. It does not nest deeper than
+// the definition.
 func (c *cursor) skip(w *wire) error {
-	if w.size >= 0 {
-		if w.size > int64(len(c.p)-c.off) {
-			if w.kind == Struct {
-				return c.skipShort(w, w.msg.runs[0])
-			}
+	if w.size >= 0 && !c.wantsStamps(w) {
+		if w.size <= int64(len(c.p)-c.off) {
+			c.off += int(w.size)
+			return nil
+		}
+		if w.kind != Struct { // the runs of a message find the field that is short
 			return c.short(w.size, w.name)
 		}
-		c.off += int(w.size)
-		return nil
 	}
 	//exhaustive:ignore
 	switch w.kind {
@@ -138,54 +138,65 @@ func (c *cursor) skip(w *wire) error {
 		_, err := c.bytes()
 		return err
 	case Array:
-		n, err := c.count(w)
-		if err != nil {
-			return err
-		}
-		if w.elem.size >= 0 {
-			c.off += n * int(w.elem.size) // count saw that they are there
-			return nil
-		}
-		for i := range n {
-			if err := c.skip(w.elem); err != nil {
-				return under(err, "["+strconv.Itoa(i)+"]")
-			}
-		}
+		return c.skipElements(w)
 	default:
-		for _, r := range w.msg.runs {
+		runs := w.msg.runs
+		for i := range runs {
+			r := &runs[i]
 			if r.fixed > int64(len(c.p)-c.off) {
-				return c.skipShort(w, r)
+				return c.shortRun(w.msg, r)
+			}
+			if r.stamp >= 0 && c.stamps != nil {
+				c.noteStamp(r)
 			}
 			c.off += int(r.fixed)
-			if r.field < 0 {
+			if r.next == nil {
 				break
 			}
-			f := &w.msg.fields[r.field]
-			if err := c.skip(f.wire); err != nil {
-				return under(err, f.name)
+			if err := c.skip(r.next.wire); err != nil {
+				return under(err, r.next.name)
 			}
 		}
 	}
 	return nil
 }
 
-// skipShort makes the error of a payload that ends in the fields of fixed size of a run: it
+// wantsStamps reports whether a value has stamps that have to be noted.
+func (c *cursor) wantsStamps(w *wire) bool { return c.stamps != nil && w.stamped }
+
+// noteStamp notes the stamp of a run that begins at the cursor. Inlined, append would enlarge
+// the frame of skip, which calls itself for each message.
+//
+//go:noinline
+func (c *cursor) noteStamp(r *run) { *c.stamps = append(*c.stamps, c.off+int(r.stamp)) }
+
+// skipElements moves past an array.
+func (c *cursor) skipElements(w *wire) error {
+	n, err := c.count(w)
+	if err != nil {
+		return err
+	}
+	if w.elem.size >= 0 && !c.wantsStamps(w.elem) {
+		c.off += n * int(w.elem.size) // count saw that they are there
+		return nil
+	}
+	for i := range n { // count saw that there is room for each
+		if err := c.skip(w.elem); err != nil {
+			return underElement(err, i)
+		}
+	}
+	return nil
+}
+
+// shortRun makes the error of a payload that ends in the fields of fixed size of a run: it
 // finds the field.
-func (c *cursor) skipShort(w *wire, r run) error {
-	last := r.field
-	if last < 0 {
-		last = len(w.msg.fields)
-	}
-	first := last
-	for first > 0 && w.msg.fields[first-1].wire.size >= 0 {
-		first--
-	}
-	for _, f := range w.msg.fields[first:last] {
+func (c *cursor) shortRun(t *Type, r *run) error {
+	for _, f := range t.fields[r.from:] {
 		if err := c.skip(f.wire); err != nil {
 			return under(err, f.name)
 		}
 	}
-	return c.short(r.fixed, w.name) // not reached: the fields' sizes add up to the run's
+	return c.short(r.fixed, t.name) // not reached: the fields' sizes add up to the run's
 }
 
 // end checks that the message ends where the payload does.

@@ -175,7 +175,7 @@ func each[T any](c *cursor, n int, decode func() (T, error)) ([]T, error) {
 	for i := range n {
 		x, err := decode()
 		if err != nil {
-			return nil, under(err, "["+strconv.Itoa(i)+"]")
+			return nil, underElement(err, i)
 		}
 		all = append(all, x)
 	}

@@ -3,6 +3,7 @@ package rosmsg
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -84,6 +85,9 @@ func under(err error, name string) error {
 	}
 	return e
 }
+
+// underElement is under for an element of an array.
+func underElement(err error, i int) error { return under(err, "["+strconv.Itoa(i)+"]") }
 
 // FieldError says that a type does not have what a path names. It matches [ErrNoField].
 type FieldError struct {

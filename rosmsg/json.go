@@ -105,7 +105,7 @@ func (w *jsonWriter) array(x *wire) error {
 			w.dst = append(w.dst, ',')
 		}
 		if err := w.value(x.elem); err != nil {
-			return under(err, "["+strconv.Itoa(i)+"]")
+			return underElement(err, i)
 		}
 	}
 	w.dst = append(w.dst, ']')

@@ -199,14 +199,14 @@ func (w *textWriter) items(x *wire, indent int) error {
 		if k == String {
 			b, err := w.bytes()
 			if err != nil {
-				return under(err, "["+strconv.Itoa(i)+"]")
+				return underElement(err, i)
 			}
 			w.dst = pytext.AppendItem(w.dst, b, indent)
 			continue
 		}
 		w.dst = append(w.dst, "- "...)
 		if err := w.value(x.elem, indent+2, false); err != nil {
-			return under(err, "["+strconv.Itoa(i)+"]")
+			return underElement(err, i)
 		}
 	}
 	return nil

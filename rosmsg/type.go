@@ -70,6 +70,8 @@ type wire struct {
 	size   int64  // bytes, if always the same; -1 otherwise
 	least  int64  // bytes it has at least
 	normal bool   // a time that ROS brings in order: a field of the message itself
+
+	stamped bool // a message, or an array of messages, with stamps in it: see HeaderStamps
 }
 
 // element is the layout of an array's elements, or of the value itself.
@@ -100,12 +102,14 @@ type field struct {
 	offset int64 // in the message; -1 if something before it varies in size
 }
 
-// run is a part of a message: fields of fixed size, then a field whose size varies. A
-// message is skipped run by run, so that fields without content cost nothing, however
-// many there are.
+// run is a part of a message: fields of fixed size, then a field whose size varies or that
+// has stamps in it. A message is skipped run by run, so that fields without content cost
+// nothing, however many there are.
 type run struct {
-	fixed int64 // bytes of the fields of fixed size
-	field int   // the field that varies; -1 if the message ends with the fixed ones
+	fixed int64  // bytes of the fields of fixed size
+	stamp int64  // offset of a stamp in these bytes; -1 if none of the fields is one
+	next  *field // the field after them; nil if the message ends with the fixed ones
+	from  int    // the first of the fields of fixed size
 }
 
 // Field is one field of a type.
@@ -120,6 +124,9 @@ func (t *Type) Name() string { return t.name }
 // EmptyMD5Sum is the md5sum of types without fields and constants. Such types have an
 // empty definition; of another type it means that none was recorded.
 const EmptyMD5Sum = "d41d8cd98f00b204e9800998ecf8427e"
+
+// clockMD5 identifies rosgraph_msgs/Clock, which is nothing but a time.
+const clockMD5 = "a9c97c1d230cfc112e270351a944ee47"
 
 // MD5Sum returns the checksum by which ROS tells versions of a type apart, computed
 // from the definition: 32 hexadecimal digits.
@@ -181,6 +188,9 @@ func Parse(name, definition string) (*Type, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t.md5sum == clockMD5 {
+		t.runs[0].stamp, t.wire.stamped = 0, true
+	}
 	for _, f := range t.fields {
 		f.wire.normal = f.wire.kind == Time || f.wire.kind == Duration // no other field has this wire
 	}
@@ -230,24 +240,30 @@ func (c *compiler) compile(b *block, depth int) (*Type, error) {
 		}
 	}
 	t.wire = wire{kind: Struct, name: t.name, msg: t, size: size, least: least}
-	t.runs = t.makeRuns()
+	t.makeRuns()
 	t.md5sum = checksum(t, s)
 	c.done[b.name] = t
 	return t, nil
 }
 
-func (t *Type) makeRuns() []run {
-	var all []run
-	fixed := int64(0)
-	for i, f := range t.fields {
-		if f.wire.size >= 0 {
-			fixed += f.wire.size
+// makeRuns divides the fields into runs.
+func (t *Type) makeRuns() {
+	r := run{stamp: -1}
+	for i := range t.fields {
+		f := &t.fields[i]
+		if f.wire.size < 0 || f.wire.stamped {
+			r.next = f
+			t.runs = append(t.runs, r)
+			r = run{stamp: -1, from: i + 1}
+			t.wire.stamped = t.wire.stamped || f.wire.stamped
 			continue
 		}
-		all = append(all, run{fixed: fixed, field: i})
-		fixed = 0
+		if t.name == headerType && f.name == "stamp" && f.wire.kind == Time {
+			r.stamp, t.wire.stamped = r.fixed, true
+		}
+		r.fixed += f.wire.size
 	}
-	return append(all, run{fixed: fixed, field: -1})
+	t.runs = append(t.runs, r)
 }
 
 // wire lays out one field.
@@ -256,7 +272,7 @@ func (c *compiler) wire(b *block, f fieldSpec, depth int) (*wire, error) {
 	if err != nil || !f.array {
 		return elem, err
 	}
-	w := &wire{kind: Array, elem: elem, length: f.length, size: -1, least: 4, name: elem.name + "[]"}
+	w := &wire{kind: Array, elem: elem, length: f.length, size: -1, least: 4, name: elem.name + "[]", stamped: elem.stamped}
 	if f.length < 0 {
 		return w, nil
 	}
@@ -265,6 +281,7 @@ func (c *compiler) wire(b *block, f fieldSpec, depth int) (*wire, error) {
 	if elem.size >= 0 || f.length == 0 {
 		w.size = w.least
 	}
+	w.stamped = elem.stamped && f.length > 0
 	return w, nil
 }
 

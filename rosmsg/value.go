@@ -144,14 +144,14 @@ func (v Value) Elements() iter.Seq2[Value, error] {
 		for i := range n {
 			if i > 0 {
 				if err := c.skip(v.wire.elem); err != nil {
-					yield(Value{}, v.root.blame(under(err, "["+strconv.Itoa(i-1)+"]")))
+					yield(Value{}, v.root.blame(underElement(err, i-1)))
 					return
 				}
 			}
 			at := c
 			e, err := at.value(v.wire.elem, v.root)
 			if err != nil {
-				err = under(err, "["+strconv.Itoa(i)+"]")
+				err = underElement(err, i)
 			}
 			if !yield(e, err) || err != nil {
 				return
@@ -191,7 +191,7 @@ func (c *cursor) element(w *wire, i int, root *Type) error {
 	}
 	for k := range i {
 		if err := c.skip(w.elem); err != nil {
-			return under(err, "["+strconv.Itoa(k)+"]")
+			return underElement(err, k)
 		}
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -78,6 +79,9 @@ func TestHostileMaster(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			if c := (*tcpros.CallError)(nil); !errors.As(err, &c) {
 				t.Errorf("got %v", err)
+			}
+			if name == "1 GB" && !errors.Is(err, xmlrpc.ErrLimit) { // not the timeout of the call
+				t.Errorf("got %v, want the limit", err)
 			}
 			if got := after.TotalAlloc - before.TotalAlloc; got > 256<<20 {
 				t.Errorf("cost %d bytes", got)

@@ -465,6 +465,31 @@ func TestMasterReplacedWithinAComparison(t *testing.T) {
 	}
 }
 
+// A master without a run_id that is replaced just before the node confirms an update: the new master has
+// no publishers, and its empty list does not end the links to publishers.
+func TestMasterReplacedBeforeAConfirmation(t *testing.T) {
+	t.Parallel()
+	m, next := newMaster(t), newMaster(t)
+	silent := newFakePublisher(t, "/t", sends("/t"))
+	silent.register(m.URI(), "/silent")
+	f := newFront(t, m.URI())
+	f.set(m.URI(), noRunID)
+	timing := tcpros.Timing{Identify: never, LingerCheck: brisk.LingerCheck, Reconcile: never}
+	b, s, logged := subscriber(t, nodeOptions("sub", f.URL).With(timing), "/t")
+	waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
+	f.set(next.URI(), noRunID)
+	newFakePublisher(t, "/t", sends("/t")).register(m.URI(), "/second") // the master before sends an update
+	waitFor(t, "the registration", func() bool { return registered(t, next.URI(), "/t") })
+	closeQuietLink(t, next.URI(), s)
+	waitFor(t, "the word of that to its sink", func() bool { return len(b.ends()) > 0 })
+	if s.Publishers() != 1 || len(b.ends()) != 1 {
+		t.Errorf("%d links, ended: %v", s.Publishers(), b.ends())
+	}
+	if n := logged("master has forgotten this node"); n != 1 {
+		t.Errorf("logged %d times that the master has forgotten this node", n)
+	}
+}
+
 // A parameter that cannot be sent does not count as a failed contact.
 func TestUnsendableParameter(t *testing.T) {
 	for _, p := range []tcpros.Param{{Name: "frame", Value: "caf\xe9"}, {Name: strings.Repeat("x", 1024), Value: 1}} {

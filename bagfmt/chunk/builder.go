@@ -81,33 +81,13 @@ func (r *Records) undo(id rosbag.ConnID, size int, repeat bool) {
 type Builder struct {
 	buf     []byte // wire.ChunkHeadroom bytes, then the chunk data
 	records *Records
-	entries []chunkEntry
-	slots   []connSlot
+	index   wire.ChunkIndex
 	dense   []int32                 // slot+1 by connection id, 0 = none
 	sparse  map[rosbag.ConnID]int32 // slot by connection id, for ids >= denseConnIDs
-	used    []int32                 // slots that this chunk uses, by first use
 	start   rosbag.Time
 	end     rosbag.Time
 	open    openMessage
 	sealed  Sealed // what Seal returns
-}
-
-// chunkEntry is an index entry before it is sorted into its connection's index.
-type chunkEntry struct {
-	time   rosbag.Time
-	offset uint32
-	slot   int32
-}
-
-// connSlot is what a builder knows about one connection in the current chunk.
-type connSlot struct {
-	conn  *rosbag.Connection
-	count uint32 // messages in the current chunk
-	bytes uint64 // of their payload
-	used  bool
-	at    int         // while sealing: where the next index entry goes
-	last  rosbag.Time // while sealing: time of the entry before
-	mixed bool        // while sealing: entries are not in time order
 }
 
 // openMessage is a message between BeginMessage and FinishMessage.
@@ -136,15 +116,14 @@ func (b *Builder) Reset(r *Records) {
 	}
 	b.buf = b.buf[:wire.ChunkHeadroom]
 	b.records = r
-	b.entries = b.entries[:0]
-	for _, s := range b.used {
-		b.slots[s].count, b.slots[s].bytes, b.slots[s].used = 0, 0, false
-		b.slots[s].conn = nil // it may not come again
+	b.index.Entries = b.index.Entries[:0]
+	for _, s := range b.index.Used {
+		b.index.Slots[s] = wire.IndexSlot{} // its connection may not come again
 	}
-	if len(b.slots) > keptSlots && len(b.slots) > 2*len(b.used) { // most have not come again
-		b.slots, b.dense, b.sparse = nil, nil, nil
+	if len(b.index.Slots) > keptSlots && len(b.index.Slots) > 2*len(b.index.Used) { // most have not come again
+		b.index.Slots, b.dense, b.sparse = nil, nil, nil
 	}
-	b.used = b.used[:0]
+	b.index.Used = b.index.Used[:0]
 	b.open = openMessage{}
 	clear(b.sealed.Counts)
 	b.sealed = Sealed{Counts: b.sealed.Counts[:0], PayloadBytes: b.sealed.PayloadBytes[:0]}
@@ -154,15 +133,15 @@ func (b *Builder) Reset(r *Records) {
 func (b *Builder) Len() int { return max(len(b.buf)-wire.ChunkHeadroom, 0) }
 
 // Cap returns the bytes of memory that the chunk and its index entries hold.
-func (b *Builder) Cap() int { return cap(b.buf) + cap(b.entries)*16 }
+func (b *Builder) Cap() int { return cap(b.buf) + cap(b.index.Entries)*16 }
 
 // Messages returns the number of finished messages in the chunk.
-func (b *Builder) Messages() int { return len(b.entries) }
+func (b *Builder) Messages() int { return len(b.index.Entries) }
 
 // HasConn reports whether the chunk holds messages of the connection.
 func (b *Builder) HasConn(id rosbag.ConnID) bool {
 	s, ok := b.slot(id)
-	return ok && b.slots[s].used
+	return ok && b.index.Slots[s].Conn != nil
 }
 
 // AppendRun adds count whole frames that lie back to back in run. The first one
@@ -180,7 +159,7 @@ func (b *Builder) AppendRun(c *rosbag.Connection, first rosbag.Time, run []byte,
 	t, last := first, first
 	for range count {
 		n := 4 + int64(binary.LittleEndian.Uint32(run))
-		b.entries = append(b.entries, chunkEntry{t, uint32(at - wire.ChunkHeadroom), slot})
+		b.index.Entries = append(b.index.Entries, wire.IndexEntry{Time: t, Offset: uint32(at - wire.ChunkHeadroom), Slot: slot})
 		wire.PutMessageHeader(buf[at:], c.ID, t)
 		at += wire.MessageHeaderBytes
 		at += copy(buf[at:], run[:n])
@@ -243,7 +222,7 @@ func (b *Builder) roomStep() int {
 	at := len(b.buf)
 	come := at - b.open.start
 	step := max(firstRoom, min(come, doubledRoom), come/4)
-	return min(b.open.end-at+len(b.used)*wire.IndexHeaderBytes+(len(b.entries)+1)*wire.IndexEntryBytes, step)
+	return min(b.open.end-at+len(b.index.Used)*wire.IndexHeaderBytes+(len(b.index.Entries)+1)*wire.IndexEntryBytes, step)
 }
 
 // NextCap returns what Cap will be after the next call of Room.
@@ -274,7 +253,7 @@ func (b *Builder) FinishMessage(t rosbag.Time) {
 		panic("chunk: FinishMessage of a frame with a wrong length")
 	}
 	wire.PutTime(b.buf[o.start+wire.MessageTimeAt:], t)
-	b.entries = append(b.entries, chunkEntry{t, uint32(o.start - wire.ChunkHeadroom), o.slot})
+	b.index.Entries = append(b.index.Entries, wire.IndexEntry{Time: t, Offset: uint32(o.start - wire.ChunkHeadroom), Slot: o.slot})
 	b.count(o.slot, 1, o.end-o.start, t, t)
 	b.open = openMessage{}
 }
@@ -290,13 +269,13 @@ func (b *Builder) AbortMessage() {
 		panic("chunk: AbortMessage outside a message")
 	}
 	b.buf = b.buf[:o.undo]
-	s := &b.slots[o.slot]
+	s := &b.index.Slots[o.slot]
 	if o.did.record > 0 {
-		b.records.undo(s.conn.ID, o.did.record, o.did.repeat)
+		b.records.undo(s.Conn.ID, o.did.record, o.did.repeat)
 	}
 	if o.did.added {
-		s.used, s.conn = false, nil
-		b.used = b.used[:len(b.used)-1]
+		s.Conn = nil
+		b.index.Used = b.index.Used[:len(b.index.Used)-1]
 	}
 	b.open = openMessage{}
 }
@@ -304,7 +283,7 @@ func (b *Builder) AbortMessage() {
 // AppendMessage adds one message from its data without the length word.
 func (b *Builder) AppendMessage(c *rosbag.Connection, t rosbag.Time, data []byte) {
 	slot, ok := b.slot(c.ID)
-	if !ok || !b.slots[slot].used {
+	if !ok || b.index.Slots[slot].Conn == nil {
 		slot, _ = b.use(c)
 	}
 	at := len(b.buf)
@@ -317,7 +296,7 @@ func (b *Builder) AppendMessage(c *rosbag.Connection, t rosbag.Time, data []byte
 	wire.PutMessageHeader(record, c.ID, t)
 	binary.LittleEndian.PutUint32(record[wire.MessageHeaderBytes:], uint32(len(data)))
 	copy(record[wire.MessageHeaderBytes+4:], data)
-	b.entries = append(b.entries, chunkEntry{t, uint32(at - wire.ChunkHeadroom), slot})
+	b.index.Entries = append(b.index.Entries, wire.IndexEntry{Time: t, Offset: uint32(at - wire.ChunkHeadroom), Slot: slot})
 	b.count(slot, 1, size, t, t)
 }
 
@@ -346,15 +325,15 @@ func (b *Builder) count(slot int32, messages, size int, first, last rosbag.Time)
 	if messages == 0 {
 		return
 	}
-	none := len(b.entries) == messages // before these
+	none := len(b.index.Entries) == messages // before these
 	if none || first.Before(b.start) {
 		b.start = first
 	}
 	if none || b.end.Before(last) {
 		b.end = last
 	}
-	b.slots[slot].count += uint32(messages)
-	b.slots[slot].bytes += uint64(size - messages*(wire.MessageHeaderBytes+4))
+	b.index.Slots[slot].Count += uint32(messages)
+	b.index.Slots[slot].Bytes += uint64(size - messages*(wire.MessageHeaderBytes+4))
 	if b.records != nil {
 		b.records.bytes += int64(size)
 	}
@@ -377,14 +356,14 @@ func (b *Builder) slot(id rosbag.ConnID) (int32, bool) {
 // connection record if the file needs it.
 func (b *Builder) use(c *rosbag.Connection) (slot int32, did firstUse) {
 	s, ok := b.slot(c.ID)
-	if ok && b.slots[s].used {
+	if ok && b.index.Slots[s].Conn != nil {
 		return s, firstUse{}
 	}
 	if !ok {
 		s = b.addSlot(c.ID)
 	}
-	b.slots[s].conn, b.slots[s].used = c, true
-	b.used = append(b.used, s)
+	b.index.Slots[s].Conn = c
+	b.index.Used = append(b.index.Used, s)
 	did.added = true
 	size := wire.ConnectionBytes(c)
 	if write, repeat := b.records.want(c.ID, size); write {
@@ -397,8 +376,8 @@ func (b *Builder) use(c *rosbag.Connection) (slot int32, did firstUse) {
 }
 
 func (b *Builder) addSlot(id rosbag.ConnID) int32 {
-	s := int32(len(b.slots))
-	b.slots = append(b.slots, connSlot{})
+	s := int32(len(b.index.Slots))
+	b.index.Slots = append(b.index.Slots, wire.IndexSlot{})
 	if id >= denseConnIDs {
 		if b.sparse == nil {
 			b.sparse = make(map[rosbag.ConnID]int32)

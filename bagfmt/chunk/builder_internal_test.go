@@ -39,7 +39,7 @@ func TestCap(t *testing.T) {
 	for range 1000 {
 		b.AppendMessage(c, rosbag.Time{Sec: 1}, nil)
 	}
-	if want := cap(b.buf) + cap(b.entries)*int(unsafe.Sizeof(chunkEntry{})); b.Cap() != want || want < b.Len()+16*b.Messages() {
+	if want := cap(b.buf) + cap(b.index.Entries)*int(unsafe.Sizeof(wire.IndexEntry{})); b.Cap() != want || want < b.Len()+16*b.Messages() {
 		t.Errorf("%d bytes, want %d, for %d messages of %d bytes", b.Cap(), want, b.Messages(), b.Len())
 	}
 }

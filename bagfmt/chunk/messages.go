@@ -57,24 +57,24 @@ func (c *Sealed) Messages() iter.Seq2[*rosbag.Message, error] {
 // first. A frame is valid until the next call of another method but Seal.
 func (b *Builder) LastFrames(want func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, []byte] {
 	return func(yield func(*rosbag.Connection, []byte) bool) {
-		wanted := make([]bool, len(b.slots))
+		wanted := make([]bool, len(b.index.Slots))
 		left := 0
-		for _, s := range b.used {
-			if slot := &b.slots[s]; slot.count > 0 && want(slot.conn) {
+		for _, s := range b.index.Used {
+			if slot := &b.index.Slots[s]; slot.Count > 0 && want(slot.Conn) {
 				wanted[s] = true
 				left++
 			}
 		}
-		for i := len(b.entries) - 1; left > 0; i-- {
-			e := &b.entries[i]
-			if !wanted[e.slot] {
+		for i := len(b.index.Entries) - 1; left > 0; i-- {
+			e := &b.index.Entries[i]
+			if !wanted[e.Slot] {
 				continue
 			}
-			wanted[e.slot] = false
+			wanted[e.Slot] = false
 			left--
-			frame := b.buf[wire.ChunkHeadroom+int(e.offset)+wire.MessageHeaderBytes:]
+			frame := b.buf[wire.ChunkHeadroom+int(e.Offset)+wire.MessageHeaderBytes:]
 			n := 4 + int(binary.LittleEndian.Uint32(frame))
-			if !yield(b.slots[e.slot].conn, frame[:n:n]) {
+			if !yield(b.index.Slots[e.Slot].Conn, frame[:n:n]) {
 				return
 			}
 		}

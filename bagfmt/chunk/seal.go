@@ -1,8 +1,6 @@
 package chunk
 
 import (
-	"cmp"
-	"encoding/binary"
 	"errors"
 	"hash/crc32"
 	"slices"
@@ -31,7 +29,7 @@ func (b *Builder) Seal(z *Compressor, buf []byte) (*Sealed, error) {
 	if b.open.active {
 		panic("chunk: Seal inside a message")
 	}
-	if len(b.entries) == 0 {
+	if len(b.index.Entries) == 0 {
 		return nil, errEmpty
 	}
 	data := b.buf[wire.ChunkHeadroom:]
@@ -42,8 +40,8 @@ func (b *Builder) Seal(z *Compressor, buf []byte) (*Sealed, error) {
 		StoredBytes:       int64(len(data)),
 		Start:             b.start,
 		End:               b.end,
-		Counts:            slices.Grow(c.Counts[:0], len(b.used)),
-		PayloadBytes:      slices.Grow(c.PayloadBytes[:0], len(b.used)),
+		Counts:            slices.Grow(c.Counts[:0], len(b.index.Used)),
+		PayloadBytes:      slices.Grow(c.PayloadBytes[:0], len(b.index.Used)),
 	}
 	out, headroom := b.buf, wire.ChunkHeadroom
 	if z != nil && z.codec.Kind() != rosbag.CompressionNone {
@@ -57,7 +55,7 @@ func (b *Builder) Seal(z *Compressor, buf []byte) (*Sealed, error) {
 	}
 	stored := out[headroom:]
 	wire.AppendChunkHeader(out[:0], c.Compression, crc32.Checksum(stored, wire.Castagnoli), len(data), len(stored))
-	c.Record = b.appendIndex(out, c)
+	c.Record, c.Counts, c.PayloadBytes = b.index.Append(out, c.Counts, c.PayloadBytes)
 	if c.Compression == rosbag.CompressionNone {
 		b.buf = c.Record[:wire.ChunkHeadroom+len(data)] // keep the memory if the index made it grow
 	}
@@ -66,36 +64,3 @@ func (b *Builder) Seal(z *Compressor, buf []byte) (*Sealed, error) {
 
 // errEmpty is what Seal returns for a chunk without messages.
 var errEmpty = errors.New("chunk without messages")
-
-// appendIndex adds one index data record for each connection, by ascending id, and
-// fills c.Counts and c.PayloadBytes.
-func (b *Builder) appendIndex(out []byte, c *Sealed) []byte {
-	slices.SortFunc(b.used, func(x, y int32) int { return cmp.Compare(b.slots[x].conn.ID, b.slots[y].conn.ID) })
-	size := len(b.used)*wire.IndexHeaderBytes + len(b.entries)*wire.IndexEntryBytes
-	out = slices.Grow(out, size)
-	for _, s := range b.used {
-		slot := &b.slots[s]
-		if slot.count == 0 {
-			continue
-		}
-		out = wire.AppendIndexHeader(out, slot.conn.ID, int(slot.count))
-		slot.at, slot.last, slot.mixed = len(out), rosbag.Time{}, false
-		out = out[:len(out)+int(slot.count)*wire.IndexEntryBytes]
-		c.Counts = append(c.Counts, rosbag.ConnCount{Conn: slot.conn, Count: slot.count})
-		c.PayloadBytes = append(c.PayloadBytes, slot.bytes)
-	}
-	for _, e := range b.entries {
-		slot := &b.slots[e.slot]
-		wire.PutTime(out[slot.at:], e.time)
-		binary.LittleEndian.PutUint32(out[slot.at+8:], e.offset)
-		slot.at += wire.IndexEntryBytes
-		slot.mixed = slot.mixed || e.time.Before(slot.last)
-		slot.last = e.time
-	}
-	for _, s := range b.used {
-		if slot := &b.slots[s]; slot.mixed && slot.count > 0 {
-			wire.SortIndex(out[slot.at-int(slot.count)*wire.IndexEntryBytes : slot.at])
-		}
-	}
-	return out
-}

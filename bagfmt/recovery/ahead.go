@@ -5,9 +5,9 @@ import (
 	"hash/crc32"
 	"io"
 
-	"github.com/gorosbag/gorosbag/bagfmt/internal/ahead"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
+	"github.com/gorosbag/gorosbag/internal/ahead"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 

@@ -67,7 +67,7 @@ func (b *chunkBuffer) seal(c *decodedChunk, index *chunkIndex) *chunk.Sealed {
 		Compression: kind, UncompressedBytes: int64(len(c.data)), StoredBytes: int64(len(c.stored)),
 		Start: index.start, End: index.end,
 	}
-	b.b, sealed.Counts = index.append(b.b[:wire.ChunkHeadroom+len(c.stored)])
+	b.b, sealed.Counts, sealed.PayloadBytes = index.Append(b.b[:wire.ChunkHeadroom+len(c.stored)], nil, nil)
 	sealed.Record = b.b[start:]
 	return sealed
 }

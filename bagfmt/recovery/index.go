@@ -1,10 +1,7 @@
 package recovery
 
 import (
-	"cmp"
-	"encoding/binary"
 	"fmt"
-	"slices"
 	"sort"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
@@ -14,8 +11,8 @@ import (
 // chunkIndex lists the messages and connections of one chunk, as Recover reads them from
 // its records.
 type chunkIndex struct {
-	entries    []chunkMessage
-	slots      []chunkConn
+	wire.ChunkIndex
+	inChunk    []bool                  // by slot: the record of the connection is in the chunk, before its messages
 	byID       map[rosbag.ConnID]int32 // slot+1 by id in the input
 	byOut      map[rosbag.ConnID]int32 // slot+1 by id in the output
 	last       rosbag.ConnID           // of the message before
@@ -26,31 +23,15 @@ type chunkIndex struct {
 	sameIDs    bool          // all ids are the same in the output
 	err        error         // of the first record that could not be read
 	from, to   int           // range of the data lost with that record and later ones
-	order      []int32       // memory of append: slots by id
-}
-
-// chunkMessage is a message of a chunk.
-type chunkMessage struct {
-	time       rosbag.Time
-	record     uint32 // offset
-	frame, end uint32
-	slot       int32
-}
-
-// chunkConn is a connection in a chunk.
-type chunkConn struct {
-	out    *rosbag.Connection
-	count  uint32
-	record bool // its record is in the chunk, before its messages
-	last   rosbag.Time
-	mixed  bool // its messages are not in time order
-	at     int  // while the index is built: offset of its next entry
 }
 
 // read reads the records of c. After a record that cannot be read it continues at the next
 // message in the index data, if the chunk has no checksum.
 func (x *chunkIndex) read(c *stagedChunk) {
-	*x = chunkIndex{entries: x.entries[:0], slots: x.slots[:0], byID: x.byID, byOut: x.byOut, order: x.order, sameIDs: true}
+	*x = chunkIndex{
+		ChunkIndex: wire.ChunkIndex{Entries: x.Entries[:0], Slots: x.Slots[:0], Used: x.Used[:0]},
+		inChunk:    x.inChunk[:0], byID: x.byID, byOut: x.byOut, sameIDs: true,
+	}
 	if x.byID == nil {
 		x.byID, x.byOut = make(map[rosbag.ConnID]int32), make(map[rosbag.ConnID]int32)
 	}
@@ -60,7 +41,7 @@ func (x *chunkIndex) read(c *stagedChunk) {
 	for b := c.data; len(b) > 0; {
 		at := size - len(b)
 		if id, t, frame, rest, ok := wire.CutMessage(b); ok {
-			x.message(conns, id, t, at, size-len(rest)-len(frame), size-len(rest))
+			x.message(conns, id, t, at, len(frame))
 			b = rest
 			continue
 		}
@@ -69,7 +50,7 @@ func (x *chunkIndex) read(c *stagedChunk) {
 		if err == nil {
 			switch rec.Op {
 			case rosbag.OpMessage:
-				x.message(conns, rec.Conn, rec.Time, at, size-len(rest)-len(tail), size-len(rest))
+				x.message(conns, rec.Conn, rec.Time, at, len(tail))
 			case rosbag.OpConnection:
 				x.connection(conns.add(&rec, tail[4:], c.place.Pos), rec.Conn)
 			case rosbag.OpBagHeader, rosbag.OpIndexData, rosbag.OpChunk, rosbag.OpChunkInfo, rosbag.OpMessageDefinition: // of no interest
@@ -104,13 +85,13 @@ func (c *stagedChunk) messageAfter(at int) int {
 	return len(c.data)
 }
 
-// message adds a message record.
-func (x *chunkIndex) message(conns *inputConns, id rosbag.ConnID, t rosbag.Time, record, frame, end int) {
+// message adds the message record at an offset, with a frame of so many bytes.
+func (x *chunkIndex) message(conns *inputConns, id rosbag.ConnID, t rosbag.Time, offset, frameBytes int) {
 	slot := x.lastSlot
 	if slot == 0 || id != x.last {
 		if slot = x.byID[id]; slot == 0 {
 			out := conns.get(id)
-			if out == nil || end-frame-4 > wire.MaxMessageBytes {
+			if out == nil || frameBytes-4 > wire.MaxMessageBytes {
 				x.orphans++
 				x.orphan = id
 				return
@@ -119,17 +100,16 @@ func (x *chunkIndex) message(conns *inputConns, id rosbag.ConnID, t rosbag.Time,
 		}
 		x.last, x.lastSlot = id, slot
 	}
-	c := &x.slots[slot-1]
-	c.mixed = c.mixed || t.Before(c.last)
-	c.last = t
-	c.count++
-	if len(x.entries) == 0 || t.Before(x.start) {
+	c := &x.Slots[slot-1]
+	c.Count++
+	c.Bytes += uint64(frameBytes - 4)
+	if len(x.Entries) == 0 || t.Before(x.start) {
 		x.start = t
 	}
-	if len(x.entries) == 0 || x.end.Before(t) {
+	if len(x.Entries) == 0 || x.end.Before(t) {
 		x.end = t
 	}
-	x.entries = append(x.entries, chunkMessage{t, uint32(record), uint32(frame), uint32(end), slot - 1})
+	x.Entries = append(x.Entries, wire.IndexEntry{Time: t, Offset: uint32(offset), Slot: slot - 1})
 }
 
 // slot returns the slot of a connection of the output, and assigns it to id.
@@ -137,8 +117,9 @@ func (x *chunkIndex) slot(id rosbag.ConnID, out *rosbag.Connection) int32 {
 	x.sameIDs = x.sameIDs && out.ID == id
 	slot, ok := x.byOut[out.ID]
 	if !ok {
-		x.slots = append(x.slots, chunkConn{out: out})
-		slot = int32(len(x.slots))
+		x.Used = append(x.Used, int32(len(x.Slots)))
+		x.Slots, x.inChunk = append(x.Slots, wire.IndexSlot{Conn: out}), append(x.inChunk, false)
+		slot = int32(len(x.Slots))
 		x.byOut[out.ID] = slot
 	}
 	x.byID[id] = slot
@@ -153,16 +134,16 @@ func (x *chunkIndex) connection(c inputConn, id rosbag.ConnID) {
 		x.sameIDs = false
 		return
 	}
-	if s := &x.slots[x.slot(id, c.out)-1]; s.count == 0 {
-		s.record = true
+	if s := x.slot(id, c.out) - 1; x.Slots[s].Count == 0 {
+		x.inChunk[s] = true
 	}
 }
 
 // complete reports whether the record of each connection of the chunk is in the chunk or
 // in the output already, so that a sequential reader finds it before the messages.
 func (x *chunkIndex) complete(out *recoverOutput) bool {
-	for i := range x.slots {
-		if s := &x.slots[i]; !s.record && !out.isRecorded(s.out.ID) {
+	for i, s := range x.Slots {
+		if !x.inChunk[i] && !out.isRecorded(s.Conn.ID) {
 			return false
 		}
 	}
@@ -192,37 +173,5 @@ func (x *chunkIndex) missing(c *stagedChunk, expected uint64) error {
 	if x.orphans > 0 {
 		return wire.Corrupt(c.place.Pos, rosbag.OpChunk, "%d messages of unknown connections, one is %d", x.orphans, x.orphan)
 	}
-	return wire.Corrupt(c.place.Pos, rosbag.OpChunk, "holds %d messages, its index counts %d", len(x.entries), expected)
-}
-
-// append appends the index data records of the chunk, by ascending id.
-func (x *chunkIndex) append(out []byte) ([]byte, []rosbag.ConnCount) {
-	x.order = x.order[:0]
-	for i := range x.slots {
-		if x.slots[i].count > 0 {
-			x.order = append(x.order, int32(i))
-		}
-	}
-	slices.SortFunc(x.order, func(a, b int32) int { return cmp.Compare(x.slots[a].out.ID, x.slots[b].out.ID) })
-	counts := make([]rosbag.ConnCount, 0, len(x.order))
-	out = slices.Grow(out, len(x.order)*wire.IndexHeaderBytes+len(x.entries)*wire.IndexEntryBytes)
-	for _, i := range x.order {
-		s := &x.slots[i]
-		out = wire.AppendIndexHeader(out, s.out.ID, int(s.count))
-		s.at = len(out)
-		out = out[:len(out)+int(s.count)*wire.IndexEntryBytes]
-		counts = append(counts, rosbag.ConnCount{Conn: s.out, Count: s.count})
-	}
-	for _, e := range x.entries {
-		s := &x.slots[e.slot]
-		wire.PutTime(out[s.at:], e.time)
-		binary.LittleEndian.PutUint32(out[s.at+8:], e.record)
-		s.at += wire.IndexEntryBytes
-	}
-	for _, i := range x.order {
-		if s := &x.slots[i]; s.mixed {
-			wire.SortIndex(out[s.at-int(s.count)*wire.IndexEntryBytes : s.at])
-		}
-	}
-	return out, counts
+	return wire.Corrupt(c.place.Pos, rosbag.OpChunk, "holds %d messages, its index counts %d", len(x.Entries), expected)
 }

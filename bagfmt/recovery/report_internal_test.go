@@ -125,7 +125,7 @@ func TestReportedLoss(t *testing.T) {
 		{3, 2, 7, 4},
 		{0, 2, 1, 2},
 	} {
-		s := chunkStage{report: &Report{}, index: chunkIndex{entries: make([]chunkMessage, c.kept), orphans: c.orphans}}
+		s := chunkStage{report: &Report{}, index: chunkIndex{ChunkIndex: wire.ChunkIndex{Entries: make([]wire.IndexEntry, c.kept)}, orphans: c.orphans}}
 		s.reportLoss(&stagedChunk{}, c.expected)
 		if s.report.Dropped != c.want || s.report.Lossy() != (c.want > 0) {
 			t.Errorf("%+v: %d messages are lost", c, s.report.Dropped)

@@ -106,14 +106,15 @@ func (s *chunkStage) write(c *stagedChunk, expected uint64) error {
 	}
 	s.report.Chunks++
 	s.reportLoss(c, expected)
-	if len(x.entries) == 0 {
+	if len(x.Entries) == 0 {
 		return nil
 	}
 	if x.sameIDs && !c.repack && x.err == nil && x.orphans == 0 && len(c.stored) > 0 && x.complete(s.out) {
 		return s.copy(c)
 	}
-	for _, e := range x.entries {
-		if err := s.out.writeMessage(x.slots[e.slot].out, e.time, c.data[e.frame+4:e.end]); err != nil {
+	for _, e := range x.Entries {
+		_, _, frame, _, _ := wire.MessageAt(c.data, int64(e.Offset)) // index has read it there
+		if err := s.out.writeMessage(x.Slots[e.Slot].Conn, e.Time, wire.FrameAt(c.data, uint32(frame))[4:]); err != nil {
 			return err
 		}
 	}
@@ -123,7 +124,7 @@ func (s *chunkStage) write(c *stagedChunk, expected uint64) error {
 // reportLoss reports the missing messages of the chunk.
 func (s *chunkStage) reportLoss(c *stagedChunk, expected uint64) {
 	x := &s.index
-	kept := uint64(len(x.entries))
+	kept := uint64(len(x.Entries))
 	dropped := max(expected, kept+x.orphans) - kept
 	switch {
 	case c.err != nil:
@@ -140,9 +141,9 @@ func (s *chunkStage) copy(c *stagedChunk) error {
 	if err := s.out.copyChunk(c.buf.seal(&c.decodedChunk, &s.index)); err != nil {
 		return err
 	}
-	for i := range s.index.slots {
-		if x := &s.index.slots[i]; x.record {
-			s.out.setRecorded(x.out.ID)
+	for i, x := range s.index.Slots {
+		if s.index.inChunk[i] {
+			s.out.setRecorded(x.Conn.ID)
 		}
 	}
 	return nil

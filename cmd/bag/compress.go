@@ -50,8 +50,8 @@ type repackFlags struct {
 
 const repackHelp = `Each bag is rewritten in place: NAME.bag becomes NAME.orig.bag and the new version
 NAME.bag, when it is complete and on the disk. A bag that has such a backup already is
-skipped. Connections stay as they are. An MCAP file stays one; attachments and metadata
-records, which are named, are left out.`
+skipped. Connections stay as they are; those without messages are left out. An MCAP file
+stays one; attachments and metadata records, which are named, are left out.`
 
 // repack rewrites bags. It checks first that all are there, because bags are rewritten in place: a name may be a
 // misspelt option.

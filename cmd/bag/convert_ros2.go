@@ -12,6 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/ros2job"
 	"github.com/gorosbag/gorosbag/internal/ros2map"
 	"github.com/gorosbag/gorosbag/internal/rosbag2"
+	"github.com/gorosbag/gorosbag/internal/units"
 )
 
 // ros2Flags are the options for recordings of ROS 2.
@@ -60,8 +61,8 @@ func (f *convertFlags) sinkOptions() (o ros2bag.Options, err error) {
 		return o, err
 	}
 	if f.Size != "" {
-		if o.FileBytes, err = size(f.Size); err != nil || o.FileBytes <= 0 {
-			return o, fmt.Errorf("--size %s: write for example 500M or 2G", f.Size)
+		if o.FileBytes, err = units.FileBytes(f.Size); err != nil {
+			return o, fmt.Errorf("--size %s: %w", f.Size, err)
 		}
 	}
 	for _, rule := range f.RenameType {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/testrace"
 )
@@ -125,6 +126,34 @@ func TestRewrite(t *testing.T) {
 				if strings.HasSuffix(n, ".tmp") {
 					t.Errorf("%s is left behind", n)
 				}
+			}
+		})
+	}
+}
+
+// TestRewriteEmptyTopic rewrites a bag that has a connection without messages: only that connection is left out.
+func TestRewriteEmptyTopic(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.bag")
+	writeSent(t, path, bagfmt.WriterOptions{}, run100())
+	in := write(t, "in.bag", withEmptyTopic(t, readFile(t, path), "/empty"))
+	for _, command := range []string{"compress", "decompress", "reindex", "convert", "filter", "merge"} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			out := filepath.Join(dir, "in.bag")
+			args := []string{command, "-q", "--output-dir", dir, in}
+			switch command {
+			case "convert", "filter":
+				args = []string{command, "-q", in, out}
+			case "merge":
+				args = []string{command, "-q", "-o", out, in}
+			}
+			if code, _, stderr := gobag(args...); code != 0 || stderr != "" {
+				t.Fatalf("code %d: %s", code, stderr)
+			}
+			if code, stdout, _ := gobag("diff", path, out); code != 0 || !strings.HasPrefix(stdout, "Same: 121 messages on 3 topics\n") {
+				t.Errorf("code %d\n%s", code, stdout)
 			}
 		})
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/rebag"
 	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/internal/units"
 )
 
 type splitFlags struct {
@@ -51,8 +51,8 @@ func (f *splitFlags) cut() (rebag.SplitRule, error) {
 	}
 	var err error
 	if f.Size != "" {
-		if c.Bytes, err = size(f.Size); err != nil || c.Bytes <= 0 {
-			return c, fmt.Errorf("--size %s: write for example 500M or 2G", f.Size)
+		if c.Bytes, err = units.FileBytes(f.Size); err != nil {
+			return c, fmt.Errorf("--size %s: %w", f.Size, err)
 		}
 	}
 	if f.Duration != "" {
@@ -61,24 +61,6 @@ func (f *splitFlags) cut() (rebag.SplitRule, error) {
 		}
 	}
 	return c, nil
-}
-
-// size parses a number of bytes with a binary unit; without one, of MiB, as rosbag
-// record does.
-func size(s string) (int64, error) {
-	shift := 20
-	digits := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(s), "B"), "I")
-	if n := len(digits); n > 0 {
-		if unit := strings.IndexByte("KMGT", digits[n-1]); unit >= 0 {
-			shift = 10 * (unit + 1)
-			digits = digits[:n-1]
-		}
-	}
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || n < 0 || n > 1<<62>>shift {
-		return 0, errors.New("not a size")
-	}
-	return n << shift, nil
 }
 
 // Run splits one bag.

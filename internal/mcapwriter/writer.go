@@ -12,6 +12,8 @@ import (
 	"math"
 
 	"github.com/foxglove/mcap/go/mcap"
+
+	"github.com/gorosbag/gorosbag/internal/ahead"
 )
 
 // Options say how a file is written. The zero value of each field has a meaning.
@@ -26,8 +28,10 @@ type Options struct {
 type Writer struct {
 	w       *mcap.Writer
 	limit   int
-	ahead   *ahead
-	chunk   *chunk // the chunk that is filled; nil between chunks
+	format  mcap.CompressionFormat
+	packing *ahead.Queue[chunk, packer] // the chunks that are packed, or wait to be written
+	queued  int64                       // bytes of these chunks before packing
+	chunk   *chunk                      // the chunk that is filled; nil between chunks
 	schemas int
 	lastID  int // of channels
 	start   uint64
@@ -41,7 +45,7 @@ var errIDs = errors.New("MCAP has room for 65535 types and as many topics")
 
 // New starts a file on w.
 func New(w io.Writer, o Options) (*Writer, error) {
-	a, err := newAhead(o.Compression, max(o.Workers, 1))
+	packers, format, err := newPackers(o.Compression, max(o.Workers, 1))
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +60,7 @@ func New(w io.Writer, o Options) (*Writer, error) {
 	if limit <= 0 {
 		limit = 768 << 10
 	}
-	return &Writer{w: mw, limit: limit, ahead: a}, nil
+	return &Writer{w: mw, limit: limit, format: format, packing: ahead.New(packers, (*chunk).pack)}, nil
 }
 
 // AddSchema writes a schema and returns its number, from 1 on.
@@ -85,12 +89,12 @@ func (w *Writer) Write(channel uint16, sequence uint32, at uint64, data []byte) 
 		return fmt.Errorf("a message of %d bytes; chunks end at 4 GiB", len(data))
 	}
 	if w.chunk == nil {
-		if w.ahead.full() {
+		if w.packing.Spare(w.packing.Workers()+2) == 0 { // one is filled, each worker packs one, and one waits for its turn
 			if err := w.take(); err != nil {
 				return err
 			}
 		}
-		w.chunk = w.ahead.chunk()
+		w.chunk = w.packing.Job()
 	}
 	w.chunk.add(channel, sequence, at, data)
 	if w.total == 0 {
@@ -103,29 +107,37 @@ func (w *Writer) Write(channel uint16, sequence uint32, at uint64, data []byte) 
 	w.count[channel]++
 	w.start, w.end = min(w.start, at), max(w.end, at)
 	if len(w.chunk.records) >= w.limit {
-		w.ahead.begin(w.chunk)
-		w.chunk = nil
+		w.handOver()
 	}
 	return nil
 }
 
+// handOver hands the chunk that was filled over to be packed.
+func (w *Writer) handOver() {
+	w.queued += int64(len(w.chunk.records))
+	w.packing.Start(w.chunk)
+	w.chunk = nil
+}
+
 // take writes the chunk that was handed over first.
 func (w *Writer) take() error {
-	c := w.ahead.take()
-	defer w.ahead.release(c)
-	if c.err != nil {
-		return c.err
+	c := w.packing.Take()
+	w.queued -= int64(len(c.records))
+	err := c.err
+	if err == nil {
+		err = w.w.WriteChunkWithIndexes(c.packed(w.format), c.sortedIndexes())
 	}
-	return w.w.WriteChunkWithIndexes(c.packed(w.ahead.compression), c.sortedIndexes())
+	c.reset()
+	w.packing.Recycle(c)
+	return err
 }
 
 // flush writes all chunks.
 func (w *Writer) flush() error {
 	if w.chunk != nil {
-		w.ahead.begin(w.chunk)
-		w.chunk = nil
+		w.handOver()
 	}
-	for w.ahead.waiting() {
+	for w.packing.Len() > 0 {
 		if err := w.take(); err != nil {
 			return err
 		}
@@ -143,7 +155,7 @@ func (w *Writer) AddMetadata(name string, values map[string]string) error {
 
 // Size returns the bytes written so far. Chunks that are not packed yet count with their size before packing.
 func (w *Writer) Size() int64 {
-	n := int64(w.w.Offset()) + w.ahead.unwritten()
+	n := int64(w.w.Offset()) + w.queued
 	if w.chunk != nil {
 		n += int64(len(w.chunk.records))
 	}
@@ -168,8 +180,4 @@ func (w *Writer) Close() error {
 
 // Abort ends the goroutines of a file that will not be used. It is called instead of Close, or
 // after Close failed.
-func (w *Writer) Abort() {
-	for w.ahead.waiting() {
-		w.ahead.release(w.ahead.take())
-	}
-}
+func (w *Writer) Abort() { w.packing.Close() }

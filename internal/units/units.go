@@ -98,24 +98,35 @@ func startsWithFloat(s string) bool {
 // Bytes reads a number of bytes as --min-space of rosbag record: an integer with an optional unit K,
 // M or G of 1024, 1024² or 1024³ bytes. Stock reads wrong values as 1G; we refuse them.
 func Bytes(text string) (int64, error) {
-	digits, shift := text, 0
-	if digits != "" {
-		switch digits[len(digits)-1] {
-		case 'k', 'K':
-			shift = 10
-		case 'm', 'M':
-			shift = 20
-		case 'g', 'G':
-			shift = 30
-		}
-		if shift > 0 {
-			digits = digits[:len(digits)-1]
+	n, err := scaled(strings.ToUpper(text), "KMG", 0)
+	if errors.Is(err, ErrWhole) {
+		err = errors.New("want a number of bytes, or one with K, M or G")
+	}
+	return n, err
+}
+
+// FileBytes reads the size of a file as --size of gobag: of MiB, as --size of rosbag record, or with one of
+// the units K, M, G and T, which B or iB may follow.
+func FileBytes(text string) (int64, error) {
+	n, err := scaled(strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I"), "KMGT", 20)
+	if err != nil || n == 0 {
+		return 0, errors.New("write for example 500M or 2G")
+	}
+	return n, nil
+}
+
+// scaled reads an integer that is not negative, with one of the units: each is 1024 times the one before.
+// An integer without a unit is in units of 1<<shift bytes.
+func scaled(text, units string, shift int) (int64, error) {
+	if n := len(text) - 1; n >= 0 {
+		if unit := strings.IndexByte(units, text[n]); unit >= 0 {
+			text, shift = text[:n], 10*(unit+1)
 		}
 	}
-	n, err := strconv.ParseInt(digits, 10, 64)
+	n, err := Int64(text)
 	switch {
 	case err != nil || n < 0:
-		return 0, errors.New("want a number of bytes, or one with K, M or G")
+		return 0, ErrWhole
 	case n > math.MaxInt64>>shift:
 		return 0, errors.New("the number of bytes is too large")
 	}

@@ -72,7 +72,7 @@ func fill(r io.Reader, buf []byte) (n int, err error) {
 type clipper struct {
 	body    []byte
 	most    int64 // most bytes of a text; zero means no limit
-	tag     int   // index in body of the last tag
+	text    int   // index in body of the text after the last tag; zero while that tag has no end
 	skipped int   // texts
 
 	skipping bool
@@ -100,18 +100,19 @@ func (c *clipper) writeBlock(block []byte) {
 		c.end()
 		block = block[n:]
 	}
+	added := len(c.body)
 	last := bytes.LastIndexByte(block, '<')
 	if last >= 0 {
-		c.tag = len(c.body) + last
+		added, c.text = added+last, 0
 	}
 	c.add(block)
-	if last >= 0 || int64(len(c.body)-c.tag) <= c.most {
-		return
+	// Only the added bytes are searched: a tag without an end can be as long as the body.
+	if end := bytes.IndexByte(c.body[added:], '>'); c.text == 0 && end >= 0 {
+		c.text = added + end + 1
 	}
-	if text := bytes.IndexByte(c.body[c.tag:], '>') + 1; text > 0 && int64(len(c.body)-c.tag-text) > c.most {
-		c.left = int64(len(c.body) - c.tag - text)
-		c.body = c.body[:c.tag+text]
-		c.skipping = true
+	if last < 0 && c.text > 0 && int64(len(c.body)-c.text) > c.most {
+		c.skipping, c.left = true, int64(len(c.body)-c.text)
+		c.body = c.body[:c.text]
 		c.skipped++
 	}
 }

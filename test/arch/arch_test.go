@@ -25,11 +25,10 @@ const module = "github.com/gorosbag/gorosbag/"
 // a trailing slash) and what of ours it may import outside its tests.
 var allowed = map[string][]string{
 	"rosbag":                    {},
-	"bagfmt":                    {"bagfmt/chunk", "bagfmt/internal/", "internal/bzip2", "internal/fields", "rosbag"},
+	"bagfmt":                    {"bagfmt/chunk", "bagfmt/internal/", "internal/ahead", "internal/bzip2", "internal/fields", "rosbag"},
 	"bagfmt/chunk":              {"bagfmt/internal/codec", "bagfmt/internal/wire", "rosbag"},
-	"bagfmt/internal/ahead":     {},
 	"bagfmt/internal/codec":     {"bagfmt/internal/wire", "internal/bzip2", "rosbag"},
-	"bagfmt/internal/cursor":    {"bagfmt/internal/ahead", "bagfmt/internal/load", "bagfmt/internal/table", "bagfmt/internal/wire", "rosbag"},
+	"bagfmt/internal/cursor":    {"bagfmt/internal/load", "bagfmt/internal/table", "bagfmt/internal/wire", "internal/ahead", "rosbag"},
 	"bagfmt/internal/load":      {"bagfmt/internal/codec", "bagfmt/internal/mcap", "bagfmt/internal/old", "bagfmt/internal/table", "bagfmt/internal/wire", "rosbag"},
 	"bagfmt/internal/mcap":      {"bagfmt/internal/wire", "rosbag", "rosmsg"}, // rosmsg: the md5sum of a definition
 	"bagfmt/internal/mcapopen":  {"bagfmt/internal/codec", "bagfmt/internal/load", "bagfmt/internal/mcap", "bagfmt/internal/segments", "bagfmt/internal/table", "bagfmt/internal/wire", "rosbag"},
@@ -37,7 +36,7 @@ var allowed = map[string][]string{
 	"bagfmt/internal/segments":  {"bagfmt/internal/table", "bagfmt/internal/wire", "rosbag"},
 	"bagfmt/internal/old":       {"bagfmt/internal/wire", "internal/fields", "rosbag"},
 	"bagfmt/internal/opening":   {"bagfmt/internal/codec", "bagfmt/internal/load", "bagfmt/internal/mcapopen", "bagfmt/internal/old", "bagfmt/internal/search", "bagfmt/internal/segments", "bagfmt/internal/table", "bagfmt/internal/wire", "rosbag"},
-	"bagfmt/recovery":           {"bagfmt", "bagfmt/chunk", "bagfmt/internal/", "internal/bzip2", "internal/fields", "rosbag"},
+	"bagfmt/recovery":           {"bagfmt", "bagfmt/chunk", "bagfmt/internal/", "internal/ahead", "internal/bzip2", "internal/fields", "rosbag"},
 	"bagfmt/internal/search":    {"bagfmt/internal/wire", "internal/fields", "rosbag"},
 	"bagfmt/internal/table":     {"bagfmt/internal/mcap", "bagfmt/internal/old", "bagfmt/internal/wire", "rosbag"},
 	"bagfmt/internal/wire":      {"internal/fields", "rosbag"},
@@ -48,6 +47,7 @@ var allowed = map[string][]string{
 	"recorder":                  {"bagfmt", "bagfmt/chunk", "internal/bagnote", "internal/loglimit", "internal/msgheader", "internal/nearest", "internal/plural", "internal/topicmatch", "recorder/control", "recorder/internal/", "tcpros"},
 	"player":                    {"bagfmt", "internal/bagnote", "internal/loglimit", "internal/msgheader", "internal/msgtypes", "internal/nearest", "internal/stdmsg", "internal/topicmatch", "player/control", "player/internal/", "rosmsg", "tcpros"},
 	"internal/bagnote":          {"bagfmt"},
+	"internal/ahead":            {},
 	"internal/bzip2":            {},
 	"internal/fields":           {"rosbag"},
 	"internal/catalog":          {"bagfmt", "internal/bagexpr", "internal/bagnote", "internal/naming", "internal/store"},
@@ -152,7 +152,7 @@ var allowed = map[string][]string{
 	"internal/bagaudit":                {"internal/bagopen", "internal/catalog", "internal/explain", "internal/newfile", "internal/store"},
 	"internal/bagecho":                 {"internal/bagquery", "internal/escape", "internal/explain", "internal/msgtypes", "internal/nearest", "rosbag", "rosmsg"},
 	"internal/bagreplace":              {"bagfmt", "bagfmt/recovery", "internal/bagjob", "internal/bagopen", "internal/explain", "internal/newfile", "internal/plural", "internal/rebag", "internal/store", "rosbag"},
-	"internal/mcapwriter":              {},
+	"internal/mcapwriter":              {"internal/ahead"},
 	"internal/newdir":                  {"internal/explain", "internal/newfile"},
 	"internal/ros2bag":                 {"bagfmt", "internal/db3", "internal/mcapwriter", "internal/newdir", "internal/ros2map", "internal/rosbag2", "rosbag"},
 	"internal/ros2job":                 {"internal/bagjob", "internal/escape", "internal/explain", "internal/newdir", "internal/plural", "internal/rebag", "internal/ros2bag", "internal/ros2map", "internal/rosbag2", "rosbag"},
@@ -262,14 +262,11 @@ func TestQuietPackages(t *testing.T) {
 	}
 }
 
-// parallelFiles are the files of bagfmt that start goroutines, or need what goroutines need.
-var parallelFiles = []string{
-	"internal/ahead/queue.go", "internal/cursor/latest_ahead.go",
-	"internal/load/index_loader.go", "internal/table/cache.go",
-}
+// parallelFiles are the files of bagfmt that need what goroutines need.
+var parallelFiles = []string{"internal/cursor/latest_ahead.go", "internal/load/index_loader.go", "internal/table/cache.go"}
 
-// TestParallelFiles checks that bagfmt starts goroutines, and needs what goroutines
-// need, in a few files only.
+// TestParallelFiles checks that bagfmt leaves goroutines to package ahead, and needs what goroutines
+// need in a few files only.
 func TestParallelFiles(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(root(t), "bagfmt")

@@ -3,10 +3,10 @@ package cursor
 import (
 	"errors"
 
-	"github.com/gorosbag/gorosbag/bagfmt/internal/ahead"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
+	"github.com/gorosbag/gorosbag/internal/ahead"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 

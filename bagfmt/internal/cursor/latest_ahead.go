@@ -6,9 +6,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/gorosbag/gorosbag/bagfmt/internal/ahead"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
+	"github.com/gorosbag/gorosbag/internal/ahead"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 

@@ -3,7 +3,6 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/fields"
@@ -132,21 +131,6 @@ func AppendChunkHeader(dst []byte, c rosbag.Compression, crc uint32, size, store
 	return binary.LittleEndian.AppendUint32(dst, uint32(stored))
 }
 
-// IndexHeaderBytes is the length of what AppendIndexHeader adds.
-const IndexHeaderBytes = 55
-
-// AppendIndexHeader adds the header of an index data record and the length of its data.
-func AppendIndexHeader(dst []byte, id rosbag.ConnID, count int) []byte {
-	at := len(dst)
-	dst = append(dst, 0, 0, 0, 0)
-	dst = appendU32(dst, KeyConn, uint32(id))
-	dst = appendU32(dst, KeyCount, uint32(count))
-	dst = appendOp(dst, rosbag.OpIndexData)
-	dst = appendU32(dst, KeyVer, IndexVersion)
-	binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
-	return binary.LittleEndian.AppendUint32(dst, uint32(count*IndexEntryBytes))
-}
-
 // ChunkInfoBytes is what AppendChunkInfo appends beside the counts.
 const ChunkInfoBytes = 108
 
@@ -167,21 +151,4 @@ func AppendChunkInfo(dst []byte, pos int64, start, end rosbag.Time, counts []ros
 		dst = binary.LittleEndian.AppendUint32(dst, c.Count)
 	}
 	return dst
-}
-
-// SortIndex sorts encoded index entries by time, entries of the same time by offset.
-func SortIndex(b []byte) {
-	type entry struct {
-		time   rosbag.Time
-		offset uint32
-	}
-	entries := make([]entry, 0, len(b)/IndexEntryBytes)
-	for i := 0; i < len(b); i += IndexEntryBytes {
-		entries = append(entries, entry{GetTime(b[i:]), binary.LittleEndian.Uint32(b[i+8:])})
-	}
-	slices.SortStableFunc(entries, func(x, y entry) int { return x.time.Compare(y.time) })
-	for i, e := range entries {
-		PutTime(b[i*IndexEntryBytes:], e.time)
-		binary.LittleEndian.PutUint32(b[i*IndexEntryBytes+8:], e.offset)
-	}
 }

@@ -21,8 +21,13 @@ type Accounts struct {
 	left        []*Topic // the topics of Topics that nobody publishes any more, in the order in which they were left
 	ended       *Topic   // of Topics: the sum of the topics that were left before those; nil if there are none
 	Connections Connections
-	Unread      string // which parts of the master's last replies could not be read; empty if none
-	EverUnread  string // which parts of any reply of the master could not be read; empty if none
+
+	// OnlySnapshots says that nothing is written but snapshots. Then the Tally of a topic has all messages that were
+	// received outside pauses, whether they are in a file or not.
+	OnlySnapshots bool
+
+	Unread     string // which parts of the master's last replies could not be read; empty if none
+	EverUnread string // which parts of any reply of the master could not be read; empty if none
 }
 
 // New returns the accounts of a recording without topics.

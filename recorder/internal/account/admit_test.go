@@ -57,7 +57,7 @@ func TestRefused(t *testing.T) {
 		for i := range c.publishers {
 			of.Publishers.refuse(fmt.Sprint("http://p", i))
 		}
-		if s := a.Summaries(false, time.Now())[0]; s.Refused != c.want {
+		if s := a.Summaries(time.Now())[0]; s.Refused != c.want {
 			t.Errorf("%d of %d publishers count as refused, want %d", s.Refused, c.publishers, c.want)
 		}
 	}

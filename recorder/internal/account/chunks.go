@@ -20,7 +20,7 @@ func (a *Accounts) tallies(c *chunk.Sealed) iter.Seq2[*Connection, Tally] {
 	}
 }
 
-// Written counts the messages of a chunk that is in the file of a part.
+// Written counts the messages of a chunk that is in the file of a part; -1 stands for a snapshot.
 func (a *Accounts) Written(c *chunk.Sealed, part int) {
 	for of, n := range a.tallies(c) {
 		of.NoteWritten(part)
@@ -28,18 +28,15 @@ func (a *Accounts) Written(c *chunk.Sealed, part int) {
 	}
 }
 
-// Abandon counts as lost to the disk all messages that are not in a file.
+// Abandon counts as lost to the disk all messages that are not in a file. With OnlySnapshots, it is not known which
+// messages would have been written.
 func (a *Accounts) Abandon() {
+	if a.OnlySnapshots {
+		return
+	}
 	for _, t := range a.Topics {
 		t.Dropped[control.DropDisk] += t.Messages - t.Written.Messages
 		t.Tally = t.Written
-	}
-}
-
-// WrittenToSnapshot counts the messages of a chunk that is in a snapshot, if nothing else is written.
-func (a *Accounts) WrittenToSnapshot(c *chunk.Sealed) {
-	for of, n := range a.tallies(c) {
-		of.Topic.Written.Add(n)
 	}
 }
 
@@ -50,34 +47,28 @@ func (a *Accounts) Repeated(c *chunk.Sealed) {
 	}
 }
 
-// Lost counts as lost the messages of a chunk that should be in a snapshot, if nothing else is written.
+// Lost counts as lost the messages of a chunk that will not be written.
 func (a *Accounts) Lost(c *chunk.Sealed, cause control.DropCause) {
 	for of, n := range a.tallies(c) {
-		of.Topic.Dropped[cause] += n.Messages
+		a.lose(of.Topic, n, cause)
 	}
 }
 
-// LostWithChunk counts as lost the messages of a chunk that will not be written.
-func (a *Accounts) LostWithChunk(c *chunk.Sealed, cause control.DropCause) {
-	for of, n := range a.tallies(c) {
-		of.Topic.sub(n)
-		of.Topic.Dropped[cause] += n.Messages
+// lose counts as lost messages that were put into a chunk.
+func (a *Accounts) lose(t *Topic, n Tally, cause control.DropCause) {
+	if !a.OnlySnapshots {
+		t.sub(n)
 	}
+	t.Dropped[cause] += n.Messages
 }
 
 // Deleted counts as lost the messages of a deleted file, by topic. The topics of a snapshot may have ended before its
-// file is closed. If only snapshots are written, the tally of a topic stays: it has all messages that were received
-// outside pauses, whether they are in a file or not.
-func (a *Accounts) Deleted(content map[string]Tally, onlySnapshots bool) {
+// file is closed.
+func (a *Accounts) Deleted(content map[string]Tally) {
 	for name, n := range content {
-		t := cmp.Or(named(a.Topics, name), a.ended)
-		if t == nil {
-			continue
+		if t := cmp.Or(named(a.Topics, name), a.ended); t != nil {
+			t.Written.sub(n)
+			a.lose(t, n, control.DropDeleted)
 		}
-		if !onlySnapshots {
-			t.sub(n)
-		}
-		t.Written.sub(n)
-		t.Dropped[control.DropDeleted] += n.Messages
 	}
 }

@@ -33,7 +33,7 @@ func TestFateOfAChunk(t *testing.T) {
 			chunkFigures{Tally{10, 100}, Tally{6, 55}, 1, map[string]uint64{"disk": 1}},
 		},
 		"written to a snapshot": {
-			(*Accounts).WrittenToSnapshot,
+			func(a *Accounts, c *chunk.Sealed) { a.Written(c, -1) },
 			chunkFigures{Tally{10, 100}, Tally{7, 65}, 1, map[string]uint64{"disk": 1}},
 			chunkFigures{Tally{10, 100}, Tally{6, 55}, 1, map[string]uint64{"disk": 1}},
 		},
@@ -43,12 +43,15 @@ func TestFateOfAChunk(t *testing.T) {
 			chunkFigures{Tally{10, 100}, Tally{4, 40}, 3, map[string]uint64{"disk": 1}},
 		},
 		"missing in a snapshot": {
-			func(a *Accounts, c *chunk.Sealed) { a.Lost(c, control.DropDisk) },
+			func(a *Accounts, c *chunk.Sealed) {
+				a.OnlySnapshots = true
+				a.Lost(c, control.DropDisk)
+			},
 			chunkFigures{Tally{10, 100}, Tally{4, 40}, 1, map[string]uint64{"disk": 4}},
 			chunkFigures{Tally{10, 100}, Tally{4, 40}, 1, map[string]uint64{"disk": 3}},
 		},
 		"not written": {
-			func(a *Accounts, c *chunk.Sealed) { a.LostWithChunk(c, control.DropDisk) },
+			func(a *Accounts, c *chunk.Sealed) { a.Lost(c, control.DropDisk) },
 			chunkFigures{Tally{7, 75}, Tally{4, 40}, 1, map[string]uint64{"disk": 4}},
 			chunkFigures{Tally{8, 85}, Tally{4, 40}, 1, map[string]uint64{"disk": 3}},
 		},
@@ -59,14 +62,15 @@ func TestFateOfAChunk(t *testing.T) {
 		},
 		"deleted": {
 			func(a *Accounts, _ *chunk.Sealed) {
-				a.Deleted(map[string]Tally{"/gone": {9, 9}, "/a": {3, 25}}, false)
+				a.Deleted(map[string]Tally{"/gone": {9, 9}, "/a": {3, 25}})
 			},
 			chunkFigures{Tally{7, 75}, Tally{1, 15}, 1, map[string]uint64{"disk": 1, "deleted": 3}},
 			before,
 		},
 		"deleted snapshot": {
 			func(a *Accounts, _ *chunk.Sealed) {
-				a.Deleted(map[string]Tally{"/gone": {9, 9}, "/b": {2, 15}}, true)
+				a.OnlySnapshots = true
+				a.Deleted(map[string]Tally{"/gone": {9, 9}, "/b": {2, 15}})
 			},
 			before,
 			chunkFigures{Tally{10, 100}, Tally{2, 25}, 1, map[string]uint64{"disk": 1, "deleted": 2}},

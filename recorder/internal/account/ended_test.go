@@ -39,7 +39,8 @@ func TestTopicsThatEnded(t *testing.T) {
 	}
 	of := func(written bool) map[string]control.TopicSummary {
 		all := map[string]control.TopicSummary{}
-		for _, s := range a.Summaries(written, now) {
+		a.OnlySnapshots = written
+		for _, s := range a.Summaries(now) {
 			all[s.Topic] = s
 		}
 		return all
@@ -76,7 +77,8 @@ func TestTopicsThatEnded(t *testing.T) {
 	if told := a.NewDrops(now.Add(time.Hour)); len(told) != 0 {
 		t.Errorf("reported again: %+v", told)
 	}
-	a.Deleted(map[string]account.Tally{"/0": {Messages: 6, Bytes: 60}}, true)
+	a.OnlySnapshots = true
+	a.Deleted(map[string]account.Tally{"/0": {Messages: 6, Bytes: 60}})
 	if got := of(true)[control.EndedTopics]; got.Messages != 6*(ended-1) || got.Dropped["deleted"] != 6 {
 		t.Errorf("after a file of an ended topic was deleted: %+v", got)
 	}

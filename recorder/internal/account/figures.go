@@ -30,12 +30,15 @@ func (a *Accounts) Stats(now time.Time) []control.TopicStats {
 	return all
 }
 
-// Summaries returns the accounts of all topics at now, by name. With written, only messages that are in a file
+// Summaries returns the accounts of all topics at now, by name. With OnlySnapshots, only messages that are in a file
 // count as recorded.
-func (a *Accounts) Summaries(written bool, now time.Time) []control.TopicSummary {
+func (a *Accounts) Summaries(now time.Time) []control.TopicSummary {
 	all := make([]control.TopicSummary, 0, len(a.Topics))
 	for _, t := range a.Topics {
-		recorded, b := t.Recorded(written), &t.beginning
+		recorded, b := t.Tally, &t.beginning
+		if a.OnlySnapshots {
+			recorded = t.Written
+		}
 		s := control.TopicSummary{
 			Topic: t.Name, Type: b.typ, Former: t.Publishers.Former, Refused: len(t.Publishers.refused),
 			Messages: recorded.Messages, Bytes: recorded.Bytes, Repeated: t.Repeated,
@@ -63,13 +66,4 @@ func (t *Topic) causes() (by map[string]uint64) {
 		by[control.DropCause(cause).String()] = n
 	}
 	return by
-}
-
-// Recorded returns the messages of t that are in bags or on the way there; with written, only those that
-// are in a file.
-func (t *Topic) Recorded(written bool) Tally {
-	if written {
-		return t.Written
-	}
-	return t.Tally
 }

@@ -122,7 +122,7 @@ func TestPickup(t *testing.T) {
 			}
 		}
 		for i, want := range []time.Duration{0, time.Second} {
-			if s := a.Summaries(false, time.Now())[i]; s.Pickup != want {
+			if s := a.Summaries(time.Now())[i]; s.Pickup != want {
 				t.Errorf("%s: linked after %v, want %v", s.Topic, s.Pickup, want)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
@@ -94,18 +95,25 @@ func (f *Files) Close(last *Bag) error {
 // CloseLater hands a bag to the goroutine that closes bags. The caller does not use the bag any more.
 func (f *Files) CloseLater(b *Bag) { f.closing <- b }
 
-// Create creates the next bag of the recording.
-func (f *Files) Create(now time.Time) (*Bag, error) { return Create(f.Outputs, now) }
-
 // Stored returns how many bytes of chunks were written, in all files.
 func (f *Files) Stored() int64 { return f.stored.Load() }
 
-// CountStored counts bytes of a chunk that was written.
-func (f *Files) CountStored(b *Bag, bytes int64) {
+// WriteChunk appends a chunk to a bag, and syncs the bag if that is due after each chunk. Other goroutines sync it if
+// that is due after some time.
+func (f *Files) WriteChunk(b *Bag, c *chunk.Sealed) error {
+	if err := b.WriteChunk(c); err != nil {
+		return err
+	}
+	bytes := int64(len(c.Record))
 	f.stored.Add(bytes)
 	if b.Snapshot {
 		f.snapped.Add(bytes)
 	}
+	if b.Mode == bagfile.SyncChunk {
+		f.Sync(b)
+	}
+	f.WakeSyncer(b, time.Now())
+	return nil
 }
 
 // Opened announces a bag of the recording that is written from now on, to the retention as well.

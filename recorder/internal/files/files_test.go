@@ -78,7 +78,7 @@ func bags(t *testing.T, o files.Config) (*files.Files, *told) {
 // begin begins the next bag of the recording, which is of a part.
 func begin(t *testing.T, f *files.Files, part int) *files.Bag {
 	t.Helper()
-	b, err := f.Create(time.Now())
+	b, err := files.Create(f.Outputs, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func begin(t *testing.T, f *files.Files, part int) *files.Bag {
 }
 
 // write writes so many messages to a bag.
-func write(t *testing.T, b *files.Bag, messages int) {
+func write(t *testing.T, f *files.Files, b *files.Bag, messages int) {
 	t.Helper()
 	var c chunk.Builder
 	c.Reset(nil)
@@ -103,7 +103,7 @@ func write(t *testing.T, b *files.Bag, messages int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.WriteChunk(sealed); err != nil {
+	if err := f.WriteChunk(b, sealed); err != nil {
 		t.Fatal(err)
 	}
 	b.Count(sealed)
@@ -155,7 +155,7 @@ func TestClosing(t *testing.T) {
 			t.Parallel()
 			f, n := bags(t, files.Config{})
 			b := begin(t, f, 7)
-			write(t, b, 3)
+			write(t, f, b, 3)
 			test.before(t, b)
 			f.CloseLater(b)
 			if _, err := b.Closed(t.Context()); !errors.Is(err, test.fault) || (err != nil) != (test.fault != nil) {
@@ -239,6 +239,37 @@ func TestFaultyBagIsKept(t *testing.T) {
 	}
 }
 
+// synced counts the syncs of a file.
+type synced struct {
+	disk.Handle
+	times *int
+}
+
+func (s synced) Sync() error {
+	*s.times++
+	return s.Handle.Sync()
+}
+
+// TestSyncAfterEachChunk: only where the user wants that.
+func TestSyncAfterEachChunk(t *testing.T) {
+	t.Parallel()
+	f, _ := bags(t, files.Config{})
+	for mode, want := range map[bagfile.Sync]int{bagfile.SyncChunk: 2, bagfile.SyncNone: 0} {
+		b, times := begin(t, f, 0), 0
+		b.Mode = mode
+		b.Wrap(func(h disk.Handle) disk.Handle { return synced{h, &times} })
+		write(t, f, b, 1)
+		write(t, f, b, 1)
+		if times != want {
+			t.Errorf("mode %d: %d syncs, want %d", mode, times, want)
+		}
+		f.CloseLater(b)
+	}
+	if err := f.Close(nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestStored: bytes of snapshots are stored, and are not growth of the recording.
 func TestStored(t *testing.T) {
 	t.Parallel()
@@ -246,15 +277,22 @@ func TestStored(t *testing.T) {
 	f.Disk.Free = func() (int64, error) { return 1_000_000, nil }
 	now := time.Now()
 	f.LowDisk(now, nil)
-	f.CountStored(&files.Bag{}, 1000)
-	f.CountStored(&files.Bag{Snapshot: true}, 300)
-	if n := f.Stored(); n != 1300 {
-		t.Errorf("%d bytes stored", n)
+	recording, snapshot := begin(t, f, 0), begin(t, f, 1)
+	snapshot.Snapshot = true
+	write(t, f, recording, 20)
+	files := f.Stored()
+	write(t, f, snapshot, 5)
+	snapshots := f.Stored() - files
+	if files < 20*8 || snapshots < 5*8 || snapshots >= files {
+		t.Errorf("%d bytes stored of the recording, %d of a snapshot", files, snapshots)
 	}
 	f.LowDisk(now.Add(10*time.Second), nil)
-	if _, left := f.Disk.Forecast(); left.Round(time.Minute) != 166*time.Minute { // 100 bytes a second, and few of snapshots
+	rate := float64(files)/10 + float64(snapshots)/600 // bytes per second
+	if _, left := f.Disk.Forecast(); left != time.Duration(1_000_000/rate)*time.Second {
 		t.Errorf("the disk will be full in %v", left)
 	}
+	f.CloseLater(recording)
+	f.CloseLater(snapshot)
 	if err := f.Close(nil); err != nil {
 		t.Error(err)
 	}

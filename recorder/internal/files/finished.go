@@ -120,13 +120,15 @@ func (l *FinishedBags) Number() int {
 	return l.count
 }
 
-// List returns the latest bags, the oldest first, with their present paths.
+// List returns the latest bags as they are now, the oldest first.
 func (l *FinishedBags) List() []finishedBag {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	all := slices.Clone(l.latest)
+	l.mu.Unlock()
 	for i := range all {
-		all[i].Name = all[i].Place.Path(all[i].Name)
+		b := &all[i]
+		b.Name = b.Place.Path(b.Name)
+		b.Pinned, b.Deleted = l.Retain.Status(b.retained)
 	}
 	return all
 }
@@ -137,7 +139,6 @@ func (l *FinishedBags) Bags() []control.Bag {
 	all := make([]control.Bag, 0, len(latest))
 	for i := range latest {
 		if b := &latest[i]; !b.faulty {
-			b.Pinned, b.Deleted = l.Retain.Status(b.retained)
 			all = append(all, b.Bag)
 		}
 	}
@@ -152,7 +153,6 @@ func (l *FinishedBags) Open(id int) (*os.File, control.Bag, error) {
 		return nil, control.Bag{}, control.ErrNoBag
 	}
 	b := latest[i]
-	b.Pinned, b.Deleted = l.Retain.Status(b.retained)
 	f, err := b.Place.Reopen(b.Bytes)
 	return f, b.Bag, err
 }
@@ -161,14 +161,13 @@ func (l *FinishedBags) Open(id int) (*os.File, control.Bag, error) {
 func (l *FinishedBags) Account() (a control.Summary) {
 	listed := 0
 	for _, b := range l.List() {
-		_, deleted := l.Retain.Status(b.retained)
-		deleted = deleted || b.gone
+		deleted := b.Deleted || b.gone
 		if deleted {
 			listed++
 		}
 		a.Files = append(a.Files, control.FileSummary{File: b.Name, Bytes: b.Bytes, Deleted: deleted, Snapshot: b.Snapshot})
 	}
-	deleted := l.Retain.Gone()
+	_, deleted := l.Retain.Deletions()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.Bytes, a.Earlier = l.bytes, l.earlier

@@ -35,7 +35,7 @@ func (d Accounts) Summary(now time.Time) control.Summary {
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return control.Summary{Topics: in.accounts.Summaries(in.ring.IsOnly(), now), Unread: in.accounts.EverUnread}
+	return control.Summary{Topics: in.accounts.Summaries(now), Unread: in.accounts.EverUnread}
 }
 
 // Overdue returns the publishers that have been without a link for long, of topics that are

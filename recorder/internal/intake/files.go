@@ -63,14 +63,14 @@ func (d Files) End() {
 func (d Files) Lose(c *memory.Chunk, cause control.DropCause) {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
-	d.in.accounts.LostWithChunk(c.Sealed, cause)
+	d.in.accounts.Lost(c.Sealed, cause)
 }
 
 // CountDeleted counts the messages of a deleted file, by topic, as lost.
 func (d Files) CountDeleted(content map[string]account.Tally) {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
-	d.in.accounts.Deleted(content, d.in.ring.IsOnly())
+	d.in.accounts.Deleted(content)
 }
 
 // Written counts a chunk that takes the given number of bytes in the file of part.

@@ -40,7 +40,9 @@ func holding(in *Intake, need, holds int64) *memory.Turn {
 }
 
 // addRing makes an intake keep chunks for snapshots.
-func addRing(in *Intake, o ring.Options) { in.ring = ring.New(o, in.pool, &in.latched) }
+func addRing(in *Intake, o ring.Options) {
+	in.ring, in.accounts.OnlySnapshots = ring.New(o, in.pool, &in.latched), o.Only
+}
 
 // rotationAt is a rotation in the given part, of which so many bytes are stored.
 func rotationAt(o rotation.Options, part int, stored int64) rotation.Rotation {

@@ -90,6 +90,7 @@ func New(o Config) *Intake {
 	in.latched = latch.New(in.pool, o.NoRepeat)
 	if o.Ring != nil {
 		in.ring = ring.New(*o.Ring, in.pool, &in.latched)
+		in.accounts.OnlySnapshots = o.Ring.Only
 	}
 	return in
 }

@@ -24,7 +24,6 @@ type Link struct {
 	publisher  *loss.Publisher
 	seq        *loss.Sequence // nil if the messages have no numbers
 	frame      LargeFrame     // the large message that is under way
-	watched    watchedFrame
 }
 
 // Conn returns the connection of the bag that the messages of the link belong to.
@@ -52,13 +51,8 @@ const recordShare = 100
 // Large implements tcpros.LinkSink.
 func (l *Link) Large(frameBytes int) tcpros.LargeFrame {
 	f := l.takeLarge(frameBytes)
-	switch {
-	case l.seq == nil:
-	case f == nil:
+	if f == nil && l.seq != nil {
 		l.seq.Unseen()
-	default:
-		l.watched = watchedFrame{LargeFrame: f, link: l}
-		return &l.watched
 	}
 	return f
 }
@@ -172,6 +166,9 @@ func (f *LargeFrame) Room(n int) []byte {
 		n = min(n, memory.LeasePiece)
 	}
 	if next := f.link.in.pool.Weight(f.turn.Chunk.Builder.NextCap()); next > f.turn.Chunk.Counted && !f.grow(next) {
+		if f.link.seq != nil {
+			f.link.seq.Unseen() // the message was counted as dropped, so it is not missed
+		}
 		return nil
 	}
 	return f.turn.Chunk.Builder.Room(n)
@@ -210,6 +207,7 @@ func (f *LargeFrame) giveUp() {
 // Commit implements tcpros.LargeFrame.
 func (f *LargeFrame) Commit(received time.Time) {
 	in, c := f.link.in, f.link.connection
+	f.readNumber()
 	latched := f.latchedCopy()
 	in.mu.Lock() // also guards in.filling.Records, which the builder shares
 	defer in.mu.Unlock()
@@ -227,6 +225,18 @@ func (f *LargeFrame) Commit(received time.Time) {
 		stored = !in.filling.Empty()
 	}
 	in.commit(f.detachChunk(), c, f.size-4, received, stored)
+}
+
+// readNumber reads the sequence number of the message.
+func (f *LargeFrame) readNumber() {
+	l, frame := f.link, f.turn.Chunk.Builder.Frame()
+	switch {
+	case l.seq == nil:
+	case len(frame) < 8:
+		l.seq.Unseen()
+	default:
+		l.countMissed(l.seq.Step(binary.LittleEndian.Uint32(frame[4:])))
+	}
 }
 
 // latchedCopy returns a copy of the frame if its publisher latches; nil if there is no memory for a copy.
@@ -294,37 +304,6 @@ func (f *LargeFrame) Abort() {
 	f.giveUp()
 	in.mu.Unlock()
 	in.cfg.Log.Debug("message cut off", zap.String("topic", f.link.connection.Topic.Name))
-}
-
-// watchedFrame reads the sequence number of a large message when the message is complete.
-type watchedFrame struct {
-	tcpros.LargeFrame
-	link *Link
-	head []byte // the memory that the first bytes of the frame are read into; nil before the first Room
-}
-
-// Room implements tcpros.LargeFrame.
-func (f *watchedFrame) Room(n int) []byte {
-	room := f.LargeFrame.Room(n)
-	if room == nil {
-		f.link.seq.Unseen() // the message was counted as dropped, so it is not missed
-		f.head = nil
-	} else if f.head == nil {
-		f.head = room
-	}
-	return room
-}
-
-// Commit implements tcpros.LargeFrame.
-func (f *watchedFrame) Commit(received time.Time) {
-	w := f.link.seq
-	if len(f.head) < 8 {
-		w.Unseen()
-	} else {
-		f.link.countMissed(w.Step(binary.LittleEndian.Uint32(f.head[4:])))
-	}
-	f.head = nil
-	f.LargeFrame.Commit(received)
 }
 
 // countMissed counts n messages that never arrived; a negative n takes back messages that were counted

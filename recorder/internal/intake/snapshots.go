@@ -78,7 +78,7 @@ func (d Snapshots) LoseFromSnapshot(c *chunk.Sealed, cause control.DropCause) {
 func (d Snapshots) SnapshotWritten(c *chunk.Sealed) {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
-	d.in.accounts.WrittenToSnapshot(c)
+	d.in.accounts.Written(c, -1)
 }
 
 // ToRingChunk takes over a sealed chunk that the recording is done with, and finds the last message of each
@@ -130,18 +130,19 @@ func (d Snapshots) Count(c *memory.Chunk) {
 	in.mu.Unlock()
 }
 
-// Extend extends the post-roll in progress, and returns its snapshot; nil if there is none.
-func (d Snapshots) Extend(now time.Time) (*ring.Snapshot, error) {
+// Trigger extends the post-roll in progress, and returns its snapshot. If there is none, the ring keeps the window
+// before the trigger for the next snapshot, until BeginSnapshot or EndRequest.
+func (d Snapshots) Trigger(at time.Time) (*ring.Snapshot, error) {
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.mode.Ended {
 		return nil, control.ErrNotRecording
 	}
-	if in.ring.Due(now) {
+	if in.ring.Due(at) {
 		in.endSnapshot()
 	}
-	in.ring.Extend(now)
+	in.ring.Trigger(at)
 	return in.ring.Current, nil
 }
 
@@ -177,15 +178,7 @@ func (d Snapshots) BeginSnapshot(sn *ring.Snapshot) bool {
 	return true
 }
 
-// RequestSnapshot keeps the window before a trigger in the ring for a snapshot that waits for its turn.
-func (d Snapshots) RequestSnapshot(at time.Time) {
-	in := d.in
-	in.mu.Lock()
-	in.ring.Request(at)
-	in.mu.Unlock()
-}
-
-// EndRequest ends RequestSnapshot: the ring gives up chunks again.
+// EndRequest notes that no snapshot begins for the triggers until now: the ring gives up chunks again.
 func (d Snapshots) EndRequest() {
 	in := d.in
 	in.mu.Lock()

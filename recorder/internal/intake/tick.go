@@ -50,9 +50,7 @@ func (in *Intake) Close() {
 func (in *Intake) Abandon() {
 	in.mu.Lock()
 	in.mode.Ended = true
-	if !in.ring.IsOnly() { // with snapshots only, it is not known which messages would have been written
-		in.accounts.Abandon()
-	}
+	in.accounts.Abandon()
 	in.mu.Unlock()
 	in.room.Broadcast()
 }

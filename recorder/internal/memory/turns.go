@@ -118,19 +118,18 @@ func (l *Turns) grant(f *Turn, shared int64, now time.Time) {
 	f.Granted, f.Shared, f.seen, f.seenAt = true, shared, f.Arrived.Load(), now
 }
 
-// expire ends the leases of messages that arrive too slowly while others wait for a lease, and reports whether
-// there were any.
-func (l *Turns) expire(now time.Time) (ended bool) {
+// Expire ends the leases of messages that arrive too slowly while others wait for a lease.
+func (l *Turns) Expire(now time.Time) {
 	for _, s := range l.active {
 		switch {
 		case !s.Granted:
 		case s.Waiting || s.Arrived.Load()-s.seen >= leaseBytes:
 			s.seen, s.seenAt = s.Arrived.Load(), now // the message waits for memory, not for its publisher
 		case len(l.queue) > 0 && now.Sub(s.seenAt) >= LeaseTime:
-			s.Granted, ended = false, true
+			s.Granted = false
+			l.mem.Signal()
 		}
 	}
-	return ended
 }
 
 // begun reports whether the message has a chunk.
@@ -144,14 +143,17 @@ func (f *Turn) heldBytes() int64 {
 	return f.Chunk.Counted
 }
 
-// reusable returns the index of a free buffer for a large message; negative for none. The buffer counts in whole
-// although nothing has arrived, so only a publisher that has sent a large message before gets one, and only one of
-// a small part of the whole buffer.
-func (l *Turns) reusable(proven bool, size int) int {
+// Buffer takes a free buffer for a large message, or returns nil. The buffer counts in whole although nothing has
+// arrived, so only a publisher that has sent a large message before gets one, and only one of a small part of the
+// whole buffer.
+func (l *Turns) Buffer(proven bool, size int) *Chunk {
 	p := l.mem
 	fit, _ := fitting(p.Free, size)
-	if fit < 0 || p.Budget < 0 {
-		return fit
+	switch {
+	case fit < 0:
+		return nil
+	case p.Budget < 0:
+		return p.take(fit)
 	}
 	counted := p.Free[fit].Counted
 	room := p.Budget - p.keptShared() - p.Latched
@@ -160,17 +162,9 @@ func (l *Turns) reusable(proven bool, size int) int {
 	}
 	all, _ := l.claimed(nil)
 	if !proven || counted > p.Budget/reuseDivisor || all+counted > room {
-		return -1
+		return nil
 	}
-	return fit
-}
-
-// Buffer takes a free buffer for a large message, or returns nil.
-func (l *Turns) Buffer(proven bool, size int) *Chunk {
-	if fit := l.reusable(proven, size); fit >= 0 {
-		return l.mem.take(fit)
-	}
-	return nil
+	return p.take(fit)
 }
 
 // Grant gives f, which is in the queue, its lease if it can have one, and reports whether it has.
@@ -198,13 +192,6 @@ func (l *Turns) Dequeue(f *Turn) {
 func (l *Turns) End(f *Turn) {
 	l.active = without(l.active, f)
 	l.mem.Signal() // others may have a lease now
-}
-
-// Expire ends the leases of messages that arrive too slowly while others wait for a lease.
-func (l *Turns) Expire(now time.Time) {
-	if l.expire(now) {
-		l.mem.Signal()
-	}
 }
 
 // Beside returns how many bytes have to be free so that f, which has a lease, may take more bytes.

@@ -174,7 +174,8 @@ func TestLeases(t *testing.T) {
 		l.grant(f, 1, now)
 		return f
 	}
-	l := Turns{mem: new(Memory)}
+	signals := 0
+	l := Turns{mem: New(Options{Freed: func() { signals++ }})}
 	fast := message(&l, 60, 10)
 	big, fits := &Turn{Need: 60}, &Turn{Need: 30}
 	l.Enqueue(big)
@@ -182,15 +183,17 @@ func TestLeases(t *testing.T) {
 	if l.grants(big, room) || l.grants(fits, room) {
 		t.Error("more than there is room for, or out of turn")
 	}
-	if l.expire(now.Add(LeaseTime - 1)) {
+	if l.Expire(now.Add(LeaseTime - 1)); !fast.Granted {
 		t.Error("a lease ended early")
 	}
 	fast.Arrived.Store(leaseBytes)
-	if l.expire(now.Add(LeaseTime)) || l.expire(now.Add(2*LeaseTime-1)) {
+	l.Expire(now.Add(LeaseTime))
+	if l.Expire(now.Add(2*LeaseTime - 1)); !fast.Granted || signals != 0 {
 		t.Error("the lease of a message that moves ended")
 	}
-	if !l.expire(now.Add(2*LeaseTime)) || l.expire(now.Add(2*LeaseTime)) {
-		t.Error("the lease of a message that stands still goes on, or ended twice")
+	l.Expire(now.Add(2 * LeaseTime))
+	if l.Expire(now.Add(2 * LeaseTime)); fast.Granted || signals != 1 {
+		t.Errorf("the lease of a message that stands still goes on, or ended %d times", signals)
 	}
 	if !l.grants(big, room) {
 		t.Error("no lease although what has arrived leaves room")
@@ -210,7 +213,7 @@ func TestLeases(t *testing.T) {
 	l.Dequeue(fast)
 	l.Dequeue(fits)
 	l.grant(fast, 1, now)
-	if l.expire(now.Add(time.Hour)) {
+	if l.Expire(now.Add(time.Hour)); !fast.Granted {
 		t.Error("a lease ended although nobody waits")
 	}
 	l.End(fast)
@@ -251,15 +254,11 @@ func TestWhoReusesABuffer(t *testing.T) {
 			}
 			in.Turns.grant(claim(room-free.Counted+c.othersOff, 0), 1, time.Now())
 		}
-		want := -1
-		if c.want {
-			want = 0
+		if in.Turns.Buffer(c.proven, 1_000_000) != nil {
+			t.Errorf("%s: a buffer for a message that it is too small for", name)
 		}
-		if got := in.Turns.reusable(c.proven, 5000); got != want {
-			t.Errorf("%s: buffer %d, want %d", name, got, want)
-		}
-		if got := in.Turns.reusable(c.proven, 1_000_000); got != -1 {
-			t.Errorf("%s: buffer %d for a message that it is too small for", name, got)
+		if got := in.Turns.Buffer(c.proven, 5000); (got == free) != c.want || (got != nil) != c.want {
+			t.Errorf("%s: buffer %p, want %p: %v", name, got, free, c.want)
 		}
 	}
 }

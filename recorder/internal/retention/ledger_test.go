@@ -527,8 +527,9 @@ func TestOrphanToldThenRenamed(t *testing.T) {
 	}
 	r.r.Recovered(r.s, "robot.bag", "robot.bag.orig.active")
 	r.r.Enforce(time.Now().Add(time.Hour))
-	if got := listed(t, dir); len(got) != 0 || r.r.Deletions() != 2 {
-		t.Errorf("afterwards: %v, and %d were deleted", got, r.r.Deletions())
+	deleted, _ := r.r.Deletions()
+	if got := listed(t, dir); len(got) != 0 || deleted != 2 {
+		t.Errorf("afterwards: %v, and %d were deleted", got, deleted)
 	}
 	r.end()
 }
@@ -554,8 +555,9 @@ func TestOrphanJustRenamed(t *testing.T) {
 	}
 	r.r.Recovered(r.s, "robot.bag", "robot.bag.orig.active")
 	r.r.Enforce(time.Now().Add(time.Hour))
-	if got := listed(t, dir); len(got) != 0 || r.r.Deletions() != 2 {
-		t.Errorf("afterwards: %v, and %d were deleted", got, r.r.Deletions())
+	deleted, _ := r.r.Deletions()
+	if got := listed(t, dir); len(got) != 0 || deleted != 2 {
+		t.Errorf("afterwards: %v, and %d were deleted", got, deleted)
 	}
 	r.end()
 }

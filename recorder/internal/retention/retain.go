@@ -287,19 +287,12 @@ func (r *Retainer) Status(f *Retained) (pinned, deleted bool) {
 	return f.pinned, f.deleted
 }
 
-// Deletions returns how many files the Retainer has deleted.
-func (r *Retainer) Deletions() int {
+// Deletions returns how many files the Retainer has deleted, and how many files are gone: these, and files that it has
+// found deleted by others. Files of earlier runs count, too.
+func (r *Retainer) Deletions() (deleted, gone int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.deleted
-}
-
-// Gone returns how many files the Retainer has deleted, or has found deleted by others. Files of earlier runs
-// count, too.
-func (r *Retainer) Gone() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.gone
+	return r.deleted, r.gone
 }
 
 // endBusy clears the busy flag of files that no repair works on any more. The caller holds deleting.

@@ -113,8 +113,8 @@ func TestRetentionOfGoneFiles(t *testing.T) {
 	if seen.Len() != 0 {
 		t.Errorf("log: %v", seen.All())
 	}
-	if r.Deletions() != 0 || r.Gone() != 1 {
-		t.Errorf("%d deletions, %d gone; it was deleted by another", r.Deletions(), r.Gone())
+	if deleted, gone := r.Deletions(); deleted != 0 || gone != 1 {
+		t.Errorf("%d deletions, %d gone; it was deleted by another", deleted, gone)
 	}
 }
 

@@ -188,9 +188,13 @@ func (r *Ring) Due(now time.Time) bool {
 	return r != nil && r.Current != nil && !now.Before(r.until)
 }
 
-// Extend extends the post-roll in progress, if there is one.
-func (r *Ring) Extend(now time.Time) {
-	if end := now.Add(r.PostRoll); r.Current != nil && end.After(r.until) {
+// Trigger extends the post-roll in progress. If there is none, the ring keeps the window before the first trigger for
+// the next snapshot.
+func (r *Ring) Trigger(at time.Time) {
+	switch end := at.Add(r.PostRoll); {
+	case r.Current == nil && r.Requested.IsZero():
+		r.Requested = at
+	case r.Current != nil && end.After(r.until):
 		r.until = end
 	}
 }
@@ -215,13 +219,6 @@ func (r *Ring) End() *Snapshot {
 	sn := r.Current
 	r.Current = nil
 	return sn
-}
-
-// Request keeps the window before a trigger for a snapshot that waits for its turn.
-func (r *Ring) Request(at time.Time) {
-	if r.Requested.IsZero() {
-		r.Requested = at
-	}
 }
 
 // TakeFor gives all chunks to a snapshot, and the state before the ring.

@@ -216,10 +216,14 @@ func TestPostRoll(t *testing.T) {
 	if none.Due(after(time.Hour)) || r.Due(after(time.Hour)) || none.End() != nil || r.End() != nil {
 		t.Error("a post-roll is over that did not begin")
 	}
-	r.Extend(after(time.Hour))
+	r.Trigger(after(time.Hour))
+	r.Trigger(after(2 * time.Hour))
+	if !r.Requested.Equal(after(time.Hour)) {
+		t.Errorf("the ring keeps the window before %v", r.Requested.Sub(start))
+	}
 	first := &Snapshot{At: start, Last: after(time.Second)}
 	r.Begin(first)
-	if !first.From.Equal(after(-10 * time.Second)) {
+	if !first.From.Equal(after(-10*time.Second)) || !r.Requested.IsZero() {
 		t.Errorf("the snapshot begins %v after its trigger", first.From.Sub(start))
 	}
 	for _, c := range []struct {
@@ -230,7 +234,7 @@ func TestPostRoll(t *testing.T) {
 		{2 * time.Second, 7 * time.Second},
 		{0, 7 * time.Second},
 	} {
-		r.Extend(after(c.trigger))
+		r.Trigger(after(c.trigger))
 		if r.Due(after(c.end-1)) || !r.Due(after(c.end)) {
 			t.Errorf("with a trigger after %v, messages after %v belong to the snapshot: %v; want until then", c.trigger, c.end, !r.Due(after(c.end)))
 		}

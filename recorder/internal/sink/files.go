@@ -27,7 +27,7 @@ func (s *Sink) openFile(c *command.Command) error {
 		err = s.Bags.Disk.Short()
 	}
 	if err == nil {
-		out, err = s.Bags.Create(now)
+		out, err = files.Create(s.Bags.Outputs, now)
 	}
 	if err != nil {
 		s.cfg.Files.NotOpened(c)
@@ -83,7 +83,7 @@ func (s *Sink) rotateFile(c *command.Command) error {
 
 // openNext creates the file of part, which is written from now on.
 func (s *Sink) openNext(at time.Time, part int) error {
-	out, err := s.Bags.Create(at)
+	out, err := files.Create(s.Bags.Outputs, at)
 	if err != nil {
 		return err
 	}
@@ -109,15 +109,11 @@ func (s *Sink) writeChunk(c *chunk.Sealed) error {
 	if gone := s.Out.CheckName(now); gone != nil {
 		return s.failover(c, gone)
 	}
-	if err := s.Out.WriteChunk(c); err != nil && !diskFull(err) {
+	err := s.Bags.WriteChunk(s.Out, c)
+	if err != nil && !diskFull(err) {
 		return s.failover(c, err)
-	} else if err != nil {
-		return err
 	}
-	if s.Out.Mode == bagfile.SyncChunk {
-		s.Bags.Sync(s.Out)
-	}
-	return nil
+	return err
 }
 
 // followInterval is how often the writer checks the path of the directory.
@@ -149,7 +145,7 @@ func (s *Sink) failover(c *chunk.Sealed, fault error) error {
 	err := s.repeatLatched(next)
 	s.cfg.Files.ReleaseLatched(next.Latched)
 	if err == nil {
-		err = s.Out.WriteChunk(c)
+		err = s.Bags.WriteChunk(s.Out, c)
 	}
 	return err
 }

@@ -48,7 +48,7 @@ func (s *Sink) writeOwn(c *rosbag.Connection, at rosbag.Time, frame []byte) erro
 	if own.Sealed, err = own.Builder.Seal(z, nil); err != nil {
 		return err
 	}
-	if err := s.Out.WriteChunk(own.Sealed); err != nil {
+	if err := s.Bags.WriteChunk(s.Out, own.Sealed); err != nil {
 		return err
 	}
 	own.Part = s.cfg.Files.OwnWritten(c, len(frame)-4)

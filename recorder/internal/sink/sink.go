@@ -40,7 +40,6 @@ type Sink struct {
 	outMu sync.Mutex // guards Out for other goroutines, which only read it
 	Out   *files.Bag // nil while stopped
 
-	halted    atomic.Bool   // Failed is closed
 	Failed    chan struct{} // closed: no file can be written
 	Abandoned atomic.Bool   // the disk blocks the sink, and the recording does not wait for it any more
 }
@@ -171,19 +170,16 @@ func (s *Sink) store(c *memory.Chunk) {
 		return
 	}
 	s.written(c)
-	s.Bags.WakeSyncer(s.Out, time.Now())
 }
 
 // written counts a chunk that is in the file.
 func (s *Sink) written(c *memory.Chunk) {
-	bytes := int64(len(c.Sealed.Record))
-	s.Bags.CountStored(s.Out, bytes)
 	if s.newest.Before(c.Sealed.End) {
 		s.newest = c.Sealed.End
 	}
 	s.Out.Count(c.Sealed)
 	s.cfg.Encoder.Written(c.Sealed.Compression)
-	s.cfg.Files.Written(c, bytes, s.Out.Part)
+	s.cfg.Files.Written(c, int64(len(c.Sealed.Record)), s.Out.Part)
 }
 
 // giveUp counts as lost the messages of a chunk that will not be written.
@@ -200,17 +196,19 @@ func (s *Sink) giveUp(c *memory.Chunk, cause control.DropCause) {
 
 // halt ends the recording: no file can be written.
 func (s *Sink) halt() {
-	s.halted.Store(true)
 	s.cfg.Files.End()
 	close(s.Failed)
 }
 
 // SkipsCompression reports whether the queued chunks will be given up, so that nobody needs to compress them.
-func (s *Sink) SkipsCompression() bool { return s.drainAborted() || s.halted.Load() }
+func (s *Sink) SkipsCompression() bool { return s.drainAborted() || closed(s.Failed) }
 
-func (s *Sink) drainAborted() bool {
+func (s *Sink) drainAborted() bool { return closed(s.cfg.AbortDrain) }
+
+// closed reports whether a channel that gets no values is closed.
+func closed(c <-chan struct{}) bool {
 	select {
-	case <-s.cfg.AbortDrain:
+	case <-c:
 		return true
 	default:
 		return false

@@ -1,14 +1,18 @@
 package snapshot
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
+	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
@@ -19,152 +23,211 @@ const (
 	snapshotEvery = time.Second
 )
 
-// request is a snapshot that is to begin, for all triggers that come before it begins.
+// triggers is the queue of triggers: a single request, because all triggers that wait share it. It is for concurrent
+// use.
+type triggers struct {
+	asked  chan *request // gets each request; closed by EndTriggers
+	ending chan struct{} // closed by EndTriggers
+	count  atomic.Uint64 // all triggers
+	failed atomic.Int64  // snapshots that could not begin
+
+	mu         sync.Mutex    // guards the following fields
+	next       *request      // the snapshot that is asked for; nil for none
+	ended      bool          // no snapshot is asked for any more
+	unanswered uint64        // messages that began no snapshot
+	reported   loss.Reported // how many of unanswered were logged
+}
+
+// request is a snapshot that is asked for, by all triggers that come before it begins.
 type request struct {
+	at, last time.Time // when the first and the last of these triggers came
 	triggers int
-	last     time.Time     // when the last of these triggers came
+	topic    string        // of the triggers that are messages
+	messages int           // triggers that are messages
 	begun    chan struct{} // closed when the snapshot has begun or failed to; then the following fields are final
 	snapshot *Snapshot
 	err      error
 }
 
-// Trigger begins a snapshot, or extends the one in its post-roll. While another snapshot is written, all
-// triggers together begin the next one.
-func (w *Writer) Trigger(now time.Time) (*Snapshot, error) {
-	return w.TriggerAll(now, now, 1)
+// add asks for a snapshot. It returns nil after EndTriggers. topic is empty unless the n triggers are messages.
+func (q *triggers) add(at time.Time, n int, topic string) *request {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.ended {
+		return nil
+	}
+	if q.next == nil {
+		q.next = &request{at: at, begun: make(chan struct{})}
+		q.asked <- q.next // does not block: the request before was taken
+	}
+	r := q.next
+	r.triggers += n
+	if topic != "" {
+		r.topic = topic
+		r.messages += n
+	}
+	if at.After(r.last) {
+		r.last = at
+	}
+	return r
 }
 
-// TriggerAll is Trigger for count triggers, the first of which came at at, and the last at last.
-func (w *Writer) TriggerAll(at, last time.Time, count int) (*Snapshot, error) {
+// Trigger begins a snapshot, or extends the one in its post-roll. While another snapshot is written, all
+// triggers together begin the next one. The end of ctx ends the waiting, not the snapshot.
+func (w *Writer) Trigger(ctx context.Context, at time.Time) (*Snapshot, error) {
 	if w == nil {
 		return nil, control.ErrNoSnapshots
 	}
-	w.CountTriggers(count)
-	sn, err := w.extend(at)
-	if sn != nil && last.After(at) {
-		at = last // the post-roll may have ended between the two times
-		sn, err = w.extend(at)
-	}
-	if sn != nil || err != nil {
+	sn, r, err := w.ask(at, 1, "")
+	if r == nil {
 		return sn, err
 	}
-	w.mu.Lock()
-	r, first := w.next, w.next == nil
-	if first {
-		r = &request{begun: make(chan struct{})}
-		w.next = r
+	select {
+	case <-r.begun:
+		return r.snapshot, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	r.triggers += count
-	if last.After(r.last) {
-		r.last = last
-	}
-	w.mu.Unlock()
-	if first {
-		w.In.RequestSnapshot(at)
-		w.beginNext(r, at)
-	}
-	<-r.begun
-	return r.snapshot, r.err
 }
 
-// extend extends the post-roll in progress, and returns its snapshot; nil if there is none.
-func (w *Writer) extend(now time.Time) (*Snapshot, error) {
-	of, err := w.In.Extend(now)
+// OnMessages is Trigger for messages that were received together on a topic. It does not wait. Nobody could get its
+// error, so the Writer logs it.
+func (w *Writer) OnMessages(topic string, messages int, received time.Time) {
+	if _, _, err := w.ask(received, messages, topic); err != nil {
+		w.logFailed(topic, messages, received, err)
+	}
+}
+
+// ask extends the post-roll in progress, and returns its snapshot, or asks for a snapshot. topic is empty unless the
+// n triggers are messages.
+func (w *Writer) ask(at time.Time, n int, topic string) (*Snapshot, *request, error) {
+	w.triggers.count.Add(uint64(n))
+	if sn, err := w.extend(at); sn != nil || err != nil {
+		return sn, nil, err
+	}
+	r := w.triggers.add(at, n, topic)
+	if r == nil {
+		return nil, nil, control.ErrNotRecording
+	}
+	return nil, r, nil
+}
+
+// extend extends the post-roll in progress, and returns its snapshot. If there is none, the ring keeps the window
+// before a trigger at this time for the next snapshot.
+func (w *Writer) extend(at time.Time) (*Snapshot, error) {
+	of, err := w.In.Trigger(at)
 	if of == nil {
 		return nil, err
 	}
 	return of.Job.(*Snapshot), err
 }
 
-// CountTriggers adds to the number of triggers.
-func (w *Writer) CountTriggers(triggers int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.counts.triggers += uint64(triggers)
+// start begins the snapshots that are asked for, one after the other.
+func (w *Writer) start() {
+	for r := range w.triggers.asked {
+		w.beginNext(r)
+	}
 }
 
-// beginNext begins a snapshot when the one before is complete.
-func (w *Writer) beginNext(r *request, at time.Time) {
+// EndTriggers begins the snapshot that is asked for, if there is one, and refuses later triggers.
+func (w *Writer) EndTriggers() {
+	if w == nil {
+		return
+	}
+	q := &w.triggers
+	q.mu.Lock()
+	q.ended = true
+	q.mu.Unlock()
+	close(q.ending)
+	close(q.asked)
+	w.starter.Wait()
+}
+
+// beginNext begins the snapshot that is asked for when the one before is complete.
+func (w *Writer) beginNext(r *request) {
 	defer close(r.begun)
-	w.starting.Lock()
-	defer w.starting.Unlock()
-	// Another snapshot may have begun meanwhile. It is extended: waiting for its end would take its whole post-roll.
-	if r.snapshot, r.err = w.extend(at); r.snapshot == nil && r.err == nil {
-		w.In.RequestSnapshot(at) // again: the snapshot before may have ended the request
-		r.err = w.awaitTurn()
+	var out *files.Bag
+	sn, err := w.extend(r.at) // the snapshot before may have begun after this one was asked for
+	if sn == nil && err == nil {
+		w.awaitTurn()
+		out, err = w.create(r.at)
 	}
-	w.mu.Lock()
-	w.next = nil
-	triggers, last := r.triggers, r.last
-	w.mu.Unlock()
+	w.triggers.mu.Lock()
+	w.triggers.next = nil // r is final but for its result
+	w.triggers.mu.Unlock()
 	switch {
-	case r.err != nil:
-	case r.snapshot != nil:
-		w.In.EndRequest()
-		_, r.err = w.extend(last)
+	case err != nil:
+	case out == nil:
+		_, err = w.extend(r.last)
 	default:
-		r.snapshot, r.err = w.open(at, last, triggers)
+		sn, err = w.begin(out, r)
 	}
-	if r.err == nil {
+	if r.snapshot, r.err = sn, err; err == nil {
 		return
 	}
 	w.In.EndRequest()
-	if !errors.Is(r.err, control.ErrNotRecording) {
-		w.mu.Lock()
-		w.counts.failed++
-		w.mu.Unlock()
-		w.Bags.Finished.Fail(fmt.Errorf("a snapshot could not begin: %w", r.err))
+	if !errors.Is(err, control.ErrNotRecording) {
+		w.triggers.failed.Add(1)
+		w.Bags.Finished.Fail(fmt.Errorf("a snapshot could not begin: %w", err))
+	}
+	if r.messages > 0 {
+		w.logFailed(r.topic, r.messages, r.last, err)
 	}
 }
 
-// awaitTurn waits until the latest snapshot is complete and the limiter allows another one. w.starting is
-// held.
-func (w *Writer) awaitTurn() error {
+// awaitTurn waits until the latest snapshot is complete and the limiter allows another one. The last snapshot of a
+// recording need not wait for the limiter.
+func (w *Writer) awaitTurn() {
 	if w.latest != nil {
-		select {
-		case <-w.latest.Out.Finished:
-		case <-w.closing:
-			return control.ErrNotRecording
-		}
+		<-w.latest.Out.Finished
 	}
 	turn := time.NewTimer(w.Limiter.Reserve().Delay())
 	defer turn.Stop()
 	select {
 	case <-turn.C:
-	case <-w.closing:
-	}
-	select { // closing counts even if the turn has come at the same time
-	case <-w.closing:
-		return control.ErrNotRecording
-	default:
-		return nil
+	case <-w.triggers.ending:
 	}
 }
 
-// open creates the bag of a snapshot and begins the snapshot; the first trigger came at at, the last one at
-// last. w.starting is held.
-func (w *Writer) open(at, last time.Time, triggers int) (*Snapshot, error) {
+// create creates the bag of a snapshot that was triggered at a time.
+func (w *Writer) create(at time.Time) (*files.Bag, error) {
 	if err := w.Bags.Disk.Short(); err != nil {
 		return nil, err
 	}
 	out, err := files.Create(w.Outputs, at)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		out.Snapshot = true
 	}
-	out.Snapshot = true
-	sn := &Snapshot{Out: out, Snapshot: ring.Snapshot{At: at, Last: last, Target: out.Target}}
+	return out, err
+}
+
+// begin begins a snapshot.
+func (w *Writer) begin(out *files.Bag, r *request) (*Snapshot, error) {
+	sn := &Snapshot{Out: out, Snapshot: ring.Snapshot{At: r.at, Last: r.last, Target: out.Target}}
 	sn.Job = sn
 	if !w.In.BeginSnapshot(&sn.Snapshot) {
 		return nil, errors.Join(control.ErrNotRecording, out.Discard())
 	}
 	w.latest = sn
 	fields := []zap.Field(nil)
-	if triggers > 1 {
-		fields = append(fields, zap.Int("triggers", triggers))
+	if r.triggers > 1 {
+		fields = append(fields, zap.Int("triggers", r.triggers))
 	}
 	w.Log.Info("Triggered snapshot recording with name '"+out.Target()+"'.", fields...)
 	w.Bags.Announce(out)
 	return sn, nil
+}
+
+// logFailed logs that messages of a topic, the last of which came at last, begin no snapshot.
+func (w *Writer) logFailed(topic string, messages int, last time.Time, err error) {
+	q := &w.triggers
+	q.mu.Lock()
+	q.unanswered += uint64(messages)
+	n := q.reported.Growth(q.unanswered, last)
+	q.mu.Unlock()
+	if n > 0 {
+		w.Log.Error("no snapshot", zap.String("trigger", topic), zap.Uint64("times", n), zap.Error(err))
+	}
 }
 
 // Failures returns how many snapshots could not begin.
@@ -172,7 +235,5 @@ func (w *Writer) Failures() int {
 	if w == nil {
 		return 0
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.counts.failed
+	return int(w.triggers.failed.Load())
 }

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +13,9 @@ import (
 
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
@@ -94,6 +97,7 @@ func record(t *testing.T, o ring.Options) *recording {
 // close writes all snapshots and returns what went wrong with them.
 func (r *recording) close(t *testing.T) error {
 	t.Helper()
+	r.EndTriggers()
 	r.in.Close()
 	r.sink.Wait()
 	r.Close()
@@ -125,7 +129,7 @@ func TestTriggerFlood(t *testing.T) {
 		for n := range uint32(1000 * seconds) {
 			l.Frames(testlink.Frame(1, n, 100), 1, time.Now())
 			wg.Go(func() {
-				sn, err := r.Trigger(time.Now())
+				sn, err := r.Trigger(t.Context(), time.Now())
 				if err != nil {
 					t.Error(err)
 					return
@@ -154,7 +158,7 @@ func TestSnapshotsThatCannotBegin(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if _, err := r.Trigger(time.Now()); err == nil {
+		if _, err := r.Trigger(t.Context(), time.Now()); err == nil {
 			t.Error("a snapshot in a directory that is gone")
 		}
 	}
@@ -192,7 +196,7 @@ func TestTriggersThatWait(t *testing.T) {
 		for i := range taken {
 			wg.Go(func() {
 				var err error
-				if taken[i], err = r.Trigger(time.Now()); err != nil {
+				if taken[i], err = r.Trigger(t.Context(), time.Now()); err != nil {
 					t.Error(err)
 				}
 			})
@@ -212,36 +216,106 @@ func TestTriggersThatWait(t *testing.T) {
 	})
 }
 
+// askAndHold asks for a snapshot, which does not begin before begin is called: its file is being created.
+func (r *recording) askAndHold(t *testing.T, messages int, at time.Time) (asked *request, begin func()) {
+	t.Helper()
+	creating, created := make(chan struct{}), make(chan struct{})
+	r.Outputs.Wrap = func(f disk.Handle) disk.Handle {
+		close(creating)
+		<-created
+		return f
+	}
+	r.OnMessages("/snapshot_trigger", messages, at)
+	<-creating
+	r.triggers.mu.Lock()
+	defer r.triggers.mu.Unlock()
+	asked = r.triggers.next
+	return asked, func() {
+		close(created)
+		<-asked.begun
+	}
+}
+
 // TestTriggerWhileAnotherBegins: it extends that one, rather than to wait for its end.
 func TestTriggerWhileAnotherBegins(t *testing.T) {
 	t.Parallel()
 	r := record(t, ring.Options{PostRoll: time.Hour})
-	r.starting.Lock() // the first one creates its file
-	var got [2]*Snapshot
-	var wg sync.WaitGroup
-	for i := range got {
-		wg.Go(func() {
-			var err error
-			if got[i], err = r.Trigger(time.Now()); err != nil {
-				t.Error(err)
-			}
-		})
-		testlink.WaitFor(t, func() bool {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			waits := r.next != nil
-			r.next = nil // as when it is served
-			return waits
-		})
+	now := time.Now()
+	first, begin := r.askAndHold(t, 1, now)
+	begin()
+	// Another trigger came before the snapshot began, and asks for one only now.
+	late := &request{at: now, last: now.Add(time.Minute), begun: make(chan struct{})}
+	r.triggers.asked <- late
+	<-late.begun
+	if first.snapshot == nil || late.snapshot != first.snapshot || late.err != nil {
+		t.Errorf("two snapshots: %v, %v, %v", first.snapshot, late.snapshot, late.err)
 	}
-	r.starting.Unlock()
-	wg.Wait()
-	if got[0] == nil || got[0] != got[1] {
-		t.Errorf("two snapshots: %v, %v", got[0], got[1])
+	if early, err := r.In.Trigger(now.Add(time.Hour)); early != &first.snapshot.Snapshot || err != nil {
+		t.Errorf("the last trigger does not extend the post-roll: %v, %v", early, err)
 	}
 	if err := r.close(t); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestTriggersThatBeginNoSnapshot: those that are messages are logged, soon after another one together with later ones.
+func TestTriggersThatBeginNoSnapshot(t *testing.T) {
+	t.Parallel()
+	r := record(t, ring.Options{})
+	core, logs := observer.New(zap.ErrorLevel)
+	r.Log = zap.New(core)
+	if err := os.Remove(r.outputs.Dir.Name()); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	for i, n := range []int{5, 1, 2} {
+		r.OnMessages("/snapshot_trigger", n, now.Add(time.Duration(i)*6*time.Second))
+		testlink.WaitFor(t, func() bool { return r.Failures() == i+1 })
+	}
+	r.EndTriggers()
+	r.OnMessages("/snapshot_trigger", 3, now.Add(time.Minute))
+	var got []any
+	for _, l := range logs.FilterMessage("no snapshot").FilterField(zap.String("trigger", "/snapshot_trigger")).All() {
+		got = append(got, l.ContextMap()["times"])
+	}
+	if want := []any{uint64(5), uint64(3), uint64(3)}; !slices.Equal(got, want) {
+		t.Errorf("logged %v times, want %v", got, want)
+	}
+	if last := logs.All()[len(got)-1].ContextMap()["error"]; last != control.ErrNotRecording.Error() {
+		t.Errorf("after the end: %v", last)
+	}
+	r.in.Close()
+	r.sink.Wait()
+	r.Close()
+	if err := errors.Join(r.Bags.Close(nil), r.outputs.Close()); err == nil {
+		t.Error("no error for three snapshots")
+	}
+}
+
+// TestTriggerBeforeTheEnd: a snapshot that waits for its turn when the recording ends does begin, with what came
+// until then.
+func TestTriggerBeforeTheEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := record(t, ring.Options{})
+		l := linkOf(t, r.in, testlink.Info("/t", "/p"))
+		for range burst { // no more at once
+			r.Limiter.Allow()
+		}
+		start := time.Now()
+		r.OnMessages("/snapshot_trigger", 1, start)
+		l.Frames(testlink.Frame(1, 7, 100), 1, start)
+		synctest.Wait()
+		if err := r.close(t); err != nil {
+			t.Fatal(err)
+		}
+		if got := numbersIn(t, r.latest.Out.Target()); !slices.Equal(got, []uint32{7}) {
+			t.Errorf("messages %v", got)
+		}
+		if took := time.Since(start); took > 0 {
+			t.Errorf("the end has waited for the limiter, %v", took)
+		}
+	})
 }
 
 // TestTriggersExtend: triggers in the post-roll move its end, and belong to one snapshot.
@@ -269,7 +343,7 @@ func TestTriggersExtend(t *testing.T) {
 				continue
 			}
 			next = next[1:]
-			sn, err := r.Trigger(at)
+			sn, err := r.Trigger(t.Context(), at)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -301,29 +375,31 @@ func TestTriggersTogether(t *testing.T) {
 	l := linkOf(t, r.in, testlink.Info("/t", "/p"))
 	start := time.Now()
 	at := func(second int) time.Time { return start.Add(time.Duration(second) * time.Second) }
-	var taken []*Snapshot
+	var first *request
 	for n := range 30 {
 		l.Frames(testlink.Frame(1, uint32(n), 10), 1, at(n))
-		first := map[int]int{10: 8, 13: 11}[n] // the first of three triggers, the last of which comes now
-		if first == 0 {
-			continue
+		switch n {
+		case 10:
+			asked, begin := r.askAndHold(t, 1, at(8))
+			r.OnMessages("/snapshot_trigger", 1, at(10))
+			r.OnMessages("/snapshot_trigger", 1, at(9))
+			begin()
+			first = asked
+		case 13: // within 4 s of the last of these
+			r.OnMessages("/snapshot_trigger", 1, at(13))
+			r.OnMessages("/snapshot_trigger", 2, at(12))
 		}
-		sn, err := r.TriggerAll(at(first), at(n), 3)
-		if err != nil {
-			t.Fatal(err)
-		}
-		taken = append(taken, sn)
 	}
 	if err := r.close(t); err != nil {
 		t.Fatal(err)
 	}
-	if taken[0] != taken[1] {
-		t.Fatal("triggers in the post-roll began another snapshot")
+	if n := r.in.Snapshots().SnapshotsTaken(); n != 1 || first.err != nil {
+		t.Fatalf("%d snapshots, %v", n, first.err)
 	}
-	if got := numbersIn(t, taken[0].Out.Target()); got[len(got)-1] != 16 {
+	if got := numbersIn(t, first.snapshot.Out.Target()); got[len(got)-1] != 16 {
 		t.Errorf("the last message is %d, want that before the end of the post-roll, 16", got[len(got)-1])
 	}
-	if r.counts.triggers != 6 {
-		t.Errorf("%d triggers, want 6", r.counts.triggers)
+	if n := r.triggers.count.Load(); n != 6 {
+		t.Errorf("%d triggers, want 6", n)
 	}
 }

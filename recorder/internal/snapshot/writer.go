@@ -41,7 +41,7 @@ type Config struct {
 
 // Writer takes and writes snapshots, beside the recording:
 //
-//	sink -> ring -> (trigger) -> its one goroutine, run
+//	sink -> ring -> (trigger) -> run
 //	    \-> (post-roll) --------/
 //
 // A chunk belongs to one of them at a time. A nil Writer takes no snapshots.
@@ -53,20 +53,10 @@ type Writer struct {
 	writer  sync.WaitGroup
 
 	Limiter *rate.Limiter // limits how often snapshots start
-	closing chan struct{} // closed: no snapshot starts any more
+	latest  *Snapshot     // the snapshot that started most recently; nil before the first; owned by start, as is Outputs
+	starter sync.WaitGroup
 
-	starting sync.Mutex // held while one snapshot starts; guards Outputs and latest
-	latest   *Snapshot  // the snapshot that started most recently; nil before the first
-
-	mu     sync.Mutex // guards the following fields
-	next   *request   // the snapshot that waits for its turn; nil for none
-	counts counts
-}
-
-// counts is how many triggers came, and how many snapshots could not start.
-type counts struct {
-	triggers uint64
-	failed   int
+	triggers triggers
 }
 
 // Snapshot is a snapshot that is written. The goroutine that writes it owns all fields but Out, At and Last.
@@ -89,35 +79,32 @@ type work struct {
 // New returns a writer that does not write yet.
 func New(o Config) *Writer {
 	return &Writer{
-		Config:  o,
-		queue:   queue.New[work](),
-		Limiter: rate.NewLimiter(rate.Every(snapshotEvery), burst),
-		closing: make(chan struct{}),
+		Config:   o,
+		queue:    queue.New[work](),
+		Limiter:  rate.NewLimiter(rate.Every(snapshotEvery), burst),
+		triggers: triggers{asked: make(chan *request, 1), ending: make(chan struct{})},
 	}
 }
 
-// Start begins to write.
+// Start begins to write, and to begin snapshots.
 func (w *Writer) Start() {
+	// owner: EndTriggers; ends when no snapshot is asked for any more.
+	w.starter.Go(w.start)
 	// owner: Close; ends when the queue is closed and empty.
 	w.writer.Go(w.run)
 }
 
-// Close waits until all snapshots are written that have begun; those that wait for their turn are given up. It
-// logs how many triggers there were, if there were more than snapshots.
+// Close waits until all snapshots are written. It is called after EndTriggers, and logs how many triggers there were,
+// if there were more than snapshots.
 func (w *Writer) Close() {
 	if w == nil {
 		return
 	}
-	close(w.closing)
-	w.starting.Lock()
-	defer w.starting.Unlock()
 	w.queue.Close()
 	w.writer.Wait()
-	taken := w.In.SnapshotsTaken()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.counts.triggers > uint64(taken) {
-		w.Log.Info("triggers shared snapshots", zap.Uint64("triggers", w.counts.triggers), zap.Int("snapshots", taken), zap.Int("failed", w.counts.failed))
+	taken, all := w.In.SnapshotsTaken(), w.triggers.count.Load()
+	if all > uint64(taken) {
+		w.Log.Info("triggers shared snapshots", zap.Uint64("triggers", all), zap.Int("snapshots", taken), zap.Int("failed", w.Failures()))
 	}
 }
 
@@ -266,21 +253,16 @@ func (w *Writer) addChunk(sn *Snapshot, c *latch.Chunk) {
 		w.countMissing(sn, c, control.DropDisk)
 		return
 	}
-	if sn.Err = sn.Out.WriteChunk(c.Sealed); sn.Err != nil {
+	if sn.Err = w.Bags.WriteChunk(sn.Out, c.Sealed); sn.Err != nil {
 		w.Log.Error("the snapshot ends here", zap.Error(sn.Err))
 		w.countMissing(sn, c, control.DropDisk)
 		return
 	}
-	w.Bags.CountStored(sn.Out, int64(len(c.Record)))
 	sn.Messages += c.MessageCount()
 	if w.Only {
 		sn.Out.Count(c.Sealed)
 		w.In.SnapshotWritten(c.Sealed)
 	}
-	if sn.Out.Mode == bagfile.SyncChunk {
-		w.Bags.Sync(sn.Out)
-	}
-	w.Bags.WakeSyncer(sn.Out, time.Now())
 }
 
 // countMissing counts messages that should be in a snapshot and are not. With a recording beside, its bag has

@@ -64,7 +64,7 @@ type Set struct {
 
 	links     intake.Links  // where frames go; set by Record
 	recording bool          // Record was called
-	trigger   *Trigger      // nil without snapshots
+	trigger   *trigger      // nil without snapshots
 	ready     chan struct{} // closed when the links are let in
 	refused   chan struct{} // closed if the links will not be let in
 }

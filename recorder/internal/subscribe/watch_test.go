@@ -58,11 +58,30 @@ func TestWatchedLink(t *testing.T) {
 	if l.Large(1<<20) != nil || w.skipped != 1 || sink.Larges != 1 {
 		t.Errorf("a large message: %d skipped", w.skipped)
 	}
-	if _, ok := l.(tcpros.LostSink); !ok {
-		t.Error("losses of UDPROS are not counted on a watched link")
-	}
 	if l.Closed(nil); sink.Ended != 1 {
 		t.Error("the sink is not closed with the link")
+	}
+}
+
+// TestLossesAreHandedOn: the recording counts what UDPROS has lost on a link that is watched or the trigger.
+func TestLossesAreHandedOn(t *testing.T) {
+	t.Parallel()
+	s, in := newSet(t, Config{Watch: &watching{topics: []string{"/t"}}})
+	s.trigger = &trigger{topic: "/t"}
+	topic := in.Links().AddTopic("/t", "/t", time.Time{})
+	info := testlink.Info("/t", "/p")
+	for i, f := range info.Header {
+		if f.Key == "type" {
+			info.Header[i].Value = triggerType
+		}
+	}
+	l, err := in.Links().OpenLink(topic, info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.withTrigger("/t", &subscription{topic: topic}, info, Watched(s.Watch, nil, "/t", info, l)).(tcpros.LostSink).Lost(3)
+	if n := topic.Dropped[control.DropUDP]; n != 2 { // of the two messages that this intake wants of a topic
+		t.Errorf("%d messages lost, want 2", n)
 	}
 }
 

@@ -68,11 +68,6 @@ func (l *latest) take() (live.Frame, bool) {
 	return live.Frame{Time: l.time, Payload: l.copy}, l.kept
 }
 
-// sortByTime sorts messages, the oldest first.
-func sortByTime(all []live.Frame) {
-	slices.SortStableFunc(all, func(a, b live.Frame) int { return a.Time.Compare(b.Time) })
-}
-
 // budget is an amount of memory.
 type budget struct {
 	limit    int64

@@ -58,7 +58,7 @@ type Tap struct {
 
 	// The goroutine of a link takes mu when the link opens and closes, and when a notice changes.
 	mu     sync.Mutex
-	topics map[string]*topic
+	topics map[string]variants // recorded topics that have links
 }
 
 // Clock is the time that messages are stamped with.
@@ -77,7 +77,7 @@ func New(o Options) *Tap {
 		o.Memory = DefaultMemory
 	}
 	twelfth := o.Memory / 12
-	t := &Tap{options: o, session: strconv.FormatInt(time.Now().UnixNano(), 10), largest: inboxTwelfths*twelfth - largeCopy, topics: map[string]*topic{}}
+	t := &Tap{options: o, session: strconv.FormatInt(time.Now().UnixNano(), 10), largest: inboxTwelfths*twelfth - largeCopy, topics: map[string]variants{}}
 	t.latched = budget{limit: latchedTwelfths * twelfth, forSmall: latchedTwelfths * twelfth / 4}
 	t.partial = budget{limit: partialTwelfths * twelfth}
 	t.store = live.NewStore(live.Limits{
@@ -146,13 +146,12 @@ func (t *Tap) Link(topic string, header rosbag.Header, sink tcpros.LinkSink) tcp
 	return l
 }
 
-// topic is a recorded topic that has links. Tap.mu guards it.
-type topic struct {
-	variants []*variant // in the order in which they came; viewers see the first
-}
-
 // msgType is the type of messages, whose name alone does not identify it.
 type msgType struct{ name, md5 string }
+
+// variants are the types of a topic that has links, in the order in which they came; viewers see the first. Tap.mu
+// guards them.
+type variants []*variant
 
 // variant is one type of a topic, and the links of the publishers that have the type.
 type variant struct {
@@ -167,16 +166,13 @@ func (t *Tap) add(l *link, typ msgType, definition string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	of := t.topics[l.topic]
-	if of == nil {
-		of = &topic{}
+	i := slices.IndexFunc(of, func(v *variant) bool { return v.msgType == typ })
+	if i < 0 {
+		i = len(of)
+		of = append(of, &variant{msgType: typ, definition: definition})
 		t.topics[l.topic] = of
 	}
-	i := slices.IndexFunc(of.variants, func(v *variant) bool { return v.msgType == typ })
-	if i < 0 {
-		i = len(of.variants)
-		of.variants = append(of.variants, &variant{msgType: typ, definition: definition})
-	}
-	v := of.variants[i]
+	v := of[i]
 	v.links = append(v.links, l)
 	l.feed.Store(v.feed)
 	t.update(l.topic, of)
@@ -187,28 +183,29 @@ func (t *Tap) remove(l *link) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	of := t.topics[l.topic]
-	i := slices.IndexFunc(of.variants, func(v *variant) bool { return slices.Contains(v.links, l) })
-	v := of.variants[i]
+	i := slices.IndexFunc(of, func(v *variant) bool { return slices.Contains(v.links, l) })
+	v := of[i]
 	v.links = slices.DeleteFunc(v.links, func(other *link) bool { return other == l })
 	if len(v.links) == 0 {
 		if v.feed != nil {
 			v.feed.Close()
 		}
-		of.variants = slices.Delete(of.variants, i, i+1)
+		of = slices.Delete(of, i, i+1)
+		t.topics[l.topic] = of
 	}
 	t.update(l.topic, of)
-	if len(of.variants) == 0 {
+	if len(of) == 0 {
 		delete(t.topics, l.topic)
 	}
 }
 
 // update opens the channel for the first type of a topic, and tells viewers what they cannot see. mu is held.
-func (t *Tap) update(name string, of *topic) {
-	if len(of.variants) == 0 {
+func (t *Tap) update(name string, of variants) {
+	if len(of) == 0 {
 		t.store.SetNotice(name, "")
 		return
 	}
-	first := of.variants[0]
+	first := of[0]
 	if first.feed == nil {
 		first.feed = t.store.Open(live.Channel{Topic: name, Type: first.name, MD5Sum: first.md5, Definition: first.definition})
 		for _, l := range first.links {
@@ -225,14 +222,14 @@ const (
 )
 
 // notice says what of a topic viewers cannot see; empty if they see all.
-func (of *topic) notice(name string) string {
+func (of variants) notice(name string) string {
 	var texts []string
-	if hidden := of.variants[1:]; len(hidden) > 0 {
+	if hidden := of[1:]; len(hidden) > 0 {
 		named := hidden[:min(len(hidden), noticeTypes)]
 		names := make([]string, len(named))
 		for i, v := range named {
 			names[i] = clip(v.name)
-			if v.name == of.variants[0].name {
+			if v.name == of[0].name {
 				names[i] += " with md5sum " + clip(v.md5)
 			}
 		}
@@ -254,7 +251,7 @@ func (of *topic) notice(name string) string {
 func clip(text string) string { return text[:min(len(text), noticeTypeBytes)] }
 
 // any reports whether is is true for any link whose messages viewers see.
-func (of *topic) any(is func(*link) bool) bool { return slices.ContainsFunc(of.variants[0].links, is) }
+func (of variants) any(is func(*link) bool) bool { return slices.ContainsFunc(of[0].links, is) }
 
 // updateNotice tells viewers what they cannot see of a topic now.
 func (t *Tap) updateNotice(topic string) {
@@ -270,7 +267,7 @@ func (t *Tap) latchedOf(id live.ChannelID) []live.Frame {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, of := range t.topics {
-		if first := of.variants[0]; first.feed.Channel().ID == id {
+		if first := of[0]; first.feed.Channel().ID == id {
 			return first.latched()
 		}
 	}
@@ -283,7 +280,7 @@ func (t *Tap) repeatLatched(now rosbag.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, of := range t.topics {
-		first := of.variants[0]
+		first := of[0]
 		if !first.feed.Wanted() {
 			continue
 		}
@@ -300,6 +297,6 @@ func (v *variant) latched() (all []live.Frame) {
 			all = append(all, f)
 		}
 	}
-	sortByTime(all)
+	slices.SortStableFunc(all, func(a, b live.Frame) int { return a.Time.Compare(b.Time) })
 	return all
 }

@@ -281,25 +281,6 @@ func add(to map[uint32][]uint32, m *rosbag.Message) {
 	to[publisher] = append(to[publisher], binary.LittleEndian.Uint32(d[4:]))
 }
 
-// CheckCount checks that the numbers 0 to n-1 are all there, in order.
-func CheckCount(t *testing.T, what string, got map[uint32][]uint32, publishers, n int) {
-	t.Helper()
-	if len(got) != publishers {
-		t.Errorf("%s: %d publishers, want %d", what, len(got), publishers)
-	}
-	for publisher, all := range got {
-		if len(all) != n {
-			t.Errorf("%s: publisher %d: %d messages, want %d", what, publisher, len(all), n)
-		}
-		for i, v := range all {
-			if int(v) != i {
-				t.Errorf("%s: publisher %d: message %d at place %d", what, publisher, v, i)
-				break
-			}
-		}
-	}
-}
-
 // Exists reports whether there is a file of that name.
 func Exists(path string) bool {
 	_, err := os.Lstat(path)

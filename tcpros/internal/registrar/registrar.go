@@ -186,6 +186,13 @@ func (r *Registrar) wakeUnless(away bool) <-chan struct{} {
 
 // process makes the call that one entry needs.
 func (r *Registrar) process(ctx context.Context, e *entry) error {
+	if _, confirmed := r.book.confirmed(e.key); confirmed && r.id.runID == "" {
+		// Without a run_id another master may look like the one before, in a container even with the same
+		// process ID. Whether it knows this node tells them apart, but only before the next registration.
+		if err := r.identify(ctx, true); err != nil {
+			return err
+		}
+	}
 	now := r.book.begin(e)
 	hint, known := now.hint, now.confirmed
 	switch {

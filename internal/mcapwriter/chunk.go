@@ -14,49 +14,30 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// ahead packs chunks on other goroutines while the Writer fills the next one. The Writer alone fills and writes
-// chunks. It does not touch a chunk between handing it over and take.
-type ahead struct {
-	compression mcap.CompressionFormat
-	packers     chan packer // the idle ones
-	queue       []*chunk    // handed over and not yet taken, in file order
-	free        []*chunk
-	chunks      int // made so far, the one being filled included
-}
-
-// packer appends the packed form of records to dst.
+// packer appends the packed form of records to dst. It is nil without compression.
 type packer func(dst, records []byte) ([]byte, error)
 
-func newAhead(compression string, workers int) (*ahead, error) {
-	a := &ahead{packers: make(chan packer, workers)}
+// newPackers returns so many packers for the name of a compression, and its name in the file.
+func newPackers(compression string, workers int) (list []packer, format mcap.CompressionFormat, err error) {
 	for range workers {
-		p, err := a.packer(compression)
-		if err != nil {
-			return nil, err
+		var p packer
+		switch compression {
+		case "none":
+			format = mcap.CompressionNone
+		case "lz4":
+			format, p = mcap.CompressionLZ4, newLZ4()
+		case "", "zstd":
+			z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault))
+			if err != nil {
+				return nil, "", err
+			}
+			format, p = mcap.CompressionZSTD, func(dst, records []byte) ([]byte, error) { return z.EncodeAll(records, dst), nil }
+		default:
+			return nil, "", fmt.Errorf("MCAP knows the compressions zstd, lz4 and none, not %q", compression)
 		}
-		a.packers <- p
+		list = append(list, p)
 	}
-	return a, nil
-}
-
-// packer returns a packer for the name of a compression, and sets that of the file.
-func (a *ahead) packer(compression string) (packer, error) {
-	switch compression {
-	case "none":
-		a.compression = mcap.CompressionNone
-		return nil, nil
-	case "lz4":
-		a.compression = mcap.CompressionLZ4
-		return newLZ4(), nil
-	case "", "zstd":
-		a.compression = mcap.CompressionZSTD
-		z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault))
-		if err != nil {
-			return nil, err
-		}
-		return func(dst, records []byte) ([]byte, error) { return z.EncodeAll(records, dst), nil }, nil
-	}
-	return nil, fmt.Errorf("MCAP knows the compressions zstd, lz4 and none, not %q", compression)
+	return list, format, nil
 }
 
 func newLZ4() packer {
@@ -79,51 +60,18 @@ type chunk struct {
 	crc        uint32
 	data       []byte // packed
 	err        error
-	done       chan struct{} // gets one token when the chunk is packed
 }
 
-// full reports whether there is no memory for another chunk: one chunk is being filled, each packer packs one, and
-// one waits for its turn.
-func (a *ahead) full() bool { return len(a.free) == 0 && a.chunks >= cap(a.packers)+2 }
-
-// chunk returns an empty chunk.
-func (a *ahead) chunk() *chunk {
-	if n := len(a.free); n > 0 {
-		c := a.free[n-1]
-		a.free = a.free[:n-1]
-		return c
+// pack packs the records.
+func (c *chunk) pack(p packer) {
+	c.crc = crc32.ChecksumIEEE(c.records)
+	if p != nil {
+		c.data, c.err = p(c.data[:0], c.records)
 	}
-	a.chunks++
-	return &chunk{indexes: make(map[uint16]*mcap.MessageIndex), done: make(chan struct{}, 1)}
 }
 
-// begin hands c over to the next idle packer.
-func (a *ahead) begin(c *chunk) {
-	a.queue = append(a.queue, c)
-	// owner: Writer; ends when the chunk is packed, and take waits for that.
-	go func() {
-		p := <-a.packers
-		c.crc = crc32.ChecksumIEEE(c.records)
-		if p != nil {
-			c.data, c.err = p(c.data[:0], c.records)
-		}
-		a.packers <- p
-		c.done <- struct{}{}
-	}()
-}
-
-func (a *ahead) waiting() bool { return len(a.queue) > 0 }
-
-// take returns the chunk that was handed over first, packed.
-func (a *ahead) take() *chunk {
-	c := a.queue[0]
-	a.queue = slices.Delete(a.queue, 0, 1)
-	<-c.done
-	return c
-}
-
-// release gives back the memory of a chunk that was taken. That of a very large message is freed.
-func (a *ahead) release(c *chunk) {
+// reset empties the chunk. The memory of a very large message is freed.
+func (c *chunk) reset() {
 	const keep = 16 << 20
 	if cap(c.records) > keep {
 		c.records, c.data = nil, nil
@@ -132,15 +80,6 @@ func (a *ahead) release(c *chunk) {
 	for _, index := range c.indexes {
 		index.Reset()
 	}
-	a.free = append(a.free, c)
-}
-
-// unwritten returns the size of all chunks that wait, before packing.
-func (a *ahead) unwritten() (n int64) {
-	for _, c := range a.queue {
-		n += int64(len(c.records))
-	}
-	return n
 }
 
 // add appends the record of a message.
@@ -172,6 +111,9 @@ const messageBytes = 1 + 8 + 2 + 4 + 8 + 8
 func (c *chunk) index(channel uint16) *mcap.MessageIndex {
 	index := c.indexes[channel]
 	if index == nil {
+		if c.indexes == nil {
+			c.indexes = make(map[uint16]*mcap.MessageIndex)
+		}
 		index = &mcap.MessageIndex{ChannelID: channel}
 		c.indexes[channel] = index
 	}
