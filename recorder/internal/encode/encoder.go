@@ -3,6 +3,7 @@
 package encode
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -131,13 +132,17 @@ func (e *Encoder) Put(c *memory.Chunk) {
 	e.queue.Put(c)
 }
 
-// Await waits until a queued chunk is sealed; without compression, it seals the chunk. A chunk that will be given
-// up stays unsealed.
+// Await waits until a queued chunk is sealed. It seals a chunk that is not compressed: because there is no compression,
+// because the chunk will be given up, and only its counts are needed, or because the compressor has failed, as c.Err then
+// says.
 func (e *Encoder) Await(c *memory.Chunk) {
 	if e.queue != nil {
 		c.Await()
-	} else {
+	}
+	if c.Sealed == nil {
+		failed := c.Err
 		c.Seal(nil)
+		c.Err = cmp.Or(failed, c.Err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -90,5 +91,36 @@ func TestQueuedBytes(t *testing.T) {
 	e.Wait()
 	if got := e.controller.queued; got != 0 {
 		t.Errorf("at the end %d bytes are queued", got)
+	}
+}
+
+// TestChunksThatAreNotCompressed are sealed all the same, so that their messages can be counted. Only a compressor that
+// fails is an error.
+func TestChunksThatAreNotCompressed(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		Options
+		skip, fails bool
+	}{
+		"no compression": {},
+		"given up":       {Options: Options{Compression: rosbag.CompressionLZ4, Workers: 1}, skip: true},
+		"failed":         {Options: Options{Compression: "zip", Workers: 1}, fails: true},
+	} {
+		tc.Log = zap.NewNop()
+		e := New(tc.Options)
+		e.Start(func() bool { return tc.skip })
+		c := memory.New(memory.Options{Limit: -1}).Get(1000, 1000)
+		c.Builder.Reset(nil)
+		c.Builder.AppendRun(testlink.Connection(), rosbag.Time{}, testlink.Frame(1, 1, 8), 1)
+		e.Put(c)
+		e.Await(c)
+		if c.Sealed == nil || c.Sealed.Compression != rosbag.CompressionNone || len(c.Sealed.Counts) != 1 {
+			t.Errorf("%s: sealed as %+v", name, c.Sealed)
+		}
+		if (c.Err != nil) != tc.fails {
+			t.Errorf("%s: %v", name, c.Err)
+		}
+		e.Close()
+		e.Wait()
 	}
 }

@@ -12,7 +12,7 @@ import (
 type Chunk struct {
 	Builder chunk.Builder
 	Sealed  *chunk.Sealed // nil before it is sealed, or if that failed
-	Err     error         // why it could not be sealed
+	Err     error         // why it could not be sealed, or not with compression
 	Part    int           // the number of the file that the chunk belongs to
 	Cost    int64         // about how many bytes the chunk and its index take in the file without compression
 	FirstAt time.Time     // when its first message came

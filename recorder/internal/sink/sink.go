@@ -67,7 +67,7 @@ func New(o Config, first *files.Bag) *Sink {
 	s.packer = latch.Packer{Claims: o.Files, Compression: o.Compression, ChunkBytes: o.Files.ChunkBytes()}
 	if o.SnapshotMode != control.SnapshotOff {
 		s.Snapshotter = snapshot.New(snapshot.Config{
-			Log: o.Log, In: o.Snapshots, Bags: s.Bags, Packer: s.packer, Only: o.SnapshotMode == control.SnapshotOnly,
+			Log: o.Log, In: o.Snapshots, Bags: s.Bags, Packer: s.packer,
 			Outputs: o.Bags.Outputs.SnapshotSeries(o.SnapshotMode == control.SnapshotBeside), Aborted: s.drainAborted,
 		})
 	}
@@ -160,8 +160,6 @@ func (s *Sink) store(c *memory.Chunk) {
 		s.cfg.Log.Error("chunk lost", zap.Error(c.Err))
 		s.giveUp(c, control.DropCodec)
 		return
-	case c.Sealed == nil: // a compressor has skipped the chunk
-		c.Seal(nil)
 	}
 	if err := s.writeChunk(c.Sealed); err != nil {
 		s.err = err
@@ -184,9 +182,6 @@ func (s *Sink) written(c *memory.Chunk) {
 
 // giveUp counts as lost the messages of a chunk that will not be written.
 func (s *Sink) giveUp(c *memory.Chunk, cause control.DropCause) {
-	if c.Sealed == nil {
-		c.Seal(nil) // without compression, since only the counts are needed
-	}
 	if c.Sealed == nil {
 		s.cfg.Log.Error("messages lost that cannot be counted", zap.Error(c.Err))
 		return

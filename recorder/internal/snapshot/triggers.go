@@ -12,7 +12,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
-	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
@@ -31,11 +30,9 @@ type triggers struct {
 	count  atomic.Uint64 // all triggers
 	failed atomic.Int64  // snapshots that could not begin
 
-	mu         sync.Mutex    // guards the following fields
-	next       *request      // the snapshot that is asked for; nil for none
-	ended      bool          // no snapshot is asked for any more
-	unanswered uint64        // messages that began no snapshot
-	reported   loss.Reported // how many of unanswered were logged
+	mu    sync.Mutex // guards the following fields
+	next  *request   // the snapshot that is asked for; nil for none
+	ended bool       // no snapshot is asked for any more
 }
 
 // request is a snapshot that is asked for, by all triggers that come before it begins.
@@ -94,7 +91,7 @@ func (w *Writer) Trigger(ctx context.Context, at time.Time) (*Snapshot, error) {
 // error, so the Writer logs it.
 func (w *Writer) OnMessages(topic string, messages int, received time.Time) {
 	if _, _, err := w.ask(received, messages, topic); err != nil {
-		w.logFailed(topic, messages, received, err)
+		w.logFailed(topic, messages, err)
 	}
 }
 
@@ -171,7 +168,7 @@ func (w *Writer) beginNext(r *request) {
 		w.Bags.Finished.Fail(fmt.Errorf("a snapshot could not begin: %w", err))
 	}
 	if r.messages > 0 {
-		w.logFailed(r.topic, r.messages, r.last, err)
+		w.logFailed(r.topic, r.messages, err)
 	}
 }
 
@@ -218,16 +215,9 @@ func (w *Writer) begin(out *files.Bag, r *request) (*Snapshot, error) {
 	return sn, nil
 }
 
-// logFailed logs that messages of a topic, the last of which came at last, begin no snapshot.
-func (w *Writer) logFailed(topic string, messages int, last time.Time, err error) {
-	q := &w.triggers
-	q.mu.Lock()
-	q.unanswered += uint64(messages)
-	n := q.reported.Growth(q.unanswered, last)
-	q.mu.Unlock()
-	if n > 0 {
-		w.Log.Error("no snapshot", zap.String("trigger", topic), zap.Uint64("times", n), zap.Error(err))
-	}
+// logFailed logs that messages of a topic begin no snapshot.
+func (w *Writer) logFailed(topic string, messages int, err error) {
+	w.Log.Error("no snapshot", zap.String("trigger", topic), zap.Int("times", messages), zap.Error(err))
 }
 
 // Failures returns how many snapshots could not begin.

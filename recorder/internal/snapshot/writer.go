@@ -34,7 +34,6 @@ type Config struct {
 	In      intake.Snapshots
 	Bags    *files.Files
 	Packer  latch.Packer
-	Only    bool            // nothing is written but snapshots
 	Outputs *bagfile.Series // creates the bags of snapshots
 	Aborted func() bool     // reports whether what is queued is to be given up
 }
@@ -123,11 +122,8 @@ func (w *Writer) End(of *ring.Snapshot) {
 // Keep takes a chunk that the recording is done with, for the snapshot that is being taken
 // or for the ring. The sink's goroutine calls it.
 func (w *Writer) Keep(c *memory.Chunk) {
-	if c.Sealed == nil {
-		c.Seal(nil) // a compressor has failed, or skipped it
-	}
 	switch {
-	case c.Sealed == nil:
+	case c.Sealed == nil: // its messages cannot be read
 		w.In.Release(c)
 	case w.current != nil:
 		kept := w.In.ToRingChunk(c)
@@ -259,7 +255,7 @@ func (w *Writer) addChunk(sn *Snapshot, c *latch.Chunk) {
 		return
 	}
 	sn.Messages += c.MessageCount()
-	if w.Only {
+	if w.Bags.OnlySnapshots {
 		sn.Out.Count(c.Sealed)
 		w.In.SnapshotWritten(c.Sealed)
 	}
@@ -269,7 +265,7 @@ func (w *Writer) addChunk(sn *Snapshot, c *latch.Chunk) {
 // them.
 func (w *Writer) countMissing(sn *Snapshot, c *latch.Chunk, cause control.DropCause) {
 	sn.Missing += c.MessageCount()
-	if !w.Only {
+	if !w.Bags.OnlySnapshots {
 		return
 	}
 	w.In.LoseFromSnapshot(c.Sealed, cause)
@@ -304,6 +300,7 @@ func (w *Writer) KeepMissed(next *command.FileStart) {
 		c.Builder.AppendRun(l.Conn, next.Stamp, l.Frame, 1)
 		c.FirstAt, c.LastAt = next.At, next.At
 		w.In.Count(c)
+		c.Seal(nil)
 		w.Keep(c)
 	}
 }

@@ -17,7 +17,7 @@ const (
 )
 
 // trigger is a topic each of whose messages begins a snapshot, as in stock. The topic is also recorded if the user has
-// selected it.
+// selected it. A trigger watches its links.
 type trigger struct {
 	topic string                                               // resolved
 	sub   *tcpros.Subscription                                 // nil if the topic is recorded, and so has a subscription
@@ -44,7 +44,7 @@ func (s *Set) Listen(name string, selects func(topic, typ string) bool, fire fun
 	var err error
 	t.sub, err = s.Node.Subscribe(tcpros.SubscribeOptions{
 		Topic: TriggerTopic, Type: triggerType, MD5Sum: triggerMD5,
-		Open: func(tcpros.LinkInfo) (tcpros.LinkSink, error) { return &triggerLink{wrapper{ignore{}}, t}, nil },
+		Open: func(tcpros.LinkInfo) (tcpros.LinkSink, error) { return &watchedLink{ignore{}, s.sim, t}, nil },
 	})
 	return err
 }
@@ -60,20 +60,16 @@ func (s *Set) withTrigger(topic string, sub *subscription, info tcpros.LinkInfo,
 	if rosbag.Header(info.Header).Type() != triggerType {
 		return sink
 	}
-	return &triggerLink{wrapper{sink}, t}
+	return &watchedLink{sink, s.sim, t}
 }
 
-// triggerLink hands messages on, and fires the trigger.
-type triggerLink struct {
-	wrapper
-	trigger *trigger
+// Frames implements control.LinkWatcher.
+func (t *trigger) Frames(_ []byte, count int, _, received time.Time) {
+	t.fire(t.topic, count, received)
 }
 
-// Frames implements tcpros.LinkSink.
-func (l *triggerLink) Frames(run []byte, count int, received time.Time) {
-	l.LinkSink.Frames(run, count, received)
-	l.trigger.fire(l.trigger.topic, count, received)
-}
+// Skipped implements control.LinkWatcher. A std_msgs/Empty is never large.
+func (t *trigger) Skipped(int) {}
 
 // ignore is the sink of a trigger that is not recorded.
 type ignore struct{}
@@ -81,7 +77,7 @@ type ignore struct{}
 // Frames implements tcpros.LinkSink.
 func (ignore) Frames([]byte, int, time.Time) {}
 
-// Large implements tcpros.LinkSink. A std_msgs/Empty is never large.
+// Large implements tcpros.LinkSink.
 func (ignore) Large(int) tcpros.LargeFrame { return nil }
 
 // Closed implements tcpros.LinkSink.

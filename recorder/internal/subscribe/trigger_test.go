@@ -14,7 +14,7 @@ func TestTriggerFires(t *testing.T) {
 	t.Parallel()
 	recorded := &testlink.Sink{}
 	var fired []int
-	l := &triggerLink{wrapper{recorded}, &trigger{topic: "/go", fire: func(topic string, messages int, received time.Time) {
+	l := &watchedLink{recorded, nil, &trigger{topic: "/go", fire: func(topic string, messages int, received time.Time) {
 		if topic != "/go" || !received.Equal(time.Unix(1700000000, 0)) {
 			t.Errorf("fired by %s at %v", topic, received)
 		}
@@ -76,7 +76,7 @@ func TestTriggerOfAnotherType(t *testing.T) {
 		info tcpros.LinkInfo
 		want bool
 	}{"empty": {empty("/go"), true}, "numbered": {testlink.Info("/go", "/p"), false}, "elsewhere": {empty("/t"), false}} {
-		if _, fires := s.withTrigger(test.info.Topic, sub, test.info, sink).(*triggerLink); fires != test.want {
+		if _, fires := s.withTrigger(test.info.Topic, sub, test.info, sink).(*watchedLink); fires != test.want {
 			t.Errorf("%s begins snapshots: %v", name, fires)
 		}
 	}

@@ -16,13 +16,13 @@ func Watched(w control.Watcher, sim *simtime.Sim, resolved string, info tcpros.L
 	if w == nil || !slices.Contains(w.Topics(), resolved) {
 		return l
 	}
-	return &watchedLink{wrapper{l}, sim, w.Open(resolved, rosbag.Header(info.Header))}
+	return &watchedLink{l, sim, w.Open(resolved, rosbag.Header(info.Header))}
 }
 
 // watchedLink first records messages and then shows them to a watcher, so that what a message triggers comes
 // after the message.
 type watchedLink struct {
-	wrapper
+	tcpros.LinkSink
 	sim     *simtime.Sim
 	watcher control.LinkWatcher
 }
@@ -39,12 +39,9 @@ func (l *watchedLink) Large(frameBytes int) tcpros.LargeFrame {
 	return l.LinkSink.Large(frameBytes)
 }
 
-// wrapper hands on all calls to the sink of the recording. It implements tcpros.LostSink.
-type wrapper struct{ tcpros.LinkSink }
-
 // Lost implements tcpros.LostSink.
-func (w wrapper) Lost(messages int) {
-	if sink, ok := w.LinkSink.(tcpros.LostSink); ok {
+func (l *watchedLink) Lost(messages int) {
+	if sink, ok := l.LinkSink.(tcpros.LostSink); ok {
 		sink.Lost(messages)
 	}
 }
