@@ -37,7 +37,8 @@ demo: build ## play the demo bag, record it, compare
 # the cached results of make test for make test-full.
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
 AT_A_TIME := -timeout 30m -parallel 8 -p $(if $(GOROSBAG_REQUIRE_ROS),3,$(shell echo $$(($(PROCESSORS) < 4 ? 4 : $(PROCESSORS)))))
-ALL := $(addprefix ./test/integration/,install service faults play record stock docs bag live) ./tcpros ./recorder ./bagfmt ./cmd/bag ./tcpros/master ./...
+ALL := $(addprefix ./test/integration/,install service faults play record stock docs bag live harness) ./tcpros ./recorder ./bagfmt ./cmd/bag \
+  ./tcpros/master ./internal/web ./internal/store ./test/arch ./test/mutate ./...
 test: ## all tests but the long ones; those with real ROS run where it is installed
 	$(GOTEST) $(AT_A_TIME) $(ALL)
 

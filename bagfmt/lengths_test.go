@@ -189,6 +189,7 @@ func TestBombs(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	const unpacked = 64 << 20
+	message := frame(strings.Repeat("\x00", unpacked))
 	errStop := errors.New("stop")
 	for _, comp := range compressions[1:] {
 		z, err := chunk.NewCompressor(comp)
@@ -198,7 +199,7 @@ func TestInterrupted(t *testing.T) {
 		conns, _ := sample(0)
 		var b chunk.Builder
 		b.Reset(nil)
-		b.AppendRun(conns[0], rosbag.Time{Sec: 1}, frame(strings.Repeat("\x00", unpacked)), 1)
+		b.AppendRun(conns[0], rosbag.Time{Sec: 1}, message, 1)
 		sealed := seal(t, &b, z)
 		bag := bomb(t, comp, cutRecord(t, sealed.Record, 0).data, uint32(sealed.UncompressedBytes))
 		for name, read := range map[string]func(func() error) error{

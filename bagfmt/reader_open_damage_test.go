@@ -7,9 +7,11 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/fields"
 	"github.com/gorosbag/gorosbag/internal/testrace"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -132,6 +134,42 @@ func (f failingFile) ReadAt(p []byte, off int64) (int, error) {
 		return 0, errBroken
 	}
 	return f.Reader.ReadAt(p, off)
+}
+
+// TestUnknownConnectionsInOrder: of one chunk, unknown connections are reported by ascending id.
+func TestUnknownConnectionsInOrder(t *testing.T) {
+	t.Parallel()
+	var records chunk.Records
+	var b chunk.Builder
+	var sealed *chunk.Sealed
+	for range 2 { // the second chunk has no connection records
+		b.Reset(&records)
+		for id := range rosbag.ConnID(20) {
+			b.AppendMessage(&rosbag.Connection{ID: id, Topic: fmt.Sprintf("/t%d", id)}, rosbag.Time{Sec: 1}, nil)
+		}
+		var err error
+		if sealed, err = b.Seal(nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bag := bagOf(t, sealed)
+	bag = unindexed(t, bag)[:recordsOf(t, bag, 7)[0].off]
+	r, err := openAny(bag)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := 0
+	for _, err := range r.Info().Damage {
+		if strings.Contains(err.Error(), "unknown connection") {
+			if want := fmt.Sprintf("1 messages of unknown connection %d", next); !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("%v, want %s", err, want)
+			}
+			next++
+		}
+	}
+	if next != 20 {
+		t.Errorf("%d connections are reported: %v", next, r.Info().Damage)
+	}
 }
 
 // TestScanReadError has a file that cannot be read: that is no damage.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/fields"
@@ -104,7 +106,12 @@ func TestMessageLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data := make([]byte, most+1) // memory that is never touched
+	// Memory that is never touched. Go would clear what other tests have used before.
+	data, err := unix.Mmap(-1, 0, most+1, unix.PROT_READ, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Munmap(data) })
 	if l := limitOf(t, w.Write(c, rosbag.Time{Sec: 1}, data)); l.Got != most+1 || l.Limit != most || l.Op != rosbag.OpMessage || l.Offset != w.Size() {
 		t.Errorf("got %+v", l)
 	}

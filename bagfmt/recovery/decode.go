@@ -66,8 +66,9 @@ func (b *chunkBuffer) seal(c *decodedChunk, index *chunkIndex) *chunk.Sealed {
 	sealed := &chunk.Sealed{
 		Compression: kind, UncompressedBytes: int64(len(c.data)), StoredBytes: int64(len(c.stored)),
 		Start: index.start, End: index.end,
+		Counts: make([]rosbag.ConnCount, 0, len(index.Used)), PayloadBytes: make([]uint64, 0, len(index.Used)),
 	}
-	b.b, sealed.Counts, sealed.PayloadBytes = index.Append(b.b[:wire.ChunkHeadroom+len(c.stored)], nil, nil)
+	b.b, sealed.Counts, sealed.PayloadBytes = index.Append(b.b[:wire.ChunkHeadroom+len(c.stored)], sealed.Counts, sealed.PayloadBytes)
 	sealed.Record = b.b[start:]
 	return sealed
 }

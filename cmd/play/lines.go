@@ -112,7 +112,7 @@ func (n *eventLog) logChanges(last, now *control.Status) {
 		n.changes.Info("pausing on topics changed", zap.Bool("on", now.PauseOnTopics))
 	}
 	if behind, was := now.Delayed > 0, last.Delayed > 0; behind != was {
-		n.changes.Info("delayed by a subscriber", zap.Bool("on", behind), at(now.Position))
+		n.changes.Info("delayed by rate control", zap.Bool("on", behind), at(now.Position))
 	}
 	switch {
 	case now.Paused && !last.Paused && now.PausedBy != "":

@@ -107,8 +107,8 @@ moved map[position:7s]
 loop changed map[from:1s on:true to:9s]
 playing again map[pass:2]
 pausing on topics changed map[on:true]
-delayed by a subscriber map[on:true position:1s]
-delayed by a subscriber map[on:false position:1s]
+delayed by rate control map[on:true position:1s]
+delayed by rate control map[on:false position:1s]
 `
 	const bookmarks = "bookmark map[position:3s]\nbookmark map[position:4s]\n"
 	if d := cmp.Diff(want+bookmarks, lines(t, false, steps)); d != "" {

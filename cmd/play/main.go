@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/cgroup"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/playface"
 	"github.com/gorosbag/gorosbag/internal/program"
@@ -38,6 +39,7 @@ func run(args []string) int {
 	logTo.Rosout = program.NewRosout(s.ROS.NoRosout)
 	log := program.NewLog(errOut, logTo)
 	program.LogConfig(log, line.Settings)
+	limitMemory(cgroup.MemoryLimit("/"))
 
 	bags, err := open(ctx, out, log, s.selection.bags, int64(s.selection.maxChunk))
 	if err != nil {

@@ -37,29 +37,36 @@ func golden(t *testing.T, path, text string) {
 // flagName matches the name of an option in the help.
 var flagName = regexp.MustCompile(`(?m)^  (?:-(.), |    )?--([a-z0-9-]+)(=?)`)
 
-// abbreviations returns one line for each letter and each abbreviation of an option in help: the keys that it
-// sets, or the error.
+// abbreviations returns one line for each letter, name and abbreviation of an option in help: the keys that it
+// sets, or the error. Of the abbreviations that mean the option it returns the shortest: a longer one fits fewer
+// options, so it means the same.
 func (p *Program) abbreviations(help string) string {
 	var b strings.Builder
 	seen := []string{"help", "man", "version"}
 	for _, m := range flagName.FindAllStringSubmatch(help, -1) {
-		var names []string
-		for end := range m[2] {
-			names = append(names, "--"+m[2][:end+1])
+		if slices.Contains(seen, m[2]) {
+			continue
 		}
-		if m[1] != "" {
-			names = append(names, "-"+m[1])
-		}
-		for _, name := range names {
-			if slices.Contains(seen, m[2]) || slices.Contains(seen, name) {
-				continue
-			}
-			seen = append(seen, name)
+		means := func(name string) string {
 			args := []string{p.Word, name}
 			if m[3] != "" {
 				args = append(args, "5")
 			}
-			fmt.Fprintf(&b, "%s %s\n", name, p.keys(args))
+			return p.keys(args)
+		}
+		whole := "--" + m[2]
+		wanted, found := means(whole), false
+		for end := len("--x"); end <= len(whole); end++ {
+			name := whole[:end]
+			if !slices.Contains(seen, name) && (!found || name == whole) {
+				got := means(name)
+				found = found || got == wanted
+				fmt.Fprintf(&b, "%s %s\n", name, got)
+			}
+			seen = append(seen, name)
+		}
+		if m[1] != "" {
+			fmt.Fprintf(&b, "-%s %s\n", m[1], means("-"+m[1]))
 		}
 	}
 	return b.String()

@@ -93,7 +93,6 @@ const (
 	footerContent     = 8 + 8 + 4
 	dataEndContent    = 4
 	TailBytes         = FooterBytes + len(wire.MCAPMagic)
-	MinChunkIndex     = HeadBytes + 7*8 + 2*4                   // of a chunk index record
 	MaxSmallBytes     = 4 << 20                                 // content of a record that is neither message, chunk nor attachment
 	MaxChunkHeadBytes = chunkHeadBytes + 4 + maxCompression + 8 // of the content of a chunk record, without its data
 	maxCompression    = 64                                      // bytes of the name of a compression
@@ -167,15 +166,16 @@ func ParseHeader(b []byte) (profile, library string, err error) {
 
 // Footer is the last record of a file.
 type Footer struct {
-	Summary        uint64 // offset of the summary section, 0 if there is none
-	SummaryOffsets uint64 // offset of the summary offset section, 0 if there is none
-	CRC            uint32 // of the summary, up to this field; 0 if there is none
+	Summary uint64 // offset of the summary section, 0 if there is none
+	CRC     uint32 // of the summary, up to this field; 0 if there is none
 }
 
 // ParseFooter parses the content of a footer record.
 func ParseFooter(b []byte) (f Footer, err error) {
 	c := content{b: b}
-	f.Summary, f.SummaryOffsets, f.CRC = c.u64(), c.u64(), c.u32()
+	f.Summary = c.u64()
+	c.take(8) // offset of the summary offset section
+	f.CRC = c.u32()
 	return f, c.done("footer")
 }
 

@@ -88,7 +88,6 @@ type RecordHeader struct {
 	Repeated    rosbag.Repeated // Time, if hasRepeatTime
 	Compression []byte
 	topic       []byte
-	Encryptor   []byte
 }
 
 // Parse reads a whole record header. It allocates only when it fails.
@@ -161,7 +160,7 @@ func (h *RecordHeader) set(key, value []byte) bool {
 	case keyCRC32C:
 		return h.u32(HasCRC32C, &h.CRC, value)
 	case keyEncryptor:
-		h.Has, h.Encryptor = h.Has|hasEncryptor, value
+		h.Has |= hasEncryptor // ParseEncryption reads it
 	case keyEndTime:
 		return h.stamp(hasEndTime, &h.End, value)
 	case KeyIndexPos:

@@ -167,7 +167,7 @@ func (v *View) status(s *control.Stats, w int) (parts, extra []termtext.Part) {
 		parts = append(parts, termtext.Yellow.Part(before+v.pen().Clip(termtext.Plain(s.PausedBy), w-len(before))))
 	}
 	if s.Delayed > 0 {
-		parts = append(parts, termtext.Warning(fmt.Sprintf("a subscriber is %.1f s behind", s.Delayed.Seconds())))
+		parts = append(parts, termtext.Warning(fmt.Sprintf("rate control is %.1f s behind", s.Delayed.Seconds())))
 	}
 	parts = append(parts, loop(&s.Status), termtext.Normal.Part(termtext.PerSecond(bytes)))
 	extra = append(extra, termtext.Normal.Part(termtext.Short(hz)+" msg/s"))

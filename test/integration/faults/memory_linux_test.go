@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
@@ -101,4 +102,23 @@ func TestSmallContainer(t *testing.T) {
 	if recorded == 0 || recorded == sent {
 		t.Errorf("%d published, %d recorded", sent, recorded)
 	}
+}
+
+// TestPlayInSmallContainer: what play reads ahead and unpacks fits a container, instead of the kernel's killing it.
+func TestPlayInSmallContainer(t *testing.T) {
+	t.Parallel()
+	harness.Long(t, "unpacks 200 MB with bz2")
+	group := smallGroup(t, 96<<20)
+	g := harness.NewGraph(t, "gomaster")
+	filling := strings.Repeat("x", 250_000)
+	var bag []bags.StringMessage
+	for i := range 800 {
+		bag = append(bag, bags.StringMessage{Topic: "/t", Node: "/n", At: time.Duration(i) * time.Millisecond, Text: filling})
+	}
+	bags.Make(g, "t.bag", bag...)
+	g.Run("gobag", "compress", "-q", "t.bag")
+	play := g.Command("goplay", "t.bag", "--immediate")
+	join := []string{"-c", `echo $$ >"$0/cgroup.procs" && exec "$@"`, group}
+	p := g.Launch("goplay", g.Command("/bin/sh", append(join, play.Args...)...))
+	p.Ended(0, "lost: none")
 }

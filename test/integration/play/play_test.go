@@ -42,14 +42,15 @@ func subscribe(g *harness.Graph, name string, topics ...string) *harness.Process
 	return p
 }
 
-// TestPlayToROS plays every bag at hand to a rospy and a roscpp subscriber: the same
-// messages in the same order as in the bag.
+// TestPlayToROS plays the demo bag, or every bag at hand, to a rospy and a roscpp subscriber: the
+// same messages in the same order as in the bag.
 func TestPlayToROS(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
 	for _, bag := range bags.Real(t) {
 		t.Run(filepath.Base(bag), func(t *testing.T) {
 			t.Parallel()
+			harness.LongCase(t, bag != bags.Demo(t), "runs nodes in Python for seconds; TestRecordingOfPlay plays this bag, too")
 			g := harness.NewGraph(t, "roscore")
 			want := byTopic(bags.Dump(g, bag))
 			var topics []string

@@ -255,7 +255,7 @@ func TestPlayScreenSlow(t *testing.T) {
 		tm := terminal.Open(g, 80, 24)
 		tm.Keys("goplay --rate 10 --rate-control-topic /done --rate-control-max-delay 2.5 stroll.bag", "Enter")
 		tm.Shows("DELAYED 0:03.0 of")
-		tm.Matches(`a subscriber is \d\.\d s behind`)
+		tm.Matches(`rate control is \d\.\d s behind`)
 		r.WaitForSubscriber()
 		r.Report(bags.Start().Add(10 * time.Second))
 		tm.Shows("DELAYED 0:13.0 of")

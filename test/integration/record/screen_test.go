@@ -230,6 +230,8 @@ func TestRecordScreenHangup(t *testing.T) {
 // Without a terminal, or with the option that turns the screen off, the program prints only its log.
 func TestRecordNoScreen(t *testing.T) {
 	t.Parallel()
+	shared := harness.NewGraph(t, "gomaster")
+	shared.Start("goplay", "--loop", "--quiet", bags.Demo(t))
 	for name, command := range map[string]string{
 		"option": "gorecord -a -O run --no-screen",
 		"dumb":   "TERM=dumb gorecord -a -O run",
@@ -238,9 +240,8 @@ func TestRecordNoScreen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := harness.NewGraph(t, "gomaster")
+			g := &harness.Graph{T: t, Kind: shared.Kind, Port: shared.Port, Dir: t.TempDir()}
 			tm := terminal.Open(g, 80, 24)
-			g.Start("goplay", "--loop", "--quiet", bags.Demo(t))
 			tm.Keys(command, "Enter")
 			g.Eventually("something is recorded", func() bool {
 				info, err := os.Stat(filepath.Join(g.Dir, "run.bag.active"))

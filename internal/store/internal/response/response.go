@@ -63,7 +63,7 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body.Close() //nolint:errcheck,gosec // not wanted
 		return nil, place.BadResponse("the server ends an upload before it has all of it")
 	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable && ranged && hadByte(req, first):
-		resp.Body.Close() //nolint:errcheck,gosec // not wanted
+		resp.Body.Close()           //nolint:errcheck,gosec // not wanted
 		return nil, place.Changed() // shorter than it was: asking again is useless
 	case resp.StatusCode >= http.StatusMultipleChoices: // clients report its status whatever they make of its text
 		resp.Body = struct {
