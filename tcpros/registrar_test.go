@@ -431,18 +431,25 @@ func TestLinksOutliveTheMaster(t *testing.T) {
 	}
 }
 
+// subscriberOfUnnamedMaster subscribes to /t through a front whose master has no run_id, and waits for the link to a
+// publisher that never registers with another master.
+func subscriberOfUnnamedMaster(t *testing.T, timing tcpros.Timing) (*master.Master, *front, *inbox, *tcpros.Subscription, func(text string) int) {
+	t.Helper()
+	m := newMaster(t)
+	newFakePublisher(t, "/t", sends("/t")).register(m.URI(), "/silent")
+	f := newFront(t, m.URI())
+	f.set(m.URI(), noRunID)
+	b, s, logged := subscriber(t, nodeOptions("sub", f.URL).With(timing), "/t")
+	waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
+	return m, f, b, s, logged
+}
+
 // A master that is replaced in the middle of a comparison, by one without registrations, does not
 // know this node: its empty lists do not end the links to publishers.
 func TestMasterReplacedWithinAComparison(t *testing.T) {
 	t.Parallel()
-	m, next := newMaster(t), newMaster(t)
-	silent := newFakePublisher(t, "/t", sends("/t"))
-	silent.register(m.URI(), "/silent")
-	f := newFront(t, m.URI())
-	f.set(m.URI(), noRunID)
-	timing := tcpros.Timing{Identify: brisk.Identify, LingerCheck: brisk.LingerCheck, Reconcile: brisk.Reconcile}
-	b, s, logged := subscriber(t, nodeOptions("sub", f.URL).With(timing), "/t")
-	waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
+	next := newMaster(t)
+	m, f, b, s, logged := subscriberOfUnnamedMaster(t, brisk)
 	f.set(m.URI(), func(w http.ResponseWriter, call string) bool {
 		if !strings.Contains(call, "<methodName>getSystemState</methodName>") {
 			return noRunID(w, call)
@@ -469,14 +476,8 @@ func TestMasterReplacedWithinAComparison(t *testing.T) {
 // no publishers, and its empty list does not end the links to publishers.
 func TestMasterReplacedBeforeAConfirmation(t *testing.T) {
 	t.Parallel()
-	m, next := newMaster(t), newMaster(t)
-	silent := newFakePublisher(t, "/t", sends("/t"))
-	silent.register(m.URI(), "/silent")
-	f := newFront(t, m.URI())
-	f.set(m.URI(), noRunID)
-	timing := tcpros.Timing{Identify: never, LingerCheck: brisk.LingerCheck, Reconcile: never}
-	b, s, logged := subscriber(t, nodeOptions("sub", f.URL).With(timing), "/t")
-	waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
+	next := newMaster(t)
+	m, f, b, s, logged := subscriberOfUnnamedMaster(t, tcpros.Timing{Identify: never, LingerCheck: brisk.LingerCheck, Reconcile: never})
 	f.set(next.URI(), noRunID)
 	newFakePublisher(t, "/t", sends("/t")).register(m.URI(), "/second") // the master before sends an update
 	waitFor(t, "the registration", func() bool { return registered(t, next.URI(), "/t") })
