@@ -72,6 +72,29 @@ func publishUntil(t *testing.T, l *intake.Link, ok func() bool) (sent uint32) {
 	return sent
 }
 
+// TestDirectoryThatIsDeleted: the error of the recording says once what is lost, and once why there is no next file.
+func TestDirectoryThatIsDeleted(t *testing.T) {
+	t.Parallel()
+	core, logs := observer.New(zap.ErrorLevel)
+	p := testPipeline(t, Options{ChunkBytes: 20 << 10, Log: zap.New(core)}, nil)
+	l := open(t, p, "/t", "/p")
+	l.Frames(testlink.Frame(1, 0, 30_000), 1, time.Now())
+	testlink.WaitFor(t, func() bool { return p.Bags.Stored() > 0 })
+	if err := os.RemoveAll(filepath.Dir(p.Out.Path())); err != nil {
+		t.Fatal(err)
+	}
+	publishUntil(t, l, func() bool { return logs.FilterMessage("no new file after the fault").Len() > 0 })
+	err := p.close()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, text := range []string{bagfile.ErrDeleted.Error(), "cannot open"} {
+		if n := strings.Count(err.Error(), text); n != 1 {
+			t.Errorf("%d times %q in: %v", n, text, err)
+		}
+	}
+}
+
 // TestFileThatLosesItsName: the recording goes on in another one. What was in a deleted
 // file is lost and counted; a file that was moved is complete where it is.
 func TestFileThatLosesItsName(t *testing.T) {

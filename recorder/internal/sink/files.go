@@ -119,26 +119,26 @@ func (s *Sink) writeChunk(c *chunk.Sealed) error {
 // followInterval is how often the writer checks the path of the directory.
 const followInterval = time.Second
 
-// failover opens a new file and writes c to it. It returns fault if no file can be opened, or if the one
-// failover after a fault of the disk has been used.
+// failover opens a new file and writes c to it. It returns fault if the one failover after a fault of the
+// disk has been used.
 func (s *Sink) failover(c *chunk.Sealed, fault error) error {
 	old, gone := s.Out, errors.Is(fault, bagfile.ErrMoved) || errors.Is(fault, bagfile.ErrDeleted)
 	if s.failoverUsed && !gone {
 		return fault
 	}
 	s.failoverUsed = s.failoverUsed || !gone
+	if !gone && !errors.Is(fault, errSyncFailed) { // the file returns those errors when it is closed
+		s.Bags.Finished.Fail(fault)
+	}
 	if err := s.openNext(time.Now(), old.Part); err != nil {
 		s.cfg.Log.Error("no new file after the fault", zap.Error(err))
-		return fault
+		return err
 	}
 	logFault := s.cfg.Log.Error
 	if errors.Is(fault, bagfile.ErrMoved) {
 		logFault = s.cfg.Log.Warn // nothing is lost
 	}
 	logFault("the recording goes on in a new file", zap.String("file", old.Target()), zap.String("next", s.Out.Target()), zap.NamedError("because", fault))
-	if !gone && !errors.Is(fault, errSyncFailed) { // the file returns those errors when it is closed
-		s.Bags.Finished.Fail(fault)
-	}
 	next := s.cfg.Files.Failover(time.Now())
 	s.Out.Part = next.Part
 	s.Snapshotter.KeepMissed(next)
