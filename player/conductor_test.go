@@ -189,12 +189,12 @@ func TestPacer(t *testing.T) {
 			want: []string{"0s message 0", "40ms message 1", "40ms message 2", "130ms message 3"},
 		},
 		"late by as much as play makes up for": {
-			late: maxOversleep,
+			late: maxOwnDelay,
 			pos:  []time.Duration{0, 10 * ms, 20 * ms},
 			want: []string{"0s message 0", "1.01s message 1", "1.01s message 2"},
 		},
 		"a program that was stopped": {
-			late: maxOversleep + ms,
+			late: maxOwnDelay + ms,
 			pos:  []time.Duration{0, 10 * ms, 20 * ms},
 			want: []string{"0s message 0", "1.011s message 1", "2.022s message 2"},
 		},
@@ -268,6 +268,41 @@ func TestPacer(t *testing.T) {
 					t.Errorf("(-want +got):\n%s", d)
 				}
 			})
+		})
+	}
+}
+
+// stoppedSender is a rig whose program is stopped while it publishes message 1.
+type stoppedSender struct {
+	*rig
+	after time.Duration // when it continues
+}
+
+func (s stoppedSender) Publish(frame []byte) {
+	s.rig.Publish(frame)
+	if frame[4] == 1 {
+		<-time.After(s.after)
+	}
+}
+func (s stoppedSender) PublishNow(frame []byte) { s.Publish(frame) }
+
+// A program that is stopped while it does not sleep continues where it was, too.
+func TestStoppedWhilePublishing(t *testing.T) {
+	t.Parallel()
+	for after, want := range map[time.Duration][]string{
+		maxOwnDelay:      {"0s message 0", "10ms message 1", "1.01s message 2", "1.01s message 3"},
+		maxOwnDelay + ms: {"0s message 0", "10ms message 1", "1.011s message 2", "1.021s message 3"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := &rig{queue: readahead.NewQueue(32<<20, 1<<10), start: time.Now()}
+			g.pacer, g.route = testPacer(transport.Schedule{}, pacing.NewTimerSleeper(), g.queue, stoppedSender{g, after})
+			g.control = g.pacer.conductor
+			g.control.load(rosbag.Time{Sec: 100}, time.Second, nil)
+			g.load(t.Context(), 0, 10*ms, 20*ms, 30*ms)
+			g.run(t.Context(), nil)
+			if d := cmp.Diff(want, g.events); d != "" {
+				t.Errorf("stopped for %v (-want +got):\n%s", after, d)
+			}
 		})
 	}
 }

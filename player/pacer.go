@@ -18,9 +18,9 @@ import (
 // A longer delay moves the schedule: a minute of waiting is not followed by a burst of messages.
 const maxCatchUp = 100 * time.Millisecond
 
-// maxOversleep is the longest delay of a wake-up that play makes up for. A longer one means that the whole program did
-// not run: somebody stopped it (Ctrl+Z, SIGSTOP), or the virtual machine stood still. That moves the schedule, too.
-const maxOversleep = time.Second
+// maxOwnDelay is the longest delay of the pacer itself that play makes up for. A longer one means that the whole program
+// did not run: somebody stopped it (Ctrl+Z, SIGSTOP), or the virtual machine stood still. That moves the schedule, too.
+const maxOwnDelay = time.Second
 
 // When the log first names the subscribers that block play, and how often it repeats them.
 const (
@@ -35,6 +35,7 @@ type pacer struct {
 	keepAlive bool // Options.KeepAlive
 	log       *zap.Logger
 	batcher   pacing.Batcher
+	nextCheck time.Duration // when the next item is checked, unless the program does not run
 }
 
 // run plays the items of the read-ahead queue until the queue or ctx ends.
@@ -45,6 +46,7 @@ func (p *pacer) run(ctx context.Context) {
 	for run := make([]readahead.Item, 0, readahead.RunItems); ; {
 		var ok bool
 		run, ok = queue.Pop(ctx, run[:0])
+		p.nextCheck = transport.Forever // starved tells of a delay in Pop
 		starved := queue.LastWait > maxCatchUp
 		for i := range run {
 			if ok = ok && p.playItem(ctx, &run[i], starved); !ok {
@@ -125,15 +127,17 @@ func (p *pacer) playItem(ctx context.Context, it *readahead.Item, starved bool) 
 		}
 		c.mu.Unlock()
 		c.time.SleepUntil(until)
+		p.nextCheck = until
 		c.mu.Lock()
-		p.noteOversleep(c.time.Now()-until, &w)
 	}
 }
 
-// noteOversleep notes that play has woken up so late that the program cannot have run meanwhile. The clock of a
+// noteStop notes that play checks an item so late that the program cannot have run meanwhile. The clock of a
 // simulator may advance in long steps, which say nothing about this program.
-func (p *pacer) noteOversleep(late time.Duration, w *itemWait) {
-	if late <= maxOversleep || p.conductor.time.External != nil {
+func (p *pacer) noteStop(w *itemWait) {
+	late := w.now - p.nextCheck
+	p.nextCheck = w.now
+	if late <= maxOwnDelay || p.conductor.time.External != nil {
 		return
 	}
 	w.blocked = true
@@ -157,6 +161,7 @@ func (p *pacer) ready(it *readahead.Item, w *itemWait) (until time.Duration) {
 	c := p.conductor
 	step := c.transport.Stepping()
 	w.now = c.time.Now()
+	p.noteStop(w)
 	if !w.rateControlPassed && !step {
 		held := c.held.ahead > 0
 		if c.rateControl != nil {

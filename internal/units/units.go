@@ -108,8 +108,10 @@ func Bytes(text string) (int64, error) {
 // FileBytes reads the size of a file as --size of gobag: of MiB, as --size of rosbag record, or with one of
 // the units K, M, G and T, which B or iB may follow.
 func FileBytes(text string) (int64, error) {
-	n, err := scaled(strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I"), "KMGT", 20)
-	if err != nil || n == 0 {
+	const units = "KMGT"
+	short := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I")
+	n, err := scaled(short, units, 20)
+	if bare := len(short) < len(text) && !strings.ContainsAny(short, units); err != nil || n == 0 || bare { // 500B are not 500 MiB
 		return 0, errors.New("write for example 500M or 2G")
 	}
 	return n, nil

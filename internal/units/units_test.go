@@ -30,6 +30,7 @@ func TestFileBytes(t *testing.T) {
 	for in, want := range map[string]int64{
 		"1": 1 << 20, "500M": 500 << 20, "500MB": 500 << 20, "2GiB": 2 << 30, "2g": 2 << 30, "7k": 7 << 10, "1T": 1 << 40,
 		"": 0, "M": 0, "-1": 0, "0": 0, "0G": 0, "1.5G": 0, "9999999999T": 0, "1X": 0,
+		"500B": 0, "500iB": 0, "B": 0,
 	} {
 		if got, err := units.FileBytes(in); got != want || (err != nil) != (want == 0) {
 			t.Errorf("%q is %d, %v; want %d", in, got, err, want)

@@ -225,6 +225,7 @@ exec "$@"`
 // TestNoInodes: df shows free space then, so the line says what is missing.
 func TestNoInodes(t *testing.T) {
 	t.Parallel()
+	harness.Long(t, "a fault: a disk without inodes")
 	harness.Need(t, "unshare", ownMounts("true")[1:]...)
 	g := harness.NewGraph(t, "gomaster")
 	rec := g.Launch("gorecord", under(g, ownMounts(noInodes)))
