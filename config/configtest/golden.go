@@ -62,8 +62,8 @@ func (p *Program) abbreviations(help string) string {
 				got := means(name)
 				found = found || got == wanted
 				fmt.Fprintf(&b, "%s %s\n", name, got)
+				seen = append(seen, name)
 			}
-			seen = append(seen, name)
 		}
 		if m[1] != "" {
 			fmt.Fprintf(&b, "-%s %s\n", m[1], means("-"+m[1]))
