@@ -73,6 +73,7 @@ cross: $(TYPECHECK) ## whether the sources fit the robots' other machines, and e
 	GOARCH=arm $(TYPECHECK) -tags nocloud ./... # the other word size; the libraries of stores are the same everywhere, and large
 	$(TYPECHECK) -tags nocloud ./internal/store ./internal/upload ./cmd/...
 	$(TYPECHECK) -tags gs,azblob -tests ./internal/store # with the tests that only make test-clouds runs
+	cd test/rivals && GOFLAGS='$(GOFLAGS) -mod=mod' $(TYPECHECK) . # only make bench runs it
 
 lint: $(LINT)
 	$(LINT) run ./...

@@ -11,10 +11,11 @@ import (
 	"runtime"
 	"slices"
 
-	rosbag "github.com/foxglove/go-rosbag"
+	theirs "github.com/foxglove/go-rosbag"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 const (
@@ -164,23 +165,23 @@ func writeMessages(w io.Writer, in *input, o bagfmt.WriterOptions) (*bagfmt.Writ
 
 func writeTheirs(w io.Writer, in *input, c rosbag.Compression) (messages, size int64, err error) {
 	// The same chunk size for both: theirs is 4 MiB if nothing is said, ours 768 KiB.
-	bw, err := rosbag.NewWriter(w, rosbag.WithCompression(string(c)), rosbag.WithChunksize(chunk.DefaultBytes))
+	bw, err := theirs.NewWriter(w, theirs.WithCompression(string(c)), theirs.WithChunksize(chunk.DefaultBytes))
 	if err != nil {
 		return 0, 0, err
 	}
 	for i := range topics {
-		err := bw.WriteConnection(&rosbag.Connection{Conn: uint32(i), Topic: topicName(i), Data: rosbag.ConnectionHeader{
+		err := bw.WriteConnection(&theirs.Connection{Conn: uint32(i), Topic: topicName(i), Data: theirs.ConnectionHeader{
 			Topic: topicName(i), Type: typeName, MD5Sum: typeMD5, MessageDefinition: []byte(definition),
 		}})
 		if err != nil {
 			return 0, 0, err
 		}
 	}
-	var m rosbag.Message
+	var m theirs.Message
 	for i := range in.messages {
 		topic, t, data := in.message(i)
-		m = rosbag.Message{Conn: uint32(topic), Time: uint64(t.Sec)*1e9 + uint64(t.Nsec), Data: data}
-		if err := bw.Write(&m); err != nil {
+		m = theirs.Message{Conn: uint32(topic), Time: uint64(t.Sec)*1e9 + uint64(t.Nsec), Data: data}
+		if err := bw.WriteMessage(&m); err != nil {
 			return 0, 0, err
 		}
 		size += int64(len(data))
@@ -226,11 +227,11 @@ func drain(next func() (*rosbag.Message, error)) (messages, size int64, err erro
 }
 
 func readTheirs(bag []byte, linear bool) (messages, size int64, err error) {
-	r, err := rosbag.NewReader(bytes.NewReader(bag))
+	r, err := theirs.NewReader(bytes.NewReader(bag))
 	if err != nil {
 		return 0, 0, err
 	}
-	it, err := r.Messages(rosbag.ScanLinear(linear))
+	it, err := r.Messages(theirs.ScanLinear(linear))
 	if err != nil {
 		return 0, 0, err
 	}

@@ -88,7 +88,7 @@ func rewriteWith(dir, in, program string, args []string) func(context.Context) (
 		if err != nil {
 			return w, err
 		}
-		w.messages = int64(r.Messages())
+		w.messages = int64(r.Info().Messages)
 		if w.messages != toolMessages {
 			return w, fmt.Errorf("%s: %d messages, want %d", program, w.messages, toolMessages)
 		}
