@@ -2,12 +2,11 @@ package main
 
 import (
 	"math"
-	"os"
-	"runtime/debug"
 
 	"github.com/dustin/go-humanize"
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
@@ -17,8 +16,8 @@ import (
 // memory of uploads, triggers and an embedded master.
 func limitMemory(buffers, others int64) {
 	const overhead = 40 << 20 // for all else in the heap: with the program itself 64 MB at most
-	if buffers > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(buffers + others + overhead)
+	if buffers > 0 {
+		program.LimitHeap(buffers + others + overhead)
 	}
 }
 
