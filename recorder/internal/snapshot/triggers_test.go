@@ -238,6 +238,14 @@ func (r *recording) askAndHold(t *testing.T, messages int, at time.Time) (asked 
 	}
 }
 
+// askLate asks for a snapshot for triggers that came before the present one began, and waits for the answer.
+func (r *recording) askLate(at, last time.Time) *request {
+	late := &request{at: at, last: last, begun: make(chan struct{})}
+	r.triggers.asked <- late
+	<-late.begun
+	return late
+}
+
 // TestTriggerWhileAnotherBegins: it extends that one, rather than to wait for its end.
 func TestTriggerWhileAnotherBegins(t *testing.T) {
 	t.Parallel()
@@ -245,10 +253,7 @@ func TestTriggerWhileAnotherBegins(t *testing.T) {
 	now := time.Now()
 	first, begin := r.askAndHold(t, 1, now)
 	begin()
-	// Another trigger came before the snapshot began, and asks for one only now.
-	late := &request{at: now, last: now.Add(time.Minute), begun: make(chan struct{})}
-	r.triggers.asked <- late
-	<-late.begun
+	late := r.askLate(now, now.Add(time.Minute))
 	if first.snapshot == nil || late.snapshot != first.snapshot || late.err != nil {
 		t.Errorf("two snapshots: %v, %v, %v", first.snapshot, late.snapshot, late.err)
 	}
@@ -269,9 +274,7 @@ func TestPostRollEndsBetweenTriggers(t *testing.T) {
 	first, begin := r.askAndHold(t, 1, now)
 	begin()
 	r.Outputs.Wrap = nil
-	late := &request{at: now, last: now.Add(time.Hour), begun: make(chan struct{})}
-	r.triggers.asked <- late
-	<-late.begun
+	late := r.askLate(now, now.Add(time.Hour))
 	if late.err != nil || late.snapshot == nil || late.snapshot == first.snapshot {
 		t.Errorf("no snapshot of its own: %v, %v", late.snapshot, late.err)
 	}
