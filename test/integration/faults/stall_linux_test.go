@@ -34,8 +34,8 @@ type stallingDisk struct {
 	waiting string // a file that tells how many requests are under way
 }
 
-// stallingDisk mounts a file system with what is in a directory, both named relative to
-// the graph's, until the test ends.
+// newStallingDisk mounts a file system with what is in the directory files, or an empty one if
+// files is empty, until the test ends. Both names are relative to the directory of the graph.
 func newStallingDisk(g *harness.Graph, files, mountPoint string) *stallingDisk {
 	g.T.Helper()
 	needStalls(g.T)
@@ -47,7 +47,11 @@ func newStallingDisk(g *harness.Graph, files, mountPoint string) *stallingDisk {
 	if err := os.Truncate(image, size); err != nil {
 		g.T.Fatal(err)
 	}
-	if out, err := g.Command("/usr/sbin/mke2fs", "-q", "-t", "ext4", "-d", files, image).CombinedOutput(); err != nil {
+	format := []string{"-q", "-t", "ext4"}
+	if files != "" {
+		format = append(format, "-d", files)
+	}
+	if out, err := g.Command("/usr/sbin/mke2fs", append(format, image)...).CombinedOutput(); err != nil {
 		g.T.Fatalf("mke2fs: %v\n%s", err, out)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -292,12 +296,8 @@ func TestPlayFromStalledDisk(t *testing.T) {
 func TestScreenThirdRequest(t *testing.T) {
 	t.Parallel()
 	harness.Long(t, "waits for a stalled disk")
-	needStalls(t)
 	g := harness.NewGraph(t, "gomaster")
-	if err := os.Mkdir(filepath.Join(g.Dir, "files"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	disk := newStallingDisk(g, "files", "mnt")
+	disk := newStallingDisk(g, "", "mnt")
 	tm := terminal.Open(g, 80, 24)
 	before := tm.Modes()
 	tm.Keys("gorecord -a -O mnt/run --min-space 0; echo code $?", "Enter")
@@ -395,12 +395,8 @@ func TestInterruptOnStalledDisk(t *testing.T) {
 func TestRecordOnStalledDisk(t *testing.T) {
 	t.Parallel()
 	harness.Long(t, "waits for a stalled disk")
-	needStalls(t)
 	g := harness.NewGraph(t, "gomaster")
-	if err := os.Mkdir(filepath.Join(g.Dir, "empty"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	disk := newStallingDisk(g, "empty", "mnt")
+	disk := newStallingDisk(g, "", "mnt")
 	pub := numbered(g, 1<<20, time.Millisecond)
 	p := g.Start("gorecord", killTopic, "-O", "mnt/out", "--chunksize", "20", "--buffsize", "1", "--min-space=0")
 	g.Eventually("messages are sent", func() bool { return pub.Sent.Load() > 500 })
