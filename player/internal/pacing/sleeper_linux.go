@@ -20,6 +20,13 @@ const (
 	maxPoll      = time.Hour            // a timeout that fits a timespec on every platform
 )
 
+// The kernel wakes the thread some microseconds after the deadline that it was given. So the sleeper gives it an
+// earlier one, by what half of the wake-ups take, and spins until the deadline when it wakes up early.
+const (
+	maxLead  = 50 * time.Microsecond // bounds the time that the sleeper spins before a deadline
+	leadStep = 100 * time.Nanosecond // by which one wake-up changes the lead
+)
+
 // How the kernel schedules the pacer's thread.
 const (
 	pacerNice  = -10
@@ -30,6 +37,7 @@ const (
 type threadSleeper struct {
 	epoch  time.Time
 	offset time.Duration // CLOCK_MONOTONIC at epoch
+	lead   time.Duration // median of what a wake-up takes
 
 	mu    sync.Mutex // guards event against Wake after Close
 	event int        // eventfd, -1 when closed
@@ -120,16 +128,35 @@ func (s *threadSleeper) SleepUntil(deadline time.Duration) {
 			return
 		}
 		if left <= maxNanosleep {
-			ts := unix.NsecToTimespec(int64(s.offset + deadline))
-			err := unix.ClockNanosleep(unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, &ts, nil)
-			if err == nil || !errors.Is(err, unix.EINTR) {
-				return
+			if left > s.lead && !s.nanosleep(deadline-s.lead) {
+				continue // the Go scheduler signals its threads
 			}
-			continue // the Go scheduler signals its threads
+			for s.Now() < deadline { //nolint:revive // spins for at most maxLead
+			}
+			return
 		}
 		if s.poll(min(left-left/pollDivisor-maxNanosleep/2, maxPoll)) {
 			return
 		}
+	}
+}
+
+// nanosleep sleeps until a time. It returns false if a signal interrupted it.
+func (s *threadSleeper) nanosleep(until time.Duration) bool {
+	ts := unix.NsecToTimespec(int64(s.offset + until))
+	if err := unix.ClockNanosleep(unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, &ts, nil); errors.Is(err, unix.EINTR) {
+		return false
+	}
+	s.learn(s.Now() - until)
+	return true
+}
+
+// learn moves the lead toward the median of what wake-ups take: up or down by one step, however long this one took.
+func (s *threadSleeper) learn(took time.Duration) {
+	if took > s.lead {
+		s.lead = min(s.lead+leadStep, maxLead)
+	} else {
+		s.lead = max(s.lead-leadStep, 0)
 	}
 }
 

@@ -3,6 +3,7 @@ package pacing
 import (
 	"runtime"
 	"testing"
+	"time"
 
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
@@ -80,6 +81,29 @@ func TestAttachKeepsPolicy(t *testing.T) {
 		}
 	}()
 	<-done
+}
+
+// The lead is what half of the wake-ups take, whatever the others take, and bounded.
+func TestLead(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		took []time.Duration // in turn
+		want time.Duration
+	}{
+		{"all alike", []time.Duration{8 * us}, 8 * us},
+		{"one of three is very late", []time.Duration{8 * us, time.Second, 8 * us}, 8 * us},
+		{"all very late", []time.Duration{time.Second}, maxLead},
+		{"at once", []time.Duration{0}, 0},
+	} {
+		s := threadSleeper{lead: 20 * us}
+		for i := range 3000 {
+			s.learn(tc.took[i%len(tc.took)])
+		}
+		if diff := s.lead - tc.want; diff < -2*leadStep || diff > 2*leadStep || s.lead < 0 || s.lead > maxLead {
+			t.Errorf("%s: a lead of %v, want %v", tc.name, s.lead, tc.want)
+		}
+	}
 }
 
 // The kernel's clock is used where there is one. A sleeper that is closed has nothing that a
