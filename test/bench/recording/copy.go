@@ -3,6 +3,7 @@
 package recording
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/pierrec/lz4/v4"
+
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/test/bench/child"
 	"github.com/gorosbag/gorosbag/test/bench/figures"
 	"github.com/gorosbag/gorosbag/test/bench/station"
@@ -61,7 +65,7 @@ func plainCopy(ctx context.Context, b *station.Bench, s scenario) (_ result, err
 		return result{}, fmt.Errorf("the plain copy has %d of %d bytes", st.Size(), want)
 	}
 	res := result{Usage: use, sent: messages, recorded: messages, bytes: int64(messages) * int64(s.size), took: took}
-	res.packing, err = s.pack(ctx, file, st.Size())
+	res.packing, res.linked, err = s.pack(ctx, file, st.Size())
 	return res, err
 }
 
@@ -69,29 +73,56 @@ func plainCopy(ctx context.Context, b *station.Bench, s scenario) (_ result, err
 const packSample = 64 << 20
 
 // pack returns the processor time that the compressor of the scenario needs for a file, by that
-// for its beginning; zero if there is none, or if its program is not installed. The programs are
-// Debian's, over the libraries that stock links, with the settings of our chunks. lz4 has a
-// benchmark in memory; the time of bzip2 is nearly all packing.
-func (s scenario) pack(ctx context.Context, file string, size int64) (time.Duration, error) {
+// for its beginning: the compressor that stock links and, for lz4, the Go library that gorecord links. Both are
+// zero if there is no compressor, or if its program is not installed. The programs are Debian's, over the
+// libraries that stock links, with the settings of our chunks. lz4 has a benchmark in memory; the
+// time of bzip2 is nearly all packing.
+func (s scenario) pack(ctx context.Context, file string, size int64) (packing, linked time.Duration, err error) {
 	sample := min(size, packSample)
 	if err := os.Truncate(file, sample); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	var took time.Duration
-	var err error
 	switch {
 	case slices.Contains(s.args, "--lz4"):
-		took, err = lz4Time(ctx, file, sample)
+		if packing, err = lz4Time(ctx, file, sample); err == nil {
+			linked, err = linkedLZ4Time(file)
+		}
 	case slices.Contains(s.args, "--bz2"):
 		cmd := exec.CommandContext(ctx, "bzip2", "-9", "-c", file)
 		if err = cmd.Run(); err == nil {
-			took = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+			packing = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 		}
 	}
 	if errors.Is(err, exec.ErrNotFound) {
-		return 0, nil // the line does without
+		return 0, 0, nil // the lines do without
 	}
-	return time.Duration(float64(took) * float64(size) / float64(sample)), err
+	times := float64(size) / float64(sample)
+	return time.Duration(float64(packing) * times), time.Duration(float64(linked) * times), err
+}
+
+// linkedLZ4Time returns how long the Go library needs to pack a file, as frames of the size of a chunk.
+func linkedLZ4Time(file string) (time.Duration, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	z := lz4.NewWriter(nil)
+	if err := z.Apply(lz4.BlockSizeOption(lz4.Block64Kb), lz4.ChecksumOption(true), lz4.ConcurrencyOption(1)); err != nil {
+		return 0, err
+	}
+	var frame bytes.Buffer
+	start := time.Now()
+	for piece := range slices.Chunk(data, chunk.DefaultBytes) {
+		frame.Reset()
+		z.Reset(&frame)
+		if _, err := z.Write(piece); err != nil {
+			return 0, err
+		}
+		if err := z.Close(); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(start), nil
 }
 
 // lz4Speed is what lz4 -b prints: megabytes a second, of packing and then of unpacking.

@@ -56,7 +56,8 @@ func (s scenario) command(program string, args ...string) []string {
 // result is what one recorder made of one load.
 type result struct {
 	station.Usage
-	packing        time.Duration // processor time of the compressor alone, for what was recorded
+	packing        time.Duration // processor time of stock's compressor alone, for what was recorded
+	linked         time.Duration // processor time of the compressor that gorecord links; zero if it was not measured
 	sent, recorded int
 	bytes          int64 // of what was recorded, payload
 	took           time.Duration
@@ -110,6 +111,9 @@ func record(ctx context.Context, b *station.Bench, s scenario, program string, a
 // parts returns the processor seconds, for each byte, of all that a recorder cannot do without:
 // the copy and the compressor.
 func (r result) parts() float64 { return (r.CPU + r.packing).Seconds() / float64(r.bytes) }
+
+// linkedParts is parts with the compressor that gorecord links instead of stock's.
+func (r result) linkedParts() float64 { return (r.CPU + r.linked).Seconds() / float64(r.bytes) }
 
 // beside records with ours, with stock and with the plain copy, in turn, and judges the
 // medians.
@@ -167,10 +171,16 @@ func (s scenario) judgeLimits(t *figures.Table, ours, plain []result) {
 	}
 	what := "a plain copy"
 	if figures.Most(plain, func(r result) time.Duration { return r.packing }) > 0 {
-		what += " and the compressor alone"
+		what += " and stock's compressor alone"
 	}
-	perGB := func(r result) float64 { return 1e9 * r.parts() }
-	t.Note("processor time %.2f times %s (%.2f beside %.2f s/GB)", figures.Ratio(ours, plain, result.parts), what, figures.Median(ours, perGB), figures.Median(plain, perGB))
+	parts := func(what string, of func(result) float64) {
+		perGB := func(r result) float64 { return 1e9 * of(r) }
+		t.Note("processor time %.2f times %s (%.2f beside %.2f s/GB)", figures.Ratio(ours, plain, of), what, figures.Median(ours, perGB), figures.Median(plain, perGB))
+	}
+	parts(what, result.parts)
+	if figures.Most(plain, func(r result) time.Duration { return r.linked }) > 0 {
+		parts("a plain copy and the Go library that gorecord links", result.linkedParts)
+	}
 }
 
 func (s scenario) judgeRate(t *figures.Table, ours, stock []result) {
