@@ -131,7 +131,8 @@ func (s *threadSleeper) SleepUntil(deadline time.Duration) {
 			if left > s.lead && !s.nanosleep(deadline-s.lead) {
 				continue // the Go scheduler signals its threads
 			}
-			for s.Now() < deadline { //nolint:revive // spins for at most maxLead
+			for s.Now() < deadline {
+				continue // spin for at most maxLead
 			}
 			return
 		}
