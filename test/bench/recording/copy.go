@@ -18,7 +18,6 @@ import (
 
 	"github.com/pierrec/lz4/v4"
 
-	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/test/bench/child"
 	"github.com/gorosbag/gorosbag/test/bench/figures"
 	"github.com/gorosbag/gorosbag/test/bench/station"
@@ -69,6 +68,9 @@ func plainCopy(ctx context.Context, b *station.Bench, s scenario) (_ result, err
 	return res, err
 }
 
+// chunkBytes is the size of a chunk by default.
+const chunkBytes = 768 << 10
+
 // packSample is how much of a stream is packed to measure a compressor.
 const packSample = 64 << 20
 
@@ -112,7 +114,7 @@ func linkedLZ4Time(file string) (time.Duration, error) {
 	}
 	var frame bytes.Buffer
 	start := time.Now()
-	for piece := range slices.Chunk(data, chunk.DefaultBytes) {
+	for piece := range slices.Chunk(data, chunkBytes) {
 		frame.Reset()
 		z.Reset(&frame)
 		if _, err := z.Write(piece); err != nil {
