@@ -644,3 +644,36 @@ func TestLinksThatAskOneNode(t *testing.T) {
 		}
 	})
 }
+
+// A link that is to try at once does so together with the link that probes its node, if there is one:
+// the others to this node wait for that probe.
+func TestRetry(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		leads  bool // another link probes the node
+		state  func(c *Connector, l *link)
+		leader bool // whether the other link tries at once
+		link   bool // whether the link does
+		again  bool // whether it tries at once when it has ended
+	}{
+		"waits":                        {false, func(c *Connector, l *link) { c.schedule(l, time.Now().Add(time.Hour)) }, false, true, false},
+		"waits while another probes":   {true, func(c *Connector, l *link) { c.schedule(l, time.Now().Add(time.Hour)) }, true, true, false},
+		"is parked":                    {false, func(c *Connector, l *link) { c.park(l) }, false, false, false},
+		"is parked for the other link": {true, func(c *Connector, l *link) { c.park(l) }, true, false, false},
+		"is up":                        {false, func(_ *Connector, l *link) { l.sched.running = true }, false, false, true},
+		"is up while another probes":   {true, func(_ *Connector, l *link) { l.sched.running = true }, true, false, true},
+	} {
+		c := NewConnector(&Env{})
+		l, other := waiting(c, 1), waiting(c, 1)
+		other.sched.peer = l.sched.peer
+		c.schedule(other, time.Now().Add(time.Hour))
+		if tc.leads {
+			l.sched.peer.leader = other
+		}
+		tc.state(c, l)
+		c.retry(l)
+		if leader, link := other.sched.waits == &c.ready, l.sched.waits == &c.ready; leader != tc.leader || link != tc.link || l.sched.again != tc.again {
+			t.Errorf("%s: the other tries %v, the link %v, again %v", name, leader, link, l.sched.again)
+		}
+	}
+}
