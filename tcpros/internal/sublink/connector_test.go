@@ -627,6 +627,8 @@ func TestLinksThatAskOneNode(t *testing.T) {
 			all = append(all, s)
 		}
 		synctest.Wait()
+		g.subscribe(t, "/later").SetPublishers(rosapi.Publishers{URIs: []string{liveURI}})
+		synctest.Wait()
 		if n := asking.Load(); n != callsPerPeer {
 			t.Errorf("%d links ask, want %d", n, callsPerPeer)
 		}
