@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -303,6 +304,28 @@ func TestWindowThatCutsManyChunks(t *testing.T) {
 		if d := cmp.Diff(want, namesOf(p)); d != "" {
 			t.Errorf("%d chunks are cut (-want +got):\n%s", cut, d)
 		}
+	}
+}
+
+// Planning ends with its context: it reads no index after that.
+func TestPlanCanceled(t *testing.T) {
+	t.Parallel()
+	var messages []testplay.Message
+	for i := range maxProbed { // a chunk each, which the window cuts
+		at := time.Duration(i)
+		messages = append(messages, testplay.Message{Conn: testplay.ConnA, At: at, Text: "a"}, testplay.Message{Conn: testplay.ConnB, At: time.Second + at, Text: strings.Repeat("b", 4000)})
+	}
+	b, f := testplay.OpenFaulty(t, testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 4000}, messages...))
+	ctx, cancel := context.WithCancel(t.Context())
+	reads := 0
+	f.Fault = func(int64, int) error {
+		reads++
+		cancel()
+		return nil
+	}
+	_, err := New(ctx, Options{Log: zap.NewNop(), Start: 500 * time.Millisecond}, []*source.Recording{b}, testplay.Resolve)
+	if !errors.Is(err, context.Canceled) || reads > 2 { // one index takes two reads
+		t.Errorf("%d reads, %v", reads, err)
 	}
 }
 
