@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -141,6 +142,28 @@ func TestSendsTo(t *testing.T) {
 		if got := l.sendsTo(tt.reply); got != tt.want {
 			t.Errorf("%v: %v", tt.reply, got)
 		}
+	}
+}
+
+// UDPROS is received on the address that the node is bound to, also over IPv6.
+func TestUDPListens(t *testing.T) {
+	t.Parallel()
+	for bind, want := range map[string]string{"": "0.0.0.0", "127.0.0.1": "127.0.0.1", "::1": "::1"} {
+		l, _ := failingLink("10.0.0.1")
+		l.sub.connector.env.Bind = bind
+		c, err := l.listenUDP(t.Context())
+		if errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT) {
+			t.Logf("this machine has no %s: %v", bind, err)
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", bind, err)
+			continue
+		}
+		if got := c.LocalAddr().(*net.UDPAddr).IP.String(); got != want {
+			t.Errorf("%q: listens on %s", bind, got)
+		}
+		_ = c.Close()
 	}
 }
 
