@@ -9,14 +9,18 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/udpros"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
@@ -245,5 +249,38 @@ func TestUDPAllowed(t *testing.T) {
 		if text := fmt.Sprint(err); err == nil != (tt.err == "") || err != nil && text != tt.err || !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
+	}
+}
+
+// A publisher that does not say to whom it sends is gone after udpMaxUnanswered requests in a row.
+func TestUDPPublisherThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	answers := []bool{false, false, true, false, false, false}
+	var calls atomic.Int32
+	server := xmlrpc.NewServer(func(context.Context, string, string, []any) (any, error) {
+		if n := int(calls.Add(1)); n > len(answers) || !answers[n-1] {
+			return []any{-1, "no", 0}, nil
+		}
+		return []any{1, "", []any{[]any{1, "/n", "o", "UDPROS", "/t", true}}}, nil
+	}, xmlrpc.ServerOptions{})
+	var lc net.ListenConfig
+	ln, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	// owner: this function; ends when the server is closed.
+	go func() { ended <- server.Serve(ln) }()
+	l, _ := failingLink("127.0.0.1")
+	l.uri = "http://" + ln.Addr().String() + "/"
+	env := l.sub.connector.env
+	env.CallerID, env.Timing.UDPIdle = "/n", time.Millisecond
+	env.Master = rosapi.NewMaster(l.uri, ln.Addr().String(), "/n", endpoint.NewDialer(nil, time.Minute), rosapi.NewHangWatch(zap.NewNop(), time.Minute))
+	if err := l.watchSender(t.Context()); !errors.Is(err, rosapi.ErrStatus) || int(calls.Load()) != len(answers) {
+		t.Errorf("gone after %d requests, want %d: %v", calls.Load(), len(answers), err)
+	}
+	env.Master.Close()
+	if err := errors.Join(server.Close(), <-ended); err != nil {
+		t.Error(err)
 	}
 }
