@@ -160,13 +160,16 @@ func TestHeaderOrderBackReadsLittle(t *testing.T) {
 	}
 }
 
-// The first message at the time zero has the rank 0, too.
-func TestHeaderOrderBackAtTimeZero(t *testing.T) {
+// Ranks begin at 0 for each time, also for the time zero.
+func TestHeaderOrderBackByRank(t *testing.T) {
 	t.Parallel()
-	at := rosbag.Time{}.Sub(testplay.Base)
-	p, _ := headerOrderOf(t, testplay.HeadedBag(t, bagfmt.WriterOptions{}, []testplay.Headed{{Topic: "/a", Received: at, Stamp: -1}, {Topic: "/a", Received: at, Stamp: -1}}))
-	if to, ok := p.Back(rosbag.Time{}, transport.Place{Rank: 1}, 1); !ok || to != (transport.Place{}) {
-		t.Errorf("back at %v, %v", to, ok)
+	for _, at := range []rosbag.Time{{}, testplay.Base} {
+		received := at.Sub(testplay.Base)
+		p, _ := headerOrderOf(t, testplay.HeadedBag(t, bagfmt.WriterOptions{}, []testplay.Headed{{Topic: "/a", Received: received, Stamp: -1}, {Topic: "/a", Received: received, Stamp: -1}}))
+		want := transport.Place{Stamp: at}
+		if to, ok := p.Back(rosbag.Time{}, transport.Place{Stamp: at, Rank: 1}, 1); !ok || to != want {
+			t.Errorf("from %v back at %+v, %v", at, to, ok)
+		}
 	}
 }
 
