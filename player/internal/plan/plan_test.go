@@ -435,7 +435,7 @@ func TestBadSelection(t *testing.T) {
 			if err == nil {
 				err = p.Denied()
 			}
-			if err == nil || tc.want != nil && !errors.Is(err, tc.want) || !strings.Contains(err.Error(), tc.text) {
+			if err == nil || tc.want != nil && !errors.Is(err, tc.want) || !strings.HasPrefix(err.Error(), tc.text) {
 				t.Errorf("got %v, want %v with %q", err, tc.want, tc.text)
 			}
 			var denied *DenyError
