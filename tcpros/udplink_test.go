@@ -302,6 +302,7 @@ func TestUDPHostileAnswers(t *testing.T) {
 		"large datagrams":  {"UDPROS", "127.0.0.1", 1, 2, 1501, header},
 		"small datagrams":  {"UDPROS", "127.0.0.1", 1, 2, 8, header},
 		"bad size":         {"UDPROS", "127.0.0.1", 1, 2, -1, header},
+		"large header":     {"UDPROS", "127.0.0.1", 1, 2, 1500, append(header, fields.List{{Key: "x", Value: strings.Repeat("x", 2<<20)}}.Append(nil)...)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -321,6 +322,23 @@ func TestUDPHostileAnswers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The header in the reply may be longer than a reply over TCPROS: it has the message definition.
+func TestUDPLongDefinition(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	p := newFakePublisher(t, "/t", sends("/t"))
+	header := fields.List(append(goodHeader("/t"), tcpros.Header{{Key: "long", Value: strings.Repeat("x", 1<<20)}}...)).Append(nil)
+	p.answer = func(method string, _ []any) any {
+		if method == "requestTopic" {
+			return []any{1, "", []any{"UDPROS", "127.0.0.1", 1, fakeConnID, 1500, header}}
+		}
+		return nil
+	}
+	p.register(m.URI(), "/fake")
+	_, s, _ := udpSubscriber(t, nodeOptions("sub", m.URI()))
+	waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
 }
 
 // The node repeats its request to a publisher that no longer knows the link.

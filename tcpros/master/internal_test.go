@@ -1,6 +1,7 @@
 package master
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -262,6 +263,82 @@ func TestChangesAreMadeOnce(t *testing.T) {
 	answer, err := xmlrpc.ParseResponse(v.(*xmlrpc.Answer).Body, xmlrpc.Limits{})
 	if err != nil || answer.([]any)[0] != codeSuccess {
 		t.Errorf("the parameter was deleted, and the answer is %.60v, %v", answer, err)
+	}
+}
+
+// Equal calls share an answer that is not small, until a change.
+func TestAnswersAreShared(t *testing.T) {
+	t.Parallel()
+	m := newHandler(t)
+	get := func() (body []byte) {
+		t.Helper()
+		v, err := m.handle(t.Context(), "peer", "getParam", []any{"/n", "/big"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.(*xmlrpc.Answer).Body
+	}
+	set := func(letter string) {
+		t.Helper()
+		if _, err := m.handle(t.Context(), "peer", "setParam", []any{"/n", "/big", strings.Repeat(letter, 100_000)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("x")
+	first, second := get(), get()
+	if &first[0] != &second[0] {
+		t.Error("the second answer is another one")
+	}
+	set("y")
+	if third := get(); !bytes.Contains(third, []byte("yyy")) {
+		t.Errorf("after a change: %.200s", third)
+	}
+}
+
+// A name may be exactly as long as the limit.
+func TestNamesAreBounded(t *testing.T) {
+	t.Parallel()
+	m := newHandler(t)
+	caller := func(v any, _ string) (any, string) {
+		c, err := m.prepare("peer", "getPid", []any{v})
+		if err != nil {
+			t.Error(err)
+		}
+		return v, c.problem
+	}
+	for what, tt := range map[string]struct {
+		check check
+		start string
+	}{
+		"caller_id":  {caller, "/"},
+		"topic":      {name("topic", true), "/"},
+		"topic_type": {typeName("topic_type"), "a/"},
+		"caller_api": {uri("caller_api"), "http://"},
+		"key":        {paramKey, "/"},
+		"subgraph":   {subgraph, "/"},
+	} {
+		longest := tt.start + strings.Repeat("x", maxNameBytes-len(tt.start))
+		if v, problem := tt.check(longest, "/n"); v != longest || problem != "" {
+			t.Errorf("%s of %d bytes: %.20v, %s", what, len(longest), v, problem)
+		}
+		if _, problem := tt.check(longest+"x", "/n"); problem != tooLong(what) {
+			t.Errorf("%s of %d bytes: %s", what, len(longest)+1, problem)
+		}
+	}
+}
+
+// Python takes the empty value of each type for false.
+func TestPythonFalse(t *testing.T) {
+	t.Parallel()
+	for _, v := range []any{nil, "", 0, 0.0, false, []any{}, map[string]any{}} {
+		if !isPythonFalse(v) {
+			t.Errorf("%#v is true", v)
+		}
+	}
+	for _, v := range []any{"0", 1, 0.5, true, []any{0}, map[string]any{"a": 0}, []byte{}, time.Time{}} {
+		if isPythonFalse(v) {
+			t.Errorf("%#v is false", v)
+		}
 	}
 }
 

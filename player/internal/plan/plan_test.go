@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -306,6 +307,28 @@ func TestWindowThatCutsManyChunks(t *testing.T) {
 	}
 }
 
+// Planning ends with its context: it reads no index after that.
+func TestPlanCanceled(t *testing.T) {
+	t.Parallel()
+	var messages []testplay.Message
+	for i := range maxProbed { // a chunk each, which the window cuts
+		at := time.Duration(i)
+		messages = append(messages, testplay.Message{Conn: testplay.ConnA, At: at, Text: "a"}, testplay.Message{Conn: testplay.ConnB, At: time.Second + at, Text: strings.Repeat("b", 4000)})
+	}
+	b, f := testplay.OpenFaulty(t, testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 4000}, messages...))
+	ctx, cancel := context.WithCancel(t.Context())
+	reads := 0
+	f.Fault = func(int64, int) error {
+		reads++
+		cancel()
+		return nil
+	}
+	_, err := New(ctx, Options{Log: zap.NewNop(), Start: 500 * time.Millisecond}, []*source.Recording{b}, testplay.Resolve)
+	if !errors.Is(err, context.Canceled) || reads > 2 { // one index takes two reads
+		t.Errorf("%d reads, %v", reads, err)
+	}
+}
+
 // Several kinds of names and types, each with one message.
 func selectBag(t *testing.T) []byte {
 	t.Helper()
@@ -339,7 +362,9 @@ func TestSelection(t *testing.T) {
 		"exclude":           {Options{Exclude: []string{"/cam*/image", "a**"}}, []string{"/rel"}, ""},
 		"exclude is strong": {Options{Topics: []string{"/a", "/ab"}, Exclude: []string{"/ab"}}, []string{"/a"}, ""},
 		"exclude by regex":  {Options{Exclude: []string{".*[ab]$", "rel"}, Regex: true}, []string{"/cam1/image", "/cam2/image"}, ""},
-		"misspelled":        {Options{Topics: []string{"/a", "/typo"}}, []string{"/a"}, "[/typo]"},
+		"misspelled":        {Options{Topics: []string{"/a", "/typo"}}, []string{"/a"}, "map[option:topics values:[/typo]]"},
+		"nearly right":      {Options{Topics: []string{"/a", "/cam1/imag"}}, []string{"/a"}, "map[nearest:[/cam1/image /cam2/image] option:topics"},
+		"type like a topic": {Options{Topics: []string{"/a"}, Types: []string{"/cam1/imag"}}, []string{"/a"}, "map[option:type"},
 		"no such type":      {Options{Topics: []string{"/a"}, Types: []string{"x/*"}}, []string{"/a"}, "[x/*]"},
 		"no such exclude":   {Options{Topics: []string{"/a"}, Exclude: []string{"/typo"}}, []string{"/a"}, "[/typo]"},
 		"no such rename":    {Options{Topics: []string{"/a"}, Rename: []string{"/typo=/x"}}, []string{"/a"}, "[/typo=/x]"},
@@ -389,11 +414,17 @@ func TestBadSelection(t *testing.T) {
 	}{
 		"expression":    {Options{Topics: []string{"("}, Regex: true}, control.ErrOption, "option Topics expression"},
 		"rename":        {Options{Rename: []string{"/a"}}, control.ErrOption, "option Rename"},
-		"nothing":       {Options{Topics: []string{"/typo"}}, ErrNoMessages, ""},
-		"all excluded":  {Options{Exclude: []string{"**"}}, ErrNoMessages, ""},
-		"after":         {Options{Start: time.Second}, ErrNoMessages, ""},
+		"no topic":      {Options{Topics: []string{"/typo"}}, ErrNoMessages, "--topics /typo: nothing in the bags fits; gobag info lists what is in them"},
+		"no type":       {Options{Types: []string{"x/*"}}, ErrNoMessages, "--type x/*: nothing in the bags fits; gobag info lists what is in them"},
+		"neither":       {Options{Topics: []string{"/typo"}, Types: []string{"x/*"}}, ErrNoMessages, "--topics /typo, --type x/*: nothing in the bags fits; "},
+		"nearly right":  {Options{Topics: []string{"/cam1/imag"}}, ErrNoMessages, "--topics /cam1/imag: nothing in the bags fits: did you mean /cam1/image"},
+		"all excluded":  {Options{Exclude: []string{"**"}}, ErrNoMessages, ErrNoMessages.Error()},
+		"after":         {Options{Start: time.Second}, ErrNoMessages, ErrNoMessages.Error()},
+		"one is there":  {Options{Topics: []string{"/a", "/typo"}, Start: time.Second}, ErrNoMessages, ErrNoMessages.Error()},
+		"type is there": {Options{Topics: []string{"/typo"}, Types: []string{"sensor_msgs/*"}, Start: time.Second}, ErrNoMessages, ErrNoMessages.Error()},
 		"denied":        {Options{Deny: []string{"/a", "/cam*/*"}}, nil, "not to be played: /a, /cam1/image, /cam2/image."},
 		"denied name":   {Options{Topics: []string{"/a"}, Rename: []string{"/a=/cmd_vel"}, Deny: []string{"cmd_vel"}}, nil, "not to be played: /cmd_vel (recorded as /a)."},
+		"denied, last":  {Options{Rename: []string{"/a=/-"}, Deny: []string{"/ab"}}, nil, "not to be played: /ab."},
 		"denied prefix": {Options{Topics: []string{"/a"}, Prefix: "/robot", Deny: []string{"/robot/**"}}, nil, "not to be played: /robot/a (recorded as /a)."},
 	}
 	for name, tc := range tests {
@@ -404,7 +435,7 @@ func TestBadSelection(t *testing.T) {
 			if err == nil {
 				err = p.Denied()
 			}
-			if err == nil || tc.want != nil && !errors.Is(err, tc.want) || !strings.Contains(err.Error(), tc.text) {
+			if err == nil || tc.want != nil && !errors.Is(err, tc.want) || !strings.HasPrefix(err.Error(), tc.text) {
 				t.Errorf("got %v, want %v with %q", err, tc.want, tc.text)
 			}
 			var denied *DenyError
@@ -456,6 +487,9 @@ func TestFew(t *testing.T) {
 	if len(got) != 9 || got[8] != "and 17 more" {
 		t.Errorf("%d: %v", len(got), got)
 	}
+	if got := Abbreviate(got[:8]); len(got) != 8 {
+		t.Errorf("%d: %v", len(got), got)
+	}
 }
 
 func TestNothingSelected(t *testing.T) {
@@ -505,5 +539,130 @@ func TestState(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{"of another publisher", "second"}, got); d != "" || unplayable.Skipped.Load() != 1 {
 		t.Errorf("skipped %d, (-want +got):\n%s", unplayable.Skipped.Load(), d)
+	}
+}
+
+// A topic that the graph refuses takes its latched message and its publishers with it.
+func TestRefuse(t *testing.T) {
+	t.Parallel()
+	latched := func(topic, caller string) testplay.Conn {
+		return testplay.Conn{Topic: topic, CallerID: caller, Latching: true}
+	}
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Concat(
+		testplay.Series(latched("/map", "/mapper"), "m", 0), testplay.Series(latched("/pose", "/n1"), "p", 1), testplay.Series(testplay.ConnA, "a", 10))...)
+	p, _ := madePlan(t, Options{Start: 5}, bag)
+	if d := cmp.Diff([]string{"/mapper", "/n1"}, p.Callers()); d != "" {
+		t.Errorf("callers (-want +got):\n%s", d)
+	}
+	p.Refuse(map[*Topic]string{p.Topic("/map"): "a test"})
+	if d := cmp.Diff([]string{"/n1"}, p.Callers()); d != "" {
+		t.Errorf("callers (-want +got):\n%s", d)
+	}
+	if len(p.Latched) != 1 || p.Latched[0].Route.Topic.Name != "/pose" {
+		t.Errorf("latched: %+v", p.Latched)
+	}
+	for r := range p.routes() {
+		if want := map[bool]uint64{true: 1}[r.Conn.Topic == "/map"]; r.Skipped.Load() != want {
+			t.Errorf("%s: %d messages skipped, want %d", r.Conn.Topic, r.Skipped.Load(), want)
+		}
+	}
+}
+
+// Play pauses for a topic if it pauses for any of its connections.
+func TestPauseTopics(t *testing.T) {
+	t.Parallel()
+	bag := selectBag(t)
+	for name, tc := range map[string]struct {
+		topics []string
+		want   []string
+	}{
+		"none": {nil, nil},
+		"one":  {[]string{"ab"}, []string{"/x"}},
+		"all":  {[]string{"/a", "/ab"}, []string{"/x"}},
+	} {
+		p, _ := madePlan(t, Options{PauseTopics: tc.topics, Rename: []string{"/a=/x", "/ab=/x", "/a/b=/x"}}, bag)
+		var got []string
+		for _, x := range p.Topics {
+			if x.Pauses {
+				got = append(got, x.Name)
+			}
+		}
+		if d := cmp.Diff(tc.want, got); d != "" || p.Pauses != (tc.want != nil) {
+			t.Errorf("%s: pauses %v, (-want +got):\n%s", name, p.Pauses, d)
+		}
+	}
+}
+
+// The reader copies only frames that get stamps and are published once.
+func TestCopyStamped(t *testing.T) {
+	t.Parallel()
+	bag := testplay.HeadedBag(t, bagfmt.WriterOptions{}, []testplay.Headed{{Topic: "/a"}, {Topic: "/latched"}, {Topic: "/plain"}, {Topic: "/refused"}})
+	p, _ := madePlan(t, Options{Rename: []string{"/refused=/-"}}, bag)
+	for r := range p.routes() {
+		if r.Topic != nil && r.Conn.Topic != "/plain" {
+			r.Topic.Stamps = new(rosmsg.HeaderStamps)
+		}
+	}
+	p.copyStamped()
+	var got []string
+	for r := range p.routes() {
+		if r.Private {
+			got = append(got, r.Conn.Topic)
+		}
+	}
+	if d := cmp.Diff([]string{"/a"}, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// A name is counted once, and no name is none.
+func TestCountNames(t *testing.T) {
+	t.Parallel()
+	again, nobody := testplay.Conn{Topic: "/a", CallerID: "/n1", NoDefinition: true}, testplay.Conn{Topic: "/a"}
+	p, _ := madePlan(t, Options{}, testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Concat(
+		testplay.Series(testplay.ConnA, "a", 0), testplay.Series(again, "b", 1), testplay.Series(nobody, "c", 2))...))
+	counts, err := p.Count(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := counts.ByTopic[p.Topic("/a")]
+	if n.Messages != 3 || !slices.Equal(n.Recorded.List, []string{"/a"}) || !slices.Equal(n.Callers.List, []string{"/n1"}) {
+		t.Errorf("%d messages, recorded as %v by %v", n.Messages, n.Recorded.List, n.Callers.List)
+	}
+}
+
+// listsAll is a bag whose spans list all connections, also with a count of zero.
+type listsAll struct{ rosbag.Indexed }
+
+func (s listsAll) Span(i int) *rosbag.Span {
+	span := *s.Indexed.Span(i)
+	for _, c := range s.Connections() {
+		if !slices.ContainsFunc(span.Counts, func(n rosbag.ConnCount) bool { return n.Conn == c }) {
+			span.Counts = append(slices.Clip(span.Counts), rosbag.ConnCount{Conn: c})
+		}
+	}
+	return &span
+}
+
+// A connection that a chunk counts with zero is not in the chunk.
+func TestWindowWithCountsOfZero(t *testing.T) {
+	t.Parallel()
+	fill := strings.Repeat("x", 4000) // ends a chunk
+	outside := testplay.Conn{Topic: "/outside"}
+	messages := []testplay.Message{{Conn: outside, Text: fill}}
+	for i := range maxProbed + 1 { // chunks that the window cuts
+		at := time.Duration(i)
+		messages = append(messages, testplay.Message{Conn: testplay.ConnA, At: at}, testplay.Message{Conn: testplay.ConnB, At: time.Second + at, Text: fill})
+	}
+	messages = append(messages, testplay.Message{Conn: testplay.ConnB, At: 2 * time.Second, Text: fill})
+	source := testplay.OpenBags(t, testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: len(fill)}, messages...))[0].Source()
+	p := Plan{Start: testplay.Base.Add(500 * time.Millisecond)}
+	var got []string
+	for c := range p.connectionsInWindow(t.Context(), listsAll{source}) {
+		got = append(got, c.Topic)
+	}
+	slices.Sort(got)
+	if d := cmp.Diff([]string{"/a", "/b"}, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }

@@ -144,19 +144,52 @@ func TestHeaderOrderBackOverUnplayable(t *testing.T) {
 	}
 }
 
-// What comes before the beginning is state, if it latches.
+// A step back of a second reads a second, and not the bag.
+func TestHeaderOrderBackReadsLittle(t *testing.T) {
+	t.Parallel()
+	var messages []testplay.Headed
+	for i := range 10 {
+		at := time.Duration(i) * time.Second
+		messages = append(messages, testplay.Headed{Topic: "/a", Received: at, Stamp: at})
+	}
+	p, _ := headerOrderOf(t, testplay.HeadedBag(t, bagfmt.WriterOptions{}, messages))
+	var cursors countedCursors
+	p.plan.Bags[0].Source = countedSource{p.plan.Bags[0].Source, &cursors}
+	if to, ok := p.Back(testplay.Base, transport.Place{Stamp: testplay.Base.Add(5 * time.Second)}, 1); !ok || to.Stamp != testplay.Base.Add(4*time.Second) || cursors.opened != 1 {
+		t.Errorf("back at %v, %v, after %d attempts", to.Stamp, ok, cursors.opened)
+	}
+}
+
+// Ranks begin at 0 for each time, also for the time zero.
+func TestHeaderOrderBackByRank(t *testing.T) {
+	t.Parallel()
+	for _, at := range []rosbag.Time{{}, testplay.Base} {
+		received := at.Sub(testplay.Base)
+		p, _ := headerOrderOf(t, testplay.HeadedBag(t, bagfmt.WriterOptions{}, []testplay.Headed{{Topic: "/a", Received: received, Stamp: -1}, {Topic: "/a", Received: received, Stamp: -1}}))
+		want := transport.Place{Stamp: at}
+		if to, ok := p.Back(rosbag.Time{}, transport.Place{Stamp: at, Rank: 1}, 1); !ok || to != want {
+			t.Errorf("from %v back at %+v, %v", at, to, ok)
+		}
+	}
+}
+
+// What comes before the beginning is state, if it latches: within the reach it is read, and before the reach it is latched.
 func TestHeaderOrderLatchedBefore(t *testing.T) {
 	t.Parallel()
 	p, _ := headerOrderOf(t, testplay.HeadedBag(t, bagfmt.WriterOptions{}, []testplay.Headed{
-		{Topic: "/latched", Received: 4500 * time.Millisecond, Stamp: 4400 * time.Millisecond}, {Topic: "/latched", Received: 5100 * time.Millisecond, Stamp: 4900 * time.Millisecond}, {Topic: "/a", Received: 5200 * time.Millisecond, Stamp: 4950 * time.Millisecond}, {Topic: "/latched", Received: 5300 * time.Millisecond, Stamp: 5000 * time.Millisecond},
+		{Topic: "/latched", Received: 2 * time.Second, Stamp: 2 * time.Second}, {Topic: "/latched", Received: 4500 * time.Millisecond, Stamp: 4400 * time.Millisecond}, {Topic: "/latched", Received: 5100 * time.Millisecond, Stamp: 4900 * time.Millisecond}, {Topic: "/a", Received: 5200 * time.Millisecond, Stamp: 4950 * time.Millisecond}, {Topic: "/latched", Received: 5300 * time.Millisecond, Stamp: 5000 * time.Millisecond},
 	}))
 	var before []uint32
 	got := inOrder(p, testplay.Base.Add(5*time.Second), func(_ *plan.Route, m *rosbag.Message) { before = append(before, testplay.NumberOf(m)) })
-	if d := cmp.Diff([]string{"3@5s"}, got); d != "" {
+	if d := cmp.Diff([]string{"4@5s"}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if !slices.Equal(before, []uint32{0, 1}) {
+	if !slices.Equal(before, []uint32{1, 2}) {
 		t.Errorf("before: %v", before)
+	}
+	state := p.Latched(testplay.Base.Add(5*time.Second), nil)
+	if latched := state.Sorted(); len(latched) != 1 || latched[0].Recorded != testplay.Base.Add(2*time.Second) {
+		t.Errorf("latched: %v", latched)
 	}
 }
 

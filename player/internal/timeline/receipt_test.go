@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
@@ -174,6 +175,8 @@ func TestTimelineOpensInTurn(t *testing.T) {
 		testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnB, "b", 6*sec)...),
 		testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", 7*sec)...))
 	p := planOf(t, plan.Options{Topics: []string{"/a"}}, testplay.OpenBags(t, bags...)...)
+	core, logs := observer.New(zap.DebugLevel)
+	p.Log = zap.New(core)
 	var cursors countedCursors
 	for _, b := range p.Bags {
 		b.Source = countedSource{b.Source, &cursors}
@@ -198,6 +201,13 @@ func TestTimelineOpensInTurn(t *testing.T) {
 	}
 	if m, _ := line.Next(); m != nil || cursors.open != 0 || cursors.opened != 5 {
 		t.Errorf("%+v at the end, %+v, want 5 bags: without the one before the beginning, and that of another topic", m, cursors)
+	}
+	var begun []any
+	for _, e := range logs.All() {
+		begun = append(begun, e.ContextMap()["bag"])
+	}
+	if d := cmp.Diff([]any{"bag1", "bag4", "bag0", "bag2", "bag6"}, begun); d != "" {
+		t.Errorf("the log names the bags (-want +got):\n%s", d)
 	}
 	early := order.From(testplay.Base, nil, nil)
 	early.Next()

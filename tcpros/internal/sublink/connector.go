@@ -302,17 +302,17 @@ func (c *Connector) schedule(l *link, at time.Time) {
 	l.sched.waits = &c.ready
 }
 
-// retry lets l try again at once. If another link probes the node for l, that link tries. Called
-// with c.mu held.
+// retry lets l try again at once. If a link probes the node of l, that link tries, too. Called with
+// c.mu held.
 func (c *Connector) retry(l *link) {
-	if l.sched.parked && l.sched.peer.leader != nil {
-		l = l.sched.peer.leader
-	}
-	switch {
-	case l.sched.running:
-		l.sched.again = true
-	case l.sched.waits == &c.later:
-		c.schedule(l, time.Time{})
+	for _, x := range []*link{l, l.sched.peer.leader} {
+		switch {
+		case x == nil: // no link probes the node
+		case x.sched.running:
+			x.sched.again = true
+		case x.sched.waits == &c.later:
+			c.schedule(x, time.Time{})
+		}
 	}
 }
 

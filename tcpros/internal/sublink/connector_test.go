@@ -404,6 +404,9 @@ func TestClosedLinksAreForgotten(t *testing.T) {
 			s.SetPublishers(rosapi.Publishers{URIs: []string{liveURI, "http://refused:1/", "http://silent:1/"}})
 			all = append(all, s)
 		}
+		alone := g.subscribe(t, "/alone")
+		alone.SetPublishers(rosapi.Publishers{URIs: []string{"http://alone:1/"}})
+		all = append(all, alone)
 		time.Sleep(time.Second)
 		synctest.Wait()
 		all[0].SetPublishers(rosapi.Publishers{URIs: []string{}}) // its link to the live one lingers
@@ -411,6 +414,9 @@ func TestClosedLinksAreForgotten(t *testing.T) {
 		g.c.mu.Lock()
 		if n := len(g.c.unlisted); n != 1 {
 			t.Errorf("%d links are not listed, want 1", n)
+		}
+		if n := len(g.c.peers); n != 4 {
+			t.Errorf("%d peers have links, want 4", n)
 		}
 		g.c.mu.Unlock()
 		for _, s := range all {
@@ -449,5 +455,227 @@ func TestTokensComeBack(t *testing.T) {
 	}
 	if c.start(start.Add(time.Hour)); c.tokens != retryBurst {
 		t.Errorf("%d tokens after an hour", c.tokens)
+	}
+}
+
+// waiting returns a link with failed attempts to a node of its own. The link belongs to no heap yet.
+func waiting(c *Connector, failed int) *link {
+	l := &link{sub: New(c, "/t", Options{}), hostport: "node:1", backoff: backoff{failed: failed}}
+	l.sched.peer = &peer{links: 1}
+	return l
+}
+
+// start returns when the next attempt is due, and whether there are unlisted links, also when a
+// limit keeps links from starting.
+func TestStartIsLimited(t *testing.T) {
+	t.Parallel()
+	const later = time.Hour
+	for name, tc := range map[string]struct {
+		limit func(c *Connector)
+		at    time.Duration // when the attempt is due; zero for at once
+		next  time.Duration // since the last token; zero for never
+	}{
+		"no token":        {limit: func(c *Connector) { c.tokens = 0 }, next: retryEvery},
+		"too many probes": {limit: func(c *Connector) { c.probes = maxProbes }},
+		"not due":         {limit: func(*Connector) {}, at: later, next: later},
+	} {
+		for _, unlisted := range []bool{false, true} {
+			c := NewConnector(&Env{})
+			tc.limit(c)
+			l, at, want := waiting(c, 1), time.Time{}, time.Time{}
+			if tc.at > 0 {
+				at = c.refilled.Add(tc.at)
+			}
+			if tc.next > 0 {
+				want = c.refilled.Add(tc.next)
+			}
+			c.schedule(l, at)
+			if unlisted {
+				c.unlisted[l] = struct{}{}
+			}
+			if next, got := c.start(c.refilled); !next.Equal(want) || got != unlisted || l.sched.running {
+				t.Errorf("%s: next at %v, want %v; unlisted %v, want %v", name, next, want, got, unlisted)
+			}
+		}
+	}
+}
+
+// Links to a node that accepts connections have some attempts that no rate limits.
+func TestFreeRetries(t *testing.T) {
+	t.Parallel()
+	c := NewConnector(&Env{})
+	for failed, want := range map[int]struct{ silent, accepts bool }{
+		0: {false, false}, 1: {true, false}, freeRetries: {true, false}, freeRetries + 1: {true, true},
+	} {
+		for accepts, want := range map[bool]bool{false: want.silent, true: want.accepts} {
+			l := waiting(c, failed)
+			l.sched.peer.accepts = accepts
+			if c.schedule(l, time.Time{}); l.sched.rated != want {
+				t.Errorf("%d failures of a node that accepts (%v): rated %v, want %v", failed, accepts, l.sched.rated, want)
+			}
+		}
+	}
+}
+
+// First probes have a short timeout while there are many, and repeated ones have that of the dialer.
+func TestCrowdedProbesAreQuick(t *testing.T) {
+	t.Parallel()
+	const more = 3
+	synctest.Test(t, func(t *testing.T) {
+		g := newPeerNet(t, nil)
+		var quick atomic.Int32
+		g.c.probe = func(ctx context.Context, hostport string) error {
+			if at, ok := ctx.Deadline(); ok {
+				quick.Add(1)
+				if left := time.Until(at); left != quickProbe {
+					t.Errorf("a timeout of %v", left)
+				}
+			}
+			<-ctx.Done()
+			return &rosapi.CallError{Host: hostport, Err: errRefusedPeer}
+		}
+		g.subscribe(t, "/t").SetPublishers(rosapi.Publishers{URIs: crowd(crowded+more, -1)})
+		synctest.Wait()
+		if n := quick.Load(); n != more {
+			t.Errorf("%d of %d first probes are quick, want %d", n, crowded+more, more)
+		}
+		time.Sleep(quickProbe + time.Second)
+		synctest.Wait()
+		if n := quick.Load(); n != more {
+			t.Errorf("%d repeated probes are quick", n-more)
+		}
+	})
+}
+
+// A topic has at most maxPublishers sessions.
+func TestSessionsAreLimited(t *testing.T) {
+	t.Parallel()
+	c := NewConnector(&Env{})
+	c.session = func(context.Context, *link) (time.Duration, error) { return 0, errLink }
+	for sessions, want := range map[int32]error{0: errLink, maxPublishers - 1: errLink, maxPublishers: errTooMany} {
+		l := waiting(c, 0)
+		l.sub.sessions.Store(sessions)
+		if _, err := c.admitted(t.Context(), l); !errors.Is(err, want) || l.sub.sessions.Load() != sessions {
+			t.Errorf("with %d sessions: %v, and %d sessions after it", sessions, err, l.sub.sessions.Load())
+		}
+	}
+}
+
+// When a node accepts, the rate limits its waiting links no more. All others keep their places.
+func TestAcceptedNodeFreesItsLinks(t *testing.T) {
+	t.Parallel()
+	c := NewConnector(&Env{})
+	c.probe = func(context.Context, string) error { return nil }
+	leader, rated, fresh, other := waiting(c, 1), waiting(c, 1), waiting(c, 0), waiting(c, 1)
+	rated.sched.peer, fresh.sched.peer = leader.sched.peer, leader.sched.peer
+	for _, l := range []*link{rated, fresh, other} {
+		c.schedule(l, time.Time{})
+	}
+	places := []uint64{fresh.sched.order, other.sched.order}
+	if err := c.probePeer(t.Context(), leader, 0); err != nil {
+		t.Fatal(err)
+	}
+	if rated.sched.rated || !other.sched.rated || fresh.sched.order != places[0] || other.sched.order != places[1] {
+		t.Errorf("rated %v, another node's %v; places %d and %d, want %d", rated.sched.rated, other.sched.rated, fresh.sched.order, other.sched.order, places)
+	}
+}
+
+// A link that ends says nothing about the other links to its node.
+func TestEndedLinkDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newPeerNet(t, func(string) error { return nil })
+		session := g.c.session
+		g.c.session = func(ctx context.Context, l *link) (time.Duration, error) {
+			if l.sub.topic == "/ends" {
+				g.c.reached(l)
+				return 1, io.EOF
+			}
+			return session(ctx, l)
+		}
+		g.subscribe(t, "/ends").SetPublishers(rosapi.Publishers{URIs: []string{liveURI}})
+		synctest.Wait()
+		g.subscribe(t, "/t").SetPublishers(rosapi.Publishers{URIs: []string{liveURI}})
+		synctest.Wait()
+		if at, ok := g.linkedAt(liveURI); !ok || at != 0 {
+			t.Errorf("the other link is up %v, after %v", ok, at)
+		}
+	})
+}
+
+// At most callsPerPeer links ask one node. When the node accepts no more connections, the others
+// wait until the link that noticed it probes the node again.
+func TestLinksThatAskOneNode(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newPeerNet(t, func(string) error { return nil })
+		var asking atomic.Int32
+		refuse := make(chan struct{})
+		g.c.session = func(ctx context.Context, l *link) (time.Duration, error) {
+			defer asking.Add(-1)
+			asking.Add(1)
+			select {
+			case <-refuse:
+			case <-ctx.Done():
+			}
+			return 0, &rosapi.CallError{Host: l.hostport, Err: errRefusedPeer}
+		}
+		var all []*Subscription
+		for i := range callsPerPeer + 2 {
+			s := g.subscribe(t, fmt.Sprint("/t", i))
+			s.SetPublishers(rosapi.Publishers{URIs: []string{liveURI}})
+			all = append(all, s)
+		}
+		synctest.Wait()
+		g.subscribe(t, "/later").SetPublishers(rosapi.Publishers{URIs: []string{liveURI}})
+		synctest.Wait()
+		if n := asking.Load(); n != callsPerPeer {
+			t.Errorf("%d links ask, want %d", n, callsPerPeer)
+		}
+		refuse <- struct{}{}
+		synctest.Wait()
+		if asking, probes := asking.Load(), g.times("live:1"); asking != callsPerPeer-1 || probes != 1 {
+			t.Errorf("%d links ask after %d probes, want %d after 1", asking, probes, callsPerPeer-1)
+		}
+		failed := 0
+		for _, s := range all {
+			failed += g.c.unreached(s)
+		}
+		if failed != 1 {
+			t.Errorf("%d links have failed, want 1", failed)
+		}
+	})
+}
+
+// A link that is to try at once does so together with the link that probes its node, if there is one:
+// the others to this node wait for that probe.
+func TestRetry(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		leads  bool // another link probes the node
+		state  func(c *Connector, l *link)
+		leader bool // whether the other link tries at once
+		link   bool // whether the link does
+		again  bool // whether it tries at once when it has ended
+	}{
+		"waits":                        {false, func(c *Connector, l *link) { c.schedule(l, time.Now().Add(time.Hour)) }, false, true, false},
+		"waits while another probes":   {true, func(c *Connector, l *link) { c.schedule(l, time.Now().Add(time.Hour)) }, true, true, false},
+		"is parked":                    {false, func(c *Connector, l *link) { c.park(l) }, false, false, false},
+		"is parked for the other link": {true, func(c *Connector, l *link) { c.park(l) }, true, false, false},
+		"is up":                        {false, func(_ *Connector, l *link) { l.sched.running = true }, false, false, true},
+		"is up while another probes":   {true, func(_ *Connector, l *link) { l.sched.running = true }, true, false, true},
+	} {
+		c := NewConnector(&Env{})
+		l, other := waiting(c, 1), waiting(c, 1)
+		other.sched.peer = l.sched.peer
+		c.schedule(other, time.Now().Add(time.Hour))
+		if tc.leads {
+			l.sched.peer.leader = other
+		}
+		tc.state(c, l)
+		c.retry(l)
+		if leader, link := other.sched.waits == &c.ready, l.sched.waits == &c.ready; leader != tc.leader || link != tc.link || l.sched.again != tc.again {
+			t.Errorf("%s: the other tries %v, the link %v, again %v", name, leader, link, l.sched.again)
+		}
 	}
 }

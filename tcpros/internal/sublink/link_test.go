@@ -139,14 +139,17 @@ func TestLinkIsUpWhileItReceives(t *testing.T) {
 	end()
 	for ctx, want := range map[context.Context]error{t.Context(): io.EOF, ended: nil} {
 		l, _ := failingLink("10.0.0.1")
+		l.sub.links = []*link{l}
 		sink := &closedSink{err: errOpen}
 		lived, err := l.receive(ctx, linkTitle{"TCPROS", "a title"}, "peer", sink, func() error {
 			if !l.isUp.Load() || l.sub.Publishers() != 1 {
 				t.Errorf("up %v, %d publishers", l.isUp.Load(), l.sub.Publishers())
 			}
+			if row := l.sub.Rows()[0]; !row.Up || row.Transport != "TCPROS" || row.Title != "a title" {
+				t.Errorf("while it is up: %+v", row)
+			}
 			return io.EOF
 		})
-		l.sub.links = []*link{l}
 		if row := l.sub.Rows()[0]; row.Up || row.Transport != "" || row.Title != "" {
 			t.Errorf("after its end: %+v", row)
 		}
