@@ -51,7 +51,6 @@ gorecord_last_message_age_seconds{topic="/a"} 60
 gorecord_last_message_age_seconds{topic="/b"} 1
 # HELP gorecord_lost_total Messages of all topics that are not in the bag: dropped, by cause, or missed.
 # TYPE gorecord_lost_total counter
-gorecord_lost_total{cause="codec"} 0
 gorecord_lost_total{cause="deleted"} 0
 gorecord_lost_total{cause="disk"} 1
 gorecord_lost_total{cause="hurried_end"} 0
