@@ -83,7 +83,7 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 		return nil, err
 	}
 	switch {
-	case scanner.Version() < "2" && (opened == nil || !errors.Is(opened, rosbag.ErrCorrupt)):
+	case scanner.Version() < "2" && (opened == nil || errors.Is(opened, rosbag.ErrUnindexed) && !errors.Is(opened, rosbag.ErrCorrupt)):
 		c.report.Indexed = opened == nil // bags of releases that made no index need none
 	case opened != nil:
 		c.damage(opened)
