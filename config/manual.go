@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"io"
 	"regexp"
 	"runtime/debug"
@@ -15,6 +16,19 @@ type ManFlag bool
 // BeforeReset is called by kong when the option is there.
 func (ManFlag) BeforeReset(app *kong.Kong) error {
 	if err := writeMan(app.Stdout, app.Model); err != nil {
+		return err
+	}
+	app.Exit(0)
+	return nil
+}
+
+// VersionFlag is an option that prints the version of the program, which kong knows as the variable version, and ends
+// it. Unlike kong's own VersionFlag, it fails if the version cannot be written.
+type VersionFlag bool
+
+// BeforeReset is called by kong when the option is there.
+func (VersionFlag) BeforeReset(app *kong.Kong, vars kong.Vars) error {
+	if _, err := fmt.Fprintln(app.Stdout, vars["version"]); err != nil {
 		return err
 	}
 	app.Exit(0)

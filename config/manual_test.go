@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -40,3 +41,24 @@ func TestManual(t *testing.T) {
 		}
 	}
 }
+
+// TestVersionThatCannotBeWritten is an error, and no success that printed nothing.
+func TestVersionThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	var model struct{ Version config.VersionFlag }
+	exited := false
+	k, err := kong.New(&model, kong.Vars{"version": "tool 1"}, kong.Writers(failing{}, failing{}), kong.Exit(func(int) { exited = true }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Parse([]string{"--version"}); !errors.Is(err, errFailing) || exited {
+		t.Errorf("got %v, exited: %v", err, exited)
+	}
+}
+
+var errFailing = errors.New("failing")
+
+// failing is an output that takes nothing.
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errFailing }

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/gorosbag/gorosbag/internal/units"
 )
 
@@ -143,7 +141,7 @@ func Pairs[N int | float64](to *map[string]N, read func(text string) (N, error),
 func Manual() Value { return info(reflect.TypeFor[ManFlag]()) }
 
 // Version declares an option that prints the version and ends the program.
-func Version() Value { return info(reflect.TypeFor[kong.VersionFlag]()) }
+func Version() Value { return info(reflect.TypeFor[VersionFlag]()) }
 
 func info(field reflect.Type) Value {
 	v := Switch(new(bool))

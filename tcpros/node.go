@@ -47,6 +47,10 @@ type NodeOptions struct {
 	// do. It must return soon and not call Close. nil refuses the request.
 	OnShutdown func(reason, peer string)
 
+	// Ending is closed when the program begins to end. From then on the node does not complain about a master that is
+	// away: those who stop a robot may stop all its programs at once. nil is never closed.
+	Ending <-chan struct{}
+
 	Log        *zap.Logger    // nil means none
 	LookupHost LookupHostFunc // nil means the system's resolver
 
@@ -163,14 +167,14 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 			"correct ROS_IP or ROS_HOSTNAME", zap.String("advertised", at.Host))
 	}
 	n.log.Debug("listening", zap.String("bind", at.Bind), zap.String("advertised", at.Host), zap.String("why", at.Reason))
-	if err := n.serve(ctx, at, o.Args); err != nil {
+	if err := n.serve(ctx, at, &o); err != nil {
 		return nil, err
 	}
 	return n, nil
 }
 
 // serve opens both ports and starts the node's goroutines.
-func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, a names.Args) error {
+func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, o *NodeOptions) error {
 	bind := at.Bind
 	var lc net.ListenConfig
 	network := "tcp4" // as roscpp: an IPv6 wildcard would advertise nothing more
@@ -181,7 +185,7 @@ func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, a names.Args) er
 	if err != nil {
 		return fmt.Errorf("slave API: %w", err)
 	}
-	data, err := lc.Listen(ctx, network, net.JoinHostPort(bind, strconv.Itoa(a.Port)))
+	data, err := lc.Listen(ctx, network, net.JoinHostPort(bind, strconv.Itoa(o.Args.Port)))
 	if err != nil {
 		_ = api.Close() // it is not advertised yet
 		return fmt.Errorf("server: %w", err)
@@ -189,7 +193,7 @@ func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, a names.Args) er
 	n.addr.port = data.Addr().(*net.TCPAddr).Port
 	n.addr.uri = "http://" + net.JoinHostPort(n.addr.host, strconv.Itoa(api.Addr().(*net.TCPAddr).Port)) + "/"
 	n.reg = registrar.New(registrar.Options{
-		Log: n.log, Timing: n.timing.registrar, Master: n.master, URI: n.addr.uri, Params: a.Params, Namespace: n.name, LoopbackDefault: at.LoopbackDefault,
+		Log: n.log, Timing: n.timing.registrar, Master: n.master, URI: n.addr.uri, Params: o.Args.Params, Namespace: n.name, LoopbackDefault: at.LoopbackDefault, Ending: o.Ending,
 		SourceAddr:   func(ctx context.Context) netip.Addr { return n.dialer.SourceAddr(ctx, n.master.HostPort()) },
 		RosRPC:       "rosrpc://" + net.JoinHostPort(n.addr.host, strconv.Itoa(n.addr.port)),
 		SetKeepAlive: n.keepAlive.Store,

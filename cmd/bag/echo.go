@@ -83,10 +83,10 @@ func (f *echoFlags) Run(ctx context.Context, out bagjob.Output) error {
 		if err == nil {
 			continue
 		}
-		if errors.Is(err, syscall.EPIPE) || errors.Is(err, context.Canceled) {
-			break // nobody reads on, or the user has seen enough
+		// Print what is there before the complaint about it. An error stays in the Writer for end.
+		if werr := e.w.Flush(); werr != nil || errors.Is(err, context.Canceled) {
+			break // nothing more can be printed, or the user has seen enough
 		}
-		_ = e.w.Flush()         // what is there comes before the complaint about it
 		_ = e.Failed(path, err) // e.failed makes the exit code
 		e.failed = true
 	}

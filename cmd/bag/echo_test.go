@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -244,12 +243,29 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
+// TestEchoFullDisk: an output that fails is reported once, and no further bag is read for it.
 func TestEchoFullDisk(t *testing.T) {
 	t.Parallel()
 	var stderr bytes.Buffer
-	code := run(t.Context(), []string{"echo", demoBag}, bagjob.NewOutput(strings.NewReader(""), fullDisk{}, &stderr))
-	if code != 1 || !strings.Contains(stderr.String(), errors.Unwrap(&os.PathError{Err: syscall.ENOSPC}).Error()) {
-		t.Errorf("code %d, %s", code, stderr.String())
+	code := run(t.Context(), []string{"echo", demoBag, demoBag}, bagjob.NewOutput(strings.NewReader(""), fullDisk{}, &stderr))
+	if want := "gobag: " + syscall.ENOSPC.Error() + "\n"; code != 1 || stderr.String() != want {
+		t.Errorf("code %d, %q, want %q", code, stderr.String(), want)
+	}
+}
+
+// TestPagesThatCannotBeWritten: the command line is not to blame, and a reader that has gone is no news.
+func TestPagesThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{"--help", "info --help", "--man", "--version"} {
+		var full, closed bytes.Buffer
+		code := run(t.Context(), strings.Fields(args), bagjob.NewOutput(strings.NewReader(""), fullDisk{}, &full))
+		if want := "gobag: " + syscall.ENOSPC.Error() + "\n"; code != 1 || full.String() != want {
+			t.Errorf("%s, full disk: code %d, %q, want %q", args, code, full.String(), want)
+		}
+		code = run(t.Context(), strings.Fields(args), bagjob.NewOutput(strings.NewReader(""), &closedPipe{}, &closed))
+		if code != 1 || closed.Len() > 0 {
+			t.Errorf("%s, closed pipe: code %d, %q", args, code, closed.String())
+		}
 	}
 }
 

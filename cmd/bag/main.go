@@ -2,8 +2,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -46,8 +48,8 @@ type flags struct {
 
 	Completion completionFlags `cmd:"" help:"Print what makes a shell complete gobag's arguments."`
 
-	Man     config.ManFlag   `help:"Print the manual page and exit; to read it: gobag --man | man -l -."`
-	Version kong.VersionFlag `help:"Print the version and exit."`
+	Man     config.ManFlag     `help:"Print the manual page and exit; to read it: gobag --man | man -l -."`
+	Version config.VersionFlag `help:"Print the version and exit."`
 }
 
 func main() {
@@ -63,10 +65,11 @@ func main() {
 func run(ctx context.Context, args []string, out bagjob.Output) int {
 	var f flags
 	exit := -1
+	pages := &firstError{w: out.Stdout}
 	parser, err := kong.New(&f,
 		kong.Name("gobag"),
 		kong.Description("Look into ROS bags of any version, repair and rewrite them."),
-		kong.Writers(out.Stdout, out.Stderr),
+		kong.Writers(pages, out.Stderr),
 		kong.WithHyphenPrefixedParameters(true), // --end -5s
 		program.TextsAsTheyAre(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
@@ -86,10 +89,12 @@ func run(ctx context.Context, args []string, out bagjob.Output) int {
 	}
 	kctx, err := parser.Parse(program.FlagsFirst(parser.Model.Node, program.HelpCommand(args)))
 	out.Errs.JSON = f.JSON()
-	if exit >= 0 {
+	switch {
+	case pages.err != nil: // kong would take it for an error of the command line
+		return out.ExitCode(pages.err)
+	case exit >= 0:
 		return exit
-	}
-	if err != nil {
+	case err != nil:
 		reason := strings.Replace(err.Error(), `must be one of "",`, "must be one of ", 1) // "" is the default, and no choice
 		out.Complain("%s; see gobag %s--help", reason, commandOf(err))
 		return program.ExitUsage
@@ -97,6 +102,18 @@ func run(ctx context.Context, args []string, out bagjob.Output) int {
 	out.MaxChunk = int64(f.MaxChunk)
 	kctx.Bind(out)
 	return out.ExitCode(perform(ctx, kctx))
+}
+
+// firstError writes to w, and holds the first error of w.
+type firstError struct {
+	w   io.Writer
+	err error
+}
+
+func (f *firstError) Write(b []byte) (int, error) {
+	n, err := f.w.Write(b)
+	f.err = cmp.Or(f.err, err)
+	return n, err
 }
 
 // errStuck says why a command ended early.

@@ -33,8 +33,8 @@ type flags struct {
 
 	options.Log
 
-	Man     config.ManFlag   `help:"Print the manual page and exit; to read it: gomaster --man | man -l -."`
-	Version kong.VersionFlag `help:"Print the version and exit."`
+	Man     config.ManFlag     `help:"Print the manual page and exit; to read it: gomaster --man | man -l -."`
+	Version config.VersionFlag `help:"Print the version and exit."`
 
 	// Options of roscore that mean nothing here.
 	NumWorkers string `short:"w" name:"numworkers" hidden:""`

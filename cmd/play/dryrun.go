@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
+	"syscall"
 
 	"go.uber.org/zap"
 
@@ -11,8 +13,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// dryRun prints what play would do, and returns the exit code.
-func dryRun(ctx context.Context, s *settings, bags []*player.Bag, node *tcpros.Node, log *zap.Logger, r *reporter) int {
+// dryRun prints to w what play would do, and returns the exit code.
+func dryRun(ctx context.Context, s *settings, bags []*player.Bag, node *tcpros.Node, log *zap.Logger, r *reporter, w io.Writer) int {
 	o, err := s.options(bags, log)
 	if err != nil {
 		return r.report(nil, err)
@@ -20,10 +22,30 @@ func dryRun(ctx context.Context, s *settings, bags []*player.Bag, node *tcpros.N
 	o.Node = node
 	preview, err := player.DryRun(ctx, o)
 	if len(preview.Topics) > 0 {
-		r.print(previewText(&preview))
+		if err := printPreview(ctx, w, previewText(&preview)); err != nil {
+			return r.report(nil, err)
+		}
 	}
 	if err == nil || errors.Is(err, context.Canceled) {
 		return program.ExitOK
 	}
 	return r.report(nil, err)
+}
+
+// printPreview writes text to w without a Console, which leaves out what is not taken in time: for a dry run, text is
+// the result. A reader that has gone, such as head, has seen enough. If a reader takes nothing more, ctx ends the wait.
+func printPreview(ctx context.Context, w io.Writer, text string) error {
+	written := make(chan error, 1)
+	program.RunUntil(ctx, func() {
+		_, err := io.WriteString(w, text)
+		written <- err
+	})
+	select {
+	case err := <-written:
+		if !errors.Is(err, syscall.EPIPE) {
+			return err
+		}
+	default: // ctx has ended
+	}
+	return nil
 }

@@ -60,7 +60,8 @@ func run(args []string) int {
 	r := reporter{out: out, errs: errs, quiet: s.control.quiet}
 	if s.begin.dryRun {
 		defer graph.Close() //nolint:errcheck // the master does not know it
-		return dryRun(ctx, s, bags, graph.Node, log, &r)
+		out.Flush()         // of the names of the bags
+		return dryRun(ctx, s, bags, graph.Node, log, &r, os.Stdout)
 	}
 	d := newDisplay(s, out, log, signals)
 	d.marks = player.RecordedMarks(bags)

@@ -83,8 +83,8 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 		return nil, err
 	}
 	switch {
-	case scanner.Version() < "2" && (opened == nil || errors.Is(opened, rosbag.ErrUnindexed)):
-		c.report.Indexed = opened == nil // older bags need no index
+	case scanner.Version() < "2" && (opened == nil || errors.Is(opened, rosbag.ErrUnindexed) && !errors.Is(opened, rosbag.ErrCorrupt)):
+		c.report.Indexed = opened == nil // bags of releases that made no index need none
 	case opened != nil:
 		c.damage(opened)
 		for _, err := range c.orphans {

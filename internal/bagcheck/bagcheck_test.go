@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
@@ -294,6 +295,31 @@ func TestOldBag(t *testing.T) {
 	r := check(t, []byte("#ROSRECORD V1.1\n/a\n*\n*\n\x01\x00\x00\x00\x02\x00\x00\x00\x05\x00\x00\x00\x01\x00\x00\x00x"), bagcheck.Options{Deep: true})
 	if !r.Sound || r.Version != "1.1" || r.Messages != 1 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestOldBagThatWasNotClosed: the file header of version 1.2, which releases without an index do not write, says so.
+func TestOldBagThatWasNotClosed(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]bagcheck.Damage{
+		"v12_indexed":       {},
+		"v12_unindexed_cpp": {},
+		"v12_indexed_notclosed": {
+			{Offset: 16, What: "the bag was not closed and has no index", Advice: "no message is lost; gobag reindex makes a new index"},
+		},
+		"v12_indexed_notclosed_cut": {
+			{Offset: 16, What: "the bag was not closed and has no index", Advice: "gobag reindex makes a new index"},
+			{Offset: 29073, What: "message at 29073: file ends after 41 of 48 bytes of its data", Advice: "gobag reindex keeps what is before", Lost: true},
+		},
+	} {
+		b, err := os.ReadFile("../../bagfmt/testdata/old/" + name + ".bag")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := check(t, b, bagcheck.Options{})
+		if d := cmp.Diff(want, r.Damage); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
 	}
 }
 

@@ -100,6 +100,15 @@ func (c *checker) damage(err error) {
 	var limit *rosbag.LimitError
 	var encoding *rosbag.EncodingError
 	switch {
+	case errors.Is(err, rosbag.ErrUnindexed):
+		d.What, d.Advice, d.Lost = "the bag was not closed and has no index", adviceIndex, false
+		at = location{13, rosbag.OpBagHeader}
+		if errors.As(err, &bad) {
+			at.offset = Offset(bad.Offset)
+		}
+		if c.report.isMCAP() { // not all writers make indexes of all messages
+			d.What, at.offset = text(err), 8
+		}
 	case errors.As(err, &bad):
 		at = location{Offset(bad.Offset), bad.Op}
 		d.Advice, d.Lost = advice(bad)
@@ -110,12 +119,6 @@ func (c *checker) damage(err error) {
 		}
 	case errors.As(err, &encoding):
 		d.Advice, d.LeftOut = adviceForeign, true
-	case errors.Is(err, rosbag.ErrUnindexed):
-		d.What, d.Advice, d.Lost = "the bag was not closed and has no index", adviceIndex, false
-		at = location{13, rosbag.OpBagHeader}
-		if c.report.isMCAP() { // not all writers make indexes of all messages
-			d.What, at.offset = text(err), 8
-		}
 	}
 	d.Offset = at.offset
 	if _, known := c.seen[at]; known && at.offset != UnknownOffset {

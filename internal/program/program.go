@@ -170,9 +170,11 @@ type Graph struct {
 	rosout  *rosout.Publisher
 }
 
-// Join starts a node. embedded is the address of a master to start first; empty means none.
+// Join starts a node for a program that begins to end with ctx. embedded is the address of a master to start first;
+// empty means none.
 func Join(ctx context.Context, o tcpros.NodeOptions, embedded string) (*Graph, error) {
 	g := &Graph{}
+	o.Ending = ctx.Done()
 	if embedded != "" {
 		m, err := master.New(ctx, master.Options{Listen: embedded, Log: o.Log})
 		if err != nil {

@@ -13,8 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/tcpros"
+	"github.com/gorosbag/gorosbag/tcpros/master"
 )
 
 // roleVariable makes the test program one that has to be ended.
@@ -76,5 +81,47 @@ func TestThirdSignal(t *testing.T) {
 	var exit *exec.ExitError
 	if err := c.Wait(); !errors.As(err, &exit) || exit.ExitCode() != program.ExitInternal {
 		t.Errorf("it ended with %v", err)
+	}
+}
+
+// TestMasterThatEndsFirst: who stops a robot may stop all programs at once. A master that is away while a program ends
+// is not worth a line.
+func TestMasterThatEndsFirst(t *testing.T) {
+	t.Parallel()
+	m, err := master.New(t.Context(), master.Options{Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	core, logs := observer.New(zap.WarnLevel)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	g, err := program.Join(ctx, tcpros.NodeOptions{BaseName: "record", MasterURI: m.URI(), Args: tcpros.Args{IP: "127.0.0.1"}, Log: zap.New(core)}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := g.Node.Advertise(tcpros.AdvertiseOptions{Topic: "/t", Type: "std_msgs/Empty", MD5Sum: "d41d8cd98f00b204e9800998ecf8427e"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the registration", g.Node.MasterUp)
+	cancel()
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p.Close()
+	waitFor(t, "a call that fails", func() bool { return !g.Node.MasterUp() })
+	g.Close() //nolint:errcheck,gosec // the master is away
+	if logs.Len() > 0 {
+		t.Errorf("logged %v", logs.All())
+	}
+}
+
+// waitFor waits until ok returns true.
+func waitFor(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for start := time.Now(); !ok(); time.Sleep(time.Millisecond) {
+		if time.Since(start) > 30*time.Second {
+			t.Fatalf("waiting for %s", what)
+		}
 	}
 }

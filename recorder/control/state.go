@@ -56,7 +56,6 @@ const (
 	DropOversize                    // one message larger than the buffer, or than half of the buffer where links wait
 	DropDisk                        // the file could not be written
 	DropAborted                     // still in memory at the end, which the user cut short
-	DropCodec                       // the compressor failed
 	DropLink                        // the publisher stalled in the middle of the message
 	DropDeleted                     // the file was deleted while it was recorded
 	DropUDP                         // lost on the way over UDPROS
@@ -74,8 +73,6 @@ func (c DropCause) String() string {
 		return "disk"
 	case DropAborted:
 		return "hurried_end"
-	case DropCodec:
-		return "codec"
 	case DropLink:
 		return "link"
 	case DropDeleted:

@@ -46,6 +46,7 @@ type File struct {
 	torn     bool                        // the last write failed
 	repeated rosbag.Repeated             // the repeated messages that the bag begins with
 	reserved int64                       // offset up to which room on the disk is reserved
+	reserves bool                        // the disk may hold reserved room beyond the end
 	looked   time.Time                   // when CheckName last looked
 	away     error                       // why the file has lost its name; nil if it has not; set by Finish
 	syncs    syncs                       // how much of the file is on the disk
@@ -102,7 +103,7 @@ func (b *File) Truncate(size int64) error {
 		return err
 	}
 	b.reserved = 0
-	b.file.Reserve(size, size+b.writer.IndexBytes(nil)) //nolint:errcheck,gosec // the index is written in any case
+	b.reserveRoom(size, size+b.writer.IndexBytes(nil)) //nolint:errcheck,gosec // the index is written in any case
 	return nil
 }
 
@@ -120,7 +121,7 @@ func (b *File) reserveFirst(s *Series) error {
 	if free, err := disk.FreeBytes(s.Dir.Handle); err == nil && free < reserveLeast {
 		return fmt.Errorf("%w: %d bytes are free on the disk: %w", disk.ErrMinSpace, free, syscall.ENOSPC)
 	}
-	if err := b.file.Reserve(0, reserveLeast); err != nil && !errors.Is(err, syscall.EFBIG) { // a limit of the process is not the disk's
+	if err := b.reserveRoom(0, reserveLeast); err != nil && !errors.Is(err, syscall.EFBIG) { // a limit of the process is not the disk's
 		return fmt.Errorf("%w: no room for its first %d bytes: %w", disk.ErrMinSpace, reserveLeast, err)
 	}
 	return nil
@@ -135,20 +136,33 @@ func (b *File) reserve(c *chunk.Sealed) error {
 	}
 	defer b.Watchdog.Begin("reservation", b.Path())()
 	ahead := need + min(max(b.end, reserveLeast), reserveMost)
-	if err := b.file.Reserve(b.end, ahead); err == nil {
+	if err := b.reserveRoom(b.end, ahead); err == nil {
 		b.reserved = ahead
 		return nil
 	}
-	if err := b.file.Reserve(b.end, need); err != nil {
+	if err := b.reserveRoom(b.end, need); err != nil {
 		return fmt.Errorf("no room for the next %d bytes at %d: %w", need-b.end, b.end, err)
 	}
 	b.reserved = need
 	return nil
 }
 
-// release frees the reserved room that the finished bag does not need, including the blocks that ext4 keeps of a
-// failed reservation.
+// reserveRoom reserves room in the range from from to end, if the file system can.
+func (b *File) reserveRoom(from, end int64) error {
+	err := b.file.Reserve(from, end)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	b.reserves = true // also after an error: ext4 keeps blocks of a failed reservation
+	return err
+}
+
+// release frees the reserved room that the finished bag does not need. Without any, the file stays as it is: a file
+// system that cannot reserve may refuse to truncate a file to its own size, as fusefat does.
 func (b *File) release() error {
+	if !b.reserves {
+		return nil
+	}
 	defer b.Watchdog.Begin("truncate", b.Path())()
 	b.reserved = 0
 	return b.file.Truncate(b.end)

@@ -29,6 +29,7 @@ type faultyFile struct {
 	closing     func() // called while the file is closed
 	truncateErr error
 	most        int64 // what can be reserved at most
+	reserveErr  error
 	writeErr    error
 	calls       []string
 }
@@ -64,7 +65,7 @@ func (d *faultyFile) Reserve(from, end int64) error {
 	if end > d.most {
 		return errDisk
 	}
-	return nil
+	return d.reserveErr
 }
 
 // onDisk creates a bag on a disk that fails as told.
@@ -384,6 +385,22 @@ func TestDiskWithoutRoom(t *testing.T) {
 	for err, want := range map[error]bool{syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EIO: false, fs.ErrPermission: false} {
 		if got := explainCreate("x.bag", err); errors.Is(got, disk.ErrMinSpace) != want {
 			t.Errorf("%v: %v", err, got)
+		}
+	}
+}
+
+// TestFileSystemThatReservesNothing may refuse to truncate the file to its own size: there is nothing to free.
+func TestFileSystemThatReservesNothing(t *testing.T) {
+	t.Parallel()
+	for reserveErr, want := range map[error]error{errors.ErrUnsupported: nil, nil: errDisk} {
+		b, d := onDisk(t, SyncChunk)
+		b.reserves = false // the room for its first bytes was reserved on the disk of the test
+		d.reserveErr, d.truncateErr = reserveErr, errDisk
+		if err := b.WriteChunk(sealedChunk(t, 100)); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Finish(); !errors.Is(err, want) {
+			t.Errorf("reserving fails with %v: closing fails with %v, want %v", reserveErr, err, want)
 		}
 	}
 }

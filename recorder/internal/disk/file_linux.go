@@ -26,7 +26,8 @@ func (f OSFile) Sync() error {
 }
 
 // Reserve reserves room for the bytes of the file in the range from to end, and does not change its size. It
-// fails if a write would fail because there is no room. On file systems that cannot reserve it does nothing.
+// fails if a write would fail because there is no room. On file systems that cannot reserve it does nothing, and
+// returns an error that matches errors.ErrUnsupported.
 func (f OSFile) Reserve(from, end int64) error {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_FSIZE, &limit) == nil && uint64(end) > limit.Cur {
@@ -35,7 +36,7 @@ func (f OSFile) Reserve(from, end int64) error {
 	for {
 		switch err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, from, end-from); err {
 		case unix.EINTR:
-		case unix.ENOSPC, unix.EDQUOT, unix.EFBIG:
+		case unix.ENOSPC, unix.EDQUOT, unix.EFBIG, unix.EOPNOTSUPP, unix.ENOSYS:
 			return err
 		default:
 			return nil

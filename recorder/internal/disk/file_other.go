@@ -13,8 +13,8 @@ import (
 // OSFile is an *os.File.
 type OSFile struct{ *os.File }
 
-// Reserve does nothing: this system is not supported.
-func (OSFile) Reserve(int64, int64) error { return nil }
+// Reserve does nothing, and returns errors.ErrUnsupported.
+func (OSFile) Reserve(int64, int64) error { return errors.ErrUnsupported }
 
 // handlePath returns errors.ErrUnsupported.
 func handlePath(*os.File) (string, error) { return "", errors.ErrUnsupported }

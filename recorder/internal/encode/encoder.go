@@ -3,7 +3,6 @@
 package encode
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -133,16 +132,13 @@ func (e *Encoder) Put(c *memory.Chunk) {
 }
 
 // Await waits until a queued chunk is sealed. It seals a chunk that is not compressed: because there is no compression,
-// because the chunk will be given up, and only its counts are needed, or because the compressor has failed, as c.Err then
-// says.
+// or because the chunk will be given up, and only its counts are needed.
 func (e *Encoder) Await(c *memory.Chunk) {
 	if e.queue != nil {
 		c.Await()
 	}
 	if c.Sealed == nil {
-		failed := c.Err
 		c.Seal(nil)
-		c.Err = cmp.Or(failed, c.Err)
 	}
 }
 
@@ -161,8 +157,10 @@ func (e *Encoder) compress(skip func() bool) {
 				z, c.Err = chunk.NewCompressor(compression)
 				compressors[compression] = z
 			}
-			if c.Err == nil {
-				c.Seal(z)
+			c.Seal(z)
+			if c.Err != nil {
+				delete(compressors, compression) // after a panic, its state is not known
+				e.log.Warn("compression failed: chunks are stored without it", zap.String("compression", string(compression)), zap.Error(c.Err))
 			}
 		}
 		c.Done()

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -77,6 +79,7 @@ func TestQueuedBytes(t *testing.T) {
 	for range 5 {
 		c := pool.Get(1000, 1000)
 		c.Builder.Reset(nil)
+		c.Builder.AppendRun(testlink.Connection(), rosbag.Time{}, testlink.Frame(1, 1, 8), 1)
 		e.Put(c)
 		all = append(all, c)
 	}
@@ -94,33 +97,37 @@ func TestQueuedBytes(t *testing.T) {
 	}
 }
 
-// TestChunksThatAreNotCompressed are sealed all the same, so that their messages can be counted. Only a compressor that
-// fails is an error.
+// TestChunksThatAreNotCompressed are sealed all the same, so that their messages are written, or can be counted. Only a
+// compressor that fails causes a warning.
 func TestChunksThatAreNotCompressed(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		Options
-		skip, fails bool
+		skip     bool
+		warnings int
 	}{
 		"no compression": {},
 		"given up":       {Options: Options{Compression: rosbag.CompressionLZ4, Workers: 1}, skip: true},
-		"failed":         {Options: Options{Compression: "zip", Workers: 1}, fails: true},
+		"failed":         {Options: Options{Compression: "zip", Workers: 1}, warnings: 1},
 	} {
-		tc.Log = zap.NewNop()
+		core, logs := observer.New(zap.WarnLevel)
+		tc.Log = zap.New(loglimit.Core(core))
 		e := New(tc.Options)
 		e.Start(func() bool { return tc.skip })
-		c := memory.New(memory.Options{Limit: -1}).Get(1000, 1000)
-		c.Builder.Reset(nil)
-		c.Builder.AppendRun(testlink.Connection(), rosbag.Time{}, testlink.Frame(1, 1, 8), 1)
-		e.Put(c)
-		e.Await(c)
-		if c.Sealed == nil || c.Sealed.Compression != rosbag.CompressionNone || len(c.Sealed.Counts) != 1 {
-			t.Errorf("%s: sealed as %+v", name, c.Sealed)
-		}
-		if (c.Err != nil) != tc.fails {
-			t.Errorf("%s: %v", name, c.Err)
+		for range 3 {
+			c := memory.New(memory.Options{Limit: -1}).Get(1000, 1000)
+			c.Builder.Reset(nil)
+			c.Builder.AppendRun(testlink.Connection(), rosbag.Time{}, testlink.Frame(1, 1, 8), 1)
+			e.Put(c)
+			e.Await(c)
+			if c.Sealed == nil || c.Sealed.Compression != rosbag.CompressionNone || len(c.Sealed.Counts) != 1 {
+				t.Errorf("%s: sealed as %+v", name, c.Sealed)
+			}
 		}
 		e.Close()
 		e.Wait()
+		if n := logs.Len(); n != tc.warnings {
+			t.Errorf("%s: %d warnings, want %d", name, n, tc.warnings)
+		}
 	}
 }

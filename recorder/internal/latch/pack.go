@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -32,9 +33,9 @@ func (p *Packer) Pack(all []*Message, at rosbag.Time, write func(*chunk.Sealed) 
 	if err != nil {
 		return err
 	}
-	var b chunk.Builder
+	var c memory.Chunk
+	b := &c.Builder
 	b.Reset(nil)
-	var packed []byte
 	var missing error
 	for i, l := range slices.Backward(all) { // oldest connection first
 		frame, claimed, err := p.frame(l)
@@ -47,14 +48,11 @@ func (p *Packer) Pack(all []*Message, at rosbag.Time, write func(*chunk.Sealed) 
 		if b.Messages() == 0 || b.Len() <= p.ChunkBytes && i > 0 {
 			continue
 		}
-		c, err := b.Seal(z, packed)
-		if err != nil {
-			return err
+		c.Seal(z)
+		if c.Err != nil {
+			z = nil // after a panic, its state is not known
 		}
-		if c.Compression != rosbag.CompressionNone {
-			packed = c.Record[:0]
-		}
-		if err := write(c); err != nil {
+		if err := write(c.Sealed); err != nil {
 			return err
 		}
 		b.Reset(nil)

@@ -11,8 +11,8 @@ import (
 // Chunk is a buffer for one chunk. It is opened, sealed, compressed, written, and then free again.
 type Chunk struct {
 	Builder chunk.Builder
-	Sealed  *chunk.Sealed // nil before it is sealed, or if that failed
-	Err     error         // why it could not be sealed, or not with compression
+	Sealed  *chunk.Sealed // nil before it is sealed
+	Err     error         // why it could not be compressed
 	Part    int           // the number of the file that the chunk belongs to
 	Cost    int64         // about how many bytes the chunk and its index take in the file without compression
 	FirstAt time.Time     // when its first message came
@@ -69,16 +69,34 @@ func (c *Chunk) Done() { c.ready <- struct{}{} }
 // Await waits until a compressor is done with the chunk.
 func (c *Chunk) Await() { <-c.ready }
 
-// Seal makes the record of a chunk. If the codec panics, this chunk is lost and
-// counted, and the recording goes on.
+// Seal makes the record of a chunk. If z is nil or fails, the record is not compressed: no message is lost because a
+// codec fails.
 func (c *Chunk) Seal(z *chunk.Compressor) {
+	if z != nil && c.compress(z) {
+		return
+	}
+	sealed, err := c.Builder.Seal(nil, nil)
+	if err != nil {
+		panic("memory: " + err.Error()) // only a chunk without messages cannot be sealed, and it is never queued
+	}
+	c.Sealed = sealed
+}
+
+// compress makes the record of a chunk with compression, or says in Err why it could not.
+func (c *Chunk) compress(z *chunk.Compressor) (ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
 			c.Err = fmt.Errorf("compressor: %v", r)
 		}
 	}()
-	c.Sealed, c.Err = c.Builder.Seal(z, c.out[:0])
-	if c.Err == nil && c.Sealed.Compression != rosbag.CompressionNone {
-		c.out = c.Sealed.Record
+	sealed, err := c.Builder.Seal(z, c.out[:0])
+	if err != nil {
+		c.Err = err
+		return false
 	}
+	c.Sealed = sealed
+	if sealed.Compression != rosbag.CompressionNone {
+		c.out = sealed.Record
+	}
+	return true
 }

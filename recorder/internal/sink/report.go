@@ -45,9 +45,7 @@ func (s *Sink) writeOwn(c *rosbag.Connection, at rosbag.Time, frame []byte) erro
 	own := new(memory.Chunk)
 	own.Builder.Reset(nil)
 	own.Builder.AppendRun(c, at, frame, 1)
-	if own.Sealed, err = own.Builder.Seal(z, nil); err != nil {
-		return err
-	}
+	own.Seal(z)
 	if err := s.Bags.WriteChunk(s.Out, own.Sealed); err != nil {
 		return err
 	}

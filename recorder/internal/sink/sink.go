@@ -151,20 +151,16 @@ func (s *Sink) Execute(c *command.Command) {
 func (s *Sink) store(c *memory.Chunk) {
 	switch {
 	case s.err != nil:
-		s.giveUp(c, control.DropDisk)
+		s.cfg.Files.Lose(c, control.DropDisk)
 		return
 	case s.drainAborted():
-		s.giveUp(c, control.DropAborted)
-		return
-	case c.Err != nil:
-		s.cfg.Log.Error("chunk lost", zap.Error(c.Err))
-		s.giveUp(c, control.DropCodec)
+		s.cfg.Files.Lose(c, control.DropAborted)
 		return
 	}
 	if err := s.writeChunk(c.Sealed); err != nil {
 		s.err = err
 		s.halt()
-		s.giveUp(c, control.DropDisk)
+		s.cfg.Files.Lose(c, control.DropDisk)
 		return
 	}
 	s.written(c)
@@ -178,15 +174,6 @@ func (s *Sink) written(c *memory.Chunk) {
 	s.Out.Count(c.Sealed)
 	s.cfg.Encoder.Written(c.Sealed.Compression)
 	s.cfg.Files.Written(c, int64(len(c.Sealed.Record)), s.Out.Part)
-}
-
-// giveUp counts as lost the messages of a chunk that will not be written.
-func (s *Sink) giveUp(c *memory.Chunk, cause control.DropCause) {
-	if c.Sealed == nil {
-		s.cfg.Log.Error("messages lost that cannot be counted", zap.Error(c.Err))
-		return
-	}
-	s.cfg.Files.Lose(c, cause)
 }
 
 // halt ends the recording: no file can be written.

@@ -88,7 +88,10 @@ func newRecording(t *testing.T, v *volume, o sink.Config) *recording {
 	if err != nil {
 		t.Fatal(err)
 	}
-	encoder := encode.New(encode.Options{})
+	encoder := o.Encoder
+	if encoder == nil {
+		encoder = encode.New(encode.Options{})
+	}
 	in := intake.New(intake.Config{
 		Log: log, Node: "/rec", Flush: time.Hour, Encoder: encoder, OnChange: func() {}, Rotation: rotation.Options{Split: true},
 		Memory: memory.Options{Limit: 64 << 20, ChunkBytes: messageBytes / 2},
@@ -264,6 +267,22 @@ func TestDrainAborted(t *testing.T) {
 	var dropped [control.DropCauses]uint64
 	dropped[control.DropAborted] = 3
 	r.check(t, dropped, 2)
+}
+
+// TestCompressorThatFails: no message is lost, the chunks are in the bag without compression.
+func TestCompressorThatFails(t *testing.T) {
+	t.Parallel()
+	encoder := encode.New(encode.Options{Log: zap.NewNop(), Compression: "zip", Workers: 1, Room: 64 << 20})
+	r := newRecording(t, &volume{}, sink.Config{Encoder: encoder})
+	encoder.Start(r.SkipsCompression)
+	r.send(3)
+	if err := r.end(); err != nil {
+		t.Error(err)
+	}
+	r.check(t, [control.DropCauses]uint64{}, 3)
+	if chunks := r.Chunks(); chunks[rosbag.CompressionNone] != 3 {
+		t.Errorf("chunks by compression: %v", chunks)
+	}
 }
 
 // TestFilesOfCommands: messages are in the file that was open when they came, and each command answers with

@@ -45,7 +45,9 @@ func (w *Writer) rewriteFirst(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, w
 		return nil, false
 	case err == nil:
 		fresh.Seal(w.pack)
-		err = fresh.Err
+		if fresh.Err != nil {
+			w.pack = nil // after a panic, its state is not known
+		}
 	}
 	if err != nil {
 		w.Log.Warn("a snapshot begins with a chunk as it is", zap.Error(err))

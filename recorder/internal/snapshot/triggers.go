@@ -29,6 +29,7 @@ type triggers struct {
 	ending chan struct{} // closed by EndTriggers
 	count  atomic.Uint64 // all triggers
 	failed atomic.Int64  // snapshots that could not begin
+	vain   atomic.Int64  // triggers that were messages and began no snapshot
 
 	mu    sync.Mutex // guards the following fields
 	next  *request   // the snapshot that is asked for; nil for none
@@ -230,9 +231,10 @@ func (w *Writer) begin(out *files.Bag, r *request) (*Snapshot, error) {
 	return sn, nil
 }
 
-// logFailed logs that messages of a topic begin no snapshot.
+// logFailed logs that messages of a topic begin no snapshot. It logs the number of all such messages so far: the log
+// is limited, so the next line that is written also stands for lines that were left out.
 func (w *Writer) logFailed(topic string, messages int, err error) {
-	w.Log.Error("no snapshot", zap.String("trigger", topic), zap.Int("times", messages), zap.Error(err))
+	w.Log.Error("no snapshot", zap.String("trigger", topic), zap.Int64("times", w.triggers.vain.Add(int64(messages))), zap.Error(err))
 }
 
 // Failures returns how many snapshots could not begin.

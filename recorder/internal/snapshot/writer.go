@@ -122,16 +122,13 @@ func (w *Writer) End(of *ring.Snapshot) {
 // Keep takes a chunk that the recording is done with, for the snapshot that is being taken
 // or for the ring. The sink's goroutine calls it.
 func (w *Writer) Keep(c *memory.Chunk) {
-	switch {
-	case c.Sealed == nil: // its messages cannot be read
-		w.In.Release(c)
-	case w.current != nil:
-		kept := w.In.ToRingChunk(c)
-		w.In.PassRing(kept)
-		w.queue.Put(work{snapshot: w.current, chunk: kept})
-	default:
-		w.In.AddToRing(w.In.ToRingChunk(c))
+	kept := w.In.ToRingChunk(c)
+	if w.current == nil {
+		w.In.AddToRing(kept)
+		return
 	}
+	w.In.PassRing(kept)
+	w.queue.Put(work{snapshot: w.current, chunk: kept})
 }
 
 // run is the one goroutine that writes snapshots.

@@ -12,8 +12,12 @@ import (
 func (r *Registrar) failed(ctx context.Context, err error) {
 	r.id.failures++
 	r.up.Store(false)
-	if ctx.Err() != nil {
+	select {
+	case <-ctx.Done():
 		return
+	case <-r.Ending:
+		return
+	default:
 	}
 	if !r.away.On() {
 		r.book.forgetComparisons()

@@ -66,6 +66,7 @@ type Options struct {
 	LoopbackDefault bool                             // our URI is on loopback by default: to be logged once
 	SourceAddr      func(context.Context) netip.Addr // our source address toward the master; zero if unknown
 	SetKeepAlive    func(keepalive bool)             // called with /tcp_keepalive of each new master
+	Ending          <-chan struct{}                  // that of tcpros.NodeOptions
 }
 
 // New returns a registrar without registrations; Run makes its calls.

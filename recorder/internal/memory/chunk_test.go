@@ -1,0 +1,31 @@
+package memory
+
+import (
+	"testing"
+
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// TestSealWithoutItsCodec: a codec that panics costs the compression, not the messages.
+func TestSealWithoutItsCodec(t *testing.T) {
+	t.Parallel()
+	c := New(Options{Limit: -1}).Get(1000, 1000)
+	c.Builder.Reset(nil)
+	c.Builder.AppendRun(testlink.Connection(), rosbag.Time{Sec: 7}, testlink.Frame(1, 1, 8), 1)
+	c.Seal(new(chunk.Compressor)) // it has no codec
+	if c.Err == nil {
+		t.Error("no error says that the chunk is not compressed")
+	}
+	messages := 0
+	for m, err := range c.Sealed.Messages() {
+		if err != nil || m.Time != (rosbag.Time{Sec: 7}) {
+			t.Errorf("got %v, %v", m, err)
+		}
+		messages++
+	}
+	if messages != 1 || c.Sealed.Compression != rosbag.CompressionNone {
+		t.Errorf("%d messages, compression %q", messages, c.Sealed.Compression)
+	}
+}
