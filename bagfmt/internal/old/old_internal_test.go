@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/fields"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
+
+const md5 = "0123456789abcdef0123456789ABCDEF"
 
 // TestCutLines cuts messages of version 1.1, up to the limits of their lines.
 func TestCutLines(t *testing.T) {
@@ -57,10 +60,54 @@ func TestCutLines(t *testing.T) {
 	}
 }
 
+// TestCutV12 cuts records of version 1.2: each has to have the fields of its kind.
+func TestCutV12(t *testing.T) {
+	t.Parallel()
+	field := func(key, value string) rosbag.Field { return rosbag.Field{Key: key, Value: value} }
+	topic, sum, typ := field("topic", "/t"), field("md5", "*"), field("type", "a/B")
+	pos := field("index_pos", "\x05\x00\x00\x00\x00\x00\x00\x00")
+	for op, need := range map[rosbag.Op]fields.List{
+		rosbag.OpMessageDefinition: {topic, sum, typ, field("def", "")},
+		rosbag.OpMessage:           {topic, sum, typ, field("sec", "\x01\x00\x00\x00"), field("nsec", "\x02\x00\x00\x00")},
+		rosbag.OpBagHeader:         {pos},
+		rosbag.OpIndexData:         {topic},
+	} {
+		whole := recordV12(append(need[:len(need):len(need)], field("op", string(byte(op)))))
+		var rec Record
+		f := New(wire.BagVersion{Layout: wire.LayoutV12})
+		if head, err := f.Cut(whole, &rec); err != nil || head != len(whole) || rec.Op != op || rec.Length != 7 || !rec.Framed {
+			t.Errorf("%s: head of %d bytes, %v, %+v", op, head, err, rec)
+		}
+		for n := range whole {
+			if _, err := f.Cut(whole[:n:n], &rec); !errors.Is(err, errShort) || rec.Framed {
+				t.Errorf("%s, cut at %d: %v", op, n, err)
+			}
+		}
+		for i := range need {
+			b := recordV12(append(slices.Delete(slices.Clone(need), i, i+1), field("op", string(byte(op)))))
+			if head, err := f.Cut(b, &rec); err == nil || !strings.Contains(err.Error(), "lacks fields") || head != len(b) || !rec.Framed {
+				t.Errorf("%s without %s: head of %d bytes, %v", op, need[i].Key, head, err)
+			}
+		}
+	}
+	for want, b := range map[string][]byte{
+		"header of 1048577 bytes, limit 1048576":     binary.LittleEndian.AppendUint32(nil, wire.MaxHeaderBytes+1),
+		errShort.Error():                             binary.LittleEndian.AppendUint32(nil, wire.MaxHeaderBytes),
+		"header byte 12: field of 255 bytes, 0 left": []byte("\x10\x00\x00\x00\x08\x00\x00\x00topic=/t\xff\x00\x00\x00\x00\x00\x00\x00"),
+		"header field sec has 3 bytes":               recordV12(fields.List{field("sec", "123")}),
+		wire.ErrNoOp.Error():                         recordV12(fields.List{topic}),
+		errNotOld.Error():                            recordV12(fields.List{field("op", "\x05")}),
+	} {
+		var rec Record
+		if _, err := rec.cutV12(b); err == nil || err.Error() != want {
+			t.Errorf("%.20q: %v, want %s", b, err, want)
+		}
+	}
+}
+
 // TestTable reads tables of topics of version 1.0, up to the limits of their lines.
 func TestTable(t *testing.T) {
 	t.Parallel()
-	const md5 = "0123456789abcdef0123456789ABCDEF"
 	long := strings.Repeat("t", maxTextLineBytes)
 	for in, tt := range map[string]struct {
 		want string // the error
@@ -188,6 +235,11 @@ func messageV12(more fields.List) []byte {
 		{Key: "md5", Value: "*"}, {Key: "nsec", Value: "\x02\x00\x00\x00"}, {Key: "op", Value: "\x02"},
 		{Key: "sec", Value: "\x01\x00\x00\x00"}, {Key: "topic", Value: "/t"}, {Key: "type", Value: "a/B"},
 	}, more...)
+	return recordV12(h)
+}
+
+// recordV12 encodes a record up to its data of 7 bytes.
+func recordV12(h fields.List) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(h.Size()))
 	return binary.LittleEndian.AppendUint32(h.Append(b), 7)
 }
@@ -211,6 +263,7 @@ func TestResync(t *testing.T) {
 		wire.LayoutV11: {
 			"empty":           {"", -1},
 			"the next":        {message + message, len(message)},
+			"md5sum":          {"x" + strings.Replace(message, "*", md5, 1), 1},
 			"other topic":     {"x/u" + message[2:], -1},
 			"other type":      {"x" + strings.Replace(message, "a/B", "a/C", 1), -1},
 			"no md5sum":       {"x" + strings.Replace(message, "*", "+", 1) + message, 1 + len(message)},
@@ -236,9 +289,11 @@ func TestResync(t *testing.T) {
 	for layout, tests := range tests {
 		for name, tt := range tests {
 			f := New(wire.BagVersion{Layout: layout})
-			rec := Record{Topic: []byte("/t"), md5: []byte("*"), typ: []byte("a/B")}
-			if _, err := f.Connection(&rec, 0); err != nil && layout != wire.LayoutV10 {
-				t.Fatal(err)
+			for _, sum := range []string{"*", md5} {
+				rec := Record{Topic: []byte("/t"), md5: []byte(sum), typ: []byte("a/B")}
+				if _, err := f.Connection(&rec, 0); err != nil && layout != wire.LayoutV10 {
+					t.Fatal(err)
+				}
 			}
 			s := wire.NewStream(strings.NewReader(tt.in), 0, wire.SmallBufferBytes)
 			err := f.Resync(s)
