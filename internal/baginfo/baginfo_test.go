@@ -423,32 +423,49 @@ func TestJSON(t *testing.T) {
 }
 
 // TestEmptyConnections tells about connections without messages where stock is not to be
-// imitated.
+// imitated, also where chunks are sampled.
 func TestEmptyConnections(t *testing.T) {
 	t.Parallel()
-	// A bag without messages, and the record of a connection in its index.
-	b := bytes.Replace(bag(t, "/never"), []byte("conn_count=\x00"), []byte("conn_count=\x01"), 1)
-	for _, part := range [][]string{{"conn=\x00\x00\x00\x00", "op=\x07", "topic=/never"}, {"type=a/A", "md5sum=m", "message_definition="}} {
+	times := []rosbag.Time{{Sec: 1}, {Sec: 2}, {Sec: 3}}
+	for name, tt := range map[string]struct {
+		times  []rosbag.Time
+		sample int
+	}{
+		"no messages":      {nil, 0},
+		"messages":         {times, 0},
+		"sampled messages": {times, 2},
+	} {
+		used := min(len(tt.times), 1) // connections
+		b := withConnection(bag(t, "/t", tt.times...), byte(used))
+		r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, empty := range []bool{false, true} {
+			i, err := baginfo.New("x.bag", r, baginfo.Options{Frequencies: true, Details: true, EmptyConnections: empty, Sample: tt.sample})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := len(decode(t, i)["connections"].([]any))
+			if want := map[bool]int{true: 1}[empty] + used; n != want || len(i.Topics) != want || i.Sampled != tt.sample {
+				t.Errorf("%s, empty %v: %d connections, %d topics, %d chunks sampled", name, empty, n, len(i.Topics), i.Sampled)
+			}
+		}
+	}
+}
+
+// withConnection adds the record of a connection that has no messages to the index of a bag of so many connections.
+func withConnection(b []byte, connections byte) []byte {
+	const count = "conn_count="
+	b = bytes.Replace(b, append([]byte(count), connections), append([]byte(count), connections+1), 1)
+	for _, part := range [][]string{{"conn=" + string([]byte{connections, 0, 0, 0}), "op=\x07", "topic=/never"}, {"type=a/A", "md5sum=m", "message_definition="}} {
 		var fields []byte
 		for _, f := range part {
 			fields = append(binary.LittleEndian.AppendUint32(fields, uint32(len(f))), f...)
 		}
 		b = append(binary.LittleEndian.AppendUint32(b, uint32(len(fields))), fields...)
 	}
-	r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, empty := range []bool{false, true} {
-		i, err := baginfo.New("x.bag", r, baginfo.Options{Frequencies: true, EmptyConnections: empty})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := len(decode(t, i)["connections"].([]any))
-		if want := map[bool]int{true: 1}[empty]; n != want || len(i.Topics) != want {
-			t.Errorf("empty %v: %d connections, %d topics", empty, n, len(i.Topics))
-		}
-	}
+	return b
 }
 
 func decode(t *testing.T, i *baginfo.Info) map[string]any {
