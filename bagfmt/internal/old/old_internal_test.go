@@ -105,6 +105,38 @@ func TestCutV12(t *testing.T) {
 	}
 }
 
+// TestNextV12 reads the start of records of version 1.2: what can be no header needs a search for the next record.
+func TestNextV12(t *testing.T) {
+	t.Parallel()
+	u32 := func(n uint32) string { return string(binary.LittleEndian.AppendUint32(nil, n)) }
+	first := func(key string) string {
+		return string(recordV12(fields.List{{Key: key}, {Key: "op", Value: "\x04"}, {Key: "topic"}}))
+	}
+	for name, tt := range map[string]struct {
+		in     string
+		want   string // the error
+		resync bool
+	}{
+		"message":             {string(messageV12(nil)), "", false},
+		"first key a":         {first("a"), "", false},
+		"first key z":         {first("z"), "", false},
+		"first key before a":  {first("`"), "field that starts with the byte 0x60", true},
+		"first key after z":   {first("{"), "field that starts with the byte 0x7b", true},
+		"one field":           {u32(8) + u32(4) + "op=\x02" + u32(0), "header lacks fields", false},
+		"field beyond header": {u32(8) + u32(5) + "op=\x02\x00" + u32(0), "field of 5 bytes in a header of 8", true},
+		"longest header":      {u32(wire.MaxHeaderBytes) + u32(4) + "op=\x02", "file ends", false},
+		"header too long":     {u32(wire.MaxHeaderBytes+1) + u32(4) + "op=\x02", "header of 1048577 bytes, limit 1048576", true},
+		"cut":                 {u32(wire.MaxHeaderBytes+1) + u32(4), "header of 1048577 bytes, limit 1048576", false},
+	} {
+		f := New(wire.BagVersion{Layout: wire.LayoutV12})
+		var rec Record
+		err := f.Next(wire.NewStream(strings.NewReader(tt.in), 0, wire.SmallBufferBytes), &rec)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) || rec.NeedsResync != tt.resync {
+			t.Errorf("%s: %v, resync %t, want %q", name, err, rec.NeedsResync, tt.want)
+		}
+	}
+}
+
 // TestTable reads tables of topics of version 1.0, up to the limits of their lines.
 func TestTable(t *testing.T) {
 	t.Parallel()
