@@ -212,6 +212,9 @@ func TestEverywhere(t *testing.T) {
 			if next, ok := IndexData(strings.NewReader(z+index), 0, int64(at+len(index))); !ok || next != int64(at) {
 				t.Errorf("index data at %d: found at %d, %t", at, next, ok)
 			}
+			if next, ok := IndexData(strings.NewReader(z+index), 0, int64(at+len(index)-5)); ok {
+				t.Errorf("index data at %d that does not end in time: found at %d", at, next)
+			}
 		}
 	}
 }
@@ -242,6 +245,7 @@ func TestIndexData(t *testing.T) {
 		"to before from":  {index, 5, 4, -1},
 		"other version":   {strings.Replace(index, "ver=\x01", "ver=\x02", 1) + index, 0, 2 * len(index), int64(len(index))},
 		"other record":    {messageRecord(1, "") + index, 0, wire.MessageHeaderBytes + 4 + len(index), wire.MessageHeaderBytes + 4},
+		"without a count": {chunkRecord(fields.List{{Key: "conn", Value: "1234"}, {Key: "op", Value: "\x04"}, {Key: "ver", Value: "\x01\x00\x00\x00"}}, "") + index, 0, 200, 41},
 		"far op":          {header(26, 0), 0, 200, 0},
 		"op too far":      {header(27, 0), 0, 200, -1},
 		"longest header":  {header(0, 127-none), 0, 200, 0},
@@ -266,6 +270,8 @@ func TestPlausibleHead(t *testing.T) {
 	u32 := func(n int) string { return string(binary.LittleEndian.AppendUint32(nil, uint32(n))) }
 	index := string(wire.AppendIndexHeader(nil, 3, 0))
 	long := connectionRecord(strings.Repeat("/long", 200))
+	noKey := strings.ReplaceAll(long, "=", "+")
+	header := 4 + int(binary.LittleEndian.Uint32([]byte(long))) // bytes of it, with its length
 	op := func(op byte) string { return chunkRecord(fields.List{{Key: "op", Value: string(op)}}, "") }
 	for name, tt := range map[string]struct {
 		in    string
@@ -273,27 +279,32 @@ func TestPlausibleHead(t *testing.T) {
 		ok    bool
 		op    rosbag.Op
 	}{
-		"whole":                 {index, 0, true, rosbag.OpIndexData},
-		"header":                {index[:len(index)-4], 0, true, rosbag.OpIndexData},
-		"torn header":           {index[:len(index)-5], 0, true, 0},
-		"torn first field":      {index[:10], 0, true, 0},
-		"torn first length":     {index[:6], 0, true, 0},
-		"torn length":           {index[:3], 0, true, 0},
-		"nothing":               {"", 0, true, 0},
-		"3 bytes of a file":     {index[:3], 1, false, 0},
-		"6 bytes of a file":     {index[:6], 100, false, 0},
-		"long":                  {long[:wire.FirstHeadBytes], 4000, true, 0},
-		"long of an other key":  {strings.Replace(long, "conn=", "xonn=", 1)[:wire.FirstHeadBytes], 4000, false, 0},
-		"long without a key":    {strings.ReplaceAll(long, "=", "+")[:wire.FirstHeadBytes], 4000, false, 0},
-		"torn without a key":    {strings.ReplaceAll(long, "=", "+")[:wire.FirstHeadBytes], 0, true, 0},
-		"shortest":              {op(1), 0, true, rosbag.OpMessageDefinition},
-		"op 0":                  {op(0), 0, false, 0},
-		"op 8":                  {op(8), 0, false, 8},
-		"too short":             {u32(wire.MinRecordBytes-1) + strings.Repeat("x", 20), 0, false, 0},
-		"longest":               {u32(wire.MaxHeaderBytes) + u32(5) + "op=\x05", wire.MaxHeaderBytes, true, 0},
-		"too long":              {u32(wire.MaxHeaderBytes+1) + u32(5) + "op=\x05", wire.MaxHeaderBytes, false, 0},
-		"first field is all":    {u32(104) + u32(100) + "op=x", 200, true, 0},
-		"first field is larger": {u32(104) + u32(101) + "op=x", 200, false, 0},
+		"whole":                    {index, 0, true, rosbag.OpIndexData},
+		"header":                   {index[:len(index)-4], 0, true, rosbag.OpIndexData},
+		"connection":               {connectionRecord("/t"), 0, true, rosbag.OpConnection},
+		"4 bytes at the end":       {"\xff\xff\xff\xff", 0, false, 0},
+		"ends after a large field": {u32(104) + u32(101), 0, false, 0},
+		"no key up to the end":     {noKey[:wire.FirstHeadBytes], int64(header - wire.FirstHeadBytes), false, 0},
+		"torn by one byte":         {noKey[:wire.FirstHeadBytes], int64(header - wire.FirstHeadBytes - 1), true, 0},
+		"torn header":              {index[:len(index)-5], 0, true, 0},
+		"torn first field":         {index[:10], 0, true, 0},
+		"torn first length":        {index[:6], 0, true, 0},
+		"torn length":              {index[:3], 0, true, 0},
+		"nothing":                  {"", 0, true, 0},
+		"3 bytes of a file":        {index[:3], 1, false, 0},
+		"6 bytes of a file":        {index[:6], 100, false, 0},
+		"long":                     {long[:wire.FirstHeadBytes], 4000, true, 0},
+		"long of an other key":     {strings.Replace(long, "conn=", "xonn=", 1)[:wire.FirstHeadBytes], 4000, false, 0},
+		"long without a key":       {noKey[:wire.FirstHeadBytes], 4000, false, 0},
+		"torn without a key":       {noKey[:wire.FirstHeadBytes], 0, true, 0},
+		"shortest":                 {op(1), 0, true, rosbag.OpMessageDefinition},
+		"op 0":                     {op(0), 0, false, 0},
+		"op 8":                     {op(8), 0, false, 8},
+		"too short":                {u32(wire.MinRecordBytes-1) + strings.Repeat("x", 20), 0, false, 0},
+		"longest":                  {u32(wire.MaxHeaderBytes) + u32(5) + "op=\x05", wire.MaxHeaderBytes, true, 0},
+		"too long":                 {u32(wire.MaxHeaderBytes+1) + u32(5) + "op=\x05", wire.MaxHeaderBytes, false, 0},
+		"first field is all":       {u32(104) + u32(100) + "op=x", 200, true, 0},
+		"first field is larger":    {u32(104) + u32(101) + "op=x", 200, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
