@@ -384,6 +384,30 @@ func TestDurations(t *testing.T) {
 	}
 }
 
+// TestGaps: a gap is longer than five median periods. Of equal ones the first is the longest.
+func TestGaps(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		secs []uint32
+		want baginfo.Detail
+	}{
+		"gaps":      {[]uint32{10, 11, 12, 13, 14, 19, 25, 31}, baginfo.Detail{LongestGap: 6 * time.Second, GapAt: rosbag.Time{Sec: 19}, Gaps: 2}},
+		"no period": {[]uint32{1, 1, 1, 5}, baginfo.Detail{LongestGap: 4 * time.Second, GapAt: rosbag.Time{Sec: 1}}},
+	} {
+		var times []rosbag.Time
+		for _, sec := range tt.secs {
+			times = append(times, rosbag.Time{Sec: sec})
+		}
+		i, err := baginfo.New("x.bag", read(t, bag(t, "/t", times...)), baginfo.Options{Details: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(tt.want, i.Topics[0].Detail); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+}
+
 func TestControlCharacters(t *testing.T) {
 	t.Parallel()
 	var got strings.Builder

@@ -2,6 +2,7 @@ package baginfo_test
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 
 // sampledBag is a bag of 30 chunks: one of each second, and 1000 s more after 20 of them. Each has 10 messages of
 // /fast, with 100 bytes, and one each of /size, which has as many bytes as chunks are before it, and /slow.
-func sampledBag(t *testing.T) *bagfmt.Reader {
+func sampledBag(t *testing.T) []byte {
 	t.Helper()
 	var f file
 	w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{})
@@ -57,7 +58,13 @@ func sampledBag(t *testing.T) *bagfmt.Reader {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := bagfmt.NewReader(bytes.NewReader(f.b), int64(len(f.b)), bagfmt.ReaderOptions{})
+	return f.b
+}
+
+// read opens a bag in memory.
+func read(t *testing.T, b []byte) *bagfmt.Reader {
+	t.Helper()
+	r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +74,7 @@ func sampledBag(t *testing.T) *bagfmt.Reader {
 // TestSample estimates what only chunks contain, from some of them.
 func TestSample(t *testing.T) {
 	t.Parallel()
-	r := sampledBag(t)
+	r := read(t, sampledBag(t))
 	summarize := func(o baginfo.Options) *baginfo.Info {
 		t.Helper()
 		i, err := baginfo.New("x.bag", r, o)
@@ -119,4 +126,48 @@ func sums(i *baginfo.Info) [][3]float64 {
 		list = append(list, [3]float64{float64(c.Chunks), float64(c.StoredBytes), float64(c.UncompressedBytes)})
 	}
 	return list
+}
+
+// TestDamaged summarizes a bag of which one chunk is damaged: the error is passed on, and the others count.
+func TestDamaged(t *testing.T) {
+	t.Parallel()
+	b := sampledBag(t)
+	copy(b[read(t, b).Span(7).Pos:], "\xff\xff\xff\xff")
+	r := read(t, b)
+	stop := errors.New("stop")
+	for name, tt := range map[string]struct {
+		o      baginfo.Options
+		chunks int    // of the compression
+		bytes  uint64 // of /size
+		told   int
+	}{
+		"compression":         {baginfo.Options{}, 29, 0, 1},
+		"frequencies":         {baginfo.Options{Frequencies: true}, 29, 0, 2},
+		"details":             {baginfo.Options{Details: true}, 29, 29*30/2 - 7, 2},
+		"sample":              {baginfo.Options{Sample: 5}, 4 * 30 / 5, 0, 1},
+		"sampled frequencies": {baginfo.Options{Sample: 5, Frequencies: true}, 4 * 30 / 5, 0, 1},
+		"sampled details":     {baginfo.Options{Sample: 5, Details: true}, 4 * 30 / 5, 30 * (0 + 14 + 21 + 29) / 4, 1},
+	} {
+		if _, err := baginfo.New("x.bag", r, tt.o); !errors.Is(err, rosbag.ErrCorrupt) {
+			t.Errorf("%s: %v, want the error of the chunk", name, err)
+		}
+		told := 0
+		tt.o.Damaged = func(err error) error {
+			if told++; !errors.Is(err, rosbag.ErrCorrupt) {
+				t.Errorf("%s: told %v", name, err)
+			}
+			return nil
+		}
+		i, err := baginfo.New("x.bag", r, tt.o)
+		if err != nil || told != tt.told {
+			t.Fatalf("%s: %v, told %d times, want %d", name, err, told, tt.told)
+		}
+		if i.Compression[0].Chunks != tt.chunks || i.Topics[2].Bytes != tt.bytes {
+			t.Errorf("%s: %d chunks, want %d; %d bytes of %s, want %d", name, i.Compression[0].Chunks, tt.chunks, i.Topics[2].Bytes, i.Topics[2].Name, tt.bytes)
+		}
+		tt.o.Damaged = func(error) error { return stop }
+		if _, err := baginfo.New("x.bag", r, tt.o); !errors.Is(err, stop) {
+			t.Errorf("%s: %v, want what Damaged returned", name, err)
+		}
+	}
 }
