@@ -384,6 +384,30 @@ func TestDurations(t *testing.T) {
 	}
 }
 
+// TestUnindexed: the version says that an index is missing, of formats that have one.
+func TestUnindexed(t *testing.T) {
+	t.Parallel()
+	closed := bag(t, "/t", rosbag.Time{Sec: 1})
+	open := bytes.Clone(closed)
+	clear(open[bytes.Index(open, []byte("index_pos="))+len("index_pos="):][:8])
+	for want, b := range map[string][]byte{
+		"2.0":             closed,
+		"2.0 (unindexed)": open,
+		"1.2 (unindexed)": []byte("#ROSRECORD V1.2\n"),
+		"1.1":             []byte("#ROSRECORD V1.1\n/t\n*\n*\n" + strings.Repeat("\x00", 12)),
+	} {
+		var text strings.Builder
+		if err := info(t, b, false).WriteText(&text); err != nil {
+			t.Fatal(err)
+		}
+		_, got, _ := strings.Cut(text.String(), "version:")
+		got, _, _ = strings.Cut(got, "\n")
+		if got = strings.TrimSpace(got); got != want {
+			t.Errorf("version %q, want %q", got, want)
+		}
+	}
+}
+
 // TestGaps: a gap is longer than five median periods. Of equal ones the first is the longest.
 func TestGaps(t *testing.T) {
 	t.Parallel()
