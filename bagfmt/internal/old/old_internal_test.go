@@ -264,8 +264,12 @@ func cutMessage(t *testing.T, f *Format, more fields.List) *Record {
 // messageV12 encodes a message record up to its data.
 func messageV12(more fields.List) []byte {
 	h := append(fields.List{
-		{Key: "md5", Value: "*"}, {Key: "nsec", Value: "\x02\x00\x00\x00"}, {Key: "op", Value: "\x02"},
-		{Key: "sec", Value: "\x01\x00\x00\x00"}, {Key: "topic", Value: "/t"}, {Key: "type", Value: "a/B"},
+		{Key: "md5", Value: "*"},
+		{Key: "nsec", Value: "\x02\x00\x00\x00"},
+		{Key: "op", Value: "\x02"},
+		{Key: "sec", Value: "\x01\x00\x00\x00"},
+		{Key: "topic", Value: "/t"},
+		{Key: "type", Value: "a/B"},
 	}, more...)
 	return recordV12(h)
 }

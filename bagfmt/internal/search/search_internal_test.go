@@ -225,8 +225,12 @@ func TestIndexData(t *testing.T) {
 	index := string(wire.AppendIndexHeader(nil, 3, 0))
 	header := func(before, after int) string { // with so many bytes more before the op field and at the end
 		return chunkRecord(fields.List{
-			{Key: "a", Value: strings.Repeat("v", before)}, {Key: "conn", Value: "\x01\x00\x00\x00"}, {Key: "count", Value: "\x00\x00\x00\x00"},
-			{Key: "op", Value: "\x04"}, {Key: "ver", Value: "\x01\x00\x00\x00"}, {Key: "z", Value: strings.Repeat("v", after)},
+			{Key: "a", Value: strings.Repeat("v", before)},
+			{Key: "conn", Value: "\x01\x00\x00\x00"},
+			{Key: "count", Value: "\x00\x00\x00\x00"},
+			{Key: "op", Value: "\x04"},
+			{Key: "ver", Value: "\x01\x00\x00\x00"},
+			{Key: "z", Value: strings.Repeat("v", after)},
 		}, "")
 	}
 	none := len(header(0, 0)) - wire.MinRecordBytes // bytes of this header
