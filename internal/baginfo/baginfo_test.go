@@ -498,6 +498,11 @@ func TestEmptyConnections(t *testing.T) {
 			if want := map[bool]int{true: 1}[empty] + used; n != want || len(i.Topics) != want || i.Sampled != tt.sample {
 				t.Errorf("%s, empty %v: %d connections, %d topics, %d chunks sampled", name, empty, n, len(i.Topics), i.Sampled)
 			}
+			for _, topic := range i.Topics {
+				if (topic.Frequency > 0) != (topic.Messages > 0) {
+					t.Errorf("%s, empty %v: %d messages of %s at %g Hz", name, empty, topic.Messages, topic.Name, topic.Frequency)
+				}
+			}
 		}
 	}
 }
