@@ -1,6 +1,7 @@
 package chunk
 
 import (
+	"encoding/binary"
 	"testing"
 	"unsafe"
 
@@ -87,6 +88,55 @@ func TestChunkMemory(t *testing.T) {
 		}
 		if cap(b.buf) < len(sealed.Record) {
 			t.Fatalf("%d bytes of memory after a record of %d", cap(b.buf), len(sealed.Record))
+		}
+	}
+}
+
+// TestRoomForIndex: the memory of a large message ends with its chunk record and index, which Seal adds in place.
+func TestRoomForIndex(t *testing.T) {
+	t.Parallel()
+	var b Builder
+	b.Reset(nil)
+	const small = 5
+	for i := range small {
+		b.AppendMessage(&rosbag.Connection{ID: rosbag.ConnID(i % 2), Topic: "/small"}, rosbag.Time{Sec: 1}, nil)
+	}
+	frame := make([]byte, 3<<20)
+	binary.LittleEndian.PutUint32(frame, uint32(len(frame)-4))
+	b.BeginMessage(&rosbag.Connection{ID: 2, Topic: "/large"}, len(frame))
+	for rest := frame; len(rest) > 0; {
+		rest = rest[copy(b.Room(len(rest)), rest):]
+	}
+	b.FinishMessage(rosbag.Time{Sec: 2})
+	had := cap(b.buf)
+	sealed, err := b.Seal(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(sealed.Record) != had || cap(sealed.Record) != had {
+		t.Errorf("a record of %d bytes in %d bytes of memory, which had %d before Seal", len(sealed.Record), cap(sealed.Record), had)
+	}
+}
+
+// TestSlotsAreForgotten: a builder remembers connections from chunk to chunk, but not many that do not come again.
+func TestSlotsAreForgotten(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ known, used, want int }{
+		{keptSlots, 1, keptSlots},
+		{keptSlots + 1, 1, 0},
+		{2 * keptSlots, keptSlots, 2 * keptSlots},
+		{2*keptSlots + 1, keptSlots, 0},
+	} {
+		var b Builder
+		for _, n := range []int{tt.known, tt.used} {
+			b.Reset(nil)
+			for id := range n {
+				b.AppendMessage(&rosbag.Connection{ID: rosbag.ConnID(id)}, rosbag.Time{Sec: 1}, nil)
+			}
+		}
+		b.Reset(nil)
+		if got := len(b.index.Slots); got != tt.want {
+			t.Errorf("%d of %d connections came again: %d are remembered, want %d", tt.used, tt.known, got, tt.want)
 		}
 	}
 }

@@ -49,9 +49,6 @@ func (b *Builder) Seal(z *Compressor, buf []byte) (*Sealed, error) {
 		headroom = wire.ChunkHeaderBytes(c.Compression)
 		out = z.codec.Append(slices.Grow(buf[:0], headroom)[:headroom], data)
 		c.StoredBytes = int64(len(out) - headroom)
-		if c.StoredBytes > wire.HardMaxChunkBytes {
-			return nil, &rosbag.LimitError{Op: rosbag.OpChunk, What: "stored chunk", Got: c.StoredBytes, Limit: wire.HardMaxChunkBytes}
-		}
 	}
 	stored := out[headroom:]
 	wire.AppendChunkHeader(out[:0], c.Compression, crc32.Checksum(stored, wire.Castagnoli), len(data), len(stored))

@@ -384,6 +384,54 @@ func TestDurations(t *testing.T) {
 	}
 }
 
+// TestUnindexed: the version says that an index is missing, of formats that have one.
+func TestUnindexed(t *testing.T) {
+	t.Parallel()
+	closed := bag(t, "/t", rosbag.Time{Sec: 1})
+	open := bytes.Clone(closed)
+	clear(open[bytes.Index(open, []byte("index_pos="))+len("index_pos="):][:8])
+	for want, b := range map[string][]byte{
+		"2.0":             closed,
+		"2.0 (unindexed)": open,
+		"1.2 (unindexed)": []byte("#ROSRECORD V1.2\n"),
+		"1.1":             []byte("#ROSRECORD V1.1\n/t\n*\n*\n" + strings.Repeat("\x00", 12)),
+	} {
+		var text strings.Builder
+		if err := info(t, b, false).WriteText(&text); err != nil {
+			t.Fatal(err)
+		}
+		_, got, _ := strings.Cut(text.String(), "version:")
+		got, _, _ = strings.Cut(got, "\n")
+		if got = strings.TrimSpace(got); got != want {
+			t.Errorf("version %q, want %q", got, want)
+		}
+	}
+}
+
+// TestGaps: a gap is longer than five median periods. Of equal ones the first is the longest.
+func TestGaps(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		secs []uint32
+		want baginfo.Detail
+	}{
+		"gaps":      {[]uint32{10, 11, 12, 13, 14, 19, 25, 31}, baginfo.Detail{LongestGap: 6 * time.Second, GapAt: rosbag.Time{Sec: 19}, Gaps: 2}},
+		"no period": {[]uint32{1, 1, 1, 5}, baginfo.Detail{LongestGap: 4 * time.Second, GapAt: rosbag.Time{Sec: 1}}},
+	} {
+		var times []rosbag.Time
+		for _, sec := range tt.secs {
+			times = append(times, rosbag.Time{Sec: sec})
+		}
+		i, err := baginfo.New("x.bag", read(t, bag(t, "/t", times...)), baginfo.Options{Details: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(tt.want, i.Topics[0].Detail); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+}
+
 func TestControlCharacters(t *testing.T) {
 	t.Parallel()
 	var got strings.Builder
@@ -423,32 +471,54 @@ func TestJSON(t *testing.T) {
 }
 
 // TestEmptyConnections tells about connections without messages where stock is not to be
-// imitated.
+// imitated, also where chunks are sampled.
 func TestEmptyConnections(t *testing.T) {
 	t.Parallel()
-	// A bag without messages, and the record of a connection in its index.
-	b := bytes.Replace(bag(t, "/never"), []byte("conn_count=\x00"), []byte("conn_count=\x01"), 1)
-	for _, part := range [][]string{{"conn=\x00\x00\x00\x00", "op=\x07", "topic=/never"}, {"type=a/A", "md5sum=m", "message_definition="}} {
+	times := []rosbag.Time{{Sec: 1}, {Sec: 2}, {Sec: 3}}
+	for name, tt := range map[string]struct {
+		times  []rosbag.Time
+		sample int
+	}{
+		"no messages":      {nil, 0},
+		"messages":         {times, 0},
+		"sampled messages": {times, 2},
+	} {
+		used := min(len(tt.times), 1) // connections
+		b := withConnection(bag(t, "/t", tt.times...), byte(used))
+		r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, empty := range []bool{false, true} {
+			i, err := baginfo.New("x.bag", r, baginfo.Options{Frequencies: true, Details: true, EmptyConnections: empty, Sample: tt.sample})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := len(decode(t, i)["connections"].([]any))
+			if want := map[bool]int{true: 1}[empty] + used; n != want || len(i.Topics) != want || i.Sampled != tt.sample {
+				t.Errorf("%s, empty %v: %d connections, %d topics, %d chunks sampled", name, empty, n, len(i.Topics), i.Sampled)
+			}
+			for _, topic := range i.Topics {
+				if (topic.Frequency > 0) != (topic.Messages > 0) {
+					t.Errorf("%s, empty %v: %d messages of %s at %g Hz", name, empty, topic.Messages, topic.Name, topic.Frequency)
+				}
+			}
+		}
+	}
+}
+
+// withConnection adds the record of a connection that has no messages to the index of a bag of so many connections.
+func withConnection(b []byte, connections byte) []byte {
+	const count = "conn_count="
+	b = bytes.Replace(b, append([]byte(count), connections), append([]byte(count), connections+1), 1)
+	for _, part := range [][]string{{"conn=" + string([]byte{connections, 0, 0, 0}), "op=\x07", "topic=/never"}, {"type=a/A", "md5sum=m", "message_definition="}} {
 		var fields []byte
 		for _, f := range part {
 			fields = append(binary.LittleEndian.AppendUint32(fields, uint32(len(f))), f...)
 		}
 		b = append(binary.LittleEndian.AppendUint32(b, uint32(len(fields))), fields...)
 	}
-	r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, empty := range []bool{false, true} {
-		i, err := baginfo.New("x.bag", r, baginfo.Options{Frequencies: true, EmptyConnections: empty})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := len(decode(t, i)["connections"].([]any))
-		if want := map[bool]int{true: 1}[empty]; n != want || len(i.Topics) != want {
-			t.Errorf("empty %v: %d connections, %d topics", empty, n, len(i.Topics))
-		}
-	}
+	return b
 }
 
 func decode(t *testing.T, i *baginfo.Info) map[string]any {

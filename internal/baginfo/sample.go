@@ -150,6 +150,9 @@ func (e *estimate) finish(r rosbag.Source, details bool) {
 	for n := range i.Topics {
 		t := &i.Topics[n]
 		s := spans[t.Name]
+		if s == nil {
+			continue // a topic without messages
+		}
 		if p := e.periods[t.Name]; len(p) >= minPeriods {
 			t.Frequency, _ = medianFrequency(p)
 		} else if d := seconds(s.last) - seconds(s.first); t.Messages > 1 && d > 0 {

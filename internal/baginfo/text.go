@@ -95,9 +95,6 @@ func (i *Info) duration() float64 { return seconds(i.Last) - seconds(i.First) }
 func (i *Info) timeRows() []row {
 	d := i.duration()
 	secs := math.Mod(d, 60)
-	if secs < 0 {
-		secs += 60
-	}
 	mins := int(d / 60)
 	hours := mins / 60
 	text := fmt.Sprintf("%.1fs", d)

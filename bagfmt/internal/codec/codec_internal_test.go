@@ -98,8 +98,8 @@ func TestLZ4(t *testing.T) {
 			t.Fatal("what was there is overwritten")
 		}
 		frame = frame[6:]
-		if most := len(data) + 4*(len(data)/lz4BlockBytes+1) + lz4FrameBytes; len(frame) > most {
-			t.Errorf("sample %d of %d bytes: packed to %d", i, len(data), len(frame))
+		if most := lz4Bound(len(data)); len(frame) > most {
+			t.Errorf("sample %d of %d bytes: packed to %d, at most %d are expected", i, len(data), len(frame), most)
 		}
 		frames := [][]byte{frame}
 		for _, size := range []lz4.BlockSize{lz4.Block64Kb, lz4.Block1Mb, lz4.Block4Mb} {
@@ -138,6 +138,9 @@ func TestLZ4Memory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	frame := packLZ4(t, nil, data)
 	runtime.ReadMemStats(&after)
+	if want := lz4Bound(len(data)); len(frame) != want {
+		t.Errorf("random data packed to %d bytes, want %d", len(frame), want)
+	}
 	if n := after.TotalAlloc - before.TotalAlloc; n > uint64(3*len(data)) {
 		t.Errorf("%d bytes allocated to pack %d bytes to %d", n, len(data), len(frame))
 	}
@@ -153,9 +156,18 @@ func TestLZ4Damage(t *testing.T) {
 	unpack := func(frame []byte, size int) ([]byte, error) {
 		return d.Unpack(rosbag.CompressionLZ4, frame, int64(size), nil)
 	}
-	for _, size := range []int{0, len(data) - 1, len(data) + 1} {
-		if _, err := unpack(frame, size); err == nil {
-			t.Errorf("%d bytes unpacked to %d", len(data), size)
+	for _, tt := range []struct {
+		frame []byte
+		size  int
+		want  string
+	}{
+		{frame, 0, "lz4 data holds more than 0 bytes"},
+		{frame, len(data) - 1, "lz4 data holds more than 1079 bytes"},
+		{frame, len(data) + 1, "lz4 data ends after 1080 of 1081 bytes"},
+		{packLZ4(t, nil, nil), 1, "lz4 data ends after 0 of 1 bytes"},
+	} {
+		if _, err := unpack(tt.frame, tt.size); err == nil || err.Error() != tt.want {
+			t.Errorf("unpacked to %d bytes: %v, want %s", tt.size, err, tt.want)
 		}
 	}
 	for i := range frame {

@@ -106,7 +106,7 @@ func (d *Decompressor) stream(c rosbag.Compression, stored []byte, size int64, m
 	r = d.Interrupted.Reader(r)
 	out, err := wire.Fill(r, size, memory)
 	if err != nil {
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		if wire.IsEnd(err) {
 			return nil, fmt.Errorf("%s data ends after %d of %d bytes", c, len(out), size)
 		}
 		return nil, fmt.Errorf("%s data: %w", c, err)

@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"errors"
 	"io"
 	"slices"
 
@@ -47,14 +48,9 @@ func (p *packer) append(dst, src []byte) []byte {
 		dst = slices.Grow(dst, p.bound(len(src)))
 	}
 	p.out.b = dst
-	err := p.reset(&p.out)
-	if err == nil {
-		_, err = p.z.Write(src)
-	}
-	if closed := p.z.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
+	reset := p.reset(&p.out)
+	_, written := p.z.Write(src)
+	if err := errors.Join(reset, written, p.z.Close()); err != nil {
 		panic(err) // memory takes everything
 	}
 	dst, p.out.b = p.out.b, nil

@@ -38,7 +38,7 @@ func TestZstd(t *testing.T) {
 				if err != nil || !bytes.Equal(got, data) {
 					t.Fatalf("%d bytes, %v", len(got), err)
 				}
-				memory := make([]byte, size+10)
+				memory := make([]byte, size)
 				if got, err = d.Unpack(rosbag.CompressionZstd, packed, size, memory); err != nil || !bytes.Equal(got, data) || size > 0 && &got[0] != &memory[0] {
 					t.Errorf("with memory: %d bytes, %v", len(got), err)
 				}
@@ -67,6 +67,10 @@ func TestZstdClaim(t *testing.T) {
 		var d Decompressor
 		if _, err := d.Unpack(rosbag.CompressionZstd, []byte(stored), 1<<10, nil); err == nil { // makes the decoder
 			t.Errorf("%s: no error", name)
+		}
+		most := len(stored) / 4 * (128 << 10) // as blocks that repeat one byte
+		if _, err := d.Unpack(rosbag.CompressionZstd, []byte(stored), int64(most+1), nil); err == nil || !strings.Contains(err.Error(), "hold at most") {
+			t.Errorf("%s: one byte too many: %v", name, err)
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

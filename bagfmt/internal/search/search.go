@@ -73,7 +73,7 @@ func (f *recordFinder) next() (next int64, ok bool) {
 // block checks the op fields that start in the block at offset at.
 func (f *recordFinder) block(at int64) (int64, bool) {
 	f.start = max(at-wire.FirstHeadBytes, f.from)
-	end := min(at+f.step+wire.FirstHeadBytes+int64(len(opField)), f.size)
+	end := min(at+f.step+wire.FirstHeadBytes, f.size)
 	if int64(len(f.buf)) < end-f.start {
 		f.buf = make([]byte, min(f.size-f.from, f.step+3*wire.FirstHeadBytes))
 	}

@@ -53,6 +53,8 @@ func TestChunk(t *testing.T) {
 		"torn data":                {"xx" + chunk[:len(chunk)-1], 0, 2},
 		"torn header":              {"xx" + chunk[:len(chunk)-9], 0, -1},
 		"unknown compression":      {unknown + chunk, 0, int64(len(unknown))},
+		"without data":             {"xx" + chunkRecord(fields.List{none, op, size}, ""), 0, 2},
+		"op field at the end":      {"xx" + opField, 0, -1},
 		"after the end":            {chunk, 1000, -1},
 		"across a block boundary":  {strings.Repeat("z", blockBytes-30) + chunk, 0, blockBytes - 30},
 		"op at a block boundary":   {strings.Repeat("z", blockBytes-4-strings.Index(chunk, chunkOpField)) + chunk, 0, blockBytes - 4 - int64(strings.Index(chunk, chunkOpField))},
@@ -136,6 +138,184 @@ func TestHostile(t *testing.T) {
 			}
 			if f.parsed > limit || (f.parsed > 0) != (name != "ops") {
 				t.Errorf("%d bytes parsed of %d, limit %d", f.parsed, len(in), limit)
+			}
+		})
+	}
+}
+
+// messageRecord encodes a message record.
+func messageRecord(id rosbag.ConnID, data string) string {
+	b := make([]byte, wire.MessageHeaderBytes)
+	wire.PutMessageHeader(b, id, rosbag.Time{Sec: 1})
+	return string(binary.LittleEndian.AppendUint32(b, uint32(len(data)))) + data
+}
+
+// connectionRecord encodes the record of a connection.
+func connectionRecord(topic string) string {
+	return string(wire.AppendConnection(nil, &rosbag.Connection{Topic: topic}))
+}
+
+// TestMessage looks for records of messages and connections between two places.
+func TestMessage(t *testing.T) {
+	t.Parallel()
+	message, connection := messageRecord(1, "data"), connectionRecord("/t")
+	large, tooLong := messageRecord(2, strings.Repeat("z", 5*firstBlock)), connectionRecord(strings.Repeat("t", maxHeader-30))
+	for name, tt := range map[string]struct {
+		in       string
+		from, to int64 // to 0: the end
+		want     int64 // -1: none
+	}{
+		"message":               {"xx" + message + message, 0, 0, 2},
+		"connection":            {"xx" + connection + message, 0, 0, 2},
+		"last in the file":      {"xx" + message, 0, 0, 2},
+		"cut":                   {"xx" + message[:len(message)-1], 0, 0, -1},
+		"before garbage":        {"xx" + message + strings.Repeat("\xff", 600), 0, 0, -1},
+		"unknown connection":    {"xx" + messageRecord(2, "data") + message, 0, 0, int64(2 + len(message))},
+		"not before from":       {message + message, 1, 0, int64(len(message))},
+		"without a time":        {"xx" + chunkRecord(fields.List{{Key: "conn", Value: "\x01\x00\x00\x00"}, {Key: "op", Value: "\x02"}}, "") + message, 0, 0, 31},
+		"the last place":        {"xx" + message, 0, 3, 2},
+		"at the end":            {"xx" + message, 0, 2, -1},
+		"no chunk":              {"xx" + chunkRecord(fields.List{{Key: "compression", Value: "none"}, {Key: "op", Value: "\x05"}, {Key: "size", Value: "\x00\x00\x00\x00"}}, ""), 0, 0, -1},
+		"longest header":        {"xx" + connectionRecord(strings.Repeat("t", maxHeader-31)) + message, 0, 0, 2},
+		"header one byte more":  {"xx" + tooLong + message, 0, 0, int64(2 + len(tooLong))},
+		"after a large message": {large + message, 1, 0, int64(len(large))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			size := int64(len(tt.in))
+			to := tt.to
+			if to == 0 {
+				to = size
+			}
+			next, ok := Message(strings.NewReader(tt.in), tt.from, to, size, func(id rosbag.ConnID) bool { return id == 1 })
+			if !ok {
+				next = -1
+			}
+			if next != tt.want {
+				t.Errorf("found %d, want %d", next, tt.want)
+			}
+		})
+	}
+}
+
+// TestEverywhere finds a chunk and index data wherever they start in the blocks of a search.
+func TestEverywhere(t *testing.T) {
+	t.Parallel()
+	chunk := chunkRecord(fields.List{{Key: "compression", Value: "none"}, {Key: "op", Value: "\x05"}, {Key: "size", Value: "\x04\x00\x00\x00"}}, "data")
+	index := string(wire.AppendIndexHeader(nil, 3, 0))
+	for _, boundary := range []int{firstBlock, 3 * firstBlock, blockBytes, 2 * blockBytes} {
+		for at := boundary - 80; at < boundary+10; at++ {
+			z := strings.Repeat("z", at)
+			if next, ok := Chunk(strings.NewReader(z+chunk), 0, int64(at+len(chunk))); !ok || next != int64(at) {
+				t.Errorf("chunk at %d: found at %d, %t", at, next, ok)
+			}
+			if next, ok := IndexData(strings.NewReader(z+index), 0, int64(at+len(index))); !ok || next != int64(at) {
+				t.Errorf("index data at %d: found at %d, %t", at, next, ok)
+			}
+			if next, ok := IndexData(strings.NewReader(z+index), 0, int64(at+len(index)-5)); ok {
+				t.Errorf("index data at %d that does not end in time: found at %d", at, next)
+			}
+		}
+	}
+}
+
+// TestIndexData looks for index data between two places.
+func TestIndexData(t *testing.T) {
+	t.Parallel()
+	index := string(wire.AppendIndexHeader(nil, 3, 0))
+	header := func(before, after int) string { // with so many bytes more before the op field and at the end
+		return chunkRecord(fields.List{
+			{Key: "a", Value: strings.Repeat("v", before)},
+			{Key: "conn", Value: "\x01\x00\x00\x00"},
+			{Key: "count", Value: "\x00\x00\x00\x00"},
+			{Key: "op", Value: "\x04"},
+			{Key: "ver", Value: "\x01\x00\x00\x00"},
+			{Key: "z", Value: strings.Repeat("v", after)},
+		}, "")
+	}
+	none := len(header(0, 0)) - wire.MinRecordBytes // bytes of this header
+	for name, tt := range map[string]struct {
+		in       string
+		from, to int
+		want     int64 // -1: none
+	}{
+		"at once":         {index, 0, len(index), 0},
+		"after":           {"xx" + index + index, 0, 2 + len(index), 2},
+		"not before from": {index + index, 1, 2 * len(index), int64(len(index))},
+		"header ends":     {"xx" + index, 0, 2 + len(index) - 4, 2}, // before the length of the data
+		"cut":             {"xx" + index, 0, 2 + len(index) - 5, -1},
+		"none":            {"xx", 0, 2, -1},
+		"empty":           {index, 5, 5, -1},
+		"to before from":  {index, 5, 4, -1},
+		"other version":   {strings.Replace(index, "ver=\x01", "ver=\x02", 1) + index, 0, 2 * len(index), int64(len(index))},
+		"other record":    {messageRecord(1, "") + index, 0, wire.MessageHeaderBytes + 4 + len(index), wire.MessageHeaderBytes + 4},
+		"without a count": {chunkRecord(fields.List{{Key: "conn", Value: "1234"}, {Key: "op", Value: "\x04"}, {Key: "ver", Value: "\x01\x00\x00\x00"}}, "") + index, 0, 200, 41},
+		"far op":          {header(26, 0), 0, 200, 0},
+		"op too far":      {header(27, 0), 0, 200, -1},
+		"longest header":  {header(0, 127-none), 0, 200, 0},
+		"one byte more":   {header(0, 128-none), 0, 200, -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			next, ok := IndexData(strings.NewReader(tt.in), int64(tt.from), int64(tt.to))
+			if !ok {
+				next = -1
+			}
+			if next != tt.want {
+				t.Errorf("found %d, want %d", next, tt.want)
+			}
+		})
+	}
+}
+
+// TestPlausibleHead judges what may be the start of a record.
+func TestPlausibleHead(t *testing.T) {
+	t.Parallel()
+	u32 := func(n int) string { return string(binary.LittleEndian.AppendUint32(nil, uint32(n))) }
+	index := string(wire.AppendIndexHeader(nil, 3, 0))
+	long := connectionRecord(strings.Repeat("/long", 200))
+	noKey := strings.ReplaceAll(long, "=", "+")
+	header := 4 + int(binary.LittleEndian.Uint32([]byte(long))) // bytes of it, with its length
+	op := func(op byte) string { return chunkRecord(fields.List{{Key: "op", Value: string(op)}}, "") }
+	for name, tt := range map[string]struct {
+		in    string
+		after int64 // bytes of the file after in
+		ok    bool
+		op    rosbag.Op
+	}{
+		"whole":                    {index, 0, true, rosbag.OpIndexData},
+		"header":                   {index[:len(index)-4], 0, true, rosbag.OpIndexData},
+		"connection":               {connectionRecord("/t"), 0, true, rosbag.OpConnection},
+		"4 bytes at the end":       {"\xff\xff\xff\xff", 0, false, 0},
+		"ends after a large field": {u32(104) + u32(101), 0, false, 0},
+		"no key up to the end":     {noKey[:wire.FirstHeadBytes], int64(header - wire.FirstHeadBytes), false, 0},
+		"torn by one byte":         {noKey[:wire.FirstHeadBytes], int64(header - wire.FirstHeadBytes - 1), true, 0},
+		"torn header":              {index[:len(index)-5], 0, true, 0},
+		"torn first field":         {index[:10], 0, true, 0},
+		"torn first length":        {index[:6], 0, true, 0},
+		"torn length":              {index[:3], 0, true, 0},
+		"nothing":                  {"", 0, true, 0},
+		"3 bytes of a file":        {index[:3], 1, false, 0},
+		"6 bytes of a file":        {index[:6], 100, false, 0},
+		"long":                     {long[:wire.FirstHeadBytes], 4000, true, 0},
+		"long of an other key":     {strings.Replace(long, "conn=", "xonn=", 1)[:wire.FirstHeadBytes], 4000, false, 0},
+		"long without a key":       {noKey[:wire.FirstHeadBytes], 4000, false, 0},
+		"torn without a key":       {noKey[:wire.FirstHeadBytes], 0, true, 0},
+		"shortest":                 {op(1), 0, true, rosbag.OpMessageDefinition},
+		"op 0":                     {op(0), 0, false, 0},
+		"op 8":                     {op(8), 0, false, 8},
+		"too short":                {u32(wire.MinRecordBytes-1) + strings.Repeat("x", 20), 0, false, 0},
+		"longest":                  {u32(wire.MaxHeaderBytes) + u32(5) + "op=\x05", wire.MaxHeaderBytes, true, 0},
+		"too long":                 {u32(wire.MaxHeaderBytes+1) + u32(5) + "op=\x05", wire.MaxHeaderBytes, false, 0},
+		"first field is all":       {u32(104) + u32(100) + "op=x", 200, true, 0},
+		"first field is larger":    {u32(104) + u32(101) + "op=x", 200, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const off = 1000
+			ok, op := PlausibleHead([]byte(tt.in), off, off+int64(len(tt.in))+tt.after)
+			if ok != tt.ok || op != tt.op {
+				t.Errorf("got %t, op %d, want %t, op %d", ok, op, tt.ok, tt.op)
 			}
 		})
 	}

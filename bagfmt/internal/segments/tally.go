@@ -56,20 +56,17 @@ func (t *Tally) Reset() {
 
 // Entries counts index entries.
 func (t *Tally) Entries(id rosbag.ConnID, b []byte) {
-	var first rosbag.Time
-	if len(b) >= wire.IndexEntryBytes {
-		first = wire.GetTime(b)
-	}
-	last := first
-	n := uint32(len(b) / wire.IndexEntryBytes)
+	var first, last rosbag.Time
+	n := uint32(0)
 	for ; len(b) >= wire.IndexEntryBytes; b = b[wire.IndexEntryBytes:] {
 		at := wire.GetTime(b)
-		if at.Before(first) {
+		if n == 0 || at.Before(first) {
 			first = at
 		}
 		if last.Before(at) {
 			last = at
 		}
+		n++
 	}
 	t.Add(id, n, first, last)
 }
