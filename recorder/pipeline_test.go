@@ -32,7 +32,7 @@ func TestPipelineKeepsEachPublishersOrder(t *testing.T) {
 				if err := p.close(); err != nil {
 					t.Fatal(err)
 				}
-				byTime, byFile := testlink.Numbers(t, p.Out.Target())
+				byTime, byFile := testlink.Numbers(t, p.Current().Target())
 				checkCount(t, "by time", byTime, publishers, messages)
 				checkCount(t, "in the file", byFile, publishers, messages)
 			})
@@ -58,7 +58,7 @@ func TestAbortedMessageLeavesTheConnection(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	_, byFile := testlink.Numbers(t, p.Out.Target())
+	_, byFile := testlink.Numbers(t, p.Current().Target())
 	checkCount(t, "in the file", byFile, 1, 1)
 }
 
@@ -199,7 +199,7 @@ func TestLimitStopsAtTheMessage(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := testlink.Numbers(t, p.Out.Target())
+	byTime, _ := testlink.Numbers(t, p.Current().Target())
 	checkCount(t, "by time", byTime, 1, 5)
 }
 

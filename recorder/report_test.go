@@ -60,7 +60,7 @@ func TestReport(t *testing.T) {
 				if err := p.close(); err != nil {
 					t.Fatal(err)
 				}
-				reports, end := reportIn(t, p.Out.Target())
+				reports, end := reportIn(t, p.Current().Target())
 				if len(reports) != tc.want || end != rosbag.TimeOf(last) {
 					t.Fatalf("%d reports, the bag ends at %v; want %d, %v", len(reports), end, tc.want, rosbag.TimeOf(last))
 				}

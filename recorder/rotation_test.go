@@ -270,7 +270,7 @@ func TestLargeMessageAcrossASplit(t *testing.T) {
 func TestNextNameTaken(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true, Duration: time.Second}, nil)
-	taken := strings.TrimSuffix(p.Out.Target(), "_0.bag") + "_1.bag"
+	taken := strings.TrimSuffix(p.Current().Target(), "_0.bag") + "_1.bag"
 	if err := os.WriteFile(taken, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func TestSimStamps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := p.Out.Target()
+	first := p.Current().Target()
 	l.Frames(testlink.Numbered(1, 2, 3), 3, time.Now())
 	sink.Frames(ticks(0, 105, 104), 3, time.Now()) // 0 is no time; back as it comes
 	testlink.Large(t, l, 4, 200_000)
@@ -80,8 +80,8 @@ func TestSimStamps(t *testing.T) {
 	}{
 		{first, "/t", at(100, 100, 100, 104)},
 		{first, "/clock", at(100, 105, 104)}, // the first was before the file
-		{p.Out.Target(), "/clock", at(111)},
-		{p.Out.Target(), "/t", at(111, 111)}, // repeated, and new
+		{p.Current().Target(), "/clock", at(111)},
+		{p.Current().Target(), "/t", at(111, 111)}, // repeated, and new
 	} {
 		if got := stamps(t, tc.path, tc.topic); !slices.Equal(got, tc.want) {
 			t.Errorf("%s in %s: %v, want %v", tc.topic, tc.path, got, tc.want)

@@ -16,16 +16,16 @@ func (s *Sink) repeat(next *command.FileStart) {
 		return
 	}
 	if err := s.repeatLatched(next); err != nil {
-		s.cfg.Log.Warn("latched messages not repeated", zap.String("file", s.Out.Target()), zap.Error(err))
+		s.cfg.Log.Warn("latched messages not repeated", zap.String("file", s.Current().Target()), zap.Error(err))
 	}
 }
 
 // repeatLatched writes the latched messages of next to the file, on their own connections and with the time
 // at which the file begins. At the start of a file, the bag header marks them as repeated.
 func (s *Sink) repeatLatched(next *command.FileStart) error {
-	write := s.Out.WriteRepeated
+	write := s.Current().WriteRepeated
 	if next.Resumed {
-		write = s.Out.WriteChunk
+		write = s.Current().WriteChunk
 	}
 	return s.packer.Pack(next.Latched, next.Stamp, func(c *chunk.Sealed) error {
 		if err := write(c); err != nil {
