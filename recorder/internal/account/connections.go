@@ -76,7 +76,7 @@ func (c *Connection) NoteRecord(part int) { c.stored = part + 1 }
 func (c *Connection) NoteWritten(part int) { c.written = part + 1 }
 
 // Within reports whether only files of parts before the given one have the connection.
-func (c *Connection) Within(before int64) bool { return int64(max(c.stored, c.written)) <= before }
+func (c *Connection) Within(before int) bool { return max(c.stored, c.written) <= before }
 
 // NoteUnrecorded counts messages that came while nothing was recorded.
 func (c *Connection) NoteUnrecorded(messages int) {

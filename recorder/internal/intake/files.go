@@ -92,7 +92,7 @@ func (d Files) Failover(now time.Time) *command.FileStart {
 	in.sealOpen()
 	in.rotation.NextPart(in.rotationTime(now))
 	in.filling.BeginFile(in.sealLimit())
-	return in.fileStart(now, nil)
+	return in.fileStart(now, false)
 }
 
 // FileOpened begins to record into the file that command c has opened, and returns how the file begins.
@@ -103,7 +103,7 @@ func (d Files) FileOpened(c *command.Command, now time.Time) *command.FileStart 
 	now = in.filling.Later(now)
 	in.rotation.Restart(in.rotationTime(now))
 	in.filling.BeginFile(in.sealLimit())
-	next := in.fileStart(now, nil)
+	next := in.fileStart(now, false)
 	if in.mode.Starting == c { // otherwise a later stop has queued the end of this file
 		in.mode.Starting = nil
 		in.mode.Begun = in.cfg.Sim.Steady(now)
@@ -123,8 +123,9 @@ func (d Files) NotOpened(c *command.Command) {
 
 // FileClosed notes that the files of all parts up to part are closed.
 func (d Files) FileClosed(part int) {
-	in := d.in
-	in.closedParts.Store(int64(part) + 1)
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.closedParts = part + 1
 }
 
 // ReleaseLatched releases the latched messages of a FileStart.

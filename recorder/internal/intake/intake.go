@@ -6,7 +6,6 @@ package intake
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -28,7 +27,7 @@ import (
 // Intake takes runs of frames from the links, decides what is recorded and in which file, and queues
 // chunks and commands for the sink.
 //
-// mu guards the fields from room to reported. It is held while one run is copied, never during I/O or compression.
+// mu guards the fields from room to closedParts. It is held while one run is copied, never during I/O or compression.
 type Intake struct {
 	cfg   Config
 	queue *queue.FIFO[command.Item] // to the sink, in file order
@@ -45,10 +44,11 @@ type Intake struct {
 	newsAt   time.Time           // when Tick last looked for news of topics and publishers
 	reported *account.Connection // connection of the account of losses; nil until that is written
 
-	closedParts atomic.Int64  // the files of all parts below this number are closed
-	limited     chan struct{} // gets a token when a topic has reached its limit
-	filled      chan struct{} // gets a token when the only file has reached its maximum size
-	gaps        chan struct{} // gets a token when there are sequence gaps that are not verified
+	closedParts int // the files of all parts below this number are closed
+
+	limited chan struct{} // gets a token when a topic has reached its limit
+	filled  chan struct{} // gets a token when the only file has reached its maximum size
+	gaps    chan struct{} // gets a token when there are sequence gaps that are not verified
 }
 
 // Config configures an Intake.

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
-	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -45,11 +44,15 @@ func (in *Intake) nextFile(now time.Time) {
 	}
 }
 
-// fileStart returns how a file that begins now, or the time after a pause, begins: with the latched messages of all
-// connections, or of those for which want is true if want is not nil. mu is held.
-func (in *Intake) fileStart(now time.Time, want func(*latch.Source) bool) *command.FileStart {
-	o := &command.FileStart{At: now, Stamp: rosbag.TimeOf(in.cfg.Sim.At(now)), Part: in.rotation.Part(), Latched: in.latchedAtFile(want)}
+// fileStart returns how a file that begins now begins: with the latched messages of all publishers. If resumed is set,
+// no file begins, but a pause has ended, and only messages that came in the pause are repeated. mu is held.
+func (in *Intake) fileStart(now time.Time, resumed bool) *command.FileStart {
+	o := &command.FileStart{
+		At: now, Stamp: rosbag.TimeOf(in.cfg.Sim.At(now)), Part: in.rotation.Part(), Resumed: resumed,
+		Latched: in.latched.AtFile(in.accounts.Sources(), resumed),
+	}
 	for _, l := range o.Latched {
+		in.accounts.Connections.Of(l.Conn).NoteWritten(o.Part)
 		if l.Missed {
 			o.Missed = append(o.Missed, l)
 		}
@@ -60,16 +63,6 @@ func (in *Intake) fileStart(now time.Time, want func(*latch.Source) bool) *comma
 	return o
 }
 
-// latchedAtFile returns the latched messages that a file begins with: of all publishers, or of those
-// for which want is true if want is not nil. mu is held.
-func (in *Intake) latchedAtFile(want func(*latch.Source) bool) []*latch.Message {
-	all := in.latched.AtFile(in.accounts.Sources(), want)
-	for _, l := range all {
-		in.accounts.Connections.Of(l.Conn).NoteWritten(in.rotation.Part())
-	}
-	return all
-}
-
 // rotate makes all messages from now on go into the next file, which the sink opens after it has written the chunks
 // in the queue. mu is held.
 func (in *Intake) rotate(now time.Time) *command.Command {
@@ -77,7 +70,7 @@ func (in *Intake) rotate(now time.Time) *command.Command {
 	in.sealOpen()
 	in.rotation.Advance(in.rotationTime(now))
 	in.filling.BeginFile(in.sealLimit())
-	return in.enqueue(&command.Command{Kind: command.Rotate, Start: in.fileStart(now, nil)})
+	return in.enqueue(&command.Command{Kind: command.Rotate, Start: in.fileStart(now, false)})
 }
 
 // enqueue queues a command behind the chunks that were submitted. mu is held.
