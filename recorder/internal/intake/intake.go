@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
@@ -94,3 +95,30 @@ func New(o Config) *Intake {
 	}
 	return in
 }
+
+// door is what the doors for the writers of bags have in common.
+type door struct{ in *Intake }
+
+// Release takes back the buffer of a chunk that was written or given up.
+func (d door) Release(c *memory.Chunk) {
+	d.in.mu.Lock()
+	d.in.pool.Put(c)
+	d.in.mu.Unlock()
+}
+
+// claim counts n bytes for latched messages on their way to a file, if that many bytes are free.
+func (d door) claim(n int64) bool {
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	return d.in.latched.Claim(n)
+}
+
+// Lose counts as lost the messages of a chunk that will not be written.
+func (d door) Lose(c *chunk.Sealed, cause control.DropCause) {
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.accounts.Lost(c, cause)
+}
+
+// Stamp returns the time of the recording at now.
+func (d door) Stamp(now time.Time) time.Time { return d.in.cfg.Sim.At(now) }

@@ -185,7 +185,7 @@ func (s *Sink) giveUp(c *memory.Chunk, cause control.DropCause) {
 		s.cfg.Log.Error("messages lost that cannot be counted", zap.Error(c.Err))
 		return
 	}
-	s.cfg.Files.Lose(c, cause)
+	s.cfg.Files.Lose(c.Sealed, cause)
 }
 
 // halt ends the recording: no file can be written.

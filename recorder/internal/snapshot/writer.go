@@ -268,7 +268,7 @@ func (w *Writer) countMissing(sn *Snapshot, c *latch.Chunk, cause control.DropCa
 	if !w.Bags.OnlySnapshots {
 		return
 	}
-	w.In.LoseFromSnapshot(c.Sealed, cause)
+	w.In.Lose(c.Sealed, cause)
 }
 
 // closeSnapshot hands the file to the goroutine that closes files.
