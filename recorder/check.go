@@ -19,9 +19,6 @@ func Check(o Options, resolve func(name string) (string, error)) error {
 	if err != nil {
 		return err
 	}
-	if err := o.checkNames(); err != nil {
-		return err
-	}
 	outputs, err := bagfile.OpenSeries(o.Output, o.Sync, o.Split, o.Log)
 	if err != nil {
 		return err
@@ -32,16 +29,20 @@ func Check(o Options, resolve func(name string) (string, error)) error {
 	return errors.Join(err, outputs.Close())
 }
 
-// checkNames returns an error for invalid names and limits. It is called before a file is created.
+// checkNames resolves names, and returns an error for invalid names and limits.
 func (o *Options) checkNames() error {
 	for _, l := range o.Limits {
 		if err := l.Check(); err != nil {
 			return err
 		}
 	}
-	for _, name := range slices.Concat(o.Select.literal, o.Select.Nodes, o.Select.NodePublications) {
-		if _, err := o.resolve(name); err != nil {
+	for i, name := range slices.Concat(o.Select.literal, o.Select.Nodes, o.Select.NodePublications) {
+		resolved, err := o.resolve(name)
+		if err != nil {
 			return err
+		}
+		if i < len(o.Select.literal) {
+			o.Select.resolved = append(o.Select.resolved, resolved)
 		}
 	}
 	return o.checkWatched()

@@ -108,6 +108,7 @@ type Options struct {
 	survey  time.Duration                     // graph.Graph.Survey; zero means graph.SurveyTimeout
 }
 
+// withDefaults checks the options and completes them. It returns the errors of a recording before a file is created.
 func (o Options) withDefaults() (Options, error) {
 	if o.resolve == nil {
 		if o.Node == nil {
@@ -161,7 +162,10 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Snapshot, err = o.Snapshot.withDefaults(&o, o.MemoryBytes()); err != nil {
 		return o, err
 	}
-	return o, o.Select.compile(namespace)
+	if err := o.Select.compile(namespace); err != nil {
+		return o, err
+	}
+	return o, o.checkNames()
 }
 
 // MemoryBytes returns the bound of all buffers together; negative means none. It is BufferBytes, but at least
@@ -193,9 +197,4 @@ func workers(c rosbag.Compression) int {
 }
 
 // names reports whether the user has named a topic in full.
-func (o *Options) names(topic string) bool {
-	return slices.ContainsFunc(o.Select.literal, func(name string) bool {
-		resolved, err := o.resolve(name)
-		return err == nil && resolved == topic
-	})
-}
+func (o *Options) names(topic string) bool { return slices.Contains(o.Select.resolved, topic) }

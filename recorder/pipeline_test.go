@@ -26,7 +26,7 @@ func TestPipelineKeepsEachPublishersOrder(t *testing.T) {
 				var wg sync.WaitGroup
 				for i := range publishers {
 					l := open(t, p, fmt.Sprintf("/t%d", i%3), fmt.Sprintf("/p%d", i))
-					wg.Go(func() { testlink.Publish(l, uint32(i), messages) })
+					wg.Go(func() { publish(l, uint32(i), messages) })
 				}
 				wg.Wait()
 				if err := p.close(); err != nil {

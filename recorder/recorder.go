@@ -36,9 +36,6 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 	if err != nil {
 		return control.Summary{}, err
 	}
-	if err := o.checkNames(); err != nil {
-		return control.Summary{}, err
-	}
 	if o.Publish {
 		if o.onOpen, err = announce(o.Node); err != nil {
 			return control.Summary{}, err

@@ -54,7 +54,7 @@ func TestReport(t *testing.T) {
 				last := time.Now().Add(-time.Hour)
 				l.Frames(testlink.Numbered(testlink.Count(0, 10)...), 10, last)
 				if tc.lossy {
-					testlink.Large(t, l, 10, 9<<20)
+					sendLarge(t, l, 10, 9<<20)
 					l.Frames(testlink.Numbered(12), 1, last)
 				}
 				if err := p.close(); err != nil {

@@ -50,7 +50,7 @@ func TestSplitBySize(t *testing.T) {
 			p := testPipeline(t, Options{Split: true, MaxBytes: size, Compression: c, ChunkBytes: 100 << 10, Overflow: OverflowBlock}, nil)
 			l, other := open(t, p, "/t", "/p"), open(t, p, "/o", "/q")
 			const messages = 600
-			testlink.Publish(l, 1, messages)
+			publish(l, 1, messages)
 			testlink.PublishPlain(other, messages)
 			publishLarge(other, 2, 40)
 			if err := p.close(); err != nil {
