@@ -47,13 +47,13 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 	}
 	r := &session{o: o, subs: subscribe.New(o.subscriptions())}
 	if ok, err := r.awaitClock(ctx); !ok || err != nil {
-		r.subs.Refuse()
+		r.subs.Close()
 		return control.Summary{}, errors.Join(err, outputs.Close())
 	}
 	r.started = time.Now()
 	retain, out, err := r.openFirst(outputs)
 	if err != nil {
-		r.subs.Refuse()
+		r.subs.Close()
 		return control.Summary{}, errors.Join(err, outputs.Close())
 	}
 	r.wire(outputs, retain, out, time.Now())

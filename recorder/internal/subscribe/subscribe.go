@@ -65,8 +65,8 @@ type Set struct {
 	links     intake.Links  // where frames go; set by Record
 	recording bool          // Record was called
 	trigger   *trigger      // nil without snapshots
-	ready     chan struct{} // closed when the links are let in
-	refused   chan struct{} // closed if the links will not be let in
+	ready     chan struct{} // closed when it is known whether the links are let in
+	letIn     bool          // they are
 }
 
 // subscription is the subscription to one topic.
@@ -81,12 +81,9 @@ type subscription struct {
 	deserted time.Time // since when no publisher is listed; zero while one is
 }
 
-// New returns a set without subscriptions. Links that open wait until LetIn or Refuse.
+// New returns a set without subscriptions. Links that open wait until LetIn or Close.
 func New(c Config) *Set {
-	return &Set{
-		Config: c, subs: map[string]*subscription{}, known: map[string]bool{},
-		ready: make(chan struct{}), refused: make(chan struct{}),
-	}
+	return &Set{Config: c, subs: map[string]*subscription{}, known: map[string]bool{}, ready: make(chan struct{})}
 }
 
 // UseClock makes the recording go by the clock of the graph. It is called before the first subscription.
@@ -102,13 +99,8 @@ func (s *Set) LetIn() {
 			sub.topic = s.links.AddTopic(sub.name, resolved, sub.since)
 		}
 	}
+	s.letIn = true
 	close(s.ready)
-}
-
-// Refuse ends all subscriptions. It is called instead of LetIn if the recording does not begin.
-func (s *Set) Refuse() {
-	close(s.refused)
-	s.Close()
 }
 
 // Update subscribes to the new topics of a round of discovery, and leaves topics that have lost their
@@ -193,7 +185,7 @@ func (s *Set) LogNew() {
 	s.fresh = nil
 }
 
-// receive subscribes to a topic. Links that open wait until LetIn or Refuse.
+// receive subscribes to a topic. Links that open wait until LetIn or Close.
 func (s *Set) receive(resolved string, priority Priority, sub *subscription) error {
 	received, err := s.Node.Subscribe(tcpros.SubscribeOptions{
 		Topic:      sub.name,
@@ -203,9 +195,7 @@ func (s *Set) receive(resolved string, priority Priority, sub *subscription) err
 		// The intake refuses messages that are larger than the buffer, one by one, and counts them.
 		MaxMessageBytes: maxMessageBytes,
 		Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
-			select {
-			case <-s.ready:
-			case <-s.refused:
+			if <-s.ready; !s.letIn {
 				return nil, intake.ErrEnded
 			}
 			l, err := s.links.OpenLink(sub.topic, info)
@@ -292,8 +282,11 @@ func (s *Set) NoteWaiting() {
 	s.links.NoteWaiting(waiting)
 }
 
-// Close ends all links, and the clock.
+// Close ends all links, and the clock. Links that wait for LetIn are refused.
 func (s *Set) Close() {
+	if !s.letIn {
+		close(s.ready)
+	}
 	s.trigger.close()
 	var wg sync.WaitGroup
 	for _, sub := range s.subs {
