@@ -21,14 +21,10 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Priority is the order in which topics register with the master, see
-// tcpros.SubscribeOptions.Priority.
-type Priority int
-
-// The priorities, the highest first.
+// The priorities of tcpros.SubscribeOptions, the highest first.
 const (
-	Named Priority = iota // the user asked for the topic by name
-	Live                  // the topic has a publisher that answers, as far as is known
+	Named = iota // the user asked for the topic by name
+	Live         // the topic has a publisher that answers, as far as is known
 	Rest
 )
 
@@ -123,7 +119,7 @@ func (s *Set) Update(found graph.Found) {
 
 // consider subscribes to a topic that discovery has found, if it is new. A name that is not valid is logged
 // once. Topics below the name of this node, such as its status, are recorded only if the user names them.
-func (s *Set) consider(name string, priority Priority, since time.Time) {
+func (s *Set) consider(name string, priority int, since time.Time) {
 	if s.known[name] || strings.HasPrefix(name, s.Node.Name()+"/") {
 		return
 	}
@@ -136,7 +132,7 @@ func (s *Set) consider(name string, priority Priority, since time.Time) {
 // Add subscribes to a topic. name is as the user wrote it, and the bag has the same name, as in stock. A topic
 // that is named in two ways is recorded once, under the first name; stock writes each of its messages twice.
 // since is a time before the topic was there; zero if none is known.
-func (s *Set) Add(name string, priority Priority, since time.Time) error {
+func (s *Set) Add(name string, priority int, since time.Time) error {
 	resolved, err := s.Node.Resolve(name)
 	if err != nil {
 		return err
@@ -186,12 +182,12 @@ func (s *Set) LogNew() {
 }
 
 // receive subscribes to a topic. Links that open wait until LetIn or Close.
-func (s *Set) receive(resolved string, priority Priority, sub *subscription) error {
+func (s *Set) receive(resolved string, priority int, sub *subscription) error {
 	received, err := s.Node.Subscribe(tcpros.SubscribeOptions{
 		Topic:      sub.name,
 		TCPNoDelay: s.TCPNoDelay,
 		UDP:        s.UDP,
-		Priority:   int(priority),
+		Priority:   priority,
 		// The intake refuses messages that are larger than the buffer, one by one, and counts them.
 		MaxMessageBytes: maxMessageBytes,
 		Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
