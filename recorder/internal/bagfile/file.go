@@ -1,3 +1,7 @@
+// Package bagfile creates, syncs, closes and names the bag files of one recording. It knows nothing of topics
+// and messages.
+//
+// Each type has a lock of its own or a single owner. No lock is held during I/O.
 package bagfile
 
 import (
@@ -161,17 +165,17 @@ func (b *File) Sync() error {
 	if b.Mode == SyncNone {
 		return nil
 	}
-	covered, end, ok := b.syncs.begin()
+	from, end, ok := b.syncs.begin()
 	if !ok {
 		return nil
 	}
 	answered := b.Watchdog.Begin("sync", b.Path())
 	err := b.file.Sync()
-	if err == nil && end == covered {
+	if err == nil && from == 0 {
 		err = b.syncDir() // at the first sync: a power cut must not destroy the name either
 	}
 	answered()
-	return b.syncs.finish(covered, end, err, b.Path())
+	return b.syncs.finish(end, err, b.Path())
 }
 
 // WriteChunk appends one chunk with its index records.
