@@ -198,7 +198,7 @@ func (s *Set) receive(resolved string, priority int, sub *subscription) error {
 			if err != nil {
 				return nil, err
 			}
-			return s.Tap.Link(resolved, l.Conn().Header, s.withTrigger(resolved, sub, info, Watched(s.Watch, s.sim, resolved, info, l))), nil
+			return s.Tap.Link(resolved, l.Conn().Header, s.withTrigger(resolved, info, Watched(s.Watch, s.sim, resolved, info, l))), nil
 		},
 	})
 	if err == nil {
