@@ -107,8 +107,11 @@ func (d *Space) evaluate(now time.Time, free int64, err error, written, snapshot
 	}
 	d.failed, d.freeBytes = false, free
 	d.measure(now, written, snapshots)
-	left, known := d.left()
-	timeLeft := zap.String("time left", leftText(left, known))
+	left := d.left()
+	timeLeft := zap.String("time left", "unknown")
+	if left >= 0 {
+		timeLeft = zap.Stringer("time left", left)
+	}
 	switch {
 	case d.over:
 	case file == "": // nothing is recorded that could end
@@ -123,10 +126,10 @@ func (d *Space) evaluate(now time.Time, free int64, err error, written, snapshot
 		d.warned = false
 	}
 	switch {
-	case known && left < lowTime && !d.warnedOfTime && !d.over && d.measured >= rateKnownAfter:
+	case left >= 0 && left < lowTime && !d.warnedOfTime && !d.over && d.measured >= rateKnownAfter:
 		d.warnedOfTime = true
 		news = append(news, line{zap.WarnLevel, "the disk will be full soon", []zap.Field{timeLeft, zap.Int64("free bytes", free), zap.String("file", file)}})
-	case !known || left > 2*lowTime:
+	case left < 0 || left > 2*lowTime:
 		d.warnedOfTime = false
 	}
 	return news, d.over
@@ -162,30 +165,19 @@ func (d *Space) measure(now time.Time, written, snapshots int64) {
 	d.at = now
 }
 
-// left returns how long it will take until the recording ends because the disk is nearly full.
-func (d *Space) left() (left time.Duration, known bool) {
+// left returns how long it will take until the recording ends because the disk is nearly full; negative means unknown.
+func (d *Space) left() time.Duration {
 	const most = 100 * 365 * 24 * 3600
 	rate := d.files.rate + d.snapshots.rate
-	if d.deletes || rate < 1 {
-		return 0, false
+	if d.deletes || rate < 1 || d.freeBytes < 0 {
+		return -1
 	}
-	return time.Duration(min(max(float64(d.freeBytes-d.min), 0)/rate, most)) * time.Second, true
-}
-
-func leftText(left time.Duration, known bool) string {
-	if !known {
-		return "unknown"
-	}
-	return left.String()
+	return time.Duration(min(max(float64(d.freeBytes-d.min), 0)/rate, most)) * time.Second
 }
 
 // Forecast returns how many bytes are free, and how long they will last; negative means unknown.
 func (d *Space) Forecast() (free int64, left time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	left, known := d.left()
-	if !known || d.freeBytes < 0 {
-		left = -1
-	}
-	return d.freeBytes, left
+	return d.freeBytes, d.left()
 }
