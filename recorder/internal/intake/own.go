@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
@@ -82,16 +83,17 @@ func (d Links) OpenLatched(topic string, typ OwnType) *Link {
 
 // openOwn makes a link for messages of the recorder itself. Others may publish the topic, too. mu is held.
 func (in *Intake) openOwn(topic string, typ OwnType, latching bool) *Link {
-	h := tcpros.Header{{Key: "callerid", Value: in.cfg.Node}}
-	if latching {
-		h = append(h, tcpros.Header{{Key: "latching", Value: "1"}}...)
-	}
-	h = append(h, tcpros.Header{
+	h := tcpros.Header{
+		{Key: "callerid", Value: in.cfg.Node},
+		{Key: "latching", Value: "1"},
 		{Key: "md5sum", Value: typ.MD5Sum},
 		{Key: "message_definition", Value: typ.Definition},
 		{Key: "topic", Value: topic},
 		{Key: "type", Value: typ.Name},
-	}...)
+	}
+	if !latching {
+		h = slices.Delete(h, 1, 2)
+	}
 	t := in.accounts.OwnTopic(topic)
 	return in.connect(t, t.Find(rosbag.Header(h)), tcpros.LinkInfo{Topic: topic, PublisherURI: in.cfg.Node, Header: h})
 }

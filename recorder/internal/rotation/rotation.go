@@ -139,9 +139,6 @@ func (s *Rotation) Part() int { return s.number }
 // Begun returns when the present file began.
 func (s *Rotation) Begun() time.Time { return s.begun }
 
-// Next returns when the next file begins; zero means never.
-func (s *Rotation) Next() time.Time { return s.next }
-
 // Stored returns how many bytes of the present file are written.
 func (s *Rotation) Stored() int64 { return s.stored }
 
