@@ -192,12 +192,8 @@ func (f *Files) closeAll() {
 		if err == nil && b.Away() == nil {
 			f.Handover.Finished(b.Target(), b.Bytes())
 		}
-		switch {
-		case b.Last || b.Snapshot || b.retained == nil: // as in stock, the last file counts as the open one
-		case err != nil || b.Away() != nil:
-			f.Retain.Protect(b.retained, time.Now())
-		default:
-			f.Retain.Add(b.retained, b.Bytes(), time.Now())
+		if !b.Last && !b.Snapshot && b.retained != nil { // as in stock, the last file counts as the open one
+			f.Retain.Add(b.retained, b.Bytes(), err != nil || b.Away() != nil, time.Now())
 		}
 		if !b.Snapshot {
 			f.Counts.FileClosed(b.Part)

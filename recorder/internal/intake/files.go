@@ -68,11 +68,8 @@ func (d Files) Failover(now time.Time) *command.FileStart {
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	now = in.filling.Later(now)
 	in.sealOpen()
-	in.rotation.NextPart(in.rotationTime(now))
-	in.filling.BeginFile(in.sealLimit())
-	return in.fileStart(now, false)
+	return in.beginFile(now, in.rotation.NextPart)
 }
 
 // FileOpened begins to record into the file that command c has opened, and returns how the file begins.
@@ -80,13 +77,10 @@ func (d Files) FileOpened(c *command.Command, now time.Time) *command.FileStart 
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	now = in.filling.Later(now)
-	in.rotation.Restart(in.rotationTime(now))
-	in.filling.BeginFile(in.sealLimit())
-	next := in.fileStart(now, false)
+	next := in.beginFile(now, in.rotation.Restart)
 	if in.mode.Starting == c { // otherwise a later stop has queued the end of this file
 		in.mode.Starting = nil
-		in.mode.Begun = in.cfg.Sim.Steady(now)
+		in.mode.Begun = in.cfg.Sim.Steady(next.At)
 		in.enter(control.StateRecording)
 	}
 	return next

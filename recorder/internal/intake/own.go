@@ -64,21 +64,16 @@ func (d Links) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error)
 	return bagTime, nil
 }
 
-// OpenNotes makes the link for notes. Each file begins with them, even if files do not begin with other
-// latched messages.
-func (d Links) OpenNotes(topic string, typ OwnType) *Link {
+// OpenLatched makes a link for latched messages of the recorder itself. With everyFile, each file begins with them, even
+// if files do not begin with other latched messages.
+func (d Links) OpenLatched(topic string, typ OwnType, everyFile bool) *Link {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
 	l := d.in.openOwn(topic, typ, true)
-	l.connection.Latching, l.connection.EveryFile = true, true
+	if everyFile {
+		l.connection.Latching, l.connection.EveryFile = true, true
+	}
 	return l
-}
-
-// OpenLatched makes a link for latched messages of the recorder itself.
-func (d Links) OpenLatched(topic string, typ OwnType) *Link {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	return d.in.openOwn(topic, typ, true)
 }
 
 // openOwn makes a link for messages of the recorder itself. Others may publish the topic, too. mu is held.

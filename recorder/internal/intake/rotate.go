@@ -66,11 +66,17 @@ func (in *Intake) fileStart(now time.Time, resumed bool) *command.FileStart {
 // rotate makes all messages from now on go into the next file, which the sink opens after it has written the chunks
 // in the queue. mu is held.
 func (in *Intake) rotate(now time.Time) *command.Command {
-	now = in.filling.Later(now)
 	in.sealOpen()
-	in.rotation.Advance(in.rotationTime(now))
+	return in.enqueue(&command.Command{Kind: command.Rotate, Start: in.beginFile(now, in.rotation.Advance)})
+}
+
+// beginFile makes all messages from now on go into another file, and returns how the file begins. advance is the function
+// of the rotation that begins the file. mu is held.
+func (in *Intake) beginFile(now time.Time, advance func(now time.Time)) *command.FileStart {
+	now = in.filling.Later(now)
+	advance(in.rotationTime(now))
 	in.filling.BeginFile(in.sealLimit())
-	return in.enqueue(&command.Command{Kind: command.Rotate, Start: in.fileStart(now, false)})
+	return in.fileStart(now, false)
 }
 
 // enqueue queues a command behind the chunks that were submitted. mu is held.
