@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -120,24 +121,12 @@ func (o Options) withDefaults() (Options, error) {
 		o.Log = zap.NewNop()
 	}
 	o.Log = loglimit.Logger(o.Log)
-	if o.Compression == "" {
-		o.Compression = rosbag.CompressionNone
-	}
-	if o.ChunkBytes == 0 {
-		o.ChunkBytes = chunk.DefaultBytes
-	}
-	if o.BufferBytes == 0 {
-		o.BufferBytes = DefaultBufferBytes
-	}
-	if o.FlushInterval == 0 {
-		o.FlushInterval = DefaultFlushInterval
-	}
-	if o.PollInterval == 0 {
-		o.PollInterval = DefaultPollInterval
-	}
-	if o.survey == 0 {
-		o.survey = graph.SurveyTimeout
-	}
+	o.Compression = cmp.Or(o.Compression, rosbag.CompressionNone)
+	o.ChunkBytes = cmp.Or(o.ChunkBytes, chunk.DefaultBytes)
+	o.BufferBytes = cmp.Or(o.BufferBytes, DefaultBufferBytes)
+	o.FlushInterval = cmp.Or(o.FlushInterval, DefaultFlushInterval)
+	o.PollInterval = cmp.Or(o.PollInterval, DefaultPollInterval)
+	o.survey = cmp.Or(o.survey, graph.SurveyTimeout)
 	if o.ChunkBytes < 0 || o.PollInterval < 0 || o.Limit < 0 || o.Duration < 0 || o.MaxBytes < 0 || o.SplitAt < 0 {
 		return o, errors.New("a size, count or time is negative")
 	}
@@ -171,21 +160,15 @@ func (o Options) withDefaults() (Options, error) {
 // MemoryBytes returns the bound of all buffers together; negative means none. It is BufferBytes, but at least
 // enough for four chunks, and with compression for two chunks and one for each compressor.
 func (o Options) MemoryBytes() int64 {
-	switch {
-	case o.BufferBytes < 0:
+	if o.BufferBytes < 0 {
 		return -1
-	case o.BufferBytes == 0:
-		o.BufferBytes = DefaultBufferBytes
 	}
-	chunkBytes := int64(o.ChunkBytes)
-	if chunkBytes == 0 {
-		chunkBytes = chunk.DefaultBytes
-	}
+	chunkBytes := int64(cmp.Or(o.ChunkBytes, chunk.DefaultBytes))
 	least := memory.LeastChunks * chunkBytes
 	if n := int64(workers(o.Compression)); n > 0 {
 		least = 2 * max(memory.LeastChunks, 2+n) * chunkBytes // each chunk and what it is compressed into
 	}
-	return max(o.BufferBytes, least)
+	return max(cmp.Or(o.BufferBytes, DefaultBufferBytes), least)
 }
 
 // workers is the number of compression goroutines.
