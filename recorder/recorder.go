@@ -73,10 +73,7 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 	if !errors.Is(err, ErrDiskHangs) { // the sink is blocked by the disk and has been abandoned
 		err = errors.Join(err, retain.Close(), outputs.Close())
 	}
-	if err != nil {
-		return sum, err
-	}
-	return sum, nil
+	return sum, err
 }
 
 // openFirst deletes files as Options.Retain says if there is too little room, and opens the first file if the
