@@ -157,6 +157,41 @@ func (o Options) withDefaults() (Options, error) {
 	return o, o.checkNames()
 }
 
+// checkNames resolves names, and returns an error for invalid names and limits.
+func (o *Options) checkNames() error {
+	for _, l := range o.Limits {
+		if err := l.Check(); err != nil {
+			return err
+		}
+	}
+	for i, name := range slices.Concat(o.Select.literal, o.Select.Nodes, o.Select.NodePublications) {
+		resolved, err := o.resolve(name)
+		if err != nil {
+			return err
+		}
+		if i < len(o.Select.literal) {
+			o.Select.resolved = append(o.Select.resolved, resolved)
+		}
+	}
+	return o.checkWatched()
+}
+
+// ErrNotSelected means that a topic of Options.Watch is not recorded.
+var ErrNotSelected = errors.New("a topic that a trigger watches is not recorded")
+
+// checkWatched returns an error for a topic of Options.Watch that is certainly not recorded.
+func (o *Options) checkWatched() error {
+	if o.Watch == nil {
+		return nil
+	}
+	for _, topic := range o.Watch.Topics() {
+		if !o.names(topic) && !o.Select.maySelect(topic) {
+			return fmt.Errorf("%w: %s", ErrNotSelected, topic)
+		}
+	}
+	return nil
+}
+
 // MemoryBytes returns the bound of all buffers together; negative means none. It is BufferBytes, but at least
 // enough for four chunks, and with compression for two chunks and one for each compressor.
 func (o Options) MemoryBytes() int64 {
