@@ -22,7 +22,7 @@ func TestAdaptive(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	_, byFile := testlink.Numbers(t, p.Out.Target())
+	_, byFile := testlink.Numbers(t, p.Current().Target())
 	checkCount(t, "in the file", byFile, 1, messages)
 	stored := p.Chunks()
 	if len(stored) < 2 {

@@ -30,7 +30,7 @@ func TestTimesWithinARun(t *testing.T) {
 			p := testPipeline(t, Options{ChunkBytes: chunkBytes, Sync: SyncNone}, nil)
 			open(t, p, "/t", "/p").Frames(run, messages, received)
 			closePipeline(t, p)
-			if got := stamps(t, p.Out.Target(), "/t"); !slices.Equal(got, want) {
+			if got := stamps(t, p.Current().Target(), "/t"); !slices.Equal(got, want) {
 				t.Errorf("times are\n%v, want\n%v", got, want)
 			}
 		})

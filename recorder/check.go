@@ -2,8 +2,6 @@ package recorder
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
@@ -19,9 +17,6 @@ func Check(o Options, resolve func(name string) (string, error)) error {
 	if err != nil {
 		return err
 	}
-	if err := o.checkNames(); err != nil {
-		return err
-	}
 	outputs, err := bagfile.OpenSeries(o.Output, o.Sync, o.Split, o.Log)
 	if err != nil {
 		return err
@@ -30,35 +25,4 @@ func Check(o Options, resolve func(name string) (string, error)) error {
 		err = outputs.CheckFirst(time.Now())
 	}
 	return errors.Join(err, outputs.Close())
-}
-
-// checkNames returns an error for invalid names and limits. It is called before a file is created.
-func (o *Options) checkNames() error {
-	for _, l := range o.Limits {
-		if err := l.Check(); err != nil {
-			return err
-		}
-	}
-	for _, name := range slices.Concat(o.Select.literal, o.Select.Nodes, o.Select.NodePublications) {
-		if _, err := o.resolve(name); err != nil {
-			return err
-		}
-	}
-	return o.checkWatched()
-}
-
-// ErrNotSelected means that a topic of Options.Watch is not recorded.
-var ErrNotSelected = errors.New("a topic that a trigger watches is not recorded")
-
-// checkWatched returns an error for a topic of Options.Watch that is certainly not recorded.
-func (o *Options) checkWatched() error {
-	if o.Watch == nil {
-		return nil
-	}
-	for _, topic := range o.Watch.Topics() {
-		if !o.names(topic) && !o.Select.maySelect(topic) {
-			return fmt.Errorf("%w: %s", ErrNotSelected, topic)
-		}
-	}
-	return nil
 }

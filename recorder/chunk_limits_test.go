@@ -86,7 +86,7 @@ func TestChunksAreCounted(t *testing.T) {
 	p := testPipeline(t, Options{Compression: rosbag.CompressionLZ4, ChunkBytes: 30_000, Sync: SyncNone}, nil)
 	testlink.PublishPlain(open(t, p, "/t", "/p"), 20)
 	closePipeline(t, p)
-	chunks := uint64(testlink.OpenBag(t, p.Out.Target()).NumSpans())
+	chunks := uint64(testlink.OpenBag(t, p.Current().Target()).NumSpans())
 	if got := p.Chunks(); chunks < 2 || len(got) != 1 || got[rosbag.CompressionLZ4] != chunks {
 		t.Errorf("counted %v, want %d chunks", got, chunks)
 	}

@@ -149,7 +149,7 @@ func TestGoneLatchedPublishers(t *testing.T) {
 	p.tick(time.Now().Add(time.Hour))
 	rotate(t, p)
 	closePipeline(t, p)
-	got, _ := testlink.Numbers(t, p.Out.Target())
+	got, _ := testlink.Numbers(t, p.Current().Target())
 	if want := sequence(100-account.KeptLatched, 100); fmt.Sprint(got[1]) != fmt.Sprint(want) {
 		t.Errorf("the next bag begins with %v, want %v", got[1], want)
 	}

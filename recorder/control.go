@@ -185,12 +185,10 @@ func (c *Control) Snapshot(ctx context.Context) (file string, err error) {
 	if err != nil {
 		return "", err
 	}
-	select {
-	case <-sn.Out.Finished:
-		return sn.Out.Path(), errors.Join(sn.Err, sn.Out.Fault)
-	case <-ctx.Done():
-		return "", ctx.Err()
+	if file, err = sn.Out.Closed(ctx); file == "" {
+		return "", err
 	}
+	return file, errors.Join(sn.Err, err)
 }
 
 // BeginSnapshot implements control.Recording.

@@ -108,7 +108,7 @@ func TestABagAfterAStopStandsAlone(t *testing.T) {
 	if _, err := c.Pin(t.Context(), 0); err != nil { // it is behind the chunk
 		t.Fatal(err)
 	}
-	if _, byFile := testlink.Numbers(t, p.Out.Path()); !slices.Equal(byFile[1], []uint32{1}) {
+	if _, byFile := testlink.Numbers(t, p.Current().Path()); !slices.Equal(byFile[1], []uint32{1}) {
 		t.Errorf("the open bag holds %v", byFile)
 	}
 	if p.tick(restarted.Add(time.Hour - 1)); partOf(p) != 1 {

@@ -98,7 +98,7 @@ func TestStopTakesAStartBack(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{})
 	g := gate{open: make(chan struct{})}
-	p.Out.Wrap(func(f disk.Handle) disk.Handle { g.Handle = f; return g })
+	p.Current().Wrap(func(f disk.Handle) disk.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
 	ctx, cancel := context.WithCancel(t.Context())

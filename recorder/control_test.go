@@ -23,8 +23,8 @@ func controlled(t testing.TB, o Options) (*pipeline, *Control) {
 	c := new(Control)
 	o.Control = c
 	p := testPipeline(t, o, nil)
-	if p.Out != nil {
-		p.Bags.Opened(p.Out)
+	if p.Current() != nil {
+		p.Bags.Opened(p.Current())
 	}
 	c.attach(sessionOn(p, o))
 	return p, c
@@ -323,7 +323,7 @@ func TestAWaitThatIsGivenUp(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{})
 	g := gate{open: make(chan struct{})}
-	p.Out.Wrap(func(f disk.Handle) disk.Handle { g.Handle = f; return g })
+	p.Current().Wrap(func(f disk.Handle) disk.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -388,7 +388,7 @@ func TestOthersWaitForRoomAcrossAPause(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{Overflow: OverflowBlock, BufferBytes: 1, ChunkBytes: 20_000})
 	g := gate{open: make(chan struct{})}
-	p.Out.Wrap(func(f disk.Handle) disk.Handle { g.Handle = f; return g })
+	p.Current().Wrap(func(f disk.Handle) disk.Handle { g.Handle = f; return g })
 	small, large := open(t, p, "/s", "/p"), open(t, p, "/l", "/p")
 	var wg sync.WaitGroup
 	wg.Go(func() { testlink.PublishPlain(small, 20) })

@@ -170,7 +170,7 @@ func recordForPowerCut(t *testing.T, c rosbag.Compression) []diskOp {
 	t.Helper()
 	d := new(diary)
 	p := testPipeline(t, Options{Compression: c, ChunkBytes: 3000}, func(f disk.Handle) disk.Handle { return diaryFile{f, d} })
-	p.Out.Mode = -1 // none of the modes: it is synced as below, and not each second beside that
+	p.Current().Mode = -1 // none of the modes: it is synced as below, and not each second beside that
 	l := open(t, p, "/t", "/p")
 	head, err := p.Bags.Outputs.Dir.ReadFile("test.bag.active") // was written before
 	if err != nil {
@@ -180,7 +180,7 @@ func recordForPowerCut(t *testing.T, c rosbag.Compression) []diskOp {
 		l.Frames(crashFrame(n), 1, time.Now())
 		if n%14 == 13 {
 			testlink.WaitFor(t, p.written)
-			p.Bags.Sync(p.Out)
+			p.Bags.Sync(p.Current())
 		}
 	}
 	if err := p.close(); err != nil {

@@ -65,9 +65,9 @@ func TestTopicComesAndGoes(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := testlink.Numbers(t, p.Out.Target())
+	byTime, _ := testlink.Numbers(t, p.Current().Target())
 	checkCount(t, "two types", byTime, 2, cycles/2)
-	for _, c := range testlink.OpenBag(t, p.Out.Target()).Connections() {
+	for _, c := range testlink.OpenBag(t, p.Current().Target()).Connections() {
 		if c.Topic != "/t" {
 			continue // the account of losses
 		}
@@ -133,12 +133,12 @@ func TestPublisherComesAndGoes(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := testlink.Numbers(t, p.Out.Target())
+	byTime, _ := testlink.Numbers(t, p.Current().Target())
 	checkCount(t, "two types of each topic", byTime, 2*topics, cycles/2)
 	if losses := (&control.Summary{Topics: accountsNow(p)}).Losses(); losses != "" {
 		t.Errorf("%s, although nothing was lost", losses)
 	}
-	if all := testlink.OpenBag(t, p.Out.Target()).Connections(); len(all) != 2*topics {
+	if all := testlink.OpenBag(t, p.Current().Target()).Connections(); len(all) != 2*topics {
 		for _, c := range all {
 			t.Logf("%d %s %q", c.ID, c.Topic, c.Header)
 		}

@@ -199,10 +199,10 @@ func TestHangingDisk(t *testing.T) {
 		t.Errorf("while the disk hangs: %+v", s)
 	}
 	cancel()
-	if err := <-done; !errors.Is(err, ErrDiskHangs) || !strings.Contains(err.Error(), "write of "+p.Out.Path()) {
+	if err := <-done; !errors.Is(err, ErrDiskHangs) || !strings.Contains(err.Error(), "write of "+p.Current().Path()) {
 		t.Errorf("got %v", err)
 	}
-	if sum := r.summary(time.Second); sum.File != p.Out.Path() || len(sum.Files) != 1 {
+	if sum := r.summary(time.Second); sum.File != p.Current().Path() || len(sum.Files) != 1 {
 		t.Errorf("the summary knows the files %v", sum.Files)
 	}
 	topic := accountOf(p, l)

@@ -28,21 +28,21 @@ func TestReserveOnARealFile(t *testing.T) {
 	l := open(t, p, "/t", "/p")
 	const reserveLeast = 1 << 20 // that bagfile reserves ahead
 	var file disk.Handle
-	p.Out.Wrap(func(f disk.Handle) disk.Handle { file = f; return f })
-	if file.Reserve(0, 1<<20) != nil || blocks(t, p.Out.Path()) < 1<<20 {
+	p.Current().Wrap(func(f disk.Handle) disk.Handle { file = f; return f })
+	if file.Reserve(0, 1<<20) != nil || blocks(t, p.Current().Path()) < 1<<20 {
 		p.close()
-		t.Skip("the file system of " + p.Out.Path() + " knows no fallocate")
+		t.Skip("the file system of " + p.Current().Path() + " knows no fallocate")
 	}
 	testlink.PublishPlain(l, 3)
 	p.Links().UnblockLinks()
 	testlink.WaitFor(t, func() bool { return p.Bags.Stored() > 0 })
-	if n := blocks(t, p.Out.Path()); n < reserveLeast+30_000 {
+	if n := blocks(t, p.Current().Path()); n < reserveLeast+30_000 {
 		t.Errorf("%d bytes of blocks while recording, want %d more than are written", n, reserveLeast)
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if n := blocks(t, p.Out.Target()); n > reserveLeast/2 {
+	if n := blocks(t, p.Current().Target()); n > reserveLeast/2 {
 		t.Errorf("%d bytes of blocks after the end", n)
 	}
 }
@@ -80,7 +80,7 @@ func TestDirectoryThatIsDeleted(t *testing.T) {
 	l := open(t, p, "/t", "/p")
 	l.Frames(testlink.Frame(1, 0, 30_000), 1, time.Now())
 	testlink.WaitFor(t, func() bool { return p.Bags.Stored() > 0 })
-	if err := os.RemoveAll(filepath.Dir(p.Out.Path())); err != nil {
+	if err := os.RemoveAll(filepath.Dir(p.Current().Path())); err != nil {
 		t.Fatal(err)
 	}
 	publishUntil(t, l, func() bool { return logs.FilterMessage("no new file after the fault").Len() > 0 })
@@ -114,7 +114,7 @@ func TestFileThatLosesItsName(t *testing.T) {
 			core, logs := observer.New(zap.WarnLevel)
 			p := testPipeline(t, Options{ChunkBytes: 20 << 10, Overflow: OverflowBlock, Log: zap.New(core)}, nil)
 			l := open(t, p, "/t", "/p")
-			first := p.Out
+			first := p.Current()
 			l.Frames(testlink.Frame(1, 0, 30_000), 1, time.Now())
 			testlink.WaitFor(t, func() bool { return p.Bags.Stored() > 0 })
 			if err := tc.lose(first.Path()); err != nil {
@@ -136,13 +136,13 @@ func TestFileThatLosesItsName(t *testing.T) {
 			if len(said) != 2 {
 				t.Errorf("said %v", said)
 			}
-			byTime, _ := testlink.Numbers(t, p.Out.Target())
+			byTime, _ := testlink.Numbers(t, p.Current().Target())
 			inSecond := uint64(len(byTime[1]))
 			topic := accountOf(p, l)
 			if inSecond < 2 || byTime[1][inSecond-1] != 1e6 {
 				t.Errorf("the second file holds %v", byTime[1])
 			}
-			lost, bytes := uint64(sent)-inSecond, payloadBytes(t, p.Out.Target(), "/t")
+			lost, bytes := uint64(sent)-inSecond, payloadBytes(t, p.Current().Target(), "/t")
 			if tc.want == nil {
 				bytes += payloadBytes(t, elsewhere, "/t")
 				byTime, _ := testlink.Numbers(t, elsewhere)
@@ -175,7 +175,7 @@ func TestDirectoryThatMoves(t *testing.T) {
 			core, logs := observer.New(zap.WarnLevel)
 			p := testPipeline(t, Options{ChunkBytes: 20 << 10, Overflow: OverflowBlock, Log: zap.New(core)}, nil)
 			l := open(t, p, "/t", "/p")
-			dir, base := filepath.Split(p.Out.Target())
+			dir, base := filepath.Split(p.Current().Target())
 			dir = filepath.Clean(dir)
 			moved := dir + "-moved"
 			if err := errors.Join(os.Rename(dir, moved), replace(dir)); err != nil {
@@ -183,7 +183,7 @@ func TestDirectoryThatMoves(t *testing.T) {
 			}
 			said := func() []observer.LoggedEntry { return logs.FilterMessageSnippet("directory was renamed").All() }
 			sent := publishUntil(t, l, func() bool { return len(said()) > 0 })
-			if got, want := p.Out.Path(), filepath.Join(moved, base+".active"); got != want {
+			if got, want := p.Current().Path(), filepath.Join(moved, base+".active"); got != want {
 				t.Errorf("recording to %s, want %s", got, want)
 			}
 			if err := p.close(); err != nil {

@@ -1,6 +1,10 @@
 package recorder
 
-import "github.com/gorosbag/gorosbag/recorder/control"
+import (
+	"cmp"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
+)
 
 // Handover is told of the files of a recording, including those of snapshots, and may
 // need finished files for a while. Its methods must not wait for anything. The name of a
@@ -21,9 +25,4 @@ func (noHandover) Keeps(string) bool              { return false }
 func (noHandover) Handed() *control.HandoverStats { return nil }
 
 // handover returns Options.Handover, or one that needs no files.
-func (o *Options) handover() Handover {
-	if o.Handover == nil {
-		return noHandover{}
-	}
-	return o.Handover
-}
+func (o *Options) handover() Handover { return cmp.Or[Handover](o.Handover, noHandover{}) }

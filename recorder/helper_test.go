@@ -99,3 +99,30 @@ func checkCount(t *testing.T, what string, got map[uint32][]uint32, publishers, 
 		}
 	}
 }
+
+// publish sends runs of small frames and, every seventh time, a large one.
+func publish(l tcpros.LinkSink, publisher uint32, messages int) {
+	for n := 0; n < messages; {
+		if n%7 == 0 {
+			testlink.SendLarge(l, testlink.Frame(publisher, uint32(n), 3000))
+			n++
+			continue
+		}
+		var run []byte
+		count := 0
+		for ; count < 3 && n < messages && n%7 != 0; count++ {
+			run = append(run, testlink.Frame(publisher, uint32(n), 100*(n%5))...)
+			n++
+		}
+		l.Frames(run, count, time.Now())
+	}
+}
+
+// sendLarge sends one message of n bytes as the node does.
+func sendLarge(t *testing.T, l tcpros.LinkSink, seq uint32, n int) {
+	t.Helper()
+	frame := testlink.Numbered(seq)
+	frame = append(frame, make([]byte, n)...)
+	frame[0], frame[1], frame[2], frame[3] = byte(n+12), byte((n+12)>>8), byte((n+12)>>16), byte((n+12)>>24)
+	testlink.SendLarge(l, frame)
+}

@@ -33,7 +33,7 @@ func TestLimitsInThePipeline(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	_, byFile := testlink.Numbers(t, p.Out.Target())
+	_, byFile := testlink.Numbers(t, p.Current().Target())
 	if want := []uint32{0, 3, 6, 9, 12, 15, 18, 21, 24, 27}; !slices.Equal(byFile[1], want) || len(byFile[2]) != 4 {
 		t.Errorf("the bag holds %v", byFile)
 	}
@@ -100,7 +100,7 @@ func TestLargeMessagesBringTheirRecord(t *testing.T) {
 		testlink.SendLarge(l, testlink.Frame(1, n, 200_000))
 	}
 	closePipeline(t, p)
-	if n := records(t, p.Out.Target(), info); n != 3 {
+	if n := records(t, p.Current().Target(), info); n != 3 {
 		t.Errorf("%d connection records, want two in chunks and one in the index", n)
 	}
 }

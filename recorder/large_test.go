@@ -110,7 +110,7 @@ func TestLargeMessagesTakeTurns(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := testlink.Numbers(t, p.Out.Target())
+	byTime, _ := testlink.Numbers(t, p.Current().Target())
 	for i := range uint32(publishers) {
 		checkCount(t, "large", map[uint32][]uint32{i: byTime[i]}, 1, messages)
 	}

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -108,6 +109,7 @@ type Options struct {
 	survey  time.Duration                     // graph.Graph.Survey; zero means graph.SurveyTimeout
 }
 
+// withDefaults checks the options and completes them. It returns the errors of a recording before a file is created.
 func (o Options) withDefaults() (Options, error) {
 	if o.resolve == nil {
 		if o.Node == nil {
@@ -119,24 +121,12 @@ func (o Options) withDefaults() (Options, error) {
 		o.Log = zap.NewNop()
 	}
 	o.Log = loglimit.Logger(o.Log)
-	if o.Compression == "" {
-		o.Compression = rosbag.CompressionNone
-	}
-	if o.ChunkBytes == 0 {
-		o.ChunkBytes = chunk.DefaultBytes
-	}
-	if o.BufferBytes == 0 {
-		o.BufferBytes = DefaultBufferBytes
-	}
-	if o.FlushInterval == 0 {
-		o.FlushInterval = DefaultFlushInterval
-	}
-	if o.PollInterval == 0 {
-		o.PollInterval = DefaultPollInterval
-	}
-	if o.survey == 0 {
-		o.survey = graph.SurveyTimeout
-	}
+	o.Compression = cmp.Or(o.Compression, rosbag.CompressionNone)
+	o.ChunkBytes = cmp.Or(o.ChunkBytes, chunk.DefaultBytes)
+	o.BufferBytes = cmp.Or(o.BufferBytes, DefaultBufferBytes)
+	o.FlushInterval = cmp.Or(o.FlushInterval, DefaultFlushInterval)
+	o.PollInterval = cmp.Or(o.PollInterval, DefaultPollInterval)
+	o.survey = cmp.Or(o.survey, graph.SurveyTimeout)
 	if o.ChunkBytes < 0 || o.PollInterval < 0 || o.Limit < 0 || o.Duration < 0 || o.MaxBytes < 0 || o.SplitAt < 0 {
 		return o, errors.New("a size, count or time is negative")
 	}
@@ -161,27 +151,59 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Snapshot, err = o.Snapshot.withDefaults(&o, o.MemoryBytes()); err != nil {
 		return o, err
 	}
-	return o, o.Select.compile(namespace)
+	if err := o.Select.compile(namespace); err != nil {
+		return o, err
+	}
+	return o, o.checkNames()
+}
+
+// checkNames resolves names, and returns an error for invalid names and limits.
+func (o *Options) checkNames() error {
+	for _, l := range o.Limits {
+		if err := l.Check(); err != nil {
+			return err
+		}
+	}
+	for i, name := range slices.Concat(o.Select.literal, o.Select.Nodes, o.Select.NodePublications) {
+		resolved, err := o.resolve(name)
+		if err != nil {
+			return err
+		}
+		if i < len(o.Select.literal) {
+			o.Select.resolved = append(o.Select.resolved, resolved)
+		}
+	}
+	return o.checkWatched()
+}
+
+// ErrNotSelected means that a topic of Options.Watch is not recorded.
+var ErrNotSelected = errors.New("a topic that a trigger watches is not recorded")
+
+// checkWatched returns an error for a topic of Options.Watch that is certainly not recorded.
+func (o *Options) checkWatched() error {
+	if o.Watch == nil {
+		return nil
+	}
+	for _, topic := range o.Watch.Topics() {
+		if !o.names(topic) && !o.Select.maySelect(topic) {
+			return fmt.Errorf("%w: %s", ErrNotSelected, topic)
+		}
+	}
+	return nil
 }
 
 // MemoryBytes returns the bound of all buffers together; negative means none. It is BufferBytes, but at least
 // enough for four chunks, and with compression for two chunks and one for each compressor.
 func (o Options) MemoryBytes() int64 {
-	switch {
-	case o.BufferBytes < 0:
+	if o.BufferBytes < 0 {
 		return -1
-	case o.BufferBytes == 0:
-		o.BufferBytes = DefaultBufferBytes
 	}
-	chunkBytes := int64(o.ChunkBytes)
-	if chunkBytes == 0 {
-		chunkBytes = chunk.DefaultBytes
-	}
+	chunkBytes := int64(cmp.Or(o.ChunkBytes, chunk.DefaultBytes))
 	least := memory.LeastChunks * chunkBytes
 	if n := int64(workers(o.Compression)); n > 0 {
 		least = 2 * max(memory.LeastChunks, 2+n) * chunkBytes // each chunk and what it is compressed into
 	}
-	return max(o.BufferBytes, least)
+	return max(cmp.Or(o.BufferBytes, DefaultBufferBytes), least)
 }
 
 // workers is the number of compression goroutines.
@@ -193,9 +215,4 @@ func workers(c rosbag.Compression) int {
 }
 
 // names reports whether the user has named a topic in full.
-func (o *Options) names(topic string) bool {
-	return slices.ContainsFunc(o.Select.literal, func(name string) bool {
-		resolved, err := o.resolve(name)
-		return err == nil && resolved == topic
-	})
-}
+func (o *Options) names(topic string) bool { return slices.Contains(o.Select.resolved, topic) }

@@ -93,7 +93,7 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	byTime, _ := testlink.Numbers(t, p.Out.Target())
+	byTime, _ := testlink.Numbers(t, p.Current().Target())
 	checkCount(t, "imu", map[uint32][]uint32{0: byTime[imuBytes-4]}, 1, imuMessages)
 	recorded, dropped := len(byTime[cameraBytes-4]), camera.Dropped[control.DropBufferFull]
 	t.Logf("camera: %d published, %d recorded, %d dropped", cameraMessages, recorded, dropped)

@@ -130,7 +130,7 @@ func TestFailedSyncMovesOn(t *testing.T) {
 	handed := &finishedFiles{}
 	p := testPipeline(t, Options{ChunkBytes: 20 << 10, Sync: SyncChunk, Handover: handed}, f.wrap)
 	var first disk.Handle
-	p.Out.Wrap(func(h disk.Handle) disk.Handle { first = h.(faultyFile).Handle; return h })
+	p.Current().Wrap(func(h disk.Handle) disk.Handle { first = h.(faultyFile).Handle; return h })
 	l := open(t, p, "/t", "/p")
 	testlink.PublishPlain(l, 20)
 	err := p.close()

@@ -46,7 +46,7 @@ func TestOverflowDropsTheNewestAndCounts(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := testlink.Numbers(t, p.Out.Target())
+	byTime, _ := testlink.Numbers(t, p.Current().Target())
 	kept := len(byTime[1])
 	for i, v := range byTime[1] {
 		if int(v) != i {
@@ -86,7 +86,7 @@ func TestOverflowBlocksAndLosesNothing(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, byFile := testlink.Numbers(t, p.Out.Target())
+	byTime, byFile := testlink.Numbers(t, p.Current().Target())
 	checkCount(t, "by time", byTime, 1, 300)
 	checkCount(t, "in the file", byFile, 1, 300)
 }
@@ -115,7 +115,7 @@ func TestLastCallReleasesALargeMessage(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	_, byFile := testlink.Numbers(t, p.Out.Target())
+	_, byFile := testlink.Numbers(t, p.Current().Target())
 	checkCount(t, "in the file", byFile, 1, 1)
 }
 
@@ -157,7 +157,7 @@ func testHurry(t *testing.T, c rosbag.Compression) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := testlink.Numbers(t, p.Out.Target())
+	byTime, _ := testlink.Numbers(t, p.Current().Target())
 	topic := accountOf(p, l)
 	if got := uint64(len(byTime[1])); got != topic.Messages || topic.Dropped[control.DropAborted.String()] != 100-got || got > 2 {
 		t.Errorf("%d messages in the bag, %d counted, %d dropped", got, topic.Messages, topic.Dropped[control.DropAborted.String()])

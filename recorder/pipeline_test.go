@@ -26,13 +26,13 @@ func TestPipelineKeepsEachPublishersOrder(t *testing.T) {
 				var wg sync.WaitGroup
 				for i := range publishers {
 					l := open(t, p, fmt.Sprintf("/t%d", i%3), fmt.Sprintf("/p%d", i))
-					wg.Go(func() { testlink.Publish(l, uint32(i), messages) })
+					wg.Go(func() { publish(l, uint32(i), messages) })
 				}
 				wg.Wait()
 				if err := p.close(); err != nil {
 					t.Fatal(err)
 				}
-				byTime, byFile := testlink.Numbers(t, p.Out.Target())
+				byTime, byFile := testlink.Numbers(t, p.Current().Target())
 				checkCount(t, "by time", byTime, publishers, messages)
 				checkCount(t, "in the file", byFile, publishers, messages)
 			})
@@ -58,7 +58,7 @@ func TestAbortedMessageLeavesTheConnection(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	_, byFile := testlink.Numbers(t, p.Out.Target())
+	_, byFile := testlink.Numbers(t, p.Current().Target())
 	checkCount(t, "in the file", byFile, 1, 1)
 }
 
@@ -199,7 +199,7 @@ func TestLimitStopsAtTheMessage(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := testlink.Numbers(t, p.Out.Target())
+	byTime, _ := testlink.Numbers(t, p.Current().Target())
 	checkCount(t, "by time", byTime, 1, 5)
 }
 

@@ -21,8 +21,8 @@ func TestMissedMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Frames(testlink.Numbered(testlink.Count(0, 10)...), 10, time.Now())
-	testlink.Large(t, l, 12, 200_000) // 10 and 11 are missing
-	testlink.Large(t, l, 13, 8<<20)   // larger than the buffer: dropped, not missed
+	sendLarge(t, l, 12, 200_000) // 10 and 11 are missing
+	sendLarge(t, l, 13, 8<<20)   // larger than the buffer: dropped, not missed
 	l.Frames(testlink.Numbered(14, 15), 2, time.Now())
 	l.Closed(errors.New("cut"))
 	if l, err = p.Links().OpenLink(topic, testlink.HeaderInfo("/t", "p")); err != nil {

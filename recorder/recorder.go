@@ -36,9 +36,6 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 	if err != nil {
 		return control.Summary{}, err
 	}
-	if err := o.checkNames(); err != nil {
-		return control.Summary{}, err
-	}
 	if o.Publish {
 		if o.onOpen, err = announce(o.Node); err != nil {
 			return control.Summary{}, err
@@ -50,13 +47,13 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 	}
 	r := &session{o: o, subs: subscribe.New(o.subscriptions())}
 	if ok, err := r.awaitClock(ctx); !ok || err != nil {
-		r.subs.Refuse()
+		r.subs.Close()
 		return control.Summary{}, errors.Join(err, outputs.Close())
 	}
 	r.started = time.Now()
 	retain, out, err := r.openFirst(outputs)
 	if err != nil {
-		r.subs.Refuse()
+		r.subs.Close()
 		return control.Summary{}, errors.Join(err, outputs.Close())
 	}
 	r.wire(outputs, retain, out, time.Now())
@@ -76,10 +73,7 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 	if !errors.Is(err, ErrDiskHangs) { // the sink is blocked by the disk and has been abandoned
 		err = errors.Join(err, retain.Close(), outputs.Close())
 	}
-	if err != nil {
-		return sum, err
-	}
-	return sum, nil
+	return sum, err
 }
 
 // openFirst deletes files as Options.Retain says if there is too little room, and opens the first file if the

@@ -54,13 +54,13 @@ func TestReport(t *testing.T) {
 				last := time.Now().Add(-time.Hour)
 				l.Frames(testlink.Numbered(testlink.Count(0, 10)...), 10, last)
 				if tc.lossy {
-					testlink.Large(t, l, 10, 9<<20)
+					sendLarge(t, l, 10, 9<<20)
 					l.Frames(testlink.Numbered(12), 1, last)
 				}
 				if err := p.close(); err != nil {
 					t.Fatal(err)
 				}
-				reports, end := reportIn(t, p.Out.Target())
+				reports, end := reportIn(t, p.Current().Target())
 				if len(reports) != tc.want || end != rosbag.TimeOf(last) {
 					t.Fatalf("%d reports, the bag ends at %v; want %d, %v", len(reports), end, tc.want, rosbag.TimeOf(last))
 				}

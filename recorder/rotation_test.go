@@ -50,7 +50,7 @@ func TestSplitBySize(t *testing.T) {
 			p := testPipeline(t, Options{Split: true, MaxBytes: size, Compression: c, ChunkBytes: 100 << 10, Overflow: OverflowBlock}, nil)
 			l, other := open(t, p, "/t", "/p"), open(t, p, "/o", "/q")
 			const messages = 600
-			testlink.Publish(l, 1, messages)
+			publish(l, 1, messages)
 			testlink.PublishPlain(other, messages)
 			publishLarge(other, 2, 40)
 			if err := p.close(); err != nil {
@@ -270,7 +270,7 @@ func TestLargeMessageAcrossASplit(t *testing.T) {
 func TestNextNameTaken(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true, Duration: time.Second}, nil)
-	taken := strings.TrimSuffix(p.Out.Target(), "_0.bag") + "_1.bag"
+	taken := strings.TrimSuffix(p.Current().Target(), "_0.bag") + "_1.bag"
 	if err := os.WriteFile(taken, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}

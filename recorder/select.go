@@ -17,10 +17,11 @@ type Selection struct {
 	Nodes            []string // every topic that these nodes subscribe to
 	NodePublications []string // every topic that these nodes publish
 
-	literal []string
-	include topicmatch.Set // of names
-	types   topicmatch.Set
-	exclude topicmatch.Set
+	literal  []string       // topics that are named in full, as the user wrote them
+	resolved []string       // the resolved names of these topics
+	include  topicmatch.Set // of names
+	types    topicmatch.Set
+	exclude  topicmatch.Set
 }
 
 // compile checks the selection and prepares it for use. namespace is where relative

@@ -132,9 +132,9 @@ func (r *session) awaitClock(ctx context.Context) (bool, error) {
 	}
 	r.subs.UseClock(r.o.sim)
 	r.o.Tap.Follow(r.o.sim)
-	for _, name := range r.o.Select.literal {
-		if resolved, err := r.o.Node.Resolve(name); err != nil || resolved == r.o.sim.Topic() {
-			continue // checkNames has found no error; Await waits for the clock
+	for i, name := range r.o.Select.literal {
+		if r.o.Select.resolved[i] == r.o.sim.Topic() {
+			continue // Await waits for the clock
 		}
 		if err := r.subs.Add(name, subscribe.Named, time.Time{}); err != nil {
 			return false, err
@@ -174,16 +174,11 @@ func (r *session) lossesNow() control.Summary {
 
 // missing returns the resolved names of the topics that are recorded or watched by name: any of them may be
 // misspelled.
-func (r *session) missing() (topics []string) {
-	for _, name := range r.o.Select.literal {
-		if resolved, err := r.o.Node.Resolve(name); err == nil {
-			topics = append(topics, resolved)
-		}
+func (r *session) missing() []string {
+	if r.o.Watch == nil {
+		return r.o.Select.resolved
 	}
-	if r.o.Watch != nil {
-		topics = append(topics, r.o.Watch.Topics()...)
-	}
-	return topics
+	return slices.Concat(r.o.Select.resolved, r.o.Watch.Topics())
 }
 
 // over returns a channel that gets the time when Options.Duration has elapsed; nil if the recording has none.

@@ -59,10 +59,10 @@ func TestSimStamps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := p.Out.Target()
+	first := p.Current().Target()
 	l.Frames(testlink.Numbered(1, 2, 3), 3, time.Now())
 	sink.Frames(ticks(0, 105, 104), 3, time.Now()) // 0 is no time; back as it comes
-	testlink.Large(t, l, 4, 200_000)
+	sendLarge(t, l, 4, 200_000)
 	sink.Frames(ticks(111), 1, time.Now()) // the first one of the next file
 	l.Frames(testlink.Numbered(5), 1, time.Now())
 	if err := p.close(); err != nil {
@@ -80,8 +80,8 @@ func TestSimStamps(t *testing.T) {
 	}{
 		{first, "/t", at(100, 100, 100, 104)},
 		{first, "/clock", at(100, 105, 104)}, // the first was before the file
-		{p.Out.Target(), "/clock", at(111)},
-		{p.Out.Target(), "/t", at(111, 111)}, // repeated, and new
+		{p.Current().Target(), "/clock", at(111)},
+		{p.Current().Target(), "/t", at(111, 111)}, // repeated, and new
 	} {
 		if got := stamps(t, tc.path, tc.topic); !slices.Equal(got, tc.want) {
 			t.Errorf("%s in %s: %v, want %v", tc.topic, tc.path, got, tc.want)
@@ -120,7 +120,7 @@ func TestSimClockStartsAgain(t *testing.T) {
 			for _, l := range links {
 				l.Frames(testlink.Frame(1, second, 10), 1, time.Now())
 			}
-			testlink.Large(t, big, second, 200_000)
+			sendLarge(t, big, second, 200_000)
 			select {
 			case at := <-over:
 				if pass < 2 || second != 5 {

@@ -216,7 +216,7 @@ func TestSnapshotsInARow(t *testing.T) {
 				checkCount(t, "in the snapshots", map[uint32][]uint32{1: got[1]}, 1, messages)
 				checkCount(t, "large ones", map[uint32][]uint32{2: got[2]}, 1, messages/1000)
 				if mode == control.SnapshotBeside {
-					byTime, _ := testlink.Numbers(t, p.Out.Target())
+					byTime, _ := testlink.Numbers(t, p.Current().Target())
 					checkCount(t, "in the recording", map[uint32][]uint32{1: byTime[1]}, 1, messages)
 				}
 				if m := accountOf(p, links[0]).Messages; m != messages {

@@ -1,9 +1,11 @@
 package recorder
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 )
 
 // stats returns the live account of the recording.
@@ -19,6 +21,29 @@ func (r *session) stats() control.Stats {
 	s.Disk, s.Finished = p.Bags.Outputs.Watchdog.Account(), p.Bags.Finished.Number()
 	s.Deleted, _ = p.Bags.Finished.Retain.Deletions()
 	s.Snapshots.Failed = p.Snapshotter.Failures()
+	return s
+}
+
+// summary returns the account of the recording, after its end.
+func (r *session) summary(d time.Duration) control.Summary {
+	s, files := r.lossesNow(), r.sink.Bags.Finished.Account()
+	s.Duration, s.Triggers = d, r.o.triggers()
+	s.File, s.Bytes, s.Files, s.Earlier = files.File, files.Bytes, files.Files, files.Earlier
+	if r.o.Adaptive {
+		s.Chunks = r.sink.Chunks()
+	}
+	if out := r.sink.Current(); r.sink.Abandoned.Load() && out != nil {
+		bytes := r.in.Accounts().Stats(time.Now()).FileBytes
+		s.File = out.Target() + bagname.ActiveSuffix
+		s.Bytes += bytes
+		s.Files = append(s.Files, control.FileSummary{File: s.File, Bytes: bytes})
+	}
+	for _, t := range s.Topics {
+		if len(t.Publishers)+t.Former.Count+t.Refused == 0 && slices.Contains(r.o.Select.literal, t.Topic) {
+			s.Missing = append(s.Missing, t.Topic)
+		}
+	}
+	s.Missing = append(s.Missing, r.o.Select.unmatched()...)
 	return s
 }
 

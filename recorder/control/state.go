@@ -64,24 +64,13 @@ const (
 
 // String returns the cause as it stands in logs and summaries.
 func (c DropCause) String() string {
-	switch c {
-	case DropBufferFull:
-		return "queue_full"
-	case DropOversize:
-		return "oversize"
-	case DropDisk:
-		return "disk"
-	case DropAborted:
-		return "hurried_end"
-	case DropLink:
-		return "link"
-	case DropDeleted:
-		return "deleted"
-	case DropUDP:
-		return "udp"
-	case DropCauses:
+	if c < 0 || c >= DropCauses {
+		return "unknown"
 	}
-	return "unknown"
+	return [DropCauses]string{
+		DropBufferFull: "queue_full", DropOversize: "oversize", DropDisk: "disk", DropAborted: "hurried_end",
+		DropLink: "link", DropDeleted: "deleted", DropUDP: "udp",
+	}[c]
 }
 
 // DropCauseNames returns the causes that TopicStats.Causes may have.

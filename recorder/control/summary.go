@@ -78,35 +78,32 @@ type PublisherSummary struct {
 	Away        bool          // the link that was lost last did not come back
 }
 
-// Messages returns the number of messages in the bag.
-func (s *Summary) Messages() uint64 {
-	var n uint64
-	for i := range s.Topics {
-		n += s.Topics[i].Messages
+// sum adds up a figure of all topics.
+func sum[T uint64 | int](topics []TopicSummary, of func(*TopicSummary) T) (n T) {
+	for i := range topics {
+		n += of(&topics[i])
 	}
 	return n
+}
+
+// Messages returns the number of messages in the bag.
+func (s *Summary) Messages() uint64 {
+	return sum(s.Topics, func(t *TopicSummary) uint64 { return t.Messages })
 }
 
 // Dropped returns the number of messages that were received and are not in the bag.
 func (s *Summary) Dropped() uint64 {
-	var n uint64
-	for i := range s.Topics {
-		for _, d := range s.Topics[i].Dropped {
+	return sum(s.Topics, func(t *TopicSummary) (n uint64) {
+		for _, d := range t.Dropped {
 			n += d
 		}
-	}
-	return n
+		return n
+	})
 }
 
 // Missed returns the number of messages that were published and never reached us, as
 // far as publishers number theirs.
-func (s *Summary) Missed() uint64 {
-	var n uint64
-	for i := range s.Topics {
-		n += s.Topics[i].Missed()
-	}
-	return n
-}
+func (s *Summary) Missed() uint64 { return sum(s.Topics, (*TopicSummary).Missed) }
 
 // Missed returns the number of messages of the topic that were published and never reached us.
 func (t *TopicSummary) Missed() (n uint64) {
@@ -117,23 +114,18 @@ func (t *TopicSummary) Missed() (n uint64) {
 }
 
 // LinksLost returns how many links to publishers were lost.
-func (s *Summary) LinksLost() (n int) {
-	for i := range s.Topics {
-		for j := range s.Topics[i].Publishers {
-			n += s.Topics[i].Publishers[j].LinksLost
+func (s *Summary) LinksLost() int {
+	return sum(s.Topics, func(t *TopicSummary) int {
+		n := t.Former.LinksLost
+		for i := range t.Publishers {
+			n += t.Publishers[i].LinksLost
 		}
-		n += s.Topics[i].Former.LinksLost
-	}
-	return n
+		return n
+	})
 }
 
 // Refused returns how many publishers were refused because there was no memory for their headers.
-func (s *Summary) Refused() (n int) {
-	for i := range s.Topics {
-		n += s.Topics[i].Refused
-	}
-	return n
-}
+func (s *Summary) Refused() int { return sum(s.Topics, func(t *TopicSummary) int { return t.Refused }) }
 
 // Losses says in words what is not in the bag; empty if nothing is known to be
 // missing. A lost link is a loss: messages of its publisher are missing, and it is not known

@@ -95,7 +95,7 @@ func (a *Accounts) Sources() []*latch.Source {
 }
 
 // ReleaseGone releases the oldest latched messages and accounts of publishers and topics that are gone, and the
-// connections for which needed returns false. Without needed all connections stay.
+// connections for which needed returns false.
 func (a *Accounts) ReleaseGone(latched *latch.Store, needed func(*Connection) bool, now time.Time) {
 	kept, all := map[*Topic]int{}, 0
 	for _, c := range slices.Backward(a.Connections.All) {
@@ -110,9 +110,7 @@ func (a *Accounts) ReleaseGone(latched *latch.Store, needed func(*Connection) bo
 		kept[c.Topic]++
 		all++
 	}
-	if needed != nil {
-		a.Connections.Release(func(c *Connection) bool { return !needed(c) })
-	}
+	a.Connections.Release(func(c *Connection) bool { return !needed(c) })
 	for _, t := range a.Topics {
 		a.FoldPublishers(t, KeptPublishers, func(u *loss.Publisher) bool { return u.Settled(now) }, now)
 	}

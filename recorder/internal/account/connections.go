@@ -76,7 +76,7 @@ func (c *Connection) NoteRecord(part int) { c.stored = part + 1 }
 func (c *Connection) NoteWritten(part int) { c.written = part + 1 }
 
 // Within reports whether only files of parts before the given one have the connection.
-func (c *Connection) Within(before int64) bool { return int64(max(c.stored, c.written)) <= before }
+func (c *Connection) Within(before int) bool { return max(c.stored, c.written) <= before }
 
 // NoteUnrecorded counts messages that came while nothing was recorded.
 func (c *Connection) NoteUnrecorded(messages int) {
@@ -126,20 +126,19 @@ func (t *Topic) Find(h rosbag.Header) *Connection {
 
 // Add makes a connection of t. It copies h.
 func (s *Connections) Add(t *Topic, h rosbag.Header) *Connection {
-	c := &Connection{Topic: t, size: ConnectionOverhead}
+	c := &Connection{Topic: t}
 	own := make(rosbag.Header, len(h))
 	for i, f := range h {
 		own[i].Key = strings.Clone(f.Key)
 		c.Bytes += 5 + len(f.Key) + len(f.Value)
-		c.size += int64(fieldOverhead + len(f.Key))
 		if f.Key == definitionKey && c.definition == nil {
 			c.definition = s.share(t, f.Value)
 			own[i].Value = c.definition.text
 			continue
 		}
 		own[i].Value = strings.Clone(f.Value)
-		c.size += int64(len(f.Value))
 	}
+	c.size = s.SizeOf(h) // without the definition, which is known now
 	c.Conn = &rosbag.Connection{ID: s.next, Topic: t.Name, Header: own}
 	s.next++
 	s.charge(t, c.size)

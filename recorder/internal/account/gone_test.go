@@ -34,7 +34,7 @@ func TestReleaseGone(t *testing.T) {
 	}
 	empty := add(topics[0], 0, false) // is looked at first
 	now := time.Now()
-	a.ReleaseGone(&latched, nil, now)
+	a.ReleaseGone(&latched, func(*Connection) bool { return true }, now)
 	for _, c := range a.Connections.All {
 		if want := c != oldest && c != empty; latched.Holds(&c.Source) != want {
 			t.Errorf("the message of %s is kept: %v, want %v", c.Conn.Header.CallerID(), !want, want)

@@ -30,7 +30,6 @@ type Sampler struct {
 	Limit   uint64        // messages to record in all; zero means no limit
 	every   uint64        // record each message of this number; zero means all
 	Gap     time.Duration // between two recorded messages; zero means no bound
-	thins   bool          // another limit than Limit is set
 	seen    uint64        // messages that Keep has decided about
 	due     time.Time     // when the next message may be recorded
 	LeftOut uint64        // messages that are left out
@@ -60,12 +59,11 @@ func SamplerOf(limits []Limit, topic string) Sampler {
 	if s.every == 1 {
 		s.every = 0
 	}
-	s.thins = s != Sampler{Limit: s.Limit}
 	return s
 }
 
 // KeepsAll reports whether Keep keeps each message. If so, the caller need not call it, and runs stay whole.
-func (s *Sampler) KeepsAll() bool { return !s.thins }
+func (s *Sampler) KeepsAll() bool { return s.every == 0 && s.Gap == 0 }
 
 // Keep decides whether one message is recorded, before the intake knows whether there is room and whether the message
 // arrives in full: messages that are left out take no memory. If a message is kept, and then is too large, cut off or

@@ -1,3 +1,7 @@
+// Package bagfile creates, syncs, closes and names the bag files of one recording. It knows nothing of topics
+// and messages.
+//
+// Each type has a lock of its own or a single owner. No lock is held during I/O.
 package bagfile
 
 import (
@@ -64,12 +68,6 @@ func (b *File) Bytes() int64 { return b.end }
 // Away returns why the bag has lost its name, ErrMoved or ErrDeleted, or nil. It is called after Finish.
 func (b *File) Away() error { return b.away }
 
-// start writes the head of the bag.
-func (b *File) start() (err error) {
-	b.writer, err = bagfmt.NewWriter(b, bagfmt.WriterOptions{})
-	return err
-}
-
 // Write appends to the file. It implements io.Writer for bagfmt.Writer. After an error, the next call
 // overwrites what a part of the write has left.
 func (b *File) Write(p []byte) (int, error) {
@@ -107,22 +105,20 @@ func (b *File) Truncate(size int64) error {
 	return nil
 }
 
-// LeastRoom is how many bytes have to be free on the disk when a bag begins.
-const LeastRoom = reserveLeast
-
-// reserveLeast and reserveMost bound how many bytes are reserved ahead of the writing.
+// LeastRoom and reserveMost bound how many bytes are reserved ahead of the writing. LeastRoom have to be free on the disk
+// when a bag begins.
 const (
-	reserveLeast = 1 << 20
-	reserveMost  = 32 << 20
+	LeastRoom   = 1 << 20
+	reserveMost = 32 << 20
 )
 
 // reserveFirst reserves room for more than the head of a bag, so that no empty bags are left on a full disk.
 func (b *File) reserveFirst(s *Series) error {
-	if free, err := disk.FreeBytes(s.Dir.Handle); err == nil && free < reserveLeast {
+	if free, err := disk.FreeBytes(s.Dir.Handle); err == nil && free < LeastRoom {
 		return fmt.Errorf("%w: %d bytes are free on the disk: %w", disk.ErrMinSpace, free, syscall.ENOSPC)
 	}
-	if err := b.reserveRoom(0, reserveLeast); err != nil && !errors.Is(err, syscall.EFBIG) { // a limit of the process is not the disk's
-		return fmt.Errorf("%w: no room for its first %d bytes: %w", disk.ErrMinSpace, reserveLeast, err)
+	if err := b.reserveRoom(0, LeastRoom); err != nil && !errors.Is(err, syscall.EFBIG) { // a limit of the process is not the disk's
+		return fmt.Errorf("%w: no room for its first %d bytes: %w", disk.ErrMinSpace, LeastRoom, err)
 	}
 	return nil
 }
@@ -135,7 +131,7 @@ func (b *File) reserve(c *chunk.Sealed) error {
 		return nil
 	}
 	defer b.Watchdog.Begin("reservation", b.Path())()
-	ahead := need + min(max(b.end, reserveLeast), reserveMost)
+	ahead := need + min(max(b.end, LeastRoom), reserveMost)
 	if err := b.reserveRoom(b.end, ahead); err == nil {
 		b.reserved = ahead
 		return nil
@@ -175,17 +171,17 @@ func (b *File) Sync() error {
 	if b.Mode == SyncNone {
 		return nil
 	}
-	covered, end, ok := b.syncs.begin()
+	from, end, ok := b.syncs.begin()
 	if !ok {
 		return nil
 	}
 	answered := b.Watchdog.Begin("sync", b.Path())
 	err := b.file.Sync()
-	if err == nil && end == covered {
+	if err == nil && from == 0 {
 		err = b.syncDir() // at the first sync: a power cut must not destroy the name either
 	}
 	answered()
-	return b.syncs.finish(covered, end, err, b.Path())
+	return b.syncs.finish(end, err, b.Path())
 }
 
 // WriteChunk appends one chunk with its index records.

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
@@ -98,7 +99,7 @@ func (s *Series) Create(now time.Time) (*File, error) {
 	}
 	b.syncs.init(now)
 	if err = b.reserveFirst(s); err == nil {
-		err = b.start()
+		b.writer, err = bagfmt.NewWriter(b, bagfmt.WriterOptions{}) // writes the head of the bag
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", target+bagname.ActiveSuffix, err), f.Close(), s.Dir.Remove(base+bagname.ActiveSuffix))

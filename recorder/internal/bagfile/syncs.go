@@ -9,14 +9,14 @@ import (
 // syncs knows how much of a file is on the disk. The writer adds the bytes that it writes, while one sync at a time
 // may run. It is for concurrent use.
 type syncs struct {
-	mu       sync.Mutex
-	dirty    int64     // bytes that are written and not synced
-	began    time.Time // when the last sync began
-	busy     bool      // a sync is in progress
-	err      error     // final: a failed sync is never repeated
-	syncedTo int64     // bytes known to be on the disk
-	idle     sync.Cond // signaled when busy becomes false
-	closed   bool      // the file is closed, or about to be: a late interval sync has nothing to do
+	mu      sync.Mutex
+	written int64     // bytes that are written
+	synced  int64     // bytes of them that are known to be on the disk
+	began   time.Time // when the last sync began
+	busy    bool      // a sync is in progress
+	err     error     // final: a failed sync is never repeated
+	idle    sync.Cond // signaled when busy becomes false
+	closed  bool      // the file is closed, or about to be: a late interval sync has nothing to do
 }
 
 // init is called once, before any other method. now is when the file was created.
@@ -29,19 +29,20 @@ func (s *syncs) init(now time.Time) {
 func (s *syncs) wrote(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dirty += int64(n)
+	s.written += int64(n)
 }
 
 // due reports whether an interval sync should start.
 func (s *syncs) due(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.busy && s.err == nil && s.dirty > 0 && (s.dirty >= syncBytes || now.Sub(s.began) >= syncEvery)
+	dirty := s.written - s.synced
+	return !s.busy && s.err == nil && dirty > 0 && (dirty >= syncBytes || now.Sub(s.began) >= syncEvery)
 }
 
-// begin waits for the sync in progress and begins another one, of the covered bytes before the offset end. ok is
-// false if no other sync may begin.
-func (s *syncs) begin() (covered, end int64, ok bool) {
+// begin waits for the sync in progress and begins another one, of the bytes between two offsets. ok is false if no other
+// sync may begin.
+func (s *syncs) begin() (from, end int64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.busy {
@@ -51,21 +52,20 @@ func (s *syncs) begin() (covered, end int64, ok bool) {
 		return 0, 0, false
 	}
 	s.busy, s.began = true, time.Now()
-	return s.dirty, s.syncedTo + s.dirty, true
+	return s.synced, s.written, true
 }
 
-// finish ends a sync of the covered bytes before the offset end. err is the error of the operating system.
-func (s *syncs) finish(covered, end int64, err error, file string) error {
+// finish ends a sync of the bytes before the offset end. err is the error of the operating system.
+func (s *syncs) finish(end int64, err error, file string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.busy = false
 	s.idle.Broadcast()
 	if err != nil {
-		s.err = fmt.Errorf("sync of %s failed: what was written after byte %d may be lost: %w", file, s.syncedTo, err)
+		s.err = fmt.Errorf("sync of %s failed: what was written after byte %d may be lost: %w", file, s.synced, err)
 		return s.err
 	}
-	s.dirty -= covered
-	s.syncedTo = end
+	s.synced = end
 	return nil
 }
 

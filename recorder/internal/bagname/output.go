@@ -37,7 +37,11 @@ type Output struct {
 // order are those of stock.
 func (o Output) Target(now time.Time, number int) string {
 	if o.Template != "" {
-		return strings.TrimSuffix(o.expand(now, max(number, 0)), ".bag") + ".bag"
+		name, err := o.expand(now, max(number, 0))
+		if err != nil {
+			name = o.Template // which Check refuses
+		}
+		return strings.TrimSuffix(name, ".bag") + ".bag"
 	}
 	var parts []string
 	if name := strings.TrimSuffix(o.Name, ".bag"); name != "" {

@@ -42,7 +42,7 @@ func TestOutputPath(t *testing.T) {
 
 func TestBadTemplates(t *testing.T) {
 	t.Parallel()
-	for _, template := range []string{"%Y/x", "{host}/x", "x%", "x%Q", "{topic}", "{"} {
+	for _, template := range []string{"%Y/x", "{host}/x", "x%", "x%Q", "{topic}", "{", "{time"} {
 		if err := (Output{Template: template}).Check(); err == nil {
 			t.Errorf("%q was accepted", template)
 		}
@@ -70,7 +70,7 @@ func TestGoodTemplates(t *testing.T) {
 		if err := o.Check(); err != nil {
 			t.Errorf("%q: %v", template, err)
 		}
-		if got := o.expand(at, 8); got != want {
+		if got, err := o.expand(at, 8); err != nil || got != want {
 			t.Errorf("%q: %q, want %q", template, got, want)
 		}
 	}

@@ -22,6 +22,16 @@ type Identity struct {
 	Born  int64  `json:"born"` // nanoseconds since 1970
 }
 
+// Writers says whether a process has a file open for writing.
+type Writers int
+
+// The results of WritersOf.
+const (
+	WritersUnknown Writers = iota // the system or the file system does not report it
+	WritersNone
+	WritersSome
+)
+
 // CreateFile creates a file; mode is that of bagname.Output.
 func CreateFile(dir *Folder, name string, mode os.FileMode) (*os.File, error) {
 	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 )
@@ -81,52 +80,51 @@ func NewSpace(least int64, text string, deletes bool, free func() (int64, error)
 func (d *Space) Check(now time.Time, written, snapshots int64, file string) (full bool) {
 	free, err := d.Free()
 	news, full := d.evaluate(now, free, err, written, snapshots, file)
-	for _, n := range news {
-		d.log.Log(n.level, n.text, n.fields...)
+	for _, log := range news {
+		log()
 	}
 	return full
 }
 
-// line is one line of the log.
-type line struct {
-	level  zapcore.Level
-	text   string
-	fields []zap.Field
-}
-
-// evaluate is Check for a disk with the given free bytes; err says why they are not known. It returns what to log.
-func (d *Space) evaluate(now time.Time, free int64, err error, written, snapshots int64, file string) (news []line, full bool) {
+// evaluate is Check for a disk with the given free bytes; err says why they are not known. It returns functions that
+// log, to be called without the lock.
+func (d *Space) evaluate(now time.Time, free int64, err error, written, snapshots int64, file string) (news []func(), full bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err != nil {
 		if !d.failed {
-			news = append(news, line{zap.WarnLevel, "Failed to check filesystem stats", []zap.Field{zap.Error(err)}})
+			news = append(news, func() { d.log.Warn("Failed to check filesystem stats", zap.Error(err)) })
 		}
 		d.failed = true
 		return news, d.over
 	}
 	d.failed, d.freeBytes = false, free
 	d.measure(now, written, snapshots)
-	left, known := d.left()
-	timeLeft := zap.String("time left", leftText(left, known))
+	left := d.left()
+	timeLeft := zap.String("time left", "unknown")
+	if left >= 0 {
+		timeLeft = zap.Stringer("time left", left)
+	}
 	switch {
 	case d.over:
 	case file == "": // nothing is recorded that could end
 	case d.min > 0 && free < d.min:
 		d.over = true
 		close(d.Full)
-		news = append(news, line{zap.ErrorLevel, LowSpace(d.text, file), nil})
+		news = append(news, func() { d.log.Error(LowSpace(d.text, file)) })
 	case d.min > 0 && free/warnFactor < d.min && !d.warned:
 		d.warned = true
-		news = append(news, line{zap.WarnLevel, "Less than 5 x " + d.text + " of space free on disk with '" + file + "'.", []zap.Field{timeLeft}})
+		news = append(news, func() { d.log.Warn("Less than 5 x "+d.text+" of space free on disk with '"+file+"'.", timeLeft) })
 	case free/warnFactor >= d.min:
 		d.warned = false
 	}
 	switch {
-	case known && left < lowTime && !d.warnedOfTime && !d.over && d.measured >= rateKnownAfter:
+	case left >= 0 && left < lowTime && !d.warnedOfTime && !d.over && d.measured >= rateKnownAfter:
 		d.warnedOfTime = true
-		news = append(news, line{zap.WarnLevel, "the disk will be full soon", []zap.Field{timeLeft, zap.Int64("free bytes", free), zap.String("file", file)}})
-	case !known || left > 2*lowTime:
+		news = append(news, func() {
+			d.log.Warn("the disk will be full soon", timeLeft, zap.Int64("free bytes", free), zap.String("file", file))
+		})
+	case left < 0 || left > 2*lowTime:
 		d.warnedOfTime = false
 	}
 	return news, d.over
@@ -162,30 +160,19 @@ func (d *Space) measure(now time.Time, written, snapshots int64) {
 	d.at = now
 }
 
-// left returns how long it will take until the recording ends because the disk is nearly full.
-func (d *Space) left() (left time.Duration, known bool) {
+// left returns how long it will take until the recording ends because the disk is nearly full; negative means unknown.
+func (d *Space) left() time.Duration {
 	const most = 100 * 365 * 24 * 3600
 	rate := d.files.rate + d.snapshots.rate
-	if d.deletes || rate < 1 {
-		return 0, false
+	if d.deletes || rate < 1 || d.freeBytes < 0 {
+		return -1
 	}
-	return time.Duration(min(max(float64(d.freeBytes-d.min), 0)/rate, most)) * time.Second, true
-}
-
-func leftText(left time.Duration, known bool) string {
-	if !known {
-		return "unknown"
-	}
-	return left.String()
+	return time.Duration(min(max(float64(d.freeBytes-d.min), 0)/rate, most)) * time.Second
 }
 
 // Forecast returns how many bytes are free, and how long they will last; negative means unknown.
 func (d *Space) Forecast() (free int64, left time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	left, known := d.left()
-	if !known || d.freeBytes < 0 {
-		left = -1
-	}
-	return d.freeBytes, left
+	return d.freeBytes, d.left()
 }

@@ -64,9 +64,8 @@ func (s *Watchdog) Begin(what, file string) (end func()) {
 
 func (s *Watchdog) end(op *operation) {
 	s.mu.Lock()
-	if now := time.Now(); !s.looked.IsZero() {
-		excuse(s.pending, now.Sub(s.looked))
-		s.looked = now
+	if !s.looked.IsZero() {
+		s.look(time.Now())
 	}
 	took, what, file := time.Since(op.began), op.what, op.file // op may be reused once mu is released
 	note(&s.times, what, took)
@@ -79,24 +78,21 @@ func (s *Watchdog) end(op *operation) {
 	}
 }
 
-// excuse subtracts from the durations of operations a long time in which nobody looked at them: then the process
-// was stopped, by Ctrl-Z or docker pause, and the disk was not slow.
-func excuse(pending []*operation, unwatched time.Duration) {
-	if unwatched < slowAfter {
-		return
+// look notes that somebody looks at the durations of operations. It subtracts from them a long time in which nobody did:
+// then the process was stopped, by Ctrl-Z or docker pause, and the disk was not slow. mu is held.
+func (s *Watchdog) look(now time.Time) {
+	if unwatched := now.Sub(s.looked); !s.looked.IsZero() && unwatched >= slowAfter {
+		for _, op := range s.pending {
+			op.began = op.began.Add(unwatched)
+		}
 	}
-	for _, op := range pending {
-		op.began = op.began.Add(unwatched)
-	}
+	s.looked = now
 }
 
 // Report logs operations that take long, each once. It has to be called much more often than every slowAfter.
 func (s *Watchdog) Report(now time.Time) {
 	s.mu.Lock()
-	if !s.looked.IsZero() {
-		excuse(s.pending, now.Sub(s.looked))
-	}
-	s.looked = now
+	s.look(now)
 	var late []operation
 	for _, op := range s.pending {
 		if !op.reported && now.Sub(op.began) >= slowAfter {
@@ -121,4 +117,28 @@ func (s *Watchdog) Hanging(now time.Time) error {
 	op := s.pending[0]
 	return fmt.Errorf("%w: the %s of %s takes longer than %v; the file stays without an index: recover it with gobag reindex when the disk is back",
 		ErrDiskHangs, op.what, op.file, now.Sub(op.began).Round(time.Second))
+}
+
+// note adds the duration of a finished operation to times.
+func note(times *control.DiskTimes, what string, took time.Duration) {
+	switch what {
+	case "write":
+		times.Writes.Add(took)
+	case "sync":
+		times.Syncs.Add(took)
+	}
+}
+
+// CountSplit counts a change of the file that began at start.
+func (s *Watchdog) CountSplit(start time.Time) {
+	s.mu.Lock()
+	s.times.Splits.Add(time.Since(start))
+	s.mu.Unlock()
+}
+
+// Account returns how long finished operations took.
+func (s *Watchdog) Account() control.DiskTimes {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.times
 }

@@ -47,18 +47,12 @@ type Options struct {
 }
 
 func newCompressionController(o *Options) compressionController {
-	l := compressionController{
-		steps:  []rosbag.Compression{o.Compression},
-		room:   o.Room,
-		stored: map[rosbag.Compression]uint64{},
-	}
+	l := compressionController{steps: []rosbag.Compression{o.Compression}, room: o.Room, stored: map[rosbag.Compression]uint64{}}
 	if all := []rosbag.Compression{rosbag.CompressionBZ2, rosbag.CompressionLZ4, rosbag.CompressionNone}; o.Adaptive {
 		l.steps = all[slices.Index(all, o.Compression):]
 	}
 	return l
 }
-
-func (l *compressionController) compression() rosbag.Compression { return l.steps[l.at] }
 
 // update goes a step down or up if that is due, and reports whether it did.
 func (l *compressionController) update(now time.Time) bool {
@@ -174,7 +168,7 @@ func (e *Encoder) nextCompression(c *memory.Chunk) rosbag.Compression {
 	l.queued -= c.Counted
 	before := l.at
 	stepped := l.update(time.Now())
-	next, down := l.compression(), l.at > before
+	next, down := l.steps[l.at], l.at > before
 	e.mu.Unlock()
 	switch {
 	case !stepped:

@@ -63,7 +63,7 @@ func TestLadder(t *testing.T) {
 			if stepped := l.update(now); stepped != (l.at != before) {
 				t.Errorf("%s: look %d says %v", name, i, stepped)
 			}
-			if got := l.compression(); got != look.want {
+			if got := l.steps[l.at]; got != look.want {
 				t.Errorf("%s: look %d: %s, want %s", name, i, got, look.want)
 			}
 		}

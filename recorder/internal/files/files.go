@@ -177,6 +177,7 @@ func (f *Files) LowDisk(now time.Time, current *Bag) bool {
 func (f *Files) closeAll() {
 	for b := range f.closing {
 		err := b.Finish()
+		b.Fault, b.ended = cmp.Or(err, b.Away()), time.Now()
 		f.FollowDirectory()
 		if errors.Is(b.Away(), bagfile.ErrDeleted) {
 			f.Counts.CountDeleted(b.content)
@@ -188,21 +189,14 @@ func (f *Files) closeAll() {
 			f.Log.Warn("Closing", loglimit.Each(), zap.NamedError("file", b.Away()))
 		default:
 			f.Log.Info("Closing", zap.String("file", b.Target()))
-		}
-		if err == nil && b.Away() == nil {
 			f.Handover.Finished(b.Target(), b.Bytes())
 		}
-		switch {
-		case b.Last || b.Snapshot || b.retained == nil: // as in stock, the last file counts as the open one
-		case err != nil || b.Away() != nil:
-			f.Retain.Protect(b.retained, time.Now())
-		default:
-			f.Retain.Add(b.retained, b.Bytes(), time.Now())
+		if !b.Last && !b.Snapshot && b.retained != nil { // as in stock, the last file counts as the open one
+			f.Retain.Add(b.retained, b.Bytes(), b.Fault != nil, b.ended)
 		}
 		if !b.Snapshot {
 			f.Counts.FileClosed(b.Part)
 		}
-		b.Fault, b.ended = cmp.Or(err, b.Away()), time.Now()
 		f.Finished.Add(b, err, !b.Snapshot || f.OnlySnapshots)
 		close(b.Finished)
 	}

@@ -59,11 +59,11 @@ func (l *FinishedBags) Add(b *Bag, fault error, own bool) {
 	for _, n := range b.content {
 		f.Messages += n.Messages
 	}
+	if fault != nil {
+		l.Fail(fault)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if fault != nil {
-		l.addFault(fault)
-	}
 	if own {
 		l.file, l.place = b.Path(), b.Place
 	}
@@ -86,15 +86,10 @@ func (l *FinishedBags) Add(b *Bag, fault error, own bool) {
 	}
 }
 
-// Fail adds an error of a file that is not closed yet.
+// Fail adds an error of a file.
 func (l *FinishedBags) Fail(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.addFault(err)
-}
-
-// addFault is Fail for a caller that holds mu.
-func (l *FinishedBags) addFault(err error) {
 	if len(l.faults) == KeptFaults {
 		l.more++
 		return

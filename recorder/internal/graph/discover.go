@@ -71,7 +71,7 @@ func (p *pollPace) next(took time.Duration, topics int) time.Duration {
 // user named: a node that does not answer must not hold up the topics of others.
 func (g *Graph) Discoverers() (all []Discoverer) {
 	if g.Lists {
-		known := statusTopics{tools: map[string]bool{}, robots: map[string]bool{}}
+		known := statusTopics{}
 		ask := func(ctx context.Context) ([]string, int) { return g.listed(ctx, known) }
 		all = append(all, Discoverer{ask: ask, rank: g.rankNew(), all: len(g.Nodes)+len(g.NodePublications) == 0})
 	}
@@ -151,9 +151,9 @@ func (g *Graph) Discover(ctx context.Context, d Discoverer, found chan<- Found) 
 	}
 }
 
-// statusTopics remembers which of the topics named status belong to our tools, and which to robots. The
+// statusTopics remembers which topics named status belong to our tools; the others belong to robots. The
 // master is asked once for each: a tool that ends unregisters its services before its status topic.
-type statusTopics struct{ tools, robots map[string]bool }
+type statusTopics map[string]bool
 
 // listed returns the topics to record that the master lists. Errors are logged at debug level only, because the node
 // logs when the master is away.
@@ -163,15 +163,13 @@ func (g *Graph) listed(ctx context.Context, known statusTopics) (names []string,
 		g.Log.Debug("no topic list from the master", zap.Error(err))
 		return nil, 0
 	}
-	present := make(map[string]bool, len(known.tools)+len(known.robots))
+	present := make(map[string]bool, len(known))
 	for _, t := range topics {
-		if known.tools[t.Name] || known.robots[t.Name] {
+		if _, asked := known[t.Name]; asked {
 			present[t.Name] = true
 		}
 	}
-	for _, names := range []map[string]bool{known.tools, known.robots} {
-		maps.DeleteFunc(names, func(name string, _ bool) bool { return !present[name] }) // another node may take the name
-	}
+	maps.DeleteFunc(known, func(name string, _ bool) bool { return !present[name] }) // another node may take the name
 	for _, t := range topics {
 		if g.Selects(t.Name, t.Type) && !g.ofTool(ctx, t, known) {
 			names = append(names, t.Name)
@@ -185,22 +183,22 @@ func (g *Graph) listed(ctx context.Context, known statusTopics) (names []string,
 // a bag that is played holds no more than that bag.
 func (g *Graph) ofTool(ctx context.Context, t tcpros.TopicInfo, known statusTopics) bool {
 	node, ok := strings.CutSuffix(t.Name, "/status")
-	if !ok || t.Type != tcpros.DiagnosticArrayType || known.robots[t.Name] {
+	if !ok || t.Type != tcpros.DiagnosticArrayType {
 		return false
 	}
-	if known.tools[t.Name] {
-		return true
+	if tool, asked := known[t.Name]; asked {
+		return tool
 	}
 	for _, service := range []string{"/pause_playback", "/pause_recording"} {
 		_, err := g.Node.Master().LookupService(ctx, node+service)
 		if err == nil {
-			known.tools[t.Name] = true
+			known[t.Name] = true
 		}
 		if err == nil || !errors.Is(err, tcpros.ErrStatus) {
 			return true // there was no answer: the next round asks again
 		}
 	}
-	known.robots[t.Name] = true
+	known[t.Name] = false
 	return false
 }
 

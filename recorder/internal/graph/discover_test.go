@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -65,7 +66,7 @@ func TestStatusOfTools(t *testing.T) {
 	g := testgraph.New(t)
 	g.Services = map[string]bool{"/play_1/pause_playback": true, "/rec/pause_recording": true}
 	r := graphOf(t, g)
-	known := statusTopics{tools: map[string]bool{}, robots: map[string]bool{}}
+	known := statusTopics{}
 	tests := []struct {
 		topic, typ string
 		want       bool
@@ -103,15 +104,12 @@ func TestStatusTopicsThatAreGone(t *testing.T) {
 	g.Publishers = map[string][]string{"/rec/status": {"/rec"}, "/battery/status": {"/battery"}}
 	r := graphOf(t, g)
 	r.Selects = func(string, string) bool { return true }
-	known := statusTopics{
-		tools:  map[string]bool{"/rec/status": true, "/play_1/status": true},
-		robots: map[string]bool{"/battery/status": true, "/arm_7/status": true},
-	}
+	known := statusTopics{"/rec/status": true, "/play_1/status": true, "/battery/status": false, "/arm_7/status": false}
 	if _, listed := r.listed(t.Context(), known); listed != 2 {
 		t.Fatalf("%d topics listed", listed)
 	}
-	if len(known.tools) != 1 || !known.tools["/rec/status"] || len(known.robots) != 1 || !known.robots["/battery/status"] {
-		t.Errorf("known are tools %v and robots %v", known.tools, known.robots)
+	if want := (statusTopics{"/rec/status": true, "/battery/status": false}); !maps.Equal(known, want) {
+		t.Errorf("known are %v, want %v", known, want)
 	}
 }
 

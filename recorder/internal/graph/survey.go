@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // A master never forgets the topics of nodes that have crashed, and may list thousands of them. Each
@@ -80,8 +78,8 @@ func (g *Graph) tryNodes(ctx context.Context, nodes map[string]nodeState) {
 		queue <- node
 	}
 	close(queue)
-	var mu sync.Mutex // guards nodes
-	hosts := &dialed{master: g.Node.Master(), timeout: g.Survey / surveyShare, state: map[string]nodeState{}}
+	var mu sync.Mutex               // guards the maps
+	byURI := map[string]nodeState{} // several nodes may share a slave API
 	var wg sync.WaitGroup
 	for range min(surveyCalls, len(nodes)) {
 		// owner: tryNodes; ends when the queue is empty or the time is over.
@@ -91,12 +89,17 @@ func (g *Graph) tryNodes(ctx context.Context, nodes map[string]nodeState) {
 				if ctx.Err() != nil {
 					return
 				}
-				state := nodeDead // the master lists the node for a topic, and does not know its address
-				if err == nil {
-					state = hosts.try(ctx, uri)
+				mu.Lock()
+				state, tried := byURI[uri]
+				mu.Unlock()
+				switch {
+				case err != nil:
+					state = nodeDead // the master lists the node for a topic, and does not know its address
+				case !tried:
+					state = g.try(ctx, uri)
 				}
 				mu.Lock()
-				nodes[node] = state
+				nodes[node], byURI[uri] = state, state
 				mu.Unlock()
 			}
 		})
@@ -104,34 +107,15 @@ func (g *Graph) tryNodes(ctx context.Context, nodes map[string]nodeState) {
 	wg.Wait()
 }
 
-// dialed remembers which slave APIs accept connections. Several nodes may share a slave API.
-type dialed struct {
-	master  *tcpros.Master
-	timeout time.Duration
-
-	mu    sync.Mutex
-	state map[string]nodeState // by URI
-}
-
-func (d *dialed) try(ctx context.Context, uri string) nodeState {
-	d.mu.Lock()
-	state, tried := d.state[uri]
-	d.mu.Unlock()
-	if tried {
-		return state
-	}
-	ctx, cancel := context.WithTimeout(ctx, d.timeout)
+// try tries to connect to a slave API.
+func (g *Graph) try(ctx context.Context, uri string) nodeState {
+	ctx, cancel := context.WithTimeout(ctx, g.Survey/surveyShare)
 	defer cancel()
-	switch accepts, known := d.master.Accepts(ctx, uri); {
+	switch accepts, known := g.Node.Master().Accepts(ctx, uri); {
 	case accepts:
-		state = nodeLive
+		return nodeLive
 	case !known:
-		state = nodeUnknown
-	default:
-		state = nodeDead
+		return nodeUnknown
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.state[uri] = state
-	return state
+	return nodeDead
 }

@@ -172,10 +172,3 @@ func signal(c chan<- struct{}) {
 	default:
 	}
 }
-
-// release takes back the buffer of a chunk that was written or given up.
-func (in *Intake) release(c *memory.Chunk) {
-	in.mu.Lock()
-	in.pool.Put(c)
-	in.mu.Unlock()
-}

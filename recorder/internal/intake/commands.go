@@ -6,7 +6,6 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
-	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 )
 
 // Commands is the door for the commands of users.
@@ -69,9 +68,7 @@ func (d Commands) Resume(now time.Time) error {
 // repeatMissed makes the writer repeat the latched messages that came while nothing was recorded.
 // mu is held.
 func (in *Intake) repeatMissed(now time.Time) {
-	repeat := in.fileStart(now, func(c *latch.Source) bool { return c.Missed })
-	repeat.Resumed = true
-	if len(repeat.Latched) > 0 {
+	if repeat := in.fileStart(now, true); len(repeat.Latched) > 0 {
 		in.sealOpen() // its messages were recorded before the pause
 		in.enqueue(&command.Command{Kind: command.Repeat, Start: repeat})
 	}

@@ -13,23 +13,13 @@ import (
 )
 
 // Files is the door for the sink, which writes the bags in the order of the queue.
-type Files struct{ in *Intake }
+type Files struct{ door }
 
 // Files returns the door for the sink.
-func (in *Intake) Files() Files { return Files{in} }
+func (in *Intake) Files() Files { return Files{door{in}} }
 
 // Next waits for the next chunk or command. ok is false when the intake is closed and the queue is empty.
 func (d Files) Next() (item command.Item, ok bool) { return d.in.queue.Take() }
-
-// Release takes back the buffer of a chunk that was written or given up.
-func (d Files) Release(c *memory.Chunk) { d.in.release(c) }
-
-// claim counts n bytes for latched messages on their way to a file, if that many bytes are free.
-func (d Files) claim(n int64) bool {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	return d.in.latched.Claim(n)
-}
 
 // ClaimLatched implements latch.Claims.
 func (d Files) ClaimLatched(unpacked int64) (claimed int64, ok bool) {
@@ -47,9 +37,6 @@ func (d Files) UnclaimLatched(claimed int64) {
 // ChunkBytes returns the size at which chunks are sealed.
 func (d Files) ChunkBytes() int { return d.in.pool.ChunkBytes }
 
-// Stamp returns the time of the recording at now.
-func (d Files) Stamp(now time.Time) time.Time { return d.in.cfg.Sim.At(now) }
-
 // End ends the intake: the file has failed.
 func (d Files) End() {
 	in := d.in
@@ -57,13 +44,6 @@ func (d Files) End() {
 	in.mode.Ended = true
 	in.mu.Unlock()
 	in.room.Broadcast()
-}
-
-// Lose counts as lost the messages of a chunk that will not be written.
-func (d Files) Lose(c *memory.Chunk, cause control.DropCause) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	d.in.accounts.Lost(c.Sealed, cause)
 }
 
 // CountDeleted counts the messages of a deleted file, by topic, as lost.
@@ -88,11 +68,8 @@ func (d Files) Failover(now time.Time) *command.FileStart {
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	now = in.filling.Later(now)
 	in.sealOpen()
-	in.rotation.NextPart(in.rotationTime(now))
-	in.filling.BeginFile(in.sealLimit())
-	return in.fileStart(now, nil)
+	return in.beginFile(now, in.rotation.NextPart)
 }
 
 // FileOpened begins to record into the file that command c has opened, and returns how the file begins.
@@ -100,13 +77,10 @@ func (d Files) FileOpened(c *command.Command, now time.Time) *command.FileStart 
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	now = in.filling.Later(now)
-	in.rotation.Restart(in.rotationTime(now))
-	in.filling.BeginFile(in.sealLimit())
-	next := in.fileStart(now, nil)
+	next := in.beginFile(now, in.rotation.Restart)
 	if in.mode.Starting == c { // otherwise a later stop has queued the end of this file
 		in.mode.Starting = nil
-		in.mode.Begun = in.cfg.Sim.Steady(now)
+		in.mode.Begun = in.cfg.Sim.Steady(next.At)
 		in.enter(control.StateRecording)
 	}
 	return next
@@ -123,8 +97,9 @@ func (d Files) NotOpened(c *command.Command) {
 
 // FileClosed notes that the files of all parts up to part are closed.
 func (d Files) FileClosed(part int) {
-	in := d.in
-	in.closedParts.Store(int64(part) + 1)
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.closedParts = part + 1
 }
 
 // ReleaseLatched releases the latched messages of a FileStart.

@@ -45,11 +45,11 @@ func TestRepeatedConnectionsAreKept(t *testing.T) {
 	in.rotation = rotationAt(rotation.Options{}, 3, 0)
 	c := latchingConnection(in, "/a")
 	in.latched.Remember(&c.Source, []byte("x"))
-	pinned := in.latchedAtFile(nil)
+	pinned := in.fileStart(time.Now(), false).Latched
 	in.latched.Forget(&c.Source)
 	in.Files().ReleaseLatched(pinned)
-	for closed, want := range map[int64]bool{3: false, 4: true} { // parts below this number
-		if in.closedParts.Store(closed); in.needed(c) == want {
+	for closed, want := range map[int]bool{3: false, 4: true} { // parts below this number
+		if in.closedParts = closed; in.needed(c) == want {
 			t.Errorf("the parts below %d are closed: the connection may go: %v, want %v", closed, !want, want)
 		}
 	}

@@ -6,11 +6,11 @@ package intake
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
@@ -28,7 +28,7 @@ import (
 // Intake takes runs of frames from the links, decides what is recorded and in which file, and queues
 // chunks and commands for the sink.
 //
-// mu guards the fields from room to reported. It is held while one run is copied, never during I/O or compression.
+// mu guards the fields from room to closedParts. It is held while one run is copied, never during I/O or compression.
 type Intake struct {
 	cfg   Config
 	queue *queue.FIFO[command.Item] // to the sink, in file order
@@ -45,10 +45,11 @@ type Intake struct {
 	newsAt   time.Time           // when Tick last looked for news of topics and publishers
 	reported *account.Connection // connection of the account of losses; nil until that is written
 
-	closedParts atomic.Int64  // the files of all parts below this number are closed
-	limited     chan struct{} // gets a token when a topic has reached its limit
-	filled      chan struct{} // gets a token when the only file has reached its maximum size
-	gaps        chan struct{} // gets a token when there are sequence gaps that are not verified
+	closedParts int // the files of all parts below this number are closed
+
+	limited chan struct{} // gets a token when a topic has reached its limit
+	filled  chan struct{} // gets a token when the only file has reached its maximum size
+	gaps    chan struct{} // gets a token when there are sequence gaps that are not verified
 }
 
 // Config configures an Intake.
@@ -94,3 +95,30 @@ func New(o Config) *Intake {
 	}
 	return in
 }
+
+// door is what the doors for the writers of bags have in common.
+type door struct{ in *Intake }
+
+// Release takes back the buffer of a chunk that was written or given up.
+func (d door) Release(c *memory.Chunk) {
+	d.in.mu.Lock()
+	d.in.pool.Put(c)
+	d.in.mu.Unlock()
+}
+
+// claim counts n bytes for latched messages on their way to a file, if that many bytes are free.
+func (d door) claim(n int64) bool {
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	return d.in.latched.Claim(n)
+}
+
+// Lose counts as lost the messages of a chunk that will not be written.
+func (d door) Lose(c *chunk.Sealed, cause control.DropCause) {
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.accounts.Lost(c, cause)
+}
+
+// Stamp returns the time of the recording at now.
+func (d door) Stamp(now time.Time) time.Time { return d.in.cfg.Sim.At(now) }

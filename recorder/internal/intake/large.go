@@ -82,9 +82,9 @@ func (f *LargeFrame) awaitMemory(more int64) bool {
 			in.pool.Put(c)
 			continue
 		}
-		in.pool.Turns.SetShort(true)
+		in.pool.Turns.Short++
 		f.wait = in.wait(t, f.wait)
-		in.pool.Turns.SetShort(false)
+		in.pool.Turns.Short--
 	}
 }
 

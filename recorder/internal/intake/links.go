@@ -23,7 +23,7 @@ func (in *Intake) Links() Links { return Links{in} }
 // Limited returns a channel that gets a token when a topic reaches its limit.
 func (d Links) Limited() <-chan struct{} { return d.in.limited }
 
-// NewTopic returns an account that is not listed yet.
+// NewTopic returns an account that is listed with its first link.
 func (d Links) NewTopic(name string) *account.Topic { return d.in.accounts.NewTopic(name) }
 
 // AddTopic makes an account for a topic that has the given name in the bag, or finds that of a topic that was left.
@@ -32,13 +32,6 @@ func (d Links) AddTopic(name, resolved string, since time.Time) *account.Topic {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
 	return d.in.accounts.AddTopic(name, resolved, since)
-}
-
-// EnsureListed adds t to the accounts, unless it is there.
-func (d Links) EnsureListed(t *account.Topic) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	d.in.accounts.EnsureListed(t)
 }
 
 // OpenLink finds or makes the connection of a publisher. A publisher that comes
@@ -59,6 +52,7 @@ func (d Links) OpenLink(t *account.Topic, info tcpros.LinkInfo) (*Link, error) {
 		}
 	}
 	t.NotePickup()
+	in.accounts.EnsureListed(t)
 	return in.connect(t, c, info), nil
 }
 

@@ -83,3 +83,18 @@ func TestBuffered(t *testing.T) {
 		t.Errorf("%d of %d bytes are in use, want %d", s.Buffered, s.BufferMost, used.Counted)
 	}
 }
+
+// TestListedWithItsFirstLink: the account of a new topic is listed once, when a publisher is linked.
+func TestListedWithItsFirstLink(t *testing.T) {
+	t.Parallel()
+	in := bareIntake(1<<30, 100)
+	topic := in.Links().NewTopic("/t")
+	for links := range 3 {
+		if n := len(in.Accounts().Summary(time.Now()).Topics); n != min(links, 1) {
+			t.Errorf("%d topics are listed after %d links", n, links)
+		}
+		if _, err := in.Links().OpenLink(topic, testlink.Info("/t", "/p")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

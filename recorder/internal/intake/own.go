@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
@@ -63,35 +64,31 @@ func (d Links) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error)
 	return bagTime, nil
 }
 
-// OpenNotes makes the link for notes. Each file begins with them, even if files do not begin with other
-// latched messages.
-func (d Links) OpenNotes(topic string, typ OwnType) *Link {
+// OpenLatched makes a link for latched messages of the recorder itself. With everyFile, each file begins with them, even
+// if files do not begin with other latched messages.
+func (d Links) OpenLatched(topic string, typ OwnType, everyFile bool) *Link {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
 	l := d.in.openOwn(topic, typ, true)
-	l.connection.Latching, l.connection.EveryFile = true, true
+	if everyFile {
+		l.connection.Latching, l.connection.EveryFile = true, true
+	}
 	return l
-}
-
-// OpenLatched makes a link for latched messages of the recorder itself.
-func (d Links) OpenLatched(topic string, typ OwnType) *Link {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	return d.in.openOwn(topic, typ, true)
 }
 
 // openOwn makes a link for messages of the recorder itself. Others may publish the topic, too. mu is held.
 func (in *Intake) openOwn(topic string, typ OwnType, latching bool) *Link {
-	h := tcpros.Header{{Key: "callerid", Value: in.cfg.Node}}
-	if latching {
-		h = append(h, tcpros.Header{{Key: "latching", Value: "1"}}...)
-	}
-	h = append(h, tcpros.Header{
+	h := tcpros.Header{
+		{Key: "callerid", Value: in.cfg.Node},
+		{Key: "latching", Value: "1"},
 		{Key: "md5sum", Value: typ.MD5Sum},
 		{Key: "message_definition", Value: typ.Definition},
 		{Key: "topic", Value: topic},
 		{Key: "type", Value: typ.Name},
-	}...)
+	}
+	if !latching {
+		h = slices.Delete(h, 1, 2)
+	}
 	t := in.accounts.OwnTopic(topic)
 	return in.connect(t, t.Find(rosbag.Header(h)), tcpros.LinkInfo{Topic: topic, PublisherURI: in.cfg.Node, Header: h})
 }

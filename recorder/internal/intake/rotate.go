@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
-	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -45,11 +44,15 @@ func (in *Intake) nextFile(now time.Time) {
 	}
 }
 
-// fileStart returns how a file that begins now, or the time after a pause, begins: with the latched messages of all
-// connections, or of those for which want is true if want is not nil. mu is held.
-func (in *Intake) fileStart(now time.Time, want func(*latch.Source) bool) *command.FileStart {
-	o := &command.FileStart{At: now, Stamp: rosbag.TimeOf(in.cfg.Sim.At(now)), Part: in.rotation.Part(), Latched: in.latchedAtFile(want)}
+// fileStart returns how a file that begins now begins: with the latched messages of all publishers. If resumed is set,
+// no file begins, but a pause has ended, and only messages that came in the pause are repeated. mu is held.
+func (in *Intake) fileStart(now time.Time, resumed bool) *command.FileStart {
+	o := &command.FileStart{
+		At: now, Stamp: rosbag.TimeOf(in.cfg.Sim.At(now)), Part: in.rotation.Part(), Resumed: resumed,
+		Latched: in.latched.AtFile(in.accounts.Sources(), resumed),
+	}
 	for _, l := range o.Latched {
+		in.accounts.Connections.Of(l.Conn).NoteWritten(o.Part)
 		if l.Missed {
 			o.Missed = append(o.Missed, l)
 		}
@@ -60,24 +63,20 @@ func (in *Intake) fileStart(now time.Time, want func(*latch.Source) bool) *comma
 	return o
 }
 
-// latchedAtFile returns the latched messages that a file begins with: of all publishers, or of those
-// for which want is true if want is not nil. mu is held.
-func (in *Intake) latchedAtFile(want func(*latch.Source) bool) []*latch.Message {
-	all := in.latched.AtFile(in.accounts.Sources(), want)
-	for _, l := range all {
-		in.accounts.Connections.Of(l.Conn).NoteWritten(in.rotation.Part())
-	}
-	return all
-}
-
 // rotate makes all messages from now on go into the next file, which the sink opens after it has written the chunks
 // in the queue. mu is held.
 func (in *Intake) rotate(now time.Time) *command.Command {
-	now = in.filling.Later(now)
 	in.sealOpen()
-	in.rotation.Advance(in.rotationTime(now))
+	return in.enqueue(&command.Command{Kind: command.Rotate, Start: in.beginFile(now, in.rotation.Advance)})
+}
+
+// beginFile makes all messages from now on go into another file, and returns how the file begins. advance is the function
+// of the rotation that begins the file. mu is held.
+func (in *Intake) beginFile(now time.Time, advance func(now time.Time)) *command.FileStart {
+	now = in.filling.Later(now)
+	advance(in.rotationTime(now))
 	in.filling.BeginFile(in.sealLimit())
-	return in.enqueue(&command.Command{Kind: command.Rotate, Start: in.fileStart(now, nil)})
+	return in.fileStart(now, false)
 }
 
 // enqueue queues a command behind the chunks that were submitted. mu is held.

@@ -13,13 +13,10 @@ import (
 )
 
 // Snapshots is the door for the writer of snapshots.
-type Snapshots struct{ in *Intake }
+type Snapshots struct{ door }
 
 // Snapshots returns the door for snapshots.
-func (in *Intake) Snapshots() Snapshots { return Snapshots{in} }
-
-// Release takes back a chunk that no snapshot has.
-func (d Snapshots) Release(c *memory.Chunk) { d.in.release(c) }
+func (in *Intake) Snapshots() Snapshots { return Snapshots{door{in}} }
 
 // LatchingOf returns the latching connections with messages in a chunk, nil if there are none.
 func (d Snapshots) LatchingOf(c *chunk.Sealed) map[rosbag.ConnID]*latch.Source {
@@ -30,9 +27,6 @@ func (d Snapshots) LatchingOf(c *chunk.Sealed) map[rosbag.ConnID]*latch.Source {
 
 // Simulated reports whether the recording goes by a clock of the graph.
 func (d Snapshots) Simulated() bool { return d.in.cfg.Sim != nil }
-
-// Stamp returns the time of the recording at now.
-func (d Snapshots) Stamp(now time.Time) time.Time { return d.in.cfg.Sim.At(now) }
 
 // RepeatedInSnapshot counts the latched messages of a chunk that was written to a snapshot.
 func (d Snapshots) RepeatedInSnapshot(c *chunk.Sealed) {
@@ -52,7 +46,7 @@ func (d Snapshots) EndState(s *latch.State) {
 // a snapshot begins.
 func (d Snapshots) AddCut(s *latch.State, cut []*latch.Message) error {
 	bytes := d.in.latched.Count(cut)
-	if bytes > 0 && !d.in.Files().claim(bytes) {
+	if bytes > 0 && !d.claim(bytes) {
 		return latch.ErrNoMemory
 	}
 	s.AddCut(cut)
@@ -64,14 +58,6 @@ func (d Snapshots) PassRing(c *latch.Chunk) {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
 	d.in.latched.Pass(c)
-}
-
-// LoseFromSnapshot counts as lost the messages of a chunk that should be in a snapshot, if nothing else is
-// written.
-func (d Snapshots) LoseFromSnapshot(c *chunk.Sealed, cause control.DropCause) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	d.in.accounts.Lost(c, cause)
 }
 
 // SnapshotWritten counts the messages of a chunk that is in a snapshot, if nothing else is written.
@@ -94,7 +80,7 @@ func (d Snapshots) ToRingChunk(c *memory.Chunk) *latch.Chunk {
 	kept := latch.NewChunk(c, counted, own)
 	kept.SetLatched(all, copied)
 	if own != nil {
-		in.release(c)
+		d.Release(c)
 	}
 	return kept
 }

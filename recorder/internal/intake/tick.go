@@ -25,7 +25,7 @@ func (in *Intake) Tick(now time.Time) {
 		in.newsAt = now
 		found.Drops = in.accounts.NewDrops(now)
 		found.Publishers = in.accounts.PublisherNews(now)
-		in.releaseGone(now)
+		in.accounts.ReleaseGone(&in.latched, in.needed, now)
 	}
 	in.mu.Unlock()
 	found.Log(in.cfg.Log)
@@ -55,21 +55,13 @@ func (in *Intake) Abandon() {
 	in.room.Broadcast()
 }
 
-// releaseGone releases the oldest latched messages, connections and accounts of publishers that are gone. mu is
-// held.
-func (in *Intake) releaseGone(now time.Time) {
-	needed := in.needed
-	if in.ring.Writing() { // the file of a snapshot has connections, too
-		needed = nil
-	}
-	in.accounts.ReleaseGone(&in.latched, needed, now)
-}
-
 // needed reports whether a file that is not closed, a chunk or a latched message needs the connection. mu is held.
 func (in *Intake) needed(c *account.Connection) bool {
 	switch {
+	case in.ring.Writing(): // the file of a snapshot has connections, too
+		return true
 	case in.latched.Holds(&c.Source), c.Topic.Memory.Waiting > 0, in.filling.Has(c.Conn.ID), in.ring.Needs(c.Latest):
 		return true
 	}
-	return !in.ring.IsOnly() && !c.Within(in.closedParts.Load())
+	return !in.ring.IsOnly() && !c.Within(in.closedParts)
 }

@@ -363,7 +363,7 @@ func TestEveryByteCountsOnce(t *testing.T) {
 					h.ring = h.ring[1:]
 				}
 			case 6:
-				h.files = append(h.files, w.AtFile(h.sources, nil))
+				h.files = append(h.files, w.AtFile(h.sources, false))
 				s := AtTrigger(h.sources)
 				w.AddBeforeRing(&s)
 				for _, c := range h.ring {

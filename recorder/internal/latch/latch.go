@@ -151,10 +151,10 @@ func (m *Store) Release(all []*Message) {
 	}
 }
 
-// AtFile returns the latched messages of all publishers, or of those that pass want if want is not nil, for
+// AtFile returns the latched messages of all publishers, or only those that came while nothing was recorded, for
 // a file that begins now. The caller releases the messages. Of a publisher that has come back with another
 // header only the connection with the latest message counts.
-func (m *Store) AtFile(sources []*Source, want func(*Source) bool) []*Message {
+func (m *Store) AtFile(sources []*Source, missed bool) []*Message {
 	var all []*Message
 	newest := map[publisher]*Source{}
 	for _, c := range sources {
@@ -167,7 +167,7 @@ func (m *Store) AtFile(sources []*Source, want func(*Source) bool) []*Message {
 		}
 	}
 	for _, c := range slices.Backward(sources) {
-		if newest[c.publisher()] == c && (want == nil || want(c)) {
+		if newest[c.publisher()] == c && (c.Missed || !missed) {
 			all = append(all, c.Last.retain())
 		}
 	}

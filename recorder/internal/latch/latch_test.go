@@ -100,7 +100,7 @@ func TestLatestMessageTakesThePlace(t *testing.T) {
 	if w.check(t, "in place", 18, 18); string(c.Last.Frame) != "second" {
 		t.Errorf("%q is remembered", c.Last.Frame)
 	}
-	one, two := w.AtFile([]*Source{c}, nil), w.AtFile([]*Source{c}, nil)
+	one, two := w.AtFile([]*Source{c}, false), w.AtFile([]*Source{c}, false)
 	w.Remember(c, []byte("third"))
 	if w.check(t, "beside", 18+10, 18+10); string(one[0].Frame) != "second" || string(c.Last.Frame) != "third" {
 		t.Errorf("the file begins with %q, the next with %q", one[0].Frame, c.Last.Frame)
@@ -109,7 +109,7 @@ func TestLatestMessageTakesThePlace(t *testing.T) {
 	w.check(t, "one writer has read it", 28, 28)
 	w.Release(two)
 	w.check(t, "both have", 10, 10)
-	w.Release(w.AtFile([]*Source{c}, nil))
+	w.Release(w.AtFile([]*Source{c}, false))
 	if w.check(t, "the latest was read", 10, 10); string(c.Last.Frame) != "third" {
 		t.Errorf("%q is left", c.Last.Frame)
 	}
@@ -163,7 +163,7 @@ func TestWhichMessagesBeginAFile(t *testing.T) {
 	for name, tc := range map[string]struct {
 		sources []Source // without messages if Latest is zero
 		off     bool
-		want    func(*Source) bool
+		missed  bool
 		ids     []rosbag.ConnID
 	}{
 		"one of each publisher": {
@@ -181,9 +181,9 @@ func TestWhichMessagesBeginAFile(t *testing.T) {
 		"not those that do not latch, and none without a message": {
 			sources: []Source{{Conn: source(0, "/a").Conn, Latest: now}, {Conn: source(1, "/b").Conn, Latching: true}},
 		},
-		"those that are asked for; an older one does not take the place of one that is not": {
-			sources: []Source{{Conn: source(0, "/a").Conn, Latching: true, Latest: now}, {Conn: source(1, "/b").Conn, Latching: true, Latest: now}, {Conn: source(2, "/a").Conn, Latching: true, Latest: now}},
-			want:    func(c *Source) bool { return c.Conn.ID != 2 },
+		"those that were missed; an older one does not take the place of one that was not": {
+			sources: []Source{{Conn: source(0, "/a").Conn, Latching: true, Missed: true, Latest: now}, {Conn: source(1, "/b").Conn, Latching: true, Missed: true, Latest: now}, {Conn: source(2, "/a").Conn, Latching: true, Latest: now}},
+			missed:  true,
 			ids:     []rosbag.ConnID{1},
 		},
 		"where that is off, those of every file": {
@@ -201,7 +201,7 @@ func TestWhichMessagesBeginAFile(t *testing.T) {
 			}
 		}
 		var ids []rosbag.ConnID
-		got := w.AtFile(all, tc.want)
+		got := w.AtFile(all, tc.missed)
 		for _, l := range got {
 			ids = append(ids, l.Conn.ID)
 		}

@@ -288,18 +288,13 @@ func (p *Memory) Grow(c *Chunk, now int64) {
 	}
 }
 
-// unshare removes c from the shared chunks in use.
-func (p *Memory) unshare(c *Chunk) {
+// Retire notes that c does not wait for the disk any more.
+func (p *Memory) Retire(c *Chunk) {
+	p.discharge(c)
 	if c.shared {
 		c.shared = false
 		p.Shared--
 	}
-}
-
-// Retire notes that c does not wait for the disk any more.
-func (p *Memory) Retire(c *Chunk) {
-	p.discharge(c)
-	p.unshare(c)
 }
 
 // Put takes back a buffer. Free buffers that exceed the budget are given up, and without a budget those

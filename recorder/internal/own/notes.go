@@ -16,7 +16,7 @@ import (
 // links to publishers open.
 func (w *Writer) Notes(notes []bagnote.Note) {
 	if len(notes) > 0 {
-		tcpros.Deliver(w.links.OpenNotes(bagnote.NotesTopic, text), TextFrame([]byte(bagnote.Text(notes))), time.Now())
+		tcpros.Deliver(w.links.OpenLatched(bagnote.NotesTopic, text, true), TextFrame([]byte(bagnote.Text(notes))), time.Now())
 	}
 }
 

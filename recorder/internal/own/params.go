@@ -85,7 +85,7 @@ func (w *Writer) keep(topic string, value any) error {
 	if line.Len() > MaxStored {
 		return fmt.Errorf("%d bytes, at most %d are stored", line.Len(), MaxStored)
 	}
-	l := w.links.OpenLatched(topic, text)
+	l := w.links.OpenLatched(topic, text, false)
 	tcpros.Deliver(l, TextFrame(bytes.TrimSpace(line.Bytes())), time.Now())
 	l.Closed(nil)
 	return nil

@@ -390,12 +390,8 @@ func TestListOfFilesIsBounded(t *testing.T) {
 		s := testSeries(t, t.TempDir())
 		for n := range most + 50 {
 			f := r.Begin(disk.Place{Name: fmt.Sprint(n, ".bag"), Folder: s.Dir, Watchdog: s.Watchdog})
-			switch {
-			case c.open:
-			case c.pinned:
-				r.Protect(f, time.Now())
-			default:
-				r.Add(f, 0, time.Now())
+			if !c.open {
+				r.Add(f, 0, c.pinned, time.Now())
 			}
 		}
 		got := r.Pin(time.Time{})

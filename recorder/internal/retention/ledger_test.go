@@ -71,7 +71,7 @@ func (r *run) bag() *Retained {
 	if err := b.Finish(); err != nil {
 		r.t.Fatal(err)
 	}
-	r.r.Add(f, b.Bytes(), time.Now())
+	r.r.Add(f, b.Bytes(), false, time.Now())
 	return f
 }
 

@@ -139,18 +139,10 @@ func (r *Retainer) Begin(at disk.Place) *Retained {
 	return begun
 }
 
-// Protect notes that a file is closed, and must not be deleted.
-func (r *Retainer) Protect(f *Retained, now time.Time) {
+// Add notes that a file is closed, and enforces the limits. With protect, the file must not be deleted.
+func (r *Retainer) Add(f *Retained, bytes int64, protect bool, now time.Time) {
 	r.mu.Lock()
-	f.closed, f.pinned = now, true
-	r.mu.Unlock()
-	r.syncLedger(f.Watchdog)
-}
-
-// Add notes that a file is closed, and enforces the limits.
-func (r *Retainer) Add(f *Retained, bytes int64, now time.Time) {
-	r.mu.Lock()
-	f.closed, f.bytes = now, bytes
+	f.closed, f.bytes, f.pinned = now, bytes, f.pinned || protect
 	r.mu.Unlock()
 	r.syncLedger(f.Watchdog)
 	r.Enforce(now)

@@ -38,7 +38,7 @@ func closedBags(t *testing.T, n int) []*bagfile.File {
 func retain(r *Retainer, now time.Time, bags ...*bagfile.File) (retained []*Retained) {
 	for _, b := range bags {
 		f := r.Begin(b.Place)
-		r.Add(f, b.Bytes(), now)
+		r.Add(f, b.Bytes(), false, now)
 		retained = append(retained, f)
 	}
 	return retained

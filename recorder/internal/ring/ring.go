@@ -76,25 +76,17 @@ func (r *Ring) reach(now time.Time) time.Duration {
 	return now.Sub(r.Chunks[0].FirstAt)
 }
 
-// takeAll empties the ring.
-func (r *Ring) takeAll() []*latch.Chunk {
-	all := slices.Clone(r.Chunks)
-	clear(r.Chunks)
-	r.Chunks, r.Bytes = r.Chunks[:0], 0
-	return all
-}
-
 // free takes back the memory of a chunk to which no latched message refers.
 func (r *Ring) free(c *latch.Chunk) {
 	if c.Buffer != nil {
 		r.mem.Put(c.Buffer)
 		return
 	}
-	if len(r.Spare) == MaxSpare || !r.mem.Fits(0) {
+	if len(r.Spare) < MaxSpare && r.mem.Fits(0) {
+		r.Spare = append(r.Spare, c.Memory)
+	} else {
 		r.mem.Unuse(c.Weight)
-		return
 	}
-	r.Spare = append(r.Spare, c.Memory)
 }
 
 // Add adds a chunk, and drops the oldest chunks that are outside the window or beyond the bound of the ring.
@@ -156,8 +148,7 @@ func (r *Ring) Reclaim(why memory.Purpose, filled int64) bool {
 	case len(r.Spare) > 0:
 		last := len(r.Spare) - 1
 		r.mem.Unuse(int64(cap(r.Spare[last])))
-		r.Spare[last] = nil
-		r.Spare = r.Spare[:last]
+		r.Spare = slices.Delete(r.Spare, last, last+1)
 		return true
 	case len(r.Chunks) > 0:
 		r.short = true
@@ -225,7 +216,8 @@ func (r *Ring) End() *Snapshot {
 func (r *Ring) TakeFor(sn *Snapshot) []*latch.Chunk {
 	r.expire(sn.At)
 	r.latched.AddBeforeRing(&sn.State)
-	chunks := r.takeAll()
+	chunks := r.Chunks
+	r.Chunks, r.Bytes = nil, 0
 	for _, c := range chunks {
 		r.latched.Pass(c)
 	}

@@ -46,9 +46,8 @@ func New(o Options, now time.Time, back time.Duration) Rotation {
 	if !o.Split {
 		s.ends.Every, s.ends.At = 0, 0
 	}
-	s.Restart(now)
-	if o.Stopped {
-		s.number = -1
+	if !o.Stopped {
+		s.Restart(now)
 	}
 	return s
 }
@@ -115,25 +114,17 @@ func (s *Rotation) Restart(now time.Time) {
 	s.Schedule(now)
 }
 
-// scale estimates how many bytes n bytes of chunks become by compression.
-func (s *Rotation) scale(n int64) int64 {
-	if s.plain == 0 {
-		return n
-	}
-	return int64(float64(n) * float64(s.packed) / float64(s.plain))
-}
-
 // Left returns about how many bytes of chunks still fit into the file: the sizes of chunks
 // that are not compressed yet are estimates.
 func (s *Rotation) Left() int64 {
 	if s.ends.MaxBytes == 0 {
 		return math.MaxInt64
 	}
-	left := s.ends.MaxBytes - s.stored - s.scale(s.queued)
-	if s.plain == 0 || s.packed == 0 {
-		return left
+	left := s.ends.MaxBytes - s.stored
+	if s.packed > 0 {
+		left = int64(float64(left) * float64(s.plain) / float64(s.packed))
 	}
-	return int64(float64(left) * float64(s.plain) / float64(s.packed))
+	return left - s.queued
 }
 
 // SetBack sets how far the local clock is behind the times of the rotation.
@@ -147,9 +138,6 @@ func (s *Rotation) Part() int { return s.number }
 
 // Begun returns when the present file began.
 func (s *Rotation) Begun() time.Time { return s.begun }
-
-// Next returns when the next file begins; zero means never.
-func (s *Rotation) Next() time.Time { return s.next }
 
 // Stored returns how many bytes of the present file are written.
 func (s *Rotation) Stored() int64 { return s.stored }

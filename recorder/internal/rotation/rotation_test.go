@@ -25,7 +25,7 @@ func TestRoomInAFile(t *testing.T) {
 		"exactly its size":       {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, queued: 600}, 0},
 		"a byte more":            {Rotation{ends: Options{MaxBytes: 1000}, stored: 401, queued: 600}, -1},
 		"halved by compression":  {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, queued: 200, plain: 50, packed: 25}, 1000},
-		"compressed to nothing":  {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, queued: 200, plain: 50}, 600},
+		"compression unknown":    {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, queued: 200, plain: 50}, 400},
 		"grown by compression":   {Rotation{ends: Options{MaxBytes: 1000}, stored: 400, queued: 200, plain: 50, packed: 100}, 100},
 	} {
 		if got := c.parts.Left(); got != c.want {
@@ -220,7 +220,7 @@ func TestCompressionOfTheLastChunks(t *testing.T) {
 			s.Queue(4000)
 			s.Written(c.part, 4000, 4000/c.ratio, true)
 		}
-		room := s.ends.MaxBytes - s.Stored() - s.scale(s.queued)
+		room := s.ends.MaxBytes - s.Stored() - s.queued/c.ratio
 		if got := float64(s.Left()) / float64(room); got < 0.95*float64(c.ratio) || got > 1.05*float64(c.ratio) {
 			t.Errorf("after chunks compressed to 1/%d, %.2f bytes fit into each that is left", c.ratio, got)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -124,7 +125,7 @@ func TestRecord(t *testing.T) {
 	sinks := map[string]*testlink.Sink{}
 	if err := sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
 		s := &testlink.Sink{}
-		sinks[testlink.CallerID(info)] = s
+		sinks[rosbag.Header(info.Header).CallerID()] = s
 		return s, nil
 	}); err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func (s *Sink) openFile(c *command.Command) error {
 		return err
 	}
 	c.File = out
-	s.setOut(out)
+	s.out.Store(out)
 	next := s.cfg.Files.FileOpened(c, now)
 	out.Part = next.Part
 	s.Bags.Opened(out)
@@ -44,12 +44,12 @@ func (s *Sink) openFile(c *command.Command) error {
 
 // closeFile hands the file to the goroutine that closes files.
 func (s *Sink) closeFile(c *command.Command) {
-	old := s.Out
+	old := s.Current()
 	if old == nil { // no file could be opened after the stop before
 		return
 	}
 	c.File = old
-	s.setOut(nil)
+	s.out.Store(nil)
 	s.Bags.CloseLater(old)
 }
 
@@ -62,7 +62,7 @@ func (s *Sink) rotateFile(c *command.Command) error {
 		s.cfg.Files.ReleaseLatched(next.Latched)
 		return control.ErrNotRecording
 	}
-	old := s.Out
+	old := s.Current()
 	if s.LowDisk(time.Now()) {
 		old.Part = next.Part
 		s.cfg.Files.ReleaseLatched(next.Latched)
@@ -81,6 +81,35 @@ func (s *Sink) rotateFile(c *command.Command) error {
 	return nil
 }
 
+// repeat writes the latched messages of next to the file, and also gives those that came in a pause to the
+// snapshots. An error is only logged: if the file has failed, the next chunk gets the same error.
+func (s *Sink) repeat(next *command.FileStart) {
+	defer s.cfg.Files.ReleaseLatched(next.Latched)
+	s.Snapshotter.KeepMissed(next)
+	if s.err != nil || s.Bags.OnlySnapshots {
+		return
+	}
+	if err := s.repeatLatched(next); err != nil {
+		s.cfg.Log.Warn("latched messages not repeated", zap.String("file", s.Current().Target()), zap.Error(err))
+	}
+}
+
+// repeatLatched writes the latched messages of next to the file, on their own connections and with the time
+// at which the file begins. At the start of a file, the bag header marks them as repeated.
+func (s *Sink) repeatLatched(next *command.FileStart) error {
+	write := s.Current().WriteRepeated
+	if next.Resumed {
+		write = s.Current().WriteChunk
+	}
+	return s.packer.Pack(next.Latched, next.Stamp, func(c *chunk.Sealed) error {
+		if err := write(c); err != nil {
+			return err
+		}
+		s.cfg.Files.RepeatedInFile(c, next.Part)
+		return nil
+	})
+}
+
 // openNext creates the file of part, which is written from now on.
 func (s *Sink) openNext(at time.Time, part int) error {
 	out, err := files.Create(s.Bags.Outputs, at)
@@ -88,8 +117,8 @@ func (s *Sink) openNext(at time.Time, part int) error {
 		return err
 	}
 	out.Part = part
-	old := s.Out
-	s.setOut(out)
+	old := s.Current()
+	s.out.Store(out)
 	s.Bags.Opened(out)
 	s.Bags.CloseLater(old)
 	return nil
@@ -98,7 +127,7 @@ func (s *Sink) openNext(at time.Time, part int) error {
 // writeChunk writes a chunk. If the write fails, or a sync before it has, the recording goes on in a new file,
 // once. On a full disk a new file would not help.
 func (s *Sink) writeChunk(c *chunk.Sealed) error {
-	if s.Out.SyncFailed() {
+	if s.Current().SyncFailed() {
 		return s.failover(c, errSyncFailed)
 	}
 	now := time.Now()
@@ -106,10 +135,10 @@ func (s *Sink) writeChunk(c *chunk.Sealed) error {
 		s.followed = now
 		s.Bags.FollowDirectory()
 	}
-	if gone := s.Out.CheckName(now); gone != nil {
+	if gone := s.Current().CheckName(now); gone != nil {
 		return s.failover(c, gone)
 	}
-	err := s.Bags.WriteChunk(s.Out, c)
+	err := s.Bags.WriteChunk(s.Current(), c)
 	if err != nil && !diskFull(err) {
 		return s.failover(c, err)
 	}
@@ -122,7 +151,7 @@ const followInterval = time.Second
 // failover opens a new file and writes c to it. It returns fault if the one failover after a fault of the
 // disk has been used.
 func (s *Sink) failover(c *chunk.Sealed, fault error) error {
-	old, gone := s.Out, errors.Is(fault, bagfile.ErrMoved) || errors.Is(fault, bagfile.ErrDeleted)
+	old, gone := s.Current(), errors.Is(fault, bagfile.ErrMoved) || errors.Is(fault, bagfile.ErrDeleted)
 	if s.failoverUsed && !gone {
 		return fault
 	}
@@ -138,14 +167,14 @@ func (s *Sink) failover(c *chunk.Sealed, fault error) error {
 	if errors.Is(fault, bagfile.ErrMoved) {
 		logFault = s.cfg.Log.Warn // nothing is lost
 	}
-	logFault("the recording goes on in a new file", zap.String("file", old.Target()), zap.String("next", s.Out.Target()), zap.NamedError("because", fault))
+	logFault("the recording goes on in a new file", zap.String("file", old.Target()), zap.String("next", s.Current().Target()), zap.NamedError("because", fault))
 	next := s.cfg.Files.Failover(time.Now())
-	s.Out.Part = next.Part
+	s.Current().Part = next.Part
 	s.Snapshotter.KeepMissed(next)
 	err := s.repeatLatched(next)
 	s.cfg.Files.ReleaseLatched(next.Latched)
 	if err == nil {
-		err = s.Bags.WriteChunk(s.Out, c)
+		err = s.Bags.WriteChunk(s.Current(), c)
 	}
 	return err
 }

@@ -15,7 +15,7 @@ import (
 // writeReport writes the account of losses at the end of a file: all messages that were queued before are in the
 // file, or counted as lost. After a fault the file gets no account, because its index needs the room.
 func (s *Sink) writeReport() error {
-	if s.cfg.Report == nil || s.Out == nil {
+	if s.cfg.Report == nil || s.Current() == nil {
 		return nil
 	}
 	if s.err != nil {
@@ -31,7 +31,7 @@ func (s *Sink) writeReport() error {
 	}
 	conn := s.cfg.Files.OpenReport(s.cfg.ReportTopic, intake.OwnType{Name: tcpros.DiagnosticArrayType, MD5Sum: tcpros.DiagnosticArrayMD5Sum, Definition: tcpros.DiagnosticArrayDefinition})
 	if err := s.writeOwn(conn, at, frame); err != nil {
-		s.cfg.Log.Warn("the account of losses is not in the bag", zap.String("file", s.Out.Target()), zap.Error(err))
+		s.cfg.Log.Warn("the account of losses is not in the bag", zap.String("file", s.Current().Target()), zap.Error(err))
 	}
 	return nil
 }
@@ -46,7 +46,7 @@ func (s *Sink) writeOwn(c *rosbag.Connection, at rosbag.Time, frame []byte) erro
 	own.Builder.Reset(nil)
 	own.Builder.AppendRun(c, at, frame, 1)
 	own.Seal(z)
-	if err := s.Bags.WriteChunk(s.Out, own.Sealed); err != nil {
+	if err := s.Bags.WriteChunk(s.Current(), own.Sealed); err != nil {
 		return err
 	}
 	own.Part = s.cfg.Files.OwnWritten(c, len(frame)-4)

@@ -37,11 +37,9 @@ type Sink struct {
 	followed     time.Time   // when the path of the directory was checked last
 	err          error       // why writing ended early; nil while it goes on
 
-	outMu sync.Mutex // guards Out for other goroutines, which only read it
-	Out   *files.Bag // nil while stopped
-
-	Failed    chan struct{} // closed: no file can be written
-	Abandoned atomic.Bool   // the disk blocks the sink, and the recording does not wait for it any more
+	out       atomic.Pointer[files.Bag] // the file that is written; nil while stopped. Other goroutines only read it
+	Failed    chan struct{}             // closed: no file can be written
+	Abandoned atomic.Bool               // the disk blocks the sink, and the recording does not wait for it any more
 }
 
 // Config configures a Sink.
@@ -61,7 +59,8 @@ type Config struct {
 
 // New returns a sink that does not write yet. first is the bag that it will write; nil while stopped.
 func New(o Config, first *files.Bag) *Sink {
-	s := &Sink{cfg: o, Out: first, Failed: make(chan struct{})}
+	s := &Sink{cfg: o, Failed: make(chan struct{})}
+	s.out.Store(first)
 	o.Bags.Log, o.Bags.Counts, o.Bags.OnlySnapshots = o.Log, o.Files, o.SnapshotMode == control.SnapshotOnly
 	s.Bags = files.New(o.Bags)
 	s.packer = latch.Packer{Claims: o.Files, Compression: o.Compression, ChunkBytes: o.Files.ChunkBytes()}
@@ -97,7 +96,7 @@ func (s *Sink) Close() error {
 	s.writer.Wait()
 	s.cfg.Encoder.Wait()
 	s.Snapshotter.Close()
-	return errors.Join(s.err, s.Bags.Close(s.Out))
+	return errors.Join(s.err, s.Bags.Close(s.Current()))
 }
 
 // write is the one goroutine that writes to the file.
@@ -151,16 +150,16 @@ func (s *Sink) Execute(c *command.Command) {
 func (s *Sink) store(c *memory.Chunk) {
 	switch {
 	case s.err != nil:
-		s.cfg.Files.Lose(c, control.DropDisk)
+		s.cfg.Files.Lose(c.Sealed, control.DropDisk)
 		return
 	case s.drainAborted():
-		s.cfg.Files.Lose(c, control.DropAborted)
+		s.cfg.Files.Lose(c.Sealed, control.DropAborted)
 		return
 	}
 	if err := s.writeChunk(c.Sealed); err != nil {
 		s.err = err
 		s.halt()
-		s.cfg.Files.Lose(c, control.DropDisk)
+		s.cfg.Files.Lose(c.Sealed, control.DropDisk)
 		return
 	}
 	s.written(c)
@@ -171,9 +170,9 @@ func (s *Sink) written(c *memory.Chunk) {
 	if s.newest.Before(c.Sealed.End) {
 		s.newest = c.Sealed.End
 	}
-	s.Out.Count(c.Sealed)
+	s.Current().Count(c.Sealed)
 	s.cfg.Encoder.Written(c.Sealed.Compression)
-	s.cfg.Files.Written(c, int64(len(c.Sealed.Record)), s.Out.Part)
+	s.cfg.Files.Written(c, int64(len(c.Sealed.Record)), s.Current().Part)
 }
 
 // halt ends the recording: no file can be written.
@@ -197,19 +196,8 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-// setOut makes b the file that is written; nil for none.
-func (s *Sink) setOut(b *files.Bag) {
-	s.outMu.Lock()
-	s.Out = b
-	s.outMu.Unlock()
-}
-
 // Current returns the file that is written, nil while stopped. It is for concurrent use.
-func (s *Sink) Current() *files.Bag {
-	s.outMu.Lock()
-	defer s.outMu.Unlock()
-	return s.Out
-}
+func (s *Sink) Current() *files.Bag { return s.out.Load() }
 
 // Pin protects the files that hold messages since the given time from deletion, and returns their names. Files that
 // exist are protected at once, and those that queued chunks go to when they are written. It is for concurrent use.

@@ -46,9 +46,9 @@ type Config struct {
 // A chunk belongs to one of them at a time. A nil Writer takes no snapshots.
 type Writer struct {
 	Config
-	pack    *chunk.Compressor // owned by run; nil if there is none
-	current *Snapshot         // the snapshot that sealed chunks go into, nil for none; owned by the goroutine of the sink
-	queue   *queue.FIFO[work]
+	pack    *chunk.Compressor   // owned by run; nil if there is none
+	current *Snapshot           // the snapshot that sealed chunks go into, nil for none; owned by the goroutine of the sink
+	queue   *queue.FIFO[func()] // what run has to do
 	writer  sync.WaitGroup
 
 	Limiter *rate.Limiter // limits how often snapshots start
@@ -67,19 +67,11 @@ type Snapshot struct {
 	Err               error
 }
 
-// work is what is to be done to the file of a snapshot: begin it with the ring, end it, or else add a chunk.
-type work struct {
-	snapshot   *Snapshot
-	begin, end bool
-	ring       []*latch.Chunk
-	chunk      *latch.Chunk
-}
-
 // New returns a writer that does not write yet.
 func New(o Config) *Writer {
 	return &Writer{
 		Config:   o,
-		queue:    queue.New[work](),
+		queue:    queue.New[func()](),
 		Limiter:  rate.NewLimiter(rate.Every(snapshotEvery), burst),
 		triggers: triggers{asked: make(chan *request, 1), ending: make(chan struct{})},
 	}
@@ -109,14 +101,15 @@ func (w *Writer) Close() {
 
 // Begin gives a snapshot the ring, and each chunk that Keep gets from now on. The sink's goroutine calls it.
 func (w *Writer) Begin(of *ring.Snapshot) {
-	w.current = of.Job.(*Snapshot)
-	w.queue.Put(work{snapshot: w.current, ring: w.In.TakeRing(of), begin: true})
+	sn, chunks := of.Job.(*Snapshot), w.In.TakeRing(of)
+	w.current = sn
+	w.queue.Put(func() { w.openSnapshot(sn, chunks) })
 }
 
 // End ends the snapshot of Begin: later chunks go into the ring. The sink's goroutine calls it.
 func (w *Writer) End(of *ring.Snapshot) {
 	w.current = nil
-	w.queue.Put(work{snapshot: of.Job.(*Snapshot), end: true})
+	w.queue.Put(func() { w.closeSnapshot(of.Job.(*Snapshot)) })
 }
 
 // Keep takes a chunk that the recording is done with, for the snapshot that is being taken
@@ -128,7 +121,8 @@ func (w *Writer) Keep(c *memory.Chunk) {
 		return
 	}
 	w.In.PassRing(kept)
-	w.queue.Put(work{snapshot: w.current, chunk: kept})
+	sn := w.current
+	w.queue.Put(func() { w.addToSnapshot(sn, kept) })
 }
 
 // run is the one goroutine that writes snapshots.
@@ -138,17 +132,11 @@ func (w *Writer) run() {
 		w.pack = z // otherwise the first chunk of a snapshot is not compressed
 	}
 	for {
-		work, ok := w.queue.Take()
-		switch {
-		case !ok:
+		do, ok := w.queue.Take()
+		if !ok {
 			return
-		case work.begin:
-			w.openSnapshot(work.snapshot, work.ring)
-		case work.end:
-			w.closeSnapshot(work.snapshot)
-		default:
-			w.addToSnapshot(work.snapshot, work.chunk)
 		}
+		do()
 	}
 }
 
@@ -265,7 +253,7 @@ func (w *Writer) countMissing(sn *Snapshot, c *latch.Chunk, cause control.DropCa
 	if !w.Bags.OnlySnapshots {
 		return
 	}
-	w.In.LoseFromSnapshot(c.Sealed, cause)
+	w.In.Lose(c.Sealed, cause)
 }
 
 // closeSnapshot hands the file to the goroutine that closes files.

@@ -21,14 +21,10 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Priority is the order in which topics register with the master, see
-// tcpros.SubscribeOptions.Priority.
-type Priority int
-
-// The priorities, the highest first.
+// The priorities of tcpros.SubscribeOptions, the highest first.
 const (
-	Named Priority = iota // the user asked for the topic by name
-	Live                  // the topic has a publisher that answers, as far as is known
+	Named = iota // the user asked for the topic by name
+	Live         // the topic has a publisher that answers, as far as is known
 	Rest
 )
 
@@ -65,8 +61,8 @@ type Set struct {
 	links     intake.Links  // where frames go; set by Record
 	recording bool          // Record was called
 	trigger   *trigger      // nil without snapshots
-	ready     chan struct{} // closed when the links are let in
-	refused   chan struct{} // closed if the links will not be let in
+	ready     chan struct{} // closed when it is known whether the links are let in
+	letIn     bool          // they are
 }
 
 // subscription is the subscription to one topic.
@@ -81,12 +77,9 @@ type subscription struct {
 	deserted time.Time // since when no publisher is listed; zero while one is
 }
 
-// New returns a set without subscriptions. Links that open wait until LetIn or Refuse.
+// New returns a set without subscriptions. Links that open wait until LetIn or Close.
 func New(c Config) *Set {
-	return &Set{
-		Config: c, subs: map[string]*subscription{}, known: map[string]bool{},
-		ready: make(chan struct{}), refused: make(chan struct{}),
-	}
+	return &Set{Config: c, subs: map[string]*subscription{}, known: map[string]bool{}, ready: make(chan struct{})}
 }
 
 // UseClock makes the recording go by the clock of the graph. It is called before the first subscription.
@@ -102,13 +95,8 @@ func (s *Set) LetIn() {
 			sub.topic = s.links.AddTopic(sub.name, resolved, sub.since)
 		}
 	}
+	s.letIn = true
 	close(s.ready)
-}
-
-// Refuse ends all subscriptions. It is called instead of LetIn if the recording does not begin.
-func (s *Set) Refuse() {
-	close(s.refused)
-	s.Close()
 }
 
 // Update subscribes to the new topics of a round of discovery, and leaves topics that have lost their
@@ -131,7 +119,7 @@ func (s *Set) Update(found graph.Found) {
 
 // consider subscribes to a topic that discovery has found, if it is new. A name that is not valid is logged
 // once. Topics below the name of this node, such as its status, are recorded only if the user names them.
-func (s *Set) consider(name string, priority Priority, since time.Time) {
+func (s *Set) consider(name string, priority int, since time.Time) {
 	if s.known[name] || strings.HasPrefix(name, s.Node.Name()+"/") {
 		return
 	}
@@ -144,7 +132,7 @@ func (s *Set) consider(name string, priority Priority, since time.Time) {
 // Add subscribes to a topic. name is as the user wrote it, and the bag has the same name, as in stock. A topic
 // that is named in two ways is recorded once, under the first name; stock writes each of its messages twice.
 // since is a time before the topic was there; zero if none is known.
-func (s *Set) Add(name string, priority Priority, since time.Time) error {
+func (s *Set) Add(name string, priority int, since time.Time) error {
 	resolved, err := s.Node.Resolve(name)
 	if err != nil {
 		return err
@@ -193,26 +181,24 @@ func (s *Set) LogNew() {
 	s.fresh = nil
 }
 
-// receive subscribes to a topic. Links that open wait until LetIn or Refuse.
-func (s *Set) receive(resolved string, priority Priority, sub *subscription) error {
+// receive subscribes to a topic. Links that open wait until LetIn or Close.
+func (s *Set) receive(resolved string, priority int, sub *subscription) error {
 	received, err := s.Node.Subscribe(tcpros.SubscribeOptions{
 		Topic:      sub.name,
 		TCPNoDelay: s.TCPNoDelay,
 		UDP:        s.UDP,
-		Priority:   int(priority),
+		Priority:   priority,
 		// The intake refuses messages that are larger than the buffer, one by one, and counts them.
 		MaxMessageBytes: maxMessageBytes,
 		Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
-			select {
-			case <-s.ready:
-			case <-s.refused:
+			if <-s.ready; !s.letIn {
 				return nil, intake.ErrEnded
 			}
 			l, err := s.links.OpenLink(sub.topic, info)
 			if err != nil {
 				return nil, err
 			}
-			return s.Tap.Link(resolved, l.Conn().Header, s.withTrigger(resolved, sub, info, Watched(s.Watch, s.sim, resolved, info, l))), nil
+			return s.Tap.Link(resolved, l.Conn().Header, s.withTrigger(resolved, info, Watched(s.Watch, s.sim, resolved, info, l))), nil
 		},
 	})
 	if err == nil {
@@ -292,8 +278,11 @@ func (s *Set) NoteWaiting() {
 	s.links.NoteWaiting(waiting)
 }
 
-// Close ends all links, and the clock.
+// Close ends all links, and the clock. Links that wait for LetIn are refused.
 func (s *Set) Close() {
+	if !s.letIn {
+		close(s.ready)
+	}
 	s.trigger.close()
 	var wg sync.WaitGroup
 	for _, sub := range s.subs {

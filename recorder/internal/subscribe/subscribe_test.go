@@ -225,8 +225,9 @@ func TestLinksWait(t *testing.T) {
 			if err := s.Add("/t", Named, time.Time{}); err != nil {
 				t.Fatal(err)
 			}
+			testlink.WaitFor(t, func() bool { return pub.Subscribers() == 1 }) // the link opens
 			if !begins {
-				s.Refuse()
+				s.Close()
 				return
 			}
 			in := newIntake(0)

@@ -51,13 +51,9 @@ func (s *Set) Listen(name string, selects func(topic, typ string) bool, fire fun
 
 // withTrigger returns a sink that begins a snapshot with each message, if the topic is the trigger and is recorded.
 // Otherwise it returns sink.
-func (s *Set) withTrigger(topic string, sub *subscription, info tcpros.LinkInfo, sink tcpros.LinkSink) tcpros.LinkSink {
+func (s *Set) withTrigger(topic string, info tcpros.LinkInfo, sink tcpros.LinkSink) tcpros.LinkSink {
 	t := s.trigger
-	if t == nil || topic != t.topic {
-		return sink
-	}
-	s.links.EnsureListed(sub.topic)
-	if rosbag.Header(info.Header).Type() != triggerType {
+	if t == nil || topic != t.topic || rosbag.Header(info.Header).Type() != triggerType {
 		return sink
 	}
 	return &watchedLink{sink, s.sim, t}

@@ -59,9 +59,8 @@ func TestListen(t *testing.T) {
 // std_msgs/Empty, and those of other topics never do.
 func TestTriggerOfAnotherType(t *testing.T) {
 	t.Parallel()
-	s, in := newSet(t, Config{})
+	s, _ := newSet(t, Config{})
 	s.trigger = &trigger{topic: "/go"}
-	sub := &subscription{topic: in.Links().NewTopic("/go")}
 	sink := &testlink.Sink{}
 	empty := func(topic string) tcpros.LinkInfo {
 		info := testlink.Info(topic, "/p")
@@ -76,7 +75,7 @@ func TestTriggerOfAnotherType(t *testing.T) {
 		info tcpros.LinkInfo
 		want bool
 	}{"empty": {empty("/go"), true}, "numbered": {testlink.Info("/go", "/p"), false}, "elsewhere": {empty("/t"), false}} {
-		if _, fires := s.withTrigger(test.info.Topic, sub, test.info, sink).(*watchedLink); fires != test.want {
+		if _, fires := s.withTrigger(test.info.Topic, test.info, sink).(*watchedLink); fires != test.want {
 			t.Errorf("%s begins snapshots: %v", name, fires)
 		}
 	}

@@ -79,7 +79,7 @@ func TestLossesAreHandedOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.withTrigger("/t", &subscription{topic: topic}, info, Watched(s.Watch, nil, "/t", info, l)).(tcpros.LostSink).Lost(3)
+	s.withTrigger("/t", info, Watched(s.Watch, nil, "/t", info, l)).(tcpros.LostSink).Lost(3)
 	if n := topic.Dropped[control.DropUDP]; n != 2 { // of the two messages that this intake wants of a topic
 		t.Errorf("%d messages lost, want 2", n)
 	}

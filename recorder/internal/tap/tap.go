@@ -8,6 +8,7 @@
 package tap
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -73,10 +74,7 @@ type Clock interface {
 
 // New returns a tap without topics.
 func New(o Options) *Tap {
-	if o.Memory == 0 {
-		o.Memory = DefaultMemory
-	}
-	twelfth := o.Memory / 12
+	twelfth := cmp.Or(o.Memory, DefaultMemory) / 12
 	t := &Tap{options: o, session: strconv.FormatInt(time.Now().UnixNano(), 10), largest: inboxTwelfths*twelfth - largeCopy, topics: map[string]variants{}}
 	t.latched = budget{limit: latchedTwelfths * twelfth, forSmall: latchedTwelfths * twelfth / 4}
 	t.partial = budget{limit: partialTwelfths * twelfth}

@@ -76,9 +76,6 @@ func with(info tcpros.LinkInfo, key, value string) tcpros.LinkInfo {
 	return info
 }
 
-// CallerID returns the name of the publisher of a link.
-func CallerID(info tcpros.LinkInfo) string { return rosbag.Header(info.Header).CallerID() }
-
 // Numbered makes frames back to back whose payloads begin with the numbers.
 func Numbered(seqs ...uint32) []byte {
 	var run []byte
@@ -139,38 +136,11 @@ func BeginLarge(t *testing.T, l tcpros.LinkSink, size, sent int) tcpros.LargeFra
 	return f
 }
 
-// Publish sends runs of small frames and, every seventh time, a large one.
-func Publish(l tcpros.LinkSink, publisher uint32, messages int) {
-	for n := 0; n < messages; {
-		if n%7 == 0 {
-			SendLarge(l, Frame(publisher, uint32(n), 3000))
-			n++
-			continue
-		}
-		var run []byte
-		count := 0
-		for ; count < 3 && n < messages && n%7 != 0; count++ {
-			run = append(run, Frame(publisher, uint32(n), 100*(n%5))...)
-			n++
-		}
-		l.Frames(run, count, time.Now())
-	}
-}
-
 // PublishPlain sends messages of 10 kB.
 func PublishPlain(l tcpros.LinkSink, messages uint32) {
 	for n := range messages {
 		l.Frames(Frame(1, n, 10_000), 1, time.Now())
 	}
-}
-
-// Large sends one message of n bytes as the node does.
-func Large(t *testing.T, l tcpros.LinkSink, seq uint32, n int) {
-	t.Helper()
-	frame := Numbered(seq)
-	frame = append(frame, make([]byte, n)...)
-	frame[0], frame[1], frame[2], frame[3] = byte(n+12), byte((n+12)>>8), byte((n+12)>>16), byte((n+12)>>24)
-	SendLarge(l, frame)
 }
 
 // Sink keeps what a link hands over. It is for one goroutine. It implements tcpros.LinkSink.
