@@ -31,10 +31,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/expr-lang/expr"
-	"github.com/expr-lang/expr/file"
 
 	"github.com/gorosbag/gorosbag/internal/msgtypes"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -148,22 +146,15 @@ func (p *Program) Keep(conn *rosbag.Connection, m *rosbag.Message) (bool, error)
 	p.message++
 	defer func() { p.m = nil }()
 	result, err := p.machine.run(&p.env, len(m.Data()))
-	if err == nil {
-		return result, nil
-	}
-	var f *file.Error
-	if errors.Is(err, rosmsg.ErrNoField) || errors.As(err, &f) && strings.Contains(f.Message, indexOutOfRange) {
-		return false, nil
-	}
 	var lookup *lookupError
-	if errors.As(err, &lookup) {
+	switch {
+	case err == nil || errors.Is(err, rosmsg.ErrNoField):
+		return result, nil
+	case errors.As(err, &lookup):
 		return false, fmt.Errorf("%s: %w", conn.Topic, lookup.err)
 	}
 	return false, explain(err)
 }
-
-// indexOutOfRange is the library's text for a computed index that is out of range.
-const indexOutOfRange = "index out of range"
 
 // Missing lists the evaluated fields that no message type had: most likely they are misspelled.
 func (p *Program) Missing() []Lack {
