@@ -56,7 +56,7 @@ var allowed = map[string][]string{
 	"internal/db3":              {"internal/rosbag2"},
 	"internal/explain":          {"internal/store/place", "rosbag"},
 	"internal/newfile":          {"internal/explain"},
-	"internal/bagjob":           {"bagfmt", "internal/bagopen", "internal/escape", "internal/explain", "internal/newfile", "internal/plural", "internal/program", "internal/rebag", "internal/store", "rosbag", "rosmsg"},
+	"internal/bagjob":           {"bagfmt", "internal/ahead", "internal/bagopen", "internal/escape", "internal/explain", "internal/newfile", "internal/plural", "internal/program", "internal/rebag", "internal/store", "rosbag", "rosmsg"},
 	"internal/moment":           {},
 	"internal/units":            {},
 	"internal/program/options":  {"config", "tcpros"},
