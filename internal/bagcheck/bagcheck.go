@@ -74,7 +74,7 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 	c.report.Version = scanner.Version()
 	c.report.Encrypted = scanner.Encryption() != nil
 	v := newVerification(reader, o.Workers)
-	defer v.stop()
+	defer v.wg.Wait()
 	if err := c.scan(scanner, v); err != nil {
 		return nil, err
 	}
