@@ -72,7 +72,7 @@ var allowed = map[string][]string{
 	"internal/web/webtest":      {"internal/command", "internal/web"},
 	"internal/xmlrpc":           {"internal/loglimit"},
 	"internal/bagcheck":         {"bagfmt", "internal/msgtypes", "internal/plural", "rosbag", "rosmsg"},
-	"internal/bagdiff":          {"internal/bagdiff/", "internal/msgheader", "rosbag"},
+	"internal/bagdiff":          {"internal/bagdiff/", "internal/msgheader", "internal/msgtypes", "rosbag"},
 	"internal/bagdiff/align":    {"rosbag"},
 	"internal/bagdiff/fields":   {"internal/bagdiff/report", "internal/msgtypes", "rosbag", "rosmsg"},
 	"internal/bagdiff/headers":  {"internal/bagdiff/report", "rosbag"},
