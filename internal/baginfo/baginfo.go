@@ -47,10 +47,10 @@ type Info struct {
 
 // CompressionSum summarizes the chunks of one compression.
 type CompressionSum struct {
-	Name              rosbag.Compression
-	Chunks            int
-	StoredBytes       int64
-	UncompressedBytes int64
+	Name              rosbag.Compression `json:"-"`
+	Chunks            int                `json:"chunks"`
+	UncompressedBytes int64              `json:"uncompressed"`
+	StoredBytes       int64              `json:"compressed"`
 }
 
 // Connection is one connection and its number of messages.
@@ -130,7 +130,11 @@ func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 			}
 		}
 	}
-	i.addConnections(r)
+	counts := rosbag.Counts(r)
+	i.Connections = make([]Connection, 0, len(r.Connections()))
+	for _, c := range r.Connections() {
+		i.Connections = append(i.Connections, Connection{Connection: c, Messages: counts[c]})
+	}
 	if i.Version == "1.2" && i.Indexed {
 		o.Frequencies = true // rosbag info always reads the index of version 1.2
 	}
@@ -208,30 +212,17 @@ func sortedCompressions(sums map[rosbag.Compression]*CompressionSum) []Compressi
 	return list
 }
 
-func (i *Info) addConnections(r rosbag.Source) {
-	counts := rosbag.Counts(r)
-	i.Connections = make([]Connection, 0, len(r.Connections()))
-	for _, c := range r.Connections() {
-		i.Connections = append(i.Connections, Connection{Connection: c, Messages: counts[c]})
-	}
-}
-
 func (i *Info) addTopics(stamps map[string][]rosbag.Time) {
-	at := make(map[string]int32, len(i.Connections))
-	topicOf := make([]int32, len(i.Connections))
+	at := make(map[string]int32, len(i.Connections)) // the index of a topic
 	for n := range i.Connections {
-		name := i.Connections[n].Topic
-		t, ok := at[name]
-		if !ok {
-			t = int32(len(at))
-			at[name] = t
+		if _, known := at[i.Connections[n].Topic]; !known {
+			at[i.Connections[n].Topic] = int32(len(at))
 		}
-		topicOf[n] = t
 	}
 	i.Topics = make([]Topic, len(at)) // append would copy: a Topic is large, and a bag may have a million
 	for n := range i.Connections {
 		c := &i.Connections[n]
-		t := &i.Topics[topicOf[n]]
+		t := &i.Topics[at[c.Topic]]
 		if t.Connections == 0 {
 			t.Name, t.Type, t.MD5Sum = c.Topic, c.Header.Type(), c.Header.MD5Sum()
 		}
@@ -242,7 +233,7 @@ func (i *Info) addTopics(stamps map[string][]rosbag.Time) {
 	for n := range i.Topics {
 		t := &i.Topics[n]
 		list := stamps[t.Name]
-		t.Frequency, _ = frequency(list) // sorts
+		t.Frequency = frequency(list) // sorts
 		if i.Detailed {
 			t.addGaps(list)
 		}
@@ -273,11 +264,11 @@ func readIndexes(r rosbag.Indexed, o *Options, stamps map[string][]rosbag.Time) 
 	return nil
 }
 
-// frequency returns 1 divided by the median of the periods between stamps, which it sorts. To get the same last
-// digit as rosbag info, it computes as rosbag info does: in seconds, with floating point.
-func frequency(stamps []rosbag.Time) (float64, bool) {
+// frequency returns 1 divided by the median of the periods between stamps, which it sorts; 0 if that is not known. To
+// get the same last digit as rosbag info, it computes as rosbag info does: in seconds, with floating point.
+func frequency(stamps []rosbag.Time) float64 {
 	if len(stamps) < 2 {
-		return 0, false
+		return 0
 	}
 	if !slices.IsSortedFunc(stamps, rosbag.Time.Compare) { // overlapping chunks
 		slices.SortFunc(stamps, rosbag.Time.Compare)
@@ -289,17 +280,18 @@ func frequency(stamps []rosbag.Time) (float64, bool) {
 	return medianFrequency(periods)
 }
 
-// medianFrequency returns 1 divided by the median of periods, which must not be empty and are sorted.
-func medianFrequency(periods []float64) (float64, bool) {
+// medianFrequency returns 1 divided by the median of periods, which must not be empty and are sorted; 0 if the median
+// is not positive.
+func medianFrequency(periods []float64) float64 {
 	slices.Sort(periods)
 	median := periods[len(periods)/2]
 	if len(periods)%2 == 0 {
 		median = (periods[len(periods)/2-1] + median) / 2
 	}
 	if median <= 0 {
-		return 0, false
+		return 0
 	}
-	return 1 / median, true
+	return 1 / median
 }
 
 func seconds(t rosbag.Time) float64 { return float64(t.Sec) + float64(t.Nsec)/1e9 }

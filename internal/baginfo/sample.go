@@ -151,7 +151,7 @@ func (e *estimate) finish(r rosbag.Source, details bool) {
 		t := &i.Topics[n]
 		s := spans[t.Name]
 		if p := e.periods[t.Name]; len(p) >= minPeriods {
-			t.Frequency, _ = medianFrequency(p)
+			t.Frequency = medianFrequency(p)
 		} else if d := seconds(s.last) - seconds(s.first); t.Messages > 1 && d > 0 {
 			t.Frequency = float64(t.Messages-1) / d
 		}
