@@ -69,7 +69,7 @@ func (f *checkFlags) one(j *bagjob.Job, path string) error {
 	}
 	defer file.Close()                                               //nolint:errcheck // only read from
 	checking := bagjob.Bytes("Checking "+store.Redact(path), 2*size) // by its records, and by its index
-	j.Bar.Begin(checking)
+	j.Bar.Set(checking, 0)
 	defer j.Bar.Clear()
 	ctx, cancel := context.WithCancelCause(j.Ctx)
 	defer cancel(nil)
@@ -107,7 +107,7 @@ func (f *checkFlags) ros2(j *bagjob.Job, path string) error {
 // finish reports what was found, as text or as JSON.
 func (f *checkFlags) finish(j *bagjob.Job, path string, report *bagcheck.Report) error {
 	if !report.Sound {
-		j.SetLossy()
+		j.Lossy = true
 	}
 	if store.IsURL(path) {
 		for i := range report.Damage {

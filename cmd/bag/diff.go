@@ -81,7 +81,7 @@ func (f *diffFlags) Run(ctx context.Context, out bagjob.Output) error {
 	}
 	o.Workers = bagjob.Workers()
 	o.Damaged = d.damage
-	d.Bar.Begin(bagjob.Bytes("Comparing "+filepath.Base(store.Redact(f.B)), bags[0].Size+bags[1].Size))
+	d.Bar.Set(bagjob.Bytes("Comparing "+filepath.Base(store.Redact(f.B)), bags[0].Size+bags[1].Size), 0)
 	found, err := bagdiff.Compare(ctx, bags[0].Source, bags[1].Source, o)
 	d.Bar.Clear()
 	if err != nil {

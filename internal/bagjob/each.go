@@ -74,7 +74,7 @@ func (j *Job) Each(title string, paths []string, do func(j *Job, n int) error) (
 
 // add takes over what was lost in a part of the job.
 func (j *Job) add(part *Job) {
-	j.lossy = j.lossy || part.lossy
+	j.Lossy = j.Lossy || part.Lossy
 	if j.reported == nil {
 		j.reported = make(map[string]int)
 	}

@@ -27,7 +27,7 @@ func (j *Job) Copy(sink rosbag.Sink, title string, inputs Inputs, o rebag.Option
 	}
 	o.Workers = Workers()
 	o.Damaged = j.Damaged
-	j.Bar.Begin(Bytes(title, total))
+	j.Bar.Set(Bytes(title, total), 0)
 	sum, err := rebag.Copy(list, o, sink)
 	j.Bar.Clear()
 	if j.Ctx.Err() != nil {
