@@ -140,7 +140,7 @@ func (w *recoverWalker) skipData(h *wire.RecordHeader, start int64) error {
 
 // chunk handles a chunk record. headerErr is the damage of its header, if any.
 func (w *recoverWalker) chunk(h *wire.RecordHeader, start int64, headerErr error) error {
-	if w.bag.chunkInfos > 0 && !w.bag.counts.has(start) { // the bag before is complete
+	if _, known := w.bag.counts.find(start); w.bag.chunkInfos > 0 && !known { // the bag before is complete
 		w.beginBag()
 		w.stage.repeats.possible = true
 	}

@@ -203,8 +203,7 @@ func (c *checker) scan(s *bagfmt.Scanner, v *verification) error {
 		switch {
 		case errors.Is(err, io.EOF):
 			c.report.Connections = len(s.Connections())
-			deep.stop()
-			deep.report()
+			deep.finish()
 			for conn, st := range c.counts {
 				st.oddTimes.report(c, conn, "its time")
 				if st.backwards > 0 {

@@ -142,10 +142,16 @@ func (d *deep) add(m *rosbag.Message, st *connState, before Offset) {
 	}
 }
 
+// stop waits for the goroutines.
+func (d *deep) stop() { _ = d.decoding.Wait() } // decoding returns no error
+
 // send decodes the batch on a goroutine of its own. It waits while the batches keep too much memory, or all
 // workers are busy. After the end of the check it drops the batch.
 func (d *deep) send() {
 	b := d.batch
+	if len(b.tasks) == 0 {
+		return
+	}
 	d.batch = batch{tasks: make([]decodeTask, 0, len(b.tasks))}
 	b.bytes = min(b.bytes, maxBatchBytes)
 	if d.memory.Acquire(d.c.ctx, b.bytes) != nil {
@@ -199,16 +205,10 @@ func (d *deep) failed(s *decodeTask, err error) {
 	s.state.first = list[:min(len(list), maxListedFailures)]
 }
 
-// stop waits until everything is decoded. A second call does nothing.
-func (d *deep) stop() {
-	if len(d.batch.tasks) > 0 {
-		d.send()
-	}
-	_ = d.decoding.Wait() // decoding returns no error
-}
-
-// report notes the first failures of each connection.
-func (d *deep) report() {
+// finish decodes what is left, waits, and notes the first failures of each connection.
+func (d *deep) finish() {
+	d.send()
+	d.stop()
 	for _, s := range d.states {
 		s.odd.report(d.c, s.conn, "the stamp of its header")
 		for n, f := range s.first {

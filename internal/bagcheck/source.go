@@ -38,8 +38,7 @@ func CheckSource(ctx context.Context, s rosbag.Source, o Options) (*Report, erro
 		st := c.count(m)
 		deep.add(m, st, UnknownOffset)
 	}
-	deep.stop()
-	deep.report()
+	deep.finish()
 	for _, conn := range s.Connections() {
 		if c.counts[conn] == nil {
 			c.warn(conn.Topic, "connection %d has no messages", conn.ID)

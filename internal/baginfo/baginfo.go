@@ -135,8 +135,8 @@ func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 	for _, c := range r.Connections() {
 		i.Connections = append(i.Connections, Connection{Connection: c, Messages: counts[c]})
 	}
-	if i.Version == "1.2" && i.Indexed {
-		o.Frequencies = true // rosbag info always reads the index of version 1.2
+	if o.Details || i.Version == "1.2" && i.Indexed { // rosbag info always reads the index of version 1.2
+		o.Frequencies = true
 	}
 	i.Detailed = o.Details
 	var err error
@@ -151,7 +151,7 @@ func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	if (o.Frequencies || o.Details) && !o.EmptyConnections {
+	if o.Frequencies && !o.EmptyConnections {
 		i.Connections = slices.DeleteFunc(i.Connections, func(c Connection) bool { return c.Messages == 0 })
 	}
 	i.addTopics(stamps)
