@@ -33,6 +33,7 @@ import (
 	"math"
 
 	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
 
 	"github.com/gorosbag/gorosbag/internal/msgtypes"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -114,7 +115,7 @@ func compile(text string, more ...expr.Option) (*Program, error) {
 	err := p.machine.compile(text, append([]expr.Option{
 		expr.Env(environment{}),
 		expr.Function(lookupName, p.lookup, new(func(int) any)),
-		expr.Patch(&patcher{program: p}),
+		expr.Patch(&patcher{program: p, calls: make(map[ast.Node]int), members: make(map[ast.Node]string), fields: make(map[ast.Node]string)}),
 	}, more...)...)
 	if err != nil {
 		return nil, err

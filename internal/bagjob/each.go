@@ -40,7 +40,7 @@ func (j *Job) Each(title string, paths []string, do func(j *Job, n int) error) (
 	defer cancel()
 	begin := func(n int) {
 		r := &result{number: n}
-		r.job = &Job{Output: j.to(&r.stdout, j.Stderr), Options: j.Options, Ctx: ctx, Bar: j.Bar}
+		r.job = &Job{Output: j.to(&r.stdout, j.Stderr), Options: j.Options, Ctx: ctx, Bar: j.Bar, reported: make(map[string]int)}
 		if countsBags {
 			r.job.Output, r.job.Bar = j.to(&r.stdout, &r.stderr), &Bar{} // the bar of j counts bags
 		}
@@ -75,8 +75,5 @@ func (j *Job) Each(title string, paths []string, do func(j *Job, n int) error) (
 // add takes over what was lost in a part of the job.
 func (j *Job) add(part *Job) {
 	j.Lossy = j.Lossy || part.Lossy
-	if j.reported == nil {
-		j.reported = make(map[string]int)
-	}
 	maps.Copy(j.reported, part.reported)
 }

@@ -101,7 +101,7 @@ type Job struct {
 
 // New starts a job.
 func New(ctx context.Context, out Output, o Options) *Job {
-	j := &Job{Output: out, Options: o, Ctx: ctx, Bar: &Bar{}}
+	j := &Job{Output: out, Options: o, Ctx: ctx, Bar: &Bar{}, reported: make(map[string]int)}
 	if !o.Quiet && IsTerminal(out.Stderr) {
 		j.Bar.w = out.Stderr
 	}
@@ -122,9 +122,6 @@ const MaxReported = 20
 // Lost reports damage of a file. Done returns ErrLossy.
 func (j *Job) Lost(path string, err error) {
 	j.Lossy = true
-	if j.reported == nil {
-		j.reported = make(map[string]int)
-	}
 	if j.reported[path]++; j.reported[path] <= MaxReported {
 		j.Bar.Hide()
 		j.Complain("%s: %v", explain.Name(path), explain.Error(err))
