@@ -109,7 +109,11 @@ func (t *inputConns) add(h *wire.RecordHeader, data []byte, at int64) inputConn 
 		return old
 	}
 	if ok {
-		report.repair(wire.Corrupt(at, rosbag.OpConnection, "id %d is another connection before, of %.80q and %.80q", c.ID, topicOf(old.out), c.Topic))
+		before := ""
+		if old.out != nil {
+			before = old.out.Topic
+		}
+		report.repair(wire.Corrupt(at, rosbag.OpConnection, "id %d is another connection before, of %.80q and %.80q", c.ID, before, c.Topic))
 	}
 	out, err := t.out.connection(c, d)
 	if err != nil {
@@ -117,13 +121,6 @@ func (t *inputConns) add(h *wire.RecordHeader, data []byte, at int64) inputConn 
 	}
 	t.byID[c.ID] = inputConn{d, out}
 	return t.byID[c.ID]
-}
-
-func topicOf(c *rosbag.Connection) string {
-	if c == nil {
-		return ""
-	}
-	return c.Topic
 }
 
 // expectedCounts holds the message counts of chunk infos and index data, and reports

@@ -142,13 +142,11 @@ func (f *diffFlags) options() (o bagdiff.Options, err error) {
 // anyTopic returns an error if neither bag has a topic that was asked for: otherwise a
 // misspelt topic would make the bags equal.
 func (f *diffFlags) anyTopic(bags [2]*bagopen.Recording) error {
-	for _, p := range f.Topic {
-		re, err := bagquery.AnyOf([]string{p}, false)
-		if err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(slices.Concat(bags[0].Connections(), bags[1].Connections()), func(c *rosbag.Connection) bool { return re.MatchString(c.Topic) }) {
-			return fmt.Errorf("--topic %s: neither bag has such a topic", p)
+	asked := bagquery.Selection{Topic: f.Topic}
+	missing := asked.Unmatched(bags[1].Source)
+	for _, topic := range asked.Unmatched(bags[0].Source) {
+		if slices.Contains(missing, topic) {
+			return fmt.Errorf("%s: neither bag has such a topic", topic)
 		}
 	}
 	return nil

@@ -18,7 +18,7 @@ import (
 // definitions compares the definition of each connection with its checksum.
 func (c *checker) definitions(conns []*rosbag.Connection) {
 	for _, conn := range conns {
-		definition, ok := conn.Header.Get("message_definition")
+		definition, ok := conn.Header.Get(rosbag.KeyMessageDefinition)
 		switch {
 		case !ok && c.report.Version < "2": // older versions have none
 			continue
@@ -38,11 +38,6 @@ func (c *checker) definitions(conns []*rosbag.Connection) {
 			c.definition(conn, fmt.Sprintf("the md5sum of its definition of %s is %s, its header says %.40q", typ.Name(), sum, conn.Header.MD5Sum()))
 		}
 	}
-}
-
-// hasDefinition reports whether messages can be decoded with the definition in h.
-func hasDefinition(h rosbag.Header) bool {
-	return h.Type() != "*" && (h.MessageDefinition() != "" || h.MD5Sum() == rosmsg.EmptyMD5Sum)
 }
 
 // definition reports a definition that does not match its md5sum. In old bags that is only a
@@ -120,7 +115,7 @@ func (d *deep) add(m *rosbag.Message, st *connState, before Offset) {
 	}
 	if st.deep == nil {
 		st.deep = &deepState{conn: m.Conn}
-		if hasDefinition(m.Conn.Header) {
+		if m.Conn.Header.Type() != "*" {
 			st.deep.typ, _ = d.c.types.Of(m.Conn) // definitions reports why it is nil
 		}
 		if st.deep.typ != nil {

@@ -123,14 +123,6 @@ func compile(text string, more ...expr.Option) (*Program, error) {
 	return p, nil
 }
 
-// checkLength returns an ExpressionError for a text that is too long.
-func checkLength(text string) error {
-	if len(text) > maxBytes {
-		return &ExpressionError{Reason: fmt.Sprintf("expression of %d bytes, at most %d", len(text), maxBytes)}
-	}
-	return nil
-}
-
 // Keep evaluates the expression for a message of conn. Its errors are about this
 // message: [msgtypes.ErrNoDefinition], a definition or payload that does not fit (see rosmsg),
 // or an [ExpressionError], which matches [ErrBudget] if the evaluation would take too much.

@@ -2,6 +2,7 @@ package bagexpr
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
@@ -51,8 +52,8 @@ type call struct {
 
 // compile compiles an expression, with the options of the library.
 func (m *machine) compile(text string, options ...expr.Option) error {
-	if err := checkLength(text); err != nil {
-		return err
+	if len(text) > maxBytes {
+		return &ExpressionError{Reason: fmt.Sprintf("expression of %d bytes, at most %d", len(text), maxBytes)}
 	}
 	config := conf.CreateNew()
 	for _, option := range append(options, expr.AsBool(), expr.MaxNodes(maxNodes), expr.Function(loopName, m.loop), expr.Function(callName, m.call)) {
